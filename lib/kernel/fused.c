@@ -1,4 +1,4 @@
-/* fused.c - sums of products in one kernel: shapes of what is joined, what is known of it, and packing. */
+/* fused.c - sums of products in one kernel: shapes of what is joined, and what is known of it. */
 #include "program_int.h"
 
 #include <string.h>
@@ -18,16 +18,15 @@ static bool is_told(const tra_program *p, const tra_program_key *key) {
     return clips(&p->label[key->label]) && dim_of(&p->operand[p->noperands - 1], key->label) < 0;
 }
 
-int64_t tra_fused_elements(const tra_program_operand *o) {
-    int64_t n = 1;
-    for (int d = 0; d < o->block.n; d++) n = tra_mul_most(n, o->block.v[d]);
-    return n;
+bool tra_fused_has_rows(const tra_program *p, int o, int held) {
+    const tra_program_operand *op = &p->operand[o];
+    return op->sparse && op->block.n > 0 && held & (o + 1 == p->noperands ? TRA_FUSED_LAST : TRA_FUSED_FIRST);
 }
 
-int64_t tra_fused_offset(const tra_program *p, int o) {
-    int64_t at = 0;
-    for (int i = 0; i < o; i++) at = tra_add_most(at, tra_fused_elements(&p->operand[i]));
-    return at;
+bool tra_fused_packs_rows(const tra_program *p) {
+    for (int o = 0; o + 1 < p->noperands && p->noperands > 2; o++)
+        if (tra_fused_has_rows(p, o, TRA_FUSED_FIRST)) return true;
+    return false;
 }
 
 int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b) {
@@ -68,15 +67,14 @@ void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, 
         }
         return;
     }
-    out->n = p->nkeys + 1;
+    tra_fused_pack_shape(k, out);
+    for (int d = p->nkeys; d < out->n && src; d++) src->from[d] = -1;
     for (int i = 0; i < p->nkeys; i++) {
         int label = p->key[i].label;
         bool told = is_told(p, &p->key[i]) && is_among(p, k->packed + 1, label);
         out->v[i] = told && tra_fused_length(k, label, a, b) == p->label[label].block ? 2 : 1;
         if (src) src->from[i] = source_of(k, i);
     }
-    out->v[p->nkeys] = tra_fused_offset(p, k->packed + 1);
-    if (src) src->from[p->nkeys] = -1;
 }
 
 /* Has the last operand all labels of the result, so that each of its entries is one of the result at most? */
@@ -89,10 +87,11 @@ static bool masks(const tra_program *p) {
 tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
     const tra_program *p = k->program;
     tra_filled r = {.share = 1, .bound = INT64_MAX, .work = 1};
-    if (k->cls == TRA_K_PACK || !p->sparse) return r;
+    if (k->cls == TRA_K_PACK) return tra_fused_pack_filled(k, a, b, in);
+    if (!p->sparse) return r;
     r.sparse = true;
     if (in[1].sparse && masks(p)) r.bound = in[1].bound;
-    if (!p->fused->ascends) return r;
+    if (!p->fused->plan[p->fused->expected].ascends) return r; /* held densely */
     tra_dims out;
     double all = 1, entries = p->fused->plan[p->fused->expected].entries;
     tra_fused_shape(k, a, b, &out, NULL);
@@ -114,50 +113,16 @@ double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b
     return p->fused->plan[p->fused->expected].operations * share;
 }
 
-bool tra_program_takes_rows(const tra_kernel *k, int side) {
+bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out) {
     const tra_program *p = k->program;
     if (!p->fused) return true;
-    if (k->cls == TRA_K_PACK || (side == 0 && p->noperands != 2)) return false;
-    return p->fused->plan[side == 0 ? TRA_FUSED_FIRST : TRA_FUSED_LAST].tree != NULL;
+    if (k->cls == TRA_K_PACK) return tra_fused_packs_rows(p) || !(a || b || out);
+    const tra_fused_plan *x = &p->fused->plan[(a ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0)];
+    return x->tree && (!out || x->ascends);
 }
-
-bool tra_program_makes_rows(const tra_kernel *k) { return !k->program->fused || k->program->fused->ascends; }
 
 double tra_kernel_pace(const tra_kernel *k) {
     if (k->cls != TRA_K_PROGRAM || !k->program->fused) return 0;
     const tra_fused_plan *x = &k->program->fused->plan[k->program->fused->expected];
     return x->operations > 0 ? x->nanoseconds / x->operations / k->program->fused->shared : 0;
-}
-
-/* ---- packing -------------------------------------------------------------------------------------------------- */
-
-/* Elements as 64 bits: doubles, or integers. */
-static void widen(const tra_array *from, int64_t *to) {
-    int64_t n = tra_elements_of(&from->ext);
-    switch (from->dtype) {
-    case TRA_F64:
-    case TRA_I64:
-        if (n) memcpy(to, from->data, (size_t)n * sizeof *to);
-        return;
-    case TRA_F32:
-        for (int64_t i = 0; i < n; i++) ((double *)to)[i] = (double)((const float *)from->data)[i];
-        return;
-    case TRA_I32:
-        for (int64_t i = 0; i < n; i++) to[i] = ((const int32_t *)from->data)[i];
-        return;
-    case TRA_BOOL:
-        for (int64_t i = 0; i < n; i++) to[i] = ((const uint8_t *)from->data)[i];
-        return;
-    }
-}
-
-void tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out) {
-    const tra_program *p = k->program;
-    int64_t *to = out->array.data, at = tra_fused_offset(p, k->packed);
-    memset(to, 0, tra_array_bytes(&out->array));
-    if (k->packed == 1)
-        widen(&a->array, to);
-    else
-        memcpy(to, a->array.data, (size_t)at * sizeof *to);
-    widen(&b->array, to + at);
 }

@@ -21,7 +21,8 @@ typedef struct made {
 static made *all; /* made before workers begin, forgotten when they have ended */
 
 static int held_by(const tra_kernel *k, const tra_layout *a, const tra_layout *b) {
-    return (a && k->packed == 1 ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0);
+    (void)k;
+    return (a ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0);
 }
 
 const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b) {
@@ -58,11 +59,6 @@ static const char *elements_of(tra_arena *a, const tra_program *p, const tra_fus
     return s;
 }
 
-static bool is_rows(const tra_program *p, int o, int held) {
-    if (o == p->noperands - 1) return held & TRA_FUSED_LAST;
-    return o == 0 && p->noperands == 2 && (held & TRA_FUSED_FIRST);
-}
-
 static tra_element element_in(const tra_program *p, int o) {
     tra_dtype t = p->operand[o].dtype;
     if (p->noperands == 2 || o == p->noperands - 1) return tra_element_of(t);
@@ -91,7 +87,7 @@ static void describe_name(tra_arena *a, const tra_program *p, const tra_fused_pl
         return;
     case TRA_FUSED_VALUE:
         h->value = element_in(p, s->of);
-        h->size = tree(a, x, is_rows(p, s->of, held) ? entries : elements_of(a, p, x, s->of));
+        h->size = tree(a, x, tra_fused_has_rows(p, s->of, held) ? entries : elements_of(a, p, x, s->of));
         return;
     }
 }
@@ -145,8 +141,8 @@ void tra_fused_forget(void) {
 
 /* An operand of a call. */
 typedef struct held_operand {
-    tra_rows_view rows; /* where it is held so */
-    bool is_rows;
+    tra_rows_view rows; /* where it is held so, */
+    int64_t first;      /* and the number that its rows count from */
     const void *value;
     int64_t n; /* elements */
     int64_t *coordinate[TRA_MAXDIM];
@@ -164,22 +160,20 @@ static int64_t length_in(const call *c, int o, int d) {
     return tra_fused_length(c->k, c->k->program->operand[o].label[d], &c->a->array.ext, &c->b->array.ext);
 }
 
-/* Coordinates of the rows of an operand, from their numbers. */
-static char *find_coordinates(call *c, int o, char *scratch) {
-    held_operand *h = &c->operand[o];
-    int rank = c->k->program->operand[o].block.n;
-    if (rank == 2) h->coordinate[0] = h->rows.row;
-    if (rank <= 2) return scratch;
+/* Coordinates of the rows of an operand, from their numbers. ext: what these follow from. */
+static char *find_coordinates(held_operand *h, const tra_dims *ext, bool own, char *scratch) {
+    int rank = ext->n;
+    if (rank == 2 && own) h->coordinate[0] = h->rows.row;
+    if (rank <= 1 || (rank == 2 && own)) return scratch;
     for (int d = 0; d < rank - 1; d++) {
         h->coordinate[d] = (int64_t *)(void *)scratch;
         scratch += (size_t)h->rows.nrows * sizeof(int64_t);
     }
     for (int64_t r = 0; r < h->rows.nrows; r++) {
-        int64_t row = h->rows.row[r];
+        int64_t row = h->rows.row[r] - h->first;
         for (int d = rank - 2; d >= 0; d--) {
-            int64_t n = length_in(c, o, d);
-            h->coordinate[d][r] = row % n;
-            row /= n;
+            h->coordinate[d][r] = row % ext->v[d];
+            row /= ext->v[d];
         }
     }
     return scratch;
@@ -189,19 +183,24 @@ static char *find_operand(call *c, int o, char *scratch) {
     const tra_program *p = c->k->program;
     held_operand *h = &c->operand[o];
     const tra_cell *cell = o == c->k->packed ? c->b : c->a;
+    const tra_dims *block = &p->operand[o].block;
+    tra_dims ext = {.n = block->n};
     *h = (held_operand){.n = 1};
-    for (int d = 0; d < p->operand[o].block.n; d++) h->n *= length_in(c, o, d);
+    for (int d = 0; d < ext.n; d++) h->n *= ext.v[d] = length_in(c, o, d);
     if (c->k->packed > 1 && o < c->k->packed) {
-        h->value = (const int64_t *)c->a->array.data + tra_fused_offset(p, o);
-        return scratch;
+        tra_fused_unpacked u = tra_fused_unpack(p, o, c->a, ext.v, &scratch);
+        h->value = u.value;
+        h->n = u.n;
+        h->rows = u.rows;
+        h->first = u.first;
+        return u.rows.begin ? find_coordinates(h, block, false, scratch) : scratch;
     }
     h->value = cell->array.data;
-    h->is_rows = cell->layout != NULL;
-    if (!h->is_rows) return scratch;
+    if (!cell->layout) return scratch;
     h->rows = tra_rows_of(cell);
     h->value = h->rows.value;
     h->n = h->rows.n;
-    return find_coordinates(c, o, scratch);
+    return find_coordinates(h, &ext, true, scratch);
 }
 
 static void bring(call *c, const tra_fused_plan *x, int i) {
@@ -244,9 +243,10 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     const tra_type *types[2] = {a, b};
     const tra_dims *ext[2] = {ext_a, ext_b};
     if (k->cls == TRA_K_PACK) return 0;
-    if ((out && !k->program->fused->ascends) || !tra_fused_plan_of(k, a, b)) return TRA_SIZE_MOST;
+    if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
     int64_t bytes = tra_fused_plan_of(k, a, b)->workspace;
     if (out) bytes = tra_add_most(bytes, accumulators(k, ext_a, ext_b));
+    if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, a));
     for (int i = 0; i < 2; i++) {
         if (!types[i]->layout || ext[i]->n <= 2 || (i == 0 && k->packed > 1)) continue;
         int64_t rows = tra_min64(tra_rows_box(ext[i]), tra_type_entries(types[i]).bound);
@@ -316,10 +316,7 @@ int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b
                        char *scratch) {
     tra_err e = {0};
     tra_dtype t = out->array.dtype;
-    if (k->cls == TRA_K_PACK) {
-        tra_fused_pack(k, a, b, out);
-        return 0;
-    }
+    if (k->cls == TRA_K_PACK) return tra_fused_pack(k, a, b, out, count);
     if (tra_kernel_failure() || run(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
         if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail_with(e.status, "%s", e.msg);
         if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;

@@ -39,7 +39,9 @@ enum { TRA_PROGRAM_MOST = 24 }; /* labels, operands and keys of a program */
 
 /* A statement of several factors that is computed at once on each combination of arrays that meet (STOREL), after a
  * physical plan of the calculus. Its labels are those of the statement, and all dimensions of its operands have one.
- * Operands but the last of more than two are dense, and packed one behind the other; others may be held as rows. */
+ * Operands but the last of more than two are packed. If all of these are of dense type, one behind the other, each as
+ * its elements are. Else as rows one below the other, all as wide as the widest; where that array is held as rows,
+ * operands of sparse type have their entries there, and others all elements. */
 
 /* What a name of the plan's scope stands for on the arrays that meet. */
 typedef enum tra_fused_part {
@@ -64,12 +66,12 @@ typedef struct tra_fused_plan {
     const tra_fused_name *source;
     double nanoseconds, operations, entries; /* predicted, on average arrays; entries of a result */
     int64_t workspace;                       /* bytes, at most, of the dictionaries that it builds */
+    bool ascends;                            /* it makes the rows of its result upwards: this may be held as rows */
 } tra_fused_plan;
 
-enum { TRA_FUSED_FIRST = 1, TRA_FUSED_LAST = 2 }; /* operands that are held as rows */
+enum { TRA_FUSED_FIRST = 1, TRA_FUSED_LAST = 2 }; /* held as rows: the first operand, or what packs all but the last */
 typedef struct tra_fused {
     tra_fused_plan plan[4]; /* by how operands are held */
-    bool ascends;           /* these plans make the rows of a result upwards: it may be held as rows */
     int expected;           /* which of these is expected to run */
     double shared;          /* threads of a site that its calls are expected to be shared by */
 } tra_fused;
@@ -113,14 +115,15 @@ TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, 
                                            const tra_layout *out, bool compile, tra_err *e);
 /* Is it a fused statement? With --codegen off too it is made as compiled ones are, for the interpreter. */
 bool tra_program_is_fused(const tra_kernel *k);
-/* Can operand `side` (0, 1) be held as rows? Of a fused statement only where it was planned for that. */
-bool tra_program_takes_rows(const tra_kernel *k, int side);
-/* May its results be held as rows? Those of a fused statement may if they come row by row, upwards. */
-bool tra_program_makes_rows(const tra_kernel *k);
+/* Does it run on operands that are held so, and gives such a result? A fused statement does where it was planned for
+ * that, and to rows if its own come upwards. */
+bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out);
 /* The plan for operands that are held as those of these types; NULL: none. */
 const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b);
-/* Bytes that one operand takes in what packs it, at most, before the next begins: elements of 8 bytes. */
-int64_t tra_fused_elements(const tra_program_operand *o);
+/* Is operand o rows where the arrays that meet are held so (TRA_FUSED_ bits)? */
+bool tra_fused_has_rows(const tra_program *p, int o, int held);
+/* Are there operands of sparse type among those that are packed? */
+bool tra_fused_packs_rows(const tra_program *p);
 void tra_program_forget(void); /* all of them, before g is closed */
 /* The program as it is run, and its C. */
 TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b,

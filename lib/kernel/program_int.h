@@ -4,6 +4,7 @@
 #define TRA_PROGRAM_INT_H
 
 #include "../relation/mapped.h"
+#include "../relation/rows.h"
 #include "kernel_int.h"
 #include "program.h"
 
@@ -28,8 +29,25 @@ void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, 
 tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
 double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
 int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b);
-int64_t tra_fused_offset(const tra_program *p, int o); /* of operand o in what packs it, in elements */
-void tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out);
+/* What packs operands of a fused statement (fused_pack.c): its extents; what is known of its entries; and making it, as
+ * tra_pack_join. */
+void tra_fused_pack_shape(const tra_kernel *k, tra_dims *out);
+tra_filled tra_fused_pack_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
+int64_t tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
+/* An operand of what is packed, n elements of 64 bits, or rows whose parts are as lib/relation/rows.h has them: of row
+ * numbers `first` is to be taken away, and coordinates follow from them by the extents of a whole block. */
+typedef struct tra_fused_unpacked {
+    const void *value;
+    int64_t n;
+    tra_rows_view rows; /* begin is NULL where there are none */
+    int64_t first;
+} tra_fused_unpacked;
+/* Operand o in the array a. length: of its dimensions here. scratch: tra_fused_unpack_scratch bytes, of which what is
+ * used is taken away. */
+tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell *a, const int64_t *length,
+                                    char **scratch);
+/* Bytes that finding all operands takes in an array of that type. */
+int64_t tra_fused_unpack_scratch(const tra_program *p, const tra_type *a);
 int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                           const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,

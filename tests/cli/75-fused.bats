@@ -133,14 +133,6 @@ print(max(p["flops"] for p in json.load(sys.stdin)["plans"] if "fused" in p["str
     all_plans 2 'A * (np.load("P.npy") @ np.load("Q.npy").T)'
 }
 
-@test "a sparse result whose dimensions are turned" {
-    inputs
-    tra gen -q --shape 70x50 --density .02 --block 30x50 --seed 1 -o A.h5
-    tra export -q A.h5 --to npy -o A.npy
-    printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j,i] = sum A[i,j] * x[j] * x[k]\noutput Y as csr\n' >p.tra
-    all_plans 2 '(A * x).T * x.sum()' 0
-}
-
 @test "what a fused statement takes is predicted by its plan, and decides" {
     cat >p.tra <<'END'
 input A : f64 [6000,5000] by [2000,5000] as csr nnz 30000
@@ -168,4 +160,63 @@ output Y as csr
 END
     tra cost p.tra | cut -f2 >plan
     [ "$(grep -n -x 'local local' plan | cut -d: -f1)" -lt "$(grep -n -x 'local fused local' plan | cut -d: -f1)" ]
+}
+
+@test "several sparse operands: those but the last are packed with their entries" {
+    inputs
+    tra gen -q --shape 30x6 --density .1 --storage csr --block 30x4 --seed 4 -o B.h5
+    tra gen -q --shape 25x6 --density .1 --storage csr --block 10x4 --seed 5 -o C.h5
+    for r in B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y as dense\n' >>p.tra
+    for sites in 1 3; do all_plans $sites 'np.einsum("ijk,jr,kr->ir", T, B, C)'; done
+    # and one of them that is denser than most, which is packed densely, beside one of dense type
+    tra gen -q --shape 30x6 --density .9 --storage csr --block 30x4 --seed 4 -o B.h5
+    tra gen -q --shape 25x6 --block 10x4 --seed 5 -o C.h5
+    for r in B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+    all_plans 2 'np.einsum("ijk,jr,kr->ir", T, B, C)'
+}
+
+@test "a masked product of sparse matrices, whole and cut along the label that is summed over" {
+    inputs
+    tra gen -q --shape 70x50 --density .04 --block 30x50 --seed 1 -o A.h5
+    tra gen -q --shape 70x40 --density .1 --storage csr --block 30x40 --seed 4 -o B.h5
+    tra gen -q --shape 40x50 --density .1 --storage csr --block 40x50 --seed 5 -o C.h5
+    for r in A B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input A from "A.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,j] = sum A[i,j] * B[i,k] * C[k,j]\noutput Y as csr\n' >>p.tra
+    all_plans 1 'A * (B @ C)'
+    tra gen -q --shape 70x40 --density .1 --storage csr --block 30x15 --seed 4 -o B.h5
+    tra gen -q --shape 40x50 --density .1 --storage csr --block 15x50 --seed 5 -o C.h5
+    for sites in 1 3; do all_plans $sites 'A * (B @ C)'; done
+}
+
+@test "a sampled product of dense matrices that are cut along the label that is summed over" {
+    inputs
+    tra gen -q --shape 70x50 --density .02 --block 30x50 --seed 1 -o A.h5
+    tra gen -q --shape 70x9 --block 30x4 --seed 4 -o B.h5
+    tra gen -q --shape 50x9 --block 50x4 --seed 5 -o C.h5
+    for r in A B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input A from "A.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,j] = sum A[i,j] * B[i,k] * C[j,k]\noutput Y as csr\n' >>p.tra
+    for sites in 1 3; do all_plans $sites 'A * (B @ C.T)'; done
+    # one of them is cut otherwise than the other
+    tra gen -q --shape 50x9 --block 20x9 --seed 5 -o C.h5
+    all_plans 2 'A * (B @ C.T)'
+}
+
+@test "sparse results whose rows come in another order are made in that and turned" {
+    inputs
+    tra gen -q --shape 70x50 --density .02 --block 30x50 --seed 1 -o A.h5
+    tra export -q A.h5 --to npy -o A.npy
+    printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j,i] = sum A[i,j] * x[j] * x[k]\noutput Y as csr\n' >p.tra
+    all_plans 2 '(A * x).T * x.sum()'
+    # of rank 3: in the order of the tensor, and turned
+    tra gen -q --shape 20x30x25 --density .003 --block 8x30x10 --seed 3 -o T.h5
+    tra export -q T.h5 --to npy -o T.npy
+    printf 'input T from "T.h5"\ninput C from "C.h5"\nY[i,j,k] = sum T[i,j,k] * C[k,r] * C[k,q]\n' >p.tra
+    echo 'output Y as csf' >>p.tra
+    all_plans 1 'T * C.sum(1) ** 2'
+    sed -i 's/Y.i,j,k./Y[k,i,j]/' p.tra
+    all_plans 3 '(T * C.sum(1) ** 2).transpose(2, 0, 1)'
 }

@@ -14,15 +14,32 @@ static bool passes(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES | TR
 static bool stays_dense(const tra_plan *p, int i) {
     if (!tra_rows_can(&p->ops[i].type.cat->bound)) return true;
     if (p->ops[i].what.partial && !tra_kernel_is_sum(p->ops[i].what.agg)) return true;
-    const tra_kernel *join = p->ops[i].what.join;
-    if (join && tra_kernel_is_program(join) && !tra_program_makes_rows(join)) return true;
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         if (op->in[0] != i && op->in[1] != i) continue;
-        bool program = op->what.join && tra_kernel_is_program(op->what.join);
-        for (int side = 0; side < 2 && program; side++)
-            if (op->in[side] == i && !tra_program_takes_rows(op->what.join, side)) return true;
         if (passes(op) && stays_dense(p, j)) return true;
+    }
+    return false;
+}
+
+/* What programs make is held as it was planned. */
+static bool may_be(const tra_op *op, bool rows) {
+    bool planned = op->what.join && tra_kernel_is_program(op->what.join);
+    return planned || !op->type.sparse ? rows == (op->type.layout != NULL) : true;
+}
+
+/* Is it an operand of a program, which does not run however its operands are held? */
+static bool is_bound(const tra_plan *p, int i) {
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        if (op->in[0] != i && op->in[1] != i) continue;
+        if (passes(op) && is_bound(p, j)) return true;
+        if (!op->what.join || !tra_kernel_is_program(op->what.join)) continue;
+        const tra_op *a = &p->ops[op->in[0]], *b = &p->ops[op->in[1]];
+        for (int k = 0; k < 4; k++)
+            if (may_be(a, k & 1) && may_be(b, k & 2) &&
+                !tra_program_runs(op->what.join, k & 1 ? &tra_rows : NULL, k & 2 ? &tra_rows : NULL, op->type.layout))
+                return true;
     }
     return false;
 }
@@ -57,7 +74,7 @@ bool hold_some(tra_plan *p, rng *r, tra_arena *a) {
         const tra_layout *planned = op->type.layout;
         /* only what is sparse by type is ever held as rows, whose kernels let zeros annihilate; but it may be dense */
         bool program = op->what.join && tra_kernel_is_program(op->what.join); /* held as it was planned */
-        if (tra_op_is(op->op, TRA_MAKES) && op->type.sparse && !program)
+        if (tra_op_is(op->op, TRA_MAKES) && op->type.sparse && !program && !is_bound(p, i))
             op->type.layout = !stays_dense(p, i) && rng_chance(r, 70) ? &tra_rows : NULL;
         if (passes(op)) op->type.layout = p->ops[op->in[0]].type.layout;
         if (!op->type.layout && !planned) continue;

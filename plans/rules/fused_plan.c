@@ -1,0 +1,321 @@
+/* fused_plan.c - plans of fused statements by how their operands are held (plans/storel), and in which order these make
+ * their results. */
+#include "fused_int.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- storages ---------------------------------------------------------------------------------------------------- */
+
+static const char *list_of(tra_arena *a, int n, const char *prefix) {
+    const char *s = "";
+    for (int d = 0; d < n; d++) s = tra_arena_printf(a, "%s%s%s%d", s, d ? ", " : "", prefix, d);
+    return s;
+}
+
+/* Arrays that are held as rows (lib/relation/rows.h), as a storage: of rank 2 and more with the coordinates of each
+ * row. */
+static tra_storage *rows_storage(tra_arena *a, int rank, bool whole, tra_err *e) {
+    const char *last = "v(p)";
+    tra_str s = {0};
+    tra_str_printf(&s, "storage rows[%s] { ", list_of(a, rank, "n"));
+    if (rank > 1) tra_str_add(&s, "int scalar rows; ");
+    tra_str_add(&s, "int scalar entries; ");
+    for (int d = 0; d + 1 < rank; d++) tra_str_printf(&s, "int array c%d(rows); ", d);
+    if (rank > 1) tra_str_add(&s, "int array begin(rows + 1); ");
+    tra_str_add(&s, "int array column(entries); real array v(entries); ");
+    if (rank == 1) {
+        tra_str_printf(&s, "sum(<p, i0> in column) {@unique i0 -> %s} }", last);
+    } else {
+        tra_str_add(&s, "sum(<q, i0> in c0) ");
+        for (int d = 1; d + 1 < rank; d++) tra_str_printf(&s, "let i%d = c%d(q) in ", d, d);
+        tra_str_printf(&s, "sum(<p, i%d> in column(begin(q):begin(q + 1))) {@unique (%s) -> %s} }", rank - 1,
+                       list_of(a, rank, "i"), last);
+    }
+    const char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    tra_calc_error err = {0};
+    int end;
+    tra_storage *out = NULL;
+    const tra_storage_decl *d = tra_storage_parse(text, (int)strlen(text), 0, a, &end, &err);
+    if (!d) return (void)tra_fail(e, TRA_INTERNAL, "%s in %s", err.msg, text), NULL;
+    return tra_storage_make(d, rank, 0, NULL, whole, a, &out, e) == TRA_OK ? out : NULL;
+}
+
+/* What is known of the entries of an average array of an operand. */
+typedef struct spread {
+    double entries, rows, squares;
+} spread;
+
+static spread spread_of(const fusing *f, int o) {
+    enum { MOST_TUPLES = 256 };
+    const tra_type *t = &f->operand[o]->node.type;
+    const tra_node *n = &f->operand[o]->node;
+    double box = 1, parents = 0, squares = 0;
+    int64_t tuples = tra_max64(1, t->cat->n), looked = tra_min64(tuples, MOST_TUPLES);
+    for (int d = 0; d + 1 < t->cat->bound.n; d++) box *= (double)t->cat->bound.v[d];
+    spread s = {(double)tra_type_entries(t).expected / (double)tuples, 0, NAN};
+    s.rows = -box * expm1(-s.entries / fmax(box, 1));
+    for (int64_t i = 0; n->rel && i < looked; i++) {
+        tra_statistics st;
+        tra_err none = {0};
+        if (tra_rel_statistics(n->rel, i, &st, &none) != TRA_OK) return s;
+        parents += (double)st.rows.parents / (double)looked;
+        squares += (double)st.rows.squares / (double)looked;
+    }
+    if (parents > 0) s.rows = parents, s.squares = squares;
+    return s;
+}
+
+/* Component k of an operand that is held as rows, and what is known of it. */
+static void about_rows(fusing *f, int o, int k, const tra_storel_composed *c, tra_fused_name *source,
+                       tra_storel_about *about) {
+    int rank = f->p->operand[o].block.n, first = rank > 1 ? 2 : 1, label = -1;
+    spread s = spread_of(f, o);
+    *source = (tra_fused_name){.of = o};
+    if (k < first) {
+        source->part = rank > 1 && k == 0 ? TRA_FUSED_ROWS : TRA_FUSED_ENTRIES;
+        about->value = source->part == TRA_FUSED_ROWS ? s.rows : s.entries;
+        return;
+    }
+    int coordinates = rank - 1;
+    about->n[0] = s.entries;
+    if (k - first < coordinates) {
+        *source = (tra_fused_name){TRA_FUSED_COORDINATE, o, k - first};
+        label = f->p->operand[o].label[k - first];
+        about->n[0] = about->part = s.rows;
+        about->ascending = rank == 2;
+    } else if (rank > 1 && k - first == coordinates) {
+        source->part = TRA_FUSED_BEGIN;
+        about->n[0] = s.rows + 1;
+    } else if (k - first == coordinates + (rank > 1)) {
+        source->part = TRA_FUSED_COLUMN;
+        label = f->p->operand[o].label[rank - 1];
+        about->part = rank > 1 ? s.entries / fmax(s.rows, 1e-9) : s.entries;
+        about->squares = rank > 1 && !isnan(s.squares) ? s.squares / fmax(s.entries, 1) : NAN;
+        about->ascending = true;
+    } else {
+        source->part = TRA_FUSED_VALUE;
+    }
+    for (int i = 0; label >= 0 && i < c->problem.n; i++)
+        if (c->source[i].kind == TRA_STOREL_EXTENT && c->source[i].which == f->p->label[label].same)
+            about->below = i + 1;
+}
+
+static void find_sources(fusing *f, int held, tra_storel_composed *c, tra_fused_plan *x) {
+    tra_arena *a = f->m->arena;
+    tra_fused_name *source = tra_news(a, tra_fused_name, c->problem.n + 1);
+    tra_storel_about *about = tra_news(a, tra_storel_about, c->problem.n + 1);
+    for (int i = 0; i < c->problem.n; i++) {
+        const tra_storel_source *from = &c->source[i];
+        about[i] = c->problem.about[i];
+        int o = from->operand >= 0 ? f->of_ref[from->operand] : -1;
+        if (from->kind == TRA_STOREL_EXTENT)
+            source[i] = (tra_fused_name){TRA_FUSED_EXTENT, from->which, 0};
+        else if (tra_fused_has_rows(f->p, o, held))
+            about_rows(f, o, from->which, c, &source[i], &about[i]);
+        else
+            source[i] = (tra_fused_name){TRA_FUSED_VALUE, o, 0};
+    }
+    c->problem.about = about;
+    x->n = c->problem.n;
+    x->scope = c->problem.scope;
+    x->source = source;
+}
+
+/* Bytes of the dictionaries that a plan builds: as many keys as the longest labels have. */
+static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let) {
+    enum { DENSE = 16, HASHED = 192 }; /* bytes of a key */
+    int64_t bytes = 0;
+    if (x->kind == TRA_CALC_DICT && in_let) {
+        int64_t most = 1, keys = 1;
+        for (int l = 0; l < f->p->nlabels; l++) most = tra_max64(most, f->p->label[l].block);
+        for (int d = 0; d < x->type.depth; d++) keys = tra_mul_most(keys, most);
+        bytes = tra_add_most(tra_mul_most(keys, x->notes & TRA_CALC_DENSE ? DENSE : HASHED), 4096);
+    }
+    for (int i = 0; i < x->nkids; i++)
+        bytes =
+            tra_add_most(bytes, workspace_of(f, x->kids[i], in_let || (x->kind == TRA_CALC_LET && i + 1 < x->nkids)));
+    return bytes;
+}
+
+/* ---- the order of results ------------------------------------------------------------------------------------------
+ */
+
+/* What is known while a tree is gone down: the loops so far, and lets. */
+typedef struct descent {
+    const tra_fused_plan *x;
+    int nloops, place, operand; /* place: level of the place in an operand's rows that the first loop is over; -1 */
+    int key[TRA_MAXDIM];        /* levels of what the loops over ranges count, -1 */
+    int nlets;
+    struct {
+        int level;
+        const tra_calc *value;
+    } let[TRA_PROGRAM_MOST];
+} descent;
+
+/* The component that a tree is; NULL: it is none. */
+static const tra_fused_name *component(const descent *d, const tra_calc *t) {
+    return t->kind == TRA_CALC_NAME && t->level < 0 ? &d->x->source[t->index] : NULL;
+}
+
+/* Is it the coordinate along a dimension of the row that the first loop is at? */
+static bool is_coordinate(const descent *d, const tra_calc *t, int dim, int value) {
+    if (t->kind == TRA_CALC_NAME && t->level >= 0) {
+        if (t->level == value && dim == 0) return true;
+        for (int i = 0; i < d->nlets; i++)
+            if (d->let[i].level == t->level) return is_coordinate(d, d->let[i].value, dim, value);
+        return false;
+    }
+    if (t->kind != TRA_CALC_APPLY || t->nkids != 2) return false;
+    const tra_fused_name *c = component(d, t->kids[0]);
+    bool here = t->kids[1]->kind == TRA_CALC_NAME && t->kids[1]->level >= 0 && t->kids[1]->level == d->place;
+    return here && c && c->part == TRA_FUSED_COORDINATE && c->of == d->operand && c->dim == dim;
+}
+
+static bool is_level(const tra_calc *t, int level) {
+    return t->kind == TRA_CALC_NAME && level >= 0 && t->level == level;
+}
+
+/* Does the plan make the rows of its result upwards, each at once? The keys but the last are what the outer loops
+ * count, in their order, or together the coordinates of the rows of an operand. Of a vector there is one row. */
+static bool ascends(const fusing *f, const tra_fused_plan *x) {
+    const tra_calc *t = x->tree;
+    descent d = {.x = x, .place = -1};
+    int n = f->p->shape.n, value = -1;
+    enum { LONG_ROWS = 1 << 23 }; /* with more columns entries would be listed */
+    if (n == 0 || f->p->label[f->s->out[n - 1]].block > LONG_ROWS) return false;
+    if (n == 1) return true;
+    for (int i = 0; i < n; i++) d.key[i] = -1;
+    for (;; t = t->kids[t->nkids - 1]) {
+        if (t->kind == TRA_CALC_LET) {
+            for (int i = 0; i < t->nbinders && d.nlets < TRA_PROGRAM_MOST; i++, d.nlets++) {
+                d.let[d.nlets].level = t->binders[i].level;
+                d.let[d.nlets].value = t->kids[i];
+            }
+        } else if (t->kind == TRA_CALC_SUM) {
+            if (t->nkids != 2 || t->nnames[0] != 1) return false;
+            const tra_fused_name *c = component(&d, t->kids[0]);
+            bool rows = c && c->part == TRA_FUSED_COORDINATE && c->dim == 0 && d.nloops == 0;
+            if (rows) d.place = t->binders[0].level, d.operand = c->of, value = t->binders[1].level;
+            if (d.nloops < n - 1) d.key[d.nloops] = t->kids[0]->kind == TRA_CALC_RANGE ? t->binders[0].level : -1;
+            d.nloops++;
+        } else if (t->kind == TRA_CALC_MERGE && n == 2 && d.nloops++ == 0) { /* of rows with the same number */
+            const tra_fused_name *c = component(&d, t->kids[0]);
+            if (c && c->part == TRA_FUSED_COORDINATE && c->dim == 0) d.operand = c->of, value = t->binders[2].level;
+        } else if (t->kind != TRA_CALC_IF) {
+            break;
+        }
+    }
+    bool rows = value >= 0 && f->p->operand[d.operand].block.n >= n, ranges = true;
+    int i = 0;
+    for (; i < n - 1 && t->kind == TRA_CALC_DICT; t = t->kids[t->nkids - 1])
+        for (int k = 0; k + 1 < t->nkids && i < n - 1; k++, i++) {
+            rows = rows && is_coordinate(&d, t->kids[k], i, value);
+            ranges = ranges && is_level(t->kids[k], d.key[i]);
+        }
+    return i == n - 1 && (rows || ranges);
+}
+
+/* ---- plans ----------------------------------------------------------------------------------------------------------
+ */
+
+/* A plan that was found, in the memo's arena. */
+static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_storel_plan *best, tra_fused_plan *x) {
+    tra_arena *a = f->m->arena;
+    tra_calc_error err;
+    tra_str text = {0};
+    tra_calc_print(best->tree, &text);
+    const tra_calc *tree = tra_calc_parse(tra_arena_strndup(a, tra_str_get(&text), text.n), (int)text.n, a, &err);
+    tra_str_free(&text);
+    if (!tree || !tra_calc_check(tree, problem->n, problem->scope, a, &err)) return false;
+    x->tree = tree;
+    x->nanoseconds = best->cost;
+    x->operations = fmax(best->operations, 1);
+    x->entries = best->entries;
+    x->ascends = ascends(f, x);
+    return true;
+}
+
+/* The best plan; of a sparse result that it does not make row by row, the best of the next ones that does, if there is
+ * one. The memo's arena gets nothing else: so what planning takes is the same whether the plan was found now or kept by
+ * another run. */
+static bool find_plan(fusing *f, tra_storel_problem *problem, tra_fused_plan *x) {
+    enum { MORE = 8 };
+    bool found = false, sparse = f->s->node->type.sparse;
+    for (problem->plans = 1; problem->plans <= MORE && !(found && (x->ascends || !sparse));
+         problem->plans += MORE - 1) {
+        tra_arena *work = tra_arena_new();
+        tra_storel_result r;
+        bool some = tra_storel_optimize(problem, work, &r, NULL) == TRA_OK;
+        for (int i = 0; some && i < r.n && !(found && x->ascends); i++) {
+            tra_fused_plan y = *x;
+            if (take_plan(f, problem, &r.plan[i], &y) && (!found || y.ascends)) *x = y, found = true;
+        }
+        tra_arena_free(work);
+    }
+    return found;
+}
+
+static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
+    tra_arena *a = f->m->arena;
+    const tra_einsum *s = f->s;
+    double extent[TRA_MAXLABELS];
+    tra_storel_operand *refs = tra_news(a, tra_storel_operand, s->nrefs + 1);
+    tra_storel_composed c;
+    tra_err e = {0};
+    for (int l = 0; l < s->nlabels; l++)
+        extent[l] = (double)s->extent[l] / (double)tra_ceil_div(s->extent[l], fused_block_of(s, l));
+    for (int i = 0; i < s->nrefs; i++) {
+        int o = f->of_ref[i];
+        const tra_node *n = &f->operand[o]->node;
+        bool real = tra_dtype_is_float(n->type.dtype);
+        refs[i] = (tra_storel_operand){.name = s->ref[i].node->name ? s->ref[i].node->name : "X", .same = -1};
+        refs[i].entries = NAN;
+        refs[i].real = real;
+        refs[i].sparse = n->type.sparse;
+        for (int j = 0; j < i && refs[i].same < 0; j++)
+            if (f->of_ref[j] == o) refs[i].same = j;
+        if (!tra_fused_has_rows(f->p, o, held)) continue;
+        refs[i].entries = spread_of(f, o).entries;
+        refs[i].storage = rows_storage(a, s->ref[i].n, !real, &e);
+        if (!refs[i].storage) return false;
+    }
+    if (tra_storel_compose(s, extent, refs, a, &c, &e) != TRA_OK) return false;
+    find_sources(f, held, &c, x);
+    c.problem.dense = s->node->type.layout == NULL;
+    c.problem.keep = true;
+    c.problem.without = f->without;
+    c.problem.costs = f->costs;
+    if (!find_plan(f, &c.problem, x)) return false;
+    x->workspace = workspace_of(f, x->tree, false);
+    return true;
+}
+
+static const char *text_of(fusing *f, const tra_fused_plan *x) {
+    tra_str s = {0};
+    tra_calc_print(x->tree, &s);
+    const char *text = tra_arena_strndup(f->m->arena, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return text;
+}
+
+bool fused_plan(fusing *f, const tra_expr *first) {
+    tra_fused *x = tra_new(f->m->arena, tra_fused);
+    int last = f->p->noperands - 1;
+    bool packed = last > 1, first_sparse = !packed && tra_fused_has_rows(f->p, 0, TRA_FUSED_FIRST);
+    bool last_sparse = tra_fused_has_rows(f->p, last, TRA_FUSED_LAST);
+    if (first->node.type.layout && (packed || first_sparse)) x->expected |= TRA_FUSED_FIRST;
+    if (last_sparse && f->operand[last]->node.type.layout) x->expected |= TRA_FUSED_LAST;
+    for (int held = 0; held < 4; held++) {
+        if (packed ? (held ^ x->expected) & TRA_FUSED_FIRST : held & TRA_FUSED_FIRST && !first_sparse) continue;
+        if (held & TRA_FUSED_LAST && !last_sparse) continue;
+        if (!make_plan(f, held, &x->plan[held])) return false;
+    }
+    x->shared = 1;
+    for (int o = 0; o < f->p->noperands; o++)
+        x->shared = fmax(x->shared, fmin(f->threads, (double)f->operand[o]->node.type.cat->n));
+    f->p->fused = x;
+    f->p->text = text_of(f, &x->plan[x->expected]);
+    return true;
+}
