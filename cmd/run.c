@@ -8,7 +8,7 @@
 
 #include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
-#include "../lib/run/memory.h"
+#include "../lib/physical/memory.h"
 #include "../plans/explain/explain.h"
 #include "../plans/reference/reference.h"
 #include "../plans/search/cost.h"

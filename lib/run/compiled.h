@@ -5,7 +5,7 @@
 
 #include "../sparse/generated.h"
 #include "comm.h"
-#include "plan.h"
+#include "../physical/plan.h"
 
 /* Which loops the operator's join is computed by, where they can be compiled. */
 tra_generated tra_op_generated(const tra_plan *p, const tra_op *op);

@@ -1,6 +1,6 @@
 /* engine.c - workers and the queue of units. */
 #include "engine.h"
-#include "needs.h"
+#include "../physical/needs.h"
 #include "panels.h"
 
 #include "../base/crew.h"

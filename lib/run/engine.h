@@ -8,11 +8,8 @@
 #ifndef TRA_ENGINE_H
 #define TRA_ENGINE_H
 
+#include "../physical/constants.h"
 #include "part.h"
-
-/* Units queued before the maker waits, and bytes of their inputs when there are enough units for the workers: more
- * would have no use, and cost pages of memory that are new instead of some that were used before. */
-enum { TRA_LOOKAHEAD = 64, TRA_LOOKAHEAD_BYTES = 16 << 20 };
 
 typedef struct tra_engine tra_engine;
 typedef struct tra_unit tra_unit;

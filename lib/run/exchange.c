@@ -7,8 +7,8 @@
  * ranks reach the end of the exchange and agree on the error there.
  */
 #include "exchange.h"
-#include "memory.h"
-#include "repart.h"
+#include "../physical/memory.h"
+#include "../physical/repart.h"
 
 #include <assert.h>
 #include <sched.h>

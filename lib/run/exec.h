@@ -4,7 +4,7 @@
 
 #include "journal.h"
 #include "../codegen/codegen.h"
-#include "plan.h"
+#include "../physical/plan.h"
 #include "progress.h"
 
 typedef enum tra_transport_kind { TRA_TRANSPORT_MPI, TRA_TRANSPORT_FILES } tra_transport_kind;

@@ -1,5 +1,5 @@
 /* joinagg.c - joins and aggregations on one site, fused: what they need, and in which super-blocks they run. */
-#include "scan.h"
+#include "../physical/scan.h"
 #include "super.h"
 
 #include <stdlib.h>

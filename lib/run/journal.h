@@ -17,7 +17,7 @@
 #define TRA_JOURNAL_H
 
 #include "comm.h"
-#include "plan.h"
+#include "../physical/plan.h"
 
 typedef struct tra_journal tra_journal;
 typedef struct tra_log tra_log;

@@ -4,7 +4,7 @@
  * array is counted when it is made, and its block waits in scratch as it is; when all are counted the datasets are
  * allocated at once, and each rank writes the slices of its tuples.
  */
-#include "needs.h"
+#include "../physical/needs.h"
 #include "output_int.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "output_int.h"
 
 #include "keep.h"
-#include "needs.h"
+#include "../physical/needs.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * when all has been computed: an array is packed when it is made, so that an element which the mapping cannot hold is
  * found then, and what was packed waits, with the number of entries that the mapping gives behind it.
  */
-#include "needs.h"
+#include "../physical/needs.h"
 #include "output_int.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #define TRA_PAIRS_H
 
 #include "part.h"
-#include "tree.h"
+#include "../physical/tree.h"
 
 /* One local tuple: its label values linearised by class. own is I or J; contr is KL (and the summand) or KR. */
 typedef struct tra_meeting {

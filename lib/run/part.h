@@ -6,7 +6,7 @@
 #ifndef TRA_PART_H
 #define TRA_PART_H
 
-#include "plan.h"
+#include "../physical/plan.h"
 #include "pool.h"
 
 typedef enum tra_part_kind { TRA_PART_STORED, TRA_PART_VIEW, TRA_PART_MAP, TRA_PART_TILE } tra_part_kind;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-enum { PAGE = 4096, LARGE_PAGE = 2 << 20, LINE = 64, SLOTS = PAGE / LINE - 1, SMALL = SLOTS * LINE };
+enum { PAGE = TRA_PAGE, LARGE_PAGE = 2 << 20, LINE = TRA_CACHE_LINE, SLOTS = PAGE / LINE - 1, SMALL = TRA_SMALL_BLOCK };
 
 /* The first line of a page of small blocks, at most SMALL bytes, that all take as many lines: several share it. */
 typedef struct slab {
@@ -99,10 +99,6 @@ static void space_give(space *s, int64_t at, int64_t n) {
 }
 
 static int64_t lines_of(int64_t bytes) { return tra_max64(1, tra_ceil_div(bytes, LINE)); }
-
-int64_t tra_block_footprint(int64_t bytes) {
-    return bytes <= SMALL ? PAGE / (SLOTS / lines_of(bytes)) : tra_ceil_div(bytes, PAGE) * PAGE;
-}
 
 tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
     tra_pool *p = tra_calloc(1, sizeof *p);

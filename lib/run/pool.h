@@ -13,6 +13,7 @@
 #ifndef TRA_POOL_H
 #define TRA_POOL_H
 
+#include "../physical/needs.h"
 #include "../relation/store.h"
 
 #include <pthread.h>
@@ -79,8 +80,6 @@ void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */
 
 /* Does the error say that the ceiling leaves too little for a block? Not one of the system, nor of the disk. */
 bool tra_pool_lacks(tra_status s, const tra_err *e);
-
-int64_t tra_block_footprint(int64_t bytes); /* that a block of so many bytes takes of the budget */
 
 /* A block with contents yet to be written: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);

@@ -3,7 +3,7 @@
 #define TRA_PROGRESS_H
 
 #include "../base/meter.h"
-#include "plan.h"
+#include "../physical/plan.h"
 
 typedef struct tra_progress {
     tra_progress_form form;

@@ -5,7 +5,7 @@
 #include "comm.h"
 #include "engine.h"
 #include "files.h"
-#include "needs.h"
+#include "../physical/needs.h"
 #include "output.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* transfers.c - which transfers an exchange makes, and in what order: the same lists on all ranks. */
 #include "exchange.h"
-#include "memory.h"
-#include "repart.h"
+#include "../physical/memory.h"
+#include "../physical/repart.h"
 
 #include <stdlib.h>
 

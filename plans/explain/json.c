@@ -1,8 +1,8 @@
 /* json.c - explain and cost for programs. The names are those of man tra-explain. */
 #include <limits.h>
 
-#include "../../lib/run/memory.h"
-#include "../../lib/run/needs.h"
+#include "../../lib/physical/memory.h"
+#include "../../lib/physical/needs.h"
 #include "../ia/ia.h"
 #include "text.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../ia/ia.h"
-#include "../../lib/run/needs.h"
+#include "../../lib/physical/needs.h"
 #include "../search/cost.h"
 #include "explain.h"
 #include "text.h"

@@ -7,8 +7,8 @@
 #ifndef TRA_IA_H
 #define TRA_IA_H
 
-#include "../../lib/run/placement.h"
-#include "../../lib/run/plan.h"
+#include "../../lib/physical/placement.h"
+#include "../../lib/physical/plan.h"
 #include "../tra/tra.h"
 
 /* ---- joins -------------------------------------------------------------------------------------------------- */

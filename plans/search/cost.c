@@ -1,7 +1,7 @@
 /* cost.c - what operators cost. */
 #include "cost.h"
 
-#include "../../lib/run/needs.h"
+#include "../../lib/physical/needs.h"
 
 #include <assert.h>
 #include <math.h>

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/run/memory.h"
-#include "../../lib/run/repart.h"
+#include "../../lib/physical/memory.h"
+#include "../../lib/physical/repart.h"
 #include "../rules/fused.h"
 #include "search_int.h"
 
@@ -398,7 +398,7 @@ static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_are
     tra_choices made = choices_of(&f);
     p->strategy = strategies(&f);
     p->program =
-        tra_max64(0, s->bytes.program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - SMALL_PROGRAM);
+        tra_max64(0, s->bytes.program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - TRA_SMALL_PROGRAM);
     p->planning = s->bytes.all;
     p->least_memory = tra_plan_memory(p, s->o->threads);
     sum_up(p);

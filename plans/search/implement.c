@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "../../lib/run/tree.h"
+#include "../../lib/physical/tree.h"
 #include "search_int.h"
 
 tra_plan_op tra_operator_of(tra_opcode op) {

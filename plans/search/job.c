@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/run/memory.h"
+#include "../../lib/physical/memory.h"
 #include "../ia/ia.h"
 #include "cost.h"
 #include "planfile.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "../../lib/run/needs.h"
+#include "../../lib/physical/needs.h"
 #include "search_int.h"
 
 void tra_add_number(numbers *x, int v) {

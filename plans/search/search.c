@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/run/memory.h"
-#include "../../lib/run/needs.h"
+#include "../../lib/physical/memory.h"
+#include "../../lib/physical/needs.h"
 #include "../rules/rules.h"
 #include "../rules/fused.h"
 #include "search_int.h"

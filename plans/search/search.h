@@ -6,7 +6,7 @@
 #ifndef TRA_SEARCH_H
 #define TRA_SEARCH_H
 
-#include "../../lib/run/plan.h"
+#include "../../lib/physical/plan.h"
 #include "../eindecomp/eindecomp.h"
 #include "../ia/ia.h"
 #include "../rules/memo.h"
@@ -82,7 +82,7 @@ typedef struct tra_plan_options {
     tra_optimizer optimizer;
     int threads;       /* workers per site */
     int compress;      /* zstd level of the outputs, 0: none */
-    bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/run/tree.h); not
+    bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/physical/tree.h); not
                         * rewritten */
     bool over;         /* when no plan fits the memory: all of them instead of an error (explain) */
     int first, also;   /* only so many of the plans are made, the first; and one more, by its rank. first 0: all */

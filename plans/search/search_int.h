@@ -195,8 +195,6 @@ typedef struct search {
     tra_arena *scratch; /* of the group that is being extracted; NULL */
 } search;
 
-enum { SMALL_PROGRAM = 2 << 20 }; /* what program and plan take of any process, which its base counts */
-
 /* ---- place.c ----------------------------------------------------------------------------------------------------- */
 
 /* Interns a placement: axes of one site and dimensions of one value are left out. */

@@ -5,7 +5,7 @@
 #include "../../plans/rules/rules.h"
 #include "tables.h"
 
-#include "../../lib/run/memory.h"
+#include "../../lib/physical/memory.h"
 #include "../../lib/run/profile.h"
 #include "../../lib/run/tuning.h"
 #include "../../plans/search/cost.h"

@@ -4,7 +4,7 @@
 #include "../../lib/kernel/program.h"
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored.h"
-#include "../../lib/run/repart.h"
+#include "../../lib/physical/repart.h"
 #include "generate.h"
 
 /* Shows or moves the arrays of its input as they are. */

@@ -2,7 +2,7 @@
 #ifndef TRA_PROPERTY_HELD_H
 #define TRA_PROPERTY_HELD_H
 
-#include "../../lib/run/plan.h"
+#include "../../lib/physical/plan.h"
 #include "property.h"
 
 /* Lets some results of the plan be rows of entries (rows.h), and some outputs be stored by levels. False: none can. Its

@@ -4,8 +4,8 @@
 
 #include "../../lib/run/engine.h"
 #include "../../lib/run/exchange.h"
-#include "../../lib/run/needs.h"
-#include "../../lib/run/placement.h"
+#include "../../lib/physical/needs.h"
+#include "../../lib/physical/placement.h"
 #include "../../lib/run/pool.h"
 
 /* A random placement of a relation with k key dimensions on s sites. */

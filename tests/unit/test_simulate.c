@@ -5,7 +5,7 @@
  * to sites, and carries each exchange out. The value of a product's block is the set of inner keys that are summed in
  * it, so a plan that forgets a pair, makes one twice, or completes a sum too early is seen as well.
  */
-#include "../../lib/run/plan.h"
+#include "../../lib/physical/plan.h"
 #include "../../plans/search/search.h"
 #include "../../plans/tra/load.h"
 #include "check.h"

@@ -1,6 +1,6 @@
 /* test_tree.c - the tree of reproducible sums: every branch that one site has alone gives what one site gives for all.
  */
-#include "../../lib/run/tree.h"
+#include "../../lib/physical/tree.h"
 #include "check.h"
 
 /* The sum of terms lo..hi-1 of a function that is neither associative nor commutative, by the definition: halves of the

@@ -3,16 +3,19 @@
 #ifndef TRA_NEEDS_H
 #define TRA_NEEDS_H
 
+#include "constants.h"
 #include "plan.h"
 #include "tree.h"
+
+/* Bytes of the budget that a block of so many bytes takes: whole pages, or a slot of a page that small blocks share. */
+enum { TRA_SMALL_BLOCK = (TRA_PAGE / TRA_CACHE_LINE - 1) * TRA_CACHE_LINE }; /* no block above shares a page */
+int64_t tra_block_footprint(int64_t bytes);
 
 /* What a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and for
  * every tuple its place, its key's bookkeeping and its entry in HDF5's index. */
 int64_t tra_memory_base(const tra_plan *p, int threads);
 /* What a process has before it plans: no workers yet. */
 int64_t tra_memory_start(const tra_plan *p);
-
-enum { TRA_LEAST_BUDGET = 1 << 16 }; /* bytes for blocks, however small these are */
 
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream
  * past. ni, nj: output rows and columns, distinct values of the grouped keys that only L, only R has (nj = 1 without

@@ -4,21 +4,23 @@
 #include "../relation/columns.h"
 #include "../relation/mapped.h"
 #include "../relation/stored.h"
-#include "pool.h"
 #include "repart.h"
 
-/* Measured: 14 MiB resident with two files before a program is planned, 26 with MPI; HDF5's cache of each other
- * file, 600 KiB. */
+int64_t tra_block_footprint(int64_t bytes) {
+    enum { SLOTS = TRA_PAGE / TRA_CACHE_LINE - 1 };
+    if (bytes > TRA_SMALL_BLOCK) return tra_ceil_div(bytes, TRA_PAGE) * TRA_PAGE;
+    return TRA_PAGE / (SLOTS / tra_max64(1, tra_ceil_div(bytes, TRA_CACHE_LINE)));
+}
+
 int64_t tra_memory_start(const tra_plan *p) {
-    int64_t kib = (p->sites > 1 ? 28 << 10 : 16 << 10) + 1152, files = 0;
+    int64_t files = 0;
     for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE);
-    return (kib + tra_max64(0, files - 2) * 640) << 10;
+    return (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) + tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;
 }
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
-    /* Measured: with tiny blocks 17 MiB resident, 32 with MPI; packing buffers of products, 3 to 4.5 MiB a worker; 130
-     * bytes a tuple of an operator, and as much in HDF5's index of a file. */
-    int64_t mib = (p->sites > 1 ? 5 : 2) + 5 * threads, tuples = 0, chunk = 0, library = 0, codec = 0;
+    int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
+    int64_t tuples = 0, chunk = 0, library = 0, codec = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.library); /* one read at a time */
@@ -29,14 +31,14 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
             codec = tra_pack_bytes(p->compress, threads);
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
-    return tra_memory_start(p) + (mib << 20) + 130 * tra_min64(tuples, INT64_MAX / 260) + codec + library + p->program;
+    return tra_memory_start(p) + run + (int64_t)threads * TRA_WORKER +
+           TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
 }
 
 static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint(bytes) : 0; }
 
 int64_t tra_size_planned(tra_size s) {
-    enum { LITTLE = 1 << 20 };
-    return s.exact || s.firm ? s.bound : tra_min64(s.bound, tra_max64(LITTLE, tra_mul_most(s.expected, 2)));
+    return s.exact || s.firm ? s.bound : tra_min64(s.bound, tra_max64(TRA_LITTLE, tra_mul_most(s.expected, 2)));
 }
 
 int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
@@ -262,14 +264,12 @@ static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni,
     return l;
 }
 
-enum { SMALL_BLOCK = 4096 }; /* smaller ones share pages */
-
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
                            int64_t budget) {
     need n = join_need(p, op, threads);
     int64_t room = budget - n.fixed, least = tra_min64(n.a, n.c);
     /* What is left of a page that small blocks share is of no use to those of another size. */
-    if ((op->in[1] < 0 ? least : tra_min64(least, n.b)) < SMALL_BLOCK) room -= TRA_LEAST_BUDGET;
+    if ((op->in[1] < 0 ? least : tra_min64(least, n.b)) < TRA_PAGE) room -= TRA_LEAST_BUDGET;
     if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: an output for each worker */
         int64_t each = 2 * n.a + n.c, most = tra_min64(ni, threads);
         int64_t ci = each > 0 ? tra_max64(1, tra_min64(most, room / each)) : most;
@@ -338,9 +338,8 @@ int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side) {
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
 int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfers) {
-    enum { WINDOW = 8 << 20 }; /* enough for the wire; what comes together is done together, so no more */
     int64_t one = tra_max64(tra_op_read_room(p, &p->ops[op->in[0]]), tra_type_room(&op->type));
-    int64_t most = tra_min64(op->predicted.cost.network_bytes.bound, tra_max64(WINDOW, 2 * one));
+    int64_t most = tra_min64(op->predicted.cost.network_bytes.bound, tra_max64(TRA_WINDOW, 2 * one));
     return tra_max64(one, most / one < transfers ? most : transfers * one);
 }
 
@@ -362,7 +361,7 @@ tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
 static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
     int64_t pieces = from->type.cat->frontier.v[op->what.keydim], all = tra_mul_most(pieces, in);
     if (!op->what.most || tra_op_is_view(from)) return all;
-    int64_t page = tra_block_footprint(tra_columns_room(op->type.columns, 0)) + 4096;
+    int64_t page = tra_block_footprint(tra_columns_room(op->type.columns, 0)) + TRA_PAGE;
     return tra_min64(all, tra_add_most(tra_type_room(&op->type), tra_mul_most(pieces, page)));
 }
 

@@ -109,15 +109,13 @@ static bool worth_it(tra_plan *p, int from, int to, double hidden, int threads, 
     return more <= hidden;
 }
 
-enum { MANY = 64 };
-
 /* Lets an exchange overlap the stages begins..ends, with a window that is small if need be, unless it is not worth it.
  */
 static void try_overlap(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
     const tra_op before = p->ops[i];
     double hidden = (double)before.predicted.cost.network_bytes.expected / p->sites;
     if (begins == before.orders.begins && ends == before.orders.ends) return;
-    for (int64_t transfers = MANY; transfers > 0; transfers /= 2) {
+    for (int64_t transfers = TRA_TRANSFERS; transfers > 0; transfers /= 2) {
         set_overlap(p, i, begins, ends, tra_exchange_window(p, &before, transfers));
         if (worth_it(p, begins, ends, hidden, threads, budget)) return;
     }

@@ -13,7 +13,7 @@ int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op) {
     const tra_dims *a = &p->ops[op->in[0]].type.cat->frontier, *b = &op->type.cat->frontier;
     int64_t n = 1;
     for (int d = 0; d < a->n; d++) {
-        if (!tra_mul(n, a->v[d] + b->v[d], &n)) return INT64_MAX / 260;
+        if (!tra_mul(n, a->v[d] + b->v[d], &n)) return INT64_MAX / (2 * TRA_TUPLE);
     }
     return n;
 }
@@ -59,10 +59,9 @@ int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, 
 }
 
 int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget) {
-    enum { BATCHES = 8 };
     int64_t bytes = tra_type_bytes_all(&op->type).bound;
     if (p->rereads || !tra_op_flows(op)) return budget / 2;
-    return tra_min64(budget / 2, bytes / p->sites * tra_place_copies(&op->place) / BATCHES);
+    return tra_min64(budget / 2, bytes / p->sites * tra_place_copies(&op->place) / TRA_BATCHES);
 }
 
 /* Marks the tuples that a batch reads for one tuple of the result; how many of them were not marked yet. */

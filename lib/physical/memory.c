@@ -1,24 +1,15 @@
 /* memory.c - what a plan as a whole does with memory and disk. */
-#include "memory.h"
+#include "memory_int.h"
 
-#include "overlap.h"
-#include "engine.h"
 #include "../relation/mapped.h"
-#include "repart.h"
+#include "overlap.h"
 #include "scan.h"
 
 #include <stdlib.h>
 
-/* What follows from the edges of the plan, by operator. */
-typedef struct edges {
-    int *uses, *first, *last; /* consumers: how many edges, the first and the last operator; 0, -1, -1 */
-    int *file;                /* the input file that reading the result reads, or -1 */
-    bool *gathered;           /* is it, or a view of it, read a whole group at once? */
-} edges;
-
-static edges find_edges(const tra_plan *p) {
+static tra_edges find_edges(const tra_plan *p) {
     size_t n = (size_t)p->nops + 1;
-    edges e = {.uses = tra_calloc(4 * n, sizeof *e.uses), .gathered = tra_calloc(n, sizeof *e.gathered)};
+    tra_edges e = {.uses = tra_calloc(4 * n, sizeof *e.uses), .gathered = tra_calloc(n, sizeof *e.gathered)};
     e.first = e.uses + n, e.last = e.first + n, e.file = e.last + n;
     for (int i = 0; i < p->nops; i++) e.first[i] = e.last[i] = e.file[i] = -1;
     for (int i = p->nops - 1; i >= 0; i--) {
@@ -34,7 +25,7 @@ static edges find_edges(const tra_plan *p) {
     return e;
 }
 
-static void free_edges(edges *e) {
+static void free_edges(tra_edges *e) {
     free(e->uses);
     free(e->gathered);
 }
@@ -59,7 +50,7 @@ static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
 /* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is
  * stored, or maps alone, which are composed. CONCAT holds a whole group at once: of tiles not with the arrays they are
  * cut from. */
-static void choose_fused(tra_plan *p, const edges *e) {
+static void choose_fused(tra_plan *p, const tra_edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         op->orders.fused = false;
@@ -74,7 +65,7 @@ static void choose_fused(tra_plan *p, const edges *e) {
 }
 
 /* What a view shows is held until the last has looked at it. */
-static void views_hold(const tra_plan *p, edges *e) {
+static void views_hold(const tra_plan *p, tra_edges *e) {
     for (int i = p->nops - 1; i >= 0; i--) {
         int in = p->ops[i].in[0];
         if (in >= 0 && tra_op_is_view(&p->ops[i]) && e->last[i] > e->last[in]) e->last[in] = e->last[i];
@@ -82,7 +73,7 @@ static void views_hold(const tra_plan *p, edges *e) {
 }
 
 /* What an exchange leaves where it is stays a file's. */
-static void find_files(const tra_plan *p, edges *e) {
+static void find_files(const tra_plan *p, tra_edges *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         if (tra_op_is(op->op, TRA_READS))
@@ -93,7 +84,7 @@ static void find_files(const tra_plan *p, edges *e) {
 }
 
 /* Results that go to their file as they are computed, and are never held. */
-static bool streams_out(const tra_plan *p, const edges *e, int i) {
+static bool streams_out(const tra_plan *p, const tra_edges *e, int i) {
     const tra_op *op = &p->ops[i];
     return !tra_op_is(op->op, TRA_EXCHANGES) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
@@ -106,7 +97,7 @@ static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *he
 }
 
 /* What workers need to read chunks of inputs and write those of outputs, and whose results go straight to a file. */
-static void find_io(tra_plan *p, const edges *e) {
+static void find_io(tra_plan *p, const tra_edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         bool output = op->op == TRA_PLAN_OUTPUT, stage = !tra_op_is_read(op);
@@ -120,172 +111,6 @@ static void find_io(tra_plan *p, const edges *e) {
         if (op->orders.direct)
             op->orders.io = tra_max64(op->orders.io, io_of(p, output ? op : &p->ops[e->first[i]], &held->type));
         if (output && held->orders.direct) op->orders.io = 0;
-    }
-}
-
-/* Does every tuple of one input of a join meet one of the other, wherever the first is? So it is where both are grids
- * and what is joined with a dimension reaches as far. */
-static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
-    const tra_catalog *mine = p->ops[op->in[side]].type.cat, *other = p->ops[op->in[!side]].type.cat;
-    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
-    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
-    if (!other->grid || other->n == 0) return false;
-    for (int i = 0; i < a->n; i++) {
-        if (mine->frontier.v[a->v[i]] > other->frontier.v[b->v[i]]) return false;
-        for (int j = 0; j < i; j++) { /* one dimension of the other with two of these: their diagonal */
-            if (b->v[i] == b->v[j] && a->v[i] != a->v[j]) return false;
-        }
-    }
-    return true;
-}
-
-/* Does an axis of one input of a join leave on each of its sites something of all values that are joined, or those that
- * the other input has there? */
-static bool axis_meets(const tra_op *op, int side, const tra_axis *mine, const tra_axis *other) {
-    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
-    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
-    int64_t parts = 1;
-    bool joined = false, alike = mine && mine->kind == TRA_AXIS_PART && mine->n == other->n;
-    for (int d = 0; d < other->n; d++) {
-        bool partner = false;
-        parts = tra_mul_most(parts, other->ext[d]);
-        for (int i = 0; i < b->n; i++) {
-            if (b->v[i] != other->dim[d]) continue;
-            joined = true;
-            partner |= alike && a->v[i] == mine->dim[d] && mine->ext[d] == other->ext[d];
-        }
-        alike &= partner;
-    }
-    return joined ? alike : parts >= other->sites;
-}
-
-/* The same of copies, on each site that has one. */
-static bool copies_meet(const tra_plan *p, const tra_op *op, int side) {
-    const tra_placement *mine = &p->ops[op->in[side]].place, *other = &p->ops[op->in[!side]].place;
-    if (mine->owner || other->owner || !all_meet(p, op, side)) return false;
-    for (int x = 0; x < other->naxes; x++) {
-        bool same = mine->naxes == other->naxes && mine->axis[x].sites == other->axis[x].sites;
-        if (other->axis[x].kind == TRA_AXIS_PARTIAL) return false;
-        if (other->axis[x].kind == TRA_AXIS_PART &&
-            !axis_meets(op, side, same ? &mine->axis[x] : NULL, &other->axis[x]))
-            return false;
-    }
-    return true;
-}
-
-/* Does it make something of all of its input, of which there may be tuples that are of no use to it? */
-static bool takes_all(const tra_plan *p, const tra_op *op) {
-    const tra_type *in = &p->ops[op->in[0]].type;
-    tra_dims shape, part;
-    if (tra_op_is(op->op, TRA_RENAMES)) return op->type.cat->n == in->cat->n;
-    if (op->what.origin.n == 0) return true;
-    tra_type_shape(in, &shape);
-    tra_type_shape(&op->type, &part);
-    for (int d = 0; d < shape.n; d++)
-        if (op->what.origin.v[d] > 0 || op->what.origin.v[d] + part.v[d] < shape.v[d]) return false;
-    return true;
-}
-
-/* Is all that the sites have of operator i's result read, of what is in a file? Where several sites were sent a tuple,
- * one may do without; but what goes to several is read to be sent. */
-static bool all_read(const tra_plan *p, int i) {
-    bool copies = tra_place_copies(&p->ops[i].place) > 1;
-    if (copies && !tra_op_is_read(&p->ops[i])) return false;
-    for (int j = i + 1; j < p->nops; j++) {
-        const tra_op *op = &p->ops[j];
-        bool sent = !copies && tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
-        bool whole = op->in[0] < 0 || takes_all(p, op);
-        bool moves = tra_op_is(op->op, TRA_EXCHANGES), made = !moves && !tra_op_is_view(op);
-        if (copies && (moves || (made && tra_place_copies(&op->place) > 1))) continue; /* one site may do it for all */
-        for (int side = 0; side < 2; side++) {
-            if (op->in[side] != i) continue;
-            bool meet = op->what.join && (copies ? copies_meet(p, op, side) : all_meet(p, op, side));
-            if (op->what.join ? meet : sent || (whole && (!tra_op_shares(op) || all_read(p, j)))) return true;
-        }
-    }
-    return false;
-}
-
-/* Tuples of op's result on all sites. */
-static int64_t tuples_of(const tra_plan *p, const tra_op *op) {
-    int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites, n = 0;
-    tra_place_floats(&op->place, op->type.cat, floats, tuples);
-    for (int s = 0; s < p->sites; s++) n = tra_add_most(n, tuples[s]);
-    free(floats);
-    return n;
-}
-
-/* An operator reads so much; what is read for an exchange that overlaps counts as the stage's that it ends with, and
- * what is read for a stage of a scan as the first's. */
-static void add_read(tra_plan *p, int op, tra_size bytes) {
-    int stage = p->ops[op].orders.ends, first = p->ops[stage].orders.scan.first;
-    tra_size *read = &p->ops[first >= 0 ? first : stage].predicted.cost.disk_read;
-    *read = tra_size_add(*read, bytes);
-}
-
-static bool reads_file(const edges *e, const tra_op *op, int side, int file) {
-    return !tra_op_is_read(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
-}
-
-/* Bytes of files that reading all tuples of a relation once takes, or writing them: whole chunks, or what is held of
- * those that are stored by levels. */
-static tra_size file_bytes(const tra_type *t, bool levels, int64_t tuples) {
-    if (!levels) return tra_size_times(tra_size_exactly(tra_store_chunk_bytes(t)), tuples);
-    int64_t n = t->cat->n;
-    if (n > 0 && tuples % n == 0) return tra_size_times(tra_type_bytes_all(t), tuples / n);
-    return tra_size_about((double)tra_type_bytes_all(t).expected / (double)tra_max64(1, n) * (double)tuples,
-                          tra_mul_most(tra_type_bytes_largest(t).bound, tuples));
-}
-
-/* Where everything stays in memory each site reads its tuples of an input once, for the first operator that wants them.
- * Which that is of several is a guess. */
-static void predict_input(tra_plan *p, const edges *e, int i) {
-    const tra_type *t = &p->ops[i].type;
-    tra_size bytes = file_bytes(t, t->layout, tuples_of(p, &p->ops[i]));
-    int readers = 0;
-    if (!all_read(p, i)) bytes.exact = false;
-    p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
-    for (int j = i + 1; j < p->nops; j++) readers += reads_file(e, &p->ops[j], 0, i) || reads_file(e, &p->ops[j], 1, i);
-    if (readers == 0) add_read(p, i, bytes);
-    if (readers > 1 && !tra_scan_is_whole(p, i)) bytes.exact = false;
-    for (int j = i + 1; j < p->nops; j++) {
-        if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
-        add_read(p, j, bytes);
-        if (tra_scan_is_whole(p, i)) break;
-        bytes.expected = 0; /* of those that come after */
-    }
-}
-
-/* Where blocks leave memory every operator reads its inputs anew, as often as its block loop says: a bound, since some
- * may still be there. */
-static void predict_rereads(tra_plan *p, const edges *e, int i, int threads, int64_t budget) {
-    const tra_op *op = &p->ops[i];
-    for (int side = 0; side < 2; side++) {
-        int f = op->in[side] >= 0 ? e->file[op->in[side]] : -1;
-        if (f < 0 || !reads_file(e, op, side, f)) continue;
-        const tra_op *src = &p->ops[op->in[side]];
-        while (tra_op_is(src->op, TRA_SPLITS)) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
-        int64_t n = op->op == TRA_PLAN_REPART
-                        ? tra_repart_reads(p, op, budget)
-                        : tra_mul_most(tuples_of(p, src), tra_op_passes(p, op, side, threads, budget));
-        tra_size bytes = file_bytes(&p->ops[f].type, p->ops[f].type.layout, n);
-        bytes =
-            p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
-        bool again = side == 1 && op->in[0] == op->in[1];
-        again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
-        if (again) bytes.expected = 0; /* most of it is there from the other side, or for another stage of the scan */
-        add_read(p, i, bytes);
-        p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
-    }
-}
-
-/* Bytes of inputs that are read. budget 0: everything stays in memory. */
-static void predict_reads(tra_plan *p, const edges *e, int threads, int64_t budget) {
-    for (int i = 0; i < p->nops; i++) {
-        if (budget)
-            predict_rereads(p, e, i, threads, budget);
-        else if (tra_op_is(p->ops[i].op, TRA_READS))
-            predict_input(p, e, i);
     }
 }
 
@@ -331,10 +156,9 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, t
 /* Bytes of results, and of what is computed on the way, that may be under way at once besides what a stage cannot do
  * without, where there is room: of `here` bytes of results that a site makes in all. */
 static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
-    enum { BACKGROUND = 8 }; /* are written in the background */
     if (tra_op_is(op->op, TRA_STREAMS)) {
         int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
-        return tra_min64(2 * here, (units + BACKGROUND) * 2 * out); /* computed, then copied */
+        return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
     }
     if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
     tra_block_loop l = tra_op_loop(p, op, threads, budget);
@@ -348,7 +172,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step queued */
-    return n + tra_min64(here, (steps + BACKGROUND) * super);
+    return n + tra_min64(here, (steps + TRA_WRITES) * super);
 }
 
 /* The same of what the stages of a scan alone read: from the block that the last reads to that of the first, which has
@@ -441,7 +265,7 @@ static void live_overlapping(const tra_plan *p, const living *held, living *wish
 
 /* Bytes of the results under way at once that go straight to a file and grow, if they may need more than is counted on:
  * panels of them wait in scratch then (grow.h). */
-static int64_t panels_of(const tra_plan *p, const edges *e, int i, int64_t here, int threads, int64_t budget) {
+static int64_t panels_of(const tra_plan *p, const tra_edges *e, int i, int64_t here, int threads, int64_t budget) {
     const tra_op *op = &p->ops[i];
     tra_type sum = op->type;
     bool counted = op->what.join && !op->what.agg;
@@ -469,91 +293,125 @@ static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t
     }
 }
 
+/* The walk over a plan: what lives while each operator runs. */
+typedef struct walk {
+    int threads;
+    int64_t base, budget; /* of a site; for blocks */
+    tra_edges e;
+    living *held; /* what each operator's result holds */
+    living *wish; /* what lives while each runs, with what it takes itself */
+    living now;   /* what lives before the operator that comes next */
+    int64_t least, peak;
+    tra_size spool; /* what waits in scratch until files are written */
+} walk;
+
+/* What the result of operator i holds, of which a site makes or reads `here` bytes. */
+static living held_of(const tra_plan *p, const walk *w, int i, int64_t here, const tra_size *takes) {
+    const tra_op *op = &p->ops[i];
+    if (tra_op_is(op->op, TRA_READS)) {
+        int64_t lean = held_of_input(p, i, here, w->threads, w->budget);
+        return (living){tra_scan_is_whole(p, i) ? lean : here, lean, 0, 0, 0};
+    }
+    if (tra_op_is_read(op) || op->op == TRA_PLAN_OUTPUT || streams_out(p, &w->e, i)) return (living){0};
+    return (living){here, here, takes->bound, takes->expected, 0};
+}
+
+/* Results of the later stages of a scan are made, and live, with those of its first stage i. */
+static void live_with_scan(const tra_plan *p, walk *w, int i) {
+    for (int j = i + 1; p->ops[i].orders.scan.first == i && j < p->nops; j++) {
+        int64_t tuples;
+        tra_size takes;
+        if (p->ops[j].orders.scan.first != i || streams_out(p, &w->e, j)) continue;
+        int64_t here = result_here(p, &p->ops[j], &tuples, &takes);
+        living_add(&w->now, &(living){here, here, takes.bound, takes.expected, 0}, 1);
+    }
+}
+
+static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size *takes) {
+    tra_op *op = &p->ops[i];
+    int64_t mine = tra_op_memory(p, op, w->threads);
+    op->predicted.least_memory = w->base + mine;
+    w->least = tra_max64(w->least, w->base + mine);
+    int64_t most =
+        w->base + mine + op->orders.scan.reserved + under_way(p, op, w->held[i].all > 0, here, w->threads, w->budget);
+    w->wish[i] = (living){most + w->now.all, most + w->now.lean, w->now.made, w->now.likely,
+                          panels_of(p, &w->e, i, takes->bound, w->threads, w->budget)};
+    w->peak = tra_max64(w->peak, w->wish[i].all);
+    p->kept = tra_max64(p->kept, w->now.made);
+}
+
+/* What an output writes, and what of it waits in scratch: chunks that are compressed, none longer than before, and what
+ * is counted or packed before it is written. */
+static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
+    const tra_type *t = &p->ops[op->in[0]].type;
+    const tra_mapping_use *m = op->what.mapping;
+    tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
+    *write = m ? tra_size_exactly(m->all) : tra_file_bytes(t, tra_op_counts(op), op->type.cat->n);
+    p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
+    if (m) /* what is packed, and how many entries that are */
+        waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
+    else if (p->compress || tra_op_counts(op))
+        waits = tra_file_bytes(t, tra_op_counts(op), tuples);
+    w->spool.bound = tra_add_most(w->spool.bound, waits.bound);
+    w->spool.expected = tra_add_most(w->spool.expected, waits.expected);
+}
+
+static void walk_op(tra_plan *p, walk *w, int i) {
+    tra_op *op = &p->ops[i];
+    tra_size takes;
+    int64_t tuples, here = result_here(p, op, &tuples, &takes);
+    bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
+    op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
+    op->predicted.spill = 0;
+    op->predicted.least_memory = w->base;
+    w->held[i] = held_of(p, w, i, here, &takes);
+    if (!early) living_add(&w->now, &w->held[i], 1);
+    live_with_scan(p, w, i);
+    if (!tra_op_is_read(op)) walk_stage(p, w, i, here, &takes);
+    if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, tuples);
+    int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
+    for (int k = 0; k < 3; k++)
+        if (done[k] >= 0 && w->e.last[done[k]] <= i) living_add(&w->now, &w->held[done[k]], -1);
+}
+
+/* What a site uses at most: no more than the ceiling, or what is needed if that is less than needed. */
+static void predict_peak(tra_plan *p, const walk *w) {
+    int64_t in_use = w->base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, w->least) : INT64_MAX;
+    for (int i = 0; i < p->nops; i++) {
+        in_use = tra_max64(in_use, w->wish[i].lean);
+        p->ops[i].predicted.cost.peak_memory = tra_min64(in_use, most);
+    }
+    p->cost.peak_memory = tra_min64(in_use, most);
+}
+
+/* tra_plan_memory with p->slim as it is. */
 static int64_t predict(tra_plan *p, int threads) {
-    int64_t base = tra_memory_base(p, threads), least = base + TRA_LEAST_BUDGET;
-    int64_t budget = p->memory > 0 ? p->memory - base : INT64_MAX / 4;
-    /* what waits in scratch: encoded chunks, none longer than the chunk, and what goes to levels */
-    int64_t spool = 0, likely = 0;
-    living *held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *held); /* of each operator */
-    living *wish = held + p->nops, now = {0};
-    int64_t peak = least;
-    edges e = find_edges(p);
-    choose_fused(p, &e);
-    find_files(p, &e);
-    views_hold(p, &e);
-    find_io(p, &e);
+    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = find_edges(p)};
+    w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
+    w.least = w.peak = w.base + TRA_LEAST_BUDGET;
+    w.held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *w.held);
+    w.wish = w.held + p->nops;
+    choose_fused(p, &w.e);
+    find_files(p, &w.e);
+    views_hold(p, &w.e);
+    find_io(p, &w.e);
     p->cost.disk_read = p->cost.disk_write = tra_size_exactly(0);
     p->scratch = p->scratch_expected = p->kept = 0;
     p->rereads = false;
     tra_overlap_none(p);
-    tra_scan_choose(p, threads, budget);
-    for (int i = 0; i < p->nops; i++) {
-        tra_op *op = &p->ops[i];
-        tra_size takes;
-        int64_t tuples, here = result_here(p, op, &tuples, &takes);
-        bool stage = !tra_op_is_read(op);
-        op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
-        op->predicted.spill = 0;
-        op->predicted.least_memory = base;
-        bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
-        if (tra_op_is(op->op, TRA_READS))
-            held[i] = (living){tra_scan_is_whole(p, i) ? held_of_input(p, i, here, threads, budget) : here,
-                               held_of_input(p, i, here, threads, budget), 0, 0, 0};
-        else if (stage && op->op != TRA_PLAN_OUTPUT && !streams_out(p, &e, i))
-            held[i] = (living){here, here, takes.bound, takes.expected, 0};
-        if (!early) living_add(&now, &held[i], 1);
-        for (int j = i + 1; op->orders.scan.first == i && j < p->nops; j++) {
-            int64_t n;
-            tra_size their_size;
-            if (p->ops[j].orders.scan.first != i || streams_out(p, &e, j)) continue;
-            int64_t theirs = result_here(p, &p->ops[j], &n, &their_size);
-            living_add(&now, &(living){theirs, theirs, their_size.bound, their_size.expected, 0}, 1);
-        }
-        if (stage) {
-            int64_t mine = tra_op_memory(p, op, threads);
-            op->predicted.least_memory = base + mine;
-            least = tra_max64(least, base + mine);
-            int64_t most =
-                base + mine + op->orders.scan.reserved + under_way(p, op, held[i].all > 0, here, threads, budget);
-            wish[i] = (living){most + now.all, most + now.lean, now.made, now.likely,
-                               panels_of(p, &e, i, takes.bound, threads, budget)};
-            peak = tra_max64(peak, wish[i].all);
-            p->kept = tra_max64(p->kept, now.made);
-        }
-        if (op->op == TRA_PLAN_OUTPUT) {
-            const tra_type *t = &p->ops[op->in[0]].type;
-            tra_size *write = &op->predicted.cost.disk_write;
-            const tra_mapping_use *m = op->what.mapping;
-            *write = m ? tra_size_exactly(m->all) : file_bytes(t, tra_op_counts(op), op->type.cat->n);
-            p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
-            tra_size waits = tra_size_exactly(0);
-            if (m) /* what is packed, and how many entries that are */
-                waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
-            else if (p->compress || tra_op_counts(op))
-                waits = file_bytes(t, tra_op_counts(op), tuples);
-            spool = tra_add_most(spool, waits.bound);
-            likely = tra_add_most(likely, waits.expected);
-        }
-        int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
-        for (int k = 0; k < 3; k++)
-            if (done[k] >= 0 && e.last[done[k]] <= i) living_add(&now, &held[done[k]], -1);
-    }
-    int64_t overlap = choose_overlaps(p, threads, held, peak, budget);
-    live_overlapping(p, held, wish);
-    predict_spills(p, wish, threads, budget);
-    p->scratch = tra_add_most(p->scratch, spool);
-    p->scratch_expected = tra_add_most(p->scratch_expected, likely);
-    p->rereads = p->memory > 0 && peak + overlap > p->memory;
-    predict_reads(p, &e, threads, p->rereads ? budget : 0);
-    int64_t in_use = base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, least) : INT64_MAX;
-    for (int i = 0; i < p->nops; i++) {
-        in_use = tra_max64(in_use, wish[i].lean);
-        p->ops[i].predicted.cost.peak_memory = tra_min64(in_use, most);
-    }
-    p->cost.peak_memory = tra_min64(in_use, most);
-    free_edges(&e);
-    free(held);
-    return least;
+    tra_scan_choose(p, threads, w.budget);
+    for (int i = 0; i < p->nops; i++) walk_op(p, &w, i);
+    int64_t overlap = choose_overlaps(p, threads, w.held, w.peak, w.budget);
+    live_overlapping(p, w.held, w.wish);
+    predict_spills(p, w.wish, threads, w.budget);
+    p->scratch = tra_add_most(p->scratch, w.spool.bound);
+    p->scratch_expected = tra_add_most(p->scratch_expected, w.spool.expected);
+    p->rereads = p->memory > 0 && w.peak + overlap > p->memory;
+    tra_predict_reads(p, &w.e, threads, p->rereads ? w.budget : 0);
+    predict_peak(p, &w);
+    free_edges(&w.e);
+    free(w.held);
+    return w.least;
 }
 
 int64_t tra_plan_memory(tra_plan *p, int threads) {

@@ -1,0 +1,35 @@
+/* constants.h - the constants of the memory model: what a process takes besides blocks, and how much the executor has
+ * under way at once. One table for the planner, which predicts by it, and the executor, which keeps to it. Bytes unless
+ * said; "measured" is what a process with small blocks held, less than what is charged for it.
+ */
+#ifndef TRA_CONSTANTS_H
+#define TRA_CONSTANTS_H
+
+enum {
+    /* a process */
+    TRA_PROCESS = (16 << 20) + (1152 << 10),     /* code and libraries with two files open, before it plans: 14 MiB */
+    TRA_PROCESS_MPI = (28 << 20) + (1152 << 10), /* the same with MPI: 26 MiB measured */
+    TRA_FILES_INCLUDED = 2,                      /* files whose HDF5 caches those two include */
+    TRA_FILE_CACHE = 640 << 10,                  /* HDF5's cache of each other file: 600 KiB measured */
+    TRA_PLAN_OF_RUN = 2 << 20,                   /* a plan and its bookkeeping, besides what each tuple takes */
+    TRA_PLAN_OF_RUN_MPI = 5 << 20,               /* the same with the buffers of messages */
+    TRA_WORKER = 5 << 20,                        /* stack and packing buffers of products: 3 to 4.5 MiB measured */
+    TRA_TUPLE = 130,                             /* place and key of a tuple; the same again in a file's index */
+    TRA_SMALL_PROGRAM = 2 << 20,                 /* of what planning takes, the part that TRA_PROCESS includes */
+
+    /* blocks */
+    TRA_PAGE = 4096,
+    TRA_CACHE_LINE = 64,        /* small blocks share a page in slots of whole lines, one line being the page's own */
+    TRA_LEAST_BUDGET = 1 << 16, /* for blocks, however small these are */
+    TRA_LITTLE = 1 << 20,       /* a result of unknown size that is at most so large is given all that it may take */
+
+    /* under way at once */
+    TRA_LOOKAHEAD = 64,             /* units queued before the main thread waits, */
+    TRA_LOOKAHEAD_BYTES = 16 << 20, /* and of their inputs, once there is a unit for each worker: more has no use */
+    TRA_WRITES = 8,                 /* results that wait to be written in the background */
+    TRA_WINDOW = 8 << 20,           /* of an exchange: enough for the wire; what comes together is done together */
+    TRA_TRANSFERS = 64,             /* of an exchange that overlaps stages which lack memory, at most */
+    TRA_BATCHES = 8,                /* of a repartition whose results the next stage reads as they come */
+};
+
+#endif

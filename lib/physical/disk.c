@@ -1,0 +1,169 @@
+/* disk.c - what a plan reads of its inputs. */
+#include "memory_int.h"
+#include "repart.h"
+#include "scan.h"
+
+#include <stdlib.h>
+
+/* Does every tuple of one input of a join meet one of the other, wherever the first is? So it is where both are grids
+ * and what is joined with a dimension reaches as far. */
+static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
+    const tra_catalog *mine = p->ops[op->in[side]].type.cat, *other = p->ops[op->in[!side]].type.cat;
+    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
+    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
+    if (!other->grid || other->n == 0) return false;
+    for (int i = 0; i < a->n; i++) {
+        if (mine->frontier.v[a->v[i]] > other->frontier.v[b->v[i]]) return false;
+        for (int j = 0; j < i; j++) { /* one dimension of the other with two of these: their diagonal */
+            if (b->v[i] == b->v[j] && a->v[i] != a->v[j]) return false;
+        }
+    }
+    return true;
+}
+
+/* Does an axis of one input of a join leave on each of its sites something of all values that are joined, or those that
+ * the other input has there? */
+static bool axis_meets(const tra_op *op, int side, const tra_axis *mine, const tra_axis *other) {
+    const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
+    const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
+    int64_t parts = 1;
+    bool joined = false, alike = mine && mine->kind == TRA_AXIS_PART && mine->n == other->n;
+    for (int d = 0; d < other->n; d++) {
+        bool partner = false;
+        parts = tra_mul_most(parts, other->ext[d]);
+        for (int i = 0; i < b->n; i++) {
+            if (b->v[i] != other->dim[d]) continue;
+            joined = true;
+            partner |= alike && a->v[i] == mine->dim[d] && mine->ext[d] == other->ext[d];
+        }
+        alike &= partner;
+    }
+    return joined ? alike : parts >= other->sites;
+}
+
+/* The same of copies, on each site that has one. */
+static bool copies_meet(const tra_plan *p, const tra_op *op, int side) {
+    const tra_placement *mine = &p->ops[op->in[side]].place, *other = &p->ops[op->in[!side]].place;
+    if (mine->owner || other->owner || !all_meet(p, op, side)) return false;
+    for (int x = 0; x < other->naxes; x++) {
+        bool same = mine->naxes == other->naxes && mine->axis[x].sites == other->axis[x].sites;
+        if (other->axis[x].kind == TRA_AXIS_PARTIAL) return false;
+        if (other->axis[x].kind == TRA_AXIS_PART &&
+            !axis_meets(op, side, same ? &mine->axis[x] : NULL, &other->axis[x]))
+            return false;
+    }
+    return true;
+}
+
+/* Does it make something of all of its input, of which there may be tuples that are of no use to it? */
+static bool takes_all(const tra_plan *p, const tra_op *op) {
+    const tra_type *in = &p->ops[op->in[0]].type;
+    tra_dims shape, part;
+    if (tra_op_is(op->op, TRA_RENAMES)) return op->type.cat->n == in->cat->n;
+    if (op->what.origin.n == 0) return true;
+    tra_type_shape(in, &shape);
+    tra_type_shape(&op->type, &part);
+    for (int d = 0; d < shape.n; d++)
+        if (op->what.origin.v[d] > 0 || op->what.origin.v[d] + part.v[d] < shape.v[d]) return false;
+    return true;
+}
+
+/* Is all that the sites have of operator i's result read, of what is in a file? Where several sites were sent a tuple,
+ * one may do without; but what goes to several is read to be sent. */
+static bool all_read(const tra_plan *p, int i) {
+    bool copies = tra_place_copies(&p->ops[i].place) > 1;
+    if (copies && !tra_op_is_read(&p->ops[i])) return false;
+    for (int j = i + 1; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        bool sent = !copies && tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
+        bool whole = op->in[0] < 0 || takes_all(p, op);
+        bool moves = tra_op_is(op->op, TRA_EXCHANGES), made = !moves && !tra_op_is_view(op);
+        if (copies && (moves || (made && tra_place_copies(&op->place) > 1))) continue; /* one site may do it for all */
+        for (int side = 0; side < 2; side++) {
+            if (op->in[side] != i) continue;
+            bool meet = op->what.join && (copies ? copies_meet(p, op, side) : all_meet(p, op, side));
+            if (op->what.join ? meet : sent || (whole && (!tra_op_shares(op) || all_read(p, j)))) return true;
+        }
+    }
+    return false;
+}
+
+/* Tuples of op's result on all sites. */
+static int64_t tuples_of(const tra_plan *p, const tra_op *op) {
+    int64_t *floats = tra_calloc((size_t)p->sites * 2, sizeof *floats), *tuples = floats + p->sites, n = 0;
+    tra_place_floats(&op->place, op->type.cat, floats, tuples);
+    for (int s = 0; s < p->sites; s++) n = tra_add_most(n, tuples[s]);
+    free(floats);
+    return n;
+}
+
+/* An operator reads so much; what is read for an exchange that overlaps counts as the stage's that it ends with, and
+ * what is read for a stage of a scan as the first's. */
+static void add_read(tra_plan *p, int op, tra_size bytes) {
+    int stage = p->ops[op].orders.ends, first = p->ops[stage].orders.scan.first;
+    tra_size *read = &p->ops[first >= 0 ? first : stage].predicted.cost.disk_read;
+    *read = tra_size_add(*read, bytes);
+}
+
+static bool reads_file(const tra_edges *e, const tra_op *op, int side, int file) {
+    return !tra_op_is_read(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
+}
+
+tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
+    if (!levels) return tra_size_times(tra_size_exactly(tra_store_chunk_bytes(t)), tuples);
+    int64_t n = t->cat->n;
+    if (n > 0 && tuples % n == 0) return tra_size_times(tra_type_bytes_all(t), tuples / n);
+    return tra_size_about((double)tra_type_bytes_all(t).expected / (double)tra_max64(1, n) * (double)tuples,
+                          tra_mul_most(tra_type_bytes_largest(t).bound, tuples));
+}
+
+/* Where everything stays in memory each site reads its tuples of an input once, for the first operator that wants them.
+ * Which that is of several is a guess. */
+static void predict_input(tra_plan *p, const tra_edges *e, int i) {
+    const tra_type *t = &p->ops[i].type;
+    tra_size bytes = tra_file_bytes(t, t->layout, tuples_of(p, &p->ops[i]));
+    int readers = 0;
+    if (!all_read(p, i)) bytes.exact = false;
+    p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+    for (int j = i + 1; j < p->nops; j++) readers += reads_file(e, &p->ops[j], 0, i) || reads_file(e, &p->ops[j], 1, i);
+    if (readers == 0) add_read(p, i, bytes);
+    if (readers > 1 && !tra_scan_is_whole(p, i)) bytes.exact = false;
+    for (int j = i + 1; j < p->nops; j++) {
+        if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
+        add_read(p, j, bytes);
+        if (tra_scan_is_whole(p, i)) break;
+        bytes.expected = 0; /* of those that come after */
+    }
+}
+
+/* Where blocks leave memory every operator reads its inputs anew, as often as its block loop says: a bound, since some
+ * may still be there. */
+static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads, int64_t budget) {
+    const tra_op *op = &p->ops[i];
+    for (int side = 0; side < 2; side++) {
+        int f = op->in[side] >= 0 ? e->file[op->in[side]] : -1;
+        if (f < 0 || !reads_file(e, op, side, f)) continue;
+        const tra_op *src = &p->ops[op->in[side]];
+        while (tra_op_is(src->op, TRA_SPLITS)) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
+        int64_t n = op->op == TRA_PLAN_REPART
+                        ? tra_repart_reads(p, op, budget)
+                        : tra_mul_most(tuples_of(p, src), tra_op_passes(p, op, side, threads, budget));
+        tra_size bytes = tra_file_bytes(&p->ops[f].type, p->ops[f].type.layout, n);
+        bytes =
+            p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
+        bool again = side == 1 && op->in[0] == op->in[1];
+        again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
+        if (again) bytes.expected = 0; /* most of it is there from the other side, or for another stage of the scan */
+        add_read(p, i, bytes);
+        p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+    }
+}
+
+void tra_predict_reads(tra_plan *p, const tra_edges *e, int threads, int64_t budget) {
+    for (int i = 0; i < p->nops; i++) {
+        if (budget)
+            predict_rereads(p, e, i, threads, budget);
+        else if (tra_op_is(p->ops[i].op, TRA_READS))
+            predict_input(p, e, i);
+    }
+}
