@@ -9,12 +9,12 @@ PREFIX ?= /usr/local
 SYSTEM_PLUGINS  := /usr/lib/$(shell $(CC) -print-multiarch)/hdf5/serial/plugins
 HDF5_PLUGIN_DIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(SYSTEM_PLUGINS),$(PREFIX)/lib/hdf5/plugins)
 
-# Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers, SAN=thread with that of data races; FUZZ=1 for
-# libFuzzer (with CC=clang).
+# Variants: WERROR=1 warnings are errors; SAN=1 with sanitizers, SAN=thread with that of data races; COVERAGE=1 with
+# counters for gcov; FUZZ=1 for libFuzzer (with CC=clang).
 comma    := ,
 SAN_1      := -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread := -fsanitize=thread
-VARIANT  := $(SAN_$(SAN)) \
+VARIANT  := $(SAN_$(SAN)) $(if $(COVERAGE),--coverage -fprofile-update=atomic) \
             $(if $(FUZZ),-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=undefined)
 PACKAGES := hdf5-serial ompi-c libzstd libxxhash openblas zlib
 PLAIN     = $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -ffp-contract=off -pthread \
@@ -50,7 +50,7 @@ SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$
 
 # These compile nothing themselves, but call make again when the packages are there.
 OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-cluster \
-         check-faults check-mutants fuzz demo bench uninstall clean format
+         check-faults check-mutants check-coverage fuzz demo bench uninstall clean format
 .PHONY: $(OUTER) all tests fuzz-now install
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -170,6 +170,12 @@ check-property: deps
 	    seed=$$((seed + 1)); done; exit $$bad
 
 ASAN_SET := abort_on_error=0:detect_stack_use_after_return=1:allocator_may_return_null=1
+## check-coverage: which lines the tests reach (gcov), and functions that none enters
+check-coverage: deps
+	@$(SUBMAKE) B=build-coverage COVERAGE=1 tests
+	@-bash tests/run build-coverage
+	@tests/coverage build-coverage
+
 ## check-asan: the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 check-asan: deps
 	@$(SUBMAKE) B=build-asan SAN=1 WERROR=1 tests
@@ -251,7 +257,7 @@ uninstall:
 
 ## clean: removes everything that was built
 clean:
-	rm -rf $(B) build-asan build-tsan build-fuzz
+	rm -rf $(B) build-asan build-tsan build-fuzz build-coverage
 
 ## format: rewrites the sources by .clang-format
 format:
