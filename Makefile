@@ -99,6 +99,11 @@ $(B)/pic/%.o: %.c $(B)/flags | require
 # Kernels are compiled by the compiler that was there, unless TRA_CC says otherwise.
 $(B)/lib/codegen/cache.o: private COMPILE += -DTRA_BUILT_WITH='"$(firstword $(CC))"'
 
+# Loops over the rows of tables and the bytes of CSV become vectors, however many there are; values stay IEEE.
+LOOPS := $(call objects,$(sort $(wildcard lib/table/*.c lib/relation/table_*.c formats/table_csv*.c)))
+$(LOOPS): private COMPILE += -fno-math-errno -fno-trapping-math \
+                             $(if $(findstring clang,$(CC)),,-ftree-vectorize -fvect-cost-model=dynamic)
+
 # The storages of the library, as text in the program.
 STORAGES := $(sort $(wildcard share/storage/*.tra))
 $(B)/made/storages.c: $(STORAGES) Makefile

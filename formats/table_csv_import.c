@@ -41,9 +41,16 @@ static tra_status collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_pi
 
 static void guess(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int c) {
     tra_csv_guess *g = &w->guess[c];
+    const uint8_t numbers = 1 << TRA_CSV_NUMBER;
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool quoted;
+        if (m->reading.nnulls <= 0 && !(g->kinds & ~numbers)) { /* short whole numbers tell no more than that */
+            int64_t before = g->values;
+            r = tra_csv_skip_digits(p, &w->rows, m->column[c].source, w->bad, r, &g->values);
+            if (g->values > before) g->kinds |= numbers;
+            if (r == w->rows.n) break;
+        }
         if (w->bad[r]) continue;
         const char *s = tra_csv_cell_text(&m->form->dialect, p, &w->rows, r, m->column[c].source, &n, &quoted);
         tra_csv_guess_cell(&m->reading, g, s, n, quoted);
@@ -182,6 +189,9 @@ static tra_status fill_values(tra_csv_import *m, tra_csv_worker *w, const tra_cs
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool quoted;
+        if (m->reading.nnulls <= 0)
+            r = tra_csv_take_digits(p, &w->rows, col->source, w->bad, r, col->type, &w->vectors[c], &i);
+        if (r == w->rows.n) break;
         if (w->bad[r]) continue;
         const char *s = tra_csv_cell_text(&m->form->dialect, p, &w->rows, r, col->source, &n, &quoted);
         bool null = state && tra_csv_is_null(&m->reading, s, n, quoted, true);

@@ -8,7 +8,7 @@
 enum { HEAD = 1 << 20 };
 
 typedef struct stretch {
-    char *text; /* room for cap bytes and one more */
+    char *text; /* room for TRA_CSV_BEYOND bytes more than a stretch has */
     int64_t n;
     int64_t rest; /* of them, those that were there before: the beginning of a record */
 } stretch;
@@ -28,6 +28,7 @@ struct tra_csv_file {
     bool ended;
     int64_t at, line;  /* of the present stretch */
     tra_csv_run *runs; /* of each piece, for both beginnings */
+    int64_t *lines;    /* that end in it */
     const char **cuts; /* where pieces begin; one more than there are */
     tra_csv_piece *pieces;
     int64_t npieces;
@@ -79,8 +80,9 @@ tra_status tra_csv_open_stream(tra_stream *in, const tra_csv_hints *h, const tra
         return s;
     }
     int64_t most = tra_csv_most_pieces(f);
-    for (int i = 0; i < 2; i++) f->stretch[i].text = tra_malloc((size_t)sizes->stretch + 1);
+    for (int i = 0; i < 2; i++) f->stretch[i].text = tra_malloc((size_t)sizes->stretch + TRA_CSV_BEYOND);
     f->runs = tra_calloc((size_t)most, 2 * sizeof *f->runs);
+    f->lines = tra_calloc((size_t)most, sizeof *f->lines);
     f->cuts = tra_calloc((size_t)most + 1, sizeof *f->cuts);
     f->pieces = tra_calloc((size_t)most, sizeof *f->pieces);
     f->crew = tra_crew_new(sizes->workers);
@@ -109,6 +111,7 @@ void tra_csv_close(tra_csv_file *f) {
     for (int i = 0; i < 2; i++) free(f->stretch[i].text);
     free(f->where);
     free(f->runs);
+    free(f->lines);
     free(f->cuts);
     free(f->pieces);
     free(f);
@@ -116,15 +119,13 @@ void tra_csv_close(tra_csv_file *f) {
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-/* Eight bytes at a time. */
 static int64_t count_lines(const char *p, const char *end) {
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), ends = UINT64_C(0x0a0a0a0a0a0a0a0a);
+    enum { STEP = 128 }; /* so that counts fit bytes, and the compiler makes vectors of them */
     int64_t n = 0;
-    for (; end - p >= 8; p += 8) {
-        uint64_t x;
-        memcpy(&x, p, 8);
-        x ^= ends;
-        n += 8 - __builtin_popcountll((((x & low) + low) | x) & ~low);
+    for (; end - p >= STEP; p += STEP) {
+        uint8_t some = 0;
+        for (int i = 0; i < STEP; i++) some = (uint8_t)(some + (p[i] == '\n'));
+        n += some;
     }
     for (; p < end; p++) n += *p == '\n';
     return n;
@@ -147,7 +148,7 @@ static tra_status load(tra_csv_file *f, stretch *t, tra_err *e) {
         }
         t->n += (int64_t)got;
     }
-    t->text[t->n] = 0;
+    memset(t->text + t->n, 0, TRA_CSV_BEYOND);
     return TRA_OK;
 }
 
@@ -156,6 +157,7 @@ static tra_status run_piece(void *ctx, int worker, int64_t i, tra_err *e) {
     (void)worker;
     (void)e;
     const char *p = f->cuts[i], *end = f->cuts[i + 1];
+    f->lines[i] = count_lines(p, end);
     f->runs[2 * i] = tra_csv_run_over(&f->form.dialect, p, end, false);
     if (i > 0) f->runs[2 * i + 1] = tra_csv_run_over(&f->form.dialect, p, end, true);
     return TRA_OK;
@@ -179,8 +181,9 @@ static int64_t nominal_cuts(tra_csv_file *f, const stretch *t) {
     return n;
 }
 
-/* Cuts the stretch into pieces of whole records. *whole: what belongs to them; what is behind it begins a record. */
-static tra_status cut(tra_csv_file *f, const stretch *t, const char **whole, tra_err *e) {
+/* Cuts the stretch into pieces of whole records. *whole: what belongs to them, *lines: and how many lines end in it;
+ * what is behind it begins a record. */
+static tra_status cut(tra_csv_file *f, const stretch *t, const char **whole, int64_t *lines, tra_err *e) {
     const char *end = t->text + t->n;
     int64_t n = nominal_cuts(f, t);
     f->npieces = 0;
@@ -201,6 +204,8 @@ static tra_status cut(tra_csv_file *f, const stretch *t, const char **whole, tra
     if (!*whole)
         return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", byte %" PRId64 ": %s (%" PRId64 " bytes)", f->spec,
                         f->line + 1, f->at + 1, tra_csv_fault_text(TRA_CSV_LONG), f->sizes.stretch);
+    *lines = -count_lines(*whole, end);
+    for (int64_t i = 0; i < n; i++) *lines += f->lines[i];
     while (f->npieces > 0 && f->pieces[f->npieces - 1].text >= *whole) f->npieces--;
     for (int64_t i = 0; i < f->npieces; i++) {
         const char *to = i + 1 < f->npieces ? f->pieces[i + 1].text : *whole;
@@ -244,8 +249,9 @@ tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *afte
     f->ctx = ctx;
     for (stretch *now = &f->stretch[0], *next = &f->stretch[1];;) {
         const char *whole;
+        int64_t lines = 0;
         bool last = f->ended;
-        TRA_TRY(cut(f, now, &whole, e));
+        TRA_TRY(cut(f, now, &whole, &lines, e));
         next->rest = now->text + now->n - whole;
         memcpy(next->text, whole, (size_t)next->rest);
         tra_crew_begin(f->crew, work_on, f, 0, f->npieces);
@@ -256,7 +262,7 @@ tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *afte
         if (worked != TRA_OK) return *e = working, worked; /* it comes first in the file */
         if (read != TRA_OK) return *e = reading, read;
         TRA_TRY(tra_stop_check(e));
-        f->line += count_lines(now->text, whole);
+        f->line += lines;
         f->at += whole - now->text;
         if (last) break;
         stretch *t = now;

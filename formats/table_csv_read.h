@@ -5,9 +5,11 @@
 #include "../lib/base/crew.h"
 #include "table_csv.h"
 
+enum { TRA_CSV_BEYOND = 8 };
+
 /* Whole records that lie together in memory. */
 typedef struct tra_csv_piece {
-    const char *text; /* text[bytes] is readable */
+    const char *text; /* TRA_CSV_BEYOND bytes behind them are readable */
     int64_t bytes;
     const char *stretch; /* what was read together begins here; its first byte and line, from 0, are: */
     int64_t at, line;

@@ -40,22 +40,27 @@ static size_t code_point(const unsigned char *p, size_t left) {
 }
 
 bool tra_is_utf8(const char *s, size_t n) {
-    for (size_t i = 0, k; i < n; i += k)
-        if ((k = code_point((const unsigned char *)s + i, n - i)) == 0) return false;
+    for (size_t i = 0, k; i < n; i += k) {
+        uint64_t x = 0;
+        if (n - i >= sizeof x) memcpy(&x, s + i, sizeof x);
+        bool ascii = n - i >= sizeof x && !(x & UINT64_C(0x8080808080808080));
+        k = ascii ? sizeof x : code_point((const unsigned char *)s + i, n - i);
+        if (k == 0) return false;
+    }
     return true;
 }
 
 /* Letters of ASCII alone, and no zero bytes. */
 static bool is_plain(const char *s, int64_t n) {
-    uint64_t high = 0;
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t x;
-        memcpy(&x, s + i, 8);
-        high |= x | ((x - UINT64_C(0x0101010101010101)) & ~x); /* of which the top bits tell a zero byte */
+    enum { STEP = 64 }; /* so that the compiler makes vectors of them */
+    for (; n >= STEP; s += STEP, n -= STEP) {
+        uint8_t odd = 0;
+        for (int i = 0; i < STEP; i++) odd |= (uint8_t)((uint8_t)s[i] | (s[i] == 0 ? 0x80 : 0));
+        if (odd & 0x80) return false;
     }
-    for (; i < n; i++) high |= s[i] == 0 ? 0x80 : (unsigned char)s[i];
-    return !(high & UINT64_C(0x8080808080808080));
+    for (int64_t i = 0; i < n; i++)
+        if (s[i] == 0 || s[i] & 0x80) return false;
+    return true;
 }
 
 /* ---- what is put aside ------------------------------------------------------------------------------------------ */
@@ -130,6 +135,8 @@ tra_status tra_csv_split(const tra_csv_dialect *d, const tra_csv_rules *rules, c
     bool plain = is_plain(p->text, p->bytes);
     out->cells.n = out->n = 0;
     out->columns = columns;
+    if (plain && tra_csv_split_plain(d, p, columns, out)) return TRA_OK;
+    out->cells.n = out->n = 0;
     while (at < end) {
         tra_csv_fault fault;
         int64_t first = out->cells.n;

@@ -45,6 +45,21 @@ const char *tra_csv_cell_text(const tra_csv_dialect *d, const tra_csv_piece *p, 
 /* Puts a record aside, or says what is wrong with it. name: of the column, or NULL. */
 TRA_MUSTUSE tra_status tra_csv_reject_at(const tra_csv_rules *rules, const tra_csv_piece *p, const tra_csv_reject *x,
                                          const char *name, const char *type, tra_csv_rejects *to, tra_err *e);
+/* ---- plain text (table_csv_plain.c) ---------------------------------------------------------------------------- */
+
+/* The same of a piece of ASCII without quotes, whose records all have as many cells as there are columns; else false,
+ * and what is in *out is of no use. */
+bool tra_csv_split_plain(const tra_csv_dialect *d, const tra_csv_piece *p, int64_t columns, tra_csv_rows *out);
+/* Takes cells of a column of the file, from a row on, as long as they are whole numbers of at most eight digits; the
+ * row of the first that is not. Rows that are bad are left out. The first adds to *values how many it took; the second
+ * puts them from place *at on. For callers without words for NULL that are numbers. */
+int64_t tra_csv_skip_digits(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad, int64_t row,
+                            int64_t *values);
+int64_t tra_csv_take_digits(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad, int64_t row,
+                            tra_coltype t, tra_vector *to, int64_t *at);
+
+/* ---- encodings -------------------------------------------------------------------------------------------------- */
+
 /* ISO 8859-1 as UTF-8, into a buffer of 2 n bytes; the length. */
 size_t tra_latin1(const char *s, size_t n, char *to);
 bool tra_is_utf8(const char *s, size_t n);

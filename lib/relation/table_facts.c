@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12 };
+enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12, NEAR = 1 << 16 };
 
 typedef struct slot {
     int64_t value, count; /* 0: free */
@@ -21,6 +21,7 @@ struct tra_counting {
     bool any, sorted, nan, over;
     int64_t n;
     slot *slots;
+    int64_t *near, least; /* near: of values least, least + 1, ..., around the first, in place of slots until `over` */
     uint8_t *sketch;
     int64_t *sample, sampled, stride;
     uint64_t *codes; /* which of a dictionary's entries there are; NULL: too many */
@@ -32,6 +33,7 @@ struct tra_counting {
 tra_counting *tra_counting_new(void) {
     tra_counting *c = tra_calloc(1, sizeof *c);
     c->slots = tra_malloc(SLOTS * sizeof *c->slots);
+    c->near = tra_malloc(NEAR * sizeof *c->near);
     c->sketch = tra_malloc(TRA_REGISTERS);
     c->sample = tra_malloc(2 * SAMPLE * sizeof *c->sample);
     c->top = tra_malloc(1024 * sizeof *c->top);
@@ -41,6 +43,7 @@ tra_counting *tra_counting_new(void) {
 void tra_counting_free(tra_counting *c) {
     if (!c) return;
     free(c->slots);
+    free(c->near);
     free(c->sketch);
     free(c->sample);
     free(c->codes);
@@ -50,12 +53,13 @@ void tra_counting_free(tra_counting *c) {
 
 void tra_counting_begin(tra_counting *c, tra_coltype t, int64_t rows, int64_t codes) {
     free(c->codes);
-    *c = (tra_counting){.slots = c->slots, .sketch = c->sketch, .sample = c->sample, .top = c->top};
+    *c = (tra_counting){.slots = c->slots, .near = c->near, .sketch = c->sketch, .sample = c->sample, .top = c->top};
     c->type = t;
     c->rows = rows;
     c->sorted = true;
     c->stride = tra_max64(1, rows / SAMPLE);
     memset(c->slots, 0, SLOTS * sizeof *c->slots);
+    memset(c->near, 0, NEAR * sizeof *c->near);
     memset(c->sketch, 0, TRA_REGISTERS);
     if (!tra_coltype_is_coded(t) || codes > 1 << 26) return;
     c->ncodes = codes;
@@ -85,8 +89,18 @@ static int most_first(const void *a, const void *b) {
     return (x->value > y->value) - (x->value < y->value);
 }
 
+/* What is near goes to the slots. */
+static void settle(tra_counting *c) {
+    for (int64_t i = 0; i < NEAR && !c->over; i++) {
+        int64_t v = (int64_t)((uint64_t)c->least + (uint64_t)i);
+        if (c->near[i]) *find(c->slots, SLOTS, v, mix((uint64_t)v)) = (slot){v, c->near[i]};
+        c->near[i] = 0;
+    }
+}
+
 /* What is left of the slots, the commonest first; their number. */
 static int64_t gather(tra_counting *c, slot **out) {
+    settle(c);
     slot *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t n = 0;
     for (int64_t i = 0; i < SLOTS; i++)
@@ -123,6 +137,7 @@ static int64_t exceeded_by(const tra_counting *c, int64_t most) {
 
 /* Half of the values go: each that stays gives as many rows as the commonest of those had. */
 static void give_way(tra_counting *c) {
+    settle(c);
     int64_t off = exceeded_by(c, c->n / 2), n = 0;
     slot *v = tra_malloc((size_t)(c->n / 2 + 1) * sizeof *v);
     for (int64_t i = 0; i < SLOTS; i++)
@@ -134,16 +149,26 @@ static void give_way(tra_counting *c) {
     c->over = true;
 }
 
-static void count(tra_counting *c, int64_t v) {
-    uint64_t h = mix((uint64_t)v);
-    slot *s = find(c->slots, SLOTS, v, h);
-    if (s->count++) return;
-    s->value = v;
+/* A value that is there for the first time. */
+static void count_new(tra_counting *c, uint64_t h) {
     uint64_t rest = h >> LOGS;
     uint8_t zeros = (uint8_t)(rest ? __builtin_ctzll(rest) + 1 : 64 - LOGS + 1);
     uint8_t *reg = &c->sketch[h & (TRA_REGISTERS - 1)];
     if (zeros > *reg) *reg = zeros;
     if (++c->n > TRA_WHOLE_FREQUENCIES) give_way(c);
+}
+
+static inline void count(tra_counting *c, int64_t v) {
+    uint64_t near = (uint64_t)v - (uint64_t)c->least;
+    if (near < NEAR && !c->over) {
+        if (c->near[near]++ == 0) count_new(c, mix((uint64_t)v));
+        return;
+    }
+    uint64_t h = mix((uint64_t)v);
+    slot *s = find(c->slots, SLOTS, v, h);
+    if (s->count++) return;
+    s->value = v;
+    count_new(c, h);
 }
 
 /* -0 is 0, and all NaN are one. */
@@ -179,6 +204,7 @@ static inline __attribute__((always_inline)) void add_values(tra_counting *c, co
         }
         int64_t rank = tra_value_rank(t, x);
         f->nan |= nan;
+        if (!c->any) c->least = (int64_t)((uint64_t)x - NEAR / 2);
         if (f->any && rank < f->last) f->sorted = false;
         if (!f->any || rank < f->min) f->min = rank;
         if (!f->any || rank > f->max) f->max = rank;

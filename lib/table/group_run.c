@@ -243,12 +243,6 @@ static bool find_direct(direct *d, int64_t *spare) {
         if (!tra_aggregate_has_states(d->g->v[i].c.f)) return false;
     d->first = spare;
     d->of = spare + d->n;
-    if (d->g->nkeys == 0 && d->n > 0) { /* all in one */
-        d->groups = 1;
-        d->first[0] = 0;
-        memset(d->of, 0, (size_t)d->n * sizeof *d->of);
-        return true;
-    }
     if (most < 2 || d->g->nkeys == 0) return false;
     int bits = tra_order_codes(d->in, d->g->nkeys, d->g->key, d->n, 63 - __builtin_clzll((uint64_t)most),
                                (uint64_t *)d->of, spare, (uint64_t *)slot);
@@ -340,6 +334,75 @@ static void run_direct(const direct *d, tra_batch *out) {
     }
 }
 
+/* ---- all rows as one group --------------------------------------------------------------------------------------- */
+
+#define SUM_ALL(T, sum)                                                                                                \
+    for (int64_t i = 0; i < n; i++) sum += ((const T *)v->values)[i]; /* a NULL is 0 */                                \
+    break;
+
+static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, total *t) {
+    int64_t narrow = 0; /* blocks have less than 2^31 rows */
+    switch (tra_coltype_held(x->of.type)) {
+    case TRA_BOOL: SUM_ALL(uint8_t, narrow)
+    case TRA_I32: SUM_ALL(int32_t, narrow)
+    case TRA_I64: SUM_ALL(int64_t, t->sum)
+    case TRA_F32: SUM_ALL(float, t->real)
+    case TRA_F64: SUM_ALL(double, t->real)
+    }
+    t->sum += narrow;
+}
+
+/* The first row of the greatest or least of whole numbers, none of which is NULL. */
+#define EXTREME_ALL(T, beats)                                                                                          \
+    {                                                                                                                  \
+        const T *a = v->values;                                                                                        \
+        T best = a[0];                                                                                                 \
+        for (int64_t i = 1; i < n; i++) best = a[i] beats best ? a[i] : best;                                          \
+        for (t->row = 0; a[t->row] != best;) t->row++;                                                                 \
+    }
+
+static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, total *t) {
+    bool max = x->c.f == TRA_AGGREGATE_MAX;
+    if (v->state || tra_coltype_is_coded(x->of.type) || (!max && x->c.f != TRA_AGGREGATE_MIN)) return false;
+    switch (tra_coltype_held(x->of.type)) {
+    case TRA_I32:
+        if (max) EXTREME_ALL(int32_t, >) else EXTREME_ALL(int32_t, <) return true;
+    case TRA_I64:
+        if (max) EXTREME_ALL(int64_t, >) else EXTREME_ALL(int64_t, <) return true;
+    case TRA_BOOL:
+    case TRA_F32:
+    case TRA_F64: break;
+    }
+    return false;
+}
+
+static void total_all(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, total *t) {
+    const tra_vector *v = x->c.column >= 0 ? &in->v[x->c.column] : NULL;
+    bool final = g->pass == TRA_GROUP_FINAL, sums = x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN;
+    *t = (total){.row = -1};
+    if (!final && (sums || x->c.f == TRA_AGGREGATE_COUNT)) {
+        t->n = in->rows;
+        for (int64_t i = 0; v && v->state && i < in->rows; i++) t->n -= v->state[i] != TRA_STATE_VALUE;
+        if (sums) sum_all(x, v, in->rows, t);
+    } else if (!final && v && extreme_all(x, v, in->rows, t)) {
+        return;
+    } else {
+        for (int64_t i = 0; i < in->rows; i++) final ? add_state(x, in, i, t) : add_row(x, in, i, t);
+    }
+}
+
+/* False: it takes the members of the group. */
+static bool run_all(const tra_group *g, const tra_batch *in, tra_batch *out) {
+    for (int i = 0; i < g->n; i++)
+        if (!tra_aggregate_has_states(g->v[i].c.f)) return false;
+    for (int i = 0; i < g->n; i++) {
+        total t;
+        total_all(g, &g->v[i], in, &t);
+        put_total(g, i, in, &t, NULL, out, 0);
+    }
+    return true;
+}
+
 /* ---- groups by sorted rows --------------------------------------------------------------------------------------- */
 
 typedef struct sorted {
@@ -421,6 +484,7 @@ static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *fir
 }
 
 static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *words, tra_batch *out) {
+    if (g->nkeys == 0 && in->rows > 0 && run_all(g, in, out)) return 1;
     direct d = {.g = g, .in = in, .n = in->rows, .t = (total *)(((uintptr_t)(words + 3 * in->rows) + 15) / 16 * 16)};
     if (find_direct(&d, words)) {
         put_keys(g, in, d.first, d.groups, out);

@@ -306,12 +306,14 @@ static tra_status judge(pairing *p, const uint8_t **pass, tra_err *e) {
     return TRA_OK;
 }
 
+static tra_status unmatched(const pairing *p, int64_t l, tra_err *e) {
+    return tra_fail(e, TRA_INPUT, "row %" PRId64 " of the %s table has no partner, but each is expected to (matched)",
+                    p->first + l, name_of(p->l, 0));
+}
+
 static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
     tra_lookup_how how = p->l->s.how;
-    if (!p->met && p->l->s.matched)
-        return tra_fail(e, TRA_INPUT,
-                        "row %" PRId64 " of the %s table has no partner, but each is expected to (matched)",
-                        p->first + l, name_of(p->l, 0));
+    if (!p->met && p->l->s.matched) return unmatched(p, l, e);
     bool stays = how == TRA_LOOKUP_KEEP || how == (p->met ? TRA_LOOKUP_SEMI : TRA_LOOKUP_ANTI);
     bool numbered = p->met && p->l->s.number;
     if (stays || (!p->met && how == TRA_LOOKUP_LEFT)) emit(p, l, numbered ? p->partner : -1);
@@ -357,6 +359,84 @@ static tra_status pair_row(pairing *p, const finder *x, int64_t row, const uint6
     return push(p, row, -2, e);
 }
 
+/* ---- keys of at most one partner --------------------------------------------------------------------------------- */
+
+/* Keys that are their own slots, of which none has two right rows: partners are found a strip at a time. */
+static bool is_single(const tra_lookup *l, const finder *x) {
+    int32_t most = 0;
+    for (int64_t s = 0; x->direct && s < x->nslots; s++) most = x->begin[s + 1] - x->begin[s] > most ? 2 : most;
+    return x->direct && most <= 1 && !l->where;
+}
+
+#define PARTNERS(T)                                                                                                    \
+    for (int i = 0; i < n; i++) {                                                                                      \
+        uint64_t s = (uint64_t)(int64_t)((const T *)v.values)[i] - (uint64_t)x->least;                                 \
+        partner[i] = s < (uint64_t)x->nslots && x->begin[s] < x->begin[s + 1] ? x->list[x->begin[s]] : -1;             \
+    }
+
+/* The right row of each key, -1 where there is none. */
+static tra_status find_partners(const pairing *p, const finder *x, tra_colvalue v, int64_t row, int n, int64_t *partner,
+                                tra_err *e) {
+    switch (tra_coltype_held(p->l->left.x[0]->type)) {
+    case TRA_BOOL: PARTNERS(uint8_t) break;
+    case TRA_I32: PARTNERS(int32_t) break;
+    case TRA_I64: PARTNERS(int64_t) break;
+    case TRA_F32:
+    case TRA_F64: break;
+    }
+    for (int i = 0; v.state && i < n; i++) {
+        if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed("join", p->first + row + i, e);
+        if (v.state[i] == TRA_STATE_NULL) partner[i] = -1;
+    }
+    return TRA_OK;
+}
+
+static tra_status put_single(pairing *p, int64_t row, int n, const int64_t *partner, tra_err *e) {
+    tra_lookup_how how = p->l->s.how;
+    bool met = how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_SEMI,
+         all = how == TRA_LOOKUP_LEFT || how == TRA_LOOKUP_KEEP;
+    for (int i = 0; p->l->s.matched && i < n; i++)
+        if (partner[i] < 0) return unmatched(p, row + i, e);
+    for (int i = 0; i < n; i++) {
+        p->made[0][p->nout] = row + i;
+        p->made[1][p->nout] = partner[i];
+        p->nout += all || (partner[i] >= 0) == met;
+    }
+    p->rows += p->nout;
+    write_out(p);
+    return TRA_OK;
+}
+
+static tra_status run_single(pairing *p, const finder *x, void *scratch, tra_err *e) {
+    const tra_batch *b = p->left;
+    tra_vector column[b->schema->n + 1];
+    tra_table_notes notes = {0};
+    tra_colrun run;
+    tra_colrun_begin(&run, p->l->left.code, scratch, &notes);
+    for (int64_t row = 0; row < b->rows; row += STRIP) {
+        int n = (int)tra_min64(STRIP, b->rows - row);
+        tra_strip_of(b, row, column);
+        tra_colrun_strip(&run, column, p->first + row, n);
+        TRA_TRY(find_partners(p, x, tra_colrun_result(&run, 0), row, n, p->pair[1], e));
+        TRA_TRY(put_single(p, row, n, p->pair[1], e));
+    }
+    return TRA_OK;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+static tra_status run_pairs(pairing *p, const finder *x, uint64_t *words, void *scratch, tra_err *e) {
+    const tra_lookup *l = p->l;
+    for (int64_t r = 0; r < p->left->rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, p->left->rows - r);
+        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, "join", p->first, e));
+        for (int i = 0; i < n; i++) TRA_TRY(pair_row(p, x, r + i, words + (int64_t)i * (l->s.nkeys + 1), e));
+    }
+    TRA_TRY(flush(p, e));
+    write_out(p);
+    return TRA_OK;
+}
+
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
     int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
     return index_bytes(l, right_rows) + up64((l->s.nkeys + 1) * STRIP * 8) + pairing_bytes(l) + keys;
@@ -377,13 +457,7 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     p.gathered = (char *)p.column + up64((l->pair->n + 1) * (int64_t)sizeof(tra_vector));
     char *own = (char *)scratch + pairing_bytes(l);
     p.code = own - (l->where ? up64(tra_colcode_scratch(l->where)) : 0);
-    for (int64_t r = 0; r < left->rows; r += STRIP) {
-        int n = (int)tra_min64(STRIP, left->rows - r);
-        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, "join", first, e));
-        for (int i = 0; i < n; i++) TRA_TRY(pair_row(&p, &x, r + i, words + (int64_t)i * (l->s.nkeys + 1), e));
-    }
-    TRA_TRY(flush(&p, e));
-    write_out(&p);
+    TRA_TRY(is_single(l, &x) ? run_single(&p, &x, own, e) : run_pairs(&p, &x, words, own, e));
     if (out) out->rows = p.rows;
     *rows = p.rows;
     return TRA_OK;

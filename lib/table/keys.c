@@ -29,6 +29,19 @@ static uint64_t word_of(tra_dtype t, const void *v, int64_t i) {
     return 0;
 }
 
+tra_status tra_key_failed(const char *what, int64_t row, tra_err *e) {
+    return tra_fail(e, TRA_INPUT,
+                    "row %" PRId64 ": a key of the %s could not be computed: an integer does not fit its type", row,
+                    what);
+}
+
+void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to) {
+    for (int c = 0; c < b->schema->n; c++) {
+        to[c].values = (char *)b->v[c].values + (size_t)from * tra_coltype_size(b->schema->v[c].type);
+        to[c].state = b->v[c].state ? b->v[c].state + from : NULL;
+    }
+}
+
 static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, uint64_t *words, const char *what,
                              int64_t first, tra_err *e) {
     tra_dtype t = tra_coltype_held(k->x[c]->type);
@@ -36,10 +49,7 @@ static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, ui
         uint64_t *row = words + (int64_t)i * (k->n + 1);
         row[1 + c] = word_of(t, v.values, i);
         if (!v.state || v.state[i] == TRA_STATE_VALUE) continue;
-        if (v.state[i] == TRA_STATE_ERROR)
-            return tra_fail(e, TRA_INPUT,
-                            "row %" PRId64 ": a key of the %s could not be computed: an integer does not fit its type",
-                            first + i, what);
+        if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed(what, first + i, e);
         row[0] |= UINT64_C(1) << c % 64;
         row[1 + c] = 0;
     }
@@ -51,10 +61,7 @@ tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int 
     tra_vector column[b->schema->n + 1];
     tra_table_notes notes = {0};
     tra_colrun run;
-    for (int c = 0; c < b->schema->n; c++) {
-        column[c].values = (char *)b->v[c].values + (size_t)from * tra_coltype_size(b->schema->v[c].type);
-        column[c].state = b->v[c].state ? b->v[c].state + from : NULL;
-    }
+    tra_strip_of(b, from, column);
     tra_colrun_begin(&run, k->code, scratch, &notes);
     tra_colrun_strip(&run, column, first + from, n);
     for (int i = 0; i < n; i++) words[(int64_t)i * (k->n + 1)] = 0;

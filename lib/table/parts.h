@@ -81,13 +81,40 @@ extern const tra_rows_ops tra_limit_count_ops; /* a map: how many rows a block h
 extern const tra_rows_ops tra_limit_start_ops;
 extern const tra_rows_ops tra_limit_cut_ops; /* a join of a block with that: its rows among those that are wanted */
 
+/* A join of a block with the number of its first row (tra_limit_start_ops): its columns, and after them the number of
+ * each row in the table. */
+typedef struct tra_row_numbering {
+    const tra_schema *in, *start, *out;
+} tra_row_numbering;
+extern const tra_rows_ops tra_row_numbers_ops;
+
+/* The value at a place of each group (a quantile), of rows that lie in blocks one after the other, sorted by the keys
+ * and then by the value, so that the rows of a group may be in several blocks. A group comes out of each block that has
+ * rows of it, with what is to be known of its values where it is there: as low and high, the two between which the
+ * place is, and as part, how far from the first to the second (NaN: a value of the group is). */
+typedef struct tra_ranking {
+    const tra_schema *in;    /* nkeys keys, and the value */
+    const tra_schema *ends;  /* keys; block, values, nans: i64 */
+    const tra_schema *carry; /* values before, values, nans: i64 */
+    const tra_schema *out;   /* keys; low, high: f64 that may be NULL; part: f64 */
+    int nkeys;
+    double q; /* the place: 0 the first value, 1 the last */
+} tra_ranking;
+/* A join of a sorted block with an i64 array whose first element is its number: its first group and its last. */
+extern const tra_rows_ops tra_group_ends_ops;
+/* A join of these of all blocks, in their order, with the number of a block: what is known of its first group and of
+ * its last, of all blocks together. */
+extern const tra_rows_ops tra_group_carry_ops;
+extern const tra_rows_ops tra_group_ranks_ops; /* a join of a sorted block with that: the groups */
+
 /* A join of two sorted parts by their first n columns, of equal types and dictionaries: for each left row, in order,
  * the right ones that are equal to it (one: only the first). Of the left row comes its last column, of the right one
- * those from `from` on. */
+ * those from `from` on, as many as there are in `out`. */
 typedef struct tra_merging {
     const tra_schema *left, *right, *out;
     int n, from;
     bool one;
+    const tra_colexpr *where; /* a pair counts only where this is true, over the columns of left, then of right */
 } tra_merging;
 extern const tra_rows_ops tra_merge_join_ops;
 

@@ -24,22 +24,82 @@ static bool open_rows(const tra_cell *c, const tra_schema *s, int n, tra_vector 
 
 /* ---- two sorted parts ---------------------------------------------------------------------------------------- */
 
-/* Pairs wait until there is a strip of them. */
+/* Pairs wait until there is a strip of them; then those for which the condition is true are written. */
 typedef struct pairs {
     const tra_merging *x;
     tra_batch left, right, *out; /* out NULL: only counts */
     int64_t rows, at[2][STRIP];
     int n;
+    int64_t met;       /* the last left row that came out */
+    tra_colcode *code; /* of the condition; NULL: none */
+    char *room;        /* for it: columns, values, and what a run takes */
 } pairs;
+
+static int pair_columns(const tra_merging *x) { return x->left->n + x->right->n; }
+
+/* The columns of a pair, gathered for a strip, are as wide as the widest, and have states. */
+static int64_t condition_bytes(const tra_merging *x) {
+    if (!x->where) return 0;
+    tra_arena *a = tra_arena_new();
+    int64_t code = tra_colcode_scratch(tra_colcode_new(a, 1, &x->where));
+    tra_arena_free(a);
+    return vectors(pair_columns(x)) + up64(pair_columns(x) * (int64_t)STRIP * 9) + up64(code);
+}
+
+/* Which of the waiting pairs count. */
+static const uint8_t *judge(pairs *p) {
+    const tra_merging *x = p->x;
+    int n = pair_columns(x);
+    bool read[n + 1];
+    tra_vector *v = (tra_vector *)p->room;
+    char *at = p->room + vectors(n), *own = at + up64(n * (int64_t)STRIP * 9);
+    tra_table_notes notes = {0};
+    tra_colrun run;
+    memset(read, 0, sizeof read);
+    tra_colexpr_columns(x->where, read);
+    for (int c = 0; c < n; c++, at += STRIP * 9) {
+        bool left = c < x->left->n;
+        int own_column = left ? c : c - x->left->n;
+        v[c] = (tra_vector){at, (uint8_t *)at + STRIP * 8};
+        if (read[c])
+            tra_gather_rows(&v[c], 0, left ? &p->left.v[own_column] : &p->right.v[own_column],
+                            left ? x->left->v[own_column].type : x->right->v[own_column].type, p->at[!left], p->n);
+    }
+    tra_colrun_begin(&run, p->code, own, &notes);
+    tra_colrun_strip(&run, v, 0, p->n);
+    tra_colvalue result = tra_colrun_result(&run, 0);
+    for (int i = 0; result.state && i < p->n; i++) {
+        if (result.state[i] != TRA_STATE_ERROR) continue;
+        const int64_t *number = p->left.v[x->left->n - 1].values;
+        tra_kernel_fail("row %" PRId64 ": the condition of the join could not be computed", number[p->at[0][i]]);
+        break;
+    }
+    return result.values; /* a NULL is 0 */
+}
+
+/* Those of the waiting pairs that come out. */
+static void choose_pairs(pairs *p) {
+    const uint8_t *pass = p->code && p->n > 0 ? judge(p) : NULL;
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        int64_t l = p->at[0][i];
+        if ((pass && !pass[i]) || (p->x->one && p->met == l)) continue;
+        p->met = p->at[0][n] = l;
+        p->at[1][n++] = p->at[1][i];
+    }
+    p->n = n;
+    p->rows += n;
+}
 
 static void write_pairs(pairs *p) {
     const tra_merging *x = p->x;
-    int64_t begin = p->rows - p->n;
     int last = x->left->n - 1;
+    choose_pairs(p);
+    int64_t begin = p->rows - p->n;
     if (p->out && p->n > 0) {
         tra_gather_rows(&p->out->v[0], begin, &p->left.v[last], x->left->v[last].type, p->at[0], p->n);
-        for (int c = x->from; c < x->right->n; c++)
-            tra_gather_rows(&p->out->v[1 + c - x->from], begin, &p->right.v[c], x->right->v[c].type, p->at[1], p->n);
+        for (int c = 1; c < x->out->n; c++)
+            tra_gather_rows(&p->out->v[c], begin, &p->right.v[x->from + c - 1], x->out->v[c].type, p->at[1], p->n);
     }
     p->n = 0;
 }
@@ -47,7 +107,6 @@ static void write_pairs(pairs *p) {
 static void add_pair(pairs *p, int64_t l, int64_t r) {
     p->at[0][p->n] = l;
     p->at[1][p->n++] = r;
-    p->rows++;
     if (p->n == STRIP) write_pairs(p);
 }
 
@@ -73,29 +132,34 @@ static int64_t advance(const pairs *p, int64_t l, int64_t at) {
 
 static void find_pairs(pairs *p) {
     const tra_row_view left = {&p->left, NULL}, right = {&p->right, NULL};
+    tra_arena *a = p->x->where ? tra_arena_new() : NULL;
     int64_t at = 0;
+    p->rows = p->n = 0;
+    p->met = -1;
+    p->code = a ? tra_colcode_new(a, 1, &p->x->where) : NULL;
     for (int64_t l = 0; l < p->left.rows; l++) {
         at = advance(p, l, at);
         for (int64_t r = at; r < p->right.rows && tra_rows_compare(&right, r, &left, l, p->x->n, NULL) == 0; r++) {
             add_pair(p, l, r);
-            if (p->x->one) break;
+            if (p->x->one && !p->code) break;
         }
     }
     write_pairs(p);
+    tra_arena_free(a);
 }
 
 static int64_t merge_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_merging *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(x->left->n + x->right->n + x->out->n) + up64(sizeof(pairs));
+    return vectors(pair_columns(x) + x->out->n) + up64(sizeof(pairs)) + condition_bytes(x);
 }
 
 static bool open_pairs(const tra_merging *x, const tra_cell *a, const tra_cell *b, void *scratch, pairs **p) {
     tra_vector *v = scratch;
-    *p = (pairs *)((char *)scratch + vectors(x->left->n + x->right->n + x->out->n));
+    *p = (pairs *)((char *)scratch + vectors(pair_columns(x) + x->out->n));
     (*p)->x = x;
     (*p)->out = NULL;
-    (*p)->rows = (*p)->n = 0;
+    (*p)->room = (char *)*p + up64(sizeof(pairs));
     return open_rows(a, x->left, x->n, v, &(*p)->left) && open_rows(b, x->right, x->n, v + x->left->n, &(*p)->right);
 }
 
@@ -118,7 +182,6 @@ static void merge_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     pairs *p;
     if (!open_pairs(x, a, b, scratch, &p)) return tra_columns_begin(out, x->out, 0, &made);
     tra_columns_begin(out, x->out, count_pairs(p, out), &made);
-    p->rows = p->n = 0;
     p->out = &made;
     find_pairs(p);
 }

@@ -85,6 +85,10 @@ int64_t tra_keys_scratch(const tra_keys *k);
 TRA_MUSTUSE tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words,
                                    void *scratch, const char *what, int64_t first, tra_err *e);
 uint64_t tra_keys_hash(const uint64_t *words, int n);
+TRA_MUSTUSE tra_status tra_key_failed(const char *what, int64_t row, tra_err *e); /* that error */
+
+/* The columns of a batch from a row on. */
+void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to);
 
 /* Rows of a batch of the same columns, NULLs apart, to places from `at` on. */
 void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from);

@@ -21,7 +21,7 @@
 #include "../../lib/table/sums.h"
 #include "pipeline.h"
 
-enum { MOST_KEYS = 8, MOST_COLUMNS = 64 };
+enum { MOST_KEYS = 8, MOST_COLUMNS = 64, MOST_PRODUCTS = 16 };
 
 /* A column of one of the matrices. */
 typedef struct feature {
@@ -31,21 +31,31 @@ typedef struct feature {
     int at;               /* summand: its number */
 } feature;
 
+/* A product of two matrices. */
+typedef struct product {
+    int n[2]; /* columns of the matrices; the same: those of the first count */
+    feature *f[2];
+    bool same;
+} product;
+
 typedef struct factoring {
     tra_rewriting *w;
     tra_arena *a;
     tra_expr *x, *join; /* the sum, and the product of the matrices */
     tra_pipe *pipe;
-    int n[2]; /* columns of the matrices; the same: those of the first count */
-    feature *f[2];
-    bool same;
+    bool quiet;   /* what is refused is tried otherwise */
+    product *own; /* of these matrices; among all that are summed over the same rows, for which one pass is enough: */
+    int nproducts;
+    product product[MOST_PRODUCTS];
     int nkeys; /* group columns, over the source */
     const tra_colexpr *key[MOST_KEYS];
     tra_slots *slots;
     int nsummands, nsums; /* sums: of summands, then of products of the pairs pair[] of them */
-    const tra_colexpr *summand[MOST_COLUMNS];
+    const tra_colexpr *summand[2 * MOST_COLUMNS];
     int (*pair)[2];
 } factoring;
+
+#define REFUSE(f, ...) ((f)->quiet ? (void)0 : tra_refuse((f)->w, (f)->x, __VA_ARGS__))
 
 /* ---- which matrices ---------------------------------------------------------------------------------------------- */
 
@@ -78,8 +88,7 @@ static bool is_gram(const tra_expr *x, const tra_expr *y) {
 /* What could not be computed, or has no value, is the same error as before. */
 static bool is_total(factoring *f, const tra_colexpr *x, const char *what, const char *name) {
     if (x->fails) {
-        tra_refuse(f->w, f->x, "%s %s may not fit its type, which is an error that names a row of the join", what,
-                   name);
+        REFUSE(f, "%s %s may not fit its type, which is an error that names a row of the join", what, name);
         return false;
     }
     for (int i = 0; i < x->nkids; i++)
@@ -87,24 +96,25 @@ static bool is_total(factoring *f, const tra_colexpr *x, const char *what, const
     return true;
 }
 
-static bool add_feature(factoring *f, int side, const char *name, const tra_colexpr *x, const double *fill) {
+static bool add_feature(factoring *f, product *p, int side, const char *name, const tra_colexpr *x,
+                        const double *fill) {
     const tra_colexpr *both[2] = {x, NULL};
     tra_err e = {0};
     if (!is_total(f, x, "column", name)) return false;
     if (x->nullable && !fill) {
-        tra_refuse(f->w, f->x,
-                   "column %s may be NULL, which is an error that names a row of the join; fill = .. "
-                   "gives it a value",
-                   name);
+        REFUSE(f,
+               "column %s may be NULL, which is an error that names a row of the join; fill = .. "
+               "gives it a value",
+               name);
         return false;
     }
     if (fill) both[1] = tra_colexpr_float(f->a, *fill);
     if (fill && x->nullable && tra_colexpr_call(f->a, TRA_C_IFNULL, 2, both, &x, &e) != TRA_OK) return false;
-    f->f[side][f->n[side]++] = (feature){.name = name, .x = x};
+    p->f[side][p->n[side]++] = (feature){.name = name, .x = x};
     return true;
 }
 
-static bool read_matrix(factoring *f, int side, const tra_expr *matrix, const tra_pipe *pipe) {
+static bool read_matrix(factoring *f, product *p, int side, const tra_expr *matrix, const tra_pipe *pipe) {
     const tra_rowwise *r = tra_rowwise_of_expr(matrix);
     const tra_rowwise_step *v;
     const double *fill = tra_rowwise_fill(r);
@@ -112,13 +122,13 @@ static bool read_matrix(factoring *f, int side, const tra_expr *matrix, const tr
     int n = tra_rowwise_steps(r, &v);
     (void)tra_rowwise_is_matrix(r, &t);
     if (t != TRA_F64) {
-        tra_refuse(f->w, f->x, "the matrix is of %s: its products are exact to other digits", tra_dtype_name(t));
+        REFUSE(f, "the matrix is of %s: its products are exact to other digits", tra_dtype_name(t));
         return false;
     }
     if (n != 1 || v[0].n > MOST_COLUMNS) return false; /* the parts of a composition are matched by themselves */
-    f->f[side] = tra_news(f->a, feature, v[0].n + 1);
+    p->f[side] = tra_news(f->a, feature, v[0].n + 1);
     for (int i = 0; i < v[0].n; i++)
-        if (!add_feature(f, side, v[0].names[i], tra_pipe_term(f->w, pipe, v[0].x[i]), fill)) return false;
+        if (!add_feature(f, p, side, v[0].names[i], tra_pipe_term(f->w, pipe, v[0].x[i]), fill)) return false;
     return true;
 }
 
@@ -128,7 +138,7 @@ static bool add_key(factoring *f, const tra_colexpr *x) {
     for (int k = 0; k < f->nkeys; k++)
         if (tra_colexpr_eq(f->pipe, f->key[k], x)) return true;
     if (f->nkeys == MOST_KEYS) {
-        tra_refuse(f->w, f->x, "joins and maps read more than %d columns of the table that is summed", MOST_KEYS);
+        REFUSE(f, "joins and maps read more than %d columns of the table that is summed", MOST_KEYS);
         return false;
     }
     f->key[f->nkeys++] = x;
@@ -151,7 +161,7 @@ static bool find_keys(factoring *f) {
             bool other = tra_pipe_reads(p, x, 1);
             if (!is_total(f, x, "a key of", "a join")) return false;
             if (other && x->op != TRA_C_COLUMN) {
-                tra_refuse(f->w, f->x, "a key of a join is computed of columns of another");
+                REFUSE(f, "a key of a join is computed of columns of another");
                 return false;
             }
             if (!other && !add_key(f, x)) return false;
@@ -162,9 +172,10 @@ static bool find_keys(factoring *f) {
             return false;
         if (tra_pipe_reads(p, p->select[i].x, 1) && !add_columns(f, p->select[i].x)) return false;
     }
-    for (int side = 0; side < 2 - f->same; side++)
-        for (int i = 0; i < f->n[side]; i++)
-            if (tra_pipe_reads(p, f->f[side][i].x, 1) && !add_columns(f, f->f[side][i].x)) return false;
+    for (const product *m = f->product; m < f->product + f->nproducts; m++)
+        for (int side = 0; side < 2 - m->same; side++)
+            for (int i = 0; i < m->n[side]; i++)
+                if (tra_pipe_reads(p, m->f[side][i].x, 1) && !add_columns(f, m->f[side][i].x)) return false;
     return true;
 }
 
@@ -223,28 +234,34 @@ static bool values_of(factoring *f, const tra_colexpr *x, tra_slot_key *out) {
         return true;
     }
     tra_colexpr_print(x, f->pipe->all, &text);
-    tra_refuse(f->w, f->x, "the values of %s, by which rows are to be summed, are %s", tra_str_get(&text),
-               tra_coltype_is_float(x->type) ? "no whole numbers"
-               : coded                       ? "not known before the run"
-                                             : "not known to lie close together");
+    REFUSE(f, "the values of %s, by which rows are to be summed, are %s", tra_str_get(&text),
+           tra_coltype_is_float(x->type) ? "no whole numbers"
+           : coded                       ? "not known before the run"
+                                         : "not known to lie close together");
     tra_str_free(&text);
     return false;
 }
 
 /* ---- the sums of slots ------------------------------------------------------------------------------------------- */
 
-static void set_summands(factoring *f) {
-    for (int side = 0; side < 2 - f->same; side++)
-        for (int i = 0; i < f->n[side]; i++) {
-            feature *c = &f->f[side][i];
-            c->summed = !is_of_group(f, c->x);
-            for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
-                if (tra_colexpr_eq(f->pipe, f->summand[c->at], c->x)) break;
-            if (c->summed && c->at == f->nsummands) f->summand[f->nsummands++] = c->x;
-        }
-    if (f->same) f->f[1] = f->f[0], f->n[1] = f->n[0];
-    f->pair = tra_arena_alloc(f->a, sizeof *f->pair * (MOST_COLUMNS * MOST_COLUMNS));
+/* False: they are too many. */
+static bool set_summands(factoring *f) {
+    for (product *p = f->product; p < f->product + f->nproducts; p++) {
+        for (int side = 0; side < 2 - p->same; side++)
+            for (int i = 0; i < p->n[side]; i++) {
+                feature *c = &p->f[side][i];
+                c->summed = !is_of_group(f, c->x);
+                for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
+                    if (tra_colexpr_eq(f->pipe, f->summand[c->at], c->x)) break;
+                if (!c->summed || c->at < f->nsummands) continue;
+                if (f->nsummands == 2 * MOST_COLUMNS) return false;
+                f->summand[f->nsummands++] = c->x;
+            }
+        if (p->same) p->f[1] = p->f[0], p->n[1] = p->n[0];
+    }
+    f->pair = tra_arena_alloc(f->a, sizeof *f->pair * (size_t)(f->nsummands * (f->nsummands + 1) / 2 + 1));
     f->nsums = f->nsummands;
+    return true;
 }
 
 /* The number of the sum of a product of two summands. */
@@ -257,9 +274,10 @@ static int pair_of(factoring *f, int i, int j) {
 }
 
 static void set_pairs(factoring *f) {
-    for (int i = 0; i < f->n[0]; i++)
-        for (int j = 0; j < f->n[1]; j++)
-            if (f->f[0][i].summed && f->f[1][j].summed) (void)pair_of(f, f->f[0][i].at, f->f[1][j].at);
+    for (const product *p = f->product; p < f->product + f->nproducts; p++)
+        for (int i = 0; i < p->n[0]; i++)
+            for (int j = 0; j < p->n[1]; j++)
+                if (p->f[0][i].summed && p->f[1][j].summed) (void)pair_of(f, p->f[0][i].at, p->f[1][j].at);
 }
 
 static bool multiply(tra_arena *a, const tra_colexpr *x, const tra_colexpr *y, const tra_colexpr **out) {
@@ -315,8 +333,8 @@ static bool set_slots(factoring *f) {
         s->n = tra_mul_most(s->n, key[k].n + key[k].nullable);
     }
     if (tra_mul_most(s->n, 1 + f->nsums) > TRA_MOST_SLOTS) {
-        tra_refuse(f->w, f->x, "there may be %" PRId64 " groups with %d sums each, more than %d numbers", s->n,
-                   1 + f->nsums, TRA_MOST_SLOTS);
+        REFUSE(f, "there may be %" PRId64 " groups with %d sums each, more than %d numbers", s->n, 1 + f->nsums,
+               TRA_MOST_SLOTS);
         return false;
     }
     if (s->n == 0) return false; /* no rows at all */
@@ -437,7 +455,7 @@ static bool join_groups(factoring *f, joining *g, int number) {
     s.left = left;
     s.lkey = lkey;
     s.prefix = tra_arena_printf(f->a, "%d.", number + 1);
-    if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return tra_refuse(f->w, f->x, "%s", e.msg), false;
+    if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return REFUSE(f, "%s", e.msg), false;
     tra_rows_kernel k = *tra_kernel_rows(j->x->node.kernel);
     k.text = lookup_text(f, &s);
     k.columns = tra_lookup_out(l);
@@ -465,7 +483,7 @@ typedef struct summing {
 
 /* Element (i, j) of the result, as a sum over joined groups. */
 static bool add_element(factoring *f, const joining *g, summing *u, int i, int j) {
-    const feature *p = &f->f[0][i], *q = &f->f[1][j];
+    const feature *p = &f->own->f[0][i], *q = &f->own->f[1][j];
     const tra_schema *s = g->x->node.type.columns;
     const tra_colexpr *weight, *y = NULL;
     int sums = f->nkeys + 1;
@@ -482,14 +500,14 @@ static bool add_element(factoring *f, const joining *g, summing *u, int i, int j
 }
 
 static bool set_elements(factoring *f, const joining *g, summing *u) {
-    int all = f->n[0] * f->n[1];
+    int all = f->own->n[0] * f->own->n[1];
     u->names = tra_news(f->a, const char *, all + 1);
     u->x = tra_news(f->a, const tra_colexpr *, all + 1);
     u->at = tra_news(f->a, int, all + 1);
-    for (int i = 0; i < f->n[0]; i++)
-        for (int j = 0; j < f->n[1]; j++) {
-            bool mirrored = f->same && j < i;
-            u->at[i * f->n[1] + j] = mirrored ? u->at[j * f->n[1] + i] : u->n;
+    for (int i = 0; i < f->own->n[0]; i++)
+        for (int j = 0; j < f->own->n[1]; j++) {
+            bool mirrored = f->own->same && j < i;
+            u->at[i * f->own->n[1] + j] = mirrored ? u->at[j * f->own->n[1] + i] : u->n;
             if (!mirrored && !add_element(f, g, u, i, j)) return false;
         }
     return true;
@@ -497,7 +515,7 @@ static bool set_elements(factoring *f, const joining *g, summing *u) {
 
 static const char *sums_text(const factoring *f, const tra_rowwise *r) {
     tra_str t = {0};
-    tra_str_printf(&t, "%s%d x %d sums over groups: ", f->same ? "symmetric " : "", f->n[0], f->n[1]);
+    tra_str_printf(&t, "%s%d x %d sums over groups: ", f->own->same ? "symmetric " : "", f->own->n[0], f->own->n[1]);
     tra_rowwise_print(r, &t);
     const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
     tra_str_free(&t);
@@ -513,14 +531,14 @@ static tra_expr *make_sums(factoring *f, const joining *g) {
     if (!set_elements(f, g, &u)) return NULL;
     tra_rowwise_project(r, u.n, u.names, u.x);
     tra_row_sums *s = tra_new(f->a, tra_row_sums);
-    *s = (tra_row_sums){r, f->n[0] * f->n[1], u.at};
+    *s = (tra_row_sums){r, f->own->n[0] * f->own->n[1], u.at};
     return rows_transform(f, g->x,
                           &(tra_rows_kernel){.text = sums_text(f, r),
                                              .use = TRA_USE_MAP,
                                              .dtype = TRA_F64,
-                                             .width = f->n[1],
+                                             .width = f->own->n[1],
                                              .rows = TRA_ROWS_FIXED,
-                                             .most = f->n[0],
+                                             .most = f->own->n[0],
                                              .share = 1,
                                              .flops = 4.0 * u.n,
                                              .ops = &tra_row_sums_ops,
@@ -547,27 +565,86 @@ static void build(factoring *f) {
     tra_claim(f->w, f->x, f->join, 0, &n, sums, NULL);
 }
 
+/* The matrices of a sum of products, as pipelines; false: it is no such sum, or not of joins. */
+static bool open_sum(tra_rewriting *w, const tra_expr *x, const tra_expr *y, const tra_expr *m[2], tra_pipe *p[2]) {
+    if (!is_gram(x, y)) return false;
+    for (int i = 0; i < 2; i++) m[i] = matrix_of(w->m, y->in[i], false);
+    if (!m[0] || !m[1]) return false;
+    for (int i = 0; i < 2; i++) p[i] = tra_pipe_of(w, m[i]->in[0]);
+    return p[0]->njoined > 0 && p[1]->njoined > 0;
+}
+
+static bool add_product(factoring *f, const tra_expr *y, const tra_expr *const m[2], tra_pipe *const p[2]) {
+    product *to = &f->product[f->nproducts];
+    *to = (product){.same = tra_memo_find(f->w->m, y->in[0]) == tra_memo_find(f->w->m, y->in[1])};
+    if (!read_matrix(f, to, 0, m[0], p[0]) || (!to->same && !read_matrix(f, to, 1, m[1], p[1]))) return false;
+    f->nproducts++;
+    return true;
+}
+
+/* The sum of the program that the group is, with its product; NULL: it is none. */
+static const tra_expr *sum_of_group(const tra_memo *m, int group, const tra_expr **product) {
+    const tra_group *g = &m->group[group];
+    for (int i = 0; i < g->n; i++) {
+        const tra_expr *x = m->v[g->expr[i]];
+        if (x->rule || x->node.op != TRA_OP_AGG) continue;
+        const tra_group *in = &m->group[tra_memo_find(m, x->in[0])];
+        for (int k = 0; k < in->n; k++)
+            if (is_gram(x, m->v[in->expr[k]])) return *product = m->v[in->expr[k]], x;
+    }
+    return NULL;
+}
+
+/* Adds the products of all sums of the program over the same rows, in the order of the memo: each of them finds the
+ * same, so that their sums over groups are one table. False: they are not to be had together. */
+static bool add_all(factoring *f) {
+    const tra_memo *m = f->w->m;
+    int group = tra_memo_find(m, f->x->group);
+    for (int i = 0; i < m->ngroups; i++) {
+        const tra_expr *y = f->join, *matrix[2], *x = i == group ? f->x : NULL;
+        tra_pipe *p[2];
+        if (tra_memo_find(m, i) != i || (!x && !(x = sum_of_group(m, i, &y)))) continue;
+        if (!open_sum(f->w, x, y, matrix, p) || p[0]->refused || p[1]->refused) continue;
+        if (!tra_pipe_same_rows(f->w, f->pipe, p[0]) || !tra_pipe_same_rows(f->w, f->pipe, p[1])) continue;
+        if (f->nproducts == MOST_PRODUCTS || !add_product(f, y, matrix, p)) return false;
+        if (i == group) f->own = &f->product[f->nproducts - 1];
+    }
+    return f->own != NULL;
+}
+
+static bool add_own(factoring *f) {
+    const tra_expr *matrix[2];
+    tra_pipe *p[2];
+    f->own = &f->product[0];
+    return open_sum(f->w, f->x, f->join, matrix, p) && add_product(f, f->join, matrix, p);
+}
+
+/* Factorises with the sums of others as well, or alone. */
+static bool find_slots(factoring *f, bool alone) {
+    if (!(alone ? add_own(f) : add_all(f)) || !find_keys(f) || !set_summands(f)) return false;
+    set_pairs(f);
+    return set_slots(f);
+}
+
 static void factorise(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    const tra_expr *m[2];
+    tra_pipe *p[2];
     (void)side;
-    if (!y || !is_gram(x, y)) return;
-    const tra_expr *m[2] = {matrix_of(w->m, y->in[0], false), matrix_of(w->m, y->in[1], false)};
-    if (!m[0] || !m[1]) return;
-    tra_pipe *p[2] = {tra_pipe_of(w, m[0]->in[0]), tra_pipe_of(w, m[1]->in[0])};
-    if (p[0]->njoined == 0 || p[1]->njoined == 0) return;
+    if (!y || !open_sum(w, x, y, m, p)) return;
     const char *why = p[0]->refused ? p[0]->refused : p[1]->refused;
     if (!why && !tra_pipe_same_rows(w, p[0], p[1])) why = "the matrices are of rows of different tables";
     if (why) {
         tra_refuse(w, x, "%s", why);
         return;
     }
-    factoring *f = tra_new(w->m->arena, factoring);
-    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = p[0]};
-    f->same = tra_memo_find(w->m, y->in[0]) == tra_memo_find(w->m, y->in[1]);
-    if (!read_matrix(f, 0, m[0], p[0]) || (!f->same && !read_matrix(f, 1, m[1], p[1]))) return;
-    if (!find_keys(f)) return;
-    set_summands(f);
-    set_pairs(f);
-    if (set_slots(f)) build(f);
+    for (int alone = 0; alone < 2; alone++) {
+        factoring *f = tra_new(w->m->arena, factoring);
+        *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = p[0], .quiet = !alone};
+        if (!find_slots(f, alone)) continue;
+        f->quiet = false;
+        build(f);
+        return;
+    }
 }
 
 #define GROUPED "G0 = project(trip, k = k % 8, j = j % 8, x, n)\n"

@@ -169,6 +169,13 @@ static tra_node *states_together(tra_table_builder *w, tra_node *partial) {
     return tra_table_in_parts(w, partial, &by, &d);
 }
 
+tra_node *tra_table_groups(tra_table_builder *w, tra_node *rows, const tra_group_column *v, bool states) {
+    const tra_schema *s = rows->type.columns;
+    if (!states || rows->type.cat->n == 1) return group_pass(w, tra_table_whole(w, rows, 1), s, v, TRA_GROUP_WHOLE);
+    tra_node *partial = group_pass(w, rows, s, v, TRA_GROUP_PARTIAL);
+    return group_pass(w, states_together(w, partial), s, v, TRA_GROUP_FINAL);
+}
+
 tra_node *tra_table_group(tra_table_builder *w) {
     const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
     int n = w->call->nkids - 2;
@@ -193,12 +200,8 @@ tra_node *tra_table_group(tra_table_builder *w) {
         return tra_table_refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
     tra_node *rows = project_operands(w, arg, v);
     if (!rows) return NULL;
-    const tra_schema *s = rows->type.columns;
-    if (states && rows->type.cat->n != 1) {
-        tra_node *partial = group_pass(w, rows, s, v, TRA_GROUP_PARTIAL);
-        return tra_table_note(w, group_pass(w, states_together(w, partial), s, v, TRA_GROUP_FINAL));
-    }
-    return tra_table_note(w, group_pass(w, tra_table_whole(w, rows, 1), s, v, TRA_GROUP_WHOLE));
+    if (!states && tra_table_group_divides(w, rows, v)) return tra_table_note(w, tra_table_group_parts(w, rows, v));
+    return tra_table_note(w, tra_table_groups(w, rows, v, states));
 }
 
 /* ---- order, distinct, limit --------------------------------------------------------------------------------- */

@@ -118,17 +118,22 @@ const char *tra_table_how_text(tra_lookup_how how) {
     return texts[how];
 }
 
+/* Is the right table to be cut in parts? one: a row of the left table has one partner at most, which matters. */
+static bool divides(const tra_lookup_spec *s, const tra_node *left, const tra_node *right, bool one, tra_division *d) {
+    tra_dividing x = {.columns = right->type.columns, .others = left->type.cat->n, .share = 4, .ties = !one};
+    for (int k = 0; k < s->nkeys; k++) x.key_bytes += (int64_t)sizeof(int64_t) + 1;
+    x.runs = true;
+    return s->nkeys > 0 && tra_table_divide(right->type.cat, &x, d);
+}
+
 /* Each row of a block of the left table with its partners in all of the right one. */
 static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, tra_node *left,
                              tra_node *right) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
     bool one = s->unique || filters || keeps; /* so many rows at most come of one on the left */
     tra_division d;
-    bool by_keys = s->nkeys > 0 && !w->op.where && !s->number;
-    tra_dividing x = {.columns = right->type.columns, .others = left->type.cat->n, .share = 4, .ties = !one};
-    for (int k = 0; k < s->nkeys; k++) x.key_bytes += (int64_t)sizeof(int64_t) + 1;
-    x.runs = true;
-    if (by_keys && tra_table_divide(right->type.cat, &x, &d))
+    bool first = one && (s->unique || !tra_lookup_condition(l)); /* of equal keys on the right one row is enough */
+    if (!s->number && divides(s, left, right, first, &d))
         return tra_table_join_parts(w, s, l, left, right, join_text(w, s), &d);
     bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     right = tra_table_whole(w, right, 0);
@@ -193,11 +198,33 @@ static tra_node *unique_left(tra_table_builder *w, tra_node *left) {
     return l ? lookup_node(w, &s, l, left, left) : NULL;
 }
 
+/* Each row with the one row on the right that has its keys. */
+static tra_node *join_by(tra_table_builder *w, tra_node *right, int nkeys, const int *lkey, const int *rkey) {
+    tra_lookup_spec s = {w->in->type.columns, right->type.columns, TRA_LOOKUP_INNER, nkeys, lkey, rkey, .prefix = NULL};
+    s.nulls_match = s.unique = s.matched = true;
+    tra_lookup *l = lookup_of(w, &s, w->call);
+    tra_node *n = l ? lookup_node(w, &s, l, w->in, right) : NULL;
+    if (n) n->rows = w->in->rows;
+    return n;
+}
+
+tra_node *tra_table_joined(tra_table_builder *w, int n, const int *key) { return join_by(w, w->right, n, key, key); }
+
+/* A lookup in a table of which the rows of several blocks are numbered first. */
+static tra_node *numbered_join(tra_table_builder *w) {
+    const tra_lookup_spec *s = &w->op.lookup;
+    tra_node *right = tra_table_row_numbers(w, w->right, s->number);
+    return right ? join_by(w, right, s->nkeys, s->lkey, s->rkey) : NULL;
+}
+
 tra_node *tra_table_numbered(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey, const char *name) {
     w->op.lookup = (tra_lookup_spec){w->in->type.columns, w->right->type.columns, TRA_LOOKUP_KEEP, nkeys, lkey, rkey,
                                      .nulls_match = true, .matched = true,        .number = name};
     tra_lookup *l = lookup_of(w, &w->op.lookup, w->call);
-    return l ? tra_table_note(w, lookup_node(w, &w->op.lookup, l, w->in, w->right)) : NULL;
+    if (!l) return NULL;
+    tra_division d;
+    bool parts = divides(&w->op.lookup, w->in, w->right, true, &d);
+    return tra_table_note(w, parts ? numbered_join(w) : lookup_node(w, &w->op.lookup, l, w->in, w->right));
 }
 
 static bool is_shared_key(const tra_lookup_spec *s, int right, int *left) {

@@ -114,20 +114,21 @@ static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_
                                                                           : ""));
 }
 
-/* The number of each left row, and for each of its partners what the result takes of that. */
-static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, int nkeys, bool one, const char *text) {
+/* The number of each left row, and for each of its partners the nwanted columns after the number. */
+static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, int nkeys, int nwanted, bool one,
+                       const tra_colexpr *where, const char *text) {
     tra_arena *a = w->b->arena;
     if (!left || !right) return NULL;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
     tra_merging *m = tra_new(a, tra_merging);
-    tra_column *v = tra_news(a, tra_column, r->n + 1);
+    tra_column *v = tra_news(a, tra_column, nwanted + 1);
     tra_schema *out = tra_new(a, tra_schema);
-    *m = (tra_merging){.left = l, .right = r, .out = out, .n = nkeys, .from = nkeys + 1, .one = one};
+    *m = (tra_merging){.left = l, .right = r, .out = out, .n = nkeys, .from = nkeys + 1, .one = one, .where = where};
     v[0] = l->v[l->n - 1];
-    for (int c = m->from; c < r->n; c++) v[1 + c - m->from] = r->v[c];
+    for (int c = 0; c < nwanted; c++) v[1 + c] = r->v[m->from + c];
     v[0].name = "row";
     while (tra_schema_find(r, v[0].name) >= 0) v[0].name = tra_arena_printf(a, "%s'", v[0].name);
-    *out = (tra_schema){1 + r->n - m->from, v};
+    *out = (tra_schema){1 + nwanted, v};
     return tra_table_kernel(
         w, left, right, 1, 0,
         &(tra_rows_kernel){.text = tra_arena_printf(a, "%smatches by %s", one ? "first " : "", text),
@@ -137,7 +138,7 @@ static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, in
                            .rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT,
                            .counts = true,
                            .share = one ? 1 : 1 / (double)tra_max64(1, right->type.cat->bound.v[0]),
-                           .divides = one,
+                           .divides = one && !where,
                            .flops = 20,
                            .ops = &tra_merge_join_ops,
                            .data = m});
@@ -171,16 +172,16 @@ static tra_node *place(tra_table_builder *w, const tra_lookup_spec *s, tra_node 
     return n;
 }
 
-/* The keys of the left table and the numbers of its rows, sorted block by block. */
+/* The keys of the left table, nmore of its columns, and the numbers of its rows, sorted block by block. */
 static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *rows,
-                           const char **text) {
+                           int nmore, const int *more, const char **text) {
     tra_arena *a = w->b->arena;
-    tra_node *keys = project(w, rows, s->nkeys, tra_lookup_left_keys(l), s->lkey, 0, NULL);
+    tra_node *keys = project(w, rows, s->nkeys, tra_lookup_left_keys(l), s->lkey, nmore, more);
     if (!keys) return NULL;
     const tra_schema *in = keys->type.columns;
-    const int *column = counting(a, s->nkeys, -1);
+    const int *column = counting(a, s->nkeys + nmore, -1);
     tra_arrange x = {.in = in, .from = column, .n = s->nkeys, .column = column};
-    x.out = tra_table_some(a, in, s->nkeys, column, true);
+    x.out = tra_table_some(a, in, s->nkeys + nmore, column, true);
     x.matching = !s->nulls_match;
     x.number = -1;
     x.what = "a key of the join";
@@ -189,17 +190,53 @@ static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const
                              tra_arena_printf(a, "sort(%s)%s, numbered", *text, x.matching ? ", no NULLs" : ""));
 }
 
+/* ---- further conditions ---------------------------------------------------------------------------------------- */
+
+/* What a condition on the pair reads of one side, beside the keys and `nwanted` columns: numbers of columns. */
+static int columns_read(tra_arena *a, const tra_colexpr *x, int from, int n, int all, const int **out) {
+    bool *read = tra_news(a, bool, all + 1);
+    int *v = tra_news(a, int, n + 1), found = 0;
+    if (x) tra_colexpr_columns(x, read);
+    for (int c = 0; c < n; c++)
+        if (read[from + c]) v[found++] = c;
+    *out = v;
+    return found;
+}
+
+/* The condition over the columns of sorted parts: on the left keys, columns, number; on the right keys, number, wanted
+ * columns, and those that only the condition reads. */
+static const tra_colexpr *over_parts(tra_arena *a, const tra_lookup *l, const tra_schema *left, const tra_schema *right,
+                                     int nmore, const int *more, int nright, const int *more_right) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    const tra_colexpr *x = tra_lookup_condition(l), **by;
+    int n = left->n + right->n, pair = s->left->n + s->right->n;
+    if (!x) return NULL;
+    tra_column *v = tra_news(a, tra_column, n);
+    const tra_schema both = {n, v};
+    for (int c = 0; c < n; c++) v[c] = c < left->n ? left->v[c] : right->v[c - left->n];
+    by = tra_news(a, const tra_colexpr *, pair + 1);
+    for (int i = 0; i < nmore; i++) by[more[i]] = tra_colexpr_column(a, &both, s->nkeys + i);
+    for (int i = 0; i < nright; i++) by[s->left->n + more_right[i]] = tra_colexpr_column(a, &both, n - nright + i);
+    return tra_colexpr_substitute(a, x, by);
+}
+
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const char *text, const tra_division *d) {
     tra_arena *a = w->b->arena;
     const tra_schema *out = tra_lookup_out(l);
-    bool first = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->how == TRA_LOOKUP_KEEP;
-    bool one = s->unique || first;
-    int nwanted = out->n - s->left->n, *wanted = tra_news(a, int, nwanted + 1);
+    const tra_colexpr *where = tra_lookup_condition(l);
+    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->how == TRA_LOOKUP_KEEP;
+    bool first = filters && !where, one = s->unique || first; /* of rows of equal keys the others do not matter */
+    int nwanted = out->n - s->left->n, pair = tra_lookup_pair(l)->n;
+    const int *more, *more_right;
+    int nmore = columns_read(a, where, 0, s->left->n, pair, &more),
+        nright = columns_read(a, where, s->left->n, s->right->n, pair, &more_right);
+    int *wanted = tra_news(a, int, nwanted + nright + 1);
     for (int i = 0; i < nwanted; i++) wanted[i] = tra_lookup_from(l)[s->left->n + i] - s->left->n;
+    for (int i = 0; i < nright; i++) wanted[nwanted + i] = more_right[i];
     tra_arrange_keep keep = s->unique ? TRA_ARRANGE_UNIQUE : first ? TRA_ARRANGE_FIRST : TRA_ARRANGE_ALL;
     const char *rtext = NULL, *ltext = NULL;
-    right = project(w, right, s->nkeys, tra_lookup_right_keys(l), s->rkey, nwanted, wanted);
+    right = project(w, right, s->nkeys, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
     right = right ? tra_table_runs(w, right, d) : NULL;
     right = right ? sort_right(w, s, right, keep, &rtext) : NULL;
     tra_part_keys by = {one ? s->nkeys : s->nkeys + 1, counting(a, s->nkeys, s->nkeys), NULL, rtext}, compared = by;
@@ -207,11 +244,16 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     tra_node *ranges = tra_table_ranges(w, right, &by, d);
     tra_node *parts = tra_table_together(w, tra_table_slices(w, right, ranges, &by, false, d), 0, d->most);
     parts = sort_parts(w, s, parts, keep, rtext);
-    tra_node *sorted = parts ? sort_left(w, s, l, left, &ltext) : NULL;
+    tra_node *sorted = parts ? sort_left(w, s, l, left, nmore, more, &ltext) : NULL;
     compared.n = s->nkeys;
     compared.text = ltext;
     tra_node *slices = tra_table_slices(w, sorted, ranges, &compared, !one, d);
-    tra_node *found = merge(w, slices, parts, s->nkeys, one, ltext);
-    found = tra_table_together(w, found, 1, one ? left->type.cat->bound.v[0] : 0);
+    if (!slices) return NULL;
+    const tra_colexpr *on =
+        over_parts(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
+    const char *how = where ? tra_arena_printf(a, "%s where %s", ltext, text) : ltext;
+    tra_node *found = merge(w, slices, parts, s->nkeys, nwanted, s->unique || filters, on, how);
+    int64_t rows = left->type.cat->bound.v[0];
+    found = tra_table_together(w, found, 1, one ? rows : filters ? tra_mul_most(rows, d->parts) : 0);
     return place(w, s, left, found, out, text);
 }

@@ -316,29 +316,63 @@ tra_node *tra_table_distinct_parts(tra_table_builder *w, const tra_part_keys *k,
                                                .data = p});
 }
 
+/* ---- numbers of rows ------------------------------------------------------------------------------------------ */
+
+tra_node *tra_table_starts(tra_table_builder *w, tra_node *in, tra_limiting *x) {
+    tra_arena *a = w->b->arena;
+    tra_column *v = tra_new(a, tra_column);
+    tra_schema *count = tra_new(a, tra_schema);
+    *v = (tra_column){.name = "rows", .type = TRA_COL_I64};
+    *count = (tra_schema){1, v};
+    x->in = in->type.columns;
+    x->count = count;
+    tra_rows_kernel f = {.text = "rows of a block", .use = TRA_USE_MAP, .columns = count, .dtype = TRA_F64, .data = x};
+    f.rows = TRA_ROWS_ONE;
+    f.ops = &tra_limit_count_ops;
+    tra_node *counts = tra_table_kernel(w, in, NULL, 0, 0, &f);
+    counts = counts ? tra_table_whole(w, counts, 0) : NULL;
+    tra_node *blocks = counts ? tra_positions(w->b, w->call->span, in->type.cat->frontier.v[0], 1) : NULL;
+    if (!blocks) return NULL;
+    f.text = "first row of a block";
+    f.use = TRA_USE_JOIN;
+    f.ops = &tra_limit_start_ops;
+    return tra_table_kernel(w, counts, blocks, -1, -1, &f);
+}
+
+tra_node *tra_table_row_numbers(tra_table_builder *w, tra_node *in, const char *name) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = in->type.columns;
+    tra_limiting *counting = tra_new(a, tra_limiting);
+    tra_row_numbering *x = tra_new(a, tra_row_numbering);
+    tra_column *v = tra_news(a, tra_column, s->n + 1);
+    tra_schema *out = tra_new(a, tra_schema);
+    tra_node *starts = tra_table_starts(w, in, counting);
+    memcpy(v, s->v, (size_t)s->n * sizeof *v);
+    v[s->n] = (tra_column){.name = name, .type = TRA_COL_I64};
+    *out = (tra_schema){s->n + 1, v};
+    *x = (tra_row_numbering){s, counting->count, out};
+    if (!starts) return NULL;
+    return tra_table_kernel(w, in, starts, 0, 0,
+                            &(tra_rows_kernel){.text = tra_arena_printf(a, "number rows as `%s`", name),
+                                               .use = TRA_USE_JOIN,
+                                               .columns = out,
+                                               .dtype = TRA_F64,
+                                               .rows = TRA_ROWS_SAME,
+                                               .share = 1,
+                                               .divides = true,
+                                               .flops = 1,
+                                               .ops = &tra_row_numbers_ops,
+                                               .data = x});
+}
+
 /* ---- limit ---------------------------------------------------------------------------------------------------- */
 
 tra_node *tra_table_limit_parts(tra_table_builder *w, int64_t from, int64_t most) {
     tra_arena *a = w->b->arena;
     tra_limiting *x = tra_new(a, tra_limiting);
-    tra_column *v = tra_new(a, tra_column);
-    tra_schema *count = tra_new(a, tra_schema);
-    *v = (tra_column){.name = "rows", .type = TRA_COL_I64};
-    *count = (tra_schema){1, v};
-    *x = (tra_limiting){.in = w->in->type.columns, .count = count, .from = from, .most = most};
-    tra_rows_kernel f = {.text = "rows of a block", .use = TRA_USE_MAP, .columns = count, .dtype = TRA_F64, .data = x};
-    f.rows = TRA_ROWS_ONE;
-    f.ops = &tra_limit_count_ops;
-    tra_node *counts = tra_table_kernel(w, w->in, NULL, 0, 0, &f);
-    counts = counts ? tra_table_whole(w, counts, 0) : NULL;
-    tra_node *blocks = counts ? tra_positions(w->b, w->call->span, w->in->type.cat->frontier.v[0], 1) : NULL;
-    if (!blocks) return NULL;
-    f.text = "first row of a block";
-    f.use = TRA_USE_JOIN;
-    f.ops = &tra_limit_start_ops;
-    tra_node *starts = tra_table_kernel(w, counts, blocks, -1, -1, &f);
-    f.text = tra_table_text(w);
-    f.columns = x->in;
+    *x = (tra_limiting){.from = from, .most = most};
+    tra_node *starts = tra_table_starts(w, w->in, x);
+    tra_rows_kernel f = {.text = tra_table_text(w), .use = TRA_USE_JOIN, .columns = x->in, .dtype = TRA_F64, .data = x};
     f.rows = TRA_ROWS_SAME;
     f.counts = f.divides = true;
     double all = (double)tra_type_entries(&w->in->type).expected, wanted = (double)most;

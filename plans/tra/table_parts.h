@@ -53,8 +53,22 @@ tra_node *tra_table_in_parts(tra_table_builder *w, tra_node *sorted, const tra_p
 /* The operators, where the division says so; NULL after a diagnostic. */
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
 tra_node *tra_table_distinct_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
+/* The number of the first row of each block, all blocks before it being counted, as a row; x gets the schemas. */
+tra_node *tra_table_starts(tra_table_builder *w, tra_node *in, tra_limiting *x);
+/* The table with a column of that name: the number of each row, also where only the run tells how many rows the blocks
+ * have. */
+tra_node *tra_table_row_numbers(tra_table_builder *w, tra_node *in, const char *name);
 /* Rows [from, from + most) of w->in, of which the blocks are counted: in one block where they fit. */
 tra_node *tra_table_limit_parts(tra_table_builder *w, int64_t from, int64_t most);
+/* Groups of rows whose first columns are the keys, of which w->op says what they are called, with these aggregates:
+ * states of each block first, or all rows in one (table_group.c). */
+tra_node *tra_table_groups(tra_table_builder *w, tra_node *rows, const tra_group_column *v, bool states);
+/* The same where some aggregates have no states (table_group_parts.c); are there so many rows that it is worth it? */
+bool tra_table_group_divides(tra_table_builder *w, tra_node *rows, const tra_group_column *v);
+tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_group_column *v);
+/* The rows of w->in, each with the one row of w->right that has its keys, the first n columns of both (table_join.c).
+ */
+tra_node *tra_table_joined(tra_table_builder *w, int n, const int *key);
 /* A join by keys without further conditions, of which s says what it is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const char *text, const tra_division *d);

@@ -340,6 +340,28 @@ put(m, "values", np.array([7, 8, 9])); put(m, "mask", np.array([False, True, Fal
     status 0 tra diff p.h5 r.h5
 }
 
+@test "plain cells are read eight bytes at a time, and as others are" {
+    py 'import random
+r = random.Random(7)
+word = lambda: r.choice(["", "-", "+3", "007", "0", "-0", "1.5", ".5", "-2.25", "1e3", "9", "99999999", "100000000"]) if r.random() < .1 \
+    else str(r.randrange(-10 ** r.randrange(1, 12), 10 ** r.randrange(1, 17)))
+rows = [[r.randrange(10 ** r.randrange(1, 9)), word(), r.randrange(100), r.choice("xyz")] for _ in range(30000)]
+for name, quote, end in (("p", "", "\n"), ("q", "\"", "\n"), ("w", "", "\r\n"), ("l", "", "\n\n")):
+    lines = end.join(",".join(f"{quote}{c}{quote}" if c != "" else "" for c in row) for row in rows)
+    with open(name + ".csv", "w", newline="") as f: f.write("a,b,c,d" + end + lines + ("" if name == "p" else end))
+open("want", "w").write("\n".join(str(row[0]) for row in rows))'
+    for f in p q w l; do
+        tra import -q --table $f.csv -o $f.h5
+        status 0 tra verify $f.h5
+        status 0 tra digest $f.h5
+        [ "${output%% *}" = "$(tra digest p.h5 | cut -d " " -f 1)" ]
+    done
+    frame 't = frame.read("p.h5"); assert t["a"] == [int(x) for x in open("want")] and t["d"][0] in "xyz"'
+    printf 'a,b\n1,2\n3\n' >short.csv
+    status 3 tra import --table short.csv -o s.h5
+    has "line 3" "too few cells"
+}
+
 @test "many columns of many strings" {
     py 'n, rows = 3500, 4
 with open("w.csv", "w") as f:

@@ -1,0 +1,237 @@
+/* across.c - what a block of rows must know of those before and after it: the numbers of its rows, and how many values
+ * a group has in other blocks. */
+#include "parts.h"
+
+#include "order.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "group.h"
+#include "table_int.h"
+
+static int64_t vectors(int columns) { return (columns * (int64_t)sizeof(tra_vector) + 63) / 64 * 64; }
+
+static bool open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
+    tra_err e = {0};
+    *b = (tra_batch){.v = v};
+    tra_status status = check ? tra_columns_of(c, s, b, &e) : tra_columns_view(c, s, b, &e);
+    b->schema = s;
+    if (status != TRA_OK) tra_kernel_fail("%s", e.msg);
+    return status == TRA_OK;
+}
+
+static int64_t position(const tra_cell *b) { return b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0; }
+
+static int64_t *wholes(const tra_batch *b, int column) { return b->v[column].values; }
+
+/* ---- numbers of rows ------------------------------------------------------------------------------------------- */
+
+static int64_t numbers_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_row_numbering *x = data;
+    (void)ext_a, (void)ext_b;
+    return vectors(x->in->n + x->start->n + x->out->n);
+}
+
+static int64_t numbers_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(((const tra_row_numbering *)data)->out, a->array.ext.v[0]);
+}
+
+static void numbers_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_row_numbering *x = data;
+    tra_vector *v = scratch;
+    tra_batch in, start, made = {.v = v + x->in->n + x->start->n};
+    bool ok = open_rows(a, x->in, false, v, &in) && open_rows(b, x->start, false, v + x->in->n, &start);
+    tra_columns_begin(out, x->out, ok ? in.rows : 0, &made);
+    if (!ok || in.rows == 0) return;
+    int64_t first = start.rows > 0 ? wholes(&start, 0)[0] : 0, *number = wholes(&made, x->in->n);
+    for (int c = 0; c < x->in->n; c++) {
+        memcpy(made.v[c].values, in.v[c].values, (size_t)in.rows * tra_coltype_size(x->in->v[c].type));
+        if (made.v[c].state) memcpy(made.v[c].state, in.v[c].state, (size_t)in.rows);
+    }
+    for (int64_t i = 0; i < in.rows; i++) number[i] = first + i;
+}
+
+const tra_rows_ops tra_row_numbers_ops = {.scratch = numbers_scratch, .bytes = numbers_bytes, .run = numbers_run};
+
+/* ---- groups at the ends of blocks -------------------------------------------------------------------------------- */
+
+enum { BLOCK, VALUES, NANS };         /* columns of an end, after the keys */
+enum { BEFORE, IN_ALL, NANS_OF_ALL }; /* columns of what a block is told */
+
+static bool equal(const tra_ranking *x, const tra_batch *b, int64_t i, int64_t j) {
+    int column[x->nkeys + 1];
+    for (int k = 0; k < x->nkeys; k++) column[k] = k;
+    return tra_rows_equal(b, x->nkeys, column, i, j);
+}
+
+/* Where the group ends whose rows begin at row `from` of a sorted block. */
+static int64_t end_of(const tra_ranking *x, const tra_batch *b, int64_t from) {
+    int64_t to = from + 1;
+    while (to < b->rows && equal(x, b, from, to)) to++;
+    return to;
+}
+
+static int64_t begin_of_last(const tra_ranking *x, const tra_batch *b) {
+    int64_t from = b->rows - 1;
+    while (from > 0 && equal(x, b, from - 1, b->rows - 1)) from--;
+    return from;
+}
+
+/* Values of a group, which stand before its NULLs; and those of them that are NaN. */
+static int64_t count_values(const tra_ranking *x, const tra_batch *b, int64_t from, int64_t to, int64_t *nans) {
+    const tra_column *c = &x->in->v[x->nkeys];
+    const tra_vector *v = &b->v[x->nkeys];
+    int64_t n = 0;
+    *nans = 0;
+    for (int64_t i = from; i < to && !(v->state && v->state[i]); i++, n++)
+        *nans += tra_coltype_is_float(c->type) && isnan(tra_value_real(c, v, i));
+    return n;
+}
+
+static int64_t ends_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_ranking *x = data;
+    (void)ext_a, (void)ext_b;
+    return vectors(x->in->n + x->ends->n);
+}
+
+static int64_t ends_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(((const tra_ranking *)data)->ends, tra_min64(2, a->array.ext.v[0]));
+}
+
+static void ends_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_ranking *x = data;
+    tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
+    bool check = tra_order_looks_up(x->in, x->nkeys, NULL);
+    if (!open_rows(a, x->in, check, scratch, &in) || in.rows == 0) return tra_columns_begin(out, x->ends, 0, &made);
+    int64_t from[2] = {0, begin_of_last(x, &in)}, to[2] = {0, in.rows}, n = from[1] > 0 ? 2 : 1;
+    to[0] = n > 1 ? end_of(x, &in, 0) : in.rows;
+    tra_columns_begin(out, x->ends, n, &made);
+    for (int k = 0; k < x->nkeys; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], x->in->v[k].type, from, n);
+    for (int64_t g = 0; g < n; g++) {
+        wholes(&made, x->nkeys + BLOCK)[g] = position(b);
+        wholes(&made, x->nkeys + VALUES)[g] = count_values(x, &in, from[g], to[g], &wholes(&made, x->nkeys + NANS)[g]);
+    }
+}
+
+const tra_rows_ops tra_group_ends_ops = {.scratch = ends_scratch, .bytes = ends_bytes, .run = ends_run};
+
+/* ---- what other blocks have of them --------------------------------------------------------------------------------
+ */
+
+static int64_t carry_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_ranking *x = data;
+    (void)ext_a, (void)ext_b;
+    return vectors(x->ends->n + x->carry->n);
+}
+
+static int64_t carry_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)a, (void)b, (void)out, (void)scratch;
+    return tra_columns_room(((const tra_ranking *)data)->carry, 2);
+}
+
+/* The ends of a group are neighbours: how many values the blocks before and after that of end i have. */
+static void put_carry(const tra_ranking *x, const tra_batch *ends, int64_t i, const tra_batch *made, int64_t to) {
+    const int64_t *values = wholes(ends, x->nkeys + VALUES), *nans = wholes(ends, x->nkeys + NANS);
+    int64_t before = 0, all = values[i], none = nans[i];
+    for (int64_t j = i - 1; j >= 0 && equal(x, ends, j, i); j--) before += values[j], none += nans[j];
+    for (int64_t j = i + 1; j < ends->rows && equal(x, ends, j, i); j++) all += values[j], none += nans[j];
+    wholes(made, BEFORE)[to] = before;
+    wholes(made, IN_ALL)[to] = before + all;
+    wholes(made, NANS_OF_ALL)[to] = none;
+}
+
+static void carry_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_ranking *x = data;
+    tra_batch ends, made = {.v = (tra_vector *)scratch + x->ends->n};
+    int64_t block = position(b), first = 0, n = 0;
+    bool check = tra_order_looks_up(x->ends, x->nkeys, NULL);
+    if (!open_rows(a, x->ends, check, scratch, &ends)) return tra_columns_begin(out, x->carry, 0, &made);
+    const int64_t *of = wholes(&ends, x->nkeys + BLOCK);
+    while (first < ends.rows && of[first] < block) first++;
+    while (n < 2 && first + n < ends.rows && of[first + n] == block) n++;
+    tra_columns_begin(out, x->carry, n, &made);
+    for (int64_t i = 0; i < n; i++) put_carry(x, &ends, first + i, &made, i);
+}
+
+const tra_rows_ops tra_group_carry_ops = {.scratch = carry_scratch, .bytes = carry_bytes, .run = carry_run};
+
+/* ---- values at a place of their group ---------------------------------------------------------------------------- */
+
+typedef struct ranks {
+    const tra_ranking *x;
+    tra_batch in, carry;
+} ranks;
+
+static bool open_ranks(const tra_ranking *x, const tra_cell *a, const tra_cell *b, void *scratch, ranks *r) {
+    tra_vector *v = scratch;
+    bool check = tra_order_looks_up(x->in, x->nkeys, NULL);
+    *r = (ranks){.x = x};
+    if (!open_rows(a, x->in, check, v, &r->in) || !open_rows(b, x->carry, false, v + x->in->n, &r->carry)) return false;
+    if (r->in.rows == 0 || r->carry.rows > 0) return true;
+    tra_kernel_fail("a block has rows of which nothing is known");
+    return false;
+}
+
+static int64_t ranks_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_ranking *x = data;
+    (void)ext_a, (void)ext_b;
+    return vectors(x->in->n + x->carry->n + x->out->n);
+}
+
+static int64_t count_groups(const ranks *r) {
+    int64_t n = r->in.rows > 0;
+    for (int64_t i = 1; i < r->in.rows; i++) n += !equal(r->x, &r->in, i - 1, i);
+    return n;
+}
+
+static int64_t ranks_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    ranks r;
+    int64_t n = open_ranks(data, a, b, scratch, &r) ? count_groups(&r) : 0;
+    out->counted[0] = n + 1;
+    return tra_columns_room(((const tra_ranking *)data)->out, n);
+}
+
+/* The value of that rank in its group, if it is in this block: of rows from `from` on, the first of which is number
+ * `before` of the group. */
+static void put_value(const ranks *r, int64_t from, int64_t n, int64_t before, int64_t rank, tra_vector *v,
+                      int64_t to) {
+    const tra_column *c = &r->x->in->v[r->x->nkeys];
+    bool here = rank >= before && rank < before + n;
+    ((double *)v->values)[to] = here ? tra_value_real(c, &r->in.v[r->x->nkeys], from + rank - before) : 0;
+    v->state[to] = here ? TRA_STATE_VALUE : TRA_STATE_NULL;
+}
+
+static void put_group(const ranks *r, int64_t from, int64_t end, const tra_batch *made, int64_t to) {
+    const tra_ranking *x = r->x;
+    int64_t nans, n = count_values(x, &r->in, from, end, &nans), before = 0, all = n;
+    bool last = end == r->in.rows;
+    if (from == 0 || last) {
+        int64_t at = from > 0 ? r->carry.rows - 1 : 0;
+        before = wholes(&r->carry, BEFORE)[at];
+        all = wholes(&r->carry, IN_ALL)[at];
+        nans = wholes(&r->carry, NANS_OF_ALL)[at];
+    }
+    double place = all > 0 ? x->q * (double)(all - 1) : 0, below = floor(place);
+    int64_t low = all > 0 ? (int64_t)below : -1, high = tra_min64(low + 1, all - 1);
+    put_value(r, from, n, before, low, &made->v[x->nkeys], to);
+    put_value(r, from, n, before, high, &made->v[x->nkeys + 1], to);
+    ((double *)made->v[x->nkeys + 2].values)[to] = nans > 0 ? (double)NAN : place - below;
+    for (int k = 0; k < x->nkeys; k++) tra_gather_rows(&made->v[k], to, &r->in.v[k], x->in->v[k].type, &from, 1);
+}
+
+static void ranks_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_ranking *x = data;
+    tra_batch made = {.v = (tra_vector *)scratch + x->in->n + x->carry->n};
+    ranks r;
+    if (!open_ranks(x, a, b, scratch, &r)) return tra_columns_begin(out, x->out, 0, &made);
+    tra_columns_begin(out, x->out, out->counted[0] ? out->counted[0] - 1 : count_groups(&r), &made);
+    for (int64_t from = 0, end, to = 0; from < r.in.rows; from = end) {
+        end = end_of(x, &r.in, from);
+        put_group(&r, from, end, &made, to++);
+    }
+}
+
+const tra_rows_ops tra_group_ranks_ops = {.scratch = ranks_scratch, .bytes = ranks_bytes, .run = ranks_run};
