@@ -28,20 +28,33 @@ static bool has_twice(int n, const int *v) {
     return false;
 }
 
-static bool can_be_fused(const tra_memo *m, const tra_einsum *s) {
+/* Is it a statement of several factors, one of which is of sparse type? */
+static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
     bool sparse = false;
-    if (m->of_node[s->node->id] < 0 || s->fold != TRA_S_ADD || !is_product(s->expr)) return false;
-    if (s->nrefs < 2 || s->nrefs > TRA_MAXLABELS || s->nlabels > TRA_PROGRAM_MOST) return false;
-    if (!tra_dtype_is_float(s->node->type.dtype) || has_twice(s->nout, s->out)) return false;
-    for (int l = 0; l < s->nlabels; l++)
-        if (s->extent[l] < 1 || s->extent[l] >= INT32_MAX) return false;
+    if (m->of_node[s->node->id] < 0 || s->nrefs < 2) return false;
     for (int i = 0; i < s->nrefs; i++) {
         const tra_node *n = s->ref[i].node;
-        if (n->type.columns || n->type.bounded || m->of_node[n->id] < 0 || has_twice(s->ref[i].n, s->ref[i].label))
-            return false;
+        if (n->type.columns || n->type.bounded || m->of_node[n->id] < 0) return false;
         sparse = sparse || n->type.sparse;
     }
     return sparse;
+}
+
+/* Why it is left to other plans; NULL: it is not. */
+static const char *why_not(const tra_einsum *s) {
+    if (s->fold != TRA_S_ADD) return "what is not summed up has no kernel of several factors";
+    if (!is_product(s->expr)) return "it is no product of its operands and numbers";
+    if (!tra_dtype_is_float(s->node->type.dtype))
+        return "sums of integers in another order might overflow where these do not";
+    for (int i = 0; i < s->nrefs; i++)
+        if (has_twice(s->ref[i].n, s->ref[i].label)) return "a label stands twice in one operand: its diagonal";
+    if (has_twice(s->nout, s->out)) return "a label stands twice in the result";
+    if (s->nrefs > TRA_MAXLABELS || s->nlabels > TRA_PROGRAM_MOST) return "it has too many factors or labels";
+    for (int l = 0; l < s->nlabels; l++) {
+        if (s->extent[l] < 1) return "a label has no values";
+        if (s->extent[l] >= INT32_MAX) return "a label has 2^31 values or more";
+    }
+    return NULL;
 }
 
 int64_t fused_block_of(const tra_einsum *s, int label) {
@@ -372,13 +385,14 @@ static const tra_expr *complete(const fusing *f, joined *at, int group) {
 
 static bool makes_rows(const fusing *f) { return f->p->fused->plan[f->p->fused->expected].ascends; }
 
-static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without, const tra_storel_costs *costs, int threads) {
+/* Adds it; why it cannot, else NULL. */
+static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_options *o) {
     fusing *f = tra_new(m->arena, fusing), *g = tra_new(m->arena, fusing);
-    *f = (fusing){.m = m, .s = s, .without = without, .costs = costs, .threads = threads};
+    *f = (fusing){.m = m, .s = s, .o = o};
     const tra_expr *whole = m->v[m->of_node[s->node->id]], *made = NULL;
     int group = tra_memo_find(m, whole->group);
     joined at, turned_at;
-    if (!prepare(f, &at)) return;
+    if (!prepare(f, &at)) return "there is no plan for it, or its operands have too many dimensions";
     *g = *f;
     bool turns = s->node->type.sparse && s->nout > 1 && !makes_rows(f) && (g->s = turned(f)) &&
                  prepare(g, &turned_at) && makes_rows(g);
@@ -388,14 +402,26 @@ static void fuse(tra_memo *m, const tra_einsum *s, uint64_t without, const tra_s
     } else {
         made = complete(f, &at, group);
     }
-    if (!made || made == whole) return;
+    if (!made) return "it does not have the blocks of the result";
+    if (made == whole) return NULL;
     TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
     m->equal[m->nequal++] = (tra_equality){whole->node.id, made->node.id, -1, {-1, -1}, &tra_rule_fused};
     m->v[made->node.id]->from = whole->node.id;
+    return NULL;
 }
 
-void tra_fused_apply(tra_memo *m, uint64_t without, const tra_storel_costs *costs, int threads) {
-    for (int i = 0; i < m->g->neinsums; i++)
-        if (can_be_fused(m, m->g->einsums[i])) fuse(m, m->g->einsums[i], without, costs, threads);
+static void note(tra_memo *m, const tra_einsum *s, const char *why, tra_refusals *to) {
+    TRA_ARENA_ROOM(m->arena, to->v, to->n, to->cap);
+    to->v[to->n++] = (tra_refusal){&tra_rule_fused, m->of_node[s->node->id], why};
+}
+
+void tra_fused_apply(tra_memo *m, const tra_fused_options *o, tra_refusals *refusals) {
+    for (int i = 0; i < m->g->neinsums; i++) {
+        const tra_einsum *s = m->g->einsums[i];
+        if (!is_candidate(m, s)) continue;
+        const char *why = why_not(s);
+        if (!why) why = fuse(m, s, o);
+        if (why && refusals) note(m, s, why, refusals);
+    }
     tra_memo_rebuild(m);
 }

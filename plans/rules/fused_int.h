@@ -12,9 +12,7 @@ typedef struct fusing {
     tra_program *p;
     const tra_expr *operand[TRA_PROGRAM_MOST]; /* in blocks of the labels */
     int of_ref[TRA_MAXLABELS];                 /* operand of each reference */
-    uint64_t without;                          /* rules of the optimizer */
-    const tra_storel_costs *costs;             /* of one thread */
-    int threads;                               /* that combinations of arrays are shared by */
+    const tra_fused_options *o;
 } fusing;
 
 int64_t fused_block_of(const tra_einsum *s, int label);

@@ -243,12 +243,12 @@ static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_st
 static bool find_plan(fusing *f, tra_storel_problem *problem, tra_fused_plan *x) {
     enum { MORE = 8 };
     bool found = false, sparse = f->s->node->type.sparse;
-    for (problem->plans = 1; problem->plans <= MORE && !(found && (x->ascends || !sparse));
-         problem->plans += MORE - 1) {
+    for (int n = f->o->from + 1; n <= f->o->from + MORE && !(found && (x->ascends || !sparse)); n += MORE - 1) {
+        problem->plans = n;
         tra_arena *work = tra_arena_new();
         tra_storel_result r;
         bool some = tra_storel_optimize(problem, work, &r, NULL) == TRA_OK;
-        for (int i = 0; some && i < r.n && !(found && x->ascends); i++) {
+        for (int i = some ? (int)tra_min64(f->o->from, r.n - 1) : r.n; i < r.n && !(found && x->ascends); i++) {
             tra_fused_plan y = *x;
             if (take_plan(f, problem, &r.plan[i], &y) && (!found || y.ascends)) *x = y, found = true;
         }
@@ -285,8 +285,8 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     find_sources(f, held, &c, x);
     c.problem.dense = s->node->type.layout == NULL;
     c.problem.keep = true;
-    c.problem.without = f->without;
-    c.problem.costs = f->costs;
+    c.problem.without = f->o->without;
+    c.problem.costs = f->o->costs;
     if (!find_plan(f, &c.problem, x)) return false;
     x->workspace = workspace_of(f, x->tree, false);
     return true;
@@ -314,7 +314,7 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     }
     x->shared = 1;
     for (int o = 0; o < f->p->noperands; o++)
-        x->shared = fmax(x->shared, fmin(f->threads, (double)f->operand[o]->node.type.cat->n));
+        x->shared = fmax(x->shared, fmin(f->o->threads, (double)f->operand[o]->node.type.cat->n));
     f->p->fused = x;
     f->p->text = text_of(f, &x->plan[x->expected]);
     return true;

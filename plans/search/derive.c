@@ -1,6 +1,9 @@
 /* derive.c - what derive.h promises. */
 #include "derive.h"
 
+#include "../rules/fused.h"
+#include "cost.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -419,6 +422,8 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
     if (!o->fixed && !o->reproducible) { /* the rules say what they refused when they are asked once more */
         tra_memo *again = tra_memo_new(m->g, a);
         tra_rules_apply(again, NULL, o->without_rules, &out->refused);
+        tra_storel_costs costs = tra_rates_kernels(&o->rates, o->threads);
+        tra_fused_apply(again, &(tra_fused_options){o->without, &costs, o->threads, o->from}, &out->refused);
         out->memo = again;
     }
     return TRA_OK;

@@ -90,6 +90,7 @@ typedef struct tra_plan_options {
     tra_rates rates;
     uint64_t without;       /* rules of the optimizer of kernels (plans/storel) that are left out, as bits, */
     uint64_t without_rules; /* and of those that rewrite expressions (plans/rules) */
+    int from;               /* fused statements take not the first plan of that optimizer, but the one after so many */
     const tra_fixed *fixed; /* NULL: nothing is */
 } tra_plan_options;
 

@@ -220,3 +220,24 @@ END
     sed -i 's/Y.i,j,k./Y[k,i,j]/' p.tra
     all_plans 3 '(T * C.sum(1) ** 2).transpose(2, 0, 1)'
 }
+
+@test "diagonals, integers and other folds are left to other plans, and explain says why" {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
+    tra gen -q --shape 50x50 --density .1 --block 20x20 --seed 9 -o S.h5
+    tra gen -q --shape 50x50 --dtype i64 --density .1 --seed 9 -o I.h5
+    for r in S I; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input S from "S.h5"\ninput I from "I.h5"\nD[i] = sum S[i,i] * S[i,k] * S[k,l]\n' >p.tra
+    printf 'E[j] = sum I[i,j] * I[i,k]\nF[k] = max S[i,k] * S[i,j]\noutput D\noutput E\noutput F\n' >>p.tra
+    tra explain --rules p.tra | tr -s '\n ' ' ' >plan
+    grep -q 'S-1 [^:]*: a label stands twice in one operand' plan
+    grep -q 'S-1 [^:]*: sums of integers in another order might overflow' plan
+    grep -q 'S-1 [^:]*: what is not summed up has no kernel' plan
+    tra run -q p.tra
+    for r in D E F; do tra export -q $r.h5 --to npy -o $r.npy; done
+    py "
+import numpy as np
+S, I, D, E, F = (np.load(f + '.npy') for f in 'SIDEF')
+assert np.allclose(D, np.diag(S) * (S @ S.sum(1)), rtol=1e-12)
+assert np.array_equal(E, I.T @ I.sum(1))
+assert np.array_equal(F, (S[:, :, None] * S[:, None, :]).max((0, 2)))"
+}

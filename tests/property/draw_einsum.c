@@ -7,6 +7,7 @@ enum { LABELS = 6 };
 
 /* A statement while it is drawn. */
 typedef struct statement {
+    bool plain; /* a sum of products of operands, of which the first is sparse: one that may be fused */
     int nrefs, from[MAXREFS];
     tra_dims label[MAXREFS];   /* of each dimension */
     const char *text[MAXREFS]; /* X[i,j] */
@@ -24,7 +25,7 @@ static bool can_refer(const relation *r) { return tra_type_is_blocked(r->type, N
 static int draw_label(gen *g, statement *s, int64_t extent, unsigned taken) {
     int fit[LABELS], n = 0;
     for (int l = 0; l < s->nlabels; l++)
-        if (s->extent[l] == extent && (!(taken >> l & 1) || rng_chance(&g->g, 20))) fit[n++] = l;
+        if (s->extent[l] == extent && (!(taken >> l & 1) || (!s->plain && rng_chance(&g->g, 20)))) fit[n++] = l;
     if (n && rng_chance(&g->g, s->nlabels < 4 ? 70 : 95)) return fit[rng_below(&g->g, n)];
     if (s->nlabels == LABELS) return n ? fit[0] : -1;
     s->extent[s->nlabels] = extent;
@@ -33,7 +34,10 @@ static int draw_label(gen *g, statement *s, int64_t extent, unsigned taken) {
 
 static bool draw_ref(gen *g, statement *s) {
     int from = (int)rng_below(&g->g, g->n);
-    for (int tries = 0; tries < 6 && !can_refer(&g->v[from]); tries++) from = (int)rng_below(&g->g, g->n);
+    bool sparse = s->plain && s->nrefs == 0;
+    for (int tries = 0; tries < (sparse ? 20 : 6) && (!can_refer(&g->v[from]) || (sparse && !g->v[from].type->sparse));
+         tries++)
+        from = (int)rng_below(&g->g, g->n);
     if (!can_refer(&g->v[from])) return false;
     tra_dims shape, *label = &s->label[s->nrefs];
     unsigned taken = 0;
@@ -58,6 +62,11 @@ static bool draw_ref(gen *g, statement *s) {
 
 static void factor(gen *g, statement *s, int i, tra_str *text, tra_str *json) {
     int64_t rank = s->label[i].n, l = rank ? s->label[i].v[rng_below(&g->g, rank)] : 0;
+    if (s->plain) {
+        tra_str_add(text, s->text[i]);
+        tra_str_printf(json, "[\"x\",%d]", i);
+        return;
+    }
     if (rank && s->extent[l] > 0 && rng_chance(&g->g, 8)) { /* an aggregation of its own */
         const char *word = PICK(g, "sum", "mean", "max", "min", "argmax", "argmin");
         s->hidden[i] = 1u << l;
@@ -134,10 +143,11 @@ bool draw_einsum(gen *g, relation *r) {
     tra_str text = {0}, json = {0}, e = {0}, je = {0};
     static const int refs[] = {1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5};
     int wanted = refs[rng_below(&g->g, 12)];
+    s.plain = !g->integers && wanted > 1 && rng_chance(&g->g, 40);
     for (int tries = 0; tries < 8 && s.nrefs < wanted; tries++) draw_ref(g, &s);
     if (!s.nrefs) return false;
     int64_t how = rng_below(&g->g, 100);
-    bool contraction = how < 50;
+    bool contraction = s.plain || how < 50;
     if (contraction)
         product(g, &s, &e, &je);
     else if (how < 80)
@@ -162,6 +172,7 @@ bool draw_einsum(gen *g, relation *r) {
     unsigned kept = 0;
     for (int d = 0; d < n; d++) kept |= 1u << left[d];
     const char *word = kept == s.used ? ""
+                       : s.plain      ? "sum "
                        : contraction  ? PICK(g, "sum ", "sum ", "sum ", "max ", "mean ")
                                       : PICK(g, "sum ", "max ", "min ", "prod ", "sum ", "mean ");
     unsigned gone = s.used & ~kept;

@@ -342,6 +342,37 @@ static void run_reproducible(bench *b, tra_plan_options o) {
     if (b->c->rank == 0 && (b->g->noutputs == 0 || before[0])) compare_sites(b, before);
 }
 
+/* ---- fused statements ------------------------------------------------------------------------------------------- */
+
+/* Plans with fused statements are run all, with each of what the optimizer of kernels has for them: its first plans are
+ * left out, as many as it takes. */
+static void run_fused(bench *b, tra_plan_options o) {
+    enum { MOST = 6 };
+    uint64_t seen[MOST * 8];
+    int nseen = 0;
+    for (o.from = 0; o.from < MOST; o.from++) {
+        tra_plans plans;
+        tra_err e = {0};
+        bool any = false;
+        if (tra_search(b->g, &o, b->a, &plans, &e) != TRA_OK) {
+            failed(b, "search for fused plans", e.msg);
+            return;
+        }
+        for (int k = 0; k < plans.n && nseen < MOST * 8; k++) {
+            bool known = !strstr(plans.v[k]->strategy, "fused");
+            uint64_t digest = tra_plan_digest(plans.v[k]);
+            for (int i = 0; i < nseen; i++) known = known || seen[i] == digest;
+            if (known) continue;
+            any = true;
+            seen[nseen++] = digest;
+            tra_ref_rel **before = tra_news(b->a, tra_ref_rel *, b->g->noutputs);
+            run_plan(b, "fused", plans.v[k], MUCH, o.threads, 0, before);
+            if (rng_chance(&b->r, 30)) run_plan(b, "fused", plans.v[k], LEAST, o.threads, 0, before);
+        }
+        if (!any) return;
+    }
+}
+
 /* ---- the same program on dense inputs --------------------------------------------------------------------------- */
 
 /* Rank 0: the values of the outputs by the reference are those that stored inputs give, and all are finite: where a 0
@@ -429,6 +460,7 @@ static void run_program(bench *b) {
                 tra_news(b->a, tra_ref_rel *, b->g->noutputs));
     run_labelled(b, o);
     run_reproducible(b, o);
+    if (!on_tables(b)) run_fused(b, o);
     run_dense(b, &o);
 }
 

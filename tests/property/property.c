@@ -302,6 +302,7 @@ int main(int argc, char **argv) {
             printf("%sok %d - %" PRId64 " programs in %" PRId64 " runs on %d sites agree with the reference\n",
                    t[s].failed ? "not " : "", n++, t[s].programs, t[s].runs, s);
     }
+    if (world.rank == 0 && o.engine) printf("# %" PRId64 " runs are of plans with fused statements\n", fused);
     if (o.engine && o.count >= 200 && o.only < 0) {
         bad[1] += fused == 0;
         if (world.rank == 0)
