@@ -230,6 +230,10 @@ tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *op
         if (tra_kernel_named(b->arena, "densify", TRA_USE_MAP, 0, NULL, &fields.kernel, &e) != TRA_OK) return NULL;
         x = tra_build_made(b, TRA_OP_TRANSFORM, call->span, &fields);
     }
+    if (x && !x->type.cat->grid) { /* holes, whose zeros have positions too */
+        tra_node fields = {.in = {x}, .block = x->type.cat->bound};
+        x = tra_build_made(b, TRA_OP_REPART, call->span, &fields);
+    }
     tra_node *top = x ? top_values(b, call, x, part == 1, least, k) : NULL;
     if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return top;
     tra_node fields = {.in = {top}, .block = x->type.cat->bound}; /* in the blocks of X */

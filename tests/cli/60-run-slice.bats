@@ -122,10 +122,12 @@ fv, fp = topk(F, 50)
 vv, vp = topk(V, 3, least)
 cv, cp = topk(C, 5)
 sv, sp = topk(S, 2)
+H = filter(X, (i,j) -> i != 1 && j != 2)
+hv, hp = topk(H, 2)
 D[m,n] = sum (X[m,d] - X[n,d])^2
 nv, np = topk(D, 2, least)
 EOP
-    for r in xv xp lv lp fv fp vv vp cv cp sv sp nv np; do echo "output $r" >>top.tra; done
+    for r in xv xp lv lp fv fp vv vp cv cp sv sp hv hp nv np; do echo "output $r" >>top.tra; done
     tra run -q top.tra
     tra export -q S.h5 -o S.npy
     py '
@@ -140,9 +142,10 @@ def top(x, k, least):
     return v.reshape(*x.shape[:-1], k), p.reshape(*x.shape[:-1], k)
 f = lambda n: h5py.File(n + ".h5")["data"][:]
 x = f("X")
+h = x.copy(); h[6:12] = 0; h[:, 22:33] = 0
 d = ((x[:, None, :] - x[None, :, :]) ** 2).sum(2)
 cases = {"x": (x, 4, False), "l": (x, 14, True), "f": (f("F"), 50, False), "v": (f("V"), 3, True),
-         "c": (f("C"), 5, False), "s": (np.load("S.npy"), 2, False), "n": (d, 2, True)}
+         "c": (f("C"), 5, False), "s": (np.load("S.npy"), 2, False), "h": (h, 2, False), "n": (d, 2, True)}
 for n, (a, k, least) in cases.items():
     v, p = top(a, k, least)
     assert np.array_equal(f(n + "v"), v, equal_nan=a.dtype.kind == "f"), n

@@ -32,7 +32,7 @@ static void lambda(gen *g, int nargs, kern *k) {
     static const char *const names[] = {"x", "y"};
     tra_str_add(&k->text, nargs == 1 ? "x -> " : "(x,y) -> ");
     tra_str_add(&k->json, "{\"fn\":");
-    random_scalar(&g->g, g->a, nargs, names, (int)rng_range(&g->g, 1, 3), g->integers, &k->text, &k->json);
+    random_scalar(&g->g, g->a, nargs, names, NULL, (int)rng_range(&g->g, 1, 3), g->integers, &k->text, &k->json);
     tra_str_add(&k->json, "}");
 }
 
@@ -474,7 +474,7 @@ static bool draw_repart(gen *g, relation *r) {
 
 const char *const drawn_names[DRAWN] = {"input",     "join",   "agg",    "rekey",   "filter", "transform",
                                         "tile",      "concat", "repart", "reblock", "einsum", "softmax",
-                                        "transpose", "tensor", "store",  "slice",   "stack"};
+                                        "transpose", "tensor", "store",  "slice",   "stack",  "topk"};
 
 /* Ranges of a tensor, of which some are of one position, or go to its ends. */
 static bool draw_slice(gen *g, relation *r) {
@@ -502,13 +502,12 @@ static bool draw_slice(gen *g, relation *r) {
     return true;
 }
 
-/* Two tensors, one behind the other. */
+/* Two tensors, one behind the other, of any types. */
 static bool draw_stack(gen *g, relation *r) {
     for (int tries = 0; tries < 8; tries++) {
         const relation *x = &g->v[r->in[0] = any(g)], *y = &g->v[r->in[1] = (int)rng_below(&g->g, g->n)];
         tra_dims a, b;
         if (!rank(x) || rank(x) != keys(x) || rank(y) != rank(x) || keys(y) != rank(x)) continue;
-        if (x->type->sparse || y->type->sparse || x->type->dtype != y->type->dtype) continue;
         tra_type_shape(x->type, &a);
         tra_type_shape(y->type, &b);
         int64_t dim = rng_below(&g->g, a.n);
@@ -524,6 +523,26 @@ static bool draw_stack(gen *g, relation *r) {
         return true;
     }
     return false;
+}
+
+/* The greatest or least places of each row, as two relations: r and the one behind it. */
+static bool draw_top(gen *g, relation *r) {
+    const relation *x = &g->v[r->in[0] = any(g)];
+    tra_dims shape;
+    if (g->n + 2 > MAXREL || !rank(x) || rank(x) != keys(x)) return false;
+    tra_type_shape(x->type, &shape);
+    int64_t m = shape.v[shape.n - 1], k = m > 0 ? rng_range(&g->g, 1, rng_chance(&g->g, 20) ? m : tra_min64(m, 4)) : 1;
+    bool least = rng_chance(&g->g, 50);
+    r->fn = "topk";
+    r->tail = tra_arena_printf(g->a, ", %" PRId64 "%s", k, least ? ", least" : "");
+    for (int positions = 1; positions >= 0; positions--) {
+        r[positions] = *r;
+        r[positions].json = tra_arena_printf(g->a, ",\"k\":%" PRId64 ",\"least\":%s,\"positions\":%s", k,
+                                             least ? "true" : "false", positions ? "true" : "false");
+    }
+    snprintf(r[1].name, sizeof r->name, "R%d", g->n + 1);
+    r[1].second = true;
+    return true;
 }
 
 static void draw_macro(gen *g, relation *r) {
@@ -542,6 +561,7 @@ int draw(gen *g, relation *r) {
     bool einsum = g->einsum && rng_chance(&g->g, 60), macro = einsum && rng_chance(&g->g, 15);
     if (!g->far && rng_chance(&g->g, 6)) return draw_slice(g, r) ? 15 : -1;
     if (!g->far && rng_chance(&g->g, 4)) return draw_stack(g, r) ? 16 : -1;
+    if (rng_chance(&g->g, 5)) return draw_top(g, r) ? 17 : -1;
     if (macro) draw_macro(g, r);
     if (einsum && !macro && !draw_einsum(g, r)) return -1;
     if (!einsum && rng_chance(&g->g, 60) && draw_sum(g, r)) return 2;

@@ -60,30 +60,74 @@ static bool draw_ref(gen *g, statement *s) {
 
 /* ---- expressions -------------------------------------------------------------------------------------------- */
 
+static void append_names(tra_str *text, tra_str *json, int n, const int64_t *label) {
+    for (int d = 0; d < n; d++) {
+        tra_str_printf(text, "%s%s", d ? "," : "", label_names[label[d]]);
+        tra_str_printf(json, "%s\"%s\"", d ? "," : "", label_names[label[d]]);
+    }
+}
+
+/* An aggregation of what references [i, i + n) are in `text` over some of their labels, which go with it. */
+static void aggregated(gen *g, statement *s, int i, int n, const char *of, const char *json_of, tra_str *text,
+                       tra_str *json) {
+    const char *word = PICK(g, "sum", "mean", "max", "min", "prod", "argmax", "argmin");
+    int64_t label[LABELS];
+    int labels = 0, most = strncmp(word, "arg", 3) ? (int)rng_range(&g->g, 1, 2) : 1;
+    for (int tries = 0; tries < 8 && labels < most; tries++) {
+        const tra_dims *of_ref = &s->label[rng_range(&g->g, i, i + n - 1)];
+        int64_t l = of_ref->n ? of_ref->v[rng_below(&g->g, of_ref->n)] : -1;
+        if (l < 0 || s->extent[l] == 0 || (labels && label[0] == l)) continue;
+        label[labels++] = l;
+    }
+    if (!labels) {
+        tra_str_printf(text, "(%s)", of);
+        tra_str_add(json, json_of);
+        return;
+    }
+    tra_str_printf(text, "%s[", word);
+    tra_str_printf(json, "[\"agg\",\"%s\",[", word);
+    append_names(text, json, labels, label);
+    tra_str_printf(text, "](%s)", of);
+    tra_str_printf(json, "],%s]", json_of);
+    for (int r = i; r < i + n; r++)
+        for (int k = 0; k < labels; k++) s->hidden[r] |= 1u << label[k];
+}
+
+/* Reference i: as it is, beside positions, aggregated, or a function of it. */
 static void factor(gen *g, statement *s, int i, tra_str *text, tra_str *json) {
-    int64_t rank = s->label[i].n, l = rank ? s->label[i].v[rng_below(&g->g, rank)] : 0;
+    int64_t rank = s->label[i].n, l = rank ? s->label[i].v[rng_below(&g->g, rank)] : 0,
+            m = rank ? s->label[i].v[rng_below(&g->g, rank)] : 0;
+    const char *x = s->text[i], *j = tra_arena_printf(g->a, "[\"x\",%d]", i);
     if (s->plain) {
-        tra_str_add(text, s->text[i]);
-        tra_str_printf(json, "[\"x\",%d]", i);
-        return;
+        tra_str_add(text, x), tra_str_add(json, j);
+    } else if (rank && rng_chance(&g->g, 8)) {
+        aggregated(g, s, i, 1, x, j, text, json);
+    } else if (rank && rng_chance(&g->g, 5)) {
+        tra_str_printf(text, "(%s - index(%s))", x, label_names[l]);
+        tra_str_printf(json, "[\"-\",%s,[\"index\",\"%s\"]]", j, label_names[l]);
+    } else if (rank && rng_chance(&g->g, 5)) {
+        const char *op = PICK(g, "<=", ">", "==");
+        tra_str_printf(text, "if(index(%s) %s index(%s), %s, -1)", label_names[l], op, label_names[m], x);
+        tra_str_printf(json, "[\"if\",[\"%s\",[\"index\",\"%s\"],[\"index\",\"%s\"]],%s,-1]", op, label_names[l],
+                       label_names[m], j);
+    } else {
+        const char *f = !rng_chance(&g->g, 25) ? NULL
+                        : g->integers          ? PICK(g, "abs", "relu")
+                                               : PICK(g, "tanh", "abs", "sigmoid");
+        tra_str_printf(text, f ? "%s(%s)" : "%.0s%s", f ? f : "", x);
+        tra_str_printf(json, f ? "[\"%s\",%s]" : "%.0s%s", f ? f : "", j);
     }
-    if (rank && s->extent[l] > 0 && rng_chance(&g->g, 8)) { /* an aggregation of its own */
-        const char *word = PICK(g, "sum", "mean", "max", "min", "argmax", "argmin");
-        s->hidden[i] = 1u << l;
-        tra_str_printf(text, "%s[%s](%s)", word, label_names[l], s->text[i]);
-        tra_str_printf(json, "[\"agg\",\"%s\",[\"%s\"],[\"x\",%d]]", word, label_names[l], i);
-        return;
+}
+
+/* Any function of references [i, i + n), each of which may be what factor makes of it. */
+static void function(gen *g, statement *s, int i, int n, int depth, tra_str *text, tra_str *json) {
+    const char *names[MAXREFS], *vars[MAXREFS];
+    for (int k = 0; k < n; k++) {
+        tra_str t = {0}, j = {0};
+        factor(g, s, i + k, &t, &j);
+        names[k] = keep_text(g, &t), vars[k] = keep_text(g, &j);
     }
-    if (rank && rng_chance(&g->g, 5)) {
-        tra_str_printf(text, "(%s - index(%s))", s->text[i], label_names[l]);
-        tra_str_printf(json, "[\"-\",[\"x\",%d],[\"index\",\"%s\"]]", i, label_names[l]);
-        return;
-    }
-    const char *f = !rng_chance(&g->g, 25) ? NULL
-                    : g->integers          ? PICK(g, "abs", "relu")
-                                           : PICK(g, "tanh", "abs", "sigmoid");
-    tra_str_printf(text, f ? "%s(%s)" : "%.0s%s", f ? f : "", s->text[i]);
-    tra_str_printf(json, f ? "[\"%s\",[\"x\",%d]]" : "%.0s[\"x\",%d]", f ? f : "", i);
+    random_scalar(&g->g, g->a, n, names, vars, depth, g->integers, text, json);
 }
 
 /* The product of all references. */
@@ -107,8 +151,16 @@ static void combination(gen *g, statement *s, tra_str *text, tra_str *json) {
     } two[] = {{"(%s + %s)", "+"},     {"(%s - %s)", "-"},     {"(%s * %s)", "*"},
                {"max(%s, %s)", "max"}, {"min(%s, %s)", "min"}, {"(%s >= %s)", ">="}};
     tra_str t = {0}, j = {0};
-    factor(g, s, 0, &t, &j);
-    for (int i = 1; i < s->nrefs; i++) {
+    int first = s->nrefs > 1 ? (int)rng_range(&g->g, 1, 2) : 1;
+    if (rng_chance(&g->g, 20)) { /* of a function of one or two, which may have aggregations itself */
+        tra_str of = {0}, json_of = {0};
+        function(g, s, 0, first, 2, &of, &json_of);
+        aggregated(g, s, 0, first, keep_text(g, &of), keep_text(g, &json_of), &t, &j);
+    } else {
+        factor(g, s, 0, &t, &j);
+        first = 1;
+    }
+    for (int i = first; i < s->nrefs; i++) {
         int64_t k = rng_below(&g->g, 11);
         tra_str ft = {0}, fj = {0}, nt = {0}, nj = {0};
         k = k < 3 ? 0 : k < 5 ? 1 : k < 8 ? 2 : k - 5;
@@ -130,13 +182,6 @@ static void combination(gen *g, statement *s, tra_str *text, tra_str *json) {
 
 /* ---- statements --------------------------------------------------------------------------------------------- */
 
-static void append_names(tra_str *text, tra_str *json, int n, const int64_t *label) {
-    for (int d = 0; d < n; d++) {
-        tra_str_printf(text, "%s%s", d ? "," : "", label_names[label[d]]);
-        tra_str_printf(json, "%s\"%s\"", d ? "," : "", label_names[label[d]]);
-    }
-}
-
 bool draw_einsum(gen *g, relation *r) {
     if (g->large) return false; /* the reference goes through all values of all labels */
     statement s = {0};
@@ -153,8 +198,7 @@ bool draw_einsum(gen *g, relation *r) {
     else if (how < 80)
         combination(g, &s, &e, &je);
     else /* parenthesised: a max or min of two at its head would be the word */
-        tra_str_add(&e, "("), random_scalar(&g->g, g->a, s.nrefs, s.text, 3, g->integers, &e, &je),
-            tra_str_add(&e, ")");
+        tra_str_add(&e, "("), function(g, &s, 0, s.nrefs, 3, &e, &je), tra_str_add(&e, ")");
     for (int i = 0; i < s.nrefs; i++) {
         char arg[24];
         snprintf(arg, sizeof arg, "[\"x\",%d]", i);

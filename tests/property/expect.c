@@ -39,7 +39,9 @@ static double scalar_bound(const tra_scalar *s, const double *args) {
     case TRA_S_ADD:
     case TRA_S_SUB: return a + b;
     case TRA_S_MUL: return fmax(fmax(a, b), a * b);
-    case TRA_S_POW: return s->b->op == TRA_S_CONST && s->b->value == 2 ? fmax(a, a * a) : INFINITY;
+    case TRA_S_POW:
+        if (s->b->op != TRA_S_CONST || s->b->value != rint(s->b->value) || s->b->value < 0) return INFINITY;
+        return fmax(fmax(1, a), pow(a, s->b->value));
     case TRA_S_LT:
     case TRA_S_LE:
     case TRA_S_GT:
@@ -88,7 +90,7 @@ static double kernel_bound(const tra_kernel *k, double a, double b, double n) {
     if (among(d.name, " matadd matsub matvecadd matvecsub ")) return fmax(a + b, terms);
     if (among(d.name, " elemmul matvecmul outer square ")) return fmax(a * fmax(b, a), terms);
     if (!strcmp(d.name, "scale")) return d.arg == rint(d.arg) ? a * fmax(1, fabs(d.arg)) : INFINITY;
-    if (among(d.name, " elemmax elemmin neg abs relu floor ceil round trunc transpose diag rowmax rowmin "))
+    if (among(d.name, " elemmax elemmin neg abs relu floor ceil round trunc transpose diag rowmax rowmin topk leastk "))
         return fmax(a, b);
     if (among(d.name, " relu_grad sign isnan isinf ")) return fmax(a, 1);
     return INFINITY;

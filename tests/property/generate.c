@@ -232,8 +232,9 @@ static void write_program(gen *g, bool plain, tra_str *out) {
             tra_str_printf(out, "%s%s", r->input, end);
         } else if (r->nrefs) {
             tra_str_printf(out, "%s%s%s%s", strcmp(r->fn, "tensor") ? "" : "tensor ", r->name, r->tail, end);
-        } else if (!r->inlined) {
-            tra_str_printf(out, "%s = ", r->name);
+        } else if (!r->inlined && !r->second) {
+            bool two = i + 1 < g->n && g->v[i + 1].second;
+            tra_str_printf(out, two ? "%s, %s = " : "%s = ", r->name, g->v[i + two].name);
             write_expr(g, i, out);
             tra_str_add(out, end);
         }
@@ -378,11 +379,12 @@ static tra_status make(gen *g, tra_err *e) {
         int op = draw(g, r);
         if (op < 0) continue;
         g->c->drawn[op]++;
-        g->n++;
+        int results = !strcmp(r->fn, "topk") ? 2 : 1;
+        g->n += results;
         tra_status s = retype(g, &refused);
         if (s == TRA_PROGRAM) {
             if (getenv("TRA_PROPERTY_REFUSED")) printf("# %s(...%s): %s\n", r->fn, r->tail, refused.msg);
-            g->n--;
+            g->n -= results;
             continue;
         }
         if (s != TRA_OK) {
@@ -401,7 +403,8 @@ static tra_status make(gen *g, tra_err *e) {
     for (int i = 0; i < g->n; i++) {
         relation *r = &g->v[i];
         r->output = (r->fn && !r->uses) || i == g->n - 1 || rng_chance(&g->g, 10);
-        r->inlined = r->fn && !r->nrefs && !r->labelled && r->uses == 1 && !r->output && rng_chance(&g->g, 40);
+        bool two = r->fn && !strcmp(r->fn, "topk");
+        r->inlined = r->fn && !r->nrefs && !two && !r->labelled && r->uses == 1 && !r->output && rng_chance(&g->g, 40);
     }
     return TRA_OK;
 }

@@ -17,6 +17,7 @@ typedef struct relation {
     const tra_type *type;
     int uses;
     bool output, inlined, labelled; /* labelled: an EinSum statement refers to it */
+    bool second;                    /* the other result of the statement of the relation before it */
     const char *input;              /* the input statement */
 } relation;
 
@@ -58,7 +59,8 @@ bool draw_tensor(gen *g, relation *r);
 bool draw_store(gen *g, relation *r);
 extern const char *const drawn_storages; /* statements */
 
-/* Draws one operator into r; its number (TRA_OP_*, what has no such after them), or -1 when nothing fits. */
+/* Draws one operator into r; its number (TRA_OP_*, what has no such after them), or -1 when nothing fits. Of one with
+ * two results the second is in r[1]. */
 int draw(gen *g, relation *r);
 
 /* Moves a string into the arena. */

@@ -678,9 +678,26 @@ def do_slice(op, x):
     return in_blocks(part, op["bound"], x.dtype, x.sparse)
 
 
+def do_topk(op, x):
+    """By Python's sort, which is stable: NaN first, then by value, ties by position."""
+    dtype = "i64" if op["positions"] else x.dtype
+    if not x.tuples:
+        return in_blocks(zeros(dtype, [0] * len(op["bound"])), op["bound"], dtype)
+    a, k = whole(x, tensor_shape(x)), op["k"]
+    rows = a.reshape(-1, a.shape[-1]).tolist()
+    sign = 1 if op["least"] else -1
+    order = [sorted(range(len(r)), key=lambda i: (r[i] == r[i], sign * r[i] if r[i] == r[i] else 0))[:k] for r in rows]
+    picked = [o if op["positions"] else [r[i] for i in o] for r, o in zip(rows, order)]
+    z = np.array(picked, np.float64 if dtype in FLOATS else object).reshape(a.shape[:-1] + (k,))
+    return in_blocks(z, op["bound"], dtype)
+
+
 def do_stack(op, x, y):
-    parts = [whole(z, tensor_shape(z)) for z in (x, y) if z.tuples]
-    return in_blocks(np.concatenate(parts, axis=op["dim"]), op["bound"], x.dtype)
+    t = join(x.dtype, y.dtype)
+    parts = [taken(Value(z.dtype, whole(z, tensor_shape(z))), t) for z in (x, y) if z.tuples]
+    if not parts:
+        return in_blocks(zeros(t, [0] * len(op["bound"])), op["bound"], t, x.sparse and y.sparse)
+    return in_blocks(np.concatenate(parts, axis=op["dim"]), op["bound"], t, x.sparse and y.sparse)
 
 
 def do_transpose(op, x):
@@ -776,7 +793,7 @@ def do_store(op, x):
 OPERATORS = {"join": do_join, "agg": do_agg, "rekey": do_rekey, "filter": do_filter, "transform": do_transform,
              "tile": do_tile, "concat": do_concat, "repart": do_repart, "reblock": do_repart, "einsum": do_einsum,
              "softmax": do_softmax, "transpose": do_transpose, "slice": do_slice, "stack": do_stack,
-             "tensor": do_tensor, "store": do_store}
+             "topk": do_topk, "tensor": do_tensor, "store": do_store}
 
 
 # ---- comparison -----------------------------------------------------------------------------------------------------

@@ -26,17 +26,18 @@ static inline int64_t rng_range(rng *g, int64_t a, int64_t b) { return a + rng_b
 static inline bool rng_chance(rng *g, int percent) { return rng_below(g, 100) < percent; }
 double rng_normal(rng *g);
 
-/* A random function, as the language writes it (text) and as nested JSON lists (json): ["+", ["x", 0], 2]. */
+/* A random function, as the language writes it (text) and as nested JSON lists (json): ["+", ["x", 0], 2]. vars: the
+ * JSON of each argument where it is not ["x", its number]; or NULL. */
 void random_key_expr(rng *g, tra_arena *a, int nvars, const char *const *names, int depth, bool predicate,
                      tra_str *text, tra_str *json);
-void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, int depth, bool integers, tra_str *text,
-                   tra_str *json);
+void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, const char *const *vars, int depth,
+                   bool integers, tra_str *text, tra_str *json);
 
 /* ---- generate.c --------------------------------------------------------------------------------------------- */
 
 /* Writes program number `index` of a seed: DIR/prog.tra, its inputs DIR/X*.h5, and into *judge the JSON that the judge
  * needs to know of it: inputs with values and operators. */
-enum { DRAWN = 17 };
+enum { DRAWN = 18 };
 extern const char *const drawn_names[DRAWN];
 typedef struct counts {
     int64_t drawn[DRAWN], kept[DRAWN]; /* by operator: as in drawn_names */

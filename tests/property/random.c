@@ -101,17 +101,20 @@ static void write_text(rng *g, const tree *t, const char *const *names, tra_str 
     }
 }
 
-static void write_json(const tree *t, tra_str *out) {
-    if (!t->op && t->var >= 0)
+/* vars: what variables are; NULL: arguments by number. */
+static void write_json(const tree *t, const char *const *vars, tra_str *out) {
+    if (!t->op && t->var >= 0 && vars)
+        tra_str_add(out, vars[t->var]);
+    else if (!t->op && t->var >= 0)
         tra_str_printf(out, "[\"x\",%d]", t->var);
     else if (!t->op)
         tra_str_printf(out, "%.17g", t->value);
     else {
-        tra_str_printf(out, "[\"%s\",", t->op);
-        write_json(t->kid[0], out);
+        tra_str_printf(out, "[\"%s\",", strcmp(t->op, "pow") ? t->op : "^");
+        write_json(t->kid[0], vars, out);
         for (int i = 1; i < 3 && t->kid[i]; i++) {
             tra_str_add(out, ",");
-            write_json(t->kid[i], out);
+            write_json(t->kid[i], vars, out);
         }
         tra_str_add(out, "]");
     }
@@ -144,7 +147,7 @@ void random_key_expr(rng *g, tra_arena *a, int nvars, const char *const *names, 
                      tra_str *text, tra_str *json) {
     tree *t = predicate ? predicate_tree(g, a, nvars, depth) : key_tree(g, a, nvars, depth);
     write_text(g, t, names, text);
-    write_json(t, json);
+    write_json(t, NULL, json);
 }
 
 /* What gives integers of integers, and what does not. */
@@ -169,7 +172,15 @@ static tree *scalar_tree(rng *g, tra_arena *a, int nargs, int depth, bool intege
         return rng_chance(g, 75)
                    ? leaf(a, (int)rng_below(g, nargs), 0)
                    : leaf(a, -1, integers ? (double)rng_range(g, -2, 3) : (double)rng_range(g, -8, 12) / 8);
-    if (rng_chance(g, 10)) return node(a, "^", scalar_tree(g, a, nargs, depth - 1, integers), leaf(a, -1, 2));
+    if (rng_chance(g, 10)) {
+        static const double power[] = {2, 2, 2, 3, 0, 1, 0.5, -1};
+        double e = power[rng_below(g, integers ? 6 : 8)];
+        return node(a, "^", scalar_tree(g, a, nargs, depth - 1, integers), leaf(a, -1, e));
+    }
+    if (!integers && rng_chance(g, 3)) {
+        tree *x = node(a, "+", node(a, "abs", scalar_tree(g, a, nargs, depth - 1, false), NULL), leaf(a, -1, 1));
+        return node(a, "pow", x, node(a, "tanh", scalar_tree(g, a, nargs, depth - 1, false), NULL));
+    }
     const char *op = !integers && rng_chance(g, 35) ? real[rng_below(g, NREAL)] : exact[rng_below(g, NEXACT)];
     bool one = tra_scalar_find(op, 1) >= 0 || !strcmp(op, "neg") || !strcmp(op, "!");
     tree *x = scalar_tree(g, a, nargs, depth - 1, integers);
@@ -181,9 +192,9 @@ static tree *scalar_tree(rng *g, tra_arena *a, int nargs, int depth, bool intege
     return t;
 }
 
-void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, int depth, bool integers, tra_str *text,
-                   tra_str *json) {
+void random_scalar(rng *g, tra_arena *a, int nargs, const char *const *names, const char *const *vars, int depth,
+                   bool integers, tra_str *text, tra_str *json) {
     tree *t = scalar_tree(g, a, nargs, depth, integers);
     write_text(g, t, names, text);
-    write_json(t, json);
+    write_json(t, vars, json);
 }
