@@ -22,6 +22,7 @@ enum { ROWS = 4, COLUMNS = 16 };
 #define GLUE(a, b)  GLUE_(a, b)
 
 typedef double lanes __attribute__((vector_size(64)));
+typedef double half_lanes __attribute__((vector_size(32)));
 typedef int64_t masks __attribute__((vector_size(64)));
 typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb, int64_t steps, double *tile);
 
@@ -55,20 +56,26 @@ typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb
 enum { PRODUCT, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS, SUM, SUM_2, SUM_ABS, MAX, MIN };
 
 #ifdef __x86_64__
-#define ISA     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
-#define NAME(f) f##_avx512
+#define ISA            __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
+#define NAME(f)        f##_avx512
+#define GRAM_ROWS      8
+#define GRAM_REST(...) __VA_ARGS__
 #include "tiles_body.h"
 #undef ISA
-#define ISA     __attribute__((target("avx2,fma")))
-#define NAME(f) f##_avx2
+#define ISA       __attribute__((target("avx2,fma")))
+#define NAME(f)   f##_avx2
+#define GRAM_ROWS 4
+#define GRAM_REST(...)
 #include "tiles_body.h"
 #undef ISA
 #endif
-/* Elsewhere the first alone, which tra_gram needs: vectors of 8 are no gain over strips there. */
+/* Elsewhere the first alone, and what tra_gram needs: vectors of 8 are no gain over strips there. */
 #undef TILE_FORMS
 #define TILE_FORMS(X) X(product, F_PRODUCT)
 #define ISA
-#define NAME(f) f##_base
+#define NAME(f)   f##_base
+#define GRAM_ROWS 4
+#define GRAM_REST(...)
 #include "tiles_body.h"
 
 static const tile_fn (*chosen(void))[3] {
@@ -209,24 +216,41 @@ bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *co
 /* ---- narrow products of a matrix with itself -----------------------------------------------------------------------
  */
 
+typedef void (*gram_fn)(const double *a, int64_t column, int64_t stride, int64_t steps, double *sum, int64_t ld);
+
+typedef struct gram_fns {
+    gram_fn whole, half; /* vectors */
+    int64_t rows;
+} gram_fns;
+
+static gram_fns grams(void) {
+#ifdef __x86_64__
+    if (chosen() == tiles_avx512) return (gram_fns){gram_avx512, gram_half_avx512, gram_rows_avx512};
+    if (chosen() == tiles_avx2) return (gram_fns){gram_avx2, gram_half_avx2, gram_rows_avx2};
+#endif
+    return (gram_fns){gram_base, gram_half_base, gram_rows_base};
+}
+
 void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column) {
-    enum { AT_ONCE = 48 }; /* rows of a panel, which stays in the first cache */
-    int64_t width = (n + COLUMNS - 1) / COLUMNS * COLUMNS;
-    double panel[AT_ONCE * TRA_GRAM_MOST], sum[TRA_GRAM_MOST * TRA_GRAM_MOST], tile[ROWS * COLUMNS];
-    tile_fn product = chosen()[PRODUCT][0];
+    enum { AT_ONCE = 48, LANES = 8 }; /* rows that are taken together, and stay in the first cache; of a vector */
+    int64_t width = (n + LANES - 1) / LANES * LANES;
+    double panel[AT_ONCE * TRA_GRAM_MOST] __attribute__((aligned(64))), sum[TRA_GRAM_MOST * TRA_GRAM_MOST];
+    gram_fns gram = grams();
     memset(sum, 0, sizeof sum);
     for (int64_t l = 0; l < k && !tra_cancelled(); l += AT_ONCE) {
-        int64_t steps = tra_min64(AT_ONCE, k - l);
-        for (int64_t s = 0; s < steps; s++) {
-            memcpy(panel + s * width, a + (l + s) * lda, (size_t)n * sizeof *a);
-            memset(panel + s * width + n, 0, (size_t)(width - n) * sizeof *a);
-        }
-        for (int64_t i = 0; i < n; i += ROWS)
-            for (int64_t j = i / COLUMNS * COLUMNS; j < n; j += COLUMNS) {
-                product(panel + i, width, panel + j, width, steps, tile);
-                for (int x = 0; x < ROWS; x++)
-                    for (int y = 0; y < COLUMNS; y++) sum[(i + x) * TRA_GRAM_MOST + j + y] += tile[x * COLUMNS + y];
+        int64_t steps = tra_min64(AT_ONCE, k - l), stride = lda;
+        const double *from = a + l * lda;
+        if (lda > 2 * TRA_GRAM_MOST || (l + steps - 1) * lda + width > (k - 1) * lda + n) { /* far apart, or the end */
+            for (int64_t s = 0; s < steps; s++) {
+                memcpy(panel + s * width, from + s * lda, (size_t)n * sizeof *a);
+                memset(panel + s * width + n, 0, (size_t)(width - n) * sizeof *a);
             }
+            from = panel, stride = width;
+        }
+        for (int64_t i = 0; i < n; i += gram.rows)
+            for (int64_t j = i / LANES * LANES; j < n; j += LANES)
+                (n - j > LANES / 2 ? gram.whole : gram.half)(from + i, j - i, stride, steps,
+                                                             sum + i * TRA_GRAM_MOST + j, TRA_GRAM_MOST);
     }
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i; j < n; j++) {

@@ -39,6 +39,31 @@ static const tile_fn NAME(tiles)[][3] = {
 #undef ROW
 };
 
+/* sum[row][lane] += a[step][row] * a[step][column + lane] over all steps, for GRAM_ROWS rows from a's first on. */
+#define GRAM(name, VECTOR)                                                                                             \
+    VECTORISED ISA static void NAME(name)(const double *a, int64_t column, int64_t stride, int64_t steps, double *sum, \
+                                          int64_t ld) {                                                                \
+        VECTOR acc0 = {0}, acc1 = acc0, acc2 = acc0,                                                                   \
+               acc3 = acc0 GRAM_REST(, acc4 = acc0, acc5 = acc0, acc6 = acc0, acc7 = acc0);                            \
+        for (int64_t l = 0; l < steps; l++, a += stride) {                                                             \
+            VECTOR x;                                                                                                  \
+            memcpy(&x, a + column, sizeof x);                                                                          \
+            acc0 += a[0] * x, acc1 += a[1] * x, acc2 += a[2] * x, acc3 += a[3] * x;                                    \
+            GRAM_REST(acc4 += a[4] * x, acc5 += a[5] * x, acc6 += a[6] * x, acc7 += a[7] * x;)                         \
+        }                                                                                                              \
+        const VECTOR all[GRAM_ROWS] = {acc0, acc1, acc2, acc3 GRAM_REST(, acc4, acc5, acc6, acc7)};                    \
+        double tile[GRAM_ROWS][sizeof(VECTOR) / 8];                                                                    \
+        memcpy(tile, all, sizeof tile);                                                                                \
+        for (int i = 0; i < GRAM_ROWS; i++)                                                                            \
+            for (size_t j = 0; j < sizeof(VECTOR) / 8; j++) sum[i * ld + (int64_t)j] += tile[i][j];                    \
+    }
+GRAM(gram, lanes)
+GRAM(gram_half, half_lanes)
+enum { NAME(gram_rows) = GRAM_ROWS };
+
+#undef GRAM
+#undef GRAM_REST
+#undef GRAM_ROWS
 #undef ONE_ROW
 #undef TILE
 #undef FOLDS

@@ -259,6 +259,16 @@ static int fold_tiles(const tra_joinagg *st) {
     return (int)tra_max64(1, tra_min64(16, tra_catalog_maxfloats(c) >> 16));
 }
 
+/* Are the states of a fused kernel small beside what is read for one step? Then workers compute what two steps add at
+ * the same time, though it is added in order; elsewhere tiles and results give them enough to do. By the bounds alone,
+ * since bits follow from it. */
+static bool goes_ahead(const tra_joinagg *st, const tra_dims *term) {
+    const tra_type *l = st->p.l.part->type, *r = st->p.r.part->type;
+    int64_t n = tra_dense_bytes(TRA_F64, term);
+    int64_t read = tra_max64(tra_dense_bytes(TRA_F64, &l->cat->bound), tra_dense_bytes(TRA_F64, &r->cat->bound));
+    return st->how.fused && !l->layout && !r->layout && n <= TRA_AHEAD && n <= read / 4;
+}
+
 /* Bytes that each worker needs. */
 typedef struct worker_needs {
     size_t scratch, io;
@@ -283,6 +293,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         st->how.composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
         if (st->how.composed && !st->p.l.shape) tra_pairs_shapes(&st->p);
         st->how.tiles = st->how.grows ? 1 : st->how.fused ? 0 : fold_tiles(st);
+        st->how.ahead = st->join && goes_ahead(st, &most.ext);
     } else {
         st->how.tiles = 1;
     }

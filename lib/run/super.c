@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One output array of a super-block. */
 typedef struct cell {
@@ -215,6 +216,26 @@ static void add_term(tra_joinagg *st, const cell *c, tra_array *sum, const tra_u
     }
 }
 
+/* What a fused kernel adds, by itself in buf. */
+static tra_array sum_ahead(tra_joinagg *st, const cell *c, const tra_unit_input *l, const tra_unit_input *r, void *buf,
+                           tra_worker *w) {
+    static const tra_cell none;
+    tra_array own = c->state;
+    own.data = memset(buf, 0, TRA_AHEAD); /* of a triangle the rest is never computed */
+    add_term(st, c, &own, l, r, &none, 0, true, w);
+    return own;
+}
+
+/* Adds it. */
+static void take_turn(tra_joinagg *st, tra_array *sum, const tra_array *own, bool first) {
+    if (first && st->p.tree.leaves <= 1) {
+        memcpy(sum->data, own->data, tra_array_bytes(own));
+        return;
+    }
+    if (first) tra_kernel_tile_zero(st->join, sum, 0);
+    tra_kernel_tile_add(st->join, sum, own, 0);
+}
+
 static tra_array *sum_of(cell *c, int i) { return i == 0 ? &c->state : &c->branch[i - 1]; }
 
 /* Adds one sum of a cell to the one before it, on a tile. */
@@ -255,8 +276,13 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_unit_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
     if (s->st->p.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
     tra_cell term = {0};
+    double buf[TRA_AHEAD / 8];
+    tra_array own = {0};
     bool alone = x->first && s->st->p.tree.leaves <= 1; /* nothing else touches the sum before its turn */
-    if (u->early && l && r) TRA_TRY(make_term(s->st, l, r, alone ? &c->state : NULL, w, &term, e));
+    if (u->early && l && r && s->st->how.ahead)
+        own = sum_ahead(s->st, c, l, r, buf, w);
+    else if (u->early && l && r)
+        TRA_TRY(make_term(s->st, l, r, alone ? &c->state : NULL, w, &term, e));
     if (u->early && !tra_engine_turn(w, u, task)) return TRA_OK;
     if (task % s->tiles < c->tiles) {
         bool *begun = &s->begun[(int64_t)x->sum.sum * s->ni * s->nj * s->tiles + task];
@@ -266,6 +292,8 @@ static tra_status run_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
             *begun = true; /* the next unit of the chain looks after it */
             if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
+            else if (own.data)
+                take_turn(s->st, sum_of(c, x->sum.sum), &own, first);
             else if (term.array.data == NULL || term.array.data != c->state.data)
                 add_term(s->st, c, sum_of(c, x->sum.sum), l, r, &term, task % s->tiles, first, w);
         }
@@ -535,7 +563,7 @@ static tra_unit *walk_on(super *s) {
     u->chain = &s->chain;
     ((step *)u->ctx)->first = !s->maker.any;
     s->maker.any = true;
-    u->early = makes_terms(st);
+    u->early = makes_terms(st) || st->how.ahead;
     return u;
 }
 

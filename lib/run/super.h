@@ -11,9 +11,12 @@
 #include "pairs.h"
 #include "stages.h"
 
+enum { TRA_AHEAD = 32 << 10 }; /* bytes of a state whose terms are computed ahead of their turn, at most */
+
 /* How its results are computed: found once, before the first of them. */
 typedef struct tra_joinagg_how {
-    bool fused;    /* join and agg in one call */
+    bool fused;    /* join and agg in one call, */
+    bool ahead;    /* of which what it adds is small, and computed before its turn comes */
     bool merges;   /* the terms are states */
     bool sparse;   /* the terms are of sparse type */
     bool grows;    /* states are held in the result's layout, and grow (grow.h), */

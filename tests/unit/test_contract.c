@@ -141,6 +141,13 @@ TEST(one_triangle_of_a_product_with_itself_and_its_mirror_are_the_whole) {
                 try_triangle(texts[i], ext, types[t]);
             }
     }
+    static const int64_t steps[] = {1, 5, 47, 48, 49, 97};
+    static const int64_t narrow[] = {1, 4, 5, 8, 12, 13, 50, 64, 95, 96, 97};
+    for (size_t j = 0; j < sizeof narrow / sizeof *narrow; j++) /* vectors whole and half, rows close and far apart */
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+            try_triangle("ki,kj->ij", (tra_dims){.n = 2, .v = {steps[i], narrow[j]}}, TRA_F64);
+            try_triangle("kbi,kbj->bij", (tra_dims){.n = 3, .v = {steps[i], i % 2 ? 2 : 5, narrow[j]}}, TRA_F64);
+        }
     try_triangle("ki,kj->ij", (tra_dims){.n = 2, .v = {3, 1900}}, TRA_F64); /* several tiles */
     try_triangle("ik,jk->ij", (tra_dims){.n = 2, .v = {1700, 2}}, TRA_I64);
     static const char *const others[] = {"ij,jk->ik", "ik,kj->ij", "ki,lj->ij", "ki,ki->i", "ii,ij->ij", "ki,kj->"};
