@@ -140,3 +140,23 @@ refused() {
     [ ! -e Z.h5 ]
     py 'i = h5py.File("I.h5")["data"][:]; assert (h5py.File("other.h5")["data"][:] == (i + 1).sum(1)).all()'
 }
+
+@test "statements at the edges of what they mean are numpy's, on one site and on three, and by the reference engine" {
+    mkdir -p edges && cd edges
+    "$PYTHON" "$BATS_TEST_DIRNAME/edges.py" make
+    for how in '--sites 1' '--sites 3' '--engine reference'; do
+        # shellcheck disable=SC2086
+        tra run -q --threads 1 $how edges.tra
+        "$PYTHON" "$BATS_TEST_DIRNAME/edges.py" judge
+    done
+    # integers that do not fit are an error, whoever computes
+    for statement in 'Z[i,j] = J[i,j] + J[i,j]' 'Z[i] = abs(M[i])' 'Z[i] = -M[i]' 'Z[] = sum M[i] * M[i]' \
+        'Z[i] = prod J[i,j]' 'Z[] = sum M[i] - 7'; do
+        printf 'input J from "J.h5"\ninput M from "M.h5"\n%s\noutput Z\n' "$statement" >over.tra
+        for how in '--sites 1' '--engine reference'; do
+            # shellcheck disable=SC2086
+            status 3 tra run -q --threads 1 $how over.tra
+            has "does not fit"
+        done
+    done
+}
