@@ -157,7 +157,8 @@ bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next);
 typedef enum tra_rows_extent {
     TRA_ROWS_SAME,     /* the rows of the (left) operand */
     TRA_ROWS_EITHER,   /* `most`: of one operand alone, the other has no rows */
-    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has */
+    TRA_ROWS_PAIRS,    /* `most`: for pairs of rows of both operands */
+    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has; no more than `most`, where that is not 0 */
     TRA_ROWS_OUTER,    /* the same, and all of both */
     TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
     TRA_ROWS_ONE,      /* one */

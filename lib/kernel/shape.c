@@ -134,8 +134,12 @@ static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_di
     int64_t n = a->n ? a->v[0] : 1, right = b && b->n ? b->v[0] : 1;
     switch (k->rows) {
     case TRA_ROWS_SAME: break;
-    case TRA_ROWS_EITHER: n = k->most; break;
-    case TRA_ROWS_PRODUCT: n = tra_mul_most(n, right); break;
+    case TRA_ROWS_EITHER:
+    case TRA_ROWS_PAIRS: n = k->most; break;
+    case TRA_ROWS_PRODUCT:
+        n = tra_mul_most(n, right);
+        if (k->most > 0) n = tra_min64(n, k->most);
+        break;
     case TRA_ROWS_OUTER: n = tra_add_most(tra_mul_most(n, right), tra_add_most(n, right)); break;
     case TRA_ROWS_MOST: n = tra_min64(n, k->most); break;
     case TRA_ROWS_ONE: n = 1; break;

@@ -115,6 +115,8 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
     tra_column *result = tra_news(a, tra_column, nkeys + n + 1);
     *g = (tra_group){.in = in, .nkeys = nkeys, .n = n, .pass = pass};
     g->v = tra_news(a, tra_group_aggregate, n + 1);
+    tra_group_column *own = tra_news(a, tra_group_column, n + 1);
+    g->columns = own;
     g->key = tra_news(a, int, nkeys + 1);
     for (int k = 0; k < nkeys; k++) {
         g->key[k] = k;
@@ -125,6 +127,7 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
     for (int i = 0; i < n; i++) {
         tra_group_aggregate *x = &g->v[i];
         *x = (tra_group_aggregate){.c = v[i], .state = at};
+        own[i] = v[i];
         if (v[i].column >= 0) x->of = in->v[v[i].column];
         x->whole = !tra_coltype_is_float(x->of.type);
         if (v[i].column >= 0 && !takes(v[i].f, x->of.type))
@@ -144,3 +147,19 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
 }
 
 const tra_schema *tra_group_out(const tra_group *g) { return g->pass == TRA_GROUP_PARTIAL ? g->states : g->result; }
+
+tra_group_pass tra_group_pass_of(const tra_group *g) { return g->pass; }
+int tra_group_keys(const tra_group *g) { return g->nkeys; }
+int tra_group_state(const tra_group *g, int i) { return g->v[i].state; }
+
+int tra_group_columns(const tra_group *g, const tra_group_column **v) {
+    *v = g->columns;
+    return g->n;
+}
+
+const tra_group *tra_group_as(tra_arena *a, const tra_group *g, tra_group_pass pass) {
+    tra_group *other = tra_new(a, tra_group);
+    *other = *g;
+    other->pass = pass;
+    return other;
+}

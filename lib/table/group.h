@@ -50,7 +50,13 @@ typedef struct tra_group tra_group;
 TRA_MUSTUSE tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
                                      tra_group_pass pass, tra_group **out, tra_err *e);
 const tra_schema *tra_group_out(const tra_group *g); /* of PARTIAL the states */
-extern const tra_rows_ops tra_group_ops;             /* data: a tra_group; FINAL is over what PARTIAL made */
+/* What it was made of; and the same of another pass, in the arena. */
+tra_group_pass tra_group_pass_of(const tra_group *g);
+int tra_group_keys(const tra_group *g);
+int tra_group_columns(const tra_group *g, const tra_group_column **v);
+int tra_group_state(const tra_group *g, int i); /* the first column of the states of aggregate i */
+const tra_group *tra_group_as(tra_arena *a, const tra_group *g, tra_group_pass pass);
+extern const tra_rows_ops tra_group_ops; /* data: a tra_group; FINAL is over what PARTIAL made */
 
 /* The rows of one block by these columns, stably. */
 typedef struct tra_sort {

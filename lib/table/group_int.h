@@ -18,7 +18,8 @@ struct tra_group {
     const tra_schema *in, *states, *result;
     int nkeys, n;
     tra_group_aggregate *v;
-    int *key; /* 0, 1, ... nkeys - 1 */
+    const tra_group_column *columns; /* of all aggregates */
+    int *key;                        /* 0, 1, ... nkeys - 1 */
     tra_group_pass pass;
 };
 

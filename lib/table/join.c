@@ -463,6 +463,25 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     return TRA_OK;
 }
 
+tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
+                               const int32_t **list, int32_t *from, int32_t *to, void *scratch, tra_err *e) {
+    finder x;
+    TRA_TRY(make_index(l, right, &x, &scratch, e));
+    uint64_t *words = scratch;
+    void *own = (char *)scratch + up64((l->s.nkeys + 1) * STRIP * 8);
+    for (int64_t r = 0; r < left->rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, left->rows - r);
+        TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, "join", first, e));
+        for (int i = 0; i < n; i++) {
+            int64_t s = find(l, &x, words + (int64_t)i * (l->s.nkeys + 1));
+            from[r + i] = s < 0 ? 0 : x.begin[s];
+            to[r + i] = s < 0 ? 0 : x.begin[s + 1];
+        }
+    }
+    *list = x.list;
+    return TRA_OK;
+}
+
 /* ---- for the executor -------------------------------------------------------------------------------------------- */
 
 static int64_t vectors(const tra_lookup *l) { return up64((l->pair->n + l->out->n + 1) * (int64_t)sizeof(tra_vector)); }

@@ -71,6 +71,13 @@ int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows);
 TRA_MUSTUSE tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                                       tra_batch *out, int64_t *rows, void *scratch, tra_err *e);
 
+/* For those who go over the pairs themselves: the partners of left row i are the right rows list[from[i]] .. list[to[i]
+ * - 1], in their order; from, to: room for all left rows. The list stays in scratch, which is as above. Of keys alone
+ * (at least one): conditions, matched and how are not asked. */
+TRA_MUSTUSE tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right,
+                                           int64_t first, const int32_t **list, int32_t *from, int32_t *to,
+                                           void *scratch, tra_err *e);
+
 /* The executor's: data is a tra_lookup, the operands are cells of rows. */
 extern const tra_rows_ops tra_lookup_ops;
 

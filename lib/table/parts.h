@@ -132,8 +132,9 @@ typedef struct tra_placing {
     const tra_schema *left, *right, *out;
     tra_place_how how;
     int64_t rows;
-    bool matched;     /* each is found: else an error that names the first that is not, */
-    const char *name; /* of the table that they call "left" */
+    bool matched;                  /* each is found: else an error that names the first that is not, */
+    const char *name;              /* of the table that they call "left" */
+    const struct tra_lookup *join; /* the same as a lookup, for those who have the whole right table */
 } tra_placing;
 extern const tra_rows_ops tra_place_ops;
 

@@ -144,8 +144,8 @@ static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, in
                            .data = m});
 }
 
-static tra_node *place(tra_table_builder *w, const tra_lookup_spec *s, tra_node *left, tra_node *found,
-                       const tra_schema *out, const char *text) {
+static tra_node *place(tra_table_builder *w, const tra_lookup *l, const tra_lookup_spec *s, tra_node *left,
+                       tra_node *found, const tra_node *right, const char *text) {
     static const tra_place_how hows[] = {[TRA_LOOKUP_INNER] = TRA_PLACE_INNER,
                                          [TRA_LOOKUP_LEFT] = TRA_PLACE_LEFT,
                                          [TRA_LOOKUP_SEMI] = TRA_PLACE_SEMI,
@@ -155,7 +155,8 @@ static tra_node *place(tra_table_builder *w, const tra_lookup_spec *s, tra_node 
     bool one = s->unique || filters || keeps, all = keeps || (one && !filters && (s->how || s->matched));
     tra_placing *p = tra_new(w->b->arena, tra_placing);
     if (!found) return NULL;
-    *p = (tra_placing){.left = s->left, .right = found->type.columns, .out = out, .how = hows[s->how]};
+    const tra_schema *out = tra_lookup_out(l);
+    *p = (tra_placing){.left = s->left, .right = found->type.columns, .out = out, .how = hows[s->how], .join = l};
     p->rows = left->type.cat->bound.v[0];
     p->matched = s->matched;
     p->name = s->name[0] ? s->name[0] : "left";
@@ -169,6 +170,7 @@ static tra_node *place(tra_table_builder *w, const tra_lookup_spec *s, tra_node 
     f.ops = &tra_place_ops;
     tra_node *n = tra_table_kernel(w, left, found, 0, 0, &f);
     if (n && keeps) n->rows = left->rows;
+    if (n) n->partners = right;
     return n;
 }
 
@@ -236,6 +238,7 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     for (int i = 0; i < nright; i++) wanted[nwanted + i] = more_right[i];
     tra_arrange_keep keep = s->unique ? TRA_ARRANGE_UNIQUE : first ? TRA_ARRANGE_FIRST : TRA_ARRANGE_ALL;
     const char *rtext = NULL, *ltext = NULL;
+    const tra_node *table = right;
     right = project(w, right, s->nkeys, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
     right = right ? tra_table_runs(w, right, d) : NULL;
     right = right ? sort_right(w, s, right, keep, &rtext) : NULL;
@@ -255,5 +258,5 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     tra_node *found = merge(w, slices, parts, s->nkeys, nwanted, s->unique || filters, on, how);
     int64_t rows = left->type.cat->bound.v[0];
     found = tra_table_together(w, found, 1, one ? rows : filters ? tra_mul_most(rows, d->parts) : 0);
-    return place(w, s, left, found, out, text);
+    return place(w, l, s, left, found, table, text);
 }

@@ -46,6 +46,7 @@ struct tra_node {
 
     const tra_kernel *kernel; /* JOIN, AGG, TRANSFORM */
     tra_dims joinl, joinr;    /* JOIN: key dimensions */
+    const tra_node *partners; /* JOIN of rows with what was found for them in parts of a table: that table; else NULL */
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */
     bool converts;            /* TRANSFORM: has the same elements, held otherwise */

@@ -162,3 +162,117 @@ A = select(P, twice > 30 && kind == "a" && w < lat)' Q-3
     same_table Q-7,Q-6 'A = project(project(trip, start, m = minutes + 1, end), k = m % 7, start)'
     same_table Q-2,Q-6 'A = select(project(trip, m = minutes - 3, w), m % 2 == 1)'
 }
+
+# product RULES STATEMENTS: as same_table, and explain shows the sparse product.
+product() {
+    same_table Q-11 "$1" Q-11
+    run "$TRA" explain p.tra
+    has "sparse product"
+}
+
+@test "Q-11: joins that are summed are sparse products: keys there twice, unmatched or NULL, groups of NULLs, factors NULL" {
+    trips
+    product 'A = group(join(trip, station, start == code), [end, kind], s = sum(w * lat), n = count(), m = mean(minutes))'
+    product 'A = group(join(trip, station, start == code), [kind, end], s = sum(lat * minutes))'
+    same_table Q-11 'A = group(join(trip, station, start == code), [], s = sum(lat * w), c = count(w * lon))'
+    product 'A = group(join(trip, station, start == code, nulls = match), [member], s = sum(w * lon * 2))'
+    product 'P = project(trip, start, to = end, w = if(w > 4, w, null), m = minutes % 7)
+Q = project(trip, start, back = end, v = if(minutes > 50, minutes, null))
+A = group(join(P, Q, start == start), [to, back], s = sum(w * v), t = sum(m * v), k = count(m * v), n = count())'
+    product 'P = select(project(trip, start, end, w), w > 6)
+A = group(join(P, P, start == start && end == end, prefix = "b_"), [w], s = sum(b_w))'
+}
+
+@test "Q-11 against sqlite3: the product of two sparse matrices as tables" {
+    "$PYTHON" - <<'EOF'
+import random
+r = random.Random(9)
+for name, cols in ("a", "i,k,x"), ("b", "k,j,y"):
+    with open(name + ".csv", "w") as f:
+        f.write(cols + "\n")
+        for _ in range(900):
+            f.write(f"{r.randint(0, 40)},{r.randint(0, 40)},{r.randint(-9, 9)}\n")
+EOF
+    for f in a b; do status 0 tra import -q --table --block 128 $f.csv -o $f.h5; done
+    printf '%s\n' 'input a from "a.h5"' 'input b from "b.h5"' \
+        'A = group(join(a, b, k == k), [j, i], s = sum(x * y), n = count())' 'output A to "c.h5"' >p.tra
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra export -q c.h5 -o c.csv
+        status 0 "$PYTHON" - <<'EOF'
+import csv, sqlite3
+d = sqlite3.connect(":memory:")
+for name in "ab":
+    rows = list(csv.reader(open(name + ".csv")))
+    d.execute(f"create table {name} ({', '.join(c + ' integer' for c in rows[0])})")
+    d.executemany(f"insert into {name} values (?, ?, ?)", rows[1:])
+want = d.execute("select b.j, a.i, sum(x * y), count(*) from a join b on a.k = b.k group by 1, 2 order by 1, 2").fetchall()
+assert [tuple(map(int, r)) for r in list(csv.reader(open("c.csv")))[1:]] == want
+EOF
+    done
+    sed -i 's/x \* y/x + y/' p.tra
+    status 0 tra explain --rules p.tra
+    printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+    status 0 grep -q 'Q-11 .*what is summed is no product of one factor from each table' flat
+}
+
+@test "Q-5: a slice of a product is a product of slices" {
+    status 0 tra gen -q --shape 60x40 --block 10x20 --seed 1 -o a.h5
+    status 0 tra gen -q --shape 40x50 --block 20x10 --seed 2 -o b.h5
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C[i,j] = sum A[i,k] * B[k,j]' \
+        'D[i,j] = exp(C[i,j] / 100)' 'Z = slice(D, [7:23, 30:50])' 'output Z to "z.h5"' >p.tra
+    status 0 tra run -q --without Q-5 p.tra
+    status 0 mv z.h5 without.h5
+    status 0 tra explain --rules p.tra
+    has "Q-5"
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra diff z.h5 without.h5
+    done
+    for without in Q-5 Q-1; do
+        "$TRA" explain --format json --without $without p.tra >$without.json
+    done
+    status 0 py '
+a, b = (json.load(open(f"{n}.json"))["plans"][0] for n in ("Q-5", "Q-1"))
+assert b["flops"] < a["flops"] / 4, (b["flops"], a["flops"])'
+}
+
+@test "Q-11: a product of whole numbers, or a sum, that does not fit is an error as without it" {
+    printf 'i,k,x\n1,1,4000000000\n1,2,3\n' >a.csv
+    printf 'k,j,y\n1,1,4000000000\n2,1,5\n3,1,9\n' >b.csv
+    for f in a b; do status 0 tra import -q --table $f.csv -o $f.h5; done
+    printf '%s\n' 'input a from "a.h5"' 'input b from "b.h5"' \
+        'A = group(join(a, b, k == k), [i, j], s = sum(x * y))' 'output A to "c.h5"' >p.tra
+    status 0 tra explain --rules p.tra
+    has "Q-11: "
+    for without in Q-11 Q-1; do
+        status 3 tra run -q --without $without p.tra
+        has "does not fit"
+    done
+    has "4000000000 * 4000000000; convert one of them"
+    sed -i 's/4000000000/3000000000/' a.csv b.csv
+    printf '2,1,3000000000\n' >>a.csv
+    for f in a b; do status 0 tra import -q --table $f.csv -o $f.h5; done
+    status 0 tra run -q p.tra
+    is "$(printf 'i,j,s\n1,1,9000000000000000015\n2,1,9000000000000000000')" tra head c.h5
+    printf '1,1,3000000000\n' >>a.csv
+    status 0 tra import -q --table a.csv -o a.h5
+    status 3 tra run -q p.tra
+    has "does not fit i64"
+}
+
+@test "Q-10: X'X and X'y of the same rows are sums over the same groups, in one pass over the rows" {
+    trips
+    printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
+        'J = join(select(trip, w > 1), station, start == code)' 'X = matrix(J, [one = 1, lat, w])' \
+        'y = matrix(J, [minutes])' 'XX[i,j] = sum X[n,i] * X[n,j]' 'Xy[i,j] = sum X[n,i] * y[n,j]' \
+        'output XX' 'output Xy' >p.tra
+    status 0 tra explain p.tra
+    is 1 grep -c ' sums of [0-9].* from' <<<"$output"
+    status 0 tra run -q --without Q-10 p.tra
+    for f in XX Xy; do mv $f.h5 $f.without.h5; done
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        for f in XX Xy; do status 0 tra diff --rtol 1e-12 $f.h5 $f.without.h5; done
+    done
+}

@@ -1,0 +1,41 @@
+/* products.h - sums over the pairs of rows that a join would make, grouped by columns of both tables, without the
+ * pairs: a product of two sparse matrices, of which the rows of the tables are the entries (rule Q-11,
+ * plans/rules/q11.c).
+ *
+ * The rows of the left table that agree in its group columns are a row of the result. Their partners on the right are
+ * found by the keys of the join, and each product is added to the total of the partner's group columns. So memory is
+ * for the rows of the tables and for one row of the result, and not for pairs.
+ *
+ * Source: Gustavson, Two fast algorithms for sparse matrices, ACM TOMS 1978 (products row by row).
+ */
+#ifndef TRA_TABLE_PRODUCTS_H
+#define TRA_TABLE_PRODUCTS_H
+
+#include "group.h"
+#include "join.h"
+
+/* What is added up of each pair: the product of one column of each table, both i64 or both f64; -1: a factor 1. A pair
+ * of which a factor is NULL does not count. Neither: the number of pairs. */
+typedef struct tra_joined_sum {
+    int left, right;
+    bool whole;  /* i64: sums are exact */
+    bool summed; /* else only the pairs are counted */
+    int state;   /* the first of its columns in the result: as tra_group has states of count, sum and mean */
+} tra_joined_sum;
+
+typedef struct tra_joined_sums {
+    const tra_lookup *l; /* inner, without further conditions */
+    int nleft, nright;   /* group columns of each table: */
+    const int *left, *right;
+    bool right_first; /* the groups are ordered by those of the right table first */
+    int n;
+    const tra_joined_sum *v;
+    /* The group columns, in their order, then states. As what tra_group makes in its first pass the rows are by the
+     * group columns, each group once. */
+    const tra_schema *out;
+} tra_joined_sums;
+
+/* data: a tra_joined_sums. Of a block of the left table, and the whole right one. */
+extern const tra_rows_ops tra_joined_sums_ops;
+
+#endif
