@@ -8,8 +8,9 @@
 static const struct {
     const char *text;
     int least, most;
+    tra_colclass class;
 } ops[] = {
-#define X(name, text, least, most) [TRA_C_##name] = {text, least, most},
+#define X(name, text, least, most, class) [TRA_C_##name] = {text, least, most, TRA_CLASS_##class},
     TRA_COLOPS(X)
 #undef X
 };
@@ -24,6 +25,8 @@ int tra_colop_find(const char *text, int nargs) {
     }
     return -1;
 }
+
+tra_colclass tra_colop_class(tra_colop op) { return ops[op].class; }
 
 const char *tra_colop_text(tra_colop op) { return (int)op < OPS ? ops[op].text : ""; }
 
@@ -487,80 +490,37 @@ static tra_status moment(tra_arena *a, tra_colop op, int n, const tra_colexpr **
 static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
                        tra_err *e) {
     tra_colexpr *x;
-    switch (op) {
-    case TRA_C_ADD:
-    case TRA_C_SUB: return add_sub(a, op, kids, out, e);
-    case TRA_C_MUL:
+    switch (ops[op].class) {
+    case TRA_CLASS_SUM: return add_sub(a, op, kids, out, e);
+    case TRA_CLASS_PRODUCT:
         TRA_TRY(numbers(a, op, n, kids, false, e));
         return *out = arithmetic(a, op, kids[0], kids[1]), TRA_OK;
-    case TRA_C_IDIV:
-    case TRA_C_MOD: TRA_TRY(numbers(a, op, n, kids, false, e)); return *out = quotient(a, op, kids[0], kids[1]), TRA_OK;
-    case TRA_C_LT:
-    case TRA_C_LE:
-    case TRA_C_GT:
-    case TRA_C_GE:
-    case TRA_C_EQ:
-    case TRA_C_NE:
-    case TRA_C_SAME: return compare(a, op, kids, out, e);
-    case TRA_C_AND:
-    case TRA_C_OR:
-    case TRA_C_NOT: return logic(a, op, n, kids, out, e);
-    case TRA_C_NEG:
-    case TRA_C_ABS: return negate(a, op, kids[0], out, e);
-    case TRA_C_ISNULL:
+    case TRA_CLASS_QUOTIENT:
+        TRA_TRY(numbers(a, op, n, kids, false, e));
+        return *out = quotient(a, op, kids[0], kids[1]), TRA_OK;
+    case TRA_CLASS_COMPARISON: return compare(a, op, kids, out, e);
+    case TRA_CLASS_LOGIC: return logic(a, op, n, kids, out, e);
+    case TRA_CLASS_SIGN: return negate(a, op, kids[0], out, e);
+    case TRA_CLASS_TEST:
         x = node(a, op, TRA_COL_BOOL, 1, kids);
         x->nullable = false;
         return *out = fold(a, x), TRA_OK;
-    case TRA_C_IF:
-    case TRA_C_IFNULL:
-    case TRA_C_MIN:
-    case TRA_C_MAX: return choose(a, op, n, kids, out, e);
-    case TRA_C_IN: return in_list(a, n, kids, out, e);
-    case TRA_C_FLOOR:
-    case TRA_C_CEIL:
-    case TRA_C_ROUND: return to_whole(a, op, kids, out, e);
-    case TRA_C_DIV:
-    case TRA_C_POW:
-    case TRA_C_SQRT:
-    case TRA_C_EXP:
-    case TRA_C_LOG:
-    case TRA_C_SIN:
-    case TRA_C_COS:
-    case TRA_C_TAN:
-    case TRA_C_ASIN:
-    case TRA_C_ACOS:
-    case TRA_C_ATAN:
-    case TRA_C_RADIANS:
-    case TRA_C_ATAN2:
-    case TRA_C_HYPOT: return real(a, op, n, kids, out, e);
-    case TRA_C_YEAR:
-    case TRA_C_MONTH:
-    case TRA_C_DAY:
-    case TRA_C_HOUR:
-    case TRA_C_MINUTE:
-    case TRA_C_WEEKDAY: return calendar(a, op, kids[0], out, e);
-    case TRA_C_DATE:
-    case TRA_C_TIMESTAMP: return moment(a, op, n, kids, out, e);
-    case TRA_C_LIKE:
-    case TRA_C_STARTSWITH:
-    case TRA_C_LENGTH:
-    case TRA_C_LOWER:
-    case TRA_C_UPPER:
-    case TRA_C_SUBSTR: return tra_colexpr_of_strings(a, op, n, kids, out, e);
-    case TRA_C_HASH:
+    case TRA_CLASS_CHOICE: return choose(a, op, n, kids, out, e);
+    case TRA_CLASS_LIST: return in_list(a, n, kids, out, e);
+    case TRA_CLASS_ROUNDING: return to_whole(a, op, kids, out, e);
+    case TRA_CLASS_REAL: return real(a, op, n, kids, out, e);
+    case TRA_CLASS_CALENDAR: return calendar(a, op, kids[0], out, e);
+    case TRA_CLASS_MOMENT: return moment(a, op, n, kids, out, e);
+    case TRA_CLASS_TEXT: return tra_colexpr_of_strings(a, op, n, kids, out, e);
+    case TRA_CLASS_HASH:
         x = node(a, op, TRA_COL_I64, n, kids);
         x->nullable = false;
         x->least = 0;
         return *out = fold(a, x), TRA_OK;
-    case TRA_C_ROW:
+    case TRA_CLASS_ROW:
         x = leaf(a, op, TRA_COL_I64);
         x->least = 0;
         return *out = x, TRA_OK;
-    case TRA_C_COLUMN:
-    case TRA_C_CONST:
-    case TRA_C_CONVERT:
-    case TRA_C_RECODE:
-    case TRA_C_LOOKUP: break;
     }
     return tra_fail(e, TRA_INTERNAL, "an operator that no program names was called");
 }

@@ -190,8 +190,7 @@ static void arithmetic(step *s) {
     switch (s->x->op) {
     case TRA_C_ADD: LOOP2(double, double, a + b); break;
     case TRA_C_SUB: LOOP2(double, double, a - b); break;
-    case TRA_C_MUL: LOOP2(double, double, a *b); break;
-    default: LOOP2(double, double, a / b); break;
+    default: LOOP2(double, double, a *b); break;
     }
 }
 
@@ -387,7 +386,9 @@ static void real(step *s) {
     case TRA_C_RADIANS: LOOP1(double, double, a *(M_PI / 180)); break;
     case TRA_C_ATAN2: LOOP2(double, double, atan2(a, b)); break;
     case TRA_C_HYPOT: LOOP2(double, double, hypot(a, b)); break;
-    default: LOOP2(double, double, pow(a, b)); break;
+    case TRA_C_POW: LOOP2(double, double, pow(a, b)); break;
+    case TRA_C_DIV: LOOP2(double, double, a / b); break;
+    default: assert(false);
     }
 }
 
@@ -541,71 +542,50 @@ static void number_rows(step *s) {
 
 /* ---- a strip ----------------------------------------------------------------------------------------------------- */
 
-static void run_step(step *s) {
-    merge_states(s);
+/* What only the compiler makes. */
+static void run_made(step *s) {
     switch (s->x->op) {
-    case TRA_C_ADD:
-    case TRA_C_SUB:
-    case TRA_C_MUL:
-    case TRA_C_DIV: arithmetic(s); break;
-    case TRA_C_IDIV:
-    case TRA_C_MOD: quotient(s); break;
-    case TRA_C_LT:
-    case TRA_C_LE:
-    case TRA_C_GT:
-    case TRA_C_GE:
-    case TRA_C_EQ:
-    case TRA_C_NE: compare(s); break;
-    case TRA_C_SAME: same(s); break;
-    case TRA_C_AND:
-    case TRA_C_OR: logic(s); break;
-    case TRA_C_NOT: LOOP1(uint8_t, uint8_t, !a); break;
-    case TRA_C_NEG:
-    case TRA_C_ABS: negate(s); break;
-    case TRA_C_ISNULL: is_null(s); break;
-    case TRA_C_IF: if_else(s); break;
-    case TRA_C_IFNULL: if_null(s); break;
-    case TRA_C_MIN:
-    case TRA_C_MAX: extreme(s); break;
-    case TRA_C_FLOOR:
-    case TRA_C_CEIL:
-    case TRA_C_ROUND: to_whole(s); break;
-    case TRA_C_POW:
-    case TRA_C_SQRT:
-    case TRA_C_EXP:
-    case TRA_C_LOG:
-    case TRA_C_SIN:
-    case TRA_C_COS:
-    case TRA_C_TAN:
-    case TRA_C_ASIN:
-    case TRA_C_ACOS:
-    case TRA_C_ATAN:
-    case TRA_C_RADIANS:
-    case TRA_C_ATAN2:
-    case TRA_C_HYPOT: real(s); break;
-    case TRA_C_YEAR:
-    case TRA_C_MONTH:
-    case TRA_C_DAY:
-    case TRA_C_HOUR:
-    case TRA_C_MINUTE:
-    case TRA_C_WEEKDAY: calendar(s); break;
-    case TRA_C_DATE:
-    case TRA_C_TIMESTAMP: moment(s); break;
-    case TRA_C_HASH: hash(s); break;
-    case TRA_C_ROW: number_rows(s); break;
     case TRA_C_CONVERT: convert(s); break;
     case TRA_C_RECODE: recode(s); break;
     case TRA_C_LOOKUP: look_up(s); break;
-    case TRA_C_IN: /* these became others when they were built */
-    case TRA_C_LIKE:
-    case TRA_C_STARTSWITH:
-    case TRA_C_LENGTH:
-    case TRA_C_LOWER:
-    case TRA_C_UPPER:
-    case TRA_C_SUBSTR:
-    case TRA_C_COLUMN:
-    case TRA_C_CONST: assert(false);
+    default: assert(false); /* columns and constants are there already */
     }
+}
+
+static void run_named(step *s) {
+    switch (tra_colop_class(s->x->op)) {
+    case TRA_CLASS_SUM:
+    case TRA_CLASS_PRODUCT: arithmetic(s); break;
+    case TRA_CLASS_QUOTIENT: quotient(s); break;
+    case TRA_CLASS_COMPARISON: s->x->op == TRA_C_SAME ? same(s) : compare(s); break;
+    case TRA_CLASS_LOGIC:
+        if (s->x->op == TRA_C_NOT)
+            LOOP1(uint8_t, uint8_t, !a);
+        else
+            logic(s);
+        break;
+    case TRA_CLASS_SIGN: negate(s); break;
+    case TRA_CLASS_TEST: is_null(s); break;
+    case TRA_CLASS_CHOICE:
+        s->x->op == TRA_C_IF ? if_else(s) : s->x->op == TRA_C_IFNULL ? if_null(s) : extreme(s);
+        break;
+    case TRA_CLASS_ROUNDING: to_whole(s); break;
+    case TRA_CLASS_REAL: real(s); break;
+    case TRA_CLASS_CALENDAR: calendar(s); break;
+    case TRA_CLASS_MOMENT: moment(s); break;
+    case TRA_CLASS_HASH: hash(s); break;
+    case TRA_CLASS_ROW: number_rows(s); break;
+    case TRA_CLASS_LIST: /* became others when they were built */
+    case TRA_CLASS_TEXT: assert(false);
+    }
+}
+
+static void run_step(step *s) {
+    merge_states(s);
+    if (s->x->op > TRA_C_ROW)
+        run_made(s);
+    else
+        run_named(s);
     clear(s);
 }
 

@@ -13,7 +13,8 @@
 
 /* ---- expressions --------------------------------------------------------------------------------------------- */
 
-/* Operators and functions: name in C, text, least and most operands (-1: any number). Those whose text is no word are
+/* Operators and functions: name in C, text, least and most operands (-1: any number), class (tra_colclass: what types
+ * they take and give, and how they are computed; REAL: any numbers, as f64). Those whose text is no word are
  * operators of the language. Their results, for operands a, b, c (integer: bool, i32 or i64, computed in i64):
  *   + - *       integers i64, what does not fit is an error of the row; with a float f64; date + - integer: days;
  *               timestamp + - integer: microseconds; date - date and timestamp - timestamp: i64
@@ -39,62 +40,80 @@
  *   row         i64: number of the row in its table, from 0
  * All but those of which it says otherwise are NULL where an operand is, and an error where one is (columns.h). */
 #define TRA_COLOPS(X)                                                                                                  \
-    X(ADD, "+", 2, 2)                                                                                                  \
-    X(SUB, "-", 2, 2)                                                                                                  \
-    X(MUL, "*", 2, 2)                                                                                                  \
-    X(DIV, "/", 2, 2)                                                                                                  \
-    X(IDIV, "div", 2, 2)                                                                                               \
-    X(MOD, "%", 2, 2)                                                                                                  \
-    X(POW, "^", 2, 2)                                                                                                  \
-    X(LT, "<", 2, 2)                                                                                                   \
-    X(LE, "<=", 2, 2)                                                                                                  \
-    X(GT, ">", 2, 2)                                                                                                   \
-    X(GE, ">=", 2, 2)                                                                                                  \
-    X(EQ, "==", 2, 2)                                                                                                  \
-    X(NE, "!=", 2, 2)                                                                                                  \
-    X(AND, "&&", 2, 2)                                                                                                 \
-    X(OR, "||", 2, 2)                                                                                                  \
-    X(NOT, "!", 1, 1)                                                                                                  \
-    X(NEG, "-", 1, 1)                                                                                                  \
-    X(ISNULL, "isnull", 1, 1)                                                                                          \
-    X(IFNULL, "ifnull", 2, 2)                                                                                          \
-    X(SAME, "same", 2, 2)                                                                                              \
-    X(IF, "if", 3, 3)                                                                                                  \
-    X(IN, "in", 2, -1)                                                                                                 \
-    X(MIN, "min", 2, 2)                                                                                                \
-    X(MAX, "max", 2, 2)                                                                                                \
-    X(ABS, "abs", 1, 1)                                                                                                \
-    X(FLOOR, "floor", 1, 1)                                                                                            \
-    X(CEIL, "ceil", 1, 1)                                                                                              \
-    X(ROUND, "round", 1, 1)                                                                                            \
-    X(SQRT, "sqrt", 1, 1)                                                                                              \
-    X(EXP, "exp", 1, 1)                                                                                                \
-    X(LOG, "log", 1, 1)                                                                                                \
-    X(SIN, "sin", 1, 1)                                                                                                \
-    X(COS, "cos", 1, 1)                                                                                                \
-    X(TAN, "tan", 1, 1)                                                                                                \
-    X(ASIN, "asin", 1, 1)                                                                                              \
-    X(ACOS, "acos", 1, 1)                                                                                              \
-    X(ATAN, "atan", 1, 1)                                                                                              \
-    X(RADIANS, "radians", 1, 1)                                                                                        \
-    X(ATAN2, "atan2", 2, 2)                                                                                            \
-    X(HYPOT, "hypot", 2, 2)                                                                                            \
-    X(YEAR, "year", 1, 1)                                                                                              \
-    X(MONTH, "month", 1, 1)                                                                                            \
-    X(DAY, "day", 1, 1)                                                                                                \
-    X(HOUR, "hour", 1, 1)                                                                                              \
-    X(MINUTE, "minute", 1, 1)                                                                                          \
-    X(WEEKDAY, "weekday", 1, 1)                                                                                        \
-    X(DATE, "date", 1, 3)                                                                                              \
-    X(TIMESTAMP, "timestamp", 1, 6)                                                                                    \
-    X(LIKE, "like", 2, 2)                                                                                              \
-    X(STARTSWITH, "startswith", 2, 2)                                                                                  \
-    X(LENGTH, "length", 1, 1)                                                                                          \
-    X(LOWER, "lower", 1, 1)                                                                                            \
-    X(UPPER, "upper", 1, 1)                                                                                            \
-    X(SUBSTR, "substr", 2, 3)                                                                                          \
-    X(HASH, "hash", 1, -1)                                                                                             \
-    X(ROW, "row", 0, 0)
+    X(ADD, "+", 2, 2, SUM)                                                                                             \
+    X(SUB, "-", 2, 2, SUM)                                                                                             \
+    X(MUL, "*", 2, 2, PRODUCT)                                                                                         \
+    X(DIV, "/", 2, 2, REAL)                                                                                            \
+    X(IDIV, "div", 2, 2, QUOTIENT)                                                                                     \
+    X(MOD, "%", 2, 2, QUOTIENT)                                                                                        \
+    X(POW, "^", 2, 2, REAL)                                                                                            \
+    X(LT, "<", 2, 2, COMPARISON)                                                                                       \
+    X(LE, "<=", 2, 2, COMPARISON)                                                                                      \
+    X(GT, ">", 2, 2, COMPARISON)                                                                                       \
+    X(GE, ">=", 2, 2, COMPARISON)                                                                                      \
+    X(EQ, "==", 2, 2, COMPARISON)                                                                                      \
+    X(NE, "!=", 2, 2, COMPARISON)                                                                                      \
+    X(AND, "&&", 2, 2, LOGIC)                                                                                          \
+    X(OR, "||", 2, 2, LOGIC)                                                                                           \
+    X(NOT, "!", 1, 1, LOGIC)                                                                                           \
+    X(NEG, "-", 1, 1, SIGN)                                                                                            \
+    X(ISNULL, "isnull", 1, 1, TEST)                                                                                    \
+    X(IFNULL, "ifnull", 2, 2, CHOICE)                                                                                  \
+    X(SAME, "same", 2, 2, COMPARISON)                                                                                  \
+    X(IF, "if", 3, 3, CHOICE)                                                                                          \
+    X(IN, "in", 2, -1, LIST)                                                                                           \
+    X(MIN, "min", 2, 2, CHOICE)                                                                                        \
+    X(MAX, "max", 2, 2, CHOICE)                                                                                        \
+    X(ABS, "abs", 1, 1, SIGN)                                                                                          \
+    X(FLOOR, "floor", 1, 1, ROUNDING)                                                                                  \
+    X(CEIL, "ceil", 1, 1, ROUNDING)                                                                                    \
+    X(ROUND, "round", 1, 1, ROUNDING)                                                                                  \
+    X(SQRT, "sqrt", 1, 1, REAL)                                                                                        \
+    X(EXP, "exp", 1, 1, REAL)                                                                                          \
+    X(LOG, "log", 1, 1, REAL)                                                                                          \
+    X(SIN, "sin", 1, 1, REAL)                                                                                          \
+    X(COS, "cos", 1, 1, REAL)                                                                                          \
+    X(TAN, "tan", 1, 1, REAL)                                                                                          \
+    X(ASIN, "asin", 1, 1, REAL)                                                                                        \
+    X(ACOS, "acos", 1, 1, REAL)                                                                                        \
+    X(ATAN, "atan", 1, 1, REAL)                                                                                        \
+    X(RADIANS, "radians", 1, 1, REAL)                                                                                  \
+    X(ATAN2, "atan2", 2, 2, REAL)                                                                                      \
+    X(HYPOT, "hypot", 2, 2, REAL)                                                                                      \
+    X(YEAR, "year", 1, 1, CALENDAR)                                                                                    \
+    X(MONTH, "month", 1, 1, CALENDAR)                                                                                  \
+    X(DAY, "day", 1, 1, CALENDAR)                                                                                      \
+    X(HOUR, "hour", 1, 1, CALENDAR)                                                                                    \
+    X(MINUTE, "minute", 1, 1, CALENDAR)                                                                                \
+    X(WEEKDAY, "weekday", 1, 1, CALENDAR)                                                                              \
+    X(DATE, "date", 1, 3, MOMENT)                                                                                      \
+    X(TIMESTAMP, "timestamp", 1, 6, MOMENT)                                                                            \
+    X(LIKE, "like", 2, 2, TEXT)                                                                                        \
+    X(STARTSWITH, "startswith", 2, 2, TEXT)                                                                            \
+    X(LENGTH, "length", 1, 1, TEXT)                                                                                    \
+    X(LOWER, "lower", 1, 1, TEXT)                                                                                      \
+    X(UPPER, "upper", 1, 1, TEXT)                                                                                      \
+    X(SUBSTR, "substr", 2, 3, TEXT)                                                                                    \
+    X(HASH, "hash", 1, -1, HASH)                                                                                       \
+    X(ROW, "row", 0, 0, ROW)
+typedef enum tra_colclass {
+    TRA_CLASS_SUM,
+    TRA_CLASS_PRODUCT,
+    TRA_CLASS_QUOTIENT,
+    TRA_CLASS_COMPARISON,
+    TRA_CLASS_LOGIC,
+    TRA_CLASS_SIGN,
+    TRA_CLASS_TEST,
+    TRA_CLASS_CHOICE,
+    TRA_CLASS_LIST,
+    TRA_CLASS_ROUNDING,
+    TRA_CLASS_REAL,
+    TRA_CLASS_CALENDAR,
+    TRA_CLASS_MOMENT,
+    TRA_CLASS_TEXT,
+    TRA_CLASS_HASH,
+    TRA_CLASS_ROW,
+} tra_colclass;
 typedef enum tra_colop {
 #define X(name, ...) TRA_C_##name,
     TRA_COLOPS(X)

@@ -8,6 +8,8 @@ enum { TRA_COLSTRIP = 1024 }; /* rows that one instruction handles at a time: 8 
 
 static inline int64_t tra_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 
+tra_colclass tra_colop_class(tra_colop op); /* of an operator that programs name */
+
 /* year, month, ... of a day since 1970 and microseconds since its beginning. */
 int64_t tra_date_part(tra_colop op, int64_t days, int64_t of_day);
 /* Of year, month, day, hour, minute, second; false unless there is such a moment. */
