@@ -363,9 +363,9 @@ static tra_status pair_row(pairing *p, const finder *x, int64_t row, const uint6
 
 /* Keys that are their own slots, of which none has two right rows: partners are found a strip at a time. */
 static bool is_single(const tra_lookup *l, const finder *x) {
-    int32_t most = 0;
-    for (int64_t s = 0; x->direct && s < x->nslots; s++) most = x->begin[s + 1] - x->begin[s] > most ? 2 : most;
-    return x->direct && most <= 1 && !l->where;
+    bool single = x->direct && !l->where;
+    for (int64_t s = 0; single && s < x->nslots; s++) single = x->begin[s + 1] - x->begin[s] <= 1;
+    return single;
 }
 
 #define PARTNERS(T)                                                                                                    \
