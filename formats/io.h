@@ -82,6 +82,8 @@ enum { TRA_NUMTEXT = 32 }; /* bytes that any number takes */
 /* The whole of s[0..n) as a number: decimal, "inf", "nan" with an optional sign. Correctly rounded. s[n] must be
  * readable. False on junk, hexadecimal included. */
 bool tra_scan_num(const char *s, size_t n, double *v);
+/* m * 10^exponent, or less than 0, correctly rounded; false where that takes the C library's way. */
+bool tra_decimal_num(bool negative, uint64_t m, int exponent, double *v);
 bool tra_scan_int(const char *s, size_t n, int64_t *v);
 /* The whole of s[0..n) as a whole number, exactly; it may have a point and an exponent, as in "3.0" and "1e3". */
 bool tra_scan_whole(const char *s, size_t n, int64_t *v);

@@ -46,6 +46,16 @@ static bool rounded_once(uint64_t m, int exponent, double *v) {
 #endif
 }
 
+bool tra_decimal_num(bool negative, uint64_t m, int exponent, double *v) {
+    double x;
+    if (m <= (UINT64_C(1) << 53) && exponent >= -EXACT10 && exponent <= EXACT10) /* one rounding of exact factors */
+        x = exponent < 0 ? (double)m / power10[-exponent] : (double)m * power10[exponent];
+    else if (!rounded_once(m, exponent, &x))
+        return false;
+    *v = negative ? -x : x;
+    return true;
+}
+
 bool tra_scan_num(const char *s, size_t n, double *v) {
     const char *p = s, *end = s + n;
     bool negative = false;
@@ -89,17 +99,7 @@ bool tra_scan_num(const char *s, size_t n, double *v) {
     }
     if (p != end) return false;
     exponent += point;
-    if (significant < 20 && m <= (UINT64_C(1) << 53) && exponent >= -EXACT10 && exponent <= EXACT10) {
-        /* Both factors are exact, so one rounding gives the right result. */
-        double x = exponent < 0 ? (double)m / power10[-exponent] : (double)m * power10[exponent];
-        *v = negative ? -x : x;
-        return true;
-    }
-    double x;
-    if (significant < 20 && rounded_once(m, exponent, &x)) {
-        *v = negative ? -x : x;
-        return true;
-    }
+    if (significant < 20 && tra_decimal_num(negative, m, exponent, v)) return true;
     return scan_slow(s, n, v);
 }
 

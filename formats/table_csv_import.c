@@ -39,16 +39,20 @@ static tra_status collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_pi
                     m->spec, m->column[c].name);
 }
 
+/* Are digits with a point a number, whatever the options? */
+static bool has_plain_numbers(const tra_csv_reading *r) {
+    return r->nnulls <= 0 && r->decimal == '.' && r->thousands == 0;
+}
+
 static void guess(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int c) {
     tra_csv_guess *g = &w->guess[c];
     const uint8_t numbers = 1 << TRA_CSV_NUMBER;
+    bool plain = has_plain_numbers(&m->reading);
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool quoted;
-        if (m->reading.nnulls <= 0 && !(g->kinds & ~numbers)) { /* short whole numbers tell no more than that */
-            int64_t before = g->values;
-            r = tra_csv_skip_digits(p, &w->rows, m->column[c].source, w->bad, r, &g->values);
-            if (g->values > before) g->kinds |= numbers;
+        if (plain && !(g->kinds & ~numbers)) {
+            r = tra_csv_skip_numbers(p, &w->rows, m->column[c].source, w->bad, r, g);
             if (r == w->rows.n) break;
         }
         if (w->bad[r]) continue;
@@ -185,12 +189,12 @@ static tra_status fill_values(tra_csv_import *m, tra_csv_worker *w, const tra_cs
     char *to = w->vectors[c].values;
     uint8_t *state = w->vectors[c].state;
     size_t size = tra_coltype_size(col->type);
+    bool plain = has_plain_numbers(&m->reading);
     int64_t i = 0;
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool quoted;
-        if (m->reading.nnulls <= 0)
-            r = tra_csv_take_digits(p, &w->rows, col->source, w->bad, r, col->type, &w->vectors[c], &i);
+        if (plain) r = tra_csv_take_numbers(p, &w->rows, col->source, w->bad, r, col->type, &w->vectors[c], &i);
         if (r == w->rows.n) break;
         if (w->bad[r]) continue;
         const char *s = tra_csv_cell_text(&m->form->dialect, p, &w->rows, r, col->source, &n, &quoted);

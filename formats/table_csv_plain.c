@@ -1,4 +1,4 @@
-/* table_csv_plain.c - pieces without quotes, cut into cells eight bytes at a time, and whole numbers of few digits.
+/* table_csv_plain.c - pieces without quotes, cut into cells eight bytes at a time, and numbers of a few digits.
  *
  * Most of the bytes that are imported are numbers between delimiters. What is anything else is refused here, and goes
  * the general way (tra_csv_record), which gives the same.
@@ -75,54 +75,150 @@ bool tra_csv_split_plain(const tra_csv_dialect *d, const tra_csv_piece *p, int64
     return end_record(d, text, columns, first, bytes, out);
 }
 
-/* The number that 1 to 8 digits are; false: they are others. s[8] may be read. */
-static inline bool digits(const char *s, size_t n, int32_t *v) {
-    const uint64_t zeros = UINT64_C(0x3030303030303030), high = UINT64_C(0xf0f0f0f0f0f0f0f0);
-    uint64_t x = load(s) << (64 - 8 * n); /* they end where a number of eight digits ends, */
-    if (n < 8) x |= zeros >> 8 * n;       /* and zeros are before them */
-    if ((x & high) != zeros || ((x + UINT64_C(0x0606060606060606)) & high) != zeros) return false;
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+/* The number that the first n digits of eight bytes are. */
+static inline uint64_t value_of(uint64_t x, int n) {
+    if (n == 0) return 0;
+    x <<= 64 - 8 * n;                                     /* the digits end where eight would, and before them is 0 */
     x = ((x & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561) >> 8; /* pairs of digits, pairs of these, and of these */
     x = ((x & UINT64_C(0x00ff00ff00ff00ff)) * 6553601) >> 16;
-    *v = (int32_t)(((x & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001)) >> 32);
-    return true;
+    return ((x & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001)) >> 32;
 }
 
-/* Cells of a column that have none but a few digits: such numbers are no words for NULL, unless the user gave some. */
-static inline bool is_short(const tra_csv_cell *x) { return !x->quoted && !x->marked && (uint32_t)x->n - 1 < 8; }
+/* How many of the first bytes are digits. */
+static inline int digits_of(uint64_t x) {
+    const uint64_t high = UINT64_C(0xf0f0f0f0f0f0f0f0), zeros = UINT64_C(0x3030303030303030);
+    uint64_t ten = (x & ~high) + UINT64_C(0x0606060606060606); /* of a nibble above 9 it has one of the high bits */
+    uint64_t others = ((x & high) ^ zeros) | (ten & high);
+    return others ? __builtin_ctzll(others) / 8 : 8;
+}
 
-int64_t tra_csv_skip_digits(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad, int64_t row,
-                            int64_t *values) {
-    const tra_csv_cell *x = r->cells.v + row * r->columns + column;
-    for (; row < r->n; row++, x += r->columns) {
-        int32_t v;
-        if (bad[row]) continue;
-        if (!is_short(x) || !digits(p->text + x->at, x->n, &v)) break;
-        ++*values;
+/* A number as people write most: a sign perhaps, digits, and perhaps a point among them. */
+typedef struct number {
+    bool negative;
+    uint64_t digits;
+    int behind; /* digits behind the point; -1: there is none */
+} number;
+
+enum { MOST_DIGITS = 18 };
+
+/* The bytes of a cell that is at most eight digits; false: it is something else. */
+static inline bool read_short(const tra_csv_piece *p, const tra_csv_cell *x, uint64_t *bytes) {
+    if (x->quoted || x->marked || (uint32_t)x->n - 1 >= 8) return false;
+    *bytes = load(p->text + x->at);
+    return digits_of(*bytes) >= (int)x->n;
+}
+
+/* False: the cell is none, or a longer one. */
+static inline bool read_number(const tra_csv_piece *p, const tra_csv_cell *x, number *to) {
+    static const uint64_t power[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    const char *s = p->text + x->at, *end = s + x->n, *point = NULL;
+    if (x->quoted || x->marked || x->n > MOST_DIGITS + 2) return false;
+    to->negative = x->n > 0 && *s == '-';
+    to->digits = 0;
+    s += to->negative;
+    int n = 0;
+    for (;;) {
+        uint64_t bytes = load(s);
+        int k = digits_of(bytes);
+        if (k > end - s) k = (int)(end - s);
+        to->digits = to->digits * power[k] + value_of(bytes, k);
+        n += k;
+        s += k;
+        if (s == end) break;
+        if (k == 8) continue;
+        if (*s != '.' || point) return false;
+        point = ++s;
+        if (s == end) break;
     }
+    to->behind = point ? (int)(end - point) : -1;
+    return n > 0 && n <= MOST_DIGITS;
+}
+
+static int64_t whole_of(const number *x) { return x->negative ? -(int64_t)x->digits : (int64_t)x->digits; }
+
+int64_t tra_csv_skip_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad,
+                             int64_t row, tra_csv_guess *g) {
+    const tra_csv_cell *x = r->cells.v + row * r->columns + column;
+    int64_t values = 0;
+    bool fraction = false, wide = false;
+    for (; row < r->n; row++, x += r->columns) {
+        uint64_t bytes;
+        number v;
+        if (bad[row]) continue;
+        if (!read_short(p, x, &bytes)) {
+            if (!read_number(p, x, &v)) break;
+            fraction |= v.behind >= 0;
+            wide |= v.behind < 0 && whole_of(&v) != (int32_t)whole_of(&v);
+        }
+        values++;
+    }
+    if (values) g->kinds |= 1 << TRA_CSV_NUMBER;
+    g->values += values;
+    g->fraction |= fraction;
+    g->wide |= wide;
     return row;
 }
 
-#define TAKE(T)                                                                                                        \
-    for (; row < r->n; row++, x += r->columns) {                                                                       \
-        int32_t v;                                                                                                     \
-        if (bad[row]) continue;                                                                                        \
-        if (!is_short(x) || !digits(p->text + x->at, x->n, &v)) break;                                                 \
-        ((T *)to->values)[*at] = (T)v;                                                                                 \
-        if (to->state) to->state[*at] = TRA_STATE_VALUE;                                                               \
-        ++*at;                                                                                                         \
-    }                                                                                                                  \
-    break;
+/* What eight digits are fits any type of numbers. */
+static inline bool put_short(tra_coltype t, uint64_t v, void *values, int64_t at) {
+    if (t == TRA_COL_I32)
+        ((int32_t *)values)[at] = (int32_t)v;
+    else if (t == TRA_COL_I64)
+        ((int64_t *)values)[at] = (int64_t)v;
+    else if (t == TRA_COL_F32)
+        ((float *)values)[at] = (float)v;
+    else if (t == TRA_COL_F64)
+        ((double *)values)[at] = (double)v;
+    else
+        return false;
+    return true;
+}
 
-int64_t tra_csv_take_digits(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad, int64_t row,
-                            tra_coltype t, tra_vector *to, int64_t *at) {
+static bool real_of(const number *x, double *v) {
+    if (x->behind >= 0) return tra_decimal_num(x->negative, x->digits, -x->behind, v);
+    *v = x->negative ? -(double)x->digits : (double)x->digits;
+    return true;
+}
+
+/* Puts it to a place of a column; false: it is no value of that type, or has to be looked at again. */
+static inline bool put_number(tra_coltype t, const number *x, void *values, int64_t at) {
+    double v;
+    switch (t) {
+    case TRA_COL_I32:
+        if (x->behind >= 0 || whole_of(x) != (int32_t)whole_of(x)) return false;
+        ((int32_t *)values)[at] = (int32_t)whole_of(x);
+        return true;
+    case TRA_COL_I64:
+        if (x->behind >= 0) return false;
+        ((int64_t *)values)[at] = whole_of(x);
+        return true;
+    case TRA_COL_F32:
+        if (!real_of(x, &v)) return false;
+        ((float *)values)[at] = (float)v;
+        return true;
+    case TRA_COL_F64: return real_of(x, (double *)values + at);
+    case TRA_COL_BOOL:
+    case TRA_COL_DATE:
+    case TRA_COL_TIMESTAMP:
+    case TRA_COL_STRING:
+    case TRA_COL_TEXT: break;
+    }
+    return false;
+}
+
+int64_t tra_csv_take_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad,
+                             int64_t row, tra_coltype t, tra_vector *to, int64_t *at) {
     const tra_csv_cell *x = r->cells.v + row * r->columns + column;
-    if (!tra_coltype_is_number(t)) return row;
-    switch (tra_coltype_held(t)) {
-    case TRA_BOOL: break;
-    case TRA_I32: TAKE(int32_t)
-    case TRA_I64: TAKE(int64_t)
-    case TRA_F32: TAKE(float)
-    case TRA_F64: TAKE(double)
+    for (; row < r->n; row++, x += r->columns) {
+        uint64_t bytes;
+        number v;
+        if (bad[row]) continue;
+        bool done = read_short(p, x, &bytes) && put_short(t, value_of(bytes, (int)x->n), to->values, *at);
+        if (!done && (!read_number(p, x, &v) || !put_number(t, &v, to->values, *at))) break;
+        if (to->state) to->state[*at] = TRA_STATE_VALUE;
+        ++*at;
     }
     return row;
 }
