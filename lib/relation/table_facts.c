@@ -187,6 +187,33 @@ typedef struct block_facts {
     bool any, sorted, nan;
 } block_facts;
 
+static void sample(tra_counting *c, const int64_t *v, int64_t n) {
+    for (; c->until_sample < n; c->until_sample += c->stride)
+        if (c->sampled < 2 * SAMPLE) c->sample[c->sampled++] = v[c->until_sample];
+    c->until_sample -= n;
+}
+
+/* Values that are their own ranks, without NULLs: one thing after the other, each in a loop of its own. */
+static void add_whole(tra_counting *c, const int64_t *v, int64_t n, block_facts *f) {
+    int64_t min = v[0], max = v[0], changes = 0, falls = 0;
+    for (int64_t i = 1; i < n; i++) {
+        min = v[i] < min ? v[i] : min;
+        max = v[i] > max ? v[i] : max;
+        falls += v[i] < v[i - 1];
+        changes += v[i] != v[i - 1];
+    }
+    f->sorted &= falls == 0 && (!f->any || v[0] >= f->last);
+    f->min = f->any ? tra_min64(f->min, min) : min;
+    f->max = f->any ? tra_max64(f->max, max) : max;
+    c->sorted &= falls == 0 && (!c->any || v[0] >= c->last);
+    c->changes += changes + (!c->any || v[0] != c->last);
+    if (!c->any) c->least = (int64_t)((uint64_t)v[0] - NEAR / 2);
+    c->any = f->any = true;
+    c->last = f->last = v[n - 1];
+    sample(c, v, n);
+    for (int64_t i = 0; i < n; i++) count(c, v[i]);
+}
+
 /* Once for floats and once for all others, of which values are their own ranks. */
 static inline __attribute__((always_inline)) void add_values(tra_counting *c, const int64_t *v, const uint8_t *state,
                                                              int64_t n, block_facts *f, bool real) {
@@ -229,8 +256,10 @@ void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, i
                      .nan = block[3] & TRA_BLOCK_NAN};
     if (tra_coltype_is_float(c->type))
         add_values(c, v, state, n, &f, true);
-    else
+    else if (state || c->codes)
         add_values(c, v, state, n, &f, false);
+    else if (n > 0)
+        add_whole(c, v, n, &f);
     int64_t min = tra_value_rank(c->type, f.min), max = tra_value_rank(c->type, f.max); /* it is its own inverse */
     if (f.any && (first || f.min < tra_value_rank(c->type, c->min))) c->min = min;
     if (f.any && (first || f.max > tra_value_rank(c->type, c->max))) c->max = max;

@@ -9,33 +9,46 @@
 
 /* ---- values of a block ------------------------------------------------------------------------------------------ */
 
-/* Elements of the file as 64 bits each; NULLs to state. mask: the block of the mask, or NULL. */
-static void widen(const tra_column *c, const tra_table_part *p, const char *raw, const char *mask, int64_t n,
-                  int64_t *v, uint8_t *state) {
-    tra_dtype held = tra_coltype_held(c->type);
-    for (int64_t i = 0; i < n; i++) {
-        double x;
-        float f;
-        int16_t half;
-        int32_t word;
-        state[i] = mask && mask[i];
-        if (p->size == 1) {
-            v[i] = held == TRA_BOOL ? (uint8_t)raw[i] : raw[i];
-        } else if (p->size == 2) {
-            memcpy(&half, raw + i * 2, 2);
-            v[i] = half;
-        } else if (held == TRA_F32) {
-            memcpy(&f, raw + i * 4, 4);
-            x = (double)f;
-            memcpy(&v[i], &x, 8);
-        } else if (p->size == 4) {
-            memcpy(&word, raw + i * 4, 4);
-            v[i] = word;
-        } else {
-            memcpy(&v[i], raw + i * 8, 8);
-        }
-        if (tra_coltype_is_coded(c->type)) state[i] = v[i] < 0;
+static int64_t bits_of(double x) {
+    int64_t v;
+    memcpy(&v, &x, sizeof v);
+    return v;
+}
+
+#define WIDEN(T, bits)                                                                                                 \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        T x;                                                                                                           \
+        memcpy(&x, raw + i * (int64_t)sizeof x, sizeof x);                                                             \
+        v[i] = bits;                                                                                                   \
+    }                                                                                                                  \
+    break;
+
+static void widen_codes(int size, const char *raw, int64_t n, int64_t *v) {
+    switch (size) {
+    case 1: WIDEN(int8_t, x)
+    case 2: WIDEN(int16_t, x)
+    default: WIDEN(int32_t, x)
     }
+}
+
+/* Elements of the file as 64 bits each. mask: the block of the mask, or NULL. Returns which are NULL, in state, or NULL
+ * where none can be. */
+static const uint8_t *widen(const tra_column *c, const tra_table_part *p, const char *raw, const char *mask, int64_t n,
+                            int64_t *v, uint8_t *state) {
+    if (tra_coltype_is_coded(c->type)) {
+        widen_codes(p->size, raw, n, v);
+        for (int64_t i = 0; i < n; i++) state[i] = v[i] < 0;
+        return state;
+    }
+    switch (tra_coltype_held(c->type)) {
+    case TRA_BOOL: WIDEN(uint8_t, x)
+    case TRA_I32: WIDEN(int32_t, x)
+    case TRA_F32: WIDEN(float, bits_of((double)x))
+    case TRA_I64:
+    case TRA_F64: memcpy(v, raw, (size_t)n * sizeof *v); break;
+    }
+    for (int64_t i = 0; mask && i < n; i++) state[i] = mask[i] != 0;
+    return mask ? state : NULL;
 }
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
@@ -75,11 +88,11 @@ static tra_status pass(tra_writer *w, seal_worker *k, int c, bool again, tra_err
         if (mask) TRA_TRY(read_block(w, f->nulls[c], b, k->mask, e));
         for (int64_t at = 0, n; at < rows; at += n) {
             n = tra_min64(STRIP, rows - at);
-            widen(col, p, k->raw + at * p->size, mask ? k->mask + at : NULL, n, v, state);
+            const uint8_t *none = widen(col, p, k->raw + at * p->size, mask ? k->mask + at : NULL, n, v, state);
             if (again)
-                tra_counting_recount(k->counting, v, state, n);
+                tra_counting_recount(k->counting, v, none, n);
             else
-                tra_counting_add(k->counting, v, state, n, out, !begun);
+                tra_counting_add(k->counting, v, none, n, out, !begun);
             begun = true;
         }
     }
