@@ -190,6 +190,7 @@ typedef struct tra_rows_kernel {
     bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */
     bool counts;  /* there may be fewer rows than that: only the run tells how many */
     double share; /* of that bound, that are expected (EITHER: those of both operands are) */
+    bool meets;   /* of the rows of the left operand stay as many, in proportion, as there are of the right one's */
     bool divides; /* no row of the left operand comes to more than one result: together they have no more than it */
     double flops; /* for each row of the (left) operand */
     const tra_rows_ops *ops;

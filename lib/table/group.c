@@ -146,10 +146,15 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
     return TRA_OK;
 }
 
-const tra_schema *tra_group_out(const tra_group *g) { return g->pass == TRA_GROUP_PARTIAL ? g->states : g->result; }
+const tra_schema *tra_group_out(const tra_group *g) {
+    return g->pass == TRA_GROUP_PARTIAL || g->pass == TRA_GROUP_MERGE ? g->states : g->result;
+}
 
 tra_group_pass tra_group_pass_of(const tra_group *g) { return g->pass; }
 int tra_group_keys(const tra_group *g) { return g->nkeys; }
+const tra_schema *tra_group_in(const tra_group *g) { return g->in; }
+const tra_schema *tra_group_states(const tra_group *g) { return g->states; }
+int tra_group_nstates(const tra_group *g, int i) { return g->v[i].nstates; }
 int tra_group_state(const tra_group *g, int i) { return g->v[i].state; }
 
 int tra_group_columns(const tra_group *g, const tra_group_column **v) {

@@ -43,20 +43,25 @@ typedef struct tra_group_column {
     double q;   /* QUANTILE */
 } tra_group_column;
 
-typedef enum tra_group_pass { TRA_GROUP_PARTIAL, TRA_GROUP_FINAL, TRA_GROUP_WHOLE } tra_group_pass;
+/* MERGE: of states, of which a group may have several, one each. */
+typedef enum tra_group_pass { TRA_GROUP_PARTIAL, TRA_GROUP_FINAL, TRA_GROUP_WHOLE, TRA_GROUP_MERGE } tra_group_pass;
 
 typedef struct tra_group tra_group;
 /* Of a table whose first nkeys columns are the keys. TRA_PROGRAM when an aggregate does not take such a column. */
 TRA_MUSTUSE tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
                                      tra_group_pass pass, tra_group **out, tra_err *e);
-const tra_schema *tra_group_out(const tra_group *g); /* of PARTIAL the states */
+const tra_schema *tra_group_out(const tra_group *g); /* of PARTIAL and MERGE the states */
 /* What it was made of; and the same of another pass, in the arena. */
 tra_group_pass tra_group_pass_of(const tra_group *g);
+const tra_schema *tra_group_in(const tra_group *g);
 int tra_group_keys(const tra_group *g);
 int tra_group_columns(const tra_group *g, const tra_group_column **v);
-int tra_group_state(const tra_group *g, int i); /* the first column of the states of aggregate i */
+const tra_schema *tra_group_states(const tra_group *g);
+int tra_group_state(const tra_group *g, int i); /* the first column of the states of aggregate i; how many it has */
+int tra_group_nstates(const tra_group *g, int i);
 const tra_group *tra_group_as(tra_arena *a, const tra_group *g, tra_group_pass pass);
-extern const tra_rows_ops tra_group_ops; /* data: a tra_group; FINAL is over what PARTIAL made */
+/* data: a tra_group; FINAL and MERGE are over what PARTIAL makes, or MERGE. */
+extern const tra_rows_ops tra_group_ops;
 
 /* The rows of one block by these columns, stably. */
 typedef struct tra_sort {

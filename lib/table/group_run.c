@@ -7,7 +7,9 @@
 
 #include "table_int.h"
 
-static const tra_schema *operand(const tra_group *g) { return g->pass == TRA_GROUP_FINAL ? g->states : g->in; }
+static bool takes_states(const tra_group *g) { return g->pass == TRA_GROUP_FINAL || g->pass == TRA_GROUP_MERGE; }
+static bool makes_states(const tra_group *g) { return g->pass == TRA_GROUP_PARTIAL || g->pass == TRA_GROUP_MERGE; }
+static const tra_schema *operand(const tra_group *g) { return takes_states(g) ? g->states : g->in; }
 
 /* ---- totals ------------------------------------------------------------------------------------------------------ */
 
@@ -118,7 +120,7 @@ static void put_state(const tra_group *g, const tra_group_aggregate *x, const tr
                       tra_batch *out, int64_t to) {
     tra_vector *v = &out->v[x->state];
     if (has_place(x->c.f)) {
-        put_copy(v, &g->states->v[x->state], to, &in->v[x->c.column], t->row);
+        put_copy(v, &g->states->v[x->state], to, &in->v[takes_states(g) ? x->state : x->c.column], t->row);
         return;
     }
     ((int64_t *)v[0].values)[to] = t->n;
@@ -304,7 +306,7 @@ static bool extreme_direct(const direct *d, const tra_group_aggregate *x) {
 }
 
 static void total_direct(const direct *d, const tra_group_aggregate *x) {
-    bool final = d->g->pass == TRA_GROUP_FINAL;
+    bool final = takes_states(d->g);
     for (int64_t i = 0; i < d->groups; i++) d->t[i] = (total){.row = -1};
     if (!final && x->c.f == TRA_AGGREGATE_COUNT && x->c.column < 0) {
         for (int64_t i = 0; i < d->n; i++) d->t[d->of[i]].n++;
@@ -321,7 +323,7 @@ static void total_direct(const direct *d, const tra_group_aggregate *x) {
 
 static void put_total(const tra_group *g, int i, const tra_batch *in, const total *t, const members *m, tra_batch *out,
                       int64_t to) {
-    if (g->pass == TRA_GROUP_PARTIAL)
+    if (makes_states(g))
         put_state(g, &g->v[i], in, t, out, to);
     else
         put_result(g, i, in, t, m, out, to);
@@ -421,7 +423,7 @@ static void find_sorted(sorted *s) {
 
 static void total_sorted(const sorted *s, const tra_group_aggregate *x, const int64_t *row, int64_t n, total *t) {
     *t = (total){.row = -1};
-    if (s->g->pass == TRA_GROUP_FINAL)
+    if (takes_states(s->g))
         for (int64_t j = 0; j < n; j++) add_state(x, s->in, row[j], t);
     else
         for (int64_t j = 0; j < n; j++) add_row(x, s->in, row[j], t);
@@ -469,7 +471,7 @@ static int64_t group_bytes(const void *data, const tra_cell *a, const tra_cell *
 }
 
 static void refuse_errors(const tra_group *g, const tra_batch *in) {
-    for (int c = 0; g->pass != TRA_GROUP_FINAL && c < in->schema->n; c++) {
+    for (int c = 0; !takes_states(g) && c < in->schema->n; c++) {
         int64_t row = tra_find_error(in, c);
         if (row >= 0)
             tra_kernel_fail("row %" PRId64 ": `%s`, by which rows are grouped or which is aggregated, could not be "
@@ -494,7 +496,7 @@ static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *wor
     sorted s = {.g = g, .in = in, .at = words, .n = in->rows, .spare = words + in->rows};
     for (int64_t i = 0; i < s.n; i++) s.at[i] = i;
     find_sorted(&s);
-    if (s.n == 0 && g->nkeys == 0 && g->pass != TRA_GROUP_PARTIAL) s.groups = 1, s.begin[1] = 0; /* the one row */
+    if (s.n == 0 && g->nkeys == 0 && !makes_states(g)) s.groups = 1, s.begin[1] = 0; /* the one row */
     for (int64_t i = 0; i < s.groups && g->nkeys > 0; i++) s.spare[i] = s.at[s.begin[i]];
     put_keys(g, in, s.spare, s.groups, out);
     run_sorted(&s, out);

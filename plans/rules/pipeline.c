@@ -210,3 +210,45 @@ bool tra_pipe_reads(const tra_pipe *p, const tra_colexpr *x, int which) {
         if (tra_pipe_reads(p, x->kids[i], which)) return true;
     return false;
 }
+
+/* ---- passes over rows -------------------------------------------------------------------------------------------- */
+
+const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r) {
+    tra_arena *a = w->m->arena;
+    tra_rows_kernel made = *k;
+    tra_str text = {0};
+    tra_rowwise_print(r, &text);
+    made.text = tra_arena_strndup(a, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    made.columns = tra_rowwise_is_matrix(r, NULL) ? NULL : tra_rowwise_out(r);
+    made.ops = &tra_rowwise_ops;
+    made.data = r;
+    return tra_kernel_of_rows(a, &made);
+}
+
+void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v) {
+    for (int i = 0; i < n; i++) {
+        if (v[i].selects)
+            tra_rowwise_select(to, v[i].x[0]);
+        else
+            tra_rowwise_project(to, v[i].n, v[i].names, v[i].x);
+    }
+}
+
+bool tra_may_fail(const tra_colexpr *x) {
+    bool fails = x->fails;
+    for (int i = 0; i < x->nkids && !fails; i++) fails = tra_may_fail(x->kids[i]);
+    return fails;
+}
+
+const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s) {
+    tra_str t = {0};
+    tra_str_add(&t, "join(");
+    for (int k = 0; k < s->nkeys; k++)
+        tra_str_printf(&t, "%s%s == %s", k ? " && " : "", s->left->v[s->lkey[k]].name, s->right->v[s->rkey[k]].name);
+    tra_str_printf(&t, ", how = %d%s%s)", (int)s->how, s->unique ? ", expect = \"m:1\"" : "",
+                   s->nulls_match ? ", nulls = match" : "");
+    const char *text = tra_arena_strndup(a, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    return text;
+}

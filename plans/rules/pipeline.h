@@ -49,4 +49,12 @@ const tra_colexpr *tra_pipe_term(const tra_rewriting *w, const tra_pipe *p, cons
 const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x);
 const tra_lookup *tra_lookup_of_expr(const tra_expr *x);
 
+/* A pass over rows as a kernel in place of k, with the columns that the pass makes. */
+const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);
+void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
+/* A join as the language writes it, without what only the compiler knows. */
+const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s);
+/* May a value of the expression not be computed? */
+bool tra_may_fail(const tra_colexpr *x);
+
 #endif

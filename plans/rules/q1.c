@@ -41,29 +41,6 @@ static void refuse_numbers(tra_rewriting *w, const tra_expr *x, const tra_expr *
 
 /* ---- passes over rows -------------------------------------------------------------------------------------------- */
 
-/* As a kernel in place of k, with the columns that the pass makes. */
-static const tra_kernel *pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r) {
-    tra_arena *a = w->m->arena;
-    tra_rows_kernel made = *k;
-    tra_str text = {0};
-    tra_rowwise_print(r, &text);
-    made.text = tra_arena_strndup(a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
-    made.columns = tra_rowwise_is_matrix(r, NULL) ? NULL : tra_rowwise_out(r);
-    made.ops = &tra_rowwise_ops;
-    made.data = r;
-    return tra_kernel_of_rows(a, &made);
-}
-
-static void add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v) {
-    for (int i = 0; i < n; i++) {
-        if (v[i].selects)
-            tra_rowwise_select(to, v[i].x[0]);
-        else
-            tra_rowwise_project(to, v[i].n, v[i].names, v[i].x);
-    }
-}
-
 static void compose(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (!tra_kernel_composes(y->node.kernel, x->node.kernel)) return;
     tra_node n = tra_proto_transform(tra_kernel_then(w->m->arena, y->node.kernel, x->node.kernel), y->node.in[0]);
@@ -85,15 +62,15 @@ static void select_before_project(tra_rewriting *w, tra_expr *x, tra_expr *y, in
     int n = tra_rowwise_steps(r, &v), m = tra_rowwise_steps(s, &u);
     if (n != 1) return; /* the parts of a composition are matched by themselves */
     tra_rowwise *made = tra_rowwise_new(a, tra_rowwise_in(s));
-    add_steps(made, m - 1, u);
+    tra_add_steps(made, m - 1, u);
     tra_rowwise_select(made, tra_colexpr_substitute(a, v[0].x[0], u[m - 1].x));
-    add_steps(made, 1, &u[m - 1]);
+    tra_add_steps(made, 1, &u[m - 1]);
     const tra_rows_kernel *k = tra_kernel_rows(x->node.kernel), *l = tra_kernel_rows(y->node.kernel);
     tra_rows_kernel both = *k;
     both.counts = true;
     both.share = (k->counts ? k->share : 1) * (l->counts ? l->share : 1);
     both.flops = k->flops + both.share * l->flops;
-    tra_node t = tra_proto_transform(pass_kernel(w, &both, made), y->node.in[0]);
+    tra_node t = tra_proto_transform(tra_pass_kernel(w, &both, made), y->node.in[0]);
     tra_claim(w, x, y, 0, &t, NULL, NULL);
 }
 
@@ -120,17 +97,11 @@ static int sides_of(const pushing *p, const tra_colexpr *x) {
     return sides;
 }
 
-static bool may_fail(const tra_colexpr *x) {
-    bool fails = x->fails;
-    for (int i = 0; i < x->nkids && !fails; i++) fails = may_fail(x->kids[i]);
-    return fails;
-}
-
 /* NULL: a predicate on these columns may be asked before the join. */
 static const char *refused(const pushing *p, const tra_colexpr *x, int sides) {
     tra_lookup_how how = p->s->how;
     if (sides != 1 && sides != 2) return "the predicate reads both tables, or none";
-    if (may_fail(x)) return "the predicate may not be computed for rows that the join drops";
+    if (tra_may_fail(x)) return "the predicate may not be computed for rows that the join drops";
     if (p->s->matched) return "the join checks that all rows are matched";
     if (how == TRA_LOOKUP_KEEP) return "the join checks or numbers all rows";
     if (sides == 2 && how != TRA_LOOKUP_INNER) return "rows without partner are kept, whatever the right table has";
@@ -162,7 +133,7 @@ static tra_expr *selected(pushing *p, int side) {
     if (side == 1 && tra_rowwise_steps(p->side[0], &v) > 0) k.share = 1;
     k.counts = true;
     k.flops = 2 * p->pushed + TRA_COLUMN_FLOPS * tra_rowwise_in(p->side[side])->n;
-    tra_node n = tra_proto_transform(pass_kernel(p->w, &k, p->side[side]), p->y->node.in[side]);
+    tra_node n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->side[side]), p->y->node.in[side]);
     return tra_make_below(p->w, p->x, &n);
 }
 
@@ -172,10 +143,10 @@ static bool take_rest(pushing *p, const tra_rowwise *r, int from) {
     tra_dtype t;
     int n = tra_rowwise_steps(r, &v);
     if (!tra_rowwise_is_matrix(r, &t)) {
-        add_steps(p->rest, n - from, v + from);
+        tra_add_steps(p->rest, n - from, v + from);
         return true;
     }
-    add_steps(p->rest, n - 1 - from, v + from);
+    tra_add_steps(p->rest, n - 1 - from, v + from);
     return tra_rowwise_matrix(p->rest, v[n - 1].n, v[n - 1].names, v[n - 1].x, t, tra_rowwise_fill(r), NULL) == TRA_OK;
 }
 
@@ -215,7 +186,7 @@ static void select_before_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int s
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
     k.share = 1;
     k.flops = k.flops > p.pushed ? k.flops - p.pushed : 1;
-    n = tra_proto_transform(pass_kernel(w, &k, p.rest), &join->node);
+    n = tra_proto_transform(tra_pass_kernel(w, &k, p.rest), &join->node);
     tra_claim(w, x, y, 0, &n, join, NULL);
 }
 

@@ -426,18 +426,6 @@ static void take_columns(factoring *f, joining *g, const tra_lookup *l, const tr
     }
 }
 
-static const char *lookup_text(const factoring *f, const tra_lookup_spec *s) {
-    tra_str t = {0};
-    tra_str_add(&t, "join(");
-    for (int k = 0; k < s->nkeys; k++)
-        tra_str_printf(&t, "%s%s == %s", k ? " && " : "", s->left->v[s->lkey[k]].name, s->right->v[s->rkey[k]].name);
-    tra_str_printf(&t, ", how = %d%s%s)", (int)s->how, s->unique ? ", expect = \"m:1\"" : "",
-                   s->nulls_match ? ", nulls = match" : "");
-    const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
-}
-
 /* The join of the pipeline over groups in place of rows. */
 static bool join_groups(factoring *f, joining *g, int number) {
     const tra_pipe_join *j = &f->pipe->join[number];
@@ -457,7 +445,7 @@ static bool join_groups(factoring *f, joining *g, int number) {
     s.prefix = tra_arena_printf(f->a, "%d.", number + 1);
     if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return REFUSE(f, "%s", e.msg), false;
     tra_rows_kernel k = *tra_kernel_rows(j->x->node.kernel);
-    k.text = lookup_text(f, &s);
+    k.text = tra_lookup_text(f->a, &s);
     k.columns = tra_lookup_out(l);
     k.data = l;
     g->x = below(f, (tra_node){.op = TRA_OP_JOIN,

@@ -3,6 +3,7 @@
 
 #include "../../lib/table/kernels.h"
 #include "lower.h"
+#include "table_stats.h"
 
 #include <string.h>
 
@@ -239,7 +240,7 @@ static tra_node *build_select(tra_table_builder *w) {
     add_term(w, &t);
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     tra_rowwise_select(r, t.x);
-    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), true, tra_table_share(t.ast)));
+    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), true, tra_table_share(t.x)));
 }
 
 /* Is the column named by an argument other than *: as a column, or as the name of a new one? */

@@ -21,8 +21,6 @@ bool tra_table_term_build(const tra_table_scope *sc, const char *name, const tra
 bool tra_table_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_term *out);
 /* The number of the column that a NAME names, or -1 after a diagnostic. */
 int tra_table_column(const tra_table_scope *sc, const tra_ast *x);
-/* The share of rows for which a predicate is expected to be true. */
-double tra_table_share(const tra_ast *predicate);
 
 bool tra_table_is_aggregate(const char *name);
 

@@ -249,16 +249,3 @@ bool tra_table_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_
                    tra_coltype_name(out->x->type));
     return false;
 }
-
-double tra_table_share(const tra_ast *x) {
-    bool pair = x->kind == TRA_AST_BINARY;
-    if (pair && !strcmp(x->text, "&&")) return tra_table_share(x->kids[0]) * tra_table_share(x->kids[1]);
-    if (pair && !strcmp(x->text, "||")) {
-        double p = tra_table_share(x->kids[0]), q = tra_table_share(x->kids[1]);
-        return p + q - p * q;
-    }
-    if (pair && !strcmp(x->text, "==")) return 0.1;
-    if (pair && !strcmp(x->text, "!=")) return 0.9;
-    if (x->kind == TRA_AST_UNARY && *x->text == '!') return 1 - tra_table_share(x->kids[0]);
-    return 1.0 / 3;
-}

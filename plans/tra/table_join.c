@@ -1,6 +1,7 @@
 /* table_join.c - join and cross: the rows of each block of the left table find their partners in all of the right
  * one. */
 #include "table_parts.h"
+#include "table_stats.h"
 
 #include <string.h>
 
@@ -126,6 +127,16 @@ static bool divides(const tra_lookup_spec *s, const tra_node *left, const tra_no
     return s->nkeys > 0 && tra_table_divide(right->type.cat, &x, d);
 }
 
+/* The share of the rows that a join may have, of which one row of the left table has at most one, or not. */
+static double share_of_join(const tra_lookup_spec *s, bool one, double right_rows) {
+    tra_partners p;
+    if (s->nkeys == 0) return 1;
+    if (!tra_table_partners(s, &p)) return one ? 1 : 1 / right_rows;
+    if (s->how == TRA_LOOKUP_ANTI) return 1 - p.has;
+    if (s->how == TRA_LOOKUP_LEFT) return one ? 1 : p.pairs + (1 - p.has) / right_rows;
+    return one ? p.has : p.pairs;
+}
+
 /* Each row of a block of the left table with its partners in all of the right one. */
 static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, tra_node *left,
                              tra_node *right) {
@@ -135,6 +146,7 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra
     bool first = one && (s->unique || !tra_lookup_condition(l)); /* of equal keys on the right one row is enough */
     if (!s->number && divides(s, left, right, first, &d))
         return tra_table_join_parts(w, s, l, left, right, join_text(w, s), &d);
+    bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI;
     bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     right = tra_table_whole(w, right, 0);
     if (!right) return NULL;
@@ -148,7 +160,8 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra
                                                                                : !s->how ? TRA_ROWS_PRODUCT
                                                                                          : TRA_ROWS_OUTER,
                                                                        .counts = !keeps && !(one && all && !filters),
-                                                                       .share = one || !s->nkeys ? 1 : 1 / rows,
+                                                                       .share = share_of_join(s, one, rows),
+                                                                       .meets = s->nkeys > 0 && loses && !s->matched,
                                                                        .flops = 20,
                                                                        .ops = &tra_lookup_ops,
                                                                        .data = l});

@@ -225,7 +225,10 @@ static void set_share(tra_arena *a, tra_node *n) {
     const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
     double share = share_of(&n->in[0]->type);
     bool left = rows && rows->rows == TRA_ROWS_SAME; /* whose rows stay or go by what the right one has */
-    if (n->in[1] && !left) share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
+    if (rows && rows->meets)
+        share *= share_of(&n->in[1]->type);
+    else if (n->in[1] && !left)
+        share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
     if (rows && rows->counts) share *= rows->share;
     double expected = share * (double)tra_catalog_floats(n->type.cat);
     if (rows && rows->rows == TRA_ROWS_EITHER) expected = rows_of_tables(n);

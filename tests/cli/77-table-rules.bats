@@ -276,3 +276,60 @@ assert b["flops"] < a["flops"] / 4, (b["flops"], a["flops"])'
         for f in XX Xy; do status 0 tra diff --rtol 1e-12 $f.h5 $f.without.h5; done
     done
 }
+
+@test "Q-4: groups, and ordered or distinct rows, are selected before they are made, in one block and in parts" {
+    trips
+    same_table Q-4 'A = select(group(trip, [start, member], n = count(), s = sum(minutes), m = mean(w)),
+    start > 3 && !isnull(member))' Q-4
+    same_table Q-4 'A = select(group(trip, [start], m = median(minutes)), start > 3 && m > 40 || start == 1)'
+    same_table Q-4 'A = select(group(station, [kind], m = median(code)), kind > "a" && m > 2)' Q-4
+    same_table Q-4 'A = select(order(trip, [w desc, start]), start > 3)' Q-4
+    same_table Q-4 'A = select(distinct(station, [code]), code > 3)' Q-4
+    same_table Q-4 'A = select(group(trip, [w], n = count()), w > 3 && w < 4)' Q-4
+    tra import -q --table --block 16 trip.csv -o trip.h5
+    same_table Q-4 'A = select(group(trip, [start, minutes, w], n = count(), e = max(end)), start > 3 && minutes < 50)' Q-4
+    same_table Q-4 'A = select(order(trip, [w desc, start]), start > 3 && w < 2)' Q-4
+}
+
+@test "Q-8: of several tables those that drop rows are joined first, and rows stay in their order" {
+    trips
+    printf 'code,zone\n3,1\n5,2\n7,1\n' | tra import -q --table - -o few.h5
+    few='input few from "few.h5"
+'
+    same_table Q-8 "${few}J = join(trip, station, start == code, prefix = \"s_\")
+A = join(J, few, end == code, prefix = \"f_\")" Q-8
+    same_table Q-8 "${few}J = join(trip, station, start == code, how = left, prefix = \"s_\")
+A = join(J, few, end == code, how = semi)" Q-8
+    same_table Q-8 "${few}J = join(project(trip, code = start, end, w), station, code == code)
+A = join(J, few, end == code, how = anti)"
+    same_table Q-8 'J = join(trip, station, start == code, prefix = "s_")
+A = join(J, station, end == code, prefix = "e_")'
+    status 0 tra explain --rules p.tra
+    has "Q-8 join"
+    printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+    status 0 grep -q 'rows may have several partners in both tables' flat
+}
+
+@test "Q-9: rows are aggregated by the keys of the join before it, for keys that are absent, NULL, or there more than once" {
+    trips
+    by() { # by KEYS AGGREGATES HOW...
+        same_float Q-9 "J = join(trip, station, start == code, how = $3, prefix = \"s_\"$4)
+A = group(J, [$1], $2)"
+    }
+    same_float() {
+        printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
+        tra run -q --without "$1" p.tra && mv a.h5 without.h5
+        status 0 tra explain --rules p.tra
+        has "after the join"
+        for sites in 1 3; do
+            status 0 tra run -q --sites $sites p.tra
+            status 0 tra diff --rtol 1e-12 --atol 1e-12 a.h5 without.h5
+        done
+    }
+    by start 'n = count(), c = count(member), s = sum(minutes), m = mean(w)' inner
+    by s_kind 'lo = min(minutes), hi = max(w), v = var(minutes), d = std(w)' inner
+    by 's_kind, long = minutes > 40' 'n = count(), f = any(member == "yes"), g = all(w > 1)' left ', nulls = match'
+    by '' 'n = count(), s = sum(minutes)' semi
+    tra import -q --table --block 5000 trip.csv -o trip.h5
+    by 's_lat, member' 'n = count(), m = mean(minutes)' inner
+}

@@ -181,6 +181,8 @@ static void makes(const tra_rule *r, const tra_rule_case *c) {
         for (int i = 0; i < x.m->n; i++)
             found |= x.m->v[i]->rule == r && strstr(text_of(&x.m->v[i]->node, x.a), c->makes);
         for (int i = 0; !found && i < x.refusals.n; i++) check_report("  refused: %s", x.refusals.v[i].reason);
+        for (int i = 0; !found && i < x.m->n; i++)
+            if (x.m->v[i]->rule == r) check_report("  made: %s", text_of(&x.m->v[i]->node, x.a));
         if (!found) check_report("%s makes no \"%s\" in\n%s", r->name, c->makes, c->program);
     }
     done(&x);

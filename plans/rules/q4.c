@@ -1,0 +1,288 @@
+/* q4.c - rule Q-4: selections of groups by their keys, and of ordered or distinct rows, are selections of the rows.
+ *
+ * All rows of a group agree in its keys, so a predicate on these keeps or drops the group as a whole; an order, being
+ * stable, has the rows that are left in the order that they had. Between the rows and the groups are the operators that
+ * bring rows together, or divide them into parts: these stay what they are, over fewer rows.
+ */
+#include <math.h>
+
+#include "../../lib/relation/table_file.h"
+#include "../../lib/table/group.h"
+#include "../../lib/table/kernels.h"
+#include "../../lib/table/parts.h"
+#include "pipeline.h"
+
+typedef struct selecting {
+    tra_rewriting *w;
+    tra_expr *x, *y;      /* the selection, and what it is of */
+    const tra_group *g;   /* NULL: an order, or distinct rows */
+    const tra_sort *sort; /* of distinct rows in one block: their keys */
+    int from;             /* the group of the rows */
+    const int *at;        /* of each column of y its number among those of the rows, -1: it may not be asked for */
+    tra_rowwise *rows, *rest;
+    int pushed;
+    tra_expr *to; /* the rows that are selected */
+    tra_expr **made;
+} selecting;
+
+static const tra_expr *first_of(const tra_memo *m, int group) {
+    return m->v[m->group[tra_memo_find(m, group)].expr[0]];
+}
+
+static const tra_rows_kernel *rows_kernel(const tra_expr *x) {
+    return x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+}
+
+static const void *data_of(const tra_expr *x, const tra_rows_ops *ops) {
+    const tra_rows_kernel *k = rows_kernel(x);
+    return k && k->ops == ops ? k->data : NULL;
+}
+
+/* ---- where the rows are ------------------------------------------------------------------------------------------ */
+
+static bool gathers(const tra_expr *x) {
+    return x->node.type.columns && (x->node.op == TRA_OP_REKEY || x->node.op == TRA_OP_CONCAT);
+}
+
+/* Below operators that put blocks together. */
+static int below_gathering(const tra_memo *m, int group) {
+    while (gathers(first_of(m, group))) group = first_of(m, group)->in[0];
+    return group;
+}
+
+static int *counting(selecting *p, int n, int keys) {
+    int *at = tra_news(p->w->m->arena, int, n + 1);
+    for (int i = 0; i < n; i++) at[i] = i < keys ? i : -1;
+    return at;
+}
+
+/* The rows that a group is made of, in one pass or by states of blocks. */
+static bool find_rows_of_group(selecting *p) {
+    const tra_memo *m = p->w->m;
+    int keys = tra_group_keys(p->g), group = p->y->in[0];
+    p->at = counting(p, tra_group_out(p->g)->n, keys);
+    if (tra_group_pass_of(p->g) == TRA_GROUP_WHOLE) {
+        p->from = below_gathering(m, group);
+        return true;
+    }
+    if (tra_group_pass_of(p->g) != TRA_GROUP_FINAL) return false;
+    for (const tra_expr *x = first_of(m, group);; x = first_of(m, x->in[0])) {
+        const tra_group *g = data_of(x, &tra_group_ops);
+        if (x->in[0] < 0) return false;
+        if (!g) continue;
+        p->from = x->in[0];
+        return tra_group_pass_of(g) == TRA_GROUP_PARTIAL && tra_group_keys(g) == keys;
+    }
+}
+
+static bool find_rows_of_sort(selecting *p, const tra_sort *s) {
+    if (!s->distinct && (s->from != 0 || s->count != INT64_MAX)) return false; /* a limit */
+    int *at = counting(p, s->in->n, s->distinct ? 0 : s->in->n);
+    for (int i = 0; s->distinct && i < s->n; i++) at[s->column[i]] = s->column[i];
+    p->at = at;
+    p->sort = s;
+    p->from = below_gathering(p->w->m, p->y->in[0]);
+    return true;
+}
+
+/* An order in parts: rows are sorted in runs, and numbered, cut into slices, and sorted once more. */
+static bool find_rows_of_parts(selecting *p, const tra_arrange *last) {
+    const tra_memo *m = p->w->m;
+    int *at = counting(p, last->out->n, last->out->n), group = p->y->in[0];
+    if (last->keep != TRA_ARRANGE_ALL || last->matching) return false;
+    for (int i = 0; i < last->out->n; i++) at[i] = last->from[i];
+    for (const tra_expr *x; (x = first_of(m, group))->in[0] >= 0; group = x->in[0]) {
+        const tra_arrange *a = data_of(x, &tra_arrange_ops);
+        if (a && (a->keep != TRA_ARRANGE_ALL || a->matching)) return false;
+        if (!a && !data_of(x, &tra_slice_ops) && !gathers(x)) break;
+        for (int i = 0; a && i < last->out->n; i++) at[i] = at[i] < 0 ? -1 : a->from[at[i]];
+    }
+    p->at = at;
+    p->from = group;
+    return true;
+}
+
+static bool find_rows(selecting *p) {
+    const tra_sort *s = data_of(p->y, &tra_sort_ops);
+    const tra_arrange *a = data_of(p->y, &tra_arrange_ops);
+    p->g = data_of(p->y, &tra_group_ops);
+    return p->g ? find_rows_of_group(p) : s ? find_rows_of_sort(p, s) : a && find_rows_of_parts(p, a);
+}
+
+/* ---- conditions -------------------------------------------------------------------------------------------------- */
+
+/* Does the expression tell -0 from 0? They are one key, for which one row of the group stands. */
+static bool sees_sign(const tra_colexpr *x) {
+    bool sees = x->op == TRA_C_DIV || x->op == TRA_C_POW || x->op == TRA_C_ATAN2;
+    for (int i = 0; i < x->nkids && !sees; i++) sees = sees_sign(x->kids[i]);
+    return sees;
+}
+
+/* Are columns read that are no keys; are floats? */
+static void read_columns(const selecting *p, const tra_colexpr *x, bool *others, bool *floats) {
+    if (x->op == TRA_C_COLUMN) {
+        *others |= p->at[x->column] < 0;
+        *floats |= tra_coltype_is_float(x->type);
+    }
+    for (int i = 0; i < x->nkids; i++) read_columns(p, x->kids[i], others, floats);
+}
+
+/* May the sum of so many values of that column not fit i64? */
+static bool sum_may_fail(const tra_column *c, double rows) {
+    tra_column_facts f;
+    double most = tra_coltype_held(c->type) == TRA_I64 ? 0x1p63 : 0x1p31;
+    if (tra_coltype_is_float(c->type)) return false;
+    tra_arena *a = tra_arena_new();
+    if (c->file && tra_rel_column_facts(c->file, c->number, a, &f, NULL) == TRA_OK)
+        most = f.rows > f.nulls ? fmax(fabs((double)f.min), fabs((double)f.max)) : 0;
+    tra_arena_free(a);
+    return rows * most >= 0x1p63;
+}
+
+/* NULL: groups that are dropped would have been no error. */
+static const char *groups_refused(const selecting *p) {
+    const tra_schema *in = tra_group_in(p->g);
+    double rows = (double)tra_catalog_floats(first_of(p->w->m, p->from)->node.type.cat);
+    if (tra_group_keys(p->g) == 0) return "without keys there is a row whatever is selected";
+    for (int i = 0; i < in->n; i++)
+        if (in->v[i].fails) return "a key, or what is aggregated, may not be computed: an error in any group";
+    const tra_group_column *c;
+    for (int i = 0, n = tra_group_columns(p->g, &c); i < n; i++, c++) {
+        if (c->f == TRA_AGGREGATE_SUM && sum_may_fail(&in->v[c->column], rows))
+            return "a sum may not fit i64, which is an error in any group";
+    }
+    return NULL;
+}
+
+static const char *refused(const selecting *p, const tra_colexpr *x) {
+    bool others = false, floats = false;
+    read_columns(p, x, &others, &floats);
+    if (others) return p->g ? "the predicate reads an aggregate" : "the predicate reads a column that is no key";
+    if (tra_may_fail(x)) return "the predicate may not be computed";
+    if (floats && (p->g || p->sort) && sees_sign(x)) return "the predicate tells -0 from 0, which are one key";
+    return NULL;
+}
+
+static void push_part(selecting *p, const tra_colexpr *x, const tra_colexpr *const *by) {
+    if (x->op == TRA_C_AND && !x->fails) {
+        for (int i = 0; i < x->nkids; i++) push_part(p, x->kids[i], by);
+        return;
+    }
+    const char *why = refused(p, x);
+    if (why) {
+        tra_refuse(p->w, p->x, "%s", why);
+        tra_rowwise_select(p->rest, x);
+        return;
+    }
+    tra_rowwise_select(p->rows, tra_colexpr_substitute(p->w->m->arena, x, by));
+    p->pushed++;
+}
+
+/* ---- what is made ------------------------------------------------------------------------------------------------ */
+
+static tra_expr *selected_rows(selecting *p) {
+    const tra_expr *rows = first_of(p->w->m, p->from);
+    tra_rows_kernel k = *rows_kernel(p->x);
+    k.counts = true;
+    k.flops = 2 * p->pushed + TRA_COLUMN_FLOPS * rows->node.type.columns->n;
+    tra_node n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->rows), &rows->node);
+    return tra_make_below(p->w, p->x, &n);
+}
+
+/* The expression of a group over the selected rows. */
+static tra_expr *over_selected(selecting *p, int group) {
+    group = tra_memo_find(p->w->m, group);
+    if (group == tra_memo_find(p->w->m, p->from)) return p->to;
+    if (p->made[group]) return p->made[group];
+    tra_expr *x = (tra_expr *)first_of(p->w->m, group);
+    tra_node n = x->node;
+    bool changed = false;
+    for (int i = 0; i < 2 && x->in[i] >= 0; i++) {
+        int in = tra_memo_find(p->w->m, x->in[i]);
+        tra_expr *over = over_selected(p, in);
+        if (!over) return NULL;
+        changed |= tra_memo_find(p->w->m, over->group) != in;
+        n.in[i] = &over->node;
+    }
+    n.name = NULL;
+    return p->made[group] = changed ? tra_make_below(p->w, p->x, &n) : x;
+}
+
+/* y over the selected rows, and what else x does. */
+static void claim(selecting *p, int steps, const tra_rowwise_step *v) {
+    tra_node n = p->y->node;
+    const tra_rowwise_step *left;
+    p->made = tra_news(p->w->m->arena, tra_expr *, p->w->m->limit + 1);
+    if (!(p->to = selected_rows(p))) return;
+    tra_expr *in = over_selected(p, p->y->in[0]), *all;
+    if (!in) return;
+    n.in[0] = &in->node;
+    n.name = NULL;
+    tra_add_steps(p->rest, steps, v);
+    if (tra_rowwise_steps(p->rest, &left) == 0) {
+        tra_claim(p->w, p->x, p->y, 0, &n, in, NULL);
+        return;
+    }
+    if (!(all = tra_make_below(p->w, p->x, &n))) return;
+    tra_rows_kernel k = *rows_kernel(p->x);
+    k.share = 1;
+    n = tra_proto_transform(tra_pass_kernel(p->w, &k, p->rest), &all->node);
+    tra_claim(p->w, p->x, p->y, 0, &n, all, NULL);
+}
+
+static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    const tra_rowwise *r = y && side == 0 ? tra_rowwise_of_expr(x) : NULL;
+    const tra_rowwise_step *v;
+    selecting p = {.w = w, .x = x, .y = y};
+    int steps = r ? tra_rowwise_steps(r, &v) : 0, selects = 0;
+    while (selects < steps && v[selects].selects) selects++;
+    if (selects == 0 || y->node.op != TRA_OP_TRANSFORM || tra_rowwise_is_matrix(r, NULL) || !find_rows(&p)) return;
+    const char *why = p.g ? groups_refused(&p) : NULL;
+    if (why) {
+        tra_refuse(w, x, "%s", why);
+        return;
+    }
+    const tra_schema *rows = first_of(w->m, p.from)->node.type.columns, *out = y->node.type.columns;
+    const tra_colexpr **by = tra_news(w->m->arena, const tra_colexpr *, out->n + 1);
+    for (int i = 0; i < out->n; i++)
+        if (p.at[i] >= 0) by[i] = tra_colexpr_column(w->m->arena, rows, p.at[i]);
+    p.rows = tra_rowwise_new(w->m->arena, rows);
+    p.rest = tra_rowwise_new(w->m->arena, out);
+    for (int i = 0; i < selects; i++) push_part(&p, v[i].x[0], by);
+    if (p.pushed) claim(&p, steps - selects, v + selects);
+}
+
+#define SUM(of) "X = matrix(P, [" of "])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
+
+const tra_rule tra_rule_q_4 = {
+    .name = "Q-4",
+    .equivalence = "select(p, group(T, keys, ...)) = group(select(p, T), keys, ...); so of order and distinct",
+    .condition = "p reads keys alone; the group has keys; no key, aggregate or part of p may fail",
+    .forth = select_before_group,
+    .cases = {
+        {.program = "P = select(group(trip, [k], n = count(), x = sum(x)), k > 2)\n" SUM("n, x"),
+         .makes = "select((i64(k) > 2))"},
+        {.program = "P = select(group(shop, [k], m = median(v)), k > 2 && m > 0)\n" SUM("k"),
+         .makes = "select((i64(k) > 2))"},
+        {.program = "P = select(order(trip, [x]), k > 2)\n" SUM("x"), .makes = "sort"},
+        {.program = "P = select(distinct(shop, [k]), k > 2)\n" SUM("v"), .makes = "distinct"},
+        {.program = "P = select(distinct(shop, [k]), v > 2)\n" SUM("v"), .refused = "is no key", .tables = true},
+        {.program = "P = select(group(trip, [k], x = sum(x)), x > 2)\n" SUM("x"),
+         .refused = "reads an aggregate",
+         .tables = true},
+        {.program = "P = select(group(trip, [], n = count()), true)\n" SUM("n"),
+         .refused = "without keys",
+         .tables = true},
+        {.program = "P = select(group(trip, [q = n * n], m = count()), q > 2)\n" SUM("m"),
+         .refused = "may not be computed: an error in any group",
+         .tables = true},
+        {.program = "P = select(group(trip, [k], n = sum(n)), k > 2)\n" SUM("n"),
+         .refused = "may not fit i64",
+         .tables = true},
+        {.program = "P = select(group(trip, [k], m = count()), k * 4611686018427387904 > 2)\n" SUM("m"),
+         .refused = "the predicate may not be computed",
+         .tables = true},
+        {.program = "P = select(group(trip, [x], m = count()), 1 / x > 2)\n" SUM("m"),
+         .refused = "tells -0 from 0",
+         .tables = true},
+    }};

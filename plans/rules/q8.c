@@ -1,0 +1,196 @@
+/* q8.c - rule Q-8: the order of joins of one table with several.
+ *
+ * The rows of join(join(T, D), E) come by the row of T, then of D, then of E. Exchanged they come by T, then E, then D:
+ * the same rows in the same order where no row of T has partners in both more than one.
+ */
+#include "../../lib/relation/table_file.h"
+#include "../../lib/table/kernels.h"
+#include "pipeline.h"
+
+/* Is each row of the group one of the file, and none there twice? */
+static bool has_rows_of(const tra_memo *m, int group, const tra_rel *file) {
+    for (;;) {
+        const tra_expr *x = m->v[m->group[tra_memo_find(m, group)].expr[0]];
+        const tra_rowwise *r = tra_rowwise_of_expr(x);
+        if (x->node.op == TRA_OP_INPUT) return x->node.rel == file;
+        if (x->node.op != TRA_OP_REKEY && x->node.op != TRA_OP_CONCAT && !r) return false;
+        group = x->in[0];
+    }
+}
+
+/* NULL: no left row has more than one partner. */
+static const char *many_partners(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s) {
+    static const char many[] = "rows may have several partners in both tables: they would come in another order";
+    tra_column_facts f;
+    if (s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->unique) return NULL;
+    for (int k = 0; k < s->nkeys; k++) {
+        const tra_column *c = &s->right->v[s->rkey[k]];
+        if (!c->file || !has_rows_of(m, x->in[1], c->file)) continue;
+        if (tra_rel_column_facts(c->file, c->number, m->arena, &f, NULL) != TRA_OK || !f.exact) continue;
+        if (f.distinct == f.rows - f.nulls && (!s->nulls_match || f.nulls <= 1)) return NULL;
+    }
+    return many;
+}
+
+static const char *join_refused(const tra_lookup *l) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    if (s->matched) return "a join checks that all rows are matched";
+    if (tra_lookup_condition(l)) return "a join has further conditions on the pair";
+    for (int k = 0; k < s->nkeys; k++)
+        if (s->left->v[s->lkey[k]].fails || s->right->v[s->rkey[k]].fails) return "a key may not be computed";
+    switch (s->how) {
+    case TRA_LOOKUP_INNER:
+    case TRA_LOOKUP_LEFT:
+    case TRA_LOOKUP_SEMI:
+    case TRA_LOOKUP_ANTI: return NULL;
+    case TRA_LOOKUP_KEEP:
+    case TRA_LOOKUP_RIGHT:
+    case TRA_LOOKUP_OUTER: break;
+    }
+    return "a join checks or numbers all rows";
+}
+
+typedef struct exchanging {
+    tra_rewriting *w;
+    tra_expr *x, *y;                                  /* join(join(T, D), E), and join(T, D) */
+    const tra_lookup *outer, *inner, *first, *second; /* first, second: with E, then with D */
+    const tra_lookup_spec *so, *si;
+} exchanging;
+
+/* The column of the result that is number `pair` of the pair; -1: it has none. */
+static int place_of(const tra_lookup *l, int pair) {
+    for (int i = 0; i < tra_lookup_out(l)->n; i++)
+        if (tra_lookup_from(l)[i] == pair) return i;
+    return -1;
+}
+
+/* Join with E of T alone. */
+static bool make_first(exchanging *p) {
+    tra_arena *a = p->w->m->arena;
+    tra_lookup_spec s = *p->so;
+    tra_lookup *l;
+    int *lkey = tra_news(a, int, s.nkeys + 1);
+    for (int k = 0; k < s.nkeys; k++) {
+        lkey[k] = tra_lookup_from(p->inner)[s.lkey[k]];
+        if (lkey[k] >= p->si->left->n) {
+            tra_refuse(p->w, p->x, "the key of one join is of the other's table");
+            return false;
+        }
+    }
+    s.left = p->si->left;
+    s.lkey = lkey;
+    s.prefix = tra_arena_printf(a, "%d.", p->w->m->n);
+    if (tra_lookup_new(a, &s, &l, NULL) != TRA_OK) return false;
+    p->first = l;
+    return true;
+}
+
+static bool make_second(exchanging *p) {
+    tra_arena *a = p->w->m->arena;
+    tra_lookup_spec s = *p->si;
+    tra_lookup *l;
+    int *lkey = tra_news(a, int, s.nkeys + 1);
+    for (int k = 0; k < s.nkeys; k++) lkey[k] = place_of(p->first, s.lkey[k]);
+    s.left = tra_lookup_out(p->first);
+    s.lkey = lkey;
+    s.prefix = tra_arena_printf(a, "%d..", p->w->m->n);
+    if (tra_lookup_new(a, &s, &l, NULL) != TRA_OK) return false;
+    p->second = l;
+    return true;
+}
+
+/* The column of the second join that is column i of the outer one. */
+static int column_of(const exchanging *p, int i) {
+    int from = tra_lookup_from(p->outer)[i], between = p->so->left->n, own = p->si->left->n;
+    if (from >= between) return place_of(p->second, place_of(p->first, own + from - between));
+    from = tra_lookup_from(p->inner)[from];
+    return place_of(p->second, from < own ? place_of(p->first, from) : tra_lookup_out(p->first)->n + from - own);
+}
+
+static tra_expr *join_node(exchanging *p, const tra_expr *like, const tra_lookup *l, const tra_node *left) {
+    tra_rows_kernel k = *tra_kernel_rows(like->node.kernel);
+    k.text = tra_lookup_text(p->w->m->arena, tra_lookup_spec_of(l));
+    k.columns = tra_lookup_out(l);
+    k.data = l;
+    tra_node n = {.op = TRA_OP_JOIN, .span = p->x->node.span};
+    n.in[0] = (tra_node *)left;
+    n.in[1] = like->node.in[1];
+    n.kernel = tra_kernel_of_rows(p->w->m->arena, &k);
+    return tra_make_below(p->w, p->x, &n);
+}
+
+/* The columns of the outer join, in their order. */
+static const tra_kernel *columns_back(exchanging *p) {
+    tra_arena *a = p->w->m->arena;
+    const tra_schema *out = tra_lookup_out(p->outer), *in = tra_lookup_out(p->second);
+    const char **names = tra_news(a, const char *, out->n + 1);
+    const tra_colexpr **x = tra_news(a, const tra_colexpr *, out->n + 1);
+    for (int i = 0; i < out->n; i++) {
+        int at = column_of(p, i);
+        if (at < 0) return NULL;
+        names[i] = out->v[i].name;
+        x[i] = tra_colexpr_column(a, in, at);
+    }
+    tra_rowwise *r = tra_rowwise_new(a, in);
+    tra_rowwise_project(r, out->n, names, x);
+    return tra_pass_kernel(p->w,
+                           &(tra_rows_kernel){.use = TRA_USE_MAP,
+                                              .dtype = TRA_F64,
+                                              .rows = TRA_ROWS_SAME,
+                                              .share = 1,
+                                              .flops = TRA_COLUMN_FLOPS * out->n},
+                           r);
+}
+
+static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    exchanging p = {.w = w, .x = x, .y = y};
+    if (!y || side != 0 || !(p.outer = tra_lookup_of_expr(x)) || !(p.inner = tra_lookup_of_expr(y))) return;
+    if (x->rule == w->rule && y->rule == w->rule) return; /* they have been exchanged */
+    p.so = tra_lookup_spec_of(p.outer);
+    p.si = tra_lookup_spec_of(p.inner);
+    const char *why = join_refused(p.inner);
+    if (!why) why = join_refused(p.outer);
+    if (!why && many_partners(w->m, y, p.si)) why = many_partners(w->m, x, p.so);
+    if (why) {
+        tra_refuse(w, x, "%s", why);
+        return;
+    }
+    if (!make_first(&p) || !make_second(&p)) return;
+    const tra_kernel *back = columns_back(&p);
+    tra_expr *first = back ? join_node(&p, x, p.first, y->node.in[0]) : NULL;
+    tra_expr *second = first ? join_node(&p, y, p.second, &first->node) : NULL;
+    if (!second) return;
+    tra_node n = tra_proto_transform(back, &second->node);
+    tra_claim(w, x, y, 0, &n, second, NULL);
+}
+
+#define SUM "X = matrix(P, [x])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
+
+const tra_rule tra_rule_q_8 = {
+    .name = "Q-8",
+    .equivalence = "join(join(T, D), E) = the columns of join(join(T, E), D)",
+    .condition = "E's key is T's; not both may have several partners for a row; neither join checks rows, has further "
+                 "conditions, or keys that may fail",
+    .forth = exchange,
+    .cases = {
+        {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j)\n" SUM,
+         .makes = "join(trip, #5"},
+        {.program = "P = join(join(trip, shop, k == k), zone, j == j, how = semi)\n" SUM,
+         .makes = "project(k = k, j = j, x = x, n = n, s = s"},
+        {.program = "P = join(join(trip, shop, k == k), zone, j == j)\n" SUM,
+         .refused = "several partners",
+         .tables = true},
+        {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, v == u, prefix = \"z_\")\n" SUM,
+         .refused = "of the other's table",
+         .tables = true},
+        {.program = "P = join(join(trip, shop, k == k, matched = left), zone, j == j, how = anti)\n" SUM,
+         .refused = "all rows are matched",
+         .tables = true},
+        {.program = "P = join(join(trip, shop, k == k && x < v), zone, j == j, how = semi)\n" SUM,
+         .refused = "further conditions",
+         .tables = true},
+        {.program = "Q = project(trip, k, x, j = n * n)\n"
+                    "P = join(join(Q, shop, k == k), zone, j == j, how = semi)\n" SUM,
+         .refused = "a key may not be computed",
+         .tables = true},
+    }};

@@ -1,0 +1,242 @@
+/* table_stats.c - what predicates and joins are expected to leave, by the statistics of the files that columns are of.
+ *
+ * A column that selections and joins have passed on has the values of its file, or some of them: they are taken to be
+ * spread as all are, and columns to be independent of each other. */
+#include "table_stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/relation/table_file.h"
+
+/* ---- a column ---------------------------------------------------------------------------------------------------- */
+
+static bool facts_of(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out) {
+    return file && tra_rel_column_facts(file, number, a, out, NULL) == TRA_OK && out->rows > 0;
+}
+
+static double number_of(tra_coltype t, int64_t bits) {
+    double x;
+    if (!tra_coltype_is_float(t)) return (double)bits;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static bool holds(tra_colop op, double x, double y) {
+    switch (op) {
+    case TRA_C_LT: return x < y;
+    case TRA_C_LE: return x <= y;
+    case TRA_C_GT: return x > y;
+    case TRA_C_GE: return x >= y;
+    case TRA_C_EQ: return x == y;
+    default: return x != y;
+    }
+}
+
+/* The share of values that are less than y, by bounds between which equally many lie. */
+static double share_below(const tra_column_facts *f, tra_coltype t, double y) {
+    for (int i = 0; i < TRA_BUCKETS; i++) {
+        double lo = number_of(t, f->histogram[i]), hi = number_of(t, f->histogram[i + 1]);
+        if (!(hi < y)) return (i + (lo < y && hi > lo ? (y - lo) / (hi - lo) : 0)) / TRA_BUCKETS;
+    }
+    return 1;
+}
+
+/* The share of rows whose value compares so with y. */
+static double share_that(const tra_column_facts *f, tra_coltype t, tra_colop op, double y) {
+    double rows = 0, all = (double)f->rows, values = (double)(f->rows - f->nulls);
+    for (int64_t i = 0; i < f->n; i++)
+        if (holds(op, number_of(t, f->frequency[i][0]), y)) rows += (double)f->frequency[i][1];
+    if (f->whole || !f->histogram) return rows / all;
+    double below = share_below(f, t, y), equal = 1 / fmax(1, (double)f->distinct);
+    for (int64_t i = 0; i < f->n; i++)
+        if (number_of(t, f->frequency[i][0]) == y) equal = (double)f->frequency[i][1] / fmax(1, values);
+    double share = op == TRA_C_EQ                     ? equal
+                   : op == TRA_C_NE                   ? 1 - equal
+                   : op == TRA_C_LT || op == TRA_C_LE ? below
+                                                      : 1 - below;
+    return share * values / all;
+}
+
+/* ---- predicates -------------------------------------------------------------------------------------------------- */
+
+typedef struct truth {
+    double yes, no; /* shares of rows; of what is left it is NULL */
+} truth;
+
+static const tra_colexpr *without_conversion(const tra_colexpr *x) {
+    while (x->op == TRA_C_CONVERT) x = x->kids[0];
+    return x;
+}
+
+static tra_colop mirrored(tra_colop op) {
+    switch (op) {
+    case TRA_C_LT: return TRA_C_GT;
+    case TRA_C_LE: return TRA_C_GE;
+    case TRA_C_GT: return TRA_C_LT;
+    case TRA_C_GE: return TRA_C_LE;
+    default: return op;
+    }
+}
+
+static tra_colop opposite(tra_colop op) {
+    switch (op) {
+    case TRA_C_LT: return TRA_C_GE;
+    case TRA_C_LE: return TRA_C_GT;
+    case TRA_C_GT: return TRA_C_LE;
+    case TRA_C_GE: return TRA_C_LT;
+    case TRA_C_EQ: return TRA_C_NE;
+    default: return TRA_C_EQ;
+    }
+}
+
+/* A column compared with a constant; false: it is something else, or nothing is known of it. */
+static bool compared(const tra_colexpr *x, tra_arena *a, truth *out) {
+    const tra_colexpr *l = without_conversion(x->kids[0]), *r = without_conversion(x->kids[1]);
+    tra_colop op = x->op;
+    tra_column_facts f;
+    if (l->op == TRA_C_CONST) {
+        const tra_colexpr *t = l;
+        l = r, r = t, op = mirrored(op);
+    }
+    if (l->op != TRA_C_COLUMN || r->op != TRA_C_CONST || r->null || tra_coltype_is_coded(l->type)) return false;
+    if (!facts_of(l->file, l->number, a, &f)) return false;
+    double y = tra_coltype_is_float(r->type) ? r->value.f : (double)r->value.i;
+    *out = (truth){share_that(&f, l->type, op, y), share_that(&f, l->type, opposite(op), y)};
+    return true;
+}
+
+/* A predicate on the words of a column, known of each of them. */
+static bool looked_up(const tra_colexpr *x, tra_arena *a, truth *out) {
+    const tra_colexpr *c = x->kids[0];
+    const uint8_t *values = x->table;
+    tra_column_facts f;
+    if (x->type != TRA_COL_BOOL || c->op != TRA_C_COLUMN || !c->dict || !facts_of(c->file, c->number, a, &f))
+        return false;
+    if (!f.whole) return false;
+    *out = (truth){0};
+    for (int64_t i = 0; i < f.n; i++) {
+        int64_t code = f.frequency[i][0];
+        if (code < 0 || code >= c->dict->n) return false;
+        if (x->tstate && x->tstate[code] != TRA_STATE_VALUE) continue;
+        *(values[code] ? &out->yes : &out->no) += (double)f.frequency[i][1] / (double)f.rows;
+    }
+    return true;
+}
+
+static truth guessed(tra_colop op) {
+    if (op == TRA_C_EQ || op == TRA_C_SAME) return (truth){0.1, 0.9};
+    if (op == TRA_C_NE) return (truth){0.9, 0.1};
+    return (truth){1.0 / 3, 2.0 / 3};
+}
+
+static truth truth_of(const tra_colexpr *x, tra_arena *a) {
+    truth p, q;
+    tra_column_facts f;
+    switch (x->op) {
+    case TRA_C_AND:
+        p = truth_of(x->kids[0], a), q = truth_of(x->kids[1], a);
+        return (truth){p.yes * q.yes, p.no + q.no - p.no * q.no};
+    case TRA_C_OR:
+        p = truth_of(x->kids[0], a), q = truth_of(x->kids[1], a);
+        return (truth){p.yes + q.yes - p.yes * q.yes, p.no * q.no};
+    case TRA_C_NOT: p = truth_of(x->kids[0], a); return (truth){p.no, p.yes};
+    case TRA_C_CONST: return (truth){!x->null && x->value.i, !x->null && !x->value.i};
+    case TRA_C_ISNULL:
+        if (!x->kids[0]->nullable) return (truth){0, 1};
+        if (x->kids[0]->op != TRA_C_COLUMN || !facts_of(x->kids[0]->file, x->kids[0]->number, a, &f)) break;
+        p.yes = (double)f.nulls / (double)f.rows;
+        return (truth){p.yes, 1 - p.yes};
+    case TRA_C_COLUMN:
+        if (!facts_of(x->file, x->number, a, &f)) break;
+        return (truth){share_that(&f, TRA_COL_BOOL, TRA_C_EQ, 1), share_that(&f, TRA_COL_BOOL, TRA_C_EQ, 0)};
+    case TRA_C_LOOKUP:
+        if (looked_up(x, a, &p)) return p;
+        break;
+    case TRA_C_LT:
+    case TRA_C_LE:
+    case TRA_C_GT:
+    case TRA_C_GE:
+    case TRA_C_EQ:
+    case TRA_C_NE:
+        if (compared(x, a, &p)) return p;
+        break;
+    default: break;
+    }
+    return guessed(x->op);
+}
+
+double tra_table_share(const tra_colexpr *x) {
+    tra_arena *a = tra_arena_new();
+    double share = truth_of(x, a).yes;
+    tra_arena_free(a);
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+/* ---- joins ------------------------------------------------------------------------------------------------------- */
+
+/* Words of the right column as codes of the left one, -1: not there. */
+static int64_t as_left(const tra_column *l, const tra_column *r, int64_t value) {
+    int64_t len;
+    if (!tra_coltype_is_coded(l->type) || l->dict == r->dict) return value;
+    if (value < 0 || value >= r->dict->n) return -1;
+    const char *s = tra_dictionary_at(r->dict, value, &len);
+    return tra_dictionary_find(l->dict, s, len);
+}
+
+static int by_value(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* By all values of both. */
+static void count_values(const tra_column *l, const tra_column *r, const tra_column_facts *x, const tra_column_facts *y,
+                         tra_arena *a, tra_partners *out) {
+    int64_t(*v)[2] = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
+    double rows = (double)x->rows;
+    for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
+    qsort(v, (size_t)y->n, sizeof *v, by_value);
+    *out = (tra_partners){0};
+    for (int64_t i = 0; i < x->n; i++) {
+        const int64_t(*at)[2] = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
+        if (!at) continue;
+        out->has += (double)x->frequency[i][1] / rows;
+        out->pairs += (double)x->frequency[i][1] / rows * ((double)(*at)[1] / (double)y->rows);
+    }
+}
+
+/* The values of the column that has fewer are taken to be among those of the other. */
+static void contain_values(const tra_column_facts *x, const tra_column_facts *y, tra_partners *out) {
+    double dx = fmax(1, (double)x->distinct), dy = fmax(1, (double)y->distinct);
+    double have = (double)(x->rows - x->nulls) / (double)x->rows;
+    out->has = have * fmin(1, dy / dx);
+    out->pairs = have * ((double)(y->rows - y->nulls) / (double)y->rows) / fmax(dx, dy);
+}
+
+static bool partners_of(const tra_column *l, const tra_column *r, tra_arena *a, tra_partners *out) {
+    tra_column_facts x, y;
+    bool coded = tra_coltype_is_coded(l->type);
+    if (coded != tra_coltype_is_coded(r->type) || tra_coltype_is_float(l->type) != tra_coltype_is_float(r->type))
+        return false;
+    if (coded && (!l->dict || !r->dict)) return false;
+    if (!facts_of(l->file, l->number, a, &x) || !facts_of(r->file, r->number, a, &y)) return false;
+    if (x.whole && y.whole)
+        count_values(l, r, &x, &y, a, out);
+    else
+        contain_values(&x, &y, out);
+    return true;
+}
+
+bool tra_table_partners(const tra_lookup_spec *s, tra_partners *out) {
+    tra_arena *a = tra_arena_new();
+    tra_partners all = {1, 1}, one;
+    bool known = s->nkeys > 0;
+    for (int k = 0; k < s->nkeys && known; k++) {
+        known = partners_of(&s->left->v[s->lkey[k]], &s->right->v[s->rkey[k]], a, &one);
+        if (known) all.has *= one.has, all.pairs *= one.pairs;
+    }
+    tra_arena_free(a);
+    *out = all;
+    return known;
+}
