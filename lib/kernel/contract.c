@@ -14,6 +14,7 @@
  * Work is cut in tiles of the output by its extents alone, and each tile is a fixed sequence of one-thread BLAS calls
  * in ascending order of the summed labels: who computes a tile does not show in its bits. */
 #include "kernel_int.h"
+#include "share.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -623,55 +624,80 @@ static void run_triangle(problem *p, int64_t m0, int64_t n0) {
 
 /* ---- entrances ---------------------------------------------------------------------------------------------- */
 
-static void contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
-                     int tile, const bool *sparse, bool triangle) {
+/* A product, of which tiles are computed. */
+typedef struct product {
     labels ls;
     cuts cut;
-    make_labels(step, &a->ext, &b->ext, &out->ext, &ls);
-    make_cuts(&ls, &cut);
-    int64_t pm = cut.pieces[M], pn = cut.pieces[N], first = tile < 0 ? 0 : tile;
-    int64_t last = tile < 0 ? pm * pn * cut.pieces[BATCH] : tile + 1;
-    assert(last <= pm * pn * cut.pieces[BATCH]);
+    problem p;
+    const tra_array *a, *b, *out;
+    const bool *sparse;
+    bool add, careful, triangle;
+} product;
+
+static void one_tile(const product *x, int tile) {
+    const labels *ls = &x->ls;
+    const cuts *cut = &x->cut;
+    int64_t pm = cut->pieces[M], pn = cut->pieces[N];
     problem p; /* not initialised as a whole: it is large */
-    p.dtype[A] = a->dtype, p.dtype[B] = b->dtype, p.dtype[C] = out->dtype;
-    choose_type(&p, &ls, a, b);
-    bool careful = tra_product_careful(a, b, sparse);
-    for (int64_t t = first; t < last && !tra_cancelled(); t++) {
-        p.data[A] = a->data, p.data[B] = b->data, p.out = out->data;
-        p.add = add;
-        tra_nest room; /* the tile, of which the result may fill a part */
-        room.n = 0;
-        bool small = false;
-        for (int c = 0; c < CLASSES; c++) p.loops[c].n = 0;
-        p.at[A] = p.at[B] = p.at[C] = 0;
-        int64_t piece[CLASSES] = {[M] = t / pn % pm, [N] = t % pn, [BATCH] = t / (pn * pm)};
-        int64_t first_of[CLASSES] = {0}; /* rows and columns before the tile */
-        for (int i = 0; i < ls.n; i++) {
-            tra_loop l = ls.v[i].loop;
-            int c = class_of(&ls.v[i]);
-            int64_t from = 0, to = ls.v[i].room;
-            if (i == cut.label[c]) {
-                piece_of(&ls.v[i], piece[c], cut.pieces[c], &from, &to);
-                for (int o = 0; o < 3; o++) p.at[o] += from * l.s[o];
-                l.n = tra_max64(0, tra_min64(to, l.n) - from);
-                first_of[c] = from;
-            }
-            p.loops[c].v[p.loops[c].n++] = l;
-            if (l.s[C] == 0) continue;
-            tra_nest_add(&room, to - from, 0, l.s[C], 0);
-            small |= l.n < to - from;
+    p.data[A] = x->a->data, p.data[B] = x->b->data, p.out = x->out->data;
+    memcpy(p.dtype, x->p.dtype, sizeof p.dtype);
+    p.ints = x->p.ints, p.wide = x->p.wide, p.t = x->p.t;
+    p.add = x->add;
+    tra_nest room; /* the tile, of which the result may fill a part */
+    room.n = 0;
+    bool small = false;
+    for (int c = 0; c < CLASSES; c++) p.loops[c].n = 0;
+    p.at[A] = p.at[B] = p.at[C] = 0;
+    int64_t piece[CLASSES] = {[M] = tile / pn % pm, [N] = tile % pn, [BATCH] = tile / (pn * pm)};
+    int64_t first_of[CLASSES] = {0}; /* rows and columns before the tile */
+    for (int i = 0; i < ls->n; i++) {
+        tra_loop l = ls->v[i].loop;
+        int c = class_of(&ls->v[i]);
+        int64_t from = 0, to = ls->v[i].room;
+        if (i == cut->label[c]) {
+            piece_of(&ls->v[i], piece[c], cut->pieces[c], &from, &to);
+            for (int o = 0; o < 3; o++) p.at[o] += from * l.s[o];
+            l.n = tra_max64(0, tra_min64(to, l.n) - from);
+            first_of[c] = from;
         }
-        if (small && !add) { /* the result does not fill the tile */
-            fill_zero(&p, &room);
-            p.add = true;
-        }
-        if (careful)
-            run_careful(&p, a, b, out, sparse);
-        else if (triangle)
-            run_triangle(&p, first_of[M], first_of[N]);
-        else
-            run_tile(&p);
+        p.loops[c].v[p.loops[c].n++] = l;
+        if (l.s[C] == 0) continue;
+        tra_nest_add(&room, to - from, 0, l.s[C], 0);
+        small |= l.n < to - from;
     }
+    if (small && !x->add) { /* the result does not fill the tile */
+        fill_zero(&p, &room);
+        p.add = true;
+    }
+    if (x->careful)
+        run_careful(&p, x->a, x->b, x->out, x->sparse);
+    else if (x->triangle)
+        run_triangle(&p, first_of[M], first_of[N]);
+    else
+        run_tile(&p);
+}
+
+static void run_piece(void *ctx, int tile, void *scratch) {
+    (void)scratch;
+    if (!tra_cancelled()) one_tile(ctx, tile);
+}
+
+static void contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
+                     int tile, const bool *sparse, bool triangle) {
+    product x; /* not initialised as a whole: it is large */
+    x.a = a, x.b = b, x.out = out, x.sparse = sparse;
+    x.add = add, x.triangle = triangle;
+    make_labels(step, &a->ext, &b->ext, &out->ext, &x.ls);
+    make_cuts(&x.ls, &x.cut);
+    int64_t tiles = x.cut.pieces[M] * x.cut.pieces[N] * x.cut.pieces[BATCH];
+    assert(tile < tiles);
+    x.p.dtype[A] = a->dtype, x.p.dtype[B] = b->dtype, x.p.dtype[C] = out->dtype;
+    choose_type(&x.p, &x.ls, a, b);
+    x.careful = tra_product_careful(a, b, sparse);
+    if (tile >= 0)
+        one_tile(&x, tile);
+    else
+        tra_share((int)tiles, run_piece, &x, NULL);
 }
 
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,

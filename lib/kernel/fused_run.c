@@ -1,7 +1,7 @@
 /* fused_run.c - fused statements on the arrays that meet: which plan, what its names stand for, compiled or
  * interpreted (lib/codegen), to the same bits. */
-#include "../relation/rows.h"
 #include "program_int.h"
+#include "share.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -238,13 +238,30 @@ static int64_t accumulators(const tra_kernel *k, const tra_dims *ext_a, const tr
     return 8 * columns + columns / 8 + columns / 512 + 1024;
 }
 
+/* Bytes of the sums that the pieces of a dense result have beside it. */
+static int64_t sums_of(const tra_kernel *k, const tra_dims *ext_a, const tra_dims *ext_b, int64_t entries) {
+    tra_dims ext;
+    tra_fused_shape(k, ext_a, ext_b, &ext, NULL);
+    int64_t n = 1;
+    for (int d = 0; d < ext.n; d++) n = tra_mul_most(n, ext.v[d]);
+    int64_t each = tra_mul_most(n, (int64_t)tra_dtype_size(k->program->dtype));
+    return tra_mul_most(tra_fused_sums(entries, n) - 1, tra_add_most(each, 64));
+}
+
+/* The loop that pieces are cut of: over what an operand holds, and not over what is unpacked. */
+static bool loop_of(const tra_kernel *k, const tra_fused_plan *x, tra_fused_loop *l) {
+    return tra_fused_loop_of(x, l) && (l->operand == k->packed || k->packed == 1);
+}
+
 int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                           const tra_dims *ext_b, const tra_layout *out) {
     const tra_type *types[2] = {a, b};
     const tra_dims *ext[2] = {ext_a, ext_b};
+    tra_fused_loop loop;
     if (k->cls == TRA_K_PACK) return 0;
     if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
-    int64_t bytes = tra_fused_plan_of(k, a, b)->workspace;
+    const tra_fused_plan *x = tra_fused_plan_of(k, a, b);
+    int64_t bytes = x->workspace;
     if (out) bytes = tra_add_most(bytes, accumulators(k, ext_a, ext_b));
     if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, a));
     for (int i = 0; i < 2; i++) {
@@ -252,33 +269,156 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
         int64_t rows = tra_min64(tra_rows_box(ext[i]), tra_type_entries(types[i]).bound);
         bytes = tra_add_most(bytes, tra_mul_most(rows, (ext[i]->n - 1) * (int64_t)sizeof(int64_t)));
     }
-    return tra_add_most(bytes, 64);
+    if (!out && loop_of(k, x, &loop) && !loop.apart)
+        bytes = tra_add_most(
+            bytes, sums_of(k, ext_a, ext_b, tra_type_entries(types[loop.operand == k->packed ? 1 : 0]).bound));
+    return tra_add_most(bytes, 128);
+}
+
+/* ---- pieces ----------------------------------------------------------------------------------------------------- */
+
+/* A call, cut in pieces of the rows of one operand; or one piece, of all of it. */
+typedef struct job {
+    const made *m;
+    const tra_fused_plan *x;
+    const call *c;
+    tra_cell *out;
+    tra_fused_loop loop;
+    int n;
+    int64_t at[TRA_PIECES + 1];
+    int64_t memory, most; /* of the workspace of a piece: where it begins in scratch, and its bytes */
+    char *sums;           /* of the pieces after the first, where they have sums of their own, */
+    int64_t each;         /* each of so many bytes */
+    bool exact;
+    tra_rows_pieces *rows;
+    tra_err *err; /* of each piece */
+} job;
+
+/* The call of a piece: the operand that the loop goes over has its rows alone. */
+static void narrow(const job *j, int piece, call *c) {
+    *c = *j->c;
+    c->scope = tra_calloc((size_t)j->x->n + 1, sizeof *c->scope);
+    c->data = tra_calloc((size_t)j->x->n + 1, sizeof *c->data);
+    if (j->n > 1) {
+        held_operand *h = &c->operand[j->loop.operand];
+        int64_t from = j->at[piece];
+        for (int d = 0; d + 1 < c->k->program->operand[j->loop.operand].block.n; d++) h->coordinate[d] += from;
+        h->rows.begin += from;
+        h->rows.nrows = j->at[piece + 1] - from;
+        h->rows.n = h->n = h->rows.begin[h->rows.nrows];
+    }
+    for (int i = 0; i < j->x->n; i++) bring(c, j->x, i);
+}
+
+/* The part of a dense result that the piece adds to, made 0. */
+static void *cleared(const job *j, const call *c, int piece) {
+    const tra_array *a = &j->out->array;
+    size_t bytes = tra_array_bytes(a);
+    if (j->sums && piece > 0) return memset(j->sums + (piece - 1) * j->each, 0, bytes);
+    if (j->n == 1 || !j->loop.apart) return memset(a->data, 0, bytes);
+    const int64_t *key = c->operand[j->loop.operand].coordinate[0];
+    size_t row = bytes / (size_t)a->ext.v[0];
+    size_t from = piece == 0 ? 0 : (size_t)key[0];
+    size_t to = piece == j->n - 1 ? (size_t)a->ext.v[0] : (size_t)key[j->at[piece + 1] - j->at[piece]];
+    memset((char *)a->data + from * row, 0, (to - from) * row);
+    return a->data;
+}
+
+static tra_status run_one(job *j, int piece, char *scratch, bool count) {
+    call c;
+    tra_err *e = &j->err[piece];
+    narrow(j, piece, &c);
+    tra_codegen_call to = {.scope = c.scope, .stop = &tra_cancel, .most = j->most, .exact = j->exact};
+    to.memory = to.most ? scratch + j->memory : NULL;
+    tra_status s;
+    if (count) {
+        int64_t *counted = j->out->counted_of[piece];
+        s = tra_codegen_count(j->m->kernel, &to, &counted[0], &counted[1], e);
+    } else if (j->out->layout) {
+        tra_rows_view *v = &j->rows->piece[piece];
+        tra_codegen_rows rows = {v->row, v->begin, v->column, v->value, v->nrows, v->n, 0, 0};
+        to.rows = &rows;
+        s = tra_codegen_run(j->m->kernel, &to, e);
+        v->nrows = rows.nrows;
+        v->n = rows.n;
+    } else {
+        to.out = cleared(j, &c, piece);
+        s = tra_codegen_run(j->m->kernel, &to, e);
+    }
+    free(c.scope);
+    free(c.data);
+    return s;
+}
+
+static void run_piece(void *ctx, int piece, void *scratch) { (void)run_one(ctx, piece, scratch, false); }
+static void count_piece(void *ctx, int piece, void *scratch) { (void)run_one(ctx, piece, scratch, true); }
+
+/* Of failures that of the first piece is handed on, whichever came first. */
+static tra_status in_pieces(job *j, tra_piece_fn *fn, char *scratch, tra_err *e) {
+    tra_status s = TRA_OK;
+    j->err = j->n == 1 ? e : tra_calloc((size_t)j->n, sizeof *j->err);
+    tra_share(j->n, fn, j, scratch);
+    for (int i = 0; i < j->n && s == TRA_OK; i++)
+        if ((s = j->err[i].status) != TRA_OK && j->n > 1) *e = j->err[i];
+    if (j->n > 1) free(j->err);
+    return s;
+}
+
+/* Adds the sums of the other pieces, in their order, to the first one, which is the result: some elements of it. */
+static void add_sums(void *ctx, int part, void *scratch) {
+    enum { PART = 1 << 12 };
+    const job *j = ctx;
+    tra_array *a = &j->out->array;
+    size_t size = tra_dtype_size(a->dtype), n = tra_array_bytes(a) / size;
+    size_t from = n * (size_t)part / (size_t)j->n, to = n * ((size_t)part + 1) / (size_t)j->n;
+    (void)scratch;
+    for (size_t at = from; at < to; at += PART) {
+        int64_t here = (int64_t)(to - at < PART ? to - at : PART);
+        for (int i = 1; i < j->n; i++) {
+            char *sum = (char *)a->data + at * size, *other = j->sums + (i - 1) * j->each + at * size;
+            tra_strip(a->dtype)(TRA_S_ADD, sum, sum, other, 0, here);
+        }
+    }
+}
+
+static void cut(job *j, int64_t entries) {
+    const held_operand *h = &j->c->operand[j->loop.operand];
+    const tra_array *a = &j->out->array;
+    int64_t elements = (int64_t)(tra_array_bytes(a) / tra_dtype_size(a->dtype));
+    bool has_rows = j->out->layout ? a->ext.n > 1 : elements > 0;
+    if (!has_rows || h->rows.nrows < 2 || (j->out->layout && !j->loop.apart)) return;
+    int n =
+        j->loop.apart ? tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries)) : tra_fused_sums(entries, elements);
+    j->n = tra_fused_cut(&h->rows, j->loop.apart ? h->coordinate[0] : NULL, n, j->at);
 }
 
 /* Counts the entries of a result that is held as rows, at most: exactly where that is far more than there will be. */
-static tra_status count_rows(const made *m, tra_codegen_call *to, int64_t entries, tra_cell *out, tra_err *e) {
+static tra_status count_rows(job *j, int64_t entries, char *scratch, tra_err *e) {
     enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
-    int64_t rows, n;
-    to->exact = false;
-    TRA_TRY(tra_codegen_count(m->kernel, to, &rows, &n, e));
-    to->exact = tra_rows_room(out->array.dtype, rows, n) > tra_max64(QUICK, 24 * entries);
-    if (to->exact) TRA_TRY(tra_codegen_count(m->kernel, to, &rows, &n, e));
-    out->counted[0] = rows + 1; /* 0 is: not counted */
-    out->counted[1] = n + 1;
+    j->exact = false;
+    TRA_TRY(in_pieces(j, count_piece, scratch, e));
+    j->exact = tra_rows_pieces_counted(j->out, j->n) > tra_max64(QUICK, 24 * entries);
+    if (j->exact) TRA_TRY(in_pieces(j, count_piece, scratch, e));
+    tra_rows_pieces_counted(j->out, j->n);
     return TRA_OK;
 }
 
-static tra_status make_rows(const made *m, tra_codegen_call *to, int64_t entries, bool count, tra_cell *out,
-                            tra_err *e) {
-    if (count || out->counted[1] == 0) TRA_TRY(count_rows(m, to, entries, out, e));
+static tra_status make_rows(job *j, int64_t entries, bool count, char *scratch, tra_err *e) {
+    tra_rows_pieces rows;
+    if (count || j->out->counted[1] == 0) TRA_TRY(count_rows(j, entries, scratch, e));
     if (count) return TRA_OK;
-    tra_rows_view r = tra_rows_begin(out, out->counted[0] - 1, out->counted[1] - 1);
-    tra_codegen_rows rows = {r.row, r.begin, r.column, r.value, out->counted[0] - 1, out->counted[1] - 1, 0, 0};
-    to->rows = &rows;
-    to->exact = false;
-    tra_status s = tra_codegen_run(m->kernel, to, e);
-    if (s == TRA_OK) tra_rows_end(out, rows.nrows, rows.n);
+    tra_rows_pieces_begin(&rows, j->out, j->n);
+    j->rows = &rows;
+    j->exact = false;
+    tra_status s = in_pieces(j, run_piece, scratch, e);
+    if (s == TRA_OK) tra_rows_pieces_end(&rows);
     return s;
+}
+
+static tra_status make_dense(job *j, char *scratch, tra_err *e) {
+    TRA_TRY(in_pieces(j, run_piece, scratch, e));
+    if (j->n > 1 && !j->loop.apart) tra_share(j->n, add_sums, j, NULL);
+    return TRA_OK;
 }
 
 static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
@@ -287,29 +427,21 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     if (!m) return tra_fail(e, TRA_INTERNAL, "a fused statement was not made for operands that are held so");
     const tra_fused_plan *x = &k->program->fused->plan[m->held];
     call c = {.k = k, .a = a, .b = b};
-    c.scope = tra_calloc((size_t)x->n + 1, sizeof *c.scope);
-    c.data = tra_calloc((size_t)x->n + 1, sizeof *c.data);
     char *own = scratch;
     int64_t entries = 0;
     for (int o = 0; o < k->program->noperands; o++) {
         own = find_operand(&c, o, own);
         entries += c.operand[o].n;
     }
-    own = scratch + (own - scratch + 63) / 64 * 64;
-    for (int i = 0; i < x->n; i++) bring(&c, x, i);
-    tra_codegen_call to = {.scope = c.scope, .out = out->array.data, .stop = &tra_cancel};
-    to.most = x->workspace + (out->layout ? accumulators(k, &a->array.ext, &b->array.ext) : 0);
-    to.memory = to.most ? own : NULL;
-    tra_status s;
-    if (out->layout) {
-        s = make_rows(m, &to, entries, count, out, e);
-    } else {
-        memset(out->array.data, 0, tra_array_bytes(&out->array));
-        s = tra_codegen_run(m->kernel, &to, e);
+    job j = {.m = m, .x = x, .c = &c, .out = out, .n = 1};
+    j.most = x->workspace + (out->layout ? accumulators(k, &a->array.ext, &b->array.ext) : 0);
+    j.memory = (own - scratch + 63) / 64 * 64;
+    if (loop_of(k, x, &j.loop)) cut(&j, c.operand[j.loop.operand].n);
+    if (j.n > 1 && !j.loop.apart) {
+        j.sums = scratch + (j.memory + j.most + 63) / 64 * 64;
+        j.each = ((int64_t)tra_array_bytes(&out->array) + 63) / 64 * 64;
     }
-    free(c.scope);
-    free(c.data);
-    return s;
+    return out->layout ? make_rows(&j, entries, count, scratch, e) : make_dense(&j, scratch, e);
 }
 
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
@@ -322,5 +454,5 @@ int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b
         if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
         return out->layout ? tra_rows_room(t, 0, 0) : 0;
     }
-    return out->layout && count ? tra_rows_room(t, out->counted[0] - 1, out->counted[1] - 1) : 0;
+    return out->layout && count ? tra_rows_room(t, out->counted[0], out->counted[1]) : 0;
 }

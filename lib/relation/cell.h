@@ -17,7 +17,7 @@ typedef struct tra_array {
     void *data;
 } tra_array;
 
-enum { TRA_MAXPARTS = 6, TRA_CELL_ALIGN = 64 };
+enum { TRA_MAXPARTS = 6, TRA_CELL_ALIGN = 64, TRA_CELL_PIECES = 16 };
 
 typedef struct tra_cell_part {
     int64_t count, offset; /* elements; bytes from the beginning of the block, a multiple of TRA_CELL_ALIGN */
@@ -58,6 +58,8 @@ struct tra_cell {
     /* Not dense and yet to be made: what the kernels' `bytes` functions counted, for the kernel that makes it; 0: not
      * counted. */
     int64_t counted[2];
+    /* The same of the pieces that it is made in (tra_rows_pieces), where it is made in several. */
+    int64_t counted_of[TRA_CELL_PIECES][2];
     /* Of a product or a sum that is yet to be made: only what has these coordinates in the first dimension, from one to
      * before the other, is made of it; {0, 0}: all. Its extents stay those of the whole. */
     int64_t panel[2];

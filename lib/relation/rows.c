@@ -2,6 +2,7 @@
 #include "rows.h"
 
 #include <assert.h>
+#include <string.h>
 
 int64_t tra_rows_box(const tra_dims *ext) {
     tra_dims lead = *ext;
@@ -59,6 +60,54 @@ tra_rows_maker tra_rows_make(tra_cell *c, int64_t nrows, int64_t n) {
 int64_t tra_rows_made(tra_rows_maker *m) {
     m->v.begin[m->v.nrows] = m->v.n;
     return tra_rows_end(m->cell, m->v.nrows, m->v.n);
+}
+
+/* Each piece but the last has a row more, since the end of its last row is written beside the beginnings. */
+int64_t tra_rows_pieces_counted(tra_cell *c, int n) {
+    c->counted[0] = n - 1;
+    c->counted[1] = 0;
+    for (int i = 0; i < n; i++) {
+        c->counted[0] = tra_add_most(c->counted[0], c->counted_of[i][0]);
+        c->counted[1] = tra_add_most(c->counted[1], c->counted_of[i][1]);
+    }
+    return tra_rows_room(c->array.dtype, c->counted[0], c->counted[1]);
+}
+
+void tra_rows_pieces_begin(tra_rows_pieces *p, tra_cell *c, int n) {
+    int64_t row = 0, at = 0;
+    p->cell = c;
+    p->n = n;
+    p->all = tra_rows_begin(c, c->counted[0], c->counted[1]);
+    for (int i = 0; i < n; i++) {
+        p->piece[i] = (tra_rows_view){.nrows = c->counted_of[i][0],
+                                      .n = c->counted_of[i][1],
+                                      .row = p->all.row + row,
+                                      .begin = p->all.begin + row,
+                                      .column = p->all.column + at,
+                                      .value = p->all.value + (size_t)at * p->all.size,
+                                      .size = p->all.size};
+        row += c->counted_of[i][0] + 1;
+        at += c->counted_of[i][1];
+    }
+    assert(row == c->counted[0] + 1 && at == c->counted[1]);
+}
+
+int64_t tra_rows_pieces_end(tra_rows_pieces *p) {
+    const tra_rows_view *all = &p->all;
+    int64_t row = 0, at = 0;
+    for (int i = 0; i < p->n; i++) {
+        const tra_rows_view *v = &p->piece[i];
+        memmove(all->row + row, v->row, (size_t)v->nrows * sizeof *v->row);
+        for (int64_t r = 0; r < v->nrows; r++) all->begin[row + r] = v->begin[r] + at;
+        if (all->column + at != v->column) {
+            memmove(all->column + at, v->column, (size_t)v->n * sizeof *v->column);
+            memmove(all->value + (size_t)at * all->size, v->value, (size_t)v->n * all->size);
+        }
+        row += v->nrows;
+        at += v->n;
+    }
+    all->begin[row] = at;
+    return tra_rows_end(p->cell, row, at);
 }
 
 /* What is wrong with row r; NULL: nothing. last: the extent of the last dimension. */

@@ -69,6 +69,23 @@ static inline void *tra_rows_next(tra_rows_maker *m, uint32_t column) {
 }
 int64_t tra_rows_made(tra_rows_maker *m); /* as tra_rows_end */
 
+/* A cell that is made in pieces, each of rows beyond those of the piece before, by several threads at once. How many
+ * rows and entries each has at most is in counted_of of the cell. */
+typedef struct tra_rows_pieces {
+    tra_cell *cell;
+    int n;
+    tra_rows_view all;
+    tra_rows_view
+        piece[TRA_CELL_PIECES]; /* where each is made; nrows, n: what there is room for, later what was made */
+} tra_rows_pieces;
+/* Rows and entries that the cell is laid out for, from counted_of; sets `counted` to them. Returns its bytes. */
+int64_t tra_rows_pieces_counted(tra_cell *c, int n);
+/* Lays it out. Of each piece row, begin (from 0, and with its end), column and value are the maker's to fill, who sets
+ * nrows and n. */
+void tra_rows_pieces_begin(tra_rows_pieces *p, tra_cell *c, int n);
+/* Moves them together; as tra_rows_end. */
+int64_t tra_rows_pieces_end(tra_rows_pieces *p);
+
 /* TRA_INPUT, saying what is wrong, unless the parts are as this header says: of blocks that come from elsewhere. */
 TRA_MUSTUSE tra_status tra_rows_check(const tra_cell *c, tra_err *e);
 

@@ -4,6 +4,7 @@
 #include "panels.h"
 
 #include "../base/crew.h"
+#include "../kernel/share.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -23,6 +24,21 @@ typedef struct background { /* a call for a background thread */
     void *ctx;
 } background;
 
+/* Pieces of what a task computes, which workers that find nothing else to do take over (share.h). */
+typedef struct shared_work {
+    tra_piece_fn *fn;
+    void *ctx;
+    int n, helpers; /* pieces; workers that run some, beside the task's own */
+    atomic_int taken;
+    struct shared_work *next;
+} shared_work;
+
+/* What hands them on: one for each worker. */
+typedef struct sharer {
+    tra_sharer base;
+    tra_engine *engine;
+} sharer;
+
 struct tra_engine {
     tra_pool *pool;
     pthread_mutex_t lock;
@@ -30,6 +46,7 @@ struct tra_engine {
     int threads;
     pthread_t *tid;
     tra_worker *workers;
+    shared_work *shared; /* of which pieces may be left */
     bool stop;
     atomic_bool failed; /* the pool asks without the lock */
     tra_err err;
@@ -382,16 +399,65 @@ static void wake_readers(tra_engine *g) {
     if (can_read(g) && start_background(g)) pthread_cond_signal(&g->background.more);
 }
 
+static void run_pieces(shared_work *x, void *scratch) {
+    for (int i; (i = atomic_fetch_add(&x->taken, 1)) < x->n;) x->fn(x->ctx, i, scratch);
+}
+
+/* Under the lock. */
+static shared_work *find_shared(tra_engine *g) {
+    shared_work *x = g->shared;
+    while (x && atomic_load(&x->taken) >= x->n) x = x->next;
+    return x;
+}
+
+/* Under the lock, which it lets go meanwhile. The task of which they are does not end before. */
+static void help(tra_engine *g, shared_work *x, const tra_worker *w) {
+    x->helpers++;
+    g->now.occupied++;
+    g->now.computing++;
+    wake_readers(g);
+    pthread_mutex_unlock(&g->lock);
+    run_pieces(x, w->scratch);
+    pthread_mutex_lock(&g->lock);
+    g->now.occupied--;
+    g->now.computing--;
+    if (--x->helpers == 0) pthread_cond_broadcast(&g->work);
+}
+
+static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
+    tra_engine *g = ((sharer *)(void *)by)->engine;
+    shared_work x = {.fn = fn, .ctx = ctx, .n = n}, **at = &g->shared;
+    atomic_init(&x.taken, 0);
+    pthread_mutex_lock(&g->lock);
+    x.next = g->shared;
+    g->shared = &x;
+    if (g->now.occupied < g->threads) pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
+    run_pieces(&x, scratch);
+    pthread_mutex_lock(&g->lock);
+    while (*at != &x) at = &(*at)->next;
+    *at = x.next;
+    while (x.helpers > 0) pthread_cond_wait(&g->work, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
 static void *work(void *arg) {
     tra_worker *w = arg;
     tra_engine *g = w->engine;
+    sharer mine = {{share}, g};
+    tra_share_by(&mine.base);
     pthread_mutex_lock(&g->lock);
     for (;;) {
         int task;
         tra_unit *u;
-        while (!(u = find_work(g, &task)) && !g->stop) {
+        shared_work *x = NULL;
+        while (!(u = find_work(g, &task)) && !(x = find_shared(g)) && !g->stop) {
             g->direct.late |= g->direct.reading > 0;
             pthread_cond_wait(&g->work, &g->lock);
+        }
+        if (!u && x) {
+            help(g, x, w);
+            continue;
         }
         if (!u) break;
         g->now.occupied++;

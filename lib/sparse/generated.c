@@ -1,6 +1,8 @@
 /* generated.c - products of rows with rows as physical plans of the calculus over the parts of their cells. */
 #include "generated.h"
 
+#include "../kernel/share.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,8 +169,9 @@ static void bring_cell(operands *x, int first, const tra_rows_view *v) {
     tra_component_data *d = &x->data[first - A_ROW];
     d[TRA_ROWS_ROW].value = (tra_elements){TRA_ELEMENT_I64, v->nrows, v->row};
     d[TRA_ROWS_BEGIN].value = (tra_elements){TRA_ELEMENT_I64, v->nrows + 1, v->begin};
-    d[TRA_ROWS_COLUMN].value = (tra_elements){TRA_ELEMENT_U32, v->n, v->column};
-    d[TRA_ROWS_VALUE].value = (tra_elements){TRA_ELEMENT_F64, v->n, v->value};
+    int64_t n = v->begin[v->nrows]; /* some rows of a cell end before it does */
+    d[TRA_ROWS_COLUMN].value = (tra_elements){TRA_ELEMENT_U32, n, v->column};
+    d[TRA_ROWS_VALUE].value = (tra_elements){TRA_ELEMENT_F64, n, v->value};
     for (int i = 0; i < TRA_ROWS_PARTS; i++)
         x->scope[first + i] = (tra_calc_free){.component = &d[i], .kind = TRA_COMPONENT_ARRAY};
 }
@@ -191,20 +194,82 @@ static bool bring_numbers(const tra_contraction *x, int o, int np, const tra_row
     return n[BOX] <= tra_max64(1 << 16, 16 * v[1].n);
 }
 
+/* A call, in pieces of the rows of the outer operand. */
+typedef struct job {
+    const tra_codegen_kernel *k;
+    operands to; /* of all */
+    tra_rows_view a, b;
+    int n;
+    int64_t at[TRA_PIECES + 1];
+    bool exact;
+    tra_cell *out;
+    tra_rows_pieces rows;
+    int64_t have; /* bytes of scratch */
+    tra_status status[TRA_PIECES];
+} job;
+
+static void one_piece(job *j, int piece, void *scratch, bool count) {
+    operands to = j->to;
+    tra_err e = {0};
+    tra_rows_view a = j->a;
+    a.row += j->at[piece];
+    a.begin += j->at[piece];
+    a.nrows = j->at[piece + 1] - j->at[piece];
+    bring_cell(&to, A_ROW, &a);
+    bring_cell(&to, B_ROW, &j->b);
+    to.scope[ROWS_A].number = tra_calc_int(a.nrows);
+    tra_codegen_call c = {
+        .scope = to.scope, .memory = scratch, .most = j->have, .exact = j->exact, .stop = &tra_cancel};
+    if (count) {
+        int64_t *counted = j->out->counted_of[piece];
+        j->status[piece] = tra_codegen_count(j->k, &c, &counted[0], &counted[1], &e);
+        return;
+    }
+    tra_rows_view *v = &j->rows.piece[piece];
+    tra_codegen_rows rows = {v->row, v->begin, v->column, v->value, v->nrows, v->n, 0, 0};
+    c.rows = &rows;
+    j->status[piece] = tra_codegen_run(j->k, &c, &e);
+    v->nrows = rows.nrows;
+    v->n = rows.n;
+}
+
+static void count_piece(void *ctx, int piece, void *scratch) { one_piece(ctx, piece, scratch, true); }
+static void run_piece(void *ctx, int piece, void *scratch) { one_piece(ctx, piece, scratch, false); }
+
+static bool in_pieces(job *j, tra_piece_fn *fn, void *scratch) {
+    bool can = true;
+    tra_share(j->n, fn, j, scratch);
+    for (int i = 0; i < j->n; i++) can = can && j->status[i] == TRA_OK;
+    return can;
+}
+
 enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
 
-static int64_t count_of(const tra_codegen_kernel *k, tra_codegen_call *c, tra_cell *out, int64_t entries) {
-    tra_err e = {0};
-    int64_t rows, n;
-    c->exact = false;
-    tra_status s = tra_codegen_count(k, c, &rows, &n, &e);
+static bool count_rows(job *j, void *scratch) {
+    j->exact = false;
+    if (!in_pieces(j, count_piece, scratch)) return false;
     /* where entries meet that is more than there will be, but counting takes as long as computing */
-    c->exact = s == TRA_OK && tra_rows_room(TRA_F64, rows, n) > tra_max64(QUICK, 24 * entries);
-    if (c->exact) s = tra_codegen_count(k, c, &rows, &n, &e);
-    if (s != TRA_OK) return -1;
-    out->counted[0] = rows;
-    out->counted[1] = n;
-    return tra_rows_room(TRA_F64, rows, n);
+    j->exact = tra_rows_pieces_counted(j->out, j->n) > tra_max64(QUICK, 24 * (j->a.n + j->b.n));
+    if (j->exact && !in_pieces(j, count_piece, scratch)) return false;
+    tra_rows_pieces_counted(j->out, j->n);
+    return true;
+}
+
+/* Pieces of about equally many entries, each of whole rows of the result, of which the operand has several. Finding
+ * rows of the inner operand takes an array of their places in each piece. */
+static void cut(job *j) {
+    int64_t several = j->to.scope[S].number.i, entries = j->a.begin[j->a.nrows] - j->a.begin[0];
+    int64_t box = tra_max64(1, j->to.scope[BOX].number.i);
+    int n = (int)tra_min64(tra_share_pieces(16 * entries), tra_max64(1, 2 * entries / box));
+    j->n = 0;
+    j->at[0] = 0;
+    for (int i = 1; i < n; i++) {
+        int64_t from = j->at[j->n], want = j->a.begin[0] + entries / n * i;
+        TRA_BISECT(from, j->a.nrows, mid, j->a.begin[mid] < want);
+        while (from > 0 && from < j->a.nrows && j->a.row[from] / several == j->a.row[from - 1] / several) from++;
+        if (from > j->at[j->n] && from < j->a.nrows) j->at[++j->n] = from;
+    }
+    j->at[++j->n] = j->a.nrows;
 }
 
 bool tra_generated_product(const tra_contraction *x, int outer, int np, tra_cell *out, bool count, void *scratch,
@@ -215,23 +280,20 @@ bool tra_generated_product(const tra_contraction *x, int outer, int np, tra_cell
     tra_generated form = form_of(x, outer, np);
     const tra_codegen_kernel *k = form == TRA_GENERATED_NONE || !all[form] ? NULL : all[form]->kernel;
     if (!k) return false;
-    tra_rows_view v[2] = {tra_rows_of(x->in[outer]), tra_rows_of(x->in[1 - outer])};
-    if (out->panel[1] > 0) v[0] = tra_rows_within(&v[0], &x->in[outer]->array.ext, out->panel);
-    operands *to = tra_calloc(1, sizeof *to);
-    bring_cell(to, A_ROW, &v[0]);
-    bring_cell(to, B_ROW, &v[1]);
-    tra_codegen_call c = {.scope = to->scope, .memory = scratch, .most = have, .stop = &tra_cancel};
-    bool can = bring_numbers(x, outer, np, v, to);
-    can = can && tra_codegen_scratch(k, &c) + 8 * to->scope[BOX].number.i + 1024 <= have;
-    if (can && (count || out->counted[1] == 0)) can = count_of(k, &c, out, v[0].n + v[1].n) >= 0;
+    job *j = tra_calloc(1, sizeof *j);
+    *j = (job){.k = k, .a = tra_rows_of(x->in[outer]), .b = tra_rows_of(x->in[1 - outer]), .out = out, .have = have};
+    if (out->panel[1] > 0) j->a = tra_rows_within(&j->a, &x->in[outer]->array.ext, out->panel);
+    bool can = bring_numbers(x, outer, np, (const tra_rows_view[2]){j->a, j->b}, &j->to);
+    tra_codegen_call c = {.scope = j->to.scope};
+    if (can) bring_cell(&j->to, A_ROW, &j->a), bring_cell(&j->to, B_ROW, &j->b);
+    can = can && tra_codegen_scratch(k, &c) + 8 * j->to.scope[BOX].number.i + 1024 <= have;
+    if (can) cut(j);
+    if (can && (count || out->counted[1] == 0)) can = count_rows(j, scratch);
     if (can && !count) {
-        tra_rows_view r = tra_rows_begin(out, out->counted[0], out->counted[1]);
-        tra_codegen_rows rows = {r.row, r.begin, r.column, r.value, out->counted[0], out->counted[1], 0, 0};
-        tra_err e = {0};
-        c.rows = &rows;
-        can = tra_codegen_run(k, &c, &e) == TRA_OK;
-        if (can) tra_rows_end(out, rows.nrows, rows.n);
+        tra_rows_pieces_begin(&j->rows, out, j->n);
+        can = in_pieces(j, run_piece, scratch);
+        if (can) tra_rows_pieces_end(&j->rows);
     }
-    free(to);
+    free(j);
     return can;
 }

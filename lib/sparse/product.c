@@ -4,10 +4,13 @@
  * contributes to one part of the result: a row, or the rows that these labels have in common. For each entry of the
  * group the other operand's entries that the shared labels lead to are added up at their places in that part (sums.h),
  * which is then read in order. An operand of rows whose order does not fit is sorted first (project.c). */
+#include "../kernel/share.h"
 #include "generated.h"
 #include "sums.h"
 
 #include <assert.h>
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct run {
@@ -253,6 +256,106 @@ static void walk_dense(run *w) {
     }
 }
 
+/* The labels that only the dense inner operand has. */
+static void make_nest(run *w) {
+    w->nest.n = 0;
+    for (int l = 0; l < w->x.p.nlabels; l++)
+        if (!w->x.has[w->o][l]) tra_nest_add(&w->nest, w->x.extent[l], w->x.s[1 - w->o][l], w->x.sc[l], 0);
+    tra_nest_coalesce(&w->nest);
+}
+
+/* ---- rows times dense rows ------------------------------------------------------------------------------------ */
+
+/* Each row of the outer operand makes one row of the result, of rows of the inner one that are dense: they are added up
+ * where the result is, in pieces of these rows. */
+typedef struct wide {
+    const tra_row_loops *loops;
+    tra_rows_view v;
+    const double *inner;
+    int64_t step, width;
+    int n;
+    int64_t at[TRA_PIECES + 1];
+    tra_rows_pieces rows;
+} wide;
+
+static bool is_plain(const double *v, int64_t n) {
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++) bad += !(fabs(v[i]) <= DBL_MAX) || v[i] == 0;
+    return bad == 0;
+}
+
+/* False: it is not of that kind. */
+static bool wide_of(run *w, wide *x) {
+    const tra_contraction *c = &w->x;
+    const tra_cell *outer = c->in[w->o], *inner = c->in[1 - w->o];
+    int rank = c->p.rank[w->o], last = rank ? c->p.in[w->o][rank - 1] : -1;
+    if (!outer->layout || inner->layout || w->np < 1 || w->np != rank - 1 || w->np + 1 != c->p.nout) return false;
+    if (c->t != TRA_F64 || outer->array.dtype != TRA_F64 || inner->array.dtype != TRA_F64) return false;
+    if (w->out->array.dtype != TRA_F64 || w->after->code || !in_order(c, w->o, w->np) || c->sc[last] != 0) return false;
+    for (int d = 0; d < w->np; d++)
+        if (c->has[1 - w->o][c->p.out[d]] || c->p.out[d] == last) return false;
+    make_nest(w);
+    const tra_loop *run = &w->nest.v[0];
+    if (w->nest.n != 1 || run->s[0] != 1 || run->s[1] != 1 || run->n != w->box) return false;
+    tra_rows_view all = tra_rows_of(outer);
+    x->v = tra_rows_within(&all, &outer->array.ext, w->panel);
+    int64_t from = x->v.begin[0], n = x->v.begin[x->v.nrows] - from;
+    const double *value = (const double *)(const void *)x->v.value;
+    if (!is_plain(value + from, n)) return false;
+    x->loops = c->loops;
+    x->inner = inner->array.data;
+    x->step = c->s[1 - w->o][last];
+    x->width = w->box;
+    x->n = tra_share_pieces(tra_mul_most(n + x->v.nrows, tra_max64(1, w->box / 4)));
+    for (int i = 0; i <= x->n; i++) x->at[i] = (int64_t)((__int128)x->v.nrows * i / x->n);
+    return true;
+}
+
+static void wide_piece(void *ctx, int piece, void *scratch) {
+    wide *x = ctx;
+    tra_rows_view *to = &x->rows.piece[piece];
+    int64_t n = 0, nrows = 0, width = x->width;
+    double *sum = (double *)(void *)to->value;
+    (void)scratch;
+    for (int64_t r = x->at[piece]; r < x->at[piece + 1] && !tra_cancelled();
+         r++, sum = (double *)(void *)to->value + n) {
+        int64_t k = x->v.begin[r], zeros = 0, first = n;
+        for (int64_t j = 0; j < width; j++) sum[j] = 0;
+        x->loops->add_rows(x->v.value + (size_t)k * sizeof *sum, x->v.column + k, x->v.begin[r + 1] - k, x->inner,
+                           x->step, sum, width);
+        for (int64_t j = 0; j < width; j++) zeros += sum[j] == 0;
+        for (int64_t j = 0; j < width && zeros == 0; j++) to->column[n + j] = (uint32_t)j;
+        if (zeros == 0) n += width;
+        for (int64_t j = 0; j < width && zeros > 0; j++) {
+            if (sum[j] == 0) continue;
+            to->column[n] = (uint32_t)j;
+            sum[n++ - first] = sum[j];
+        }
+        if (n == first) continue;
+        to->row[nrows] = x->v.row[r];
+        to->begin[nrows++] = first;
+    }
+    to->begin[nrows] = n;
+    to->nrows = nrows;
+    to->n = n;
+}
+
+/* False: it is not of that kind. */
+static bool make_wide(run *w, tra_cell *out, bool count) {
+    wide x; /* not initialised as a whole: it is large */
+    if (!wide_of(w, &x)) return false;
+    for (int i = 0; i < x.n; i++) {
+        out->counted_of[i][0] = x.at[i + 1] - x.at[i];
+        out->counted_of[i][1] = tra_mul_most(out->counted_of[i][0], x.width);
+    }
+    tra_rows_pieces_counted(out, x.n);
+    if (count) return true;
+    tra_rows_pieces_begin(&x.rows, out, x.n);
+    tra_share(x.n, wide_piece, &x, NULL);
+    tra_rows_pieces_end(&x.rows);
+    return true;
+}
+
 /* ---- the interface ------------------------------------------------------------------------------------------- */
 
 /* Scratch: first the sums, then the outer operand sorted, then the inner one. */
@@ -281,14 +384,6 @@ static int64_t entries_of(const tra_cell *c) {
     int64_t n = 0;
     if (c->layout) return tra_rows_of(c).n;
     return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
-}
-
-/* The labels that only the dense inner operand has. */
-static void make_nest(run *w) {
-    w->nest.n = 0;
-    for (int l = 0; l < w->x.p.nlabels; l++)
-        if (!w->x.has[w->o][l]) tra_nest_add(&w->nest, w->x.extent[l], w->x.s[1 - w->o][l], w->x.sc[l], 0);
-    tra_nest_coalesce(&w->nest);
 }
 
 /* Goes through the product once. */
@@ -352,6 +447,8 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     bool none = w.np > 0 && w.panel[0] == w.panel[1];
     for (int l = 0; l < w.x.p.nlabels; l++) none = none || w.x.extent[l] == 0;
     w.count = true;
+    if (!none && make_wide(&w, out, count))
+        return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
     if (!none && !after->code && tra_generated_product(&w.x, w.o, w.np, out, count, scratch, scratch_now(&w)))
         return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
     if (none) {

@@ -76,6 +76,31 @@ assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
     [ -e none ]
 }
 
+@test "a large block is computed in pieces: what numpy says, the same bits by 1 and 3 threads, compiled and interpreted" {
+    tra gen -q --shape 3000x2500 --density .03 --block 3000x2500 --seed 1 --dist normal -o A.h5
+    tra gen -q --shape 2500 --block 2500 --seed 2 --dist normal -o x.h5
+    tra gen -q --shape 2500x5 --block 2500x5 --seed 3 --dist normal -o D.h5
+    for r in A x D; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum 2 * A[i,j] * A[i,k] * x[k]\noutput Y\n' >sums.tra
+    printf 'input A from "A.h5"\ninput D from "D.h5"\nY[i,r] = sum A[i,k] * D[k,r]\noutput Y\n' >apart.tra
+    for p in sums apart; do
+        tra explain $p.tra >plan
+        grep -q '^strategy.*fused' plan
+        tra run -q $p.tra --threads 1 --codegen require
+        bits=$(tra digest Y.h5)
+        tra export -q Y.h5 --to npy -o $p.npy
+        tra run -q $p.tra --threads 3
+        is "$bits" tra digest Y.h5
+        tra run -q $p.tra --threads 2 --codegen off
+        is "$bits" tra digest Y.h5
+    done
+    py 'import numpy as np
+A, x, D = (np.load(f + ".npy") for f in "AxD")
+assert np.allclose(np.load("sums.npy"), 2 * A.T @ (A @ x), rtol=1e-9, atol=1e-9)
+assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
+>>>>>>> aa94bc8 (Kernels of large arrays are cut in pieces, which workers without work of their own take over)
+}
+
 @test "rules of kernels are left out of run and of compiled plans, as of explain; a kernel that was seen has its plan" {
     inputs
     printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum A[i,j] * A[i,k] * x[k]\noutput Y\n' >p.tra

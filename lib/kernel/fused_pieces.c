@@ -1,0 +1,88 @@
+/* fused_pieces.c - which fused statements are computed in pieces: those whose plan is one loop over the rows of an
+ * operand. */
+#include "program_int.h"
+#include "share.h"
+
+/* The loop at the outside: sum(<row, key> in coordinates) .. */
+typedef struct outside {
+    const tra_fused_plan *x;
+    int operand, row, key; /* levels of both names */
+} outside;
+
+static const tra_fused_name *source_of(const tra_fused_plan *x, const tra_calc *t) {
+    return t->kind == TRA_CALC_NAME && t->level < 0 ? &x->source[t->index] : NULL;
+}
+
+static bool is_row(const outside *o, const tra_calc *t) { return t->kind == TRA_CALC_NAME && t->level == o->row; }
+
+/* The row of the loop, or the one after it. */
+static bool is_near(const outside *o, const tra_calc *t) {
+    if (t->kind != TRA_CALC_ADD) return is_row(o, t);
+    const tra_calc *one = t->kids[1];
+    return is_row(o, t->kids[0]) && one->kind == TRA_CALC_NUMBER && !one->is_real && one->whole == 1;
+}
+
+/* Does it ask for nothing of the operand's rows but that of the loop? */
+static bool keeps_to_row(const outside *o, const tra_calc *t) {
+    const tra_fused_name *of = source_of(o->x, t);
+    bool own = of && of->of == o->operand && of->part != TRA_FUSED_EXTENT;
+    if (own && of->part != TRA_FUSED_COLUMN && of->part != TRA_FUSED_VALUE) return false;
+    int from = 0;
+    if (t->kind == TRA_CALC_APPLY && t->nkids == 2) {
+        of = source_of(o->x, t->kids[0]);
+        own = of && of->of == o->operand;
+        if (own && of->part == TRA_FUSED_COORDINATE && is_row(o, t->kids[1])) from = 2;
+        if (own && of->part == TRA_FUSED_BEGIN && is_near(o, t->kids[1])) from = 2;
+    }
+    for (int i = from; i < t->nkids; i++)
+        if (!keeps_to_row(o, t->kids[i])) return false;
+    return true;
+}
+
+/* Has all that it makes the loop's key as its first? */
+static bool has_key(const outside *o, const tra_calc *t) {
+    switch ((int)t->kind) {
+    case TRA_CALC_SUM:
+    case TRA_CALC_MERGE:
+    case TRA_CALC_LET:
+    case TRA_CALC_IF: return has_key(o, t->kids[t->nkids - 1]);
+    case TRA_CALC_ADD: return has_key(o, t->kids[0]) && has_key(o, t->kids[1]);
+    case TRA_CALC_DICT: return t->nkids > 1 && t->kids[0]->kind == TRA_CALC_NAME && t->kids[0]->level == o->key;
+    }
+    return false;
+}
+
+bool tra_fused_loop_of(const tra_fused_plan *x, tra_fused_loop *l) {
+    const tra_calc *t = x->tree;
+    if (t->kind != TRA_CALC_SUM || t->nnames[0] != 1) return false;
+    const tra_fused_name *of = source_of(x, t->kids[0]);
+    if (!of || of->part != TRA_FUSED_COORDINATE || t->binders[0].again || t->binders[1].again) return false;
+    outside o = {x, of->of, t->binders[0].level, t->binders[1].level};
+    for (int i = 1; i < t->nkids; i++)
+        if (!keeps_to_row(&o, t->kids[i])) return false;
+    /* rows ascend by the first dimension */
+    bool apart = of->dim == 0 && o.key >= 0 && has_key(&o, t->kids[t->nkids - 1]);
+    *l = (tra_fused_loop){.operand = of->of, .apart = apart};
+    return true;
+}
+
+int tra_fused_sums(int64_t entries, int64_t elements) {
+    enum { MOST = 4, WORTH = 2 }; /* entries for each element of a sum of its own, which is cleared and added */
+    int n = (int)tra_min64(MOST, 1 + entries / tra_mul_most(WORTH, tra_max64(1, elements)));
+    n = (int)tra_min64(n, tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries)));
+    return n == 3 ? 2 : n; /* which two threads share evenly */
+}
+
+int tra_fused_cut(const tra_rows_view *v, const int64_t *key, int n, int64_t *at) {
+    int made = 0;
+    int64_t first = v->begin[0], entries = v->begin[v->nrows] - first;
+    at[0] = 0;
+    for (int i = 1; i < n; i++) {
+        int64_t from = at[made], to = v->nrows, want = first + (int64_t)((__int128)entries * i / n);
+        TRA_BISECT(from, to, mid, v->begin[mid] < want);
+        while (key && from > 0 && from < v->nrows && key[from] == key[from - 1]) from++;
+        if (from > at[made] && from < v->nrows) at[++made] = from;
+    }
+    at[++made] = v->nrows;
+    return made;
+}
