@@ -40,11 +40,15 @@ typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb
 #define F_SQUARED_SUM(x, y)        (((x) + (y)) * ((x) + (y)))
 #define F_ABS_SUM(x, y)            MAGNITUDE((x) + (y))
 #define F_PRODUCT(x, y)            ((x) * (y))
+#define F_SQUARED_PRODUCT(x, y)    (((x) * (y)) * ((x) * (y)))
+#define F_ABS_PRODUCT(x, y)        MAGNITUDE((x) * (y))
 #define F_MAX(x, y)                MOST(x, y)
 #define F_MIN(x, y)                LEAST(x, y)
 
 #define TILE_FORMS(X)                                                                                                  \
     X(product, F_PRODUCT)                                                                                              \
+    X(product_2, F_SQUARED_PRODUCT)                                                                                    \
+    X(product_abs, F_ABS_PRODUCT)                                                                                      \
     X(difference, F_DIFFERENCE)                                                                                        \
     X(difference_2, F_SQUARED_DIFFERENCE)                                                                              \
     X(difference_abs, F_ABS_DIFFERENCE)                                                                                \
@@ -53,7 +57,7 @@ typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb
     X(sum_abs, F_ABS_SUM)                                                                                              \
     X(max, F_MAX)                                                                                                      \
     X(min, F_MIN)
-enum { PRODUCT, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS, SUM, SUM_2, SUM_ABS, MAX, MIN };
+enum { PRODUCT, PRODUCT_2, PRODUCT_ABS, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS, SUM, SUM_2, SUM_ABS, MAX, MIN };
 
 #ifdef __x86_64__
 #define ISA            __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
@@ -104,7 +108,7 @@ static tile_fn tile_of(const tra_code *code, tra_scalar_op fold, bool *exchanged
     }
     if (code->n == 2) {
         int d = v[0].d;
-        if ((form != DIFFERENCE && form != SUM) || v[1].a != d) return NULL;
+        if (form == MAX || form == MIN || v[1].a != d) return NULL;
         if (v[1].op == TRA_S_MUL && v[1].b == d)
             form += 1;
         else if (v[1].op == TRA_S_ABS)
