@@ -136,6 +136,13 @@ static tra_filled of_rows(const tra_rows_kernel *k, const tra_dims *ext) {
         .sparse = true, .share = all > 0 ? fmin(1, rows / all) : 0, .bound = ext->v[0], .work = 1, .exact = true};
 }
 
+/* Of a join: an entry for each row of the right operand that is expected, in the rows of the left. */
+static tra_filled of_rows2(const tra_rows_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *right) {
+    double all = (double)tra_mul_most(a->n ? a->v[0] : 1, k->width), rows = (double)b->v[0] * right->share * k->share;
+    return (tra_filled){
+        .sparse = true, .share = all > 0 ? fmin(1, rows / all) : 0, .bound = right->bound, .work = 1, .exact = false};
+}
+
 static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_filled *in) {
     static const int64_t once[2] = {1, 1};
     static const tra_filled dense = {.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
@@ -177,6 +184,7 @@ static int64_t stretched(const tra_dims *const *ext, int o) {
 static tra_filled of_step2(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
     const tra_dims *ext[2] = {a, b};
     if (k->cls == TRA_K_EINSUM || k->cls == TRA_K_ALIGNED) return of_labels(k, ext, in);
+    if (k->cls == TRA_K_ROWS && k->rows->sparse) return of_rows2(k->rows, a, b, &in[1]);
     if (k->cls == TRA_K_LAPACK || k->cls == TRA_K_ROWS || k->cls == TRA_K_TOP)
         return (tra_filled){.share = 1, .bound = INT64_MAX, .work = 1, .exact = true};
     if (tra_kernel_is_program(k)) return tra_program_filled(k, a, b, in);

@@ -39,5 +39,8 @@ typedef struct tra_pivot {
     tra_pivot_key key[2];
 } tra_pivot;
 extern const tra_rows_ops tra_pivot_ops;
+/* The same for a block of rows of the matrix, of rows that are a part of all: a join of the positions of the block's
+ * rows (i64) with these. What a part has no entries for is 0. */
+extern const tra_rows_ops tra_pivot_block_ops;
 
 #endif

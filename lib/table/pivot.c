@@ -60,33 +60,75 @@ static bool is_zero(const tra_column *c, const tra_vector *v, int64_t i) {
     return tra_coltype_is_float(c->type) ? tra_value_real(c, v, i) == 0 : tra_value_whole(c, v, i) == 0;
 }
 
-static void pivot_run(const void *data, const tra_cell *a, const tra_cell *none, tra_cell *out, void *buf) {
-    const tra_pivot *p = data;
-    tra_batch b;
-    (void)none;
-    if (!open_rows(p, a, buf, &b)) return;
+/* Rows [from, to) become entries of a result whose first row is row `first` of the matrix. */
+static void put_entries(const tra_pivot *p, const tra_batch *b, int64_t from, int64_t to, int64_t first,
+                        tra_cell *out) {
     size_t size = tra_dtype_size(out->array.dtype);
     int64_t width = out->array.ext.v[1], last = -1;
     tra_rows_maker m = {0};
     if (out->layout)
-        m = tra_rows_make(out, tra_min64(b.rows, out->array.ext.v[0]), b.rows);
+        m = tra_rows_make(out, tra_min64(to - from, out->array.ext.v[0]), to - from);
     else
         memset(out->array.data, 0, tra_array_bytes(&out->array));
-    for (int64_t i = 0; i < b.rows; i++) {
-        int64_t row = place_of(p, 0, &b, i), column = row < 0 ? -1 : place_of(p, 1, &b, i);
-        if (column < 0 || !is_value(p, &b, i)) return;
-        if (is_zero(&p->in->v[2], &b.v[2], i)) continue;
+    for (int64_t i = from; i < to; i++) {
+        int64_t row = place_of(p, 0, b, i), column = row < 0 ? -1 : place_of(p, 1, b, i);
+        if (column < 0 || !is_value(p, b, i)) return;
+        if (is_zero(&p->in->v[2], &b->v[2], i)) continue;
+        row -= first;
         if (out->layout && row != last) {
             if (last >= 0) tra_rows_close(&m);
             tra_rows_open(&m, row);
             last = row;
         }
-        void *to = out->layout ? tra_rows_next(&m, (uint32_t)column)
+        void *at = out->layout ? tra_rows_next(&m, (uint32_t)column)
                                : (char *)out->array.data + (size_t)(row * width + column) * size;
-        memcpy(to, (const char *)b.v[2].values + (size_t)i * size, size);
+        memcpy(at, (const char *)b->v[2].values + (size_t)i * size, size);
     }
     if (last >= 0) tra_rows_close(&m);
     if (out->layout) tra_rows_made(&m);
 }
 
+static void pivot_run(const void *data, const tra_cell *a, const tra_cell *none, tra_cell *out, void *buf) {
+    const tra_pivot *p = data;
+    tra_batch b;
+    (void)none;
+    if (open_rows(p, a, buf, &b)) put_entries(p, &b, 0, b.rows, 0, out);
+}
+
 const tra_rows_ops tra_pivot_ops = {.scratch = scratch, .bytes = pivot_bytes, .run = pivot_run};
+
+/* ---- a block of rows of the matrix ------------------------------------------------------------------------------- */
+
+/* The rows whose first key stands among the positions of the left operand; false after a failure, which a NULL among
+ * the keys is: these are last. */
+static bool find_rows(const tra_pivot *p, const tra_cell *at, const tra_batch *b, int64_t *first, int64_t *from,
+                      int64_t *to) {
+    *first = at->array.ext.v[0] > 0 ? ((const int64_t *)at->array.data)[0] : 0;
+    int64_t end = *first + at->array.ext.v[0];
+    *from = *to = 0;
+    if (b->rows > 0 && place_of(p, 0, b, b->rows - 1) < 0) return false;
+    TRA_BISECT(*from, b->rows, mid, place_of(p, 0, b, mid) < *first);
+    *to = *from;
+    TRA_BISECT(*to, b->rows, mid, place_of(p, 0, b, mid) < end);
+    return !tra_kernel_failure();
+}
+
+static int64_t block_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    return scratch(data, ext_b, ext_a);
+}
+
+static int64_t block_bytes(const void *data, const tra_cell *a, const tra_cell *rows, tra_cell *out, void *buf) {
+    tra_batch b;
+    int64_t first, from = 0, to = 0;
+    if (!open_rows(data, rows, buf, &b) || !find_rows(data, a, &b, &first, &from, &to)) from = to = 0;
+    return tra_rows_room(out->array.dtype, tra_min64(to - from, out->array.ext.v[0]), to - from);
+}
+
+static void block_run(const void *data, const tra_cell *a, const tra_cell *rows, tra_cell *out, void *buf) {
+    tra_batch b;
+    int64_t first, from, to;
+    if (open_rows(data, rows, buf, &b) && find_rows(data, a, &b, &first, &from, &to))
+        put_entries(data, &b, from, to, first, out);
+}
+
+const tra_rows_ops tra_pivot_block_ops = {.scratch = block_scratch, .bytes = block_bytes, .run = block_run};

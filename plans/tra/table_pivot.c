@@ -1,5 +1,6 @@
 /* table_pivot.c - pivot(T, row, column, value, agg): groups by two keys as a matrix, sparse by type. */
 #include "../../lib/relation/table_file.h"
+#include "lower.h"
 #include "table.h"
 
 #include <string.h>
@@ -73,6 +74,51 @@ static bool key_values(const tra_table_builder *w, const tra_column *c, const tr
     return false;
 }
 
+static tra_rows_kernel pivot_kernel(const tra_table_builder *w, const tra_pivot *p) {
+    return (tra_rows_kernel){
+        .text = tra_arena_printf(w->b->arena, "pivot(%" PRId64 " x %" PRId64 ")", p->key[0].n, p->key[1].n),
+        .use = TRA_USE_MAP,
+        .dtype = w->op.dtype,
+        .width = p->key[1].n,
+        .rows = TRA_ROWS_FIXED,
+        .most = p->key[0].n,
+        .sparse = true,
+        .share = 1,
+        .flops = 4,
+        .ops = &tra_pivot_ops,
+        .data = p};
+}
+
+static tra_node *pivot_whole(tra_table_builder *w, tra_node *groups, const tra_pivot *p) {
+    tra_rows_kernel k = pivot_kernel(w, p);
+    tra_node fields = {.in = {tra_table_whole(w, groups, 1)}, .kernel = tra_kernel_of_rows(w->b->arena, &k)};
+    return fields.in[0] ? tra_build_made(w->b, TRA_OP_TRANSFORM, w->call->span, &fields) : NULL;
+}
+
+/* Groups that come in parts make a matrix in as many blocks of rows: each block of each part, added up. A pair of keys
+ * is in one part alone. */
+static tra_node *pivot_blocks(tra_table_builder *w, tra_node *groups, const tra_pivot *p) {
+    tra_err e = {0};
+    tra_rows_kernel k = pivot_kernel(w, p);
+    int64_t rows = tra_ceil_div(p->key[0].n, groups->type.cat->n), blocks = tra_ceil_div(p->key[0].n, rows);
+    tra_node fields = {.in = {tra_positions(w->b, w->call->span, p->key[0].n, rows), groups}};
+    k.text = tra_arena_printf(w->b->arena, "%s in blocks of %" PRId64 " rows", k.text, rows);
+    k.use = TRA_USE_JOIN;
+    k.rows = TRA_ROWS_SAME;
+    k.share = 1 / (double)blocks;
+    k.flops = 4 / (double)blocks;
+    k.ops = &tra_pivot_block_ops;
+    fields.kernel = tra_kernel_of_rows(w->b->arena, &k);
+    if (!fields.in[0] || !(fields.in[0] = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields))) return NULL;
+    const char *sum = w->op.dtype == TRA_BOOL ? "elemmax" : "matadd"; /* a sum of bools is none */
+    tra_node all = {.in = {fields.in[0]}, .group = {.n = 1, .v = {0}}};
+    if (tra_kernel_named(w->b->arena, sum, TRA_USE_AGG, 0, NULL, &all.kernel, &e) != TRA_OK) {
+        tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
+        return NULL;
+    }
+    return tra_build_made(w->b, TRA_OP_AGG, w->call->span, &all);
+}
+
 tra_node *tra_table_pivot(tra_table_builder *w) {
     const tra_ast *call = w->call;
     if (call->nkids != 5 || call->kids[4]->kind != TRA_AST_NAME || !tra_table_is_aggregate(call->kids[4]->text))
@@ -93,22 +139,7 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     w->in = groups;
     w->op.pivot = p;
     w->op.dtype = tra_coltype_held(s->v[2].type);
-    tra_node fields = {.in = {tra_table_whole(w, groups, 1)}};
-    if (!fields.in[0]) return NULL;
-    fields.kernel = tra_kernel_of_rows(
-        w->b->arena, &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "pivot(%" PRId64 " x %" PRId64 ")",
-                                                                 p->key[0].n, p->key[1].n),
-                                        .use = TRA_USE_MAP,
-                                        .dtype = w->op.dtype,
-                                        .width = p->key[1].n,
-                                        .rows = TRA_ROWS_FIXED,
-                                        .most = p->key[0].n,
-                                        .sparse = true,
-                                        .share = 1,
-                                        .flops = 4,
-                                        .ops = &tra_pivot_ops,
-                                        .data = p});
-    tra_node *n = tra_build_made(w->b, TRA_OP_TRANSFORM, call->span, &fields);
+    tra_node *n = groups->type.cat->n > 1 && p->key[0].n > 0 ? pivot_blocks(w, groups, p) : pivot_whole(w, groups, p);
     if (n) n = tra_table_column_key(w, n);
     if (n) n->labels = labels;
     return tra_table_note(w, n);

@@ -170,7 +170,7 @@ def floats(x): return x.astype(float)
 @test "bixi: coefficients, and how well they do on trips held out, on 1 and 3 sites" {
     for sites in 1 3; do
         rm -rf bixi
-        example bixi ROWS=6000 SITES=$sites
+        example bixi ROWS=6000 SITES=$sites TRA_MEMORY=64M
         py "$tables"'s, t = table("bixi/stations.csv"), table("bixi/trips.csv")
 at = {c: (a, o) for c, a, o in zip(s["code"], floats(s["lat"]), floats(s["lon"]))}
 a, b = (np.array([at[c] for c in t[k]]) for k in ("start", "end"))
@@ -206,7 +206,7 @@ np.testing.assert_allclose(get("r2"), 1 - miss @ miss / ((y[held] - y[held].mean
 @test "dblp: the covariance of conferences, and the pairs of rank A++ that have most in common, on 1 and 3 sites" {
     for sites in 1 3; do
         rm -rf dblp
-        example dblp AUTHORS=700 CONFERENCES=40 SITES=$sites
+        example dblp AUTHORS=700 CONFERENCES=40 SITES=$sites TRA_MEMORY=64M
         py "$tables"'t, r = table("dblp/papers.csv"), table("dblp/ranking.csv")
 authors, i = np.unique(t["author"], return_inverse=True)
 conf, j = np.unique(t["conf"], return_inverse=True)
