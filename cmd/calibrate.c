@@ -52,7 +52,7 @@ static void combine(const tra_comm *comm, tra_machine *m) {
 
 static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     tra_rates *r = &m->rates;
-    int here = tra_comm_here(comm), threads = (int)opt.threads;
+    int here = tra_comm_node_size(comm), threads = (int)opt.threads;
     tra_comm machine = tra_comm_machine(comm);
     if (machine.size > here)
         tra_info(

@@ -314,7 +314,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     report r = {.worst = FINE};
     if (tra_comm_init(&comm, &join) != TRA_OK) comm = tra_comm_self();
     tra_log_mute = comm.rank != 0;
-    int here = tra_comm_here(&comm), cores = tra_comm_cores(&comm);
+    int here = tra_comm_node_size(&comm), cores = tra_comm_cores(&comm);
     tra_json_begin(&r.json, NULL, '{');
     tra_json_begin(&r.json, "checks", '[');
     check_ranks(&r, &comm, here, &join);

@@ -103,8 +103,8 @@ static void common_request(const tra_comm *comm, tra_request *r) {
 
 /* How much work may be lost before results that no output takes are saved: for those who pay for scratch by the
  * byte. */
-static double keep_seconds(void) {
-    const char *s = getenv("TRA_KEEP_SECONDS");
+static double checkpoint_seconds(void) {
+    const char *s = getenv("TRA_CHECKPOINT_SECONDS");
     double v;
     return s && tra_parse_num(s, &v) && v > 0 ? v : 0;
 }
@@ -192,9 +192,9 @@ static void announce(const tra_job *job) {
              tra_human(job->plan->cost.peak_memory, memory), one ? "" : " each",
              tra_human(job->options.memory, ceiling),
              scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
-    if (job->plan->kept > 0) /* only of runs that take longer than keep_seconds */
+    if (job->plan->checkpointed > 0) /* only of runs that take longer than checkpoint_seconds */
         tra_info(1, "up to %s more of scratch for what --resume would go on from%s",
-                 tra_human(job->plan->kept, scratch),
+                 tra_human(job->plan->checkpointed, scratch),
                  opt.scratch_limit > 0 ? ", as far as --scratch-limit leaves it" : "");
     if (job->options.reproducible)
         tra_info(0, "reproducible sums: a cost of %.3g, %.3g without",
@@ -318,8 +318,9 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec co
     o.history = text;
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume, codec);
     o.journal = &saved;
-    o.keep_seconds = keep_seconds();
-    if (opt.scratch_limit > 0) o.keep_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
+    o.checkpoint_seconds = checkpoint_seconds();
+    if (opt.scratch_limit > 0)
+        o.checkpoint_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
     tra_status s = opt.engine == ENGINE_TRA ? run_plan(job, comm, &o, e)
                    : comm->rank == 0
                        ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, step, e)
@@ -373,7 +374,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
     tra_codec codec;
     tra_job job = {0};
     bool done;
-    int here = tra_comm_here(comm), level = tra_log_level;
+    int here = tra_comm_node_size(comm), level = tra_log_level;
     if (tra_planning_opts.sites_given && tra_planning_opts.sites != comm->size)
         return tra_fail(e, TRA_USAGE,
                         "--sites %" PRId64 " under an mpirun of %d ranks: every rank is a site; leave --sites out",

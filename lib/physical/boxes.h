@@ -15,12 +15,12 @@ typedef struct tra_boxes {
     tra_box v[TRA_MAXBOXES]; /* disjoint */
 } tra_boxes;
 
-/* Does every site have at most so many boxes? */
+/* Can what each site holds be said by at most TRA_MAXBOXES boxes? */
 bool tra_boxes_fit(const tra_placement *p, const tra_catalog *c);
-/* Those of a site; of summands too, copies too. */
+/* The boxes of keys of which a site has tuples, copies or summands. */
 void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_boxes *out);
 int64_t tra_boxes_tuples(const tra_catalog *c, const tra_boxes *b);
 int64_t tra_boxes_floats(const tra_catalog *c, const tra_boxes *b);                     /* elements of their arrays */
-int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_boxes *b); /* of those in both */
+int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_boxes *b); /* elements in both */
 
 #endif

@@ -21,15 +21,15 @@ enum {
     TRA_PAGE = 4096,
     TRA_CACHE_LINE = 64,        /* small blocks share a page in slots of whole lines, one line being the page's own */
     TRA_LEAST_BUDGET = 1 << 16, /* for blocks, however small these are */
-    TRA_LITTLE = 1 << 20,       /* a result of unknown size that is at most so large is given all that it may take */
+    TRA_LITTLE = 1 << 20, /* for a result of unknown size memory is planned for its bound, if that is at most this */
 
-    /* under way at once */
-    TRA_LOOKAHEAD = 64,             /* units queued before the main thread waits, */
-    TRA_LOOKAHEAD_BYTES = 16 << 20, /* and of their inputs, once there is a unit for each worker: more has no use */
+    /* in flight at once */
+    TRA_LOOKAHEAD = 64,             /* units that are queued before the main thread waits; */
+    TRA_LOOKAHEAD_BYTES = 16 << 20, /* the same by the bytes of their inputs, once each worker has a unit */
     TRA_WRITES = 8,                 /* results that wait to be written in the background */
-    TRA_WINDOW = 8 << 20,           /* of an exchange: enough for the wire; what comes together is done together */
+    TRA_WINDOW = 8 << 20,           /* of an exchange: enough to keep the network busy */
     TRA_TRANSFERS = 64,             /* of an exchange that overlaps stages which lack memory, at most */
-    TRA_BATCHES = 8,                /* of a repartition whose results the next stage reads as they come */
+    TRA_BATCHES = 8,                /* of a repartition that overlaps the stage which reads its results */
 };
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-/* Does every tuple of one input of a join meet one of the other, wherever the first is? So it is where both are grids
- * and what is joined with a dimension reaches as far. */
+/* Does every tuple of input `side` of a join meet a tuple of the other input? Yes if that is a grid, and reaches at
+ * least as far along each joined dimension. */
 static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
     const tra_catalog *mine = p->ops[op->in[side]].type.cat, *other = p->ops[op->in[!side]].type.cat;
     const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
@@ -14,15 +14,15 @@ static bool all_meet(const tra_plan *p, const tra_op *op, int side) {
     if (!other->grid || other->n == 0) return false;
     for (int i = 0; i < a->n; i++) {
         if (mine->frontier.v[a->v[i]] > other->frontier.v[b->v[i]]) return false;
-        for (int j = 0; j < i; j++) { /* one dimension of the other with two of these: their diagonal */
+        for (int j = 0; j < i; j++) { /* two dimensions joined with one of the other input: only their diagonal meets */
             if (b->v[i] == b->v[j] && a->v[i] != a->v[j]) return false;
         }
     }
     return true;
 }
 
-/* Does an axis of one input of a join leave on each of its sites something of all values that are joined, or those that
- * the other input has there? */
+/* Along one axis of the grid of sites: does every tuple of an input (placed by `mine`; NULL: other axes) find its
+ * partner of the other input (placed by `other`) on its own site? */
 static bool axis_meets(const tra_op *op, int side, const tra_axis *mine, const tra_axis *other) {
     const tra_dims *a = side == 0 ? &op->what.joinl : &op->what.joinr;
     const tra_dims *b = side == 0 ? &op->what.joinr : &op->what.joinl;
@@ -41,7 +41,7 @@ static bool axis_meets(const tra_op *op, int side, const tra_axis *mine, const t
     return joined ? alike : parts >= other->sites;
 }
 
-/* The same of copies, on each site that has one. */
+/* Does every copy of a tuple of input `side` meet a tuple of the other input on its own site? */
 static bool copies_meet(const tra_plan *p, const tra_op *op, int side) {
     const tra_placement *mine = &p->ops[op->in[side]].place, *other = &p->ops[op->in[!side]].place;
     if (mine->owner || other->owner || !all_meet(p, op, side)) return false;
@@ -55,8 +55,8 @@ static bool copies_meet(const tra_plan *p, const tra_op *op, int side) {
     return true;
 }
 
-/* Does it make something of all of its input, of which there may be tuples that are of no use to it? */
-static bool takes_all(const tra_plan *p, const tra_op *op) {
+/* Does a view or repartition use every tuple of its input? */
+static bool uses_all_tuples(const tra_plan *p, const tra_op *op) {
     const tra_type *in = &p->ops[op->in[0]].type;
     tra_dims shape, part;
     if (tra_op_is(op->op, TRA_RENAMES)) return op->type.cat->n == in->cat->n;
@@ -68,21 +68,22 @@ static bool takes_all(const tra_plan *p, const tra_op *op) {
     return true;
 }
 
-/* Is all that the sites have of operator i's result read, of what is in a file? Where several sites were sent a tuple,
- * one may do without; but what goes to several is read to be sent. */
+/* Are all tuples that the sites have of operator i's result read, as far as they are in a file? Of a tuple that several
+ * sites received, some may not be read; but a tuple that is sent to several sites is. */
 static bool all_read(const tra_plan *p, int i) {
     bool copies = tra_place_copies(&p->ops[i].place) > 1;
-    if (copies && !tra_op_is_read(&p->ops[i])) return false;
+    if (copies && tra_op_is_stage(&p->ops[i])) return false;
     for (int j = i + 1; j < p->nops; j++) {
         const tra_op *op = &p->ops[j];
         bool sent = !copies && tra_op_is(op->op, TRA_FORWARDS) && tra_place_copies(&op->place) > 1;
-        bool whole = op->in[0] < 0 || takes_all(p, op);
+        bool whole = op->in[0] < 0 || uses_all_tuples(p, op);
         bool moves = tra_op_is(op->op, TRA_EXCHANGES), made = !moves && !tra_op_is_view(op);
-        if (copies && (moves || (made && tra_place_copies(&op->place) > 1))) continue; /* one site may do it for all */
+        if (copies && (moves || (made && tra_place_copies(&op->place) > 1)))
+            continue; /* one of the sites may do it for all */
         for (int side = 0; side < 2; side++) {
             if (op->in[side] != i) continue;
             bool meet = op->what.join && (copies ? copies_meet(p, op, side) : all_meet(p, op, side));
-            if (op->what.join ? meet : sent || (whole && (!tra_op_shares(op) || all_read(p, j)))) return true;
+            if (op->what.join ? meet : sent || (whole && (!tra_op_shares_blocks(op) || all_read(p, j)))) return true;
         }
     }
     return false;
@@ -97,8 +98,8 @@ static int64_t tuples_of(const tra_plan *p, const tra_op *op) {
     return n;
 }
 
-/* An operator reads so much; what is read for an exchange that overlaps counts as the stage's that it ends with, and
- * what is read for a stage of a scan as the first's. */
+/* Counts bytes that operator `op` reads: for an exchange that overlaps, at the stage with which it ends; for a stage of
+ * a scan, at the first stage of the scan. */
 static void add_read(tra_plan *p, int op, tra_size bytes) {
     int stage = p->ops[op].orders.ends, first = p->ops[stage].orders.scan.first;
     tra_size *read = &p->ops[first >= 0 ? first : stage].predicted.cost.disk_read;
@@ -106,7 +107,7 @@ static void add_read(tra_plan *p, int op, tra_size bytes) {
 }
 
 static bool reads_file(const tra_edges *e, const tra_op *op, int side, int file) {
-    return !tra_op_is_read(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
+    return tra_op_is_stage(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
 }
 
 tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
@@ -117,8 +118,8 @@ tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
                           tra_mul_most(tra_type_bytes_largest(t).bound, tuples));
 }
 
-/* Where everything stays in memory each site reads its tuples of an input once, for the first operator that wants them.
- * Which that is of several is a guess. */
+/* Where everything stays in memory each site reads its tuples of an input once. They are counted at the first operator
+ * that reads the input; where there are several, a guess. */
 static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     const tra_type *t = &p->ops[i].type;
     tra_size bytes = tra_file_bytes(t, t->layout, tuples_of(p, &p->ops[i]));
@@ -132,19 +133,20 @@ static void predict_input(tra_plan *p, const tra_edges *e, int i) {
         if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
         add_read(p, j, bytes);
         if (tra_scan_is_whole(p, i)) break;
-        bytes.expected = 0; /* of those that come after */
+        bytes.expected = 0; /* the other readers find it in memory */
     }
 }
 
-/* Where blocks leave memory every operator reads its inputs anew, as often as its block loop says: a bound, since some
- * may still be there. */
+/* Where blocks are evicted, operator i reads its inputs from their files again, as often as its block loop says. A
+ * bound, since some blocks may still be in memory. */
 static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads, int64_t budget) {
     const tra_op *op = &p->ops[i];
     for (int side = 0; side < 2; side++) {
         int f = op->in[side] >= 0 ? e->file[op->in[side]] : -1;
         if (f < 0 || !reads_file(e, op, side, f)) continue;
         const tra_op *src = &p->ops[op->in[side]];
-        while (tra_op_is(src->op, TRA_SPLITS)) src = &p->ops[src->in[0]]; /* each array is read once for its tiles */
+        while (tra_op_is(src->op, TRA_SPLITS))
+            src = &p->ops[src->in[0]]; /* an array is read once for all of its tiles */
         int64_t n = op->op == TRA_PLAN_REPART
                         ? tra_repart_reads(p, op, budget)
                         : tra_mul_most(tuples_of(p, src), tra_op_passes(p, op, side, threads, budget));
@@ -153,7 +155,7 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
             p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
         bool again = side == 1 && op->in[0] == op->in[1];
         again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
-        if (again) bytes.expected = 0; /* most of it is there from the other side, or for another stage of the scan */
+        if (again) bytes.expected = 0; /* mostly in memory, read for the other side or for another stage of the scan */
         add_read(p, i, bytes);
         p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
     }

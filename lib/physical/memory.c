@@ -1,4 +1,4 @@
-/* memory.c - what a plan as a whole does with memory and disk. */
+/* memory.c - which results are fused or written directly, and what a plan as a whole takes of memory and scratch. */
 #include "memory_int.h"
 
 #include "../relation/mapped.h"
@@ -30,9 +30,10 @@ static void free_edges(tra_edges *e) {
     free(e->gathered);
 }
 
-/* Is it too much work to be done anew for each tuple that what it makes meets in a join? */
+/* Must the map be computed once, and not each time that a join reads its result, since its work is too much for that?
+ */
 static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
-    enum { MUCH = 20 }; /* operations for a row: it is sorted, and not just read */
+    enum { MUCH = 20 }; /* operations for a row: kernels that sort have more */
     const tra_rows_kernel *rows = op->op == TRA_PLAN_MAP ? tra_kernel_rows(op->what.map) : NULL;
     if (!rows || rows->flops < MUCH || user < 0 || p->ops[user].in[1] < 0) return false;
     const tra_op *join = &p->ops[user];
@@ -47,15 +48,15 @@ static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
     return false;
 }
 
-/* A MAP or TILE is computed by its consumer when it has but one. One such operator between a consumer and what is
- * stored, or maps alone, which are composed. CONCAT holds a whole group at once: of tiles not with the arrays they are
- * cut from. */
+/* Fuses a MAP or TILE with its consumer if it has exactly one. Between a consumer and a stored result there may be one
+ * fused operator, or several maps, which are composed into one. What a CONCAT reads is not fused: it holds a whole
+ * group at once, which would then include the arrays that tiles are cut from. */
 static void choose_fused(tra_plan *p, const tra_edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         op->orders.fused = false;
         if (!tra_op_is(op->op, TRA_FUSES)) continue;
-        op->orders.fused = !p->slim && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]);
+        op->orders.fused = !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]);
         int j = op->in[0];
         while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
         bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP &&
@@ -64,57 +65,59 @@ static void choose_fused(tra_plan *p, const tra_edges *e) {
     }
 }
 
-/* What a view shows is held until the last has looked at it. */
-static void views_hold(const tra_plan *p, tra_edges *e) {
+/* A result is held until the last reader of any view of it has run. */
+static void extend_uses_by_views(const tra_plan *p, tra_edges *e) {
     for (int i = p->nops - 1; i >= 0; i--) {
         int in = p->ops[i].in[0];
         if (in >= 0 && tra_op_is_view(&p->ops[i]) && e->last[i] > e->last[in]) e->last[in] = e->last[i];
     }
 }
 
-/* What an exchange leaves where it is stays a file's. */
+/* Finds from which file reading each result reads: blocks that an exchange leaves on their site are still a file's. */
 static void find_files(const tra_plan *p, tra_edges *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         if (tra_op_is(op->op, TRA_READS))
             e->file[i] = i;
-        else if (tra_op_shares(op) && !tra_place_is_partial(&p->ops[op->in[0]].place))
+        else if (tra_op_shares_blocks(op) && !tra_place_is_partial(&p->ops[op->in[0]].place))
             e->file[i] = e->file[op->in[0]];
     }
 }
 
-/* Results that go to their file as they are computed, and are never held. */
+/* Are the results written to their file as they are computed, and never held? */
 static bool streams_out(const tra_plan *p, const tra_edges *e, int i) {
     const tra_op *op = &p->ops[i];
     return !tra_op_is(op->op, TRA_EXCHANGES) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
-/* Bytes that a worker needs to write results that are held so to that output. */
+/* Bytes that a worker needs to write results of type `held` to that output. */
 static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *held) {
-    if (tra_op_counts(output)) return tra_stored_room(held, output);
-    int64_t spread = held->layout ? tra_store_chunk_bytes(held) + 63 : 0; /* a chunk that they are spread over */
+    if (tra_op_counts_first(output)) return tra_stored_room(held, output);
+    int64_t spread = held->layout ? tra_store_chunk_bytes(held) + 63 : 0; /* a sparse array is made a dense chunk */
     return spread + (p->compress ? tra_codec_scratch(held) : 0);
 }
 
-/* What workers need to read chunks of inputs and write those of outputs, and whose results go straight to a file. */
+/* Sets orders.direct, and orders.io_bytes: what workers need to read chunks of inputs and to write chunks of outputs.
+ */
 static void find_io(tra_plan *p, const tra_edges *e) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        bool output = op->op == TRA_PLAN_OUTPUT, stage = !tra_op_is_read(op);
-        op->orders.io = 0;
+        bool output = op->op == TRA_PLAN_OUTPUT, stage = tra_op_is_stage(op);
+        op->orders.io_bytes = 0;
         op->orders.direct = output || (stage && streams_out(p, e, i));
         for (int side = 0; stage && side < 2 && op->in[side] >= 0; side++) {
             int f = e->file[op->in[side]];
-            if (f >= 0) op->orders.io = tra_max64(op->orders.io, p->ops[f].what.scratch);
+            if (f >= 0) op->orders.io_bytes = tra_max64(op->orders.io_bytes, p->ops[f].what.read_scratch);
         }
         const tra_op *held = output ? &p->ops[op->in[0]] : op;
         if (op->orders.direct)
-            op->orders.io = tra_max64(op->orders.io, io_of(p, output ? op : &p->ops[e->first[i]], &held->type));
-        if (output && held->orders.direct) op->orders.io = 0;
+            op->orders.io_bytes =
+                tra_max64(op->orders.io_bytes, io_of(p, output ? op : &p->ops[e->first[i]], &held->type));
+        if (output && held->orders.direct) op->orders.io_bytes = 0;
     }
 }
 
-/* Units that the maker queues before it waits, of so many bytes of stored inputs, with those that have just ended. */
+/* Units that are in flight at once, each with so many bytes of stored inputs (engine.h), with those that just ended. */
 static int64_t queued(int64_t bytes, int threads) {
     return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
 }
@@ -125,12 +128,13 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
     return queued(l.ci * tra_op_stored_room(p, &p->ops[op->in[0]]) + right, threads);
 }
 
-/* Bytes of op's result on the fullest site, as memory is counted (tra_size_planned), and *most, the most tuples on one;
- * *takes: the bytes that it is expected to have, and those that it has at most, whatever comes. */
+/* Bytes of op's result on the fullest site, as memory is planned (tra_size_planned). *most: the most tuples on a site;
+ * *takes: the expected bytes and their bound. */
 static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, tra_size *takes) {
     int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
-    int64_t more = tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* that a block takes */
-    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);                    /* of all at once, perhaps */
+    int64_t more =
+        tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* what a block adds to its array */
+    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);         /* perhaps of all blocks at once */
     tra_place_floats(&op->place, op->type.cat, floats, tuples);
     *most = 0;
     *takes = tra_size_exactly(0);
@@ -153,8 +157,8 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, t
     return here;
 }
 
-/* Bytes of results, and of what is computed on the way, that may be under way at once besides what a stage cannot do
- * without, where there is room: of `here` bytes of results that a site makes in all. */
+/* Bytes that a stage uses where there is room, beyond its least memory: for results that are being made or written, and
+ * for inputs that are computed on reading. held: the results stay in memory; here: bytes of all results of a site. */
 static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
     if (tra_op_is(op->op, TRA_STREAMS)) {
         int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
@@ -175,8 +179,8 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     return n + tra_min64(here, (steps + TRA_WRITES) * super);
 }
 
-/* The same of what the stages of a scan alone read: from the block that the last reads to that of the first, which has
- * some steps queued. */
+/* Bytes of an input that are in memory at once, of `here` on a site, when only the stages of one scan read it: from the
+ * block that the last stage reads to the block of the first stage's last queued step. */
 static int64_t held_of_scan(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
     int64_t n = 0;
     for (int j = i + 1; j < p->nops; j++) {
@@ -192,8 +196,8 @@ static int64_t held_of_scan(const tra_plan *p, int i, int64_t here, int threads,
     return tra_min64(here, n);
 }
 
-/* Of `here` bytes of a file that a site reads, those that are held at once: what one stage alone reads, and once,
- * leaves when the stage has done with it. */
+/* Bytes of an input that are in memory at once, of `here` bytes on a site: all, unless a single stage reads it once;
+ * then the blocks of that stage's units in flight. */
 static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads, int64_t budget) {
     int readers = 0, at = i, side = 0;
     bool many = false;
@@ -204,7 +208,7 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
         }
     }
     const tra_op *op = &p->ops[at];
-    if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_reads_alone(p, op, side)) return here;
+    if (readers != 1 || !p->ops[i].type.cat->grid || !tra_op_is_only_block_reader(p, op, side)) return here;
     int64_t unit = tra_op_stored_room(p, &p->ops[op->in[side]]), units = queued(unit, threads);
     if (tra_op_is(op->op, TRA_LOOPS)) {
         if (tra_op_passes(p, op, side, threads, budget) > 1) return here;
@@ -218,53 +222,54 @@ static int64_t held_of_input(const tra_plan *p, int i, int64_t here, int threads
     return tra_min64(here, units * unit);
 }
 
-/* Bytes of results that live while an operator runs, on the fullest site. */
-typedef struct living {
-    int64_t all;    /* as if blocks that were read stayed while there is room */
-    int64_t lean;   /* less: what one stage reads alone, and once, leaves */
-    int64_t made;   /* without what can be read again from files: what may be spilled; */
-    int64_t likely; /* the same of results that have the bytes that are expected */
-    int64_t panels; /* of a stage: of results that it has under way, and that go to a file */
-} living;
+/* Bytes on the fullest site: of an operator's result, of all results that are held at one point of the plan, or of all
+ * that a stage uses. */
+typedef struct held_bytes {
+    int64_t all;       /* if blocks of inputs stay in memory after they were read */
+    int64_t least;     /* if they leave as soon as no stage will read them again */
+    int64_t spillable; /* bound of what cannot be read again from a file, and is spilled where it does not fit; */
+    int64_t expected;  /* the same for results of the expected size */
+    int64_t panels;    /* of a stage: bound of the panels of its results that wait in scratch (grow.h) */
+} held_bytes;
 
-static void living_add(living *to, const living *x, int64_t times) {
+static void held_add(held_bytes *to, const held_bytes *x, int64_t times) {
     to->all = tra_add_most(to->all, times * x->all);
-    to->lean = tra_add_most(to->lean, times * x->lean);
-    to->made = tra_add_most(to->made, times * x->made);
-    to->likely = tra_add_most(to->likely, times * x->likely);
+    to->least = tra_add_most(to->least, times * x->least);
+    to->spillable = tra_add_most(to->spillable, times * x->spillable);
+    to->expected = tra_add_most(to->expected, times * x->expected);
 }
 
-/* Which exchanges overlap stages: all where everything has room. wish: bytes that the plan takes otherwise.
+/* Decides which exchanges overlap stages: all if everything then fits. during: bytes that the plan takes otherwise.
  * Returns what they take besides. */
-static int64_t choose_overlaps(tra_plan *p, int threads, const living *held, int64_t wish, int64_t budget) {
+static int64_t choose_overlaps(tra_plan *p, int threads, const held_bytes *held, int64_t peak, int64_t budget) {
     int64_t *bytes = tra_calloc((size_t)p->nops + 1, sizeof *bytes);
     for (int i = 0; i < p->nops; i++) bytes[i] = held[i].all;
     int64_t need = tra_overlap_all(p, bytes);
-    p->rereads = p->memory > 0 && wish + need > p->memory;
+    p->rereads = p->memory > 0 && peak + need > p->memory;
     if (p->rereads) need = tra_overlap_some(p, bytes, threads, budget);
     free(bytes);
     return need;
 }
 
-/* Adds to what lives while each operator runs (made: results alone) what exchanges that overlap it send and bring.
- * Blocks that one sends do not leave when the stage has read them. */
-static void live_overlapping(const tra_plan *p, const living *held, living *wish) {
+/* Adds to the bytes of each stage those that exchanges which overlap it send and receive. Blocks that such an exchange
+ * sends stay in memory when the stage has read them. */
+static void add_overlapping(const tra_plan *p, const held_bytes *held, held_bytes *during) {
     for (int j = 0; j < p->nops; j++) {
         const tra_op *x = &p->ops[j];
         int from = x->in[0];
         while (from >= 0 && tra_op_is_view(&p->ops[from])) from = p->ops[from].in[0];
-        for (int i = x->orders.begins; i < j; i++) living_add(&wish[i], &held[j], 1);
+        for (int i = x->orders.begins; i < j; i++) held_add(&during[i], &held[j], 1);
         for (int i = j + 1; i <= x->orders.ends; i++) {
-            living_add(&wish[i], &held[from], 1);
-            wish[i].lean = wish[i].all;
+            held_add(&during[i], &held[from], 1);
+            during[i].least = during[i].all;
         }
     }
     for (int i = 0; i < p->nops; i++)
-        wish[i].all += p->ops[i].orders.reserved, wish[i].lean += p->ops[i].orders.reserved;
+        during[i].all += p->ops[i].orders.reserved, during[i].least += p->ops[i].orders.reserved;
 }
 
-/* Bytes of the results under way at once that go straight to a file and grow, if they may need more than is counted on:
- * panels of them wait in scratch then (grow.h). */
+/* Bound of the bytes of panels that wait in scratch: of a stage whose results go to a file as they are made and may
+ * grow beyond the memory that is planned for them (grow.h). here: bytes of its results on a site. */
 static int64_t panels_of(const tra_plan *p, const tra_edges *e, int i, int64_t here, int threads, int64_t budget) {
     const tra_op *op = &p->ops[i];
     tra_type sum = op->type;
@@ -280,50 +285,50 @@ static int64_t panels_of(const tra_plan *p, const tra_edges *e, int i, int64_t h
     return tra_min64(most, tra_mul_most(loop.ci * loop.cj, largest.bound));
 }
 
-static void predict_spills(tra_plan *p, const living *wish, int threads, int64_t budget) {
+static void predict_spills(tra_plan *p, const held_bytes *during, int threads, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
-        if (tra_op_is_read(op)) continue;
+        if (!tra_op_is_stage(op)) continue;
         int64_t more = tra_op_memory(p, op, threads) + op->orders.reserved + op->orders.scan.reserved - budget;
-        int64_t made = tra_add_most(wish[i].made, wish[i].panels);
+        int64_t made = tra_add_most(during[i].spillable, during[i].panels);
         op->predicted.spill = tra_max64(0, tra_min64(made, made > TRA_SIZE_MOST ? made : made + more));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
-        int64_t likely = tra_max64(0, tra_min64(wish[i].likely, wish[i].likely + more));
+        int64_t likely = tra_max64(0, tra_min64(during[i].expected, during[i].expected + more));
         p->scratch_expected = tra_max64(p->scratch_expected, tra_min64(likely, op->predicted.spill));
     }
 }
 
-/* The walk over a plan: what lives while each operator runs. */
+/* The state of the walk over a plan. */
 typedef struct walk {
     int threads;
-    int64_t base, budget; /* of a site; for blocks */
+    int64_t base, budget; /* bytes that a process holds besides blocks; bytes for blocks */
     tra_edges e;
-    living *held; /* what each operator's result holds */
-    living *wish; /* what lives while each runs, with what it takes itself */
-    living now;   /* what lives before the operator that comes next */
-    int64_t least, peak;
-    tra_size spool; /* what waits in scratch until files are written */
+    held_bytes *held;    /* bytes of each operator's result */
+    held_bytes *during;  /* bytes while each stage runs, with what it uses itself */
+    held_bytes now;      /* results that are held at this point of the plan */
+    int64_t least, peak; /* ceiling under which the stages so far run; the most that one of them may use */
+    tra_size spool;      /* of outputs that wait in scratch until all of their tuples have a place */
 } walk;
 
-/* What the result of operator i holds, of which a site makes or reads `here` bytes. */
-static living held_of(const tra_plan *p, const walk *w, int i, int64_t here, const tra_size *takes) {
+/* What is held of the result of operator i, of which a site makes or reads `here` bytes. */
+static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here, const tra_size *takes) {
     const tra_op *op = &p->ops[i];
     if (tra_op_is(op->op, TRA_READS)) {
-        int64_t lean = held_of_input(p, i, here, w->threads, w->budget);
-        return (living){tra_scan_is_whole(p, i) ? lean : here, lean, 0, 0, 0};
+        int64_t least = held_of_input(p, i, here, w->threads, w->budget);
+        return (held_bytes){tra_scan_is_whole(p, i) ? least : here, least, 0, 0, 0};
     }
-    if (tra_op_is_read(op) || op->op == TRA_PLAN_OUTPUT || streams_out(p, &w->e, i)) return (living){0};
-    return (living){here, here, takes->bound, takes->expected, 0};
+    if (!tra_op_is_stage(op) || op->op == TRA_PLAN_OUTPUT || streams_out(p, &w->e, i)) return (held_bytes){0};
+    return (held_bytes){here, here, takes->bound, takes->expected, 0};
 }
 
-/* Results of the later stages of a scan are made, and live, with those of its first stage i. */
-static void live_with_scan(const tra_plan *p, walk *w, int i) {
+/* If i is the first stage of a scan: the results of its other stages are held from now on too. */
+static void add_scan(const tra_plan *p, walk *w, int i) {
     for (int j = i + 1; p->ops[i].orders.scan.first == i && j < p->nops; j++) {
         int64_t tuples;
         tra_size takes;
         if (p->ops[j].orders.scan.first != i || streams_out(p, &w->e, j)) continue;
         int64_t here = result_here(p, &p->ops[j], &tuples, &takes);
-        living_add(&w->now, &(living){here, here, takes.bound, takes.expected, 0}, 1);
+        held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0}, 1);
     }
 }
 
@@ -334,10 +339,10 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     w->least = tra_max64(w->least, w->base + mine);
     int64_t most =
         w->base + mine + op->orders.scan.reserved + under_way(p, op, w->held[i].all > 0, here, w->threads, w->budget);
-    w->wish[i] = (living){most + w->now.all, most + w->now.lean, w->now.made, w->now.likely,
-                          panels_of(p, &w->e, i, takes->bound, w->threads, w->budget)};
-    w->peak = tra_max64(w->peak, w->wish[i].all);
-    p->kept = tra_max64(p->kept, w->now.made);
+    w->during[i] = (held_bytes){most + w->now.all, most + w->now.least, w->now.spillable, w->now.expected,
+                                panels_of(p, &w->e, i, takes->bound, w->threads, w->budget)};
+    w->peak = tra_max64(w->peak, w->during[i].all);
+    p->checkpointed = tra_max64(p->checkpointed, w->now.spillable);
 }
 
 /* What an output writes, and what of it waits in scratch: chunks that are compressed, none longer than before, and what
@@ -346,12 +351,12 @@ static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
     const tra_type *t = &p->ops[op->in[0]].type;
     const tra_mapping_use *m = op->what.mapping;
     tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
-    *write = m ? tra_size_exactly(m->all) : tra_file_bytes(t, tra_op_counts(op), op->type.cat->n);
+    *write = m ? tra_size_exactly(m->all) : tra_file_bytes(t, tra_op_counts_first(op), op->type.cat->n);
     p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
     if (m) /* what is packed, and how many entries that are */
         waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
-    else if (p->compress || tra_op_counts(op))
-        waits = tra_file_bytes(t, tra_op_counts(op), tuples);
+    else if (p->compress || tra_op_counts_first(op))
+        waits = tra_file_bytes(t, tra_op_counts_first(op), tuples);
     w->spool.bound = tra_add_most(w->spool.bound, waits.bound);
     w->spool.expected = tra_add_most(w->spool.expected, waits.expected);
 }
@@ -365,45 +370,45 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     op->predicted.spill = 0;
     op->predicted.least_memory = w->base;
     w->held[i] = held_of(p, w, i, here, &takes);
-    if (!early) living_add(&w->now, &w->held[i], 1);
-    live_with_scan(p, w, i);
-    if (!tra_op_is_read(op)) walk_stage(p, w, i, here, &takes);
+    if (!early) held_add(&w->now, &w->held[i], 1);
+    add_scan(p, w, i);
+    if (tra_op_is_stage(op)) walk_stage(p, w, i, here, &takes);
     if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, tuples);
     int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
     for (int k = 0; k < 3; k++)
-        if (done[k] >= 0 && w->e.last[done[k]] <= i) living_add(&w->now, &w->held[done[k]], -1);
+        if (done[k] >= 0 && w->e.last[done[k]] <= i) held_add(&w->now, &w->held[done[k]], -1);
 }
 
-/* What a site uses at most: no more than the ceiling, or what is needed if that is less than needed. */
+/* Peak memory of a site: at most the ceiling, unless that is less than what the plan needs. */
 static void predict_peak(tra_plan *p, const walk *w) {
     int64_t in_use = w->base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, w->least) : INT64_MAX;
     for (int i = 0; i < p->nops; i++) {
-        in_use = tra_max64(in_use, w->wish[i].lean);
+        in_use = tra_max64(in_use, w->during[i].least);
         p->ops[i].predicted.cost.peak_memory = tra_min64(in_use, most);
     }
     p->cost.peak_memory = tra_min64(in_use, most);
 }
 
-/* tra_plan_memory with p->slim as it is. */
+/* tra_plan_memory with p->unfused as it is. Returns the least ceiling. */
 static int64_t predict(tra_plan *p, int threads) {
     walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = find_edges(p)};
     w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
     w.least = w.peak = w.base + TRA_LEAST_BUDGET;
     w.held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *w.held);
-    w.wish = w.held + p->nops;
+    w.during = w.held + p->nops;
     choose_fused(p, &w.e);
     find_files(p, &w.e);
-    views_hold(p, &w.e);
+    extend_uses_by_views(p, &w.e);
     find_io(p, &w.e);
     p->cost.disk_read = p->cost.disk_write = tra_size_exactly(0);
-    p->scratch = p->scratch_expected = p->kept = 0;
+    p->scratch = p->scratch_expected = p->checkpointed = 0;
     p->rereads = false;
     tra_overlap_none(p);
     tra_scan_choose(p, threads, w.budget);
     for (int i = 0; i < p->nops; i++) walk_op(p, &w, i);
     int64_t overlap = choose_overlaps(p, threads, w.held, w.peak, w.budget);
-    live_overlapping(p, w.held, w.wish);
-    predict_spills(p, w.wish, threads, w.budget);
+    add_overlapping(p, w.held, w.during);
+    predict_spills(p, w.during, threads, w.budget);
     p->scratch = tra_add_most(p->scratch, w.spool.bound);
     p->scratch_expected = tra_add_most(p->scratch_expected, w.spool.expected);
     p->rereads = p->memory > 0 && w.peak + overlap > p->memory;
@@ -415,15 +420,15 @@ static int64_t predict(tra_plan *p, int threads) {
 }
 
 int64_t tra_plan_memory(tra_plan *p, int threads) {
-    p->slim = false;
+    p->unfused = false;
     int64_t roomy = predict(p, threads), slim = roomy;
     bool fused = false;
     for (int i = 0; i < p->nops; i++) fused |= p->ops[i].orders.fused;
     if (fused) {
-        p->slim = true;
+        p->unfused = true;
         slim = predict(p, threads);
-        p->slim = slim < roomy && p->memory > 0 && p->memory < roomy;
-        if (!p->slim) predict(p, threads);
+        p->unfused = slim < roomy && p->memory > 0 && p->memory < roomy;
+        if (!p->unfused) predict(p, threads);
     }
     int64_t planning = tra_memory_start(p) + p->planning;
     p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);

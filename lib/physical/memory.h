@@ -5,13 +5,13 @@
 
 #include "needs.h"
 
-/* Fills, for a plan with placements: what is fused (nothing when the ceiling is too low), read and written how, and for
- * each operator cost.disk_read, cost.disk_write, least_memory (base and least budget for it) and cost.peak_memory; the
- * plan's is that of the last: what it will use under p->memory (0: as much as it likes). Returns the least ceiling that
- * would do. */
+/* Fills in, for a plan that has placements: which operators are fused (none when the ceiling is too low), scans and
+ * overlaps, how stages read and write; for each operator predicted.cost.disk_read, disk_write and peak_memory (so far),
+ * and predicted.least_memory (base and least budget). The plan's peak memory is what it will use under p->memory (0: no
+ * ceiling). Returns the least ceiling under which the plan runs. */
 int64_t tra_plan_memory(tra_plan *p, int threads);
 
-/* Bytes of scratch that a site may need for the largest exchange, when it goes by files. */
+/* Bytes of scratch that a site may need for the largest exchange when exchanges go by files. */
 int64_t tra_exchange_scratch(const tra_plan *p);
 
 #endif

@@ -7,8 +7,8 @@
 /* What follows from the edges of the plan, by operator. */
 typedef struct tra_edges {
     int *uses, *first, *last; /* consumers: how many edges, the first and the last operator; 0, -1, -1 */
-    int *file;                /* the input file that reading the result reads, or -1 */
-    bool *gathered;           /* is it, or a view of it, read a whole group at once? */
+    int *file;                /* the INPUT from whose file reading the result reads, or -1 */
+    bool *gathered;           /* does a consumer read it, or a view of it, a whole group at a time? */
 } tra_edges;
 
 /* Bytes of files that reading so many tuples of a relation once takes, or writing them: whole chunks, or what is held

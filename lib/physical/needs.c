@@ -23,10 +23,11 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t tuples = 0, chunk = 0, library = 0, codec = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        library = tra_max64(library, op->what.library); /* one read at a time */
+        library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
         tuples += op->type.cat->n * (tra_op_is(op->op, TRA_FILE) ? 2 : 1);
         if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
-        if (op->op == TRA_PLAN_OUTPUT && !tra_op_counts(op)) chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+        if (op->op == TRA_PLAN_OUTPUT && !tra_op_counts_first(op))
+            chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
         if (op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping) && p->compress)
             codec = tra_pack_bytes(p->compress, threads);
     }
@@ -54,7 +55,7 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
 
 int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
 
-/* Of a result of op: what goes to a file takes a chunk. */
+/* Bytes of a block for one result of op; a result that is written directly to a file needs a whole chunk. */
 static int64_t result_bytes(const tra_op *op) {
     int64_t n = tra_type_room(&op->type);
     return op->orders.direct && !op->type.layout ? tra_max64(n, tra_block_footprint(tra_store_chunk_bytes(&op->type)))
@@ -68,16 +69,16 @@ static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
 }
 
 int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op) {
-    while (tra_op_shares(op)) op = &p->ops[op->in[0]];
-    return footprint(op->what.unpacks); /* which none but an input has */
+    while (tra_op_shares_blocks(op)) op = &p->ops[op->in[0]];
+    return footprint(op->what.unpack_bytes); /* which none but an input has */
 }
 
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
     return tra_max64(tra_type_room(&stored_of(p, op)->type), tra_op_unpacks(p, op));
 }
 
-/* Scratch for computing one tuple of op's result on the way; that of a MAP that is not fused, too. Maps of maps are
- * one. */
+/* Bytes of kernel scratch for computing one tuple of a MAP, fused or not; fused maps of maps are one composed kernel.
+ */
 static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
@@ -105,8 +106,8 @@ int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
 }
 
 typedef struct need {
-    int64_t a, b, c; /* one array of L, of R, one output (state and result) */
-    int64_t fixed;   /* workers' temporaries */
+    int64_t left, right, output; /* bytes of one array of L, of R, of one output (state and result) */
+    int64_t fixed;               /* workers' temporaries */
 } need;
 
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
@@ -120,8 +121,8 @@ tra_tree tra_op_tree(const tra_plan *p, const tra_op *op) {
                        &op->what.group);
 }
 
-/* What a join makes of the largest arrays of its inputs: its extents, and scratch of the kernel. Where the bounds do
- * not fit together no array is larger than a result. */
+/* Extents of what a join makes of the largest arrays of its inputs, and bytes of scratch of its kernel. Where the two
+ * largest arrays do not fit together, the extents of the largest result are a bound. */
 static void join_term(const tra_op *op, const tra_op *l, const tra_op *r, tra_dims *ext, int64_t *scratch) {
     const tra_dims *a = &l->type.cat->bound, *b = &r->type.cat->bound;
     tra_err none = {0};
@@ -159,7 +160,7 @@ static terms terms_of(const tra_plan *p, const tra_op *op) {
     return t;
 }
 
-/* Is what a map makes of a state, whose extents are others than the result's? */
+/* Is the aggregation followed by a map in the same kernel, so that states and results have different extents? */
 static bool is_composed(const tra_op *op) { return op->what.agg && !op->what.partial && tra_kernel_rest(op->what.agg); }
 
 tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) {
@@ -178,7 +179,8 @@ tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) {
     return g;
 }
 
-/* Of one output whose state is dense: the state, with those of its tree, and its result where that is apart. */
+/* Bytes of one output whose state is dense: the state, with the sums of its tree, and its result where that has a block
+ * of its own. */
 static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) {
     tra_type sum = op->type;
     sum.dtype = tra_op_state_dtype(p, op);
@@ -187,13 +189,13 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) 
     int64_t state = is_composed(op) ? tra_block_footprint(tra_dense_bytes(sum.dtype, &t->state)) : tra_type_room(&sum);
     int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state, result = result_bytes(op);
     tra_mirror m;
-    bool twice = tra_op_mirror(p, op, &m) && op->type.cat->frontier.v[m.key[0]] > 1; /* and what mirrors it */
+    bool twice = tra_op_mirror(p, op, &m) && op->type.cat->frontier.v[m.key[0]] > 1; /* and its mirror image */
     return more + (twice ? 2 : 1) * (apart ? result + state : tra_max64(result, state));
 }
 
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
-    need n = {.a = tra_op_read_room(p, l), .b = r ? tra_op_read_room(p, r) : 0, .c = result_bytes(op)};
+    need n = {.left = tra_op_read_room(p, l), .right = r ? tra_op_read_room(p, r) : 0, .output = result_bytes(op)};
     bool grows = tra_op_grows(op), counted = !op->what.agg && op->type.layout;
     terms t = terms_of(p, op);
     int64_t term = 0, finish = 0, step = 0;
@@ -203,10 +205,10 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     if (grows || counted) {
         tra_grown g = tra_op_grown(p, op);
-        n.c = g.result;
+        n.output = g.result;
         step = g.step;
     } else if (op->what.agg) {
-        n.c = dense_state(p, op, &t);
+        n.output = dense_state(p, op, &t);
     }
     if (is_composed(op) || (op->what.agg && !op->what.partial && op->type.layout)) {
         tra_type state = {.dtype = op->what.term, .layout = grows ? op->type.layout : NULL};
@@ -214,43 +216,47 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
     int64_t scratch = footprint(tra_max64(term + tra_max64(t.kernel, finish), derive));
-    n.fixed = threads * (scratch + footprint(op->orders.io) + step);
+    n.fixed = threads * (scratch + footprint(op->orders.io_bytes) + step);
     return n;
 }
 
-int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads) { return join_need(p, op, threads).c; }
+int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads) {
+    return join_need(p, op, threads).output;
+}
 
 /* ---- block loops -------------------------------------------------------------------------------------------- */
 
-enum { NEW = 2 }; /* a page of memory costs as much as so many copied ones when it is first touched */
+enum { NEW_PAGE_COST = 2 }; /* touching a page of memory for the first time costs as much as copying so many pages */
 
-/* A loop that fits, and what it costs in bytes. */
+/* The best loop so far, and its cost in bytes. */
 typedef struct choice {
     tra_block_loop loop;
     double cost; /* < 0: none yet */
 } choice;
 
-/* Tries ci rows, with room for `depth` steps of input and `sets` of output at once. */
+/* Considers super-blocks of ci rows, with memory for `depth` steps of input (2: the next is read ahead) and `sets` sets
+ * of outputs (2: the last is written while the next is computed). */
 static void try_loop(const need *n, int64_t ni, int64_t nj, int64_t nk, int64_t ci, bool keeps_left, int depth,
                      int sets, int64_t room, choice *best) {
-    int64_t left = room - ci * n->a * (keeps_left ? tra_max64(nk, depth) : depth),
-            each = sets * ci * n->c + depth * n->b;
+    int64_t left = room - ci * n->left * (keeps_left ? tra_max64(nk, depth) : depth),
+            each = sets * ci * n->output + depth * n->right;
     int64_t cj = each > 0 ? tra_min64(nj, left / each) : nj;
     if (left < 0 || cj < 1) return;
     int64_t columns = tra_ceil_div(nj, cj), rows = tra_ceil_div(ni, ci);
     cj = tra_ceil_div(nj, columns); /* even super-blocks */
-    double a = (double)n->a, b = (double)n->b, supers = (double)rows * (double)columns;
+    double a = (double)n->left, b = (double)n->right, supers = (double)rows * (double)columns;
     double cost =
         (double)ni * (double)nk * a * (keeps_left ? 1.0 : (double)columns) + (double)nj * (double)nk * b * (double)rows;
-    cost += NEW * ((double)(room - left) + (double)(sets * ci * cj) * (double)n->c + (double)(depth * cj) * b);
+    cost += NEW_PAGE_COST *
+            ((double)(room - left) + (double)(sets * ci * cj) * (double)n->output + (double)(depth * cj) * b);
     if (depth == 1) cost += supers * (double)nk * (a + b) / 2; /* each step waits for the one before */
     if (sets == 1)
-        cost += supers * (a + b + 2 * (double)n->c); /* each super-block waits until the one before is written */
+        cost += supers * (a + b + 2 * (double)n->output); /* each super-block waits until the one before is written */
     if (best->cost < 0 || cost < best->cost) *best = (choice){{ci, cj, keeps_left}, cost};
 }
 
-/* A stage that would take a minute at the pace of a slow core finishes its outputs in eight groups at least, though
- * more would fit: what a run has finished when it is killed need not be done again, and two are under way. */
+/* A stage that would take a minute on slow cores makes its outputs in at least eight super-blocks, although fewer would
+ * fit in memory: a run that is killed loses at most the two that are under way. */
 static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int threads,
                                 tra_block_loop l) {
     double pace = tra_op_accumulates(p, op) ? 10e9 : 0.25e9;
@@ -267,39 +273,39 @@ static tra_block_loop in_groups(const tra_plan *p, const tra_op *op, int64_t ni,
 tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int64_t nj, int64_t nk, int threads,
                            int64_t budget) {
     need n = join_need(p, op, threads);
-    int64_t room = budget - n.fixed, least = tra_min64(n.a, n.c);
-    /* What is left of a page that small blocks share is of no use to those of another size. */
-    if ((op->in[1] < 0 ? least : tra_min64(least, n.b)) < TRA_PAGE) room -= TRA_LEAST_BUDGET;
-    if (op->in[1] < 0) { /* nothing is read twice, whatever the loop: an output for each worker */
-        int64_t each = 2 * n.a + n.c, most = tra_min64(ni, threads);
+    int64_t room = budget - n.fixed, least = tra_min64(n.left, n.output);
+    /* Small blocks of one size share pages; the rest of such a page is lost to blocks of other sizes. */
+    if ((op->in[1] < 0 ? least : tra_min64(least, n.right)) < TRA_PAGE) room -= TRA_LEAST_BUDGET;
+    if (op->in[1] < 0) { /* an aggregation reads nothing twice, whatever the loop: one output for each worker */
+        int64_t each = 2 * n.left + n.output, most = tra_min64(ni, threads);
         int64_t ci = each > 0 ? tra_max64(1, tra_min64(most, room / each)) : most;
         tra_block_loop l = {tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), tra_max64(1, ci))), 1, false};
         return in_groups(p, op, ni, nj, threads, l);
     }
     choice best = {{1, 1, false}, -1};
-    for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* of very many rows not every number */
+    for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* not every number of very many rows */
         for (int keeps_left = 0; keeps_left < 2; keeps_left++) {
             for (int depth = 1; depth <= 2; depth++) {
                 try_loop(&n, ni, nj, nk, ci, keeps_left, depth, 1, room, &best);
                 try_loop(&n, ni, nj, nk, ci, keeps_left, depth, 2, room, &best);
             }
         }
-        if (ci * n.a > room) break;
+        if (ci * n.left > room) break;
     }
     best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
-    /* Where everything has room: what comes row by row is computed with when it is there; where both sides come, step
-     * by step; and what goes is made row by row. */
-    bool l = tra_op_moves(p, op, 0), r = tra_op_moves(p, op, 1), feeds = tra_op_feeds(p, op) && !l && !r;
+    /* Where everything fits, overlap is worth more than large super-blocks: tuples that arrive while the join runs are
+     * used row by row (step by step if both sides arrive), and results that are sent are finished row by row. */
+    bool l = tra_op_input_overlaps(p, op, 0), r = tra_op_input_overlaps(p, op, 1),
+         feeds = tra_op_output_overlaps(p, op) && !l && !r;
     if (!p->rereads && ((l && (!r || nk == 1)) || (feeds && ni > 1))) best.loop.ci = 1;
     if (!p->rereads && ((r && (!l || nk == 1)) || (feeds && ni == 1))) best.loop.cj = 1;
     return in_groups(p, op, ni, nj, threads, best.loop);
 }
 
-/* Key dimensions of an input of a join: grouped and not joined; not grouped; neither joined nor grouped. */
+/* Key dimensions of an input of a join: OWN: grouped and not joined; SUMMED: not grouped; LONE: neither. */
 typedef enum role { OWN, SUMMED, LONE } role;
 
-/* Distinct values, on one of the sites, of those key dimensions of an input: the sites have about equal shares along
- * the axes that cut them. */
+/* Distinct values of the key dimensions of that role on one site, if sites have equal shares along each axis. */
 static int64_t values_of(const tra_plan *p, const tra_op *op, int side, role role) {
     const tra_op *in = &p->ops[op->in[side]];
     int64_t n = 1;
@@ -346,21 +352,21 @@ int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfe
 tra_exchange_need tra_exchange_memory(const tra_plan *p, const tra_op *op) {
     const tra_op *from = &p->ops[op->in[0]];
     int64_t in = tra_op_read_room(p, from), out = tra_type_room(&op->type),
-            fetch = in + derive_scratch(p, from) + footprint(op->orders.io);
-    if (op->op != TRA_PLAN_REPART) /* held while it is sent; another comes */
+            fetch = in + derive_scratch(p, from) + footprint(op->orders.io_bytes);
+    if (op->op != TRA_PLAN_REPART) /* one tuple is held while it is sent, and another arrives */
         return (tra_exchange_need){.least = tra_max64(fetch, in + out), .fetch = fetch, .transient = fetch};
     int64_t piece = p->sites > 1 ? tra_min64(tra_type_room(&from->type), out) : 0;
     fetch = tra_max64(fetch, in + tra_max64(piece, out));
-    /* one is sent and another comes, for a block that has begun */
+    /* a piece is sent and another arrives, for a block that is being assembled */
     return (tra_exchange_need){
         .least = tra_max64(fetch, 2 * piece + out), .fetch = fetch, .transient = tra_max64(fetch, out)};
 }
 
-/* All pieces of one result, of which none takes more than `in`. Rows that are known to be no more than those of the
- * result take as much as it, and each piece a page that it may not fill. */
+/* Bytes of all pieces of one result, none of which takes more than `in` bytes. If the rows of the result are bounded,
+ * the pieces together have no more rows than that, and each piece wastes at most a page. */
 static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
     int64_t pieces = from->type.cat->frontier.v[op->what.keydim], all = tra_mul_most(pieces, in);
-    if (!op->what.most || tra_op_is_view(from)) return all;
+    if (!op->what.most_rows || tra_op_is_view(from)) return all;
     int64_t page = tra_block_footprint(tra_columns_room(op->type.columns, 0)) + TRA_PAGE;
     return tra_min64(all, tra_add_most(tra_type_room(&op->type), tra_mul_most(pieces, page)));
 }
@@ -368,14 +374,14 @@ static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
     int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0,
-            fixed = threads * footprint(op->orders.io), n = in + out;
+            fixed = threads * footprint(op->orders.io_bytes), n = in + out;
     switch (op->op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
     case TRA_PLAN_JOINAGG:
     case TRA_PLAN_MERGE: {
         need x = join_need(p, op, threads);
-        n = x.a + x.b + x.c + x.fixed;
+        n = x.left + x.right + x.output + x.fixed;
         break;
     }
     case TRA_PLAN_MAP:
@@ -386,13 +392,13 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_REPART:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_BCAST: n = tra_exchange_memory(p, op).least; break;
-    case TRA_PLAN_OUTPUT: /* what is computed on the way is written from where it is */
+    case TRA_PLAN_OUTPUT: /* results that are computed on reading are written from their own block */
         out = tra_max64(tra_type_room(&from->type),
                         from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
         if (op->type.bounded && !op->type.columns) /* chunks are read back */
             n = tra_max64(n, footprint(tra_store_chunk_bytes(&op->type)));
-        if (tra_op_counts(op) && !op->what.mapping) /* in the end each tuple is read from where it waits */
+        if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */
             n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op)));
         break;
     case TRA_PLAN_INPUT:

@@ -12,7 +12,7 @@ void tra_overlap_none(tra_plan *p) {
     }
 }
 
-/* Does an exchange between i and stage `to` send what i brings? It would wait for it. */
+/* Does an exchange between i and stage `to` send on what exchange i brings? It would have to wait for i. */
 static bool sent_on(const tra_plan *p, int i, int to) {
     bool many = false;
     for (int j = i + 1; j < to; j++) {
@@ -24,19 +24,20 @@ static bool sent_on(const tra_plan *p, int i, int to) {
 /* The last stage that exchange i may overlap: the next, if all before it are exchanges like this. */
 static int may_end(const tra_plan *p, int i) {
     int to = i + 1;
-    while (to < p->nops && (tra_op_is_read(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
+    while (to < p->nops && (!tra_op_is_stage(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
     return to < p->nops && !sent_on(p, i, to) && tra_scan_stages(p, &p->ops[to]) < 2 ? to : i;
 }
 
 /* The stage with which it may begin: the one before, if that makes what it sends and keeps it. */
 static int may_begin(const tra_plan *p, int i) {
     int from = i - 1;
-    while (from >= 0 && (tra_op_is_read(&p->ops[from]) || tra_op_is(p->ops[from].op, TRA_EXCHANGES))) from--;
+    while (from >= 0 && (!tra_op_is_stage(&p->ops[from]) || tra_op_is(p->ops[from].op, TRA_EXCHANGES))) from--;
     if (from < 0 || from != p->ops[i].in[0] || tra_scan_stages(p, &p->ops[from]) > 1) return i;
     return p->ops[from].orders.direct ? i : from;
 }
 
-/* Of an exchange that overlaps stages: what is on its way, either way, one tuple that is read and two that are held. */
+/* Bytes that an exchange which overlaps stages needs: two windows in flight (out and in), one tuple that is being read,
+ * and two that are held. */
 static int64_t room(const tra_plan *p, const tra_op *op) {
     if (op->orders.begins == op->orders.ends) return 0;
     return 2 * op->orders.window + tra_exchange_memory(p, op).fetch + 2 * tra_op_read_room(p, &p->ops[op->in[0]]);
@@ -57,8 +58,8 @@ static void set_overlap(tra_plan *p, int i, int begins, int ends, int64_t window
     reserve_for_overlap(p, i, 1);
 }
 
-/* What is held for longer than without, and what is on its way. */
-static int64_t takes(const tra_plan *p, const int64_t *held) {
+/* Extra bytes that overlapping costs: results that are held longer, and messages in flight. */
+static int64_t overlap_bytes(const tra_plan *p, const int64_t *held) {
     int64_t n = 0;
     bool many = false;
     for (int i = 0; i < p->nops; i++) {
@@ -72,13 +73,12 @@ static int64_t takes(const tra_plan *p, const int64_t *held) {
 }
 
 int64_t tra_overlap_all(tra_plan *p, const int64_t *held) {
-    for (int i = 0; i < p->nops;
-         i++) { /* what moves nothing takes more memory if it overlaps a stage, and saves no time */
+    for (int i = 0; i < p->nops; i++) { /* on one site nothing moves, so that overlapping saves no time */
         const tra_op *op = &p->ops[i];
         if (!tra_op_is(op->op, TRA_EXCHANGES) || p->sites == 1) continue;
         set_overlap(p, i, may_begin(p, i), may_end(p, i), tra_exchange_window(p, op, INT64_MAX));
     }
-    return takes(p, held);
+    return overlap_bytes(p, held);
 }
 
 /* Bytes that a site reads of the inputs of a stage. */
@@ -92,13 +92,13 @@ static double reads(const tra_plan *p, const tra_op *op, int threads, int64_t bu
     return n;
 }
 
-/* Have the stages from..to room for what they reserve, and do the bytes that they then read again stay below the
- * `hidden` bytes that go over the wire meanwhile? */
+/* Do the stages from..to still have their least memory beside what they reserve, and are the bytes that they then read
+ * more often fewer than the `hidden` bytes that go over the wire meanwhile? */
 static bool worth_it(tra_plan *p, int from, int to, double hidden, int threads, int64_t budget) {
     double more = 0;
     for (int i = from; i <= to; i++) {
         tra_op *op = &p->ops[i];
-        if (tra_op_is_read(op) || op->orders.begins < op->orders.ends) continue;
+        if (!tra_op_is_stage(op) || op->orders.begins < op->orders.ends) continue;
         if (tra_op_memory(p, op, threads) + op->orders.reserved > budget) return false;
         int64_t reserved = op->orders.reserved;
         more += reads(p, op, threads, budget);
@@ -109,8 +109,7 @@ static bool worth_it(tra_plan *p, int from, int to, double hidden, int threads, 
     return more <= hidden;
 }
 
-/* Lets an exchange overlap the stages begins..ends, with a window that is small if need be, unless it is not worth it.
- */
+/* Lets an exchange overlap the stages begins..ends if that is worth it, with the largest window that is. */
 static void try_overlap(tra_plan *p, int i, int begins, int ends, int threads, int64_t budget) {
     const tra_op before = p->ops[i];
     double hidden = (double)before.predicted.cost.network_bytes.expected / p->sites;
@@ -131,5 +130,5 @@ int64_t tra_overlap_some(tra_plan *p, const int64_t *held, int threads, int64_t 
         if (tra_op_is(p->ops[i].op, TRA_EXCHANGES))
             try_overlap(p, i, may_begin(p, i), p->ops[i].orders.ends, threads, budget);
     }
-    return takes(p, held);
+    return overlap_bytes(p, held);
 }

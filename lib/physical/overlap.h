@@ -9,14 +9,15 @@
 
 #include "plan.h"
 
-/* Every exchange by itself. */
+/* Makes every exchange a stage by itself. */
 void tra_overlap_none(tra_plan *p);
-/* Sets begins, ends and window of exchanges, and the reserve of each stage that an exchange overlaps.
- * held: bytes of each operator's result on the fullest site, read from its file or not. budget: for blocks. Returns the
- * bytes that overlapping adds where all blocks stay in memory. */
+/* Lets every exchange overlap the stages around it, as far as the plan allows: sets begins, ends and window of the
+ * exchanges, and what the stages that they overlap reserve. held: bytes of each operator's result on the fullest site.
+ * Returns the bytes of memory that overlapping adds. */
 int64_t tra_overlap_all(tra_plan *p, const int64_t *held);
-/* The same where some blocks are evicted: an exchange overlaps only stages that then still have their least memory, and
- * only if the bytes that these read again, having less memory, are fewer than the bytes that it hides. */
+/* The same where not everything fits in `budget` bytes of blocks: an exchange overlaps only stages that still have
+ * their least memory then, and only if the bytes that they read again, having less memory, are fewer than the bytes
+ * that it sends meanwhile. */
 int64_t tra_overlap_some(tra_plan *p, const int64_t *held, int threads, int64_t budget);
 
 #endif

@@ -130,9 +130,12 @@ static int moves_of(const tra_placement *p, const tra_placement *q, const tra_ca
     for (int m = 0; m < summands; m++, mine += held) {
         for (int i = 0, j = 0; j < nto; j++) { /* both ascend */
             while (i < held && mine[i] < to[j]) i++;
-            bool keep = i < held && mine[i] == to[j];
-            moves[n++] = (tra_move){
-                .ordinal = ordinal, .summand = m, .from = keep ? to[j] : mine[to[j] % held], .to = to[j], .keep = keep};
+            bool local = i < held && mine[i] == to[j];
+            moves[n++] = (tra_move){.ordinal = ordinal,
+                                    .summand = m,
+                                    .from = local ? to[j] : mine[to[j] % held],
+                                    .to = to[j],
+                                    .local = local};
         }
     }
     return n;
@@ -152,9 +155,9 @@ int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_ca
  *
  * In a grid, tuples whose key components lie in the same segments are alike. A key dimension is cut where a coordinate
  * of a one-dimensional PART axis changes and before its last value; a dimension of an axis over several is cut at every
- * value. A cell is a choice of one segment per dimension, with a first key and a weight. */
+ * value. A class is a choice of one segment per dimension, with a first key and a weight (its number of tuples). */
 
-static void cut_dim(tra_cells *x, int d, const tra_placement *const *places) {
+static void cut_dim(tra_classes *x, int d, const tra_placement *const *places) {
     int64_t f = x->c->frontier.v[d], cap = 2, n = 0;
     bool all = false;
     for (int i = 0; i < 2; i++) {
@@ -192,15 +195,15 @@ static void cut_dim(tra_cells *x, int d, const tra_placement *const *places) {
     x->n.v[d] = n;
 }
 
-void tra_cells_begin(tra_cells *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q) {
+void tra_classes_begin(tra_classes *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q) {
     const tra_placement *places[2] = {p, q};
-    *x = (tra_cells){.c = c, .each = !c->grid || p->owner || (q && q->owner), .done = c->n == 0};
+    *x = (tra_classes){.c = c, .each = !c->grid || p->owner || (q && q->owner), .done = c->n == 0};
     if (x->each || x->done) return;
     x->n.n = x->cur.n = c->frontier.n;
     for (int d = 0; d < c->frontier.n; d++) cut_dim(x, d, places);
 }
 
-bool tra_cells_next(tra_cells *x, int64_t *ordinal, tra_dims *key, int64_t *weight) {
+bool tra_classes_next(tra_classes *x, int64_t *ordinal, tra_dims *key, int64_t *weight) {
     if (x->done) return false;
     if (x->each) {
         *ordinal = x->at;
@@ -221,19 +224,20 @@ bool tra_cells_next(tra_cells *x, int64_t *ordinal, tra_dims *key, int64_t *weig
     return true;
 }
 
-int64_t tra_cells_width(const tra_cells *x, int d, int64_t value) {
+int64_t tra_classes_width(const tra_classes *x, int d, int64_t value) {
     int64_t i = 0;
     if (x->each) return 1;
     while (x->start[d][i + 1] <= value) i++;
     return x->start[d][i + 1] - x->start[d][i];
 }
 
-void tra_cells_end(tra_cells *x) {
+void tra_classes_end(tra_classes *x) {
     for (int d = 0; d < TRA_MAXDIM; d++) free(x->start[d]);
 }
 
-/* Where sites have boxes of keys: a site receives the summands of what it is to have but those it has; and, if one site
- * has each summand of a tuple, it sends what it has to all that are to have it but itself. */
+/* Elements that a site receives, where sites have boxes of keys: all summands of what it is to have, except those that
+ * it has already. *out: elements that it sends, if each summand is on one site: to all that are to have it but itself.
+ */
 static int64_t moved_at(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int site, int64_t *out) {
     tra_boxes a, b;
     tra_boxes_of(p, c, site, &a);
@@ -274,7 +278,7 @@ int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, co
         for (int i = 0; i < SOME_TUPLES; i++) {
             int64_t t = (int64_t)((double)i * (double)c->n / SOME_TUPLES), f = tra_catalog_floats1(c, t);
             int n = tra_place_moves(p, q, c, t, v);
-            for (int j = 0; j < n; j++) total += v[j].keep ? 0 : f;
+            for (int j = 0; j < n; j++) total += v[j].local ? 0 : f;
         }
         free(v);
         total = (int64_t)((double)total * (double)c->n / SOME_TUPLES);
@@ -296,19 +300,19 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
     int *work = tra_malloc((size_t)(3 * p->sites + q->sites) * sizeof *work);
     tra_dims key;
-    tra_cells x;
-    tra_cells_begin(&x, c, p, q);
-    while (tra_cells_next(&x, &t, &key, &weight)) {
+    tra_classes x;
+    tra_classes_begin(&x, c, p, q);
+    while (tra_classes_next(&x, &t, &key, &weight)) {
         int64_t floats = weight * tra_catalog_floats1(c, t);
         int n = moves_of(p, q, c, t, &key, work, v);
         for (int i = 0; i < n; i++) {
-            if (v[i].keep) continue;
+            if (v[i].local) continue;
             total += floats;
             in[v[i].to] += floats;
             out[v[i].from] += floats;
         }
     }
-    tra_cells_end(&x);
+    tra_classes_end(&x);
     for (int s = 0; s < q->sites; s++) most_in = tra_max64(most_in, in[s]), most_out = tra_max64(most_out, out[s]);
     if (max_in) *max_in = most_in;
     if (max_out) *max_out = most_out;
@@ -321,7 +325,7 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
 void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples) {
     int64_t t, weight;
     tra_dims key;
-    tra_cells x;
+    tra_classes x;
     if (tra_boxes_fit(p, c)) {
         for (int s = 0; s < p->sites; s++) {
             tra_boxes b;
@@ -333,13 +337,13 @@ void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *flo
     }
     int *sites = tra_malloc((size_t)p->sites * sizeof *sites);
     for (int s = 0; s < p->sites; s++) floats[s] = tuples[s] = 0;
-    tra_cells_begin(&x, c, p, NULL);
-    while (tra_cells_next(&x, &t, &key, &weight)) {
+    tra_classes_begin(&x, c, p, NULL);
+    while (tra_classes_next(&x, &t, &key, &weight)) {
         int n = tra_place_holders(p, c, t, &key, sites);
         int64_t f = weight * tra_catalog_floats1(c, t);
         for (int i = 0; i < n; i++) floats[sites[i]] += f, tuples[sites[i]] += weight;
     }
-    tra_cells_end(&x);
+    tra_classes_end(&x);
     free(sites);
 }
 

@@ -39,7 +39,7 @@ tra_placement tra_place_partial(int sites);
 /* part(D): dims is the list D (at most TRA_MAXAXISDIMS), extents from the catalog's frontier. */
 tra_placement tra_place_part(int sites, const tra_catalog *c, int n, const int8_t *dims);
 bool tra_place_eq(const tra_placement *a, const tra_placement *b);
-/* No PART axis over 1, no PARTIAL, no owner: every site has every tuple. */
+/* Does every site have every tuple, complete? */
 bool tra_place_is_all(const tra_placement *p);
 bool tra_place_is_partial(const tra_placement *p);
 int tra_place_copies(const tra_placement *p);   /* product of the COPY axes */
@@ -53,38 +53,40 @@ int tra_place_summand(const tra_placement *p, int site);
 int tra_place_holders(const tra_placement *p, const tra_catalog *c, int64_t ordinal, const tra_dims *key, int *sites);
 
 /* What moves when a relation goes from placement p to q: for each tuple, summand and destination that does not have it,
- * one holder sends it. The holder is fixed by the tuple and destination alone (holders[dest mod number of them]), so
- * that senders, receivers and the cost model agree. */
+ * one holder sends it. Which holder follows from the tuple and the destination alone (holders[dest mod their number]),
+ * so that senders, receivers and the cost model agree. */
 typedef struct tra_move {
     int64_t ordinal;
     int summand; /* 0 unless p is partial */
     int from, to;
-    bool keep; /* to == from: it stays (no bytes on the wire) */
+    bool local; /* to == from: nothing goes over the wire */
 } tra_move;
 /* The moves of one tuple, at most p->sites * q->sites; returns the number. */
 int tra_place_moves(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t ordinal,
                     tra_move *moves);
-/* Walks tuples that are alike. In a grid: those that p (and q, unless NULL) has on the same sites and that have the
- * same extents. In a list, and where sites stand tuple by tuple, each by itself. next gives one of them and how many
- * they are, in the order of keys; false at the end. */
-typedef struct tra_cells {
+/* Walks over classes of alike tuples instead of single ones. In a grid tuples are alike if p (and q, unless NULL) has
+ * them on the same sites, and their extents are equal; in a list, or with an owner for each tuple, every tuple is a
+ * class by itself. next gives a representative and the number of tuples of the class, in the order of keys; false at
+ * the end.
+ */
+typedef struct tra_classes {
     const tra_catalog *c; /* this and what follows is private */
     bool each, done;
     int64_t at;
     int64_t *start[TRA_MAXDIM]; /* segments of each dimension: start[i] <= value < start[i+1] */
     tra_dims n, cur;            /* segments, current choice */
-} tra_cells;
-void tra_cells_begin(tra_cells *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q);
-bool tra_cells_next(tra_cells *x, int64_t *ordinal, tra_dims *key, int64_t *alike);
-/* How many values of key dimension d are alike with this one, itself included. */
-int64_t tra_cells_width(const tra_cells *x, int d, int64_t value);
-void tra_cells_end(tra_cells *x);
+} tra_classes;
+void tra_classes_begin(tra_classes *x, const tra_catalog *c, const tra_placement *p, const tra_placement *q);
+bool tra_classes_next(tra_classes *x, int64_t *ordinal, tra_dims *key, int64_t *alike);
+/* How many values of key dimension d are in the same segment as this one, itself included. */
+int64_t tra_classes_width(const tra_classes *x, int d, int64_t value);
+void tra_classes_end(tra_classes *x);
 
 /* Elements that cross between sites; *max_in (may be NULL): the most that one site receives, *max_out sends. */
 int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,
                                int64_t *max_out);
-/* About as many, and about the most that one site sends or receives, from a look at some sites or some tuples where
- * there are many; 0 exactly when nothing moves. */
+/* The same as an estimate, and in *most about the most that one site sends or receives: from a sample of sites or
+ * tuples where there are many. 0 exactly when nothing moves. */
 int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *most);
 /* Elements and tuples that each site holds under p: arrays of p->sites. */
 void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *floats, int64_t *tuples);

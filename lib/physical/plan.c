@@ -1,4 +1,4 @@
-/* plan.c - the plan's own rules. */
+/* plan.c - the table of operators, questions about operators of a plan, and whether a plan is valid. */
 #include "plan.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ bool tra_op_is(tra_plan_op op, unsigned like) { return ops[op].like & like; }
 char *tra_op_text(const tra_op *op, char *buf, size_t n) {
     const tra_program_text *p = op->what.program;
     int line = 1;
-    for (int i = 0; p && i < op->what.at; i++) line += p->text[i] == '\n';
+    for (int i = 0; p && i < op->what.text_at; i++) line += p->text[i] == '\n';
     size_t at = p ? (size_t)snprintf(buf, n, "%.200s:%d: ", p->file, line) : 0;
     if (at < n) snprintf(buf + at, n - at, "%.200s%s", op->what.name ? op->what.name : "", op->what.name ? ": " : "");
     return buf;
@@ -104,7 +104,7 @@ static bool joinable(const tra_op *l, const tra_op *r, const tra_op *op, const c
 
 bool tra_op_is_view(const tra_op *op) { return tra_op_is(op->op, TRA_RENAMES) || op->orders.fused; }
 
-bool tra_op_is_read(const tra_op *op) { return tra_op_is(op->op, TRA_READS) || tra_op_is_view(op); }
+bool tra_op_is_stage(const tra_op *op) { return !tra_op_is(op->op, TRA_READS) && !tra_op_is_view(op); }
 
 bool tra_op_grows(const tra_op *op) {
     const tra_kernel *agg = op->what.agg;
@@ -112,23 +112,23 @@ bool tra_op_grows(const tra_op *op) {
     return !op->what.partial || tra_kernel_is_sum(agg);
 }
 
-bool tra_op_counts(const tra_op *op) {
+bool tra_op_counts_first(const tra_op *op) {
     return op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping || op->type.columns || op->type.bounded);
 }
 
-bool tra_op_shares(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
+bool tra_op_shares_blocks(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
 
-bool tra_op_flows(const tra_op *op) { return op->orders.ends > op->id; }
+bool tra_op_overlaps_reader(const tra_op *op) { return op->orders.ends > op->id; }
 
-bool tra_op_moves(const tra_plan *p, const tra_op *op, int side) {
-    return op->what.join && op->in[side] >= 0 && tra_op_flows(&p->ops[op->in[side]]);
+bool tra_op_input_overlaps(const tra_plan *p, const tra_op *op, int side) {
+    return op->what.join && op->in[side] >= 0 && tra_op_overlaps_reader(&p->ops[op->in[side]]);
 }
 
-bool tra_op_feeds(const tra_plan *p, const tra_op *op) {
+bool tra_op_output_overlaps(const tra_plan *p, const tra_op *op) {
     for (int i = op->id + 1; i < p->nops; i++) {
         const tra_op *next = &p->ops[i];
         if (next->orders.begins == op->id) return true;
-        if (!tra_op_is_read(next) && !tra_op_is(next->op, TRA_EXCHANGES)) break;
+        if (tra_op_is_stage(next) && !tra_op_is(next->op, TRA_EXCHANGES)) break;
     }
     return false;
 }
@@ -148,11 +148,11 @@ int tra_op_viewed(const tra_plan *p, int i, bool *many) {
 }
 
 int tra_op_holder(const tra_plan *p, int i, bool *many) {
-    for (; tra_op_shares(&p->ops[i]); i = p->ops[i].in[0]) *many |= tra_op_is(p->ops[i].op, TRA_SPLITS);
+    for (; tra_op_shares_blocks(&p->ops[i]); i = p->ops[i].in[0]) *many |= tra_op_is(p->ops[i].op, TRA_SPLITS);
     return i;
 }
 
-bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
+bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
     bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
     for (int j = mine + 1; j < p->nops && !many; j++) {
@@ -164,12 +164,12 @@ bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side) {
     return readers == 1 && !many;
 }
 
-bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side) {
+bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side) {
     int me = (int)(op - p->ops), runs = op->orders.scan.first >= 0 ? op->orders.scan.first : me;
     bool many = tra_op_is(op->op, TRA_SPLITS), other = false;
     int mine = tra_op_holder(p, op->in[side], &many);
     for (int j = 0; j < p->nops && !many; j++) {
-        if (j < runs && !tra_op_flows(&p->ops[j])) continue;
+        if (j < runs && !tra_op_overlaps_reader(&p->ops[j])) continue;
         for (int k = 0; k < 2; k++) {
             if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
             if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;
@@ -190,10 +190,10 @@ bool tra_plan_valid(const tra_plan *p, const char **why) {
             if (op->in[j] >= i) return *why = "an input does not come before its operator", false;
             if (op->in[j] < 0) continue;
             const tra_op *in = &p->ops[op->in[j]];
-            bool bag = tra_place_is_partial(&in->place), forwards = tra_op_is(op->op, TRA_FORWARDS);
-            if (bag && !forwards) return *why = "only an exchange may take a partial relation", false;
-            bool of_bag = tra_op_is(in->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[in->in[0]].place);
-            if (of_bag != (op->op == TRA_PLAN_MERGE))
+            bool partial = tra_place_is_partial(&in->place), forwards = tra_op_is(op->op, TRA_FORWARDS);
+            if (partial && !forwards) return *why = "only an exchange may take a partial relation", false;
+            bool summands = tra_op_is(in->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[in->in[0]].place);
+            if (summands != (op->op == TRA_PLAN_MERGE))
                 return *why = "merge and exchanged summands belong together", false;
         }
         if (ops[op->op].arity == 2 && !joinable(&p->ops[op->in[0]], &p->ops[op->in[1]], op, why)) return false;

@@ -15,7 +15,7 @@
 #include "../relation/store.h"
 #include "placement.h"
 
-/* What is the same for all operators of a kind. */
+/* Properties of the kinds of operators (tra_op_is). */
 enum {
     TRA_FILE = 1 << 0,      /* reads or writes a file */
     TRA_RENAMES = 1 << 1,   /* shows the arrays of its input under other keys, or fewer of them */
@@ -25,12 +25,12 @@ enum {
     TRA_STREAMS = 1 << 5,   /* makes each result in a unit of its own */
     TRA_LOOPS = 1 << 6,     /* runs in super-blocks, by a block loop (needs.h) */
     TRA_EXCHANGES = 1 << 7, /* brings data to other sites */
-    TRA_FORWARDS = 1 << 8,  /* and that as whole tuples: what stays shares the blocks of its input */
-    TRA_MAKES = 1 << 9,     /* its arrays are new, so that saving them saves work when the run is resumed */
+    TRA_FORWARDS = 1 << 8,  /* brings whole tuples: those that stay on their site share the blocks of the input */
+    TRA_MAKES = 1 << 9,     /* computes new arrays, so that saving them saves work when the run is resumed */
     TRA_READS = 1 << 10     /* its tuples are chunks of a file, which each site reads that has them */
 };
 
-/* Operators: name in C, inputs, label in explain and JSON, what it is like; what it does. */
+/* Operators: name in C, number of inputs, label in explain and JSON, properties; above each, what it does. */
 #define TRA_PLAN_OPS(X)                                                                                                \
     /* chunks of a file; its placement says which site reads which */                                                  \
     X(INPUT, 0, "input", TRA_FILE | TRA_READS)                                                                         \
@@ -70,22 +70,22 @@ typedef enum tra_plan_op {
         TRA_PLAN_COUNT
 } tra_plan_op;
 const char *tra_plan_op_text(tra_plan_op op);
-/* Is the operator like any of these (TRA_FILE | ...)? */
+/* Has the operator any of these properties (TRA_FILE | ...)? */
 bool tra_op_is(tra_plan_op op, unsigned like);
 
 /* Costs have units; a scalar is made only to compare (plans/search/cost.h). All sums over sites unless said. */
 typedef struct tra_cost {
-    double network_floats;       /* the count of the TRA paper; of what is held by its entries these count */
-    double network_floats_bound; /* exact where it is the same */
+    double network_floats;       /* elements sent, as the TRA paper counts; of sparse arrays the expected entries */
+    double network_floats_bound; /* at most; equal to network_floats where that is exact */
     double eindecomp;       /* floats by the model of the EinDecomp paper; of plans that are compared by it, else 0 */
     tra_size network_bytes; /* of tuples, and pieces of them, that change site */
-    tra_size disk_read;     /* whole uncompressed chunks. What a site does not use of what it has need not be read; and
-                               blocks that did not stay are read again, unless some are still there: estimates */
+    tra_size disk_read;     /* whole uncompressed chunks. An estimate where a site may not need all of its chunks, or
+                               reads evicted blocks again of which some may still be in memory */
     tra_size disk_write;    /* the same */
-    double flops;           /* of operands that are held by their entries, what these take */
-    double flops_bound;     /* exact where it is the same */
+    double flops;           /* of sparse operands, for the expected entries */
+    double flops_bound;     /* at most; equal to flops where that is exact */
     double flops_max;       /* of the busiest site */
-    int64_t peak_memory;    /* per site, the largest; of an operator: the most that a site has held until its end */
+    int64_t peak_memory;    /* of the site with the most; of an operator: the most held from the start to its end */
     double seconds;
 } tra_cost;
 
@@ -98,52 +98,54 @@ typedef struct tra_program_text {
 typedef struct tra_op_what {
     const char *name;                /* of the relation in the program; NULL for intermediate ones */
     const tra_program_text *program; /* NULL: not known */
-    int at;                          /* place in its text */
+    int text_at;                     /* offset of its statement in that text */
     const tra_kernel *join, *agg, *map;
     tra_dtype term;         /* AGG, JOINAGG, MERGE: element type of what is aggregated (of the join's result) */
-    bool triangle;          /* JOINAGG: of a relation with itself, whose result is symmetric (tra_op_mirror) */
-    bool partial;           /* AGG, JOINAGG: leaves summands (state dtype; no finish) */
+    bool triangle;          /* JOINAGG: product of a relation with itself, whose result is symmetric (tra_op_mirror) */
+    bool partial;           /* AGG, JOINAGG: each site leaves a summand, in the type of the state and not finished */
     tra_dims joinl, joinr;  /* JOIN, JOINAGG: key dimensions of the inputs */
     tra_dims group;         /* AGG, JOINAGG, MERGE: key dimensions grouped by, in output order (JOINAGG: of the join's
                                output key; MERGE: all) */
     const tra_keyfn *keyfn; /* REKEY, FILTER */
     int dim;                /* TILE, CONCAT: array dimension */
     int keydim;             /* CONCAT: key dimension */
-    int64_t most;           /* CONCAT: rows that no result has more of, whatever its pieces may have; 0: none */
-    tra_dims origin;        /* REPART: where the result begins in the input; n 0: where that begins */
-    int64_t size;           /* TILE */
+    int64_t most_rows;      /* CONCAT: no result has more rows than this, even if its pieces could; 0: not known */
+    tra_dims origin;        /* REPART: offset of the result in the input's tensor; n 0: none */
+    int64_t size;           /* TILE: extent of a tile along `dim` */
     const char *path;       /* INPUT, READALL, OUTPUT: file[:name] */
-    /* OUTPUT: by which its arrays are stored (stored.h), held as they may be; NULL: each as an array. */
+    /* OUTPUT: the storage format of the arrays in the file. levels: by levels (stored.h); mapping: by a mapping that is
+     * not one of levels (mapped.h); both NULL: dense arrays, or a table. */
     const struct tra_levels *levels;
-    const struct tra_dim_labels *const *labels; /* OUTPUT: of its dimensions (labels.h), or NULL */
-    const struct tra_mapping_use *mapping;      /* or the storage that is no levels (mapped.h) */
-    int64_t scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch), */
-    int64_t unpacks; /* that the array's block has meanwhile (tra_rel_unpacks), */
-    int64_t library; /* and that HDF5 takes (tra_rel_library) */
+    const struct tra_mapping_use *mapping;
+    const struct tra_dim_labels *const *labels; /* OUTPUT: labels of its dimensions (labels.h), or NULL */
+    int64_t read_scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch) */
+    int64_t unpack_bytes; /* INPUT, READALL: bytes of the block while a chunk is unpacked in it (tra_rel_unpacks) */
+    int64_t hdf5_bytes;   /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library) */
 } tra_op_what;
 
 /* What the planner expects of it, per site. */
 typedef struct tra_op_predicted {
     tra_cost cost;        /* of this operator alone */
     int64_t least_memory; /* ceiling of a site below which it cannot run (memory.h) */
-    int64_t spill;        /* bytes that a site may have in scratch meanwhile, of results that do not fit: a bound */
+    int64_t spill;        /* bound of the bytes that a site spills, of results that do not fit in memory */
 } tra_op_predicted;
 
-/* Of a stage that reads an input in one pass, alone or with others (scan.h). */
+/* The scan that a stage belongs to: stages that read an input together, in one pass (scan.h). */
 typedef struct tra_op_scan {
-    int first, input; /* the operator with which all of them run, and the INPUT; -1: it is in no scan */
-    int64_t reserved; /* bytes that its block loop leaves to the others */
+    int first;        /* the first stage of the scan, with which all others run; -1: the stage is in no scan */
+    int input;        /* the INPUT that they read; -1: none */
+    int64_t reserved; /* bytes that its block loop leaves to the other stages of the scan */
 } tra_op_scan;
 
 /* How the executor is to run it. */
 typedef struct tra_op_orders {
     bool fused;       /* never stored: its only consumer computes it while it reads */
     bool direct;      /* its results go to a file as they come (memory.h) */
-    int64_t io;       /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
+    int64_t io_bytes; /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
     int begins, ends; /* of an exchange: the first and the last stage during which it runs. Both are the exchange
                          itself, unless it overlaps with the stage that makes what it sends, or with the one that reads
                          what it brings (overlap.h) */
-    int64_t window;   /* of one that overlaps: bytes that may be on their way from a site, and to it */
+    int64_t window;   /* of an exchange that overlaps: bytes in flight from a site, and as many to it, at most */
     int64_t reserved; /* of a stage: bytes that its block loop leaves to the exchanges that overlap with it. Units that
                       are already queued may use them all the same */
     tra_op_scan scan;
@@ -166,15 +168,15 @@ typedef struct tra_plan {
     int sites;
     int64_t memory;    /* ceiling per site; 0: none */
     int compress;      /* zstd level of the outputs, for which workers need room; 0: they are not compressed */
-    bool slim;         /* nothing is fused, since the ceiling is too low for it */
+    bool unfused;      /* nothing is fused, since the ceiling is too low for it */
     bool reproducible; /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
-    int64_t scratch;   /* bytes that a site may spill under the ceiling, or keep of compressed outputs: a bound */
-    int64_t scratch_expected; /* the same, by the bytes that results are expected to have */
-    int64_t kept;             /* the most that results which are no outputs take when they are saved for another run */
-    int64_t least_memory;     /* least ceiling that would do */
-    bool rereads;             /* blocks that did not stay are read again */
-    int64_t program;          /* bytes of the program and of this, besides what a small program takes */
-    int64_t planning;         /* bytes that finding it took at once, with the program; given back */
+    int64_t scratch;   /* bound of the scratch bytes of a site: spilled blocks, and outputs that wait for their place */
+    int64_t scratch_expected; /* the same for results of the expected size */
+    int64_t checkpointed;     /* bound of the bytes of intermediate results that checkpoints hold at once */
+    int64_t least_memory;     /* least ceiling under which the plan runs */
+    bool rereads;             /* not everything fits: blocks are evicted, and inputs read again */
+    int64_t program;          /* bytes of the program and of this plan beyond what a small program takes */
+    int64_t planning;         /* peak bytes of the search that found it, with the program; freed before the run */
     const char *strategy;
     int rank; /* 1 = chosen first */
     int nops;
@@ -182,68 +184,68 @@ typedef struct tra_plan {
     tra_cost cost; /* total */
 } tra_plan;
 
-/* Where it stands in the program and its name, before what is said of it: "job.tra:3: C: ", or less. Returns buf. */
+/* Prefix of messages about the operator: where it stands in the program, and its name: "job.tra:3: C: ". Less if that
+ * is not known. Returns buf. */
 char *tra_op_text(const tra_op *op, char *buf, size_t n);
 
-/* Whether all integers of tuple `ordinal` fitted: TRA_INPUT, with the statement and the key, if some that this thread
- * computed did not (tra_kernel_overflowed). op: the operator that computes relations of this type. */
+/* TRA_INPUT, with the statement and the key of tuple `ordinal`, if an integer that this thread computed for it did not
+ * fit (tra_kernel_overflowed), or a kernel failed. op: the operator that computes relations of this type. */
 TRA_MUSTUSE tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, tra_err *e);
 
-/* Is the join one kernel with its aggregation, which adds to the state and needs no array for the join's result? */
+/* Does one kernel join and aggregate, adding to the state directly, so that the join's result needs no array? */
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op);
 
-/* Of a triangle: the array of key (.., i, .., j, ..) is that of (.., j, .., i, ..) with two of its dimensions
- * exchanged, so that only those with i <= j are computed, of these on the diagonal one triangle; the others are copies.
- */
+/* The symmetry of a product of a relation with itself: the array of key (.., i, .., j, ..) is that of (.., j, .., i,
+ * ..) with two of its dimensions exchanged. So only arrays with i <= j are computed, of those on the diagonal one
+ * triangle, and the others are copies. */
 typedef struct tra_mirror {
     int label[2]; /* key dimensions i and j of the join's output, of the left operand and of the right one, */
     int key[2];   /* and of the result */
     int dim[2];   /* the array dimensions that change places */
-    int own;      /* dimension of the operands' arrays that becomes these */
+    int own;      /* dimension of the operands' arrays from which both of these come */
 } tra_mirror;
-/* Whether a product of a relation with itself, whose key has n dimensions, is one. */
+/* Is a product of a relation with itself, whose key has n dimensions, symmetric in this way? */
 bool tra_mirror_of(const tra_kernel *join, const tra_kernel *agg, int n, const tra_dims *joinl, const tra_dims *joinr,
                    const tra_dims *group, tra_mirror *out);
-bool tra_op_mirror(const tra_plan *p, const tra_op *op, tra_mirror *out); /* false: it is no triangle */
+bool tra_op_mirror(const tra_plan *p, const tra_op *op, tra_mirror *out); /* false: not computed as a triangle */
 
-/* Is its result read through another operator's: renamed, or computed on the way? */
+/* Is its result a view: the arrays of its input under other keys, or arrays that its consumer computes (fused)? */
 bool tra_op_is_view(const tra_op *op);
-/* Is it no stage of its own: a view, or read from its file while its result is read? */
-bool tra_op_is_read(const tra_op *op);
-/* Of an aggregation: are its states held in a layout that is not dense, and grow as terms come (grow.h)? */
+/* Is the operator a stage of its own? Not so a view, nor an input, which is read while its consumer runs. */
+bool tra_op_is_stage(const tra_op *op);
+/* Is it an aggregation whose states are held in a layout that is not dense, and grow with each term (grow.h)? */
 bool tra_op_grows(const tra_op *op);
-/* Is it an output whose tuples are counted before any gets its place: one by levels, a table, or of
- * unknown rows? */
-bool tra_op_counts(const tra_op *op);
-/* Does reading its result read the blocks of its input: is it a view, or an exchange of whole tuples? */
-bool tra_op_shares(const tra_op *op);
+/* Is it an output whose tuples must all be counted before any of them has a place in the file: one that is stored by
+ * levels or by a mapping, a table, or a tensor whose number of rows only the run tells? */
+bool tra_op_counts_first(const tra_op *op);
+/* Does its result share blocks with its input: is it a view, or an exchange of whole tuples? */
+bool tra_op_shares_blocks(const tra_op *op);
 
-/* Does the exchange overlap the stage that reads what comes? What is read for either counts as that one's. */
-bool tra_op_flows(const tra_op *op);
-/* Does input 0 or 1 of a join come from other sites while it runs? */
-bool tra_op_moves(const tra_plan *p, const tra_op *op, int side);
-/* Does an exchange send its results while it makes them? */
-bool tra_op_feeds(const tra_plan *p, const tra_op *op);
+/* Does the exchange overlap the stage that reads its result? Bytes read for either are then counted for that stage. */
+bool tra_op_overlaps_reader(const tra_op *op);
+/* Is input 0 or 1 of a join the result of an exchange that overlaps the join? */
+bool tra_op_input_overlaps(const tra_plan *p, const tra_op *op, int side);
+/* Does an exchange that overlaps the stage send its results while the stage makes them? */
+bool tra_op_output_overlaps(const tra_plan *p, const tra_op *op);
 
-/* Is key dimension d of input `side` of a join or aggregation joined, and is it grouped by? Without an aggregation all
- * are. */
+/* Of key dimension d of input `side` of a join or aggregation: *joined: does the join compare it? *grouped: is it in
+ * the key of the result? (Without an aggregation every dimension is.) */
 void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped);
 
-/* The operator of which i's result is a view, or is computed on the way; *many becomes true where several of its tuples
- * are of one. */
+/* The operator below all views from operator i down: whose stored result reading i's result reads. *many becomes true
+ * if several tuples of i come from one stored tuple. */
 int tra_op_viewed(const tra_plan *p, int i, bool *many);
-/* The operator whose blocks reading operator i's result reads: what is read, fused or exchanged may share them. *many
- * becomes true where several of its results come from one block. */
+/* The same below exchanges of whole tuples too: the operator whose blocks reading i's result reads. */
 int tra_op_holder(const tra_plan *p, int i, bool *many);
-/* Whether the operator reads the blocks of its input `side` alone, each for one tuple: nothing else wants them then,
- * nor later. What comes before it in the plan has ended by then, but for exchanges that overlap stages. */
-bool tra_op_reads_alone(const tra_plan *p, const tra_op *op, int side);
-/* Whether nothing reads the result that the operator reads but it, once for each tuple: blocks that are that result's
- * alone are of no use then. */
-bool tra_op_reads_last(const tra_plan *p, const tra_op *op, int side);
+/* Is the operator the only reader, from now on, of the blocks of its input `side`, and does it read each for one tuple?
+ * Then they can leave memory after use. Operators before it in the plan have ended, except exchanges that overlap. */
+bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side);
+/* Is the operator the only reader of its input `side` in the whole plan, and does it read each tuple once? Then blocks
+ * that belong to that input alone can be dropped after use. */
+bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side);
 
-/* Validity: inputs precede, arities match, catalogs present, placements of join inputs agree, no map or join over
- * partial relations. *why gets the reason. Run at the borders in debug builds. */
+/* Is the plan valid: inputs come before their operators, arities match, catalogs are there, placements of the inputs of
+ * joins agree, and only exchanges read partial relations? Else *why is the reason. For assertions. */
 bool tra_plan_valid(const tra_plan *p, const char **why);
 
 #endif

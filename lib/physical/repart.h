@@ -5,26 +5,26 @@
 
 #include "plan.h"
 
-/* Pieces that are listed, at most: boxes where blocks of the input and of the result overlap. */
+/* Bound of the number of pieces: boxes where a block of the input and a block of the result overlap. */
 int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op);
 
 /* The keys of the blocks of `in` that overlap tuple `out` of op's result: from lo, box of them in each dimension;
  * false: none, since it is empty or beyond the input. */
 bool tra_repart_box(const tra_type *in, const tra_op *op, int64_t out, tra_dims *lo, tra_dims *box);
 
-/* The batch that begins with tuple t of the result: as many tuples as every site can hold in `limit` bytes, so that
- * each block of the input is read once for them; its end. work, load: room for a number of each site. */
+/* End of the batch that begins with tuple t of the result: as many tuples as every site can hold in `limit` bytes. For
+ * one batch each block of the input is read once. work, load: arrays with an element for each site. */
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load);
 
-/* What a piece of these extents takes by itself: in the layout of the result. */
+/* Bytes of a piece of these extents by itself, in the layout of the result. */
 tra_size tra_piece_bytes(const tra_type *in, const tra_type *out, const tra_dims *ext);
 
-/* Tuples of the input that all batches read, at most, when nothing stays in memory from one to the next. budget: bytes
- * for blocks of the site that has the fewest. */
+/* Tuples of the input that all batches together read, when none stays in memory from one batch to the next: a bound.
+ * budget: bytes for blocks of the site that has the fewest. */
 int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget);
 
-/* The bytes that the results of a batch may take on a site. Where everything stays in memory and the stage that reads
- * them overlaps the stage, there are several batches, so that it need not wait for the last piece. */
+/* Bytes that the results of a batch may take on a site. Where everything fits and the exchange overlaps its reader
+ * there are several batches nevertheless, so that the reader need not wait for the last piece of all results. */
 int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget);
 
 #endif

@@ -1,4 +1,4 @@
-/* tree.c - which sums are added to which. */
+/* tree.c - the tree of a reproducible sum, and which sums are added to which. */
 #include "tree.h"
 
 /* The key dimension with the most values among those in `of`; -1. */

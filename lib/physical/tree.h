@@ -21,18 +21,17 @@ typedef struct tra_tree {
     int leaves; /* a power of two; 1: nothing is cut */
 } tra_tree;
 
-/* Of an aggregation alone (join false, of relation l), or of the join of l and r on these dimensions. */
+/* The tree of an aggregation: of relation l (join false), or of the join of l and r on these dimensions. */
 tra_tree tra_tree_of(bool join, const tra_catalog *l, const tra_catalog *r, const tra_dims *joinl,
                      const tra_dims *joinr, const tra_dims *group);
-/* Does every site have a whole branch, when what is aggregated is placed so? Then the summands may be added by pairs.
- */
+/* Does every site have a whole branch of the tree when the terms are placed so? Then summands may be added by pairs. */
 bool tra_tree_fits(const tra_tree *t, const tra_placement *pairs, const tra_dims *group);
 static inline int tra_tree_leaf(const tra_tree *t, int64_t value) {
     return t->n > 0 ? (int)((__int128)value * t->leaves / t->n) : 0;
 }
 int tra_tree_depth(int leaves); /* sums that are held at once: 1 + log2 of the leaves */
 
-/* The sums that are open while terms come in the order of their leaves, of which each will be added to the one below
+/* The sums that are held while terms come in the order of their leaves, as a stack: each will be added to the one below
  * it. */
 typedef struct tra_tree_sums {
     int top; /* number of the last sum; -1: there is none yet */

@@ -100,7 +100,7 @@ void tra_comm_free(tra_comm *node) {
     if (node->mpi != MPI_COMM_NULL) MPI_Comm_free(&node->mpi);
 }
 
-int tra_comm_here(const tra_comm *c) {
+int tra_comm_node_size(const tra_comm *c) {
     tra_comm node = tra_comm_node(c);
     tra_comm_free(&node);
     return node.size;
@@ -184,7 +184,7 @@ void tra_comm_abort(int status) {
     if (init && !fin) MPI_Abort(MPI_COMM_WORLD, status);
 }
 
-void tra_comm_ring(const tra_comm *c) {
+void tra_comm_alarm(const tra_comm *c) {
     MPI_Request r;
     for (int i = 0; c->mpi != MPI_COMM_NULL && i < c->size; i++) {
         if (i == c->rank) continue;
@@ -193,7 +193,7 @@ void tra_comm_ring(const tra_comm *c) {
     }
 }
 
-bool tra_comm_rung(const tra_comm *c) {
+bool tra_comm_alarmed(const tra_comm *c) {
     int found = 0;
     if (c->mpi != MPI_COMM_NULL) MPI_Iprobe(MPI_ANY_SOURCE, 0, c->alarms, &found, MPI_STATUS_IGNORE);
     return found;

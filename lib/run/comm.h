@@ -28,7 +28,7 @@ tra_comm tra_comm_node(const tra_comm *c);
 /* Those that run under one kernel, also where they have hosts (containers, namespaces) of their own. As above. */
 tra_comm tra_comm_machine(const tra_comm *c);
 void tra_comm_free(tra_comm *node);
-int tra_comm_here(const tra_comm *c); /* how many ranks tra_comm_node has */
+int tra_comm_node_size(const tra_comm *c); /* how many ranks tra_comm_node has */
 /* Cores that these may use together, at least 1: what they share with ranks of other hosts counts in part. */
 int tra_comm_cores(const tra_comm *c);
 /* The same of n cores: how many ranks here, and of all, may use each. */
@@ -38,8 +38,8 @@ int tra_comm_share(int n, const int64_t *here, const int64_t *all);
  * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */
 TRA_MUSTUSE tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e);
 /* A rank that fails while the others compute rings them, so that they come to agree soon; they look now and then. */
-void tra_comm_ring(const tra_comm *c);
-bool tra_comm_rung(const tra_comm *c);
+void tra_comm_alarm(const tra_comm *c);
+bool tra_comm_alarmed(const tra_comm *c);
 void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n); /* from rank 0 */
 void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);  /* to all, wrapping */
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* The dimension that is bounded, or -1. */
-int tra_compact_along(const tra_type *held) {
+int tra_compact_dim(const tra_type *held) {
     if (held->columns || !held->bounded) return -1;
     return __builtin_ctz(held->bounded);
 }
@@ -19,7 +19,7 @@ int tra_compact_along(const tra_type *held) {
 tra_status tra_compact_check(const tra_op *op, tra_err *e) {
     const char *why;
     char place[512];
-    if (tra_compact_along(&op->type) < 0) return TRA_OK;
+    if (tra_compact_dim(&op->type) < 0) return TRA_OK;
     if (op->type.bounded & (op->type.bounded - 1))
         return tra_fail(e, TRA_PROGRAM, "%sonly the run tells the extents of two of its dimensions; sum over one",
                         tra_op_text(op, place, sizeof place));
@@ -31,12 +31,12 @@ tra_status tra_compact_check(const tra_op *op, tra_err *e) {
 /* Where the rows of each block begin, by the component of its key that cuts them; one more than there are. */
 static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
     const tra_catalog *c = o->held.cat;
-    int64_t n = c->frontier.v[o->along];
+    int64_t n = c->frontier.v[o->counted_dim];
     for (int64_t b = 0; b <= n; b++) begin[b] = b ? -1 : 0;
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
-        int64_t *rows = &begin[key.v[o->along] + 1];
+        int64_t *rows = &begin[key.v[o->counted_dim] + 1];
         if (*rows >= 0 && *rows != o->counts[t])
             return tra_fail(e, TRA_INTERNAL, "neighbouring blocks have different numbers of rows");
         *rows = o->counts[t];
@@ -49,7 +49,7 @@ static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
 static tra_status final_type(tra_outfile *o, tra_err *e) {
     tra_dims shape;
     tra_type_shape(&o->held, &shape);
-    shape.v[o->along] = o->begin[o->held.cat->frontier.v[o->along]];
+    shape.v[o->counted_dim] = o->begin[o->held.cat->frontier.v[o->counted_dim]];
     TRA_TRY(tra_catalog_blocks(&shape, &o->held.cat->bound, &o->compact, e));
     o->type = o->held;
     o->type.cat = &o->compact;
@@ -61,7 +61,7 @@ static tra_status final_type(tra_outfile *o, tra_err *e) {
 }
 
 tra_status tra_compact_create(tra_outfile *o, tra_err *e) {
-    o->begin = tra_calloc((size_t)o->held.cat->frontier.v[o->along] + 1, sizeof *o->begin);
+    o->begin = tra_calloc((size_t)o->held.cat->frontier.v[o->counted_dim] + 1, sizeof *o->begin);
     TRA_TRY(begins(o, o->begin, e));
     TRA_TRY(final_type(o, e));
     return o->comm.rank == 0 ? tra_writer_create(o->path, &o->type, &o->options, &o->w, e) : TRA_OK;
@@ -88,8 +88,8 @@ static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *ch
         int64_t source = 0, target = 0;
         for (int d = 0; d < sub->n; d++) {
             int64_t i = d < last ? at.v[d] : 0;
-            source = source * a->ext.v[d] + i + (d == o->along ? from : 0);
-            target = target * chunk->v[d] + i + (d == o->along ? to : 0);
+            source = source * a->ext.v[d] + i + (d == o->counted_dim ? from : 0);
+            target = target * chunk->v[d] + i + (d == o->counted_dim ? to : 0);
         }
         TRA_TRY(tra_writer_write_at(o->w, address + target * size, (char *)a->data + source * size, run * size, e));
     } while (tra_next(&outer, &at));
@@ -98,7 +98,7 @@ static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *ch
 
 tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e) {
     tra_dims key, sub = c->array.ext, chunk;
-    int64_t elements, d = o->along;
+    int64_t elements, d = o->counted_dim;
     tra_catalog_key(o->held.cat, t, &key);
     if (!tra_dims_product(&sub, &elements) || elements == 0) return TRA_OK;
     chunk = chunk_ext(o);
@@ -135,7 +135,7 @@ static tra_status seal_one(tra_outfile *o, tra_digester *g, int64_t t, const tra
     TRA_TRY(tra_pread(tra_writer_fd(o->w), data, (size_t)o->chunk_bytes, tra_writer_address(o->w, t), "the output", e));
     tra_writer_sums(o->w)[t] = tra_chunk_sum(data, (size_t)o->chunk_bytes);
     draw_together(data, chunk, &ext, tra_dtype_size(o->type.dtype));
-    tra_digester_add(g, &o->lanes[0].digest, t, data);
+    tra_digester_add(g, &o->tallies[0].digest, t, data);
     return TRA_OK;
 }
 

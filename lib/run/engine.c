@@ -11,12 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKGROUND = 2, WAITING = 4 }; /* threads of what waits: a disk wants more than one request at a time; calls */
+enum {
+    BACKGROUND = 2, /* background threads: a disk wants more than one request at a time */
+    WAITING = 4     /* background calls that may wait for a thread */
+};
 
-/* Reading past the page cache leaves the processor to the tasks, but waits for the disk also where the page cache would
- * have had the block. So it is done ahead, while all workers compute, and each time that one had to wait for it, twice
- * as many blocks as the last time are left to the workers, who read by the page cache. */
-enum { MOST_LEFT = 256 };
+/* Direct reads, past the page cache, leave the processor to the tasks; but they wait for the disk even where the page
+ * cache has the block. So background threads read ahead directly while all workers compute. When a worker has to wait
+ * for a direct read, the next 1, 3, 7, ... blocks are left to the workers, who read through the page cache: a back-off
+ * that is halved by each direct read that was in time. */
+enum { MOST_BACKOFF = 256 };
 
 typedef struct background { /* a call for a background thread */
     struct background *next;
@@ -47,12 +51,12 @@ struct tra_engine {
     pthread_t *tid;
     tra_worker *workers;
     shared_work *shared; /* of which pieces may be left */
-    bool stop;
-    atomic_bool failed; /* the pool asks without the lock */
+    bool stop;          /* the threads are to end */
+    atomic_bool failed; /* the stage has failed; the pool asks without the lock */
     tra_err err;
     struct {
         tra_unit *head, *tail; /* units in order */
-        int64_t ahead;         /* bytes of their inputs */
+        int64_t bytes;         /* of their inputs */
         atomic_int inflight;   /* units that have not ended */
     } queue;
     struct {
@@ -64,42 +68,43 @@ struct tra_engine {
     } background;
     struct {
         int occupied, computing; /* workers that do something; that run tasks */
-        int waiting;             /* of the latter: for their turn */
-        int needy;               /* workers that want memory which there is not, */
-        bool insisting;          /* of which one tries again */
+        int waiting;             /* of those that run tasks: that wait for their turn (tra_engine_turn) */
+        int short_of_memory;     /* workers that wait for memory (tra_engine_retry) */
+        bool retrying;           /* one of these tries again now */
     } now;
     struct {
-        int running; /* tasks, and inputs that are computed on the way */
-        double since, seconds;
-    } clock; /* while any of them runs */
+        int running;           /* tasks, and inputs that are being computed */
+        double since, seconds; /* when the first of them began; seconds in which any ran, before that */
+    } clock;
     struct {
-        int64_t loads;   /* inputs that wait to be read, past the page cache if need be */
-        int reading;     /* background threads that read one */
-        int leave, left; /* blocks that are left to the workers at a time, and yet to be left */
-        bool late;       /* a worker waits for one of them */
+        int64_t loads;    /* queued inputs that can be read directly */
+        int reading;      /* background threads that read one */
+        int backoff;      /* blocks that are left to the workers after a late direct read */
+        int backoff_left; /* of these, how many are still to come */
+        bool late;        /* a worker waits for a direct read */
     } direct;
-    struct { /* what the maker does while it waits */
+    struct { /* the thread that makes units: what it does while it waits */
         tra_engine_tick_fn *tick;
         void *tick_ctx;
-        double ticked; /* when */
+        double ticked; /* when tick was last called */
         tra_engine_overlap_fn *overlap;
         void *overlap_ctx;
-        bool wanted;   /* the maker waits for what it brings */
-        bool stepping; /* the maker is in it: what it waits for there, memory, workers alone give back */
-    } maker;
+        bool wanted;     /* the next unit waits for what the overlapping exchanges bring */
+        bool in_overlap; /* it is inside of `overlap`: memory that is waited for there comes from workers alone */
+    } producer;
 };
 
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
 
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
-    g->maker.tick = fn;
-    g->maker.tick_ctx = ctx;
+    g->producer.tick = fn;
+    g->producer.tick_ctx = ctx;
 }
 
 /* Under the lock. */
 static void set_failed(tra_engine *g, bool failed) {
     g->failed = failed;
-    atomic_store(&tra_cancel, failed); /* what runs need not run to its end */
+    atomic_store(&tra_cancel, failed); /* kernels that run may stop early */
 }
 
 static void fail(tra_engine *g, tra_err *e) { /* under the lock */
@@ -111,12 +116,12 @@ static void fail(tra_engine *g, tra_err *e) { /* under the lock */
 
 tra_status tra_engine_tick(tra_engine *g, tra_err *e) {
     double now = tra_now();
-    if (!g->maker.tick || now < g->maker.ticked + 0.25) return TRA_OK;
-    g->maker.ticked = now;
-    return g->maker.tick(g->maker.tick_ctx, e);
+    if (!g->producer.tick || now < g->producer.ticked + 0.25) return TRA_OK;
+    g->producer.ticked = now;
+    return g->producer.tick(g->producer.tick_ctx, e);
 }
 
-/* Under the lock, which it lets go meanwhile: a terminal may be blocked, a disk slow. */
+/* Called under the lock, which it releases meanwhile: the terminal may be blocked, the disk slow. */
 static void tick(tra_engine *g) {
     tra_err e = {0};
     pthread_mutex_unlock(&g->lock);
@@ -129,12 +134,12 @@ static void tick(tra_engine *g) {
 static bool step_overlapped(tra_engine *g) {
     tra_err e = {0};
     bool any = false;
-    if (g->maker.stepping || !g->maker.overlap) return false;
-    g->maker.stepping = true;
+    if (g->producer.in_overlap || !g->producer.overlap) return false;
+    g->producer.in_overlap = true;
     pthread_mutex_unlock(&g->lock);
-    tra_status s = g->maker.overlap(g->maker.overlap_ctx, g->maker.wanted, &any, &e);
+    tra_status s = g->producer.overlap(g->producer.overlap_ctx, g->producer.wanted, &any, &e);
     pthread_mutex_lock(&g->lock);
-    g->maker.stepping = false;
+    g->producer.in_overlap = false;
     if (s == TRA_OK) return any;
     tra_engine_set_overlap(g, NULL, NULL);
     fail(g, &e);
@@ -144,30 +149,29 @@ static bool step_overlapped(tra_engine *g) {
 static bool meanwhile(void *ctx, bool *soon) { /* the pool waits */
     tra_engine *g = ctx;
     pthread_mutex_lock(&g->lock);
-    if (g->maker.tick) tick(g);
+    if (g->producer.tick) tick(g);
     bool any = step_overlapped(g);
-    *soon = g->maker.overlap;
+    *soon = g->producer.overlap;
     pthread_mutex_unlock(&g->lock);
     return any;
 }
 
 void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx) {
-    g->maker.overlap = fn;
-    g->maker.overlap_ctx = ctx;
+    g->producer.overlap = fn;
+    g->producer.overlap_ctx = ctx;
 }
 
-/* Waits for cond under the lock, perhaps in vain; for a quarter of a second at most when there is somebody to tick, and
- * shortly when an exchange overlaps the stage. What the caller waits for may come while the lock is let go, at the end.
- */
+/* Waits for cond under the lock: until it is signalled, at most a quarter of a second when there is a tick, and about a
+ * millisecond when an exchange overlaps the stage. The caller must look again whether its condition holds. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
-    if (g->maker.overlap) {
+    if (g->producer.overlap) {
         if (!step_overlapped(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
-    } else if (!g->maker.tick) {
+    } else if (!g->producer.tick) {
         pthread_cond_wait(cond, &g->lock);
     } else {
         tra_wait_briefly(cond, &g->lock);
     }
-    if (g->maker.tick) tick(g);
+    if (g->producer.tick) tick(g);
 }
 
 tra_unit *tra_unit_new(int ninputs, int ntasks) {
@@ -179,8 +183,8 @@ tra_unit *tra_unit_new(int ninputs, int ntasks) {
     return u;
 }
 
-static void let_go(tra_engine *g, tra_unit_input *in) {
-    if (in->block) tra_block_leave(g->pool, in->block, in->after);
+static void unpin_input(tra_engine *g, tra_unit_input *in) {
+    if (in->block) tra_block_unpin_then(g->pool, in->block, in->after);
     in->block = NULL;
 }
 
@@ -190,7 +194,7 @@ static void drop_inputs(tra_engine *g, tra_unit_input *in, int n) {
         in[i].derived = NULL;
         if (in[i].reserved > 0) tra_pool_release(g->pool, in[i].reserved);
         in[i].reserved = 0;
-        let_go(g, &in[i]);
+        unpin_input(g, &in[i]);
     }
 }
 
@@ -206,13 +210,14 @@ void tra_unit_drop(tra_engine *g, tra_unit *u) { free_unit(g, u); }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------- */
 
-/* What failed for want of memory for tuple i of the part. */
+/* The error of a block for tuple i of the part that could not be allocated. */
 static tra_status no_room(tra_engine *g, tra_status s, const tra_part *p, int64_t i, int64_t bytes, const tra_err *own,
                           tra_err *e) {
-    return tra_say_blocks(s, "", p->type, p->ordinal[i], bytes, g->pool, own, e);
+    return tra_advise_blocks(s, "", p->type, p->ordinal[i], bytes, g->pool, own, e);
 }
 
-/* later: what is computed on the way and takes what only its data tell gets its block then. */
+/* Pins the stored block of an input, and allocates the block of an input that is computed on reading. later: where only
+ * the data tell the size of the latter, memory is reserved, and the worker allocates the block when it knows. */
 static tra_status pin_input(tra_engine *g, tra_unit_input *in, bool later, tra_err *e) {
     tra_part *stored;
     int64_t at;
@@ -223,7 +228,7 @@ static tra_status pin_input(tra_engine *g, tra_unit_input *in, bool later, tra_e
     if (s != TRA_OK) return no_room(g, s, stored, at, stored->block[at]->bytes, &own, e);
     in->block = stored->block[at];
     in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->block->ptr);
-    if (in->extra_pin) { /* with the first pin, before the unit can end and the block leave */
+    if (in->extra_pin) { /* now, since the unit may end, and its block be evicted, any time after it is queued */
         bool load;
         TRA_TRY(tra_block_pin(g->pool, in->block, &load, e));
     }
@@ -241,24 +246,15 @@ static tra_status pin_input(tra_engine *g, tra_unit_input *in, bool later, tra_e
     return TRA_OK;
 }
 
-typedef struct taking { /* of a block for what is computed on the way */
-    tra_pool *pool;
-    int64_t bytes;
-    tra_block **out;
-} taking;
-
-static tra_status take(void *ctx, tra_err *e) {
-    const taking *x = ctx;
-    return tra_block_take(x->pool, x->bytes, x->out, e);
-}
-
-/* w: the worker; NULL: the thread that runs the plan, which waits for memory. */
+/* Allocates the block of an input that is computed on reading and whose size the data tell. w: the worker; NULL: the
+ * thread that runs the plan, which waits for memory. */
 static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
                              tra_err *e) {
-    taking x = {g->pool, tra_part_derive_bytes(in->via, in->via_at, base, &in->cell, scratch), &in->derived};
+    int64_t bytes = tra_part_derive_bytes(in->via, in->via_at, base, &in->cell, scratch);
     tra_err own = {0};
-    tra_status s = w ? tra_engine_insist(w, take, &x, &own) : tra_block_new(g->pool, x.bytes, x.out, &own);
-    if (s != TRA_OK) return no_room(g, s, in->part, in->i, in->block->bytes + x.bytes, &own, e);
+    tra_status s =
+        w ? tra_engine_take_block(w, bytes, &in->derived, &own) : tra_block_new(g->pool, bytes, &in->derived, &own);
+    if (s != TRA_OK) return no_room(g, s, in->part, in->i, in->block->bytes + bytes, &own, e);
     in->cell.head = in->derived->ptr;
     return TRA_OK;
 }
@@ -297,10 +293,11 @@ static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base
     return TRA_OK;
 }
 
-/* What its block holds is there: looks into it, and computes from it what is computed on the way. */
+/* Makes the cell of an input whose stored block has been read: checks the block's header, and computes the array where
+ * it is computed on reading. */
 static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void *scratch, tra_err *e) {
     if (!in->via && !in->cell.layout) return TRA_OK;
-    const tra_part *p = in->via ? in->via->base : in->part; /* views between it and the block keep the array */
+    const tra_part *p = in->via ? in->via->base : in->part; /* views below only rename the tuple */
     int64_t ordinal = p->ordinal[in->via ? in->via->src[in->via_at] : in->i];
     if (!in->via) return tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &in->cell, e);
     tra_cell base;
@@ -337,7 +334,7 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     tra_unit **at = &g->queue.head, *last = NULL;
     while (*at != u) last = *at, at = &(*at)->next;
     *at = u->next;
-    g->queue.ahead -= u->bytes;
+    g->queue.bytes -= u->bytes;
     for (int i = 0; i < u->ninputs; i++)
         g->direct.loads -= u->inputs[i].direct && !u->inputs[i].started; /* of one that is dropped */
     if (g->queue.tail == u) g->queue.tail = last;
@@ -347,8 +344,9 @@ static void dequeue(tra_engine *g, tra_unit *u) {
     }
 }
 
-/* An input of a unit that can be prepared, or -1. What others read is looked at again when the unit's own have begun,
- * in the order of inputs, which is about that in which it comes. Under the lock. */
+/* An input of a unit that a worker can prepare now, or -1: one that this unit must load, or whose block is in memory.
+ * Inputs that another unit is loading are looked at again, in order, when all others have been started. Under the lock.
+ */
 static int find_prep(tra_unit *u) {
     for (; u->looked_at < u->ninputs; u->looked_at++) {
         const tra_unit_input *in = &u->inputs[u->looked_at];
@@ -372,14 +370,14 @@ static tra_unit *find_work(tra_engine *g, int *task) {
     for (tra_unit *u = g->queue.head; u; u = u->next) {
         int prep = find_prep(u);
         if (prep >= 0) {
-            if (g->direct.left > 0) g->direct.left -= u->inputs[prep].direct;
+            if (g->direct.backoff_left > 0) g->direct.backoff_left -= u->inputs[prep].direct;
             start_prep(g, u, prep);
             *task = -1 - prep;
             return u;
         }
         if (u->preps_done < u->ninputs || u->tasks_started == u->ntasks) continue;
         if (u->before && !u->before->done[u->tasks_started]) {
-            /* whoever waits for its turn waits for a worker that is ahead of it, never for one to be free */
+            /* a task that waits for its turn must wait for a running task, never for one that has no worker yet */
             if (!u->early || u->before->tasks_started <= u->tasks_started) continue;
         }
         *task = u->tasks_started++;
@@ -388,9 +386,9 @@ static tra_unit *find_work(tra_engine *g, int *task) {
     return NULL;
 }
 
-/* Is there something to read ahead, and time for it? Under the lock. */
+/* Is there an input to read ahead directly, while all workers compute? Under the lock. */
 static bool can_read(const tra_engine *g) {
-    return g->direct.loads > 0 && g->direct.left == 0 && g->now.computing == g->threads && !g->failed;
+    return g->direct.loads > 0 && g->direct.backoff_left == 0 && g->now.computing == g->threads && !g->failed;
 }
 
 static bool start_background(tra_engine *g);
@@ -504,27 +502,27 @@ bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task) {
     return ok;
 }
 
-tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e) {
+tra_status tra_engine_retry(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e) {
     tra_engine *g = w->engine;
     tra_err own = {0};
     tra_status s = fn(ctx, &own);
     pthread_mutex_lock(&g->lock);
-    if (s == TRA_RESOURCE) g->now.needy++;
+    if (s == TRA_RESOURCE) g->now.short_of_memory++;
     bool needy = s == TRA_RESOURCE, last = false;
-    while (needy && g->now.insisting && !g->failed) pthread_cond_wait(&g->work, &g->lock);
-    bool mine = needy && !g->now.insisting;
-    if (mine) g->now.insisting = true;
+    while (needy && g->now.retrying && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    bool mine = needy && !g->now.retrying;
+    if (mine) g->now.retrying = true;
     while (mine && s == TRA_RESOURCE && !last && !g->failed) {
-        last = g->now.occupied == g->now.needy + g->now.waiting && atomic_load(&g->background.calls) == 0;
+        last = g->now.occupied == g->now.short_of_memory + g->now.waiting && atomic_load(&g->background.calls) == 0;
         pthread_mutex_unlock(&g->lock);
         own = (tra_err){0};
         s = fn(ctx, &own);
         pthread_mutex_lock(&g->lock);
         if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->work, &g->lock);
     }
-    if (mine) g->now.insisting = false;
+    if (mine) g->now.retrying = false;
     if (needy) {
-        g->now.needy--;
+        g->now.short_of_memory--;
         pthread_cond_broadcast(&g->work);
         pthread_cond_broadcast(&g->ended);
     }
@@ -544,8 +542,8 @@ static tra_status take_block(void *ctx, tra_err *e) {
     return tra_block_take(x->pool, x->bytes, x->out, e);
 }
 
-tra_status tra_engine_insist_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e) {
-    return tra_engine_insist(w, take_block, &(one_block){w->engine->pool, bytes, out}, e);
+tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e) {
+    return tra_engine_retry(w, take_block, &(one_block){w->engine->pool, bytes, out}, e);
 }
 
 bool tra_engine_busy(tra_engine *g) {
@@ -589,8 +587,9 @@ static void read_ahead(tra_engine *g, tra_unit *u,
     tra_status s = tra_block_load_direct(g->pool, in->block, &e);
     pthread_mutex_lock(&g->lock);
     g->direct.reading--;
-    g->direct.leave = g->direct.late ? (int)tra_min64(MOST_LEFT, 2 * g->direct.leave + 1) : g->direct.leave / 2;
-    if (g->direct.late) g->direct.left = g->direct.leave;
+    g->direct.backoff =
+        g->direct.late ? (int)tra_min64(MOST_BACKOFF, 2 * g->direct.backoff + 1) : g->direct.backoff / 2;
+    if (g->direct.late) g->direct.backoff_left = g->direct.backoff;
     g->direct.late = false;
     if (s != TRA_OK) fail(g, &e);
     u->preps_done++;
@@ -634,7 +633,7 @@ void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx) {
     *b = (background){.fn = fn, .ctx = ctx};
     pthread_mutex_lock(&g->lock);
     bool any = start_background(g);
-    /* no threads to be had, or they are late: here, then */
+    /* runs the call on this thread if there is no background thread, or too many calls wait for one */
     if (atomic_fetch_add(&g->background.calls, 1) >= WAITING || !any) {
         pthread_mutex_unlock(&g->lock);
         call(g, b);
@@ -716,9 +715,9 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
     return TRA_OK;
 }
 
-/* ---- the maker's side --------------------------------------------------------------------------------------- */
+/* ---- the thread that makes units ------------------------------------------------------------------------------ */
 
-/* Has it come, or been made? On the maker's thread. */
+/* Has the block of the input been received, or made? */
 static bool is_there(const tra_unit_input *in) {
     tra_part *stored, *via;
     int64_t at, via_at;
@@ -748,12 +747,12 @@ tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
     for (int i = 0; i < u->ninputs && !g->failed && s == TRA_OK;) {
         if (is_there(&u->inputs[i])) {
             i++;
-        } else if (g->maker.overlap) {
-            g->maker.wanted = true;
+        } else if (g->producer.overlap) {
+            g->producer.wanted = true;
             wait_for(g, &g->ended);
-            g->maker.wanted = false;
+            g->producer.wanted = false;
         } else {
-            s = tra_fail(e, TRA_INTERNAL, "an array is wanted that nothing will bring");
+            s = tra_fail(e, TRA_INTERNAL, "a unit waits for an array that no exchange will bring");
         }
     }
     if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
@@ -764,8 +763,8 @@ tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->queue.inflight) >= TRA_LOOKAHEAD ||
-            (g->queue.ahead > TRA_LOOKAHEAD_BYTES && atomic_load(&g->queue.inflight) >= g->threads) ||
-            g->now.needy > 0) &&
+            (g->queue.bytes > TRA_LOOKAHEAD_BYTES && atomic_load(&g->queue.inflight) >= g->threads) ||
+            g->now.short_of_memory > 0) &&
            !g->failed)
         wait_for(g, &g->ended);
     pthread_mutex_unlock(&g->lock);
@@ -776,7 +775,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
         if (u->inputs[i].extra_pin && u->inputs[i].block) tra_block_unpin(g->pool, u->inputs[i].block);
     }
     pthread_mutex_lock(&g->lock);
-    if (s != TRA_OK) { /* a worker's failure is the cause of ours */
+    if (s != TRA_OK) { /* if a worker has failed too, that was the cause */
         if (g->failed && e && g->err.status != TRA_OK) *e = g->err, s = g->err.status;
         set_failed(g, true);
         if (g->err.status == TRA_OK && e) g->err = *e;
@@ -793,7 +792,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
         in->direct = in->load && !in->via && !in->cell.layout && tra_block_direct(in->block);
         g->direct.loads += in->direct;
     }
-    g->queue.ahead += u->bytes;
+    g->queue.bytes += u->bytes;
     if (g->queue.tail)
         g->queue.tail->next = u;
     else
@@ -838,7 +837,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     return s;
 }
 
-/* A worker may be reading it. */
+/* Waits while a worker reads the block. */
 static tra_status wait_for_load(tra_engine *g, tra_unit_input *in, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->work, &g->lock);
@@ -875,7 +874,7 @@ tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in) {
     tra_block *b = in->derived;
     if (!b) return NULL;
     in->derived = NULL;
-    tra_block_settle(g->pool, b);
+    tra_block_unreserve(g->pool, b);
     drop_inputs(g, in, 1);
     return b;
 }

@@ -1,9 +1,9 @@
 /* engine.h - the workers of a site and the queue of units of work.
  *
- * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan makes units in order, pins their inputs
- * and queues them; workers load what is not in memory, compute derived inputs, then run the tasks. Units of one chain
- * run task t after task t of the unit before, so that what tasks add to the same output comes in order; all else runs
- * as it comes. Nothing about timing, threads or memory reaches the results.
+ * A unit has inputs (tuples of parts) and tasks. The thread that runs the plan (the producer) makes units in order,
+ * pins their inputs and queues them; workers load inputs that are not in memory, compute derived ones, then run the
+ * tasks. In a chain of units, task t of a unit runs after task t of the unit before it, so that the terms of one output
+ * are added in order; everything else runs in any order. So results do not depend on timing, threads or memory.
  */
 #ifndef TRA_ENGINE_H
 #define TRA_ENGINE_H
@@ -26,18 +26,19 @@ typedef struct tra_unit_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
     tra_after after; /* of its stored block, when the unit has ended */
-    int64_t room;    /* bytes that what is computed on the way takes at least */
-    bool extra_pin;  /* its stored block is pinned once more, for the maker to give back */
+    int64_t room;    /* least bytes of the block of an array that is computed on reading */
+    bool extra_pin;  /* its stored block is pinned once more, for the producer to give back */
     tra_cell cell;   /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
-    int64_t reserved; /* bytes for what is derived, which the worker takes */
-    tra_part *via;
+    int64_t reserved; /* bytes for `derived`, which the worker allocates */
+    tra_part *via;    /* the part that computes the array on reading, and the index of the tuple in it; NULL: none */
     int64_t via_at;
-    bool load, direct, started;
+    bool load, direct, started; /* this unit must load the block; can do so directly; has begun to */
 } tra_unit_input;
 
-/* Units with as many tasks, in the order in which they are queued. The maker's, and there until the last has ended. */
+/* Units with equal numbers of tasks, which run in the order in which they are queued. Owned by the producer; must exist
+ * until the last unit has ended. */
 typedef struct tra_chain {
     tra_unit *last; /* queued last, NULL once it has ended; private to the engine */
 } tra_chain;
@@ -54,7 +55,8 @@ struct tra_unit {
     /* private to the engine */
     tra_unit *next, *before;
     int64_t bytes;
-    int all_started, looked_at, read_ahead; /* inputs before these have been; the last is of those that are direct */
+    int all_started, looked_at, read_ahead; /* inputs below these indices have been started, looked at, looked at by
+                                               background threads */
     int preps_started, preps_done, tasks_started, tasks_done;
     uint8_t *done;
 };
@@ -62,23 +64,23 @@ struct tra_unit {
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL when threads cannot be started */
 void tra_engine_free(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
-/* Seconds of the clock, so far, in which a worker ran a task or computed an input on the way: without reading. */
+/* Seconds of wall-clock time so far in which some worker computed: ran a task, or computed an input. Without reading.
+ */
 double tra_engine_computed(tra_engine *g);
-/* By a task: what it does from now on (false: no longer) is writing of results, which is not counted there. */
+/* Called by a task when it begins to write results (true), and when it has written them: that time is not counted. */
 void tra_engine_writes(tra_worker *w, bool begins);
 
-/* Called about four times a second by the thread that runs the plan while it waits for the workers or for memory;
- * NULL: nothing. It may take its time: the workers go on. A status that is not TRA_OK is the failure of the stage: no
- * more tasks are begun. */
+/* A function that the producer calls about four times a second while it waits for workers or for memory; NULL: none. It
+ * may be slow: workers go on meanwhile. If it does not return TRA_OK the stage fails, and no more tasks are begun. */
 typedef tra_status tra_engine_tick_fn(void *ctx, tra_err *e);
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 /* Calls it when it is due: for a stage that waits for something else. */
 TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
 
-/* A step of what overlaps the stages, on the thread that runs the plan while it waits for the workers or for
- * memory: called again at once while *any says that something happened, else soon. It may bring what parts lack;
- * wanted: the next unit waits for it. A status that is not TRA_OK is the failure of the stage, and it is not called any
- * more. NULL: nothing. */
+/* A step of the exchanges that overlap the stages, which the producer calls while it waits for workers or for memory:
+ * again at once after *any became true (something was sent or received), else after about a millisecond. It fills empty
+ * slots of parts. wanted: the next unit waits for such a slot. If it does not return TRA_OK the stage fails, and it is
+ * not called again. NULL: none. */
 typedef tra_status tra_engine_overlap_fn(void *ctx, bool wanted, bool *any, tra_err *e);
 void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
@@ -89,37 +91,38 @@ tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
 /* Do parts have the inputs of a unit that is not submitted yet? */
 bool tra_engine_has(const tra_unit *u);
-/* Waits until they have: what units in flight make, and what comes from elsewhere. */
+/* Waits until they have: for units in flight to make them, and for exchanges to bring them. */
 TRA_MUSTUSE tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e);
 /* Waits until a unit has ended; at once where none is in flight, and then *any is false. */
 TRA_MUSTUSE tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e);
-/* Waits for the inputs, pins them and queues the unit; takes it over, also on failure. May wait for memory. So what is
- * queued can run, and its end does not depend on what comes from elsewhere. */
+/* Waits for the inputs and for memory, pins the inputs and queues the unit; owns it from then on, also on failure. So a
+ * queued unit can always run to its end without waiting for other sites. */
 TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);
-/* Runs fn(ctx) on a background thread, for what waits more than it computes; it is run also after a failure, so
- * that it can let go of what ctx holds. When too many wait it is run at once. By any thread. */
+/* Runs fn(ctx) on a background thread: for calls that wait for the disk and hardly compute. It is called even after a
+ * failure, so that it can free ctx. When too many calls wait it runs at once, on the calling thread. For any thread. */
 typedef tra_status tra_background_fn(void *ctx, tra_err *e);
 void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx);
-/* By a task of a unit that is early: waits until the one before it in the chain has ended. What it computed until then
- * is its own; from now on it may add that to what the chain makes. False: the stage has failed. */
+/* For a task of a unit with `early`: waits until the same task of the unit before it in the chain has ended. Until then
+ * the task may only compute on its own; afterwards it may change the output of the chain. False: the stage has failed.
+ */
 bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task);
-/* By a worker: runs fn(ctx), which takes memory (tra_block_take), and when it fails for want of it has given all back
- * that it took. Then it is run again as others give theirs back, of one worker at a time; TRA_RESOURCE when there was
- * none while no other computed. Meanwhile nothing more is queued. */
-TRA_MUSTUSE tra_status tra_engine_insist(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e);
-/* The same for one block of so many bytes. */
-TRA_MUSTUSE tra_status tra_engine_insist_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e);
+/* For workers: runs fn(ctx), which allocates by tra_block_take; when that returns TRA_RESOURCE, fn must have freed what
+ * it allocated. It is then called again whenever others free memory, for one worker at a time, and no more units are
+ * queued meanwhile. TRA_RESOURCE when memory was short although no other worker was computing. */
+TRA_MUSTUSE tra_status tra_engine_retry(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e);
+/* The same for allocating one block of so many bytes. */
+TRA_MUSTUSE tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e);
 /* Waits until all units, and background calls, are done. On failure of any, the first error; units not started are
  * dropped. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
-/* Reads one tuple on the calling thread: pins it (give back with tra_engine_release). For stages that compute little.
- * scratch, io: bytes that this takes for the moment, as a worker would. */
+/* Reads one tuple on the calling thread and pins it; unpin it with tra_engine_release. For exchanges, which compute
+ * little. scratch, io: bytes of temporary memory for it, as a worker has (tra_engine_stage). */
 TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, size_t io, tra_err *e);
 /* Bytes of the tuple's contents, once it is ready. */
 int64_t tra_engine_bytes(const tra_unit_input *in);
 void tra_engine_release(tra_engine *g, tra_unit_input *in);
-/* What was computed on the way, of an input that is ready: its block, pinned, for the caller; what it was computed from
- * is let go. NULL: the array is that of a stored block, which others may read. */
+/* Takes the pinned block of an array that was computed on reading out of an input that is ready, and unpins what it was
+ * computed from. NULL: the array is in a stored block, which others may read. */
 tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in);
 
 #endif

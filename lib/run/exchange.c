@@ -1,10 +1,10 @@
 /* exchange.c - moving tuples, or pieces of them, between sites.
  *
- * A rank keeps a bounded number of bytes in sending and takes what arrives from anybody, spilling when memory is short;
- * so no cycle of ranks can wait for one another. Beside a stage it takes nothing while the workers have all the memory,
- * which they give back whatever comes, and nothing for which something must be spilled unless the stage waits for what
- * comes. A rank that fails goes on with refusals in place of its data, and takes and drops what is sent to it; all
- * ranks reach the end of the exchange and agree on the error there.
+ * A rank has a bounded number of bytes in flight, and receives what arrives from any rank, spilling when memory is
+ * short; so no cycle of ranks can wait for one another. An exchange that overlaps a stage receives nothing while
+ * workers use all the memory (their units end, and free it, without other ranks), and spills only for tuples that the
+ * stage waits for. A rank that has failed sends refusals instead of data, and receives and drops what is sent to it;
+ * all ranks reach the end of the exchange and agree on the error there.
  */
 #include "exchange.h"
 #include "../physical/memory.h"
@@ -51,14 +51,14 @@ void tra_exchange_fail(tra_exchange *x, tra_status s) {
     if (x->status == TRA_OK) x->status = s;
 }
 
-/* For a tuple of the result, or a piece of one. */
+/* Allocates a block for a tuple of the result, or for a piece of one. */
 static tra_status new_block(tra_exchange *x, int64_t ordinal, int64_t bytes, tra_block **out) {
     tra_err own = {0};
     tra_status s = tra_block_new(x->site->pool, bytes, out, &own);
-    return s == TRA_OK ? s : tra_say_blocks(s, "", x->out->type, ordinal, bytes, x->site->pool, &own, x->e);
+    return s == TRA_OK ? s : tra_advise_blocks(s, "", x->out->type, ordinal, bytes, x->site->pool, &own, x->e);
 }
 
-/* A piece by itself: in the layout of the result. */
+/* The cell of a piece by itself, in the layout of the result, in that block. */
 static tra_cell piece_of(const tra_exchange *x, const tra_dims *ext, void *block) {
     const tra_type *t = x->out->type;
     tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array = {.dtype = t->dtype, .ext = *ext}};
@@ -71,16 +71,16 @@ static tra_cell piece_of(const tra_exchange *x, const tra_dims *ext, void *block
 
 /* Is the next transfer of the list of the same tuple? */
 static bool is_next(const tra_transfers *l, int64_t next, const tra_transfer *t) {
-    return next < l->n && l->v[next].turn == t->turn;
+    return next < l->n && l->v[next].order == t->order;
 }
 
-/* Is the next one of that tuple or of one before? */
+/* Is the next transfer of the list of the same tuple or of an earlier one? */
 static bool is_due(const tra_transfers *l, int64_t next, const tra_transfer *t) {
-    return next < l->n && l->v[next].turn <= t->turn;
+    return next < l->n && l->v[next].order <= t->order;
 }
 
-/* Is nothing of the tuple of a transfer, which is off its list, to be sent or kept any more? */
-static bool cut_up(const tra_exchange *x, const tra_transfer *t) {
+/* Is this the last transfer, in either list, of its tuple? It has been taken off its list. */
+static bool is_last_read(const tra_exchange *x, const tra_transfer *t) {
     return !is_due(&x->lists.outgoing, x->lists.next_out, t) && !is_due(&x->lists.local, x->lists.next_local, t);
 }
 
@@ -88,7 +88,7 @@ static int64_t find_sent(const tra_exchange *x, const tra_transfer *t) {
     return tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0);
 }
 
-/* Where the block is that a transfer is of, and (or NULL) what computes it on the way. */
+/* The slot of the stored block that a transfer reads; *via: the part that computes the array from it, or NULL. */
 static tra_block **stored_of(const tra_exchange *x, const tra_transfer *t, tra_part **via) {
     tra_part *stored;
     int64_t at, via_at;
@@ -96,64 +96,64 @@ static tra_block **stored_of(const tra_exchange *x, const tra_transfer *t, tra_p
     return &stored->block[at];
 }
 
-/* Can the tuple be read at once? The stage that the exchange overlaps may be about to make it, or to read it: with
- * inputs of a unit that waits for memory, and for us, before it can be queued. */
+/* Can the tuple of a transfer be read without waiting? If the exchange overlaps a stage, that may not have made it yet,
+ * or may be loading it for a unit that is not queued yet, because it waits for memory, and so for this exchange. */
 static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
     tra_part *via;
-    if (!x->overlapping || x->status != TRA_OK || find_sent(x, t) < 0) return true; /* or will not be sent */
+    if (!x->overlapping || x->status != TRA_OK || find_sent(x, t) < 0) return true; /* or a refusal is sent */
     tra_block *b = __atomic_load_n(stored_of(x, t, &via), __ATOMIC_ACQUIRE);
     return b && b->state != TRA_BLOCK_LOADING;
 }
 
-/* Beside a stage that may take the memory meanwhile a tuple of several transfers is read once: it is held until the
- * last of them. t: of the list, has been read. */
-static tra_status hold(tra_exchange *x, int list, const tra_transfer *t) {
+/* If the exchange overlaps a stage, which may evict blocks meanwhile, keeps the block of a tuple pinned from its first
+ * to its last transfer, so that it is read only once. t: a transfer of the list that was just read. */
+static tra_status keep_pinned(tra_exchange *x, int list, const tra_transfer *t) {
     tra_part *via;
     bool load,
         more = is_next(&x->lists.outgoing, x->lists.next_out, t) || is_next(&x->lists.local, x->lists.next_local, t);
     if (!x->overlapping) return TRA_OK;
     for (int i = 0; i < 2; i++) {
-        if (!x->held[i].block || (x->held[i].turn == t->turn ? more : i != list)) continue;
-        tra_block_unpin(x->site->pool, x->held[i].block);
-        x->held[i].block = NULL;
+        if (!x->pinned[i].block || (x->pinned[i].order == t->order ? more : i != list)) continue;
+        tra_block_unpin(x->site->pool, x->pinned[i].block);
+        x->pinned[i].block = NULL;
     }
-    if (!more || x->held[list].block) return TRA_OK;
+    if (!more || x->pinned[list].block) return TRA_OK;
     tra_block *b = *stored_of(x, t, &via);
     TRA_TRY(tra_block_pin(x->site->pool, b, &load, x->e));
-    x->held[list].block = b;
-    x->held[list].turn = t->turn;
+    x->pinned[list].block = b;
+    x->pinned[list].order = t->order;
     return TRA_OK;
 }
 
-/* Reads the tuple of a transfer, which is off its list. */
+/* Reads and pins the tuple of a transfer, which has been taken off its list. */
 static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_unit_input *in) {
     *in = (tra_unit_input){.part = x->in, .i = find_sent(x, t)};
-    if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to send is not on this site");
-    in->after = cut_up(x, t) ? x->after : TRA_AFTER_KEEP;
+    if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "an exchange is to send a tuple that is not on this site");
+    in->after = is_last_read(x, t) ? x->after : TRA_AFTER_KEEP;
     return tra_engine_fetch(x->site->engine, in, x->room.scratch, x->room.io, x->e);
 }
 
-/* The block of a result that receives pieces: made (zero, since holes read as zeros) by the first. */
+/* Pins the block of a dense result that receives pieces. The first piece allocates it, filled with zeros for holes. */
 static tra_status result_block(tra_exchange *x, int64_t slot, tra_block **b) {
     bool load;
-    if (!x->batch.making[slot]) {
+    if (!x->batch.assembling[slot]) {
         TRA_TRY(tra_block_new(x->site->pool, tra_part_bytes(x->out, slot), b, x->e));
         memset((*b)->ptr, 0, (size_t)(*b)->bytes);
-        x->batch.making[slot] = *b;
+        x->batch.assembling[slot] = *b;
         return TRA_OK;
     }
-    *b = x->batch.making[slot];
+    *b = x->batch.assembling[slot];
     TRA_TRY(tra_block_pin(x->site->pool, *b, &load, x->e));
     return load ? tra_block_load(x->site->pool, *b, NULL, x->e) : TRA_OK;
 }
 
-/* The result has all its pieces. */
+/* A dense result has all its pieces: puts its block into the part. */
 static void complete(tra_exchange *x, int64_t slot) {
-    x->out->block[slot] = x->batch.making[slot];
-    x->batch.making[slot] = NULL;
+    x->out->block[slot] = x->batch.assembling[slot];
+    x->batch.assembling[slot] = NULL;
 }
 
-/* A result that is not dense has all its pieces, or has none: makes it. */
+/* Makes a result that is not dense, of which all pieces have come, or which has none. */
 static tra_status join_pieces(tra_exchange *x, int64_t slot, tra_block **out) {
     tra_pool *pool = x->site->pool;
     tra_pieces *p = &x->batch.pieces[slot];
@@ -190,13 +190,14 @@ static void drop_pieces(tra_exchange *x, int64_t slot) {
     *p = (tra_pieces){0};
 }
 
-/* A piece of a result that is not dense: takes over its pinned block. */
-static tra_status keep_piece(tra_exchange *x, int64_t slot, const tra_dims *to, const tra_dims *ext, tra_block *b) {
+/* Stores a piece of a result that is not dense, in a pinned block that it owns from then on; makes the result if that
+ * was the last piece. */
+static tra_status store_piece(tra_exchange *x, int64_t slot, const tra_dims *to, const tra_dims *ext, tra_block *b) {
     tra_pieces *p = &x->batch.pieces[slot];
     TRA_ROOM(p->v, p->n, p->cap);
     p->v[p->n++] = (tra_waiting){b, *to, *ext};
     tra_block_unpin(x->site->pool, b);
-    if (--x->batch.lacking[slot] > 0) return TRA_OK;
+    if (--x->batch.missing[slot] > 0) return TRA_OK;
     tra_block *out;
     TRA_TRY(join_pieces(x, slot, &out));
     x->out->block[slot] = out;
@@ -207,11 +208,12 @@ static tra_status keep_piece(tra_exchange *x, int64_t slot, const tra_dims *to, 
 
 static tra_status slot_of(const tra_exchange *x, const tra_transfer *t, int64_t *slot) {
     *slot = tra_part_find(x->out, t->out, 0);
-    if (*slot >= 0 && x->batch.lacking[*slot] > 0) return TRA_OK;
+    if (*slot >= 0 && x->batch.missing[*slot] > 0) return TRA_OK;
     return tra_fail(x->e, TRA_INTERNAL, "a piece arrives that is not expected on this site");
 }
 
-/* Puts a box of src, which begins there, into a dense result. */
+/* Copies the box of a transfer into a dense result. from: where the box begins in src; NULL: where the transfer says.
+ */
 static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_cell *src, const tra_dims *from) {
     tra_dims f, to, ext;
     tra_block *b;
@@ -221,9 +223,9 @@ static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_
     TRA_TRY(result_block(x, slot, &b));
     tra_cell dst = tra_cell_new(x->out->type, t->out, b->ptr);
     tra_cell_copy(&dst, &to, src, from ? from : &f, &ext);
-    tra_block_touch(x->site->pool, b);
+    tra_block_mark_dirty(x->site->pool, b);
     tra_block_unpin(x->site->pool, b);
-    if (--x->batch.lacking[slot] == 0) complete(x, slot);
+    if (--x->batch.missing[slot] == 0) complete(x, slot);
     return TRA_OK;
 }
 
@@ -237,11 +239,12 @@ static tra_status place_whole(tra_exchange *x, const tra_transfer *t, tra_block 
     return TRA_OK;
 }
 
-/* A tuple that stays: both parts hold its block, unless it is computed on the way. */
-static tra_status keep(tra_exchange *x, const tra_transfer *t) {
+/* A tuple that stays on this site: both parts share its block, unless the array is computed on reading. */
+static tra_status place_local(tra_exchange *x, const tra_transfer *t) {
     tra_part *via;
     tra_pool *pool = x->site->pool;
-    if (find_sent(x, t) < 0) return tra_fail(x->e, TRA_INTERNAL, "a tuple to keep is not on this site");
+    if (find_sent(x, t) < 0)
+        return tra_fail(x->e, TRA_INTERNAL, "an exchange is to leave a tuple where it is that is not on this site");
     tra_block *b = *stored_of(x, t, &via);
     if (!via) {
         tra_block_share(pool, b);
@@ -249,14 +252,14 @@ static tra_status keep(tra_exchange *x, const tra_transfer *t) {
     }
     tra_unit_input in;
     TRA_TRY(fetch(x, t, &in));
-    tra_status s = hold(x, 1, t);
+    tra_status s = keep_pinned(x, 1, t);
     b = tra_engine_take(x->site->engine, &in);
     tra_block_unpin(pool, b);
     tra_status placed = place_whole(x, t, b);
     return s == TRA_OK ? placed : s;
 }
 
-/* A piece of an array, by itself, in a pinned block. */
+/* Cuts the piece of a transfer out of an array, into a new pinned block. */
 static tra_status cut(tra_exchange *x, const tra_transfer *t, const tra_cell *src, tra_block **out) {
     tra_dims from, to, ext, zero;
     overlap(x, t, &from, &to, &ext);
@@ -271,19 +274,19 @@ static tra_status cut(tra_exchange *x, const tra_transfer *t, const tra_cell *sr
     return TRA_OK;
 }
 
-static tra_status local_piece(tra_exchange *x, const tra_transfer *t) {
-    bool whole = !x->out->type->layout; /* no piece by itself is made of it */
+static tra_status place_local_piece(tra_exchange *x, const tra_transfer *t) {
+    bool whole = !x->out->type->layout; /* then the piece is copied without being cut out first */
     tra_dims from, to, ext;
     tra_unit_input in;
     tra_block *b = NULL;
     int64_t slot;
     TRA_TRY(slot_of(x, t, &slot));
     TRA_TRY(fetch(x, t, &in));
-    tra_status s = hold(x, 1, t);
+    tra_status s = keep_pinned(x, 1, t);
     if (s == TRA_OK) s = whole ? place_piece(x, t, &in.cell, NULL) : cut(x, t, &in.cell, &b);
     tra_engine_release(x->site->engine, &in);
     overlap(x, t, &from, &to, &ext);
-    return s == TRA_OK && !whole ? keep_piece(x, slot, &to, &ext, b) : s;
+    return s == TRA_OK && !whole ? store_piece(x, slot, &to, &ext, b) : s;
 }
 
 static void count_done(tra_exchange *x) { /* of the stage, if it is one */
@@ -293,14 +296,14 @@ static void count_done(tra_exchange *x) { /* of the stage, if it is one */
 /* Deals with the next tuple, or piece of one, that stays here. */
 static void next_local(tra_exchange *x) {
     const tra_transfer *t = &x->lists.local.v[x->lists.next_local++];
-    tra_exchange_fail(x, x->pieces ? local_piece(x, t) : keep(x, t));
+    tra_exchange_fail(x, x->pieces ? place_local_piece(x, t) : place_local(x, t));
     count_done(x);
 }
 
 /* ---- going on --------------------------------------------------------------------------------------------------- */
 
-/* The most bytes that the blocks have which are held while a transfer is on its way: a piece, or the array and what it
- * is computed from. */
+/* Bound of the bytes of blocks that stay pinned while a transfer is sent: a piece; or the array, and what it is
+ * computed from. */
 static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
     int64_t i = x->pieces ? -1 : find_sent(x, t), at, via_at, n;
     tra_part *stored, *via;
@@ -310,14 +313,14 @@ static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
     return via ? n + tra_block_footprint(tra_part_bytes(stored, at)) : n;
 }
 
-/* Beside other stages: may so many bytes be taken now? Whatever is in flight there gives its memory back. clean: only
- * what nothing has to be spilled for. */
+/* May so many bytes be allocated now? If the exchange overlaps a stage: only if they are free (clean: without
+ * spilling), or no unit is in flight that will free memory. */
 static bool has_room(const tra_exchange *x, int64_t bytes, bool clean) {
     return !x->overlapping || tra_pool_has_room(x->site->pool, bytes, clean) || !tra_engine_busy(x->site->engine);
 }
 
-/* Is there room to read a tuple? Else what is on its way will make some: what comes from others does not wait for
- * us. */
+/* Is there room to read a tuple? If not, transfers in flight will free some: other ranks receive without waiting for
+ * this one. */
 static bool can_fetch(const tra_exchange *x) {
     int64_t held = x->transport->held(x);
     return held == 0 || held + x->room.need.fetch <= x->room.budget;
@@ -334,7 +337,7 @@ static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s)
     TRA_TRY(fetch(x, t, &s->input));
     s->data = tra_cell_block(&s->input.cell);
     s->bytes = tra_engine_bytes(&s->input);
-    tra_status st = hold(x, 0, t);
+    tra_status st = keep_pinned(x, 0, t);
     if (st == TRA_OK && x->pieces) {
         st = cut(x, t, &s->input.cell, &s->packed);
         if (st == TRA_OK) s->data = s->packed->ptr, s->bytes = s->packed->bytes;
@@ -367,7 +370,7 @@ static bool start_send(tra_exchange *x) {
     return true;
 }
 
-/* What has come for a tuple of the result, or a piece of one. */
+/* Puts a received tuple, or piece of one, in its place. */
 static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     if (!x->pieces) {
         tra_block_unpin(x->site->pool, b);
@@ -380,9 +383,9 @@ static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
     tra_cell src = piece_of(x, &ext, b->ptr);
     tra_status s = slot_of(x, t, &slot);
     if (s == TRA_OK && src.layout) {
-        tra_cell checked; /* which came from elsewhere */
+        tra_cell checked; /* it came from another site */
         s = tra_cell_of(x->out->type, t->out, b->ptr, b->bytes, &checked, x->e);
-        if (s == TRA_OK) return keep_piece(x, slot, &to, &ext, b);
+        if (s == TRA_OK) return store_piece(x, slot, &to, &ext, b);
     } else if (s == TRA_OK) {
         s = place_piece(x, t, &src, &zero);
     }
@@ -427,28 +430,29 @@ static void begin_lists(tra_exchange *x) {
     if (x->transport->lists) x->transport->lists(x);
 }
 
-/* The pieces of the next batch. Results that have none have nothing but holes. */
+/* Lists the pieces of the next batch. Makes the results that have no pieces: all of their input are holes. */
 static void begin_batch(tra_exchange *x) {
     int64_t t = x->batch.next, slot;
     tra_list_batch(x);
     begin_lists(x);
     for (; t < x->batch.next && x->status == TRA_OK; t++) {
         tra_block *b;
-        if ((slot = tra_part_find(x->out, t, 0)) < 0 || x->batch.lacking[slot] > 0) continue;
+        if ((slot = tra_part_find(x->out, t, 0)) < 0 || x->batch.missing[slot] > 0) continue;
         tra_exchange_fail(x, x->batch.pieces ? join_pieces(x, slot, &b) : result_block(x, slot, &b));
         if (x->status != TRA_OK) break;
         tra_block_unpin(x->site->pool, b);
-        x->batch.making[slot] = b;
+        x->batch.assembling[slot] = b;
         complete(x, slot);
     }
 }
 
-/* Does the next tuple, or piece of one, that stays wait for others of its tuple to be sent, so that it is read once? */
+/* Should the next local transfer wait, since its tuple will soon be sent to other sites as well, so that it is read
+ * only once for both? */
 static bool waits_its_turn(const tra_exchange *x) {
     const tra_transfer *t = &x->lists.local.v[x->lists.next_local];
     int64_t lo = x->lists.next_out;
-    if (lo == x->lists.outgoing.n || x->lists.outgoing.v[lo].turn >= t->turn) return false;
-    TRA_BISECT(lo, x->lists.outgoing.n, mid, x->lists.outgoing.v[mid].turn < t->turn);
+    if (lo == x->lists.outgoing.n || x->lists.outgoing.v[lo].order >= t->order) return false;
+    TRA_BISECT(lo, x->lists.outgoing.n, mid, x->lists.outgoing.v[mid].order < t->order);
     return is_next(&x->lists.outgoing, lo, t);
 }
 
@@ -466,7 +470,7 @@ static bool under_way(tra_exchange *x) {
 static bool step(tra_exchange *x, bool wanted) {
     if (!lists_under_way(x) && x->pieces && x->batch.next < x->op->type.cat->n) begin_batch(x);
     bool any = x->transport->progress(x);
-    if (x->status != TRA_OK || has_room(x, x->room.most, !wanted)) any |= tra_exchange_receive(x);
+    if (x->status != TRA_OK || has_room(x, x->room.receive, !wanted)) any |= tra_exchange_receive(x);
     any |= start_send(x);
     if (any || !has_local(x) || waits_its_turn(x) || !can_fetch(x) ||
         !is_ready(x, &x->lists.local.v[x->lists.next_local]) || !has_room(x, x->room.need.fetch, !wanted))
@@ -475,7 +479,7 @@ static bool step(tra_exchange *x, bool wanted) {
     return true;
 }
 
-/* false: nothing happened. wanted: what comes, though something be spilled for it. */
+/* One step; false: nothing happened. wanted: tuples are received even if blocks must be spilled for them. */
 static bool step_once(tra_exchange *x, bool wanted) {
     assert(!x->stepping);
     x->stepping = true;
@@ -513,8 +517,8 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
     x->room.window = overlapping
                          ? op->orders.window
                          : tra_min64(x->room.budget / 4, tra_max64(0, x->room.budget - x->room.need.transient) / 2);
-    x->room.most = x->pieces ? x->room.need.fetch : tra_type_room(&op->type);
-    if (!x->pieces && tra_op_reads_last(site->plan, op, 0)) x->after = TRA_AFTER_DROP;
+    x->room.receive = x->pieces ? x->room.need.fetch : tra_type_room(&op->type);
+    if (!x->pieces && tra_op_is_only_reader(site->plan, op, 0)) x->after = TRA_AFTER_DROP;
     x->room.scratch = tra_stage_scratch(parts, 1);
     x->room.io = tra_stage_io(parts, 1);
     x->transport = site->transport;
@@ -522,8 +526,8 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
     x->lists.incoming = tra_calloc((size_t)site->comm.size, sizeof *x->lists.incoming);
     x->lists.next_in = tra_calloc((size_t)site->comm.size, sizeof *x->lists.next_in);
     if (x->pieces) {
-        x->batch.making = tra_calloc((size_t)out->n + 1, sizeof *x->batch.making);
-        x->batch.lacking = tra_calloc((size_t)out->n + 1, sizeof *x->batch.lacking);
+        x->batch.assembling = tra_calloc((size_t)out->n + 1, sizeof *x->batch.assembling);
+        x->batch.missing = tra_calloc((size_t)out->n + 1, sizeof *x->batch.missing);
         if (out->type->layout) x->batch.pieces = tra_calloc((size_t)out->n + 1, sizeof *x->batch.pieces);
         x->batch.limit = tra_repart_limit(site->plan, op, tra_pool_stat(site->pool).budget);
         tra_comm_min(&site->comm, &x->batch.limit, 1); /* every rank must cut the same batches */
@@ -535,10 +539,10 @@ static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *i
 static tra_status end(tra_exchange *x) {
     tra_pool *pool = x->site->pool;
     for (int i = 0; i < 2; i++) {
-        if (x->held[i].block) tra_block_unpin(pool, x->held[i].block);
+        if (x->pinned[i].block) tra_block_unpin(pool, x->pinned[i].block);
     }
     for (int64_t i = 0; x->pieces && i < x->out->n; i++) { /* after a failure */
-        tra_block_free(pool, x->batch.making[i]);
+        tra_block_free(pool, x->batch.assembling[i]);
         if (x->batch.pieces) drop_pieces(x, i);
     }
     x->transport->end(x);
@@ -547,8 +551,8 @@ static tra_status end(tra_exchange *x) {
     free(x->lists.next_in);
     free(x->lists.outgoing.v);
     free(x->lists.local.v);
-    free(x->batch.making);
-    free(x->batch.lacking);
+    free(x->batch.assembling);
+    free(x->batch.missing);
     free(x->batch.pieces);
     return x->status;
 }
@@ -561,15 +565,16 @@ tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tr
     return end(&x);
 }
 
-/* What stays and is there is there at once: it may be a file's, and the stage that reads it asks what reading takes. */
-static void keep_first(tra_exchange *x) {
+/* Puts local tuples whose blocks exist in place at once, before any stage runs: they may be chunks of a file, and the
+ * stage that reads them asks beforehand how much scratch reading takes (tra_stage_io). */
+static void place_available(tra_exchange *x) {
     tra_part *via;
     int64_t left = 0;
     for (int64_t i = 0; i < x->lists.local.n; i++) {
         const tra_transfer t = x->lists.local.v[i];
         bool there = is_ready(x, &t) && stored_of(x, &t, &via) && !via;
         if (there && x->status == TRA_OK)
-            tra_exchange_fail(x, keep(x, &t));
+            tra_exchange_fail(x, place_local(x, &t));
         else
             x->lists.local.v[left++] = t;
     }
@@ -582,7 +587,7 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in,
     x->e = &x->own;
     x->count.begun = tra_now();
     tra_part_keep(in);
-    if (!x->pieces) keep_first(x);
+    if (!x->pieces) place_available(x);
     begin_lists(x);
     return x;
 }

@@ -1,9 +1,9 @@
 /* exchange.h - what the exchange of blocks and its transports share; private to lib/run.
  *
- * Every rank computes the same list of transfers from the catalogs and placements, so which tuple comes next is not
- * announced: what a rank receives from another comes in the order of the list. How many bytes a tuple has goes with
- * it. A transport brings the bytes of a transfer from one rank to another; which bytes, where they come from and where
- * they go is the exchange's.
+ * Every rank computes the same list of transfers from the catalogs and placements, so the sender need not say which
+ * tuple it sends: a rank receives from another in the order of the list. Only the number of bytes is sent with a tuple.
+ * A transport brings the bytes of a transfer from one rank to another; the exchange decides which bytes these are,
+ * where they come from and where they go.
  */
 #ifndef TRA_EXCHANGE_H
 #define TRA_EXCHANGE_H
@@ -12,7 +12,7 @@
 #include "tuning.h"
 
 typedef struct tra_transfer {
-    int64_t turn;    /* of its tuple of the input: lists go by it */
+    int64_t order;   /* position of its tuple in the order in which the input is read; lists are sorted by it */
     int64_t in, out; /* ordinals */
     int32_t summand;
     int32_t from, to;
@@ -23,7 +23,7 @@ typedef struct tra_transfers {
     tra_transfer *v;
 } tra_transfers;
 
-/* A piece of a result that is not dense: it waits for the others. */
+/* A piece of a result that is not dense: it is stored until all pieces of the result have come. */
 typedef struct tra_waiting {
     tra_block *block; /* not pinned */
     tra_dims to, ext; /* where it belongs */
@@ -35,20 +35,21 @@ typedef struct tra_pieces {
 
 /* The batches that a repartition is made in (repart.h). */
 typedef struct tra_batches {
-    int64_t next;       /* the first tuple of the next batch */
-    int64_t limit;      /* bytes of each */
-    tra_block **making; /* results that lack pieces, by their slots, */
-    int64_t *lacking;   /* and how many they lack; */
-    tra_pieces *pieces; /* those that are there, where results are not dense */
+    int64_t next;  /* the first tuple of the next batch */
+    int64_t limit; /* bytes of each */
+    /* By slot of the result part: */
+    tra_block **assembling; /* dense results of which pieces are missing */
+    int64_t *missing;       /* how many pieces are missing */
+    tra_pieces *pieces;     /* pieces that have come, of results that are not dense */
 } tra_batches;
 
-/* Where the bytes of a transfer are while they are sent. */
+/* The bytes of a transfer while they are sent. */
 typedef struct tra_payload {
     const char *data;
     int64_t bytes;
-    int64_t held;         /* bytes of the blocks that are held meanwhile */
-    tra_block *packed;    /* a piece; NULL: the whole array is sent from where it is */
-    tra_unit_input input; /* held unless packed */
+    int64_t held;         /* bytes of the blocks that stay pinned meanwhile */
+    tra_block *packed;    /* the block of a piece that was cut out; NULL: the whole array is sent from its own block */
+    tra_unit_input input; /* the array, pinned unless `packed` is set */
 } tra_payload;
 
 /* What is to be sent and received, each list in order, and how far each has come. */
@@ -58,11 +59,11 @@ typedef struct tra_exchange_lists {
     int64_t received, expected; /* transfers from others */
 } tra_exchange_lists;
 
-/* Bytes that it may take. */
+/* Bytes of memory that an exchange may use. */
 typedef struct tra_exchange_room {
-    int64_t window; /* on their way from here, and as many to here; one transfer may be more */
-    int64_t budget; /* of the pool, without what the stage reserves for exchanges that overlap it */
-    int64_t most;   /* that taking a transfer may need at once */
+    int64_t window;  /* in flight from this site, and as many to it; a single transfer may be larger */
+    int64_t budget;  /* of the pool, without what the stage reserves for exchanges that overlap it */
+    int64_t receive; /* the most that receiving one transfer needs */
     tra_exchange_need need;
     size_t scratch, io; /* for reading */
 } tra_exchange_room;
@@ -77,14 +78,14 @@ struct tra_exchange {
     tra_site *site;
     const tra_op *op;
     tra_part *in, *out;
-    bool overlapping; /* with other stages */
-    bool stepping;    /* a step is under way; while that waits for memory no other begins */
-    bool pieces;      /* REPART: transfers are boxes where blocks overlap, in batches */
-    tra_after after;  /* of what is read, with its last transfer */
+    bool overlapping; /* it overlaps other stages */
+    bool stepping;    /* a step is under way: while that waits for memory no other step may begin */
+    bool pieces;      /* REPART: transfers are boxes where blocks overlap, made in batches */
+    tra_after after;  /* for blocks of the input, with their last transfer */
     struct {
         tra_block *block; /* what a tuple is stored in that is read for several transfers */
-        int64_t turn;
-    } held[2]; /* of each list: outgoing, local */
+        int64_t order;
+    } pinned[2]; /* of each list: outgoing, local */
     tra_exchange_lists lists;
     tra_batches batch;
     tra_exchange_room room;
@@ -100,22 +101,21 @@ typedef struct tra_transport {
     /* For one stage. */
     void (*begin)(tra_exchange *x);
     void (*end)(tra_exchange *x);
-    void (*lists)(tra_exchange *x); /* new lists; may be NULL */
-    /* Is there room to send so much now? When nothing is on its way there always is. */
+    void (*lists)(tra_exchange *x); /* there are new lists of transfers; may be NULL */
+    /* May so many bytes be sent now? Always true when nothing is in flight. */
     bool (*room)(tra_exchange *x, int64_t bytes);
-    int64_t (*held)(const tra_exchange *x); /* bytes of blocks that are on their way, either way */
-    /* Takes the source over and gives it back with tra_payload_release. */
+    int64_t (*held)(const tra_exchange *x); /* bytes of blocks in flight, to and from this rank */
+    /* Sends the payload, and then releases it (tra_payload_release). */
     void (*send)(tra_exchange *x, const tra_transfer *t, tra_payload *s);
-    /* In place of send, when this rank has failed. */
+    /* Called instead of send when this rank has failed: tells the receiver. */
     void (*refuse)(tra_exchange *x, const tra_transfer *t);
-    /* Goes on with what is on its way; false: nothing happened. */
+    /* Goes on with transfers in flight; false: nothing happened. */
     bool (*progress)(tra_exchange *x);
-    bool (*busy)(tra_exchange *x); /* is anything on its way? */
-    /* A rank of which the next transfer has begun to come, and how many bytes it has; or -1. What a rank that failed
-     * refused is counted as received, and x->status set. */
+    bool (*busy)(tra_exchange *x); /* is anything being sent? */
+    /* The rank whose next transfer has begun to arrive, and its number of bytes; -1: none. Transfers that a failed rank
+     * refuses are counted as received, and set x->status. */
     int (*next)(tra_exchange *x, int64_t *bytes);
-    /* Its bytes, so many, which go to b: at once or later tra_exchange_arrived is called. Or nowhere, when b is
-     * NULL. */
+    /* Receives the bytes of that transfer into b (NULL: drops them); calls tra_exchange_arrived now or later. */
     void (*take)(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes);
 } tra_transport;
 
@@ -124,13 +124,12 @@ extern const tra_transport tra_transport_messages, tra_transport_files;
 void tra_exchange_fail(tra_exchange *x, tra_status s); /* x->status becomes s, unless it says something already */
 void tra_payload_release(tra_exchange *x, tra_payload *s);
 bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */
-/* A transfer of so many bytes has come; takes the block over. */
+/* A transfer of so many bytes has arrived in block b, which the exchange owns from then on. */
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes, tra_status s);
-tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t); /* what a transfer takes */
+tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t); /* bytes of a transfer */
 
-/* The lists (transfers.c), the same on all ranks: of tuples, where the stage that reads them overlaps the exchange, in
- * the order in which it does (collective); or of the pieces of the next batch, for whose results batch.lacking is
- * counted. */
+/* Make the lists of transfers (transfers.c), the same on all ranks: of tuples, in the order in which a stage that
+ * overlaps the exchange reads them (collective); or of the pieces of the next batch, counting batch.missing. */
 void tra_list_tuples(tra_exchange *x);
 void tra_list_batch(tra_exchange *x);
 

@@ -2,7 +2,7 @@
 #include "exec.h"
 #include "../kernel/program.h"
 #include "compiled.h"
-#include "keep.h"
+#include "checkpoint.h"
 #include "exchange.h"
 
 #include <assert.h>
@@ -29,7 +29,7 @@ typedef struct exec {
     bool *needed;   /* of each operator: its result is, on some site */
     bool *complete; /* it is saved on all sites */
     bool *ran;      /* with another that comes before it: a stage of its scan, or what such a stage reads */
-    tra_keep *keep;
+    tra_checkpoint *checkpoint;
     tra_codegen *codegen;
     tra_exchange **overlapping; /* exchanges that overlap stages, */
     int *overlapping_op;        /* of these operators */
@@ -62,7 +62,7 @@ static tra_part *derived_part(tra_part_kind kind, const tra_op *op, tra_part *ba
 }
 
 /* FILTER and REKEY: other keys for the same arrays. */
-static tra_status view(const tra_op *op, tra_part *in, tra_part **out, tra_err *e) {
+static tra_status view_part(const tra_op *op, tra_part *in, tra_part **out, tra_err *e) {
     renamed *v = tra_calloc((size_t)in->n, sizeof *v);
     int64_t n = 0;
     tra_status s = TRA_OK;
@@ -83,7 +83,7 @@ static tra_status view(const tra_op *op, tra_part *in, tra_part **out, tra_err *
 }
 
 /* MAP: one result for each tuple. TILE: as many as the catalog has. */
-static tra_part *lazy(exec *x, const tra_op *op, tra_part *in) {
+static tra_part *part_on_demand(exec *x, const tra_op *op, tra_part *in) {
     tra_part *below = in;
     int64_t n = 0, cap = in->n;
     renamed *v = tra_calloc((size_t)cap, sizeof *v);
@@ -198,10 +198,10 @@ static tra_part *new_part(exec *x, int i) {
 static tra_status take_over(exec *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     bool exchange = tra_op_is(op->op, TRA_EXCHANGES);
-    if (!tra_journal_resumed(x->journal) || !tra_keep_saves(x->plan, i)) return TRA_OK;
+    if (!tra_journal_resumed(x->journal) || !tra_checkpoint_saves(x->plan, i)) return TRA_OK;
     if (!exchange && direct_output(x, i) >= 0) return TRA_OK;
     x->parts[i] = new_part(x, i);
-    TRA_TRY(tra_keep_take_over(x->keep, op, exchange, x->parts[i], &x->complete[i], e));
+    TRA_TRY(tra_checkpoint_take_over(x->checkpoint, op, exchange, x->parts[i], &x->complete[i], e));
     if (x->complete[i] || !exchange) return TRA_OK;
     tra_part_drop(x->parts[i], x->site.pool); /* an exchange is made as a whole */
     x->parts[i] = NULL;
@@ -215,7 +215,7 @@ static tra_status list_needed(exec *x, tra_err *e) {
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
             x->needed[i] = reused < all || all == 0;
-            if (reused > 0) tra_journal_tell(x->journal, reused, all, op->what.name ? op->what.name : op->what.path);
+            if (reused > 0) tra_journal_report(x->journal, reused, all, op->what.name ? op->what.name : op->what.path);
         } else if (x->needed[i]) {
             TRA_TRY(take_over(x, i, e));
         }
@@ -223,7 +223,7 @@ static tra_status list_needed(exec *x, tra_err *e) {
             if (op->in[j] >= 0) x->needed[op->in[j]] = true;
         }
     }
-    tra_journal_tell_if_nothing(x->journal);
+    tra_journal_report_if_nothing(x->journal);
     return TRA_OK;
 }
 
@@ -233,7 +233,7 @@ static tra_status list_needed(exec *x, tra_err *e) {
 static tra_outlet outlet_of(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
-    tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .keep = x->keep, .op = op};
+    tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .checkpoint = x->checkpoint, .op = op};
     if (op->what.partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
     if (to < 0 && !x->parts[i]) x->parts[i] = new_part(x, i);
     if (to >= 0)
@@ -243,11 +243,11 @@ static tra_outlet outlet_of(exec *x, int i) {
     return sink;
 }
 
-static tra_status emitting(exec *x, int i, tra_part *l, tra_err *e) {
+static tra_status run_streaming(exec *x, int i, tra_part *l, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_outlet sink = outlet_of(x, i);
     if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
-    tra_part *p = lazy(x, op, l);
+    tra_part *p = part_on_demand(x, op, l);
     tra_status s = tra_stage_copy(&x->site, op, p, &sink, e);
     tra_part_drop(p, x->site.pool);
     return s;
@@ -264,7 +264,7 @@ static tra_status read_early(exec *x, int i, tra_err *e) {
 }
 
 /* The stage with all those of its scan that are still to be run. */
-static tra_status loops(exec *x, int i, tra_err *e) {
+static tra_status run_loops(exec *x, int i, tra_err *e) {
     const tra_op_scan *scan = &x->plan->ops[i].orders.scan;
     tra_loop_stage *v = tra_calloc((size_t)x->plan->nops, sizeof *v);
     tra_status s = TRA_OK;
@@ -284,7 +284,7 @@ static tra_status loops(exec *x, int i, tra_err *e) {
     return s;
 }
 
-/* ---- the story ------------------------------------------------------------------------------------------------- */
+/* ---- messages of -v and -vv ------------------------------------------------------------------------------------ */
 
 static const char *title(const tra_op *op, char buf[96]) {
     snprintf(buf, 96, "#%d %s%s%.48s", op->id, tra_plan_op_text(op->op), op->what.name ? " " : "",
@@ -301,7 +301,7 @@ static void tell_begin(const tra_op *op) {
 
 static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cache) {
     char name[96], read[32], sent[32], got[32], out[32], back[32], past[64] = "", scratch[96] = "";
-    if (tra_op_is_read(op)) return;
+    if (!tra_op_is_stage(op)) return;
     if (past_cache) snprintf(past, sizeof past, " (%s past the page cache)", tra_human(past_cache, out));
     if (r->spilled || r->unspilled)
         snprintf(scratch, sizeof scratch, ", %s spilled, %s read back", tra_human(r->spilled, out),
@@ -384,17 +384,17 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL: x->parts[i] = input_part(x, i); return TRA_OK;
     case TRA_PLAN_FILTER:
-    case TRA_PLAN_REKEY: return view(op, l, &x->parts[i], e);
+    case TRA_PLAN_REKEY: return view_part(op, l, &x->parts[i], e);
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE:
-        if (!op->orders.fused) return emitting(x, i, l, e);
-        x->parts[i] = lazy(x, op, l);
+        if (!op->orders.fused) return run_streaming(x, i, l, e);
+        x->parts[i] = part_on_demand(x, op, l);
         return TRA_OK;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
     case TRA_PLAN_JOINAGG:
-    case TRA_PLAN_MERGE: return loops(x, i, e);
-    case TRA_PLAN_CONCAT: return emitting(x, i, l, e);
+    case TRA_PLAN_MERGE: return run_loops(x, i, e);
+    case TRA_PLAN_CONCAT: return run_streaming(x, i, l, e);
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_REPART:
@@ -435,7 +435,7 @@ static int64_t see_peak(tra_report *r) {
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
 static tra_status check_site(tra_site *site, tra_err *e) {
     if (site->stops) TRA_TRY(tra_stop_check(e));
-    return tra_comm_rung(&site->comm) ? tra_fail(e, TRA_LOST, "another rank has failed") : TRA_OK;
+    return tra_comm_alarmed(&site->comm) ? tra_fail(e, TRA_LOST, "another rank has failed") : TRA_OK;
 }
 
 static tra_status tick(void *ctx, tra_err *e) {
@@ -453,7 +453,7 @@ static tra_status run_needed(exec *x, int i, tra_err *e) {
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
-    if (s != TRA_OK) tra_comm_ring(&x->site.comm);
+    if (s != TRA_OK) tra_comm_alarm(&x->site.comm);
     s = end_overlapping(x, i, s, e);
     return tra_comm_agree(&x->site.comm, s, e);
 }
@@ -480,10 +480,11 @@ static tra_status run_ops(exec *x, tra_err *e) {
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
-        if (s == TRA_OK) tra_keep_stage_end(x->keep, i, x->parts, x->complete);
+        if (s == TRA_OK) tra_checkpoint_stage_end(x->checkpoint, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
-        reads_on = tra_op_flows(op) || (reads_on && tra_op_is_read(op)); /* what it reads counts as its join's */
-        bool stage = op->orders.begins == op->orders.ends;               /* else they are told when it ends */
+        reads_on =
+            tra_op_overlaps_reader(op) || (reads_on && !tra_op_is_stage(op)); /* what it reads counts as its join's */
+        bool stage = op->orders.begins == op->orders.ends;                    /* else they are told when it ends */
         *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
                                .kernel_seconds = tra_engine_computed(x->site.engine) - computed,
                                .sent = stage ? x->site.sent - sent : rep->sent,
@@ -600,14 +601,16 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = open_outputs(&x, e);
-    x.keep = tra_keep_new(&x.site, x.journal, o->keep_seconds > 0 ? o->keep_seconds : TRA_KEEP_SECONDS, o->keep_limit);
+    x.checkpoint = tra_checkpoint_new(&x.site, x.journal,
+                                      o->checkpoint_seconds > 0 ? o->checkpoint_seconds : TRA_CHECKPOINT_SECONDS,
+                                      o->checkpoint_limit);
     if (s == TRA_OK) s = list_needed(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
     s = commit(&x, s, e);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
-    tra_keep_free(x.keep);
+    tra_checkpoint_free(x.checkpoint);
     tra_files_end(&x.site.files, comm);
     tra_engine_free(x.site.engine);
     tra_compiled_end(x.codegen);

@@ -20,9 +20,9 @@ typedef struct tra_exec_options {
     uint64_t
         step; /* what the commit record of the outputs is about (store.h), which the caller ends; 0: it is nobody's */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
-    double keep_seconds;                /* of work that may be lost (keep.h); 0: the default */
+    double checkpoint_seconds;          /* of work that may be lost (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
-    int64_t keep_limit; /* bytes that results which are saved for that may take in scratch; 0: no limit */
+    int64_t checkpoint_limit; /* bytes that results which are saved for that may take in scratch; 0: no limit */
 } tra_exec_options;
 
 /* What was measured, of this site. */

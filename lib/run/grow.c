@@ -6,16 +6,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* What a worker tries, and if need be again (tra_engine_insist): after a failure nothing has changed. */
+/* What a worker tries, and tries again when memory was short (tra_engine_retry): a failed attempt changes nothing. */
 typedef struct attempt {
     const tra_grow *g;
     const tra_cell *l, *r; /* operands; r NULL: l is the term */
     const tra_dims *ext;   /* of the term */
     tra_panels *sum;
     const tra_panels *other; /* a sum that is added */
-    tra_panel *p;            /* of the sum: that which is made, */
-    tra_block **out;         /* pinned */
-    int64_t wanted;          /* bytes that it had or wanted at once */
+    tra_panel *p;            /* the panel of the sum that is being made */
+    tra_block **out;         /* where the finished block goes, pinned */
+    int64_t wanted;          /* bytes that the attempt needed at once, so far */
 } attempt;
 
 static tra_pool *pool_of(const attempt *x) { return x->g->st->site->pool; }
@@ -30,7 +30,7 @@ static tra_cell cell_of(const attempt *x, tra_dtype t, const tra_dims *ext, cons
     return c;
 }
 
-/* One that is yet to be made: of the panel at hand. */
+/* A cell that is yet to be made, for the panel at hand. */
 static tra_cell new_cell(const attempt *x, tra_dtype t, const tra_dims *ext) {
     tra_cell c = cell_of(x, t, ext, NULL);
     if (x->sum->n > 1) c.panel[0] = x->p->from, c.panel[1] = x->p->to;
@@ -58,7 +58,7 @@ static tra_status made(const attempt *x, tra_block *b, const tra_cell *c, tra_er
     return TRA_OK;
 }
 
-/* The panel has this cell now, which is in a block that was taken. */
+/* The panel's rows are now those of this cell, in block b. */
 static void set_block(const attempt *x, tra_block *b, const tra_cell *c) {
     x->p->block = b;
     if (c->layout == &tra_rows) x->p->nrows = tra_rows_of(c).nrows, x->p->n = tra_rows_of(c).n;
@@ -67,7 +67,7 @@ static void set_block(const attempt *x, tra_block *b, const tra_cell *c) {
 
 /* ---- attempts ------------------------------------------------------------------------------------------------- */
 
-/* The join of l and r, of that type and those extents. */
+/* Makes the join of l and r, of that type and those extents. */
 static tra_status join(attempt *x, tra_dtype t, const tra_dims *ext, tra_block **out, tra_err *e) {
     tra_cell c = new_cell(x, t, ext);
     const tra_kernel *k = x->g->st->join;
@@ -77,7 +77,7 @@ static tra_status join(attempt *x, tra_dtype t, const tra_dims *ext, tra_block *
     return made(x, *out, &c, e);
 }
 
-/* The sum and a term, in a new block that takes its place. */
+/* Adds a term to the sum: makes a new block with both, which replaces the sum's. */
 static tra_status add(attempt *x, const tra_cell *term, tra_err *e) {
     const tra_kernel *agg = x->g->st->agg;
     tra_block *old = x->p->block, *b = NULL;
@@ -128,7 +128,7 @@ static tra_status try_add(void *ctx, tra_err *e) {
     return s;
 }
 
-/* Adds the panel of the other sum in which that of this one lies. */
+/* Adds the panel of the other sum that contains this panel. */
 static tra_status try_merge(void *ctx, tra_err *e) {
     attempt *x = ctx;
     int i = 0;
@@ -142,7 +142,7 @@ static tra_status try_merge(void *ctx, tra_err *e) {
     return s;
 }
 
-/* Nothing met: the state has no entries. */
+/* Makes an empty state: no term came. */
 static tra_status try_empty(void *ctx, tra_err *e) {
     attempt *x = ctx;
     tra_cell c = state_of(x, NULL);
@@ -156,7 +156,7 @@ static tra_status try_empty(void *ctx, tra_err *e) {
     return s;
 }
 
-/* A panel gets a block of its own. */
+/* Gives a panel that shares its block a block of its own. */
 static tra_status try_own(void *ctx, tra_err *e) {
     attempt *x = ctx;
     tra_block *old = x->p->block, *b = NULL;
@@ -204,7 +204,7 @@ static tra_status try_finish(void *ctx, tra_err *e) {
     return TRA_OK;
 }
 
-/* The panels, of cells of that type and those extents, in one block. */
+/* Puts the panels, of that type and these extents of the whole, together in one block. */
 static tra_status gather(attempt *x, tra_dtype t, const tra_dims *ext, tra_err *e) {
     tra_block *whole = NULL;
     tra_cell to = cell_of(x, t, ext, NULL);
@@ -260,19 +260,19 @@ static tra_status try_hand_over(void *ctx, tra_err *e) {
 static tra_status say(const attempt *x, tra_status s, const tra_err *own, tra_err *e) {
     const tra_op *op = x->g->st->op;
     char place[512];
-    return tra_say_blocks(s, tra_op_text(op, place, sizeof place), &op->type, x->g->ordinal, x->wanted, pool_of(x), own,
-                          e);
+    return tra_advise_blocks(s, tra_op_text(op, place, sizeof place), &op->type, x->g->ordinal, x->wanted, pool_of(x),
+                             own, e);
 }
 
-static tra_status insist(attempt *x, tra_background_fn *fn, tra_err *e) {
+static tra_status retry(attempt *x, tra_background_fn *fn, tra_err *e) {
     tra_err own = {0};
-    tra_status s = tra_engine_insist(x->g->w, fn, x, &own);
+    tra_status s = tra_engine_retry(x->g->w, fn, x, &own);
     return s == TRA_OK ? s : say(x, s, &own, e);
 }
 
 /* ---- panels ----------------------------------------------------------------------------------------------------- */
 
-/* The sum has a panel at least. */
+/* Gives an empty sum its first panel: all of it. */
 static void begin(attempt *x) {
     const tra_dims *ext = &x->g->state->ext;
     if (x->sum->n > 0) return;
@@ -288,8 +288,8 @@ static bool can_be_cut(const attempt *x) {
     return !x->r || tra_cell_join_by_panels(x->g->st->join, x->l, x->r, &term);
 }
 
-/* Does it for each panel of the sum; those for which there is no room are cut in two. What can never have room is cut
- * at once, without waiting for what others have. */
+/* Calls fn for each panel of the sum. A panel for which memory is short is cut in two; at once, without waiting for
+ * other workers, if it can never fit. */
 static tra_status for_each(attempt *x, tra_background_fn *fn, tra_err *e) {
     int64_t budget = tra_pool_stat(pool_of(x)).budget;
     begin(x);
@@ -298,11 +298,11 @@ static tra_status for_each(attempt *x, tra_background_fn *fn, tra_err *e) {
         x->p = &x->sum->v[i];
         tra_status s = fn(x, &own);
         bool can = s != TRA_OK && can_be_cut(x);
-        if (s == TRA_RESOURCE && !(can && x->wanted > budget && tra_pool_lacks(s, &own))) {
+        if (s == TRA_RESOURCE && !(can && x->wanted > budget && tra_pool_is_exhausted(s, &own))) {
             own = (tra_err){0};
-            s = tra_engine_insist(x->g->w, fn, x, &own);
+            s = tra_engine_retry(x->g->w, fn, x, &own);
         }
-        if (can && tra_pool_lacks(s, &own))
+        if (can && tra_pool_is_exhausted(s, &own))
             tra_panels_cut(x->sum, i, x->p->from + (x->p->to - x->p->from) / 2, pool_of(x));
         else if (s != TRA_OK)
             return say(x, s, &own, e);
@@ -312,7 +312,7 @@ static tra_status for_each(attempt *x, tra_background_fn *fn, tra_err *e) {
     return TRA_OK;
 }
 
-/* Cuts the panels of the sum where those of the other are cut. */
+/* Cuts the panels of the sum where the other sum is cut. */
 static void cut_as(attempt *x, const tra_panels *other) {
     for (int k = 1; k < other->n; k++) {
         int64_t at = other->v[k].from;
@@ -358,14 +358,14 @@ static tra_status finish(attempt *x, tra_err *e) {
     const tra_joinagg *st = x->g->st;
     for (int i = 0; i < x->sum->n; i++) {
         x->p = &x->sum->v[i];
-        if (!x->p->block) TRA_TRY(insist(x, try_empty, e));
-        if (x->p->block->refs > 1) TRA_TRY(insist(x, try_own, e));
+        if (!x->p->block) TRA_TRY(retry(x, try_empty, e));
+        if (x->p->block->refs > 1) TRA_TRY(retry(x, try_own, e));
     }
     if (is_result(st)) return TRA_OK;
-    if (x->sum->n > 1 && !finishes_apart(st)) TRA_TRY(insist(x, try_gather_state, e));
+    if (x->sum->n > 1 && !finishes_apart(st)) TRA_TRY(retry(x, try_gather_state, e));
     for (int i = 0; i < x->sum->n; i++) {
         x->p = &x->sum->v[i];
-        TRA_TRY(insist(x, try_finish, e));
+        TRA_TRY(retry(x, try_finish, e));
     }
     return TRA_OK;
 }
@@ -380,12 +380,12 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
         TRA_TRY(tra_op_fits(st->op, &st->op->type, g->ordinal, e));
         return tra_outlet_emit_panels(st->sink, g->w, g->ordinal, sum, e);
     }
-    if (sum->n > 1) TRA_TRY(insist(&x, try_gather_result, e));
+    if (sum->n > 1) TRA_TRY(retry(&x, try_gather_result, e));
     x.p = &sum->v[0];
-    TRA_TRY(insist(&x, try_hand_over, e));
+    TRA_TRY(retry(&x, try_hand_over, e));
     tra_panels_free(sum, pool_of(&x));
     tra_status s = tra_op_fits(st->op, &st->op->type, g->ordinal, e);
     if (s != TRA_OK) return tra_block_free(pool_of(&x), b), s;
-    tra_block_settle(pool_of(&x), b);
+    tra_block_unreserve(pool_of(&x), b);
     return tra_outlet_emit(st->sink, g->w, g->ordinal, st->how.summand, b, e);
 }

@@ -1,21 +1,23 @@
-/* joinagg.c - joins and aggregations on one site, fused: what they need, and in which super-blocks they run. */
+/* joinagg.c - joins and aggregations on one site: what they need, in which super-blocks they run, and how the units of
+ * the stages of a scan are interleaved. */
 #include "../physical/scan.h"
-#include "super.h"
+#include "superblock.h"
 
 #include <stdlib.h>
 
 /* ---- spans -------------------------------------------------------------------------------------------------- */
 
-/* Representative entries: first of each rank. */
-static const tra_meeting **first_of_rank(const tra_side *s, int64_t from, int64_t to, int64_t n) {
-    const tra_meeting **v = tra_calloc((size_t)n, sizeof(tra_meeting *));
+/* The first entry of each rank. */
+static const tra_pairs_entry **first_of_rank(const tra_side *s, int64_t from, int64_t to, int64_t n) {
+    const tra_pairs_entry **v = tra_calloc((size_t)n, sizeof(tra_pairs_entry *));
     for (int64_t i = from; i < to; i++) {
         if (!v[s->v[i].rank]) v[s->v[i].rank] = &s->v[i];
     }
     return v;
 }
 
-/* Of the blocks that are held to read these: what a map on the way makes of one may be smaller. */
+/* Bytes of the blocks that are in memory while entries from..to are read. Of an array that a map computes on reading:
+ * at least those of the array that it is computed from. */
 static int64_t bytes_of(const tra_side *s, int64_t from, int64_t to) {
     int64_t n = 0;
     for (int64_t i = from; i < to; i++) {
@@ -36,7 +38,7 @@ static int64_t longest_row(const tra_side *s, int64_t from, int64_t to, int64_t 
     return most;
 }
 
-/* Do several steps of one k differ on this side, so that those of the other side come again? */
+/* Are there several steps with the same k on this side? Then the entries of the other side are read again. */
 static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     for (int64_t i = from + 1; i < to; i++) {
         if (s->v[i].k == s->v[i - 1].k && s->v[i].contr != s->v[i - 1].contr) return true;
@@ -44,14 +46,14 @@ static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     return false;
 }
 
-/* again: it is read again while memory lasts. last: nothing reads it again. */
+/* again: the block is read again while it can stay in memory. last: nothing reads it again. */
 static tra_after after(bool again, bool last) {
     return last ? TRA_AFTER_DROP : again ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
 }
 
 /* The block loop of a span of ni x nj results. */
-static tra_block_loop loop_of(const tra_joinagg *st, const tra_rect *b, int64_t *ni, int64_t *nj) {
-    const tra_side *l = &st->p.l, *r = &st->p.r;
+static tra_block_loop loop_of(const tra_joinagg *st, const tra_pairs_range *b, int64_t *ni, int64_t *nj) {
+    const tra_side *l = &st->pairs.l, *r = &st->pairs.r;
     *ni = tra_side_ranks(l, b->l0, b->l1), *nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
     return tra_loop_of(st->site->plan, st->op, *ni, *nj, longest_row(l, b->l0, b->l1, *ni),
                        tra_engine_threads(st->site->engine), st->budget);
@@ -59,19 +61,19 @@ static tra_block_loop loop_of(const tra_joinagg *st, const tra_rect *b, int64_t 
 
 /* Begins the next span; false: there is none. */
 static bool open_span(tra_joinagg *st) {
-    const tra_side *l = &st->p.l, *r = &st->p.r;
-    if (!tra_rect_next(&st->p, &st->at.span)) return false;
-    const tra_rect *b = &st->at.span;
+    const tra_side *l = &st->pairs.l, *r = &st->pairs.r;
+    if (!tra_pairs_next_range(&st->pairs, &st->span.range)) return false;
+    const tra_pairs_range *b = &st->span.range;
     int64_t ni, nj;
     tra_block_loop loop = loop_of(st, b, &ni, &nj);
     tra_info(2, "  %" PRId64 " x %" PRId64 " results in super-blocks of %" PRId64 " x %" PRId64 "%s", ni, nj, loop.ci,
              loop.cj, loop.keeps_left ? ", of each row of which the left operand stays" : "");
-    st->at.open = true;
-    st->at.ni = ni, st->at.nj = nj, st->at.i = st->at.j = 0;
-    st->at.loop = loop;
-    st->at.li = first_of_rank(l, b->l0, b->l1, ni);
-    st->at.rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
-    /* What is read again, but later than memory lasts, need not stay; nor what is not read again. */
+    st->span.open = true;
+    st->span.ni = ni, st->span.nj = nj, st->span.i = st->span.j = 0;
+    st->span.loop = loop;
+    st->span.li = first_of_rank(l, b->l0, b->l1, ni);
+    st->span.rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
+    /* Inputs stay in memory only if they are read again, and all fits until then. */
     tra_type state = st->op->type;
     state.dtype = st->how.state_dtype;
     int64_t result = tra_block_footprint(
@@ -79,133 +81,141 @@ static bool open_span(tra_joinagg *st) {
     int64_t right = r->part ? bytes_of(r, b->r0, b->r1) : 0, left = bytes_of(l, b->l0, b->l1);
     int64_t other =
         2 * loop.ci * loop.cj * result + (loop.keeps_left ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
-    st->at.right_fits = right + other <= st->budget, st->at.fits = right + left + other <= st->budget;
+    st->span.right_fits = right + other <= st->budget, st->span.fits = right + left + other <= st->budget;
     bool l_repeats = repeats(r, b->r0, b->r1), r_repeats = r->part && repeats(l, b->l0, b->l1);
-    st->at.l_later = !tra_op_reads_alone(st->site->plan, st->op, 0) || l_repeats;
-    st->at.r_later = r->part && (!tra_op_reads_alone(st->site->plan, st->op, 1) || r_repeats);
-    st->at.l_last = tra_op_reads_last(st->site->plan, st->op, 0) && !l_repeats;
-    st->at.r_last = r->part && tra_op_reads_last(st->site->plan, st->op, 1) && !r_repeats;
+    st->span.l_later = !tra_op_is_only_block_reader(st->site->plan, st->op, 0) || l_repeats;
+    st->span.r_later = r->part && (!tra_op_is_only_block_reader(st->site->plan, st->op, 1) || r_repeats);
+    st->span.l_last = tra_op_is_only_reader(st->site->plan, st->op, 0) && !l_repeats;
+    st->span.r_last = r->part && tra_op_is_only_reader(st->site->plan, st->op, 1) && !r_repeats;
     return true;
 }
 
 static void close_span(tra_joinagg *st) {
-    free(st->at.li);
-    free(st->at.rj);
-    st->at.li = st->at.rj = NULL;
-    st->at.open = false;
+    free(st->span.li);
+    free(st->span.rj);
+    st->span.li = st->span.rj = NULL;
+    st->span.open = false;
 }
 
-/* Is all of the super-block at (i, j) copied from what others compute? Then it reads nothing. */
+/* Are all results of the super-block at (i, j) mirror images of others? Then it reads nothing. */
 static bool is_copied(const tra_joinagg *st, int64_t i, int64_t j) {
-    int64_t i1 = tra_min64(i + st->at.loop.ci, st->at.ni), j1 = tra_min64(j + st->at.loop.cj, st->at.nj);
-    bool copied = st->how.triangle && st->at.li[i]->own > st->at.rj[j1 - 1]->own;
+    int64_t i1 = tra_min64(i + st->span.loop.ci, st->span.ni), j1 = tra_min64(j + st->span.loop.cj, st->span.nj);
+    bool copied = st->how.triangle && st->span.li[i]->own > st->span.rj[j1 - 1]->own;
     for (int64_t x = i; x < i1 && copied; x++)
-        for (int64_t y = j; y < j1 && copied; y++) copied = tra_super_is_copy(st, st->at.li[x]->own, st->at.rj[y]->own);
+        for (int64_t y = j; y < j1 && copied; y++)
+            copied = tra_superblock_is_copy(st, st->span.li[x]->own, st->span.rj[y]->own);
     return copied;
 }
 
-/* Does no other super-block of the row, or of the column, read what this one reads: none before, or none after it? */
+/* Does no earlier super-block of the same row read this one's arrays of L? (And below: no later one; no later one of
+ * the same column those of R?) */
 static bool is_first_of_row(const tra_joinagg *st) {
     bool first = true;
-    for (int64_t j = 0; j < st->at.j; j += st->at.loop.cj) first = first && is_copied(st, st->at.i, j);
+    for (int64_t j = 0; j < st->span.j; j += st->span.loop.cj) first = first && is_copied(st, st->span.i, j);
     return first;
 }
 
 static bool is_last_of_row(const tra_joinagg *st) {
     bool last = true;
-    for (int64_t j = st->at.j + st->at.loop.cj; j < st->at.nj; j += st->at.loop.cj)
-        last = last && is_copied(st, st->at.i, j);
+    for (int64_t j = st->span.j + st->span.loop.cj; j < st->span.nj; j += st->span.loop.cj)
+        last = last && is_copied(st, st->span.i, j);
     return last;
 }
 
 static bool is_last_of_column(const tra_joinagg *st) {
     bool last = true;
-    for (int64_t i = st->at.i + st->at.loop.ci; i < st->at.ni; i += st->at.loop.ci)
-        last = last && is_copied(st, i, st->at.j);
+    for (int64_t i = st->span.i + st->span.loop.ci; i < st->span.ni; i += st->span.loop.ci)
+        last = last && is_copied(st, i, st->span.j);
     return last;
 }
 
-static tra_status begin_super(tra_joinagg *st, tra_err *e) {
-    int64_t i = st->at.i, j = st->at.j, ni = st->at.ni, nj = st->at.nj;
-    tra_block_loop loop = st->at.loop;
+static tra_status begin_superblock(tra_joinagg *st, tra_err *e) {
+    int64_t i = st->span.i, j = st->span.j, ni = st->span.ni, nj = st->span.nj;
+    tra_block_loop loop = st->span.loop;
     bool last_row = is_last_of_column(st), last_column = is_last_of_row(st);
-    st->l_after = after((st->at.l_later || !last_column) && st->at.fits, st->at.l_last && last_column);
-    st->r_after = after((st->at.r_later || !last_row) && st->at.right_fits, st->at.r_last && last_row);
-    tra_super_at at = {&st->at.span,
-                       st->at.li,
-                       st->at.rj,
-                       i,
-                       tra_min64(loop.ci, ni - i),
-                       j,
-                       tra_min64(loop.cj, nj - j),
-                       loop.keeps_left && is_first_of_row(st)};
-    return tra_super_begin(st, &at, e);
+    st->l_after = after((st->span.l_later || !last_column) && st->span.fits, st->span.l_last && last_column);
+    st->r_after = after((st->span.r_later || !last_row) && st->span.right_fits, st->span.r_last && last_row);
+    tra_superblock_bounds at = {&st->span.range,
+                                st->span.li,
+                                st->span.rj,
+                                i,
+                                tra_min64(loop.ci, ni - i),
+                                j,
+                                tra_min64(loop.cj, nj - j),
+                                loop.keeps_left && is_first_of_row(st)};
+    return tra_superblock_begin(st, &at, e);
 }
 
-static void end_super(tra_joinagg *st) {
-    tra_super_end(st);
-    st->at.j += st->at.loop.cj;
-    if (st->at.j < st->at.nj) return;
-    tra_super_release_row(st, after(st->at.l_later && st->at.fits, st->at.l_last));
-    st->at.j = 0;
-    st->at.i += st->at.loop.ci;
-    if (st->at.i >= st->at.ni) close_span(st);
+static void end_superblock(tra_joinagg *st) {
+    tra_superblock_end(st);
+    st->span.j += st->span.loop.cj;
+    if (st->span.j < st->span.nj) return;
+    tra_superblock_release_row(st, after(st->span.l_later && st->span.fits, st->span.l_last));
+    st->span.j = 0;
+    st->span.i += st->span.loop.ci;
+    if (st->span.i >= st->span.ni) close_span(st);
 }
 
 /* The next unit of the stage; *u is NULL after the last. Waits where the engine does. */
 static tra_status next_unit(tra_joinagg *st, tra_unit **u, tra_err *e) {
     *u = NULL;
     for (;;) {
-        if (st->super) {
-            *u = tra_super_next(st);
+        if (st->superblock) {
+            *u = tra_superblock_next(st);
             if (*u) return TRA_OK;
-            end_super(st);
+            end_superblock(st);
         }
-        if (!st->at.open && !open_span(st)) return TRA_OK;
-        if (st->at.ni == 0 || st->at.nj == 0)
+        if (!st->span.open && !open_span(st)) return TRA_OK;
+        if (st->span.ni == 0 || st->span.nj == 0)
             close_span(st);
         else
-            TRA_TRY(begin_super(st, e));
+            TRA_TRY(begin_superblock(st, e));
     }
 }
 
 /* ---- the stage ------------------------------------------------------------------------------------------------ */
 
-/* Summands of tuples that nothing on this site contributes to are the identity. */
+/* The summand of a result to which nothing on this site contributes is the identity of the aggregation. */
 static tra_status emit_identities(tra_joinagg *st, tra_err *e) {
     tra_part *out = st->sink->part;
     for (int64_t i = 0; out && i < out->n; i++) {
-        if (!out->block[i]) TRA_TRY(tra_super_identity(st, out->ordinal[i], e));
+        if (!out->block[i]) TRA_TRY(tra_superblock_identity(st, out->ordinal[i], e));
     }
     return TRA_OK;
 }
 
-/* What one pair needs: its array (when it is not accumulated at once) and the kernel's scratch. */
+/* Bytes that computing one pair needs. */
 typedef struct pair_need {
-    int64_t term;
-    tra_dims ext; /* of these arrays, at most */
-    int64_t scratch;
+    int64_t term;    /* of its array, where that is not added to the state directly */
+    tra_dims ext;    /* largest extents of such an array */
+    int64_t scratch; /* of the kernel */
 } pair_need;
 
 static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_dims *b, pair_need *most, tra_err *e) {
-    const tra_type *lt = st->p.l.part->type, *rt = st->p.r.part->type;
+    const tra_type *lt = st->pairs.l.part->type, *rt = st->pairs.r.part->type;
     tra_dtype t = tra_kernel_dtype(st->join, TRA_USE_JOIN, lt->dtype, rt->dtype);
     tra_dims out;
     TRA_TRY(tra_kernel_shape2(st->join, a, b, &lt->cat->bound, &rt->cat->bound, &out, NULL, e));
     bool dense = st->agg ? !st->how.grows : !st->op->type.layout;
     int64_t bytes = tra_dense_bytes(t, &out);
-    if (dense && bytes >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "an array of the join is too large");
+    if (dense && bytes >= TRA_SIZE_MOST)
+        return tra_fail(
+            e, TRA_RESOURCE,
+            "an array that a join makes of two blocks is too large; import the inputs with smaller blocks (--block)");
     if (dense) most->term = tra_max64(most->term, bytes);
     for (int d = 0; d < out.n; d++) most->ext.v[d] = tra_max64(d < most->ext.n ? most->ext.v[d] : 0, out.v[d]);
     most->ext.n = out.n;
     const tra_layout *of_term = st->agg && !st->how.grows ? NULL : st->op->type.layout;
     int64_t scratch = tra_cell_scratch(st->join, TRA_USE_JOIN, lt, a, rt, b, of_term);
-    if (scratch >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "a join needs too much scratch memory");
+    if (scratch >= TRA_SIZE_MOST)
+        return tra_fail(
+            e, TRA_RESOURCE,
+            "a join of two blocks needs too much scratch memory; import the inputs with smaller blocks (--block)");
     most->scratch = tra_max64(most->scratch, scratch);
     return TRA_OK;
 }
 
-/* The different shapes among some entries of a side. last: of each shape, the round in which it was seen last. */
+/* The different shapes among entries from..to of a side. last: for each shape, the round in which it was seen last. */
 static int shapes_among(const tra_side *s, int64_t from, int64_t to, int64_t *last, int64_t round, int *out) {
     int n = 0;
     for (int64_t i = from; i < to; i++) {
@@ -216,14 +226,14 @@ static int shapes_among(const tra_side *s, int64_t from, int64_t to, int64_t *la
     return n;
 }
 
-/* The most that any pair needs of those that meet: each pair of shapes is asked about once for a value of B and K. */
+/* The most that any pair which meets needs. Each pair of shapes is looked at once for each value of B and K. */
 static tra_status needs_of_meeting(tra_joinagg *st, pair_need *most, tra_err *e) {
-    const tra_side *l = &st->p.l, *r = &st->p.r;
+    const tra_side *l = &st->pairs.l, *r = &st->pairs.r;
     tra_status s = TRA_OK;
-    tra_pairs_shapes(&st->p);
+    tra_pairs_shapes(&st->pairs);
     int64_t n = (int64_t)l->nshapes + r->nshapes, *last = tra_calloc((size_t)n + 1, sizeof *last), round = 0;
     int *ls = tra_calloc((size_t)n + 1, sizeof *ls), *rs = ls + l->nshapes;
-    for (tra_rect m = {0}; s == TRA_OK && tra_rect_next_meeting(&st->p, &m);) {
+    for (tra_pairs_range m = {0}; s == TRA_OK && tra_pairs_next_match(&st->pairs, &m);) {
         int64_t nl = shapes_among(l, m.l0, m.l1, last, ++round, ls);
         int64_t nr = shapes_among(r, m.r0, m.r1, last + l->nshapes, round, rs);
         for (int64_t i = 0; i < nl * nr && s == TRA_OK; i++) {
@@ -238,19 +248,20 @@ static tra_status needs_of_meeting(tra_joinagg *st, pair_need *most, tra_err *e)
     return s;
 }
 
-/* The most that any pair needs: by the bounds, or where these do not fit together, of the pairs themselves. */
+/* The most that any pair needs: of the largest arrays, or where these do not fit together, of each pair. */
 static tra_status pair_needs(tra_joinagg *st, pair_need *most, tra_err *e) {
-    const tra_catalog *lc = st->p.l.part->type->cat, *rc = st->p.r.part->type->cat;
+    const tra_catalog *lc = st->pairs.l.part->type->cat, *rc = st->pairs.r.part->type->cat;
     tra_err none = {0};
     *most = (pair_need){0};
     if (need_of(st, &lc->bound, &rc->bound, most, &none) == TRA_OK) return TRA_OK;
     return needs_of_meeting(st, most, e);
 }
 
-/* In how many pieces an aggregation of whole arrays is folded, so that workers share it: where all are alike. */
+/* In how many tiles an aggregation of whole arrays is computed, so that several workers share an output; 1 unless all
+ * arrays have equal extents. */
 static int fold_tiles(const tra_joinagg *st) {
-    const tra_catalog *c = st->p.l.part->type->cat;
-    if (st->join || !st->agg || st->how.composed || st->p.l.part->type->layout || st->op->type.layout ||
+    const tra_catalog *c = st->pairs.l.part->type->cat;
+    if (st->join || !st->agg || st->how.composed || st->pairs.l.part->type->layout || st->op->type.layout ||
         tra_kernel_needs_tensor(st->agg) || !c->grid)
         return 1;
     for (int a = 0; a < c->bound.n; a++) {
@@ -259,11 +270,11 @@ static int fold_tiles(const tra_joinagg *st) {
     return (int)tra_max64(1, tra_min64(16, tra_catalog_maxfloats(c) >> 16));
 }
 
-/* Are the states of a fused kernel small beside what is read for one step? Then workers compute what two steps add at
- * the same time, though it is added in order; elsewhere tiles and results give them enough to do. By the bounds alone,
- * since bits follow from it. */
+/* Are the states of a fused kernel small, compared with what one step reads? Then workers compute the terms of several
+ * steps at the same time, although they are added in order; otherwise tiles and outputs give them enough to do. Decided
+ * by the bounds of the catalogs alone, since the bits of the result depend on it. */
 static bool goes_ahead(const tra_joinagg *st, const tra_dims *term) {
-    const tra_type *l = st->p.l.part->type, *r = st->p.r.part->type;
+    const tra_type *l = st->pairs.l.part->type, *r = st->pairs.r.part->type;
     int64_t n = tra_dense_bytes(TRA_F64, term);
     int64_t read = tra_max64(tra_dense_bytes(TRA_F64, &l->cat->bound), tra_dense_bytes(TRA_F64, &r->cat->bound));
     return st->how.fused && !l->layout && !r->layout && n <= TRA_AHEAD && n <= read / 4;
@@ -276,9 +287,9 @@ typedef struct worker_needs {
 
 static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     const tra_op *op = st->op;
-    const tra_type *lt = st->p.l.part->type;
+    const tra_type *lt = st->pairs.l.part->type;
     int64_t tmp = 0, kernel = 0;
-    const tra_part *parts[2] = {st->p.l.part, st->p.r.part};
+    const tra_part *parts[2] = {st->pairs.l.part, st->pairs.r.part};
     st->how.summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->how.state_dtype = tra_op_state_dtype(st->site->plan, op);
     pair_need most = {.ext = lt->cat->bound};
@@ -288,10 +299,10 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         if (st->agg && !st->how.fused && !st->how.grows) tmp = most.term;
     }
     if (st->agg) {
-        /* the summands of a fused kernel are f32 where the state of their sum is f64: these are terms, not states */
+        /* summands that a fused kernel left in f32, where states are f64, are added as terms */
         st->how.merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->how.state_dtype;
         st->how.composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
-        if (st->how.composed && !st->p.l.shape) tra_pairs_shapes(&st->p);
+        if (st->how.composed && !st->pairs.l.shape) tra_pairs_shapes(&st->pairs);
         st->how.tiles = st->how.grows ? 1 : st->how.fused ? 0 : fold_tiles(st);
         st->how.ahead = st->join && goes_ahead(st, &most.ext);
     } else {
@@ -305,7 +316,10 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         tra_dims ext;
         tra_agg_state_ext(st->agg, &most.ext, &ext);
         int64_t finish = tra_cell_scratch(st->agg, TRA_USE_AGG, &state, &ext, NULL, NULL, op->type.layout);
-        if (finish >= TRA_SIZE_MOST) return tra_fail(e, TRA_RESOURCE, "an aggregation needs too much scratch memory");
+        if (finish >= TRA_SIZE_MOST)
+            return tra_fail(e, TRA_RESOURCE,
+                            "an aggregation of blocks needs too much scratch memory; import the inputs with smaller "
+                            "blocks (--block)");
         if (st->kernel_at + (size_t)finish > scratch) scratch = st->kernel_at + (size_t)finish;
     }
     if (st->how.grows || st->how.counted) {
@@ -324,7 +338,7 @@ static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, work
     const tra_op *op = v->op;
     *st = (tra_joinagg){.site = site, .op = op, .sink = &v->sink, .join = op->what.join, .agg = op->what.agg};
     st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.reserved;
-    tra_pairs_list(&st->p, op, v->l, v->r, site->plan->reproducible);
+    tra_pairs_list(&st->pairs, op, v->l, v->r, site->plan->reproducible);
     st->how.fused = tra_op_accumulates(site->plan, op);
     st->how.triangle = tra_op_mirror(site->plan, op, &st->how.mirror);
     st->how.grows = tra_op_grows(op);
@@ -332,13 +346,13 @@ static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, work
     st->how.sparse = op->what.join
                          ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, v->l->type->sparse, v->r->type->sparse)
                          : v->l->type->sparse;
-    site->all += tra_pairs_count(&st->p);
+    site->all += tra_pairs_count(&st->pairs);
     return set_up(st, most, e);
 }
 
 static void end(tra_joinagg *st) {
     tra_pool_release(st->site->pool, st->reserved);
-    tra_pairs_free(&st->p);
+    tra_pairs_free(&st->pairs);
     free(st->row.v);
 }
 
@@ -350,7 +364,7 @@ static int64_t scanned_tuple(tra_part *part, int64_t i, const tra_part *scanned)
     return stored == scanned ? at : -1;
 }
 
-/* The place of the unit in the scan: the last tuple of it that the unit reads; -1: it reads none. */
+/* The position of a unit in the scan: the last tuple of the scanned part that it reads; -1: it reads none. */
 static int64_t place_of(const tra_unit *u, const tra_part *scanned) {
     int64_t place = -1;
     for (int i = 0; scanned && i < u->ninputs; i++)
@@ -366,20 +380,20 @@ static void count_side(const tra_side *s, int64_t from, int64_t to, int64_t time
     }
 }
 
-/* Adds how often the stage reads each tuple of the scanned part. */
+/* Adds to reads[] how often the stage reads each tuple of the scanned part. */
 static void count_reads(const tra_joinagg *st, const tra_part *scanned, int64_t *reads) {
-    for (tra_rect b = {0}; tra_rect_next(&st->p, &b);) {
+    for (tra_pairs_range b = {0}; tra_pairs_next_range(&st->pairs, &b);) {
         int64_t ni, nj;
         tra_block_loop loop = loop_of(st, &b, &ni, &nj);
-        tra_walk w = tra_walk_begin(&st->p, &b);
+        tra_walk w = tra_walk_begin(&st->pairs, &b);
         while (tra_walk_next(&w)) {
-            count_side(&st->p.l, w.l0, w.l1, tra_ceil_div(nj, loop.cj), scanned, reads);
-            count_side(&st->p.r, w.r0, w.r1, tra_ceil_div(ni, loop.ci), scanned, reads);
+            count_side(&st->pairs.l, w.l0, w.l1, tra_ceil_div(nj, loop.cj), scanned, reads);
+            count_side(&st->pairs.r, w.r0, w.r1, tra_ceil_div(ni, loop.ci), scanned, reads);
         }
     }
 }
 
-/* Of several stages that read a part: how often each of its tuples is still read. NULL where others read it later. */
+/* How often the stages of a scan read each tuple of the scanned part. NULL if other stages read it later. */
 static int64_t *count_scan(const tra_joinagg *st, int n, const tra_part *scanned) {
     const tra_op_scan *scan = &st->op->orders.scan;
     if (!scanned || !tra_scan_is_whole(st->site->plan, scan->input)) return NULL;
@@ -388,7 +402,7 @@ static int64_t *count_scan(const tra_joinagg *st, int n, const tra_part *scanned
     return reads;
 }
 
-/* A block of the scan leaves with its last reader. */
+/* Marks the unit's blocks of the scanned part that it is the last to read for eviction. */
 static void leave_in_time(tra_unit *u, const tra_part *scanned, int64_t *reads) {
     for (int i = 0; reads && i < u->ninputs; i++) {
         int64_t at = scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned);
@@ -396,8 +410,8 @@ static void leave_in_time(tra_unit *u, const tra_part *scanned, int64_t *reads) 
     }
 }
 
-/* Of the stages with a unit to queue, that which is furthest behind in the scan; of equal ones the earlier, so that a
- * block leaves when the last stage has read it. there: of those whose inputs are there. -1: none. */
+/* The stage whose next unit is furthest behind in the scan, of equal ones the first; so a block leaves as soon as all
+ * stages have read it. there: only of units whose inputs are there. -1: none. */
 static int furthest_in_scan(int n, tra_unit *const *next, const tra_part *scanned, bool there, int64_t *place) {
     int least = -1;
     for (int k = 0; k < n; k++) {
@@ -408,8 +422,8 @@ static int furthest_in_scan(int n, tra_unit *const *next, const tra_part *scanne
     return least;
 }
 
-/* Queues the units of the stages. One that wants what another stage makes of the same block comes some blocks later;
- * the others wait for it rather than go much further, since their blocks must be there until then. */
+/* Queues the units of all stages. A stage that needs what another makes of the same block is some blocks behind it; the
+ * others wait for it if it is far behind, since blocks must stay in memory until it has read them. */
 static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int64_t *reads, tra_unit **next,
                             tra_err *e) {
     int64_t last = 0, place = 0;
@@ -426,7 +440,7 @@ static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int
         tra_unit *u = next[k];
         next[k] = NULL;
         leave_in_time(u, scanned, reads);
-        TRA_TRY(tra_super_queue(&st[k], u, e));
+        TRA_TRY(tra_superblock_queue(&st[k], u, e));
         TRA_TRY(next_unit(&st[k], &next[k], e));
     }
 }
@@ -444,8 +458,8 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     free(reads);
     for (int k = 0; k < begun; k++) {
         if (next[k]) tra_unit_drop(site->engine, next[k]);
-        tra_super_end(&st[k]);
-        tra_super_release_row(&st[k], TRA_AFTER_KEEP); /* of a row that a failure has cut short */
+        tra_superblock_end(&st[k]);
+        tra_superblock_release_row(&st[k], TRA_AFTER_KEEP); /* of a row that a failure has cut short */
         close_span(&st[k]);
     }
     s = tra_stage_end(site, s, e);

@@ -324,12 +324,12 @@ bool tra_journal_broken(const tra_journal *j) { return j && j->broken; }
 const char *tra_journal_lock(const tra_journal *j) { return j ? j->lock : NULL; }
 const char *tra_journal_path(const tra_journal *j) { return j ? j->dir : NULL; }
 
-void tra_journal_tell(tra_journal *j, int64_t there, int64_t all, const char *name) {
+void tra_journal_report(tra_journal *j, int64_t there, int64_t all, const char *name) {
     j->told = true;
     tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", j->dir, there, all, name);
 }
 
-void tra_journal_tell_if_nothing(tra_journal *j) {
+void tra_journal_report_if_nothing(tra_journal *j) {
     if (tra_journal_resumed(j) && !j->told) tell_nothing(j->dir);
 }
 

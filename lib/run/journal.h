@@ -43,8 +43,8 @@ const char *tra_journal_lock(const tra_journal *j);              /* what its loc
 const char *tra_journal_path(const tra_journal *j);              /* the entry; NULL without a journal */
 /* Says on how much the run goes on: `there` of `all` blocks of `name`; or, when that was never said of an entry that it
  * was to go on from, that it begins anew. */
-void tra_journal_tell(tra_journal *j, int64_t there, int64_t all, const char *name);
-void tra_journal_tell_if_nothing(tra_journal *j);
+void tra_journal_report(tra_journal *j, int64_t there, int64_t all, const char *name);
+void tra_journal_report_if_nothing(tra_journal *j);
 void tra_journal_flush(tra_journal *j);         /* writes records that wait; any thread */
 bool tra_journal_has_any(const tra_journal *j); /* this rank knows of at least one record */
 bool tra_journal_broken(const tra_journal *j);  /* could not be written; nothing is added any more */

@@ -23,14 +23,15 @@ int64_t tra_held_entries(const tra_cell *c) {
 static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, int64_t bytes,
                                tra_block **out, tra_err *e) {
     tra_err own = {0};
-    tra_status s = tra_engine_insist_block(w, bytes, out, &own);
-    return s == TRA_OK ? s
-                       : tra_say_blocks(s, "", &o->held, t, tra_add_most(tra_cell_bytes(c), bytes), o->pool, &own, e);
+    tra_status s = tra_engine_take_block(w, bytes, out, &own);
+    return s == TRA_OK
+               ? s
+               : tra_advise_blocks(s, "", &o->held, t, tra_add_most(tra_cell_bytes(c), bytes), o->pool, &own, e);
 }
 
 /* Positions of the array, which become those of tuple t. */
 static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
-    if (!o->levels) return o->counts[t] = c->array.ext.v[o->along < 0 ? 0 : o->along], TRA_OK;
+    if (!o->levels) return o->counts[t] = c->array.ext.v[o->counted_dim < 0 ? 0 : o->counted_dim], TRA_OK;
     int64_t entries = tra_levels_in_order(o->levels) ? 0 : tra_held_entries(c); /* that are sorted */
     int64_t bytes = tra_stored_scratch(o->levels, entries);
     tra_block *own = NULL;
@@ -59,7 +60,7 @@ tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s,
     tra_block *b = NULL;
     tra_cell c;
     if (tra_levels_is_large(o, s->len)) return tra_levels_recount_large(o, w, s, e);
-    TRA_TRY(tra_engine_insist_block(w, s->len, &b, e));
+    TRA_TRY(tra_engine_take_block(w, s->len, &b, e));
     tra_status st = tra_pread(tra_log_fd(o->log, s->file), b->ptr, (size_t)s->len, s->at, "the scratch file", e);
     if (st == TRA_OK) st = tra_cell_of(&o->held, s->ordinal, b->ptr, s->len, &c, e);
     if (st == TRA_OK) st = count(o, w, s->ordinal, &c, e);
@@ -76,7 +77,7 @@ static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_c
     for (int64_t before = 0; before < t; before++) first += o->counts[before];
     tra_status s = tra_columns_of(c, o->type.columns, &b, e);
     if (s == TRA_OK) s = tra_writer_put_rows(o->w, first, &b, e);
-    if (s == TRA_OK) tra_digest_rows(&o->lanes[w->id].digest, first, &b);
+    if (s == TRA_OK) tra_digest_rows(&o->tallies[w->id].digest, first, &b);
     free(b.v);
     return s;
 }
@@ -87,7 +88,7 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_unit_input *in = &u->inputs[0];
     (void)task;
     if (o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
-    if (o->along >= 0) return tra_compact_put(o, in->part->ordinal[in->i], &in->cell, e);
+    if (o->counted_dim >= 0) return tra_compact_put(o, in->part->ordinal[in->i], &in->cell, e);
     if (!o->levels) return put_rows(o, w, in->part->ordinal[in->i], &in->cell, e);
     int64_t bytes = tra_stored_scratch(o->levels, tra_held_entries(&in->cell));
     tra_block *scratch = NULL;
@@ -164,7 +165,7 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
 tra_status tra_levels_place(tra_outfile *o, tra_err *e) {
     tra_status s = TRA_OK;
     tra_comm_sum(&o->comm, o->counts, o->type.cat->n * o->ncounts);
-    if (o->along >= 0)
+    if (o->counted_dim >= 0)
         s = tra_compact_create(o, e);
     else if (o->comm.rank == 0)
         s = o->levels || o->mapping ? tra_writer_place(o->w, o->counts, e) : tra_writer_place_rows(o->w, o->counts, e);

@@ -75,7 +75,7 @@ static tra_status write_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tr
     int64_t nrows = 0, n = 0;
     for (int i = 0; i < p->n; i++) {
         memory x = {.pool = o->pool, .block = p->v[i].block};
-        TRA_TRY(tra_engine_insist(w, take_back, &x, e));
+        TRA_TRY(tra_engine_retry(w, take_back, &x, e));
         tra_cell panel = tra_cell_new(&o->held, rec->ordinal, x.block->ptr);
         if (o->digester) tra_digester_add(o->digester, &rec->digest, rec->ordinal, x.block->ptr);
         tra_stored_count_panel(count, &panel);
@@ -91,7 +91,7 @@ static tra_status write_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tr
 
 tra_status tra_levels_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, tra_err *e) {
     int64_t t = rec->ordinal, nrows = 0, n = 0;
-    tra_lane *lane = &o->lanes[w->id];
+    tra_thread_tally *lane = &o->tallies[w->id];
     tra_cell_head head;
     tra_cell whole = tra_cell_new(&o->held, t, &head);
     for (int i = 0; i < p->n; i++) nrows += p->v[i].nrows, n += p->v[i].n;
@@ -134,7 +134,7 @@ static tra_status open_stream(stream *x, tra_outfile *o, tra_worker *w, int64_t 
     if (tra_cell_of(&o->held, t, &x->head, len, &x->whole, NULL) != TRA_OK)
         return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged; check the disk");
     x->nrows = tra_cell_count(&x->whole, TRA_ROWS_ROW);
-    return tra_engine_insist_block(w, x->buffer.bytes, &x->buffer.block, e);
+    return tra_engine_take_block(w, x->buffer.bytes, &x->buffer.block, e);
 }
 
 static void close_stream(stream *x) { tra_block_free(x->o->pool, x->buffer.block); }
@@ -157,7 +157,7 @@ static tra_status next_rows(stream *x, bool *any, tra_err *e) {
         tra_block_free(x->o->pool, x->buffer.block);
         x->buffer.block = NULL;
         x->buffer.bytes = tra_rows_room(t, n = 1, ends[1] - ends[0]);
-        TRA_TRY(tra_engine_insist_block(x->w, x->buffer.bytes, &x->buffer.block, e));
+        TRA_TRY(tra_engine_take_block(x->w, x->buffer.bytes, &x->buffer.block, e));
     }
     x->some.head = x->buffer.block->ptr;
     tra_rows_view v = tra_rows_begin(&x->some, n, ends[n] - ends[0]);
@@ -187,7 +187,7 @@ tra_status tra_levels_put_large(tra_outfile *o, tra_worker *w, int64_t t, tra_er
     bool any = true;
     if (!tra_file_has(fd, o->spool_at[t], o->enc[t].len, o->enc[t].sum))
         return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged; check the disk");
-    TRA_TRY(tra_engine_insist_block(w, tra_stored_panels_scratch(o->w, t), &scratch, e));
+    TRA_TRY(tra_engine_take_block(w, tra_stored_panels_scratch(o->w, t), &scratch, e));
     tra_status s = open_stream(&x, o, w, t, fd, o->spool_at[t], o->enc[t].len, e);
     tra_stored_putting *put = tra_stored_put_begin(o->w, t, scratch->ptr);
     while (s == TRA_OK && (s = next_rows(&x, &any, e)) == TRA_OK && any) s = tra_stored_put_panel(put, &x.some, e);

@@ -1,7 +1,7 @@
 /* output.c - output files of several ranks. */
 #include "output_int.h"
 
-#include "keep.h"
+#include "checkpoint.h"
 #include "../physical/needs.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@ static void outfile_free(tra_outfile *o) {
     free(o->spool_file);
     free(o->enc);
     free(o->tuple);
-    free(o->lanes);
+    free(o->tallies);
     free(o);
 }
 
@@ -45,7 +45,8 @@ static void list_tuples(tra_outfile *o, const tra_placement *place) {
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
-        if (tra_place_holders(place, c, t, &key, holders) > 0 && holders[0] == o->comm.rank) o->tuple[t] = TRA_MINE;
+        if (tra_place_holders(place, c, t, &key, holders) > 0 && holders[0] == o->comm.rank)
+            o->tuple[t] = TRA_TUPLE_MINE;
     }
     free(holders);
 }
@@ -77,10 +78,10 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (o->mapping) TRA_TRY(tra_packed_recount(o, s, e));
     if (o->ncounts && !o->mapping) TRA_TRY(tra_levels_recount(o, w, s, e));
     pthread_mutex_lock(&o->lock);
-    if (!(o->tuple[s->ordinal] & TRA_DONE)) {
-        o->tuple[s->ordinal] |= TRA_DONE;
+    if (!(o->tuple[s->ordinal] & TRA_TUPLE_WRITTEN)) {
+        o->tuple[s->ordinal] |= TRA_TUPLE_WRITTEN;
         o->reused++;
-        tra_digest_add(&o->lanes[0].digest, &s->digest);
+        tra_digest_add(&o->tallies[0].digest, &s->digest);
         if (waits) {
             o->enc[s->ordinal] = (tra_encoded){.len = s->len, .mask = s->mask, .sum = s->sum};
             o->spool_at[s->ordinal] = s->at;
@@ -100,7 +101,7 @@ static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t *last = tra_calloc((size_t)o->type.cat->n, sizeof *last); /* record of each tuple, from 1 */
     tra_status s = tra_engine_stage(engine, 0, (size_t)o->count_room, e);
     for (int64_t i = 0; i < n; i++) {
-        if (v[i].ordinal < o->type.cat->n && o->tuple[v[i].ordinal] & TRA_MINE) last[v[i].ordinal] = i + 1;
+        if (v[i].ordinal < o->type.cat->n && o->tuple[v[i].ordinal] & TRA_TUPLE_MINE) last[v[i].ordinal] = i + 1;
     }
     for (int64_t t = 0; t < o->type.cat->n && s == TRA_OK; t++) {
         if (!last[t]) continue;
@@ -166,11 +167,11 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     *o = (tra_outfile){.comm = *comm, .type = op->type, .held = op->type, .levels = levels, .spool = -1};
     o->op = op;
     o->mapping = mapping;
-    o->along = levels || mapping ? -1 : tra_compact_along(&op->type);
-    o->ncounts = levels                              ? levels->n
-                 : mapping                           ? mapping->storage->ncomponents
-                 : op->type.columns || o->along >= 0 ? 1
-                                                     : 0;
+    o->counted_dim = levels || mapping ? -1 : tra_compact_dim(&op->type);
+    o->ncounts = levels                                    ? levels->n
+                 : mapping                                 ? mapping->storage->ncomponents
+                 : op->type.columns || o->counted_dim >= 0 ? 1
+                                                           : 0;
     o->held.layout = held;
     o->type.layout = o->ncounts ? held : NULL;
     o->zstd = wo->codec.zstd && !o->ncounts;
@@ -178,9 +179,9 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     o->pool = pool;
     if (levels || mapping) o->count_room = tra_stored_room(&o->held, op);
     pthread_mutex_init(&o->lock, NULL);
-    o->nlanes = tra_engine_threads(engine);
-    o->lanes = tra_calloc((size_t)o->nlanes, sizeof *o->lanes);
-    o->digester = op->type.columns || o->along >= 0
+    o->ntallies = tra_engine_threads(engine);
+    o->tallies = tra_calloc((size_t)o->ntallies, sizeof *o->tallies);
+    o->digester = op->type.columns || o->counted_dim >= 0
                       ? NULL
                       : tra_digester_new(&o->held); /* which rows these are is known in the end */
     o->chunk_bytes = tra_store_chunk_bytes(&o->type);
@@ -191,7 +192,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     w.levels = levels;
     w.labels = op->what.labels;
     w.mapping = mapping ? mapping->storage : NULL;
-    if (o->along >= 0) {
+    if (o->counted_dim >= 0) {
         o->path = op->what.path;
         o->options = *wo;
         o->options.labels = op->what.labels;
@@ -233,7 +234,7 @@ void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uin
     rec->len = o->enc[t].len = len;
     rec->sum = o->enc[t].sum = sum;
     o->spool_file[t] = o->comm.rank;
-    o->tuple[t] |= TRA_DONE;
+    o->tuple[t] |= TRA_TUPLE_WRITTEN;
     tra_log_add(o->log, rec);
 }
 
@@ -316,7 +317,7 @@ static void clear_signs(const tra_type *t, int64_t ordinal, void *data) {
 /* Writes the array of a tuple, and takes over its block. */
 static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
     tra_outfile *o = sink->file;
-    tra_lane *l = &o->lanes[w->id];
+    tra_thread_tally *l = &o->tallies[w->id];
     tra_saved rec = {.ordinal = ordinal};
     if (o->digester) tra_digester_add(o->digester, &rec.digest, ordinal, block->ptr);
     l->arrays++;
@@ -391,8 +392,8 @@ static tra_status place_encoded(tra_outfile *o, tra_err *e) {
 
 /* The checksums of all ranks' chunks, and the digest of all, at rank 0. */
 static void gather(tra_outfile *o) {
-    tra_digest *d = &o->lanes[0].digest;
-    for (int i = 1; i < o->nlanes; i++) tra_digest_add(d, &o->lanes[i].digest);
+    tra_digest *d = &o->tallies[0].digest;
+    for (int i = 1; i < o->ntallies; i++) tra_digest_add(d, &o->tallies[i].digest);
     if (o->comm.size == 1) return;
     /* the checksum of a chunk stands at the rank that wrote it, zero elsewhere */
     if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->w), tra_writer_nsums(o->w));
@@ -411,7 +412,7 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     if (s == TRA_OK && o->ncounts) s = tra_levels_place(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
     s = tra_comm_agree(&o->comm, s, e);
-    if (s == TRA_OK && o->along >= 0) s = tra_compact_seal(o, e);
+    if (s == TRA_OK && o->counted_dim >= 0) s = tra_compact_seal(o, e);
     if (s == TRA_OK && (o->levels || o->mapping) && o->comm.rank == 0)
         s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
@@ -423,9 +424,9 @@ static void digest_text(const tra_outfile *o, char text[33]) {
     int64_t rows = 0;
     for (int64_t t = 0; o->type.columns && t < o->type.cat->n; t++) rows += o->counts[t];
     if (o->type.columns)
-        tra_digest_table_text(&o->lanes[0].digest, o->type.columns, rows, text);
+        tra_digest_table_text(&o->tallies[0].digest, o->type.columns, rows, text);
     else
-        tra_digest_text(&o->lanes[0].digest, &o->type, text);
+        tra_digest_text(&o->tallies[0].digest, &o->type, text);
 }
 
 tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep, const tra_commit_note *note,
@@ -455,12 +456,12 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
 
 int64_t tra_outfile_written(const tra_outfile *o) {
     int64_t arrays = 0, bytes = 0;
-    for (int i = 0; i < o->nlanes; i++) arrays += o->lanes[i].arrays, bytes += o->lanes[i].bytes;
+    for (int i = 0; i < o->ntallies; i++) arrays += o->tallies[i].arrays, bytes += o->tallies[i].bytes;
     return o->ncounts ? bytes : arrays * o->chunk_bytes;
 }
 
 bool tra_outlet_has(const tra_outlet *s, int64_t ordinal) {
-    if (s->file) return s->file->tuple[ordinal] != TRA_MINE;
+    if (s->file) return s->file->tuple[ordinal] != TRA_TUPLE_MINE;
     int64_t i = tra_part_find(s->part, ordinal, s->summand);
     return i >= 0 && s->part->block[i];
 }
@@ -488,7 +489,7 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
             return tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
         }
         __atomic_store_n(&s->part->block[i], block, __ATOMIC_RELEASE); /* an exchange may wait for it */
-        tra_keep_result(s->keep, s->op, s->part, i);
+        tra_checkpoint_result(s->checkpoint, s->op, s->part, i);
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }

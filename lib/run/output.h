@@ -32,13 +32,13 @@ TRA_MUSTUSE tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra
                                            const tra_commit_note *note, tra_err *e);
 
 /* Where the results of a stage go: a stored part, or a file. */
-typedef struct tra_keep tra_keep;
+typedef struct tra_checkpoint tra_checkpoint;
 typedef struct tra_outlet {
     tra_part *part;
     tra_outfile *file;
     tra_pool *pool;
-    tra_engine *engine; /* file: for writes in the background */
-    tra_keep *keep;     /* part: may save results (keep.h) of op; summand: that this site computes */
+    tra_engine *engine;         /* file: for writes in the background */
+    tra_checkpoint *checkpoint; /* part: may save results (checkpoint.h) of op; summand: that this site computes */
     const tra_op *op;
     int summand;
 } tra_outlet;

@@ -8,12 +8,12 @@
 #include "../relation/table_file.h"
 #include "output.h"
 
-typedef struct tra_lane { /* what one thread of a rank has written */
+typedef struct tra_thread_tally { /* what one thread of a rank has written */
     tra_digest digest;
     int64_t arrays, bytes; /* of levels: of blocks as they are held; of a mapping: of its components */
-} tra_lane;
+} tra_thread_tally;
 
-enum { TRA_MINE = 1, TRA_DONE = 2 }; /* of a tuple: this rank writes it; it, or an earlier run, has */
+enum { TRA_TUPLE_MINE = 1, TRA_TUPLE_WRITTEN = 2 }; /* of a tuple: this rank writes it; it, or an earlier run, has */
 
 struct tra_outfile {
     tra_comm comm;
@@ -33,8 +33,8 @@ struct tra_outfile {
     bool zstd;
     int64_t chunk_bytes;
     int64_t count_room; /* levels: bytes of scratch that each worker has for counting */
-    int nlanes;
-    tra_lane *lanes; /* of the workers */
+    int ntallies;
+    tra_thread_tally *tallies; /* of the workers */
     /* zstd, levels: where arrays are follows from the lengths, or counts, of all in key order, so that the file does
      * not depend on timing; rows of tables the same. Until they are known arrays wait, encoded or as they are: in the
      * journal's data files (by rank), or in a nameless scratch file. */
@@ -44,7 +44,7 @@ struct tra_outfile {
     int64_t *spool_at;
     int *spool_file;
     tra_encoded *enc;    /* with counts: lengths and checksums of blocks */
-    int along;           /* the dimension of which only the run tells the extent (compact.c), -1: none */
+    int counted_dim;     /* the dimension of which only the run tells the extent (compact.c), -1: none */
     tra_catalog compact; /* then that of what is written, and where the rows of each block begin, */
     int64_t *begin;
     const char *path; /* and what the writer is made with */
@@ -59,7 +59,7 @@ int64_t tra_spool_reserve(tra_outfile *o, int64_t len);
 TRA_MUSTUSE tra_status tra_outfile_share(tra_outfile *o, tra_err *e);
 
 /* compact.c: tensors of which only the run tells an extent, whose writer rank 0 makes when all rows are counted. */
-int tra_compact_along(const tra_type *held); /* the dimension; -1: the relation is none such */
+int tra_compact_dim(const tra_type *held); /* the dimension; -1: the relation is none such */
 TRA_MUSTUSE tra_status tra_compact_check(const tra_op *op, tra_err *e); /* TRA_PROGRAM: it cannot be written */
 TRA_MUSTUSE tra_status tra_compact_create(tra_outfile *o, tra_err *e);
 TRA_MUSTUSE tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e);

@@ -53,7 +53,7 @@ tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const 
     int64_t bytes =
         tra_mapping_room(tra_packed_bytes(o, rec->ordinal) + (int64_t)sizeof(int64_t), tra_held_entries(&c));
     if (bytes <= o->count_room) return wait_packed(o, rec, &c, w->io, e);
-    tra_status s = tra_engine_insist_block(w, bytes, &own_room, &own);
+    tra_status s = tra_engine_take_block(w, bytes, &own_room, &own);
     if (s != TRA_OK) return explain(o, s, &own, e);
     s = wait_packed(o, rec, &c, own_room->ptr, e);
     tra_block_free(o->pool, own_room);

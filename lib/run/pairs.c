@@ -46,13 +46,13 @@ static void classify(tra_pairs *x) {
 }
 
 /* By B and K: entries of equal ones meet. */
-static int compare_meeting(const tra_meeting *a, const tra_meeting *b) {
+static int compare_meeting(const tra_pairs_entry *a, const tra_pairs_entry *b) {
     if (a->b != b->b) return a->b < b->b ? -1 : 1;
     return a->k < b->k ? -1 : a->k > b->k;
 }
 
 static int compare(const void *x, const void *y) {
-    const tra_meeting *a = x, *b = y;
+    const tra_pairs_entry *a = x, *b = y;
     int order = compare_meeting(a, b);
     if (order != 0) return order;
     if (a->contr != b->contr) return a->contr < b->contr ? -1 : 1;
@@ -60,7 +60,7 @@ static int compare(const void *x, const void *y) {
 }
 
 static int compare_own(const void *x, const void *y) {
-    const tra_meeting *a = *(tra_meeting *const *)x, *b = *(tra_meeting *const *)y;
+    const tra_pairs_entry *a = *(tra_pairs_entry *const *)x, *b = *(tra_pairs_entry *const *)y;
     if (a->b != b->b) return a->b < b->b ? -1 : 1;
     return a->own < b->own ? -1 : a->own > b->own;
 }
@@ -87,11 +87,11 @@ static void list_side(tra_pairs *x, tra_side *s) {
         int64_t contr = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
         if (s->part->summand) contr = contr * summands + s->part->summand[t];
         if (fits)
-            s->v[s->n++] = (tra_meeting){
+            s->v[s->n++] = (tra_pairs_entry){
                 sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf, 0};
     }
     qsort(s->v, (size_t)s->n, sizeof *s->v, compare);
-    tra_meeting **p = tra_calloc((size_t)s->n, sizeof(tra_meeting *));
+    tra_pairs_entry **p = tra_calloc((size_t)s->n, sizeof(tra_pairs_entry *));
     for (int64_t i = 0; i < s->n; i++) p[i] = &s->v[i];
     qsort(p, (size_t)s->n, sizeof *p, compare_own);
     for (int64_t i = 1; i < s->n; i++) {
@@ -127,7 +127,7 @@ void tra_pairs_free(tra_pairs *x) {
     free(x->r.shape);
 }
 
-void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *r, tra_dims *key) {
+void tra_pairs_key(const tra_pairs *x, const tra_pairs_entry *l, const tra_pairs_entry *r, tra_dims *key) {
     int64_t value[2 * TRA_MAXDIM] = {0};
     label_values(x, &x->l, l->tuple, value, NULL);
     if (r) label_values(x, &x->r, r->tuple, value, NULL);
@@ -138,7 +138,7 @@ void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *
 int64_t tra_pairs_count(const tra_pairs *x) {
     int64_t n = 0;
     if (!x->r.part) return x->l.n;
-    for (tra_rect m = {0}; tra_rect_next_meeting(x, &m);) n += (m.l1 - m.l0) * (m.r1 - m.r0);
+    for (tra_pairs_range m = {0}; tra_pairs_next_match(x, &m);) n += (m.l1 - m.l0) * (m.r1 - m.r0);
     return n;
 }
 
@@ -173,7 +173,7 @@ void tra_pairs_shapes(tra_pairs *x) {
 
 /* ---- spans and steps -------------------------------------------------------------------------------------------- */
 
-bool tra_rect_next(const tra_pairs *x, tra_rect *b) {
+bool tra_pairs_next_range(const tra_pairs *x, tra_pairs_range *b) {
     const tra_side *l = &x->l, *r = &x->r;
     while (b->l1 < l->n) {
         int64_t at = l->v[b->l1].b;
@@ -187,10 +187,10 @@ bool tra_rect_next(const tra_pairs *x, tra_rect *b) {
     return false;
 }
 
-bool tra_rect_next_meeting(const tra_pairs *x, tra_rect *m) {
+bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m) {
     const tra_side *l = &x->l, *r = &x->r;
     for (m->l0 = m->l1, m->r0 = m->r1; m->l0 < l->n && m->r0 < r->n;) {
-        const tra_meeting *a = &l->v[m->l0], *b = &r->v[m->r0];
+        const tra_pairs_entry *a = &l->v[m->l0], *b = &r->v[m->r0];
         int order = compare_meeting(a, b);
         m->l0 += order < 0;
         m->r0 += order > 0;
@@ -214,34 +214,34 @@ static int64_t run_end(const tra_side *s, int64_t at, int64_t end) { /* of the e
     return i;
 }
 
-tra_walk tra_walk_begin(const tra_pairs *x, const tra_rect *b) {
-    return (tra_walk){.x = x, .s = *b, .l0 = b->l0, .l1 = b->l0, .rk = b->r0};
+tra_walk tra_walk_begin(const tra_pairs *x, const tra_pairs_range *b) {
+    return (tra_walk){.x = x, .span = *b, .l0 = b->l0, .l1 = b->l0, .rk = b->r0};
 }
 
 bool tra_walk_next(tra_walk *w) {
     const tra_side *l = &w->x->l, *r = &w->x->r;
     if (!r->part) {
         w->l0 = w->l1;
-        if (w->l0 >= w->s.l1) return false;
-        w->l1 = run_end(l, w->l0, w->s.l1);
+        if (w->l0 >= w->span.l1) return false;
+        w->l1 = run_end(l, w->l0, w->span.l1);
         return true;
     }
-    if (w->l1 > w->l0 && w->r1 < w->s.r1 && r->v[w->r1].k == l->v[w->l0].k) { /* the next KR of the same (k, KL) */
+    if (w->l1 > w->l0 && w->r1 < w->span.r1 && r->v[w->r1].k == l->v[w->l0].k) { /* the next KR of the same (k, KL) */
         w->r0 = w->r1;
-        w->r1 = run_end(r, w->r0, w->s.r1);
+        w->r1 = run_end(r, w->r0, w->span.r1);
         return true;
     }
     int64_t li = w->l1, ri = w->rk;
-    while (li < w->s.l1) {
+    while (li < w->span.l1) {
         /* R's first entry of the same k; k ascends on both sides but L may stay on one k for several KL */
-        while (ri < w->s.r1 && r->v[ri].k < l->v[li].k) ri++;
-        if (ri < w->s.r1 && r->v[ri].k == l->v[li].k) break;
-        li = run_end(l, li, w->s.l1);
+        while (ri < w->span.r1 && r->v[ri].k < l->v[li].k) ri++;
+        if (ri < w->span.r1 && r->v[ri].k == l->v[li].k) break;
+        li = run_end(l, li, w->span.l1);
     }
-    if (li >= w->s.l1) return false;
+    if (li >= w->span.l1) return false;
     w->l0 = li;
-    w->l1 = run_end(l, li, w->s.l1);
+    w->l1 = run_end(l, li, w->span.l1);
     w->r0 = w->rk = ri;
-    w->r1 = run_end(r, ri, w->s.r1);
+    w->r1 = run_end(r, ri, w->span.r1);
     return true;
 }

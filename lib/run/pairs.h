@@ -11,21 +11,23 @@
 #include "part.h"
 #include "../physical/tree.h"
 
-/* One local tuple: its label values linearised by class. own is I or J; contr is KL (and the summand) or KR. */
-typedef struct tra_meeting {
-    int64_t b, k, contr, own;
+/* One local tuple: the values of its labels, linearised for each class of labels. */
+typedef struct tra_pairs_entry {
+    int64_t b, k;  /* the values of the labels of class B, of class K */
+    int64_t contr; /* contracted on this side alone: KL (and the number of the summand), or KR */
+    int64_t own;   /* grouped on this side alone: I or J */
     int64_t tuple; /* index in the part */
-    int64_t rank;  /* of own among the distinct ones of the same b */
-    int leaf;      /* of the tree of a reproducible sum; 0 where this side does not tell */
-    int shape;     /* tra_pairs_shapes */
-} tra_meeting;
+    int64_t rank;  /* of `own` among its distinct values with the same b */
+    int leaf;      /* in the tree of a reproducible sum; 0 if that follows from the other side */
+    int shape;     /* number of its extents (tra_pairs_shapes) */
+} tra_pairs_entry;
 
 typedef struct tra_side {
     tra_part *part; /* NULL: there is no R */
     int64_t n;
-    tra_meeting *v; /* ascending in (b, k, contr, own) */
-    int nshapes;    /* tra_pairs_shapes */
-    int64_t *shape; /* a tuple of each */
+    tra_pairs_entry *v; /* ascending in (b, k, contr, own) */
+    int nshapes;        /* different extents of its arrays (tra_pairs_shapes) */
+    int64_t *shape;     /* for each, a tuple that has them */
 } tra_side;
 
 typedef enum tra_pair_class {
@@ -43,7 +45,7 @@ typedef struct tra_pairs {
     tra_side l, r;
     int nlabels;
     tra_pair_class class[2 * TRA_MAXDIM]; /* of each label */
-    int64_t radix[2 * TRA_MAXDIM];        /* more than any value of it */
+    int64_t radix[2 * TRA_MAXDIM];        /* of each label: more than any of its values */
     tra_tree tree;                        /* leaves 1: terms are added as they come */
 } tra_pairs;
 
@@ -52,30 +54,31 @@ typedef struct tra_pairs {
 void tra_pairs_list(tra_pairs *x, const tra_op *op, tra_part *l, tra_part *r, bool reproducible);
 void tra_pairs_free(tra_pairs *x);
 int64_t tra_pairs_count(const tra_pairs *x); /* pairs, or without R tuples */
-/* Numbers the different extents of each side's arrays from 0, for those who ask about shapes rather than tuples. */
+/* Numbers the different extents of each side's arrays from 0, so that callers can look at shapes instead of tuples. */
 void tra_pairs_shapes(tra_pairs *x);
 /* The key of the result to which the pair of l and r (NULL without R) contributes. */
-void tra_pairs_key(const tra_pairs *x, const tra_meeting *l, const tra_meeting *r, tra_dims *key);
+void tra_pairs_key(const tra_pairs *x, const tra_pairs_entry *l, const tra_pairs_entry *r, tra_dims *key);
 
-/* The entries of one value of B on each side. */
-typedef struct tra_rect {
+/* Entries [l0, l1) of L and [r0, r1) of R. */
+typedef struct tra_pairs_range {
     int64_t l0, l1, r0, r1;
-} tra_rect;
-bool tra_rect_next(const tra_pairs *x, tra_rect *b); /* from {0} on; spans in which nothing meets are left out */
-/* The next entries that meet, all of one value of B and K; from {0} on. For joins. */
-bool tra_rect_next_meeting(const tra_pairs *x, tra_rect *m);
-/* Distinct own values among the entries of one span: 1 + the greatest rank. */
+} tra_pairs_range;
+/* The next span, from {0} on: the entries of one value of B. Spans in which nothing meets are left out. */
+bool tra_pairs_next_range(const tra_pairs *x, tra_pairs_range *b);
+/* For joins: the next entries that meet, those of one value of B and K; from {0} on. */
+bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m);
+/* How many distinct values of `own` the entries from..to of one span have. */
 int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to);
 
 /* Walks the steps of a span in ascending (K, KL, KR): each is a run of L's entries with the same (k, contr) and one of
  * R's with the same k. */
 typedef struct tra_walk {
     const tra_pairs *x;
-    tra_rect s;
+    tra_pairs_range span;
     int64_t l0, l1, r0, r1; /* the current step */
     int64_t rk;             /* where R's entries of the current k begin */
 } tra_walk;
-tra_walk tra_walk_begin(const tra_pairs *x, const tra_rect *b);
+tra_walk tra_walk_begin(const tra_pairs *x, const tra_pairs_range *b);
 bool tra_walk_next(tra_walk *w);
 
 #endif

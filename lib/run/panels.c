@@ -1,4 +1,4 @@
-/* panels.c - see panels.h. */
+/* panels.c - cutting results in panels and putting them together; what is said when memory is short. */
 #include "panels.h"
 
 #include "../relation/rows.h"
@@ -15,7 +15,7 @@ void tra_panels_cut(tra_panels *p, int i, int64_t at, tra_pool *pool) {
 }
 
 void tra_panel_free(tra_block *b, tra_pool *pool) {
-    if (b && b->refs > 1) { /* panels share it on one thread alone */
+    if (b && b->refs > 1) { /* only one thread works on panels that share a block */
         tra_block_unpin(pool, b);
         tra_block_drop(pool, b);
     } else {
@@ -105,11 +105,11 @@ static void smaller(const tra_dims *ext, double less, tra_dtype t, int64_t room,
     }
 }
 
-tra_status tra_say_blocks(tra_status s, const char *place, const tra_type *t, int64_t ordinal, int64_t wanted,
-                          tra_pool *pool, const tra_err *own, tra_err *e) {
+tra_status tra_advise_blocks(tra_status s, const char *place, const tra_type *t, int64_t ordinal, int64_t wanted,
+                             tra_pool *pool, const tra_err *own, tra_err *e) {
     tra_dims key, ext, would;
     char keys[TRA_DIMTEXT], shape[TRA_DIMTEXT], less[TRA_DIMTEXT], want[32], budget[32];
-    if (t->layout != &tra_rows || !tra_pool_lacks(s, own)) return *e = *own, s;
+    if (t->layout != &tra_rows || !tra_pool_is_exhausted(s, own)) return *e = *own, s;
     int64_t room = tra_pool_stat(pool).budget;
     tra_catalog_key(t->cat, ordinal, &key);
     tra_catalog_ext(t->cat, ordinal, &ext);

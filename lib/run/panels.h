@@ -1,13 +1,13 @@
-/* panels.h - results that are held as rows of entries (lib/relation/rows.h), cut along their first dimension, so that
- * what has no room in memory as a whole is made, and written, one part after the other. */
+/* panels.h - results that are held as rows of entries (lib/relation/rows.h), cut along their first dimension, so that a
+ * result that does not fit in memory is made, and written, panel by panel. */
 #ifndef TRA_PANELS_H
 #define TRA_PANELS_H
 
 #include "../relation/cell.h"
 #include "pool.h"
 
-/* What a result has at coordinates [from, to) of its first dimension: a block that has rows there alone; or, if others
- * share it, rows elsewhere too, which do not count. NULL: nothing yet. */
+/* The rows of a result at coordinates [from, to) of its first dimension. If panels share a block, rows outside of these
+ * coordinates belong to the others. block NULL: no rows yet. */
 typedef struct tra_panel {
     int64_t from, to;
     tra_block *block; /* not pinned */
@@ -33,8 +33,8 @@ int64_t tra_panel_bytes(const tra_panel *p, const tra_cell *cell);
 /* Makes the cell `to`, with a block of so many bytes, of these rows. */
 void tra_panel_copy(const tra_panel *p, const tra_cell *cell, tra_cell *to);
 
-/* What rows all panels have, none of whose blocks is shared, is put together: bytes that it takes, of elements of that
- * type; the cell `to` is laid out for it, then gets the panels in their order. */
+/* Puts panels together, none of whose blocks is shared. tra_panels_bytes: bytes of the whole, for elements of that
+ * type; tra_panels_gather lays out the cell `to`, and tra_gathering_add appends the panels in their order. */
 typedef struct tra_gathering {
     tra_cell *to;
     int64_t nrows, n; /* so far */
@@ -43,10 +43,10 @@ int64_t tra_panels_bytes(const tra_panels *p, tra_dtype t);
 tra_gathering tra_panels_gather(const tra_panels *p, tra_cell *to);
 void tra_gathering_add(tra_gathering *x, const tra_cell *panel);
 
-/* Of what failed: where the ceiling leaves too little for a tuple of this relation, which is held by its entries, says
- * in *e in which blocks its tensor would fit; else what *own says. wanted: bytes that were to be had at once. place:
- * the beginning of the message, or "". Returns s. */
-tra_status tra_say_blocks(tra_status s, const char *place, const tra_type *t, int64_t ordinal, int64_t wanted,
-                          tra_pool *pool, const tra_err *own, tra_err *e);
+/* The error of something that failed with s and *own: if the pool is exhausted, and a tuple of this relation, which is
+ * held by its entries, needed `wanted` bytes at once, *e advises in which blocks its tensor would fit; else *e is *own.
+ * place: the beginning of the message, or "". Returns s. */
+tra_status tra_advise_blocks(tra_status s, const char *place, const tra_type *t, int64_t ordinal, int64_t wanted,
+                             tra_pool *pool, const tra_err *own, tra_err *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* part.h - the part of a placed relation that one site holds.
  *
- * STORED parts have a block per tuple. VIEWs give other keys to (or leave out) tuples of another part; MAP and TILE
- * compute each array from one of another part when it is read, and store nothing.
+ * A STORED part has a block for each tuple. The other kinds store nothing: a VIEW shows tuples of another part under
+ * other keys, or some of them; MAP and TILE compute each array from an array of another part whenever it is read.
  */
 #ifndef TRA_PART_H
 #define TRA_PART_H
@@ -31,21 +31,22 @@ tra_part *tra_part_new(tra_part_kind kind, const tra_type *type, int64_t n); /* 
 void tra_part_keep(tra_part *p);
 void tra_part_drop(tra_part *p, tra_pool *pool); /* at the last reference frees blocks and lets go of base */
 
-/* A stored part with a slot (block NULL) for each tuple that site holds under place, times summands. */
+/* A stored part with an empty slot (block NULL) for each tuple that the site holds under `place`, and for each of so
+ * many summands. */
 tra_part *tra_part_empty(const tra_type *type, const tra_placement *place, int site, int summands);
 int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand); /* -1 */
 
-/* Where the data of tuple i is: the stored part and index below views; and, when it is computed, the one MAP or TILE in
- * between (else *via NULL) with its index. There is but one: a MAP of a MAP is built as the MAP of their composition,
- * and of a TILE and another MAP or TILE one is stored (the planner's fused flags, memory.h). */
+/* Finds where the data of tuple i are: in tuple *at of the part *stored; and, if the array is computed on reading, the
+ * MAP or TILE that does so (*via, else NULL) and its tuple *via_at. There is at most one of these between: maps of maps
+ * are composed into one map, and of other combinations one part is stored (choose_fused in memory.c). */
 void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tra_part **via, int64_t *via_at);
-/* Bytes of tuple i of p; where its type does not tell and it has no block yet, the most that it may have. */
+/* Bytes of tuple i of p: exact if its type tells or it has a block, else a bound. */
 int64_t tra_part_bytes(const tra_part *p, int64_t i);
-/* Computes tuple i of a MAP or TILE from the array of its base. scratch: tra_part_scratch bytes. TRA_INPUT when an
- * integer does not fit. */
+/* Computes tuple i of a MAP or TILE from the array `base` of the part below. scratch: tra_part_scratch bytes. TRA_INPUT
+ * when an integer does not fit. */
 TRA_MUSTUSE tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out,
                                        void *scratch, tra_err *e);
-/* Bytes that the result takes, where its layout is not dense; out has no block yet. */
+/* Bytes of that result, where its layout is not dense; `out` has no block yet. */
 int64_t tra_part_derive_bytes(const tra_part *via, int64_t i, const tra_cell *base, tra_cell *out, void *scratch);
 size_t tra_part_scratch(const tra_part *via);
 

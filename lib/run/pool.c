@@ -43,14 +43,14 @@ struct tra_pool {
     int64_t mapped_bytes, region_bytes;
     bool large_pages;
     space mem, file;
-    bool *touched;            /* of each page of the region: it may be resident */
-    int64_t resident;         /* bytes of these */
-    int64_t apart;            /* of blocks that are mapped apart from the region */
-    slab *slabs[SLOTS + 1];   /* that have free slots, by their lines */
-    tra_block oldest;         /* sentinel: oldest.newer is the first to go */
-    int64_t idle, idle_clean; /* bytes of what may be evicted, and of what need not be spilled then */
-    int64_t reserved, taken;  /* bytes for what workers take, and what they have taken */
-    int spilling;             /* blocks that are being spilled */
+    bool *touched;                      /* of each page of the region: may it be resident? */
+    int64_t resident;                   /* bytes of these */
+    int64_t mapped_apart;               /* of blocks that are mapped apart from the region */
+    slab *slabs[SLOTS + 1];             /* that have free slots, by their lines */
+    tra_block oldest;                   /* sentinel: oldest.newer is the first to go */
+    int64_t evictable, evictable_clean; /* bytes of what may be evicted, and of what need not be spilled then */
+    int64_t reserved, taken;            /* bytes for what workers take, and what they have taken */
+    int spilling;                       /* blocks that are being spilled */
     tra_pool_busy_fn *busy;
     tra_pool_meanwhile_fn *meanwhile;
     void *busy_ctx;
@@ -151,7 +151,7 @@ static int64_t reserved(const tra_pool *p) { return tra_max64(0, p->reserved - p
 
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean) {
     pthread_mutex_lock(&p->lock);
-    int64_t used = p->stats.used + reserved(p) - (clean ? p->idle_clean : p->idle);
+    int64_t used = p->stats.used + reserved(p) - (clean ? p->evictable_clean : p->evictable);
     bool room = used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget;
     pthread_mutex_unlock(&p->lock);
     return room;
@@ -165,13 +165,14 @@ void tra_pool_wake(tra_pool *p) {
 
 /* ---- memory, under the lock ----------------------------------------------------------------------------------- */
 
-static bool can_be_read(const tra_block *b) { return b->spill >= 0 || !b->dirty; } /* again */
+/* Can the contents be read again once they have left memory? */
+static bool can_be_read(const tra_block *b) { return b->copy_at >= 0 || !b->dirty; }
 
-/* Counts a block that may be evicted, or no longer. */
-static void count_idle(tra_pool *p, const tra_block *b, int sign) {
-    int64_t n = sign * tra_block_footprint(b->held);
-    p->idle += n;
-    if (can_be_read(b)) p->idle_clean += n;
+/* Counts a block that becomes evictable (sign 1), or is no longer (-1). */
+static void count_evictable(tra_pool *p, const tra_block *b, int sign) {
+    int64_t n = sign * tra_block_footprint(b->allocated);
+    p->evictable += n;
+    if (can_be_read(b)) p->evictable_clean += n;
 }
 
 static void link_block(tra_pool *p, tra_block *b) { /* as the newest */
@@ -179,7 +180,7 @@ static void link_block(tra_pool *p, tra_block *b) { /* as the newest */
     b->older = p->oldest.older;
     p->oldest.older->newer = b;
     p->oldest.older = b;
-    count_idle(p, b, 1);
+    count_evictable(p, b, 1);
 }
 
 static void unlink_block(tra_pool *p, tra_block *b) {
@@ -187,7 +188,7 @@ static void unlink_block(tra_pool *p, tra_block *b) {
     b->newer->older = b->older;
     b->older->newer = b->newer;
     b->newer = b->older = NULL;
-    count_idle(p, b, -1);
+    count_evictable(p, b, -1);
 }
 
 static int64_t page_of(const tra_pool *p) { return p->large_pages ? LARGE_PAGE : PAGE; }
@@ -236,10 +237,10 @@ void tra_pool_give_back(tra_pool *p) {
     pthread_mutex_unlock(&p->lock);
 }
 
-static bool too_much(const tra_pool *p) { return p->resident + p->apart > p->stats.budget; }
+static bool too_much(const tra_pool *p) { return p->resident + p->mapped_apart > p->stats.budget; }
 
-/* What is given out is within the budget; what was given back need not be. Large pages are given up when parts of them
- * have to go. */
+/* Allocated blocks are always within the budget; with freed pages that are still resident the process may exceed it,
+ * and then returns these. If that is not enough, since large pages are only partly free, it gives up large pages. */
 static void keep_resident_in_budget(tra_pool *p) {
     if (too_much(p)) release_free(p);
     if (too_much(p) && p->large_pages) {
@@ -249,7 +250,7 @@ static void keep_resident_in_budget(tra_pool *p) {
     }
 }
 
-/* worker: the caller may take what is reserved. */
+/* worker: the caller may use what is reserved for workers. */
 static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
     *mapped = false;
     if (p->stats.used + n + (worker ? 0 : reserved(p)) > p->stats.budget || (!p->region && !make_region(p)))
@@ -262,7 +263,7 @@ static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
         ptr = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (ptr == MAP_FAILED) return NULL;
         *mapped = true;
-        p->apart += n;
+        p->mapped_apart += n;
     }
     keep_resident_in_budget(p);
     p->stats.used += n;
@@ -272,7 +273,7 @@ static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
 
 static void give_pages(tra_pool *p, void *ptr, int64_t n, bool mapped) {
     if (mapped)
-        munmap(ptr, (size_t)n), p->apart -= n;
+        munmap(ptr, (size_t)n), p->mapped_apart -= n;
     else
         space_give(&p->mem, (char *)ptr - p->region, n);
     p->stats.used -= n;
@@ -328,28 +329,28 @@ static bool take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
         b->ptr = take_slot(p, lines_of(bytes), b->taken);
     else
         b->ptr = take_pages(p, tra_block_footprint(bytes), b->taken, &b->mapped);
-    b->held = bytes;
+    b->allocated = bytes;
     if (b->ptr && b->taken) p->taken += tra_block_footprint(bytes);
     return b->ptr != NULL;
 }
 
 static void give_memory(tra_pool *p, tra_block *b) {
-    if (b->ptr && b->taken) p->taken -= tra_block_footprint(b->held);
-    if (b->ptr && b->held <= SMALL)
+    if (b->ptr && b->taken) p->taken -= tra_block_footprint(b->allocated);
+    if (b->ptr && b->allocated <= SMALL)
         give_slot(p, b->ptr);
     else if (b->ptr)
-        give_pages(p, b->ptr, tra_block_footprint(b->held), b->mapped);
+        give_pages(p, b->ptr, tra_block_footprint(b->allocated), b->mapped);
     b->ptr = NULL;
 }
 
 /* Gives back the pages beyond so many bytes. */
 static void trim(tra_pool *p, tra_block *b, int64_t bytes) {
     int64_t left = tra_max64(bytes, SMALL + 1), keep = tra_block_footprint(left);
-    int64_t more = tra_block_footprint(b->held) - keep;
+    int64_t more = tra_block_footprint(b->allocated) - keep;
     if (more <= 0) return;
     give_pages(p, (char *)b->ptr + keep, more, b->mapped);
     if (b->taken) p->taken -= more;
-    b->held = left;
+    b->allocated = left;
     tell_freed(p);
 }
 
@@ -361,8 +362,8 @@ static tra_status open_spill(tra_pool *p, tra_err *e) { /* under the lock: sever
                           p->scratch);
 }
 
-/* Lets the lock go while it writes: others give memory back and read meanwhile. The block is on no list, and who wants
- * to pin it or let it go waits for us. */
+/* Writes the block to scratch. Releases the lock while it writes, so that others can free memory and read. The block is
+ * on no list meanwhile, and whoever wants to pin or free it waits (wait_until_spilled). */
 static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     TRA_TRY(open_spill(p, e));
     int64_t n = tra_block_footprint(b->bytes), at = space_take(&p->file, n);
@@ -375,12 +376,12 @@ static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     pthread_mutex_lock(&p->lock);
     b->spilling = false;
     p->spilling--;
-    tell_freed(p); /* those who wait for it; they go on when we have done with it */
+    tell_freed(p); /* wakes those who wait for the block; they go on when the lock is free */
     if (s != TRA_OK) {
         space_give(&p->file, at, n);
         return s;
     }
-    b->spill = at;
+    b->copy_at = at;
     p->stats.spilled += b->bytes;
     return TRA_OK;
 }
@@ -397,7 +398,7 @@ static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
     return TRA_OK;
 }
 
-/* Waits until others have given memory back, perhaps in vain. */
+/* Waits for others to free memory; the caller must look again whether there is enough. */
 static void wait_for_memory(tra_pool *p) {
     int64_t before = p->times_freed;
     bool soon = false;
@@ -411,14 +412,14 @@ static void wait_for_memory(tra_pool *p) {
         tra_wait_briefly(&p->freed, &p->lock);
 }
 
-/* What the ceiling leaves besides what nobody can evict. */
-static int64_t could_have(const tra_pool *p, bool worker) {
-    return p->stats.budget - p->stats.used + p->idle - (worker ? 0 : reserved(p));
+/* Bytes that are free or can be made free by evicting. */
+static int64_t obtainable(const tra_pool *p, bool worker) {
+    return p->stats.budget - p->stats.used + p->evictable - (worker ? 0 : reserved(p));
 }
 
 #define NO_MEMORY "out of block memory: "
 
-bool tra_pool_lacks(tra_status s, const tra_err *e) {
+bool tra_pool_is_exhausted(tra_status s, const tra_err *e) {
     return s == TRA_RESOURCE && strncmp(e->msg, NO_MEMORY, sizeof NO_MEMORY - 1) == 0;
 }
 
@@ -433,12 +434,12 @@ static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
                     tra_human(p->stats.used, used), tra_human(p->stats.budget, budget));
 }
 
-/* The same for a worker: what others give back is not waited for, but for what they are writing to scratch. Where it
- * would not do, nothing is evicted. */
+/* Allocates memory for b by evicting, without waiting for others to free theirs; only spills under way are waited for.
+ * If evicting everything were not enough nothing is evicted. For workers. */
 static tra_status find_memory_now(tra_pool *p, tra_block *b, int64_t bytes, tra_err *e) {
     while (!take_memory(p, b, bytes)) {
         tra_block *old = p->oldest.newer;
-        bool would_do = could_have(p, true) >= tra_max64(PAGE, tra_block_footprint(bytes));
+        bool would_do = obtainable(p, true) >= tra_max64(PAGE, tra_block_footprint(bytes));
         if (old != &p->oldest && would_do)
             TRA_TRY(evict(p, old, e));
         else if (p->spilling > 0)
@@ -449,7 +450,7 @@ static tra_status find_memory_now(tra_pool *p, tra_block *b, int64_t bytes, tra_
     return TRA_OK;
 }
 
-/* So many bytes for b, from what is free, what can be evicted, or what others give back. */
+/* Allocates memory for b: by evicting, and by waiting for others to free theirs. */
 static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err *e) {
     while (!take_memory(p, b, bytes)) {
         tra_block *old = p->oldest.newer;
@@ -469,7 +470,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err 
 tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
     tra_block *b = tra_calloc(1, sizeof *b);
     *b = (tra_block){
-        .bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .spill = -1, .file = -1};
+        .bytes = bytes, .state = TRA_BLOCK_HERE, .pins = 1, .refs = 1, .dirty = true, .copy_at = -1, .copy_fd = -1};
     pthread_mutex_lock(&p->lock);
     tra_status s = find_memory(p, b, bytes, e);
     pthread_mutex_unlock(&p->lock);
@@ -480,7 +481,7 @@ tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e
     return s;
 }
 
-static void wait_until_gone(tra_pool *p, const tra_block *b) { /* to scratch; under the lock */
+static void wait_until_spilled(tra_pool *p, const tra_block *b) { /* under the lock */
     while (b->spilling) pthread_cond_wait(&p->freed, &p->lock);
 }
 
@@ -517,8 +518,8 @@ tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *
                      .refs = 1,
                      .dirty = true,
                      .taken = true,
-                     .spill = -1,
-                     .file = -1};
+                     .copy_at = -1,
+                     .copy_fd = -1};
     pthread_mutex_lock(&p->lock);
     tra_status s = find_memory_now(p, b, bytes, e);
     pthread_mutex_unlock(&p->lock);
@@ -529,17 +530,22 @@ tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *
     return s;
 }
 
-void tra_block_settle(tra_pool *p, tra_block *b) {
+void tra_block_unreserve(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
-    if (b->ptr && b->taken) p->taken -= tra_block_footprint(b->held);
+    if (b->ptr && b->taken) p->taken -= tra_block_footprint(b->allocated);
     b->taken = false;
     pthread_mutex_unlock(&p->lock);
 }
 
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes) {
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){
-        .bytes = bytes, .refs = 1, .spill = -1, .file = -1, .rel = rel, .ordinal = ordinal, .chunk_bytes = chunk_bytes};
+    *b = (tra_block){.bytes = bytes,
+                     .refs = 1,
+                     .copy_at = -1,
+                     .copy_fd = -1,
+                     .rel = rel,
+                     .ordinal = ordinal,
+                     .chunk_bytes = chunk_bytes};
     return b;
 }
 
@@ -547,12 +553,12 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     tra_status s = TRA_OK;
     *load = false;
     pthread_mutex_lock(&p->lock);
-    wait_until_gone(p, b);
+    wait_until_spilled(p, b);
     unlink_block(p, b);
     b->drop_unpinned = b->evict_unpinned = false;
     if (b->state == TRA_BLOCK_AWAY) {
-        bool unpacks = b->rel && b->spill < 0;
-        b->state = TRA_BLOCK_LOADING; /* what goes on while we wait must leave it to us */
+        bool unpacks = b->rel && b->copy_at < 0;
+        b->state = TRA_BLOCK_LOADING; /* find_memory may wait and run exchanges: these must not load it too */
         s = find_memory(p, b, unpacks ? tra_max64(b->bytes, (int64_t)tra_rel_unpacks(b->rel)) : b->bytes, e);
         if (s == TRA_OK)
             *load = true;
@@ -565,12 +571,13 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
 }
 
 static tra_status read_back(tra_pool *p, tra_block *b, tra_err *e) {
-    TRA_TRY(tra_pread(b->file >= 0 ? b->file : p->fd, b->ptr, (size_t)b->bytes, b->spill, "the scratch file", e));
+    TRA_TRY(
+        tra_pread(b->copy_fd >= 0 ? b->copy_fd : p->fd, b->ptr, (size_t)b->bytes, b->copy_at, "the scratch file", e));
     if (XXH64(b->ptr, (size_t)b->bytes, 0) == b->sum) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
                     "the scratch file in %s is damaged: the %" PRId64 " bytes at %" PRId64 " are not those that "
                     "were written; use another --scratch",
-                    p->scratch, b->bytes, b->spill);
+                    p->scratch, b->bytes, b->copy_at);
 }
 
 static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
@@ -578,7 +585,7 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
     if (s == TRA_OK) {
         b->state = TRA_BLOCK_HERE;
         trim(p, b, b->bytes);
-        if (b->spill >= 0)
+        if (b->copy_at >= 0)
             p->stats.unspilled += b->bytes;
         else
             p->stats.read += b->chunk_bytes;
@@ -588,14 +595,14 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
 }
 
 tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) {
-    tra_status s = b->spill >= 0 ? read_back(p, b, e)
-                   : b->rel      ? tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e)
-                                 : tra_fail(e, TRA_INTERNAL, "an array is wanted that was to be read no more");
+    tra_status s = b->copy_at >= 0 ? read_back(p, b, e)
+                   : b->rel        ? tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e)
+                                   : tra_fail(e, TRA_INTERNAL, "a block is read that has left memory and has no copy");
     return loaded(p, b, s);
 }
 
 bool tra_block_direct(const tra_block *b) {
-    return b->spill < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % PAGE == 0;
+    return b->copy_at < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % PAGE == 0;
 }
 
 tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
@@ -608,7 +615,7 @@ tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
 
 tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e) {
     pthread_mutex_lock(&p->lock);
-    wait_until_gone(p, b);
+    wait_until_spilled(p, b);
     unlink_block(p, b);
     bool load = b->state == TRA_BLOCK_AWAY;
     tra_status s = load ? find_memory_now(p, b, b->bytes, e) : TRA_OK;
@@ -622,26 +629,26 @@ tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e) {
 }
 
 static void forget_spill(tra_pool *p, tra_block *b) {
-    if (b->spill >= 0 && b->file < 0) space_give(&p->file, b->spill, tra_block_footprint(b->bytes));
-    b->spill = b->file = -1;
+    if (b->copy_at >= 0 && b->copy_fd < 0) space_give(&p->file, b->copy_at, tra_block_footprint(b->bytes));
+    b->copy_at = b->copy_fd = -1;
 }
 
 tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum) {
     tra_block *b = tra_calloc(1, sizeof *b);
-    *b = (tra_block){.bytes = bytes, .refs = 1, .dirty = true, .spill = at, .file = fd, .sum = sum};
+    *b = (tra_block){.bytes = bytes, .refs = 1, .dirty = true, .copy_at = at, .copy_fd = fd, .sum = sum};
     return b;
 }
 
 void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum) {
     pthread_mutex_lock(&p->lock);
     forget_spill(p, b);
-    b->spill = at;
-    b->file = fd;
+    b->copy_at = at;
+    b->copy_fd = fd;
     b->sum = sum;
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_touch(tra_pool *p, tra_block *b) {
+void tra_block_mark_dirty(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
     forget_spill(p, b);
     b->dirty = true;
@@ -650,13 +657,13 @@ void tra_block_touch(tra_pool *p, tra_block *b) {
 
 void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
     pthread_mutex_lock(&p->lock);
-    assert(b->state == TRA_BLOCK_HERE && b->spill < 0 && bytes <= b->bytes);
+    assert(b->state == TRA_BLOCK_HERE && b->copy_at < 0 && bytes <= b->bytes);
     trim(p, b, bytes);
     b->bytes = bytes;
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_leave(tra_pool *p, tra_block *b, tra_after after) {
+void tra_block_unpin_then(tra_pool *p, tra_block *b, tra_after after) {
     pthread_mutex_lock(&p->lock);
     assert(b->pins > 0);
     b->drop_unpinned |= after == TRA_AFTER_DROP && b->refs == 1;
@@ -674,7 +681,7 @@ void tra_block_leave(tra_pool *p, tra_block *b, tra_after after) {
     pthread_mutex_unlock(&p->lock);
 }
 
-void tra_block_unpin(tra_pool *p, tra_block *b) { tra_block_leave(p, b, TRA_AFTER_KEEP); }
+void tra_block_unpin(tra_pool *p, tra_block *b) { tra_block_unpin_then(p, b, TRA_AFTER_KEEP); }
 
 void tra_block_share(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
@@ -683,15 +690,15 @@ void tra_block_share(tra_pool *p, tra_block *b) {
     pthread_mutex_unlock(&p->lock);
 }
 
-/* pins: the most that it may have. */
-static void let_go(tra_pool *p, tra_block *b, int pins) {
+/* pins: the most that it may have, if this is its last holder. */
+static void release(tra_pool *p, tra_block *b, int pins) {
     if (!b) return;
     pthread_mutex_lock(&p->lock);
-    if (--b->refs > 0) { /* pins are of the others */
+    if (--b->refs > 0) { /* its pins are those of the other holders */
         pthread_mutex_unlock(&p->lock);
         return;
     }
-    wait_until_gone(p, b);
+    wait_until_spilled(p, b);
     assert(b->pins <= pins);
     unlink_block(p, b);
     give_memory(p, b);
@@ -701,6 +708,6 @@ static void let_go(tra_pool *p, tra_block *b, int pins) {
     free(b);
 }
 
-void tra_block_free(tra_pool *p, tra_block *b) { let_go(p, b, 1); }
+void tra_block_free(tra_pool *p, tra_block *b) { release(p, b, 1); }
 
-void tra_block_drop(tra_pool *p, tra_block *b) { let_go(p, b, 0); }
+void tra_block_drop(tra_pool *p, tra_block *b) { release(p, b, 0); }

@@ -26,27 +26,28 @@ typedef struct tra_block {
     _Atomic tra_block_state state;
     int pins;
     int refs;            /* parts that hold it */
-    bool drop_unpinned;  /* its last reader has left it, while another had it pinned */
-    bool evict_unpinned; /* the same of one that will not want it soon, and nobody has pinned it since */
+    bool drop_unpinned;  /* a reader asked for TRA_AFTER_DROP: done when the last pin is given back */
+    bool evict_unpinned; /* a reader asked for TRA_AFTER_EVICT, and nobody has pinned it since: done likewise */
     bool dirty;          /* the only copy of its contents is in memory */
-    bool taken;          /* by a worker: its memory is of what is reserved for that */
-    bool spilling;       /* without the lock held; who wants it waits */
-    bool mapped;         /* apart from the region, which was too fragmented */
-    int64_t held;        /* bytes of memory that it has, or had last: more than its own while it is loaded, perhaps */
-    int64_t spill;       /* where in the scratch file, -1: nowhere */
-    int file;            /* -1: the pool's scratch file is meant; else one that others keep open */
-    uint64_t sum;        /* XXH64 of what is there */
-    tra_rel *rel;        /* the file it comes from, or NULL */
+    bool taken;          /* a worker allocated it, from what is reserved for workers */
+    bool spilling;       /* it is being written to scratch, without the pool's lock: whoever wants to pin it waits */
+    bool mapped;         /* its memory is mapped outside of the region, which was too fragmented */
+    int64_t allocated; /* bytes of memory that it has, or had last; more than `bytes` while a chunk is unpacked in it */
+    int64_t copy_at;   /* offset of its copy in the file copy_fd; -1: it has no copy */
+    int copy_fd;       /* -1: the pool's scratch file; else a file of a checkpoint, which others keep open */
+    uint64_t sum;      /* XXH64 of the copy */
+    tra_rel *rel;      /* the file it comes from, or NULL */
     int64_t ordinal;
     int64_t chunk_bytes;             /* that reading it costs on disk */
     struct tra_block *older, *newer; /* list of what may be evicted */
 } tra_block;
 
-/* What becomes of a block that a reader has done with. */
+/* What a reader that gives its pin back asks to be done with the block. With several readers the strongest request
+ * counts, when the last pin is given back. */
 typedef enum tra_after {
-    TRA_AFTER_KEEP,
-    TRA_AFTER_EVICT, /* it will not be wanted soon: what can be read again leaves memory */
-    TRA_AFTER_DROP   /* nor ever by this part: unless another holds it too its contents go, and are not spilled */
+    TRA_AFTER_KEEP,  /* it stays in memory until the room is needed */
+    TRA_AFTER_EVICT, /* it will not be read soon: it leaves memory if it can be read again */
+    TRA_AFTER_DROP   /* nothing reads it again: it leaves memory without being spilled, unless another part holds it */
 } tra_after;
 
 typedef struct tra_pool tra_pool;
@@ -58,12 +59,12 @@ typedef struct tra_pool_stats {
 
 /* scratch: directory for the spill file, made when first needed. */
 tra_pool *tra_pool_new(int64_t budget, const char *scratch);
-/* Before the first block: in large pages, of which direct writes are half as fast again; but where a virtual machine
- * has given them back to its host they take long to be got. */
+/* Uses large pages. To be called before the first block is allocated. Direct writes from large pages are 1.5 times as
+ * fast; but where a virtual machine has returned memory to its host, getting large pages back takes long. */
 void tra_pool_large_pages(tra_pool *p);
 void tra_pool_free(tra_pool *p); /* all blocks must be freed */
 tra_pool_stats tra_pool_stat(tra_pool *p);
-/* What is free goes back to the system: others are to have its memory. */
+/* Returns free memory to the system, for others to use. */
 void tra_pool_give_back(tra_pool *p);
 
 /* Is there something in flight whose end will give memory back? Asked before waiting, under the pool's lock. */
@@ -74,32 +75,32 @@ typedef bool tra_pool_busy_fn(void *ctx);
 typedef bool tra_pool_meanwhile_fn(void *ctx, bool *soon);
 /* Both NULL until they are set. */
 void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *busy, tra_pool_meanwhile_fn *meanwhile, void *ctx);
-/* Could a block of so many bytes be had at once? clean: and nothing need be spilled for it. */
+/* Could a block of so many bytes be allocated without waiting? clean: and without spilling anything. */
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean);
 void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */
 
-/* Does the error say that the ceiling leaves too little for a block? Not one of the system, nor of the disk. */
-bool tra_pool_lacks(tra_status s, const tra_err *e);
+/* Does the error say that the pool's budget is used up? False for errors of the system or of the disk. */
+bool tra_pool_is_exhausted(tra_status s, const tra_err *e);
 
-/* A block with contents yet to be written: pinned, HERE, dirty. */
+/* Allocates a block whose contents the caller will write: pinned, HERE, dirty. */
 TRA_MUSTUSE tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
-/* Reserves so many bytes for what workers take: the thread that allocates waits for them as for a block, and leaves
- * them alone until they are released, whoever has how many of them meanwhile. */
+/* Reserves so many bytes for blocks that workers allocate themselves (tra_block_take). Waits for them as tra_block_new
+ * does; tra_block_new does not use them until they are released. */
 TRA_MUSTUSE tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e);
 void tra_pool_release(tra_pool *p, int64_t bytes); /* by any thread */
-/* For workers: as tra_block_new, but at once. Evicts, and spills, what is not pinned; TRA_RESOURCE when that does not
- * do. */
+/* For workers: as tra_block_new, but without waiting. Evicts, and spills, what is not pinned; TRA_RESOURCE when that is
+ * not enough. */
 TRA_MUSTUSE tra_status tra_block_take(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e);
-/* For workers, and a block that nobody else pins: pins it, and reads it back if it was spilled; at once, too. */
+/* For workers, and a block that nobody else pins: pins it, and reads it back if it was spilled, without waiting. */
 TRA_MUSTUSE tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e);
-/* A block that a worker took is no more of what is reserved: a result that stays. */
-void tra_block_settle(tra_pool *p, tra_block *b);
+/* Counts a block that a worker took as an ordinary block, no longer as part of what is reserved: for results. */
+void tra_block_unreserve(tra_pool *p, tra_block *b);
 
 /* A block that stands for a tuple of an input: AWAY. */
 tra_block *tra_block_of_file(tra_rel *rel, int64_t ordinal, int64_t bytes, int64_t chunk_bytes);
 /* A block whose contents are bytes of an open file, which must outlive it: AWAY. */
 tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum);
-/* The contents of the block have been written there too: when it leaves memory it need not be spilled. */
+/* The contents of the block have also been written to that file: it need not be spilled when it leaves memory. */
 void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum);
 /* Pins; gives it memory when it has none, that of a chunk until it is loaded if it is unpacked there. *load is set when
  * the caller must have tra_block_load called (once): the block is then LOADING. */
@@ -110,19 +111,19 @@ TRA_MUSTUSE tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, 
 /* Of a block that is LOADING: can it be read past the page cache (tra_rel_direct)? Then load_direct does. */
 bool tra_block_direct(const tra_block *b);
 TRA_MUSTUSE tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e);
-/* The pinned block's contents were changed: a spilled copy is stale. */
-void tra_block_touch(tra_pool *p, tra_block *b);
+/* The contents of the pinned block were changed, so that its copy in scratch is stale: forgets the copy. */
+void tra_block_mark_dirty(tra_pool *p, tra_block *b);
 void tra_block_unpin(tra_pool *p, tra_block *b);
-/* The same, and says what becomes of it with the last pin. */
-void tra_block_leave(tra_pool *p, tra_block *b, tra_after after);
-/* The pinned block's contents are so many of its bytes; the others are given back. */
+/* Unpins, and says what is to be done with the block when its last pin is given back. */
+void tra_block_unpin_then(tra_pool *p, tra_block *b, tra_after after);
+/* Only the first so many bytes of the pinned block are used: gives the others back. */
 void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes);
 /* Another part holds the block too: its contents must not change any more. */
 void tra_block_share(tra_pool *p, tra_block *b);
-/* Lets go of a block (NULL allowed); the last holder's call frees it, which may be pinned once by the caller. While
- * others hold it they may have it pinned: an exchange that ends lets go of what another still sends. */
+/* Gives up one part's hold of a block (NULL allowed), and frees it if that was the last. The caller may have it pinned
+ * once. Other holders may have it pinned too: an exchange that ends frees what another exchange still sends. */
 void tra_block_free(tra_pool *p, tra_block *b);
-/* The same for a holder that has not pinned it: whoever else had has given it back. */
+/* The same for a caller that has not pinned it; if the caller is the last holder nobody may have it pinned. */
 void tra_block_drop(tra_pool *p, tra_block *b);
 
 #endif

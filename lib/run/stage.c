@@ -39,8 +39,8 @@ tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e) {
 }
 
 tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side) {
-    if (tra_op_reads_last(site->plan, op, side)) return TRA_AFTER_DROP;
-    return tra_op_reads_alone(site->plan, op, side) ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
+    if (tra_op_is_only_reader(site->plan, op, side)) return TRA_AFTER_DROP;
+    return tra_op_is_only_block_reader(site->plan, op, side) ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
 }
 
 typedef struct result { /* of one unit */
@@ -145,7 +145,7 @@ static tra_status gather(void *ctx, tra_err *e) {
     out.head = g->x->block->ptr;
     tra_cell_gather(g->pieces, g->n, &out);
     tra_block_shrink(pool, g->x->block, tra_cell_bytes(&out));
-    tra_block_settle(pool, g->x->block);
+    tra_block_unreserve(pool, g->x->block);
     return TRA_OK;
 }
 
@@ -161,11 +161,11 @@ static tra_status gather_group(tra_unit *u, tra_worker *w, tra_err *e) {
         g.pieces[i] = (tra_cell_piece){.src = c, .from = zero, .to = to, .ext = c->array.ext};
         to.v[x->op->what.dim] += c->array.ext.v[x->op->what.dim];
     }
-    tra_status s = tra_engine_insist(w, gather, &g, &own);
+    tra_status s = tra_engine_retry(w, gather, &g, &own);
     free(g.pieces);
     if (s == TRA_OK) return emit(x, w, e);
-    return tra_say_blocks(s, tra_op_text(x->op, place, sizeof place), &x->op->type, x->ordinal, 2 * g.bytes,
-                          x->site->pool, &own, e);
+    return tra_advise_blocks(s, tra_op_text(x->op, place, sizeof place), &x->op->type, x->ordinal, 2 * g.bytes,
+                             x->site->pool, &own, e);
 }
 
 static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {

@@ -18,17 +18,17 @@ static void list_transfer(tra_exchange *x, tra_transfer t) {
         list_add(&x->lists.outgoing, t);
     else if (t.to == me)
         list_add(&x->lists.incoming[t.from], t);
-    if (x->pieces && t.to == me) x->batch.lacking[tra_part_find(x->out, t.out, 0)]++;
+    if (x->pieces && t.to == me) x->batch.missing[tra_part_find(x->out, t.out, 0)]++;
 }
 
 /* ---- whole tuples ----------------------------------------------------------------------------------------------- */
 
-typedef struct turn { /* of a tuple: when the stage that reads it wants it */
+typedef struct read_order { /* of a tuple: sorted by it, tuples are in the order in which the next stage reads them */
     int64_t span, row, k, own, ordinal;
-} turn;
+} read_order;
 
-static int by_turn(const void *a, const void *b) {
-    const turn *x = a, *y = b;
+static int by_read_order(const void *a, const void *b) {
+    const read_order *x = a, *y = b;
     if (x->span != y->span) return x->span < y->span ? -1 : 1;
     if (x->row != y->row) return x->row < y->row ? -1 : 1;
     if (x->k != y->k) return x->k < y->k ? -1 : 1;
@@ -36,24 +36,26 @@ static int by_turn(const void *a, const void *b) {
     return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* The tuples in the order in which the join or aggregation that reads them does: by super-blocks and steps (super.h).
- * NULL: in that of keys. All ranks find the same order; where their loops differ, that of the least. */
+/* The ordinals of the tuples in the order in which the join or aggregation that overlaps the exchange reads them: by
+ * super-blocks and steps (superblock.h). NULL: the order of keys. All ranks find the same order; where their block
+ * loops differ, by the smallest. */
 static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget) {
     const tra_plan *p = site->plan;
     const tra_catalog *c = op->type.cat;
     const tra_op *to = &p->ops[op->orders.ends];
-    if (!tra_op_flows(op) || (!to->what.join && !to->what.agg) || (to->in[0] != op->id && to->in[1] != op->id))
+    if (!tra_op_overlaps_reader(op) || (!to->what.join && !to->what.agg) ||
+        (to->in[0] != op->id && to->in[1] != op->id))
         return NULL;
     int side = to->in[0] == op->id ? 0 : 1;
     tra_block_loop loop = tra_op_loop(p, to, tra_engine_threads(site->engine), budget);
     int64_t together = side == 0 ? loop.ci : loop.cj;
     tra_comm_min(&site->comm, &together, 1);
-    turn *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
+    read_order *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t *order = tra_malloc((size_t)(c->n + 1) * sizeof *order);
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
-        v[t] = (turn){.ordinal = t};
+        v[t] = (read_order){.ordinal = t};
         for (int d = 0; d < key.n; d++) {
             bool joined, grouped;
             tra_op_label(p, to, side, d, &joined, &grouped);
@@ -62,7 +64,7 @@ static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget
         }
         v[t].row = v[t].own / together;
     }
-    qsort(v, (size_t)c->n, sizeof *v, by_turn);
+    qsort(v, (size_t)c->n, sizeof *v, by_read_order);
     for (int64_t t = 0; t < c->n; t++) order[t] = v[t].ordinal;
     free(v);
     return order;
@@ -84,7 +86,7 @@ void tra_list_tuples(tra_exchange *x) {
 
 /* ---- pieces ----------------------------------------------------------------------------------------------------- */
 
-/* The transfers into one tuple of the result. */
+/* Lists the transfers of pieces into one tuple of the result. */
 static void list_pieces(const tra_op *from, const tra_op *op, int64_t out, tra_transfers *all, int *work) {
     const tra_type *ti = &from->type;
     tra_dims key, lo, box, at;
@@ -123,7 +125,7 @@ void tra_list_batch(tra_exchange *x) {
     int *work = tra_malloc((size_t)(op->place.sites + from->place.sites) * sizeof *work);
     tra_transfers all = {0};
     int64_t end = x->batch.next = tra_repart_batch(op, t, x->batch.limit, work, load);
-    bool alone = t == 0 && end == c->n; /* nothing of the input is read again */
+    bool alone = t == 0 && end == c->n; /* the only batch: no block of the input is read again */
     x->after = alone ? tra_stage_after(x->site, op, 0) : TRA_AFTER_KEEP;
     x->lists.outgoing.n = x->lists.local.n = 0;
     for (int p = 0; p < x->site->comm.size; p++) x->lists.incoming[p].n = 0;

@@ -145,7 +145,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));
     tra_json_size(j, "scratch_bytes", tra_size_about((double)p->scratch_expected, p->scratch));
     tra_json_size(j, "exchange_scratch_bytes", tra_size_upto(tra_exchange_scratch(p)));
-    tra_json_size(j, "resume_scratch_bytes", tra_size_upto(p->kept));
+    tra_json_size(j, "resume_scratch_bytes", tra_size_upto(p->checkpointed));
     tra_json_num(j, "seconds", p->cost.seconds);
     tra_json_int(j, "densify", s->densify);
     tra_json_bool(j, "fits", s->fits);

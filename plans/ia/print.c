@@ -60,7 +60,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_TILE: tra_str_printf(out, " dimension %d by %" PRId64, o->what.dim, o->what.size); break;
     case TRA_PLAN_CONCAT:
         tra_str_printf(out, " key %d along dimension %d", o->what.keydim, o->what.dim);
-        if (o->what.most) tra_str_printf(out, ", at most %" PRId64 " rows", o->what.most);
+        if (o->what.most_rows) tra_str_printf(out, ", at most %" PRId64 " rows", o->what.most_rows);
         break;
     case TRA_PLAN_REPART:
         tra_str_add(out, " ");

@@ -66,7 +66,7 @@ tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const t
     tra_size all = tra_size_exactly(0);
     for (int64_t i = 0; i < t->cat->n; i++) {
         int n = tra_place_moves(p, q, t->cat, i, v), sent = 0;
-        for (int j = 0; j < n; j++) sent += !v[j].keep;
+        for (int j = 0; j < n; j++) sent += !v[j].local;
         all = tra_size_add(all, tra_size_times(tra_type_bytes(t, i), sent));
     }
     free(v);
@@ -262,12 +262,12 @@ static tra_work count_triangle(count c) {
     }
     c.sites = tra_calloc((size_t)c.p->sites, sizeof *c.sites);
     c.holders = tra_malloc((size_t)c.p->sites * sizeof *c.holders);
-    tra_cells cells;
-    tra_cells_begin(&cells, c.out, c.p, &turned);
-    while (tra_cells_next(&cells, &t, &key, &alike))
+    tra_classes cells;
+    tra_classes_begin(&cells, c.out, c.p, &turned);
+    while (tra_classes_next(&cells, &t, &key, &alike))
         count_mirrored(&c, t, &key, (double)alike,
-                       tra_cells_width(&cells, c.mirror->label[0], key.v[c.mirror->label[0]]));
-    tra_cells_end(&cells);
+                       tra_classes_width(&cells, c.mirror->label[0], key.v[c.mirror->label[0]]));
+    tra_classes_end(&cells);
     free(c.holders);
     return share(&c.s, c.sites, c.p->sites, c.total, c.total);
 }
@@ -293,11 +293,11 @@ static tra_work count_all(count c) {
             count_tuple(&c, t, &key, 1, place);
         }
     } else { /* the last value of L or of R is the last here, or not reached */
-        tra_cells cells;
+        tra_classes cells;
         place = true;
-        tra_cells_begin(&cells, c.out, c.p, NULL);
-        while (tra_cells_next(&cells, &t, &key, &alike)) count_tuple(&c, t, &key, (double)alike, true);
-        tra_cells_end(&cells);
+        tra_classes_begin(&cells, c.out, c.p, NULL);
+        while (tra_classes_next(&cells, &t, &key, &alike)) count_tuple(&c, t, &key, (double)alike, true);
+        tra_classes_end(&cells);
     }
     free(c.holders);
     if (place) return share(&c.s, c.sites, c.p->sites, c.total, c.dense);
@@ -380,7 +380,7 @@ static int *runs_in(const tra_plan *p) {
     int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
     for (int i = 0; i < p->nops; i++) {
         int in = p->ops[i].in[0];
-        at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && !tra_op_is_read(&p->ops[in]) ? in : i;
+        at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && tra_op_is_stage(&p->ops[in]) ? in : i;
     }
     for (int i = 0; i < p->nops; i++) { /* with the first of its scan */
         int first = p->ops[at[i]].orders.scan.first;
@@ -425,7 +425,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time,
      * which is its own, is also in that */
     for (int i = 0; i < p->nops; i++) {
-        int other = tra_op_flows(&p->ops[i]) ? p->ops[i].orders.ends : p->ops[i].orders.begins;
+        int other = tra_op_overlaps_reader(&p->ops[i]) ? p->ops[i].orders.ends : p->ops[i].orders.begins;
         for (int k = 0; k < PARTS && other != i; k++) spent[other][k] += spent[i][k];
     }
     for (int i = 0; i < p->nops; i++) {

@@ -163,7 +163,7 @@ static void add_op(finish *f, int id) {
     *o = (tra_op){.id = id, .op = x->op, .in = {x->in[0], x->in[1]}, .type = n->type, .place = s->places.v[x->place]};
     int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
     o->what.program = f->program->text ? f->program : NULL;
-    o->what.at = n->span.at;
+    o->what.text_at = n->span.at;
     if (x->partial)
         o->type = m->f->summand;
     else if (!tra_op_is(x->op, TRA_FORWARDS))
@@ -174,9 +174,9 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
         o->what.path = n->path;
-        o->what.scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
-        o->what.unpacks = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
-        o->what.library = n->rel ? tra_rel_library(n->rel) : 0;
+        o->what.read_scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
+        o->what.unpack_bytes = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
+        o->what.hdf5_bytes = n->rel ? tra_rel_library(n->rel) : 0;
         break;
     case TRA_PLAN_OUTPUT: break; /* by the caller */
     case TRA_PLAN_FILTER:
@@ -186,7 +186,7 @@ static void add_op(finish *f, int id) {
         set_work(o, tra_step_work(s, TRA_PLAN_MAP, n, p));
         break;
     case TRA_PLAN_TILE: o->what.dim = n->dim, o->what.size = n->size; break;
-    case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim, o->what.most = n->most; break;
+    case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim, o->what.most_rows = n->most; break;
     case TRA_PLAN_REPART:
         o->what.origin = n->origin;
         set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates);

@@ -150,7 +150,7 @@ EOP
     for r in G E D; do mv $r.h5 want-$r.h5; done
     for sites in 1 2 3; do
         rm -f [GED].h5
-        TRA_KEEP_SECONDS=0.01 slow 10 "$TRA" run -q k.tra --threads 1 --sites $sites 2>log &
+        TRA_CHECKPOINT_SECONDS=0.01 slow 10 "$TRA" run -q k.tra --threads 1 --sites $sites 2>log &
         run=$!
         for i in $(seq 4000); do
             [ "$(recorded)" -ge $((64 * 10)) ] && break

@@ -116,7 +116,7 @@ EOF2
         'output C to "c.h5"' >p.tra
     local k
     k=$(tra cost p.tra --sites 2 --threads 1 | awk -F'\t' '$2 == "cmm" { print $1 }')
-    export TRA_KEEP_SECONDS=0.01
+    export TRA_CHECKPOINT_SECONDS=0.01
     # shellcheck disable=SC2086
     cut_short TERM 2 p.tra --sites 2 --threads 1 --plan "$k"
     status 2 tra run p.tra --resume
@@ -226,7 +226,7 @@ begin_and_hold() {
 
 @test "results that no output takes are saved and taken over too" {
     products
-    export TRA_KEEP_SECONDS=0.01
+    export TRA_CHECKPOINT_SECONDS=0.01
     for sites in 1 2; do
         status 0 tra run -q p.tra --sites $sites --threads 1 --memory 42M # plans multiply in other orders
         want=$(tra digest c.h5)
@@ -316,7 +316,7 @@ EOF2
 
 @test "of results that no output takes no more is saved than --scratch-limit leaves" {
     products
-    export TRA_KEEP_SECONDS=0.01
+    export TRA_CHECKPOINT_SECONDS=0.01
     cut_short KILL 8 p.tra --threads 1 --memory 1G --scratch-limit 300K # blocks of 39 kB
     kept=$(find "$TRA_SCRATCH"/tra-* -type f ! -name '*.log' -printf '%s\n' | awk '{ n += $1 } END { print n }')
     [ "$kept" -gt 0 ]
@@ -328,7 +328,7 @@ EOF2
 
 @test "what is spilled takes of --scratch-limit too: no more is saved than it leaves" {
     products
-    export TRA_KEEP_SECONDS=0.01 TRA_SLOW_MS=3
+    export TRA_CHECKPOINT_SECONDS=0.01 TRA_SLOW_MS=3
     output=$(tra explain p.tra --threads 1 --memory 30M --format json)
     local spilled left=$((200 << 10)) kept
     spilled=$(json plans.0.scratch_bytes)

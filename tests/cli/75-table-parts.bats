@@ -219,7 +219,7 @@ recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
 # killed OPTION...: a run of p.tra, to which each block that it writes takes some time, killed when some are recorded.
 killed() {
     local run i
-    TRA_KEEP_SECONDS=0.01 slow 4 "$TRA" run -q p.tra "$@" 2>log &
+    TRA_CHECKPOINT_SECONDS=0.01 slow 4 "$TRA" run -q p.tra "$@" 2>log &
     run=$!
     for i in $(seq 4000); do
         [ "$(recorded)" -ge $((64 * 40)) ] && break

@@ -87,8 +87,8 @@ TEST(moved_floats_are_exact) {
             for (int i = 0; i < n; i++) {
                 CHECK(tra_place_holds(&p, &c, t, &key, v[i].from));
                 CHECK(tra_place_holds(&q, &c, t, &key, v[i].to));
-                CHECK_INT(v[i].keep, v[i].from == v[i].to);
-                if (v[i].keep) continue;
+                CHECK_INT(v[i].local, v[i].from == v[i].to);
+                if (v[i].local) continue;
                 total += tra_catalog_floats1(&c, t);
                 in[v[i].to] += tra_catalog_floats1(&c, t);
                 out[v[i].from] += tra_catalog_floats1(&c, t);
@@ -258,7 +258,7 @@ TEST(a_changed_block_is_spilled_again) {
         CHECK_INT(tra_block_load(p, a, NULL, &e), TRA_OK);
         CHECK_INT(((char *)a->ptr)[5], round - 1);
         memset(a->ptr, round, 600 << 10);
-        tra_block_touch(p, a);
+        tra_block_mark_dirty(p, a);
         tra_block_unpin(p, a);
     }
     tra_block_free(p, a);
@@ -299,9 +299,9 @@ TEST(what_nobody_reads_again_is_not_spilled) {
     }
     tra_block_share(p, b[1]);
     CHECK(!tra_pool_has_room(p, 300000, false));
-    tra_block_leave(p, b[0], TRA_AFTER_DROP);
-    tra_block_leave(p, b[1], TRA_AFTER_DROP); /* but another has it */
-    tra_block_leave(p, b[2], TRA_AFTER_EVICT);
+    tra_block_unpin_then(p, b[0], TRA_AFTER_DROP);
+    tra_block_unpin_then(p, b[1], TRA_AFTER_DROP); /* but another has it */
+    tra_block_unpin_then(p, b[2], TRA_AFTER_EVICT);
     CHECK(tra_pool_has_room(p, 300000, true));
     CHECK(tra_pool_has_room(p, 900000, false) && !tra_pool_has_room(p, 900000, true));
     CHECK_INT(tra_block_pin(p, b[0], &load, &e), TRA_OK);
@@ -318,7 +318,7 @@ TEST(what_nobody_reads_again_is_not_spilled) {
     /* its last reader has it before who made it has let go of it: an exchange that sends what a stage makes */
     CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
     CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
-    tra_block_leave(p, b[1], TRA_AFTER_DROP);
+    tra_block_unpin_then(p, b[1], TRA_AFTER_DROP);
     CHECK_INT(*(int *)b[1]->ptr, 1);
     tra_block_unpin(p, b[1]);
     CHECK_INT(b[1]->state, TRA_BLOCK_AWAY);

@@ -38,7 +38,7 @@ TEST(a_result_that_stays_is_no_more_of_what_is_reserved) {
     tra_block *result, *other;
     CHECK_OK(tra_pool_reserve(p, 400 * K, &e), e);
     CHECK_OK(tra_block_take(p, 300 * K, &result, &e), e);
-    tra_block_settle(p, result);
+    tra_block_unreserve(p, result);
     CHECK_INT(tra_block_new(p, 400 * K, &other, &none), TRA_RESOURCE); /* 300 are a result, 400 reserved */
     tra_pool_release(p, 400 * K);
     CHECK_OK(tra_block_new(p, 400 * K, &other, &e), e);
@@ -97,7 +97,7 @@ static tra_status two_blocks(void *ctx, tra_err *e) {
 
 static tra_status insist(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     (void)task;
-    return tra_engine_insist(w, two_blocks, u->ctx, e);
+    return tra_engine_retry(w, two_blocks, u->ctx, e);
 }
 
 static tra_status run_wishes(int64_t bytes, int together, wish *w, int n, tra_err *e) {

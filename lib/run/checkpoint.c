@@ -1,5 +1,5 @@
-/* keep.c - saving results that are held, and taking them over. */
-#include "keep.h"
+/* checkpoint.c - saving intermediate results, and taking over those that an earlier run saved. */
+#include "checkpoint.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,33 +7,34 @@
 #include <sys/statvfs.h>
 #include <xxhash.h>
 
-struct tra_keep {
+struct tra_checkpoint {
     tra_site *site;
     tra_journal *journal;
     double seconds;
-    double due;            /* from then on results are saved */
-    int64_t limit, *bytes; /* saved by this site: at most, and of each operator */
-    pthread_mutex_t lock;  /* of opening logs, and of bytes */
+    double due;            /* when the next results are to be saved */
+    int64_t limit, *bytes; /* bytes that this site may save; that it has saved, by operator */
+    pthread_mutex_t lock;  /* guards opening of logs, and bytes */
 };
 
-tra_keep *tra_keep_new(tra_site *site, tra_journal *journal, double seconds, int64_t limit) {
+tra_checkpoint *tra_checkpoint_new(tra_site *site, tra_journal *journal, double seconds, int64_t limit) {
     if (!journal) return NULL;
-    tra_keep *k = tra_calloc(1, sizeof *k);
-    *k = (tra_keep){.site = site, .journal = journal, .seconds = seconds, .due = tra_now() + seconds, .limit = limit};
+    tra_checkpoint *k = tra_calloc(1, sizeof *k);
+    *k = (tra_checkpoint){
+        .site = site, .journal = journal, .seconds = seconds, .due = tra_now() + seconds, .limit = limit};
     k->bytes = tra_calloc((size_t)site->plan->nops + 1, sizeof *k->bytes);
     pthread_mutex_init(&k->lock, NULL);
     return k;
 }
 
-void tra_keep_free(tra_keep *k) {
+void tra_checkpoint_free(tra_checkpoint *k) {
     if (!k) return;
     pthread_mutex_destroy(&k->lock);
     free(k->bytes);
     free(k);
 }
 
-/* Counts what will be saved of op's result, if there is room for it under the limit. */
-static bool count(tra_keep *k, const tra_op *op, int64_t bytes) {
+/* Counts bytes of op's result that are about to be saved; false if the limit forbids it. */
+static bool count(tra_checkpoint *k, const tra_op *op, int64_t bytes) {
     int64_t all = bytes;
     pthread_mutex_lock(&k->lock);
     for (int i = 0; i < k->site->plan->nops; i++) all += k->bytes[i];
@@ -43,7 +44,7 @@ static bool count(tra_keep *k, const tra_op *op, int64_t bytes) {
     return fits;
 }
 
-static tra_log *log_of(tra_keep *k, const tra_op *op) {
+static tra_log *log_of(tra_checkpoint *k, const tra_op *op) {
     pthread_mutex_lock(&k->lock);
     tra_log *l = tra_log_open(k->journal, op->id, true);
     pthread_mutex_unlock(&k->lock);
@@ -69,13 +70,14 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return TRA_OK;
 }
 
-static int64_t whole(const tra_part *p) {
+static int64_t count_present(const tra_part *p) {
     int64_t n = 0;
     for (int64_t i = 0; i < p->n; i++) n += p->block[i] != NULL;
     return n;
 }
 
-static tra_status check_all(tra_keep *k, const tra_op *op, tra_log *log, tra_part *part, int64_t *listed, tra_err *e) {
+static tra_status check_all(tra_checkpoint *k, const tra_op *op, tra_log *log, tra_part *part, int64_t *listed,
+                            tra_err *e) {
     int64_t n, *last = tra_calloc((size_t)part->n, sizeof *last); /* record of each tuple, from 1 */
     const tra_saved *v = tra_log_saved(log, &n);
     tra_status s = tra_engine_stage(k->site->engine, 0, 0, e);
@@ -85,7 +87,7 @@ static tra_status check_all(tra_keep *k, const tra_op *op, tra_log *log, tra_par
     }
     for (int64_t i = 0; i < part->n && s == TRA_OK; i++) {
         if (!last[i]) continue;
-        k->bytes[op->id] += v[last[i] - 1].len; /* it is there, whatever the limit */
+        k->bytes[op->id] += v[last[i] - 1].len; /* counted even beyond the limit */
         tra_unit *u = tra_unit_new(0, 1);
         check *c = tra_malloc(sizeof *c);
         *c = (check){log, &v[last[i] - 1], &part->block[i]};
@@ -107,8 +109,8 @@ static const char *name_of(const tra_plan *p, const tra_op *op, char buf[64]) {
     return buf;
 }
 
-tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tra_part *part, bool *complete,
-                              tra_err *e) {
+tra_status tra_checkpoint_take_over(tra_checkpoint *k, const tra_op *op, bool as_a_whole, tra_part *part,
+                                    bool *complete, tra_err *e) {
     char buf[64];
     int64_t v[3] = {0}; /* whole, listed, all */
     tra_status s = TRA_OK;
@@ -116,34 +118,34 @@ tra_status tra_keep_take_over(tra_keep *k, const tra_op *op, bool as_a_whole, tr
     if (!tra_journal_resumed(k ? k->journal : NULL)) return TRA_OK;
     tra_log *log = tra_log_exists(k->journal, op->id) ? log_of(k, op) : NULL;
     if (log) s = check_all(k, op, log, part, &v[1], e);
-    v[0] = whole(part);
+    v[0] = count_present(part);
     v[2] = part->n;
     s = tra_comm_agree(&k->site->comm, s, e);
     tra_comm_sum(&k->site->comm, v, 3);
     *complete = v[0] == v[2];
     const char *name = name_of(k->site->plan, op, buf);
     if (v[1] > v[0]) tra_warn("%" PRId64 " saved blocks of %s are damaged; they are computed again", v[1] - v[0], name);
-    if (v[0] > 0 && (*complete || !as_a_whole)) tra_journal_tell(k->journal, v[0], v[2], name);
+    if (v[0] > 0 && (*complete || !as_a_whole)) tra_journal_report(k->journal, v[0], v[2], name);
     return s;
 }
 
 /* ---- saving --------------------------------------------------------------------------------------------------- */
 
-/* Of several sites with the same array the first saves it. */
-static bool is_first(const tra_keep *k, const tra_op *op, const tra_part *part, int64_t i) {
+/* Does this site save the array? Of several sites with the same array the first does. */
+static bool is_first(const tra_checkpoint *k, const tra_op *op, const tra_part *part, int64_t i) {
     int me = k->site->comm.rank;
-    bool bag = tra_place_is_partial(&op->place), first = true;
+    bool partial = tra_place_is_partial(&op->place), first = true;
     tra_dims key;
     tra_catalog_key(op->type.cat, part->ordinal[i], &key);
     for (int p = 0; p < me && first; p++) {
-        if (bag && tra_place_summand(&op->place, p) != tra_place_summand(&op->place, me)) continue;
+        if (partial && tra_place_summand(&op->place, p) != tra_place_summand(&op->place, me)) continue;
         first = !tra_place_holds(&op->place, op->type.cat, part->ordinal[i], &key, p);
     }
     return first;
 }
 
-/* The pinned block of slot i. */
-static bool save(tra_keep *k, const tra_op *op, tra_part *part, int64_t i) {
+/* Saves the pinned block of slot i. */
+static bool save(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i) {
     tra_block *b = part->block[i];
     tra_log *log = log_of(k, op);
     tra_err e = {0};
@@ -161,18 +163,18 @@ static bool save(tra_keep *k, const tra_op *op, tra_part *part, int64_t i) {
     return true;
 }
 
-void tra_keep_result(tra_keep *k, const tra_op *op, tra_part *part, int64_t i) {
+void tra_checkpoint_result(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i) {
     if (k && tra_now() >= k->due && is_first(k, op, part, i)) save(k, op, part, i);
 }
 
-/* Saves what is not yet; false when some could not be. */
-static bool save_part(tra_keep *k, const tra_op *op, tra_part *part) {
+/* Saves the blocks of a part that are not saved yet; false when some could not be. */
+static bool save_part(tra_checkpoint *k, const tra_op *op, tra_part *part) {
     bool all = true;
     for (int64_t i = 0; i < part->n && all; i++) {
         tra_block *b = part->block[i];
         bool load;
         tra_err e = {0};
-        if (!b || b->file >= 0 || !is_first(k, op, part, i)) continue;
+        if (!b || b->copy_fd >= 0 || !is_first(k, op, part, i)) continue;
         if (tra_block_pin(k->site->pool, b, &load, &e) != TRA_OK) return false;
         all = (!load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK) && save(k, op, part, i);
         tra_block_unpin(k->site->pool, b);
@@ -180,15 +182,14 @@ static bool save_part(tra_keep *k, const tra_op *op, tra_part *part) {
     return all;
 }
 
-bool tra_keep_saves(const tra_plan *p, int i) {
+bool tra_checkpoint_saves(const tra_plan *p, int i) {
     bool many = false;
     if (!tra_op_is(p->ops[i].op, TRA_FORWARDS)) return tra_op_is(p->ops[i].op, TRA_MAKES) && !p->ops[i].orders.fused;
     return !tra_op_is(p->ops[tra_op_holder(p, i, &many)].op, TRA_READS); /* which can be read again */
 }
 
-/* Removes what outputs would not need, were the run to go on from what is complete, unless something that is held has
- * blocks of it. */
-static void discard(tra_keep *k, tra_part *const *parts, const bool *complete) {
+/* Removes saved results that a run which resumed now would not need, unless a part in memory has blocks of them. */
+static void discard(tra_checkpoint *k, tra_part *const *parts, const bool *complete) {
     const tra_plan *p = k->site->plan;
     bool *used = tra_calloc((size_t)p->nops, sizeof *used);
     for (int i = p->nops - 1; i >= 0; i--) {
@@ -196,11 +197,12 @@ static void discard(tra_keep *k, tra_part *const *parts, const bool *complete) {
         bool needed = op->op == TRA_PLAN_OUTPUT || used[i];
         used[i] = needed || parts[i];
         for (int j = 0; j < 2; j++) {
-            if (op->in[j] >= 0 && ((needed && !complete[i]) || (used[i] && tra_op_shares(op)))) used[op->in[j]] = true;
+            if (op->in[j] >= 0 && ((needed && !complete[i]) || (used[i] && tra_op_shares_blocks(op))))
+                used[op->in[j]] = true;
         }
     }
     for (int i = 0; i < p->nops; i++) {
-        tra_log *l = tra_keep_saves(p, i) ? tra_log_opened(k->journal, i) : NULL;
+        tra_log *l = tra_checkpoint_saves(p, i) ? tra_log_opened(k->journal, i) : NULL;
         bool keep = !l;
         for (int j = 0; j < p->nops && !keep; j++) keep = used[j] && tra_log_opened(k->journal, j) == l;
         if (keep) continue;
@@ -210,14 +212,14 @@ static void discard(tra_keep *k, tra_part *const *parts, const bool *complete) {
     free(used);
 }
 
-/* Is there room for that much besides what may be spilled? */
-static bool has_room(const tra_keep *k, int64_t bytes) {
+/* Does the disk have room for so many bytes besides what may be spilled? */
+static bool has_room(const tra_checkpoint *k, int64_t bytes) {
     struct statvfs fs;
     if (statvfs(tra_journal_path(k->journal), &fs) != 0) return false;
     return bytes + k->site->plan->scratch <= (int64_t)(fs.f_bavail * fs.f_frsize);
 }
 
-void tra_keep_stage_end(tra_keep *k, int op, tra_part *const *parts, bool *complete) {
+void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts, bool *complete) {
     if (!k) return;
     const tra_plan *p = k->site->plan;
     double begun = tra_now();
@@ -226,8 +228,8 @@ void tra_keep_stage_end(tra_keep *k, int op, tra_part *const *parts, bool *compl
     if (!due) return;
     int64_t *saved = tra_calloc((size_t)p->nops, sizeof *saved);
     for (int i = 0; i <= op; i++) {
-        if (!parts[i] || parts[i]->kind != TRA_PART_STORED || complete[i] || !tra_keep_saves(p, i)) continue;
-        if (whole(parts[i]) < parts[i]->n) continue; /* an exchange brings the rest while the next stages run */
+        if (!parts[i] || parts[i]->kind != TRA_PART_STORED || complete[i] || !tra_checkpoint_saves(p, i)) continue;
+        if (count_present(parts[i]) < parts[i]->n) continue; /* an exchange brings the rest while the next stages run */
         int64_t bytes = 0;
         for (int64_t t = 0; t < parts[i]->n; t++) bytes += tra_part_bytes(parts[i], t);
         saved[i] = has_room(k, bytes) && save_part(k, &p->ops[i], parts[i]) && !tra_journal_broken(k->journal);

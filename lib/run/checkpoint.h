@@ -1,0 +1,34 @@
+/* checkpoint.h - checkpoints of intermediate results, from which a resumed run goes on.
+ *
+ * Outputs are recorded block by block as they are written (output.h). Intermediate results are saved by time: when
+ * `seconds` of work have passed since everything that was needed had been saved, results are written to the scratch
+ * directory as they are made; and at the end of that stage also those that were made before and are still needed. Then
+ * saved results from which only these were made are removed. So saving costs a few per cent at most; a resumed run has
+ * to repeat about the last `seconds` of the run that was killed, and the super-block of a join that was under way. An
+ * exchange is repeated from its saved inputs unless all of its results were saved.
+ */
+#ifndef TRA_CHECKPOINT_H
+#define TRA_CHECKPOINT_H
+
+#include "stages.h"
+
+enum { TRA_CHECKPOINT_SECONDS = 5 };
+
+/* NULL if journal is NULL; every function below then does nothing. limit: bytes that this site may save; 0: no limit.
+ */
+tra_checkpoint *tra_checkpoint_new(tra_site *site, tra_journal *journal, double seconds, int64_t limit);
+void tra_checkpoint_free(tra_checkpoint *k);
+
+/* Is the result worth saving: computed, or an exchange of something computed? What comes from a file is read again. */
+bool tra_checkpoint_saves(const tra_plan *p, int op);
+/* Puts the arrays of op's result that an earlier run saved undamaged into part's empty slots. Collective. *complete:
+ * all of them, on all ranks. as_a_whole: the caller can use nothing less (for the message). */
+TRA_MUSTUSE tra_status tra_checkpoint_take_over(tra_checkpoint *k, const tra_op *op, bool as_a_whole, tra_part *part,
+                                                bool *complete, tra_err *e);
+/* To be called, from any thread, when a result was put into slot i of part, with its block still pinned. */
+void tra_checkpoint_result(tra_checkpoint *k, const tra_op *op, tra_part *part, int64_t i);
+/* To be called at the end of op's stage, when its inputs have been released. parts: the results that are in memory, by
+ * operator (NULL: none). complete: which are saved on all ranks (updated). Collective. */
+void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts, bool *complete);
+
+#endif
