@@ -181,8 +181,7 @@ static void add_term(tra_joinagg *st, const output *c, tra_array *sum, const tra
                      const tra_cell *made, int tile, bool first, tra_worker *w) {
     char *scratch = w->scratch;
     if (st->how.fused) {
-        if (first && st->pairs.tree.leaves >
-                         1) { /* sums of a tree begin with +0, so that no sum is -0 wherever the tree is cut */
+        if (first && st->pairs.tree.leaves > 1) { /* sums of a tree begin with +0, wherever it is cut */
             tra_kernel_tile_zero(st->join, sum, tile);
             first = false;
         }
