@@ -51,8 +51,8 @@ struct tra_engine {
     pthread_t *tid;
     tra_worker *workers;
     shared_work *shared; /* of which pieces may be left */
-    bool stop;          /* the threads are to end */
-    atomic_bool failed; /* the stage has failed; the pool asks without the lock */
+    bool stop;           /* the threads are to end */
+    atomic_bool failed;  /* the stage has failed; the pool asks without the lock */
     tra_err err;
     struct {
         tra_unit *head, *tail; /* units in order */
