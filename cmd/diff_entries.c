@@ -33,14 +33,8 @@ typedef struct stream {
 } stream;
 
 static number number_of(tra_dtype t, const void *v) {
-    switch (t) {
-    case TRA_F64: return (number){.f = *(const double *)v};
-    case TRA_F32: return (number){.f = (double)*(const float *)v};
-    case TRA_I64: return (number){.whole = true, .i = *(const int64_t *)v};
-    case TRA_I32: return (number){.whole = true, .i = *(const int32_t *)v};
-    case TRA_BOOL: return (number){.whole = true, .i = *(const uint8_t *)v};
-    }
-    return (number){0};
+    if (tra_dtype_is_float(t)) return (number){.f = tra_element_real(t, v, 0)};
+    return (number){.whole = true, .i = tra_element_whole(t, v, 0)};
 }
 
 static number zero_of(tra_dtype t) { return (number){.whole = !tra_dtype_is_float(t)}; }

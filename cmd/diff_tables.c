@@ -25,15 +25,9 @@ typedef struct column_diff {
 static bool is_null(const tra_vector *v, int64_t i) { return v->state && v->state[i]; }
 
 static double number_at(const tra_column *c, const tra_vector *v, int64_t i, int64_t *whole) {
-    *whole = 0;
-    switch (tra_coltype_held(c->type)) {
-    case TRA_F64: return ((const double *)v->values)[i];
-    case TRA_F32: return (double)((const float *)v->values)[i];
-    case TRA_I64: *whole = ((const int64_t *)v->values)[i]; break;
-    case TRA_I32: *whole = ((const int32_t *)v->values)[i]; break;
-    case TRA_BOOL: *whole = ((const uint8_t *)v->values)[i]; break;
-    }
-    return (double)*whole;
+    tra_dtype t = tra_coltype_held(c->type);
+    *whole = tra_element_whole(t, v->values, i);
+    return tra_element_real(t, v->values, i);
 }
 
 static bool strings_equal(const tra_column *a, const tra_vector *va, const tra_column *b, const tra_vector *vb,

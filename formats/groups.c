@@ -137,24 +137,13 @@ static bool describe_anndata(const tra_sink *k, tra_group_writer *w) {
            frame(w->file, "obs", k->shape.v[0]) && frame(w->file, "var", k->shape.v[1]);
 }
 
-static const char *binsparse_type(tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return "float64";
-    case TRA_F32: return "float32";
-    case TRA_I64: return "int64";
-    case TRA_I32: return "int32";
-    case TRA_BOOL: return "bint8";
-    }
-    return "";
-}
-
 static bool describe_binsparse(const tra_sink *k, tra_group_writer *w) {
     const char *index = w->wide ? "int64" : "int32";
     char *text =
         tra_asprintf("{\"binsparse\": {\"version\": \"0.1.0\", \"format\": \"CSR\", \"shape\": [%" PRId64 ", %" PRId64
                      "], \"number_of_stored_values\": %" PRId64
                      ", \"data_types\": {\"pointers_to_1\": \"%s\", \"indices_1\": \"%s\", \"values\": \"%s\"}}}",
-                     k->shape.v[0], k->shape.v[1], k->count, index, index, binsparse_type(k->dtype));
+                     k->shape.v[0], k->shape.v[1], k->count, index, index, tra_dtype_rows[k->dtype].binsparse);
     bool ok = put_text(w->group, "binsparse", text);
     free(text);
     return ok;

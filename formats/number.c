@@ -162,14 +162,8 @@ bool tra_put_value(tra_dtype t, void *data, int64_t i, tra_number v) {
 }
 
 tra_number tra_number_of(tra_dtype t, const void *data, int64_t i) {
-    switch (t) {
-    case TRA_F64: return (tra_number){.real = ((const double *)data)[i]};
-    case TRA_F32: return (tra_number){.real = (double)((const float *)data)[i]};
-    case TRA_I64: return (tra_number){.whole = ((const int64_t *)data)[i]};
-    case TRA_I32: return (tra_number){.whole = ((const int32_t *)data)[i]};
-    case TRA_BOOL: return (tra_number){.whole = ((const uint8_t *)data)[i]};
-    }
-    return (tra_number){0};
+    if (tra_dtype_is_float(t)) return (tra_number){.real = tra_element_real(t, data, i)};
+    return (tra_number){.whole = tra_element_whole(t, data, i)};
 }
 
 const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]) {
@@ -303,12 +297,7 @@ static size_t print_int(char *to, int64_t v) {
 }
 
 size_t tra_print_value(tra_dtype t, const void *data, int64_t i, char *to) {
-    switch (t) {
-    case TRA_F64: return tra_print_f64(to, ((const double *)data)[i]);
-    case TRA_F32: return tra_print_f32(to, ((const float *)data)[i]);
-    case TRA_I64: return print_int(to, ((const int64_t *)data)[i]);
-    case TRA_I32: return print_int(to, ((const int32_t *)data)[i]);
-    case TRA_BOOL: return print_int(to, ((const uint8_t *)data)[i]);
-    }
-    return 0;
+    if (t == TRA_F32) return tra_print_f32(to, ((const float *)data)[i]);
+    if (tra_dtype_is_float(t)) return tra_print_f64(to, tra_element_real(t, data, i));
+    return print_int(to, tra_element_whole(t, data, i));
 }

@@ -54,24 +54,9 @@ tra_filled tra_fused_pack_filled(const tra_kernel *k, const tra_dims *a, const t
 
 /* ---- making --------------------------------------------------------------------------------------------------- */
 
-/* An element as 64 bits: a double, or an integer. */
-static int64_t bits_of(tra_dtype t, const void *data, int64_t i) {
-    double v = 0;
-    int64_t bits;
-    switch (t) {
-    case TRA_F64: v = ((const double *)data)[i]; break;
-    case TRA_F32: v = (double)((const float *)data)[i]; break;
-    case TRA_I64: return ((const int64_t *)data)[i];
-    case TRA_I32: return ((const int32_t *)data)[i];
-    case TRA_BOOL: return ((const uint8_t *)data)[i];
-    }
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
 static void widen(const tra_array *from, int64_t *to) {
     int64_t n = tra_elements_of(&from->ext);
-    for (int64_t i = 0; i < n; i++) to[i] = bits_of(from->dtype, from->data, i);
+    for (int64_t i = 0; i < n; i++) to[i] = tra_element_bits(from->dtype, from->data, i);
 }
 
 /* What takes elements in their order: a dense array, or rows that are made or only counted. */
@@ -113,7 +98,7 @@ static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_
         int64_t row = to + row_in(ext, block, c->layout ? v.row[r] : r);
         int64_t from = c->layout ? v.begin[r] : r * width, end = c->layout ? v.begin[r + 1] : from + width;
         for (int64_t i = from; i < end; i++) {
-            int64_t bits = bits_of(c->array.dtype, c->layout ? v.value : c->array.data, i);
+            int64_t bits = tra_element_bits(c->array.dtype, c->layout ? v.value : c->array.data, i);
             if (all || c->layout || bits) put(x, row, c->layout ? v.column[i] : i - from, bits);
         }
     }

@@ -145,17 +145,6 @@ typedef struct job {
     int *ints;
 } job;
 
-static double element(const tra_array *x, int64_t at) {
-    switch (x->dtype) {
-    case TRA_F64: return ((const double *)x->data)[at];
-    case TRA_F32: return (double)((const float *)x->data)[at];
-    case TRA_I64: return (double)((const int64_t *)x->data)[at];
-    case TRA_I32: return ((const int32_t *)x->data)[at];
-    case TRA_BOOL: return ((const uint8_t *)x->data)[at];
-    }
-    return 0;
-}
-
 static void set_element(const tra_array *x, int64_t at, double v) {
     if (x->dtype == TRA_F32)
         ((float *)x->data)[at] = (float)v;
@@ -168,7 +157,7 @@ static bool load(const tra_array *x, int64_t m, int64_t n, double *to) {
     bool finite = true;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
-            double v = element(x, i * n + j);
+            double v = tra_element_real(x->dtype, x->data, i * n + j);
             finite = finite && isfinite(v);
             to[j * m + i] = v;
         }

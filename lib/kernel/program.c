@@ -146,21 +146,6 @@ double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims 
 
 /* ---- packing -------------------------------------------------------------------------------------------------- */
 
-/* An element as 64 bits, as packed arrays have them. */
-static int64_t bits_of(tra_dtype t, const void *data, int64_t i) {
-    double v = 0;
-    int64_t bits;
-    switch (t) {
-    case TRA_F64: v = ((const double *)data)[i]; break;
-    case TRA_F32: v = (double)((const float *)data)[i]; break;
-    case TRA_I64: return ((const int64_t *)data)[i];
-    case TRA_I32: return ((const int32_t *)data)[i];
-    case TRA_BOOL: return ((const uint8_t *)data)[i];
-    }
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
 /* What takes the entries of a packed array, in their order: a dense one, or rows that are made or only counted. */
 typedef struct packer {
     const tra_cell *out;
@@ -205,7 +190,7 @@ static void pack_cell(packer *x, const tra_cell *c, const tra_dims *block, int64
             int64_t row = to + row_in(ext, block, v.row[r]), before = x->n;
             put_row(x, row);
             for (int64_t i = v.begin[r]; i < v.begin[r + 1]; i++) {
-                int64_t bits = bits_of(c->array.dtype, v.value, i);
+                int64_t bits = tra_element_bits(c->array.dtype, v.value, i);
                 if (bits) put(x, row, v.column[i], bits);
             }
             put_end(x, before);
@@ -216,7 +201,7 @@ static void pack_cell(packer *x, const tra_cell *c, const tra_dims *block, int64
         int64_t row = to + row_in(ext, block, r), before = x->n;
         put_row(x, row);
         for (int64_t i = 0; i < width; i++) {
-            int64_t bits = bits_of(c->array.dtype, c->array.data, r * width + i);
+            int64_t bits = tra_element_bits(c->array.dtype, c->array.data, r * width + i);
             if (bits) put(x, row, i, bits);
         }
         put_end(x, before);

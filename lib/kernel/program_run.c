@@ -31,14 +31,8 @@ static tra_calc_number number_at(const view *v, int64_t i) {
         memcpy(&r, &bits, sizeof r);
         return tra_calc_real(r);
     }
-    switch (v->dtype) {
-    case TRA_F64: return tra_calc_real(((const double *)data)[i]);
-    case TRA_F32: return tra_calc_real((double)((const float *)data)[i]);
-    case TRA_I64: return tra_calc_int(((const int64_t *)data)[i]);
-    case TRA_I32: return tra_calc_int(((const int32_t *)data)[i]);
-    case TRA_BOOL: return tra_calc_int(((const uint8_t *)data)[i]);
-    }
-    return tra_calc_int(0);
+    if (tra_dtype_is_float(v->dtype)) return tra_calc_real(tra_element_real(v->dtype, data, i));
+    return tra_calc_int(tra_element_whole(v->dtype, data, i));
 }
 
 static bool is_zero(tra_calc_number n) { return n.real ? n.r == 0 : n.i == 0; }

@@ -87,8 +87,8 @@ char *tra_dims_text(const tra_dims *d, const char *open, const char *sep, const 
 }
 
 const tra_dtype_row tra_dtype_rows[] = {
-#define X(id, text, ctype, class, sum, blas, numpy)                                                                    \
-    [TRA_##id] = {text, sizeof(ctype), TRA_CLASS_##class, TRA_##sum, blas, numpy},
+#define X(id, text, ctype, class, sum, blas, numpy, binsparse)                                                         \
+    [TRA_##id] = {text, sizeof(ctype), TRA_CLASS_##class, TRA_##sum, blas, numpy, binsparse},
     TRA_DTYPES(X)
 #undef X
 };

@@ -175,26 +175,15 @@ static void locate(const source *a, int64_t entry, int64_t *key) {
     key[lead.n] = column;
 }
 
-static double as_real(tra_dtype t, const void *v) {
-    switch (t) {
-    case TRA_F64: return *(const double *)v;
-    case TRA_F32: return (double)*(const float *)v;
-    case TRA_I64: return (double)*(const int64_t *)v;
-    case TRA_I32: return *(const int32_t *)v;
-    case TRA_BOOL: return *(const uint8_t *)v;
-    }
-    return 0;
-}
-
 static bool is_zero(tra_dtype t, const void *v) {
     static const char zero[8];
-    if (tra_dtype_is_float(t)) return as_real(t, v) == 0;
+    if (tra_dtype_is_float(t)) return tra_element_real(t, v, 0) == 0;
     return memcmp(v, zero, tra_dtype_size(t)) == 0;
 }
 
 static bool same(tra_dtype t, const void *a, const void *b) {
     if (memcmp(a, b, tra_dtype_size(t)) == 0) return true;
-    double x = as_real(t, a), y = as_real(t, b);
+    double x = tra_element_real(t, a, 0), y = tra_element_real(t, b, 0);
     return tra_dtype_is_float(t) && (x == y || (isnan(x) && isnan(y)));
 }
 
@@ -215,7 +204,7 @@ static const char *entry_text(const packing *p, const int64_t *key, const void *
     char where[TRA_DIMTEXT];
     for (int d = 0; d < at.n; d++) at.v[d] += key[d];
     snprintf(text, n, "%s is %.17g", tra_dims_text(&at, "(", ",", ")", where, sizeof where),
-             as_real(p->from.type, value));
+             tra_element_real(p->from.type, value, 0));
     return text;
 }
 
@@ -252,7 +241,7 @@ static tra_status compare(void *ctx, const tra_calc_entry *x, tra_err *e) {
     if (same(p->from.type, element, want)) return TRA_OK;
     return tra_fail(e, TRA_INPUT, "element %s, but storage %s has one place for it and another element, which is %.17g",
                     entry_text(p, x->key, want, text, sizeof text), p->storage->decl->name,
-                    as_real(p->from.type, element));
+                    tra_element_real(p->from.type, element, 0));
 }
 
 /* The first entry that has no place, if there is one. */

@@ -45,13 +45,13 @@ enum { TRA_DIMTEXT = 512 }; /* large enough for any of these texts that a messag
 
 /* A row for each element type. Columns: name in C, name in text, C type, class, type of the state of a sum (which is
  * also the type of sums over labels of integers), letter of its BLAS routines (0: none), type string of numpy without
- * the byte order. HDF5's types are looked up in the store. A bool is one byte, 0 or 1. */
+ * the byte order, name in binsparse files. HDF5's types are looked up in the store. A bool is one byte, 0 or 1. */
 #define TRA_DTYPES(X)                                                                                                  \
-    X(F64, "f64", double, FLOAT, F64, 'd', "f8")                                                                       \
-    X(F32, "f32", float, FLOAT, F64, 's', "f4")                                                                        \
-    X(I64, "i64", int64_t, INT, I64, 0, "i8")                                                                          \
-    X(I32, "i32", int32_t, INT, I64, 0, "i4")                                                                          \
-    X(BOOL, "bool", uint8_t, BOOL, I64, 0, "b1")
+    X(F64, "f64", double, FLOAT, F64, 'd', "f8", "float64")                                                            \
+    X(F32, "f32", float, FLOAT, F64, 's', "f4", "float32")                                                             \
+    X(I64, "i64", int64_t, INT, I64, 0, "i8", "int64")                                                                 \
+    X(I32, "i32", int32_t, INT, I64, 0, "i4", "int32")                                                                 \
+    X(BOOL, "bool", uint8_t, BOOL, I64, 0, "b1", "bint8")
 typedef enum tra_dtype {
 #define X(name, ...) TRA_##name,
     TRA_DTYPES(X)
@@ -64,13 +64,40 @@ typedef struct tra_dtype_row {
     tra_dtype_class class;
     tra_dtype sum;
     char blas;
-    const char *numpy;
+    const char *numpy, *binsparse;
 } tra_dtype_row;
 extern const tra_dtype_row tra_dtype_rows[];
 
 static inline size_t tra_dtype_size(tra_dtype t) { return tra_dtype_rows[t].size; }
 static inline const char *tra_dtype_name(tra_dtype t) { return tra_dtype_rows[t].name; }
 static inline bool tra_dtype_is_float(tra_dtype t) { return tra_dtype_rows[t].class == TRA_CLASS_FLOAT; }
+
+/* Element i: of whole numbers and bools, 0 of others; of any type as a double; as 64 bits, those of a double or of a
+ * whole number. */
+static inline int64_t tra_element_whole(tra_dtype t, const void *data, int64_t i) {
+#define TRA_WHOLE_FLOAT(x) 0
+#define TRA_WHOLE_INT(x)   (x)
+#define TRA_WHOLE_BOOL(x)  (x)
+#define X(name, text, ctype, class, ...)                                                                               \
+    case TRA_##name: return TRA_WHOLE_##class(((const ctype *)data)[i]);
+    switch (t) { TRA_DTYPES(X) }
+#undef X
+    return 0;
+}
+static inline double tra_element_real(tra_dtype t, const void *data, int64_t i) {
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name: return (double)((const ctype *)data)[i];
+    switch (t) { TRA_DTYPES(X) }
+#undef X
+    return 0;
+}
+static inline int64_t tra_element_bits(tra_dtype t, const void *data, int64_t i) {
+    union {
+        double real;
+        int64_t bits;
+    } v = {.real = tra_element_real(t, data, i)};
+    return tra_dtype_is_float(t) ? v.bits : tra_element_whole(t, data, i);
+}
 bool tra_dtype_parse(const char *s, tra_dtype *t);
 const char *tra_dtype_choices(void);          /* "f64, f32, ..." for messages */
 bool tra_dtype_holds(tra_dtype t, int64_t v); /* of an integer type or bool; a float takes any, rounded */

@@ -286,15 +286,7 @@ tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */
 
 static const char *type_name(const tra_writer *w, const tra_dataset *c) {
-    if (c->kind == TRA_VALUES) {
-        switch (w->type.dtype) {
-        case TRA_F64: return "float64";
-        case TRA_F32: return "float32";
-        case TRA_I64: return "int64";
-        case TRA_I32: return "int32";
-        case TRA_BOOL: return "bint8";
-        }
-    }
+    if (c->kind == TRA_VALUES) return tra_dtype_rows[w->type.dtype].binsparse;
     if (c->kind == TRA_POINTERS) return "int64";
     return c->each == 1 ? "uint8" : c->each == 2 ? "uint16" : c->each == 4 ? "uint32" : "int64";
 }

@@ -122,27 +122,8 @@ static void close_parent(coder *x, int l) {
     x->children[l] = 0;
 }
 
-static bool is_zero(tra_dtype t, const void *v) {
-    switch (t) {
-    case TRA_F64: return *(const double *)v == 0;
-    case TRA_F32: return *(const float *)v == 0;
-    case TRA_I64: return *(const int64_t *)v == 0;
-    case TRA_I32: return *(const int32_t *)v == 0;
-    case TRA_BOOL: return *(const uint8_t *)v == 0;
-    }
-    return false;
-}
-
-static bool is_finite(tra_dtype t, const void *v) {
-    switch (t) {
-    case TRA_F64: return isfinite(*(const double *)v);
-    case TRA_F32: return isfinite(*(const float *)v);
-    case TRA_I64:
-    case TRA_I32:
-    case TRA_BOOL: return true;
-    }
-    return true;
-}
+static bool is_zero(tra_dtype t, const void *v) { return tra_element_real(t, v, 0) == 0; }
+static bool is_finite(tra_dtype t, const void *v) { return isfinite(tra_element_real(t, v, 0)); }
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
 

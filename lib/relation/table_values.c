@@ -9,17 +9,6 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static int64_t whole_at(tra_dtype t, const void *values, int64_t i) {
-    switch (t) {
-    case TRA_I64: return ((const int64_t *)values)[i];
-    case TRA_I32: return ((const int32_t *)values)[i];
-    case TRA_BOOL: return ((const uint8_t *)values)[i];
-    case TRA_F64:
-    case TRA_F32: break;
-    }
-    return 0;
-}
-
 /* Orders n values, and leaves out those that are there already. Returns how many are left. */
 static int64_t settle(int64_t *v, int64_t n) {
     int64_t k = 0;
@@ -70,7 +59,7 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
         status = tra_rel_read_rows(r, at, &b, e);
         for (int64_t i = 0; i < b.rows && status == TRA_OK; i++) {
             if (states && v[column].state[i] != TRA_STATE_VALUE) continue;
-            if (!take(&x, whole_at(t, v[column].values, i), most)) status = TRA_NO;
+            if (!take(&x, tra_element_whole(t, v[column].values, i), most)) status = TRA_NO;
         }
     }
     x.n = settle(x.v, x.n);

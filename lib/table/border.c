@@ -5,16 +5,7 @@
 
 #include <string.h>
 
-static bool is_zero(const char *x, tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return *(const double *)x == 0;
-    case TRA_F32: return *(const float *)x == 0;
-    case TRA_I64: return *(const int64_t *)x == 0;
-    case TRA_I32: return *(const int32_t *)x == 0;
-    case TRA_BOOL: return *(const uint8_t *)x == 0;
-    }
-    return false;
-}
+static bool is_zero(const void *x, tra_dtype t) { return tra_element_real(t, x, 0) == 0; }
 
 /* The position of the block's first row. */
 static int64_t first_of(const tra_cell *b) {

@@ -10,7 +10,7 @@ static const struct {
     int least, most;
     tra_colclass class;
 } ops[] = {
-#define X(name, text, least, most, class) [TRA_C_##name] = {text, least, most, TRA_CLASS_##class},
+#define X(name, text, least, most, class) [TRA_C_##name] = {text, least, most, TRA_COLCLASS_##class},
     TRA_COLOPS(X)
 #undef X
 };
@@ -158,13 +158,11 @@ static const tra_colexpr *fold(tra_arena *a, const tra_colexpr *x) {
     tra_colexpr *c = null_of(a, x->type, x->dict);
     c->null = c->nullable = state == TRA_STATE_NULL;
     if (state == TRA_STATE_VALUE) {
-        switch (tra_coltype_held(x->type)) {
-        case TRA_BOOL: c->value.i = *(uint8_t *)v.values; break;
-        case TRA_I32: c->value.i = *(int32_t *)v.values; break;
-        case TRA_I64: c->value.i = *(int64_t *)v.values; break;
-        case TRA_F32: c->value.f = *(float *)v.values; break;
-        case TRA_F64: c->value.f = *(double *)v.values; break;
-        }
+        tra_dtype t = tra_coltype_held(x->type);
+        if (tra_dtype_is_float(t))
+            c->value.f = tra_element_real(t, v.values, 0);
+        else
+            c->value.i = tra_element_whole(t, v.values, 0);
         if (!tra_coltype_is_float(x->type)) c->least = c->most = c->value.i;
     }
     tra_arena_free(own);
@@ -491,33 +489,33 @@ static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
                        tra_err *e) {
     tra_colexpr *x;
     switch (ops[op].class) {
-    case TRA_CLASS_SUM: return add_sub(a, op, kids, out, e);
-    case TRA_CLASS_PRODUCT:
+    case TRA_COLCLASS_SUM: return add_sub(a, op, kids, out, e);
+    case TRA_COLCLASS_PRODUCT:
         TRA_TRY(numbers(a, op, n, kids, false, e));
         return *out = arithmetic(a, op, kids[0], kids[1]), TRA_OK;
-    case TRA_CLASS_QUOTIENT:
+    case TRA_COLCLASS_QUOTIENT:
         TRA_TRY(numbers(a, op, n, kids, false, e));
         return *out = quotient(a, op, kids[0], kids[1]), TRA_OK;
-    case TRA_CLASS_COMPARISON: return compare(a, op, kids, out, e);
-    case TRA_CLASS_LOGIC: return logic(a, op, n, kids, out, e);
-    case TRA_CLASS_SIGN: return negate(a, op, kids[0], out, e);
-    case TRA_CLASS_TEST:
+    case TRA_COLCLASS_COMPARISON: return compare(a, op, kids, out, e);
+    case TRA_COLCLASS_LOGIC: return logic(a, op, n, kids, out, e);
+    case TRA_COLCLASS_SIGN: return negate(a, op, kids[0], out, e);
+    case TRA_COLCLASS_TEST:
         x = node(a, op, TRA_COL_BOOL, 1, kids);
         x->nullable = false;
         return *out = fold(a, x), TRA_OK;
-    case TRA_CLASS_CHOICE: return choose(a, op, n, kids, out, e);
-    case TRA_CLASS_LIST: return in_list(a, n, kids, out, e);
-    case TRA_CLASS_ROUNDING: return to_whole(a, op, kids, out, e);
-    case TRA_CLASS_REAL: return real(a, op, n, kids, out, e);
-    case TRA_CLASS_CALENDAR: return calendar(a, op, kids[0], out, e);
-    case TRA_CLASS_MOMENT: return moment(a, op, n, kids, out, e);
-    case TRA_CLASS_TEXT: return tra_colexpr_of_strings(a, op, n, kids, out, e);
-    case TRA_CLASS_HASH:
+    case TRA_COLCLASS_CHOICE: return choose(a, op, n, kids, out, e);
+    case TRA_COLCLASS_LIST: return in_list(a, n, kids, out, e);
+    case TRA_COLCLASS_ROUNDING: return to_whole(a, op, kids, out, e);
+    case TRA_COLCLASS_REAL: return real(a, op, n, kids, out, e);
+    case TRA_COLCLASS_CALENDAR: return calendar(a, op, kids[0], out, e);
+    case TRA_COLCLASS_MOMENT: return moment(a, op, n, kids, out, e);
+    case TRA_COLCLASS_TEXT: return tra_colexpr_of_strings(a, op, n, kids, out, e);
+    case TRA_COLCLASS_HASH:
         x = node(a, op, TRA_COL_I64, n, kids);
         x->nullable = false;
         x->least = 0;
         return *out = fold(a, x), TRA_OK;
-    case TRA_CLASS_ROW:
+    case TRA_COLCLASS_ROW:
         x = leaf(a, op, TRA_COL_I64);
         x->least = 0;
         return *out = x, TRA_OK;

@@ -554,29 +554,29 @@ static void run_made(step *s) {
 
 static void run_named(step *s) {
     switch (tra_colop_class(s->x->op)) {
-    case TRA_CLASS_SUM:
-    case TRA_CLASS_PRODUCT: arithmetic(s); break;
-    case TRA_CLASS_QUOTIENT: quotient(s); break;
-    case TRA_CLASS_COMPARISON: s->x->op == TRA_C_SAME ? same(s) : compare(s); break;
-    case TRA_CLASS_LOGIC:
+    case TRA_COLCLASS_SUM:
+    case TRA_COLCLASS_PRODUCT: arithmetic(s); break;
+    case TRA_COLCLASS_QUOTIENT: quotient(s); break;
+    case TRA_COLCLASS_COMPARISON: s->x->op == TRA_C_SAME ? same(s) : compare(s); break;
+    case TRA_COLCLASS_LOGIC:
         if (s->x->op == TRA_C_NOT)
             LOOP1(uint8_t, uint8_t, !a);
         else
             logic(s);
         break;
-    case TRA_CLASS_SIGN: negate(s); break;
-    case TRA_CLASS_TEST: is_null(s); break;
-    case TRA_CLASS_CHOICE:
+    case TRA_COLCLASS_SIGN: negate(s); break;
+    case TRA_COLCLASS_TEST: is_null(s); break;
+    case TRA_COLCLASS_CHOICE:
         s->x->op == TRA_C_IF ? if_else(s) : s->x->op == TRA_C_IFNULL ? if_null(s) : extreme(s);
         break;
-    case TRA_CLASS_ROUNDING: to_whole(s); break;
-    case TRA_CLASS_REAL: real(s); break;
-    case TRA_CLASS_CALENDAR: calendar(s); break;
-    case TRA_CLASS_MOMENT: moment(s); break;
-    case TRA_CLASS_HASH: hash(s); break;
-    case TRA_CLASS_ROW: number_rows(s); break;
-    case TRA_CLASS_LIST: /* became others when they were built */
-    case TRA_CLASS_TEXT: assert(false);
+    case TRA_COLCLASS_ROUNDING: to_whole(s); break;
+    case TRA_COLCLASS_REAL: real(s); break;
+    case TRA_COLCLASS_CALENDAR: calendar(s); break;
+    case TRA_COLCLASS_MOMENT: moment(s); break;
+    case TRA_COLCLASS_HASH: hash(s); break;
+    case TRA_COLCLASS_ROW: number_rows(s); break;
+    case TRA_COLCLASS_LIST: /* became others when they were built */
+    case TRA_COLCLASS_TEXT: assert(false);
     }
 }
 

@@ -76,19 +76,10 @@ extern const tra_rows_ops tra_sort_ops; /* data: a tra_sort */
 
 /* Value i of a column as a number: of integers, bools, dates, timestamps and codes; of any column of numbers. */
 static inline int64_t tra_value_whole(const tra_column *c, const tra_vector *v, int64_t i) {
-    switch (tra_coltype_held(c->type)) {
-    case TRA_BOOL: return ((const uint8_t *)v->values)[i];
-    case TRA_I32: return ((const int32_t *)v->values)[i];
-    case TRA_I64: return ((const int64_t *)v->values)[i];
-    case TRA_F32:
-    case TRA_F64: break;
-    }
-    return 0;
+    return tra_element_whole(tra_coltype_held(c->type), v->values, i);
 }
 static inline double tra_value_real(const tra_column *c, const tra_vector *v, int64_t i) {
-    if (c->type == TRA_COL_F64) return ((const double *)v->values)[i];
-    if (c->type == TRA_COL_F32) return (double)((const float *)v->values)[i];
-    return (double)tra_value_whole(c, v, i);
+    return tra_element_real(tra_coltype_held(c->type), v->values, i);
 }
 
 #endif

@@ -19,14 +19,7 @@ static uint64_t float_word(double f) {
 }
 
 static uint64_t word_of(tra_dtype t, const void *v, int64_t i) {
-    switch (t) {
-    case TRA_BOOL: return ((const uint8_t *)v)[i];
-    case TRA_I32: return (uint64_t)(int64_t)((const int32_t *)v)[i];
-    case TRA_I64: return (uint64_t)((const int64_t *)v)[i];
-    case TRA_F32: return float_word(((const float *)v)[i]);
-    case TRA_F64: return float_word(((const double *)v)[i]);
-    }
-    return 0;
+    return tra_dtype_is_float(t) ? float_word(tra_element_real(t, v, i)) : (uint64_t)tra_element_whole(t, v, i);
 }
 
 tra_status tra_key_failed(const char *what, int64_t row, tra_err *e) {
