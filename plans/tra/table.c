@@ -173,11 +173,22 @@ const tra_node *const *tra_table_rows_of(tra_build *b, const tra_node *n) {
     return rows;
 }
 
+static int depth_of(const tra_colexpr *x) {
+    int most = 0;
+    for (int i = 0; i < x->nkids; i++) {
+        int depth = 1 + depth_of(x->kids[i]);
+        most = depth > most ? depth : most;
+    }
+    return most;
+}
+
 /* A pass over the rows of the operand; rules make one pass of several. */
 tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share) {
     tra_node fields = {.in = {w->in}};
+    const tra_rowwise_step *step;
     double flops = 0;
-    for (int i = 0; i < w->op.nterms; i++) flops += 1 + w->op.term[i].ast->depth;
+    for (int i = tra_rowwise_steps(r, &step); i-- > 0;)
+        for (int k = 0; k < step[i].n; k++) flops += 1 + depth_of(step[i].x[k]);
     bool numbered = tra_rowwise_uses_row(r), matrix = tra_rowwise_is_matrix(r, NULL);
     if (numbered) {
         fields.in[1] = first_rows(w, fields.in[0]);

@@ -70,6 +70,8 @@ static bool add_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg 
     return true;
 }
 
+static bool is_column(const tra_colexpr *x) { return x->op == TRA_C_COLUMN; }
+
 /* Keys, then what is aggregated, as the columns of a table; the aggregates over these. */
 static tra_node *project_operands(tra_table_builder *w, const tra_table_term *arg, tra_group_column *v) {
     int n = w->op.nterms;
@@ -79,7 +81,10 @@ static tra_node *project_operands(tra_table_builder *w, const tra_table_term *ar
     for (int i = 0; i < w->op.naggs; i++) {
         const tra_table_agg *g = &w->op.agg[i];
         v[i] = (tra_group_column){.name = g->name, .f = g->f, .column = g->ast ? n : -1, .q = g->q};
-        if (g->ast) names[n] = g->name, x[n++] = arg[i].x;
+        if (!g->ast) continue;
+        for (int k = w->op.nterms; k < n && is_column(arg[i].x); k++) /* several aggregates of a column take it once */
+            if (is_column(x[k]) && x[k]->column == arg[i].x->column) v[i].column = k;
+        if (v[i].column == n) names[n] = g->name, x[n++] = arg[i].x;
     }
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     if (n == 0) { /* count() alone: any column */
