@@ -48,6 +48,15 @@ tall         = stack(rows, finite, Y, 0)
 best, where  = topk(finite, 4)
 low, at_     = topk(finite, 3, least)
 turned       = transpose(finite)
+norm[i,j]    = (finite[i,j] - mean[k](finite[i,k])) / sqrt(mean[k]((finite[i,k] - mean[l](finite[i,l]))^2) + 1e-5)
+seen[i,j]    = if(index(j) <= index(i), sum[d](finite[i,d] * finite[j,d]) / sqrt(17), -1e30)
+attend[i,d]  = sum exp(seen[i,j] - max[k](seen[i,k])) * finite[j,d] / sum[k](exp(seen[i,k] - max[l](seen[i,l])))
+gap[i,j]     = if(finite[i,j] > 1, finite[i,j] / 0 * 0, finite[i,j])
+known[j]     = sum if(isnan(gap[i,j]), 0, gap[i,j]) / sum[k](!isnan(gap[k,j]))
+score[i,j]   = if(isnan(gap[i,j]), 0, gap[i,j] - known[j]) /
+               sqrt(mean[k](if(isnan(gap[k,j]), 0, gap[k,j] - known[j])^2) + 1e-12)
+away[m,n]    = sum (Y[m,d] - finite[n,d])^2
+near, near_at = topk(away, 5, least)
 EOP
     sed -n 's/^\([a-z]*\)\(\[[^=]*\]\)\? *=.*/output \1/p
             s/^\([a-z]*\), \([a-z_]*\) *=.*/output \1\noutput \2/p' all.tra >all.tra.out
@@ -84,13 +93,20 @@ d = a[:, None] - Y[None]
 same("above", np.maximum(d, 0).sum(2)); same("most", abs(a[:, None] * Y[None]).max(2))
 same("nearest", (d ** 2).sum(2).argmin(0)); same("logic", 4 + ~((I > 1) & (I < 4)))
 same("greatest", X.max(1)); same("first", X.argmax(1))
+v = a - a.mean(1, keepdims=True); same("norm", v / np.sqrt((v ** 2).mean(1, keepdims=True) + 1e-5))
+s = a @ a.T / np.sqrt(17); s = np.where(np.tri(23, dtype=bool), s, -1e30); same("seen", s)
+e = np.exp(s - s.max(1, keepdims=True)); same("attend", e / e.sum(1, keepdims=True) @ a)
+p = np.where(a > 1, np.nan, a); m = np.nanmean(p, 0); f = np.where(np.isnan(p), m, p); same("gap", p); same("known", m)
+same("score", (f - m) / np.sqrt(((f - m) ** 2).mean(0) + 1e-12))
+w = ((Y[:, None] - a[None]) ** 2).sum(2); o = np.argsort(w, 1, kind="stable")[:, :5]
+same("away", w); same("near", np.take_along_axis(w, o, 1)); same("near_at", o)
 same("rows", a[2:11]); same("corner", a[:20, 5:]); same("tall", np.concatenate([a[2:11], a, Y])); same("turned", a.T)
 o = np.argsort(-a, 1, kind="stable")[:, :4]; same("where", o); same("best", np.take_along_axis(a, o, 1))
 o = np.argsort(a, 1, kind="stable")[:, :3]; same("at_", o); same("low", np.take_along_axis(a, o, 1))'
 }
 
 @test "every function, aggregation and operator of EinSum is numpy's, on one site and on three" {
-    [ "$(wc -l <all.tra.out)" -eq 27 ]
+    [ "$(wc -l <all.tra.out)" -eq 36 ]
     for n in 1 3; do
         tra run -q --sites $n --threads 1 all.tra
         compare
