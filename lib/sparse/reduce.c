@@ -1,7 +1,7 @@
 /* reduce.c - maps of rows that move entries or fold them: transposes, diagonals, Einstein strings of one operand, row
  * and column folds. Entries are sorted by where they come to; those that come together are folded, and where these are
  * fewer than the elements that they stand for the others, which are 0, take part. */
-#include "project.h"
+#include "sums.h"
 
 #include <assert.h>
 #include <math.h>
@@ -174,12 +174,18 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
 
 /* ---- sums into dense arrays ------------------------------------------------------------------------------------- */
 
-/* Entry by entry in their order, in which sorted ones are added up too: the same bits, and nothing to sort. */
+/* Entry by entry in their order, in which sorted ones are added up too: the same bits, and nothing to sort. What comes
+ * to one place is added in a register. */
 #define SUM_ROW(T)                                                                                                     \
-    for (int64_t k = v->begin[r]; k < v->begin[r + 1]; k++) {                                                          \
-        T x = ((const T *)(const void *)v->value)[k];                                                                  \
-        ((T *)to)[at + (int64_t)v->column[k] * step] += x == 0 ? 0 : x;                                                \
-    }
+    const T *value = (const T *)(const void *)v->value;                                                                \
+    T *sum = (T *)to + at;                                                                                             \
+    int64_t k = v->begin[r], end = v->begin[r + 1];                                                                    \
+    if (step == 0) {                                                                                                   \
+        T all = *sum;                                                                                                  \
+        for (; k < end; k++) all += value[k] == 0 ? 0 : value[k];                                                      \
+        *sum = all;                                                                                                    \
+    }                                                                                                                  \
+    for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k] == 0 ? 0 : value[k];
 
 static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, int64_t at, int64_t step) {
     if (t == TRA_F64) {
@@ -190,28 +196,67 @@ static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, in
 }
 #undef SUM_ROW
 
-/* Sums of reals, without a function before or after, where no two dimensions have one label. */
-static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *before, const tra_unary *after,
-                    const tra_cell *in, const tra_cell *out, tra_dtype sum) {
+/* Sums of reals, without a function before, where no two dimensions have one label. */
+static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *before, const tra_cell *in,
+                    tra_dtype sum) {
     tra_dtype t = in->array.dtype;
-    if (out->layout || before->code || after->code || step->fold != TRA_S_ADD || l->rank == 0) return false;
+    if (before->code || step->fold != TRA_S_ADD || l->rank == 0) return false;
     for (int d = 1; d < l->rank; d++)
         if (memchr(l->in, l->in[d], (size_t)d)) return false;
-    return (t == TRA_F64 || t == TRA_F32) && sum == t && out->array.dtype == t;
+    return (t == TRA_F64 || t == TRA_F32) && sum == t;
+}
+
+/* Where the entries of a row come to: the first coordinates in the result, as a place, and the step of the last one. */
+static int64_t place_of(const tra_route *route, const tra_dims *ext, int64_t width, int64_t row) {
+    int64_t at = 0;
+    for (int d = ext->n - 2; d >= 0; row /= ext->v[d], d--)
+        at += row % ext->v[d] * (route->row[d] * width + route->column[d]);
+    return at;
+}
+
+static int64_t step_of(const tra_route *route, const tra_dims *ext, int64_t width) {
+    return route->row[ext->n - 1] * width + route->column[ext->n - 1];
 }
 
 static void add_up(const tra_cell *in, const tra_route *route, tra_array *out) {
     const tra_dims *ext = &in->array.ext;
     tra_rows_view v = tra_rows_of(in);
-    int64_t width = tra_last_extent(&out->ext);
-    int last = ext->n - 1;
+    int64_t width = tra_last_extent(&out->ext), step = step_of(route, ext, width);
     memset(out->data, 0, tra_array_bytes(out));
+    for (int64_t r = 0; r < v.nrows && !tra_cancelled(); r++)
+        sum_row(&v, r, out->dtype, out->data, place_of(route, ext, width, v.row[r]), step);
+}
+
+/* A result of rows whose box is not much larger than the entries are many: these are added up at their places in it,
+ * which are read in order (sums.h), where sorting would take longer. */
+static bool has_small_box(const tra_array *out, int64_t entries) {
+    enum { FEW = 64, TIMES = 4, LARGE = 1 << 22 }; /* the room for sorting will do; LARGE as in sums.c */
+    int64_t box = tra_elements_of(&out->ext);
+    return entries >= FEW && box <= LARGE && box <= TIMES * entries;
+}
+
+static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra_unary *after, tra_cell *out,
+                           bool count, void *scratch) {
+    const tra_dims *ext = &in->array.ext;
+    tra_rows_view v = tra_rows_of(in);
+    tra_dtype t = in->array.dtype;
+    int64_t width = tra_last_extent(&out->array.ext), step = step_of(route, ext, width), nrows;
+    const double one = 1;
+    const float one_f32 = 1;
+    tra_rows_maker to = {.cell = NULL};
+    tra_row_part part;
+    if (!count) to = tra_rows_make(out, out->counted[0], out->counted[1]);
+    tra_sums sums = tra_sums_begin(tra_elements_of(&out->array.ext), v.n, t, scratch);
     for (int64_t r = 0; r < v.nrows && !tra_cancelled(); r++) {
-        int64_t at = 0, rest = v.row[r];
-        for (int d = last - 1; d >= 0; rest /= ext->v[d], d--)
-            at += rest % ext->v[d] * (route->row[d] * width + route->column[d]);
-        sum_row(&v, r, out->dtype, out->data, at, route->row[last] * width + route->column[last]);
+        int64_t at = place_of(route, ext, width, v.row[r]);
+        for (int64_t k = v.begin[r], end = v.begin[r + 1]; k < end; k += TRA_STRIP) {
+            tra_row_values(v.value, t, v.column, k, tra_min64(TRA_STRIP, end - k), t, &part);
+            tra_sums_add_row(&sums, at, step, part.column, part.value, part.n,
+                             t == TRA_F64 ? (const void *)&one : &one_f32, count);
+        }
     }
+    int64_t n = tra_sums_end(&sums, 0, width, after, out->array.dtype, count ? NULL : &to, &nrows);
+    return count ? tra_rows_counted(out, nrows, n) : tra_rows_made(&to);
 }
 
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
@@ -231,9 +276,14 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
         tra_rows_counted(out, rows, entries);
         return tra_rows_room(out->array.dtype, rows, entries);
     }
-    if (adds_up(step, &l, before, after, in, out, tra_dtype_rows[in->array.dtype].sum)) {
+    bool adds = adds_up(step, &l, before, in, tra_dtype_rows[in->array.dtype].sum);
+    if (adds && !out->layout && !after->code && out->array.dtype == in->array.dtype) {
         add_up(in, &route, &out->array);
         return 0;
+    }
+    if (adds && !moves && out->layout && has_small_box(&out->array, tra_rows_of(in).n)) {
+        if (!count && out->counted[1] == 0) add_to_rows(in, &route, after, out, true, scratch);
+        return add_to_rows(in, &route, after, out, count, scratch);
     }
     tra_entry *e;
     writer w; /* not initialised as a whole: it is large */
