@@ -305,6 +305,22 @@ static void emit_combined(gen *g, const tra_calc *x, gen_chain *to) {
 
 static void emit_body(gen *g, const tra_calc *body, void *ctx) { gen_emit(g, body, ctx); }
 
+static void emit_sum(gen *g, const tra_calc *x, gen_chain *to) {
+    bool calls = !to->temp && g->s->result == TRA_CODEGEN_CALLS; /* which see the sign of a 0 */
+    const char *plain = to->probing || calls ? NULL : gen_plain_if(g, x);
+    if (plain) {
+        gen_open(g, "if (%s)", plain);
+        g->plain = true;
+        gen_sum(g, x, emit_body, to);
+        g->plain = false;
+        g->indent--;
+        gen_line(g, "} else {");
+        g->indent++;
+    }
+    gen_sum(g, x, emit_body, to);
+    if (plain) gen_close(g);
+}
+
 static void emit_dict(gen *g, const tra_calc *x, gen_chain *to) {
     int n = x->nkids - 1, before = to->nkeys;
     for (int i = 0; i < n; i++) to->key[to->nkeys + i] = gen_hold(g, gen_number(g, x->kids[i]), "k");
@@ -333,7 +349,7 @@ void gen_emit(gen *g, const tra_calc *x, gen_chain *to) {
     }
     if (x->type.depth > 0) switch ((int)x->kind) {
         case TRA_CALC_SUM:
-        case TRA_CALC_MERGE: gen_sum(g, x, emit_body, to); return;
+        case TRA_CALC_MERGE: emit_sum(g, x, to); return;
         case TRA_CALC_ADD:
             gen_emit(g, x->kids[0], to);
             gen_emit(g, x->kids[1], to);

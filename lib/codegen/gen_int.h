@@ -96,6 +96,7 @@ typedef struct gen {
     const char **sites; /* what goes wrong where */
     unsigned parts;     /* of the prelude */
     bool counting;
+    bool plain; /* products are written without the rule of values: what they are then is looked at afterwards */
     int ntemps;
     tra_status status;
     tra_err *e;
@@ -148,6 +149,9 @@ const char *gen_as_real(gen *g, const gen_value *v);
 gen_value gen_operate(gen *g, const tra_calc *x, tra_calc_kind op, bool real, gen_value a, bool sl, gen_value b,
                       bool sr);
 gen_value gen_negative(gen *g, const tra_calc *x, gen_value v);
+/* The body of a sum is {keys -> a factor that varies * one that does not}: the condition under which products are what
+ * the rule of values makes of them, or NULL. */
+const char *gen_plain_if(gen *g, const tra_calc *x);
 
 /* views.c: dictionaries that are looked into */
 gen_value gen_eval(gen *g, const tra_calc *x);                           /* any tree */

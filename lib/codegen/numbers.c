@@ -69,7 +69,7 @@ gen_value gen_operate(gen *g, const tra_calc *x, tra_calc_kind op, bool real, ge
          right = sr && op == TRA_CALC_MUL;
     gen_value v = {.real = real};
     /* of integers a 0 makes a product 0 by itself, and overflows nothing */
-    if (!real && op == TRA_CALC_MUL) left = right = false;
+    if (op == TRA_CALC_MUL && (!real || g->plain)) left = right = false;
     if (left) a = gen_hold(g, a, "a");
     if (right) b = gen_hold(g, b, "b");
     const char *guard = left && right ? gen_text(g, "%s == 0 || %s == 0", a.text, b.text)
@@ -221,10 +221,77 @@ static void add_turn(gen *g, const tra_calc *body, void *ctx) {
     }
 }
 
+/* ---- products without the rule of values ----------------------------------------------------------------------- */
+
+/* By the rule a factor of sparse type that is 0 makes a product 0, also beside NaN and infinity. Of finite numbers the
+ * product is 0 anyway, of either sign, which a sum that began with 0 does not show. */
+
+static bool has_product(const tra_calc *x) {
+    if (x->kind == TRA_CALC_MUL && x->type.real) return true;
+    for (int i = 0; i < x->nkids; i++)
+        if (has_product(x->kids[i])) return true;
+    return false;
+}
+
+/* Is it made of numbers by sums and products alone, so that what is not finite in it shows in its value? */
+static bool shows_all(const tra_calc *x, bool *any) {
+    switch ((int)x->kind) {
+    case TRA_CALC_NUMBER:
+    case TRA_CALC_NAME:
+    case TRA_CALC_APPLY: return x->type.depth == 0 && !has_product(x);
+    case TRA_CALC_MUL: *any = *any || x->kids[0]->type.sparse || x->kids[1]->type.sparse; break;
+    case TRA_CALC_ADD:
+    case TRA_CALC_SUB:
+    case TRA_CALC_NEG: break;
+    default: return false;
+    }
+    for (int i = 0; i < x->nkids; i++)
+        if (!x->type.real || !shows_all(x->kids[i], any)) return false;
+    return true;
+}
+
+/* Does nothing but the body multiply reals? */
+static bool loops_plainly(const tra_calc *x) {
+    for (int i = 0; i + 1 < x->nkids; i++)
+        if (has_product(x->kids[i])) return false;
+    return true;
+}
+
+const char *gen_plain_if(gen *g, const tra_calc *x) {
+    const tra_calc *body = x->kids[x->nkids - 1];
+    const tra_calc *v = body->kind == TRA_CALC_DICT ? body->kids[body->nkids - 1] : body;
+    if (g->plain || x->kind != TRA_CALC_SUM || body == v || v->kind != TRA_CALC_MUL || !v->type.real) return NULL;
+    if (!loops_plainly(x) || !loops_plainly(body)) return NULL;
+    int first = -1; /* of the levels that the sum binds */
+    for (int b = 0; b < x->nbinders; b++)
+        if (x->binders[b].level >= 0 && !x->binders[b].again && (first < 0 || x->binders[b].level < first))
+            first = x->binders[b].level;
+    for (int i = 0; i < 2; i++) {
+        const tra_calc *w = v->kids[i], *f = v->kids[1 - i];
+        bool stays = w->kind == TRA_CALC_NAME && w->level >= 0 && w->level < first && w->type.real;
+        if (!stays || !f->type.sparse || (f->kind != TRA_CALC_NAME && f->kind != TRA_CALC_APPLY) || has_product(f))
+            continue;
+        const char *text = gen_number(g, w).text;
+        return gen_text(g, "isfinite(%s) && %s != 0", text, text);
+    }
+    return NULL;
+}
+
 static gen_value sum(gen *g, const tra_calc *x) {
     sum_to to = {x, gen_name(g, "sum")};
+    bool any = false;
+    bool plain = x->kind == TRA_CALC_SUM && x->type.real && shows_all(x->kids[x->nkids - 1], &any) && any;
+    plain = plain && !g->plain && loops_plainly(x);
     gen_line(g, "%s %s = 0;", x->type.real ? "double" : "int64_t", to.name);
+    if (plain) {
+        g->plain = true;
+        gen_sum(g, x, add_turn, &to);
+        g->plain = false;
+        gen_open(g, "if (!isfinite(%s))", to.name);
+        gen_line(g, "%s = 0; /* once more, where factors that are 0 make products 0 */", to.name);
+    }
     gen_sum(g, x, add_turn, &to);
+    if (plain) gen_close(g);
     return (gen_value){.real = x->type.real, .text = to.name, .bits = 63};
 }
 
