@@ -201,6 +201,14 @@ static void end_check(gen *g, const gen_chain *to) {
         }
 }
 
+/* The first n keys as one place: of an element, or of a row. */
+static const char *place_of(gen *g, const gen_chain *to, int n) {
+    const char *at = n < 1 ? "0" : "";
+    for (int d = 0; d < n; d++)
+        at = gen_text(g, d == n - 1 ? "%s%s%s" : "%s%s%s*stride%d", at, d ? " + " : "", to->key[d].text, d);
+    return at;
+}
+
 static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const char *v) {
     const char *at = "";
     if (g->s->result == TRA_CODEGEN_CALLS) {
@@ -212,10 +220,12 @@ static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const
         return;
     }
     int row = to->depth - (g->s->result == TRA_CODEGEN_ROWS);
+    if (g->sums) {
+        gen_line(g, "%s[%s] += %s;", g->sums, to->key[row].text, v);
+        return;
+    }
     check_keys(g, x, to);
-    for (int d = 0; d < row; d++)
-        at = gen_text(g, d == row - 1 ? "%s%s%s" : "%s%s%s*stride%d", at, d ? " + " : "", to->key[d].text, d);
-    if (row < 1) at = "0";
+    at = place_of(g, to, row);
     if (g->s->result == TRA_CODEGEN_ROWS) {
         g->parts |= GEN_ENTRIES;
         gen_line(g, "put_(&rows, %s, %s, %s, &bad, %d);", at, to->key[row].text, v,
@@ -305,7 +315,52 @@ static void emit_combined(gen *g, const tra_calc *x, gen_chain *to) {
 
 static void emit_body(gen *g, const tra_calc *body, void *ctx) { gen_emit(g, body, ctx); }
 
+static bool is_of_scope(const tra_calc *x) {
+    if (x->kind != TRA_CALC_NAME && x->kind != TRA_CALC_NUMBER && x->kind != TRA_CALC_MUL) return false;
+    for (int i = 0; i < x->nkids; i++)
+        if (!is_of_scope(x->kids[i])) return false;
+    return !x->type.real && (x->kind != TRA_CALC_NAME || x->level < 0);
+}
+
+/* sum(<column, _> in lo:hi) {column -> real}, of columns of the result within a row of it? */
+static bool adds_to_range(gen *g, const tra_calc *x, const gen_chain *to) {
+    const tra_calc *in = x->kids[0], *body = x->kids[x->nkids - 1];
+    if (g->s->result != TRA_CODEGEN_ROWS || g->s->type == TRA_ELEMENT_I64 || to->temp || to->probing) return false;
+    if (x->kind != TRA_CALC_SUM || x->nkids != 2 || x->nnames[0] != 1 || in->kind != TRA_CALC_RANGE) return false;
+    if (body->kind != TRA_CALC_DICT || body->nkids != 2 || to->nkeys + 1 != to->depth) return false;
+    if (body->kids[1]->type.depth > 0 || body->kids[0]->kind != TRA_CALC_NAME || x->binders[0].again) return false;
+    if (body->kids[0]->level != x->binders[0].level || x->binders[0].level < 0 || x->binders[1].level >= 0)
+        return false;
+    if (!is_of_scope(in->kids[0]) || !is_of_scope(in->kids[1])) return false;
+    for (int d = 0; d + 1 < to->depth; d++)
+        if (!gen_is_below(g, to->key[d].poly, gen_poly_of(g, g->s->extent[d]))) return false;
+    const gen_poly *end = gen_poly_add(g, gen_poly_of(g, g->s->extent[to->depth - 1]), gen_constant(g, 1), 1);
+    return gen_is_natural(g, gen_poly_of(g, in->kids[0])) && gen_is_below(g, gen_poly_of(g, in->kids[1]), end);
+}
+
+/* The columns are marked at once, and the loop adds alone. */
+static void emit_range(gen *g, const tra_calc *x, gen_chain *to) {
+    const char *how = gen_name(g, "how"), *sums = gen_name(g, "sums");
+    gen_value range = gen_eval(g, x->kids[0]);
+    g->parts |= GEN_ENTRIES;
+    gen_line(g, "const int %s = rows_range_(&rows, %s, %s, %s, &bad);", how, place_of(g, to, to->depth - 1), range.lo,
+             range.hi);
+    gen_open(g, "if (%s == 1)", how);
+    gen_line(g, "double *restrict const %s = rows.sum;", sums);
+    g->sums = sums;
+    gen_sum(g, x, emit_body, to);
+    g->sums = NULL;
+    gen_close(g);
+    gen_open(g, "if (%s == 0)", how);
+    gen_sum(g, x, emit_body, to);
+    gen_close(g);
+}
+
 static void emit_sum(gen *g, const tra_calc *x, gen_chain *to) {
+    if (adds_to_range(g, x, to) && !g->sums) {
+        emit_range(g, x, to);
+        return;
+    }
     bool calls = !to->temp && g->s->result == TRA_CODEGEN_CALLS; /* which see the sign of a 0 */
     const char *plain = to->probing || calls ? NULL : gen_plain_if(g, x);
     if (plain) {

@@ -96,7 +96,8 @@ typedef struct gen {
     const char **sites; /* what goes wrong where */
     unsigned parts;     /* of the prelude */
     bool counting;
-    bool plain; /* products are written without the rule of values: what they are then is looked at afterwards */
+    bool plain;       /* products are written without the rule of values: what they are then is looked at afterwards */
+    const char *sums; /* where contributions to the row at hand go, of which the columns are marked; NULL: by put_ */
     int ntemps;
     tra_status status;
     tra_err *e;

@@ -98,7 +98,26 @@ assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
 A, x, D = (np.load(f + ".npy") for f in "AxD")
 assert np.allclose(np.load("sums.npy"), 2 * A.T @ (A @ x), rtol=1e-9, atol=1e-9)
 assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
->>>>>>> aa94bc8 (Kernels of large arrays are cut in pieces, which workers without work of their own take over)
+}
+
+@test "rows of a result with many columns of a dense factor: the bits of the interpreter, and what numpy says" {
+    tra gen -q --shape 20x30x25 --density .05 --seed 3 --storage csf -o T.h5
+    tra gen -q --shape 25x150 --block 25x150 --seed 4 --dist normal -o D.h5
+    for r in T D; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input T from "T.h5"\ninput D from "D.h5"\nY[i,j,r] as csf = sum T[i,j,k] * D[k,r]\noutput Y\n' >p.tra
+    for k in 1 2 3; do
+        tra explain --plan $k p.tra >plan
+        ! grep -q '^strategy.*fused' plan || break
+    done
+    grep -q '^strategy.*fused' plan
+    tra run -q --plan $k p.tra --codegen require
+    bits=$(tra digest Y.h5)
+    tra export -q Y.h5 --to npy -o Y.npy
+    tra run -q --plan $k p.tra --codegen off
+    is "$bits" tra digest Y.h5
+    py 'import numpy as np
+T, D, Y = (np.load(f + ".npy") for f in "TDY")
+assert np.allclose(Y, np.einsum("ijk,kr->ijr", T, D), rtol=1e-12)'
 }
 
 @test "rules of kernels are left out of run and of compiled plans, as of explain; a kernel that was seen has its plan" {
