@@ -1,4 +1,5 @@
 /* disk.c - what a plan reads of its inputs. */
+#include "../relation/columns.h"
 #include "memory_int.h"
 #include "repart.h"
 #include "scan.h"
@@ -110,10 +111,20 @@ static bool reads_file(const tra_edges *e, const tra_op *op, int side, int file)
     return tra_op_is_stage(op) && op->in[side] >= 0 && e->file[op->in[side]] == file;
 }
 
+/* Bytes of blocks in memory that have no rows, as their blocks in the file are not read. */
+static int64_t unread_bytes(const tra_type *t) {
+    return t->columns ? tra_mul_most(tra_type_skipped(t), tra_columns_room(t->columns, 0)) : 0;
+}
+
 tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples) {
     if (!levels) return tra_size_times(tra_size_exactly(tra_store_chunk_bytes(t)), tuples);
     int64_t n = t->cat->n;
-    if (n > 0 && tuples % n == 0) return tra_size_times(tra_type_bytes_all(t), tuples / n);
+    if (n > 0 && tuples % n == 0) {
+        tra_size all = tra_type_bytes_all(t);
+        int64_t unread = unread_bytes(t);
+        all.expected -= unread, all.bound -= unread;
+        return tra_size_times(all, tuples / n);
+    }
     return tra_size_about((double)tra_type_bytes_all(t).expected / (double)tra_max64(1, n) * (double)tuples,
                           tra_mul_most(tra_type_bytes_largest(t).bound, tuples));
 }

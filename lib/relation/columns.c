@@ -246,6 +246,12 @@ static tra_size firm(int64_t expected, int64_t bound) {
     return s;
 }
 
+int64_t tra_type_skipped(const tra_type *t) {
+    int64_t n = 0;
+    for (int64_t i = 0; t->columns && i < t->cat->n; i++) n += tra_type_skips(t, i);
+    return n;
+}
+
 tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows) {
     (void)rows;
     if (entries.exact) return tra_size_exactly(tra_columns_room(t->columns, entries.bound));

@@ -125,6 +125,11 @@ typedef struct tra_batch {
  * the extent that they have. */
 extern const tra_layout tra_columns;
 
+/* Of an input of which a plan reads some blocks alone: is this one left out, as if it had no rows? */
+static inline bool tra_type_skips(const tra_type *t, int64_t ordinal) {
+    return t->columns && t->bounded && t->entries && t->entries->of && t->entries->of[ordinal] == 0;
+}
+int64_t tra_type_skipped(const tra_type *t); /* so many */
 /* Bytes of a block of so many rows; TRA_SIZE_MOST where there are too many. */
 int64_t tra_columns_room(const tra_schema *s, int64_t rows);
 /* Lays out the block of a cell for so many rows and shows it in b, whose v has room for the schema's columns. Values

@@ -127,6 +127,7 @@ struct tra_rel {
     bool stored_known;
     struct tra_table *table;                    /* a table (table_int.h): dset is its group; */
     const tra_schema *chosen;                   /* of which these columns are read; NULL: all */
+    const int64_t *rows_of;                     /* and blocks that have a number here; NULL: all */
     const struct tra_dim_labels *const *labels; /* once they were asked for and found */
     int64_t labelled;                           /* bytes that these take */
     struct tra_stored *stored; /* a group of components (stored_int.h), which dset is then; NULL: it is a dataset */

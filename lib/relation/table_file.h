@@ -47,6 +47,9 @@ TRA_MUSTUSE tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_ba
 /* From now on tra_rel_read, and the type of the relation, have these columns of it alone. TRA_INPUT unless their
  * numbers, names and types are those of columns of the file. They live as long as the relation is open. */
 TRA_MUSTUSE tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e);
+/* From now on tra_rel_read has no rows in the blocks whose number in `of` is 0, and does not read them. It lives as
+ * long as the relation is open. */
+void tra_rel_skip(tra_rel *r, const int64_t *of);
 /* Are these some columns of a file, but not all? */
 bool tra_schema_is_chosen(const tra_schema *s);
 

@@ -173,6 +173,8 @@ tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e) {
     return TRA_OK;
 }
 
+void tra_rel_skip(tra_rel *r, const int64_t *of) { r->rows_of = of; }
+
 bool tra_schema_is_chosen(const tra_schema *s) {
     const tra_rel *r = s->n ? s->v[0].file : NULL;
     return r && r->table && r->table->form.schema->n != s->n;
@@ -184,7 +186,8 @@ tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {
     tra_vector *v = tra_calloc((size_t)(f->schema->n + s->n) + 1, sizeof *v);
     tra_batch all = {.v = v}, b = {.v = v + f->schema->n};
     tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
-    tra_columns_begin(&cell, s, tra_table_block_rows(f, ordinal), &b);
+    bool skipped = r->rows_of && r->rows_of[ordinal] == 0;
+    tra_columns_begin(&cell, s, skipped ? 0 : tra_table_block_rows(f, ordinal), &b);
     for (int i = 0; i < s->n; i++) v[r->chosen ? s->v[i].number : i] = b.v[i];
     all.rows = b.rows;
     tra_status st = tra_rel_read_rows(r, ordinal * f->block, &all, e);

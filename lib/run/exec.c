@@ -142,6 +142,8 @@ static tra_status open_inputs(exec *x, tra_err *e) {
             s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
         else if (op->type.columns && op->type.columns->n < t->columns->n)
             s = tra_rel_choose(x->rels[i], op->type.columns, e);
+        if (s == TRA_OK && op->type.columns && op->type.entries && op->type.entries->of)
+            tra_rel_skip(x->rels[i], op->type.entries->of);
     }
     return tra_comm_agree(&x->site.comm, s, e);
 }
@@ -152,7 +154,8 @@ static tra_part *input_part(exec *x, int i) {
     int64_t chunk_bytes = op->type.layout ? 0 : tra_store_chunk_bytes(&op->type);
     for (int64_t t = 0; t < p->n; t++) {
         int64_t bytes = tra_part_bytes(p, t);
-        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], bytes, op->type.layout ? bytes : chunk_bytes);
+        int64_t read = tra_type_skips(&op->type, p->ordinal[t]) ? 0 : op->type.layout ? bytes : chunk_bytes;
+        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], bytes, read);
     }
     return p;
 }

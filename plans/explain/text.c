@@ -23,12 +23,12 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
     tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
     if (o->type.columns) { /* rows that are expected, of the most that there may be */
         double all = (double)tra_catalog_floats(c);
-        bool known = !o->type.bounded || !o->type.entries;
-        double rows = known ? all : (double)o->type.entries->all.expected;
-        if (o->type.bounded)
+        bool known = !o->type.bounded || !o->type.entries || o->type.entries->all.exact;
+        double rows = o->type.bounded && o->type.entries ? (double)o->type.entries->all.expected : all;
+        if (o->type.bounded && !known)
             snprintf(buf, n, "%.3g of <= %.3g rows", rows, all);
         else
-            snprintf(buf, n, "%.0f rows", all);
+            snprintf(buf, n, "%.0f rows", rows);
         return buf;
     }
     snprintf(buf, n, "%" PRId64 " x (%s) %s%s%s", c->n, shape, tra_dtype_name(o->type.dtype), o->type.layout ? " " : "",

@@ -43,6 +43,9 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     switch (o->op) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
+        if (o->type.columns && tra_type_skipped(&o->type) > 0)
+            tra_str_printf(out, " %" PRId64 " of %" PRId64 " blocks", o->type.cat->n - tra_type_skipped(&o->type),
+                           o->type.cat->n);
         if (o->type.columns && tra_schema_is_chosen(o->type.columns)) print_columns(o->type.columns, out);
         break;
     case TRA_PLAN_BCAST:

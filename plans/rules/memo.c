@@ -96,6 +96,9 @@ static char *expr_text(tra_arena *a, const tra_node *n) {
         tra_str_printf(&s, " %s", n->name);
         for (int i = 0; n->type.columns && i < n->type.columns->n; i++)
             tra_str_printf(&s, " %s", n->type.columns->v[i].name);
+        if (n->type.columns && tra_type_skipped(&n->type) > 0)
+            tra_str_printf(&s, ", blocks %016" PRIx64,
+                           (uint64_t)XXH64(n->type.entries->of, (size_t)n->type.cat->n * sizeof(int64_t), 0));
         break;
     case TRA_OP_JOIN:
         add_dims(&n->joinl, &s);

@@ -7,7 +7,7 @@
 extern const tra_rule tra_rule_r1_1, tra_rule_r1_2, tra_rule_r1_3, tra_rule_r1_4, tra_rule_r1_5, tra_rule_r1_6,
     tra_rule_r1_7, tra_rule_r2_1, tra_rule_r2_2, tra_rule_r2_3, tra_rule_r2_4, tra_rule_r2_5, tra_rule_r2_6,
     tra_rule_r2_7, tra_rule_d_1, tra_rule_d_2, tra_rule_q_1, tra_rule_q_2, tra_rule_q_3, tra_rule_q_4, tra_rule_q_5,
-    tra_rule_q_6, tra_rule_q_7, tra_rule_q_8, tra_rule_q_9, tra_rule_q_10, tra_rule_q_11;
+    tra_rule_q_6, tra_rule_q_7, tra_rule_q_8, tra_rule_q_9, tra_rule_q_10, tra_rule_q_11, tra_rule_q_12;
 
 /* What a column that is carried along costs, in operations for each row. */
 #define TRA_COLUMN_FLOPS 0.25

@@ -83,7 +83,8 @@ tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right
 
 tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in) {
     const tra_catalog *c = in->type.cat;
-    return tra_positions(w->b, w->call->span, tra_mul_most(c->frontier.v[0], c->bound.v[0]), c->bound.v[0]);
+    int64_t block = tra_max64(1, c->bound.v[0]);
+    return tra_positions(w->b, w->call->span, tra_mul_most(c->frontier.v[0], block), block);
 }
 
 static bool is_numbered(const tra_arrange *x) {

@@ -331,5 +331,58 @@ A = group(J, [$1], $2)"
     by 's_kind, long = minutes > 40' 'n = count(), f = any(member == "yes"), g = all(w > 1)' left ', nulls = match'
     by '' 'n = count(), s = sum(minutes)' semi
     tra import -q --table --block 5000 trip.csv -o trip.h5
-    by 's_lat, member' 'n = count(), m = mean(minutes)' inner
+    by 's_lat, member' 'n = count(), v = var(minutes)' inner
+}
+
+@test "Q-12: blocks of which no row can be selected are not read, in as many bytes as predicted" {
+    "$PYTHON" -c '
+with open("trip.csv", "w") as f:
+    f.write("day,n,x,word,z\n")
+    for i in range(4000):
+        x = "NaN" if i % 1000 == 999 else "" if 2000 <= i < 2250 or i % 9 == 0 else -0.0 if i < 250 else i / 8
+        word = ("a", "b", "c", "d")[i // 1000] if i % 7 else ""
+        f.write(f"20{10 + i // 500:02}-03-{1 + i % 28:02},{i},{x},{word},{i % 5}\n")
+'
+    status 0 tra import -q --table --block 250 trip.csv -o trip.h5
+    printf 'code\n1\n' | tra import -q --table - -o station.h5
+    kept() { # kept BLOCKS PREDICATE: the rows are those of all blocks, of which so many are read
+        same_table Q-12 "A = select(trip, $2)"
+        run "$TRA" explain p.tra
+        if (($1 < 16)); then has "input trip $1 of 16 blocks"; else lacks "of 16 blocks"; fi
+        status 0 tra run -q --profile p.json p.tra
+        status 0 py '
+p = json.load(open("p.json"))["plans"][0]
+read = p["measured"]["disk_read_bytes"]
+assert read == p["disk_read_bytes"] and p["disk_read_bytes_kind"] == "exact", (read, p["disk_read_bytes"])'
+    }
+    kept 2 'n >= 1000 && n < 1500'
+    kept 1 'n == 3999'
+    kept 0 'n > 4000 || n < 0'
+    kept 4 'day >= date "2012-01-01" && day < date "2014-01-01"'
+    kept 2 'year(day) == 2012'
+    kept 4 'word == "c"'
+    kept 8 'word == "c" || word == "a"'
+    kept 8 '!(word < "c")'
+    kept 1 'x < 0.0 || x == 0.0 && n < 4000 && n < 250'
+    kept 15 '!isnull(x)'
+    kept 14 'x != x'
+    kept 16 'n * n > 9000000000000000000 || n > 100'
+    kept 16 'z == 3'
+    kept 3 'n - 5 > 3 && n < 700'
+    # what the statistics say no longer holds where they are damaged: they are not believed
+    status 0 tra run -q p.tra
+    status 0 mv a.h5 whole.h5
+    status 0 py '
+with h5py.File("trip.h5", "a") as f: f[".tra/data/blocks"][1, 0, 0] = 100'
+    same_table Q-12 'A = select(trip, n - 5 > 3 && n < 700)'
+    run "$TRA" explain p.tra
+    lacks "of 16 blocks"
+    status 0 tra diff a.h5 whole.h5
+    # outputs know their blocks too
+    status 0 tra import -q --table --block 250 trip.csv -o trip.h5
+    printf 'input trip from "trip.h5"\noutput o = order(trip, [z]) to "o.h5"\n' | sed 's/output o = \(.*\) to/o = \1\noutput o to/' >o.tra
+    status 0 tra run -q --sites 2 o.tra
+    printf 'input o from "o.h5"\nA = select(o, z == 0)\noutput A to "a.h5"\n' >p.tra
+    status 0 tra explain p.tra
+    has "input o 2 of "
 }
