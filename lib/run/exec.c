@@ -237,6 +237,8 @@ static tra_outlet outlet_of(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
     tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .checkpoint = x->checkpoint, .op = op};
+    sink.site = x->site.comm.rank;
+    sink.counted = x->report->ops[i].counted;
     if (op->what.partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
     if (to < 0 && !x->parts[i]) x->parts[i] = new_part(x, i);
     if (to >= 0)
@@ -409,7 +411,8 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
         return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
-        tra_outlet sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine};
+        tra_outlet sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine, .op = op};
+        sink.counted = x->report->ops[i].counted;
         return tra_stage_copy(&x->site, op, l, &sink, e);
     case TRA_PLAN_COUNT: break;
     }
@@ -493,6 +496,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
                                .sent = stage ? x->site.sent - sent : rep->sent,
                                .received = stage ? x->site.received - received : rep->received,
                                .disk_read = reads_on ? 0 : after.read - x->read_before,
+                               .counted = {rep->counted[0], rep->counted[1]},
                                .spilled = after.spilled - before.spilled,
                                .unspilled = after.unspilled - before.unspilled,
                                .peak_memory = see_peak(x->report)};

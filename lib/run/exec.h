@@ -32,6 +32,7 @@ typedef struct tra_op_report {
     int64_t sent, received;        /* array bytes */
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
     int64_t spilled, unspilled;    /* to and from scratch */
+    int64_t counted[2];            /* rows of tables of which only the run tells them, and of how many tuples */
     int64_t peak_memory;           /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;
 typedef struct tra_report {

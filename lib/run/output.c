@@ -477,6 +477,24 @@ size_t tra_outlet_io(const tra_outlet *s) {
     return (size_t)(o->count_room + spread_room(o) + (o->zstd ? tra_codec_scratch(&o->type) : 0));
 }
 
+/* Counts the rows of a result of which only the run tells how many it has. Of copies that of the first site. */
+static void count_rows(const tra_outlet *s, int64_t ordinal, const tra_block *b) {
+    tra_cell c;
+    tra_dims key;
+    if (!s->counted || !s->op->type.columns || !s->op->type.bounded) return;
+    if (s->part && tra_place_copies(&s->op->place) > 1) {
+        int *holders = tra_malloc((size_t)s->op->place.sites * sizeof *holders);
+        tra_catalog_key(s->op->type.cat, ordinal, &key);
+        (void)tra_place_holders(&s->op->place, s->op->type.cat, ordinal, &key, holders);
+        bool first = holders[0] == s->site;
+        free(holders);
+        if (!first) return;
+    }
+    if (tra_cell_of(&s->op->type, ordinal, b->ptr, b->bytes, &c, NULL) != TRA_OK) return;
+    __atomic_fetch_add(&s->counted[0], c.array.ext.v[0], __ATOMIC_RELAXED);
+    __atomic_fetch_add(&s->counted[1], 1, __ATOMIC_RELAXED);
+}
+
 tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block, tra_err *e) {
     if (tra_cancelled()) { /* it may be unfinished */
         tra_block_free(s->pool, block);
@@ -488,12 +506,14 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
             tra_block_free(s->pool, block);
             return tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
         }
+        count_rows(s, ordinal, block);
         __atomic_store_n(&s->part->block[i], block, __ATOMIC_RELEASE); /* an exchange may wait for it */
         tra_checkpoint_result(s->checkpoint, s->op, s->part, i);
         tra_block_unpin(s->pool, block);
         return TRA_OK;
     }
     if (!tra_outlet_has(s, ordinal)) {
+        count_rows(s, ordinal, block);
         if (w) tra_engine_writes(w, true);
         tra_status st = put(s, w, ordinal, block, e);
         if (w) tra_engine_writes(w, false);

@@ -41,6 +41,8 @@ typedef struct tra_outlet {
     tra_checkpoint *checkpoint; /* part: may save results (checkpoint.h) of op; summand: that this site computes */
     const tra_op *op;
     int summand;
+    int site;
+    int64_t *counted; /* may be NULL: of op's results that no other site counts, rows of tables, and tuples */
 } tra_outlet;
 /* Need the array of the tuple not be computed, since it is there already or another site writes it? */
 bool tra_outlet_has(const tra_outlet *s, int64_t ordinal);

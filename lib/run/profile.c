@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIGURES = 9 };
+enum { FIGURES = 11 };
 
 static void pack(const tra_op_report *r, int64_t *v) {
     v[0] = (int64_t)(r->seconds * 1e9);
@@ -19,6 +19,8 @@ static void pack(const tra_op_report *r, int64_t *v) {
     v[6] = r->unspilled;
     v[7] = r->peak_memory;
     v[8] = (int64_t)(r->kernel_seconds * 1e9);
+    v[9] = r->counted[0];
+    v[10] = r->counted[1];
 }
 
 static tra_op_report unpack(const int64_t *v) {
@@ -30,7 +32,8 @@ static tra_op_report unpack(const int64_t *v) {
                            .spilled = v[5],
                            .unspilled = v[6],
                            .peak_memory = v[7],
-                           .kernel_seconds = (double)v[8] * 1e-9};
+                           .kernel_seconds = (double)v[8] * 1e-9,
+                           .counted = {v[9], v[10]}};
 }
 
 void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra_profile *out) {
@@ -72,6 +75,7 @@ tra_op_report tra_profile_sum(const tra_profile *p, int op) {
         sum.disk_write += r->disk_write;
         sum.spilled += r->spilled;
         sum.unspilled += r->unspilled;
+        for (int k = 0; k < 2; k++) sum.counted[k] += r->counted[k];
         sum.seconds = r->seconds > sum.seconds ? r->seconds : sum.seconds;
         sum.kernel_seconds = r->kernel_seconds > sum.kernel_seconds ? r->kernel_seconds : sum.kernel_seconds;
         sum.peak_memory = tra_max64(sum.peak_memory, r->peak_memory);

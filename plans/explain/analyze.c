@@ -38,6 +38,32 @@ static void measured_row(const char *what, const tra_cost *c, const tra_profile 
     row(out, what, cells);
 }
 
+double tra_rows_factor(const tra_type *t, const tra_op_report *r, double *expected) {
+    *expected = (double)tra_type_entries(t).expected;
+    if (!t->columns || !t->bounded || r->counted[1] != t->cat->n) return 0;
+    double x = *expected < 1 ? 1 : *expected, y = r->counted[0] < 1 ? 1 : (double)r->counted[0];
+    return x > y ? x / y : y / x;
+}
+
+/* Rows that were expected of the most that there may be, beside those that there were. */
+static void counted_rows(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
+    bool any = false;
+    for (int i = 0; i < s->plan->nops; i++) {
+        const tra_op *o = &s->plan->ops[i];
+        tra_op_report r = tra_profile_sum(m, i);
+        double expected, q = tra_rows_factor(&o->type, &r, &expected);
+        char what[96], a[32], b[32];
+        if (q == 0) continue;
+        if (!any) tra_str_add(out, "\nrows                          expected     at most      counted       factor\n");
+        any = true;
+        snprintf(what, sizeof what, "#%d %s%s%s", i, tra_plan_op_text(o->op), s->ops[i].relation ? " " : "",
+                 s->ops[i].relation ? s->ops[i].relation : "");
+        tra_text_cell(out, what, 25);
+        tra_str_printf(out, " %12s %12s %12" PRId64 " %12.3g\n", tra_text_number(expected, a, sizeof a),
+                       tra_text_number((double)tra_type_entries(&o->type).bound, b, sizeof b), r.counted[0], q);
+    }
+}
+
 void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
     static const char *const over[] = {"moved:", "", "disk:", "", "time:", "the last", "the first"};
     static const char *const names[] = {"predicted", "measured", "predicted", "measured", "predicted", "site", "site"};
@@ -62,4 +88,5 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
         tra_str_free(&what);
     }
     measured_row("all", &p->cost, m, m->nops, out);
+    counted_rows(s, m, out);
 }

@@ -44,15 +44,21 @@ static void figures(tra_json *j, const tra_op_report *r) {
     tra_json_int(j, "spilled_bytes", r->spilled);
     tra_json_int(j, "unspilled_bytes", r->unspilled);
     tra_json_int(j, "peak_memory_bytes", r->peak_memory);
+    if (r->counted[1] > 0) {
+        tra_json_int(j, "rows", r->counted[0]);
+        tra_json_int(j, "tuples", r->counted[1]);
+    }
     tra_json_num(j, "seconds", r->seconds);
     tra_json_num(j, "kernel_seconds", r->kernel_seconds);
 }
 
 /* What was measured of an operator (of the run: op = m->nops), all sites together and each. */
-static void measured(tra_json *j, const tra_profile *m, int op) {
+static void measured(tra_json *j, const tra_profile *m, int op, const tra_type *t) {
     tra_op_report all = tra_profile_sum(m, op);
+    double expected, q = t ? tra_rows_factor(t, &all, &expected) : 0;
     tra_json_begin(j, "measured", '{');
     figures(j, &all);
+    if (q > 0) tra_json_num(j, "q_error", q);
     tra_json_begin(j, "sites", '[');
     for (int s = 0; s < m->sites; s++) {
         tra_json_begin(j, NULL, '{');
@@ -100,6 +106,11 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_str(j, "dtype", tra_dtype_name(o->type.dtype));
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "floats", s->floats);
+    if (o->type.columns) {
+        tra_size rows = tra_size_exactly(tra_catalog_floats(c));
+        if (o->type.bounded) rows = tra_type_entries(&o->type);
+        counted(j, "rows", (double)rows.expected, (double)(rows.exact ? rows.expected : rows.bound));
+    }
     tra_type_json(&o->type, j);
     if (o->op == TRA_PLAN_OUTPUT) tra_json_str(j, "storage", s->storage);
     tra_json_bool(j, "densify", s->densifies);
@@ -121,7 +132,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
     words(j, "rules", s->rules);
     if (l && s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
-    if (m) measured(j, m, o->id);
+    if (m) measured(j, m, o->id, &o->type);
     tra_json_end(j, '}');
 }
 
@@ -151,7 +162,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_bool(j, "fits", s->fits);
     tra_json_str(j, "note", s->note);
     words(j, "rules", s->rules);
-    if (m) measured(j, m, m->nops);
+    if (m) measured(j, m, m->nops, NULL);
     if (operators) {
         tra_json_begin(j, "operators", '[');
         for (int i = 0; i < p->nops; i++) operator(j, job, &s->ops[i], l, m);

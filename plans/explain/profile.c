@@ -44,6 +44,7 @@ static bool string(const char *json, const char *path, char *buf, size_t n) {
 }
 
 static bool figures(const char *json, tra_op_report *r) {
+    if (whole(json, "rows", &r->counted[0]) && !whole(json, "tuples", &r->counted[1])) return false;
     return whole(json, "network_bytes", &r->sent) && whole(json, "received_bytes", &r->received) &&
            whole(json, "disk_read_bytes", &r->disk_read) && whole(json, "disk_write_bytes", &r->disk_write) &&
            whole(json, "spilled_bytes", &r->spilled) && whole(json, "unspilled_bytes", &r->unspilled) &&

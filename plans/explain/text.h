@@ -53,5 +53,8 @@ void tra_text_composed(int n, const tra_storel_kernel *k, tra_str *out);
 void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k); /* objects of an array */
 void tra_text_storages(int n, const tra_kernels_of *x, tra_str *out);
 void tra_json_storages(tra_json *j, int n, const tra_kernels_of *x);
+/* By how much the rows of a table that only the run tells differ from those expected, 1 or more; 0: they are not
+ * counted, or not all of them. */
+double tra_rows_factor(const tra_type *t, const tra_op_report *r, double *expected);
 
 #endif

@@ -386,3 +386,25 @@ with h5py.File("trip.h5", "a") as f: f[".tra/data/blocks"][1, 0, 0] = 100'
     status 0 tra explain p.tra
     has "input o 2 of "
 }
+
+@test "a profile has the rows of each table that was counted beside those expected, with their factor" {
+    trips
+    printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
+        'J = join(trip, station, start == code)' 'A = group(J, [end], n = count(), v = var(w))' \
+        'output J to "j.h5"' 'output A to "a.h5"' >p.tra
+    for sites in 1 3; do
+        status 0 tra run -q --without Q-9 --sites $sites --profile p.json p.tra
+        status 0 py '
+p = json.load(open("p.json"))["plans"][0]
+rows = {o["name"]: o for o in p["operators"] if "q_error" in o["measured"]}
+for name, file in ("J", "j.h5"), ("A", "a.h5"):
+    o, true = rows[name], int(h5py.File(file)["data"].attrs["tra_shape"][0])
+    assert o["measured"]["rows"] == true, (name, o["measured"]["rows"], true)
+    assert abs(o["measured"]["q_error"] - max(true / o["rows"], o["rows"] / true)) < 1e-9
+    assert o["rows_kind"] == "estimate" and o["rows_bound"] >= true
+assert rows["J"]["measured"]["q_error"] < 1.01, "the frequencies of both keys are known"'
+        status 0 tra explain --analyze p.json --without Q-9 --sites $sites p.tra
+        has "at most      counted       factor"
+        grep -qE 'J +[0-9e+.]+ +[0-9e+.]+ +[0-9]+ +1$' <<<"$output"
+    done
+}
