@@ -70,6 +70,38 @@ const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l
     return named;
 }
 
+const tra_dim_labels *tra_dim_labels_part(tra_arena *a, const tra_dim_labels *l, int64_t from, int64_t n) {
+    if (l->type != TRA_COL_STRING) return tra_dim_labels_of_whole(a, l->name, l->type, n, l->whole + from);
+    tra_dim_labels *part = new_labels(a, l->name, l->type, n);
+    int32_t *code = tra_news(a, int32_t, n + 1);
+    for (int64_t i = 0; i < n; i++) code[i] = l->code ? l->code[from + i] : (int32_t)(from + i);
+    part->dict = l->dict;
+    part->code = code;
+    return part;
+}
+
+const tra_dim_labels *tra_dim_labels_both(tra_arena *a, const tra_dim_labels *x, const tra_dim_labels *y) {
+    const tra_dim_labels *of[2] = {x, y};
+    if (x->type != y->type) return NULL;
+    tra_dim_labels *l = new_labels(a, x->name, x->type, x->n + y->n);
+    int64_t *whole = tra_news(a, int64_t, l->n + 1), at = 0;
+    int32_t *code = tra_news(a, int32_t, l->n + 1), *map[2] = {NULL, NULL};
+    const tra_dictionary *d[2] = {x->dict, y->dict};
+    if (x->type == TRA_COL_STRING) l->dict = tra_dictionary_union(a, 2, d, map);
+    for (int o = 0; o < 2; o++)
+        for (int64_t i = 0; i < of[o]->n; i++, at++) {
+            if (l->dict)
+                code[at] = map[o][of[o]->code ? of[o]->code[i] : i];
+            else
+                whole[at] = of[o]->whole[i];
+        }
+    if (l->dict)
+        l->code = code;
+    else
+        l->whole = whole;
+    return l;
+}
+
 tra_column tra_dim_labels_column(const tra_dim_labels *l, const char *name) {
     return (tra_column){.name = name, .type = l->type, .dict = l->type == TRA_COL_STRING ? l->dict : NULL};
 }

@@ -33,6 +33,10 @@ const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t p
 const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t position, int64_t *len); /* STRING: as it is */
 /* The same labels of a dimension of another name. */
 const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name);
+/* Those of n positions from `from` on. */
+const tra_dim_labels *tra_dim_labels_part(tra_arena *a, const tra_dim_labels *l, int64_t from, int64_t n);
+/* Those of x, then those of y; NULL where they are of two types. */
+const tra_dim_labels *tra_dim_labels_both(tra_arena *a, const tra_dim_labels *x, const tra_dim_labels *y);
 /* The column of a table that such labels make, and the label of a position as its value number `at`. */
 tra_column tra_dim_labels_column(const tra_dim_labels *l, const char *name);
 void tra_dim_labels_put(const tra_dim_labels *l, int64_t position, void *values, int64_t at);

@@ -113,6 +113,30 @@ static tra_node *together(tra_build *b, const tra_ast *call, tra_node *x, tra_no
     return tra_build_made(b, TRA_OP_JOIN, call->span, &fields);
 }
 
+/* Of the dimension along which they are stacked those of all, one after the other; of another those that they have in
+ * common. */
+static const tra_dim_labels *labels_of_stack(tra_build *b, int n, tra_node *const *x, int d, bool stacked) {
+    const tra_dim_labels *all = NULL;
+    for (int i = 0; i < n; i++) {
+        const tra_dim_labels *l = x[i]->labels ? x[i]->labels[d] : NULL;
+        if (stacked) {
+            if (!l || (i > 0 && !(l = tra_dim_labels_both(b->arena, all, l)))) return NULL;
+            all = l;
+        } else if (l) {
+            if (all && tra_dim_labels_differ(all, l) >= 0) return NULL;
+            all = l;
+        }
+    }
+    return all;
+}
+
+static void label_stack(tra_build *b, tra_node *all, int n, tra_node *const *x, int rank, int dim) {
+    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
+    bool any = false;
+    for (int d = 0; d < rank; d++) any = (labels[d] = labels_of_stack(b, n, x, d, d == dim)) || any;
+    all->labels = any ? labels : NULL;
+}
+
 static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
     int n = call->nkids - 1;
     int64_t dim, total, at = 0;
@@ -141,6 +165,7 @@ static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operan
         if (!all) return NULL;
         at += shape[i].v[dim];
     }
+    if (n > 1) label_stack(b, all, n, x, shape[0].n, (int)dim);
     return n == 1 ? x[0] : all;
 }
 
@@ -206,6 +231,15 @@ static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool
     return top ? with_key(b, call, top) : NULL;
 }
 
+/* All dimensions but the last stay what they are. */
+static tra_node *labelled_rows(tra_build *b, tra_node *top, const tra_node *x, int rank) {
+    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
+    bool any = false;
+    for (int d = 0; d < rank - 1 && x->labels; d++) any = (labels[d] = x->labels[d]) || any;
+    if (top && any) top->labels = labels;
+    return top;
+}
+
 tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts) {
     const char *advice = "write values, positions = topk(X, 3), or topk(X, 3, least)";
     bool least = call->nkids == 3 && call->kids[2]->kind == TRA_AST_NAME && !strcmp(call->kids[2]->text, "least");
@@ -235,7 +269,7 @@ tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *op
         x = tra_build_made(b, TRA_OP_REPART, call->span, &fields);
     }
     tra_node *top = x ? top_values(b, call, x, part == 1, least, k) : NULL;
-    if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return top;
+    if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return labelled_rows(b, top, x, shape.n);
     tra_node fields = {.in = {top}, .block = x->type.cat->bound}; /* in the blocks of X */
-    return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
+    return labelled_rows(b, tra_build_made(b, TRA_OP_REPART, call->span, &fields), x, shape.n);
 }

@@ -23,6 +23,14 @@ static bool stays(const tra_node *rekey, int d) {
     return true;
 }
 
+/* Those of the part of a dimension that a repartition takes; NULL where it goes beyond it. */
+static const tra_dim_labels *part_of(tra_build *b, const tra_node *n, int d, const tra_dim_labels *l) {
+    if (!l || n->op != TRA_OP_REPART || n->origin.n == 0) return l;
+    int64_t from = n->origin.v[d], extent = n->extent.v[d];
+    if (from == 0 && extent == l->n) return l;
+    return from >= 0 && extent <= l->n - from ? tra_dim_labels_part(b->arena, l, from, extent) : NULL;
+}
+
 void tra_carry_labels(tra_build *b, tra_node *n) {
     const tra_node *l = n->in[0], *r = n->in[1];
     const char *why;
@@ -41,15 +49,15 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
     case TRA_OP_REKEY:
     case TRA_OP_FILTER:
     case TRA_OP_TILE:
-    case TRA_OP_CONCAT: break;
-    case TRA_OP_REPART: known = n->origin.n == 0; break;
+    case TRA_OP_CONCAT:
+    case TRA_OP_REPART: break;
     }
     if (!known || (n->kernel && !tra_kernel_keeps_places(n->kernel))) return;
     tra_type_shape(&n->type, &shape);
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     for (int d = 0; d < shape.n; d++) {
         const tra_node *from = src.from[d] >= 32 ? r : src.from[d] >= 0 ? l : NULL;
-        const tra_dim_labels *own = from ? label_of(from, src.from[d] % 32) : NULL;
+        const tra_dim_labels *own = from ? part_of(b, n, d, label_of(from, src.from[d] % 32)) : NULL;
         if (own && own->n == shape.v[d] && (n->op != TRA_OP_REKEY || stays(n, d))) labels[d] = own;
     }
     n->labels = labels;

@@ -501,3 +501,36 @@ assert np.allclose(O.T @ O, g("S")) and np.allclose(np.linalg.eigvalsh(g("S")), 
     status 2 tra check p.tra
     has "p.tra:3:13: error: eigh takes a matrix of known extents"
 }
+
+@test "nasty matrices: one element, wide, of rank 1, a permutation, far from 1, not finite, without rows" {
+    py '
+r = np.random.default_rng(4)
+bad = np.eye(3); bad[1, 2] = np.nan
+for name, a in {"one": [[-2.]], "wide": r.normal(size=(2, 5)), "rank": np.outer(r.normal(size=5), r.normal(size=3)),
+                "perm": np.eye(4)[[2, 0, 3, 1]], "far": np.diag([1e200, 3e200]), "near": [[1, 1], [1, 1 + 1e-13]],
+                "bad": bad, "none": np.zeros((0, 2))}.items():
+    np.save(name + ".npy", np.array(a))'
+    for f in one wide rank perm far near bad none; do
+        status 0 tra import -q $f.npy -o $f.h5
+        square="D = det(A)"$'\n'"V = inverse(A)"$'\n'"output D"$'\n'"output V"
+        case $f in wide | rank | none) square= ;; esac
+        printf 'input A from "%s.h5"\nQ, R = qr(A)\nU, s, W = svd(A)\noutput Q\noutput R\noutput U\noutput s\noutput W\n%s\n' \
+            $f "$square" >p.tra
+        rm -f [A-Z].h5 s.h5
+        status 0 tra run p.tra
+        [ $f != near ] || has "inverse: the condition of the matrix is about 4"
+        [ $f = near ] || lacks "condition"
+        status 0 py '
+a = np.load(sys.argv[1] + ".npy")
+get = lambda n: h5py.File(n + ".h5")["data"][()]
+Q, R, U, s, W = map(get, "QRUsW")
+def near(x, y): np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12 * max(1, abs(np.nan_to_num(a)).max(initial=0)))
+if sys.argv[1] == "bad":
+    assert all(np.isnan(x).all() for x in (Q, R, U, s, W, get("D"), get("V")))
+elif a.size:
+    near(Q @ R, a), near(U * s @ W.T, a), near(s, np.linalg.svd(a)[1]), near(Q.T @ Q, np.eye(min(a.shape)))
+    assert (np.diag(R) >= 0).all() and (R == np.triu(R)).all()
+    if a.shape[0] == a.shape[1] and sys.argv[1] != "far": near(get("D"), np.linalg.det(a))
+    if sys.argv[1] in ("one", "perm", "far"): np.testing.assert_allclose(get("V"), np.linalg.inv(a), rtol=1e-12)' $f
+    done
+}

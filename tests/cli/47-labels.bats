@@ -204,3 +204,80 @@ assert m.sel({"data.column": "beta"}).values.tolist() == [2, 5, 8, 0]
 c = xarray.open_dataset("c.h5", engine="h5netcdf")["C"]
 assert c.sel({"C.i": "alpha", "C.j": "gamma"}) == 1 * 3 + 4 * 6 + 7 * 10 + 2 * 1'
 }
+
+@test "labels pass through every operator that keeps a dimension, and parts of a dimension have theirs" {
+    matrix
+    printf 'who,k,v\na,x,1\nb,y,2\na,y,3\n' >t.csv
+    status 0 tra import -q --table t.csv -o t.h5
+    cat >all.tra <<'END2'
+input M from "m.h5"
+input t from "t.h5"
+C[i,j] = sum M[n,i] * M[n,j]
+P = pivot(t, who, k, v, sum)
+T = transpose(M)
+S = slice(M, [1:3, 1:3])
+ST = stack(slice(C, [0:2, :]), slice(C, [2:3, :]), 0)
+SX = stack(M, slice(M, [:, 0:1]), 1)
+top, at = topk(C, 2)
+SM = softmax(M)
+RB = reblock(M, [4, 3])
+EX[n,c] = exp(M[n,c])
+s[c] = sum M[n,c]
+am[c] = argmax[n](M[n,c])
+dg[i] = C[i,i]
+G[a,b] = sum P[a,x] * P[b,x]
+X = matrix(t, [v, w = v * 2])
+N = transform(M, relu)
+J = join(M, M, [0,1], [0,1], matadd)
+F = filter(M, (i,j) -> i == 0)
+I = inverse(C)
+U, sv, V = svd(C)
+Q, R = qr(M)
+w, E = eigh(C)
+L[i,j] as csr = C[i,j]
+cu[n,c] = M[n,c] - s[c] / 4
+END2
+    n=0
+    while IFS='|' read -r name zero one; do
+        { cat all.tra; echo "output $name to \"o.h5\""; } >p.tra
+        status 0 tra run -q p.tra
+        shows o.h5 "
+x = next(f[k] for k in ('$name', 'data') if k in f and (isinstance(f[k], h5py.Dataset) or 'data.i' in f))
+got = [f[k] for k in f if k.startswith('data.')]
+want = {0: '$zero'.split(), 1: '$one'.split()}
+if isinstance(x, h5py.Dataset):
+    for d in range(x.ndim):
+        own = t(x.dims[d][0]) if len(x.dims[d]) and x.dims[d][0].id.get_storage_size() else []
+        assert own == want[d], ('$name', d, own, want[d])
+else:
+    assert sorted(map(t, got)) == sorted(v for v in want.values() if v), '$name'"
+        n=$((n + 1))
+    done <<'END2'
+C|alpha beta gamma|alpha beta gamma
+P|a b|x y
+T|alpha beta gamma|
+S||beta gamma
+ST|alpha beta gamma|alpha beta gamma
+SX||alpha beta gamma alpha
+top|alpha beta gamma|
+at|alpha beta gamma|
+SM||alpha beta gamma
+RB||alpha beta gamma
+EX||alpha beta gamma
+s|alpha beta gamma|
+am|alpha beta gamma|
+dg|alpha beta gamma|
+G|a b|a b
+X||v w
+N||alpha beta gamma
+J||alpha beta gamma
+F||alpha beta gamma
+I|alpha beta gamma|alpha beta gamma
+U|alpha beta gamma|
+V|alpha beta gamma|
+R||alpha beta gamma
+E|alpha beta gamma|
+cu||alpha beta gamma
+END2
+    [ $n = 25 ]
+}
