@@ -250,6 +250,18 @@ static void set_labels(tra_build *b, const tra_einsum *s, const tra_dim_labels *
     if (any && !s->node->labels) s->node->labels = labels;
 }
 
+/* What is lowered to several kernels, as an if of three operands, may have lost that the whole expression is 0 where
+ * its operands of sparse type are: the type is that of the expression. */
+static tra_node *sparse_as_a_whole(tra_lowering *w, const tra_einsum *s, tra_node *x) {
+    bool *sparse = tra_news(w->b->arena, bool, s->nrefs);
+    tra_node fields = {.in = {x}};
+    tra_err e = {0};
+    for (int i = 0; i < s->nrefs; i++) sparse[i] = s->ref[i].node->type.sparse;
+    if (!x || x->type.sparse || !tra_scalar_sparse(s->expr, sparse)) return x;
+    if (tra_kernel_named(w->b->arena, "sparsify", TRA_USE_MAP, 0, NULL, &fields.kernel, &e) != TRA_OK) return NULL;
+    return tra_lower_node(w, TRA_OP_TRANSFORM, &fields);
+}
+
 /* It is kept in the graph unless its result is known. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
@@ -273,7 +285,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     }
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
-    s->node = tra_lower(&w, s->expr, s->fold, s->nout, s->out);
+    s->node = sparse_as_a_whole(&w, s, tra_lower(&w, s->expr, s->fold, s->nout, s->out));
     if (s->node) set_labels(b, s, of);
     if (!s->node || is_known(g, s, before)) return s->node;
     if ((g->neinsums & (g->neinsums - 1)) == 0) {

@@ -176,3 +176,16 @@ refused() {
         done
     done
 }
+
+@test "a statement is sparse by type as its whole expression says, however it is computed" {
+    tra gen -q --shape 9 --block 4 --density 0.5 --seed 1 -o s.h5
+    printf 'input A from "s.h5"\ninput B from "s.h5"\ninput C from "s.h5"\n%s\noutput Z\noutput Y\n' \
+        'Z[i,j,k] = if(A[i], B[j] <= C[k], A[k])
+Y[i,j,k] = Z[i,j,k] * (1 / 0)' >whole.tra
+    tra check whole.tra >types
+    grep -q '^Z: .* sparse: ' types
+    tra run -q whole.tra
+    cp Y.h5 one.h5
+    tra run -q --engine reference whole.tra
+    tra diff -q one.h5 Y.h5
+}
