@@ -337,11 +337,12 @@ A = group(J, [$1], $2)"
 @test "Q-12: blocks of which no row can be selected are not read, in as many bytes as predicted" {
     "$PYTHON" -c '
 with open("trip.csv", "w") as f:
-    f.write("day,n,x,word,z\n")
+    f.write("day,n,x,word,z,y\n")
     for i in range(4000):
         x = "NaN" if i % 1000 == 999 else "" if 2000 <= i < 2250 or i % 9 == 0 else -0.0 if i < 250 else i / 8
+        y = "NaN" if i == 300 else 1.5
         word = ("a", "b", "c", "d")[i // 1000] if i % 7 else ""
-        f.write(f"20{10 + i // 500:02}-03-{1 + i % 28:02},{i},{x},{word},{i % 5}\n")
+        f.write(f"20{10 + i // 500:02}-03-{1 + i % 28:02},{i},{x},{word},{i % 5},{y}\n")
 '
     status 0 tra import -q --table --block 250 trip.csv -o trip.h5
     printf 'code\n1\n' | tra import -q --table - -o station.h5
@@ -357,6 +358,8 @@ assert read == p["disk_read_bytes"] and p["disk_read_bytes_kind"] == "exact", (r
     }
     kept 2 'n >= 1000 && n < 1500'
     kept 1 'n == 3999'
+    kept 1 'n >= 3999'
+    kept 1 'y != 1.5'
     kept 0 'n > 4000 || n < 0'
     kept 4 'day >= date "2012-01-01" && day < date "2014-01-01"'
     kept 2 'year(day) == 2012'

@@ -2,7 +2,9 @@
 load helper
 
 @test "random programs on tables have the rows that SQL gives, in their order" {
-    run "$PYTHON" "$ROOT/tests/property/sql.py" --tra "$TRA" --seed 5 --batches 2 --programs 6
+    local batches=2
+    [ -z "${TRA_TEST_LONG-}" ] || batches=40
+    run "$PYTHON" "$ROOT/tests/property/sql.py" --tra "$TRA" --seed 5 --batches $batches --programs 6
     echo "$output" | sed 's/^# //' | head -n 40 >&3
     ((status == 0))
 }

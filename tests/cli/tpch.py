@@ -2,12 +2,17 @@
 """Tables in the manner of TPC-H at scale 0.01, of a generator of our own: CSV files here, and the same in tpch.db.
 
   tpch.py make             the tables
-  tpch.py same QUERY FILE  the rows of a CSV file are those that sqlite3 gives for a query of TPC-H, in their order
+  tpch.py same QUERY FILE  the rows of a CSV file are those that sqlite3 gives for a query of TPC-H, in their order; and
+                           DuckDB, where it is installed (DUCKDB_DIR: where @duckdb/node-api is, default /tmp/duck)
 """
 import csv
 import datetime
+import json
+import os
 import random
+import shutil
 import sqlite3
+import subprocess
 import sys
 
 SCHEMA = {
@@ -90,6 +95,29 @@ def agree(x, y):
     return x == str(y)
 
 
+def like(x, y):
+    """Of text that two programs have written."""
+    try:
+        return abs(float(x) - float(y)) <= 1e-9 * abs(float(y))
+    except ValueError:
+        return x == y
+
+
+def of_duckdb(query):
+    """Rows, or None where it is not installed."""
+    where = os.environ.get("DUCKDB_DIR", "/tmp/duck")
+    if not shutil.which("node") or not os.path.isdir(os.path.join(where, "node_modules", "@duckdb")):
+        print(f"# not asked was DuckDB: no @duckdb/node-api in {where}")
+        return None
+    tables = [f"create table {t} as select * from read_csv('{t}.csv')" for t in SCHEMA]
+    asked = json.dumps({"sql": tables, "ask": [f"select columns(*)::varchar from ({QUERIES[query]})"]})
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "property", "sql_duckdb.mjs")
+    p = subprocess.run(["node", script], input=asked, capture_output=True, text=True, env={**os.environ, "DUCKDB_DIR": where})
+    if p.returncode:
+        sys.exit(p.stderr)
+    return json.loads(p.stdout)[0]
+
+
 def same(query, path):
     want = sqlite3.connect("tpch.db").execute(QUERIES[query]).fetchall()
     with open(path, newline="") as f:
@@ -99,6 +127,9 @@ def same(query, path):
     for i, (x, y) in enumerate(zip(have, want)):
         if len(x) != len(y) or not all(map(agree, x, y)):
             sys.exit(f"{query}: row {i} is {x}, not {y}")
+    duck = of_duckdb(query)
+    if duck is not None and (len(duck) != len(have) or not all(all(map(like, x, y)) for x, y in zip(have, duck))):
+        sys.exit(f"{query}: DuckDB has {duck}, not {have}")
 
 
 make() if sys.argv[1] == "make" else same(*sys.argv[2:])
