@@ -1,6 +1,5 @@
-/* base.h - the ground floor: statuses and errors, arenas, text, numbers, logging.
- *
- * Knows nobody. Everything above includes it. Two rules hold everywhere:
+/* base.h - what every room uses: statuses and errors, arenas, text, numbers, files, processes, logging. It includes no
+ * other room. Two rules hold everywhere:
  *   - a wrong input is an error (a status and a filled tra_err), a broken invariant an assert;
  *   - nothing below cmd/main.c ends the process. The one exception is running out of small memory,
  *     which calls the handler that main installed (see tra_oom_handler).
@@ -74,11 +73,11 @@ typedef void tra_oom_fn(size_t wanted);
 void tra_oom_handler(tra_oom_fn *fn);
 
 /* Like malloc/calloc/realloc/strdup but never NULL: failure goes to the handler. Free with free(). For small, bounded
- * things only; block buffers come from the pool (run.h), which reports failure as TRA_RESOURCE. */
+ * things only; block buffers come from the pool (lib/run/pool.h), which reports failure as TRA_RESOURCE. */
 void *tra_malloc(size_t n) __attribute__((malloc));
 void *tra_calloc(size_t n, size_t size) __attribute__((malloc)); /* n * size checked */
 void *tra_realloc(void *p, size_t n, size_t size);               /* n * size checked */
-/* Sees to it that an array from tra_realloc, v, which has room for cap elements, has room for one more than n. */
+/* Grows v, an array from tra_realloc with room for cap elements, unless it has room for one more than n. */
 #define TRA_ROOM(v, n, cap)                                                                                            \
     ((n) < (cap) ? (void)0 : (void)((cap) = 2 * (cap) + 8, (v) = tra_realloc((v), (size_t)(cap), sizeof *(v))))
 char *tra_strdup(const char *s);
@@ -92,12 +91,13 @@ void *tra_arena_alloc(tra_arena *a, size_t n);              /* zeroed, aligned t
 void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * size checked */
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
 char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
-size_t tra_arena_bytes(const tra_arena *a); /* that it has taken of the system */
-/* Gives back to the system what was freed: it stays resident otherwise. */
+size_t tra_arena_bytes(const tra_arena *a); /* bytes that it has from the system */
+/* Returns freed memory to the system; otherwise it stays resident. */
 void tra_give_back(void);
-/* From now on what is large is given back when it is freed: for libraries that take and free large buffers. */
+/* From now on large allocations are returned to the system when they are freed: for libraries that use large buffers.
+ */
 void tra_return_large(void);
-/* Room for cap elements, of which the first are the n of v. */
+/* A new array with room for cap elements, the first n of which are copied from v. */
 void *tra_arena_grown(tra_arena *a, const void *v, size_t n, size_t cap, size_t size);
 /* As TRA_ROOM, in an arena. */
 #define TRA_ARENA_ROOM(arena, v, n, cap)                                                                               \
@@ -184,11 +184,11 @@ char *tra_human(int64_t bytes, char *buf);
 /* What a ceiling of the process leaves for buffers in a command that only streams: 24 MiB less, for code, libraries and
  * stacks; negative where not even these fit. */
 int64_t tra_buffer_bytes(int64_t ceiling);
-/* TRA_RESOURCE, with the least ceiling that would do, unless the ceiling leaves `need` bytes for buffers. */
-/* "145.3 MiB WHAT (--memory 146M)", as one would type it to be given so much; -v also says how many bytes. Returns
- * buf. */
+/* "145.3 MiB WHAT (--memory 146M)": a size, and the option that gives so much; -v adds the exact number of bytes.
+ * Returns buf. */
 enum { TRA_CEILINGTEXT = 128 };
 char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT]);
+/* TRA_RESOURCE, naming the least ceiling that would do, unless the ceiling leaves `need` bytes for buffers. */
 TRA_MUSTUSE tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e);
 
 double tra_now(void); /* monotonic seconds */
@@ -206,13 +206,13 @@ char *tra_behind_links(const char *path);
 /* Reads a whole file ("-": standard input) of at most max bytes; *text is NUL-terminated, from malloc. */
 TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e);
 
-/* Opens a file without a name in the directory, for scratch: nothing is left of it however the process ends. The
- * descriptor, or -1 and errno. */
+/* Opens an unnamed scratch file in the directory: it vanishes however the process ends. Returns the descriptor, or -1
+ * and errno. */
 int tra_unnamed_file(const char *dir);
-/* Makes the directory if only it is missing; what else is wrong shows when it is used. */
+/* Makes the directory if it does not exist. Other problems are reported when it is used. */
 void tra_make_missing(const char *dir);
 
-/* Removes a directory that holds plain files alone, and these; not what only leads to one. True if it is gone. */
+/* Removes a directory and the plain files in it; not through a symbolic link. True if it is gone. */
 bool tra_remove_files_of(const char *dir);
 
 /* Names of temporary files to unlink if the process ends early (error exit, out of memory, signal). Thread-safe.
@@ -232,8 +232,8 @@ long long tra_process_started(long pid);
 
 /* ---- stopping ----------------------------------------------------------------------------------------------- */
 
-/* From now on SIGINT, SIGTERM, SIGUSR1 and (unless ignored) SIGHUP do not end the process but ask it to stop soon: what
- * takes long looks at tra_stop_asked now and then. A second SIGINT ends the process at once. */
+/* From now on SIGINT, SIGTERM, SIGUSR1 and (unless ignored) SIGHUP do not end the process but ask it to stop soon: long
+ * loops call tra_stop_asked now and then. A second SIGINT ends the process at once. */
 void tra_stop_catch(void);
 void tra_stop_without(long pid); /* it is also asked to stop when that process of this host has ended */
 bool tra_stop_asked(void);

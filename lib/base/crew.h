@@ -1,4 +1,4 @@
-/* crew.h - threads that share out numbered pieces of work. */
+/* crew.h - a crew of threads that work on numbered pieces of a job. */
 #ifndef TRA_CREW_H
 #define TRA_CREW_H
 
@@ -7,7 +7,7 @@
 #include <pthread.h>
 
 typedef struct tra_crew tra_crew;
-/* One piece; worker counts from 0. */
+/* Works on one piece. worker: number of the thread, from 0. */
 typedef tra_status tra_work_fn(void *ctx, int worker, int64_t item, tra_err *e);
 
 tra_crew *tra_crew_new(int workers);
@@ -23,17 +23,17 @@ bool tra_crew_turn(tra_crew *c, int64_t item);
 void tra_crew_passed(tra_crew *c);
 void tra_crew_free(tra_crew *c); /* NULL allowed; waits */
 
-/* All of the above for one stretch of work. */
+/* Makes a crew, runs the pieces from <= i < to, and frees the crew. */
 TRA_MUSTUSE tra_status tra_crew_run(int workers, int64_t from, int64_t to, tra_work_fn *fn, void *ctx, tra_err *e);
 
-/* A condition whose timed waits go by a clock that nobody sets: the two waits below want one. */
+/* Initialises a condition for the two waits below, with the monotonic clock. */
 void tra_cond_init(pthread_cond_t *cond);
-/* Waits for cond, for a quarter of a second at most: who waits for long looks now and then whether he still should. */
+/* Waits for cond, but at most a quarter of a second, so that the caller can check whether it should go on waiting. */
 void tra_wait_briefly(pthread_cond_t *cond, pthread_mutex_t *lock);
 
-void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns); /* the same, for so long (under a second) */
-/* Nanoseconds for who has something else to look at meanwhile: of 125 MB a second this is what a socket holds; each
- * look costs some calls of the system. */
+void tra_wait_for(pthread_cond_t *cond, pthread_mutex_t *lock, long ns); /* the same, at most ns (under a second) */
+/* Polling interval, 1 ms in ns, for a thread that also looks at the network: at 125 MB/s that is 125 KB, about a socket
+ * buffer; each look costs some system calls. */
 enum { TRA_SHORTLY = 1000000 };
 
 /* Workers at most; memory of each: stack, malloc's arena, zstd's context for decoding. */

@@ -199,9 +199,9 @@ bool tra_comm_alarmed(const tra_comm *c) {
     return found;
 }
 
-/* Waits for the others without using the processor, which those that are behind may need: MPI's own waiting spins, and
- * took up to a sixth of two cores that four ranks share. Sleeps no longer than a sixteenth of what was waited already.
- */
+/* Waits for a collective without using the processor, which ranks that are behind may need: MPI's own waiting spins,
+ * and took up to a sixth of two cores that four ranks share. Each sleep is at most a sixteenth of the time waited so
+ * far. */
 static void wait_for(MPI_Request r) {
     enum { SHORTEST = 20000, LONGEST = 1000000 }; /* ns */
     int done = 0;
@@ -264,7 +264,7 @@ void tra_comm_barrier(const tra_comm *c) {
 
 tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e) {
     if (c->mpi == MPI_COMM_NULL) return s;
-    /* LOST is what a rank says whose peer failed: it speaks only when nobody knows better */
+    /* TRA_LOST (a peer failed) has the lowest priority: the message of the rank that failed is wanted */
     int64_t who = s == TRA_OK ? 2 * c->size : s == TRA_LOST ? c->size + c->rank : c->rank;
     tra_comm_min(c, &who, 1);
     if (who == 2 * c->size) return TRA_OK;

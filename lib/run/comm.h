@@ -31,20 +31,21 @@ void tra_comm_free(tra_comm *node);
 int tra_comm_node_size(const tra_comm *c); /* how many ranks tra_comm_node has */
 /* Cores that these may use together, at least 1: what they share with ranks of other hosts counts in part. */
 int tra_comm_cores(const tra_comm *c);
-/* The same of n cores: how many ranks here, and of all, may use each. */
+/* The same, given for each of n cores how many ranks of this host, and of all hosts of the machine, may use it. */
 int tra_comm_share(int n, const int64_t *here, const int64_t *all);
 
 /* Every rank calls it with its own status; all return the status, and get the message, of the lowest rank that
  * failed (of one that says TRA_LOST, a peer failed, only when no rank says more). */
 TRA_MUSTUSE tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e);
-/* A rank that fails while the others compute rings them, so that they come to agree soon; they look now and then. */
+/* A rank that fails while the others compute alarms them, so that they come to tra_comm_agree soon; they look for
+ * alarms about four times a second. */
 void tra_comm_alarm(const tra_comm *c);
 bool tra_comm_alarmed(const tra_comm *c);
 void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n); /* from rank 0 */
 void tra_comm_sum(const tra_comm *c, int64_t *v, int64_t n);  /* to all, wrapping */
 void tra_comm_max(const tra_comm *c, int64_t *v, int64_t n);
 void tra_comm_min(const tra_comm *c, int64_t *v, int64_t n);
-bool tra_comm_same(const tra_comm *c, uint64_t v); /* have all ranks this one? On all ranks */
+bool tra_comm_same(const tra_comm *c, uint64_t v); /* do all ranks have the same v? All ranks get the answer */
 /* all: size * n, on every rank */
 void tra_comm_gather(const tra_comm *c, const int64_t *mine, int64_t *all, int64_t n);
 void tra_comm_barrier(const tra_comm *c);

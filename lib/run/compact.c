@@ -1,4 +1,4 @@
-/* compact.c - outputs of tensors of which only the run tells an extent: rows that a predicate let through.
+/* compact.c - outputs of tensors of which only the run tells an extent: the rows that satisfy a predicate.
  *
  * The file has them without gaps, in blocks as large as those that they come in. So where the rows of a block go
  * follows from how many all blocks before it have: blocks wait in scratch until all are there (levels.c), then the file
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The dimension that is bounded, or -1. */
+/* The dimension whose extent is only bounded, or -1. */
 int tra_compact_dim(const tra_type *held) {
     if (held->columns || !held->bounded) return -1;
     return __builtin_ctz(held->bounded);
@@ -28,7 +28,7 @@ tra_status tra_compact_check(const tra_op *op, tra_err *e) {
                     tra_op_text(op, place, sizeof place), why);
 }
 
-/* Where the rows of each block begin, by the component of its key that cuts them; one more than there are. */
+/* Fills begin[b]: where the rows of the blocks with key component b begin; and the number of all rows at the end. */
 static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
     const tra_catalog *c = o->held.cat;
     int64_t n = c->frontier.v[o->counted_dim];
@@ -76,7 +76,7 @@ static tra_dims chunk_ext(const tra_outfile *o) {
     return ext;
 }
 
-/* Rows `from`, from + 1, ... of an array, `sub.v[along]` of them, to the row `to` of a chunk. */
+/* Writes the rows of an array that begin with `from`, as many as sub has along counted_dim, to row `to` of a chunk. */
 static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *chunk, int64_t to, const tra_array *a,
                              int64_t from, const tra_dims *sub, tra_err *e) {
     int64_t size = (int64_t)tra_dtype_size(a->dtype), run = sub->v[sub->n - 1];
@@ -114,7 +114,7 @@ tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err
 
 /* ---- what is in the file ----------------------------------------------------------------------------------------- */
 
-/* Moves the rows of an array together that is spread over its chunk: none goes up. */
+/* Moves the rows of an array in a padded chunk together; each moves down or stays. */
 static void draw_together(char *data, const tra_dims *chunk, const tra_dims *ext, size_t size) {
     tra_dims outer = *ext, at = {.n = ext->n - 1};
     size_t row = (size_t)ext->v[ext->n - 1] * size;
@@ -128,7 +128,7 @@ static void draw_together(char *data, const tra_dims *chunk, const tra_dims *ext
     } while (tra_next(&outer, &at));
 }
 
-/* The checksum of a chunk, and its array's part of the digest. */
+/* Computes the checksum of a chunk, and adds its array to the digest. */
 static tra_status seal_one(tra_outfile *o, tra_digester *g, int64_t t, const tra_dims *chunk, void *data, tra_err *e) {
     tra_dims ext;
     tra_catalog_ext(&o->compact, t, &ext);

@@ -1,4 +1,4 @@
-/* exec.c - runs a plan, operator by operator; what need not be stored is not. */
+/* exec.c - runs a plan, operator by operator. */
 #include "exec.h"
 #include "../kernel/program.h"
 #include "compiled.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STREAM = 16 }; /* operations for a byte that is written: with fewer the disk sets the pace */
+enum { STREAM = 16 }; /* operations for each byte that is written: a plan with fewer is limited by the disk */
 
 typedef struct exec {
     const tra_plan *plan;
@@ -26,9 +26,9 @@ typedef struct exec {
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;
-    bool *needed;   /* of each operator: its result is, on some site */
-    bool *complete; /* it is saved on all sites */
-    bool *ran;      /* with another that comes before it: a stage of its scan, or what such a stage reads */
+    bool *needed;   /* of each operator: some site needs its result */
+    bool *complete; /* its result is saved on all sites */
+    bool *ran;      /* it has run already, with an earlier stage of its scan, or for such a stage */
     tra_checkpoint *checkpoint;
     tra_codegen *codegen;
     tra_exchange **overlapping; /* exchanges that overlap stages, */
@@ -185,7 +185,7 @@ static int direct_output(const exec *x, int i) {
     return to;
 }
 
-/* Room for the results of an operator on this site. */
+/* An empty part for the results of an operator on this site. */
 static tra_part *new_part(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int me = x->site.comm.rank, summands = 1;
@@ -197,7 +197,7 @@ static tra_part *new_part(exec *x, int i) {
     return p;
 }
 
-/* Takes over what was saved of an operator's result. */
+/* Takes over the result of operator i as far as an earlier run saved it. */
 static tra_status take_over(exec *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     bool exchange = tra_op_is(op->op, TRA_EXCHANGES);
@@ -206,12 +206,13 @@ static tra_status take_over(exec *x, int i, tra_err *e) {
     x->parts[i] = new_part(x, i);
     TRA_TRY(tra_checkpoint_take_over(x->checkpoint, op, exchange, x->parts[i], &x->complete[i], e));
     if (x->complete[i] || !exchange) return TRA_OK;
-    tra_part_drop(x->parts[i], x->site.pool); /* an exchange is made as a whole */
+    tra_part_drop(x->parts[i], x->site.pool); /* part of an exchange is of no use */
     x->parts[i] = NULL;
     return TRA_OK;
 }
 
-/* What has to be done: outputs that are not whole, and what they are made of, back to what is saved. Collective. */
+/* Finds which operators must run: outputs that are not complete, and what they are made of, back to saved results.
+ * Collective. */
 static tra_status list_needed(exec *x, tra_err *e) {
     for (int i = x->plan->nops - 1; i >= 0; i--) {
         const tra_op *op = &x->plan->ops[i];
@@ -232,7 +233,7 @@ static tra_status list_needed(exec *x, tra_err *e) {
 
 /* ---- operators ------------------------------------------------------------------------------------------------ */
 
-/* Where the results of a stage go: into a part, or straight into the file. */
+/* The outlet of a stage: a part, or directly an output file. */
 static tra_outlet outlet_of(exec *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int to = direct_output(x, i);
@@ -260,7 +261,7 @@ static tra_status run_streaming(exec *x, int i, tra_part *l, tra_err *e) {
 
 static tra_status run_op(exec *x, int i, tra_err *e);
 
-/* What a stage of a scan reads may come after the first of the scan: inputs, and what is read through views. */
+/* Runs an input or view that a later stage of a scan reads, and which comes after the first stage in the plan. */
 static tra_status read_early(exec *x, int i, tra_err *e) {
     if (i < 0 || x->parts[i]) return TRA_OK;
     TRA_TRY(read_early(x, x->plan->ops[i].in[0], e));
@@ -268,7 +269,7 @@ static tra_status read_early(exec *x, int i, tra_err *e) {
     return run_op(x, i, e);
 }
 
-/* The stage with all those of its scan that are still to be run. */
+/* Runs the stage, together with all later stages of its scan. */
 static tra_status run_loops(exec *x, int i, tra_err *e) {
     const tra_op_scan *scan = &x->plan->ops[i].orders.scan;
     tra_loop_stage *v = tra_calloc((size_t)x->plan->nops, sizeof *v);
@@ -321,7 +322,7 @@ static tra_status step_overlapped(void *ctx, bool wanted, bool *any, tra_err *e)
     exec *x = ctx;
     bool done = true;
     for (int i = 0; i < x->noverlapping; i++) {
-        /* before the stage that reads them, tuples are not waited for, but due */
+        /* until the reading stage begins nobody waits for tuples, but they should come anyway */
         bool due = wanted || x->at < x->overlapping_op[i];
         TRA_TRY(tra_exchange_step(x->overlapping[i], due, any, &done, e));
     }
@@ -347,7 +348,7 @@ static void begin_overlapping(exec *x, int i) {
              op->orders.ends, tra_human(op->orders.window, window));
 }
 
-/* Those that send the results of operator i while it makes them. */
+/* Begins the exchanges that send the results of operator i while it makes them. */
 static void begin_sending(exec *x, int i) {
     for (int k = i + 1; k < x->plan->nops; k++) {
         if (x->plan->ops[k].orders.begins != i || !x->needed[k] || x->complete[k]) continue;
@@ -356,7 +357,7 @@ static void begin_sending(exec *x, int i) {
     }
 }
 
-/* Ends those that end with this operator, or all (< 0), after a stage that ended with s. */
+/* Ends the exchanges that end with this operator (all if with < 0), after a stage that ended with s. */
 static tra_status end_overlapping(exec *x, int with, tra_status s, tra_err *e) {
     int left = 0;
     if (x->noverlapping == 0) return s;
@@ -425,7 +426,7 @@ static void release(exec *x, int i) {
     x->parts[i] = NULL;
 }
 
-/* The most that the process has held so far. The kernel adds it up roughly, so that it may seem to fall. */
+/* The most memory that the process has held so far. The kernel counts it roughly, so that its figure may fall. */
 static int64_t see_peak(tra_report *r) {
     int64_t kib = 0;
     char line[256];
@@ -451,9 +452,9 @@ static tra_status tick(void *ctx, tra_err *e) {
     return check_site(&x->site, e);
 }
 
-/* On failure the other ranks, which may still compute, hear of it. */
+/* Runs operator i. On failure alarms the other ranks, which may still compute. */
 static tra_status run_needed(exec *x, int i, tra_err *e) {
-    /* an exchange is begun by all ranks or none: it finds out by itself */
+    /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
     begin_sending(x, i);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
@@ -482,15 +483,16 @@ static tra_status run_ops(exec *x, tra_err *e) {
         bool runs = x->needed[i] && !x->complete[i] && !x->ran[i];
         tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
         if (!runs && x->noverlapping > 0) s = tra_comm_agree(&x->site.comm, end_overlapping(x, i, s, e), e);
-        if (s != TRA_OK) s = end_overlapping(x, -1, s, e); /* what overlaps an operator that failed everywhere */
+        if (s != TRA_OK)
+            s = end_overlapping(x, -1, s, e); /* exchanges that overlap an operator which failed on all ranks */
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
         if (s == TRA_OK) tra_checkpoint_stage_end(x->checkpoint, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
-        reads_on =
-            tra_op_overlaps_reader(op) || (reads_on && !tra_op_is_stage(op)); /* what it reads counts as its join's */
-        bool stage = op->orders.begins == op->orders.ends;                    /* else they are told when it ends */
+        reads_on = tra_op_overlaps_reader(op) ||
+                   (reads_on && !tra_op_is_stage(op));     /* bytes that it reads count for the join that it overlaps */
+        bool stage = op->orders.begins == op->orders.ends; /* else these are known when the exchange ends */
         *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
                                .kernel_seconds = tra_engine_computed(x->site.engine) - computed,
                                .sent = stage ? x->site.sent - sent : rep->sent,
@@ -506,7 +508,7 @@ static tra_status run_ops(exec *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* All outputs, together, or none. */
+/* Makes all outputs appear together, or none. */
 static tra_status put_in_place(exec *x, tra_status s, bool keep, tra_err *e) {
     tra_commit_note note = {
         .step = x->o->step, .progress = tra_journal_path(x->journal), .lock = tra_journal_lock(x->journal)};
@@ -533,7 +535,8 @@ static tra_status commit(exec *x, tra_status s, tra_err *e) {
     int64_t any = tra_journal_has_any(x->journal);
     tra_comm_max(&x->site.comm, &any, 1);
     s = tra_comm_agree(&x->site.comm, s, e);
-    if (s == TRA_INPUT || s == TRA_PROGRAM) any = 0; /* with these inputs nobody can go on; with others nobody may */
+    if (s == TRA_INPUT || s == TRA_PROGRAM)
+        any = 0; /* with these inputs a resumed run fails again; with others it may not resume */
     for (int i = 0; i < x->plan->nops; i++) {
         double t0 = tra_now();
         if (x->files[i]) s = tra_outfile_finish(x->files[i], s, e);

@@ -18,17 +18,17 @@ typedef struct tra_exec_options {
     const char *history;          /* of the outputs, or NULL */
     tra_progress_form progress;   /* on rank 0 */
     uint64_t
-        step; /* what the commit record of the outputs is about (store.h), which the caller ends; 0: it is nobody's */
+        step; /* identifies the commit record of the outputs (store.h), which the caller ends; 0: tra_exec ends it */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
-    double checkpoint_seconds;          /* of work that may be lost (checkpoint.h); 0: the default */
+    double checkpoint_seconds;          /* seconds of work that a killed run may lose (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
-    int64_t checkpoint_limit; /* bytes that results which are saved for that may take in scratch; 0: no limit */
+    int64_t checkpoint_limit;           /* bytes that checkpoints may take in scratch; 0: no limit */
 } tra_exec_options;
 
 /* What was measured, of this site. */
 typedef struct tra_op_report {
-    double seconds;                /* of outputs also those of putting them in place */
-    double kernel_seconds;         /* those of them in which a thread computed, without reading inputs and writing */
+    double seconds;                /* of an output also those of putting its file in place */
+    double kernel_seconds;         /* those of them in which some worker computed, without reading inputs and writing */
     int64_t sent, received;        /* array bytes */
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
     int64_t spilled, unspilled;    /* to and from scratch */

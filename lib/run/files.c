@@ -1,8 +1,7 @@
 /* files.c - exchange by files in a directory that all ranks share.
- *
- * A rank writes what it has for another, in the order of the list, into segments (segment.h), and tells of each that is
- * complete by a small message. Who receives it reads it when he comes to it, and removes it. What is announced is
- * counted, so that segments of different lists do not mix. */
+ * A rank writes its transfers to another rank, in the order of the list, into segments (segment.h), and announces each
+ * complete segment by a small message. The receiver reads a segment when its turn comes, and removes it. Announcements
+ * say how many transfers a segment has, so that segments of different lists do not mix. */
 #include "files.h"
 
 #include "exchange.h"
@@ -28,7 +27,8 @@ typedef struct notice { /* what a message says */
 
 typedef struct peer {
     tra_segment out, in;
-    int64_t to_send, in_out, in_in; /* transfers of this list yet to be sent; in the open segments */
+    int64_t to_send, in_out, in_in; /* transfers of this list that are still to be sent; in the segment that is written;
+                                       in the one that is read */
     int64_t number;                 /* of the segment that is written */
     bool refused;                   /* of this list */
 } peer;
@@ -46,7 +46,7 @@ typedef struct files {
 
 static const char prefix[] = "tra-exchange-", lock_name[] = "lock";
 
-/* Removes what is in a directory of ours, and it. */
+/* Removes one of our directories and the files in it. */
 static void remove_dir(const char *path) {
     DIR *d = opendir(path);
     for (struct dirent *f; d && (f = readdir(d));) {
@@ -231,7 +231,7 @@ static void open_segment(tra_exchange *x, int src, const notice *n) {
     free(name);
 }
 
-/* A rank of which a segment is there, or -1. */
+/* A rank from which a segment can be read, or -1. */
 static int next_segment(tra_exchange *x) {
     files *f = x->state;
     int size = x->site->comm.size;

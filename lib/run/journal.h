@@ -29,20 +29,20 @@ typedef struct tra_journal_request {
     const char *about;      /* lines "KIND WHAT", to tell what has changed: input NAME PATH IDENTITY, program, ... */
 } tra_journal_request;
 
-/* Collective; outputs are those of the plan. *out is NULL when no journal can be kept there. With resume: TRA_USAGE or
- * TRA_INPUT saying what has changed when an entry of the same outputs has other values. TRA_RESOURCE when another run
- * is writing these outputs. */
+/* Collective. *out is NULL when no journal can be kept in that directory (with a warning). With resume: TRA_USAGE or
+ * TRA_INPUT, saying what has changed, if the entry of these outputs has other values. TRA_RESOURCE when another run is
+ * writing these outputs. */
 TRA_MUSTUSE tra_status tra_journal_open(const tra_journal_request *r, const tra_plan *plan, const tra_comm *comm,
                                         tra_journal **out, tra_err *e);
-/* Bytes on disk of what is saved already and a run of this request does not need anew: what it goes on from of its
- * outputs, or all that it removes when it begins anew. */
+/* Bytes on disk of the entry that a run of this request need not allocate again: with resume the saved arrays of its
+ * outputs, else all, since it removes them. */
 int64_t tra_journal_holds(const tra_journal_request *r, const tra_plan *plan);
 bool tra_journal_resumed(const tra_journal *j);                  /* goes on from an earlier run's entry */
 const char *tra_journal_tag(const tra_journal *j, char buf[64]); /* for the temporary files of its outputs */
 const char *tra_journal_lock(const tra_journal *j);              /* what its lock is on, on rank 0 */
 const char *tra_journal_path(const tra_journal *j);              /* the entry; NULL without a journal */
-/* Says on how much the run goes on: `there` of `all` blocks of `name`; or, when that was never said of an entry that it
- * was to go on from, that it begins anew. */
+/* Tells the user that `there` of `all` blocks of `name` need not be computed; report_if_nothing tells, if that was
+ * never said although the run was to resume, that it starts from the beginning. */
 void tra_journal_report(tra_journal *j, int64_t there, int64_t all, const char *name);
 void tra_journal_report_if_nothing(tra_journal *j);
 void tra_journal_flush(tra_journal *j);         /* writes records that wait; any thread */

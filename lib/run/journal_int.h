@@ -12,12 +12,12 @@ struct tra_journal {
     const tra_plan *plan;
     const uint64_t *values;
     char *dir, *lock;   /* of the entry; the path that is locked (rank 0, else NULL) */
-    uint64_t run;       /* names the first of the runs that go on from one another */
-    uint64_t outputs;   /* digest of where they go */
-    bool resumed, told; /* on what the run goes on */
+    uint64_t run;       /* identifies the first run of the entry; runs that resume keep it */
+    uint64_t outputs;   /* digest of the paths of the outputs */
+    bool resumed, told; /* this run goes on from an earlier one; the user was told from how much */
     atomic_bool broken; /* could not be written: nothing is added any more */
     tra_log *_Atomic
-        *logs; /* of each operator, or NULL; workers open some while the maker flushes those that are open */
+        *logs; /* of each operator, or NULL; workers open some while the producer flushes those that are open */
 };
 
 void tra_log_close(tra_log *l);

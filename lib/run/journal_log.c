@@ -1,4 +1,4 @@
-/* journal_log.c - logs: records of what is whole, added as it comes, read when another run goes on. */
+/* journal_log.c - logs: a record for each saved array, appended during a run, read when another run resumes. */
 #include "journal_int.h"
 
 #include <dirent.h>
@@ -149,8 +149,8 @@ static void read_logs(tra_log *l) {
 
 /* ---- opening -------------------------------------------------------------------------------------------------- */
 
-/* Where rank 0 was killed its lock is gone, and others of its run may still be about to end: what they write is waited
- * for, where the file system has locks. */
+/* Locks this rank's log. If only rank 0 of an earlier run was killed, its other ranks may still be writing theirs for a
+ * moment: waits for them, where the file system has locks. */
 static bool lock_own(int fd) {
     enum { PAUSE = 50 * 1000 * 1000 };
     double until = tra_now() + 15;
@@ -169,7 +169,7 @@ static bool open_own(tra_log *l, bool data) {
     l->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (fresh ? O_TRUNC : 0), 0600);
     bool ok = l->fd >= 0 && lock_own(l->fd) && fstat(l->fd, &st) == 0;
     record head;
-    if (ok && !fresh) { /* left by another run on a machine's own scratch directory, or cut short */
+    if (ok && !fresh) { /* it may be of another run, if scratch is local to this machine, or be cut short */
         ok = pread(l->fd, &head, sizeof head, 0) == sizeof head && head.ordinal == HEAD &&
              head.check == check_of(l, &head);
         fresh = !ok;
@@ -193,7 +193,8 @@ static bool open_own(tra_log *l, bool data) {
 }
 
 tra_log *tra_log_opened(const tra_journal *j, int op) {
-    for (int i = 0; i < j->plan->nops; i++) { /* before and after an exchange, say */
+    for (int i = 0; i < j->plan->nops;
+         i++) { /* operators with equal values, as before and after an exchange, share a log */
         if (j->logs[i] && j->values[i] == j->values[op]) return j->logs[i];
     }
     return NULL;

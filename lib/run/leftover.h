@@ -12,10 +12,10 @@ typedef struct tra_leftover {
     int error;        /* errno of why it could not be removed, 0 */
 } tra_leftover;
 
-/* Calls fn on everything of that kind in the directory (not in those below it) whose owner is gone, and removes it
- * before if `remove` says so; outputs that a killed run had completed are put in place first. What a process may still
- * be at, here or on another machine, is left alone; so is what an unfinished commit of outputs still needs. False, with
- * errno, if the directory cannot be read. */
+/* Calls fn for every such file in the directory (not in directories below it) whose owner is gone; if `remove`, removes
+ * it first. Outputs that a killed run had completed are put in place before that. What a process on this or another
+ * machine may still use is left alone; so is what an unfinished commit of outputs needs. False, with errno, if the
+ * directory cannot be read. */
 bool tra_leftovers(const char *dir, bool remove, void (*fn)(const tra_leftover *l, void *ctx), void *ctx);
 
 #endif

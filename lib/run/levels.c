@@ -19,7 +19,7 @@ int64_t tra_held_entries(const tra_cell *c) {
 
 /* ---- with as much scratch as an array needs --------------------------------------------------------------------- */
 
-/* So many bytes of scratch for the array in a cell, which is of tuple t. */
+/* Allocates so many bytes of scratch memory for working on tuple t, whose array is in the cell. */
 static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, int64_t bytes,
                                tra_block **out, tra_err *e) {
     tra_err own = {0};
@@ -29,7 +29,7 @@ static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const t
                : tra_advise_blocks(s, "", &o->held, t, tra_add_most(tra_cell_bytes(c), bytes), o->pool, &own, e);
 }
 
-/* Positions of the array, which become those of tuple t. */
+/* Counts the positions, or rows, of tuple t. */
 static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
     if (!o->levels) return o->counts[t] = c->array.ext.v[o->counted_dim < 0 ? 0 : o->counted_dim], TRA_OK;
     int64_t entries = tra_levels_in_order(o->levels) ? 0 : tra_held_entries(c); /* that are sorted */
@@ -43,7 +43,8 @@ static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell
     return s;
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------------------------- */
+/* ---- to scratch ----------------------------------------------------------------------------------------------------
+ */
 
 tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
     int64_t t = rec->ordinal, at;
@@ -68,9 +69,10 @@ tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s,
     return st;
 }
 
-/* ---- placing ---------------------------------------------------------------------------------------------------- */
+/* ---- from scratch to their places
+ * ---------------------------------------------------------------------------------------------------- */
 
-/* The rows of a block, to the digest and to their places. */
+/* Adds the rows of a block to the digest, and writes them to their places. */
 static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
     tra_batch b = {.v = tra_calloc((size_t)o->type.columns->n + 1, sizeof *b.v)};
     int64_t first = 0;
@@ -82,7 +84,7 @@ static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_c
     return s;
 }
 
-/* One tuple's block from where it waits to the places of its slices. */
+/* Writes the slices of a tuple's block, which waited in scratch, to their places. */
 static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     tra_outfile *o = u->ctx;
     const tra_unit_input *in = &u->inputs[0];
@@ -98,7 +100,7 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return s;
 }
 
-/* The same of one that is put some rows, or some elements, at a time. */
+/* The same for an array that is written some rows, or some elements, at a time. */
 typedef struct large {
     tra_outfile *o;
     int64_t t;
@@ -124,7 +126,7 @@ static tra_unit *large_unit(tra_outfile *o, int64_t t) {
     return u;
 }
 
-/* The tuples of this rank, as a part whose blocks are those that wait. */
+/* The tuples of this rank as a part, whose blocks are those that wait in scratch. */
 static tra_part *waiting(const tra_outfile *o) {
     int64_t n = 0, i = 0;
     for (int64_t t = 0; t < o->held.cat->n; t++) n += o->enc[t].len > 0;
@@ -140,7 +142,7 @@ static tra_part *waiting(const tra_outfile *o) {
 
 static tra_status put_all(tra_outfile *o, tra_err *e) {
     tra_part *p = waiting(o);
-    int64_t room = tra_block_footprint(o->count_room); /* of one worker, which those that find none can wait for */
+    int64_t room = tra_block_footprint(o->count_room); /* for one worker, so that at least one can go on */
     tra_status s = tra_engine_stage(o->engine, 0, 0, e);
     if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
     bool reserved = s == TRA_OK;

@@ -1,5 +1,5 @@
-/* levels_panels.c - arrays that have no room in memory as a whole, on their way to levels: they come in panels, wait in
- * scratch as one block like any other, and are read from there some rows at a time. */
+/* levels_panels.c - outputs by levels whose arrays do not fit in memory: an array comes in panels, waits in scratch as
+ * one block like any other, and is read from there some rows at a time. */
 #include "../relation/rows.h"
 #include "output_int.h"
 
@@ -44,7 +44,8 @@ static tra_status write_part(const tra_outfile *o, const tra_cell *whole, int64_
                       "the scratch file", e);
 }
 
-/* The rows of a panel, in their place of the whole, which has been given so many rows and entries. */
+/* Writes the rows of a panel to their place in the whole, after the nrows rows and n entries of the panels before it.
+ */
 static tra_status write_panel(const tra_outfile *o, const tra_cell *whole, int64_t at, int64_t nrows, int64_t n,
                               const tra_cell *panel, tra_err *e) {
     tra_rows_view v = tra_rows_of(panel);
@@ -55,7 +56,7 @@ static tra_status write_panel(const tra_outfile *o, const tra_cell *whole, int64
     return write_part(o, whole, at, TRA_ROWS_VALUE, n, v.value, v.n, e);
 }
 
-/* The checksum of what waits there. buf: of LEAST_BUFFER bytes. */
+/* The checksum of an array that waits in scratch. buf: LEAST_BUFFER bytes. */
 static tra_status sum_of(const tra_outfile *o, int64_t at, int64_t len, char *buf, uint64_t *sum, tra_err *e) {
     tra_status s = TRA_OK;
     XXH64_state_t state;
@@ -69,7 +70,7 @@ static tra_status sum_of(const tra_outfile *o, int64_t at, int64_t len, char *bu
     return s;
 }
 
-/* All panels, of a whole whose header is written. */
+/* Writes all panels of an array whose header has been written. */
 static tra_status write_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, const tra_cell *whole,
                                tra_stored_counting *count, tra_err *e) {
     int64_t nrows = 0, n = 0;
@@ -103,7 +104,8 @@ tra_status tra_levels_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, 
     tra_status s = write_panels(o, w, rec, p, &whole, count, e);
     tra_stored_count_end(count, o->counts + t * o->ncounts);
     TRA_TRY(s);
-    TRA_TRY(sum_of(o, rec->at, rec->len, w->io, &rec->sum, e)); /* counting takes more than that of it */
+    TRA_TRY(
+        sum_of(o, rec->at, rec->len, w->io, &rec->sum, e)); /* io is at least LEAST_BUFFER bytes: counting needs more */
     lane->arrays++;
     lane->bytes += rec->len;
     tra_digest_add(&lane->digest, &rec->digest);
@@ -113,7 +115,7 @@ tra_status tra_levels_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, 
 
 /* ---- from scratch ----------------------------------------------------------------------------------------------- */
 
-/* The rows of an array that waits, some at a time. */
+/* Reads the rows of an array that waits in scratch, some at a time. */
 typedef struct stream {
     tra_outfile *o;
     tra_worker *w;
@@ -145,7 +147,7 @@ static tra_status read_part(const stream *x, int part, int64_t first, int64_t n,
     return tra_pread(x->fd, to, (size_t)(n * p->each), x->at + p->offset + first * p->each, "the scratch file", e);
 }
 
-/* Brings the next rows to x->some. */
+/* Reads the next rows into x->some. */
 static tra_status next_rows(stream *x, bool *any, tra_err *e) {
     int64_t ends[ENDS + 1], most = tra_min64(ENDS, x->nrows - x->row), n = 0;
     tra_dtype t = x->some.array.dtype;
@@ -153,7 +155,7 @@ static tra_status next_rows(stream *x, bool *any, tra_err *e) {
     if (!*any) return TRA_OK;
     TRA_TRY(read_part(x, TRA_ROWS_BEGIN, x->row, most + 1, ends, e));
     while (n < most && tra_rows_room(t, n + 1, ends[n + 1] - ends[0]) <= x->buffer.bytes) n++;
-    if (n == 0) { /* a row that is longer */
+    if (n == 0) { /* a single row is longer than the buffer */
         tra_block_free(x->o->pool, x->buffer.block);
         x->buffer.block = NULL;
         x->buffer.bytes = tra_rows_room(t, n = 1, ends[1] - ends[0]);

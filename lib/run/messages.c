@@ -17,7 +17,7 @@ typedef struct header {
 } header;
 enum { REFUSED = -1 };
 
-/* A transfer that goes: its header must stay where it is until it has been sent, as what it sends. */
+/* A transfer that is being sent. Its header and payload must stay in place until all messages have gone. */
 typedef struct sending {
     header head;
     bool refusal; /* then nothing is sent but the header */
@@ -25,10 +25,10 @@ typedef struct sending {
     int left; /* messages that have not gone */
 } sending;
 
-/* A transfer that comes. */
+/* A transfer that is being received. */
 typedef struct receiving {
     const tra_transfer *t;
-    tra_block *b; /* NULL: after a failure; its pieces are received one by one where nobody looks */
+    tra_block *b; /* NULL: after a failure; its pieces are received one by one and dropped */
     int64_t bytes, begun, held;
     int left; /* messages that have not come */
 } receiving;
@@ -40,17 +40,17 @@ typedef struct message { /* on its way: one of these is NULL */
 
 typedef struct messages {
     int n, cap;
-    MPI_Request *req; /* side by side, so that one call looks at all: each look goes through the sockets */
+    MPI_Request *req; /* of all messages in flight, as one array for MPI_Testsome: each test polls the sockets */
     message *v;
     int *done;
     int nout, nin;           /* messages, transfers */
     int64_t bytes, in_bytes; /* on their way from us, to us */
     int turn;                /* the source that is asked first */
-    header *next;            /* of each source: the header of the next transfer, if it has come, */
-    bool *has;               /* which this tells */
-    int nhas;
-    char *sink; /* for what arrives after a failure, */
-    bool sinks; /* one transfer at a time */
+    header *next;            /* of each source: the header of its next transfer, */
+    bool *has;               /* if it has arrived; */
+    int nhas;                /* of how many sources it has */
+    char *sink;              /* receives what is dropped after a failure, */
+    bool sinks;              /* one transfer at a time */
 } messages;
 
 static void begin(tra_exchange *x) {
@@ -72,7 +72,7 @@ static void end(tra_exchange *x) {
 
 static bool busy(tra_exchange *x) { return ((messages *)x->state)->nout > 0; }
 
-/* Notes one more message; its request is to be made there. */
+/* Adds a message; returns where its request goes. */
 static MPI_Request *add(messages *m, message msg) {
     if (m->n == m->cap) {
         m->cap = m->cap ? 2 * m->cap : 64;
@@ -95,7 +95,7 @@ static void sent(tra_exchange *x, sending *s) {
     free(s);
 }
 
-/* Makes ready for the next piece. */
+/* Posts the receive of the next piece. */
 static void receive_piece(tra_exchange *x, receiving *r) {
     messages *m = x->state;
     int64_t n = tra_min64(tra_tune.message, r->bytes - r->begun);
@@ -177,8 +177,8 @@ static void refuse(tra_exchange *x, const tra_transfer *t) {
     send_part(x, s, t->to, &s->head, sizeof s->head);
 }
 
-/* Takes the header of the next transfer of a source, if it has come. Who has sent all of his may have gone on to the
- * next lists: what he sends for those stays where it is until we are there. */
+/* Receives the header of the next transfer of a source, if it has arrived. A source that has sent all of its list may
+ * already send for the next lists: those messages are left alone until this rank is there too. */
 static void look_for_header(tra_exchange *x, int src) {
     messages *m = x->state;
     MPI_Message msg;
@@ -200,7 +200,7 @@ static void look_for_header(tra_exchange *x, int src) {
     tra_exchange_fail(x, TRA_LOST); /* the sender has the cause; agreement finds it */
 }
 
-/* May the next transfer of src, of which the header has come, begin to come? What is on its way is held. */
+/* May the next transfer of src, whose header has arrived, be received now? Its block is allocated meanwhile. */
 static bool room_in(const tra_exchange *x, int src) {
     const messages *m = x->state;
     int64_t bytes = tra_block_footprint(m->next[src].bytes);

@@ -1,4 +1,4 @@
-/* output.c - output files of several ranks. */
+/* output.c - output files of several ranks: opening, resuming, writing, placing; and outlets. */
 #include "output_int.h"
 
 #include "checkpoint.h"
@@ -51,7 +51,7 @@ static void list_tuples(tra_outfile *o, const tra_placement *place) {
     free(holders);
 }
 
-/* ---- going on ------------------------------------------------------------------------------------------------- */
+/* ---- resuming ------------------------------------------------------------------------------------------------- */
 
 typedef struct check { /* of one recorded array: context of a unit */
     tra_outfile *o;
@@ -60,13 +60,13 @@ typedef struct check { /* of one recorded array: context of a unit */
 
 static void end_check(tra_unit *u) { free(u->ctx); }
 
-/* May what is recorded be the array, by its length? */
+/* Has the recorded array a length that it may have? */
 static bool admits(const tra_outfile *o, const tra_saved *s) {
     if (o->mapping) return tra_packed_admits(o, s->ordinal, s->len);
     return o->ncounts ? tra_size_admits(tra_type_bytes(&o->held, s->ordinal), s->len) : s->len <= o->chunk_bytes;
 }
 
-/* Compares the array with what is there. */
+/* Compares the checksum of a record with what is in the file, and takes the array over if they agree. */
 static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     tra_outfile *o = ((check *)u->ctx)->o;
     const tra_saved *s = ((check *)u->ctx)->s;
@@ -94,7 +94,7 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return TRA_OK;
 }
 
-/* Takes over what earlier runs wrote of this rank's tuples and what is whole. */
+/* Takes over those of this rank's tuples that earlier runs wrote undamaged. */
 static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t n, damaged = 0;
     const tra_saved *v = tra_log_saved(o->log, &n);
@@ -238,7 +238,7 @@ void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uin
     tra_log_add(o->log, rec);
 }
 
-/* The padded chunk. */
+/* Writes a padded chunk to its place. */
 static tra_status store(tra_outfile *o, tra_saved *rec, const void *chunk, tra_err *e) {
     TRA_TRY(tra_writer_store(o->w, rec->ordinal, chunk, e));
     rec->at = tra_writer_address(o->w, rec->ordinal);
@@ -248,7 +248,7 @@ static tra_status store(tra_outfile *o, tra_saved *rec, const void *chunk, tra_e
     return TRA_OK;
 }
 
-/* Pieces of a chunk that is encoded, to where it waits. */
+/* Where the pieces of an encoded chunk go while it waits. */
 typedef struct spooling {
     int fd;
     int64_t at;
@@ -262,7 +262,7 @@ static tra_status spool_piece(void *ctx, int64_t at, const void *bytes, int64_t 
 static tra_status spool(tra_outfile *o, tra_saved *rec, void *data, void *scratch, tra_err *e) {
     int64_t t = rec->ordinal;
     spooling x = {tra_spool_fd(o, o->comm.rank),
-                  tra_spool_reserve(o, o->chunk_bytes)}; /* what it does not fill is a hole */
+                  tra_spool_reserve(o, o->chunk_bytes)}; /* what it does not fill stays a hole of the file */
     TRA_TRY(tra_writer_encode(o->w, t, data, scratch, spool_piece, &x, &o->enc[t], e));
     o->spool_file[t] = o->comm.rank;
     rec->at = o->spool_at[t] = x.at;
@@ -289,12 +289,12 @@ static tra_status write_in_background(void *ctx, tra_err *e) {
     return s;
 }
 
-/* Is the array of a block to be made dense, in the worker's room for that? */
+/* Are arrays made dense before they are written, in the worker's io memory? */
 static bool spreads(const tra_outfile *o) { return o->held.layout && !o->ncounts; }
 
 static int64_t spread_room(const tra_outfile *o) { return spreads(o) ? (o->chunk_bytes + 63) / 64 * 64 : 0; }
 
-/* Of an array that is not held densely: its chunk. */
+/* Writes an array that is not dense in memory as a dense chunk. */
 static tra_status put_spread(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *block, tra_err *e) {
     tra_cell from = tra_cell_new(&o->held, rec->ordinal, block->ptr), to = tra_cell_new(&o->type, rec->ordinal, w->io);
     tra_dims zero = {.n = to.array.ext.n};
@@ -304,8 +304,8 @@ static tra_status put_spread(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_
     return store(o, rec, w->io, e);
 }
 
-/* Where a relation is sparse by type no zero has a sign, as none has that is no entry: so the bytes do not depend on
- * how its arrays were held. */
+/* Makes every zero of a relation of sparse type +0, as are elements without an entry: so the bytes of the file do not
+ * depend on whether arrays were dense in memory. */
 static void clear_signs(const tra_type *t, int64_t ordinal, void *data) {
     int64_t n = tra_catalog_floats1(t->cat, ordinal);
     double *d = data;
@@ -314,7 +314,7 @@ static void clear_signs(const tra_type *t, int64_t ordinal, void *data) {
     for (int64_t i = 0; i < n && t->dtype == TRA_F32; i++) f[i] = f[i] == 0 ? 0 : f[i];
 }
 
-/* Writes the array of a tuple, and takes over its block. */
+/* Writes the array of a tuple, and frees its block. */
 static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
     tra_outfile *o = sink->file;
     tra_thread_tally *l = &o->tallies[w->id];
@@ -344,7 +344,7 @@ static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tr
     return s;
 }
 
-/* The encoded chunk of a tuple from where it waits to its place. */
+/* Copies the encoded chunk of a tuple from where it waits to its place. */
 static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
     const tra_encoded *enc = &o->enc[t];
     char buf[64 << 10];

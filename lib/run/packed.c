@@ -23,7 +23,7 @@ tra_status tra_packed_recount(tra_outfile *o, const tra_saved *s, tra_err *e) {
     return tra_mapping_sizes(o->mapping->storage, &o->held, s->ordinal, o->counts + s->ordinal * o->ncounts, e);
 }
 
-/* With the statement, and what else would do. */
+/* The error of a result that the mapping cannot hold, with the statement that computes it. */
 static tra_status explain(const tra_outfile *o, tra_status s, const tra_err *own, tra_err *e) {
     char place[512];
     *e = (tra_err){0};

@@ -598,8 +598,7 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
     tra_status s =
         b->copy_at >= 0 ? read_back(p, b, e)
         : b->rel        ? tra_rel_read(b->rel, b->ordinal, b->ptr, scratch, e)
-                        : tra_fail(e, TRA_INTERNAL,
-                                   "a block was to be read no more, but is read again: it has left memory without a copy");
+                 : tra_fail(e, TRA_INTERNAL, "a block that was to be read no more is read again, and has no copy");
     return loaded(p, b, s);
 }
 

@@ -10,7 +10,8 @@ size_t tra_stage_io(const tra_part *const *parts, int n) {
     for (int i = 0; i < n; i++) {
         const tra_part *p = parts[i];
         while (p && p->kind != TRA_PART_STORED) p = p->base;
-        int64_t of_file = 0; /* after an exchange some blocks came from other sites and some are a file's still */
+        int64_t of_file =
+            0; /* the first block that is read from a file: after an exchange others came from other sites */
         while (p && of_file < p->n && !(p->block[of_file] && p->block[of_file]->rel)) of_file++;
         if (!p || of_file == p->n) continue;
         size_t need = tra_rel_scratch(p->block[of_file]->rel);
@@ -34,7 +35,7 @@ tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e) {
     tra_err drained = {0};
     tra_status end = tra_engine_drain(site->engine, &drained);
     if (end == TRA_OK) return s;
-    *e = drained; /* whatever failed since did because of it */
+    *e = drained; /* s is a consequence of it */
     return end;
 }
 
@@ -73,7 +74,8 @@ static tra_status begin(tra_site *site, tra_part *in, const tra_outlet *sink, tr
     return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), read > write ? read : write, e);
 }
 
-/* bytes: of the block that the unit writes, or -1 when it will have one. takes: the worker takes that itself. */
+/* Submits a unit. bytes: of the block for its result; -1: its input will be that. takes: the worker allocates the
+ * block. */
 static tra_status submit(result x0, int64_t bytes, bool takes, tra_unit *u,
                          tra_status (*run)(tra_unit *, int, tra_worker *, tra_err *), tra_err *e) {
     result *x = tra_malloc(sizeof *x);
@@ -105,7 +107,7 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
         memcpy(x->block->ptr, tra_cell_block(&u->inputs[0].cell), (size_t)bytes);
     else
         x->block = tra_engine_take(w->engine, &u->inputs[0]);
-    /* what it takes was not known while it was yet to come */
+    /* its size is known only now */
     if (u->inputs[0].cell.layout) tra_block_shrink(x->site->pool, x->block, bytes);
     return emit(x, w, e);
 }
@@ -149,7 +151,7 @@ static tra_status gather(void *ctx, tra_err *e) {
     return TRA_OK;
 }
 
-/* Of a result that is not dense. */
+/* Concatenates a result that is not dense. */
 static tra_status gather_group(tra_unit *u, tra_worker *w, tra_err *e) {
     result *x = u->ctx;
     gathering g = {x, tra_calloc((size_t)u->ninputs, sizeof *g.pieces), u->ninputs, 0};
@@ -190,7 +192,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         tra_dims key, k;
         tra_catalog_key(ic, in->ordinal[i], &key);
-        if (key.v[op->what.keydim] != 0) continue; /* a group begins at 0, has no gap, and is on one site */
+        if (key.v[op->what.keydim] != 0) continue; /* a group begins at 0, has no gaps, and is on one site */
         k.n = 0;
         for (int d = 0; d < key.n; d++) {
             if (d != op->what.keydim) k.v[k.n++] = key.v[d];

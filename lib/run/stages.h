@@ -19,48 +19,50 @@ typedef struct tra_site {
     const struct tra_transport *transport; /* of exchanges */
     tra_files files;                       /* of transport files */
     int64_t sent, received;                /* array bytes */
-    atomic_llong done;                     /* array pairs, or arrays, that the stage has dealt with, */
+    atomic_llong done;                     /* progress of the stage: array pairs, or arrays, that are done, */
     int64_t all;                           /* of so many */
-    bool stops;                            /* when it is asked to (tra_stop_asked) */
+    bool stops;                            /* the run ends early when it is asked to (tra_stop_asked) */
 } tra_site;
 
-/* JOIN, AGG, JOINAGG, MERGE: l and r (NULL for AGG and MERGE) are the local parts. Every result that this site holds
- * under op->place is emitted once. */
+/* A JOIN, AGG, JOINAGG or MERGE: l and r (NULL for AGG and MERGE) are the local parts of its inputs. Every result that
+ * this site holds under op->place is emitted once. */
 typedef struct tra_loop_stage {
     const tra_op *op;
     tra_part *l, *r;
     tra_outlet sink;
 } tra_loop_stage;
-/* n of them, of which those of one scan (scan.h) take each block of the input that they share one after the other.
- * scanned: its part; NULL where there is one stage. */
+/* Runs n such stages: one, or those of a scan (scan.h), which read each block of the input that they share together.
+ * scanned: the part of that input; NULL if there is one stage. */
 TRA_MUSTUSE tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_part *scanned, tra_err *e);
-/* MAP, TILE, CONCAT made into stored tuples or a file, and any part written to a file: local, one result at a time. in:
- * what is copied, the result itself where it is computed on the way. */
+/* Local stages that make one result at a time. concat: a CONCAT. copy: stores the tuples of part `in`, or writes them
+ * to a file; for a MAP or TILE `in` is its own result, which is computed on reading. */
 TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e);
 TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e);
-/* SHUF and BCAST: in is placed as the operator before, the result as op->place; a partial relation becomes a bag of its
- * summands. REPART: pieces of the blocks of in become blocks of the result. Collective. */
+/* SHUF and BCAST: `in` is placed like the operator before, `out` by op->place; of a partial relation every summand
+ * becomes a tuple by itself. REPART: pieces of the blocks of in become blocks of the result. Collective. */
 TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e);
 
-/* The same as tra_stage_exchange in three parts, so that other stages run between them: one that makes in, whose slots
- * are filled as it does, one that reads out, whose slots are filled as tuples come. begin is collective and does not
- * fail: the others would wait; the error is told by step, which sends and receives what there is (wanted: though for
- * what comes something must be spilled; *any: something was there; *done becomes false while there is more to come),
- * and by end. end is called by all ranks; s: of the stages since, in which case the others are told. */
+/* An exchange that overlaps other stages: tra_stage_exchange in three parts. Between them run the stage that makes
+ * `in`, filling its slots, and the stage that reads `out`, whose slots are filled as tuples arrive. begin is
+ * collective, and reports no error, since the other ranks would wait: step and end do. step sends and receives what it
+ * can without waiting. wanted: it may spill blocks to receive; *any becomes true if it did anything, *done false if it
+ * must be called again. end is collective; s: the status of the stages since begin, which the other ranks are told if
+ * it is a failure. */
 typedef struct tra_exchange tra_exchange;
 typedef struct tra_moved {
     int64_t sent, received; /* bytes */
-    double seconds;         /* until the last */
+    double seconds;         /* from begin until the last tuple */
 } tra_moved;
 tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in, tra_part *out);
 TRA_MUSTUSE tra_status tra_exchange_step(tra_exchange *x, bool wanted, bool *any, bool *done, tra_err *e);
 TRA_MUSTUSE tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra_err *e);
 
-/* Waits for the units of a stage whose maker ended with s; the first error, s or a worker's, goes to e. */
+/* Waits for all units of a stage, when queueing them ended with s. The first error, s or that of a worker, goes to e.
+ */
 TRA_MUSTUSE tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e);
-/* What becomes of the arrays of an input that are read once each. */
+/* What is to be done with the blocks of an input whose tuples are read once each, after use. */
 tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side);
-/* Bytes of worker scratch and of reading that the parts need. */
+/* Bytes of io memory and of scratch memory that workers need to read the parts (tra_engine_stage). */
 size_t tra_stage_io(const tra_part *const *parts, int n);
 size_t tra_stage_scratch(const tra_part *const *parts, int n);
 

@@ -45,7 +45,7 @@ static void find_producers(const tra_eingraph *g, int v, choices *c, tra_arena *
     const tra_vertex *x = &g->v[v];
     c->from = tra_news(a, producer, x->nrefs);
     for (int i = 0; i < x->nrefs; i++) {
-        int u = g->rel[x->ref[i].rel].by, at = 0;
+        int u = g->rel[x->ref[i].rel].vertex, at = 0;
         if (u < 0) continue;
         while (at < c->nproducers && c->from[at].v != u) at++;
         if (at == c->nproducers) {
@@ -63,7 +63,7 @@ static double own_moved(const tra_eingraph *g, const tra_vertex *x, const int *d
     for (int i = 0; i < x->nrefs; i++) {
         const tra_ein_rel *r = &g->rel[x->ref[i].rel];
         int parts[TRA_MAXDIM];
-        if (r->by >= 0) continue;
+        if (r->vertex >= 0) continue;
         tra_ein_parts(g, &x->ref[i], d, parts);
         cost += fmax(0, (double)tra_ein_calls(x, d) * tra_ein_part_floats(r, parts, NULL) -
                             tra_ein_part_floats(r, NULL, NULL));
@@ -135,7 +135,7 @@ double tra_ein_bring(const tra_eingraph *g, const choices *c, int v, const produ
 
 double tra_ein_edge_cost(const tra_eingraph *g, int **d, int v, int ref) {
     const tra_ein_ref *r = &g->v[v].ref[ref];
-    int u = g->rel[r->rel].by, from[TRA_MAXDIM], to[TRA_MAXDIM];
+    int u = g->rel[r->rel].vertex, from[TRA_MAXDIM], to[TRA_MAXDIM];
     if (u < 0) return 0;
     tra_ein_parts(g, &g->v[u].out, d[u], from);
     tra_ein_parts(g, r, d[v], to);

@@ -21,11 +21,11 @@
 typedef struct tra_ein_rel {
     const tra_node *node; /* NULL inside softmax */
     const char *name;
-    int by; /* the vertex that makes it; -1: an input, which is free in every partitioning */
+    int vertex; /* that makes it; -1: an input, which has every partitioning for free */
     int n;
     int64_t ext[TRA_MAXDIM];
-    double weight; /* floats of one cell of ext: 1 where the dimensions are all there is. Of what is held by its entries
-                      these count, spread evenly, where the paper counts floats */
+    double weight; /* floats of one element of ext: 1 if the dimensions are those of the tensor. Of sparse relations the
+                      entries count, spread evenly, where the paper counts floats */
 } tra_ein_rel;
 
 typedef struct tra_ein_ref {
@@ -34,14 +34,14 @@ typedef struct tra_ein_ref {
 } tra_ein_ref;
 
 typedef struct tra_vertex {
-    const tra_node *node; /* its result; of softmax, that of all four */
+    const tra_node *node; /* whose result it makes; of the four vertices of a softmax, the softmax */
     int nlabels;
     const char **name; /* of labels */
-    int64_t *most;     /* parts that a label can be cut in */
+    int64_t *most;     /* in how many parts each label can be cut */
     int64_t *blocks;   /* parts that follow the blocks of the relations; not more than most */
     bool *summed;      /* labels that are aggregated */
     int nrefs;
-    tra_ein_ref *ref; /* as often as the statement names them */
+    tra_ein_ref *ref; /* the operands, as often as the statement names them */
     tra_ein_ref out;
 } tra_vertex;
 
@@ -80,14 +80,14 @@ double tra_ein_plan_cost(const tra_plan *p);
 
 /* ---- partition vectors -------------------------------------------------------------------------------------- */
 
-/* The viable ones of a vertex: powers of two whose product is p rounded up (any: every factorisation of p), no count
- * above what its label can be cut in; where there is none, those of the largest product below. Those that follow the
- * blocks best come first, then those that cut the first labels most. At most TRA_EIN_MAXVECTORS, those that cut the
- * first labels most; cut_off then. v: n times nlabels, in the arena. */
+/* The viable vectors of a vertex: powers of two whose product is p rounded up (any: every factorisation of p), none
+ * above what its label can be cut in; if there is none, those of the largest smaller product. Vectors that follow the
+ * blocks best come first, of equal ones those that cut the first labels most. Of more than TRA_EIN_MAXVECTORS those
+ * that cut the first labels most are kept, and cut_off is set. v: n times nlabels, in the arena. */
 enum { TRA_EIN_MAXVECTORS = 20000 };
 typedef struct tra_vectors {
     int n, nlabels;
-    int nwhole;      /* those of them, the first, that cut no label more often than it has blocks */
+    int nwhole;      /* the first so many cut no label more often than it has blocks */
     int64_t product; /* kernel calls */
     bool cut_off;
     int *v;
@@ -107,11 +107,11 @@ typedef struct tra_labelling {
     bool cut_off;             /* of some vertex not all vectors were tried */
 } tra_labelling;
 
-/* By which costs vectors are chosen: those of the paper, which charge a kernel call for all that it reads and a
- * repartition on top; or the floats that have to move where parts lie as they do on sites: what a part is not already
- * where it is used. An input lies as one of its uses wants it, the sums of an aggregation, spread over all sites, as
- * the next one does; summands cost a little more, since they are added up. Vectors that follow the blocks alone count
- * there, if there are any. */
+/* The costs by which vectors are chosen. TRA_EIN_PAPER: those of the paper, which charge each kernel call for all that
+ * it reads, and a repartition on top. TRA_EIN_MOVED: the floats that move between sites, those of a part that are not
+ * on the site that uses it. Then an input lies as one of its readers needs it, and sums of an aggregation, which are
+ * spread over all sites, as the next reader does; summands cost a little more (TRA_EIN_ADDING), since they must be
+ * added. Only vectors that follow the blocks are considered then, if there are any. */
 #define TRA_EIN_ADDING 0.0625
 typedef enum tra_ein_costs { TRA_EIN_PAPER, TRA_EIN_MOVED } tra_ein_costs;
 

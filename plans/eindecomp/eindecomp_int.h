@@ -1,4 +1,4 @@
-/* eindecomp_int.h - what choosing vectors works with. Private to plans/eindecomp. */
+/* eindecomp_int.h - the choices of vectors, shared by the algorithms of the room. Private to plans/eindecomp. */
 #ifndef TRA_EINDECOMP_INT_H
 #define TRA_EINDECOMP_INT_H
 
@@ -16,13 +16,13 @@ void tra_rows_free(rows *r);
 /* A vertex that makes what another reads. */
 typedef struct producer {
     int v;
-    int nrefs, *ref; /* of the reader: those that name it */
+    int nrefs, *ref; /* the reader's references to its result */
 } producer;
 
 typedef struct choices {
     tra_vectors vec;
     tra_ein_costs costs;
-    double *own; /* of each vector: what it costs by itself */
+    double *own; /* of each vector: costs of the vertex without its edges */
     rows outs;   /* partitions of the result */
     int *out_of; /* of each vector */
     int nproducers;
@@ -42,13 +42,14 @@ int tra_ein_needs_width(const tra_eingraph *g, int v, const producer *from);
 /* What it costs to bring the producer's result from a partition (a number of its outs) to such a row. */
 double tra_ein_bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row);
 
-/* Of vectors of c, by number. */
+/* The labelling with these vectors of c, by number. */
 tra_labelling *tra_ein_chosen_labelling(const tra_eingraph *g, const char *how, const choices *c, const int *chosen,
                                         int p, bool any, tra_arena *a);
 
-/* The best with vectors among vec[v][0..nvec[v]) of each vertex, by number, to chosen; false if that takes too long. */
+/* Finds the best labelling with vectors among vec[v][0..nvec[v]) of each vertex; chosen gets their numbers. False if
+ * that would take too long. */
 bool tra_ein_best_among(const tra_eingraph *g, const choices *c, int *const *vec, const int *nvec, int *chosen);
-/* Makes a labelling better: false if it could not. */
+/* Improves a labelling; false if it could not. */
 bool tra_ein_refine(const tra_eingraph *g, const choices *c, int *chosen);
 
 #endif

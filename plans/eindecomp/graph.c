@@ -28,7 +28,7 @@ static int cut_by(const tra_type *t, int k) {
 
 tra_ein_rel tra_ein_rel_of(const tra_type *t) {
     const tra_catalog *c = t->cat;
-    tra_ein_rel r = {.by = -1, .n = c->frontier.n, .weight = tra_type_held(t)};
+    tra_ein_rel r = {.vertex = -1, .n = c->frontier.n, .weight = tra_type_held(t)};
     tra_dims shape;
     double cells = 1;
     if (tra_type_is_blocked(t, NULL)) {
@@ -51,7 +51,7 @@ static int add_rel(building *b, const tra_node *n, int by) {
     *r = tra_ein_rel_of(&n->type);
     r->node = n;
     r->name = n->name;
-    r->by = by;
+    r->vertex = by;
     b->g->rel_of[n->id] = b->g->nrels;
     return b->g->nrels++;
 }
@@ -179,7 +179,7 @@ static void softmax(building *b, const tra_node *n) {
             *made_rel = g->rel[x];
             made_rel->node = NULL;
             made_rel->name = made[step];
-            made_rel->by = g->nvertices - 1;
+            made_rel->vertex = g->nvertices - 1;
             made_rel->n = reduces ? k - 1 : k;
         }
         for (int d = 0; d < (reduces ? k - 1 : k); d++) v->out.label[d] = d;
@@ -267,7 +267,7 @@ static void absorb_joins(building *b) {
 
 /* The vertex of a node that is no relation is that of one that it helps to compute. */
 static void own(tra_eingraph *g, const tra_graph *t) {
-    for (int i = 0; i < t->n; i++) g->vertex_of[i] = g->rel_of[i] >= 0 ? g->rel[g->rel_of[i]].by : -1;
+    for (int i = 0; i < t->n; i++) g->vertex_of[i] = g->rel_of[i] >= 0 ? g->rel[g->rel_of[i]].vertex : -1;
     for (int i = t->n - 1; i >= 0; i--) {
         for (int j = 0; g->vertex_of[i] >= 0 && j < 2 && t->v[i]->in[j]; j++) {
             int x = t->v[i]->in[j]->id;
@@ -280,7 +280,7 @@ static void count_consumers(tra_eingraph *g) {
     int *seen = tra_news(g->arena, int, g->nvertices); /* the last consumer counted, from 1 */
     for (int v = 0; v < g->nvertices; v++) {
         for (int i = 0; i < g->v[v].nrefs; i++) {
-            int u = g->rel[g->v[v].ref[i].rel].by;
+            int u = g->rel[g->v[v].ref[i].rel].vertex;
             if (u < 0 || seen[u] == v + 1) continue;
             seen[u] = v + 1;
             g->consumers[u]++;
@@ -323,7 +323,7 @@ static void print_ref(const tra_eingraph *g, const tra_vertex *v, const tra_ein_
     if (x->name)
         tra_str_add(out, x->name);
     else
-        tra_str_printf(out, "(%d)", x->by);
+        tra_str_printf(out, "(%d)", x->vertex);
     tra_str_add(out, "[");
     for (int d = 0; d < x->n; d++)
         tra_str_printf(out, "%s%s", d ? "," : "", r->label[d] < 0 ? "." : v->name[r->label[d]]);

@@ -1,4 +1,5 @@
-/* label.c - the labelling of the paper: dynamic program on trees, longest paths first on other graphs. */
+/* label.c - the labelling of the paper: a dynamic program on trees, and path by path, the longest first, on other
+ * graphs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
-/* plan.c - what a plan that was found otherwise costs in the model of the paper. */
+/* plan.c - what a plan costs in the model of the paper, however it was found. */
 #include "eindecomp_int.h"
 
-/* The parts that a placement cuts each key dimension in; an axis over several cuts the first as far as that goes. */
+/* In how many parts a placement cuts each key dimension; an axis over several dimensions cuts the first as far as
+ * possible. */
 static void parts_of(const tra_placement *p, int n, int *parts) {
     for (int k = 0; k < n; k++) parts[k] = 1;
     for (int i = 0; i < p->naxes; i++) {
@@ -15,9 +16,8 @@ static void parts_of(const tra_placement *p, int n, int *parts) {
     }
 }
 
-/* The operator that computes what input i of o is: what only moves it, completes it or cuts it in other blocks is
- * passed over. NULL: it comes from a file. */
-static const tra_op *maker(const tra_plan *p, const tra_op *o, int i) {
+/* The operator that computes input i of o, below exchanges, merges and repartitions. NULL: it comes from a file. */
+static const tra_op *producer_of(const tra_plan *p, const tra_op *o, int i) {
     for (o = &p->ops[o->in[i]];; o = &p->ops[o->in[0]]) {
         if (tra_op_is(o->op, TRA_READS)) return NULL;
         if (!tra_op_is(o->op, TRA_EXCHANGES) && o->op != TRA_PLAN_MERGE) return o;
@@ -36,7 +36,7 @@ static double op_cost(const tra_plan *p, const tra_op *o) {
     int parts[TRA_MAXDIM];
     double cost = 0;
     for (int i = 0; i < 2 && o->in[i] >= 0; i++) {
-        const tra_op *in = &p->ops[o->in[i]], *from = maker(p, o, i);
+        const tra_op *in = &p->ops[o->in[i]], *from = producer_of(p, o, i);
         tra_ein_rel r = tra_ein_rel_of(&in->type);
         parts_of(&in->place, r.n, parts);
         floats += tra_ein_part_floats(&r, parts, NULL);

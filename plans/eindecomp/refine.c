@@ -1,5 +1,5 @@
-/* refine.c - a labelling made better, where the best of all is out of reach: the best with a few vectors of each
- * vertex, those that cost least while all other vertices stay as they are; and again from there. */
+/* refine.c - improves a labelling where the optimum is out of reach: repeatedly finds the best labelling among a few
+ * vectors of each vertex, those that cost least while all other vertices stay as they are. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static double total(const tra_eingraph *g, const choices *c, const int *chosen) 
     return cost;
 }
 
-/* cost[v][i]: of vector i of v, with all at its edges. */
+/* cost[v][i]: of vector i of v, with its edges, while all other vertices keep their vectors. */
 static void costs_alone(const tra_eingraph *g, const choices *c, const int *chosen, double **cost) {
     for (int v = 0; v < g->nvertices; v++) memcpy(cost[v], c[v].own, (size_t)c[v].vec.n * sizeof **cost);
     for (int v = 0; v < g->nvertices; v++) {
@@ -37,7 +37,7 @@ static void costs_alone(const tra_eingraph *g, const choices *c, const int *chos
     }
 }
 
-/* The `most` cheapest, the chosen one among them. */
+/* Numbers of the `most` cheapest vectors, the chosen one among them. Returns how many. */
 static int cheapest(const double *cost, int n, int chosen, int most, int *vec) {
     int m = 0;
     for (int i = 0; i < n; i++) {

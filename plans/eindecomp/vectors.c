@@ -12,7 +12,7 @@ int tra_ein_processors(int p, bool any) {
 
 typedef struct enumeration {
     const tra_vertex *x;
-    int64_t left_most[TRA_MAXLABELS + 1]; /* what labels from l on can take together, at most the processors */
+    int64_t left_most[TRA_MAXLABELS + 1]; /* bound of the product of the parts of labels l, l + 1, ... */
     int d[TRA_MAXLABELS];
     int cap;
     tra_vectors *out;
@@ -49,7 +49,7 @@ static int across(const tra_vertex *x, const int *d) {
     return n;
 }
 
-/* Those that follow the blocks first, else in the order of enumeration. */
+/* Sorts vectors: those that follow the blocks best first, equal ones in the order of enumeration. */
 static void by_blocks(const tra_vertex *x, tra_vectors *v) {
     size_t width = (size_t)v->nlabels;
     int *sorted = tra_malloc((size_t)v->n * width * sizeof *sorted + 1),

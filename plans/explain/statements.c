@@ -102,7 +102,7 @@ static void json_ref(tra_json *j, const char *key, const tra_eingraph *g, const 
     const tra_ein_rel *x = &g->rel[r->rel];
     tra_json_begin(j, key, '{');
     tra_json_str(j, "name", x->name);
-    tra_json_int(j, "statement", x->by);
+    tra_json_int(j, "statement", x->vertex);
     tra_json_begin(j, "labels", '[');
     for (int d = 0; d < x->n; d++) tra_json_str(j, NULL, r->label[d] < 0 ? NULL : v->name[r->label[d]]);
     tra_json_end(j, ']');
@@ -150,7 +150,7 @@ void tra_dot_statements(const tra_job *job, tra_str *out) {
                    "    label=\"labelling %s for %d processors: %s floats\";\n",
                    l->how, l->p, tra_text_number(l->cost, b, sizeof b));
     for (int r = 0; r < g->nrels; r++)
-        if (g->rel[r].by < 0) tra_str_printf(out, "    r%d [label=\"%s\", shape=plain];\n", r, g->rel[r].name);
+        if (g->rel[r].vertex < 0) tra_str_printf(out, "    r%d [label=\"%s\", shape=plain];\n", r, g->rel[r].name);
     for (int v = 0; v < g->nvertices; v++) {
         tra_str what = {0};
         tra_vertex_print(g, v, &what);
@@ -160,7 +160,7 @@ void tra_dot_statements(const tra_job *job, tra_str *out) {
         tra_str_printf(out, ", agg %s\"];\n", tra_text_number(tra_ein_agg_cost(g, &g->v[v], l->d[v]), b, sizeof b));
         tra_str_free(&what);
         for (int i = 0; i < g->v[v].nrefs; i++) {
-            int r = g->v[v].ref[i].rel, u = g->rel[r].by;
+            int r = g->v[v].ref[i].rel, u = g->rel[r].vertex;
             double cost = tra_ein_edge_cost(g, l->d, v, i);
             tra_str_printf(out, "    %c%d -> v%d", u < 0 ? 'r' : 'v', u < 0 ? r : u, v);
             if (u >= 0) tra_str_printf(out, " [label=\"%s\"]", tra_text_number(cost, b, sizeof b));

@@ -334,8 +334,8 @@ static double by_calls(const tra_eingraph *g, int **d, int v) {
     for (int i = 0; i < x->nrefs; i++) {
         const tra_ein_rel *r = &g->rel[x->ref[i].rel];
         int from[TRA_MAXDIM], to[TRA_MAXDIM];
-        if (r->by < 0) continue;
-        parts_of(g, &g->v[r->by].out, d[r->by], from);
+        if (r->vertex < 0) continue;
+        parts_of(g, &g->v[r->vertex].out, d[r->vertex], from);
         parts_of(g, &x->ref[i], d[v], to);
         double n = r->weight, np = part_size(r, from), nc = part_size(r, to), common = r->weight;
         for (int k = 0; k < r->n; k++) {
@@ -369,10 +369,11 @@ static double moved(const tra_eingraph *g, int **d) {
             const tra_ein_rel *r = &g->rel[x->ref[i].rel];
             parts_of(g, &x->ref[i], d[v], to);
             double reads = calls * part_size(r, to), has = part_size(r, whole_);
-            if (r->by >= 0) {
+            if (r->vertex >= 0) {
                 bool spread = false;
-                for (int l = 0; l < g->v[r->by].nlabels; l++) spread |= g->v[r->by].summed[l] && d[r->by][l] > 1;
-                parts_of(g, &g->v[r->by].out, d[r->by], from);
+                for (int l = 0; l < g->v[r->vertex].nlabels; l++)
+                    spread |= g->v[r->vertex].summed[l] && d[r->vertex][l] > 1;
+                parts_of(g, &g->v[r->vertex].out, d[r->vertex], from);
                 if (!spread) has = calls * r->weight;
                 for (int k = 0; k < r->n && !spread; k++) {
                     int64_t p = (r->ext[k] + from[k] - 1) / from[k], c = (r->ext[k] + to[k] - 1) / to[k];
