@@ -157,9 +157,11 @@ bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next);
 typedef enum tra_rows_extent {
     TRA_ROWS_SAME,     /* the rows of the (left) operand */
     TRA_ROWS_EITHER,   /* `most`: of one operand alone, the other has no rows */
+    TRA_ROWS_RIGHT,    /* the same, of which those of the right operand are expected */
     TRA_ROWS_PAIRS,    /* `most`: for pairs of rows of both operands */
-    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has; no more than `most`, where that is not 0 */
-    TRA_ROWS_OUTER,    /* the same, and all of both */
+    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has, or `each`; no more than `most`; where not 0
+                        */
+    TRA_ROWS_OUTER,    /* the same, and all of both; with `each` one at least for each row of the left */
     TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
     TRA_ROWS_ONE,      /* one */
     TRA_ROWS_ELEMENTS, /* the elements of the (left) operand, or `most` */
@@ -187,6 +189,8 @@ typedef struct tra_rows_kernel {
     int64_t width; /* of a tensor: its extent along dimension 1 */
     tra_rows_extent rows;
     int64_t most;
+    int64_t each; /* of pairs: rows of the right operand that one of the left meets, at most; 0: no more is known */
+    int64_t all;  /* rows of all results together, at most; 0: no more is known */
     bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */
     bool counts;  /* there may be fewer rows than that: only the run tells how many */
     double share; /* of that bound, that are expected (EITHER: those of both operands are) */

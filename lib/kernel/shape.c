@@ -135,12 +135,16 @@ static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_di
     switch (k->rows) {
     case TRA_ROWS_SAME: break;
     case TRA_ROWS_EITHER:
+    case TRA_ROWS_RIGHT:
     case TRA_ROWS_PAIRS: n = k->most; break;
     case TRA_ROWS_PRODUCT:
-        n = tra_mul_most(n, right);
+        n = tra_mul_most(n, k->each > 0 ? tra_min64(right, k->each) : right);
         if (k->most > 0) n = tra_min64(n, k->most);
         break;
-    case TRA_ROWS_OUTER: n = tra_add_most(tra_mul_most(n, right), tra_add_most(n, right)); break;
+    case TRA_ROWS_OUTER:
+        n = k->each > 0 ? tra_mul_most(n, tra_max64(1, tra_min64(right, k->each)))
+                        : tra_add_most(tra_mul_most(n, right), tra_add_most(n, right));
+        break;
     case TRA_ROWS_MOST: n = tra_min64(n, k->most); break;
     case TRA_ROWS_ONE: n = 1; break;
     case TRA_ROWS_FIXED: n = k->most; break;

@@ -453,7 +453,11 @@ static tra_status calendar(tra_arena *a, tra_colop op, const tra_colexpr *k, con
                         kind_text(k));
     tra_colexpr *x = node(a, op, TRA_COL_I64, 1, &k);
     if (op == TRA_C_YEAR) x->least = -6000000, x->most = 6000000;
-    if (op != TRA_C_YEAR) x->least = 0, x->most = 59;
+    if (op == TRA_C_MONTH) x->least = 1, x->most = 12;
+    if (op == TRA_C_DAY) x->least = 1, x->most = 31;
+    if (op == TRA_C_HOUR) x->least = 0, x->most = 23;
+    if (op == TRA_C_MINUTE) x->least = 0, x->most = 59;
+    if (op == TRA_C_WEEKDAY) x->least = 0, x->most = 6;
     *out = fold(a, x);
     return TRA_OK;
 }

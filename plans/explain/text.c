@@ -26,7 +26,7 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
         bool known = !o->type.bounded || !o->type.entries || o->type.entries->all.exact;
         double rows = o->type.bounded && o->type.entries ? (double)o->type.entries->all.expected : all;
         if (o->type.bounded && !known)
-            snprintf(buf, n, "%.3g of <= %.3g rows", rows, all);
+            snprintf(buf, n, "%.3g of <= %.3g rows", rows, (double)o->type.entries->all.bound);
         else
             snprintf(buf, n, "%.0f rows", rows);
         return buf;

@@ -45,7 +45,8 @@ static void describe_rows(const tra_type *t, int64_t each, tra_str *out) {
     if (!t->bounded)
         tra_str_printf(out, "%" PRId64, bound);
     else if (t->entries && !t->entries->all.exact)
-        tra_str_printf(out, "about %" PRId64 " of <= %" PRId64, t->entries->all.expected / each, bound);
+        tra_str_printf(out, "about %" PRId64 " of <= %" PRId64, t->entries->all.expected / each,
+                       tra_min64(bound, t->entries->all.bound / each));
     else
         tra_str_printf(out, "<= %" PRId64, bound);
 }

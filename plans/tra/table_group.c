@@ -1,4 +1,5 @@
 /* table_group.c - group, order, distinct and limit: rows of one block are aggregated or ordered, then those of all. */
+#include "table_known.h"
 #include "table_parts.h"
 
 #include <string.h>
@@ -96,35 +97,43 @@ static tra_node *project_operands(tra_table_builder *w, const tra_table_term *ar
     return tra_table_rowwise(w, r, tra_arena_printf(w->b->arena, "columns of %s", tra_table_text(w)), false, 1);
 }
 
-/* So many groups at most, by the values that keys may have; INT64_MAX: who knows. */
-static int64_t groups_most(const tra_schema *s, int nkeys) {
-    int64_t most = 1;
-    for (int k = 0; k < nkeys; k++) {
-        const tra_column *c = &s->v[k];
-        int64_t values = c->type == TRA_COL_BOOL                    ? 2
-                         : tra_coltype_is_coded(c->type) && c->dict ? c->dict->n
-                                                                    : INT64_MAX;
-        most = tra_mul_most(most, c->nullable ? tra_add_most(values, 1) : values);
-    }
-    return most;
-}
-
 static const char *pass_text(const tra_table_builder *w, tra_group_pass pass) {
     static const char *const passes[] = {"partial ", "final ", ""};
     return tra_arena_printf(w->b->arena, "%s%s", passes[pass], tra_table_text(w));
 }
 
-static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_schema *s, const tra_group_column *v,
+/* The share of what the results of a pass have room for that are groups of so many rows. */
+static double share_of_groups(const tra_table_builder *w, const tra_node *in, const tra_schema *s,
+                              const tra_colexpr *const *x, int64_t most, double rows, double blocks) {
+    double all = 0, known = (double)tra_max64(1, tra_catalog_floats(in->type.cat));
+    double groups = blocks * tra_table_groups_about(s, w->op.nterms, x, rows / blocks);
+    tra_dims ext;
+    for (int64_t i = 0; i < in->type.cat->n && i < 1024; i++) {
+        tra_catalog_ext(in->type.cat, i, &ext);
+        all += (double)tra_min64(most, ext.v[0]);
+    }
+    if (in->type.cat->n > 1024) all *= (double)in->type.cat->n / 1024;
+    if (most >= in->type.cat->bound.v[0]) all *= (double)tra_type_entries(&in->type).expected / known;
+    return all > groups ? groups / all : 1;
+}
+
+/* rows: what the groups are of. */
+static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *rows, const tra_group_column *v,
                             tra_group_pass pass) {
     tra_group *g;
     tra_err e = {0};
+    const tra_schema *s = rows->type.columns;
     if (!in) return NULL;
     if (tra_group_new(w->b->arena, s, w->op.nterms, w->op.naggs, v, pass, &g, &e) != TRA_OK) {
         tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
         return NULL;
     }
     bool one = w->op.nterms == 0 && pass != TRA_GROUP_PARTIAL;
-    int64_t most = groups_most(s, w->op.nterms), all = tra_catalog_maxfloats(in->type.cat);
+    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, w->op.nterms + 1);
+    for (int k = 0; k < w->op.nterms; k++) x[k] = w->op.term[k].x;
+    int64_t most = tra_max64(1, tra_table_groups_most(s, w->op.nterms, x));
+    double blocks = pass == TRA_GROUP_PARTIAL ? (double)tra_max64(1, in->type.cat->n) : 1;
+    double expected = (double)tra_type_entries(&rows->type).expected;
     return transform(w, in,
                      &(tra_rows_kernel){.text = pass_text(w, pass),
                                         .use = TRA_USE_MAP,
@@ -133,7 +142,9 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_schema
                                         .rows = one ? TRA_ROWS_ONE : TRA_ROWS_MOST,
                                         .most = most,
                                         .counts = !one,
-                                        .share = most < all ? 1 : 0.1,
+                                        .share = share_of_groups(w, in, s, x, most, expected, blocks),
+                                        .divides = true,
+                                        .all = pass == TRA_GROUP_PARTIAL || most == INT64_MAX ? 0 : most,
                                         .flops = 20.0 * (1 + w->op.nterms + w->op.naggs),
                                         .ops = &tra_group_ops,
                                         .data = g});
@@ -175,10 +186,9 @@ static tra_node *states_together(tra_table_builder *w, tra_node *partial) {
 }
 
 tra_node *tra_table_groups(tra_table_builder *w, tra_node *rows, const tra_group_column *v, bool states) {
-    const tra_schema *s = rows->type.columns;
-    if (!states || rows->type.cat->n == 1) return group_pass(w, tra_table_whole(w, rows, 1), s, v, TRA_GROUP_WHOLE);
-    tra_node *partial = group_pass(w, rows, s, v, TRA_GROUP_PARTIAL);
-    return group_pass(w, states_together(w, partial), s, v, TRA_GROUP_FINAL);
+    if (!states || rows->type.cat->n == 1) return group_pass(w, tra_table_whole(w, rows, 1), rows, v, TRA_GROUP_WHOLE);
+    tra_node *partial = group_pass(w, rows, rows, v, TRA_GROUP_PARTIAL);
+    return group_pass(w, states_together(w, partial), rows, v, TRA_GROUP_FINAL);
 }
 
 tra_node *tra_table_group(tra_table_builder *w) {

@@ -1,5 +1,6 @@
 /* table_join.c - join and cross: the rows of each block of the left table find their partners in all of the right
  * one. */
+#include "table_known.h"
 #include "table_parts.h"
 #include "table_stats.h"
 
@@ -127,44 +128,92 @@ static bool divides(const tra_lookup_spec *s, const tra_node *left, const tra_no
     return s->nkeys > 0 && tra_table_divide(right->type.cat, &x, d);
 }
 
-/* The share of the rows that a join may have, of which one row of the left table has at most one, or not. */
-static double share_of_join(const tra_lookup_spec *s, bool one, double right_rows) {
+/* The share of the rows of the left table that stay, where one has one partner at most. */
+static double share_of_one(const tra_lookup_spec *s) {
     tra_partners p;
-    if (s->nkeys == 0) return 1;
-    if (!tra_table_partners(s, &p)) return one ? 1 : 1 / right_rows;
-    if (s->how == TRA_LOOKUP_ANTI) return 1 - p.has;
-    if (s->how == TRA_LOOKUP_LEFT) return one ? 1 : p.pairs + (1 - p.has) / right_rows;
-    return one ? p.has : p.pairs;
+    if (s->nkeys == 0 || s->how == TRA_LOOKUP_LEFT || !tra_table_partners(s, &p)) return 1;
+    return s->how == TRA_LOOKUP_ANTI ? 1 - p.has : p.has;
+}
+
+/* Do equal keys come of equal values of a column? Then its number, else -1. */
+static int column_alone(const tra_colexpr *x) {
+    bool keeps = x->op == TRA_C_RECODE || (x->op == TRA_C_CONVERT && !tra_coltype_is_float(x->type));
+    if (keeps) x = x->kids[0];
+    return x->op == TRA_C_COLUMN ? x->column : -1;
+}
+
+/* So many rows of a side have one key, at most. */
+static int64_t repeats(const tra_table_builder *w, const tra_lookup_spec *s, const tra_colexpr *const *key,
+                       const tra_node *n) {
+    int64_t most = INT64_MAX;
+    for (int k = 0; k < s->nkeys; k++) {
+        int c = column_alone(key[k]);
+        if (c >= 0) most = tra_min64(most, tra_table_repeats(w->b->g, n, c, s->nulls_match));
+    }
+    return most;
+}
+
+tra_meeting tra_table_meet(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
+                           const tra_node *left, const tra_node *right) {
+    tra_size x = tra_type_entries(&left->type), y = tra_type_entries(&right->type);
+    tra_meeting m = {.each = repeats(w, s, tra_lookup_right_keys(l), right)};
+    int64_t other = repeats(w, s, tra_lookup_left_keys(l), left);
+    tra_partners p = {1, 1};
+    bool known = s->nkeys == 0 || tra_table_partners(s, &p);
+    m.all = tra_min64(tra_mul_most(x.bound, m.each), tra_mul_most(y.bound, other));
+    m.expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
+    if (s->how == TRA_LOOKUP_LEFT) m.all = tra_add_most(m.all, x.bound);
+    if (s->how == TRA_LOOKUP_LEFT && known) m.expected += (1 - p.has) * (double)x.expected;
+    return m;
+}
+
+double tra_table_pairs_share(const tra_meeting *m, const tra_type *left, const tra_type *right) {
+    double rows = 1;
+    for (int i = 0; i < 2; i++) { /* of what is expected of the operands */
+        const tra_type *t = i ? right : left;
+        rows *= (double)tra_max64(1, tra_type_entries(t).expected) / (double)tra_max64(1, tra_catalog_floats(t->cat));
+    }
+    rows *= (double)tra_catalog_floats(left->cat) * (double)tra_max64(1, tra_min64(right->cat->bound.v[0], m->each));
+    double share = rows > 0 ? m->expected / rows : 1;
+    return share < 1 ? share : 1;
 }
 
 /* Each row of a block of the left table with its partners in all of the right one. */
 static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, tra_node *left,
                              tra_node *right) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
-    bool one = s->unique || filters || keeps; /* so many rows at most come of one on the left */
+    tra_meeting meet = tra_table_meet(w, s, l, left, right);
+    bool unique = s->unique || meet.each == 1;
+    bool one = unique || filters || keeps; /* so many rows at most come of one on the left */
     tra_division d;
-    bool first = one && (s->unique || !tra_lookup_condition(l)); /* of equal keys on the right one row is enough */
-    if (!s->number && divides(s, left, right, first, &d))
-        return tra_table_join_parts(w, s, l, left, right, join_text(w, s), &d);
+    bool first = one && (unique || !tra_lookup_condition(l)); /* of equal keys on the right one row is enough */
+    if (!s->number && divides(s, left, right, first, &d)) {
+        tra_lookup_spec known = *s;
+        known.unique = unique;
+        return tra_table_join_parts(w, &known, l, left, right, join_text(w, s), &d, &meet);
+    }
     bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI;
     bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     right = tra_table_whole(w, right, 0);
     if (!right) return NULL;
-    double rows = (double)tra_max64(1, right->type.cat->bound.v[0]);
     tra_node fields = {.in = {left, right}};
-    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = join_text(w, s),
-                                                                       .use = TRA_USE_JOIN,
-                                                                       .columns = tra_lookup_out(l),
-                                                                       .dtype = TRA_F64,
-                                                                       .rows = one       ? TRA_ROWS_SAME
-                                                                               : !s->how ? TRA_ROWS_PRODUCT
-                                                                                         : TRA_ROWS_OUTER,
-                                                                       .counts = !keeps && !(one && all && !filters),
-                                                                       .share = share_of_join(s, one, rows),
-                                                                       .meets = s->nkeys > 0 && loses && !s->matched,
-                                                                       .flops = 20,
-                                                                       .ops = &tra_lookup_ops,
-                                                                       .data = l});
+    fields.kernel = tra_kernel_of_rows(
+        w->b->arena,
+        &(tra_rows_kernel){.text = join_text(w, s),
+                           .use = TRA_USE_JOIN,
+                           .columns = tra_lookup_out(l),
+                           .dtype = TRA_F64,
+                           .rows = one       ? TRA_ROWS_SAME
+                                   : !s->how ? TRA_ROWS_PRODUCT
+                                             : TRA_ROWS_OUTER,
+                           .each = one || meet.each == INT64_MAX ? 0 : meet.each,
+                           .all = one ? 0 : meet.all,
+                           .counts = !keeps && !(one && all && !filters),
+                           .share = one ? share_of_one(s) : tra_table_pairs_share(&meet, &left->type, &right->type),
+                           .meets = s->nkeys > 0 && loses && !s->matched,
+                           .flops = 20,
+                           .ops = &tra_lookup_ops,
+                           .data = l});
     tra_node *n = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields);
     if (n) n->rows = keeps ? left->rows : n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
     return n;

@@ -116,7 +116,7 @@ static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_
 
 /* The number of each left row, and for each of its partners the nwanted columns after the number. */
 static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, int nkeys, int nwanted, bool one,
-                       const tra_colexpr *where, const char *text) {
+                       const tra_colexpr *where, const tra_meeting *meet, const char *text) {
     tra_arena *a = w->b->arena;
     if (!left || !right) return NULL;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
@@ -136,8 +136,10 @@ static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, in
                            .columns = out,
                            .dtype = TRA_F64,
                            .rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT,
+                           .each = one || meet->each == INT64_MAX ? 0 : meet->each,
+                           .all = one ? 0 : meet->all,
                            .counts = true,
-                           .share = one ? 1 : 1 / (double)tra_max64(1, right->type.cat->bound.v[0]),
+                           .share = one ? 1 : tra_table_pairs_share(meet, &left->type, &right->type),
                            .divides = one && !where,
                            .flops = 20,
                            .ops = &tra_merge_join_ops,
@@ -145,7 +147,7 @@ static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, in
 }
 
 static tra_node *place(tra_table_builder *w, const tra_lookup *l, const tra_lookup_spec *s, tra_node *left,
-                       tra_node *found, const tra_node *right, const char *text) {
+                       tra_node *found, const tra_node *right, const tra_meeting *meet, const char *text) {
     static const tra_place_how hows[] = {[TRA_LOOKUP_INNER] = TRA_PLACE_INNER,
                                          [TRA_LOOKUP_LEFT] = TRA_PLACE_LEFT,
                                          [TRA_LOOKUP_SEMI] = TRA_PLACE_SEMI,
@@ -161,8 +163,10 @@ static tra_node *place(tra_table_builder *w, const tra_lookup *l, const tra_look
     p->matched = s->matched;
     p->name = s->name[0] ? s->name[0] : "left";
     tra_rows_kernel f = {.text = text, .use = TRA_USE_JOIN, .columns = out, .dtype = TRA_F64, .data = p};
-    f.rows = one ? TRA_ROWS_SAME : TRA_ROWS_EITHER;
-    f.most = tra_add_most(left->type.cat->bound.v[0], found->type.cat->bound.v[0]);
+    int64_t rows = left->type.cat->bound.v[0], more = found->type.cat->bound.v[0];
+    f.rows = one ? TRA_ROWS_SAME : TRA_ROWS_RIGHT;
+    f.most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more;
+    f.all = one ? 0 : meet->all;
     f.counts = !all;
     f.share = filters ? 0.5 : 1;
     f.divides = one;
@@ -223,7 +227,7 @@ static const tra_colexpr *over_parts(tra_arena *a, const tra_lookup *l, const tr
 }
 
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                               tra_node *right, const char *text, const tra_division *d) {
+                               tra_node *right, const char *text, const tra_division *d, const tra_meeting *meet) {
     tra_arena *a = w->b->arena;
     const tra_schema *out = tra_lookup_out(l);
     const tra_colexpr *where = tra_lookup_condition(l);
@@ -255,8 +259,8 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     const tra_colexpr *on =
         over_parts(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
     const char *how = where ? tra_arena_printf(a, "%s where %s", ltext, text) : ltext;
-    tra_node *found = merge(w, slices, parts, s->nkeys, nwanted, s->unique || filters, on, how);
-    int64_t rows = left->type.cat->bound.v[0];
-    found = tra_table_together(w, found, 1, one ? rows : filters ? tra_mul_most(rows, d->parts) : 0);
-    return place(w, l, s, left, found, table, text);
+    tra_node *found = merge(w, slices, parts, s->nkeys, nwanted, s->unique || filters, on, meet, how);
+    int64_t rows = left->type.cat->bound.v[0], each = one ? 1 : filters ? tra_min64(d->parts, meet->each) : meet->each;
+    found = tra_table_together(w, found, 1, each == INT64_MAX ? 0 : tra_mul_most(rows, each));
+    return place(w, l, s, left, found, table, meet, text);
 }

@@ -69,8 +69,18 @@ tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_
 /* The rows of w->in, each with the one row of w->right that has its keys, the first n columns of both (table_join.c).
  */
 tra_node *tra_table_joined(tra_table_builder *w, int n, const int *key);
-/* A join by keys without further conditions, of which s says what it is. */
+/* What is known of the pairs of a join: rows of the right table that one on the left meets, at most; rows of the
+ * result, at most, and as many as are expected. */
+typedef struct tra_meeting {
+    int64_t each, all;
+    double expected;
+} tra_meeting;
+tra_meeting tra_table_meet(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
+                           const tra_node *left, const tra_node *right);
+/* The same as the share of what the bounds of operands say, of which each array on the left meets one on the right. */
+double tra_table_pairs_share(const tra_meeting *m, const tra_type *left, const tra_type *right);
+/* A join by keys, of which s says what it is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                               tra_node *right, const char *text, const tra_division *d);
+                               tra_node *right, const char *text, const tra_division *d, const tra_meeting *meet);
 
 #endif

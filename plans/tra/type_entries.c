@@ -225,16 +225,21 @@ static void set_share(tra_arena *a, tra_node *n) {
     const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
     double share = share_of(&n->in[0]->type);
     bool left = rows && rows->rows == TRA_ROWS_SAME; /* whose rows stay or go by what the right one has */
-    if (rows && rows->meets)
+    bool pairs = rows && (rows->rows == TRA_ROWS_PRODUCT || rows->rows == TRA_ROWS_OUTER);
+    if (rows && (rows->meets || pairs))
         share *= share_of(&n->in[1]->type);
     else if (n->in[1] && !left)
         share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
+    /* where a result has few rows whatever the operand has, these are not fewer because it has not all of its rows */
+    if (rows && rows->rows == TRA_ROWS_MOST && rows->most < n->in[0]->type.cat->bound.v[0]) share = 1;
     if (rows && rows->counts) share *= rows->share;
     double expected = share * (double)tra_catalog_floats(n->type.cat);
     if (rows && rows->rows == TRA_ROWS_EITHER) expected = rows_of_tables(n);
+    if (rows && rows->rows == TRA_ROWS_RIGHT) expected = (double)tra_type_entries(&n->in[1]->type).expected;
     bool keeps = n->op == TRA_OP_CONCAT || n->op == TRA_OP_REKEY;
     if (rows) keeps = rows->divides || (n->op == TRA_OP_TRANSFORM && rows->rows == TRA_ROWS_SAME);
     int64_t most = keeps ? tra_type_entries(&n->in[0]->type).bound : INT64_MAX;
+    if (rows && rows->all > 0) most = tra_min64(most, rows->all);
     if (n->op == TRA_OP_CONCAT && n->most) expected = (double)tra_type_entries(&n->in[0]->type).expected;
     if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, expected, most, INT64_MAX);
 }
