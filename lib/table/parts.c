@@ -303,3 +303,28 @@ static void number_run(const void *data, const tra_cell *a, const tra_cell *b, t
 }
 
 const tra_rows_ops tra_number_slice_ops = {.scratch = number_scratch, .bytes = number_bytes, .run = number_run};
+
+static int64_t row_slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_a, (void)ext_b;
+    return vectors(2 * ((const tra_row_slicing *)data)->in->n);
+}
+
+static slice find_row_slice(const tra_row_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
+    slice s = {.rest = (tra_vector *)scratch + x->in->n};
+    if (!open_rows(a, x->in, false, scratch, &s.in)) return s;
+    s.begin = tra_min64(s.in.rows, tra_mul_most(position(b), x->rows));
+    s.rows = tra_min64(x->rows, s.in.rows - s.begin);
+    return s;
+}
+
+static int64_t row_slice_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)out;
+    return tra_columns_room(((const tra_row_slicing *)data)->in, find_row_slice(data, a, b, scratch).rows);
+}
+
+static void row_slice_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    slice s = find_row_slice(data, a, b, scratch);
+    put_slice(&s, ((const tra_row_slicing *)data)->in, out);
+}
+
+const tra_rows_ops tra_row_slice_ops = {.scratch = row_slice_scratch, .bytes = row_slice_bytes, .run = row_slice_run};

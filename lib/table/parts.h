@@ -70,6 +70,13 @@ typedef struct tra_number_slicing {
 } tra_number_slicing;
 extern const tra_rows_ops tra_number_slice_ops;
 
+/* A join of a block with an i64 array whose first element is the number of a slice: rows of it, so many each. */
+typedef struct tra_row_slicing {
+    const tra_schema *in;
+    int64_t rows;
+} tra_row_slicing;
+extern const tra_rows_ops tra_row_slice_ops;
+
 /* Rows [from, from + most) of a table of many blocks (limit.c). */
 typedef struct tra_limiting {
     const tra_schema *in, *count; /* count: one column, i64 */

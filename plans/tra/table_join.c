@@ -192,6 +192,9 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra
         known.unique = unique;
         return tra_table_join_parts(w, &known, l, left, right, join_text(w, s), &d, &meet);
     }
+    tra_crossing x;
+    if (s->nkeys == 0 && !one && s->how == TRA_LOOKUP_INNER && tra_table_cross_divides(left, right, &x))
+        return tra_table_cross_parts(w, l, left, right, join_text(w, s), &x);
     bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI;
     bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     right = tra_table_whole(w, right, 0);

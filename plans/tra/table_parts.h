@@ -69,6 +69,14 @@ tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_
 /* The rows of w->in, each with the one row of w->right that has its keys, the first n columns of both (table_join.c).
  */
 tra_node *tra_table_joined(tra_table_builder *w, int n, const int *key);
+/* Every pair of rows, of slices of so many rows of the left table, with all of the right one, or with its blocks one by
+ * one (table_cross.c); false where one block is not too much. */
+typedef struct tra_crossing {
+    int64_t rows, slices, blocks; /* slices of each block on the left; blocks of the right table that it meets */
+} tra_crossing;
+bool tra_table_cross_divides(const tra_node *left, const tra_node *right, tra_crossing *x);
+tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
+                                const char *text, const tra_crossing *x);
 /* What is known of the pairs of a join: rows of the right table that one on the left meets, at most; rows of the
  * result, at most, and as many as are expected. */
 typedef struct tra_meeting {

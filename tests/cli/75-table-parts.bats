@@ -265,6 +265,49 @@ assert most["J"] <= 30000 * 40 and most["H"] <= 8000 and most["K"] <= 301 and mo
 END
 }
 
+@test "every pair of rows comes in blocks of usual size, in the order of the left table, then of the right one" {
+    "$PYTHON" - <<'END'
+with open("a.csv", "w") as f:
+    f.write("i,p\n" + "".join(f"{i},{i * 37 % 101}\n" for i in range(900)))
+with open("b.csv", "w") as f:
+    f.write("j,q\n" + "".join(f"{j},{j * 53 % 997}\n" for j in range(1200)))
+with open("c.csv", "w") as f:
+    f.write("k,r\n" + "".join(f"{k},{k * 7919 % 100003}\n" for k in range(300000)))
+END
+    for t in a b c; do tra import -q --table --block 40000 $t.csv -o $t.h5; done
+    tra import -q --table --block 300 a.csv -o a.h5
+    cat >p.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+input C from "c.h5"
+X = select(cross(A, B), p * 10 == q + 3)
+Y = select(cross(limit(A, 5), C), p == r)
+N = rows(cross(A, B))
+M = rows(cross(limit(A, 5), C))
+output X
+output Y
+output N
+output M
+END
+    tra check p.tra >types
+    grep -q "^X: .* of up to 262[0-9]* rows\|^X: .* of up to 261[0-9]* rows" types
+    grep -q "^Y: .* of up to 40000 rows" types
+    want=
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites --memory 64M p.tra
+        is 1080000 tra head N.h5
+        is 1500000 tra head M.h5
+        for o in X Y; do tra export -q $o.h5 -o $o.csv; done
+        "$PYTHON" - <<'END'
+import csv
+X, Y = ([tuple(map(int, r)) for r in list(csv.reader(open(n)))[1:]] for n in ("X.csv", "Y.csv"))
+a = [(i, i * 37 % 101) for i in range(900)]
+assert X == [(*x, j, j * 53 % 997) for x in a for j in range(1200) if x[1] * 10 == j * 53 % 997 + 3] and X
+assert Y == [(*x, k, k * 7919 % 100003) for x in a[:5] for k in range(300000) if x[1] == k * 7919 % 100003] and Y
+END
+    done
+}
+
 # Bytes of all logs of progress: 64 for each block that is recorded, and as many for each log.
 recorded() { cat "$TRA_SCRATCH"/tra-*/*.log 2>/dev/null | wc -c; }
 
