@@ -113,6 +113,39 @@ static tra_filled combined(const tra_scalar *e, const tra_filled *in, int nin, c
                         .exact = !(sparse[0] && sparse[1])};
 }
 
+/* Has operand y, but for its last dimension, only labels that operand x has too? Then each entry of x meets no more of
+ * y's than one row has. */
+static bool meets_a_row(const tra_kernel *k, int x, int y) {
+    for (int d = 0; d + 1 < k->rank[y]; d++)
+        if (!memchr(k->in[x], k->in[y][d], (size_t)k->rank[x])) return false;
+    return k->rank[y] > 0;
+}
+
+/* Does the product meet rows with rows of the same number, as A[i,j] * B[i,k] does, and keep all that comes of it apart
+ * but for the rows? */
+static bool meets_rows(const tra_kernel *k) {
+    int n = k->rank[0];
+    if (n != k->rank[1] || n < 2 || k->nout != 2) return false;
+    for (int d = 0; d + 1 < n; d++)
+        if (k->in[0][d] != k->in[1][d] || memchr(k->out, k->in[0][d], 2)) return false;
+    return k->in[0][n - 1] != k->in[1][n - 1] && memchr(k->out, k->in[0][n - 1], 2) &&
+           memchr(k->out, k->in[1][n - 1], 2);
+}
+
+static bool is_pairs(const tra_kernel *k, const tra_filled *in) {
+    const tra_scalar *e = k->expr;
+    if (k->nin != 2 || !in[0].sparse || !in[1].sparse || k->fold != TRA_S_ADD) return false;
+    return !e || (e->op == TRA_S_MUL && e->a->op == TRA_S_ARG && e->b->op == TRA_S_ARG && e->a->arg != e->b->arg);
+}
+
+/* Of a product of entries with entries: no more of the result than pairs that meet. */
+static void count_pairs(const tra_kernel *k, const tra_filled *in, tra_filled *r) {
+    for (int y = 0; y < 2; y++)
+        if (in[y].fullest > 0 && meets_a_row(k, !y, y))
+            r->bound = tra_min64(r->bound, tra_mul_most(in[!y].bound, in[y].fullest));
+    r->squared = meets_rows(k);
+}
+
 /* EINSUM, ALIGNED */
 static tra_filled of_labels(const tra_kernel *k, const tra_dims *const *ext, const tra_filled *in) {
     int64_t n[2 * TRA_MAXDIM], meets[2] = {1, 1};
@@ -126,6 +159,7 @@ static tra_filled of_labels(const tra_kernel *k, const tra_dims *const *ext, con
     }
     tra_filled r = combined(k->expr, in, k->nin, meets);
     if (k->nlabels > k->nout) fold(k->fold, terms, &r);
+    if (is_pairs(k, in)) count_pairs(k, in, &r);
     return r;
 }
 

@@ -210,11 +210,17 @@ struct tra_entries {
     const int64_t *of;       /* of each tuple by ordinal, exactly; NULL: not known. Then the following are known too: */
     const int64_t *rows;     /* of each tuple: rows (all coordinates but the last) that have an entry */
     tra_size bytes, largest; /* what all arrays take in t->layout, and what the largest does */
+    /* Of rows (all coordinates but the last) as a file counts them: entries of one row of an array, at most, and the
+     * sum over all rows of all arrays of the square of their entries; 0: not known. */
+    int64_t fullest;
+    double squares;
 };
 /* Entries of t, in the arena: exact ones, of which t has the layout that is to be accounted for (rows may be NULL); or
  * what is estimated. */
 const tra_entries *tra_entries_exactly(tra_arena *a, const tra_type *t, const int64_t *of, const int64_t *rows);
 const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double expected, int64_t all, int64_t most);
+/* The same with what is known of rows. */
+const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int64_t fullest, double squares);
 /* Of all arrays; of one. Without entries: as many as there may be. */
 tra_size tra_type_entries(const tra_type *t);
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal);

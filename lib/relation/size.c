@@ -154,6 +154,15 @@ const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double exp
     return n;
 }
 
+const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int64_t fullest, double squares) {
+    if (!e || fullest <= 0) return e;
+    tra_entries *n = tra_new(a, tra_entries);
+    *n = *e;
+    n->fullest = fullest;
+    n->squares = squares;
+    return n;
+}
+
 tra_size tra_type_entries(const tra_type *t) {
     return t->entries ? t->entries->all : tra_size_upto(tra_catalog_floats(t->cat));
 }

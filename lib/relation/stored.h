@@ -110,5 +110,9 @@ TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_stati
 /* Entries at each last coordinate of the tuple's array, as many as its last extent. TRA_NO: the file does not keep
  * them, because the tuple has fewer entries than that, or at all. */
 TRA_MUSTUSE tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e);
+/* Of all tuples together, whose last dimension is not cut: how many columns have 2^i or more entries, but fewer than
+ * 2^(i+1), and their entries. Kept for the next call; not thread-safe. TRA_NO, and nothing is set: as tra_rel_columns,
+ * or there are more than some millions. */
+tra_status tra_rel_column_logs(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
 
 #endif

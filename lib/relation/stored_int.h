@@ -149,6 +149,9 @@ struct tra_stored {
     bool iso;                 /* there is one value, of all entries */
     uint64_t *sums;           /* [n][components]; NULL: none */
     int64_t *of, *rows;       /* of each tuple: entries, and rows that have any; NULL: not known */
+    int64_t fullest;          /* entries of one row, at most, */
+    double squares;           /* and the sum of their squares over all rows; 0: not known */
+    double *logs;             /* what tra_rel_column_logs has found: columns, then entries; NULL: nothing yet */
     int64_t stored_bytes, held;
     char text[TRA_LEVELTEXT];
     struct tra_mapping *mapping; /* the tensor is what a mapping makes of components (stored_mapping.c); NULL: levels */

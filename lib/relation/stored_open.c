@@ -186,7 +186,11 @@ static tra_status find_entries(tra_rel *r, tra_err *e) {
     for (int64_t t = 0; t < n && ok; t++) {
         int64_t rows = words[t * each], entries = words[t * each + 1];
         const int64_t *last = x->begin + (x->form.levels.n - 1) * (n + 1) + t;
-        ok = rows >= 0 && rows <= entries && entries <= last[1] - last[0];
+        int64_t squares = words[t * each + 2], most = words[t * each + 3];
+        ok = rows >= 0 && rows <= entries && entries <= last[1] - last[0] && most >= 0 && squares >= 0;
+        ok = ok && most <= entries && (double)most * (double)rows >= (double)entries;
+        x->fullest = tra_max64(x->fullest, most);
+        x->squares += (double)squares;
         x->rows[t] = rows;
         x->of[t] = entries;
     }
@@ -209,6 +213,7 @@ tra_status tra_stored_complete(tra_rel *r, tra_err *e) {
     r->info.storage = tra_levels_text(&f->levels, x->text);
     x->held += (r->cat.n + 1) * 8 * (f->levels.n + (x->of ? 2 : 0) + (x->sums ? f->n : 0));
     if (x->of) r->type.entries = tra_entries_exactly(r->arena, &r->type, x->of, x->rows);
+    r->type.entries = tra_entries_with_rows(r->arena, r->type.entries, x->fullest, x->squares);
     return TRA_OK;
 }
 

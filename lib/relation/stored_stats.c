@@ -54,6 +54,42 @@ tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *
     return tra_vector_read(r, &x->c[x->form.columns], at, last, out, e);
 }
 
+static tra_status find_logs(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, tra_err *e) {
+    for (int64_t t = 0; t < r->cat.n; t++) {
+        TRA_TRY(tra_rel_columns(r, t, one, e));
+        for (int64_t c = 0; c < n; c++) all[c] += one[c];
+    }
+    double *logs = tra_news(r->arena, double, 2 * TRA_LOGS);
+    for (int64_t c = 0; c < n; c++) {
+        int i = 0;
+        while (i + 1 < TRA_LOGS && all[c] >> (i + 1)) i++;
+        if (all[c] == 0) continue;
+        logs[i]++;
+        logs[TRA_LOGS + i] += (double)all[c];
+    }
+    r->stored->logs = logs;
+    return TRA_OK;
+}
+
+tra_status tra_rel_column_logs(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
+    enum { MOST_COLUMNS = 1 << 22, MOST_TUPLES = 64 };
+    int last = r->cat.bound.n - 1;
+    int64_t n = last < 0 ? 0 : r->cat.bound.v[last];
+    if (!r->stored || r->stored->loose || n == 0 || n > MOST_COLUMNS || r->cat.n > MOST_TUPLES)
+        return tra_fail(e, TRA_NO, "%s:%s has no counts of columns, or too many", r->path, r->name);
+    if (!r->stored->logs) {
+        uint32_t *one = tra_malloc((size_t)n * sizeof *one);
+        int64_t *all = tra_calloc((size_t)n, sizeof *all);
+        tra_status s = find_logs(r, one, all, n, e);
+        free(one);
+        free(all);
+        TRA_TRY(s);
+    }
+    memcpy(columns, r->stored->logs, TRA_LOGS * sizeof *columns);
+    memcpy(entries, r->stored->logs + TRA_LOGS, TRA_LOGS * sizeof *entries);
+    return TRA_OK;
+}
+
 /* ---- what no read needs -------------------------------------------------------------------------------------------
  */
 

@@ -5,7 +5,10 @@
  * stays exact; what is computed anew has no entries of value 0, of which inputs may have some, and so is estimated.
  */
 #include "../../lib/relation/rows.h"
+#include "../../lib/relation/stored.h"
 #include "type.h"
+
+#include <math.h>
 
 /* ---- how a relation is held ---------------------------------------------------------------------------------- */
 
@@ -23,7 +26,9 @@ const tra_layout *tra_type_holding(const tra_type *t) {
 void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout) {
     if (t->layout == layout) return;
     t->layout = layout;
-    if (t->entries && t->entries->of) t->entries = tra_entries_exactly(a, t, t->entries->of, t->entries->rows);
+    const tra_entries *e = t->entries;
+    if (!e || !e->of) return;
+    t->entries = tra_entries_with_rows(a, tra_entries_exactly(a, t, e->of, e->rows), e->fullest, e->squares);
 }
 
 /* ---- tuples that stay as they are ------------------------------------------------------------------------------ */
@@ -68,8 +73,9 @@ static void shown_entries(tra_arena *a, tra_node *n) {
     if (e && e->of && x->cat->n <= LOOKED_UP && count > 0) {
         int64_t *from = tra_news(a, int64_t, count);
         if (find_tuples(n, x->cat, from)) {
-            n->type.entries =
+            const tra_entries *now =
                 tra_entries_exactly(a, &n->type, taken(a, e->of, from, count), taken(a, e->rows, from, count));
+            n->type.entries = tra_entries_with_rows(a, now, e->fullest, n->op == TRA_OP_REKEY ? e->squares : 0);
             return;
         }
     }
@@ -87,7 +93,8 @@ static tra_filled known(const tra_type *t, int64_t bound) {
     double n = (double)tra_catalog_floats(t->cat);
     if (!t->sparse) return (tra_filled){.share = 1, .bound = bound, .work = 1};
     double share = n > 0 ? (double)tra_type_entries(t).expected / n : 0;
-    return (tra_filled){.sparse = true, .share = share < 1 ? share : 1, .bound = bound, .work = 1};
+    int64_t fullest = t->entries ? t->entries->fullest : 0;
+    return (tra_filled){.sparse = true, .share = share < 1 ? share : 1, .bound = bound, .work = 1, .fullest = fullest};
 }
 
 /* Entries of a result of which `one` is known for each array, and `all` for all of them. */
@@ -106,6 +113,35 @@ static int64_t partners(const tra_node *n, int side) {
     return tra_dims_product(&box, &all) ? tra_min64(all, c->n) : c->n;
 }
 
+/* The input that a relation shows; NULL: it is computed. */
+static tra_rel *input_of(const tra_node *n) { return n->op == TRA_OP_INPUT ? n->rel : NULL; }
+
+/* Elements of a result that so many products come to, which fall into its columns as entries into those of an operand:
+ * what falls on few columns meets more often than what falls anywhere. */
+static double distinct(const tra_node *in, double products, double columns) {
+    double n[TRA_LOGS] = {columns}, of[TRA_LOGS] = {(double)tra_type_entries(&in->type).expected}, all = 0, found = 0;
+    tra_err none = {0};
+    if (input_of(in)) (void)tra_rel_column_logs(input_of(in), n, of, &none);
+    for (int i = 0; i < TRA_LOGS; i++) all += of[i];
+    for (int i = 0; i < TRA_LOGS; i++)
+        for (int k = 0; k < TRA_LOGS; k++)
+            if (of[i] > 0 && of[k] > 0)
+                found -= n[i] * n[k] * expm1(-products * (of[i] / n[i] / all) * (of[k] / n[k] / all));
+    return found;
+}
+
+/* What comes of rows that meet themselves: no more products than their squares are together, where rows are whole. */
+static void square_rows(const tra_node *n, tra_filled *r) {
+    const tra_type *x = &n->in[0]->type;
+    int last = x->cat->bound.n - 1;
+    if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return;
+    if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return;
+    double squares = x->entries->squares, columns = (double)x->cat->bound.v[last];
+    double share = distinct(n->in[0], squares, columns) / (columns * columns * (double)n->type.cat->n);
+    r->share = share < 1 ? share : 1;
+    if (squares < (double)r->bound) r->bound = (int64_t)squares;
+}
+
 static void join_entries(tra_arena *a, tra_node *n) {
     tra_filled one[2], all[2];
     tra_dims ext[2];
@@ -122,8 +158,10 @@ static void join_entries(tra_arena *a, tra_node *n) {
         set_about(a, n, any, any);
         return;
     }
-    set_about(a, n, tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one),
-              tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all));
+    tra_filled each = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one);
+    tra_filled together = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all);
+    if (together.squared) square_rows(n, &together);
+    set_about(a, n, each, together);
 }
 
 /* Is an array of the catalog empty, or may one be? */
