@@ -121,6 +121,23 @@ bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout
     return x->tree && (!out || x->ascends);
 }
 
+int64_t tra_fused_interpreted(const tra_kernel *k, const tra_fused_plan *x, const tra_dims *ext_a,
+                              const tra_dims *ext_b, bool rows) {
+    enum { KEY = 192, MOST = 4 << 20 };
+    tra_dims ext;
+    int64_t keys;
+    tra_fused_shape(k, ext_a, ext_b, &ext, NULL);
+    if (!rows || !tra_dims_product(&ext, &keys)) keys = rows ? MOST : 0;
+    /* a doubling may come before it stops */
+    return tra_min64(tra_mul_most(2, tra_add_most(x->interpreted, tra_mul_most(KEY, keys))), MOST);
+}
+
+bool tra_fused_builds(const tra_kernel *k) {
+    for (int held = 0; held < 4; held++)
+        if (k->program->fused->plan[held].interpreted > 0) return true;
+    return k->program->sparse;
+}
+
 double tra_kernel_pace(const tra_kernel *k) {
     if (k->cls != TRA_K_PROGRAM || !k->program->fused) return 0;
     const tra_fused_plan *x = &k->program->fused->plan[k->program->fused->expected];

@@ -261,8 +261,8 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     if (k->cls == TRA_K_PACK) return 0;
     if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
     const tra_fused_plan *x = tra_fused_plan_of(k, a, b);
-    int64_t bytes = x->workspace;
-    if (out) bytes = tra_add_most(bytes, accumulators(k, ext_a, ext_b));
+    int64_t bytes = tra_add_most(x->workspace, out ? accumulators(k, ext_a, ext_b) : 0);
+    bytes = tra_max64(bytes, tra_fused_interpreted(k, x, ext_a, ext_b, out != NULL));
     if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, a));
     for (int i = 0; i < 2; i++) {
         if (!types[i]->layout || ext[i]->n <= 2 || (i == 0 && k->packed > 1)) continue;
@@ -291,7 +291,8 @@ typedef struct job {
     int64_t each;         /* each of so many bytes */
     bool exact;
     tra_rows_pieces *rows;
-    tra_err *err; /* of each piece */
+    tra_err *err;  /* of each piece */
+    int64_t limit; /* bytes of dictionaries of the interpreter, in each thread; 0: the plan is compiled */
 } job;
 
 /* The call of a piece: the operand that the loop goes over has its rows alone. */
@@ -331,6 +332,7 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
     tra_codegen_call to = {.scope = c.scope, .stop = &tra_cancel, .most = j->most, .exact = j->exact};
     to.memory = to.most ? scratch + j->memory : NULL;
     tra_status s;
+    if (j->limit) tra_calc_limit(j->limit);
     if (count) {
         int64_t *counted = j->out->counted_of[piece];
         s = tra_codegen_count(j->m->kernel, &to, &counted[0], &counted[1], e);
@@ -344,6 +346,13 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
     } else {
         to.out = cleared(j, &c, piece);
         s = tra_codegen_run(j->m->kernel, &to, e);
+    }
+    if (j->limit) tra_calc_limit(INT64_MAX);
+    if (j->limit && s == TRA_RESOURCE) {
+        *e = (tra_err){0};
+        s = tra_fail(e, TRA_RESOURCE,
+                     "the interpreter's dictionaries take more memory than is set aside for them; compiled code takes "
+                     "less, and a higher --memory leaves more");
     }
     free(c.scope);
     free(c.data);
@@ -436,6 +445,8 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     job j = {.m = m, .x = x, .c = &c, .out = out, .n = 1};
     j.most = x->workspace + (out->layout ? accumulators(k, &a->array.ext, &b->array.ext) : 0);
     j.memory = (own - scratch + 63) / 64 * 64;
+    int64_t aside = tra_fused_interpreted(k, x, &a->array.ext, &b->array.ext, out->layout != NULL);
+    if (!tra_codegen_compiled(m->kernel)) j.limit = tra_max64(1, tra_add_most(aside, tra_program_granted()) / 2);
     if (loop_of(k, x, &j.loop)) cut(&j, c.operand[j.loop.operand].n);
     if (j.n > 1 && !j.loop.apart) {
         j.sums = scratch + (j.memory + j.most + 63) / 64 * 64;

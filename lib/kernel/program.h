@@ -65,7 +65,8 @@ typedef struct tra_fused_plan {
     const tra_calc_name *scope;
     const tra_fused_name *source;
     double nanoseconds, operations, entries; /* predicted, on average arrays; entries of a result */
-    int64_t workspace;                       /* bytes, at most, of the dictionaries that it builds */
+    int64_t workspace;                       /* bytes, at most, of the dictionaries that it builds, */
+    int64_t interpreted;                     /* and of those that the interpreter holds for them */
     bool ascends;                            /* it makes the rows of its result upwards: this may be held as rows */
 } tra_fused_plan;
 

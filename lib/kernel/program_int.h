@@ -57,6 +57,13 @@ tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type
 tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
                             tra_str *plan, tra_str *c, tra_err *e);
 void tra_fused_forget(void);
+/* As tra_program_builds: the interpreter does. Bytes that are set aside for what it holds in dictionaries, those of the
+ * plan and a result by entries: enough for small ones. Compiled code does not need them. */
+bool tra_fused_builds(const tra_kernel *k);
+int64_t tra_fused_interpreted(const tra_kernel *k, const tra_fused_plan *x, const tra_dims *ext_a,
+                              const tra_dims *ext_b, bool rows);
+/* What tra_program_grant gave. */
+int64_t tra_program_granted(void);
 
 /* Statements whose plan is one loop over the rows of an operand, and asks for no other of its rows, are computed in
  * pieces of these (share.h, fused_pieces.c): compiled and interpreted in the same ones. */

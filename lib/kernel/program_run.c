@@ -255,6 +255,7 @@ static int64_t dictionaries_of(const tra_program *p) {
 static int64_t granted; /* to each thread beyond that */
 
 void tra_program_grant(int64_t bytes) { granted = bytes; }
+int64_t tra_program_granted(void) { return granted; }
 
 static bool builds(const tra_calc *x) {
     bool makes = x->kind == TRA_CALC_LET || x->kind == TRA_CALC_SLICE || x->notes & TRA_CALC_UNIQUE;
@@ -272,7 +273,8 @@ static bool builds(const tra_calc *x) {
 }
 
 bool tra_program_builds(const tra_kernel *k) {
-    return k->cls == TRA_K_PROGRAM && !k->program->fused && builds(k->program->value);
+    if (k->cls != TRA_K_PROGRAM) return false;
+    return k->program->fused ? tra_fused_builds(k) : builds(k->program->value);
 }
 
 /* ---- the place where a program is run ------------------------------------------------------------------------- */

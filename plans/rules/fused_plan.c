@@ -123,19 +123,22 @@ static void find_sources(fusing *f, int held, tra_storel_composed *c, tra_fused_
     x->source = source;
 }
 
-/* Bytes of the dictionaries that a plan builds: as many keys as the longest labels have. */
-static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let) {
+/* Bytes of the dictionaries that a plan builds: as many keys as the longest labels have. hashed: all of them are held
+ * so, as the interpreter does it. */
+static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let, bool hashed) {
     enum { DENSE = 16, HASHED = 192 }; /* bytes of a key */
     int64_t bytes = 0;
     if (x->kind == TRA_CALC_DICT && in_let) {
         int64_t most = 1, keys = 1;
         for (int l = 0; l < f->p->nlabels; l++) most = tra_max64(most, f->p->label[l].block);
         for (int d = 0; d < x->type.depth; d++) keys = tra_mul_most(keys, most);
-        bytes = tra_add_most(tra_mul_most(keys, x->notes & TRA_CALC_DENSE ? DENSE : HASHED), 4096);
+        bool dense = x->notes & TRA_CALC_DENSE && !hashed;
+        bytes = tra_add_most(tra_mul_most(keys, dense ? DENSE : HASHED), 4096);
     }
-    for (int i = 0; i < x->nkids; i++)
-        bytes =
-            tra_add_most(bytes, workspace_of(f, x->kids[i], in_let || (x->kind == TRA_CALC_LET && i + 1 < x->nkids)));
+    for (int i = 0; i < x->nkids; i++) {
+        bool let = in_let || (x->kind == TRA_CALC_LET && i + 1 < x->nkids);
+        bytes = tra_add_most(bytes, workspace_of(f, x->kids[i], let, hashed));
+    }
     return bytes;
 }
 
@@ -179,8 +182,7 @@ static bool is_level(const tra_calc *t, int level) {
 
 /* Does the plan make the rows of its result upwards, each at once? The keys but the last are what the outer loops
  * count, in their order, or together the coordinates of the rows of an operand. Of a vector there is one row. */
-static bool ascends(const fusing *f, const tra_fused_plan *x) {
-    const tra_calc *t = x->tree;
+static bool ascends(const fusing *f, const tra_fused_plan *x, const tra_calc *t) {
     descent d = {.x = x, .place = -1};
     int n = f->p->shape.n, value = -1;
     enum { LONG_ROWS = 1 << 23 }; /* with more columns entries would be listed */
@@ -233,27 +235,31 @@ static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_st
     x->nanoseconds = best->cost;
     x->operations = fmax(best->operations, 1);
     x->entries = best->entries;
-    x->ascends = ascends(f, x);
+    x->ascends = ascends(f, x, tree);
     return true;
 }
 
-/* The best plan; of a sparse result that it does not make row by row, the best of the next ones that does, if there is
- * one. The memo's arena gets nothing else: so what planning takes is the same whether the plan was found now or kept by
- * another run. */
+typedef struct asking {
+    const fusing *f;
+    const tra_fused_plan *x;
+} asking;
+
+static bool asked(const void *ctx, const tra_calc *plan) {
+    const asking *a = ctx;
+    return ascends(a->f, a->x, plan);
+}
+
+/* The best plan. The memo's arena gets nothing else: so what planning takes is the same whether the plan was found now
+ * or kept by another run. */
 static bool find_plan(fusing *f, tra_storel_problem *problem, tra_fused_plan *x) {
-    enum { MORE = 8 };
-    bool found = false, sparse = f->s->node->type.sparse;
-    for (int n = f->o->from + 1; n <= f->o->from + MORE && !(found && (x->ascends || !sparse)); n += MORE - 1) {
-        problem->plans = n;
-        tra_arena *work = tra_arena_new();
-        tra_storel_result r;
-        bool some = tra_storel_optimize(problem, work, &r, NULL) == TRA_OK;
-        for (int i = some ? (int)tra_min64(f->o->from, r.n - 1) : r.n; i < r.n && !(found && x->ascends); i++) {
-            tra_fused_plan y = *x;
-            if (take_plan(f, problem, &r.plan[i], &y) && (!found || y.ascends)) *x = y, found = true;
-        }
-        tra_arena_free(work);
-    }
+    tra_arena *work = tra_arena_new();
+    tra_storel_result r;
+    problem->plans = f->o->from + 1;
+    problem->ascends = asked;
+    problem->ctx = &(asking){f, x};
+    bool found = tra_storel_optimize(problem, work, &r, NULL) == TRA_OK && r.n > 0 &&
+                 take_plan(f, problem, &r.plan[tra_min64(f->o->from, r.n - 1)], x);
+    tra_arena_free(work);
     return found;
 }
 
@@ -288,7 +294,8 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     c.problem.without = f->o->without;
     c.problem.costs = f->o->costs;
     if (!find_plan(f, &c.problem, x)) return false;
-    x->workspace = workspace_of(f, x->tree, false);
+    x->workspace = workspace_of(f, x->tree, false, false);
+    x->interpreted = workspace_of(f, x->tree, false, true);
     return true;
 }
 

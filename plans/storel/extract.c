@@ -153,7 +153,7 @@ static void bill_place(st_graph *g, const st_node *x, bill *b) {
     int below = st_at(g, x->kids[0])->below;
     double own = below >= 0 ? fmax(st_size(g, below), 1) : 1, under = all_places(st_at(g, x->kids[1])->shape);
     switch ((unsigned)x->data[0]) {
-    case ST_ROW: b->cost = c->row; return;
+    case ST_ROW: b->cost = c->row * far(g, own); return;
     case TRA_CALC_DENSE: break;
     default: b->cost = c->put; return;
     }

@@ -17,6 +17,7 @@ const tra_storel_costs tra_storel_default_costs = {.loop = 2,
                                                    .put = 10,
                                                    .clear = 0.15,
                                                    .sort = 20,
+                                                   .list = 60,
                                                    .merge = 3,
                                                    .op = 0.25,
                                                    .branch = 0.8,
@@ -44,6 +45,7 @@ tra_storel_costs tra_storel_costs_at(const tra_storel_rates *r) {
     SCALE(hashes, hash);
     SCALE(hashes, put);
     SCALE(hashes, sort);
+    SCALE(hashes, list);
     SCALE(inserts, row);
     SCALE(entries, op);
     SCALE(operations, vector);
@@ -128,19 +130,76 @@ static double entries_of(st_graph *g, int cls) {
     return n;
 }
 
-/* Distinct plans, the cheapest first; none where the graph holds no whole one. */
-static tra_status collect(st_graph *g, int root, double entries, tra_storel_result *out, tra_err *e) {
+/* Does a loop count up what it binds last: a range, or a part of an array that ascends? */
+static bool counts_up(const tra_storel_problem *p, const tra_calc *over) {
+    if (over->kind == TRA_CALC_RANGE) return true;
+    if (over->kind == TRA_CALC_SLICE) over = over->kids[0];
+    return over->kind == TRA_CALC_NAME && over->level < 0 && p->about[over->index].ascending;
+}
+
+/* Does the plan make its result row by row, upwards: are the keys but the last what its outer loops count up, in their
+ * order? */
+static bool ascends(const tra_storel_problem *p, const tra_calc *x) {
+    int rows = x->type.depth - 1, loops = 0, keys = 0, level[TRA_CALC_MAXRANK];
+    if (p->ascends) return p->ascends(p->ctx, x);
+    for (;; x = x->kids[x->nkids - 1]) {
+        bool merge = x->kind == TRA_CALC_MERGE;
+        if (x->kind == TRA_CALC_LET || x->kind == TRA_CALC_IF) continue;
+        if (x->kind != TRA_CALC_SUM && !merge) break;
+        if (loops >= rows) continue;
+        const tra_calc *over = x->kids[0];
+        if ((!merge && (x->nkids != 2 || x->nnames[0] != 1)) || !counts_up(p, over)) return false;
+        level[loops++] = x->binders[merge ? 2 : over->kind != TRA_CALC_RANGE].level;
+    }
+    for (; keys < rows && x->kind == TRA_CALC_DICT; x = x->kids[x->nkids - 1])
+        for (int i = 0; i + 1 < x->nkids && keys < rows; i++, keys++) {
+            const tra_calc *key = x->kids[i];
+            if (keys >= loops || key->kind != TRA_CALC_NAME || key->level < 0 || key->level != level[keys])
+                return false;
+        }
+    return keys == rows;
+}
+
+/* Entries that do not come row by row are listed, and sorted. The ways of the root with what that takes, as plans. */
+static tra_status rank_by_order(st_graph *g, int root, double turns, int n, tra_storel_plan *plan, tra_err *e) {
+    for (int i = 0; i < n; i++) {
+        const st_way way = st_at(g, root)->ways[i];
+        plan[i] = (tra_storel_plan){.tree = st_extract(g, root, i, e), .cost = way.cost, .operations = way.operations};
+        if (!plan[i].tree) return TRA_INTERNAL;
+        if (!ascends(g->p, plan[i].tree)) plan[i].cost += g->costs->list * fmin(turns, fmax(way.operations, 1));
+    }
+    for (int i = 1; i < n; i++) /* stable */
+        for (int k = i; k > 0 && plan[k - 1].cost > plan[k].cost; k--) {
+            tra_storel_plan x = plan[k];
+            plan[k] = plan[k - 1];
+            plan[k - 1] = x;
+        }
+    return TRA_OK;
+}
+
+/* Distinct plans, the cheapest first; none where the graph holds no whole one. turns: contributions of the naive plan.
+ */
+static tra_status collect(st_graph *g, int root, double entries, double turns, tra_storel_result *out, tra_err *e) {
+    enum { MORE = 16 };
     int wanted = (int)tra_min64(tra_max64(g->p->plans, 1), TRA_STOREL_MOSTPLANS);
     out->plan = tra_news(g->arena, tra_storel_plan, wanted);
     out->n = 0;
     if (g->over || !st_ways(g, root)) return TRA_OK;
-    for (int i = 0; i < st_at(g, root)->nways && out->n < wanted; i++) {
-        const st_way way = st_at(g, root)->ways[i];
-        const tra_calc *x = st_extract(g, root, i, e);
-        if (!x) return TRA_INTERNAL;
+    bool by_rows = !g->p->dense && st_at(g, root)->depth > 1;
+    const tra_calc *first = by_rows && g->most < MORE ? st_extract(g, root, 0, e) : NULL;
+    if (first && !ascends(g->p, first)) { /* one that costs more may list nothing */
+        g->most = MORE;
+        for (int i = 0; i < g->nclasses; i++) g->class[i].state = g->class[i].nways = 0;
+        if (!st_ways(g, root)) return TRA_OK;
+    }
+    int n = st_at(g, root)->nways;
+    tra_storel_plan *plan = tra_news(g->arena, tra_storel_plan, n);
+    TRA_TRY(rank_by_order(g, root, by_rows ? turns : 0, n, plan, e));
+    for (int i = 0; i < n && out->n < wanted; i++) {
         bool again = false;
-        for (int k = 0; k < out->n; k++) again |= tra_storel_same(x, out->plan[k].tree);
-        if (!again) out->plan[out->n++] = (tra_storel_plan){x, way.cost, way.operations, entries};
+        for (int k = 0; k < out->n; k++) again |= tra_storel_same(plan[i].tree, out->plan[k].tree);
+        plan[i].entries = entries;
+        if (!again) out->plan[out->n++] = plan[i];
     }
     return TRA_OK;
 }
@@ -158,14 +217,18 @@ static tra_status run_stage(const tra_storel_problem *p, const char *name, tra_a
     st_graph g;
     start(&g, p, a, out->applied);
     int root = st_normal(&g, p->tree);
-    double entries = 0;
+    double entries = 0, turns = 0;
     if (root >= 0) {
+        int nest = st_first(&g, root, ST_NEST);
+        st_nest n;
+        if (nest >= 0) st_load(&g, nest, &n);
         entries = entries_of(&g, root);
+        turns = nest >= 0 ? st_turns(&g, &n) : entries;
         root = hold_result(&g, root);
         st_saturate(&g);
     }
     if (root < 0) g.over = true;
-    TRA_TRY(collect(&g, root, entries, out, e));
+    TRA_TRY(collect(&g, root, entries, turns, out, e));
     count(&g, processor_seconds() - before, name, &out->stage[out->nstages]);
     if (out->n) out->stage[out->nstages].program = out->plan[0].tree;
     out->nstages++;

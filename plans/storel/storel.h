@@ -81,6 +81,7 @@ typedef struct tra_storel_costs {
     double put;     /* adding into a hash map */
     double clear;   /* an element of a dense array that is materialised */
     double sort;    /* a key of a hash map that is materialised */
+    double list;    /* a contribution to a result by entries that does not come row by row: listed, sorted */
     double merge;   /* a step of a merge */
     double op;      /* arithmetic */
     double branch;  /* a condition */
@@ -107,6 +108,9 @@ typedef struct tra_storel_problem {
     int extent[TRA_CALC_MAXRANK];  /* names of the scope that the keys of the result are below, as `about` has them */
     uint64_t without;              /* rules to be left out */
     int plans;                     /* how many are wanted; 0: 1 */
+    /* Of results by entries: does a plan make them row by row, upwards? NULL: if its outer loops count up the keys. */
+    bool (*ascends)(const void *ctx, const tra_calc *plan);
+    const void *ctx;
     int most_nodes;                /* of the e-graph; 0: TRA_STOREL_NODES */
     const tra_storel_costs *costs; /* NULL: tra_storel_default_costs */
     /* Plans that took long to be found are kept in the folder of compiled kernels (codegen.h), and those that are there

@@ -285,3 +285,49 @@ assert np.allclose(D, np.diag(S) * (S @ S.sum(1)), rtol=1e-12)
 assert np.array_equal(E, I.T @ I.sum(1))
 assert np.array_equal(F, (S[:, :, None] * S[:, None, :]).max((0, 2)))"
 }
+
+@test "bounds and estimates of products of sparse matrices follow from their rows" {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
+    # one long row and many short ones: second moments, not means, say how many there will be
+    py "
+import numpy as np, scipy.sparse as s
+r = np.random.default_rng(1)
+row = np.concatenate([np.full(60, 7), r.integers(0, 400, 300)])
+col = np.concatenate([r.permutation(400)[:60], r.integers(0, 400, 300)])
+a = s.coo_matrix((np.ones(360), (row, col)), (400, 400)).tocsr()
+a.data[:] = 1
+s.save_npz('a.npz', a)
+print((a.T @ a).nnz, (a @ a).nnz, a.nnz * np.diff(a.indptr).max())" >truth
+    read -r own chain most <truth
+    tra import -q a.npz --storage csr -o a.h5
+    printf 'input A from "a.h5"\nY[j,k] = sum A[i,j] * A[i,k]\nZ[i,k] = sum A[i,j] * A[j,k]\noutput Y\noutput Z\n' >p.tra
+    tra check --format json p.tra >check.json
+    tra run -q p.tra
+    tra info --format json Y.h5 >info.json
+    py "
+import json
+own, chain, most = $own, $chain, $most
+print(json.load(open('info.json')))
+all = {r['name']: r for r in json.load(open('check.json'))['relations']}
+y, z = all['Y'], all['Z']
+assert y['entries_bound'] <= most and z['entries_bound'] <= most, (y, z, most)
+assert own <= y['entries_bound'] and chain <= z['entries_bound'], (y, z, own, chain)
+assert 0.7 * own <= y['entries'] <= 1.4 * own, (y['entries'], own)"
+    tra check p.tra | grep -q 'Y: .*sparse: about [0-9]* entries'
+}
+
+@test "what the interpreter holds of a result is within the ceiling, or the run ends with status 4" {
+    tra gen -q --shape 900x900 --density .1 --seed 1 -o A.h5
+    tra gen -q --shape 900x2 --seed 2 -o B.h5
+    tra gen -q --shape 2x900 --seed 3 -o C.h5
+    for r in A B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input A from "A.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,j] = sum A[i,j] * B[i,k] * C[k,j]\noutput Y as csr\n' >>p.tra
+    fused_at() { "$TRA" cost --memory "$1" --threads 1 p.tra | awk -F'\t' '$2 ~ /fused/ { print $1; exit }'; }
+    status 4 tra run -q --plan "$(fused_at 37M)" --memory 37M --threads 1 --codegen off p.tra
+    has "the interpreter's dictionaries take more memory than is set aside"
+    [ ! -e Y.h5 ]
+    status 0 tra run -q --plan "$(fused_at 128M)" --memory 128M --threads 1 --codegen off p.tra
+    tra export -q Y.h5 --to npy -o Y.npy
+    py 'import numpy as np; A, B, C, Y = (np.load(f + ".npy") for f in "ABCY"); assert np.allclose(Y, A * (B @ C), rtol=1e-12)'
+}
