@@ -295,13 +295,13 @@ bool tra_scalar_sparse(const tra_scalar *s, const bool *arg);
 
 /* What is known of the entries of a kernel's operand, or of its result. */
 typedef struct tra_filled {
-    bool sparse;   /* by type */
-    double share;  /* of the elements, that are entries: an estimate; 1 of what is dense */
-    int64_t bound; /* entries, at most; INT64_MAX: no more is known than the extents */
+    bool sparse;     /* by type */
+    double share;    /* of the elements, that are entries: an estimate; 1 of what is dense */
+    int64_t bound;   /* entries, at most; INT64_MAX: no more is known than the extents */
     int64_t fullest; /* of operands: entries of a row (all coordinates but the last), at most; 0: not known */
     bool squared;    /* of a result: if both operands are one, each row of it meets itself, as in A[i,j] * A[i,k] */
-    double work;   /* of a result: the share of a dense kernel's operations that its entries take, */
-    bool exact;    /* exactly so, where the shares of the operands are exact; else an estimate */
+    double work;     /* of a result: the share of a dense kernel's operations that its entries take, */
+    bool exact;      /* exactly so, where the shares of the operands are exact; else an estimate */
 } tra_filled;
 /* Of the results for operands of these extents, whose places are taken for independent of each other. The bound holds
  * for one array, or pair of arrays, and for several together where those of the operands count an array once for each
