@@ -319,7 +319,7 @@ A = group(J, [$1], $2)"
     same_float() {
         printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
         tra run -q --without "$1" p.tra && mv a.h5 without.h5
-        status 0 tra explain --rules p.tra
+        status 0 tra explain p.tra
         has "after the join"
         for sites in 1 3; do
             status 0 tra run -q --sites $sites p.tra
@@ -327,9 +327,9 @@ A = group(J, [$1], $2)"
         done
     }
     by start 'n = count(), c = count(member), s = sum(minutes), m = mean(w)' inner
-    by s_kind 'lo = min(minutes), hi = max(w), v = var(minutes), d = std(w)' inner
-    by 's_kind, long = minutes > 40' 'n = count(), f = any(member == "yes"), g = all(w > 1)' left ', nulls = match'
-    by '' 'n = count(), s = sum(minutes)' semi
+    by s_lat 'v = var(minutes), lo = min(minutes), hi = max(w), d = std(w)' inner
+    by 's_lat, s_lon, s_kind' 'v = var(w), n = count(), f = any(member == "yes"), g = all(w > 1)' left ', nulls = match'
+    by start 'n = count(), s = sum(minutes)' semi
     tra import -q --table --block 5000 trip.csv -o trip.h5
     by 's_lat, member' 'n = count(), v = var(minutes)' inner
 }
