@@ -413,13 +413,14 @@ static tra_status measure_rewritten(const tra_graph *g, uint64_t seed, tra_arena
 
 static bool overflowed(tra_status s, const tra_err *e) { return s == TRA_INPUT && strstr(e->msg, "does not fit"); }
 
-/* Might a plan never compute the integer that does not fit? Products that are added up at once are not stored, and
- * those of a statement may be taken in another order. */
+/* Might a plan never compute the integer that does not fit? Products that are added up at once are not stored, those of
+ * a statement may be taken in another order, and what a filter or a slice leaves out need not be computed. */
 static bool may_get_by(const tra_graph *g) {
     bool may = false;
     for (int i = 0; i < g->neinsums; i++) may = may || g->einsums[i]->nrefs > 1;
     for (int i = 0; i < g->n; i++)
-        may = may || (g->v[i]->op == TRA_OP_JOIN && (tra_kernel_props(g->v[i]->kernel) & TRA_P_CONTRACTION));
+        may = may || g->v[i]->op == TRA_OP_FILTER || (g->v[i]->op == TRA_OP_REPART && g->v[i]->extent.n > 0) ||
+              (g->v[i]->op == TRA_OP_JOIN && (tra_kernel_props(g->v[i]->kernel) & TRA_P_CONTRACTION));
     return may;
 }
 

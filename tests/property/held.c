@@ -77,6 +77,8 @@ bool hold_some(tra_plan *p, rng *r, tra_arena *a) {
         if (tra_op_is(op->op, TRA_MAKES) && op->type.sparse && !program && !is_bound(p, i))
             op->type.layout = !stays_dense(p, i) && rng_chance(r, 70) ? &tra_rows : NULL;
         if (passes(op)) op->type.layout = p->ops[op->in[0]].type.layout;
+        if (op->in[0] >= 0 && (op->type.layout || p->ops[op->in[0]].type.layout))
+            op->what.triangle = false; /* which is chosen for what is dense */
         if (!op->type.layout && !planned) continue;
         any = true;
         tra_size *moved = &op->predicted.cost.network_bytes;
