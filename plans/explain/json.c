@@ -109,7 +109,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     if (o->type.columns) {
         tra_size rows = tra_size_exactly(tra_catalog_floats(c));
         if (o->type.bounded) rows = tra_type_entries(&o->type);
-        counted(j, "rows", (double)rows.expected, (double)(rows.exact ? rows.expected : rows.bound));
+        tra_json_size(j, "rows", rows);
     }
     tra_type_json(&o->type, j);
     if (o->op == TRA_PLAN_OUTPUT) tra_json_str(j, "storage", s->storage);

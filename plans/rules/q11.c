@@ -240,9 +240,11 @@ static double rows_of(const tra_node *n) {
                                               : (double)tra_catalog_floats(n->type.cat);
 }
 
-/* What each row of both tables takes: to be found and ordered, and its part of the pairs. */
+/* What each row of both tables takes: to be found and ordered, and its part of the pairs. A right table in one block
+ * is gone through for each block of the left one. */
 static double flops_of(const multiplying *f, const tra_expr *l, const tra_expr *r) {
-    double rows = rows_of(&l->node) + rows_of(&r->node), pairs = rows_of(&f->z->node);
+    double times = (double)l->node.type.cat->n;
+    double rows = rows_of(&l->node) + times * rows_of(&r->node), pairs = rows_of(&f->z->node);
     return 30 + (2 + 3.0 * f->made->n) * pairs / (rows > 1 ? rows : 1);
 }
 
