@@ -16,57 +16,16 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- geometry ------------------------------------------------------------------------------------------------- */
-
-/* Where the blocks of a piece overlap: the origin in each and the extents. */
-static void overlap(const tra_exchange *x, const tra_transfer *t, tra_dims *from, tra_dims *to, tra_dims *ext) {
-    const tra_type *ti = x->in->type, *to_type = x->out->type;
-    tra_dims ki, ko, oi, oo, xi, xo;
-    tra_catalog_key(ti->cat, t->in, &ki);
-    tra_catalog_key(to_type->cat, t->out, &ko);
-    tra_type_offset(ti, &ki, &oi);
-    tra_type_offset(to_type, &ko, &oo);
-    for (int d = 0; d < x->op->what.origin.n; d++) oo.v[d] += x->op->what.origin.v[d];
-    tra_catalog_ext(ti->cat, t->in, &xi);
-    tra_catalog_ext(to_type->cat, t->out, &xo);
-    from->n = to->n = ext->n = xi.n;
-    for (int d = 0; d < xi.n; d++) {
-        int64_t lo = tra_max64(oi.v[d], oo.v[d]), hi = tra_min64(oi.v[d] + xi.v[d], oo.v[d] + xo.v[d]);
-        from->v[d] = lo - oi.v[d];
-        to->v[d] = lo - oo.v[d];
-        ext->v[d] = tra_max64(0, hi - lo);
-    }
-}
-
-tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t) {
-    tra_dims from, to, ext;
-    if (!x->pieces) return tra_type_bytes(x->in->type, t->in);
-    overlap(x, t, &from, &to, &ext);
-    return tra_piece_bytes(x->in->type, x->out->type, &ext);
-}
-
-/* ---- giving and taking ------------------------------------------------------------------------------------------ */
+/* ---- giving and taking ----------------------------------------------------------------------------------------- */
 
 void tra_exchange_fail(tra_exchange *x, tra_status s) {
     if (x->status == TRA_OK) x->status = s;
 }
 
-/* Allocates a block for a tuple of the result, or for a piece of one. */
-static tra_status new_block(tra_exchange *x, int64_t ordinal, int64_t bytes, tra_block **out) {
+tra_status tra_exchange_new_block(tra_exchange *x, int64_t ordinal, int64_t bytes, tra_block **out) {
     tra_err own = {0};
     tra_status s = tra_block_new(x->site->pool, bytes, out, &own);
     return s == TRA_OK ? s : tra_advise_blocks(s, "", x->out->type, ordinal, bytes, x->site->pool, &own, x->e);
-}
-
-/* The cell of a piece by itself, in the layout of the result, in that block. */
-static tra_cell piece_of(const tra_exchange *x, const tra_dims *ext, void *block) {
-    const tra_type *t = x->out->type;
-    tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array = {.dtype = t->dtype, .ext = *ext}};
-    if (t->layout)
-        c.head = block;
-    else
-        c.array.data = block;
-    return c;
 }
 
 /* Is the next transfer of the list of the same tuple? */
@@ -105,9 +64,7 @@ static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
     return b && b->state != TRA_BLOCK_LOADING;
 }
 
-/* If the exchange overlaps a stage, which may evict blocks meanwhile, keeps the block of a tuple pinned from its first
- * to its last transfer, so that it is read only once. t: a transfer of the list that was just read. */
-static tra_status keep_pinned(tra_exchange *x, int list, const tra_transfer *t) {
+tra_status tra_exchange_keep_pinned(tra_exchange *x, int list, const tra_transfer *t) {
     tra_part *via;
     bool load,
         more = is_next(&x->lists.outgoing, x->lists.next_out, t) || is_next(&x->lists.local, x->lists.next_local, t);
@@ -125,108 +82,11 @@ static tra_status keep_pinned(tra_exchange *x, int list, const tra_transfer *t) 
     return TRA_OK;
 }
 
-/* Reads and pins the tuple of a transfer, which has been taken off its list. */
-static tra_status fetch(tra_exchange *x, const tra_transfer *t, tra_unit_input *in) {
+tra_status tra_exchange_fetch(tra_exchange *x, const tra_transfer *t, tra_unit_input *in) {
     *in = (tra_unit_input){.part = x->in, .i = find_sent(x, t)};
     if (in->i < 0) return tra_fail(x->e, TRA_INTERNAL, "an exchange is to send a tuple that is not on this site");
     in->after = is_last_read(x, t) ? x->after : TRA_AFTER_KEEP;
     return tra_engine_fetch(x->site->engine, in, x->room.scratch, x->room.io, x->e);
-}
-
-/* Pins the block of a dense result that receives pieces. The first piece allocates it, filled with zeros for holes. */
-static tra_status result_block(tra_exchange *x, int64_t slot, tra_block **b) {
-    bool load;
-    if (!x->batch.assembling[slot]) {
-        TRA_TRY(tra_block_new(x->site->pool, tra_part_bytes(x->out, slot), b, x->e));
-        memset((*b)->ptr, 0, (size_t)(*b)->bytes);
-        x->batch.assembling[slot] = *b;
-        return TRA_OK;
-    }
-    *b = x->batch.assembling[slot];
-    TRA_TRY(tra_block_pin(x->site->pool, *b, &load, x->e));
-    return load ? tra_block_load(x->site->pool, *b, NULL, x->e) : TRA_OK;
-}
-
-/* A dense result has all its pieces: puts its block into the part. */
-static void complete(tra_exchange *x, int64_t slot) {
-    x->out->block[slot] = x->batch.assembling[slot];
-    x->batch.assembling[slot] = NULL;
-}
-
-/* Makes a result that is not dense, of which all pieces have come, or which has none. */
-static tra_status join_pieces(tra_exchange *x, int64_t slot, tra_block **out) {
-    tra_pool *pool = x->site->pool;
-    tra_pieces *p = &x->batch.pieces[slot];
-    tra_cell_piece *pieces = tra_calloc((size_t)p->n + 1, sizeof *pieces);
-    tra_cell *cells = tra_calloc((size_t)p->n + 1, sizeof *cells),
-             c = tra_cell_new(x->out->type, x->out->ordinal[slot], NULL);
-    tra_status s = TRA_OK;
-    int64_t pinned = 0;
-    for (; pinned < p->n && s == TRA_OK; pinned++) {
-        const tra_waiting *w = &p->v[pinned];
-        bool load;
-        s = tra_block_pin(pool, w->block, &load, x->e);
-        if (s != TRA_OK) break;
-        if (load) s = tra_block_load(pool, w->block, NULL, x->e);
-        cells[pinned] = piece_of(x, &w->ext, w->block->ptr);
-        pieces[pinned] = (tra_cell_piece){.src = &cells[pinned], .from.n = w->ext.n, .to = w->to, .ext = w->ext};
-    }
-    if (s == TRA_OK) s = new_block(x, x->out->ordinal[slot], tra_cell_gather_bytes(pieces, p->n, &c), out);
-    if (s == TRA_OK) {
-        c.head = (*out)->ptr;
-        tra_cell_gather(pieces, p->n, &c);
-        tra_block_shrink(pool, *out, tra_cell_bytes(&c));
-    }
-    for (int64_t i = 0; i < pinned; i++) tra_block_unpin(pool, p->v[i].block);
-    free(cells);
-    free(pieces);
-    return s;
-}
-
-static void drop_pieces(tra_exchange *x, int64_t slot) {
-    tra_pieces *p = &x->batch.pieces[slot];
-    for (int64_t i = 0; i < p->n; i++) tra_block_drop(x->site->pool, p->v[i].block);
-    free(p->v);
-    *p = (tra_pieces){0};
-}
-
-/* Stores a piece of a result that is not dense, in a pinned block that it owns from then on; makes the result if that
- * was the last piece. */
-static tra_status store_piece(tra_exchange *x, int64_t slot, const tra_dims *to, const tra_dims *ext, tra_block *b) {
-    tra_pieces *p = &x->batch.pieces[slot];
-    TRA_ROOM(p->v, p->n, p->cap);
-    p->v[p->n++] = (tra_waiting){b, *to, *ext};
-    tra_block_unpin(x->site->pool, b);
-    if (--x->batch.missing[slot] > 0) return TRA_OK;
-    tra_block *out;
-    TRA_TRY(join_pieces(x, slot, &out));
-    x->out->block[slot] = out;
-    drop_pieces(x, slot);
-    tra_block_unpin(x->site->pool, out);
-    return TRA_OK;
-}
-
-static tra_status slot_of(const tra_exchange *x, const tra_transfer *t, int64_t *slot) {
-    *slot = tra_part_find(x->out, t->out, 0);
-    if (*slot >= 0 && x->batch.missing[*slot] > 0) return TRA_OK;
-    return tra_fail(x->e, TRA_INTERNAL, "a piece arrives that is not expected on this site");
-}
-
-/* Copies the box of a transfer into a dense result. from: where the box begins in src; NULL: where the transfer says.
- */
-static tra_status place_piece(tra_exchange *x, const tra_transfer *t, const tra_cell *src, const tra_dims *from) {
-    tra_dims f, to, ext;
-    tra_block *b;
-    int64_t slot;
-    TRA_TRY(slot_of(x, t, &slot));
-    overlap(x, t, &f, &to, &ext);
-    TRA_TRY(result_block(x, slot, &b));
-    tra_cell dst = tra_cell_new(x->out->type, t->out, b->ptr);
-    tra_cell_copy(&dst, &to, src, from ? from : &f, &ext);
-    tra_block_mark_dirty(x->site->pool, b);
-    tra_block_unpin(x->site->pool, b);
-    if (--x->batch.missing[slot] == 0) complete(x, slot);
-    return TRA_OK;
 }
 
 static tra_status place_whole(tra_exchange *x, const tra_transfer *t, tra_block *b) {
@@ -251,42 +111,12 @@ static tra_status place_local(tra_exchange *x, const tra_transfer *t) {
         return place_whole(x, t, b);
     }
     tra_unit_input in;
-    TRA_TRY(fetch(x, t, &in));
-    tra_status s = keep_pinned(x, 1, t);
+    TRA_TRY(tra_exchange_fetch(x, t, &in));
+    tra_status s = tra_exchange_keep_pinned(x, 1, t);
     b = tra_engine_take(x->site->engine, &in);
     tra_block_unpin(pool, b);
     tra_status placed = place_whole(x, t, b);
     return s == TRA_OK ? placed : s;
-}
-
-/* Cuts the piece of a transfer out of an array, into a new pinned block. */
-static tra_status cut(tra_exchange *x, const tra_transfer *t, const tra_cell *src, tra_block **out) {
-    tra_dims from, to, ext, zero;
-    overlap(x, t, &from, &to, &ext);
-    tra_cell c = piece_of(x, &ext, NULL);
-    tra_cell_piece p = {.src = src, .from = from, .to.n = ext.n, .ext = ext};
-    int64_t bytes = c.layout ? tra_cell_gather_bytes(&p, 1, &c) : tra_dense_bytes(c.array.dtype, &ext);
-    TRA_TRY(new_block(x, t->out, bytes, out));
-    c = piece_of(x, &ext, (*out)->ptr);
-    zero = (tra_dims){.n = ext.n};
-    tra_cell_copy(&c, &zero, src, &from, &ext);
-    if (c.layout) tra_block_shrink(x->site->pool, *out, tra_cell_bytes(&c));
-    return TRA_OK;
-}
-
-static tra_status place_local_piece(tra_exchange *x, const tra_transfer *t) {
-    bool whole = !x->out->type->layout; /* then the piece is copied without being cut out first */
-    tra_dims from, to, ext;
-    tra_unit_input in;
-    tra_block *b = NULL;
-    int64_t slot;
-    TRA_TRY(slot_of(x, t, &slot));
-    TRA_TRY(fetch(x, t, &in));
-    tra_status s = keep_pinned(x, 1, t);
-    if (s == TRA_OK) s = whole ? place_piece(x, t, &in.cell, NULL) : cut(x, t, &in.cell, &b);
-    tra_engine_release(x->site->engine, &in);
-    overlap(x, t, &from, &to, &ext);
-    return s == TRA_OK && !whole ? store_piece(x, slot, &to, &ext, b) : s;
 }
 
 static void count_done(tra_exchange *x) { /* of the stage, if it is one */
@@ -296,11 +126,11 @@ static void count_done(tra_exchange *x) { /* of the stage, if it is one */
 /* Deals with the next tuple, or piece of one, that stays here. */
 static void next_local(tra_exchange *x) {
     const tra_transfer *t = &x->lists.local.v[x->lists.next_local++];
-    tra_exchange_fail(x, x->pieces ? place_local_piece(x, t) : place_local(x, t));
+    tra_exchange_fail(x, x->pieces ? tra_piece_place_local(x, t) : place_local(x, t));
     count_done(x);
 }
 
-/* ---- going on --------------------------------------------------------------------------------------------------- */
+/* ---- going on -------------------------------------------------------------------------------------------------- */
 
 /* Bound of the bytes of blocks that stay pinned while a transfer is sent: a piece; or the array, and what it is
  * computed from. */
@@ -334,12 +164,12 @@ void tra_payload_release(tra_exchange *x, tra_payload *s) {
 }
 
 static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
-    TRA_TRY(fetch(x, t, &s->input));
+    TRA_TRY(tra_exchange_fetch(x, t, &s->input));
     s->data = tra_cell_block(&s->input.cell);
     s->bytes = tra_engine_bytes(&s->input);
-    tra_status st = keep_pinned(x, 0, t);
+    tra_status st = tra_exchange_keep_pinned(x, 0, t);
     if (st == TRA_OK && x->pieces) {
-        st = cut(x, t, &s->input.cell, &s->packed);
+        st = tra_piece_cut(x, t, &s->input.cell, &s->packed);
         if (st == TRA_OK) s->data = s->packed->ptr, s->bytes = s->packed->bytes;
     }
     if (x->pieces || st != TRA_OK) tra_engine_release(x->site->engine, &s->input);
@@ -372,25 +202,9 @@ static bool start_send(tra_exchange *x) {
 
 /* Puts a received tuple, or piece of one, in its place. */
 static tra_status place(tra_exchange *x, const tra_transfer *t, tra_block *b) {
-    if (!x->pieces) {
-        tra_block_unpin(x->site->pool, b);
-        return place_whole(x, t, b);
-    }
-    tra_dims from, to, ext, zero;
-    int64_t slot;
-    overlap(x, t, &from, &to, &ext);
-    zero = (tra_dims){.n = ext.n};
-    tra_cell src = piece_of(x, &ext, b->ptr);
-    tra_status s = slot_of(x, t, &slot);
-    if (s == TRA_OK && src.layout) {
-        tra_cell checked; /* it came from another site */
-        s = tra_cell_of(x->out->type, t->out, b->ptr, b->bytes, &checked, x->e);
-        if (s == TRA_OK) return store_piece(x, slot, &to, &ext, b);
-    } else if (s == TRA_OK) {
-        s = place_piece(x, t, &src, &zero);
-    }
-    tra_block_free(x->site->pool, b);
-    return s;
+    if (x->pieces) return tra_piece_place_received(x, t, b);
+    tra_block_unpin(x->site->pool, b);
+    return place_whole(x, t, b);
 }
 
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes, tra_status s) {
@@ -415,7 +229,7 @@ bool tra_exchange_receive(tra_exchange *x) {
         tra_exchange_fail(x,
                           tra_fail(x->e, TRA_INTERNAL, "site %d sends %" PRId64 " bytes of a tuple that has %s%" PRId64,
                                    src, bytes, size.exact ? "" : "at most ", size.bound));
-    if (x->status == TRA_OK) tra_exchange_fail(x, new_block(x, t->out, bytes, &b));
+    if (x->status == TRA_OK) tra_exchange_fail(x, tra_exchange_new_block(x, t->out, bytes, &b));
     x->transport->take(x, t, b, bytes);
     return true;
 }
@@ -430,19 +244,14 @@ static void begin_lists(tra_exchange *x) {
     if (x->transport->lists) x->transport->lists(x);
 }
 
-/* Lists the pieces of the next batch. Makes the results that have no pieces: all of their input are holes. */
+/* Lists the pieces of the next batch, and makes the results that have none. */
 static void begin_batch(tra_exchange *x) {
     int64_t t = x->batch.next, slot;
     tra_list_batch(x);
     begin_lists(x);
     for (; t < x->batch.next && x->status == TRA_OK; t++) {
-        tra_block *b;
-        if ((slot = tra_part_find(x->out, t, 0)) < 0 || x->batch.missing[slot] > 0) continue;
-        tra_exchange_fail(x, x->batch.pieces ? join_pieces(x, slot, &b) : result_block(x, slot, &b));
-        if (x->status != TRA_OK) break;
-        tra_block_unpin(x->site->pool, b);
-        x->batch.assembling[slot] = b;
-        complete(x, slot);
+        slot = tra_part_find(x->out, t, 0);
+        if (slot >= 0 && x->batch.missing[slot] == 0) tra_pieces_make_empty(x, slot);
     }
 }
 
@@ -503,7 +312,7 @@ static void run_to_end(tra_exchange *x) {
     }
 }
 
-/* ---- from beginning to end -------------------------------------------------------------------------------------- */
+/* ---- from beginning to end ------------------------------------------------------------------------------------- */
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
@@ -543,7 +352,7 @@ static tra_status end(tra_exchange *x) {
     }
     for (int64_t i = 0; x->pieces && i < x->out->n; i++) { /* after a failure */
         tra_block_free(pool, x->batch.assembling[i]);
-        if (x->batch.pieces) drop_pieces(x, i);
+        if (x->batch.pieces) tra_pieces_drop(x, i);
     }
     x->transport->end(x);
     for (int p = 0; p < x->site->comm.size; p++) free(x->lists.incoming[p].v);

@@ -126,7 +126,26 @@ void tra_payload_release(tra_exchange *x, tra_payload *s);
 bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */
 /* A transfer of so many bytes has arrived in block b, which the exchange owns from then on. */
 void tra_exchange_arrived(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes, tra_status s);
-tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t); /* bytes of a transfer */
+/* Allocates a block for a tuple of the result, or for a piece of one. */
+TRA_MUSTUSE tra_status tra_exchange_new_block(tra_exchange *x, int64_t ordinal, int64_t bytes, tra_block **out);
+/* Reads and pins the tuple of a transfer, which has been taken off its list. */
+TRA_MUSTUSE tra_status tra_exchange_fetch(tra_exchange *x, const tra_transfer *t, tra_unit_input *in);
+/* If the exchange overlaps a stage, which may evict blocks meanwhile, keeps the block of a tuple pinned from its first
+ * to its last transfer, so that it is read only once. t: a transfer that was just read, of the list of those that are
+ * sent (list 0) or that stay here (1). */
+TRA_MUSTUSE tra_status tra_exchange_keep_pinned(tra_exchange *x, int list, const tra_transfer *t);
+
+/* exchange_pieces.c: the pieces of a repartition. */
+tra_size tra_exchange_size(const tra_exchange *x, const tra_transfer *t); /* bytes of a transfer, of any exchange */
+/* Cuts the piece of a transfer out of an array, into a new pinned block. */
+TRA_MUSTUSE tra_status tra_piece_cut(tra_exchange *x, const tra_transfer *t, const tra_cell *src, tra_block **out);
+/* Puts the piece of a transfer in its place: reading the array from which it comes, or out of the pinned block in which
+ * it came, and which it owns from then on. */
+TRA_MUSTUSE tra_status tra_piece_place_local(tra_exchange *x, const tra_transfer *t);
+TRA_MUSTUSE tra_status tra_piece_place_received(tra_exchange *x, const tra_transfer *t, tra_block *b);
+/* Makes a result that has no pieces: all of its input are holes. */
+void tra_pieces_make_empty(tra_exchange *x, int64_t slot);
+void tra_pieces_drop(tra_exchange *x, int64_t slot); /* the pieces of a result that is not dense */
 
 /* Make the lists of transfers (transfers.c), the same on all ranks: of tuples, in the order in which a stage that
  * overlaps the exchange reads them (collective); or of the pieces of the next batch, counting batch.missing. */

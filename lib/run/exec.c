@@ -1,247 +1,25 @@
 /* exec.c - runs a plan, operator by operator. */
-#include "exec.h"
+#include "exec_int.h"
 #include "../kernel/program.h"
 #include "compiled.h"
-#include "checkpoint.h"
-#include "exchange.h"
 
 #include <assert.h>
-#include "../relation/table_file.h"
-
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { STREAM = 16 }; /* operations for each byte that is written: a plan with fewer is limited by the disk */
 
-typedef struct exec {
-    const tra_plan *plan;
-    const tra_exec_options *o;
-    tra_site site;
-    tra_arena *arena;
-    tra_part **parts;    /* result of each operator on this site; NULL: none, or written straight to a file */
-    int *uses;           /* consumers yet to come */
-    tra_rel **rels;      /* of INPUTs */
-    tra_outfile **files; /* of OUTPUTs */
-    tra_report *report;
-    tra_progress progress;
-    tra_journal *journal;
-    bool *needed;   /* of each operator: some site needs its result */
-    bool *complete; /* its result is saved on all sites */
-    bool *ran;      /* it has run already, with an earlier stage of its scan, or for such a stage */
-    tra_checkpoint *checkpoint;
-    tra_codegen *codegen;
-    tra_exchange **overlapping; /* exchanges that overlap stages, */
-    int *overlapping_op;        /* of these operators */
-    int noverlapping, at;       /* at: the operator that runs */
-    int64_t read_before;        /* by the pool, when the first of them began */
-} exec;
-
-/* ---- views -------------------------------------------------------------------------------------------------- */
-
-typedef struct renamed {
-    int64_t ordinal, src;
-} renamed;
-
-static int by_ordinal(const void *a, const void *b) {
-    const renamed *x = a, *y = b;
-    return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
-}
-
-static tra_part *derived_part(tra_part_kind kind, const tra_op *op, tra_part *base, renamed *v, int64_t n) {
-    tra_part *p = tra_part_new(kind, &op->type, n);
-    qsort(v, (size_t)n, sizeof *v, by_ordinal);
-    for (int64_t i = 0; i < n; i++) {
-        p->ordinal[i] = v[i].ordinal;
-        p->src[i] = v[i].src;
-    }
-    p->op = op;
-    p->base = base;
-    tra_part_keep(base);
-    return p;
-}
-
-/* FILTER and REKEY: other keys for the same arrays. */
-static tra_status view_part(const tra_op *op, tra_part *in, tra_part **out, tra_err *e) {
-    renamed *v = tra_calloc((size_t)in->n, sizeof *v);
-    int64_t n = 0;
-    tra_status s = TRA_OK;
-    for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
-        tra_dims key, to;
-        tra_catalog_key(in->type->cat, in->ordinal[i], &key);
-        to = key;
-        if (op->op == TRA_PLAN_REKEY) s = tra_keyfn_eval(op->what.keyfn, &key, &to, e);
-        int64_t t = s == TRA_OK ? tra_catalog_find(op->type.cat, &to) : -1;
-        if (t >= 0)
-            v[n++] = (renamed){t, i};
-        else if (op->op == TRA_PLAN_REKEY && s == TRA_OK)
-            s = tra_fail(e, TRA_INTERNAL, "a key that the plan does not expect");
-    }
-    if (s == TRA_OK) *out = derived_part(TRA_PART_VIEW, op, in, v, n);
-    free(v);
-    return s;
-}
-
-/* MAP: one result for each tuple. TILE: as many as the catalog has. */
-static tra_part *part_on_demand(exec *x, const tra_op *op, tra_part *in) {
-    tra_part *below = in;
-    int64_t n = 0, cap = in->n;
-    renamed *v = tra_calloc((size_t)cap, sizeof *v);
-    for (int64_t i = 0; i < in->n; i++) {
-        tra_dims key;
-        tra_catalog_key(in->type->cat, in->ordinal[i], &key);
-        if (op->op == TRA_PLAN_TILE) key.n++;
-        for (int64_t tile = 0;; tile++) {
-            if (op->op == TRA_PLAN_TILE) key.v[key.n - 1] = tile;
-            int64_t t = tra_catalog_find(op->type.cat, &key);
-            if (t < 0) break;
-            TRA_ROOM(v, n, cap);
-            v[n++] = (renamed){t, i};
-            if (op->op == TRA_PLAN_MAP) break;
-        }
-    }
-    tra_part *p = derived_part(op->op == TRA_PLAN_MAP ? TRA_PART_MAP : TRA_PART_TILE, op, in, v, n);
-    free(v);
-    p->map = op->what.map;
-    p->dim = op->what.dim;
-    p->size = op->what.size;
-    /* a map of a map is one map (R1-2) */
-    while (below->kind == TRA_PART_VIEW) below = below->base;
-    if (below->kind != TRA_PART_MAP) return p;
-    assert(p->kind == TRA_PART_MAP);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = p->src[i];
-        for (tra_part *q = in; q != below; q = q->base) at = q->src[at];
-        p->src[i] = below->src[at];
-    }
-    p->map = tra_kernel_then(x->arena, below->map, op->what.map);
-    p->base = below->base;
-    tra_part_keep(p->base);
-    tra_part_drop(in, x->site.pool);
-    return p;
-}
-
-/* ---- inputs and outputs --------------------------------------------------------------------------------------- */
-
-static tra_status open_inputs(exec *x, tra_err *e) {
-    tra_status s = TRA_OK;
-    for (int i = 0; i < x->plan->nops && s == TRA_OK; i++) {
-        const tra_op *op = &x->plan->ops[i];
-        if (!tra_op_is(op->op, TRA_READS)) continue;
-        if (!op->what.path) {
-            s = tra_fail(e, TRA_INPUT, "input %s is only declared; give it a file with -D %s=FILE", op->what.name,
-                         op->what.name);
-            break;
-        }
-        s = tra_rel_open(op->what.path, &op->type.cat->bound, &x->rels[i], e);
-        if (s != TRA_OK) break;
-        const tra_type *t = tra_rel_type(x->rels[i]);
-        if (t->dtype != op->type.dtype || t->layout != op->type.layout || t->cat->n != op->type.cat->n ||
-            !tra_dims_eq(&t->cat->frontier, &op->type.cat->frontier) ||
-            !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
-            s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
-        else if (op->type.columns && op->type.columns->n < t->columns->n)
-            s = tra_rel_choose(x->rels[i], op->type.columns, e);
-        if (s == TRA_OK && op->type.columns && op->type.entries && op->type.entries->of)
-            tra_rel_skip(x->rels[i], op->type.entries->of);
-    }
-    return tra_comm_agree(&x->site.comm, s, e);
-}
-
-static tra_part *input_part(exec *x, int i) {
-    const tra_op *op = &x->plan->ops[i];
-    tra_part *p = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
-    int64_t chunk_bytes = op->type.layout ? 0 : tra_store_chunk_bytes(&op->type);
-    for (int64_t t = 0; t < p->n; t++) {
-        int64_t bytes = tra_part_bytes(p, t);
-        int64_t read = tra_type_skips(&op->type, p->ordinal[t]) ? 0 : op->type.layout ? bytes : chunk_bytes;
-        p->block[t] = tra_block_of_file(x->rels[i], p->ordinal[t], bytes, read);
-    }
-    return p;
-}
-
-static tra_status open_outputs(exec *x, tra_err *e) {
-    for (int i = 0; i < x->plan->nops; i++) {
-        const tra_op *op = &x->plan->ops[i];
-        if (op->op != TRA_PLAN_OUTPUT) continue;
-        tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
-        assert(tra_place_eq(&op->place, &x->plan->ops[op->in[0]].place));
-        const tra_layout *held = x->plan->ops[op->in[0]].type.layout;
-        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal, x->site.engine, x->site.pool,
-                                 &x->files[i], e));
-    }
-    return TRA_OK;
-}
-
-/* The output that takes the results of operator i as they come: when it is the only consumer. */
-static int direct_output(const exec *x, int i) {
-    int to = -1;
-    for (int j = i + 1; j < x->plan->nops; j++) {
-        const tra_op *op = &x->plan->ops[j];
-        if (op->in[0] != i && op->in[1] != i) continue;
-        if (to >= 0 || op->op != TRA_PLAN_OUTPUT) return -1;
-        to = j;
-    }
-    return to;
-}
-
-/* An empty part for the results of an operator on this site. */
-static tra_part *new_part(exec *x, int i) {
-    const tra_op *op = &x->plan->ops[i];
-    int me = x->site.comm.rank, summands = 1;
-    if (tra_op_is(op->op, TRA_FORWARDS)) summands = tra_place_summands(&x->plan->ops[op->in[0]].place);
-    tra_part *p = tra_part_empty(&op->type, &op->place, me, summands);
-    if (!op->what.partial) return p;
-    p->summand = tra_calloc((size_t)p->n, sizeof *p->summand);
-    for (int64_t t = 0; t < p->n; t++) p->summand[t] = tra_place_summand(&op->place, me);
-    return p;
-}
-
-/* Takes over the result of operator i as far as an earlier run saved it. */
-static tra_status take_over(exec *x, int i, tra_err *e) {
-    const tra_op *op = &x->plan->ops[i];
-    bool exchange = tra_op_is(op->op, TRA_EXCHANGES);
-    if (!tra_journal_resumed(x->journal) || !tra_checkpoint_saves(x->plan, i)) return TRA_OK;
-    if (!exchange && direct_output(x, i) >= 0) return TRA_OK;
-    x->parts[i] = new_part(x, i);
-    TRA_TRY(tra_checkpoint_take_over(x->checkpoint, op, exchange, x->parts[i], &x->complete[i], e));
-    if (x->complete[i] || !exchange) return TRA_OK;
-    tra_part_drop(x->parts[i], x->site.pool); /* part of an exchange is of no use */
-    x->parts[i] = NULL;
-    return TRA_OK;
-}
-
-/* Finds which operators must run: outputs that are not complete, and what they are made of, back to saved results.
- * Collective. */
-static tra_status list_needed(exec *x, tra_err *e) {
-    for (int i = x->plan->nops - 1; i >= 0; i--) {
-        const tra_op *op = &x->plan->ops[i];
-        if (op->op == TRA_PLAN_OUTPUT) {
-            int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
-            x->needed[i] = reused < all || all == 0;
-            if (reused > 0) tra_journal_report(x->journal, reused, all, op->what.name ? op->what.name : op->what.path);
-        } else if (x->needed[i]) {
-            TRA_TRY(take_over(x, i, e));
-        }
-        for (int j = 0; j < 2 && x->needed[i] && !x->complete[i]; j++) {
-            if (op->in[j] >= 0) x->needed[op->in[j]] = true;
-        }
-    }
-    tra_journal_report_if_nothing(x->journal);
-    return TRA_OK;
-}
-
-/* ---- operators ------------------------------------------------------------------------------------------------ */
+/* ---- operators ------------------------------------------------------------------------------------------------- */
 
 /* The outlet of a stage: a part, or directly an output file. */
-static tra_outlet outlet_of(exec *x, int i) {
+static tra_outlet outlet_of(tra_execution *x, int i) {
     const tra_op *op = &x->plan->ops[i];
-    int to = direct_output(x, i);
+    int to = tra_exec_direct_output(x, i);
     tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .checkpoint = x->checkpoint, .op = op};
     sink.site = x->site.comm.rank;
     sink.counted = x->report->ops[i].counted;
     if (op->what.partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
-    if (to < 0 && !x->parts[i]) x->parts[i] = new_part(x, i);
+    if (to < 0 && !x->parts[i]) x->parts[i] = tra_exec_new_part(x, i);
     if (to >= 0)
         sink.file = x->files[to];
     else
@@ -249,20 +27,20 @@ static tra_outlet outlet_of(exec *x, int i) {
     return sink;
 }
 
-static tra_status run_streaming(exec *x, int i, tra_part *l, tra_err *e) {
+static tra_status run_streaming(tra_execution *x, int i, tra_part *l, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_outlet sink = outlet_of(x, i);
     if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
-    tra_part *p = part_on_demand(x, op, l);
+    tra_part *p = tra_exec_on_demand(x, op, l);
     tra_status s = tra_stage_copy(&x->site, op, p, &sink, e);
     tra_part_drop(p, x->site.pool);
     return s;
 }
 
-static tra_status run_op(exec *x, int i, tra_err *e);
+static tra_status run_op(tra_execution *x, int i, tra_err *e);
 
 /* Runs an input or view that a later stage of a scan reads, and which comes after the first stage in the plan. */
-static tra_status read_early(exec *x, int i, tra_err *e) {
+static tra_status read_early(tra_execution *x, int i, tra_err *e) {
     if (i < 0 || x->parts[i]) return TRA_OK;
     TRA_TRY(read_early(x, x->plan->ops[i].in[0], e));
     x->ran[i] = true;
@@ -270,7 +48,7 @@ static tra_status read_early(exec *x, int i, tra_err *e) {
 }
 
 /* Runs the stage, together with all later stages of its scan. */
-static tra_status run_loops(exec *x, int i, tra_err *e) {
+static tra_status run_loops(tra_execution *x, int i, tra_err *e) {
     const tra_op_scan *scan = &x->plan->ops[i].orders.scan;
     tra_loop_stage *v = tra_calloc((size_t)x->plan->nops, sizeof *v);
     tra_status s = TRA_OK;
@@ -316,10 +94,10 @@ static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cach
              tra_human(r->disk_read, read), past, tra_human(r->sent, sent), tra_human(r->received, got), scratch);
 }
 
-/* ---- exchanges that overlap stages ------------------------------------------------------------------------------- */
+/* ---- exchanges that overlap stages ----------------------------------------------------------------------------- */
 
 static tra_status step_overlapped(void *ctx, bool wanted, bool *any, tra_err *e) {
-    exec *x = ctx;
+    tra_execution *x = ctx;
     bool done = true;
     for (int i = 0; i < x->noverlapping; i++) {
         /* until the reading stage begins nobody waits for tuples, but they should come anyway */
@@ -330,16 +108,16 @@ static tra_status step_overlapped(void *ctx, bool wanted, bool *any, tra_err *e)
     return TRA_OK;
 }
 
-static bool is_overlapping(const exec *x, int i) {
+static bool is_overlapping(const tra_execution *x, int i) {
     for (int k = 0; k < x->noverlapping; k++) {
         if (x->overlapping_op[k] == i) return true;
     }
     return false;
 }
 
-static void begin_overlapping(exec *x, int i) {
+static void begin_overlapping(tra_execution *x, int i) {
     const tra_op *op = &x->plan->ops[i];
-    x->parts[i] = new_part(x, i);
+    x->parts[i] = tra_exec_new_part(x, i);
     x->overlapping_op[x->noverlapping] = i;
     x->overlapping[x->noverlapping++] = tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
     tra_engine_set_overlap(x->site.engine, step_overlapped, x);
@@ -349,16 +127,16 @@ static void begin_overlapping(exec *x, int i) {
 }
 
 /* Begins the exchanges that send the results of operator i while it makes them. */
-static void begin_sending(exec *x, int i) {
+static void begin_sending(tra_execution *x, int i) {
     for (int k = i + 1; k < x->plan->nops; k++) {
         if (x->plan->ops[k].orders.begins != i || !x->needed[k] || x->complete[k]) continue;
-        if (!x->parts[i]) x->parts[i] = new_part(x, i);
+        if (!x->parts[i]) x->parts[i] = tra_exec_new_part(x, i);
         begin_overlapping(x, k);
     }
 }
 
 /* Ends the exchanges that end with this operator (all if with < 0), after a stage that ended with s. */
-static tra_status end_overlapping(exec *x, int with, tra_status s, tra_err *e) {
+static tra_status end_overlapping(tra_execution *x, int with, tra_status s, tra_err *e) {
     int left = 0;
     if (x->noverlapping == 0) return s;
     tra_engine_set_overlap(x->site.engine, NULL, NULL);
@@ -383,18 +161,18 @@ static tra_status end_overlapping(exec *x, int with, tra_status s, tra_err *e) {
     return s;
 }
 
-static tra_status run_op(exec *x, int i, tra_err *e) {
+static tra_status run_op(tra_execution *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
     tra_part *l = op->in[0] >= 0 ? x->parts[op->in[0]] : NULL;
     switch (op->op) {
     case TRA_PLAN_INPUT:
-    case TRA_PLAN_READALL: x->parts[i] = input_part(x, i); return TRA_OK;
+    case TRA_PLAN_READALL: x->parts[i] = tra_exec_input_part(x, i); return TRA_OK;
     case TRA_PLAN_FILTER:
-    case TRA_PLAN_REKEY: return view_part(op, l, &x->parts[i], e);
+    case TRA_PLAN_REKEY: return tra_exec_view(op, l, &x->parts[i], e);
     case TRA_PLAN_MAP:
     case TRA_PLAN_TILE:
         if (!op->orders.fused) return run_streaming(x, i, l, e);
-        x->parts[i] = part_on_demand(x, op, l);
+        x->parts[i] = tra_exec_on_demand(x, op, l);
         return TRA_OK;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:
@@ -408,7 +186,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
             if (!is_overlapping(x, i)) begin_overlapping(x, i);
             return TRA_OK;
         }
-        x->parts[i] = new_part(x, i);
+        x->parts[i] = tra_exec_new_part(x, i);
         return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
@@ -420,7 +198,7 @@ static tra_status run_op(exec *x, int i, tra_err *e) {
     return tra_fail(e, TRA_INTERNAL, "operator %d is unknown", (int)op->op);
 }
 
-static void release(exec *x, int i) {
+static void release(tra_execution *x, int i) {
     if (i < 0 || --x->uses[i] > 0) return;
     tra_part_drop(x->parts[i], x->site.pool);
     x->parts[i] = NULL;
@@ -446,14 +224,14 @@ static tra_status check_site(tra_site *site, tra_err *e) {
 }
 
 static tra_status tick(void *ctx, tra_err *e) {
-    exec *x = ctx;
+    tra_execution *x = ctx;
     if (x->progress.form != TRA_PROGRESS_NONE) tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.all);
     tra_journal_flush(x->journal);
     return check_site(&x->site, e);
 }
 
 /* Runs operator i. On failure alarms the other ranks, which may still compute. */
-static tra_status run_needed(exec *x, int i, tra_err *e) {
+static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
     begin_sending(x, i);
@@ -465,7 +243,7 @@ static tra_status run_needed(exec *x, int i, tra_err *e) {
     return tra_comm_agree(&x->site.comm, s, e);
 }
 
-static tra_status run_ops(exec *x, tra_err *e) {
+static tra_status run_ops(tra_execution *x, tra_err *e) {
     bool reads_on = false;
     for (int i = 0; i < x->plan->nops; i++) {
         const tra_op *op = &x->plan->ops[i];
@@ -508,51 +286,6 @@ static tra_status run_ops(exec *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* Makes all outputs appear together, or none. */
-static tra_status put_in_place(exec *x, tra_status s, bool keep, tra_err *e) {
-    tra_commit_note note = {
-        .step = x->o->step, .progress = tra_journal_path(x->journal), .lock = tra_journal_lock(x->journal)};
-    tra_outfile **files = tra_news(x->arena, tra_outfile *, x->plan->nops);
-    double t0 = tra_now();
-    int n = 0, first = -1;
-    for (int i = 0; i < x->plan->nops; i++) {
-        if (!x->files[i]) continue;
-        x->report->ops[i].disk_write = s == TRA_OK ? tra_outfile_written(x->files[i]) : 0;
-        if (n == 0) first = i;
-        files[n++] = x->files[i];
-        x->files[i] = NULL;
-    }
-    s = tra_outfiles_commit(files, n, s, keep, x->o->step ? &note : NULL, e);
-    if (first < 0) return s;
-    x->report->ops[first].seconds += tra_now() - t0;
-    const char *path, *name;
-    tra_relspec(x->arena, x->plan->ops[first].what.path, &path, &name);
-    if (s == TRA_OK && !x->o->step && x->site.comm.rank == 0) tra_commit_end(path);
-    return s;
-}
-
-static tra_status commit(exec *x, tra_status s, tra_err *e) {
-    int64_t any = tra_journal_has_any(x->journal);
-    tra_comm_max(&x->site.comm, &any, 1);
-    s = tra_comm_agree(&x->site.comm, s, e);
-    if (s == TRA_INPUT || s == TRA_PROGRAM)
-        any = 0; /* with these inputs a resumed run fails again; with others it may not resume */
-    for (int i = 0; i < x->plan->nops; i++) {
-        double t0 = tra_now();
-        if (x->files[i]) s = tra_outfile_finish(x->files[i], s, e);
-        x->report->ops[i].seconds += tra_now() - t0;
-    }
-    tra_pool_give_back(x->site.pool); /* statistics of tables take some */
-    s = put_in_place(x, s, any, e);
-    if (s != TRA_OK && any) {
-        size_t n = strlen(e->msg);
-        snprintf(e->msg + n, sizeof e->msg - n, "; what is done is saved in %s, and --resume goes on from it",
-                 tra_journal_path(x->journal));
-    }
-    tra_journal_close(x->journal, s != TRA_OK && any);
-    return s;
-}
-
 /* Of what the ceiling leaves when the plan has all that it can use, half is for dictionaries that programs build,
  * shared among the threads: the share of each. */
 static int64_t grant_dictionaries(const tra_plan *p, const tra_exec_options *o) {
@@ -569,7 +302,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     double t0 = tra_now();
     int n = plan->nops;
     const char *why = NULL;
-    exec x = {.plan = plan, .o = o, .report = report};
+    tra_execution x = {.plan = plan, .o = o, .report = report};
     assert(comm->size == plan->sites && tra_plan_valid(plan, &why));
     *report = (tra_report){.ops = tra_calloc((size_t)n + 1, sizeof *report->ops)};
     x.arena = tra_arena_new();
@@ -608,15 +341,15 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
         s = tra_files_begin(&x.site.files, comm, o->scratch, e);
     if (s == TRA_OK) s = tra_compiled_begin(plan, comm, o->codegen, &x.codegen, e);
-    if (s == TRA_OK) s = open_inputs(&x, e);
+    if (s == TRA_OK) s = tra_exec_open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
-    if (s == TRA_OK) s = open_outputs(&x, e);
+    if (s == TRA_OK) s = tra_exec_open_outputs(&x, e);
     x.checkpoint = tra_checkpoint_new(&x.site, x.journal,
                                       o->checkpoint_seconds > 0 ? o->checkpoint_seconds : TRA_CHECKPOINT_SECONDS,
                                       o->checkpoint_limit);
-    if (s == TRA_OK) s = list_needed(&x, e);
+    if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
-    s = commit(&x, s, e);
+    s = tra_exec_commit(&x, s, e);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);

@@ -1,104 +1,16 @@
-/* pool.c - the block pool: a region of memory, a list of what may be evicted, a spill file.
+/* pool.c - the block pool: its budget, the list of what may be evicted, the spill file, and blocks.
  *
- * The budget is of what is used, and of what is resident: memory that was given back stays resident for the next to
- * take, as far as there is room. Blocks come from the region, or, where that is in pieces, are mapped apart from it;
- * when both together come to more than the budget, free pages of the region go back to the system.
+ * The budget is of what is used, and of what is resident: pool_memory.c has where the memory of blocks is.
  */
-#include "pool.h"
+#include "pool_int.h"
 
 #include "../base/crew.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
-
-enum { PAGE = TRA_PAGE, LARGE_PAGE = 2 << 20, LINE = TRA_CACHE_LINE, SLOTS = PAGE / LINE - 1, SMALL = TRA_SMALL_BLOCK };
-
-/* The first line of a page of small blocks, at most SMALL bytes, that all take as many lines: several share it. */
-typedef struct slab {
-    struct slab *next, *prev; /* of those with free slots */
-    uint64_t free;            /* slots, a bit each */
-    int64_t lines;            /* of a slot */
-} slab;
-
-typedef struct extent {
-    int64_t at, n;
-} extent;
-
-/* Free extents of a range, ascending and never adjacent. Used for the region of memory and for the spill file. */
-typedef struct space {
-    extent *v;
-    int n, cap;
-    int64_t end; /* of the range handed out so far (files grow) */
-} space;
-
-struct tra_pool {
-    pthread_mutex_t lock;
-    pthread_cond_t freed;
-    void *mapped; /* in it, from where a page begins: */
-    char *region;
-    int64_t mapped_bytes, region_bytes;
-    bool large_pages;
-    space mem, file;
-    bool *touched;                      /* of each page of the region: may it be resident? */
-    int64_t resident;                   /* bytes of these */
-    int64_t mapped_apart;               /* of blocks that are mapped apart from the region */
-    slab *slabs[SLOTS + 1];             /* that have free slots, by their lines */
-    tra_block oldest;                   /* sentinel: oldest.newer is the first to go */
-    int64_t evictable, evictable_clean; /* bytes of what may be evicted, and of what need not be spilled then */
-    int64_t reserved, taken;            /* bytes for what workers take, and what they have taken */
-    int spilling;                       /* blocks that are being spilled */
-    tra_pool_busy_fn *busy;
-    tra_pool_meanwhile_fn *meanwhile;
-    void *busy_ctx;
-    int64_t times_freed;
-    char *scratch;
-    int fd; /* spill file, -1 until needed */
-    tra_pool_stats stats;
-};
-
-static int space_find(const space *s, int64_t at) { /* first extent at or after at */
-    int64_t lo = 0;
-    TRA_BISECT(lo, s->n, mid, s->v[mid].at < at);
-    return (int)lo;
-}
-
-static int64_t space_take(space *s, int64_t n) { /* best fit; -1 */
-    int best = -1;
-    for (int i = 0; i < s->n; i++) {
-        if (s->v[i].n >= n && (best < 0 || s->v[i].n < s->v[best].n)) best = i;
-    }
-    if (best < 0) return -1;
-    int64_t at = s->v[best].at;
-    s->v[best].at += n;
-    s->v[best].n -= n;
-    if (s->v[best].n == 0) memmove(s->v + best, s->v + best + 1, (size_t)(--s->n - best) * sizeof *s->v);
-    return at;
-}
-
-static void space_give(space *s, int64_t at, int64_t n) {
-    int i = space_find(s, at);
-    bool left = i > 0 && s->v[i - 1].at + s->v[i - 1].n == at;
-    bool right = i < s->n && at + n == s->v[i].at;
-    if (left && right) {
-        s->v[i - 1].n += n + s->v[i].n;
-        memmove(s->v + i, s->v + i + 1, (size_t)(--s->n - i) * sizeof *s->v);
-    } else if (left) {
-        s->v[i - 1].n += n;
-    } else if (right) {
-        s->v[i].at -= n;
-        s->v[i].n += n;
-    } else {
-        TRA_ROOM(s->v, s->n, s->cap);
-        memmove(s->v + i + 1, s->v + i, (size_t)(s->n++ - i) * sizeof *s->v);
-        s->v[i] = (extent){at, n};
-    }
-}
-
-static int64_t lines_of(int64_t bytes) { return tra_max64(1, tra_ceil_div(bytes, LINE)); }
 
 tra_pool *tra_pool_new(int64_t budget, const char *scratch) {
     tra_pool *p = tra_calloc(1, sizeof *p);
@@ -116,10 +28,8 @@ void tra_pool_large_pages(tra_pool *p) { p->large_pages = true; }
 void tra_pool_free(tra_pool *p) {
     if (!p) return;
     assert(p->stats.used == 0);
-    if (p->region) munmap(p->mapped, (size_t)p->mapped_bytes);
-    free(p->touched);
+    tra_pool_unmap(p);
     if (p->fd >= 0) close(p->fd);
-    free(p->mem.v);
     free(p->file.v);
     free(p->scratch);
     pthread_mutex_destroy(&p->lock);
@@ -140,30 +50,28 @@ void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *busy, tra_pool_meanwhile_f
     p->busy_ctx = ctx;
 }
 
-/* Memory was given back, or what would have given some has ended. Under the lock. */
-static void tell_freed(tra_pool *p) {
+void tra_pool_tell_freed(tra_pool *p) {
     p->times_freed++;
     pthread_cond_broadcast(&p->freed);
 }
 
-/* Bytes that are left alone for workers. Under the lock, as what follows. */
-static int64_t reserved(const tra_pool *p) { return tra_max64(0, p->reserved - p->taken); }
+int64_t tra_pool_reserved(const tra_pool *p) { return tra_max64(0, p->reserved - p->taken); }
 
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean) {
     pthread_mutex_lock(&p->lock);
-    int64_t used = p->stats.used + reserved(p) - (clean ? p->evictable_clean : p->evictable);
-    bool room = used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget;
+    int64_t used = p->stats.used + tra_pool_reserved(p) - (clean ? p->evictable_clean : p->evictable);
+    bool room = used + tra_max64(TRA_PAGE, tra_block_footprint(bytes)) <= p->stats.budget;
     pthread_mutex_unlock(&p->lock);
     return room;
 }
 
 void tra_pool_wake(tra_pool *p) {
     pthread_mutex_lock(&p->lock);
-    tell_freed(p);
+    tra_pool_tell_freed(p);
     pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- memory, under the lock ----------------------------------------------------------------------------------- */
+/* ---- evicting and waiting, under the lock ---------------------------------------------------------------------- */
 
 /* Can the contents be read again once they have left memory? */
 static bool can_be_read(const tra_block *b) { return b->copy_at >= 0 || !b->dirty; }
@@ -191,168 +99,7 @@ static void unlink_block(tra_pool *p, tra_block *b) {
     count_evictable(p, b, -1);
 }
 
-static int64_t page_of(const tra_pool *p) { return p->large_pages ? LARGE_PAGE : PAGE; }
-
-/* Address space only; pages come when they are touched. */
-static bool make_region(tra_pool *p) {
-    p->region_bytes = p->stats.budget / PAGE * PAGE;
-    p->mapped_bytes = p->region_bytes + page_of(p);
-    p->mapped =
-        mmap(NULL, (size_t)p->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p->mapped == MAP_FAILED) return false;
-    p->region =
-        (char *)(((uintptr_t)p->mapped + (uintptr_t)page_of(p) - 1) / (uintptr_t)page_of(p) * (uintptr_t)page_of(p));
-    p->touched = tra_calloc((size_t)(p->mapped_bytes / PAGE), sizeof *p->touched);
-    if (p->large_pages) madvise(p->region, (size_t)p->region_bytes, MADV_HUGEPAGE);
-    space_give(&p->mem, 0, p->region_bytes);
-    return true;
-}
-
-/* Touching any of a large page makes all of it resident. */
-static void touch(tra_pool *p, int64_t at, int64_t n) {
-    int64_t page = page_of(p), from = at / page * page, to = tra_ceil_div(at + n, page) * page;
-    for (int64_t i = from / PAGE; i < tra_min64(to, p->region_bytes) / PAGE; i++) {
-        p->resident += p->touched[i] ? 0 : PAGE;
-        p->touched[i] = true;
-    }
-}
-
-/* Gives whole pages of the region that are free back to the system. */
-static void release_free(tra_pool *p) {
-    int64_t page = page_of(p);
-    for (int i = 0; i < p->mem.n; i++) {
-        int64_t from = tra_ceil_div(p->mem.v[i].at, page) * page, to = (p->mem.v[i].at + p->mem.v[i].n) / page * page;
-        if (from >= to) continue;
-        madvise(p->region + from, (size_t)(to - from), MADV_DONTNEED);
-        for (int64_t k = from / PAGE; k < to / PAGE; k++) {
-            p->resident -= p->touched[k] ? PAGE : 0;
-            p->touched[k] = false;
-        }
-    }
-}
-
-void tra_pool_give_back(tra_pool *p) {
-    pthread_mutex_lock(&p->lock);
-    release_free(p);
-    pthread_mutex_unlock(&p->lock);
-}
-
-static bool too_much(const tra_pool *p) { return p->resident + p->mapped_apart > p->stats.budget; }
-
-/* Allocated blocks are always within the budget; with freed pages that are still resident the process may exceed it,
- * and then returns these. If that is not enough, since large pages are only partly free, it gives up large pages. */
-static void keep_resident_in_budget(tra_pool *p) {
-    if (too_much(p)) release_free(p);
-    if (too_much(p) && p->large_pages) {
-        madvise(p->region, (size_t)p->region_bytes, MADV_NOHUGEPAGE);
-        p->large_pages = false;
-        release_free(p);
-    }
-}
-
-/* worker: the caller may use what is reserved for workers. */
-static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
-    *mapped = false;
-    if (p->stats.used + n + (worker ? 0 : reserved(p)) > p->stats.budget || (!p->region && !make_region(p)))
-        return NULL;
-    int64_t at = space_take(&p->mem, n);
-    void *ptr = p->region + at;
-    if (at >= 0) {
-        touch(p, at, n);
-    } else { /* there is room, but in pieces */
-        ptr = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (ptr == MAP_FAILED) return NULL;
-        *mapped = true;
-        p->mapped_apart += n;
-    }
-    keep_resident_in_budget(p);
-    p->stats.used += n;
-    p->stats.peak = tra_max64(p->stats.peak, p->stats.used);
-    return ptr;
-}
-
-static void give_pages(tra_pool *p, void *ptr, int64_t n, bool mapped) {
-    if (mapped)
-        munmap(ptr, (size_t)n), p->mapped_apart -= n;
-    else
-        space_give(&p->mem, (char *)ptr - p->region, n);
-    p->stats.used -= n;
-}
-
-/* ---- small blocks, under the lock ----------------------------------------------------------------------------- */
-
-static uint64_t all_slots(int64_t lines) { return ((uint64_t)1 << SLOTS / lines) - 1; }
-
-static void link_slab(tra_pool *p, slab *s) {
-    slab **first = &p->slabs[s->lines];
-    s->prev = NULL;
-    s->next = *first;
-    if (*first) (*first)->prev = s;
-    *first = s;
-}
-
-static void unlink_slab(tra_pool *p, slab *s) {
-    if (s->prev)
-        s->prev->next = s->next;
-    else
-        p->slabs[s->lines] = s->next;
-    if (s->next) s->next->prev = s->prev;
-}
-
-static void *take_slot(tra_pool *p, int64_t lines, bool worker) {
-    slab *s = p->slabs[lines];
-    bool mapped;
-    if (!s) {
-        s = take_pages(p, PAGE, worker, &mapped);
-        if (!s) return NULL;
-        assert(!mapped); /* the region has whole pages alone */
-        *s = (slab){.lines = lines, .free = all_slots(lines)};
-        link_slab(p, s);
-    }
-    int i = __builtin_ctzll(s->free);
-    s->free &= s->free - 1;
-    if (!s->free) unlink_slab(p, s);
-    return (char *)s + LINE * (1 + i * lines);
-}
-
-static void give_slot(tra_pool *p, void *ptr) {
-    slab *s = (slab *)((uintptr_t)ptr / PAGE * PAGE);
-    if (!s->free) link_slab(p, s);
-    s->free |= (uint64_t)1 << (((char *)ptr - (char *)s) / LINE - 1) / s->lines;
-    if (s->free != all_slots(s->lines)) return;
-    unlink_slab(p, s);
-    give_pages(p, s, PAGE, false);
-}
-
-static bool take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
-    if (bytes <= SMALL)
-        b->ptr = take_slot(p, lines_of(bytes), b->taken);
-    else
-        b->ptr = take_pages(p, tra_block_footprint(bytes), b->taken, &b->mapped);
-    b->allocated = bytes;
-    if (b->ptr && b->taken) p->taken += tra_block_footprint(bytes);
-    return b->ptr != NULL;
-}
-
-static void give_memory(tra_pool *p, tra_block *b) {
-    if (b->ptr && b->taken) p->taken -= tra_block_footprint(b->allocated);
-    if (b->ptr && b->allocated <= SMALL)
-        give_slot(p, b->ptr);
-    else if (b->ptr)
-        give_pages(p, b->ptr, tra_block_footprint(b->allocated), b->mapped);
-    b->ptr = NULL;
-}
-
-/* Gives back the pages beyond so many bytes. */
-static void trim(tra_pool *p, tra_block *b, int64_t bytes) {
-    int64_t left = tra_max64(bytes, SMALL + 1), keep = tra_block_footprint(left);
-    int64_t more = tra_block_footprint(b->allocated) - keep;
-    if (more <= 0) return;
-    give_pages(p, (char *)b->ptr + keep, more, b->mapped);
-    if (b->taken) p->taken -= more;
-    b->allocated = left;
-    tell_freed(p);
-}
+/* ---- small blocks, under the lock ------------------------------------------------------------------------------ */
 
 static tra_status open_spill(tra_pool *p, tra_err *e) { /* under the lock: several may spill */
     if (p->fd >= 0) return TRA_OK;
@@ -366,7 +113,7 @@ static tra_status open_spill(tra_pool *p, tra_err *e) { /* under the lock: sever
  * on no list meanwhile, and whoever wants to pin or free it waits (wait_until_spilled). */
 static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     TRA_TRY(open_spill(p, e));
-    int64_t n = tra_block_footprint(b->bytes), at = space_take(&p->file, n);
+    int64_t n = tra_block_footprint(b->bytes), at = tra_space_take(&p->file, n);
     if (at < 0) at = p->file.end, p->file.end += n;
     b->spilling = true;
     p->spilling++;
@@ -376,9 +123,9 @@ static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     pthread_mutex_lock(&p->lock);
     b->spilling = false;
     p->spilling--;
-    tell_freed(p); /* wakes those who wait for the block; they go on when the lock is free */
+    tra_pool_tell_freed(p); /* wakes those who wait for the block; they go on when the lock is free */
     if (s != TRA_OK) {
-        space_give(&p->file, at, n);
+        tra_space_give(&p->file, at, n);
         return s;
     }
     b->copy_at = at;
@@ -393,7 +140,7 @@ static tra_status evict(tra_pool *p, tra_block *b, tra_err *e) {
         link_block(p, b);
         return s;
     }
-    give_memory(p, b);
+    tra_pool_give_memory(p, b);
     b->state = TRA_BLOCK_AWAY;
     return TRA_OK;
 }
@@ -414,7 +161,7 @@ static void wait_for_memory(tra_pool *p) {
 
 /* Bytes that are free or can be made free by evicting. */
 static int64_t obtainable(const tra_pool *p, bool worker) {
-    return p->stats.budget - p->stats.used + p->evictable - (worker ? 0 : reserved(p));
+    return p->stats.budget - p->stats.used + p->evictable - (worker ? 0 : tra_pool_reserved(p));
 }
 
 #define NO_MEMORY "out of block memory: "
@@ -425,7 +172,7 @@ bool tra_pool_is_exhausted(tra_status s, const tra_err *e) {
 
 static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
     char want[32], used[32], budget[32];
-    if (p->stats.used + tra_max64(PAGE, tra_block_footprint(bytes)) <= p->stats.budget - reserved(p))
+    if (p->stats.used + tra_max64(TRA_PAGE, tra_block_footprint(bytes)) <= p->stats.budget - tra_pool_reserved(p))
         return tra_fail(e, TRA_RESOURCE,
                         "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
                         "space (ulimit -v) may be in the way: lower --memory",
@@ -437,9 +184,9 @@ static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
 /* Allocates memory for b by evicting, without waiting for others to free theirs; only spills under way are waited for.
  * If evicting everything were not enough nothing is evicted. For workers. */
 static tra_status find_memory_now(tra_pool *p, tra_block *b, int64_t bytes, tra_err *e) {
-    while (!take_memory(p, b, bytes)) {
+    while (!tra_pool_take_memory(p, b, bytes)) {
         tra_block *old = p->oldest.newer;
-        bool would_do = obtainable(p, true) >= tra_max64(PAGE, tra_block_footprint(bytes));
+        bool would_do = obtainable(p, true) >= tra_max64(TRA_PAGE, tra_block_footprint(bytes));
         if (old != &p->oldest && would_do)
             TRA_TRY(evict(p, old, e));
         else if (p->spilling > 0)
@@ -452,7 +199,7 @@ static tra_status find_memory_now(tra_pool *p, tra_block *b, int64_t bytes, tra_
 
 /* Allocates memory for b: by evicting, and by waiting for others to free theirs. */
 static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err *e) {
-    while (!take_memory(p, b, bytes)) {
+    while (!tra_pool_take_memory(p, b, bytes)) {
         tra_block *old = p->oldest.newer;
         if (old != &p->oldest) {
             TRA_TRY(evict(p, old, e));
@@ -465,7 +212,7 @@ static tra_status find_memory(tra_pool *p, tra_block *b, int64_t bytes, tra_err 
     return TRA_OK;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
 tra_status tra_block_new(tra_pool *p, int64_t bytes, tra_block **out, tra_err *e) {
     tra_block *b = tra_calloc(1, sizeof *b);
@@ -488,7 +235,7 @@ static void wait_until_spilled(tra_pool *p, const tra_block *b) { /* under the l
 tra_status tra_pool_reserve(tra_pool *p, int64_t bytes, tra_err *e) {
     tra_status s = TRA_OK;
     pthread_mutex_lock(&p->lock);
-    while (s == TRA_OK && p->stats.used + reserved(p) + bytes > p->stats.budget) {
+    while (s == TRA_OK && p->stats.used + tra_pool_reserved(p) + bytes > p->stats.budget) {
         tra_block *old = p->oldest.newer;
         if (old != &p->oldest)
             s = evict(p, old, e);
@@ -506,7 +253,7 @@ void tra_pool_release(tra_pool *p, int64_t bytes) {
     pthread_mutex_lock(&p->lock);
     assert(bytes <= p->reserved);
     p->reserved -= bytes;
-    tell_freed(p);
+    tra_pool_tell_freed(p);
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -584,7 +331,7 @@ static tra_status loaded(tra_pool *p, tra_block *b, tra_status s) {
     pthread_mutex_lock(&p->lock);
     if (s == TRA_OK) {
         b->state = TRA_BLOCK_HERE;
-        trim(p, b, b->bytes);
+        tra_pool_trim(p, b, b->bytes);
         if (b->copy_at >= 0)
             p->stats.unspilled += b->bytes;
         else
@@ -603,7 +350,7 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
 }
 
 bool tra_block_direct(const tra_block *b) {
-    return b->copy_at < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % PAGE == 0;
+    return b->copy_at < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % TRA_PAGE == 0;
 }
 
 tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {
@@ -630,7 +377,7 @@ tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e) {
 }
 
 static void forget_spill(tra_pool *p, tra_block *b) {
-    if (b->copy_at >= 0 && b->copy_fd < 0) space_give(&p->file, b->copy_at, tra_block_footprint(b->bytes));
+    if (b->copy_at >= 0 && b->copy_fd < 0) tra_space_give(&p->file, b->copy_at, tra_block_footprint(b->bytes));
     b->copy_at = b->copy_fd = -1;
 }
 
@@ -659,7 +406,7 @@ void tra_block_mark_dirty(tra_pool *p, tra_block *b) {
 void tra_block_shrink(tra_pool *p, tra_block *b, int64_t bytes) {
     pthread_mutex_lock(&p->lock);
     assert(b->state == TRA_BLOCK_HERE && b->copy_at < 0 && bytes <= b->bytes);
-    trim(p, b, bytes);
+    tra_pool_trim(p, b, bytes);
     b->bytes = bytes;
     pthread_mutex_unlock(&p->lock);
 }
@@ -674,10 +421,10 @@ void tra_block_unpin_then(tra_pool *p, tra_block *b, tra_after after) {
         if (b->state == TRA_BLOCK_HERE && !goes) {
             link_block(p, b);
         } else { /* also when the load failed */
-            give_memory(p, b);
+            tra_pool_give_memory(p, b);
             b->state = TRA_BLOCK_AWAY;
         }
-        tell_freed(p);
+        tra_pool_tell_freed(p);
     }
     pthread_mutex_unlock(&p->lock);
 }
@@ -702,9 +449,9 @@ static void release(tra_pool *p, tra_block *b, int pins) {
     wait_until_spilled(p, b);
     assert(b->pins <= pins);
     unlink_block(p, b);
-    give_memory(p, b);
+    tra_pool_give_memory(p, b);
     forget_spill(p, b);
-    tell_freed(p);
+    tra_pool_tell_freed(p);
     pthread_mutex_unlock(&p->lock);
     free(b);
 }

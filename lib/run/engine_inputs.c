@@ -1,0 +1,155 @@
+/* engine_inputs.c - inputs of units: pins their blocks, reads them, and computes those that are computed on reading. */
+#include "engine_int.h"
+#include "../physical/needs.h"
+#include "panels.h"
+
+#include <assert.h>
+
+static void unpin_input(tra_engine *g, tra_unit_input *in) {
+    if (in->block) tra_block_unpin_then(g->pool, in->block, in->after);
+    in->block = NULL;
+}
+
+void tra_engine_drop_inputs(tra_engine *g, tra_unit_input *in, int n) {
+    for (int i = 0; i < n; i++) {
+        tra_block_free(g->pool, in[i].derived);
+        in[i].derived = NULL;
+        if (in[i].reserved > 0) tra_pool_release(g->pool, in[i].reserved);
+        in[i].reserved = 0;
+        unpin_input(g, &in[i]);
+    }
+}
+
+/* The error of a block for tuple i of the part that could not be allocated. */
+static tra_status no_room(tra_engine *g, tra_status s, const tra_part *p, int64_t i, int64_t bytes, const tra_err *own,
+                          tra_err *e) {
+    return tra_advise_blocks(s, "", p->type, p->ordinal[i], bytes, g->pool, own, e);
+}
+
+tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool later, tra_err *e) {
+    tra_part *stored;
+    int64_t at;
+    tra_part_resolve(in->part, in->i, &stored, &at, &in->via, &in->via_at);
+    assert(stored->block[at]);
+    tra_err own = {0};
+    tra_status s = tra_block_pin(g->pool, stored->block[at], &in->load, &own);
+    if (s != TRA_OK) return no_room(g, s, stored, at, stored->block[at]->bytes, &own, e);
+    in->block = stored->block[at];
+    in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->block->ptr);
+    if (in->extra_pin) { /* now, since the unit may end, and its block be evicted, any time after it is queued */
+        bool load;
+        TRA_TRY(tra_block_pin(g->pool, in->block, &load, e));
+    }
+    if (!in->via) return TRA_OK;
+    if (in->part->type->layout) {
+        in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], NULL);
+        int64_t n = tra_size_planned(tra_type_bytes(in->part->type, in->part->ordinal[in->i]));
+        if (later) TRA_TRY(tra_pool_reserve(g->pool, tra_block_footprint(n), e));
+        in->reserved = later ? tra_block_footprint(n) : 0;
+        return TRA_OK;
+    }
+    int64_t bytes = tra_max64(in->room, tra_part_bytes(in->part, in->i));
+    TRA_TRY(tra_block_new(g->pool, bytes, &in->derived, e));
+    in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->derived->ptr);
+    return TRA_OK;
+}
+
+/* Allocates the block of an input that is computed on reading and whose size the data tell. w: the worker; NULL: the
+ * thread that runs the plan, which waits for memory. */
+static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
+                             tra_err *e) {
+    int64_t bytes = tra_part_derive_bytes(in->via, in->via_at, base, &in->cell, scratch);
+    tra_err own = {0};
+    tra_status s =
+        w ? tra_engine_take_block(w, bytes, &in->derived, &own) : tra_block_new(g->pool, bytes, &in->derived, &own);
+    if (s != TRA_OK) return no_room(g, s, in->part, in->i, in->block->bytes + bytes, &own, e);
+    in->cell.head = in->derived->ptr;
+    return TRA_OK;
+}
+
+static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
+                         tra_err *e) {
+    if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
+    TRA_TRY(tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e));
+    if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
+    return TRA_OK;
+}
+
+/* Makes the cell of an input whose stored block has been read: checks the block's header, and computes the array where
+ * it is computed on reading. */
+static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void *scratch, tra_err *e) {
+    if (!in->via && !in->cell.layout) return TRA_OK;
+    const tra_part *p = in->via ? in->via->base : in->part; /* views below only rename the tuple */
+    int64_t ordinal = p->ordinal[in->via ? in->via->src[in->via_at] : in->i];
+    if (!in->via) return tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &in->cell, e);
+    tra_cell base;
+    TRA_TRY(tra_cell_of(p->type, ordinal, in->block->ptr, in->block->bytes, &base, e));
+    pthread_mutex_lock(&g->lock);
+    tra_engine_begin_computing(g);
+    pthread_mutex_unlock(&g->lock);
+    tra_status s = derive(g, in, &base, w, scratch, e);
+    pthread_mutex_lock(&g->lock);
+    tra_engine_end_computing(g);
+    pthread_mutex_unlock(&g->lock);
+    return s;
+}
+
+static void loaded(tra_engine *g) { /* another unit may wait for it */
+    pthread_mutex_lock(&g->lock);
+    pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Loads and derives one input. */
+tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_err *e) {
+    if (in->load) {
+        tra_status s = tra_block_load(g->pool, in->block, w->io, e);
+        loaded(g);
+        if (s != TRA_OK) return s;
+    }
+    return decode(g, in, w, w->scratch, e);
+}
+
+/* ---- inputs that are read by the thread that runs the plan ----------------------------------------------------- */
+
+/* Waits while a worker reads the block. */
+static tra_status wait_for_load(tra_engine *g, tra_unit_input *in, tra_err *e) {
+    pthread_mutex_lock(&g->lock);
+    while (in->block->state != TRA_BLOCK_HERE && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    bool here = in->block->state == TRA_BLOCK_HERE;
+    pthread_mutex_unlock(&g->lock);
+    return here ? TRA_OK : tra_fail(e, TRA_LOST, "a worker failed"); /* which has the cause */
+}
+
+tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, size_t io, tra_err *e) {
+    tra_block *room = NULL;
+    in->block = in->derived = NULL;
+    tra_status s = tra_engine_pin(g, in, false, e);
+    if (s == TRA_OK && in->load && io > 0) s = tra_block_new(g->pool, (int64_t)io, &room, e);
+    if (s == TRA_OK && in->load) s = tra_block_load(g->pool, in->block, room ? room->ptr : NULL, e), loaded(g);
+    if (s == TRA_OK && !in->load) s = wait_for_load(g, in, e);
+    tra_block_free(g->pool, room);
+    room = NULL;
+    if (s == TRA_OK && in->via && scratch > 0) s = tra_block_new(g->pool, (int64_t)scratch, &room, e);
+    if (s == TRA_OK) s = decode(g, in, NULL, room ? room->ptr : NULL, e);
+    tra_block_free(g->pool, room);
+    if (s != TRA_OK) tra_engine_drop_inputs(g, in, 1);
+    return s;
+}
+
+int64_t tra_engine_bytes(const tra_unit_input *in) {
+    if (in->cell.layout) return tra_cell_bytes(&in->cell); /* which may be less than was known before it was read */
+    tra_size s = tra_type_bytes(in->part->type, in->part->ordinal[in->i]);
+    return s.exact ? s.bound : in->derived ? in->derived->bytes : in->block->bytes;
+}
+
+void tra_engine_release(tra_engine *g, tra_unit_input *in) { tra_engine_drop_inputs(g, in, 1); }
+
+tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in) {
+    tra_block *b = in->derived;
+    if (!b) return NULL;
+    in->derived = NULL;
+    tra_block_unreserve(g->pool, b);
+    tra_engine_drop_inputs(g, in, 1);
+    return b;
+}

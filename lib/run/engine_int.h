@@ -1,0 +1,100 @@
+/* engine_int.h - what the files of the engine share: engine.c (the thread that makes units), engine_workers.c,
+ * engine_inputs.c and engine_background.c. */
+#ifndef TRA_ENGINE_INT_H
+#define TRA_ENGINE_INT_H
+
+#include "engine.h"
+
+#include "../base/crew.h"
+#include "../kernel/share.h"
+
+#include <stdatomic.h>
+
+enum { TRA_BACKGROUND_THREADS = 2 }; /* a disk wants more than one request at a time */
+
+/* Pieces of what a task computes, which workers that find nothing else to do take over (share.h). */
+typedef struct tra_shared_work {
+    tra_piece_fn *fn;
+    void *ctx;
+    int n, helpers; /* pieces; workers that run some, beside the task's own */
+    atomic_int taken;
+    struct tra_shared_work *next;
+} tra_shared_work;
+
+struct tra_engine {
+    tra_pool *pool;
+    pthread_mutex_t lock;
+    pthread_cond_t work, ended; /* something to do; a unit ended */
+    int threads;
+    pthread_t *tid;
+    tra_worker *workers;
+    tra_shared_work *shared; /* of which pieces may be left */
+    bool stop;               /* the threads are to end */
+    atomic_bool failed;      /* the stage has failed; the pool asks without the lock */
+    tra_err err;
+    struct {
+        tra_unit *head, *tail; /* units in order */
+        int64_t bytes;         /* of their inputs */
+        atomic_int inflight;   /* units that have not ended */
+    } queue;
+    struct {
+        pthread_t tid[TRA_BACKGROUND_THREADS]; /* started when first needed */
+        int threads;
+        pthread_cond_t more; /* a call, or something to be read ahead */
+        struct tra_background *first, *newest;
+        atomic_int calls; /* that have not ended */
+    } background;
+    struct {
+        int occupied, computing; /* workers that do something; that run tasks */
+        int waiting;             /* of those that run tasks: that wait for their turn (tra_engine_turn) */
+        int short_of_memory;     /* workers that wait for memory (tra_engine_retry) */
+        bool retrying;           /* one of these tries again now */
+    } now;
+    struct {
+        int running;           /* tasks, and inputs that are being computed */
+        double since, seconds; /* when the first of them began; seconds in which any ran, before that */
+    } clock;
+    struct {
+        int64_t loads;    /* queued inputs that can be read directly */
+        int reading;      /* background threads that read one */
+        int backoff;      /* blocks that are left to the workers after a late direct read */
+        int backoff_left; /* of these, how many are still to come */
+        bool late;        /* a worker waits for a direct read */
+    } direct;
+    struct { /* the thread that makes units: what it does while it waits */
+        tra_engine_tick_fn *tick;
+        void *tick_ctx;
+        double ticked; /* when tick was last called */
+        tra_engine_overlap_fn *overlap;
+        void *overlap_ctx;
+        bool wanted;     /* the next unit waits for what the overlapping exchanges bring */
+        bool in_overlap; /* it is inside of `overlap`: memory that is waited for there comes from workers alone */
+    } producer;
+};
+
+/* Functions that say so are called under the engine's lock. */
+
+/* Under the lock: the stage has failed, for this reason unless there was one before. */
+void tra_engine_fail(tra_engine *g, tra_err *e);
+/* Takes a unit out of the queue. Under the lock. */
+void tra_engine_dequeue(tra_engine *g, tra_unit *u);
+/* A task, or an input that is computed on reading, begins and ends to run: its time is counted. Under the lock. */
+void tra_engine_begin_computing(tra_engine *g);
+void tra_engine_end_computing(tra_engine *g);
+
+/* Pins the stored block of an input, and allocates the block of an input that is computed on reading. later: where only
+ * the data tell the size of the latter, memory is reserved, and the worker allocates the block when it knows. */
+TRA_MUSTUSE tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool later, tra_err *e);
+/* Reads a pinned input and computes it, on a worker. */
+TRA_MUSTUSE tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_err *e);
+/* Gives back the pins, blocks and reservations of n inputs. */
+void tra_engine_drop_inputs(tra_engine *g, tra_unit_input *in, int n);
+
+/* The thread of a worker. */
+void *tra_engine_work(void *worker);
+/* Marks input i of a queued unit as one that somebody has begun to prepare. Under the lock. */
+tra_unit_input *tra_engine_start_input(tra_engine *g, tra_unit *u, int i);
+/* Wakes a background thread if there is an input that it should read ahead. Under the lock. */
+void tra_engine_wake_readers(tra_engine *g);
+
+#endif

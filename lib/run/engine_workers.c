@@ -1,0 +1,211 @@
+/* engine_workers.c - the workers: which input or task is next, pieces of large tasks, waiting for turns and for memory.
+ */
+#include "engine_int.h"
+
+/* ---- what to do next ------------------------------------------------------------------------------------------- */
+
+/* An input of a unit that a worker can prepare now, or -1: one that this unit must load, or whose block is in memory.
+ * Inputs that another unit is loading are looked at again, in order, when all others have been started. Under the lock.
+ */
+static int find_prep(tra_unit *u) {
+    for (; u->looked_at < u->ninputs; u->looked_at++) {
+        const tra_unit_input *in = &u->inputs[u->looked_at];
+        if (!in->started && (in->load || in->block->state == TRA_BLOCK_HERE)) return u->looked_at;
+    }
+    while (u->all_started < u->ninputs && u->inputs[u->all_started].started) u->all_started++;
+    bool any = u->all_started < u->ninputs && u->inputs[u->all_started].block->state == TRA_BLOCK_HERE;
+    return any ? u->all_started : -1;
+}
+
+tra_unit_input *tra_engine_start_input(tra_engine *g, tra_unit *u, int i) {
+    g->direct.loads -= u->inputs[i].direct;
+    u->inputs[i].started = true;
+    u->preps_started++;
+    return &u->inputs[i];
+}
+
+/* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
+static tra_unit *find_work(tra_engine *g, int *task) {
+    if (g->failed) return NULL;
+    for (tra_unit *u = g->queue.head; u; u = u->next) {
+        int prep = find_prep(u);
+        if (prep >= 0) {
+            if (g->direct.backoff_left > 0) g->direct.backoff_left -= u->inputs[prep].direct;
+            tra_engine_start_input(g, u, prep);
+            *task = -1 - prep;
+            return u;
+        }
+        if (u->preps_done < u->ninputs || u->tasks_started == u->ntasks) continue;
+        if (u->before && !u->before->done[u->tasks_started]) {
+            /* a task that waits for its turn must wait for a running task, never for one that has no worker yet */
+            if (!u->early || u->before->tasks_started <= u->tasks_started) continue;
+        }
+        *task = u->tasks_started++;
+        return u;
+    }
+    return NULL;
+}
+
+/* ---- pieces of a task, which workers without work take over ---------------------------------------------------- */
+
+/* By which the task of a worker offers pieces to the others: one for each worker. */
+typedef struct sharer {
+    tra_sharer base;
+    tra_engine *engine;
+} sharer;
+
+static void run_pieces(tra_shared_work *x, void *scratch) {
+    for (int i; (i = atomic_fetch_add(&x->taken, 1)) < x->n;) x->fn(x->ctx, i, scratch);
+}
+
+/* Work of which pieces are left, or NULL. Under the lock. */
+static tra_shared_work *find_shared(tra_engine *g) {
+    tra_shared_work *x = g->shared;
+    while (x && atomic_load(&x->taken) >= x->n) x = x->next;
+    return x;
+}
+
+/* Runs pieces of another worker's task, which does not end before they have. Under the lock, which it releases
+ * meanwhile.
+ */
+static void help(tra_engine *g, tra_shared_work *x, const tra_worker *w) {
+    x->helpers++;
+    g->now.occupied++;
+    g->now.computing++;
+    tra_engine_wake_readers(g);
+    pthread_mutex_unlock(&g->lock);
+    run_pieces(x, w->scratch);
+    pthread_mutex_lock(&g->lock);
+    g->now.occupied--;
+    g->now.computing--;
+    if (--x->helpers == 0) pthread_cond_broadcast(&g->work);
+}
+
+/* Offers pieces of a task to workers without work, runs what they do not take, and waits for them. */
+static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
+    tra_engine *g = ((sharer *)(void *)by)->engine;
+    tra_shared_work x = {.fn = fn, .ctx = ctx, .n = n}, **at = &g->shared;
+    atomic_init(&x.taken, 0);
+    pthread_mutex_lock(&g->lock);
+    x.next = g->shared;
+    g->shared = &x;
+    if (g->now.occupied < g->threads) pthread_cond_broadcast(&g->work);
+    pthread_mutex_unlock(&g->lock);
+    run_pieces(&x, scratch);
+    pthread_mutex_lock(&g->lock);
+    while (*at != &x) at = &(*at)->next;
+    *at = x.next;
+    while (x.helpers > 0) pthread_cond_wait(&g->work, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------------------------ */
+
+void *tra_engine_work(void *arg) {
+    tra_worker *w = arg;
+    tra_engine *g = w->engine;
+    sharer mine = {{share}, g};
+    tra_share_by(&mine.base);
+    pthread_mutex_lock(&g->lock);
+    for (;;) {
+        int task;
+        tra_unit *u;
+        tra_shared_work *x = NULL;
+        while (!(u = find_work(g, &task)) && !(x = find_shared(g)) && !g->stop) {
+            g->direct.late |= g->direct.reading > 0;
+            pthread_cond_wait(&g->work, &g->lock);
+        }
+        if (!u && x) {
+            help(g, x, w);
+            continue;
+        }
+        if (!u) break;
+        g->now.occupied++;
+        if (task >= 0) g->now.computing++, tra_engine_begin_computing(g), tra_engine_wake_readers(g);
+        pthread_mutex_unlock(&g->lock);
+        tra_err e = {0};
+        tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
+        pthread_mutex_lock(&g->lock);
+        g->now.occupied--;
+        if (s != TRA_OK) tra_engine_fail(g, &e);
+        if (task < 0) {
+            u->preps_done++;
+        } else {
+            g->now.computing--;
+            tra_engine_end_computing(g);
+            u->done[task] = 1;
+            u->tasks_done++;
+        }
+        pthread_cond_broadcast(&g->work);
+        if (task >= 0 && u->tasks_done == u->ntasks) {
+            tra_engine_dequeue(g, u);
+            pthread_mutex_unlock(&g->lock);
+            tra_unit_drop(g, u);
+            pthread_mutex_lock(&g->lock);
+            atomic_fetch_sub(&g->queue.inflight, 1);
+            pthread_cond_broadcast(&g->ended);
+            pthread_mutex_unlock(&g->lock);
+            tra_pool_wake(g->pool);
+            pthread_mutex_lock(&g->lock);
+        }
+    }
+    pthread_mutex_unlock(&g->lock);
+    return NULL;
+}
+
+/* ---- what a task waits for ------------------------------------------------------------------------------------- */
+
+bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task) {
+    tra_engine *g = w->engine;
+    pthread_mutex_lock(&g->lock);
+    g->now.waiting++;
+    while (u->before && !u->before->done[task] && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    g->now.waiting--;
+    bool ok = !g->failed;
+    pthread_mutex_unlock(&g->lock);
+    return ok;
+}
+
+tra_status tra_engine_retry(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e) {
+    tra_engine *g = w->engine;
+    tra_err own = {0};
+    tra_status s = fn(ctx, &own);
+    pthread_mutex_lock(&g->lock);
+    if (s == TRA_RESOURCE) g->now.short_of_memory++;
+    bool needy = s == TRA_RESOURCE, last = false;
+    while (needy && g->now.retrying && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    bool mine = needy && !g->now.retrying;
+    if (mine) g->now.retrying = true;
+    while (mine && s == TRA_RESOURCE && !last && !g->failed) {
+        last = g->now.occupied == g->now.short_of_memory + g->now.waiting && atomic_load(&g->background.calls) == 0;
+        pthread_mutex_unlock(&g->lock);
+        own = (tra_err){0};
+        s = fn(ctx, &own);
+        pthread_mutex_lock(&g->lock);
+        if (s == TRA_RESOURCE && !last && !g->failed) tra_wait_briefly(&g->work, &g->lock);
+    }
+    if (mine) g->now.retrying = false;
+    if (needy) {
+        g->now.short_of_memory--;
+        pthread_cond_broadcast(&g->work);
+        pthread_cond_broadcast(&g->ended);
+    }
+    pthread_mutex_unlock(&g->lock);
+    if (s != TRA_OK) *e = own;
+    return s;
+}
+
+typedef struct one_block {
+    tra_pool *pool;
+    int64_t bytes;
+    tra_block **out;
+} one_block;
+
+static tra_status take_block(void *ctx, tra_err *e) {
+    one_block *x = ctx;
+    return tra_block_take(x->pool, x->bytes, x->out, e);
+}
+
+tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e) {
+    return tra_engine_retry(w, take_block, &(one_block){w->engine->pool, bytes, out}, e);
+}

@@ -1,0 +1,58 @@
+/* exec_int.h - what the files that run a plan share: exec.c (operator by operator), exec_files.c (inputs, outputs,
+ * saved results) and exec_views.c (results that are other relations' arrays under other keys, or are computed on
+ * reading). */
+#ifndef TRA_EXEC_INT_H
+#define TRA_EXEC_INT_H
+
+#include "checkpoint.h"
+#include "exchange.h"
+#include "exec.h"
+
+typedef struct tra_execution {
+    const tra_plan *plan;
+    const tra_exec_options *o;
+    tra_site site;
+    tra_arena *arena;
+    tra_part **parts;    /* result of each operator on this site; NULL: none, or written straight to a file */
+    int *uses;           /* consumers yet to come */
+    tra_rel **rels;      /* of INPUTs */
+    tra_outfile **files; /* of OUTPUTs */
+    tra_report *report;
+    tra_progress progress;
+    tra_journal *journal;
+    bool *needed;   /* of each operator: some site needs its result */
+    bool *complete; /* its result is saved on all sites */
+    bool *ran;      /* it has run already, with an earlier stage of its scan, or for such a stage */
+    tra_checkpoint *checkpoint;
+    tra_codegen *codegen;
+    tra_exchange **overlapping; /* exchanges that overlap stages, */
+    int *overlapping_op;        /* of these operators */
+    int noverlapping, at;       /* at: the operator that runs */
+    int64_t read_before;        /* by the pool, when the first of them began */
+} tra_execution;
+
+/* exec_views.c */
+
+/* The result of a FILTER or REKEY: other keys for the same arrays. */
+TRA_MUSTUSE tra_status tra_exec_view(const tra_op *op, tra_part *in, tra_part **out, tra_err *e);
+/* The result of a MAP or TILE, computed when it is read: of a MAP one for each tuple, of a TILE as many as the catalog
+ * has. */
+tra_part *tra_exec_on_demand(tra_execution *x, const tra_op *op, tra_part *in);
+
+/* exec_files.c */
+
+TRA_MUSTUSE tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e); /* collective */
+TRA_MUSTUSE tra_status tra_exec_open_outputs(tra_execution *x, tra_err *e);
+/* What this site has of the input of operator i. */
+tra_part *tra_exec_input_part(tra_execution *x, int i);
+/* The output that takes the results of operator i as they come: when it is the only consumer; else -1. */
+int tra_exec_direct_output(const tra_execution *x, int i);
+/* An empty part for the results of operator i on this site. */
+tra_part *tra_exec_new_part(tra_execution *x, int i);
+/* Finds which operators must run: outputs that are not complete, and what they are made of, back to saved results.
+ * Collective. */
+TRA_MUSTUSE tra_status tra_exec_list_needed(tra_execution *x, tra_err *e);
+/* Finishes all outputs and makes them appear together, or none unless s is TRA_OK. Collective. */
+TRA_MUSTUSE tra_status tra_exec_commit(tra_execution *x, tra_status s, tra_err *e);
+
+#endif
