@@ -68,7 +68,7 @@ static const tra_dictionary *dictionary_of(tra_arena *a, const tra_words *w, con
 
 tra_status tra_csv_join_words(tra_csv_import *m, tra_column *columns, tra_err *e) {
     for (int c = 0; c < m->ncolumns; c++) {
-        if (!tra_coltype_is_coded(m->column[c].type)) continue;
+        if (!tra_coltype_is_coded(m->column[c].type) || m->spilled[c]) continue;
         int64_t *at = NULL;
         bool text = m->column[c].type == TRA_COL_TEXT;
         tra_status s = join(m, c, &at, e);

@@ -1,9 +1,8 @@
 /* table_csv_import.c - tra import of a CSV file as a table: one pass for types, rows and dictionaries, one for
  * values. */
-#include "table_csv_import.h"
+#include "table_csv_spill.h"
 
 #include "../lib/base/meter.h"
-#include "../lib/relation/table_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,12 @@
 /* Text of a piece takes no more than so much as cells, columns and words; twice in stretches. */
 enum { PER_BYTE = 40, LEAST_PIECE = 16 << 10, MOST_PIECE = 256 << 10, MOST_STRETCH = 8 << 20 };
 
-static tra_status collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int c,
-                          tra_err *e) {
+static void collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int c) {
     tra_words *words = &w->words[c];
+    if (m->spilled[c]) {
+        tra_csv_let_go(w, c);
+        return;
+    }
     int64_t before = tra_words_held(words) + 8 * w->seen_cap[c];
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
@@ -32,11 +34,7 @@ static tra_status collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_pi
         w->seen[c][words->n - 1] = (m->base + item) << 32 | r;
     }
     w->held += tra_words_held(words) + 8 * w->seen_cap[c] - before;
-    if (w->held <= m->memory / 4 / m->nworkers) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE,
-                    "%s: the different texts of its columns (\"%s\" is one of them) take more memory than the ceiling "
-                    "leaves for them: allow more with --memory, or leave columns out with --columns",
-                    m->spec, m->column[c].name);
+    if (w->held > m->memory / 4 / m->nworkers) tra_csv_spill_largest(m, w);
 }
 
 /* Are digits with a point a number, whatever the options? */
@@ -74,7 +72,7 @@ static tra_status look_at(void *ctx, int worker, const tra_csv_piece *p, int64_t
     if (m->guessing) keep_rows(m, w, item);
     for (int c = 0; c < m->ncolumns; c++) {
         if (m->guessing) guess(m, w, p, c);
-        if (m->collect[c]) TRA_TRY(collect(m, w, p, item, c, e));
+        if (m->collect[c]) collect(m, w, p, item, c);
     }
     tra_meter_add(p->bytes);
     return TRA_OK;
@@ -217,10 +215,17 @@ static tra_status write_piece(void *ctx, int worker, const tra_csv_piece *p, int
     for (int64_t r = 0; r < w->rows.n; r++) n -= w->bad[r];
     if (number >= m->npieces || n != rows) return m->ncolumns ? lost(m, 0, e) : TRA_OK;
     lay_out(m, w, rows);
-    for (int c = 0; c < m->ncolumns; c++)
-        TRA_TRY(tra_coltype_is_coded(m->column[c].type) ? fill_strings(m, w, p, c, e) : fill_values(m, w, p, c, e));
+    for (int c = 0; c < m->ncolumns; c++) {
+        tra_vector *v = &w->vectors[c];
+        if (m->spilled[c])
+            TRA_TRY(tra_csv_spilled_codes(m, c, first, rows, v->values, v->state, e));
+        else if (tra_coltype_is_coded(m->column[c].type))
+            TRA_TRY(fill_strings(m, w, p, c, e));
+        else
+            TRA_TRY(fill_values(m, w, p, c, e));
+    }
     tra_batch b = {.schema = &m->schema, .rows = rows, .v = w->vectors};
-    tra_digest_rows(&w->digest, first, &b);
+    tra_digest_rows(&w->digest, first, &b); /* but of columns that are spilled */
     tra_meter_add(p->bytes);
     return tra_writer_put_rows(m->writer, first, &b, e);
 }
@@ -242,6 +247,7 @@ static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, t
     tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &m->schema, .cut = {1}};
     tra_write_options o = {.history = m->job->history};
     TRA_TRY(tra_writer_create(m->job->to, &type, &o, &m->writer, e));
+    tra_writer_spooled(m->writer, tra_csv_spooled(m));
     return tra_writer_place_rows(m->writer, NULL, e);
 }
 
@@ -258,12 +264,13 @@ static tra_status import(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
     TRA_TRY(s);
     r->bytes_in = tra_csv_bytes(m->file);
     TRA_TRY(settle(m, e));
-    TRA_TRY(tra_csv_join_words(m, columns, e));
     for (int64_t i = 0; i <= m->npieces; i++) { /* from counts to where they begin */
         int64_t n = i < m->npieces ? m->rows[i] : 0;
         m->rows[i] = rows;
         rows += n;
     }
+    TRA_TRY(tra_csv_spill_columns(m, columns, e));
+    TRA_TRY(tra_csv_join_words(m, columns, e));
     TRA_TRY(create(m, columns, rows, &cat, e));
     m->base = 0;
     tra_meter_begin(m->job->progress, "importing", r->bytes_in);
@@ -317,6 +324,7 @@ static tra_status sizes_of(const tra_table_job *j, tra_csv_sizes *z, int64_t *me
 static void make_workers(tra_csv_import *m) {
     m->worker = tra_news(m->arena, tra_csv_worker, m->nworkers);
     m->collect = tra_news(m->arena, bool, m->ncolumns + 1);
+    m->spilled = tra_arena_array(m->arena, (size_t)m->ncolumns + 1, sizeof *m->spilled);
     m->words = tra_news(m->arena, tra_words, m->ncolumns + 1);
     m->code = tra_news(m->arena, int32_t *, m->ncolumns + 1);
     m->rejects = tra_news(m->arena, tra_csv_rejects, tra_csv_most_pieces(m->file));
@@ -406,6 +414,7 @@ tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_re
     if (m.out_open) tra_newfile_abort(&m.out);
     tra_writer_abort(m.writer);
     free_workers(&m);
+    tra_csv_spill_free(&m);
     free(m.rows);
     tra_csv_close(m.file);
     return s;

@@ -19,8 +19,10 @@ typedef struct tra_csv_import {
     tra_csv_column *column;
     struct tra_csv_worker *worker;
     int nworkers;
-    bool guessing; /* this pass finds types, */
-    bool *collect; /* and strings of these columns */
+    bool guessing;         /* this pass finds types, */
+    bool *collect;         /* and strings of these columns, */
+    _Atomic bool *spilled; /* but of these, which have too many for the memory (table_csv_spill.h) */
+    struct tra_csv_spill *spill;
     int64_t base;  /* pieces before this stretch */
     int64_t *rows; /* of each piece: those that are not rejected */
     int64_t rows_cap, npieces;

@@ -237,14 +237,15 @@ bool tra_h5_put_text(hid_t obj, const char *name, const char *text) {
 
 /* ---- seals ------------------------------------------------------------------------------------------------------ */
 
-static int64_t seal_of(const int64_t *v, int64_t n) {
-    uint64_t h = (uint64_t)n;
+uint64_t tra_h5_seal_more(uint64_t h, const int64_t *v, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         h = (h ^ (uint64_t)v[i]) * 0x9e3779b97f4a7c15;
         h ^= h >> 32;
     }
-    return (int64_t)h;
+    return h;
 }
+
+static int64_t seal_of(const int64_t *v, int64_t n) { return (int64_t)tra_h5_seal_more((uint64_t)n, v, n); }
 
 bool tra_h5_put_seal(hid_t obj, const int64_t *v, int64_t n) {
     int64_t seal = seal_of(v, n);

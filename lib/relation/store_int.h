@@ -71,6 +71,7 @@ const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
 enum { TRA_HEADER = 4 + H5S_MAX_RANK + 5 * (1 + 3 * TRA_MAXDIM) };
 int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]); /* how many */
 bool tra_h5_put_seal(hid_t obj, const int64_t *v, int64_t n);
+uint64_t tra_h5_seal_more(uint64_t seal, const int64_t *v, int64_t n); /* of some of them; it begins as their number */
 bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
 
 /* The path of a table of .tra/NAME (store.h), or of that group when table is NULL; and whether the checksums are kept

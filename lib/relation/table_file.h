@@ -32,6 +32,16 @@
 /* The rows of each tuple; NULL: as the catalog has them. The blocks of the file have as many rows as the catalog bounds
  * them to. TRA_RESOURCE when the disk has no room. */
 TRA_MUSTUSE tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows, tra_err *e);
+/* A dictionary that does not fit the memory, in a scratch file: where its strings begin and the last ends, n + 1
+ * numbers of 64 bits from 0 on, and their bytes. n = 0: the column has it in memory, or has none. */
+typedef struct tra_spooled {
+    int fd;
+    const char *where; /* for messages */
+    int64_t n, begin_at, bytes_at, bytes;
+} tra_spooled;
+/* Before rows are placed: of each column; they live as long as the writer. The dictionary of such a column in the type
+ * has its n alone. */
+void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
 /* Rows from number `first` of the table on. TRA_INPUT, naming row and column, for a value that could not be
  * computed. */
 TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const tra_batch *b, tra_err *e);
@@ -88,6 +98,11 @@ TRA_MUSTUSE tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block
 /* Adds rows to the digest of a table: values and NULLs of rows in order, strings by their bytes; of those columns whose
  * values in b are not NULL, so that columns may be added one by one. text: with names, types and rows. */
 void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b);
+/* The same of a column of strings whose dictionary is elsewhere (tra_spooled), which that leaves out: by what stands
+ * for each. */
+uint64_t tra_digest_string(const char *s, size_t n);
+void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,
+                        const uint8_t *state);
 void tra_digest_table_text(const tra_digest *d, const tra_schema *s, int64_t rows, char text[33]);
 
 #endif

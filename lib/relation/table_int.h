@@ -34,6 +34,7 @@ struct tra_table_placing {
     tra_column_facts *facts;
     tra_arena **kept; /* in which these are */
     int nkept;
+    const tra_spooled *spooled; /* of each column, or NULL */
 };
 
 enum { TRA_BLOCK_SORTED = 1, TRA_BLOCK_NAN = 2, TRA_BLOCK_EMPTY = 4 };
@@ -43,9 +44,10 @@ struct tra_table {
     tra_table_form form;
     tra_schema schema;
     bool foreign;
-    uint64_t *sums;  /* [parts][blocks], or NULL */
-    int64_t *blocks; /* [columns][blocks][4], or NULL */
-    int64_t **codes; /* of a foreign column of plain strings: the number in its dictionary is the row's */
+    uint64_t *sums;   /* [parts][blocks], or NULL */
+    int64_t *blocks;  /* [columns][blocks][4], or NULL */
+    int64_t *strings; /* the bytes of its dictionaries, of a table that tra wrote */
+    int64_t **codes;  /* of a foreign column of plain strings: the number in its dictionary is the row's */
     int64_t stored_bytes, held;
     bool looked; /* for these tables of statistics: numbers, NULL where they are missing or damaged */
     struct tra_table_numbers {
@@ -60,6 +62,12 @@ static inline int64_t tra_table_block_rows(const tra_table_form *f, int64_t b) {
 /* Arrays of the schema's columns, as they are written: form->part, values and nulls, without addresses. */
 void tra_table_parts(tra_arena *a, tra_table_form *f, bool addresses);
 int tra_code_size(int64_t entries);
+/* In files of AnnData's encoding: what an object is. */
+bool tra_table_put_encoding(hid_t obj, const char *type, const char *version);
+/* The entries of a column's dictionary, as strings of any length (table_strings.c). */
+bool tra_table_put_categories(tra_writer *w, int column, hid_t group);
+/* All dictionaries, one behind the other: ends of strings, and their bytes, in words of eight with zeros behind. */
+bool tra_table_put_dictionaries(tra_writer *w, hid_t group);
 /* A number that follows from all that is needed to read the table: for seals. */
 int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
 

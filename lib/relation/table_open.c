@@ -356,11 +356,8 @@ static tra_status own_dictionaries(tra_rel *r, tra_column *columns, tra_err *e) 
     int64_t n = 0, words = 0, at = 0;
     int64_t *ends = tra_table_numbers(r, "string_ends", &n), *text = tra_table_numbers(r, "strings", &words);
     bool ok = ends && text;
-    char *bytes = NULL;
-    if (ok) {
-        bytes = tra_arena_alloc(r->arena, (size_t)words * 8 + 8);
-        if (words) memcpy(bytes, text, (size_t)words * 8);
-    }
+    const char *bytes = (const char *)text;
+    r->table->strings = text;
     for (int c = 0; c < r->table->schema.n && ok; c++) {
         tra_dictionary *d = (tra_dictionary *)columns[c].dict;
         if (!d) continue;
@@ -377,7 +374,6 @@ static tra_status own_dictionaries(tra_rel *r, tra_column *columns, tra_err *e) 
         ok = ok && tra_dictionary_check(d, NULL) == TRA_OK;
     }
     free(ends);
-    free(text);
     return ok && at == n ? TRA_OK : BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
 }
 
@@ -515,6 +511,7 @@ void tra_table_close(tra_rel *r) {
         free(t->form.part[i].addr);
         free((void *)t->form.part[i].checked);
     }
+    free(t->strings);
     free(t->sums);
     free(t->blocks);
     free(t->statistics.v);

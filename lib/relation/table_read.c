@@ -307,7 +307,7 @@ static inline uint64_t mix(uint64_t x) {
     return x ^ x >> 32;
 }
 
-enum { STRIP = 512 };
+enum { STRIP = 512, NONE = 0x6e756c6c /* in place of a NULL */ };
 
 static uint64_t bits_of(double x) {
     uint64_t bits;
@@ -315,12 +315,14 @@ static uint64_t bits_of(double x) {
     return x == 0 ? 0 : x != x ? UINT64_C(0x7ff8000000000000) : bits;
 }
 
+uint64_t tra_digest_string(const char *s, size_t n) { return XXH64(s, n, 1); }
+
 /* The code of a NULL may be none of the dictionary. */
 static uint64_t string_bits(const tra_dictionary *d, int32_t code) {
     int64_t len;
     if (code >= d->n) return 0;
     const char *s = tra_dictionary_at(d, code, &len);
-    return XXH64(s, (size_t)len, 1);
+    return tra_digest_string(s, (size_t)len);
 }
 
 #define WORDS(T, word)                                                                                                 \
@@ -344,7 +346,7 @@ static void words_of(const tra_column *c, const tra_vector *v, int64_t from, int
     case TRA_F64: WORDS(double, bits_of(x)) break;
     }
     for (int i = 0; v->state && i < n; i++)
-        if (v->state[from + i]) to[i] = 0x6e756c6c;
+        if (v->state[from + i]) to[i] = NONE;
 }
 
 /* first: the number of the first row, from 1. state: NULL: no row is NULL. */
@@ -390,9 +392,22 @@ static void digest_column(tra_digest *d, int64_t first, int64_t rows, const tra_
     }
 }
 
+static bool is_elsewhere(const tra_dictionary *d) { return d && d->n > 0 && !d->begin; }
+
 void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b) {
     for (int c = 0; c < b->schema->n; c++)
-        if (b->v[c].values) digest_column(d, first, b->rows, &b->schema->v[c], &b->v[c], mix((uint64_t)c + 1));
+        if (b->v[c].values && !is_elsewhere(b->schema->v[c].dict))
+            digest_column(d, first, b->rows, &b->schema->v[c], &b->v[c], mix((uint64_t)c + 1));
+}
+
+void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,
+                        const uint8_t *state) {
+    uint64_t v[STRIP];
+    for (int64_t from = 0; from < rows; from += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - from);
+        for (int i = 0; i < n; i++) v[i] = state && state[from + i] ? NONE : x[from + i];
+        add_words(d, (uint64_t)(first + from) + 1, mix((uint64_t)column + 1), v, state ? state + from : NULL, n);
+    }
 }
 
 void tra_digest_table_text(const tra_digest *d, const tra_schema *s, int64_t rows, char text[33]) {

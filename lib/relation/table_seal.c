@@ -180,29 +180,6 @@ static bool put_statistics(tra_writer *w, hid_t group) {
     return ok;
 }
 
-/* All dictionaries, one behind the other: ends of strings, and their bytes, in words of eight with zeros behind. */
-static bool put_dictionaries(tra_writer *w, hid_t group) {
-    const tra_schema *s = w->table->form.schema;
-    int64_t n = 0, bytes = 0;
-    for (int c = 0; c < s->n; c++)
-        if (s->v[c].dict) n += s->v[c].dict->n, bytes += s->v[c].dict->begin[s->v[c].dict->n];
-    int64_t words = tra_ceil_div(bytes, 8), at = 0, k = 0;
-    int64_t *ends = tra_malloc((size_t)n * 8 + 1), *text = tra_calloc((size_t)words + 1, 8);
-    for (int c = 0; c < s->n; c++) {
-        const tra_dictionary *d = s->v[c].dict;
-        if (!d) continue;
-        for (int64_t i = 0; i < d->n; i++) ends[k++] = at + d->begin[i + 1];
-        memcpy((char *)text + at, d->bytes, (size_t)d->begin[d->n]);
-        at += d->begin[d->n];
-    }
-    hsize_t en = (hsize_t)n, tn = (hsize_t)words;
-    bool ok = tra_h5_put_table(group, "string_ends", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &en, ends) &&
-              tra_h5_put_table(group, "strings", H5T_STD_I64LE, H5T_NATIVE_INT64, 1, &tn, text);
-    free(ends);
-    free(text);
-    return ok;
-}
-
 bool tra_table_describe(tra_writer *w, const char *digest) {
     const struct tra_table_placing *p = w->table;
     const tra_table_form *f = &p->form;
@@ -214,7 +191,7 @@ bool tra_table_describe(tra_writer *w, const char *digest) {
               tra_h5_put_seal(group, header, tra_table_header(f, header)) &&
               tra_h5_put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, sums, p->sums) &&
               tra_h5_put_table(group, "blocks", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, blocks, p->blocks) &&
-              put_statistics(w, group) && put_dictionaries(w, group);
+              put_statistics(w, group) && tra_table_put_dictionaries(w, group);
     if (group >= 0 && H5Gclose(group) < 0) ok = false;
     return ok;
 }

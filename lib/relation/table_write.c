@@ -110,7 +110,7 @@ static hid_t file_type(const tra_column *c, const tra_table_part *p) {
     return tra_h5_type(tra_coltype_held(c->type));
 }
 
-static bool put_encoding(hid_t obj, const char *type, const char *version) {
+bool tra_table_put_encoding(hid_t obj, const char *type, const char *version) {
     return tra_h5_put_text(obj, "encoding-type", type) && tra_h5_put_text(obj, "encoding-version", version);
 }
 
@@ -134,7 +134,7 @@ static hid_t new_array(tra_writer *w, hid_t group, const char *name, int part) {
     hid_t space = H5Screate_simple(1, &dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;
     if (H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_chunk(dcpl, 1, &chunk) >= 0)
         dset = H5Dcreate2(group, name, file_type(&f->schema->v[p->column], p), space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-    bool ok = dset >= 0 && put_encoding(dset, "array", "0.2.0");
+    bool ok = dset >= 0 && tra_table_put_encoding(dset, "array", "0.2.0");
     for (int64_t b = 0; b < f->nblocks && ok; b++) ok = allocate(w, dset, b, f->block * p->size, &p->addr[b]);
     H5Pclose(dcpl);
     H5Sclose(space);
@@ -144,45 +144,6 @@ static hid_t new_array(tra_writer *w, hid_t group, const char *name, int part) {
 }
 
 static bool close_object(hid_t obj) { return obj >= 0 && H5Oclose(obj) >= 0; }
-
-/* The entries of a dictionary, as strings of any length. */
-static bool put_categories(hid_t group, const tra_dictionary *d) {
-    hsize_t dims = (hsize_t)d->n;
-    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE);
-    bool ok = H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
-              H5Pset_obj_track_times(dcpl, false) >= 0;
-    hid_t dset = ok ? H5Dcreate2(group, "categories", type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT) : -1;
-    ok = dset >= 0 && put_encoding(dset, "string-array", "0.2.0");
-    enum { AT_ONCE = 4096 };
-    char **s = tra_calloc(AT_ONCE, sizeof *s);
-    tra_str room = {0};
-    for (int64_t i = 0; i < d->n && ok; i += AT_ONCE) {
-        hsize_t from = (hsize_t)i, n = (hsize_t)tra_min64(AT_ONCE, d->n - i);
-        room.n = 0;
-        for (int64_t k = 0; k < (int64_t)n; k++) {
-            int64_t len;
-            const char *text = tra_dictionary_at(d, i + k, &len);
-            tra_str_addn(&room, text, (size_t)len);
-            tra_str_addn(&room, "", 1);
-        }
-        char *at = room.s;
-        for (int64_t k = 0; k < (int64_t)n; k++) {
-            s[k] = at;
-            at += d->begin[i + k + 1] - d->begin[i + k] + 1;
-        }
-        hid_t memory = H5Screate_simple(1, &n, NULL);
-        ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &n, NULL) >= 0 &&
-             H5Dwrite(dset, type, memory, space, H5P_DEFAULT, s) >= 0;
-        H5Sclose(memory);
-    }
-    free(s);
-    tra_str_free(&room);
-    if (dset >= 0 && H5Dclose(dset) < 0) ok = false;
-    H5Pclose(dcpl);
-    H5Sclose(space);
-    H5Tclose(type);
-    return ok;
-}
 
 static bool put_bool(hid_t obj, const char *name, bool v) {
     uint8_t x = v;
@@ -210,11 +171,11 @@ static bool put_group(tra_writer *w, int c, const char *name) {
     bool coded = tra_coltype_is_coded(col->type), ok;
     hid_t group = H5Gcreate2(w->dset, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (group < 0) return false;
-    ok = put_encoding(group,
-                      coded                       ? "categorical"
-                      : col->type == TRA_COL_BOOL ? "nullable-boolean"
-                                                  : "nullable-integer",
-                      coded ? "0.2.0" : "0.1.0") &&
+    ok = tra_table_put_encoding(group,
+                                coded                       ? "categorical"
+                                : col->type == TRA_COL_BOOL ? "nullable-boolean"
+                                                            : "nullable-integer",
+                                coded ? "0.2.0" : "0.1.0") &&
          put_notes(col, name, group) && close_object(new_array(w, group, coded ? "codes" : "values", f->values[c]));
     if (ok && coded) ok = put_bool(group, "ordered", false);
     if (ok && !coded) ok = close_object(new_array(w, group, "mask", f->nulls[c]));
@@ -266,7 +227,7 @@ static bool put_frame(tra_writer *w) {
     hsize_t one = 1;
     const char **names = tra_news(w->arena, const char *, n + 1);
     for (int c = 0; c < n; c++) names[c] = member(w->arena, f->schema->v[c].name);
-    return put_encoding(w->dset, "dataframe", "0.2.0") && put_texts(w->dset, "column-order", n, names) &&
+    return tra_table_put_encoding(w->dset, "dataframe", "0.2.0") && put_texts(w->dset, "column-order", n, names) &&
            tra_h5_put_text(w->dset, "_index", n ? names[0] : "") &&
            tra_h5_put_ints(w->dset, "tra_format", 0, NULL, &format) &&
            tra_h5_put_ints(w->dset, "tra_shape", 1, &one, &f->rows) &&
@@ -282,7 +243,7 @@ static bool put_strings(tra_writer *w) {
         const tra_column *col = &w->type.columns->v[c];
         if (!tra_coltype_is_coded(col->type)) continue;
         hid_t group = H5Gopen2(w->dset, member(w->arena, col->name), H5P_DEFAULT);
-        ok = group >= 0 && put_categories(group, col->dict);
+        ok = group >= 0 && tra_table_put_categories(w, c, group);
         if (group >= 0 && H5Gclose(group) < 0) ok = false;
     }
     return ok && H5Fflush(w->file, H5F_SCOPE_LOCAL) >= 0;

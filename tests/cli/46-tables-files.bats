@@ -376,9 +376,40 @@ with open("d.csv", "w") as f:
     status 0 tra verify d.h5
     frame 't = frame.read("d.h5"); assert t["c"] == [f"c{k}" for k in range(60000)] and t["b"] == list(range(60000))'
     status 4 tra import d.csv -o e.h5 --memory 25M
-    py 'open("e.csv", "w").write("a,b,c\n" + "".join(f"a{k},{k},c{k}\n" for k in range(400000)))'
-    status 4 tra import e.csv -o e.h5 --block 5000 --memory 48M
-    has "take more memory"
+}
+
+@test "texts that do not fit the memory are sorted through the scratch file: the same table, below the ceiling" {
+    local n=120000 least t m
+    [ -z "${TRA_TEST_LONG-}" ] || n=3000000
+    py 'import random
+r = random.Random(5); n = int(sys.argv[1])
+with open("e.csv", "w") as f:
+    f.write("a,b,c,late,few\n")
+    for k in range(5 * n // 2):
+        i = r.randrange(n); c = r.randrange(n)
+        a = "" if i % 50 == 0 else f"\"text, {i * 7919 % n} of é\"" if i % 3 else "x" * (i % 30) + str(i)
+        if k == n: a = "long" * 150000
+        f.write(f"{a},{k},c{c:09d},{k if k < 9 * n // 4 else chr(97 + i % 7) + str(i)},w{i % 9}\n")' $n
+    status 4 tra import e.csv -o e.h5 --memory 1K -v
+    least=$(exactly)
+    tra import -q e.csv -o whole.h5 --types c=text --memory 4G --block 50000
+    for t in 1 2; do
+        m=$(TRA_THREADS=$t peak "$TRA" import -q e.csv -o e$t.h5 --types c=text --block 50000 --memory "$least")
+        ((m <= least)) || [ -n "${SAN:-}" ] || { echo "$m bytes with a ceiling of $least and $t threads"; return 1; }
+        is "$(tra digest whole.h5 | sed s/whole/e$t/)" tra digest e$t.h5
+        status 0 tra verify e$t.h5
+        py 'a, b = h5py.File("whole.h5"), h5py.File(sys.argv[1])
+for g in "a", "c", "late", "few":
+    assert b[f"data/{g}/codes"].dtype == a[f"data/{g}/codes"].dtype, g
+    assert (a[f"data/{g}/codes"][:] == b[f"data/{g}/codes"][:]).all(), g
+    assert (a[f"data/{g}/categories"][:] == b[f"data/{g}/categories"][:]).all(), g
+for t in a[".tra/data"]:
+    x, y = a[".tra/data"][t], b[".tra/data"][t]
+    assert x.attrs["tra_seal"] == y.attrs["tra_seal"] and (x[:] == y[:]).all(), t' e$t.h5
+    done
+    [[ $(ls -A "$TRA_SCRATCH") == "" ]]
+    # who only reads such a table says how much memory its dictionaries take
+    status 4 tra head whole.h5 --memory 30M; has "at least"
 }
 
 @test "a table of an HDF5 file is not imported, but read in place and copied" {
