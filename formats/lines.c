@@ -1,56 +1,11 @@
 /* lines.c - coordinate files of text, parsed by all threads. */
-#include "lines.h"
-
+#include "lines_int.h"
 #include "../lib/base/crew.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { LONGEST = 4096 }; /* bytes of a line */
-enum { PIECE = 2048 };   /* bytes of a piece, which ends at the next line end: of as much there must always be room */
-enum { GROUPS = 32 };    /* a crew takes pieces of a stretch by so many groups */
-
-typedef struct piece {
-    const char *text;
-    int64_t bytes;
-    int64_t lines, first; /* lines, and the number of the first one */
-    int64_t most;         /* entries at most, mirrored ones too */
-    tra_item *to;
-    int64_t entries, mirrored, inexact; /* that were found */
-} piece;
-
-typedef struct stretch {
-    char *text; /* room for cap bytes and a line end */
-    int64_t n;
-    bool loaded;
-} stretch;
-
-typedef struct lines {
-    tra_line_form form;
-    int64_t cap;        /* bytes of a stretch */
-    stretch stretch[2]; /* the present one, and the next */
-    char *rest;         /* what was read behind the last line end */
-    int64_t nrest;
-    bool ended;
-    int64_t line;  /* lines before the present stretch; those of the header too */
-    int64_t taken; /* entries that were read, without mirrored ones */
-    piece *piece;
-    int64_t pieces, done; /* of the present stretch */
-    int64_t from, until;  /* those that the crew works on, */
-    int64_t group;        /* so many at a time */
-    tra_status (*work)(struct lines *l, piece *p, int worker, tra_err *e);
-    tra_crew *crew;
-    tra_source *source;
-    const tra_places *places;
-    int rank;
-    /* The survey. */
-    tra_line_survey *survey; /* of each worker */
-    int copy;                /* what is read goes to this scratch file too, or -1 */
-    char *where;
-    int64_t copied;
-} lines;
 
 static lines *lines_of(tra_source *s) { return s->lines; }
 
@@ -88,7 +43,7 @@ void tra_lines_close(tra_source *s) {
 
 /* ---- stretches ------------------------------------------------------------------------------------------------- */
 
-static tra_status too_long(const lines *l, int64_t line, tra_err *e) {
+tra_status tra_lines_too_long(const lines *l, int64_t line, tra_err *e) {
     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is too long for this format", l->source->spec, line);
 }
 
@@ -117,7 +72,7 @@ static tra_status load(lines *l, stretch *t, tra_err *e) {
         int64_t line = l->line + 1;
         for (const char *p = t->text; p < t->text + whole; p++) line += *p == '\n';
         for (int64_t i = 0; i < l->pieces; i++) line += l->piece[i].lines; /* of the one that is being parsed */
-        return too_long(l, line, e);
+        return tra_lines_too_long(l, line, e);
     }
     t->n = whole;
     l->nrest = rest;
@@ -184,7 +139,7 @@ static tra_status cut(lines *l, tra_err *e) {
         piece *p = &l->piece[i];
         p->first = line;
         line += p->lines;
-        if (p->bytes > PIECE + LONGEST) return too_long(l, line - 1, e); /* it was cut behind this one */
+        if (p->bytes > PIECE + LONGEST) return tra_lines_too_long(l, line - 1, e); /* it was cut behind this one */
     }
     return TRA_OK;
 }
@@ -197,177 +152,6 @@ static tra_status turn(lines *l, tra_err *e) {
     l->stretch[1] = t;
     l->stretch[1].loaded = false;
     return cut(l, e);
-}
-
-/* ---- lines ----------------------------------------------------------------------------------------------------- */
-
-static inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
-/* Past blanks. A carriage return is one at the end of a line only: elsewhere it ends a line for whoever wrote it, and
- * what follows it would be taken for more words of this one. */
-static inline const char *skip(const char *s) {
-    const char *p = s;
-    while (*p == ' ' || *p == '\t') p++;
-    if (*p != '\r') return p;
-    for (s = p; is_blank(*s);) s++;
-    return *s == '\n' ? s : p;
-}
-static inline const char *word_end(const char *s) {
-    while (!is_blank(*s) && *s != '\n') s++;
-    return s;
-}
-
-/* Is the line at s, of which the blanks at its beginning are skipped, one without an entry? */
-static inline bool is_empty(const lines *l, const char *s) {
-    return *s == '\n' || (*s && (*s == l->form.comment[0] || *s == l->form.comment[1]));
-}
-
-/* Which line of the piece is at s. */
-static int64_t line_at(const piece *p, const char *s) {
-    int64_t line = p->first;
-    for (const char *q = p->text; (q = memchr(q, '\n', (size_t)(s - q))); q++) line++;
-    return line;
-}
-
-/* Does a carriage return stand before the end of a line, and so for the end of one? */
-static bool has_lone_return(const char *begin, const char *end) {
-    while (end > begin && is_blank(end[-1])) end--;
-    return memchr(begin, '\r', (size_t)(end - begin)) != NULL;
-}
-
-static tra_status not_the_form(const lines *l, const piece *p, const char *at, tra_err *e) {
-    int64_t line = line_at(p, at);
-    const char *begin = at, *end = memchr(at, '\n', (size_t)(p->text + p->bytes - at));
-    while (begin > p->text && begin[-1] != '\n') begin--;
-    if (end - begin > LONGEST) return too_long(l, line, e);
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is not \"%s\"%s", l->source->spec, line, l->form.shown,
-                    has_lone_return(begin, end) ? TRA_LONE_RETURNS : "");
-}
-
-static tra_status outside(const lines *l, const piece *p, const char *at, const int64_t *v, tra_err *e) {
-    char text[TRA_DIMTEXT], shape[TRA_DIMTEXT];
-    tra_dims given = {.n = l->rank};
-    for (int d = 0; d < l->rank; d++) given.v[d] = v[d] + l->form.base;
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": entry %s is outside the %s %s (indices begin at %" PRId64 ")",
-                    l->source->spec, line_at(p, at), tra_dims_text(&given, "(", ",", ")", text, sizeof text),
-                    tra_shape_text(&l->source->shape, shape), l->rank == 2 ? "matrix" : "tensor", l->form.base);
-}
-
-static tra_status bad_value(const lines *l, const piece *p, const char *at, size_t n, tra_err *e) {
-    char shown[TRA_SHOWN];
-    double any;
-    const tra_source *s = l->source;
-    int64_t line = line_at(p, at);
-    if (tra_scan_num(at, n, &any))
-        return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": %s does not hold \"%s\" (--dtype f64 takes any number)",
-                        s->spec, line, tra_dtype_name(s->dtype), tra_shown(at, n, shown));
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": \"%s\" is not a number", s->spec, line,
-                    tra_shown(at, n, shown));
-}
-
-tra_status tra_negative(const tra_source *s, int64_t line, tra_number v, tra_number *to, tra_err *e) {
-    if (tra_dtype_is_float(s->dtype)) {
-        to->real = -v.real;
-    } else if (v.whole == INT64_MIN || !tra_dtype_holds(s->dtype, -v.whole)) {
-        return tra_fail(e, TRA_INPUT,
-                        "%s: line %" PRId64 ": %s does not hold the negative of %" PRId64
-                        ", which the skew-symmetric matrix has across the diagonal",
-                        s->spec, line, tra_dtype_name(s->dtype), v.whole);
-    } else {
-        to->whole = -v.whole;
-    }
-    return TRA_OK;
-}
-
-/* Goes to the end of a line without an entry. */
-static tra_status leave_out(const lines *l, const piece *p, const char **s, tra_err *e) {
-    const char *begin = *s, *end = *s = memchr(begin, '\n', (size_t)(p->text + p->bytes - begin));
-    return has_lone_return(begin, end) ? not_the_form(l, p, begin, e) : TRA_OK;
-}
-
-/* An index at *s, from the base, to *v; *s is then behind it. False when there is none. */
-static inline bool scan_index(const char **s, int64_t base, int64_t *v) {
-    const char *p = *s;
-    uint64_t x = 0;
-    while ((unsigned char)(*p - '0') < 10) x = x * 10 + (uint64_t)(*p++ - '0');
-    if (p == *s || p - *s > 18) { /* a sign, zeros in front; or none */
-        p = word_end(*s);
-        int64_t any;
-        if (!tra_scan_int(*s, (size_t)(p - *s), &any) || !tra_add(any, -base, v)) return false;
-    } else {
-        if (!is_blank(*p) && *p != '\n') return false;
-        *v = (int64_t)x - base;
-    }
-    *s = skip(p);
-    return true;
-}
-
-/* The value at *s, which is then at the end of the line. */
-static tra_status scan_value(const lines *l, piece *p, const char **s, tra_number *v, tra_err *e) {
-    const tra_source *src = l->source;
-    bool real = tra_dtype_is_float(src->dtype), none = **s == '\n';
-    if (**s == '\r') return not_the_form(l, p, *s, e);
-    if (l->form.value == TRA_LINE_NO_VALUE ? !none : none && l->form.value == TRA_LINE_VALUE)
-        return not_the_form(l, p, *s, e);
-    if (none) {
-        if (real)
-            v->real = 1;
-        else
-            v->whole = 1;
-        return TRA_OK;
-    }
-    const char *end = word_end(*s);
-    int64_t whole;
-    if (!tra_scan_value(src->dtype, *s, (size_t)(end - *s), v)) return bad_value(l, p, *s, (size_t)(end - *s), e);
-    if (l->form.integer && real && tra_scan_int(*s, (size_t)(end - *s), &whole))
-        p->inexact += (long double)v->real != (long double)whole;
-    const char *after = skip(end);
-    if (*after != '\n') return not_the_form(l, p, *s, e);
-    *s = after;
-    return TRA_OK;
-}
-
-/* The other half of a symmetric matrix. */
-static tra_status mirror(const lines *l, piece *p, const char *at, const int64_t *v, tra_number x, tra_item **to,
-                         tra_err *e) {
-    const tra_source *s = l->source;
-    bool real = tra_dtype_is_float(s->dtype);
-    if (v[0] == v[1]) {
-        if (l->form.symmetry == TRA_SKEW && (real ? x.real != 0 : x.whole != 0))
-            return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": the diagonal of a skew-symmetric matrix is zero",
-                            s->spec, line_at(p, at));
-        return TRA_OK;
-    }
-    if (l->form.symmetry == TRA_SKEW) TRA_TRY(tra_negative(s, line_at(p, at), x, &x, e));
-    *(*to)++ = (tra_item){tra_place_of(l->places, (int64_t[]){v[1], v[0]}), x};
-    p->mirrored++;
-    return TRA_OK;
-}
-
-static tra_status parse_piece(lines *l, piece *p, int worker, tra_err *e) {
-    (void)worker;
-    const int64_t *extent = l->source->shape.v, base = l->form.base;
-    int rank = l->rank;
-    tra_item *to = p->to;
-    for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
-        const char *begin = s = skip(s);
-        if (is_empty(l, s)) {
-            TRA_TRY(leave_out(l, p, &s, e));
-            continue;
-        }
-        int64_t v[TRA_MAXRANK];
-        bool inside = true;
-        for (int d = 0; d < rank; d++) {
-            if (!scan_index(&s, base, &v[d])) return not_the_form(l, p, begin, e);
-            inside &= v[d] >= 0 && v[d] < extent[d];
-        }
-        if (!inside) return outside(l, p, begin, v, e);
-        tra_number x = {0};
-        TRA_TRY(scan_value(l, p, &s, &x, e));
-        *to++ = (tra_item){tra_place_of(l->places, v), x};
-        p->entries++;
-        if (l->form.symmetry != TRA_GENERAL) TRA_TRY(mirror(l, p, begin, v, x, &to, e));
-    }
-    return TRA_OK;
 }
 
 /* ---- entries --------------------------------------------------------------------------------------------------- */
@@ -387,11 +171,11 @@ static int64_t fitting(lines *l, tra_item *to, int64_t room) {
 static tra_status too_many(const lines *l, const piece *p, int64_t left, tra_err *e) {
     const char *s = p->text;
     for (;; s = strchr(s, '\n') + 1) {
-        s = skip(s);
-        if (!is_empty(l, s) && left-- == 0) break;
+        s = tra_lines_skip(s);
+        if (!tra_lines_is_empty(l, s) && left-- == 0) break;
     }
     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the last of %" PRId64 " entries", l->source->spec,
-                    line_at(p, s), l->form.count);
+                    tra_lines_line_at(p, s), l->form.count);
 }
 
 /* Moves together what the pieces have; the number of items. */
@@ -424,7 +208,7 @@ tra_status tra_lines_entries(tra_source *s, const tra_places *places, tra_item *
         if (l->pieces == 0) break;
         int64_t from = l->done, until = fitting(l, to, room);
         assert(until > from);
-        begin(l, from, until, parse_piece);
+        begin(l, from, until, tra_lines_parse_piece);
         tra_status read = l->stretch[1].loaded ? TRA_OK : load(l, &l->stretch[1], e);
         tra_err parsing = {0};
         tra_status parsed = tra_crew_wait(l->crew, &parsing);
@@ -452,26 +236,26 @@ void tra_lines_shape(tra_source *s) {
 static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
     tra_line_survey *f = &l->survey[worker];
     for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
-        const char *begin = s = skip(s);
-        if (!is_empty(l, s)) {
+        const char *begin = s = tra_lines_skip(s);
+        if (!tra_lines_is_empty(l, s)) {
             for (int d = 0; d < l->rank; d++) {
                 int64_t v;
-                if (!scan_index(&s, 0, &v)) return not_the_form(l, p, begin, e);
+                if (!tra_lines_scan_index(&s, 0, &v)) return tra_lines_not_the_form(l, p, begin, e);
                 if (v < l->form.base)
                     return tra_fail(e, TRA_INPUT,
                                     "%s: line %" PRId64 ": index %" PRId64 " is below the first one, %" PRId64 "%s",
-                                    l->source->spec, line_at(p, begin), v, l->form.base,
+                                    l->source->spec, tra_lines_line_at(p, begin), v, l->form.base,
                                     v == 0 ? " (--base 0 for files that count from 0)" : "");
                 if (v - l->form.base == INT64_MAX)
                     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": index %" PRId64 " is beyond any extent",
-                                    l->source->spec, line_at(p, begin), v);
+                                    l->source->spec, tra_lines_line_at(p, begin), v);
                 f->least[d] = tra_min64(f->least[d], v);
                 f->most[d] = tra_max64(f->most[d], v);
             }
             f->count++;
             s = memchr(s, '\n', (size_t)(end - s));
         } else {
-            TRA_TRY(leave_out(l, p, &s, e));
+            TRA_TRY(tra_lines_leave_out(l, p, &s, e));
         }
     }
     return TRA_OK;
@@ -481,10 +265,10 @@ static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
 static int first_words(const lines *l) {
     const stretch *t = &l->stretch[0];
     for (const char *s = t->text, *end = s + t->n; s < end; s = (const char *)memchr(s, '\n', (size_t)(end - s)) + 1) {
-        s = skip(s);
-        if (is_empty(l, s)) continue;
+        s = tra_lines_skip(s);
+        if (tra_lines_is_empty(l, s)) continue;
         int n = 0;
-        for (; *s != '\n' && *s != '\r'; s = skip(word_end(s))) n++;
+        for (; *s != '\n' && *s != '\r'; s = tra_lines_skip(tra_lines_word_end(s))) n++;
         return n > 0 ? n : 1;
     }
     return 0;

@@ -203,4 +203,11 @@ bool tra_h5_put_table(hid_t group, const char *name, hid_t filetype, hid_t memty
 /* Where the commit record of a target is. */
 const char *tra_record_path(tra_arena *a, const char *path);
 
+/* ---- writing (writer.c, for writer_arrays.c) --------------------------------------------------------------------- */
+
+bool tra_writer_chunked(const tra_writer *w);
+/* Lets the library allocate and index a chunk of len bytes. Under the lock. */
+TRA_MUSTUSE tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr,
+                                            tra_err *e);
+
 #endif

@@ -1,4 +1,5 @@
-/* writer.c - writing a relation: allocation by capture, bytes by pwrite, several processes. The end is in commit.c. */
+/* writer.c - writing a relation: allocation by capture, several processes. Arrays are in writer_arrays.c, the end in
+ * commit.c. */
 #include "../calculus/calculus.h"
 #include "scales.h"
 #include "stored_int.h"
@@ -13,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- names ---------------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------------------------- */
 
 static bool good_name(const char *name) {
     for (const char *p = name;; p++) {
@@ -43,7 +44,7 @@ tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e) {
 /* Are chunks stored as they are? Then all of them have their places before anything is written. */
 static bool plain(const tra_writer *w) { return !w->codec.zstd && !w->gzip; }
 
-static bool chunked(const tra_writer *w) { return !w->placing && !w->table; }
+bool tra_writer_chunked(const tra_writer *w) { return !w->placing && !w->table; }
 
 static tra_writer *writer_new(const tra_type *type) {
     tra_arena *a = tra_arena_new();
@@ -176,8 +177,7 @@ static tra_status create_dataset(tra_writer *w, tra_err *e) {
     return s;
 }
 
-/* Lets the library allocate and index a chunk of len bytes. Under the lock. */
-static tra_status allocate(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
+tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
     static const char nothing;
     char buf[TRA_DIMTEXT];
     tra_dims key;
@@ -200,7 +200,7 @@ static tra_status allocate(tra_writer *w, int64_t ordinal, int64_t len, uint32_t
 /* All chunks of codec none, in the order of keys; the disk space is claimed now, so that a full disk is found before
  * the work and not after it. */
 static tra_status allocate_all(tra_writer *w, tra_err *e) {
-    for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(allocate(w, i, w->chunk_bytes, 0, &w->addr[i], e));
+    for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(tra_writer_new_chunk(w, i, w->chunk_bytes, 0, &w->addr[i], e));
     if (w->vfd->eof > 0 && fallocate(w->fd, 0, 0, (off_t)w->vfd->eof) != 0 && errno != EOPNOTSUPP && errno != ENOSYS &&
         errno != EINVAL)
         return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRIu64 " bytes for %s", (uint64_t)w->vfd->eof,
@@ -213,7 +213,7 @@ static tra_status create(tra_writer *w, tra_err *e) {
     TRA_TRY(open_file(w, e));
     if (w->mapped) return tra_mapped_create(w, e);
     if (w->table) return tra_table_create_group(w, e);
-    if (!chunked(w)) return tra_stored_create_group(w, e);
+    if (!tra_writer_chunked(w)) return tra_stored_create_group(w, e);
     TRA_TRY(create_dataset(w, e));
     if (!plain(w)) return TRA_OK;
     w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
@@ -274,171 +274,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     return s;
 }
 
-/* ---- arrays ----------------------------------------------------------------------------------------------------- */
-
-static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
-
-size_t tra_writer_scratch(const tra_writer *w) {
-    if (w->table) return 0;
-    if (!chunked(w)) return (size_t)tra_stored_put_scratch(w);
-    size_t n = align64((size_t)w->chunk_bytes);
-    if (w->gzip) return 0;
-    return w->codec.zstd ? 2 * n + tra_encode_room((size_t)w->chunk_bytes, w->size) : n;
-}
-
-static bool clipped(const tra_writer *w, int64_t ordinal, tra_dims *ext, tra_dims *chunk) {
-    tra_catalog_ext(w->type.cat, ordinal, ext);
-    chunk->n = ext->n;
-    for (int a = 0; a < ext->n; a++) chunk->v[a] = w->geom.chunk.v[w->geom.lead + a];
-    return !tra_dims_eq(ext, chunk);
-}
-
-/* Spreads the rows of an array over its chunk, from the last to the first: none goes over one that is yet to be
- * moved. */
-static void pad(const tra_writer *w, int64_t ordinal, char *data) {
-    tra_dims ext, chunk;
-    if (!clipped(w, ordinal, &ext, &chunk)) return;
-    int64_t rows = 1, end = w->chunk_bytes;
-    size_t row = w->size;
-    for (int d = 0; d < ext.n; d++) {
-        if (d + 1 < ext.n)
-            rows *= ext.v[d];
-        else
-            row *= (size_t)ext.v[d];
-    }
-    tra_dims outer = ext, at;
-    outer.n = ext.n - 1;
-    for (int64_t i = row > 0 ? rows : 0; i-- > 0;) {
-        int64_t to = 0;
-        tra_unlinear(&outer, i, &at);
-        for (int d = 0; d < ext.n; d++) to = to * chunk.v[d] + (d < at.n ? at.v[d] : 0);
-        to *= (int64_t)w->size;
-        memmove(data + to, data + (size_t)i * row, row);
-        memset(data + to + row, 0, (size_t)end - (size_t)to - row);
-        end = to;
-    }
-    if (end > 0) memset(data, 0, (size_t)end);
-}
-
-int64_t tra_codec_scratch(const tra_type *t) {
-    return (int64_t)tra_encode_room((size_t)tra_store_chunk_bytes(t), tra_dtype_size(t->dtype));
-}
-
-tra_status tra_writer_encode(const tra_writer *w, int64_t ordinal, void *data, void *scratch, tra_encoded_fn *put,
-                             void *ctx, tra_encoded *enc, tra_err *e) {
-    pad(w, ordinal, data);
-    return tra_chunk_encode(data, (size_t)w->chunk_bytes, w->size, w->codec.level, scratch, put, ctx, enc, e);
-}
-
-tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded *enc, int64_t *addr, tra_err *e) {
-    tra_h5_enter();
-    tra_status s = allocate(w, ordinal, enc->len, enc->mask, addr, e);
-    tra_h5_leave();
-    if (s != TRA_OK) return s;
-    w->sums[ordinal] = enc->sum;
-    w->masks += tra_mask_sum(ordinal, enc->mask);
-    return s;
-}
-
-tra_status tra_writer_write_at(tra_writer *w, int64_t addr, const void *bytes, int64_t len, tra_err *e) {
-    return tra_pwrite(w->fd, bytes, (size_t)len, addr, w->temp, e);
-}
-
-static size_t array_bytes(const tra_writer *w, int64_t ordinal) {
-    return (size_t)tra_type_bytes(&w->type, ordinal).bound;
-}
-
-/* Of an array as it is, by HDF5 and its filters. */
-static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *data, tra_err *e) {
-    tra_dims key, ext;
-    int64_t at[TRA_MAXDIM];
-    hsize_t start[TRA_MAXDIM], count[TRA_MAXDIM];
-    int n = w->geom.dims.n;
-    tra_catalog_key(w->type.cat, ordinal, &key);
-    tra_catalog_ext(w->type.cat, ordinal, &ext);
-    tra_geom_offset(&w->geom, &key, at);
-    for (int d = 0; d < n; d++) {
-        int a = d - w->geom.lead;
-        start[d] = (hsize_t)at[d];
-        count[d] = a < 0 || a >= ext.n ? 1 : (hsize_t)ext.v[a];
-    }
-    tra_h5_enter();
-    hid_t file = H5Dget_space(w->dset), memory = H5Screate_simple(n, count, NULL);
-    bool ok = H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-              H5Dwrite(w->dset, tra_h5_type(w->type.dtype), memory, file, H5P_DEFAULT, data) >= 0 && !w->vfd->lost;
-    tra_status s = ok ? TRA_OK : tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write %s", w->temp);
-    if (ok) w->stored = (int64_t)H5Dget_storage_size(w->dset);
-    H5Sclose(memory);
-    H5Sclose(file);
-    tra_h5_leave();
-    w->sums[ordinal] = 1; /* written, and without a checksum */
-    return s;
-}
-
-tra_status tra_writer_put(tra_writer *w, int64_t ordinal, const void *data, void *scratch, tra_err *e) {
-    size_t n = (size_t)w->chunk_bytes;
-    if (w->table) return tra_table_put(w, ordinal, data, e);
-    if (!chunked(w)) return tra_stored_put(w, ordinal, data, scratch, e);
-    if (w->gzip) return put_by_library(w, ordinal, data, e);
-    if (w->codec.zstd) {
-        tra_encoded enc;
-        int64_t addr;
-        char *encoded = (char *)scratch + align64(n), *rest = encoded + align64(n);
-        memcpy(scratch, data, array_bytes(w, ordinal));
-        TRA_TRY(tra_writer_encode(w, ordinal, scratch, rest, tra_encoded_keep, encoded, &enc, e));
-        TRA_TRY(tra_writer_allocate(w, ordinal, &enc, &addr, e));
-        return tra_writer_write_at(w, addr, encoded, enc.len, e);
-    }
-    tra_dims ext, chunk;
-    if (clipped(w, ordinal, &ext, &chunk)) {
-        memcpy(scratch, data, array_bytes(w, ordinal));
-        pad(w, ordinal, scratch);
-        data = scratch;
-    }
-    w->sums[ordinal] = tra_chunk_sum(data, n);
-    return tra_writer_store(w, ordinal, data, e);
-}
-
-void tra_writer_pad(tra_writer *w, int64_t ordinal, void *data) {
-    pad(w, ordinal, data);
-    w->sums[ordinal] = tra_chunk_sum(data, (size_t)w->chunk_bytes);
-}
-
-/* The part of a chunk in whole pages, past the page cache: no copy, and nothing left for fsync to wait for. Returns the
- * bytes written: less than n where the system refuses. */
-static int64_t write_direct(tra_writer *w, int64_t addr, const char *chunk, int64_t n) {
-    int64_t done = 0;
-    int fd = w->direct;
-    while (fd >= 0 && done < n) {
-        ssize_t put = pwrite(fd, chunk + done, (size_t)tra_min64(n - done, 1 << 30), addr + done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0 || put % TRA_PAGE) break; /* the other way will tell why */
-        done += put;
-    }
-    return done;
-}
-
-tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, tra_err *e) {
-    int64_t addr = w->addr[ordinal], n = w->chunk_bytes, done = 0;
-    if (n >= TRA_DIRECT && (uintptr_t)chunk % TRA_PAGE == 0 && addr % TRA_PAGE == 0)
-        done = write_direct(w, addr, chunk, n / TRA_PAGE * TRA_PAGE);
-    TRA_TRY(tra_writer_write_at(w, addr + done, (const char *)chunk + done, n - done, e));
-    /* begin with it now rather than at fsync */
-    if (done == 0) (void)sync_file_range(w->fd, addr, n, SYNC_FILE_RANGE_WRITE);
-    return TRA_OK;
-}
-
-uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
-int64_t tra_writer_nsums(const tra_writer *w) {
-    if (w->table) return 0; /* whoever commits reads what was written */
-    return w->type.cat->n * (chunked(w) ? 1 : tra_form_facts(&w->placing->form));
-}
-int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }
-int64_t tra_writer_address(const tra_writer *w, int64_t ordinal) { return w->addr[ordinal]; }
-int tra_writer_fd(const tra_writer *w) { return w->fd; }
-bool tra_writer_reused(const tra_writer *w) { return w->reused; }
-
-/* ---- several processes ------------------------------------------------------------------------------------------ */
+/* ---- several processes ----------------------------------------------------------------------------------------- */
 
 /* The blob: head, the three texts with their NULs, then the addresses (codec none), or what is stored by levels. */
 typedef struct blob_head {
@@ -449,7 +285,7 @@ void tra_writer_describe(const tra_writer *w, tra_str *blob) {
     blob_head h = {w->type.cat->n,
                    w->codec.zstd,
                    w->codec.level,
-                   !chunked(w),
+                   !tra_writer_chunked(w),
                    (int64_t)strlen(w->path) + 1,
                    (int64_t)strlen(w->temp) + 1,
                    (int64_t)strlen(w->name) + 1};
@@ -507,10 +343,10 @@ tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------------------------- */
 
 static tra_status missing_tuple(tra_writer *w, tra_err *e) {
-    int64_t each = chunked(w) ? 1 : tra_form_facts(&w->placing->form);
+    int64_t each = tra_writer_chunked(w) ? 1 : tra_form_facts(&w->placing->form);
     for (int64_t i = 0; i < w->type.cat->n; i++) {
         char buf[TRA_DIMTEXT];
         tra_dims key;

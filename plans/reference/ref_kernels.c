@@ -1,11 +1,11 @@
 /* ref_kernels.c - the reference evaluator's definition of every kernel. */
-#include "reference_int.h"
+#include "ref_kernels_int.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* ---- arrays ------------------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------------------------- */
 
 int64_t ref_count(const tra_dims *ext) {
     int64_t n = 1;
@@ -31,7 +31,7 @@ int64_t ref_place(const tra_dims *ext, const tra_dims *at) {
     return p;
 }
 
-/* ---- elements ----------------------------------------------------------------------------------------------- */
+/* ---- elements -------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
@@ -59,7 +59,7 @@ static const struct {
     {"matvecdiv", true, TRA_S_DIV},
 };
 
-static bool find1(const char *name, tra_scalar_op *op) {
+bool ref_find1(const char *name, tra_scalar_op *op) {
     for (size_t i = 0; i < sizeof elementwise / sizeof *elementwise; i++)
         if (!strcmp(elementwise[i].name, name)) return *op = elementwise[i].op, true;
     return false;
@@ -75,25 +75,22 @@ static bool find2(const char *name, bool *stretch, tra_scalar_op *op) {
     return false;
 }
 
-static bool is(const tra_kernel_desc *d, const char *name) { return d->name && !strcmp(d->name, name); }
+bool ref_is(const tra_kernel_desc *d, const char *name) { return d->name && !strcmp(d->name, name); }
 
-/* ---- compositions ------------------------------------------------------------------------------------------- */
+/* ---- compositions ---------------------------------------------------------------------------------------------- */
 
-enum { CHAIN = 64 };
-
-/* The kernels of a composition in the order of their application; the number of them. */
-static int chain(const tra_kernel *k, tra_kernel_desc *out, int n) {
+int ref_chain(const tra_kernel *k, tra_kernel_desc *out, int n) {
     const tra_kernel *rest = tra_kernel_rest(k);
     if (!rest) {
         assert(n < CHAIN);
         out[n] = tra_kernel_describe(k);
         return n + 1;
     }
-    n = chain(tra_kernel_first(k), out, n);
-    return chain(rest, out, n);
+    n = ref_chain(tra_kernel_first(k), out, n);
+    return ref_chain(rest, out, n);
 }
 
-static void compose(ref_origin *first, const ref_origin *next) {
+void ref_compose(ref_origin *first, const ref_origin *next) {
     ref_origin r = {.n = next->n};
     for (int d = 0; d < next->n; d++) {
         r.from[d] = first->from[next->from[d]];
@@ -102,8 +99,7 @@ static void compose(ref_origin *first, const ref_origin *next) {
     *first = r;
 }
 
-/* n dimensions, each its own. */
-static void set_origin(ref_origin *o, int n) {
+void ref_set_origin(ref_origin *o, int n) {
     o->n = n;
     for (int d = 0; d < n; d++) {
         o->from[d] = d;
@@ -111,12 +107,7 @@ static void set_origin(ref_origin *o, int n) {
     }
 }
 
-/* ---- Einstein strings --------------------------------------------------------------------------------------- */
-
-typedef struct einstein {
-    char in[2][TRA_MAXDIM + 1], out[TRA_MAXDIM + 1];
-    int operands;
-} einstein;
+/* ---- Einstein strings ------------------------------------------------------------------------------------------ */
 
 static void read_einstein(const char *text, einstein *s) {
     memset(s, 0, sizeof *s);
@@ -133,7 +124,7 @@ static void read_einstein(const char *text, einstein *s) {
     }
 }
 
-static tra_status einstein_origin(const char *text, int operands, const int *rank, ref_origin *o, tra_err *e) {
+tra_status ref_einstein_origin(const char *text, int operands, const int *rank, ref_origin *o, tra_err *e) {
     einstein s;
     read_einstein(text, &s);
     if (s.operands != operands) return tra_fail(e, TRA_PROGRAM, "\"%s\" takes %d operands", text, s.operands);
@@ -141,7 +132,7 @@ static tra_status einstein_origin(const char *text, int operands, const int *ran
         if ((int)strlen(s.in[p]) != rank[p])
             return tra_fail(e, TRA_PROGRAM, "\"%s\" has %zu labels for an array of rank %d", text, strlen(s.in[p]),
                             rank[p]);
-    set_origin(o, (int)strlen(s.out));
+    ref_set_origin(o, (int)strlen(s.out));
     for (int d = 0; d < o->n; d++) {
         o->from[d] = -1;
         for (int p = operands - 1; p >= 0; p--) {
@@ -153,11 +144,9 @@ static tra_status einstein_origin(const char *text, int operands, const int *ran
     return TRA_OK;
 }
 
-/* One loop over every label, those of the result outermost; y is NULL for one operand, of types tx and ty. expr: of one
- * element of each operand, NULL for their product. *t: the type of the result. */
-static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_scalar_op fold, tra_dtype tx,
-                                tra_dtype ty, const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out,
-                                tra_dtype *t, ref_fit *fit, tra_err *e) {
+tra_status ref_einstein_eval(const char *text, const tra_scalar *expr, tra_scalar_op fold, tra_dtype tx, tra_dtype ty,
+                             const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_dtype *t,
+                             ref_fit *fit, tra_err *e) {
     einstein s;
     read_einstein(text, &s);
     const ref_array *operand[2] = {x, y};
@@ -223,208 +212,20 @@ static tra_status einstein_eval(const char *text, const tra_scalar *expr, tra_sc
     return TRA_OK;
 }
 
-/* ---- maps --------------------------------------------------------------------------------------------------- */
-
-static tra_status need_rank(const char *name, int rank, int least, int most, tra_err *e) {
-    if (rank >= least && rank <= most) return TRA_OK;
-    return tra_fail(e, TRA_PROGRAM, "%s does not take an array of rank %d", name, rank);
-}
-
-static bool folds_rows(const tra_kernel_desc *k) { return is(k, "rowsum") || is(k, "rowmax") || is(k, "rowmin"); }
-
-static tra_status map_origin(const tra_kernel_desc *k, int rank, ref_origin *o, tra_err *e) {
-    if (k->einsum) return einstein_origin(k->einsum, 1, &rank, o, e);
-    set_origin(o, rank);
-    if (ref_is_lapack(k->name)) {
-        ref_lapack_origin(k->name, o);
-    } else if (is(k, "diag")) {
-        TRA_TRY(need_rank("diag", rank, 2, 2, e));
-        o->n = 1;
-        o->also[0] = 1;
-    } else if (is(k, "transpose")) {
-        for (int d = 0; d < rank; d++) o->from[d] = rank - 1 - d;
-    } else if (folds_rows(k)) {
-        TRA_TRY(need_rank(k->name, rank, 1, TRA_MAXDIM, e));
-        o->n = rank - 1;
-    } else if (is(k, "colsum")) {
-        TRA_TRY(need_rank("colsum", rank, 1, TRA_MAXDIM, e));
-        o->n = rank - 1;
-        for (int d = 0; d < o->n; d++) o->from[d] = d + 1;
-    } else if (is(k, "softmax")) {
-        TRA_TRY(need_rank("softmax", rank, 1, TRA_MAXDIM, e));
-    }
-    return TRA_OK;
-}
-
-/* The last dimension as rows of m elements. */
-static void softmax_row(const ref_num *x, ref_num *y, int64_t m) {
-    ref_sum top = ref_sum_begin(TRA_S_MAX, TRA_F64, false);
-    double sum = 0;
-    for (int64_t j = 0; j < m; j++) ref_sum_add(&top, x[j]);
-    for (int64_t j = 0; j < m; j++) {
-        double v = exp((double)x[j] - top.real);
-        y[j] = v;
-        sum += v;
-    }
-    for (int64_t j = 0; j < m; j++) y[j] = (double)y[j] / sum;
-}
-
-/* n folds of m elements, of which the first ones of fold i are `step` apart from those of fold i + 1 and its own `by`
- * from each other. */
-static void fold_lines(const tra_kernel_desc *k, tra_dtype tx, const ref_num *x, int64_t n, int64_t step, int64_t m,
-                       int64_t by, ref_num *out, tra_dtype *t, ref_fit *fit) {
-    tra_scalar_op fold = is(k, "rowmax") ? TRA_S_MAX : is(k, "rowmin") ? TRA_S_MIN : TRA_S_ADD;
-    *t = ref_sum_begin(fold, tx, false).t; /* no product */
-    for (int64_t i = 0; i < n; i++) {
-        ref_sum s = ref_sum_begin(fold, tx, false);
-        for (int64_t j = 0; j < m; j++) ref_sum_add(&s, x[i * step + j * by]);
-        out[i] = ref_sum_end(&s, fit);
-    }
-}
-
-/* A function of each element. */
-static tra_status each_element(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, ref_array *out, tra_dtype *t,
-                               ref_fit *fit, tra_err *e) {
-    tra_scalar_op op = TRA_S_ARG;
-    bool known = k->name && find1(k->name, &op), scale = is(k, "scale");
-    if (!known && !k->scalar && !scale) return tra_fail(e, TRA_PROGRAM, "%s is no kernel for transform", k->name);
-    for (int64_t i = -1, n = ref_count(&x->ext); i < n; i++) { /* first for the type */
-        ref_value v = ref_element(tx, x->sparse), c = {.v = k->arg, .number = true};
-        if (i >= 0) v.v = x->data[i];
-        ref_fit none = {0}, *f = i < 0 ? &none : fit;
-        ref_value r = known       ? ref_apply(op, v, v, f)
-                      : k->scalar ? ref_scalar(k->scalar, 1, &v, f)
-                                  : ref_apply(TRA_S_MUL, v, c, f);
-        if (is(k, "densify") || is(k, "sparsify")) r.sparse = is(k, "sparsify");
-        if (i < 0)
-            *t = r.t, out->sparse = r.sparse;
-        else
-            out->data[i] = r.v;
-    }
-    return TRA_OK;
-}
-
-static bool is_top(const tra_kernel_desc *k) { return is(k, "topk") || is(k, "leastk"); }
-
-/* Straight from the definition: of each row again and again the one that is next. */
-static tra_status top_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, const ref_array *y, tra_arena *a,
-                           ref_array *out, tra_err *e) {
-    TRA_TRY(need_rank(k->name, x->ext.n, 1, TRA_MAXDIM, e));
-    int64_t m = x->ext.v[x->ext.n - 1], most = tra_min64((int64_t)k->arg, m), n = m ? ref_count(&x->ext) / m : 0;
-    tra_dims ext = x->ext;
-    ext.v[ext.n - 1] = most;
-    *out = ref_array_new(a, &ext);
-    bool *taken = tra_news(a, bool, m);
-    for (int64_t r = 0; r < n; r++) {
-        for (int64_t i = 0; i < m; i++) taken[i] = false;
-        for (int64_t i = 0; i < most; i++) {
-            int64_t best = -1;
-            for (int64_t j = 0; j < m; j++) {
-                ref_num v = x->data[r * m + j], w = x->data[r * m + (best < 0 ? 0 : best)];
-                bool nan = ref_is_float(tx) && isnan((double)v),
-                     held = best >= 0 && ref_is_float(tx) && isnan((double)w);
-                bool first = best < 0 || (nan && !held) || (!nan && !held && (is(k, "topk") ? v > w : v < w));
-                if (!taken[j] && first) best = j;
-            }
-            taken[best] = true;
-            int64_t at = y && ref_count(&y->ext) != ref_count(&x->ext) ? best : r * m + best;
-            out->data[r * most + i] = (y ? y : x)->data[at];
-        }
-    }
-    return TRA_OK;
-}
-
-static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, tra_arena *a, ref_array *out,
-                           tra_dtype *t, ref_fit *fit, tra_err *e) {
-    ref_origin o;
-    TRA_TRY(map_origin(k, x->ext.n, &o, e));
-    if (k->einsum) return einstein_eval(k->einsum, k->scalar, k->fold, tx, tx, x, NULL, a, out, t, fit, e);
-    if (is_top(k)) {
-        *t = tx;
-        return top_eval(k, tx, x, NULL, a, out, e);
-    }
-    if (ref_is_lapack(k->name)) {
-        *t = ref_real(tx);
-        return ref_lapack(k->name, *t, x, NULL, a, out, fit, e);
-    }
-    tra_dims ext = {.n = o.n};
-    for (int d = 0; d < o.n; d++) ext.v[d] = x->ext.v[o.from[d]];
-    if (is(k, "diag")) ext.v[0] = tra_min64(x->ext.v[0], x->ext.v[1]);
-    *out = ref_array_new(a, &ext);
-    out->sparse = x->sparse;
-    *t = tx;
-    int64_t n = ref_count(&ext), m = x->ext.n ? x->ext.v[x->ext.n - 1] : 1;
-    if (is(k, "diag")) {
-        for (int64_t i = 0; i < n; i++) out->data[i] = x->data[i * x->ext.v[1] + i];
-    } else if (is(k, "transpose")) {
-        tra_dims at = {.n = ext.n}, from = {.n = ext.n};
-        for (int64_t i = 0; i < n; i++, ref_step(&ext, &at)) {
-            for (int d = 0; d < ext.n; d++) from.v[d] = at.v[ext.n - 1 - d];
-            out->data[i] = x->data[ref_place(&x->ext, &from)];
-        }
-    } else if (folds_rows(k)) {
-        fold_lines(k, tx, x->data, n, m, m, 1, out->data, t, fit);
-    } else if (is(k, "colsum")) {
-        fold_lines(k, tx, x->data, n, 1, x->ext.v[0], n, out->data, t, fit);
-    } else if (is(k, "softmax")) {
-        *t = ref_real(tx);
-        out->sparse = false;
-        for (int64_t i = 0; i < n; i += m) softmax_row(x->data + i, out->data + i, m);
-    } else {
-        return each_element(k, tx, x, out, t, fit, e);
-    }
-    return TRA_OK;
-}
-
-/* *t: the type of x, then that of the result. */
-static tra_status map_rest(const tra_kernel_desc *ks, int from, int to, ref_array x, tra_arena *a, ref_array *out,
-                           tra_dtype *t, ref_fit *fit, tra_err *e) {
-    *out = x;
-    for (int i = from; i < to; i++) {
-        TRA_TRY(map_eval(&ks[i], *t, &x, a, out, t, fit, e));
-        x = *out;
-    }
-    return TRA_OK;
-}
-
-static tra_status rest_origin(const tra_kernel_desc *ks, int from, int to, ref_origin *o, tra_err *e) {
-    for (int i = from; i < to; i++) {
-        ref_origin next;
-        TRA_TRY(map_origin(&ks[i], o->n, &next, e));
-        compose(o, &next);
-    }
-    return TRA_OK;
-}
-
-tra_status ref_map_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e) {
-    tra_kernel_desc ks[CHAIN];
-    int n = chain(k, ks, 0);
-    set_origin(out, rank);
-    return rest_origin(ks, 0, n, out, e);
-}
-
-tra_status ref_map_one(const tra_kernel *k, tra_dtype tx, const ref_array *x, tra_arena *a, ref_array *out,
-                       tra_dtype *t, ref_fit *fit, tra_err *e) {
-    tra_kernel_desc ks[CHAIN];
-    int n = chain(k, ks, 0);
-    *t = tx;
-    return map_rest(ks, 0, n, *x, a, out, t, fit, e);
-}
-
-/* ---- joins -------------------------------------------------------------------------------------------------- */
+/* ---- joins ----------------------------------------------------------------------------------------------------- */
 
 /* matmul and outer are Einstein expressions; outer's labels depend on the ranks. */
 static tra_status join_einstein(const tra_kernel_desc *k, int ra, int rb, char *text, tra_err *e) {
     text[0] = 0;
     if (k->einsum) strcpy(text, k->einsum);
-    if (is(k, "matmul")) {
-        TRA_TRY(need_rank("matmul", ra, 2, 2, e));
-        TRA_TRY(need_rank("matmul", rb, 2, 2, e));
+    if (ref_is(k, "matmul")) {
+        TRA_TRY(ref_need_rank("matmul", ra, 2, 2, e));
+        TRA_TRY(ref_need_rank("matmul", rb, 2, 2, e));
         strcpy(text, "ij,jk->ik");
     }
-    if (is(k, "outer")) {
+    if (ref_is(k, "outer")) {
         char x[TRA_MAXDIM + 1] = "", y[TRA_MAXDIM + 1] = "";
-        TRA_TRY(need_rank("outer", ra + rb, 0, TRA_MAXDIM, e));
+        TRA_TRY(ref_need_rank("outer", ra + rb, 0, TRA_MAXDIM, e));
         for (int d = 0; d < ra; d++) x[d] = (char)('A' + d);
         for (int d = 0; d < rb; d++) y[d] = (char)('a' + d);
         sprintf(text, "%s,%s->%s%s", x, y, x, y);
@@ -435,7 +236,7 @@ static tra_status join_einstein(const tra_kernel_desc *k, int ra, int rb, char *
 /* Element pairs: a dimension of the result, counted from the last, is that of L; where pairs stretch, R's if L lacks it
  * or has bound 1. */
 static void pair_origin(bool stretch, const tra_dims *ba, const tra_dims *bb, ref_origin *o) {
-    set_origin(o, ba->n > bb->n ? ba->n : bb->n);
+    ref_set_origin(o, ba->n > bb->n ? ba->n : bb->n);
     for (int d = 0; d < o->n; d++) {
         int da = d - (o->n - ba->n), db = d - (o->n - bb->n);
         bool right = da < 0 || (stretch && db >= 0 && ba->v[da] == 1);
@@ -449,7 +250,7 @@ static tra_status pair_eval(const char *name, tra_scalar_op op, const tra_scalar
                             tra_arena *a, ref_array *out, tra_dtype *t, ref_fit *fit, tra_err *e) {
     ref_origin o;
     pair_origin(stretch, ba, bb, &o);
-    if (!stretch) TRA_TRY(x->ext.n == y->ext.n ? TRA_OK : need_rank(name, y->ext.n, x->ext.n, x->ext.n, e));
+    if (!stretch) TRA_TRY(x->ext.n == y->ext.n ? TRA_OK : ref_need_rank(name, y->ext.n, x->ext.n, x->ext.n, e));
     tra_dims ext = {.n = o.n};
     for (int d = 0; d < o.n; d++) {
         int da = d - (o.n - ba->n), db = d - (o.n - bb->n);
@@ -484,36 +285,36 @@ static bool stretches(const tra_kernel_desc *k) {
 
 tra_status ref_join_origin(const tra_kernel *k, const tra_dims *ba, const tra_dims *bb, ref_origin *out, tra_err *e) {
     tra_kernel_desc ks[CHAIN];
-    int n = chain(k, ks, 0), rank[2] = {ba->n, bb->n};
+    int n = ref_chain(k, ks, 0), rank[2] = {ba->n, bb->n};
     char text[3 * TRA_MAXDIM + 8];
     TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
     if (text[0])
-        TRA_TRY(einstein_origin(text, 2, rank, out, e));
-    else if (is_top(&ks[0]))
-        set_origin(out, ba->n);
-    else if (is(&ks[0], "solve")) {
+        TRA_TRY(ref_einstein_origin(text, 2, rank, out, e));
+    else if (ref_is_top(&ks[0]))
+        ref_set_origin(out, ba->n);
+    else if (ref_is(&ks[0], "solve")) {
         pair_origin(false, bb, bb, out);
         if (bb->n == 2) out->from[1] = 32 + 1;
     } else
         pair_origin(stretches(&ks[0]), ba, bb, out);
-    return rest_origin(ks, 1, n, out, e);
+    return ref_rest_origin(ks, 1, n, out, e);
 }
 
 tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const tra_dims *ba, const tra_dims *bb,
                          const ref_array *x, const ref_array *y, tra_arena *a, ref_array *out, tra_dtype *t,
                          ref_fit *fit, tra_err *e) {
     tra_kernel_desc ks[CHAIN];
-    int n = chain(k, ks, 0);
+    int n = ref_chain(k, ks, 0);
     char text[3 * TRA_MAXDIM + 8];
     ref_array first;
     TRA_TRY(join_einstein(&ks[0], ba->n, bb->n, text, e));
     if (text[0]) {
         tra_scalar_op fold = ks[0].einsum ? ks[0].fold : TRA_S_ADD;
-        TRA_TRY(einstein_eval(text, ks[0].scalar, fold, tx, ty, x, y, a, &first, t, fit, e));
-    } else if (is_top(&ks[0])) {
+        TRA_TRY(ref_einstein_eval(text, ks[0].scalar, fold, tx, ty, x, y, a, &first, t, fit, e));
+    } else if (ref_is_top(&ks[0])) {
         *t = ty;
-        TRA_TRY(top_eval(&ks[0], tx, x, y, a, &first, e));
-    } else if (is(&ks[0], "solve")) {
+        TRA_TRY(ref_top_eval(&ks[0], tx, x, y, a, &first, e));
+    } else if (ref_is(&ks[0], "solve")) {
         *t = ref_real(ref_both(tx, ty));
         TRA_TRY(ref_lapack("solve", *t, x, y, a, &first, fit, e));
     } else {
@@ -525,26 +326,26 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const 
         TRA_TRY(pair_eval(known ? ks[0].name : "the function", op, ks[0].scalar, stretch, value, ba, bb, x, y, a,
                           &first, t, fit, e));
     }
-    return map_rest(ks, 1, n, first, a, out, t, fit, e);
+    return ref_map_rest(ks, 1, n, first, a, out, t, fit, e);
 }
 
-/* ---- aggregations ------------------------------------------------------------------------------------------- */
+/* ---- aggregations ---------------------------------------------------------------------------------------------- */
 
-static bool indexing(const tra_kernel_desc *k) { return is(k, "minindex") || is(k, "maxindex"); }
+static bool indexing(const tra_kernel_desc *k) { return ref_is(k, "minindex") || ref_is(k, "maxindex"); }
 
 bool ref_is_index(const tra_kernel *k) {
     tra_kernel_desc ks[CHAIN];
-    chain(k, ks, 0);
+    ref_chain(k, ks, 0);
     return indexing(&ks[0]);
 }
 
 tra_status ref_agg_origin(const tra_kernel *k, int rank, ref_origin *out, tra_err *e) {
     tra_kernel_desc ks[CHAIN];
-    int n = chain(k, ks, 0);
+    int n = ref_chain(k, ks, 0);
     bool index = indexing(&ks[0]);
-    set_origin(out, index ? 1 : rank);
+    ref_set_origin(out, index ? 1 : rank);
     if (index) out->from[0] = -1;
-    return rest_origin(ks, 1, n, out, e);
+    return ref_rest_origin(ks, 1, n, out, e);
 }
 
 /* The extreme element and its row-major index in the whole tensor: the smallest index wins a tie, the first NaN wins
@@ -598,15 +399,15 @@ static tra_status agg_fold(const tra_kernel_desc *k, tra_dtype tx, int64_t n, co
 tra_status ref_agg_group(const tra_kernel *k, tra_dtype tx, int64_t n, const ref_array *x, const tra_dims *offset,
                          const tra_dims *shape, tra_arena *a, ref_array *out, tra_dtype *t, ref_fit *fit, tra_err *e) {
     tra_kernel_desc ks[CHAIN];
-    int m = chain(k, ks, 0);
+    int m = ref_chain(k, ks, 0);
     ref_array first;
     assert(n >= 1);
     if (indexing(&ks[0])) {
         first = ref_array_new(a, &(tra_dims){.n = 1, .v = {2}});
-        agg_index(is(&ks[0], "minindex"), n, x, offset, shape, first.data);
+        agg_index(ref_is(&ks[0], "minindex"), n, x, offset, shape, first.data);
         *t = TRA_F64;
     } else {
         TRA_TRY(agg_fold(&ks[0], tx, n, x, a, &first, t, fit, e));
     }
-    return map_rest(ks, 1, m, first, a, out, t, fit, e);
+    return ref_map_rest(ks, 1, m, first, a, out, t, fit, e);
 }

@@ -275,4 +275,8 @@ bool tra_direct(search *s, const int *expr, int *implementation);
  */
 tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices);
 
+/* variants.c: adds the variants of group `at`, but those of expressions to skip. */
+enum { TRA_COUNTABLE_BITS = 57 }; /* of what can be counted (tra_countable) */
+TRA_MUSTUSE tra_status tra_search_add_variants(search *s, int at, const bool *skip, tra_err *e);
+
 #endif

@@ -1,21 +1,14 @@
 /* lower.c - lowering of EinSum expressions: what lower.h promises. */
-#include "lower.h"
-
-#include "order.h"
+#include "lower_int.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 
-/* A list of labels in order. */
-typedef struct labels {
-    int n, v[TRA_MAXLABELS];
-} labels;
-
 static uint64_t bit(int label) { return (uint64_t)1 << label; }
 
-static uint64_t set_of(int n, const int *v) {
+uint64_t tra_lower_set_of(int n, const int *v) {
     uint64_t s = 0;
     for (int i = 0; i < n; i++) s |= bit(v[i]);
     return s;
@@ -37,9 +30,9 @@ int tra_lower_operand(tra_lowering *w, const tra_operand *x) {
     return w->n++;
 }
 
-/* ---- expressions -------------------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------------------------- */
 
-static const tra_scalar *make(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
+const tra_scalar *tra_lower_make(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
     tra_scalar *s = tra_new(w->b->arena, tra_scalar);
     *s = (tra_scalar){.op = op, .a = a, .b = b};
     return s;
@@ -52,21 +45,22 @@ static const tra_scalar *make3(tra_lowering *w, tra_scalar_op op, const tra_scal
     return s;
 }
 
-static const tra_scalar *number(tra_lowering *w, double v) {
+const tra_scalar *tra_lower_number(tra_lowering *w, double v) {
     tra_scalar *s = tra_new(w->b->arena, tra_scalar);
     *s = (tra_scalar){.op = TRA_S_CONST, .value = v};
     return s;
 }
 
-static const tra_scalar *argument(tra_lowering *w, int i) {
+const tra_scalar *tra_lower_argument(tra_lowering *w, int i) {
     tra_scalar *s = tra_new(w->b->arena, tra_scalar);
     *s = (tra_scalar){.op = TRA_S_ARG, .arg = i};
     return s;
 }
 
-static uint64_t labels_of(const tra_lowering *w, const tra_scalar *e) {
-    if (e->op == TRA_S_ARG) return set_of(w->op[e->arg].n, w->op[e->arg].label);
-    return (e->a ? labels_of(w, e->a) : 0) | (e->b ? labels_of(w, e->b) : 0) | (e->c ? labels_of(w, e->c) : 0);
+uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e) {
+    if (e->op == TRA_S_ARG) return tra_lower_set_of(w->op[e->arg].n, w->op[e->arg].label);
+    return (e->a ? tra_lower_labels_of(w, e->a) : 0) | (e->b ? tra_lower_labels_of(w, e->b) : 0) |
+           (e->c ? tra_lower_labels_of(w, e->c) : 0);
 }
 
 /* Counts the distinct arguments of e, up to three; the first two go to v. */
@@ -84,7 +78,7 @@ static int count_arguments(const tra_scalar *e) { return arguments(e, 0, (int[3]
 
 /* Does one operand of e have all its labels? Then an element-wise pass costs no more than reading that one. */
 static bool covered(const tra_lowering *w, const tra_scalar *e, uint64_t all) {
-    if (e->op == TRA_S_ARG) return labels_of(w, e) == all;
+    if (e->op == TRA_S_ARG) return tra_lower_labels_of(w, e) == all;
     return (e->a && covered(w, e->a, all)) || (e->b && covered(w, e->b, all)) || (e->c && covered(w, e->c, all));
 }
 
@@ -96,8 +90,7 @@ static int widest(const tra_lowering *w, const tra_scalar *e, int best) {
     return e->c ? widest(w, e->c, best) : best;
 }
 
-/* The labels of `set`, in the order of the widest operand, then as they were first written. */
-static labels natural(const tra_lowering *w, const tra_scalar *e, uint64_t set) {
+labels tra_lower_natural(const tra_lowering *w, const tra_scalar *e, uint64_t set) {
     labels r = {0};
     const tra_operand *x = &w->op[widest(w, e, -1)];
     for (int d = 0; d < x->n; d++)
@@ -109,13 +102,13 @@ static labels natural(const tra_lowering *w, const tra_scalar *e, uint64_t set) 
 
 /* e with argument v[i] replaced by argument i. */
 static const tra_scalar *renumber(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
-    if (e->op == TRA_S_ARG) return argument(w, index_of(n, v, e->arg));
+    if (e->op == TRA_S_ARG) return tra_lower_argument(w, index_of(n, v, e->arg));
     if (e->op == TRA_S_CONST) return e;
     return make3(w, e->op, renumber(w, e->a, n, v), e->b ? renumber(w, e->b, n, v) : NULL,
                  e->c ? renumber(w, e->c, n, v) : NULL);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
 tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields) {
     tra_node probe = *fields;
@@ -182,7 +175,7 @@ static const char *einstein(const tra_lowering *w, int n, const int *v, const la
     char letter[TRA_MAXLABELS] = {0};
     uint64_t set = 0;
     char *to = text;
-    for (int i = 0; i < n; i++) set |= set_of(w->op[v[i]].n, w->op[v[i]].label);
+    for (int i = 0; i < n; i++) set |= tra_lower_set_of(w->op[v[i]].n, w->op[v[i]].label);
     choose_letters(w, set, letter);
     for (int i = 0; i < n; i++) {
         if (i) *to++ = ',';
@@ -238,7 +231,7 @@ static const tra_scalar *widened(tra_lowering *w, const tra_scalar *e, int n, co
     }
     bool computes = e->op != TRA_S_ARG && (e->a->op != TRA_S_ARG || e->b || e->op == TRA_S_NEG || e->op == TRA_S_ABS);
     return w->sums && narrow && computes && !(reals && n == 2 && is_arg(e->a, 0) && is_arg(e->b, 1))
-               ? make(w, TRA_S_WIDE, e, NULL)
+               ? tra_lower_make(w, TRA_S_WIDE, e, NULL)
                : e;
 }
 
@@ -267,7 +260,8 @@ static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scal
     const tra_scalar *each = e->op == TRA_S_ARG ? e : widened(w, e, 1, &x);
     const tra_kernel *map = a->n == out->n ? map_kernel(w, each, names) : NULL, *k = map;
     if (a->n > out->n || !same_list(a->n, a->label, out->n, out->v)) {
-        const tra_scalar *inside = a->n > out->n ? e : argument(w, 0); /* what moves is computed after it moved */
+        const tra_scalar *inside =
+            a->n > out->n ? e : tra_lower_argument(w, 0); /* what moves is computed after it moved */
         tra_status s = tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
         if (s != TRA_OK) return fail(w, &err);
         if (map) k = tra_kernel_then(w->b->arena, k, map);
@@ -311,7 +305,8 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
         return known ? named(w, known, TRA_USE_JOIN, 0, 0) : tra_kernel_lambda(w->b->arena, e, 2, names);
     }
     bool matrices = x->n == 2 && y->n == 2 && out->n == 2 && x->label[1] == y->label[0];
-    if (set_of(out->n, out->v) == (set_of(x->n, x->label) | set_of(y->n, y->label))) /* nothing is summed here */
+    if (tra_lower_set_of(out->n, out->v) ==
+        (tra_lower_set_of(x->n, x->label) | tra_lower_set_of(y->n, y->label))) /* nothing is summed here */
         e = widened(w, e, 2, v);
     known = pair_name(e, false);
     if (matrices && fold == TRA_S_ADD && known && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
@@ -324,7 +319,7 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
 
 /* e with argument was[i] replaced by argument is[i]. */
 static const tra_scalar *replaced(tra_lowering *w, const tra_scalar *e, const int *was, const int *is) {
-    if (e->op == TRA_S_ARG) return argument(w, is[index_of(2, was, e->arg)]);
+    if (e->op == TRA_S_ARG) return tra_lower_argument(w, is[index_of(2, was, e->arg)]);
     if (e->op == TRA_S_CONST) return e;
     return make3(w, e->op, replaced(w, e->a, was, is), e->b ? replaced(w, e->b, was, is) : NULL,
                  e->c ? replaced(w, e->c, was, is) : NULL);
@@ -336,7 +331,8 @@ static const tra_scalar *replaced(tra_lowering *w, const tra_scalar *e, const in
 static bool transposes_first(const tra_lowering *w, const tra_scalar *e, int x, int y, const labels *out) {
     const tra_operand *op[2] = {&w->op[x], &w->op[y]};
     for (int i = 0; i < 2; i++)
-        if (!op[i]->node->type.sparse || op[i]->n != out->n || set_of(op[i]->n, op[i]->label) != set_of(out->n, out->v))
+        if (!op[i]->node->type.sparse || op[i]->n != out->n ||
+            tra_lower_set_of(op[i]->n, op[i]->label) != tra_lower_set_of(out->n, out->v))
             return false;
     return !(e->op == TRA_S_MUL && e->a->op == TRA_S_ARG && e->b->op == TRA_S_ARG);
 }
@@ -344,7 +340,7 @@ static bool transposes_first(const tra_lowering *w, const tra_scalar *e, int x, 
 /* The number of the operand with its dimensions in the order of out; -1 after a diagnostic. */
 static int in_order_of(tra_lowering *w, int x, tra_scalar_op fold, const labels *out) {
     if (same_list(w->op[x].n, w->op[x].label, out->n, out->v)) return x;
-    tra_operand turned = {.node = apply1(w, argument(w, x), x, fold, 1, out), .n = out->n};
+    tra_operand turned = {.node = apply1(w, tra_lower_argument(w, x), x, fold, 1, out), .n = out->n};
     memcpy(turned.label, out->v, (size_t)out->n * sizeof out->v[0]);
     return turned.node ? tra_lower_operand(w, &turned) : -1;
 }
@@ -362,7 +358,7 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
     int v[2] = {turn ? y : x, turn ? x : y};
     const tra_scalar *e = renumber(w, expr, 2, v);
     bool commutes = e->op == TRA_S_ADD || e->op == TRA_S_MUL || e->op == TRA_S_MAX || e->op == TRA_S_MIN;
-    if (commutes && is_arg(e->a, 1) && is_arg(e->b, 0)) e = make(w, e->op, e->b, e->a);
+    if (commutes && is_arg(e->a, 1) && is_arg(e->b, 0)) e = tra_lower_make(w, e->op, e->b, e->a);
     a = &w->op[v[0]], b = &w->op[v[1]];
     tra_node join = {.in = {a->node, b->node}};
     labels key = {.n = a->n};
@@ -381,9 +377,7 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
     return arrange(w, tra_lower_labels(w, tra_lower_node(w, TRA_OP_JOIN, &join), key.v), &key, fold, scale, out);
 }
 
-/* ---- two operands at a time --------------------------------------------------------------------------------- */
-
-static tra_node *eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out);
+/* ---- two operands at a time ------------------------------------------------------------------------------------ */
 
 /* The sum over labels that an operand alone has, if it was cut anew for those that it shares: summed as it is, what is
  * left is cut, which is less. NULL: it was not, or after a diagnostic. */
@@ -397,22 +391,21 @@ static tra_node *sum_then_cut(tra_lowering *w, const tra_scalar *e, const labels
     tra_dims block = {.n = out->n};
     for (int d = 0; d < out->n; d++) block.v[d] = cut->block.v[index_of(x->n, x->label, out->v[d])];
     int arg = tra_lower_operand(w, &whole);
-    tra_node *sum = apply1(w, argument(w, arg), arg, TRA_S_ADD, 1, out);
+    tra_node *sum = apply1(w, tra_lower_argument(w, arg), arg, TRA_S_ADD, 1, out);
     const tra_dims *has = sum && sum->type.cat->grid ? &sum->type.cat->bound : NULL;
     if (!sum || (has && memcmp(has->v, block.v, (size_t)out->n * sizeof *has->v) == 0)) return sum;
     return tra_lower_labels(w, tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {sum}, .block = block}), out->v);
 }
 
-/* The value of e, reduced by sum to those of its labels that `keep` has, as an argument; NULL after a diagnostic. */
-static const tra_scalar *materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep) {
-    labels out = natural(w, e, labels_of(w, e) & keep);
+const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep) {
+    labels out = tra_lower_natural(w, e, tra_lower_labels_of(w, e) & keep);
     if (e->op == TRA_S_ARG && out.n == w->op[e->arg].n) return e;
     tra_operand x = {.node = e->op == TRA_S_ARG ? sum_then_cut(w, e, &out) : NULL, .n = out.n};
-    if (!x.node) x.node = eval(w, e, TRA_S_ADD, 1, &out);
+    if (!x.node) x.node = tra_lower_eval(w, e, TRA_S_ADD, 1, &out);
     if (!x.node) return NULL;
     assert(out.n <= TRA_MAXDIM); /* else it has no type */
     memcpy(x.label, out.v, (size_t)out.n * sizeof x.label[0]);
-    return argument(w, tra_lower_operand(w, &x));
+    return tra_lower_argument(w, tra_lower_operand(w, &x));
 }
 
 static bool is_bool(tra_lowering *w, const tra_scalar *e) {
@@ -428,14 +421,14 @@ static bool is_bool(tra_lowering *w, const tra_scalar *e) {
 /* if(c, a, b) of three arguments: what each branch gives, 0 elsewhere, and the sum of these; of bools the greater.
  * Beside a bool the number 0 would be more than a bool. */
 static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
-    const tra_scalar *zero = number(w, 0);
+    const tra_scalar *zero = tra_lower_number(w, 0);
     bool bools[2] = {is_bool(w, a), is_bool(w, b)};
-    const tra_scalar *yes = bools[0] ? make(w, TRA_S_AND, c, a) : make3(w, TRA_S_IF, c, a, zero);
-    const tra_scalar *no =
-        bools[1] ? make(w, TRA_S_AND, make(w, TRA_S_NOT, c, NULL), b) : make3(w, TRA_S_IF, c, zero, b);
-    yes = materialise(w, yes, UINT64_MAX);
-    no = yes ? materialise(w, no, UINT64_MAX) : NULL;
-    return no ? make(w, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
+    const tra_scalar *yes = bools[0] ? tra_lower_make(w, TRA_S_AND, c, a) : make3(w, TRA_S_IF, c, a, zero);
+    const tra_scalar *no = bools[1] ? tra_lower_make(w, TRA_S_AND, tra_lower_make(w, TRA_S_NOT, c, NULL), b)
+                                    : make3(w, TRA_S_IF, c, zero, b);
+    yes = tra_lower_materialise(w, yes, UINT64_MAX);
+    no = yes ? tra_lower_materialise(w, no, UINT64_MAX) : NULL;
+    return no ? tra_lower_make(w, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
 }
 
 /* e with at most two distinct arguments: parts of it become intermediate results. */
@@ -446,215 +439,36 @@ static const tra_scalar *narrow(tra_lowering *w, const tra_scalar *e) {
     for (int i = 0; i < 3 && part[i]; i++) reading += count_arguments(part[i]) > 0;
     for (int i = 0; i < 3 && part[i]; i++) {
         if (count_arguments(part[i]) > 1)
-            part[i] = reading == 1 ? narrow(w, part[i]) : materialise(w, part[i], UINT64_MAX);
+            part[i] = reading == 1 ? narrow(w, part[i]) : tra_lower_materialise(w, part[i], UINT64_MAX);
         if (!part[i]) return NULL;
     }
     const tra_scalar *all = make3(w, e->op, part[0], part[1], part[2]);
     return count_arguments(all) <= 2 ? all : narrow_if(w, part[0], part[1], part[2]);
 }
 
-static tra_node *apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
+tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
     int v[3] = {0};
     e = narrow(w, e);
     if (!e) return NULL;
     return arguments(e, 0, v) == 1 ? apply1(w, e, v[0], fold, scale, out) : apply2(w, e, v[0], v[1], fold, scale, out);
 }
 
-/* ---- sums --------------------------------------------------------------------------------------------------- */
+/* ---- any expression -------------------------------------------------------------------------------------------- */
 
-/* Terms or factors. */
-typedef struct parts {
-    int n, cap;
-    struct part {
-        const tra_scalar *e; /* NULL: a number alone */
-        double times;
-    } * v;
-} parts;
-
-static void add_part(tra_lowering *w, parts *p, const tra_scalar *e, double times) {
-    TRA_ARENA_ROOM(w->b->arena, p->v, p->n, p->cap);
-    p->v[p->n++] = (struct part){e, times};
-}
-
-static bool is_number(const tra_scalar *e) { return e->op == TRA_S_CONST; }
-static bool by_number(const tra_scalar *e) { return e->op == TRA_S_DIV && is_number(e->b) && e->b->value != 0; }
-
-/* May the sum of e be taken apart? Where all is of floating types it may, but for roundings. Integers must come out as
- * written, and of the type that is written: whole numbers alone go with them, and a number that divides stays where it
- * is. Comparisons and functions are like operands; beside f32 the type of a product depends on which factors meet. */
-static bool comes_apart(const tra_lowering *w, const tra_scalar *e) {
-    if (!w->integers && !w->compares) return true;
-    if (w->integers && w->single) return false;
-    switch (e->op) {
-    case TRA_S_ARG: return true;
-    case TRA_S_CONST: return e->value == rint(e->value);
-    case TRA_S_NEG: return comes_apart(w, e->a);
-    case TRA_S_ADD:
-    case TRA_S_SUB:
-    case TRA_S_MUL: return comes_apart(w, e->a) && comes_apart(w, e->b);
-    case TRA_S_DIV: return !w->single && !is_number(e->b) && comes_apart(w, e->a);
-    default: return !w->single;
-    }
-}
-
-/* e as a sum of terms with numbers before them. */
-static void split_terms(tra_lowering *w, const tra_scalar *e, double times, parts *out) {
-    if (e->op == TRA_S_ADD || e->op == TRA_S_SUB) {
-        split_terms(w, e->a, times, out);
-        split_terms(w, e->b, e->op == TRA_S_ADD ? times : -times, out);
-    } else if (e->op == TRA_S_NEG) {
-        split_terms(w, e->a, -times, out);
-    } else if (e->op == TRA_S_MUL && is_number(e->a)) {
-        split_terms(w, e->b, times * e->a->value, out);
-    } else if (e->op == TRA_S_MUL && is_number(e->b)) {
-        split_terms(w, e->a, times * e->b->value, out);
-    } else if (by_number(e)) {
-        split_terms(w, e->a, times / e->b->value, out);
-    } else if (is_number(e)) {
-        add_part(w, out, NULL, times * e->value);
-    } else {
-        add_part(w, out, e, times);
-    }
-}
-
-/* e as a product: numbers gather in *times, divisors in `below`. */
-static void split_factors(tra_lowering *w, const tra_scalar *e, double *times, parts *above, parts *below) {
-    if (e->op == TRA_S_MUL) {
-        split_factors(w, e->a, times, above, below);
-        split_factors(w, e->b, times, above, below);
-    } else if (e->op == TRA_S_NEG) {
-        *times = -*times;
-        split_factors(w, e->a, times, above, below);
-    } else if (by_number(e)) {
-        *times /= e->b->value;
-        split_factors(w, e->a, times, above, below);
-    } else if (e->op == TRA_S_DIV && !is_number(e->b)) {
-        split_factors(w, e->a, times, above, below);
-        add_part(w, below, e->b, 1);
-    } else if (is_number(e)) {
-        *times *= e->value;
-    } else {
-        add_part(w, above, e, 1);
-    }
-}
-
-/* A product of references and numbers. */
-static bool is_product(const tra_scalar *e) {
-    if (e->op == TRA_S_MUL) return is_product(e->a) && is_product(e->b);
-    if (e->op == TRA_S_NEG || by_number(e)) return is_product(e->a);
-    return e->op == TRA_S_ARG || is_number(e);
-}
-
-/* The sum of the product of two factors or more, arguments whose labels out or another factor has. */
-static tra_node *contract(tra_lowering *w, const parts *f, double scale, const labels *out) {
-    int n = f->n, *arg = tra_news(w->b->arena, int, 2 * n);
-    uint64_t *set = tra_news(w->b->arena, uint64_t, 2 * n), want = set_of(out->n, out->v);
-    tra_merge *step = tra_news(w->b->arena, tra_merge, n);
-    double *held = tra_news(w->b->arena, double, n);
-    for (int i = 0; i < n; i++) {
-        arg[i] = f->v[i].e->arg;
-        set[i] = labels_of(w, f->v[i].e);
-        held[i] = tra_type_held(&w->op[arg[i]].node->type);
-    }
-    tra_order(n, set, want, w->extent, held, step);
-    for (int i = 0;; i++) {
-        int x = step[i].a, y = step[i].b;
-        const tra_scalar *e = make(w, TRA_S_MUL, argument(w, arg[x]), argument(w, arg[y]));
-        bool last = i == n - 2;
-        uint64_t both = set[x] | set[y], need = want;
-        set[x] = set[y] = 0;
-        for (int j = 0; j < n + i; j++) need |= set[j];
-        labels keep = last ? *out : natural(w, e, both & need);
-        tra_node *node = apply(w, e, TRA_S_ADD, last ? scale : 1, &keep);
-        if (!node || last) return node;
-        tra_operand z = {.node = node, .n = keep.n};
-        memcpy(z.label, keep.v, (size_t)keep.n * sizeof z.label[0]);
-        arg[n + i] = tra_lower_operand(w, &z);
-        set[n + i] = both & need;
-    }
-}
-
-/* Puts each divisor that not all of the result can be divided by under a factor that has its labels; leaves the
- * others. */
-static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *below) {
-    int left = 0;
-    for (int i = 0; i < below->n; i++) {
-        const tra_scalar *d = below->v[i].e;
-        uint64_t set = labels_of(w, d);
-        int at = 0;
-        if ((set & ~want) == 0) {
-            below->v[left++] = below->v[i];
-            continue;
-        }
-        while (at < f->n && (set & ~labels_of(w, f->v[at].e))) at++;
-        if (at == f->n) add_part(w, f, number(w, 1), 1);
-        f->v[at].e = make(w, TRA_S_DIV, f->v[at].e, d);
-    }
-    below->n = left;
-}
-
-/* scale times the sum of a term e that has labels besides those of out, and these. */
-static tra_node *sum_product(tra_lowering *w, const tra_scalar *e, double scale, const labels *out) {
-    parts f = {0}, below = {0};
-    uint64_t want = set_of(out->n, out->v);
-    split_factors(w, e, &scale, &f, &below);
-    place_divisors(w, want, &f, &below);
-    if (below.n) { /* of the sum */
-        const tra_scalar *q = f.v[0].e;
-        for (int i = 1; i < f.n; i++) q = make(w, TRA_S_MUL, q, f.v[i].e);
-        q = materialise(w, q, want);
-        for (int i = 0; q && i < below.n; i++) q = make(w, TRA_S_DIV, q, below.v[i].e);
-        return q ? eval(w, q, TRA_S_ADD, scale, out) : NULL;
-    }
-    if (f.n == 1) return apply(w, f.v[0].e, TRA_S_ADD, scale, out);
-    uint64_t one = 0, two = 0; /* labels of one factor, of two */
-    for (int i = 0; i < f.n; i++) {
-        uint64_t set = labels_of(w, f.v[i].e);
-        two |= one & set;
-        one |= set;
-    }
-    for (int i = 0; i < f.n; i++) { /* each by itself, as far as it can be summed alone */
-        f.v[i].e = materialise(w, f.v[i].e, want | two);
-        if (!f.v[i].e) return NULL;
-    }
-    return contract(w, &f, scale, out);
-}
-
-/* The sum of several terms: each is summed over its own labels, and counts once for every value of the others. */
-static tra_node *sum_terms(tra_lowering *w, const parts *terms, uint64_t all, double scale, const labels *out) {
-    const tra_scalar *sum = NULL;
-    uint64_t want = set_of(out->n, out->v);
-    for (int i = 0; i < terms->n; i++) {
-        const tra_scalar *e = terms->v[i].e;
-        double times = terms->v[i].times;
-        for (uint64_t rest = all & ~want & ~(e ? labels_of(w, e) : 0); rest; rest &= rest - 1)
-            times *= (double)w->extent[__builtin_ctzll(rest)];
-        bool minus = sum && times < 0;
-        if (minus) times = -times;
-        if (e && !(e = materialise(w, e, want))) return NULL;
-        e = !e ? number(w, times) : times == 1 ? e : make(w, TRA_S_MUL, number(w, times), e);
-        sum = sum ? make(w, minus ? TRA_S_SUB : TRA_S_ADD, sum, e) : e;
-    }
-    return eval(w, sum, TRA_S_ADD, scale, out);
-}
-
-/* ---- any expression ----------------------------------------------------------------------------------------- */
-
-/* scale times the fold of e. */
-static tra_node *eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
-    uint64_t all = labels_of(w, e);
-    if (fold != TRA_S_ADD || all == set_of(out->n, out->v)) return apply(w, e, fold, scale, out);
-    if (!comes_apart(w, e)) return apply(w, e, fold, scale, out);
-    if (is_product(e) && count_arguments(e) > 1) return sum_product(w, e, scale, out);
-    if (covered(w, e, all)) return apply(w, e, fold, scale, out);
+tra_node *tra_lower_eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
+    uint64_t all = tra_lower_labels_of(w, e);
+    if (fold != TRA_S_ADD || all == tra_lower_set_of(out->n, out->v)) return tra_lower_apply(w, e, fold, scale, out);
+    if (!tra_lower_comes_apart(w, e)) return tra_lower_apply(w, e, fold, scale, out);
+    if (tra_lower_is_product(e) && count_arguments(e) > 1) return tra_lower_sum_product(w, e, scale, out);
+    if (covered(w, e, all)) return tra_lower_apply(w, e, fold, scale, out);
     parts terms = {0};
-    split_terms(w, e, 1, &terms);
-    if (terms.n > 1) return sum_terms(w, &terms, all, scale, out);
-    return sum_product(w, terms.v[0].e, scale * terms.v[0].times, out);
+    tra_lower_split_terms(w, e, 1, &terms);
+    if (terms.n > 1) return tra_lower_sum_terms(w, &terms, all, scale, out);
+    return tra_lower_sum_product(w, terms.v[0].e, scale * terms.v[0].times, out);
 }
 
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out) {
     labels want = {.n = n};
     memcpy(want.v, out, (size_t)n * sizeof want.v[0]);
-    return eval(w, expr, fold, 1, &want);
+    return tra_lower_eval(w, expr, fold, 1, &want);
 }

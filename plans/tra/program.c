@@ -5,335 +5,36 @@
  * loops run over, and is read nowhere else but at their positions. Each use of a relation with other loops is an
  * operand of its own. The result is cut along the dimensions whose keys are names of such loops; other loops' blocks
  * add up. */
-#include "../../lib/kernel/program.h"
-#include "lower.h"
-#include "program.h"
+#include "program_int.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { WHOLE = -1, UNSET = -2 }; /* of a dimension that is not known to be looped over; that was not looked at */
-
-/* A loop at the outside. */
-typedef struct outer {
-    int level; /* of its binder */
-    int64_t extent;
-    bool looped;   /* by a generator over a relation that stays cut along it */
-    int64_t block; /* 0: none is cut along it */
-    double bytes;  /* of the relation whose blocks it has */
-    int number;    /* among the program's labels, or -1 */
-} outer;
-
-/* One use of a relation, or several that read it by the same loops. */
-typedef struct use {
-    int relation; /* in the scope */
-    tra_calc *x;  /* where it stands */
-    int label[TRA_MAXDIM];
-    uint32_t looked_up; /* dimensions of which positions are given, which some loop must run over in blocks */
-    int same;           /* the use that this one is the same as, or its own number */
-} use;
-
-/* A part of a relation: some of its dimensions are given. */
-typedef struct part {
-    int use, n;          /* use -1: none */
-    double times, share; /* see count */
-} part;
-
-typedef enum bound_kind { IS_OTHER, IS_LOOP, IS_PART } bound_kind;
-typedef struct bound {
-    bound_kind kind;
-    int loop;       /* LOOP: at the outside, or -1 */
-    int64_t extent; /* LOOP: of its domain, or -1 */
-    part part;
-    bool sparse; /* a dictionary, all of which is made in loops over what is sparse */
-    double n;    /* what it has, about */
-} bound;
-
-typedef struct analysis {
-    tra_build *b;
-    const tra_tensor_scope *scope;
-    int nouter;
-    outer outer[TRA_PROGRAM_MOST];
-    int nuses;
-    use use[TRA_PROGRAM_MOST];
-    bound *bound; /* by level */
-    int nout;
-    int key[TRA_MAXDIM];        /* of the result: loop at the outside, or -1 where it is none, or not everywhere that */
-    int64_t domain[TRA_MAXDIM]; /* or -1: not known */
-    bool any_key;
-    const tra_calc *many; /* where there is more than a program can have */
-} analysis;
-
-/* What is around an expression. */
-typedef struct around {
-    bool outside; /* nothing but loops at the outside, if, let and factors */
-    bool sparse;  /* a loop over a relation of sparse type */
-    double times; /* how often it is evaluated, about */
-    int nkeys;    /* of the result that it is below */
-    bool result;  /* it is a part of the result, not of a value that a name stands for */
-} around;
-
-/* What an expression contributes. */
-typedef struct given {
-    bool sparse; /* all of it is made in loops over what is sparse, or is 0 */
-    double n;    /* contributions */
-} given;
-
-static tra_span span_of(const tra_calc *x) { return (tra_span){x->at, x->len > 0 ? x->len : 1}; }
-
-static tra_calc *copy_tree(tra_arena *a, const tra_calc *x) {
-    tra_calc *y = tra_new(a, tra_calc);
-    *y = *x;
-    y->kids = tra_news(a, tra_calc *, x->nkids);
-    for (int i = 0; i < x->nkids; i++) y->kids[i] = copy_tree(a, x->kids[i]);
-    if (x->nbinders) {
-        y->binders = tra_news(a, tra_calc_binder, x->nbinders);
-        memcpy(y->binders, x->binders, (size_t)x->nbinders * sizeof *x->binders);
-    }
-    return y;
-}
-
-static int levels_in(const tra_calc *x) {
-    int n = x->nbinders;
-    for (int i = 0; i < x->nkids; i++) n += levels_in(x->kids[i]);
-    return n;
-}
-
-static const tra_calc_operand *operand_of(const analysis *s, int use) {
+const tra_calc_operand *tra_program_operand_of(const analysis *s, int use) {
     return s->scope->free[s->use[use].relation].operand;
 }
 
-static const tra_node *node_of(const analysis *s, int use) { return s->scope->node[s->use[use].relation]; }
+const tra_node *tra_program_node_of(const analysis *s, int use) { return s->scope->node[s->use[use].relation]; }
 
 /* Has the relation no elements? Then it has no tuples to meet either: the program knows its extents alone. */
 static bool is_empty(const analysis *s, int use) {
-    const tra_calc_operand *o = operand_of(s, use);
+    const tra_calc_operand *o = tra_program_operand_of(s, use);
     for (int d = 0; d < o->rank; d++)
         if (o->extent[d] == 0) return true;
     return false;
 }
 
-/* ---- loops and parts -------------------------------------------------------------------------------------------- */
-
-static part new_use(analysis *s, tra_calc *x) {
-    if (s->nuses == TRA_PROGRAM_MOST) {
-        if (!s->many) s->many = x;
-        return (part){.use = -1};
-    }
-    use *u = &s->use[s->nuses];
-    *u = (use){.relation = x->index, .x = x, .same = s->nuses};
-    for (int d = 0; d < TRA_MAXDIM; d++) u->label[d] = UNSET;
-    return (part){.use = s->nuses++, .times = 1, .share = 1};
-}
-
-static given walk(analysis *s, tra_calc *x, around in);
-
-/* The part of a relation that x is; its keys that are no loops at the outside are looked at too. */
-static part part_of(analysis *s, tra_calc *x, const around *in) {
-    if (x->kind == TRA_CALC_NAME && x->level < 0)
-        return s->scope->free[x->index].operand ? new_use(s, x) : (part){.use = -1};
-    if (x->kind == TRA_CALC_NAME)
-        return s->bound[x->level].kind == IS_PART ? s->bound[x->level].part : (part){.use = -1};
-    if (x->kind != TRA_CALC_APPLY) return (part){.use = -1};
-    part p = part_of(s, x->kids[0], in);
-    around inside = {.times = in->times};
-    for (int i = 1; i < x->nkids; i++) {
-        tra_calc *k = x->kids[i];
-        const bound *b = k->kind == TRA_CALC_NAME && k->level >= 0 ? &s->bound[k->level] : NULL;
-        if (!b) (void)walk(s, k, inside);
-        if (p.use < 0) continue;
-        s->use[p.use].looked_up |= 1u << p.n;
-        s->use[p.use].label[p.n++] = b && b->kind == IS_LOOP ? b->loop : WHOLE;
-    }
-    return p;
-}
-
-/* All of a part is read. */
-static void read_part(analysis *s, const part *p) {
-    use *u = &s->use[p->use];
-    for (int d = p->n; d < operand_of(s, p->use)->rank; d++) u->label[d] = WHOLE;
-}
-
-/* How many keys of its next n dimensions a part has, about: of what is sparse no more than entries. */
-static double count(const analysis *s, part *p, int n) {
-    const tra_calc_operand *o = operand_of(s, p->use);
-    double all = (double)tra_type_entries(&node_of(s, p->use)->type).bound, before = p->share;
-    for (int d = p->n; d < p->n + n; d++) p->share *= (double)o->extent[d];
-    if (o->sparse && p->share > all) p->share = all;
-    return before > 0 ? p->share / before : 0;
-}
-
-static int new_outer(analysis *s, const tra_calc *x, int level, int64_t extent) {
-    if (s->nouter == TRA_PROGRAM_MOST) {
-        if (!s->many) s->many = x;
-        return -1;
-    }
-    s->outer[s->nouter] = (outer){.level = level, .extent = extent, .number = -1};
-    return s->nouter++;
-}
-
-/* The loop that a name of a pattern is, over a domain of so many keys (-1: not known). */
-static int bind_loop(analysis *s, const tra_calc *x, const tra_calc_binder *k, int64_t extent, bool outside) {
-    if (k->again) return s->bound[k->level].kind == IS_LOOP ? s->bound[k->level].loop : -1;
-    int loop = outside ? new_outer(s, x, k->level, extent) : -1;
-    if (k->level >= 0) s->bound[k->level] = (bound){.kind = IS_LOOP, .loop = loop, .extent = extent};
-    return loop;
-}
-
-static void bind_other(analysis *s, const tra_calc_binder *b, bool sparse) {
-    if (b->level >= 0 && !b->again) s->bound[b->level] = (bound){.kind = IS_OTHER, .sparse = sparse};
-}
-
-/* The keys from lo to hi, where hi is known without data. */
-static int64_t range_end(analysis *s, const tra_calc *x) {
-    int64_t v;
-    return tra_tensor_whole(s->b, s->scope, copy_tree(s->b->arena, x->kids[1]), &v) ? v : -1;
-}
-
-static void walk_kids(analysis *s, tra_calc *x, int n, const around *in) {
-    around inside = {.times = in->times};
-    for (int i = 0; i < n; i++) (void)walk(s, x->kids[i], inside);
-}
-
-static void generator(analysis *s, tra_calc *x, int g, const tra_calc_binder *b, around *in) {
-    tra_calc *e = x->kids[g];
-    int n = x->nnames[g];
-    if (e->kind == TRA_CALC_RANGE) {
-        walk_kids(s, e, 2, in);
-        int64_t end = range_end(s, e);
-        int loop = bind_loop(s, x, &b[0], end, in->outside);
-        if (b[1].level >= 0 && !b[1].again)
-            s->bound[b[1].level] = (bound){.kind = IS_LOOP, .loop = loop, .extent = end};
-        in->times *= end > 0 ? (double)end : 1;
-        return;
-    }
-    part p = part_of(s, e, in);
-    if (p.use < 0) {
-        given v = e->kind == TRA_CALC_NAME && e->level >= 0 ? (given){s->bound[e->level].sparse, s->bound[e->level].n}
-                                                            : walk(s, e, (around){.times = 1});
-        for (int i = 0; i <= n; i++) bind_other(s, &b[i], v.sparse);
-        in->sparse = in->sparse || v.sparse;
-        in->times *= tra_max64(1, (int64_t)fmin(v.n, 1e15));
-        return;
-    }
-    const tra_calc_operand *o = operand_of(s, p.use);
-    if (in->outside) s->use[p.use].looked_up = 0; /* where the block has not these positions it runs over nothing */
-    in->times *= count(s, &p, n);
-    in->sparse = in->sparse || o->sparse;
-    for (int i = 0; i < n; i++) {
-        int loop = bind_loop(s, x, &b[i], o->extent[p.n], in->outside);
-        s->use[p.use].label[p.n++] = loop < 0 ? WHOLE : loop;
-    }
-    if (p.n == o->rank)
-        bind_other(s, &b[n], false);
-    else if (b[n].level >= 0 && !b[n].again)
-        s->bound[b[n].level] = (bound){.kind = IS_PART, .part = p};
-}
-
-/* ---- expressions ------------------------------------------------------------------------------------------------ */
-
-static given walk_sum(analysis *s, tra_calc *x, around in) {
-    const tra_calc_binder *b = x->binders;
-    for (int g = 0; g + 1 < x->nkids; b += x->nnames[g++] + 1) generator(s, x, g, b, &in);
-    return walk(s, x->kids[x->nkids - 1], in);
-}
-
-static given walk_let(analysis *s, tra_calc *x, around in) {
-    for (int i = 0; i < x->nbinders; i++) {
-        part p = part_of(s, x->kids[i], &in);
-        int level = x->binders[i].level;
-        bool whole = p.use >= 0 && p.n == operand_of(s, p.use)->rank;
-        if (whole) read_part(s, &p);
-        given v = p.use < 0 ? walk(s, x->kids[i], (around){.times = in.times}) : (given){.sparse = false};
-        if (level < 0 && p.use >= 0 && !whole) read_part(s, &p);
-        if (level >= 0) s->bound[level] = (bound){.kind = IS_OTHER, .sparse = v.sparse, .n = v.n};
-        if (level >= 0 && p.use >= 0 && !whole) s->bound[level] = (bound){.kind = IS_PART, .part = p};
-    }
-    return walk(s, x->kids[x->nkids - 1], in);
-}
-
-/* What a dimension of the result has as its key: the same loop everywhere, or none. */
-static void note_key(analysis *s, int d, const tra_calc *k) {
-    const bound *b = k && k->kind == TRA_CALC_NAME && k->level >= 0 ? &s->bound[k->level] : NULL;
-    int loop = b && b->kind == IS_LOOP ? b->loop : -1;
-    int64_t domain = b && b->kind == IS_LOOP ? b->extent : -1;
-    bool first = s->key[d] == UNSET;
-    if (first || s->key[d] != loop) s->key[d] = first ? loop : -1;
-    s->domain[d] = first ? domain : domain < 0 || s->domain[d] < 0 ? -1 : tra_max64(domain, s->domain[d]);
-}
-
-static void no_keys(analysis *s, const around *in) {
-    for (int d = in->nkeys; in->result && d < s->nout; d++) note_key(s, d, NULL);
-}
-
-static given walk_dict(analysis *s, tra_calc *x, around in) {
-    int n = x->nkids - 1;
-    walk_kids(s, x, n, &in);
-    for (int i = 0; i < n && in.result; i++) note_key(s, in.nkeys + i, x->kids[i]);
-    in.nkeys += n;
-    in.outside = in.outside && n == 0;
-    return walk(s, x->kids[n], in);
-}
-
-/* A factor of a sum at the outside goes into it. */
-static given walk_factors(analysis *s, tra_calc *x, around in) {
-    tra_calc *l = x->kids[0], *r = x->kids[1];
-    bool left = x->kind == TRA_CALC_DIV || (l->type.depth > 0 ? r->type.depth == 0 : l->kind == TRA_CALC_SUM);
-    bool one = (l->type.depth == 0 || r->type.depth == 0) && (x->kind == TRA_CALC_MUL || r->type.depth == 0);
-    tra_calc *main = left ? l : r, *other = left ? r : l;
-    around inside = {.times = in.times, .sparse = in.sparse};
-    if (x->type.depth > 0 && !one) no_keys(s, &in);
-    given b = walk(s, other, inside), a = walk(s, main, one ? in : inside);
-    a.sparse = a.sparse || (b.sparse && x->kind == TRA_CALC_MUL);
-    return a;
-}
-
-static given walk_terms(analysis *s, tra_calc *x, around in) {
-    in.outside = false;
-    given a = walk(s, x->kids[0], in), b = walk(s, x->kids[1], in);
-    return (given){a.sparse && b.sparse, x->type.depth ? a.n + b.n : in.times};
-}
-
-static given walk(analysis *s, tra_calc *x, around in) {
-    switch ((int)x->kind) {
-    case TRA_CALC_SUM: return walk_sum(s, x, in);
-    case TRA_CALC_LET: return walk_let(s, x, in);
-    case TRA_CALC_IF: (void)walk(s, x->kids[0], (around){.times = in.times}); return walk(s, x->kids[1], in);
-    case TRA_CALC_NEG: return walk(s, x->kids[0], in);
-    case TRA_CALC_DICT: return walk_dict(s, x, in);
-    case TRA_CALC_MUL:
-    case TRA_CALC_DIV: return walk_factors(s, x, in);
-    case TRA_CALC_ADD:
-    case TRA_CALC_SUB: return walk_terms(s, x, in);
-    }
-    given r = {.sparse = in.sparse, .n = in.times};
-    if (x->kind == TRA_CALC_NUMBER && !x->is_real && x->whole == 0) r.sparse = true;
-    if (x->type.depth > 0) no_keys(s, &in);
-    part p = part_of(s, x, &in);
-    if (p.use >= 0) {
-        const tra_calc_operand *o = operand_of(s, p.use);
-        r.sparse = r.sparse || (o->sparse && x->type.depth > 0);
-        r.n *= count(s, &p, o->rank - p.n);
-        read_part(s, &p);
-    } else if (x->kind == TRA_CALC_NAME && x->level >= 0) {
-        r.sparse = r.sparse || s->bound[x->level].sparse;
-    } else if (x->kind != TRA_CALC_APPLY || x->kids[0]->kind != TRA_CALC_NAME) {
-        walk_kids(s, x, x->nkids, &in);
-    }
-    return r;
-}
-
-/* ---- which blocks ------------------------------------------------------------------------------------------------ */
+/* ---- which blocks ---------------------------------------------------------------------------------------------- */
 
 static bool is_cut(const tra_node *n, int d) { return n->type.cat->frontier.v[d] > 1 || !n->type.cat->grid; }
 
 /* The reblock that would do, with the dimensions whole that must be. */
 static const char *reblock_advice(const analysis *s, int use) {
     tra_arena *a = s->b->arena;
-    const tra_node *n = node_of(s, use);
+    const tra_node *n = tra_program_node_of(s, use);
     const char *name = s->scope->name[s->use[use].relation].name, *list = "";
     for (int d = 0; d < n->type.cat->bound.n; d++) {
-        int64_t v = s->use[use].label[d] >= 0 ? n->type.cat->bound.v[d] : operand_of(s, use)->extent[d];
+        int64_t v = s->use[use].label[d] >= 0 ? n->type.cat->bound.v[d] : tra_program_operand_of(s, use)->extent[d];
         list = tra_arena_printf(a, "%s%s%" PRId64, list, d ? ", " : "", v);
     }
     return tra_arena_printf(a, "use reblock(%s, [%s]), in which it is cut only where the outer loops run over it", name,
@@ -343,7 +44,7 @@ static const char *reblock_advice(const analysis *s, int use) {
 /* Of each use, the dimensions along which it is cut, which must be those of loops at the outside. */
 static bool check_cuts(analysis *s, int i) {
     use *u = &s->use[i];
-    const tra_node *n = node_of(s, i);
+    const tra_node *n = tra_program_node_of(s, i);
     for (int d = 0; d < n->type.cat->bound.n; d++) {
         for (int j = 0; j < d; j++)
             if (u->label[d] >= 0 && u->label[d] == u->label[j]) u->label[d] = WHOLE; /* a diagonal */
@@ -352,7 +53,7 @@ static bool check_cuts(analysis *s, int i) {
     }
     for (int d = 0; d < n->type.cat->bound.n; d++) {
         if (u->label[d] >= 0 || !is_cut(n, d)) continue;
-        tra_diag_error(s->b->d, span_of(u->x), reblock_advice(s, i),
+        tra_diag_error(s->b->d, tra_calc_span(u->x), reblock_advice(s, i),
                        "dimension %d of %s is cut in blocks of %" PRId64
                        ", but it is not only looped over at the outside of the statement",
                        d, s->scope->name[u->relation].name, n->type.cat->bound.v[d]);
@@ -366,30 +67,30 @@ static double bytes_of(const tra_node *n) { return (double)tra_type_bytes_all(&n
 /* Blocks of loops: those of the largest relation that is cut along them. What is whole there stays whole. */
 static bool choose_blocks(analysis *s) {
     for (int i = 0; i < s->nuses; i++)
-        for (int d = 0; d < operand_of(s, i)->rank && is_empty(s, i); d++) s->use[i].label[d] = WHOLE;
+        for (int d = 0; d < tra_program_operand_of(s, i)->rank && is_empty(s, i); d++) s->use[i].label[d] = WHOLE;
     for (int i = 0; i < s->nuses; i++)
-        for (int d = 0; d < operand_of(s, i)->rank; d++)
-            if (!(s->use[i].looked_up >> d & 1) && s->use[i].label[d] >= 0 && is_cut(node_of(s, i), d))
+        for (int d = 0; d < tra_program_operand_of(s, i)->rank; d++)
+            if (!(s->use[i].looked_up >> d & 1) && s->use[i].label[d] >= 0 && is_cut(tra_program_node_of(s, i), d))
                 s->outer[s->use[i].label[d]].looped = true;
     for (int i = 0; i < s->nuses; i++)
         if (!is_empty(s, i) && !check_cuts(s, i)) return false;
     for (int i = 0; i < s->nuses; i++) {
-        const tra_catalog *c = node_of(s, i)->type.cat;
+        const tra_catalog *c = tra_program_node_of(s, i)->type.cat;
         for (int d = 0; d < c->bound.n; d++) {
             outer *o = s->use[i].label[d] >= 0 ? &s->outer[s->use[i].label[d]] : NULL;
-            if (o && !is_cut(node_of(s, i), d)) s->use[i].label[d] = WHOLE;
-            if (!o || s->use[i].label[d] < 0 || (o->block && o->bytes >= bytes_of(node_of(s, i)))) continue;
-            if (o->extent >= 0 && o->extent != operand_of(s, i)->extent[d]) o->extent = -1;
+            if (o && !is_cut(tra_program_node_of(s, i), d)) s->use[i].label[d] = WHOLE;
+            if (!o || s->use[i].label[d] < 0 || (o->block && o->bytes >= bytes_of(tra_program_node_of(s, i)))) continue;
+            if (o->extent >= 0 && o->extent != tra_program_operand_of(s, i)->extent[d]) o->extent = -1;
             o->block = c->bound.v[d];
-            o->bytes = bytes_of(node_of(s, i));
+            o->bytes = bytes_of(tra_program_node_of(s, i));
         }
     }
     /* a loop over relations of unlike extents visits what all have; its blocks are those of the longest */
     for (int i = 0; i < s->nuses; i++)
-        for (int d = 0; d < operand_of(s, i)->rank; d++)
+        for (int d = 0; d < tra_program_operand_of(s, i)->rank; d++)
             if (s->use[i].label[d] >= 0) {
                 outer *o = &s->outer[s->use[i].label[d]];
-                o->extent = tra_max64(o->extent, operand_of(s, i)->extent[d]);
+                o->extent = tra_max64(o->extent, tra_program_operand_of(s, i)->extent[d]);
             }
     return true;
 }
@@ -398,11 +99,11 @@ static void join_uses(analysis *s) {
     for (int i = 0; i < s->nuses; i++)
         for (int j = 0; j < i && s->use[i].same == i; j++)
             if (s->use[j].relation == s->use[i].relation &&
-                memcmp(s->use[j].label, s->use[i].label, sizeof(int) * (size_t)operand_of(s, i)->rank) == 0)
+                memcmp(s->use[j].label, s->use[i].label, sizeof(int) * (size_t)tra_program_operand_of(s, i)->rank) == 0)
                 s->use[i].same = j;
 }
 
-/* ---- the program ------------------------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------------------------- */
 
 /* The program with the node of each operand, and of each operand's key dimensions the key of the program. */
 typedef struct making {
@@ -413,7 +114,7 @@ typedef struct making {
 } making;
 
 static bool too_many(analysis *s, const tra_calc *x) {
-    tra_diag_error(s->b->d, span_of(x), "take it apart into several statements",
+    tra_diag_error(s->b->d, tra_calc_span(x), "take it apart into several statements",
                    "a tensor statement reads at most %d relations along %d loops at the outside", TRA_PROGRAM_MOST,
                    TRA_PROGRAM_MOST);
     return false;
@@ -478,7 +179,7 @@ static bool add_use(making *m, int i, int *name) {
     analysis *s = m->s;
     tra_program *p = m->p;
     const use *u = &s->use[i];
-    const tra_calc_operand *from = operand_of(s, i);
+    const tra_calc_operand *from = tra_program_operand_of(s, i);
     tra_program_operand *o = &p->operand[p->noperands];
     if (p->noperands == TRA_PROGRAM_MOST) return false;
     *o = (tra_program_operand){.name = *name, .number = -1};
@@ -511,7 +212,8 @@ static bool add_uses(making *m) {
     for (int i = 0; i < s->nuses; i++) {
         if (s->use[i].same != i || is_empty(s, i)) continue;
         int at = n++;
-        for (; at > 0 && bytes_of(node_of(s, order[at - 1])) > bytes_of(node_of(s, i)); at--) order[at] = order[at - 1];
+        for (; at > 0 && bytes_of(tra_program_node_of(s, order[at - 1])) > bytes_of(tra_program_node_of(s, i)); at--)
+            order[at] = order[at - 1];
         order[at] = i;
     }
     while (p->noperands + n < 2)
@@ -616,8 +318,8 @@ static tra_dtype dtype_of(const analysis *s, const tra_calc *value) {
     bool single = false;
     if (!value->type.real) return TRA_I64;
     for (int i = 0; i < s->nuses; i++) {
-        if (node_of(s, i)->type.dtype == TRA_F64) return TRA_F64;
-        single = single || node_of(s, i)->type.dtype == TRA_F32;
+        if (tra_program_node_of(s, i)->type.dtype == TRA_F64) return TRA_F64;
+        single = single || tra_program_node_of(s, i)->type.dtype == TRA_F32;
     }
     return single ? TRA_F32 : TRA_F64;
 }
@@ -629,7 +331,7 @@ static bool find_shape(analysis *s, const tra_tensor_decl *d, const tra_calc *va
         if (d->nextents >= 0) {
             if (!tra_tensor_extent(s->b, s->scope, d->extents[i], &shape->v[i])) return false;
         } else if (s->domain[i] < 0) {
-            tra_diag_error(s->b->d, span_of(value),
+            tra_diag_error(s->b->d, tra_calc_span(value),
                            tra_arena_printf(s->b->arena, "say them: tensor %s[..] = ", d->name),
                            "the extent of dimension %d of %s does not follow from its keys", i, d->name);
             return false;
@@ -643,8 +345,8 @@ static bool find_shape(analysis *s, const tra_tensor_decl *d, const tra_calc *va
 static bool all_blocked(analysis *s) {
     for (int i = 0; i < s->nuses; i++) {
         const char *why;
-        if (tra_type_is_blocked(&node_of(s, i)->type, &why)) continue;
-        tra_diag_error(s->b->d, span_of(s->use[i].x), "tra check prints the type of each relation",
+        if (tra_type_is_blocked(&tra_program_node_of(s, i)->type, &why)) continue;
+        tra_diag_error(s->b->d, tra_calc_span(s->use[i].x), "tra check prints the type of each relation",
                        "a tensor statement needs a tensor in blocks; of %s %s", s->scope->name[s->use[i].relation].name,
                        why);
         return false;
@@ -662,10 +364,10 @@ tra_node *tra_build_program(tra_build *b, const tra_tensor_scope *scope, const t
     const tra_tensor_decl *d = st->tensor;
     analysis *s = tra_new(b->arena, analysis);
     *s = (analysis){.b = b, .scope = scope, .nout = d->value->type.depth};
-    s->bound = tra_news(b->arena, bound, levels_in(d->value) + 1);
+    s->bound = tra_news(b->arena, bound, tra_program_levels_in(d->value) + 1);
     for (int i = 0; i < s->nout; i++) s->key[i] = UNSET;
-    tra_calc *value = copy_tree(b->arena, d->value);
-    given all = walk(s, value, (around){.outside = true, .times = 1, .result = true});
+    tra_calc *value = tra_program_copy_tree(b->arena, d->value);
+    given all = tra_program_walk(s, value, (around){.outside = true, .times = 1, .result = true});
     tra_dims shape;
     if (s->many) return too_many(s, s->many), NULL;
     if (!all_blocked(s) || !find_shape(s, d, value, &shape) || !choose_blocks(s)) return NULL;

@@ -24,4 +24,7 @@ bool tra_tensor_reads(const tra_calc *x, int i);
  * a diagnostic. */
 tra_node *tra_build_program(tra_build *b, const tra_tensor_scope *scope, const tra_stmt *st);
 
+/* Where an expression of the calculus stands in the text. */
+tra_span tra_calc_span(const tra_calc *x);
+
 #endif

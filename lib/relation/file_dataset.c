@@ -1,0 +1,187 @@
+/* file_dataset.c - the dataset of a relation in a file: which one it is, its type, extents, filters and layout. */
+
+#include "file_int.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- which dataset --------------------------------------------------------------------------------------------- */
+
+enum { MAX_NAMES = 12 }; /* that a message has */
+
+/* As many names as a message has room for. */
+static const char *enumerate(tra_rel *r, const tra_relation_names *list) {
+    const char *text = "";
+    for (int i = 0; i < list->n; i++) {
+        bool more = i == MAX_NAMES - 1;
+        text = tra_arena_printf(r->arena, "%s%s%s", text, i ? ", " : "", more ? "..." : list->name[i]);
+    }
+    return text;
+}
+
+tra_status tra_file_open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
+    tra_relation_names list;
+    *elsewhere = NULL;
+    if (!r->name && tra_h5_exists(r->file, "data")) r->name = "data";
+    if (!r->name) {
+        tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
+        if (list.n == 0)
+            return tra_fail(
+                e, TRA_INPUT,
+                "%s holds no relation: no dataset of floats, integers or booleans, no table, and no sparse tensor",
+                r->path);
+        if (list.n > 1)
+            return tra_fail(e, TRA_INPUT, "%s holds several relations: %s; name one as in %s%s%s", r->path,
+                            enumerate(r, &list), r->path, strchr(list.name[0], ':') ? "::" : ":", list.name[0]);
+        r->name = list.name[0];
+    }
+    if (!tra_h5_follow(r->file, r->path, &r->name, elsewhere, r->arena))
+        return BAD(r, e, "%s", "its links go round in a circle");
+    if (*elsewhere) return TRA_OK;
+    if (strcmp(r->name, "/") != 0 && !tra_h5_exists(r->file, r->name)) {
+        tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
+        return tra_fail(e, TRA_INPUT, "%s has no dataset %s%s%s", r->path, r->name, list.n ? "; it holds " : "",
+                        enumerate(r, &list));
+    }
+    hid_t obj = H5Oopen(r->file, r->name, H5P_DEFAULT);
+    if (obj < 0) return tra_h5_fail(e, TRA_INPUT, NULL, "%s:%s is damaged", r->path, r->name);
+    if (H5Iget_type(obj) == H5I_GROUP && tra_table_is(obj)) {
+        tra_table_begin(r);
+    } else if (H5Iget_type(obj) == H5I_GROUP && tra_stored_is(obj)) {
+        r->stored = tra_new(r->arena, struct tra_stored);
+    } else if (H5Iget_type(obj) != H5I_DATASET) {
+        H5Oclose(obj);
+        return BAD(r, e, "%s", "it is neither a dataset nor a table nor a sparse tensor (binsparse, AnnData, 10x)");
+    }
+    r->dset = obj;
+    hid_t file = H5Iget_file_id(obj);
+    bool here = tra_vfd_of(file) == r->vfd;
+    H5Fclose(file);
+    return here ? TRA_OK : BAD(r, e, "%s", "it is a link to another file; name the relation there");
+}
+
+/* ---- the dataset as it is -------------------------------------------------------------------------------------- */
+
+tra_status tra_file_read_type(tra_rel *r, header *h, tra_err *e) {
+    static const char *const class_name[] = {
+        [H5T_INTEGER] = "wide integer", [H5T_TIME] = "time",        [H5T_STRING] = "string",
+        [H5T_BITFIELD] = "bitfield",    [H5T_OPAQUE] = "opaque",    [H5T_COMPOUND] = "compound",
+        [H5T_REFERENCE] = "reference",  [H5T_ENUM] = "enumeration", [H5T_VLEN] = "variable length",
+        [H5T_ARRAY] = "array"};
+    hid_t type = H5Dget_type(r->dset);
+    H5T_class_t c = H5Tget_class(type);
+    bool readable = tra_h5_dtype(type, &r->type.dtype, &r->u64);
+    r->size = tra_dtype_size(r->type.dtype);
+    h->size = H5Tget_size(type);
+    h->native = H5Tequal(type, tra_rel_memory_type(r)) > 0;
+    H5Tclose(type);
+    if (readable) return TRA_OK;
+    bool known = c >= 0 && c < H5T_NCLASSES && class_name[c];
+    return BAD(r, e, "its elements are of %s type; only floats, integers of at most 64 bits and booleans can be read",
+               known ? class_name[c] : "no");
+}
+
+tra_status tra_file_read_space(tra_rel *r, header *h, tra_err *e) {
+    hid_t space = H5Dget_space(r->dset);
+    H5S_class_t c = H5Sget_simple_extent_type(space);
+    int n = H5Sget_simple_extent_ndims(space);
+    hsize_t dims[H5S_MAX_RANK];
+    tra_status s = TRA_OK;
+    if (c != H5S_SIMPLE && c != H5S_SCALAR) {
+        s = BAD(r, e, "%s", "it has no elements (a null dataspace)");
+    } else if (n < 0 || n > TRA_MAXDIM || H5Sget_simple_extent_dims(space, dims, NULL) < 0) {
+        s = BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM);
+    } else {
+        h->shape.n = n;
+        for (int i = 0; i < n && s == TRA_OK; i++) {
+            h->shape.v[i] = (int64_t)dims[i];
+            if (dims[i] > INT64_MAX) s = BAD(r, e, "its extent along dimension %d is too large", i);
+        }
+    }
+    r->scalar = n == 0;
+    H5Sclose(space);
+    return s;
+}
+
+static const char *filter_name(tra_rel *r, H5Z_filter_t id, const char *name) {
+    switch (id) {
+    case H5Z_FILTER_DEFLATE: return "gzip";
+    case H5Z_FILTER_SHUFFLE: return "shuffle";
+    case H5Z_FILTER_FLETCHER32: return "fletcher32";
+    case H5Z_FILTER_SZIP: return "szip";
+    case H5Z_FILTER_NBIT: return "nbit";
+    case H5Z_FILTER_SCALEOFFSET: return "scaleoffset";
+    case TRA_ZSTD_FILTER: return "zstd";
+    }
+    return name[0] ? tra_arena_printf(r->arena, "%d (%s)", (int)id, name) : tra_arena_printf(r->arena, "%d", (int)id);
+}
+
+static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
+    int n = H5Pget_nfilters(dcpl);
+    unsigned opts = 0;
+    bool other = false;
+    r->pipeline = TRA_PIPELINE_NONE;
+    r->info.codec = "none";
+    for (int i = 0; i < n; i++) {
+        char name[128] = "";
+        unsigned flags;
+        size_t ncd = 0;
+        H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, sizeof name, name, NULL);
+        const char *text = filter_name(r, id, name);
+        if (H5Zfilter_avail(id) <= 0)
+            return BAD(r, e, "its chunks went through the HDF5 filter %s, whose plugin is not installed here", text);
+        if (id == H5Z_FILTER_SHUFFLE && r->pipeline.shuffle < 0 && r->pipeline.zstd < 0)
+            r->pipeline.shuffle = i;
+        else if (id == TRA_ZSTD_FILTER && r->pipeline.zstd < 0)
+            r->pipeline.zstd = i;
+        else
+            other = true;
+        r->info.codec = i ? tra_arena_printf(r->arena, "%s,%s", r->info.codec, text) : text;
+    }
+    if (!other && r->pipeline.zstd >= 0) r->info.codec = "zstd";
+    H5Pget_chunk_opts(dcpl, &opts);
+    /* with DONT_FILTER_PARTIAL_CHUNKS the mask of an edge chunk does not tell that it was stored raw */
+    h->reachable = !other && !(n > 0 && opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
+    return TRA_OK;
+}
+
+/* HDF5 decodes a chunk from one buffer to another. It converts elements in 1 MiB, which the process has room for. */
+static int64_t library_bytes(const header *h) {
+    int64_t n;
+    if (!tra_dims_product(&h->chunk, &n) || !tra_mul(n, 2 * (int64_t)h->size, &n)) n = INT64_MAX / 4;
+    return n + n / 128;
+}
+
+tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
+    hid_t dcpl = H5Dget_create_plist(r->dset);
+    hsize_t chunk[H5S_MAX_RANK];
+    tra_status s = TRA_OK;
+    bool filters = H5Pget_nfilters(dcpl) > 0;
+    h->layout = H5Pget_layout(dcpl);
+    r->how = TRA_BY_LIBRARY;
+    r->info.codec = "none";
+    if (h->layout == H5D_CHUNKED) {
+        h->chunk.n = h->shape.n;
+        H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
+        for (int i = 0; i < h->shape.n; i++) h->chunk.v[i] = (int64_t)chunk[i];
+        s = read_filters(r, dcpl, h, e);
+        if (h->native && h->reachable) r->how = TRA_BY_CHUNK;
+        H5Pget_fill_value(dcpl, tra_rel_memory_type(r), r->fill);
+    } else if (h->layout == H5D_CONTIGUOUS && h->native && H5Pget_external_count(dcpl) == 0) {
+        /* before the first write there is no address, but behind a user block the library adds it to "undefined" */
+        haddr_t at = H5Dget_storage_size(r->dset) > 0 ? H5Dget_offset(r->dset) : HADDR_UNDEF;
+        if (at != HADDR_UNDEF) {
+            r->how = TRA_BY_ROW;
+            r->base = (int64_t)at;
+        }
+    } else if (h->layout == H5D_VIRTUAL) {
+        s = tra_h5_parts(dcpl, r->path, r->name, &r->parts, e);
+    }
+    H5Pclose(dcpl);
+    if (r->how != TRA_BY_LIBRARY) return s;
+    tra_return_large();
+    if (filters) r->library = library_bytes(h);
+    return s;
+}

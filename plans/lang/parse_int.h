@@ -1,0 +1,44 @@
+/* parse_int.h - what the two files of the parser share: parse.c (statements) and parse_expr.c (expressions). */
+#ifndef TRA_PARSE_INT_H
+#define TRA_PARSE_INT_H
+
+#include "expand.h"
+#include "lex.h"
+#include "names.h"
+
+enum { MAX_NEST = 200, MAX_HEIGHT = 1000 };
+
+typedef struct parser {
+    const tra_script *src;
+    tra_arena *arena;
+    tra_diags *d;
+    const tra_token *tok; /* the next token */
+    int nest;
+    tra_names defined; /* value: tra_span of the definition */
+    tra_expander expander;
+} parser;
+
+typedef struct asts {
+    int n, cap;
+    tra_ast **v;
+} asts;
+
+/* Every parsing function returns NULL or false once the statement has a diagnostic. */
+
+const char *tra_parse_token_text(parser *p, const tra_token *t);
+/* The name in backquotes at t, of which one in it stands twice. */
+const char *tra_parse_quoted_text(parser *p, const tra_token *t);
+tra_span tra_parse_join_spans(tra_span a, tra_span b);
+bool tra_parse_at_name(const parser *p, const char *word);
+void tra_parse_unexpected(parser *p, const char *advice, const char *wanted);
+bool tra_parse_expect(parser *p, int kind, const char *wanted);
+bool tra_parse_accept(parser *p, int kind);
+tra_ast *tra_parse_label(parser *p);
+/* Items separated by commas up to the closing bracket, whose span goes to *end. The opening one is read already. */
+bool tra_parse_items(parser *p, tra_ast *(*item)(parser *), int close, asts *out, tra_span *end);
+tra_ast *tra_parse_string(parser *p);
+tra_ast *tra_parse_bracket(parser *p);
+tra_ast *tra_parse_primary(parser *p);
+tra_ast *tra_parse_expr(parser *p);
+
+#endif

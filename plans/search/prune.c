@@ -1,0 +1,144 @@
+/* prune.c - which of many candidates for a set of supplies stay: those that no cheaper one replaces, up to a number. */
+#include "extract_int.h"
+
+#include <stdlib.h>
+
+/* Ties as plans are ranked, and nothing of the machine: by floats the plan must not depend on threads or rates. */
+static int compare_scores(const search *s, const score *x, const score *y) {
+    bool a = x->memory <= s->limits.room, b = y->memory <= s->limits.room;
+    if (a != b) return a ? -1 : 1;
+    if ((s->limits.by_memory || !a) && x->memory != y->memory) return x->memory < y->memory ? -1 : 1;
+    if (x->scalar != y->scalar) return x->scalar < y->scalar ? -1 : 1;
+    if (x->flops != y->flops) return x->flops < y->flops ? -1 : 1;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? -1 : 1;
+    return 0;
+}
+
+static int by_score(const void *a, const void *b, void *s) {
+    const candidate *x = a, *y = b;
+    int c = compare_scores(s, &x->s, &y->s);
+    return c ? c : x->seq - y->seq;
+}
+
+static int by_tier(const void *a, const void *b, void *s) {
+    const candidate *x = a, *y = b;
+    if (x->tier != y->tier) return x->tier - y->tier;
+    if (x->rank != y->rank) return x->rank - y->rank;
+    return by_score(a, b, s);
+}
+
+/* Candidates that are alike, from a number to the latest of a chain. */
+typedef struct chains {
+    uint64_t mask, *key;
+    int *last; /* one more than the candidate */
+    int *prev; /* by candidate */
+} chains;
+
+static chains new_chains(int n) {
+    chains c = {.mask = 63};
+    while (c.mask < 2 * (uint64_t)n) c.mask = 2 * c.mask + 1;
+    c.key = tra_calloc((size_t)c.mask + 1, sizeof *c.key);
+    c.last = tra_calloc((size_t)c.mask + 1, sizeof *c.last);
+    c.prev = tra_calloc((size_t)n + 1, sizeof *c.prev);
+    return c;
+}
+
+static void free_chains(chains *c) {
+    free(c->key);
+    free(c->last);
+    free(c->prev);
+}
+
+static int *chain(const chains *c, uint64_t key) {
+    key += key == 0;
+    for (uint64_t at = key;; at++) {
+        uint64_t *k = &c->key[at & c->mask];
+        if (*k && *k != key) continue;
+        *k = key;
+        return &c->last[at & c->mask];
+    }
+}
+
+/* Would x, its relation brought to where y has it, cost no more than y? Both are of one group and serve others
+ * alike. */
+static bool replaces(search *s, const candidate *x, const candidate *y) {
+    if (x->place == y->place) return true;
+    if (y->place == ANY) return false;
+    int supply = tra_supply_add_demand(s, x->supply, y->place);
+    const score *a = &s->supplies.score[x->supply], *b = &s->supplies.score[supply];
+    score t = x->s;
+    t.scalar += b->scalar - a->scalar;
+    t.bytes += b->bytes - a->bytes;
+    t.memory = tra_max64(t.memory, b->memory);
+    return compare_scores(s, &t, &y->s) <= 0;
+}
+
+static bool is_replaced(search *s, const chains *c, const candidate *v, int i, uint64_t key) {
+    int *last = chain(c, key);
+    for (int j = *last - 1; j >= 0; j = c->prev[j]) {
+        if (replaces(s, &v[j], &v[i])) return true;
+    }
+    c->prev[i] = *last - 1;
+    *last = i + 1;
+    return false;
+}
+
+/* Keeps `most` candidates: up to half of them from the first tier, the cheapest of each placement in turn, then the
+ * second cheapest of each, and so on; then the cheapest of each strategy; then others of the first tier, and of the
+ * second. */
+static void keep_most(search *s, candidates *x, int most) {
+    chains c = new_chains(x->n);
+    int kept = 0;
+    for (int i = 0; i < x->n; i++) { /* they are sorted by score */
+        int *last = chain(&c, x->v[i].s.strategy);
+        x->v[i].first = *last == 0;
+        *last = 1;
+    }
+    free_chains(&c);
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_tier, s);
+    for (int i = 0; i < x->n; i++) x->v[i].kept = x->v[i].tier == 0 && kept < most / 2 && ++kept;
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
+    for (int i = 0; i < x->n; i++) x->v[i].kept = x->v[i].kept || (x->v[i].first && kept < most && ++kept);
+    qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_tier, s);
+    for (int i = 0; i < x->n; i++) {
+        candidate *y = &x->v[i];
+        y->kept = y->kept || (kept < most && ++kept);
+        s->limits.bounded |= !y->kept && y->tier == 0;
+    }
+    int n = 0;
+    for (int i = 0; i < x->n; i++) {
+        if (x->v[i].kept) x->v[n++] = x->v[i];
+    }
+    x->n = n;
+    qsort_r(x->v, (size_t)n, sizeof *x->v, by_score, s);
+}
+
+void tra_search_prune(search *s, candidates *x, int most) {
+    chains c = new_chains(x->n), other = new_chains(x->n);
+    int *rank = tra_calloc(2 * (size_t)s->places.n + 4, sizeof *rank), n = 0, m = x->n;
+    if (x->n > 0) qsort_r(x->v, (size_t)x->n, sizeof *x->v, by_score, s);
+    for (int i = 0; i < x->n; i++) x->v[i].tier = 2;
+    for (int i = 0; i < x->n; i++) {
+        candidate *y = &x->v[i];
+        bool alike = is_replaced(s, &other, x->v, i, y->s.open + y->s.strategy * 31);
+        if (!is_replaced(s, &c, x->v, i, y->s.open))
+            y->tier = 0;
+        else if (!alike)
+            y->tier = 1;
+    }
+    for (int i = 0; i < x->n; i++) {
+        candidate *y = &x->v[i];
+        if (y->tier == 2) continue;
+        y->rank = rank[2 * (y->place + 1) + y->tier]++;
+        x->v[n++] = *y;
+    }
+    x->n = n;
+    /* sorted by pointers */
+    enum { CHAIN = sizeof *c.key + sizeof *c.last, EACH = 2 * sizeof *c.prev + 2 * sizeof(void *) };
+    int64_t mine = x->cap * (int64_t)sizeof(candidate) + m * EACH + 2 * ((int64_t)c.mask + 1) * CHAIN;
+    s->bytes.most = tra_max64(s->bytes.most, tra_search_bytes(s) + s->bytes.pending + mine);
+    free_chains(&c);
+    free_chains(&other);
+    free(rank);
+    if (n > most) keep_most(s, x, most);
+}

@@ -1,0 +1,379 @@
+/* graph_calls.c - operators and their arguments: what a relational expression is in the graph. */
+#include "graph_int.h"
+
+#include <string.h>
+
+/* Arguments: R relation, L list of key dimensions, P list of positive numbers, D array dimension, Y key dimension, S
+ * size, K kernel, F function of the key, B predicate. */
+static const struct form {
+    const char *name;
+    tra_opcode op;
+    const char *args, *text;
+} forms[] = {
+    {"join", TRA_OP_JOIN, "RRLLK", "join(L, R, [l...], [r...], kernel)"},
+    {"agg", TRA_OP_AGG, "RLK", "agg(X, [g...], kernel)"},
+    {"rekey", TRA_OP_REKEY, "RF", "rekey(X, (k0,k1) -> (e0,e1))"},
+    {"filter", TRA_OP_FILTER, "RB", "filter(X, (k0,k1) -> predicate)"},
+    {"transform", TRA_OP_TRANSFORM, "RK", "transform(X, kernel)"},
+    {"tile", TRA_OP_TILE, "RDS", "tile(X, dim, size)"},
+    {"concat", TRA_OP_CONCAT, "RYD", "concat(X, keydim, dim)"},
+    {"repart", TRA_OP_REPART, "RP", "repart(X, [d0, d1])"},
+    {"reblock", TRA_OP_REPART, "RP", "reblock(X, [b0, b1])"},
+};
+enum { NFORMS = sizeof forms / sizeof forms[0], MAXARGS = 5 };
+
+/* Arguments as far as they can be understood alone. */
+typedef struct args {
+    tra_node *in[2];
+    int nin;
+    tra_dims list[2];
+    const tra_ast *list_ast[2];
+    int nlists;
+    int64_t number[2];
+    int nnumbers;
+    const tra_kernel *kernel;
+    const tra_keyfn *keyfn;
+} args;
+
+/* The last list read holds distinct key dimensions of relation x. */
+static bool check_list(tra_build *b, const args *a, const tra_node *x, const char *which) {
+    const tra_dims *l = &a->list[a->nlists - 1];
+    int k = x->type.cat->frontier.n;
+    bool ok = true;
+    for (int j = 0; j < l->n; j++) {
+        tra_span span = a->list_ast[a->nlists - 1]->kids[j]->span;
+        if (l->v[j] >= k) {
+            if (k == 0)
+                tra_diag_error(b->d, span, NULL, "%s has no key dimensions", which);
+            else
+                tra_diag_error(b->d, span, NULL, "%s has the key dimensions 0 to %d, not %" PRId64, which, k - 1,
+                               l->v[j]);
+            ok = false;
+        }
+        for (int m = 0; m < j; m++)
+            if (l->v[m] == l->v[j]) {
+                tra_diag_error(b->d, span, NULL, "key dimension %" PRId64 " stands twice in this list", l->v[j]);
+                ok = false;
+                break;
+            }
+    }
+    return ok;
+}
+
+static bool read_list(tra_build *b, const tra_ast *x, const char *what, int64_t least, args *a) {
+    a->list_ast[a->nlists] = x;
+    return tra_build_ints(b, x, what, least, &a->list[a->nlists++]);
+}
+
+/* A dimension, one of n if n >= 0. */
+static bool read_dim(tra_build *b, const tra_ast *x, const char *what, int n, args *a) {
+    int64_t *v = &a->number[a->nnumbers++];
+    if (!tra_build_int(b, x, tra_arena_printf(b->arena, "%s dimension", what), 0, v)) return false;
+    if (n < 0 || *v < n) return true;
+    if (n == 0)
+        tra_diag_error(b->d, x->span, NULL, "this relation has no %s dimensions", what);
+    else
+        tra_diag_error(b->d, x->span, NULL, "this relation has the %s dimensions 0 to %d, not %" PRId64, what, n - 1,
+                       *v);
+    return false;
+}
+
+/* One argument; what is checked against a relation is checked when that is known. */
+static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x, args *a) {
+    tra_kernel_use use = f->op == TRA_OP_JOIN ? TRA_USE_JOIN : f->op == TRA_OP_AGG ? TRA_USE_AGG : TRA_USE_MAP;
+    const tra_catalog *c = a->in[0] ? a->in[0]->type.cat : NULL;
+    switch (f->args[i]) {
+    case 'R': return (a->in[a->nin++] = tra_build_relation(b, x)) != NULL;
+    case 'L': {
+        const tra_node *of = a->in[a->nlists];
+        const char *which = f->op != TRA_OP_JOIN ? "the relation"
+                            : a->nlists          ? "the right relation"
+                                                 : "the left relation";
+        return read_list(b, x, "a key dimension", 0, a) && (!of || check_list(b, a, of, which));
+    }
+    case 'P': return read_list(b, x, f->name[2] == 'p' ? "a number of parts" : "a block extent", 1, a);
+    case 'D': return read_dim(b, x, "array", c ? c->bound.n : -1, a);
+    case 'Y': return read_dim(b, x, "key", c ? c->frontier.n : -1, a);
+    case 'S': return tra_build_int(b, x, "a tile size", 1, &a->number[a->nnumbers++]);
+    case 'K': return (a->kernel = tra_build_kernel(b, x, use)) != NULL;
+    default: {
+        int arity = c ? c->frontier.n : x->kind == TRA_AST_LAMBDA && x->nkids <= TRA_MAXDIM ? x->nkids - 1 : 0;
+        return (a->keyfn = tra_build_keyfn(b, x, arity, f->args[i] == 'B')) != NULL;
+    }
+    }
+}
+
+/* repart and reblock: block extents of the result. */
+static bool set_block(tra_build *b, const struct form *f, const args *a, tra_span span, tra_node *n) {
+    const tra_type *x = &n->in[0]->type;
+    const char *why;
+    tra_dims shape;
+    if (!tra_type_is_blocked(x, &why)) {
+        tra_diag_error(b->d, span, NULL, "%s needs a tensor in blocks; of this relation %s", f->name, why);
+        return false;
+    }
+    tra_type_shape(x, &shape);
+    if (a->list[0].n != shape.n) {
+        tra_diag_error(b->d, a->list_ast[0]->span, NULL, "%d numbers for a tensor of %d dimensions", a->list[0].n,
+                       shape.n);
+        return false;
+    }
+    n->block.n = shape.n;
+    for (int d = 0; d < shape.n; d++) {
+        int64_t v = a->list[0].v[d], most = tra_max64(shape.v[d], 1);
+        n->block.v[d] = f->name[2] == 'p' ? tra_max64(1, tra_ceil_div(shape.v[d], v)) : tra_min64(v, most);
+    }
+    return true;
+}
+
+/* Fills the node from its arguments, which are right one by one. */
+static bool take_args(tra_build *b, const struct form *f, const args *a, tra_span span, tra_node *n) {
+    n->kernel = a->kernel;
+    n->keyfn = a->keyfn;
+    switch (f->op) {
+    case TRA_OP_JOIN:
+        n->joinl = a->list[0];
+        n->joinr = a->list[1];
+        if (n->joinl.n == n->joinr.n) break;
+        tra_diag_error(b->d, a->list_ast[1]->span, "each key dimension on the left is joined with one on the right",
+                       "the lists of a join have the same length, not %d and %d", n->joinl.n, n->joinr.n);
+        return false;
+    case TRA_OP_AGG: n->group = a->list[0]; break;
+    case TRA_OP_TILE:
+        n->dim = (int)a->number[0];
+        n->size = a->number[1];
+        break;
+    case TRA_OP_CONCAT:
+        n->keydim = (int)a->number[0];
+        n->dim = (int)a->number[1];
+        break;
+    case TRA_OP_REPART: return set_block(b, f, a, span, n);
+    case TRA_OP_INPUT:
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+    case TRA_OP_TRANSFORM: break;
+    }
+    return true;
+}
+
+const char *tra_build_key(tra_build *b, const tra_node *n) {
+    tra_node numbered = *n, in[2]; /* inputs without their names, which come later */
+    tra_str text = {0};
+    for (int i = 0; i < 2 && n->in[i]; i++) {
+        in[i] = (tra_node){.id = n->in[i]->id};
+        numbered.in[i] = &in[i];
+    }
+    tra_node_print(&numbered, &text);
+    const char *key = tra_arena_strndup(b->arena, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    return key;
+}
+
+static bool is_densify(const tra_kernel *k) {
+    const char *name = k ? tra_kernel_describe(tra_kernel_first(k)).name : NULL;
+    return name && strcmp(name, "densify") == 0;
+}
+
+/* Says how large a result is that is dense by type, of nothing but what is sparse, unless it is to be. */
+static void warn_dense(tra_build *b, const tra_node *n) {
+    int64_t before = 0, dense = tra_type_bytes_all(&n->type).bound;
+    char size[32], held[32];
+    if (n->type.sparse || !n->in[0] || is_densify(n->kernel)) return;
+    for (int i = 0; i < 2 && n->in[i]; i++) {
+        if (!n->in[i]->type.sparse) return;
+        before = tra_add_most(before, tra_type_bytes_all(&n->in[i]->type).expected);
+    }
+    if (dense <= before) return;
+    tra_diag_warn(b->d, n->span, "what is 0 where all operands are 0 stays sparse; as dense says that it is to be",
+                  "the result is dense: %s, of sparse operands of %s", tra_human(dense, size), tra_human(before, held));
+}
+
+/* Which tables' rows the dimensions of the result have: those of the dimensions that they come from. */
+static void set_rows(tra_build *b, tra_node *n) {
+    tra_dims out;
+    tra_dimsrc src;
+    const tra_node *l = n->in[0], *r = n->in[1];
+    if (n->rows || n->type.columns || !(l->rows || (r && r->rows))) return;
+    if (n->op == TRA_OP_REKEY || n->op == TRA_OP_FILTER) {
+        n->rows = l->rows;
+        return;
+    }
+    const tra_dims *x = &l->type.cat->bound, *y = r ? &r->type.cat->bound : NULL;
+    tra_status s = n->op == TRA_OP_JOIN        ? tra_kernel_shape2(n->kernel, x, y, x, y, &out, &src, NULL)
+                   : n->op == TRA_OP_AGG       ? tra_kernel_shape_agg(n->kernel, x, &out, &src, NULL)
+                   : n->op == TRA_OP_TRANSFORM ? tra_kernel_shape1(n->kernel, x, &out, &src, NULL)
+                                               : TRA_INTERNAL;
+    const tra_node **rows = tra_news(b->arena, const tra_node *, TRA_MAXDIM);
+    for (int d = 0; s == TRA_OK && d < out.n; d++) {
+        const tra_node *from = src.from[d] >= 32 ? r : src.from[d] >= 0 ? l : NULL;
+        if (from && from->rows) rows[d] = from->rows[src.from[d] % 32];
+    }
+    n->rows = rows;
+}
+
+tra_node *tra_build_finish(tra_build *b, tra_node *n) {
+    const char *warn = NULL;
+    tra_err e = {0};
+    tra_status s = tra_node_type(b->arena, n, &warn, &e);
+    if (warn) tra_diag_warn(b->d, n->span, NULL, "%s", warn);
+    if (s != TRA_OK) {
+        tra_diag_error(b->d, n->span, NULL, "%s", e.msg);
+        n->type.cat = NULL;
+        return NULL;
+    }
+    set_rows(b, n);
+    tra_carry_labels(b, n);
+    warn_dense(b, n);
+    for (int i = 0; i < 2; i++)
+        if (n->in[i]) n->in[i]->uses++;
+    const char *key = tra_build_key(b, n);
+    int same = tra_names_find(&b->made, key);
+    if (same >= 0)
+        b->made.value[same] = n;
+    else
+        tra_names_add(&b->made, key, n);
+    return n;
+}
+
+tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields) {
+    tra_node *n = tra_build_node(b, op, span);
+    int id = n->id;
+    *n = *fields;
+    n->id = id;
+    n->op = op;
+    n->span = span;
+    return tra_build_finish(b, n);
+}
+
+/* Of whole relations, by EinSum. */
+static const struct macro {
+    const char *name;
+    tra_node *(*build)(tra_build *b, tra_node *x, tra_span span);
+} macros[] = {{"softmax", tra_build_softmax}, {"transpose", tra_build_transpose}};
+
+enum { NMACROS = sizeof macros / sizeof macros[0] };
+
+static tra_node *build_macro(tra_build *b, const struct macro *m, const tra_ast *x) {
+    if (x->nkids != 1) {
+        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s(X)", m->name), "%s has 1 argument, not %d",
+                       m->name, x->nkids);
+        return NULL;
+    }
+    tra_node *in = tra_build_relation(b, x->kids[0]);
+    return in ? m->build(b, in, x->span) : NULL;
+}
+
+/* store(X, NAME) */
+static tra_node *build_store(tra_build *b, const tra_ast *x) {
+    if (x->nkids != 2) {
+        tra_diag_error(b->d, x->span, "write store(X, csr)", "store has 2 arguments, not %d", x->nkids);
+        return NULL;
+    }
+    tra_node *in = tra_build_relation(b, x->kids[0]);
+    b->stored = (tra_stored){.said = false};
+    return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
+}
+
+enum { NOTHERS = 40 };
+
+/* Operators by name that are no forms. */
+static int other_names(const char **names) {
+    int n = 0;
+    names[n++] = "store";
+    for (int i = 0; tra_linear_name(i); i++) names[n++] = tra_linear_name(i);
+    for (int i = 0; tra_slice_name(i); i++) names[n++] = tra_slice_name(i);
+    for (int i = 0; tra_table_op_name(i); i++) names[n++] = tra_table_op_name(i);
+    return n;
+}
+
+tra_node *tra_build_part(tra_build *b, const tra_ast *x, int part, int nparts) {
+    tra_node *in[2] = {NULL, NULL};
+    bool ok = true;
+    for (int i = 0; i < x->nkids && i < 2; i++) ok = (in[i] = tra_build_relation(b, x->kids[i])) && ok;
+    return ok ? tra_build_linear(b, x, x->nkids, in, part, nparts) : NULL;
+}
+
+/* The join of the algebra has the same name as that of tables, but lists of keys in place of a condition. */
+static bool joins_tensors(tra_build *b, const tra_ast *x) {
+    if (strcmp(x->text, "join") != 0) return false;
+    int at = x->nkids && x->kids[0]->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->kids[0]->text) : -1;
+    const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    if (s && s->node && s->node->type.cat) return !s->node->type.columns;
+    return x->nkids < 3 || x->kids[2]->kind == TRA_AST_LIST;
+}
+
+static tra_node *build_call(tra_build *b, const tra_ast *x) {
+    const struct form *f = NULL;
+    const char *names[NFORMS + NMACROS + NOTHERS];
+    int nnames = NFORMS + NMACROS + other_names(names + NFORMS + NMACROS);
+    if (strcmp(x->text, "store") == 0) return build_store(b, x);
+    if (tra_is_linear(x->text)) return tra_build_part(b, x, 0, 1);
+    if (strcmp(x->text, "topk") == 0) return tra_build_top(b, x, tra_build_relation, 0, 1);
+    if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_relation);
+    if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, tra_build_relation);
+    for (int i = 0; i < NMACROS; i++) {
+        names[NFORMS + i] = macros[i].name;
+        if (strcmp(macros[i].name, x->text) == 0) return build_macro(b, &macros[i], x);
+    }
+    for (int i = 0; i < NFORMS; i++) {
+        names[i] = forms[i].name;
+        if (strcmp(forms[i].name, x->text) == 0) f = &forms[i];
+    }
+    if (!f) {
+        const char *near = tra_nearest(x->text, nnames, names);
+        tra_diag_error(
+            b->d, x->name_span,
+            near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                 : "operators are join agg rekey filter transform tile concat repart reblock softmax "
+                   "transpose slice stack topk store solve inverse det cholesky eigh qr svd, of tables select "
+                   "project join cross group order distinct limit matrix rows pivot entries table",
+            "there is no operator '%s'", x->text);
+        return NULL;
+    }
+    int nargs = (int)strlen(f->args);
+    if (x->nkids != nargs) {
+        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s", f->text), "%s has %d arguments, not %d",
+                       f->name, nargs, x->nkids);
+        return NULL;
+    }
+    args a = {0};
+    bool ok = true;
+    for (int i = 0; i < nargs; i++) ok = read_arg(b, f, i, x->kids[i], &a) && ok;
+    if (!ok) return NULL;
+    tra_node n = {.in = {a.in[0], a.in[1]}};
+    if (!take_args(b, f, &a, x->span, &n)) return NULL;
+    tra_node *node = tra_build_node(b, f->op, x->span);
+    n.id = node->id;
+    n.op = node->op;
+    n.span = node->span;
+    *node = n;
+    return tra_build_finish(b, node);
+}
+
+tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
+    const char *advice = "an operator: join agg rekey filter transform tile concat repart reblock";
+    switch (x->kind) {
+    case TRA_AST_NAME: {
+        tra_symbol *s = tra_build_relation_symbol(b, x->text, x->span);
+        return s ? s->node : NULL;
+    }
+    case TRA_AST_CALL: return build_call(b, x);
+    case TRA_AST_INDEX: advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k]"; break;
+    case TRA_AST_AGGREGATE:
+    case TRA_AST_BINARY:
+    case TRA_AST_UNARY: advice = "label the dimensions: C[i,j] = A[i,j] + B[i,j]"; break;
+    case TRA_AST_NUMBER: advice = "numbers are named by: param eta = 0.01"; break;
+    case TRA_AST_STRING:
+    case TRA_AST_LIST:
+    case TRA_AST_TUPLE:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR:
+    case TRA_AST_RANGE:
+    case TRA_AST_LITERAL: break;
+    case TRA_AST_NAMED: advice = tra_build_no_name(x); break;
+    }
+    tra_diag_error(b->d, x->span, advice, "a relation is expected here");
+    return NULL;
+}

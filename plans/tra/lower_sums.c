@@ -1,0 +1,170 @@
+/* lower_sums.c - sums of products: taken apart into terms and factors, and contracted two operands at a time. */
+#include "lower_int.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static void add_part(tra_lowering *w, parts *p, const tra_scalar *e, double times) {
+    TRA_ARENA_ROOM(w->b->arena, p->v, p->n, p->cap);
+    p->v[p->n++] = (struct part){e, times};
+}
+
+static bool is_number(const tra_scalar *e) { return e->op == TRA_S_CONST; }
+
+static bool by_number(const tra_scalar *e) { return e->op == TRA_S_DIV && is_number(e->b) && e->b->value != 0; }
+
+bool tra_lower_comes_apart(const tra_lowering *w, const tra_scalar *e) {
+    if (!w->integers && !w->compares) return true;
+    if (w->integers && w->single) return false;
+    switch (e->op) {
+    case TRA_S_ARG: return true;
+    case TRA_S_CONST: return e->value == rint(e->value);
+    case TRA_S_NEG: return tra_lower_comes_apart(w, e->a);
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_MUL: return tra_lower_comes_apart(w, e->a) && tra_lower_comes_apart(w, e->b);
+    case TRA_S_DIV: return !w->single && !is_number(e->b) && tra_lower_comes_apart(w, e->a);
+    default: return !w->single;
+    }
+}
+
+void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, parts *out) {
+    if (e->op == TRA_S_ADD || e->op == TRA_S_SUB) {
+        tra_lower_split_terms(w, e->a, times, out);
+        tra_lower_split_terms(w, e->b, e->op == TRA_S_ADD ? times : -times, out);
+    } else if (e->op == TRA_S_NEG) {
+        tra_lower_split_terms(w, e->a, -times, out);
+    } else if (e->op == TRA_S_MUL && is_number(e->a)) {
+        tra_lower_split_terms(w, e->b, times * e->a->value, out);
+    } else if (e->op == TRA_S_MUL && is_number(e->b)) {
+        tra_lower_split_terms(w, e->a, times * e->b->value, out);
+    } else if (by_number(e)) {
+        tra_lower_split_terms(w, e->a, times / e->b->value, out);
+    } else if (is_number(e)) {
+        add_part(w, out, NULL, times * e->value);
+    } else {
+        add_part(w, out, e, times);
+    }
+}
+
+/* e as a product: numbers gather in *times, divisors in `below`. */
+static void split_factors(tra_lowering *w, const tra_scalar *e, double *times, parts *above, parts *below) {
+    if (e->op == TRA_S_MUL) {
+        split_factors(w, e->a, times, above, below);
+        split_factors(w, e->b, times, above, below);
+    } else if (e->op == TRA_S_NEG) {
+        *times = -*times;
+        split_factors(w, e->a, times, above, below);
+    } else if (by_number(e)) {
+        *times /= e->b->value;
+        split_factors(w, e->a, times, above, below);
+    } else if (e->op == TRA_S_DIV && !is_number(e->b)) {
+        split_factors(w, e->a, times, above, below);
+        add_part(w, below, e->b, 1);
+    } else if (is_number(e)) {
+        *times *= e->value;
+    } else {
+        add_part(w, above, e, 1);
+    }
+}
+
+bool tra_lower_is_product(const tra_scalar *e) {
+    if (e->op == TRA_S_MUL) return tra_lower_is_product(e->a) && tra_lower_is_product(e->b);
+    if (e->op == TRA_S_NEG || by_number(e)) return tra_lower_is_product(e->a);
+    return e->op == TRA_S_ARG || is_number(e);
+}
+
+/* The sum of the product of two factors or more, arguments whose labels out or another factor has. */
+static tra_node *contract(tra_lowering *w, const parts *f, double scale, const labels *out) {
+    int n = f->n, *arg = tra_news(w->b->arena, int, 2 * n);
+    uint64_t *set = tra_news(w->b->arena, uint64_t, 2 * n), want = tra_lower_set_of(out->n, out->v);
+    tra_merge *step = tra_news(w->b->arena, tra_merge, n);
+    double *held = tra_news(w->b->arena, double, n);
+    for (int i = 0; i < n; i++) {
+        arg[i] = f->v[i].e->arg;
+        set[i] = tra_lower_labels_of(w, f->v[i].e);
+        held[i] = tra_type_held(&w->op[arg[i]].node->type);
+    }
+    tra_order(n, set, want, w->extent, held, step);
+    for (int i = 0;; i++) {
+        int x = step[i].a, y = step[i].b;
+        const tra_scalar *e =
+            tra_lower_make(w, TRA_S_MUL, tra_lower_argument(w, arg[x]), tra_lower_argument(w, arg[y]));
+        bool last = i == n - 2;
+        uint64_t both = set[x] | set[y], need = want;
+        set[x] = set[y] = 0;
+        for (int j = 0; j < n + i; j++) need |= set[j];
+        labels keep = last ? *out : tra_lower_natural(w, e, both & need);
+        tra_node *node = tra_lower_apply(w, e, TRA_S_ADD, last ? scale : 1, &keep);
+        if (!node || last) return node;
+        tra_operand z = {.node = node, .n = keep.n};
+        memcpy(z.label, keep.v, (size_t)keep.n * sizeof z.label[0]);
+        arg[n + i] = tra_lower_operand(w, &z);
+        set[n + i] = both & need;
+    }
+}
+
+/* Puts each divisor that not all of the result can be divided by under a factor that has its labels; leaves the
+ * others. */
+static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *below) {
+    int left = 0;
+    for (int i = 0; i < below->n; i++) {
+        const tra_scalar *d = below->v[i].e;
+        uint64_t set = tra_lower_labels_of(w, d);
+        int at = 0;
+        if ((set & ~want) == 0) {
+            below->v[left++] = below->v[i];
+            continue;
+        }
+        while (at < f->n && (set & ~tra_lower_labels_of(w, f->v[at].e))) at++;
+        if (at == f->n) add_part(w, f, tra_lower_number(w, 1), 1);
+        f->v[at].e = tra_lower_make(w, TRA_S_DIV, f->v[at].e, d);
+    }
+    below->n = left;
+}
+
+tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const labels *out) {
+    parts f = {0}, below = {0};
+    uint64_t want = tra_lower_set_of(out->n, out->v);
+    split_factors(w, e, &scale, &f, &below);
+    place_divisors(w, want, &f, &below);
+    if (below.n) { /* of the sum */
+        const tra_scalar *q = f.v[0].e;
+        for (int i = 1; i < f.n; i++) q = tra_lower_make(w, TRA_S_MUL, q, f.v[i].e);
+        q = tra_lower_materialise(w, q, want);
+        for (int i = 0; q && i < below.n; i++) q = tra_lower_make(w, TRA_S_DIV, q, below.v[i].e);
+        return q ? tra_lower_eval(w, q, TRA_S_ADD, scale, out) : NULL;
+    }
+    if (f.n == 1) return tra_lower_apply(w, f.v[0].e, TRA_S_ADD, scale, out);
+    uint64_t one = 0, two = 0; /* labels of one factor, of two */
+    for (int i = 0; i < f.n; i++) {
+        uint64_t set = tra_lower_labels_of(w, f.v[i].e);
+        two |= one & set;
+        one |= set;
+    }
+    for (int i = 0; i < f.n; i++) { /* each by itself, as far as it can be summed alone */
+        f.v[i].e = tra_lower_materialise(w, f.v[i].e, want | two);
+        if (!f.v[i].e) return NULL;
+    }
+    return contract(w, &f, scale, out);
+}
+
+tra_node *tra_lower_sum_terms(tra_lowering *w, const parts *terms, uint64_t all, double scale, const labels *out) {
+    const tra_scalar *sum = NULL;
+    uint64_t want = tra_lower_set_of(out->n, out->v);
+    for (int i = 0; i < terms->n; i++) {
+        const tra_scalar *e = terms->v[i].e;
+        double times = terms->v[i].times;
+        for (uint64_t rest = all & ~want & ~(e ? tra_lower_labels_of(w, e) : 0); rest; rest &= rest - 1)
+            times *= (double)w->extent[__builtin_ctzll(rest)];
+        bool minus = sum && times < 0;
+        if (minus) times = -times;
+        if (e && !(e = tra_lower_materialise(w, e, want))) return NULL;
+        e = !e           ? tra_lower_number(w, times)
+            : times == 1 ? e
+                         : tra_lower_make(w, TRA_S_MUL, tra_lower_number(w, times), e);
+        sum = sum ? tra_lower_make(w, minus ? TRA_S_SUB : TRA_S_ADD, sum, e) : e;
+    }
+    return tra_lower_eval(w, sum, TRA_S_ADD, scale, out);
+}
