@@ -77,17 +77,6 @@ static void put(packer *x, int64_t row, int64_t column, int64_t bits) {
     *(int64_t *)tra_rows_next(x->made, (uint32_t)column) = bits;
 }
 
-/* The number that a row of an array of these extents has in one of whole blocks. */
-static int64_t row_in(const tra_dims *ext, const tra_dims *block, int64_t row) {
-    int64_t at = 0, stride = 1;
-    for (int d = ext->n - 2; d >= 0; d--) {
-        at += row % ext->v[d] * stride;
-        row /= ext->v[d];
-        stride *= block->v[d];
-    }
-    return at;
-}
-
 /* Rows of a cell, from row `to` on. all: elements that are 0 too. */
 static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_t to, bool all) {
     const tra_dims *ext = &c->array.ext;
@@ -95,7 +84,7 @@ static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_
     if (c->layout) v = tra_rows_of(c);
     int64_t width = last_of(ext), rows = c->layout ? v.nrows : tra_rows_box(ext);
     for (int64_t r = 0; r < rows && !tra_cancelled(); r++) {
-        int64_t row = to + row_in(ext, block, c->layout ? v.row[r] : r);
+        int64_t row = to + tra_program_row_in(ext, block, c->layout ? v.row[r] : r);
         int64_t from = c->layout ? v.begin[r] : r * width, end = c->layout ? v.begin[r + 1] : from + width;
         for (int64_t i = from; i < end; i++) {
             int64_t bits = tra_element_bits(c->array.dtype, c->layout ? v.value : c->array.data, i);
@@ -163,19 +152,6 @@ int64_t tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b
 
 /* ---- finding -------------------------------------------------------------------------------------------------- */
 
-/* The first row that is there of those from `row` on. */
-static int64_t place_of(const tra_rows_view *v, int64_t row) {
-    int64_t from = 0, to = v->nrows;
-    while (from < to) {
-        int64_t middle = from + (to - from) / 2;
-        if (v->row[middle] < row)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
 /* Elements that lie in rows of whole blocks, one after the other. */
 static const void *together(const tra_program_operand *o, const int64_t *from, int64_t stride, const int64_t *length,
                             char **scratch) {
@@ -184,7 +160,7 @@ static const void *together(const tra_program_operand *o, const int64_t *from, i
     for (int d = 0; d < ext.n; d++) ext.v[d] = length[d];
     int64_t rows = tra_rows_box(&ext), width = last_of(&ext);
     for (int64_t r = 0; r < rows; r++)
-        memcpy(to + r * width, from + row_in(&ext, &o->block, r) * stride, (size_t)width * sizeof *to);
+        memcpy(to + r * width, from + tra_program_row_in(&ext, &o->block, r) * stride, (size_t)width * sizeof *to);
     *scratch += (size_t)(rows * width) * sizeof *to;
     return to;
 }
@@ -204,7 +180,7 @@ tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell 
         return u;
     }
     tra_rows_view v = tra_rows_of(a);
-    int64_t from = place_of(&v, u.first), end = place_of(&v, tra_program_row(p, o + 1)), at = v.begin[from];
+    int64_t from = tra_rows_find(&v, u.first), end = tra_rows_find(&v, tra_program_row(p, o + 1)), at = v.begin[from];
     u.value = (const int64_t *)(void *)v.value + at;
     if (!tra_fused_has_rows(p, o, TRA_FUSED_FIRST)) {
         /* all of them are there; of what was packed densely first, with those of whole blocks */

@@ -45,6 +45,16 @@ int64_t tra_program_row(const tra_program *p, int o) {
     return at;
 }
 
+int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t row) {
+    int64_t at = 0, stride = 1;
+    for (int d = ext->n - 2; d >= 0; d--) {
+        at += row % ext->v[d] * stride;
+        row /= ext->v[d];
+        stride *= block->v[d];
+    }
+    return at;
+}
+
 /* Extents of an array that packs the first n operands, but for the labels. */
 static void packed_extents(const tra_program *p, int n, tra_dims *out) {
     out->n = p->nkeys + 2;
@@ -171,23 +181,13 @@ static void put_end(packer *x, int64_t before) {
 
 /* The rows of a cell, from row `to` of the packed array on. ext, block: of an operand, whose rows lie apart as in
  * arrays of the extents `block`; of an array that is packed already they are its own. */
-static int64_t row_in(const tra_dims *ext, const tra_dims *block, int64_t row) {
-    int64_t at = 0, stride = 1;
-    for (int d = ext->n - 2; d >= 0; d--) {
-        at += row % ext->v[d] * stride;
-        row /= ext->v[d];
-        stride *= block->v[d];
-    }
-    return at;
-}
-
 static void pack_cell(packer *x, const tra_cell *c, const tra_dims *block, int64_t to) {
     const tra_dims *ext = &c->array.ext;
     int64_t width = last_of(ext), box = tra_rows_box(ext);
     if (c->layout) {
         tra_rows_view v = tra_rows_of(c);
         for (int64_t r = 0; r < v.nrows; r++) {
-            int64_t row = to + row_in(ext, block, v.row[r]), before = x->n;
+            int64_t row = to + tra_program_row_in(ext, block, v.row[r]), before = x->n;
             put_row(x, row);
             for (int64_t i = v.begin[r]; i < v.begin[r + 1]; i++) {
                 int64_t bits = tra_element_bits(c->array.dtype, v.value, i);
@@ -198,7 +198,7 @@ static void pack_cell(packer *x, const tra_cell *c, const tra_dims *block, int64
         return;
     }
     for (int64_t r = 0; r < box && !tra_cancelled(); r++) {
-        int64_t row = to + row_in(ext, block, r), before = x->n;
+        int64_t row = to + tra_program_row_in(ext, block, r), before = x->n;
         put_row(x, row);
         for (int64_t i = 0; i < width; i++) {
             int64_t bits = tra_element_bits(c->array.dtype, c->array.data, r * width + i);

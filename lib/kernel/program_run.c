@@ -37,18 +37,6 @@ static tra_calc_number number_at(const view *v, int64_t i) {
 
 static bool is_zero(tra_calc_number n) { return n.real ? n.r == 0 : n.i == 0; }
 
-static int64_t first_row(const tra_rows_view *v, int64_t row) {
-    int64_t from = 0, to = v->nrows;
-    while (from < to) {
-        int64_t middle = from + (to - from) / 2;
-        if (v->row[middle] < row)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
 static int64_t first_column(const tra_rows_view *v, int64_t r, int64_t column) {
     int64_t from = v->begin[r], to = v->begin[r + 1];
     while (from < to) {
@@ -80,7 +68,7 @@ static tra_status get(void *ctx, const int64_t *at, tra_calc_number *out, tra_er
         *out = number_at(v, row * v->width + column);
         return TRA_OK;
     }
-    int64_t r = first_row(&v->rows, row);
+    int64_t r = tra_rows_find(&v->rows, row);
     if (r == v->rows.nrows || v->rows.row[r] != row) return TRA_OK;
     int64_t i = first_column(&v->rows, r, column);
     if (i < v->rows.begin[r + 1] && (int64_t)v->rows.column[i] == column) *out = number_at(v, i);
@@ -95,7 +83,7 @@ static int64_t next_column(const view *v, int64_t row, int64_t column) {
             if (!is_zero(number_at(v, row * v->width + column))) return column;
         return -1;
     }
-    int64_t r = first_row(&v->rows, row);
+    int64_t r = tra_rows_find(&v->rows, row);
     if (r == v->rows.nrows || v->rows.row[r] != row) return -1;
     for (int64_t i = first_column(&v->rows, r, column); i < v->rows.begin[r + 1]; i++)
         if (!is_zero(number_at(v, i))) return (int64_t)v->rows.column[i];
@@ -109,7 +97,7 @@ static int64_t next_row(const view *v, int64_t row, int64_t end) {
             if (next_column(v, row, 0) >= 0) return row;
         return -1;
     }
-    for (int64_t r = first_row(&v->rows, row); r < v->rows.nrows && v->rows.row[r] < end; r++)
+    for (int64_t r = tra_rows_find(&v->rows, row); r < v->rows.nrows && v->rows.row[r] < end; r++)
         for (int64_t i = v->rows.begin[r]; i < v->rows.begin[r + 1]; i++)
             if (!is_zero(number_at(v, i))) return v->rows.row[r];
     return -1;

@@ -15,6 +15,22 @@ const tra_lookup *tra_lookup_of_expr(const tra_expr *x) {
     return k && k->ops == &tra_lookup_ops && x->node.joinl.n == 0 ? k->data : NULL;
 }
 
+const char *tra_lookup_refused(const tra_lookup *l) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    if (tra_lookup_condition(l)) return "a join has further conditions on the pair";
+    if (s->matched) return "a join checks that all rows are matched, and names the first that is not";
+    switch (s->how) {
+    case TRA_LOOKUP_INNER:
+    case TRA_LOOKUP_LEFT:
+    case TRA_LOOKUP_SEMI:
+    case TRA_LOOKUP_ANTI: return NULL;
+    case TRA_LOOKUP_KEEP:
+    case TRA_LOOKUP_RIGHT:
+    case TRA_LOOKUP_OUTER: break;
+    }
+    return "a join numbers rows, or checks the left table";
+}
+
 bool tra_colexpr_eq(const tra_pipe *p, const tra_colexpr *x, const tra_colexpr *y) {
     tra_str a = {0}, b = {0};
     if (x == y) return true;
@@ -92,25 +108,9 @@ static void set_all(const tra_rewriting *w, tra_pipe *p, const chain *c) {
     p->all = all;
 }
 
-static const char *join_refused(const tra_pipe_join *j) {
-    if (tra_lookup_condition(j->l)) return "a join has further conditions on the pair";
-    if (j->s->nkeys == 0) return "a join has no keys";
-    if (j->s->matched) return "a join checks that all rows are matched, and names the first that is not";
-    switch (j->s->how) {
-    case TRA_LOOKUP_INNER:
-    case TRA_LOOKUP_LEFT:
-    case TRA_LOOKUP_SEMI:
-    case TRA_LOOKUP_ANTI: return NULL;
-    case TRA_LOOKUP_KEEP:
-    case TRA_LOOKUP_RIGHT:
-    case TRA_LOOKUP_OUTER: break;
-    }
-    return "a join numbers rows, or checks the left table";
-}
-
 static void take_join(tra_rewriting *w, tra_pipe *p) {
     tra_pipe_join *j = &p->join[p->njoins++];
-    const char *why = join_refused(j);
+    const char *why = j->s->nkeys == 0 ? "a join has no keys" : tra_lookup_refused(j->l);
     int nleft = j->s->left->n;
     if (why && !p->refused) p->refused = why;
     const tra_colexpr **key = tra_news(w->m->arena, const tra_colexpr *, j->s->nkeys + 1);

@@ -48,6 +48,9 @@ const tra_colexpr *tra_pipe_term(const tra_rewriting *w, const tra_pipe *p, cons
 /* The kernel of a pass over rows, of a lookup; NULL when the expression is none, or another one. */
 const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x);
 const tra_lookup *tra_lookup_of_expr(const tra_expr *x);
+/* NULL: the rows of the join are pairs of rows, or rows of the left table, as the keys have it, and nothing is checked.
+ */
+const char *tra_lookup_refused(const tra_lookup *l);
 
 /* A pass over rows as a kernel in place of k, with the columns that the pass makes. */
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);

@@ -171,11 +171,8 @@ static bool add_sum(multiplying *f, int i, const tra_group_column *c) {
 
 static bool may_multiply(multiplying *f) {
     const char *why = f->s->how != TRA_LOOKUP_INNER ? "the join is no inner one"
-                      : tra_lookup_condition(f->l)  ? "the join has further conditions on the pair"
                       : f->s->nkeys == 0            ? "the join has no keys"
-                      : f->s->matched               ? "the join checks that all rows are matched"
-                      : f->s->number                ? "the join numbers rows"
-                                                    : NULL;
+                                                    : tra_lookup_refused(f->l);
     if (why) tra_refuse(f->w, f->x, "%s", why);
     return !why;
 }

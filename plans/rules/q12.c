@@ -214,19 +214,17 @@ static void skip_blocks(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     tra_claim(w, x, y, 0, &t, some, NULL);
 }
 
-#define SUM "X = matrix(P, [x])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
-
 const tra_rule tra_rule_q_12 = {
     .name = "Q-12",
     .equivalence = "select(p, T) = select(p, the blocks of T that may have rows for which p is true)",
     .condition = "T is a file that knows the least and greatest values of its blocks; p cannot fail",
     .forth = skip_blocks,
     .cases = {
-        {.program = "P = select(log, t > 70)\n" SUM, .makes = "select(t > 70)"},
-        {.program = "P = select(log, t < 70 || isnull(x) && word == \"no\")\n" SUM, .makes = "select("},
-        {.program = "P = select(log, !(word == \"yes\"))\n" SUM, .makes = "select("},
-        {.program = "P = select(log, x > 2)\n" SUM, .refused = "each may have rows", .tables = true},
-        {.program = "P = select(log, t * 4611686018427387904 > 3)\n" SUM,
+        {.program = "P = select(log, t > 70)\n" SUM_OF("x"), .makes = "select(t > 70)"},
+        {.program = "P = select(log, t < 70 || isnull(x) && word == \"no\")\n" SUM_OF("x"), .makes = "select("},
+        {.program = "P = select(log, !(word == \"yes\"))\n" SUM_OF("x"), .makes = "select("},
+        {.program = "P = select(log, x > 2)\n" SUM_OF("x"), .refused = "each may have rows", .tables = true},
+        {.program = "P = select(log, t * 4611686018427387904 > 3)\n" SUM_OF("x"),
          .refused = "each may have rows",
          .tables = true},
     }};

@@ -252,37 +252,35 @@ static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y, int 
     if (p.pushed) claim(&p, steps - selects, v + selects);
 }
 
-#define SUM(of) "X = matrix(P, [" of "])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
-
 const tra_rule tra_rule_q_4 = {
     .name = "Q-4",
     .equivalence = "select(p, group(T, keys, ...)) = group(select(p, T), keys, ...); so of order and distinct",
     .condition = "p reads keys alone; the group has keys; no key, aggregate or part of p may fail",
     .forth = select_before_group,
     .cases = {
-        {.program = "P = select(group(trip, [k], n = count(), x = sum(x)), k > 2)\n" SUM("n, x"),
+        {.program = "P = select(group(trip, [k], n = count(), x = sum(x)), k > 2)\n" SUM_OF("n, x"),
          .makes = "select((i64(k) > 2))"},
-        {.program = "P = select(group(shop, [k], m = median(v)), k > 2 && m > 0)\n" SUM("k"),
+        {.program = "P = select(group(shop, [k], m = median(v)), k > 2 && m > 0)\n" SUM_OF("k"),
          .makes = "select((i64(k) > 2))"},
-        {.program = "P = select(order(trip, [x]), k > 2)\n" SUM("x"), .makes = "sort"},
-        {.program = "P = select(distinct(shop, [k]), k > 2)\n" SUM("v"), .makes = "distinct"},
-        {.program = "P = select(distinct(shop, [k]), v > 2)\n" SUM("v"), .refused = "is no key", .tables = true},
-        {.program = "P = select(group(trip, [k], x = sum(x)), x > 2)\n" SUM("x"),
+        {.program = "P = select(order(trip, [x]), k > 2)\n" SUM_OF("x"), .makes = "sort"},
+        {.program = "P = select(distinct(shop, [k]), k > 2)\n" SUM_OF("v"), .makes = "distinct"},
+        {.program = "P = select(distinct(shop, [k]), v > 2)\n" SUM_OF("v"), .refused = "is no key", .tables = true},
+        {.program = "P = select(group(trip, [k], x = sum(x)), x > 2)\n" SUM_OF("x"),
          .refused = "reads an aggregate",
          .tables = true},
-        {.program = "P = select(group(trip, [], n = count()), true)\n" SUM("n"),
+        {.program = "P = select(group(trip, [], n = count()), true)\n" SUM_OF("n"),
          .refused = "without keys",
          .tables = true},
-        {.program = "P = select(group(trip, [q = n * n], m = count()), q > 2)\n" SUM("m"),
+        {.program = "P = select(group(trip, [q = n * n], m = count()), q > 2)\n" SUM_OF("m"),
          .refused = "may not be computed: an error in any group",
          .tables = true},
-        {.program = "P = select(group(trip, [k], n = sum(n)), k > 2)\n" SUM("n"),
+        {.program = "P = select(group(trip, [k], n = sum(n)), k > 2)\n" SUM_OF("n"),
          .refused = "may not fit i64",
          .tables = true},
-        {.program = "P = select(group(trip, [k], m = count()), k * 4611686018427387904 > 2)\n" SUM("m"),
+        {.program = "P = select(group(trip, [k], m = count()), k * 4611686018427387904 > 2)\n" SUM_OF("m"),
          .refused = "the predicate may not be computed",
          .tables = true},
-        {.program = "P = select(group(trip, [x], m = count()), 1 / x > 2)\n" SUM("m"),
+        {.program = "P = select(group(trip, [x], m = count()), 1 / x > 2)\n" SUM_OF("m"),
          .refused = "tells -0 from 0",
          .tables = true},
     }};

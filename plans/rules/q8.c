@@ -34,20 +34,9 @@ static const char *many_partners(const tra_memo *m, const tra_expr *x, const tra
 
 static const char *join_refused(const tra_lookup *l) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
-    if (s->matched) return "a join checks that all rows are matched";
-    if (tra_lookup_condition(l)) return "a join has further conditions on the pair";
     for (int k = 0; k < s->nkeys; k++)
         if (s->left->v[s->lkey[k]].fails || s->right->v[s->rkey[k]].fails) return "a key may not be computed";
-    switch (s->how) {
-    case TRA_LOOKUP_INNER:
-    case TRA_LOOKUP_LEFT:
-    case TRA_LOOKUP_SEMI:
-    case TRA_LOOKUP_ANTI: return NULL;
-    case TRA_LOOKUP_KEEP:
-    case TRA_LOOKUP_RIGHT:
-    case TRA_LOOKUP_OUTER: break;
-    }
-    return "a join checks or numbers all rows";
+    return tra_lookup_refused(l);
 }
 
 typedef struct exchanging {
@@ -164,8 +153,6 @@ static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     tra_claim(w, x, y, 0, &n, second, NULL);
 }
 
-#define SUM "X = matrix(P, [x])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
-
 const tra_rule tra_rule_q_8 = {
     .name = "Q-8",
     .equivalence = "join(join(T, D), E) = the columns of join(join(T, E), D)",
@@ -173,24 +160,24 @@ const tra_rule tra_rule_q_8 = {
                  "conditions, or keys that may fail",
     .forth = exchange,
     .cases = {
-        {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j)\n" SUM,
+        {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j)\n" SUM_OF("x"),
          .makes = "join(trip, #5"},
-        {.program = "P = join(join(trip, shop, k == k), zone, j == j, how = semi)\n" SUM,
+        {.program = "P = join(join(trip, shop, k == k), zone, j == j, how = semi)\n" SUM_OF("x"),
          .makes = "project(k = k, j = j, x = x, n = n, s = s"},
-        {.program = "P = join(join(trip, shop, k == k), zone, j == j)\n" SUM,
+        {.program = "P = join(join(trip, shop, k == k), zone, j == j)\n" SUM_OF("x"),
          .refused = "several partners",
          .tables = true},
-        {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, v == u, prefix = \"z_\")\n" SUM,
+        {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, v == u, prefix = \"z_\")\n" SUM_OF("x"),
          .refused = "of the other's table",
          .tables = true},
-        {.program = "P = join(join(trip, shop, k == k, matched = left), zone, j == j, how = anti)\n" SUM,
+        {.program = "P = join(join(trip, shop, k == k, matched = left), zone, j == j, how = anti)\n" SUM_OF("x"),
          .refused = "all rows are matched",
          .tables = true},
-        {.program = "P = join(join(trip, shop, k == k && x < v), zone, j == j, how = semi)\n" SUM,
+        {.program = "P = join(join(trip, shop, k == k && x < v), zone, j == j, how = semi)\n" SUM_OF("x"),
          .refused = "further conditions",
          .tables = true},
         {.program = "Q = project(trip, k, x, j = n * n)\n"
-                    "P = join(join(Q, shop, k == k), zone, j == j, how = semi)\n" SUM,
+                    "P = join(join(Q, shop, k == k), zone, j == j, how = semi)\n" SUM_OF("x"),
          .refused = "a key may not be computed",
          .tables = true},
     }};

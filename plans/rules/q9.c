@@ -45,21 +45,10 @@ static int sides_of(const early *p, const tra_colexpr *x) {
 }
 
 static const char *join_refused(const early *p) {
-    if (tra_lookup_condition(p->l)) return "the join has further conditions on the pair";
-    if (p->s->matched) return "the join checks that all rows are matched";
     if (p->s->nkeys == 0) return "the join has no keys";
     for (int k = 0; k < p->s->nkeys; k++)
         if (p->s->left->v[p->s->lkey[k]].fails) return "a key of the join may not be computed";
-    switch (p->s->how) {
-    case TRA_LOOKUP_INNER:
-    case TRA_LOOKUP_LEFT:
-    case TRA_LOOKUP_SEMI:
-    case TRA_LOOKUP_ANTI: return NULL;
-    case TRA_LOOKUP_KEEP:
-    case TRA_LOOKUP_RIGHT:
-    case TRA_LOOKUP_OUTER: break;
-    }
-    return "the join checks or numbers all rows";
+    return tra_lookup_refused(p->l);
 }
 
 static const char *columns_refused(const early *p) {
@@ -301,8 +290,6 @@ static void before_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     }
 }
 
-#define SUM(of) "X = matrix(P, [" of "])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
-
 const tra_rule tra_rule_q_9 = {
     .name = "Q-9",
     .equivalence = "group(join(L, R), keys, ...) = states of L by its keys and the join's, joined, and put together",
@@ -311,34 +298,34 @@ const tra_rule tra_rule_q_9 = {
         "one table; the join checks nothing of rows; nothing may fail",
     .forth = before_join,
     .cases = {
-        {.program = "P = group(join(trip, shop, k == k), [k], x = sum(x), n = count())\n" SUM("x, n"),
+        {.program = "P = group(join(trip, shop, k == k), [k], x = sum(x), n = count())\n" SUM_OF("x, n"),
          .makes = "after the join: partial group"},
-        {.program = "P = group(join(trip, shop, k == k, how = left), [j, v], x = var(x), n = min(n))\n" SUM("j"),
+        {.program = "P = group(join(trip, shop, k == k, how = left), [j, v], x = var(x), n = min(n))\n" SUM_OF("j"),
          .makes = "before the join, by 2 keys"},
-        {.program = "P = group(join(shop, zone, k == j), [b, u], v = mean(v))\n" SUM("u"),
+        {.program = "P = group(join(shop, zone, k == j), [b, u], v = mean(v))\n" SUM_OF("u"),
          .makes = "after the join: group"},
-        {.program = "P = group(join(trip, shop, k == k), [k], v = sum(v))\n" SUM("v"),
+        {.program = "P = group(join(trip, shop, k == k), [k], v = sum(v))\n" SUM_OF("v"),
          .refused = "of the right table",
          .tables = true},
-        {.program = "P = group(join(trip, shop, k == k), [k], x = first(x))\n" SUM("x"),
+        {.program = "P = group(join(trip, shop, k == k), [k], x = first(x))\n" SUM_OF("x"),
          .refused = "order of the joined rows",
          .tables = true},
-        {.program = "P = group(join(shop, zone, k == j), [k], v = median(v))\n" SUM("v"),
+        {.program = "P = group(join(shop, zone, k == j), [k], v = median(v))\n" SUM_OF("v"),
          .refused = "no partial results",
          .tables = true},
-        {.program = "P = group(join(trip, shop, k == k), [q = x < v], n = count())\n" SUM("n"),
+        {.program = "P = group(join(trip, shop, k == k), [q = x < v], n = count())\n" SUM_OF("n"),
          .refused = "columns of both tables",
          .tables = true},
-        {.program = "P = group(join(trip, shop, k == k), [x], n = count())\n" SUM("n"),
+        {.program = "P = group(join(trip, shop, k == k), [x], n = count())\n" SUM_OF("n"),
          .refused = "minus zero",
          .tables = true},
-        {.program = "P = group(join(trip, shop, k == k), [k], n = sum(n * n))\n" SUM("n"),
+        {.program = "P = group(join(trip, shop, k == k), [k], n = sum(n * n))\n" SUM_OF("n"),
          .refused = "may fail in rows that the join drops",
          .tables = true},
-        {.program = "P = group(join(trip, shop, k == k, matched = left), [k], n = count())\n" SUM("n"),
+        {.program = "P = group(join(trip, shop, k == k, matched = left), [k], n = count())\n" SUM_OF("n"),
          .refused = "all rows are matched",
          .tables = true},
-        {.program = "P = group(join(trip, shop, k == k && x < v), [k], n = count())\n" SUM("n"),
+        {.program = "P = group(join(trip, shop, k == k && x < v), [k], n = count())\n" SUM_OF("n"),
          .refused = "further conditions",
          .tables = true},
     }};
