@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../../lib/relation/table_file.h"
 #include "../../lib/table/kernels.h"
 
 const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x) {
@@ -29,6 +30,29 @@ const char *tra_lookup_refused(const tra_lookup *l) {
     case TRA_LOOKUP_OUTER: break;
     }
     return "a join numbers rows, or checks the left table";
+}
+
+/* Is each row of the group one of the file, and none there twice? */
+static bool has_rows_of(const tra_memo *m, int group, const tra_rel *file) {
+    for (;;) {
+        const tra_expr *x = m->v[m->group[tra_memo_find(m, group)].expr[0]];
+        const tra_rowwise *r = tra_rowwise_of_expr(x);
+        if (x->node.op == TRA_OP_INPUT) return x->node.rel == file;
+        if (x->node.op != TRA_OP_REKEY && x->node.op != TRA_OP_CONCAT && !r) return false;
+        group = x->in[0];
+    }
+}
+
+bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s) {
+    tra_column_facts f;
+    if (s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->unique) return true;
+    for (int k = 0; k < s->nkeys; k++) {
+        const tra_column *c = &s->right->v[s->rkey[k]];
+        if (!c->file || !has_rows_of(m, x->in[1], c->file)) continue;
+        if (tra_rel_column_facts(c->file, c->number, m->arena, &f, NULL) != TRA_OK || !f.exact) continue;
+        if (f.distinct == f.rows - f.nulls && (!s->nulls_match || f.nulls <= 1)) return true;
+    }
+    return false;
 }
 
 bool tra_colexpr_eq(const tra_pipe *p, const tra_colexpr *x, const tra_colexpr *y) {
@@ -212,6 +236,11 @@ bool tra_pipe_reads(const tra_pipe *p, const tra_colexpr *x, int which) {
 }
 
 /* ---- passes over rows -------------------------------------------------------------------------------------------- */
+
+double tra_flops_of_columns(double flops, int fewer) {
+    double less = flops - TRA_COLUMN_FLOPS * fewer;
+    return less > 0.5 * flops ? less : 0.5 * flops;
+}
 
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r) {
     tra_arena *a = w->m->arena;

@@ -51,6 +51,11 @@ const tra_lookup *tra_lookup_of_expr(const tra_expr *x);
 /* NULL: the rows of the join are pairs of rows, or rows of the left table, as the keys have it, and nothing is checked.
  */
 const char *tra_lookup_refused(const tra_lookup *l);
+/* Has no left row of the join x more than one partner? As it is checked, or as the statistics of files say. */
+bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s);
+
+/* Operations for each row of a join or pass that takes so many, with so many columns less. */
+double tra_flops_of_columns(double flops, int fewer);
 
 /* A pass over rows as a kernel in place of k, with the columns that the pass makes. */
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);

@@ -154,12 +154,6 @@ static bool is_changed(const narrowing *u, const tra_expr *x) {
     return false;
 }
 
-/* Operations for each row, with so many columns less. */
-static double cheaper(double flops, int columns) {
-    double less = flops - TRA_COLUMN_FLOPS * columns;
-    return less > 0.5 * flops ? less : 0.5 * flops;
-}
-
 /* The columns of a pass that are needed, over the twin of its input; at: where they are. */
 static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, tra_node *n, int *at) {
     const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
@@ -213,7 +207,7 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     tra_str_free(&text);
     k.columns = matrix ? NULL : tra_rowwise_out(made);
     k.data = made;
-    k.flops = cheaper(k.flops, tra_rowwise_in(r)->n - in->n);
+    k.flops = tra_flops_of_columns(k.flops, tra_rowwise_in(r)->n - in->n);
     n->kernel = tra_kernel_of_rows(u->a, &k);
     return true;
 }
@@ -251,7 +245,7 @@ static bool narrow_join(narrowing *u, const tra_expr *x, const tra_lookup *l, tr
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
     k.columns = tra_lookup_out(made);
     k.data = made;
-    k.flops = cheaper(k.flops, tra_lookup_out(l)->n - tra_lookup_out(made)->n);
+    k.flops = tra_flops_of_columns(k.flops, tra_lookup_out(l)->n - tra_lookup_out(made)->n);
     n->kernel = tra_kernel_of_rows(u->a, &k);
     return true;
 }

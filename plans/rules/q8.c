@@ -3,34 +3,7 @@
  * The rows of join(join(T, D), E) come by the row of T, then of D, then of E. Exchanged they come by T, then E, then D:
  * the same rows in the same order where no row of T has partners in both more than one.
  */
-#include "../../lib/relation/table_file.h"
-#include "../../lib/table/kernels.h"
 #include "pipeline.h"
-
-/* Is each row of the group one of the file, and none there twice? */
-static bool has_rows_of(const tra_memo *m, int group, const tra_rel *file) {
-    for (;;) {
-        const tra_expr *x = m->v[m->group[tra_memo_find(m, group)].expr[0]];
-        const tra_rowwise *r = tra_rowwise_of_expr(x);
-        if (x->node.op == TRA_OP_INPUT) return x->node.rel == file;
-        if (x->node.op != TRA_OP_REKEY && x->node.op != TRA_OP_CONCAT && !r) return false;
-        group = x->in[0];
-    }
-}
-
-/* NULL: no left row has more than one partner. */
-static const char *many_partners(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s) {
-    static const char many[] = "rows may have several partners in both tables: they would come in another order";
-    tra_column_facts f;
-    if (s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->unique) return NULL;
-    for (int k = 0; k < s->nkeys; k++) {
-        const tra_column *c = &s->right->v[s->rkey[k]];
-        if (!c->file || !has_rows_of(m, x->in[1], c->file)) continue;
-        if (tra_rel_column_facts(c->file, c->number, m->arena, &f, NULL) != TRA_OK || !f.exact) continue;
-        if (f.distinct == f.rows - f.nulls && (!s->nulls_match || f.nulls <= 1)) return NULL;
-    }
-    return many;
-}
 
 static const char *join_refused(const tra_lookup *l) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
@@ -139,7 +112,8 @@ static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     p.si = tra_lookup_spec_of(p.inner);
     const char *why = join_refused(p.inner);
     if (!why) why = join_refused(p.outer);
-    if (!why && many_partners(w->m, y, p.si)) why = many_partners(w->m, x, p.so);
+    if (!why && !tra_lookup_once(w->m, y, p.si) && !tra_lookup_once(w->m, x, p.so))
+        why = "rows may have several partners in both tables: they would come in another order";
     if (why) {
         tra_refuse(w, x, "%s", why);
         return;

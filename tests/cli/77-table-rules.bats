@@ -92,6 +92,64 @@ x = np.array([(1, lat, float(r["minutes"])) for r in csv.DictReader(open("trip.c
 assert np.allclose(x.T @ x, np.load("a.npy"), rtol=1e-12, atol=0)'
 }
 
+# many JOINED COLUMN...: so many columns of a joined table that it is worth while to add them up there.
+many() {
+    local c i
+    for c; do for i in 1 2 3 4 5 6 7 8 9; do printf '%s%d = exp(%s / %d), ' "x$c" $i "$c" $((i + 8)); done; done
+}
+
+@test "Q-10: sums of columns and rows of a matrix of joined rows, and its products with weights" {
+    trips
+    local J='J = join(join(trip, station, start == code, prefix = "a_"), station, end == code)
+P = select(J, minutes > 3 && a_lat != lat)' X
+    X="X = matrix(P, [$(many a_lat lat)lat, km = hypot(a_lat - lat, a_lon - lon), minutes, w])"
+    same Q-10 "J = join(trip, station, start == code)
+X = matrix(J, [$(many lat)lat, minutes, w])
+A[i] = sum X[n,i]"
+    same Q-10 "J = join(trip, station, start == code, how = left)
+X = matrix(J, [$(many lat)lat, minutes, w], fill = 2)
+A[] = sum X[n,i]"
+    same Q-10 "$J
+$X
+A[n] = sum X[n,i]"
+    tra gen -q --shape 22x3 --block 22x3 --seed 1 -o w.h5
+    tra gen -q --shape 22 --block 22 --seed 1 -o v.h5
+    same Q-10 "input W from \"w.h5\"
+$J
+$X
+A[n,k] = sum X[n,i] * W[i,k]"
+    same Q-10 "input W from \"v.h5\"
+$J
+$X
+A[n] = sum W[i] * X[n,i]"
+}
+
+@test "Q-10: the product of a matrix of joined rows, transposed, with an array beside it, where keys are there once" {
+    trips
+    local A='A[i] = sum X[n,i] * s[n]'
+    tail -n +2 station.csv | sort -u -t , -k 1,1 | { echo code,lat,lon,kind; cat; } >once.csv
+    tra import -q --table once.csv -o station.h5
+    same Q-10 "J = join(trip, station, start == code)
+X = matrix(J, [$(many lat lon)m2 = sin(lat), m3 = cos(lat), m4 = log(lat + 1), m5 = sqrt(lat), m6 = atan(lon), lat, minutes, w])
+Y = matrix(J, [minutes])
+s[n] = sum exp(Y[n,k] / 10)
+$A"
+    same Q-10 "J = join(join(trip, station, end == code, how = semi), station, start == code, how = left, nulls = match)
+P = select(J, lat != 4 || minutes > 30)
+X = matrix(P, [$(many lat lon)$(many lat lon | sed 's/x\(l\)/s\1/g; s/exp/sin/g')lat, minutes, w], fill = 2)
+Y = matrix(P, [minutes, w])
+s[n,k] = sqrt(Y[n,k])
+A[i,k] = sum X[n,i] * s[n,k]"
+    trips
+    status 0 tra explain --rules p.tra
+    printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+    grep -q 'Q-10 agg(.*a key may be there twice in a joined table' flat
+    sed -i 's/X\[n,i\] \* s\[n,k\]/X[n,i]/; s/A\[i,k\]/A[n]/' p.tra
+    status 0 tra explain --rules p.tra
+    printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+    grep -q 'Q-10 agg(.*rows may be unmatched' flat
+}
+
 @test "rules that are refused say which condition fails" {
     trips
     printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \

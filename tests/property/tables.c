@@ -375,6 +375,18 @@ static void draw_features(maker *m, const table *of, const char *name) {
     tra_str_printf(&m->text, "]%s)\n", rng_chance(&m->g, 90) ? ", fill = 0.5" : "");
 }
 
+/* Sums of the rows and columns of FX, and its products with arrays that are no matrices of a table. */
+static void draw_products(maker *m) {
+    tra_str_add(&m->text, "FC[a] = sum FX[n,a]\noutput FC to \"FC.h5\"\n");
+    if (rng_chance(&m->g, 50))
+        tra_str_add(&m->text, "FN[n] = sum FX[n,a]\nFNT = table(FN)\noutput FNT to \"FNT.h5\"\n");
+    if (rng_chance(&m->g, 50))
+        tra_str_add(&m->text, "FW[a,b] = FXX[a,b] / (1 + abs(FXX[a,b]))\nFZ[n,b] = sum FX[n,a] * FW[a,b]\n"
+                              "FZT = table(FZ)\noutput FZT to \"FZT.h5\"\n");
+    if (rng_chance(&m->g, 50))
+        tra_str_add(&m->text, "FV[n] = max FX[n,a]\nFG[a] = sum FX[n,a] * FV[n]\noutput FG to \"FG.h5\"\n");
+}
+
 /* Sums of products over joins by whole numbers, which are there more than once, not at all, or NULL: what rules make
  * without the rows of the join. */
 static void draw_factorised(maker *m) {
@@ -400,6 +412,7 @@ static void draw_factorised(maker *m) {
     }
     draw_features(m, at, "FX");
     tra_str_add(&m->text, "FXX[a,b] = sum FX[n,a] * FX[n,b]\noutput FXX to \"FXX.h5\"\n");
+    if (rng_chance(&m->g, 60)) draw_products(m);
     if (rng_chance(&m->g, 50)) return;
     draw_features(m, at, "FY");
     tra_str_add(&m->text, "FXY[a,b] = sum FX[n,a] * FY[n,b]\noutput FXY to \"FXY.h5\"\n");

@@ -1,0 +1,114 @@
+/* factor.h - sums of products of matrices whose rows are those of joins, taken apart by the tables that the columns
+ * are of: what the parts of rule Q-10 share (q10.c, factor*.c). Private to plans/rules.
+ */
+#ifndef TRA_FACTOR_H
+#define TRA_FACTOR_H
+
+#include "../../lib/table/sums.h"
+#include "pipeline.h"
+
+enum { TRA_FACTOR_KEYS = 8, TRA_FACTOR_COLUMNS = 64, TRA_FACTOR_PRODUCTS = 16 };
+
+/* A column of one of the matrices. */
+typedef struct feature {
+    const char *name;
+    const tra_colexpr *x; /* f64, never NULL */
+    bool beside;          /* of an array that lies beside the rows of the joins, which no table has */
+    bool summed;          /* a summand; else a function of the group */
+    int at;               /* summand: its number */
+} feature;
+
+/* A product of two matrices; or a sum of one, whose other one has a single column of ones. */
+typedef struct product {
+    int n[2]; /* columns of the matrices; the same: those of the first count */
+    feature *f[2];
+    bool same;
+} product;
+
+/* What expressions over all columns of a pipeline are over a table that is made of it step by step. */
+typedef struct joining {
+    tra_expr *x;
+    const tra_colexpr **by;    /* column i of all, over the columns of x; NULL: not there */
+    int nadded;                /* columns that its right tables have besides theirs: */
+    const tra_colexpr **added; /* over the columns of x */
+} joining;
+
+typedef struct factoring {
+    tra_rewriting *w;
+    tra_arena *a;
+    tra_expr *x, *join; /* the sum, and what is summed */
+    tra_pipe *pipe;
+    bool quiet;    /* what is refused is tried otherwise */
+    joining *rows; /* the rows that are summed; NULL: those of the source */
+    product *own;  /* of these matrices; among all that are summed over the same rows, for which one pass is enough: */
+    int nproducts;
+    product product[TRA_FACTOR_PRODUCTS];
+    int nkeys; /* group columns, over the source */
+    const tra_colexpr *key[TRA_FACTOR_KEYS];
+    tra_slots *slots;
+    int nsummands, nsums;
+    const tra_colexpr *summand[2 * TRA_FACTOR_COLUMNS];
+    int (*pair)[2]; /* of each sum: the product of two summands, or (the first -1) one of them */
+} factoring;
+
+#define REFUSE(f, ...) ((f)->quiet ? (void)0 : tra_refuse((f)->w, (f)->x, __VA_ARGS__))
+
+/* ---- which matrices (factor.c) ----------------------------------------------------------------------------------- */
+
+/* The pass that makes the matrix of a group, maybe under other keys; of the narrowest table. NULL: there is none. */
+const tra_expr *tra_factor_matrix(const tra_memo *m, int group);
+/* Its columns, as features of one side of a product; false after a refusal. */
+bool tra_factor_read(factoring *f, product *p, int side, const tra_expr *matrix, const tra_pipe *pipe);
+/* Can each value of the expression be computed? Else what could not be is an error that names a row of the join. */
+bool tra_factor_total(factoring *f, const tra_colexpr *x, const char *what, const char *name);
+/* The group columns: keys of the joins; and what else features and predicates read of the source together with
+ * others. False after a refusal, of what may not be computed too. */
+bool tra_factor_join_keys(factoring *f);
+bool tra_factor_map_keys(factoring *f);
+/* Is it a constant, or read nothing of the source but group columns? */
+bool tra_factor_of_group(const factoring *f, const tra_colexpr *x);
+bool tra_factor_multiply(tra_arena *a, const tra_colexpr *x, const tra_colexpr *y, const tra_colexpr **out);
+
+/* ---- joins, over something else than rows (factor_join.c) -------------------------------------------------------- */
+
+tra_expr *tra_factor_below(factoring *f, tra_node n);
+tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kernel *k);
+/* A pass that makes these columns. */
+tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise *r);
+/* Join `number` of the pipeline, of g, whose first columns are the group columns. right: in place of the right table,
+ * of whose columns it has of[i] at place i, -1: one that was added; NULL: the right table itself. */
+bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right, const int *of);
+/* The rows of the joins, with the group columns and these columns of all that `used` marks. What is of source and
+ * right tables is not selected yet (tra_factor_select). right[j], of[j]: as above; NULL: a right table is made narrow
+ * here. */
+bool tra_factor_rows(factoring *f, joining *g, const bool *used, tra_expr *const *right, int *const *of);
+/* Selects what predicates on both tables let through. */
+bool tra_factor_select(factoring *f, joining *g);
+/* Marks the columns of all that the expression reads. */
+void tra_factor_mark(const tra_colexpr *x, bool *used);
+/* The same of what predicates on both tables read. */
+void tra_factor_mark_selects(const factoring *f, bool *used);
+/* Columns of join number j's right table: its keys, and those that `used` marks. *of as above, with room for `more`. */
+tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, const char *const *names,
+                              const tra_colexpr *const *x, int **of);
+
+/* ---- sums by groups (factor_groups.c) ---------------------------------------------------------------------------- */
+
+/* The group columns' values, summands and sums; false after a refusal. */
+bool tra_factor_slots(factoring *f);
+/* The table of the groups that have rows: the group columns, how many rows, and sums. */
+tra_expr *tra_factor_groups(factoring *f);
+/* The number of the sum of a product of two summands; of one, the other being -1. */
+int tra_factor_pair(factoring *f, int i, int j);
+
+/* ---- results (q10.c) --------------------------------------------------------------------------------------------- */
+
+/* What is in columns as rank 2 becomes what x of f is: without its second dimension, of extent 1, where that is of rank
+ * 1, and under keys of which only the first `keys` are not 0. */
+void tra_factor_claim(factoring *f, const tra_expr *made, int keys);
+/* Is it a sum of the elements of one matrix in which dimensions `kept` are left, "ab->a" for example? */
+bool tra_factor_is_sum(const tra_expr *x, const tra_expr *y, const char *kept);
+/* X W, of which w is the right factor, and row sums (q10_rows.c). */
+void tra_factor_weigh(tra_rewriting *w, tra_expr *x, tra_expr *y);
+
+#endif

@@ -1,0 +1,208 @@
+/* factor_groups.c - rows summed by group columns, in slots that these address: what factor.h promises of them. */
+#include "factor.h"
+
+#include <math.h>
+
+#include "../../lib/relation/table_file.h"
+
+/* Of the range of values those that the column has are numbered, as its statistics list all of them. */
+static void number_values(factoring *f, const tra_column_facts *facts, tra_slot_key *out) {
+    int32_t *code = tra_news(f->a, int32_t, out->range + 1);
+    int64_t *value = tra_news(f->a, int64_t, facts->n + 1);
+    for (int64_t i = 0; i < out->range; i++) code[i] = -1;
+    out->n = 0;
+    for (int64_t i = 0; i < facts->n; i++) {
+        int64_t at = facts->frequency[i][0] - out->least;
+        if (at < 0 || at >= out->range || code[at] >= 0) continue;
+        code[at] = (int32_t)out->n;
+        value[out->n++] = facts->frequency[i][0];
+    }
+    out->code = code;
+    out->value = value;
+}
+
+/* The values that a group column may have. */
+static bool values_of(factoring *f, const tra_colexpr *x, tra_slot_key *out) {
+    tra_column_facts facts;
+    tra_str text = {0};
+    *out = (tra_slot_key){.nullable = x->nullable};
+    int64_t most = x->most;
+    out->least = x->least;
+    bool counted = false, known = !tra_coltype_is_float(x->type), coded = tra_coltype_is_coded(x->type);
+    if (coded) {
+        known = x->dict != NULL;
+        out->least = 0;
+        most = x->dict ? x->dict->n - 1 : 0;
+    } else if (known && x->op == TRA_C_COLUMN && x->file &&
+               tra_rel_column_facts(x->file, x->number, f->a, &facts, NULL) == TRA_OK) {
+        bool none = facts.rows <= facts.nulls;
+        counted = !none;
+        out->least = none ? 0 : tra_max64(out->least, facts.min);
+        most = none ? -1 : tra_min64(most, facts.max);
+    }
+    __int128 n = (__int128)most - out->least + 1;
+    out->n = out->range = n < 0 ? 0 : n > TRA_MOST_SLOTS ? TRA_MOST_SLOTS + 1 : (int64_t)n;
+    if (known && out->n <= TRA_MOST_SLOTS) {
+        if (counted && facts.whole && facts.n < out->n) number_values(f, &facts, out);
+        return true;
+    }
+    tra_colexpr_print(x, f->pipe->all, &text);
+    REFUSE(f, "the values of %s, by which rows are to be summed, are %s", tra_str_get(&text),
+           tra_coltype_is_float(x->type) ? "no whole numbers"
+           : coded                       ? "not known before the run"
+                                         : "not known to lie close together");
+    tra_str_free(&text);
+    return false;
+}
+
+/* What is summed: a table of the memo. */
+static const tra_node *summed(const factoring *f) { return f->rows ? &f->rows->x->node : f->pipe->source; }
+
+/* ---- the sums of slots ------------------------------------------------------------------------------------------- */
+
+/* False: they are too many. */
+static bool set_summands(factoring *f) {
+    for (product *p = f->product; p < f->product + f->nproducts; p++) {
+        for (int side = 0; side < 2 - p->same; side++)
+            for (int i = 0; i < p->n[side]; i++) {
+                feature *c = &p->f[side][i];
+                c->summed = c->beside || !tra_factor_of_group(f, c->x);
+                for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
+                    if (tra_colexpr_eq(f->pipe, f->summand[c->at], c->x)) break;
+                if (!c->summed || c->at < f->nsummands) continue;
+                if (f->nsummands == 2 * TRA_FACTOR_COLUMNS) return false;
+                f->summand[f->nsummands++] = c->x;
+            }
+        if (p->same) p->f[1] = p->f[0], p->n[1] = p->n[0];
+    }
+    f->pair = tra_arena_alloc(f->a, sizeof *f->pair * (size_t)(f->nsummands * (f->nsummands + 3) / 2 + 1));
+    return true;
+}
+
+int tra_factor_pair(factoring *f, int i, int j) {
+    int lo = i < j ? i : j, hi = i < j ? j : i;
+    for (int k = 0; k < f->nsums; k++)
+        if (f->pair[k][0] == lo && f->pair[k][1] == hi) return k;
+    f->pair[f->nsums][0] = lo, f->pair[f->nsums][1] = hi;
+    return f->nsums++;
+}
+
+static void set_pairs(factoring *f) {
+    for (const product *p = f->product; p < f->product + f->nproducts; p++)
+        for (int i = 0; i < p->n[0]; i++)
+            for (int j = 0; j < p->n[1]; j++)
+                if (p->f[0][i].summed || p->f[1][j].summed)
+                    (void)tra_factor_pair(f, p->f[0][i].summed ? p->f[0][i].at : -1,
+                                          p->f[1][j].summed ? p->f[1][j].at : -1);
+}
+
+/* The predicates that read the source alone, unless rows were selected already, then the group columns and what is
+ * added up. */
+static bool rows_of_slots(factoring *f, tra_slots *s) {
+    int n = f->nkeys + f->nsums;
+    const char **names = tra_news(f->a, const char *, n + 1);
+    const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, n + 1);
+    tra_rowwise *r = tra_rowwise_new(f->a, summed(f)->type.columns);
+    for (int i = 0; i < f->pipe->nselects && !f->rows; i++)
+        if (!tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_rowwise_select(r, f->pipe->select[i].x);
+    for (int k = 0; k < n; k++) names[k] = tra_arena_printf(f->a, k < f->nkeys ? "key %d" : "sum %d", k);
+    for (int k = 0; k < f->nkeys; k++) x[k] = f->key[k];
+    for (int i = 0; i < f->nsums; i++) {
+        const tra_colexpr *own = f->summand[f->pair[i][1]],
+                          *other = f->pair[i][0] < 0 ? NULL : f->summand[f->pair[i][0]];
+        if (other ? !tra_factor_multiply(f->a, other, own, &x[f->nkeys + i])
+                  : tra_colexpr_convert(f->a, own, TRA_COL_F64, NULL, &x[f->nkeys + i], NULL) != TRA_OK)
+            return false;
+    }
+    for (int i = 0; i < n && f->rows; i++)
+        x[i] = i < f->nkeys ? tra_colexpr_column(f->a, summed(f)->type.columns, i)
+                            : tra_colexpr_substitute(f->a, x[i], f->rows->by);
+    tra_rowwise_project(r, n, names, x);
+    s->r = r;
+    return true;
+}
+
+static const tra_schema *columns_of_slots(const factoring *f) {
+    int n = f->nkeys + 1 + f->nsums;
+    tra_column *v = tra_news(f->a, tra_column, n);
+    tra_schema *s = tra_new(f->a, tra_schema);
+    for (int i = 0; i < n; i++) {
+        if (i < f->nkeys)
+            v[i] = tra_colexpr_result(f->key[i], tra_arena_printf(f->a, "key %d", i));
+        else
+            v[i] = (tra_column){.name = tra_arena_printf(f->a, i == f->nkeys ? "rows" : "sum %d", i - f->nkeys),
+                                .type = TRA_COL_F64};
+        v[i].file = NULL;
+    }
+    *s = (tra_schema){n, v};
+    return s;
+}
+
+bool tra_factor_slots(factoring *f) {
+    if (!tra_factor_join_keys(f) || !tra_factor_map_keys(f) || !set_summands(f)) return false;
+    set_pairs(f);
+    tra_slots *s = tra_new(f->a, tra_slots);
+    tra_slot_key *key = tra_news(f->a, tra_slot_key, f->nkeys + 1);
+    *s = (tra_slots){.nkeys = f->nkeys, .key = key, .n = 1};
+    for (int k = 0; k < f->nkeys; k++) {
+        if (!values_of(f, f->key[k], &key[k])) return false;
+        s->n = tra_mul_most(s->n, key[k].n + key[k].nullable);
+    }
+    if (tra_mul_most(s->n, 1 + f->nsums) > TRA_MOST_SLOTS) {
+        REFUSE(f, "there may be %" PRId64 " groups with %d sums each, more than %d numbers", s->n, 1 + f->nsums,
+               TRA_MOST_SLOTS);
+        return false;
+    }
+    if (s->n == 0) return false; /* no rows at all */
+    s->out = columns_of_slots(f);
+    f->slots = s;
+    return true;
+}
+
+static const char *slots_text(const factoring *f) {
+    const tra_slots *s = f->slots;
+    tra_str t = {0};
+    tra_str_add(&t, "sums of ");
+    for (int k = 0; k < s->nkeys; k++)
+        tra_str_printf(&t, "%s%" PRId64 "%s%s from %" PRId64, k ? " x " : "", s->key[k].n,
+                       s->key[k].nullable ? " + NULL" : "", s->key[k].code ? " known" : "", s->key[k].least);
+    tra_str_printf(&t, " groups: ");
+    tra_rowwise_print(s->r, &t);
+    const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
+    tra_str_free(&t);
+    return text;
+}
+
+tra_expr *tra_factor_groups(factoring *f) {
+    tra_slots *s = f->slots;
+    if (!rows_of_slots(f, s)) return NULL;
+    const char *text = slots_text(f);
+    tra_expr *source = tra_memo_expr(summed(f));
+    double rows = (double)tra_type_entries(&source->node.type).expected;
+    if (!source->node.type.bounded) rows = (double)tra_catalog_floats(source->node.type.cat);
+    tra_expr *sums = tra_factor_pass(f, source,
+                                     &(tra_rows_kernel){.text = text,
+                                                        .use = TRA_USE_MAP,
+                                                        .dtype = TRA_F64,
+                                                        .width = 1 + f->nsums,
+                                                        .rows = TRA_ROWS_FIXED,
+                                                        .most = s->n,
+                                                        .share = 1,
+                                                        .flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums,
+                                                        .ops = &tra_slot_sums_ops,
+                                                        .data = s});
+    tra_expr *all =
+        sums ? tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &sums->node)) : NULL;
+    if (!all) return NULL;
+    return tra_factor_pass(f, all,
+                           &(tra_rows_kernel){.text = tra_arena_printf(f->a, "groups that have rows, of %s", text),
+                                              .use = TRA_USE_MAP,
+                                              .columns = s->out,
+                                              .dtype = TRA_F64,
+                                              .rows = TRA_ROWS_SAME,
+                                              .counts = true,
+                                              .share = 1 - exp(-rows / (double)s->n),
+                                              .flops = 2,
+                                              .ops = &tra_slot_rows_ops,
+                                              .data = s});
+}

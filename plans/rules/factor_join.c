@@ -1,0 +1,173 @@
+/* factor_join.c - the joins of a pipeline, made over groups of rows, or over rows with other columns: what factor.h
+ * promises of them. */
+#include "factor.h"
+
+#include "../tra/table_stats.h"
+
+static int key_of(const factoring *f, const tra_colexpr *x) {
+    for (int k = 0; k < f->nkeys; k++)
+        if (tra_colexpr_eq(f->pipe, f->key[k], x)) return k;
+    return -1;
+}
+
+tra_expr *tra_factor_below(factoring *f, tra_node n) { return tra_make_below(f->w, f->x, &n); }
+
+tra_expr *tra_factor_pass(factoring *f, const tra_expr *in, const tra_rows_kernel *k) {
+    return tra_factor_below(f, tra_proto_transform(tra_kernel_of_rows(f->a, k), &in->node));
+}
+
+tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise *r) {
+    const tra_rowwise_step *v;
+    tra_rows_kernel k = {.use = TRA_USE_MAP,
+                         .dtype = TRA_F64,
+                         .rows = TRA_ROWS_SAME,
+                         .counts = tra_rowwise_selects(r),
+                         .share = 1,
+                         .flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n};
+    for (int i = tra_rowwise_steps(r, &v) - 1; i >= 0; i--)
+        if (v[i].selects) k.share *= tra_table_share(v[i].x[0]), k.flops += 2;
+    return tra_factor_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &in->node));
+}
+
+/* ---- one join ---------------------------------------------------------------------------------------------------- */
+
+/* The columns of a join's result, of which `left` were there before, in terms of all. of: see tra_factor_join. */
+static void take_columns(factoring *f, joining *g, const tra_lookup *l, const tra_pipe_join *j, int left,
+                         const int *of) {
+    const tra_schema *out = tra_lookup_out(l);
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    for (int i = 0; i < f->pipe->all->n; i++)
+        if (g->by[i]) g->by[i] = tra_colexpr_column(f->a, out, g->by[i]->column);
+    for (int i = 0; i < g->nadded; i++) g->added[i] = tra_colexpr_column(f->a, out, g->added[i]->column);
+    for (int i = 0; i < out->n; i++) {
+        int from = tra_lookup_from(l)[i] - left, column = of && from >= 0 ? of[from] : from;
+        if (column >= 0)
+            g->by[j->first + column] = tra_colexpr_column(f->a, out, i);
+        else if (from >= 0)
+            g->added[g->nadded++] = tra_colexpr_column(f->a, out, i);
+    }
+    for (int k = 0; k < s->nkeys; k++) { /* of keys of one name there is one column */
+        const tra_colexpr **right = &g->by[j->first + (of ? of[s->rkey[k]] : s->rkey[k])];
+        if (!*right && s->how == TRA_LOOKUP_INNER) *right = tra_colexpr_column(f->a, out, s->lkey[k]);
+    }
+}
+
+bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right, const int *of) {
+    const tra_pipe_join *j = &f->pipe->join[number];
+    const tra_schema *left = g->x->node.type.columns;
+    tra_lookup_spec s = *j->s;
+    tra_lookup *l;
+    tra_err e = {0};
+    int *lkey = tra_news(f->a, int, s.nkeys + 1), *rkey = tra_news(f->a, int, s.nkeys + 1);
+    for (int k = 0; k < s.nkeys; k++) {
+        int own = key_of(f, j->key[k]);
+        const tra_colexpr *at = own < 0 ? g->by[j->key[k]->column] : NULL;
+        if (own < 0 && !at) return false;
+        lkey[k] = own >= 0 ? own : at->column;
+        for (rkey[k] = of ? 0 : s.rkey[k]; of && of[rkey[k]] != s.rkey[k];) rkey[k]++;
+    }
+    s.left = left;
+    s.lkey = lkey;
+    s.rkey = rkey;
+    if (right) s.right = right->node.type.columns;
+    s.prefix = tra_arena_printf(f->a, "%d.", number + 1);
+    if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return REFUSE(f, "%s", e.msg), false;
+    tra_rows_kernel k = *tra_kernel_rows(j->x->node.kernel);
+    k.text = tra_lookup_text(f->a, &s);
+    k.flops = tra_flops_of_columns(k.flops, k.columns->n - tra_lookup_out(l)->n);
+    k.columns = tra_lookup_out(l);
+    k.data = l;
+    g->x = tra_factor_below(f, (tra_node){.op = TRA_OP_JOIN,
+                                          .in = {&g->x->node, right ? (tra_node *)&right->node : j->x->node.in[1]},
+                                          .kernel = tra_kernel_of_rows(f->a, &k),
+                                          .span = f->x->node.span});
+    if (g->x) take_columns(f, g, l, j, left->n, of);
+    return g->x != NULL;
+}
+
+/* ---- all joins, of rows ------------------------------------------------------------------------------------------ */
+
+void tra_factor_mark(const tra_colexpr *x, bool *used) {
+    if (x->op == TRA_C_COLUMN) used[x->column] = true;
+    for (int i = 0; i < x->nkids; i++) tra_factor_mark(x->kids[i], used);
+}
+
+void tra_factor_mark_selects(const factoring *f, bool *used) {
+    for (int i = 0; i < f->pipe->nselects; i++)
+        if (tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_factor_mark(f->pipe->select[i].x, used);
+    for (int j = 0; j < f->pipe->njoins; j++)
+        for (int k = 0; k < f->pipe->join[j].s->nkeys; k++)
+            if (tra_pipe_reads(f->pipe, f->pipe->join[j].key[k], 1)) tra_factor_mark(f->pipe->join[j].key[k], used);
+}
+
+tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, const char *const *names,
+                              const tra_colexpr *const *x, int **of) {
+    const tra_pipe_join *join = &f->pipe->join[j];
+    const tra_schema *s = join->s->right;
+    const char **name = tra_news(f->a, const char *, s->n + more + 1);
+    const tra_colexpr **column = tra_news(f->a, const tra_colexpr *, s->n + more + 1);
+    int n = 0, *at = tra_news(f->a, int, s->n + more + 1);
+    for (int i = 0; i < s->n; i++) {
+        bool kept = used[join->first + i];
+        for (int k = 0; k < join->s->nkeys; k++) kept = kept || join->s->rkey[k] == i;
+        if (!kept) continue;
+        name[n] = s->v[i].name;
+        column[n] = tra_colexpr_column(f->a, s, i);
+        at[n++] = i;
+    }
+    for (int i = 0; i < more; i++, n++) name[n] = names[i], column[n] = x[i], at[n] = -1;
+    tra_rowwise *r = tra_rowwise_new(f->a, s);
+    tra_rowwise_project(r, n, name, column);
+    *of = at;
+    return r;
+}
+
+/* The source's rows with the group columns and the others that are used. */
+static bool first_rows(factoring *f, joining *g, const bool *used) {
+    const tra_schema *s = f->pipe->source->type.columns;
+    tra_rowwise *r = tra_rowwise_new(f->a, s);
+    const char **names = tra_news(f->a, const char *, f->nkeys + s->n + 1);
+    const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, f->nkeys + s->n + 1);
+    int n = f->nkeys, *at = tra_news(f->a, int, s->n + 1);
+    for (int i = 0; i < f->pipe->nselects; i++)
+        if (!tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_rowwise_select(r, f->pipe->select[i].x);
+    for (int k = 0; k < f->nkeys; k++) names[k] = tra_arena_printf(f->a, "key %d", k), x[k] = f->key[k];
+    for (int i = 0; i < s->n; i++) {
+        const tra_colexpr *own = tra_colexpr_column(f->a, s, i);
+        at[i] = used[i] ? key_of(f, own) : -1;
+        if (!used[i] || at[i] >= 0) continue;
+        names[n] = tra_arena_printf(f->a, "0.%s", s->v[i].name);
+        x[n] = own;
+        at[i] = n++;
+    }
+    tra_rowwise_project(r, n, names, x);
+    if (!(g->x = tra_factor_project(f, tra_memo_expr(f->pipe->source), r))) return false;
+    for (int i = 0; i < s->n; i++)
+        if (at[i] >= 0) g->by[i] = tra_colexpr_column(f->a, tra_rowwise_out(r), at[i]);
+    return true;
+}
+
+bool tra_factor_rows(factoring *f, joining *g, const bool *used, tra_expr *const *right, int *const *of) {
+    *g = (joining){.by = tra_news(f->a, const tra_colexpr *, f->pipe->all->n + 1),
+                   .added = tra_news(f->a, const tra_colexpr *, TRA_PIPE_JOINS *TRA_FACTOR_COLUMNS)};
+    if (!first_rows(f, g, used)) return false;
+    for (int j = 0; j < f->pipe->njoins; j++) {
+        const tra_expr *table = right[j];
+        int *at = of[j];
+        if (!table) {
+            const tra_rowwise *r = tra_factor_right(f, j, used, 0, NULL, NULL, &at);
+            table = tra_factor_project(f, tra_memo_expr(f->pipe->join[j].x->node.in[1]), r);
+        }
+        if (!table || !tra_factor_join(f, g, j, table, at)) return false;
+    }
+    return true;
+}
+
+bool tra_factor_select(factoring *f, joining *g) {
+    tra_rowwise *r = tra_rowwise_new(f->a, g->x->node.type.columns);
+    for (int i = 0; i < f->pipe->nselects; i++)
+        if (tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1))
+            tra_rowwise_select(r, tra_colexpr_substitute(f->a, f->pipe->select[i].x, g->by));
+    if (tra_rowwise_selects(r)) g->x = tra_factor_project(f, g->x, r);
+    return g->x != NULL;
+}
