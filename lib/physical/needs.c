@@ -3,8 +3,11 @@
 
 #include "../relation/columns.h"
 #include "../relation/mapped.h"
+#include "../relation/store.h"
 #include "../relation/stored.h"
 #include "repart.h"
+
+#include <stdlib.h>
 
 int64_t tra_block_footprint(int64_t bytes) {
     enum { SLOTS = TRA_PAGE / TRA_CACHE_LINE - 1 };
@@ -12,15 +15,54 @@ int64_t tra_block_footprint(int64_t bytes) {
     return TRA_PAGE / (SLOTS / tra_max64(1, tra_ceil_div(bytes, TRA_CACHE_LINE)));
 }
 
+/* Has x been seen? Then it has now. */
+typedef struct seen {
+    const void **v;
+    int64_t n, cap;
+} seen;
+
+static bool is_new(seen *s, const void *x) {
+    int64_t k = 0;
+    while (k < s->n && s->v[k] != x) k++;
+    if (k < s->n) return false;
+    TRA_ROOM(s->v, s->n, s->cap);
+    s->v[s->n++] = x;
+    return true;
+}
+
+/* What tables that are open hold, their dictionaries above all; and dictionaries that operators make. Small ones are
+ * among what the process holds anyway. */
+static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made) {
+    enum { SMALL = 1024, INCLUDED = 64 << 10 };
+    seen rels = {0}, dicts = {0};
+    *files = *made = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_schema *s = p->ops[i].type.columns;
+        bool file = tra_op_is(p->ops[i].op, TRA_FILE);
+        for (int c = 0; s && c < s->n; c++) {
+            const tra_dictionary *d = s->v[c].dict;
+            if (file && s->v[c].file && is_new(&rels, s->v[c].file)) *files += tra_rel_held(s->v[c].file);
+            if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
+            if (!file) *made += d->begin[d->n] + 16 * d->n; /* and codes by which they are made */
+        }
+    }
+    free(rels.v);
+    free(dicts.v);
+    if (*files <= INCLUDED) *files = 0;
+    if (*made <= INCLUDED) *made = 0;
+}
+
 int64_t tra_memory_start(const tra_plan *p) {
-    int64_t files = 0;
+    int64_t files = 0, of_files, made;
     for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE);
-    return (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) + tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;
+    dictionary_bytes(p, &of_files, &made);
+    return of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
+           tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;
 }
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
-    int64_t tuples = 0, chunk = 0, library = 0, codec = 0;
+    int64_t tuples = 0, chunk = 0, library = 0, codec = 0, of_files, made;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
@@ -32,7 +74,8 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
             codec = tra_pack_bytes(p->compress, threads);
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
-    return tra_memory_start(p) + run + (int64_t)threads * TRA_WORKER +
+    dictionary_bytes(p, &of_files, &made);
+    return tra_memory_start(p) + of_files /* who runs opens files again */ + run + (int64_t)threads * TRA_WORKER +
            TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
 }
 
