@@ -182,7 +182,7 @@ static void whole_arithmetic(step *s) {
     }
 }
 
-static void arithmetic(step *s) {
+TRA_STRIP_LOOP static void arithmetic(step *s) {
     if (held(s->x) == TRA_I64) {
         whole_arithmetic(s);
         return;
@@ -241,7 +241,7 @@ static void quotient(step *s) {
     default: LOOP2(T, uint8_t, a == b); break;                                                                         \
     }
 
-static void compare(step *s) {
+TRA_STRIP_LOOP static void compare(step *s) {
     switch (held(s->x->kids[0])) {
     case TRA_BOOL: COMPARE(uint8_t); break;
     case TRA_I32: COMPARE(int32_t); break;
@@ -412,7 +412,7 @@ static void note_beyond(step *s) {
     }
 }
 
-static void convert(step *s) {
+TRA_STRIP_LOOP static void convert_values(step *s) {
     switch (held(s->x)) {
     case TRA_BOOL: CONVERT_TO(uint8_t); break;
     case TRA_I32: CONVERT_TO(int32_t); break;
@@ -420,6 +420,10 @@ static void convert(step *s) {
     case TRA_F32: CONVERT_TO(float); break;
     case TRA_F64: CONVERT_TO(double); break;
     }
+}
+
+static void convert(step *s) {
+    convert_values(s);
     tra_dtype from = held(s->x->kids[0]);
     if (s->x->fails && (from == TRA_I64 || from == TRA_I32) && !tra_coltype_is_float(s->x->type)) note_beyond(s);
 }

@@ -213,17 +213,83 @@ static void begin(run *u, const tra_rowwise *r, void *scratch, tra_table_notes *
     }
 }
 
-static void gather(void *dst, const void *src, const int16_t *pick, int n, size_t size) {
-    switch (size) {
-    case 1:
-        for (int i = 0; i < n; i++) ((uint8_t *)dst)[i] = ((const uint8_t *)src)[pick[i]];
-        break;
-    case 4:
-        for (int i = 0; i < n; i++) ((uint32_t *)dst)[i] = ((const uint32_t *)src)[pick[i]];
-        break;
-    default:
-        for (int i = 0; i < n; i++) ((uint64_t *)dst)[i] = ((const uint64_t *)src)[pick[i]];
+/* Which rows of a strip pass, a bit each. */
+enum { GROUP = 16, GROUPS = TRA_COLSTRIP / GROUP };
+typedef struct picked {
+    int n; /* rows of the strip */
+    uint16_t group[GROUPS];
+} picked;
+
+/* pass: 1 or 0 of each row. Returns how many pass. */
+static int pick_rows(picked *p, const uint8_t *pass, int n) {
+    int m = 0;
+    p->n = n;
+    for (int g = 0; g * GROUP < n; g++) {
+        uint64_t eight[2] = {0};
+        memcpy(eight, pass + g * GROUP, (size_t)tra_min64(GROUP, n - g * GROUP));
+        p->group[g] = 0;
+        for (int k = 0; k < 2;
+             k++) { /* the highest byte of a product has the lowest bits of eight bytes, or their sum */
+            p->group[g] |= (uint16_t)(eight[k] * UINT64_C(0x0102040810204080) >> 56 << 8 * k);
+            m += (int)(eight[k] * UINT64_C(0x0101010101010101) >> 56);
+        }
     }
+    return m;
+}
+
+#define GATHER(T)                                                                                                      \
+    for (int g = 0, m = 0; g * GROUP < p->n; g++)                                                                      \
+        for (unsigned bits = p->group[g]; bits; bits &= bits - 1)                                                      \
+            ((T *)dst)[m++] = ((const T *)src)[g * GROUP + __builtin_ctz(bits)];
+
+#if defined(__x86_64__) && !defined(__clang__)
+#include <immintrin.h>
+
+/* What is written behind the last row is within the strip: no more rows pass than were read. */
+__attribute__((target("avx512f,popcnt"))) static void gather_fours(char *dst, const char *src, const picked *p) {
+    for (int g = 0; g * GROUP < p->n; g++) {
+        int n = p->n - g * GROUP;
+        __mmask16 in = n < GROUP ? (__mmask16)((1u << n) - 1) : 0xffff, bits = p->group[g];
+        __m512i v = _mm512_maskz_loadu_epi32(in, src + g * GROUP * 4);
+        _mm512_mask_storeu_epi32(dst, in, _mm512_maskz_compress_epi32(bits, v));
+        dst += 4 * __builtin_popcount(bits);
+    }
+}
+
+__attribute__((target("avx512f,popcnt"))) static void gather_eights(char *dst, const char *src, const picked *p) {
+    for (int g = 0; g * GROUP < p->n; g++) {
+        for (int k = 0; k < 2; k++) {
+            int n = p->n - g * GROUP - 8 * k;
+            __mmask8 in = n >= 8  ? 0xff
+                          : n > 0 ? (__mmask8)((1u << n) - 1)
+                                  : 0,
+                     bits = (__mmask8)(p->group[g] >> 8 * k);
+            __m512i v = _mm512_maskz_loadu_epi64(in, src + (g * GROUP + 8 * k) * 8);
+            _mm512_mask_storeu_epi64(dst, in, _mm512_maskz_compress_epi64(bits, v));
+            dst += 8 * __builtin_popcount(bits);
+        }
+    }
+}
+static bool has_compress(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("popcnt"); }
+#else
+static void gather_fours(char *dst, const char *src, const picked *p) { GATHER(uint32_t) }
+static void gather_eights(char *dst, const char *src, const picked *p) { GATHER(uint64_t) }
+static bool has_compress(void) { return true; }
+#endif
+
+/* The rows that pass, of a column whose elements are of this size; dst has room for all. */
+static void gather(void *dst, const void *src, const picked *p, size_t size) {
+    bool vectors = size > 1 && has_compress();
+    if (vectors && size == 4)
+        gather_fours(dst, src, p);
+    else if (vectors)
+        gather_eights(dst, src, p);
+    else if (size == 1)
+        GATHER(uint8_t)
+    else if (size == 4)
+        GATHER(uint32_t)
+    else
+        GATHER(uint64_t)
 }
 
 static tra_status unread(const char *what, const char *name, int64_t row, tra_err *e) {
@@ -234,8 +300,7 @@ static tra_status unread(const char *what, const char *name, int64_t row, tra_er
 /* Lets rows of the strip through; returns how many, or -1 after an error. */
 static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first, tra_err *e) {
     const rstep *s = &u->r->steps[k];
-    int16_t pick[TRA_COLSTRIP];
-    int m = 0;
+    picked pick;
     tra_colvalue v = tra_colrun_result(&u->code[k], 0);
     const uint8_t *pass = v.values;
     for (int i = 0; v.state && i < n; i++) {
@@ -243,10 +308,7 @@ static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first
         (void)unread("the predicate", NULL, first + u->at[i], e);
         return -1;
     }
-    for (int i = 0; i < n; i++) { /* a NULL is 0 */
-        pick[m] = (int16_t)i;
-        m += pass[i];
-    }
+    int m = pick_rows(&pick, pass, n); /* a NULL is 0 */
     if (m == n) return n;
     char *p = u->room[k];
     tra_vector *out = (tra_vector *)p;
@@ -255,16 +317,16 @@ static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first
         out[i] = (tra_vector){0};
         if (!s->live[i]) continue;
         size_t size = tra_coltype_size(s->in->v[i].type);
-        gather(p, (*columns)[i].values, pick, m, size);
+        gather(p, (*columns)[i].values, &pick, size);
         out[i].values = p;
         p += up64((int64_t)size * TRA_COLSTRIP);
         if ((*columns)[i].state) {
-            gather(p, (*columns)[i].state, pick, m, 1);
+            gather(p, (*columns)[i].state, &pick, 1);
             out[i].state = (uint8_t *)p;
         }
         p += TRA_COLSTRIP;
     }
-    for (int i = 0; i < m; i++) u->at[i] = u->at[pick[i]];
+    gather(u->at, u->at, &pick, sizeof *u->at);
     *columns = out;
     return m;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "../relation/table_file.h"
 #include "group.h"
 #include "table_int.h"
 
@@ -32,6 +33,46 @@ static int64_t dense_bytes(const void *data, const tra_cell *a, const tra_cell *
     return (int64_t)tra_array_bytes(&out->array);
 }
 
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+enum { MOST_PARTS = 16 };
+
+static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
+
+/* The least and the most that a whole number is known to be; false: too little is. */
+static bool range_of(tra_arena *a, const tra_colexpr *x, int64_t *least, int64_t *span) {
+    tra_column_facts facts;
+    int64_t most = x->most;
+    *least = x->least;
+    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, a, &facts, NULL) == TRA_OK &&
+        facts.rows > facts.nulls) {
+        *least = tra_max64(*least, facts.min);
+        most = tra_min64(most, facts.max);
+    }
+    return *least > INT64_MIN && most >= *least && !__builtin_sub_overflow(most, *least, span);
+}
+
+const tra_slot_part *tra_slot_parts(tra_arena *a, int n, const tra_colexpr *const *x, int64_t rows, int *counts) {
+    tra_slot_part *v = tra_news(a, tra_slot_part, n + 1);
+    int shift = 0;
+    if (n >= MOST_PARTS) return NULL;
+    for (int k = 0; k < n; k++) {
+        int64_t most, sum;
+        if (tra_coltype_is_float(x[k]->type) || x[k]->nullable || !range_of(a, x[k], &v[k].least, &v[k].span))
+            return NULL;
+        /* sums that are above all whole numbers of f64 would not be what they are as such */
+        if (__builtin_mul_overflow(tra_max64(v[k].span, tra_max64(-v[k].least, v[k].least)), rows, &most) ||
+            most > INT64_C(1) << 52)
+            return NULL;
+        sum = v[k].span * rows;
+        v[k].shift = shift;
+        v[k].bits = bits_of((uint64_t)sum);
+        shift += v[k].bits;
+    }
+    *counts = shift;
+    return shift + bits_of((uint64_t)rows) < 63 ? v : NULL;
+}
+
 /* ---- rows to slots ----------------------------------------------------------------------------------------------- */
 
 enum { AHEAD = 16 }; /* rows: their slots are in the cache when it is their turn */
@@ -39,24 +80,43 @@ enum { AHEAD = 16 }; /* rows: their slots are in the cache when it is their turn
 typedef struct adding {
     const tra_slots *s;
     double *to;
-    int64_t slot[TRA_COLSTRIP];
+    int64_t slot[TRA_COLSTRIP], word[TRA_COLSTRIP];
 } adding;
 
 static void unknown_value(const tra_column *c) {
     tra_kernel_fail("column `%s` has a value that the statistics of its file do not know of", c->name);
 }
 
-/* The same of 32 bits without NULLs, which most keys are. */
-static void add_short_key(adding *x, const tra_column *c, const tra_slot_key *key, const int32_t *v, int n) {
-    bool known = true;
-    for (int i = 0; i < n; i++) {
-        int64_t at = v[i] - key->least;
-        bool in = (uint64_t)at < (uint64_t)key->range;
-        at = !in ? -1 : key->code ? key->code[at] : at;
-        known &= at >= 0;
-        x->slot[i] = x->slot[i] * key->n + (at >= 0 ? at : 0);
+/* The same of 32 bits without NULLs, which most keys are; false: some are not known, and are taken for others. */
+static bool add_short_key(int64_t *restrict slot, const tra_slot_key *key, const int32_t *restrict v, int n) {
+    const int32_t *restrict code = key->code;
+    uint32_t least = (uint32_t)key->least, range = (uint32_t)key->range, beyond = 0;
+    int32_t missing = 0; /* negative: some were */
+    int64_t values = key->n;
+    for (int i = 0; code && i < n; i++) {
+        uint32_t at = (uint32_t)v[i] - least;
+        beyond |= at >= range;
+        int32_t c = code[at < range ? at : 0];
+        missing |= c;
+        slot[i] = slot[i] * values + (c < 0 ? 0 : c);
     }
-    if (!known) unknown_value(c);
+    for (int i = 0; !code && i < n; i++) {
+        uint32_t at = (uint32_t)v[i] - least;
+        beyond |= at >= range;
+        slot[i] = slot[i] * values + (at < range ? at : 0);
+    }
+    return !beyond && missing >= 0;
+}
+
+/* Adds a part to the words of a strip; false: some values are none of which is known. */
+TRA_STRIP_LOOP static bool add_part(int64_t *restrict word, const tra_slot_part *p, const int64_t *restrict v, int n) {
+    uint64_t beyond = 0;
+    for (int i = 0; i < n; i++) {
+        uint64_t above = (uint64_t)v[i] - (uint64_t)p->least;
+        beyond |= above > (uint64_t)p->span;
+        word[i] += (int64_t)(above << p->shift);
+    }
+    return !beyond;
 }
 
 /* Adds key k to the slots of a strip. */
@@ -65,7 +125,7 @@ static void add_key(adding *x, const tra_vector *v, int k, int n) {
     const tra_column *c = &tra_rowwise_out(x->s->r)->v[k];
     int64_t values = key->n + key->nullable;
     if (!v->state && !key->nullable && tra_coltype_held(c->type) == TRA_I32) {
-        add_short_key(x, c, key, v->values, n);
+        if (!add_short_key(x->slot, key, v->values, n)) unknown_value(c);
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -78,11 +138,15 @@ static void add_key(adding *x, const tra_vector *v, int k, int n) {
     }
 }
 
+static void find_slots(adding *x, const tra_vector *columns, int n) {
+    memset(x->slot, 0, sizeof x->slot);
+    for (int k = 0; k < x->s->nkeys; k++) add_key(x, &columns[k], k, n);
+}
+
 static void add_strip(void *ctx, const tra_vector *columns, int n) {
     adding *x = ctx;
     int nsums = tra_rowwise_out(x->s->r)->n - x->s->nkeys, width = 1 + nsums;
-    memset(x->slot, 0, sizeof x->slot);
-    for (int k = 0; k < x->s->nkeys; k++) add_key(x, &columns[k], k, n);
+    find_slots(x, columns, n);
     const double *first = nsums ? columns[x->s->nkeys].values : NULL;
     for (int i = 0; i < n; i++) { /* what is in one line of the cache is added at once */
         double *to = x->to + x->slot[i] * width;
@@ -93,6 +157,22 @@ static void add_strip(void *ctx, const tra_vector *columns, int n) {
     for (int c = 1; c < nsums; c++) {
         const double *v = columns[x->s->nkeys + c].values;
         for (int i = 0; i < n; i++) x->to[x->slot[i] * width + 1 + c] += v[i];
+    }
+}
+
+/* The same in one word for each slot. */
+static void add_words(void *ctx, const tra_vector *columns, int n) {
+    adding *x = ctx;
+    const tra_schema *s = tra_rowwise_out(x->s->r);
+    int64_t *to = (int64_t *)(void *)x->to;
+    find_slots(x, columns, n);
+    for (int i = 0; i < n; i++) x->word[i] = INT64_C(1) << x->s->counts;
+    for (int c = x->s->nkeys; c < s->n; c++) {
+        if (!add_part(x->word, &x->s->part[c - x->s->nkeys], columns[c].values, n)) unknown_value(&s->v[c]);
+    }
+    for (int i = 0; i < n; i++) {
+        __builtin_prefetch(to + x->slot[i + AHEAD < n ? i + AHEAD : i], 1);
+        to[x->slot[i]] += x->word[i];
     }
 }
 
@@ -108,16 +188,18 @@ static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     x->s = data;
     x->to = out->array.data;
     memset(x->to, 0, tra_array_bytes(&out->array));
-    each_strip(x->s->r, a, add_strip, x, (char *)scratch + up64((int64_t)sizeof(adding)));
+    each_strip(x->s->r, a, x->s->part ? add_words : add_strip, x, (char *)scratch + up64((int64_t)sizeof(adding)));
 }
 
 const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .bytes = dense_bytes, .run = slots_run};
 
 /* ---- slots to rows ----------------------------------------------------------------------------------------------- */
 
-static int64_t count_slots(const tra_slots *s, const double *v, int64_t width) {
-    int64_t n = 0;
-    for (int64_t i = 0; i < s->n; i++) n += v[i * width] != 0;
+static int64_t count_slots(const tra_slots *s, const tra_array *sums) {
+    int64_t n = 0, width = sums->ext.v[1];
+    const int64_t *words = sums->data;
+    const double *v = sums->data;
+    for (int64_t i = 0; i < s->n; i++) n += s->part ? words[i] != 0 : v[i * width] != 0;
     return n;
 }
 
@@ -143,6 +225,16 @@ static void put_slot(const tra_slots *s, int64_t slot, const double *sums, const
     for (int c = s->nkeys; c < s->out->n; c++) ((double *)to->v[c].values)[i] = sums[c - s->nkeys];
 }
 
+/* The number of rows and the sums of a word. */
+static void open_word(const tra_slots *s, int64_t word, double *sums) {
+    int64_t rows = word >> s->counts;
+    sums[0] = (double)rows;
+    for (int k = 0; k < s->out->n - s->nkeys - 1; k++) {
+        const tra_slot_part *p = &s->part[k];
+        sums[1 + k] = (double)((word >> p->shift & ((INT64_C(1) << p->bits) - 1)) + rows * p->least);
+    }
+}
+
 static int64_t rows_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_slots *s = data;
     (void)ext_a, (void)ext_b;
@@ -152,19 +244,24 @@ static int64_t rows_scratch(const void *data, const tra_dims *ext_a, const tra_d
 static int64_t rows_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_slots *s = data;
     (void)b, (void)scratch;
-    out->counted[0] = count_slots(s, a->array.data, a->array.ext.v[1]) + 1;
+    out->counted[0] = count_slots(s, &a->array) + 1;
     return tra_columns_room(s->out, out->counted[0] - 1);
 }
 
 static void rows_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_slots *s = data;
+    const int64_t *words = a->array.data;
     const double *v = a->array.data;
     int64_t width = a->array.ext.v[1], row = 0;
+    double sums[MOST_PARTS + 1];
     tra_batch made = {.v = scratch};
     (void)b;
-    tra_columns_begin(out, s->out, out->counted[0] ? out->counted[0] - 1 : count_slots(s, v, width), &made);
-    for (int64_t i = 0; i < s->n; i++)
-        if (v[i * width] != 0) put_slot(s, i, v + i * width, &made, row++);
+    tra_columns_begin(out, s->out, out->counted[0] ? out->counted[0] - 1 : count_slots(s, &a->array), &made);
+    for (int64_t i = 0; i < s->n; i++) {
+        if (s->part ? words[i] == 0 : v[i * width] == 0) continue;
+        if (s->part) open_word(s, words[i], sums);
+        put_slot(s, i, s->part ? sums : v + i * width, &made, row++);
+    }
 }
 
 const tra_rows_ops tra_slot_rows_ops = {.scratch = rows_scratch, .bytes = rows_bytes, .run = rows_run};

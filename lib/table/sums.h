@@ -21,16 +21,30 @@ typedef struct tra_slot_key {
     const int64_t *value; /* of each number */
 } tra_slot_key;
 
+/* A column of whole numbers least .. least + span as a part of the word of its slot, which has the sum of what its
+ * values are above the least in `bits` bits from `shift` on. */
+typedef struct tra_slot_part {
+    int64_t least, span;
+    int shift, bits;
+} tra_slot_part;
+
 /* r: rows whose first nkeys columns are keys, and the others f64 that are never NULL. Slots are numbered by the keys,
- * of which the last changes fastest; of each slot there are the number of its rows, and the sum of each column. */
+ * of which the last changes fastest; of each slot there are the number of its rows, and the sum of each column: as f64,
+ * or all of it in one i64, where the columns are i64 of which so much is known that each sum has a part of it. */
 typedef struct tra_slots {
     const tra_rowwise *r;
     int nkeys;
     const tra_slot_key *key;
-    int64_t n;             /* slots */
-    const tra_schema *out; /* the keys, then the number of rows and the sums, all f64 */
+    int64_t n;                 /* slots */
+    const tra_slot_part *part; /* of each sum; NULL: they are f64. What is above the parts is the number of rows. */
+    int counts;                /* the first bit of that */
+    const tra_schema *out;     /* the keys, then the number of rows and the sums, all f64 */
 } tra_slots;
-/* data: a tra_slots. Of rows an array [slots, 1 + sums]; and back from such an array, the slots that have rows. */
+/* The parts of words for the sums of these whole numbers (as i64, in the arena) over at most so many rows, by what is
+ * known of their values. NULL: they are not known to fit one word. */
+const tra_slot_part *tra_slot_parts(tra_arena *a, int n, const tra_colexpr *const *x, int64_t rows, int *counts);
+/* data: a tra_slots. Of rows an array [slots, 1 + sums] of f64, or [slots, 1] of i64; and back from such an array, the
+ * slots that have rows. */
 extern const tra_rows_ops tra_slot_sums_ops, tra_slot_rows_ops;
 
 /* r: rows of f64 columns that are never NULL; element i of the result, in row-major order, is the sum of column

@@ -96,6 +96,21 @@ static void set_pairs(factoring *f) {
                                           p->f[1][j].summed ? p->f[1][j].at : -1);
 }
 
+/* The whole numbers that a summand is as f64, or itself. */
+static const tra_colexpr *whole_of(const tra_colexpr *x) {
+    return x->op == TRA_C_CONVERT && !tra_coltype_is_float(x->kids[0]->type) ? x->kids[0] : x;
+}
+
+/* Of sums that may share a word, their parts. Products are seldom small, and what lies beside rows is f64. */
+static const tra_slot_part *parts_of(const factoring *f, int *counts) {
+    const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, f->nsums + 1);
+    for (int i = 0; i < f->nsums; i++) {
+        if (f->rows || f->pair[i][0] >= 0) return NULL;
+        x[i] = whole_of(f->summand[f->pair[i][1]]);
+    }
+    return tra_slot_parts(f->a, f->nsums, x, tra_catalog_floats(f->pipe->source->type.cat), counts);
+}
+
 /* The predicates that read the source alone, unless rows were selected already, then the group columns and what is
  * added up. */
 static bool rows_of_slots(factoring *f, tra_slots *s) {
@@ -110,8 +125,9 @@ static bool rows_of_slots(factoring *f, tra_slots *s) {
     for (int i = 0; i < f->nsums; i++) {
         const tra_colexpr *own = f->summand[f->pair[i][1]],
                           *other = f->pair[i][0] < 0 ? NULL : f->summand[f->pair[i][0]];
+        tra_coltype t = s->part ? TRA_COL_I64 : TRA_COL_F64;
         if (other ? !tra_factor_multiply(f->a, other, own, &x[f->nkeys + i])
-                  : tra_colexpr_convert(f->a, own, TRA_COL_F64, NULL, &x[f->nkeys + i], NULL) != TRA_OK)
+                  : tra_colexpr_convert(f->a, s->part ? whole_of(own) : own, t, NULL, &x[f->nkeys + i], NULL) != TRA_OK)
             return false;
     }
     for (int i = 0; i < n && f->rows; i++)
@@ -148,7 +164,8 @@ bool tra_factor_slots(factoring *f) {
         if (!values_of(f, f->key[k], &key[k])) return false;
         s->n = tra_mul_most(s->n, key[k].n + key[k].nullable);
     }
-    if (tra_mul_most(s->n, 1 + f->nsums) > TRA_MOST_SLOTS) {
+    s->part = parts_of(f, &s->counts);
+    if (tra_mul_most(s->n, s->part ? 1 : 1 + f->nsums) > TRA_MOST_SLOTS) {
         REFUSE(f, "there may be %" PRId64 " groups with %d sums each, more than %d numbers", s->n, 1 + f->nsums,
                TRA_MOST_SLOTS);
         return false;
@@ -166,7 +183,10 @@ static const char *slots_text(const factoring *f) {
     for (int k = 0; k < s->nkeys; k++)
         tra_str_printf(&t, "%s%" PRId64 "%s%s from %" PRId64, k ? " x " : "", s->key[k].n,
                        s->key[k].nullable ? " + NULL" : "", s->key[k].code ? " known" : "", s->key[k].least);
-    tra_str_printf(&t, " groups: ");
+    tra_str_add(&t, " groups");
+    for (int k = 0; s->part && k < f->nsums; k++)
+        tra_str_printf(&t, "%s%" PRId64 " + %d bits", k ? ", " : " in words of ", s->part[k].least, s->part[k].bits);
+    tra_str_add(&t, ": ");
     tra_rowwise_print(s->r, &t);
     const char *text = tra_arena_strndup(f->a, tra_str_get(&t), t.n);
     tra_str_free(&t);
@@ -183,8 +203,8 @@ tra_expr *tra_factor_groups(factoring *f) {
     tra_expr *sums = tra_factor_pass(f, source,
                                      &(tra_rows_kernel){.text = text,
                                                         .use = TRA_USE_MAP,
-                                                        .dtype = TRA_F64,
-                                                        .width = 1 + f->nsums,
+                                                        .dtype = s->part ? TRA_I64 : TRA_F64,
+                                                        .width = s->part ? 1 : 1 + f->nsums,
                                                         .rows = TRA_ROWS_FIXED,
                                                         .most = s->n,
                                                         .share = 1,

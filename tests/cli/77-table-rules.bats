@@ -150,6 +150,18 @@ A[i,k] = sum X[n,i] * s[n,k]"
     grep -q 'Q-10 agg(.*rows may be unmatched' flat
 }
 
+@test "Q-10 adds whole numbers of known ranges in one word for each group" {
+    trips
+    sed 's/,minutes,/,late,minutes,/; t; s/^\([^,]*,[^,]*,\)\([0-9]*\)/\1-1\2,\2/' trip.csv >late.csv
+    status 0 tra import -q --table --block 256 late.csv -o trip.h5
+    same Q-10 'J = join(trip, station, start == code)
+X = matrix(J, [one = 1, lat])
+Y = matrix(J, [minutes, late])
+A[i,j] = sum X[n,i] * Y[n,j]'
+    run tra explain --format json p.tra
+    has "groups in words of 0 + 19 bits, -190 + 20 bits"
+}
+
 @test "rules that are refused say which condition fails" {
     trips
     printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \

@@ -300,6 +300,45 @@ TEST(steps_are_taken_one_after_the_other) {
     tra_arena_free(arena);
 }
 
+/* The rows whose number leaves at most that when it is divided by three, of the first so many. */
+static void check_selected(const tra_rowwise *r, int rest, int rows) {
+    tra_vector v[COLUMNS];
+    tra_batch in = batch, out = {.schema = tra_rowwise_out(r), .v = v};
+    tra_table_notes notes = {0};
+    tra_err e = {0};
+    void *scratch = aligned_alloc(64, (size_t)(tra_rowwise_scratch(r) + 63) / 64 * 64);
+    int64_t at = 0;
+    in.rows = rows;
+    for (int c = 0; c < COLUMNS; c++)
+        v[c] = (tra_vector){tra_arena_alloc(arena, ROWS * 8), batch.v[c].state ? tra_arena_alloc(arena, ROWS) : NULL};
+    CHECK_OK(tra_rowwise_run(r, &in, 0, &out, scratch, &notes, &e), e);
+    for (int i = 0; i < rows; i++) {
+        if (i % 3 > rest) continue;
+        for (int c = 0; c < COLUMNS; c++) {
+            size_t size = tra_coltype_size(schema.v[c].type);
+            if (memcmp((char *)v[c].values + (size_t)at * size, (char *)batch.v[c].values + (size_t)i * size, size) !=
+                    0 ||
+                (v[c].state && v[c].state[at] != batch.v[c].state[i]))
+                check_report("of %d rows row %d of column %s is wrong", rows, i, schema.v[c].name);
+        }
+        at++;
+    }
+    CHECK_INT(out.rows, at);
+    free(scratch);
+}
+
+TEST(selected_rows_are_those_of_every_column) {
+    set_up();
+    for (int rest = -1; rest < 3; rest++) {
+        tra_rowwise *r = tra_rowwise_new(arena, &schema);
+        tra_rowwise_select(r, call("<=", 2, call("%", 2, call("row", 0), number(3)), number(rest)));
+        for (int rows = 0; rows < 70; rows++) check_selected(r, rest, rows);
+        check_selected(r, rest, 1024);
+        check_selected(r, rest, ROWS);
+    }
+    tra_arena_free(arena);
+}
+
 TEST(a_matrix_takes_no_null_without_fill) {
     set_up();
     tra_err e = {0};
