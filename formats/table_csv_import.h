@@ -63,7 +63,8 @@ tra_status tra_csv_matrix_box(tra_source *s, const tra_dims *start, const tra_di
 void tra_csv_matrix_close(tra_source *s);
 /* Names, which columns are wanted, and given types. */
 TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
-/* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. */
+/* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. Where
+ * nothing is put aside, the first fault of the piece is an error, and w->rows has what is before a record at fault. */
 TRA_MUSTUSE tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item,
                                           bool note, tra_err *e);
 /* The text of a cell of a string column, in UTF-8. */

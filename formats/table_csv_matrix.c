@@ -41,7 +41,9 @@ static tra_status piece(void *ctx, int worker, const tra_csv_piece *p, int64_t i
     tra_csv_import *m = &x->m;
     tra_csv_worker *w = &m->worker[worker];
     size_t size = tra_dtype_size(x->dtype);
-    TRA_TRY(tra_csv_read_piece(m, w, p, item, false, e));
+    tra_err why = {0};
+    tra_status read =
+        tra_csv_read_piece(m, w, p, item, false, &why); /* there may be a fault before the first it tells */
     int64_t bytes = w->rows.n * m->ncolumns * (int64_t)size;
     if (bytes > x->block_cap[worker]) {
         free(x->block[worker]);
@@ -65,6 +67,7 @@ static tra_status piece(void *ctx, int worker, const tra_csv_piece *p, int64_t i
             return tra_csv_reject_at(&m->rules, p, &bad, m->column[c].name, tra_dtype_name(x->dtype), NULL, e);
         }
     }
+    if (read != TRA_OK) return *e = why, read;
     int64_t number = m->base + item;
     if (!x->writing) return m->rows[number] = w->rows.n, TRA_OK;
     if (number >= m->npieces || m->rows[number + 1] - m->rows[number] != w->rows.n)

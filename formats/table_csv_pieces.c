@@ -34,11 +34,12 @@ static bool fits(const tra_csv_import *m, const tra_csv_column *c, const char *s
     return tra_date_orders(s, n, &time) != 0 && (c->type == TRA_COL_TIMESTAMP || !time);
 }
 
-static tra_status check_given(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int column,
-                              bool note, tra_err *e) {
+/* Marks the rows before *end of which the cell is no value of the column's type: all of them, or, where these are not
+ * put aside, the first; *end is that row then. */
+static tra_status check_given(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int column,
+                              tra_csv_rejects *to, int64_t *end, tra_csv_reject *first, tra_err *e) {
     const tra_csv_column *c = &m->column[column];
-    tra_csv_rejects none = {0};
-    for (int64_t r = 0; r < w->rows.n; r++) {
+    for (int64_t r = 0; r < *end; r++) {
         size_t n;
         bool quoted;
         if (w->bad[r]) continue;
@@ -52,11 +53,29 @@ static tra_status check_given(tra_csv_import *m, tra_csv_worker *w, const tra_cs
                              .cell_bytes = x->n,
                              .fault = TRA_CSV_CAST};
         w->bad[r] = true;
-        if (note || !m->rules.keep)
-            TRA_TRY(tra_csv_reject_at(&m->rules, p, &at, c->name, tra_coltype_name(c->type),
-                                      m->rules.keep ? &m->rejects[item] : &none, e));
+        if (!m->rules.keep) {
+            *first = at;
+            *end = r;
+        } else if (to) {
+            TRA_TRY(tra_csv_reject_at(&m->rules, p, &at, NULL, NULL, to, e));
+        }
     }
     return TRA_OK;
+}
+
+/* The same of all columns. */
+static tra_status check_all(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, tra_csv_rejects *to,
+                            tra_err *e) {
+    int64_t end = w->rows.n;
+    tra_csv_reject first;
+    const tra_csv_column *of = NULL;
+    for (int c = 0; c < m->ncolumns; c++) {
+        int64_t before = end;
+        if (!m->column[c].given || tra_coltype_is_coded(m->column[c].type)) continue;
+        TRA_TRY(check_given(m, w, p, c, to, &end, &first, e));
+        if (end < before) of = &m->column[c];
+    }
+    return of ? tra_csv_reject_at(&m->rules, p, &first, of->name, tra_coltype_name(of->type), NULL, e) : TRA_OK;
 }
 
 tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, bool note,
@@ -74,9 +93,9 @@ tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_cs
         body.text = at;
         body.bytes = p->text + p->bytes - at;
     }
-    tra_status s = tra_csv_split(&m->form->dialect, &m->rules, &body, m->width, &w->rows, to, e);
+    tra_err why = {0};
+    tra_status split = tra_csv_split(&m->form->dialect, &m->rules, &body, m->width, &w->rows, to, &why);
     free(dropped.v);
-    TRA_TRY(s);
     if (body.text != p->text) { /* places are told from where the piece begins */
         uint32_t by = (uint32_t)(body.text - p->text);
         for (int64_t i = 0; i < w->rows.n * m->width; i++) w->rows.cells.v[i].at += by;
@@ -87,10 +106,8 @@ tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_cs
         w->bad = tra_realloc(w->bad, (size_t)w->bad_cap, sizeof *w->bad);
     }
     if (w->rows.n) memset(w->bad, 0, (size_t)w->rows.n);
-    for (int c = 0; c < m->ncolumns; c++)
-        if (m->column[c].given && !tra_coltype_is_coded(m->column[c].type))
-            TRA_TRY(check_given(m, w, p, item, c, note, e));
-    return TRA_OK;
+    TRA_TRY(check_all(m, w, p, note ? to : NULL, e));
+    return split == TRA_OK ? TRA_OK : (*e = why, split);
 }
 
 /* ---- rejects ---------------------------------------------------------------------------------------------------- */

@@ -184,6 +184,27 @@ assert frame.read("t.h5") == {"a": [1], "b": ["x"]}'
     status 3 tra import --strict --table -o w.h5 <(printf 'a,b\n1,x"y\n')
 }
 
+@test "of several faults the first of the file is told, with any number of threads" {
+    local t o
+    py 'lines = ["a,b,c"] + [f"{k},{k},x{k}" for k in range(40000)]
+lines[30000] = "1,no,x"; lines[30001] = "no,1,x"; lines[30007] = "1,2"; lines[20] = lines[21]
+open("f.csv", "w").write("\n".join(lines) + "\n")
+lines[29990] = "1"; lines[39999] = "no,1,x"
+open("g.csv", "w").write("\n".join(lines) + "\n")
+lines = [f"{k},{k}" for k in range(40000)]
+lines[30000] = "1,x"; lines[30001] = "x,1"; lines[30002] = "1"
+open("m.csv", "w").write("\n".join(lines) + "\n")'
+    for t in 1 2 3; do
+        for o in "--memory 48M" "--memory 256M"; do
+            # shellcheck disable=SC2086
+            TRA_THREADS=$t status 3 tra import f.csv --types a=i32,b=i32 -o f.h5 $o; has "line 30001, byte"; has "column 2 (b)"
+            # shellcheck disable=SC2086
+            TRA_THREADS=$t status 3 tra import g.csv --types b=i32,a=i32 -o f.h5 $o; has "line 29991,"
+            TRA_THREADS=$t status 3 tra import m.csv --null NA --no-header -o f.h5; has "line 30001,"; has "column 2"
+        done
+    done
+}
+
 @test "dates: their order is found, or must be said" {
     printf 'd,n\n13/01/2020,a\n02/01/2020,b\n' > e.csv
     tra import -q e.csv -o e.h5
