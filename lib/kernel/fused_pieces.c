@@ -65,24 +65,3 @@ bool tra_fused_loop_of(const tra_fused_plan *x, tra_fused_loop *l) {
     *l = (tra_fused_loop){.operand = of->of, .apart = apart};
     return true;
 }
-
-int tra_fused_sums(int64_t entries, int64_t elements) {
-    enum { MOST = 4, WORTH = 2 }; /* entries for each element of a sum of its own, which is cleared and added */
-    int n = (int)tra_min64(MOST, 1 + entries / tra_mul_most(WORTH, tra_max64(1, elements)));
-    n = (int)tra_min64(n, tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries)));
-    return n == 3 ? 2 : n; /* which two threads share evenly */
-}
-
-int tra_fused_cut(const tra_rows_view *v, const int64_t *key, int n, int64_t *at) {
-    int made = 0;
-    int64_t first = v->begin[0], entries = v->begin[v->nrows] - first;
-    at[0] = 0;
-    for (int i = 1; i < n; i++) {
-        int64_t from = at[made], to = v->nrows, want = first + (int64_t)((__int128)entries * i / n);
-        TRA_BISECT(from, to, mid, v->begin[mid] < want);
-        while (key && from > 0 && from < v->nrows && key[from] == key[from - 1]) from++;
-        if (from > at[made] && from < v->nrows) at[++made] = from;
-    }
-    at[++made] = v->nrows;
-    return made;
-}

@@ -245,7 +245,7 @@ static int64_t sums_of(const tra_kernel *k, const tra_dims *ext_a, const tra_dim
     int64_t n = 1;
     for (int d = 0; d < ext.n; d++) n = tra_mul_most(n, ext.v[d]);
     int64_t each = tra_mul_most(n, (int64_t)tra_dtype_size(k->program->dtype));
-    return tra_mul_most(tra_fused_sums(entries, n) - 1, tra_add_most(each, 64));
+    return tra_mul_most(tra_share_sums(entries, TRA_FUSED_STEPS, n) - 1, tra_add_most(each, 64));
 }
 
 /* The loop that pieces are cut of: over what an operand holds, and not over what is unpacked. */
@@ -373,32 +373,15 @@ static tra_status in_pieces(job *j, tra_piece_fn *fn, char *scratch, tra_err *e)
     return s;
 }
 
-/* Adds the sums of the other pieces, in their order, to the first one, which is the result: some elements of it. */
-static void add_sums(void *ctx, int part, void *scratch) {
-    enum { PART = 1 << 12 };
-    const job *j = ctx;
-    tra_array *a = &j->out->array;
-    size_t size = tra_dtype_size(a->dtype), n = tra_array_bytes(a) / size;
-    size_t from = n * (size_t)part / (size_t)j->n, to = n * ((size_t)part + 1) / (size_t)j->n;
-    (void)scratch;
-    for (size_t at = from; at < to; at += PART) {
-        int64_t here = (int64_t)(to - at < PART ? to - at : PART);
-        for (int i = 1; i < j->n; i++) {
-            char *sum = (char *)a->data + at * size, *other = j->sums + (i - 1) * j->each + at * size;
-            tra_strip(a->dtype)(TRA_S_ADD, sum, sum, other, 0, here);
-        }
-    }
-}
-
 static void cut(job *j, int64_t entries) {
     const held_operand *h = &j->c->operand[j->loop.operand];
     const tra_array *a = &j->out->array;
     int64_t elements = (int64_t)(tra_array_bytes(a) / tra_dtype_size(a->dtype));
     bool has_rows = j->out->layout ? a->ext.n > 1 : elements > 0;
     if (!has_rows || h->rows.nrows < 2 || (j->out->layout && !j->loop.apart)) return;
-    int n =
-        j->loop.apart ? tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries)) : tra_fused_sums(entries, elements);
-    j->n = tra_fused_cut(&h->rows, j->loop.apart ? h->coordinate[0] : NULL, n, j->at);
+    int n = j->loop.apart ? tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries))
+                          : tra_share_sums(entries, TRA_FUSED_STEPS, elements);
+    j->n = tra_share_rows(&h->rows, j->loop.apart ? h->coordinate[0] : NULL, n, j->at);
 }
 
 /* Counts the entries of a result that is held as rows, at most: exactly where that is far more than there will be. */
@@ -426,7 +409,7 @@ static tra_status make_rows(job *j, int64_t entries, bool count, char *scratch, 
 
 static tra_status make_dense(job *j, char *scratch, tra_err *e) {
     TRA_TRY(in_pieces(j, run_piece, scratch, e));
-    if (j->n > 1 && !j->loop.apart) tra_share(j->n, add_sums, j, NULL);
+    if (!j->loop.apart) tra_share_add(&j->out->array, j->sums, j->each, j->n);
     return TRA_OK;
 }
 

@@ -75,12 +75,6 @@ typedef struct tra_fused_loop {
     bool apart; /* its first dimension is the first key of all that is made: other rows write to other places */
 } tra_fused_loop;
 bool tra_fused_loop_of(const tra_fused_plan *x, tra_fused_loop *l);
-/* In how many pieces, each with a sum of its own, so many entries are added up to so many elements. Not less of more
- * entries. */
-int tra_fused_sums(int64_t entries, int64_t elements);
-/* The rows that begin n pieces of about equally many entries, and the end; fewer where there are few rows. key (or
- * NULL): of each row, rows of one are in one piece. Returns how many. */
-int tra_fused_cut(const tra_rows_view *v, const int64_t *key, int n, int64_t *at);
 
 /* The compiled program for such operands; NULL: it is interpreted. */
 const tra_codegen_kernel *tra_program_compiled(const tra_kernel *k, const tra_cell *a, const tra_cell *b);

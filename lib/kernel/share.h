@@ -8,7 +8,7 @@
 #ifndef TRA_KERNEL_SHARE_H
 #define TRA_KERNEL_SHARE_H
 
-#include "../relation/cell.h"
+#include "../relation/rows.h"
 
 /* One piece. scratch: as large as what the kernel was given, and for as long as the piece runs its alone. */
 typedef void tra_piece_fn(void *ctx, int piece, void *scratch);
@@ -30,5 +30,14 @@ void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch);
  * matters. At most TRA_PIECES. */
 enum { TRA_PIECES = TRA_CELL_PIECES };
 int tra_share_pieces(int64_t steps);
+
+/* In how many pieces, each with a sum of its own, so many entries of so many steps each are added up to so many
+ * elements. Not less of more entries. */
+int tra_share_sums(int64_t entries, int64_t steps, int64_t elements);
+/* The rows that begin n pieces of about equally many entries, and the end; fewer where there are few rows. key (or
+ * NULL): of each row, rows of one are in one piece. Returns how many. */
+int tra_share_rows(const tra_rows_view *v, const int64_t *key, int n, int64_t *at);
+/* Adds the sums of n pieces in their order: the first is `to`, the others stand at `sums`, each of so many bytes. */
+void tra_share_add(const tra_array *to, const char *sums, int64_t each, int n);
 
 #endif

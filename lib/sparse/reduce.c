@@ -1,6 +1,7 @@
 /* reduce.c - maps of rows that move entries or fold them: transposes, diagonals, Einstein strings of one operand, row
  * and column folds. Entries are sorted by where they come to; those that come together are folded, and where these are
  * fewer than the elements that they stand for the others, which are 0, take part. */
+#include "../kernel/share.h"
 #include "sums.h"
 
 #include <assert.h>
@@ -174,18 +175,20 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
 
 /* ---- sums into dense arrays ------------------------------------------------------------------------------------- */
 
-/* Entry by entry in their order, in which sorted ones are added up too: the same bits, and nothing to sort. What comes
- * to one place is added in a register. */
+/* Entry by entry in their order, so there is nothing to sort: what comes to one place in four lanes, that none waits
+ * for the one before. A sum that begins with +0 stays so under -0. */
 #define SUM_ROW(T)                                                                                                     \
     const T *value = (const T *)(const void *)v->value;                                                                \
-    T *sum = (T *)to + at;                                                                                             \
+    T *sum = (T *)to + at, own[4] = {0, 0, 0, 0};                                                                      \
     int64_t k = v->begin[r], end = v->begin[r + 1];                                                                    \
     if (step == 0) {                                                                                                   \
-        T all = *sum;                                                                                                  \
-        for (; k < end; k++) all += value[k] == 0 ? 0 : value[k];                                                      \
-        *sum = all;                                                                                                    \
+        for (; k + 4 <= end; k += 4)                                                                                   \
+            for (int i = 0; i < 4; i++) own[i] += value[k + i];                                                        \
+        for (; k < end; k++) own[0] += value[k];                                                                       \
+        *sum += (own[0] + own[1]) + (own[2] + own[3]);                                                                 \
     }                                                                                                                  \
-    for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k] == 0 ? 0 : value[k];
+    for (; step == 1 && k < end; k++) sum[v->column[k]] += value[k];                                                   \
+    for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k];
 
 static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, int64_t at, int64_t step) {
     if (t == TRA_F64) {
@@ -209,6 +212,7 @@ static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *be
 /* Where the entries of a row come to: the first coordinates in the result, as a place, and the step of the last one. */
 static int64_t place_of(const tra_route *route, const tra_dims *ext, int64_t width, int64_t row) {
     int64_t at = 0;
+    if (ext->n == 2) return row * (route->row[0] * width + route->column[0]);
     for (int d = ext->n - 2; d >= 0; row /= ext->v[d], d--)
         at += row % ext->v[d] * (route->row[d] * width + route->column[d]);
     return at;
@@ -218,13 +222,48 @@ static int64_t step_of(const tra_route *route, const tra_dims *ext, int64_t widt
     return route->row[ext->n - 1] * width + route->column[ext->n - 1];
 }
 
-static void add_up(const tra_cell *in, const tra_route *route, tra_array *out) {
-    const tra_dims *ext = &in->array.ext;
-    tra_rows_view v = tra_rows_of(in);
-    int64_t width = tra_last_extent(&out->ext), step = step_of(route, ext, width);
+/* Rows of the operand are added up in pieces: these write to different places, or each has a sum of its own. */
+typedef struct adding {
+    const tra_cell *in;
+    const tra_route *route;
+    const tra_array *out;
+    tra_rows_view v;
+    int64_t at[TRA_PIECES + 1], width, step;
+    char *sums; /* of the pieces after the first; NULL: they write to different places */
+    int64_t each;
+} adding;
+
+static void add_rows(void *ctx, int piece, void *scratch) {
+    const adding *x = ctx;
+    const tra_dims *ext = &x->in->array.ext;
+    tra_dtype t = x->out->dtype;
+    char *to = x->out->data;
+    (void)scratch;
+    if (x->sums && piece > 0) to = memset(x->sums + (piece - 1) * x->each, 0, tra_array_bytes(x->out));
+    for (int64_t r = x->at[piece]; r < x->at[piece + 1] && !tra_cancelled(); r++)
+        sum_row(&x->v, r, t, to, place_of(x->route, ext, x->width, x->v.row[r]), x->step);
+}
+
+/* Do no two rows come to one place? */
+static bool keeps_rows(const labels *l) {
+    for (int d = 0; d + 1 < l->rank; d++)
+        if (!memchr(l->out, l->in[d], (size_t)l->nout)) return false;
+    return true;
+}
+
+/* scratch: for sorting the entries, which is more than their sums take. */
+static void add_up(const labels *l, const tra_cell *in, const tra_route *route, tra_array *out, void *scratch) {
+    enum { STEPS = 2 };
+    adding x = {.in = in, .route = route, .out = out, .v = tra_rows_of(in), .width = tra_last_extent(&out->ext)};
+    int64_t entries = x.v.begin[x.v.nrows], elements = tra_elements_of(&out->ext);
+    x.step = step_of(route, &in->array.ext, x.width);
+    x.each = ((int64_t)tra_array_bytes(out) + 63) / 64 * 64;
     memset(out->data, 0, tra_array_bytes(out));
-    for (int64_t r = 0; r < v.nrows && !tra_cancelled(); r++)
-        sum_row(&v, r, out->dtype, out->data, place_of(route, ext, width, v.row[r]), step);
+    if (!keeps_rows(l)) x.sums = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    int n = x.sums ? tra_share_sums(entries, STEPS, elements) : tra_share_pieces(tra_mul_most(STEPS, entries));
+    n = tra_share_rows(&x.v, NULL, n, x.at);
+    tra_share(n, add_rows, &x, NULL);
+    if (x.sums) tra_share_add(out, x.sums, x.each, n);
 }
 
 /* A result of rows whose box is not much larger than the entries are many: these are added up at their places in it,
@@ -278,7 +317,7 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
     }
     bool adds = adds_up(step, &l, before, in, tra_dtype_rows[in->array.dtype].sum);
     if (adds && !out->layout && !after->code && out->array.dtype == in->array.dtype) {
-        add_up(in, &route, &out->array);
+        add_up(&l, in, &route, &out->array, scratch);
         return 0;
     }
     if (adds && !moves && out->layout && has_small_box(&out->array, tra_rows_of(in).n)) {

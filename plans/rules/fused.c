@@ -21,13 +21,6 @@ static bool is_product(const tra_scalar *x) {
     return false;
 }
 
-static bool has_twice(int n, const int *v) {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++)
-            if (v[i] == v[j]) return true;
-    return false;
-}
-
 /* Is it a statement of several factors, one of which is of sparse type? */
 static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
     bool sparse = false;
@@ -44,17 +37,35 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
 static const char *why_not(const tra_einsum *s) {
     if (s->fold != TRA_S_ADD) return "what is not summed up has no kernel of several factors";
     if (!is_product(s->expr)) return "it is no product of its operands and numbers";
-    if (!tra_dtype_is_float(s->node->type.dtype))
-        return "sums of integers in another order might overflow where these do not";
-    for (int i = 0; i < s->nrefs; i++)
-        if (has_twice(s->ref[i].n, s->ref[i].label)) return "a label stands twice in one operand: its diagonal";
-    if (has_twice(s->nout, s->out)) return "a label stands twice in the result";
+    tra_dtype t = s->node->type.dtype;
+    if (!tra_dtype_is_float(t) && t != TRA_I64) return "its integers are not of 64 bits: it is no sum";
     if (s->nrefs > TRA_MAXLABELS || s->nlabels > TRA_PROGRAM_MOST) return "it has too many factors or labels";
     for (int l = 0; l < s->nlabels; l++) {
         if (s->extent[l] < 1) return "a label has no values";
         if (s->extent[l] >= INT32_MAX) return "a label has 2^31 values or more";
     }
     return NULL;
+}
+
+/* The statement with diagonals in the place of operands that have a label twice. */
+static const tra_einsum *of_diagonals(tra_memo *m, const tra_einsum *s) {
+    tra_einsum *t = tra_new(m->arena, tra_einsum);
+    bool any = false;
+    *t = *s;
+    t->ref = tra_news(m->arena, tra_einsum_ref, s->nrefs);
+    for (int i = 0; i < s->nrefs; i++) {
+        const tra_einsum_ref *r = &s->ref[i];
+        t->ref[i] = *r;
+        if (!r->diagonal) continue;
+        any = true;
+        t->ref[i] = (tra_einsum_ref){.node = r->diagonal};
+        for (int d = 0; d < r->n; d++) {
+            bool seen = false;
+            for (int k = 0; k < t->ref[i].n; k++) seen = seen || t->ref[i].label[k] == r->label[d];
+            if (!seen) t->ref[i].label[t->ref[i].n++] = r->label[d];
+        }
+    }
+    return any ? t : s;
 }
 
 int64_t fused_block_of(const tra_einsum *s, int label) {
@@ -417,7 +428,7 @@ static void note(tra_memo *m, const tra_einsum *s, const char *why, tra_refusals
 
 void tra_fused_apply(tra_memo *m, const tra_fused_options *o, tra_refusals *refusals) {
     for (int i = 0; i < m->g->neinsums; i++) {
-        const tra_einsum *s = m->g->einsums[i];
+        const tra_einsum *s = of_diagonals(m, m->g->einsums[i]);
         if (!is_candidate(m, s)) continue;
         const char *why = why_not(s);
         if (!why) why = fuse(m, s, o);

@@ -175,6 +175,7 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r)
     r->moved = !fits;
     if (!fits) x.node = tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {x.node}, .block = block});
     if (!x.node || !take_diagonal(w, r, &x)) return false;
+    if (x.n < r->n) r->diagonal = x.node;
     tra_lower_operand(w, &x);
     return true;
 }

@@ -102,6 +102,7 @@ enum { TRA_MAXLABELS = 64 };
 typedef struct tra_einsum_ref {
     const tra_node *node;     /* a tensor in blocks */
     int n, label[TRA_MAXDIM]; /* of each dimension; one that stands twice takes the diagonal */
+    const tra_node *diagonal; /* where one does, that: of each label a dimension, as they come first; else NULL */
     bool moved; /* it has other blocks than its labels, or holes: it is cut anew, in blocks of its labels */
 } tra_einsum_ref;
 typedef struct tra_einsum {

@@ -17,7 +17,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-enum { MOST_REFS = 3, MOST_RANK = 3, MOST_PLANS = 32, REPEATS = 5, MOST_SQUARE = 3000 };
+enum { MOST_REFS = 3, MOST_RANK = 3, MOST_PLANS = 32, REPEATS = 5, MOST_SQUARE = 3000, MOST_DENSE = 1 << 25 };
 
 /* ---- random tensors --------------------------------------------------------------------------------------------- */
 
@@ -228,6 +228,7 @@ typedef struct kernel {
     double work;   /* what the extents are chosen by: entries, or operations */
     int64_t inner; /* the extent of labels that are short */
     const char *is_short;
+    double extent; /* of the other ones; 0: by the work */
 } kernel;
 
 typedef struct point {
@@ -237,20 +238,20 @@ typedef struct point {
 } point;
 
 static const kernel kernels[] = {
-    {"MMM", "ik=ij,jk", {"csr", "csr"}, false, 1, 3e7, 0, ""},
-    {"MMM", "ik=ij,jk", {"csc", "csr"}, true, 1, 3e7, 0, ""},
-    {"MMM", "ik=ij,jk", {"csr", "dense"}, true, 1, 6e8, 0, ""},
-    {"SumMMM", "=ij,jk", {"csc", "csr"}, true, 1, 1.6e7, 0, ""},
-    {"SumMMM", "=ij,jk", {"csr", "csr"}, true, 1, 1.6e7, 0, ""},
-    {"BATAX", "j=ij,ik,k", {"csr", "again", "dense"}, true, 2, 1e7, 0, ""},
-    {"BATAX", "j=ij,ik,k", {"csc", "again", "dense"}, true, 2, 8e6, 0, ""},
-    {"TTM", "ijk=ijl,kl", {"csf", "csc"}, false, 1, 2e6, 25, "k"},
-    {"TTM", "ijk=ijl,kl", {"csf", "dense"}, false, 1, 2e6, 25, "k"},
-    {"MTTKRP", "ij=ikl,kj,lj", {"csf", "dense", "dense"}, true, 1, 4e6, 25, "j"},
-    {"MTTKRP", "ij=ikl,kj,lj", {"csf", "csr", "csr"}, true, 1, 4e6, 25, "j"},
-    {"SDDMM", "ij=ij,ik,kj", {"csr", "dense", "dense"}, false, 1, 1.2e6, 50, "k"},
-    {"masked", "ij=ij,ik,kj", {"csr", "csr", "csr"}, false, 1, 1e7, 0, ""},
-    {"masked", "ij=ij,ik,kj", {"csr", "csr", "csc"}, false, 1, 1e7, 0, ""},
+    {"MMM", "ik=ij,jk", {"csr", "csr"}, false, 1, 3e7, 0, "", 0},
+    {"MMM", "ik=ij,jk", {"csc", "csr"}, true, 1, 3e7, 0, "", 0},
+    {"MMM", "ik=ij,jk", {"csr", "dense"}, true, 1, 6e8, 0, "", 0},
+    {"SumMMM", "=ij,jk", {"csc", "csr"}, true, 1, 1.6e7, 0, "", 0},
+    {"SumMMM", "=ij,jk", {"csr", "csr"}, true, 1, 1.6e7, 0, "", 0},
+    {"BATAX", "j=ij,ik,k", {"csr", "again", "dense"}, true, 2, 1e7, 0, "", 0},
+    {"BATAX", "j=ij,ik,k", {"csc", "again", "dense"}, true, 2, 8e6, 0, "", 0},
+    {"TTM", "ijk=ijl,kl", {"csf", "csc"}, false, 1, 2e6, 25, "k", 0},
+    {"TTM", "ijk=ijl,kl", {"csf", "dense"}, false, 1, 2e6, 25, "k", 0},
+    {"MTTKRP", "ij=ikl,kj,lj", {"csf", "dense", "dense"}, true, 1, 4e6, 25, "j", 0},
+    {"MTTKRP", "ij=ikl,kj,lj", {"csf", "csr", "csr"}, true, 1, 4e6, 25, "j", 0},
+    {"SDDMM", "ij=ij,ik,kj", {"csr", "dense", "dense"}, false, 1, 1.2e6, 50, "k", 0},
+    {"masked", "ij=ij,ik,kj", {"csr", "csr", "csr"}, false, 1, 1e7, 0, "", 0},
+    {"masked", "ij=ij,ik,kj", {"csr", "csr", "csc"}, false, 1, 1e7, 0, "", 0},
 };
 enum { NKERNELS = sizeof kernels / sizeof kernels[0] };
 
@@ -299,14 +300,19 @@ static void read_statement(problem *x, const kernel *k) {
 }
 
 /* Long labels have one extent, with which the kernel does about the work that it is to do. */
-static void find_extents(problem *x, const kernel *k, double density) {
-    int first = x->s.ref[0].n;
-    double n = 0;
+static double long_extent(const kernel *k, double density) {
+    const char *first = strchr(k->text, '=') + 1;
+    double rank = (double)(strcspn(first, ",")), nout = (double)(first - 1 - k->text), n;
+    if (k->extent > 0) return k->extent;
     if (strcmp(k->name, "MMM") == 0 || strcmp(k->name, "masked") == 0)
         n = cbrt(k->work / density / (strcmp(k->storage[1], "dense") == 0 ? 1 : density));
     else
-        n = pow(k->work / density, 1.0 / first);
-    if (k->dense && x->s.nout == 2 && !k->inner) n = fmin(n, MOST_SQUARE);
+        n = pow(k->work / density, 1.0 / rank);
+    return k->dense && nout == 2 && !k->inner ? fmin(n, MOST_SQUARE) : n;
+}
+
+static void find_extents(problem *x, const kernel *k, double density) {
+    double n = long_extent(k, density);
     for (int l = 0; l < x->s.nlabels; l++)
         x->extent[l] = strchr(k->is_short, *x->s.name[l]) && k->inner ? k->inner : (int64_t)n;
 }
@@ -554,6 +560,22 @@ static int by_predicted(const void *a, const void *b) {
     return (x->predicted > y->predicted) - (x->predicted < y->predicted);
 }
 
+/* The same tensors for all of them, such that those that are held densely fit. */
+static double side_extent(int which, double density) {
+    const kernel *k = &kernels[sides[which].like];
+    double n = long_extent(k, density);
+    const char *rank = strchr(k->text, '=') + 1;
+    for (int i = 0; i < 4; i++)
+        for (int o = 0; o < MOST_REFS && sides[which].storage[i][o]; o++, rank += strcspn(rank, ",") + 1) {
+            if (o == 0) rank = strchr(k->text, '=') + 1;
+            if (strcmp(sides[which].storage[i][o], "dense") != 0) continue;
+            double long_ones = 0;
+            for (const char *l = rank; *l && *l != ','; l++) long_ones += !k->inner || !strchr(k->is_short, *l);
+            if (long_ones > 0) n = fmin(n, floor(pow(MOST_DENSE, 1 / long_ones)));
+        }
+    return n;
+}
+
 static void run_sides(tra_codegen *g, int which, int exponent) {
     static timed t[MOST_PLANS];
     tra_arena *a = tra_arena_new();
@@ -563,6 +585,7 @@ static void run_sides(tra_codegen *g, int which, int exponent) {
         problem x;
         kernel k = kernels[sides[which].like];
         memcpy(k.storage, sides[which].storage[i], sizeof k.storage);
+        k.extent = side_extent(which, pow(2, exponent));
         if (make_problem(&x, &k, exponent, UNIFORM, 1)) {
             run_all(g, &x, k.dense, 1, t);
             v[n++] = (side){storages_of(&k, a), 1e-9 * x.r.plan[0].cost, t[0].seconds};

@@ -265,24 +265,76 @@ END
     all_plans 3 '(T * C.sum(1) ** 2).transpose(2, 0, 1)'
 }
 
-@test "diagonals, integers and other folds are left to other plans, and explain says why" {
+@test "diagonals and integers: every plan gives what numpy gives, and interpreted the same bits" {
     export TRA_CACHE=$BATS_TEST_TMPDIR/cache
     tra gen -q --shape 50x50 --density .1 --block 20x20 --seed 9 -o S.h5
-    tra gen -q --shape 50x50 --dtype i64 --density .1 --seed 9 -o I.h5
-    for r in S I; do tra export -q $r.h5 --to npy -o $r.npy; done
-    printf 'input S from "S.h5"\ninput I from "I.h5"\nD[i] = sum S[i,i] * S[i,k] * S[k,l]\n' >p.tra
-    printf 'E[j] = sum I[i,j] * I[i,k]\nF[k] = max S[i,k] * S[i,j]\noutput D\noutput E\noutput F\n' >>p.tra
-    tra explain --rules p.tra | tr -s '\n ' ' ' >plan
-    grep -q 'S-1 [^:]*: a label stands twice in one operand' plan
-    grep -q 'S-1 [^:]*: sums of integers in another order might overflow' plan
-    grep -q 'S-1 [^:]*: what is not summed up has no kernel' plan
-    tra run -q p.tra
-    for r in D E F; do tra export -q $r.h5 --to npy -o $r.npy; done
+    tra gen -q --shape 50x50x50 --density .05 --block 50x20x20 --seed 8 -o R.h5
+    tra gen -q --shape 50x40 --dtype i64 --density .1 --storage csr --block 20x40 --seed 9 -o I.h5
+    tra gen -q --shape 40 --dtype i32 --seed 3 -o n.h5
+    for r in S R I n; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input S from "S.h5"\ninput R from "R.h5"\ninput I from "I.h5"\ninput n from "n.h5"\n' >inputs
+    {
+        cat inputs
+        echo 'D[i] = sum S[i,i] * S[i,k] * S[k,l]'
+        echo 'E[j] = sum 3 * I[i,j] * I[i,k] * n[k]'
+        echo 'F[i,k] = sum R[i,k,k] * S[i,l] * S[l,k]'
+        echo 'G[i,j] = sum I[i,j] * I[i,k] * n[k]'
+        printf 'output D\noutput E\noutput F as csr\noutput G as csr\n'
+    } >p.tra
+    cat >judge.py <<'END'
+import numpy as np
+S, R, I, n, D, E, F, G = (np.load(f + '.npy') for f in 'SRInDEFG')
+assert np.allclose(D, np.diag(S) * (S @ S.sum(1)), rtol=1e-12)
+assert E.dtype == np.int64 and np.array_equal(E, 3 * I.T @ (I @ n))
+assert np.allclose(F, np.einsum('ikk->ik', R) * (S @ S), rtol=1e-12)
+assert G.dtype == np.int64 and np.array_equal(G, I * (I @ n)[:, None])
+END
+    fused=0
+    for sites in 1 3; do
+        for k in 1 2 3 4 5 6; do
+            tra run -q --sites $sites --plan $k p.tra 2>err || { grep -q 'there' err && break; cat err; return 1; }
+            tra explain --sites $sites --plan $k p.tra >plan
+            fused=$((fused + $(grep -c 'fused' plan)))
+            for r in D E F G; do tra export -q $r.h5 --to npy -o $r.npy; done
+            py "$(cat judge.py)"
+            tra digest D.h5 E.h5 F.h5 G.h5 >compiled
+            tra run -q --codegen off --sites $sites --plan $k p.tra
+            tra digest D.h5 E.h5 F.h5 G.h5 | diff compiled -
+        done
+    done
+    [ "$fused" -gt 8 ]
+}
+
+@test "sums of integers that do not fit are refused, fused too" {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
     py "
 import numpy as np
-S, I, D, E, F = (np.load(f + '.npy') for f in 'SIDEF')
-assert np.allclose(D, np.diag(S) * (S @ S.sum(1)), rtol=1e-12)
-assert np.array_equal(E, I.T @ I.sum(1))
+a = np.zeros((30, 30), np.int64)
+a[3, 4] = a[3, 5] = 2 ** 40
+np.save('a.npy', a)"
+    tra import -q a.npy -o a.h5 --storage csr
+    printf 'input A from "a.h5"\nQ[j] = sum A[i,j] * A[i,k]\noutput Q\n' >p.tra
+    tra explain p.tra | grep -q fused
+    for how in auto off; do
+        run tra run --codegen $how p.tra
+        [ "$status" -eq 3 ]
+        [[ "$output" == *integer* ]]
+        [ ! -e Q.h5 ]
+    done
+}
+
+@test "other folds are left to other plans, and explain says why" {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
+    tra gen -q --shape 50x50 --density .1 --block 20x20 --seed 9 -o S.h5
+    tra export -q S.h5 --to npy -o S.npy
+    printf 'input S from "S.h5"\nF[k] = max S[i,k] * S[i,j]\noutput F\n' >p.tra
+    tra explain --rules p.tra | tr -s '\n ' ' ' >plan
+    grep -q 'S-1 [^:]*: what is not summed up has no kernel' plan
+    tra run -q p.tra
+    tra export -q F.h5 --to npy -o F.npy
+    py "
+import numpy as np
+S, F = np.load('S.npy'), np.load('F.npy')
 assert np.array_equal(F, (S[:, :, None] * S[:, None, :]).max((0, 2)))"
 }
 

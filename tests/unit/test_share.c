@@ -208,6 +208,60 @@ TEST(rows_times_dense_rows) {
     free(a.head), free(b.array.data), free(all.head), free(alone.head), free(none.head), free(some.head), free(x);
 }
 
+/* ---- sums ---------------------------------------------------------------------------------------------------------
+ */
+
+/* A sum over labels, dense. */
+static tra_cell sum(const char *text, const tra_cell *a, crowd *by) {
+    tra_arena *arena = tra_arena_new();
+    const tra_kernel *k;
+    tra_err e = {0};
+    tra_cell out = {.array = {.dtype = TRA_F64}};
+    tra_type t = {.dtype = TRA_F64, .layout = a->layout, .sparse = true, .entries = NULL};
+    tra_catalog cat = {.bound = a->array.ext, .n = 1, .grid = true};
+    t.cat = &cat;
+    CHECK_INT(tra_kernel_einsum(arena, text, &k, &e), TRA_OK);
+    CHECK_INT(tra_kernel_shape1(k, &a->array.ext, &out.array.ext, NULL, &e), TRA_OK);
+    int64_t n = tra_cell_scratch(k, TRA_USE_MAP, &t, &a->array.ext, NULL, NULL, NULL);
+    void *scratch = room(n);
+    if (by) *by = crowd_of((size_t)n);
+    tra_share_by(by ? &by->base : NULL);
+    out.array.data = room(tra_dense_bytes(TRA_F64, &out.array.ext));
+    tra_cell_map(k, a, &out, scratch);
+    tra_share_by(NULL);
+    free(scratch);
+    tra_arena_free(arena);
+    return out;
+}
+
+TEST(sums_of_rows_and_columns) {
+    static const char *const texts[] = {"abc->c", "abc->a", "abc->ab", "abc->b", "abc->ba", "abc->ac", "abc->"};
+    tra_dims ext = {.n = 3, .v = {120, 300, 70}};
+    tra_cell a = random_rows(&ext, 22);
+    double *d = dense_of(&a);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        crowd by;
+        tra_cell alone = sum(texts[i], &a, NULL), all = sum(texts[i], &a, &by);
+        CHECK(by.shared > 1);
+        int64_t n = tra_elements_of(&all.array.ext), at = 0;
+        CHECK(memcmp(alone.array.data, all.array.data, (size_t)n * 8) == 0);
+        double *right = tra_calloc((size_t)n, sizeof *right), worst = 0;
+        for (int64_t x = 0; x < 120; x++)
+            for (int64_t y = 0; y < 300; y++)
+                for (int64_t z = 0; z < 70; z++, at++) {
+                    int64_t to = 0;
+                    for (const char *l = strchr(texts[i], '>') + 1; *l; l++)
+                        to = *l == 'a' ? to * 120 + x : *l == 'b' ? to * 300 + y : to * 70 + z;
+                    right[to] += d[at];
+                }
+        for (int64_t k = 0; k < n; k++)
+            worst = fmax(worst, fabs(right[k] - ((double *)all.array.data)[k]) / (1 + fabs(right[k])));
+        if (!(worst < 1e-9)) check_report("%s is off by %g", texts[i], worst);
+        free(right), free(alone.array.data), free(all.array.data);
+    }
+    free(a.head), free(d);
+}
+
 TEST(dense_products_tile_by_tile) {
     tra_dims ea = dims2(1700, 40), eb = dims2(40, 1300);
     tra_cell a = dense(&ea), b = dense(&eb);
