@@ -80,7 +80,7 @@ static void entries_run(const void *data, const tra_cell *a, const tra_cell *b, 
     for (; walk_next(&w); i++) {
         int64_t place = w.place;
         for (int d = k->rank - 1; d >= 0; d--) {
-            int64_t at = place % ext->v[d] + (d == 0 ? first : 0);
+            int64_t at = place % ext->v[d] + (d == 0 ? first : k->origin[d]);
             place /= ext->v[d];
             if (k->label[d])
                 tra_dim_labels_put(k->label[d], at, made.v[d].values, i);

@@ -18,6 +18,8 @@ typedef struct tra_border {
     int rank;
     bool sparse; /* by type */
     const tra_dim_labels *label[TRA_MAXDIM];
+    int64_t
+        origin[TRA_MAXDIM]; /* entries: of what the operand is a slice of, where it begins along all but the first */
     const tra_schema *out;
 } tra_border;
 

@@ -103,7 +103,9 @@ static void slice(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     slicing f = {w, x};
     const tra_memo *m = w->m;
     (void)side;
-    if (!y || !is_slice(x)) return;
+    if (!y) return;
+    tra_slice_entries(w, x, y);
+    if (!is_slice(x)) return;
     if (y->node.op == TRA_OP_TRANSFORM && !tra_kernel_rows(y->node.kernel) &&
         (tra_kernel_props(y->node.kernel) & TRA_P_ELEMENTWISE)) {
         slice_map(&f, y);
@@ -115,14 +117,16 @@ static void slice(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
         if (m->v[below->expr[i]]->node.op == TRA_OP_JOIN) slice_product(&f, y, m->v[below->expr[i]]);
 }
 
-#define PRODUCT "P = join(A, B, [1], [0], matmul)\nM = agg(P, [0,2], matadd)\n"
+#define PRODUCT "J = join(A, B, [1], [0], matmul)\nM = agg(J, [0,2], matadd)\n"
 
 const tra_rule tra_rule_q_5 = {
     .name = "Q-5",
     .equivalence =
         "slice(A B) = slice(A) slice(B), rows of A and columns of B; slice(f(A)) = f(slice(A)) for what works "
-        "element by element",
-    .condition = "a sum of products of two tensors in blocks; the slice lies inside it",
+        "element by element; select(p, entries(A)) = select(p, entries(slice(A)))",
+    .condition =
+        "a sum of products of two tensors in blocks; the slice lies inside it; p reads one label at a time, and "
+        "the first or the last positions are those that it drops",
     .forth = slice,
     .cases = {
         {.program = PRODUCT "Z = slice(M, [1:3, :])\n"
@@ -137,5 +141,10 @@ const tra_rule tra_rule_q_5 = {
          .one_way = true},
         {.program = "N = transform(A, relu)\nZ = slice(N, [1:3, 2:5])\nW = transform(slice(A, [1:3, 2:5]), relu)\n",
          .one_way = true},
+        {.program = PRODUCT "P = select(entries(M), i0 >= 2 && i1 < 3)\n" SUM_OF("value"), .makes = "of rows 2 to 4"},
+        {.program = PRODUCT "P = select(entries(M), i0 == 4)\n" SUM_OF("value"), .makes = "from 4, 0"},
+        {.program = PRODUCT "P = select(entries(M), i0 != 2 && value > 0 && i0 + i1 > 3)\n" SUM_OF("value"),
+         .refused = "neither the first nor the last",
+         .tables = true},
         {.program = PRODUCT "Y = stack(M, M, 0)\nZ = transform(Y, relu)\n", .refused = "goes beyond the product"},
     }};

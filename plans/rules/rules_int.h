@@ -16,6 +16,8 @@ extern const tra_rule tra_rule_r1_1, tra_rule_r1_2, tra_rule_r1_3, tra_rule_r1_4
 #define TRA_COLUMN_FLOPS 0.25
 /* The rule that brings two passes over rows together, x over y; NULL: none of its own (R1-2). */
 const tra_rule *tra_rule_of_passes(const tra_expr *x, const tra_expr *y);
+/* Q-5, of rows that are selected of the entries of a tensor. */
+void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y);
 /* Q-6, of the whole program at once. */
 void tra_narrow_tables(tra_rewriting *w);
 

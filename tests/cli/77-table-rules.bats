@@ -307,6 +307,41 @@ a, b = (json.load(open(f"{n}.json"))["plans"][0] for n in ("Q-5", "Q-1"))
 assert b["flops"] < a["flops"] / 4, (b["flops"], a["flops"])'
 }
 
+@test "Q-5: of entries that are selected by their labels a slice of the product is enough" {
+    status 0 tra gen -q --shape 60x40 --block 10x20 --seed 1 -o x.h5
+    status 0 tra gen -q --shape 40x50 --block 20x10 --seed 2 -o y.h5
+    "$PYTHON" -c '
+import random
+r = random.Random(3)
+print("author,conf,papers")
+for a in range(300):
+    for c in sorted(r.sample(range(40), 5)): print(f"a{a:03},c{c:02},{r.randint(1, 9)}")' >papers.csv
+    tra import -q --table --block 200 papers.csv -o papers.h5
+    entries() { # entries STATEMENTS PREDICATE: with and without the rule, by fewer operations
+        printf '%s\nA = select(entries(C), %s)\noutput A to "a.h5"\n' "$1" "$2" >p.tra
+        tra run -q --without Q-5 p.tra && mv a.h5 without.h5
+        status 0 tra explain --rules p.tra
+        has "Q-5: "
+        for sites in 1 3; do
+            status 0 tra run -q --sites $sites p.tra
+            status 0 tra diff --rtol 1e-12 a.h5 without.h5
+        done
+    }
+    local C='input X from "x.h5"
+input Y from "y.h5"
+C[i,j] = sum X[i,k] * Y[k,j]'
+    entries "$C" 'i >= 15 && i < 42 && j > 47'
+    is 54 grep -c . <(tra export -q a.h5 -o - --to csv | tail -n +2)
+    entries "$C" 'i == 59 && value > 0'
+    entries "$C" 'j < 3'
+    entries "$C" 'i < 0'
+    C='input papers from "papers.h5"
+X = pivot(papers, author, conf, papers, sum)
+C[c,d] = sum X[a,c] * X[a,d]'
+    entries "$C" 'c >= "c30" && d != c'
+    entries "$C" 'd == "c07"'
+}
+
 @test "Q-11: a product of whole numbers, or a sum, that does not fit is an error as without it" {
     printf 'i,k,x\n1,1,4000000000\n1,2,3\n' >a.csv
     printf 'k,j,y\n1,1,4000000000\n2,1,5\n3,1,9\n' >b.csv

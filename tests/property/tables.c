@@ -375,6 +375,14 @@ static void draw_features(maker *m, const table *of, const char *name) {
     tra_str_printf(&m->text, "]%s)\n", rng_chance(&m->g, 90) ? ", fill = 0.5" : "");
 }
 
+/* Elements of FXX, whose rows and columns are called c0, c1, ..., by these names. */
+static void draw_entries(maker *m) {
+    static const char *const by[] = {">", ">=", "<", "==", "!="};
+    tra_str_printf(&m->text, "FE = select(entries(FXX), a %s \"c%d\" && b %s \"c%d\")\noutput FE to \"FE.h5\"\n",
+                   by[rng_below(&m->g, 5)], (int)rng_below(&m->g, 4), by[rng_below(&m->g, 5)],
+                   (int)rng_below(&m->g, 4));
+}
+
 /* Sums of the rows and columns of FX, and its products with arrays that are no matrices of a table. */
 static void draw_products(maker *m) {
     tra_str_add(&m->text, "FC[a] = sum FX[n,a]\noutput FC to \"FC.h5\"\n");
@@ -412,6 +420,7 @@ static void draw_factorised(maker *m) {
     }
     draw_features(m, at, "FX");
     tra_str_add(&m->text, "FXX[a,b] = sum FX[n,a] * FX[n,b]\noutput FXX to \"FXX.h5\"\n");
+    if (rng_chance(&m->g, 30)) draw_entries(m);
     if (rng_chance(&m->g, 60)) draw_products(m);
     if (rng_chance(&m->g, 50)) return;
     draw_features(m, at, "FY");

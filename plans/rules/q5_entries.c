@@ -1,0 +1,248 @@
+/* q5_entries.c - rule Q-5 for entries: rows of a tensor's elements that are selected by their labels are those of a
+ * slice of the tensor, between the first and the last position for which the predicate may be true.
+ *
+ * The slice begins with the block that has the first such row. Its blocks come to the keys that they have among all, at
+ * which there would be no rows else; so what reads the result finds the blocks that it had.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "../../lib/table/border.h"
+#include "../../lib/table/union.h"
+#include "pipeline.h"
+
+enum { MOST_POSITIONS = 1 << 20 };
+
+typedef struct narrowing {
+    tra_rewriting *w;
+    tra_arena *a;
+    tra_expr *x, *y; /* the selection, and the entries */
+    const tra_border *border;
+    const tra_expr *rows;       /* the tensor in blocks of whole rows */
+    const tra_node *tensor;     /* and before it was cut so */
+    tra_dims shape, from, size; /* of it, and of the slice */
+} narrowing;
+
+/* ---- which positions --------------------------------------------------------------------------------------------- */
+
+/* The label column that the expression reads, -1: none, or others too. */
+static int column_of(const narrowing *f, const tra_colexpr *x) {
+    bool *used = tra_news(f->a, bool, f->border->out->n + 1);
+    int found = -1, n = 0;
+    tra_colexpr_columns(x, used);
+    for (int i = 0; i < f->border->out->n; i++)
+        if (used[i]) found = i, n++;
+    return n == 1 && found < f->border->rank && !tra_may_fail(x) && !tra_colexpr_uses_row(x) ? found : -1;
+}
+
+/* Marks the positions of dimension d for which the predicate is not true. */
+static void drop_positions(const narrowing *f, const tra_colexpr *x, int d, bool *dropped) {
+    const tra_schema one = {1, &f->border->out->v[d]}, *s = &one;
+    const tra_colexpr **by = tra_news(f->a, const tra_colexpr *, f->border->out->n + 1);
+    int64_t n = f->shape.v[d], size = (int64_t)tra_coltype_size(one.v[0].type);
+    tra_rowwise *r = tra_rowwise_new(f->a, s);
+    const char *name = "passes";
+    tra_table_notes notes;
+    by[d] = tra_colexpr_column(f->a, s, 0);
+    x = tra_colexpr_substitute(f->a, x, by);
+    tra_rowwise_project(r, 1, &name, &x);
+    char *all = tra_calloc((size_t)(n * (size + 2) + tra_rowwise_scratch(r) + 128), 1);
+    char *room = all + (64 - (uintptr_t)all % 64), *values = room + (tra_rowwise_scratch(r) + 7) / 8 * 8;
+    uint8_t *passes = (uint8_t *)values + n * size, *state = passes + n;
+    for (int64_t i = 0; i < n; i++) {
+        if (f->border->label[d])
+            tra_dim_labels_put(f->border->label[d], i, values, i);
+        else
+            ((int64_t *)(void *)values)[i] = i;
+    }
+    tra_vector in = {values, NULL}, out = {passes, state};
+    tra_batch made = {tra_rowwise_out(r), 0, &out};
+    if (tra_rowwise_run(r, &(tra_batch){s, n, &in}, 0, &made, room, &notes, NULL) == TRA_OK)
+        for (int64_t i = 0; i < n; i++) dropped[i] = dropped[i] || !passes[i] || state[i] != TRA_STATE_VALUE;
+    free(all);
+}
+
+static void each_part(const tra_colexpr *x, int *n, const tra_colexpr **v, int most) {
+    if (x->op == TRA_C_AND && !x->fails) {
+        for (int i = 0; i < x->nkids; i++) each_part(x->kids[i], n, v, most);
+    } else if (*n < most) {
+        v[(*n)++] = x;
+    }
+}
+
+/* Blocks of the slice lie in those of all; and they have as many elements at least as a row of all, so that the bound
+ * of the rows that are made of them is what it was (TRA_ROWS_PRODUCT). */
+static void fit_blocks(narrowing *f) {
+    int64_t block = tra_max64(1, f->rows->node.type.cat->bound.v[0]), all = 1, own = 1, least = f->size.v[0];
+    int64_t to = f->from.v[0] + f->size.v[0];
+    for (int d = 1; d < f->shape.n; d++) all = tra_mul_most(all, f->shape.v[d]), own = tra_mul_most(own, f->size.v[d]);
+    if (f->from.v[0] / block != (to - 1) / block) {
+        f->from.v[0] -= f->from.v[0] % block;
+        if (own < all) to = tra_min64(f->shape.v[0], tra_ceil_div(to, block) * block);
+        f->size.v[0] = to - f->from.v[0];
+        least = to % block ? to % block : block;
+    }
+    for (int d = 1; d < f->shape.n && own < tra_ceil_div(all, least); d++) {
+        own /= f->size.v[d];
+        f->size.v[d] = tra_min64(f->shape.v[d], tra_ceil_div(tra_ceil_div(all, least), own));
+        f->from.v[d] = tra_min64(f->from.v[d], f->shape.v[d] - f->size.v[d]);
+        own = tra_mul_most(own, f->size.v[d]);
+    }
+}
+
+/* False: all of it. */
+static bool find_slice(narrowing *f, const tra_rowwise_step *v, int selects) {
+    enum { MOST = 32 };
+    const tra_colexpr *part[MOST];
+    int n = 0;
+    bool less = false;
+    for (int i = 0; i < selects; i++) each_part(v[i].x[0], &n, part, MOST);
+    f->from.n = f->size.n = f->shape.n;
+    for (int d = 0; d < f->shape.n; d++) {
+        int64_t all = f->shape.v[d], from = 0, to = all;
+        f->size.v[d] = all;
+        if (all > MOST_POSITIONS || all < 1) continue;
+        bool *dropped = tra_calloc((size_t)all, sizeof *dropped);
+        for (int i = 0; i < n; i++)
+            if (column_of(f, part[i]) == d) drop_positions(f, part[i], d, dropped);
+        while (from < to && dropped[from]) from++;
+        while (from < to && dropped[to - 1]) to--;
+        free(dropped);
+        if (from == to) from = 0, to = 1; /* none: a slice has some */
+        f->from.v[d] = from;
+        f->size.v[d] = to - from;
+        less = less || to - from < all;
+    }
+    if (less) fit_blocks(f);
+    return less;
+}
+
+/* ---- expressions of the memo ------------------------------------------------------------------------------------- */
+
+static tra_expr *below(narrowing *f, tra_node n) {
+    n.span = f->x->node.span;
+    return tra_make_below(f->w, f->x, &n);
+}
+
+static tra_keyexpr *key(narrowing *f, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r, int64_t v) {
+    tra_keyexpr *x = tra_new(f->a, tra_keyexpr);
+    *x = (tra_keyexpr){.op = op, .a = l, .b = r, .value = v};
+    return x;
+}
+
+static tra_expr *rekey(narrowing *f, const tra_expr *in, int n, const tra_keyexpr *second) {
+    tra_keyfn *k = tra_new(f->a, tra_keyfn);
+    *k = (tra_keyfn){.arity = in->node.type.cat->frontier.n, .n = n};
+    for (int d = 0; d < k->arity; d++) k->names[d] = tra_arena_printf(f->a, "k%d", d);
+    k->expr[0] = key(f, TRA_KEY_VAR, NULL, NULL, 0);
+    k->expr[1] = second;
+    return below(f, (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&in->node}, .keyfn = k});
+}
+
+/* Elements of the slice as rows, those that are selected. */
+static tra_expr *selected(narrowing *f) {
+    const tra_node *at = f->y->node.in[1];
+    const tra_dims *bound = &f->rows->node.type.cat->bound;
+    tra_node cut = {.op = TRA_OP_REPART, .in = {(tra_node *)f->tensor}, .block = f->size};
+    cut.origin = f->from;
+    cut.extent = f->size;
+    cut.block.v[0] = tra_max64(1, tra_min64(bound->v[0], f->size.v[0]));
+    tra_expr *slice = below(f, cut);
+    if (slice && slice->node.type.cat->frontier.n > 1) slice = rekey(f, slice, 1, NULL);
+    cut = (tra_node){.op = TRA_OP_REPART, .in = {(tra_node *)at}, .origin = {1, {f->from.v[0]}}};
+    cut.extent = (tra_dims){1, {f->size.v[0]}};
+    cut.block = (tra_dims){1, {tra_max64(1, tra_min64(bound->v[0], f->size.v[0]))}};
+    tra_expr *positions = slice ? below(f, cut) : NULL;
+    if (!positions) return NULL;
+    tra_border *border = tra_new(f->a, tra_border);
+    *border = *f->border;
+    for (int d = 1; d < f->shape.n; d++) border->origin[d] += f->from.v[d];
+    tra_rows_kernel k = *tra_kernel_rows(f->y->node.kernel);
+    tra_str text = {0};
+    tra_str_printf(&text, "%s from", k.text);
+    for (int d = 0; d < f->shape.n; d++) tra_str_printf(&text, "%s %" PRId64, d ? "," : "", f->from.v[d]);
+    k.text = tra_arena_strndup(f->a, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    k.data = border;
+    tra_expr *rows = below(f, (tra_node){.op = TRA_OP_JOIN,
+                                         .in = {&slice->node, &positions->node},
+                                         .joinl = {.n = 1},
+                                         .joinr = {.n = 1},
+                                         .kernel = tra_kernel_of_rows(f->a, &k)});
+    if (!rows) return NULL;
+    double all = (double)tra_type_entries(&f->y->node.type).expected;
+    k = *tra_kernel_rows(f->x->node.kernel);
+    k.share = fmin(1, k.share * all / fmax(1, (double)tra_type_entries(&rows->node.type).expected));
+    return below(f, tra_proto_transform(tra_kernel_of_rows(f->a, &k), &rows->node));
+}
+
+/* Those rows at the keys of the blocks of all. */
+static void claim(narrowing *f, const tra_expr *rows) {
+    const tra_dims *bound = &f->rows->node.type.cat->bound;
+    int64_t block = tra_max64(1, bound->v[0]), first = f->from.v[0] / block, across = 1;
+    int64_t own = rows->node.type.cat->frontier.v[0];
+    const tra_keyexpr *k = key(f, TRA_KEY_VAR, NULL, NULL, 0);
+    k = key(f, TRA_KEY_SUB, k, key(f, TRA_KEY_INT, NULL, NULL, first), 0);
+    k = key(f, TRA_KEY_MAX, k, key(f, TRA_KEY_INT, NULL, NULL, 0), 0);
+    k = key(f, TRA_KEY_MIN, k, key(f, TRA_KEY_INT, NULL, NULL, own - 1), 0);
+    tra_expr *at = rekey(f, tra_memo_expr(f->y->node.in[1]), 2, k);
+    if (!at) return;
+    for (int d = 1; d < f->shape.n; d++) across = tra_mul_most(across, f->shape.v[d]);
+    tra_union_part *p = tra_new(f->a, tra_union_part);
+    *p = (tra_union_part){rows->node.type.columns, first * block, f->from.v[0] + f->size.v[0]};
+    tra_rows_kernel part = {.text = tra_arena_printf(f->a, "of rows %" PRId64 " to %" PRId64, p->from, p->to - 1),
+                            .use = TRA_USE_JOIN,
+                            .columns = p->in,
+                            .dtype = TRA_F64,
+                            .rows = TRA_ROWS_PRODUCT,
+                            .each = across,
+                            .most = tra_kernel_rows(f->y->node.kernel)->most,
+                            .counts = true,
+                            .share = 1,
+                            .flops = 1,
+                            .ops = &tra_union_part_ops,
+                            .data = p};
+    double all = (double)tra_catalog_floats(f->x->node.type.cat);
+    part.share = all > 0 ? (double)tra_type_entries(&rows->node.type).expected / all : 1;
+    tra_expr *made = below(f, (tra_node){.op = TRA_OP_JOIN,
+                                         .in = {&at->node, (tra_node *)&rows->node},
+                                         .joinl = {.n = 1, .v = {1}},
+                                         .joinr = {.n = 1},
+                                         .kernel = tra_kernel_of_rows(f->a, &part)});
+    if (!made) return;
+    tra_keyfn *back = tra_new(f->a, tra_keyfn);
+    *back = (tra_keyfn){.arity = 2, .n = 1, .names = {"k", "i"}, .expr = {key(f, TRA_KEY_VAR, NULL, NULL, 0)}};
+    tra_node n = {.op = TRA_OP_REKEY, .in = {&made->node}, .keyfn = back, .span = f->x->node.span};
+    tra_claim(f->w, f->x, f->y, 0, &n, made, NULL);
+}
+
+/* The tensor before it was cut in blocks of whole rows, under one key. */
+static const tra_node *tensor_of(const tra_memo *m, const tra_expr *rows) {
+    const tra_expr *x = rows;
+    if (x->node.op == TRA_OP_REKEY) x = m->v[m->group[tra_memo_find(m, x->in[0])].expr[0]];
+    if (x->node.op == TRA_OP_REPART && x->node.origin.n == 0) x = m->v[m->group[tra_memo_find(m, x->in[0])].expr[0]];
+    return &x->node;
+}
+
+void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    const tra_rowwise *r = tra_rowwise_of_expr(x);
+    const tra_rows_kernel *k = y->node.op == TRA_OP_JOIN ? tra_kernel_rows(y->node.kernel) : NULL;
+    const tra_rowwise_step *v;
+    const char *why;
+    int selects = 0;
+    if (!r || !k || k->ops != &tra_entries_ops || tra_rowwise_is_matrix(r, NULL)) return;
+    for (int n = tra_rowwise_steps(r, &v); selects < n && v[selects].selects;) selects++;
+    narrowing f = {.w = w, .a = w->m->arena, .x = x, .y = y, .border = k->data};
+    f.rows = tra_memo_expr(y->node.in[0]);
+    f.tensor = tensor_of(w->m, f.rows);
+    if (selects == 0 || y->node.in[1]->op != TRA_OP_INPUT || f.border->rank == 0) return; /* or of a slice already */
+    if (f.tensor->type.bounded || !tra_type_is_blocked(&f.tensor->type, &why)) return;
+    tra_type_shape(&f.tensor->type, &f.shape);
+    if (f.shape.n != f.border->rank || f.rows->node.type.cat->frontier.n != 1) return;
+    if (!find_slice(&f, v, selects)) {
+        tra_refuse(w, x, "the labels that are selected are neither the first nor the last ones alone left out");
+        return;
+    }
+    tra_expr *rows = selected(&f);
+    if (rows) claim(&f, rows);
+}
