@@ -51,7 +51,7 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
     const char *why;
     bool any = false;
     tra_dims shape;
-    if (!labels || t->columns || !tra_type_is_blocked(t, &why)) return TRA_OK;
+    if (!labels || t->columns || !tra_type_is_tensor(t, &why)) return TRA_OK;
     tra_type_shape(t, &shape);
     const tra_dim_labels **own = tra_news(w->arena, const tra_dim_labels *, TRA_MAXDIM);
     const char **names = tra_news(w->arena, const char *, TRA_MAXDIM);
@@ -422,7 +422,7 @@ tra_status tra_rel_labels(tra_rel *r, const tra_dim_labels *const **out, tra_err
     tra_status s = TRA_OK;
     const char *why;
     *out = r->labels;
-    if (r->labels || r->table || r->how == TRA_BY_POSITION || !tra_type_is_blocked(&r->type, &why)) return TRA_OK;
+    if (r->labels || r->table || r->how == TRA_BY_POSITION || !tra_type_is_tensor(&r->type, &why)) return TRA_OK;
     const tra_dim_labels **labels = tra_news(r->arena, const tra_dim_labels *, TRA_MAXDIM);
     tra_dims shape;
     tra_type_shape(&r->type, &shape);

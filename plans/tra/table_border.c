@@ -15,11 +15,18 @@ enum {
 
 static const tra_dim_labels *label_of(const tra_node *n, int d) { return n->labels ? n->labels[d] : NULL; }
 
-/* Does a permutation of the keys leave each block where it was along dimension d? */
-static bool stays(const tra_node *rekey, int d) {
-    if (!rekey->type.cut[d]) return true;
-    for (int i = 0; i < rekey->keyfn->n; i++)
-        if (rekey->keyfn->expr[i]->op != TRA_KEY_VAR) return false;
+/* Are the tiles along dimension d put together again by the key that counts them within all other parts of it? */
+static bool joins_tiles(const tra_node *concat, int d) {
+    uint32_t cut = concat->in[0]->type.cut[d], key = 1u << concat->keydim;
+    return d == concat->dim ? (cut & key) && cut < 2 * key : !(cut & key);
+}
+
+/* Are the positions along dimension d what they were before the keys changed? */
+static bool stays(const tra_node *n, int d) {
+    if (n->op == TRA_OP_CONCAT) return joins_tiles(n, d);
+    if (n->op != TRA_OP_REKEY || !n->type.cut[d]) return true;
+    for (int i = 0; i < n->keyfn->n; i++)
+        if (n->keyfn->expr[i]->op != TRA_KEY_VAR) return false;
     return true;
 }
 
@@ -37,7 +44,8 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
     tra_dims shape, out;
     tra_dimsrc src;
     if (n->labels || n->type.columns || !l || !(l->labels || (r && r->labels))) return;
-    if (!tra_type_is_blocked(&n->type, &why)) return;
+    bool cuts = n->op == TRA_OP_TILE || n->op == TRA_OP_CONCAT, tensor = tra_type_is_tensor(&n->type, &why);
+    if (!tensor && !cuts) return;
     const tra_dims *x = &l->type.cat->bound, *y = r ? &r->type.cat->bound : NULL;
     bool known = true;
     for (int d = 0; d < TRA_MAXDIM; d++) src.from[d] = (int8_t)d;
@@ -53,12 +61,13 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
     case TRA_OP_REPART: break;
     }
     if (!known || (n->kernel && !tra_kernel_keeps_places(n->kernel))) return;
-    tra_type_shape(&n->type, &shape);
+    shape = n->type.cat->bound;
+    if (tensor) tra_type_shape(&n->type, &shape);
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     for (int d = 0; d < shape.n; d++) {
         const tra_node *from = src.from[d] >= 32 ? r : src.from[d] >= 0 ? l : NULL;
         const tra_dim_labels *own = from ? part_of(b, n, d, label_of(from, src.from[d] % 32)) : NULL;
-        if (own && own->n == shape.v[d] && (n->op != TRA_OP_REKEY || stays(n, d))) labels[d] = own;
+        if (own && (!tensor || own->n == shape.v[d]) && stays(n, d)) labels[d] = own;
     }
     n->labels = labels;
 }

@@ -236,6 +236,13 @@ Q, R = qr(M)
 w, E = eigh(C)
 L[i,j] as csr = C[i,j]
 cu[n,c] = M[n,c] - s[c] / 4
+CC = concat(M, 1, 1)
+CT = concat(tile(M, 1, 1), 2, 1)
+AG = agg(M, [1], matadd)
+RK = rekey(C, (i,j) -> (j,i))
+Z = slice(M, [:, 0:2])
+ZZ = stack(Z, Z, 1)
+mixed = concat(concat(tile(reblock(ZZ, [4, 2]), 1, 1), 1, 1), 1, 1)
 END2
     n=0
     while IFS='|' read -r name zero one; do
@@ -278,6 +285,12 @@ V|alpha beta gamma|
 R||alpha beta gamma
 E|alpha beta gamma|
 cu||alpha beta gamma
+CC||alpha beta gamma
+CT||alpha beta gamma
+AG||alpha beta gamma
+RK|alpha beta gamma|alpha beta gamma
+ZZ||alpha beta alpha beta
+mixed||
 END2
-    [ $n = 25 ]
+    [ $n = 31 ]
 }
