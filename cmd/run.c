@@ -259,6 +259,18 @@ static void report(const tra_job *job, const tra_profile *m) {
              m->process_seconds);
 }
 
+/* What came out although it may not have been meant. */
+static void warn_of_zeros(const tra_plan *p, const tra_report *r) {
+    char place[512];
+    for (int i = 0; i < p->nops; i++) {
+        int64_t n = r->ops[i].by_zero;
+        if (n == 0) continue;
+        tra_warn("%s%" PRId64 " value%s of %s %s NULL, since an integer was divided by zero",
+                 tra_op_text(&p->ops[i], place, sizeof place), n, n == 1 ? "" : "s", r->ops[i].where,
+                 n == 1 ? "is" : "are");
+    }
+}
+
 /* The file is opened before anything is computed: a run is not lost to a wrong name. */
 static tra_status open_profile(FILE **f, tra_err *e) {
     *f = !opt.profile ? NULL : strcmp(opt.profile, "-") == 0 ? stdout : fopen(opt.profile, "w");
@@ -295,6 +307,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         tra_profile_gather(comm, &r, job->plan->nops, &m);
         m.seconds = tra_now() - begun;
         m.process_seconds = tra_now() - tra_process_begin();
+        if (comm->rank == 0) warn_of_zeros(job->plan, &r);
         if (comm->rank == 0) report(job, &m);
         if (f) s = write_profile(job, &m, f, e);
         tra_profile_free(&m);

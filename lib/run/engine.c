@@ -6,6 +6,8 @@
 
 /* ---- what the thread that makes units does while it waits ------------------------------------------------------ */
 
+void tra_engine_set_zeros(tra_engine *g, tra_zeros *zeros) { g->zeros = zeros; }
+
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
 
 void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {

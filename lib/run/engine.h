@@ -11,6 +11,8 @@
 #include "../physical/constants.h"
 #include "part.h"
 
+struct tra_zeros;
+
 typedef struct tra_engine tra_engine;
 typedef struct tra_unit tra_unit;
 
@@ -83,6 +85,8 @@ TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
  * not called again. NULL: none. */
 typedef tra_status tra_engine_overlap_fn(void *ctx, bool wanted, bool *any, tra_err *e);
 void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx);
+/* Where it is noted which inputs that are computed on reading divided integers by zero; NULL: nowhere. */
+void tra_engine_set_zeros(tra_engine *g, struct tra_zeros *zeros);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
 /* Begins a stage: every worker gets so many bytes of the pool, until the next stage begins or the queue is drained. */

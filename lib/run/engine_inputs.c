@@ -71,6 +71,7 @@ static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base
                          tra_err *e) {
     if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
     TRA_TRY(tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e));
+    if (g->zeros) tra_zeros_take(g->zeros, in->via->op, in->via->ordinal[in->via_at], true);
     if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
     return TRA_OK;
 }

@@ -4,6 +4,7 @@
 #define TRA_ENGINE_INT_H
 
 #include "engine.h"
+#include "zeros.h"
 
 #include "../base/crew.h"
 #include "../kernel/share.h"
@@ -23,6 +24,7 @@ typedef struct tra_shared_work {
 
 struct tra_engine {
     tra_pool *pool;
+    tra_zeros *zeros; /* may be NULL */
     pthread_mutex_t lock;
     pthread_cond_t work, ended; /* something to do; a unit ended */
     int threads;

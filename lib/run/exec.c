@@ -279,6 +279,7 @@ static tra_status run_ops(tra_execution *x, tra_err *e) {
                                .counted = {rep->counted[0], rep->counted[1]},
                                .spilled = after.spilled - before.spilled,
                                .unspilled = after.unspilled - before.unspilled,
+                               .scratch = after.scratch,
                                .peak_memory = see_peak(x->report)};
         if (s != TRA_OK) return s;
         if (stage && !x->ran[i]) tell_end(op, rep, after.past_cache - before.past_cache);
@@ -320,6 +321,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
         }
     }
+    tra_zeros_init(&x.zeros, plan);
+    x.site.zeros = &x.zeros;
     x.site.comm = *comm;
     x.site.plan = plan;
     int64_t budget = o->memory - tra_memory_base(plan, o->threads) - grant_dictionaries(plan, o) * o->threads;
@@ -331,6 +334,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
     if (plan->cost.flops < STREAM * (double)plan->cost.disk_write.expected) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
+    if (x.site.engine) tra_engine_set_zeros(x.site.engine, &x.zeros);
     x.site.stops = o->journal != NULL;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
     bool ticks = o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
@@ -350,6 +354,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
     s = tra_exec_commit(&x, s, e);
+    if (s == TRA_OK) tra_zeros_gather(&x.zeros, plan, comm, report);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
@@ -358,6 +363,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_engine_free(x.site.engine);
     tra_compiled_end(x.codegen);
     tra_pool_free(x.site.pool);
+    tra_zeros_free(&x.zeros);
     tra_arena_free(x.arena);
     tra_op_report *t = &report->total;
     for (int i = 0; i < n; i++) {
@@ -368,6 +374,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
         t->disk_write += r->disk_write;
         t->spilled += r->spilled;
         t->unspilled += r->unspilled;
+        t->scratch = tra_max64(t->scratch, r->scratch);
         t->kernel_seconds += r->kernel_seconds;
     }
     see_peak(report);

@@ -5,6 +5,7 @@
 #include "journal.h"
 #include "../codegen/codegen.h"
 #include "../physical/plan.h"
+#include "../table/table.h"
 #include "progress.h"
 
 typedef enum tra_transport_kind { TRA_TRANSPORT_MPI, TRA_TRANSPORT_FILES } tra_transport_kind;
@@ -32,7 +33,10 @@ typedef struct tra_op_report {
     int64_t sent, received;        /* array bytes */
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
     int64_t spilled, unspilled;    /* to and from scratch */
+    int64_t scratch;               /* the most that the scratch file has held until the end of it */
     int64_t counted[2];            /* rows of tables of which only the run tells them, and of how many tuples */
+    int64_t by_zero;               /* on rank 0: values of all sites that are NULL since an integer was divided by 0, */
+    char where[TRA_WHERE];         /* and the column of the first of them (zeros.h) */
     int64_t peak_memory;           /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;
 typedef struct tra_report {

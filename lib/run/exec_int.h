@@ -29,6 +29,7 @@ typedef struct tra_execution {
     int *overlapping_op;        /* of these operators */
     int noverlapping, at;       /* at: the operator that runs */
     int64_t read_before;        /* by the pool, when the first of them began */
+    tra_zeros zeros;
 } tra_execution;
 
 /* exec_views.c */

@@ -378,6 +378,7 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
     TRA_TRY(finish(&x, e));
     if (sum->n > 1 && tra_outlet_takes_panels(st->sink)) {
         TRA_TRY(tra_op_fits(st->op, &st->op->type, g->ordinal, e));
+        tra_zeros_take(st->site->zeros, st->op, g->ordinal, false);
         return tra_outlet_emit_panels(st->sink, g->w, g->ordinal, sum, e);
     }
     if (sum->n > 1) TRA_TRY(retry(&x, try_gather_result, e));
@@ -385,6 +386,7 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
     TRA_TRY(retry(&x, try_hand_over, e));
     tra_panels_free(sum, pool_of(&x));
     tra_status s = tra_op_fits(st->op, &st->op->type, g->ordinal, e);
+    tra_zeros_take(st->site->zeros, st->op, g->ordinal, false);
     if (s != TRA_OK) return tra_block_free(pool_of(&x), b), s;
     tra_block_unreserve(pool_of(&x), b);
     return tra_outlet_emit(st->sink, g->w, g->ordinal, st->how.summand, b, e);

@@ -115,6 +115,7 @@ static tra_status spill(tra_pool *p, tra_block *b, tra_err *e) {
     TRA_TRY(open_spill(p, e));
     int64_t n = tra_block_footprint(b->bytes), at = tra_space_take(&p->file, n);
     if (at < 0) at = p->file.end, p->file.end += n;
+    p->stats.scratch = tra_max64(p->stats.scratch, p->file.end);
     b->spilling = true;
     p->spilling++;
     pthread_mutex_unlock(&p->lock);

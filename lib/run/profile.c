@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIGURES = 11 };
+enum { FIGURES = 13 };
 
 static void pack(const tra_op_report *r, int64_t *v) {
     v[0] = (int64_t)(r->seconds * 1e9);
@@ -21,6 +21,8 @@ static void pack(const tra_op_report *r, int64_t *v) {
     v[8] = (int64_t)(r->kernel_seconds * 1e9);
     v[9] = r->counted[0];
     v[10] = r->counted[1];
+    v[11] = r->by_zero;
+    v[12] = r->scratch;
 }
 
 static tra_op_report unpack(const int64_t *v) {
@@ -33,7 +35,9 @@ static tra_op_report unpack(const int64_t *v) {
                            .unspilled = v[6],
                            .peak_memory = v[7],
                            .kernel_seconds = (double)v[8] * 1e-9,
-                           .counted = {v[9], v[10]}};
+                           .counted = {v[9], v[10]},
+                           .by_zero = v[11],
+                           .scratch = v[12]};
 }
 
 void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra_profile *out) {
@@ -75,9 +79,11 @@ tra_op_report tra_profile_sum(const tra_profile *p, int op) {
         sum.disk_write += r->disk_write;
         sum.spilled += r->spilled;
         sum.unspilled += r->unspilled;
+        sum.by_zero += r->by_zero;
         for (int k = 0; k < 2; k++) sum.counted[k] += r->counted[k];
         sum.seconds = r->seconds > sum.seconds ? r->seconds : sum.seconds;
         sum.kernel_seconds = r->kernel_seconds > sum.kernel_seconds ? r->kernel_seconds : sum.kernel_seconds;
+        sum.scratch = tra_max64(sum.scratch, r->scratch);
         sum.peak_memory = tra_max64(sum.peak_memory, r->peak_memory);
     }
     return sum;

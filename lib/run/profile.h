@@ -20,8 +20,8 @@ typedef struct tra_profile {
 void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra_profile *out);
 void tra_profile_free(tra_profile *p);
 
-/* Of an operator, or of the whole run (op = nops): on one site; and over all sites, the bytes added up, of seconds and
- * memory the most. */
+/* Of an operator, or of the whole run (op = nops): on one site; and over all sites, the bytes added up, of seconds,
+ * memory and scratch the most. */
 const tra_op_report *tra_profile_site(const tra_profile *p, int op, int site);
 tra_op_report tra_profile_sum(const tra_profile *p, int op);
 

@@ -7,6 +7,7 @@
 #include "files.h"
 #include "../physical/needs.h"
 #include "output.h"
+#include "zeros.h"
 
 #include <stdatomic.h>
 
@@ -21,6 +22,7 @@ typedef struct tra_site {
     int64_t sent, received;                /* array bytes */
     atomic_llong done;                     /* progress of the stage: array pairs, or arrays, that are done, */
     int64_t all;                           /* of so many */
+    tra_zeros *zeros;                      /* integers that were divided by zero */
     bool stops;                            /* the run ends early when it is asked to (tra_stop_asked) */
 } tra_site;
 

@@ -149,9 +149,8 @@ static const tra_colexpr *fold(tra_arena *a, const tra_colexpr *x) {
     tra_arena *own = tra_arena_new();
     tra_colcode *code = tra_colcode_new(own, 1, &x);
     char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
-    tra_table_notes notes = {0};
     tra_colrun run;
-    tra_colrun_begin(&run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64, &notes);
+    tra_colrun_begin(&run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64);
     tra_colrun_strip(&run, NULL, 0, 1);
     tra_colvalue v = tra_colrun_result(&run, 0);
     uint8_t state = v.state ? v.state[0] : TRA_STATE_VALUE;

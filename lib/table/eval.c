@@ -194,6 +194,12 @@ TRA_STRIP_LOOP static void arithmetic(step *s) {
     }
 }
 
+static void note_zero(tra_colrun *r, int i) {
+    if (!r->divided) memset(r->zero, 0, sizeof r->zero);
+    r->divided = true;
+    r->zero[i] = 1;
+}
+
 static void whole_quotient(step *s) {
     const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
     int64_t *d = s->out->values;
@@ -202,7 +208,7 @@ static void whole_quotient(step *s) {
         d[i] = 0;
         if (b[i] == 0) {
             uint8_t *state = states_of(s);
-            if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, s->run->notes->divisions_by_zero++;
+            if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, note_zero(s->run, i);
         } else if (b[i] == -1) {
             if (div && a[i] == INT64_MIN)
                 fail_row(s, i);
@@ -608,8 +614,11 @@ static void fill(const tra_colexpr *x, char *values, uint8_t *state) {
     }
 }
 
-void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch, tra_table_notes *notes) {
-    *r = (tra_colrun){.code = c, .at = scratch, .regs = (char *)scratch + values_bytes(c), .notes = notes};
+void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch) {
+    r->code = c;
+    r->at = scratch;
+    r->regs = (char *)scratch + values_bytes(c);
+    r->divided = false;
     for (int i = 0; i < c->n; i++) {
         const tra_colexpr *x = c->v[i].x;
         if (x->op != TRA_C_CONST) continue;
@@ -619,7 +628,22 @@ void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch, tra_ta
     }
 }
 
+static bool divides(const tra_colexpr *x) {
+    bool any = tra_colop_class(x->op) == TRA_COLCLASS_QUOTIENT;
+    for (int i = 0; i < x->nkids && !any; i++) any = divides(x->kids[i]);
+    return any;
+}
+
+int64_t tra_colrun_by_zero(const tra_colrun *r, int root, int n) {
+    const uint8_t *state = tra_colrun_result(r, root).state;
+    int64_t rows = 0;
+    if (!r->divided || !state || !divides(r->code->v[r->code->root[root]].x)) return 0;
+    for (int i = 0; i < n; i++) rows += state[i] == TRA_STATE_NULL && r->zero[i];
+    return rows;
+}
+
 void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n) {
+    r->divided = false;
     for (int i = 0; i < r->code->n; i++) {
         const tra_colinsn *v = &r->code->v[i];
         if (v->x->op == TRA_C_CONST) continue;

@@ -285,7 +285,6 @@ static void emit(pairing *p, int64_t l, int64_t r) {
 static tra_status judge(pairing *p, const uint8_t **pass, tra_err *e) {
     const tra_lookup *l = p->l;
     char *room = p->gathered;
-    tra_table_notes notes = {0};
     tra_colrun run;
     for (int c = 0; c < l->pair->n; c++) {
         int side = c >= p->left->schema->n;
@@ -294,9 +293,11 @@ static tra_status judge(pairing *p, const uint8_t **pass, tra_err *e) {
         tra_gather_rows(&p->column[c], 0, column_of(p, c), l->pair->v[c].type, p->pair[side], p->npairs);
         room += STRIP * 9;
     }
-    tra_colrun_begin(&run, l->where, p->code, &notes);
+    tra_colrun_begin(&run, l->where, p->code);
     tra_colrun_strip(&run, p->column, 0, p->npairs);
     tra_colvalue v = tra_colrun_result(&run, 0);
+    for (int i = 0; run.divided && i < p->npairs; i++) run.zero[i] &= p->pair[1][i] >= 0;
+    if (!p->out) tra_table_note_pairs(&run, p->npairs);
     for (int i = 0; v.state && i < p->npairs; i++) {
         if (v.state[i] == TRA_STATE_ERROR && p->pair[1][i] >= 0)
             return tra_fail(e, TRA_INPUT, "row %" PRId64 ": the condition of the join could not be computed",
@@ -410,9 +411,8 @@ static tra_status put_single(pairing *p, int64_t row, int n, const int64_t *part
 static tra_status run_single(pairing *p, const finder *x, void *scratch, tra_err *e) {
     const tra_batch *b = p->left;
     tra_vector column[b->schema->n + 1];
-    tra_table_notes notes = {0};
     tra_colrun run;
-    tra_colrun_begin(&run, p->l->left.code, scratch, &notes);
+    tra_colrun_begin(&run, p->l->left.code, scratch);
     for (int64_t row = 0; row < b->rows; row += STRIP) {
         int n = (int)tra_min64(STRIP, b->rows - row);
         tra_strip_of(b, row, column);

@@ -1,6 +1,8 @@
 /* kernels.c - from cells to batches and back. */
 #include "kernels.h"
 
+#include "table_int.h"
+
 #include <assert.h>
 
 static int64_t vectors(const tra_rowwise *r) {
@@ -62,6 +64,7 @@ static void run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first,
         tra_kernel_fail("%s", e.msg);
     else
         assert(out->array.ext.v[0] == rows);
+    tra_table_notes_add(&notes);
 }
 
 static void rowwise_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -78,6 +81,7 @@ static void rowwise_run(const void *data, const tra_cell *a, const tra_cell *b, 
     }
     tra_columns_begin(out, s, rows_of(r, &in, first_row(a, b), out, rest), &made);
     if (tra_rowwise_run(r, &in, first_row(a, b), &made, rest, &notes, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+    tra_table_notes_add(&notes);
 }
 
 static const void *rowwise_then(tra_arena *a, const void *first, const void *next) {

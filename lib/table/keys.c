@@ -52,10 +52,9 @@ static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, ui
 tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words, void *scratch,
                        const char *what, int64_t first, tra_err *e) {
     tra_vector column[b->schema->n + 1];
-    tra_table_notes notes = {0};
     tra_colrun run;
     tra_strip_of(b, from, column);
-    tra_colrun_begin(&run, k->code, scratch, &notes);
+    tra_colrun_begin(&run, k->code, scratch);
     tra_colrun_strip(&run, column, first + from, n);
     for (int i = 0; i < n; i++) words[(int64_t)i * (k->n + 1)] = 0;
     for (int c = 0; c < k->n; c++)

@@ -53,7 +53,6 @@ static const uint8_t *judge(pairs *p) {
     bool read[n + 1];
     tra_vector *v = (tra_vector *)p->room;
     char *at = p->room + vectors(n), *own = at + up64(n * (int64_t)STRIP * 9);
-    tra_table_notes notes = {0};
     tra_colrun run;
     memset(read, 0, sizeof read);
     tra_colexpr_columns(x->where, read);
@@ -65,9 +64,10 @@ static const uint8_t *judge(pairs *p) {
             tra_gather_rows(&v[c], 0, left ? &p->left.v[own_column] : &p->right.v[own_column],
                             left ? x->left->v[own_column].type : x->right->v[own_column].type, p->at[!left], p->n);
     }
-    tra_colrun_begin(&run, p->code, own, &notes);
+    tra_colrun_begin(&run, p->code, own);
     tra_colrun_strip(&run, v, 0, p->n);
     tra_colvalue result = tra_colrun_result(&run, 0);
+    if (!p->out) tra_table_note_pairs(&run, p->n);
     for (int i = 0; result.state && i < p->n; i++) {
         if (result.state[i] != TRA_STATE_ERROR) continue;
         const int64_t *number = p->left.v[x->left->n - 1].values;

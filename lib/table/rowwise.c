@@ -193,12 +193,13 @@ typedef struct run {
     tra_colrun *code; /* of each step */
     char **room;      /* of each step */
     tra_vector *in;
-    int32_t *at; /* of each row of the strip: which of the batch's strip it was */
+    int32_t *at;            /* of each row of the strip: which of the batch's strip it was */
+    tra_table_notes *notes; /* NULL: none are made */
 } run;
 
 static void begin(run *u, const tra_rowwise *r, void *scratch, tra_table_notes *notes) {
     char *p = scratch;
-    *u = (run){.r = r, .in = scratch};
+    *u = (run){.r = r, .in = scratch, .notes = notes};
     p += vectors_bytes(r->in->n);
     u->code = (tra_colrun *)p;
     p += up64(r->nsteps * (int64_t)sizeof(tra_colrun));
@@ -207,7 +208,7 @@ static void begin(run *u, const tra_rowwise *r, void *scratch, tra_table_notes *
     u->at = (int32_t *)p;
     p += TRA_COLSTRIP * (int64_t)sizeof(int32_t);
     for (int i = 0; i < r->nsteps; i++) {
-        tra_colrun_begin(&u->code[i], r->steps[i].code, p, notes);
+        tra_colrun_begin(&u->code[i], r->steps[i].code, p);
         u->room[i] = p + tra_colcode_scratch(r->steps[i].code);
         p += step_scratch(&r->steps[i], r->source[i].n);
     }
@@ -346,6 +347,9 @@ static int take_strip(run *u, const tra_batch *in, int64_t from, int64_t first, 
     while (counts && last > 0 && !r->steps[last - 1].selects) last--;
     for (int k = 0; k < last && n > 0; k++) {
         tra_colrun_strip(&u->code[k], *columns, first + from, n);
+        for (int i = 0; u->notes && u->code[k].divided && i < r->source[k].n; i++)
+            tra_table_note_rows(u->notes, tra_colrun_by_zero(&u->code[k], i, n),
+                                r->steps[k].selects ? NULL : r->source[k].names[i]);
         if (r->steps[k].selects) {
             n = select_rows(u, k, columns, n, first + from, e);
             continue;
@@ -364,10 +368,9 @@ tra_status tra_rowwise_count(const tra_rowwise *r, const tra_batch *in, int64_t 
                              tra_err *e) {
     run u;
     tra_vector *columns;
-    tra_table_notes notes = {0};
     *rows = in->rows;
     if (!tra_rowwise_selects(r)) return TRA_OK;
-    begin(&u, r, scratch, &notes);
+    begin(&u, r, scratch, NULL);
     *rows = 0;
     for (int64_t from = 0; from < in->rows; from += TRA_COLSTRIP) {
         int n = take_strip(&u, in, from, first, true, &columns, e);
@@ -412,6 +415,7 @@ tra_status tra_rowwise_each(const tra_rowwise *r, const tra_batch *in, int64_t f
         if (n < 0) return TRA_INPUT;
         if (n > 0) visit(ctx, columns, n);
     }
+    tra_table_notes_add(&notes);
     return TRA_OK;
 }
 

@@ -228,9 +228,13 @@ const double *tra_rowwise_fill(const tra_rowwise *r); /* of a matrix; NULL: none
 const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, const tra_rowwise *next);
 
 /* What a kernel notes beside its result. */
+enum { TRA_WHERE = 80 };
 typedef struct tra_table_notes {
-    int64_t divisions_by_zero; /* of integers, which gave NULL */
+    int64_t by_zero;       /* values that are NULL, of columns or conditions, where an integer was divided by zero */
+    char where[TRA_WHERE]; /* "column `k`", of the first of them */
 } tra_table_notes;
+/* What kernels on this thread noted since the last call; false, and *n is not set, if they did not. */
+bool tra_table_noted(tra_table_notes *n);
 
 /* Bytes of scratch, aligned to 64, that a run takes. */
 int64_t tra_rowwise_scratch(const tra_rowwise *r);

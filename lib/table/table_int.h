@@ -72,12 +72,21 @@ typedef struct tra_colrun {
     const tra_colcode *code;
     tra_colvalue *at; /* of each instruction */
     char *regs;
-    tra_table_notes *notes;
+    bool divided;               /* are there rows of the strip at hand in which an integer was divided by zero? */
+    uint8_t zero[TRA_COLSTRIP]; /* which, if there are */
 } tra_colrun;
-void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch, tra_table_notes *notes);
+void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch);
 /* Rows [0, n) of columns that begin there; first: what row() is of the first. */
 void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n);
 static inline tra_colvalue tra_colrun_result(const tra_colrun *r, int root) { return r->at[r->code->root[root]]; }
+/* Of n rows of the strip those in which this result is NULL, and an integer was divided by zero for it. */
+int64_t tra_colrun_by_zero(const tra_colrun *r, int root, int n);
+
+/* So many more values; column: NULL for a condition. */
+void tra_table_note_rows(tra_table_notes *n, int64_t rows, const char *column);
+void tra_table_notes_add(const tra_table_notes *n); /* for tra_table_noted */
+/* The same of the condition on n pairs of rows, in the one pass that counts the rows of the result. */
+void tra_table_note_pairs(const tra_colrun *r, int n);
 
 /* ---- keys ----------------------------------------------------------------------------------------------------- */
 

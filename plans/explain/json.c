@@ -43,11 +43,13 @@ static void figures(tra_json *j, const tra_op_report *r) {
     tra_json_int(j, "disk_write_bytes", r->disk_write);
     tra_json_int(j, "spilled_bytes", r->spilled);
     tra_json_int(j, "unspilled_bytes", r->unspilled);
+    tra_json_int(j, "scratch_bytes", r->scratch);
     tra_json_int(j, "peak_memory_bytes", r->peak_memory);
     if (r->counted[1] > 0) {
         tra_json_int(j, "rows", r->counted[0]);
         tra_json_int(j, "tuples", r->counted[1]);
     }
+    if (r->by_zero > 0) tra_json_int(j, "divided_by_zero", r->by_zero);
     tra_json_num(j, "seconds", r->seconds);
     tra_json_num(j, "kernel_seconds", r->kernel_seconds);
 }

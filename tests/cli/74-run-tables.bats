@@ -377,3 +377,44 @@ END
     printf 'S = project(R, u)\noutput S to "r.h5"\n' >>p.tra
     status 0 tra run -q p.tra
 }
+
+@test "a run says how many values are NULL since an integer was divided by zero: a tuple once, whoever computes it" {
+    for i in {0..999}; do echo "$i,$((i % 10)),$((i % 4))"; done | (echo a,b,c && cat) >t.csv
+    for i in {0..9}; do echo "$i,$((i % 3))"; done | (echo k,w && cat) >k.csv
+    tra import -q --table --block 100 t.csv -o t.h5
+    tra import -q --table --block 5 k.csv -o k.h5
+    cat >p.tra <<'END2'
+input T from "t.h5"
+input K from "k.h5"
+P = project(T, a, q = a % b, r = if(b == 0, 0, a div b), x = a / b)
+S = select(P, q == 1)
+C = select(T, a % c == 1)
+G = group(T, [k = a div b], n = count(), m = sum(a % c))
+J = join(T, K, b == k && a % w == 0)
+X = matrix(P, [a], fill = 0)
+s[j] = sum X[n,j]
+output P
+output S
+output C
+output G
+output J
+output s
+END2
+    for sites in 1 3; do
+        for ceiling in 512M 64M; do
+            rm -f [A-Zs].h5
+            status 0 tra run --sites $sites --memory $ceiling --threads 1 p.tra --profile p.json
+            echo "$output"
+            [ "$(grep -c 'divided by zero' <<<"$output")" = 4 ]
+            has 'p.tra:3: P: 100 values of column `q` are NULL, since an integer was divided by zero'
+            has "p.tra:5: C: 250 values of a condition are NULL"
+            has 'p.tra:6: 350 values of column `k` and others are NULL'
+            has "p.tra:7: J: 400 values of a condition are NULL"
+            py 'm = json.load(open("p.json"))["plans"][0]
+assert sum(o["measured"].get("divided_by_zero", 0) for o in m["operators"]) == 1100, m'
+        done
+    done
+    printf 'input T from "t.h5"\nP = project(T, q = ifnull(a %% b, 0))\noutput P\n' >p.tra
+    status 0 tra run p.tra
+    lacks "zero"
+}
