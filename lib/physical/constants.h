@@ -14,6 +14,7 @@ enum {
     TRA_PLAN_OF_RUN = 2 << 20,                   /* a plan and its bookkeeping, besides what each tuple takes */
     TRA_PLAN_OF_RUN_MPI = 5 << 20,               /* the same with the buffers of messages */
     TRA_WORKER = 5 << 20,                        /* stack and packing buffers of products: 3 to 4.5 MiB measured */
+    TRA_OPERATOR = 2 << 10,                      /* what running an operator leaves, whether or not its tuples do */
     TRA_TUPLE = 130,                             /* place and key of a tuple; the same again in a file's index */
     TRA_SMALL_PROGRAM = 2 << 20,                 /* of what planning takes, the part that TRA_PROCESS includes */
 

@@ -60,14 +60,52 @@ int64_t tra_memory_start(const tra_plan *p) {
            tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;
 }
 
+/* The most tuples that there are at once: of operators that have begun, and whose results are still to be read. Which
+ * operators are fused, scanned together or overlap is chosen later, with what this leaves: so a result begins with the
+ * first reader of its operands, an exchange's with them, and what may be a view keeps what it is of. Files keep their
+ * index all the time. */
+static int64_t tuples_at_once(const tra_plan *p) {
+    int64_t most = 0, *change = tra_calloc((size_t)p->nops + 1, sizeof *change);
+    int *begin = tra_calloc(3 * (size_t)p->nops + 1, sizeof *begin), *first = begin + p->nops, *last = first + p->nops;
+    for (int i = p->nops - 1; i >= 0; i--) { /* the first and the last operator that reads each result */
+        const tra_op *op = &p->ops[i];
+        bool keeps = tra_op_is(op->op, TRA_RENAMES | TRA_FUSES | TRA_EXCHANGES);
+        if (last[i] < i) first[i] = last[i] = i;
+        for (int k = 0; k < 2 && op->in[k] >= 0; k++) {
+            int in = op->in[k], until = keeps ? last[i] : i;
+            first[in] = i;
+            last[in] = until > last[in] ? until : last[in];
+        }
+    }
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        bool file = tra_op_is(op->op, TRA_FILE), keeps = tra_op_is(op->op, TRA_RENAMES | TRA_FUSES);
+        int64_t pieces = op->op == TRA_PLAN_REPART ? tra_repart_pieces(p, op) : 0,
+                tuples = tra_min64(INT64_C(1) << 48, op->type.cat->n * (file ? 2 : 1) + pieces);
+        begin[i] = file ? 0 : i;
+        for (int k = 0; k < 2 && op->in[k] >= 0 && !file; k++) {
+            int in = op->in[k], from = tra_op_is(op->op, TRA_EXCHANGES) ? begin[in] : first[in];
+            begin[i] = from < begin[i] ? from : begin[i];
+            if (keeps && first[in] < first[i]) first[i] = first[in];
+        }
+        change[begin[i]] += tuples;
+        change[file ? p->nops : last[i] + 1] -= tuples;
+    }
+    for (int64_t i = 0, now = 0; i < p->nops; i++) {
+        now += change[i];
+        most = tra_max64(most, now);
+    }
+    free(begin);
+    free(change);
+    return most;
+}
+
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
-    int64_t tuples = 0, chunk = 0, library = 0, codec = 0, of_files, made;
+    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, of_files, made;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
-        tuples += op->type.cat->n * (tra_op_is(op->op, TRA_FILE) ? 2 : 1);
-        if (op->op == TRA_PLAN_REPART) tuples += tra_repart_pieces(p, op);
         if (op->op == TRA_PLAN_OUTPUT && !tra_op_counts_first(op))
             chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
         if (op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping) && p->compress)
@@ -76,7 +114,8 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
     dictionary_bytes(p, &of_files, &made);
     return tra_memory_start(p) + of_files /* who runs opens files again */ + run + (int64_t)threads * TRA_WORKER +
-           TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
+           (int64_t)p->nops * TRA_OPERATOR + TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec +
+           library + p->program;
 }
 
 static int64_t footprint(int64_t bytes) { return bytes > 0 ? tra_block_footprint(bytes) : 0; }
