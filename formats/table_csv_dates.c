@@ -113,10 +113,36 @@ static bool rest_of(const char *rest, const char *end, bool *time, int64_t *micr
     return time_of(rest + 1, end, micros);
 }
 
+/* The number that two digits are, or more than 99. */
+static inline unsigned two(const char *s) {
+    unsigned a = (unsigned char)*s - '0', b = (unsigned char)s[1] - '0';
+    return a > 9 || b > 9 ? 100 : 10 * a + b;
+}
+
+/* "2017-04-15", also with " 07:30" or " 07:30:59", as most programs write them. False: it is something else, or none.
+ */
+static bool usual(const char *s, size_t n, bool *time, int64_t *micros) {
+    int64_t days;
+    if ((n != 10 && n != 16 && n != 19) || s[4] != '-' || s[7] != '-') return false;
+    unsigned century = two(s), year = two(s + 2), month = two(s + 5), day = two(s + 8), h = 0, m = 0, sec = 0;
+    *time = n > 10;
+    if (*time) {
+        if ((s[10] != ' ' && s[10] != 'T') || s[13] != ':' || (n > 16 && s[16] != ':')) return false;
+        h = two(s + 11);
+        m = two(s + 14);
+        sec = n > 16 ? two(s + 17) : 0;
+    }
+    if (century > 99 || year > 99 || h > 23 || m > 59 || sec > 59) return false;
+    if (!days_of(100 * century + year, month, day, &days)) return false;
+    *micros = days * DAY + ((h * 60 + m) * 60 + (int64_t)sec) * 1000000;
+    return true;
+}
+
 unsigned tra_date_orders(const char *s, size_t n, bool *time) {
     parts p;
     int64_t days, micros;
     unsigned set = 0;
+    if (usual(s, n, time, &micros)) return TRA_DATE_YMD;
     if (n < 6 || !is_digit(*s) || !split(s, s + n, &p) || !rest_of(p.rest, s + n, time, &micros)) return 0;
     for (unsigned order = 1; order < TRA_DATE_ANY; order *= 2)
         if (day_in(&p, order, &days)) set |= order;
@@ -127,6 +153,7 @@ bool tra_date_scan(const char *s, size_t n, unsigned order, int64_t *micros) {
     parts p;
     int64_t days;
     bool time;
+    if (order == TRA_DATE_YMD && usual(s, n, &time, micros)) return true;
     if (n < 6 || !split(s, s + n, &p) || !day_in(&p, order, &days) || !rest_of(p.rest, s + n, &time, micros))
         return false;
     *micros += days * DAY;

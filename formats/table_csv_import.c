@@ -187,7 +187,8 @@ static tra_status fill_values(tra_csv_import *m, tra_csv_worker *w, const tra_cs
     char *to = w->vectors[c].values;
     uint8_t *state = w->vectors[c].state;
     size_t size = tra_coltype_size(col->type);
-    bool plain = has_plain_numbers(&m->reading);
+    bool plain =
+        has_plain_numbers(&m->reading) && (tra_coltype_is_integer(col->type) || tra_coltype_is_float(col->type));
     int64_t i = 0;
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;

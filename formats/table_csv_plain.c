@@ -1,4 +1,4 @@
-/* table_csv_plain.c - pieces without quotes, cut into cells eight bytes at a time, and numbers of a few digits.
+/* table_csv_plain.c - pieces without quotes, cut into cells 64 bytes at a time, and numbers of a few digits.
  *
  * Most of the bytes that are imported are numbers between delimiters. What is anything else is refused here, and goes
  * the general way (tra_csv_record), which gives the same.
@@ -7,15 +7,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The top bit of each byte of x that is c. */
-static inline uint64_t marks(uint64_t x, uint64_t c) {
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    x ^= c;
-    return ~(((x & low) + low) | x | low);
-}
-
-static uint64_t in_all_bytes(char c) { return (unsigned char)c * UINT64_C(0x0101010101010101); }
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Eight bytes, the first in the lowest bits. */
 static inline uint64_t load(const char *p) {
@@ -23,6 +17,30 @@ static inline uint64_t load(const char *p) {
     memcpy(&x, p, sizeof x);
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? x : __builtin_bswap64(x);
 }
+
+enum { STRIP = 64 };
+
+/* A bit for each of 64 bytes: whether it is c. */
+#ifdef __SSE2__
+static inline uint64_t places_of(const char *p, char c) {
+    uint64_t set = 0;
+    for (int i = 0; i < STRIP; i += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        set |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(c))) << i;
+    }
+    return set;
+}
+#else
+static inline uint64_t places_of(const char *p, char c) {
+    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), all = (unsigned char)c * UINT64_C(0x0101010101010101);
+    uint64_t set = 0;
+    for (int i = 0; i < STRIP; i += 8) {
+        uint64_t x = load(p + i) ^ all, marks = ~(((x & low) + low) | x | low); /* the top bit of each byte that is c */
+        set |= (marks >> 7) * UINT64_C(0x0102040810204080) >> 56 << i;
+    }
+    return set;
+}
+#endif
 
 static void make_room(tra_csv_cells *to, int64_t need) {
     if (need <= to->cap) return;
@@ -52,19 +70,25 @@ static inline bool end_record(const tra_csv_dialect *d, const char *text, int64_
 
 bool tra_csv_split_plain(const tra_csv_dialect *d, const tra_csv_piece *p, int64_t columns, tra_csv_rows *out) {
     const char *text = p->text;
-    const uint64_t delimiter = in_all_bytes(d->delimiter), newline = in_all_bytes('\n');
     uint32_t bytes = (uint32_t)p->bytes, begin = 0;
     int64_t first = 0;
+    char tail[STRIP];
     if (d->comment || d->blanks || d->returns || (d->quote && memchr(text, d->quote, bytes))) return false;
-    for (uint32_t i = 0; i < bytes; i += 8) {
-        uint64_t x = load(text + i), ends = marks(x, delimiter) | marks(x, newline);
-        if (bytes - i < 8) ends &= (UINT64_C(1) << 8 * (bytes - i)) - 1;
-        make_room(&out->cells, out->cells.n + 9);
+    for (uint32_t i = 0; i < bytes; i += STRIP) {
+        const char *strip = text + i;
+        uint32_t left = bytes - i;
+        if (left < STRIP) {
+            memset(tail, 0, STRIP);
+            strip = memcpy(tail, strip, left);
+        }
+        uint64_t lines = places_of(strip, '\n'), ends = places_of(strip, d->delimiter) | lines;
+        if (left < STRIP) ends &= (UINT64_C(1) << left) - 1;
+        make_room(&out->cells, out->cells.n + STRIP + 1);
         for (; ends; ends &= ends - 1) {
-            uint32_t at = i + (uint32_t)__builtin_ctzll(ends) / 8;
+            uint32_t at = i + (uint32_t)__builtin_ctzll(ends);
             out->cells.v[out->cells.n++] = (tra_csv_cell){.at = begin, .n = (at - begin) & 0x3fffffff};
             begin = at + 1;
-            if (text[at] != '\n') continue;
+            if (!(lines & ends & -ends)) continue;
             if (!end_record(d, text, columns, first, begin, out)) return false;
             first = out->cells.n;
         }

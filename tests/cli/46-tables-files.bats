@@ -225,6 +225,26 @@ open("m.csv", "w").write("\n".join(lines) + "\n")'
     status 2 tra import f.csv --date-format %q -o f.h5
 }
 
+@test "dates and times as most programs write them, and what only looks like one" {
+    py 'import random, datetime as dt
+r = random.Random(4); t = [dt.datetime(1904, 2, 29, 23, 59, 59), dt.datetime(2000, 2, 29), dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31)]
+t += [dt.datetime(1970, 1, 1) + dt.timedelta(seconds=r.randrange(-2**33, 2**34)) for _ in range(3000)]
+with open("m.csv", "w") as f:
+    f.write("t,u,s\n" + "".join(f"{x:%Y-%m-%dT%H:%M:%S},{x:%Y-%m-%d %H:%M},{x.year:04}-{x:%m-%d}\n".replace(f"{x.year}-", f"{x.year:04}-")
+        for x in t[:2] + t[3:]))
+for i, x in enumerate(["2021-02-29", "1900-02-29 10:00", "2020-01-01 24:00", "2020-01-01 10:60:00", "2020-01-01 10:00:60", "2020-00-10",
+                       "2020-01-00", "2020-13-01", "202a-01-01", "2020-01-01x10:00", "2020-01-01 1o:00", "2020-01-01 10-00"]):
+    open(f"b{i}.csv", "w").write(f"d,n\n2020-01-02 11:00:00,1\n{x},2\n")
+np.save("t.npy", np.array(t[:2] + t[3:], "M8[us]"))'
+    tra import -q --table m.csv -o m.h5
+    frame 't, x = np.load("t.npy"), frame.read("m.h5")
+assert list(x["t"]) == list(t) and list(x["u"]) == list(t.astype("M8[m]")) and list(x["s"]) == list(t.astype("M8[D]"))'
+    for i in {0..11}; do
+        tra import -q --table --header b$i.csv -o b.h5
+        frame 'assert isinstance(frame.read("b.h5")["d"][0], str), sys.argv[1]' b$i
+    done
+}
+
 @test "no row of a table is lost: a header that may be data is one only when the user says so" {
     for t in '1O,2,x\n10,3,y\n' '1O,x\n10,y\n' '2020-13-01,x\n2020-01-02,y\n' '"1","x"\n"2","y"\n'; do
         printf "$t" > n.csv
