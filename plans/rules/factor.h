@@ -38,9 +38,10 @@ typedef struct factoring {
     tra_arena *a;
     tra_expr *x, *join; /* the sum, and what is summed */
     tra_pipe *pipe;
-    bool quiet;    /* what is refused is tried otherwise */
-    joining *rows; /* the rows that are summed; NULL: those of the source */
-    product *own;  /* of these matrices; among all that are summed over the same rows, for which one pass is enough: */
+    bool quiet;       /* what is refused is tried otherwise */
+    const int *order; /* of the joins (tra_factor_rows); NULL: theirs */
+    joining *rows;    /* the rows that are summed; NULL: those of the source */
+    product *own; /* of these matrices; among all that are summed over the same rows, for which one pass is enough: */
     int nproducts;
     product product[TRA_FACTOR_PRODUCTS];
     int nkeys; /* group columns, over the source */

@@ -198,8 +198,7 @@ tra_expr *tra_factor_groups(factoring *f) {
     if (!rows_of_slots(f, s)) return NULL;
     const char *text = slots_text(f);
     tra_expr *source = tra_memo_expr(summed(f));
-    double rows = (double)tra_type_entries(&source->node.type).expected;
-    if (!source->node.type.bounded) rows = (double)tra_catalog_floats(source->node.type.cat);
+    double rows = tra_rows_expected(&source->node);
     tra_expr *sums = tra_factor_pass(f, source,
                                      &(tra_rows_kernel){.text = text,
                                                         .use = TRA_USE_MAP,

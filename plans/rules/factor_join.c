@@ -131,7 +131,12 @@ static bool first_rows(factoring *f, joining *g, const bool *used) {
     int n = f->nkeys, *at = tra_news(f->a, int, s->n + 1);
     for (int i = 0; i < f->pipe->nselects; i++)
         if (!tra_pipe_reads(f->pipe, f->pipe->select[i].x, 1)) tra_rowwise_select(r, f->pipe->select[i].x);
-    for (int k = 0; k < f->nkeys; k++) names[k] = tra_arena_printf(f->a, "key %d", k), x[k] = f->key[k];
+    for (int k = 0; k < f->nkeys; k++) {
+        bool own = f->key[k]->op == TRA_C_COLUMN;
+        names[k] =
+            own ? tra_arena_printf(f->a, "0.%s", s->v[f->key[k]->column].name) : tra_arena_printf(f->a, "key %d", k);
+        x[k] = f->key[k];
+    }
     for (int i = 0; i < s->n; i++) {
         const tra_colexpr *own = tra_colexpr_column(f->a, s, i);
         at[i] = used[i] ? key_of(f, own) : -1;
@@ -151,7 +156,8 @@ bool tra_factor_rows(factoring *f, joining *g, const bool *used, tra_expr *const
     *g = (joining){.by = tra_news(f->a, const tra_colexpr *, f->pipe->all->n + 1),
                    .added = tra_news(f->a, const tra_colexpr *, TRA_PIPE_JOINS *TRA_FACTOR_COLUMNS)};
     if (!first_rows(f, g, used)) return false;
-    for (int j = 0; j < f->pipe->njoins; j++) {
+    for (int i = 0; i < f->pipe->njoins; i++) {
+        int j = f->order ? f->order[i] : i;
         const tra_expr *table = right[j];
         int *at = of[j];
         if (!table) {

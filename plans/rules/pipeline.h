@@ -54,6 +54,8 @@ const char *tra_lookup_refused(const tra_lookup *l);
 /* Has no left row of the join x more than one partner? As it is checked, or as the statistics of files say. */
 bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s);
 
+/* Rows that a table is expected to have. */
+double tra_rows_expected(const tra_node *n);
 /* Operations for each row of a join or pass that takes so many, with so many columns less. */
 double tra_flops_of_columns(double flops, int fewer);
 

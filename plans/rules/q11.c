@@ -232,26 +232,22 @@ static const char *product_text(const multiplying *f) {
     return text;
 }
 
-static double rows_of(const tra_node *n) {
-    return n->type.bounded && n->type.entries ? (double)n->type.entries->all.expected
-                                              : (double)tra_catalog_floats(n->type.cat);
-}
-
 /* What each row of both tables takes: to be found and ordered, and its part of the pairs. A right table in one block
  * is gone through for each block of the left one. */
 static double flops_of(const multiplying *f, const tra_expr *l, const tra_expr *r) {
     double times = (double)l->node.type.cat->n;
-    double rows = rows_of(&l->node) + times * rows_of(&r->node), pairs = rows_of(&f->z->node);
+    double rows = tra_rows_expected(&l->node) + times * tra_rows_expected(&r->node),
+           pairs = tra_rows_expected(&f->z->node);
     return 30 + (2 + 3.0 * f->made->n) * pairs / (rows > 1 ? rows : 1);
 }
 
 /* The share of the bound of rows that the groups of a block are expected to have. */
 static double share_of(const multiplying *f, const tra_expr *l, const tra_expr *r) {
-    double share = rows_of(&f->x->node) / (double)tra_max64(1, tra_catalog_floats(f->x->node.type.cat));
+    double share = tra_rows_expected(&f->x->node) / (double)tra_max64(1, tra_catalog_floats(f->x->node.type.cat));
     const tra_expr *in[2] = {l, r};
     double least = 1;
     for (int i = 0; i < 2; i++) {
-        double own = rows_of(&in[i]->node) / (double)tra_max64(1, tra_catalog_floats(in[i]->node.type.cat));
+        double own = tra_rows_expected(&in[i]->node) / (double)tra_max64(1, tra_catalog_floats(in[i]->node.type.cat));
         least = own < least ? own : least;
     }
     return least > 0 && share < least ? share / least : 1;

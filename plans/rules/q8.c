@@ -1,9 +1,12 @@
-/* q8.c - rule Q-8: the order of joins of one table with several.
+/* q8.c - rule Q-8: the order of joins of one table with several: any two that follow each other are exchanged, and of
+ * three or more there is the order by what they leave of the rows.
  *
  * The rows of join(join(T, D), E) come by the row of T, then of D, then of E. Exchanged they come by T, then E, then D:
  * the same rows in the same order where no row of T has partners in both more than one.
  */
-#include "pipeline.h"
+#include <math.h>
+
+#include "factor.h"
 
 static const char *join_refused(const tra_lookup *l) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
@@ -127,17 +130,91 @@ static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     tra_claim(w, x, y, 0, &n, second, NULL);
 }
 
+/* ---- several joins ----------------------------------------------------------------------------------------------- */
+
+/* Does the key of join j read columns of tables that are not joined yet? */
+static bool waits(const tra_pipe *p, int j, const bool *done) {
+    for (int k = 0; k < p->join[j].s->nkeys; k++) {
+        const tra_colexpr *x = p->join[j].key[k]; /* of a right table: a column */
+        if (!tra_pipe_reads(p, x, 1)) continue;
+        for (int i = 0; i < p->njoins; i++) {
+            int end = p->join[i].first + p->join[i].s->right->n;
+            if (x->column >= p->join[i].first && x->column < end && !done[i]) return true;
+        }
+    }
+    return false;
+}
+
+/* First the joins that leave the fewest rows for each; false: they are in that order. */
+static bool set_order(const tra_pipe *p, int *order) {
+    bool done[TRA_PIPE_JOINS] = {false}, changed = false;
+    for (int n = 0; n < p->njoins; n++) {
+        double least = 0;
+        int found = -1;
+        for (int j = 0; j < p->njoins; j++) {
+            const tra_node *x = &p->join[j].x->node;
+            double grows = tra_rows_expected(x) / fmax(1, tra_rows_expected(x->in[0]));
+            if (done[j] || waits(p, j, done) || (found >= 0 && grows >= least)) continue;
+            least = grows, found = j;
+        }
+        if (found < 0) return false;
+        done[order[n] = found] = true;
+        changed |= found != n;
+    }
+    return changed;
+}
+
+/* Of three joins or more, among which there may be passes, one order besides those that exchanging two makes. */
+static void reorder(tra_rewriting *w, tra_expr *x) {
+    tra_pipe *p = tra_lookup_of_expr(x) && x->rule != w->rule ? tra_pipe_of(w, x->group) : NULL;
+    int order[TRA_PIPE_JOINS], many = 0, *of[TRA_PIPE_JOINS] = {0};
+    tra_expr *right[TRA_PIPE_JOINS] = {0};
+    if (!p || p->refused || p->njoins < 3) return;
+    for (int j = 0; j < p->njoins; j++) many += !tra_lookup_once(w->m, p->join[j].x, p->join[j].s);
+    if (many > 1 || !set_order(p, order)) return;
+    factoring *f = tra_new(w->m->arena, factoring);
+    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = x, .pipe = p, .order = order};
+    const tra_schema *s = x->node.type.columns;
+    const tra_colexpr **columns = tra_news(f->a, const tra_colexpr *, s->n + 1);
+    const char **names = tra_news(f->a, const char *, s->n + 1);
+    bool *used = tra_news(f->a, bool, p->all->n + 1);
+    joining g;
+    for (int i = 0; i < s->n; i++) tra_factor_mark(p->column[i], used);
+    tra_factor_mark_selects(f, used);
+    if (!tra_factor_join_keys(f) || !tra_factor_rows(f, &g, used, right, of) || !tra_factor_select(f, &g)) return;
+    for (int i = 0; i < s->n; i++) {
+        names[i] = s->v[i].name;
+        columns[i] = tra_colexpr_substitute(f->a, p->column[i], g.by);
+    }
+    tra_rowwise *r = tra_rowwise_new(f->a, g.x->node.type.columns);
+    tra_rows_kernel k = {
+        .use = TRA_USE_MAP, .dtype = TRA_F64, .rows = TRA_ROWS_SAME, .share = 1, .flops = TRA_COLUMN_FLOPS * s->n};
+    tra_rowwise_project(r, s->n, names, columns);
+    tra_node n = tra_proto_transform(tra_pass_kernel(w, &k, r), &g.x->node);
+    tra_claim(w, x, NULL, 0, &n, g.x, NULL);
+}
+
+static void exchange_or_reorder(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    if (y)
+        exchange(w, x, y, side);
+    else
+        reorder(w, x);
+}
+
 const tra_rule tra_rule_q_8 = {
     .name = "Q-8",
     .equivalence = "join(join(T, D), E) = the columns of join(join(T, E), D)",
     .condition = "E's key is T's; not both may have several partners for a row; neither join checks rows, has further "
                  "conditions, or keys that may fail",
-    .forth = exchange,
+    .forth = exchange_or_reorder,
     .cases = {
         {.program = "P = join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j)\n" SUM_OF("x"),
          .makes = "join(trip, #5"},
         {.program = "P = join(join(trip, shop, k == k), zone, j == j, how = semi)\n" SUM_OF("x"),
          .makes = "project(k = k, j = j, x = x, n = n, s = s"},
+        {.program = "P = join(join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j), zone, k == j, how = "
+                    "semi)\n" SUM_OF("x, u"),
+         .makes = "2.u"},
         {.program = "P = join(join(trip, shop, k == k), zone, j == j)\n" SUM_OF("x"),
          .refused = "several partners",
          .tables = true},

@@ -416,6 +416,23 @@ A = join(J, station, end == code, prefix = "e_")'
     status 0 grep -q 'rows may have several partners in both tables' flat
 }
 
+@test "Q-8: of three joins and more the one that leaves fewest rows comes first, past passes between them" {
+    trips
+    printf 'code,zone\n3,1\n5,2\n7,1\n' | tra import -q --table - -o few.h5
+    printf 'code,band\n40,1\n41,2\n' | tra import -q --table - -o fewer.h5
+    local in='input few from "few.h5"
+input fewer from "fewer.h5"
+'
+    same_table Q-8 "${in}J = project(join(trip, station, start == code, prefix = \"s_\"), end, m = minutes, s_lat, w)
+K = select(join(J, few, end == code, prefix = \"f_\"), f_zone == 1 || w < s_lat)
+A = join(K, fewer, m == code, prefix = \"m_\")" Q-8
+    run "$TRA" explain p.tra
+    is 'join(0.minutes' sed -n '$p' <(grep -o 'join(0[.a-z]*' <<<"$output")
+    same_table Q-8 "${in}J = join(trip, few, end == code, prefix = \"f_\", how = left)
+K = join(J, station, f_zone == code, prefix = \"z_\", nulls = match)
+A = join(K, fewer, minutes == code, how = semi)" Q-8
+}
+
 @test "Q-9: rows are aggregated by the keys of the join before it, for keys that are absent, NULL, or there more than once" {
     trips
     for i in 1 2 3 4 5 6 7 8 9; do tail -n +2 station.csv; done >more.csv # many partners: it is worth it

@@ -399,11 +399,11 @@ static void draw_products(maker *m) {
  * without the rows of the join. */
 static void draw_factorised(maker *m) {
     const table *at = &m->t[0];
-    int joins = rng_chance(&m->g, 50) ? 2 : 1;
+    int joins = (int)rng_range(&m->g, 1, 3);
     for (int j = 0; j < joins; j++) {
         static const char *const hows[] = {"inner", "inner", "inner", "left", "semi"};
         const table *with = &m->t[1 + rng_below(&m->g, INPUTS - 1)];
-        const char *how = hows[rng_below(&m->g, 5)];
+        const char *how = j == 2 ? "semi" : hows[rng_below(&m->g, 5)]; /* few rows, for the reference's sake */
         const known *key = some_column(m, at, WHOLE);
         char name[64];
         table *t = begin(m, at);
@@ -418,6 +418,7 @@ static void draw_factorised(maker *m) {
         at = t;
         if (rng_chance(&m->g, 40)) draw_select(m, at), at = &m->t[m->ntables - 1];
     }
+    if (rng_chance(&m->g, 30)) tra_str_printf(&m->text, "output %s to \"FT.h5\"\n", at->name);
     draw_features(m, at, "FX");
     tra_str_add(&m->text, "FXX[a,b] = sum FX[n,a] * FX[n,b]\noutput FXX to \"FXX.h5\"\n");
     if (rng_chance(&m->g, 30)) draw_entries(m);
@@ -440,7 +441,7 @@ tra_status draw_tables(uint64_t seed, uint64_t index, const char *dir, tra_err *
         if (&m->t[i] == last || rng_chance(&m->g, 25))
             tra_str_printf(&m->text, "output %s to \"%s.h5\"\n", m->t[i].name, m->t[i].name);
     if (m->ntables == INPUTS || rng_chance(&m->g, 40)) draw_matrix(m, last);
-    if (m->ntables < MOST_TABLES - 4 && rng_chance(&m->g, 70)) draw_factorised(m);
+    if (m->ntables <= MOST_TABLES - 6 && rng_chance(&m->g, 70)) draw_factorised(m);
     const char *path = tra_arena_printf(m->a, "%s/prog.tra", dir);
     FILE *f = s == TRA_OK ? fopen(path, "w") : NULL;
     if (s == TRA_OK && (!f || fwrite(tra_str_get(&m->text), 1, m->text.n, f) != m->text.n || fclose(f)))
