@@ -34,7 +34,8 @@ static unsigned over_bit(const tra_kernel *agg) { return agg->cls == TRA_K_FOLD 
 /* Properties that follow from the definition. */
 static void derive(tra_kernel *k) {
     bool map = k->uses & TRA_USE_MAP;
-    if (k->row && k->row->type) { /* what annihilates is not the same before and after: it passes through nothing */
+    if (k->row && k->row->type && k->cls == TRA_K_SCALAR) {
+        /* what annihilates is not the same before and after: it passes through nothing */
         k->props |= TRA_P_ELEMENTWISE | TRA_P_ZERO;
         return;
     }

@@ -236,6 +236,7 @@ const tra_rule tra_rule_r1_4 = {
         {.program = "Z = transform(agg(R, [], elemmax), x -> x + 1)\nW = agg(transform(R, x -> x + 1), [], elemmax)\n"},
         {.program = "Z = transform(agg(A, [0], matadd), exp)\n", .refused = "exp does not distribute over matadd"},
         {.program = "Z = transform(concat(A, 1, 1), rowsum)\n", .refused = "rowsum does not distribute over concat"},
+        {.program = "Z = transform(concat(A, 1, 1), topk(1))\n", .refused = "topk(1) does not distribute over concat"},
         {.program = "Z = concat(transform(F, softmax), 0, 0)\n", .refused = "softmax does not distribute over concat"},
         {.program = "P = join(rekey(F, (i,j) -> (1 - i, j)), F, [0], [0], \"ij,kl->ik\")\n"
                     "Z = transform(agg(P, [1,2], elemmax), relu)\n",
