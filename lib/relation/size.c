@@ -37,50 +37,59 @@ tra_size tra_size_times(tra_size s, int64_t n) {
  */
 
 /* The extents that arrays have, each with how many have them: of a grid those at the last values of some dimensions of
- * its key and at others of the rest; of a list each tuple by itself. */
+ * its key and at others of the rest; of a list its classes. */
 typedef struct kinds {
     const tra_catalog *c;
     tra_dims box, at;
-    int64_t next;
+    int64_t next, *of_class; /* of a list: the class that comes next, and the tuples of each */
     bool done;
 } kinds;
 
 static kinds kinds_of(const tra_catalog *c) {
     kinds k = {.c = c, .box.n = c->frontier.n, .at.n = c->frontier.n, .done = c->n == 0};
     for (int d = 0; d < k.box.n; d++) k.box.v[d] = tra_min64(2, c->frontier.v[d]);
+    if (c->grid || k.done) return k;
+    k.of_class = tra_calloc((size_t)c->nclasses, sizeof *k.of_class);
+    for (int64_t t = 0; t < c->n; t++) k.of_class[c->cls ? c->cls[t] : 0]++;
     return k;
 }
 
 static bool next_kind(kinds *k, tra_dims *ext, int64_t *times) {
-    if (k->done) return false;
-    *times = 1;
-    if (!k->c->grid) {
-        tra_catalog_ext(k->c, k->next++, ext);
-        k->done = k->next == k->c->n;
+    const tra_catalog *c = k->c;
+    if (k->done) {
+        free(k->of_class);
+        return false;
+    }
+    if (!c->grid) {
+        ext->n = c->bound.n;
+        memcpy(ext->v, c->ext + k->next * ext->n, (size_t)ext->n * sizeof *ext->v);
+        *times = k->of_class[k->next++];
+        k->done = k->next == c->nclasses;
         return true;
     }
+    *times = 1;
     tra_dims key = {.n = k->at.n};
     for (int d = 0; d < key.n; d++) {
         bool last = k->at.v[d] == k->box.v[d] - 1;
-        key.v[d] = last ? k->c->frontier.v[d] - 1 : 0;
-        if (!last) *times = tra_mul_most(*times, k->c->frontier.v[d] - 1);
+        key.v[d] = last ? c->frontier.v[d] - 1 : 0;
+        if (!last) *times = tra_mul_most(*times, c->frontier.v[d] - 1);
     }
-    tra_catalog_ext(k->c, tra_linear(&k->c->frontier, &key), ext);
+    tra_catalog_ext(c, tra_linear(&c->frontier, &key), ext);
     k->done = !tra_next(&k->box, &k->at);
     return true;
 }
 
-/* Entries among so many elements of one array. */
-static tra_size entries_among(const tra_type *t, int64_t elements) {
+/* Entries among so many of the elements of all arrays. */
+static tra_size entries_among(const tra_type *t, int64_t elements, int64_t all) {
     const tra_entries *n = t->entries;
     if (!n) return (tra_size){.bound = elements, .exact = elements == 0};
-    double all = (double)tra_catalog_floats(t->cat), share = all > 0 ? (double)elements / all : 0;
+    double share = all > 0 ? (double)elements / (double)all : 0;
     return tra_size_about((double)n->all.expected * share, tra_min64(n->most, elements));
 }
 
-static tra_size bytes_of_kind(const tra_type *t, const tra_dims *ext, int64_t *elements) {
+static tra_size bytes_of_kind(const tra_type *t, const tra_dims *ext, int64_t all, int64_t *elements) {
     if (!tra_dims_product(ext, elements)) *elements = INT64_MAX;
-    return t->layout->bytes(t, ext, entries_among(t, *elements), -1);
+    return t->layout->bytes(t, ext, entries_among(t, *elements, all), -1);
 }
 
 /* All; the largest; and, as no tuple takes more for an element than the one that takes most for each of its own, any
@@ -100,29 +109,31 @@ static int64_t bound_of_blocks(const tra_type *t, int64_t blocks, int64_t entrie
     return tra_add_most(tra_mul_most(blocks, between), filled);
 }
 
-/* Those of all together have no more entries than all.bound, which may be less than what each may have. */
-static int64_t bound_of_all(const tra_type *t, tra_size each) {
-    if (!t->entries) return each.bound;
-    return tra_min64(each.bound, bound_of_blocks(t, t->cat->n, t->entries->all.bound));
+/* What all take by what each may take: together they have no more entries than all.bound. */
+static tra_size bounded(const tra_type *t, tra_size all) {
+    if (all.exact || !t->entries) return all;
+    int64_t together = bound_of_blocks(t, t->cat->n, t->entries->all.bound);
+    tra_size s = tra_size_about((double)all.expected, tra_min64(all.bound, together));
+    s.firm = all.firm;
+    return s;
 }
 
 static layout_bytes by_layout(const tra_type *t, int64_t elements) {
     layout_bytes b = {.all.exact = true};
     double each = 0;
     tra_dims ext;
-    int64_t times;
+    int64_t times, floats = tra_catalog_floats(t->cat);
     for (kinds k = kinds_of(t->cat); next_kind(&k, &ext, &times);) {
         int64_t n;
-        tra_size s = bytes_of_kind(t, &ext, &n);
+        if (times == 0) continue; /* a class that no tuple is of */
+        tra_size s = bytes_of_kind(t, &ext, floats, &n);
         b.all = tra_size_add(b.all, tra_size_times(s, times));
         if (s.bound > b.largest.bound) b.largest = s;
         if (n > 0 && (double)s.bound / (double)n > each) each = (double)s.bound / (double)n;
     }
     if (t->entries && t->entries->of) b.all = t->entries->bytes, b.largest = t->entries->largest;
-    bool firm = b.all.firm;
-    if (!b.all.exact) b.all = tra_size_about((double)b.all.expected, bound_of_all(t, b.all));
-    b.all.firm = firm;
-    double all = (double)tra_catalog_floats(t->cat), bound = each * (double)elements;
+    b.all = bounded(t, b.all);
+    double all = (double)floats, bound = each * (double)elements;
     b.any = tra_size_upto(bound < (double)TRA_SIZE_MOST ? (int64_t)bound + 1 : TRA_SIZE_MOST);
     if (all > 0) b.any = tra_size_about((double)b.all.expected / all * (double)elements, b.any.bound);
     return b;
@@ -170,7 +181,7 @@ tra_size tra_type_entries(const tra_type *t) {
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal) {
     if (t->entries && t->entries->of) return tra_size_exactly(t->entries->of[ordinal]);
     int64_t n = tra_catalog_floats1(t->cat, ordinal);
-    return t->entries ? entries_among(t, n) : tra_size_upto(n);
+    return t->entries ? entries_among(t, n, tra_catalog_floats(t->cat)) : tra_size_upto(n);
 }
 
 int64_t tra_type_entries_within(const tra_type *t, int64_t bytes) { return bytes / (int64_t)tra_dtype_size(t->dtype); }
@@ -203,16 +214,18 @@ tra_size tra_type_bytes(const tra_type *t, int64_t ordinal) {
     if (!t->layout) return dense(t, tra_catalog_floats1(t->cat, ordinal));
     tra_catalog_ext(t->cat, ordinal, &ext);
     int64_t n;
-    if (!t->entries || !t->entries->of) return bytes_of_kind(t, &ext, &n);
+    if (!t->entries || !t->entries->of) return bytes_of_kind(t, &ext, tra_catalog_floats(t->cat), &n);
     return t->layout->bytes(t, &ext, tra_size_exactly(t->entries->of[ordinal]),
                             t->entries->rows ? t->entries->rows[ordinal] : -1);
 }
 
 tra_size tra_type_bytes_all(const tra_type *t) {
+    if (t->layout && t->entries && t->entries->of) return bounded(t, t->entries->bytes);
     return t->layout ? by_layout(t, 0).all : dense(t, tra_catalog_floats(t->cat));
 }
 
 tra_size tra_type_bytes_largest(const tra_type *t) {
+    if (t->layout && t->entries && t->entries->of) return t->entries->largest;
     return t->layout ? by_layout(t, 0).largest : dense(t, tra_catalog_maxfloats(t->cat));
 }
 

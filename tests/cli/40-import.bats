@@ -523,6 +523,9 @@ assert sys.argv[1] or most < 32 << 20, most' "${SAN-}" "$TRA" import $how --memo
         status 0 tra $what -q --progress always
         [ "$(lines_of)" = 0 ]
     done
-    TERM=xterm script -qec "'$TRA' gen --shape 3000x3000 --block 30x30 -o b.h5" /dev/null >drawn
-    grep -q '%  b.h5' drawn
+    for extent in 3000 6000 12000; do # a bar is drawn from the first quarter of a second on
+        TERM=xterm script -qec "'$TRA' gen --shape 3000x$extent --block 30x30 -o b.h5" /dev/null >drawn
+        ! grep -q '%  b.h5' drawn || return 0
+    done
+    return 1
 }
