@@ -10,10 +10,10 @@
 
 /* ---- exchanges ---------------------------------------------------------------------------------------------- */
 
-/* Everything to everywhere, each tuple from its one holder; or, the same backwards, a summand of everything from
- * everywhere to the one holder that completes it. one: the placement with one holder. Needs no look at each pair of
- * sites. */
-static tra_traffic all_and_one(const tra_placement *one, const tra_catalog *c) {
+/* A broadcast of all tuples from a placement with one holder of each (`one`) to every site; or a reduction, which moves
+ * the same in the other direction: from every site a summand of each tuple to its one holder. A closed form, without a
+ * look at each pair of sites. */
+static tra_traffic broadcast_or_reduction(const tra_placement *one, const tra_catalog *c) {
     int64_t all = tra_catalog_floats(c), most = 0, others = one->sites - 1;
     int64_t *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
     tra_place_floats(one, c, held, held + one->sites);
@@ -29,9 +29,9 @@ static tra_traffic exchange(const tra_placement *p, const tra_placement *q, cons
     int64_t in, out = 0;
     double f = (double)tra_catalog_floats(c), copies = tra_place_copies(q), summands = tra_place_summands(p);
     if (tra_place_is_all(q) && has_one_holder(p)) {
-        t = all_and_one(p, c);
+        t = broadcast_or_reduction(p, c);
     } else if (summands == p->sites && has_one_holder(q)) {
-        t = all_and_one(q, c);
+        t = broadcast_or_reduction(q, c);
     } else if (!tra_place_is_all(p)) {
         if (exact) {
             t.moved = tra_place_moved_floats(p, q, c, &in, &out);
@@ -56,7 +56,8 @@ tra_traffic tra_traffic_estimate(const tra_placement *p, const tra_placement *q,
     return exchange(p, q, c, false);
 }
 
-/* Lists up to LISTED are placed tuple by tuple; of each of KNOWN tuples the entries are looked at. */
+/* A list of up to LISTED tuples is placed tuple by tuple, and the bytes of up to KNOWN tuples are added up one by one;
+ * what is longer is estimated. */
 enum { LISTED = 1 << 18, KNOWN = 1 << 14 };
 
 tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const tra_type *t, tra_traffic about) {
@@ -83,14 +84,14 @@ static tra_filled held(const tra_type *t, int64_t ordinal) {
     return (tra_filled){.sparse = true, .share = n > 0 ? has / n : 0, .bound = INT64_MAX};
 }
 
-/* What a kernel does for its operands l and r (NULL: one) of these tuples: of dense ones, and the share of it that is
- * done for what they hold. */
+/* A kernel whose operations are counted, with the types of its operands l and r (NULL: it has one). Operations are
+ * those on dense arrays times the share that is done for the entries which arrays in a layout have. */
 typedef struct step {
     const tra_kernel *k;
     tra_kernel_use use;
     const tra_type *l, *r;
-    bool known; /* tuple by tuple */
-    bool exact; /* so far */
+    bool known; /* the entries of each tuple are known, so that the share is taken tuple by tuple */
+    bool exact; /* all shares so far were exact */
 } step;
 
 static step step_of(const tra_kernel *k, tra_kernel_use use, const tra_type *l, const tra_type *r) {
@@ -107,7 +108,8 @@ static double dense_work(const step *s, int64_t tl, int64_t tr) {
 
 static bool exactly_held(const tra_type *t) { return !t->layout || tra_type_entries(t).exact; }
 
-/* Where not all extents are alike, those of the bounds may be of tuples that do not meet. */
+/* Do the largest extents of both operands fit together? Where not all tuples have the same extents, the largest ones
+ * may be those of tuples that do not meet. */
 static bool bounds_fit(const step *s) {
     const tra_dims *a = &s->l->cat->bound, *b = &s->r->cat->bound;
     tra_err none = {0};
@@ -161,8 +163,8 @@ static double most_share(const step *s, int64_t tl, int64_t tr) {
     return either ? fmin(most, l.share + r.share) : most;
 }
 
-/* Ends a count in which `total` and `sites` are of what is done where steps are known tuple by tuple, else of dense
- * operands; dense: at most. */
+/* Makes the result of a count. total, and sites[n] for each site (which it frees): operations that are done, if the
+ * entries of each tuple are known; else those on dense operands, of which the share is taken here. dense: a bound. */
 static tra_work share(step *s, double *sites, int n, double total, double dense) {
     tra_work w = {.total = total, .bound = dense};
     for (int i = 0; i < n; i++) w.busiest = sites[i] > w.busiest ? sites[i] : w.busiest;
@@ -176,7 +178,7 @@ static tra_work share(step *s, double *sites, int n, double total, double dense)
     return w;
 }
 
-/* A list too long to place for each candidate: its work spread evenly, by the mean over LISTED tuples. */
+/* The same for a list that is too long to be placed for each candidate: its work is spread evenly over the sites. */
 static tra_work spread(step *s, const tra_placement *p, double total, double dense) {
     double copies = tra_place_copies(p), *none = tra_calloc(1, sizeof *none);
     tra_work w = share(s, none, 0, total * copies, dense * copies);
@@ -224,7 +226,8 @@ static void count_tuple(count *c, int64_t t, const tra_dims *key, double alike, 
     c->dense += (place ? n : 1) * (c->s.known ? dense * most_share(&c->s, tl, tr) : dense);
 }
 
-/* Of a triangle, `alike` tuples of which w x w are those of w values of i and j each (w 1: of this i and this j). */
+/* Counts `alike` tuples like this one of a triangle. With w > 1 the tuples of w values of i and of the same w values of
+ * j are alike, so w x w of them; with w = 1 only those of this i and this j. */
 static void count_mirrored(count *c, int64_t t, const tra_dims *key, double alike, int64_t w) {
     const tra_mirror *m = c->mirror;
     int64_t tl, tr, i = key->v[m->label[0]], j = key->v[m->label[1]];
@@ -354,7 +357,7 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
     double pace = k ? tra_kernel_pace(k) : 0;
     if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
     if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
-        enum { SLOWER = 4 }; /* integers, which BLAS gets converted where it gets them */
+        enum { SLOWER = 4 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
         bool blas = tra_dtype_rows[t].blas;
         return blas ? busiest / (size == 4 ? rates->flops_f32 : rates->flops_f64) : SLOWER * busiest / rates->flops_f64;
     }
@@ -365,8 +368,7 @@ double tra_map_passes(const tra_catalog *in, const tra_catalog *out) {
     return tra_catalog_floats(out) < tra_catalog_floats(in) / 2 ? 1.0 / 3 : 1;
 }
 
-/* Of the sums of a tree but one, which sums on one site alone would not need: read, and added to another that is read
- * and written. */
+/* Seconds for adding up the sums of a tree: each but one is read and added to another, which is read and written. */
 static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { PASSES = 3 };
     tra_tree t = tra_op_tree(p, op);
@@ -374,8 +376,8 @@ static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates 
     return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
 }
 
-/* The operator while which each runs: itself, or the reader of what is computed on the way, or what makes the results
- * that an output writes. */
+/* For each operator the stage in which its time is spent: itself; of a fused operator or view, the stage that reads it;
+ * of an output, the stage that makes the results which it writes. */
 static int *runs_in(const tra_plan *p) {
     int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
     for (int i = 0; i < p->nops; i++) {
@@ -395,8 +397,8 @@ static int *runs_in(const tra_plan *p) {
     return at;
 }
 
-/* The kernel of a join of dense arrays, and that of a fused statement. */
-static const tra_kernel *has_blas(const tra_plan *p, const tra_op *o) {
+/* The kernel whose rate the work of a join goes by: that of dense arrays, or of a fused statement; else NULL. */
+static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {
     if (o->what.join && tra_kernel_pace(o->what.join) > 0) return o->what.join;
     bool rows = o->what.join && (p->ops[o->in[0]].type.layout || p->ops[o->in[1]].type.layout);
     return rows ? NULL : o->what.join;
@@ -416,14 +418,14 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         s[DISK] +=
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
             p->sites;
-        s[WORK] += tra_work_seconds(has_blas(p, o), o->type.dtype, work, rates) + tree_seconds(p, o, rates);
+        s[WORK] += tra_work_seconds(timed_kernel(p, o), o->type.dtype, work, rates) + tree_seconds(p, o, rates);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)
             s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;
     }
     free(at);
-    /* an exchange reads and sends at once, and ends before what comes next begins, or goes on beside it: then its time,
-     * which is its own, is also in that */
+    /* an exchange that overlaps a stage: its work is done while that stage runs, so its time is part of the stage's too
+     */
     for (int i = 0; i < p->nops; i++) {
         int other = tra_op_overlaps_reader(&p->ops[i]) ? p->ops[i].orders.ends : p->ops[i].orders.begins;
         for (int k = 0; k < PARTS && other != i; k++) spent[other][k] += spent[i][k];

@@ -66,9 +66,9 @@ const char *tra_choice_refused(const tra_memo *m, const tra_choice *c, char *why
 static void join_rules(const tra_node *j, const tra_choice *c, const tra_placement *const made[2], tra_str *out) {
     const tra_placement *l = &c->in[0], *r = &c->in[1];
     tra_placed x = {.n = j, .in = {l, r}};
-    if (tra_place_is_all(l) && !is_moved(r, made[1])) return; /* as the direct translation has it */
+    if (tra_place_is_all(l) && !is_moved(r, made[1])) return; /* the same as in the direct translation */
     if ((l->naxes > 1 || r->naxes > 1) && apply("D-1", &x, out)) return;
-    if (c->join >= 0 && c->between.sites == 0) { /* groups are whole where joined keys are */
+    if (c->join >= 0 && c->between.sites == 0) { /* each group lies on one site, since joined keys do */
         tra_placement pairs = pairs_of(j, c);
         tra_placed below = {.n = j, .in = {l, r}, .out = &pairs};
         if (!tra_place_is_all(l) && !tra_place_is_all(r) && apply("R2-7", &below, out)) return;
@@ -141,7 +141,7 @@ enum { DEEPEST = 6 };
 
 static int first_of(const tra_memo *m, int x) { return m->group[tra_memo_find(m, m->v[x]->group)].expr[0]; }
 
-/* Equal without a rule: they became so when their inputs did. */
+/* Are two expressions equal without a rule, since their inputs are in the same groups? */
 static bool congruent(const tra_memo *m, const tra_expr *x, const tra_expr *y) {
     for (int i = 0; i < 2; i++) {
         if ((x->in[i] < 0) != (y->in[i] < 0)) return false;
@@ -289,7 +289,7 @@ static bool plan_now(deriving *w, int choices, tra_plan **p, tra_choices *made) 
     return tra_plan_of(w->m, w->o, choices, w->choice, w->expr, w->a, p, made, &none) == TRA_OK;
 }
 
-/* Changes become a step when the plan shows them; else the next step has them. */
+/* Makes a step of the changes so far if the plan differs by them; else they are kept for the next step. */
 static void show(deriving *w, int choices) {
     tra_plan *p;
     tra_choices made;
@@ -376,7 +376,7 @@ static void place_all(deriving *w) {
     }
 }
 
-/* What has not shown belongs to the last step, and so does where inputs are of themselves. */
+/* Adds to the last step the changes that no plan has shown, and where inputs without a given place are read. */
 static void finish(deriving *w, const tra_plan *p, const tra_choices *c) {
     if (w->d->n <= 1 && w->digest != tra_plan_digest(p)) {
         if (!w->what.n)

@@ -65,11 +65,13 @@ static score score_of(const search *s, int n, const int *supply, const uint64_t 
     return t;
 }
 
-/* The union of two sets, in out (room for the longer one); false when they make a group in different ways. */
+/* The union of two sets, in out (room for the longer one); false when they have different implementations of a group.
+ */
 static bool unite(search *s, const entry *a, const entry *b, const uint64_t *open, int *out, score *t) {
     int n = a->n > b->n ? a->n : b->n;
     *t = (score){0};
-    for (int i = n - 1; i >= 0; i--) { /* what differs is found soon: the groups near to both */
+    for (int i = n - 1; i >= 0;
+         i--) { /* from the end, where groups are that both sets are about: so a difference is found soon */
         int x = i < a->n ? a->supply[i] : 0, y = i < b->n ? b->supply[i] : 0;
         if (x == 0) {
             x = y;
@@ -83,7 +85,7 @@ static bool unite(search *s, const entry *a, const entry *b, const uint64_t *ope
     return true;
 }
 
-/* Something wanted at a place; -1: wherever it is. */
+/* A group whose relation is wanted at a placement; -1: wherever it is made. */
 typedef struct root {
     int group, place;
 } root;
@@ -107,7 +109,7 @@ static void collect(search *s, const int *implementation, int nroots, const root
     }
 }
 
-/* Both sets, where they make a group in different ways as the first does it. */
+/* The union of two sets that have different implementations of a group: the first one's is taken. */
 static void reconcile(search *s, const entry *a, const entry *b, int nroots, const root *roots, const uint64_t *open,
                       int *out, score *t) {
     int n = a->n > b->n ? a->n : b->n, *implementation = tra_calloc((size_t)n, sizeof *implementation);
@@ -123,7 +125,7 @@ static void reconcile(search *s, const entry *a, const entry *b, int nroots, con
 
 /* ---- cells ----------------------------------------------------------------------------------------------------- */
 
-/* Entries of a group that also bring it to the place; -1: as they are. */
+/* The entries of a group that also bring its relation to the placement; -1: wherever they make it. */
 static const cell *cell_at(search *s, int g, int place) {
     group *x = &s->group[g];
     for (int i = 0; i < x->ncells; i++) {
@@ -289,7 +291,7 @@ static void renumber(int n, const entry *v, int *to) {
     }
 }
 
-/* All sets of supplies: of the groups, and n more. None shares its numbers with another. */
+/* Visits all sets of supplies: those of the groups, and n more. No two sets share an array of numbers. */
 static void each_entry(const search *s, int n, const entry *v, void (*visit)(int n, const entry *v, int *to), int *to) {
     for (int g = 0; g < s->ngroups; g++) {
         const group *x = &s->group[g];
@@ -299,7 +301,7 @@ static void each_entry(const search *s, int n, const entry *v, void (*visit)(int
     visit(n, v, to);
 }
 
-/* Forgets the supplies that are in no set. Most were made only to compare. */
+/* Frees the supplies that are in no set: most were made only to be compared. */
 static void sweep(search *s, int n, const entry *v) {
     int *to = tra_calloc((size_t)s->supplies.n + 1, sizeof *to);
     each_entry(s, n, v, mark, to);

@@ -8,38 +8,39 @@
 #include "../rules/fused.h"
 #include "search_int.h"
 
-/* What an operator of the plan in the implementation is. */
+/* An operator of the plan, as it follows from the implementation of a group. */
 typedef struct part {
     tra_plan_op op;
     int group;
     const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
-    int in[2];            /* operators */
+    int in[2];            /* the operators whose results it reads */
     int place;
     bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
 } part;
 
-/* How copies of inputs that may be read come about: as the supplies say; or all of them are read, or sent. */
+/* Where several sites want copies of an input: whether each reads its own or they are sent, as the supplies say; or, as
+ * alternatives that are compared, all of them read, or all sent. */
 typedef enum reading { AS_FOUND, READ, SENT } reading;
 
 typedef struct finish {
     search *s;
     reading reading;
     const entry *x;
-    tra_arena *work; /* dies with this */
+    tra_arena *work; /* freed at the end */
     tra_plan *plan;
     tra_program_text *program;
     int n, cap;
     part *v;
-    int **at; /* operator that has the group's relation as it is made [0], and as demand i [i + 1]; -1; NULL: not needed
-               */
-    int *order; /* groups, as they are made */
+    int **at; /* of each group (NULL: not needed) the operators that have its relation: [0] where it is made, [i + 1] at
+               * the placement of demand i; -1: none yet */
+    int *order; /* the groups in the order in which they are made */
     int norder;
 } finish;
 
 static const supply *supply_at(const finish *f, int g) { return &f->s->supplies.v[f->x->supply[g]]; }
 static const tra_node *node_of(const finish *f, int g) { return &supply_at(f, g)->m->f->x->node; }
 
-/* The demand of most copies, of several; -1: none is of several. */
+/* The demand with the most copies; -1: none wants more than one. */
 static int most_copies(const search *s, const supply *x) {
     int best = -1, most = 1;
     for (int i = 0; i < x->n; i++) {
@@ -49,17 +50,17 @@ static int most_copies(const search *s, const supply *x) {
     return best;
 }
 
-/* May copies of the group, an input that is where it suits the plan, be read? */
+/* Is the group an input without a given place of which copies are wanted, and may each site read its own? */
 static bool may_read(const finish *f, int g) {
     const supply *x = supply_at(f, g);
     return x->m->out == ANY && most_copies(f->s, x) >= 0 && tra_may_read_all(f->s, node_of(f, g));
 }
 
-/* Does the demand come from where the group's relation is made? */
+/* Is demand i served from where the group's relation is made, not from another demand? */
 static bool from_start(const supply *x, int i) { return supply_from(x)[i] < 0 || supply_from(x)[i] == i; }
 
-/* Where an input is of itself. One that is used only in copies, and is not read in these, where the fewest bytes
- * move. */
+/* The placement by which sites read an input that has no given place: that of one of its demands; or, if all demands
+ * want copies and these are sent, the one from which the fewest bytes move. */
 static int own_place(finish *f, int g) {
     search *s = f->s;
     const supply *x = supply_at(f, g);
@@ -73,9 +74,10 @@ static int own_place(finish *f, int g) {
     if (x->own >= 0 && !(copies && f->reading == SENT)) return x->demand[x->own];
     for (int i = 0; i < x->n; i++)
         if (tra_place_copies(&s->places.v[x->demand[i]]) == 1) return x->demand[i];
-    for (int d = 0; x->n > 0 && d < n->type.cat->frontier.n; d++) { /* dealt out over where the first copies are */
+    for (int d = 0; x->n > 0 && d < n->type.cat->frontier.n;
+         d++) { /* candidates: partitions along the axes of the first copies */
         tra_placement p = s->places.v[x->demand[0]];
-        bool cut = false; /* by d already: a second axis would follow the first */
+        bool cut = false; /* by d already: a second axis would only repeat the first */
         for (int i = 0; i < p.naxes; i++) {
             for (int j = 0; j < p.axis[i].n; j++) cut |= p.axis[i].dim[j] == d;
         }
@@ -144,8 +146,8 @@ static void set_join(finish *f, tra_op *o, const implementation *m) {
     set_work(o, o->what.triangle ? tra_join_work(s, m->f, p) : tra_step_work(s, TRA_PLAN_JOIN, join, p));
 }
 
-/* How a result is held, whatever the type of its group says: what shows or moves the tuples of its input as that holds
- * them, an output as it finds them, and sums that are yet to be completed densely. */
+/* Sets the layout in which a result is held, which may differ from that of its group's type: views, exchanges and
+ * outputs have the layout of their input, and sums that are yet to be completed are dense. */
 static void hold(tra_plan *p, tra_op *o) {
     if (o->type.bounded || o->type.columns) return;
     if (o->what.partial || o->op == TRA_PLAN_MERGE)
@@ -219,7 +221,7 @@ static void add_op(finish *f, int id) {
     }
 }
 
-/* The join of the program that rules made this join from; itself if that does not show. */
+/* The join of the program from which rules made this join; the join itself if that cannot be told. */
 static const tra_expr *origin(const tra_memo *m, const tra_expr *x) {
     for (bool found = true; x->rule && found;) {
         int from[3] = {x->from, x->below[0], x->below[1]};
@@ -325,7 +327,7 @@ static void emit(finish *f, int g) {
         p = (part){.op = TRA_PLAN_AGG, .group = g, .node = n, .in = {from, -1}, .place = m->out};
     }
     f->at[g][0] = push(f, p);
-    for (int i = 0; i < s->m->g->noutputs; i++) { /* from where there are fewest copies */
+    for (int i = 0; i < s->m->g->noutputs; i++) { /* outputs are written from where the relation is made */
         if (is_output(s, g, i))
             push(f, (part){.op = TRA_PLAN_OUTPUT, .group = g, .node = n, .in = {f->at[g][0], -1}, .place = p.place});
     }

@@ -1,4 +1,4 @@
-/* implementation.c - the ways to make a group: each operator at each placement of its inputs, with what that costs. */
+/* implement.c - the ways to make a group: each operator at each placement of its inputs, with what that costs. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,8 @@ static int add_implementation(search *s, int g, const implementation *m) {
     return s->implementations.n++;
 }
 
-/* A join that is one operator with an aggregation is not made for others as well: it is done once. */
+/* If f aggregates with a join of another group: the implementation of the join's group that says so, so that the join
+ * is not computed by itself as well; else -1. */
 static int inline_join(search *s, int g, const variant *f) {
     int h = f->join && f->join != f->x ? s->at[f->x->in[0]] : -1;
     const numbers *v = &s->group[g].implementations;
@@ -46,7 +47,7 @@ static int inline_join(search *s, int g, const variant *f) {
         s, h, &(implementation){.f = f, .group = h, .in = {-1, -1}, .between = -1, .out = ANY, .inlined = true});
 }
 
-/* From a local aggregation that leaves summands to q, and completed there. */
+/* Adds the second phase of an aggregation: its summands move to placement q, and are completed there. */
 static void complete(search *s, implementation *m, int q) {
     const tra_node *n = &m->f->x->node;
     tra_add_traffic(s, &m->cost, tra_move_traffic(s, n, true, m->between, q), &m->f->summand);
@@ -69,13 +70,13 @@ static int place_of_input(search *s, const tra_node *n) {
     return tra_place_intern(s, &p);
 }
 
-/* stored: its result is, and aggregated later. */
+/* Sets the place, strategy and cost of a join. stored: its result is stored, and aggregated by another operator. */
 static void join_at(search *s, implementation *m, bool stored) {
     const tra_node *j = &m->f->join->node;
     const tra_placement *l = &s->places.v[m->in[0]], *r = &s->places.v[m->in[1]];
     char name[48];
     tra_join_strategy(s->labels[j->id], l, r, m->f->later, name, sizeof name);
-    /* what rules made is there to be cheaper, not for the list of strategies; a fused statement is one to compare */
+    /* joins that rules made are candidates for their cost, not as strategies of their own; fused statements are both */
     bool fused = tra_kernel_pace(j->kernel) > 0;
     m->strategy = m->f->x->rule && !fused ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
     tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
@@ -86,7 +87,7 @@ static void join_at(search *s, implementation *m, bool stored) {
     tra_add_work(s, &m->cost, w, known, j->type.dtype);
 }
 
-/* May this aggregation leave summands on the sites? Of a reproducible plan only such as the tree of its sums has. */
+/* May this aggregation leave summands on the sites? In a reproducible plan only branches of the tree of its sums. */
 static bool reproducible(search *s, const variant *f, int l, int r) {
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
     if (!s->o->reproducible) return true;
@@ -150,9 +151,10 @@ static void add_once(numbers *x, int v) {
     tra_add_number(x, v);
 }
 
-/* Where group h may be taken: where it is made; an input, unless `made`, where it may be of itself; what consumers
- * demand. */
-typedef enum taken { MADE, SETTLED, MOVED } taken;
+/* The placements at which a consumer may take the relation of group h: MADE: where it is made; UNMOVED: also, of an
+ * input without a given place, any at which sites can read it from its file; MOVED: also all that an exchange could
+ * bring it to. */
+typedef enum taken { MADE, UNMOVED, MOVED } taken;
 static numbers takes(const search *s, int h, taken how) {
     const group *x = &s->group[h];
     numbers v = {0};
@@ -163,13 +165,13 @@ static numbers takes(const search *s, int h, taken how) {
         if (p != ANY) add_once(&v, p);
     }
     for (int i = 0; i < x->demand.n; i++) {
-        if (how == MOVED || (how == SETTLED && any && (copies || tra_place_copies(&s->places.v[x->demand.v[i]]) == 1)))
+        if (how == MOVED || (how == UNMOVED && any && (copies || tra_place_copies(&s->places.v[x->demand.v[i]]) == 1)))
             add_once(&v, x->demand.v[i]);
     }
     return v;
 }
 
-/* Where the summands of f, placed as p, may be completed. */
+/* The placements at which the summands of f, which are placed as p, may be completed. */
 static numbers targets(search *s, int g, const variant *f, int p) {
     const tra_catalog *c = f->x->node.type.cat;
     const numbers *w = &s->group[g].demand;
@@ -187,7 +189,8 @@ static numbers targets(search *s, int g, const variant *f, int p) {
     return to;
 }
 
-/* The place at which aggregated summands are, -1: none are left, or the inputs do not fit. */
+/* The placement of the summands that a local aggregation of inputs at l and r leaves; -1: it leaves none, or the inputs
+ * cannot be aggregated where they are. */
 static int summands_of(search *s, const variant *f, int l, int r) {
     int p = l;
     if (f->join) {
@@ -212,8 +215,8 @@ static int make_agg(search *s, int g, const variant *f, int l, int r) {
 
 /* ---- operators -------------------------------------------------------------------------------------------------- */
 
-/* Every site doing all of the work saves no work, but an exchange of a small result, or of none where the inputs are
- * made everywhere. Other ways are always worthwhile. */
+/* Is it worthwhile that every site does all of the work? That only saves the exchange of a small result, or of one
+ * whose inputs are on all sites anyway. */
 static bool everywhere_worthwhile(const search *s, const variant *f) {
     const tra_node *j = &f->join->node;
     if (s->o->sites == 1 || j->type.cat->n < s->o->sites) return true;
@@ -266,7 +269,7 @@ static void make_joins(search *s, int g, const variant *f) {
 }
 
 static void make_aggs(search *s, int g, const variant *f) {
-    numbers made = takes(s, f->in[0], SETTLED);
+    numbers made = takes(s, f->in[0], UNMOVED);
     const numbers *demand = &s->group[f->in[0]].demand;
     int ran = 0;
     for (int i = 0; i < made.n; i++) ran += make_agg(s, g, f, made.v[i], -1);
@@ -284,7 +287,7 @@ static void make_aggs(search *s, int g, const variant *f) {
     tra_implement_one(s, g, f, tra_place_intern(s, &p), -1, -1);
 }
 
-/* Groups of a concatenation, whole, on few sites. */
+/* A placement in which each group of a concatenation is whole on one site, though some sites stay idle. */
 static int within_others(search *s, const tra_node *n) {
     const tra_catalog *in = n->in[0]->type.cat;
     tra_dims others = {.n = 0};
@@ -295,12 +298,12 @@ static int within_others(search *s, const tra_node *n) {
     return tra_place_intern(s, &p);
 }
 
-/* Inputs are taken where they are made, since the result can be exchanged as well; unless that is larger, or others
- * need the input elsewhere too. */
+/* Inputs are taken without an exchange, since the result can be exchanged instead; unless the result is larger, or
+ * others need the input elsewhere too. */
 static void make_maps(search *s, int g, const variant *f) {
     const group *in = &s->group[f->in[0]];
     bool grows = tra_catalog_floats(f->x->node.type.cat) > tra_catalog_floats(in->node->type.cat);
-    numbers v = takes(s, f->in[0], grows || in->shared || f->x->node.op == TRA_OP_CONCAT ? MOVED : SETTLED);
+    numbers v = takes(s, f->in[0], grows || in->shared || f->x->node.op == TRA_OP_CONCAT ? MOVED : UNMOVED);
     int ran = 0;
     for (int i = 0; i < v.n; i++) ran += tra_implement_one(s, g, f, v.v[i], -1, -1) >= 0;
     free(v.v);
@@ -312,7 +315,7 @@ static void make_maps(search *s, int g, const variant *f) {
 }
 
 static void make_reparts(search *s, int g, const variant *f) {
-    numbers v = takes(s, f->in[0], SETTLED);
+    numbers v = takes(s, f->in[0], UNMOVED);
     const numbers *w = &s->group[g].demand;
     for (int i = 0; i < v.n; i++) {
         for (int j = 0; j < w->n; j++) {
@@ -322,7 +325,7 @@ static void make_reparts(search *s, int g, const variant *f) {
     free(v.v);
 }
 
-/* Of what is demanded of the result from outside, only what makes it there stays; all if nothing does. */
+/* If the placement of the result is given, keeps only the implementations that make it there; all if none does. */
 static void keep_fixed(search *s, int g) {
     numbers *v = &s->group[g].implementations;
     int p = tra_place_intern(s, s->fixed_place[g]), n = 0;
@@ -367,18 +370,18 @@ void tra_implement_all(search *s, int g) {
 
 /* ---- the direct translation ------------------------------------------------------------------------------------- */
 
-/* Where a relation is that was made at p: an input has the first of its choices. */
-static int settled(const search *s, int g, int p) { return p == ANY ? s->group[g].demand.v[0] : p; }
+/* The placement of a relation that was made at p; an input without a given place (ANY) has the first of its choices. */
+static int placed_at(const search *s, int g, int p) { return p == ANY ? s->group[g].demand.v[0] : p; }
 
 int tra_implement_direct(search *s, int g, const variant *f, const int made[2]) {
     const tra_node *n = &f->x->node;
     tra_placement all = tra_place_all(s->o->sites), p;
     const tra_node *j = f->join ? &f->join->node : NULL;
-    int l = made[0] < 0 && f->in[0] < 0 ? -1 : settled(s, f->in[0], made[0]), r, x;
+    int l = made[0] < 0 && f->in[0] < 0 ? -1 : placed_at(s, f->in[0], made[0]), r, x;
     switch (j ? TRA_OP_JOIN : n->op) {
     case TRA_OP_INPUT: return tra_implement_one(s, g, f, -1, -1, -1);
     case TRA_OP_JOIN:
-        r = settled(s, f->in[1], made[1]);
+        r = placed_at(s, f->in[1], made[1]);
         if (s->places.v[r].owner || (tra_place_copies(&s->places.v[r]) > 1 && !tra_place_is_all(&s->places.v[r])))
             r = s->group[f->in[1]].demand.v[0];
         l = tra_place_intern(s, &all);

@@ -29,14 +29,14 @@ static tra_status choose(tra_job *job, int64_t k, tra_err *e) {
     return TRA_OK;
 }
 
-/* All plans of the job's options; of reproducible ones also what the best without would cost. */
+/* Finds all plans for the job's options; for reproducible ones also the cost of the best plan that is not. */
 static tra_status plan_all(tra_job *job, tra_err *e) {
     if (job->options.reproducible) {
         tra_plan_options o = job->options;
         tra_arena *a = tra_arena_new();
         tra_plans plans;
         o.reproducible = false;
-        o.over = true; /* what does not fit is the other search's to say */
+        o.over = true; /* if no plan fits, the other search reports it */
         o.first = 1;
         o.also = 0;
         tra_status s = tra_optimize(job->program.graph, &o, a, &plans, e);

@@ -35,7 +35,7 @@ static void add(candidates *c, const tra_labelling *l) {
     if (l) c->v[c->n++].l = l;
 }
 
-/* The best that can be had by floats that have to move. */
+/* The labelling for which the fewest floats move: an optimal one if it can be found, else that of the linearisation. */
 static tra_labelling *moved(const tra_eingraph *g, int p, bool any, tra_arena *a) {
     tra_labelling *refined = NULL, *l = tra_ein_exact(g, TRA_EIN_MOVED, p, any, a);
     if (!l) l = tra_ein_label(g, TRA_EIN_MOVED, p, any, a, &refined);
@@ -91,7 +91,7 @@ static tra_status complete(const tra_graph *g, tra_memo *memo, const tra_plan_op
     return TRA_OK;
 }
 
-/* Brings to the front those that fit, and returns their number; as in a search all are shown where none does. */
+/* Moves the candidates that fit the memory to the front, and returns their number; if none fits, all stay. */
 static int those_that_fit(const tra_plan_options *o, int n, candidate *v) {
     int fit = 0;
     for (int i = 0; i < n; i++) {
@@ -111,14 +111,14 @@ static tra_status by_labels(const tra_graph *g, const tra_plan_options *o, tra_a
     int n = 0;
     label(o, a, &c);
     for (int i = 0; i < c.n; i++) {
-        tra_err other = {0}; /* one that does not fit is no candidate */
+        tra_err other = {0}; /* of a labelling without a plan, while another has one: not reported */
         tra_status one = complete(g, memo, o, a, &c.v[i], c.l.graph, n || s != TRA_OK ? &other : e);
         int same = 0;
         if (one != TRA_OK && s == TRA_OK) s = one;
         if (one != TRA_OK) continue;
         while (same < n && tra_plan_digest(c.v[same].plan) != tra_plan_digest(c.v[i].plan)) same++;
         if (same < n && c.v[i].l->cost >= c.v[same].l->cost)
-            continue; /* of labellings that make one plan the cheapest */
+            continue; /* several labellings can have the same plan: the cheapest is kept */
         c.v[same] = c.v[i];
         c.v[same].plan->rank = same;
         n += same == n;

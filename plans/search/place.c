@@ -77,8 +77,9 @@ enum {
 
 static bool is_map(const memo_entry *m) { return m->key >> 60 == MEMO_MAP + 1; }
 
-/* Another table. If `forget`, only with the places of results: what is placed tuple by tuple would be another place if
- * it were made again. */
+/* Makes a new hash table of the costs. If `forget`, costs are dropped and only the placements of results are kept: a
+ * placement with an owner for each tuple is known by its number, and would get another number if it were computed
+ * again. */
 static void copy_memo(search *s, int64_t cap, bool forget) {
     memo_entry *old = s->costs.v;
     int64_t n = s->costs.cap;
@@ -113,7 +114,8 @@ void tra_costs_forget(search *s) {
     copy_memo(s, cap, true);
 }
 
-/* The entry of what is asked of an expression and all alike, new (with *fresh) or found. Valid until the next call. */
+/* The entry for a question about an expression, or about one that is alike (search.alike): found, or new, and then
+ * *fresh is true. Valid until the next call. */
 static memo_entry *memo_find(search *s, int kind, const tra_node *n, int p, int q, bool *fresh) {
     int node = s->alike[n->id];
     assert(node < 1 << 20 && p >= 0 && p < 1 << 20 && q >= 0 && q < 1 << 20);

@@ -201,7 +201,7 @@ static void find_wants(search *s) {
         int m = tra_place_choices(x->node->type.cat, s->o->sites, own);
         for (int j = 0; j < m; j++) demand(s, g, &own[j]);
         if (!demands_one_copy(s, &x->demand))
-            tra_add_number(&x->demand, tra_place_intern(s, &own[0])); /* though sites stay idle */
+            tra_add_number(&x->demand, tra_place_intern(s, &own[0])); /* one that leaves sites idle */
         for (int i = 0; i < x->nvariants; i++) demand_inputs(s, g, &x->f[i]);
     }
 }
@@ -232,7 +232,7 @@ static uint64_t alike_hash(const tra_expr *x) {
     return x->node.op == TRA_OP_INPUT ? h : XXH64(x->text, strlen(x->text), h);
 }
 
-/* The layers of a model are many times the same. */
+/* Finds for each expression the first one that costs the same: layers of a model, say, repeat the same operators. */
 static void find_alike(search *s) {
     uint64_t mask = 63;
     while (mask < 2 * (uint64_t)s->m->n) mask = 2 * mask + 1;
@@ -289,9 +289,11 @@ static void set_fixed(search *s) {
     }
 }
 
-/* Joins that one aggregation alone consumes, and can be one operator with, are made there. */
+/* A join that only one aggregation consumes, and that can be one operator with it, gets no implementations of its own:
+ * the aggregation's operators compute it. */
 static void absorb(search *s) {
-    int *by = tra_malloc((size_t)s->ngroups * sizeof *by); /* the only consumer, -1: none yet, -2: not absorbed */
+    int *by = tra_malloc((size_t)s->ngroups *
+                         sizeof *by); /* of each join the only consumer; -1: none yet, -2: it is not absorbed */
     for (int g = 0; g < s->ngroups; g++) {
         by[g] = s->group[g].nvariants > 0 ? -1 : -2;
         for (int i = 0; i < s->group[g].nvariants; i++) {
@@ -314,9 +316,10 @@ static void absorb(search *s) {
         group *x = &s->group[g];
         int n = 0;
         x->absorbed = by[g] >= 0;
-        for (int i = 0; i < x->nvariants; i++) { /* an aggregation of what is absorbed has no variant of its own */
+        for (int i = 0; i < x->nvariants;
+             i++) { /* removes variants that aggregate the stored result of a join that is absorbed; */
             const variant *f = &x->f[i];
-            /* and for reproducible bits one of what is not absorbed has no other */
+            /* in reproducible plans, also those that compute a join which is not absorbed */
             bool other = s->o->reproducible && f->join && f->join != f->x && by[s->at[f->x->in[0]]] < 0;
             if (other) continue;
             if (f->join || f->in[0] < 0 || by[f->in[0]] < 0) x->f[n++] = *f;
@@ -331,8 +334,7 @@ static void absorb(search *s) {
 
 /* Can every output be computed from what is small enough to be counted? */
 static tra_status check_sizes(const search *s, tra_err *e) {
-    bool *can = tra_calloc((size_t)s->ngroups + 1, sizeof *can),
-         all = true; /* but joins that an aggregation inlined_by */
+    bool *can = tra_calloc((size_t)s->ngroups + 1, sizeof *can), all = true;
     for (int g = 0; g < s->ngroups; g++) {
         for (int i = 0; i < s->group[g].nvariants; i++) {
             const int *in = s->group[g].f[i].in;

@@ -42,13 +42,14 @@ static budget budget_of(const search *s) {
 
 /* ---- plans that were found -------------------------------------------------------------------------------------- */
 
-/* One of a search: its figures, and of what it can be made. Plans are large, and most of them never needed: so they are
- * made to be judged, one at a time, and again when they are wanted. */
+/* A plan that a search found: its figures, and the set of supplies from which it can be made. Plans are large, and most
+ * are never needed: so each is made once for its figures, and again only if it is to be run or shown. */
 typedef struct found {
     search *s;
     entry x;
     tra_cost cost;
-    int64_t least, base, start; /* of its memory: the least ceiling, without blocks, and before it is planned */
+    int64_t least, base, start; /* bytes: its least ceiling; of that, what are no blocks; what a process has before it
+                                 * plans */
     const char *strategy;
     const char **text; /* of the plan, once it was asked for */
     int rank;          /* by the cost of the search */
@@ -61,10 +62,10 @@ typedef struct finding {
     int n, cap;
     found *v;
     tra_arena *texts;
-    int64_t most; /* bytes that were needed at once */
+    int64_t most; /* peak of bytes */
 } finding;
 
-/* What planning takes of memory, with the program. */
+/* Peak bytes of planning, with the program. */
 static int64_t planning(const finding *f, const tra_plan_options *o) {
     return tra_max64(o->planned, f->most + f->pass[f->npasses - 1].bytes.program);
 }
@@ -73,7 +74,7 @@ static int64_t least_of(const finding *f, const tra_plan_options *o, int i) {
     return tra_max64(f->v[i].least, f->v[i].start + planning(f, o));
 }
 
-/* Bytes that the passes so far hold. */
+/* Bytes that the passes (searches) so far hold. */
 static int64_t held(const finding *f) {
     int64_t n = (int64_t)tra_arena_bytes(f->texts);
     for (int i = 0; i < f->npasses; i++) n += tra_search_bytes(&f->pass[i]);
@@ -110,7 +111,7 @@ static const char *text_of(const found *x, tra_arena *texts) {
 typedef struct ranking {
     tra_cost_model model;
     tra_arena *texts;
-    bool by_memory; /* no plan fits: those first that need the least, of which the others are told */
+    bool by_memory; /* no plan fits: the one that needs the least memory first */
 } ranking;
 
 static int compare_found(const void *a, const void *b, void *of) {
@@ -233,7 +234,7 @@ static tra_status find_plans(finding *f, search *s, bool with_direct, tra_err *e
     return TRA_OK;
 }
 
-/* The least ceiling that would do, by what plans take when they run. */
+/* The least of the plans' ceilings, without what planning itself takes. */
 static int64_t least_to_run(const finding *f) {
     int64_t least = INT64_MAX;
     for (int i = 0; i < f->n; i++) least = tra_min64(least, f->v[i].least);
@@ -244,8 +245,10 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
                            tra_err *e) {
     const tra_plan none = {.sites = o->sites, .compress = o->compress};
     int64_t base = tra_memory_base(&none, o->threads), least = INT64_MAX;
-    bool free_choice = !o->fixed && !o->reproducible; /* what rules make of a sum may have other bits */
-    /* When nothing fits: without what the bookkeeping of the plans found takes, then the least memory first. */
+    bool free_choice =
+        !o->fixed && !o->reproducible; /* reproducible plans are not rewritten: rules change the bits of sums */
+    /* While no plan fits: a second search leaves room for the bookkeeping of the plans that the first one found, and a
+     * third one looks for the least memory. */
     for (int i = 0; i < PASSES && (i == 0 || (o->memory > 0 && least_to_run(f) > o->memory)); i++) {
         search *s = &f->pass[i];
         *s = (search){.m = m, .o = o, .a = a, .limits.by_memory = i == 2};

@@ -62,10 +62,9 @@ bool tra_rates_known(const tra_rates *r);
 /* What storel's plans are compared by on a site with so many threads: nanoseconds of one of them. */
 tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads);
 
-/* What another optimizer has decided of a program: by id of the graph's nodes. Nothing is rewritten then, and the
- * search finds the cheapest of what is left open: exchanges, and the placements of nodes of which nothing is said. Of
- * equal nodes (the same operator over the same inputs), which are computed once, the first that says something
- * counts. */
+/* What another optimizer has decided about a program, by id of the graph's nodes. Nothing is rewritten then, and the
+ * search chooses only what is left open: exchanges, and the placements of nodes for which nothing is decided. Equal
+ * nodes (the same operator over the same inputs) are computed once, as the first of them that has a decision says. */
 typedef struct tra_fixed {
     const tra_way **way;         /* JOIN: where its inputs are taken (the placements l and r); NULL: any way */
     tra_memo *memo;              /* of the graph, for several searches; NULL: a search makes its own */
@@ -84,13 +83,13 @@ typedef struct tra_plan_options {
     int compress;      /* zstd level of the outputs, 0: none */
     bool reproducible; /* plans whose results' bits do not depend on the number of sites (lib/physical/tree.h); not
                         * rewritten */
-    bool over;         /* when no plan fits the memory: all of them instead of an error (explain) */
-    int first, also;   /* only so many of the plans are made, the first; and one more, by its rank. first 0: all */
-    int64_t planned;   /* bytes that another search before this took at once, and gave back */
+    bool over;         /* when no plan fits the memory: return all of them instead of an error (explain) */
+    int first, also;   /* make only the first so many plans (0: all), and the one of rank `also` */
+    int64_t planned;   /* peak bytes of another search before this one, which it gave back */
     tra_rates rates;
     uint64_t without;       /* rules of the optimizer of kernels (plans/storel) that are left out, as bits, */
     uint64_t without_rules; /* and of those that rewrite expressions (plans/rules) */
-    int from;               /* fused statements take not the first plan of that optimizer, but the one after so many */
+    int from;               /* fused statements take this plan of that optimizer, 0 being its first */
     const tra_fixed *fixed; /* NULL: nothing is */
 } tra_plan_options;
 
@@ -102,12 +101,12 @@ const char *tra_plan_without_text(const tra_plan_options *o, tra_arena *a);
 /* How a plan makes the relation of a group of the memo. */
 typedef struct tra_choice {
     int expr;              /* of that group */
-    int op;                /* of the plan: it has the relation as it is made */
+    int op;                /* the operator of the plan that makes the relation */
     int join;              /* the join that the aggregation `expr` is one operator with; -1: none */
     tra_placement in[2];   /* where the inputs are taken, of the join if there is one; sites 0: there is none */
-    tra_placement between; /* partial: of summands, between two phases. Else of the join's result, which is stored and
+    tra_placement between; /* if partial: of the summands between two phases; else of a join's result that is stored and
                               brought there to be aggregated. sites 0: neither */
-    tra_placement out;     /* of the result; sites 0: an input that is where it suits the plan */
+    tra_placement out;     /* of the result; sites 0: an input without a given place */
 } tra_choice;
 typedef struct tra_choices {
     int n;

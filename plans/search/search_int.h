@@ -41,9 +41,9 @@ typedef struct ways {
 /* An operator for a group: one of its expressions, an aggregation alone or together with a join of its input. */
 typedef struct variant {
     const tra_expr *x;
-    const tra_expr *join; /* x itself, or what x aggregates; NULL */
-    int in[2];            /* groups, -1: of the join if there is one */
-    tra_type summand;     /* AGG: of the first of two phases */
+    const tra_expr *join; /* the join that it computes: x itself, or what x aggregates; NULL */
+    int in[2];            /* groups of its inputs (of the join's, if there is one); -1: none */
+    tra_type summand;     /* AGG: of what the first of two phases leaves on each site */
     bool triangle;        /* an aggregation of a product of a relation with itself: `mirror` (plan.h) */
     tra_mirror mirror;
     uint32_t later;    /* joins: dimensions of the output key that are aggregated later */
@@ -53,44 +53,48 @@ typedef struct variant {
 typedef struct implementation {
     const variant *f;
     int id, group;
-    int inlined_by; /* the implementation that says so of the join's group, -1 */
-    int in[2];      /* places where inputs are taken, -1 */
-    int between,
-        out; /* places: of summands, or of the join's result stored and moved before it is aggregated, -1; ANY */
+    int inlined_by; /* if it computes the join of another group too: the implementation of that group which says so; -1
+                     */
+    int in[2];      /* the placements at which its inputs are taken; -1: none */
+    int between; /* of summands before they are completed, or of a join's result that is stored and moved before it is
+                  * aggregated; -1: neither */
+    int out;     /* of the result; ANY: an input without a given place */
     spent cost;
     int64_t memory;
-    bool inlined;      /* no operator: says of a join's group that m->f makes it as a part of its own operator */
-    uint64_t strategy; /* of a join of the program: hash of its name and the join; 0 */
+    bool inlined;      /* no operator: marks the group of a join that another group's operator computes (inlined_by) */
+    uint64_t strategy; /* of a join of the program: hash of the strategy's name and the join; else 0 */
 } implementation;
 
 /* An implementation with the placements that consumers demand of the result, each brought by an exchange from another
  * one. */
 typedef struct supply {
     const implementation *m; /* NULL: the empty supply, number 0 */
-    const int *demand;       /* n places, ascending; not m->out. The last may be there only for others: then `extra` */
-    int own; /* ANY: index of the demand that the input is placed as of itself, -1: none. One of copies: each
-              * site reads its own */
+    const int *demand; /* n placements other than m->out, ascending; behind them where each comes from (supply_from).
+                        * With `extra` nobody demands the last: others are served from it */
+    int own; /* of an input without a given place: index of the demand at which sites read it from its file (if it has
+              * copies, each reads its own); -1: none */
     int16_t n;
     bool extra;
 } supply;
-/* Index of where each demand comes from, -1: from m->out. */
+/* For each demand the index of the demand that it is served from; -1: from m->out. */
 static inline const int *supply_from(const supply *x) { return x->demand + x->n; }
 
-/* What a choice costs, and what makes it the same as another for whoever uses it: of a supply alone its hash. */
+/* What a set of supplies costs, and hashes of what tells it from other sets. */
 typedef struct score {
     double scalar, flops, bytes;
     int64_t memory;
-    uint64_t open;     /* supplies of groups that may be used from elsewhere */
-    uint64_t strategy; /* strategies of joins */
+    uint64_t open;     /* of its supplies of groups that others may use too; of a supply alone, the supply's hash */
+    uint64_t strategy; /* of the strategies of its joins */
 } score;
 
 /* A set of supplies, by group: everything that makes a group's relation at a place. */
 typedef struct entry {
-    int n; /* supplies: of the groups up to its own */
-    int *supply;
+    int n;       /* groups, up to its own, */
+    int *supply; /* and the supply of each, by number; 0: it is not needed */
     score s;
 } entry;
 
+/* The entries of a group that also bring its relation to a placement. */
 typedef struct cell {
     int place;
     int n;
@@ -101,22 +105,22 @@ typedef struct group {
     int canonical; /* in the memo */
     int nvariants;
     variant *f;
-    numbers demand;          /* placements that consumers could use, and those that the relation has of itself */
-    numbers implementations; /* by number */
-    bool absorbed;           /* only the joins of one aggregation's variants: no group of its own */
+    numbers demand;          /* placements that consumers could use, and those that suit the relation itself */
+    numbers implementations; /* their numbers */
+    bool absorbed;           /* a join that only one aggregation's operators compute: it is not made by itself */
     bool shared;             /* more than one consumer, or one that takes it twice */
     int nconsumers;          /* in the program itself */
     const tra_expr *consumer;
     int last_use;         /* position of the last consumer; ngroups: an output */
     int idom, pre, post;  /* in the tree of dominators: all uses pass through idom */
-    const tra_node *node; /* stands for its relation */
+    const tra_node *node; /* any one that computes its relation */
     int64_t move_memory;  /* bytes of blocks that an exchange needs */
 
-    tra_arena *room; /* of what follows; NULL: not there */
+    tra_arena *room; /* of what follows, which is freed after the last use; NULL: it is not there */
     int nentries;
     entry *entries;
     int ncells, capcells;
-    cell *cells; /* entries with one more demand, for consumers */
+    cell *cells;
 } group;
 
 typedef struct memo_entry {
@@ -129,10 +133,12 @@ typedef struct memo_entry {
 } memo_entry;
 
 typedef struct budget {
-    int entries, cell, targets, plans; /* kept of a group, of a cell; places of completion tried; plans */
+    int entries, cell; /* entries that are kept of a group, and of a cell */
+    int targets;       /* placements at which completing summands is tried */
+    int plans;         /* that are made */
 } budget;
 
-/* What steps cost and where they lead, by hash. */
+/* A hash table of what operators and exchanges cost, and of where results of maps are. */
 typedef struct costs {
     memo_entry *v;
     int64_t n, cap;
@@ -140,12 +146,12 @@ typedef struct costs {
 
 typedef struct implementations {
     int n, cap;
-    implementation **v; /* NULL: no supply has it any more */
+    implementation **v; /* by number; NULL: forgotten, since no supply has it any more */
 } implementations;
 
 typedef struct supplies {
     int n, cap;
-    int sweep; /* when there are so many, those that no entry has are forgotten */
+    int sweep; /* as soon as there are so many, those that no entry has are forgotten */
     supply *v;
     score *score; /* of each supply alone; memory and strategy too */
     int *table, ntable;
@@ -153,25 +159,25 @@ typedef struct supplies {
 
 /* Bytes that planning takes. */
 typedef struct search_bytes {
-    int64_t pending; /* candidates, so far, of the group that is being extracted */
-    int64_t program; /* the program, its types and the memo */
-    int64_t most;    /* that extracting took at once */
-    int64_t all;     /* that finding all plans took, once they are found; 0 */
+    int64_t pending; /* of the candidates so far of the group that is being extracted */
+    int64_t program; /* of the program, its types and the memo */
+    int64_t most;    /* peak while entries are extracted */
+    int64_t all;     /* peak while all plans are found; 0 until then */
 } search_bytes;
 
 /* What the search may do, and whether that kept it from anything. */
 typedef struct limits {
     budget kept;
     int64_t room;   /* bytes of blocks under the ceiling; INT64_MAX */
-    bool by_memory; /* least memory counts first */
-    bool bounded;
+    bool by_memory; /* the set that takes the least memory is best, whatever it costs */
+    bool bounded;   /* some combinations were not tried */
 } limits;
 
 typedef struct search {
     const tra_memo *m;
     const tra_plan_options *o;
     tra_arena *a;    /* what results refer to */
-    tra_arena *work; /* dies with the search */
+    tra_arena *work; /* freed with the search */
     tra_arena *kept; /* implementations and demands of supplies: as long as these are kept */
 
     places places; /* interned */

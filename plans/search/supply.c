@@ -8,7 +8,8 @@
 
 /* ---- exchanges -------------------------------------------------------------------------------------------------- */
 
-/* What bringing the relation to `to` costs; from ANY: an input that is, of itself, where it saves one copy. */
+/* What an exchange of the relation from one placement to another costs. from ANY: an input without a given place, which
+ * is then read where one of the copies is wanted, so that this copy need not be sent. */
 static spent exchange(search *s, const implementation *m, int from, int to) {
     const tra_node *n = &m->f->x->node;
     spent c = {0};
@@ -42,14 +43,14 @@ bool tra_may_read_all(const search *s, const tra_node *n) {
            tra_rel_library(n->rel) == 0;
 }
 
-/* What it costs that all sites read their copies, beyond what one copy takes. */
+/* What it costs that all sites read their own copies, beyond reading one copy. */
 static spent copies_read(const search *s, const tra_node *n, int place) {
     double more = tra_place_copies(&s->places.v[place]) - 1, bytes = (double)tra_type_bytes_all(&n->type).expected;
     return (spent){.seconds = more * bytes / s->o->sites / s->o->rates.disk_read};
 }
 
-/* Serves the demands in this order, each from what is there and costs least; the input is of itself as demand `own`,
- * -1: as where it is made. */
+/* Serves the demands in this order, each by the cheapest exchange from a placement that is there already. own: the
+ * demand at which an input is read from its file; -1: the relation is where it is made. Returns the cost. */
 static spent serve_from(search *s, const implementation *m, int n, const int *demand, const int *order, int own,
                         int *from) {
     spent sum = {0};
@@ -68,7 +69,7 @@ static spent serve_from(search *s, const implementation *m, int n, const int *de
     return sum;
 }
 
-/* Serves the demands, those of most copies first. from and own as of a supply. */
+/* Chooses from and own of a supply (search_int.h): demands with the most copies are served first. */
 static spent serve(search *s, const implementation *m, int n, const int *demand, int *from, int *own) {
     int order[n + 1], other[n + 1];
     order[0] = 0;
@@ -122,7 +123,7 @@ static void grow(search *s) {
     s->supplies.n = 1;
 }
 
-/* Demands and where they come from, in one. */
+/* Sets the demands of a supply, and behind them in the same array where each comes from. */
 static void set_demands(search *s, supply *x, int n, const int *demand, const int *from) {
     int *v = n ? tra_news(s->kept, int, 2 * n) : NULL;
     assert(n <= INT16_MAX);
@@ -131,12 +132,13 @@ static void set_demands(search *s, supply *x, int n, const int *demand, const in
     if (n) memcpy(v, demand, (size_t)n * sizeof *v), memcpy(v + n, from, (size_t)n * sizeof *v);
 }
 
-/* Brings the result to each place of demand[n]. *t becomes what the supply costs alone. */
-static void settle(search *s, supply *x, int n, const int *demand, score *t) {
+/* Chooses the exchanges that bring the result to each placement of demand[n]. *t becomes what the supply costs alone.
+ */
+static void choose_exchanges(search *s, supply *x, int n, const int *demand, score *t) {
     int v[n + 1], from[n + 1], m = n;
     if (n) memcpy(v, demand, (size_t)n * sizeof *v);
     spent sum = serve(s, x->m, n, v, from, &x->own), cost = x->m->cost;
-    if (n > 2) { /* perhaps once to all sites, and everything from there */
+    if (n > 2) { /* or one exchange to all sites, and everything else from there */
         tra_placement all = tra_place_all(s->o->sites);
         int other[n + 1], own;
         v[n] = tra_place_intern(s, &all);
@@ -174,7 +176,7 @@ static int find(search *s, const implementation *m, int n, const int *demand) {
         }
         supply x = {.m = m};
         score t = {.open = h, .strategy = m->strategy};
-        settle(s, &x, n, demand, &t);
+        choose_exchanges(s, &x, n, demand, &t);
         s->supplies.v[s->supplies.n] = x;
         s->supplies.score[s->supplies.n] = t;
         return *i = s->supplies.n++;
