@@ -301,6 +301,14 @@ static void set_bounded(tra_node *n) {
     if (x->columns || x->bounded) n->type.layout = x->layout;
 }
 
+/* Elements that are added up over a whole array come together where they lie: a result of which much is not 0 is made
+ * densely, for listing its rows would take longer than all else, once more to count them. */
+static bool adds_densely(const tra_node *n) {
+    enum { SHARE = 8 };
+    if (n->op != TRA_OP_TRANSFORM || tra_kernel_props(n->kernel) & (TRA_P_ELEMENTWISE | TRA_P_MOVES)) return false;
+    return (double)tra_type_entries(&n->type).expected * SHARE >= (double)tra_catalog_floats(n->type.cat);
+}
+
 void tra_type_entries_of(tra_arena *a, tra_node *n) {
     n->type.sparse = is_sparse(n);
     n->type.entries = NULL;
@@ -324,5 +332,5 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
             moved_entries(a, n, n->in[0]->type.cat->n);
         break;
     }
-    n->type.layout = tra_type_holding(&n->type);
+    n->type.layout = adds_densely(n) ? NULL : tra_type_holding(&n->type);
 }
