@@ -125,14 +125,17 @@ bool tra_csv_record(const tra_csv_dialect *d, const char *text, const char **at,
 size_t tra_csv_text(const tra_csv_dialect *d, const char *text, const tra_csv_cell *x, char *buf) {
     const char *p = text + x->at, *end = p + x->n;
     char *q = buf;
-    bool inside = x->quoted;
+    bool inside = x->quoted, closes = p < end && end[-1] == d->quote; /* a quote inside is text if the last closes */
     while (p < end) {
         if (inside && d->escape && *p == d->escape && p + 1 < end) {
             p++;
         } else if (inside && *p == d->quote) {
             p++;
-            if (d->escape || p == end || *p != d->quote) { /* the closing one, with text behind it */
-                inside = false;
+            if (d->escape || p == end || *p != d->quote) { /* the closing one, perhaps with text behind it */
+                if (closes && p < end)
+                    *q++ = d->quote;
+                else
+                    inside = false;
                 continue;
             }
         }
