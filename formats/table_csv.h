@@ -39,10 +39,11 @@ typedef struct tra_csv_hints {
 } tra_csv_hints;
 
 /* What the first bytes of a file say. begin: bytes before the first record, the header's: a byte order mark, lines that
- * are skipped, comments. lines: line ends among these. */
+ * are skipped, comments, titles. lines: line ends among these. */
 typedef struct tra_csv_form {
     tra_csv_dialect dialect;
     int64_t begin, lines;
+    int64_t titles;  /* of these lines, those that are titles above a table */
     int64_t columns; /* of most records */
     bool header;
     bool utf16; /* it cannot be read at all */

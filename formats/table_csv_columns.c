@@ -64,6 +64,10 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
     tra_csv_fault fault = TRA_CSV_FINE;
     bool header = m->form->header && tra_csv_record(d, text, &p, end, &cells, &fault);
     m->width = header ? cells.n : m->form->columns;
+    if (m->form->titles > 0)
+        tra_warn_always("%s: what is above the header in line %" PRId64
+                        " is left out as titles (--header takes the first line as the header, --no-header as a row)",
+                        m->spec, m->form->lines + 1);
     /* "a,b," before rows of two cells: the last has no name and no values */
     *names = tra_news(m->arena, const char *, m->width + 1);
     char *buf = header ? tra_malloc(2 * (size_t)(p - text) + 8) : NULL,

@@ -143,6 +143,30 @@ static bool finds_header(const tra_csv_dialect *d, const char *text, const char 
     return header;
 }
 
+/* Spreadsheets write titles above a table as records of as many cells, of which one at most has text. Past them, where
+ * a record follows of which all cells are names; else where it was. */
+static const char *past_titles(const tra_csv_dialect *d, const char *text, const char *end, int64_t columns) {
+    enum { TITLES = 20 };
+    tra_csv_cells cells = {0};
+    tra_csv_fault fault;
+    const char *p = text, *begin = text;
+    bool found = false;
+    for (int i = 0; i < TITLES && columns > 2 && !found; i++) {
+        int64_t texts = 0, names = 0;
+        cells.n = 0;
+        begin = p;
+        if (!tra_csv_record(d, text, &p, end, &cells, &fault) || cells.n != columns) break;
+        for (int64_t k = 0; k < columns; k++) {
+            texts += cells.v[k].n > 0;
+            names += cells.v[k].n > 0 && is_name(text, &cells.v[k]);
+        }
+        if (texts > 1 && names < columns) break;
+        found = texts > 1;
+    }
+    free(cells.v);
+    return found ? begin : text;
+}
+
 /* ---- the search ------------------------------------------------------------------------------------------------- */
 
 static void choose(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
@@ -215,6 +239,11 @@ void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints 
         free(cells.v);
         out->columns = s.columns;
         d->blank_is_row = s.columns == 1;
+    }
+    if (h->header < 0 && h->skip == 0) {
+        const char *q = past_titles(d, p, end, out->columns);
+        for (; p < q; p++) out->titles += *p == '\n' || (d->returns && *p == '\r' && p[1] != '\n');
+        out->lines += out->titles;
     }
     out->begin = p - text;
     out->header = h->header >= 0 ? h->header : finds_header(d, p, end, whole);

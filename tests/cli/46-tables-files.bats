@@ -274,6 +274,22 @@ assert list(x["t"]) == list(t) and list(x["u"]) == list(t.astype("M8[m]")) and l
     is "" eval "tra import -q n.csv -o n.h5 2>&1"
 }
 
+@test "titles above a table, as spreadsheets write them, are left out, and said" {
+    local f
+    printf '%s\n' 'Report of May,,' ',,' 'day,who,n' '2020-05-01,a,1' '2020-05-02,,2' >t.csv
+    status 0 tra import t.csv -o t.h5; has "above the header in line 3"
+    frame 't = frame.read("t.h5"); assert list(t) == ["day", "who", "n"] and t["n"] == [1, 2] and len(t["day"]) == 2, t'
+    printf '%s\n' 'Report of May,,' ',,' 'day,who,n' '2020-05-01,a,x' '2020-05-02,b' >u.csv
+    status 3 tra import u.csv -o u.h5; has "line 5, byte 45"
+    # the first line is a header when the user says so; rows with one value are rows, below what is no header or below one
+    status 0 tra import --header t.csv -o t.h5; lacks "titles"
+    for f in 'a,,\n1,x,y\n2,z,w\n' 'a,b,c\nx,,\np,q,r\n' ',,z\nq,2,r\n'; do
+        # shellcheck disable=SC2059
+        printf "$f" >v.csv
+        status 0 tra import --table v.csv -o v.h5; lacks "titles"
+    done
+}
+
 @test "edges of the format: BOM, ends of lines, names, encodings, numbers" {
     printf '\xef\xbb\xbfa;a;;"x ""y"""\r\n1;2;3;p\r\r\n4,5;5;6;q' > b.csv
     status 0 tra import b.csv -o b.h5 --decimal ,
