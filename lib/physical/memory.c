@@ -122,10 +122,18 @@ static int64_t queued(int64_t bytes, int threads) {
     return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
 }
 
+/* Bytes of what a queued unit holds of an input: of a dense array that is computed on reading that has its block, too.
+ */
+static int64_t queued_room(const tra_plan *p, const tra_op *in) {
+    const tra_op *made = in;
+    while (tra_op_is(made->op, TRA_RENAMES)) made = &p->ops[made->in[0]];
+    return made->orders.fused && !in->type.layout ? tra_op_read_room(p, in) : tra_op_stored_room(p, in);
+}
+
 /* Units of a join's or aggregation's loop that are queued at once. */
 static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop l, int threads) {
-    int64_t right = op->in[1] >= 0 ? l.cj * tra_op_stored_room(p, &p->ops[op->in[1]]) : 0;
-    return queued(l.ci * tra_op_stored_room(p, &p->ops[op->in[0]]) + right, threads);
+    int64_t right = op->in[1] >= 0 ? l.cj * queued_room(p, &p->ops[op->in[1]]) : 0;
+    return queued(l.ci * queued_room(p, &p->ops[op->in[0]]) + right, threads);
 }
 
 /* Bytes of op's result on the fullest site, as memory is planned (tra_size_planned). *most: the most tuples on a site;

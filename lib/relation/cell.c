@@ -33,7 +33,8 @@ int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each) {
 tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block) {
     tra_cell c = {.layout = t->layout, .sparse = t->sparse, .array.dtype = t->dtype};
     tra_catalog_ext(t->cat, ordinal, &c.array.ext);
-    if (t->columns) c.columns = t->columns, c.first = tra_rows_before(t, ordinal);
+    c.columns = t->columns;
+    if (t->columns || t->cut[0] == 1) c.first = tra_rows_before(t, ordinal);
     if (t->layout)
         c.head = block;
     else

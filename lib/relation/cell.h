@@ -51,8 +51,8 @@ struct tra_layout {
 struct tra_cell {
     const tra_layout *layout;  /* NULL: dense */
     bool sparse;               /* of sparse type, however it is held: where it is 0 it annihilates */
-    const tra_schema *columns; /* of a table, else NULL; */
-    int64_t first;             /* the number in it of its first row, -1: only the run tells */
+    const tra_schema *columns; /* of a table, else NULL */
+    int64_t first;             /* where one key cuts dimension 0 the number of the first row, -1: only the run tells */
     tra_array array;           /* type and extents; data: of a dense array, else NULL (but see columns.h) */
     tra_cell_head *head;       /* not dense: the block */
     /* Not dense and yet to be made: what the kernels' `bytes` functions counted, for the kernel that makes it; 0: not

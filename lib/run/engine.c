@@ -298,7 +298,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     assert(!u->before || u->before->ntasks == u->ntasks);
     for (int i = 0; i < u->ninputs; i++) {
         tra_unit_input *in = &u->inputs[i];
-        u->bytes += in->block->bytes;
+        u->bytes += in->block->bytes + (in->derived ? in->derived->bytes : 0);
         in->direct = in->load && !in->via && !in->cell.layout && tra_block_direct(in->block);
         g->direct.loads += in->direct;
     }

@@ -195,11 +195,12 @@ const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .bytes = dense
 
 /* ---- slots to rows ----------------------------------------------------------------------------------------------- */
 
+/* Slots of these, which may be a part of all, that have rows. */
 static int64_t count_slots(const tra_slots *s, const tra_array *sums) {
     int64_t n = 0, width = sums->ext.v[1];
     const int64_t *words = sums->data;
     const double *v = sums->data;
-    for (int64_t i = 0; i < s->n; i++) n += s->part ? words[i] != 0 : v[i * width] != 0;
+    for (int64_t i = 0; i < sums->ext.v[0]; i++) n += s->part ? words[i] != 0 : v[i * width] != 0;
     return n;
 }
 
@@ -257,10 +258,10 @@ static void rows_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     tra_batch made = {.v = scratch};
     (void)b;
     tra_columns_begin(out, s->out, out->counted[0] ? out->counted[0] - 1 : count_slots(s, &a->array), &made);
-    for (int64_t i = 0; i < s->n; i++) {
+    for (int64_t i = 0; i < a->array.ext.v[0]; i++) {
         if (s->part ? words[i] == 0 : v[i * width] == 0) continue;
         if (s->part) open_word(s, words[i], sums);
-        put_slot(s, i, s->part ? sums : v + i * width, &made, row++);
+        put_slot(s, a->first + i, s->part ? sums : v + i * width, &made, row++);
     }
 }
 

@@ -97,7 +97,7 @@ tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, c
 
 /* The group columns' values, summands and sums; false after a refusal. */
 bool tra_factor_slots(factoring *f);
-/* The table of the groups that have rows: the group columns, how many rows, and sums. */
+/* The table of the groups that have rows, in one block or in several: the group columns, how many rows, and sums. */
 tra_expr *tra_factor_groups(factoring *f);
 /* The number of the sum of a product of two summands; of one, the other being -1. */
 int tra_factor_pair(factoring *f, int i, int j);

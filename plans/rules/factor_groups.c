@@ -193,6 +193,8 @@ static const char *slots_text(const factoring *f) {
     return text;
 }
 
+enum { SLOTS = 1 << 16 }; /* of a block of groups */
+
 tra_expr *tra_factor_groups(factoring *f) {
     tra_slots *s = f->slots;
     if (!rows_of_slots(f, s)) return NULL;
@@ -212,6 +214,8 @@ tra_expr *tra_factor_groups(factoring *f) {
                                                         .data = s});
     tra_expr *all =
         sums ? tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &sums->node)) : NULL;
+    if (all && s->n > SLOTS) /* blocks, which workers share, and of which a few are in memory */
+        all = tra_factor_below(f, (tra_node){.op = TRA_OP_TILE, .in = {&all->node}, .dim = 0, .size = SLOTS});
     if (!all) return NULL;
     return tra_factor_pass(f, all,
                            &(tra_rows_kernel){.text = tra_arena_printf(f->a, "groups that have rows, of %s", text),

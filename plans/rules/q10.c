@@ -159,6 +159,8 @@ static void build(factoring *f) {
     for (int j = 0; j < f->pipe->njoins && g.x; j++)
         if (!tra_factor_join(f, &g, j, NULL, NULL)) return;
     tra_expr *sums = g.x ? make_sums(f, &g) : NULL;
+    if (sums && sums->node.type.cat->frontier.n > 0)
+        sums = tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &sums->node));
     if (sums) tra_factor_claim(f, sums, 0);
 }
 

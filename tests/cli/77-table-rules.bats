@@ -162,6 +162,30 @@ A[i,j] = sum X[n,i] * Y[n,j]'
     has "groups in words of 0 + 19 bits, -190 + 20 bits"
 }
 
+@test "Q-10: many groups are joined in blocks, with the words of each, or with sums of f64" {
+    "$PYTHON" -c '
+import random
+r = random.Random(7)
+with open("trip.csv", "w") as f:
+    f.write("start,end,minutes,w\n")
+    for i in range(80000):
+        f.write(f"{r.randint(0, 299)},{r.randint(0, 299)},{r.randint(-9, 90)},{r.randint(0, 40) / 8}\n")
+with open("station.csv", "w") as f:
+    f.write("code,lat,kind\n")
+    for i in range(290): f.write(f"{i},{i * 7 % 31 / 8},a\n")'
+    tra import -q --table --block 16384 trip.csv -o trip.h5
+    tra import -q --table station.csv -o station.h5
+    local v J='J = join(join(trip, station, start == code, prefix = "a_"), station, end == code, prefix = "b_")'
+    for v in minutes w; do
+        same Q-10 "$J
+X = matrix(J, [one = 1, $(many a_lat b_lat)d = a_lat * b_lat])
+Y = matrix(J, [$v])
+A[i,j] = sum X[n,i] * Y[n,j]"
+        run tra explain p.tra
+        has "tile dimension 0 by 65536"
+    done
+}
+
 @test "rules that are refused say which condition fails" {
     trips
     printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
