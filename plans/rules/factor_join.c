@@ -73,7 +73,7 @@ bool tra_factor_join(factoring *f, joining *g, int number, const tra_expr *right
     s.prefix = tra_arena_printf(f->a, "%d.", number + 1);
     if (tra_lookup_new(f->a, &s, &l, &e) != TRA_OK) return REFUSE(f, "%s", e.msg), false;
     tra_rows_kernel k = *tra_kernel_rows(j->x->node.kernel);
-    k.text = tra_lookup_text(f->a, &s);
+    k.text = tra_lookup_text(f->a, &s, &k);
     k.flops = tra_flops_of_columns(k.flops, k.columns->n - tra_lookup_out(l)->n);
     k.columns = tra_lookup_out(l);
     k.data = l;

@@ -275,13 +275,23 @@ bool tra_may_fail(const tra_colexpr *x) {
     return fails;
 }
 
-const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s) {
+static const char *const hows[] = {
+#define X(name, text) text,
+    TRA_LOOKUPS(X)
+#undef X
+};
+
+const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s, const tra_rows_kernel *k) {
     tra_str t = {0};
     tra_str_add(&t, "join(");
-    for (int k = 0; k < s->nkeys; k++)
-        tra_str_printf(&t, "%s%s == %s", k ? " && " : "", s->left->v[s->lkey[k]].name, s->right->v[s->rkey[k]].name);
-    tra_str_printf(&t, ", how = %d%s%s)", (int)s->how, s->unique ? ", expect = \"m:1\"" : "",
+    for (int i = 0; i < s->nkeys; i++)
+        tra_str_printf(&t, "%s%s == %s", i ? " && " : "", s->left->v[s->lkey[i]].name, s->right->v[s->rkey[i]].name);
+    tra_str_printf(&t, "%show = %s%s%s", s->nkeys ? ", " : "", hows[s->how], s->unique ? ", expect = \"m:1\"" : "",
                    s->nulls_match ? ", nulls = match" : "");
+    if (s->prefix) tra_str_printf(&t, ", prefix = \"%s\"", s->prefix);
+    if (k->each) tra_str_printf(&t, ", up to %" PRId64 " each", k->each);
+    if (k->most) tra_str_printf(&t, ", up to %" PRId64, k->most);
+    tra_str_add(&t, ")");
     const char *text = tra_arena_strndup(a, tra_str_get(&t), t.n);
     tra_str_free(&t);
     return text;

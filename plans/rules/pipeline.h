@@ -62,8 +62,9 @@ double tra_flops_of_columns(double flops, int fewer);
 /* A pass over rows as a kernel in place of k, with the columns that the pass makes. */
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
-/* A join as the language writes it, without what only the compiler knows. */
-const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s);
+/* A join that a rule makes, with all that its columns and their bounds follow from besides its operands; k: what it is
+ * to be. */
+const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s, const tra_rows_kernel *k);
 /* May a value of the expression not be computed? */
 bool tra_may_fail(const tra_colexpr *x);
 

@@ -14,11 +14,11 @@
 
 typedef struct selecting {
     tra_rewriting *w;
-    tra_expr *x, *y;      /* the selection, and what it is of */
-    const tra_group *g;   /* NULL: an order, or distinct rows */
-    const tra_sort *sort; /* of distinct rows in one block: their keys */
-    int from;             /* the group of the rows */
-    const int *at;        /* of each column of y its number among those of the rows, -1: it may not be asked for */
+    tra_expr *x, *y;    /* the selection, and what it is of */
+    const tra_group *g; /* NULL: an order, or distinct rows */
+    bool one;           /* of rows of equal keys one stands for all */
+    int from;           /* the group of the rows */
+    const int *at;      /* of each column of y its number among those of the rows, -1: it may not be asked for */
     tra_rowwise *rows, *rest;
     int pushed;
     tra_expr *to; /* the rows that are selected */
@@ -56,11 +56,35 @@ static int *counting(selecting *p, int n, int keys) {
     return at;
 }
 
+/* Below what divides rows into parts and sorts these; with `at` for columns that may be asked for, which change. */
+static int below_parts(const tra_memo *m, int group, int n, int *at) {
+    for (const tra_expr *x; (x = first_of(m, group))->in[0] >= 0; group = x->in[0]) {
+        const tra_arrange *a = data_of(x, &tra_arrange_ops);
+        if ((a && (a->keep != TRA_ARRANGE_ALL || a->matching)) || (!a && !data_of(x, &tra_slice_ops) && !gathers(x)))
+            break;
+        for (int i = 0; a && i < n; i++) at[i] = at[i] < 0 ? -1 : a->from[at[i]];
+    }
+    return group;
+}
+
+/* Below values at a place of each group, which are of rows in parts; else the group itself. */
+static int below_ranks(selecting *p, int group, int keys) {
+    const tra_memo *m = p->w->m;
+    const tra_expr *x = first_of(m, group);
+    int *at = counting(p, keys, keys);
+    if (!data_of(x, &tra_group_ranks_ops)) return group;
+    int rows = below_parts(m, x->in[0], keys, at);
+    for (int k = 0; k < keys; k++)
+        if (at[k] != k) return group;
+    return rows;
+}
+
 /* The rows that a group is made of, in one pass or by states of blocks. */
 static bool find_rows_of_group(selecting *p) {
     const tra_memo *m = p->w->m;
     int keys = tra_group_keys(p->g), group = p->y->in[0];
     p->at = counting(p, tra_group_out(p->g)->n, keys);
+    p->one = true;
     if (tra_group_pass_of(p->g) == TRA_GROUP_WHOLE) {
         p->from = below_gathering(m, group);
         return true;
@@ -70,7 +94,7 @@ static bool find_rows_of_group(selecting *p) {
         const tra_group *g = data_of(x, &tra_group_ops);
         if (x->in[0] < 0) return false;
         if (!g) continue;
-        p->from = x->in[0];
+        p->from = below_ranks(p, x->in[0], keys);
         return tra_group_pass_of(g) == TRA_GROUP_PARTIAL && tra_group_keys(g) == keys;
     }
 }
@@ -80,32 +104,47 @@ static bool find_rows_of_sort(selecting *p, const tra_sort *s) {
     int *at = counting(p, s->in->n, s->distinct ? 0 : s->in->n);
     for (int i = 0; s->distinct && i < s->n; i++) at[s->column[i]] = s->column[i];
     p->at = at;
-    p->sort = s;
+    p->one = s->distinct;
     p->from = below_gathering(p->w->m, p->y->in[0]);
     return true;
 }
 
 /* An order in parts: rows are sorted in runs, and numbered, cut into slices, and sorted once more. */
 static bool find_rows_of_parts(selecting *p, const tra_arrange *last) {
-    const tra_memo *m = p->w->m;
-    int *at = counting(p, last->out->n, last->out->n), group = p->y->in[0];
+    int *at = counting(p, last->out->n, last->out->n);
     if (last->keep != TRA_ARRANGE_ALL || last->matching) return false;
     for (int i = 0; i < last->out->n; i++) at[i] = last->from[i];
-    for (const tra_expr *x; (x = first_of(m, group))->in[0] >= 0; group = x->in[0]) {
-        const tra_arrange *a = data_of(x, &tra_arrange_ops);
-        if (a && (a->keep != TRA_ARRANGE_ALL || a->matching)) return false;
-        if (!a && !data_of(x, &tra_slice_ops) && !gathers(x)) break;
-        for (int i = 0; a && i < last->out->n; i++) at[i] = at[i] < 0 ? -1 : a->from[at[i]];
-    }
+    p->from = below_parts(p->w->m, p->y->in[0], last->out->n, at);
     p->at = at;
-    p->from = group;
-    return true;
+    return !data_of(first_of(p->w->m, p->from), &tra_arrange_ops);
+}
+
+/* Distinct rows in parts: the numbers of the first ones, as they were found in parts, are put beside the rows. */
+static bool find_rows_of_places(selecting *p) {
+    const tra_memo *m = p->w->m;
+    const tra_placing *placing = data_of(p->y, &tra_place_ops);
+    int rows = tra_memo_find(m, p->y->in[0]);
+    if (!placing || placing->how != TRA_PLACE_SEMI || placing->matched) return false;
+    for (const tra_expr *x = first_of(m, p->y->in[1]); x->in[0] >= 0; x = first_of(m, x->in[0])) {
+        const tra_arrange *a = data_of(x, &tra_arrange_ops);
+        if (tra_memo_find(m, x->in[0]) == rows && a && a->keep == TRA_ARRANGE_FIRST) {
+            int *at = counting(p, a->in->n, 0);
+            for (int i = 0; i < a->n; i++) at[a->column[i]] = a->column[i];
+            p->at = at;
+            p->one = true;
+            p->from = rows;
+            return true;
+        }
+        if (!a && !data_of(x, &tra_slice_ops) && !data_of(x, &tra_number_slice_ops) && !gathers(x)) return false;
+    }
+    return false;
 }
 
 static bool find_rows(selecting *p) {
     const tra_sort *s = data_of(p->y, &tra_sort_ops);
     const tra_arrange *a = data_of(p->y, &tra_arrange_ops);
     p->g = data_of(p->y, &tra_group_ops);
+    if (p->y->node.op == TRA_OP_JOIN) return find_rows_of_places(p);
     return p->g ? find_rows_of_group(p) : s ? find_rows_of_sort(p, s) : a && find_rows_of_parts(p, a);
 }
 
@@ -159,23 +198,41 @@ static const char *refused(const selecting *p, const tra_colexpr *x) {
     read_columns(p, x, &others, &floats);
     if (others) return p->g ? "the predicate reads an aggregate" : "the predicate reads a column that is no key";
     if (tra_may_fail(x)) return "the predicate may not be computed";
-    if (floats && (p->g || p->sort) && sees_sign(x)) return "the predicate tells -0 from 0, which are one key";
+    if (floats && p->one && sees_sign(x)) return "the predicate tells -0 from 0, which are one key";
     return NULL;
 }
 
-static void push_part(selecting *p, const tra_colexpr *x, const tra_colexpr *const *by) {
+/* cur: the columns that x is over, over those of y; NULL: these themselves. */
+static void push_part(selecting *p, const tra_colexpr *x, const tra_colexpr *const *cur, const tra_colexpr *const *by) {
     if (x->op == TRA_C_AND && !x->fails) {
-        for (int i = 0; i < x->nkids; i++) push_part(p, x->kids[i], by);
+        for (int i = 0; i < x->nkids; i++) push_part(p, x->kids[i], cur, by);
         return;
     }
-    const char *why = refused(p, x);
+    const tra_colexpr *own = cur ? tra_colexpr_substitute(p->w->m->arena, x, cur) : x;
+    const char *why = refused(p, own);
     if (why) {
         tra_refuse(p->w, p->x, "%s", why);
         tra_rowwise_select(p->rest, x);
         return;
     }
-    tra_rowwise_select(p->rows, tra_colexpr_substitute(p->w->m->arena, x, by));
+    tra_rowwise_select(p->rows, tra_colexpr_substitute(p->w->m->arena, own, by));
     p->pushed++;
+}
+
+/* Selections go to the rows, with what they read of the projections before them; the rest stays. */
+static void push_steps(selecting *p, int n, const tra_rowwise_step *v, const tra_colexpr *const *by) {
+    tra_arena *a = p->w->m->arena;
+    const tra_colexpr *const *cur = NULL;
+    for (int i = 0; i < n; i++) {
+        if (v[i].selects) {
+            push_part(p, v[i].x[0], cur, by);
+            continue;
+        }
+        const tra_colexpr **now = tra_news(a, const tra_colexpr *, v[i].n + 1);
+        for (int k = 0; k < v[i].n; k++) now[k] = cur ? tra_colexpr_substitute(a, v[i].x[k], cur) : v[i].x[k];
+        tra_add_steps(p->rest, 1, &v[i]);
+        cur = now;
+    }
 }
 
 /* ---- what is made ------------------------------------------------------------------------------------------------ */
@@ -209,16 +266,17 @@ static tra_expr *over_selected(selecting *p, int group) {
 }
 
 /* y over the selected rows, and what else x does. */
-static void claim(selecting *p, int steps, const tra_rowwise_step *v) {
+static void claim(selecting *p) {
     tra_node n = p->y->node;
     const tra_rowwise_step *left;
     p->made = tra_news(p->w->m->arena, tra_expr *, p->w->m->limit + 1);
     if (!(p->to = selected_rows(p))) return;
     tra_expr *in = over_selected(p, p->y->in[0]), *all;
-    if (!in) return;
+    tra_expr *other = in && p->y->in[1] >= 0 ? over_selected(p, p->y->in[1]) : NULL;
+    if (!in || (p->y->in[1] >= 0 && !other)) return;
     n.in[0] = &in->node;
+    n.in[1] = other ? &other->node : NULL;
     n.name = NULL;
-    tra_add_steps(p->rest, steps, v);
     if (tra_rowwise_steps(p->rest, &left) == 0) {
         tra_claim(p->w, p->x, p->y, 0, &n, in, NULL);
         return;
@@ -234,9 +292,9 @@ static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y, int 
     const tra_rowwise *r = y && side == 0 ? tra_rowwise_of_expr(x) : NULL;
     const tra_rowwise_step *v;
     selecting p = {.w = w, .x = x, .y = y};
-    int steps = r ? tra_rowwise_steps(r, &v) : 0, selects = 0;
-    while (selects < steps && v[selects].selects) selects++;
-    if (selects == 0 || y->node.op != TRA_OP_TRANSFORM || tra_rowwise_is_matrix(r, NULL) || !find_rows(&p)) return;
+    int steps = r ? tra_rowwise_steps(r, &v) : 0;
+    if (!r || !tra_rowwise_selects(r) || tra_rowwise_uses_row(r) || tra_rowwise_is_matrix(r, NULL) || !find_rows(&p))
+        return;
     const char *why = p.g ? groups_refused(&p) : NULL;
     if (why) {
         tra_refuse(w, x, "%s", why);
@@ -248,8 +306,8 @@ static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y, int 
         if (p.at[i] >= 0) by[i] = tra_colexpr_column(w->m->arena, rows, p.at[i]);
     p.rows = tra_rowwise_new(w->m->arena, rows);
     p.rest = tra_rowwise_new(w->m->arena, out);
-    for (int i = 0; i < selects; i++) push_part(&p, v[i].x[0], by);
-    if (p.pushed) claim(&p, steps - selects, v + selects);
+    push_steps(&p, steps, v, by);
+    if (p.pushed) claim(&p);
 }
 
 const tra_rule tra_rule_q_4 = {
@@ -264,6 +322,8 @@ const tra_rule tra_rule_q_4 = {
          .makes = "select((i64(k) > 2))"},
         {.program = "P = select(order(trip, [x]), k > 2)\n" SUM_OF("x"), .makes = "sort"},
         {.program = "P = select(distinct(shop, [k]), k > 2)\n" SUM_OF("v"), .makes = "distinct"},
+        {.program = "P = select(distinct(trip, [k]), k > 2)\n" SUM_OF("x"), .makes = "first of each [k], numbered"},
+        {.program = "P = select(distinct(trip, [k]), x > 2)\n" SUM_OF("x"), .refused = "is no key", .tables = true},
         {.program = "P = select(distinct(shop, [k]), v > 2)\n" SUM_OF("v"), .refused = "is no key", .tables = true},
         {.program = "P = select(group(trip, [k], x = sum(x)), x > 2)\n" SUM_OF("x"),
          .refused = "reads an aggregate",

@@ -74,7 +74,7 @@ static int column_of(const exchanging *p, int i) {
 
 static tra_expr *join_node(exchanging *p, const tra_expr *like, const tra_lookup *l, const tra_node *left) {
     tra_rows_kernel k = *tra_kernel_rows(like->node.kernel);
-    k.text = tra_lookup_text(p->w->m->arena, tra_lookup_spec_of(l));
+    k.text = tra_lookup_text(p->w->m->arena, tra_lookup_spec_of(l), &k);
     k.columns = tra_lookup_out(l);
     k.data = l;
     tra_node n = {.op = TRA_OP_JOIN, .span = p->x->node.span};

@@ -193,7 +193,7 @@ static tra_expr *make_join(early *p, const tra_expr *groups, tra_lookup **l) {
     s.prefix = "right ";
     if (tra_lookup_new(p->a, &s, l, NULL) != TRA_OK) return NULL;
     tra_rows_kernel k = *tra_kernel_rows(p->join->node.kernel);
-    k.text = tra_lookup_text(p->a, tra_lookup_spec_of(*l));
+    k.text = tra_lookup_text(p->a, tra_lookup_spec_of(*l), &k);
     k.columns = tra_lookup_out(*l);
     k.data = *l;
     tra_node n = {

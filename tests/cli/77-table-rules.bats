@@ -419,6 +419,16 @@ C[c,d] = sum X[a,c] * X[a,d]'
     tra import -q --table --block 16 trip.csv -o trip.h5
     same_table Q-4 'A = select(group(trip, [start, minutes, w], n = count(), e = max(end)), start > 3 && minutes < 50)' Q-4
     same_table Q-4 'A = select(order(trip, [w desc, start]), start > 3 && w < 2)' Q-4
+    sooner() { # the rows are selected before they are divided into parts
+        same_table Q-4 "$1" Q-4
+        for without in Q-4 Q-1; do "$TRA" explain --format json --without $without p.tra >$without.json; done
+        status 0 py '
+a, b = (json.load(open(f"{n}.json"))["plans"][0]["flops"] for n in ("Q-4", "Q-1"))
+assert b < a * 0.75, (b, a)'
+    }
+    sooner 'A = select(distinct(trip, [start, w]), start > 3 && w < 4)'
+    sooner 'A = select(group(trip, [start, member], m = median(minutes)), start > 3 && member == "yes" && m > 30)'
+    sooner 'A = select(group(trip, [start], m = quantile(minutes, 0.3)), start > 5)'
 }
 
 @test "Q-8: of several tables those that drop rows are joined first, and rows stay in their order" {
