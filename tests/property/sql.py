@@ -84,8 +84,23 @@ AGGREGATES = {
 }
 
 
-class Sqlite:
-    name = "sqlite3"
+class Dialect:
+    """What both databases have in common: a quotient whose remainder is never negative, and counts."""
+
+    def modulo(self, a, n):
+        return f"((({a}) % {n}) + {n}) % {n}"
+
+    def divided(self, a, n):
+        return f"((({a}) - ({self.modulo(a, n)})) {self.quotient} {n})"
+
+    def aggregate(self, f, kind, x):
+        if f == "count":
+            return "count(*)" if x is None else f"count({x})"
+        return f"count(distinct {x})" if f == "distinct" else self.aggregate_of(f, kind, x)
+
+
+class Sqlite(Dialect):
+    name, quotient = "sqlite3", "/"
 
     def __init__(self, tables):
         self.db = sqlite3.connect(":memory:")
@@ -114,17 +129,7 @@ class Sqlite:
     def compare(self, kind, op, a, b):
         return f"real_{NAMES[op]}({a}, {b})" if kind == REAL else f"({a} {'<>' if op == '!=' else '=' if op == '==' else op} {b})"
 
-    def modulo(self, a, n):
-        return f"((({a}) % {n}) + {n}) % {n}"
-
-    def divided(self, a, n):
-        return f"((({a}) - ({self.modulo(a, n)})) / {n})"
-
-    def aggregate(self, f, kind, x):
-        if f == "count":
-            return "count(*)" if x is None else f"count({x})"
-        if f == "distinct":
-            return f"count(distinct {x})"
+    def aggregate_of(self, f, kind, x):
         return f"agg_{f}(_r, {x})"
 
     def make(self, name, sql):
@@ -142,9 +147,9 @@ NAMES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 
 # ---- DuckDB ---------------------------------------------------------------------------------------------------------
 
-class Duck:
+class Duck(Dialect):
     """Statements are gathered and run at once, by a process of node."""
-    name = "DuckDB"
+    name, quotient = "DuckDB", "//"
 
     def __init__(self, tables):
         self.sql, self.wanted, self.answers = [], [], None
@@ -174,17 +179,7 @@ class Duck:
         whole = "or" if op == "!=" else "and not"
         return f"(case when {a} is null or {b} is null then null else {a} {sql} {b} {whole} (isnan({a}) or isnan({b})) end)"
 
-    def modulo(self, a, n):
-        return f"((({a}) % {n}) + {n}) % {n}"
-
-    def divided(self, a, n):
-        return f"((({a}) - ({self.modulo(a, n)})) // {n})"
-
-    def aggregate(self, f, kind, x):
-        if f == "count":
-            return "count(*)" if x is None else f"count({x})"
-        if f == "distinct":
-            return f"count(distinct {x})"
+    def aggregate_of(self, f, kind, x):
         if f == "sum":
             return f"sum({x})" + ("::bigint" if kind == INT else "")
         if f == "mean":
