@@ -35,7 +35,7 @@ double st_selectivity(st_graph *g, int cond) {
     switch ((int)x->data[0]) {
     case TRA_CALC_EQ: return most > 1 ? 1 / most : 0.1;
     case TRA_CALC_NE: return most > 1 ? 1 - 1 / most : 1;
-    default: return 0.5; /* of a range half is on either side */
+    default: return 0.5; /* a comparison: half of a range is on either side */
     }
 }
 
@@ -117,7 +117,7 @@ static const st_shape *range_shape(st_graph *g, const st_node *x) {
     return s;
 }
 
-/* Of what is materialised: by the notes at its keys. */
+/* The shape of a dictionary that is materialised, as the notes at its keys say. */
 static const st_shape *nest_shape(st_graph *g, int node, int depth) {
     st_nest n;
     st_load(g, node, &n);
@@ -164,7 +164,7 @@ unsigned st_dense_levels(st_graph *g, int cls) {
 }
 
 static const st_shape *shape_of(st_graph *g, int node, int depth) {
-    st_node copy = g->node[node]; /* nodes may move meanwhile */
+    st_node copy = g->node[node]; /* a copy, since the array of nodes may move */
     const st_node *x = &copy;
     st_shape *s;
     switch (x->op) {

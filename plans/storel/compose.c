@@ -38,7 +38,7 @@ static void take(composer *c, const char *name) {
     if (name && c->ntaken < 4 * MOST_NAMES) c->taken[c->ntaken++] = name;
 }
 
-/* A name of the calculus that nothing else has. */
+/* A name that nothing else in the plan has. */
 static const char *fresh(composer *c, const char *wish) {
     char *name = tra_arena_strndup(c->arena, wish, strlen(wish));
     for (char *p = name; *p; p++)
@@ -72,7 +72,8 @@ static tra_status too_many(composer *c) {
 /* ---- statistics ----------------------------------------------------------------------------------------------------
  */
 
-/* Positions at each level of a storage by levels: as they are known, else as if entries were spread evenly. */
+/* The number of positions at each level of a storage by levels: as it is known, else as if entries were spread evenly.
+ */
 static void find_positions(const composer *c, int ref, double *out) {
     const tra_storel_operand *o = &c->operand[ref];
     const tra_storage *s = o->storage;
@@ -102,7 +103,8 @@ static int level_of(const char *name, const char *before) {
                                                                             : -1;
 }
 
-/* A hash map's keys: the position above, unless it is at the root, and the coordinates of its levels. */
+/* Statistics of a hash map, whose keys are the position in the level above (unless it is at the root) and the
+ * coordinates of its levels. */
 static void about_map(const composer *c, int ref, const tra_component *x, const double *positions,
                       tra_storel_about *about) {
     const tra_storage *s = c->operand[ref].storage;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 int st_find(st_graph *g, int cls) {
-    while (g->whole[cls] != cls) {
-        g->whole[cls] = g->whole[g->whole[cls]];
-        cls = g->whole[cls];
+    while (g->canonical[cls] != cls) {
+        g->canonical[cls] = g->canonical[g->canonical[cls]];
+        cls = g->canonical[cls];
     }
     return cls;
 }
@@ -47,19 +47,19 @@ static int lookup(const st_graph *g, const st_node *x) {
 
 bool st_is_again(st_graph *g, int node) { return lookup(g, &g->node[node]) != node; }
 
-/* Nodes that were hashed anew stand in two slots until then. */
+/* Grows the hash table. Until then a node that was hashed again has two slots in it. */
 static void make_room(st_graph *g) {
     if (2 * g->used < g->nslots) return;
     g->nslots = g->nslots ? 2 * g->nslots : 1024;
     g->slot = tra_news(g->arena, int, g->nslots);
     memset(g->slot, 0xff, (size_t)g->nslots * sizeof *g->slot);
     g->used = 0;
-    /* of nodes that became the same, the first one is found */
+    /* of nodes that became equal, the first one is found */
     for (int i = 0; i < g->nnodes; i++)
         if (lookup(g, &g->node[i]) < 0) put_slot(g, i);
 }
 
-/* They are few, and sorted already as a rule. */
+/* By insertion: there are few, and mostly sorted already. */
 static void sort_ints(int *v, int64_t n) {
     for (int64_t i = 1, k; i < n; i++) {
         int x = v[i];
@@ -97,13 +97,13 @@ static int new_class(st_graph *g) {
         st_class *v = tra_news(g->arena, st_class, cap);
         int *whole = tra_news(g->arena, int, cap);
         if (g->nclasses) memcpy(v, g->class, (size_t)g->nclasses * sizeof *v);
-        if (g->nclasses) memcpy(whole, g->whole, (size_t)g->nclasses * sizeof *whole);
+        if (g->nclasses) memcpy(whole, g->canonical, (size_t)g->nclasses * sizeof *whole);
         g->class = v;
-        g->whole = whole;
+        g->canonical = whole;
         g->class_cap = cap;
     }
     int i = g->nclasses++;
-    g->whole[i] = i;
+    g->canonical[i] = i;
     g->class[i] = (st_class){.first = -1, .last = -1, .below = -1, .value = NAN};
     g->live++;
     return i;
@@ -144,7 +144,7 @@ static int count_bits(st_set v) {
     return __builtin_popcountll((uint64_t)v) + __builtin_popcountll((uint64_t)(v >> 64));
 }
 
-/* A new node of a class that is there. */
+/* Adds a new node to an existing class. */
 static void add_to(st_graph *g, int cls, st_node *x) {
     x->cls = cls;
     st_set free = free_of(g, x);
@@ -158,7 +158,7 @@ static void add_to(st_graph *g, int cls, st_node *x) {
 }
 
 int st_make_as(st_graph *g, int as, st_op op, int ndata, const int64_t *data, int nkids, const int *kids) {
-    /* most of what rules make is there already: a new node alone takes memory */
+    /* most nodes that rules make exist already: memory is allocated only for a new one */
     int sorted[ST_GENS + 2 * ST_PARTS + TRA_CALC_MAXRANK];
     int64_t copy[4 + 3 * ST_GENS + TRA_CALC_MAXRANK];
     st_node x = {.op = op, .nkids = nkids, .ndata = ndata, .kids = sorted, .data = copy, .next = -1};
@@ -205,12 +205,12 @@ void st_union(st_graph *g, int a, int b) {
         b = swap;
     }
     st_class *x = &g->class[a], *y = &g->class[b];
-    g->whole[b] = a;
+    g->canonical[b] = a;
     g->live--;
     for (int i = y->first; i >= 0; i = g->node[i].next) g->node[i].cls = a;
     g->node[x->last].next = y->first;
     x->last = y->last;
-    /* of two sets of free variables the smaller one is attained by a node */
+    /* the smaller one of two sets of free variables: some node of the class has it */
     if (count_bits(y->free) < count_bits(x->free)) x->free = y->free;
     x->fails &= y->fails;
     if (x->below < 0) x->below = y->below;
@@ -225,7 +225,7 @@ void st_union(st_graph *g, int a, int b) {
     g->dirty[g->ndirty++] = a;
 }
 
-/* Nodes over merged classes are hashed anew; those that are the same then have their classes merged. */
+/* Hashes the nodes above merged classes again; where two of them have become equal, merges their classes too. */
 void st_rebuild(st_graph *g) {
     while (g->ndirty) {
         int cls = st_find(g, g->dirty[--g->ndirty]);
@@ -250,7 +250,7 @@ int st_variable(st_graph *g, int v) { return st_make(g, ST_VAR, 1, (int64_t[]){v
 
 int st_new_var(st_graph *g, const char *name, tra_calc_type type) {
     if (g->nvars == ST_MOSTVARS) {
-        g->over = true;
+        g->full = true;
         return 0;
     }
     g->var[g->nvars] = (st_var){.name = name, .real = type.real, .sparse = type.sparse, .depth = type.depth};
@@ -294,14 +294,14 @@ bool st_is_var(st_graph *g, int cls, int var) {
     return i >= 0 && g->node[i].data[0] == var;
 }
 
-/* Kids of the same operator are taken apart. */
+/* Replaces kids of the same operator by their kids. */
 static int flatten(st_graph *g, st_op op, int n, const int *v, int *out, int most) {
     int m = 0;
     for (int i = 0; i < n; i++) {
         int node = st_first(g, v[i], op);
         int kids = node < 0 ? 1 : g->node[node].nkids;
         if (m + kids > most) {
-            g->over = true;
+            g->full = true;
             return m;
         }
         if (node < 0)
@@ -365,7 +365,7 @@ int st_replace(st_graph *g, int cls, int var, int by) {
     if (x.op == ST_VAR) return by;
     if (x.op == ST_NEST) return replace_nest(g, i, var, by);
     if (x.nkids > 2 * ST_PARTS) {
-        g->over = true;
+        g->full = true;
         return cls;
     }
     for (int k = 0; k < x.nkids; k++) kids[k] = st_replace(g, x.kids[k], var, by);

@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a node costs beside its kids, and how often each of them is computed. */
+/* What a node costs besides its kids, and how often each of these is computed. */
 typedef struct bill {
     double cost, operations;
     double times[2 * ST_PARTS];
-    int weighed; /* a kid whose cost, but not its operations, counts so much; -1: none */
+    int weighed; /* a kid whose cost (but not whose operations) is multiplied by `weight`; -1: none */
     double weight;
 } bill;
 
 /* ---- costs ------------------------------------------------------------------------------------------------------- */
 
-/* Does an index count up from one turn of its loop to the next? */
+/* Does the index increase by one from one iteration of its loop to the next? */
 static bool in_order(st_graph *g, int key) {
     const st_node *x = &g->node[st_at(g, key)->first];
     return x->op == ST_VAR && g->var[x->data[0]].in_order;
 }
 
-/* What a place anywhere in an array of so many numbers costs beside one that is in the first cache. */
+/* Factor by which a random access to an array of so many numbers costs more than one that hits the first cache. */
 static double far(const st_graph *g, double numbers) {
     static const double near = 1 << 17; /* numbers in the second cache */
     return fmin(1 + g->costs->far * fmax(0, log2(numbers / near)), 1 + 8 * g->costs->far);
@@ -49,8 +49,8 @@ static double lookup_cost(st_graph *g, const st_node *x) {
     return c->hash;
 }
 
-/* What lookups in arrays cost less at an index to which the variable is added: they are in order if its loop is the
- * innermost. */
+/* What lookups in arrays save if the variable's loop is the innermost, and it is added to their index: they are then in
+ * order. */
 static double strided(st_graph *g, int cls, int var) {
     const st_class *c = st_at(g, cls);
     if (!(c->free & st_bit(var))) return 0;
@@ -73,7 +73,7 @@ static double step_cost(st_graph *g, const st_shape *s, bool value) {
     return step + (value ? c->element : 0);
 }
 
-/* A dictionary that is built: its places are cleared, or its keys sorted. */
+/* Building a dictionary: its array is cleared, or its keys are sorted. */
 static double build_cost(st_graph *g, const st_shape *s) {
     double cost = 0, n = 1;
     for (int i = 0; s && i < s->depth; i++) {
@@ -147,7 +147,7 @@ static bool inner_key(st_graph *g, const st_node *x) {
     return x->data[0] == TRA_CALC_HASH && (in->op == ST_DICT || (in->op == ST_NEST && in->data[0] == 0));
 }
 
-/* Finding the place of a key. Below a row that is anywhere in a large array all places are far away. */
+/* The cost of finding the place of a key. In a row of a large array all places are far away, once for the row. */
 static void bill_place(st_graph *g, const st_node *x, bill *b) {
     const tra_storel_costs *c = g->costs;
     int below = st_at(g, x->kids[0])->below;
@@ -164,7 +164,7 @@ static void bill_place(st_graph *g, const st_node *x, bill *b) {
     b->weight = far(g, own * under) / far(g, under);
 }
 
-/* False where it cannot be executed. */
+/* Fills the bill of a node; false if the node cannot be executed. */
 static bool bill_of(st_graph *g, const st_node *x, bill *b) {
     const tra_storel_costs *c = g->costs;
     const st_class *self = st_at(g, x->cls);
@@ -202,7 +202,7 @@ static bool bill_of(st_graph *g, const st_node *x, bill *b) {
     case ST_DICT:
         bill_place(g, x, b);
         b->operations = st_at(g, x->kids[1])->depth == 0 && self->real;
-        /* an element of a row that is found anew each time, not of one that is filled at once */
+        /* each element has to find its row again, since rows are not filled one after the other */
         if (inner_key(g, x)) b->cost += c->put;
         return x->data[0] != 0;
     }
@@ -228,7 +228,7 @@ static void sort_ways(st_way *v, int n) {
     }
 }
 
-/* All ways of a node, at most g->most. */
+/* The ways to extract a node, the cheapest g->most of them. */
 static int ways_of(st_graph *g, int node, st_way *out) {
     const st_node x = g->node[node];
     bill b;
@@ -382,7 +382,7 @@ static void write_dict(writer *w, const st_node *x, const int *kid) {
 }
 
 static void write_list(writer *w, const st_node *x, const int *kid, const char *between) {
-    /* i + 1: numbers are last in sums, as they are first in products */
+    /* numbers are written last in sums, and first in products */
     int last = -1;
     for (int i = 0; i < x->nkids && x->op == ST_ADD; i++)
         if (node_of(w, x->kids[i], kid[i])->op == ST_NUM) last = i;

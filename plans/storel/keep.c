@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* To 10 bits: what differs by less than a thousandth has the same plans. */
+/* To 10 bits, so that numbers which differ by less than a thousandth are the same. */
 static double rounded(double x) {
     int exponent;
     if (!isfinite(x) || x == 0) return x;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_TUPLES = 256 }; /* whose statistics are read */
+enum { MOST_TUPLES = 256 }; /* of a file, at most, whose statistics are read one by one */
 
 typedef struct finder {
     const tra_graph *g;

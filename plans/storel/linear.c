@@ -62,7 +62,7 @@ static st_use linear(const tra_calc *x, int level) {
                                                                                             : ST_BY_KEYS;
     case TRA_CALC_MUL: return both(linear(x->kids[0], level), linear(x->kids[1], level));
     case TRA_CALC_DIV:
-        /* of integers it rounds */
+        /* a quotient of integers rounds, so it is not linear */
         u = linear(x->kids[0], level);
         v = linear(x->kids[1], level);
         return v != ST_UNUSED || (u != ST_UNUSED && !x->type.real) ? both(ST_OTHERWISE, v) : u;

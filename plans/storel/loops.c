@@ -26,7 +26,7 @@ static st_set dependents(st_graph *g, const st_nest *n, int i) {
     return all;
 }
 
-/* What the key of a generator must be equal to by a condition; -1: nothing that does not depend on it. */
+/* The class that a condition says is equal to the key of a generator, and that does not depend on it; -1: none. */
 static int key_given(st_graph *g, const st_nest *n, int i, int *cond) {
     st_set after = dependents(g, n, i);
     for (int k = 0; k < n->nconds; k++) {
@@ -107,7 +107,7 @@ bool st_look_up(st_graph *g, int cls, const st_nest *from) {
     return false;
 }
 
-/* Does the nest vanish where the value of the generator does? */
+/* Is the nest 0 where the value of the generator is 0? */
 static bool vanishes(st_graph *g, const st_nest *n, int i) {
     int v = n->gen[i].value;
     if (v < 0) return false;
@@ -149,7 +149,7 @@ static void merge(st_graph *g, int cls, const st_nest *from, int p, int q) {
 
 void st_take_loops(st_graph *g, int cls, const st_nest *from) {
     bool taken = false;
-    for (int i = 0; i < from->ngens && !g->over; i++) {
+    for (int i = 0; i < from->ngens && !g->full; i++) {
         if (st_on(g, ST_F1) && !from->gen[i].let) look_up_dictionary(g, cls, from, i);
         if (!ready(g, from, i) || (taken && !st_on(g, ST_S1))) continue;
         st_nest n = *from;
@@ -161,7 +161,7 @@ void st_take_loops(st_graph *g, int cls, const st_nest *from) {
         int64_t data[3] = {from->gen[i].key, from->gen[i].value, again};
         int before = g->applied[ST_S1];
         st_equal_node(g, cls, ST_S1, ST_SUM, 3, data, 2, kids);
-        if (!taken) g->applied[ST_S1] = before; /* the first loop is where it was */
+        if (!taken) g->applied[ST_S1] = before; /* no other order: S1 was not applied */
         taken = true;
         for (int k = i + 1; k < from->ngens && st_on(g, ST_F4); k++)
             if (ready(g, from, k)) merge(g, cls, from, i, k);

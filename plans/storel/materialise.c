@@ -11,7 +11,7 @@
 enum { MOST_KEYS = 3, MOST_SUM_KEYS = 2 };
 
 typedef struct part {
-    st_set vars; /* of its generators */
+    st_set vars; /* that its generators bind */
     st_nest in, rest;
     int nkeys, key[MOST_KEYS]; /* variables */
 } part;
@@ -105,7 +105,7 @@ static bool connected(st_graph *g, const part *p) {
     return in == p->vars;
 }
 
-/* Factors over the keys alone are for what has been added up. */
+/* Factors that depend on the keys alone are multiplied after the sum. */
 static void scale_later(st_graph *g, part *p) {
     st_set keys = 0;
     int kept = 0;
@@ -119,7 +119,7 @@ static void scale_later(st_graph *g, part *p) {
     p->in.nfactors = kept;
 }
 
-/* The keys: those that are given by conditions first. False where nothing would be gained. */
+/* Chooses the keys of the dictionary: those that conditions give come first. False if it would save nothing. */
 static bool find_keys(st_graph *g, part *p, bool before_f1) {
     st_set used = used_by(g, &p->rest) & p->vars, taken = 0;
     bool turns = false, range = false;
@@ -134,7 +134,7 @@ static bool find_keys(st_graph *g, part *p, bool before_f1) {
         turns |= !counter && !can_look_up(g, p, var);
     }
     bool linked_any = p->nkeys > 0;
-    /* a loop over a range whose key is given goes away (F1): what can be had after that too is left for then */
+    /* rule F1 will remove a loop over a range whose key is given: what can be done after that is not done before */
     if (before_f1 && !range) return false;
     for (int v = 0; v < g->nvars; v++) {
         if (!(used & ~taken & st_bit(v))) continue;
@@ -143,7 +143,7 @@ static bool find_keys(st_graph *g, part *p, bool before_f1) {
     }
     if (p->nkeys == 0) return false;
     bool sums = p->in.ngens - p->in.nconds > p->nkeys;
-    /* of what is only turned the rank is that of an operand */
+    /* a tensor that is only transposed keeps its rank, so the limit is for sums */
     if (sums && p->nkeys > MOST_SUM_KEYS) return false;
     scale_later(g, p);
     bool factors = false;
@@ -168,7 +168,7 @@ static void build(st_graph *g, int cls, part *p, unsigned dense) {
         for (int i = 0; i < p->nkeys; i++) {
             t.depth--;
             m->vars[i] = st_new_var(g, t.depth ? "row" : "v", t);
-            if (g->over) return;
+            if (g->full) return;
             st_shape *rest = tra_new(g->arena, st_shape);
             *rest = *shape;
             rest->depth = t.depth;
@@ -191,7 +191,7 @@ static void build(st_graph *g, int cls, part *p, unsigned dense) {
     if (g->applied[ST_M2] > before) st_applied(g, dense ? ST_DENSE : ST_HASH);
 }
 
-/* What it costs to fill and to read a dictionary of the part's keys, about. */
+/* An estimate of what filling and reading a dictionary of the part's keys costs. */
 static double cost_of(st_graph *g, const part *p, unsigned dense) {
     const tra_storel_costs *c = g->costs;
     double turns = st_turns(g, &p->in), places = 1, cost = 0;
@@ -204,7 +204,7 @@ static double cost_of(st_graph *g, const part *p, unsigned dense) {
     return cost;
 }
 
-/* Is something of it materialised by this rule already? One at a time, unless there are few variables. */
+/* Does this rule apply to something that it has materialised itself? Only with few variables. */
 static bool over_made(st_graph *g, int cls, const st_nest *n) {
     st_set all = st_at(g, cls)->free | st_bound(n);
     for (int v = 0; v < g->nvars; v++)
@@ -212,7 +212,7 @@ static bool over_made(st_graph *g, int cls, const st_nest *n) {
     return false;
 }
 
-/* Dictionaries may be arrays, hash maps, or arrays of hash maps: those that are worth a try. */
+/* Tries the ways to hold the dictionary that may be worth it: array, hash map, array of hash maps. */
 void st_materialise(st_graph *g, int cls, const st_nest *from) {
     enum { OF_VARS = 2 * MOST_KEYS + 2 };
     part p;

@@ -11,14 +11,14 @@ st_set st_bound(const st_nest *n) {
 
 void st_add_gen(st_graph *g, st_nest *n, bool let, int key, int value, int over) {
     if (n->ngens == ST_GENS)
-        g->over = true;
+        g->full = true;
     else
         n->gen[n->ngens++] = (st_gen){let, key, value, over};
 }
 
 void st_add_cond(st_graph *g, st_nest *n, int cond) {
     int and = st_first(g, cond, ST_AND);
-    /* what may fail stays behind the condition that it was written behind */
+    /* a condition that may fail is checked after the one that it was written after */
     if (and >= 0 && !st_at(g, cond)->fails) {
         for (int i = 0; i < 2; i++) st_add_cond(g, n, g->node[and].kids[i]);
         return;
@@ -26,7 +26,7 @@ void st_add_cond(st_graph *g, st_nest *n, int cond) {
     for (int i = 0; i < n->nconds; i++)
         if (n->cond[i] == st_find(g, cond)) return;
     if (n->nconds == ST_PARTS)
-        g->over = true;
+        g->full = true;
     else
         n->cond[n->nconds++] = st_find(g, cond);
 }
@@ -36,21 +36,21 @@ void st_add_factor(st_graph *g, st_nest *n, int factor) {
     for (int i = 0; product >= 0 && i < g->node[product].nkids; i++) st_add_factor(g, n, g->node[product].kids[i]);
     if (product >= 0) return;
     if (n->nfactors == ST_PARTS)
-        g->over = true;
+        g->full = true;
     else
         n->factor[n->nfactors++] = st_find(g, factor);
 }
 
 void st_add_key(st_graph *g, st_nest *n, int key, unsigned note) {
     if (n->nkeys == TRA_CALC_MAXRANK) {
-        g->over = true;
+        g->full = true;
         return;
     }
     n->note[n->nkeys] = note;
     n->key[n->nkeys++] = st_find(g, key);
 }
 
-/* By variables, which each generator has of its own. */
+/* By their variables, which differ. */
 static void sort_gens(st_nest *n) {
     for (int i = 1; i < n->ngens; i++) {
         st_gen x = n->gen[i];
@@ -61,7 +61,8 @@ static void sort_gens(st_nest *n) {
     }
 }
 
-/* What is added up is given to each addend, if that is a dictionary: a product with one cannot be executed. */
+/* The value of a nest. If it is a dictionary, the factors are multiplied into each addend, since a product with a
+ * dictionary cannot be executed. */
 static int value_of(st_graph *g, const st_nest *n, int *factors) {
     int m = n->nfactors;
     memcpy(factors, n->factor, (size_t)m * sizeof *factors);

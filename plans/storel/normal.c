@@ -9,7 +9,7 @@
 
 /* ---- products ---------------------------------------------------------------------------------------------------- */
 
-/* A number that comes from a nest without keys is a part of the nest around. */
+/* Makes a nest without keys, which is a number, part of the nest around it. */
 static void add_nest(st_normaliser *c, st_nest *n, st_nest *out) {
     st_add_all(c, out, n);
     st_add_factor(c->g, out, st_value_of(c, n));
@@ -23,7 +23,7 @@ static void into_product(st_normaliser *c, const tra_calc *x, st_meaning *env, s
         if (main.nest && main.nest->nadds) main = (st_dictionary){.cls = st_as_class(c, &main, "t", out)};
         int before = out->nkeys;
         st_open_all(c, &main, x->type, out);
-        for (int i = before; i < out->nkeys && !c->g->over; i++) {
+        for (int i = before; i < out->nkeys && !c->g->full; i++) {
             if (other.nest)
                 st_apply_nest(c, other.nest, out->key[i]);
             else
@@ -47,7 +47,7 @@ static void into_quotient(st_normaliser *c, const tra_calc *x, st_meaning *env, 
         return;
     }
     st_dictionary d = st_dict(c, x->kids[0], env);
-    /* a quotient of integers is of all that comes to a key */
+    /* a quotient of integers is of the whole sum at a key, so it cannot be taken inside */
     bool opened = !d.nest || (d.nest->nadds == 0 && (x->type.real || (d.nest->unique && !d.nest->loose)));
     if (!opened) d = (st_dictionary){.cls = st_as_class(c, &d, "t", out)};
     st_nest part = {.unique = true};
@@ -87,7 +87,7 @@ static bool has_sum(const tra_calc *x) {
     return false;
 }
 
-/* Does it loop, when what its names stand for is put in? */
+/* Does the class contain a loop once its names are replaced by what they stand for? */
 static bool loops(st_normaliser *c, int cls) {
     const st_node *x = &c->g->node[st_at(c->g, cls)->first];
     if (x->op == ST_NEST) return true;
@@ -97,7 +97,7 @@ static bool loops(st_normaliser *c, int cls) {
 }
 
 static void into_let(st_normaliser *c, const tra_calc *x, st_meaning *env, st_nest *out) {
-    for (int i = 0; i < x->nbinders && !c->g->over; i++) {
+    for (int i = 0; i < x->nbinders && !c->g->full; i++) {
         const tra_calc_binder *b = &x->binders[i];
         const tra_calc *value = x->kids[i];
         if (b->level < 0) continue;
@@ -152,7 +152,7 @@ static int condition(st_normaliser *c, const tra_calc *x, st_meaning *env) {
 
 /* A part of the value of a nest: what is added up at its keys is multiplied with it. */
 void st_into(st_normaliser *c, const tra_calc *x, st_meaning *env, st_nest *out) {
-    if (c->g->over) return;
+    if (c->g->full) return;
     switch (x->kind) {
     case TRA_CALC_MUL: into_product(c, x, env, out); return;
     case TRA_CALC_DIV: into_quotient(c, x, env, out); return;
@@ -211,7 +211,7 @@ static int apply_range(st_normaliser *c, int range, int key) {
 int st_scalar(st_normaliser *c, const tra_calc *x, st_meaning *env) {
     st_graph *g = c->g;
     int kids[TRA_CALC_MAXRANK];
-    if (g->over) return 0;
+    if (g->full) return 0;
     switch ((int)x->kind) {
     case TRA_CALC_NUMBER: {
         int64_t data[2] = {x->is_real, x->whole};
@@ -234,7 +234,7 @@ int st_scalar(st_normaliser *c, const tra_calc *x, st_meaning *env) {
     }
     st_nest n = {.unique = true};
     st_into(c, x, env, &n);
-    return g->over ? 0 : st_nest_class(g, &n);
+    return g->full ? 0 : st_nest_class(g, &n);
 }
 
 static int most_levels(const tra_calc *x) {
@@ -249,10 +249,10 @@ int st_normal(st_graph *g, const tra_calc *x) {
     st_meaning *env = tra_news(g->arena, st_meaning, c.nlevels + 1);
     if (x->type.depth == 0) {
         int cls = st_scalar(&c, x, env);
-        return g->over ? -1 : cls;
+        return g->full ? -1 : cls;
     }
     st_nest n = {.unique = true};
     st_into(&c, x, env, &n);
-    int cls = g->over ? -1 : st_nest_class(g, &n);
-    return g->over ? -1 : cls;
+    int cls = g->full ? -1 : st_nest_class(g, &n);
+    return g->full ? -1 : cls;
 }

@@ -52,7 +52,7 @@ static void cut_nest(st_normaliser *c, st_nest *n, int lo, int hi) {
     st_add_cond(c->g, n, st_compare(c->g, TRA_CALC_LT, n->key[0], hi));
 }
 
-/* An addend with what stands around the sum. */
+/* One addend of a sum as a nest, with the loops, conditions and factors around the sum. */
 static st_nest *with_around(st_normaliser *c, const st_nest *around, const st_nest *addend) {
     st_nest *n = copy_nest(c, addend);
     n->nkeys = 0;
@@ -130,7 +130,7 @@ int st_let_class(st_normaliser *c, const char *name, int cls, st_nest *out) {
     cls = st_annotate(c->g, cls, st_dense_levels(c->g, cls));
     int var = st_let_var(c->g, cls, name);
     if (var < 0) {
-        c->g->over = true;
+        c->g->full = true;
         return cls;
     }
     for (int i = 0; i < out->ngens; i++)
@@ -186,7 +186,7 @@ static void open_nest(st_normaliser *c, const tra_calc *x, int g, int b, st_nest
         return;
     }
     if (d->nadds && n > d->nkeys) {
-        /* each addend with all that comes after it */
+        /* a nest for each addend, with all that comes after it */
         st_nest *add[2];
         st_add_all(c, out, d);
         for (int i = 0; i < d->nadds; i++) {
@@ -194,7 +194,7 @@ static void open_nest(st_normaliser *c, const tra_calc *x, int g, int b, st_nest
             memcpy(inner, env, (size_t)c->nlevels * sizeof *env);
             add[i] = st_new_nest(c);
             open_nest(c, x, g, b, with_around(c, d, d->add[i]), inner, add[i]);
-            if (c->g->over) return;
+            if (c->g->full) return;
         }
         st_add_addends(c, x->type.depth, add, out);
         return;
@@ -202,7 +202,7 @@ static void open_nest(st_normaliser *c, const tra_calc *x, int g, int b, st_nest
     st_applied(c->g, rule);
     st_add_all(c, out, d);
     for (int i = 0; i < n; i++) {
-        /* plans are read by the names of the statement */
+        /* so that plans show the names of the statement */
         int var = st_first(c->g, d->key[i], ST_VAR);
         if (var >= 0 && names[i].name) c->g->var[c->g->node[var].data[0]].name = names[i].name;
         st_bind(c, &names[i], d->key[i], env, out);
@@ -229,7 +229,7 @@ static void open_nest(st_normaliser *c, const tra_calc *x, int g, int b, st_nest
 }
 
 void st_generators(st_normaliser *c, const tra_calc *x, int g, int b, st_meaning *env, st_nest *out) {
-    if (c->g->over) return;
+    if (c->g->full) return;
     if (g == x->nkids - 1) {
         st_into(c, x->kids[g], env, out);
         return;
@@ -271,7 +271,7 @@ st_dictionary st_dict(st_normaliser *c, const tra_calc *x, st_meaning *env) {
         }
         if (x->kind == TRA_CALC_SLICE)
             return (st_dictionary){.cls = st_make(g, ST_SLICE, 0, NULL, 3, (int[]){d.cls, lo, hi})};
-        for (int i = 1; i < x->nkids && !g->over; i++) {
+        for (int i = 1; i < x->nkids && !g->full; i++) {
             int key = i == 1 ? lo : st_scalar(c, x->kids[i], env);
             if (d.nest)
                 st_apply_nest(c, d.nest, key);
@@ -322,7 +322,7 @@ void st_open_all(st_normaliser *c, const st_dictionary *d, tra_calc_type t, st_n
         st_add_gen(g, out, false, key, value, cls);
         st_add_key(g, out, st_variable(g, key), 0);
         cls = st_variable(g, range ? key : value);
-        if (g->over) return;
+        if (g->full) return;
     }
     st_add_factor(g, out, cls);
 }

@@ -105,7 +105,7 @@ static void drop(int *n, int *v, int i) {
 
 static bool is_free(st_graph *g, int cls, st_set bound) { return !(st_at(g, cls)->free & bound); }
 
-/* A condition stands as far outside as it can; one that may fail behind all others. */
+/* Moves conditions as far outside as they can stand; one that may fail comes after all others. */
 static bool pull_condition(st_graph *g, int cls, const st_nest *from, st_set bound) {
     int found = -1;
     for (int i = 0; i < from->nconds && found < 0; i++)
@@ -131,7 +131,7 @@ static bool pull_key(st_graph *g, int cls, const st_nest *from, st_set bound) {
     return true;
 }
 
-/* A let whose value is known by now comes first; one that may fail comes last. */
+/* Moves a let outside as soon as its value can be computed there; one that may fail comes last. */
 static bool pull_let(st_graph *g, int cls, const st_nest *from, st_set bound) {
     int loops = 0, found = -1;
     for (int i = 0; i < from->ngens; i++) loops += !from->gen[i].let;
@@ -173,7 +173,7 @@ static int free_factors(st_graph *g, st_nest *n, st_set bound, int *out) {
     return m;
 }
 
-/* D2. True where nothing else is worth while. */
+/* Rule D2. True if no other rule need be tried on the nest. */
 static bool pull_factors(st_graph *g, int cls, const st_nest *from, st_set bound) {
     st_nest n = *from;
     int out[ST_PARTS + 1], m = free_factors(g, &n, bound, out);
@@ -192,7 +192,7 @@ static bool pull_factors(st_graph *g, int cls, const st_nest *from, st_set bound
     if (var < 0 || st_at(g, value)->free & st_bit(var)) return false;
     st_add_factor(g, &n, st_variable(g, var));
     st_equal_node(g, cls, ST_M1, ST_LET, 1, (int64_t[]){var}, 2, (int[]){value, st_nest_class(g, &n)});
-    /* what the loops do more than once is not worth while at their inside */
+    /* with loops that run more than once, keeping the factors inside is never better */
     return st_turns(g, from) >= 1;
 }
 
@@ -217,7 +217,7 @@ static st_set group_vars(const st_nest *n, const int *group, int which) {
     return v;
 }
 
-/* Moves what is over the variables from one nest to another. */
+/* Moves what depends on the variables from one nest to another. */
 static void move(st_graph *g, st_nest *from, st_set vars, st_nest *to) {
     st_nest n = *from;
     from->ngens = from->nconds = from->nfactors = 0;
@@ -274,7 +274,7 @@ static void split(st_graph *g, int cls, const st_nest *from) {
 
 static bool has_loop(st_graph *g, int cls) { return st_first(g, cls, ST_NEST) >= 0; }
 
-/* From right to left: a factor that is a sum of which one part loops. */
+/* From right to left: multiplies out a factor that is a sum of which some part loops. */
 static void distribute(st_graph *g, int cls, const st_nest *from) {
     for (int f = 0; f < from->nfactors; f++) {
         int add = st_first(g, from->factor[f], ST_ADD), kids[2 * ST_PARTS];
@@ -311,7 +311,7 @@ static bool has_factor(const st_graph *g, int product, int cls) {
     return false;
 }
 
-/* From left to right: what all parts of a sum have as a factor. */
+/* From left to right: takes out a factor that all parts of a sum have. */
 static void take_common(st_graph *g, int node) {
     int n = g->node[node].nkids, product[ST_PARTS], kids[ST_PARTS], rest[ST_PARTS], m;
     if (st_at(g, g->node[node].cls)->depth || n > ST_PARTS) return;
@@ -361,9 +361,9 @@ static void expand(st_graph *g, int node) {
 }
 
 void st_saturate(st_graph *g) {
-    for (int done = 0; done < g->nnodes && !g->limited && !g->over; g->iterations++) {
+    for (int done = 0; done < g->nnodes && !g->limited && !g->full; g->iterations++) {
         int end = g->nnodes;
-        for (; done < end && !g->limited && !g->over; done++) expand(g, done);
+        for (; done < end && !g->limited && !g->full; done++) expand(g, done);
         st_rebuild(g);
     }
 }

@@ -24,7 +24,7 @@ const tra_storel_costs tra_storel_default_costs = {.loop = 2,
                                                    .vector = 0.15,
                                                    .far = 1};
 
-/* Of the machine that the default costs were found on. */
+/* The rates of the machine on which the default costs were measured. */
 static const tra_storel_rates reference = {
     .entries = 1.2e9, .gathers = 1.2e9, .inserts = 1.65e9, .merges = 4e8, .hashes = 6.8e8, .operations = 1.1e10};
 
@@ -84,7 +84,7 @@ static void start(st_graph *g, const tra_storel_problem *p, tra_arena *a, int *a
     g->most = p->plans > 1 ? (int)tra_min64(2 * p->plans, 2 * TRA_STOREL_MOSTPLANS) : 1;
 }
 
-/* Keys of the result are below the extents that the problem names. */
+/* Notes that the keys of the result are below the extents that the problem names. */
 static void bound_keys(st_graph *g, int cls, int level) {
     int node = st_first(g, cls, ST_NEST);
     if (node < 0) return;
@@ -130,7 +130,7 @@ static double entries_of(st_graph *g, int cls) {
     return n;
 }
 
-/* Does a loop count up what it binds last: a range, or a part of an array that ascends? */
+/* Does the last variable that a loop binds ascend: over a range, or a part of a sorted array? */
 static bool counts_up(const tra_storel_problem *p, const tra_calc *over) {
     if (over->kind == TRA_CALC_RANGE) return true;
     if (over->kind == TRA_CALC_SLICE) over = over->kids[0];
@@ -184,10 +184,10 @@ static tra_status collect(st_graph *g, int root, double entries, double turns, t
     int wanted = (int)tra_min64(tra_max64(g->p->plans, 1), TRA_STOREL_MOSTPLANS);
     out->plan = tra_news(g->arena, tra_storel_plan, wanted);
     out->n = 0;
-    if (g->over || !st_ways(g, root)) return TRA_OK;
+    if (g->full || !st_ways(g, root)) return TRA_OK;
     bool by_rows = !g->p->dense && st_at(g, root)->depth > 1;
     const tra_calc *first = by_rows && g->most < MORE ? st_extract(g, root, 0, e) : NULL;
-    if (first && !ascends(g->p, first)) { /* one that costs more may list nothing */
+    if (first && !ascends(g->p, first)) { /* a plan that costs more may need no sorting */
         g->most = MORE;
         for (int i = 0; i < g->nclasses; i++) g->class[i].state = g->class[i].nways = 0;
         if (!st_ways(g, root)) return TRA_OK;
@@ -204,7 +204,7 @@ static tra_status collect(st_graph *g, int root, double entries, double turns, t
     return TRA_OK;
 }
 
-/* Of this thread. */
+/* Processor time of this thread. */
 static double processor_seconds(void) {
     struct timespec t = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -227,7 +227,7 @@ static tra_status run_stage(const tra_storel_problem *p, const char *name, tra_a
         root = hold_result(&g, root);
         st_saturate(&g);
     }
-    if (root < 0) g.over = true;
+    if (root < 0) g.full = true;
     TRA_TRY(collect(&g, root, entries, turns, out, e));
     count(&g, processor_seconds() - before, name, &out->stage[out->nstages]);
     if (out->n) out->stage[out->nstages].program = out->plan[0].tree;
@@ -268,7 +268,7 @@ static bool without_storages(const tra_storel_problem *p, tra_arena *a, tra_stor
     out->scope = scope;
     out->about = about;
     out->plans = 1;
-    out->without |= (uint64_t)1 << ST_M2; /* what is worth to be materialised depends on storages */
+    out->without |= (uint64_t)1 << ST_M2; /* M2: what is worth materialising depends on storages */
     return y && tra_calc_check(y, out->n, scope, a, &err);
 }
 
@@ -295,7 +295,7 @@ static void find_cards(const tra_storel_problem *p, tra_arena *a, tra_storel_pro
         }
 }
 
-/* What has fewer nodes is found again sooner than it is read. */
+/* Plans from graphs with fewer nodes are not kept: finding them again is faster than reading them. */
 enum { KEPT_NODES = 1000 };
 
 tra_status tra_storel_optimize(const tra_storel_problem *given, tra_arena *a, tra_storel_result *out, tra_err *e) {

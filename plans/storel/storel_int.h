@@ -79,32 +79,33 @@ typedef struct st_way {
 typedef struct st_class {
     int first, last;
     int nparents, cap, *parents; /* nodes over it */
-    st_set free;                 /* variables, of the node that has the fewest: others are not extracted */
-    bool real, sparse, fails;    /* fails: a division of integers may be by 0 */
+    st_set free;              /* free variables of the node that has the fewest: nodes with others are not extracted */
+    bool real, sparse, fails; /* fails: a division of integers may be by 0 */
     int depth;
     double value;          /* of an integer, estimated; NAN: not known */
     int below;             /* class that an integer is below, which is not negative then; -1: not known */
     const st_shape *shape; /* of a dictionary */
-    int state;             /* of extraction: 0 not begun, 1 on the way, 2 done */
+    int state;             /* of extraction: 0 not begun, 1 under way, 2 done */
     int nways;
     st_way *ways; /* the cheapest first */
 } st_class;
 
 typedef struct st_var {
-    const char *name; /* that it had in the text, or one to begin with */
+    const char *name; /* the name that it had in the text, or how its new name begins */
     bool real, sparse;
-    int depth, below; /* as of classes */
+    int depth, below; /* of its values, as for classes */
     double value;
     const st_shape *shape;
-    bool in_order;    /* it counts up: what it indexes is read in order */
-    bool may_be_zero; /* an element of a hash map, of which what is 0 is no entry of a tensor */
+    bool in_order;    /* its loop counts up, so that what it indexes is read in order */
+    bool may_be_zero; /* an element of a hash map, which may hold zeros that are no entries of a tensor */
     bool made;        /* a dictionary that rule M2 materialised, or of a loop over it */
 } st_var;
 
-/* A note of keys beside the calculus's: of a result by entries, @dense, for which a row's places are marked. */
+/* A note of keys besides those of the calculus: of a result by entries, a row that is gathered in a dense array with
+ * marks for the places that are used. */
 enum { ST_ROW = 1 << 8 };
 
-/* Variables: rules that need few get some when those that need many have taken theirs. */
+/* Limits. Rules that may make many variables stop before the others: M2 and M1 leave some for these. */
 enum { ST_MOSTVARS = 126, ST_VARS_M2 = 64, ST_VARS_M1 = 110, ST_GENS = 24, ST_PARTS = 48 };
 
 /* A nest while it is built or taken apart. */
@@ -136,16 +137,16 @@ typedef struct st_graph {
     const tra_storel_costs *costs;
     tra_arena *arena;
     int *applied;
-    int nnodes, node_cap, nclasses, class_cap, live; /* live: classes that are not part of another */
+    int nnodes, node_cap, nclasses, class_cap, live; /* live: classes that were not merged into another */
     st_node *node;
     st_class *class;
-    int *whole; /* of each class: itself, or one that it became part of */
+    int *canonical; /* of each class: itself, or the class that it was merged into (union-find) */
     int nslots, used, *slot;
     int nvars;
     st_var var[ST_MOSTVARS];
     int nmemos, memo_cap;
     st_memo *memo; /* variables that rules made, by what they stand for */
-    bool over;     /* more than it holds: what was made last is not whole */
+    bool full;     /* it has as many nodes as it may: what was made last may be incomplete */
     bool limited;
     int ndirty, dirty_cap, *dirty; /* classes that were merged */
     int most;                      /* ways of a class that are kept */
@@ -163,27 +164,27 @@ typedef enum st_rule {
 /* ---- egraph.c ---- */
 
 int st_find(st_graph *g, int cls);
-/* Is another node the same by now, since classes became one? That one stands for it. */
+/* Has the node become equal to another one, since classes were merged? Then it need not be looked at. */
 bool st_is_again(st_graph *g, int node);
 static inline st_class *st_at(st_graph *g, int cls) { return &g->class[st_find(g, cls)]; }
 /* The class of a node, made unless it is there. Kids of ADD and MUL are sorted here. */
 int st_make(st_graph *g, st_op op, int ndata, const int64_t *data, int nkids, const int *kids);
-/* The same as one more way to compute a class: a new node becomes one of it. The node's class, which is to be united
- * with that one. */
+/* The same for one more way to compute class `as`: a new node is added to it. Returns the node's class, which is to be
+ * merged with `as`. */
 int st_make_as(st_graph *g, int as, st_op op, int ndata, const int64_t *data, int nkids, const int *kids);
 void st_union(st_graph *g, int a, int b);
 void st_rebuild(st_graph *g);
 int st_whole(st_graph *g, int64_t v);
 int st_variable(st_graph *g, int v);
-/* A new variable; -1 once there are too many, and the graph is over. */
+/* A new variable; -1 once there are too many, and the graph is full. */
 int st_new_var(st_graph *g, const char *name, tra_calc_type type);
-/* Variables that rules make for a class, by how they are held: the same each time. */
+/* The variables that rules make for the dictionary of a class, by how it is held: the same ones each time. */
 st_memo *st_memo_of(st_graph *g, int cls, unsigned notes, bool *made);
 /* Is the class this one node? Its number, or -1. The first node of a class is what it was made as. */
 int st_first(st_graph *g, int cls, st_op op);
 bool st_number(st_graph *g, int cls, int64_t *out);
 bool st_is_var(st_graph *g, int cls, int var);
-/* Products, sums and comparisons with what is always done: numbers added and multiplied, 0 and 1 left out. */
+/* Products, sums and comparisons, simplified: numbers are added and multiplied, 0 and 1 are left out. */
 int st_product(st_graph *g, int n, const int *v);
 int st_sum(st_graph *g, int n, const int *v);
 int st_compare(st_graph *g, tra_calc_kind k, int a, int b);
@@ -204,12 +205,12 @@ void st_nest_replace(st_graph *g, st_nest *n, int var, int by);
 
 /* ---- normal.c ---- */
 
-/* The class of a checked tree in normal form; -1 when the graph is over. */
+/* The class of a checked tree in normal form; -1 when the graph is full. */
 int st_normal(st_graph *g, const tra_calc *x);
 
 /* ---- rules.c, loops.c ---- */
 
-/* A rule says that the class is this too. */
+/* Merges two classes that a rule says are equal. */
 void st_equal(st_graph *g, int cls, int other, st_rule r);
 void st_equal_node(st_graph *g, int cls, st_rule r, st_op op, int ndata, const int64_t *data, int nkids,
                    const int *kids);
@@ -220,7 +221,7 @@ void st_applied(st_graph *g, st_rule r);
 int st_annotate(st_graph *g, int cls, unsigned dense);
 /* The variable of a let of this class; the same each time. -1: there are too many. */
 int st_let_var(st_graph *g, int cls, const char *name);
-/* Applies all rules to all nests until nothing is new. */
+/* Applies all rules to all nests until they make nothing new, or the graph is full. */
 void st_saturate(st_graph *g);
 void st_take_loops(st_graph *g, int cls, const st_nest *n);  /* S1, F4, F1 of dictionaries */
 bool st_same_loop(st_graph *g, int cls, const st_nest *n);   /* F5 */
@@ -243,7 +244,7 @@ unsigned st_dense_levels(st_graph *g, int cls);
 
 /* ---- keep.c ---- */
 
-/* Statistics as plans are found by: those of data that hardly differ are the same. */
+/* The statistics of a problem, rounded, so that data which hardly differ have the same plans. */
 tra_storel_about *st_rounded(const tra_storel_problem *p, tra_arena *a);
 const char *st_kept_name(const tra_storel_problem *p, tra_arena *a); /* of a problem with rounded statistics */
 bool st_recall(const tra_storel_problem *p, const char *name, tra_arena *a, tra_storel_result *out);
