@@ -41,7 +41,7 @@ static const tra_scalar *number(tra_build *b, double v) {
     return s;
 }
 
-/* The same labels and result, without references: there is room for nrefs. */
+/* A statement with the same labels and result as s, without references, but with room for nrefs. */
 static tra_einsum *like(tra_build *b, const tra_einsum *s, int nrefs) {
     tra_einsum *t = tra_new(b->arena, tra_einsum);
     *t = *s;
@@ -52,7 +52,7 @@ static tra_einsum *like(tra_build *b, const tra_einsum *s, int nrefs) {
     return t;
 }
 
-/* Argument: the tensor over these labels; NULL node: the positions along the one label. */
+/* A reference to the tensor over these labels, as an argument; node NULL: to the positions along the one label. */
 static const tra_scalar *refer(tra_build *b, tra_einsum *s, const tra_node *x, int n, const int *label) {
     tra_einsum_ref *r = &s->ref[s->nrefs];
     *r = (tra_einsum_ref){.node = x, .n = n};
@@ -70,7 +70,7 @@ static int aggregated(const tra_einsum *s, int *label) {
     return n;
 }
 
-/* The same result without its aggregated labels, of tensors over the labels of the result. */
+/* A statement with the same result as s, of nrefs tensors over the labels of the result alone. */
 static tra_einsum *after(tra_build *b, const tra_einsum *s, int nrefs) {
     tra_einsum *t = like(b, s, nrefs);
     t->nlabels = s->nout;

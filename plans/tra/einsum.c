@@ -94,7 +94,7 @@ static int read_index(reading *r, const tra_ast *x) {
         return -1;
     }
     if (!find_extent(r->b, r->whole, x->kids[0]->text, &extent, &block)) {
-        if (!all_known(r->b, r->whole)) return -1; /* that is told */
+        if (!all_known(r->b, r->whole)) return -1; /* it has a diagnostic */
         tra_diag_error(r->b->d, x->kids[0]->span, "its extent is that of a reference's dimension: X[i,j]",
                        "no reference of the statement has the label '%s'", x->kids[0]->text);
         return -1;
@@ -109,7 +109,8 @@ static int read_index(reading *r, const tra_ast *x) {
 
 static int read_aggregate(reading *r, const tra_ast *x);
 
-/* X[i,j]: the number of its argument. Labels are bound also where other things are wrong, as far as they can be. */
+/* A reference X[i,j]: the number of its argument. Its labels are bound even if something else is wrong with it, so that
+ * they get no diagnostics of their own. */
 static int read_ref(void *ctx, const tra_ast *x) {
     reading *r = ctx;
     tra_build *b = r->b;
@@ -211,14 +212,14 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
     return true;
 }
 
-/* Does it refer to anything but positions? */
+/* Does the statement refer to any relation, and not only to positions? */
 static bool has_reference(const tra_einsum *s) {
     for (int i = 0; i < s->nrefs; i++)
         if (s->ref[i].node) return true;
     return false;
 }
 
-/* sum[k](X[i,k]): a statement of its own, whose labels besides k are those of this one. */
+/* An aggregation inside an expression, as sum[k](X[i,k]): a statement of its own over labels of this one and k. */
 static int read_aggregate(reading *r, const tra_ast *x) {
     tra_build *b = r->b;
     reading q = {.b = b, .s = tra_new(b->arena, tra_einsum), .whole = r->whole, .ok = true};
@@ -258,7 +259,7 @@ static int read_aggregate(reading *r, const tra_ast *x) {
     return add_ref(r, &ref);
 }
 
-/* sum (X[i,j]) + 1 */
+/* Warns of `sum (X[i,j]) + 1`, where the sum is of the whole right side. */
 static void warn_of_part(const reading *r, const tra_stmt *st) {
     if (st->agg_part.len == 0) return;
     const char *text = r->b->g->src->text;
@@ -341,7 +342,7 @@ tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span) {
     return tra_statement(b, span, s);
 }
 
-/* x reduced over its last dimension. */
+/* The statement that reduces x over its last dimension. */
 static tra_node *reduce_last(tra_build *b, const tra_node *x, tra_scalar_op fold, tra_span span) {
     tra_einsum *s = start(b, x, 1);
     refer(s, 0, x);
@@ -351,7 +352,7 @@ static tra_node *reduce_last(tra_build *b, const tra_node *x, tra_scalar_op fold
     return tra_statement(b, span, s);
 }
 
-/* From x and a tensor without its last dimension. */
+/* A statement of x and a tensor that lacks its last dimension. */
 static tra_node *with_last(tra_build *b, const tra_node *x, const tra_node *less, const tra_scalar *e, tra_span span) {
     tra_einsum *s = start(b, x, 2);
     refer(s, 0, x);

@@ -7,9 +7,10 @@
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
-/* References that may stay as they are: a grid whose dimensions of one label are cut alike. Others move in any case. */
+/* May the reference keep its blocks? It must be a grid whose dimensions of one label are cut alike; others are cut anew
+ * in any case. */
 static bool can_stay(const tra_einsum_ref *r) {
-    if (!r->node) return false; /* positions, which are made in any blocks */
+    if (!r->node) return false; /* positions can be made in any blocks */
     const tra_catalog *c = r->node->type.cat;
     for (int d = 0; d < r->n; d++)
         for (int j = 0; j < d; j++)
@@ -17,7 +18,7 @@ static bool can_stay(const tra_einsum_ref *r) {
     return c->grid;
 }
 
-/* Is there a label that the two have in other blocks? */
+/* Do the two have a label in common that they have in different blocks? */
 static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
     for (int d = 0; d < x->n; d++)
         for (int j = 0; j < y->n; j++)
@@ -28,16 +29,17 @@ static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
 
 static double bytes_of(const tra_einsum_ref *r) { return (double)tra_type_bytes_all(&r->node->type).expected; }
 
-/* The choice of references that stay. */
+/* The search for the references that keep their blocks. */
 typedef struct staying {
     const tra_einsum *s;
-    int n, *ref; /* those that may, the largest first */
+    int n, *ref; /* those that could, the largest first */
     bool *in, *best;
     double most;   /* bytes of the best choice */
     int64_t nodes; /* how many choices may still be looked at */
 } staying;
 
-/* Tries both for each from i on; the first choice is the greedy one. Of equal ones the first stays. */
+/* Branch and bound over references i and later ones: each keeps its blocks or not. The first choice is the greedy one;
+ * of equal choices the first is taken. */
 static void choose_staying(staying *w, int i, double bytes, double left) {
     if (bytes + left <= w->most || (w->most >= 0 && --w->nodes < 0)) return;
     if (i == w->n) {
@@ -86,7 +88,7 @@ static void choose_blocks(tra_build *b, tra_einsum *s) {
         }
 }
 
-/* Blocks on the diagonal of a reference, for each value of its other labels. */
+/* How many blocks lie on the diagonal of a reference, for each value of its other labels. */
 static double diagonal_blocks(const tra_einsum *s, const tra_einsum_ref *r, int *most, bool *repeated) {
     double n = 1;
     uint64_t seen = 0;
@@ -104,7 +106,7 @@ static double diagonal_blocks(const tra_einsum *s, const tra_einsum_ref *r, int 
     return n;
 }
 
-/* The blocks of a diagonal are listed: larger ones where there would be too many. */
+/* The blocks of a diagonal are a list of tuples: where that would be too long they are made larger. */
 static void widen_diagonals(tra_einsum *s) {
     for (int i = 0; i < s->nrefs; i++) {
         int most;
@@ -122,7 +124,7 @@ static tra_keyexpr *key_var(tra_arena *a, int d) {
     return x;
 }
 
-/* The diagonal over the labels that stand twice: of the blocks only those on it are used. */
+/* Takes the diagonal of a reference in which a label stands twice: only blocks on the diagonal are read. */
 static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand *x) {
     tra_arena *a = w->b->arena;
     tra_keyfn *on = tra_new(a, tra_keyfn), *key = tra_new(a, tra_keyfn);
@@ -222,7 +224,7 @@ static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
     return true;
 }
 
-/* The labels of each label of the statement: of all references that have some the same. */
+/* The labels of positions (labels.h) along each label of the statement, which all references that have some share. */
 static bool read_labels(tra_build *b, tra_span span, const tra_einsum *s, const tra_dim_labels **of) {
     int from[TRA_MAXLABELS];
     for (int i = 0; i < s->nrefs; i++) {
@@ -264,7 +266,7 @@ static tra_node *sparse_as_a_whole(tra_lowering *w, const tra_einsum *s, tra_nod
     return tra_lower_node(w, TRA_OP_TRANSFORM, &fields);
 }
 
-/* It is kept in the graph unless its result is known. */
+/* The statement is kept in the graph, unless its result existed already. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
     if (!check_rows(b, span, s) || !read_labels(b, span, s, of)) return NULL;

@@ -6,7 +6,7 @@
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
 const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra) {
-    if (b->d->errors > 100) return NULL; /* no program any more, and each search goes through all names */
+    if (b->d->errors > 100) return NULL; /* this is hardly a program, and each search goes through all names */
     const char **names = tra_news(b->arena, const char *, b->symbols.n + n);
     int count = 0;
     for (int i = 0; i < n; i++) names[count++] = extra[i];
@@ -89,8 +89,8 @@ static void add_name(tra_build *b, const char *name, const tra_symbol *s) {
     g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_stored_default(b->arena, &s->node->type)};
 }
 
-/* The value of whole numbers, params of these, and their sums, differences and products, where it has 64 bits: others
- * are numbers with a point, whose whole values are exact below 2^53 only. */
+/* The exact value of an expression of whole numbers: numbers, params of such, and their sums, differences and products,
+ * if it fits 64 bits. False for others, which are doubles, and so exact below 2^53 only. */
 static bool exact_value(tra_build *b, const tra_ast *x, int64_t *v) {
     int64_t l, r;
     int at;
@@ -119,7 +119,7 @@ static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     s->exact = tra_parse_int(s->define, &s->whole);
 }
 
-/* Another name of a relation, or store(..), is stored as that. */
+/* The result of another name for a relation, or of store(..), is stored as these say. */
 static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     const tra_ast *x = st->value;
     if (st->nparts > 1) {
@@ -162,7 +162,8 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
 }
 
 static void warn_unused(tra_build *b) {
-    if (b->d->errors || b->g->noutputs == 0) return; /* a program without output is there to be looked at */
+    if (b->d->errors || b->g->noutputs == 0)
+        return; /* a program without outputs is only looked at, so nothing in it is unused */
     for (int i = 0; i < b->symbols.n; i++) {
         const tra_symbol *s = b->symbols.value[i];
         if (!s->param && !s->used && s->stmt->kind != TRA_STMT_DEF)

@@ -22,7 +22,7 @@ static const struct form {
 };
 enum { NFORMS = sizeof forms / sizeof forms[0], MAXARGS = 5 };
 
-/* Arguments as far as they can be understood alone. */
+/* The arguments of a call, each checked by itself. */
 typedef struct args {
     tra_node *in[2];
     int nin;
@@ -78,7 +78,7 @@ static bool read_dim(tra_build *b, const tra_ast *x, const char *what, int n, ar
     return false;
 }
 
-/* One argument; what is checked against a relation is checked when that is known. */
+/* Reads one argument. What depends on a relation is checked later (take_args). */
 static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x, args *a) {
     tra_kernel_use use = f->op == TRA_OP_JOIN ? TRA_USE_JOIN : f->op == TRA_OP_AGG ? TRA_USE_AGG : TRA_USE_MAP;
     const tra_catalog *c = a->in[0] ? a->in[0]->type.cat : NULL;
@@ -126,7 +126,7 @@ static bool set_block(tra_build *b, const struct form *f, const args *a, tra_spa
     return true;
 }
 
-/* Fills the node from its arguments, which are right one by one. */
+/* Fills the node from its arguments, and checks them against each other. */
 static bool take_args(tra_build *b, const struct form *f, const args *a, tra_span span, tra_node *n) {
     n->kernel = a->kernel;
     n->keyfn = a->keyfn;
@@ -174,7 +174,7 @@ static bool is_densify(const tra_kernel *k) {
     return name && strcmp(name, "densify") == 0;
 }
 
-/* Says how large a result is that is dense by type, of nothing but what is sparse, unless it is to be. */
+/* Warns of a large dense result whose inputs are all sparse, unless the program asks for it. */
 static void warn_dense(tra_build *b, const tra_node *n) {
     int64_t before = 0, dense = tra_type_bytes_all(&n->type).bound;
     char size[32], held[32];
@@ -245,7 +245,7 @@ tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_n
     return tra_build_finish(b, n);
 }
 
-/* Of whole relations, by EinSum. */
+/* Functions of whole relations that stand for EinSum statements. */
 static const struct macro {
     const char *name;
     tra_node *(*build)(tra_build *b, tra_node *x, tra_span span);
@@ -276,7 +276,7 @@ static tra_node *build_store(tra_build *b, const tra_ast *x) {
 
 enum { NOTHERS = 40 };
 
-/* Operators by name that are no forms. */
+/* The names of operators that are not in `forms`, for advice. */
 static int other_names(const char **names) {
     int n = 0;
     names[n++] = "store";

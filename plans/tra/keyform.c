@@ -14,7 +14,7 @@ static tra_range between(wide lo, wide hi, bool may_fail) {
 
 static wide floor_div(wide a, wide b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 
-/* The least and the greatest of four. */
+/* The range of four values. */
 static tra_range corners(wide a, wide b, wide c, wide d, bool may_fail) {
     wide lo = a < b ? a : b, hi = a < b ? b : a;
     if (c < lo) lo = c;
@@ -28,7 +28,7 @@ static tra_range divide(tra_range a, tra_range b, bool may_fail) {
     if (b.lo == 0) b.lo = 1, may_fail = true;
     if (b.hi == 0) b.hi = -1, may_fail = true;
     if (b.lo > b.hi) return nothing;
-    if (b.lo < 0 && b.hi > 0) { /* largest by 1 and -1 */
+    if (b.lo < 0 && b.hi > 0) { /* dividing by 1 and -1 gives the extremes */
         may_fail = true;
         return corners(a.lo, a.hi, -(wide)a.lo, -(wide)a.hi, may_fail);
     }
@@ -61,7 +61,8 @@ static tra_range logic(const tra_keyexpr *x, tra_range a, const tra_dims *lo, co
     bool and = x->op == TRA_KEY_AND;
     if (and? is_zero(a) : never_zero(a)) return truth(!and, and, a.may_fail);
     tra_range b = tra_keyexpr_range(x->b, lo, hi);
-    bool open = !(and? never_zero(a) : is_zero(a)); /* the left may decide */
+    bool open =
+        !(and? never_zero(a) : is_zero(a)); /* the left side may decide, so that the right one is not evaluated */
     bool fails = a.may_fail || b.may_fail;
     if (b.lo > b.hi && !open) return nothing;
     bool b_true = b.lo <= b.hi && never_zero(b), b_false = b.lo <= b.hi && is_zero(b);
@@ -69,7 +70,7 @@ static tra_range logic(const tra_keyexpr *x, tra_range a, const tra_dims *lo, co
     return and? truth(!open && b_true, b_false, fails) : truth(b_true, !open && b_false, fails);
 }
 
-/* Of a - b where that is known better than from a and b by themselves. */
+/* The range of a - b, which may be smaller than those of a and b tell: they may have terms in common. */
 static tra_range difference(const tra_keyexpr *x, tra_range a, tra_range b, const tra_dims *lo, const tra_dims *hi) {
     tra_keylinear f, g;
     wide least = (wide)a.lo - b.hi, most = (wide)a.hi - b.lo;

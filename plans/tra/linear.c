@@ -8,7 +8,8 @@ static const struct linear {
     int nin, nout;
     const char *kernel[3]; /* of each result */
     int rank[3];
-    /* Whose labels its dimensions have: a row or column of A ('r', 'c'), a column of B ('b'), or what is new ('-'). */
+    /* Where the labels of its dimensions come from: rows or columns of A ('r', 'c'), columns of B ('b'), nowhere ('-').
+     */
     const char *labels[3];
 } linears[] = {
     {"solve", "X = solve(A, B)", 2, 1, {"solve"}, {-1}, {"cb"}},
@@ -68,7 +69,7 @@ static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra
     return tra_build_made(b, TRA_OP_REPART, x->span, &fields);
 }
 
-/* The result with as many key dimensions as array dimensions, of the two or none that it has. */
+/* Gives the result, whose key has two dimensions or none, as many key dimensions as it has array dimensions. */
 static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
     int k = n->type.cat->frontier.n;
     if (k == rank) return n;

@@ -146,7 +146,7 @@ static const tra_kernel *named(tra_lowering *w, const char *name, tra_kernel_use
     return k;
 }
 
-/* Names for the arguments of a function: of the relations where these have different ones. */
+/* Names the arguments of a function as their relations are named, if these names differ. */
 static void name_arguments(const tra_lowering *w, int n, const int *v, const char **names) {
     static const char *const plain[] = {"x", "y"};
     for (int i = 0; i < n; i++) names[i] = w->op[v[i]].node->name;
@@ -261,7 +261,7 @@ static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scal
     const tra_kernel *map = a->n == out->n ? map_kernel(w, each, names) : NULL, *k = map;
     if (a->n > out->n || !same_list(a->n, a->label, out->n, out->v)) {
         const tra_scalar *inside =
-            a->n > out->n ? e : tra_lower_argument(w, 0); /* what moves is computed after it moved */
+            a->n > out->n ? e : tra_lower_argument(w, 0); /* an operand that is aligned first is computed after that */
         tra_status s = tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
         if (s != TRA_OK) return fail(w, &err);
         if (map) k = tra_kernel_then(w->b->arena, k, map);
@@ -306,7 +306,8 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
     }
     bool matrices = x->n == 2 && y->n == 2 && out->n == 2 && x->label[1] == y->label[0];
     if (tra_lower_set_of(out->n, out->v) ==
-        (tra_lower_set_of(x->n, x->label) | tra_lower_set_of(y->n, y->label))) /* nothing is summed here */
+        (tra_lower_set_of(x->n, x->label) |
+         tra_lower_set_of(y->n, y->label))) /* all labels are in the result: nothing is summed here */
         e = widened(w, e, 2, v);
     known = pair_name(e, false);
     if (matrices && fold == TRA_S_ADD && known && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
@@ -435,7 +436,7 @@ static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const t
 static const tra_scalar *narrow(tra_lowering *w, const tra_scalar *e) {
     if (count_arguments(e) <= 2) return e;
     const tra_scalar *part[3] = {e->a, e->b, e->c};
-    int reading = 0; /* parts that are no numbers */
+    int reading = 0; /* operands that are no constants */
     for (int i = 0; i < 3 && part[i]; i++) reading += count_arguments(part[i]) > 0;
     for (int i = 0; i < 3 && part[i]; i++) {
         if (count_arguments(part[i]) > 1)

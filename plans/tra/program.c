@@ -16,7 +16,7 @@ const tra_calc_operand *tra_program_operand_of(const analysis *s, int use) {
 
 const tra_node *tra_program_node_of(const analysis *s, int use) { return s->scope->node[s->use[use].relation]; }
 
-/* Has the relation no elements? Then it has no tuples to meet either: the program knows its extents alone. */
+/* Has the relation no elements? Then it has no tuples, and is no operand: the program reads its extents alone. */
 static bool is_empty(const analysis *s, int use) {
     const tra_calc_operand *o = tra_program_operand_of(s, use);
     for (int d = 0; d < o->rank; d++)
@@ -28,7 +28,7 @@ static bool is_empty(const analysis *s, int use) {
 
 static bool is_cut(const tra_node *n, int d) { return n->type.cat->frontier.v[d] > 1 || !n->type.cat->grid; }
 
-/* The reblock that would do, with the dimensions whole that must be. */
+/* Advice: the reblock that leaves those dimensions uncut which must be whole. */
 static const char *reblock_advice(const analysis *s, int use) {
     tra_arena *a = s->b->arena;
     const tra_node *n = tra_program_node_of(s, use);
@@ -41,7 +41,7 @@ static const char *reblock_advice(const analysis *s, int use) {
                             list);
 }
 
-/* Of each use, the dimensions along which it is cut, which must be those of loops at the outside. */
+/* Checks that a use is cut only along dimensions that outer loops run over. */
 static bool check_cuts(analysis *s, int i) {
     use *u = &s->use[i];
     const tra_node *n = tra_program_node_of(s, i);
@@ -64,7 +64,7 @@ static bool check_cuts(analysis *s, int i) {
 
 static double bytes_of(const tra_node *n) { return (double)tra_type_bytes_all(&n->type).expected; }
 
-/* Blocks of loops: those of the largest relation that is cut along them. What is whole there stays whole. */
+/* Chooses the blocks of outer loops: those of the largest relation that is cut along them. */
 static bool choose_blocks(analysis *s) {
     for (int i = 0; i < s->nuses; i++)
         for (int d = 0; d < tra_program_operand_of(s, i)->rank && is_empty(s, i); d++) s->use[i].label[d] = WHOLE;
@@ -201,7 +201,7 @@ static bool add_use(making *m, int i, int *name) {
     return true;
 }
 
-/* The largest last: it need not be packed. */
+/* Adds the uses as operands, the largest one last, since the last operand need not be packed. */
 static bool add_uses(making *m) {
     analysis *s = m->s;
     tra_program *p = m->p;
@@ -256,7 +256,7 @@ static bool join_next(making *m, joined *at, int o, const tra_kernel *k) {
     return at->node != NULL;
 }
 
-/* Keys of the result alone, in its order: sums over the blocks of other loops, or none. */
+/* Brings the keys into the order of the result, and sums over the blocks of all other loops. */
 static tra_node *finish(making *m, const joined *at) {
     const tra_program *p = m->p;
     tra_arena *a = m->w.b->arena;

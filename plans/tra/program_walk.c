@@ -57,7 +57,7 @@ static part part_of(analysis *s, tra_calc *x, const around *in) {
     return p;
 }
 
-/* All of a part is read. */
+/* Notes that all of a part is read. */
 static void read_part(analysis *s, const part *p) {
     use *u = &s->use[p->use];
     for (int d = p->n; d < tra_program_operand_of(s, p->use)->rank; d++) u->label[d] = WHOLE;
@@ -126,7 +126,7 @@ static void generator(analysis *s, tra_calc *x, int g, const tra_calc_binder *b,
         return;
     }
     const tra_calc_operand *o = tra_program_operand_of(s, p.use);
-    if (in->outside) s->use[p.use].looked_up = 0; /* where the block has not these positions it runs over nothing */
+    if (in->outside) s->use[p.use].looked_up = 0; /* in blocks that lack these positions the loop has no iterations */
     in->times *= count(s, &p, n);
     in->sparse = in->sparse || o->sparse;
     for (int i = 0; i < n; i++) {
@@ -184,7 +184,7 @@ static given walk_dict(analysis *s, tra_calc *x, around in) {
     return tra_program_walk(s, x->kids[n], in);
 }
 
-/* A factor of a sum at the outside goes into it. */
+/* Factors of a sum: factors of an outer sum are evaluated inside of it. */
 static given walk_factors(analysis *s, tra_calc *x, around in) {
     tra_calc *l = x->kids[0], *r = x->kids[1];
     bool left = x->kind == TRA_CALC_DIV || (l->type.depth > 0 ? r->type.depth == 0 : l->kind == TRA_CALC_SUM);

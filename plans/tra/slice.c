@@ -72,7 +72,7 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
     return !ok ? NULL : all ? fields.in[0] : tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
-/* Of operands that differ along `dim` alone: their extent along it together. */
+/* The sum of the operands' extents along `dim`; they must agree in all others. */
 static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims *shape, int dim, int64_t *total) {
     char text[TRA_DIMTEXT], first[TRA_DIMTEXT];
     *total = 0;
@@ -90,7 +90,7 @@ static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims
     return true;
 }
 
-/* The tensor where it stands among the others, and 0 elsewhere. */
+/* The tensor at its place in the stack, with zeros elsewhere. */
 static tra_node *place(tra_build *b, const tra_ast *call, tra_node *x, const tra_dims *block, const tra_dims *shape,
                        int dim, int64_t at, int64_t total) {
     tra_node fields = {.in = {x}, .block = *block, .origin = {.n = shape->n}, .extent = *shape};
@@ -99,7 +99,7 @@ static tra_node *place(tra_build *b, const tra_ast *call, tra_node *x, const tra
     return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
-/* Both where one of them is 0; of bools, whose sum is none, the larger. */
+/* The sum of two tensors of which at each place one is 0; of bools, which have no sum, the larger. */
 static tra_node *together(tra_build *b, const tra_ast *call, tra_node *x, tra_node *y) {
     bool bools = x->type.dtype == TRA_BOOL && y->type.dtype == TRA_BOOL;
     tra_node fields = {.in = {x, y}, .joinl = {.n = x->type.cat->frontier.n}};
@@ -192,14 +192,14 @@ static tra_node *top_of(tra_build *b, const tra_ast *call, tra_node *x, tra_node
     return tra_build_made(b, at ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
 }
 
-/* The blocks of each row as one array, whose keys are the others. */
+/* Concatenates the blocks of each row to one array. */
 static tra_node *in_one(tra_build *b, const tra_ast *call, tra_node *x) {
     int last = x->type.cat->frontier.n - 1;
     tra_node fields = {.in = {x}, .keydim = last, .dim = last};
     return tra_build_made(b, TRA_OP_CONCAT, call->span, &fields);
 }
 
-/* Its keys, and 0. */
+/* The relation with one more key dimension, 0. */
 static tra_node *with_key(tra_build *b, const tra_ast *call, tra_node *x) {
     tra_keyfn *f = tra_new(b->arena, tra_keyfn);
     f->arity = x->type.cat->frontier.n;
@@ -264,7 +264,7 @@ tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *op
         if (tra_kernel_named(b->arena, "densify", TRA_USE_MAP, 0, NULL, &fields.kernel, &e) != TRA_OK) return NULL;
         x = tra_build_made(b, TRA_OP_TRANSFORM, call->span, &fields);
     }
-    if (x && !x->type.cat->grid) { /* holes, whose zeros have positions too */
+    if (x && !x->type.cat->grid) { /* fills holes, since their zeros have positions too */
         tra_node fields = {.in = {x}, .block = x->type.cat->bound};
         x = tra_build_made(b, TRA_OP_REPART, call->span, &fields);
     }

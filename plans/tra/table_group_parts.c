@@ -82,7 +82,7 @@ static bool divides(const tra_node *in, bool ties, tra_division *d) {
 
 /* ---- distinct values --------------------------------------------------------------------------------------------- */
 
-/* Each row once; the order is that of the rows. */
+/* Each different row once, in the order of rows. */
 static tra_node *each_once(tra_table_builder *w, tra_node *in, const tra_division *d) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
@@ -239,7 +239,7 @@ bool tra_table_group_divides(tra_table_builder *w, tra_node *rows, const tra_gro
     return false;
 }
 
-/* Those that have states, as usual; NULL where there are none. */
+/* The aggregates that have states, computed as usual; NULL if there are none. */
 static tra_node *with_states(tra_table_builder *w, tra_node *rows, const tra_group_column *v) {
     tra_arena *a = w->b->arena;
     tra_group_column *own = tra_news(a, tra_group_column, w->op.naggs);
@@ -252,8 +252,8 @@ static tra_node *with_states(tra_table_builder *w, tra_node *rows, const tra_gro
     return tra_table_groups(&one, rows, own, true);
 }
 
-/* Beside the aggregates so far one more, of the same groups. */
-static tra_node *beside(tra_table_builder *w, tra_node *left, tra_node *right) {
+/* Adds the columns of one more aggregate to those of the same groups. */
+static tra_node *with_aggregate(tra_table_builder *w, tra_node *left, tra_node *right) {
     int n = w->op.nterms, *key = tra_news(w->b->arena, int, n + 1);
     for (int k = 0; k < n; k++) key[k] = k;
     tra_table_builder one = {.b = w->b, .call = w->call, .in = left, .right = right, .op.op = TRA_TABLE_JOIN};
@@ -270,7 +270,7 @@ tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_
         tra_node *in = keys_and(w, rows, v[i].column);
         tra_node *one = !in ? NULL : agg->f == TRA_AGGREGATE_DISTINCT ? distinct(w, in, agg) : quantile(w, in, agg);
         if (!one) return NULL;
-        all = all ? beside(w, all, one) : one;
+        all = all ? with_aggregate(w, all, one) : one;
         if (!all) return NULL;
     }
     const char **names = tra_news(a, const char *, n);

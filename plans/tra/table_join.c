@@ -128,21 +128,21 @@ static bool divides(const tra_lookup_spec *s, const tra_node *left, const tra_no
     return s->nkeys > 0 && tra_table_divide(right->type.cat, &x, d);
 }
 
-/* The share of the rows of the left table that stay, where one has one partner at most. */
+/* The expected share of the left rows in the result, if each has at most one partner. */
 static double share_of_one(const tra_lookup_spec *s) {
     tra_partners p;
     if (s->nkeys == 0 || s->how == TRA_LOOKUP_LEFT || !tra_table_partners(s, &p)) return 1;
     return s->how == TRA_LOOKUP_ANTI ? 1 - p.has : p.has;
 }
 
-/* Do equal keys come of equal values of a column? Then its number, else -1. */
+/* The column whose values decide the key: equal keys mean equal values; -1: there is none. */
 static int column_alone(const tra_colexpr *x) {
     bool keeps = x->op == TRA_C_RECODE || (x->op == TRA_C_CONVERT && !tra_coltype_is_float(x->type));
     if (keeps) x = x->kids[0];
     return x->op == TRA_C_COLUMN ? x->column : -1;
 }
 
-/* So many rows of a side have one key, at most. */
+/* A bound of how many rows of a side have the same key. */
 static int64_t repeats(const tra_table_builder *w, const tra_lookup_spec *s, const tra_colexpr *const *key,
                        const tra_node *n) {
     int64_t most = INT64_MAX;
@@ -186,7 +186,7 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra
     bool unique = s->unique || meet.each == 1;
     bool one = unique || filters || keeps; /* so many rows at most come of one on the left */
     tra_division d;
-    bool first = one && (unique || !tra_lookup_condition(l)); /* of equal keys on the right one row is enough */
+    bool first = one && (unique || !tra_lookup_condition(l)); /* one of several right rows with equal keys is enough */
     if (!s->number && divides(s, left, right, first, &d)) {
         tra_lookup_spec known = *s;
         known.unique = unique;

@@ -158,7 +158,7 @@ tra_node *tra_table_ranges(tra_table_builder *w, tra_node *sorted, const tra_par
     f.text = tra_arena_printf(a, "sample(%s, 1 of %" PRId64 ")", k->text, d->every);
     f.columns = s->out;
     f.most = tra_ceil_div(sorted->type.cat->bound.v[0], d->every);
-    f.counts = true; /* the last block has fewer rows */
+    f.counts = true; /* the last block may have fewer rows than the others */
     f.flops = 1;
     f.ops = &tra_sample_ops;
     tra_node *all = tra_table_kernel(w, sorted, NULL, 0, 0, &f);
@@ -230,7 +230,7 @@ static tra_part_keys with_number(tra_arena *a, const tra_part_keys *k, int numbe
     memcpy(column, k->column, (size_t)k->n * sizeof *column);
     for (int i = 0; i < k->n; i++) desc[i] = k->desc && k->desc[i];
     column[k->n] = number;
-    size_t len = strlen(k->text) - 1; /* without the bracket */
+    size_t len = strlen(k->text) - 1; /* without the closing bracket */
     const char *text = tra_arena_printf(a, "%.*s%s%s]", (int)len, k->text, k->n ? ", " : "", name);
     return (tra_part_keys){k->n + 1, column, desc, text};
 }

@@ -16,7 +16,7 @@ void tra_join_places(const tra_node *n, int *place) {
     for (int d = 0; d < kr; d++) place[d] = tra_join_key(&n->joinl, &n->joinr, kl, d);
 }
 
-/* Place of each key dimension in the group key, or -1. */
+/* The place of each key dimension in the key of the group; -1: it is aggregated. */
 static void group_places(const tra_node *n, int *place) {
     for (int d = 0; d < n->in[0]->type.cat->frontier.n; d++) {
         place[d] = -1;
@@ -47,7 +47,7 @@ typedef tra_status shape_fn(void *ctx, uint32_t last, tra_dims *ext, tra_err *e)
  * grid in the sense of tra_catalog, or when it is empty and shapes that no tuple has do not fit together. */
 static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *shape, void *ctx, bool *fits,
                            tra_catalog *out, tra_err *e) {
-    uint32_t forced = 0; /* an only component is the last */
+    uint32_t forced = 0; /* a dimension with one value: it is the last one too */
     bool empty = false;
     for (int d = 0; d < frontier->n; d++) {
         empty |= frontier->v[d] == 0;
@@ -187,7 +187,8 @@ static tra_status unary_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *
     for (int a = 0; a < in.n; a++) {
         if (c->by[a] < 0) continue;
         int p = u->place[c->by[a]];
-        if (p >= 0 && last >> p & 1) in.v[a] = c->last[a]; /* else padded to the largest of the group */
+        if (p >= 0 && last >> p & 1)
+            in.v[a] = c->last[a]; /* aggregated: arrays are padded to the largest of the group */
     }
     if (!u->sampled) u->sample->l = in;
     u->sampled = true;
@@ -212,7 +213,7 @@ static tra_status unary_catalog(tra_arena *a, const tra_node *n, tra_catalog *ou
             if (u.place[d] >= 0 && (clipping(c) >> d & 1)) clips |= 1u << u.place[d];
         bool fits;
         TRA_TRY(fit_grid(&frontier, clips, unary_shape, &u, &fits, out, e));
-        if (fits && c->n == 0 && out->n != 0) { /* no tuples make no groups */
+        if (fits && c->n == 0 && out->n != 0) { /* without tuples there are no groups */
             tra_dims bound = out->bound;
             tra_empty(frontier.n, &bound, out);
         }
@@ -343,7 +344,9 @@ static tra_status type_concat(tra_arena *a, tra_node *n, tra_catalog *out, tra_e
     int place[TRA_MAXDIM];
     for (int d = 0; d < c->frontier.n; d++) place[d] = d == kd ? -1 : d - (d > kd);
     for (int i = 0; i < r; i++) n->type.cut[i] = renumber(x->cut[i] & ~(1u << kd), place);
-    if (n->most) n->type.cut[dim] = (1u << (c->frontier.n - 1)) - 1; /* rows of one part follow those of another */
+    if (n->most)
+        n->type.cut[dim] =
+            (1u << (c->frontier.n - 1)) - 1; /* parts of a table: the rows of one follow those of the one before */
     if (!c->grid) return tra_list_concat(a, n, out, e);
     int8_t by[TRA_MAXDIM];
     int64_t last[TRA_MAXDIM], count = c->frontier.v[kd];
