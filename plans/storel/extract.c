@@ -100,7 +100,8 @@ static bool is_plain(st_graph *g, int cls, int var) {
 }
 
 /* Does the body add into places of an array, one after the other, what can be computed in vectors? var: key of the
- * loop. value: that of an array that is looped over. */
+ * loop. value: that of an array that is looped over. Of a row that is gathered, places that a range counts are marked
+ * at once. */
 static bool is_vector(st_graph *g, int body, int var, int value) {
     int notes = 0, in = -1;
     for (int i = st_at(g, body)->first; i >= 0 && in < 0; i = g->node[i].next) {
@@ -109,7 +110,8 @@ static bool is_vector(st_graph *g, int body, int var, int value) {
         notes = (int)x->data[0];
         in = x->kids[1];
     }
-    return in >= 0 && notes == TRA_CALC_DENSE && is_plain(g, in, var) && (value < 0 || is_plain(g, in, value));
+    if (in < 0 || (notes != TRA_CALC_DENSE && (notes != ST_ROW || value >= 0))) return false;
+    return is_plain(g, in, var) && (value < 0 || is_plain(g, in, value));
 }
 
 static void bill_sum(st_graph *g, const st_node *x, bill *b) {
@@ -153,7 +155,7 @@ static void bill_place(st_graph *g, const st_node *x, bill *b) {
     int below = st_at(g, x->kids[0])->below;
     double own = below >= 0 ? fmax(st_size(g, below), 1) : 1, under = all_places(st_at(g, x->kids[1])->shape);
     switch ((unsigned)x->data[0]) {
-    case ST_ROW: b->cost = c->row * far(g, own); return;
+    case ST_ROW: b->cost = in_order(g, x->kids[0]) ? c->element : c->row * far(g, own); return;
     case TRA_CALC_DENSE: break;
     default: b->cost = c->put; return;
     }

@@ -290,6 +290,26 @@ TEST(the_known_kernels_get_their_known_forms) {
     printf("# at most %.1f ms\n", most_milliseconds);
 }
 
+/* What the best plan of A B costs, A as csr, the result by entries. */
+static double product_cost(const char *storage, double density) {
+    kernel k = {0};
+    tra_storel_result r;
+    tra_err e = {0};
+    if (!make_kernel(&k, "ik=ij,jk", 1, (const char *const[]){"csr", storage}, (const double[]){1000, 1000, 1000},
+                     (const double[]){density, density}))
+        return NAN;
+    CHECK_OK(tra_storel_optimize(&k.c.problem, k.arena, &r, &e), e);
+    double cost = r.plan[0].cost;
+    tra_arena_free(k.arena);
+    return cost;
+}
+
+TEST(storages_are_ranked_as_they_run) {
+    CHECK(product_cost("dense", 0.25) < product_cost("csr", 0.25)); /* rows of it are added in vectors */
+    CHECK(product_cost("csr", 0.25) < product_cost("csc", 0.25));
+    CHECK(product_cost("csr", 0.004) < 0.1 * product_cost("dense", 0.004));
+}
+
 static bool sparse_mttkrp(kernel *k, double density) {
     bool ok = make_kernel(k, "ij=ikl,kj,lj", 1, (const char *const[]){"csf", "csr", "csr"},
                           (const double[]){100, 25, 200, 1000}, (const double[]){density, 0.3, 0.3});
