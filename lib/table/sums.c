@@ -301,3 +301,72 @@ static void sums_run(const void *data, const tra_cell *a, const tra_cell *b, tra
 }
 
 const tra_rows_ops tra_row_sums_ops = {.scratch = sums_scratch, .bytes = dense_bytes, .run = sums_run};
+
+/* ---- products of columns ----------------------------------------------------------------------------------------- */
+
+enum { LANES = 8, XS = 2, YS = 4 }; /* columns of X and of Y that are multiplied at once */
+
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double)), may_alias));
+
+static double across(const lanes *v) {
+    double sum = 0;
+    for (int i = 0; i < LANES; i++) sum += (*v)[i];
+    return sum;
+}
+
+/* Adds the sum of x[i] * y[k] over n rows to sum[i * YS + k]. */
+TRA_STRIP_LOOP static void multiply(const double *const *x, const double *const *y, int n, double *sum) {
+    lanes s[XS * YS] = {{0}};
+    int r = 0;
+    for (; r + LANES <= n; r += LANES) {
+        lanes a = *(const lanes *)(x[0] + r), b = *(const lanes *)(x[1] + r);
+        lanes c0 = *(const lanes *)(y[0] + r), c1 = *(const lanes *)(y[1] + r);
+        lanes c2 = *(const lanes *)(y[2] + r), c3 = *(const lanes *)(y[3] + r);
+        s[0] += a * c0, s[1] += a * c1, s[2] += a * c2, s[3] += a * c3;
+        s[4] += b * c0, s[5] += b * c1, s[6] += b * c2, s[7] += b * c3;
+    }
+    for (int i = 0; i < XS * YS; i++) {
+        double rest = 0;
+        for (int k = r; k < n; k++) rest += x[i / YS][k] * y[i % YS][k];
+        sum[i] += across(&s[i]) + rest;
+    }
+}
+
+typedef struct multiplying {
+    const tra_column_products *s;
+    double *to;
+} multiplying;
+
+static void multiply_strip(void *ctx, const tra_vector *columns, int n) {
+    const multiplying *m = ctx;
+    int nx = m->s->nx, ny = m->s->ny, first = m->s->same ? 0 : nx;
+    for (int i = 0; i < nx; i += XS) {
+        const double *x[XS] = {columns[i].values, columns[i + 1 < nx ? i + 1 : i].values};
+        for (int k = m->s->same ? i / YS * YS : 0; k < ny; k += YS) { /* of what mirrors itself the upper triangle */
+            const double *y[YS];
+            double sum[XS * YS] = {0};
+            for (int c = 0; c < YS; c++) y[c] = columns[first + (k + c < ny ? k + c : k)].values;
+            multiply(x, y, n, sum);
+            for (int at = 0; at < XS * YS; at++)
+                if (i + at / YS < nx && k + at % YS < ny) m->to[(i + at / YS) * ny + k + at % YS] += sum[at];
+        }
+    }
+}
+
+static int64_t products_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_column_products *s = data;
+    (void)ext_a, (void)ext_b;
+    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r);
+}
+
+static void products_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_column_products *s = data;
+    multiplying m = {s, out->array.data};
+    (void)b;
+    memset(m.to, 0, tra_array_bytes(&out->array));
+    each_strip(s->r, a, multiply_strip, &m, scratch);
+    for (int i = 0; s->same && i < s->nx; i++)
+        for (int k = 0; k < i; k++) m.to[i * s->ny + k] = m.to[k * s->ny + i];
+}
+
+const tra_rows_ops tra_column_products_ops = {.scratch = products_scratch, .bytes = dense_bytes, .run = products_run};

@@ -1,4 +1,4 @@
-/* sums.h - sums over rows by whole-number keys in arrays that keys address, and sums of products of columns.
+/* sums.h - sums over rows by whole-number keys in arrays that keys address, and of products of columns.
  *
  * What a join would be summed over can be summed before it: the rows of one table that agree in the keys of the join,
  * and in all else that the summands read together with the other table, are added up in one slot; the slots that have
@@ -55,5 +55,14 @@ typedef struct tra_row_sums {
     const int *at;
 } tra_row_sums;
 extern const tra_rows_ops tra_row_sums_ops; /* data: a tra_row_sums */
+
+/* r: rows of f64 columns that are never NULL: the first nx are those of a matrix X, the others those of Y; or X's are
+ * both (ny is nx). The result is X'Y, of columns as they are: neither matrix is made. */
+typedef struct tra_column_products {
+    const tra_rowwise *r;
+    int nx, ny;
+    bool same;
+} tra_column_products;
+extern const tra_rows_ops tra_column_products_ops; /* data: a tra_column_products */
 
 #endif

@@ -1,5 +1,5 @@
 /* factor.h - sums of products of matrices whose rows are those of joins, taken apart by the tables that the columns
- * are of: what the parts of rule Q-10 share (q10.c, factor*.c). Private to plans/rules.
+ * are of: what the parts of rule Q-10 share (q10.c, factor*.c), and Q-13. Private to plans/rules.
  */
 #ifndef TRA_FACTOR_H
 #define TRA_FACTOR_H
@@ -56,6 +56,8 @@ typedef struct factoring {
 
 /* ---- which matrices (factor.c) ----------------------------------------------------------------------------------- */
 
+/* Is it sum X[n,a] * Y[n,b], the result <a,b>; or, Y being of rank 1, sum X[n,a] * Y[n]? (q10.c) */
+bool tra_factor_is_product(const tra_expr *x, const tra_expr *y);
 /* The pass that makes the matrix of a group, maybe under other keys; of the narrowest table. NULL: there is none. */
 const tra_expr *tra_factor_matrix(const tra_memo *m, int group);
 /* Its columns, as features of one side of a product; false after a refusal. */

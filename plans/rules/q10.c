@@ -21,8 +21,7 @@
 
 /* ---- which sums -------------------------------------------------------------------------------------------------- */
 
-/* Is it sum X[n,a] * Y[n,b], the result <a,b>; or, Y being of rank 1, sum X[n,a] * Y[n]? */
-static bool is_product(const tra_expr *x, const tra_expr *y) {
+bool tra_factor_is_product(const tra_expr *x, const tra_expr *y) {
     const tra_node *j = &y->node, *n = &x->node;
     tra_product p;
     if (n->op != TRA_OP_AGG || !tra_kernel_is_sum(n->kernel) || j->op != TRA_OP_JOIN) return false;
@@ -175,7 +174,7 @@ typedef struct opened {
 /* False: it is no such sum, or not of joins. */
 static bool open_sum(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o) {
     *o = (opened){.single = is_column_sum(x, y)};
-    if (!o->single && !is_product(x, y)) return false;
+    if (!o->single && !tra_factor_is_product(x, y)) return false;
     for (int i = 0; i < 2 - o->single; i++) {
         const tra_expr *m = o->matrix[i] = tra_factor_matrix(w->m, y->in[i]);
         o->p[i] = m ? tra_pipe_of(w, m->in[0]) : NULL;
@@ -208,7 +207,7 @@ static const tra_expr *sum_of_group(const tra_memo *m, int group, const tra_expr
         const tra_group *in = &m->group[tra_memo_find(m, x->in[0])];
         for (int k = 0; k < in->n; k++) {
             const tra_expr *y = m->v[in->expr[k]];
-            if (is_product(x, y) || is_column_sum(x, y)) return *of = y, x;
+            if (tra_factor_is_product(x, y) || is_column_sum(x, y)) return *of = y, x;
         }
     }
     return NULL;

@@ -33,6 +33,7 @@ const tra_rule *const tra_rules[] = {&tra_rule_r1_1,
                                      &tra_rule_q_10,
                                      &tra_rule_q_11,
                                      &tra_rule_q_12,
+                                     &tra_rule_q_13,
                                      NULL};
 
 /* ---- fixpoint ----------------------------------------------------------------------------------------------- */

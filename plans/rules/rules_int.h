@@ -7,7 +7,7 @@
 extern const tra_rule tra_rule_r1_1, tra_rule_r1_2, tra_rule_r1_3, tra_rule_r1_4, tra_rule_r1_5, tra_rule_r1_6,
     tra_rule_r1_7, tra_rule_r2_1, tra_rule_r2_2, tra_rule_r2_3, tra_rule_r2_4, tra_rule_r2_5, tra_rule_r2_6,
     tra_rule_r2_7, tra_rule_d_1, tra_rule_d_2, tra_rule_q_1, tra_rule_q_2, tra_rule_q_3, tra_rule_q_4, tra_rule_q_5,
-    tra_rule_q_6, tra_rule_q_7, tra_rule_q_8, tra_rule_q_9, tra_rule_q_10, tra_rule_q_11, tra_rule_q_12;
+    tra_rule_q_6, tra_rule_q_7, tra_rule_q_8, tra_rule_q_9, tra_rule_q_10, tra_rule_q_11, tra_rule_q_12, tra_rule_q_13;
 
 /* In test data: an output Z of these columns of the table P. */
 #define SUM_OF(columns) "X = matrix(P, [" columns "])\nZ[a,b] = sum X[n,a] * X[n,b]\n"

@@ -186,6 +186,25 @@ A[i,j] = sum X[n,i] * Y[n,j]"
     done
 }
 
+@test "Q-13: products of matrices of columns, of the columns as they are" {
+    trips
+    local C='one = 1, minutes, w, q = w * w, s = sqrt(w), m = minutes / 7'
+    same Q-13 "X = matrix(trip, [$C])
+A[i,j] = sum X[n,i] * X[n,j]"
+    same Q-13 "P = project(select(trip, minutes > 3 && member == \"yes\"), w, minutes, start)
+X = matrix(P, [one = 1, w, start], fill = 2.5)
+Y = matrix(P, [minutes, v = exp(w), b = minutes > 30, d = w - 1, start], fill = -1)
+A[i,j] = sum X[n,i] * Y[n,j]"
+    same Q-13 "X = matrix(select(trip, minutes > 88), [w, minutes, one = 1])
+A[i,j] = sum X[n,i] * X[n,j]"
+    sed -i 's/minutes > 88/w >= 0/; s/one = 1/start/' p.tra
+    status 3 tra run -q p.tra
+    has "column \`start\` is NULL"
+    status 0 tra explain --rules p.tra
+    printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+    grep -q 'Q-13 agg(.*or some are not f64, may be NULL' flat
+}
+
 @test "rules that are refused say which condition fails" {
     trips
     printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
