@@ -427,16 +427,28 @@ static int64_t predict(tra_plan *p, int threads) {
     return w.least;
 }
 
-int64_t tra_plan_memory(tra_plan *p, int threads) {
-    p->unfused = false;
-    int64_t roomy = predict(p, threads), slim = roomy;
+/* Would any operator be fused with what reads it? */
+static bool any_fused(tra_plan *p) {
+    tra_edges e = find_edges(p);
     bool fused = false;
+    choose_fused(p, &e);
     for (int i = 0; i < p->nops; i++) fused |= p->ops[i].orders.fused;
-    if (fused) {
+    free_edges(&e);
+    return fused;
+}
+
+int64_t tra_plan_memory(tra_plan *p, int threads) {
+    int64_t slim = INT64_MAX, roomy;
+    p->unfused = false;
+    if (any_fused(p)) {
         p->unfused = true;
         slim = predict(p, threads);
-        p->unfused = slim < roomy && p->memory > 0 && p->memory < roomy;
-        if (!p->unfused) predict(p, threads);
+        p->unfused = false;
+    }
+    roomy = predict(p, threads);
+    if (slim < roomy && p->memory > 0 && p->memory < roomy) {
+        p->unfused = true;
+        predict(p, threads);
     }
     int64_t planning = tra_memory_start(p) + p->planning;
     p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);

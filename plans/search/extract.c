@@ -356,7 +356,8 @@ static entry *combine_outputs(search *s, uint64_t *open, int *n) {
         }
         have.n = v.n;
         have.v = tra_news(s->work, entry, v.n);
-        for (int j = 0; j < v.n; j++) have.v[j] = (entry){v.v[j].base->n, v.v[j].base->supply, v.v[j].s};
+        for (int j = 0; j < v.n; j++)
+            have.v[j] = (entry){.n = v.v[j].base->n, .supply = v.v[j].base->supply, .s = v.v[j].s};
         free(v.v);
     }
     free(roots);

@@ -18,10 +18,6 @@ typedef struct part {
     bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
 } part;
 
-/* Where several sites want copies of an input: whether each reads its own or they are sent, as the supplies say; or, as
- * alternatives that are compared, all of them read, or all sent. */
-typedef enum reading { AS_FOUND, READ, SENT } reading;
-
 typedef struct finish {
     search *s;
     reading reading;
@@ -369,7 +365,8 @@ static void emit_all(finish *f) {
     }
 }
 
-static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
+/* The operators of the plan. No figures yet. */
+static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
     finish f = {.s = s, .reading = reading, .x = x, .work = tra_arena_new(), .plan = tra_new(a, tra_plan)};
     tra_plan *p = f.plan;
     *p = (tra_plan){.arena = a,
@@ -397,17 +394,21 @@ static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_are
         }
         written[g]++;
     }
-    tra_choices made = choices_of(&f);
+    if (choices) *choices = choices_of(&f);
     p->strategy = strategies(&f);
+    free(f.v);
+    tra_arena_free(f.work);
+    return p;
+}
+
+static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
+    tra_plan *p = make_plan(s, x, reading, a, choices);
     p->program =
         tra_max64(0, s->bytes.program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - TRA_SMALL_PROGRAM);
     p->planning = s->bytes.all;
     p->least_memory = tra_plan_memory(p, s->o->threads);
     sum_up(p);
     tra_plan_seconds(p, &s->o->rates);
-    if (choices) *choices = made;
-    free(f.v);
-    tra_arena_free(f.work);
     return p;
 }
 
@@ -424,16 +425,23 @@ static bool better(const tra_plan *p, const tra_plan *than, int64_t ceiling) {
     return fits != other ? fits : p->cost.seconds < than->cost.seconds;
 }
 
-tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices) {
-    reading best = AS_FOUND;
-    if (has_copies(s, x)) {
-        tra_arena *tried = tra_arena_new();
-        const tra_plan *p = finish_plan(s, x, AS_FOUND, tried, NULL);
-        for (reading r = READ; r <= SENT; r++) {
-            const tra_plan *q = finish_plan(s, x, r, tried, NULL);
-            if (better(q, p, s->o->memory)) p = q, best = r;
-        }
-        tra_arena_free(tried);
+tra_plan *tra_finish_plan(search *s, entry *x, tra_arena *a, tra_choices *choices) {
+    if (x->reading == UNDECIDED && !has_copies(s, x)) x->reading = AS_FOUND;
+    if (x->reading != UNDECIDED) return finish_plan(s, x, x->reading, a, choices);
+    tra_plan *best = NULL;
+    for (reading r = AS_FOUND; r <= SENT; r++) {
+        tra_choices made;
+        tra_plan *p = finish_plan(s, x, r, a, &made);
+        if (best && !better(p, best, s->o->memory)) continue;
+        best = p;
+        x->reading = r;
+        if (choices) *choices = made;
     }
-    return finish_plan(s, x, best, a, choices);
+    return best;
+}
+
+void tra_print_plan(search *s, const entry *x, tra_str *out) {
+    tra_arena *a = tra_arena_new();
+    tra_plan_print(make_plan(s, x, x->reading, a, NULL), out);
+    tra_arena_free(a);
 }

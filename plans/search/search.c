@@ -83,10 +83,11 @@ static int64_t held(const finding *f) {
 
 static void add_found(finding *f, search *s, const entry *x) {
     tra_arena *a = tra_arena_new();
-    const tra_plan *p = tra_finish_plan(s, x, a, NULL);
+    entry decided = *x;
+    const tra_plan *p = tra_finish_plan(s, &decided, a, NULL);
     TRA_ROOM(f->v, f->n, f->cap);
     f->v[f->n++] = (found){.s = s,
-                           .x = *x,
+                           .x = decided,
                            .cost = p->cost,
                            .least = p->least_memory,
                            .base = tra_memory_base(p, s->o->threads),
@@ -99,12 +100,10 @@ static void add_found(finding *f, search *s, const entry *x) {
 
 static const char *text_of(const found *x, tra_arena *texts) {
     if (*x->text) return *x->text;
-    tra_arena *a = tra_arena_new();
     tra_str s = {0};
-    tra_plan_print(tra_finish_plan(x->s, &x->x, a, NULL), &s);
+    tra_print_plan(x->s, &x->x, &s);
     *x->text = tra_arena_strndup(texts, tra_str_get(&s), s.n);
     tra_str_free(&s);
-    tra_arena_free(a);
     return *x->text;
 }
 

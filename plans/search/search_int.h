@@ -87,11 +87,16 @@ typedef struct score {
     uint64_t strategy; /* of the strategies of its joins */
 } score;
 
+/* Where several sites want copies of an input: whether each reads its own or they are sent, as the supplies say; or, as
+ * alternatives that are compared, all of them read, or all sent. */
+typedef enum reading { UNDECIDED, AS_FOUND, READ, SENT } reading;
+
 /* A set of supplies, by group: everything that makes a group's relation at a place. */
 typedef struct entry {
     int n;       /* groups, up to its own, */
     int *supply; /* and the supply of each, by number; 0: it is not needed */
     score s;
+    reading reading; /* of the plan that is made of it */
 } entry;
 
 /* The entries of a group that also bring its relation to a placement. */
@@ -277,9 +282,11 @@ bool tra_direct(search *s, const int *expr, int *implementation);
 
 /* The plan of a set of supplies, with exact costs, and how it makes each group; in the arena. Whether copies of inputs
  * are read or sent is decided here once more, by what the whole plan takes: an exchange, and the disk, may overlap the
- * work.
+ * work; the entry keeps what was decided.
  */
-tra_plan *tra_finish_plan(search *s, const entry *x, tra_arena *a, tra_choices *choices);
+tra_plan *tra_finish_plan(search *s, entry *x, tra_arena *a, tra_choices *choices);
+/* Appends the text of that plan (tra_plan_print), for which its figures need not be worked out. */
+void tra_print_plan(search *s, const entry *x, tra_str *out);
 
 /* variants.c: adds the variants of group `at`, but those of expressions to skip. */
 enum { TRA_COUNTABLE_BITS = 57 }; /* of what can be counted (tra_countable) */
