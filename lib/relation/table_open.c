@@ -352,7 +352,8 @@ tra_status tra_table_open(tra_rel *r, tra_err *e) {
                 columns[i].nullable = !t->blocks || t->blocks[((int64_t)i * f->nblocks + b) * 4 + 2] > 0;
     }
     for (int i = 0; i < n; i++)
-        if (columns[i].dict) t->held += columns[i].dict->begin[columns[i].dict->n] + 8 * columns[i].dict->n;
+        if (columns[i].dict) /* 8 bytes of each string only while the file is opened */
+            t->held += columns[i].dict->begin[columns[i].dict->n] + 16 * columns[i].dict->n;
     return catalog(r, e);
 }
 

@@ -471,10 +471,10 @@ for t in a[".tra/data"]:
     [[ $(ls -A "$TRA_SCRATCH") == "" ]]
     # who only reads such a table says how much memory its dictionaries take
     status 4 tra head whole.h5 --memory 30M; has "at least"
-    printf 'input t from "whole.h5"\ng = group(t, [few], n = count())\noutput g to "g.h5"\n' >p.tra
-    status 4 tra run -v --memory 40M p.tra; has "the least that would do"
-    least=$(($(exactly) + (4 << 20)))
-    m=$(peak "$TRA" run -q --memory "$least" p.tra)
+    printf 'input t from "whole.h5"\ng = project(t, b)\noutput g to "g.h5"\n' >p.tra
+    status 4 tra run -v --threads 1 --memory 40M p.tra; has "the least that would do"
+    least=$(exactly)
+    m=$(peak "$TRA" run -q --threads 1 --memory "$least" p.tra)
     ((m <= least)) || [ -n "${SAN:-}" ] || { echo "$m bytes with a ceiling of $least"; return 1; }
 }
 
