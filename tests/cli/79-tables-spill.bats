@@ -1,0 +1,115 @@
+# Tables that are larger than the ceiling: several operators in one program that spill under one budget, and runs of them
+# that are killed at random moments; judged by sqlite3.
+load helper
+
+# tables ROWS BLOCK: l, of which a fifth of the rows have one key, and r, with a row for each key; and both in sqlite3.
+tables() {
+    "$PYTHON" - "$1" <<'END'
+import csv, random, sqlite3, sys
+random.seed(5)
+n = int(sys.argv[1])
+l = [(7 if random.random() < 0.2 else random.randint(0, n // 2 - 1), random.randint(-99, 99)) for _ in range(n)]
+r = [(k, random.randint(0, n // 4)) for k in random.sample(range(n // 2), n // 2)]
+db = sqlite3.connect("t.db")
+for name, columns, rows in (("l", "k,v", l), ("r", "c,d", r)):
+    with open(name + ".csv", "w", newline="") as f:
+        csv.writer(f).writerows([columns.split(",")] + rows)
+    db.execute(f"create table {name}({columns})")
+    db.executemany(f"insert into {name} values(?,?)", rows)
+db.execute("create index rc on r(c)")
+db.commit()
+END
+    for t in l r; do tra import -q --table --block "$2" $t.csv -o $t.h5; done
+}
+
+# same FILE SQL: the rows of FILE, in their order, are what sqlite3 answers.
+same() {
+    tra export -q "$1.h5" -o got.csv
+    "$PYTHON" - "$2" <<'END'
+import csv, sqlite3, sys
+want = sqlite3.connect("t.db").execute(sys.argv[1]).fetchall()
+got = [tuple(map(float, r)) for r in list(csv.reader(open("got.csv")))[1:]]
+assert got == want and got, [(i, a, b) for i, (a, b) in enumerate(zip(got, want)) if a != b][:3] + [len(got), len(want)]
+END
+}
+
+# least OPTION...: the least ceiling of p.tra, in whole MiB, as the refusal of a smaller one says.
+least() {
+    status 4 tra run p.tra --memory 1M "$@" >&2
+    sed -n 's/.*(--memory \([0-9]*\)M).*/\1/p' <<<"$output"
+}
+
+@test "a join, a grouping of it and an order of that spill under one budget, the least there is, which holds" {
+    tables 30000 1000
+    cat >p.tra <<'END'
+input L from "l.h5"
+input R from "r.h5"
+J = join(L, R, k == c, expect = "m:1")
+G = group(J, [d], n = count(), s = sum(v), m = median(k))
+O = order(G, [s, d desc])
+output O
+END
+    want=
+    for how in '1 mpi' '2 mpi' '3 mpi' '2 files' '3 files'; do
+        read -r sites transport <<<"$how"
+        rm -f O.h5
+        options=(--threads 1 --sites "$sites")
+        ceiling=$(least "${options[@]}")
+        ((ceiling < 64))
+        status 0 tra run -q p.tra "${options[@]}" --transport "$transport" --memory "${ceiling}M" --profile p.json
+        [ -n "$want" ] || same O "with j as (select d, k, v from l join r on k = c), c as (select d, k, row_number() over
+            (partition by d order by k) - 1 as i, count(*) over (partition by d) as n from j), m as (select d, avg(k) as m
+            from c where i in ((n - 1) / 2, n / 2) group by d)
+            select j.d, count(*), sum(v), m from j join m on j.d = m.d group by j.d order by sum(v), j.d desc"
+        want=${want:-$(tra digest O.h5)}
+        [ "$(tra digest O.h5)" = "$want" ]
+        py 'p = json.load(open("p.json"))["plans"][0]
+spills = {w for o in p["operators"] for w in ("[k]", "[c]", "[d]", "[s, d desc")
+          if o["measured"]["spilled_bytes"] > 0 and w in o["label"]}
+assert len(spills) >= (4 if sys.argv[2] == "1" else 1), spills
+for s in p["measured"]["sites"]:
+    assert s["scratch_bytes"] <= p.get("scratch_bytes_bound", p["scratch_bytes"]), (s, p["scratch_bytes"])
+    assert sys.argv[3] or s["peak_memory_bytes"] <= int(sys.argv[1]) << 20, s' "$ceiling" "$sites" "${SAN:-}"
+    done
+}
+
+@test "runs of operators in parts that are killed at random moments are gone on with, and leave no scratch" {
+    local all run killed=0 i before after rounds=${TRA_TEST_LONG:+40}
+    tables 20000 1000
+    cat >p.tra <<'END'
+input L from "l.h5"
+input R from "r.h5"
+G = group(L, [k], n = count(), s = sum(v))
+O = order(L, [v desc, k])
+D = distinct(L, [v])
+J = join(L, R, k == c, expect = "m:1")
+M = group(J, [d], m = median(v))
+output G
+output O
+output D
+output J
+output M
+END
+    digests() { for o in G O D J M; do tra digest $o.h5; done; }
+    all=$(date +%s%N)
+    (TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 48M)
+    all=$((($(date +%s%N) - all) / 1000000))
+    same J "select l.*, r.* from l join r on k = c order by l.rowid"
+    want=$(digests)
+    RANDOM=${TRA_TEST_SEED:-4}
+    for ((i = 0; i < ${rounds:-4}; i++)); do
+        before=$((1 + i % 2 * 2)) after=$((1 + i / 2 % 2 * 2))
+        rm -f [GODJM].h5
+        TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 48M --sites $before 2>log &
+        run=$!
+        sleep "$(printf '%d.%03d' $((all * RANDOM / 32768 / 1000)) $((all * RANDOM / 32768 % 1000)))"
+        if kill -KILL $run 2>/dev/null; then killed=$((killed + 1)); fi
+        wait $run || true
+        status 0 tra run p.tra --resume --threads 1 --memory 48M --sites $after
+        echo "$i: $before and $after sites: $(grep -c "are there" <<<"$output") operators taken over"
+        [ "$(digests)" = "$want" ]
+        [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+        [ -z "$(ls -A | grep tmp)" ]
+    done
+    ((killed > 0))
+}
