@@ -225,8 +225,14 @@ tra_size tra_type_bytes_all(const tra_type *t) {
 }
 
 tra_size tra_type_bytes_largest(const tra_type *t) {
-    if (t->layout && t->entries && t->entries->of) return t->entries->largest;
-    return t->layout ? by_layout(t, 0).largest : dense(t, tra_catalog_maxfloats(t->cat));
+    tra_dims ext;
+    int64_t n;
+    if (!t->layout) return dense(t, tra_catalog_maxfloats(t->cat));
+    if (t->entries && t->entries->of) return t->entries->largest;
+    if (t->cat->n == 0) return tra_size_exactly(0);
+    tra_catalog_ext(t->cat, 0, &ext); /* mostly as large as any: then others need not be looked at */
+    if (tra_dims_eq(&ext, &t->cat->bound)) return bytes_of_kind(t, &ext, tra_catalog_floats(t->cat), &n);
+    return by_layout(t, 0).largest;
 }
 
 int64_t tra_dense_bytes(tra_dtype t, const tra_dims *ext) {

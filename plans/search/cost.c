@@ -64,11 +64,17 @@ tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const t
     if (about.moved == 0) return tra_size_exactly(0);
     if (t->cat->n > KNOWN) return tra_type_bytes_of(t, about.moved);
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
-    tra_size all = tra_size_exactly(0);
+    tra_size all = tra_size_exactly(0), each = all;
+    bool known = t->layout && t->entries && t->entries->of; /* else equal extents take as much: mostly those before */
+    tra_dims ext, last = {.n = -1};
     for (int64_t i = 0; i < t->cat->n; i++) {
         int n = tra_place_moves(p, q, t->cat, i, v), sent = 0;
         for (int j = 0; j < n; j++) sent += !v[j].local;
-        all = tra_size_add(all, tra_size_times(tra_type_bytes(t, i), sent));
+        if (sent == 0) continue;
+        tra_catalog_ext(t->cat, i, &ext);
+        if (known || !tra_dims_eq(&ext, &last)) each = tra_type_bytes(t, i);
+        last = ext;
+        all = tra_size_add(all, tra_size_times(each, sent));
     }
     free(v);
     return all;

@@ -50,7 +50,9 @@ O = order(G, [s, d desc])
 output O
 END
     want=
-    for how in '1 mpi' '2 mpi' '3 mpi' '2 files' '3 files'; do
+    all=('1 mpi' '2 files' '3 mpi')
+    [ -z "${TRA_TEST_LONG:-}" ] || all+=('2 mpi' '3 files')
+    for how in "${all[@]}"; do
         read -r sites transport <<<"$how"
         rm -f O.h5
         options=(--threads 1 --sites "$sites")
@@ -74,7 +76,7 @@ for s in p["measured"]["sites"]:
 }
 
 @test "runs of operators in parts that are killed at random moments are gone on with, and leave no scratch" {
-    local all run killed=0 i before after rounds=${TRA_TEST_LONG:+40}
+    local all run killed=0 i sites rounds=${TRA_TEST_LONG:+40}
     tables 20000 1000
     cat >p.tra <<'END'
 input L from "l.h5"
@@ -97,16 +99,16 @@ END
     same J "select l.*, r.* from l join r on k = c order by l.rowid"
     want=$(digests)
     RANDOM=${TRA_TEST_SEED:-4}
-    for ((i = 0; i < ${rounds:-4}; i++)); do
-        before=$((1 + i % 2 * 2)) after=$((1 + i / 2 % 2 * 2))
+    for ((i = 0; i < ${rounds:-2}; i++)); do
+        sites=$((1 + i % 2 * 2))
         rm -f [GODJM].h5
-        TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 48M --sites $before 2>log &
+        TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 48M --sites $sites 2>log &
         run=$!
         sleep "$(printf '%d.%03d' $((all * RANDOM / 32768 / 1000)) $((all * RANDOM / 32768 % 1000)))"
         if kill -KILL $run 2>/dev/null; then killed=$((killed + 1)); fi
         wait $run || true
-        status 0 tra run p.tra --resume --threads 1 --memory 48M --sites $after
-        echo "$i: $before and $after sites: $(grep -c "are there" <<<"$output") operators taken over"
+        status 0 tra run p.tra --resume --threads 1 --memory 48M --sites $sites
+        echo "$i: $sites sites: $(grep -c "are there" <<<"$output") operators taken over"
         [ "$(digests)" = "$want" ]
         [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
         [ -z "$(ls -A | grep tmp)" ]
