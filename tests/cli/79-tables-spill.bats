@@ -115,3 +115,18 @@ END
     done
     ((killed > 0))
 }
+
+@test "a program on thousands of small blocks is planned in a moment, for several sites too" {
+    for ((i = 0; i < 40000; i++)); do echo "$((i * 7919 % 10007)),$((i % 97))"; done | (echo k,v && cat) >l.csv
+    for ((i = 0; i < 10007; i++)); do echo "$i,$((i % 1000))"; done | (echo c,d && cat) >r.csv
+    for t in l r; do tra import -q --table --block 10 $t.csv -o $t.h5; done
+    cat >p.tra <<'END2'
+input L from "l.h5"
+input R from "r.h5"
+J = join(L, R, k == c, expect = "m:1")
+G = group(J, [d], n = count(), s = sum(v))
+O = order(G, [s])
+output O
+END2
+    for sites in 1 3; do status 0 timeout 15 "$TRA" explain p.tra --sites $sites --threads 1; done
+}
