@@ -1,6 +1,9 @@
 /* size.c - what tuples take. */
 #include "columns.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 tra_size tra_size_upto(int64_t bytes) {
     bytes = tra_min64(bytes, TRA_SIZE_MOST);
     return (tra_size){.expected = bytes, .bound = bytes};
