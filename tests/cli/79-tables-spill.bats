@@ -117,8 +117,8 @@ END
 }
 
 @test "a program on thousands of small blocks is planned in a moment, for several sites too" {
-    for ((i = 0; i < 40000; i++)); do echo "$((i * 7919 % 10007)),$((i % 97))"; done | (echo k,v && cat) >l.csv
-    for ((i = 0; i < 10007; i++)); do echo "$i,$((i % 1000))"; done | (echo c,d && cat) >r.csv
+    py 'for name, head, n, row in (("l", "k,v", 40000, lambda i: (i * 7919 % 10007, i % 97)), ("r", "c,d", 10007, lambda i: (i, i % 1000))):
+    open(name + ".csv", "w").write(head + "\n" + "".join("%d,%d\n" % row(i) for i in range(n)))'
     for t in l r; do tra import -q --table --block 10 $t.csv -o $t.h5; done
     cat >p.tra <<'END2'
 input L from "l.h5"
