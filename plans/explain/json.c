@@ -112,6 +112,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
         tra_size rows = tra_size_exactly(tra_catalog_floats(c));
         if (o->type.bounded) rows = tra_type_entries(&o->type);
         tra_json_size(j, "rows", rows);
+        tra_json_int(j, "row_bytes", tra_schema_row_bytes(o->type.columns));
     }
     tra_type_json(&o->type, j);
     if (o->op == TRA_PLAN_OUTPUT) tra_json_str(j, "storage", s->storage);

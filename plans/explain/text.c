@@ -17,8 +17,15 @@ typedef struct columns {
     int op, place, size, moved, flops;
 } columns;
 
+/* A number of rows that is not exact: 842, 32300, 1.2e6. */
+static char *count_text(double v, char buf[32]) {
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.3g", v);
+    return tra_text_number(strtod(digits, NULL), buf, 32);
+}
+
 static char *size_text(const tra_op *o, char *buf, size_t n) {
-    char shape[TRA_DIMTEXT];
+    char shape[TRA_DIMTEXT], a[32], b[32];
     const tra_catalog *c = o->type.cat;
     tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
     if (o->type.columns) { /* rows that are expected, of the most that there may be */
@@ -26,9 +33,12 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
         bool known = !o->type.bounded || !o->type.entries || o->type.entries->all.exact;
         double rows = o->type.bounded && o->type.entries ? (double)o->type.entries->all.expected : all;
         if (o->type.bounded && !known)
-            snprintf(buf, n, "%.3g of <= %.3g rows", rows, (double)o->type.entries->all.bound);
+            snprintf(buf, n, "%s of <= %s rows", count_text(rows, a),
+                     count_text((double)o->type.entries->all.bound, b));
         else
             snprintf(buf, n, "%.0f rows", rows);
+        size_t length = strlen(buf);
+        snprintf(buf + length, n - length, " x %" PRId64 " B", tra_schema_row_bytes(o->type.columns));
         return buf;
     }
     snprintf(buf, n, "%" PRId64 " x (%s) %s%s%s", c->n, shape, tra_dtype_name(o->type.dtype), o->type.layout ? " " : "",
@@ -59,7 +69,7 @@ static columns measure(const tra_shown_plan *p) {
         widen(&c.flops, flops_text(o->op, buf, sizeof buf));
     }
     c.place = (int)tra_min64(c.place, 22);
-    c.size = (int)tra_min64(c.size, 28);
+    c.size = (int)tra_min64(c.size, 32);
     c.op = WIDTH - c.place - c.size - c.moved - c.flops - 8;
     return c;
 }

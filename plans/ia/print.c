@@ -77,10 +77,13 @@ void tra_op_print(const tra_op *o, tra_str *out) {
         break;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
-        tra_str_add(out, o->what.triangle ? " triangle " : " ");
-        print_dims(&o->what.joinl, out);
-        tra_str_add(out, "=");
-        print_dims(&o->what.joinr, out);
+        if (o->what.triangle) tra_str_add(out, " triangle");
+        if (o->what.joinl.n > 0) { /* every pair: as the joins of tables, whose keys are in the kernel */
+            tra_str_add(out, " ");
+            print_dims(&o->what.joinl, out);
+            tra_str_add(out, "=");
+            print_dims(&o->what.joinr, out);
+        }
         print_kernel(" ", o->what.join, out);
         if (o->op == TRA_PLAN_JOIN) break;
         tra_str_add(out, ",");

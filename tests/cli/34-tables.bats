@@ -203,7 +203,7 @@ assert r["X"]["bounded"] and not r["XX"]["bounded"] and r["trip"]["dtype"] == "t
     printf 'output beta\noutput n\n' >>p.tra
     status 0 tra explain p.tra --sites 2
     has "select(sta"
-    has "3e+06 of <= 1e+07 rows"
+    has "3e6 of <= 1e7 rows x"
     has "10000000 rows"
     status 0 tra check - <<<'input T : table [a: i32, b: f64] rows 100 by 30
 P = project(T, c = a + 1, drop(b))'
