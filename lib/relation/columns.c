@@ -17,14 +17,12 @@ enum { TYPES = sizeof types / sizeof *types };
 const char *tra_coltype_name(tra_coltype t) { return types[t]; }
 
 tra_coltype tra_coltype_of(tra_dtype t) {
-    switch (t) {
-    case TRA_BOOL: return TRA_COL_BOOL;
-    case TRA_I32: return TRA_COL_I32;
-    case TRA_I64: return TRA_COL_I64;
-    case TRA_F32: return TRA_COL_F32;
-    case TRA_F64: return TRA_COL_F64;
-    }
-    return TRA_COL_F64;
+    static const tra_coltype of[] = {
+#define X(name, ...) [TRA_##name] = TRA_COL_##name,
+        TRA_DTYPES(X)
+#undef X
+    };
+    return of[t];
 }
 
 bool tra_coltype_parse(const char *s, tra_coltype *t) {

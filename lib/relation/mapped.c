@@ -7,14 +7,12 @@
 #include <string.h>
 
 tra_element tra_element_of(tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return TRA_ELEMENT_F64;
-    case TRA_F32: return TRA_ELEMENT_F32;
-    case TRA_I64: return TRA_ELEMENT_I64;
-    case TRA_I32: return TRA_ELEMENT_I32;
-    case TRA_BOOL: return TRA_ELEMENT_BOOL;
-    }
-    return TRA_ELEMENT_F64;
+    static const tra_element of[] = {
+#define X(name, ...) [TRA_##name] = TRA_ELEMENT_##name,
+        TRA_DTYPES(X)
+#undef X
+    };
+    return of[t];
 }
 
 static hid_t type_of(tra_element t) {
