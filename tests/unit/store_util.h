@@ -29,7 +29,7 @@ static const char *at(const char *name) {
     return paths[i];
 }
 
-static int leftovers(void) { /* hidden files: temporary ones and locks */
+static inline int leftovers(void) { /* hidden files: temporary ones and locks */
     char cmd[128], line[256];
     int n = 0;
     snprintf(cmd, sizeof cmd, "ls -A %s | grep '^\\.'", dir);
@@ -114,7 +114,7 @@ static tra_status write_all(const char *spec, const tra_type *t, const char *cod
     return s;
 }
 
-static bool same_catalog(const tra_catalog *a, const tra_catalog *b) {
+static inline bool same_catalog(const tra_catalog *a, const tra_catalog *b) {
     if (a->n != b->n || !tra_dims_eq(&a->frontier, &b->frontier) || !tra_dims_eq(&a->bound, &b->bound)) return false;
     for (int64_t i = 0; i < a->n; i++) {
         tra_dims x, y;
@@ -128,7 +128,7 @@ static bool same_catalog(const tra_catalog *a, const tra_catalog *b) {
     return true;
 }
 
-static tra_status read_all(tra_rel *r, tra_err *e) {
+static inline tra_status read_all(tra_rel *r, tra_err *e) {
     const tra_type *t = tra_rel_type(r);
     void *buf = malloc(tra_rel_room(r) + 64), *scratch = malloc(tra_rel_scratch(r) + 1);
     tra_status s = TRA_OK;
@@ -153,14 +153,14 @@ static tra_type grid(tra_arena *a, const char *frontier, const char *bound, cons
 static const char *const codecs[] = {"none", "zstd", "zstd:5"};
 #define EACH_CODEC(c) for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
 
-static char *slurp(const char *path, size_t *n) {
+static inline char *slurp(const char *path, size_t *n) {
     char *s = NULL;
     tra_err e = {0};
     CHECK_OK(tra_slurp(path, 1 << 26, &s, n, &e), e);
     return s;
 }
 
-static void write_bytes(const char *path, const char *s, size_t n) {
+static inline void write_bytes(const char *path, const char *s, size_t n) {
     FILE *f = fopen(path, "wb");
     CHECK(fwrite(s, 1, n, f) == n);
     fclose(f);
