@@ -114,5 +114,9 @@ TRA_MUSTUSE tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *ou
  * 2^(i+1), and their entries. Kept for the next call; not thread-safe. TRA_NO, and nothing is set: as tra_rel_columns,
  * or there are more than some millions. */
 tra_status tra_rel_column_logs(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
+/* Pairs of entries of two matrices that meet in a[i,k] b[k,j]: over all k those of a with the last coordinate k times
+ * those of b in row k. By counts of columns and by pointers, of which b is to have those of rows. Kept for the next
+ * call; not thread-safe. TRA_NO: as above, or b is stored otherwise. */
+tra_status tra_rel_products(tra_rel *a, tra_rel *b, double *out, tra_err *e);
 
 #endif

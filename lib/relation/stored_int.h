@@ -152,6 +152,8 @@ struct tra_stored {
     int64_t fullest;          /* entries of one row, at most, */
     double squares;           /* and the sum of their squares over all rows; 0: not known */
     double *logs;             /* what tra_rel_column_logs has found: columns, then entries; NULL: nothing yet */
+    const tra_rel *met;       /* of the last tra_rel_products: with what, */
+    double products;          /* and how many */
     int64_t stored_bytes, held;
     char text[TRA_LEVELTEXT];
     struct tra_mapping *mapping; /* the tensor is what a mapping makes of components (stored_mapping.c); NULL: levels */

@@ -54,11 +54,17 @@ tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *
     return tra_vector_read(r, &x->c[x->form.columns], at, last, out, e);
 }
 
-static tra_status find_logs(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, tra_err *e) {
+/* Over all tuples, whose last dimension of so many columns is not cut. */
+static tra_status add_columns(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, tra_err *e) {
     for (int64_t t = 0; t < r->cat.n; t++) {
         TRA_TRY(tra_rel_columns(r, t, one, e));
         for (int64_t c = 0; c < n; c++) all[c] += one[c];
     }
+    return TRA_OK;
+}
+
+static tra_status find_logs(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, tra_err *e) {
+    TRA_TRY(add_columns(r, one, all, n, e));
     double *logs = tra_news(r->arena, double, 2 * TRA_LOGS);
     for (int64_t c = 0; c < n; c++) {
         int i = 0;
@@ -87,6 +93,63 @@ tra_status tra_rel_column_logs(tra_rel *r, double columns[TRA_LOGS], double entr
     }
     memcpy(columns, r->stored->logs, TRA_LOGS * sizeof *columns);
     memcpy(entries, r->stored->logs + TRA_LOGS, TRA_LOGS * sizeof *entries);
+    return TRA_OK;
+}
+
+/* Are rows positions of its first level, or have their numbers there, and entries by pointers below them? */
+static bool has_row_pointers(const tra_rel *r) {
+    const struct tra_stored *x = r->stored;
+    if (!x || x->loose || x->mirror || x->mapping || x->form.packed || r->cat.frontier.n != 2) return false;
+    const tra_levels *l = &x->form.levels;
+    return l->n == 2 && l->order[0] == 0 && l->kind[0] != TRA_LEVEL_SINGLETON && l->kind[1] == TRA_LEVEL_SPARSE;
+}
+
+/* Adds up how[k] times the entries of row k, for rows below n. */
+static tra_status weigh_rows(tra_rel *r, const int64_t *how, int64_t n, double *out, tra_err *e) {
+    const struct tra_stored *x = r->stored;
+    tra_status s = TRA_OK;
+    for (int64_t t = 0; t < r->cat.n && s == TRA_OK; t++) {
+        tra_dims key;
+        int64_t from = x->begin[t], m = x->begin[t + 1] - from; /* positions of the first level */
+        int64_t *end = tra_malloc((size_t)(m + 1) * 8), *at = NULL;
+        tra_catalog_key(&r->cat, t, &key);
+        int64_t first = key.v[0] * r->cat.bound.v[0];
+        s = tra_vector_ints(r, &x->c[x->form.pointers[1]], from, m + 1, end, e);
+        if (s == TRA_OK && x->form.levels.kind[0] == TRA_LEVEL_SPARSE) {
+            at = tra_malloc((size_t)(m + 1) * 8);
+            s = tra_vector_ints(r, &x->c[x->form.indices[0]], from, m, at, e);
+        }
+        for (int64_t i = 0; i < m && s == TRA_OK; i++) {
+            int64_t row = at ? at[i] : i;
+            if (row >= 0 && row < n - first) *out += (double)how[first + row] * (double)(end[i + 1] - end[i]);
+        }
+        free(end);
+        free(at);
+    }
+    return s;
+}
+
+tra_status tra_rel_products(tra_rel *a, tra_rel *b, double *out, tra_err *e) {
+    enum { MOST_COLUMNS = 1 << 21, MOST_TUPLES = 64 };
+    int64_t n = a->cat.bound.n == 2 ? a->cat.bound.v[1] : 0;
+    bool cut = a->cat.frontier.n != 2 || a->cat.frontier.v[1] != 1;
+    if (!a->stored || a->stored->loose || cut || n == 0 || n > MOST_COLUMNS || a->cat.n > MOST_TUPLES ||
+        b->cat.n > MOST_TUPLES || !has_row_pointers(b))
+        return tra_fail(e, TRA_NO, "%s:%s and %s:%s have no counts that say what meets", a->path, a->name, b->path,
+                        b->name);
+    if (a->stored->met != b) {
+        uint32_t *one = tra_malloc((size_t)n * sizeof *one);
+        int64_t *all = tra_calloc((size_t)n, sizeof *all);
+        double products = 0;
+        tra_status s = add_columns(a, one, all, n, e);
+        if (s == TRA_OK) s = weigh_rows(b, all, n, &products, e);
+        free(one);
+        free(all);
+        TRA_TRY(s);
+        a->stored->met = b;
+        a->stored->products = products;
+    }
+    *out = a->stored->products;
     return TRA_OK;
 }
 

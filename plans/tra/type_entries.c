@@ -116,17 +116,46 @@ static int64_t partners(const tra_node *n, int side) {
 /* The input that a relation shows; NULL: it is computed. */
 static tra_rel *input_of(const tra_node *n) { return n->op == TRA_OP_INPUT ? n->rel : NULL; }
 
-/* Elements of a result that so many products come to, which fall into its columns as entries into those of an operand:
- * what falls on few columns meets more often than what falls anywhere. */
-static double distinct(const tra_node *in, double products, double columns) {
-    double n[TRA_LOGS] = {columns}, of[TRA_LOGS] = {(double)tra_type_entries(&in->type).expected}, all = 0, found = 0;
+/* Lines of a matrix, rows or columns, by the logarithm of how many entries each has: lines, and their entries. */
+typedef struct lines {
+    double n[TRA_LOGS], entries[TRA_LOGS];
+} lines;
+
+/* As far as is known; else evenly spread. */
+static lines columns_of(tra_rel *r, double columns, double entries) {
+    lines x = {{columns}, {entries}};
     tra_err none = {0};
-    if (input_of(in)) (void)tra_rel_column_logs(input_of(in), n, of, &none);
-    for (int i = 0; i < TRA_LOGS; i++) all += of[i];
+    if (r) (void)tra_rel_column_logs(r, x.n, x.entries, &none);
+    return x;
+}
+
+/* Of an input whose rows are not cut. */
+static lines rows_of(const tra_node *n, double entries) {
+    enum { MOST_TUPLES = 64 };
+    const tra_catalog *c = n->type.cat;
+    lines x = {{0}, {0}}, even = {{(double)c->n * (double)c->bound.v[0]}, {entries}};
+    tra_statistics s;
+    tra_err none = {0};
+    for (int64_t t = 0; t < c->n; t++) {
+        if (c->n > MOST_TUPLES || tra_rel_statistics(n->rel, t, &s, &none) != TRA_OK) return even;
+        for (int i = 0; i < TRA_LOGS; i++) {
+            x.n[i] += (double)s.rows.logs[i];
+            x.entries[i] += (double)s.rows.logs[i] * (i ? 1.5 : 1) * ldexp(1, i);
+        }
+    }
+    return x;
+}
+
+/* Elements of a result that so many products come to, which fall into its rows and columns as entries into lines of the
+ * operands: what falls on few meets more often than what falls anywhere. */
+static double distinct(const lines *r, const lines *c, double products) {
+    double rows = 0, columns = 0, found = 0;
+    for (int i = 0; i < TRA_LOGS; i++) rows += r->entries[i], columns += c->entries[i];
     for (int i = 0; i < TRA_LOGS; i++)
         for (int k = 0; k < TRA_LOGS; k++)
-            if (of[i] > 0 && of[k] > 0)
-                found -= n[i] * n[k] * expm1(-products * (of[i] / n[i] / all) * (of[k] / n[k] / all));
+            if (r->entries[i] > 0 && c->entries[k] > 0)
+                found -= r->n[i] * c->n[k] *
+                         expm1(-products * (r->entries[i] / r->n[i] / rows) * (c->entries[k] / c->n[k] / columns));
     return found;
 }
 
@@ -137,9 +166,41 @@ static void square_rows(const tra_node *n, tra_filled *r) {
     if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return;
     if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return;
     double squares = x->entries->squares, columns = (double)x->cat->bound.v[last];
-    double share = distinct(n->in[0], squares, columns) / (columns * columns * (double)n->type.cat->n);
+    lines c = columns_of(input_of(n->in[0]), columns, (double)tra_type_entries(x).expected);
+    double share = distinct(&c, &c, squares) / (columns * columns * (double)n->type.cat->n);
     r->share = share < 1 ? share : 1;
     if (squares < (double)r->bound) r->bound = (int64_t)squares;
+}
+
+/* Does the join multiply matrices, a[i,k] b[k,j], of which no array is cut along k? */
+static bool is_chain(const tra_node *n) {
+    const tra_catalog *x = n->in[0]->type.cat, *y = n->in[1]->type.cat;
+    tra_product p;
+    if (x->frontier.n != 2 || y->frontier.n != 2 || x->frontier.v[1] != 1 || y->frontier.v[0] != 1) return false;
+    if (n->joinl.n != 1 || n->joinl.v[0] != 1 || n->joinr.v[0] != 0) return false;
+    if (!tra_kernel_is_product(n->kernel, &x->bound, &y->bound, &p) || p.nlabels != 3 || p.nout != 2) return false;
+    return p.rank[0] == 2 && p.rank[1] == 2 && p.in[0][1] == p.in[1][0] && p.out[0] != p.in[1][0] &&
+           p.out[1] != p.in[1][0];
+}
+
+/* The input whose tensor it has, in whatever blocks; NULL: it is computed. */
+static const tra_node *tensor_of(const tra_node *n) {
+    while (n->op == TRA_OP_REPART && n->origin.n == 0) n = n->in[0];
+    return input_of(n) ? n : NULL;
+}
+
+/* What comes of matrices of files that are multiplied: of so many pairs of entries that meet, by the counts of columns
+ * and of rows, as many as fall on different places. */
+static void chain_rows(const tra_node *n, tra_filled *r) {
+    const tra_node *x = is_chain(n) ? tensor_of(n->in[0]) : NULL, *y = x ? tensor_of(n->in[1]) : NULL;
+    double products, elements = (double)tra_catalog_floats(n->type.cat);
+    tra_err none = {0};
+    if (!y || tra_rel_products(x->rel, y->rel, &products, &none) != TRA_OK) return;
+    const tra_catalog *c = y->type.cat;
+    lines rows = rows_of(x, products), columns = columns_of(y->rel, (double)c->n * (double)c->bound.v[1], products);
+    double share = distinct(&rows, &columns, products) / elements;
+    r->share = share < 1 ? share : 1;
+    if (products < (double)r->bound) r->bound = (int64_t)products;
 }
 
 static void join_entries(tra_arena *a, tra_node *n) {
@@ -161,6 +222,7 @@ static void join_entries(tra_arena *a, tra_node *n) {
     tra_filled each = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one);
     tra_filled together = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all);
     if (together.squared) square_rows(n, &together);
+    if (together.sparse) chain_rows(n, &together);
     set_about(a, n, each, together);
 }
 
