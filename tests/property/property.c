@@ -189,16 +189,14 @@ static tra_comm split(const tra_comm *world, int color) {
     return c;
 }
 
-/* The programs on the communicators that split the world; stride > 1: group `color` takes every stride-th program.
- * half: those of even or of odd numbers alone, unless all plans are wanted; -1: all. */
-static void run_all(const options *o, const tra_comm *world, int color, int stride, int half, tally t[6]) {
+/* Every program on the communicators that split the world; stride > 1: group `color` takes every stride-th program. */
+static void run_all(const options *o, const tra_comm *world, int color, int stride, tally t[6]) {
     tra_comm c = split(world, color);
     for (int64_t k = 0; k < programs(o); k++) {
         char dir[4096];
         int64_t i = number_of(o, k);
         if ((o->only >= 0 && i != o->only) || (o->only < 0 && stride > 1 && k % stride != color)) continue;
         if (o->only >= 0 && stride > 1 && color != 0) continue;
-        if (half >= 0 && !o->all && o->only < 0 && k % 2 != half) continue;
         program_dir(o, i, dir, sizeof dir);
         char *judge = tra_asprintf("%s/%s", dir, i < FIRST_OF_TABLES ? "judge.json" : "made");
         bool made = access(judge, R_OK) == 0;
@@ -286,10 +284,10 @@ int main(int argc, char **argv) {
 
     tally t[6] = {0};
     if (o.engine) {
-        run_all(&o, &world, 0, 1, world.size == 5 ? 0 : -1, t);
+        run_all(&o, &world, 0, 1, t);
         if (world.size == 5) {
-            run_all(&o, &world, world.rank < 3 ? 0 : 1, 1, 1, t);
-            run_all(&o, &world, world.rank, 5, -1, t);
+            run_all(&o, &world, world.rank < 3 ? 0 : 1, 1, t);
+            run_all(&o, &world, world.rank, 5, t);
         }
         tra_comm_sum(&world, &t[0].programs, 6 * 5);
     }
