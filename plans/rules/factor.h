@@ -52,6 +52,9 @@ typedef struct factoring {
     int (*pair)[2]; /* of each sum: the product of two summands, or (the first -1) one of them */
 } factoring;
 
+/* Why the columns of a matrix are not read, where no more is said. */
+#define TRA_FACTOR_UNREAD "there are too many columns, or some are not f64, may be NULL, or may not be computed"
+
 #define REFUSE(f, ...) ((f)->quiet ? (void)0 : tra_refuse((f)->w, (f)->x, __VA_ARGS__))
 
 /* ---- which matrices (factor.c) ----------------------------------------------------------------------------------- */
@@ -113,5 +116,7 @@ void tra_factor_claim(factoring *f, const tra_expr *made, int keys);
 bool tra_factor_is_sum(const tra_expr *x, const tra_expr *y, const char *kept);
 /* X W, of which w is the right factor, and row sums (q10_rows.c). */
 void tra_factor_weigh(tra_rewriting *w, tra_expr *x, tra_expr *y);
+/* X W of the columns of a table that is no join. */
+void tra_factor_weigh_columns(tra_rewriting *w, tra_expr *x, tra_expr *y);
 
 #endif

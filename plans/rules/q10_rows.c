@@ -15,6 +15,7 @@ typedef struct weighing {
     factoring *f;
     const tra_node *weights; /* without keys; NULL: each column counts as it is */
     int width;               /* of the result */
+    double flops;            /* for each element that is weighed */
     int *table;              /* of each feature the join of whose table it is, -1: none */
     bool *used;
     tra_expr *right[TRA_PIPE_JOINS];
@@ -122,7 +123,7 @@ static tra_expr *weigh(weighing *u, const tra_expr *rows, const tra_rowwise *r, 
                          .width = out ? 0 : u->width,
                          .rows = TRA_ROWS_SAME,
                          .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * nkept + 2.0 * n * u->width,
+                         .flops = TRA_COLUMN_FLOPS * nkept + u->flops * n * u->width,
                          .ops = &tra_weighted_ops,
                          .data = t};
     tra_str_free(&text);
@@ -208,6 +209,38 @@ static bool set_weights(weighing *u, const tra_node *in) {
     return x != NULL;
 }
 
+void tra_factor_weigh_columns(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    int side = 0;
+    if (!is_weighing(x, y, &side)) return;
+    const tra_expr *matrix = tra_factor_matrix(w->m, y->in[side]);
+    const tra_pipe *pipe = matrix ? tra_pipe_of(w, matrix->in[0]) : NULL;
+    const tra_node *weights = y->node.in[1 - side];
+    if (!pipe || pipe->njoined > 0 || pipe->nselects > 0 || pipe->refused) return;
+    const char *why = weights_refused(&weights->type);
+    factoring *f = tra_new(w->m->arena, factoring);
+    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = (tra_pipe *)pipe, .quiet = true};
+    weighing u = {.f = f, .width = 1, .flops = TRA_COLUMN_FLOPS};
+    product *own = f->own = &f->product[f->nproducts++];
+    if (!why && !tra_factor_read(f, own, 0, matrix, pipe)) why = TRA_FACTOR_UNREAD;
+    if (why) {
+        tra_refuse(w, x, "%s", why);
+        return;
+    }
+    const char *names[TRA_FACTOR_COLUMNS];
+    const tra_colexpr *v[TRA_FACTOR_COLUMNS];
+    int *at = tra_news(f->a, int, own->n[0] + 1);
+    for (int i = 0; i < own->n[0]; i++) {
+        names[i] = own->f[0][i].name;
+        at[i] = i;
+        if (tra_colexpr_convert(f->a, own->f[0][i].x, TRA_COL_F64, NULL, &v[i], NULL) != TRA_OK) return;
+    }
+    tra_rowwise *r = tra_rowwise_new(f->a, pipe->source->type.columns);
+    tra_rowwise_project(r, own->n[0], names, v);
+    tra_expr *made =
+        set_weights(&u, weights) ? weigh(&u, tra_memo_expr(pipe->source), r, 0, own->n[0], at, NULL) : NULL;
+    if (made) tra_factor_claim(f, made, 1);
+}
+
 void tra_factor_weigh(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     int side = 0;
     bool sums = tra_factor_is_sum(x, y, "ab->a");
@@ -224,7 +257,7 @@ void tra_factor_weigh(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     joining g;
     factoring *f = tra_new(w->m->arena, factoring);
     *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = pipe};
-    weighing u = {.f = f, .width = 1, .used = tra_news(f->a, bool, pipe->all->n + 1)};
+    weighing u = {.f = f, .width = 1, .flops = 2, .used = tra_news(f->a, bool, pipe->all->n + 1)};
     f->own = &f->product[f->nproducts++];
     tra_factor_mark_selects(f, u.used);
     if (!tra_factor_read(f, f->own, 0, matrix, pipe) || !find_tables(&u) || !tra_factor_join_keys(f)) return;

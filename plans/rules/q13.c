@@ -61,7 +61,9 @@ static void multiply(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     const tra_expr *matrix[2];
     tra_pipe *p[2];
     (void)side;
-    if (!y || !tra_factor_is_product(x, y)) return;
+    if (!y) return;
+    tra_factor_weigh_columns(w, x, y);
+    if (!tra_factor_is_product(x, y)) return;
     for (int i = 0; i < 2; i++) {
         if (!(matrix[i] = tra_factor_matrix(w->m, y->in[i]))) return;
         p[i] = tra_pipe_of(w, matrix[i]->in[0]);
@@ -78,19 +80,23 @@ static void multiply(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     if (tra_factor_read(f, own, 0, matrix[0], p[0]) && (own->same || tra_factor_read(f, own, 1, matrix[1], p[1])))
         build(f);
     else
-        tra_refuse(w, x, "there are more than %d columns, or some are not f64, may be NULL, or may not be computed",
-                   TRA_FACTOR_COLUMNS);
+        tra_refuse(w, x, TRA_FACTOR_UNREAD);
 }
 
 #define XX "Z[a,b] = sum X[n,a] * X[n,b]\n"
 
 const tra_rule tra_rule_q_13 = {
     .name = "Q-13",
-    .equivalence = "X'Y of matrices of a table's columns = sums of products of the columns",
+    .equivalence =
+        "X'Y and X W of matrices of a table's columns = sums of products of the columns, and sums of weighed ones",
     .condition =
-        "columns of X and Y, of the same rows of a table that is no join, are f64 and never NULL, and not many",
+        "columns of X and Y, of the same rows of a table that is no join, are f64 and never NULL, and not many; "
+        "W is in one block, and no rows are selected (of X W)",
     .forth = multiply,
     .cases = {
+        {.program = "X = matrix(project(trip, x, m = n * 0.5), [one = 1, m, x])\nY[n,a] = 2 * X[n,a]\n"
+                    "W[a,k] = sum Y[n,a] * X[n,k]\nZ[n,k] = sum X[n,a] * W[a,k]\n",
+         .makes = "3 columns weighed"},
         {.program = "X = matrix(trip, [one = 1, x, k])\n" XX, .makes = "symmetric 3 x 3 products of columns"},
         {.program = "P = project(select(trip, x > 0), x, m = n * 0.5)\nX = matrix(P, [one = 1, x])\n"
                     "Y = matrix(P, [m, k = 2])\nZ[a,c] = sum X[n,a] * Y[n,c]\n",

@@ -195,6 +195,14 @@ A[i,j] = sum X[n,i] * X[n,j]"
 X = matrix(P, [one = 1, w, start], fill = 2.5)
 Y = matrix(P, [minutes, v = exp(w), b = minutes > 30, d = w - 1, start], fill = -1)
 A[i,j] = sum X[n,i] * Y[n,j]"
+    tra gen -q --shape 6x3 --block 6x3 --seed 1 -o w.h5
+    tra gen -q --shape 6 --block 6 --seed 1 -o v.h5
+    same Q-13 "input W from \"w.h5\"
+X = matrix(trip, [$C])
+A[n,k] = sum X[n,i] * W[i,k]"
+    same Q-13 "input v from \"v.h5\"
+X = matrix(trip, [$C])
+A[n] = sum v[i] * X[n,i]"
     same Q-13 "X = matrix(select(trip, minutes > 88), [w, minutes, one = 1])
 A[i,j] = sum X[n,i] * X[n,j]"
     sed -i 's/minutes > 88/w >= 0/; s/one = 1/start/' p.tra
