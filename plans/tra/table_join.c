@@ -153,6 +153,17 @@ static int64_t repeats(const tra_table_builder *w, const tra_lookup_spec *s, con
     return most;
 }
 
+/* A bound of the pairs that are equal in each key. */
+static int64_t pairs_most(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
+                          const tra_node *left, const tra_node *right) {
+    int64_t most = INT64_MAX;
+    for (int k = 0; k < s->nkeys; k++) {
+        int x = column_alone(tra_lookup_left_keys(l)[k]), y = column_alone(tra_lookup_right_keys(l)[k]);
+        if (x >= 0 && y >= 0) most = tra_min64(most, tra_table_pairs_most(w->b->g, left, x, right, y, s->nulls_match));
+    }
+    return most;
+}
+
 tra_meeting tra_table_meet(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
                            const tra_node *left, const tra_node *right) {
     tra_size x = tra_type_entries(&left->type), y = tra_type_entries(&right->type);
@@ -161,6 +172,7 @@ tra_meeting tra_table_meet(const tra_table_builder *w, const tra_lookup_spec *s,
     tra_partners p = {1, 1};
     bool known = s->nkeys == 0 || tra_table_partners(s, &p);
     m.all = tra_min64(tra_mul_most(x.bound, m.each), tra_mul_most(y.bound, other));
+    m.all = tra_min64(m.all, pairs_most(w, s, l, left, right));
     m.expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
     if (s->how == TRA_LOOKUP_LEFT) m.all = tra_add_most(m.all, x.bound);
     if (s->how == TRA_LOOKUP_LEFT && known) m.expected += (1 - p.has) * (double)x.expected;

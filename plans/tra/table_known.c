@@ -1,6 +1,7 @@
 /* table_known.c - what the statistics of files say of the rows of operators: how many have one value, how many groups
  * there are. Bounds hold whatever the program does with the rows before; estimates take columns for independent. */
 #include "table_known.h"
+#include "table_stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,19 +60,50 @@ static int column_before(const tra_table_op *op, int column) {
     return -1;
 }
 
-int64_t tra_table_repeats(const tra_graph *g, const tra_node *n, int column, bool nulls) {
-    tra_column_facts f;
+/* The column of an input that this one of n is of: of the input's rows some, each once at most. NULL: there is none;
+ * then *groups says whether it is the one key of groups. */
+static const tra_column *column_of_input(const tra_graph *g, const tra_node *n, int column, bool *groups) {
     const tra_table_op *op;
+    *groups = false;
     while ((op = op_of(g, n))) {
-        if (op->op == TRA_TABLE_GROUP && op->nterms == 1 && column == 0) return 1;
+        *groups = op->op == TRA_TABLE_GROUP && op->nterms == 1 && column == 0;
         column = column_before(op, column);
-        if (column < 0) return INT64_MAX;
+        if (column < 0) return NULL;
         n = op->in[0];
     }
-    if (n->op != TRA_OP_INPUT) return INT64_MAX;
+    return n->op == TRA_OP_INPUT ? &n->type.columns->v[column] : NULL;
+}
+
+int64_t tra_table_repeats(const tra_graph *g, const tra_node *n, int column, bool nulls) {
+    tra_column_facts f;
+    bool groups;
+    const tra_column *c = column_of_input(g, n, column, &groups);
+    if (!c) return groups ? 1 : INT64_MAX;
     tra_arena *a = tra_arena_new();
     int64_t most = INT64_MAX;
-    if (facts_of(&n->type.columns->v[column], a, &f)) most = tra_max64(most_repeated(&f), nulls ? f.nulls : 1);
+    if (facts_of(c, a, &f)) most = tra_max64(most_repeated(&f), nulls ? f.nulls : 1);
+    tra_arena_free(a);
+    return most;
+}
+
+static bool is_whole(const tra_column *c) {
+    return c->type == TRA_COL_BOOL || c->type == TRA_COL_I32 || c->type == TRA_COL_I64;
+}
+
+int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,
+                             bool nulls) {
+    bool groups;
+    const tra_column *l = column_of_input(g, left, lcolumn, &groups), *r = column_of_input(g, right, rcolumn, &groups);
+    tra_column_facts x, y;
+    int64_t most = INT64_MAX;
+    if (!l || !r || tra_coltype_is_float(l->type) || !(l->type == r->type || (is_whole(l) && is_whole(r))))
+        return INT64_MAX;
+    if (tra_coltype_is_coded(l->type) && (!l->dict || !r->dict)) return INT64_MAX;
+    tra_arena *a = tra_arena_new();
+    if (facts_of(l, a, &x) && facts_of(r, a, &y) && x.whole && y.whole) {
+        most = tra_table_pairs(l, r, &x, &y, a);
+        if (nulls) most = tra_add_most(most, tra_mul_most(x.nulls, y.nulls));
+    }
     tra_arena_free(a);
     return most;
 }

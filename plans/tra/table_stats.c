@@ -190,20 +190,29 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* By all values of both. */
-static void count_values(const tra_column *l, const tra_column *r, const tra_column_facts *x, const tra_column_facts *y,
-                         tra_arena *a, tra_partners *out) {
+/* By all values of both; returns how many pairs there are. */
+static int64_t count_values(const tra_column *l, const tra_column *r, const tra_column_facts *x,
+                            const tra_column_facts *y, tra_arena *a, tra_partners *out) {
     int64_t(*v)[2] = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
     double rows = (double)x->rows;
     for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
     qsort(v, (size_t)y->n, sizeof *v, by_value);
     *out = (tra_partners){0};
+    int64_t pairs = 0;
     for (int64_t i = 0; i < x->n; i++) {
         const int64_t(*at)[2] = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
         if (!at) continue;
         out->has += (double)x->frequency[i][1] / rows;
         out->pairs += (double)x->frequency[i][1] / rows * ((double)(*at)[1] / (double)y->rows);
+        pairs = tra_add_most(pairs, tra_mul_most(x->frequency[i][1], (*at)[1]));
     }
+    return pairs;
+}
+
+int64_t tra_table_pairs(const tra_column *l, const tra_column *r, const tra_column_facts *x, const tra_column_facts *y,
+                        tra_arena *a) {
+    tra_partners p;
+    return count_values(l, r, x, y, a, &p);
 }
 
 /* The values of the column that has fewer are taken to be among those of the other. */
@@ -222,7 +231,7 @@ static bool partners_of(const tra_column *l, const tra_column *r, tra_arena *a, 
     if (coded && (!l->dict || !r->dict)) return false;
     if (!facts_of(l->file, l->number, a, &x) || !facts_of(r->file, r->number, a, &y)) return false;
     if (x.whole && y.whole)
-        count_values(l, r, &x, &y, a, out);
+        (void)count_values(l, r, &x, &y, a, out);
     else
         contain_values(&x, &y, out);
     return true;

@@ -15,5 +15,9 @@ typedef struct tra_partners {
 } tra_partners;
 /* False: the statistics of a key are not there. */
 bool tra_table_partners(const tra_lookup_spec *s, tra_partners *out);
+/* The pairs of rows of two files whose values in a column are equal, of which all are known. */
+struct tra_column_facts;
+int64_t tra_table_pairs(const tra_column *l, const tra_column *r, const struct tra_column_facts *x,
+                        const struct tra_column_facts *y, tra_arena *a);
 
 #endif

@@ -236,6 +236,7 @@ C = group(S, [u, w], n = count())
 D = group(S, [name, m = month(day)], n = count())
 J = join(S, Q, u == k)
 K = group(J, [w], s = sum(x))
+I = join(project(select(S, w < 100), v = u), order(Q, [x desc]), v == k)
 H = join(Q, A, k == u, prefix = "a_")
 output A
 output B
@@ -243,11 +244,12 @@ output C
 output D
 output J
 output K
+output I
 output H
 END
     tra check p.tra >types
     status 0 tra run -q p.tra --memory 64M --threads 2
-    for o in A B C D J K H; do tra info --format json $o.h5; done >got
+    for o in A B C D J K H I; do tra info --format json $o.h5; done >got
     "$PYTHON" - <<'END'
 import json, re
 text = open("got").read()
@@ -257,11 +259,12 @@ while at < len(text.rstrip()):
     while at < len(text) and text[at].isspace(): at += 1
     rows += [r["rows"] for r in (x if isinstance(x, list) else x.get("relations", [x]))]
 said = dict(re.findall(r"^(\w): table of about (\d+ of <= \d+) rows", open("types").read(), re.M))
-for name, n in zip("ABCDJKH", rows):
+for name, n in zip("ABCDJKHI", rows):
     about, most = map(int, said[name].split(" of <= "))
     assert n / 2 <= about <= 2 * n and n <= most, (name, n, about, most)
 most = {name: int(s.split(" of <= ")[1]) for name, s in said.items()}
-assert most["J"] <= 30000 * 40 and most["H"] <= 8000 and most["K"] <= 301 and most["D"] <= 30000, most
+assert most["J"] == rows[4] == most["I"] > rows[7], (most, rows) # pairs are counted by the frequencies of both
+assert most["H"] <= 8000 and most["K"] <= 301 and most["D"] <= 30000, most
 END
 }
 
