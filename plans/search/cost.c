@@ -370,8 +370,13 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
     return busiest * (double)size / rates->memory;
 }
 
-double tra_map_passes(const tra_catalog *in, const tra_catalog *out) {
-    return tra_catalog_floats(out) < tra_catalog_floats(in) / 2 ? 1.0 / 3 : 1;
+/* Elements, or rows, that are expected. */
+static double expected_of(const tra_type *t) {
+    return t->bounded && t->entries ? (double)t->entries->all.expected : (double)tra_catalog_floats(t->cat);
+}
+
+double tra_map_passes(const tra_type *in, const tra_type *out) {
+    return expected_of(out) < expected_of(in) / 2 ? 1.0 / 3 : 1;
 }
 
 /* Seconds for adding up the sums of a tree: each but one is read and added to another, which is read and written. */
@@ -419,7 +424,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         const tra_op *o = &p->ops[i];
         const tra_cost *c = &o->predicted.cost;
         double *s = spent[at[i]], work = c->flops_max;
-        if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(p->ops[o->in[0]].type.cat, o->type.cat);
+        if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type);
         s[NETWORK] += c->seconds; /* so far: those of the network alone */
         s[DISK] +=
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /

@@ -47,8 +47,8 @@ tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_t
                            const tra_placement *place, const tra_mirror *mirror);
 
 /* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes. One
- * that reads its operand and writes little, a third. */
-double tra_map_passes(const tra_catalog *in, const tra_catalog *out);
+ * that reads its operand and writes little, as is expected, a third. */
+double tra_map_passes(const tra_type *in, const tra_type *out);
 
 /* Seconds of so many operations on the busiest site: contractions at the rate of BLAS, the rest by memory bandwidth.
  * k: the kernel that does the work; NULL: one that has no BLAS, as on operands that are held by their entries. */

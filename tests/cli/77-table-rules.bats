@@ -521,6 +521,21 @@ A = group(J, [$1], $2)"
     by 's_lat, member' 'n = count(), v = var(minutes)' inner
 }
 
+@test "Q-9 is chosen where few groups are expected of many rows, and not where there are nearly as many" {
+    trips
+    "$PYTHON" -c '
+print("start,n,minutes")
+for i in range(60000): print(f"{i * 7 % 13 - 2},{i},{i % 90}")' | tra import -q --table - -o trip.h5
+    for keys in 's_kind early' 'n,s_kind late'; do
+        printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
+            'J = join(trip, station, start == code, prefix = "s_")' \
+            "A = group(J, [${keys% *}], n_ = count(), m = mean(minutes))" 'output A to "a.h5"' >p.tra
+        status 0 tra explain p.tra
+        if [ "${keys#* }" = early ]; then has "before th"; else lacks "before th"; fi
+        lacks " 0 of <="
+    done
+}
+
 @test "Q-12: blocks of which no row can be selected are not read, in as many bytes as predicted" {
     "$PYTHON" -c '
 with open("trip.csv", "w") as f:
