@@ -82,7 +82,7 @@ static int64_t tuples_of(const tra_catalog *c, const tra_box *b) {
 
 static int64_t floats_of(const tra_catalog *c, const tra_box *b) {
     int64_t floats = 1;
-    uint32_t changed = 0; /* array dimensions that a key dimension clips */
+    uint32_t changed = 0; /* array dimensions whose extent changes at the last value of a key dimension */
     for (int d = 0; d < c->frontier.n; d++) {
         int64_t each = 1, last = 1;
         if (b->hi[d] <= b->lo[d]) return 0;

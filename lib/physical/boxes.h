@@ -1,5 +1,5 @@
 /* boxes.h - what sites hold, in closed form: where tuples form a grid, what a site has is a few boxes of keys. Private
- * to lib/run. */
+ * to lib/physical. */
 #ifndef TRA_BOXES_H
 #define TRA_BOXES_H
 

@@ -80,7 +80,7 @@ static bool all_read(const tra_plan *p, int i) {
         bool whole = op->in[0] < 0 || uses_all_tuples(p, op);
         bool moves = tra_op_is(op->op, TRA_EXCHANGES), made = !moves && !tra_op_is_view(op);
         if (copies && (moves || (made && tra_place_copies(&op->place) > 1)))
-            continue; /* one of the sites may do it for all */
+            continue; /* of copies one site may read for all */
         for (int side = 0; side < 2; side++) {
             if (op->in[side] != i) continue;
             bool meet = op->what.join && (copies ? copies_meet(p, op, side) : all_meet(p, op, side));

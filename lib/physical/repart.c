@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTED = 1 << 20 }; /* of so many pieces at most it is found out which batch reads what */
+enum { LISTED = 1 << 20 }; /* with more pieces than this it is not found out which batch reads which tuples */
 
 int64_t tra_repart_pieces(const tra_plan *p, const tra_op *op) {
     const tra_dims *a = &p->ops[op->in[0]].type.cat->frontier, *b = &op->type.cat->frontier;

@@ -185,7 +185,7 @@ static bool save_part(tra_checkpoint *k, const tra_op *op, tra_part *part) {
 bool tra_checkpoint_saves(const tra_plan *p, int i) {
     bool many = false;
     if (!tra_op_is(p->ops[i].op, TRA_FORWARDS)) return tra_op_is(p->ops[i].op, TRA_MAKES) && !p->ops[i].orders.fused;
-    return !tra_op_is(p->ops[tra_op_holder(p, i, &many)].op, TRA_READS); /* which can be read again */
+    return !tra_op_is(p->ops[tra_op_holder(p, i, &many)].op, TRA_READS); /* inputs can be read again */
 }
 
 /* Removes saved results that a run which resumed now would not need, unless a part in memory has blocks of them. */

@@ -76,7 +76,7 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     c->mpi = MPI_COMM_WORLD;
     MPI_Errhandler ours;
     MPI_Comm_create_errhandler(mpi_failed, &ours);
-    MPI_Comm_set_errhandler(c->mpi, ours); /* its duplicates have it too */
+    MPI_Comm_set_errhandler(c->mpi, ours); /* duplicates of the communicator inherit it */
     MPI_Errhandler_free(&ours);
     MPI_Comm_dup(c->mpi, &c->alarms);
     if (want > 1 && c->size == 1)

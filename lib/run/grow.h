@@ -1,5 +1,5 @@
 /* grow.h - how a worker makes a result of a join or aggregation whose size only the data tell, since its layout is not
- * dense (cell.h). Private to superblock.c.
+ * dense (cell.h). Private to superblock.c and superblock_tasks.c.
  *
  * A sum grows: each term makes a new block of it, of the size that both together have, which was counted before. So
  * while it grows a worker holds the term, the sum as it was and the sum as it will be; between two terms nobody holds

@@ -46,7 +46,7 @@ static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     return false;
 }
 
-/* again: the block is read again while it can stay in memory. last: nothing reads it again. */
+/* What becomes of a block that was read. again: it will be read again soon enough to stay; last: never again. */
 static tra_after after(bool again, bool last) {
     return last ? TRA_AFTER_DROP : again ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
 }
@@ -459,7 +459,7 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     for (int k = 0; k < begun; k++) {
         if (next[k]) tra_unit_drop(site->engine, next[k]);
         tra_superblock_end(&st[k]);
-        tra_superblock_release_row(&st[k], TRA_AFTER_KEEP); /* of a row that a failure has cut short */
+        tra_superblock_release_row(&st[k], TRA_AFTER_KEEP); /* after a failure in the middle of a row */
         close_span(&st[k]);
     }
     s = tra_stage_end(site, s, e);

@@ -19,7 +19,7 @@ enum { MAX_ABOUT = 64 << 20 };
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-/* The same text however a program spells the directory. */
+/* Adds the path of an output, with its directory resolved, so that it is the same however the program spells it. */
 static void put_place(const char *spec, tra_str *out) {
     tra_arena *a = tra_arena_new();
     const char *path, *name;
@@ -49,7 +49,7 @@ static void digests(const tra_plan *p, const uint64_t *values, uint64_t *outputs
 
 /* ---- removing ------------------------------------------------------------------------------------------------- */
 
-/* NULL where it is none: what only leads to a directory is nobody's entry. */
+/* Opens an entry's directory; NULL if it is none. A symbolic link is not followed. */
 static DIR *open_dir(const char *entry) {
     int fd = open(entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -57,7 +57,7 @@ static DIR *open_dir(const char *entry) {
     return d;
 }
 
-/* Other ranks may be at it too. */
+/* Removes an entry; other ranks may be removing it at the same time. */
 static void remove_entry(const char *dir) {
     if (tra_remove_files_of(dir)) tra_info(2, "removed %s", dir);
 }
@@ -118,7 +118,7 @@ static void find_other(const char *dir, void *ctx) {
     if (!o->dir && read_about(dir, &o->text, &run)) o->dir = tra_strdup(dir);
 }
 
-/* The first line of what was saved that does not hold any more says why it cannot be gone on with. */
+/* Refuses to resume: names the first thing that has changed since the entry was made. */
 static tra_status refuse(const other *o, const char *about, tra_err *e) {
     static const char again[] = "run without --resume to begin anew";
     char *now = tra_asprintf("\n%s", about);
@@ -248,7 +248,7 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
         return s;
     }
     j->lock = lock;
-    TRA_TRY(tra_stop_check(e)); /* who has waited for the lock may not be wanted any more */
+    TRA_TRY(tra_stop_check(e)); /* the run may have been told to stop while it waited for the lock */
     if (r->resume) {
         other o = {0};
         j->resumed = make_dir(j->dir) && read_about(j->dir, &text, &j->run);
@@ -344,7 +344,7 @@ void tra_journal_flush(tra_journal *j) {
 }
 
 bool tra_journal_has_any(const tra_journal *j) {
-    if (j && j->resumed && j->broken) return true; /* in logs that could not be opened, maybe */
+    if (j && j->resumed && j->broken) return true; /* perhaps in logs that could not be opened */
     for (int i = 0; j && i < j->plan->nops; i++) {
         if (tra_log_any(j->logs[i])) return true;
     }
