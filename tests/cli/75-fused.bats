@@ -395,6 +395,52 @@ assert csc or .6 * entries <= q['entries'] <= 1.5 * entries, (q['entries'], entr
     done
 }
 
+@test "rows of very wide results: scipy's entries, and the bits of the interpreter" {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
+    py "
+import numpy as np, scipy.sparse as s
+r = np.random.default_rng(5)
+s.save_npz('a.npz', s.random(60, 50, .2, 'csr', random_state=r))
+s.save_npz('b.npz', s.random(50, 900000, 1e-4, 'csr', random_state=r))"
+    for m in a b; do tra import -q $m.npz -o $m.h5 --storage csr; done
+    printf 'input A from "a.h5"\ninput B from "b.h5"\nQ[i,j] = sum A[i,k] * B[k,j]\noutput Q as csr\n' >p.tra
+    tra run -q --codegen require p.tra
+    bits=$(tra digest Q.h5)
+    tra export -q Q.h5 -o q.npz
+    py "
+import scipy.sparse as s
+a, b, q = (s.load_npz(f + '.npz').tocsr() for f in 'abq')
+d = (a @ b) - q
+assert q.nnz == (a @ b).nnz and abs(d).max() < 1e-12"
+    tra run -q --codegen off p.tra
+    is "$bits" tra digest Q.h5
+}
+
+@test "zeros that are stored annihilate what is not finite, compiled and interpreted" {
+    export TRA_CACHE=$BATS_TEST_TMPDIR/cache
+    py "
+import numpy as np, scipy.sparse as s
+a = s.random(40, 30, .2, 'csr', random_state=np.random.default_rng(6))
+x = np.arange(30.)
+x[[3, 17]] = np.inf, np.nan
+a.data[np.isin(a.indices, [3, 17])] = 0
+s.save_npz('a.npz', a)
+np.save('x.npy', x)"
+    tra import -q a.npz -o a.h5 --storage csr
+    tra import -q x.npy -o x.h5
+    printf 'input A from "a.h5"\ninput x from "x.h5"\nQ[j] = sum A[i,j] * A[i,k] * x[k]\noutput Q\n' >p.tra
+    tra explain p.tra | grep -q '^strategy.*fused'
+    for how in require off; do
+        tra run -q --codegen $how p.tra
+        tra export -q Q.h5 -o q.npy
+        py "
+import numpy as np, scipy.sparse as s
+a, x, q = s.load_npz('a.npz').tocsr(), np.load('x.npy'), np.load('q.npy')
+x[[3, 17]] = 0
+assert np.allclose(q, a.T @ (a @ x), rtol=1e-12)"
+    done
+}
+
 @test "what the interpreter holds of a result is within the ceiling, or the run ends with status 4" {
     tra gen -q --shape 1x400000 --density .12 --storage csr --seed 1 -o A.h5
     tra gen -q --shape 1x2 --seed 2 -o B.h5
