@@ -113,7 +113,7 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
     tra_group *g = tra_new(a, tra_group);
     tra_column *states = tra_news(a, tra_column, nkeys + TRA_GROUP_STATES * n + 1);
     tra_column *result = tra_news(a, tra_column, nkeys + n + 1);
-    *g = (tra_group){.in = in, .nkeys = nkeys, .n = n, .pass = pass};
+    *g = (tra_group){.in = in, .nkeys = nkeys, .n = n, .pass = pass, .most = INT64_MAX};
     g->v = tra_news(a, tra_group_aggregate, n + 1);
     tra_group_column *own = tra_news(a, tra_group_column, n + 1);
     g->columns = own;
@@ -145,6 +145,8 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
     *out = g;
     return TRA_OK;
 }
+
+void tra_group_bound(tra_group *g, int64_t most) { g->most = most; }
 
 const tra_schema *tra_group_out(const tra_group *g) {
     return g->pass == TRA_GROUP_PARTIAL || g->pass == TRA_GROUP_MERGE ? g->states : g->result;

@@ -50,6 +50,9 @@ typedef struct tra_group tra_group;
 /* Of a table whose first nkeys columns are the keys. TRA_PROGRAM when an aggregate does not take such a column. */
 TRA_MUSTUSE tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
                                      tra_group_pass pass, tra_group **out, tra_err *e);
+/* There are no more groups than that by what is known of the columns, and results have no room for more: the run ends
+ * with an error where there are, since the file's statistics are wrong. */
+void tra_group_bound(tra_group *g, int64_t most);
 const tra_schema *tra_group_out(const tra_group *g); /* of PARTIAL and MERGE the states */
 /* What it was made of; and the same of another pass, in the arena. */
 tra_group_pass tra_group_pass_of(const tra_group *g);

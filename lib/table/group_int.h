@@ -21,6 +21,7 @@ struct tra_group {
     const tra_group_column *columns; /* of all aggregates */
     int *key;                        /* 0, 1, ... nkeys - 1 */
     tra_group_pass pass;
+    int64_t most; /* groups of a table; INT64_MAX: as many as it has rows */
 };
 
 #endif

@@ -463,7 +463,16 @@ static int64_t group_scratch(const void *data, const tra_dims *ext_a, const tra_
     return tra_add_most(head_bytes(data), tra_mul_most(words, sizeof(int64_t)));
 }
 
-static int64_t groups_most(const tra_group *g, int64_t rows) { return g->nkeys ? rows : 1; }
+static int64_t groups_most(const tra_group *g, int64_t rows) { return g->nkeys ? tra_min64(rows, g->most) : 1; }
+
+/* Is there room for so many groups of so many rows? */
+static bool have_room(const tra_group *g, int64_t rows, int64_t groups) {
+    if (groups <= groups_most(g, rows)) return true;
+    tra_kernel_fail("%" PRId64 " groups, where there are at most %" PRId64
+                    " by the statistics of the file: these are wrong, import the table again",
+                    groups, g->most);
+    return false;
+}
 
 static int64_t group_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     (void)b, (void)out, (void)scratch;
@@ -489,6 +498,7 @@ static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *wor
     if (g->nkeys == 0 && in->rows > 0 && run_all(g, in, out)) return 1;
     direct d = {.g = g, .in = in, .n = in->rows, .t = (total *)(((uintptr_t)(words + 3 * in->rows) + 15) / 16 * 16)};
     if (find_direct(&d, words)) {
+        if (!have_room(g, in->rows, d.groups)) return 0;
         put_keys(g, in, d.first, d.groups, out);
         run_direct(&d, out);
         return d.groups;
@@ -497,6 +507,7 @@ static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *wor
     for (int64_t i = 0; i < s.n; i++) s.at[i] = i;
     find_sorted(&s);
     if (s.n == 0 && g->nkeys == 0 && !makes_states(g)) s.groups = 1, s.begin[1] = 0; /* the one row */
+    if (!have_room(g, in->rows, s.groups)) return 0;
     for (int64_t i = 0; i < s.groups && g->nkeys > 0; i++) s.spare[i] = s.at[s.begin[i]];
     put_keys(g, in, s.spare, s.groups, out);
     run_sorted(&s, out);

@@ -132,6 +132,7 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, w->op.nterms + 1);
     for (int k = 0; k < w->op.nterms; k++) x[k] = w->op.term[k].x;
     int64_t most = tra_max64(1, tra_table_groups_most(s, w->op.nterms, x));
+    tra_group_bound(g, most);
     double blocks = pass == TRA_GROUP_PARTIAL ? (double)tra_max64(1, in->type.cat->n) : 1;
     double expected = (double)tra_type_entries(&rows->type).expected;
     return transform(w, in,

@@ -418,3 +418,14 @@ assert sum(o["measured"].get("divided_by_zero", 0) for o in m["operators"]) == 1
     status 0 tra run p.tra
     lacks "zero"
 }
+
+@test "groups by few values fit the least ceiling, whatever the rows of a block" {
+    awk 'BEGIN { print "few,k"; for (i = 0; i < 120000; i++) print substr("aabbcc", i % 3 * 2 + 1, 2) "," i }' >t.csv
+    tra import -q t.csv --block 20000 -o t.h5
+    printf 'input t from "t.h5"\ng = group(t, [few], n = count(), s = sum(k))\noutput g\n' >p.tra
+    for threads in 1 2; do
+        status 4 tra run -v --threads $threads --memory 1K p.tra
+        status 0 tra run -q --threads $threads --memory "$(exactly)" p.tra
+        is "few,n,s aa,40000,2399940000 bb,40000,2399980000 cc,40000,2400020000" eval "tra export -q g.h5 -o - --to csv | xargs"
+    done
+}
