@@ -335,17 +335,31 @@ TRA_STRIP_LOOP static void multiply(const double *const *x, const double *const 
 typedef struct multiplying {
     const tra_column_products *s;
     double *to;
+    const double *beside; /* its rows from the strip's first on, */
+    double *strip;        /* and the columns of these, one after the other */
 } multiplying;
 
+/* The columns of what lies beside the strip. */
+static void turn_strip(multiplying *m, int n) {
+    int ny = m->s->ny;
+    for (int c = 0; c < ny; c++)
+        for (int r = 0; r < n; r++) m->strip[c * TRA_COLSTRIP + r] = m->beside[r * ny + c];
+    m->beside += n * ny;
+}
+
 static void multiply_strip(void *ctx, const tra_vector *columns, int n) {
-    const multiplying *m = ctx;
+    multiplying *m = ctx;
     int nx = m->s->nx, ny = m->s->ny, first = m->s->same ? 0 : nx;
+    if (m->s->beside) turn_strip(m, n);
     for (int i = 0; i < nx; i += XS) {
         const double *x[XS] = {columns[i].values, columns[i + 1 < nx ? i + 1 : i].values};
         for (int k = m->s->same ? i / YS * YS : 0; k < ny; k += YS) { /* of what mirrors itself the upper triangle */
             const double *y[YS];
             double sum[XS * YS] = {0};
-            for (int c = 0; c < YS; c++) y[c] = columns[first + (k + c < ny ? k + c : k)].values;
+            for (int c = 0; c < YS; c++) {
+                int at = k + c < ny ? k + c : k;
+                y[c] = m->s->beside ? m->strip + at * TRA_COLSTRIP : columns[first + at].values;
+            }
             multiply(x, y, n, sum);
             for (int at = 0; at < XS * YS; at++)
                 if (i + at / YS < nx && k + at % YS < ny) m->to[(i + at / YS) * ny + k + at % YS] += sum[at];
@@ -353,18 +367,21 @@ static void multiply_strip(void *ctx, const tra_vector *columns, int n) {
     }
 }
 
+static int64_t strip_bytes(const tra_column_products *s) {
+    return s->beside ? s->ny * TRA_COLSTRIP * (int64_t)sizeof(double) : 0;
+}
+
 static int64_t products_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_column_products *s = data;
     (void)ext_a, (void)ext_b;
-    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r);
+    return strip_bytes(s) + vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r);
 }
 
 static void products_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_column_products *s = data;
-    multiplying m = {s, out->array.data};
-    (void)b;
+    multiplying m = {s, out->array.data, s->beside ? b->array.data : NULL, scratch};
     memset(m.to, 0, tra_array_bytes(&out->array));
-    each_strip(s->r, a, multiply_strip, &m, scratch);
+    each_strip(s->r, a, multiply_strip, &m, (char *)scratch + strip_bytes(s));
     for (int i = 0; s->same && i < s->nx; i++)
         for (int k = 0; k < i; k++) m.to[i * s->ny + k] = m.to[k * s->ny + i];
 }

@@ -57,11 +57,12 @@ typedef struct tra_row_sums {
 extern const tra_rows_ops tra_row_sums_ops; /* data: a tra_row_sums */
 
 /* r: rows of f64 columns that are never NULL: the first nx are those of a matrix X, the others those of Y; or X's are
- * both (ny is nx). The result is X'Y, of columns as they are: neither matrix is made. */
+ * both (same: ny is nx); or Y is the right operand, an array of f64 with as many rows (beside: r selects none). The
+ * result is X'Y, of columns as they are: neither matrix is made. */
 typedef struct tra_column_products {
     const tra_rowwise *r;
     int nx, ny;
-    bool same;
+    bool same, beside;
 } tra_column_products;
 extern const tra_rows_ops tra_column_products_ops; /* data: a tra_column_products */
 

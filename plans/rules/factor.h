@@ -109,6 +109,10 @@ int tra_factor_pair(factoring *f, int i, int j);
 
 /* ---- results (q10.c) --------------------------------------------------------------------------------------------- */
 
+/* Why the right operand of a product with a matrix cannot be an array beside its rows, NULL: it can; and that array, in
+ * blocks of rows by one key. */
+const char *tra_factor_array_refused(const tra_type *t);
+tra_expr *tra_factor_array(factoring *f);
 /* What is in columns as rank 2 becomes what x of f is: without its second dimension, of extent 1, where that is of rank
  * 1, and under keys of which only the first `keys` are not 0. */
 void tra_factor_claim(factoring *f, const tra_expr *made, int keys);

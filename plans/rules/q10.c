@@ -264,7 +264,7 @@ static void read_array(factoring *f, product *p, int width) {
             (feature){.name = v[all->n + c].name, .x = tra_colexpr_column(f->a, s, all->n + c), .beside = true};
 }
 
-static const char *array_refused(const tra_type *t) {
+const char *tra_factor_array_refused(const tra_type *t) {
     if (t->dtype != TRA_F64) return "what lies beside the rows is not f64: its products are exact to other digits";
     if (t->sparse) return "what lies beside the rows is of sparse type";
     if (t->cat->frontier.n != t->cat->bound.n || (t->cat->bound.n == 2 && t->cat->frontier.v[1] != 1))
@@ -273,20 +273,23 @@ static const char *array_refused(const tra_type *t) {
                                                                            : NULL;
 }
 
+tra_expr *tra_factor_array(factoring *f) {
+    tra_expr *array = tra_memo_expr(f->join->node.in[1]);
+    if (array->node.type.cat->frontier.n < 2) return array;
+    tra_keyfn *to = tra_new(f->a, tra_keyfn);
+    tra_keyexpr *x = tra_new(f->a, tra_keyexpr);
+    *x = (tra_keyexpr){.op = TRA_KEY_VAR};
+    *to = (tra_keyfn){.arity = 2, .n = 1, .names = {"i", "j"}, .expr = {x}};
+    return tra_factor_below(f,
+                            (tra_node){.op = TRA_OP_REKEY, .in = {&array->node}, .keyfn = to, .span = f->x->node.span});
+}
+
 /* The rows of the joins, and the array's columns. */
 static bool set_beside(factoring *f, int width) {
     joining *g = f->rows;
-    const tra_expr *array = tra_memo_expr(f->join->node.in[1]);
+    const tra_expr *array = tra_factor_array(f);
     int own = f->pipe->all->n - width;
-    if (array->node.type.cat->frontier.n > 1) {
-        tra_keyfn *to = tra_new(f->a, tra_keyfn);
-        tra_keyexpr *x = tra_new(f->a, tra_keyexpr);
-        *x = (tra_keyexpr){.op = TRA_KEY_VAR};
-        *to = (tra_keyfn){.arity = 2, .n = 1, .names = {"i", "j"}, .expr = {x}};
-        array = tra_factor_below(
-            f, (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&array->node}, .keyfn = to, .span = f->x->node.span});
-        if (!array) return false;
-    }
+    if (!array) return false;
     const tra_schema *s = g->x->node.type.columns;
     tra_column *v = tra_news(f->a, tra_column, s->n + width);
     tra_schema *all = tra_new(f->a, tra_schema);
@@ -320,7 +323,7 @@ static void sum_beside(tra_rewriting *w, tra_expr *x, tra_expr *y, const opened 
     factoring *f = tra_new(w->m->arena, factoring);
     joining *g = tra_new(w->m->arena, joining);
     *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = o->p[0], .rows = g};
-    const char *why = array_refused(t);
+    const char *why = tra_factor_array_refused(t);
     for (int j = 0; j < o->p[0]->njoins && !why; j++)
         if (!tra_lookup_once(w->m, o->p[0]->join[j].x, o->p[0]->join[j].s))
             why = "a key may be there twice in a joined table: rows of one group differ in what lies beside them";

@@ -188,6 +188,7 @@ A[i,j] = sum X[n,i] * Y[n,j]"
 
 @test "Q-13: products of matrices of columns, of the columns as they are" {
     trips
+    tra import -q --table --block 2000 trip.csv -o trip.h5 # more rows than a strip
     local C='one = 1, minutes, w, q = w * w, s = sqrt(w), m = minutes / 7'
     same Q-13 "X = matrix(trip, [$C])
 A[i,j] = sum X[n,i] * X[n,j]"
@@ -197,6 +198,10 @@ Y = matrix(P, [minutes, v = exp(w), b = minutes > 30, d = w - 1, start], fill = 
 A[i,j] = sum X[n,i] * Y[n,j]"
     tra gen -q --shape 6x3 --block 6x3 --seed 1 -o w.h5
     tra gen -q --shape 6 --block 6 --seed 1 -o v.h5
+    same Q-13 "X = matrix(trip, [$C])
+Y = matrix(trip, [a = minutes / 50, b = w])
+V[n,k] = exp(Y[n,k])
+A[i,k] = sum X[n,i] * V[n,k]"
     same Q-13 "input W from \"w.h5\"
 X = matrix(trip, [$C])
 A[n,k] = sum X[n,i] * W[i,k]"
