@@ -135,7 +135,7 @@ choices() { awk '$1 ~ /^-/ { v = $1 ~ /,$/ ? $3 : $2; if (v ~ /[|]/) { gsub(/[][
 
 @test "every kernel and operator is in tra-lang(5)" {
     kernels=$(sed -n 's/^    {\.name = "\([a-z_]*\)".*/\1/p' "$ROOT/lib/kernel/table.c")
-    operators=$(sed -n 's/^    {"\([a-z]*\)", TRA_OP_[A-Z]*,.*/\1/p' "$ROOT/plans/tra/graph.c")
+    operators=$(sed -n 's/^    {"\([a-z]*\)", TRA_OP_[A-Z]*,.*/\1/p' "$ROOT/plans/tra/graph_calls.c")
     [ "$(wc -l <<<"$kernels")" -gt 30 ]
     [ "$(wc -l <<<"$operators")" -gt 8 ]
     for word in $kernels $operators; do
