@@ -89,10 +89,12 @@ static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, tra_
     x.name = l->name[1] ? l->name[1] : "right";
     *text = keys_text(a, s, l->nkeys);
     return tra_table_arrange(w, rows, &x,
-                             tra_arena_printf(a, "sort(%s)%s%s, numbered", *text, x.matching ? ", no NULLs" : "",
+                             tra_arena_printf(a, "sort(%s)%s%s, numbered%s", *text, x.matching ? ", no NULLs" : "",
                                               keep == TRA_ARRANGE_UNIQUE  ? ", each once"
                                               : keep == TRA_ARRANGE_FIRST ? ", first of each"
-                                                                          : ""));
+                                                                          : "",
+                                              /* the left table's numbers come last: another order of columns */
+                                              s->n > l->nkeys ? " after the keys" : ""));
 }
 
 /* The parts, each sorted. */

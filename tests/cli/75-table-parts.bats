@@ -377,3 +377,22 @@ END
         [ -z "$(ls [OGDJKSANPBQ].h5 2>/dev/null)" ]
     done
 }
+
+@test "a table is joined with itself in parts, with a further condition: both sides are sorted, with numbers at other places" {
+    "$PYTHON" -c '
+print("k,n")
+for i in range(600): print(f"{i * 7 % 50},{i * 13 % 40}")' >t.csv
+    tra import -q --table --block 20 t.csv -o t.h5
+    for how in anti semi; do
+        printf 'input t from "t.h5"\nr = join(t, t, k == k && n < p_n, how = %s, prefix = "p_")\noutput r\n' $how >p.tra
+        status 0 tra run -q p.tra
+        tra export -q --to csv r.h5 -o r.csv
+        "$PYTHON" -c '
+import csv, sys
+t = [tuple(map(int, r)) for r in list(csv.reader(open("t.csv")))[1:]]
+most = {}
+for k, n in t: most[k] = max(n, most.get(k, n))
+want = [r for r in t if (r[1] < most[r[0]]) == (sys.argv[1] == "semi")]
+assert [tuple(map(int, r)) for r in list(csv.reader(open("r.csv")))[1:]] == want' $how
+    done
+}
