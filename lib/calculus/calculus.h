@@ -20,6 +20,9 @@ enum {
     TRA_CALC_HEIGHT = 1000, /* of a tree */
 };
 
+/* How the error begins of an integer that does not fit, which is told where it is computed. */
+#define TRA_CALC_TOO_LARGE "an integer is larger than 64 bits hold"
+
 /* What is wrong with a text, and where. */
 typedef struct tra_calc_error {
     int at, len; /* bytes in the text */

@@ -142,8 +142,7 @@ static tra_status run_body(interp *in, const loop *l) {
         l->sum->r += tra_calc_as_real(v);
         return TRA_OK;
     }
-    return tra_add(l->sum->i, v.i, &l->sum->i) ? TRA_OK
-                                               : fail(in, l->x, TRA_INPUT, "an integer is larger than 64 bits hold");
+    return tra_add(l->sum->i, v.i, &l->sum->i) ? TRA_OK : fail(in, l->x, TRA_INPUT, TRA_CALC_TOO_LARGE);
 }
 
 static tra_status run_generator(interp *in, const loop *l, int g, int b);

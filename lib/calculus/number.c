@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static const char *const too_large = "an integer is larger than 64 bits hold";
+static const char *const too_large = TRA_CALC_TOO_LARGE;
 
 static bool is_zero(tra_calc_number v) { return v.real ? v.r == 0 : v.i == 0; }
 

@@ -150,7 +150,7 @@ static void add_at(gen *g, const tra_calc *x, bool real, bool narrow, const char
     } else {
         g->parts |= GEN_ARITHMETIC;
         gen_line(g, "%s = add_(%s, %s, &bad, %d);", place, place, v,
-                 gen_site(g, x, "an integer is larger than 64 bits hold where values of one key are added"));
+                 gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
     }
 }
 
@@ -160,13 +160,12 @@ static void give_to_temp(gen *g, const tra_calc *x, const gen_chain *to, const c
         g->parts |= GEN_DICTS;
         if (to->depth == 1) { /* one key is passed as it is */
             gen_line(g, "dict_add1_%s_(a, &%s, %s, %s, &bad, %d);", t->real ? "real" : "whole", t->name,
-                     to->key[0].text, v,
-                     gen_site(g, x, "an integer is larger than 64 bits hold where values of one key are added"));
+                     to->key[0].text, v, gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
             return;
         }
         gen_line(g, "dict_add_%s_(a, &%s, (const int64_t[]){%s}, %s, &bad, %d);", t->real ? "real" : "whole", t->name,
                  key_list(g, to, to->depth), v,
-                 gen_site(g, x, "an integer is larger than 64 bits hold where values of one key are added"));
+                 gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
         return;
     }
     const char *at = "";
@@ -229,7 +228,7 @@ static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const
     if (g->s->result == TRA_CODEGEN_ROWS) {
         g->parts |= GEN_ENTRIES;
         gen_line(g, "put_(&rows, %s, %s, %s, &bad, %d);", at, to->key[row].text, v,
-                 gen_site(g, x, "an integer is larger than 64 bits hold where values of one key are added"));
+                 gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
     } else {
         add_at(g, x, g->s->type != TRA_ELEMENT_I64, g->s->type == TRA_ELEMENT_F32, gen_text(g, "out[%s]", at), v);
     }

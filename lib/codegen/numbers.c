@@ -54,7 +54,7 @@ static gen_value whole_result(gen *g, const tra_calc *x, tra_calc_kind op, const
         return v;
     }
     g->parts |= GEN_ARITHMETIC;
-    static const char large[] = "an integer is larger than 64 bits hold";
+    static const char large[] = TRA_CALC_TOO_LARGE;
     bool divides = op == TRA_CALC_DIV || op == TRA_CALC_MOD;
     int site = gen_site(g, x, divides ? "division by zero" : large);
     if (divides) gen_site(g, x, large); /* the next one */
@@ -134,7 +134,7 @@ static gen_value call(gen *g, const tra_calc *x) {
             return out;
         }
         g->parts |= GEN_ARITHMETIC;
-        out.text = gen_text(g, "abs_(%s, &bad, %d)", v.text, gen_site(g, x, "an integer is larger than 64 bits hold"));
+        out.text = gen_text(g, "abs_(%s, &bad, %d)", v.text, gen_site(g, x, TRA_CALC_TOO_LARGE));
         return gen_hold(g, out, "n");
     case TRA_CALC_FN_FLOOR:
         if (!v.real) return v;
@@ -216,8 +216,7 @@ static void add_turn(gen *g, const tra_calc *body, void *ctx) {
         gen_line(g, "%s += %s;", to->name, gen_as_real(g, &v));
     } else {
         g->parts |= GEN_ARITHMETIC;
-        gen_line(g, "%s = add_(%s, %s, &bad, %d);", to->name, to->name, v.text,
-                 gen_site(g, to->x, "an integer is larger than 64 bits hold"));
+        gen_line(g, "%s = add_(%s, %s, &bad, %d);", to->name, to->name, v.text, gen_site(g, to->x, TRA_CALC_TOO_LARGE));
     }
 }
 

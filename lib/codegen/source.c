@@ -214,9 +214,8 @@ static void function(gen *g, tra_str *out) {
                          "    a->n = count.disorder ? count.all : count.n;\n"
                          "    a->nrows = count.rows;\n");
     else if (s->result == TRA_CODEGEN_ROWS)
-        tra_str_printf(
-            out, "    rows_end_(&rows, &bad, %d);\n",
-            gen_site(g, s->plan, "an integer is larger than 64 bits hold where values of one key are added"));
+        tra_str_printf(out, "    rows_end_(&rows, &bad, %d);\n",
+                       gen_site(g, s->plan, TRA_CALC_TOO_LARGE " where values of one key are added"));
     tra_str_printf(out, "%s    return bad;\n}\n", tra_str_get(&g->end));
     tra_str_free(&head);
     tra_str_free(&body);

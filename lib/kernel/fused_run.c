@@ -438,13 +438,20 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     return out->layout ? make_rows(&j, entries, count, scratch, e) : make_dense(&j, scratch, e);
 }
 
+/* The statement has no calculus in it: what does not fit is told as of other sums. */
+static void note(const tra_err *e) {
+    bool large = strncmp(e->msg, TRA_CALC_TOO_LARGE, strlen(TRA_CALC_TOO_LARGE)) == 0;
+    if (e->status == TRA_OK || e->status == TRA_STOPPED) return;
+    tra_kernel_fail_with(e->status, "%s", large ? "an integer does not fit i64" : e->msg);
+}
+
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                        char *scratch) {
     tra_err e = {0};
     tra_dtype t = out->array.dtype;
     if (k->cls == TRA_K_PACK) return tra_fused_pack(k, a, b, out, count);
     if (tra_kernel_failure() || run(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
-        if (e.status != TRA_OK && e.status != TRA_STOPPED) tra_kernel_fail_with(e.status, "%s", e.msg);
+        note(&e);
         if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
         return out->layout ? tra_rows_room(t, 0, 0) : 0;
     }

@@ -310,7 +310,7 @@ at_the_limit() {
     done
 }
 
-named() { [[ $status = 3 && $output == *"r.tra:"[23]": "*"an integer does not fit i64 in the tuple <"* && ! -e s.h5 ]]; }
+named() { [[ $status = 3 && $output == *"r.tra:"[23]": "*"an integer does not fit i64"*" in the tuple <"* && ! -e s.h5 ]]; }
 
 whole_or_named() {
     ((status == 0)) || { named; return; }
