@@ -376,7 +376,8 @@ static double expected_of(const tra_type *t) {
 }
 
 double tra_map_passes(const tra_type *in, const tra_type *out) {
-    return expected_of(out) < expected_of(in) / 2 ? 1.0 / 3 : 1;
+    double read = expected_of(in), written = expected_of(out);
+    return written < read ? (1 + 2 * written / read) / 3 : 1;
 }
 
 /* Seconds for adding up the sums of a tree: each but one is read and added to another, which is read and written. */

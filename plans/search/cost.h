@@ -46,8 +46,8 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type 
 tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_type *t, const tra_catalog *out,
                            const tra_placement *place, const tra_mirror *mirror);
 
-/* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes. One
- * that reads its operand and writes little, as is expected, a third. */
+/* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes, from
+ * a third, where it is expected to write little, to all, where it writes as much as it reads. */
 double tra_map_passes(const tra_type *in, const tra_type *out);
 
 /* Seconds of so many operations on the busiest site: contractions at the rate of BLAS, the rest by memory bandwidth.

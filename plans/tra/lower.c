@@ -82,6 +82,20 @@ static bool covered(const tra_lowering *w, const tra_scalar *e, uint64_t all) {
     return (e->a && covered(w, e->a, all)) || (e->b && covered(w, e->b, all)) || (e->c && covered(w, e->c, all));
 }
 
+bool tra_lower_meets(const tra_lowering *w, const tra_scalar *e, int pair[2]) {
+    int v[3];
+    if (arguments(e, 0, v) != 2 || covered(w, e, tra_lower_labels_of(w, e))) return false;
+    memcpy(pair, v, 2 * sizeof *v);
+    return true;
+}
+
+bool tra_lower_is_of(const tra_scalar *e, const int pair[2]) {
+    int v[3], n = arguments(e, 0, v);
+    for (int i = 0; i < n; i++)
+        if (n > 2 || index_of(2, pair, v[i]) < 0) return false;
+    return true;
+}
+
 /* The operand of e with most labels; the first of them. */
 static int widest(const tra_lowering *w, const tra_scalar *e, int best) {
     if (e->op == TRA_S_ARG) return best < 0 || w->op[e->arg].n > w->op[best].n ? e->arg : best;

@@ -37,6 +37,11 @@ const tra_scalar *tra_lower_make(tra_lowering *w, tra_scalar_op op, const tra_sc
 const tra_scalar *tra_lower_number(tra_lowering *w, double v);
 const tra_scalar *tra_lower_argument(tra_lowering *w, int i);
 uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e);
+/* Is e a function of two operands (put into pair), neither of which has all its labels? As a relation of its own it
+ * would be larger than both. */
+bool tra_lower_meets(const tra_lowering *w, const tra_scalar *e, int pair[2]);
+/* Has e no operands but these? */
+bool tra_lower_is_of(const tra_scalar *e, const int pair[2]);
 /* The labels of `set`, in the order of the widest operand, then as they were first written. */
 labels tra_lower_natural(const tra_lowering *w, const tra_scalar *e, uint64_t set);
 /* The value of e, reduced by sum to those of its labels that `keep` has, as an argument; NULL after a diagnostic. */

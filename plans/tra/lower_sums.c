@@ -124,11 +124,33 @@ static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *belo
     below->n = left;
 }
 
+/* Factors that are functions of the same two operands become one: summed as it is computed it needs no relation with
+ * the labels of both. */
+static void merge_factors(tra_lowering *w, parts *f) {
+    int pair[2];
+    for (int i = 0; i < f->n; i++) {
+        if (!tra_lower_meets(w, f->v[i].e, pair)) continue;
+        int left = 0, merged = -1;
+        for (int j = 0; j < f->n; j++) {
+            struct part x = f->v[j];
+            if (merged >= 0 && tra_lower_is_of(x.e, pair)) {
+                f->v[merged].e = tra_lower_make(w, TRA_S_MUL, f->v[merged].e, x.e);
+                continue;
+            }
+            if (tra_lower_is_of(x.e, pair)) merged = left;
+            f->v[left++] = x;
+        }
+        f->n = left;
+        i = merged;
+    }
+}
+
 tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const labels *out) {
     parts f = {0}, below = {0};
     uint64_t want = tra_lower_set_of(out->n, out->v);
     split_factors(w, e, &scale, &f, &below);
     place_divisors(w, want, &f, &below);
+    merge_factors(w, &f);
     if (below.n) { /* of the sum */
         const tra_scalar *q = f.v[0].e;
         for (int i = 1; i < f.n; i++) q = tra_lower_make(w, TRA_S_MUL, q, f.v[i].e);

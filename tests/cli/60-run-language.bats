@@ -189,3 +189,37 @@ Y[i,j,k] = Z[i,j,k] * (1 / 0)' >whole.tra
     tra run -q --engine reference whole.tra
     tra diff -q one.h5 Y.h5
 }
+
+@test "products of functions of two references are summed in tiles, and numpy says the same" {
+    tra gen -q --shape 300x40 --block 70x40 --dist normal --seed 1 -o q.h5
+    tra gen -q --shape 500x40 --block 90x40 --dist normal --seed 2 -o x.h5
+    cat >p.tra <<'END2'
+input Q from "q.h5"
+input X from "x.h5"
+D[m,n] = sum (Q[m,d] - X[n,d]) * (Q[m,d] + X[n,d])
+E[m,n] = sum if(Q[m,d] > X[n,d], 1, 0) * (Q[m,d] - X[n,d])^2
+F[m,n] = sum Q[m,d] * abs(Q[m,d] - X[n,d]) * X[n,d] / 3
+output D; output E; output F
+END2
+    status 0 tra explain p.tra
+    is 3 grep -c '> #[0-9]* join' <<<"$output" # one for each statement
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites --threads 1 --memory 64M p.tra
+        py 'q, x, d, e, f = (h5py.File(n + ".h5")["data"][:] for n in ("q", "x", "D", "E", "F"))
+u, v = q[:, None, :], x[None]
+for got, want in (d, (u - v) * (u + v)), (e, (u > v) * (u - v) ** 2), (f, u * abs(u - v) * v / 3):
+    assert np.allclose(got, want.sum(2), rtol=1e-10, atol=1e-10)'
+    done
+}
+
+@test "sinh and cosh reach as far as their results do, whatever is beside them" {
+    printf '710\n1\n-710.4\n711\n0\n' | tra import -q - --from csv --no-header --vector -o v.h5
+    printf '89\n1\n-89.4\n90\n0\n' | tra import -q - --from csv --no-header --vector --dtype f32 -o w.h5
+    printf '%s\n' 'input V from "v.h5"' 'input W from "w.h5"' 'A = transform(V, sinh)' 'B = transform(V, cosh)' \
+        'C = transform(W, sinh)' 'D = transform(W, cosh)' 'output A; output B; output C; output D' >p.tra
+    status 0 tra run -q p.tra
+    py 'np.seterr(all="ignore")
+v, w, a, b, c, d = (h5py.File(n + ".h5")["data"][:] for n in ("v", "w", "A", "B", "C", "D"))
+for got, want in (a, np.sinh(v)), (b, np.cosh(v)), (c, np.sinh(w.astype("f8")).astype("f4")), (d, np.cosh(w.astype("f8")).astype("f4")):
+    assert np.allclose(got, want, rtol=1e-6 if got.dtype == "f4" else 1e-14), (got, want)'
+}

@@ -209,7 +209,7 @@ END
             { echo "there is no $name"; return 1; }
     done
     for room in "$ROOT"/lib/*/ "$ROOT"/plans/*/; do
-        room=$(basename "$room")
-        grep -q -e "^### lib/$room" -e "^\`$room/\`" "$ROOT/ARCHITECTURE.md" || { echo "it does not tell of $room"; return 1; }
+        room=${room#"$ROOT/"}
+        grep -q -x "### ${room%/}" "$ROOT/ARCHITECTURE.md" || { echo "it does not tell of $room"; return 1; }
     done
 }
