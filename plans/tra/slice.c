@@ -214,7 +214,19 @@ static tra_node *with_key(tra_build *b, const tra_ast *call, tra_node *x) {
     return tra_build_made(b, TRA_OP_REKEY, call->span, &fields);
 }
 
+/* Without rows, in blocks that reach along the last dimension: of no tuples the keys say nothing of what follows. */
+static tra_node *whole_rows(tra_build *b, const tra_ast *call, tra_node *x) {
+    tra_node fields = {.in = {x}, .block = x->type.cat->bound};
+    tra_dims shape;
+    tra_type_shape(&x->type, &shape);
+    if (tra_catalog_floats(x->type.cat) > 0) return x;
+    for (int d = 0; d < shape.n; d++)
+        fields.block.v[d] = tra_max64(1, d == shape.n - 1 ? shape.v[d] : fields.block.v[d]);
+    return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
+}
+
 static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool positions, bool least, int64_t k) {
+    if (x->type.cat->grid && !(x = whole_rows(b, call, x))) return NULL;
     const tra_catalog *c = x->type.cat;
     int last = c->bound.n - 1;
     tra_dims shape;

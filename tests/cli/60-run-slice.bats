@@ -165,3 +165,15 @@ for n, (a, k, least) in cases.items():
     bad 'v = topk(X, 3)' 'topk has 2 results'
     bad 'v = transform(X, topk(1.5))' 'takes a number of places'
 }
+
+@test "topk of no rows has as many places as it is asked for, however it is cut" {
+    py 'np.save("z.npy", np.zeros((0, 4)))'
+    printf 'input Z from "z.h5"\nv, p = topk(Z, 3)\noutput v; output p\n' >p.tra
+    for block in 2x2 2x4; do
+        tra import -q z.npy --block $block -o z.h5
+        for sites in 1 2; do
+            status 0 tra run -q --sites $sites p.tra
+            py 'assert [h5py.File(n)["data"].shape for n in ("v.h5", "p.h5")] == [(0, 3)] * 2'
+        done
+    done
+}
