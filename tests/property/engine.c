@@ -134,6 +134,7 @@ static void forget_messages(bench *b) {
 }
 
 typedef enum ceiling { MUCH, LEAST, BETWEEN } ceiling;
+enum { ROOM = 1 << 30 }; /* of MUCH, bytes */
 
 /* Now and then what moves goes in pieces of a few bytes, of which few are on their way: no count depends on that. */
 static void tune(bench *b) {
@@ -168,7 +169,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     p->compress = level;
     p->memory = 0;
     p->least_memory = tra_plan_memory(p, threads);
-    int64_t memory = most == MUCH ? (int64_t)1 << 30 : p->least_memory;
+    int64_t memory = most == MUCH ? ROOM : p->least_memory;
     if (most == BETWEEN) memory += rng_below(&b->r, tra_max64(0, p->cost.peak_memory - memory) + 1);
     if (most != MUCH) p->memory = memory, tra_plan_memory(p, threads);
     tune(b);
@@ -359,7 +360,7 @@ static void run_fused(bench *b, tra_plan_options o) {
             return;
         }
         for (int k = 0; k < plans.n && nseen < MOST * 8; k++) {
-            bool known = !strstr(plans.v[k]->strategy, "fused");
+            bool known = !strstr(plans.v[k]->strategy, "fused") || plans.v[k]->least_memory > ROOM; /* refused */
             uint64_t digest = tra_plan_digest(plans.v[k]);
             for (int i = 0; i < nseen; i++) known = known || seen[i] == digest;
             if (known) continue;
