@@ -306,15 +306,15 @@ static bool extreme_direct(const direct *d, const tra_group_aggregate *x) {
 }
 
 static void total_direct(const direct *d, const tra_group_aggregate *x) {
-    bool final = takes_states(d->g);
+    bool states = takes_states(d->g);
     for (int64_t i = 0; i < d->groups; i++) d->t[i] = (total){.row = -1};
-    if (!final && x->c.f == TRA_AGGREGATE_COUNT && x->c.column < 0) {
+    if (!states && x->c.f == TRA_AGGREGATE_COUNT && x->c.column < 0) {
         for (int64_t i = 0; i < d->n; i++) d->t[d->of[i]].n++;
-    } else if (!final && (x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN)) {
+    } else if (!states && (x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN)) {
         sum_direct(d, x);
-    } else if (!final && x->c.column >= 0 && extreme_direct(d, x)) {
+    } else if (!states && x->c.column >= 0 && extreme_direct(d, x)) {
         return;
-    } else if (final) {
+    } else if (states) {
         for (int64_t i = 0; i < d->n; i++) add_state(x, d->in, i, &d->t[d->of[i]]);
     } else {
         for (int64_t i = 0; i < d->n; i++) add_row(x, d->in, i, &d->t[d->of[i]]);
@@ -380,16 +380,16 @@ static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64
 
 static void total_all(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, total *t) {
     const tra_vector *v = x->c.column >= 0 ? &in->v[x->c.column] : NULL;
-    bool final = g->pass == TRA_GROUP_FINAL, sums = x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN;
+    bool states = takes_states(g), sums = x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN;
     *t = (total){.row = -1};
-    if (!final && (sums || x->c.f == TRA_AGGREGATE_COUNT)) {
+    if (!states && (sums || x->c.f == TRA_AGGREGATE_COUNT)) {
         t->n = in->rows;
         for (int64_t i = 0; v && v->state && i < in->rows; i++) t->n -= v->state[i] != TRA_STATE_VALUE;
         if (sums) sum_all(x, v, in->rows, t);
-    } else if (!final && v && extreme_all(x, v, in->rows, t)) {
+    } else if (!states && v && extreme_all(x, v, in->rows, t)) {
         return;
     } else {
-        for (int64_t i = 0; i < in->rows; i++) final ? add_state(x, in, i, t) : add_row(x, in, i, t);
+        for (int64_t i = 0; i < in->rows; i++) states ? add_state(x, in, i, t) : add_row(x, in, i, t);
     }
 }
 

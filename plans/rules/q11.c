@@ -381,7 +381,9 @@ static void sum_products(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     const tra_rows_kernel *k = x->node.op == TRA_OP_TRANSFORM ? tra_kernel_rows(x->node.kernel) : NULL;
     const tra_memo *m = w->m;
     (void)side;
-    if (!y || !k || k->ops != &tra_group_ops || tra_group_pass_of(k->data) == TRA_GROUP_FINAL) return;
+    if (!y || !k || k->ops != &tra_group_ops) return;
+    tra_group_pass pass = tra_group_pass_of(k->data);
+    if (pass != TRA_GROUP_PARTIAL && pass != TRA_GROUP_WHOLE) return; /* of states, not of the join's rows */
     const tra_rowwise *r = tra_rowwise_of_expr(y);
     if (!r || tra_rowwise_is_matrix(r, NULL)) return;
     int n = 0, group = tra_memo_find(m, y->in[0]);

@@ -123,6 +123,7 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
         v[i] = one;
         v[i].nullable |= other.nullable;
         v[i].fails |= other.fails;
+        v[i].file = NULL; /* whose statistics are of one of the tables */
     }
     tra_node *both[2] = {columns_of(w, in[0], n, names, x), columns_of(w, in[1], n, names, y)};
     if (!both[0] || !both[1]) return NULL;

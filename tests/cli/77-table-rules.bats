@@ -618,3 +618,37 @@ assert rows["J"]["measured"]["q_error"] < 1.01, "the frequencies of both keys ar
         grep -qE 'J +[0-9e+.]+ +[0-9e+.]+ +[0-9]+ +1$' <<<"$output"
     done
 }
+
+@test "groups over a join of a table in several blocks add states up, whatever rules make them" {
+    awk 'BEGIN { print "k,i"; for (n = 0; n < 4000; n++) print "k" n % 5 "," n % 10 }' >t.csv
+    printf 'k,nm\nk0,a\nk1,b\nk1,c\nk4,b\n' >u.csv
+    tra import -q --table --block 1000 t.csv -o t.h5
+    tra import -q --table --header u.csv -o u.h5
+    while IFS='|' read -r aggregates want; do
+        printf '%s\n' 'input t from "t.h5"' 'input u from "u.h5"' 'J = join(t, u, k == k)' "G = group(J, $aggregates)" \
+            'output G' >p.tra
+        for sites in 1 3; do
+            for without in "" Q-9 Q-11 Q-9,Q-11; do
+                # shellcheck disable=SC2086
+                status 0 tra run -q --sites $sites ${without:+--without $without} p.tra
+                is "$want" eval "tra export -q G.h5 -o - --to csv | xargs"
+            done
+        done
+    done <<'END2'
+[nm], n = count()|nm,n a,800 b,1600 c,800
+[nm], n = count(), s = sum(i), x = max(i)|nm,n,s,x a,800,2000,5 b,1600,8000,9 c,800,2800,6
+[], n = count()|n 3200
+[], n = count(), s = sum(i), m = mean(i), x = min(i)|n,s,m,x 3200,12800,4,0
+END2
+}
+
+@test "what is known of one table of a union, or of an outer join, is not known of its rows" {
+    awk 'BEGIN { print "k,v"; for (n = 1; n < 4; n++) print "1," n }' >a.csv
+    awk 'BEGIN { print "k,v"; for (n = 2; n <= 50; n++) print n "," n }' >b.csv
+    for f in a b; do tra import -q --table $f.csv -o $f.h5; done
+    for u in 'union(a, b)' 'union(b, a)' 'join(a, project(b, k, v), k == k, how = outer, prefix = "b_")'; do
+        printf '%s\n' 'input a from "a.h5"' 'input b from "b.h5"' "U = $u" 'G = group(U, [k], n = count())' 'output G' >p.tra
+        status 0 tra run -q p.tra
+        is 51 eval "tra export -q G.h5 -o - --to csv | wc -l"
+    done
+}
