@@ -82,15 +82,20 @@ static const char *statement_label(const tra_build *b, const tra_node *n, int d)
     return NULL;
 }
 
+/* Is names[d] that of the values, or of a dimension before? */
+static bool is_taken(int d, const char *const *names) {
+    bool taken = strcmp(names[d], "value") == 0;
+    for (int i = 0; i < d; i++) taken = taken || strcmp(names[i], names[d]) == 0;
+    return taken;
+}
+
 /* Names of the dimensions as columns: as the statement has them, as their labels have them, or i0, i1, ... */
 static void name_dimensions(const tra_build *b, const tra_node *n, int rank, const char **names) {
     for (int d = 0; d < rank; d++) {
         const tra_dim_labels *l = label_of(n, d);
         names[d] = statement_label(b, n, d);
         if (!names[d] && l) names[d] = l->name;
-        bool taken = !names[d] || strcmp(names[d], "value") == 0;
-        for (int i = 0; i < d; i++) taken = taken || strcmp(names[i], names[d]) == 0;
-        if (taken) names[d] = tra_arena_printf(b->arena, "i%d", d);
+        for (int n = d; !names[d] || is_taken(d, names); n++) names[d] = tra_arena_printf(b->arena, "i%d", n);
     }
 }
 
@@ -234,7 +239,6 @@ static tra_node *build_unmatrix(tra_table_builder *w, tra_border *k, const tra_d
         const char *name = k->rank == 1 ? "value" : tra_arena_printf(w->b->arena, "c%" PRId64, c);
         if (k->rank == 2 && k->label[1]) name = tra_dim_labels_text(w->b->arena, k->label[1], c);
         if (!*name) name = tra_arena_printf(w->b->arena, "c%" PRId64, c); /* no column is called nothing */
-        if (labels && strcmp(name, v[0].name) == 0) v[0].name = tra_arena_printf(w->b->arena, "i0");
         if (k->rank == 2 && k->label[1] && tra_names_find(&taken, name) >= 0) {
             tra_diag_error(w->b->d, w->call->span, "entries(X) has them as values of one column",
                            "two columns of the table would be called '%s', as two labels of this matrix are", name);
@@ -243,6 +247,8 @@ static tra_node *build_unmatrix(tra_table_builder *w, tra_border *k, const tra_d
         if (k->rank == 2) tra_names_add(&taken, name, NULL);
         v[labels + c] = (tra_column){name, .type = tra_coltype_of(w->in->type.dtype)};
     }
+    for (int n = 0; labels && tra_names_find(&taken, v[0].name) >= 0; n++)
+        v[0].name = tra_arena_printf(w->b->arena, "i%d", n);
     k->out = s;
     return as_rows(w, k, shape, labels > 0);
 }

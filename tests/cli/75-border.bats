@@ -309,3 +309,21 @@ EOF
     status 3 tra run -q p.tra
     has 'a key of pivot is NULL in column `k`'
 }
+
+@test "columns that are made of labels get names of their own" {
+    printf 'v,w\n1,2\n3,4\n' >t.csv
+    tra import -q --table t.csv -o t.h5
+    cat >p.tra <<'END2'
+input t from "t.h5"
+X = matrix(t, [i0 = v, w = v])
+C[i0,b] = sum X[n,i0] * X[n,b]
+T = table(C)
+D[i1,value] = C[i1,value]
+E = entries(D)
+output T; output E
+END2
+    status 0 tra run -q p.tra
+    is "i1,i0,w i0,10,10 w,10,10" eval "tra export -q T.h5 -o - --to csv | xargs"
+    names=$(tra export -q E.h5 -o - --to csv | head -1)
+    is 3 eval "tr , '\n' <<<'$names' | sort -u | wc -l"
+}
