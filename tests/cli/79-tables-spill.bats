@@ -96,7 +96,7 @@ END
     for sites in 1 3; do
         rm -f [GODJM].h5
         all[sites]=$(date +%s%N)
-        (TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 48M --sites $sites)
+        (TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 50M --sites $sites)
         all[sites]=$((($(date +%s%N) - all[sites]) / 1000000))
     done
     same J "select l.*, r.* from l join r on k = c order by l.rowid"
@@ -105,13 +105,13 @@ END
     for ((i = 0; i < ${rounds:-2}; i++)); do
         sites=$((1 + i % 2 * 2))
         rm -f [GODJM].h5
-        TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 48M --sites $sites 2>log &
+        TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 50M --sites $sites 2>log &
         run=$!
         ms=$((all[sites] * RANDOM / 32768))
         sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
         if kill -KILL $run 2>/dev/null; then killed=$((killed + 1)); fi
         wait $run || true
-        status 0 tra run p.tra --resume --threads 1 --memory 48M --sites $sites
+        status 0 tra run p.tra --resume --threads 1 --memory 50M --sites $sites
         echo "$i: $sites sites: $(grep -c "are there" <<<"$output") operators taken over"
         [ "$(digests)" = "$want" ]
         [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
