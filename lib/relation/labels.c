@@ -1,6 +1,8 @@
 /* labels.c - labels of the positions of a dimension. */
 #include "labels.h"
 
+#include "dates.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -58,9 +60,18 @@ int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y) 
 
 const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position) {
     int64_t len;
-    if (l->type != TRA_COL_STRING) return tra_arena_printf(a, "%" PRId64, l->whole[position]);
-    const char *s = tra_dim_labels_bytes(l, position, &len);
-    return tra_arena_strndup(a, s, (size_t)len);
+    char text[TRA_DATETEXT];
+    if (l->type == TRA_COL_STRING) {
+        const char *s = tra_dim_labels_bytes(l, position, &len);
+        return tra_arena_strndup(a, s, (size_t)len);
+    }
+    int64_t v = l->whole[position];
+    switch (l->type) {
+    case TRA_COL_BOOL: return v ? "true" : "false";
+    case TRA_COL_DATE: return tra_arena_printf(a, "%s", tra_date_text((int32_t)v, text));
+    case TRA_COL_TIMESTAMP: return tra_arena_printf(a, "%s", tra_timestamp_text(v, text));
+    default: return tra_arena_printf(a, "%" PRId64, v);
+    }
 }
 
 const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name) {

@@ -28,7 +28,7 @@ const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tr
 
 /* The first position at which two labellings of one extent differ; -1: none. Names are not compared. */
 int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y);
-/* The label of a position, for messages and as the name of a column; in the arena. */
+/* The label of a position as CSV files have it, for messages and as the name of a column; in the arena. */
 const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position);
 const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t position, int64_t *len); /* STRING: as it is */
 /* The same labels of a dimension of another name. */

@@ -39,6 +39,8 @@ typedef struct tra_pivot_key {
 typedef struct tra_pivot {
     const tra_schema *in; /* two keys, and the value */
     tra_pivot_key key[2];
+    const char *value; /* "std(v)": what it is, and what to do where it is NULL, for messages */
+    const char *hint;
 } tra_pivot;
 extern const tra_rows_ops tra_pivot_ops;
 /* The same for a block of rows of the matrix, of rows that are a part of all: a join of the positions of the block's

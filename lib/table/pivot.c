@@ -50,9 +50,10 @@ static int64_t place_of(const tra_pivot *p, int k, const tra_batch *b, int64_t i
 static bool is_value(const tra_pivot *p, const tra_batch *b, int64_t i) {
     uint8_t state = b->v[2].state ? b->v[2].state[i] : TRA_STATE_VALUE;
     if (state == TRA_STATE_VALUE) return true;
-    tra_kernel_fail(state == TRA_STATE_NULL ? "a value of pivot is NULL in column `%s`; ifnull gives it another"
-                                            : "a value of pivot could not be computed in column `%s`",
-                    p->in->v[2].name);
+    if (state == TRA_STATE_NULL)
+        tra_kernel_fail("a value of pivot, %s, is NULL; %s", p->value, p->hint);
+    else
+        tra_kernel_fail("a value of pivot, %s, could not be computed", p->value);
     return false;
 }
 

@@ -20,8 +20,6 @@ tra_colclass tra_colop_class(tra_colop op); /* of an operator that programs name
 
 /* year, month, ... of a day since 1970 and microseconds since its beginning. */
 int64_t tra_date_part(tra_colop op, int64_t days, int64_t of_day);
-/* Of year, month, day, hour, minute, second; false unless there is such a moment. */
-bool tra_micros_of(const int64_t part[6], int64_t *micros);
 
 /* An operand that is a string, in functions that are computed once for each entry of its dictionary (strings.c). The
  * other operands are constants. */

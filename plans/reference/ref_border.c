@@ -61,8 +61,8 @@ tra_status ref_table_pivot(const tra_table_op *op, const ref_table *x, tra_arena
     for (int64_t i = 0; i < x->rows; i++) {
         for (int c = 0; c < 3; c++)
             if (ref_at(x, i, c)->state != REF_VALUE)
-                return tra_fail(e, TRA_INPUT, "a %s of pivot is NULL in column `%s`", c < 2 ? "key" : "value",
-                                x->column[c].name);
+                return c < 2 ? tra_fail(e, TRA_INPUT, "a key of pivot is NULL in column `%s`", x->column[c].name)
+                             : tra_fail(e, TRA_INPUT, "a value of pivot, %s, is NULL; %s", p->value, p->hint);
         const ref_cell *v = ref_at(x, i, 2);
         int64_t row = place_of(&p->key[0], &p->in->v[0], ref_at(x, i, 0));
         int64_t column = place_of(&p->key[1], &p->in->v[1], ref_at(x, i, 1));

@@ -22,8 +22,6 @@ bool tra_table_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_
 /* The number of the column that a NAME names, or -1 after a diagnostic. */
 int tra_table_column(const tra_table_scope *sc, const tra_ast *x);
 
-bool tra_table_is_aggregate(const char *name);
-
 /* The call of an operator, as far as it is built. */
 typedef struct tra_table_builder {
     tra_build *b;

@@ -148,14 +148,14 @@ static const tra_colexpr *name(const tra_table_scope *sc, const tra_ast *x) {
     return *x->text == 'n' ? tra_colexpr_null(a) : tra_colexpr_bool(a, *x->text == 't');
 }
 
-bool tra_table_is_aggregate(const char *text) { return tra_aggregate_find(text) >= 0; }
+static bool is_aggregate(const char *text) { return tra_aggregate_find(text) >= 0; }
 
 static void no_function(const tra_table_scope *sc, const tra_ast *x) {
     const char *names[128];
     int n = 0, least = 0;
     tra_build *b = sc->b;
     bool extreme = !strcmp(x->text, "min") || !strcmp(x->text, "max");
-    if (tra_table_is_aggregate(x->text) && (!extreme || x->nkids == 1)) {
+    if (is_aggregate(x->text) && (!extreme || x->nkids == 1)) {
         tra_diag_error(b->d, x->name_span, NULL, "%s is an aggregate, which stands in group", x->text);
         return;
     }

@@ -1,11 +1,23 @@
 /* table_pivot.c - pivot(T, row, column, value, agg): groups by two keys as a matrix, sparse by type. */
 #include "../../lib/relation/table_file.h"
+#include "../../lib/table/group.h"
 #include "lower.h"
 #include "table.h"
 
 #include <string.h>
 
 enum { MOST_VALUES = 1 << 24 }; /* of a key of whole numbers */
+
+static const char *name_of(const tra_ast *key) { return key->text; }
+
+/* The name of the values in the table of groups: that of no key. */
+static const char *value_name(const tra_ast *call) {
+    const char *row = name_of(call->kids[1]), *column = name_of(call->kids[2]);
+    for (int i = 0;; i++) {
+        static const char *const names[] = {"value", "values", "the value"};
+        if (strcmp(names[i], row) != 0 && strcmp(names[i], column) != 0) return names[i];
+    }
+}
 
 /* group(T, [row, column], value = agg(value)) */
 static tra_node *group_by_both(tra_table_builder *w) {
@@ -21,7 +33,7 @@ static tra_node *group_by_both(tra_table_builder *w) {
     agg->kids = value;
     agg->name_span = call->kids[4]->span;
     one[0] = agg;
-    *named = (tra_ast){.kind = TRA_AST_NAMED, .text = "value", .span = call->span, .nkids = 1, .kids = one};
+    *named = (tra_ast){.kind = TRA_AST_NAMED, .text = value_name(call), .span = call->span, .nkids = 1, .kids = one};
     args[0] = call->kids[0], args[1] = list, args[2] = named;
     *group = (tra_ast){.kind = TRA_AST_CALL, .text = "group", .span = call->span, .nkids = 3, .kids = args};
     tra_table_builder own = *w;
@@ -119,10 +131,56 @@ static tra_node *pivot_blocks(tra_table_builder *w, tra_node *groups, const tra_
     return tra_build_made(w->b, TRA_OP_AGG, w->call->span, &all);
 }
 
+/* False after a diagnostic. */
+static bool is_pivot(const tra_table_builder *w) {
+    const tra_ast *call = w->call;
+    if (call->nkids != 5 || call->kids[4]->kind != TRA_AST_NAME)
+        return tra_table_refuse(w, call, "pivot has a table, two keys, what is aggregated, and an aggregate"), false;
+    for (int k = 1; k < 3; k++)
+        if (call->kids[k]->kind != TRA_AST_NAME && call->kids[k]->kind != TRA_AST_NAMED) {
+            tra_diag_error(w->b->d, call->kids[k]->span,
+                           "write pivot(T, k = substr(word, 1, 3), column, value, sum), with a name of your own",
+                           "a key of pivot that is computed has a name: name = expression");
+            return false;
+        }
+    const char *row = name_of(call->kids[1]), *f = call->kids[4]->text;
+    if (strcmp(row, name_of(call->kids[2])) == 0) {
+        tra_diag_error(w->b->d, call->kids[2]->span,
+                       "of one column twice one gets another name: pivot(T, k, k2 = k, ...)",
+                       "both keys of the pivot are called '%s'", row);
+        return false;
+    }
+    int found = tra_aggregate_find(f);
+    if (found < 0 || found == TRA_AGGREGATE_QUANTILE) {
+        tra_diag_error(
+            w->b->d, call->kids[4]->span,
+            found < 0 ? "count, sum, mean, min, max, var, std, first, last, any, all, distinct or median"
+                      : "group the table first, and pivot the groups: G = group(T, [row, column], q = "
+                        "quantile(value, 0.9)), then pivot(G, row, column, q, sum)",
+            found < 0 ? "there is no aggregate '%s'" : "pivot takes aggregates of one argument, and %s has two", f);
+        return false;
+    }
+    return true;
+}
+
+/* What the values are, and what is done where one is NULL, in the words of messages. */
+static void describe_value(const tra_table_builder *w, tra_pivot *p) {
+    const tra_ast *f = w->call->kids[4];
+    int found = tra_aggregate_find(f->text);
+    tra_str s = {0};
+    tra_ast_print(w->call->kids[3], &s);
+    p->value = tra_arena_printf(w->b->arena, "%s(%s)", f->text, tra_str_get(&s));
+    tra_str_free(&s);
+    p->hint =
+        found == TRA_AGGREGATE_VAR || found == TRA_AGGREGATE_STD
+            ? "of fewer than two values there is none: group the table first, give it a value by ifnull, and pivot the "
+              "groups"
+            : "ifnull gives it another";
+}
+
 tra_node *tra_table_pivot(tra_table_builder *w) {
     const tra_ast *call = w->call;
-    if (call->nkids != 5 || call->kids[4]->kind != TRA_AST_NAME || !tra_table_is_aggregate(call->kids[4]->text))
-        return tra_table_refuse(w, call, "pivot has a table, two keys, what is aggregated, and an aggregate"), NULL;
+    if (!is_pivot(w)) return NULL;
     tra_node *groups = group_by_both(w);
     if (!groups) return NULL;
     const tra_schema *s = groups->type.columns;
@@ -136,6 +194,7 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
                        tra_coltype_name(s->v[2].type));
         return NULL;
     }
+    describe_value(w, p);
     w->in = groups;
     w->op.pivot = p;
     w->op.dtype = tra_coltype_held(s->v[2].type);

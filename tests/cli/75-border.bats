@@ -218,7 +218,7 @@ assert (np.load("p.npy") == want).all()'
     status 0 tra import -q --table n.csv -o n.h5
     printf '%s\n' 'input n from "n.h5"' 'P = pivot(n, a, b, v, sum)' 'output P to "p.h5"' >p.tra
     status 3 tra run -q p.tra
-    [[ $output == *'a value of pivot is NULL in column `value`; ifnull'* ]]
+    [[ $output == *'a value of pivot, sum(v), is NULL; ifnull'* ]]
     sed -i 's/b, v, sum/b, ifnull(v, 0), sum/' p.tra
     status 3 tra run -q p.tra
     [[ $output == *'a key of pivot is NULL in column `a`; select'* ]]
@@ -326,4 +326,51 @@ END2
     is "i1,i0,w i0,10,10 w,10,10" eval "tra export -q T.h5 -o - --to csv | xargs"
     names=$(tra export -q E.h5 -o - --to csv | head -1)
     is 3 eval "tr , '\n' <<<'$names' | sort -u | wc -l"
+}
+
+@test "dates, timestamps and bools as keys of pivot come back as such, and as names of columns" {
+    printf 'who,day,ts,on,v,value\na,2020-01-01,2020-01-01 10:00:00,true,1,5\nb,2020-01-02,2020-01-01 11:00:00,false,2,6\na,2020-01-02,2020-01-01 10:00:00,true,3,7\n' >t.csv
+    tra import -q --table t.csv -o t.h5
+    while IFS='|' read -r key names entries; do
+        program 2 "input t from \"t.h5\"
+P = pivot(t, who, $key, v, sum)
+T = table(P)
+E = entries(P)
+W = table(pivot(t, $key, who, v, sum))
+output P; output T; output E; output W"
+        is "who,$names" eval "tra export -q T.h5 -o - --to csv | head -n 1"
+        is "$entries" eval "tra export -q E.h5 -o - --to csv | tr '\n' ';'"
+        is "$names" eval "tra export -q W.h5 -o - --to csv | tail -n +2 | cut -d , -f 1 | paste -sd ,"
+        run tra info P.h5
+        has ": ${names//,/, }"
+    done <<'END2'
+day|2020-01-01,2020-01-02|who,day,value;a,2020-01-01,1;a,2020-01-02,3;b,2020-01-02,2;
+ts|2020-01-01 10:00:00,2020-01-01 11:00:00|who,ts,value;a,2020-01-01 10:00:00,4;b,2020-01-01 11:00:00,2;
+on|false,true|who,on,value;a,true,4;b,false,2;
+value|5,6,7|who,i1,value;a,5,1;a,7,3;b,6,2;
+END2
+    program 1 'input t from "t.h5"
+P = entries(pivot(t, day, day2 = day, v, sum))
+output P'
+    is "day,day2,value 2020-01-01,2020-01-01,1 2020-01-02,2020-01-02,5" eval "tra export -q P.h5 -o - --to csv | xargs"
+}
+
+@test "what pivot does not take is said in its own words" {
+    printf 'who,k,v\na,1,1\nb,2,2\n' >t.csv
+    tra import -q --table t.csv -o t.h5
+    while IFS='|' read -r call at message; do
+        printf 'input t from "t.h5"\nP = %s\noutput P\n' "$call" >p.tra
+        status 2 tra check p.tra
+        has "p.tra:2:$at: error: $message"
+    done <<'END2'
+pivot(t, length(who), k, v, sum)|14|a key of pivot that is computed has a name: name = expression
+pivot(t, who, who, v, sum)|19|both keys of the pivot are called 'who'
+pivot(t, who, k, v, quantile)|25|pivot takes aggregates of one argument, and quantile has two
+pivot(t, who, k, v, total)|25|there is no aggregate 'total'
+END2
+    printf 'input t from "t.h5"\nP = pivot(t, who, k, v, std)\noutput P\n' >p.tra
+    for engine in tra reference; do
+        status 3 tra run -q --engine $engine p.tra
+        has "a value of pivot, std(v), is NULL; of fewer than two values there is none: group the table first"
+    done
 }
