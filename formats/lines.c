@@ -156,7 +156,7 @@ static tra_status turn(lines *l, tra_err *e) {
 
 /* ---- entries --------------------------------------------------------------------------------------------------- */
 
-/* The pieces from the first that is left on whose entries have room, one behind the other. */
+/* Consecutive pieces, from the first that is not handed out yet, as many as have room for their entries. */
 static int64_t fitting(lines *l, tra_item *to, int64_t room) {
     int64_t i = l->done;
     for (; i < l->pieces && l->piece[i].most <= room; i++) {

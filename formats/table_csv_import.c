@@ -15,7 +15,7 @@ enum { PER_BYTE = 40, LEAST_PIECE = 16 << 10, MOST_PIECE = 256 << 10, MOST_STRET
 static void collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int c) {
     tra_words *words = &w->words[c];
     if (m->spilled[c]) {
-        tra_csv_let_go(w, c);
+        tra_csv_drop_texts(w, c);
         return;
     }
     int64_t before = tra_words_held(words) + 8 * w->seen_cap[c];

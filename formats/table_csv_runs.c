@@ -9,7 +9,7 @@ enum { HEAD = 12, LEAST = 4096, MOST = 256 << 10, CODES = 1024 };
 
 static int64_t place(tra_csv_runs *r, int64_t bytes) { return (*r->end += bytes + 7) - bytes - 7; }
 
-/* ---- bytes one behind the other --------------------------------------------------------------------------------- */
+/* ---- buffers of bytes --------------------------------------------------------------------------------- */
 
 typedef struct flow {
     const tra_csv_runs *r;

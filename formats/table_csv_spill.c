@@ -1,4 +1,5 @@
-/* table_csv_spill.c - an import's columns of texts that do not fit the memory: collected bit by bit, and translated. */
+/* table_csv_spill.c - an import's columns of texts whose dictionaries do not fit in memory: sorted in runs on disk,
+ * then merged, and each row's number in its run translated to its code. */
 #include "table_csv_spill.h"
 
 #include "../lib/base/meter.h"
@@ -39,7 +40,7 @@ struct tra_csv_spill {
 
 static int64_t held_by(const tra_csv_worker *w, int c) { return tra_words_held(&w->words[c]) + 8 * w->seen_cap[c]; }
 
-void tra_csv_let_go(tra_csv_worker *w, int c) {
+void tra_csv_drop_texts(tra_csv_worker *w, int c) {
     w->held -= held_by(w, c);
     tra_words_free(&w->words[c]);
     free(w->seen[c]);
@@ -55,7 +56,7 @@ void tra_csv_spill_largest(tra_csv_import *m, tra_csv_worker *w) {
         for (int c = 0; c < m->ncolumns; c++) {
             if (held_by(w, c) == 0 || 2 * held_by(w, c) < most) continue;
             m->spilled[c] = true;
-            tra_csv_let_go(w, c);
+            tra_csv_drop_texts(w, c);
         }
     }
 }
@@ -79,7 +80,7 @@ static tra_status put_runs(struct tra_csv_spill *x, int worker, tra_err *e) {
         TRA_ROOM(r->v, r->n, r->cap);
         r->v[r->n++] = run;
         pthread_mutex_unlock(&x->lock);
-        tra_csv_let_go(w, c);
+        tra_csv_drop_texts(w, c);
     }
     k->run = -1;
     return TRA_OK;

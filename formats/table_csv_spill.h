@@ -1,10 +1,10 @@
 /* table_csv_spill.h - dictionaries of an import that do not fit the memory. Private to formats.
  *
- * Of a column whose different texts are too many for memory the first pass keeps nothing. Once rows are counted, a pass
- * over the text collects them bit by bit: what a worker has collected when its share of the memory is full goes to a
- * scratch file as a sorted run, and for each row the number of its text in the run. Runs are merged to the dictionary,
- * which stays in the scratch file, and each run learns what its texts became; so the numbers of rows become codes,
- * which the last pass takes from there.
+ * Of a column whose distinct texts do not fit in memory the first pass keeps nothing. Once rows are counted, a second
+ * pass over the text collects them by an external sort: when a worker's share of the memory is full, its texts go to a
+ * scratch file as a sorted run, and with them, for each row, the number of its text in the run. Runs are merged to the
+ * dictionary, which stays in the scratch file, and each run learns what its texts became; so the numbers of rows become
+ * codes, which the last pass takes from there.
  */
 #ifndef TRA_TABLE_CSV_SPILL_H
 #define TRA_TABLE_CSV_SPILL_H
@@ -14,8 +14,8 @@
 
 /* A worker's texts are more than its share: columns that have the most of them will be spilled. */
 void tra_csv_spill_largest(tra_csv_import *m, tra_csv_worker *w);
-/* The texts of a column that will be spilled are let go. */
-void tra_csv_let_go(tra_csv_worker *w, int column);
+/* Frees the texts that the worker keeps of a column that will be spilled. */
+void tra_csv_drop_texts(tra_csv_worker *w, int column);
 
 /* Columns that are to be spilled, once the rows before each piece are known: fills their dictionaries (n alone), and
  * adds them to the digests of workers. */

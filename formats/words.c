@@ -1,4 +1,4 @@
-/* words.c - sets of strings: open addressing, strings one behind the other. */
+/* words.c - sets of strings: open addressing, strings concatenated. */
 #include "words.h"
 
 #include "../lib/relation/columns.h"

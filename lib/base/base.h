@@ -154,6 +154,9 @@ bool tra_add(int64_t a, int64_t b, int64_t *out);
 int64_t tra_mul_most(int64_t a, int64_t b);
 int64_t tra_add_most(int64_t a, int64_t b);
 static inline int64_t tra_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); } /* a >= 0, b > 0 */
+/* Bytes of a piece of scratch memory, rounded up so that the next piece is aligned to a cache line, which vector
+ * instructions want; n >= 0, sizes that are too large for any memory stay so. */
+static inline int64_t tra_round64(int64_t n) { return n > INT64_MAX - 63 ? n : (n + 63) / 64 * 64; }
 /* Of an ascending range, `at` becomes the first place from there, and below `end`, of which `below`, an expression of
  * `mid`, is false; `end` if there is none. */
 #define TRA_BISECT(at, end, mid, below)                                                                                \

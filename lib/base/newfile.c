@@ -90,8 +90,8 @@ static tra_status sync_folder(const char *path, tra_err *e) {
     return s;
 }
 
-/* Renames over the target. What was there is let go when the next one is, or the process ends: freeing a large file
- * takes a tenth of the time that writing it took, for which no result has to wait. */
+/* Renames over the target. The old file is kept open until the next rename or the end of the process: freeing the
+ * blocks of a large file takes a tenth of the time that writing it took, for which no result has to wait. */
 static int replace(const char *temp, const char *target) {
     static atomic_int last = -1;
     int old = open(target, O_PATH | O_CLOEXEC), status = rename(temp, target), err = errno;

@@ -39,7 +39,7 @@ enum { TRA_PROGRAM_MOST = 24 }; /* labels, operands and keys of a program */
 
 /* A statement of several factors that is computed at once on each combination of arrays that meet (STOREL), after a
  * physical plan of the calculus. Its labels are those of the statement, and all dimensions of its operands have one.
- * Operands but the last of more than two are packed. If all of these are of dense type, one behind the other, each as
+ * Operands but the last of more than two are packed. If all of these are of dense type, concatenated, each as
  * its elements are. Else as rows one below the other, all as wide as the widest; where that array is held as rows,
  * operands of sparse type have their entries there, and others all elements. */
 

@@ -102,7 +102,7 @@ static void try_stage(const tra_plan *p, scan *x, int i, int threads, int64_t bu
     if (late || !(sides[0] || sides[1])) return;
     if (itself ? !steps_alike(op) : sides[0] && sides[1] && !meet(op, row[0], row[1])) return;
     if (x->n > 0 && cut_of(p->ops[x->input].type.cat) < 0) return;
-    if (!reads_once(p, op, sides, threads, budget - x->all)) return;
+    if (!reads_once(p, op, sides, threads, budget - x->all)) return; /* nor with less memory, which the loop tries */
     for (int64_t n = tra_op_memory(p, op, threads); n <= budget - x->all; n += n / 4) {
         if (!reads_once(p, op, sides, threads, n)) continue;
         x->at[x->n] = i, x->row[x->n] = result, x->room[x->n++] = n;

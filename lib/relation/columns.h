@@ -113,6 +113,8 @@ typedef struct tra_vector {
     void *values;   /* of tra_coltype_held of its type */
     uint8_t *state; /* TRA_STATE_ of each; NULL: all are values */
 } tra_vector;
+/* Bytes of the views of n columns as a piece of scratch memory. */
+static inline int64_t tra_vectors_bytes(int64_t n) { return tra_round64(n * (int64_t)sizeof(tra_vector)); }
 
 /* Rows, as kernels see them: a view, which owns nothing. */
 typedef struct tra_batch {

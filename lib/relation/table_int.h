@@ -66,7 +66,7 @@ int tra_code_size(int64_t entries);
 bool tra_table_put_encoding(hid_t obj, const char *type, const char *version);
 /* The entries of a column's dictionary, as strings of any length (table_strings.c). */
 bool tra_table_put_categories(tra_writer *w, int column, hid_t group);
-/* All dictionaries, one behind the other: ends of strings, and their bytes, in words of eight with zeros behind. */
+/* All dictionaries in one block, in the order of their columns: ends of strings, and their bytes, in words of eight with zeros behind. */
 bool tra_table_put_dictionaries(tra_writer *w, hid_t group);
 /* A number that follows from all that is needed to read the table: for seals. */
 int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);

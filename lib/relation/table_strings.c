@@ -107,7 +107,7 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
 
 /* ---- ends and bytes --------------------------------------------------------------------------------------------- */
 
-/* A table of numbers (tra_h5_put_table) that comes bit by bit. */
+/* A table of numbers (tra_h5_put_table) that is written in pieces. */
 typedef struct stream {
     hid_t dset, space;
     uint64_t seal;

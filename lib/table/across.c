@@ -10,8 +10,6 @@
 #include "group.h"
 #include "table_int.h"
 
-static int64_t vectors(int columns) { return (columns * (int64_t)sizeof(tra_vector) + 63) / 64 * 64; }
-
 static bool open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
     tra_err e = {0};
     *b = (tra_batch){.v = v};
@@ -30,7 +28,7 @@ static int64_t *wholes(const tra_batch *b, int column) { return b->v[column].val
 static int64_t numbers_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_row_numbering *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(x->in->n + x->start->n + x->out->n);
+    return tra_vectors_bytes(x->in->n + x->start->n + x->out->n);
 }
 
 static int64_t numbers_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -93,7 +91,7 @@ static int64_t count_values(const tra_ranking *x, const tra_batch *b, int64_t fr
 static int64_t ends_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_ranking *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(x->in->n + x->ends->n);
+    return tra_vectors_bytes(x->in->n + x->ends->n);
 }
 
 static int64_t ends_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -124,7 +122,7 @@ const tra_rows_ops tra_group_ends_ops = {.scratch = ends_scratch, .bytes = ends_
 static int64_t carry_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_ranking *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(x->ends->n + x->carry->n);
+    return tra_vectors_bytes(x->ends->n + x->carry->n);
 }
 
 static int64_t carry_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -178,7 +176,7 @@ static bool open_ranks(const tra_ranking *x, const tra_cell *a, const tra_cell *
 static int64_t ranks_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_ranking *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(x->in->n + x->carry->n + x->out->n);
+    return tra_vectors_bytes(x->in->n + x->carry->n + x->out->n);
 }
 
 static int64_t count_groups(const ranks *r) {

@@ -60,7 +60,7 @@ static int64_t count(const tra_border *k, const tra_cell *c) {
 static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_border *k = data;
     (void)ext_a, (void)ext_b;
-    return (k->out->n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
+    return tra_vectors_bytes(k->out->n);
 }
 
 static int64_t entries_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {

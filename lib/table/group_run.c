@@ -453,9 +453,7 @@ static int64_t half_words(const tra_group *g) {
     return HALVES_OF_STATES;
 }
 
-static int64_t head_bytes(const tra_group *g) {
-    return ((operand(g)->n + tra_group_out(g)->n) * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
-}
+static int64_t head_bytes(const tra_group *g) { return tra_vectors_bytes(operand(g)->n + tra_group_out(g)->n); }
 
 static int64_t group_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     int64_t words = tra_add_most(tra_ceil_div(tra_mul_most(ext_a->v[0], half_words(data)), 2), MORE);

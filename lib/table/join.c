@@ -130,13 +130,11 @@ static int64_t hash_slots(int64_t rows) {
     return n;
 }
 
-static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
-
 static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
 
 static int64_t index_bytes(const tra_lookup *l, int64_t rows) {
-    return up64(rows * (l->s.nkeys + 1) * 8) + up64(4 * (most_slots(rows) + 1)) + up64(4 * hash_slots(rows)) +
-           2 * up64(4 * rows);
+    return tra_round64(rows * (l->s.nkeys + 1) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
+           tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows);
 }
 
 static bool can_match(const tra_lookup *l, const uint64_t *words) { return l->s.nulls_match || words[0] == 0; }
@@ -203,15 +201,15 @@ static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder
     char *p = *scratch;
     if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
     *x = (finder){.words = l->s.nkeys + 1, .word = (uint64_t *)p};
-    p += up64(rows * x->words * 8);
+    p += tra_round64(rows * x->words * 8);
     x->begin = (int32_t *)p;
-    p += up64(4 * (most_slots(rows) + 1));
+    p += tra_round64(4 * (most_slots(rows) + 1));
     x->head = (int32_t *)p;
-    p += up64(4 * hash_slots(rows));
+    p += tra_round64(4 * hash_slots(rows));
     x->slot = (int32_t *)p;
-    p += up64(4 * rows);
+    p += tra_round64(4 * rows);
     x->list = (int32_t *)p;
-    *scratch = p + up64(4 * rows);
+    *scratch = p + tra_round64(4 * rows);
     for (int64_t r = 0; r < rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, rows - r);
         TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, *scratch, "join", 0, e));
@@ -251,9 +249,9 @@ typedef struct pairing {
 } pairing;
 
 static int64_t pairing_bytes(const tra_lookup *l) {
-    int64_t n = 4 * STRIP * 8 + up64((l->pair->n + 1) * (int64_t)sizeof(tra_vector));
+    int64_t n = 4 * STRIP * 8 + tra_vectors_bytes(l->pair->n + 1);
     for (int c = 0; l->where && c < l->pair->n; c++) n += l->read[c] ? STRIP * 9 : 0;
-    return up64(n) + (l->where ? up64(tra_colcode_scratch(l->where)) : 0);
+    return tra_round64(n) + (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
 }
 
 static const tra_vector *column_of(const pairing *p, int c) {
@@ -439,7 +437,7 @@ static tra_status run_pairs(pairing *p, const finder *x, uint64_t *words, void *
 
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
     int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
-    return index_bytes(l, right_rows) + up64((l->s.nkeys + 1) * STRIP * 8) + pairing_bytes(l) + keys;
+    return index_bytes(l, right_rows) + tra_round64((l->s.nkeys + 1) * STRIP * 8) + pairing_bytes(l) + keys;
 }
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
@@ -448,15 +446,15 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
     if (l->s.nkeys > 0) TRA_TRY(make_index(l, right, &x, &scratch, e));
     uint64_t *words = scratch;
-    scratch = (char *)scratch + up64((l->s.nkeys + 1) * STRIP * 8);
+    scratch = (char *)scratch + tra_round64((l->s.nkeys + 1) * STRIP * 8);
     for (int i = 0; i < 2; i++) {
         p.pair[i] = (int64_t *)scratch + i * STRIP;
         p.made[i] = (int64_t *)scratch + (2 + i) * STRIP;
     }
     p.column = (tra_vector *)((int64_t *)scratch + 4 * STRIP);
-    p.gathered = (char *)p.column + up64((l->pair->n + 1) * (int64_t)sizeof(tra_vector));
+    p.gathered = (char *)p.column + tra_vectors_bytes(l->pair->n + 1);
     char *own = (char *)scratch + pairing_bytes(l);
-    p.code = own - (l->where ? up64(tra_colcode_scratch(l->where)) : 0);
+    p.code = own - (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
     TRA_TRY(is_single(l, &x) ? run_single(&p, &x, own, e) : run_pairs(&p, &x, words, own, e));
     if (out) out->rows = p.rows;
     *rows = p.rows;
@@ -468,7 +466,7 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
     finder x;
     TRA_TRY(make_index(l, right, &x, &scratch, e));
     uint64_t *words = scratch;
-    void *own = (char *)scratch + up64((l->s.nkeys + 1) * STRIP * 8);
+    void *own = (char *)scratch + tra_round64((l->s.nkeys + 1) * STRIP * 8);
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
         TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, "join", first, e));
@@ -484,7 +482,7 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
 
 /* ---- for the executor -------------------------------------------------------------------------------------------- */
 
-static int64_t vectors(const tra_lookup *l) { return up64((l->pair->n + l->out->n + 1) * (int64_t)sizeof(tra_vector)); }
+static int64_t vectors(const tra_lookup *l) { return tra_vectors_bytes(l->pair->n + l->out->n + 1); }
 
 static int64_t ops_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a;

@@ -5,10 +5,7 @@
 
 #include <assert.h>
 
-static int64_t vectors(const tra_rowwise *r) {
-    int64_t n = tra_rowwise_in(r)->n + tra_rowwise_out(r)->n;
-    return (n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
-}
+static int64_t vectors(const tra_rowwise *r) { return tra_vectors_bytes(tra_rowwise_in(r)->n + tra_rowwise_out(r)->n); }
 
 static int64_t rowwise_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a, (void)ext_b;

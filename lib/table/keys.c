@@ -8,7 +8,7 @@ tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x) {
     return (tra_keys){n, tra_colcode_new(a, n, x), x};
 }
 
-int64_t tra_keys_scratch(const tra_keys *k) { return (tra_colcode_scratch(k->code) + 63) / 64 * 64; }
+int64_t tra_keys_scratch(const tra_keys *k) { return tra_round64(tra_colcode_scratch(k->code)); }
 
 static uint64_t float_word(double f) {
     uint64_t w;

@@ -3,13 +3,11 @@
 
 #include <string.h>
 
-static int64_t vectors(int columns) { return (columns * (int64_t)sizeof(tra_vector) + 63) / 64 * 64; }
-
 /* ---- rows of a block ------------------------------------------------------------------------------------------- */
 
 static int64_t count_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)data, (void)ext_a, (void)ext_b;
-    return vectors(1);
+    return tra_vectors_bytes(1);
 }
 
 static int64_t count_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -30,7 +28,7 @@ const tra_rows_ops tra_limit_count_ops = {.scratch = count_scratch, .bytes = cou
 
 static int64_t start_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)data, (void)ext_a, (void)ext_b;
-    return vectors(2);
+    return tra_vectors_bytes(2);
 }
 
 static bool open_counts(const tra_limiting *x, const tra_cell *c, tra_vector *v, tra_batch *b) {
@@ -60,7 +58,7 @@ const tra_rows_ops tra_limit_start_ops = {.scratch = start_scratch, .bytes = cou
 
 static int64_t cut_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a, (void)ext_b;
-    return vectors(2 * ((const tra_limiting *)data)->in->n + 1);
+    return tra_vectors_bytes(2 * ((const tra_limiting *)data)->in->n + 1);
 }
 
 /* Rows [*begin, *begin + n) of the block; returns n. */

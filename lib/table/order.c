@@ -164,7 +164,7 @@ int64_t tra_find_error(const tra_batch *b, int column) {
 
 /* ---- order, distinct, limit ----------------------------------------------------------------------------------- */
 
-static int64_t vectors(const tra_sort *s) { return (2 * s->in->n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64; }
+static int64_t vectors(const tra_sort *s) { return tra_vectors_bytes(2 * s->in->n); }
 
 static int64_t sort_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_b;

@@ -5,9 +5,6 @@
 
 #include <string.h>
 
-static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
-static int64_t vectors(int columns) { return up64(columns * (int64_t)sizeof(tra_vector)); }
-
 static bool open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
     tra_err e = {0};
     *b = (tra_batch){.v = v};
@@ -53,7 +50,7 @@ static void take_column(const tra_vector *from, tra_coltype t, const int64_t *at
 static int64_t arrange_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_arrange *x = data;
     (void)ext_b;
-    return tra_add_most(vectors(x->in->n + x->out->n),
+    return tra_add_most(tra_vectors_bytes(x->in->n + x->out->n),
                         tra_mul_most(ext_a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)));
 }
 
@@ -95,7 +92,7 @@ static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, 
     tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
     int64_t first = b ? position(b) : 0, n = 0;
     if (!open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *at = (int64_t *)((char *)scratch + vectors(x->in->n + x->out->n));
+    int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n));
     for (int k = 0; k < x->n; k++)
         if (tra_find_error(&in, x->column[k]) >= 0)
             tra_kernel_fail("column `%s`, %s, could not be computed: an integer does not fit",
@@ -123,7 +120,7 @@ static int64_t samples(const tra_sampling *x, int64_t rows) { return tra_ceil_di
 static int64_t sample_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_sampling *x = data;
     (void)ext_b;
-    return vectors(x->in->n + x->out->n) + 8 * samples(x, ext_a->v[0]);
+    return tra_vectors_bytes(x->in->n + x->out->n) + 8 * samples(x, ext_a->v[0]);
 }
 
 static int64_t sample_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -136,7 +133,7 @@ static void sample_run(const void *data, const tra_cell *a, const tra_cell *b, t
     tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
     (void)b;
     if (!open_rows(a, x->in, false, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *at = (int64_t *)((char *)scratch + vectors(x->in->n + x->out->n)), n = samples(x, in.rows);
+    int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n)), n = samples(x, in.rows);
     for (int64_t i = 0; i < n; i++) at[i] = tra_min64((i + 1) * x->every, in.rows) - 1;
     tra_columns_begin(out, x->out, n, &made);
     for (int k = 0; k < x->n; k++) take_column(&in.v[x->column[k]], x->out->v[k].type, at, n, &made.v[k]);
@@ -147,7 +144,7 @@ const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch, .bytes = sample_
 static int64_t splitters_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_sampling *x = data;
     (void)ext_b;
-    return tra_add_most(vectors(2 * x->out->n) + 8 * x->parts,
+    return tra_add_most(tra_vectors_bytes(2 * x->out->n) + 8 * x->parts,
                         tra_mul_most(ext_a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)));
 }
 
@@ -162,7 +159,7 @@ static void splitters_run(const void *data, const tra_cell *a, const tra_cell *b
     tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
     (void)b;
     if (!open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *some = (int64_t *)((char *)scratch + vectors(2 * x->out->n)), *at = some + x->parts, n = in.rows;
+    int64_t *some = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->out->n)), *at = some + x->parts, n = in.rows;
     int column[x->n + 1];
     for (int k = 0; k < x->n; k++) column[k] = k;
     for (int64_t i = 0; i < n; i++) at[i] = i;
@@ -178,7 +175,7 @@ const tra_rows_ops tra_splitters_ops = {.scratch = splitters_scratch, .bytes = s
 static int64_t range_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_sampling *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(x->out->n + x->range->n);
+    return tra_vectors_bytes(x->out->n + x->range->n);
 }
 
 static int64_t range_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -250,7 +247,7 @@ static slice find_slice(const tra_slicing *x, const tra_cell *a, const tra_cell 
 static int64_t slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_slicing *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(2 * x->in->n + x->range->n);
+    return tra_vectors_bytes(2 * x->in->n + x->range->n);
 }
 
 static int64_t slice_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -280,7 +277,7 @@ static int64_t find_number(const tra_batch *in, int column, int64_t number) {
 
 static int64_t number_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a, (void)ext_b;
-    return vectors(2 * ((const tra_number_slicing *)data)->in->n);
+    return tra_vectors_bytes(2 * ((const tra_number_slicing *)data)->in->n);
 }
 
 static slice find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
@@ -306,7 +303,7 @@ const tra_rows_ops tra_number_slice_ops = {.scratch = number_scratch, .bytes = n
 
 static int64_t row_slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a, (void)ext_b;
-    return vectors(2 * ((const tra_row_slicing *)data)->in->n);
+    return tra_vectors_bytes(2 * ((const tra_row_slicing *)data)->in->n);
 }
 
 static slice find_row_slice(const tra_row_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {

@@ -10,7 +10,7 @@
 static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_pivot *p = data;
     (void)ext_a, (void)ext_b;
-    return (p->in->n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64;
+    return tra_vectors_bytes(p->in->n);
 }
 
 static bool open_rows(const tra_pivot *p, const tra_cell *a, void *buf, tra_batch *b) {

@@ -9,9 +9,6 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
-static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
-static int64_t vectors(int columns) { return up64(columns * (int64_t)sizeof(tra_vector)); }
-
 /* n: of so many columns the values are compared. */
 static bool open_rows(const tra_cell *c, const tra_schema *s, int n, tra_vector *v, tra_batch *b) {
     tra_err e = {0};
@@ -43,7 +40,7 @@ static int64_t condition_bytes(const tra_merging *x) {
     tra_arena *a = tra_arena_new();
     int64_t code = tra_colcode_scratch(tra_colcode_new(a, 1, &x->where));
     tra_arena_free(a);
-    return vectors(pair_columns(x)) + up64(pair_columns(x) * (int64_t)STRIP * 9) + up64(code);
+    return tra_vectors_bytes(pair_columns(x)) + tra_round64(pair_columns(x) * (int64_t)STRIP * 9) + tra_round64(code);
 }
 
 /* Which of the waiting pairs count. */
@@ -52,7 +49,7 @@ static const uint8_t *judge(pairs *p) {
     int n = pair_columns(x);
     bool read[n + 1];
     tra_vector *v = (tra_vector *)p->room;
-    char *at = p->room + vectors(n), *own = at + up64(n * (int64_t)STRIP * 9);
+    char *at = p->room + tra_vectors_bytes(n), *own = at + tra_round64(n * (int64_t)STRIP * 9);
     tra_colrun run;
     memset(read, 0, sizeof read);
     tra_colexpr_columns(x->where, read);
@@ -151,15 +148,15 @@ static void find_pairs(pairs *p) {
 static int64_t merge_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_merging *x = data;
     (void)ext_a, (void)ext_b;
-    return vectors(pair_columns(x) + x->out->n) + up64(sizeof(pairs)) + condition_bytes(x);
+    return tra_vectors_bytes(pair_columns(x) + x->out->n) + tra_round64(sizeof(pairs)) + condition_bytes(x);
 }
 
 static bool open_pairs(const tra_merging *x, const tra_cell *a, const tra_cell *b, void *scratch, pairs **p) {
     tra_vector *v = scratch;
-    *p = (pairs *)((char *)scratch + vectors(pair_columns(x) + x->out->n));
+    *p = (pairs *)((char *)scratch + tra_vectors_bytes(pair_columns(x) + x->out->n));
     (*p)->x = x;
     (*p)->out = NULL;
-    (*p)->room = (char *)*p + up64(sizeof(pairs));
+    (*p)->room = (char *)*p + tra_round64(sizeof(pairs));
     return open_rows(a, x->left, x->n, v, &(*p)->left) && open_rows(b, x->right, x->n, v + x->left->n, &(*p)->right);
 }
 
@@ -200,7 +197,8 @@ typedef struct placing {
 static int64_t place_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_placing *x = data;
     int64_t lists = tra_mul_most(tra_add_most(ext_a->v[0] + 2, ext_b->v[0]), (int64_t)sizeof(int64_t));
-    return tra_add_most(vectors(x->left->n + x->right->n + x->out->n) + 2 * STRIP * (int64_t)sizeof(int64_t), lists);
+    return tra_add_most(tra_vectors_bytes(x->left->n + x->right->n + x->out->n) + 2 * STRIP * (int64_t)sizeof(int64_t),
+                        lists);
 }
 
 static int64_t rows_of(const placing *p, int64_t i) {
@@ -221,7 +219,7 @@ static bool open_placing(const tra_placing *x, const tra_cell *a, const tra_cell
     if (!open_rows(a, x->left, 0, v, &p->left) || !open_rows(b, x->right, 0, v + x->left->n, &p->found)) return false;
     const int64_t *number = p->found.v[0].values;
     int64_t n = p->left.rows, all = p->found.rows,
-            *lists = (int64_t *)((char *)scratch + vectors(x->left->n + x->right->n + x->out->n));
+            *lists = (int64_t *)((char *)scratch + tra_vectors_bytes(x->left->n + x->right->n + x->out->n));
     p->begin = lists + 2 * STRIP;
     p->list = p->begin + n + 2;
     memset(p->begin, 0, (size_t)(n + 2) * sizeof *p->begin);

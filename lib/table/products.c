@@ -34,16 +34,14 @@ typedef struct product {
     int64_t made;
 } product;
 
-static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
-
 /* ---- scratch ----------------------------------------------------------------------------------------------------- */
 
 static int64_t vectors(const tra_joined_sums *s) {
     const tra_lookup_spec *l = tra_lookup_spec_of(s->l);
-    return up64((l->left->n + l->right->n + s->out->n + 1) * (int64_t)sizeof(tra_vector));
+    return tra_vectors_bytes(l->left->n + l->right->n + s->out->n + 1);
 }
 
-static int64_t words(int64_t n) { return up64(tra_mul_most(n, sizeof(int64_t))); }
+static int64_t words(int64_t n) { return tra_round64(tra_mul_most(n, sizeof(int64_t))); }
 
 static int64_t grouping_bytes(int64_t rows) { return tra_mul_most(2 + TRA_ORDER_SPARE, words(rows + 1)); }
 
@@ -59,7 +57,7 @@ static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *
 
 static void *take(char **p, int64_t bytes) {
     void *at = *p;
-    *p += up64(bytes);
+    *p += tra_round64(bytes);
     return at;
 }
 

@@ -168,22 +168,17 @@ void tra_rowwise_print(const tra_rowwise *r, tra_str *out) {
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
-
-/* Columns of a strip: of a step that selects where their rows are gathered. */
-static int64_t vectors_bytes(int n) { return up64((int64_t)(n + 1) * (int64_t)sizeof(tra_vector)); }
-
 static int64_t step_scratch(const rstep *s, int results) {
-    int64_t n = tra_colcode_scratch(s->code) + vectors_bytes(s->selects ? s->in->n : results);
+    int64_t n = tra_colcode_scratch(s->code) + tra_vectors_bytes((s->selects ? s->in->n : results) + 1);
     for (int i = 0; s->selects && i < s->in->n; i++) {
-        if (s->live[i]) n += up64((int64_t)tra_coltype_size(s->in->v[i].type) * TRA_COLSTRIP) + TRA_COLSTRIP;
+        if (s->live[i]) n += tra_round64((int64_t)tra_coltype_size(s->in->v[i].type) * TRA_COLSTRIP) + TRA_COLSTRIP;
     }
-    return up64(n);
+    return tra_round64(n);
 }
 
 int64_t tra_rowwise_scratch(const tra_rowwise *r) {
-    int64_t n = vectors_bytes(r->in->n) + up64(r->nsteps * (int64_t)sizeof(tra_colrun)) +
-                up64(r->nsteps * (int64_t)sizeof(char *)) + TRA_COLSTRIP * (int64_t)sizeof(int32_t);
+    int64_t n = tra_vectors_bytes(r->in->n + 1) + tra_round64(r->nsteps * (int64_t)sizeof(tra_colrun)) +
+                tra_round64(r->nsteps * (int64_t)sizeof(char *)) + TRA_COLSTRIP * (int64_t)sizeof(int32_t);
     for (int i = 0; i < r->nsteps; i++) n += step_scratch(&r->steps[i], r->source[i].n);
     return n;
 }
@@ -200,11 +195,11 @@ typedef struct run {
 static void begin(run *u, const tra_rowwise *r, void *scratch, tra_table_notes *notes) {
     char *p = scratch;
     *u = (run){.r = r, .in = scratch, .notes = notes};
-    p += vectors_bytes(r->in->n);
+    p += tra_vectors_bytes(r->in->n + 1);
     u->code = (tra_colrun *)p;
-    p += up64(r->nsteps * (int64_t)sizeof(tra_colrun));
+    p += tra_round64(r->nsteps * (int64_t)sizeof(tra_colrun));
     u->room = (char **)p;
-    p += up64(r->nsteps * (int64_t)sizeof(char *));
+    p += tra_round64(r->nsteps * (int64_t)sizeof(char *));
     u->at = (int32_t *)p;
     p += TRA_COLSTRIP * (int64_t)sizeof(int32_t);
     for (int i = 0; i < r->nsteps; i++) {
@@ -313,14 +308,14 @@ static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first
     if (m == n) return n;
     char *p = u->room[k];
     tra_vector *out = (tra_vector *)p;
-    p += vectors_bytes(s->in->n);
+    p += tra_vectors_bytes(s->in->n + 1);
     for (int i = 0; i < s->in->n; i++) {
         out[i] = (tra_vector){0};
         if (!s->live[i]) continue;
         size_t size = tra_coltype_size(s->in->v[i].type);
         gather(p, (*columns)[i].values, &pick, size);
         out[i].values = p;
-        p += up64((int64_t)size * TRA_COLSTRIP);
+        p += tra_round64((int64_t)size * TRA_COLSTRIP);
         if ((*columns)[i].state) {
             gather(p, (*columns)[i].state, &pick, 1);
             out[i].state = (uint8_t *)p;

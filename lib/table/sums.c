@@ -7,8 +7,7 @@
 #include "group.h"
 #include "table_int.h"
 
-static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
-static int64_t vectors_bytes(const tra_schema *s) { return up64((s->n + 1) * (int64_t)sizeof(tra_vector)); }
+static int64_t vectors_bytes(const tra_schema *s) { return tra_round64((s->n + 1) * (int64_t)sizeof(tra_vector)); }
 
 /* The rows of the operand, whose vectors are in scratch; what is left of that. */
 static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
@@ -179,7 +178,7 @@ static void add_words(void *ctx, const tra_vector *columns, int n) {
 static int64_t slots_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_slots *s = data;
     (void)ext_a, (void)ext_b;
-    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) + up64((int64_t)sizeof(adding));
+    return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) + tra_round64((int64_t)sizeof(adding));
 }
 
 static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -188,7 +187,8 @@ static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     x->s = data;
     x->to = out->array.data;
     memset(x->to, 0, tra_array_bytes(&out->array));
-    each_strip(x->s->r, a, x->s->part ? add_words : add_strip, x, (char *)scratch + up64((int64_t)sizeof(adding)));
+    each_strip(x->s->r, a, x->s->part ? add_words : add_strip, x,
+               (char *)scratch + tra_round64((int64_t)sizeof(adding)));
 }
 
 const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .bytes = dense_bytes, .run = slots_run};
@@ -288,7 +288,7 @@ static int64_t sums_scratch(const void *data, const tra_dims *ext_a, const tra_d
     const tra_row_sums *s = data;
     (void)ext_a, (void)ext_b;
     return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) +
-           up64(tra_rowwise_out(s->r)->n * (int64_t)sizeof(double));
+           tra_round64(tra_rowwise_out(s->r)->n * (int64_t)sizeof(double));
 }
 
 static void sums_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -296,7 +296,7 @@ static void sums_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     summing x = {tra_rowwise_out(s->r)->n, scratch};
     (void)b;
     memset(x.sum, 0, (size_t)x.n * sizeof *x.sum);
-    each_strip(s->r, a, sum_strip, &x, (char *)scratch + up64(x.n * (int64_t)sizeof(double)));
+    each_strip(s->r, a, sum_strip, &x, (char *)scratch + tra_round64(x.n * (int64_t)sizeof(double)));
     for (int i = 0; i < s->n; i++) ((double *)out->array.data)[i] = x.sum[s->at[i]];
 }
 

@@ -19,8 +19,6 @@ tra_status tra_union_columns(tra_arena *a, int n, const char *const *names, cons
     return TRA_OK;
 }
 
-static int64_t vectors_of(int n) { return (n * (int64_t)sizeof(tra_vector) + 63) / 64 * 64; }
-
 static bool rows_of(const tra_cell *c, const tra_schema *s, tra_batch *b) {
     tra_err e = {0};
     if (tra_columns_of(c, s, b, &e) == TRA_OK) return true;
@@ -37,7 +35,7 @@ static bool is_inside(const tra_union_part *p, const tra_cell *at) {
 
 static int64_t part_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a, (void)ext_b;
-    return 2 * vectors_of(((const tra_union_part *)data)->in->n);
+    return 2 * tra_vectors_bytes(((const tra_union_part *)data)->in->n);
 }
 
 static int64_t part_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -48,7 +46,7 @@ static int64_t part_bytes(const void *data, const tra_cell *a, const tra_cell *b
 
 static void part_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_union_part *p = data;
-    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + vectors_of(p->in->n))};
+    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(p->in->n))};
     bool inside = is_inside(p, a) && rows_of(b, p->in, &from);
     tra_columns_begin(out, p->in, inside ? from.rows : 0, &to);
     if (inside) tra_append_rows(p->in, &to, 0, &from);
@@ -60,7 +58,7 @@ const tra_rows_ops tra_union_part_ops = {part_scratch, part_bytes, part_run, NUL
 
 static int64_t both_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a, (void)ext_b;
-    return 2 * vectors_of(((const tra_union_both *)data)->out->n);
+    return 2 * tra_vectors_bytes(((const tra_union_both *)data)->out->n);
 }
 
 static int64_t both_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -71,7 +69,7 @@ static int64_t both_bytes(const void *data, const tra_cell *a, const tra_cell *b
 static void both_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_union_both *u = data;
     const tra_cell *const in[2] = {a, b};
-    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + vectors_of(u->out->n))};
+    tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(u->out->n))};
     tra_columns_begin(out, u->out, a->array.ext.v[0] + b->array.ext.v[0], &to);
     for (int64_t i = 0, at = 0; i < 2 && rows_of(in[i], u->in[i], &from); i++, at += from.rows)
         tra_append_rows(u->out, &to, at, &from);

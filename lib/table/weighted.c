@@ -5,9 +5,6 @@
 
 #include "table_int.h"
 
-static int64_t up64(int64_t n) { return (n + 63) / 64 * 64; }
-static int64_t vectors_bytes(int64_t columns) { return up64((columns + 1) * (int64_t)sizeof(tra_vector)); }
-
 /* Copies n values of a column to row `to` on of another. */
 static void copy_column(const tra_column *c, const tra_vector *from, int64_t n, tra_vector *out, int64_t to) {
     size_t size = tra_coltype_size(c->type);
@@ -56,7 +53,8 @@ static void weigh_strip(void *ctx, const tra_vector *columns, int n) {
 static int64_t weighted_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_weighted *t = data;
     (void)ext_a, (void)ext_b;
-    return vectors_bytes(tra_rowwise_in(t->r)->n) + vectors_bytes(t->out ? t->out->n : 0) + tra_rowwise_scratch(t->r);
+    return tra_vectors_bytes(tra_rowwise_in(t->r)->n + 1) + tra_vectors_bytes(t->out ? t->out->n + 1 : 1) +
+           tra_rowwise_scratch(t->r);
 }
 
 static int64_t weighted_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -69,10 +67,10 @@ static int64_t weighted_bytes(const void *data, const tra_cell *a, const tra_cel
 static void weighted_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_weighted *t = data;
     tra_err e = {0};
-    char *rest = (char *)scratch + vectors_bytes(tra_rowwise_in(t->r)->n);
+    char *rest = (char *)scratch + tra_vectors_bytes(tra_rowwise_in(t->r)->n + 1);
     tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)(void *)rest};
     weighing x = {.t = t, .weight = b->array.data, .b = &made};
-    rest += vectors_bytes(t->out ? t->out->n : 0);
+    rest += tra_vectors_bytes(t->out ? t->out->n + 1 : 1);
     if (tra_columns_of(a, tra_rowwise_in(t->r), &in, &e) != TRA_OK) {
         tra_kernel_fail("%s", e.msg);
         return;
@@ -93,7 +91,7 @@ const tra_rows_ops tra_weighted_ops = {.scratch = weighted_scratch, .bytes = wei
 static int64_t beside_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_schema *s = data;
     (void)ext_a, (void)ext_b;
-    return 2 * vectors_bytes(s->n);
+    return 2 * tra_vectors_bytes(s->n + 1);
 }
 
 static int64_t beside_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -106,7 +104,7 @@ static void beside_run(const void *data, const tra_cell *a, const tra_cell *b, t
     int width = b->array.ext.n > 1 ? (int)b->array.ext.v[1] : 1, own = s->n - width;
     tra_schema left = {own, s->v};
     const double *v = b->array.data;
-    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)(void *)((char *)scratch + vectors_bytes(s->n))};
+    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)(void *)((char *)scratch + tra_vectors_bytes(s->n + 1))};
     tra_err e = {0};
     if (tra_columns_view(a, &left, &in, &e) != TRA_OK) {
         tra_kernel_fail("%s", e.msg);

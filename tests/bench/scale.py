@@ -6,6 +6,8 @@ the ceiling; scratch that was predicted stands beside what was spilled. One run 
 TRA_BENCH_SCALE=0.1: a tenth of the rows. TRA_BENCH_SITES=2: on so many sites."""
 import json, os, subprocess, sys, time
 
+import tables
+
 SCALE = float(os.environ.get("TRA_BENCH_SCALE", "1"))
 SITES = os.environ.get("TRA_BENCH_SITES", "1")
 MEMORY = os.environ.get("TRA_BENCH_MEMORY", "64M")
@@ -21,17 +23,6 @@ TEXT = {
     "order": 'O = order(S, [k])\noutput O to "scale_o.h5"\n',
     "all": 'J = join(L, R, k == c, expect = "m:1")\nG = group(J, [d], n = count(), s = sum(v), m = max(k))\nO = order(G, [s, d desc])\n'
            'output O to "scale_o.h5"\n'}
-
-
-def frame(path, columns):
-    """A table as AnnData writes it, which tra reads in place."""
-    import h5py
-    with h5py.File(path, "w") as f:
-        g = f.create_group("data")
-        g.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": list(columns)[0], "column-order": list(columns)})
-        for name, values in columns.items():
-            d = g.create_dataset(name, data=values, chunks=(min(len(values), 1 << 16),))
-            d.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
 
 
 def columns_of(name):
@@ -113,7 +104,7 @@ def scale(b):
     for x in "LRS":
         path = os.path.join(b.DIR, f"scale_{x}_{SCALE:g}.h5")
         if os.path.exists(path): continue
-        frame(path + ".frame", columns_of(x))
+        tables.frame(path + ".frame", columns_of(x), 1 << 16)
         with open(os.path.join(b.DIR, "scale_copy.tra"), "w") as f: # tra's own file has statistics
             f.write(f'input T from "{path}.frame"\nC = project(T, *)\noutput C to "{path}"\n')
         b.sh(b.TRA, "run", "-q", "scale_copy.tra", "--memory", MEMORY)

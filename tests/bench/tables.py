@@ -37,14 +37,14 @@ for _ in range(int(sys.argv[2])):
 print(json.dumps(seconds))"""
 
 
-def frame(path, columns):
-    """A table as AnnData writes it, which tra reads."""
+def frame(path, columns, rows=1 << 18):
+    """A table as AnnData writes it, which tra reads in place; rows: of a chunk."""
     import h5py
     with h5py.File(path, "w") as f:
         g = f.create_group("data")
         g.attrs.update({"encoding-type": "dataframe", "encoding-version": "0.2.0", "_index": list(columns)[0], "column-order": list(columns)})
         for name, values in columns.items():
-            d = g.create_dataset(name, data=values, chunks=(min(len(values), 1 << 18),))
+            d = g.create_dataset(name, data=values, chunks=(min(len(values), rows),))
             d.attrs.update({"encoding-type": "array", "encoding-version": "0.2.0"})
 
 

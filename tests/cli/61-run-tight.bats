@@ -121,7 +121,7 @@ for x in sys.argv[1:]: assert np.allclose(h5py.File(x)["data"][:], want, rtol=0,
     done
 }
 
-@test "a row of the left operand stays, and is read again where a step has ended and let go of it before" {
+@test "a row of the left operand stays, and is read again where a step has ended and released it before" {
     command -v taskset >/dev/null || skip "taskset (util-linux) is not there"
     for f in a b; do tra gen -q --shape 2000x2000 --block 125x125 --dist normal --seed 1 -o $f.h5; done
     printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)' \

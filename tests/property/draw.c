@@ -502,7 +502,7 @@ static bool draw_slice(gen *g, relation *r) {
     return true;
 }
 
-/* Two tensors, one behind the other, of any types. */
+/* Two tensors, one after the other, of any types. */
 static bool draw_stack(gen *g, relation *r) {
     for (int tries = 0; tries < 8; tries++) {
         const relation *x = &g->v[r->in[0] = any(g)], *y = &g->v[r->in[1] = (int)rng_below(&g->g, g->n)];

@@ -315,7 +315,7 @@ TEST(what_nobody_reads_again_is_not_spilled) {
     }
     CHECK_INT(tra_pool_stat(p).spilled, 0);
     tra_block_free(p, b[1]);
-    /* its last reader has it before who made it has let go of it: an exchange that sends what a stage makes */
+    /* its last reader is done before its producer releases it: an exchange that sends what a stage makes */
     CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
     CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
     tra_block_unpin_then(p, b[1], TRA_AFTER_DROP);
