@@ -89,6 +89,11 @@ static const tra_opt opts[] = {
     {0},
 };
 
+static tra_status read_codec(tra_codec *to, tra_err *e) {
+    if (tra_codec_parse(codec, to)) return TRA_OK;
+    return tra_fail(e, TRA_USAGE, "--codec %s: it is none, zstd or zstd:LEVEL with a level of 1 to 19", codec);
+}
+
 static tra_status read_options(const char *source, tra_import_job *job, tra_dims *blocks, tra_err *e) {
     *job = (tra_import_job){.from = source,
                             .to = output,
@@ -110,8 +115,7 @@ static tra_status read_options(const char *source, tra_import_job *job, tra_dims
             return tra_fail(e, TRA_USAGE, "--block %s: extents of at least 1 as in 1000x1000 are expected", block);
         job->block = blocks;
     }
-    if (!tra_codec_parse(codec, &job->codec))
-        return tra_fail(e, TRA_USAGE, "--codec %s: it is none, zstd or zstd:LEVEL with a level of 1 to 19", codec);
+    TRA_TRY(read_codec(&job->codec, e));
     if (text.header && text.no_header) return tra_fail(e, TRA_USAGE, "--header and --no-header exclude each other");
     if (text.header || text.no_header) job->source.header = text.header;
     TRA_TRY(tra_csv_delimiter(text.delimiter, &job->source.delimiter, e));
@@ -248,7 +252,7 @@ static bool asks_for_text(void) {
 /* For what only matrices have. */
 static bool asks_for_matrix(void) {
     return text.vector || dtype || shape || base || storage || components.n || endian || order || duplicates ||
-           drop_zeros || empty_nan || (block && strchr(block, 'x')) || strcmp(codec, "none") != 0;
+           drop_zeros || empty_nan || (block && strchr(block, 'x'));
 }
 
 /* Imports a table, if it is one. job: how the options want text to be read, in the arena. */
@@ -268,6 +272,7 @@ static tra_status try_table(const char *source, const char *how, tra_arena *a, t
     TRA_TRY(tra_threads_check(e));
     TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
     job->history = no_history ? NULL : how;
+    TRA_TRY(read_codec(&job->codec, e));
     return tra_import_as_table(job, asks_for_table(), done, e);
 }
 

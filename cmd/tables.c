@@ -16,15 +16,15 @@ typedef struct scan {
     tra_rel *rel;
     tra_column_fn *fn;
     void *ctx;
-    int64_t strips;
-    tra_vector *room; /* of each worker */
+    int64_t strip, strips; /* rows at a time */
+    tra_vector *room;      /* of each worker */
 } scan;
 
 static tra_status scan_item(void *ctx, int worker, int64_t item, tra_err *e) {
     scan *s = ctx;
     const tra_schema *schema = tra_rel_type(s->rel)->columns;
     int c = (int)(item / s->strips);
-    int64_t first = item % s->strips * STRIP, n = tra_min64(STRIP, tra_rel_rows(s->rel) - first);
+    int64_t first = item % s->strips * s->strip, n = tra_min64(s->strip, tra_rel_rows(s->rel) - first);
     tra_vector *v = tra_calloc((size_t)schema->n + 1, sizeof *v);
     v[c] = s->room[worker];
     if (!tra_column_has_states(&schema->v[c])) v[c].state = NULL;
@@ -42,14 +42,26 @@ static tra_status scan_item(void *ctx, int worker, int64_t item, tra_err *e) {
     return status;
 }
 
+/* How many workers there are, and how many items, when each takes so many rows. */
+static tra_status cut(scan *s, int64_t strip, int64_t memory, int *workers, int64_t *items, tra_err *e) {
+    int64_t rows = tra_rel_rows(s->rel), block = tra_rel_type(s->rel)->cat->bound.v[0];
+    int64_t chunk = tra_max64(block * 8, (int64_t)tra_rel_scratch(s->rel)); /* is read as a whole for its checksum */
+    s->strip = strip;
+    s->strips = tra_max64(1, tra_ceil_div(rows, strip));
+    *items = rows ? s->strips * tra_rel_type(s->rel)->columns->n : 0;
+    return tra_workers(memory, tra_rel_held(s->rel), strip * 9 + chunk + TRA_WORKER_BYTES, tra_max64(1, *items),
+                       workers, e);
+}
+
 tra_status tra_scan_columns(tra_rel *rel, const char *what, int64_t memory, tra_column_fn *fn, void *ctx, tra_err *e) {
     int n;
-    scan s = {.rel = rel, .fn = fn, .ctx = ctx, .strips = tra_max64(1, tra_ceil_div(tra_rel_rows(rel), STRIP))};
-    int64_t items = tra_rel_rows(rel) ? s.strips * tra_rel_type(rel)->columns->n : 0, held = tra_rel_held(rel);
-    int64_t chunk = tra_rel_type(rel)->cat->bound.v[0] * 8; /* is read as a whole for its checksum */
-    TRA_TRY(tra_workers(memory, held, STRIP * 9 + chunk + TRA_WORKER_BYTES, tra_max64(1, items), &n, e));
+    int64_t items, block = tra_rel_type(rel)->cat->bound.v[0];
+    scan s = {.rel = rel, .fn = fn, .ctx = ctx};
+    /* a compressed block is decoded once when it is read whole */
+    if (!tra_rel_is_coded(rel) || block <= STRIP || cut(&s, block, memory, &n, &items, NULL) != TRA_OK)
+        TRA_TRY(cut(&s, STRIP, memory, &n, &items, e));
     s.room = tra_calloc((size_t)n, sizeof *s.room);
-    for (int i = 0; i < n; i++) s.room[i] = (tra_vector){tra_malloc(STRIP * 8), tra_malloc(STRIP)};
+    for (int i = 0; i < n; i++) s.room[i] = (tra_vector){tra_malloc((size_t)s.strip * 8), tra_malloc((size_t)s.strip)};
     tra_meter_begin(tra_progress_here(), what, items);
     tra_status status = tra_crew_run(n, 0, items, scan_item, &s, e);
     tra_meter_end();
@@ -175,12 +187,17 @@ static void info_text(tra_rel *rel, const char *spec, tra_str *out) {
     tra_str_printf(out, "  blocks      %" PRId64 " of %" PRId64 " rows\n", tra_ceil_div(tra_rel_rows(rel), block),
                    block);
     tra_str_printf(out, "  group       %s in %s\n", i->name, i->path);
+    if (tra_rel_is_coded(rel)) tra_str_printf(out, "  codec       %s\n", i->codec);
     tra_str_printf(out, "  size        %s, file %s\n", tra_human(i->stored_bytes, a), tra_human(i->file_bytes, b));
     tra_str_printf(out, "  checksums   %s\n", i->checksums ? "yes" : "none");
     if (i->digest) tra_str_printf(out, "  digest      %s\n", i->digest);
     if (i->history) tra_str_printf(out, "  history     %s\n", i->history);
     tra_str_add(out, i->foreign ? "  written by another program\n"
-                                : "  readable by any HDF5 program; a data frame to those that know AnnData's\n");
+                     : tra_rel_is_coded(rel)
+                         ? "  readable by HDF5 programs that find the zstd filter 32015 (make install "
+                           "puts it there); for others: tra export --to h5\n"
+                         : "  readable by any HDF5 program; a data frame to those that know "
+                           "AnnData's\n");
 }
 
 tra_status tra_info_table(tra_rel *rel, const char *spec, tra_json *out, tra_err *e) {
@@ -201,6 +218,7 @@ tra_status tra_info_table(tra_rel *rel, const char *spec, tra_json *out, tra_err
     tra_json_end(out, ']');
     tra_json_int(out, "block", tra_rel_type(rel)->cat->bound.v[0]);
     tra_json_int(out, "tuples", tra_rel_type(rel)->cat->n);
+    tra_json_str(out, "codec", i->codec);
     tra_json_int(out, "stored_bytes", i->stored_bytes);
     tra_json_int(out, "file_bytes", i->file_bytes);
     tra_json_bool(out, "checksums", i->checksums);

@@ -216,7 +216,8 @@ typedef struct tra_table_job {
     const char *rejects;   /* file for records that are at fault; NULL: the first is an error */
     int64_t rejects_limit; /* more of them are an error; -1: none */
     int64_t block, memory; /* rows of a block; 0: chosen, the default */
-    const char *history;   /* or NULL */
+    tra_codec codec;
+    const char *history; /* or NULL */
 } tra_table_job;
 
 typedef struct tra_table_receipt {

@@ -141,14 +141,12 @@ static tra_status put_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
 
 /* By as many threads as fit. */
 static tra_status pack(tra_settle *s, int64_t memory, tra_err *e) {
-    int n = s->workers;
     for (int i = 0; i < s->workers; i++) { /* what putting took is given back */
         free(s->worker[i].scratch);
         free(s->worker[i].block);
         s->worker[i].scratch = s->worker[i].block = NULL;
     }
-    while (n > 1 && tra_pack_bytes(s->codec.level, n) > memory) n--;
-    return tra_writer_pack(s->writer, n, e);
+    return tra_writer_pack_within(s->writer, s->workers, memory, e);
 }
 
 static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {

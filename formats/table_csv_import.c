@@ -3,6 +3,7 @@
 #include "table_csv_spill.h"
 
 #include "../lib/base/meter.h"
+#include "../lib/relation/stored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -246,7 +247,7 @@ static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, t
     if (rows > 0) block.v[0] = tra_min64(block.v[0], rows);
     TRA_TRY(tra_catalog_blocks(&shape, &block, cat, e));
     tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &m->schema, .cut = {1}};
-    tra_write_options o = {.history = m->job->history};
+    tra_write_options o = {.history = m->job->history, .codec = m->job->codec};
     TRA_TRY(tra_writer_create(m->job->to, &type, &o, &m->writer, e));
     tra_writer_spooled(m->writer, tra_csv_spooled(m));
     return tra_writer_place_rows(m->writer, NULL, e);
@@ -287,6 +288,7 @@ static tra_status import(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
     char digest[33];
     tra_digest_table_text(&m->digest, &m->schema, rows, digest);
     r->rows = rows;
+    TRA_TRY(tra_writer_pack_within(m->writer, m->nworkers, m->memory / 4, e));
     r->bytes_stored = tra_writer_stored(m->writer);
     r->block = cat.bound.v[0];
     r->blocks = cat.n;

@@ -1,5 +1,6 @@
 /* mapped.c - the group of a relation that a storage which is no levels makes of components: the text of the storage,
  * the extents, and a dataset for each component. */
+#include "pack.h"
 #include "mapped.h"
 #include "scales.h"
 #include "stored_int.h"
@@ -47,7 +48,7 @@ static bool put(tra_writer *w, const char *name, const tra_elements *x, bool sca
     hsize_t chunk = (hsize_t)tra_vector_chunk(x->n);
     bool coded = w->codec.zstd && !scalar && n > 0;
     if (H5Pset_obj_track_times(dcpl, false) >= 0 &&
-        (!coded || (H5Pset_chunk(dcpl, 1, &chunk) >= 0 && tra_stored_filters(dcpl, &w->codec))))
+        (!coded || (H5Pset_chunk(dcpl, 1, &chunk) >= 0 && tra_pack_filters(dcpl, &w->codec))))
         dset = H5Dcreate2(w->dset, name, file, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     bool ok = dset >= 0 && tra_h5_put_ints(dset, "tra_xxh64", 0, NULL, &sum);
     if (ok && n > 0) ok = H5Dwrite(dset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) >= 0;

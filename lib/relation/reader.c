@@ -184,7 +184,7 @@ size_t tra_rel_room(const tra_rel *r) {
 static size_t piece_of(const tra_rel *r) { return chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE; }
 
 size_t tra_rel_scratch(const tra_rel *r) {
-    if (r->table) return 0;
+    if (r->table) return tra_table_scratch(r);
     if (r->stored) return tra_stored_read_scratch(r);
     if (r->how != TRA_BY_CHUNK || (!filtered(r) && !ragged(r))) return 0;
     size_t unshuffle = filtered(r) ? tra_shuffle_room((size_t)r->geom.floats, r->size) : 0;
@@ -395,7 +395,7 @@ static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims
 static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scratch, bool direct, tra_err *e) {
     tra_dims ext;
     int64_t n;
-    if (r->table) return tra_table_read(r, ordinal, buf, e);
+    if (r->table) return tra_table_read(r, ordinal, buf, scratch, e);
     if (r->stored) return tra_stored_read(r, ordinal, buf, scratch, e);
     if (r->how != TRA_BY_POSITION) TRA_TRY(load(r, e));
     tra_catalog_ext(&r->cat, ordinal, &ext);

@@ -1,4 +1,5 @@
 /* stored_file.c - the group of a relation that is stored by levels: its datasets, attributes and tables. */
+#include "pack.h"
 #include "../calculus/calculus.h"
 #include "scales.h"
 #include "stored_int.h"
@@ -122,7 +123,7 @@ static hid_t new_chunked(const tra_writer *w, hid_t group, const char *name, hid
     hsize_t dims[1] = {(hsize_t)n}, chunk[1] = {(hsize_t)tra_vector_chunk(n)};
     hid_t space = H5Screate_simple(1, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;
     if (H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_chunk(dcpl, 1, chunk) >= 0 &&
-        tra_stored_filters(dcpl, &w->codec))
+        tra_pack_filters(dcpl, &w->codec))
         dset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     H5Pclose(dcpl);
     H5Sclose(space);
@@ -221,7 +222,9 @@ static tra_status place_raw(tra_writer *w, const int64_t *elements, tra_err *e) 
         p->addr[i] = end;
         end += (elements[i] * (int64_t)p->form.c[i].each + 7) / 8 * 8;
     }
-    return tra_raw_create(w, end, e);
+    TRA_TRY(tra_raw_create(w, end, &p->raw, e));
+    p->fd = p->raw.fd;
+    return TRA_OK;
 }
 
 tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
@@ -244,6 +247,34 @@ tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
     if (end > 0 && fallocate(w->fd, 0, 0, (off_t)end) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
         return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", end, w->path);
     return TRA_OK;
+}
+
+tra_temp *tra_stored_raw(tra_writer *w, bool **packed) {
+    *packed = &w->placing->packed;
+    return w->placing->raw.path ? &w->placing->raw : NULL;
+}
+
+tra_status tra_stored_pack(tra_writer *w, tra_packing *x, tra_err *e) {
+    const tra_form *f = &w->placing->form;
+    tra_status s = TRA_OK;
+    for (int i = 0; i < f->n && s == TRA_OK; i++) {
+        const tra_dataset *c = &f->c[i];
+        bool first = c->kind == TRA_POINTERS;
+        int64_t count = w->placing->begin[w->type.cat->n * f->n + i] + first;
+        tra_raw_array of = {.addr = w->placing->addr[i] - (first ? (int64_t)c->each : 0),
+                            .count = count,
+                            .chunk = tra_vector_chunk(count),
+                            .each = c->each};
+        tra_h5_enter();
+        hid_t group = c->kind == TRA_COLUMNS ? tra_tables_group(w) : w->dset;
+        tra_h5_leave();
+        s = tra_pack_dataset(x, group, c->name, &of, e);
+        tra_h5_enter();
+        if (group >= 0 && group != w->dset) H5Gclose(group);
+        tra_h5_leave();
+    }
+    if (s == TRA_OK) tra_temp_abort(&w->placing->raw), w->placing->fd = -1;
+    return s;
 }
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
@@ -280,7 +311,7 @@ tra_status tra_stored_unblob(tra_writer *w, const char *blob, size_t n, tra_err 
     p->counts = tra_malloc(counts + 1);
     memcpy(p->counts, blob + fixed + raw, counts);
     TRA_TRY(sum_counts(w, e));
-    return raw ? tra_raw_open(w, tra_arena_strndup(w->arena, blob + fixed, (size_t)raw), e) : TRA_OK;
+    return raw ? tra_raw_open(tra_arena_strndup(w->arena, blob + fixed, (size_t)raw), &p->fd, e) : TRA_OK;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------------------------- */

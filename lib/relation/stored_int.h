@@ -90,7 +90,7 @@ struct tra_placing {
     int64_t *begin;                  /* [n + 1][components]: where slices begin, in elements */
     int64_t addr[TRA_MAXCOMPONENTS]; /* of the dataset's first slice */
     /* Codec zstd: slices meet in the chunks of a dataset. So they go to a file of their own, as they are, and chunks
-     * are made of them when all are there (stored_pack.c). */
+     * are made of them when all are there (pack.c). */
     tra_temp raw;
     int fd; /* of that file, else of the writer's; -1: not open yet */
     bool packed;
@@ -99,11 +99,6 @@ struct tra_placing {
 /* Datasets that are compressed have chunks of so many elements, or of all where they have fewer. */
 enum { TRA_VECTOR_CHUNK = 8192 };
 static inline int64_t tra_vector_chunk(int64_t count) { return tra_min64(count, TRA_VECTOR_CHUNK); }
-/* The filters of such a dataset; false: HDF5 refuses. Under the lock, as the next. */
-bool tra_stored_filters(hid_t dcpl, const tra_codec *codec);
-/* Makes the file of the slices, of so many bytes; opens that of another process. */
-TRA_MUSTUSE tra_status tra_raw_create(tra_writer *w, int64_t bytes, tra_err *e);
-TRA_MUSTUSE tra_status tra_raw_open(tra_writer *w, const char *path, tra_err *e);
 
 TRA_MUSTUSE tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e);
 TRA_MUSTUSE tra_status tra_packed_prepare(tra_writer *w, const struct tra_storage *s, tra_err *e);

@@ -1,5 +1,6 @@
 /* stored_vector.c - elements of the datasets of stored relations: read where they are, decoded here from chunks as tra
  * compresses them, or brought by HDF5. */
+#include "pack.h"
 #include "stored_int.h"
 #include "zfilter.h"
 
@@ -104,25 +105,6 @@ static tra_status read_packed(const tra_rel *r, tra_vector *s, int64_t from, int
     return TRA_OK;
 }
 
-/* Filters that chunks are decoded by here: shuffle and zstd, each once at most. */
-static bool known_filters(hid_t dcpl, tra_pipeline *p) {
-    unsigned opts = 0;
-    *p = TRA_PIPELINE_NONE;
-    H5Pget_chunk_opts(dcpl, &opts);
-    for (int i = 0; i < H5Pget_nfilters(dcpl); i++) {
-        unsigned flags;
-        size_t ncd = 0;
-        H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, 0, NULL, NULL);
-        if (id == H5Z_FILTER_SHUFFLE && p->shuffle < 0 && p->zstd < 0)
-            p->shuffle = i;
-        else if (id == TRA_ZSTD_FILTER && p->zstd < 0)
-            p->zstd = i;
-        else
-            return false;
-    }
-    return p->zstd >= 0 && !(opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
-}
-
 void tra_vector_layout(tra_vector *s, hid_t type) {
     hid_t dcpl = H5Dget_create_plist(s->dset);
     hsize_t chunk = 0;
@@ -134,7 +116,7 @@ void tra_vector_layout(tra_vector *s, hid_t type) {
     s->base = at == HADDR_UNDEF ? -1 : (int64_t)at;
     s->packed = same && s->count > 0 && s->each <= 8 && H5Pget_layout(dcpl) == H5D_CHUNKED &&
                 H5Pget_chunk(dcpl, 1, &chunk) == 1 && chunk == (hsize_t)tra_vector_chunk(s->count) &&
-                known_filters(dcpl, &s->pipeline) &&
+                tra_pack_known(dcpl, &s->pipeline) &&
                 tra_ceil_div(s->count, TRA_VECTOR_CHUNK) <= (int64_t)H5Dget_storage_size(s->dset);
     H5Pclose(dcpl);
 }

@@ -49,6 +49,7 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 bool tra_rel_is_table(const tra_rel *r);
+bool tra_rel_is_coded(const tra_rel *r); /* compressed: so blocks are best read whole */
 int64_t tra_rel_rows(const tra_rel *r);
 /* Rows first .. first + b->rows, of those columns whose values in b are not NULL (states as tra_column_has_states has
  * them). Verifies the checksum of a chunk the first time that it is read as a whole. Thread-safe. */

@@ -10,6 +10,7 @@ tra_status tra_table_create_group(tra_writer *w, tra_err *e);
 void tra_table_blob(const tra_writer *w, tra_str *blob);
 tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e);
 tra_status tra_table_put(tra_writer *w, int64_t ordinal, const void *block, tra_err *e);
+int tra_table_waiting(const tra_writer *w); /* codec zstd: the file in which rows wait, -1: none */
 /* Reads what was written. Without the lock. */
 tra_status tra_table_seal(tra_writer *w, tra_err *e);
 bool tra_table_describe(tra_writer *w, const char *digest);
@@ -18,7 +19,8 @@ bool tra_table_is(hid_t group);
 void tra_table_begin(tra_rel *r);
 tra_status tra_table_open(tra_rel *r, tra_err *e);
 void tra_table_close(tra_rel *r);
-tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, tra_err *e);
+tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e);
+size_t tra_table_scratch(const tra_rel *r); /* bytes that it needs of that */
 tra_status tra_table_check(tra_rel *r, tra_err *e);
 int64_t tra_table_held(const tra_rel *r);
 uint64_t tra_table_identity(const tra_rel *r);

@@ -8,12 +8,13 @@
 /* Arrays of a column in the file. */
 typedef struct tra_table_part {
     int column;
-    bool mask;        /* of NULLs; else values or codes */
-    int size;         /* bytes of an element */
-    bool direct;      /* the bytes are those in memory, in chunks of a block that are stored as they are */
-    hid_t dset;       /* reader: -1 when closed */
-    const char *path; /* reader: for messages */
-    int64_t *addr;    /* of each chunk */
+    bool mask;             /* of NULLs; else values or codes */
+    int size;              /* bytes of an element */
+    bool direct;           /* the bytes are those in memory, in chunks of a block that are stored as they are */
+    bool coded;            /* the same, but chunks went through the filters of our codec, so far as their masks say */
+    const char *path;      /* of the dataset in the file */
+    int64_t *addr;         /* of each chunk; writer, codec zstd: in the file where rows wait */
+    uint32_t *len, *skips; /* reader, coded: of each chunk: bytes, and its filter mask */
     _Atomic bool *checked;
 } tra_table_part;
 
@@ -30,7 +31,14 @@ struct tra_table_placing {
     tra_table_form form;
     int64_t *begin;  /* the first row of each tuple, and the end */
     uint64_t *sums;  /* [parts][blocks] */
+    uint64_t *masks; /* [parts], codec zstd: sums of tra_mask_sum */
     int64_t *blocks; /* [columns][blocks][4] */
+    /* Codec zstd: rows go to a file of their own, as they are, an array after the other; chunks are made of them when
+     * all are there (pack.c). fd: that file, else -1; end: its bytes. */
+    tra_temp raw;
+    int fd;
+    int64_t end;
+    bool packed;
     tra_column_facts *facts;
     tra_arena **kept; /* in which these are */
     int nkept;
@@ -45,6 +53,7 @@ struct tra_table {
     tra_schema schema;
     bool foreign;
     uint64_t *sums;   /* [parts][blocks], or NULL */
+    uint64_t *masks;  /* [parts], of a compressed table with sums; else NULL */
     int64_t *blocks;  /* [columns][blocks][4], or NULL */
     int64_t *strings; /* the bytes of its dictionaries, of a table that tra wrote */
     int64_t **codes;  /* of a foreign column of plain strings: the number in its dictionary is the row's */
@@ -75,6 +84,12 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
  * dimension, in the relation's arena; NULL: it is none. Under the lock. */
 int64_t *tra_table_numbers(tra_rel *r, const char *table, int64_t *n);
 const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset);
+
+/* Where the chunks of an array are, found once; n elements of a chunk, from `first` on, as they are in the file. room:
+ * tra_table_scratch bytes, or NULL. */
+TRA_MUSTUSE tra_status tra_table_find(tra_rel *r, int part, tra_err *e);
+TRA_MUSTUSE tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
+                                       tra_err *e);
 
 /* ---- statistics (table_facts.c) -----------------------------------------------------------------------------------
  */

@@ -1,5 +1,6 @@
 /* table_open.c - the group of a table: which columns it has, and where their arrays are. Reads what tra wrote, and data
  * frames of AnnData. */
+#include "pack.h"
 #include "table_open_int.h"
 
 #include <stdlib.h>
@@ -58,7 +59,9 @@ static tra_status add_part(tra_rel *r, const char *path, int column, bool mask, 
     hid_t dcpl = H5Dget_create_plist(dset);
     hsize_t chunk = 0;
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, 1, &chunk) == 1;
-    bool plain = chunked && H5Pget_nfilters(dcpl) == 0 && chunk == (hsize_t)f->block && direct;
+    tra_pipeline filters = TRA_PIPELINE_NONE;
+    bool coded = chunked && tra_pack_known(dcpl, &filters) && filters.shuffle == 0;
+    bool plain = chunked && (coded || H5Pget_nfilters(dcpl) == 0) && chunk == (hsize_t)f->block && direct;
     int64_t rows = extent_of(dset);
     r->table->stored_bytes += (int64_t)H5Dget_storage_size(dset);
     H5Pclose(dcpl);
@@ -71,8 +74,9 @@ static tra_status add_part(tra_rel *r, const char *path, int column, bool mask, 
     if (!plain && !r->table->foreign)
         return BAD(r, e, "its array %s was rewritten by another program: import it again", path);
     *at = f->nparts;
+    plain = plain && !r->table->foreign;
     f->part[f->nparts++] = (tra_table_part){
-        .column = column, .mask = mask, .size = size, .direct = plain && !r->table->foreign, .dset = -1, .path = path};
+        .column = column, .mask = mask, .size = size, .direct = plain, .coded = plain && coded, .path = path};
     return TRA_OK;
 }
 
@@ -252,6 +256,26 @@ static tra_status same_names(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
+/* Compressed tables with checksums have sums of masks beside them. So an array that has become compressed, or no longer
+ * is, was not written with them. */
+static tra_status own_masks(tra_rel *r, const char *tables, tra_err *e) {
+    struct tra_table *t = r->table;
+    const tra_table_form *f = &t->form;
+    const char *path = tra_arena_printf(r->arena, "%s/xxh64", tables);
+    hid_t dset = t->sums ? H5Dopen2(r->file, path, H5P_DEFAULT) : -1;
+    bool masks = dset >= 0 && H5Aexists(dset, "tra_masks") > 0, ok = true;
+    if (masks) {
+        t->masks = tra_calloc((size_t)f->nparts + 1, sizeof *t->masks);
+        ok = tra_h5_get_ints(dset, "tra_masks", (int64_t *)t->masks, f->nparts) == f->nparts;
+    }
+    if (dset >= 0) H5Dclose(dset);
+    if (!ok) return BAD(r, e, "its attribute tra_masks of %s is damaged", path);
+    for (int i = 0; i < f->nparts; i++)
+        if (t->sums && f->part[i].coded != masks)
+            return BAD(r, e, "its array %s was rewritten by another program: import it again", f->part[i].path);
+    return TRA_OK;
+}
+
 static tra_status own_tables(tra_rel *r, tra_err *e) {
     struct tra_table *t = r->table;
     const tra_table_form *f = &t->form;
@@ -267,6 +291,7 @@ static tra_status own_tables(tra_rel *r, tra_err *e) {
                    "its attributes, types or extents are not those that it was written with: it is damaged");
     t->sums = (uint64_t *)tra_table_numbers(r, "xxh64", &n);
     if (t->sums && n != (int64_t)f->nparts * f->nblocks) return BAD(r, e, "%s", "its table of checksums is damaged");
+    TRA_TRY(own_masks(r, path, e));
     t->blocks = tra_table_numbers(r, "blocks", &n);
     if (t->blocks && n != (int64_t)t->schema.n * f->nblocks * 4) {
         free(t->blocks);
@@ -298,7 +323,7 @@ static tra_status catalog(tra_rel *r, tra_err *e) {
                             .layout = "tensor",
                             .dims = shape,
                             .chunk = block,
-                            .codec = "none",
+                            .codec = f->nparts > 0 && f->part[0].coded ? "zstd" : "none",
                             .checksums = r->checksums,
                             .stored_bytes = r->table->stored_bytes,
                             .file_bytes = (int64_t)r->vfd->eof};
@@ -362,10 +387,13 @@ void tra_table_close(tra_rel *r) {
     if (!t) return;
     for (int i = 0; i < t->form.nparts; i++) {
         free(t->form.part[i].addr);
+        free(t->form.part[i].len);
+        free(t->form.part[i].skips);
         free((void *)t->form.part[i].checked);
     }
     free(t->strings);
     free(t->sums);
+    free(t->masks);
     free(t->blocks);
     free(t->statistics.v);
     free(t->frequencies.v);

@@ -7,69 +7,11 @@
 
 #define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
 
-/* ---- where chunks are ------------------------------------------------------------------------------------------- */
-
-/* Finds the chunks of an array, once. Under the lock. */
-static tra_status find_chunks(tra_rel *r, tra_table_part *p, tra_err *e) {
-    const tra_table_form *f = &r->table->form;
-    if (p->addr) return TRA_OK;
-    hid_t dset = H5Dopen2(r->file, p->path, H5P_DEFAULT);
-    int64_t *addr = calloc((size_t)f->nblocks + 1, sizeof *addr);
-    _Atomic bool *checked = calloc((size_t)f->nblocks + 1, sizeof *checked);
-    tra_status s = addr && checked ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s", r->path);
-    for (int64_t b = 0; b < f->nblocks && s == TRA_OK; b++) {
-        char nothing[8];
-        hsize_t at = (hsize_t)(b * f->block);
-        uint32_t mask = 0;
-        r->vfd->noted = 0;
-        r->vfd->capture = true;
-        herr_t got = H5Dread_chunk(dset, H5P_DEFAULT, &at, &mask, nothing);
-        r->vfd->capture = false;
-        if (got < 0 || r->vfd->noted != 1 || (int64_t)r->vfd->len != f->block * p->size)
-            s = BAD(r, e, "block %" PRId64 " of %s is damaged: it is not in the file's index", b, p->path);
-        addr[b] = (int64_t)r->vfd->addr;
-    }
-    if (dset >= 0) H5Dclose(dset);
-    if (s != TRA_OK) {
-        free(addr);
-        free((void *)checked);
-        return s;
-    }
-    p->checked = checked;
-    p->addr = addr;
-    return TRA_OK;
-}
-
-static tra_status check_sum(tra_rel *r, int part, int64_t b, const void *raw, tra_err *e) {
-    const tra_table_form *f = &r->table->form;
-    const tra_table_part *p = &f->part[part];
-    if (tra_chunk_sum(raw, (size_t)(f->block * p->size)) != r->table->sums[(int64_t)part * f->nblocks + b])
-        return BAD(r, e, "block %" PRId64 " of %s is damaged: its checksum differs", b, p->path);
-    p->checked[b] = true;
-    return TRA_OK;
-}
-
-/* Reads elements of a chunk; the first time all of it, for its checksum: in place where all of it is wanted. */
-static tra_status read_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, tra_err *e) {
-    const tra_table_form *f = &r->table->form;
-    const tra_table_part *p = &f->part[part];
-    size_t want = (size_t)(n * p->size), all = (size_t)(f->block * p->size);
-    if (!r->table->sums || p->checked[b])
-        return tra_pread(r->vfd->fd, to, want, p->addr[b] + first * p->size, r->path, e);
-    char *raw = want == all ? to : malloc(all);
-    if (!raw) return tra_fail(e, TRA_RESOURCE, "out of memory for a block of %s", r->path);
-    tra_status s = tra_pread(r->vfd->fd, raw, all, p->addr[b], r->path, e);
-    if (s == TRA_OK) s = check_sum(r, part, b, raw, e);
-    if (s == TRA_OK && raw != to) memcpy(to, raw + first * p->size, want);
-    if (raw != to) free(raw);
-    return s;
-}
-
 /* ---- elements --------------------------------------------------------------------------------------------------- */
 
 /* Elements first .. first + n of an array, as they are in the file where they are read directly, else in memory's type
  * (codes: 32 bits). */
-static tra_status read_part(tra_rel *r, int part, int64_t first, int64_t n, void *to, tra_err *e) {
+static tra_status read_part(tra_rel *r, int part, int64_t first, int64_t n, void *to, char *room, tra_err *e) {
     tra_table_form *f = &r->table->form;
     tra_table_part *p = &f->part[part];
     const tra_column *c = &f->schema->v[p->column];
@@ -88,16 +30,11 @@ static tra_status read_part(tra_rel *r, int part, int64_t first, int64_t n, void
         tra_h5_leave();
         return s;
     }
-    if (!p->addr) {
-        tra_h5_enter();
-        tra_status s = find_chunks(r, p, e);
-        tra_h5_leave();
-        TRA_TRY(s);
-    }
+    TRA_TRY(tra_table_find(r, part, e));
     for (int64_t k; n > 0; n -= k, first += k, to = (char *)to + k * p->size) {
         int64_t b = first / f->block;
         k = tra_min64(n, f->block - first % f->block);
-        TRA_TRY(read_chunk(r, part, b, first % f->block, k, to, e));
+        TRA_TRY(tra_table_chunk(r, part, b, first % f->block, k, to, room, e));
     }
     return TRA_OK;
 }
@@ -135,7 +72,8 @@ static tra_status check_bools(tra_rel *r, int col, int64_t n, const uint8_t *v, 
                     : BAD(r, e, "column \"%s\": a value is no bool: it is damaged", r->table->schema.v[col].name);
 }
 
-static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, const tra_vector *v, tra_err *e) {
+static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, const tra_vector *v, char *room,
+                              tra_err *e) {
     const tra_table_form *f = &r->table->form;
     const tra_column *c = &f->schema->v[col];
     if (n == 0) return TRA_OK;
@@ -144,21 +82,25 @@ static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, con
         return TRA_OK;
     }
     const tra_table_part *p = &f->part[f->values[col]];
-    TRA_TRY(read_part(r, f->values[col], first, n, v->values, e));
+    TRA_TRY(read_part(r, f->values[col], first, n, v->values, room, e));
     if (tra_coltype_is_coded(c->type)) return widen_codes(r, col, p->direct ? p->size : 4, n, v->values, v->state, e);
     if (c->type == TRA_COL_BOOL) TRA_TRY(check_bools(r, col, n, v->values, e));
     if (!v->state) return TRA_OK;
-    TRA_TRY(read_part(r, f->nulls[col], first, n, v->state, e));
+    TRA_TRY(read_part(r, f->nulls[col], first, n, v->state, room, e));
     return apply_mask(r, col, n, v->values, v->state, e);
 }
 
-tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_batch *b, tra_err *e) {
+static tra_status read_rows(tra_rel *r, int64_t first, const tra_batch *b, char *room, tra_err *e) {
     const tra_table_form *f = &r->table->form;
     if (first < 0 || b->rows < 0 || first > f->rows - b->rows)
         return tra_fail(e, TRA_INTERNAL, "%s has no such rows", r->path);
     for (int c = 0; c < f->schema->n; c++)
-        if (b->v[c].values) TRA_TRY(read_column(r, c, first, b->rows, &b->v[c], e));
+        if (b->v[c].values) TRA_TRY(read_column(r, c, first, b->rows, &b->v[c], room, e));
     return TRA_OK;
+}
+
+tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_batch *b, tra_err *e) {
+    return read_rows(r, first, b, NULL, e);
 }
 
 tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e) {
@@ -180,7 +122,7 @@ bool tra_schema_is_chosen(const tra_schema *s) {
     return r && r->table && r->table->form.schema->n != s->n;
 }
 
-tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {
+tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     const tra_table_form *f = &r->table->form;
     const tra_schema *s = r->chosen ? r->chosen : f->schema;
     tra_vector *v = tra_calloc((size_t)(f->schema->n + s->n) + 1, sizeof *v);
@@ -190,7 +132,7 @@ tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {
     tra_columns_begin(&cell, s, skipped ? 0 : tra_table_block_rows(f, ordinal), &b);
     for (int i = 0; i < s->n; i++) v[r->chosen ? s->v[i].number : i] = b.v[i];
     all.rows = b.rows;
-    tra_status st = tra_rel_read_rows(r, ordinal * f->block, &all, e);
+    tra_status st = read_rows(r, ordinal * f->block, &all, scratch, e);
     free(v);
     return st;
 }

@@ -1,5 +1,6 @@
 /* table_seal.c - the end of writing a table: what was written is read once more, column by column, for checksums and
  * statistics, which become tables under .tra/NAME. */
+#include "pack.h"
 #include "table_int.h"
 
 #include "../base/crew.h"
@@ -69,8 +70,9 @@ enum { STRIP = 4096 };
 static tra_status read_block(tra_writer *w, int part, int64_t b, char *to, tra_err *e) {
     const tra_table_form *f = &w->table->form;
     const tra_table_part *p = &f->part[part];
-    TRA_TRY(tra_pread(w->fd, to, (size_t)(f->block * p->size), p->addr[b], w->temp, e));
-    w->table->sums[(int64_t)part * f->nblocks + b] = tra_chunk_sum(to, (size_t)(f->block * p->size));
+    bool waits = w->codec.zstd;
+    TRA_TRY(tra_pread(waits ? w->table->fd : w->fd, to, (size_t)(f->block * p->size), p->addr[b], w->temp, e));
+    if (!waits) w->table->sums[(int64_t)part * f->nblocks + b] = tra_chunk_sum(to, (size_t)(f->block * p->size));
     return TRA_OK;
 }
 
@@ -118,7 +120,6 @@ tra_status tra_table_seal(tra_writer *w, tra_err *e) {
     const tra_table_form *f = &p->form;
     if (!f->part) return tra_fail(e, TRA_INTERNAL, "%s was never given its rows", w->path);
     int n = (int)tra_min64(tra_min64(tra_cores(), 2), tra_max64(1, f->schema->n));
-    p->sums = tra_calloc((size_t)(f->nparts * f->nblocks) + 1, sizeof *p->sums);
     p->blocks = tra_calloc((size_t)(f->schema->n * f->nblocks) * 4 + 1, sizeof *p->blocks);
     p->facts = tra_news(w->arena, tra_column_facts, f->schema->n + 1);
     seal s = {
@@ -137,6 +138,30 @@ tra_status tra_table_seal(tra_writer *w, tra_err *e) {
     }
     free(s.worker);
     return status;
+}
+
+/* ---- chunks ----------------------------------------------------------------------------------------------------- */
+
+tra_temp *tra_table_raw(tra_writer *w, bool **packed) {
+    *packed = &w->table->packed;
+    return w->table->raw.path ? &w->table->raw : NULL;
+}
+
+tra_status tra_table_pack(tra_writer *w, tra_packing *x, tra_err *e) {
+    struct tra_table_placing *t = w->table;
+    const tra_table_form *f = &t->form;
+    for (int i = 0; i < f->nparts && f->nblocks > 0; i++) {
+        int64_t first = (int64_t)i * f->nblocks;
+        tra_raw_array of = {.addr = f->part[i].addr[0],
+                            .count = f->nblocks * f->block,
+                            .chunk = f->block,
+                            .each = (size_t)f->part[i].size,
+                            .sums = t->sums + first,
+                            .masks = &t->masks[i],
+                            .ordinal = first};
+        TRA_TRY(tra_pack_dataset(x, w->file, f->part[i].path, &of, e));
+    }
+    return TRA_OK;
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
@@ -180,6 +205,17 @@ static bool put_statistics(tra_writer *w, hid_t group) {
     return ok;
 }
 
+/* Which filters chunks went through, HDF5's index tells, and no checksum of their bytes: so there is a sum for each
+ * array. */
+static bool put_masks(const tra_writer *w, hid_t group) {
+    hsize_t n = (hsize_t)w->table->form.nparts;
+    if (!w->codec.zstd || n == 0) return true;
+    hid_t dset = H5Dopen2(group, "xxh64", H5P_DEFAULT);
+    bool ok = dset >= 0 && tra_h5_put_ints(dset, "tra_masks", 1, &n, (const int64_t *)w->table->masks);
+    if (dset >= 0 && H5Dclose(dset) < 0) ok = false;
+    return ok;
+}
+
 bool tra_table_describe(tra_writer *w, const char *digest) {
     const struct tra_table_placing *p = w->table;
     const tra_table_form *f = &p->form;
@@ -187,11 +223,11 @@ bool tra_table_describe(tra_writer *w, const char *digest) {
     hsize_t sums[2] = {(hsize_t)f->nparts, (hsize_t)f->nblocks};
     hsize_t blocks[3] = {(hsize_t)f->schema->n, (hsize_t)f->nblocks, 4};
     hid_t group = tra_tables_group(w);
-    bool ok = group >= 0 && tra_writer_put_notes(w, digest) &&
-              tra_h5_put_seal(group, header, tra_table_header(f, header)) &&
-              tra_h5_put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, sums, p->sums) &&
-              tra_h5_put_table(group, "blocks", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, blocks, p->blocks) &&
-              put_statistics(w, group) && tra_table_put_dictionaries(w, group);
+    bool ok =
+        group >= 0 && tra_writer_put_notes(w, digest) && tra_h5_put_seal(group, header, tra_table_header(f, header)) &&
+        tra_h5_put_table(group, "xxh64", H5T_STD_U64LE, H5T_NATIVE_UINT64, 2, sums, p->sums) && put_masks(w, group) &&
+        tra_h5_put_table(group, "blocks", H5T_STD_I64LE, H5T_NATIVE_INT64, 3, blocks, p->blocks) &&
+        put_statistics(w, group) && tra_table_put_dictionaries(w, group);
     if (group >= 0 && H5Gclose(group) < 0) ok = false;
     return ok;
 }

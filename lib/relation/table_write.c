@@ -1,4 +1,5 @@
 /* table_write.c - the group of a table: its arrays, and rows in them. */
+#include "pack.h"
 #include "table_int.h"
 
 #include <errno.h>
@@ -28,11 +29,11 @@ void tra_table_parts(tra_arena *a, tra_table_form *f, bool addresses) {
     for (int c = 0; c < n; c++) {
         const tra_column *col = &f->schema->v[c];
         f->values[c] = f->nparts;
-        f->part[f->nparts++] = (tra_table_part){.column = c, .size = value_size(col), .dset = -1};
+        f->part[f->nparts++] = (tra_table_part){.column = c, .size = value_size(col)};
         f->nulls[c] = -1;
         if (!col->nullable || tra_coltype_is_coded(col->type)) continue;
         f->nulls[c] = f->nparts;
-        f->part[f->nparts++] = (tra_table_part){.column = c, .mask = true, .size = 1, .dset = -1};
+        f->part[f->nparts++] = (tra_table_part){.column = c, .mask = true, .size = 1};
     }
     for (int i = 0; i < f->nparts && addresses; i++) f->part[i].addr = tra_news(a, int64_t, f->nblocks + 1);
 }
@@ -55,17 +56,22 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]) {
 }
 
 tra_status tra_table_prepare(tra_writer *w, tra_err *e) {
-    if (w->codec.zstd || w->gzip)
-        return tra_fail(e, TRA_USAGE, "cannot compress %s:%s: tables are written as they are", w->path, w->name);
+    if (w->gzip)
+        return tra_fail(e, TRA_USAGE, "cannot write %s:%s by deflate: tables are compressed by zstd alone", w->path,
+                        w->name);
     w->table = tra_new(w->arena, struct tra_table_placing);
+    w->table->fd = w->table->raw.fd = -1;
     w->table->form.schema = w->type.columns;
     return TRA_OK;
 }
 
 void tra_table_free_placing(tra_writer *w) {
     if (!w->table) return;
+    if (!w->table->raw.path && w->table->fd >= 0) close(w->table->fd);
+    tra_temp_abort(&w->table->raw);
     free(w->table->begin);
     free(w->table->sums);
+    free(w->table->masks);
     free(w->table->blocks);
     for (int i = 0; i < w->table->nkept; i++) tra_arena_free(w->table->kept[i]);
     free(w->table->kept);
@@ -127,15 +133,32 @@ static bool allocate(tra_writer *w, hid_t dset, int64_t block, int64_t bytes, in
     return r >= 0 && w->vfd->noted == 1 && w->vfd->len == (size_t)bytes;
 }
 
+/* Where the chunks of an array are: in the new file or, when they are to be compressed, where they wait. */
+static bool place_array(tra_writer *w, hid_t dset, tra_table_part *p) {
+    struct tra_table_placing *t = w->table;
+    const tra_table_form *f = &t->form;
+    ssize_t n = H5Iget_name(dset, NULL, 0);
+    char *path = tra_arena_array(w->arena, (size_t)tra_max64(0, n) + 1, 1);
+    bool ok = n > 0 && H5Iget_name(dset, path, (size_t)n + 1) == n;
+    p->path = path;
+    for (int64_t b = 0; b < f->nblocks && ok; b++) {
+        if (!w->codec.zstd)
+            ok = allocate(w, dset, b, f->block * p->size, &p->addr[b]);
+        else
+            p->addr[b] = t->end, t->end += f->block * p->size;
+    }
+    return ok;
+}
+
 static hid_t new_array(tra_writer *w, hid_t group, const char *name, int part) {
     const tra_table_form *f = &w->table->form;
-    const tra_table_part *p = &f->part[part];
+    tra_table_part *p = &f->part[part];
     hsize_t dims = (hsize_t)f->rows, chunk = (hsize_t)f->block;
     hid_t space = H5Screate_simple(1, &dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;
-    if (H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_chunk(dcpl, 1, &chunk) >= 0)
+    if (H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_chunk(dcpl, 1, &chunk) >= 0 &&
+        (!w->codec.zstd || tra_pack_filters(dcpl, &w->codec)))
         dset = H5Dcreate2(group, name, file_type(&f->schema->v[p->column], p), space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
-    bool ok = dset >= 0 && tra_table_put_encoding(dset, "array", "0.2.0");
-    for (int64_t b = 0; b < f->nblocks && ok; b++) ok = allocate(w, dset, b, f->block * p->size, &p->addr[b]);
+    bool ok = dset >= 0 && tra_table_put_encoding(dset, "array", "0.2.0") && place_array(w, dset, p);
     H5Pclose(dcpl);
     H5Sclose(space);
     if (ok) return dset;
@@ -280,8 +303,15 @@ static tra_status lay_out(tra_writer *w, const int64_t *rows, tra_err *e) {
     if (!tra_mul(f->nblocks + 1, 4 * (2 * (int64_t)f->schema->n + 1), &cells) || cells > INT64_C(1) << 32)
         return tra_fail(e, TRA_RESOURCE, "%s:%s has too many blocks", w->path, w->name);
     tra_table_parts(w->arena, f, true);
+    p->sums = tra_calloc((size_t)(f->nparts * f->nblocks) + 1, sizeof *p->sums);
+    p->masks = tra_calloc((size_t)f->nparts + 1, sizeof *p->masks);
     return TRA_OK;
 }
+
+/* The file that rows are written to. */
+static int rows_fd(const tra_writer *w) { return w->table->fd >= 0 ? w->table->fd : w->fd; }
+
+int tra_table_waiting(const tra_writer *w) { return w->table->fd; }
 
 /* What the last chunks have beyond the rows is 0, also in a file that is gone on with. */
 static tra_status pad(tra_writer *w, tra_err *e) {
@@ -292,7 +322,7 @@ static tra_status pad(tra_writer *w, tra_err *e) {
         int64_t last = f->nblocks - 1, at = tra_table_block_rows(f, last) * p->size, end = f->block * p->size;
         for (int64_t n; at < end; at += n) {
             n = tra_min64(PIECE, end - at);
-            TRA_TRY(tra_pwrite(w->fd, zeros, (size_t)n, p->addr[last] + at, w->temp, e));
+            TRA_TRY(tra_pwrite(rows_fd(w), zeros, (size_t)n, p->addr[last] + at, w->temp, e));
         }
     }
     return TRA_OK;
@@ -307,12 +337,16 @@ tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows, tra_err *e)
     if (s != TRA_OK) return s;
     if (end > 0 && fallocate(w->fd, 0, 0, (off_t)end) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
         return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", end, w->path);
+    if (w->codec.zstd) {
+        TRA_TRY(tra_raw_create(w, w->table->end, &w->table->raw, e));
+        w->table->fd = w->table->raw.fd;
+    }
     return pad(w, e);
 }
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The rows of each tuple, then the addresses. */
+/* The rows of each tuple, the addresses, then the path of the file where rows wait, if they do. */
 void tra_table_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_table_placing *p = w->table;
     for (int64_t t = 0; t < w->type.cat->n; t++) {
@@ -321,6 +355,7 @@ void tra_table_blob(const tra_writer *w, tra_str *blob) {
     }
     for (int i = 0; i < p->form.nparts; i++)
         tra_str_addn(blob, (const char *)p->form.part[i].addr, (size_t)p->form.nblocks * sizeof(int64_t));
+    if (p->raw.path) tra_str_addn(blob, p->raw.path, strlen(p->raw.path));
 }
 
 tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e) {
@@ -331,11 +366,13 @@ tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *
     if (n >= counts) memcpy(rows, blob, counts);
     tra_status s = n >= counts ? lay_out(w, rows, e) : TRA_INTERNAL;
     free(rows);
-    if (s != TRA_OK || n != counts + (size_t)f->nparts * (size_t)f->nblocks * sizeof(int64_t))
+    size_t places = counts + (size_t)f->nparts * (size_t)f->nblocks * sizeof(int64_t);
+    if (s != TRA_OK || n < places || (n == places) != !w->codec.zstd)
         return tra_fail(e, TRA_INTERNAL, "the description of an output does not fit its type");
     for (int i = 0; i < f->nparts; i++)
         memcpy(f->part[i].addr, blob + counts + (size_t)i * (size_t)f->nblocks * 8, (size_t)f->nblocks * 8);
-    return TRA_OK;
+    if (!w->codec.zstd) return TRA_OK;
+    return tra_raw_open(tra_arena_strndup(w->arena, blob + places, n - places), &w->table->fd, e);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
@@ -378,13 +415,13 @@ static tra_status put_part(tra_writer *w, const tra_table_part *p, const tra_vec
     int64_t block = first / f->block, to = p->addr[block] + first % f->block * p->size;
     bool as_is = !p->mask && !tra_coltype_is_coded(c->type) && !(v->state && tra_coltype_is_float(c->type));
     if (as_is)
-        return tra_pwrite(w->fd, (const char *)v->values + (size_t)at * (size_t)p->size, (size_t)(n * p->size), to,
+        return tra_pwrite(rows_fd(w), (const char *)v->values + (size_t)at * (size_t)p->size, (size_t)(n * p->size), to,
                           w->temp, e);
     char piece[PIECE];
     for (int64_t k; n > 0; n -= k, at += k, to += k * p->size) {
         k = tra_min64(n, PIECE / p->size);
         encode(c, p, v, at, k, piece);
-        TRA_TRY(tra_pwrite(w->fd, piece, (size_t)(k * p->size), to, w->temp, e));
+        TRA_TRY(tra_pwrite(rows_fd(w), piece, (size_t)(k * p->size), to, w->temp, e));
     }
     return TRA_OK;
 }

@@ -337,7 +337,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
 }
 
 tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
-    int raw = w->placing && w->codec.zstd ? w->placing->fd : -1;
+    int raw = !w->codec.zstd ? -1 : w->placing ? w->placing->fd : w->table ? tra_table_waiting(w) : -1;
     if (fsync(w->fd) != 0 || (raw >= 0 && fsync(raw) != 0))
         return tra_fail_errno(e, TRA_RESOURCE, "cannot write %s to disk", w->temp);
     return TRA_OK;

@@ -303,7 +303,7 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->counted_dim >= 0) s = tra_compact_seal(o, e);
-    if (s == TRA_OK && (o->levels || o->mapping) && o->comm.rank == 0)
+    if (s == TRA_OK && (o->levels || o->mapping || o->type.columns) && o->comm.rank == 0)
         s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) gather(o);

@@ -488,3 +488,134 @@ for t in a[".tra/data"]:
     status 0 tra run -q p.tra
     status 0 tra diff t.h5 u.h5
 }
+
+# mixed N: a table of all types, with NULLs, in m.csv.
+mixed() {
+    frame 'r = random.Random(11)
+bools = ["", "true", "false"]
+with open("m.csv", "w") as f:
+    f.write("k,big,s,x,y,d,t,b\n")
+    for i in range(int(sys.argv[1])):
+        f.write(f"{i % 977},{chr(45) if i % 3 else str()}{i * 10**10},w{r.randrange(300)},{r.gauss(0, 1):.3f},"
+                f"{str() if i % 7 else r.random()},2020-01-{i % 28 + 1:02},2021-03-04 05:06:{i % 60:02},{bools[i % 3]}\n")' "$1"
+}
+
+@test "compressed tables: the same at any level, for h5py too; info, head, export and statistics" {
+    mixed 30000
+    tra import -q m.csv -o p.h5 --block 7000
+    for level in 1 9; do
+        status 0 tra import m.csv --codec zstd:$level -o z.h5 --block 7000
+        status 0 tra diff p.h5 z.h5
+        status 0 tra verify z.h5
+        has "digest matches"
+        is "$(tra digest p.h5 | cut -c1-32)" eval "tra digest z.h5 | cut -c1-32"
+        is "$(tra head -n 9000 p.h5 | md5sum)" eval "tra head -n 9000 z.h5 | md5sum"
+        tra export -q z.h5 -o z.csv
+        tra export -q p.h5 -o p.csv
+        cmp p.csv z.csv
+        [ $((3 * $(stat -c %s z.h5))) -lt $((2 * $(stat -c %s p.h5))) ]
+        frame 'import numpy
+assert frame.read("p.h5") == frame.read("z.h5")
+for a, b in zip(frame.stored("p.h5"), frame.stored("z.h5")): assert numpy.array_equal(a, b)
+f = h5py.File("z.h5"); d = f["data/k"]; n = -(-30000 // 7000)
+assert 32015 in [d.id.get_create_plist().get_filter(i)[0] for i in range(2)]
+assert f[".tra/data/xxh64"].shape[1] == n == d.id.get_num_chunks()'
+    done
+    status 0 tra info z.h5
+    has "codec       zstd"
+    has "zstd filter 32015"
+    status 0 tra info --format json z.h5
+    is zstd json relations.0.codec
+    # the bytes do not depend on threads
+    TRA_THREADS=1 tra import -q --no-history m.csv --codec zstd -o one.h5 --block 1000
+    TRA_THREADS=2 tra import -q --no-history m.csv --codec zstd -o two.h5 --block 1000
+    cmp one.h5 two.h5
+    tra export -q z.h5 -o plain.h5
+    status 0 tra diff p.h5 plain.h5
+    status 0 tra info plain.h5
+    lacks "codec"
+    status 2 tra import m.csv --codec zstd:77 -o x.h5
+    printf 'k,s\n' > none.csv
+    tra import -q --table none.csv --codec zstd -o none.h5
+    status 0 tra verify none.h5
+    [ -z "$(ls -A | grep '^\.')" ] # nothing is left of what waited
+}
+
+@test "compressed tables: damage is found and named; what another program compressed is refused" {
+    mixed 3000
+    tra import -q m.csv --codec zstd -o a.h5 --block 1000
+    frame 'import subprocess
+tra = sys.argv[1]
+whole = open("a.h5", "rb").read()
+f = h5py.File("a.h5")
+sets = []
+f["data"].visititems(lambda n, d: sets.append(d) if isinstance(d, h5py.Dataset) and d.chunks else None)
+places = [(d.name, c.byte_offset + k) for d in sets for i in range(d.id.get_num_chunks())
+          for c in [d.id.get_chunk_info(i)] for k in (0, c.size // 2, c.size - 1)]
+masks = [d.id.get_chunk_info(0).filter_mask for d in sets]
+f.close()
+assert len(sets) == 9 and len(places) == 81 and len(set(masks)) > 1, (len(sets), masks)
+for name, at in places[::7]:
+    bad = bytearray(whole); bad[at] ^= 0x10
+    open("bad.h5", "wb").write(bad)
+    for command in ("verify", "digest", "head"):
+        r = subprocess.run([tra, command, "bad.h5"], capture_output=True, text=True)
+        said = r.stdout + r.stderr
+        if command == "head": assert r.returncode in (0, 3), said
+        else: assert r.returncode in (1, 3) and name[1:] in said and "damaged" in said, (command, name, at, said)' "$TRA"
+    # the index says that a chunk went through no filter
+    frame 'import shutil
+shutil.copy("a.h5", "mask.h5")
+f = h5py.File("mask.h5", "r+"); d = f["data/k"].id
+d.write_direct_chunk((0,), d.read_direct_chunk((0,))[1] + b"x", filter_mask=2); f.close()'
+    status 3 tra digest mask.h5
+    has "damaged: chunks went through other filters"
+    tra import -q m.csv -o plain.h5 --block 1000
+    frame 'f = h5py.File("plain.h5", "r+"); d = f["data/k"]; v = d[()]; a = dict(d.attrs); del f["data/k"]
+d = f["data"].create_dataset("k", data=v, chunks=(1000,), shuffle=True, compression=32015, compression_opts=(3,))
+d.attrs.update(a)'
+    status 3 tra digest plain.h5
+    has "rewritten by another program"
+}
+
+@test "compressed tables: outputs have the same bytes on 1, 2 and 3 sites by both transports, and are read as inputs" {
+    mixed 20000
+    tra import -q m.csv --codec zstd -o m.h5 --block 3000
+    cat >p.tra <<'END'
+input T from "m.h5"
+S = select(T, x > 0)
+G = group(T, [s], n = count(), big = sum(big), x = mean(x))
+O = order(T, [d desc, x])
+output S
+output G
+output O to "both.h5:o"
+END
+    tra run -q p.tra --no-history
+    for f in S G both; do mv $f.h5 $f.0.h5; done
+    status 0 tra run -q p.tra --no-history --codec zstd
+    status 0 tra diff S.h5 S.0.h5
+    status 0 tra diff G.h5 G.0.h5
+    status 0 tra diff both.h5:o both.0.h5:o
+    status 0 tra verify S.h5 G.h5 both.h5:o
+    [ "$(stat -c %s S.h5)" -lt "$(stat -c %s S.0.h5)" ]
+    for f in S G both; do mv $f.h5 $f.1.h5; done
+    for n in 2 3; do
+        for transport in mpi files; do
+            status 0 mpirun -q -n $n "$TRA" run -q p.tra --no-history --codec zstd --transport $transport
+            status 0 tra diff S.h5 S.1.h5
+            cmp S.h5 S.1.h5
+            cmp both.h5 both.1.h5
+        done
+    done
+    status 0 tra run -q p.tra --no-history --codec zstd --engine reference
+    status 0 tra diff S.h5 S.0.h5
+    [ -z "$(ls -A | grep '^\.')" ]
+}
+
+@test "compressed tables: import and run keep their ceilings" {
+    mixed 300000
+    (($(peak "$TRA" import -q m.csv --codec zstd:9 -o z.h5 --memory 48M) < (48 << 20)))
+    printf 'input T from "z.h5"\nO = order(T, [x])\noutput O\n' > p.tra
+    (($(peak "$TRA" run -q p.tra --codec zstd:9 --memory 96M) < (96 << 20)))
+    (($(peak "$TRA" verify z.h5 --memory 48M) < (48 << 20)))
+}

@@ -47,7 +47,7 @@ static tra_batch rows_of(table *t, int64_t from, int64_t n, tra_vector v[3]) {
 }
 
 /* Tuples of 100 rows at most, which have fewer: they straddle the blocks of the file. Two writers put them. */
-static void write_in_parts(table *t, const char *path) {
+static void write_in_parts(table *t, const char *path, tra_codec codec) {
     tra_err e = {0};
     tra_dims shape = {1, {1600}}, block = {1, {100}};
     tra_catalog c;
@@ -57,7 +57,7 @@ static void write_in_parts(table *t, const char *path) {
     tra_writer *w[2];
     int64_t rows[16], begin = 0;
     for (int i = 0; i < 16; i++) rows[i] = i == 3 ? 0 : i < 15 ? 67 : ROWS - 14 * 67;
-    CHECK_OK(tra_writer_create(path, &type, &(tra_write_options){0}, &w[0], &e), e);
+    CHECK_OK(tra_writer_create(path, &type, &(tra_write_options){.codec = codec}, &w[0], &e), e);
     CHECK_OK(tra_writer_place_rows(w[0], rows, &e), e);
     tra_str blob = {0};
     tra_writer_describe(w[0], &blob);
@@ -82,14 +82,14 @@ static void write_in_parts(table *t, const char *path) {
     CHECK_OK(tra_writer_commit(w[0], NULL, &e), e);
 }
 
-TEST(rows_that_straddle_blocks_by_two_writers) {
+static void straddle(tra_codec codec) {
     tra_arena *a = tra_arena_new();
     table *t = tra_new(a, table);
     tra_err e = {0};
     tra_rel *r;
     make(a, t);
     char *path = tra_asprintf("%s/parts.h5", check_folder());
-    write_in_parts(t, path);
+    write_in_parts(t, path, codec);
     CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
     CHECK(tra_rel_rows(r) == ROWS && tra_rel_type(r)->cat->bound.v[0] == 100 && tra_rel_type(r)->cat->n == 10);
     CHECK(tra_schema_eq(tra_rel_type(r)->columns, &t->schema));
@@ -110,10 +110,16 @@ TEST(rows_that_straddle_blocks_by_two_writers) {
     tra_column_facts f;
     CHECK_OK(tra_rel_column_facts(r, 2, a, &f, &e), e);
     CHECK(f.rows == ROWS && f.nulls == 143 && f.distinct == 200 && f.exact && f.whole && f.n == 200 && !f.sorted);
+    CHECK(tra_rel_is_coded(r) == codec.zstd);
     tra_rel_close(r);
     unlink(path);
     free(path);
     tra_arena_free(a);
+}
+
+TEST(rows_that_straddle_blocks_by_two_writers) {
+    straddle((tra_codec){0});
+    straddle((tra_codec){.zstd = true, .level = 1});
 }
 
 /* Of many values: the commonest are found and counted exactly, the others estimated. */

@@ -1,0 +1,158 @@
+/* table_chunks.c - the chunks of a table's arrays: where they are, checked, decoded, and some of their elements. */
+#include "table_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
+#include <xxhash.h>
+
+#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+
+static void free_places(tra_table_part *p) {
+    free(p->addr);
+    free(p->len);
+    free(p->skips);
+    free((void *)p->checked);
+}
+
+/* Finds the chunks of an array, once. Under the lock. */
+static tra_status find_chunks(tra_rel *r, int part, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    tra_table_part *p = &r->table->form.part[part], q = *p;
+    if (p->addr) return TRA_OK;
+    size_t n = (size_t)f->nblocks + 1;
+    q.addr = calloc(n, sizeof *q.addr);
+    q.checked = calloc(n, sizeof *q.checked);
+    if (p->coded) q.len = calloc(n, sizeof *q.len), q.skips = calloc(n, sizeof *q.skips);
+    tra_status s = q.addr && q.checked && (!p->coded || (q.len && q.skips))
+                       ? TRA_OK
+                       : tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s", r->path);
+    hid_t dset = H5Dopen2(r->file, p->path, H5P_DEFAULT);
+    uint64_t masks = 0;
+    for (int64_t b = 0; b < f->nblocks && s == TRA_OK; b++) {
+        char nothing[8];
+        hsize_t at = (hsize_t)(b * f->block);
+        uint32_t mask = 0;
+        r->vfd->noted = 0;
+        r->vfd->capture = true;
+        herr_t got = H5Dread_chunk(dset, H5P_DEFAULT, &at, &mask, nothing);
+        r->vfd->capture = false;
+        int64_t len = (int64_t)r->vfd->len, all = f->block * p->size;
+        if (got < 0 || r->vfd->noted != 1 || (p->coded ? len > all : len != all))
+            s = BAD(r, e, "block %" PRId64 " of %s is damaged: it is not in the file's index", b, p->path);
+        q.addr[b] = (int64_t)r->vfd->addr;
+        if (s == TRA_OK && p->coded) q.len[b] = (uint32_t)len, q.skips[b] = mask;
+        masks += tra_mask_sum((int64_t)part * f->nblocks + b, mask);
+    }
+    if (dset >= 0) H5Dclose(dset);
+    if (s == TRA_OK && p->coded && r->table->masks && masks != r->table->masks[part])
+        s = BAD(r, e, "the index of %s is damaged: chunks went through other filters than it says", p->path);
+    if (s == TRA_OK)
+        *p = q;
+    else
+        free_places(&q);
+    return s;
+}
+
+tra_status tra_table_find(tra_rel *r, int part, tra_err *e) {
+    if (r->table->form.part[part].addr) return TRA_OK;
+    tra_h5_enter();
+    tra_status s = find_chunks(r, part, e);
+    tra_h5_leave();
+    return s;
+}
+
+static tra_status bad_chunk(tra_rel *r, int part, int64_t b, const char *why, tra_err *e) {
+    return BAD(r, e, "block %" PRId64 " of %s is damaged: %s", b, r->table->form.part[part].path, why);
+}
+
+static tra_status check_sum(tra_rel *r, int part, int64_t b, uint64_t sum, tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    if (sum != r->table->sums[(int64_t)part * f->nblocks + b]) return bad_chunk(r, part, b, "its checksum differs", e);
+    f->part[part].checked[b] = true;
+    return TRA_OK;
+}
+
+static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
+
+static size_t unshuffle_room(const tra_table_form *f) {
+    size_t most = 0;
+    for (int size = 1; size <= 8; size *= 2) {
+        size_t n = tra_shuffle_room((size_t)f->block, (size_t)size);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+bool tra_rel_is_coded(const tra_rel *r) {
+    const tra_table_form *f = &r->table->form;
+    for (int i = 0; i < f->nparts; i++)
+        if (f->part[i].coded) return true;
+    return false;
+}
+
+size_t tra_table_scratch(const tra_rel *r) {
+    const tra_table_form *f = &r->table->form;
+    return tra_rel_is_coded(r) ? align64((size_t)f->block * 8) + align64(unshuffle_room(f)) : 0;
+}
+
+/* All elements of a chunk, from what is stored of it. */
+static tra_status decode(tra_rel *r, int part, int64_t b, char *to, char *room, tra_err *e) {
+    enum { PIECE = 16 << 10 };
+    const tra_table_form *f = &r->table->form;
+    const tra_table_part *p = &f->part[part];
+    size_t all = (size_t)(f->block * p->size), len = p->len[b];
+    bool shuffled = !(p->skips[b] & 1), packed = !(p->skips[b] >> 1 & 1), check = r->table->sums && !p->checked[b];
+    char piece[PIECE];
+    XXH64_state_t sum;
+    tra_inflate z;
+    XXH64_reset(&sum, 0);
+    if (!packed && len != all) return bad_chunk(r, part, b, "its stored length is not that of a chunk", e);
+    if (packed) tra_inflate_begin(&z, to, all);
+    for (size_t at = 0, n; at < len; at += n) { /* summed while it is in the cache */
+        char *here = packed ? piece : to + at;
+        n = len - at < PIECE ? len - at : PIECE;
+        TRA_TRY(tra_pread(r->vfd->fd, here, n, p->addr[b] + (int64_t)at, r->path, e));
+        if (check) XXH64_update(&sum, here, n);
+        if (packed) tra_inflate_more(&z, here, n);
+    }
+    if (check) TRA_TRY(check_sum(r, part, b, tra_chunk_sum_end(XXH64_digest(&sum)), e));
+    const char *why = packed ? tra_inflate_end(&z) : NULL;
+    if (why && z.starved) return tra_fail(e, TRA_RESOURCE, "%s:%s: %s", r->path, r->name, why);
+    if (why) return bad_chunk(r, part, b, why, e);
+    if (shuffled) tra_chunk_unshuffle(to, (size_t)f->block, (size_t)p->size, room);
+    return TRA_OK;
+}
+
+/* Elements of a compressed chunk: in place where all of it is wanted. room: tra_table_scratch bytes. */
+static tra_status read_coded(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
+                             tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    int size = f->part[part].size;
+    char *own = room ? NULL : malloc(tra_table_scratch(r));
+    if (!room && !own) return tra_fail(e, TRA_RESOURCE, "out of memory for a block of %s", r->path);
+    if (!room) room = own;
+    char *shuffle = room + align64((size_t)f->block * 8), *all = n == f->block ? to : room;
+    tra_status s = decode(r, part, b, all, shuffle, e);
+    if (s == TRA_OK && all != to) memcpy(to, all + first * size, (size_t)(n * size));
+    free(own);
+    return s;
+}
+
+/* The first time all of it is read, for its checksum: in place where all of it is wanted. */
+tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
+                           tra_err *e) {
+    const tra_table_form *f = &r->table->form;
+    const tra_table_part *p = &f->part[part];
+    size_t want = (size_t)(n * p->size), all = (size_t)(f->block * p->size);
+    if (p->coded) return read_coded(r, part, b, first, n, to, room, e);
+    if (!r->table->sums || p->checked[b])
+        return tra_pread(r->vfd->fd, to, want, p->addr[b] + first * p->size, r->path, e);
+    char *raw = want == all ? to : malloc(all);
+    if (!raw) return tra_fail(e, TRA_RESOURCE, "out of memory for a block of %s", r->path);
+    tra_status s = tra_pread(r->vfd->fd, raw, all, p->addr[b], r->path, e);
+    if (s == TRA_OK) s = check_sum(r, part, b, tra_chunk_sum(raw, all), e);
+    if (s == TRA_OK && raw != to) memcpy(to, raw + first * p->size, want);
+    if (raw != to) free(raw);
+    return s;
+}
