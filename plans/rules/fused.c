@@ -1,4 +1,5 @@
-/* fused.c - fused statements: which there are, what operands they have, and the joins that bring arrays together. */
+/* fused.c - fused statements: which statements can be, what their operands are, and the joins that find matching
+ * arrays. */
 #include "fused_int.h"
 
 #include <string.h>
@@ -33,12 +34,12 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
     return sparse;
 }
 
-/* Why it is left to other plans; NULL: it is not. */
+/* Why the statement cannot be fused; NULL: it can. */
 static const char *why_not(const tra_einsum *s) {
-    if (s->fold != TRA_S_ADD) return "what is not summed up has no kernel of several factors";
-    if (!is_product(s->expr)) return "it is no product of its operands and numbers";
+    if (s->fold != TRA_S_ADD) return "it does not add up, and only sums have kernels of several factors";
+    if (!is_product(s->expr)) return "it is not a product of its operands and numbers";
     tra_dtype t = s->node->type.dtype;
-    if (!tra_dtype_is_float(t) && t != TRA_I64) return "its integers are not of 64 bits: it is no sum";
+    if (!tra_dtype_is_float(t) && t != TRA_I64) return "its integers are not of 64 bits";
     if (s->nrefs > TRA_MAXLABELS || s->nlabels > TRA_PROGRAM_MOST) return "it has too many factors or labels";
     for (int l = 0; l < s->nlabels; l++) {
         if (s->extent[l] < 1) return "a label has no values";
@@ -47,7 +48,7 @@ static const char *why_not(const tra_einsum *s) {
     return NULL;
 }
 
-/* The statement with diagonals in the place of operands that have a label twice. */
+/* The statement, with the diagonals of operands that have a label twice in the place of those operands. */
 static const tra_einsum *of_diagonals(tra_memo *m, const tra_einsum *s) {
     tra_einsum *t = tra_new(m->arena, tra_einsum);
     bool any = false;
@@ -72,7 +73,7 @@ int64_t fused_block_of(const tra_einsum *s, int label) {
     return tra_max64(1, tra_min64(s->block[label] > 0 ? s->block[label] : s->extent[label], s->extent[label]));
 }
 
-/* Do two references have the same array in each combination? */
+/* Do two references read the same array in each combination: one relation, cut nowhere or by the same labels? */
 static bool same_array(const tra_einsum *s, const tra_einsum_ref *x, const tra_einsum_ref *y) {
     if (x->node != y->node || x->n != y->n) return false;
     for (int d = 0; d < x->n; d++) {
@@ -85,7 +86,7 @@ static bool same_array(const tra_einsum *s, const tra_einsum_ref *x, const tra_e
 
 /* ---- operands --------------------------------------------------------------------------------------------------- */
 
-/* The relation of a reference, in the blocks of its labels; NULL: it has none in the memo. */
+/* The relation of a reference, cut in the blocks of its labels; NULL: the memo is full. */
 static const tra_expr *in_blocks(fusing *f, const tra_einsum_ref *r) {
     const tra_expr *x = f->m->v[f->m->of_node[r->node->id]];
     const tra_catalog *c = x->node.type.cat;
@@ -102,7 +103,7 @@ static const tra_expr *in_blocks(fusing *f, const tra_einsum_ref *r) {
 
 static double bytes_of(const tra_expr *x) { return (double)tra_type_bytes_all(&x->node.type).expected; }
 
-/* Has a reference all labels of the result, so that its entries are where those of the result can be? */
+/* Has a reference all labels of the result, so that the result has entries only where the reference has some? */
 static bool masks(const tra_einsum *s, const tra_einsum_ref *r) {
     int found = 0;
     for (int i = 0; i < s->nout; i++)
@@ -110,7 +111,8 @@ static bool masks(const tra_einsum *s, const tra_einsum_ref *r) {
     return found == s->nout;
 }
 
-/* Those of sparse type last, of these what masks the result, the larger. */
+/* The order of operands: dense ones, then sparse ones, of these last those that mask the result; then the smaller
+ * first. (The last operand is the one whose rows a plan walks.) */
 static bool goes_before(fusing *f, int a, int b) {
     const tra_einsum_ref *r = f->s->ref;
     const tra_expr *x = in_blocks(f, &r[a]), *y = in_blocks(f, &r[b]);
@@ -132,7 +134,8 @@ static void add_operand(fusing *f, int at, int ref, const tra_expr *x) {
     f->operand[at] = x;
 }
 
-/* One operand for references that have the same array, in their order. What has one alone meets itself. */
+/* One operand for all references that read the same array, ordered by goes_before. A single operand is joined with
+ * itself. */
 static bool find_operands(fusing *f) {
     const tra_einsum *s = f->s;
     int n = 0, ref[TRA_MAXLABELS];
@@ -162,7 +165,8 @@ static bool has_label(const tra_program_operand *o, int label, int *dim) {
     return false;
 }
 
-/* References that have the same array are one operand, with the labels of the first. */
+/* Has each label of the result an operand with it? (References that read the same array are one operand, which has the
+ * labels of the first of them.) */
 static bool has_result_labels(const fusing *f) {
     for (int d = 0; d < f->s->nout; d++) {
         bool any = false;
@@ -182,7 +186,8 @@ static void add_key(fusing *f, int label) {
     p->nkeys++;
 }
 
-/* Labels of the result, and those of which the last operand does not tell how long their last block is. */
+/* The labels that the kernel has to be told of: those of the result, and those whose last block is shorter where the
+ * last operand does not have them, so that its shape cannot tell. */
 static void find_labels(fusing *f) {
     const tra_einsum *s = f->s;
     tra_program *p = f->p;
@@ -215,8 +220,7 @@ static void find_labels(fusing *f) {
     }
 }
 
-/* ---- expressions --------------------------------------------------------------------------------------------------
- */
+/* ---- expressions ------------------------------------------------------------------------------------------------- */
 
 static const tra_expr *add(const fusing *f, const tra_node *proto, int group) {
     const char *why = NULL;
@@ -227,7 +231,7 @@ static const tra_expr *add(const fusing *f, const tra_node *proto, int group) {
     return f->m->v[i];
 }
 
-/* Labels of the key dimensions of what was joined so far. */
+/* What was joined so far, and the labels of its key dimensions. */
 typedef struct joined {
     const tra_expr *x;
     int n, label[TRA_MAXDIM];
@@ -255,7 +259,8 @@ static tra_node join_of(const fusing *f, joined *at, int o) {
     return j;
 }
 
-/* The keys of the result: sums over the blocks of other labels, or none. */
+/* The operator that leaves the keys of the result: an aggregation over the blocks of other labels, or a rekey where
+ * there are none. */
 static tra_node finish_of(const fusing *f, const tra_einsum *s, const joined *at) {
     tra_arena *a = f->m->arena;
     tra_node n = {.op = at->n > s->nout ? TRA_OP_AGG : TRA_OP_REKEY, .in = {(tra_node *)&at->x->node}};
@@ -279,7 +284,7 @@ static tra_node finish_of(const fusing *f, const tra_einsum *s, const joined *at
     return n;
 }
 
-/* Has what was joined a key for each dimension of the result? */
+/* Does the join have a key dimension for each dimension of the result? */
 static bool covers(const fusing *f, const joined *at) {
     for (int d = 0; d < f->s->nout; d++) {
         bool found = false;
@@ -301,12 +306,11 @@ static bool fits(const fusing *f) {
     return keys <= TRA_MAXDIM && f->p->nkeys + 2 <= TRA_MAXDIM && f->p->nkeys <= TRA_PROGRAM_MOST;
 }
 
-/* ---- results whose dimensions are turned --------------------------------------------------------------------------
- */
+/* ---- results whose dimensions are permuted ----------------------------------------------------------------------- */
 
-/* The statement with the dimensions of its result as the last operand has them, others behind; where that is what it
- * says, of a matrix the other way round. NULL: there is nothing to be turned. */
-static const tra_einsum *turned(const fusing *f) {
+/* The statement with the dimensions of its result in the order in which the last operand has them, other ones after
+ * these; of a matrix where that is the order already: transposed. NULL: there is no other order. */
+static const tra_einsum *permuted(const fusing *f) {
     const tra_program_operand *o = &f->p->operand[f->p->noperands - 1];
     tra_einsum *s = tra_new(f->m->arena, tra_einsum);
     bool same = true;
@@ -327,8 +331,8 @@ static const tra_einsum *turned(const fusing *f) {
 }
 
 /* What has the dimensions of `from`, with those of `to`: each array, and their keys. */
-static const tra_expr *turn_back(const fusing *f, const tra_expr *x, const tra_einsum *from, const tra_einsum *to,
-                                 int group) {
+static const tra_expr *permute_back(const fusing *f, const tra_expr *x, const tra_einsum *from, const tra_einsum *to,
+                                    int group) {
     char text[2 * TRA_MAXDIM + 3];
     int n = 0;
     tra_node map = {.op = TRA_OP_TRANSFORM, .in = {(tra_node *)&x->node}, .span = x->node.span};
@@ -353,10 +357,9 @@ static const tra_expr *turn_back(const fusing *f, const tra_expr *x, const tra_e
     return y;
 }
 
-/* ---- all ----------------------------------------------------------------------------------------------------------
- */
+/* ---- whole statements -------------------------------------------------------------------------------------------- */
 
-/* Packs operands but the last, and finds plans. */
+/* Finds operands, packs all of them but the last (by joins, where there are more than two), and finds plans. */
 static bool prepare(fusing *f, joined *at) {
     tra_program *p = f->p = tra_new(f->m->arena, tra_program);
     tra_arena *a = f->m->arena;
@@ -366,7 +369,7 @@ static bool prepare(fusing *f, joined *at) {
     if (!fits(f)) return false;
     p->dtype = result->type.dtype;
     p->sparse = result->type.sparse;
-    p->fused = tra_new(a, tra_fused); /* none yet: that it is one is what packing asks */
+    p->fused = tra_new(a, tra_fused); /* its plans come last; packing asks only whether there are any */
     p->text = tra_arena_printf(a, "%s (%d)", result->name ? result->name : "", result->id);
     for (int d = 0; d < p->shape.n; d++) p->text = tra_arena_printf(a, "%s %s", p->text, f->s->name[f->s->out[d]]);
     *at = (joined){.x = f->operand[0], .n = p->operand[0].block.n};
@@ -378,7 +381,8 @@ static bool prepare(fusing *f, joined *at) {
     return at->x && fused_plan(f, at->x);
 }
 
-/* The whole statement, of the group (-1: of none) where the dimensions of its result are not turned. */
+/* Adds the last join, and what leaves the keys of the result, to the group (-1: to a new one, for the statement with
+ * the dimensions of its result in another order). */
 static const tra_expr *complete(const fusing *f, joined *at, int group) {
     const char *name = group < 0 ? NULL : f->s->node->name;
     tra_node j = join_of(f, at, f->p->noperands - 1);
@@ -396,24 +400,24 @@ static const tra_expr *complete(const fusing *f, joined *at, int group) {
 
 static bool makes_rows(const fusing *f) { return f->p->fused->plan[f->p->fused->expected].ascends; }
 
-/* Adds it; why it cannot, else NULL. */
+/* Adds the fused statement to its group; returns why that is not possible, or NULL. */
 static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_options *o) {
     fusing *f = tra_new(m->arena, fusing), *g = tra_new(m->arena, fusing);
     *f = (fusing){.m = m, .s = s, .o = o};
     const tra_expr *whole = m->v[m->of_node[s->node->id]], *made = NULL;
     int group = tra_memo_find(m, whole->group);
-    joined at, turned_at;
-    if (!prepare(f, &at)) return "there is no plan for it, or its operands have too many dimensions";
+    joined at, permuted_at;
+    if (!prepare(f, &at)) return "the optimizer finds no plan for it, or its operands have too many dimensions";
     *g = *f;
-    bool turns = s->node->type.sparse && s->nout > 1 && !makes_rows(f) && (g->s = turned(f)) &&
-                 prepare(g, &turned_at) && makes_rows(g);
-    if (turns) {
-        const tra_expr *x = complete(g, &turned_at, -1);
-        made = x ? turn_back(g, x, g->s, s, group) : NULL;
+    bool permutes = s->node->type.sparse && s->nout > 1 && !makes_rows(f) && (g->s = permuted(f)) &&
+                    prepare(g, &permuted_at) && makes_rows(g);
+    if (permutes) {
+        const tra_expr *x = complete(g, &permuted_at, -1);
+        made = x ? permute_back(g, x, g->s, s, group) : NULL;
     } else {
         made = complete(f, &at, group);
     }
-    if (!made) return "it does not have the blocks of the result";
+    if (!made) return "its result would have other blocks";
     if (made == whole) return NULL;
     TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
     m->equal[m->nequal++] = (tra_equality){whole->node.id, made->node.id, -1, {-1, -1}, &tra_rule_fused};

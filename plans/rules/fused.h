@@ -1,25 +1,25 @@
-/* fused.h - statements of several factors as one kernel on each combination of arrays that meet (STOREL), beside their
- * contractions of two: further expressions of a memo. */
+/* fused.h - rule S-1: a statement of several factors as one kernel, which STOREL's optimizer plans and which runs on
+ * each combination of arrays whose keys match. It adds such expressions to a memo, where they compete with sequences of
+ * contractions of two operands. */
 #ifndef TRA_FUSED_H
 #define TRA_FUSED_H
 
 #include "../storel/storel.h"
 #include "rules.h"
 
-/* The rule by which these expressions stand in a memo; no tensor relational algebra has it, so it is not in the table.
- */
+/* The rule that derivations name; it is not one of the tensor relational algebra, so tra_rules does not have it. */
 extern const tra_rule tra_rule_fused;
 
 typedef struct tra_fused_options {
     uint64_t without;              /* rules of the optimizer (plans/storel) */
     const tra_storel_costs *costs; /* of one thread */
-    int threads;                   /* of a site, that combinations of arrays are shared by */
-    int from;                      /* of the optimizer's plans the cheaper ones are left out, so many */
+    int threads;                   /* of a site; combinations of arrays are shared among them */
+    int from;                      /* take the optimizer's plan of this rank: 0 is the cheapest */
 } tra_fused_options;
 
-/* Adds such an expression for each EinSum statement that is a sum of products with a factor of sparse type, where the
- * optimizer has a plan and code for it. Deterministic. refusals: gets why others with such a factor are left as they
- * are; NULL to have none. */
+/* Adds such an expression for each EinSum statement that is a sum of products with a factor of sparse type and for
+ * which the optimizer finds a plan. Deterministic. refusals: gets why the rule does not apply to other statements with
+ * such a factor; NULL: nobody asks. */
 void tra_fused_apply(tra_memo *m, const tra_fused_options *o, tra_refusals *refusals);
 
 #endif

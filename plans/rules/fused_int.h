@@ -1,4 +1,4 @@
-/* fused_int.h - what the files of fused statements share. */
+/* fused_int.h - what fused.c and fused_plan.c share. */
 #ifndef TRA_FUSED_INT_H
 #define TRA_FUSED_INT_H
 
@@ -8,15 +8,17 @@
 
 typedef struct fusing {
     tra_memo *m;
-    const tra_einsum *s; /* perhaps with the dimensions of its result turned */
+    const tra_einsum *s; /* the statement, perhaps with the dimensions of its result in another order */
     tra_program *p;
-    const tra_expr *operand[TRA_PROGRAM_MOST]; /* in blocks of the labels */
-    int of_ref[TRA_MAXLABELS];                 /* operand of each reference */
+    const tra_expr
+        *operand[TRA_PROGRAM_MOST]; /* of each operand of p its relation, cut as the statement's labels are */
+    int of_ref[TRA_MAXLABELS];      /* of each reference of the statement the number of its operand */
     const tra_fused_options *o;
 } fusing;
 
-int64_t fused_block_of(const tra_einsum *s, int label);
-/* Finds plans by how operands are held; packed ones are as what packs them, first, is. False: there are none. */
+int64_t fused_block_of(const tra_einsum *s, int label); /* the length of its blocks, at most its extent */
+/* Sets p->fused: a plan for each way in which the first and the last operand may be held (dense, or as rows). first:
+ * the relation of the first operand, or what packs all operands but the last. False: a plan is missing. */
 bool fused_plan(fusing *f, const tra_expr *first);
 
 #endif

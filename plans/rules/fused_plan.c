@@ -1,5 +1,5 @@
-/* fused_plan.c - plans of fused statements by how their operands are held (plans/storel), and in which order these make
- * their results. */
+/* fused_plan.c - plans of fused statements (by plans/storel), one for each way in which operands may be held, and
+ * whether a plan makes its result row by row. */
 #include "fused_int.h"
 
 #include <math.h>
@@ -13,8 +13,8 @@ static const char *list_of(tra_arena *a, int n, const char *prefix) {
     return s;
 }
 
-/* Arrays that are held as rows (lib/relation/rows.h), as a storage: of rank 2 and more with the coordinates of each
- * row. */
+/* The storage mapping that describes arrays held as rows (lib/relation/rows.h): of rank 2 and more with the coordinates
+ * of each row. */
 static tra_storage *rows_storage(tra_arena *a, int rank, bool whole, tra_err *e) {
     const char *last = "v(p)";
     tra_str s = {0};
@@ -44,7 +44,8 @@ static tra_storage *rows_storage(tra_arena *a, int rank, bool whole, tra_err *e)
 
 /* What is known of the entries of an average array of an operand. */
 typedef struct spread {
-    double entries, rows, squares;
+    double entries, rows;
+    double squares; /* the sum over rows of the squares of their numbers of entries; NAN: unknown */
 } spread;
 
 static spread spread_of(const fusing *f, int o) {
@@ -67,7 +68,7 @@ static spread spread_of(const fusing *f, int o) {
     return s;
 }
 
-/* Component k of an operand that is held as rows, and what is known of it. */
+/* Which part of an operand that is held as rows component k of its mapping is, and what is known of it. */
 static void about_rows(fusing *f, int o, int k, const tra_storel_composed *c, tra_fused_name *source,
                        tra_storel_about *about) {
     int rank = f->p->operand[o].block.n, first = rank > 1 ? 2 : 1, label = -1;
@@ -123,8 +124,8 @@ static void find_sources(fusing *f, int held, tra_storel_composed *c, tra_fused_
     x->source = source;
 }
 
-/* Bytes of the dictionaries that a plan builds: as many keys as the longest labels have. hashed: all of them are held
- * so, as the interpreter does it. */
+/* An upper bound of the bytes of the dictionaries that a plan builds, whose keys are at most as many as the longest
+ * blocks have. hashed: all are hash tables, as in the interpreter. */
 static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let, bool hashed) {
     enum { DENSE = 16, HASHED = 192 }; /* bytes of a key */
     int64_t bytes = 0;
@@ -142,14 +143,16 @@ static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let, boo
     return bytes;
 }
 
-/* ---- the order of results ------------------------------------------------------------------------------------------
+/* ---- the order in which a plan makes its result -------------------------------------------------------------------
  */
 
-/* What is known while a tree is gone down: the loops so far, and lets. */
+/* What is known on the way down a tree: the loops so far, and the lets. */
 typedef struct descent {
     const tra_fused_plan *x;
-    int nloops, place, operand; /* place: level of the place in an operand's rows that the first loop is over; -1 */
-    int key[TRA_MAXDIM];        /* levels of what the loops over ranges count, -1 */
+    int nloops;
+    int place, operand;  /* the first loop walks the rows of this operand: the level of the variable that has the
+                            row's position; -1: it does not walk rows */
+    int key[TRA_MAXDIM]; /* of each loop over a range the level of its variable; -1: it is another loop */
     int nlets;
     struct {
         int level;
@@ -157,12 +160,13 @@ typedef struct descent {
     } let[TRA_PROGRAM_MOST];
 } descent;
 
-/* The component that a tree is; NULL: it is none. */
+/* The component of a mapping that a tree names; NULL: it is something else. */
 static const tra_fused_name *component(const descent *d, const tra_calc *t) {
     return t->kind == TRA_CALC_NAME && t->level < 0 ? &d->x->source[t->index] : NULL;
 }
 
-/* Is it the coordinate along a dimension of the row that the first loop is at? */
+/* Is the tree the coordinate, along dimension dim, of the row at which the first loop is? value: the level of the
+ * variable that has its first coordinate. */
 static bool is_coordinate(const descent *d, const tra_calc *t, int dim, int value) {
     if (t->kind == TRA_CALC_NAME && t->level >= 0) {
         if (t->level == value && dim == 0) return true;
@@ -180,12 +184,13 @@ static bool is_level(const tra_calc *t, int level) {
     return t->kind == TRA_CALC_NAME && level >= 0 && t->level == level;
 }
 
-/* Does the plan make the rows of its result upwards, each at once? The keys but the last are what the outer loops
- * count, in their order, or together the coordinates of the rows of an operand. Of a vector there is one row. */
+/* Does the plan make the rows of its result in ascending order, each in one go? It does where all keys of a result but
+ * the last are the variables of the outer loops, in their order, or together the coordinates of the rows of an operand.
+ * A vector is one row. */
 static bool ascends(const fusing *f, const tra_fused_plan *x, const tra_calc *t) {
     descent d = {.x = x, .place = -1};
     int n = f->p->shape.n, value = -1;
-    enum { LONG_ROWS = 1 << 23 }; /* with more columns entries would be listed */
+    enum { LONG_ROWS = 1 << 23 }; /* with more columns a result is held as a list of entries, not as rows */
     if (n == 0 || f->p->label[f->s->out[n - 1]].block > LONG_ROWS) return false;
     if (n == 1) return true;
     for (int i = 0; i < n; i++) d.key[i] = -1;
@@ -219,10 +224,9 @@ static bool ascends(const fusing *f, const tra_fused_plan *x, const tra_calc *t)
     return i == n - 1 && (rows || ranges);
 }
 
-/* ---- plans ----------------------------------------------------------------------------------------------------------
- */
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
 
-/* A plan that was found, in the memo's arena. */
+/* Copies the plan that was found to the memo's arena. */
 static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_storel_plan *best, tra_fused_plan *x) {
     tra_arena *a = f->m->arena;
     tra_calc_error err;
@@ -249,8 +253,8 @@ static bool asked(const void *ctx, const tra_calc *plan) {
     return ascends(a->f, a->x, plan);
 }
 
-/* The best plan. The memo's arena gets nothing else: so what planning takes is the same whether the plan was found now
- * or kept by another run. */
+/* Finds the plan that was asked for (tra_fused_options.from). Only it goes to the memo's arena, so planning takes the
+ * same memory whether the plan was found now or taken from the cache. */
 static bool find_plan(fusing *f, tra_storel_problem *problem, tra_fused_plan *x) {
     tra_arena *work = tra_arena_new();
     tra_storel_result r;

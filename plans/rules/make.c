@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- refusals, and what was tried
- * ----------------------------------------------------------------------------------------------- */
+/* ---- refusals, and what was tried ------------------------------------------------------------------------------- */
 
 static void note(tra_rewriting *w, int expr, const char *reason) {
     tra_refusals *r = w->refusals;
@@ -79,7 +78,7 @@ static int add(tra_rewriting *w, const tra_expr *x, const tra_node *proto, int g
     return i;
 }
 
-/* A filter of the keys that are there already: it needs no expression. */
+/* Is it a filter that all keys of its input pass? */
 static bool removes_nothing(tra_rewriting *w, const tra_node *proto) {
     tra_node n = *proto;
     return n.op == TRA_OP_FILTER && tra_node_type(w->m->arena, &n, NULL, NULL) == TRA_OK &&
@@ -118,7 +117,7 @@ void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side,
     if (r) z->made[1] = r->node.id;
 }
 
-/* ---- protos ------------------------------------------------------------------------------------------------- */
+/* ---- prototypes --------------------------------------------------------------------------------------------- */
 
 tra_node tra_over(const tra_expr *x, const tra_node *in) {
     tra_node n = x->node;
@@ -161,7 +160,7 @@ bool tra_add_conjunct(conjuncts *c, const tra_keyexpr *x) {
     return true;
 }
 
-/* What no longer has room stays in one piece, the last. */
+/* When there is no room for more parts the rest is the last part, as it is. */
 static void split_conjuncts(const tra_keyexpr *x, conjuncts *out) {
     if (x->op == TRA_KEY_AND && out->n < MAX_CONJUNCTS - 1) {
         split_conjuncts(x->a, out);

@@ -11,30 +11,31 @@
 #include "../tra/tra.h"
 
 typedef struct tra_expr {
-    tra_node node;    /* first: a node of the memo is its expression. The operator, typed. id: the expression's number.
-                         in[i]: a node of the input group that stands for it (same type), not more than that. name: as
-                         the program called it, or its group when the rule made it; may be NULL */
+    tra_node node;    /* the operator, typed. First, so that a pointer to it is one to the expression. id: the
+                         expression's number. in[i]: some node of the input group: it has the type of all of them. name:
+                         what the program calls it, or its group when a rule made it; may be NULL */
     int group;        /* number; tra_memo_find makes it canonical */
     int in[2];        /* input groups, -1; canonical after tra_memo_rebuild */
     const char *text; /* operator and arguments, the same for equal ones */
-    /* Where it comes from, for derivations: the rule that made it fills this in. */
+    /* Where it comes from, for derivations; filled in when a rule makes it. */
     const struct tra_rule *rule; /* NULL: of the program itself */
     int from;                    /* expression of this group that the rule matched, -1 */
     int below[2];                /* the input expressions of `from` that it matched, by input, -1 */
-    int made[2];                 /* the input expressions that the rule made (or met) for this one, -1 */
+    int made[2];                 /* the input expressions that the rule made, or found, for this one, -1 */
 } tra_expr;
 
-/* Two expressions of one group that a rule proved equal: b came of a. */
+/* Two expressions of one group that a rule proved equal: it made b of a. */
 typedef struct tra_equality {
     int a, b;
-    int below;   /* the expression of an input of a that it saw, -1 */
+    int below;   /* the expression of an input of a that the rule matched, -1 */
     int made[2]; /* the expressions of b's inputs that it made, -1 */
     const struct tra_rule *rule;
 } tra_equality;
 
 typedef struct tra_group {
     int parent;        /* union-find; itself: canonical */
-    int n, cap, *expr; /* expressions in the order they came, each once; of a canonical group, of all merged into it */
+    int n, cap, *expr; /* numbers of its expressions, in the order in which they were added, each once. A canonical
+                          group has those of all groups that were merged into it */
 } tra_group;
 
 typedef struct tra_memo {
@@ -47,13 +48,13 @@ typedef struct tra_memo {
     tra_group *group;
     int *of_node; /* expression of each needed node of g, -1: not needed */
     int nequal, capequal;
-    tra_equality *equal; /* every application of a rule */
+    tra_equality *equal; /* one for every application of a rule */
     bool bounded;        /* the limit ended the rewriting before it was complete */
     int *table, ntable;  /* private: expressions by their hash, -1 */
 } tra_memo;
 
-/* The needed nodes of a program (those that outputs reach), one expression each; equal ones are one. Room for rules to
- * add several times as many. Lives in the arena, no longer than the graph. */
+/* A memo of the nodes of a program that its outputs need, one expression for each; equal nodes share one. It has room
+ * for rules to add several times as many. In the arena; valid as long as the graph. */
 tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a);
 int tra_memo_find(const tra_memo *m, int group);                                   /* the canonical group */
 static inline tra_expr *tra_memo_expr(const tra_node *n) { return (tra_expr *)n; } /* n: a node of a memo */

@@ -1,5 +1,6 @@
-/* pipeline.h - a table as select, project and joins of another table: what each of its columns is, in the columns of
- * the tables that all comes from. Rules that take operators past each other read it. Private to plans/rules.
+/* pipeline.h - a table that selects, projections and joins make of another table, its source: each of its columns as an
+ * expression over the columns of the source and of the joined tables. Rules that exchange operators read it. Private to
+ * plans/rules.
  */
 #ifndef TRA_PIPELINE_H
 #define TRA_PIPELINE_H

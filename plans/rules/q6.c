@@ -9,11 +9,11 @@
 #include "../../lib/table/kernels.h"
 #include "pipeline.h"
 
-/* A table of the program. */
+/* A group of the memo whose relation is a table. */
 typedef struct table {
-    bool *need;           /* columns */
-    const tra_expr *twin; /* NULL: it is what it was */
-    int *at;              /* of each column its number in the twin, -1 */
+    bool *need;           /* of each column: does any consumer read it? */
+    const tra_expr *twin; /* the table without the columns that nobody reads; NULL: it has none */
+    int *at;              /* of each column its number in the twin, -1: not there */
 } table;
 
 typedef struct narrowing {
@@ -101,7 +101,7 @@ static void read_by(narrowing *u, const tra_expr *x) {
     }
 }
 
-/* A table has columns, although only its rows may count. */
+/* A table of which no column is read, but whose rows count, keeps its narrowest column. */
 static void keep_one(const narrowing *u, int group) {
     const tra_schema *s = columns_of(u->m->v[u->m->group[group].expr[0]]);
     table *t = &u->group[group];
@@ -154,7 +154,7 @@ static bool is_changed(const narrowing *u, const tra_expr *x) {
     return false;
 }
 
-/* The columns of a pass that are needed, over the twin of its input; at: where they are. */
+/* The pass over the twin of its input, with those columns of its result that are read; at: their numbers there. */
 static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, tra_node *n, int *at) {
     const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
     const tra_rowwise_step *v;
@@ -212,7 +212,7 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     return true;
 }
 
-/* The join of the twins, whose result has all that these have. */
+/* The join over the twins of its inputs; its result has all columns of these. */
 static bool narrow_join(narrowing *u, const tra_expr *x, const tra_lookup *l, tra_node *n, int *at) {
     const tra_lookup_spec *old = tra_lookup_spec_of(l);
     tra_lookup_spec s = *old;
@@ -262,7 +262,7 @@ static void narrow_input(narrowing *u, const tra_expr *x, tra_node *n, int *at) 
     n->type.columns = chosen;
 }
 
-/* The expression with what is needed alone, as *n; false where there is none. */
+/* Sets *n to the expression over twins, and with the columns that are read alone; false where nothing changes. */
 static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
     const tra_rowwise *r = rowwise_of(x);
     const tra_lookup *l = tra_lookup_of_expr(x);

@@ -22,14 +22,14 @@ typedef struct exchanging {
     const tra_lookup_spec *so, *si;
 } exchanging;
 
-/* The column of the result that is number `pair` of the pair; -1: it has none. */
+/* The column of the join's result that is column `pair` of its two inputs side by side; -1: there is none. */
 static int place_of(const tra_lookup *l, int pair) {
     for (int i = 0; i < tra_lookup_out(l)->n; i++)
         if (tra_lookup_from(l)[i] == pair) return i;
     return -1;
 }
 
-/* Join with E of T alone. */
+/* The join of T with E, which comes first now. */
 static bool make_first(exchanging *p) {
     tra_arena *a = p->w->m->arena;
     tra_lookup_spec s = *p->so;

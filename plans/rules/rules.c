@@ -5,36 +5,11 @@
 #include <string.h>
 #include <xxhash.h>
 
-const tra_rule *const tra_rules[] = {&tra_rule_r1_1,
-                                     &tra_rule_r1_2,
-                                     &tra_rule_r1_3,
-                                     &tra_rule_r1_4,
-                                     &tra_rule_r1_5,
-                                     &tra_rule_r1_6,
-                                     &tra_rule_r1_7,
-                                     &tra_rule_r2_1,
-                                     &tra_rule_r2_2,
-                                     &tra_rule_r2_3,
-                                     &tra_rule_r2_4,
-                                     &tra_rule_r2_5,
-                                     &tra_rule_r2_6,
-                                     &tra_rule_r2_7,
-                                     &tra_rule_d_1,
-                                     &tra_rule_d_2,
-                                     &tra_rule_q_1,
-                                     &tra_rule_q_2,
-                                     &tra_rule_q_3,
-                                     &tra_rule_q_4,
-                                     &tra_rule_q_5,
-                                     &tra_rule_q_6,
-                                     &tra_rule_q_7,
-                                     &tra_rule_q_8,
-                                     &tra_rule_q_9,
-                                     &tra_rule_q_10,
-                                     &tra_rule_q_11,
-                                     &tra_rule_q_12,
-                                     &tra_rule_q_13,
-                                     NULL};
+const tra_rule *const tra_rules[] = {
+#define X(name) &tra_rule_##name,
+    TRA_RULES(X)
+#undef X
+        NULL};
 
 /* ---- fixpoint ----------------------------------------------------------------------------------------------- */
 
@@ -43,14 +18,15 @@ static bool new_match(tra_rewriting *w, int rule, bool back, const tra_expr *x, 
     return !tra_tried(w, XXH64(v, sizeof v, 0));
 }
 
-/* Types of lists are made by walking their tuples: an expression over long ones is left alone. */
+/* Typing an expression over a relation that lists its tuples walks that list: those over long ones are not rewritten.
+ */
 enum { LONG_LIST = 1 << 16 };
 static bool is_long(const tra_node *n) { return !n->type.cat->grid && n->type.cat->n > LONG_LIST; }
 static bool walks_long(const tra_expr *x) {
     return is_long(&x->node) || (x->node.in[0] && is_long(x->node.in[0])) || (x->node.in[1] && is_long(x->node.in[1]));
 }
 
-/* Is x made of its own group? It says nothing about it then (a transpose of vectors, say). */
+/* Does x compute a group from that group itself (a transpose of a vector, say)? Rules would apply to it without end. */
 static bool loops(const tra_memo *m, const tra_expr *x, int group) {
     for (int i = 0; i < 2 && x->in[i] >= 0; i++)
         if (tra_memo_find(m, x->in[i]) == tra_memo_find(m, group)) return true;
@@ -74,7 +50,7 @@ static void apply_to(tra_rewriting *w, int rule, bool back, tra_expr *x) {
     }
 }
 
-/* Equal ones that a merge made are left to the first. */
+/* Is x still in its group's list? A merge of groups removes expressions that have become equal to an earlier one. */
 static bool is_live(const tra_memo *m, const tra_expr *x) {
     const tra_group *g = &m->group[tra_memo_find(m, x->group)];
     for (int i = 0; i < g->n; i++)
@@ -97,7 +73,8 @@ uint64_t tra_rule_bit(const char *name, size_t n) {
     return 0;
 }
 
-/* Until nothing changes. D-2 looks further down than a match does, so it comes when the others are done. */
+/* Applies rules until nothing changes. D-2 looks further down than a match of two expressions, so it is applied by
+ * itself when the others are done (reorder). */
 static void saturate(tra_rewriting *w, choice only, bool back) {
     tra_memo *m = w->m;
     do {
@@ -122,7 +99,7 @@ static int place_of(const tra_rule *rule) {
     return i;
 }
 
-/* Q-6 is of the program as it is written: what its operators read. */
+/* Q-6 looks at the program as a whole, as it was written: which columns its operators read. */
 static void narrow(tra_rewriting *w, choice only) {
     w->rule = &tra_rule_q_6;
     if (wanted(only, place_of(w->rule))) tra_narrow_tables(w);
@@ -142,7 +119,8 @@ void tra_rules_apply(tra_memo *m, const tra_rule *rule, uint64_t without, tra_re
     choice only = {rule, without};
     tra_rewriting w = {.m = m, .refusals = refusals, .room = m->limit};
     narrow(&w, only);
-    /* First what as a rule is of use; then, in less room, what may show more of it. */
+    /* First the directions that usually pay; then, in less room, the other ones, after which more of the first may
+     * apply. */
     saturate(&w, only, false);
     reorder(&w, only);
     saturate(&w, only, false);

@@ -1,10 +1,11 @@
 /* rules.h - the equivalences of the algebra: one row each, with its condition, what it does, and data to test it.
  *
- * R1-* and D-2 rewrite expressions: they fill the memo. R2-* and D-1 speak of placements: the search asks them whether
- * an operator may run where its inputs are, and derivations name their steps by them. Properties of kernels come from
- * the kernel table (kernel.h).
+ * R1-*, D-2 (tensor relations) and Q-* (tables) rewrite expressions: they fill the memo. R2-* and D-1 are about
+ * placements: the search asks them whether an operator may run where its inputs are, and derivations name their steps
+ * by them. Properties of kernels come from the kernel table (kernel.h).
  *
- * Source: Tensor Relational Algebra, tables 1 and 2, as corrected in this project's manual (tra-explain.1).
+ * Source: Tensor Relational Algebra, tables 1 and 2, as corrected in this project's manual (tra-explain.1), which also
+ * has the rules Q-*.
  */
 #ifndef TRA_RULES_H
 #define TRA_RULES_H
@@ -15,26 +16,26 @@
 typedef struct tra_rule tra_rule;
 typedef struct tra_rewriting tra_rewriting; /* private to this folder */
 
-/* An operator and where it finds its inputs; out: where its result is wanted (in[i] and out NULL where a rule does not
- * ask). */
+/* An operator and where it finds its inputs; out: where its result is wanted. in[i] and out are NULL where a
+ * rule does not ask for them. */
 typedef struct tra_placed {
     const tra_node *n;
     const tra_placement *in[2], *out;
 } tra_placed;
 
-/* Test data. A program over the inputs of tests/unit/test_rules.c. R1-*, D-2: it says Z before and W after, or Z alone
- * when the rule is to be refused. R2-*, D-1: Z is the operator. */
+/* Test data: a program over the inputs of tests/unit/test_rules.c. R1-*, D-2: Z is the expression that the rule
+ * matches, and W what it becomes; there is no W when the rule is to be refused. R2-*, D-1: Z is the operator. */
 typedef struct tra_rule_case {
     const char *program;
     const char *refused;     /* part of the reason; NULL: fires */
-    bool one_way;            /* from Z to W only */
-    bool finite;             /* not for data with infinities: these take part in other sums afterwards */
+    bool one_way;            /* the rule makes W of Z, but not Z of W */
+    bool finite;             /* not to be tried on infinities: the rule adds in another order, which may make NaN */
     int sites;               /* R2-*, D-1 */
     const char *in[2], *out; /* placements as explain writes them */
-    /* Of rules on tables, over the tables there: what stands in the text of an expression that the rule makes.
-     * These are evaluated by tests/property/tables.c and tests/cli. */
+    /* Of rules on tables, whose program is over the tables of tests/unit/test_rules.c: a part of the text of the
+     * expression that the rule makes. (tests/property/tables.c and tests/cli evaluate such rules.) */
     const char *makes;
-    bool tables; /* is so also where it is refused */
+    bool tables; /* the program is over those tables, also where the rule is refused */
 } tra_rule_case;
 enum { TRA_MAXCASES = 24 };
 
@@ -42,15 +43,16 @@ struct tra_rule {
     const char *name;        /* R1-6 */
     const char *equivalence; /* filter over join = join of filtered inputs */
     const char *condition;   /* "" when it always holds */
-    /* Each is called for every expression x of the memo, with every expression y of an input group of it (side says of
-     * which input), and with y NULL. forth: from left to right, what as a rule is of use; back: from right to left. */
+    /* Each is called for every expression x of the memo: once with y NULL, and once with every expression y of each of
+     * its input groups (side: of which input). forth applies the equivalence from left to right, which usually pays;
+     * back from right to left, which may let other rules apply. NULL: not in this direction. */
     void (*forth)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
     void (*back)(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
-    /* R2-*, D-1: NULL when it holds, else the reason, in `why` (room for 256 bytes) or fixed. */
+    /* R2-*, D-1: returns NULL when the rule holds, else the reason: a constant, or written to `why` (256 bytes). */
     const char *(*holds)(const tra_placed *x, char *why);
     tra_rule_case cases[TRA_MAXCASES]; /* up to the first without a program */
 };
-/* In the order of the manual; the last has no name. */
+/* In the order of the manual; NULL ends them. */
 extern const tra_rule *const tra_rules[];
 
 /* A rule that would have applied to an expression but for its condition. */
@@ -61,14 +63,15 @@ typedef struct tra_refusal {
 } tra_refusal;
 typedef struct tra_refusals {
     int n, cap;
-    tra_refusal *v; /* in the memo's arena; each once, in the order they came */
+    tra_refusal *v; /* in the memo's arena; without duplicates, in the order in which they were found */
 } tra_refusals;
 
-/* Adds to the memo what the rules make of it, until nothing new comes or it is full (m->bounded). Deterministic.
- * only: that rule alone (NULL: all). without: none of these, whose bits are their places in the table. refusals: NULL
- * to have none. Relations of many listed tuples are left as they are. */
+/* Applies the rules to the memo until they add nothing new or the memo is full (m->bounded). Deterministic.
+ * only: apply this rule alone (NULL: all). without: a set of rules that are left out, bit i for tra_rules[i]. refusals:
+ * gets what did not apply, and why; NULL: nobody asks. Expressions over relations that list more tuples than 65,536 are
+ * not rewritten: typing each would walk that list. */
 void tra_rules_apply(tra_memo *m, const tra_rule *only, uint64_t without, tra_refusals *refusals);
-/* The rule of that name, of n characters, as a bit of `without`; 0: there is none, or it speaks of placements. */
+/* The bit of `without` of the rule with that name, of n characters; 0: there is none, or it is about placements. */
 uint64_t tra_rule_bit(const char *name, size_t n);
 
 #endif

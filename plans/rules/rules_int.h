@@ -4,53 +4,61 @@
 
 #include "rules.h"
 
-extern const tra_rule tra_rule_r1_1, tra_rule_r1_2, tra_rule_r1_3, tra_rule_r1_4, tra_rule_r1_5, tra_rule_r1_6,
-    tra_rule_r1_7, tra_rule_r2_1, tra_rule_r2_2, tra_rule_r2_3, tra_rule_r2_4, tra_rule_r2_5, tra_rule_r2_6,
-    tra_rule_r2_7, tra_rule_d_1, tra_rule_d_2, tra_rule_q_1, tra_rule_q_2, tra_rule_q_3, tra_rule_q_4, tra_rule_q_5,
-    tra_rule_q_6, tra_rule_q_7, tra_rule_q_8, tra_rule_q_9, tra_rule_q_10, tra_rule_q_11, tra_rule_q_12, tra_rule_q_13;
+/* All rules, in the order of the manual; each is defined, as tra_rule_NAME, in a file of this folder. */
+// clang-format off
+#define TRA_RULES(X) \
+    X(r1_1) X(r1_2) X(r1_3) X(r1_4) X(r1_5) X(r1_6) X(r1_7) \
+    X(r2_1) X(r2_2) X(r2_3) X(r2_4) X(r2_5) X(r2_6) X(r2_7) \
+    X(d_1) X(d_2) \
+    X(q_1) X(q_2) X(q_3) X(q_4) X(q_5) X(q_6) X(q_7) X(q_8) X(q_9) X(q_10) X(q_11) X(q_12) X(q_13)
+// clang-format on
+#define X(name) extern const tra_rule tra_rule_##name;
+TRA_RULES(X)
+#undef X
 
 /* In test data: an output Z of these columns of the table P. */
 #define SUM_OF(columns) "X = matrix(P, [" columns "])\nZ[a,b] = sum X[n,a] * X[n,b]\n"
 
-/* What a column that is carried along costs, in operations for each row. */
+/* What copying one column costs a join or a pass over rows, in operations for each row. */
 #define TRA_COLUMN_FLOPS 0.25
-/* The rule that brings two passes over rows together, x over y; NULL: none of its own (R1-2). */
+/* The rule by which two passes over rows, x over y, become one; NULL: no rule on tables, but R1-2. */
 const tra_rule *tra_rule_of_passes(const tra_expr *x, const tra_expr *y);
-/* Q-5, of rows that are selected of the entries of a tensor. */
+/* Q-5 where rows are selected from the entries of a tensor (x: the selection, y: the entries). */
 void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y);
-/* Q-6, of the whole program at once. */
+/* Q-6, which looks at the whole program at once. */
 void tra_narrow_tables(tra_rewriting *w);
 
 struct tra_rewriting {
     tra_memo *m;
-    const tra_rule *rule; /* at work */
+    const tra_rule *rule; /* the one that is being applied */
     tra_refusals *refusals;
     int room; /* expressions that the memo may have for now */
     bool changed;
-    uint64_t *tried; /* what has been matched: a set, 0 where empty */
+    uint64_t *tried; /* a hash set of the matches that were tried; 0: an empty slot */
     int64_t ntried, captried;
 };
 
-/* Notes that the rule's condition does not hold for x. */
+/* Records that the rule's condition does not hold for x, and why. */
 void tra_refuse(tra_rewriting *w, const tra_expr *x, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* An expression in a group of its own, or an equal one (of a filter that removes nothing: its input); NULL when it
- * cannot be, which is noted as a refusal at x. */
+/* Adds an expression in a group of its own, or returns an equal one (for a filter that removes nothing: its input).
+ * NULL when it does not type, which is recorded as a refusal at x, or when the memo is full. */
 tra_expr *tra_make_below(tra_rewriting *w, const tra_expr *x, const tra_node *proto);
-/* proto computes what x does. y: what was matched below x, in input `side`; l, r: what was made for proto's inputs.
- * Each may be NULL. When proto does not type, or not as x does, that is noted. */
+/* Claims that proto computes what x does: adds it to x's group. y: the expression that was matched below x, in input
+ * `side`; l, r: those that were made for proto's inputs; each may be NULL, they are kept for derivations. When proto
+ * does not type, or not as x does, that is recorded as a refusal. */
 void tra_claim(tra_rewriting *w, const tra_expr *x, const tra_expr *y, int side, const tra_node *proto,
                const tra_expr *l, const tra_expr *r);
-/* x removes nothing from its input: they are one relation. */
+/* Claims that x computes the same as `in`, an expression of the memo: their groups are merged. */
 void tra_claim_same(tra_rewriting *w, const tra_expr *x, const tra_node *in);
-/* x over y becomes y over x: the operators stay what they are. */
+/* Exchanges two operators of one input: x over y becomes y over x, each with its own arguments. */
 void tra_swap(tra_rewriting *w, tra_expr *x, tra_expr *y);
-/* Has this been asked before? */
+/* Adds `what` to the set of what was tried; was it there already? */
 bool tra_tried(tra_rewriting *w, uint64_t what);
 
-/* ---- protos ------------------------------------------------------------------------------------------------- */
+/* ---- prototypes: operators that are not typed, nor in the memo, yet ------------------------------------------ */
 
 static inline tra_node *node_of(const tra_expr *x) { return (tra_node *)&x->node; }
-/* x's operator over another input. */
+/* x's operator over another input, `in`. */
 tra_node tra_over(const tra_expr *x, const tra_node *in);
 tra_node tra_proto_transform(const tra_kernel *k, const tra_node *in);
 tra_node tra_proto_agg(const tra_kernel *k, const tra_dims *group, const tra_node *in);
@@ -58,14 +66,14 @@ const char *tra_kernel_name(tra_rewriting *w, const tra_kernel *k);
 
 /* ---- predicates --------------------------------------------------------------------------------------------- */
 
-/* A predicate as the conjunction of its parts, in the order of evaluation. */
+/* A predicate as the conjunction of its parts, in the order in which they are evaluated. */
 enum { MAX_CONJUNCTS = 32 };
 typedef struct conjuncts {
     int n;
     const tra_keyexpr *v[MAX_CONJUNCTS];
 } conjuncts;
 void tra_split_predicate(const tra_keyfn *f, conjuncts *out);
-/* Appends; false when there is no room. One that is there already is not repeated. */
+/* Appends x unless it is there already; false when there is no room. */
 bool tra_add_conjunct(conjuncts *c, const tra_keyexpr *x);
 void tra_sort_conjuncts(conjuncts *c);
 /* filter(in, conjunction); names: of the key components, NULL where there is none. */

@@ -329,7 +329,7 @@ np.save('a.npy', a)"
     tra export -q S.h5 --to npy -o S.npy
     printf 'input S from "S.h5"\nF[k] = max S[i,k] * S[i,j]\noutput F\n' >p.tra
     tra explain --rules p.tra | tr -s '\n ' ' ' >plan
-    grep -q 'S-1 [^:]*: what is not summed up has no kernel' plan
+    grep -q 'S-1 [^:]*: it does not add up, and only sums have' plan
     tra run -q p.tra
     tra export -q F.h5 --to npy -o F.npy
     py "
