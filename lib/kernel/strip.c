@@ -2,6 +2,7 @@
  * programs of scalar.c run with them.
  *
  * Elementary functions come from SLEEF (within 1 ULP); everything else the compiler vectorises. */
+#include "elementary.h"
 #include "kernel_int.h"
 
 #include <assert.h>
@@ -167,6 +168,10 @@ tra_strip_fn *tra_strip(tra_dtype t) {
     }
     assert(!"an element type");
     return NULL;
+}
+
+void tra_elementary(tra_scalar_op op, double *d, const double *a, const double *b, int64_t n) {
+    tra_strip(TRA_F64)(op, d, a, b, 0, n);
 }
 
 void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n) {

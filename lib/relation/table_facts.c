@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12, NEAR = 1 << 16 };
+enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12, NEAR = 1 << 16, FEW = 1 << 10 };
 
 typedef struct slot {
     int64_t value, count; /* 0: free */
@@ -22,6 +22,7 @@ struct tra_counting {
     int64_t n;
     slot *slots;
     int64_t *near, least; /* near: of values least, least + 1, ..., around the first, in place of slots until `over` */
+    int64_t nslots, nnear; /* of columns of few rows these are few, so that little memory is touched */
     uint8_t *sketch;
     int64_t *sample, sampled, stride;
     uint64_t *codes; /* which of a dictionary's entries there are; NULL: too many */
@@ -58,8 +59,10 @@ void tra_counting_begin(tra_counting *c, tra_coltype t, int64_t rows, int64_t co
     c->rows = rows;
     c->sorted = true;
     c->stride = tra_max64(1, rows / SAMPLE);
-    memset(c->slots, 0, SLOTS * sizeof *c->slots);
-    memset(c->near, 0, NEAR * sizeof *c->near);
+    c->nslots = rows <= FEW ? 2 * FEW : SLOTS;
+    c->nnear = rows <= FEW ? FEW : NEAR;
+    memset(c->slots, 0, (size_t)c->nslots * sizeof *c->slots);
+    memset(c->near, 0, (size_t)c->nnear * sizeof *c->near);
     memset(c->sketch, 0, TRA_REGISTERS);
     if (!tra_coltype_is_coded(t) || codes > 1 << 26) return;
     c->ncodes = codes;
@@ -91,9 +94,9 @@ static int most_first(const void *a, const void *b) {
 
 /* What is near goes to the slots. */
 static void settle(tra_counting *c) {
-    for (int64_t i = 0; i < NEAR && !c->over; i++) {
+    for (int64_t i = 0; i < c->nnear && !c->over; i++) {
         int64_t v = (int64_t)((uint64_t)c->least + (uint64_t)i);
-        if (c->near[i]) *find(c->slots, SLOTS, v, mix((uint64_t)v)) = (slot){v, c->near[i]};
+        if (c->near[i]) *find(c->slots, c->nslots, v, mix((uint64_t)v)) = (slot){v, c->near[i]};
         c->near[i] = 0;
     }
 }
@@ -103,7 +106,7 @@ static int64_t gather(tra_counting *c, slot **out) {
     settle(c);
     slot *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t n = 0;
-    for (int64_t i = 0; i < SLOTS; i++)
+    for (int64_t i = 0; i < c->nslots; i++)
         if (c->slots[i].count) v[n++] = c->slots[i];
     qsort(v, (size_t)n, sizeof *v, most_first);
     *out = v;
@@ -160,12 +163,12 @@ static void count_new(tra_counting *c, uint64_t h) {
 
 static inline void count(tra_counting *c, int64_t v) {
     uint64_t near = (uint64_t)v - (uint64_t)c->least;
-    if (near < NEAR && !c->over) {
+    if (near < (uint64_t)c->nnear && !c->over) {
         if (c->near[near]++ == 0) count_new(c, mix((uint64_t)v));
         return;
     }
     uint64_t h = mix((uint64_t)v);
-    slot *s = find(c->slots, SLOTS, v, h);
+    slot *s = find(c->slots, c->nslots, v, h);
     if (s->count++) return;
     s->value = v;
     count_new(c, h);
@@ -207,7 +210,7 @@ static void add_whole(tra_counting *c, const int64_t *v, int64_t n, block_facts 
     f->max = f->any ? tra_max64(f->max, max) : max;
     c->sorted &= falls == 0 && (!c->any || v[0] >= c->last);
     c->changes += changes + (!c->any || v[0] != c->last);
-    if (!c->any) c->least = (int64_t)((uint64_t)v[0] - NEAR / 2);
+    if (!c->any) c->least = (int64_t)((uint64_t)v[0] - (uint64_t)c->nnear / 2);
     c->any = f->any = true;
     c->last = f->last = v[n - 1];
     sample(c, v, n);
@@ -231,7 +234,7 @@ static inline __attribute__((always_inline)) void add_values(tra_counting *c, co
         }
         int64_t rank = tra_value_rank(t, x);
         f->nan |= nan;
-        if (!c->any) c->least = (int64_t)((uint64_t)x - NEAR / 2);
+        if (!c->any) c->least = (int64_t)((uint64_t)x - (uint64_t)c->nnear / 2);
         if (f->any && rank < f->last) f->sorted = false;
         if (!f->any || rank < f->min) f->min = rank;
         if (!f->any || rank > f->max) f->max = rank;

@@ -17,6 +17,7 @@ struct tra_pool {
     bool large_pages;
     tra_space mem, file;
     bool *touched;                      /* of each page of the region: may it be resident? */
+    int64_t touched_end;                /* all pages from there on were never touched */
     int64_t resident;                   /* bytes of these */
     int64_t mapped_apart;               /* of blocks that are mapped apart from the region */
     struct slab *slabs[TRA_SLOTS + 1];  /* that have free slots, by their lines */

@@ -53,13 +53,15 @@ static void touch(tra_pool *p, int64_t at, int64_t n) {
         p->resident += p->touched[i] ? 0 : PAGE;
         p->touched[i] = true;
     }
+    p->touched_end = tra_max64(p->touched_end, tra_min64(to, p->region_bytes));
 }
 
 /* Gives whole pages of the region that are free back to the system. */
 static void release_free(tra_pool *p) {
     int64_t page = page_of(p);
     for (int i = 0; i < p->mem.n; i++) {
-        int64_t from = tra_ceil_div(p->mem.v[i].at, page) * page, to = (p->mem.v[i].at + p->mem.v[i].n) / page * page;
+        int64_t from = tra_ceil_div(p->mem.v[i].at, page) * page, end = p->mem.v[i].at + p->mem.v[i].n;
+        int64_t to = tra_min64(end, p->touched_end) / page * page; /* what lies beyond was never touched */
         if (from >= to) continue;
         madvise(p->region + from, (size_t)(to - from), MADV_DONTNEED);
         for (int64_t k = from / PAGE; k < to / PAGE; k++) {

@@ -3,6 +3,7 @@
  * Values of a NULL and of what could not be computed are 0, and stay so: every instruction clears them. States are kept
  * only where there are any, strip by strip.
  */
+#include "../kernel/elementary.h"
 #include "table_int.h"
 
 #include <assert.h>
@@ -378,21 +379,25 @@ static void negate(step *s) {
     }
 }
 
+static void elementary(step *s, tra_scalar_op op) {
+    tra_elementary(op, s->out->values, s->kid[0]->values, s->x->nkids > 1 ? s->kid[1]->values : NULL, s->n);
+}
+
 static void real(step *s) {
     switch (s->x->op) {
-    case TRA_C_SQRT: LOOP1(double, double, sqrt(a)); break;
-    case TRA_C_EXP: LOOP1(double, double, exp(a)); break;
-    case TRA_C_LOG: LOOP1(double, double, log(a)); break;
-    case TRA_C_SIN: LOOP1(double, double, sin(a)); break;
-    case TRA_C_COS: LOOP1(double, double, cos(a)); break;
-    case TRA_C_TAN: LOOP1(double, double, tan(a)); break;
-    case TRA_C_ASIN: LOOP1(double, double, asin(a)); break;
-    case TRA_C_ACOS: LOOP1(double, double, acos(a)); break;
-    case TRA_C_ATAN: LOOP1(double, double, atan(a)); break;
+    case TRA_C_SQRT: elementary(s, TRA_S_SQRT); break;
+    case TRA_C_EXP: elementary(s, TRA_S_EXP); break;
+    case TRA_C_LOG: elementary(s, TRA_S_LOG); break;
+    case TRA_C_SIN: elementary(s, TRA_S_SIN); break;
+    case TRA_C_COS: elementary(s, TRA_S_COS); break;
+    case TRA_C_TAN: elementary(s, TRA_S_TAN); break;
+    case TRA_C_ASIN: elementary(s, TRA_S_ASIN); break;
+    case TRA_C_ACOS: elementary(s, TRA_S_ACOS); break;
+    case TRA_C_ATAN: elementary(s, TRA_S_ATAN); break;
+    case TRA_C_ATAN2: elementary(s, TRA_S_ATAN2); break;
+    case TRA_C_HYPOT: elementary(s, TRA_S_HYPOT); break;
     case TRA_C_RADIANS: LOOP1(double, double, a *(M_PI / 180)); break;
-    case TRA_C_ATAN2: LOOP2(double, double, atan2(a, b)); break;
-    case TRA_C_HYPOT: LOOP2(double, double, hypot(a, b)); break;
-    case TRA_C_POW: LOOP2(double, double, pow(a, b)); break;
+    case TRA_C_POW: LOOP2(double, double, pow(a, b)); break; /* whole powers of whole numbers are exact */
     case TRA_C_DIV: LOOP2(double, double, a / b); break;
     default: assert(false);
     }

@@ -87,7 +87,7 @@ static void unknown_value(const tra_column *c) {
 }
 
 /* The same of 32 bits without NULLs, which most keys are; false: some are not known, and are taken for others. */
-static bool add_short_key(int64_t *restrict slot, const tra_slot_key *key, const int32_t *restrict v, int n) {
+TRA_STRIP_LOOP static bool add_short_key(int64_t *restrict slot, const tra_slot_key *key, const int32_t *restrict v, int n) {
     const int32_t *restrict code = key->code;
     uint32_t least = (uint32_t)key->least, range = (uint32_t)key->range, beyond = 0;
     int32_t missing = 0; /* negative: some were */
