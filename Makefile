@@ -129,7 +129,7 @@ H5_INSIDE = $(patsubst -lhdf5,-l:libhdf5.a,$(LIBS)) -lsz -ldl -lm
 $(B)/tra: $(CMD_OBJ) $(B)/libtra.a
 	$(call say,LINK  $@)
 	$(Q)link() { $(COMPILE) -o $@ $(CMD_OBJ) $(B)/libtra.a $(LDFLAGS) "$$@"; }; \
-	    $(if $(VARIANT),false,link $(H5_INSIDE)) 2>/dev/null || link $(LIBS)
+	    $(if $(strip $(VARIANT)),false,link $(H5_INSIDE)) 2>/dev/null || link $(LIBS)
 
 # Depends on no HDF5 library, and has no sanitizers: HDF5 programs of any build can load it.
 $(B)/libh5zzstd.so: $(PLUG_OBJ)
