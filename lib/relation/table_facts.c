@@ -21,7 +21,7 @@ struct tra_counting {
     bool any, sorted, nan, over;
     int64_t n;
     slot *slots;
-    int64_t *near, least; /* near: of values least, least + 1, ..., around the first, in place of slots until `over` */
+    int64_t *near, least;  /* near: of values least, least + 1, ..., around the first, in place of slots until `over` */
     int64_t nslots, nnear; /* of columns of few rows these are few, so that little memory is touched */
     uint8_t *sketch;
     int64_t *sample, sampled, stride;

@@ -74,7 +74,7 @@ const tra_slot_part *tra_slot_parts(tra_arena *a, int n, const tra_colexpr *cons
 
 /* ---- rows to slots ----------------------------------------------------------------------------------------------- */
 
-enum { AHEAD = 16 }; /* rows: their slots are in the cache when it is their turn */
+enum { AHEAD = 48 }; /* rows: their slots are in the cache when it is their turn */
 
 typedef struct adding {
     const tra_slots *s;
@@ -87,7 +87,7 @@ static void unknown_value(const tra_column *c) {
 }
 
 /* The same of 32 bits without NULLs, which most keys are; false: some are not known, and are taken for others. */
-TRA_STRIP_LOOP static bool add_short_key(int64_t *restrict slot, const tra_slot_key *key, const int32_t *restrict v, int n) {
+static bool add_short_key(int64_t *restrict slot, const tra_slot_key *key, const int32_t *restrict v, int n) {
     const int32_t *restrict code = key->code;
     uint32_t least = (uint32_t)key->least, range = (uint32_t)key->range, beyond = 0;
     int32_t missing = 0; /* negative: some were */
@@ -149,7 +149,7 @@ static void add_strip(void *ctx, const tra_vector *columns, int n) {
     const double *first = nsums ? columns[x->s->nkeys].values : NULL;
     for (int i = 0; i < n; i++) { /* what is in one line of the cache is added at once */
         double *to = x->to + x->slot[i] * width;
-        __builtin_prefetch(x->to + x->slot[i + AHEAD < n ? i + AHEAD : i] * width, 1);
+        if (i < n - AHEAD) __builtin_prefetch(x->to + x->slot[i + AHEAD] * width, 1);
         to[0] += 1;
         if (first) to[1] += first[i];
     }
@@ -169,10 +169,12 @@ static void add_words(void *ctx, const tra_vector *columns, int n) {
     for (int c = x->s->nkeys; c < s->n; c++) {
         if (!add_part(x->word, &x->s->part[c - x->s->nkeys], columns[c].values, n)) unknown_value(&s->v[c]);
     }
-    for (int i = 0; i < n; i++) {
-        __builtin_prefetch(to + x->slot[i + AHEAD < n ? i + AHEAD : i], 1);
+    int i = 0;
+    for (; i < n - AHEAD; i++) {
+        __builtin_prefetch(to + x->slot[i + AHEAD], 1);
         to[x->slot[i]] += x->word[i];
     }
+    for (; i < n; i++) to[x->slot[i]] += x->word[i];
 }
 
 static int64_t slots_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
