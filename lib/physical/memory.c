@@ -136,28 +136,49 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
     return queued(l.ci * queued_room(p, &p->ops[op->in[0]]) + right, threads);
 }
 
+/* The elements and tuples of a result on each site. free() floats. */
+typedef struct on_sites {
+    int64_t *floats, *tuples;
+    int64_t most; /* tuples on a site */
+} on_sites;
+
+static on_sites on_sites_of(const tra_plan *p, const tra_op *op) {
+    on_sites s = {.floats = tra_malloc(2 * (size_t)p->sites * sizeof *s.floats)};
+    s.tuples = s.floats + p->sites;
+    tra_place_floats(&op->place, op->type.cat, s.floats, s.tuples);
+    for (int i = 0; i < p->sites; i++) s.most = tra_max64(s.most, s.tuples[i]);
+    return s;
+}
+
+static int64_t most_tuples(const tra_plan *p, const tra_op *op) {
+    on_sites s = on_sites_of(p, op);
+    free(s.floats);
+    return s.most;
+}
+
 /* Bytes of op's result on the fullest site, as memory is planned (tra_size_planned). *most: the most tuples on a site;
  * *takes: the expected bytes and their bound. */
 static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, tra_size *takes) {
-    int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites, here = 0;
+    on_sites on = on_sites_of(p, op);
+    int64_t here = 0;
     int64_t more =
         tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* what a block adds to its array */
     int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);         /* perhaps of all blocks at once */
-    tra_place_floats(&op->place, op->type.cat, floats, tuples);
-    *most = 0;
     *takes = tra_size_exactly(0);
     for (int s = 0; s < p->sites; s++) {
-        tra_size all = tra_type_bytes_of(&op->type, floats[s]); /* all entries may be this site's */
-        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats[s], tuples[s]).bound);
-        here = tra_max64(
-            here, tra_max64(tra_add_most(bytes, tra_mul_most(tuples[s], more)), tra_mul_most(tuples[s], unpacks)));
-        int64_t besides = tra_mul_most(tuples[s], tra_max64(0, more));
+        int64_t floats = on.floats[s], tuples = on.tuples[s];
+        if (s > 0 && floats == on.floats[s - 1] && tuples == on.tuples[s - 1]) continue; /* as the site before */
+        tra_size all = tra_type_bytes_of(&op->type, floats); /* all entries may be this site's */
+        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats, tuples).bound);
+        here =
+            tra_max64(here, tra_max64(tra_add_most(bytes, tra_mul_most(tuples, more)), tra_mul_most(tuples, unpacks)));
+        int64_t besides = tra_mul_most(tuples, tra_max64(0, more));
         takes->bound = tra_max64(takes->bound, tra_add_most(bytes, besides));
         takes->exact = takes->exact && all.expected >= bytes;
         takes->expected = tra_max64(takes->expected, tra_add_most(tra_min64(all.expected, bytes), besides));
-        *most = tra_max64(*most, tuples[s]);
     }
-    free(floats);
+    *most = on.most;
+    free(on.floats);
     if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
         here = tra_mul_most(here, tra_place_summands(&p->ops[op->in[0]].place));
     takes->bound = tra_max64(takes->bound, here);
@@ -177,10 +198,8 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     int64_t steps = steps_queued(p, op, l, threads), n = 0;
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
-        int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in), most;
-        tra_size takes;
-        result_here(p, in, &most, &takes);
-        n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most);
+        int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in);
+        if (each != 0) n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most_tuples(p, in));
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step queued */
@@ -293,11 +312,12 @@ static int64_t panels_of(const tra_plan *p, const tra_edges *e, int i, int64_t h
     return tra_min64(most, tra_mul_most(loop.ci * loop.cj, largest.bound));
 }
 
-static void predict_spills(tra_plan *p, const held_bytes *during, int threads, int64_t budget) {
+/* base: bytes of a process besides blocks, which are in each stage's least memory. */
+static void predict_spills(tra_plan *p, const held_bytes *during, int64_t base, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (!tra_op_is_stage(op)) continue;
-        int64_t more = tra_op_memory(p, op, threads) + op->orders.reserved + op->orders.scan.reserved - budget;
+        int64_t more = op->predicted.least_memory - base + op->orders.reserved + op->orders.scan.reserved - budget;
         int64_t made = tra_add_most(during[i].spillable, during[i].panels);
         op->predicted.spill = tra_max64(0, tra_min64(made, made > TRA_SIZE_MOST ? made : made + more));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
@@ -416,7 +436,7 @@ static int64_t predict(tra_plan *p, int threads) {
     for (int i = 0; i < p->nops; i++) walk_op(p, &w, i);
     int64_t overlap = choose_overlaps(p, threads, w.held, w.peak, w.budget);
     add_overlapping(p, w.held, w.during);
-    predict_spills(p, w.during, threads, w.budget);
+    predict_spills(p, w.during, w.base, w.budget);
     p->scratch = tra_add_most(p->scratch, w.spool.bound);
     p->scratch_expected = tra_add_most(p->scratch_expected, w.spool.expected);
     p->rereads = p->memory > 0 && w.peak + overlap > p->memory;

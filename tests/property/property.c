@@ -182,6 +182,7 @@ static void missing(const tra_comm *world, counts *c, tra_str *out) {
 static tra_comm split(const tra_comm *world, int color) {
     tra_comm c = tra_comm_self();
     if (world->size == 1) return c;
+    tra_comm_barrier(world); /* who is ready first sleeps there, while MPI would spin beside the others' work */
     MPI_Comm_split(world->mpi, color, world->rank, &c.mpi);
     MPI_Comm_dup(c.mpi, &c.alarms);
     MPI_Comm_rank(c.mpi, &c.rank);
