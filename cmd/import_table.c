@@ -56,6 +56,7 @@ tra_status tra_table_job_of(const char *source, const char *output, const tra_te
                            .progress = tra_progress_here(),
                            .quote = -1,
                            .escape = -1,
+                           .comment = -1,
                            .header = o->header      ? 1
                                      : o->no_header ? 0
                                                     : -1,
@@ -76,11 +77,11 @@ tra_status tra_table_job_of(const char *source, const char *output, const tra_te
                            .memory = o->memory};
     if (o->strict && o->lenient) return tra_fail(e, TRA_USAGE, "--strict and --lenient exclude each other");
     TRA_TRY(some_character("--delimiter", o->delimiter, &job->delimiter, e));
-    TRA_TRY(some_character("--comment", o->comment, &job->comment, e));
     TRA_TRY(some_character("--decimal", o->decimal, &job->decimal, e));
     TRA_TRY(some_character("--thousands", o->thousands, &job->thousands, e));
     TRA_TRY(character("--quote", o->quote, &job->quote, e));
     TRA_TRY(character("--escape", o->escape, &job->escape, e));
+    TRA_TRY(character("--comment", o->comment, &job->comment, e));
     if (job->escape > 0 && job->escape == (job->quote < 0 ? '"' : job->quote)) job->escape = 0;
     TRA_TRY(whole("--skip", o->skip, 0, &job->skip, e));
     TRA_TRY(whole("--rejects-limit", o->rejects_limit, 0, &job->rejects_limit, e));

@@ -200,8 +200,8 @@ TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_import_receipt 
 typedef struct tra_table_job {
     const char *from, *to; /* file or "-"; relation */
     tra_progress_form progress;
-    char delimiter, comment, decimal, thousands; /* 0: found out; none; a point; none */
-    int quote, escape, header;                   /* -1: found out; a character, 0: none */
+    char delimiter, decimal, thousands; /* 0: found out; a point; none */
+    int quote, escape, comment, header; /* -1: found out; a character, 0: none */
     int64_t skip;
     bool strict, lenient, latin1, pad_short, drop_long;
     int nnulls; /* words for NULL; -1: the usual ones, where they are no strings */

@@ -31,10 +31,10 @@ typedef struct tra_csv_dialect {
 
 /* What the user says of it; what is not said (0, and -1 of the numbers) is found out. */
 typedef struct tra_csv_hints {
-    char delimiter, comment;
-    int quote, escape; /* a character; 0: none */
-    int header;        /* 1: there is one */
-    int64_t skip;      /* lines before the header or the first row */
+    char delimiter;
+    int quote, escape, comment; /* a character; 0: none */
+    int header;                 /* 1: there is one */
+    int64_t skip;               /* lines before the header or the first row */
     int temper;
 } tra_csv_hints;
 
@@ -46,7 +46,8 @@ typedef struct tra_csv_form {
     int64_t titles;  /* of these lines, those that are titles above a table */
     int64_t columns; /* of most records */
     bool header;
-    bool utf16; /* it cannot be read at all */
+    bool comments; /* # begins comments also below the first record, though nobody said so */
+    bool utf16;    /* it cannot be read at all */
 } tra_csv_form;
 
 /* whole: text[0..n) is all of the file. */

@@ -64,11 +64,16 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
     tra_csv_fault fault = TRA_CSV_FINE;
     bool header = m->form->header && tra_csv_record(d, text, &p, end, &cells, &fault);
     m->width = header ? cells.n : m->form->columns;
+    if (m->rules.pad_short) m->width = tra_max64(m->width, m->form->columns);
+    const tra_csv_cell *last = cells.n ? &cells.v[cells.n - 1] : NULL; /* "a,b," before rows of two cells */
+    if (header && m->width == m->form->columns + 1 && last->n == 0 && !last->quoted) m->width--;
+    if (m->form->comments)
+        tra_warn_always("%s: lines that begin with # are left out, also between records (--comment none reads them)",
+                        m->spec);
     if (m->form->titles > 0)
         tra_warn_always("%s: what is above the header in line %" PRId64
                         " is left out as titles (--header takes the first line as the header, --no-header as a row)",
                         m->spec, m->form->lines + 1);
-    /* "a,b," before rows of two cells: the last has no name and no values */
     *names = tra_news(m->arena, const char *, m->width + 1);
     char *buf = header ? tra_malloc(2 * (size_t)(p - text) + 8) : NULL,
          *plain = header ? tra_malloc((size_t)(p - text) + 8) : NULL;
@@ -78,7 +83,7 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
     for (int64_t i = 0; i < m->width && s == TRA_OK; i++) {
         size_t k = 0;
         const char *name = "";
-        if (header) {
+        if (header && i < cells.n) {
             const tra_csv_cell *x = &cells.v[i];
             k = x->marked ? tra_csv_text(d, text, x, plain) : x->n;
             const char *from = x->marked ? plain : text + x->at;
@@ -109,19 +114,26 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
     return s;
 }
 
-static tra_status given_names(tra_csv_import *m, name_set *set, const char **names, tra_err *e) {
+/* Names by the user. Where records may be longer or shorter, they say how many columns there are; so they do where
+ * there is no record. */
+static tra_status given_names(tra_csv_import *m, name_set *set, const char ***names, tra_err *e) {
     const char *at = m->job->names, *name;
-    int64_t n = 0;
+    int64_t n = 0, width = m->width;
     if (!at) return TRA_OK;
+    for (const char *p = at; next_of(m->arena, &p);) n++;
+    if (width == 0 || (n < width && m->rules.drop_long) || (n > width && m->rules.pad_short)) width = n;
+    if (n != width)
+        return tra_fail(e, TRA_USAGE, "--names: %" PRId64 " names for %" PRId64 " columns of %s%s", n, width, m->spec,
+                        n < width ? " (--drop-long leaves the others out)" : " (--pad-short adds columns of NULL)");
+    m->width = width;
+    *names = tra_news(m->arena, const char *, width + 1);
     tra_words_clear(&set->words);
-    for (; (name = next_of(m->arena, &at)); n++) {
-        if (n == m->width || !*name || !add_name(set, name))
-            return tra_fail(e, TRA_USAGE, "--names: %s has %" PRId64 " columns, whose names must differ: \"%s\"",
-                            m->spec, m->width, name);
-        names[n] = name;
+    for (int64_t i = 0; (name = next_of(m->arena, &at)); i++) {
+        if (!*name || !add_name(set, name))
+            return tra_fail(e, TRA_USAGE, "--names: the names of columns must differ, and none be empty: \"%s\"", name);
+        (*names)[i] = name;
     }
-    if (n == m->width) return TRA_OK;
-    return tra_fail(e, TRA_USAGE, "--names: %" PRId64 " names for %" PRId64 " columns of %s", n, m->width, m->spec);
+    return TRA_OK;
 }
 
 /* A column by its name or its number from 1. */
@@ -173,7 +185,7 @@ tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e) {
     tra_status s = read_names(m, &set, &names, e);
     if (s == TRA_OK && m->width > 1 << 20)
         s = tra_fail(e, TRA_INPUT, "%s has %" PRId64 " columns; at most %d can be read", m->spec, m->width, 1 << 20);
-    if (s == TRA_OK) s = given_names(m, &set, names, e);
+    if (s == TRA_OK) s = given_names(m, &set, &names, e);
     if (s == TRA_OK) s = choose(m, &set, names, e);
     if (s == TRA_OK) s = give_types(m, &set, e);
     tra_words_free(&set.words);

@@ -13,11 +13,14 @@ enum { RECORDS = 2000, COUNTS = 64 };
 typedef struct score {
     int64_t records, columns, regular; /* that were looked at; cells of most of them; records that have so many */
     int64_t faults, quoted, first;     /* first: cells of the first record, which often is a header */
+    int64_t values, times;             /* cells that are values; records that are a time of the day, perhaps of a day */
     bool rare; /* the delimiter is a character that texts have in them more often than files between cells */
 } score;
 
 static double worth(const score *s) {
-    if (s->records == 0 || s->columns < 2) return 0;
+    if (s->records == 0) return 0;
+    if (s->columns < 2) return s->quoted == s->records && s->faults == 0 ? 0.9 : 0; /* one column, all in quotes */
+    if (s->rare && (s->values + s->quoted == 0 || 2 * s->times >= s->records)) return 0;
     double share = (double)s->regular / (double)s->records, faults = (double)s->faults / (double)s->records;
     return (share - faults) * (s->first == s->columns ? 1 : s->first == 1 ? 0.3 : 0.7) * (s->rare ? 0.8 : 1);
 }
@@ -38,6 +41,18 @@ static void count(int64_t (*seen)[2], int *n, int64_t cells) {
     if (*n < COUNTS) seen[*n][0] = cells, seen[(*n)++][1] = 1;
 }
 
+/* 12:30, 2017-04-15 08:15:00+02, 1:05 pm: no text that colons or blanks cut into cells. */
+static bool is_time(const char *p, const char *end) {
+    bool colon = false, digit = false;
+    while (p < end && (end[-1] == '\n' || end[-1] == '\r')) end--;
+    for (; p < end; p++) {
+        if (!strchr("0123456789:.,-/+ TZtzAaPpMm", *p) || !*p) return false;
+        colon |= *p == ':';
+        digit |= *p >= '0' && *p <= '9';
+    }
+    return colon && digit;
+}
+
 static void try(const tra_csv_dialect *d, const char *text, const char *end, bool whole, tra_csv_cells *cells,
                 score *s) {
     int64_t seen[COUNTS][2];
@@ -51,7 +66,12 @@ static void try(const tra_csv_dialect *d, const char *text, const char *end, boo
         if (p == end && !whole && s->records > 0) break; /* it is cut off */
         if (s->records++ == 0) s->first = cells->n;
         s->faults += fault != TRA_CSV_FINE;
-        for (int64_t i = 0; i < cells->n; i++) s->quoted += cells->v[i].quoted;
+        for (int64_t i = 0; i < cells->n; i++) {
+            const tra_csv_cell *x = &cells->v[i];
+            s->quoted += x->quoted;
+            if (s->rare && !x->quoted) s->values += tra_csv_kind_of(text + x->at, x->n) != TRA_CSV_OTHER;
+        }
+        if (s->rare) s->times += is_time(text + cells->v[0].at, p);
         count(seen, &n, cells->n);
     }
     for (int i = 0; i < n; i++)
@@ -114,8 +134,13 @@ static bool is_name(const char *text, const tra_csv_cell *x) {
     return x->quoted || tra_csv_kind_of(text + x->at, x->n) == TRA_CSV_OTHER;
 }
 
-/* Is the first record a header? If all of its cells are names; or if a column below one of them is of values of which
- * its first cell is none. */
+static bool is_like_data(const char *text, const tra_csv_cell *x) {
+    return !x->quoted && x->n > 0 && tra_csv_is_like_data(text + x->at, x->n);
+}
+
+/* Is the first record a header? If all of its cells are names, but for columns of which all cells, the first as well,
+ * are rather values of some kind than names (1.2.3); or if a column below one of them is of values of which its first
+ * cell is none. */
 static bool finds_header(const tra_csv_dialect *d, const char *text, const char *end, bool whole) {
     tra_csv_cells first = {0}, row = {0};
     tra_csv_fault fault;
@@ -123,6 +148,7 @@ static bool finds_header(const tra_csv_dialect *d, const char *text, const char 
     if (!tra_csv_record(d, text, &p, end, &first, &fault)) return false;
     int64_t names = 0, empty = 0, n = first.n;
     tra_csv_kind *kind = tra_calloc((size_t)n, sizeof *kind); /* of the column below; TRA_CSV_NOTHING: not known yet */
+    bool *unlike = tra_calloc((size_t)n, sizeof *unlike);     /* a cell of the column is like a name */
     for (int64_t i = 0; i < n; i++) names += is_name(text, &first.v[i]), empty += first.v[i].n == 0;
     for (int64_t r = 0; r < RECORDS; r++) {
         row.n = 0;
@@ -131,37 +157,43 @@ static bool finds_header(const tra_csv_dialect *d, const char *text, const char 
             const tra_csv_cell *x = &row.v[i];
             tra_csv_kind k = tra_csv_kind_of(text + x->at, x->n);
             if (k == TRA_CSV_NOTHING) continue;
+            unlike[i] |= k == TRA_CSV_OTHER && !is_like_data(text, x);
             kind[i] = kind[i] == TRA_CSV_NOTHING || kind[i] == k ? k : TRA_CSV_OTHER;
         }
     }
     bool header = names + empty == n && names > 0;
+    for (int64_t i = 0; i < n && header; i++)
+        header = kind[i] != TRA_CSV_OTHER || unlike[i] || !is_like_data(text, &first.v[i]);
     for (int64_t i = 0; i < n && !header; i++)
         header = kind[i] != TRA_CSV_NOTHING && kind[i] != TRA_CSV_OTHER && is_name(text, &first.v[i]);
     free(kind);
+    free(unlike);
     free(first.v);
     free(row.v);
     return header;
 }
 
-/* Spreadsheets write titles above a table as records of as many cells, of which one at most has text. Past them, where
- * a record follows of which all cells are names; else where it was. */
-static const char *past_titles(const tra_csv_dialect *d, const char *text, const char *end, int64_t columns) {
+/* Titles stand above a table: lines of at most half as many cells, or, as spreadsheets write them, records of as many,
+ * of which one at most has text. Past them, where a header of so many names follows; else where it was. */
+static const char *past_titles(const tra_csv_dialect *d, const char *text, const char *end, bool whole,
+                               int64_t columns) {
     enum { TITLES = 20 };
     tra_csv_cells cells = {0};
     tra_csv_fault fault;
     const char *p = text, *begin = text;
     bool found = false;
-    for (int i = 0; i < TITLES && columns > 2 && !found; i++) {
+    for (int i = 0; i < TITLES && columns > 1 && !found; i++) {
         int64_t texts = 0, names = 0;
         cells.n = 0;
         begin = p;
-        if (!tra_csv_record(d, text, &p, end, &cells, &fault) || cells.n != columns) break;
-        for (int64_t k = 0; k < columns; k++) {
+        if (!tra_csv_record(d, text, &p, end, &cells, &fault) || cells.n > columns) break;
+        for (int64_t k = 0; k < cells.n; k++) {
             texts += cells.v[k].n > 0;
             names += cells.v[k].n > 0 && is_name(text, &cells.v[k]);
         }
-        if (texts > 1 && names < columns) break;
-        found = texts > 1;
+        bool narrow = 2 * cells.n <= columns, empty = columns > 2 && texts <= 1;
+        found = cells.n == columns && !empty && (names == columns || finds_header(d, begin, end, whole));
+        if (!found && !narrow && !empty) break;
     }
     free(cells.v);
     return found ? begin : text;
@@ -169,7 +201,8 @@ static const char *past_titles(const tra_csv_dialect *d, const char *text, const
 
 /* ---- the search ------------------------------------------------------------------------------------------------- */
 
-static void choose(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
+/* The dialect into f->dialect, of which some is given; what it is worth. */
+static double choose(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
     static const char delimiters[] = {',', '\t', ';', '|', ':', '^', '~', ' '};
     static const char quotes[][2] = {{'"', 0}, {'"', '\\'}, {'\'', 0}, {'\'', '\\'}, {0, 0}};
     tra_csv_cells cells = {0};
@@ -187,11 +220,21 @@ static void choose(const char *p, const char *end, bool whole, const tra_csv_hin
             score s;
             d.delimiter = f->dialect.delimiter ? f->dialect.delimiter : delimiters[i];
             if (d.delimiter == d.quote || d.delimiter == d.escape) continue;
+            d.blanks = false;
             try(&d, p, end, whole, &cells, &s);
+            if (s.faults > 0 && d.delimiter != ' ') { /* blanks between quotes and delimiters may be why */
+                score other;
+                d.blanks = true;
+                try(&d, p, end, whole, &cells, &other);
+                if (other.faults < s.faults)
+                    s = other;
+                else
+                    d.blanks = false;
+            }
             /* Quotes other than the usual ones only where they are used and explain more. */
             bool odd = q > 0 && (s.quoted == 0 || d.quote == '\'' || d.escape);
             if (odd && worth(&s) <= worth(&most) + (s.quoted > 0 ? 0.001 : 0.3)) continue;
-            if (better(&s, &most)) most = s, best = d;
+            if (worth(&s) > 0 && better(&s, &most)) most = s, best = d;
             if (f->dialect.delimiter) break;
         }
     }
@@ -205,6 +248,7 @@ static void choose(const char *p, const char *end, bool whole, const tra_csv_hin
     f->dialect = best;
     f->columns = most.columns;
     free(cells.v);
+    return worth(&most);
 }
 
 static bool names_columns(const tra_csv_dialect *d, const char *line, const char *end, int64_t columns) {
@@ -220,14 +264,19 @@ void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints 
     *out = (tra_csv_form){0};
     tra_csv_dialect *d = &out->dialect;
     d->temper = (tra_csv_temper)h->temper;
-    d->comment = h->comment ? h->comment : '#';
+    d->comment = h->comment < 0 ? '#' : (char)h->comment;
     d->delimiter = h->delimiter;
     d->returns = has_returns(text, end, h->quote < 0 ? '"' : (char)h->quote);
     const char *comment, *p = begin_of(text, end, h, out, &comment);
-    if (!h->comment) d->comment = 0; /* one of its own begins the file; behind that # is text */
     p = told(p, end, out, d->delimiter ? &(char){0} : &d->delimiter);
-    choose(p, end, whole, h, out);
-    if (comment && !h->comment && names_columns(d, comment, p, out->columns)) { /* "#id,x,y" is the header */
+    tra_csv_form commented = *out;
+    if (h->comment < 0) d->comment = 0;
+    double plain = choose(p, end, whole, h, out);
+    /* Comments begin the file: further lines of this kind are such where that explains more. */
+    if (comment && h->comment < 0 && choose(p, end, whole, h, &commented) > plain)
+        *out = commented, out->comments = true;
+    if (comment && h->comment < 0 && !d->comment &&
+        names_columns(d, comment, p, out->columns)) { /* "#id,x,y" is the header */
         p = comment;
         out->lines--;
     }
@@ -241,7 +290,7 @@ void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints 
         d->blank_is_row = s.columns == 1;
     }
     if (h->header < 0 && h->skip == 0) {
-        const char *q = past_titles(d, p, end, out->columns);
+        const char *q = past_titles(d, p, end, whole, out->columns);
         for (; p < q; p++) out->titles += *p == '\n' || (d->returns && *p == '\r' && p[1] != '\n');
         out->lines += out->titles;
     }

@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tra_csv_hints h = {.quote = -1,
                        .escape = choice & 1 ? '\\' : -1,
                        .header = -1,
-                       .comment = choice & 2 ? '#' : 0,
+                       .comment = choice & 2 ? '#' : -1,
                        .temper = choice >> 2 & 1 ? TRA_CSV_LENIENT : TRA_CSV_USUAL};
     tra_csv_form f;
     tra_csv_sniff(text, (int64_t)n, true, &h, &f);

@@ -1,0 +1,61 @@
+# CSV files as people have them: what is found out of their dialect, and what is left to options.
+load helper
+
+frame() { PYTHONPATH=$ROOT/tests/cli py "import frame
+$1"; }
+# want EXPRESSION TEXT [OPTION...]: the text, imported as a table, is the frame.
+want() {
+    printf '%b' "$2" >w.csv
+    rm -f w.h5
+    status 0 tra import --table w.csv -o w.h5 "${@:3}"
+    said=$output
+    frame "t = frame.read('w.h5'); assert t == $1, t" || { printf 'of %s\n' "$2"; return 1; }
+}
+
+@test "times, words and quoted lines are one column, though colons, blanks or semicolons stand in them" {
+    want '{"at": ["01:02:03", "04:05:06"]}' 'at\n01:02:03\n04:05:06\n'
+    want '{"at": [np.datetime64("2020-01-01T01:02:03"), np.datetime64("2020-01-01T02:02:03")]}' 'at\n2020-01-01 01:02:03\n2020-01-01 02:02:03\n'
+    want '{"how": ["TAKE BACK RETURN", "DELIVER IN PERSON"]}' 'how\nTAKE BACK RETURN\nDELIVER IN PERSON\n'
+    want '{"a;b": ["1;2", "3;4"]}' '"a;b"\n"1;2"\n"3;4"\n'
+    want '{"a": [1, 2], "b": ["x", "y"]}' 'a b\n1 x\n2 y\n'
+    want '{"a": ["x"], "b": [","]}' 'a , b\n"x"  ,","\n'
+}
+
+@test "lines above a header are left out, and said; what may be a record is not" {
+    want '{"n": [1.5, 2.5], "t": ["a", "b"], "m": [3, 4]}' 'a bad starting line\nn,t,m\n1.5,a,3\n2.5,b,4\n'
+    [[ $said == *"above the header in line 2 is left out"* ]]
+    want '{"n": [1.5], "t": ["a"], "m": [3], "k": [4]}' 'Report,2024\n\nof May\nn,t,m,k\n1.5,a,3,4\n'
+    [[ $said == *"above the header in line 4 is left out"* ]]
+    printf 'x\n1,2\n3,4\n' >t.csv # no header follows: the first record lacks a cell
+    status 3 tra import --table t.csv -o t.h5
+    printf 'a,b,c\n1,2,3,4\n1,2,3,4\n' >t.csv # a header that lacks one
+    status 3 tra import t.csv -o t.h5
+    want '{"a": [1, 3], "b": [2, 4]}' 'a,b,\n1,2\n3,4\n'
+}
+
+@test "comments between records, where comments begin the file" {
+    want '{"a": [1, 6], "b": [3, 7]}' '# few\na;b\n# more, of it\n1;3\n6;7\n'
+    [[ $said == *"lines that begin with # are left out"* ]]
+    want '{"a": ["#1", "#2"], "b": [3, 7]}' '# few\na;b\n#1;3\n#2;7\n'
+    [[ $said != *"lines that begin with #"* ]]
+    want '{"a": ["# x", "6"], "b": [None, 7]}' 'a;b\n# x\n6;7\n' --comment none --pad-short
+}
+
+@test "a first line like those below it is a row, unless it may be a header" {
+    want '{"column_1": ["1.2.3", "1.4.1"], "column_2": ["x", "y"]}' '1.2.3,x\n1.4.1,y\n'
+    want '{"column_1": ["1.2.3", "2.4.5", "7"]}' '1.2.3\n2.4.5\n7\n'
+    want '{"v": ["1.2.3", "2.4.5"]}' 'v\n1.2.3\n2.4.5\n'
+}
+
+@test "--names say how many columns there are, where records may be longer or shorter, or there are none" {
+    want '{"p": [1, 4], "q": ["x", "y"]}' '1,x,3\n4,y\n' --names p,q --no-header --drop-long
+    want '{"p": [1, 4], "q": ["x", "y"], "r": [None, None]}' '1,x\n4,y\n' --names p,q,r --no-header --pad-short
+    want '{"p": [], "q": []}' '' --names p,q
+    want '{"p": [], "q": []}' 'a,b\n' --names p,q --skip 1 --no-header
+    want '{"a,b": [1], "column_2": [2], "column_3": [3]}' '"a,b"\n"1",2,3\n' --pad-short --header
+    printf '1,x,3\n4,y,6\n' >w.csv
+    status 2 tra import w.csv -o w.h5 --table --no-header --names p,q
+    [[ $output == *"2 names for 3 columns of w.csv (--drop-long leaves the others out)"* ]]
+    status 2 tra import w.csv -o w.h5 --table --no-header --names p,q,q
+    [[ $output == *'must differ'* ]]
+}
