@@ -48,8 +48,9 @@ typedef struct factoring {
     const tra_colexpr *key[TRA_FACTOR_KEYS];
     tra_slots *slots;
     int nsummands, nsums;
-    const tra_colexpr *summand[2 * TRA_FACTOR_COLUMNS];
-    int (*pair)[2]; /* of each sum: the product of two summands, or (the first -1) one of them */
+    const tra_colexpr *summand[4 * TRA_FACTOR_COLUMNS];
+    int sign[2 * TRA_FACTOR_COLUMNS]; /* of each summand the number of that which is its sign, -1: none is needed */
+    int (*pair)[2];                   /* of each sum: the product of two summands, or (the first -1) one of them */
 } factoring;
 
 /* Why the columns of a matrix are not read, where no more is said. */
@@ -106,6 +107,11 @@ bool tra_factor_slots(factoring *f);
 tra_expr *tra_factor_groups(factoring *f);
 /* The number of the sum of a product of two summands; of one, the other being -1. */
 int tra_factor_pair(factoring *f, int i, int j);
+/* Is the expression never infinite, as far as is known? It may be NaN. Where it is infinite, its product with a sum is
+ * not the sum of its products, which is NaN unless all summands have one sign (factor_finite.c). */
+bool tra_factor_finite(const factoring *f, const tra_colexpr *x);
+/* The summand that is the sign of a summand, of which a sum says whether all have one. */
+int tra_factor_sign(const factoring *f, int summand);
 
 /* ---- results (q10.c) --------------------------------------------------------------------------------------------- */
 

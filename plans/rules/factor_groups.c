@@ -75,7 +75,6 @@ static bool set_summands(factoring *f) {
             }
         if (p->same) p->f[1] = p->f[0], p->n[1] = p->n[0];
     }
-    f->pair = tra_arena_alloc(f->a, sizeof *f->pair * (size_t)(f->nsummands * (f->nsummands + 3) / 2 + 1));
     return true;
 }
 
@@ -87,18 +86,56 @@ int tra_factor_pair(factoring *f, int i, int j) {
     return f->nsums++;
 }
 
-static void set_pairs(factoring *f) {
-    for (const product *p = f->product; p < f->product + f->nproducts; p++)
-        for (int i = 0; i < p->n[0]; i++)
-            for (int j = 0; j < p->n[1]; j++)
-                if (p->f[0][i].summed || p->f[1][j].summed)
-                    (void)tra_factor_pair(f, p->f[0][i].summed ? p->f[0][i].at : -1,
-                                          p->f[1][j].summed ? p->f[1][j].at : -1);
-}
-
 /* The whole numbers that a summand is as f64, or itself. */
 static const tra_colexpr *whole_of(const tra_colexpr *x) {
     return x->op == TRA_C_CONVERT && !tra_coltype_is_float(x->kids[0]->type) ? x->kids[0] : x;
+}
+
+/* -1, 0 or 1, or NaN: a summand's sign. */
+static const tra_colexpr *sign_of(tra_arena *a, const tra_colexpr *x) {
+    bool whole = !tra_coltype_is_float(x->type);
+    const tra_colexpr *zero = whole ? tra_colexpr_int(a, 0) : tra_colexpr_float(a, 0),
+                      *above = whole ? tra_colexpr_int(a, 1) : tra_colexpr_float(a, 1),
+                      *below = whole ? tra_colexpr_int(a, -1) : tra_colexpr_float(a, -1);
+    const tra_colexpr *test[2] = {x, zero}, *choice[3];
+    if (tra_colexpr_call(a, TRA_C_LT, 2, test, &choice[0], NULL) != TRA_OK) return NULL;
+    choice[1] = below, choice[2] = whole ? zero : x;
+    if (tra_colexpr_call(a, TRA_C_IF, 3, choice, &choice[2], NULL) != TRA_OK) return NULL;
+    if (tra_colexpr_call(a, TRA_C_GT, 2, test, &choice[0], NULL) != TRA_OK) return NULL;
+    choice[1] = above;
+    return tra_colexpr_call(a, TRA_C_IF, 3, choice, &x, NULL) == TRA_OK ? x : NULL;
+}
+
+int tra_factor_sign(const factoring *f, int summand) { return f->sign[summand]; }
+
+/* The signs of a summand that is multiplied by what may be infinite are summed as well. */
+static bool add_sign(factoring *f, int summand) {
+    if (f->sign[summand] < 0) {
+        const tra_colexpr *x = sign_of(f->a, whole_of(f->summand[summand]));
+        if (!x) return false;
+        f->sign[summand] = f->nsummands;
+        f->summand[f->nsummands++] = x;
+    }
+    (void)tra_factor_pair(f, -1, f->sign[summand]);
+    return true;
+}
+
+static bool add_pair(factoring *f, const feature *x, const feature *y) {
+    const feature *s = x->summed ? x : y, *other = x->summed ? y : x;
+    if (!s->summed) return true;
+    (void)tra_factor_pair(f, other->summed ? other->at : -1, s->at);
+    return other->summed || tra_factor_finite(f, other->x) || add_sign(f, s->at);
+}
+
+static bool set_pairs(factoring *f) {
+    int most = 2 * f->nsummands;
+    f->pair = tra_arena_alloc(f->a, sizeof *f->pair * (size_t)(most * (most + 3) / 2 + 1));
+    for (int i = 0; i < f->nsummands; i++) f->sign[i] = -1;
+    for (const product *p = f->product; p < f->product + f->nproducts; p++)
+        for (int i = 0; i < p->n[0]; i++)
+            for (int j = 0; j < p->n[1]; j++)
+                if (!add_pair(f, &p->f[0][i], &p->f[1][j])) return false;
+    return true;
 }
 
 /* Of sums that may share a word, their parts. Products are seldom small, and what lies beside rows is f64. */
@@ -155,8 +192,7 @@ static const tra_schema *columns_of_slots(const factoring *f) {
 }
 
 bool tra_factor_slots(factoring *f) {
-    if (!tra_factor_join_keys(f) || !tra_factor_map_keys(f) || !set_summands(f)) return false;
-    set_pairs(f);
+    if (!tra_factor_join_keys(f) || !tra_factor_map_keys(f) || !set_summands(f) || !set_pairs(f)) return false;
     tra_slots *s = tra_new(f->a, tra_slots);
     tra_slot_key *key = tra_news(f->a, tra_slot_key, f->nkeys + 1);
     *s = (tra_slots){.nkeys = f->nkeys, .key = key, .n = 1};

@@ -66,20 +66,45 @@ typedef struct summing {
     int *at;
 } summing;
 
+static const tra_colexpr *called(factoring *f, tra_colop op, const tra_colexpr *x, const tra_colexpr *y,
+                                 const tra_colexpr *z) {
+    const tra_colexpr *v[3] = {x, y, z}, *out = NULL;
+    if (!x || (!y && op != TRA_C_ABS)) return NULL;
+    return tra_colexpr_call(f->a, op, !y ? 1 : !z ? 2 : 3, v, &out, NULL) == TRA_OK ? out : NULL;
+}
+
+/* x times the sum of a summand. What is infinite times each of them adds up to NaN, unless they all have one sign: so
+ * x * if(x - x == 0 || abs(signs) == rows, sum, x - x). */
+static const tra_colexpr *times_sum(factoring *f, const tra_schema *s, const tra_colexpr *x, int summand) {
+    int sums = f->nkeys + 1, sign = tra_factor_sign(f, summand);
+    const tra_colexpr *product = NULL, *rows = tra_colexpr_column(f->a, s, f->nkeys),
+                      *sum = tra_colexpr_column(f->a, s, sums + tra_factor_pair(f, -1, summand));
+    if (!x || tra_colexpr_convert(f->a, x, TRA_COL_F64, NULL, &x, NULL) != TRA_OK) return NULL;
+    if (sign >= 0) {
+        const tra_colexpr *signs = tra_colexpr_column(f->a, s, sums + tra_factor_pair(f, -1, sign)),
+                          *none = called(f, TRA_C_SUB, x, x, NULL),
+                          *one_sign = called(f, TRA_C_EQ, called(f, TRA_C_ABS, signs, NULL, NULL), rows, NULL),
+                          *finite = called(f, TRA_C_EQ, none, tra_colexpr_float(f->a, 0), NULL);
+        sum = called(f, TRA_C_IF, called(f, TRA_C_OR, finite, one_sign, NULL), sum, none);
+    }
+    return sum && tra_factor_multiply(f->a, sum, x, &product) ? product : NULL;
+}
+
 /* Element (i, j) of the result, as a sum over joined groups. */
 static bool add_element(factoring *f, const joining *g, summing *u, int i, int j) {
     const feature *p = &f->own->f[0][i], *q = &f->own->f[1][j];
     const tra_schema *s = g->x->node.type.columns;
-    const tra_colexpr *weight, *y = NULL;
-    int sums = f->nkeys + 1;
-    int column = f->nkeys;
-    if (p->summed || q->summed) column = sums + tra_factor_pair(f, p->summed ? p->at : -1, q->summed ? q->at : -1);
-    weight = tra_colexpr_column(f->a, s, column);
-    if (!p->summed && !tra_factor_multiply(f->a, weight, rewritten(f, g, p->x), &weight)) return false;
-    if (!q->summed && !tra_factor_multiply(f->a, weight, rewritten(f, g, q->x), &y)) return false;
+    const tra_colexpr *x = p->summed ? NULL : rewritten(f, g, p->x), *y = q->summed ? NULL : rewritten(f, g, q->x);
     u->names[u->n] = tra_arena_printf(f->a, "%s, %s", p->name, q->name);
-    u->x[u->n++] = y ? y : weight;
-    return true;
+    if (p->summed && q->summed)
+        x = tra_colexpr_column(f->a, s, f->nkeys + 1 + tra_factor_pair(f, p->at, q->at));
+    else if (p->summed || q->summed)
+        x = times_sum(f, s, p->summed ? y : x, p->summed ? p->at : q->at);
+    else if (!tra_factor_multiply(f->a, x, y, &x) ||
+             !tra_factor_multiply(f->a, tra_colexpr_column(f->a, s, f->nkeys), x, &x))
+        return false;
+    u->x[u->n++] = x;
+    return x != NULL;
 }
 
 static bool set_elements(factoring *f, const joining *g, summing *u) {

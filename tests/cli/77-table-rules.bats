@@ -59,6 +59,25 @@ X = matrix(J, [start, minutes, w])
 A[i,j] = sum X[n,i] * X[n,j]'
 }
 
+@test "Q-10: what is infinite or NaN in one table and of both signs in the other is what it is row by row" {
+    trips
+    local J='S = project(station, code, lat, up = 1 / lat, down = -1 / (lat - 1), none = 0 / lat, big = exp(lat * 40))
+J = join(trip, S, start == code, how = left)
+'
+    for j in J 'select(J, minutes > 1)' 'select(J, end != 3)'; do
+        same Q-10 "${J}K = $j
+X = matrix(K, [one = 1, $(many lat)up, down, none, big, lat, sin = sin(up)], fill = 2)
+Y = matrix(K, [a = minutes - 45, c = w + 0.5, e = if(minutes == 7, 1 / (w - w), w), f = -minutes - 1])
+A[i,j] = sum X[n,i] * Y[n,j]"
+        same Q-10 "${J}K = $j
+X = matrix(K, [one = 1, $(many lat)up, down, big, m = minutes - 45], fill = 2)
+A[i,j] = sum X[n,i] * X[n,j]"
+        same Q-10 "${J}K = $j
+X = matrix(K, [$(many lat)up, down, big, none, w, lat], fill = 2)
+A[i] = sum X[n,i]"
+    done
+}
+
 @test "Q-10 numbers the values of keys that lie far from each other, by the statistics of their file" {
     trips
     for f in trip station; do
