@@ -18,12 +18,27 @@ typedef struct feature {
     int at;               /* summand: its number */
 } feature;
 
-/* A product of two matrices; or a sum of one, whose other one has a single column of ones. */
+/* A product of two matrices, maybe of rows that are weighed; or a sum of one, whose other one has a single column of
+ * ones. */
 typedef struct product {
     int n[2]; /* columns of the matrices; the same: those of the first count */
     feature *f[2];
     bool same;
+    feature *weight; /* a column beside the rows, by which each row counts; NULL: 1 */
 } product;
+
+/* What is added up over the rows of a group: the product of up to three summands (ascending; -1: fewer), or its sign.
+ */
+typedef struct factor_sum {
+    int v[3];
+    bool sign;
+} factor_sum;
+
+/* An array that lies beside the rows of the joins, by the memo. */
+typedef struct factor_array {
+    const tra_expr *x;
+    int width, first; /* its columns come after all of the pipeline */
+} factor_array;
 
 /* What expressions over all columns of a pipeline are over a table that is made of it step by step. */
 typedef struct joining {
@@ -44,14 +59,31 @@ typedef struct factoring {
     product *own; /* of these matrices; among all that are summed over the same rows, for which one pass is enough: */
     int nproducts;
     product product[TRA_FACTOR_PRODUCTS];
-    int nkeys; /* group columns, over the source */
+    int group[TRA_FACTOR_PRODUCTS]; /* of the memo, of each sum */
+    int nkeys;                      /* group columns, over the source */
     const tra_colexpr *key[TRA_FACTOR_KEYS];
     tra_slots *slots;
     int nsummands, nsums;
-    const tra_colexpr *summand[4 * TRA_FACTOR_COLUMNS];
-    int sign[2 * TRA_FACTOR_COLUMNS]; /* of each summand the number of that which is its sign, -1: none is needed */
-    int (*pair)[2];                   /* of each sum: the product of two summands, or (the first -1) one of them */
+    const tra_colexpr *summand[2 * TRA_FACTOR_COLUMNS];
+    factor_sum *sum;
+    int narrays;
+    factor_array array[2 * TRA_FACTOR_PRODUCTS];
 } factoring;
+
+/* A sum of products of two matrices of joined rows; of a matrix and an array that lies beside its rows; or of the
+ * columns of one (single). */
+typedef struct opened {
+    int of[2]; /* groups */
+    const tra_expr *matrix[2];
+    tra_pipe *p[2];
+    bool single, same;
+    const tra_expr *array;  /* in place of the second matrix */
+    const tra_expr *weight; /* of rank 1: of each row; NULL: 1 */
+} opened;
+
+/* Which sums of the program are made of one pass over the same rows: those of matrices, those of arrays and weights
+ * beside the rows, or both. */
+typedef enum tra_factor_which { TRA_FACTOR_PLAIN, TRA_FACTOR_BESIDE, TRA_FACTOR_ALL } tra_factor_which;
 
 /* Why the columns of a matrix are not read, where no more is said. */
 #define TRA_FACTOR_UNREAD "there are too many columns, or some are not f64, may be NULL, or may not be computed"
@@ -105,20 +137,36 @@ tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, c
 bool tra_factor_slots(factoring *f);
 /* The table of the groups that have rows, in one block or in several: the group columns, how many rows, and sums. */
 tra_expr *tra_factor_groups(factoring *f);
-/* The number of the sum of a product of two summands; of one, the other being -1. */
-int tra_factor_pair(factoring *f, int i, int j);
+/* What is summed for the product of these two columns; v[0] < 0: the rows are counted. */
+factor_sum tra_factor_sum_of(const product *p, const feature *x, const feature *y);
+/* The number of a sum, -1: it is none. */
+int tra_factor_find(const factoring *f, const factor_sum *s);
 /* Is the expression never infinite, as far as is known? It may be NaN. Where it is infinite, its product with a sum is
  * not the sum of its products, which is NaN unless all summands have one sign (factor_finite.c). */
 bool tra_factor_finite(const factoring *f, const tra_colexpr *x);
-/* The summand that is the sign of a summand, of which a sum says whether all have one. */
-int tra_factor_sign(const factoring *f, int summand);
+
+/* ---- which sums (q10.c) ------------------------------------------------------------------------------------------ */
+
+/* False: it is no such sum, or not of joins. */
+bool tra_factor_open(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o);
+/* Adds the product of an opened sum; false after a refusal. */
+bool tra_factor_add(factoring *f, const opened *o);
+
+/* ---- arrays beside the rows of joins (factor_beside.c) ----------------------------------------------------------- */
+
+/* Why an array cannot lie beside rows that are multiplied, NULL: it can; and that array, in blocks of rows by one key.
+ */
+const char *tra_factor_array_refused(const tra_type *t);
+tra_expr *tra_factor_array(factoring *f, const tra_expr *array);
+/* The same of what lies beside the rows of joins, which must have one partner each: rows of one key differ in it. */
+const char *tra_factor_beside_refused(const tra_memo *m, const opened *o);
+/* The columns of an array as features; their number. */
+int tra_factor_beside(factoring *f, const tra_expr *array, feature **out);
+/* The rows of the joins with the arrays beside them, to be summed in place of the source's. */
+bool tra_factor_rows_beside(factoring *f);
 
 /* ---- results (q10.c) --------------------------------------------------------------------------------------------- */
 
-/* Why the right operand of a product with a matrix cannot be an array beside its rows, NULL: it can; and that array, in
- * blocks of rows by one key. */
-const char *tra_factor_array_refused(const tra_type *t);
-tra_expr *tra_factor_array(factoring *f);
 /* What is in columns as rank 2 becomes what x of f is: without its second dimension, of extent 1, where that is of rank
  * 1, and under keys of which only the first `keys` are not 0. */
 void tra_factor_claim(factoring *f, const tra_expr *made, int keys);

@@ -2,8 +2,11 @@
 #include "factor.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "../../lib/relation/table_file.h"
+
+enum { MOST_SUMS = 4096 };
 
 /* Of the range of values those that the column has are numbered, as its statistics list all of them. */
 static void number_values(factoring *f, const tra_column_facts *facts, tra_slot_key *out) {
@@ -60,30 +63,46 @@ static const tra_node *summed(const factoring *f) { return f->rows ? &f->rows->x
 
 /* ---- the sums of slots ------------------------------------------------------------------------------------------- */
 
+/* Numbers what a feature adds to the summands; false: they are too many. */
+static bool add_summand(factoring *f, feature *c) {
+    c->summed = c->beside || !tra_factor_of_group(f, c->x);
+    for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
+        if (tra_colexpr_eq(f->pipe, f->summand[c->at], c->x)) break;
+    if (!c->summed || c->at < f->nsummands) return true;
+    if (f->nsummands == 2 * TRA_FACTOR_COLUMNS) return false;
+    f->summand[f->nsummands++] = c->x;
+    return true;
+}
+
 /* False: they are too many. */
 static bool set_summands(factoring *f) {
     for (product *p = f->product; p < f->product + f->nproducts; p++) {
         for (int side = 0; side < 2 - p->same; side++)
-            for (int i = 0; i < p->n[side]; i++) {
-                feature *c = &p->f[side][i];
-                c->summed = c->beside || !tra_factor_of_group(f, c->x);
-                for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
-                    if (tra_colexpr_eq(f->pipe, f->summand[c->at], c->x)) break;
-                if (!c->summed || c->at < f->nsummands) continue;
-                if (f->nsummands == 2 * TRA_FACTOR_COLUMNS) return false;
-                f->summand[f->nsummands++] = c->x;
-            }
+            for (int i = 0; i < p->n[side]; i++)
+                if (!add_summand(f, &p->f[side][i])) return false;
+        if (p->weight && !add_summand(f, p->weight)) return false;
         if (p->same) p->f[1] = p->f[0], p->n[1] = p->n[0];
     }
     return true;
 }
 
-int tra_factor_pair(factoring *f, int i, int j) {
-    int lo = i < j ? i : j, hi = i < j ? j : i;
+factor_sum tra_factor_sum_of(const product *p, const feature *x, const feature *y) {
+    const feature *of[3] = {x, y, p->weight};
+    factor_sum s = {.v = {-1, -1, -1}};
+    int n = 0;
+    for (int i = 0; i < 3; i++) {
+        if (!of[i] || !of[i]->summed) continue;
+        int at = n++;
+        for (; at > 0 && s.v[at - 1] > of[i]->at; at--) s.v[at] = s.v[at - 1];
+        s.v[at] = of[i]->at;
+    }
+    return s;
+}
+
+int tra_factor_find(const factoring *f, const factor_sum *s) {
     for (int k = 0; k < f->nsums; k++)
-        if (f->pair[k][0] == lo && f->pair[k][1] == hi) return k;
-    f->pair[f->nsums][0] = lo, f->pair[f->nsums][1] = hi;
-    return f->nsums++;
+        if (memcmp(f->sum[k].v, s->v, sizeof s->v) == 0 && f->sum[k].sign == s->sign) return k;
+    return -1;
 }
 
 /* The whole numbers that a summand is as f64, or itself. */
@@ -106,45 +125,46 @@ static const tra_colexpr *sign_of(tra_arena *a, const tra_colexpr *x) {
     return tra_colexpr_call(a, TRA_C_IF, 3, choice, &x, NULL) == TRA_OK ? x : NULL;
 }
 
-int tra_factor_sign(const factoring *f, int summand) { return f->sign[summand]; }
-
-/* The signs of a summand that is multiplied by what may be infinite are summed as well. */
-static bool add_sign(factoring *f, int summand) {
-    if (f->sign[summand] < 0) {
-        const tra_colexpr *x = sign_of(f->a, whole_of(f->summand[summand]));
-        if (!x) return false;
-        f->sign[summand] = f->nsummands;
-        f->summand[f->nsummands++] = x;
-    }
-    (void)tra_factor_pair(f, -1, f->sign[summand]);
+static bool add_sum(factoring *f, const factor_sum *s) {
+    if (tra_factor_find(f, s) >= 0) return true;
+    if (f->nsums == MOST_SUMS) return false;
+    f->sum[f->nsums++] = *s;
     return true;
 }
 
-static bool add_pair(factoring *f, const feature *x, const feature *y) {
-    const feature *s = x->summed ? x : y, *other = x->summed ? y : x;
-    if (!s->summed) return true;
-    (void)tra_factor_pair(f, other->summed ? other->at : -1, s->at);
-    return other->summed || tra_factor_finite(f, other->x) || add_sign(f, s->at);
+/* The signs of what is multiplied by something that may be infinite are summed as well. */
+static bool add_sums(factoring *f, const product *p, const feature *x, const feature *y) {
+    factor_sum s = tra_factor_sum_of(p, x, y);
+    if (s.v[0] < 0) return true;
+    if (!add_sum(f, &s)) return false;
+    s.sign = (!x->summed && !tra_factor_finite(f, x->x)) || (!y->summed && !tra_factor_finite(f, y->x));
+    return !s.sign || add_sum(f, &s);
 }
 
-static bool set_pairs(factoring *f) {
-    int most = 2 * f->nsummands;
-    f->pair = tra_arena_alloc(f->a, sizeof *f->pair * (size_t)(most * (most + 3) / 2 + 1));
-    for (int i = 0; i < f->nsummands; i++) f->sign[i] = -1;
+/* False: they are too many. */
+static bool set_sums(factoring *f) {
+    f->sum = tra_arena_alloc(f->a, sizeof *f->sum * MOST_SUMS);
     for (const product *p = f->product; p < f->product + f->nproducts; p++)
         for (int i = 0; i < p->n[0]; i++)
-            for (int j = 0; j < p->n[1]; j++)
-                if (!add_pair(f, &p->f[0][i], &p->f[1][j])) return false;
+            for (int j = p->same ? i : 0; j < p->n[1]; j++)
+                if (!add_sums(f, p, &p->f[0][i], &p->f[1][j])) return false;
     return true;
+}
+
+/* What is added up, in f64; or of one whole summand in whole numbers. NULL: no such expression. */
+static const tra_colexpr *summed_value(const factoring *f, const factor_sum *s, bool whole) {
+    const tra_colexpr *x = f->summand[s->v[0]];
+    if (whole) x = whole_of(x);
+    for (int i = 1; i < 3 && s->v[i] >= 0; i++)
+        if (!tra_factor_multiply(f->a, x, f->summand[s->v[i]], &x)) return NULL;
+    return s->sign ? sign_of(f->a, x) : x;
 }
 
 /* Of sums that may share a word, their parts. Products are seldom small, and what lies beside rows is f64. */
 static const tra_slot_part *parts_of(const factoring *f, int *counts) {
     const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, f->nsums + 1);
-    for (int i = 0; i < f->nsums; i++) {
-        if (f->rows || f->pair[i][0] >= 0) return NULL;
-        x[i] = whole_of(f->summand[f->pair[i][1]]);
-    }
+    for (int i = 0; i < f->nsums; i++)
+        if (f->rows || f->sum[i].v[1] >= 0 || !(x[i] = summed_value(f, &f->sum[i], true))) return NULL;
     return tra_slot_parts(f->a, f->nsums, x, tra_catalog_floats(f->pipe->source->type.cat), counts);
 }
 
@@ -160,11 +180,9 @@ static bool rows_of_slots(factoring *f, tra_slots *s) {
     for (int k = 0; k < n; k++) names[k] = tra_arena_printf(f->a, k < f->nkeys ? "key %d" : "sum %d", k);
     for (int k = 0; k < f->nkeys; k++) x[k] = f->key[k];
     for (int i = 0; i < f->nsums; i++) {
-        const tra_colexpr *own = f->summand[f->pair[i][1]],
-                          *other = f->pair[i][0] < 0 ? NULL : f->summand[f->pair[i][0]];
-        tra_coltype t = s->part ? TRA_COL_I64 : TRA_COL_F64;
-        if (other ? !tra_factor_multiply(f->a, other, own, &x[f->nkeys + i])
-                  : tra_colexpr_convert(f->a, s->part ? whole_of(own) : own, t, NULL, &x[f->nkeys + i], NULL) != TRA_OK)
+        const tra_colexpr *v = summed_value(f, &f->sum[i], s->part);
+        if (!v ||
+            tra_colexpr_convert(f->a, v, s->part ? TRA_COL_I64 : TRA_COL_F64, NULL, &x[f->nkeys + i], NULL) != TRA_OK)
             return false;
     }
     for (int i = 0; i < n && f->rows; i++)
@@ -192,7 +210,7 @@ static const tra_schema *columns_of_slots(const factoring *f) {
 }
 
 bool tra_factor_slots(factoring *f) {
-    if (!tra_factor_join_keys(f) || !tra_factor_map_keys(f) || !set_summands(f) || !set_pairs(f)) return false;
+    if (!tra_factor_join_keys(f) || !tra_factor_map_keys(f) || !set_summands(f) || !set_sums(f)) return false;
     tra_slots *s = tra_new(f->a, tra_slots);
     tra_slot_key *key = tra_news(f->a, tra_slot_key, f->nkeys + 1);
     *s = (tra_slots){.nkeys = f->nkeys, .key = key, .n = 1};

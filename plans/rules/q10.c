@@ -9,6 +9,9 @@
  *
  *     X'X = sum of n phi phi' (functions of groups), s phi' (one of each), or the sums of products (summands).
  *
+ * Weights w of the rows, which lie beside them, come into each sum: in place of n the sum of w, of s that of w times
+ * the summand.
+ *
  * Keys of D may be there more than once, or not at all: the joins are the same, over fewer rows.
  *
  * Sources: Morpheus (Chen et al., VLDB 2017) for one and several foreign keys; F (Schleich et al., SIGMOD 2016) for
@@ -73,16 +76,18 @@ static const tra_colexpr *called(factoring *f, tra_colop op, const tra_colexpr *
     return tra_colexpr_call(f->a, op, !y ? 1 : !z ? 2 : 3, v, &out, NULL) == TRA_OK ? out : NULL;
 }
 
-/* x times the sum of a summand. What is infinite times each of them adds up to NaN, unless they all have one sign: so
+/* x times a sum. What is infinite times each of the summands adds up to NaN, unless they all have one sign: so
  * x * if(x - x == 0 || abs(signs) == rows, sum, x - x). */
-static const tra_colexpr *times_sum(factoring *f, const tra_schema *s, const tra_colexpr *x, int summand) {
-    int sums = f->nkeys + 1, sign = tra_factor_sign(f, summand);
+static const tra_colexpr *times_sum(factoring *f, const tra_schema *s, const tra_colexpr *x, factor_sum of) {
+    int sums = f->nkeys + 1;
     const tra_colexpr *product = NULL, *rows = tra_colexpr_column(f->a, s, f->nkeys),
-                      *sum = tra_colexpr_column(f->a, s, sums + tra_factor_pair(f, -1, summand));
-    if (!x || tra_colexpr_convert(f->a, x, TRA_COL_F64, NULL, &x, NULL) != TRA_OK) return NULL;
+                      *sum = tra_colexpr_column(f->a, s, sums + tra_factor_find(f, &of));
+    of.sign = true;
+    int sign = tra_factor_find(f, &of);
+    if (!x) return sum;
+    if (tra_colexpr_convert(f->a, x, TRA_COL_F64, NULL, &x, NULL) != TRA_OK) return NULL;
     if (sign >= 0) {
-        const tra_colexpr *signs = tra_colexpr_column(f->a, s, sums + tra_factor_pair(f, -1, sign)),
-                          *none = called(f, TRA_C_SUB, x, x, NULL),
+        const tra_colexpr *signs = tra_colexpr_column(f->a, s, sums + sign), *none = called(f, TRA_C_SUB, x, x, NULL),
                           *one_sign = called(f, TRA_C_EQ, called(f, TRA_C_ABS, signs, NULL, NULL), rows, NULL),
                           *finite = called(f, TRA_C_EQ, none, tra_colexpr_float(f->a, 0), NULL);
         sum = called(f, TRA_C_IF, called(f, TRA_C_OR, finite, one_sign, NULL), sum, none);
@@ -94,15 +99,15 @@ static const tra_colexpr *times_sum(factoring *f, const tra_schema *s, const tra
 static bool add_element(factoring *f, const joining *g, summing *u, int i, int j) {
     const feature *p = &f->own->f[0][i], *q = &f->own->f[1][j];
     const tra_schema *s = g->x->node.type.columns;
+    factor_sum of = tra_factor_sum_of(f->own, p, q);
     const tra_colexpr *x = p->summed ? NULL : rewritten(f, g, p->x), *y = q->summed ? NULL : rewritten(f, g, q->x);
-    u->names[u->n] = tra_arena_printf(f->a, "%s, %s", p->name, q->name);
-    if (p->summed && q->summed)
-        x = tra_colexpr_column(f->a, s, f->nkeys + 1 + tra_factor_pair(f, p->at, q->at));
-    else if (p->summed || q->summed)
-        x = times_sum(f, s, p->summed ? y : x, p->summed ? p->at : q->at);
-    else if (!tra_factor_multiply(f->a, x, y, &x) ||
-             !tra_factor_multiply(f->a, tra_colexpr_column(f->a, s, f->nkeys), x, &x))
+    if (x && y && !tra_factor_multiply(f->a, x, y, &x)) return false;
+    if (!x) x = y;
+    if (of.v[0] >= 0)
+        x = times_sum(f, s, x, of);
+    else if (!tra_factor_multiply(f->a, tra_colexpr_column(f->a, s, f->nkeys), x, &x))
         return false;
+    u->names[u->n] = tra_arena_printf(f->a, "%s, %s", p->name, q->name);
     u->x[u->n++] = x;
     return x != NULL;
 }
@@ -188,185 +193,142 @@ static void build(factoring *f) {
     if (sums) tra_factor_claim(f, sums, 0);
 }
 
-/* A sum of products of two matrices of joined rows; of a matrix and an array that lies beside its rows (p[1] NULL); or
- * of the columns of one (single). */
-typedef struct opened {
-    const tra_expr *matrix[2];
-    tra_pipe *p[2];
-    bool single;
-} opened;
+/* Whose rows are weighed: the matrix of a group that is sum w[n] * X[n,a], without the sum; and w. NULL: there is none.
+ */
+static const tra_expr *weighed_matrix(const tra_memo *m, int group, const tra_expr **weight) {
+    const tra_group *g = &m->group[tra_memo_find(m, group)];
+    for (int i = 0; i < g->n; i++) {
+        const tra_expr *x = m->v[g->expr[i]];
+        const tra_node *j = &x->node;
+        tra_product p;
+        if (j->op != TRA_OP_JOIN || j->joinl.n != 1 || j->joinl.v[0] != 0 || j->joinr.v[0] != 0) continue;
+        if (!tra_kernel_is_product(j->kernel, &j->in[0]->type.cat->bound, &j->in[1]->type.cat->bound, &p)) continue;
+        int o = p.rank[0] == 2 ? 0 : 1;
+        if (p.rank[o] != 2 || p.rank[1 - o] != 1 || p.nout != 2 || p.in[o][0] == p.in[o][1]) continue;
+        if (p.in[1 - o][0] != p.in[o][0] || p.out[0] != p.in[o][0] || p.out[1] != p.in[o][1]) continue;
+        *weight = tra_memo_expr(j->in[1 - o]);
+        const tra_expr *matrix = tra_factor_matrix(m, x->in[o]);
+        if (matrix) return matrix;
+    }
+    *weight = NULL;
+    return NULL;
+}
 
-/* False: it is no such sum, or not of joins. */
-static bool open_sum(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o) {
+bool tra_factor_open(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o) {
     *o = (opened){.single = is_column_sum(x, y)};
     if (!o->single && !tra_factor_is_product(x, y)) return false;
     for (int i = 0; i < 2 - o->single; i++) {
-        const tra_expr *m = o->matrix[i] = tra_factor_matrix(w->m, y->in[i]);
-        o->p[i] = m ? tra_pipe_of(w, m->in[0]) : NULL;
+        o->of[i] = tra_memo_find(w->m, y->in[i]);
+        o->matrix[i] = tra_factor_matrix(w->m, y->in[i]);
+        if (!o->matrix[i] && !o->weight && !o->single && y->node.in[i]->type.cat->bound.n == 2)
+            o->matrix[i] = weighed_matrix(w->m, y->in[i], &o->weight);
+        o->p[i] = o->matrix[i] ? tra_pipe_of(w, o->matrix[i]->in[0]) : NULL;
     }
     if (!o->p[0] || o->p[0]->njoined == 0) return false;
     if (!o->single && o->p[1] && (o->p[1]->njoined == 0 || !tra_pipe_same_rows(w, o->p[0], o->p[1]))) o->p[1] = NULL;
+    o->same = o->p[1] && (o->matrix[0] == o->matrix[1] || o->of[0] == o->of[1]);
+    if (o->single || (o->p[1] && !o->weight)) return true;
+    if (!o->p[1] && o->weight) return false; /* neither is a matrix of the rows alone */
+    if (!o->weight) o->array = tra_memo_expr(y->node.in[1]);
     return true;
 }
 
-static bool add_product(factoring *f, const tra_expr *y, const opened *o) {
+bool tra_factor_add(factoring *f, const opened *o) {
     product *to = &f->product[f->nproducts];
-    *to = (product){.same = !o->single && tra_memo_find(f->w->m, y->in[0]) == tra_memo_find(f->w->m, y->in[1])};
+    *to = (product){.same = o->same};
     if (!tra_factor_read(f, to, 0, o->matrix[0], o->p[0])) return false;
     if (o->single) {
         to->f[1] = tra_new(f->a, feature);
         to->f[1][to->n[1]++] = (feature){.name = "1", .x = tra_colexpr_float(f->a, 1)};
+    } else if (o->array) {
+        to->n[1] = tra_factor_beside(f, o->array, &to->f[1]);
     } else if (!to->same && !tra_factor_read(f, to, 1, o->matrix[1], o->p[1])) {
         return false;
     }
+    if (o->weight) (void)tra_factor_beside(f, o->weight, &to->weight);
     f->nproducts++;
     return true;
 }
 
-/* The sum of the program that the group is, with what it is of; NULL: it is none. */
-static const tra_expr *sum_of_group(const tra_memo *m, int group, const tra_expr **of) {
+/* Is the relation of the group computed of that of the other group, by the first expression of each? */
+static bool computed_of(const tra_memo *m, int group, int other, bool *seen) {
+    group = tra_memo_find(m, group);
+    if (group == other) return true;
+    if (seen[group]) return false;
+    seen[group] = true;
+    const tra_expr *x = m->v[m->group[group].expr[0]];
+    for (int k = 0; k < 2; k++)
+        if (x->in[k] >= 0 && computed_of(m, x->in[k], other, seen)) return true;
+    return false;
+}
+
+/* Is no array beside the rows computed of one of the sums that are to be had together? */
+static bool goes_with(const factoring *f, int group, const opened *o) {
+    const tra_memo *m = f->w->m;
+    const tra_expr *own = o->array ? o->array : o->weight;
+    for (int i = 0; i <= f->narrays; i++) {
+        const tra_expr *array = i < f->narrays ? f->array[i].x : own;
+        for (int k = 0; array && k <= f->nproducts; k++)
+            if (computed_of(m, array->group, k < f->nproducts ? f->group[k] : group,
+                            tra_news(f->a, bool, m->ngroups + 1)))
+                return false;
+    }
+    return true;
+}
+
+/* Is it a sum over the rows of the pipeline that goes with those that are there? */
+static bool opens_with(const factoring *f, tra_factor_which which, const tra_expr *x, const tra_expr *y, opened *o) {
+    if (!tra_factor_open(f->w, x, y, o) || o->p[0]->refused || (o->p[1] && o->p[1]->refused)) return false;
+    bool beside = o->array || o->weight;
+    if (beside ? which == TRA_FACTOR_PLAIN : which == TRA_FACTOR_BESIDE) return false;
+    if (!tra_pipe_same_rows(f->w, f->pipe, o->p[0]) || (beside && tra_factor_beside_refused(f->w->m, o))) return false;
+    return which == TRA_FACTOR_PLAIN || goes_with(f, x->group, o);
+}
+
+/* The first way in which the group is such a sum; false: it is none. */
+static bool opened_of(const factoring *f, tra_factor_which which, int group, opened *o) {
+    const tra_memo *m = f->w->m;
     const tra_group *g = &m->group[group];
     for (int i = 0; i < g->n; i++) {
         const tra_expr *x = m->v[g->expr[i]];
-        if (x->rule || x->node.op != TRA_OP_AGG) continue;
+        if (x->node.op != TRA_OP_AGG) continue;
         const tra_group *in = &m->group[tra_memo_find(m, x->in[0])];
-        for (int k = 0; k < in->n; k++) {
-            const tra_expr *y = m->v[in->expr[k]];
-            if (tra_factor_is_product(x, y) || is_column_sum(x, y)) return *of = y, x;
-        }
+        for (int k = 0; k < in->n; k++)
+            if (opens_with(f, which, x, m->v[in->expr[k]], o)) return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Adds the products of all sums of the program over the same rows, in the order of the memo: each of them finds the
  * same, so that their sums over groups are one table. False: they are not to be had together. */
-static bool add_all(factoring *f) {
+static bool add_all(factoring *f, tra_factor_which which) {
     const tra_memo *m = f->w->m;
     int group = tra_memo_find(m, f->x->group);
     for (int i = 0; i < m->ngroups; i++) {
-        const tra_expr *y = f->join, *x = i == group ? f->x : NULL;
         opened o;
-        if (tra_memo_find(m, i) != i || (!x && !(x = sum_of_group(m, i, &y)))) continue;
-        if (!open_sum(f->w, x, y, &o) || o.p[0]->refused || (!o.single && (!o.p[1] || o.p[1]->refused))) continue;
-        if (!tra_pipe_same_rows(f->w, f->pipe, o.p[0])) continue;
-        if (f->nproducts == TRA_FACTOR_PRODUCTS || !add_product(f, y, &o)) return false;
+        if (tra_memo_find(m, i) != i || !opened_of(f, which, i, &o)) continue;
+        f->group[f->nproducts] = i;
+        if (f->nproducts == TRA_FACTOR_PRODUCTS || !tra_factor_add(f, &o)) return false;
         if (i == group) f->own = &f->product[f->nproducts - 1];
     }
     return f->own != NULL;
 }
 
-/* Sums of the groups of a table: with the sums of others as well, or alone. */
-static void sum_groups(tra_rewriting *w, tra_expr *x, tra_expr *y, const opened *o) {
-    for (int alone = 0; alone < 2; alone++) {
-        factoring *f = tra_new(w->m->arena, factoring);
-        *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = o->p[0], .quiet = !alone};
-        if (alone) f->own = &f->product[0];
-        if (!(alone ? add_product(f, y, o) : add_all(f)) || !tra_factor_slots(f)) continue;
-        f->quiet = false;
-        build(f);
-        return;
-    }
+/* Sums of groups: with those of other sums as well, or (o) alone. False: there are none. */
+static bool sum_groups(factoring *f, tra_factor_which which, const opened *o) {
+    f->quiet = !o;
+    if (o) f->own = &f->product[0];
+    if (!(o ? tra_factor_add(f, o) : add_all(f, which)) || (which == TRA_FACTOR_ALL && f->narrays == 0)) return false;
+    if (!tra_factor_slots(f)) return false;
+    f->quiet = false;
+    if (f->narrays == 0 || tra_factor_rows_beside(f)) build(f);
+    return true;
 }
 
-/* ---- arrays beside the rows of joins ----------------------------------------------------------------------------- */
-
-/* The columns of the array as features, over columns that come after all of the pipeline. */
-static void read_array(factoring *f, product *p, int width) {
-    const tra_schema *all = f->pipe->all;
-    tra_pipe *pipe = tra_new(f->a, tra_pipe);
-    tra_schema *s = tra_new(f->a, tra_schema);
-    tra_column *v = tra_news(f->a, tra_column, all->n + width);
-    memcpy(v, all->v, (size_t)all->n * sizeof *v);
-    for (int c = 0; c < width; c++)
-        v[all->n + c] = (tra_column){.name = tra_arena_printf(f->a, "beside %d", c), .type = TRA_COL_F64};
-    *s = (tra_schema){all->n + width, v};
-    *pipe = *f->pipe;
-    pipe->all = s;
-    f->pipe = pipe;
-    p->f[1] = tra_news(f->a, feature, width + 1);
-    for (int c = 0; c < width; c++)
-        p->f[1][p->n[1]++] =
-            (feature){.name = v[all->n + c].name, .x = tra_colexpr_column(f->a, s, all->n + c), .beside = true};
-}
-
-const char *tra_factor_array_refused(const tra_type *t) {
-    if (t->dtype != TRA_F64) return "what lies beside the rows is not f64: its products are exact to other digits";
-    if (t->sparse) return "what lies beside the rows is of sparse type";
-    if (t->cat->frontier.n != t->cat->bound.n || (t->cat->bound.n == 2 && t->cat->frontier.v[1] != 1))
-        return "the columns of what lies beside the rows are in several blocks";
-    return t->cat->bound.n == 2 && t->cat->bound.v[1] > TRA_FACTOR_COLUMNS ? "too many columns lie beside the rows"
-                                                                           : NULL;
-}
-
-tra_expr *tra_factor_array(factoring *f) {
-    tra_expr *array = tra_memo_expr(f->join->node.in[1]);
-    if (array->node.type.cat->frontier.n < 2) return array;
-    tra_keyfn *to = tra_new(f->a, tra_keyfn);
-    tra_keyexpr *x = tra_new(f->a, tra_keyexpr);
-    *x = (tra_keyexpr){.op = TRA_KEY_VAR};
-    *to = (tra_keyfn){.arity = 2, .n = 1, .names = {"i", "j"}, .expr = {x}};
-    return tra_factor_below(f,
-                            (tra_node){.op = TRA_OP_REKEY, .in = {&array->node}, .keyfn = to, .span = f->x->node.span});
-}
-
-/* The rows of the joins, and the array's columns. */
-static bool set_beside(factoring *f, int width) {
-    joining *g = f->rows;
-    const tra_expr *array = tra_factor_array(f);
-    int own = f->pipe->all->n - width;
-    if (!array) return false;
-    const tra_schema *s = g->x->node.type.columns;
-    tra_column *v = tra_news(f->a, tra_column, s->n + width);
-    tra_schema *all = tra_new(f->a, tra_schema);
-    memcpy(v, s->v, (size_t)s->n * sizeof *v);
-    memcpy(v + s->n, f->pipe->all->v + own, (size_t)width * sizeof *v);
-    *all = (tra_schema){s->n + width, v};
-    tra_rows_kernel k = {.text = tra_arena_printf(f->a, "with %d columns beside them", width),
-                         .use = TRA_USE_JOIN,
-                         .columns = all,
-                         .dtype = TRA_F64,
-                         .rows = TRA_ROWS_SAME,
-                         .share = 1,
-                         .flops = TRA_COLUMN_FLOPS * all->n,
-                         .ops = &tra_beside_ops,
-                         .data = all};
-    g->x = tra_factor_below(f, (tra_node){.op = TRA_OP_JOIN,
-                                          .in = {&g->x->node, (tra_node *)&array->node},
-                                          .joinl = {.n = 1},
-                                          .joinr = {.n = 1},
-                                          .kernel = tra_kernel_of_rows(f->a, &k),
-                                          .span = f->x->node.span});
-    for (int c = 0; c < width; c++) g->by[own + c] = tra_colexpr_column(f->a, all, s->n + c);
-    return g->x != NULL;
-}
-
-/* X' V: what lies beside the rows is summed by the keys of the joins, which must have one partner each: rows of one key
- * differ in it. */
-static void sum_beside(tra_rewriting *w, tra_expr *x, tra_expr *y, const opened *o) {
-    const tra_type *t = &y->node.in[1]->type;
-    int width = t->cat->bound.n == 2 ? (int)tra_min64(t->cat->bound.v[1], TRA_FACTOR_COLUMNS) : 1;
+static factoring *begin(tra_rewriting *w, tra_expr *x, tra_expr *y, const opened *o) {
     factoring *f = tra_new(w->m->arena, factoring);
-    joining *g = tra_new(w->m->arena, joining);
-    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = o->p[0], .rows = g};
-    const char *why = tra_factor_array_refused(t);
-    for (int j = 0; j < o->p[0]->njoins && !why; j++)
-        if (!tra_lookup_once(w->m, o->p[0]->join[j].x, o->p[0]->join[j].s))
-            why = "a key may be there twice in a joined table: rows of one group differ in what lies beside them";
-    if (why) {
-        tra_refuse(w, x, "%s", why);
-        return;
-    }
-    f->own = &f->product[f->nproducts++];
-    if (!tra_factor_read(f, f->own, 0, o->matrix[0], o->p[0])) return;
-    read_array(f, f->own, width);
-    if (!tra_factor_slots(f)) return;
-    tra_expr *none[TRA_PIPE_JOINS] = {0};
-    int *of[TRA_PIPE_JOINS] = {0};
-    bool *used = tra_news(f->a, bool, f->pipe->all->n + 1);
-    tra_factor_mark_selects(f, used);
-    for (int i = 0; i < f->own->n[0]; i++)
-        if (f->own->f[0][i].summed) tra_factor_mark(f->own->f[0][i].x, used);
-    if (tra_factor_rows(f, g, used, none, of) && tra_factor_select(f, g) && set_beside(f, width)) build(f);
+    *f = (factoring){.w = w, .a = w->m->arena, .x = x, .join = y, .pipe = o->p[0]};
+    return f;
 }
 
 static void factorise(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
@@ -374,14 +336,19 @@ static void factorise(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
     if (!y) return;
     tra_factor_weigh(w, x, y);
-    if (!open_sum(w, x, y, &o)) return;
-    const char *why = o.p[0]->refused ? o.p[0]->refused : o.p[1] ? o.p[1]->refused : NULL;
-    if (why)
+    if (!tra_factor_open(w, x, y, &o)) return;
+    bool beside = o.array || o.weight;
+    const char *why = o.p[0]->refused             ? o.p[0]->refused
+                      : o.p[1] && o.p[1]->refused ? o.p[1]->refused
+                      : beside                    ? tra_factor_beside_refused(w->m, &o)
+                                                  : NULL;
+    if (why) {
         tra_refuse(w, x, "%s", why);
-    else if (o.single || o.p[1])
-        sum_groups(w, x, y, &o);
-    else
-        sum_beside(w, x, y, &o);
+        return;
+    }
+    bool all = sum_groups(begin(w, x, y, &o), TRA_FACTOR_ALL, NULL),
+         some = sum_groups(begin(w, x, y, &o), beside ? TRA_FACTOR_BESIDE : TRA_FACTOR_PLAIN, NULL);
+    if (!all && !some) (void)sum_groups(begin(w, x, y, &o), TRA_FACTOR_PLAIN, &o);
 }
 
 #define GROUPED "G0 = project(trip, k = k % 8, j = j % 8, x, n)\n"
@@ -393,13 +360,14 @@ static void factorise(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
 
 const tra_rule tra_rule_q_10 = {
     .name = "Q-10",
-    .equivalence =
-        "X'Y and sums of columns of joined rows = sums over groups of the joins' keys, joined; X W and sums of "
-        "rows = sums of the joined tables' rows, joined",
+    .equivalence = "X'Y, X' diag(w) Y and sums of columns of joined rows = sums over groups of the joins' keys, "
+                   "joined; X W and sums of "
+                   "rows = sums of the joined tables' rows, joined",
     .condition =
         "columns of X and Y are f64 and never NULL; what they, predicates and keys read of the table together with "
         "another are whole numbers or words of few values (of X'Y); the joins check nothing of rows; they find no key "
-        "twice, where Y is no matrix of the same rows; W is in one block, and a joined table has no unmatched rows (of "
+        "twice, where Y is no matrix of the same rows or there are weights w; W is in one block, and a joined table "
+        "has no unmatched rows (of "
         "X W)",
     .forth = factorise,
     .cases = {

@@ -83,7 +83,7 @@ static void multiply_beside(tra_rewriting *w, tra_expr *x, tra_expr *y, const tr
     if (!why && (p->nselects > 0 || t->bounded)) why = "rows are selected beside an array";
     if (!why && !tra_factor_read(f, f->own, 0, matrix, p)) why = TRA_FACTOR_UNREAD;
     f->own->n[1] = t->cat->bound.n == 2 ? (int)tra_min64(t->cat->bound.v[1], TRA_FACTOR_COLUMNS) : 1;
-    const tra_expr *array = why ? NULL : tra_factor_array(f);
+    const tra_expr *array = why ? NULL : tra_factor_array(f, tra_memo_expr(y->node.in[1]));
     if (why)
         tra_refuse(w, x, "%s", why);
     else if (array)
