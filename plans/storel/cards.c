@@ -137,17 +137,19 @@ static const st_shape *nest_shape(st_graph *g, int node, int depth) {
     return s;
 }
 
+/* Keys are below what all of the dictionaries have them below. */
 static const st_shape *add_shape(st_graph *g, const st_node *x, int depth) {
     st_shape *s = new_shape(g, depth);
-    for (int k = 0; k < x->nkids; k++) {
-        const st_shape *one = st_at(g, x->kids[k])->shape;
-        if (!one) continue;
-        if (k == 0) *s = *one;
-        for (int i = 0; i < depth && k > 0; i++) {
-            double most = s->extent[i] >= 0 ? st_size(g, s->extent[i]) : INFINITY;
-            s->n[i] = fmin(most, s->n[i] + one->n[i]);
-            if (one->kind[i] != s->kind[i]) s->kind[i] = TRA_STOREL_HASHED;
+    for (int i = 0; i < depth; i++) {
+        for (int k = 0; k < x->nkids; k++) {
+            const st_shape *one = st_at(g, x->kids[k])->shape;
+            int extent = one && one->extent[i] >= 0 ? st_find(g, one->extent[i]) : -1;
+            if (k == 0 || extent != s->extent[i]) s->extent[i] = k == 0 ? extent : -1;
+            if (!one) continue;
+            s->kind[i] = k > 0 && one->kind[i] != s->kind[i] ? TRA_STOREL_HASHED : one->kind[i];
+            s->n[i] += one->n[i];
         }
+        if (s->extent[i] >= 0) s->n[i] = fmin(s->n[i], st_size(g, s->extent[i]));
     }
     return s;
 }

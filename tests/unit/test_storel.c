@@ -107,6 +107,24 @@ TEST(each_rule_does_what_its_row_says) {
     }
 }
 
+/* Keys of a sum of dictionaries are below what each of them has its keys below: here one is not below n. */
+TEST(conditions_on_keys_of_sums_stay) {
+    tra_arena *a = tra_arena_new();
+    tra_storel_result r;
+    if (optimize(
+            a,
+            "let u = sum(<i, _> in 0:n) {@unique i -> x(i)} in sum(<k, d> in (sum(<i, _> in 0:n) {i -> y}) + {n -> x}) "
+            "u(k) * sum(<j, v> in d) max(v, 1.0)",
+            0, &r))
+        for (int i = 0; i < r.n; i++) {
+            tra_str s = {0};
+            tra_calc_print(r.plan[i].tree, &s);
+            if (!strstr(tra_str_get(&s), "< n)")) check_report("%s: without k < n", tra_str_get(&s));
+            tra_str_free(&s);
+        }
+    tra_arena_free(a);
+}
+
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
 enum { MOSTREFS = 4 };
