@@ -176,6 +176,7 @@ check-property: deps
 	@$(SUBMAKE) WERROR=1 tests
 	@seed=$(or $(PROPERTY_SEED),$$(date +%Y%m%d)); bad=0; for i in $$(seq $(or $(PROPERTY_ROUNDS),10)); do \
 	    echo "== seed $$seed"; BUILD=$(CURDIR)/$(B) tests/property/run --seed $$seed --count 1000 --all || bad=1; \
+	    TRA_TEST_SEED=$${seed}0000 TRA_TEST_COUNT=1000 $(B)/tests/test_storel_random || bad=1; \
 	    seed=$$((seed + 1)); done; exit $$bad
 
 ASAN_SET := abort_on_error=0:detect_stack_use_after_return=1:allocator_may_return_null=1

@@ -117,6 +117,12 @@ static bool is_name(const tra_calc *x, const char *name) {
     return x->kind == TRA_CALC_NAME && strcmp(x->name, name) == 0;
 }
 
+/* Contents that were given under a name, or a part of them. */
+static bool holds_zeros(const tra_calc *e) {
+    if (e->kind == TRA_CALC_SLICE) e = e->kids[0];
+    return e->kind == TRA_CALC_NAME && e->level < 0;
+}
+
 static bool check_sum(checker *c, tra_calc *x) {
     int first = c->bound.n;
     tra_calc_binder *b = x->binders;
@@ -133,8 +139,8 @@ static bool check_sum(checker *c, tra_calc *x) {
             if (!bind(c, b++, INT_TYPE, first)) return false;
         tra_calc_type value = e->type;
         value.depth -= x->nnames[g];
-        /* an entry that is there is not 0, but rows of sparse type are sparse */
-        value.sparse = e->type.sparse && value.depth > 0;
+        /* an entry that is there is not 0, but rows of sparse type are sparse, and components hold zeros */
+        value.sparse = e->type.sparse && (value.depth > 0 || holds_zeros(e));
         if (!bind(c, b++, value, first)) return false;
     }
     if (!check(c, x->kids[x->nkids - 1])) return false;
