@@ -110,13 +110,38 @@ def matrix_scipy(): # of the peers' kind: FILE, extent, entries
     scipy.sparse.save_npz(file, scipy.sparse.csr_matrix((r.random(key.size) - 0.5, (key // n, key % n)), shape=(n, n)), compressed=False)
 
 
-def server_scipy(): # seconds of one computation for each line that comes
+def load_sparse(file):
     import scipy.sparse
-    def load(file):
-        stem = file[:-3]
-        if os.path.exists(stem + ".npz"): return scipy.sparse.load_npz(stem + ".npz").tocsr()
-        return np.load(stem + ".npy") if os.path.exists(stem + ".npy") else np.loadtxt(stem + ".tns", skiprows=3, ndmin=2)
-    a, *more = [load(f) for f in sys.argv[4:]]
+    stem = file[:-3]
+    if os.path.exists(stem + ".npz"): return scipy.sparse.load_npz(stem + ".npz").tocsr()
+    return np.load(stem + ".npy") if os.path.exists(stem + ".npy") else np.loadtxt(stem + ".tns", skiprows=3, ndmin=2)
+
+
+def serve(*ways): # seconds of one computation for each line that comes, by the best way
+    for way in ways: way()
+    for _ in sys.stdin:
+        best = np.inf
+        for way in ways:
+            t = time.perf_counter()
+            way()
+            best = min(best, time.perf_counter() - t)
+        print(best, flush=True)
+
+
+def server_torch(): # a matrix stored as csr times a dense one, on two threads
+    import warnings
+    warnings.simplefilter("ignore") # that such matrices are new
+    torch.set_num_threads(2)
+    a, b = [load_sparse(f) for f in sys.argv[4:]]
+    a = torch.sparse_csr_tensor(torch.from_numpy(a.indptr.astype(np.int64)), torch.from_numpy(a.indices.astype(np.int64)),
+                                torch.from_numpy(a.data), size=a.shape)
+    b = torch.from_numpy(b)
+    serve(lambda: a @ b)
+
+
+def server_scipy():
+    import scipy.sparse
+    a, *more = [load_sparse(f) for f in sys.argv[4:]]
     if name in ("ttm", "mttkrp"):
         i, k, l = (a[:, d].astype(np.int64) - 1 for d in range(3))
         v = a[:, 3]
@@ -133,14 +158,7 @@ def server_scipy(): # seconds of one computation for each line that comes
             "summmm": [lambda: np.asarray(a.sum(0)).ravel() @ np.asarray(more[0].sum(1)).ravel()], "ttm": [lambda: matrix @ more[0]],
             "mttkrp": [lambda: matrix @ (more[0][k] * more[1][l])],
             "mmm_best": [lambda: a @ more[0], lambda: full[0] @ full[1]]}[name]
-    for way in ways: way()
-    for _ in sys.stdin:
-        best = np.inf
-        for way in ways:
-            t = time.perf_counter()
-            way()
-            best = min(best, time.perf_counter() - t)
-        print(best, flush=True)
+    serve(*ways)
 
 
 globals()[what.replace("scipy_", "").replace("dask_", "").replace("torch_", "").replace("numpy_", "") + "_" + what.split("_")[0]]()

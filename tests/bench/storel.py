@@ -2,11 +2,13 @@
 cases `kernels` (figure 7: its programs over matrices and tensors of its table 2, made at their sizes and densities),
 `density` (figure 8), `rules` (figure 9) and `search` (table 4) of tests/bench/run, which calls them with itself as `b`.
 
-Case `fast`: the same programs beside scipy, run in turn, over matrices near a diagonal and one of a crowded web, and a
-tiny run from start to end; TRA_BENCH_ONLY="SpMM MMM": these of them.
+Case `fast`: the same programs beside scipy, torch (A times dense columns) and taco (products of tensors, factors as csr),
+run in turn, over matrices near a diagonal and one of a crowded web, and a tiny run from start to end;
+TRA_BENCH_ONLY="SpMM MMM": these of them. TACO_DIR: the prefix under which taco was installed; peers that are not there are
+said so.
 
 Kernel seconds of tra are those in which the operators of a run compute (kernel_seconds of --profile), on two threads;
-scipy's are of the computation alone, on what is in memory already, on one thread (numpy's on all). Products of two
+peers' are of the computation alone, on what is in memory already, on one thread (scipy) or two. Products of two
 sparse matrices and TTM, whose results are large, run once in `kernels`. TRA_BENCH_SHRINK=N: extents and entries divided
 by N, to try the script."""
 import json, os, statistics, subprocess, sys, time
@@ -138,45 +140,74 @@ def like_peers(b, name, n, entries):
 
 
 class Peer:
-    """A process of scipy that has its operands in memory, and is asked for one computation at a time."""
+    """A process that has its operands in memory, and is asked for one computation at a time: scipy, torch or taco."""
 
-    def __init__(self, b, what, files):
+    def __init__(self, b, who, what, files):
+        self.who, self.why, self.p = who, None, None
         for f in files:
-            out = f[:-3] + (".npy" if "_dense" in f else ".tns" if "_csf" in f else ".npz")
+            out = f[:-3] + (".npy" if "_dense" in f else ".tns" if "_csf" in f or who == "taco" else ".npz")
             if not os.path.exists(os.path.join(b.DIR, out)): b.sh(b.TRA, "export", "-q", "--memory", "2G", f, "-o", out)
-        self.p = subprocess.Popen(["/usr/bin/python3", b.PEERS, "scipy_server", what, "1", *files], cwd=b.DIR, text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        words = ["/usr/bin/python3", b.PEERS, f"{who}_server", what, "1", *files]
+        if who == "taco":
+            program, self.why = taco(b)
+            words = [program, what, *[f[:-3] + ".tns" for f in files]]
+        if not self.why: self.p = subprocess.Popen(words, cwd=b.DIR, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def seconds(self):
-        self.p.stdin.write("\n")
-        self.p.stdin.flush()
-        answer = self.p.stdout.readline()
-        return float(answer) if answer.strip() else None
+        """None: the peer is not there, and self.why says why."""
+        if self.why: return None
+        try:
+            self.p.stdin.write("\n")
+            self.p.stdin.flush()
+            answer = self.p.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer.strip():
+            status = self.p.wait()
+            if status != 77: sys.exit(f"{self.who} ended with status {status}")
+            self.why = "not installed"
+            return None
+        return float(answer)
 
     def end(self):
+        if not self.p: return
         self.p.stdin.close()
         self.p.wait()
 
 
-def beside(b, program, name, inputs, statement, what, target, *more):
-    """A line: tra and scipy in turn, medians."""
-    peer = Peer(b, what, list(inputs.values()))
-    ours, wholes, theirs = [], [], []
+def taco(b):
+    """The program that runs taco's kernels (taco.cpp), and why there is none. taco is not built here: TACO_DIR has it."""
+    folder, program = os.environ.get("TACO_DIR"), os.path.join(b.DIR, "taco")
+    if not folder: return program, "TACO_DIR is not set: a folder with include/taco.h and lib/libtaco.so"
+    source = os.path.join(os.path.dirname(b.PEERS), "taco.cpp")
+    p = subprocess.run(["c++", "-O2", "-std=c++14", "-w", f"-I{folder}/include", source, f"-L{folder}/lib", f"-Wl,-rpath,{folder}/lib",
+                        "-ltaco", "-o", program], capture_output=True, text=True)
+    os.environ.setdefault("TACO_CFLAGS", "-w -O3 -march=native -ffast-math -std=c99 -fopenmp")
+    return program, f"taco.cpp does not compile with {folder}: {p.stderr.splitlines()[0]}" if p.returncode else None
+
+
+def beside(b, program, name, inputs, statement, what, targets, *more):
+    """tra and its peers in turn, medians: a line for each of targets, {peer: wanted ratio}."""
+    peers = [Peer(b, who, what, list(inputs.values())) for who in targets]
+    ours, wholes, theirs = [], [], {p.who: [] for p in peers}
     for r in range(b.REPEATS + 1):
         t, whole, why = kernel_seconds(b, inputs, statement, *more, repeats=1)
-        s = peer.seconds()
-        if t is None or s is None: break
-        if r: ours.append(t), wholes.append(whole), theirs.append(s) # the first compiles, and warms up
-    peer.end()
-    if not theirs: return print(f"| {program} | {name} | {why if t is None else 'scipy: not installed'} | | | | | |", flush=True)
-    t, s = statistics.median(ours), statistics.median(theirs)
-    print(f"| {program} | {name} | {1e3 * t:.2f} | {statistics.median(wholes):.3f} | {1e3 * s:.2f} | {t / s:.2f} | {target} | {why} |",
-          flush=True)
+        if t is None: break
+        for p in peers:
+            s = p.seconds()
+            if r and s is not None: theirs[p.who].append(s) # the first compiles, and warms up
+        if r: ours.append(t), wholes.append(whole)
+    for p in peers:
+        p.end()
+        t = statistics.median(ours) if ours else None
+        s = statistics.median(theirs[p.who]) if theirs[p.who] else None
+        print(f"| {program} | {name} | " + (f"{1e3 * t:.2f} | {statistics.median(wholes):.3f} | " if ours else f"{why} | | ") + f"{p.who} | " +
+              (f"{1e3 * s:.2f} | {t / s:.2f} | {targets[p.who]} | {why} |" if s and ours else f"{p.why or ''} | | | |"), flush=True)
 
 
 def fast(b):
-    print("\n### Kernels beside scipy: tra on 2 threads, scipy on one, in turn, medians\n\n| program | operands | tra ms | whole"
-          " process s | scipy ms | ratio | target | plan |\n|---|---|---|---|---|---|---|---|")
+    print("\n### Kernels beside peers: tra, torch and taco on 2 threads, scipy on one, in turn, medians\n\n| program | operands |"
+          " tra ms | whole process s | peer | its ms | ratio | target | plan |\n|---|---|---|---|---|---|---|---|---|")
     only = os.environ.get("TRA_BENCH_ONLY", "").split()
     def wanted(program): return not only or program in only
     for name in ("cant", "pdb1HYS", "webbase"):
@@ -185,23 +216,28 @@ def fast(b):
         x, wide = made(b, f"x{n}", (n * SHRINK,), None, "dense", 2), made(b, f"d{n}", (n * SHRINK, COLUMNS), None, "dense", 3)
         few = made(b, f"w{n}", (n * SHRINK, 1000), n * SHRINK * (4 if n > 100000 else 31), "csr", 4)
         for program, inputs, statement, what, target in (
-                ("BATAX", {"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", "batax", "0.6"),
-                ("SumMMM", {"A": a, "B": few}, "Q[] = sum A[i,k] * B[k,j]", "summmm", "0.6"),
-                ("SpMM", {"A": a, "D": wide}, "Q[i,j] = sum A[i,k] * D[k,j]", "spmm", "0.6"),
-                ("SpGEMM", {"A": a}, "Q[i,j] as csr = sum A[i,k] * A[k,j]", "spgemm", "0.6")):
+                ("BATAX", {"A": a, "X": x}, "Q[j] = sum 2 * A[i,j] * A[i,k] * X[k]", "batax", {"scipy": 0.6}),
+                ("SumMMM", {"A": a, "B": few}, "Q[] = sum A[i,k] * B[k,j]", "summmm", {"scipy": 0.6}),
+                ("SpMM", {"A": a, "D": wide}, "Q[i,j] = sum A[i,k] * D[k,j]", "spmm", {"scipy": 0.6, "torch": 1.0}),
+                ("SpGEMM", {"A": a}, "Q[i,j] as csr = sum A[i,k] * A[k,j]", "spgemm", {"scipy": 0.6})):
             if wanted(program): beside(b, program, name, inputs, statement, what, target, *(["--memory", "4G"] if what == "spgemm" else []))
     extents, entries = (1600, 64000, 64000), 740000
     t = made(b, "t3", extents, entries, "csf", 1)
+    ttm, mttkrp = "Q[i,j,r] as csf = sum A[i,j,l] * D[l,r]", "Q[i,r] as dense = sum A[i,k,l] * C[k,r] * D[l,r]"
     for rank in (16, 25):
         c, d = made(b, f"c{rank}", (extents[1], rank), None, "dense", 2), made(b, f"d{rank}", (extents[2], rank), None, "dense", 3)
-        if wanted("TTM"): beside(b, "TTM", f"t3, {rank} columns", {"A": t, "D": d}, "Q[i,j,r] as csf = sum A[i,j,l] * D[l,r]", "ttm", "1.0")
+        few_c, few_d = (made(b, f"{x}{rank}", (e, rank), e * rank // 32, "csr", seed) for x, e, seed in (("c", extents[1], 2), ("d", extents[2], 3)))
+        if wanted("TTM"):
+            beside(b, "TTM", f"t3, {rank} columns", {"A": t, "D": d}, ttm, "ttm", {"scipy": 1.0})
+            beside(b, "TTM", f"t3, {rank} columns as csr", {"A": t, "D": few_d}, ttm, "ttm", {"taco": ""})
         if wanted("MTTKRP"):
-            beside(b, "MTTKRP", f"t3, {rank} columns", {"A": t, "C": c, "D": d}, "Q[i,r] = sum A[i,k,l] * C[k,r] * D[l,r]", "mttkrp", "taco")
+            beside(b, "MTTKRP", f"t3, {rank} columns", {"A": t, "C": c, "D": d}, mttkrp, "mttkrp", {"scipy": ""})
+            beside(b, "MTTKRP", f"t3, {rank} columns as csr", {"A": t, "C": few_c, "D": few_d}, mttkrp, "mttkrp", {"taco": 1.0})
     for k in range(0, 9, 2) if wanted("MMM") else ():
         n = 1000
         storage = "dense" if k <= 3 else "csr" # as import chooses it
         p, q = (made(b, f"m{k}{w}", (n, n), int(n * n * 2.0 ** -k), storage, seed) for w, seed in (("a", 1), ("b", 2)))
-        beside(b, "MMM", f"1000 squared, 2^-{k}", {"A": p, "B": q}, "Q[i,j] = sum A[i,k] * B[k,j]", "mmm_best", "1.25")
+        beside(b, "MMM", f"1000 squared, 2^-{k}", {"A": p, "B": q}, "Q[i,j] = sum A[i,k] * B[k,j]", "mmm_best", {"scipy": 1.25})
     if wanted("start"): start(b)
 
 
@@ -222,7 +258,7 @@ def start(b):
             to.append(b.sh(b.TRA, "run", "-q", "tiny.tra")[0])
     subprocess.run(["rm", "-rf", os.environ.pop("TRA_CACHE")])
     for name, v, target in (("new", new, 200), ("seen", seen, 40)):
-        print(f"| tiny run, kernel {name} | 10 x 10 | | {statistics.median(v):.3f} | | | {target} ms | |", flush=True)
+        print(f"| tiny run, kernel {name} | 10 x 10 | | {statistics.median(v):.3f} | | | | {target} ms | |", flush=True)
 
 
 def search(b):
