@@ -215,12 +215,47 @@ int64_t tra_table_pairs(const tra_column *l, const tra_column *r, const tra_colu
     return count_values(l, r, x, y, a, &p);
 }
 
-/* The values of the column that has fewer are taken to be among those of the other. */
-static void contain_values(const tra_column_facts *x, const tra_column_facts *y, tra_partners *out) {
-    double dx = fmax(1, (double)x->distinct), dy = fmax(1, (double)y->distinct);
-    double have = (double)(x->rows - x->nulls) / (double)x->rows;
-    out->has = have * fmin(1, dy / dx);
-    out->pairs = have * ((double)(y->rows - y->nulls) / (double)y->rows) / fmax(dx, dy);
+/* What a column has besides the values whose frequencies are listed: rows, and different values. */
+typedef struct others {
+    double rows, distinct;
+} others;
+
+static others others_of(const tra_column_facts *f) {
+    others o = {(double)(f->rows - f->nulls), fmax(1, (double)(f->distinct - f->n))};
+    for (int64_t i = 0; i < f->n; i++) o.rows -= (double)f->frequency[i][1];
+    if (o.rows <= 0 || f->whole) o = (others){0, 1};
+    return o;
+}
+
+/* Where not all frequencies are known those that are meet by value; of the others the values of the column that has
+ * fewer are taken to be among those of the other one, each as frequent as the next. */
+static void contain_values(const tra_column *l, const tra_column *r, const tra_column_facts *x,
+                           const tra_column_facts *y, tra_arena *a, tra_partners *out) {
+    double dx = fmax(1, (double)x->distinct), dy = fmax(1, (double)y->distinct), there = fmin(1, dy / dx);
+    others p = others_of(x), q = others_of(y);
+    double pairs = p.rows * q.rows / fmax(p.distinct, q.distinct),
+           has = y->n > 0 && q.rows <= 0 ? 0 : p.rows * fmin(1, q.distinct / p.distinct);
+    int64_t(*v)[2] = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
+    for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
+    qsort(v, (size_t)y->n, sizeof *v, by_value);
+    for (int64_t i = 0; i < x->n; i++) {
+        const int64_t(*at)[2] = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
+        double rows = (double)x->frequency[i][1], met = at           ? (double)(*at)[1]
+                                                        : q.rows > 0 ? there * q.rows / q.distinct
+                                                                     : 0;
+        pairs += rows * met;
+        has += met > 0 ? rows * (at ? 1 : there) : 0;
+    }
+    for (int64_t i = 0; i < y->n; i++) { /* the others of x that meet what is listed of y */
+        bool listed = false;
+        for (int64_t k = 0; k < x->n && !listed && !x->whole; k++) listed = x->frequency[k][0] == v[i][0];
+        if (x->whole || listed || p.rows <= 0) continue;
+        double share = fmin(1, dx / dy);
+        pairs += share * p.rows / p.distinct * (double)v[i][1];
+        if (q.rows <= 0) has += share * p.rows / p.distinct;
+    }
+    out->has = fmin(1, has / (double)x->rows);
+    out->pairs = fmin(1, pairs / ((double)x->rows * (double)y->rows));
 }
 
 static bool partners_of(const tra_column *l, const tra_column *r, tra_arena *a, tra_partners *out) {
@@ -233,7 +268,7 @@ static bool partners_of(const tra_column *l, const tra_column *r, tra_arena *a, 
     if (x.whole && y.whole)
         (void)count_values(l, r, &x, &y, a, out);
     else
-        contain_values(&x, &y, out);
+        contain_values(l, r, &x, &y, a, out);
     return true;
 }
 
