@@ -667,3 +667,18 @@ END2
         is 51 eval "tra export -q G.h5 -o - --to csv | wc -l"
     done
 }
+
+@test "pairs of a join are expected by the commonest values of its keys, where not all are known" {
+    awk 'BEGIN { print "k,c,x"; for (i = 0; i < 82000; i++) print (i < 2000 ? 7 : i) "," i % 3 "," i % 5 }' >l.csv
+    awk 'BEGIN { print "k,y"; for (i = 0; i < 70; i++) print i ",1" }' >d.csv
+    for f in l d; do tra import -q --table --block 100000 $f.csv -o $f.h5; done
+    printf '%s\n' 'input l from "l.h5"' 'input d from "d.h5"' 'J = join(l, l, k == k, prefix = "b_")' \
+        'G = group(J, [c, b_c], s = sum(x * b_x))' 'output G' 'A = join(l, d, k == k)' 'B = join(d, l, k == k)' \
+        'output A' 'output B' >p.tra
+    status 0 tra explain p.tra
+    has "sparse product"
+    has "join A local join(k == k)"
+    is 2 eval 'grep -c "join [AB] local .* 20[67][0-9] of <= " <<<"$output"'
+    status 0 tra explain --without Q-11 p.tra
+    has "4.08e6 of <="
+}
