@@ -17,6 +17,7 @@
  * Sources: Morpheus (Chen et al., VLDB 2017) for one and several foreign keys; F (Schleich et al., SIGMOD 2016) for
  * maps of several tables' columns, which the groups bring together.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/table/weighted.h"
@@ -250,30 +251,27 @@ bool tra_factor_add(factoring *f, const opened *o) {
     return true;
 }
 
-/* Is the relation of the group computed of that of the other group, by the first expression of each? */
-static bool computed_of(const tra_memo *m, int group, int other, bool *seen) {
+/* Marks the groups that a group is computed of, by the first expression of each, and itself. */
+static void mark_computed(const tra_memo *m, int group, bool *seen) {
     group = tra_memo_find(m, group);
-    if (group == other) return true;
-    if (seen[group]) return false;
+    if (seen[group]) return;
     seen[group] = true;
     const tra_expr *x = m->v[m->group[group].expr[0]];
     for (int k = 0; k < 2; k++)
-        if (x->in[k] >= 0 && computed_of(m, x->in[k], other, seen)) return true;
-    return false;
+        if (x->in[k] >= 0) mark_computed(m, x->in[k], seen);
 }
 
 /* Is no array beside the rows computed of one of the sums that are to be had together? */
 static bool goes_with(const factoring *f, int group, const opened *o) {
     const tra_memo *m = f->w->m;
     const tra_expr *own = o->array ? o->array : o->weight;
-    for (int i = 0; i <= f->narrays; i++) {
-        const tra_expr *array = i < f->narrays ? f->array[i].x : own;
-        for (int k = 0; array && k <= f->nproducts; k++)
-            if (computed_of(m, array->group, k < f->nproducts ? f->group[k] : group,
-                            tra_news(f->a, bool, m->ngroups + 1)))
-                return false;
-    }
-    return true;
+    bool *seen = tra_calloc((size_t)m->ngroups + 1, sizeof *seen), fits = true;
+    for (int i = 0; i < f->narrays; i++) mark_computed(m, f->array[i].x->group, seen);
+    fits = !seen[tra_memo_find(m, group)];
+    if (own) mark_computed(m, own->group, seen);
+    for (int k = 0; k < f->nproducts; k++) fits = fits && !seen[tra_memo_find(m, f->group[k])];
+    free(seen);
+    return fits;
 }
 
 /* Is it a sum over the rows of the pipeline that goes with those that are there? */
