@@ -137,10 +137,32 @@ static void make_folders(char *path) {
     }
 }
 
-static tra_status store(const tra_machine *m, tra_err *e) {
+/* The file for the rates; free() it. NULL: there is no place for one. */
+static char *place_of_rates(tra_err *e) {
     char *path = opt.output ? tra_strdup(opt.output) : tra_machine_file();
-    if (!path) return tra_fail(e, TRA_USAGE, "there is no home directory to keep the rates in: use --output FILE");
-    if (!opt.output) make_folders(path);
+    if (!path) (void)tra_fail(e, TRA_USAGE, "there is no home directory to keep the rates in: use --output FILE");
+    if (path && !opt.output) make_folders(path);
+    return path;
+}
+
+/* Can what will be measured be written, and can there be a file to measure with? It takes long to measure. */
+static tra_status check_places(const tra_comm *comm, tra_err *e) {
+    int fd = tra_unnamed_file(opt.directory);
+    if (fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot make a file in %s", opt.directory);
+    close(fd);
+    if (comm->rank != 0) return TRA_OK;
+    tra_temp probe;
+    char *path = place_of_rates(e), *target = path ? tra_behind_links(path) : NULL;
+    tra_status s = target ? tra_temp_create(target, NULL, false, &probe, e) : e->status;
+    if (s == TRA_OK) tra_temp_abort(&probe);
+    free(target);
+    free(path);
+    return s;
+}
+
+static tra_status store(const tra_machine *m, tra_err *e) {
+    char *path = place_of_rates(e);
+    if (!path) return e->status;
     tra_str text = {0};
     tra_machine_json(m, &text);
     tra_status s = tra_replace_file(path, tra_str_get(&text), text.n, true, e);
@@ -166,6 +188,7 @@ static tra_status show_stored(tra_err *e) {
 
 static tra_status run_ranks(const tra_comm *comm, tra_err *e) {
     tra_machine m = {.ranks = 0};
+    TRA_TRY(tra_comm_agree(comm, check_places(comm, e), e));
     TRA_TRY(measure(comm, &m, e));
     tra_status s = TRA_OK;
     if (comm->rank == 0) {
