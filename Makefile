@@ -180,7 +180,7 @@ check-property: deps
 	    seed=$$((seed + 1)); done; exit $$bad
 
 ASAN_SET := abort_on_error=0:detect_stack_use_after_return=1:allocator_may_return_null=1
-## check-coverage: which lines the tests reach (gcov), and functions that none enters
+## check-coverage: which lines and branches the tests reach (gcov), and functions that none enters or only tests call
 check-coverage: deps
 	@$(SUBMAKE) B=build-coverage COVERAGE=1 tests
 	@-bash tests/run build-coverage
