@@ -31,6 +31,11 @@ struct tra_counting {
     slot *top;
 };
 
+int64_t tra_counting_bytes(int64_t rows) {
+    int64_t slots = tra_min64(SLOTS * (int64_t)sizeof(slot), tra_mul_most(rows, 4096)); /* they are hashed */
+    return slots + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + (64 << 10);
+}
+
 tra_counting *tra_counting_new(void) {
     tra_counting *c = tra_calloc(1, sizeof *c);
     c->slots = tra_malloc(SLOTS * sizeof *c->slots);

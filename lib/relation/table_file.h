@@ -42,6 +42,8 @@ typedef struct tra_spooled {
 /* Before rows are placed: of each column; they live as long as the writer. The dictionary of such a column in the type
  * has its n alone. */
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
+/* What reading all that was written takes in the end (tra_writer_commit). */
+int64_t tra_table_seal_bytes(const tra_type *t);
 /* Rows from number `first` of the table on. TRA_INPUT, naming row and column, for a value that could not be
  * computed. */
 TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const tra_batch *b, tra_err *e);

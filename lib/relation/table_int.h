@@ -75,7 +75,8 @@ int tra_code_size(int64_t entries);
 bool tra_table_put_encoding(hid_t obj, const char *type, const char *version);
 /* The entries of a column's dictionary, as strings of any length (table_strings.c). */
 bool tra_table_put_categories(tra_writer *w, int column, hid_t group);
-/* All dictionaries in one block, in the order of their columns: ends of strings, and their bytes, in words of eight with zeros behind. */
+/* All dictionaries in one block, in the order of their columns: ends of strings, and their bytes, in words of eight
+ * with zeros behind. */
 bool tra_table_put_dictionaries(tra_writer *w, hid_t group);
 /* A number that follows from all that is needed to read the table: for seals. */
 int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
@@ -98,6 +99,7 @@ TRA_MUSTUSE tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t 
 int64_t tra_value_rank(tra_coltype t, int64_t v);
 typedef struct tra_counting tra_counting;
 tra_counting *tra_counting_new(void);
+int64_t tra_counting_bytes(int64_t rows); /* that it takes, of a column of at most so many rows */
 void tra_counting_free(tra_counting *c);
 void tra_counting_begin(tra_counting *c, tra_coltype t, int64_t rows, int64_t codes);
 /* Values of rows in order; state as in tra_vector. block: facts of the block that they are of, which begins with them

@@ -115,11 +115,19 @@ static tra_status seal_column(void *ctx, int worker, int64_t c, tra_err *e) {
     return TRA_OK;
 }
 
+enum { WORKERS = 2 };
+
+int64_t tra_table_seal_bytes(const tra_type *t) {
+    int64_t rows = tra_type_bytes_all(t).expected / tra_max64(1, tra_schema_row_bytes(t->columns));
+    int64_t block = tra_mul_most(t->cat->bound.v[0], 9);
+    return tra_mul_most(tra_min64(WORKERS, t->columns->n), tra_add_most(tra_counting_bytes(rows), block));
+}
+
 tra_status tra_table_seal(tra_writer *w, tra_err *e) {
     struct tra_table_placing *p = w->table;
     const tra_table_form *f = &p->form;
     if (!f->part) return tra_fail(e, TRA_INTERNAL, "%s was never given its rows", w->path);
-    int n = (int)tra_min64(tra_min64(tra_cores(), 2), tra_max64(1, f->schema->n));
+    int n = (int)tra_min64(tra_min64(tra_cores(), WORKERS), tra_max64(1, f->schema->n));
     p->blocks = tra_calloc((size_t)(f->schema->n * f->nblocks) * 4 + 1, sizeof *p->blocks);
     p->facts = tra_news(w->arena, tra_column_facts, f->schema->n + 1);
     seal s = {

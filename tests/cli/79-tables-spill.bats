@@ -40,7 +40,7 @@ least() {
 }
 
 @test "a join, a grouping of it and an order of that spill under one budget, the least there is, which holds" {
-    tables 30000 1000
+    tables 120000 4000
     cat >p.tra <<'END'
 input L from "l.h5"
 input R from "r.h5"
@@ -133,4 +133,23 @@ O = order(G, [s])
 output O
 END2
     for sites in 1 3; do status 0 timeout 15 "$TRA" explain p.tra --sites $sites --threads 1; done
+}
+
+@test "a join, a grouping and an order of 2e7 rows are planned for 64M on any number of sites: each has its own tuples" {
+    cat >p.tra <<'END'
+input L : table [k: i64, v: i32] rows 20000000 by 65536
+input R : table [c: i64, d: i64, w: f64] rows 10000000 by 65536
+J = join(L, R, k == c, expect = "m:1")
+G = group(J, [d], n = count(), s = sum(v), m = max(k))
+O = order(G, [s, d desc])
+output O
+END
+    for sites in 2 3 5; do
+        status 0 tra explain p.tra --sites $sites --threads 1 --memory 64M
+        lacks "DOES NOT FIT"
+        tra explain p.tra --sites $sites --threads 1 --memory 64M --format json >p.json
+        py 'p = json.load(open("p.json"))["plans"][0]
+assert p["fits"] and p["least_memory_bytes"] <= 64 << 20, p["least_memory_bytes"]
+assert max(o["tuples"] for o in p["operators"]) > 50000'
+    done
 }

@@ -1,0 +1,134 @@
+/* base.c - what a process holds besides blocks: itself, files, dictionaries, tuples. */
+#include "needs.h"
+
+#include "../relation/columns.h"
+#include "../relation/stored.h"
+#include "repart.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Has x been seen? Then it has now. */
+typedef struct seen {
+    const void **v;
+    int64_t n, cap;
+} seen;
+
+static bool is_new(seen *s, const void *x) {
+    int64_t k = 0;
+    while (k < s->n && s->v[k] != x) k++;
+    if (k < s->n) return false;
+    TRA_ROOM(s->v, s->n, s->cap);
+    s->v[s->n++] = x;
+    return true;
+}
+
+/* What tables that are open hold, their dictionaries above all; and dictionaries that operators make. Small ones are
+ * among what the process holds anyway. */
+static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made) {
+    enum { SMALL = 1024, INCLUDED = 64 << 10 };
+    seen rels = {0}, dicts = {0};
+    *files = *made = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_schema *s = p->ops[i].type.columns;
+        bool file = tra_op_is(p->ops[i].op, TRA_FILE);
+        for (int c = 0; s && c < s->n; c++) {
+            const tra_dictionary *d = s->v[c].dict;
+            if (file && s->v[c].file && is_new(&rels, s->v[c].file)) *files += tra_rel_held(s->v[c].file);
+            if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
+            if (!file) *made += d->begin[d->n] + 16 * d->n; /* and codes by which they are made */
+        }
+    }
+    free(rels.v);
+    free(dicts.v);
+    if (*files <= INCLUDED) *files = 0;
+    if (*made <= INCLUDED) *made = 0;
+}
+
+/* Does it read positions, which are in no file? Their names begin like those of any others. */
+static bool is_positions(const tra_op *op) {
+    if (!tra_op_is(op->op, TRA_READS) || !op->what.path) return false;
+    tra_arena *a = tra_arena_new();
+    const char *positions = tra_rel_positions(a, 0, 1);
+    bool is = strncmp(op->what.path, positions, strcspn(positions, "0")) == 0;
+    tra_arena_free(a);
+    return is;
+}
+
+int64_t tra_memory_start(const tra_plan *p) {
+    int64_t files = 0, of_files, made;
+    for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE) && !is_positions(&p->ops[i]);
+    dictionary_bytes(p, &of_files, &made);
+    return of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
+           tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;
+}
+
+/* The most tuples of a result that a site has; all of those that an exchange lists, and of a file, whose index each
+ * site has. */
+static int64_t tuples_here(const tra_plan *p, const tra_op *op) {
+    const tra_catalog *c = op->type.cat;
+    if (p->sites == 1 || tra_op_is(op->op, TRA_FILE | TRA_EXCHANGES)) return c->n;
+    int64_t most = 0, *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites;
+    tra_place_floats(&op->place, c, floats, tuples);
+    for (int s = 0; s < p->sites; s++) most = tra_max64(most, tuples[s]);
+    free(floats);
+    return most;
+}
+
+/* The most tuples that there are at once on a site: of operators that have begun, and whose results are still to be
+ * read. Which operators are fused, scanned together or overlap is chosen later, with what this leaves: so a result
+ * begins with the first reader of its operands, an exchange's with them, and what may be a view keeps what it is of.
+ * Files keep their index all the time. */
+static int64_t tuples_at_once(const tra_plan *p) {
+    int64_t most = 0, *change = tra_calloc((size_t)p->nops + 1, sizeof *change);
+    int *begin = tra_calloc(3 * (size_t)p->nops + 1, sizeof *begin), *first = begin + p->nops, *last = first + p->nops;
+    for (int i = p->nops - 1; i >= 0; i--) { /* the first and the last operator that reads each result */
+        const tra_op *op = &p->ops[i];
+        bool keeps = tra_op_is(op->op, TRA_RENAMES | TRA_FUSES | TRA_EXCHANGES);
+        if (last[i] < i) first[i] = last[i] = i;
+        for (int k = 0; k < 2 && op->in[k] >= 0; k++) {
+            int in = op->in[k], until = keeps ? last[i] : i;
+            first[in] = i;
+            last[in] = until > last[in] ? until : last[in];
+        }
+    }
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        bool file = tra_op_is(op->op, TRA_FILE), keeps = tra_op_is(op->op, TRA_RENAMES | TRA_FUSES);
+        int64_t pieces = op->op == TRA_PLAN_REPART ? tra_repart_pieces(p, op) : 0,
+                tuples = tra_min64(INT64_C(1) << 48, tuples_here(p, op) * (file ? 2 : 1) + pieces);
+        begin[i] = file ? 0 : i;
+        for (int k = 0; k < 2 && op->in[k] >= 0 && !file; k++) {
+            int in = op->in[k], from = tra_op_is(op->op, TRA_EXCHANGES) ? begin[in] : first[in];
+            begin[i] = from < begin[i] ? from : begin[i];
+            if (keeps && first[in] < first[i]) first[i] = first[in];
+        }
+        change[begin[i]] += tuples;
+        change[file ? p->nops : last[i] + 1] -= tuples;
+    }
+    for (int64_t i = 0, now = 0; i < p->nops; i++) {
+        now += change[i];
+        most = tra_max64(most, now);
+    }
+    free(begin);
+    free(change);
+    return most;
+}
+
+int64_t tra_memory_base(const tra_plan *p, int threads) {
+    int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
+    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, of_files, made;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *op = &p->ops[i];
+        library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
+        if (op->op == TRA_PLAN_OUTPUT && !tra_op_counts_first(op))
+            chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
+        if (op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping || op->type.columns) && p->compress)
+            codec = tra_max64(codec, tra_pack_bytes(&op->type, p->compress, threads));
+    }
+    if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
+    dictionary_bytes(p, &of_files, &made);
+    return tra_memory_start(p) + of_files /* who runs opens files again */ + run + (int64_t)threads * TRA_WORKER +
+           (int64_t)p->nops * TRA_OPERATOR + TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec +
+           library + p->program;
+}
