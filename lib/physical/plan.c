@@ -2,6 +2,7 @@
 #include "plan.h"
 
 #include <assert.h>
+#include <string.h>
 
 static const struct {
     const char *text;
@@ -17,12 +18,38 @@ const char *tra_plan_op_text(tra_plan_op op) { return ops[op].text; }
 
 bool tra_op_is(tra_plan_op op, unsigned like) { return ops[op].like & like; }
 
+/* Where the statement begins that the place is in: a line that is in no brackets. */
+static int statement_at(const char *text, int at) {
+    int start = 0, depth = 0;
+    for (int i = 0; i < at && text[i]; i++) {
+        char c = text[i];
+        if (c == '#') i += (int)strcspn(text + i, "\n");
+        if (c == '"') i += 1 + (int)strcspn(text + i + 1, "\"\n");
+        if (i >= at || !text[i]) break;
+        depth += (strchr("([{", text[i]) != NULL) - (strchr(")]}", text[i]) != NULL);
+        if (text[i] == '\n' && depth <= 0) start = i + 1, depth = 0;
+    }
+    return start;
+}
+
+/* The name that the statement gives its result: of operators that have none, such as those that make summands of it. */
+static int statement_name(const char *text, int at, const char **name) {
+    const char *s = text + statement_at(text, at);
+    s += strspn(s, " \t");
+    int n = (int)strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    const char *after = s + n + strspn(s + n, " \t");
+    *name = s;
+    return *after == '=' || *after == '[' ? n : 0;
+}
+
 char *tra_op_text(const tra_op *op, char *buf, size_t n) {
     const tra_program_text *p = op->what.program;
-    int line = 1;
+    const char *name = op->what.name ? op->what.name : "";
+    int line = 1, len = (int)strlen(name);
+    if (len == 0 && p) len = statement_name(p->text, op->what.text_at, &name);
     for (int i = 0; p && i < op->what.text_at; i++) line += p->text[i] == '\n';
     size_t at = p ? (size_t)snprintf(buf, n, "%.200s:%d: ", p->file, line) : 0;
-    if (at < n) snprintf(buf + at, n - at, "%.200s%s", op->what.name ? op->what.name : "", op->what.name ? ": " : "");
+    if (at < n) snprintf(buf + at, n - at, "%.*s%s", len < 200 ? len : 200, name, len ? ": " : "");
     return buf;
 }
 

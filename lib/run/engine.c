@@ -15,15 +15,21 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx) {
     g->producer.tick_ctx = ctx;
 }
 
-/* Under the lock. */
-static void set_failed(tra_engine *g, bool failed) {
+/* Under the lock. at: the units before this one go on. */
+static void set_failed(tra_engine *g, bool failed, int64_t at) {
     g->failed = failed;
-    atomic_store(&tra_cancel, failed); /* kernels that run may stop early */
+    g->failed_at = at;
+    atomic_store(&tra_cancel, failed && at == 0); /* kernels that run may stop early */
 }
 
-void tra_engine_fail(tra_engine *g, tra_err *e) {
-    if (!g->failed) g->err = *e;
-    set_failed(g, true);
+void tra_engine_fail(tra_engine *g, const tra_unit *by, tra_err *e) {
+    bool input = by && e->status == TRA_INPUT;
+    if (!g->failed || (input && by->number < g->failed_at)) {
+        g->err = *e;
+        set_failed(g, true, input ? by->number : 0);
+    } else if (!input) {
+        set_failed(g, true, 0);
+    }
     pthread_cond_broadcast(&g->work);
     pthread_cond_broadcast(&g->ended);
 }
@@ -41,7 +47,7 @@ static void tick(tra_engine *g) {
     pthread_mutex_unlock(&g->lock);
     tra_status s = tra_engine_tick(g, &e);
     pthread_mutex_lock(&g->lock);
-    if (s != TRA_OK) tra_engine_fail(g, &e);
+    if (s != TRA_OK) tra_engine_fail(g, NULL, &e);
 }
 
 /* A step of the exchanges that overlap the stage, under the lock; true: something happened, or it failed. */
@@ -56,7 +62,7 @@ static bool step_overlapped(tra_engine *g) {
     g->producer.in_overlap = false;
     if (s == TRA_OK) return any;
     tra_engine_set_overlap(g, NULL, NULL);
-    tra_engine_fail(g, &e);
+    tra_engine_fail(g, NULL, &e);
     return true;
 }
 
@@ -287,7 +293,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     if (s != TRA_OK) { /* if a worker has failed too, that was the cause */
         if (g->failed && e && g->err.status != TRA_OK) *e = g->err, s = g->err.status;
-        set_failed(g, true);
+        if (!g->failed) set_failed(g, true, 0);
         if (g->err.status == TRA_OK && e) g->err = *e;
         pthread_cond_broadcast(&g->work);
         pthread_mutex_unlock(&g->lock);
@@ -295,6 +301,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
         return s;
     }
     u->before = u->chain ? u->chain->last : NULL;
+    u->number = ++g->queue.units;
     assert(!u->before || u->before->ntasks == u->ntasks);
     for (int i = 0; i < u->ninputs; i++) {
         tra_unit_input *in = &u->inputs[i];
@@ -322,7 +329,9 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
            atomic_load(&g->background.calls) > 0) { /* a unit has ended when what it held is given back */
         if (g->failed) {                            /* drop what has nothing running */
             tra_unit *u = g->queue.head;
-            while (u && (u->preps_started != u->preps_done || u->tasks_started != u->tasks_done)) u = u->next;
+            while (u && (!tra_engine_gives_up(g, u) || u->preps_started != u->preps_done ||
+                         u->tasks_started != u->tasks_done))
+                u = u->next;
             if (u) {
                 tra_engine_dequeue(g, u);
                 pthread_mutex_unlock(&g->lock);
@@ -339,7 +348,7 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
         s = g->err.status ? g->err.status : TRA_INTERNAL;
         if (e && e->status == TRA_OK) *e = g->err;
         if (e && e->status == TRA_OK) (void)tra_fail(e, s, "a worker failed");
-        set_failed(g, false);
+        set_failed(g, false, 0);
         g->err = (tra_err){0};
     }
     pthread_mutex_unlock(&g->lock);

@@ -61,6 +61,7 @@ struct tra_unit {
                                                background threads */
     int preps_started, preps_done, tasks_started, tasks_done;
     uint8_t *done;
+    int64_t number; /* in the order of the queue */
 };
 
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL when threads cannot be started */
@@ -116,8 +117,9 @@ bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task);
 TRA_MUSTUSE tra_status tra_engine_retry(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e);
 /* The same for allocating one block of so many bytes. */
 TRA_MUSTUSE tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e);
-/* Waits until all units, and background calls, are done. On failure of any, the first error; units not started are
- * dropped. */
+/* Waits until all units, and background calls, are done. On failure of any, its error, and units not started are
+ * dropped. Where inputs are at fault, that is the first unit in the order of the queue, whichever failed first: those
+ * before it are run to their end. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
 /* Reads one tuple on the calling thread and pins it; unpin it with tra_engine_release. For exchanges, which compute
  * little. scratch, io: bytes of temporary memory for it, as a worker has (tra_engine_stage). */

@@ -27,7 +27,7 @@ static void call(tra_engine *g, background *b) {
     tra_status s = b->fn(b->ctx, &e);
     free(b);
     pthread_mutex_lock(&g->lock);
-    if (s != TRA_OK) tra_engine_fail(g, &e);
+    if (s != TRA_OK) tra_engine_fail(g, NULL, &e);
     atomic_fetch_sub(&g->background.calls, 1);
     pthread_cond_broadcast(&g->ended);
     pthread_mutex_unlock(&g->lock);
@@ -59,7 +59,7 @@ static void read_ahead(tra_engine *g, tra_unit *u, tra_unit_input *in) {
         g->direct.late ? (int)tra_min64(MOST_BACKOFF, 2 * g->direct.backoff + 1) : g->direct.backoff / 2;
     if (g->direct.late) g->direct.backoff_left = g->direct.backoff;
     g->direct.late = false;
-    if (s != TRA_OK) tra_engine_fail(g, &e);
+    if (s != TRA_OK) tra_engine_fail(g, u, &e);
     u->preps_done++;
     pthread_cond_broadcast(&g->work);
 }

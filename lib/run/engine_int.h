@@ -34,9 +34,11 @@ struct tra_engine {
     bool stop;               /* the threads are to end */
     atomic_bool failed;      /* the stage has failed; the pool asks without the lock */
     tra_err err;
+    int64_t failed_at; /* failed: the units before this one go on */
     struct {
         tra_unit *head, *tail; /* units in order */
         int64_t bytes;         /* of their inputs */
+        int64_t units;         /* that have been queued so far */
         atomic_int inflight;   /* units that have not ended */
     } queue;
     struct {
@@ -76,8 +78,12 @@ struct tra_engine {
 
 /* Functions that say so are called under the engine's lock. */
 
-/* Under the lock: the stage has failed, for this reason unless there was one before. */
-void tra_engine_fail(tra_engine *g, tra_err *e);
+/* Under the lock: the stage has failed, for this reason unless there was one before. By: the unit, where it is one. */
+void tra_engine_fail(tra_engine *g, const tra_unit *by, tra_err *e);
+/* Has the stage failed, and is the unit not before the one that did? Under the lock. */
+static inline bool tra_engine_gives_up(const tra_engine *g, const tra_unit *u) {
+    return g->failed && u->number >= g->failed_at;
+}
 /* Takes a unit out of the queue. Under the lock. */
 void tra_engine_dequeue(tra_engine *g, tra_unit *u);
 /* A task, or an input that is computed on reading, begins and ends to run: its time is counted. Under the lock. */

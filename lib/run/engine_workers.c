@@ -26,8 +26,7 @@ tra_unit_input *tra_engine_start_input(tra_engine *g, tra_unit *u, int i) {
 
 /* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
 static tra_unit *find_work(tra_engine *g, int *task) {
-    if (g->failed) return NULL;
-    for (tra_unit *u = g->queue.head; u; u = u->next) {
+    for (tra_unit *u = g->queue.head; u && !tra_engine_gives_up(g, u); u = u->next) {
         int prep = find_prep(u);
         if (prep >= 0) {
             if (g->direct.backoff_left > 0) g->direct.backoff_left -= u->inputs[prep].direct;
@@ -127,7 +126,7 @@ void *tra_engine_work(void *arg) {
         tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
         pthread_mutex_lock(&g->lock);
         g->now.occupied--;
-        if (s != TRA_OK) tra_engine_fail(g, &e);
+        if (s != TRA_OK) tra_engine_fail(g, u, &e);
         if (task < 0) {
             u->preps_done++;
         } else {
@@ -159,9 +158,9 @@ bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task) {
     tra_engine *g = w->engine;
     pthread_mutex_lock(&g->lock);
     g->now.waiting++;
-    while (u->before && !u->before->done[task] && !g->failed) pthread_cond_wait(&g->work, &g->lock);
+    while (u->before && !u->before->done[task] && !tra_engine_gives_up(g, u)) pthread_cond_wait(&g->work, &g->lock);
     g->now.waiting--;
-    bool ok = !g->failed;
+    bool ok = !tra_engine_gives_up(g, u);
     pthread_mutex_unlock(&g->lock);
     return ok;
 }

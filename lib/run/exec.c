@@ -230,7 +230,8 @@ static tra_status tick(void *ctx, tra_err *e) {
     return check_site(&x->site, e);
 }
 
-/* Runs operator i. On failure alarms the other ranks, which may still compute. */
+/* Runs operator i. On failure alarms the other ranks, which may still compute; but for inputs that are at fault, of
+ * which the first rank's error is told, whichever failed first. */
 static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
@@ -238,7 +239,7 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
-    if (s != TRA_OK) tra_comm_alarm(&x->site.comm);
+    if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm);
     s = end_overlapping(x, i, s, e);
     return tra_comm_agree(&x->site.comm, s, e);
 }

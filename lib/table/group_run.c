@@ -477,16 +477,6 @@ static int64_t group_bytes(const void *data, const tra_cell *a, const tra_cell *
     return tra_columns_room(tra_group_out(data), groups_most(data, a->array.ext.v[0]));
 }
 
-static void refuse_errors(const tra_group *g, const tra_batch *in) {
-    for (int c = 0; !takes_states(g) && c < in->schema->n; c++) {
-        int64_t row = tra_find_error(in, c);
-        if (row >= 0)
-            tra_kernel_fail("row %" PRId64 ": `%s`, by which rows are grouped or which is aggregated, could not be "
-                            "computed: an integer does not fit its type",
-                            row, in->schema->v[c].name);
-    }
-}
-
 /* The keys of each group, from its first row. */
 static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *first, int64_t groups, tra_batch *out) {
     for (int k = 0; k < g->nkeys; k++) tra_gather_rows(&out->v[k], 0, &in->v[k], in->schema->v[k].type, first, groups);
@@ -524,7 +514,7 @@ static void group_run(const void *data, const tra_cell *a, const tra_cell *b, tr
         return;
     }
     in.schema = from;
-    refuse_errors(g, &in);
+    if (!takes_states(g)) tra_refuse_errors(a, &in, from->n, NULL, "by which rows are grouped or which is aggregated");
     tra_columns_begin(out, tra_group_out(g), groups_most(g, in.rows), &made);
     int64_t groups = make_groups(g, &in, (int64_t *)((char *)scratch + head_bytes(g)), &made);
     tra_columns_end(out, tra_group_out(g), groups);

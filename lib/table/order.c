@@ -162,6 +162,20 @@ int64_t tra_find_error(const tra_batch *b, int column) {
     return -1;
 }
 
+void tra_refuse_errors(const tra_cell *of, const tra_batch *b, int n, const int *column, const char *what) {
+    int64_t row = -1;
+    int bad = -1;
+    for (int k = 0; k < n; k++) {
+        int c = column ? column[k] : k;
+        int64_t at = tra_find_error(b, c);
+        if (at >= 0 && (row < 0 || at < row)) row = at, bad = c;
+    }
+    if (row >= 0)
+        tra_kernel_fail("row %" PRId64 "%s: `%s`, %s, could not be computed: an integer does not fit its type",
+                        tra_max64(0, of->first) + row, of->first < 0 ? " of a block" : "", b->schema->v[bad].name,
+                        what);
+}
+
 /* ---- order, distinct, limit ----------------------------------------------------------------------------------- */
 
 static int64_t vectors(const tra_sort *s) { return tra_vectors_bytes(2 * s->in->n); }
@@ -206,10 +220,7 @@ static void sort_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     in.schema = s->in;
     int64_t *at = (int64_t *)((char *)scratch + vectors(s)), *spare = at + in.rows, n = in.rows;
     for (int64_t i = 0; i < n; i++) at[i] = i;
-    for (int k = 0; k < s->n; k++)
-        if (tra_find_error(&in, s->column[k]) >= 0)
-            tra_kernel_fail("column `%s`, by which rows are ordered, could not be computed: an integer does not fit",
-                            s->in->v[s->column[k]].name);
+    tra_refuse_errors(a, &in, s->n, s->column, "by which rows are ordered");
     tra_order_rows(&in, s->n, s->column, s->desc, at, n, spare);
     if (s->distinct) n = keep_first(s, &in, at, spare);
     int64_t from = s->distinct ? 0 : tra_min64(s->from, n), most = s->distinct ? n : rows_most(s, n);

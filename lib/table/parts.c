@@ -93,10 +93,7 @@ static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, 
     int64_t first = b ? position(b) : 0, n = 0;
     if (!open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
     int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n));
-    for (int k = 0; k < x->n; k++)
-        if (tra_find_error(&in, x->column[k]) >= 0)
-            tra_kernel_fail("column `%s`, %s, could not be computed: an integer does not fit",
-                            x->in->v[x->column[k]].name, x->what);
+    tra_refuse_errors(a, &in, x->n, x->column, x->what);
     for (int64_t i = 0; i < in.rows; i++)
         if (!x->matching || !has_null(x, &in, i)) at[n++] = i;
     tra_order_rows(&in, x->n, x->column, x->desc, at, n, at + in.rows);

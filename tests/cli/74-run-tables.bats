@@ -429,3 +429,27 @@ assert sum(o["measured"].get("divided_by_zero", 0) for o in m["operators"]) == 1
         is "few,n,s aa,40000,2399940000 bb,40000,2399980000 cc,40000,2400020000" eval "tra export -q g.h5 -o - --to csv | xargs"
     done
 }
+
+@test "the first row that cannot be computed is named, with the statement, whatever threads fail first" {
+    py 'with open("t.csv", "w") as f:
+    f.write("a,b,g\n")
+    for i in range(2000): f.write(f"{i},{9 * 10**18 if i in (137, 555, 1999) else i},{i % 7}\n")'
+    tra import -q --block 100 t.csv --table -o t.h5
+    fails() { # STATEMENT MESSAGE SITES...
+        local how
+        printf 'input T from "t.h5"\nP = project(T, a, c = b * 2, g)   # (not "here: [\n%s\noutput R\n' "$1" >p.tra
+        for how in "${@:3}"; do
+            for _ in 1 2 3; do
+                status 3 tra run -q p.tra --sites "${how% *}" --threads "${how#* }"
+                has "$2"
+                rm -rf "$TRA_SCRATCH"/tra-*
+            done
+        done
+    }
+    fails 'R = select(T, b * 2 > 5)' "p.tra:3: R: row 137: the predicate could not be computed" "1 2" "3 1"
+    fails 'R = group(P, [g],
+    s = sum(c))' "p.tra:3: R: row 137: \`s\`, by which rows are grouped or which is aggregated" "1 1" "1 2"
+    fails 'R = order(P, [g, c])' "p.tra:3: R: row 137: \`c\`, by which rows are ordered, could not be computed" "1 2" "3 1"
+    fails 'R = matrix(P, [c])' "p.tra:3: R: row 137: column c could not be computed" "1 2" "3 1"
+    fails 'R = group(T, [g], s = sum(b))' "p.tra:3: R: sum: the total \`s\` of group 4" "1 2" "3 1"
+}
