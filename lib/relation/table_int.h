@@ -56,7 +56,7 @@ struct tra_table {
     uint64_t *masks;  /* [parts], of a compressed table with sums; else NULL */
     int64_t *blocks;  /* [columns][blocks][4], or NULL */
     int64_t *strings; /* the bytes of its dictionaries, of a table that tra wrote */
-    int64_t **codes;  /* of a foreign column of plain strings: the number in its dictionary is the row's */
+    int32_t **codes;  /* of a foreign column of plain strings: of each row the number in its dictionary; -1: NULL */
     int64_t stored_bytes, held;
     bool looked; /* for these tables of statistics: numbers, NULL where they are missing or damaged */
     struct tra_table_numbers {
@@ -85,6 +85,11 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
  * dimension, in the relation's arena; NULL: it is none. Under the lock. */
 int64_t *tra_table_numbers(tra_rel *r, const char *table, int64_t *n);
 const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset);
+/* Categories: strings, or numbers as text. */
+const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset);
+/* The strings of rows as a dictionary, in which each stands once, in the order in which they first appear, and codes of
+ * the rows, in the relation's arena: -1 of those for which `null` is set. */
+int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t *null, tra_dictionary **out);
 
 /* Where the chunks of an array are, found once; n elements of a chunk, from `first` on, as they are in the file. room:
  * tra_table_scratch bytes, or NULL. */

@@ -106,6 +106,44 @@ static void find_units(hid_t obj, tra_coltype *t, tra_arena *a) {
     if (*t == TRA_COL_I64 && strcmp(units, "microseconds since 1970-01-01 00:00:00") == 0) *t = TRA_COL_TIMESTAMP;
 }
 
+/* Strings of rows, not as categories. null: which are NULL, or NULL. */
+static tra_status strings_column(tra_rel *r, hid_t obj, int i, const uint8_t *null, tra_column *c, tra_err *e) {
+    tra_table_form *f = &r->table->form;
+    const tra_dictionary *rows = tra_table_strings(r, obj);
+    tra_dictionary *d;
+    if (!rows) return bad_column(r, c->name, "its strings cannot be read", e);
+    if (f->rows < 0) f->rows = rows->n;
+    if (rows->n != f->rows) return bad_column(r, c->name, "it has another number of rows", e);
+    if (!r->table->codes) r->table->codes = tra_news(r->arena, int32_t *, r->table->schema.n);
+    r->table->codes[i] = tra_table_encode(r, rows, null, &d);
+    r->table->held += 4 * rows->n + 16 * rows->n + rows->begin[rows->n];
+    c->dict = d;
+    c->type = TRA_COL_TEXT;
+    c->nullable = null != NULL;
+    return TRA_OK;
+}
+
+/* Categories as files before version 0.2.0 of data frames have them: the column has the codes, and an attribute that
+ * says where the categories are. */
+static tra_status old_categorical(tra_rel *r, hid_t obj, const char *path, int i, tra_column *c, tra_err *e) {
+    hid_t attr = H5Aopen(obj, "categories", H5P_DEFAULT), type = attr >= 0 ? H5Aget_type(attr) : -1;
+    hobj_ref_t to;
+    hid_t categories = -1;
+    if (type >= 0 && H5Tequal(type, H5T_STD_REF_OBJ) > 0 && H5Aread(attr, H5T_STD_REF_OBJ, &to) >= 0)
+        categories = H5Rdereference2(obj, H5P_DEFAULT, H5R_OBJECT, &to);
+    if (categories >= 0 && H5Iget_type(categories) == H5I_DATASET) c->dict = tra_table_categories(r, categories);
+    if (categories >= 0) H5Oclose(categories);
+    if (type >= 0) H5Tclose(type);
+    if (attr >= 0) H5Aclose(attr);
+    tra_coltype t = TRA_COL_F64;
+    bool native, u64 = false;
+    if (!c->dict || !number_type(obj, &t, &native, &u64) || (t != TRA_COL_I32 && t != TRA_COL_I64) || u64)
+        return bad_column(r, c->name, "its codes or categories are damaged", e);
+    c->nullable = true;
+    c->type = c->dict->sorted ? TRA_COL_STRING : TRA_COL_TEXT;
+    return add_part(r, path, i, false, 4, false, &r->table->form.values[i], e);
+}
+
 static tra_status plain_column(tra_rel *r, hid_t obj, const char *path, int i, tra_column *c, tra_err *e) {
     tra_table_form *f = &r->table->form;
     hid_t type = H5Dget_type(obj);
@@ -113,14 +151,9 @@ static tra_status plain_column(tra_rel *r, hid_t obj, const char *path, int i, t
     H5Tclose(type);
     if (strings) { /* not as categories: each row is an entry of the dictionary */
         if (!r->table->foreign) return bad_column(r, c->name, "it is not as tra wrote it", e);
-        if (!(c->dict = tra_table_strings(r, obj))) return bad_column(r, c->name, "its strings cannot be read", e);
-        c->type = TRA_COL_TEXT;
-        tra_dictionary *d = (tra_dictionary *)c->dict;
-        d->sorted = false;
-        f->values[i] = -1;
-        if (f->rows < 0) f->rows = c->dict->n;
-        return c->dict->n == f->rows ? TRA_OK : bad_column(r, c->name, "it has another number of rows", e);
+        return strings_column(r, obj, i, NULL, c, e);
     }
+    if (r->table->foreign && H5Aexists(obj, "categories") > 0) return old_categorical(r, obj, path, i, c, e);
     if (!number_type(obj, &c->type, &native, &u64))
         return bad_column(r, c->name, "it is neither of numbers nor of strings", e);
     if (u64) return bad_column(r, c->name, "it is of u64, which does not fit i64", e);
@@ -143,7 +176,7 @@ static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, 
     if (type >= 0) H5Tclose(type);
     if (ok && t != TRA_COL_I32 && t != TRA_COL_I64) ok = false;
     if (ok && r->table->foreign) {
-        c->dict = tra_table_strings(r, categories);
+        c->dict = tra_table_categories(r, categories);
         c->nullable = true;
     }
     int64_t entries = ok && categories >= 0 ? extent_of(categories) : -1;
@@ -152,7 +185,8 @@ static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, 
     if (categories >= 0) H5Dclose(categories);
     if (!ok || entries < 0 || entries > INT32_MAX)
         return bad_column(r, c->name, "its codes or categories are damaged", e);
-    if (r->table->foreign && !c->dict) return bad_column(r, c->name, "its categories are not strings", e);
+    if (r->table->foreign && !c->dict)
+        return bad_column(r, c->name, "its categories are neither strings nor numbers", e);
     bool texts = text && strcmp(text, "text") == 0;
     c->type = texts || (c->dict && !c->dict->sorted) ? TRA_COL_TEXT : TRA_COL_STRING;
     if (!c->dict) { /* comes from the tables; until then it is as large as the file says */
@@ -181,6 +215,24 @@ static tra_status nullable(tra_rel *r, hid_t group, const char *path, int i, tra
     return add_part(r, tra_arena_printf(r->arena, "%s/mask", path), i, true, 1, mask_native, &f->nulls[i], e);
 }
 
+/* Strings, and which of them are NULL. */
+static tra_status nullable_strings(tra_rel *r, hid_t group, int i, tra_column *c, tra_err *e) {
+    hid_t values = open_array(group, "values"), mask = open_array(group, "mask");
+    int64_t n = mask >= 0 ? extent_of(mask) : -1;
+    tra_coltype t = TRA_COL_F64;
+    bool native, u64,
+        ok = values >= 0 && n >= 0 && extent_of(values) == n && number_type(mask, &t, &native, &u64) &&
+             t == TRA_COL_BOOL && (int64_t)H5Dget_storage_size(mask) >= (n > 0);
+    uint8_t *null = ok ? tra_calloc((size_t)n + 1, 1) : NULL;
+    ok = ok && (n == 0 || H5Dread(mask, tra_h5_type(TRA_BOOL), H5S_ALL, H5S_ALL, H5P_DEFAULT, null) >= 0);
+    tra_status s = ok ? strings_column(r, values, i, null, c, e)
+                      : bad_column(r, c->name, "its values or their mask are damaged", e);
+    free(null);
+    if (values >= 0) H5Dclose(values);
+    if (mask >= 0) H5Dclose(mask);
+    return s;
+}
+
 static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c, tra_err *e) {
     const char *path = strcmp(r->name, "/") == 0 ? name : tra_arena_printf(r->arena, "%s/%s", r->name, name);
     *c = (tra_column){.name = name, .file = r, .number = i};
@@ -199,6 +251,8 @@ static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c
         s = categorical(r, obj, path, i, c, e);
     else if (encoding && (strcmp(encoding, "nullable-integer") == 0 || strcmp(encoding, "nullable-boolean") == 0))
         s = nullable(r, obj, path, i, c, e);
+    else if (encoding && strcmp(encoding, "nullable-string-array") == 0 && r->table->foreign)
+        s = nullable_strings(r, obj, i, c, e);
     else
         s = bad_column(
             r, c->name,

@@ -78,8 +78,8 @@ static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, con
     const tra_column *c = &f->schema->v[col];
     if (n == 0) return TRA_OK;
     if (f->values[col] < 0) { /* strings that are no categories */
-        for (int64_t i = 0; i < n; i++) ((int32_t *)v->values)[i] = (int32_t)(first + i);
-        return TRA_OK;
+        memcpy(v->values, r->table->codes[col] + first, (size_t)n * sizeof(int32_t));
+        return widen_codes(r, col, 4, n, v->values, v->state, e);
     }
     const tra_table_part *p = &f->part[f->values[col]];
     TRA_TRY(read_part(r, f->values[col], first, n, v->values, room, e));

@@ -118,6 +118,79 @@ const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset) {
     return d;
 }
 
+int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t *null, tra_dictionary **out) {
+    uint64_t slots = 16;
+    while (slots < 2 * (uint64_t)rows->n) slots *= 2;
+    int32_t *slot = tra_malloc(slots * sizeof *slot),
+            *code = tra_arena_array(r->arena, (size_t)rows->n + 1, sizeof *code);
+    int64_t *begin = tra_news(r->arena, int64_t, rows->n + 1), n = 0;
+    char *bytes = tra_arena_alloc(r->arena, (size_t)rows->begin[rows->n] + 8);
+    memset(slot, 0xff, slots * sizeof *slot);
+    for (int64_t i = 0; i < rows->n; i++) {
+        int64_t len;
+        const char *s = tra_dictionary_at(rows, i, &len);
+        uint64_t at = XXH64(s, (size_t)len, 0) & (slots - 1);
+        code[i] = -1;
+        if (null && null[i]) continue;
+        while (slot[at] >= 0 &&
+               (begin[slot[at] + 1] - begin[slot[at]] != len || memcmp(bytes + begin[slot[at]], s, (size_t)len) != 0))
+            at = (at + 1) & (slots - 1);
+        if (slot[at] < 0) {
+            slot[at] = (int32_t)n;
+            memcpy(bytes + begin[n], s, (size_t)len);
+            begin[n + 1] = begin[n] + len;
+            n++;
+        }
+        code[i] = slot[at];
+    }
+    free(slot);
+    *out = tra_new(r->arena, tra_dictionary);
+    **out = (tra_dictionary){.n = n, .begin = begin, .bytes = bytes};
+    return code;
+}
+
+const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset) {
+    hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
+    bool strings = H5Tget_class(type) == H5T_STRING, u64 = false, ok = !strings;
+    hsize_t dims = 0;
+    tra_dtype t = TRA_F64;
+    ok = ok && H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, &dims, NULL) >= 0 &&
+         tra_h5_dtype(type, &t, &u64) && !u64 && dims <= 1 << 24;
+    H5Tclose(type);
+    H5Sclose(space);
+    if (strings) return tra_table_strings(r, dset);
+    int64_t *v = ok ? tra_calloc((size_t)dims + 1, sizeof *v) : NULL;
+    double *x = (double *)v;
+    bool real = tra_dtype_is_float(t);
+    uint8_t *truth = (uint8_t *)v;
+    ok = v && (dims == 0 || H5Dread(dset,
+                                    tra_h5_type(real            ? TRA_F64
+                                                : t == TRA_BOOL ? TRA_BOOL
+                                                                : TRA_I64),
+                                    H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
+    tra_dictionary *d = NULL;
+    tra_str text = {0};
+    if (ok) {
+        int64_t *begin = tra_news(r->arena, int64_t, (int64_t)dims + 1);
+        for (int64_t i = 0; i < (int64_t)dims; i++) {
+            char buf[32];
+            if (real)
+                tra_str_add(&text, tra_exactly(x[i], buf));
+            else if (t == TRA_BOOL)
+                tra_str_add(&text, truth[i] ? "true" : "false");
+            else
+                tra_str_printf(&text, "%" PRId64, v[i]);
+            begin[i + 1] = (int64_t)text.n;
+        }
+        d = tra_new(r->arena, tra_dictionary);
+        *d = (tra_dictionary){
+            .n = (int64_t)dims, .begin = begin, .bytes = tra_arena_strndup(r->arena, tra_str_get(&text), text.n)};
+    }
+    tra_str_free(&text);
+    free(v);
+    return d;
+}
+
 /* A table of 64-bit numbers under .tra/NAME, with its seal; NULL: it is not there, or damaged. From malloc. */
 int64_t *tra_table_numbers(tra_rel *r, const char *table, int64_t *n) {
     const char *path = tra_table_path(r->arena, r->name, table);
