@@ -258,7 +258,7 @@ static bool asks_for_matrix(void) {
 
 /* Imports a table, if it is one. job: how the options want text to be read, in the arena. */
 static tra_status try_table(const char *source, const char *how, tra_arena *a, tra_table_job *job, bool *done,
-                            tra_err *e) {
+                            bool *titled, tra_err *e) {
     tra_text_options o = text;
     o.block = block;
     o.memory = memory;
@@ -269,12 +269,17 @@ static tra_status try_table(const char *source, const char *how, tra_arena *a, t
     if (!source || !output || strcmp(output, "-") == 0 || (o.header && o.no_header)) return TRA_OK;
     bool csv = from ? strcmp(from, "csv") == 0 : tra_csv_by_name(source);
     if (asks_for_text() || asks_for_table()) TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
+    if (asks_for_matrix() && csv && !asks_for_text()) {
+        bool is;
+        TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
+        return tra_looks_like_table(job, &is, titled, e);
+    }
     if (asks_for_matrix() || (!asks_for_table() && !csv)) return TRA_OK;
     TRA_TRY(tra_threads_check(e));
     TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
     job->history = no_history ? NULL : how;
     TRA_TRY(read_codec(&job->codec, e));
-    return tra_import_as_table(job, asks_for_table(), done, e);
+    return tra_import_as_table(job, asks_for_table(), done, titled, e);
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
@@ -283,11 +288,11 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_import_receipt r;
     tra_dims blocks;
     tra_str how = {0};
-    bool done = false;
+    bool done = false, titled = false; /* by titles and comments as well a matrix is read as tables are */
     history(source, &how);
     tra_arena *a = tra_arena_new();
     tra_table_job read_as;
-    tra_status t = try_table(source, tra_str_get(&how), a, &read_as, &done, e);
+    tra_status t = try_table(source, tra_str_get(&how), a, &read_as, &done, &titled, e);
     if (t == TRA_OK && !done) t = read_options(source, &job, &blocks, e);
     if (t == TRA_OK) t = tra_threads_check(e);
     if (t != TRA_OK || done) {
@@ -295,7 +300,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         tra_arena_free(a);
         return t;
     }
-    if (asks_for_text()) job.source.text = &read_as;
+    if (asks_for_text() || titled) job.source.text = &read_as;
     if (!no_history) job.history = tra_str_get(&how);
     tra_status s = tra_import(&job, &r, e);
     tra_str_free(&how);

@@ -169,12 +169,12 @@ static tra_status print_json(const char *source, const char *output, const tra_t
     return s;
 }
 
-tra_status tra_import_as_table(const tra_table_job *job, bool table, bool *done, tra_err *e) {
+tra_status tra_import_as_table(const tra_table_job *job, bool table, bool *done, bool *titled, tra_err *e) {
     tra_arena *a = tra_arena_new();
     tra_table_receipt r;
     *done = table;
     tra_status s = TRA_OK;
-    if (!table) s = tra_looks_like_table(job, done, e);
+    if (!table) s = tra_looks_like_table(job, done, titled, e);
     if (s == TRA_OK && *done) {
         s = tra_import_table(job, a, &r, e);
         if (s == TRA_OK && r.rejected > 0)

@@ -19,6 +19,7 @@ struct tra_table_job;
 TRA_MUSTUSE tra_status tra_table_job_of(const char *source, const char *output, const tra_text_options *o, tra_arena *a,
                                         struct tra_table_job *job, tra_err *e);
 /* Imports the file, if it is a table or the user says that it is (`table`). *done: it was; else it is a matrix. */
-TRA_MUSTUSE tra_status tra_import_as_table(const struct tra_table_job *job, bool table, bool *done, tra_err *e);
+TRA_MUSTUSE tra_status tra_import_as_table(const struct tra_table_job *job, bool table, bool *done, bool *titled,
+                                           tra_err *e);
 
 #endif

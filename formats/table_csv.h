@@ -32,9 +32,10 @@ typedef struct tra_csv_dialect {
 /* What the user says of it; what is not said (0, and -1 of the numbers) is found out. */
 typedef struct tra_csv_hints {
     char delimiter;
-    int quote, escape, comment; /* a character; 0: none */
-    int header;                 /* 1: there is one */
-    int64_t skip;               /* lines before the header or the first row */
+    int quote, escape, comment;            /* a character; 0: none */
+    int header;                            /* 1: there is one */
+    int64_t skip;                          /* lines before the header or the first row */
+    const struct tra_csv_reading *reading; /* how numbers and dates are written; NULL: as is usual */
     int temper;
 } tra_csv_hints;
 

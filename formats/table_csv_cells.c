@@ -15,7 +15,7 @@ static const struct {
     [TRA_CSV_TOO_MANY] = {"TOO MANY COLUMNS", "too many cells (--drop-long leaves out those that are too many)"},
     [TRA_CSV_CAST] = {"CAST", "not a value of its column's type"},
     [TRA_CSV_ENCODING] = {"INVALID ENCODING", "not UTF-8 (--encoding latin1 reads ISO 8859-1)"},
-    [TRA_CSV_ZERO] = {"INVALID ENCODING", "a zero byte"},
+    [TRA_CSV_ZERO] = {"INVALID ENCODING", "a zero byte (iconv -f UTF-16 -t UTF-8 makes text of UTF-16)"},
     [TRA_CSV_LONG] = {"LINE SIZE OVER MAXIMUM", "a record that does not fit the buffers: a quote is open, or allow "
                                                 "more memory with --memory"},
 };

@@ -45,7 +45,7 @@ static bool add_name(name_set *s, const char *name) {
 static tra_status must_be_name(const tra_csv_import *m, int64_t column, const char *s, size_t n, tra_err *e) {
     char shown[TRA_SHOWN];
     if (m->job->header >= 0 || n == 0) return TRA_OK;
-    bool value = tra_csv_kind_of(s, n) != TRA_CSV_OTHER;
+    bool value = tra_csv_kind_of(&m->reading, s, n) != TRA_CSV_OTHER;
     if (!value && !tra_csv_is_like_data(s, n)) return TRA_OK;
     return tra_fail(e, TRA_INPUT,
                     "%s: line %" PRId64 ", column %" PRId64
@@ -95,7 +95,8 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
                 memcpy(buf, from, k);
             if (!tra_is_utf8(buf, k) || memchr(buf, 0, k))
                 s = tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", column %" PRId64 ": %s, in the header", m->spec,
-                             m->form->lines + 1, i + 1, tra_csv_fault_text(TRA_CSV_ENCODING));
+                             m->form->lines + 1, i + 1,
+                             tra_csv_fault_text(memchr(buf, 0, k) ? TRA_CSV_ZERO : TRA_CSV_ENCODING));
             if (k > 1000) s = tra_fail(e, TRA_INPUT, "%s: the name of column %" PRId64 " is too long", m->spec, i + 1);
             if (s == TRA_OK) s = must_be_name(m, i, buf, k, e);
             if (s == TRA_OK) name = tra_arena_strndup(m->arena, buf, k);

@@ -299,13 +299,14 @@ static tra_status import(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------ */
 
-tra_csv_hints tra_csv_hints_of(const tra_table_job *j) {
+tra_csv_hints tra_csv_hints_of(const tra_table_job *j, const tra_csv_reading *reading) {
     return (tra_csv_hints){.delimiter = j->delimiter,
                            .comment = j->comment,
                            .quote = j->quote,
                            .escape = j->escape,
                            .header = j->header,
                            .skip = j->skip,
+                           .reading = reading,
                            .temper = j->strict    ? TRA_CSV_STRICT
                                      : j->lenient ? TRA_CSV_LENIENT
                                                   : TRA_CSV_USUAL};
@@ -392,10 +393,10 @@ tra_csv_reading tra_csv_reading_of(const tra_table_job *j) {
 tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_receipt *r, tra_err *e) {
     tra_csv_import m = {.job = job, .arena = a, .spec = strcmp(job->from, "-") == 0 ? "standard input" : job->from};
     tra_csv_sizes sizes;
-    tra_csv_hints hints = tra_csv_hints_of(job);
+    m.reading = tra_csv_reading_of(job);
+    tra_csv_hints hints = tra_csv_hints_of(job, &m.reading);
     *r = (tra_table_receipt){0};
     TRA_TRY(sizes_of(job, &sizes, &m.memory, e));
-    m.reading = tra_csv_reading_of(job);
     m.rules = (tra_csv_rules){.spec = m.spec,
                               .pad_short = job->pad_short,
                               .drop_long = job->drop_long,
@@ -425,12 +426,12 @@ tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_re
 
 /* ---- table or matrix -------------------------------------------------------------------------------------------- */
 
-tra_status tra_looks_like_table(const tra_table_job *job, bool *is, tra_err *e) {
-    tra_csv_hints hints = tra_csv_hints_of(job);
+tra_status tra_looks_like_table(const tra_table_job *job, bool *is, bool *titled, tra_err *e) {
     tra_csv_sizes sizes = {.stretch = 1 << 16, .piece = 1 << 14, .workers = 1};
     tra_csv_reading reading = tra_csv_reading_of(job);
+    tra_csv_hints hints = tra_csv_hints_of(job, &reading);
     tra_csv_file *file;
-    *is = false;
+    *is = *titled = false;
     if (strcmp(job->from, "-") == 0) return TRA_OK;
     TRA_TRY(tra_csv_open(job->from, &hints, &sizes, job->to, &file, e));
     const tra_csv_form *form = tra_csv_form_of(file);
@@ -438,6 +439,7 @@ tra_status tra_looks_like_table(const tra_table_job *job, bool *is, tra_err *e) 
     const char *text = tra_csv_head(file, &n), *p = text, *end = text + n;
     tra_csv_cells cells = {0};
     tra_csv_fault fault;
+    *titled = form->titles > 0 || form->comments;
     for (bool first = true; form->header && !*is; first = false) {
         cells.n = 0;
         if (!tra_csv_record(&form->dialect, text, &p, end, &cells, &fault)) break;

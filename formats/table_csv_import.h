@@ -55,7 +55,8 @@ typedef struct tra_csv_worker {
     tra_digest digest;
 } tra_csv_worker;
 
-tra_csv_hints tra_csv_hints_of(const tra_table_job *j);
+/* reading: tra_csv_reading_of the job, which must stay. */
+tra_csv_hints tra_csv_hints_of(const tra_table_job *j, const tra_csv_reading *reading);
 tra_csv_reading tra_csv_reading_of(const tra_table_job *j);
 /* A matrix by the options of tables: the functions of a format (formats.h). */
 TRA_MUSTUSE tra_status tra_csv_matrix_open(tra_source *s, tra_err *e);

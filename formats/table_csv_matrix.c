@@ -144,7 +144,6 @@ tra_status tra_csv_matrix_open(tra_source *s, tra_err *e) {
     tra_csv_sizes sizes = {.workers = tra_cores()};
     sizes.piece = tra_max64(16 << 10, tra_min64(256 << 10, s->o.memory / (sizes.workers * 256)));
     sizes.stretch = 8 * sizes.piece;
-    tra_csv_hints hints = tra_csv_hints_of(job);
     s->state = x;
     x->fd = -1;
     x->empty_nan = s->o.empty_nan;
@@ -154,6 +153,7 @@ tra_status tra_csv_matrix_open(tra_source *s, tra_err *e) {
     m->spec = s->in.name;
     m->reading = tra_csv_reading_of(job);
     if (m->reading.nnulls < 0) m->reading.nnulls = 0;
+    tra_csv_hints hints = tra_csv_hints_of(job, &m->reading);
     m->rules = (tra_csv_rules){
         .spec = m->spec, .pad_short = job->pad_short, .drop_long = job->drop_long, .latin1 = job->latin1};
     s->held += 3 * (size_t)sizes.stretch + (size_t)sizes.workers * 40 * (size_t)sizes.piece;

@@ -53,8 +53,8 @@ static bool is_time(const char *p, const char *end) {
     return colon && digit;
 }
 
-static void try(const tra_csv_dialect *d, const char *text, const char *end, bool whole, tra_csv_cells *cells,
-                score *s) {
+static void try(const tra_csv_dialect *d, const tra_csv_reading *r, const char *text, const char *end, bool whole,
+                tra_csv_cells *cells, score *s) {
     int64_t seen[COUNTS][2];
     int n = 0;
     const char *p = text;
@@ -69,7 +69,7 @@ static void try(const tra_csv_dialect *d, const char *text, const char *end, boo
         for (int64_t i = 0; i < cells->n; i++) {
             const tra_csv_cell *x = &cells->v[i];
             s->quoted += x->quoted;
-            if (s->rare && !x->quoted) s->values += tra_csv_kind_of(text + x->at, x->n) != TRA_CSV_OTHER;
+            if (s->rare && !x->quoted) s->values += tra_csv_kind_of(r, text + x->at, x->n) != TRA_CSV_OTHER;
         }
         if (s->rare) s->times += is_time(text + cells->v[0].at, p);
         count(seen, &n, cells->n);
@@ -130,8 +130,8 @@ static const char *told(const char *p, const char *end, tra_csv_form *f, char *d
 
 /* ---- the header ------------------------------------------------------------------------------------------------- */
 
-static bool is_name(const char *text, const tra_csv_cell *x) {
-    return x->quoted || tra_csv_kind_of(text + x->at, x->n) == TRA_CSV_OTHER;
+static bool is_name(const tra_csv_reading *r, const char *text, const tra_csv_cell *x) {
+    return x->quoted || tra_csv_kind_of(r, text + x->at, x->n) == TRA_CSV_OTHER;
 }
 
 static bool is_like_data(const char *text, const tra_csv_cell *x) {
@@ -141,7 +141,8 @@ static bool is_like_data(const char *text, const tra_csv_cell *x) {
 /* Is the first record a header? If all of its cells are names, but for columns of which all cells, the first as well,
  * are rather values of some kind than names (1.2.3); or if a column below one of them is of values of which its first
  * cell is none. */
-static bool finds_header(const tra_csv_dialect *d, const char *text, const char *end, bool whole) {
+static bool finds_header(const tra_csv_dialect *d, const tra_csv_reading *r, const char *text, const char *end,
+                         bool whole) {
     tra_csv_cells first = {0}, row = {0};
     tra_csv_fault fault;
     const char *p = text;
@@ -149,23 +150,23 @@ static bool finds_header(const tra_csv_dialect *d, const char *text, const char 
     int64_t names = 0, empty = 0, n = first.n;
     tra_csv_kind *kind = tra_calloc((size_t)n, sizeof *kind); /* of the column below; TRA_CSV_NOTHING: not known yet */
     bool *unlike = tra_calloc((size_t)n, sizeof *unlike);     /* a cell of the column is like a name */
-    for (int64_t i = 0; i < n; i++) names += is_name(text, &first.v[i]), empty += first.v[i].n == 0;
-    for (int64_t r = 0; r < RECORDS; r++) {
+    for (int64_t i = 0; i < n; i++) names += is_name(r, text, &first.v[i]), empty += first.v[i].n == 0;
+    for (int64_t k = 0; k < RECORDS; k++) {
         row.n = 0;
         if (!tra_csv_record(d, text, &p, end, &row, &fault) || (p == end && !whole)) break;
         for (int64_t i = 0; i < n && i < row.n; i++) {
             const tra_csv_cell *x = &row.v[i];
-            tra_csv_kind k = tra_csv_kind_of(text + x->at, x->n);
-            if (k == TRA_CSV_NOTHING) continue;
-            unlike[i] |= k == TRA_CSV_OTHER && !is_like_data(text, x);
-            kind[i] = kind[i] == TRA_CSV_NOTHING || kind[i] == k ? k : TRA_CSV_OTHER;
+            tra_csv_kind now = tra_csv_kind_of(r, text + x->at, x->n);
+            if (now == TRA_CSV_NOTHING) continue;
+            unlike[i] |= now == TRA_CSV_OTHER && !is_like_data(text, x);
+            kind[i] = kind[i] == TRA_CSV_NOTHING || kind[i] == now ? now : TRA_CSV_OTHER;
         }
     }
     bool header = names + empty == n && names > 0;
     for (int64_t i = 0; i < n && header; i++)
         header = kind[i] != TRA_CSV_OTHER || unlike[i] || !is_like_data(text, &first.v[i]);
     for (int64_t i = 0; i < n && !header; i++)
-        header = kind[i] != TRA_CSV_NOTHING && kind[i] != TRA_CSV_OTHER && is_name(text, &first.v[i]);
+        header = kind[i] != TRA_CSV_NOTHING && kind[i] != TRA_CSV_OTHER && is_name(r, text, &first.v[i]);
     free(kind);
     free(unlike);
     free(first.v);
@@ -175,8 +176,8 @@ static bool finds_header(const tra_csv_dialect *d, const char *text, const char 
 
 /* Titles stand above a table: lines of at most half as many cells, or, as spreadsheets write them, records of as many,
  * of which one at most has text. Past them, where a header of so many names follows; else where it was. */
-static const char *past_titles(const tra_csv_dialect *d, const char *text, const char *end, bool whole,
-                               int64_t columns) {
+static const char *past_titles(const tra_csv_dialect *d, const tra_csv_reading *r, const char *text, const char *end,
+                               bool whole, int64_t columns) {
     enum { TITLES = 20 };
     tra_csv_cells cells = {0};
     tra_csv_fault fault;
@@ -185,14 +186,14 @@ static const char *past_titles(const tra_csv_dialect *d, const char *text, const
     for (int i = 0; i < TITLES && columns > 1 && !found; i++) {
         int64_t texts = 0, names = 0;
         cells.n = 0;
-        begin = p;
         if (!tra_csv_record(d, text, &p, end, &cells, &fault) || cells.n > columns) break;
+        begin = text + cells.v[0].at - cells.v[0].quoted; /* blank lines may be before it */
         for (int64_t k = 0; k < cells.n; k++) {
             texts += cells.v[k].n > 0;
-            names += cells.v[k].n > 0 && is_name(text, &cells.v[k]);
+            names += cells.v[k].n > 0 && is_name(r, text, &cells.v[k]);
         }
         bool narrow = 2 * cells.n <= columns, empty = columns > 2 && texts <= 1;
-        found = cells.n == columns && !empty && (names == columns || finds_header(d, begin, end, whole));
+        found = cells.n == columns && !empty && (names == columns || finds_header(d, r, begin, end, whole));
         if (!found && !narrow && !empty) break;
     }
     free(cells.v);
@@ -221,11 +222,11 @@ static double choose(const char *p, const char *end, bool whole, const tra_csv_h
             d.delimiter = f->dialect.delimiter ? f->dialect.delimiter : delimiters[i];
             if (d.delimiter == d.quote || d.delimiter == d.escape) continue;
             d.blanks = false;
-            try(&d, p, end, whole, &cells, &s);
+            try(&d, h->reading, p, end, whole, &cells, &s);
             if (s.faults > 0 && d.delimiter != ' ') { /* blanks between quotes and delimiters may be why */
                 score other;
                 d.blanks = true;
-                try(&d, p, end, whole, &cells, &other);
+                try(&d, h->reading, p, end, whole, &cells, &other);
                 if (other.faults < s.faults)
                     s = other;
                 else
@@ -242,7 +243,7 @@ static double choose(const char *p, const char *end, bool whole, const tra_csv_h
     tra_csv_dialect d = best;
     d.blanks = d.delimiter != ' ';
     d.temper = TRA_CSV_USUAL;
-    try(&d, p, end, whole, &cells, &s);
+    try(&d, h->reading, p, end, whole, &cells, &s);
     if (s.quoted > most.quoted && worth(&s) > worth(&most)) most = s, best = d;
     best.temper = f->dialect.temper;
     f->dialect = best;
@@ -284,16 +285,16 @@ void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints 
         score s;
         tra_csv_cells cells = {0};
         d->blank_is_row = false;
-        try(d, p, end, whole, &cells, &s);
+        try(d, h->reading, p, end, whole, &cells, &s);
         free(cells.v);
         out->columns = s.columns;
         d->blank_is_row = s.columns == 1;
     }
     if (h->header < 0 && h->skip == 0) {
-        const char *q = past_titles(d, p, end, whole, out->columns);
+        const char *q = past_titles(d, h->reading, p, end, whole, out->columns);
         for (; p < q; p++) out->titles += *p == '\n' || (d->returns && *p == '\r' && p[1] != '\n');
         out->lines += out->titles;
     }
     out->begin = p - text;
-    out->header = h->header >= 0 ? h->header : finds_header(d, p, end, whole);
+    out->header = h->header >= 0 ? h->header : finds_header(d, h->reading, p, end, whole);
 }

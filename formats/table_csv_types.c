@@ -112,15 +112,19 @@ static bool is_bool(const char *s, size_t n, bool *v) {
 
 /* ---- guesses --------------------------------------------------------------------------------------------------- */
 
-tra_csv_kind tra_csv_kind_of(const char *s, size_t n) {
+tra_csv_kind tra_csv_kind_of(const tra_csv_reading *r, const char *s, size_t n) {
     static const tra_csv_reading usual = {.decimal = '.', .nnulls = -1};
     bool whole, time, truth;
     int64_t v;
     double x;
-    if (tra_csv_is_null(&usual, s, n, false, true)) return TRA_CSV_NOTHING;
-    if (number_of(&usual, s, n, &whole, &v, &x)) return TRA_CSV_NUMBER;
+    int64_t micros;
+    if (!r) r = &usual;
+    if (tra_csv_is_null(r, s, n, false, true)) return TRA_CSV_NOTHING;
+    if (number_of(r, s, n, &whole, &v, &x)) return TRA_CSV_NUMBER;
     trim(&s, &n);
     if (is_bool(s, n, &truth)) return TRA_CSV_BOOL;
+    if (r->date_format && tra_date_by(r->date_format, s, n, &micros)) return TRA_CSV_DAY;
+    if (r->timestamp_format && tra_date_by(r->timestamp_format, s, n, &micros)) return TRA_CSV_DAY;
     return tra_date_orders(s, n, &time) ? TRA_CSV_DAY : TRA_CSV_OTHER;
 }
 

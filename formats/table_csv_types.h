@@ -12,8 +12,6 @@ typedef enum tra_csv_kind {
     TRA_CSV_DAY, /* with a time, perhaps */
     TRA_CSV_OTHER,
 } tra_csv_kind;
-/* What a text looks like, without options. */
-tra_csv_kind tra_csv_kind_of(const char *s, size_t n);
 /* Is what is no number rather a slip in one, or a mark for one that is missing, than a name? (csv.c) */
 bool tra_csv_is_like_data(const char *s, size_t n);
 
@@ -25,6 +23,9 @@ typedef struct tra_csv_reading {
     const char *const *nulls;
     const char *date_format, *timestamp_format; /* or NULL */
 } tra_csv_reading;
+
+/* What a text looks like; r: NULL for what is usual. */
+tra_csv_kind tra_csv_kind_of(const tra_csv_reading *r, const char *s, size_t n);
 
 /* What is known of a column. Filled over all of its cells; such of several pieces are put together in any order. */
 typedef struct tra_csv_guess {

@@ -59,3 +59,34 @@ want() {
     status 2 tra import w.csv -o w.h5 --table --no-header --names p,q,q
     [[ $output == *'must differ'* ]]
 }
+
+# matrix TEXT WANT [OPTION...]: the text, imported, is the matrix.
+matrix() {
+    printf '%b' "$1" >m.csv
+    rm -f m.h5
+    status 0 tra import m.csv -o m.h5 "${@:3}"
+    said=$output
+    py 'd = h5py.File("m.h5")["data"]; assert isinstance(d, h5py.Dataset) and d[()].tolist() == eval(sys.argv[1]), d' "$2" ||
+        { printf 'of %s\n' "$1"; return 1; }
+}
+
+@test "numbers below titles are a matrix, whatever options it has; without a header the first row tells nothing else" {
+    matrix 'Title of it\n\na,b,c\n1,2,3\n4,5,6\n' '[[1, 2, 3], [4, 5, 6]]'
+    [[ $said == *"above the header in line 3 is left out"* ]]
+    matrix 'Title,,\n,,\na,b,c\n1,2,3\n' '[[1, 2, 3]]' --dtype i32 --block 1x2
+    matrix '# of\na,b\n# more\n1,2\n' '[[1, 2]]'
+    matrix 'Title\n1,2\n3,4\n' '[[1, 2], [3, 4]]' --skip 1
+    printf 'Title of it\n1,2,3\n' >m.csv
+    status 3 tra import m.csv -o m.h5
+    printf 'a,b\n1,2\n\nTotal: 1\n' >m.csv
+    status 3 tra import m.csv -o m.h5
+    [[ $output == *"line 4, byte 10, column 1: too few cells"* ]]
+}
+
+@test "a first row of numbers and dates as options say they are written is a row" {
+    matrix '1;2,5;3\n4;5;6\n' '[[1, 2.5, 3], [4, 5, 6]]' --decimal ,
+    matrix '1.234;2\n4.000;5\n' '[[1234, 2], [4000, 5]]' --thousands . --decimal ,
+    want '{"column_1": [np.datetime64("2020-01-31")], "column_2": ["x"]}' '31 Jan 2020,x\n' --date-format '%d %b %Y' --no-header
+    want '{"column_1": [np.datetime64("2020-01-31"), np.datetime64("2020-02-01")], "column_2": [1, 2]}' \
+        '31 Jan 2020,1\n1 Feb 2020,2\n' --date-format '%d %b %Y'
+}
