@@ -59,7 +59,7 @@ static const tra_dictionary *dictionary_of(tra_arena *a, const tra_words *w, con
     char *bytes = tra_arena_alloc(a, (size_t)(w->n ? w->begin[w->n] : 0) + 8);
     for (int64_t i = 0; i < w->n; i++) {
         int64_t from = w->begin[order[i]], n = w->begin[order[i] + 1] - from;
-        memcpy(bytes + begin[i], w->bytes + from, (size_t)n);
+        if (n) memcpy(bytes + begin[i], w->bytes + from, (size_t)n);
         begin[i + 1] = begin[i] + n;
     }
     *d = (tra_dictionary){.n = w->n, .begin = begin, .bytes = bytes, .sorted = sorted};

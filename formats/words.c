@@ -12,8 +12,7 @@ uint64_t tra_words_hash(const char *s, size_t n) { return XXH3_64bits(s, n); }
 static bool is_it(const tra_words *w, uint64_t slot, const char *s, size_t n, uint64_t hash) {
     if ((slot ^ hash) >> 32) return false;
     int64_t i = (int64_t)(slot & 0xffffffff) - 1;
-    return w->begin[i + 1] - w->begin[i] == (int64_t)n &&
-           (n == 0 || memcmp(w->bytes + w->begin[i], s, n) == 0);
+    return w->begin[i + 1] - w->begin[i] == (int64_t)n && (n == 0 || memcmp(w->bytes + w->begin[i], s, n) == 0);
 }
 
 /* The slot of the string, or the free one where it belongs. */
