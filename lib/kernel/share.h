@@ -32,7 +32,8 @@ enum { TRA_PIECES = TRA_CELL_PIECES };
 int tra_share_pieces(int64_t steps);
 
 /* In how many pieces, each with a sum of its own, so many entries of so many steps each are added up to so many
- * elements. Not less of more entries. */
+ * elements. Not less of more entries; at most TRA_SHARE_SUMS. */
+enum { TRA_SHARE_SUMS = 4 };
 int tra_share_sums(int64_t entries, int64_t steps, int64_t elements);
 /* The rows that begin n pieces of about equally many entries, and the end; fewer where there are few rows. key (or
  * NULL): of each row, rows of one are in one piece. Returns how many. */

@@ -94,7 +94,8 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
     case PRODUCT:
         return out ? tra_rows_product_scratch(p.step, a, ext_a, b, ext_b)
                    : tra_rows_contract_scratch(p.step, a, ext_a, b, ext_b);
-    case REDUCE: return tra_project_scratch(tra_most_entries(a, ext_a));
+    case REDUCE:
+        return tra_rows_reduce_scratch(p.step, &p.before, &p.after, a->dtype, ext_a, out, tra_most_entries(a, ext_a));
     case MERGE: return merge_scratch(a, ext_a, b, ext_b);
     case SLOW: break;
     }

@@ -190,23 +190,35 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
     for (; step == 1 && k < end; k++) sum[v->column[k]] += value[k];                                                   \
     for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k];
 
+/* Each step is tested. */
+static void sum_integers(const tra_rows_view *v, int64_t r, int64_t *to, int64_t step) {
+    const int64_t *value = (const int64_t *)(const void *)v->value;
+    bool over = false;
+    for (int64_t k = v->begin[r], end = v->begin[r + 1]; k < end; k++) {
+        int64_t sum, *at = to + (int64_t)v->column[k] * step;
+        over |= __builtin_add_overflow(*at, value[k], &sum);
+        *at = sum;
+    }
+    tra_overflow |= over;
+}
+
 static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, int64_t at, int64_t step) {
     if (t == TRA_F64) {
         SUM_ROW(double)
-    } else {
+    } else if (t == TRA_F32) {
         SUM_ROW(float)
+    } else {
+        sum_integers(v, r, (int64_t *)to + at, step);
     }
 }
 #undef SUM_ROW
 
-/* Sums of reals, without a function before, where no two dimensions have one label. */
-static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *before, const tra_cell *in,
-                    tra_dtype sum) {
-    tra_dtype t = in->array.dtype;
+/* Sums of this type, without a function before, where no two dimensions have one label. */
+static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *before, tra_dtype t) {
     if (before->code || step->fold != TRA_S_ADD || l->rank == 0) return false;
     for (int d = 1; d < l->rank; d++)
         if (memchr(l->in, l->in[d], (size_t)d)) return false;
-    return (t == TRA_F64 || t == TRA_F32) && sum == t;
+    return t == TRA_F64 || t == TRA_F32 || t == TRA_I64;
 }
 
 /* Where the entries of a row come to: the first coordinates in the result, as a place, and the step of the last one. */
@@ -251,13 +263,24 @@ static bool keeps_rows(const labels *l) {
     return true;
 }
 
-/* scratch: for sorting the entries, which is more than their sums take. */
+static int64_t bytes_of_sum(int64_t elements, tra_dtype t) {
+    return tra_mul_most(tra_ceil_div(tra_mul_most(elements, (int64_t)tra_dtype_size(t)), 64), 64);
+}
+
+/* Room for the sums of the pieces after the first. ext: of the operand, or larger. */
+static int64_t sums_scratch(const labels *l, tra_dtype t, const tra_dims *ext) {
+    int64_t elements = 1;
+    for (int d = 0; d < l->rank; d++)
+        if (memchr(l->out, l->in[d], (size_t)l->nout)) elements = tra_mul_most(elements, ext->v[d]);
+    return keeps_rows(l) ? 0 : tra_add_most(64, tra_mul_most(TRA_SHARE_SUMS - 1, bytes_of_sum(elements, t)));
+}
+
 static void add_up(const labels *l, const tra_cell *in, const tra_route *route, tra_array *out, void *scratch) {
     enum { STEPS = 2 };
     adding x = {.in = in, .route = route, .out = out, .v = tra_rows_of(in), .width = tra_last_extent(&out->ext)};
     int64_t entries = x.v.begin[x.v.nrows], elements = tra_elements_of(&out->ext);
     x.step = step_of(route, &in->array.ext, x.width);
-    x.each = ((int64_t)tra_array_bytes(out) + 63) / 64 * 64;
+    x.each = bytes_of_sum(elements, out->dtype);
     memset(out->data, 0, tra_array_bytes(out));
     if (!keeps_rows(l)) x.sums = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
     int n = x.sums ? tra_share_sums(entries, STEPS, elements) : tra_share_pieces(tra_mul_most(STEPS, entries));
@@ -298,6 +321,14 @@ static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra
     return count ? tra_rows_counted(out, nrows, n) : tra_rows_made(&to);
 }
 
+int64_t tra_rows_reduce_scratch(const tra_kernel *step, const tra_unary *before, const tra_unary *after, tra_dtype t,
+                                const tra_dims *ext, const tra_layout *out, int64_t entries) {
+    labels l;
+    int64_t sorting = tra_project_scratch(entries);
+    if (out || after->code || !labels_of(step, ext->n, &l) || !adds_up(step, &l, before, t)) return sorting;
+    return tra_min64(sorting, sums_scratch(&l, t, ext)); /* there are no more pieces than entries */
+}
+
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
                         tra_cell *out, bool count, void *scratch) {
     labels l;
@@ -315,12 +346,13 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
         tra_rows_counted(out, rows, entries);
         return tra_rows_room(out->array.dtype, rows, entries);
     }
-    bool adds = adds_up(step, &l, before, in, tra_dtype_rows[in->array.dtype].sum);
-    if (adds && !out->layout && !after->code && out->array.dtype == in->array.dtype) {
+    bool adds = adds_up(step, &l, before, in->array.dtype);
+    if (adds && !out->layout && !after->code) {
+        assert(out->array.dtype == in->array.dtype);
         add_up(&l, in, &route, &out->array, scratch);
         return 0;
     }
-    if (adds && !moves && out->layout && has_small_box(&out->array, tra_rows_of(in).n)) {
+    if (adds && in->array.dtype != TRA_I64 && !moves && out->layout && has_small_box(&out->array, tra_rows_of(in).n)) {
         if (!count && out->counted[1] == 0) add_to_rows(in, &route, after, out, true, scratch);
         return add_to_rows(in, &route, after, out, count, scratch);
     }

@@ -179,9 +179,12 @@ int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs
 /* Is the step one, of arrays of that rank? */
 bool tra_rows_reduces(const tra_kernel *step, int rank);
 /* Of rows, into either; the functions before (which is 0 at 0) and after (where the result is rows, it too). count as
- * above; scratch: tra_project_scratch of the operand's entries. */
+ * above. */
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
                         tra_cell *out, bool count, void *scratch);
+/* Its scratch, of an operand of type t, of these extents or larger ones, with at most so many entries. */
+int64_t tra_rows_reduce_scratch(const tra_kernel *step, const tra_unary *before, const tra_unary *after, tra_dtype t,
+                                const tra_dims *ext, const tra_layout *out, int64_t entries);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 

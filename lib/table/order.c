@@ -2,6 +2,7 @@
 #include "order.h"
 
 #include "group.h"
+#include "table_int.h"
 
 #include <assert.h>
 #include <math.h>
@@ -145,14 +146,8 @@ int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, cons
 }
 
 void tra_take_rows(const tra_batch *from, const int64_t *at, int64_t n, tra_batch *to) {
-    for (int c = 0; c < from->schema->n; c++) {
-        size_t size = tra_coltype_size(from->schema->v[c].type);
-        const char *v = from->v[c].values;
-        char *w = to->v[c].values;
-        for (int64_t i = 0; i < n; i++) memcpy(w + (size_t)i * size, v + (size_t)at[i] * size, size);
-        for (int64_t i = 0; to->v[c].state && i < n; i++)
-            to->v[c].state[i] = from->v[c].state ? from->v[c].state[at[i]] : TRA_STATE_VALUE;
-    }
+    for (int c = 0; c < from->schema->n; c++)
+        tra_gather_rows(&to->v[c], 0, &from->v[c], from->schema->v[c].type, at, n);
 }
 
 int64_t tra_find_error(const tra_batch *b, int column) {
@@ -198,10 +193,11 @@ static int64_t sort_bytes(const void *data, const tra_cell *a, const tra_cell *b
 /* The first of rows that are equal, by the order in which they stood. */
 static int64_t keep_first(const tra_sort *s, const tra_batch *in, int64_t *at, int64_t *spare) {
     int64_t n = 0;
-    uint8_t *first = (uint8_t *)spare;
+    if (in->rows < 2) return in->rows;
+    int64_t runs = tra_order_runs(in, s->n, s->column, at, in->rows, spare);
+    uint8_t *first = (uint8_t *)(spare + in->rows + 1); /* spare is of twice as many words as there are rows */
     memset(first, 0, (size_t)in->rows);
-    for (int64_t i = 0; i < in->rows; i++)
-        if (i == 0 || !tra_rows_equal(in, s->n, s->column, at[i - 1], at[i])) first[at[i]] = 1;
+    for (int64_t i = 0; i < runs; i++) first[at[spare[i]]] = 1;
     for (int64_t i = 0; i < in->rows; i++)
         if (first[i]) at[n++] = i;
     return n;

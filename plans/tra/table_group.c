@@ -186,8 +186,31 @@ static tra_node *states_together(tra_table_builder *w, tra_node *partial) {
     return tra_table_in_parts(w, partial, &by, &d);
 }
 
+/* Is the aggregate the same bits in whatever order its values are brought together? */
+static bool is_exact(const tra_schema *s, const tra_group_column *v) {
+    bool adds = v->f == TRA_AGGREGATE_SUM || v->f == TRA_AGGREGATE_MEAN;
+    if (v->f == TRA_AGGREGATE_VAR || v->f == TRA_AGGREGATE_STD) return false;
+    return !adds || !tra_coltype_is_float(s->v[v->column].type);
+}
+
+/* Has nearly every row of a block a group of its own? Then states take more room than the rows, and as long to be made
+ * as the groups; so rows that do not become parts are grouped as they are. */
+static bool are_groups(const tra_table_builder *w, const tra_node *rows, const tra_group_column *v) {
+    const tra_schema *s = rows->type.columns;
+    tra_division d;
+    tra_dividing x = {.columns = s, .key_bytes = tra_schema_row_bytes(s), .share = 1, .ties = true, .runs = true};
+    const tra_colexpr **key = tra_news(w->b->arena, const tra_colexpr *, w->op.nterms + 1);
+    for (int k = 0; k < w->op.nterms; k++) key[k] = w->op.term[k].x;
+    for (int i = 0; i < w->op.naggs; i++)
+        if (!is_exact(s, &v[i])) return false;
+    double each = (double)tra_type_entries(&rows->type).expected / (double)tra_max64(1, rows->type.cat->n);
+    return w->op.nterms > 0 && tra_table_groups_about(s, w->op.nterms, key, each) > 0.9 * each &&
+           !tra_table_divide(rows->type.cat, &x, &d);
+}
+
 tra_node *tra_table_groups(tra_table_builder *w, tra_node *rows, const tra_group_column *v, bool states) {
-    if (!states || rows->type.cat->n == 1) return group_pass(w, tra_table_whole(w, rows, 1), rows, v, TRA_GROUP_WHOLE);
+    if (!states || rows->type.cat->n == 1 || are_groups(w, rows, v))
+        return group_pass(w, tra_table_whole(w, rows, 1), rows, v, TRA_GROUP_WHOLE);
     tra_node *partial = group_pass(w, rows, rows, v, TRA_GROUP_PARTIAL);
     return group_pass(w, states_together(w, partial), rows, v, TRA_GROUP_FINAL);
 }

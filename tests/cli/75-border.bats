@@ -374,3 +374,51 @@ END2
         has "a value of pivot, std(v), is NULL; of fewer than two values there is none: group the table first"
     done
 }
+
+@test "nearly as many groups as rows are made without states; pivoted, their sums and what does not fit" {
+    "$PYTHON" -c '
+import random
+random.seed(5)
+print("a,b,n")
+for i in range(900): print(f"{random.randint(0, 5000)},k{random.randint(0, 40):02d},{random.randint(-9, 9)}")' >e.csv
+    tra import -q --table --block 500 e.csv -o e.h5
+    local text='input E from "e.h5"
+X    = pivot(E, a, b, n, sum)
+s[b] = sum X[a,b]
+t[a] = sum X[a,b]
+S = table(s)
+G = group(E, [b], n = sum(n))
+H = group(E, [a, b], n = sum(n), m = min(n), f = first(n), k = count())
+output S to "o.h5:S"
+output t to "o.h5:t"
+output G to "o.h5:G"
+output H to "o.h5:H"'
+    printf '%s\n' "$text" >p.tra
+    status 0 tra explain --color never p.tra
+    [[ $output != *"partial group([a"* && $output == *"partial group([b"* ]]
+    for sites in 1 2; do
+        program $sites "$text"
+        for i in S G H; do tra export -q --to csv o.h5:$i -o $i.csv; done
+        status 0 "$PYTHON" -c '
+import csv, h5py
+rows = [(int(r["a"]), r["b"], int(r["n"])) for r in csv.DictReader(open("e.csv"))]
+have = lambda f: [tuple(r) for r in list(csv.reader(open(f + ".csv")))[1:]]
+def groups(key):
+    g = {}
+    for r in rows: g.setdefault(key(r), []).append(r[2])
+    return sorted(g.items())
+b = [(k, str(sum(v))) for k, v in groups(lambda r: r[1])]
+assert have("G") == b and have("S") == b, (have("S"), b)
+assert have("H") == [(str(k[0]), k[1], str(sum(v)), str(min(v)), str(v[0]), str(len(v)))
+                     for k, v in groups(lambda r: r[:2])], have("H")
+with h5py.File("o.h5") as f: assert f["t"][()].tolist() == [sum(v) for k, v in groups(lambda r: r[0])]'
+    done
+    printf '6001,k00,9223372036854775807\n6002,k00,900\n' >>e.csv
+    tra import -q --table e.csv -o e.h5
+    printf '%s\n' 'input E from "e.h5"
+X    = pivot(E, a, b, n, sum)
+s[b] = sum X[a,b]
+output s' >p.tra
+    status 3 tra run -q p.tra
+    [[ $output == *"does not fit"* ]]
+}
