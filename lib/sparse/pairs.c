@@ -122,9 +122,22 @@ void tra_contract_pairs(const tra_contraction *x, void *scratch) {
     }
 }
 
+/* Is an operand gone through as it is, whose type is that of the sums whatever is done with them? */
+static bool sorts_none(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                       const tra_dims *ext_b) {
+    tra_cell in[2] = {{.layout = a->layout, .array = {a->dtype, *ext_a, NULL}},
+                      {.layout = b->layout, .array = {b->dtype, *ext_b, NULL}}};
+    tra_array out = {a->dtype, {0}, NULL};
+    tra_contraction x;
+    tra_err e = {0};
+    if (a->dtype != b->dtype || (a->dtype != TRA_F64 && a->dtype != TRA_I64)) return false;
+    if (tra_kernel_shape2(step, ext_a, ext_b, ext_a, ext_b, &out.ext, NULL, &e) != TRA_OK) return false;
+    tra_contraction_of(&x, step, &in[0], &in[1], &out, -1);
+    return tra_is_natural(&x, 0) || tra_is_natural(&x, 1);
+}
+
 int64_t tra_rows_contract_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                                   const tra_dims *ext_b) {
-    (void)step;
-    if (!a->layout || !b->layout) return 0;
+    if (!a->layout || !b->layout || sorts_none(step, a, ext_a, b, ext_b)) return 0;
     return tra_max64(tra_project_scratch(tra_most_entries(a, ext_a)), tra_project_scratch(tra_most_entries(b, ext_b)));
 }
