@@ -460,15 +460,16 @@ static bool any_fused(tra_plan *p) {
     return fused;
 }
 
-int64_t tra_plan_memory(tra_plan *p, int threads) {
+static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
     int64_t slim = INT64_MAX, roomy;
     p->unfused = false;
-    if (any_fused(p)) {
+    bool fits = judged && p->memory > 0 && (roomy = predict(p, threads)) <= p->memory;
+    if (!fits && any_fused(p)) {
         p->unfused = true;
         slim = predict(p, threads);
         p->unfused = false;
     }
-    roomy = predict(p, threads);
+    if (!fits) roomy = predict(p, threads);
     if (slim < roomy && p->memory > 0 && p->memory < roomy) {
         p->unfused = true;
         predict(p, threads);
@@ -477,6 +478,9 @@ int64_t tra_plan_memory(tra_plan *p, int threads) {
     p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);
     return tra_max64(planning, tra_min64(slim, roomy));
 }
+
+int64_t tra_plan_memory(tra_plan *p, int threads) { return plan_memory(p, threads, false); }
+int64_t tra_plan_memory_judged(tra_plan *p, int threads) { return plan_memory(p, threads, true); }
 
 int64_t tra_exchange_scratch(const tra_plan *p) {
     int64_t most = 0;

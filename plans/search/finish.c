@@ -401,12 +401,13 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
     return p;
 }
 
+/* choices NULL: it is only judged. */
 static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
     tra_plan *p = make_plan(s, x, reading, a, choices);
     p->program =
         tra_max64(0, s->bytes.program + p->nops * (int64_t)(sizeof(tra_op) + sizeof(tra_choice)) - TRA_SMALL_PROGRAM);
     p->planning = s->bytes.all;
-    p->least_memory = tra_plan_memory(p, s->o->threads);
+    p->least_memory = (choices ? tra_plan_memory : tra_plan_memory_judged)(p, s->o->threads);
     sum_up(p);
     tra_plan_seconds(p, &s->o->rates);
     return p;
@@ -431,7 +432,7 @@ tra_plan *tra_finish_plan(search *s, entry *x, tra_arena *a, tra_choices *choice
     tra_plan *best = NULL;
     for (reading r = AS_FOUND; r <= SENT; r++) {
         tra_choices made;
-        tra_plan *p = finish_plan(s, x, r, a, &made);
+        tra_plan *p = finish_plan(s, x, r, a, choices ? &made : NULL);
         if (best && !better(p, best, s->o->memory)) continue;
         best = p;
         x->reading = r;
