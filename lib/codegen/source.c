@@ -53,11 +53,14 @@ static bool taken(const gen *g, const char *name) {
     return false;
 }
 
-/* Names of the prelude end with an underscore, those of macros are in capitals. */
+/* Names of the prelude end with an underscore, those of macros are in capitals alone. */
 const char *gen_name(gen *g, const char *like) {
     size_t n = strlen(like);
-    bool odd = !islower((unsigned char)like[0]) || like[n - 1] == '_' || (n > 2 && strcmp(like + n - 2, "_n") == 0) ||
-               strstr(like, "_key") || strncmp(like, "extent", 6) == 0 || strncmp(like, "stride", 6) == 0;
+    bool capitals = true;
+    for (const char *p = like; *p; p++) capitals = capitals && !islower((unsigned char)*p);
+    bool odd = !isalpha((unsigned char)like[0]) || capitals || like[n - 1] == '_' ||
+               (n > 2 && strcmp(like + n - 2, "_n") == 0) || strstr(like, "_key") || strncmp(like, "extent", 6) == 0 ||
+               strncmp(like, "stride", 6) == 0;
     char *name = tra_arena_printf(g->arena, odd ? "x%s_x" : "%s", like);
     for (char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p)) *p = '_';
