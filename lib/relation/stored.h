@@ -110,8 +110,8 @@ typedef struct tra_statistics {
 
 /* Of a stored relation that tra wrote, of one tuple; TRA_NO: the file has none. Thread-safe. */
 TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, tra_err *e);
-/* Entries at each last coordinate of the tuple's array, as many as its last extent. TRA_NO: the file does not keep
- * them, because the tuple has fewer entries than that, or at all. */
+/* Entries at each last coordinate of the tuple's array, as many as its last extent. The file keeps them where the tuple
+ * has as many entries as that; of fewer they are counted. TRA_NO: neither can be had. */
 TRA_MUSTUSE tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e);
 /* Of all tuples together, whose last dimension is not cut: how many columns have 2^i or more entries, but fewer than
  * 2^(i+1), and their entries. Kept for the next call; not thread-safe. TRA_NO, and nothing is set: as tra_rel_columns,

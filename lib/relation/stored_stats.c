@@ -39,19 +39,45 @@ tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, 
     return TRA_OK;
 }
 
+/* From the tuple's entries, fewer than its columns, where the last level has their columns. */
+static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width, uint32_t *out, tra_err *e) {
+    enum { MOST_COUNTED = 1 << 23 }; /* entries of all tuples: what planning may read */
+    const struct tra_stored *x = r->stored;
+    const tra_levels *l = &x->form.levels;
+    int last = l->n - 1, kind = l->kind[last];
+    const int64_t *n = x->begin + last * (r->cat.n + 1);
+    if (x->mapping || x->mirror || x->form.packed || n[r->cat.n] > MOST_COUNTED || l->order[last] != last ||
+        (kind != TRA_LEVEL_SPARSE && kind != TRA_LEVEL_SINGLETON))
+        return tra_fail(e, TRA_NO, "%s:%s has no counts of the columns of that block", r->path, r->name);
+    int64_t from = n[ordinal], m = n[ordinal + 1] - from;
+    int64_t *at = tra_malloc((size_t)(m + 1) * sizeof *at);
+    tra_status s = tra_vector_ints(r, &x->c[x->form.indices[last]], from, m, at, e);
+    memset(out, 0, (size_t)width * sizeof *out);
+    for (int64_t i = 0; i < m && s == TRA_OK; i++)
+        if (at[i] >= 0 && at[i] < width)
+            out[at[i]]++;
+        else
+            s = BAD(r, e, "its dataset indices_%d is damaged: a coordinate is %" PRId64 " of %" PRId64, last, at[i],
+                    width);
+    free(at);
+    return s;
+}
+
 tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
     struct tra_stored *x = r->stored;
     if (!x || x->loose) return tra_fail(e, TRA_NO, "%s:%s has no counts of columns", r->path, r->name);
-    int64_t at = 0, last = 0;
+    int64_t at = 0, width = 0;
+    bool kept = false;
     for (int64_t t = 0; t <= ordinal; t++) {
         const int64_t *n = x->begin + (x->form.levels.n - 1) * (r->cat.n + 1) + t;
         tra_dims ext;
         tra_catalog_ext(&r->cat, t, &ext);
-        at += last;
-        last = ext.v[ext.n - 1] <= n[1] - n[0] ? ext.v[ext.n - 1] : 0;
+        if (kept) at += width;
+        width = ext.v[ext.n - 1];
+        kept = width <= n[1] - n[0];
     }
-    if (last == 0) return tra_fail(e, TRA_NO, "%s:%s has no counts of the columns of that block", r->path, r->name);
-    return tra_vector_read(r, &x->c[x->form.columns], at, last, out, e);
+    if (!kept) return count_columns(r, ordinal, width, out, e);
+    return tra_vector_read(r, &x->c[x->form.columns], at, width, out, e);
 }
 
 /* Over all tuples, whose last dimension of so many columns is not cut. */

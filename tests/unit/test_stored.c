@@ -328,6 +328,32 @@ TEST(statistics_are_kept) {
     tra_arena_free(a);
 }
 
+/* Of tuples that have fewer entries than columns, the file has no counts: they are counted. */
+TEST(columns_of_few_entries_are_counted) {
+    static const char *const names[] = {"csr", "dcsr", "coo"};
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_type t = blocked(a, "60x20", "32x20", TRA_F64);
+    for (int k = 0; k < 3; k++) {
+        tra_rel *r;
+        CHECK_OK(write_stored(at("few.h5"), &t, names[k], 60, true, &e), e);
+        CHECK_OK(tra_rel_open(at("few.h5"), NULL, &r, &e), e);
+        for (int64_t i = 0; i < t.cat->n; i++) {
+            double v[32 * 20];
+            uint32_t columns[20], want[20] = {0};
+            int64_t n = tra_catalog_floats1(t.cat, i), entries = 0;
+            make_sparse(&t, i, 60, v);
+            for (int64_t x = 0; x < n; x++)
+                if (v[x] != 0) entries++, want[x % 20]++;
+            CHECK(entries > 0 && entries < 20);
+            CHECK_OK(tra_rel_columns(r, i, columns, &e), e);
+            CHECK(memcmp(columns, want, sizeof want) == 0);
+        }
+        tra_rel_close(r);
+    }
+    tra_arena_free(a);
+}
+
 /* ---- several processes --------------------------------------------------------------------------------------------
  */
 
