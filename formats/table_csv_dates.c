@@ -218,11 +218,16 @@ static bool take_all(moment *t, const char *format, const char **p, const char *
     for (const char *f = format; *f; f++) {
         if (*f == ' ') {
             while (*p < end && **p == ' ') ++*p;
-        } else if (*f != '%' || f[1] == '%') {
+            continue;
+        }
+        if (*f != '%' || f[1] == '%') {
             if (*p == end || **p != *f) return false;
             ++*p;
             f += *f == '%';
-        } else if (*++f == 'T' || *f == 'D' || *f == 'F') {
+            continue;
+        }
+        f += f[1] == '-' ? 2 : 1; /* %-d: zeros before a number may be missing, as they always may */
+        if (*f == 'T' || *f == 'D' || *f == 'F') {
             if (!take_all(t, *f == 'T' ? "%H:%M:%S" : *f == 'D' ? "%m/%d/%y" : "%Y-%m-%d", p, end)) return false;
         } else if (!*f || !take(t, p, end, *f)) {
             return false;
@@ -249,7 +254,7 @@ tra_status tra_csv_check_format(const char *option, const char *format, bool dat
     bool year = false;
     for (const char *f = format; *f; f++) {
         if (*f != '%') continue;
-        f++;
+        f += f[1] == '-' ? 2 : 1;
         if (!*f || !strchr("YymdejbBHIMSfpzTDF%", *f))
             return tra_fail(e, TRA_USAGE,
                             "%s %s: %%%.1s is not known; there are %%Y %%y %%m %%d %%e %%j %%b %%B %%H %%I %%M %%S %%f "

@@ -89,4 +89,6 @@ matrix() {
     want '{"column_1": [np.datetime64("2020-01-31")], "column_2": ["x"]}' '31 Jan 2020,x\n' --date-format '%d %b %Y' --no-header
     want '{"column_1": [np.datetime64("2020-01-31"), np.datetime64("2020-02-01")], "column_2": [1, 2]}' \
         '31 Jan 2020,1\n1 Feb 2020,2\n' --date-format '%d %b %Y'
+    want '{"at": [np.datetime64("2020-01-31T13:05")]}' 'at\n"1/31/2020, 1:5 PM"\n' --timestamp-format '%-m/%d/%Y, %-I:%-M %p'
+    status 2 tra import w.csv -o w.h5 --date-format '%Y%-'
 }
