@@ -137,51 +137,44 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
     return queued(l.ci * queued_room(p, &p->ops[op->in[0]]) + right, threads);
 }
 
-/* The elements and tuples of a result on each site. free() floats. */
-typedef struct on_sites {
-    int64_t *floats, *tuples;
-    int64_t most; /* tuples on a site */
-} on_sites;
+/* What follows of a result's bytes on a site from its type and placement alone, so that it is found once for a plan,
+ * whatever is fused. */
+typedef struct site_bytes {
+    int64_t most;   /* tuples on a site */
+    int64_t arrays; /* bytes of blocks on the fullest site, as memory is planned (tra_size_planned) */
+    tra_size takes; /* the expected bytes and their bound */
+} site_bytes;
 
-static on_sites on_sites_of(const tra_plan *p, const tra_op *op) {
-    on_sites s = {.floats = tra_malloc(2 * (size_t)p->sites * sizeof *s.floats)};
-    s.tuples = s.floats + p->sites;
-    tra_place_floats(&op->place, op->type.cat, s.floats, s.tuples);
-    for (int i = 0; i < p->sites; i++) s.most = tra_max64(s.most, s.tuples[i]);
-    return s;
-}
-
-static int64_t most_tuples(const tra_plan *p, const tra_op *op) {
-    on_sites s = on_sites_of(p, op);
-    free(s.floats);
-    return s.most;
-}
-
-/* Bytes of op's result on the fullest site, as memory is planned (tra_size_planned). *most: the most tuples on a site;
- * *takes: the expected bytes and their bound. */
-static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, tra_size *takes) {
-    on_sites on = on_sites_of(p, op);
-    int64_t here = 0;
+static site_bytes site_bytes_of(const tra_plan *p, const tra_op *op) {
+    int64_t *floats = tra_malloc(2 * (size_t)p->sites * sizeof *floats), *tuples = floats + p->sites;
     int64_t more =
         tra_type_room(&op->type) - tra_type_bytes_largest(&op->type).bound; /* what a block adds to its array */
-    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op);         /* perhaps of all blocks at once */
-    *takes = tra_size_exactly(0);
+    site_bytes x = {.takes = tra_size_exactly(0)};
+    tra_place_floats(&op->place, op->type.cat, floats, tuples);
     for (int s = 0; s < p->sites; s++) {
-        int64_t floats = on.floats[s], tuples = on.tuples[s];
-        if (s > 0 && floats == on.floats[s - 1] && tuples == on.tuples[s - 1]) continue; /* as the site before */
-        tra_size all = tra_type_bytes_of(&op->type, floats); /* all entries may be this site's */
-        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats, tuples).bound);
-        here =
-            tra_max64(here, tra_max64(tra_add_most(bytes, tra_mul_most(tuples, more)), tra_mul_most(tuples, unpacks)));
-        int64_t besides = tra_mul_most(tuples, tra_max64(0, more));
-        takes->bound = tra_max64(takes->bound, tra_add_most(bytes, besides));
-        takes->exact = takes->exact && all.expected >= bytes;
-        takes->expected = tra_max64(takes->expected, tra_add_most(tra_min64(all.expected, bytes), besides));
+        if (s > 0 && floats[s] == floats[s - 1] && tuples[s] == tuples[s - 1]) continue; /* as the site before */
+        tra_size all = tra_type_bytes_of(&op->type, floats[s]); /* all entries may be this site's */
+        int64_t bytes = tra_min64(all.bound, tra_type_bytes_pieces(&op->type, floats[s], tuples[s]).bound);
+        int64_t besides = tra_mul_most(tuples[s], tra_max64(0, more));
+        x.arrays = tra_max64(x.arrays, tra_add_most(bytes, tra_mul_most(tuples[s], more)));
+        x.takes.bound = tra_max64(x.takes.bound, tra_add_most(bytes, besides));
+        x.takes.exact = x.takes.exact && all.expected >= bytes;
+        x.takes.expected = tra_max64(x.takes.expected, tra_add_most(tra_min64(all.expected, bytes), besides));
+        x.most = tra_max64(x.most, tuples[s]);
     }
-    *most = on.most;
-    free(on.floats);
+    free(floats);
+    return x;
+}
+
+/* Bytes of op's result on the fullest site, as memory is planned. of: of each operator; *takes: the expected bytes and
+ * their bound. */
+static int64_t result_here(const tra_plan *p, const tra_op *op, const site_bytes *of, tra_size *takes) {
+    const site_bytes *x = &of[op - p->ops];
+    int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op); /* perhaps of all blocks at once */
+    int64_t here = tra_max64(x->arrays, tra_mul_most(x->most, unpacks));
     if (tra_op_is(op->op, TRA_FORWARDS) && tra_place_is_partial(&p->ops[op->in[0]].place))
         here = tra_mul_most(here, tra_place_summands(&p->ops[op->in[0]].place));
+    *takes = x->takes;
     takes->bound = tra_max64(takes->bound, here);
     if (takes->exact) takes->expected = takes->bound;
     return here;
@@ -189,7 +182,8 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, int64_t *most, t
 
 /* Bytes that a stage uses where there is room, beyond its least memory: for results that are being made or written, and
  * for inputs that are computed on reading. held: the results stay in memory; here: bytes of all results of a site. */
-static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t here, int threads, int64_t budget) {
+static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *of, bool held, int64_t here,
+                         int threads, int64_t budget) {
     if (tra_op_is(op->op, TRA_STREAMS)) {
         int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
@@ -200,7 +194,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, bool held, int64_t
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
         const tra_op *in = &p->ops[op->in[side]];
         int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in);
-        if (each != 0) n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), most_tuples(p, in));
+        n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), of[op->in[side]].most);
     }
     if (held || !op->type.cat->grid) return n + (held ? 0 : here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step queued */
@@ -332,11 +326,12 @@ typedef struct walk {
     int threads;
     int64_t base, budget; /* bytes that a process holds besides blocks; bytes for blocks */
     tra_edges e;
-    held_bytes *held;    /* bytes of each operator's result */
-    held_bytes *during;  /* bytes while each stage runs, with what it uses itself */
-    held_bytes now;      /* results that are held at this point of the plan */
-    int64_t least, peak; /* ceiling under which the stages so far run; the most that one of them may use */
-    tra_size spool;      /* of outputs that wait in scratch until all of their tuples have a place */
+    const site_bytes *of; /* of each operator's result */
+    held_bytes *held;     /* bytes of each operator's result */
+    held_bytes *during;   /* bytes while each stage runs, with what it uses itself */
+    held_bytes now;       /* results that are held at this point of the plan */
+    int64_t least, peak;  /* ceiling under which the stages so far run; the most that one of them may use */
+    tra_size spool;       /* of outputs that wait in scratch until all of their tuples have a place */
 } walk;
 
 /* What is held of the result of operator i, of which a site makes or reads `here` bytes. */
@@ -353,10 +348,9 @@ static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here,
 /* If i is the first stage of a scan: the results of its other stages are held from now on too. */
 static void add_scan(const tra_plan *p, walk *w, int i) {
     for (int j = i + 1; p->ops[i].orders.scan.first == i && j < p->nops; j++) {
-        int64_t tuples;
         tra_size takes;
         if (p->ops[j].orders.scan.first != i || streams_out(p, &w->e, j)) continue;
-        int64_t here = result_here(p, &p->ops[j], &tuples, &takes);
+        int64_t here = result_here(p, &p->ops[j], w->of, &takes);
         held_add(&w->now, &(held_bytes){here, here, takes.bound, takes.expected, 0}, 1);
     }
 }
@@ -366,8 +360,8 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     int64_t mine = tra_op_memory(p, op, w->threads);
     op->predicted.least_memory = w->base + mine;
     w->least = tra_max64(w->least, w->base + mine);
-    int64_t most =
-        w->base + mine + op->orders.scan.reserved + under_way(p, op, w->held[i].all > 0, here, w->threads, w->budget);
+    int64_t most = w->base + mine + op->orders.scan.reserved +
+                   under_way(p, op, w->of, w->held[i].all > 0, here, w->threads, w->budget);
     w->during[i] = (held_bytes){most + w->now.all, most + w->now.least, w->now.spillable, w->now.expected,
                                 panels_of(p, &w->e, i, takes->bound, w->threads, w->budget)};
     w->peak = tra_max64(w->peak, w->during[i].all);
@@ -393,7 +387,7 @@ static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
 static void walk_op(tra_plan *p, walk *w, int i) {
     tra_op *op = &p->ops[i];
     tra_size takes;
-    int64_t tuples, here = result_here(p, op, &tuples, &takes);
+    int64_t here = result_here(p, op, w->of, &takes);
     bool early = op->orders.scan.first >= 0 && op->orders.scan.first < i; /* with the first of its scan */
     op->predicted.cost.disk_read = op->predicted.cost.disk_write = tra_size_exactly(0);
     op->predicted.spill = 0;
@@ -402,7 +396,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     if (!early) held_add(&w->now, &w->held[i], 1);
     add_scan(p, w, i);
     if (tra_op_is_stage(op)) walk_stage(p, w, i, here, &takes);
-    if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, tuples);
+    if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, w->of[i].most);
     if (op->op == TRA_PLAN_OUTPUT && op->type.columns) /* when all is written, and no block is held */
         w->least = tra_max64(w->least, w->base + tra_table_seal_bytes(&op->type));
     int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
@@ -421,8 +415,8 @@ static void predict_peak(tra_plan *p, const walk *w) {
 }
 
 /* tra_plan_memory with p->unfused as it is. Returns the least ceiling. */
-static int64_t predict(tra_plan *p, int threads) {
-    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = find_edges(p)};
+static int64_t predict(tra_plan *p, int threads, const site_bytes *of) {
+    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = find_edges(p), .of = of};
     w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
     w.least = w.peak = w.base + TRA_LEAST_BUDGET;
     w.held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *w.held);
@@ -462,18 +456,21 @@ static bool any_fused(tra_plan *p) {
 
 static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
     int64_t slim = INT64_MAX, roomy;
+    site_bytes *of = tra_calloc((size_t)p->nops + 1, sizeof *of);
+    for (int i = 0; i < p->nops; i++) of[i] = site_bytes_of(p, &p->ops[i]);
     p->unfused = false;
-    bool fits = judged && p->memory > 0 && (roomy = predict(p, threads)) <= p->memory;
+    bool fits = judged && p->memory > 0 && (roomy = predict(p, threads, of)) <= p->memory;
     if (!fits && any_fused(p)) {
         p->unfused = true;
-        slim = predict(p, threads);
+        slim = predict(p, threads, of);
         p->unfused = false;
     }
-    if (!fits) roomy = predict(p, threads);
+    if (!fits) roomy = predict(p, threads, of);
     if (slim < roomy && p->memory > 0 && p->memory < roomy) {
         p->unfused = true;
-        predict(p, threads);
+        predict(p, threads, of);
     }
+    free(of);
     int64_t planning = tra_memory_start(p) + p->planning;
     p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);
     return tra_max64(planning, tra_min64(slim, roomy));
