@@ -16,17 +16,19 @@ inputs() {
 # least so many plans (1) are fused.
 all_plans() {
     fused=0
+    rm -f Y-*.npy
     for k in 1 2 3 4 5 6 7 8; do
         rm -f Y.h5
         tra run -q --sites "$1" --plan $k p.tra 2>err || { grep -q 'there' err && break; cat err; return 1; }
         tra explain --sites "$1" --plan $k p.tra >plan
         ! grep -q '^strategy.*fused' plan || fused=$((fused + 1))
-        tra export -q Y.h5 --to npy -o Y.npy
-        py "
-import numpy as np
-A, x, T, B, C, Y = (np.load(f + '.npy') for f in 'AxTBCY')
-assert np.allclose(Y, $2, rtol=1e-12), abs(Y - $2).max()"
+        tra export -q Y.h5 --to npy -o Y-$k.npy
     done
+    py "
+A, x, T, B, C = (np.load(f + '.npy') for f in 'AxTBC')
+for f in sys.argv[1:]:
+    Y = np.load(f)
+    assert np.allclose(Y, $2, rtol=1e-12), (f, abs(Y - $2).max())" Y-*.npy
     echo "$fused fused"
     [ "$fused" -ge "${3:-1}" ]
 }
@@ -282,26 +284,28 @@ END
         printf 'output D\noutput E\noutput F as csr\noutput G as csr\n'
     } >p.tra
     cat >judge.py <<'END'
-import numpy as np
-S, R, I, n, D, E, F, G = (np.load(f + '.npy') for f in 'SRInDEFG')
-assert np.allclose(D, np.diag(S) * (S @ S.sum(1)), rtol=1e-12)
-assert E.dtype == np.int64 and np.array_equal(E, 3 * I.T @ (I @ n))
-assert np.allclose(F, np.einsum('ikk->ik', R) * (S @ S), rtol=1e-12)
-assert G.dtype == np.int64 and np.array_equal(G, I * (I @ n)[:, None])
+S, R, I, n = (np.load(f + '.npy') for f in 'SRIn')
+for run in sys.argv[1:]:
+    D, E, F, G = (np.load(f'{run}-{f}.npy') for f in 'DEFG')
+    assert np.allclose(D, np.diag(S) * (S @ S.sum(1)), rtol=1e-12), run
+    assert E.dtype == np.int64 and np.array_equal(E, 3 * I.T @ (I @ n)), run
+    assert np.allclose(F, np.einsum('ikk->ik', R) * (S @ S), rtol=1e-12), run
+    assert G.dtype == np.int64 and np.array_equal(G, I * (I @ n)[:, None]), run
 END
-    fused=0
+    fused=0 runs=()
     for sites in 1 3; do
         for k in 1 2 3 4 5 6; do
             tra run -q --sites $sites --plan $k p.tra 2>err || { grep -q 'there' err && break; cat err; return 1; }
             tra explain --sites $sites --plan $k p.tra >plan
             fused=$((fused + $(grep -c 'fused' plan)))
-            for r in D E F G; do tra export -q $r.h5 --to npy -o $r.npy; done
-            py "$(cat judge.py)"
+            for r in D E F G; do tra export -q $r.h5 --to npy -o run$sites$k-$r.npy; done
+            runs+=(run$sites$k)
             tra digest D.h5 E.h5 F.h5 G.h5 >compiled
             tra run -q --codegen off --sites $sites --plan $k p.tra
             tra digest D.h5 E.h5 F.h5 G.h5 | diff compiled -
         done
     done
+    py "$(cat judge.py)" "${runs[@]}"
     [ "$fused" -gt 8 ]
 }
 
