@@ -227,6 +227,11 @@ TEST(loops) {
     VALUE("sum(<i, _> in 0:2) sum(<i, _> in 5:7) i", "22i"); /* the inner i hides the outer one */
     VALUE("sum(<i, _> in 0:3) if (i != 1) {i -> i + 1}", "0:1i 2:3i");
     VALUE("sum(<i, _> in 0:3) if (i >= 1 && !(i == 2) || i < 0) then {i -> 5}", "1:5i");
+    VALUE("sum(<i, _> in 0:3) if (i <= 1) {i -> 5}", "0:5i 1:5i");
+    VALUE("sum(<i, _> in 0:3) if (i < 1) {i -> 5}", "0:5i");
+    VALUE("sum(<i, _> in 0:3) if (i > 1) {i -> 5}", "2:5i");
+    VALUE("if (1.5 <= 1.5 && 1.5 >= 1.5) 5", "5i");
+    VALUE("if (1.5 < 1.5 || 1.5 > 1.5) 5", "0i");
     VALUE("if (1 > 2) 5", "0i");
     VALUE("if (1.5 > 1) {1 -> 5}", "1:5i");
     VALUE("if (0.0/0 == 0.0/0) 1", "0i");

@@ -300,6 +300,7 @@ TEST(flops) {
     CHECK_INT(tra_kernel_flops(named("matmul", TRA_USE_JOIN), TRA_USE_JOIN, &a, &b), 2 * 3 * 4 * 5);
     CHECK_INT(tra_kernel_flops(named("matmul", TRA_USE_JOIN), TRA_USE_JOIN, &none, &b), 0);
     CHECK_INT(tra_kernel_flops(einsum("ij,kj->ik"), TRA_USE_JOIN, &a, &DIMS(6, 4)), 2 * 3 * 4 * 6);
+    CHECK_INT(tra_kernel_flops(einsum("ij,j->i"), TRA_USE_JOIN, &a, &v), 2 * 3 * 4);
     CHECK_INT(tra_kernel_flops(einsum("ii,ij->j"), TRA_USE_JOIN, &DIMS(3, 3), &a), 2 * 3 * 4);
     CHECK_INT(tra_kernel_flops(named("matadd", TRA_USE_JOIN), TRA_USE_JOIN, &a, &a), 12);
     CHECK_INT(tra_kernel_flops(named("matvecadd", TRA_USE_JOIN), TRA_USE_JOIN, &v, &a), 12);
