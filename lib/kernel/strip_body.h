@@ -35,7 +35,7 @@
     } while (0)
 
 /* SLEEF's sinh and cosh return infinity for arguments near the end of the range whose results are still finite; the C
- * library's do not, so such arguments go to them. An element's bits do not depend on the other elements of its vector. */
+ * library's do not, so such arguments go to them. An element's bits do not depend on the others of its vector. */
 #define HYPERBOLIC(name)                                                                                               \
     do {                                                                                                               \
         const T most = sizeof(T) == sizeof(float) ? (T)88 : (T)709;                                                    \
