@@ -344,7 +344,7 @@ END
     [ "$(grep -c "join local .*rows in ran" plan)" -ge 3 ]
     tra run -q p.tra
     want=$(for o in O G J; do tra digest $o.h5; done)
-    for sites in '1 1' '3 3' '3 1'; do
+    for sites in '1 1' '3 3' '3 1' '1 3'; do
         read -r before after <<<"$sites"
         rm -f [OGJ].h5
         killed --sites "$before" --threads 1 --memory 48M
