@@ -66,9 +66,9 @@ static const char *columns_refused(const early *p) {
         if (!tra_aggregate_has_states(c->f)) return "an aggregate has no partial results";
         if (c->f == TRA_AGGREGATE_FIRST || c->f == TRA_AGGREGATE_LAST)
             return "first and last go by the order of the joined rows";
-        if (c->column >= 0 && (sides_of(p, p->step->x[c->column]) & RIGHT))
-            return "what is aggregated is of the right table";
     }
+    for (int i = keys; i < p->step->n; i++) /* also where nobody wants the aggregate any more */
+        if (sides_of(p, p->step->x[i]) & RIGHT) return "what is aggregated is of the right table";
     return NULL;
 }
 

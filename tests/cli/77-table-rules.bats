@@ -682,3 +682,19 @@ END2
     status 0 tra explain --without Q-11 p.tra
     has "4.08e6 of <="
 }
+
+@test "Q-9: an aggregate of the right table that nobody reads is none of the left one's columns" {
+    for ((i = 0; i < 60; i++)); do echo "$((i % 9)),$i"; done | sed '1i n,m' >l.csv
+    printf 'k,s,f\n1,a,true\n2,b,false\n3,,\n4,zz,true\n' >r.csv
+    for t in l r; do tra import -q --table --block 3 $t.csv -o $t.h5; done
+    cat >p.tra <<'END'
+input L from "l.h5"
+input R from "r.h5"
+J = join(L, R, n == k, how = left, prefix = "r_")
+G = group(J, [s = r_s], c = count(), d = distinct(r_f))
+P = project(G, s, c)
+output P
+END
+    status 0 tra run -q p.tra
+    is "s,c a,7 b,7 zz,7 ,39" eval "tra export -q P.h5 -o - --to csv | xargs"
+}
