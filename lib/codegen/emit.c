@@ -31,6 +31,17 @@ static bool goes_on_in(const gen_generators *s, int n, const tra_calc_binder *va
     return next && next->kind == TRA_CALC_NAME && value->level >= 0 && next->level == value->level;
 }
 
+static void emit_body(gen *g, const tra_calc *body, void *ctx) { gen_emit(g, body, ctx); }
+
+/* The result, where it is a dense vector to which is added at the value. */
+static const char *added_to(const gen *g, const gen_generators *s, const tra_calc_binder *value) {
+    const tra_calc *body = s->x->kids[s->x->nkids - 1];
+    const gen_chain *to = s->body == emit_body ? s->ctx : NULL;
+    bool is = to && !to->temp && to->depth == 1 && to->nkeys == 0 && g->s->result == TRA_CODEGEN_DENSE &&
+              body->kind == TRA_CALC_DICT && body->nkids == 2 && body->kids[0]->kind == TRA_CALC_NAME;
+    return is && body->kids[0]->level == value->level ? "out" : NULL;
+}
+
 static void run_keys(gen *g, const gen_generators *s, int n, int b, int names, gen_value v) {
     const tra_calc_binder *key_of = &s->x->binders[b], *value_of = &s->x->binders[b + 1];
     gen_value key, inner = {0};
@@ -50,6 +61,8 @@ static void run_keys(gen *g, const gen_generators *s, int n, int b, int names, g
         run_keys(g, s, n, b + 1, names - 1, inner);
     } else {
         bind_or_compare(g, value_of, inner);
+        if (!value_of->again)
+            gen_ahead(g, s->x->kids + n + 1, s->x->nkids - n - 1, &v, value_of, key.text, added_to(g, s, value_of));
         run_generator(g, s, n + 1, b + 2);
     }
     gen_close_loop(g);
@@ -311,8 +324,6 @@ static void emit_combined(gen *g, const tra_calc *x, gen_chain *to) {
 
 /* ---- trees --------------------------------------------------------------------------------------------------------
  */
-
-static void emit_body(gen *g, const tra_calc *body, void *ctx) { gen_emit(g, body, ctx); }
 
 static bool is_of_scope(const tra_calc *x) {
     if (x->kind != TRA_CALC_NAME && x->kind != TRA_CALC_NUMBER && x->kind != TRA_CALC_MUL) return false;

@@ -190,6 +190,13 @@ void gen_generator(gen *g, const gen_generators *s, int n, int b);
 void gen_emit(gen *g, const tra_calc *x, gen_chain *to);
 gen_value gen_build(gen *g, const tra_calc *x);
 
+/* ahead.c */
+
+/* In a loop over `in` at place `at`, whose values have that name: asks for what the rest, n trees, will look into by
+ * them in later turns. out: an array that is added to at these places; NULL: none. */
+void gen_ahead(gen *g, tra_calc *const *rest, int n, const gen_value *in, const tra_calc_binder *value, const char *at,
+               const char *out);
+
 /* count.c */
 void gen_count(gen *g, const tra_calc *x, gen_chain *to);
 

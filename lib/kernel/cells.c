@@ -162,6 +162,10 @@ void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tr
 void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
                   void *scratch) {
     tra_cell x, y;
+    if (tra_kernel_is_program(join)) {
+        tra_fused_add(join, a, b, acc, first, scratch);
+        return;
+    }
     bool counted = a->layout == &tra_counted || b->layout == &tra_counted;
     if (counted) (void)join_ext(join, a, b);
     if (counted && tra_kernel_failure()) return;

@@ -289,7 +289,7 @@ typedef struct job {
     int64_t memory, most; /* of the workspace of a piece: where it begins in scratch, and its bytes */
     char *sums;           /* of the pieces after the first, where they have sums of their own, */
     int64_t each;         /* each of so many bytes */
-    bool exact;
+    bool exact, add;      /* add: to what a dense result holds */
     tra_rows_pieces *rows;
     tra_err *err;  /* of each piece */
     int64_t limit; /* bytes of dictionaries of the interpreter, in each thread; 0: the plan is compiled */
@@ -311,11 +311,12 @@ static void narrow(const job *j, int piece, call *c) {
     for (int i = 0; i < j->x->n; i++) bring(c, j->x, i);
 }
 
-/* The part of a dense result that the piece adds to, made 0. */
+/* The part of a dense result that the piece adds to, made 0 unless it is a sum already. */
 static void *cleared(const job *j, const call *c, int piece) {
     const tra_array *a = &j->out->array;
     size_t bytes = tra_array_bytes(a);
     if (j->sums && piece > 0) return memset(j->sums + (piece - 1) * j->each, 0, bytes);
+    if (j->add) return a->data;
     if (j->n == 1 || !j->loop.apart) return memset(a->data, 0, bytes);
     const int64_t *key = c->operand[j->loop.operand].coordinate[0];
     size_t row = bytes / (size_t)a->ext.v[0];
@@ -413,7 +414,7 @@ static tra_status make_dense(job *j, char *scratch, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
+static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count, bool add,
                       char *scratch, tra_err *e) {
     const made *m = made_for(k, a, b, out->layout != NULL);
     if (!m) return tra_fail(e, TRA_INTERNAL, "a fused statement was not made for operands that are held so");
@@ -425,7 +426,7 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
         own = find_operand(&c, o, own);
         entries += c.operand[o].n;
     }
-    job j = {.m = m, .x = x, .c = &c, .out = out, .n = 1};
+    job j = {.m = m, .x = x, .c = &c, .out = out, .n = 1, .add = add};
     j.most = x->workspace + (out->layout ? accumulators(k, &a->array.ext, &b->array.ext) : 0);
     j.memory = (own - scratch + 63) / 64 * 64;
     int64_t aside = tra_fused_interpreted(k, x, &a->array.ext, &b->array.ext, out->layout != NULL);
@@ -450,10 +451,17 @@ int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b
     tra_err e = {0};
     tra_dtype t = out->array.dtype;
     if (k->cls == TRA_K_PACK) return tra_fused_pack(k, a, b, out, count);
-    if (tra_kernel_failure() || run(k, a, b, out, count, scratch, &e) != TRA_OK) { /* dropped by the caller */
+    if (tra_kernel_failure() || run(k, a, b, out, count, false, scratch, &e) != TRA_OK) { /* dropped by the caller */
         note(&e);
         if (out->layout && !count) tra_rows_begin(out, 0, 0).begin[0] = 0;
         return out->layout ? tra_rows_room(t, 0, 0) : 0;
     }
     return out->layout && count ? tra_rows_room(t, out->counted[0], out->counted[1]) : 0;
+}
+
+void tra_fused_add(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_array *sum, bool first,
+                   char *scratch) {
+    tra_err e = {0};
+    tra_cell out = {.array = *sum};
+    if (!tra_kernel_failure() && run(k, a, b, &out, false, !first, scratch, &e) != TRA_OK) note(&e);
 }

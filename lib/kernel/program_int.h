@@ -54,6 +54,9 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
                           const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                        char *scratch);
+/* sum += the statement, or first: = ; of its type and extents. */
+void tra_fused_add(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_array *sum, bool first,
+                   char *scratch);
 tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
                              const tra_layout *out, bool compile, tra_err *e);
 tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,

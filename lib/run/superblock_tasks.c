@@ -85,15 +85,31 @@ static bool same_shape(const tra_array *x, const tra_array *y) {
     return same;
 }
 
-/* Computes a dense term in the worker's scratch. sum: the state, if this is its first term; the term is then computed
- * in place if it is itself a sum that began with +0, as of a fused statement (other terms may have -0, which a sum has
- * not). */
+/* Does a fused statement, whose terms are sums that begin with +0, add up in the state itself? Where a term takes about
+ * as long to be cleared and added as to be computed; else several are computed at a time. By the arrays alone, since
+ * the bits depend on it. */
+static bool adds_in_place(const tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, const tra_array *sum,
+                          const tra_array *term) {
+    enum { WORTH = 32 }; /* operations for each element */
+    const tra_dims *a = &l->cell.array.ext, *b = &r->cell.array.ext;
+    double elements = (double)(tra_array_bytes(sum) / tra_dtype_size(sum->dtype));
+    return tra_kernel_pace(st->join) > 0 && tra_kernel_is_sum(st->agg) && same_shape(sum, term) &&
+           tra_kernel_flops(st->join, TRA_USE_JOIN, a, b) < WORTH * elements;
+}
+
+/* Computes a dense term in the worker's scratch, unless it is to be added in place (data: NULL). sum: what it is added
+ * to; alone: it is its first term, and nothing else touches it: the term is then computed there if it is itself a sum
+ * that began with +0, as of a fused statement (other terms may have -0, which a sum has not). */
 static tra_status make_term(tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, const tra_array *sum,
-                            tra_worker *w, tra_cell *term, tra_err *e) {
+                            bool alone, tra_worker *w, tra_cell *term, tra_err *e) {
     *term = (tra_cell){.array.data = w->scratch};
     TRA_TRY(tra_superblock_term_shape(st, l->i, r->i, &term->array.ext, e));
     term->array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
-    if (sum && tra_kernel_pace(st->join) > 0 && same_shape(sum, &term->array)) term->array.data = sum->data;
+    if (adds_in_place(st, l, r, sum, &term->array)) {
+        term->array.data = NULL;
+        return TRA_OK;
+    }
+    if (alone && tra_kernel_pace(st->join) > 0 && same_shape(sum, &term->array)) term->array.data = sum->data;
     tra_cell_join(st->join, &l->cell, &r->cell, term, (char *)w->scratch + st->kernel_at);
     term->sparse = st->how.sparse;
     return TRA_OK;
@@ -121,7 +137,11 @@ static void add_term(tra_joinagg *st, const output *c, tra_array *sum, const tra
         tra_cell_join(st->join, &l->cell, &r->cell, &out, scratch + st->kernel_at);
         return;
     }
-    tra_cell term = made->array.data ? *made : l->cell;
+    if (r && !made->array.data) {
+        tra_cell_fma(st->join, &l->cell, &r->cell, sum, 0, first, scratch + st->kernel_at);
+        return;
+    }
+    tra_cell term = r ? *made : l->cell;
     tra_array state = *sum;
     if (st->how.tiles > 1) {
         slice(&state, tile, st->how.tiles);
@@ -213,7 +233,7 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
     if (u->early && l && r && s->st->how.ahead)
         own = sum_ahead(s->st, c, l, r, buf, w);
     else if (u->early && l && r)
-        TRA_TRY(make_term(s->st, l, r, alone ? &c->state : NULL, w, &term, e));
+        TRA_TRY(make_term(s->st, l, r, sum_of(c, x->sum.sum), alone, w, &term, e));
     if (u->early && !tra_engine_turn(w, u, task)) return TRA_OK;
     if (task % s->tiles < c->tiles) {
         bool *begun = &s->begun[(int64_t)x->sum.sum * s->ni * s->nj * s->tiles + task];

@@ -102,6 +102,42 @@ assert np.allclose(np.load("sums.npy"), 2 * A.T @ (A @ x), rtol=1e-9, atol=1e-9)
 assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
 }
 
+@test "blocks with few entries for each element of a sum are added up in it, and what is large is asked for ahead" {
+    tra gen -q --shape 900x150000 --density .002 --block 100x150000 --seed 1 --dist normal --storage csr -o A.h5
+    tra gen -q --shape 150000 --block 150000 --seed 2 --dist normal -o x.h5
+    tra gen -q --shape 150000x4000 --density .0006 --seed 3 --dist normal --storage csr -o C.h5
+    tra export -q x.h5 -o x.npy
+    for r in A C; do tra export -q $r.h5 -o $r.npz; done
+    printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum 2 * A[i,j] * A[i,k] * x[k]\noutput Y\n' >p.tra
+    tra explain p.tra | grep -q '^strategy.*fused'
+    tra explain --kernels --code p.tra >code
+    grep -q 'prefetch(&out' code
+    tra run -q p.tra --threads 1 --codegen require
+    bits=$(tra digest Y.h5)
+    tra export -q Y.h5 --to npy -o Y.npy
+    for how in "--threads 3" "--threads 2 --codegen off"; do
+        tra run -q p.tra $how
+        is "$bits" tra digest Y.h5
+    done
+    tra run -q p.tra --reproducible
+    bits=$(tra digest Y.h5)
+    tra run -q p.tra --reproducible --sites 3
+    is "$bits" tra digest Y.h5
+    printf 'input A from "A.h5"\ninput C from "C.h5"\nP[i,j] as csr = sum A[i,k] * C[k,j]\noutput P\n' >q.tra
+    tra explain --kernels --code q.tra >code
+    grep -q 'prefetch(&b_value' code
+    tra run -q q.tra --codegen require
+    bits=$(tra digest P.h5)
+    tra run -q q.tra --codegen off
+    is "$bits" tra digest P.h5
+    tra export -q P.h5 -o P.npz
+    py 'import scipy.sparse
+A, C, P = (scipy.sparse.load_npz(f + ".npz").tocsr() for f in "ACP")
+x, Y = np.load("x.npy"), np.load("Y.npy")
+assert np.allclose(Y, 2 * A.T @ (A @ x), rtol=1e-9, atol=1e-9)
+assert abs(P - A @ C).max() < 1e-9'
+}
+
 @test "rows of a result with many columns of a dense factor: the bits of the interpreter, and what numpy says" {
     tra gen -q --shape 20x30x25 --density .05 --seed 3 --storage csf -o T.h5
     tra gen -q --shape 25x150 --block 25x150 --seed 4 --dist normal -o D.h5
