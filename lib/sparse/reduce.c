@@ -176,7 +176,8 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
 /* ---- sums into dense arrays ------------------------------------------------------------------------------------- */
 
 /* Entry by entry in their order, so there is nothing to sort: what comes to one place in four lanes, that none waits
- * for the one before. A sum that begins with +0 stays so under -0. */
+ * for the one before; what comes to places in no order asks for them before. A sum that begins with +0 stays so under
+ * -0. */
 #define SUM_ROW(T)                                                                                                     \
     const T *value = (const T *)(const void *)v->value;                                                                \
     T *sum = (T *)to + at, own[4] = {0, 0, 0, 0};                                                                      \
@@ -187,7 +188,10 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
         for (; k < end; k++) own[0] += value[k];                                                                       \
         *sum += (own[0] + own[1]) + (own[2] + own[3]);                                                                 \
     }                                                                                                                  \
-    for (; step == 1 && k < end; k++) sum[v->column[k]] += value[k];                                                   \
+    for (int64_t most = v->begin[v->nrows] - AHEAD; step == 1 && k < end; k++) {                                       \
+        if (large && k < most) __builtin_prefetch(&sum[v->column[k + AHEAD]], 1);                                      \
+        sum[v->column[k]] += value[k];                                                                                 \
+    }                                                                                                                  \
     for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k];
 
 /* Each step is tested. */
@@ -202,7 +206,9 @@ static void sum_integers(const tra_rows_view *v, int64_t r, int64_t *to, int64_t
     tra_overflow |= over;
 }
 
-static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, int64_t at, int64_t step) {
+enum { AHEAD = 32, LARGE = 1 << 17 }; /* entries; elements that a cache close by does not hold */
+
+static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, int64_t at, int64_t step, bool large) {
     if (t == TRA_F64) {
         SUM_ROW(double)
     } else if (t == TRA_F32) {
@@ -250,10 +256,11 @@ static void add_rows(void *ctx, int piece, void *scratch) {
     const tra_dims *ext = &x->in->array.ext;
     tra_dtype t = x->out->dtype;
     char *to = x->out->data;
+    bool large = tra_elements_of(&x->out->ext) > LARGE;
     (void)scratch;
     if (x->sums && piece > 0) to = memset(x->sums + (piece - 1) * x->each, 0, tra_array_bytes(x->out));
     for (int64_t r = x->at[piece]; r < x->at[piece + 1] && !tra_cancelled(); r++)
-        sum_row(&x->v, r, t, to, place_of(x->route, ext, x->width, x->v.row[r]), x->step);
+        sum_row(&x->v, r, t, to, place_of(x->route, ext, x->width, x->v.row[r]), x->step, large);
 }
 
 /* Do no two rows come to one place? */

@@ -167,6 +167,7 @@ class Peer:
             if status != 77: sys.exit(f"{self.who} ended with status {status}")
             self.why = "not installed"
             return None
+        time.sleep(0.05) # threads of its BLAS wait for more work busily, for some 25 ms
         return float(answer)
 
     def end(self):

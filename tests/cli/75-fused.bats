@@ -123,6 +123,9 @@ assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
     bits=$(tra digest Y.h5)
     tra run -q p.tra --reproducible --sites 3
     is "$bits" tra digest Y.h5
+    printf 'input A from "A.h5"\nS[j] = sum A[i,j]\noutput S\n' >s.tra
+    tra run -q s.tra
+    tra export -q S.h5 -o S.npy
     printf 'input A from "A.h5"\ninput C from "C.h5"\nP[i,j] as csr = sum A[i,k] * C[k,j]\noutput P\n' >q.tra
     tra explain --kernels --code q.tra >code
     grep -q 'prefetch(&b_value' code
@@ -135,7 +138,8 @@ assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
 A, C, P = (scipy.sparse.load_npz(f + ".npz").tocsr() for f in "ACP")
 x, Y = np.load("x.npy"), np.load("Y.npy")
 assert np.allclose(Y, 2 * A.T @ (A @ x), rtol=1e-9, atol=1e-9)
-assert abs(P - A @ C).max() < 1e-9'
+assert abs(P - A @ C).max() < 1e-9
+assert np.allclose(np.load("S.npy"), np.asarray(A.sum(0)).ravel(), rtol=1e-12, atol=1e-12)'
 }
 
 @test "rows of a result with many columns of a dense factor: the bits of the interpreter, and what numpy says" {
