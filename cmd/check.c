@@ -71,7 +71,7 @@ static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     tra_json_bool(j, "bounded", t->bounded);
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "holes", tra_catalog_holes(c));
-    tra_json_int(j, "floats", tra_catalog_floats(c));
+    tra_json_int(j, "floats", tra_catalog_elements(c));
     tra_type_json(t, j);
     tra_json_str(j, "storage", r->stored.name);
     tra_dims shape;

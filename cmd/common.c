@@ -52,9 +52,9 @@ static tra_status scan_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
 
 tra_status tra_scan(tra_rel *rel, const char *what, int64_t memory, tra_scan_fn *fn, void *ctx, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
-    size_t bytes = tra_rel_room(rel), scratch = tra_rel_scratch(rel);
+    size_t bytes = tra_rel_buffer_bytes(rel), scratch = tra_rel_scratch_bytes(rel);
     int n = 0;
-    TRA_TRY(tra_workers(memory, tra_rel_held(rel), (int64_t)(bytes + scratch), t->cat->n, &n, e));
+    TRA_TRY(tra_workers(memory, tra_rel_held_bytes(rel), (int64_t)(bytes + scratch), t->cat->n, &n, e));
     scan s = {.rel = rel, .fn = fn, .ctx = ctx};
     tra_status status = TRA_OK;
     for (int i = 0; i < n && status == TRA_OK; i++) {

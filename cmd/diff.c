@@ -236,7 +236,8 @@ static tra_status compare_views(tra_view *a, tra_view *b, comparison *c, tra_err
     size_t sa = tra_dtype_size(tra_rel_type(a->rel)->dtype), sb = tra_dtype_size(tra_rel_type(b->rel)->dtype);
     bool by_entries = tra_diff_by_entries(a, b);
     size_t scratch = a->scratch_bytes > b->scratch_bytes ? a->scratch_bytes : b->scratch_bytes;
-    int64_t fixed = tra_rel_held(a->rel) + tra_rel_held(b->rel) + (int64_t)(a->array_bytes + b->array_bytes + scratch),
+    int64_t fixed = tra_rel_held_bytes(a->rel) + tra_rel_held_bytes(b->rel) +
+                    (int64_t)(a->array_bytes + b->array_bytes + scratch),
             elements;
     TRA_TRY(tra_buffer_check(memory, fixed + (by_entries ? tra_diff_entries_least(a, b) : 0), e));
     if (!tra_dims_product(&a->shape, &elements) || elements == 0) return TRA_OK;
@@ -276,7 +277,7 @@ static void *room_of(size_t n) { return aligned_alloc(TRA_CELL_ALIGN, (n / TRA_C
 /* The arrays of tuple i of both, which has elements from index c->elements on. */
 static tra_status compare_arrays(const tra_type *ta, const tra_type *tb, int64_t i, void *a, void *b, comparison *c,
                                  bool *found, tra_err *e) {
-    int64_t first = c->elements, n = tra_catalog_floats1(ta->cat, i);
+    int64_t first = c->elements, n = tra_catalog_elements_of(ta->cat, i);
     if (!ta->layout && !tb->layout) {
         *found = compare_run(c, first, ta->dtype, a, tb->dtype, b, n);
         return TRA_OK;
@@ -304,9 +305,10 @@ static tra_status compare_tuples(tra_rel *a, tra_rel *b, comparison *c, tra_err 
     }
     if (c->shapes_differ) return TRA_OK;
 
-    size_t na = tra_rel_room(a), nb = tra_rel_room(b);
-    size_t scratch = tra_rel_scratch(a) > tra_rel_scratch(b) ? tra_rel_scratch(a) : tra_rel_scratch(b);
-    TRA_TRY(tra_buffer_check(memory, tra_rel_held(a) + tra_rel_held(b) + (int64_t)(na + nb + scratch), e));
+    size_t na = tra_rel_buffer_bytes(a), nb = tra_rel_buffer_bytes(b);
+    size_t scratch =
+        tra_rel_scratch_bytes(a) > tra_rel_scratch_bytes(b) ? tra_rel_scratch_bytes(a) : tra_rel_scratch_bytes(b);
+    TRA_TRY(tra_buffer_check(memory, tra_rel_held_bytes(a) + tra_rel_held_bytes(b) + (int64_t)(na + nb + scratch), e));
     void *abuf = room_of(na), *bbuf = room_of(nb), *tmp = room_of(scratch);
     tra_status s = abuf && bbuf && tmp ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
     for (int64_t i = 0; i < ca->n && s == TRA_OK; i++) {

@@ -171,9 +171,10 @@ tra_status tra_diff_tables(tra_rel *a, tra_rel *b, const char *const names[2], i
     bool json = tra_common_opts.format == TRA_FORMAT_JSON;
     side s[2] = {{.rel = a}, {.rel = b}};
     tra_json out = {0};
-    TRA_TRY(tra_buffer_check(
-        memory, tra_rel_held(a) + tra_rel_held(b) + 2 * STRIP * 9 + (int64_t)(tra_rel_scratch(a) + tra_rel_scratch(b)),
-        e));
+    TRA_TRY(tra_buffer_check(memory,
+                             tra_rel_held_bytes(a) + tra_rel_held_bytes(b) + 2 * STRIP * 9 +
+                                 (int64_t)(tra_rel_scratch_bytes(a) + tra_rel_scratch_bytes(b)),
+                             e));
     for (int i = 0; i < 2; i++) {
         s[i].schema = tra_rel_type(s[i].rel)->columns;
         s[i].v = tra_calloc((size_t)s[i].schema->n + 1, sizeof *s[i].v);

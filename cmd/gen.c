@@ -160,7 +160,7 @@ static tra_status fill_entries(const making *m, int worker, int64_t ordinal, cha
     gen_items items = {.v = m->items[worker], .cap = m->most};
     gen_entries(m->pattern, &from, &ext, &items);
     if (items.full) return too_many(m->most, e);
-    memset(out, 0, (size_t)tra_catalog_floats1(m->type->cat, ordinal) * size);
+    memset(out, 0, (size_t)tra_catalog_elements_of(m->type->cat, ordinal) * size);
     for (int64_t i = 0; i < items.n; i++) {
         tra_unlinear(&ext, (int64_t)items.v[i].place, &at);
         for (int d = 0; d < at.n; d++) at.v[d] += from.v[d];

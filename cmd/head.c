@@ -165,7 +165,7 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
     tra_status s = TRA_OK;
     if (r > 2) s = tra_fail(e, TRA_INPUT, "%s is a tensor of %d dimensions: there are rows of 1 and 2 alone", spec, r);
     int64_t need =
-        (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held(rel);
+        (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held_bytes(rel);
     if (s == TRA_OK) s = tra_buffer_check(memory, need, e);
     const tra_dim_labels *const *labels = NULL;
     if (s == TRA_OK && terminal) s = tra_rel_labels(rel, &labels, e);

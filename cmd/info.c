@@ -92,7 +92,7 @@ static void gather_zeros(gathering *g, int worker, int64_t n) {
 
 static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
     gathering *g = ctx;
-    int64_t n = tra_catalog_floats1(g->type->cat, ordinal);
+    int64_t n = tra_catalog_elements_of(g->type->cat, ordinal);
     if (!data) return e->status;
     if (!g->type->layout) {
         gather_run(g, worker, data, n);
@@ -165,7 +165,7 @@ static void row_class(const row_counts *r, int64_t nth, int64_t *from, int64_t *
 }
 
 static double density_of(const tra_type *t) {
-    double all = (double)tra_catalog_floats(t->cat);
+    double all = (double)tra_catalog_elements(t->cat);
     return all > 0 ? (double)tra_type_entries(t).expected / all : 0;
 }
 
@@ -366,7 +366,7 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_co
     tra_json_ints(j, "bound", c->bound.n, c->bound.v);
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "holes", tra_catalog_holes(c));
-    tra_json_int(j, "floats", tra_catalog_floats(c));
+    tra_json_int(j, "floats", tra_catalog_elements(c));
     tra_json_str(j, "layout", i->layout);
     tra_json_ints(j, "dims", i->dims.n, i->dims.v);
     tra_json_ints(j, "chunk", i->chunk.n, i->chunk.v);

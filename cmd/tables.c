@@ -45,11 +45,12 @@ static tra_status scan_item(void *ctx, int worker, int64_t item, tra_err *e) {
 /* How many workers there are, and how many items, when each takes so many rows. */
 static tra_status cut(scan *s, int64_t strip, int64_t memory, int *workers, int64_t *items, tra_err *e) {
     int64_t rows = tra_rel_rows(s->rel), block = tra_rel_type(s->rel)->cat->bound.v[0];
-    int64_t chunk = tra_max64(block * 8, (int64_t)tra_rel_scratch(s->rel)); /* is read as a whole for its checksum */
+    int64_t chunk =
+        tra_max64(block * 8, (int64_t)tra_rel_scratch_bytes(s->rel)); /* is read as a whole for its checksum */
     s->strip = strip;
     s->strips = tra_max64(1, tra_ceil_div(rows, strip));
     *items = rows ? s->strips * tra_rel_type(s->rel)->columns->n : 0;
-    return tra_workers(memory, tra_rel_held(s->rel), strip * 9 + chunk + TRA_WORKER_BYTES, tra_max64(1, *items),
+    return tra_workers(memory, tra_rel_held_bytes(s->rel), strip * 9 + chunk + TRA_WORKER_BYTES, tra_max64(1, *items),
                        workers, e);
 }
 

@@ -41,8 +41,8 @@ tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e
     int64_t elements;
     if (!tra_dims_product(&v->shape, &elements))
         return tra_fail(e, TRA_INPUT, "%s has more elements than can be counted", spec);
-    v->array_bytes = tra_rel_room(rel);
-    v->scratch_bytes = tra_rel_scratch(rel);
+    v->array_bytes = tra_rel_buffer_bytes(rel);
+    v->scratch_bytes = tra_rel_scratch_bytes(rel);
     v->held = -1;
     return TRA_OK;
 }

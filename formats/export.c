@@ -75,7 +75,7 @@ static tra_status write_all(tra_sink *k, tra_view *v, int64_t memory, tra_err *e
     enum { GOOD_PIECE = 64 << 20 };
     if (k->entries && tra_view_sparse(v)) return tra_export_entries(k, v, memory, e);
     int64_t size = (int64_t)tra_dtype_size(k->dtype), n = 1, all, most;
-    int64_t fixed = tra_rel_held(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes);
+    int64_t fixed = tra_rel_held_bytes(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes);
     /* Pieces of a block at least: with smaller ones blocks would be read again and again. */
     tra_dims_product(&v->chunk, &n);
     tra_dims_product(&v->shape, &all);

@@ -148,7 +148,7 @@ static bool in_order(const tra_view *v) {
 
 tra_status tra_export_entries(tra_sink *k, tra_view *v, int64_t memory, tra_err *e) {
     const tra_catalog *cat = tra_rel_type(v->rel)->cat;
-    int64_t fixed = tra_rel_held(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes), least = 4 << 20;
+    int64_t fixed = tra_rel_held_bytes(v->rel) + (int64_t)(v->array_bytes + v->scratch_bytes), least = 4 << 20;
     bool sorted = in_order(v);
     TRA_TRY(tra_buffer_check(memory, fixed + (sorted ? 0 : least), e));
     sparse x = {.sink = k, .view = v, .memory = tra_max64(least, tra_buffer_bytes(memory) - fixed)};

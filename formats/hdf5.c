@@ -55,7 +55,7 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
         return status;
     }
     s->box_scratch = (v->array_bytes + 64) / 64 * 64 + v->scratch_bytes + 1;
-    s->held = (size_t)tra_rel_held(rel);
+    s->held = (size_t)tra_rel_held_bytes(rel);
     if (tra_view_sparse(v)) {
         s->access = TRA_ACCESS_ENTRIES;
         s->dtype = s->o.has_dtype ? s->o.dtype : tra_rel_type(rel)->dtype;
@@ -140,9 +140,9 @@ static tra_status box(tra_source *s, const tra_dims *start, const tra_dims *coun
 
 static tra_status copy_arrays(tra_rel *rel, tra_writer *w, tra_err *e) {
     tra_status s = TRA_OK;
-    void *array = tra_malloc(tra_rel_room(rel) + 1), *out = tra_malloc(tra_writer_scratch(w) + 1);
+    void *array = tra_malloc(tra_rel_buffer_bytes(rel) + 1), *out = tra_malloc(tra_writer_scratch_bytes(w) + 1);
     for (int64_t i = 0; i < tra_rel_type(rel)->cat->n && s == TRA_OK; i++) {
-        void *in = tra_malloc(tra_rel_scratch(rel) + 1); /* not kept: filters of HDF5 take as much */
+        void *in = tra_malloc(tra_rel_scratch_bytes(rel) + 1); /* not kept: filters of HDF5 take as much */
         s = tra_rel_read(rel, i, array, in, e);
         free(in);
         if (s == TRA_OK) s = tra_writer_put(w, i, array, out, e);
@@ -160,9 +160,9 @@ static tra_status rewrite_stored(tra_rel *rel, const char *to, const tra_sink_op
     tra_levels levels;
     if (o->gzip) return tra_fail(e, TRA_USAGE, "--gzip compresses plain arrays, and this relation is stored by levels");
     TRA_TRY(tra_levels_parse(storage ? storage : "coo", t->cat->bound.n, &levels, e));
-    size_t bytes_held = tra_rel_room(rel), bytes_scratch = tra_rel_scratch(rel);
+    size_t bytes_held = tra_rel_buffer_bytes(rel), bytes_scratch = tra_rel_scratch_bytes(rel);
     int64_t room = (int64_t)(bytes_held + bytes_scratch);
-    int64_t fixed = tra_rel_held(rel) + tra_store_index_bytes(t->cat) + tra_settle_held(t->cat->n, &levels);
+    int64_t fixed = tra_rel_held_bytes(rel) + tra_store_index_bytes(t->cat) + tra_settle_held(t->cat->n, &levels);
     TRA_TRY(tra_buffer_check(memory, fixed + 2 * room, e));
     tra_settle *settle = NULL;
     tra_settled made;
@@ -194,11 +194,11 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
     if (strcmp(to, "-") == 0) return tra_fail(e, TRA_USAGE, "an HDF5 file cannot be written to a stream: use -o FILE");
     if (tra_rel_type(rel)->layout) return rewrite_stored(rel, to, o, memory, bytes, e);
     const tra_catalog *cat = tra_rel_type(rel)->cat;
-    int64_t array = (int64_t)tra_rel_room(rel);
-    int64_t chunk = tra_store_chunk_bytes(tra_rel_type(rel)), scratch = (int64_t)tra_rel_scratch(rel);
+    int64_t array = (int64_t)tra_rel_buffer_bytes(rel);
+    int64_t chunk = tra_store_chunk_bytes(tra_rel_type(rel)), scratch = (int64_t)tra_rel_scratch_bytes(rel);
     /* the library holds a chunk, and what a filter makes of it; or a chunk that is padded */
     int64_t more = o->gzip ? tra_max64(scratch, 2 * chunk + chunk / 64) : scratch + chunk;
-    more = tra_max64(more, tra_rel_library(rel)); /* which does not write meanwhile */
+    more = tra_max64(more, tra_rel_library_bytes(rel)); /* which does not write meanwhile */
     TRA_TRY(tra_buffer_check(memory, 2 * tra_store_index_bytes(cat) + array + more, e));
     const tra_relinfo *info = tra_rel_info(rel);
     tra_writer *w;

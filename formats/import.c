@@ -155,7 +155,7 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
     *r = (tra_import_receipt){.block = m->block,
                               .dtype = m->dtype,
                               .blocks = m->cat.n,
-                              .elements = tra_catalog_floats(&m->cat),
+                              .elements = tra_catalog_elements(&m->cat),
                               .bytes_stored = tra_writer_stored(m->writer),
                               .duplicates = m->sorted.duplicates,
                               .zeros = m->sorted.dropped,

@@ -45,7 +45,7 @@ static tra_status unfit(const import *m, int64_t ordinal, const char *data, int6
 /* data: in a panel, or in w->chunk. item: the piece of work that must be stored in turn, or -1 where only one thread
  * works. */
 static tra_status store(import *m, import_worker *w, int64_t ordinal, const char *data, int64_t item, tra_err *e) {
-    int64_t n = tra_catalog_floats1(&m->cat, ordinal);
+    int64_t n = tra_catalog_elements_of(&m->cat, ordinal);
     tra_meter_add(1);
     if (m->source->dtype != m->dtype) {
         int64_t bad =
@@ -106,7 +106,7 @@ tra_status tra_import_store_entries(import *m, tra_err *e) {
     tra_source *s = m->source;
     tra_places places;
     tra_sorter *sorted = NULL;
-    int64_t block = tra_catalog_maxfloats(&m->cat) * (int64_t)tra_dtype_size(s->dtype);
+    int64_t block = tra_catalog_elements_most(&m->cat) * (int64_t)tra_dtype_size(s->dtype);
     tra_entries_options o = {.memory = m->memory - block,
                              .output = m->job->to,
                              .no_duplicate = m->job->no_duplicate,
@@ -174,7 +174,7 @@ static int64_t aligned(int64_t bytes) { return (bytes + 64) / 64 * 64; }
 
 needs tra_import_needs_of(const import *m) {
     const tra_source *s = m->source;
-    int64_t floats = tra_catalog_maxfloats(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), grain, all;
+    int64_t floats = tra_catalog_elements_most(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), grain, all;
     needs n = {.least = floats, .chunk = tra_store_chunk_bytes(&m->type), .box = (int64_t)s->box_scratch};
     n.block = s->dtype != m->dtype ? aligned(floats * size) : 0;
     n.room = n.block + aligned(n.chunk);

@@ -148,7 +148,7 @@ tra_status tra_import_sparse(const tra_import_job *job, tra_source *source, cons
         r->block = m.block;
         r->dtype = source->dtype;
         r->blocks = m.cat.n;
-        r->elements = tra_catalog_floats(&m.cat);
+        r->elements = tra_catalog_elements(&m.cat);
         r->bytes_stored = m.settled.bytes;
         r->nan = m.settled.nan;
         r->inf = m.settled.inf;

@@ -18,8 +18,8 @@ tra_status tra_table_strips(tra_rel *rel, int64_t from, int64_t rows, int64_t me
                             tra_err *e) {
     const tra_schema *s = tra_rel_type(rel)->columns;
     int64_t each = tra_schema_row_bytes(s) + 1, most = tra_min64(STRIP, tra_max64(1, rows));
-    int64_t fixed = tra_rel_held(rel) + 64 * (2 * (int64_t)s->n + 1);
-    fixed = tra_add_most(fixed, (int64_t)tra_rel_scratch(rel));
+    int64_t fixed = tra_rel_held_bytes(rel) + 64 * (2 * (int64_t)s->n + 1);
+    fixed = tra_add_most(fixed, (int64_t)tra_rel_scratch_bytes(rel));
     TRA_TRY(tra_buffer_check(memory, tra_add_most(fixed, tra_mul_most(each, tra_min64(most, 256))), e));
     most = tra_max64(1, tra_min64(most, (tra_buffer_bytes(memory) - fixed) / each));
     /* a compressed block is decoded once when it is read whole */

@@ -1,12 +1,13 @@
-/* abi.h - what a compiled kernel and its caller share: the same text is compiled here and there. Private to
- * lib/codegen. */
+/* abi.h - the interface between a compiled kernel and its caller. The structs are compiled here and, as the same text,
+ * with each kernel. Private to lib/codegen. */
 #ifndef TRA_CODEGEN_ABI_H
 #define TRA_CODEGEN_ABI_H
 
 #include <stdint.h>
 
-/* A component, or the keys of one; and a call. row to n: as tra_codegen_rows. listed: rows may come in any order;
- * exact: places are only counted. */
+/* kernel_array: a component, or the keys of one. kernel_operand: as tra_codegen_operand. kernel_args: a call; row to n
+ * as in tra_codegen_rows. listed: rows may come in any order. exact: entries are only counted. The kernel gets memory
+ * by grow and may take `most` bytes, of which `taken` are in use; key: the key of an error. */
 #define GEN_ABI                                                                                                        \
     struct kernel_array {                                                                                              \
         const void *data;                                                                                              \
@@ -38,15 +39,15 @@
         int nkeys;                                                                                                     \
     };
 
-/* What a kernel returns: 0, the number of what went wrong (from 1, in tra_kernel_wrong), or: */
+/* What a kernel returns: 0, the number of an error (from 1, in tra_kernel_wrong), or one of these: */
 enum {
-    GEN_TOO_LARGE = -1,          /* a number that a kernel that is not wide does not take */
-    GEN_MISFIT = -2,             /* an array of another size than was said */
-    GEN_NO_MEMORY = -3,          /* grow said no */
-    GEN_NO_ORDER = -4,           /* rows do not come upwards, and listed is false */
-    GEN_STOPPED = -6,            /* give said so */
-    GEN_NO_ROOM = -5,            /* more entries than there is room for */
-    GEN_LISTED_COLUMNS = 1 << 23 /* with more columns entries are listed and sorted */
+    GEN_TOO_LARGE = -1,          /* a number is too large for a kernel that was not made `wide` */
+    GEN_MISFIT = -2,             /* an array has not the size that its storage says */
+    GEN_NO_MEMORY = -3,          /* grow returned NULL */
+    GEN_NO_ORDER = -4,           /* rows do not ascend, and listed is false */
+    GEN_STOPPED = -6,            /* give asked to stop */
+    GEN_NO_ROOM = -5,            /* there are more entries than room */
+    GEN_LISTED_COLUMNS = 1 << 23 /* rows with more columns have no accumulator: entries are listed and sorted */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* bounds.c - what is known of integers when code is written: polynomials over sizes and variables of loops, so that a
- * place like i*n + j is known to lie in an array of m*n elements, and needs no check. */
+/* bounds.c - what is known of integers when code is written: polynomials over sizes and loop variables. So it is known
+ * that a place like i*n + j is in an array of m*n elements and needs no check. */
 #include "gen_int.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static bool same_factors(const gen_term *a, const gen_term *b) {
     return a->n == b->n && memcmp(a->atom, b->atom, (size_t)a->n * sizeof *a->atom) == 0;
 }
 
-/* False where there is no room. */
+/* False: there is no room, or it overflows. */
 static bool add_term(gen_poly *p, gen_term t) {
     for (int i = 0; i < p->n; i++) {
         if (!same_factors(&p->t[i], &t)) continue;
@@ -93,8 +93,8 @@ static bool is_of_naturals(const gen *g, const tra_calc *x) {
     return true;
 }
 
-/* A tree over the scope, not negative as a whole, that is not one of sums, differences and products of natural numbers
- * is an atom itself. */
+/* A tree over the scope that is not made of sums, differences and products of natural numbers becomes an atom itself;
+ * it must not be negative as a whole. */
 const gen_poly *gen_poly_of(gen *g, const tra_calc *x) {
     const gen_poly *p = NULL;
     if (is_of_naturals(g, x)) switch ((int)x->kind) {
@@ -110,7 +110,7 @@ const gen_poly *gen_poly_of(gen *g, const tra_calc *x) {
     return p ? p : gen_atom_poly(g, gen_atom_of(g, x, g->s->wide ? 63 : 31));
 }
 
-/* The last variable of p in which p is a * v + b, a and b without it; -1: none. */
+/* The variable with the largest number in p; -1: there is none. */
 static int last_variable(const gen *g, const gen_poly *p) {
     int last = -1;
     for (int i = 0; i < p->n; i++)
@@ -137,7 +137,7 @@ static bool has_atom(const gen_term *t, int atom) {
     return false;
 }
 
-/* Takes the variables away: by their greatest value where that makes p greater (least: less), else by 0. */
+/* Replaces the variables, by their greatest value where that makes p greater (least: less), else by 0. */
 static const gen_poly *extreme(gen *g, const gen_poly *p, bool least) {
     for (int v; p && (v = last_variable(g, p)) >= 0;) {
         const gen_poly *most = gen_poly_add(g, g->atoms[v].below, gen_constant(g, 1), -1), *next = gen_constant(g, 0);
@@ -186,7 +186,7 @@ const char *gen_poly_text(gen *g, const gen_poly *p) {
     return p->n == 1 && p->t[0].c == 1 && p->t[0].n == 1 ? all : gen_text(g, "(%s)", all);
 }
 
-/* No more than the elements of some array, or of the result, which are fewer than 2^40. */
+/* A number that is no more than the elements of some array, or of the result, is below 2^40. */
 int gen_poly_bits(gen *g, const gen_poly *p, int bits) {
     if (bits <= 40 || !p || g->s->wide || !gen_is_natural(g, p)) return bits;
     for (int i = 0; i <= g->s->n; i++) {

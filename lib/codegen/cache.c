@@ -1,8 +1,9 @@
-/* cache.c - the folder of compiled kernels, and what is loaded from it.
+/* cache.c - the folder of compiled kernels, and loading from it.
  *
- * Objects are executed, so the folder must be the user's alone (mode 0700), and so must be what is in it: plain files
- * of the user's, whole (an object ends with a checksum, since half of one would crash whoever maps it), of the key that
- * they are named after, which they export. Whoever writes does so under a temporary name and renames: no locks. */
+ * Objects are executed, so the folder must be the user's alone (mode 0700), and so must be the files in it: plain
+ * files, complete (an object ends with a checksum, since mapping half of one would crash), and of the key that they are
+ * named after, which they export. A file is written under a temporary name and renamed, so that no locks are needed.
+ */
 #include "codegen_int.h"
 
 #include <dlfcn.h>
@@ -16,7 +17,7 @@
 
 /* ---- the folder ------------------------------------------------------------------------------------------------- */
 
-/* A folder of this user's that nobody else can enter. */
+/* NULL if the path is a folder of this user that nobody else can enter, else what is wrong with it. */
 static const char *is_private(tra_arena *a, const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0) return tra_arena_printf(a, "%s: %s", path, strerror(errno));
@@ -34,7 +35,7 @@ static char *choose_folder(tra_arena *a) {
     return NULL;
 }
 
-/* *folder: as an absolute path; make: where there is none. NULL, or what is wrong with it. */
+/* Finds the folder; make: creates it if there is none. *folder: its absolute path. Returns NULL, or what is wrong. */
 static const char *look_for_folder(tra_arena *a, bool make, char **folder) {
     char *path = choose_folder(a);
     if (!path) return "there is no folder for compiled kernels: set TRA_CACHE";
@@ -46,7 +47,7 @@ static const char *look_for_folder(tra_arena *a, bool make, char **folder) {
     for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--) path[n - 1] = 0;
     for (char *p = path + 1; make && (p = strchr(p, '/')); *p++ = '/') {
         *p = 0;
-        mkdir(path, 0700); /* what is wrong with it shows below */
+        mkdir(path, 0700); /* an error shows below */
     }
     if (make && mkdir(path, 0700) != 0 && errno != EEXIST)
         return tra_arena_printf(a, "the folder of compiled kernels %s cannot be made: %s", path, strerror(errno));
@@ -106,8 +107,8 @@ bool gen_seal(const char *path) {
     return ok;
 }
 
-/* The bytes before the seal of a file, if it is a plain one of ours, and whole; from malloc. absent: it is not there.
- */
+/* Reads a file without its checksum, if it is a plain one of this user, and complete; from malloc. *absent: there is no
+ * such file. */
 static char *read_whole(const char *path, int64_t *n, bool *absent) {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -140,7 +141,7 @@ void *gen_load(tra_codegen *g, const gen_key *key, const char **why) {
     char *path = tra_asprintf("%s/%s.so", g->folder, key->text);
     void *object = NULL;
     bool absent;
-    *why = is_private(g->arena, g->folder); /* still */
+    *why = is_private(g->arena, g->folder); /* check again: it may have changed */
     if (!*why && is_whole(path, &absent)) {
         object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!object) *why = tra_arena_printf(g->arena, "%s", dlerror());
@@ -171,7 +172,7 @@ static char *kept_path(const char *name, bool make, tra_arena *a) {
 
 const char *tra_kept_name(const char *text, size_t n, const char *suffix, tra_arena *a) {
     struct stat st;
-    /* another program, also one of the same version, is another file */
+    /* another build of tra, even of the same version, has another file */
     if (stat("/proc/self/exe", &st) != 0) st.st_size = 0, st.st_mtime = 0;
     XXH3_state_t *s = XXH3_createState();
     XXH3_128bits_reset(s);
@@ -217,7 +218,7 @@ static char *processor(tra_arena *a) {
     __get_cpuid(1, &r[0], &r[1], &r[2], &r[3]);
     __get_cpuid_count(7, 0, &s[0], &s[1], &s[2], &s[3]);
     __get_cpuid_count(7, 1, &t[0], &t[1], &t[2], &t[3]);
-    /* model and features; not which core this is */
+    /* model and features, but not the number of the core */
     return tra_arena_printf(a, "x86 %x %x %x %x %x %x %x", r[0], r[2] & ~(1u << 27), r[3], s[1], s[2], s[3], t[0]);
 }
 #else
@@ -227,7 +228,7 @@ static char *processor(tra_arena *a) {
 }
 #endif
 
-/* A program by its name, as a path; NULL: there is none that can be executed. */
+/* The path of a program that can be executed; NULL: there is none. */
 static char *find_program(tra_arena *a, const char *name) {
     if (strchr(name, '/')) return access(name, X_OK) == 0 ? tra_arena_printf(a, "%s", name) : NULL;
     const char *path = getenv("PATH");
@@ -256,7 +257,7 @@ static const char *look_for_compiler(tra_codegen *g) {
     if (!g->compiler) return "there is no compiler: cc, gcc or clang, or one that TRA_CC names";
     struct stat st;
     if (stat(g->compiler, &st) != 0) st.st_size = 0, st.st_mtime = 0;
-    /* which it is without asking it: another version is another file */
+    /* identifies the compiler without running it: another version is another file */
     g->compiler_is =
         tra_arena_printf(g->arena, "%s %lld %lld", g->compiler, (long long)st.st_size, (long long)st.st_mtime);
     return NULL;

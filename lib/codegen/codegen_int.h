@@ -1,4 +1,4 @@
-/* codegen_int.h - what the files that compile, keep and run kernels share. Private to lib/codegen. */
+/* codegen_int.h - shared by the files that compile, cache and run kernels. Private to lib/codegen. */
 #ifndef TRA_CODEGEN_INT_H
 #define TRA_CODEGEN_INT_H
 
@@ -9,18 +9,18 @@
 
 GEN_ABI
 
-/* What a kernel's object is known by: a hash of source, compiler, flags and processor, as 32 hexadecimal digits. */
+/* What identifies a kernel's object: a hash of source, compiler, flags and processor, as 32 hexadecimal digits. */
 typedef struct gen_key {
     char text[33];
 } gen_key;
 
 struct tra_codegen {
     tra_codegen_mode mode;
-    pthread_mutex_t lock; /* of all that follows */
-    bool looked, warned;
-    const char *why;         /* kernels cannot be compiled; NULL: they can */
-    char *folder, *compiler; /* an absolute path each */
-    char *compiler_is, *processor;
+    pthread_mutex_t lock;          /* protects all that follows */
+    bool looked, warned;           /* gen_look has run; the warning was given */
+    const char *why;               /* why kernels cannot be compiled; NULL: they can */
+    char *folder, *compiler;       /* absolute paths */
+    char *compiler_is, *processor; /* identify these, as parts of keys */
     double seconds;
     tra_arena *arena;
     tra_codegen_kernel *kernels;
@@ -29,29 +29,31 @@ struct tra_codegen {
 struct tra_codegen_kernel {
     const tra_codegen_spec *spec;
     gen_key key;
-    void *object; /* of dlopen; NULL: it is interpreted */
-    bool shared;  /* with another kernel, whose object it is */
+    void *object; /* from dlopen; NULL: it is interpreted */
+    bool shared;  /* the object belongs to another kernel */
     int (*run)(struct kernel_args *);
     int (*count)(struct kernel_args *);
     const char *const *wrong;
     struct tra_codegen_kernel *next;
 };
 
-/* Finds folder, compiler and processor; g->why where there is none. Under the lock, as all of these. */
+/* Finds folder, compiler and processor, once; sets g->why if one is missing. Under g->lock, as all of these
+ * functions. */
 void gen_look(tra_codegen *g);
 gen_key gen_key_of(const tra_codegen *g, const char *source);
-/* Says once why kernels are interpreted. */
+/* Warns, once, that kernels are interpreted and why; an error if they must be compiled. */
 tra_status gen_cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) TRA_PRINTF(3, 4);
 
-/* The object of a key in the folder, if it is whole, ours and of that key; removed where it is not. NULL: none.
- * *why: what kept one that is whole from being loaded (a folder from which nothing can be executed), or NULL. */
+/* Loads the object of a key from the folder, if it is whole, the user's, and of that key; a file that is not is
+ * removed. NULL: there is none. *why: why a whole one could not be loaded (a folder that forbids execution), or
+ * NULL. */
 void *gen_load(tra_codegen *g, const gen_key *key, const char **why);
-/* Compiles the source into the folder. False with *why. */
+/* Compiles the source into the folder. False: *why says why not. */
 bool gen_compile(tra_codegen *g, const gen_key *key, const char *source, const char **why);
-/* Ends the file with what gen_load looks for. */
+/* Appends the checksum that gen_load verifies. */
 bool gen_seal(const char *path);
 
-/* interpret.c */
+/* tra_codegen_run and tra_codegen_count by the interpreter (interpret.c). */
 tra_status gen_interpret(const tra_codegen_spec *s, const tra_codegen_call *c, tra_err *e);
 tra_status gen_interpret_count(const tra_codegen_spec *s, const tra_codegen_call *c, int64_t *rows, int64_t *entries,
                                tra_err *e);

@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* Runs the compiler, whose messages go to a file. Its exit status, or -1 and errno. */
+/* Runs the compiler; its messages go to a file. Returns its exit status, or -1 with errno set. */
 static int run(char *const *argv, const char *log) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
@@ -46,7 +46,7 @@ static bool write_file(const char *path, const char *source, const char *key) {
     return ok;
 }
 
-/* The first line of what the compiler said. */
+/* The first line of the compiler's messages. */
 static const char *said(tra_codegen *g, const char *log) {
     char *text = NULL;
     size_t n;
@@ -92,7 +92,7 @@ bool gen_compile(tra_codegen *g, const gen_key *key, const char *source, const c
         else if (!gen_seal(so) || rename(so, kept) != 0)
             *why = tra_arena_printf(g->arena, "a compiled kernel cannot be kept in %s: %s", g->folder, strerror(errno));
         else if (rename(c, kept_c) != 0)
-            tra_info(2, "%s was not kept", kept_c); /* it is for those who want to read it */
+            tra_info(2, "%s was not kept", kept_c); /* the source is only kept for people to read */
     }
     for (int i = 0; i < 3; i++) {
         unlink(files[i]);

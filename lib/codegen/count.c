@@ -1,5 +1,5 @@
-/* count.c - how many entries a kernel of rows makes at most: its loops without what is added up, and without the
- * innermost one where its turns tell. */
+/* count.c - writing the function that counts the entries of a kernel of rows: its loops without the sums, and without
+ * the innermost one where its number of iterations is known. */
 #include "gen_int.h"
 
 static bool has_loop(const tra_calc *x) {
@@ -24,7 +24,7 @@ static void count_some(gen *g, const gen_chain *to, const char *n) {
     gen_line(g, "count_(&count, %s, %s);", at, n);
 }
 
-/* All entries of a dictionary that is looked into. */
+/* Counts all entries of a view. */
 static void count_view(gen *g, const gen_value *v, gen_chain *to) {
     bool array = v->kind == GEN_ARRAY || v->kind == GEN_RANGE;
     if (v->depth == 0) {
@@ -43,7 +43,8 @@ static void count_view(gen *g, const gen_value *v, gen_chain *to) {
 
 static void count_body(gen *g, const tra_calc *body, void *ctx) { gen_count(g, body, ctx); }
 
-/* The last loop of a sum whose body is one entry, of a row that is known before it. */
+/* Counts the iterations of the last loop of a sum at once, if its body is one entry of a row that is known before the
+ * loop. */
 static void count_last(gen *g, const gen_generators *s, int n, int b) {
     gen_chain *to = s->ctx;
     const tra_calc *body = s->x->kids[s->x->nkids - 1];
@@ -70,7 +71,7 @@ static void count_last(gen *g, const gen_generators *s, int n, int b) {
     }
 }
 
-/* Numbers that are not whole decide nothing about entries, and what is looped over is found again. */
+/* Binds names as a LET does; reals do not decide where entries are, so they are not computed. */
 static void bind(gen *g, const tra_calc *x) {
     for (int i = 0; i < x->nbinders; i++) {
         gen_value v = {.real = true, .text = "0.0"};

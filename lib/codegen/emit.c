@@ -1,4 +1,4 @@
-/* emit.c - contributions, one by one, to the result or to a dictionary that is built: the interpreter's emit, as
+/* emit.c - writing contributions to the result or to a dictionary that is built: what the interpreter's emit does, as
  * statements. */
 #include "abi.h"
 #include "gen_int.h"
@@ -14,7 +14,7 @@ static const char *equal_texts(gen *g, const gen_value *a, const gen_value *b) {
     return gen_text(g, "%s == %s", gen_as_real(g, a), gen_as_real(g, b));
 }
 
-/* Binds v, or goes on only where it equals what the name has already. */
+/* Binds a name to v; if it is bound already, continues the loop unless they are equal. */
 static void bind_or_compare(gen *g, const tra_calc_binder *b, gen_value v) {
     if (b->again) {
         gen_line(g, "if (!(%s)) continue;", equal_texts(g, &g->env[b->level], &v));
@@ -24,7 +24,7 @@ static void bind_or_compare(gen *g, const tra_calc_binder *b, gen_value v) {
     gen_bind(g, b, &v);
 }
 
-/* Does the next generator, or a sum that is the body, loop over the value at once? */
+/* Is the value what the next generator, or a sum that is the body, loops over? */
 static bool goes_on_in(const gen_generators *s, int n, const tra_calc_binder *value) {
     const tra_calc *next = s->x->kids[n + 1];
     if (n + 1 == s->x->nkids - 1) next = next->kind == TRA_CALC_SUM ? next->kids[0] : NULL;
@@ -45,7 +45,7 @@ static const char *added_to(const gen *g, const gen_generators *s, const tra_cal
 static void run_keys(gen *g, const gen_generators *s, int n, int b, int names, gen_value v) {
     const tra_calc_binder *key_of = &s->x->binders[b], *value_of = &s->x->binders[b + 1];
     gen_value key, inner = {0};
-    if (key_of->again && !g->env[key_of->level].real) { /* one key alone */
+    if (key_of->again && !g->env[key_of->level].real) { /* the loop is over one key */
         gen_value one = gen_hold(g, g->env[key_of->level], "k");
         gen_value after = {
             .text =
@@ -82,7 +82,7 @@ static void run_generator(gen *g, const gen_generators *s, int n, int b) {
     run_keys(g, s, n, b, s->x->nnames[n], gen_eval(g, s->x->kids[n]));
 }
 
-/* The value at a place of a side of a merge, which is an array or a range. */
+/* The value at a place of one side of a merge, which is an array or a range. */
 static gen_value side_at(gen *g, const gen_value *v, const char *at) {
     if (v->kind == GEN_ARRAY) return gen_element(g, v->component, at, v->real);
     return (gen_value){.text = at, .bits = 63};
@@ -93,7 +93,7 @@ static const char *less(gen *g, const gen_value *a, const gen_value *b) {
     return gen_text(g, "%s < %s", gen_as_real(g, a), gen_as_real(g, b));
 }
 
-/* Looks whether a side ascends; the name of what tells. */
+/* Writes a loop that clears the C variable `ascend` if a side does not ascend. */
 static void look_at_order(gen *g, const gen_value *v, const char *ascend) {
     const char *p = gen_name(g, "p");
     gen_value before = side_at(g, v, gen_text(g, "%s - 1", p)), here = side_at(g, v, p);
@@ -102,8 +102,8 @@ static void look_at_order(gen *g, const gen_value *v, const char *ascend) {
              here.text);
 }
 
-/* Where both sides are arrays or ranges that ascend they are merged: `from` is where the second one goes on. Else each
- * meets each. */
+/* If both sides are arrays or ranges that ascend, they are merged: `from` is where the second one continues. Else each
+ * element is compared with each. */
 static void run_merge(gen *g, const gen_generators *s) {
     const tra_calc *x = s->x;
     gen_value a = gen_eval(g, x->kids[0]), b = gen_eval(g, x->kids[1]), i, j, u, v;
@@ -154,7 +154,7 @@ static const char *key_list(gen *g, const gen_chain *to, int n) {
     return all;
 }
 
-/* Adds to a variable of C. */
+/* Adds v to a C variable. */
 static void add_at(gen *g, const tra_calc *x, bool real, bool narrow, const char *place, const char *v) {
     if (narrow) {
         gen_line(g, "%s = (float)((double)%s + %s);", place, place, v);
@@ -171,7 +171,7 @@ static void give_to_temp(gen *g, const tra_calc *x, const gen_chain *to, const c
     const gen_temp *t = to->temp;
     if (!t->plain) {
         g->parts |= GEN_DICTS;
-        if (to->depth == 1) { /* one key is passed as it is */
+        if (to->depth == 1) { /* a single key is passed by value */
             gen_line(g, "dict_add1_%s_(a, &%s, %s, %s, &bad, %d);", t->real ? "real" : "whole", t->name,
                      to->key[0].text, v, gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
             return;
@@ -188,7 +188,7 @@ static void give_to_temp(gen *g, const tra_calc *x, const gen_chain *to, const c
     add_at(g, x, t->real, false, gen_text(g, "%s[%s]", t->name, at), v);
 }
 
-/* The keys of a contribution to the result are within its extents; what lies outside is an error. */
+/* Writes the check that the keys of a contribution to the result are within its extents. */
 static void check_keys(gen *g, const tra_calc *x, const gen_chain *to) {
     const char *outside = NULL;
     for (int d = 0; d < to->depth; d++) {
@@ -213,7 +213,7 @@ static void end_check(gen *g, const gen_chain *to) {
         }
 }
 
-/* The first n keys as one place: of an element, or of a row. */
+/* The C expression for the first n keys as one number, of an element or of a row. */
 static const char *place_of(gen *g, const gen_chain *to, int n) {
     const char *at = n < 1 ? "0" : "";
     for (int d = 0; d < n; d++)
@@ -248,7 +248,8 @@ static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const
     end_check(g, to);
 }
 
-/* The bound of a dictionary's key, by which it can be an array: the same for all, or one that is no less. */
+/* Collects the bounds of a dictionary's keys, with which it can be an array: all contributions must have comparable
+ * ones. */
 static void note_bounds(gen *g, gen_chain *to) {
     for (int d = 0; d < to->depth; d++) {
         const gen_poly *most = gen_poly_most(g, to->key[d].poly);
@@ -332,7 +333,7 @@ static bool is_of_scope(const tra_calc *x) {
     return !x->type.real && (x->kind != TRA_CALC_NAME || x->level < 0);
 }
 
-/* sum(<column, _> in lo:hi) {column -> real}, of columns of the result within a row of it? */
+/* Is it sum(<column, _> in lo:hi) {column -> real}, with columns of one row of the result? */
 static bool adds_to_range(gen *g, const tra_calc *x, const gen_chain *to) {
     const tra_calc *in = x->kids[0], *body = x->kids[x->nkids - 1];
     if (g->s->result != TRA_CODEGEN_ROWS || g->s->type == TRA_ELEMENT_I64 || to->temp || to->probing) return false;
@@ -348,7 +349,7 @@ static bool adds_to_range(gen *g, const tra_calc *x, const gen_chain *to) {
     return gen_is_natural(g, gen_poly_of(g, in->kids[0])) && gen_is_below(g, gen_poly_of(g, in->kids[1]), end);
 }
 
-/* The columns are marked at once, and the loop adds alone. */
+/* Marks all columns of the range at once, so that the loop only adds. */
 static void emit_range(gen *g, const tra_calc *x, gen_chain *to) {
     const char *how = gen_name(g, "how"), *sums = gen_name(g, "sums");
     gen_value range = gen_eval(g, x->kids[0]);
@@ -371,7 +372,7 @@ static void emit_sum(gen *g, const tra_calc *x, gen_chain *to) {
         emit_range(g, x, to);
         return;
     }
-    bool calls = !to->temp && g->s->result == TRA_CODEGEN_CALLS; /* which see the sign of a 0 */
+    bool calls = !to->temp && g->s->result == TRA_CODEGEN_CALLS; /* the caller sees the sign of a 0 */
     const char *plain = to->probing || calls ? NULL : gen_plain_if(g, x);
     if (plain) {
         gen_open(g, "if (%s)", plain);
@@ -431,7 +432,7 @@ void gen_emit(gen *g, const tra_calc *x, gen_chain *to) {
 /* ---- dictionaries that are built ----------------------------------------------------------------------------------
  */
 
-/* The extents that the keys of x have, where it can be an array: found by writing it to nowhere. */
+/* Finds the extents of a dictionary, if it can be an array, by writing the code to nowhere. */
 static bool find_extents(gen *g, const tra_calc *x, gen_chain *probe) {
     gen saved = *g;
     tra_str nowhere = {0}, top = {0}, end = {0};
@@ -444,7 +445,7 @@ static bool find_extents(gen *g, const tra_calc *x, gen_chain *probe) {
     tra_str_free(&g->top);
     tra_str_free(&g->end);
     saved.status = g->status;
-    saved.natoms = g->natoms; /* bounds are about these */
+    saved.natoms = g->natoms; /* the bounds refer to these */
     saved.atoms = g->atoms;
     saved.atoms_cap = g->atoms_cap;
     saved.env = g->env;

@@ -1,4 +1,4 @@
-/* gen_int.h - what the files that write C share. Private to lib/codegen. */
+/* gen_int.h - shared by the files that write C. Private to lib/codegen. */
 #ifndef TRA_CODEGEN_GEN_INT_H
 #define TRA_CODEGEN_GEN_INT_H
 
@@ -6,7 +6,7 @@
 
 /* ---- what is known of integers (bounds.c) ---------------------------------------------------------------------- */
 
-/* A polynomial over atoms, none of which is negative. */
+/* A polynomial over atoms, which are numbers that are not negative. */
 enum { GEN_TERMS = 12, GEN_FACTORS = 6 };
 typedef struct gen_term {
     int64_t c;
@@ -17,10 +17,11 @@ typedef struct gen_poly {
     gen_term t[GEN_TERMS];
 } gen_poly;
 
-/* A number of the scope, a size that is no polynomial of these (a tree), or the variable of a loop. */
+/* An atom: a number of the scope, a size that is not a polynomial of such numbers (a tree), or the variable of a
+ * loop. */
 typedef struct gen_atom {
-    const tra_calc *tree;  /* over the scope alone, or NULL: a variable */
-    const gen_poly *below; /* of a variable: it is less than this; NULL: not known */
+    const tra_calc *tree;  /* over the scope alone; NULL: a variable */
+    const gen_poly *below; /* a variable is less than this; NULL: not known */
     int bits;
 } gen_atom;
 
@@ -29,43 +30,45 @@ typedef struct gen_atom {
 typedef enum gen_kind {
     GEN_NUMBER,
     GEN_RANGE,    /* lo to hi - 1 */
-    GEN_ARRAY,    /* of a component, keys lo to hi - 1, which it has */
+    GEN_ARRAY,    /* keys lo to hi - 1 of an array component, all of which exist */
     GEN_KEYED,    /* entries first to last - 1 of a hash map or trie, below `level` keys */
-    GEN_DICT,     /* the same of a dictionary that was built */
-    GEN_RELATION, /* rows from number `text` on; of entries places first to last - 1 */
-    GEN_PLAIN     /* a part of a dictionary that was built as an array, from element `first` on */
+    GEN_DICT,     /* the same, of a dictionary that was built */
+    GEN_RELATION, /* an array of a relation, rows from number `text` on; held as entries: places first to last - 1 */
+    GEN_PLAIN     /* part of a dictionary that was built as an array, from element `first` on */
 } gen_kind;
 
-/* A dictionary that is built: one variable of the kernel. */
+/* A dictionary that the kernel builds, in one variable. */
 typedef struct gen_temp {
     const char *name;
     int depth;
     bool real, plain;
-    const char *extent[TRA_CALC_MAXRANK], *stride[TRA_CALC_MAXRANK]; /* plain: variables */
-    const gen_poly *bound[TRA_CALC_MAXRANK];                         /* the extents */
+    const char *extent[TRA_CALC_MAXRANK],
+        *stride[TRA_CALC_MAXRANK];           /* plain (an array): C variables with extents and strides */
+    const gen_poly *bound[TRA_CALC_MAXRANK]; /* the extents as polynomials */
 } gen_temp;
 
-/* A number as an expression of C without effects that may be evaluated twice, or a view of a dictionary whose parts are
- * such expressions. */
+/* A value: a number, as an expression of C without side effects, which may be evaluated twice; or a view of a
+ * dictionary, whose members are such expressions. */
 typedef struct gen_value {
     gen_kind kind;
     int depth;
     bool real;
     const char *text;
-    const gen_poly *poly;              /* of an integer that is not negative, exactly; or NULL */
-    int bits;                          /* of an integer: it is less than 2 to the bits in magnitude */
-    const char *lo, *hi;               /* keys; NULL: all (not of RANGE and ARRAY) */
-    const gen_poly *lo_poly, *hi_poly; /* lo is no less, hi no more; */
-    bool lo_exact, hi_exact;           /* it is that */
+    const gen_poly *poly;              /* of an integer >= 0: its exact value; NULL: not known */
+    int bits;                          /* of an integer: its magnitude is below 2 to the power of bits */
+    const char *lo, *hi;               /* keys of a view; NULL: no limit (RANGE and ARRAY have both) */
+    const gen_poly *lo_poly, *hi_poly; /* bounds: lo is no less than lo_poly, hi no more than hi_poly */
+    bool lo_exact, hi_exact;           /* the bound is the value itself */
     int hi_bits;
     int component, level;
     const char *first, *last;
-    bool nested; /* a loop over it does nothing for keys under which nothing is */
+    bool nested; /* loops further inside skip keys without entries, so that this loop need not */
     const gen_temp *temp;
 } gen_value;
 
 /* ---- a kernel that is being written ---------------------------------------------------------------------------- */
 
+/* Parts of the prelude that a kernel needs. */
 enum {
     GEN_ARITHMETIC = 1,
     GEN_KEYS = 2,
@@ -79,35 +82,37 @@ enum {
 typedef struct gen {
     const tra_codegen_spec *s;
     tra_arena *arena;
-    tra_str *out;             /* statements */
-    int indent, loops, inner; /* loops that are open; the deepest that was since the outermost one was opened */
-    size_t stop_at;           /* where the outermost begins, */
+    tra_str *out;             /* where statements are written */
+    int indent, loops, inner; /* loops: open now; inner: the deepest since the outermost one was opened */
+    size_t stop_at;           /* where in stop_in the outermost loop begins, for the check whether to stop */
     tra_str *stop_in;
-    tra_str top; /* declarations of dictionaries, */
-    tra_str end; /* and their ends */
+    tra_str top; /* declarations of dictionaries */
+    tra_str end; /* code that frees them */
     int nenv;
-    gen_value *env; /* of bound names, by level */
+    gen_value *env; /* values of bound names, by level */
     gen_value *scope;
     int nnames, names_cap;
-    const char **names; /* that are taken in C */
+    const char **names; /* C names that are taken */
     int natoms, atoms_cap;
     gen_atom *atoms;
     int nsites, sites_cap;
-    const char **sites; /* what goes wrong where */
-    unsigned parts;     /* of the prelude */
+    const char **sites; /* texts of errors, by number */
+    unsigned parts;     /* GEN_ARITHMETIC ... that are needed */
     bool counting;
-    bool plain;       /* products are written without the rule of values: what they are then is looked at afterwards */
-    const char *sums; /* where contributions to the row at hand go, of which the columns are marked; NULL: by put_ */
+    bool plain; /* products are written as plain ones, without the rule that a 0 of sparse type makes them 0; infinities
+                   are checked afterwards */
+    const char *sums; /* the array to which contributions to the current row are added directly, its columns being
+                         marked already; NULL: put_ takes them */
     int ntemps;
     tra_status status;
     tra_err *e;
 } gen;
 
-/* Where contributions go, and the keys around them. */
+/* Where contributions go, and the keys so far. */
 typedef struct gen_chain {
     const gen_temp *temp; /* NULL: the result */
-    bool probing;         /* nothing is written: it looks for bounds of keys */
-    bool plain;           /* probing: all keys so far are of @dense and bounded */
+    bool probing;         /* nothing is written; only bounds of keys are collected */
+    bool plain;           /* probing: all keys so far are @dense and bounded */
     int depth;
     bool real;
     int nkeys;
@@ -118,10 +123,10 @@ typedef struct gen_chain {
 /* source.c */
 void gen_line(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
 const char *gen_text(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
-const char *gen_name(gen *g, const char *like);            /* a name that is not taken yet */
-int gen_site(gen *g, const tra_calc *x, const char *what); /* its number, from 1 */
-bool gen_is_simple(const char *text);                      /* a name or a number */
-gen_value gen_hold(gen *g, gen_value v, const char *like); /* a number as a variable */
+const char *gen_name(gen *g, const char *like);            /* a C name like this one that is not taken */
+int gen_site(gen *g, const tra_calc *x, const char *what); /* registers an error text "WHAT in X"; its number, from 1 */
+bool gen_is_simple(const char *text);                      /* is it just a name or a number? */
+gen_value gen_hold(gen *g, gen_value v, const char *like); /* puts a number into a C variable */
 const char *gen_element_type(tra_element t);
 const char *gen_component_name(const gen *g, int i);
 void gen_refuse(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
@@ -131,18 +136,18 @@ int gen_atom_of(gen *g, const tra_calc *tree, int bits);
 int gen_variable(gen *g, const gen_poly *below, int bits);
 const gen_poly *gen_constant(gen *g, int64_t c);
 const gen_poly *gen_atom_poly(gen *g, int atom);
-/* NULL where one is NULL or the result is too long. */
+/* a + times * b, and a * b. NULL if one is NULL or the result is too long. */
 const gen_poly *gen_poly_add(gen *g, const gen_poly *a, const gen_poly *b, int64_t times);
 const gen_poly *gen_poly_mul(gen *g, const gen_poly *a, const gen_poly *b);
-const gen_poly *gen_poly_of(gen *g, const tra_calc *x); /* of a tree over the scope alone; never NULL */
-/* Without variables: no less than p. NULL where that is not known. */
+const gen_poly *gen_poly_of(gen *g, const tra_calc *x); /* a tree over the scope alone; never NULL */
+/* A polynomial without variables that is no less than p; NULL: not known. */
 const gen_poly *gen_poly_most(gen *g, const gen_poly *p);
-bool gen_is_natural(gen *g, const gen_poly *p);                  /* certainly not negative */
-bool gen_is_below(gen *g, const gen_poly *p, const gen_poly *q); /* certainly 0 <= p < q */
-const char *gen_poly_text(gen *g, const gen_poly *p);            /* in C; of one without variables */
-int gen_poly_bits(gen *g, const gen_poly *p, int bits);          /* no more than bits */
+bool gen_is_natural(gen *g, const gen_poly *p);                  /* is it certain that it is not negative? */
+bool gen_is_below(gen *g, const gen_poly *p, const gen_poly *q); /* is it certain that 0 <= p < q? */
+const char *gen_poly_text(gen *g, const gen_poly *p);            /* as C, of a polynomial without variables */
+int gen_poly_bits(gen *g, const gen_poly *p, int bits);          /* bits of an integer of that value, at most `bits` */
 
-/* numbers.c: trees of depth 0, and conditions */
+/* ---- numbers.c: trees of depth 0, and conditions. An `x` given with values is the tree that error texts show. */
 gen_value gen_number(gen *g, const tra_calc *x);
 gen_value gen_int_literal(gen *g, int64_t v);
 const char *gen_condition(gen *g, const tra_calc *x);
@@ -150,16 +155,16 @@ const char *gen_as_real(gen *g, const gen_value *v);
 gen_value gen_operate(gen *g, const tra_calc *x, tra_calc_kind op, bool real, gen_value a, bool sl, gen_value b,
                       bool sr);
 gen_value gen_negative(gen *g, const tra_calc *x, gen_value v);
-/* The body of a sum is {keys -> a factor that varies * one that does not}: the condition under which products are what
- * the rule of values makes of them, or NULL. */
+/* For a sum whose body is {keys -> a factor that varies * one that does not}: the C condition under which plain
+ * products have the right value; NULL: the sum has another form. */
 const char *gen_plain_if(gen *g, const tra_calc *x);
 
-/* views.c: dictionaries that are looked into */
+/* views.c: looking into dictionaries */
 gen_value gen_eval(gen *g, const tra_calc *x);                           /* any tree */
-gen_value gen_element(gen *g, int component, const char *at, bool real); /* which it has */
+gen_value gen_element(gen *g, int component, const char *at, bool real); /* element `at` of a component, which exists */
 gen_value gen_get(gen *g, const gen_value *v, gen_value key);
 gen_value gen_slice(gen *g, gen_value v, const gen_value *lo, const gen_value *hi);
-/* Opens a loop over the keys of v; gen_close ends it. */
+/* Opens a loop over the keys of v; gen_close_loop ends it. *key and *inner: key and value in the loop. */
 void gen_loop(gen *g, const gen_value *v, const char *key_name, gen_value *key, gen_value *inner);
 void gen_open(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
 void gen_close(gen *g);
@@ -173,19 +178,21 @@ gen_value gen_relation(gen *g, const tra_calc *x);
 gen_value gen_get_relation(gen *g, const gen_value *v, const gen_value *key, const char *in);
 void gen_loop_relation(gen *g, const gen_value *v, gen_value *key, gen_value *inner);
 void gen_bring_relation(gen *g, int i);
-void gen_begin_loop(gen *g); /* after the line that opens it */
+void gen_begin_loop(gen *g); /* call it after the line that opens the loop */
 
 /* emit.c: contributions */
 typedef void gen_body(gen *g, const tra_calc *body, void *ctx);
-void gen_sum(gen *g, const tra_calc *x, gen_body *body, void *ctx); /* SUM and MERGE */
+void gen_sum(gen *g, const tra_calc *x, gen_body *body,
+             void *ctx); /* writes the loops of a SUM or MERGE, and the body in them */
 typedef struct gen_generators gen_generators;
 struct gen_generators {
     const tra_calc *x;
     gen_body *body;
     void *ctx;
-    void (*last)(gen *g, const gen_generators *s, int n, int b); /* in place of the last generator; or NULL */
+    void (*last)(gen *g, const gen_generators *s, int n,
+                 int b); /* NULL, or what is done in place of the last generator */
 };
-/* The generators of a SUM from number n and binder b on, then the body. */
+/* Writes the generators of a SUM from number n and binder b on, then the body. */
 void gen_generator(gen *g, const gen_generators *s, int n, int b);
 void gen_emit(gen *g, const tra_calc *x, gen_chain *to);
 gen_value gen_build(gen *g, const tra_calc *x);

@@ -1,4 +1,4 @@
-/* interpret.c - kernels by the interpreter of lib/calculus: the same bits as compiled ones, slowly. */
+/* interpret.c - running kernels by the interpreter of lib/calculus: the same bits as compiled ones, slowly. */
 #include "codegen_int.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static tra_status fill(filling *f, tra_err *e) {
     const tra_codegen_spec *s = f->s;
     if (s->result == TRA_CODEGEN_CALLS)
         return tra_calc_run(s->plan, s->n, f->c->scope, INT64_MAX, f->c->sink, f->c->ctx, e);
-    const int64_t steps = INT64_MAX; /* whoever calls kernels has bounded what they loop over */
+    const int64_t steps = INT64_MAX; /* callers have bounded what is looped over */
     for (int d = 0; d < f->rank; d++) {
         tra_calc_number n;
         TRA_TRY(tra_calc_scalar(s->extent[d], s->n, f->c->scope, steps, &n, e));

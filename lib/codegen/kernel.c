@@ -1,4 +1,4 @@
-/* kernel.c - kernels of a process: compiled or not, made once, called by any thread. */
+/* kernel.c - kernels of a process: making them, and calling them from any thread. */
 #include "codegen_int.h"
 
 #include <dlfcn.h>
@@ -42,14 +42,14 @@ tra_status gen_cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) {
     return s;
 }
 
-/* Loads the kernel, compiles it first if it is not there. */
+/* Loads the kernel; compiles it first if it is not in the cache. */
 static tra_status bring(tra_codegen *g, tra_codegen_kernel *k, const char *source, bool compile, tra_err *e) {
     const char *why = NULL;
     k->object = gen_load(g, &k->key, &why);
     if (!k->object && !why && compile) {
         if (gen_compile(g, &k->key, source, &why)) k->object = gen_load(g, &k->key, &why);
         if (!k->object && !why) why = "a compiled kernel is not what it was compiled of";
-        if (!k->object) g->why = why; /* no other will fare better */
+        if (!k->object) g->why = why; /* others would fail too */
     }
     if (!k->object) return why || compile ? gen_cannot(g, e, "%s", why) : TRA_OK;
     *(void **)&k->run = dlsym(k->object, "tra_kernel");
@@ -110,7 +110,7 @@ tra_status tra_codegen_make(tra_codegen *g, const tra_codegen_spec *s, bool comp
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* Memory of dictionaries and accumulators, within what the caller allows: of the system, */
+/* Memory for dictionaries and accumulators, within what the caller allows: from malloc. */
 static void *grow(struct kernel_args *a, void *old, int64_t had, int64_t bytes) {
     if (bytes == 0) {
         free(old);
@@ -123,7 +123,7 @@ static void *grow(struct kernel_args *a, void *old, int64_t had, int64_t bytes) 
     return more;
 }
 
-/* or of the caller's: what is taken last can grow where it is, and only that is given back. */
+/* The same from the caller's memory, used as a stack: only the last block can grow in place or be given back. */
 static void *grow_in(struct kernel_args *a, void *old, int64_t had, int64_t bytes) {
     char *memory = a->memory, *last = old;
     int64_t were = (had + 63) / 64 * 64, want = bytes > INT64_MAX - 64 ? bytes : (bytes + 63) / 64 * 64;
@@ -216,10 +216,10 @@ static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_ar
         return tra_fail(e, TRA_RESOURCE,
                         "%s: a number of 2^31 or more, or an array of 2^40, for which its kernel was not made", name);
     case GEN_MISFIT: return tra_fail(e, TRA_INPUT, "%s: an array has another size than its storage says", name);
-    case GEN_NO_MEMORY: /* as the interpreter says it */
+    case GEN_NO_MEMORY: /* the words of the interpreter */
         return tra_fail(e, TRA_RESOURCE, "%s%sdictionaries that are built take more memory than is set aside for them",
                         k->spec->name ? name : "", k->spec->name ? ": " : "");
-    case GEN_STOPPED: return tra_fail(e, TRA_INTERNAL, "%s: stopped", name); /* the sink has said why */
+    case GEN_STOPPED: return tra_fail(e, TRA_INTERNAL, "%s: stopped", name); /* the sink has set the error */
     case GEN_NO_ORDER:
     case GEN_NO_ROOM: return tra_fail(e, TRA_INTERNAL, "%s: its kernel makes more entries than were counted", name);
     }
@@ -249,7 +249,7 @@ static int give(void *ctx, const int64_t *key, int64_t whole, double real) {
 
 _Static_assert(sizeof(struct kernel_operand) == sizeof(tra_codegen_operand), "one struct in two places");
 
-/* Are rows so long that their entries are listed? */
+/* Are rows too long for an accumulator, so that entries are listed? */
 static bool is_long(const tra_codegen_spec *s, const tra_codegen_call *c, int64_t *columns) {
     tra_calc_number n;
     tra_err e = {0};
@@ -258,7 +258,7 @@ static bool is_long(const tra_codegen_spec *s, const tra_codegen_call *c, int64_
     return n.i > GEN_LISTED_COLUMNS;
 }
 
-/* Rows come in another order: once more. */
+/* Runs the kernel again after rows came in another order than ascending. */
 static int run_listed(const tra_codegen_kernel *k, struct kernel_args *a) {
     a->listed = true;
     a->taken = 0;

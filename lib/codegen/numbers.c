@@ -1,5 +1,5 @@
-/* numbers.c - trees of depth 0, and conditions, as expressions of C: the arithmetic of lib/calculus, with the checks
- * that its bounds do not spare. */
+/* numbers.c - trees of depth 0 and conditions as C expressions: the arithmetic of lib/calculus, with those checks for
+ * overflow that bounds do not make unnecessary. */
 #include "gen_int.h"
 
 #include <string.h>
@@ -57,18 +57,18 @@ static gen_value whole_result(gen *g, const tra_calc *x, tra_calc_kind op, const
     static const char large[] = TRA_CALC_TOO_LARGE;
     bool divides = op == TRA_CALC_DIV || op == TRA_CALC_MOD;
     int site = gen_site(g, x, divides ? "division by zero" : large);
-    if (divides) gen_site(g, x, large); /* the next one */
+    if (divides) gen_site(g, x, large); /* div_ uses this number + 1 */
     v.text = gen_text(g, "%s(%s, %s, &bad, %d)", names[op], a->text, b->text, site);
     return gen_hold(g, v, "n");
 }
 
-/* a op b; sl, sr: a 0 of it annihilates. */
+/* a op b. sl, sr: a and b are of sparse type, so that a 0 annihilates. */
 gen_value gen_operate(gen *g, const tra_calc *x, tra_calc_kind op, bool real, gen_value a, bool sl, gen_value b,
                       bool sr) {
     bool left = sl && (op == TRA_CALC_MUL || op == TRA_CALC_DIV || op == TRA_CALC_MOD),
          right = sr && op == TRA_CALC_MUL;
     gen_value v = {.real = real};
-    /* of integers a 0 makes a product 0 by itself, and overflows nothing */
+    /* a product of integers is 0 anyway if one is 0, and does not overflow */
     if (op == TRA_CALC_MUL && (!real || g->plain)) left = right = false;
     if (left) a = gen_hold(g, a, "a");
     if (right) b = gen_hold(g, b, "b");
@@ -159,7 +159,7 @@ static gen_value call(gen *g, const tra_calc *x) {
 
 /* ---- conditions --------------------------------------------------------------------------------------------- */
 
-/* Statements that evaluate x go to a text of their own. */
+/* Writes the condition x; statements that it needs go to a text of their own. */
 static const char *apart(gen *g, const tra_calc *x, tra_str *statements) {
     tra_str *out = g->out;
     g->out = statements;
@@ -177,7 +177,7 @@ static const char *both(gen *g, const tra_calc *x) {
     const char *text;
     if (second.n == 0) {
         text = gen_text(g, "(%s %s %s)", l, and? "&&" : "||", r);
-    } else { /* what the second one needs is evaluated only if it counts */
+    } else { /* the second condition is evaluated only if it matters */
         text = gen_name(g, "holds");
         gen_line(g, "_Bool %s = %s;", text, l);
         gen_line(g, "if (%s%s) {", and? "" : "!", text);
@@ -222,8 +222,9 @@ static void add_turn(gen *g, const tra_calc *body, void *ctx) {
 
 /* ---- products without the rule of values ----------------------------------------------------------------------- */
 
-/* By the rule a factor of sparse type that is 0 makes a product 0, also beside NaN and infinity. Of finite numbers the
- * product is 0 anyway, of either sign, which a sum that began with 0 does not show. */
+/* By the rule of values, a factor of sparse type that is 0 makes a product 0, even if the other is NaN or infinite. For
+ * finite numbers a plain product is 0 too; its sign may differ, but a sum that began with 0 does not show that. So sums
+ * are first computed with plain products, which are faster, and again by the rule if the result is not finite. */
 
 static bool has_product(const tra_calc *x) {
     if (x->kind == TRA_CALC_MUL && x->type.real) return true;
@@ -232,7 +233,7 @@ static bool has_product(const tra_calc *x) {
     return false;
 }
 
-/* Is it made of numbers by sums and products alone, so that what is not finite in it shows in its value? */
+/* Is it made of numbers by sums and products alone, so that anything not finite in it makes its value not finite? */
 static bool shows_all(const tra_calc *x, bool *any) {
     switch ((int)x->kind) {
     case TRA_CALC_NUMBER:
@@ -249,7 +250,7 @@ static bool shows_all(const tra_calc *x, bool *any) {
     return true;
 }
 
-/* Does nothing but the body multiply reals? */
+/* Are reals multiplied only in the body? */
 static bool loops_plainly(const tra_calc *x) {
     for (int i = 0; i + 1 < x->nkids; i++)
         if (has_product(x->kids[i])) return false;
@@ -261,7 +262,7 @@ const char *gen_plain_if(gen *g, const tra_calc *x) {
     const tra_calc *v = body->kind == TRA_CALC_DICT ? body->kids[body->nkids - 1] : body;
     if (g->plain || x->kind != TRA_CALC_SUM || body == v || v->kind != TRA_CALC_MUL || !v->type.real) return NULL;
     if (!loops_plainly(x) || !loops_plainly(body)) return NULL;
-    int first = -1; /* of the levels that the sum binds */
+    int first = -1; /* the first level that the sum binds */
     for (int b = 0; b < x->nbinders; b++)
         if (x->binders[b].level >= 0 && !x->binders[b].again && (first < 0 || x->binders[b].level < first))
             first = x->binders[b].level;

@@ -1,4 +1,4 @@
-/* prelude.c - the C that kernels are written with: printed before them as far as they use it. */
+/* prelude.c - C functions that kernels use. They are printed before a kernel as far as it needs them. */
 #include "abi.h"
 #include "gen_int.h"
 

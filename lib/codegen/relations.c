@@ -1,5 +1,5 @@
-/* relations.c - arrays of relations that are looped over and looked into: dense, or entries by rows. Loops over those
- * of sparse type visit what is not 0. */
+/* relations.c - looking into arrays of relations, dense or as entries by rows. Loops over arrays of sparse type visit
+ * only what is not 0. */
 #include "gen_int.h"
 
 static const tra_codegen_name *how_of(const gen *g, const gen_value *v) { return &g->s->how[v->component]; }
@@ -25,7 +25,7 @@ void gen_bring_relation(gen *g, int i) {
                  d, name, d, name, d, name, d);
 }
 
-/* Element `at`, a place among values. */
+/* Element number `at` of the values. */
 static gen_value element(gen *g, const gen_value *v, const char *at) {
     const tra_codegen_name *how = how_of(g, v);
     const char *name = gen_component_name(g, v->component), *raw = gen_text(g, "%s[%s]", name, at);
@@ -48,7 +48,7 @@ static void set_bounds(gen *g, gen_value *v) {
     v->hi_bits = 62;
 }
 
-/* Rows are found: those of number `row` to row + n - 1 among places first to last - 1. */
+/* Finds the rows with numbers v->text .. v->text + n - 1 among places first to last - 1. */
 static void find_rows(gen *g, gen_value *v, const char *first, const char *last, const char *n) {
     const char *name = gen_component_name(g, v->component), *from = gen_name(g, "from"), *to = gen_name(g, "to");
     gen_line(g, "const int64_t %s = lower_int64_t_(%s_row, %s, %s, %s);", from, name, first, last, v->text);
@@ -83,7 +83,7 @@ gen_value gen_relation(gen *g, const tra_calc *x) {
     return v;
 }
 
-/* What is left of v under a key, whose rows begin at `row`. */
+/* The view of what v has under one key; its rows begin at number `row`. */
 static gen_value under(gen *g, const gen_value *v, const char *row) {
     gen_value out = *v;
     out.depth--;
@@ -109,7 +109,7 @@ gen_value gen_get_relation(gen *g, const gen_value *v, const gen_value *key, con
         gen_line(g, "const int64_t %s = %s ? %s + %s*%s : %s;", at, in, v->text, off, stride_of(g, v), v->text);
         gen_value out = under(g, v, at);
         gen_line(g, "const int64_t %s = %s ? %s : %s;", hi, in, out.hi, out.lo);
-        out.hi = hi; /* a key that is not there leads to none */
+        out.hi = hi; /* under a key that does not exist there are no keys */
         if (rows) find_rows(g, &out, v->first, v->last, stride_of(g, v));
         return out;
     }
@@ -129,7 +129,7 @@ gen_value gen_get_relation(gen *g, const gen_value *v, const gen_value *key, con
     return value;
 }
 
-/* Goes on with the next key where nothing but 0 is under this one: among values from `from` up to `to`. */
+/* Continues with the next key if all values from `from` to `to` - 1, which are under this one, are 0. */
 static void skip_empty(gen *g, const gen_value *v, const char *from, const char *to) {
     if (!is_sparse(g, v) || v->nested) return;
     const char *any = gen_name(g, "any"), *i = gen_name(g, "i");

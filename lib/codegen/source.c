@@ -1,5 +1,5 @@
-/* source.c - the C of a kernel as a whole: names, the comment with the calculus, arguments and what is compared of
- * them, what goes wrong. */
+/* source.c - the C of a kernel as a whole: names, a comment with the plan, arguments and their verification, error
+ * texts. */
 #include "abi.h"
 #include "gen_int.h"
 
@@ -123,7 +123,7 @@ static void bring_array(gen *g, const char *name, int at, tra_element type) {
     gen_line(g, "const %s *restrict const %s = (const %s *)a->array[%d].data;", t, name, t, at);
 }
 
-/* The arguments, as variables of their names. */
+/* Declares the arguments as C variables. */
 static void bring_scope(gen *g) {
     int at = 0;
     for (int i = 0; i < g->s->n; i++) {
@@ -186,7 +186,7 @@ static void bring_result(gen *g) {
         gen_line(g, "struct rows_ rows;");
 }
 
-/* One function: that which computes, or that which counts. */
+/* Writes one function: the one that computes, or the one that counts entries. */
 static void function(gen *g, tra_str *out) {
     const tra_codegen_spec *s = g->s;
     bool real = s->result == TRA_CODEGEN_CALLS ? s->plan->type.real : s->type != TRA_ELEMENT_I64;
@@ -228,7 +228,7 @@ static void function(gen *g, tra_str *out) {
 
 /* ---- the text ------------------------------------------------------------------------------------------------- */
 
-/* Text in a comment: at most 110 columns, and nothing that ends it. */
+/* Writes text inside of a comment: at most 110 columns, and nothing that ends the comment. */
 static void comment(const char *text, tra_str *out) {
     int column = 3;
     for (const char *p = text; *p;) {

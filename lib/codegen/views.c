@@ -1,5 +1,4 @@
-/* views.c - dictionaries that are looked into: of components, ranges, and those that were built; lookups, parts and
- * loops. */
+/* views.c - looking into dictionaries: of components, ranges, and those that were built; lookups, slices and loops. */
 #include "gen_int.h"
 
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static const char *lesser(gen *g, const char *a, const char *b) {
 
 /* ---- what names stand for ----------------------------------------------------------------------------------- */
 
-/* The length of an array: what its size says, which was compared, or an atom of its own. */
+/* The length of an array, by its declared size, which was verified; NULL: not known. */
 static const gen_poly *length_of(gen *g, int component) {
     const tra_calc *size = g->s->how[component].size;
     return size ? gen_poly_of(g, size) : NULL;
@@ -72,7 +71,7 @@ static int element_bits(const gen *g, int i) {
     return how->below && !g->s->wide ? 40 : 63;
 }
 
-/* Element number `at` of a component, which it has. */
+/* Element number `at` of a component, which must exist. */
 gen_value gen_element(gen *g, int i, const char *at, bool real) {
     const tra_codegen_name *how = &g->s->how[i];
     gen_value v = {.real = real, .bits = element_bits(g, i)};
@@ -103,7 +102,7 @@ static gen_value name(gen *g, const tra_calc *x) {
 
 /* ---- lookups and parts ---------------------------------------------------------------------------------------- */
 
-/* Is the key within lo and hi of the view? NULL: certainly. */
+/* The C condition that the key is within lo and hi of the view; NULL: it certainly is. */
 static const char *within(gen *g, const gen_value *v, const gen_value *key) {
     const char *above = NULL, *below = NULL;
     if (v->lo && !(key->poly && v->lo_exact && gen_is_natural(g, gen_poly_add(g, key->poly, v->lo_poly, -1))))
@@ -136,7 +135,7 @@ static gen_value or_zero(gen *g, const char *condition, gen_value v) {
     return v;
 }
 
-/* What is left of the entries of v under a key, from `first` up to `last`. */
+/* The view of what v has under one key: entries `first` to `last` - 1. */
 static gen_value below_key(const gen_value *v, const char *first, const char *last) {
     gen_value out = *v;
     out.depth--;
@@ -169,7 +168,7 @@ static gen_value get_plain(gen *g, const gen_value *v, const gen_value *key, con
     const char *at = gen_text(g, "%s + %s*%s", v->first, key->text, t->stride[v->level]);
     if (v->depth == 1)
         return or_zero(g, in, (gen_value){.real = v->real, .text = gen_text(g, "%s[%s]", t->name, at), .bits = 63});
-    /* a key that is not there leads to keys that are not there */
+    /* under a key that does not exist there are no keys */
     gen_value out = below_key(v, NULL, NULL);
     const char *name = gen_name(g, "at"), *hi = gen_name(g, "hi");
     if (!in) in = "1";
@@ -205,7 +204,7 @@ gen_value gen_slice(gen *g, gen_value v, const gen_value *lo, const gen_value *h
         bool is = lo->poly && v.lo_poly && gen_is_natural(g, gen_poly_add(g, lo->poly, v.lo_poly, -1));
         gen_value held = {.text = is ? lo->text : larger(g, v.lo, lo->text)};
         v.lo = gen_hold(g, held, "lo").text;
-        /* of two that are known the one that is larger */
+        /* of two known bounds the larger one */
         if (!v.lo_poly || gen_is_natural(g, gen_poly_add(g, lo->poly, v.lo_poly, -1))) v.lo_poly = lo->poly;
     }
     if (hi) {
@@ -226,7 +225,7 @@ static gen_value slice(gen *g, const tra_calc *x) {
 
 /* ---- any tree ------------------------------------------------------------------------------------------------- */
 
-/* The value of a branch, whose statements went to a text of their own: declared before it, assigned in it. */
+/* Declares a variable before a branch and assigns the value in it; the statements of the branch are in `in`. */
 static const char *joined(gen *g, const char *type, const char *like, const char *text, tra_str *in) {
     const char *name = gen_name(g, like);
     gen_line(g, "%s %s = 0;", type, name);
@@ -252,7 +251,7 @@ static gen_value branch(gen *g, const tra_calc *x) {
         v.text = gen_text(g, "(%s ? %s : 0)", condition, v.text);
     } else if (v.kind == GEN_NUMBER) {
         v.text = joined(g, v.real ? "double" : "int64_t", "v", v.text, &inside);
-    } else { /* without it a view has no keys */
+    } else { /* where the condition is false the view has no keys */
         if (v.first) v.first = joined(g, "int64_t", "first", v.first, &inside);
         if (v.last) v.last = joined(g, "int64_t", "last", v.last, &inside);
         if (v.kind == GEN_RELATION) v.text = joined(g, "int64_t", "at", v.text, &inside);
@@ -347,7 +346,7 @@ void gen_close(gen *g) {
     gen_line(g, "}");
 }
 
-/* A loop that is outermost looks whether to stop; not one that has no other in it, which may be a vector. */
+/* The outermost loop checks whether to stop, unless it has no loop inside: then it may be vectorised. */
 void gen_begin_loop(gen *g) {
     if (g->loops++ == 0) {
         g->stop_at = g->out->n;
@@ -360,7 +359,7 @@ void gen_begin_loop(gen *g) {
 void gen_close_loop(gen *g) {
     gen_close(g);
     if (--g->loops > 0 || g->inner == 1 || g->stop_in != g->out) return;
-    /* into the first line of its body */
+    /* insert the check as the first line of its body */
     tra_str rest = {0};
     tra_str_add(&rest, g->out->s + g->stop_at);
     g->out->n = g->stop_at;
@@ -378,7 +377,7 @@ static gen_value loop_key(gen *g, const gen_value *v, const char *name) {
     return key;
 }
 
-/* Over distinct keys of sorted entries. */
+/* A loop over the distinct keys of sorted entries. */
 static void loop_entries(gen *g, const gen_value *v, gen_value *key, gen_value *inner) {
     const char *keys = key_array(g, v, v->level), *search = search_of(g, v, v->level);
     const char *e = gen_name(g, "e"), *from = v->first, *to = v->last;

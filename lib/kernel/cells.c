@@ -86,7 +86,7 @@ static tra_dims gather_ext(const tra_cell_piece *p, int64_t n, int rank) {
 }
 
 const tra_layout tra_counted = {
-    .name = "counted", .id = 3, .nparts = 2, .bytes = tra_counted_bytes, .look = tra_counted_look};
+    .name = "counted", .id = 3, .nparts = 2, .bytes = tra_counted_bytes, .adopt_extents = tra_counted_adopt_extents};
 
 /* ---- maps and joins ---------------------------------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made) {
         bool file = tra_op_is(p->ops[i].op, TRA_FILE);
         for (int c = 0; s && c < s->n; c++) {
             const tra_dictionary *d = s->v[c].dict;
-            if (file && s->v[c].file && is_new(&rels, s->v[c].file)) *files += tra_rel_held(s->v[c].file);
+            if (file && s->v[c].file && is_new(&rels, s->v[c].file)) *files += tra_rel_held_bytes(s->v[c].file);
             if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
             if (!file) *made += d->begin[d->n] + 16 * d->n; /* and codes by which they are made */
         }

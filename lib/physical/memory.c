@@ -398,7 +398,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     if (tra_op_is_stage(op)) walk_stage(p, w, i, here, &takes);
     if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, w->of[i].most);
     if (op->op == TRA_PLAN_OUTPUT && op->type.columns) /* when all is written, and no block is held */
-        w->least = tra_max64(w->least, w->base + tra_table_seal_bytes(&op->type));
+        w->least = tra_max64(w->least, w->base + tra_table_finish_bytes(&op->type));
     int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
     for (int k = 0; k < 3; k++)
         if (done[k] >= 0 && w->e.last[done[k]] <= i) held_add(&w->now, &w->held[done[k]], -1);

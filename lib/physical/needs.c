@@ -22,7 +22,7 @@ int64_t tra_size_planned(tra_size s) {
 }
 
 int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
-    int64_t most = tra_catalog_maxfloats(held->cat);
+    int64_t most = tra_catalog_elements_most(held->cat);
     const tra_levels *l = output->what.levels;
     const tra_mapping_use *m = output->what.mapping;
     if (!l && !m) return 0;

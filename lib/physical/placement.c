@@ -276,7 +276,7 @@ int64_t tra_place_moved_about(const tra_placement *p, const tra_placement *q, co
     } else if (c->n > SOME_TUPLES && (!c->grid || p->owner || q->owner)) {
         tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
         for (int i = 0; i < SOME_TUPLES; i++) {
-            int64_t t = (int64_t)((double)i * (double)c->n / SOME_TUPLES), f = tra_catalog_floats1(c, t);
+            int64_t t = (int64_t)((double)i * (double)c->n / SOME_TUPLES), f = tra_catalog_elements_of(c, t);
             int n = tra_place_moves(p, q, c, t, v);
             for (int j = 0; j < n; j++) total += v[j].local ? 0 : f;
         }
@@ -303,7 +303,7 @@ int64_t tra_place_moved_floats(const tra_placement *p, const tra_placement *q, c
     tra_classes x;
     tra_classes_begin(&x, c, p, q);
     while (tra_classes_next(&x, &t, &key, &weight)) {
-        int64_t floats = weight * tra_catalog_floats1(c, t);
+        int64_t floats = weight * tra_catalog_elements_of(c, t);
         int n = moves_of(p, q, c, t, &key, work, v);
         for (int i = 0; i < n; i++) {
             if (v[i].local) continue;
@@ -340,7 +340,7 @@ void tra_place_floats(const tra_placement *p, const tra_catalog *c, int64_t *flo
     tra_classes_begin(&x, c, p, NULL);
     while (tra_classes_next(&x, &t, &key, &weight)) {
         int n = tra_place_holders(p, c, t, &key, sites);
-        int64_t f = weight * tra_catalog_floats1(c, t);
+        int64_t f = weight * tra_catalog_elements_of(c, t);
         for (int i = 0; i < n; i++) floats[sites[i]] += f, tuples[sites[i]] += weight;
     }
     tra_classes_end(&x);

@@ -118,9 +118,10 @@ typedef struct tra_op_what {
     const struct tra_levels *levels;
     const struct tra_mapping_use *mapping;
     const struct tra_dim_labels *const *labels; /* OUTPUT: labels of its dimensions (labels.h), or NULL */
-    int64_t read_scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch) */
-    int64_t unpack_bytes; /* INPUT, READALL: bytes of the block while a chunk is unpacked in it (tra_rel_unpacks) */
-    int64_t hdf5_bytes;   /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library) */
+    int64_t read_scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch_bytes) */
+    int64_t
+        unpack_bytes;   /* INPUT, READALL: bytes of the block while a chunk is unpacked in it (tra_rel_unpack_bytes) */
+    int64_t hdf5_bytes; /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library_bytes) */
 } tra_op_what;
 
 /* What the planner expects of it, per site. */

@@ -20,7 +20,7 @@ tra_status tra_catalog_grid(const tra_dims *frontier, const tra_dims *bound, con
         assert(!clips || last[a] < bound->v[a]); /* the bound is the largest extent */
         out->by[a] = clips ? by[a] : -1;
         out->last[a] = clips ? last[a] : bound->v[a];
-        if (clips && frontier->v[(int)by[a]] == 1) { /* the last value is the only one */
+        if (clips && frontier->v[(int)by[a]] == 1) { /* the last value is the only value */
             out->bound.v[a] = last[a];
             out->by[a] = -1;
         }
@@ -101,13 +101,14 @@ int64_t tra_catalog_class(const tra_catalog *c, int64_t ordinal) {
     return class;
 }
 
-int64_t tra_catalog_floats1(const tra_catalog *c, int64_t ordinal) {
+int64_t tra_catalog_elements_of(const tra_catalog *c, int64_t ordinal) {
     tra_dims ext;
     tra_catalog_ext(c, ordinal, &ext);
     return elements_of(ext.v, ext.n);
 }
 
-/* Of a grid, the product of the extents that hang on key dimension d (-1: on none), before its last value and there. */
+/* In a grid, the product of the extents that key dimension d clips (-1: that no key clips): before its last value, and
+ * at it. */
 static void hanging_on(const tra_catalog *c, int d, int64_t *inner, int64_t *last) {
     int64_t before[TRA_MAXDIM], there[TRA_MAXDIM];
     int n = 0;
@@ -118,7 +119,7 @@ static void hanging_on(const tra_catalog *c, int d, int64_t *inner, int64_t *las
     *last = elements_of(there, n);
 }
 
-int64_t tra_catalog_floats(const tra_catalog *c) {
+int64_t tra_catalog_elements(const tra_catalog *c) {
     if (c->n == 0) return 0;
     if (!c->grid) {
         int64_t sum = 0, *size = tra_calloc((size_t)c->nclasses, sizeof *size);
@@ -138,11 +139,11 @@ int64_t tra_catalog_floats(const tra_catalog *c) {
     return elements_of(factor, c->frontier.n + 1);
 }
 
-int64_t tra_catalog_maxfloats(const tra_catalog *c) {
+int64_t tra_catalog_elements_most(const tra_catalog *c) {
     int64_t max = 0;
     if (c->n == 0) return 0;
     if (c->grid) {
-        /* the last value of a key dimension may both grow and shrink the array when two dimensions hang on it */
+        /* the last value may make the array larger or smaller, where it clips two dimensions */
         int64_t factor[TRA_MAXDIM + 1], inner, last;
         hanging_on(c, -1, &factor[c->frontier.n], &last);
         for (int d = 0; d < c->frontier.n; d++) {
@@ -165,7 +166,7 @@ struct tra_catbuilder {
     int64_t *payload; /* n */
     int64_t nclasses, capclasses;
     int64_t *ext;    /* nclasses * r */
-    uint32_t *slots; /* open addressing, by the hash of the extents: a class plus 1, or 0 */
+    uint32_t *slots; /* hash table of extents with open addressing: a class plus 1, or 0 */
     uint64_t nslots; /* a power of two, more than twice the classes */
 };
 
@@ -186,7 +187,7 @@ void tra_catbuilder_free(tra_catbuilder *b) {
     free(b);
 }
 
-/* Where the class of these extents is in the table, or would be. */
+/* The slot of the class of these extents, or the free slot where it would be. */
 static uint32_t *slot_of(const tra_catbuilder *b, const int64_t *ext) {
     size_t bytes = (size_t)b->r * sizeof *ext;
     uint64_t at = XXH64(ext, bytes, 0);
@@ -206,7 +207,7 @@ static void grow_classes(tra_catbuilder *b) {
     for (int64_t i = 0; i < b->nclasses; i++) *slot_of(b, b->ext + i * b->r) = (uint32_t)i + 1;
 }
 
-/* The class of the extents: mostly there are few, but a list may have one for each tuple. */
+/* The class of the extents, which is made if need be. There are mostly few, but a list may have one for each tuple. */
 static uint32_t class_of(tra_catbuilder *b, const tra_dims *ext) {
     if (b->nclasses == b->capclasses) grow_classes(b);
     uint32_t *slot = slot_of(b, ext->v);
@@ -255,7 +256,7 @@ static void regularise(tra_catalog *c) {
     tra_catalog g = *c;
     g.grid = true;
     for (int a = 0; a < r; a++) {
-        /* the extents at the first tuple, and where a step to the last value of one key alone leads */
+        /* compare the extent at the first tuple with that at the last value of one key dimension */
         int64_t first = c->ext[(c->cls ? c->cls[0] : 0) * (size_t)r + a];
         g.bound.v[a] = g.last[a] = first;
         g.by[a] = -1;

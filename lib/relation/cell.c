@@ -6,20 +6,18 @@
 
 enum { MAGIC = 0x6c6c6563 };
 
-/* The next place where a part may begin; INT64_MAX where there is none. */
-static int64_t aligned(int64_t at) {
-    return tra_add_most(at, TRA_CELL_ALIGN - 1) == INT64_MAX
-               ? INT64_MAX
-               : (at + TRA_CELL_ALIGN - 1) / TRA_CELL_ALIGN * TRA_CELL_ALIGN;
+int64_t tra_cell_aligned(int64_t at) {
+    int64_t end = tra_add_most(at, TRA_CELL_ALIGN - 1);
+    return end == INT64_MAX ? INT64_MAX : end / TRA_CELL_ALIGN * TRA_CELL_ALIGN;
 }
 
 static int64_t end_of(const tra_cell_part *p) { return tra_add_most(p->offset, tra_mul_most(p->count, p->each)); }
 
-/* Where the parts begin; returns where the last one ends. */
+/* Sets where the parts begin; returns where the last one ends. */
 static int64_t place(int nparts, const int64_t *count, const int64_t *each, tra_cell_part *out) {
     int64_t at = sizeof(tra_cell_head);
     for (int i = 0; i < nparts; i++) {
-        out[i] = (tra_cell_part){.count = count[i], .offset = aligned(at), .each = each[i]};
+        out[i] = (tra_cell_part){.count = count[i], .offset = tra_cell_aligned(at), .each = each[i]};
         at = end_of(&out[i]);
     }
     return at;
@@ -65,7 +63,7 @@ int64_t tra_cell_trim(tra_cell *c, const int64_t *count) {
         each[i] = h->part[i].each;
     }
     int64_t end = place(h->nparts, count, each, to);
-    for (int i = 0; i < h->nparts; i++) /* none goes up, and those below it are where they belong */
+    for (int i = 0; i < h->nparts; i++) /* no part moves up, and those before it have been moved already */
         memmove((char *)h + to[i].offset, (char *)h + h->part[i].offset, (size_t)(count[i] * each[i]));
     memcpy(h->part, to, (size_t)h->nparts * sizeof *to);
     return end;
@@ -76,7 +74,7 @@ int64_t tra_cell_bytes(const tra_cell *c) {
     return c->head->nparts ? end_of(&c->head->part[c->head->nparts - 1]) : (int64_t)sizeof *c->head;
 }
 
-/* What is wrong with a header at the beginning of so many bytes; NULL: nothing. */
+/* What is wrong with the header of a block of so many bytes; NULL: nothing. */
 static const char *wrong(const tra_layout *l, const tra_cell_head *h, int64_t bytes) {
     int64_t at = sizeof *h;
     if (bytes < at) return "shorter than its header";
@@ -85,7 +83,7 @@ static const char *wrong(const tra_layout *l, const tra_cell_head *h, int64_t by
     for (int i = 0; i < h->nparts; i++) {
         const tra_cell_part *p = &h->part[i];
         if (p->count < 0 || p->each < 1) return "cut in parts of which one has no size";
-        if (p->offset != aligned(at)) return "cut in parts of which one is not where the one before ends";
+        if (p->offset != tra_cell_aligned(at)) return "cut in parts of which one is not where the one before ends";
         at = end_of(p);
         if (at > bytes) return "cut in parts of which one reaches beyond its end";
     }
@@ -99,7 +97,7 @@ tra_status tra_cell_of(const tra_type *t, int64_t ordinal, void *block, int64_t 
         why = wrong(t->layout, block, bytes);
     else if (bytes < tra_dense_bytes(t->dtype, &out->array.ext))
         why = "shorter than its array";
-    if (!why && t->layout && t->layout->look) why = t->layout->look(out);
+    if (!why && t->layout && t->layout->adopt_extents) why = t->layout->adopt_extents(out);
     if (!why) return TRA_OK;
     char key[TRA_DIMTEXT];
     tra_dims k;

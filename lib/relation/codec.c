@@ -6,13 +6,13 @@
 #include <string.h>
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
-#define ZSTD_STATIC_LINKING_ONLY /* for what contexts take, and stable buffers */
+#define ZSTD_STATIC_LINKING_ONLY /* for sizes of contexts, and stable buffers */
 #include <zstd.h>
 #include <zstd_errors.h>
 
 /* ---- shuffle ------------------------------------------------------------------------------------------------ */
 
-#ifdef __clang__ /* which unrolls small loops without being told */
+#ifdef __clang__ /* clang unrolls small loops by itself */
 #define UNROLLED
 #else
 #define UNROLLED __attribute__((optimize("O3")))
@@ -21,8 +21,9 @@
 enum { LANES = 16 };
 typedef unsigned char lanes __attribute__((vector_size(16)));
 
-/* Interleaves the bytes of the two halves of v, so many times. Each time moves the first bit of a byte's place to the
- * end. A place is a plane and an element of LANES before unshuffling, an element and a byte of it after. */
+/* Interleaves the bytes of the two halves of v, `times` times. Number the bytes of v in binary: each time, the first
+ * bit of a byte's number moves to the end. Before shuffling the number is (element, byte of it), after it (byte,
+ * element). */
 static inline __attribute__((always_inline)) void interleave(lanes *v, int size, int times) {
     lanes w[8];
     for (; times > 0; times--) {
@@ -35,7 +36,8 @@ static inline __attribute__((always_inline)) void interleave(lanes *v, int size,
     }
 }
 
-/* Both of the following: elements 0 to LANES * k of n, for the largest k; returns their number. size: 4 or 8. */
+/* Both of the following treat elements 0 to LANES * k of n, for the largest k, and return their number. size: 4 or
+ * 8. */
 static inline __attribute__((always_inline)) size_t shuffle_lanes(char *dst, const char *src, size_t n, int size) {
     lanes v[8];
     size_t i = 0, bytes = (size_t)size;
@@ -58,23 +60,24 @@ static inline __attribute__((always_inline)) size_t unshuffle_lanes(char *dst, c
     return i;
 }
 
-UNROLLED static void shuffle_apart(char *dst, const char *src, size_t n, size_t size) {
+UNROLLED static void shuffle_to(char *dst, const char *src, size_t n, size_t size) {
     size_t i = size == 8 ? shuffle_lanes(dst, src, n, 8) : size == 4 ? shuffle_lanes(dst, src, n, 4) : 0;
     for (; i < n; i++)
         for (size_t b = 0; b < size; b++) dst[b * n + i] = src[i * size + b];
 }
 
-UNROLLED static void unshuffle_apart(char *dst, const char *src, size_t n, size_t size) {
+UNROLLED static void unshuffle_to(char *dst, const char *src, size_t n, size_t size) {
     size_t i = size == 8 ? unshuffle_lanes(dst, src, n, 8) : size == 4 ? unshuffle_lanes(dst, src, n, 4) : 0;
     for (; i < n; i++)
         for (size_t b = 0; b < size; b++) dst[i * size + b] = src[b * n + i];
 }
 
-/* In place both go by groups of elements, each of which fits the cache: the planes are runs of the groups' bytes, which
- * change places so that a group's are together, or a plane's. */
+/* In place, shuffling and unshuffling work on groups of elements that fit the cache. Within a group bytes are shuffled
+ * through a buffer; then each byte plane of a group is a run of bytes, and runs are permuted so that those of a plane
+ * are together (shuffling), or before it so that those of a group are (unshuffling). */
 enum { GROUP = 64 << 10 };
 
-/* Elements of a group: a divisor of their number, so that nothing has to move up, if there is one that is not small. */
+/* Elements of a group: if possible a divisor of their number that is not small, so that there is no tail. */
 static size_t group_of(size_t n, size_t size) {
     size_t most = GROUP / size;
     if (n <= most) return n;
@@ -88,14 +91,14 @@ size_t tra_shuffle_room(size_t n, size_t size) {
     return group == n ? n * size : 2 * GROUP + n / group * size / 8 + 1;
 }
 
-/* A table of runs of `run` bytes is transposed: that of `rows` rows and `cols` columns was of cols rows. moved: a bit
- * for each run, zero. */
+/* Transposes a table of rows x cols runs of `run` bytes, which was cols x rows, in place. aside: room for a run. moved:
+ * a bit for each run, all 0. */
 static void transpose_runs(char *v, size_t rows, size_t cols, size_t run, char *aside, unsigned char *moved) {
     for (size_t first = 0; first < rows * cols; first++) {
         size_t hole = first, from;
         if (moved[first / 8] >> first % 8 & 1) continue;
         memcpy(aside, v + first * run, run);
-        for (;; hole = from) { /* round the cycle of the permutation */
+        for (;; hole = from) { /* follow the cycle of the permutation */
             moved[hole / 8] |= (unsigned char)(1 << hole % 8);
             from = hole % cols * rows + hole / cols;
             if (from == first) break;
@@ -117,9 +120,9 @@ void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch) {
     if (m > 1) transpose_runs(v, m, size, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
     for (size_t i = 0; i < m; i++) {
         memcpy(aside, v + i * group, group);
-        unshuffle_apart(v + i * group, aside, run, size);
+        unshuffle_to(v + i * group, aside, run, size);
     }
-    unshuffle_apart(v + m * group, tails, tail, size);
+    unshuffle_to(v + m * group, tails, tail, size);
 }
 
 void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch) {
@@ -129,9 +132,9 @@ void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch) {
     char *tails = aside + (run < n ? GROUP : 0);
     for (size_t i = 0; i < m; i++) {
         memcpy(aside, v + i * group, group);
-        shuffle_apart(v + i * group, aside, run, size);
+        shuffle_to(v + i * group, aside, run, size);
     }
-    if (tail > 0) shuffle_apart(tails, v + m * group, tail, size);
+    if (tail > 0) shuffle_to(tails, v + m * group, tail, size);
     if (m > 1) transpose_runs(v, size, m, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
     for (size_t b = size; tail > 0 && b-- > 0;) {
         memmove(v + b * n, v + b * m * run, m * run);
@@ -139,10 +142,10 @@ void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch) {
     }
 }
 
-enum { BLOCK = 128 << 10, MARK = 3 }; /* RFC 8878: bytes of a block at most, and of what stands before it */
+enum { BLOCK = 128 << 10, MARK = 3 }; /* RFC 8878: at most so many bytes in a block; bytes of its header */
 
 static size_t block_of(size_t n) { return n < BLOCK ? n : BLOCK; }
-/* A piece of a frame of so many bytes: a block of it, however little that shrinks, and its marks. */
+/* Room for the encoded form of one block of a frame of n bytes, however little it shrinks, with headers. */
 static size_t piece_of(size_t n) { return ZSTD_compressBound(block_of(n)) + 64; }
 
 /* ---- zstd contexts: one of each per thread, since creating one costs more than a small chunk --------------------- */
@@ -172,15 +175,15 @@ static ZSTD_DCtx *dctx(void) {
     pthread_once(&once, make_keys);
     ZSTD_DCtx *d = pthread_getspecific(dctx_key);
     if (!d && (d = ZSTD_createDCtx())) {
-        ZSTD_DCtx_setParameter(d, ZSTD_d_stableOutBuffer, 1);               /* no copy of what is decoded */
-        ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, ZSTD_WINDOWLOG_MAX); /* nor memory for a window */
+        ZSTD_DCtx_setParameter(d, ZSTD_d_stableOutBuffer, 1);               /* decodes to the buffer without a copy */
+        ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, ZSTD_WINDOWLOG_MAX); /* and takes no memory for a window */
         pthread_setspecific(dctx_key, d);
     }
     return d;
 }
 
-/* How chunks are searched: in tables no larger than those of level 9, since those of level 19 would take as much memory
- * as three large chunks, and find little more. */
+/* Parameters of the search for repetitions: its tables are no larger than those of level 9, since those of level 19
+ * would take as much memory as three large chunks and find little more. */
 static ZSTD_compressionParameters search_in(int level, size_t n) {
     enum { HASH = 21, CHAIN = 20 };
     ZSTD_compressionParameters p = ZSTD_getCParams(level, n, 0);
@@ -191,7 +194,7 @@ static ZSTD_compressionParameters search_in(int level, size_t n) {
 
 int64_t tra_codec_context(int level, int64_t chunk_bytes) {
     ZSTD_compressionParameters p = search_in(level, (size_t)chunk_bytes);
-    size_t out = piece_of((size_t)1 << p.windowLog); /* of a stream, whose input stays where it is */
+    size_t out = piece_of((size_t)1 << p.windowLog); /* the output buffer; input is not copied */
     return (int64_t)(ZSTD_estimateCCtxSize_usingCParams(p) + out);
 }
 
@@ -199,9 +202,9 @@ uint64_t tra_chunk_sum(const void *p, size_t n) { return tra_chunk_sum_end(XXH64
 
 /* ---- chunks ------------------------------------------------------------------------------------------------- */
 
-/* Where the pieces of an encoded chunk, made in `piece`, go as long as they are no more than cap bytes in all: more
- * does not pay. */
-typedef struct outlet {
+/* Takes the pieces of an encoded chunk, which are made in `piece`, as long as they have no more than cap bytes in all:
+ * more would not pay. */
+typedef struct sink {
     char *piece;
     size_t room;
     tra_encoded_fn *put;
@@ -210,9 +213,9 @@ typedef struct outlet {
     XXH64_state_t sum;
     tra_status status;
     tra_err *e;
-} outlet;
+} sink;
 
-static bool let_out(outlet *o, const void *bytes, size_t n) {
+static bool emit(sink *o, const void *bytes, size_t n) {
     if (o->len + (int64_t)n > o->cap) return false;
     XXH64_update(&o->sum, bytes, n);
     o->status = o->put(o->ctx, o->len, bytes, (int64_t)n, o->e);
@@ -220,7 +223,7 @@ static bool let_out(outlet *o, const void *bytes, size_t n) {
     return o->status == TRA_OK;
 }
 
-static bool went(outlet *o, size_t code) {
+static bool check_code(sink *o, size_t code) {
     if (!ZSTD_isError(code)) return true;
     o->status = tra_fail(o->e, TRA_RESOURCE, "a block cannot be compressed: %s", ZSTD_getErrorName(code));
     return false;
@@ -228,7 +231,7 @@ static bool went(outlet *o, size_t code) {
 
 enum { RAW, RUN, CODED_BLOCK }; /* RFC 8878: types of blocks */
 
-/* Are the len bytes, of which these are the mark, one block of m bytes, coded or of the same byte? */
+/* Are the len bytes with this header one block of m bytes, entropy-coded or of one repeated byte? */
 static bool whole_block(uint32_t mark, size_t len, size_t m) {
     switch (mark >> 1 & 3) {
     case CODED_BLOCK: return len == MARK + (mark >> 3);
@@ -237,25 +240,26 @@ static bool whole_block(uint32_t mark, size_t len, size_t m) {
     return false;
 }
 
-/* A frame of the planes of a shuffled chunk in blocks that search nothing: entropy-coded, or as they are where that
- * saves less than a quarter. No block is of two planes, nor needs one before it. */
-static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outlet *o) {
+/* Encodes the planes of a shuffled chunk as a frame whose blocks are only entropy-coded, without a search for
+ * repetitions, or stored raw where that saves less than a quarter. No block has bytes of two planes or depends on
+ * another block. */
+static bool encode_entropy(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, sink *o) {
     const uint32_t magic = ZSTD_MAGICNUMBER, total = (uint32_t)n;
-    const char has[] = {(char)0x80, 7 << 3}; /* its size in 4 bytes; a window of BLOCK */
+    const char has[] = {(char)0x80, 7 << 3}; /* frame header: content size in 4 bytes; a window of BLOCK */
     char head[10];
     memcpy(head, &magic, 4);
     memcpy(head + 4, has, 2);
     memcpy(head + 6, &total, 4);
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
-    ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, 0); /* as the level has it */
+    ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, 0); /* the level's own */
     ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, 0);
-    if (!let_out(o, head, sizeof head)) return false;
+    if (!emit(o, head, sizeof head)) return false;
     for (size_t at = 0, m; at < n; at += m) {
         size_t left = n / size - at % (n / size);
         m = left < BLOCK ? left : BLOCK;
         ZSTD_Sequence all = {.litLength = (unsigned)m};
         size_t len = ZSTD_compressSequences(c, o->piece, o->room, &all, 1, planes + at, m);
-        if (!went(o, len)) return false;
+        if (!check_code(o, len)) return false;
         size_t skip = ZSTD_frameHeaderSize(o->piece, len), last = at + m == n;
         char *block = o->piece + skip;
         uint32_t mark = 0;
@@ -268,13 +272,13 @@ static bool coded(ZSTD_CCtx *c, const char *planes, size_t n, size_t size, outle
             len = MARK + m;
         }
         memcpy(block, &mark, MARK);
-        if (!let_out(o, block, len)) return false;
+        if (!emit(o, block, len)) return false;
     }
     return true;
 }
 
-/* A frame as libzstd makes it. */
-static bool searched(ZSTD_CCtx *c, const void *src, size_t n, int level, outlet *o) {
+/* Encodes bytes as an ordinary frame of libzstd. */
+static bool encode_search(ZSTD_CCtx *c, const void *src, size_t n, int level, sink *o) {
     ZSTD_inBuffer in = {src, n, 0};
     ZSTD_compressionParameters p = search_in(level, n);
     ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
@@ -283,33 +287,33 @@ static bool searched(ZSTD_CCtx *c, const void *src, size_t n, int level, outlet 
     for (size_t left = 1; left > 0;) {
         ZSTD_outBuffer out = {o->piece, o->room, 0};
         left = ZSTD_compressStream2(c, &out, &in, ZSTD_e_end);
-        if (!went(o, left) || !let_out(o, o->piece, out.pos)) return false;
+        if (!check_code(o, left) || !emit(o, o->piece, out.pos)) return false;
     }
     return true;
 }
 
 typedef enum way { BARE, SHUFFLED, CODED } way;
-enum { SAMPLE = 64 << 10, SAMPLES = 8 }; /* the way is judged by SAMPLES pieces of SAMPLE bytes in all */
+enum { SAMPLE = 64 << 10, SAMPLES = 8 }; /* a chunk is judged by SAMPLE bytes in SAMPLES pieces */
 
-static tra_status forget(void *ctx, int64_t at, const void *bytes, int64_t len, tra_err *e) {
+static tra_status discard(void *ctx, int64_t at, const void *bytes, int64_t len, tra_err *e) {
     (void)ctx, (void)at, (void)bytes, (void)len, (void)e;
     return TRA_OK;
 }
 
-/* Of n bytes that go this way: *len. */
-static tra_status try(ZSTD_CCtx *c, way how, const char *src, size_t n, size_t size, int level, char *piece,
-                      int64_t *len, tra_err *e) {
-    outlet o = {.piece = piece, .room = piece_of(n), .put = forget, .cap = INT64_MAX, .e = e};
+/* Encodes n bytes in one way to find the length, *len. */
+static tra_status measure(ZSTD_CCtx *c, way how, const char *src, size_t n, size_t size, int level, char *piece,
+                          int64_t *len, tra_err *e) {
+    sink o = {.piece = piece, .room = piece_of(n), .put = discard, .cap = INT64_MAX, .e = e};
     XXH64_reset(&o.sum, 0);
-    (void)(how == CODED ? coded(c, src, n, size, &o) : searched(c, src, n, level, &o));
+    (void)(how == CODED ? encode_entropy(c, src, n, size, &o) : encode_search(c, src, n, level, &o));
     ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
     *len = o.len;
     return o.status;
 }
 
-/* Which way the chunk is to go, judged by a sample of it, or by all of it when that is no more: if it goes SHUFFLED
- * then, its frame of *len bytes is in piece. CODED is decoded more than twice as fast as SHUFFLED, which is worth some
- * bytes at the level that asks for speed. */
+/* How the chunk is to be encoded, judged by a sample of it, or by all of it when it is no larger: then, if the answer
+ * is SHUFFLED, `piece` already has the frame of *len bytes. CODED decodes more than twice as fast as SHUFFLED, which is
+ * worth some bytes at level 1, the one for speed. */
 static tra_status choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, int level, char *piece, way *how,
                          int64_t *len, tra_err *e) {
     char plain[SAMPLE], mixed[SAMPLE];
@@ -317,16 +321,16 @@ static tra_status choose(ZSTD_CCtx *c, const char *src, size_t n, size_t size, i
     size_t step = (n - run) / (SAMPLES - 1) / size * size;
     int64_t bare, quick = INT64_MAX;
     for (size_t i = 0; i < runs; i++) memcpy(plain + i * run, src + i * step, run);
-    shuffle_apart(mixed, plain, all / size, size);
-    TRA_TRY(try(c, BARE, plain, all, size, level, piece, &bare, e));
-    if (level == 1 && n >= BLOCK) TRA_TRY(try(c, CODED, mixed, all, size, level, piece, &quick, e));
-    TRA_TRY(try(c, SHUFFLED, mixed, all, size, level, piece, len, e));
+    shuffle_to(mixed, plain, all / size, size);
+    TRA_TRY(measure(c, BARE, plain, all, size, level, piece, &bare, e));
+    if (level == 1 && n >= BLOCK) TRA_TRY(measure(c, CODED, mixed, all, size, level, piece, &quick, e));
+    TRA_TRY(measure(c, SHUFFLED, mixed, all, size, level, piece, len, e));
     int64_t best = tra_min64(bare, *len);
     *how = quick <= best + best / 32 ? CODED : *len <= bare ? SHUFFLED : BARE;
     return TRA_OK;
 }
 
-size_t tra_encode_room(size_t n, size_t size) { /* first for the shuffle, then for pieces */
+size_t tra_encode_room(size_t n, size_t size) { /* the shuffle is over when pieces are made */
     size_t shuffle = tra_shuffle_room(n / size, size), piece = piece_of(n);
     return shuffle > piece ? shuffle : piece;
 }
@@ -338,21 +342,21 @@ tra_status tra_chunk_encode(void *chunk, size_t n, size_t size, int level, void 
     way how;
     if (!c) return tra_fail(e, TRA_RESOURCE, "out of memory for a zstd context");
     TRA_TRY(choose(c, chunk, n, size, level, scratch, &how, &tried, e));
-    outlet o = {.piece = scratch, .room = piece_of(n), .put = put, .ctx = ctx, .e = e};
-    o.cap = (int64_t)(n - n / 32); /* more is not worth the time of decoding */
+    sink o = {.piece = scratch, .room = piece_of(n), .put = put, .ctx = ctx, .e = e};
+    o.cap = (int64_t)(n - n / 32); /* saving less is not worth the time of decoding */
     XXH64_reset(&o.sum, 0);
     bool made = how == SHUFFLED && n <= SAMPLE, moved = how != BARE && !made;
     if (moved) tra_chunk_shuffle(chunk, n / size, size, scratch);
-    bool shrinks = made           ? let_out(&o, scratch, (size_t)tried)
-                   : how == CODED ? coded(c, chunk, n, size, &o)
-                                  : searched(c, chunk, n, level, &o);
+    bool shrinks = made           ? emit(&o, scratch, (size_t)tried)
+                   : how == CODED ? encode_entropy(c, chunk, n, size, &o)
+                                  : encode_search(c, chunk, n, level, &o);
     ZSTD_CCtx_reset(c, ZSTD_reset_session_only);
     if (!shrinks && o.status == TRA_OK) {
         if (moved) tra_chunk_unshuffle(chunk, n / size, size, scratch);
         o.len = 0;
         o.cap = (int64_t)n;
         XXH64_reset(&o.sum, 0);
-        let_out(&o, chunk, n);
+        emit(&o, chunk, n);
     }
     *enc = (tra_encoded){.len = o.len, .mask = !shrinks ? 3 : how == BARE ? 1 : 0};
     enc->sum = tra_chunk_sum_end(XXH64_digest(&o.sum));

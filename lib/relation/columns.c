@@ -176,11 +176,6 @@ int64_t tra_schema_row_bytes(const tra_schema *s) {
 
 enum { DIRECTORY, BYTES, PARTS };
 
-static int64_t aligned(int64_t at) {
-    int64_t end = tra_add_most(at, TRA_CELL_ALIGN - 1);
-    return end == INT64_MAX ? INT64_MAX : end / TRA_CELL_ALIGN * TRA_CELL_ALIGN;
-}
-
 static int64_t directory_count(const tra_schema *s) { return 1 + 2 * (int64_t)s->n; }
 
 /* Where the columns of so many rows begin (dir may be NULL); returns where the last ends. */
@@ -188,9 +183,9 @@ static int64_t place(const tra_schema *s, int64_t rows, int64_t *dir) {
     int64_t at = 0;
     if (dir) dir[0] = rows;
     for (int i = 0; i < s->n; i++) {
-        int64_t values = aligned(at), states = -1;
+        int64_t values = tra_cell_aligned(at), states = -1;
         at = tra_add_most(values, tra_mul_most(rows, (int64_t)tra_coltype_size(s->v[i].type)));
-        if (tra_column_has_states(&s->v[i])) states = aligned(at), at = tra_add_most(states, rows);
+        if (tra_column_has_states(&s->v[i])) states = tra_cell_aligned(at), at = tra_add_most(states, rows);
         if (dir) dir[1 + 2 * i] = values, dir[2 + 2 * i] = states;
     }
     return at;
@@ -222,13 +217,13 @@ int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows) {
     int64_t *dir = tra_cell_data(c, DIRECTORY), at = 0;
     char *bytes = tra_cell_data(c, BYTES);
     assert(rows <= dir[0]);
-    for (int i = 0; i < s->n; i++) { /* none goes up, and what is below it is where it belongs */
+    for (int i = 0; i < s->n; i++) { /* no column moves up, and those before it have been moved already */
         int64_t size = (int64_t)tra_coltype_size(s->v[i].type), from = dir[1 + 2 * i], states = dir[2 + 2 * i];
-        dir[1 + 2 * i] = aligned(at);
+        dir[1 + 2 * i] = tra_cell_aligned(at);
         if (rows > 0) memmove(bytes + dir[1 + 2 * i], bytes + from, (size_t)(rows * size));
         at = dir[1 + 2 * i] + rows * size;
         if (states < 0) continue;
-        dir[2 + 2 * i] = aligned(at);
+        dir[2 + 2 * i] = tra_cell_aligned(at);
         if (rows > 0) memmove(bytes + dir[2 + 2 * i], bytes + states, (size_t)rows);
         at = dir[2 + 2 * i] + rows;
     }
@@ -237,7 +232,7 @@ int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows) {
     return tra_cell_trim(c, (int64_t[]){directory_count(s), at});
 }
 
-/* How many rows a predicate lets through is a guess; memory for all of them is promised. */
+/* How many rows a predicate keeps is only estimated, so memory is budgeted for all of them. */
 static tra_size firm(int64_t expected, int64_t bound) {
     tra_size s = tra_size_about((double)expected, bound);
     s.firm = true;
@@ -257,7 +252,7 @@ tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entr
     return firm(tra_columns_room(t->columns, entries.expected), tra_columns_room(t->columns, entries.bound));
 }
 
-const char *tra_columns_look(tra_cell *c) {
+const char *tra_columns_adopt_extents(tra_cell *c) {
     const tra_cell_part *p = c->head->part;
     if (p[DIRECTORY].each != 8 || p[DIRECTORY].count < 1 || p[BYTES].each != 1) return "without a directory of columns";
     int64_t rows = *(const int64_t *)tra_cell_data(c, DIRECTORY);
@@ -266,7 +261,8 @@ const char *tra_columns_look(tra_cell *c) {
     return NULL;
 }
 
-/* What is wrong with the values of a column; NULL: nothing. */
+/* What is wrong with the values of a column; NULL: nothing. A value that is NULL is held as 0, which need not be a
+ * code. */
 static const char *wrong_values(const tra_column *c, const tra_vector *v, int64_t rows) {
     if (v->state) {
         uint8_t most = 0;
@@ -293,11 +289,11 @@ tra_status tra_columns_view(const tra_cell *c, const tra_schema *s, tra_batch *b
     int64_t rows = c->array.ext.v[0];
     const int64_t *dir = tra_cell_data(c, DIRECTORY);
     int64_t end = p[DIRECTORY].count == directory_count(s) ? 0 : -1;
-    /* every column is where tra_columns_begin puts it, so it is enough to compare */
+    /* every column must be where tra_columns_begin puts it */
     for (int i = 0; i < s->n && end >= 0; i++) {
-        int64_t values = aligned(end), states = -1;
+        int64_t values = tra_cell_aligned(end), states = -1;
         end = tra_add_most(values, tra_mul_most(rows, (int64_t)tra_coltype_size(s->v[i].type)));
-        if (tra_column_has_states(&s->v[i])) states = aligned(end), end = tra_add_most(states, rows);
+        if (tra_column_has_states(&s->v[i])) states = tra_cell_aligned(end), end = tra_add_most(states, rows);
         if (dir[1 + 2 * i] != values || dir[2 + 2 * i] != states) end = -1;
     }
     if (end < 0 || end > p[BYTES].count)
@@ -338,7 +334,7 @@ tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entr
     return firm(counted_room(t->dtype, rank, entries.expected), counted_room(t->dtype, rank, entries.bound));
 }
 
-const char *tra_counted_look(tra_cell *c) {
+const char *tra_counted_adopt_extents(tra_cell *c) {
     const tra_cell_part *p = c->head->part;
     int rank = c->array.ext.n;
     if (p[EXTENTS].each != 8 || p[EXTENTS].count != rank) return "without its extents";

@@ -1,23 +1,24 @@
-/* columns.h - tables: their columns, their dictionaries, and how the rows of one block are held.
+/* columns.h - tables: their columns, their dictionaries, and how the rows of one block lie in memory.
  *
- * A table is a relation of key arity 1: the key counts row blocks, and the array of a tuple, of rank 1, is the columns
- * of its rows (tra_type.columns). Files read and write these blocks (table_file.h), lib/table computes on them. The
- * extents of its catalog are the rows of each block, or no less than these where only the run tells how many there are
- * (tra_type.bounded).
+ * A table is a relation of key arity 1: the key counts blocks of rows, and the array of a tuple, of rank 1, is the
+ * columns of its rows (tra_type.columns). Files read and write these blocks (table_file.h); lib/table computes on them.
+ * The extents of the catalog are the rows of each block, or upper bounds of them where only the run tells how many rows
+ * there are (tra_type.bounded).
  *
- * A cell of the layout tra_columns has two parts:
- *   directory int64 [1 + 2 n]  rows; then for each of the n columns where its values begin in the second part, and
- *                              where its states begin, or -1
- *   bytes     of the columns, each beginning at a multiple of TRA_CELL_ALIGN
+ * A cell of the layout tra_columns has two parts: directory int64 [1 + 2 n]  number of rows; then for each of the n
+ * columns where its values begin in the second part,
+ *                            and where its states begin, or -1
+ * bytes     of the columns, each beginning at a multiple of TRA_CELL_ALIGN
  */
 #ifndef TRA_COLUMNS_H
 #define TRA_COLUMNS_H
 
 #include "cell.h"
 
-/* A row for each type of a column: name in C, name in text, element type by which its values are held. A date is days,
- * a timestamp microseconds UTC, since 1970. A string is a code of its column's dictionary, which is sorted by bytes, so
- * that codes are ordered as strings; a text is one too, of a dictionary in the order in which they first appeared. */
+/* A row for each type of a column: name in C, name in text, element type of its values in memory. A date counts days
+ * since 1970, a timestamp microseconds UTC since 1970. A string is a code of its column's dictionary, which is sorted
+ * by bytes, so that codes compare as the strings do. A text is a code too, but of a dictionary in the order in which
+ * the texts first appeared. */
 #define TRA_COLTYPES(X)                                                                                                \
     X(BOOL, "bool", BOOL)                                                                                              \
     X(I32, "i32", I32)                                                                                                 \
@@ -46,20 +47,20 @@ static inline tra_dtype tra_coltype_held(tra_coltype t) {
     };
     return held[t];
 }
-tra_coltype tra_coltype_of(tra_dtype t); /* of elements */
+tra_coltype tra_coltype_of(tra_dtype t); /* the column type of the same values */
 static inline size_t tra_coltype_size(tra_coltype t) { return tra_dtype_size(tra_coltype_held(t)); }
 static inline bool tra_coltype_is_coded(tra_coltype t) { return t == TRA_COL_STRING || t == TRA_COL_TEXT; }
 static inline bool tra_coltype_is_integer(tra_coltype t) { return t == TRA_COL_I32 || t == TRA_COL_I64; }
 static inline bool tra_coltype_is_float(tra_coltype t) { return t == TRA_COL_F32 || t == TRA_COL_F64; }
 static inline bool tra_coltype_is_number(tra_coltype t) { return t <= TRA_COL_F64; } /* bool counts as 0 and 1 */
 
-/* n strings: number i is bytes[begin[i]] .. bytes[begin[i + 1]]. UTF-8, may hold any byte. Immutable; whoever makes it
- * says in which arena it lives. */
+/* n strings: string i is bytes[begin[i]] .. bytes[begin[i + 1] - 1]. They are UTF-8 by intent, but may hold any byte.
+ * Immutable; whoever makes a dictionary says in which arena it lives. */
 typedef struct tra_dictionary {
     int64_t n;
     const int64_t *begin; /* n + 1, ascending from 0 */
     const char *bytes;
-    bool sorted; /* by bytes, none twice: codes are ordered as the strings are */
+    bool sorted; /* by bytes, and none occurs twice */
 } tra_dictionary;
 
 enum { TRA_MAX_CODES = INT32_MAX }; /* entries of a dictionary */
@@ -70,29 +71,30 @@ static inline const char *tra_dictionary_at(const tra_dictionary *d, int64_t cod
 }
 /* Orders two byte strings as unsigned bytes, the shorter of two that agree first: <0, 0, >0. */
 int tra_bytes_cmp(const char *a, int64_t na, const char *b, int64_t nb);
-/* The dictionary of these n strings, in their order, copied into the arena. sorted is found out. */
+/* The dictionary of these n strings, in their order, copied into the arena. Sets `sorted` by looking at them. */
 const tra_dictionary *tra_dictionary_new(tra_arena *a, int64_t n, const char *const *s, const int64_t *len);
-/* The code of a string, or -1. By halves where sorted, else by looking at all of them. */
+/* The code of a string, or -1. Bisection where sorted, else a scan of all strings. */
 int64_t tra_dictionary_find(const tra_dictionary *d, const char *s, int64_t len);
-/* The sorted dictionary of the strings of all n; map[i][c] gets the code there of code c of d[i]. All in the arena. */
+/* The sorted union of n dictionaries. map[i][c] becomes the new code of code c of d[i]. All is in the arena. */
 const tra_dictionary *tra_dictionary_union(tra_arena *a, int n, const tra_dictionary *const *d, int32_t **map);
 bool tra_dictionary_eq(const tra_dictionary *a, const tra_dictionary *b);
-/* TRA_INPUT, saying what is wrong, unless begin ascends from 0 and, where it says so, the strings are sorted. */
+/* TRA_INPUT, saying what is wrong, unless begin ascends from 0 and, if `sorted` says so, the strings are sorted. */
 TRA_MUSTUSE tra_status tra_dictionary_check(const tra_dictionary *d, tra_err *e);
 
 /* What is known of a column before the program runs. */
 typedef struct tra_column {
     const char *name;
     tra_coltype type;
-    bool nullable;              /* it may have NULLs, */
-    bool fails;                 /* and values that could not be computed (TRA_STATE_ERROR) */
-    const tra_dictionary *dict; /* of coded types, else NULL; also NULL when a table is only declared */
-    /* The column of an open file whose values these are, or some of them, so that its statistics hold them; NULL: none.
-     * The file is open for as long as the schema is there. */
+    bool nullable;              /* it may have NULLs */
+    bool fails;                 /* it may have values that could not be computed (TRA_STATE_ERROR) */
+    const tra_dictionary *dict; /* of coded types; NULL for others, and while a table is only declared */
+    /* Where the values come from: all or some of those of a column of this open file, so that its statistics hold for
+     * them; NULL: none. The file stays open for as long as the schema is used. */
     struct tra_rel *file;
     int number;
 } tra_column;
-/* Has a column bytes of states? Then always, so that what rows take follows from their number. */
+/* Does every block of the column have bytes of states? This depends on the column alone, so that bytes follow from the
+ * number of rows. */
 static inline bool tra_column_has_states(const tra_column *c) { return c->nullable || c->fails; }
 
 /* The columns of a table, in their order; names differ. Immutable. */
@@ -100,68 +102,68 @@ struct tra_schema {
     int n;
     const tra_column *v;
 };
-int tra_schema_find(const tra_schema *s, const char *name); /* its number, or -1 */
-/* The same names and types, NULLs apart, and equal dictionaries. *why (may be NULL) says what differs, in the arena. */
+int tra_schema_find(const tra_schema *s, const char *name); /* the number of the column, or -1 */
+/* Do they agree in names, types, whether there are states, and dictionaries? */
 bool tra_schema_eq(const tra_schema *a, const tra_schema *b);
-int64_t tra_schema_row_bytes(const tra_schema *s); /* of one row: values and states */
+int64_t tra_schema_row_bytes(const tra_schema *s); /* bytes of one row: values and states */
 
-/* The state of a value. A value that is NULL, or could not be computed, is 0. What could not be computed (an integer
- * that does not fit) is an error only once a predicate, a key, an aggregate, a matrix or an output reads it. */
+/* The state of a value. A value that is NULL or could not be computed is held as 0. One that could not be computed (an
+ * integer that does not fit) becomes an error only when a predicate, a key, an aggregate, a matrix or an output reads
+ * it. */
 enum { TRA_STATE_VALUE = 0, TRA_STATE_NULL = 1, TRA_STATE_ERROR = 2 };
 
 typedef struct tra_vector {
-    void *values;   /* of tra_coltype_held of its type */
-    uint8_t *state; /* TRA_STATE_ of each; NULL: all are values */
+    void *values;   /* of the element type tra_coltype_held */
+    uint8_t *state; /* TRA_STATE_VALUE ... of each; NULL: all are values */
 } tra_vector;
 /* Bytes of the views of n columns as a piece of scratch memory. */
 static inline int64_t tra_vectors_bytes(int64_t n) { return tra_round64(n * (int64_t)sizeof(tra_vector)); }
 
-/* Rows, as kernels see them: a view, which owns nothing. */
+/* Rows, as kernels see them. It is a view: the block belongs to someone else. */
 typedef struct tra_batch {
     const tra_schema *schema;
     int64_t rows;
     tra_vector *v; /* schema->n */
 } tra_batch;
 
-/* Defined with its kernels (lib/table), declared here for those that only store and move. tra_cell_of gives its cells
- * the extent that they have. */
+/* It is defined with its kernels (lib/table) and declared here for code that only stores and moves blocks. */
 extern const tra_layout tra_columns;
 
-/* Of an input of which a plan reads some blocks alone: is this one left out, as if it had no rows? */
+/* Is this block skipped, because the plan has found that it needs no row of it? It then counts as having no rows. */
 static inline bool tra_type_skips(const tra_type *t, int64_t ordinal) {
     return t->columns && t->bounded && t->entries && t->entries->of && t->entries->of[ordinal] == 0;
 }
-int64_t tra_type_skipped(const tra_type *t); /* so many */
-/* Bytes of a block of so many rows; TRA_SIZE_MOST where there are too many. */
+int64_t tra_type_skipped(const tra_type *t); /* how many blocks are skipped */
+/* Bytes of a block of so many rows; TRA_SIZE_MOST: too many. */
 int64_t tra_columns_room(const tra_schema *s, int64_t rows);
-/* Lays out the block of a cell for so many rows and shows it in b, whose v has room for the schema's columns. Values
- * and states are the caller's to fill. */
+/* Lays out the block of a cell for so many rows and sets b to it; b->v must have room for the schema's columns. The
+ * caller fills values and states. */
 void tra_columns_begin(tra_cell *c, const tra_schema *s, int64_t rows, tra_batch *b);
-/* Has a cell that was laid out for more rows, of which the first `rows` are filled: moves the columns together. Returns
- * the bytes of the block that are left in use. */
+/* For a cell that was laid out for more rows than were filled: keeps the first `rows` and moves the columns together.
+ * Returns the bytes of the block that are used. */
 int64_t tra_columns_end(tra_cell *c, const tra_schema *s, int64_t rows);
-/* The rows of a cell (tra_cell_of). TRA_INPUT, saying what is wrong, unless the directory lies in the block, each
- * column in the second part, and codes are those of the dictionaries, states as above: blocks come from elsewhere. */
+/* The rows of a cell that tra_cell_of has checked, in b. For blocks that come from elsewhere: TRA_INPUT, saying what is
+ * wrong, unless each column lies where tra_columns_begin would put it, and all codes, states and bools are valid. */
 TRA_MUSTUSE tra_status tra_columns_of(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e);
-/* The same for those who only compare and copy values, which are not looked at: whoever takes a value for a code of an
- * unsorted dictionary asks tra_columns_of. */
+/* The same without looking at values, for code that only compares and copies them. Code that looks a code up in a
+ * dictionary needs tra_columns_of. */
 TRA_MUSTUSE tra_status tra_columns_view(const tra_cell *c, const tra_schema *s, tra_batch *b, tra_err *e);
-/* What the layouts' `bytes` and `look` say (cell.h). */
+/* The functions of the layout (cell.h). */
 tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
-const char *tra_columns_look(tra_cell *c);
+const char *tra_columns_adopt_extents(tra_cell *c);
 
-/* The layout of a dense array of which only the run tells the extents (a matrix of rows that a predicate let through).
- * Parts:
- *   extents int64 [rank]   no more than the catalog's
- *   array   dense, of these extents
- * tra_cell_of shows it with its true extents and array.data set, so that dense kernels take it as it is. */
+/* The layout of a dense array whose extents only the run tells (a matrix of the rows that a predicate kept). Parts:
+ * extents int64 [rank]   no more than the catalog's array   dense, of these extents tra_cell_of gives a cell its true
+ * extents and sets array.data, so that dense kernels can use it as it is.
+ */
 extern const tra_layout tra_counted; /* lib/kernel */
 tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
-const char *tra_counted_look(tra_cell *c);
+const char *tra_counted_adopt_extents(tra_cell *c);
 int64_t tra_counted_room(tra_dtype t, const tra_dims *ext);
-/* Lays out the block of a cell for an array of these extents: array.data and array.ext are set. */
+/* Lays out the block of a cell for an array of these extents, and sets array.data and array.ext. */
 void tra_counted_begin(tra_cell *c, const tra_dims *ext);
-/* Fewer rows (dimension 0) than was laid out for. Returns the bytes of the block that are left in use. */
+/* The array got fewer rows (extent of dimension 0) than was laid out for. Returns the bytes of the block that are
+ * used. */
 int64_t tra_counted_end(tra_cell *c, int64_t rows);
 
 #endif

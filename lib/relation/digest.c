@@ -1,8 +1,8 @@
 /* digest.c - a digest of the tensor itself: a sum over its elements that are not zero, so that blocks, holes, ranks and
  * order do not matter.
  *
- * Each element gives two 64-bit numbers, finalisers of two independent mixes of index and bits, which are added
- * modulo 2^64 each. Zeros of both signs add nothing and all NaN count as one value.
+ * Index and bits of an element are mixed to two independent 64-bit numbers, each of which is added up modulo 2^64.
+ * Zeros of both signs add nothing, and all NaN count as one value.
  */
 #include "rows.h"
 #include "store_int.h"
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* A loop that the compiler makes vectors of, for several instruction sets, of which one is chosen at run time: they
- * differ in speed, not in value. (Clones are chosen before sanitizers are up.) */
+/* A loop that the compiler vectorises for several instruction sets, of which one is chosen at run time; the values are
+ * the same. (The choice is made before sanitizers are ready, so not with these.) */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VECTORS
 #elif defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -46,15 +46,15 @@ static inline uint64_t mix(uint64_t x) {
     d->lo += lo;                                                                                                       \
     d->hi += hi;
 
-/* No branches, so that the compiler makes vectors of it. Signed: comparisons of the absolute bits are then one
- * instruction everywhere. */
+/* There are no branches, so that the compiler vectorises it. The types are signed, since comparing absolute bits is
+ * then one instruction everywhere. */
 VECTORS static void row64(tra_digest *d, const int64_t *v, size_t n, uint64_t index){
     ROW(int64_t, 0x7fffffffffffffffLL, 0x7ff0000000000000LL, 0x7ff8000000000000LL)}
 
 VECTORS static void row32(tra_digest *d, const int32_t *v, size_t n,
                           uint64_t index){ROW(int32_t, 0x7fffffff, 0x7f800000, 0x7fc00000)}
 
-/* Whole numbers: all bits count, and the narrower types are widened with their sign. */
+/* Integers: all bits count, and narrower types are widened with their sign. */
 #define ROW_WHOLE ROW(int64_t, -1, INT64_MAX, 0)
 VECTORS static void row_i64(tra_digest *d, const int64_t *v, size_t n, uint64_t index){ROW_WHOLE} VECTORS
     static void row_i32(tra_digest *d, const int32_t *v, size_t n, uint64_t index){ROW_WHOLE} VECTORS
@@ -72,7 +72,7 @@ static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t
     }
 }
 
-/* Entries of a row, at the columns of one that begins at the index. */
+/* The entries of a row that begins at the index. */
 static void entries(tra_digest *d, tra_dtype type, const char *v, size_t size, const uint32_t *column, int64_t n,
                     uint64_t index) {
     for (int64_t i = 0; i < n; i++) row(d, type, v + (size_t)i * size, 1, index + column[i]);
@@ -96,7 +96,7 @@ tra_digester *tra_digester_new(const tra_type *type) {
 
 void tra_digester_free(tra_digester *w) { free(w); }
 
-/* Of a cell of rows, of an array that begins at the index. */
+/* The entries of a cell of tra_rows whose array begins at the index. */
 static void add_rows(const tra_digester *w, tra_digest *d, const tra_cell *cell, uint64_t index) {
     const uint64_t *step = w->stride + w->g.lead + 1;
     tra_rows_view v = tra_rows_of(cell);
@@ -130,7 +130,7 @@ void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, con
     for (int a = 0; a < ext.n; a++) {
         if (ext.v[a] == 0) return;
     }
-    /* trailing dimensions that the array spans are one run of indices */
+    /* trailing dimensions that the array spans as a whole are one run of indices */
     const uint64_t *step = w->stride + g->lead + 1;
     tra_dims outer = ext;
     size_t run = 1;

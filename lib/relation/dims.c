@@ -1,4 +1,4 @@
-/* dims.c - keys and shapes, element types. */
+/* dims.c - keys and shapes. */
 #include "relation.h"
 
 #include <ctype.h>
@@ -84,39 +84,4 @@ char *tra_dims_text(const tra_dims *d, const char *open, const char *sep, const 
     }
     if (at < n) snprintf(buf + at, n - at, "%s", close);
     return buf;
-}
-
-const tra_dtype_row tra_dtype_rows[] = {
-#define X(id, text, ctype, class, sum, blas, numpy, binsparse)                                                         \
-    [TRA_##id] = {text, sizeof(ctype), TRA_CLASS_##class, TRA_##sum, blas, numpy, binsparse},
-    TRA_DTYPES(X)
-#undef X
-};
-
-bool tra_dtype_parse(const char *s, tra_dtype *t) {
-    for (size_t i = 0; i < sizeof tra_dtype_rows / sizeof tra_dtype_rows[0]; i++) {
-        if (strcmp(s, tra_dtype_rows[i].name) == 0) return *t = (tra_dtype)i, true;
-    }
-    return false;
-}
-
-const char *tra_dtype_choices(void) {
-#define X(id, text, ...) ", " text
-    return &TRA_DTYPES(X)[2];
-#undef X
-}
-
-bool tra_dtype_holds(tra_dtype t, int64_t v) {
-    switch (tra_dtype_rows[t].class) {
-    case TRA_CLASS_FLOAT: return true;
-    case TRA_CLASS_INT: return v >> (8 * tra_dtype_size(t) - 1) == 0 || v >> (8 * tra_dtype_size(t) - 1) == -1;
-    case TRA_CLASS_BOOL: return v == 0 || v == 1;
-    }
-    return false;
-}
-
-tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) {
-    if (a == b || b == TRA_BOOL) return a;
-    if (a == TRA_BOOL) return b;
-    return tra_dtype_is_float(a) || tra_dtype_is_float(b) ? TRA_F64 : TRA_I64;
 }

@@ -7,14 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_FILES = 16 }; /* that links lead through */
+enum { MAX_FILES = 16 }; /* more files in a row are a circle */
 
 void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name) {
     const char *colon = strrchr(spec, ':'), *two = strstr(spec, "::");
     struct stat st;
     *path = tra_arena_strndup(a, spec, strlen(spec));
     *name = NULL;
-    if (two && two > spec && two[2]) colon = two; /* all that comes after is the name */
+    if (two && two > spec && two[2]) colon = two; /* what follows "::" is the name, colons included */
     const char *after = colon ? colon + (colon == two ? 2 : 1) : "";
     if (!colon || colon == spec || !*after || lstat(spec, &st) == 0) return;
     const char *before = tra_arena_strndup(a, spec, (size_t)(colon - spec));
@@ -33,12 +33,13 @@ static tra_status open_file(tra_rel *r, tra_err *e) {
 
 /* ---- putting it together --------------------------------------------------------------------------------------- */
 
-static tra_status unlike(const tra_rel *r, tra_err *e) {
-    return BAD(r, e, "%s", "its attributes, type or extents are not those that it was written with: it is damaged");
+static tra_status header_changed(const tra_rel *r, tra_err *e) {
+    return TRA_REL_BAD(r, e, "%s",
+                       "its attributes, type or extents are not those that it was written with: it is damaged");
 }
 
-/* Tables are believed only as long as the dataset has the form they were made for; then they tell whether attributes
- * are gone, or were changed. */
+/* Tables are used only as long as the dataset has the form for which they were made. Then their seal tells whether
+ * attributes are gone or were changed. */
 static tra_status find_tables(tra_rel *r, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, NULL);
     int64_t header[TRA_HEADER];
@@ -46,25 +47,25 @@ static tra_status find_tables(tra_rel *r, tra_err *e) {
     if (tra_h5_exists(r->file, path)) {
         hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
         const char *then = group >= 0 ? tra_h5_get_text(group, "tra_pipeline", r->arena) : NULL;
-        r->tables = then && strcmp(then, tra_h5_pipeline(r->dset, r->arena)) == 0;
-        r->checksums = r->tables && r->how == TRA_BY_CHUNK && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
-        whole = !r->tables || tra_h5_sealed(group, header, tra_h5_header(r->dset, header));
+        r->has_tables = then && strcmp(then, tra_h5_pipeline(r->dset, r->arena)) == 0;
+        r->has_sums = r->has_tables && r->how == TRA_BY_CHUNK && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
+        whole = !r->has_tables || tra_h5_sealed(group, header, tra_h5_header(r->dset, header));
         if (group >= 0) H5Gclose(group);
-        if (!r->tables) {
+        if (!r->has_tables) {
             tra_warn("%s:%s was rewritten by another program (other chunks or filters): its checksums are ignored",
                      r->path, r->name);
             return TRA_OK;
         }
     }
-    if (!whole) return unlike(r, e);
-    r->info.lost = sealed && r->how == TRA_BY_CHUNK && !r->checksums;
-    if (r->info.lost) /* what is exported with other filters never had them */
+    if (!whole) return header_changed(r, e);
+    r->info.lost = sealed && r->how == TRA_BY_CHUNK && !r->has_sums;
+    if (r->info.lost) /* relations exported with gzip have no seal: they never had any */
         tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
     return TRA_OK;
 }
 
-/* Is the dataset a relation of tra? Without tra_format and tra_seal it is another program's, unless something else of
- * tra is there: what lost these two is damaged, and its holes and keys must not be read as if it were not. */
+/* Did tra write the dataset? Without tra_format and tra_seal another program did, unless something else of tra is
+ * there: then these two were lost, and it must not be read as a plain dataset, without its holes and keys. */
 static tra_status find_owner(tra_rel *r, tra_err *e) {
     static const char *const others[] = {"tra_rank", "tra_layout", "tra_keys", "tra_cuts", "tra_extents"};
     htri_t format = H5Aexists(r->dset, "tra_format"), seal = H5Aexists(r->dset, "tra_seal");
@@ -76,11 +77,12 @@ static tra_status find_owner(tra_rel *r, tra_err *e) {
         if (H5Aexists(r->dset, others[i]) > 0) left = others[i];
     }
     if (r->ours || (!left && !tra_h5_exists(r->file, tables))) return TRA_OK;
-    if (left) return BAD(r, e, "it has lost its attribute tra_format but not %s: it is damaged", left);
-    return BAD(r, e,
-               "there are tables of tra about it (%s), but it has none of the attributes of a relation: it is damaged, "
-               "or was replaced by another program, which should remove the tables too",
-               tables);
+    if (left) return TRA_REL_BAD(r, e, "it has lost its attribute tra_format but not %s: it is damaged", left);
+    return TRA_REL_BAD(
+        r, e,
+        "there are tables of tra about it (%s), but it has none of the attributes of a relation: it is damaged, "
+        "or was replaced by another program, which should remove the tables too",
+        tables);
 }
 
 static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int *rank, tra_err *e) {
@@ -89,15 +91,16 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
     if (!r->ours) return TRA_OK;
     const char *layout = tra_h5_get_text(r->dset, "tra_layout", r->arena);
     if (tra_h5_get_ints(r->dset, "tra_format", &v, 1) != 1 || v < 1)
-        return BAD(r, e, "%s", "its attribute tra_format is malformed");
-    if (v > 1) return BAD(r, e, "its format is %" PRId64 "; this tra reads format 1", v);
+        return TRA_REL_BAD(r, e, "%s", "its attribute tra_format is malformed");
+    if (v > 1) return TRA_REL_BAD(r, e, "its format is %" PRId64 "; this tra reads format 1", v);
     *tuple = layout && strcmp(layout, "tuple") == 0;
     if (layout && !*tuple && strcmp(layout, "tensor") != 0)
-        return BAD(r, e, "its layout is \"%.60s\", which this tra does not know", layout);
+        return TRA_REL_BAD(r, e, "its layout is \"%.60s\", which this tra does not know", layout);
     int n = r->stored ? tra_stored_header(r->dset, header) : tra_h5_header(r->dset, header);
-    if (!tra_h5_sealed(r->dset, header, n)) return unlike(r, e);
+    if (!tra_h5_sealed(r->dset, header, n)) return header_changed(r, e);
     if (tra_h5_get_ints(r->dset, "tra_rank", &v, 1) != 1 || v < 0 || v > h->shape.n)
-        return BAD(r, e, "its attribute tra_rank is missing or does not fit a dataset of %d dimensions", h->shape.n);
+        return TRA_REL_BAD(r, e, "its attribute tra_rank is missing or does not fit a dataset of %d dimensions",
+                           h->shape.n);
     *rank = (int)v;
     if (h->layout != H5D_CHUNKED) {
         tra_warn("%s:%s was rewritten by another program without chunks: it is read as a plain tensor", r->path,
@@ -107,7 +110,7 @@ static tra_status read_attributes(tra_rel *r, const header *h, bool *tuple, int 
     return TRA_OK;
 }
 
-/* The geometry of the type, but with the extents that the file really has. */
+/* The geometry of the type, but with the extents and chunks that the file really has. */
 static tra_status geometry(tra_rel *r, const header *h, bool tuple, tra_err *e) {
     r->type.cat = &r->cat;
     TRA_TRY(tra_geom_in(&r->type, tuple, &r->geom, e));
@@ -117,12 +120,13 @@ static tra_status geometry(tra_rel *r, const header *h, bool tuple, tra_err *e) 
     if (h->layout == H5D_CHUNKED) r->geom.chunk = h->chunk;
     for (int i = 0; i < h->shape.n; i++)
         r->geom.grid.v[i] = tra_ceil_div(r->geom.dims.v[i], tra_max64(1, r->geom.chunk.v[i]));
-    bool counted = tra_dims_product(&r->geom.chunk, &r->geom.floats) || r->stored;
-    if (!tra_dims_product(&r->geom.grid, &r->geom.cells) || !counted) return BAD(r, e, "%s", "it is too large");
+    bool counted = tra_dims_product(&r->geom.chunk, &r->geom.chunk_elements) || r->stored;
+    if (!tra_dims_product(&r->geom.grid, &r->geom.nchunks) || !counted)
+        return TRA_REL_BAD(r, e, "%s", "it is too large");
     return TRA_OK;
 }
 
-static void keep_info(tra_rel *r, const header *h, bool tuple) {
+static void set_info(tra_rel *r, const header *h, bool tuple) {
     tra_relinfo *i = &r->info;
     i->path = r->path;
     i->name = r->name;
@@ -131,37 +135,37 @@ static void keep_info(tra_rel *r, const header *h, bool tuple) {
     i->dims = h->shape;
     i->chunk = r->geom.chunk;
     i->file_bytes = (int64_t)r->vfd->eof;
-    i->checksums = r->checksums || i->checksums; /* those of a mapping's components are checked by now */
+    i->checksums = r->has_sums || i->checksums; /* a mapping has checked those of its components */
     i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
     i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
 }
 
 /* ---- a group of components ------------------------------------------------------------------------------------- */
 
-/* The tables of a group tell whether attributes are gone, or were changed. */
+/* The seal in the tables of a group tells whether attributes are gone or were changed. */
 static tra_status find_group_tables(tra_rel *r, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, NULL);
     int64_t header[TRA_STORED_HEADER];
     if (!tra_h5_exists(r->file, path))
-        return BAD(r, e, "its tables (%s) are missing: where its blocks begin is not known", path);
+        return TRA_REL_BAD(r, e, "its tables (%s) are missing: where its blocks begin is not known", path);
     hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
-    r->tables = group >= 0;
-    r->checksums = r->tables && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
-    bool whole = r->tables && tra_h5_sealed(group, header, tra_stored_header(r->dset, header));
+    r->has_tables = group >= 0;
+    r->has_sums = r->has_tables && H5Lexists(group, "xxh64", H5P_DEFAULT) > 0;
+    bool whole = r->has_tables && tra_h5_sealed(group, header, tra_stored_header(r->dset, header));
     if (group >= 0) H5Gclose(group);
-    if (whole && !r->checksums)
+    if (whole && !r->has_sums)
         tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
-    return whole ? TRA_OK : unlike(r, e);
+    return whole ? TRA_OK : header_changed(r, e);
 }
 
-static tra_status own_shape(tra_rel *r, header *h, tra_err *e) {
+static tra_status read_group_shape(tra_rel *r, header *h, tra_err *e) {
     int64_t n = tra_h5_get_ints(r->dset, "tra_shape", h->shape.v, TRA_MAXDIM);
     if (n < 1 || n != tra_h5_get_ints(r->dset, "tra_block", h->chunk.v, TRA_MAXDIM))
-        return BAD(r, e, "%s", "its attributes tra_shape and tra_block are missing or do not fit each other");
+        return TRA_REL_BAD(r, e, "%s", "its attributes tra_shape and tra_block are missing or do not fit each other");
     h->shape.n = h->chunk.n = (int)n;
     h->layout = H5D_CHUNKED;
     for (int i = 0; i < (int)n; i++)
-        if (h->shape.v[i] < 0 || h->chunk.v[i] < 1) return BAD(r, e, "%s", "its extents are damaged");
+        if (h->shape.v[i] < 0 || h->chunk.v[i] < 1) return TRA_REL_BAD(r, e, "%s", "its extents are damaged");
     return TRA_OK;
 }
 
@@ -175,17 +179,18 @@ static tra_status open_stored(tra_rel *r, const tra_dims *block, tra_err *e) {
     r->info.codec = "none";
     TRA_TRY(find_owner(r, e));
     bool mapping = tra_stored_is_mapping(tra_h5_get_text(r->dset, "tra_storage", r->arena)) &&
-                   H5Aexists(r->dset, "tra_block") <= 0; /* of the whole tensor */
+                   H5Aexists(r->dset, "tra_block") <= 0; /* one block, read by its mapping */
     if (r->ours && mapping && !tra_h5_sealed(r->dset, numbers, tra_stored_header(r->dset, numbers)))
-        return BAD(r, e, "%s", "its attributes are not those that tra wrote: it is damaged, or another program's");
+        return TRA_REL_BAD(r, e, "%s",
+                           "its attributes are not those that tra wrote: it is damaged, or another program's");
     if (!r->ours || mapping) {
         TRA_TRY(tra_stored_foreign(r, block, e));
         TRA_TRY(geometry(r, &(header){0}, false, e));
         tra_type_shape(&r->type, &h.shape);
-        keep_info(r, &h, false);
+        set_info(r, &h, false);
         return TRA_OK;
     }
-    TRA_TRY(own_shape(r, &h, e));
+    TRA_TRY(read_group_shape(r, &h, e));
     TRA_TRY(read_attributes(r, &h, &tuple, &rank, e));
     TRA_TRY(tuple ? tra_file_tuple_layout(r, &h, rank, &grid, e) : tra_file_tensor_layout(r, &h, rank, &grid, e));
     TRA_TRY(find_group_tables(r, e));
@@ -194,7 +199,7 @@ static tra_status open_stored(tra_rel *r, const tra_dims *block, tra_err *e) {
     TRA_TRY(geometry(r, &h, tuple, e));
     TRA_TRY(tra_file_list_tuples(r, &grid, n, e));
     TRA_TRY(tra_stored_open(r, e));
-    keep_info(r, &h, tuple);
+    set_info(r, &h, tuple);
     return TRA_OK;
 }
 
@@ -214,7 +219,7 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
     TRA_TRY(read_attributes(r, &h, &tuple, &rank, e));
     if (r->ours) {
         TRA_TRY(tuple ? tra_file_tuple_layout(r, &h, rank, &grid, e) : tra_file_tensor_layout(r, &h, rank, &grid, e));
-        r->cat = grid; /* for the geometry, by which the search for holes finds chunks */
+        r->cat = grid; /* needed for the geometry, with which holes are found */
         TRA_TRY(geometry(r, &h, tuple, e));
         TRA_TRY(find_tables(r, e));
         TRA_TRY(tra_file_find_tuples(r, &grid, e));
@@ -222,13 +227,13 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
         TRA_TRY(tra_file_foreign(r, &h, block, e));
         TRA_TRY(geometry(r, &h, false, e));
     }
-    keep_info(r, &h, tuple);
+    set_info(r, &h, tuple);
     return TRA_OK;
 }
 
 /* ---- positions ------------------------------------------------------------------------------------------------- */
 
-/* No path that a user means: a folder of that name would end in one slash. */
+/* A prefix that is no path of a user: as a path it would be written with one slash. */
 static const char positions[] = "index://";
 
 const char *tra_rel_positions(tra_arena *a, int64_t extent, int64_t block) {
@@ -249,7 +254,7 @@ static tra_status open_positions(tra_rel *r, const char *spec, tra_err *e) {
     r->type = (tra_type){.dtype = TRA_I64, .cat = &r->cat, .cut = {1}};
     r->info = (tra_relinfo){
         .path = r->path, .name = r->name, .layout = "tensor", .dims = shape, .chunk = block, .codec = "none"};
-    r->stored_known = true;
+    r->stored_bytes_known = true;
     return TRA_OK;
 }
 
@@ -258,7 +263,7 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
     tra_rel *r = tra_new(a, tra_rel);
     *out = NULL;
     r->arena = a;
-    r->file = r->dset = r->direct = -1;
+    r->file = r->dset = r->direct_fd = -1;
     tra_status s;
     if (strncmp(spec, positions, strlen(positions)) == 0) {
         s = open_positions(r, spec, e);
@@ -277,12 +282,12 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
         if (s != TRA_OK) break;
         tra_h5_enter();
         s = open_relation(r, block, &elsewhere, e);
-        if (elsewhere) { /* the links of that file are looked at as of any */
+        if (elsewhere) { /* that file may have links too */
             H5Fclose(r->file);
             r->file = -1;
             r->vfd = NULL;
             r->path = elsewhere;
-            if (++files > MAX_FILES) s = BAD(r, e, "%s", "its links go round in a circle of files");
+            if (++files > MAX_FILES) s = TRA_REL_BAD(r, e, "%s", "its links go round in a circle of files");
         }
         tra_h5_leave();
     } while (s == TRA_OK && elsewhere);
@@ -301,7 +306,7 @@ void tra_rel_close(tra_rel *r) {
     if (r->dset >= 0) H5Oclose(r->dset);
     if (r->file >= 0) H5Fclose(r->file);
     tra_h5_leave();
-    if (r->direct >= 0) close(r->direct);
+    if (r->direct_fd >= 0) close(r->direct_fd);
     free(r->chunks);
     free(r->sums);
     free(r->checked);

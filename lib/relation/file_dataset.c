@@ -9,9 +9,9 @@
 
 /* ---- which dataset --------------------------------------------------------------------------------------------- */
 
-enum { MAX_NAMES = 12 }; /* that a message has */
+enum { MAX_NAMES = 12 }; /* in a message */
 
-/* As many names as a message has room for. */
+/* The names as text; "..." after MAX_NAMES of them. */
 static const char *enumerate(tra_rel *r, const tra_relation_names *list) {
     const char *text = "";
     for (int i = 0; i < list->n; i++) {
@@ -38,7 +38,7 @@ tra_status tra_file_open_dataset(tra_rel *r, const char **elsewhere, tra_err *e)
         r->name = list.name[0];
     }
     if (!tra_h5_follow(r->file, r->path, &r->name, elsewhere, r->arena))
-        return BAD(r, e, "%s", "its links go round in a circle");
+        return TRA_REL_BAD(r, e, "%s", "its links go round in a circle");
     if (*elsewhere) return TRA_OK;
     if (strcmp(r->name, "/") != 0 && !tra_h5_exists(r->file, r->name)) {
         tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
@@ -53,13 +53,14 @@ tra_status tra_file_open_dataset(tra_rel *r, const char **elsewhere, tra_err *e)
         r->stored = tra_new(r->arena, struct tra_stored);
     } else if (H5Iget_type(obj) != H5I_DATASET) {
         H5Oclose(obj);
-        return BAD(r, e, "%s", "it is neither a dataset nor a table nor a sparse tensor (binsparse, AnnData, 10x)");
+        return TRA_REL_BAD(r, e, "%s",
+                           "it is neither a dataset nor a table nor a sparse tensor (binsparse, AnnData, 10x)");
     }
     r->dset = obj;
     hid_t file = H5Iget_file_id(obj);
     bool here = tra_vfd_of(file) == r->vfd;
     H5Fclose(file);
-    return here ? TRA_OK : BAD(r, e, "%s", "it is a link to another file; name the relation there");
+    return here ? TRA_OK : TRA_REL_BAD(r, e, "%s", "it is a link to another file; name the relation there");
 }
 
 /* ---- the dataset as it is -------------------------------------------------------------------------------------- */
@@ -79,8 +80,9 @@ tra_status tra_file_read_type(tra_rel *r, header *h, tra_err *e) {
     H5Tclose(type);
     if (readable) return TRA_OK;
     bool known = c >= 0 && c < H5T_NCLASSES && class_name[c];
-    return BAD(r, e, "its elements are of %s type; only floats, integers of at most 64 bits and booleans can be read",
-               known ? class_name[c] : "no");
+    return TRA_REL_BAD(r, e,
+                       "its elements are of %s type; only floats, integers of at most 64 bits and booleans can be read",
+                       known ? class_name[c] : "no");
 }
 
 tra_status tra_file_read_space(tra_rel *r, header *h, tra_err *e) {
@@ -90,14 +92,14 @@ tra_status tra_file_read_space(tra_rel *r, header *h, tra_err *e) {
     hsize_t dims[H5S_MAX_RANK];
     tra_status s = TRA_OK;
     if (c != H5S_SIMPLE && c != H5S_SCALAR) {
-        s = BAD(r, e, "%s", "it has no elements (a null dataspace)");
+        s = TRA_REL_BAD(r, e, "%s", "it has no elements (a null dataspace)");
     } else if (n < 0 || n > TRA_MAXDIM || H5Sget_simple_extent_dims(space, dims, NULL) < 0) {
-        s = BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM);
+        s = TRA_REL_BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM);
     } else {
         h->shape.n = n;
         for (int i = 0; i < n && s == TRA_OK; i++) {
             h->shape.v[i] = (int64_t)dims[i];
-            if (dims[i] > INT64_MAX) s = BAD(r, e, "its extent along dimension %d is too large", i);
+            if (dims[i] > INT64_MAX) s = TRA_REL_BAD(r, e, "its extent along dimension %d is too large", i);
         }
     }
     r->scalar = n == 0;
@@ -131,7 +133,8 @@ static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
         H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, sizeof name, name, NULL);
         const char *text = filter_name(r, id, name);
         if (H5Zfilter_avail(id) <= 0)
-            return BAD(r, e, "its chunks went through the HDF5 filter %s, whose plugin is not installed here", text);
+            return TRA_REL_BAD(r, e, "its chunks went through the HDF5 filter %s, whose plugin is not installed here",
+                               text);
         if (id == H5Z_FILTER_SHUFFLE && r->pipeline.shuffle < 0 && r->pipeline.zstd < 0)
             r->pipeline.shuffle = i;
         else if (id == TRA_ZSTD_FILTER && r->pipeline.zstd < 0)
@@ -147,7 +150,8 @@ static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
     return TRA_OK;
 }
 
-/* HDF5 decodes a chunk from one buffer to another. It converts elements in 1 MiB, which the process has room for. */
+/* Bytes that HDF5 takes to decode a chunk: two buffers. It converts elements in pieces of 1 MiB, which are part of what
+ * every process is given. */
 static int64_t library_bytes(const header *h) {
     int64_t n;
     if (!tra_dims_product(&h->chunk, &n) || !tra_mul(n, 2 * (int64_t)h->size, &n)) n = INT64_MAX / 4;
@@ -170,18 +174,19 @@ tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
         if (h->native && h->reachable) r->how = TRA_BY_CHUNK;
         H5Pget_fill_value(dcpl, tra_rel_memory_type(r), r->fill);
     } else if (h->layout == H5D_CONTIGUOUS && h->native && H5Pget_external_count(dcpl) == 0) {
-        /* before the first write there is no address, but behind a user block the library adds it to "undefined" */
+        /* before the first write there is no address, yet in a file with a user block the library adds that to
+         * "undefined" */
         haddr_t at = H5Dget_storage_size(r->dset) > 0 ? H5Dget_offset(r->dset) : HADDR_UNDEF;
         if (at != HADDR_UNDEF) {
             r->how = TRA_BY_ROW;
             r->base = (int64_t)at;
         }
     } else if (h->layout == H5D_VIRTUAL) {
-        s = tra_h5_parts(dcpl, r->path, r->name, &r->parts, e);
+        s = tra_h5_parts(dcpl, r->path, r->name, &r->parts_identity, e);
     }
     H5Pclose(dcpl);
     if (r->how != TRA_BY_LIBRARY) return s;
     tra_return_large();
-    if (filters) r->library = library_bytes(h);
+    if (filters) r->library_bytes = library_bytes(h);
     return s;
 }

@@ -1,5 +1,5 @@
-/* file_tuples.c - which tuples a relation in a file has, and where their arrays are: by a grid, by lists of keys, with
- * holes. */
+/* file_tuples.c - which tuples a relation in a file has, and how large their arrays are: from its attributes, and with
+ * holes from the tables of keys and extents. */
 
 #include "file_int.h"
 #include <errno.h>
@@ -13,14 +13,14 @@ static tra_status grid_of(tra_rel *r, const tra_dims *frontier, const tra_dims *
     char buf[TRA_DIMTEXT];
     int64_t n;
     if (!tra_dims_product(frontier, &n))
-        return BAD(r, e, "it has more than 2^63 chunks: %s", tra_shape_text(frontier, buf));
+        return TRA_REL_BAD(r, e, "it has more than 2^63 chunks: %s", tra_shape_text(frontier, buf));
     return tra_catalog_grid(frontier, bound, by, last, out, e);
 }
 
 tra_status tra_file_foreign(tra_rel *r, const header *h, const tra_dims *block, tra_err *e) {
     int n = h->shape.n;
     tra_dims b;
-    if (2 * n > TRA_MAXDIM) return BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM / 2);
+    if (2 * n > TRA_MAXDIM) return TRA_REL_BAD(r, e, "it has %d dimensions; at most %d can be read", n, TRA_MAXDIM / 2);
     if (h->layout == H5D_CHUNKED) {
         b = h->chunk;
     } else if (block) {
@@ -33,7 +33,7 @@ tra_status tra_file_foreign(tra_rel *r, const header *h, const tra_dims *block, 
     for (int i = 0; i < n; i++) {
         r->type.cut[i] = 1u << i;
         if (!tra_mul(cells, tra_ceil_div(h->shape.v[i], tra_max64(1, b.v[i])), &cells))
-            return BAD(r, e, "%s", "it has more than 2^63 chunks");
+            return TRA_REL_BAD(r, e, "%s", "it has more than 2^63 chunks");
     }
     return tra_catalog_blocks(&h->shape, &b, &r->cat, e);
 }
@@ -41,7 +41,8 @@ tra_status tra_file_foreign(tra_rel *r, const header *h, const tra_dims *block, 
 /* tra_keys: for each key dimension the array dimension that it blocks, or -1. */
 static tra_status read_keys(tra_rel *r, int lead, int rank, int64_t keys[TRA_MAXDIM], int *k, tra_err *e) {
     int64_t n = tra_h5_get_ints(r->dset, "tra_keys", keys, TRA_MAXDIM);
-    if (n < 0 && H5Aexists(r->dset, "tra_keys") > 0) return BAD(r, e, "%s", "its attribute tra_keys is malformed");
+    if (n < 0 && H5Aexists(r->dset, "tra_keys") > 0)
+        return TRA_REL_BAD(r, e, "%s", "its attribute tra_keys is malformed");
     if (n < 0) {
         n = lead + rank;
         for (int d = 0; d < n && n <= TRA_MAXDIM; d++) keys[d] = d < lead ? -1 : d - lead;
@@ -50,25 +51,26 @@ static tra_status read_keys(tra_rel *r, int lead, int rank, int64_t keys[TRA_MAX
     uint32_t seen = 0;
     for (int64_t d = 0; d < n; d++) {
         bool bad = keys[d] < -1 || keys[d] >= rank || (keys[d] >= 0 && seen >> keys[d] & 1);
-        if (bad) return BAD(r, e, "its attribute tra_keys is malformed (entry %" PRId64 ")", d);
+        if (bad) return TRA_REL_BAD(r, e, "its attribute tra_keys is malformed (entry %" PRId64 ")", d);
         if (keys[d] < 0)
             free_keys++;
         else
             seen |= 1u << keys[d];
     }
     if (n + rank > TRA_MAXDIM)
-        return BAD(r, e, "it has %" PRId64 " key and %d array dimensions; at most %d together", n, rank, TRA_MAXDIM);
+        return TRA_REL_BAD(r, e, "it has %" PRId64 " key and %d array dimensions; at most %d together", n, rank,
+                           TRA_MAXDIM);
     if (free_keys != lead)
-        return BAD(r, e, "its attributes tra_keys and tra_rank want %d dimensions, the dataset has %d",
-                   free_keys + rank, lead + rank);
+        return TRA_REL_BAD(r, e, "its attributes tra_keys and tra_rank want %d dimensions, the dataset has %d",
+                           free_keys + rank, lead + rank);
     *k = (int)n;
     return TRA_OK;
 }
 
 static tra_status rechunked(tra_rel *r, tra_err *e) {
-    return BAD(r, e, "%s",
-               "its chunks are not those of its attributes: it was rewritten with other chunks; import it "
-               "again");
+    return TRA_REL_BAD(r, e, "%s",
+                       "its chunks are not those of its attributes: it was rewritten with other chunks; import it "
+                       "again");
 }
 
 tra_status tra_file_tensor_layout(tra_rel *r, const header *h, int rank, tra_catalog *grid, tra_err *e) {
@@ -76,7 +78,8 @@ tra_status tra_file_tensor_layout(tra_rel *r, const header *h, int rank, tra_cat
     int64_t keys[TRA_MAXDIM], last[TRA_MAXDIM];
     int8_t by[TRA_MAXDIM];
     tra_dims frontier, bound = {.n = rank};
-    if (rank == 0 && tra_h5_get_ints(r->dset, "tra_keys", keys, TRA_MAXDIM) == 0) lead = 0; /* k + r = 0: shape [1] */
+    if (rank == 0 && tra_h5_get_ints(r->dset, "tra_keys", keys, TRA_MAXDIM) == 0)
+        lead = 0; /* with k + r = 0 the shape is [1] */
     TRA_TRY(read_keys(r, lead, rank, keys, &k, e));
     if (h->shape.n == 1 && k + rank == 0 && h->shape.v[0] != 1) return rechunked(r, e);
     for (int a = 0; a < rank; a++) {
@@ -113,8 +116,8 @@ tra_status tra_file_tuple_layout(tra_rel *r, const header *h, int rank, tra_cata
     frontier.n = k;
     int64_t ncuts = tra_h5_get_ints(r->dset, "tra_cuts", cuts, TRA_MAXDIM);
     int64_t n = tra_h5_get_ints(r->dset, "tra_extents", v, 3 * TRA_MAXDIM);
-    if (ncuts >= 0 && ncuts != rank) return BAD(r, e, "%s", "its attribute tra_cuts is malformed");
-    if (n >= 0 && n != 3 * rank) return BAD(r, e, "%s", "its attribute tra_extents is malformed");
+    if (ncuts >= 0 && ncuts != rank) return TRA_REL_BAD(r, e, "%s", "its attribute tra_cuts is malformed");
+    if (n >= 0 && n != 3 * rank) return TRA_REL_BAD(r, e, "%s", "its attribute tra_extents is malformed");
     for (int i = 0; i < h->shape.n; i++) {
         if (i < k ? h->chunk.v[i] != 1 : h->chunk.v[i] < h->shape.v[i]) return rechunked(r, e);
     }
@@ -123,11 +126,11 @@ tra_status tra_file_tuple_layout(tra_rel *r, const header *h, int rank, tra_cata
         by[a] = -1;
         bound.v[a] = last[a] = max;
         if (ncuts >= 0 && (cuts[a] < 0 || cuts[a] >> k != 0))
-            return BAD(r, e, "%s", "its attribute tra_cuts is malformed");
+            return TRA_REL_BAD(r, e, "%s", "its attribute tra_cuts is malformed");
         r->type.cut[a] = ncuts >= 0 ? (uint32_t)cuts[a] : 0;
         if (n < 0) continue;
         if (x[0] < -1 || x[0] >= k || x[1] < 0 || x[1] > max || x[2] < 0 || x[2] > x[1])
-            return BAD(r, e, "%s", "its attribute tra_extents is malformed");
+            return TRA_REL_BAD(r, e, "%s", "its attribute tra_extents is malformed");
         by[a] = (int8_t)x[0];
         bound.v[a] = x[1];
         last[a] = x[2];
@@ -137,30 +140,15 @@ tra_status tra_file_tuple_layout(tra_rel *r, const header *h, int rank, tra_cata
 
 /* ---- holes ----------------------------------------------------------------------------------------------------- */
 
-/* A table of .tra/NAME with n rows (of width w, when w > 0); NULL when it is not there, of another form, or damaged. */
-static int64_t *read_table(tra_rel *r, const char *table, int64_t n, int w) {
-    const char *path = tra_table_path(r->arena, r->name, table);
-    if (!r->tables || !tra_h5_exists(r->file, path)) return NULL;
-    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
-    hsize_t dims[H5S_MAX_RANK];
-    bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == (w > 0 ? 2 : 1) &&
-              H5Sget_simple_extent_dims(space, dims, NULL) >= 0 && dims[0] == (hsize_t)n && tra_h5_is_numeric(dset) &&
-              (w == 0 || dims[1] == (hsize_t)w);
-    int64_t *v = ok ? malloc((size_t)(n * (w ? w : 1)) * sizeof *v + 1) : NULL;
-    bool read = v && (n == 0 || H5Dread(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
-    if (v && !(read && tra_h5_sealed(dset, v, n * (w ? w : 1)))) {
-        free(v);
-        v = NULL;
-    }
-    H5Sclose(space);
-    H5Dclose(dset);
-    return v;
+/* A table of the lists of tuples; NULL: it does not exist, or is damaged, or describes the dataset no longer. */
+static int64_t *read_list(tra_rel *r, const char *table, int ndims, const int64_t *dims) {
+    return r->has_tables ? tra_sealed_table(r, table, ndims, dims) : NULL;
 }
 
-/* Rows of a table that is there, or -1. */
+/* Rows of a table; -1: it does not exist. */
 static int64_t rows_of(tra_rel *r, const char *table) {
     const char *path = tra_table_path(r->arena, r->name, table);
-    if (!r->tables || !tra_h5_exists(r->file, path)) return -1;
+    if (!r->has_tables || !tra_h5_exists(r->file, path)) return -1;
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
     hsize_t dims[H5S_MAX_RANK];
     bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
@@ -169,12 +157,12 @@ static int64_t rows_of(tra_rel *r, const char *table) {
     return ok ? (int64_t)dims[0] : -1;
 }
 
-/* Without a table of keys: asks the index for each cell of the grid. */
+/* For files without a table of keys: asks HDF5's index for each cell of the grid. */
 static tra_status scan_keys(tra_rel *r, const tra_catalog *grid, int64_t n, int64_t **out, tra_err *e) {
     if (grid->n > TRA_MAX_LIST || n > grid->n)
-        return BAD(r, e,
-                   "it has holes among %" PRId64 " chunks and no table of keys (.tra/%s/keys); too many to search",
-                   grid->n, r->name);
+        return TRA_REL_BAD(
+            r, e, "it has holes among %" PRId64 " chunks and no table of keys (.tra/%s/keys); too many to search",
+            grid->n, r->name);
     int64_t *pos = tra_malloc((size_t)tra_max64(1, n) * sizeof *pos), found = 0;
     for (int64_t i = 0; i < grid->n; i++) {
         tra_dims key;
@@ -190,7 +178,7 @@ static tra_status scan_keys(tra_rel *r, const tra_catalog *grid, int64_t n, int6
     *out = pos;
     if (found == n) return TRA_OK;
     free(pos);
-    return BAD(r, e, "its chunk index is damaged: %" PRId64 " chunks, %" PRId64 " found", n, found);
+    return TRA_REL_BAD(r, e, "its chunk index is damaged: %" PRId64 " chunks, %" PRId64 " found", n, found);
 }
 
 static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const int64_t *pos, const int64_t *ext,
@@ -200,14 +188,14 @@ static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const 
     for (int64_t i = 0; i < n && s == TRA_OK; i++) {
         tra_dims key, x;
         if (pos[i] < 0 || pos[i] >= grid->n || (i && pos[i] <= pos[i - 1])) {
-            s = BAD(r, e, "%s", "its table of keys is damaged");
+            s = TRA_REL_BAD(r, e, "%s", "its table of keys is damaged");
             break;
         }
         tra_unlinear(&grid->frontier, pos[i], &key);
         tra_catalog_ext(grid, pos[i], &x);
         for (int a = 0; ext && a < x.n; a++) {
             int64_t v = ext[i * x.n + a];
-            if (v < 0 || v > x.v[a]) s = BAD(r, e, "%s", "its table of extents is damaged");
+            if (v < 0 || v > x.v[a]) s = TRA_REL_BAD(r, e, "%s", "its table of extents is damaged");
             x.v[a] = v;
         }
         if (s == TRA_OK) s = tra_catbuilder_add(b, &key, &x, i, e);
@@ -217,7 +205,7 @@ static tra_status list_of(tra_rel *r, const tra_catalog *grid, int64_t n, const 
         return s;
     }
     s = tra_catbuilder_finish(b, r->arena, &r->cat, NULL, NULL, e);
-    if (s == TRA_OK && !r->cat.grid) r->cat.bound = grid->bound; /* holes have it too */
+    if (s == TRA_OK && !r->cat.grid) r->cat.bound = grid->bound; /* it covers holes too */
     return s;
 }
 
@@ -231,17 +219,18 @@ tra_status tra_file_list_tuples(tra_rel *r, const tra_catalog *grid, int64_t n, 
         r->cat = *grid;
         return TRA_OK;
     }
-    if (r->tables && keys < 0 && !table)
-        return BAD(r, e, "its %s index is damaged: %" PRId64 " %ss of %" PRId64, unit, n, unit, grid->n);
+    if (r->has_tables && keys < 0 && !table)
+        return TRA_REL_BAD(r, e, "its %s index is damaged: %" PRId64 " %ss of %" PRId64, unit, n, unit, grid->n);
     if (keys >= 0 && keys != n)
-        return BAD(r, e, "its %s index is damaged: %" PRId64 " %ss, but its table of keys (.tra/%s/keys) has %" PRId64,
-                   unit, n, unit, r->name, keys);
-    if (!(pos = read_table(r, "keys", n, 0))) {
-        if (r->stored) return BAD(r, e, "its keys are damaged (.tra/%s/keys)", r->name);
+        return TRA_REL_BAD(
+            r, e, "its %s index is damaged: %" PRId64 " %ss, but its table of keys (.tra/%s/keys) has %" PRId64, unit,
+            n, unit, r->name, keys);
+    if (!(pos = read_list(r, "keys", 1, (int64_t[]){n}))) {
+        if (r->stored) return TRA_REL_BAD(r, e, "its keys are damaged (.tra/%s/keys)", r->name);
         s = scan_keys(r, grid, n, &pos, e);
     }
-    if (s == TRA_OK && table && !(ext = read_table(r, "extents", n, grid->bound.n)))
-        s = BAD(r, e, "the extents of its arrays are missing or damaged (.tra/%s/extents)", r->name);
+    if (s == TRA_OK && table && !(ext = read_list(r, "extents", 2, (int64_t[]){n, grid->bound.n})))
+        s = TRA_REL_BAD(r, e, "the extents of its arrays are missing or damaged (.tra/%s/extents)", r->name);
     if (s == TRA_OK) s = list_of(r, grid, n, pos, ext, e);
     free(pos);
     free(ext);

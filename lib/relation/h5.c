@@ -22,7 +22,7 @@ static struct sigaction before[CRASHES];
 static volatile sig_atomic_t depth; /* of tra_h5_enter */
 static pthread_t holder;            /* while depth > 0 */
 
-/* HDF5 1.10 crashes on some damaged files. There is nothing to go back to then, but the file has a name. */
+/* HDF5 1.10 crashes on some damaged files. Nothing can be continued then, but the message can name the file. */
 static void on_crash(int sig) {
     if (depth > 0 && pthread_equal(holder, pthread_self())) {
         char link[40], name[4096], text[5000];
@@ -30,12 +30,12 @@ static void on_crash(int sig) {
         ssize_t n = readlink(link, name, sizeof name);
         int len = snprintf(text, sizeof text, "tra: %.*s: the HDF5 library crashed on it; the file is damaged\n",
                            n > 0 ? (int)n : 1, n > 0 ? name : "?");
-        if (write(STDERR_FILENO, text, (size_t)len) < 0) { /* nothing is left to be done about it */
+        if (write(STDERR_FILENO, text, (size_t)len) < 0) { /* nothing can be done about it */
         }
         tra_cleanup_all();
         _exit(tra_status_exit(TRA_INPUT));
     }
-    for (int i = 0; i < CRASHES; i++) { /* not HDF5's: comes again, to whom it came before */
+    for (int i = 0; i < CRASHES; i++) { /* not in HDF5: the signal comes again, to the earlier handler */
         if (crashes[i] == sig) sigaction(sig, &before[i], NULL);
     }
 }
@@ -55,7 +55,7 @@ static void start(void) {
     pthread_mutex_init(&lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1); /* NFS and Lustre often refuse locks */
-    H5dont_atexit(); /* an early end must not write the index of a file that is being thrown away */
+    H5dont_atexit(); /* exit() must not write the index of a file that is being thrown away */
     H5open();
     H5Zregister(&tra_zstd_class);
     driver = tra_vfd_register();
@@ -67,7 +67,7 @@ void tra_h5_enter(void) {
     pthread_mutex_lock(&lock);
     holder = pthread_self();
     depth++;
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* a setting of the thread */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* this setting is per thread */
 }
 
 void tra_h5_leave(void) {
@@ -75,7 +75,7 @@ void tra_h5_leave(void) {
     pthread_mutex_unlock(&lock);
 }
 
-/* The library would keep up to 32 MiB of each file's index, in a form that takes ten times that. */
+/* By default the library keeps up to 32 MiB of each file's index, in a form that takes ten times that. */
 static bool small_index_cache(hid_t fapl) {
     H5AC_cache_config_t c = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
     if (H5Pget_mdc_config(fapl, &c) < 0) return false;
@@ -90,7 +90,7 @@ hid_t tra_h5_fapl(bool align) {
     if (H5Pset_driver(p, driver, NULL) < 0 || H5Pset_fclose_degree(p, H5F_CLOSE_STRONG) < 0 ||
         H5Pset_libver_bounds(p, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
         (align && H5Pset_alignment(p, 4096, 4096) < 0) || !small_index_cache(p) ||
-        H5Pset_cache(p, 0, 1, 0, 0) < 0) { /* whole chunks only: caching them serves nobody */
+        H5Pset_cache(p, 0, 1, 0, 0) < 0) { /* chunks are read and written as a whole, so a cache is of no use */
         H5Pclose(p);
         return -1;
     }
@@ -117,7 +117,7 @@ tra_status tra_h5_fail_at(const char *file, int line, tra_err *e, tra_status s, 
     return tra_fail_at(file, line, e, s, why[0] ? "%s: HDF5 says: %s" : "%s%s", what, why);
 }
 
-/* As h5py writes it: an enumeration of one byte. Made once, and never closed. */
+/* The type of a bool as h5py writes it: an enumeration of one byte. It is made once and never closed. */
 static hid_t bool_type(void) {
     static hid_t type = -1;
     if (type < 0) {
@@ -140,7 +140,7 @@ hid_t tra_h5_type(tra_dtype t) {
     return -1;
 }
 
-/* An enumeration of one byte with FALSE = 0 and TRUE = 1, whatever the order in which these were put in. */
+/* Is it an enumeration of one byte with FALSE = 0 and TRUE = 1, in any order? */
 static bool is_bool(hid_t type) {
     static const char *const names[] = {"FALSE", "TRUE"};
     bool ok = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
@@ -279,7 +279,8 @@ int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
         n += 1 + (int)tra_max64(0, count);
     }
     const char *labels = tra_h5_get_text(dset, "tra_labels", a);
-    if (labels) v[n++] = (int64_t)XXH64(labels, strlen(labels), 0); /* without labels as before there were any */
+    if (labels)
+        v[n++] = (int64_t)XXH64(labels, strlen(labels), 0); /* so without labels the seal is that of earlier versions */
     H5Sclose(space);
     H5Tclose(type);
     tra_arena_free(a);
@@ -289,12 +290,6 @@ int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]) {
 uint64_t tra_mask_sum(int64_t ordinal, uint32_t mask) {
     int64_t v[] = {ordinal, mask};
     return mask == 0 ? 0 : (uint64_t)seal_of(v, 2);
-}
-
-/* ---- tables --------------------------------------------------------------------------------------------------- */
-
-char *tra_table_path(tra_arena *a, const char *name, const char *table) {
-    return table ? tra_arena_printf(a, ".tra/%s/%s", name, table) : tra_arena_printf(a, ".tra/%s", name);
 }
 
 const char *tra_h5_pipeline(hid_t dset, tra_arena *a) {

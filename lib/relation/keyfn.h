@@ -1,6 +1,7 @@
 /* keyfn.h - functions of keys: the integer expressions of rekey and the predicates of filter.
  *
- * Integers are 64 bits; / floors, a % b = a - b*(a/b). Comparisons and logic give 1 or 0; && and || evaluate lazily.
+ * Integers have 64 bits; / rounds down, a % b = a - b*(a/b). Comparisons and logic give 1 or 0; && and || look at their
+ * right side only when it matters.
  */
 #ifndef TRA_KEYFN_H
 #define TRA_KEYFN_H
@@ -42,7 +43,8 @@ struct tra_keyexpr {
     const tra_keyexpr *a, *b;
 };
 
-/* A function of keys of arity `arity`: n expressions (filter: one, the predicate). names are the parameters. */
+/* A function of keys of arity `arity`: n expressions, one for each component of the new key (of a filter one, the
+ * predicate). names are those of the parameters. */
 typedef struct tra_keyfn {
     int arity;
     const char *names[TRA_MAXDIM];
@@ -50,17 +52,17 @@ typedef struct tra_keyfn {
     const tra_keyexpr *expr[TRA_MAXDIM];
 } tra_keyfn;
 
-/* Value of the expression at key. TRA_PROGRAM naming the key: division by zero, overflow. */
+/* The value of the expression at key. TRA_PROGRAM, naming the key: division by zero, overflow. */
 TRA_MUSTUSE tra_status tra_keyexpr_eval(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);
-/* The new key. As above; also a negative component. */
+/* The new key. Errors as above; also TRA_PROGRAM for a component that is negative. */
 TRA_MUSTUSE tra_status tra_keyfn_eval(const tra_keyfn *f, const tra_dims *key, tra_dims *out, tra_err *e);
-uint32_t tra_keyexpr_vars(const tra_keyexpr *x); /* set of key components it reads */
-/* True when x is the plain variable, whose index goes to *var. */
+uint32_t tra_keyexpr_vars(const tra_keyexpr *x); /* the set (bits) of key components that it reads */
+/* Is x a variable alone? Then its index goes to *var (if not NULL). */
 bool tra_keyexpr_is_var(const tra_keyexpr *x, int *var);
-/* x with variable i replaced by by[i], in the arena. */
+/* x with each variable i replaced by by[i], in the arena. */
 const tra_keyexpr *tra_keyexpr_replace(tra_arena *a, const tra_keyexpr *x, const tra_keyexpr *const *by);
-int tra_keyexpr_size(const tra_keyexpr *x); /* operators, literals and variables in it */
-/* A total order of expressions; 0: equal. Names do not count. */
+int tra_keyexpr_size(const tra_keyexpr *x); /* how many operators, literals and variables it has */
+/* A total order of expressions; 0: equal. Names of parameters do not count. */
 int tra_keyexpr_compare(const tra_keyexpr *x, const tra_keyexpr *y);
 void tra_keyfn_print(const tra_keyfn *f, bool predicate, tra_str *out); /* "(i,j) -> (j,i)", "(i,j) -> i<j" */
 

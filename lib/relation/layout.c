@@ -1,7 +1,7 @@
-/* layout.c - how a relation lies in its dataset. */
+/* layout.c - how the arrays of a relation lie in its dataset. */
 #include "store_int.h"
 
-/* The largest extent of the arrays: in a grid that is no tensor the last one may exceed the bound. */
+/* The largest extent of the arrays along a dimension: in a grid that is no tensor, `last` may exceed the bound. */
 static int64_t largest(const tra_catalog *c, int a) {
     return c->grid && c->by[a] >= 0 ? tra_max64(c->bound.v[a], c->last[a]) : c->bound.v[a];
 }
@@ -62,12 +62,13 @@ tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e) {
     }
     for (int i = 0; i < g->lead; i++) {
         while (d < c->frontier.n && cutting >> d & 1) d++;
-        g->key[i] = (int8_t)(d < c->frontier.n ? d++ : -1); /* k + r = 0: the one dimension is no key */
+        g->key[i] =
+            (int8_t)(d < c->frontier.n ? d++ : -1); /* where k + r = 0, the one dimension of the dataset is no key */
     }
     g->grid.n = n;
     for (int i = 0; i < n; i++) g->grid.v[i] = tra_ceil_div(g->dims.v[i], g->chunk.v[i]);
-    if (!tra_dims_product(&g->chunk, &g->floats)) g->floats = INT64_MAX;
-    if (!tra_dims_product(&g->grid, &g->cells))
+    if (!tra_dims_product(&g->chunk, &g->chunk_elements)) g->chunk_elements = INT64_MAX;
+    if (!tra_dims_product(&g->grid, &g->nchunks))
         return tra_fail(e, TRA_INPUT, "a dataset of %s chunks is too large", tra_shape_text(&g->grid, buf));
     return TRA_OK;
 }
@@ -83,13 +84,13 @@ void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAX
     for (int i = 0; i < g->dims.n; i++) off[i] = g->key[i] >= 0 ? key->v[(int)g->key[i]] * g->chunk.v[i] : 0;
 }
 
-int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key) {
+int64_t tra_geom_chunk_number(const tra_geom *g, const tra_dims *key) {
     int64_t cell = 0;
     for (int i = 0; i < g->dims.n; i++) cell = cell * g->grid.v[i] + (g->key[i] >= 0 ? key->v[(int)g->key[i]] : 0);
     return cell;
 }
 
 int64_t tra_store_index_bytes(const tra_catalog *c) {
-    int64_t each = c->grid ? 48 : 64 + 8 * (int64_t)(c->frontier.n + c->bound.n), n; /* measured: 28 to 40 of a grid */
+    int64_t each = c->grid ? 48 : 64 + 8 * (int64_t)(c->frontier.n + c->bound.n), n; /* measured for grids: 28 to 40 */
     return tra_mul(c->n, each, &n) ? n : INT64_MAX / 4;
 }

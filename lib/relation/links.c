@@ -1,4 +1,5 @@
-/* links.c - where the bytes of a dataset are that a file names and another one holds: links, and virtual datasets. */
+/* links.c - following links to the object itself, perhaps in another file, and checking the parts of virtual
+ * datasets. */
 #include "store_int.h"
 
 #include <stdlib.h>
@@ -8,13 +9,13 @@
 
 /* ---- links ------------------------------------------------------------------------------------------------------ */
 
-enum { MAX_LINKS = 32 }; /* behind one another: more are a circle */
+enum { MAX_LINKS = 32 }; /* more in a row are a circle */
 
 static const char *joined(tra_arena *a, const char *path, const char *rest) {
     return *path && *rest ? tra_arena_printf(a, "%s/%s", path, rest) : *path ? path : rest;
 }
 
-/* The path that the soft link holds. */
+/* The path that a soft link leads to. */
 static const char *soft_value(hid_t file, const char *link, size_t n, tra_arena *a) {
     char *value = tra_arena_alloc(a, n + 1);
     return H5Lget_val(file, link, value, n, H5P_DEFAULT) >= 0 ? value : NULL;
@@ -31,8 +32,8 @@ static int folder_of(const char *path) {
     return slash ? (int)(slash - path) : 0;
 }
 
-/* Where the library looks for a file that another one names: in the folder that the environment says, in that of the
- * file, in the working directory. */
+/* Finds a file that another one names, in the order of the library: in the folder that the environment variable says,
+ * in that of the file, in that of the file behind symbolic links, in the working directory. */
 static bool find_file(const char *path, const char *name, const char *variable, tra_arena *a, const char **found) {
     const char *prefix = getenv(variable);
     char *file = tra_behind_links(path);
@@ -43,7 +44,7 @@ static bool find_file(const char *path, const char *name, const char *variable, 
     return there || is_in("", 0, name, a, found);
 }
 
-/* What a link to another file leads to. False where there is no such file. */
+/* The file and the object that a link to another file leads to. False: there is no such file. */
 static bool leads_to(hid_t from, const char *link, size_t n, const char *at, tra_arena *a, const char **path,
                      const char **object) {
     const char *file;
@@ -91,7 +92,8 @@ static bool holds(const char *path, const char *dataset) {
     return there;
 }
 
-/* Numbered parts ("part%b.h5") are those that there are: only the others can be missed. */
+/* A virtual dataset of numbered parts ("part%b.h5") has as many parts as there are files; only other parts can be
+ * missing. */
 static bool is_numbered(const char *text) { return strchr(text, '%') != NULL; }
 
 tra_status tra_h5_parts(hid_t dcpl, const char *path, const char *name, uint64_t *identity, tra_err *e) {

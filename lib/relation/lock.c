@@ -18,17 +18,17 @@ typedef struct held {
 static held *all;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* A process, and where its number is one: on a kernel that was booted once, in a namespace of it. */
+/* A process, with what makes its number unique: the boot of the kernel and the pid namespace. */
 typedef struct owner {
     char host[256];
     long pid;
     long long start;
     char boot[40];            /* "-": not known, as in locks of earlier versions */
-    unsigned long long space; /* inode of the namespace; 0: not known */
+    unsigned long long space; /* inode of the pid namespace; 0: not known */
     char command[128];        /* "": not known */
 } owner;
 
-/* However the directory is spelled, one file has one lock. */
+/* The path of the lock: the same for each spelling of a file's folder. */
 static char *lock_name(const char *path) {
     char *real = tra_in_real_folder(path);
     const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
@@ -71,8 +71,9 @@ static bool parse(const char *text, owner *o) {
                   o->command) >= 3;
 }
 
-/* Only of processes whose numbers mean the same here: a container may have the host name of another, or of one of
- * another host. Outside of containers the name is that of a machine, whose earlier boots are over. */
+/* Is the owner gone? This can be known only if its number means the same here: two containers may have the same host
+ * name, even on different hosts. A process outside of containers that belongs to an earlier boot of this machine is
+ * gone. */
 static bool provably_dead(const owner *o) {
     enum { INITIAL = 0xEFFFFFFC }; /* the namespace that is no container's: PROC_PID_INIT_INO of the kernel */
     owner me;
@@ -82,7 +83,8 @@ static bool provably_dead(const owner *o) {
     if (strcmp(o->boot, me.boot) != 0) return o->space == (unsigned)INITIAL;
     if (tra_process_gone(o->pid)) return true;
     long long start = tra_process_started(o->pid);
-    return start > 0 && o->start >= 0 && llabs(start - o->start) > 2; /* the pid was given to another; 2: rounding */
+    /* the number was given to another process; 2 seconds allow for rounding */
+    return start > 0 && o->start >= 0 && llabs(start - o->start) > 2;
 }
 
 /* Puts a whole lock file in place, or fails with EEXIST: link is atomic on NFS too. */
@@ -101,13 +103,14 @@ static tra_status place(const char *file, const owner *me, bool *placed, tra_err
         *placed = direct >= 0 && write(direct, text, n) == (ssize_t)n;
         if (!*placed && errno != EEXIST) s = tra_fail_errno(e, TRA_INPUT, "cannot create %s", file);
         if (direct >= 0) close(direct);
-        if (direct >= 0 && !*placed) unlink(file); /* half a lock would be in everybody's way */
+        if (direct >= 0 && !*placed) unlink(file); /* an incomplete lock would stop everybody */
     }
     tra_temp_abort(&temp);
     return s;
 }
 
-/* Removes the lock of a dead owner, but not one that a third process has put there meanwhile. */
+/* Removes the lock of a dead owner, but not a lock that a third process has put there meanwhile: it is renamed first,
+ * and put back if it is not the one that was seen. */
 static void remove_stale(const char *file, const owner *dead) {
     char *aside = tra_asprintf("%s.%ld.stale", file, (long)getpid()), *text = NULL;
     size_t n;

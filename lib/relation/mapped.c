@@ -30,7 +30,7 @@ static hid_t type_of(tra_element t) {
     return -1;
 }
 
-/* Positions and coordinates are as wide as they need to be. */
+/* Do all positions or coordinates fit 32 bits? They are then stored so. */
 static bool fits_32(const tra_elements *x) {
     const int64_t *v = x->data;
     for (int64_t i = 0; i < x->n; i++)
@@ -38,14 +38,14 @@ static bool fits_32(const tra_elements *x) {
     return true;
 }
 
-/* real: elements of the tensor; else positions or keys. */
+/* Writes a component. real: it has elements of the tensor; else positions or keys. */
 static bool put(tra_writer *w, const char *name, const tra_elements *x, bool scalar, bool real) {
     hsize_t n = (hsize_t)x->n;
     hid_t memory = type_of(x->type), file = !real && fits_32(x) ? H5T_NATIVE_INT32 : memory;
     hid_t space = scalar ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &n, NULL), dset = -1;
     hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     int64_t sum = (int64_t)tra_chunk_sum(x->data, (size_t)x->n * tra_element_size(x->type));
-    hsize_t chunk = (hsize_t)tra_vector_chunk(x->n);
+    hsize_t chunk = (hsize_t)tra_dataset_chunk(x->n);
     bool coded = w->codec.zstd && !scalar && n > 0;
     if (H5Pset_obj_track_times(dcpl, false) >= 0 &&
         (!coded || (H5Pset_chunk(dcpl, 1, &chunk) >= 0 && tra_pack_filters(dcpl, &w->codec))))
@@ -90,6 +90,6 @@ tra_status tra_mapped_create(tra_writer *w, tra_err *e) {
     tra_str_free(&text);
     if (s == TRA_OK && !ok)
         return tra_h5_fail(e, TRA_RESOURCE, w->vfd, "cannot write the components of %s:%s", w->path, w->name);
-    if (s == TRA_OK) w->sums[0] = 1; /* written, and without a checksum in the tables, which it has not */
+    if (s == TRA_OK) w->sums[0] = 1; /* written; its checksums are attributes of the components */
     return s;
 }

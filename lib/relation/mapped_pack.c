@@ -1,9 +1,10 @@
-/* mapped_pack.c - arrays to the components of a storage that is no levels: its mapping, run backwards.
+/* mapped_pack.c - packing arrays into the components of a storage that is no levels: its mapping, run backwards.
  *
- * The mapping is visited twice. First its elements stand for themselves: each coordinate that it emits takes its value
- * from the array to the element that is to hold it, and the entries that found a place are noted. Then it is evaluated
- * on what was filled, and each value compared with the array's: so an element that two coordinates ask for differently,
- * as of a symmetric matrix that is none, is found, and what is read later is what was stored.
+ * The mapping is visited twice. First each element of a component stands for itself: each coordinate that the mapping
+ * emits tells which element is to hold its value, which is copied from the array, and the entries that found a place
+ * are marked. Then the mapping is evaluated on the elements, and each value is compared with the array. So an element
+ * that two coordinates want to have different values (a storage for symmetric matrices, and a matrix that is none) is
+ * found, and what is read later is what was stored.
  */
 #include "mapped.h"
 #include "rows.h"
@@ -17,7 +18,7 @@ static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
 /* ---- blocks ----------------------------------------------------------------------------------------------------- */
 
-/* What the mapping is told of a tuple. */
+/* What the mapping is given for a tuple. */
 typedef struct tuple {
     tra_dims ext, origin;
     tra_component_data component[TRA_MAXCOMPONENTS];
@@ -39,7 +40,7 @@ static tra_status refuse(const tra_storage *s, const char *why, tra_err *e) {
     return tra_fail(e, TRA_PROGRAM, "storage %s: %s", s->decl->name, why);
 }
 
-/* Runs the mapping backwards on a block of the largest extents, where that is little. */
+/* Runs the mapping backwards on a block of the largest extents, if that is not too large. */
 static tra_status try_out(const tra_storage *s, const tra_type *t, tra_err *e) {
     tuple x = {.ext = t->cat->bound};
     tra_storage_places places;
@@ -119,8 +120,8 @@ typedef struct source {
     const tra_cell *cell;
     bool dense;
     tra_rows_view rows;
-    int64_t count; /* of its entries, of which elements of a dense array are all */
-    int64_t row;   /* the last that was looked up: index in rows.row */
+    int64_t count; /* of its entries; in a dense array all elements are entries */
+    int64_t row;   /* the row that was looked up last: index in rows.row */
     size_t size;
     tra_dtype type;
 } source;
@@ -175,12 +176,6 @@ static void locate(const source *a, int64_t entry, int64_t *key) {
     key[lead.n] = column;
 }
 
-static bool is_zero(tra_dtype t, const void *v) {
-    static const char zero[8];
-    if (tra_dtype_is_float(t)) return tra_element_real(t, v, 0) == 0;
-    return memcmp(v, zero, tra_dtype_size(t)) == 0;
-}
-
 static bool same(tra_dtype t, const void *a, const void *b) {
     if (memcmp(a, b, tra_dtype_size(t)) == 0) return true;
     double x = tra_element_real(t, a, 0), y = tra_element_real(t, b, 0);
@@ -194,11 +189,11 @@ typedef struct packing {
     const tuple *tuple;
     source from;
     char *to[TRA_MAXCOMPONENTS]; /* elements of each component */
-    uint8_t *held;               /* a bit for each entry: it has a place */
-    int64_t given;               /* entries of the mapping */
+    uint8_t *held;               /* a bit for each entry: a component holds it */
+    int64_t given;               /* entries that the mapping emitted */
 } packing;
 
-/* "(3,1) is 7", of an entry, at its position in the tensor. */
+/* "(3,1) is 7": an entry by its position in the tensor, for messages. */
 static const char *entry_text(const packing *p, const int64_t *key, const void *value, char *text, size_t n) {
     tra_dims at = p->tuple->origin;
     char where[TRA_DIMTEXT];
@@ -219,7 +214,8 @@ static tra_status fill(void *ctx, const tra_calc_entry *x, tra_err *e) {
                         p->storage->decl->name);
     if (entry < 0) return TRA_OK;
     char *to = p->to[x->component] + (size_t)x->element * p->from.size;
-    if (is_zero(p->from.type, value_at(&p->from, entry))) { /* of what is sparse by type no zero has a sign */
+    if (tra_element_is_zero(p->from.type,
+                            value_at(&p->from, entry))) { /* a relation that is sparse by type has no -0 */
         if (!p->from.cell->sparse) memcpy(to, value_at(&p->from, entry), p->from.size);
         return TRA_OK;
     }
@@ -244,12 +240,12 @@ static tra_status compare(void *ctx, const tra_calc_entry *x, tra_err *e) {
                     tra_element_real(p->from.type, element, 0));
 }
 
-/* The first entry that has no place, if there is one. */
+/* TRA_INPUT if an entry found no place, naming the first such. */
 static tra_status check_held(const packing *p, tra_err *e) {
     char text[TRA_DIMTEXT + 64];
     for (int64_t i = 0; i < p->from.count; i++) {
         int64_t key[TRA_MAXDIM];
-        if (p->held[i / 8] >> (i % 8) & 1 || is_zero(p->from.type, value_at(&p->from, i))) continue;
+        if (p->held[i / 8] >> (i % 8) & 1 || tra_element_is_zero(p->from.type, value_at(&p->from, i))) continue;
         locate(&p->from, i, key);
         return tra_fail(e, TRA_INPUT, "element %s, for which storage %s has no place",
                         entry_text(p, key, value_at(&p->from, i), text, sizeof text), p->storage->decl->name);
@@ -295,9 +291,11 @@ tra_packing *tra_packing_begin(tra_writer *w, int64_t ordinal, int64_t entries) 
     return p;
 }
 
-static uint64_t *facts(const tra_packing *p) { return p->w->sums + p->ordinal * tra_form_facts(&p->w->placing->form); }
+static uint64_t *facts(const tra_packing *p) {
+    return p->w->sums + p->ordinal * tra_form_fact_words(&p->w->placing->form);
+}
 
-/* Ends components that are complete. */
+/* Goes on to the next component that is not complete. */
 static void next_component(tra_packing *p) {
     const struct tra_placing *x = p->w->placing;
     const int64_t *begin = x->begin + p->ordinal * x->form.n;

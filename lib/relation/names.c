@@ -28,7 +28,7 @@ bool tra_h5_is_numeric(hid_t dset) {
     return numeric;
 }
 
-/* Objects are visited before what is in them. */
+/* Is the object `path` inside the group? */
 static bool is_below(const char *path, const char *group) {
     size_t n = strlen(group);
     return strcmp(group, "/") == 0 || (strncmp(path, group, n) == 0 && path[n] == '/');
@@ -37,8 +37,8 @@ static bool is_below(const char *path, const char *group) {
 typedef struct collecting {
     tra_arena *arena;
     int most;
-    const char *tensor; /* the group whose datasets are the components of a tensor */
-    bool scales;        /* dimension scales too */
+    const char *tensor; /* the last group that is a relation: what is in it belongs to it */
+    bool scales;        /* dimension scales count as relations */
     tra_relation_names *list;
 } collecting;
 
@@ -64,7 +64,7 @@ void tra_h5_names(hid_t file, tra_arena *a, int most, tra_relation_names *out) {
     collecting c = {.arena = a, .most = most, .list = out};
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, collect, &c, H5O_INFO_BASIC);
     if (out->n > 0) return;
-    c.scales = true; /* a file of coordinates alone */
+    c.scales = true; /* nothing but dimension scales */
     H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_INC, collect, &c, H5O_INFO_BASIC);
 }
 

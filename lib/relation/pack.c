@@ -1,9 +1,9 @@
-/* pack.c - compressed chunks of datasets whose elements come from anywhere: slices of what is stored by levels, columns
- * of tables.
+/* pack.c - compressing datasets whose elements are written in any order by any process: slices of relations stored by
+ * levels, columns of tables.
  *
- * The slices of tuples, or their rows, meet in the chunks of a dataset, so that no process has a whole chunk. All write
- * them as they are to a file beside the new one; when all have, the creator makes chunks of it, in their order, so that
- * the bytes depend neither on ranks nor on threads.
+ * A chunk of such a dataset holds slices, or rows, of several tuples, so that no process has a whole chunk. All
+ * processes write them uncompressed to a file of their own. When that is complete, the creator makes the chunks, in
+ * their order, so that the bytes depend neither on ranks nor on threads.
  */
 #include "pack.h"
 #include "../base/crew.h"
@@ -44,11 +44,7 @@ bool tra_pack_known(hid_t dcpl, tra_pipeline *p) {
 
 tra_status tra_raw_create(const tra_writer *w, int64_t bytes, tra_temp *raw, tra_err *e) {
     TRA_TRY(tra_temp_create(w->path, NULL, false, raw, e));
-    if (bytes > 0 && fallocate(raw->fd, 0, 0, (off_t)bytes) != 0 && errno != EOPNOTSUPP && errno != ENOSYS &&
-        errno != EINVAL)
-        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for what is compressed of %s", bytes,
-                              w->path);
-    return TRA_OK;
+    return tra_writer_reserve(w, raw->fd, bytes, e);
 }
 
 tra_status tra_raw_open(const char *path, int *fd, tra_err *e) {
@@ -60,8 +56,8 @@ tra_status tra_raw_open(const char *path, int *fd, tra_err *e) {
 
 /* ---- chunks ----------------------------------------------------------------------------------------------------- */
 
-/* Chunks that are encoded at once: so many that small ones keep all workers busy; and those workers, since each has
- * room for a chunk. */
+/* Chunks are encoded in batches: at least MOST small ones, of AT_ONCE bytes together, keep all workers busy. There are
+ * only so many workers that their chunks take WORKERS bytes together. */
 enum { AT_ONCE = 1 << 20, MOST = 16, WORKERS = 32 << 20 };
 
 static int workers_of(int64_t chunk, int workers) {
@@ -72,9 +68,9 @@ static int64_t batch_of(int64_t chunk, int workers) {
     return tra_max64(workers, tra_min64(MOST, AT_ONCE / tra_max64(1, chunk)));
 }
 
-/* The most bytes of a chunk of what is packed. */
+/* The most bytes of a chunk. */
 static int64_t chunk_of(const tra_type *t) {
-    return t->columns ? tra_mul_most(tra_max64(1, t->cat->bound.v[0]), 8) : TRA_VECTOR_CHUNK * 8;
+    return t->columns ? tra_mul_most(tra_max64(1, t->cat->bound.v[0]), 8) : TRA_DATASET_CHUNK * 8;
 }
 
 static size_t room_of_worker(size_t chunk) {
@@ -89,20 +85,20 @@ int64_t tra_pack_bytes(const tra_type *t, int level, int workers) {
     return tra_add_most(tra_mul_most(batch_of(chunk, workers), chunk), tra_mul_most(workers, each));
 }
 
-struct tra_packing {
+struct tra_packer {
     tra_writer *w;
     int fd;
     tra_raw_array of;
     hid_t dset;
     int64_t first, batch;    /* the first chunk of the batch */
     size_t most;             /* bytes of a chunk at most */
-    char *encoded, *scratch; /* of each chunk of the batch; of each worker: a chunk and what encoding takes */
+    char *encoded, *scratch; /* room for each chunk of the batch; for each worker, a chunk and scratch */
     tra_encoded *enc;
     tra_crew *crew;
 };
 
 static tra_status encode(void *ctx, int worker, int64_t i, tra_err *e) {
-    tra_packing *x = ctx;
+    tra_packer *x = ctx;
     const tra_raw_array *a = &x->of;
     int64_t from = (x->first + i) * a->chunk;
     size_t bytes = (size_t)a->chunk * a->each, n = (size_t)tra_min64(a->chunk, a->count - from) * a->each;
@@ -113,21 +109,16 @@ static tra_status encode(void *ctx, int worker, int64_t i, tra_err *e) {
                             x->encoded + (size_t)i * x->most, &x->enc[i], e);
 }
 
-/* HDF5 allocates and indexes the chunk, whose bytes go there. */
-static tra_status put_chunk(tra_packing *x, int64_t i, tra_err *e) {
-    static const char nothing;
+/* Writes an encoded chunk, which HDF5 allocates and indexes. */
+static tra_status put_chunk(tra_packer *x, int64_t i, tra_err *e) {
     const tra_encoded *enc = &x->enc[i];
     tra_vfd *vfd = x->w->vfd;
     hsize_t at = (hsize_t)((x->first + i) * x->of.chunk);
-    tra_h5_enter();
-    vfd->noted = 0;
-    vfd->capture = true;
-    herr_t r = H5Dwrite_chunk(x->dset, H5P_DEFAULT, enc->mask, &at, (size_t)enc->len, &nothing);
-    vfd->capture = false;
+    int64_t addr;
     tra_status s = TRA_OK;
-    if (r < 0 || vfd->noted != 1 || vfd->len != (size_t)enc->len)
+    tra_h5_enter();
+    if (!tra_vfd_allocate_chunk(vfd, x->dset, &at, enc->mask, enc->len, &addr))
         s = tra_h5_fail(e, TRA_INTERNAL, vfd, "cannot allocate a chunk of %s", x->w->temp);
-    int64_t addr = (int64_t)vfd->addr;
     tra_h5_leave();
     TRA_TRY(s);
     x->w->stored += enc->len;
@@ -138,7 +129,7 @@ static tra_status put_chunk(tra_packing *x, int64_t i, tra_err *e) {
     return tra_writer_write_at(x->w, addr, x->encoded + (size_t)i * x->most, enc->len, e);
 }
 
-static tra_status pack_array(tra_packing *x, tra_err *e) {
+static tra_status pack_array(tra_packer *x, tra_err *e) {
     int64_t chunks = tra_ceil_div(x->of.count, x->of.chunk);
     for (x->first = 0; x->first < chunks; x->first += x->batch) {
         int64_t n = tra_min64(x->batch, chunks - x->first);
@@ -150,7 +141,7 @@ static tra_status pack_array(tra_packing *x, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_pack_dataset(tra_packing *x, hid_t group, const char *name, const tra_raw_array *of, tra_err *e) {
+tra_status tra_pack_dataset(tra_packer *x, hid_t group, const char *name, const tra_raw_array *of, tra_err *e) {
     x->of = *of;
     if (of->count == 0) return TRA_OK;
     tra_h5_enter();
@@ -173,8 +164,8 @@ tra_status tra_writer_pack(tra_writer *w, int workers, tra_err *e) {
     if (!raw || *packed) return TRA_OK;
     int64_t most = chunk_of(&w->type);
     workers = workers_of(most, workers);
-    tra_packing x = {.w = w, .most = (size_t)most, .batch = batch_of(most, workers)};
-    x.fd = open(raw->path, O_RDONLY | O_CLOEXEC); /* anew: it sees what other hosts have synced */
+    tra_packer x = {.w = w, .most = (size_t)most, .batch = batch_of(most, workers)};
+    x.fd = open(raw->path, O_RDONLY | O_CLOEXEC); /* opened again, so that it shows what other hosts have synced */
     if (x.fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot open %s", raw->path);
     x.encoded = malloc((size_t)x.batch * x.most);
     x.scratch = malloc((size_t)workers * room_of_worker(x.most));

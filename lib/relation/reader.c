@@ -13,7 +13,7 @@
 
 const tra_type *tra_rel_type(const tra_rel *r) { return &r->type; }
 
-static size_t chunk_bytes(const tra_rel *r) { return (size_t)r->geom.floats * r->size; }
+static size_t chunk_bytes(const tra_rel *r) { return (size_t)r->geom.chunk_elements * r->size; }
 
 static bool filtered(const tra_rel *r) { return r->pipeline.zstd >= 0 || r->pipeline.shuffle >= 0; }
 
@@ -26,33 +26,23 @@ static void chunk_offset(const tra_rel *r, const tra_dims *key, hsize_t at[TRA_M
 }
 
 static void find_chunk(tra_rel *r, int64_t ordinal) {
-    char nothing[8];
     tra_dims key;
     hsize_t at[TRA_MAXDIM];
-    uint32_t mask = 0;
     tra_catalog_key(&r->cat, ordinal, &key);
     chunk_offset(r, &key, at);
-    r->vfd->noted = 0;
-    r->vfd->capture = true;
-    herr_t got = H5Dread_chunk(r->dset, H5P_DEFAULT, at, &mask, nothing);
-    r->vfd->capture = false;
-    tra_chunkref *c = &r->chunks[ordinal];
-    if (got < 0 || r->vfd->noted != 1)
-        *c = (tra_chunkref){.addr = -1};
-    else
-        *c = (tra_chunkref){.addr = (int64_t)r->vfd->addr, .len = (uint32_t)r->vfd->len, .mask = mask};
+    (void)tra_vfd_find_chunk(r->vfd, r->dset, at, &r->chunks[ordinal]); /* whoever reads it says that it is gone */
 }
 
 static tra_status load_sums(tra_rel *r, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, "xxh64");
-    bool dense = tra_table_dense(r->geom.cells, r->cat.n);
+    bool dense = tra_sums_over_grid(r->geom.nchunks, r->cat.n);
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
     tra_dims want = dense ? r->geom.grid : (tra_dims){.n = 1, .v = {r->cat.n}};
     hsize_t dims[H5S_MAX_RANK];
     bool ok =
         dset >= 0 && H5Sget_simple_extent_ndims(space) == want.n && H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
     for (int i = 0; ok && i < want.n; i++) ok = dims[i] == (hsize_t)want.v[i];
-    int64_t n = dense ? r->geom.cells : r->cat.n;
+    int64_t n = dense ? r->geom.nchunks : r->cat.n;
     uint64_t *table = ok ? malloc((size_t)n * sizeof *table + 1) : NULL;
     ok = table && (n == 0 || H5Dread(dset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) >= 0) &&
          tra_h5_sealed(dset, (const int64_t *)table, n);
@@ -62,7 +52,7 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
         for (int64_t i = 0; ok && i < r->cat.n; i++) {
             tra_dims key;
             tra_catalog_key(&r->cat, i, &key);
-            r->sums[i] = table[tra_geom_cell(&r->geom, &key)];
+            r->sums[i] = table[tra_geom_chunk_number(&r->geom, &key)];
         }
         free(table);
     } else if (ok) {
@@ -71,16 +61,16 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
         free(table);
     }
     int64_t masks;
-    r->masked = ok && H5Aexists(dset, "tra_masks") > 0;
-    if (r->masked) ok = tra_h5_get_ints(dset, "tra_masks", &masks, 1) == 1;
-    if (r->masked && ok) r->masks = (uint64_t)masks;
+    r->has_mask_sum = ok && H5Aexists(dset, "tra_masks") > 0;
+    if (r->has_mask_sum) ok = tra_h5_get_ints(dset, "tra_masks", &masks, 1) == 1;
+    if (r->has_mask_sum && ok) r->mask_sum = (uint64_t)masks;
     H5Sclose(space);
     H5Dclose(dset);
     return ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s: the table of checksums %s is damaged", r->path, path);
 }
 
 static tra_status load_all(tra_rel *r, tra_err *e) {
-    if (r->checksums && !r->sums) TRA_TRY(load_sums(r, e));
+    if (r->has_sums && !r->sums) TRA_TRY(load_sums(r, e));
     if (r->how != TRA_BY_CHUNK) return TRA_OK;
     if (r->sums && !r->checked && !(r->checked = calloc((size_t)r->cat.n + 1, sizeof *r->checked)))
         return tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s:%s", r->path, r->name);
@@ -93,14 +83,14 @@ static tra_status load_all(tra_rel *r, tra_err *e) {
         all = all && r->chunks[i].addr >= 0;
         masks += tra_mask_sum(i, r->chunks[i].mask);
     }
-    if (r->masked && all && masks != r->masks) /* where a chunk is gone, its reader says so */
+    if (r->has_mask_sum && all && masks != r->mask_sum) /* a missing chunk is reported when it is read */
         return tra_fail(e, TRA_INPUT,
                         "%s:%s: its chunk index is damaged: chunks went through other filters than it says", r->path,
                         r->name);
     if (filtered(r) || chunk_bytes(r) < TRA_DIRECT) return TRA_OK;
-    char path[32]; /* the file that is open, whatever has its name by now */
+    char path[32]; /* the open file, even if its name is now that of another */
     snprintf(path, sizeof path, "/proc/self/fd/%d", r->vfd->fd);
-    r->direct = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
+    r->direct_fd = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
     return TRA_OK;
 }
 
@@ -119,11 +109,11 @@ static tra_status load(tra_rel *r, tra_err *e) {
 /* ---- facts ------------------------------------------------------------------------------------------------------ */
 
 const tra_relinfo *tra_rel_info(const tra_rel *rel) {
-    tra_rel *r = (tra_rel *)rel; /* the sum over the chunk index is made when first asked for */
+    tra_rel *r = (tra_rel *)rel; /* stored_bytes takes a walk over the index, so it is found when first asked for */
     tra_h5_enter();
-    if (!r->stored_known)
+    if (!r->stored_bytes_known)
         r->info.stored_bytes = r->stored ? r->stored->stored_bytes : (int64_t)H5Dget_storage_size(r->dset);
-    r->stored_known = true;
+    r->stored_bytes_known = true;
     tra_h5_leave();
     return &r->info;
 }
@@ -132,14 +122,14 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     tra_rel *r = (tra_rel *)rel;
     struct stat st;
     tra_err e = {0};
-    uint64_t sum = r->parts;
+    uint64_t sum = r->parts_identity;
     if (r->how == TRA_BY_POSITION) return tra_arena_strndup(a, r->path, strlen(r->path));
     tra_h5_enter();
     if (r->table)
         sum = tra_table_identity(r);
     else if (r->stored && r->stored->sums)
         sum = XXH64(r->stored->sums, (size_t)(r->cat.n * r->stored->form.n) * sizeof *r->stored->sums, 0);
-    else if (r->checksums && (r->sums || load_sums(r, &e) == TRA_OK))
+    else if (r->has_sums && (r->sums || load_sums(r, &e) == TRA_OK))
         sum = XXH64(r->sums, (size_t)r->cat.n * sizeof *r->sums, 0);
     bool known = fstat(r->vfd->fd, &st) == 0;
     tra_h5_leave();
@@ -155,7 +145,7 @@ enum { PIECE = 512 << 10 }; /* bytes that are read at a time */
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-/* Whether some array is smaller than its chunk. */
+/* Is some array smaller than its chunk? */
 static bool ragged(const tra_rel *r) {
     if (!r->cat.grid) return true;
     for (int a = 0; a < r->cat.bound.n; a++) {
@@ -164,30 +154,30 @@ static bool ragged(const tra_rel *r) {
     return false;
 }
 
-int64_t tra_rel_library(const tra_rel *r) { return r->library; }
+int64_t tra_rel_library_bytes(const tra_rel *r) { return r->library_bytes; }
 
-int64_t tra_rel_held(const tra_rel *r) {
-    return tra_store_index_bytes(&r->cat) + r->library + (r->stored ? r->stored->held : 0) +
-           (r->table ? tra_table_held(r) : 0) + r->labelled;
+int64_t tra_rel_held_bytes(const tra_rel *r) {
+    return tra_store_index_bytes(&r->cat) + r->library_bytes + (r->stored ? r->stored->held : 0) +
+           (r->table ? tra_table_held(r) : 0) + r->labels_bytes;
 }
 
-size_t tra_rel_unpacks(const tra_rel *r) {
+size_t tra_rel_unpack_bytes(const tra_rel *r) {
     return !r->stored && !r->table && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
 }
 
-size_t tra_rel_room(const tra_rel *r) {
-    size_t array = (size_t)tra_type_bytes_largest(&r->type).bound, chunk = tra_rel_unpacks(r);
+size_t tra_rel_buffer_bytes(const tra_rel *r) {
+    size_t array = (size_t)tra_type_bytes_largest(&r->type).bound, chunk = tra_rel_unpack_bytes(r);
     return array > chunk ? array : chunk;
 }
 
-/* What does not stay where it is read comes in pieces of so many bytes. */
+/* Bytes that are read at a time, where they are copied from scratch. */
 static size_t piece_of(const tra_rel *r) { return chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE; }
 
-size_t tra_rel_scratch(const tra_rel *r) {
+size_t tra_rel_scratch_bytes(const tra_rel *r) {
     if (r->table) return tra_table_scratch(r);
     if (r->stored) return tra_stored_read_scratch(r);
     if (r->how != TRA_BY_CHUNK || (!filtered(r) && !ragged(r))) return 0;
-    size_t unshuffle = filtered(r) ? tra_shuffle_room((size_t)r->geom.floats, r->size) : 0;
+    size_t unshuffle = filtered(r) ? tra_shuffle_room((size_t)r->geom.chunk_elements, r->size) : 0;
     return align64(unshuffle > piece_of(r) ? unshuffle : piece_of(r));
 }
 
@@ -198,12 +188,12 @@ static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tr
     return tra_fail(e, TRA_INPUT, "chunk %s of %s:%s is damaged: %s", tra_key_text(&key, buf), r->path, r->name, why);
 }
 
-/* The pages of a chunk, past the page cache. Returns the bytes read: fewer where the system refuses, or the file ends;
- * the other way will tell why. */
+/* Reads the whole pages of a chunk past the page cache. Returns the bytes read: fewer where the system refuses or the
+ * file ends; the ordinary read that follows tells why. */
 static size_t fetch_direct(const tra_rel *r, const tra_chunkref *c, char *to) {
     size_t done = 0, n = c->len / TRA_PAGE * TRA_PAGE;
     while (done < n) {
-        ssize_t got = pread(r->direct, to + done, n - done, c->addr + (int64_t)done);
+        ssize_t got = pread(r->direct_fd, to + done, n - done, c->addr + (int64_t)done);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0 || got % TRA_PAGE) break;
         done += (size_t)got;
@@ -211,16 +201,17 @@ static size_t fetch_direct(const tra_rel *r, const tra_chunkref *c, char *to) {
     return done;
 }
 
-/* An array that is smaller than its chunk, as runs of each: an array's is the beginning of a chunk's. */
+/* How an array that is smaller than its chunk lies in it: as runs of contiguous bytes, each of which is the beginning
+ * of a run of the chunk. */
 typedef struct clip {
-    tra_dims rows, of; /* of the array, of the chunk; the last is innermost */
+    tra_dims rows, of; /* numbers of runs in the array and in the chunk, by dimension */
     size_t run, of_run;
     char *to; /* the array */
 } clip;
 
 static clip clip_of(const tra_dims *ext, const tra_dims *chunk, size_t size, void *to) {
     clip c = {.rows = *ext, .of = *chunk, .run = size, .of_run = size, .to = to};
-    while (c.rows.n > 0) { /* trailing dimensions that are whole are one run */
+    while (c.rows.n > 0) { /* trailing dimensions that the array spans as a whole are one run */
         c.run *= (size_t)ext->v[--c.rows.n];
         c.of_run *= (size_t)chunk->v[c.rows.n];
         if (c.run != c.of_run) break;
@@ -229,8 +220,9 @@ static clip clip_of(const tra_dims *ext, const tra_dims *chunk, size_t size, voi
     return c;
 }
 
-/* Takes what is the array's of n bytes of the chunk, from byte `at` of it on. In place from the first byte on. */
-static void take(const clip *c, size_t at, const char *from, size_t n) {
+/* Copies what belongs to the array out of n bytes of the chunk, which begin at its byte `at`. From byte 0 on this works
+ * in place. */
+static void clip_piece(const clip *c, size_t at, const char *from, size_t n) {
     for (size_t row = at / c->of_run; row * c->of_run < at + n; row++) {
         size_t left = row, to = 0, step = 1, begin = row * c->of_run;
         bool in = true;
@@ -246,7 +238,8 @@ static void take(const clip *c, size_t at, const char *from, size_t n) {
     }
 }
 
-/* The stored bytes of a chunk; or piece by piece, each in `to`, what an array has of them, or what they decode to. */
+/* Reads the stored bytes of a chunk and verifies its checksum. Without clip and z they go to `to`; else `to` is scratch
+ * for pieces, from each of which clip takes what belongs to the array, or which z decodes. */
 static tra_status fetch(const tra_rel *r, int64_t ordinal, char *to, const clip *clip, tra_inflate *z, bool direct,
                         tra_err *e) {
     const tra_chunkref *c = &r->chunks[ordinal];
@@ -255,14 +248,15 @@ static tra_status fetch(const tra_rel *r, int64_t ordinal, char *to, const clip 
     bool check = r->sums && r->sums[ordinal] && !atomic_load_explicit(&r->checked[ordinal], memory_order_relaxed);
     XXH64_state_t sum;
     XXH64_reset(&sum, 0);
-    for (size_t at = 0, piece = piece_of(r); at < c->len; at += piece) { /* summed while it is in the cache */
+    for (size_t at = 0, piece = piece_of(r); at < c->len;
+         at += piece) { /* each piece is summed while it is in the processor's cache */
         size_t n = c->len - at < piece ? c->len - at : piece;
         size_t here = at >= have ? 0 : have - at < n ? have - at : n;
         char *part = clip || z ? to : to + at;
         if (tra_pread(r->vfd->fd, part + here, n - here, c->addr + (int64_t)(at + here), r->path, &cause) != TRA_OK)
             return damaged(r, ordinal, cause.msg, e);
         if (check) XXH64_update(&sum, part, n);
-        if (clip) take(clip, at, part, n);
+        if (clip) clip_piece(clip, at, part, n);
         if (z) tra_inflate_more(z, part, n);
     }
     if (!check) return TRA_OK;
@@ -300,11 +294,11 @@ static tra_status read_chunk(const tra_rel *r, int64_t ordinal, const tra_dims *
         TRA_TRY(fetch(r, ordinal, buf, NULL, NULL, false, e));
     }
     if (shuffled) tra_chunk_unshuffle(buf, n / r->size, r->size, scratch);
-    if (!whole) take(&cut, 0, buf, n);
+    if (!whole) clip_piece(&cut, 0, buf, n);
     return TRA_OK;
 }
 
-/* Contiguous dataset: one pread for each piece that is contiguous in the file. */
+/* Reads from a contiguous dataset, with one pread for each piece that is contiguous in the file. */
 static tra_status read_rows(const tra_rel *r, int64_t ordinal, const tra_dims *ext, void *buf, tra_err *e) {
     tra_dims key, outer = *ext, at;
     int64_t off[TRA_MAXDIM];
@@ -338,7 +332,7 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
     tra_catalog_key(&r->cat, ordinal, &key);
     size_t n = r->size;
     for (int a = 0; a < ext->n; a++) n *= (size_t)ext->v[a];
-    memset(buf, 0, n); /* where no space is allocated and no fill value set, the library leaves buf as it is */
+    memset(buf, 0, n); /* the library leaves buf as it is where no space is allocated and no fill value is set */
     tra_h5_enter();
     hid_t space = H5Dget_space(r->dset), mem = H5S_ALL;
     if (!r->scalar) {
@@ -358,7 +352,7 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
     return s;
 }
 
-/* The element i of a tuple's array, which has no value of the relation's type. */
+/* The error for element i of a tuple's array, which the relation's type cannot hold. */
 static tra_status no_value(const tra_rel *r, int64_t ordinal, const tra_dims *ext, int64_t i, uint64_t v, tra_err *e) {
     char buf[TRA_DIMTEXT];
     tra_dims key, in, at = {.n = r->geom.dims.n};
@@ -375,7 +369,7 @@ static tra_status no_value(const tra_rel *r, int64_t ordinal, const tra_dims *ex
                     buf, v);
 }
 
-/* HDF5 holds more values than the types that these are read as: u64 beyond i64, and any byte as a bool. */
+/* HDF5's types hold more values than those of relations: u64 beyond i64, and any byte as a bool. */
 static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims *ext, int64_t n, const void *buf,
                                tra_err *e) {
     const uint64_t *words = buf;
@@ -423,12 +417,13 @@ tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, t
     return read_array(r, ordinal, buf, scratch, false, e);
 }
 
-bool tra_rel_direct(const tra_rel *r, int64_t ordinal) {
-    if (!r->loaded || r->direct < 0 || r->chunks[ordinal].addr < 0 || r->chunks[ordinal].addr % TRA_PAGE) return false;
+bool tra_rel_can_read_direct(const tra_rel *r, int64_t ordinal) {
+    if (!r->loaded || r->direct_fd < 0 || r->chunks[ordinal].addr < 0 || r->chunks[ordinal].addr % TRA_PAGE)
+        return false;
     tra_dims ext;
     int64_t n;
     tra_catalog_ext(&r->cat, ordinal, &ext);
-    return tra_dims_product(&ext, &n) && n == r->geom.floats;
+    return tra_dims_product(&ext, &n) && n == r->geom.chunk_elements;
 }
 
 tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *buf, tra_err *e) {

@@ -1,38 +1,35 @@
-/* scales.c - labels of dimensions in files: HDF5 dimension scales, beside the relation, which other programs show.
+/* scales.c - writing labels of dimensions: HDF5 dimension scales, which other programs show; and copying those of
+ * others.
  *
- * What the library's high-level part would do is little, and is done here by attributes: CLASS, NAME and REFERENCE_LIST
- * of a scale, DIMENSION_LIST and DIMENSION_LABELS of the dataset. References do not outlive a copy into another file,
- * so tra finds its own scales by name, and attaches those of other programs anew when it copies them.
+ * HDF5's high-level library for scales is not used; what it would do is a few attributes: CLASS, NAME and
+ * REFERENCE_LIST of a scale, DIMENSION_LIST and DIMENSION_LABELS of the dataset. References are not valid in a copy of
+ * the file, so tra finds its own scales by name, and makes the references of other programs' scales anew when it copies
+ * them.
  */
 #include "scales.h"
 
 #include "labels.h"
 
-#include "table_int.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
-
-enum { MOST_NAME = 200, MOST = 1 << 24 /* labels of a dimension */, SHORT = 64 };
-/* By the convention of netCDF, the beginning of the NAME of a scale that only gives a dimension its name. */
-static const char only_a_dimension[] = "This is a netCDF dimension but not a netCDF variable.";
+const char tra_scale_without_labels[] = "This is a netCDF dimension but not a netCDF variable.";
 static const char of_relation[] = "tra_labels_of";
 
-static const char *scale_path(tra_arena *a, const char *relation, const char *dimension) {
+const char *tra_scale_path(tra_arena *a, const char *relation, const char *dimension) {
     return tra_arena_printf(a, "%s.%s", relation, dimension);
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* A name without slashes and control characters, of no more bytes than a link should have, and none of the d names
- * before it. */
+/* Makes a name without slashes and control characters, short enough for a link, that is none of the d names before
+ * it. */
 static const char *dimension_name(tra_arena *a, const char *name, const char *const *before, int d) {
-    char *s = tra_arena_printf(a, "%.*s", MOST_NAME, name ? name : "");
+    char *s = tra_arena_printf(a, "%.*s", TRA_SCALE_NAME, name ? name : "");
     size_t n = strlen(s);
-    while (name && n > 0 && name[n] && ((unsigned char)name[n] & 0xc0) == 0x80) s[n--] = 0; /* within a character */
+    while (name && n > 0 && name[n] && ((unsigned char)name[n] & 0xc0) == 0x80)
+        s[n--] = 0; /* do not end within a character */
     if (name && name[n]) s[n] = 0;
     for (char *p = s; *p; p++)
         if (*p == '/' || (unsigned char)*p < 32 || *p == 127) *p = '_';
@@ -56,7 +53,8 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
     const tra_dim_labels **own = tra_news(w->arena, const tra_dim_labels *, TRA_MAXDIM);
     const char **names = tra_news(w->arena, const char *, TRA_MAXDIM);
     for (int d = 0; d < shape.n; d++) {
-        own[d] = labels[d] && labels[d]->n == shape.v[d] && shape.v[d] > 0 && shape.v[d] <= MOST ? labels[d] : NULL;
+        own[d] = labels[d] && labels[d]->n == shape.v[d] && shape.v[d] > 0 && shape.v[d] <= TRA_SCALE_LABELS ? labels[d]
+                                                                                                             : NULL;
         any = any || own[d];
         for (int64_t i = 0; own[d] && own[d]->type == TRA_COL_STRING && i < own[d]->n; i++) {
             int64_t n;
@@ -70,7 +68,7 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
     }
     if (!any) return TRA_OK;
     bool dataset = !w->placing && !w->mapped;
-    for (int d = 0; d < shape.n; d++) /* other dimensions get a name too: programs for netCDF want one for each */
+    for (int d = 0; d < shape.n; d++) /* programs for netCDF want a name for each dimension */
         if (own[d] || (dataset && shape.v[d] > 0))
             names[d] = dimension_name(w->arena, own[d] ? own[d]->name : NULL, names, d);
     w->labels = own;
@@ -80,7 +78,7 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
 
 tra_status tra_scales_check(const tra_writer *w, hid_t old, tra_err *e) {
     for (int d = 0; w->dimension && d < w->type.cat->bound.n; d++) {
-        const char *path = w->dimension[d] ? scale_path(w->arena, w->name, w->dimension[d]) : NULL;
+        const char *path = w->dimension[d] ? tra_scale_path(w->arena, w->name, w->dimension[d]) : NULL;
         if (!path || !tra_h5_exists(old, path)) continue;
         const char *owner = tra_scale_owner(old, path, w->arena);
         if (!owner || strcmp(owner, w->name) != 0)
@@ -109,7 +107,7 @@ static hid_t text_type(void) {
     return type;
 }
 
-static uint64_t sum_of(const tra_dim_labels *l) {
+uint64_t tra_scale_sum(const tra_dim_labels *l) {
     uint64_t h = XXH64(tra_coltype_name(l->type), strlen(tra_coltype_name(l->type)), (uint64_t)l->n);
     for (int64_t i = 0; i < l->n; i++) {
         int64_t n = sizeof *l->whole;
@@ -127,9 +125,9 @@ static bool put_values(hid_t dset, hid_t type, const tra_dim_labels *l, tra_aren
     return H5Dwrite(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
 }
 
-/* Dates and times as the conventions of climate and forecast data have them. */
+/* Units of dates and times follow the CF conventions for climate data. */
 static bool put_type(hid_t dset, const tra_dim_labels *l) {
-    int64_t sum = (int64_t)sum_of(l);
+    int64_t sum = (int64_t)tra_scale_sum(l);
     const char *units = l->type == TRA_COL_DATE        ? "days since 1970-01-01"
                         : l->type == TRA_COL_TIMESTAMP ? "microseconds since 1970-01-01 00:00:00"
                                                        : NULL;
@@ -137,24 +135,24 @@ static bool put_type(hid_t dset, const tra_dim_labels *l) {
            (!units || tra_h5_put_text(dset, "units", units)) && tra_h5_put_ints(dset, "tra_xxh64", 0, NULL, &sum);
 }
 
-/* The values are whole numbers in memory; booleans in the file as h5py has them. */
+/* HDF5's type in the file. Booleans are integers there, as h5py writes coordinates. */
 static hid_t file_type(const tra_dim_labels *l, hid_t text) {
-    if (!l) return H5T_IEEE_F32BE; /* of netCDF's dimensions that are no variables */
+    if (!l) return H5T_IEEE_F32BE; /* as netCDF has it for dimensions that are no variables */
     if (l->type == TRA_COL_STRING) return text;
     return l->type == TRA_COL_BOOL ? H5T_STD_I8LE : tra_h5_type(tra_coltype_held(l->type));
 }
 
-/* The scale of dimension d; labels NULL: it has nothing but the extent. */
+/* Writes the scale of dimension d; without labels it has nothing but its extent. */
 static hid_t put_scale(tra_writer *w, int d, int64_t n, tra_arena *a) {
     const tra_dim_labels *l = w->labels[d];
-    const char *path = scale_path(a, w->name, w->dimension[d]);
+    const char *path = tra_scale_path(a, w->name, w->dimension[d]);
     hsize_t extent = (hsize_t)n;
     hid_t space = H5Screate_simple(1, &extent, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), text = text_type(),
           dset = -1;
     if (H5Pset_obj_track_times(dcpl, false) >= 0)
         dset = H5Dcreate2(w->file, path, file_type(l, text), space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     bool ok = dset >= 0 && (!l || (put_values(dset, text, l, a) && put_type(dset, l)));
-    const char *name = l ? w->dimension[d] : tra_arena_printf(a, "%s%10" PRId64, only_a_dimension, n);
+    const char *name = l ? w->dimension[d] : tra_arena_printf(a, "%s%10" PRId64, tra_scale_without_labels, n);
     ok = ok && put_short_text(dset, "CLASS", "DIMENSION_SCALE") && put_short_text(dset, "NAME", name) &&
          tra_h5_put_text(dset, of_relation, w->name);
     H5Tclose(text);
@@ -165,29 +163,30 @@ static hid_t put_scale(tra_writer *w, int d, int64_t n, tra_arena *a) {
     return -1;
 }
 
-typedef struct back {
+/* An element of REFERENCE_LIST: a dataset that a scale belongs to, and which of its dimensions. */
+typedef struct back_reference {
     hobj_ref_t dataset;
     int dimension;
-} back;
+} back_reference;
 
-static hid_t back_type(void) {
-    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(back));
-    H5Tinsert(type, "dataset", HOFFSET(back, dataset), H5T_STD_REF_OBJ);
-    H5Tinsert(type, "dimension", HOFFSET(back, dimension), H5T_NATIVE_INT);
+static hid_t back_reference_type(void) {
+    hid_t type = H5Tcreate(H5T_COMPOUND, sizeof(back_reference));
+    H5Tinsert(type, "dataset", HOFFSET(back_reference, dataset), H5T_STD_REF_OBJ);
+    H5Tinsert(type, "dimension", HOFFSET(back_reference, dimension), H5T_NATIVE_INT);
     return type;
 }
 
-/* Tells a scale of a dataset whose dimension it is, besides those that it knows of. */
-static bool put_back(hid_t file, hid_t scale, const char *dataset, int d) {
-    hid_t type = back_type(), attr = -1;
+/* Adds a dataset and its dimension to the REFERENCE_LIST of a scale. */
+static bool add_back_reference(hid_t file, hid_t scale, const char *dataset, int d) {
+    hid_t type = back_reference_type(), attr = -1;
     hssize_t before = 0;
     bool ok = true;
-    back *v = NULL;
+    back_reference *v = NULL;
     if (H5Aexists(scale, "REFERENCE_LIST") > 0) {
         attr = H5Aopen(scale, "REFERENCE_LIST", H5P_DEFAULT);
         hid_t space = H5Aget_space(attr);
         before = H5Sget_simple_extent_npoints(space);
-        ok = attr >= 0 && before >= 0 && before < MOST;
+        ok = attr >= 0 && before >= 0 && before < TRA_SCALE_LABELS;
         v = tra_calloc(ok ? (size_t)before + 1 : 1, sizeof *v);
         ok = ok && H5Aread(attr, type, v) >= 0 && H5Aclose(attr) >= 0 && H5Adelete(scale, "REFERENCE_LIST") >= 0;
         H5Sclose(space);
@@ -208,7 +207,7 @@ static bool put_back(hid_t file, hid_t scale, const char *dataset, int d) {
     return ok;
 }
 
-/* Tells the dataset its scales, of which path[d] may be NULL. */
+/* Writes the DIMENSION_LIST of a dataset; path[d] may be NULL. */
 static bool put_list(hid_t file, hid_t dset, int n, const char *const *path) {
     hobj_ref_t ref[TRA_MAXDIM + 1];
     hvl_t list[TRA_MAXDIM + 1];
@@ -240,7 +239,7 @@ static bool put_dimension_names(hid_t dset, int n, const char *const *name) {
     return ok;
 }
 
-/* The dimensions' names, a line each, of those that have labels. */
+/* Writes tra_labels: a line for each dimension, with its name if it has labels. */
 static bool put_names(tra_writer *w, int n) {
     tra_str s = {0};
     for (int d = 0; d < n; d++) tra_str_printf(&s, "%s%s", d ? "\n" : "", w->labels[d] ? w->dimension[d] : "");
@@ -258,17 +257,18 @@ bool tra_scales_put(tra_writer *w) {
     tra_type_shape(&w->type, &shape);
     for (int d = 0; d < shape.n && ok; d++) {
         if (!w->dimension[d]) continue;
-        while (tra_h5_exists(w->file, path[d] = scale_path(a, w->name, w->dimension[d]))) /* another relation's name */
+        while (tra_h5_exists(w->file,
+                             path[d] = tra_scale_path(a, w->name, w->dimension[d]))) /* something else has that name */
             w->dimension[d] = tra_arena_printf(w->arena, "%s_", w->dimension[d]);
         hid_t scale = put_scale(w, d, shape.v[d], a);
-        ok = scale >= 0 && (!dataset || put_back(w->file, scale, w->name, d));
+        ok = scale >= 0 && (!dataset || add_back_reference(w->file, scale, w->name, d));
         if (scale >= 0 && H5Dclose(scale) < 0) ok = false;
     }
     ok = ok && put_names(w, shape.n) &&
          (!dataset ||
           (put_list(w->file, w->dset, shape.n, path) && put_dimension_names(w->dset, shape.n, w->dimension)));
     tra_arena_free(a);
-    /* texts of any length are raw data to HDF5, which must not be written while a chunk is allocated by capture */
+    /* HDF5 treats texts of any length as raw data, and these must not be written while addresses are captured */
     return ok && H5Fflush(w->file, H5F_SCOPE_LOCAL) >= 0;
 }
 
@@ -289,8 +289,8 @@ const char *tra_scale_owner(hid_t loc, const char *path, tra_arena *a) {
     return owner;
 }
 
-/* The scale that is attached to dimension d first, open; -1: none. */
-static hid_t attached(hid_t dset, int d, int rank) {
+/* The scale that is tra_scale_attached to dimension d first, open; -1: none. */
+hid_t tra_scale_attached(hid_t dset, int d, int rank) {
     if (H5Iget_type(dset) != H5I_DATASET || H5Aexists(dset, "DIMENSION_LIST") <= 0) return -1;
     hid_t attr = H5Aopen(dset, "DIMENSION_LIST", H5P_DEFAULT), space = H5Aget_space(attr), type = H5Aget_type(attr);
     hid_t memory = H5Tvlen_create(H5T_STD_REF_OBJ), scale = -1;
@@ -310,140 +310,11 @@ static hid_t attached(hid_t dset, int d, int rank) {
     return -1;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------- */
-
-/* So many elements along one dimension that the file has. */
-static bool has_extent(hid_t scale, int64_t n) {
-    hid_t space = H5Dget_space(scale), dcpl = H5Dget_create_plist(scale);
-    hsize_t extent;
-    bool ok = H5Sget_simple_extent_ndims(space) == 1 && H5Sget_simple_extent_dims(space, &extent, NULL) >= 0 &&
-              (int64_t)extent == n && n <= MOST &&
-              (H5Pget_nfilters(dcpl) > 0 || (int64_t)H5Dget_storage_size(scale) >= n);
-    H5Pclose(dcpl);
-    H5Sclose(space);
-    return ok;
-}
-
-static tra_coltype type_of(hid_t scale, tra_arena *a) {
-    const char *text = tra_h5_get_text(scale, "tra_type", a), *units = tra_h5_get_text(scale, "units", a);
-    tra_coltype t;
-    if (text && tra_coltype_parse(text, &t) && (t == TRA_COL_BOOL || t == TRA_COL_DATE || t == TRA_COL_TIMESTAMP))
-        return t;
-    if (text || !units) return TRA_COL_I64;
-    if (strcmp(units, "days since 1970-01-01") == 0) return TRA_COL_DATE;
-    return strcmp(units, "microseconds since 1970-01-01 00:00:00") == 0 ? TRA_COL_TIMESTAMP : TRA_COL_I64;
-}
-
-/* Do values that a date or a boolean is held by fit it? */
-static bool all_fit(tra_coltype t, int64_t n, const int64_t *v) {
-    for (int64_t i = 0; i < n; i++)
-        if (!tra_dtype_holds(tra_coltype_held(t), v[i])) return false;
-    return true;
-}
-
-/* What a scale of n positions says; NULL: nothing that labels are made of, or it is damaged. */
-static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name, int64_t n) {
-    tra_arena *a = r->arena;
-    const char *said = tra_h5_get_text(scale, "NAME", a);
-    if (!has_extent(scale, n) || (said && strncmp(said, only_a_dimension, strlen(only_a_dimension)) == 0)) return NULL;
-    const tra_dim_labels *l = NULL;
-    hid_t type = H5Dget_type(scale);
-    tra_dtype dtype;
-    bool u64 = false, text = H5Tget_class(type) == H5T_STRING,
-         whole = H5Tget_class(type) == H5T_INTEGER && tra_h5_dtype(type, &dtype, &u64) && !u64;
-    H5Tclose(type);
-    if (text) {
-        const tra_dictionary *d = tra_table_strings(r, scale);
-        if (d) l = tra_dim_labels_of_strings(a, name, d);
-    } else if (whole) {
-        int64_t *v = tra_news(a, int64_t, n + 1);
-        tra_coltype t = type_of(scale, a);
-        if (H5Dread(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && all_fit(t, n, v))
-            l = tra_dim_labels_of_whole(a, name, t, n, v);
-    }
-    if (l) r->labelled += l->type == TRA_COL_STRING ? l->dict->begin[l->dict->n] + 12 * n : 8 * n;
-    return l;
-}
-
-/* The last part of a path: what a scale of another program is called by. */
-static const char *last_part(hid_t obj, char buf[MOST_NAME]) {
-    buf[0] = 0;
-    if (H5Iget_name(obj, buf, MOST_NAME) <= 0) return "";
-    const char *slash = strrchr(buf, '/');
-    return slash ? slash + 1 : buf;
-}
-
-/* Of another program: what can be read as labels is. */
-static void read_foreign(tra_rel *r, const tra_dims *shape, const tra_dim_labels **labels) {
-    for (int d = 0; d < shape->n; d++) {
-        char buf[MOST_NAME];
-        hid_t scale = attached(r->dset, d, shape->n);
-        if (scale < 0) continue;
-        labels[d] = labels_of(r, scale, tra_arena_printf(r->arena, "%s", last_part(scale, buf)), shape->v[d]);
-        H5Oclose(scale);
-    }
-}
-
-static tra_status read_own_one(tra_rel *r, int d, const char *name, const tra_dims *shape, const tra_dim_labels **out,
-                               tra_err *e) {
-    const char *path = scale_path(r->arena, r->name, name);
-    int64_t sum;
-    hid_t scale = -1;
-    if (tra_h5_exists(r->file, path)) scale = H5Oopen(r->file, path, H5P_DEFAULT);
-    if (scale < 0) scale = attached(r->dset, d, shape->n); /* another program gave it another name */
-    if (scale < 0) return BAD(r, e, "the labels of its dimension %d (%s) are missing or damaged", d, path);
-    tra_status s = TRA_OK;
-    if (tra_h5_is_scale(scale)) *out = labels_of(r, scale, name, shape->v[d]);
-    if (!*out)
-        s = BAD(r, e, "the labels of its dimension %d (%s) are damaged", d, path);
-    else if (tra_h5_get_ints(scale, "tra_xxh64", &sum, 1) != 1 || (uint64_t)sum != sum_of(*out))
-        s = BAD(r, e,
-                "the labels of its dimension %d (%s) are not those that were recorded: they are damaged, or another "
-                "program changed them (without the attribute tra_labels of the relation its own are read)",
-                d, path);
-    H5Oclose(scale);
-    return s;
-}
-
-/* names: a line for each dimension. */
-static tra_status read_own(tra_rel *r, const char *names, const tra_dims *shape, const tra_dim_labels **labels,
-                           tra_err *e) {
-    for (int d = 0; d < shape->n; d++) {
-        size_t n = strcspn(names, "\n");
-        if ((names[n] != 0) != (d + 1 < shape->n) || n > MOST_NAME + SHORT)
-            return BAD(r, e, "%s", "its attribute tra_labels is malformed");
-        if (n > 0) TRA_TRY(read_own_one(r, d, tra_arena_strndup(r->arena, names, n), shape, &labels[d], e));
-        names += n + (names[n] != 0);
-    }
-    return TRA_OK;
-}
-
-tra_status tra_rel_labels(tra_rel *r, const tra_dim_labels *const **out, tra_err *e) {
-    tra_status s = TRA_OK;
-    const char *why;
-    *out = r->labels;
-    if (r->labels || r->table || r->how == TRA_BY_POSITION || !tra_type_is_tensor(&r->type, &why)) return TRA_OK;
-    const tra_dim_labels **labels = tra_news(r->arena, const tra_dim_labels *, TRA_MAXDIM);
-    tra_dims shape;
-    tra_type_shape(&r->type, &shape);
-    tra_h5_enter();
-    const char *names = tra_h5_get_text(r->dset, "tra_labels", r->arena);
-    if (names)
-        s = read_own(r, names, &shape, labels, e);
-    else if (!r->stored && shape.n > 0)
-        read_foreign(r, &shape, labels);
-    tra_h5_leave();
-    bool any = false;
-    for (int d = 0; d < shape.n; d++) any = any || labels[d];
-    if (s == TRA_OK && any) *out = r->labels = labels;
-    return s;
-}
-
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
 
-/* A dataset that was copied from the file `old` to `to`, under the same path: has its references anew. Objects to which
- * they led, and which were not copied, are no scales of it any more. */
-static bool attach(hid_t old, hid_t to, const char *name) {
+/* Makes the references of a dataset anew that was copied from the file `old` to `to` under the same path. Scales that
+ * were not copied are left out. */
+static bool reattach(hid_t old, hid_t to, const char *name) {
     hid_t from = H5Dopen2(old, name, H5P_DEFAULT), dset = H5Dopen2(to, name, H5P_DEFAULT);
     const char *path[TRA_MAXDIM + 1] = {NULL};
     tra_arena *a = tra_arena_new();
@@ -451,7 +322,7 @@ static bool attach(hid_t old, hid_t to, const char *name) {
     hid_t space = ok ? H5Dget_space(from) : -1;
     int rank = ok ? H5Sget_simple_extent_ndims(space) : 0;
     for (int d = 0; d < rank && rank <= TRA_MAXDIM; d++) {
-        hid_t scale = attached(from, d, rank);
+        hid_t scale = tra_scale_attached(from, d, rank);
         char buf[4096] = "";
         if (scale >= 0 && H5Iget_name(scale, buf, sizeof buf) > 0 && tra_h5_exists(to, buf))
             path[d] = tra_arena_printf(a, "%s", buf);
@@ -462,7 +333,7 @@ static bool attach(hid_t old, hid_t to, const char *name) {
     for (int d = 0; d < rank && ok; d++) {
         hid_t scale = path[d] ? H5Dopen2(to, path[d], H5P_DEFAULT) : -1;
         if (scale < 0) continue;
-        ok = put_back(to, scale, name, d);
+        ok = add_back_reference(to, scale, name, d);
         H5Dclose(scale);
     }
     if (space >= 0) H5Sclose(space);
@@ -476,7 +347,7 @@ typedef struct copied {
     hid_t old;
     const char *const *ours;
     int nours;
-    bool lists; /* the second pass */
+    bool lists; /* second pass: DIMENSION_LIST; the first removes REFERENCE_LIST */
 } copied;
 
 /* Is it a new relation, or the scale of one? */
@@ -490,11 +361,11 @@ static bool is_ours(const copied *c, hid_t to, const char *name) {
     return ours;
 }
 
-static herr_t look(hid_t to, const char *name, const H5O_info_t *info, void *ctx) {
+static herr_t reattach_one(hid_t to, const char *name, const H5O_info_t *info, void *ctx) {
     const copied *c = ctx;
     if (info->type != H5O_TYPE_DATASET || !tra_h5_exists(c->old, name) || is_ours(c, to, name)) return 0;
     if (c->lists && H5Aexists_by_name(to, name, "DIMENSION_LIST", H5P_DEFAULT) > 0)
-        return attach(c->old, to, name) ? 0 : -1;
+        return reattach(c->old, to, name) ? 0 : -1;
     if (!c->lists && H5Aexists_by_name(to, name, "REFERENCE_LIST", H5P_DEFAULT) > 0)
         return H5Adelete_by_name(to, name, "REFERENCE_LIST", H5P_DEFAULT);
     return 0;
@@ -502,7 +373,7 @@ static herr_t look(hid_t to, const char *name, const H5O_info_t *info, void *ctx
 
 bool tra_scales_reattach(hid_t old, hid_t to, int n, const char *const *ours) {
     copied c = {.old = old, .ours = ours, .nours = n};
-    if (H5Ovisit2(to, H5_INDEX_NAME, H5_ITER_INC, look, &c, H5O_INFO_BASIC) < 0) return false;
+    if (H5Ovisit2(to, H5_INDEX_NAME, H5_ITER_INC, reattach_one, &c, H5O_INFO_BASIC) < 0) return false;
     c.lists = true;
-    return H5Ovisit2(to, H5_INDEX_NAME, H5_ITER_INC, look, &c, H5O_INFO_BASIC) >= 0;
+    return H5Ovisit2(to, H5_INDEX_NAME, H5_ITER_INC, reattach_one, &c, H5O_INFO_BASIC) >= 0;
 }

@@ -1,30 +1,41 @@
-/* scales.h - where the store's files turn to labels of dimensions (scales.c). In a file with a relation NAME:
+/* scales.h - labels of dimensions in files, as HDF5 dimension scales (scales.c, scales_read.c). In a file with a
+ * relation NAME:
  *
- *   NAME.<dimension>  a dimension scale of the labels: strings (UTF-8, of any length), integers, or days and
- *                     microseconds since 1970 with `units`; attributes tra_type, tra_xxh64 (of all labels),
- *                     tra_labels_of (NAME). Of a dataset its other dimensions have scales too, by the conventions of
- *                     netCDF for dimensions that are no variables.
- *   NAME              DIMENSION_LIST, DIMENSION_LABELS; tra_labels: a line for each dimension, with its name where it
- * has labels. A relation by levels is a group, which has the last of these alone.
+ * NAME.<dimension>  a dimension scale with the labels: strings (UTF-8, of any length), integers, or days and
+ *                   microseconds since 1970 with `units`; attributes tra_type, tra_xxh64 (of all labels),
+ *                   tra_labels_of (NAME). Dimensions of a dataset that have no labels get empty scales, as netCDF
+ *                   has them for dimensions that are no variables.
+ * NAME              DIMENSION_LIST, DIMENSION_LABELS; tra_labels: a line for each dimension, with its name where it
+ *                   has labels. A group (of a relation by levels) has only tra_labels.
  */
 #ifndef TRA_SCALES_H
 #define TRA_SCALES_H
 
 #include "store_int.h"
 
-/* Which of these labels the writer's relation has in its file, and under which names: in w->labels and w->dimension.
- * Labels that do not fit the extents are left out. TRA_INPUT: one cannot be stored. */
+enum { TRA_SCALE_NAME = 200, TRA_SCALE_LABELS = 1 << 24 }; /* at most: bytes of a dimension's name; labels */
+/* How the attribute NAME of a scale begins that only gives a dimension its name, by the convention of netCDF. */
+extern const char tra_scale_without_labels[];
+
+const char *tra_scale_path(tra_arena *a, const char *relation, const char *dimension); /* "RELATION.DIMENSION" */
+uint64_t tra_scale_sum(const struct tra_dim_labels *l); /* the checksum of all labels, tra_xxh64 */
+/* Opens the first scale that is attached to dimension d of a dataset; -1: there is none. Under the HDF5 lock. */
+hid_t tra_scale_attached(hid_t dset, int d, int rank);
+
+/* Decides which of these labels the writer's relation gets and under which names, in w->labels and w->dimension. Labels
+ * whose number is not the extent are left out. TRA_INPUT: a label cannot be stored. */
 TRA_MUSTUSE tra_status tra_scales_plan(tra_writer *w, const struct tra_dim_labels *const *labels, tra_err *e);
-/* Refuses a target in which something else has the name of a scale. Under the lock, as all below. */
+/* TRA_INPUT if something else in the target has the name of a scale. Call this and all that follows under the HDF5
+ * lock. */
 TRA_MUSTUSE tra_status tra_scales_check(const tra_writer *w, hid_t old, tra_err *e);
-/* Writes them, before the seal of the relation's attributes. */
+/* Writes the scales. Call it before the seal of the relation's attributes is made. */
 bool tra_scales_put(tra_writer *w);
 
 bool tra_h5_is_scale(hid_t obj);
-/* The relation of whose labels the object is a scale that tra wrote, in the arena; NULL: it is none. */
+/* The relation whose labels the object has, if it is a scale that tra wrote, in the arena; else NULL. */
 const char *tra_scale_owner(hid_t loc, const char *path, tra_arena *a);
-/* What was copied from one file to another has references to scales that lead nowhere: makes them anew, but of the n
- * relations that are new. */
+/* Objects that were copied from one file to another refer to scales by addresses that are no longer right: makes these
+ * references anew, except in the n new relations `ours`. */
 bool tra_scales_reattach(hid_t old, hid_t to, int n, const char *const *ours);
 
 #endif

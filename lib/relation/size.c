@@ -1,4 +1,4 @@
-/* size.c - what tuples take. */
+/* size.c - how many bytes and entries tuples have. */
 #include "columns.h"
 
 #include <stdlib.h>
@@ -39,12 +39,12 @@ tra_size tra_size_times(tra_size s, int64_t n) {
 /* ---- layouts that are not dense -----------------------------------------------------------------------------------
  */
 
-/* The extents that arrays have, each with how many have them: of a grid those at the last values of some dimensions of
- * its key and at others of the rest; of a list its classes. */
+/* Goes through the different extents that arrays have, with how many arrays have each: in a grid every combination of
+ * last or other values of the key dimensions; in a list its classes. */
 typedef struct kinds {
     const tra_catalog *c;
     tra_dims box, at;
-    int64_t next, *of_class; /* of a list: the class that comes next, and the tuples of each */
+    int64_t next, *of_class; /* list: the next class, and how many tuples each has */
     bool done;
 } kinds;
 
@@ -82,7 +82,7 @@ static bool next_kind(kinds *k, tra_dims *ext, int64_t *times) {
     return true;
 }
 
-/* Entries among so many of the elements of all arrays. */
+/* Entries of some of the elements of all arrays: `elements` of `all`. */
 static tra_size entries_among(const tra_type *t, int64_t elements, int64_t all) {
     const tra_entries *n = t->entries;
     if (!n) return (tra_size){.bound = elements, .exact = elements == 0};
@@ -95,14 +95,14 @@ static tra_size bytes_of_kind(const tra_type *t, const tra_dims *ext, int64_t al
     return t->layout->bytes(t, ext, entries_among(t, *elements, all), -1);
 }
 
-/* All; the largest; and, as no tuple takes more for an element than the one that takes most for each of its own, any
- * tuples that have so many elements. */
+/* Bytes of all tuples; of the largest; and of any tuples that have so many elements together. The last is bounded by
+ * the tuple that takes the most bytes for each of its elements. */
 typedef struct layout_bytes {
     tra_size all, largest, any;
 } layout_bytes;
 
-/* So many blocks with so many entries together take no more than what they take without entries, with what lies between
- * their parts, and what all entries take where each is in a row of its own. */
+/* A bound of so many blocks with so many entries together: what they take without entries, padding between their parts,
+ * and what all entries would take if each were in a row of its own. */
 static int64_t bound_of_blocks(const tra_type *t, int64_t blocks, int64_t entries) {
     static const tra_dims any = {.n = 2, .v = {TRA_SIZE_MOST, 1}};
     int64_t none = t->layout->bytes(t, &t->cat->bound, tra_size_exactly(0), 0).bound;
@@ -112,7 +112,7 @@ static int64_t bound_of_blocks(const tra_type *t, int64_t blocks, int64_t entrie
     return tra_add_most(tra_mul_most(blocks, between), filled);
 }
 
-/* What all take by what each may take: together they have no more entries than all.bound. */
+/* Lowers the sum of the bounds of all tuples by what is known of all entries together. */
 static tra_size bounded(const tra_type *t, tra_size all) {
     if (all.exact || !t->entries) return all;
     int64_t together = bound_of_blocks(t, t->cat->n, t->entries->all.bound);
@@ -125,10 +125,10 @@ static layout_bytes by_layout(const tra_type *t, int64_t elements) {
     layout_bytes b = {.all.exact = true};
     double each = 0;
     tra_dims ext;
-    int64_t times, floats = tra_catalog_floats(t->cat);
+    int64_t times, floats = tra_catalog_elements(t->cat);
     for (kinds k = kinds_of(t->cat); next_kind(&k, &ext, &times);) {
         int64_t n;
-        if (times == 0) continue; /* a class that no tuple is of */
+        if (times == 0) continue; /* a class without tuples */
         tra_size s = bytes_of_kind(t, &ext, floats, &n);
         b.all = tra_size_add(b.all, tra_size_times(s, times));
         if (s.bound > b.largest.bound) b.largest = s;
@@ -162,8 +162,8 @@ const tra_entries *tra_entries_exactly(tra_arena *a, const tra_type *t, const in
 
 const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double expected, int64_t all, int64_t most) {
     tra_entries *n = tra_new(a, tra_entries);
-    most = tra_min64(most, tra_catalog_maxfloats(t->cat));
-    all = tra_min64(tra_min64(all, tra_catalog_floats(t->cat)), tra_mul_most(most, t->cat->n));
+    most = tra_min64(most, tra_catalog_elements_most(t->cat));
+    all = tra_min64(tra_min64(all, tra_catalog_elements(t->cat)), tra_mul_most(most, t->cat->n));
     *n = (tra_entries){.all = tra_size_about(expected, all), .most = most};
     return n;
 }
@@ -178,23 +178,23 @@ const tra_entries *tra_entries_with_rows(tra_arena *a, const tra_entries *e, int
 }
 
 tra_size tra_type_entries(const tra_type *t) {
-    return t->entries ? t->entries->all : tra_size_upto(tra_catalog_floats(t->cat));
+    return t->entries ? t->entries->all : tra_size_upto(tra_catalog_elements(t->cat));
 }
 
 tra_size tra_type_entries1(const tra_type *t, int64_t ordinal) {
     if (t->entries && t->entries->of) return tra_size_exactly(t->entries->of[ordinal]);
-    int64_t n = tra_catalog_floats1(t->cat, ordinal);
-    return t->entries ? entries_among(t, n, tra_catalog_floats(t->cat)) : tra_size_upto(n);
+    int64_t n = tra_catalog_elements_of(t->cat, ordinal);
+    return t->entries ? entries_among(t, n, tra_catalog_elements(t->cat)) : tra_size_upto(n);
 }
 
 int64_t tra_type_entries_within(const tra_type *t, int64_t bytes) { return bytes / (int64_t)tra_dtype_size(t->dtype); }
 
-double tra_type_held(const tra_type *t) {
-    double all = (double)tra_catalog_floats(t->cat);
+double tra_type_held_share(const tra_type *t) {
+    double all = (double)tra_catalog_elements(t->cat);
     return t->layout && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;
 }
 
-/* ---- of tuples --------------------------------------------------------------------------------------------------- */
+/* ---- bytes of tuples --------------------------------------------------------------------------------------------- */
 
 static tra_size dense(const tra_type *t, int64_t elements) {
     return tra_size_exactly(tra_mul_most(elements, (int64_t)tra_dtype_size(t->dtype)));
@@ -206,7 +206,7 @@ tra_size tra_type_bytes_of(const tra_type *t, int64_t elements) {
 
 tra_size tra_type_bytes_pieces(const tra_type *t, int64_t elements, int64_t pieces) {
     if (!t->layout) return dense(t, elements);
-    int64_t copies = tra_ceil_div(elements, tra_max64(1, tra_catalog_floats(t->cat)));
+    int64_t copies = tra_ceil_div(elements, tra_max64(1, tra_catalog_elements(t->cat)));
     int64_t entries = tra_min64(elements, tra_mul_most(copies, tra_type_entries(t).bound));
     double expected = (double)by_layout(t, elements).any.expected;
     return tra_size_about(expected, bound_of_blocks(t, tra_min64(pieces, elements), entries));
@@ -214,27 +214,28 @@ tra_size tra_type_bytes_pieces(const tra_type *t, int64_t elements, int64_t piec
 
 tra_size tra_type_bytes(const tra_type *t, int64_t ordinal) {
     tra_dims ext;
-    if (!t->layout) return dense(t, tra_catalog_floats1(t->cat, ordinal));
+    if (!t->layout) return dense(t, tra_catalog_elements_of(t->cat, ordinal));
     tra_catalog_ext(t->cat, ordinal, &ext);
     int64_t n;
-    if (!t->entries || !t->entries->of) return bytes_of_kind(t, &ext, tra_catalog_floats(t->cat), &n);
+    if (!t->entries || !t->entries->of) return bytes_of_kind(t, &ext, tra_catalog_elements(t->cat), &n);
     return t->layout->bytes(t, &ext, tra_size_exactly(t->entries->of[ordinal]),
                             t->entries->rows ? t->entries->rows[ordinal] : -1);
 }
 
 tra_size tra_type_bytes_all(const tra_type *t) {
     if (t->layout && t->entries && t->entries->of) return bounded(t, t->entries->bytes);
-    return t->layout ? by_layout(t, 0).all : dense(t, tra_catalog_floats(t->cat));
+    return t->layout ? by_layout(t, 0).all : dense(t, tra_catalog_elements(t->cat));
 }
 
 tra_size tra_type_bytes_largest(const tra_type *t) {
     tra_dims ext;
     int64_t n;
-    if (!t->layout) return dense(t, tra_catalog_maxfloats(t->cat));
+    if (!t->layout) return dense(t, tra_catalog_elements_most(t->cat));
     if (t->entries && t->entries->of) return t->entries->largest;
     if (t->cat->n == 0) return tra_size_exactly(0);
-    tra_catalog_ext(t->cat, 0, &ext); /* mostly as large as any: then others need not be looked at */
-    if (tra_dims_eq(&ext, &t->cat->bound)) return bytes_of_kind(t, &ext, tra_catalog_floats(t->cat), &n);
+    tra_catalog_ext(t->cat, 0,
+                    &ext); /* the first array mostly has the largest extents; then others need not be looked at */
+    if (tra_dims_eq(&ext, &t->cat->bound)) return bytes_of_kind(t, &ext, tra_catalog_elements(t->cat), &n);
     return by_layout(t, 0).largest;
 }
 
@@ -258,7 +259,7 @@ char *tra_size_text(tra_size s, char buf[TRA_SIZETEXT]) {
     return buf;
 }
 
-char *tra_size_cell(tra_size s, char buf[TRA_SIZETEXT]) {
+char *tra_size_short_text(tra_size s, char buf[TRA_SIZETEXT]) {
     char human[32];
     snprintf(buf, TRA_SIZETEXT, "%s%s", tra_size_known(s) ? "" : "~", tra_human(s.expected, human));
     return buf;

@@ -9,143 +9,161 @@
 
 #include <stdatomic.h>
 
+/* Fails with "FILE:NAME: " and the message, which says what is wrong with the relation that is read. */
+#define TRA_REL_BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+
 /* ---- geometry (layout.c): where the array of a key lies in the dataset ------------------------------------------ */
 
 typedef struct tra_geom {
-    tra_dims dims, chunk;   /* of the dataset, as the type wants it; at least one dimension */
-    bool tuple;             /* tuple layout */
-    int lead;               /* leading dimensions that are keys, chunk 1; then one for each array dimension */
-    int8_t key[TRA_MAXDIM]; /* key dimension that moves along the dataset's dimension, or -1 */
+    tra_dims dims, chunk; /* extents and chunk of the dataset; at least one dimension */
+    bool tuple;           /* tuple layout */
+    int lead; /* dimensions that are keys and block nothing (chunk 1) come first, then one for each array dimension */
+    int8_t key[TRA_MAXDIM]; /* key dimension that counts the chunks along the dataset's dimension; -1: there is one
+                               chunk */
     tra_dims grid;          /* chunks along each dimension */
-    int64_t cells;          /* chunks in the grid */
-    int64_t floats;         /* elements of one chunk */
+    int64_t nchunks;        /* chunks in the grid */
+    int64_t chunk_elements; /* elements of one chunk */
 } tra_geom;
 
-TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e); /* sizes that overflow are refused */
+/* The geometry of a type; tra_geom_in: in the layout told. TRA_INPUT: sizes overflow. */
+TRA_MUSTUSE tra_status tra_geom_of(const tra_type *t, tra_geom *g, tra_err *e);
 TRA_MUSTUSE tra_status tra_geom_in(const tra_type *t, bool tuple, tra_geom *g, tra_err *e); /* in the layout told */
-/* Is an array small enough for a chunk of HDF5? */
+/* TRA_INPUT if an array is too large for a chunk of HDF5 (4 GiB). */
 TRA_MUSTUSE tra_status tra_geom_fits(const tra_type *t, const tra_geom *g, tra_err *e);
-void tra_geom_offset(const tra_geom *g, const tra_dims *key, int64_t off[TRA_MAXDIM]); /* of the chunk, in elements */
-int64_t tra_geom_cell(const tra_geom *g, const tra_dims *key); /* row-major position of the chunk in grid */
+void tra_geom_offset(const tra_geom *g, const tra_dims *key,
+                     int64_t off[TRA_MAXDIM]); /* where the chunk of a key begins, in elements */
+int64_t tra_geom_chunk_number(const tra_geom *g, const tra_dims *key); /* its row-major position in grid */
 
 /* ---- HDF5 (h5.c) -------------------------------------------------------------------------------------------- */
 
-/* File access properties with the store's driver; align: raw data aligned to 4 KiB. Negative on failure. Under the
- * lock, as all below. */
+/* File access properties with the store's driver; align: raw data are aligned to 4 KiB. Negative on failure. Call this
+ * and all that follows under the HDF5 lock (tra_h5_enter). */
 hid_t tra_h5_fapl(bool align);
-/* Fails with the message, ": " and the innermost reason of HDF5's error stack. An errno in f (may be NULL) that means
- * want of a resource decides the status. */
+/* Fails with the message, ": " and the innermost reason of HDF5's error stack; or, where the driver f (may be NULL)
+ * noted an errno, with that. */
 #define tra_h5_fail(e, s, f, ...) tra_h5_fail_at(__FILE__, __LINE__, e, s, f, __VA_ARGS__)
 tra_status tra_h5_fail_at(const char *file, int line, tra_err *e, tra_status s, const tra_vfd *f, const char *fmt, ...)
     TRA_PRINTF(6, 7);
 hid_t tra_h5_type(tra_dtype t); /* the library's own id, not to be closed */
-/* The narrowest element type that holds the values of an HDF5 type, long doubles rounded; false: none does. *u64: what
- * it holds goes to 2^64-1, and so beyond the i64 that it is read as. */
+/* The narrowest element type that holds the values of an HDF5 type (long doubles are rounded); false: there is none.
+ * *u64: the HDF5 type has 64 bits without a sign, so that some values are beyond the i64 that it is read as. */
 bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64);
 
-bool tra_h5_exists(hid_t loc, const char *path); /* every link of the path, and an object behind the last */
+bool tra_h5_exists(hid_t loc, const char *path); /* Do all links of the path exist, and the object they lead to? */
 
-/* Opens a file for reading; the names of its relations, at most so many (names.c). */
+/* Opens a file for reading. TRA_INPUT. */
 TRA_MUSTUSE tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e);
-bool tra_h5_is_numeric(hid_t dset); /* has it elements of a type of relations? */
+bool tra_h5_is_numeric(hid_t dset); /* are its elements of a type that relations can have? */
+/* The relations of a file in alphabetical order, the first `most` of them (names.c). */
 void tra_h5_names(hid_t file, tra_arena *a, int most, tra_relation_names *out);
 
-/* Links (links.c) of a file, which is at that path. *name becomes the path of the object itself, behind soft links.
- * *path: the file in which it is, where a link leads to another one, else NULL; *name may then lead on there. False:
- * links go round in a circle. */
+/* Follows the links to *name in a file that is at path `at` (links.c). *name becomes the path of the object itself. If
+ * a link leads to another file, *path becomes that file and *name the path in it, which may have further links; else
+ * *path is NULL. False: the links form a circle. */
 bool tra_h5_follow(hid_t file, const char *at, const char **name, const char **path, tra_arena *a);
-/* A part of a virtual dataset that is not there is an error: the library would read the fill value. *identity tells
- * whether the files of the parts are those of another time. */
+/* Checks that all parts of a virtual dataset exist: where one does not, the library would read the fill value;
+ * TRA_INPUT. *identity: a number that changes when one of the parts' files does. */
 TRA_MUSTUSE tra_status tra_h5_parts(hid_t dcpl, const char *path, const char *name, uint64_t *identity, tra_err *e);
-/* Attributes. get_ints: number read (at most max), or -1 when absent or not integers; get_text from arena or NULL. */
+/* Attributes. get_ints: how many were read (at most max), or -1 when it does not exist or is not of integers. get_text:
+ * in the arena; NULL: it does not exist or is no text. put_ints with n = 0 writes a scalar. */
 int64_t tra_h5_get_ints(hid_t obj, const char *name, int64_t *v, int64_t max);
 const char *tra_h5_get_text(hid_t obj, const char *name, tra_arena *a);
-bool tra_h5_put_ints(hid_t obj, const char *name, int n, const hsize_t *dims, const int64_t *v); /* n = 0: a scalar */
+bool tra_h5_put_ints(hid_t obj, const char *name, int n, const hsize_t *dims, const int64_t *v);
 bool tra_h5_put_text(hid_t obj, const char *name, const char *text);
 
-/* Text that tells tables of another form of the dataset from ours: type, chunk, filters. */
+/* A text of what checksums depend on: byte order and size of elements, chunk, filters. Tables made for another text are
+ * not used. */
 const char *tra_h5_pipeline(hid_t dset, tra_arena *a);
 
-/* The attribute tra_seal tells damage of n numbers that describe an object: of a table its elements, of a relation's
- * dataset its header, which is all that its type is read from. sealed: the numbers are those, or there is no seal. */
+/* The attribute tra_seal is a hash of the n numbers that describe an object, by which damage is found: of a table its
+ * elements, of a relation's dataset its header (tra_h5_header), which is all that its type is read from. tra_h5_sealed:
+ * the seal is that of these numbers, or there is none. tra_h5_seal_more continues a hash, which begins with n. */
 enum { TRA_HEADER = 4 + H5S_MAX_RANK + 5 * (1 + 3 * TRA_MAXDIM) };
 int tra_h5_header(hid_t dset, int64_t v[TRA_HEADER]); /* how many */
 bool tra_h5_put_seal(hid_t obj, const int64_t *v, int64_t n);
-uint64_t tra_h5_seal_more(uint64_t seal, const int64_t *v, int64_t n); /* of some of them; it begins as their number */
+uint64_t tra_h5_seal_more(uint64_t seal, const int64_t *v, int64_t n);
 bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
 
-/* The path of a table of .tra/NAME (store.h), or of that group when table is NULL; and whether the checksums are kept
- * over the grid of chunks. */
-char *tra_table_path(tra_arena *a, const char *name, const char *table); /* table may be NULL: the group */
-hid_t tra_tables_group(tra_writer *w); /* the group of its tables, made when it is not there */
-static inline bool tra_table_dense(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
+/* ---- tables under .tra/NAME (sealed_table.c) ----------------------------------------------------------------------
+ */
 
-/* A chunk's checksum does not tell its filter mask, which HDF5's index has: these terms are added up over all chunks,
- * in any order, and the sum is an attribute of the table of checksums. */
+/* The path of a table of .tra/NAME (store.h), or of that group when table is NULL. */
+char *tra_table_path(tra_arena *a, const char *name, const char *table);
+hid_t tra_tables_group(tra_writer *w); /* the group of its tables, created if need be; the caller closes it */
+/* Writes a table of n dimensions of numbers of 64 bits or fewer, with its seal. */
+bool tra_h5_put_table(hid_t group, const char *name, hid_t filetype, hid_t memtype, int n, const hsize_t *dims,
+                      const void *v);
+/* Reads a table of integers, of just these extents; or of any, with *n numbers. From malloc; NULL: it does not exist,
+ * is of another form, or is damaged. Under the HDF5 lock. */
+int64_t *tra_sealed_table(tra_rel *r, const char *table, int ndims, const int64_t *dims);
+int64_t *tra_sealed_numbers(tra_rel *r, const char *table, int64_t *n);
+
+/* Are the checksums kept for each chunk of the grid? Else, with too many holes, for each tuple. */
+static inline bool tra_sums_over_grid(int64_t cells, int64_t n) { return cells / 8 <= n + 512; }
+
+/* The checksum of a chunk does not cover its filter mask, which is in HDF5's index. So these terms are added up over
+ * all chunks, in any order, and the sum is an attribute of the table of checksums. */
 uint64_t tra_mask_sum(int64_t ordinal, uint32_t mask);
 
-/* Chunks in whole pages can go past the page cache; smaller ones do not: a request has its price. */
+/* Chunks in whole pages of at least TRA_DIRECT bytes are read and written past the page cache; for smaller ones the
+ * cost of each request outweighs that. */
 enum { TRA_PAGE = 4096, TRA_DIRECT = 256 << 10 };
 
 /* ---- reader (file.c opens, reader.c reads) ---------------------------------------------------------------------- */
 
-typedef struct tra_chunkref {
-    int64_t addr; /* in the file; -1: not allocated */
-    uint32_t len, mask;
-} tra_chunkref;
-
 struct tra_rel {
     tra_arena *arena;
-    const char *path, *name; /* name is the dataset's */
+    const char *path, *name; /* name: of the dataset or group */
     hid_t file, dset;
     tra_vfd *vfd;
     tra_catalog cat;
     tra_type type;
-    tra_geom geom; /* with dims, chunk and grid as they are in the file (contiguous: as the blocks are) */
-    size_t size;   /* of an element in memory */
-    bool u64;      /* the file holds u64: type says i64, and elements of 2^63 and more are refused */
-    bool keep_u64; /* they are not: the caller takes u64 */
-    bool ours;     /* has the attributes of a relation */
+    tra_geom geom; /* with dims, chunk and grid as they are in the file (contiguous: of the blocks) */
+    size_t size;   /* bytes of an element in memory */
+    bool u64;      /* the file holds u64; the type says i64, and elements of 2^63 and more are refused, */
+    bool keep_u64; /* unless the caller asked for them as they are (tra_rel_keep_u64) */
+    bool ours;     /* tra wrote it */
     bool scalar;   /* a dataset without dimensions */
-    /* pread of chunks, of contiguous rows, H5Dread, or no file at all: positions */
+    /* How arrays are read: pread of a chunk, pread of rows of a contiguous dataset, H5Dread, or made up
+     * (tra_rel_positions). */
     enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY, TRA_BY_POSITION } how;
-    int64_t library;       /* BY_LIBRARY: bytes that this takes */
-    tra_pipeline pipeline; /* BY_CHUNK */
-    int64_t base;          /* BY_ROW: address of the first element */
-    uint64_t parts;        /* of a virtual dataset: identity of its files */
-    bool tables;           /* .tra/NAME belongs to the dataset as it is */
-    bool checksums;
+    int64_t library_bytes;   /* BY_LIBRARY: bytes that HDF5 takes for a read */
+    tra_pipeline pipeline;   /* BY_CHUNK */
+    int64_t base;            /* BY_ROW: address of the first element */
+    uint64_t parts_identity; /* of a virtual dataset (tra_h5_parts) */
+    bool has_tables;         /* .tra/NAME exists and describes the dataset as it is now */
+    bool has_sums;           /* and so it has checksums */
     tra_relinfo info;
-    /* loaded at the first read, under the HDF5 lock; `loaded` is set last */
+    /* What follows is loaded at the first read, under the HDF5 lock; `loaded` is set last. */
     _Atomic bool loaded;
     tra_chunkref *chunks; /* BY_CHUNK: of each tuple */
     uint64_t *sums;       /* of each tuple, or NULL */
-    bool masked;          /* the file tells the sum of masks */
-    uint64_t masks;
-    _Atomic bool *checked; /* with sums: the chunk had its checksum when it was read */
-    int direct;            /* the file without the page cache, where chunks can be read so; -1: they cannot */
-    char fill[8];          /* BY_CHUNK, foreign: value of chunks that are not there */
-    bool stored_known;
-    struct tra_table *table;                    /* a table (table_int.h): dset is its group; */
-    const tra_schema *chosen;                   /* of which these columns are read; NULL: all */
-    const int64_t *rows_of;                     /* and blocks that have a number here; NULL: all */
-    const struct tra_dim_labels *const *labels; /* once they were asked for and found */
-    int64_t labelled;                           /* bytes that these take */
-    struct tra_stored *stored; /* a group of components (stored_int.h), which dset is then; NULL: it is a dataset */
+    bool has_mask_sum;    /* the file has the sum of tra_mask_sum */
+    uint64_t mask_sum;
+    _Atomic bool *checked;            /* with sums: the chunk was read before and had its checksum */
+    int direct_fd;                    /* the file opened past the page cache; -1: no chunk can be read so */
+    char fill[8];                     /* BY_CHUNK, foreign: value of elements of chunks that are not allocated */
+    bool stored_bytes_known;          /* info.stored_bytes was asked for */
+    struct tra_table *table;          /* not NULL: a table (table_int.h), and dset is its group */
+    const tra_schema *chosen_columns; /* columns that are read; NULL: all */
+    const int64_t *wanted_rows;       /* blocks for which this is 0 are skipped; NULL: none */
+    const struct tra_dim_labels *const *labels; /* NULL: not asked for yet, or there are none */
+    int64_t labels_bytes;                       /* bytes that the labels take */
+    struct tra_stored *stored; /* not NULL: stored by levels or a mapping (stored_int.h), and dset is a group */
 };
 
-/* HDF5's type of the elements that are read. */
+/* HDF5's type of the elements in memory. */
 static inline hid_t tra_rel_memory_type(const tra_rel *r) {
     return r->u64 ? H5T_NATIVE_UINT64 : tra_h5_type(r->type.dtype);
 }
 
-/* ---- writer (writer.c, commit.c) ------------------------------------------------------------------------------ */
+/* ---- writer (writer.c, attributes.c) ---------------------------------------------------------------------------- */
 
-/* A new file, which the writers of its relations share in the process that creates it. */
+/* A new file. All writers of one process whose relations go into it share it. */
 typedef struct tra_new_file {
     struct tra_new_file *next; /* of the process */
     int writers;
-    bool replaces; /* a writer's target is named as a file: it replaces all that was in it */
+    bool replaces; /* one writer's target names a file without a relation: it replaces all that was there */
     char *path, *tag;
     tra_temp made; /* the temporary file */
     char **names;  /* of its relations */
@@ -165,48 +183,49 @@ struct tra_writer {
     size_t size; /* of an element */
     int64_t chunk_bytes;
     bool creator;
-    bool whole;       /* the target is named as a file: it replaces all that was in it */
-    const char *tag;  /* in the name of a temporary file that outlives the process; NULL: it does not */
-    bool reuse;       /* the one that an earlier process left is wanted */
-    bool reused;      /* and it was there */
-    int gzip;         /* level of deflate, by HDF5; 0: not */
-    int fd;           /* of the temporary file; creator: that which is shared */
-    int direct;       /* the same file without the page cache; -1: not there */
+    bool whole;       /* the target names a file without a relation: it replaces all that was there */
+    const char *tag;  /* tra_write_options.tag */
+    bool reuse;       /* a temporary file that an earlier process left is to be used */
+    bool reused;      /* and there was one */
+    int gzip;         /* level of deflate, done by HDF5; 0: no deflate */
+    int fd;           /* of the temporary file; the creator's is shared->made.fd */
+    int direct_fd;    /* the same file past the page cache; -1: not open */
     hid_t file, dset; /* creator; -1 when closed */
     tra_vfd *vfd;
     int64_t *addr; /* codec none: of each tuple */
     uint64_t *sums;
-    uint64_t masks; /* codec zstd: sum of tra_mask_sum */
+    uint64_t mask_sum; /* codec zstd: sum of tra_mask_sum */
     int64_t stored;
-    struct tra_placing *placing; /* arrays are stored by levels (stored_int.h): dset is a group; NULL: they are not */
-    struct tra_table_placing *table; /* a table (table_int.h): dset is a group then too */
-    const struct tra_dim_labels *const
-        *labels; /* of dimensions (scales.h), and the names of these; NULL: there are none */
-    const char **dimension;
-    const struct tra_mapped *mapped; /* so it is of an array that a mapping makes of components (mapped.h) */
+    struct tra_placing *placing;     /* not NULL: stored by levels or a mapping (stored_int.h), and dset is a group */
+    struct tra_table_placing *table; /* not NULL: a table (table_int.h), and dset is a group */
+    const struct tra_dim_labels *const *labels; /* labels of dimensions (scales.h); NULL: none */
+    const char **dimension;                     /* and the names of the dimensions */
+    const struct tra_mapped *mapped;            /* not NULL: one block whose components are given (mapped.h) */
 };
 
-/* Refuses a target that could not be completed: no HDF5 file, damaged, or with something else at the place of the
- * dataset or its groups. Under the HDF5 lock. */
+/* TRA_INPUT for a target that could not be completed: no HDF5 file, damaged, or with another kind of object where the
+ * relation or its groups would be. Under the HDF5 lock. */
 TRA_MUSTUSE tra_status tra_writer_check_target(tra_writer *w, tra_err *e);
-/* Writes attributes and tables of a relation; copies what else the target of a new file holds. Under the HDF5 lock. */
+/* Writes attributes and tables of a relation (attributes.c); copies everything that the target of a new file holds
+ * besides its new relations (copy_others.c). Under the HDF5 lock. */
 TRA_MUSTUSE tra_status tra_writer_describe_dataset(tra_writer *w, const char *digest, tra_err *e);
 TRA_MUSTUSE tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e);
-/* Parts of this for a group: layout, which keys cut which dimensions, and extents; digest and history; and the tables
- * of keys and extents. */
+/* Parts of tra_writer_describe_dataset, for groups: the attributes of layout, cut sets and extents; of digest and
+ * history; the tables of keys and extents. */
 bool tra_writer_put_cuts(tra_writer *w);
 bool tra_writer_put_notes(tra_writer *w, const char *digest);
 bool tra_writer_put_lists(tra_writer *w, hid_t group);
-/* A table with its seal. */
-bool tra_h5_put_table(hid_t group, const char *name, hid_t filetype, hid_t memtype, int n, const hsize_t *dims,
-                      const void *v);
-/* Where the commit record of a target is. */
+/* The path of the commit record of a target (commit_record.c). */
 const char *tra_record_path(tra_arena *a, const char *path);
 
 /* ---- writing (writer.c, for writer_arrays.c) --------------------------------------------------------------------- */
 
+/* Is each tuple one chunk of a dataset? Otherwise w->dset is a group. */
 bool tra_writer_chunked(const tra_writer *w);
-/* Lets the library allocate and index a chunk of len bytes. Under the lock. */
+/* Claims disk space for the first so many bytes of a file of the writer, so that a full disk is found before the work
+ * and not after it. TRA_RESOURCE; file systems that cannot do that are fine. */
+TRA_MUSTUSE tra_status tra_writer_reserve(const tra_writer *w, int fd, int64_t bytes, tra_err *e);
+/* Lets the library allocate and index the chunk of a tuple, of len bytes. Under the HDF5 lock. */
 TRA_MUSTUSE tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr,
                                             tra_err *e);
 

@@ -1,4 +1,4 @@
-/* stored.c - storages by levels: their text, and the datasets that they are. */
+/* stored.c - storages by levels as text, and which datasets they are stored as. */
 #include "stored_int.h"
 
 #include "../calculus/calculus.h"
@@ -26,7 +26,7 @@ bool tra_levels_of_storage(const tra_storage *s, tra_levels *out) {
     return true;
 }
 
-/* What follows the = of a storage statement. */
+/* Parses what follows the = of a storage statement. */
 static tra_status parse(const char *text, int rank, tra_arena *a, tra_storage **out, tra_err *e) {
     tra_calc_error why = {0};
     int end = 0, n;
@@ -82,7 +82,7 @@ char *tra_levels_text(const tra_levels *l, char buf[TRA_LEVELTEXT]) {
 }
 
 const char *tra_levels_alias(const tra_levels *l) {
-    /* of two names for the same the more telling one: all orders of a matrix are csf too */
+    /* of two names for the same levels the more telling one comes first: every order of a matrix is csf too */
     static const char *const names[] = {"csr", "csc", "dcsr", "dcsc", "coo", "csf", "dense"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tra_levels named;
@@ -103,7 +103,7 @@ size_t tra_index_size(int64_t extent) {
     return extent <= 1 << 8 ? 1 : extent <= 1 << 16 ? 2 : extent <= (int64_t)1 << 32 ? 4 : 8;
 }
 
-bool tra_form_alone(const tra_catalog *c) {
+bool tra_catalog_is_one_block(const tra_catalog *c) {
     bool one = c->n == 1;
     for (int d = 0; d < c->frontier.n; d++) one = one && c->frontier.v[d] == 1;
     return one;
@@ -144,7 +144,7 @@ int64_t tra_form_length(const tra_form *f, int component, const int64_t *counts,
     case TRA_INDICES: return counts[c->level];
     case TRA_VALUES: return entries;
     case TRA_COLUMNS: return last <= entries ? last : 0;
-    case TRA_PACKED: break; /* its counts are lengths */
+    case TRA_PACKED: break; /* its counts are the numbers of elements */
     }
     return 0;
 }

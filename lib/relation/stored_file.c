@@ -1,4 +1,4 @@
-/* stored_file.c - the group of a relation that is stored by levels: its datasets, attributes and tables. */
+/* stored_file.c - creating the group of a relation that is stored by levels: its datasets, attributes and tables. */
 #include "pack.h"
 #include "../calculus/calculus.h"
 #include "scales.h"
@@ -20,7 +20,7 @@ static struct tra_placing *new_placing(tra_writer *w) {
 
 static tra_status make_facts(tra_writer *w, tra_err *e) {
     size_t n = (size_t)tra_max64(1, w->type.cat->n);
-    w->sums = calloc(n, (size_t)tra_form_facts(&w->placing->form) * sizeof *w->sums);
+    w->sums = calloc(n, (size_t)tra_form_fact_words(&w->placing->form) * sizeof *w->sums);
     return w->sums ? TRA_OK : tra_fail(e, TRA_RESOURCE, "out of memory for the tables of %s", w->path);
 }
 
@@ -29,11 +29,11 @@ tra_status tra_stored_prepare(tra_writer *w, const tra_levels *l, tra_err *e) {
     if (l->n != c->bound.n)
         return tra_fail(e, TRA_INPUT, "cannot store %s:%s: its arrays are of rank %d, the storage is for rank %d",
                         w->path, w->name, c->bound.n, l->n);
-    tra_form_of(l, &c->bound, c->frontier.n, tra_form_alone(c), w->size, &new_placing(w)->form);
+    tra_form_of(l, &c->bound, c->frontier.n, tra_catalog_is_one_block(c), w->size, &new_placing(w)->form);
     return make_facts(w, e);
 }
 
-/* Of n components, whose names the creator gives. */
+/* Prepares n components of a mapping; only the creator sets their names. */
 static tra_status prepare_packed(tra_writer *w, int n, tra_err *e) {
     tra_form *f = &new_placing(w)->form;
     *f = (tra_form){.packed = true, .alone = true, .values = -1, .columns = -1, .n = n};
@@ -76,7 +76,7 @@ tra_status tra_stored_create_group(tra_writer *w, tra_err *e) {
 
 /* ---- placing ---------------------------------------------------------------------------------------------------- */
 
-/* Where slices begin, from the counts. *all: elements of each component. */
+/* Sets where slices begin, from the counts. */
 static tra_status sum_counts(tra_writer *w, tra_err *e) {
     struct tra_placing *p = w->placing;
     const tra_form *f = &p->form;
@@ -118,9 +118,9 @@ static hid_t component_type(const tra_writer *w, const tra_dataset *c) {
     return -1;
 }
 
-/* A dataset in chunks that are yet to be made. */
+/* Creates a dataset whose chunks are made later (stored_compress.c). */
 static hid_t new_chunked(const tra_writer *w, hid_t group, const char *name, hid_t type, int64_t n) {
-    hsize_t dims[1] = {(hsize_t)n}, chunk[1] = {(hsize_t)tra_vector_chunk(n)};
+    hsize_t dims[1] = {(hsize_t)n}, chunk[1] = {(hsize_t)tra_dataset_chunk(n)};
     hid_t space = H5Screate_simple(1, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;
     if (H5Pset_obj_track_times(dcpl, false) >= 0 && H5Pset_chunk(dcpl, 1, chunk) >= 0 &&
         tra_pack_filters(dcpl, &w->codec))
@@ -130,7 +130,7 @@ static hid_t new_chunked(const tra_writer *w, hid_t group, const char *name, hid
     return dset;
 }
 
-/* A contiguous dataset whose room is allocated now, and is not filled; *at is where it is, 0 when it is empty. */
+/* Creates a contiguous dataset and allocates its room without filling it; *at: its address, 0 when it is empty. */
 static hid_t new_dataset(tra_writer *w, hid_t group, const char *name, hid_t type, int64_t n, int64_t *at) {
     hsize_t dims[1] = {(hsize_t)n};
     hid_t space = H5Screate_simple(1, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;
@@ -150,7 +150,7 @@ static hid_t new_dataset(tra_writer *w, hid_t group, const char *name, hid_t typ
     return dset;
 }
 
-/* The keys, as the root level of the tensor that all blocks are together. */
+/* Writes the keys: other programs see them as the first level of one tensor made of all blocks. */
 static bool put_keys(tra_writer *w) {
     const tra_catalog *c = w->type.cat;
     bool ok = true;
@@ -171,23 +171,13 @@ static bool put_keys(tra_writer *w) {
     return ok;
 }
 
-hid_t tra_tables_group(tra_writer *w) {
-    const char *path = tra_table_path(w->arena, w->name, NULL);
-    if (tra_h5_exists(w->file, path)) return H5Gopen2(w->file, path, H5P_DEFAULT);
-    hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), group = -1;
-    if (H5Pset_create_intermediate_group(lcpl, 1) >= 0)
-        group = H5Gcreate2(w->file, path, lcpl, H5P_DEFAULT, H5P_DEFAULT);
-    H5Pclose(lcpl);
-    return group;
-}
-
-/* Pointers begin with a 0 that is no tuple's. */
+/* Writes the 0 with which pointers begin, before the slices of tuples. */
 static tra_status put_first_pointer(tra_writer *w, int64_t at, tra_err *e) {
     int64_t zero = 0;
     return tra_pwrite(w->placing->fd, &zero, sizeof zero, at, w->temp, e);
 }
 
-/* Of a component, of which there are n elements: the dataset, and where its elements go. */
+/* Creates dataset i with n elements, and sets where its slices begin in the file. */
 static tra_status create_component(tra_writer *w, hid_t group, int i, int64_t n, tra_err *e) {
     struct tra_placing *p = w->placing;
     const tra_dataset *c = &p->form.c[i];
@@ -214,7 +204,7 @@ static tra_status create_datasets(tra_writer *w, const int64_t *elements, tra_er
     return s;
 }
 
-/* Where slices wait that are to be compressed: a component after the other. */
+/* Places slices that are to be compressed in the file of uncompressed slices, dataset after dataset. */
 static tra_status place_raw(tra_writer *w, const int64_t *elements, tra_err *e) {
     struct tra_placing *p = w->placing;
     int64_t end = 0;
@@ -243,18 +233,15 @@ tra_status tra_writer_place(tra_writer *w, const int64_t *counts, tra_err *e) {
     tra_status s = create_datasets(w, elements, e);
     int64_t end = (int64_t)w->vfd->eoa;
     tra_h5_leave();
-    if (s != TRA_OK) return s;
-    if (end > 0 && fallocate(w->fd, 0, 0, (off_t)end) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", end, w->path);
-    return TRA_OK;
+    return s == TRA_OK ? tra_writer_reserve(w, w->fd, end, e) : s;
 }
 
 tra_temp *tra_stored_raw(tra_writer *w, bool **packed) {
-    *packed = &w->placing->packed;
+    *packed = &w->placing->compressed;
     return w->placing->raw.path ? &w->placing->raw : NULL;
 }
 
-tra_status tra_stored_pack(tra_writer *w, tra_packing *x, tra_err *e) {
+tra_status tra_stored_pack(tra_writer *w, tra_packer *x, tra_err *e) {
     const tra_form *f = &w->placing->form;
     tra_status s = TRA_OK;
     for (int i = 0; i < f->n && s == TRA_OK; i++) {
@@ -263,7 +250,7 @@ tra_status tra_stored_pack(tra_writer *w, tra_packing *x, tra_err *e) {
         int64_t count = w->placing->begin[w->type.cat->n * f->n + i] + first;
         tra_raw_array of = {.addr = w->placing->addr[i] - (first ? (int64_t)c->each : 0),
                             .count = count,
-                            .chunk = tra_vector_chunk(count),
+                            .chunk = tra_dataset_chunk(count),
                             .each = c->each};
         tra_h5_enter();
         hid_t group = c->kind == TRA_COLUMNS ? tra_tables_group(w) : w->dset;
@@ -279,8 +266,8 @@ tra_status tra_stored_pack(tra_writer *w, tra_packing *x, tra_err *e) {
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The levels (none: packed), the addresses, the number of components, the file of the slices with its length (0: the
- * new file), then the counts. */
+/* The blob: the levels (n = 0: packed), the addresses, the number of datasets, the length of the path of the file of
+ * uncompressed slices and the path (0: there is none), then the counts. */
 void tra_stored_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_placing *p = w->placing;
     int64_t raw = p->raw.path ? (int64_t)strlen(p->raw.path) : 0, parts = p->form.n;
@@ -322,7 +309,7 @@ static const char *type_name(const tra_writer *w, const tra_dataset *c) {
     return c->each == 1 ? "uint8" : c->each == 2 ? "uint16" : c->each == 4 ? "uint32" : "int64";
 }
 
-/* What binsparse calls the levels of a tensor that is one block; NULL: nothing. */
+/* Binsparse's name for the levels of a tensor that is one block; NULL: it has none. */
 static const char *binsparse_name(const tra_levels *l) {
     static const struct {
         const char *ours, *theirs;
@@ -385,7 +372,7 @@ static void put_types(tra_json *j, const tra_writer *w) {
     tra_json_end(j, '}');
 }
 
-/* The attribute by which readers of binsparse know what the group is. */
+/* Writes the attribute from which readers of binsparse know what the group is. */
 static bool put_binsparse(tra_writer *w) {
     const tra_form *f = &w->placing->form;
     const tra_catalog *c = w->type.cat;
@@ -446,7 +433,7 @@ static bool put_attributes(tra_writer *w, const char *digest) {
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
-/* Where slices begin, and how long they are. */
+/* Writes the table of where slices begin and how long they are. */
 static bool put_components(tra_writer *w, hid_t group) {
     const struct tra_placing *p = w->placing;
     int64_t n = w->type.cat->n, each = p->form.n;
@@ -461,9 +448,9 @@ static bool put_components(tra_writer *w, hid_t group) {
     return ok;
 }
 
-/* Of the facts of each tuple those from one on, as a table. */
+/* Writes a table of some of the words that are kept for each tuple (tra_form_fact_words), from word `from` on. */
 static bool put_facts(tra_writer *w, hid_t group, const char *name, int from, int ndims, const hsize_t *dims) {
-    int64_t n = w->type.cat->n, count = 1, all = tra_form_facts(&w->placing->form);
+    int64_t n = w->type.cat->n, count = 1, all = tra_form_fact_words(&w->placing->form);
     for (int i = 1; i < ndims; i++) count *= (int64_t)dims[i];
     uint64_t *v = tra_malloc((size_t)(n * count + 1) * sizeof *v);
     for (int64_t t = 0; t < n; t++) memcpy(v + t * count, w->sums + t * all + from, (size_t)count * sizeof *v);

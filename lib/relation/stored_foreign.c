@@ -1,35 +1,33 @@
-/* stored_foreign.c - sparse tensors that other programs wrote, read in place: binsparse, AnnData, 10x.
+/* stored_foreign.c - sparse tensors of other programs, read where they are: binsparse, AnnData, 10x.
  *
- * They are one tensor without blocks. It is cut along the dimension of its first level, so that a block is a range of
- * positions of each level; where these begin is found in one pass over the pointers, piece by piece.
+ * Such a tensor has no blocks. It is cut into blocks along the dimension of its first level, so that a block is a range
+ * of positions at each level. Where these ranges begin is found in one pass over the pointers, piece by piece.
  */
 #include "stored_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
-
 enum {
-    GRANULES = 1 << 16,      /* cuts that are considered */
-    BLOCK_ENTRIES = 1 << 19, /* of a block, unless one coordinate has more */
+    GRANULES = 1 << 16,      /* at most so many possible cuts (granules) are looked at */
+    BLOCK_ENTRIES = 1 << 19, /* entries of a block, unless one granule has more */
     PIECE = 1 << 13          /* elements that are read at a time */
 };
 
-/* What a group says of its tensor. */
+/* What the attributes of a group say of its tensor. */
 typedef struct found {
     tra_levels levels;
     tra_dims shape;
     bool scipy;      /* datasets are named indptr, indices, data */
-    bool iso, bytes; /* one value for all; bytes that are booleans */
-    int mirror;      /* 1: one triangle of a symmetric matrix; -1: of a skew-symmetric one */
+    bool iso, bytes; /* one value for all entries; values are bytes that are booleans */
+    int mirror;      /* as tra_stored.mirror */
 } found;
 
 /* ---- binsparse ----------------------------------------------------------------------------------------------------
  */
 
 static tra_status odd(tra_rel *r, const char *what, tra_err *e) {
-    return BAD(r, e, "its attribute binsparse is not understood: %s", what);
+    return TRA_REL_BAD(r, e, "its attribute binsparse is not understood: %s", what);
 }
 
 /* The value at a path, a string without its quotes, from the arena; NULL: there is none. */
@@ -105,21 +103,22 @@ static tra_status take_format(tra_rel *r, const char *json, found *f, tra_err *e
                                 &f->levels, e);
     }
     if (strcmp(format, "custom") != 0 && !get(r, json, "custom"))
-        return BAD(r, e, "its attribute binsparse names a format that this tra does not know: %.60s", format);
+        return TRA_REL_BAD(r, e, "its attribute binsparse names a format that this tra does not know: %.60s", format);
     return take_custom(r, json, f, e);
 }
 
-/* Elements that are not there must be 0. */
+/* Elements that are not stored must be 0. */
 static tra_status check_fill(tra_rel *r, const char *json, tra_err *e) {
     const char *fill = get(r, json, "fill");
     double v = 0;
-    tra_vector d = {0};
+    tra_dataset_reader d = {0};
     if (!fill || strcmp(fill, "true") != 0) return TRA_OK;
     if (!tra_h5_exists(r->dset, "fill_value")) return TRA_OK;
-    tra_status s = tra_vector_open(r, r->dset, "fill_value", H5T_NATIVE_DOUBLE, &d, e);
-    if (s == TRA_OK && d.count == 1) s = tra_vector_read(r, &d, 0, 1, &v, e);
-    tra_vector_close(&d);
-    if (s == TRA_OK && v != 0) s = BAD(r, e, "elements that are not stored are %g there, not 0: it cannot be read", v);
+    tra_status s = tra_dataset_open(r, r->dset, "fill_value", H5T_NATIVE_DOUBLE, &d, e);
+    if (s == TRA_OK && d.count == 1) s = tra_dataset_read(r, &d, 0, 1, &v, e);
+    tra_dataset_close(&d);
+    if (s == TRA_OK && v != 0)
+        s = TRA_REL_BAD(r, e, "elements that are not stored are %g there, not 0: it cannot be read", v);
     return s;
 }
 
@@ -128,8 +127,9 @@ static tra_status take_structure(tra_rel *r, const char *json, found *f, tra_err
     if (!s || strcmp(s, "null") == 0) return TRA_OK;
     if (strncmp(s, "symmetric", 9) == 0 || strncmp(s, "hermitian", 9) == 0) f->mirror = 1;
     if (strncmp(s, "skew_symmetric", 14) == 0) f->mirror = -1;
-    if (!f->mirror) return BAD(r, e, "its structure \"%.60s\" is not known", s);
-    if (tra_levels_dense(&f->levels)) return BAD(r, e, "a dense matrix with the structure \"%.60s\" cannot be read", s);
+    if (!f->mirror) return TRA_REL_BAD(r, e, "its structure \"%.60s\" is not known", s);
+    if (tra_levels_dense(&f->levels))
+        return TRA_REL_BAD(r, e, "a dense matrix with the structure \"%.60s\" cannot be read", s);
     if (f->shape.n != 2 || f->shape.v[0] != f->shape.v[1]) return odd(r, "it has a structure and is not square", e);
     return TRA_OK;
 }
@@ -139,17 +139,18 @@ static tra_status take_binsparse(tra_rel *r, found *f, tra_err *e) {
     if (!json) return odd(r, "it is no text", e);
     version = get(r, json, "version");
     if (!version || (strcmp(version, "0.1") != 0 && strncmp(version, "0.1.", 4) != 0))
-        return BAD(r, e, "it is of version %.30s of binsparse; this tra reads 0.1", version ? version : "unknown");
+        return TRA_REL_BAD(r, e, "it is of version %.30s of binsparse; this tra reads 0.1",
+                           version ? version : "unknown");
     if (!get_ints(r, json, "shape", &f->shape) || f->shape.n < 1) return odd(r, "it has no shape", e);
     for (int d = 0; d < f->shape.n; d++)
         if (f->shape.v[d] < 0) return odd(r, "it has a negative extent", e);
     if (2 * f->shape.n > TRA_MAXDIM)
-        return BAD(r, e, "it has %d dimensions; at most %d can be read", f->shape.n, TRA_MAXDIM / 2);
+        return TRA_REL_BAD(r, e, "it has %d dimensions; at most %d can be read", f->shape.n, TRA_MAXDIM / 2);
     TRA_TRY(take_format(r, json, f, e));
     TRA_TRY(check_fill(r, json, e));
     TRA_TRY(take_structure(r, json, f, e));
     if (!(type = get(r, json, "data_types.values"))) return odd(r, "it does not tell the type of its values", e);
-    if (strstr(type, "complex")) return BAD(r, e, "its values are complex (%.40s): these cannot be read", type);
+    if (strstr(type, "complex")) return TRA_REL_BAD(r, e, "its values are complex (%.40s): these cannot be read", type);
     f->iso = strncmp(type, "iso[", 4) == 0;
     f->bytes = strstr(type, "bint8");
     return TRA_OK;
@@ -165,37 +166,38 @@ static tra_status take_scipy(tra_rel *r, found *f, tra_err *e) {
     f->shape.n = 2;
     int64_t n = tra_h5_get_ints(r->dset, "shape", f->shape.v, 2);
     if (!encoding) { /* 10x has a dataset */
-        tra_vector d = {0};
-        tra_status s = tra_vector_open(r, r->dset, "shape", -1, &d, e);
-        if (s == TRA_OK && (n = d.count) == 2) s = tra_vector_ints(r, &d, 0, 2, f->shape.v, e);
-        tra_vector_close(&d);
+        tra_dataset_reader d = {0};
+        tra_status s = tra_dataset_open(r, r->dset, "shape", -1, &d, e);
+        if (s == TRA_OK && (n = d.count) == 2) s = tra_dataset_read_ints(r, &d, 0, 2, f->shape.v, e);
+        tra_dataset_close(&d);
         TRA_TRY(s);
     }
-    if (n != 2 || f->shape.v[0] < 0 || f->shape.v[1] < 0) return BAD(r, e, "%s", "its shape is not two extents");
+    if (n != 2 || f->shape.v[0] < 0 || f->shape.v[1] < 0)
+        return TRA_REL_BAD(r, e, "%s", "its shape is not two extents");
     return tra_levels_parse(rows ? "csr" : "csc", 2, &f->levels, e);
 }
 
 /* ---- datasets -----------------------------------------------------------------------------------------------------
  */
 
-static tra_status open_values(tra_rel *r, const char *name, const found *f, tra_vector *out, tra_err *e) {
+static tra_status open_values(tra_rel *r, const char *name, const found *f, tra_dataset_reader *out, tra_err *e) {
     hid_t dset = tra_h5_exists(r->dset, name) ? H5Dopen2(r->dset, name, H5P_DEFAULT) : -1;
-    if (dset < 0) return BAD(r, e, "its dataset %s is missing", name);
+    if (dset < 0) return TRA_REL_BAD(r, e, "its dataset %s is missing", name);
     hid_t type = H5Dget_type(dset);
     bool readable = tra_h5_dtype(type, &r->type.dtype, &r->u64);
     bool byte = f->bytes && H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1;
     H5Tclose(type);
     H5Dclose(dset);
     if (!readable)
-        return BAD(r, e,
-                   "the elements of its dataset %s are neither floats nor integers of at most 64 bits nor booleans",
-                   name);
+        return TRA_REL_BAD(
+            r, e, "the elements of its dataset %s are neither floats nor integers of at most 64 bits nor booleans",
+            name);
     if (byte) r->type.dtype = TRA_BOOL;
-    return tra_vector_open(r, r->dset, name,
-                           byte     ? H5T_NATIVE_UINT8
-                           : r->u64 ? H5T_NATIVE_UINT64
-                                    : tra_h5_type(r->type.dtype),
-                           out, e);
+    return tra_dataset_open(r, r->dset, name,
+                            byte     ? H5T_NATIVE_UINT8
+                            : r->u64 ? H5T_NATIVE_UINT64
+                                     : tra_h5_type(r->type.dtype),
+                            out, e);
 }
 
 static const char *dataset_of(const found *f, const tra_dataset *c) {
@@ -207,13 +209,13 @@ static tra_status open_datasets(tra_rel *r, const found *f, tra_err *e) {
     struct tra_stored *x = r->stored;
     tra_form *form = &x->form;
     tra_form_of(&f->levels, &f->shape, 0, true, 8, form);
-    form->n = form->columns; /* there are no counts of columns */
+    form->n = form->columns; /* other programs keep no counts of columns */
     form->columns = -1;
     for (int i = 0; i < form->n; i++) {
         tra_dataset *c = &form->c[i];
         const char *name = dataset_of(f, c);
         TRA_TRY(c->kind == TRA_VALUES ? open_values(r, name, f, &x->c[i], e)
-                                      : tra_vector_open(r, r->dset, name, -1, &x->c[i], e));
+                                      : tra_dataset_open(r, r->dset, name, -1, &x->c[i], e));
         c->each = x->c[i].each;
         if (name != c->name) snprintf(c->name, sizeof c->name, "%s", name);
     }
@@ -224,21 +226,21 @@ static tra_status open_datasets(tra_rel *r, const found *f, tra_err *e) {
 /* ---- cutting ------------------------------------------------------------------------------------------------------
  */
 
-/* Positions of each level where the granules of the outer dimension begin: [levels][granules + 1]. */
+/* Which position of each level comes first in each granule of the outer dimension: at[levels][n + 1]. */
 typedef struct cuts {
-    int64_t size, n; /* coordinates of a granule; granules */
+    int64_t size, n; /* coordinates of a granule; number of granules */
     int64_t *at;
 } cuts;
 
 /* Calls fn for each piece of a dataset. */
 typedef tra_status piece_fn(void *ctx, const int64_t *v, int64_t from, int64_t n, tra_err *e);
 
-static tra_status each_piece(tra_rel *r, const tra_vector *d, piece_fn *fn, void *ctx, tra_err *e) {
+static tra_status each_piece(tra_rel *r, const tra_dataset_reader *d, piece_fn *fn, void *ctx, tra_err *e) {
     int64_t *v = tra_malloc(PIECE * sizeof *v);
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < d->count && s == TRA_OK; i += PIECE) {
         int64_t n = tra_min64(PIECE, d->count - i);
-        s = tra_vector_ints(r, d, i, n, v, e);
+        s = tra_dataset_read_ints(r, d, i, n, v, e);
         if (s == TRA_OK) s = fn(ctx, v, i, n, e);
     }
     free(v);
@@ -248,8 +250,8 @@ static tra_status each_piece(tra_rel *r, const tra_vector *d, piece_fn *fn, void
 typedef struct walk {
     tra_rel *r;
     const char *name;
-    int64_t extent, granule, n; /* of the outer dimension; coordinates of each; how many */
-    const int64_t *above;       /* where they begin in the level above */
+    int64_t extent, granule, n; /* extent of the outer dimension; coordinates of a granule; number of granules */
+    const int64_t *above;       /* where granules begin in the level above */
     int64_t *out;
     int64_t next, last;
     bool ascends;
@@ -259,7 +261,7 @@ static tra_status pick_pointers(void *ctx, const int64_t *v, int64_t from, int64
     walk *w = ctx;
     for (int64_t i = 0; i < n; i++) {
         if (v[i] < w->last || (from + i == 0 && v[i] != 0))
-            return BAD(w->r, e, "its dataset %s does not ascend from 0 at element %" PRId64, w->name, from + i);
+            return TRA_REL_BAD(w->r, e, "its dataset %s does not ascend from 0 at element %" PRId64, w->name, from + i);
         w->last = v[i];
         while (w->next <= w->n && w->above[w->next] == from + i) w->out[w->next++] = v[i];
     }
@@ -270,7 +272,8 @@ static tra_status pick_indices(void *ctx, const int64_t *v, int64_t from, int64_
     walk *w = ctx;
     for (int64_t i = 0; i < n; i++) {
         if (v[i] < 0 || v[i] >= w->extent)
-            return BAD(w->r, e, "its dataset %s has an index out of range at element %" PRId64, w->name, from + i);
+            return TRA_REL_BAD(w->r, e, "its dataset %s has an index out of range at element %" PRId64, w->name,
+                               from + i);
         w->ascends = w->ascends && v[i] >= w->last;
         w->last = v[i];
         while (w->ascends && w->next <= w->n && w->next * w->granule <= v[i]) w->out[w->next++] = from + i;
@@ -278,10 +281,10 @@ static tra_status pick_indices(void *ctx, const int64_t *v, int64_t from, int64_
     return TRA_OK;
 }
 
-/* Of the outer level where it is sparse. *scattered: its indices do not ascend. */
+/* Finds where granules begin in a sparse outer level. *scattered: its indices do not ascend. */
 static tra_status cut_sparse(tra_rel *r, const cuts *c, bool *scattered, tra_err *e) {
     struct tra_stored *x = r->stored;
-    const tra_vector *d = &x->c[x->form.indices[0]];
+    const tra_dataset_reader *d = &x->c[x->form.indices[0]];
     walk w = {.r = r, .name = x->form.c[x->form.indices[0]].name, .extent = x->form.ext[0], .granule = c->size};
     w.n = c->n;
     w.out = c->at;
@@ -293,10 +296,10 @@ static tra_status cut_sparse(tra_rel *r, const cuts *c, bool *scattered, tra_err
 }
 
 static tra_status wrong_length(const tra_rel *r, const char *name, int64_t n, int64_t want, tra_err *e) {
-    return BAD(r, e, "its dataset %s has %" PRId64 " elements, but should have %" PRId64, name, n, want);
+    return TRA_REL_BAD(r, e, "its dataset %s has %" PRId64 " elements, but should have %" PRId64, name, n, want);
 }
 
-/* Of a level below the outer one. */
+/* Finds where granules begin in a level below the outer one. */
 static tra_status cut_below(tra_rel *r, const cuts *c, int l, tra_err *e) {
     struct tra_stored *x = r->stored;
     const tra_form *f = &x->form;
@@ -308,10 +311,10 @@ static tra_status cut_below(tra_rel *r, const cuts *c, int l, tra_err *e) {
     if (f->group[l] == 0) {
         for (int64_t g = 0; g <= c->n; g++)
             if (!tra_mul(above[g], f->ext[l], &out[g]) || out[g] > INT64_MAX / 64)
-                return BAD(r, e, "%s", "it is too large");
+                return TRA_REL_BAD(r, e, "%s", "it is too large");
         return TRA_OK;
     }
-    const tra_vector *d = &x->c[f->pointers[l]];
+    const tra_dataset_reader *d = &x->c[f->pointers[l]];
     const char *name = f->c[f->pointers[l]].name;
     if (d->count != above[c->n] + 1) return wrong_length(r, name, d->count, above[c->n] + 1, e);
     walk w = {.r = r, .name = name, .n = c->n, .above = above, .out = out};
@@ -345,7 +348,8 @@ static tra_status find_cuts(tra_rel *r, cuts *c, bool *scattered, tra_err *e) {
     return check_lengths(r, c, e);
 }
 
-/* How many granules a block has: as many as leave it small, a power of two. of: entries before each granule. */
+/* How many granules make a block: the largest power of two with which no block has too many entries. of: entries before
+ * each granule. */
 static int64_t granules_of_block(const int64_t *of, int64_t n) {
     int64_t each = 1;
     while (each < n) each *= 2;
@@ -357,7 +361,7 @@ static int64_t granules_of_block(const int64_t *of, int64_t n) {
     return each;
 }
 
-/* The positions of the granules are those of blocks of so many from now on. */
+/* Makes blocks of `each` granules, with their catalog and positions. */
 static tra_status keep_blocks(tra_rel *r, const found *f, const cuts *c, int64_t each, tra_err *e) {
     struct tra_stored *x = r->stored;
     int outer = f->levels.order[0];
@@ -378,7 +382,7 @@ static tra_status keep_blocks(tra_rel *r, const found *f, const cuts *c, int64_t
     return TRA_OK;
 }
 
-/* The same where the file has one triangle: how many entries blocks have is counted. */
+/* The same where the file has one triangle: the entries of blocks must be counted. asked: the user gave the block. */
 static tra_status keep_mirrored(tra_rel *r, const found *f, const cuts *c, bool asked, tra_err *e) {
     struct tra_stored *x = r->stored;
     x->before = calloc((size_t)c->n + 1, sizeof *x->before);
@@ -399,7 +403,7 @@ static tra_status keep_mirrored(tra_rel *r, const found *f, const cuts *c, bool 
 /* ---- putting it together ------------------------------------------------------------------------------------------
  */
 
-/* The extent of a block along the outer dimension that is asked for; the others are whole. */
+/* The extent along the outer dimension of the block that the user asks for; along the others blocks are whole. */
 static tra_status take_block(tra_rel *r, const found *f, const tra_dims *block, int64_t *size, tra_err *e) {
     char shape[TRA_DIMTEXT];
     int outer = f->levels.order[0];
@@ -421,15 +425,15 @@ static tra_status cut(tra_rel *r, const found *f, const tra_dims *block, cuts *c
     c->size = 1;
     while (tra_ceil_div(extent, c->size) > GRANULES) c->size *= 2;
     if (block) TRA_TRY(take_block(r, f, block, &c->size, e));
-    if (tra_ceil_div(extent, c->size) > TRA_MAX_LIST) return BAD(r, e, "%s", "that would be too many blocks");
+    if (tra_ceil_div(extent, c->size) > TRA_MAX_LIST) return TRA_REL_BAD(r, e, "%s", "that would be too many blocks");
     TRA_TRY(find_cuts(r, c, &scattered, e));
     if (f->mirror) return keep_mirrored(r, f, c, block, e);
     const int64_t *entries = c->at + (f->levels.n - 1) * (c->n + 1);
     if (!block) each = granules_of_block(entries, c->n);
     if (scattered) {
         if (block || entries[c->n] > 32 * BLOCK_ENTRIES)
-            return BAD(r, e, "its indices are not sorted along dimension %d, so that it cannot be cut: import it",
-                       outer);
+            return TRA_REL_BAD(
+                r, e, "its indices are not sorted along dimension %d, so that it cannot be cut: import it", outer);
         each = tra_max64(1, c->n);
     }
     return keep_blocks(r, f, c, each, e);
@@ -441,8 +445,9 @@ tra_status tra_stored_foreign(tra_rel *r, const tra_dims *block, tra_err *e) {
     cuts c = {0};
     const char *storage = tra_h5_get_text(r->dset, "tra_storage", r->arena);
     if (tra_stored_is_mapping(storage)) return tra_stored_mapping(r, storage, e);
-    if (storage) return BAD(r, e, "%s", "it has lost its attribute tra_format but not tra_storage: it is damaged");
-    x->loose = true;
+    if (storage)
+        return TRA_REL_BAD(r, e, "%s", "it has lost its attribute tra_format but not tra_storage: it is damaged");
+    x->unordered = true;
     TRA_TRY(H5Aexists(r->dset, "binsparse") > 0 ? take_binsparse(r, &f, e) : take_scipy(r, &f, e));
     TRA_TRY(open_datasets(r, &f, e));
     r->size = tra_dtype_size(r->type.dtype);

@@ -1,10 +1,10 @@
-/* stored_mapping.c - tensors that a mapping describes: a group with components, and the program that makes the tensor
- * of them.
+/* stored_mapping.c - tensors that a mapping describes: a group with components, and the program that computes the
+ * tensor from them.
  *
- * The program comes from a file, so it is data: it is parsed and typed, its components are checked, and its steps are
- * limited by their sizes and the extents. Where the mapping is of the whole tensor, which is one block, the components
- * are read when the relation is opened, and what they take is part of what it holds. Of what was packed (mapped.h) each
- * tuple has its elements of all components, which are read with it.
+ * The program comes from a file, so it is treated as data: it is parsed and typed, its components are checked, and its
+ * steps are limited by their sizes and the extents. Where the mapping describes one block, the components are read when
+ * the relation is opened, and what they take is part of tra_rel_held_bytes. Of packed relations (mapped.h) the
+ * components of each tuple are read with it.
  */
 #include "mapped.h"
 #include "../calculus/calculus.h"
@@ -14,19 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
-
-enum { MOST_RATIO = 1100 }; /* elements are compressed to no less */
+enum { MOST_RATIO = 1100 }; /* HDF5's filters compress by no more than this, so that a made-up extent is found */
 #define MOST_STEPS ((int64_t)10000000000)
 
 struct tra_mapping {
-    bool packed;    /* of any number of tuples, whose elements are read when they are; else all is here: */
-    int64_t *begin; /* packed: [n + 1][components]: where those of a tuple begin */
-    int64_t room;   /* packed: bytes that those of a tuple take at most */
+    bool packed;    /* components are read with each tuple; otherwise they are all in memory: */
+    int64_t *begin; /* packed: [n + 1][components]: first element of each tuple */
+    int64_t room;   /* packed: the most bytes that the components of a tuple take */
     tra_storage *storage;
     tra_storage_block block;
     int64_t extent[TRA_CALC_MAXRANK];
-    void **data; /* what was read, from malloc */
+    void **data; /* what has been read, from malloc */
     int ndata;
     bool unsummed; /* a component has no checksum */
 };
@@ -43,20 +41,22 @@ void tra_mapping_free(struct tra_mapping *p) {
 /* ---- components ---------------------------------------------------------------------------------------------------
  */
 
-/* A dataset of the group, whole. real: it has elements of the tensor, of any type; else whole numbers. */
+/* Reads a whole dataset of the group. real: it has elements of the tensor, of any type; else integers. */
 static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype, tra_elements *out, tra_err *e) {
     struct tra_mapping *p = r->stored->mapping;
     hid_t dset = tra_h5_exists(r->dset, name) ? H5Dopen2(r->dset, name, H5P_DEFAULT) : -1;
-    if (dset < 0) return BAD(r, e, "its component %s is missing", name);
+    if (dset < 0) return TRA_REL_BAD(r, e, "its component %s is missing", name);
     hid_t space = H5Dget_space(dset), type = H5Dget_type(dset);
     hssize_t n = H5Sget_simple_extent_npoints(space);
     bool u64, known = tra_h5_dtype(type, dtype, &u64), whole = H5Tget_class(type) == H5T_INTEGER;
     int64_t stored = (int64_t)H5Dget_storage_size(dset), size = (int64_t)H5Tget_size(type), bytes;
     tra_status s = TRA_OK;
     if (!known || u64 || (!real && !whole))
-        s = BAD(r, e, "its component %s is not of %s", name, real ? "floats, integers or booleans" : "integers");
+        s = TRA_REL_BAD(r, e, "its component %s is not of %s", name,
+                        real ? "floats, integers or booleans" : "integers");
     else if (n < 0 || !tra_mul(n, tra_max64(size, 8), &bytes) || bytes / MOST_RATIO > stored)
-        s = BAD(r, e, "its component %s says that it has %lld elements, which are not in the file", name, (long long)n);
+        s = TRA_REL_BAD(r, e, "its component %s says that it has %lld elements, which are not in the file", name,
+                        (long long)n);
     if (!real) *dtype = TRA_I64;
     void *data = s == TRA_OK ? malloc((size_t)n * tra_dtype_size(*dtype) + 1) : NULL;
     if (s == TRA_OK && !data)
@@ -70,7 +70,7 @@ static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype
     if (s == TRA_OK && summed &&
         (tra_h5_get_ints(dset, "tra_xxh64", &sum, 1) != 1 ||
          (uint64_t)sum != tra_chunk_sum(data, (size_t)n * tra_dtype_size(*dtype))))
-        s = BAD(r, e, "the bytes of its component %s do not have the checksum that was recorded", name);
+        s = TRA_REL_BAD(r, e, "the bytes of its component %s do not have the checksum that was recorded", name);
     if (s == TRA_OK) {
         *out = (tra_elements){.type = tra_element_of(*dtype), .n = n, .data = data};
         r->stored->held += (int64_t)((size_t)n * tra_dtype_size(*dtype));
@@ -86,8 +86,8 @@ static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype
     return s;
 }
 
-/* Scalars and arrays under their names; hash maps and tries as NAME_key0, ..., NAME_value. The tensor's element type is
- * one that holds those of all components that are real. */
+/* Reads all components: scalars and arrays under their names, hash maps and tries as NAME_key0, ..., NAME_value. The
+ * tensor's element type is one that holds those of all real components. */
 static tra_status load_components(tra_rel *r, const tra_storage_decl *d, tra_err *e) {
     struct tra_mapping *p = r->stored->mapping;
     tra_component_data *data = tra_news(r->arena, tra_component_data, d->ncomponents + 1);
@@ -115,7 +115,7 @@ static tra_status load_components(tra_rel *r, const tra_storage_decl *d, tra_err
 typedef struct running {
     tra_dtype dtype;
     int rank;
-    const int64_t *stride; /* of the rows; the last dimension has none */
+    const int64_t *stride; /* of coordinates in the number of the row, without the last dimension */
     tra_mapping_sink *sink;
     void *ctx;
 } running;
@@ -135,7 +135,8 @@ tra_status tra_mapped_element(tra_dtype t, tra_calc_number v, void *to, tra_err 
     return TRA_OK;
 }
 
-/* summed: in a sum; once: beside another term of it, where a sum of its own would count by itself. */
+/* Does every term of the mapping emit distinct coordinates, by @unique? summed: it is inside of a sum. once: it is
+ * added to another term, where a sum of its own would not be distinct. */
 static bool is_unique(const tra_calc *x, bool summed, bool once) {
     switch ((int)x->kind) {
     case TRA_CALC_SUM: return !once && is_unique(x->kids[x->nkids - 1], true, false);
@@ -158,14 +159,14 @@ static tra_status give(void *ctx, const tra_calc_entry *x, tra_err *e) {
     return w->sink(w->ctx, row, x->key[w->rank - 1], value, e);
 }
 
-/* What was packed of a tuple, with its checksums. */
+/* Reads the components of a packed tuple and verifies their checksums. */
 static tra_status load_tuple(const tra_rel *r, int64_t ordinal, char *room, tra_component_data *data, tra_err *e) {
     const struct tra_stored *x = r->stored;
     for (int i = 0; i < x->form.n; i++) {
         const int64_t *at = x->mapping->begin + ordinal * x->form.n + i;
         int64_t n = at[x->form.n] - at[0];
         size_t bytes = (size_t)n * r->size;
-        TRA_TRY(n ? tra_vector_read(r, &x->c[i], at[0], n, room, e) : TRA_OK);
+        TRA_TRY(n ? tra_dataset_read(r, &x->c[i], at[0], n, room, e) : TRA_OK);
         if (x->sums && tra_chunk_sum(room, bytes) != x->sums[ordinal * x->form.n + i])
             return tra_fail(e, TRA_INPUT, "the bytes of its component %s do not have the checksum that was recorded",
                             x->form.c[i].name);
@@ -217,16 +218,18 @@ static tra_status parse(tra_rel *r, const char *text, int rank, const tra_storag
     tra_calc_error why = {0};
     int n = (int)strlen(text), end = 0;
     const tra_storage_decl *d = tra_storage_parse(text, n, 0, r->arena, &end, &why);
-    if (!d) return BAD(r, e, "its storage cannot be read, at byte %d: %s", why.at, why.msg);
-    if (text[end + (int)strspn(text + end, " \t\r\n;")]) return BAD(r, e, "%s", "something follows its storage");
-    if (d->nlevels > 0) return BAD(r, e, "%s", "its storage is by levels, and it has no attribute binsparse");
+    if (!d) return TRA_REL_BAD(r, e, "its storage cannot be read, at byte %d: %s", why.at, why.msg);
+    if (text[end + (int)strspn(text + end, " \t\r\n;")])
+        return TRA_REL_BAD(r, e, "%s", "something follows its storage");
+    if (d->nlevels > 0) return TRA_REL_BAD(r, e, "%s", "its storage is by levels, and it has no attribute binsparse");
     if (d->ndims != rank || d->nparams > 0)
-        return BAD(r, e, "its storage %s is not one of %d dimensions without params", d->name, rank);
+        return TRA_REL_BAD(r, e, "its storage %s is not one of %d dimensions without params", d->name, rank);
     *out = d;
     return TRA_OK;
 }
 
-/* The form of what has no levels: entries in any order, or all elements. */
+/* Gives a relation without levels a form: all levels sparse with entries in any order; or dense, if the mapping is
+ * total, that is, emits every element. */
 static tra_status take_entries(tra_rel *r, bool total, int64_t entries, tra_err *e) {
     struct tra_stored *x = r->stored;
     tra_form *f = &x->form;
@@ -251,24 +254,25 @@ tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e) {
     const tra_storage_decl *d = NULL;
     tra_dims shape;
     int64_t n = tra_h5_get_ints(r->dset, "tra_shape", shape.v, TRA_MAXDIM / 2), entries = 0, all;
-    if (n < 1) return BAD(r, e, "%s", "its attribute tra_shape does not tell its extents");
+    if (n < 1) return TRA_REL_BAD(r, e, "%s", "its attribute tra_shape does not tell its extents");
     shape.n = (int)n;
     for (int i = 0; i < shape.n; i++)
-        if ((p->extent[i] = shape.v[i]) < 1) return BAD(r, e, "%s", "its extents are not positive");
-    if (!tra_dims_product(&shape, &all)) return BAD(r, e, "%s", "it has more elements than can be counted");
+        if ((p->extent[i] = shape.v[i]) < 1) return TRA_REL_BAD(r, e, "%s", "its extents are not positive");
+    if (!tra_dims_product(&shape, &all)) return TRA_REL_BAD(r, e, "%s", "it has more elements than can be counted");
     TRA_TRY(parse(r, text, shape.n, &d, e));
     TRA_TRY(load_components(r, d, e));
     r->size = tra_dtype_size(r->type.dtype);
     tra_err why = {0};
     if (tra_storage_make(d, shape.n, 0, NULL, !tra_dtype_is_float(r->type.dtype), r->arena, &p->storage, &why) !=
         TRA_OK)
-        return BAD(r, e, "%s", why.msg);
-    if (tra_component_check(p->storage, &p->block, "its components", &why) != TRA_OK) return BAD(r, e, "%s", why.msg);
+        return TRA_REL_BAD(r, e, "%s", why.msg);
+    if (tra_component_check(p->storage, &p->block, "its components", &why) != TRA_OK)
+        return TRA_REL_BAD(r, e, "%s", why.msg);
     TRA_TRY(tra_catalog_blocks(&shape, &shape, &r->cat, e));
     for (int i = 0; i < shape.n; i++) r->type.cut[i] = 1u << i;
-    x->loose = true;
+    x->unordered = true;
     x->outer = shape.v[0];
-    if (tra_mapping_run(r, 0, NULL, count, &entries, &why) != TRA_OK) return BAD(r, e, "%s", why.msg);
+    if (tra_mapping_run(r, 0, NULL, count, &entries, &why) != TRA_OK) return TRA_REL_BAD(r, e, "%s", why.msg);
     TRA_TRY(take_entries(r, tra_storage_is_total(p->storage, &p->block), entries, e));
     r->info.storage = text;
     r->info.checksums = !p->unsummed;
@@ -278,7 +282,8 @@ tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e) {
 /* ---- what was packed ----------------------------------------------------------------------------------------------
  */
 
-/* Where the elements of tuples begin, as the table must say: one after the other, to the end of each component. */
+/* Sets where the components of tuples begin, from the table, and checks that these follow one another to the end of
+ * each dataset. */
 static bool find_packed(tra_rel *r, const int64_t *table) {
     struct tra_stored *x = r->stored;
     int64_t n = r->cat.n, each = x->form.n, *begin = calloc((size_t)((n + 1) * each + 1), sizeof *begin);
@@ -295,11 +300,11 @@ static bool find_packed(tra_rel *r, const int64_t *table) {
     return true;
 }
 
-/* How many entries tuples have. total: all of their elements. */
+/* Sets the form and how many entries each tuple has. total: the mapping emits every element. */
 static tra_status find_given(tra_rel *r, bool total, tra_err *e) {
     struct tra_stored *x = r->stored;
     tra_form *f = &x->form;
-    int64_t n = r->cat.n, last = r->cat.bound.n - 1, *words = tra_stored_words(r, "entries", 1, &n);
+    int64_t n = r->cat.n, last = r->cat.bound.n - 1, *words = tra_sealed_table(r, "entries", 1, &n);
     bool ok = words != NULL;
     f->levels.n = last + 1;
     x->begin = tra_calloc((size_t)((n + 1) * f->levels.n), sizeof *x->begin);
@@ -307,39 +312,39 @@ static tra_status find_given(tra_rel *r, bool total, tra_err *e) {
         f->levels.kind[l] = total ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
         f->levels.order[l] = (int8_t)l;
         for (int64_t t = 0; t < n && ok; t++) {
-            int64_t *begin = x->begin + l * (n + 1) + t, most = tra_catalog_floats1(&r->cat, t);
+            int64_t *begin = x->begin + l * (n + 1) + t, most = tra_catalog_elements_of(&r->cat, t);
             ok = words[t] >= 0 && words[t] <= tra_mul_most(most, 2) && tra_add(begin[0], words[t], &begin[1]);
             x->most[l] = tra_max64(x->most[l], words[t]);
         }
     }
     free(words);
-    return ok ? TRA_OK : BAD(r, e, "the table of its entries (.tra/%s/entries) is missing or damaged", r->name);
+    return ok ? TRA_OK : TRA_REL_BAD(r, e, "the table of its entries (.tra/%s/entries) is missing or damaged", r->name);
 }
 
 static tra_status open_components(tra_rel *r, const tra_storage_decl *d, tra_err *e) {
     struct tra_stored *x = r->stored;
     if (d->ncomponents < 1 || d->ncomponents > TRA_MAXCOMPONENTS)
-        return BAD(r, e, "its storage has %d components", d->ncomponents);
+        return TRA_REL_BAD(r, e, "its storage has %d components", d->ncomponents);
     for (int i = 0; i < d->ncomponents; i++) {
         tra_dataset *c = &x->form.c[i];
         const char *name = d->components[i].name;
         hid_t dset = tra_h5_exists(r->dset, name) ? H5Dopen2(r->dset, name, H5P_DEFAULT) : -1;
         if (dset < 0 || !d->components[i].real || strlen(name) >= sizeof c->name) {
             if (dset >= 0) H5Dclose(dset);
-            return BAD(r, e, "its component %s is missing, or not of elements", name);
+            return TRA_REL_BAD(r, e, "its component %s is missing, or not of elements", name);
         }
         hid_t type = H5Dget_type(dset);
         tra_dtype dtype = TRA_F64;
         bool u64 = false, known = tra_h5_dtype(type, &dtype, &u64) && !u64 && (i == 0 || dtype == r->type.dtype);
         H5Tclose(type);
         H5Dclose(dset);
-        if (!known) return BAD(r, e, "its component %s has not the type of the others", name);
+        if (!known) return TRA_REL_BAD(r, e, "its component %s has not the type of the others", name);
         r->type.dtype = dtype;
         r->size = tra_dtype_size(dtype);
         *c = (tra_dataset){.kind = TRA_PACKED, .each = r->size};
         snprintf(c->name, sizeof c->name, "%s", name);
         x->form.n = i + 1;
-        TRA_TRY(tra_vector_open(r, r->dset, name, tra_h5_type(dtype), &x->c[i], e));
+        TRA_TRY(tra_dataset_open(r, r->dset, name, tra_h5_type(dtype), &x->c[i], e));
     }
     return TRA_OK;
 }
@@ -349,19 +354,19 @@ tra_status tra_stored_packed(tra_rel *r, const char *text, tra_err *e) {
     struct tra_mapping *p = x->mapping = tra_new(r->arena, struct tra_mapping);
     const tra_storage_decl *d = NULL;
     tra_err why = {0};
-    p->packed = x->loose = true;
+    p->packed = x->unordered = true;
     x->outer = 0;
     TRA_TRY(parse(r, text, r->cat.bound.n, &d, e));
     TRA_TRY(open_components(r, d, e));
     if (tra_storage_make(d, r->cat.bound.n, 0, NULL, !tra_dtype_is_float(r->type.dtype), r->arena, &p->storage, &why) !=
         TRA_OK)
-        return BAD(r, e, "%s", why.msg);
-    int64_t dims[3] = {r->cat.n, x->form.n, 2}, *table = tra_stored_words(r, "components", 3, dims);
+        return TRA_REL_BAD(r, e, "%s", why.msg);
+    int64_t dims[3] = {r->cat.n, x->form.n, 2}, *table = tra_sealed_table(r, "components", 3, dims);
     bool ok = table && find_packed(r, table);
     free(table);
-    if (!ok) return BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
-    if (r->checksums && !(x->sums = (uint64_t *)tra_stored_words(r, "xxh64", 2, dims)))
-        return BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
+    if (!ok) return TRA_REL_BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
+    if (r->has_sums && !(x->sums = (uint64_t *)tra_sealed_table(r, "xxh64", 2, dims)))
+        return TRA_REL_BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
     r->type.cat = &r->cat;
     bool total = tra_mapping_is_total(p->storage, &r->type);
     TRA_TRY(find_given(r, total, e));

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
-
 bool tra_stored_is(hid_t group) {
     static const char *const tenx[] = {"data", "indices", "indptr", "shape", "barcodes"};
     if (H5Aexists(group, "binsparse") > 0 || H5Aexists(group, "tra_storage") > 0) return true;
@@ -22,7 +20,8 @@ bool tra_stored_is(hid_t group) {
 
 /* ---- sources ---------------------------------------------------------------------------------------------------- */
 
-/* Chunks that HDF5 decodes for a piece and that reach into the next one are kept until then. */
+/* Opens a dataset with a cache for chunks, since a chunk that HDF5 decodes for one piece may reach into the next. *held
+ * grows by what that takes. */
 static hid_t open_cached(hid_t group, const char *name, int64_t *held) {
     hid_t dset = H5Dopen2(group, name, H5P_DEFAULT);
     if (dset < 0) return dset;
@@ -45,7 +44,7 @@ static hid_t open_cached(hid_t group, const char *name, int64_t *held) {
 
 static bool is_whole(hid_t type) { return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) <= 8; }
 
-/* What the file has is whole numbers of this size and sign, in some order of bytes. */
+/* The type in memory for integers of the file: the same size and sign, in this machine's order of bytes. */
 static hid_t native_whole(hid_t type) {
     bool sign = H5Tget_sign(type) == H5T_SGN_2;
     switch (H5Tget_size(type)) {
@@ -57,8 +56,9 @@ static hid_t native_whole(hid_t type) {
     return H5T_NATIVE_INT64;
 }
 
-tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memory, tra_vector *s, tra_err *e) {
-    if (!tra_h5_exists(group, name)) return BAD(r, e, "its dataset %s is missing", name);
+tra_status tra_dataset_open(tra_rel *r, hid_t group, const char *name, hid_t memory, tra_dataset_reader *s,
+                            tra_err *e) {
+    if (!tra_h5_exists(group, name)) return TRA_REL_BAD(r, e, "its dataset %s is missing", name);
     s->dset = open_cached(group, name, &r->stored->held);
     if (s->dset < 0)
         return tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s: its dataset %s is damaged", r->path, r->name, name);
@@ -66,18 +66,18 @@ tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memo
     hsize_t n = 0;
     tra_status st = TRA_OK;
     if (H5Sget_simple_extent_ndims(space) != 1 || H5Sget_simple_extent_dims(space, &n, NULL) < 0 || n > INT64_MAX / 64)
-        st = BAD(r, e, "its dataset %s has not one dimension", name);
+        st = TRA_REL_BAD(r, e, "its dataset %s has not one dimension", name);
     else if (memory < 0 && !is_whole(type))
-        st = BAD(r, e, "its dataset %s is not of whole numbers", name);
+        st = TRA_REL_BAD(r, e, "its dataset %s is not of whole numbers", name);
     if (st == TRA_OK) {
         s->count = (int64_t)n;
         s->memory = memory < 0 ? native_whole(type) : memory;
         s->each = H5Tget_size(s->memory);
         s->sign = H5Tget_class(s->memory) == H5T_INTEGER && H5Tget_sign(s->memory) == H5T_SGN_2;
-        tra_vector_layout(s, type);
+        tra_dataset_find_access(s, type);
         r->stored->stored_bytes += (int64_t)H5Dget_storage_size(s->dset);
-        if (s->packed) r->info.codec = "zstd";
-        if (s->packed) r->stored->held += tra_ceil_div(s->count, TRA_VECTOR_CHUNK) * (int64_t)sizeof(tra_chunkref);
+        if (s->compressed) r->info.codec = "zstd";
+        if (s->compressed) r->stored->held += tra_ceil_div(s->count, TRA_DATASET_CHUNK) * (int64_t)sizeof(tra_chunkref);
     }
     H5Tclose(type);
     H5Sclose(space);
@@ -86,7 +86,7 @@ tra_status tra_vector_open(tra_rel *r, hid_t group, const char *name, hid_t memo
 
 void tra_stored_close(tra_rel *r) {
     if (!r->stored) return;
-    for (int i = 0; i < TRA_MAXCOMPONENTS; i++) tra_vector_close(&r->stored->c[i]);
+    for (int i = 0; i < TRA_MAXCOMPONENTS; i++) tra_dataset_close(&r->stored->c[i]);
     tra_mapping_free(r->stored->mapping);
     free(r->stored->begin);
     free(r->stored->before);
@@ -96,30 +96,6 @@ void tra_stored_close(tra_rel *r) {
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
-
-int64_t *tra_stored_words(tra_rel *r, const char *table, int ndims, const int64_t *dims) {
-    const char *path = tra_table_path(r->arena, r->name, table);
-    hsize_t have[H5S_MAX_RANK];
-    int64_t n = 1;
-    for (int i = 0; i < ndims; i++)
-        if (!tra_mul(n, dims[i], &n)) return NULL;
-    if (!tra_h5_exists(r->file, path)) return NULL;
-    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
-    if (dset < 0) return NULL;
-    hid_t space = H5Dget_space(dset), type = H5Dget_type(dset);
-    bool ok = H5Sget_simple_extent_ndims(space) == ndims && H5Sget_simple_extent_dims(space, have, NULL) >= 0 &&
-              is_whole(type) && H5Tget_size(type) == 8;
-    for (int i = 0; ok && i < ndims; i++) ok = have[i] == (hsize_t)dims[i];
-    ok = ok && n <= INT64_MAX / 16 && (n == 0 || (int64_t)H5Dget_storage_size(dset) / 8 >= n);
-    int64_t *v = ok ? malloc((size_t)n * sizeof *v + 1) : NULL;
-    ok = v && (n == 0 || H5Dread(dset, native_whole(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0) &&
-         tra_h5_sealed(dset, v, n);
-    if (!ok) free(v), v = NULL;
-    H5Tclose(type);
-    H5Sclose(space);
-    H5Dclose(dset);
-    return v;
-}
 
 tra_status tra_stored_tuples(tra_rel *r, int64_t *n, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, "components");
@@ -133,10 +109,11 @@ tra_status tra_stored_tuples(tra_rel *r, int64_t *n, tra_err *e) {
         H5Dclose(dset);
     }
     *n = (int64_t)dims[0];
-    return ok && dims[0] <= TRA_MAX_LIST * (hsize_t)64 ? TRA_OK : BAD(r, e, "its table %s is missing or damaged", path);
+    return ok && dims[0] <= TRA_MAX_LIST * (hsize_t)64 ? TRA_OK
+                                                       : TRA_REL_BAD(r, e, "its table %s is missing or damaged", path);
 }
 
-/* The positions that a tuple has at each level, from the lengths of its slices. */
+/* The counts of positions of a tuple, from the lengths of its slices. */
 static bool counts_of(const tra_form *f, const int64_t *slices, int64_t *counts) {
     int64_t above = 1;
     for (int l = 0; l < f->levels.n; l++) {
@@ -147,7 +124,7 @@ static bool counts_of(const tra_form *f, const int64_t *slices, int64_t *counts)
     return tra_form_counts_fit(f, counts);
 }
 
-/* Positions of each level before each tuple; that slices follow each other, as the table must say. */
+/* Sets `begin` from the table of slices, and checks that these follow one another. */
 static bool find_begins(tra_rel *r, const int64_t *table) {
     struct tra_stored *x = r->stored;
     const tra_form *f = &x->form;
@@ -174,12 +151,12 @@ static bool find_begins(tra_rel *r, const int64_t *table) {
     return true;
 }
 
-/* Entries and rows of each tuple, from the statistics. */
+/* Sets entries and rows of each tuple from the statistics. */
 static tra_status find_entries(tra_rel *r, tra_err *e) {
     struct tra_stored *x = r->stored;
     int64_t n = r->cat.n, dims[3] = {n, tra_form_spreads(&x->form), TRA_SPREAD_WORDS}, each = dims[1] * dims[2];
-    int64_t *words = tra_stored_words(r, "statistics", 3, dims);
-    if (!words) return BAD(r, e, "its table of statistics (.tra/%s/statistics) is missing or damaged", r->name);
+    int64_t *words = tra_sealed_table(r, "statistics", 3, dims);
+    if (!words) return TRA_REL_BAD(r, e, "its table of statistics (.tra/%s/statistics) is missing or damaged", r->name);
     x->of = tra_malloc((size_t)(n + 1) * sizeof *x->of);
     x->rows = tra_malloc((size_t)(n + 1) * sizeof *x->rows);
     bool ok = true;
@@ -195,7 +172,7 @@ static tra_status find_entries(tra_rel *r, tra_err *e) {
         x->of[t] = entries;
     }
     free(words);
-    return ok ? TRA_OK : BAD(r, e, "its table of statistics (.tra/%s/statistics) is damaged", r->name);
+    return ok ? TRA_OK : TRA_REL_BAD(r, e, "its table of statistics (.tra/%s/statistics) is damaged", r->name);
 }
 
 /* ---- putting it together ---------------------------------------------------------------------------------------- */
@@ -205,7 +182,8 @@ tra_status tra_stored_complete(tra_rel *r, tra_err *e) {
     const tra_form *f = &x->form;
     bool sparse = !tra_levels_dense(&f->levels);
     if (sparse && !tra_rows_can(&r->cat.bound))
-        return BAD(r, e, "%s", "its blocks are too long: along the last dimension they must be shorter than 2^32");
+        return TRA_REL_BAD(r, e, "%s",
+                           "its blocks are too long: along the last dimension they must be shorter than 2^32");
     r->type.cat = &r->cat;
     r->type.sparse = sparse;
     r->type.layout = sparse ? &tra_rows : NULL;
@@ -217,7 +195,7 @@ tra_status tra_stored_complete(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
-/* The element type, by the attribute of binsparse: a bool is a byte in the file. */
+/* The element type is in the attribute of binsparse, since a bool is stored as a plain byte. */
 static tra_status find_dtype(tra_rel *r, const char *json, tra_err *e) {
     static const struct {
         const char *name;
@@ -234,7 +212,7 @@ static tra_status find_dtype(tra_rel *r, const char *json, tra_err *e) {
         r->type.dtype = names[i].type;
         return TRA_OK;
     }
-    return BAD(r, e, "%s", "its attribute binsparse does not tell the type of its values");
+    return TRA_REL_BAD(r, e, "%s", "its attribute binsparse does not tell the type of its values");
 }
 
 static tra_status open_sources(tra_rel *r, tra_err *e) {
@@ -249,9 +227,10 @@ static tra_status open_sources(tra_rel *r, tra_err *e) {
                                ? tra_arena_printf(r->arena, "/%s", tra_table_path(r->arena, r->name, c->name))
                                : c->name;
         hid_t where = c->kind == TRA_COLUMNS ? r->file : r->dset;
-        TRA_TRY(tra_vector_open(r, where, c->kind == TRA_COLUMNS ? path + 1 : path, memory, &x->c[i], e));
+        TRA_TRY(tra_dataset_open(r, where, c->kind == TRA_COLUMNS ? path + 1 : path, memory, &x->c[i], e));
         if (x->c[i].each != c->each)
-            return BAD(r, e, "its dataset %s has elements of %zu bytes, not of %zu", c->name, x->c[i].each, c->each);
+            return TRA_REL_BAD(r, e, "its dataset %s has elements of %zu bytes, not of %zu", c->name, x->c[i].each,
+                               c->each);
     }
     return TRA_OK;
 }
@@ -261,21 +240,21 @@ tra_status tra_stored_open(tra_rel *r, tra_err *e) {
     const char *text = tra_h5_get_text(r->dset, "tra_storage", r->arena);
     tra_levels levels;
     tra_err why = {0};
-    if (!text) return BAD(r, e, "%s", "its attribute tra_storage is missing");
+    if (!text) return TRA_REL_BAD(r, e, "%s", "its attribute tra_storage is missing");
     if (tra_stored_is_mapping(text)) return tra_stored_packed(r, text, e);
     if (tra_levels_parse(text, r->cat.bound.n, &levels, &why) != TRA_OK)
-        return BAD(r, e, "its storage cannot be read: %s", why.msg);
+        return TRA_REL_BAD(r, e, "its storage cannot be read: %s", why.msg);
     TRA_TRY(find_dtype(r, tra_h5_get_text(r->dset, "binsparse", r->arena), e));
-    tra_form_of(&levels, &r->cat.bound, r->cat.frontier.n, tra_form_alone(&r->cat), tra_dtype_size(r->type.dtype),
-                &x->form);
+    tra_form_of(&levels, &r->cat.bound, r->cat.frontier.n, tra_catalog_is_one_block(&r->cat),
+                tra_dtype_size(r->type.dtype), &x->form);
     TRA_TRY(open_sources(r, e));
     int64_t dims[3] = {r->cat.n, x->form.n, 2};
-    int64_t *table = tra_stored_words(r, "components", 3, dims);
+    int64_t *table = tra_sealed_table(r, "components", 3, dims);
     bool ok = table && find_begins(r, table);
     free(table);
-    if (!ok) return BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
+    if (!ok) return TRA_REL_BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
     TRA_TRY(find_entries(r, e));
-    if (r->checksums && !(x->sums = (uint64_t *)tra_stored_words(r, "xxh64", 2, dims)))
-        return BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
+    if (r->has_sums && !(x->sums = (uint64_t *)tra_sealed_table(r, "xxh64", 2, dims)))
+        return TRA_REL_BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
     return tra_stored_complete(r, e);
 }

@@ -1,7 +1,7 @@
-/* stored_put.c - arrays to levels: counting positions, and writing slices to their places.
+/* stored_put.c - storing arrays by levels: counting positions, and writing slices to their places.
  *
- * Entries come in the order of the levels, so that each dataset's slice comes in its order too: it is written piece by
- * piece, and a tuple needs no room but for the pieces. Where the order of the levels is not that of the dimensions the
+ * Entries come in the order of the levels, so that the slice of each dataset is made in its order too: it is written
+ * piece by piece, and a tuple needs room only for the pieces. Where the order of levels is not that of dimensions,
  * entries are sorted first.
  */
 #include "stored_int.h"
@@ -12,24 +12,29 @@
 
 enum { PIECE = 64 << 10 }; /* bytes of a slice that are written at a time */
 
-/* A slice on its way to its place. */
+/* A slice that is being written. */
 typedef struct slice {
     tra_writer *w;
-    int64_t at; /* in the file */
+    int64_t at; /* where the next piece goes in the file */
     size_t each, n;
     char *buf; /* of PIECE bytes */
     XXH64_state_t sum;
 } slice;
 
+/* Turns entries into levels: counts positions, and writes slices if there are any. The arrays have an element for each
+ * level. */
 typedef struct coder {
     const tra_form *form;
-    slice *out[TRA_MAXCOMPONENTS]; /* NULL: it is only counted */
-    int64_t before[TRA_MAXDIM];    /* positions of the level in the tuples before, which pointers count too */
-    int64_t count[TRA_MAXDIM], pos[TRA_MAXDIM], last[TRA_MAXDIM], ended[TRA_MAXDIM];
-    bool any;
-    int64_t values; /* that are written */
+    slice *out[TRA_MAXCOMPONENTS];              /* NULL: positions are only counted */
+    int64_t before[TRA_MAXDIM];                 /* positions in the tuples before, which pointers include */
+    int64_t count[TRA_MAXDIM], pos[TRA_MAXDIM]; /* positions so far; the position of the last entry */
+    int64_t last[TRA_MAXDIM];                   /* coordinate of the last entry */
+    int64_t ended[TRA_MAXDIM];                  /* positions of the level above whose ranges have been ended */
+    bool any;                                   /* there has been an entry */
+    int64_t values;                             /* values that were written */
     tra_spread level[TRA_MAXDIM];
-    int64_t parent[TRA_MAXDIM], children[TRA_MAXDIM], first[TRA_MAXDIM];
+    int64_t parent[TRA_MAXDIM], children[TRA_MAXDIM], first[TRA_MAXDIM]; /* for statistics: the open parent, how many
+    positions it has so far, coordinate of the first */
     tra_spread rows;
     bool finite;
     tra_dtype dtype;
@@ -69,7 +74,7 @@ static void put_int(coder *x, int component, int64_t v) {
     }
 }
 
-/* n elements as they are in the dataset. */
+/* Puts n elements that have the bytes of the dataset. */
 static void put_all(coder *x, int component, const char *elements, int64_t n) {
     slice *s = x->out[component];
     for (size_t left = (size_t)n * s->each; left > 0;) {
@@ -105,29 +110,16 @@ static void put_columns(coder *x, int component, const uint32_t *v, int64_t n) {
 
 /* ---- statistics ------------------------------------------------------------------------------------------------- */
 
-static void spread_add(tra_spread *s, int64_t children, int64_t first, int64_t last) {
-    int64_t square;
-    int log = 63 - __builtin_clzll((unsigned long long)children);
-    s->parents++;
-    s->entries += children;
-    square = tra_mul_most(children, children);
-    s->squares = tra_add_most(s->squares, square);
-    s->most = tra_max64(s->most, children);
-    s->span = tra_max64(s->span, last - first + 1);
-    s->logs[log < TRA_LOGS ? log : TRA_LOGS - 1]++;
-}
-
 static void close_parent(coder *x, int l) {
-    if (x->children[l] > 0) spread_add(&x->level[l], x->children[l], x->first[l], x->last[l]);
+    if (x->children[l] > 0) tra_spread_add(&x->level[l], x->children[l], x->first[l], x->last[l]);
     x->children[l] = 0;
 }
 
-static bool is_zero(tra_dtype t, const void *v) { return tra_element_real(t, v, 0) == 0; }
 static bool is_finite(tra_dtype t, const void *v) { return isfinite(tra_element_real(t, v, 0)); }
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
 
-/* The ends of what the positions above have, up to one of these. */
+/* Puts the ends of the ranges of all positions above that come before `parent`. */
 static void put_ends(coder *x, int l, int64_t parent) {
     for (; x->ended[l] < parent; x->ended[l]++) put_int(x, x->form->pointers[l], x->before[l] + x->count[l]);
 }
@@ -147,11 +139,11 @@ static void put_zeros(coder *x, int64_t before) {
     for (; x->values < before; x->values++) put(x, x->form->values, zero);
 }
 
-/* An entry: its coordinates by level, which ascend from one to the next. */
+/* Takes an entry: its coordinates by level, in ascending order from entry to entry. */
 static void feed(coder *x, const int64_t *c, const void *value) {
     const tra_form *f = x->form;
     int64_t parent = 0;
-    bool fresh = !x->any; /* some coordinate so far is not that of the entry before */
+    bool fresh = !x->any; /* a coordinate up to this level differs from that of the last entry */
     for (int l = 0; l < f->levels.n; l++) {
         if (f->group[l] == 0) {
             x->pos[l] = parent * f->ext[l] + c[l];
@@ -191,7 +183,7 @@ static void feed_end(coder *x) {
 
 /* ---- the entries of an array ------------------------------------------------------------------------------------ */
 
-/* Those of a row: of a dense array all its elements, of which some may be 0. */
+/* The entries of a row; of a dense array all its elements, of which some may be 0. */
 typedef struct row {
     int64_t number, n;
     const uint32_t *column; /* NULL: 0, 1, ... */
@@ -228,13 +220,13 @@ static bool next_row(rows *r, row *out) {
     return true;
 }
 
-/* Is it stored, and in which column? Zeros of dense arrays are no entries; nor are those of rows where the last level
- * is dense, so that they are not told from what fills it. */
+/* Are all elements of the row entries? Zeros of dense arrays are none; nor are zeros of sparse rows whose last level is
+ * dense, since they cannot be told from those that fill it. */
 static bool stores_all(const coder *x, const row *r) { return r->column && x->form->group[x->form->levels.n - 1] != 0; }
 
 static bool entry(const coder *x, const row *r, int64_t i, uint32_t *column) {
     *column = r->column ? r->column[i] : (uint32_t)i;
-    return stores_all(x, r) || !is_zero(x->dtype, r->value + (size_t)i * x->size);
+    return stores_all(x, r) || !tra_element_is_zero(x->dtype, r->value + (size_t)i * x->size);
 }
 
 static void count_row(coder *x, const row *r, uint32_t *columns) {
@@ -242,7 +234,7 @@ static void count_row(coder *x, const row *r, uint32_t *columns) {
     uint32_t last = 0, j;
     if (stores_all(x, r)) {
         for (int64_t i = 0; columns && i < r->n; i++) columns[r->column[i]]++;
-        if (r->n > 0) spread_add(&x->rows, r->n, r->column[0], r->column[r->n - 1]);
+        if (r->n > 0) tra_spread_add(&x->rows, r->n, r->column[0], r->column[r->n - 1]);
         return;
     }
     for (int64_t i = 0; i < r->n; i++) {
@@ -251,10 +243,10 @@ static void count_row(coder *x, const row *r, uint32_t *columns) {
         last = j;
         if (columns) columns[j]++;
     }
-    if (n > 0) spread_add(&x->rows, n, first, last);
+    if (n > 0) tra_spread_add(&x->rows, n, first, last);
 }
 
-/* The entries of a row but the first, which was fed: their columns and values as they are. */
+/* Takes the entries of a row but the first one, which has been fed: columns and values as they are. */
 static void feed_rest(coder *x, const row *r) {
     const tra_form *f = x->form;
     int l = f->levels.n - 1;
@@ -293,7 +285,7 @@ static void feed_rows(coder *x, const tra_cell *cell) {
 }
 
 /* The same where the levels are in another order than the dimensions. */
-static tra_status feed_sorted(coder *x, const tra_cell *cell, tra_item *items, int64_t room, tra_err *e) {
+static tra_status feed_sorted(coder *x, const tra_cell *cell, tra_sort_item *items, int64_t room, tra_err *e) {
     const tra_form *f = x->form;
     rows all = rows_of(cell);
     tra_dims lead = cell->array.ext, outer = {.n = f->levels.n - 1}, at;
@@ -312,12 +304,12 @@ static tra_status feed_sorted(coder *x, const tra_cell *cell, tra_item *items, i
             if (!entry(x, &one, i, &j)) continue;
             at.v[r - 1] = j;
             for (int l = 0; l < outer.n; l++) c.v[l] = at.v[f->levels.order[l]];
-            items[count++] = (tra_item){.hi = (uint64_t)tra_linear(&outer, &c),
-                                        .lo = (uint64_t)at.v[f->levels.order[outer.n]],
-                                        .i = (uint32_t)(place + i)};
+            items[count++] = (tra_sort_item){.hi = (uint64_t)tra_linear(&outer, &c),
+                                             .lo = (uint64_t)at.v[f->levels.order[outer.n]],
+                                             .i = (uint32_t)(place + i)};
         }
     }
-    const tra_item *v = tra_sort_items(items, items + room, count);
+    const tra_sort_item *v = tra_sort_items(items, items + room, count);
     for (n = 0; n < count; n++) {
         tra_unlinear(&outer, (int64_t)v[n].hi, &at);
         at.v[outer.n] = (int64_t)v[n].lo;
@@ -344,7 +336,7 @@ static tra_status feed_cell(coder *x, const tra_cell *cell, void *scratch, tra_e
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
 
 static int64_t sorting(const tra_levels *l, int64_t entries) {
-    return tra_levels_in_order(l) ? 0 : tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_item));
+    return tra_levels_in_order(l) ? 0 : tra_mul_most(tra_max64(1, entries), 2 * (int64_t)sizeof(tra_sort_item));
 }
 
 int64_t tra_stored_scratch(const tra_levels *l, int64_t entries) {
@@ -373,40 +365,32 @@ int64_t tra_stored_put_scratch(const tra_writer *w) {
     int64_t most = 0;
     for (int64_t i = 0; i < w->type.cat->n; i++)
         most = tra_max64(most, w->placing->counts ? w->placing->counts[(i + 1) * l->n - 1]
-                                                  : tra_catalog_floats1(w->type.cat, i));
-    if (!w->type.layout) most = tra_max64(most, tra_catalog_maxfloats(w->type.cat));
+                                                  : tra_catalog_elements_of(w->type.cat, i));
+    if (!w->type.layout) most = tra_max64(most, tra_catalog_elements_most(w->type.cat));
     return tra_stored_scratch(l, most);
 }
 
-static void keep_spread(uint64_t *to, const tra_spread *s, bool finite) {
-    uint64_t flags = TRA_FLAG_SORTED | TRA_FLAG_UNIQUE | (finite ? TRA_FLAG_FINITE : 0);
-    uint64_t head[6] = {(uint64_t)s->parents, (uint64_t)s->entries, (uint64_t)s->squares,
-                        (uint64_t)s->most,    (uint64_t)s->span,    flags};
-    memcpy(to, head, sizeof head);
-    for (int i = 0; i < TRA_LOGS; i++) to[6 + i] = (uint64_t)s->logs[i];
-}
-
-/* The slices and the statistics that follow from them, as facts of the tuple. */
+/* Keeps the checksums of the slices and the statistics of the tuple in w->sums. */
 static void keep_facts(tra_writer *w, int64_t ordinal, const coder *x, slice *const *slices) {
     const tra_form *f = x->form;
-    uint64_t *facts = w->sums + ordinal * tra_form_facts(f);
+    uint64_t *facts = w->sums + ordinal * tra_form_fact_words(f);
     for (int i = 0; i < f->n; i++) facts[i] = tra_chunk_sum_end(XXH64_digest(&slices[i]->sum));
     facts += f->n;
-    keep_spread(facts, &x->rows, x->finite);
+    tra_spread_store(facts, &x->rows, x->finite);
     for (int l = 0; l < f->levels.n; l++) {
-        if (f->group[l] > 0) keep_spread(facts += TRA_SPREAD_WORDS, &x->level[l], x->finite);
+        if (f->group[l] > 0) tra_spread_store(facts += TRA_SPREAD_WORDS, &x->level[l], x->finite);
     }
 }
 
-/* A tuple whose slices go to their places. */
+/* A tuple that is being put. */
 struct tra_stored_putting {
     tra_writer *w;
     int64_t ordinal, width;
     coder x;
-    uint32_t *columns; /* counts of them; NULL: they are not kept */
+    uint32_t *columns; /* entries of each column; NULL: these are not kept */
 };
 
-/* buf: for the pieces of all slices, and the counts of columns. */
+/* Begins to put a tuple; buf has room for the pieces of all slices and the counts of columns. */
 static void begin_put(tra_stored_putting *p, tra_writer *w, int64_t ordinal, char *buf) {
     const struct tra_placing *to = w->placing;
     const tra_form *f = &to->form;

@@ -1,23 +1,24 @@
-/* stored_read.c - arrays from levels: entries in the order of the file to rows.
+/* stored_read.c - reading arrays stored by levels: from entries in the order of the file to rows.
  *
- * Each dataset's slice is read in its order, piece by piece, and checked as it comes: that ranges ascend and end where
- * the next tuple's begin, that coordinates are in the array, and ascend. Where the order of the levels is not that of
- * the dimensions, and in files of other programs, entries are sorted before they become rows, and duplicates added.
+ * The slice of each dataset is read in its order, piece by piece, and checked as it comes: ranges must ascend and end
+ * where those of the next tuple begin; coordinates must be in the array, and ascend. Where the order of levels is not
+ * that of dimensions, and in files of other programs, entries are sorted before they become rows, and duplicates are
+ * added.
  */
 #include "stored_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = TRA_VECTOR_CHUNK }; /* elements of a slice that are read at a time */
+enum { PIECE = TRA_DATASET_CHUNK }; /* elements of a slice that are read at a time */
 
 /* A slice that is being read. */
 typedef struct feed {
-    const tra_vector *from;
-    int64_t at, left; /* elements that are yet to be read of the file */
-    int64_t have, used;
-    char *raw;     /* PIECE elements as they are */
-    int64_t *ints; /* and widened; values: NULL */
+    const tra_dataset_reader *from;
+    int64_t at, left;   /* the next element in the file, and how many are left */
+    int64_t have, used; /* elements in raw, and how many of them are used */
+    char *raw;          /* PIECE elements as they are in memory */
+    int64_t *ints;      /* the same as int64_t; NULL for values */
     XXH64_state_t sum;
 } feed;
 
@@ -28,21 +29,22 @@ typedef struct reading {
     int64_t ordinal;
     tra_dims ext;
     feed feed[TRA_MAXCOMPONENTS];
-    int component;                             /* that is read */
-    int64_t origin;                            /* loose: the first coordinate of the outer dimension */
-    int64_t stride[TRA_MAXDIM];                /* of each level in the number of the row; 0: the column's */
-    int64_t next[TRA_MAXDIM], end[TRA_MAXDIM]; /* positions of each level */
-    int64_t limit[TRA_MAXDIM];                 /* coordinates of each level, of this array */
+    int component;              /* the dataset that was read last, for messages */
+    int64_t origin;             /* unordered: first coordinate of the block in the outer dimension */
+    int64_t stride[TRA_MAXDIM]; /* of each level's coordinate in the number of the row; 0: it is the column */
+    int64_t next[TRA_MAXDIM], end[TRA_MAXDIM]; /* next and last position of each level, in the file */
+    int64_t limit[TRA_MAXDIM];                 /* extent of each level in this array */
     int last;                                  /* the level of the last dimension */
-    tra_rows_maker rows;                       /* in order: where entries go */
+    tra_rows_maker rows;                       /* where entries go that come in order */
     int64_t room_rows, room;
-    tra_item *items;       /* not in order: these, and */
-    char *values;          /* their values */
-    char *array;           /* dense: the array */
-    char *packed;          /* room for what was packed */
-    int64_t *counts, size; /* mirrored entries are only counted: for each so many coordinates of the outer dimension */
+    tra_sort_item *items; /* where they go to be sorted, */
+    char *values;         /* with their values */
+    char *array;          /* where they go if the array is dense */
+    char *packed;         /* room for what was packed (mapped.h) */
+    int64_t *counts,
+        size; /* not NULL: entries are only counted, for each granule of `size` coordinates of the outer dimension */
     int64_t n;
-    const char *why; /* it is damaged */
+    const char *why; /* what is damaged; NULL: nothing yet */
     tra_err cause;
 } reading;
 
@@ -50,18 +52,19 @@ typedef struct reading {
 
 static tra_status more(reading *x, int component) {
     feed *f = &x->feed[component];
-    int64_t n = tra_min64(f->from->packed ? PIECE - f->at % PIECE : PIECE, f->left); /* a chunk is decoded once */
+    int64_t n = tra_min64(f->from->compressed ? PIECE - f->at % PIECE : PIECE,
+                          f->left); /* so that each chunk is decoded once */
     x->component = component;
     if (n == 0) {
         x->why = "it has fewer elements than its ranges say";
         return TRA_INPUT;
     }
-    if (tra_vector_read(x->r, f->from, f->at, n, f->raw, &x->cause) != TRA_OK) {
+    if (tra_dataset_read(x->r, f->from, f->at, n, f->raw, &x->cause) != TRA_OK) {
         x->why = x->cause.msg;
         return TRA_INPUT;
     }
     if (x->x->sums) XXH64_update(&f->sum, f->raw, (size_t)n * f->from->each);
-    if (f->ints) tra_vector_widen(f->from, f->raw, n, f->ints);
+    if (f->ints) tra_dataset_widen(f->from, f->raw, n, f->ints);
     f->at += n;
     f->left -= n;
     f->have = n;
@@ -92,14 +95,7 @@ static tra_status damaged(reading *x, int component, const char *why) {
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
-static bool is_zero(tra_dtype t, const void *v) {
-    static const char zero[8];
-    if (t == TRA_F64) return *(const double *)v == 0;
-    if (t == TRA_F32) return *(const float *)v == 0;
-    return memcmp(v, zero, tra_dtype_size(t)) == 0;
-}
-
-/* HDF5 holds more values than the types that these are read as. */
+/* What is wrong with a value: HDF5's types hold more values than those of relations. NULL: nothing. */
 static const char *no_value(const reading *x, const void *value) {
     if (x->r->u64 && !x->r->keep_u64 && *(const int64_t *)value < 0)
         return "it has a number above 9223372036854775807, more than i64 holds (tra import --dtype f64 rounds it)";
@@ -107,44 +103,22 @@ static const char *no_value(const reading *x, const void *value) {
     return NULL;
 }
 
-static bool add_value(tra_dtype t, void *to, const void *v) {
-    switch (t) {
-    case TRA_F64: *(double *)to += *(const double *)v; return true;
-    case TRA_F32: *(float *)to += *(const float *)v; return true;
-    case TRA_I64: return !__builtin_add_overflow(*(int64_t *)to, *(const int64_t *)v, (int64_t *)to);
-    case TRA_I32: return !__builtin_add_overflow(*(int32_t *)to, *(const int32_t *)v, (int32_t *)to);
-    case TRA_BOOL: *(uint8_t *)to |= *(const uint8_t *)v; return true;
-    }
-    return false;
-}
-
 static tra_status gather(reading *x, int64_t row, int64_t column, const void *value) {
     size_t size = x->r->size;
     if (x->n == x->room) return damaged(x, x->form->values, "it has more entries than its tables say");
-    x->items[x->n] = (tra_item){.hi = (uint64_t)row, .lo = (uint64_t)column, .i = (uint32_t)x->n};
+    x->items[x->n] = (tra_sort_item){.hi = (uint64_t)row, .lo = (uint64_t)column, .i = (uint32_t)x->n};
     memcpy(x->values + (size_t)x->n++ * size, value, size);
     return TRA_OK;
 }
 
-static bool negate(tra_dtype t, void *v) {
-    switch (t) {
-    case TRA_F64: *(double *)v = -*(double *)v; return true;
-    case TRA_F32: *(float *)v = -*(float *)v; return true;
-    case TRA_I64: return !__builtin_sub_overflow((int64_t)0, *(int64_t *)v, (int64_t *)v);
-    case TRA_I32: return !__builtin_sub_overflow((int32_t)0, *(int32_t *)v, (int32_t *)v);
-    case TRA_BOOL: return *(uint8_t *)v == 0;
-    }
-    return false;
-}
-
-/* An entry of one triangle of the whole matrix, and the one that it stands for too: what is of this block. */
+/* Emits an entry of one triangle, and its mirror image, as far as they are in this block. */
 static tra_status emit_both(reading *x, int64_t row, int64_t column, const void *value) {
     int outer = x->form->levels.order[0];
     char v[8];
     memcpy(v, value, x->r->size);
     for (int k = 0; k < (row == column ? 1 : 2); k++) {
         int64_t at[2] = {k ? column : row, k ? row : column};
-        if (k && x->x->mirror < 0 && !negate(x->r->type.dtype, v))
+        if (k && x->x->mirror < 0 && !tra_element_negate(x->r->type.dtype, v))
             return damaged(x, x->form->values, "a value in it has no negative of its type");
         if (x->counts) {
             x->counts[at[outer] / x->size]++;
@@ -161,9 +135,9 @@ static tra_status emit(reading *x, int64_t row, int64_t column, const void *valu
     if (why) return damaged(x, x->form->values, why);
     if (x->x->mirror) return emit_both(x, row, column, value);
     if (x->items) return gather(x, row, column, value);
-    if (x->array && x->x->mapping) { /* which may give a coordinate twice */
+    if (x->array && x->x->mapping) { /* a mapping may emit a coordinate twice */
         char *to = x->array + (size_t)(row * x->ext.v[x->ext.n - 1] + column) * x->r->size;
-        bool holds = add_value(x->r->type.dtype, to, value);
+        bool holds = tra_element_add(x->r->type.dtype, to, value);
         return holds ? TRA_OK : damaged(x, 0, "values of one element add up to more than its type holds");
     }
     if (x->array) {
@@ -189,7 +163,7 @@ static tra_status visit(reading *x, int l, int64_t row, int64_t column);
 static tra_status visit_value(reading *x, int64_t row, int64_t column, bool inside) {
     const void *v;
     TRA_TRY(next_value(x, &v));
-    bool filled = x->form->group[x->form->levels.n - 1] == 0 && is_zero(x->r->type.dtype, v);
+    bool filled = x->form->group[x->form->levels.n - 1] == 0 && tra_element_is_zero(x->r->type.dtype, v);
     if (filled) return TRA_OK;
     return inside ? emit(x, row, column, v)
                   : damaged(x, x->form->values, "it has a value beyond the extents of its array");
@@ -208,22 +182,22 @@ static tra_status visit_dense(reading *x, int l, int64_t row, int64_t column) {
     return TRA_OK;
 }
 
-/* How far the range of the next position above goes. */
+/* *end: where the range of positions below the next position above ends. */
 static tra_status range(reading *x, int l, int64_t *end) {
     int p = x->form->pointers[l];
     *end = x->end[l];
     if (p < 0) return TRA_OK;
-    if (l == 0 && x->x->loose) return TRA_OK;
+    if (l == 0 && x->x->unordered) return TRA_OK;
     TRA_TRY(next_int(x, p, end));
     if (*end < x->next[l]) return damaged(x, p, "its ranges do not ascend");
     if (*end > x->end[l]) return damaged(x, p, "a range of it ends beyond what the tuple has");
     return TRA_OK;
 }
 
-/* Are all entries below one position of the level above of one row of the cell, ready to be copied there? */
+/* Is the level such that all entries of a range are entries of one row of the cell and can be copied there? */
 static bool copies(const reading *x, int l) {
     const struct tra_stored *s = x->x;
-    bool plain = !s->mirror && !s->loose && !s->iso && !x->items && !x->array && !x->counts;
+    bool plain = !s->mirror && !s->unordered && !s->iso && !x->items && !x->array && !x->counts;
     return plain && l > 0 && l == x->last && l + 1 == x->form->levels.n && x->r->type.dtype != TRA_BOOL && !x->r->u64;
 }
 
@@ -234,7 +208,7 @@ static bool ascend(const int64_t *v, int64_t n, int64_t from, int64_t limit) {
     return ok;
 }
 
-/* What is wrong with indices that do not. */
+/* The error for indices that do not ascend. */
 static tra_status wrong_indices(reading *x, int l, const int64_t *v, int64_t n, int64_t from) {
     int component = x->form->indices[l];
     for (int64_t i = 0; i < n; i++) {
@@ -246,7 +220,7 @@ static tra_status wrong_indices(reading *x, int l, const int64_t *v, int64_t n, 
     return TRA_OK;
 }
 
-/* Entries of a row, as many as were read of both datasets at a time. */
+/* Copies the entries of a row, as many at a time as have been read of indices and values. */
 static tra_status copy_entries(reading *x, int l, int64_t row, int64_t end) {
     feed *index = &x->feed[x->form->indices[l]], *value = &x->feed[x->form->values];
     tra_rows_view *v = &x->rows.v;
@@ -289,13 +263,14 @@ static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
             TRA_TRY(next_int(x, f->indices[i], &at));
             if (i == 0 && !x->x->mirror) at -= x->origin;
             if (at < 0 || at >= x->limit[i]) return damaged(x, f->indices[i], "it has an index out of range");
-            if (!ascends && !x->x->loose && at < last[i]) return damaged(x, f->indices[i], "its indices do not ascend");
+            if (!ascends && !x->x->unordered && at < last[i])
+                return damaged(x, f->indices[i], "its indices do not ascend");
             ascends = ascends || at > last[i];
             last[i] = at;
             r += at * x->stride[i];
             if (i == x->last) c = at;
         }
-        if (!ascends && !x->x->loose) return damaged(x, f->indices[l + g - 1], "it has an index twice");
+        if (!ascends && !x->x->unordered) return damaged(x, f->indices[l + g - 1], "it has an index twice");
         TRA_TRY(leaf ? visit_value(x, r, c, true) : visit(x, l + g, r, c));
     }
     return TRA_OK;
@@ -308,18 +283,18 @@ static tra_status visit(reading *x, int l, int64_t row, int64_t column) {
 
 /* ---- entries that were not in order ------------------------------------------------------------------------------ */
 
-/* Sorts what was gathered, and makes rows of it: the cell is laid out here, for what there is. */
+/* Sorts what was gathered and makes rows of it. The cell is laid out here, when the number of entries is known. */
 static tra_status make_rows(reading *x, tra_cell *cell) {
-    const tra_item *v = tra_sort_items(x->items, x->items + x->room, x->n);
+    const tra_sort_item *v = tra_sort_items(x->items, x->items + x->room, x->n);
     size_t size = x->r->size;
     int64_t rows = 0, entries = 0;
     for (int64_t i = 0; i < x->n; i++) {
         bool same_row = i > 0 && v[i].hi == v[i - 1].hi, same = same_row && v[i].lo == v[i - 1].lo;
         rows += !same_row;
         entries += !same;
-        if (same && !x->x->loose) return damaged(x, x->form->values, "it has an entry twice");
+        if (same && !x->x->unordered) return damaged(x, x->form->values, "it has an entry twice");
     }
-    if (!x->x->loose && (entries != x->x->of[x->ordinal] || rows != x->x->rows[x->ordinal]))
+    if (!x->x->unordered && (entries != x->x->of[x->ordinal] || rows != x->x->rows[x->ordinal]))
         return damaged(x, x->form->values, "it has not as many entries as its tables say");
     x->rows = tra_rows_make(cell, rows, entries);
     void *to = NULL;
@@ -327,7 +302,7 @@ static tra_status make_rows(reading *x, tra_cell *cell) {
         const char *value = x->values + (size_t)v[i].i * size;
         bool same_row = i > 0 && v[i].hi == v[i - 1].hi;
         if (same_row && v[i].lo == v[i - 1].lo) {
-            if (!add_value(x->r->type.dtype, to, value))
+            if (!tra_element_add(x->r->type.dtype, to, value))
                 return damaged(x, x->form->values, "entries of the same place add up to more than its type holds");
             continue;
         }
@@ -340,7 +315,7 @@ static tra_status make_rows(reading *x, tra_cell *cell) {
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
 static bool gathers(const struct tra_stored *x) {
-    return !tra_levels_dense(&x->form.levels) && (x->loose || !tra_levels_in_order(&x->form.levels));
+    return !tra_levels_dense(&x->form.levels) && (x->unordered || !tra_levels_in_order(&x->form.levels));
 }
 
 static int64_t most_entries(const struct tra_stored *x) { return x->most[x->form.levels.n - 1]; }
@@ -351,12 +326,12 @@ size_t tra_stored_read_scratch(const tra_rel *r) {
     const struct tra_stored *x = r->stored;
     size_t pieces = align16(sizeof(reading)) + (size_t)x->form.n * PIECE * 2 * sizeof(int64_t);
     int64_t n = gathers(x) ? tra_max64(1, most_entries(x)) : 0;
-    int64_t sort = tra_mul_most(n, 2 * (int64_t)sizeof(tra_item) + (int64_t)r->size);
+    int64_t sort = tra_mul_most(n, 2 * (int64_t)sizeof(tra_sort_item) + (int64_t)r->size);
     int64_t packed = tra_add_most(tra_mapping_scratch(r), 16);
     return (size_t)tra_min64(tra_add_most(tra_add_most((int64_t)pieces, packed), sort), TRA_SIZE_MOST);
 }
 
-/* The slices of the tuple; all of what is mirrored. */
+/* Begins with the slices of the tuple; where the file has one triangle, with all of it. */
 static void begin_feeds(reading *x, char *scratch) {
     const tra_form *f = x->form;
     int64_t n = x->r->cat.n, t = x->x->mirror ? 0 : x->ordinal, after = x->x->mirror ? n : t + 1;
@@ -395,7 +370,7 @@ static void begin_levels(reading *x) {
     }
 }
 
-/* All of the slices was read, and they have their checksums. */
+/* Checks that all of the slices was used, and that they have their checksums. */
 static tra_status check_sums(reading *x) {
     const tra_form *f = x->form;
     for (int i = 0; i < f->n; i++) {
@@ -408,7 +383,7 @@ static tra_status check_sums(reading *x) {
     return TRA_OK;
 }
 
-/* What fails may not be what is damaged: the dataset whose slice has another checksum is named, if there is one. */
+/* An error in one dataset may come from damage in another: if a slice has not its checksum, its dataset is blamed. */
 static tra_status blame(reading *x, tra_status s) {
     static const char *const why = "its bytes do not have the checksum that was recorded";
     int component = x->component;
@@ -431,14 +406,14 @@ static tra_status take_entry(void *ctx, int64_t row, int64_t column, const void 
     return emit(x, row, column, value);
 }
 
-/* Goes through all entries. */
+/* Visits all entries of the tuple. */
 static tra_status visit_all(reading *x) {
     const tra_form *f = x->form;
     if (x->x->mapping) {
         tra_status s = tra_mapping_run(x->r, x->ordinal, x->packed, take_entry, x, &x->cause);
         return s == TRA_OK || x->why ? s : damaged(x, 0, x->cause.msg);
     }
-    if (x->x->iso && tra_vector_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
+    if (x->x->iso && tra_dataset_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
         return damaged(x, f->values, x->cause.msg);
     tra_status s = visit(x, 0, 0, 0);
     return s == TRA_OK ? check_sums(x) : blame(x, s);
@@ -460,14 +435,14 @@ static tra_status read_cell(reading *x, tra_cell *cell) {
     return TRA_OK;
 }
 
-/* In scratch, of a tuple of these extents; returns what is left of it. */
+/* Begins to read a tuple of these extents; x is at the beginning of scratch. Returns what is left of scratch. */
 static char *begin_reading(reading *x, tra_rel *r, int64_t ordinal, const tra_dims *ext) {
     const struct tra_stored *s = r->stored;
     char *room = (char *)x + align16(sizeof *x);
     *x = (reading){.r = r, .x = s, .form = &s->form, .ordinal = ordinal, .ext = *ext};
     begin_feeds(x, room);
     begin_levels(x);
-    if (s->loose && !s->mapping) { /* of the key only the outer dimension is not 0 */
+    if (s->unordered && !s->mapping) { /* only the outer component of the key is not 0 */
         tra_dims key;
         tra_catalog_key(&r->cat, ordinal, &key);
         x->origin = key.v[s->form.levels.order[0]] * s->outer;
@@ -494,7 +469,7 @@ tra_status tra_stored_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch
     if (gathers(s)) {
         const int64_t *last = s->before ? s->before : s->begin + (s->form.levels.n - 1) * (r->cat.n + 1);
         x->room = last[ordinal + 1] - last[ordinal];
-        x->items = (tra_item *)(void *)room;
+        x->items = (tra_sort_item *)(void *)room;
         x->values = (char *)(x->items + 2 * tra_max64(1, x->room));
     } else if (!cell.layout) {
         x->array = memset(buf, 0, (size_t)tra_dense_bytes(r->type.dtype, &cell.array.ext));

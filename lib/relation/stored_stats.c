@@ -1,13 +1,31 @@
-/* stored_stats.c - what a file says of how entries are spread, and of what only other programs read. */
+/* stored_stats.c - statistics of relations stored by levels; and checks of what only other programs read. */
 #include "stored_int.h"
 #include "table_hook.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
+/* ---- spreads ----------------------------------------------------------------------------------------------------- */
 
-static void take_spread(const int64_t *words, tra_spread *s) {
+void tra_spread_add(tra_spread *s, int64_t children, int64_t first, int64_t last) {
+    int log = 63 - __builtin_clzll((unsigned long long)children);
+    s->parents++;
+    s->entries += children;
+    s->squares = tra_add_most(s->squares, tra_mul_most(children, children));
+    s->most = tra_max64(s->most, children);
+    s->span = tra_max64(s->span, last - first + 1);
+    s->logs[log < TRA_LOGS ? log : TRA_LOGS - 1]++;
+}
+
+void tra_spread_store(uint64_t *to, const tra_spread *s, bool finite) {
+    uint64_t flags = TRA_FLAG_SORTED | TRA_FLAG_UNIQUE | (finite ? TRA_FLAG_FINITE : 0);
+    uint64_t head[6] = {(uint64_t)s->parents, (uint64_t)s->entries, (uint64_t)s->squares,
+                        (uint64_t)s->most,    (uint64_t)s->span,    flags};
+    memcpy(to, head, sizeof head);
+    for (int i = 0; i < TRA_LOGS; i++) to[6 + i] = (uint64_t)s->logs[i];
+}
+
+static void load_spread(const int64_t *words, tra_spread *s) {
     *s =
         (tra_spread){.parents = words[0], .entries = words[1], .squares = words[2], .most = words[3], .span = words[4]};
     memcpy(s->logs, words + 6, sizeof s->logs);
@@ -15,7 +33,7 @@ static void take_spread(const int64_t *words, tra_spread *s) {
 
 tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, tra_err *e) {
     struct tra_stored *x = r->stored;
-    if (!x || x->loose) return tra_fail(e, TRA_NO, "%s:%s has no statistics", r->path, r->name);
+    if (!x || x->unordered) return tra_fail(e, TRA_NO, "%s:%s has no statistics", r->path, r->name);
     const tra_form *f = &x->form;
     int spreads = tra_form_spreads(f), i = 1;
     int64_t words[(TRA_MAXDIM + 1) * TRA_SPREAD_WORDS];
@@ -33,15 +51,15 @@ tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, 
     tra_h5_leave();
     TRA_TRY(s);
     *out = (tra_statistics){.finite = words[5] & TRA_FLAG_FINITE};
-    take_spread(words, &out->rows);
+    load_spread(words, &out->rows);
     for (int l = 0; l < f->levels.n; l++)
-        if (f->group[l] > 0) take_spread(words + TRA_SPREAD_WORDS * i++, &out->level[l]);
+        if (f->group[l] > 0) load_spread(words + TRA_SPREAD_WORDS * i++, &out->level[l]);
     return TRA_OK;
 }
 
-/* From the tuple's entries, fewer than its columns, where the last level has their columns. */
+/* Counts the entries of columns of a tuple from its indices, where the last level has these. */
 static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width, uint32_t *out, tra_err *e) {
-    enum { MOST_COUNTED = 1 << 23 }; /* entries of all tuples: what planning may read */
+    enum { MOST_COUNTED = 1 << 23 }; /* entries of all tuples: planning reads no more */
     const struct tra_stored *x = r->stored;
     const tra_levels *l = &x->form.levels;
     int last = l->n - 1, kind = l->kind[last];
@@ -51,21 +69,21 @@ static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width
         return tra_fail(e, TRA_NO, "%s:%s has no counts of the columns of that block", r->path, r->name);
     int64_t from = n[ordinal], m = n[ordinal + 1] - from;
     int64_t *at = tra_malloc((size_t)(m + 1) * sizeof *at);
-    tra_status s = tra_vector_ints(r, &x->c[x->form.indices[last]], from, m, at, e);
+    tra_status s = tra_dataset_read_ints(r, &x->c[x->form.indices[last]], from, m, at, e);
     memset(out, 0, (size_t)width * sizeof *out);
     for (int64_t i = 0; i < m && s == TRA_OK; i++)
         if (at[i] >= 0 && at[i] < width)
             out[at[i]]++;
         else
-            s = BAD(r, e, "its dataset indices_%d is damaged: a coordinate is %" PRId64 " of %" PRId64, last, at[i],
-                    width);
+            s = TRA_REL_BAD(r, e, "its dataset indices_%d is damaged: a coordinate is %" PRId64 " of %" PRId64, last,
+                            at[i], width);
     free(at);
     return s;
 }
 
-tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
+tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
     struct tra_stored *x = r->stored;
-    if (!x || x->loose) return tra_fail(e, TRA_NO, "%s:%s has no counts of columns", r->path, r->name);
+    if (!x || x->unordered) return tra_fail(e, TRA_NO, "%s:%s has no counts of columns", r->path, r->name);
     int64_t at = 0, width = 0;
     bool kept = false;
     for (int64_t t = 0; t <= ordinal; t++) {
@@ -77,13 +95,13 @@ tra_status tra_rel_columns(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *
         kept = width <= n[1] - n[0];
     }
     if (!kept) return count_columns(r, ordinal, width, out, e);
-    return tra_vector_read(r, &x->c[x->form.columns], at, width, out, e);
+    return tra_dataset_read(r, &x->c[x->form.columns], at, width, out, e);
 }
 
-/* Over all tuples, whose last dimension of so many columns is not cut. */
+/* Adds up the counts of n columns over all tuples; no key cuts the last dimension. */
 static tra_status add_columns(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, tra_err *e) {
     for (int64_t t = 0; t < r->cat.n; t++) {
-        TRA_TRY(tra_rel_columns(r, t, one, e));
+        TRA_TRY(tra_rel_column_counts(r, t, one, e));
         for (int64_t c = 0; c < n; c++) all[c] += one[c];
     }
     return TRA_OK;
@@ -103,11 +121,11 @@ static tra_status find_logs(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, 
     return TRA_OK;
 }
 
-tra_status tra_rel_column_logs(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
+tra_status tra_rel_column_histogram(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
     enum { MOST_COLUMNS = 1 << 22, MOST_TUPLES = 64 };
     int last = r->cat.bound.n - 1;
     int64_t n = last < 0 ? 0 : r->cat.bound.v[last];
-    if (!r->stored || r->stored->loose || n == 0 || n > MOST_COLUMNS || r->cat.n > MOST_TUPLES)
+    if (!r->stored || r->stored->unordered || n == 0 || n > MOST_COLUMNS || r->cat.n > MOST_TUPLES)
         return tra_fail(e, TRA_NO, "%s:%s has no counts of columns, or too many", r->path, r->name);
     if (!r->stored->logs) {
         uint32_t *one = tra_malloc((size_t)n * sizeof *one);
@@ -122,15 +140,15 @@ tra_status tra_rel_column_logs(tra_rel *r, double columns[TRA_LOGS], double entr
     return TRA_OK;
 }
 
-/* Are rows positions of its first level, or have their numbers there, and entries by pointers below them? */
+/* Is it a matrix whose first level has the rows and whose entries are found by pointers below them? */
 static bool has_row_pointers(const tra_rel *r) {
     const struct tra_stored *x = r->stored;
-    if (!x || x->loose || x->mirror || x->mapping || x->form.packed || r->cat.frontier.n != 2) return false;
+    if (!x || x->unordered || x->mirror || x->mapping || x->form.packed || r->cat.frontier.n != 2) return false;
     const tra_levels *l = &x->form.levels;
     return l->n == 2 && l->order[0] == 0 && l->kind[0] != TRA_LEVEL_SINGLETON && l->kind[1] == TRA_LEVEL_SPARSE;
 }
 
-/* Adds up how[k] times the entries of row k, for rows below n. */
+/* *out grows by the sum over rows k below n of how[k] times the entries of row k. */
 static tra_status weigh_rows(tra_rel *r, const int64_t *how, int64_t n, double *out, tra_err *e) {
     const struct tra_stored *x = r->stored;
     tra_status s = TRA_OK;
@@ -140,10 +158,10 @@ static tra_status weigh_rows(tra_rel *r, const int64_t *how, int64_t n, double *
         int64_t *end = tra_malloc((size_t)(m + 1) * 8), *at = NULL;
         tra_catalog_key(&r->cat, t, &key);
         int64_t first = key.v[0] * r->cat.bound.v[0];
-        s = tra_vector_ints(r, &x->c[x->form.pointers[1]], from, m + 1, end, e);
+        s = tra_dataset_read_ints(r, &x->c[x->form.pointers[1]], from, m + 1, end, e);
         if (s == TRA_OK && x->form.levels.kind[0] == TRA_LEVEL_SPARSE) {
             at = tra_malloc((size_t)(m + 1) * 8);
-            s = tra_vector_ints(r, &x->c[x->form.indices[0]], from, m, at, e);
+            s = tra_dataset_read_ints(r, &x->c[x->form.indices[0]], from, m, at, e);
         }
         for (int64_t i = 0; i < m && s == TRA_OK; i++) {
             int64_t row = at ? at[i] : i;
@@ -155,15 +173,15 @@ static tra_status weigh_rows(tra_rel *r, const int64_t *how, int64_t n, double *
     return s;
 }
 
-tra_status tra_rel_products(tra_rel *a, tra_rel *b, double *out, tra_err *e) {
+tra_status tra_rel_meeting_pairs(tra_rel *a, tra_rel *b, double *out, tra_err *e) {
     enum { MOST_COLUMNS = 1 << 21, MOST_TUPLES = 64 };
     int64_t n = a->cat.bound.n == 2 ? a->cat.bound.v[1] : 0;
     bool cut = a->cat.frontier.n != 2 || a->cat.frontier.v[1] != 1;
-    if (!a->stored || a->stored->loose || cut || n == 0 || n > MOST_COLUMNS || a->cat.n > MOST_TUPLES ||
+    if (!a->stored || a->stored->unordered || cut || n == 0 || n > MOST_COLUMNS || a->cat.n > MOST_TUPLES ||
         b->cat.n > MOST_TUPLES || !has_row_pointers(b))
         return tra_fail(e, TRA_NO, "%s:%s and %s:%s have no counts that say what meets", a->path, a->name, b->path,
                         b->name);
-    if (a->stored->met != b) {
+    if (a->stored->products_with != b) {
         uint32_t *one = tra_malloc((size_t)n * sizeof *one);
         int64_t *all = tra_calloc((size_t)n, sizeof *all);
         double products = 0;
@@ -172,7 +190,7 @@ tra_status tra_rel_products(tra_rel *a, tra_rel *b, double *out, tra_err *e) {
         free(one);
         free(all);
         TRA_TRY(s);
-        a->stored->met = b;
+        a->stored->products_with = b;
         a->stored->products = products;
     }
     *out = a->stored->products;
@@ -182,26 +200,27 @@ tra_status tra_rel_products(tra_rel *a, tra_rel *b, double *out, tra_err *e) {
 /* ---- what no read needs -------------------------------------------------------------------------------------------
  */
 
-/* The root level of the whole tensor: a component of the keys of all tuples. */
+/* Checks component d of the keys as other programs see them. */
 static tra_status check_keys(tra_rel *r, int d, tra_err *e) {
     char name[24];
-    tra_vector v = {0};
+    tra_dataset_reader v = {0};
     int64_t *have = tra_malloc((size_t)(r->cat.n + 1) * sizeof *have);
     snprintf(name, sizeof name, "indices_%d", d);
     tra_h5_enter();
-    tra_status s = tra_vector_open(r, r->dset, name, -1, &v, e);
+    tra_status s = tra_dataset_open(r, r->dset, name, -1, &v, e);
     tra_h5_leave();
     if (s == TRA_OK && v.count != r->cat.n)
-        s = BAD(r, e, "its dataset %s has not an element for each of its blocks", name);
-    if (s == TRA_OK) s = tra_vector_ints(r, &v, 0, r->cat.n, have, e);
+        s = TRA_REL_BAD(r, e, "its dataset %s has not an element for each of its blocks", name);
+    if (s == TRA_OK) s = tra_dataset_read_ints(r, &v, 0, r->cat.n, have, e);
     for (int64_t t = 0; t < r->cat.n && s == TRA_OK; t++) {
         tra_dims key;
         tra_catalog_key(&r->cat, t, &key);
         if (have[t] != key.v[d])
-            s = BAD(r, e, "its dataset %s is damaged: element %" PRId64 " is not the key of the block", name, t);
+            s = TRA_REL_BAD(r, e, "its dataset %s is damaged: element %" PRId64 " is not the key of the block", name,
+                            t);
     }
     tra_h5_enter();
-    tra_vector_close(&v);
+    tra_dataset_close(&v);
     tra_h5_leave();
     free(have);
     return s;
@@ -211,9 +230,9 @@ static tra_status check_columns(tra_rel *r, int64_t ordinal, int64_t at, int64_t
     const struct tra_stored *x = r->stored;
     int i = x->form.columns;
     uint32_t *v = tra_malloc((size_t)(n + 1) * sizeof *v);
-    tra_status s = tra_vector_read(r, &x->c[i], at, n, v, e);
+    tra_status s = tra_dataset_read(r, &x->c[i], at, n, v, e);
     if (s == TRA_OK && tra_chunk_sum(v, (size_t)n * sizeof *v) != x->sums[ordinal * x->form.n + i])
-        s = BAD(r, e, "its counts of columns (.tra/%s/columns) are damaged", r->name);
+        s = TRA_REL_BAD(r, e, "its counts of columns (.tra/%s/columns) are damaged", r->name);
     free(v);
     return s;
 }
@@ -224,12 +243,12 @@ tra_status tra_rel_check(tra_rel *r, tra_err *e) {
     int64_t at = 0, zero;
     if (r->table) return tra_table_check(r, e);
     TRA_TRY(tra_rel_labels(r, &labels, e));
-    if (!x || x->loose) return TRA_OK;
+    if (!x || x->unordered) return TRA_OK;
     for (int d = 0; d < x->form.depth; d++) TRA_TRY(check_keys(r, d, e));
     for (int i = 0; i < x->form.n; i++) {
         if (x->form.c[i].kind != TRA_POINTERS) continue;
-        TRA_TRY(tra_vector_ints(r, &x->c[i], 0, 1, &zero, e));
-        if (zero != 0) return BAD(r, e, "its dataset %s does not begin with 0", x->form.c[i].name);
+        TRA_TRY(tra_dataset_read_ints(r, &x->c[i], 0, 1, &zero, e));
+        if (zero != 0) return TRA_REL_BAD(r, e, "its dataset %s does not begin with 0", x->form.c[i].name);
     }
     for (int64_t t = 0; t < r->cat.n && x->sums; t++) {
         const int64_t *n = x->begin + (x->form.levels.n - 1) * (r->cat.n + 1) + t;

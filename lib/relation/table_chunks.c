@@ -1,12 +1,10 @@
-/* table_chunks.c - the chunks of a table's arrays: where they are, checked, decoded, and some of their elements. */
+/* table_chunks.c - chunks of a table's arrays: finding, verifying and decoding them, to read some of their elements. */
 #include "table_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
-
-#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
 
 static void free_places(tra_table_part *p) {
     free(p->addr);
@@ -30,23 +28,18 @@ static tra_status find_chunks(tra_rel *r, int part, tra_err *e) {
     hid_t dset = H5Dopen2(r->file, p->path, H5P_DEFAULT);
     uint64_t masks = 0;
     for (int64_t b = 0; b < f->nblocks && s == TRA_OK; b++) {
-        char nothing[8];
-        hsize_t at = (hsize_t)(b * f->block);
-        uint32_t mask = 0;
-        r->vfd->noted = 0;
-        r->vfd->capture = true;
-        herr_t got = H5Dread_chunk(dset, H5P_DEFAULT, &at, &mask, nothing);
-        r->vfd->capture = false;
-        int64_t len = (int64_t)r->vfd->len, all = f->block * p->size;
-        if (got < 0 || r->vfd->noted != 1 || (p->coded ? len > all : len != all))
-            s = BAD(r, e, "block %" PRId64 " of %s is damaged: it is not in the file's index", b, p->path);
-        q.addr[b] = (int64_t)r->vfd->addr;
-        if (s == TRA_OK && p->coded) q.len[b] = (uint32_t)len, q.skips[b] = mask;
-        masks += tra_mask_sum((int64_t)part * f->nblocks + b, mask);
+        tra_chunkref chunk;
+        bool found = tra_vfd_find_chunk(r->vfd, dset, (hsize_t[]){(hsize_t)(b * f->block)}, &chunk);
+        int64_t len = (int64_t)chunk.len, all = f->block * p->size;
+        if (!found || (p->coded ? len > all : len != all))
+            s = TRA_REL_BAD(r, e, "block %" PRId64 " of %s is damaged: it is not in the file's index", b, p->path);
+        q.addr[b] = chunk.addr;
+        if (s == TRA_OK && p->coded) q.len[b] = (uint32_t)len, q.skips[b] = chunk.mask;
+        masks += tra_mask_sum((int64_t)part * f->nblocks + b, chunk.mask);
     }
     if (dset >= 0) H5Dclose(dset);
     if (s == TRA_OK && p->coded && r->table->masks && masks != r->table->masks[part])
-        s = BAD(r, e, "the index of %s is damaged: chunks went through other filters than it says", p->path);
+        s = TRA_REL_BAD(r, e, "the index of %s is damaged: chunks went through other filters than it says", p->path);
     if (s == TRA_OK)
         *p = q;
     else
@@ -63,7 +56,7 @@ tra_status tra_table_find(tra_rel *r, int part, tra_err *e) {
 }
 
 static tra_status bad_chunk(tra_rel *r, int part, int64_t b, const char *why, tra_err *e) {
-    return BAD(r, e, "block %" PRId64 " of %s is damaged: %s", b, r->table->form.part[part].path, why);
+    return TRA_REL_BAD(r, e, "block %" PRId64 " of %s is damaged: %s", b, r->table->form.part[part].path, why);
 }
 
 static tra_status check_sum(tra_rel *r, int part, int64_t b, uint64_t sum, tra_err *e) {
@@ -96,7 +89,7 @@ size_t tra_table_scratch(const tra_rel *r) {
     return tra_rel_is_coded(r) ? align64((size_t)f->block * 8) + align64(unshuffle_room(f)) : 0;
 }
 
-/* All elements of a chunk, from what is stored of it. */
+/* Reads and decodes all elements of a chunk. */
 static tra_status decode(tra_rel *r, int part, int64_t b, char *to, char *room, tra_err *e) {
     enum { PIECE = 16 << 10 };
     const tra_table_form *f = &r->table->form;
@@ -109,7 +102,7 @@ static tra_status decode(tra_rel *r, int part, int64_t b, char *to, char *room, 
     XXH64_reset(&sum, 0);
     if (!packed && len != all) return bad_chunk(r, part, b, "its stored length is not that of a chunk", e);
     if (packed) tra_inflate_begin(&z, to, all);
-    for (size_t at = 0, n; at < len; at += n) { /* summed while it is in the cache */
+    for (size_t at = 0, n; at < len; at += n) { /* each piece is summed while it is in the processor's cache */
         char *here = packed ? piece : to + at;
         n = len - at < PIECE ? len - at : PIECE;
         TRA_TRY(tra_pread(r->vfd->fd, here, n, p->addr[b] + (int64_t)at, r->path, e));
@@ -124,7 +117,8 @@ static tra_status decode(tra_rel *r, int part, int64_t b, char *to, char *room, 
     return TRA_OK;
 }
 
-/* Elements of a compressed chunk: in place where all of it is wanted. room: tra_table_scratch bytes. */
+/* Reads n elements of a compressed chunk, directly to `to` if these are all. room: tra_table_scratch bytes; NULL:
+ * allocated here. */
 static tra_status read_coded(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
                              tra_err *e) {
     const tra_table_form *f = &r->table->form;
@@ -139,7 +133,7 @@ static tra_status read_coded(tra_rel *r, int part, int64_t b, int64_t first, int
     return s;
 }
 
-/* The first time all of it is read, for its checksum: in place where all of it is wanted. */
+/* The first time all of a chunk is read, for its checksum, directly to `to` if all is wanted. */
 tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
                            tra_err *e) {
     const tra_table_form *f = &r->table->form;

@@ -1,7 +1,9 @@
 /* table_facts.c - statistics of a column, from its values in order: ranges, distinct values, frequencies.
  *
- * Up to TRA_WHOLE_FREQUENCIES values are counted exactly. Of more, those that may be common stay (Misra and Gries: what
- * is rare gives way, so nothing that makes up more than a 2^15th of the rows is lost), and are counted again. */
+ * Up to TRA_WHOLE_FREQUENCIES different values are counted exactly. When there are more, the counts of those that may
+ * be common are kept by the algorithm of Misra and Gries: rare values are dropped, and none that makes up more than a
+ * 2^15th of the rows is. The most common ones are then counted again exactly in a second pass.
+ */
 #include "table_int.h"
 
 #include <math.h>
@@ -11,13 +13,13 @@
 enum { SLOTS = 2 * TRA_WHOLE_FREQUENCIES, SAMPLE = 1 << 16, LOGS = 12, NEAR = 1 << 16, FEW = 1 << 10 };
 
 typedef struct slot {
-    int64_t value, count; /* 0: free */
+    int64_t value, count; /* count 0: the slot is free */
 } slot;
 
-struct tra_counting {
+struct tra_facts_builder {
     tra_coltype type;
     int64_t rows, nulls, min, max, changes;
-    int64_t last, until_sample; /* last: the rank of the last value */
+    int64_t last, until_sample; /* last: rank of the last value */
     bool any, sorted, nan, over;
     int64_t n;
     slot *slots;
@@ -25,19 +27,18 @@ struct tra_counting {
     int64_t nslots, nnear; /* of columns of few rows these are few, so that little memory is touched */
     uint8_t *sketch;
     int64_t *sample, sampled, stride;
-    uint64_t *codes; /* which of a dictionary's entries there are; NULL: too many */
+    uint64_t *codes; /* a bit for each entry of the dictionary: the column has it; NULL: too many entries */
     int64_t ncodes;
-    int64_t again; /* of those that are counted again */
     slot *top;
 };
 
-int64_t tra_counting_bytes(int64_t rows) {
+int64_t tra_facts_bytes(int64_t rows) {
     int64_t slots = tra_min64(SLOTS * (int64_t)sizeof(slot), tra_mul_most(rows, 4096)); /* they are hashed */
     return slots + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + (64 << 10);
 }
 
-tra_counting *tra_counting_new(void) {
-    tra_counting *c = tra_calloc(1, sizeof *c);
+tra_facts_builder *tra_facts_new(void) {
+    tra_facts_builder *c = tra_calloc(1, sizeof *c);
     c->slots = tra_malloc(SLOTS * sizeof *c->slots);
     c->near = tra_malloc(NEAR * sizeof *c->near);
     c->sketch = tra_malloc(TRA_REGISTERS);
@@ -46,7 +47,7 @@ tra_counting *tra_counting_new(void) {
     return c;
 }
 
-void tra_counting_free(tra_counting *c) {
+void tra_facts_free(tra_facts_builder *c) {
     if (!c) return;
     free(c->slots);
     free(c->near);
@@ -57,9 +58,10 @@ void tra_counting_free(tra_counting *c) {
     free(c);
 }
 
-void tra_counting_begin(tra_counting *c, tra_coltype t, int64_t rows, int64_t codes) {
+void tra_facts_begin(tra_facts_builder *c, tra_coltype t, int64_t rows, int64_t codes) {
     free(c->codes);
-    *c = (tra_counting){.slots = c->slots, .near = c->near, .sketch = c->sketch, .sample = c->sample, .top = c->top};
+    *c = (tra_facts_builder){
+        .slots = c->slots, .near = c->near, .sketch = c->sketch, .sample = c->sample, .top = c->top};
     c->type = t;
     c->rows = rows;
     c->sorted = true;
@@ -98,7 +100,7 @@ static int most_first(const void *a, const void *b) {
 }
 
 /* What is near goes to the slots. */
-static void settle(tra_counting *c) {
+static void flush_near(tra_facts_builder *c) {
     for (int64_t i = 0; i < c->nnear && !c->over; i++) {
         int64_t v = (int64_t)((uint64_t)c->least + (uint64_t)i);
         if (c->near[i]) *find(c->slots, c->nslots, v, mix((uint64_t)v)) = (slot){v, c->near[i]};
@@ -106,9 +108,9 @@ static void settle(tra_counting *c) {
     }
 }
 
-/* What is left of the slots, the commonest first; their number. */
-static int64_t gather(tra_counting *c, slot **out) {
-    settle(c);
+/* All counts, the most common value first, from malloc; returns their number. */
+static int64_t gather(tra_facts_builder *c, slot **out) {
+    flush_near(c);
     slot *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t n = 0;
     for (int64_t i = 0; i < c->nslots; i++)
@@ -118,10 +120,10 @@ static int64_t gather(tra_counting *c, slot **out) {
     return n;
 }
 
-/* The least count that no more than `most` values exceed. */
-static int64_t exceeded_by(const tra_counting *c, int64_t most) {
+/* The smallest count that at most `most` values exceed. */
+static int64_t exceeded_by(const tra_facts_builder *c, int64_t most) {
     enum { SMALL = 64 };
-    int64_t with[SMALL] = {0}, low = SMALL - 1, high = 0, above = 0; /* with: so many values have that count */
+    int64_t with[SMALL] = {0}, low = SMALL - 1, high = 0, above = 0; /* with[i]: how many values have count i */
     for (int64_t i = 0; i < SLOTS; i++) {
         int64_t n = c->slots[i].count;
         with[n < SMALL ? n : 0] += n > 0;
@@ -132,7 +134,7 @@ static int64_t exceeded_by(const tra_counting *c, int64_t most) {
         while (low > 1 && above + with[low] <= most) above += with[low--];
         return low;
     }
-    while (low < high) { /* few values are so common that this takes long */
+    while (low < high) { /* rarely so many values are so common */
         int64_t middle = low + (high - low) / 2, n = 0;
         for (int64_t i = 0; i < SLOTS; i++) n += c->slots[i].count > middle;
         if (n > most)
@@ -143,9 +145,10 @@ static int64_t exceeded_by(const tra_counting *c, int64_t most) {
     return low;
 }
 
-/* Half of the values go: each that stays gives as many rows as the commonest of those had. */
-static void give_way(tra_counting *c) {
-    settle(c);
+/* Drops half of the values. As the algorithm asks, each of the others loses as many rows as the most common of the
+ * dropped ones had. */
+static void drop_rare(tra_facts_builder *c) {
+    flush_near(c);
     int64_t off = exceeded_by(c, c->n / 2), n = 0;
     slot *v = tra_malloc((size_t)(c->n / 2 + 1) * sizeof *v);
     for (int64_t i = 0; i < SLOTS; i++)
@@ -157,16 +160,16 @@ static void give_way(tra_counting *c) {
     c->over = true;
 }
 
-/* A value that is there for the first time. */
-static void count_new(tra_counting *c, uint64_t h) {
+/* Counts a value that is seen for the first time; h is its hash. */
+static void count_new(tra_facts_builder *c, uint64_t h) {
     uint64_t rest = h >> LOGS;
     uint8_t zeros = (uint8_t)(rest ? __builtin_ctzll(rest) + 1 : 64 - LOGS + 1);
     uint8_t *reg = &c->sketch[h & (TRA_REGISTERS - 1)];
     if (zeros > *reg) *reg = zeros;
-    if (++c->n > TRA_WHOLE_FREQUENCIES) give_way(c);
+    if (++c->n > TRA_WHOLE_FREQUENCIES) drop_rare(c);
 }
 
-static inline void count(tra_counting *c, int64_t v) {
+static inline void count(tra_facts_builder *c, int64_t v) {
     uint64_t near = (uint64_t)v - (uint64_t)c->least;
     if (near < (uint64_t)c->nnear && !c->over) {
         if (c->near[near]++ == 0) count_new(c, mix((uint64_t)v));
@@ -179,7 +182,7 @@ static inline void count(tra_counting *c, int64_t v) {
     count_new(c, h);
 }
 
-/* -0 is 0, and all NaN are one. */
+/* Makes -0 0, and all NaN one value. */
 static int64_t plain(tra_coltype t, int64_t v, bool *nan) {
     if (!tra_coltype_is_float(t)) return v;
     double x;
@@ -189,20 +192,20 @@ static int64_t plain(tra_coltype t, int64_t v, bool *nan) {
     return x == 0 ? 0 : v;
 }
 
-/* What is known of a block so far; `last` and the range as ranks. */
+/* What is known of a block so far. min, max and last are ranks. */
 typedef struct block_facts {
     int64_t min, max, last, nulls;
     bool any, sorted, nan;
 } block_facts;
 
-static void sample(tra_counting *c, const int64_t *v, int64_t n) {
+static void sample(tra_facts_builder *c, const int64_t *v, int64_t n) {
     for (; c->until_sample < n; c->until_sample += c->stride)
         if (c->sampled < 2 * SAMPLE) c->sample[c->sampled++] = v[c->until_sample];
     c->until_sample -= n;
 }
 
-/* Values that are their own ranks, without NULLs: one thing after the other, each in a loop of its own. */
-static void add_whole(tra_counting *c, const int64_t *v, int64_t n, block_facts *f) {
+/* Adds values without NULLs whose ranks are their values: a loop for each thing that is found out. */
+static void add_whole(tra_facts_builder *c, const int64_t *v, int64_t n, block_facts *f) {
     int64_t min = v[0], max = v[0], changes = 0, falls = 0;
     for (int64_t i = 1; i < n; i++) {
         min = v[i] < min ? v[i] : min;
@@ -222,9 +225,10 @@ static void add_whole(tra_counting *c, const int64_t *v, int64_t n, block_facts 
     for (int64_t i = 0; i < n; i++) count(c, v[i]);
 }
 
-/* Once for floats and once for all others, of which values are their own ranks. */
-static inline __attribute__((always_inline)) void add_values(tra_counting *c, const int64_t *v, const uint8_t *state,
-                                                             int64_t n, block_facts *f, bool real) {
+/* Adds values that may be NULL. It is compiled once for floats and once for all other types, whose ranks are the
+ * values. */
+static inline __attribute__((always_inline)) void
+add_values(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n, block_facts *f, bool real) {
     tra_coltype t = real ? TRA_COL_F64 : TRA_COL_I64;
     for (int64_t i = 0; i < n; i++) {
         bool nan = false, none = state && state[i];
@@ -252,13 +256,13 @@ static inline __attribute__((always_inline)) void add_values(tra_counting *c, co
     }
 }
 
-void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
-                      bool begins) {
+void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
+                   bool begins) {
     if (begins) memcpy(block, (int64_t[4]){0, 0, 0, TRA_BLOCK_SORTED | TRA_BLOCK_EMPTY}, 4 * sizeof *block);
     bool first = !c->any;
     block_facts f = {.min = tra_value_rank(c->type, block[0]),
                      .max = tra_value_rank(c->type, block[1]),
-                     .last = c->last, /* of the block, when it has any */
+                     .last = c->last, /* if the block has any values, the last one is of this block */
                      .any = !(block[3] & TRA_BLOCK_EMPTY),
                      .sorted = block[3] & TRA_BLOCK_SORTED,
                      .nan = block[3] & TRA_BLOCK_NAN};
@@ -268,7 +272,8 @@ void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, i
         add_values(c, v, state, n, &f, false);
     else if (n > 0)
         add_whole(c, v, n, &f);
-    int64_t min = tra_value_rank(c->type, f.min), max = tra_value_rank(c->type, f.max); /* it is its own inverse */
+    int64_t min = tra_value_rank(c->type, f.min),
+            max = tra_value_rank(c->type, f.max); /* tra_value_rank is its own inverse */
     if (f.any && (first || f.min < tra_value_rank(c->type, c->min))) c->min = min;
     if (f.any && (first || f.max > tra_value_rank(c->type, c->max))) c->max = max;
     c->nulls += f.nulls;
@@ -279,7 +284,7 @@ void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, i
     block[3] = (f.sorted ? TRA_BLOCK_SORTED : 0) | (f.nan ? TRA_BLOCK_NAN : 0) | (f.any ? 0 : TRA_BLOCK_EMPTY);
 }
 
-bool tra_counting_again(tra_counting *c) {
+bool tra_facts_begin_recount(tra_facts_builder *c) {
     if (!c->over) return false;
     slot *v;
     int64_t n = gather(c, &v);
@@ -290,13 +295,13 @@ bool tra_counting_again(tra_counting *c) {
     return true;
 }
 
-void tra_counting_recount(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n) {
+void tra_facts_recount(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         bool nan;
         if (state && state[i]) continue;
         int64_t x = plain(c->type, v[i], &nan);
         slot *s = find(c->top, 1024, x, mix((uint64_t)x));
-        if (s->count) s->count++; /* one more than there are */
+        if (s->count) s->count++; /* counts here began with 1 */
     }
 }
 
@@ -315,7 +320,7 @@ static int64_t estimate(const uint8_t *sketch) {
     return (int64_t)llround(guess);
 }
 
-static void put_frequencies(tra_counting *c, tra_arena *a, tra_column_facts *out) {
+static void put_frequencies(tra_facts_builder *c, tra_arena *a, tra_column_facts *out) {
     slot *v;
     int64_t n;
     if (c->over) {
@@ -337,7 +342,7 @@ static void put_frequencies(tra_counting *c, tra_arena *a, tra_column_facts *out
     free(v);
 }
 
-void tra_counting_end(tra_counting *c, tra_arena *a, tra_column_facts *out) {
+void tra_facts_end(tra_facts_builder *c, tra_arena *a, tra_column_facts *out) {
     *out = (tra_column_facts){.rows = c->rows,
                               .nulls = c->nulls,
                               .min = c->min,

@@ -1,25 +1,24 @@
-/* table_file.h - tables in HDF5 files: writing rows, reading them, and what is known of columns. (man tra-relation.5)
+/* table_file.h - tables in HDF5 files: writing rows, reading them, statistics of columns (man tra-relation.5).
  *
- * A table NAME is a group in the encoding that AnnData has for data frames, so that a reader of these gives a frame:
- *   NAME            encoding-type "dataframe", column-order, _index (the first column), tra_format, tra_shape (rows),
- *                   tra_block (rows of a block), tra_seal, tra_digest, tra_history
- *   NAME/COLUMN     an array in chunks of a block; of strings a group "categorical" (codes, categories); of integers
- *                   and bools with NULLs a group "nullable-integer", "nullable-boolean" (values, mask). Of floats with
- *                   NULLs an array, NaN where NULL, whose attribute tra_nulls names its mask. Attributes tra_type, of
- *                   dates and timestamps units, and tra_name where a name is none for HDF5
- *   .tra/NAME/      xxh64 [arrays][blocks] of each chunk; blocks [columns][blocks][4]: least, greatest, NULLs, flags;
- *                   statistics, frequencies, histograms, sketches (tra_column_facts); dictionaries, once more: strings,
- *                   string_ends; nulls/
+ * A table NAME is a group in the encoding that AnnData uses for data frames, so that readers of these get a frame: NAME
+ * encoding-type "dataframe", column-order, _index (the first column), tra_format, tra_shape (rows),
+ *                 tra_block (rows of a block), tra_seal, tra_digest, tra_history
+ * NAME/COLUMN     an array in chunks of one block. Strings: a group "categorical" (codes, categories). Integers and
+ *                 bools with NULLs: a group "nullable-integer" or "nullable-boolean" (values, mask). Floats with
+ *                 NULLs: an array, NaN where NULL, whose attribute tra_nulls names its mask. Attributes: tra_type;
+ *                 units, of dates and timestamps; tra_name, where HDF5 cannot have the name of the column
+ * .tra/NAME/      xxh64 [arrays][blocks] of each chunk; blocks [columns][blocks][4]: least, greatest, NULLs, flags;
+ *                 statistics, frequencies, histograms, sketches (tra_column_facts); strings, string_ends: copies of
+ *                 the dictionaries; nulls/: masks of floats
  *
- * Whoever writes counts the rows of each block first, since the place of each follows from all those before it:
+ * The place of each row follows from the rows of all blocks before it, so these are counted before anything is written:
  *
- *   tra_writer_create     with a type of columns: makes the group alone
- *   tra_writer_place_rows the creator, once: makes the arrays and allocates them
- *   tra_writer_describe, tra_writer_attach   as for others, but after that
- *   tra_writer_put_rows   from any thread of any process (or tra_writer_put, of a tuple in the layout tra_columns)
- *   tra_writer_commit     reads all that was written, for checksums and statistics, and writes these
+ * tra_writer_create     with a type of columns: makes the group alone tra_writer_place_rows the creator, once: makes
+ * and allocates the arrays tra_writer_describe, tra_writer_attach   as for others, but after that tra_writer_put_rows
+ * from any thread of any process (or tra_writer_put, of a tuple in the layout tra_columns) tra_writer_commit     reads
+ * all that was written, for checksums and statistics, and writes these
  *
- * Reading is store.h's too: tra_rel_read fills the block of a tuple as a cell of the layout tra_columns.
+ * Tables are read by the functions of store.h too: tra_rel_read fills the block of a tuple, in the layout tra_columns.
  */
 #ifndef TRA_TABLE_FILE_H
 #define TRA_TABLE_FILE_H
@@ -29,23 +28,24 @@
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-/* The rows of each tuple; NULL: as the catalog has them. The blocks of the file have as many rows as the catalog bounds
- * them to. TRA_RESOURCE when the disk has no room. */
+/* rows: of each tuple; NULL: the extents of the catalog. Blocks in the file have as many rows as the catalog's bound.
+ * TRA_RESOURCE when the disk is full. */
 TRA_MUSTUSE tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows, tra_err *e);
-/* A dictionary that does not fit the memory, in a scratch file: where its strings begin and the last ends, n + 1
- * numbers of 64 bits from 0 on, and their bytes. n = 0: the column has it in memory, or has none. */
+/* A dictionary that does not fit in memory and is in a scratch file: at begin_at, n + 1 numbers of 64 bits, from 0 on,
+ * say where its strings begin and the last one ends; at bytes_at are their bytes. n = 0: the column's dictionary is in
+ * memory, or it has none. */
 typedef struct tra_spooled {
     int fd;
     const char *where; /* for messages */
     int64_t n, begin_at, bytes_at, bytes;
 } tra_spooled;
-/* Before rows are placed: of each column; they live as long as the writer. The dictionary of such a column in the type
- * has its n alone. */
+/* Tells the writer of such dictionaries, one entry for each column, before rows are placed. They must outlive the
+ * writer. In the type, the dictionary of such a column has only its n. */
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
-/* What reading all that was written takes in the end (tra_writer_commit). */
-int64_t tra_table_seal_bytes(const tra_type *t);
-/* Rows from number `first` of the table on. TRA_INPUT, naming row and column, for a value that could not be
- * computed. */
+/* Bytes of memory that the commit takes to read all that was written. */
+int64_t tra_table_finish_bytes(const tra_type *t);
+/* Writes rows first .. first + b->rows - 1 of the table. TRA_INPUT, naming row and column, for a value that could not
+ * be computed. */
 TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const tra_batch *b, tra_err *e);
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
@@ -53,59 +53,61 @@ TRA_MUSTUSE tra_status tra_writer_put_rows(tra_writer *w, int64_t first, const t
 bool tra_rel_is_table(const tra_rel *r);
 bool tra_rel_is_coded(const tra_rel *r); /* compressed: so blocks are best read whole */
 int64_t tra_rel_rows(const tra_rel *r);
-/* Rows first .. first + b->rows, of those columns whose values in b are not NULL (states as tra_column_has_states has
- * them). Verifies the checksum of a chunk the first time that it is read as a whole. Thread-safe. */
+/* Reads rows first .. first + b->rows - 1, of those columns whose values in b are not NULL (with states where
+ * tra_column_has_states). Verifies the checksum of a chunk when it is read for the first time. Thread-safe. */
 TRA_MUSTUSE tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_batch *b, tra_err *e);
 
-/* From now on tra_rel_read, and the type of the relation, have these columns of it alone. TRA_INPUT unless their
- * numbers, names and types are those of columns of the file. They live as long as the relation is open. */
-TRA_MUSTUSE tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e);
-/* From now on tra_rel_read has no rows in the blocks whose number in `of` is 0, and does not read them. It lives as
- * long as the relation is open. */
-void tra_rel_skip(tra_rel *r, const int64_t *of);
-/* Are these some columns of a file, but not all? */
+/* From now on the type of the relation has only these columns, and tra_rel_read reads no others. TRA_INPUT unless their
+ * numbers, names and types are those of columns of the file. They must live as long as the relation is open. */
+TRA_MUSTUSE tra_status tra_rel_choose_columns(tra_rel *r, const tra_schema *columns, tra_err *e);
+/* From now on tra_rel_read gives no rows for blocks whose number in `of` is 0, and does not read them. `of` must live
+ * as long as the relation is open. */
+void tra_rel_skip_blocks(tra_rel *r, const int64_t *of);
+/* Are these only some of the columns of a file? */
 bool tra_schema_is_chosen(const tra_schema *s);
 
-/* What is known of a column, in a file that tra wrote. Values are as the column holds them, in 64 bits: whole numbers,
- * dates, codes and bools as such, floats as the bits of the f64. NaN counts as the greatest. */
+/* What is known of a column, in a file that tra wrote. Values are 64 bits: integers, dates, codes and bools as numbers,
+ * floats as the bits of an f64. NaN counts as the greatest value. */
 enum { TRA_WHOLE_FREQUENCIES = 1 << 16, TRA_TOP_FREQUENCIES = 64, TRA_BUCKETS = 256, TRA_REGISTERS = 4096 };
 typedef struct tra_column_facts {
     int64_t rows, nulls;
-    int64_t min, max; /* when rows > nulls */
-    int64_t distinct; /* without NULLs; */
-    bool exact;       /* exactly */
+    int64_t min, max; /* if rows > nulls */
+    int64_t distinct; /* how many different values, without NULLs */
+    bool exact;       /* distinct is exact, else an estimate */
     bool sorted;      /* no value is less than one before it */
-    bool nan;         /* there are any */
-    int64_t n;        /* frequencies: of all values, by value; or, where these are more than TRA_WHOLE_FREQUENCIES, */
-    bool whole;       /* of the commonest ones, the commonest first */
+    bool nan;         /* there are NaN */
+    int64_t n;        /* how many frequencies there are */
+    bool whole;       /* frequencies of all values, by value; else of the most common ones, the most common first */
     const int64_t (*frequency)[2]; /* value, rows */
-    const int64_t *histogram;      /* TRA_BUCKETS + 1 bounds of parts of equally many rows; NULL: whole */
-    const int64_t *sketch;         /* HyperLogLog: TRA_REGISTERS; NULL: whole */
+    const int64_t *histogram;      /* TRA_BUCKETS + 1 bounds of buckets with equally many rows; NULL if whole */
+    const int64_t *sketch;         /* TRA_REGISTERS registers of HyperLogLog; NULL if whole */
 } tra_column_facts;
-/* In the arena. TRA_NO: the file does not have them. */
+/* Its arrays are in the arena. TRA_NO: the file does not have them. */
 TRA_MUSTUSE tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e);
 
-/* The different values of a column of whole numbers, dates or bools, ascending, without NULLs: reads the column. In the
- * arena. TRA_NO: they are more than `most`. */
+/* Reads a column of integers, dates or bools to find its different values, ascending, without NULLs; in the arena.
+ * TRA_NO: there are more than `most`. */
 TRA_MUSTUSE tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena *a, const int64_t **out,
                                              int64_t *n, tra_err *e);
 
+/* What is known of a column in one block of rows. TRA_NO: the file does not have it. */
 typedef struct tra_block_facts {
-    int64_t min, max, nulls; /* of a block; the first two when not all are NULL */
-    bool sorted, nan, empty; /* empty: all are NULL */
+    int64_t min, max, nulls; /* min and max if not all are NULL */
+    bool sorted, nan, empty; /* empty: all values are NULL */
 } tra_block_facts;
 TRA_MUSTUSE tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block, tra_block_facts *out, tra_err *e);
 
 /* ---- digest ----------------------------------------------------------------------------------------------------- */
 
 /* Adds rows to the digest of a table: values and NULLs of rows in order, strings by their bytes; of those columns whose
- * values in b are not NULL, so that columns may be added one by one. text: with names, types and rows. */
+ * values in b are not NULL, so that columns may be added one by one. */
 void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b);
-/* The same of a column of strings whose dictionary is elsewhere (tra_spooled), which that leaves out: by what stands
- * for each. */
+/* tra_digest_rows leaves out columns of strings whose dictionary is in a scratch file (tra_spooled). These are added
+ * here, by the tra_digest_string of each value. */
 uint64_t tra_digest_string(const char *s, size_t n);
 void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,
                         const uint8_t *state);
+/* Mixes in names, types and the number of rows; gives 32 hexadecimal digits and NUL. */
 void tra_digest_table_text(const tra_digest *d, const tra_schema *s, int64_t rows, char text[33]);
 
 #endif

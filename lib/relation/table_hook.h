@@ -1,4 +1,5 @@
-/* table_hook.h - where the store's files turn to those of tables (table_int.h). */
+/* table_hook.h - what the store's files call for tables: the parts of tra_writer_* and tra_rel_* in which tables differ
+ * (table_int.h). */
 #ifndef TRA_TABLE_HOOK_H
 #define TRA_TABLE_HOOK_H
 
@@ -12,7 +13,7 @@ tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *
 tra_status tra_table_put(tra_writer *w, int64_t ordinal, const void *block, tra_err *e);
 int tra_table_waiting(const tra_writer *w); /* codec zstd: the file in which rows wait, -1: none */
 /* Reads what was written. Without the lock. */
-tra_status tra_table_seal(tra_writer *w, tra_err *e);
+tra_status tra_table_finish(tra_writer *w, tra_err *e);
 bool tra_table_describe(tra_writer *w, const char *digest);
 
 bool tra_table_is(hid_t group);

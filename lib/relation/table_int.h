@@ -1,11 +1,11 @@
-/* table_int.h - what the files of tables share. See table_file.h for the contract. */
+/* table_int.h - shared by the files of tables. See table_file.h for the contract. */
 #ifndef TRA_TABLE_INT_H
 #define TRA_TABLE_INT_H
 
 #include "table_file.h"
 #include "table_hook.h"
 
-/* Arrays of a column in the file. */
+/* An array of a column in the file; a column has one or two. */
 typedef struct tra_table_part {
     int column;
     bool mask;             /* of NULLs; else values or codes */
@@ -18,18 +18,19 @@ typedef struct tra_table_part {
     _Atomic bool *checked;
 } tra_table_part;
 
+/* How a table lies in its file. */
 typedef struct tra_table_form {
     const tra_schema *schema;
     int64_t rows, block, nblocks;
     int nparts;
     tra_table_part *part;
-    int *values, *nulls; /* of each column: its arrays; nulls -1: it has none */
+    int *values, *nulls; /* of each column: which of part; nulls -1: it has no mask */
 } tra_table_form;
 
-/* Of a writer. */
+/* The part of a tra_writer that tables need. */
 struct tra_table_placing {
     tra_table_form form;
-    int64_t *begin;  /* the first row of each tuple, and the end */
+    int64_t *begin;  /* first row of each tuple, and the number of rows */
     uint64_t *sums;  /* [parts][blocks] */
     uint64_t *masks; /* [parts], codec zstd: sums of tra_mask_sum */
     int64_t *blocks; /* [columns][blocks][4] */
@@ -40,14 +41,14 @@ struct tra_table_placing {
     int64_t end;
     bool packed;
     tra_column_facts *facts;
-    tra_arena **kept; /* in which these are */
+    tra_arena **kept; /* arenas of the arrays in facts */
     int nkept;
-    const tra_spooled *spooled; /* of each column, or NULL */
+    const tra_spooled *spooled; /* tra_writer_spooled; NULL: none */
 };
 
 enum { TRA_BLOCK_SORTED = 1, TRA_BLOCK_NAN = 2, TRA_BLOCK_EMPTY = 4 };
 
-/* Of a reader. */
+/* The part of a tra_rel that tables need. */
 struct tra_table {
     tra_table_form form;
     tra_schema schema;
@@ -55,10 +56,10 @@ struct tra_table {
     uint64_t *sums;   /* [parts][blocks], or NULL */
     uint64_t *masks;  /* [parts], of a compressed table with sums; else NULL */
     int64_t *blocks;  /* [columns][blocks][4], or NULL */
-    int64_t *strings; /* the bytes of its dictionaries, of a table that tra wrote */
-    int32_t **codes;  /* of a foreign column of plain strings: of each row the number in its dictionary; -1: NULL */
+    int64_t *strings; /* ours: the bytes of all dictionaries */
+    int32_t **codes;  /* foreign, of columns of plain strings: the code of each row; -1: NULL */
     int64_t stored_bytes, held;
-    bool looked; /* for these tables of statistics: numbers, NULL where they are missing or damaged */
+    bool has_loaded; /* the following were read: tables of statistics, NULL where missing or damaged */
     struct tra_table_numbers {
         int64_t *v, n;
     } statistics, frequencies, histograms, sketches;
@@ -68,22 +69,24 @@ static inline int64_t tra_table_block_rows(const tra_table_form *f, int64_t b) {
     return tra_min64(f->block, f->rows - b * f->block);
 }
 
-/* Arrays of the schema's columns, as they are written: form->part, values and nulls, without addresses. */
+/* Sets part, values and nulls of a form for the columns of its schema, as a writer makes them; addresses: with room for
+ * addresses of chunks. */
 void tra_table_parts(tra_arena *a, tra_table_form *f, bool addresses);
-int tra_code_size(int64_t entries);
-/* In files of AnnData's encoding: what an object is. */
+int tra_code_size(int64_t entries); /* bytes of a code, by the entries of its dictionary */
+/* Says in AnnData's encoding what an object is. */
 bool tra_table_put_encoding(hid_t obj, const char *type, const char *version);
-/* The entries of a column's dictionary, as strings of any length (table_strings.c). */
+/* Writes the dictionary of a column as strings that other programs read (table_strings.c). */
 bool tra_table_put_categories(tra_writer *w, int column, hid_t group);
 /* All dictionaries in one block, in the order of their columns: ends of strings, and their bytes, in words of eight
  * with zeros behind. */
 bool tra_table_put_dictionaries(tra_writer *w, hid_t group);
-/* A number that follows from all that is needed to read the table: for seals. */
+/* The numbers that the seal covers: all that reading the table depends on. */
 int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);
 
-/* A table of numbers under .tra/NAME: from malloc; NULL: it is missing or damaged. All strings of a dataset of one
- * dimension, in the relation's arena; NULL: it is none. Under the lock. */
-int64_t *tra_table_numbers(tra_rel *r, const char *table, int64_t *n);
+/* The names of the columns, in the relation's arena. TRA_INPUT: the attribute that lists them is missing or damaged. */
+TRA_MUSTUSE tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e);
+/* All strings of a dataset of one dimension, in the relation's arena; NULL: it has none, or is damaged. Under the HDF5
+ * lock. */
 const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset);
 /* Categories: strings, or numbers as text. */
 const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset);
@@ -100,21 +103,23 @@ TRA_MUSTUSE tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t 
 /* ---- statistics (table_facts.c) -----------------------------------------------------------------------------------
  */
 
-/* The order in which values of a type are: the least first. */
+/* A number that orders values of a type, given as 64 bits; it is its own inverse. */
 int64_t tra_value_rank(tra_coltype t, int64_t v);
-typedef struct tra_counting tra_counting;
-tra_counting *tra_counting_new(void);
-int64_t tra_counting_bytes(int64_t rows); /* that it takes, of a column of at most so many rows */
-void tra_counting_free(tra_counting *c);
-void tra_counting_begin(tra_counting *c, tra_coltype t, int64_t rows, int64_t codes);
-/* Values of rows in order; state as in tra_vector. block: facts of the block that they are of, which begins with them
- * or goes on. */
-void tra_counting_add(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
-                      bool begins);
-/* Are values so many that those that are common must be counted again? */
-bool tra_counting_again(tra_counting *c);
-void tra_counting_recount(tra_counting *c, const int64_t *v, const uint8_t *state, int64_t n);
-/* In an arena: the arrays of `out`. */
-void tra_counting_end(tra_counting *c, tra_arena *a, tra_column_facts *out);
+/* Finds facts of a column from its values in order. For each column: begin; add all values; if begin_recount says so,
+ * recount all values once more; end. */
+typedef struct tra_facts_builder tra_facts_builder;
+tra_facts_builder *tra_facts_new(void);
+int64_t tra_facts_bytes(int64_t rows); /* bytes that it takes for a column of at most so many rows */
+void tra_facts_free(tra_facts_builder *c);
+void tra_facts_begin(tra_facts_builder *c, tra_coltype t, int64_t rows, int64_t codes);
+/* The values of n rows that follow those before; state as in tra_vector. block: facts of the block that they are in
+ * (table_file.h), which `begins` with them or continues. */
+void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n, int64_t block[4],
+                   bool begins);
+/* Are there too many different values to count all? Then the most common are counted again. */
+bool tra_facts_begin_recount(tra_facts_builder *c);
+void tra_facts_recount(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t n);
+/* The arrays of *out are in the arena. */
+void tra_facts_end(tra_facts_builder *c, tra_arena *a, tra_column_facts *out);
 
 #endif

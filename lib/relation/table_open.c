@@ -1,7 +1,7 @@
-/* table_open.c - the group of a table: which columns it has, and where their arrays are. Reads what tra wrote, and data
- * frames of AnnData. */
+/* table_open.c - opening a table: which columns its group has, and where their arrays are. Reads what tra wrote, and
+ * data frames of AnnData. */
 #include "pack.h"
-#include "table_open_int.h"
+#include "table_int.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ uint64_t tra_table_identity(const tra_rel *r) {
 /* ---- columns --------------------------------------------------------------------------------------------------- */
 
 static tra_status bad_column(tra_rel *r, const char *name, const char *why, tra_err *e) {
-    return BAD(r, e, "column \"%.100s\": %s", name, why);
+    return TRA_REL_BAD(r, e, "column \"%.100s\": %s", name, why);
 }
 
 /* The extent of an array of one dimension, or -1. */
@@ -50,12 +50,12 @@ static hid_t open_array(hid_t loc, const char *name) {
     return -1;
 }
 
-/* Adds an array; its dataset is looked at and closed. */
+/* Adds an array to the form; its dataset is checked and closed again. *at: its number. */
 static tra_status add_part(tra_rel *r, const char *path, int column, bool mask, int size, bool direct, int *at,
                            tra_err *e) {
     tra_table_form *f = &r->table->form;
     hid_t dset = open_array(r->file, path);
-    if (dset < 0) return BAD(r, e, "its array %s is missing or damaged", path);
+    if (dset < 0) return TRA_REL_BAD(r, e, "its array %s is missing or damaged", path);
     hid_t dcpl = H5Dget_create_plist(dset);
     hsize_t chunk = 0;
     bool chunked = H5Pget_layout(dcpl) == H5D_CHUNKED && H5Pget_chunk(dcpl, 1, &chunk) == 1;
@@ -69,10 +69,10 @@ static tra_status add_part(tra_rel *r, const char *path, int column, bool mask, 
     if (f->rows < 0) f->rows = rows;
     if (f->block == 0) f->block = chunked ? (int64_t)chunk : 1 << 18;
     if (rows != f->rows)
-        return BAD(r, e, "its columns have %" PRId64 " rows, but its array %s has %" PRId64 ": it is damaged", f->rows,
-                   path, rows);
+        return TRA_REL_BAD(r, e, "its columns have %" PRId64 " rows, but its array %s has %" PRId64 ": it is damaged",
+                           f->rows, path, rows);
     if (!plain && !r->table->foreign)
-        return BAD(r, e, "its array %s was rewritten by another program: import it again", path);
+        return TRA_REL_BAD(r, e, "its array %s was rewritten by another program: import it again", path);
     *at = f->nparts;
     plain = plain && !r->table->foreign;
     f->part[f->nparts++] = (tra_table_part){
@@ -80,7 +80,7 @@ static tra_status add_part(tra_rel *r, const char *path, int column, bool mask, 
     return TRA_OK;
 }
 
-/* The type of an array of numbers; its bytes are those in memory. */
+/* The type of an array of numbers. *native: it has the same bytes in memory. */
 static bool number_type(hid_t dset, tra_coltype *t, bool *native, bool *u64) {
     static const tra_coltype types[] = {[TRA_F64] = TRA_COL_F64,
                                         [TRA_F32] = TRA_COL_F32,
@@ -149,7 +149,7 @@ static tra_status plain_column(tra_rel *r, hid_t obj, const char *path, int i, t
     hid_t type = H5Dget_type(obj);
     bool strings = H5Tget_class(type) == H5T_STRING, native = false, u64 = false;
     H5Tclose(type);
-    if (strings) { /* not as categories: each row is an entry of the dictionary */
+    if (strings) { /* plain strings: the string of each row becomes an entry of the dictionary */
         if (!r->table->foreign) return bad_column(r, c->name, "it is not as tra wrote it", e);
         return strings_column(r, obj, i, NULL, c, e);
     }
@@ -189,7 +189,7 @@ static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, 
         return bad_column(r, c->name, "its categories are neither strings nor numbers", e);
     bool texts = text && strcmp(text, "text") == 0;
     c->type = texts || (c->dict && !c->dict->sorted) ? TRA_COL_TEXT : TRA_COL_STRING;
-    if (!c->dict) { /* comes from the tables; until then it is as large as the file says */
+    if (!c->dict) { /* own_dictionaries fills it; only its size is known now */
         tra_dictionary *d = tra_new(r->arena, tra_dictionary);
         d->n = entries;
         c->dict = d;
@@ -261,10 +261,10 @@ static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c
     return s;
 }
 
-/* The dictionaries of a table that tra wrote. */
+/* Fills the dictionaries of a table that tra wrote. */
 static tra_status own_dictionaries(tra_rel *r, tra_column *columns, tra_err *e) {
     int64_t n = 0, words = 0, at = 0;
-    int64_t *ends = tra_table_numbers(r, "string_ends", &n), *text = tra_table_numbers(r, "strings", &words);
+    int64_t *ends = tra_sealed_numbers(r, "string_ends", &n), *text = tra_sealed_numbers(r, "strings", &words);
     bool ok = ends && text;
     const char *bytes = (const char *)text;
     r->table->strings = text;
@@ -284,12 +284,13 @@ static tra_status own_dictionaries(tra_rel *r, tra_column *columns, tra_err *e) 
         ok = ok && tra_dictionary_check(d, NULL) == TRA_OK;
     }
     free(ends);
-    return ok && at == n ? TRA_OK : BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
+    return ok && at == n ? TRA_OK
+                         : TRA_REL_BAD(r, e, "its dictionaries (.tra/%s/strings) are missing or damaged", r->name);
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-/* The index of a frame of another program is its first column, where it is none of the others. */
+/* Makes the index of another program's frame the first column, unless it is one of the columns already. */
 static void add_index(tra_rel *r, const char ***names, int *n) {
     const char *index = tra_h5_get_text(r->dset, "_index", r->arena);
     if (!index || !*index) return;
@@ -323,10 +324,10 @@ static tra_status own_masks(tra_rel *r, const char *tables, tra_err *e) {
         ok = tra_h5_get_ints(dset, "tra_masks", (int64_t *)t->masks, f->nparts) == f->nparts;
     }
     if (dset >= 0) H5Dclose(dset);
-    if (!ok) return BAD(r, e, "its attribute tra_masks of %s is damaged", path);
+    if (!ok) return TRA_REL_BAD(r, e, "its attribute tra_masks of %s is damaged", path);
     for (int i = 0; i < f->nparts; i++)
         if (t->sums && f->part[i].coded != masks)
-            return BAD(r, e, "its array %s was rewritten by another program: import it again", f->part[i].path);
+            return TRA_REL_BAD(r, e, "its array %s was rewritten by another program: import it again", f->part[i].path);
     return TRA_OK;
 }
 
@@ -335,29 +336,31 @@ static tra_status own_tables(tra_rel *r, tra_err *e) {
     const tra_table_form *f = &t->form;
     const char *path = tra_table_path(r->arena, r->name, NULL);
     int64_t header[4], n;
-    if (!tra_h5_exists(r->file, path)) return BAD(r, e, "its tables (%s) are missing", path);
+    if (!tra_h5_exists(r->file, path)) return TRA_REL_BAD(r, e, "its tables (%s) are missing", path);
     hid_t group = H5Gopen2(r->file, path, H5P_DEFAULT);
     bool whole = group >= 0 && tra_h5_sealed(group, header, tra_table_header(f, header)) &&
                  tra_h5_sealed(r->dset, header, tra_table_header(f, header));
     if (group >= 0) H5Gclose(group);
     if (!whole)
-        return BAD(r, e, "%s",
-                   "its attributes, types or extents are not those that it was written with: it is damaged");
-    t->sums = (uint64_t *)tra_table_numbers(r, "xxh64", &n);
-    if (t->sums && n != (int64_t)f->nparts * f->nblocks) return BAD(r, e, "%s", "its table of checksums is damaged");
+        return TRA_REL_BAD(r, e, "%s",
+                           "its attributes, types or extents are not those that it was written with: it is damaged");
+    t->sums = (uint64_t *)tra_sealed_numbers(r, "xxh64", &n);
+    if (t->sums && n != (int64_t)f->nparts * f->nblocks)
+        return TRA_REL_BAD(r, e, "%s", "its table of checksums is damaged");
     TRA_TRY(own_masks(r, path, e));
-    t->blocks = tra_table_numbers(r, "blocks", &n);
+    t->blocks = tra_sealed_numbers(r, "blocks", &n);
     if (t->blocks && n != (int64_t)t->schema.n * f->nblocks * 4) {
         free(t->blocks);
         t->blocks = NULL;
     }
-    r->checksums = t->sums != NULL;
+    r->has_sums = t->sums != NULL;
     if (!t->sums)
         tra_warn("%s:%s has lost its checksums (%s/xxh64): what is read of it is not checked", r->path, r->name, path);
     return TRA_OK;
 }
 
-/* A table without rows has one block, which is empty: so that whoever computes on blocks finds a table there. */
+/* Makes catalog, type and info. A table without rows has one block, which is empty, so that code that works on blocks
+ * finds a table there. */
 static tra_status catalog(tra_rel *r, tra_err *e) {
     const tra_table_form *f = &r->table->form;
     tra_dims shape = {.n = 1, .v = {f->rows}}, block = {.n = 1, .v = {f->block}}, some = shape;
@@ -378,12 +381,12 @@ static tra_status catalog(tra_rel *r, tra_err *e) {
                             .dims = shape,
                             .chunk = block,
                             .codec = f->nparts > 0 && f->part[0].coded ? "zstd" : "none",
-                            .checksums = r->checksums,
+                            .checksums = r->has_sums,
                             .stored_bytes = r->table->stored_bytes,
                             .file_bytes = (int64_t)r->vfd->eof};
     r->info.digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
     r->info.history = tra_h5_get_text(r->dset, "tra_history", r->arena);
-    r->stored_known = true;
+    r->stored_bytes_known = true;
     return TRA_OK;
 }
 
@@ -391,12 +394,12 @@ static tra_status own_extents(tra_rel *r, tra_err *e) {
     tra_table_form *f = &r->table->form;
     int64_t v = 1;
     if (tra_h5_get_ints(r->dset, "tra_format", &v, 1) != 1 || v < 1)
-        return BAD(r, e, "%s", "its attribute tra_format is malformed");
-    if (v > 1) return BAD(r, e, "its format is %" PRId64 "; this tra reads format 1", v);
+        return TRA_REL_BAD(r, e, "%s", "its attribute tra_format is malformed");
+    if (v > 1) return TRA_REL_BAD(r, e, "its format is %" PRId64 "; this tra reads format 1", v);
     if (tra_h5_get_ints(r->dset, "tra_shape", &f->rows, 1) != 1 ||
         tra_h5_get_ints(r->dset, "tra_block", &f->block, 1) != 1 || f->rows < 0 || f->block < 1 ||
         f->block > INT64_C(1) << 40)
-        return BAD(r, e, "%s", "its attributes tra_shape and tra_block are missing or damaged");
+        return TRA_REL_BAD(r, e, "%s", "its attributes tra_shape and tra_block are missing or damaged");
     return TRA_OK;
 }
 
@@ -426,12 +429,12 @@ tra_status tra_table_open(tra_rel *r, tra_err *e) {
     if (r->ours) {
         TRA_TRY(own_dictionaries(r, columns, e));
         TRA_TRY(own_tables(r, e));
-        for (int i = 0; i < n; i++) /* a code of -1 is a NULL; whether there are any the blocks tell */
+        for (int i = 0; i < n; i++) /* a code of -1 is a NULL; the facts of blocks tell whether there are any */
             for (int64_t b = 0; b < f->nblocks && columns[i].dict && !columns[i].nullable; b++)
                 columns[i].nullable = !t->blocks || t->blocks[((int64_t)i * f->nblocks + b) * 4 + 2] > 0;
     }
     for (int i = 0; i < n; i++)
-        if (columns[i].dict) /* 8 bytes of each string only while the file is opened */
+        if (columns[i].dict) /* 8 of the 16 bytes for each string are freed when the table has been opened */
             t->held += columns[i].dict->begin[columns[i].dict->n] + 16 * columns[i].dict->n;
     return catalog(r, e);
 }

@@ -1,15 +1,13 @@
-/* table_read.c - rows of a table's file, and what is known of its columns. */
+/* table_read.c - reading rows of a table, and the statistics of its columns. */
 #include "table_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#define BAD(r, e, fmt, ...) tra_fail(e, TRA_INPUT, "%s:%s: " fmt, (r)->path, (r)->name, __VA_ARGS__)
-
 /* ---- elements --------------------------------------------------------------------------------------------------- */
 
-/* Elements first .. first + n of an array, as they are in the file where they are read directly, else in memory's type
+/* Reads elements first .. first + n - 1 of an array: with the bytes of the file where p->direct, else in memory's type
  * (codes: 32 bits). */
 static tra_status read_part(tra_rel *r, int part, int64_t first, int64_t n, void *to, char *room, tra_err *e) {
     tra_table_form *f = &r->table->form;
@@ -39,7 +37,8 @@ static tra_status read_part(tra_rel *r, int part, int64_t first, int64_t n, void
     return TRA_OK;
 }
 
-/* Codes of the file to those in memory, from the last to the first where they become wider; -1 is a NULL. */
+/* Turns codes of the file into those of memory, in place from the last to the first, since they become wider; -1 is a
+ * NULL. */
 static tra_status widen_codes(tra_rel *r, int col, int size, int64_t n, int32_t *v, uint8_t *state, tra_err *e) {
     const tra_column *c = &r->table->schema.v[col];
     for (int64_t i = n; i-- > 0;) {
@@ -48,7 +47,7 @@ static tra_status widen_codes(tra_rel *r, int col, int size, int64_t n, int32_t 
         if (size == 1) x = ((const int8_t *)v)[i];
         if (size == 2) memcpy(&half, (const char *)v + 2 * i, 2), x = half;
         if (x < -1 || x >= c->dict->n || (x < 0 && !state))
-            return BAD(r, e, "column \"%s\": a code is not one of its dictionary: it is damaged", c->name);
+            return TRA_REL_BAD(r, e, "column \"%s\": a code is not one of its dictionary: it is damaged", c->name);
         v[i] = x < 0 ? 0 : x;
         if (state) state[i] = x < 0 ? TRA_STATE_NULL : TRA_STATE_VALUE;
     }
@@ -59,7 +58,7 @@ static tra_status apply_mask(tra_rel *r, int col, int64_t n, void *values, const
     const tra_column *c = &r->table->schema.v[col];
     size_t size = tra_coltype_size(c->type);
     for (int64_t i = 0; i < n; i++) {
-        if (state[i] > 1) return BAD(r, e, "column \"%s\": its mask is damaged", c->name);
+        if (state[i] > 1) return TRA_REL_BAD(r, e, "column \"%s\": its mask is damaged", c->name);
         if (state[i]) memset((char *)values + (size_t)i * size, 0, size);
     }
     return TRA_OK;
@@ -68,8 +67,9 @@ static tra_status apply_mask(tra_rel *r, int col, int64_t n, void *values, const
 static tra_status check_bools(tra_rel *r, int col, int64_t n, const uint8_t *v, tra_err *e) {
     uint8_t all = 0;
     for (int64_t i = 0; i < n; i++) all |= v[i];
-    return all <= 1 ? TRA_OK
-                    : BAD(r, e, "column \"%s\": a value is no bool: it is damaged", r->table->schema.v[col].name);
+    return all <= 1
+               ? TRA_OK
+               : TRA_REL_BAD(r, e, "column \"%s\": a value is no bool: it is damaged", r->table->schema.v[col].name);
 }
 
 static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, const tra_vector *v, char *room,
@@ -77,7 +77,7 @@ static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, con
     const tra_table_form *f = &r->table->form;
     const tra_column *c = &f->schema->v[col];
     if (n == 0) return TRA_OK;
-    if (f->values[col] < 0) { /* strings that are no categories */
+    if (f->values[col] < 0) { /* plain strings, which were encoded when the table was opened */
         memcpy(v->values, r->table->codes[col] + first, (size_t)n * sizeof(int32_t));
         return widen_codes(r, col, 4, n, v->values, v->state, e);
     }
@@ -103,7 +103,7 @@ tra_status tra_rel_read_rows(tra_rel *r, int64_t first, const tra_batch *b, tra_
     return read_rows(r, first, b, NULL, e);
 }
 
-tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e) {
+tra_status tra_rel_choose_columns(tra_rel *r, const tra_schema *columns, tra_err *e) {
     const tra_schema *all = r->table ? r->table->form.schema : &(tra_schema){0};
     for (int i = 0; i < columns->n; i++) {
         const tra_column *c = &columns->v[i], *own = &all->v[c->number];
@@ -111,11 +111,11 @@ tra_status tra_rel_choose(tra_rel *r, const tra_schema *columns, tra_err *e) {
             c->nullable != own->nullable)
             return tra_fail(e, TRA_INPUT, "%s has no longer the columns that are to be read", r->path);
     }
-    r->chosen = r->type.columns = columns;
+    r->chosen_columns = r->type.columns = columns;
     return TRA_OK;
 }
 
-void tra_rel_skip(tra_rel *r, const int64_t *of) { r->rows_of = of; }
+void tra_rel_skip_blocks(tra_rel *r, const int64_t *of) { r->wanted_rows = of; }
 
 bool tra_schema_is_chosen(const tra_schema *s) {
     const tra_rel *r = s->n ? s->v[0].file : NULL;
@@ -124,13 +124,13 @@ bool tra_schema_is_chosen(const tra_schema *s) {
 
 tra_status tra_table_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     const tra_table_form *f = &r->table->form;
-    const tra_schema *s = r->chosen ? r->chosen : f->schema;
+    const tra_schema *s = r->chosen_columns ? r->chosen_columns : f->schema;
     tra_vector *v = tra_calloc((size_t)(f->schema->n + s->n) + 1, sizeof *v);
     tra_batch all = {.v = v}, b = {.v = v + f->schema->n};
     tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
-    bool skipped = r->rows_of && r->rows_of[ordinal] == 0;
+    bool skipped = r->wanted_rows && r->wanted_rows[ordinal] == 0;
     tra_columns_begin(&cell, s, skipped ? 0 : tra_table_block_rows(f, ordinal), &b);
-    for (int i = 0; i < s->n; i++) v[r->chosen ? s->v[i].number : i] = b.v[i];
+    for (int i = 0; i < s->n; i++) v[r->chosen_columns ? s->v[i].number : i] = b.v[i];
     all.rows = b.rows;
     tra_status st = read_rows(r, ordinal * f->block, &all, scratch, e);
     free(v);
@@ -149,15 +149,15 @@ tra_status tra_table_check(tra_rel *r, tra_err *e) {
     for (int c = 0; c < r->table->schema.n && s == TRA_OK && r->ours; c++) {
         tra_column_facts x;
         s = tra_rel_column_facts(r, c, a, &x, e);
-        if (s == TRA_NO) s = BAD(r, e, "its statistics (.tra/%s) are missing or damaged", r->name);
+        if (s == TRA_NO) s = TRA_REL_BAD(r, e, "its statistics (.tra/%s) are missing or damaged", r->name);
     }
     if (s == TRA_OK && r->ours && !r->table->blocks)
-        s = BAD(r, e, "its facts of blocks (.tra/%s/blocks) are damaged", r->name);
+        s = TRA_REL_BAD(r, e, "its facts of blocks (.tra/%s/blocks) are damaged", r->name);
     tra_arena_free(a);
     return s;
 }
 
-/* The categories that other programs read are those of the dictionary. */
+/* Checks that the categories which other programs read are the dictionary. */
 static tra_status check_categories(tra_rel *r, int col, tra_err *e) {
     const tra_column *c = &r->table->schema.v[col];
     const tra_table_part *p = &r->table->form.part[r->table->form.values[col]];
@@ -171,19 +171,20 @@ static tra_status check_categories(tra_rel *r, int col, tra_err *e) {
     free(path);
     return d && tra_dictionary_eq(d, c->dict)
                ? TRA_OK
-               : BAD(r, e, "column \"%s\": its categories are not those that it was written with: it is damaged",
-                     c->name);
+               : TRA_REL_BAD(r, e,
+                             "column \"%s\": its categories are not those that it was written with: it is damaged",
+                             c->name);
 }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------ */
 
 /* Reads the tables of statistics, once. Under the lock. */
-static void look(tra_rel *r) {
+static void load_statistics(tra_rel *r) {
     struct tra_table *t = r->table;
     static const char *const names[] = {"statistics", "frequencies", "histograms", "sketches"};
     struct tra_table_numbers *const to[] = {&t->statistics, &t->frequencies, &t->histograms, &t->sketches};
-    for (int i = 0; i < 4 && !t->looked; i++) to[i]->v = tra_table_numbers(r, names[i], &to[i]->n);
-    t->looked = true;
+    for (int i = 0; i < 4 && !t->has_loaded; i++) to[i]->v = tra_sealed_numbers(r, names[i], &to[i]->n);
+    t->has_loaded = true;
 }
 
 static bool facts_of(const struct tra_table *t, int column, tra_arena *a, tra_column_facts *out) {
@@ -221,7 +222,7 @@ tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column
     (void)e;
     if (!r->ours) return TRA_NO;
     tra_h5_enter();
-    look(r);
+    load_statistics(r);
     tra_h5_leave();
     return facts_of(r->table, column, a, out) ? TRA_OK : TRA_NO;
 }
@@ -237,130 +238,4 @@ tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block, tra_block_
                              .nan = v[3] & TRA_BLOCK_NAN,
                              .empty = v[3] & TRA_BLOCK_EMPTY};
     return TRA_OK;
-}
-
-/* ---- digest ----------------------------------------------------------------------------------------------------- */
-
-static inline uint64_t mix(uint64_t x) {
-    x ^= x >> 32;
-    x *= 0xbf58476d1ce4e5b9ULL;
-    x ^= x >> 29;
-    x *= 0x94d049bb133111ebULL;
-    return x ^ x >> 32;
-}
-
-enum { STRIP = 512, NONE = 0x6e756c6c /* in place of a NULL */ };
-
-static uint64_t bits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return x == 0 ? 0 : x != x ? UINT64_C(0x7ff8000000000000) : bits;
-}
-
-uint64_t tra_digest_string(const char *s, size_t n) { return XXH64(s, n, 1); }
-
-/* The code of a NULL may be none of the dictionary. */
-static uint64_t string_bits(const tra_dictionary *d, int32_t code) {
-    int64_t len;
-    if (code >= d->n) return 0;
-    const char *s = tra_dictionary_at(d, code, &len);
-    return tra_digest_string(s, (size_t)len);
-}
-
-#define WORDS(T, word)                                                                                                 \
-    for (int i = 0; i < n; i++) {                                                                                      \
-        T x = ((const T *)v->values)[from + i];                                                                        \
-        to[i] = word;                                                                                                  \
-    }
-
-/* What stands for the values of some rows. */
-static void words_of(const tra_column *c, const tra_vector *v, int64_t from, int n, uint64_t *to) {
-    switch (tra_coltype_held(c->type)) {
-    case TRA_BOOL: WORDS(uint8_t, x) break;
-    case TRA_I32:
-        if (c->dict)
-            WORDS(int32_t, string_bits(c->dict, x))
-        else
-            WORDS(int32_t, (uint64_t)(int64_t)x)
-        break;
-    case TRA_I64: WORDS(int64_t, (uint64_t)x) break;
-    case TRA_F32: WORDS(float, bits_of((double)x)) break;
-    case TRA_F64: WORDS(double, bits_of(x)) break;
-    }
-    for (int i = 0; v->state && i < n; i++)
-        if (v->state[from + i]) to[i] = NONE;
-}
-
-/* first: the number of the first row, from 1. state: NULL: no row is NULL. */
-static inline __attribute__((always_inline)) void add_words(tra_digest *d, uint64_t first, uint64_t column,
-                                                            const uint64_t *x, const uint8_t *state, int n) {
-    uint64_t lo = 0, hi = 0;
-    for (int i = 0; i < n; i++) {
-        uint64_t at = (first + (uint64_t)i) * 0x9e3779b97f4a7c15ULL ^ column, w = mix(x[i] + at);
-        if (state) w += state[i] != 0;
-        lo += mix(w);
-        hi += mix(w << 32 ^ w >> 32 ^ at * 0xd1b54a32d192ed03ULL);
-    }
-    d->lo += lo;
-    d->hi += hi;
-}
-
-#if defined(__x86_64__) && !defined(__clang__)
-/* Eight products of 64 bits at a time. */
-__attribute__((target("avx512f,avx512dq"), optimize("O3"))) static void
-add_vectors(tra_digest *d, uint64_t first, uint64_t column, const uint64_t *x, int n) {
-    add_words(d, first, column, x, NULL, n);
-}
-static bool has_vectors(void) { return __builtin_cpu_supports("avx512dq"); }
-#else
-static void add_vectors(tra_digest *d, uint64_t first, uint64_t column, const uint64_t *x, int n) {
-    add_words(d, first, column, x, NULL, n);
-}
-static bool has_vectors(void) { return false; }
-#endif
-
-static void digest_column(tra_digest *d, int64_t first, int64_t rows, const tra_column *c, const tra_vector *v,
-                          uint64_t column) {
-    uint64_t x[STRIP];
-    bool vectors = !v->state && has_vectors();
-    for (int64_t from = 0; from < rows; from += STRIP) {
-        int n = (int)tra_min64(STRIP, rows - from);
-        uint64_t number = (uint64_t)(first + from) + 1;
-        words_of(c, v, from, n, x);
-        if (vectors)
-            add_vectors(d, number, column, x, n);
-        else
-            add_words(d, number, column, x, v->state ? v->state + from : NULL, n);
-    }
-}
-
-static bool is_elsewhere(const tra_dictionary *d) { return d && d->n > 0 && !d->begin; }
-
-void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b) {
-    for (int c = 0; c < b->schema->n; c++)
-        if (b->v[c].values && !is_elsewhere(b->schema->v[c].dict))
-            digest_column(d, first, b->rows, &b->schema->v[c], &b->v[c], mix((uint64_t)c + 1));
-}
-
-void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,
-                        const uint8_t *state) {
-    uint64_t v[STRIP];
-    for (int64_t from = 0; from < rows; from += STRIP) {
-        int n = (int)tra_min64(STRIP, rows - from);
-        for (int i = 0; i < n; i++) v[i] = state && state[from + i] ? NONE : x[from + i];
-        add_words(d, (uint64_t)(first + from) + 1, mix((uint64_t)column + 1), v, state ? state + from : NULL, n);
-    }
-}
-
-void tra_digest_table_text(const tra_digest *d, const tra_schema *s, int64_t rows, char text[33]) {
-    XXH64_state_t *h = XXH64_createState();
-    XXH64_reset(h, 0);
-    for (int c = 0; c < s->n; c++) {
-        uint64_t type = s->v[c].type;
-        XXH64_update(h, s->v[c].name, strlen(s->v[c].name) + 1);
-        XXH64_update(h, &type, sizeof type);
-    }
-    uint64_t n = (uint64_t)rows, head = XXH64_digest(h);
-    XXH64_freeState(h);
-    snprintf(text, 33, "%016" PRIx64 "%016" PRIx64, mix(d->lo ^ head) + mix(n + 1), mix(d->hi + head) ^ mix(n));
 }

@@ -1,5 +1,5 @@
-/* table_strings.c - the dictionaries of a table as they are written: strings of any length for other programs, and once
- * more as ends and bytes. They come from memory or, where they do not fit it, from a scratch file. */
+/* table_strings.c - writing the dictionaries of a table: as strings for other programs, and as ends and bytes for tra.
+ * They come from memory or, if they do not fit, from a scratch file. */
 #include "table_int.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ void tra_writer_spooled(tra_writer *w, const tra_spooled *of) { w->table->spoole
 
 enum { AT_ONCE = 4096, BYTES = 256 << 10 };
 
-/* Strings from number `from` on: string k of these is bytes[begin[k] - begin[0]] and so on. */
+/* Strings from .. from + n - 1 of a dictionary: string k of these is bytes[begin[k] - begin[0]] and so on. */
 typedef struct some_strings {
     const tra_dictionary *d;
     const tra_spooled *spooled; /* NULL: all are in memory */
@@ -50,7 +50,7 @@ static bool load(some_strings *s) {
     return bytes == 0 || tra_pread(f->fd, s->buf, (size_t)bytes, f->bytes_at + s->begin[0], f->where, NULL) == TRA_OK;
 }
 
-/* The next strings; false, with n = 0: there are no more, or they cannot be read (*ok). */
+/* Goes on to the next strings. False, with n = 0: there are no more, or they cannot be read (*ok). */
 static bool more_strings(some_strings *s, bool *ok) {
     s->from += s->n;
     s->n = *ok ? tra_min64(AT_ONCE, s->d->n - s->from) : 0;
@@ -63,7 +63,7 @@ static bool more_strings(some_strings *s, bool *ok) {
 
 /* ---- for other programs ----------------------------------------------------------------------------------------- */
 
-/* Each with a zero byte behind it, in `room`. */
+/* Copies the strings to `room`, each with a NUL, and points text to them. */
 static void end_by_zeros(const some_strings *s, tra_str *room, const char **text) {
     room->n = 0;
     for (int64_t k = 0; k < s->n; k++) {
@@ -111,8 +111,8 @@ bool tra_table_put_categories(tra_writer *w, int column, hid_t group) {
 typedef struct stream {
     hid_t dset, space;
     uint64_t seal;
-    int64_t at; /* numbers that are written */
-    size_t n;   /* bytes that wait in buf */
+    int64_t at; /* numbers that have been written */
+    size_t n;   /* bytes in buf that have not been written */
     int64_t buf[8192];
 } stream;
 

@@ -1,11 +1,18 @@
-/* table_texts.c - texts in the files of tables: the entries of dictionaries, and numbers that stand for texts. */
-#include "table_open_int.h"
+/* table_texts.c - reading strings of other programs' forms: names of columns, and entries of dictionaries. */
+#include "table_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 /* ---- texts ----------------------------------------------------------------------------------------------------- */
+
+/* The type of strings in an attribute or dataset: of variable length, or all of one size. */
+typedef struct texts {
+    hid_t type, memory; /* memory: HDF5's type in memory */
+    bool variable;
+    size_t size;
+} texts;
 
 static bool texts_of(hid_t type, texts *t) {
     *t = (texts){.type = type, .memory = -1};
@@ -29,7 +36,7 @@ static const char *text_at(const texts *t, const char *buf, int64_t i, size_t *l
 
 tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err *e) {
     hid_t attr = H5Aopen(r->dset, "column-order", H5P_DEFAULT);
-    if (attr < 0) return BAD(r, e, "%s", "it is a data frame without column-order: it is damaged");
+    if (attr < 0) return TRA_REL_BAD(r, e, "%s", "it is a data frame without column-order: it is damaged");
     hid_t space = H5Aget_space(attr), type = H5Aget_type(attr);
     hssize_t count = H5Sget_simple_extent_npoints(space);
     texts t;
@@ -50,7 +57,7 @@ tra_status tra_table_read_order(tra_rel *r, const char ***names, int *n, tra_err
     H5Tclose(type);
     H5Sclose(space);
     H5Aclose(attr);
-    return ok ? TRA_OK : BAD(r, e, "%s", "its column-order is damaged");
+    return ok ? TRA_OK : TRA_REL_BAD(r, e, "%s", "its column-order is damaged");
 }
 
 /* ---- dictionaries ---------------------------------------------------------------------------------------------- */
@@ -73,7 +80,6 @@ static bool take_text(growing *g, const char *s, size_t len) {
     return true;
 }
 
-/* All strings of a dataset of one dimension. NULL: it is none, or damaged. */
 const tra_dictionary *tra_table_strings(tra_rel *r, hid_t dset) {
     enum { AT_ONCE = 8192 };
     hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
@@ -189,29 +195,4 @@ const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset) {
     tra_str_free(&text);
     free(v);
     return d;
-}
-
-/* A table of 64-bit numbers under .tra/NAME, with its seal; NULL: it is not there, or damaged. From malloc. */
-int64_t *tra_table_numbers(tra_rel *r, const char *table, int64_t *n) {
-    const char *path = tra_table_path(r->arena, r->name, table);
-    if (!tra_h5_exists(r->file, path)) return NULL;
-    hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT);
-    if (dset < 0) return NULL;
-    hid_t space = H5Dget_space(dset), type = H5Dget_type(dset);
-    hssize_t count = H5Sget_simple_extent_npoints(space);
-    bool ok = count >= 0 && count < INT64_C(1) << 40 && H5Tget_class(type) == H5T_INTEGER &&
-              (int64_t)H5Dget_storage_size(dset) >= count; /* what is claimed is there */
-    bool u64 = H5Tget_sign(type) == H5T_SGN_NONE && H5Tget_size(type) == 8;
-    int64_t *v = ok ? malloc((size_t)count * sizeof *v + 8) : NULL;
-    ok = v && (count == 0 ||
-               H5Dread(dset, u64 ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0);
-    if (!ok || !tra_h5_sealed(dset, v, count)) {
-        free(v);
-        v = NULL;
-    }
-    H5Tclose(type);
-    H5Sclose(space);
-    H5Dclose(dset);
-    *n = count;
-    return v;
 }

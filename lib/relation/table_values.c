@@ -1,4 +1,5 @@
-/* table_values.c - the different values of a column of whole numbers, of which the statistics do not list all. */
+/* table_values.c - finds the different values of a column of integers, which the statistics do not list when there are
+ * many. */
 #include "table_int.h"
 
 #include <stdlib.h>
@@ -9,8 +10,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Orders n values, and leaves out those that are there already. Returns how many are left. */
-static int64_t settle(int64_t *v, int64_t n) {
+/* Sorts n values and removes duplicates. Returns how many are left. */
+static int64_t remove_duplicates(int64_t *v, int64_t n) {
     int64_t k = 0;
     bool sorted = true;
     for (int64_t i = 1; i < n && sorted; i++) sorted = v[i - 1] < v[i];
@@ -22,14 +23,15 @@ static int64_t settle(int64_t *v, int64_t n) {
 }
 
 typedef struct values {
-    int64_t *v, n, cap, settled; /* the first `settled` are in order, each once */
+    int64_t *v, n, cap, settled; /* the first `settled` are sorted, each once */
 } values;
 
-/* One value after another that is the same is left out at once; when room is short the others are. */
+/* Adds a value, unless it is the one before. Duplicates are removed when there is no more room. False: there are more
+ * than `most`. */
 static bool take(values *x, int64_t value, int64_t most) {
     if (x->n > x->settled && x->v[x->n - 1] == value) return true;
     if (x->n == x->cap) {
-        x->n = x->settled = settle(x->v, x->n);
+        x->n = x->settled = remove_duplicates(x->v, x->n);
         if (x->n > most) return false;
         if (2 * x->n >= x->cap) {
             x->cap = tra_max64(1 << 16, 3 * x->n);
@@ -62,7 +64,7 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
             if (!take(&x, tra_element_whole(t, v[column].values, i), most)) status = TRA_NO;
         }
     }
-    x.n = settle(x.v, x.n);
+    x.n = remove_duplicates(x.v, x.n);
     if (status == TRA_OK && x.n > most) status = TRA_NO;
     if (status == TRA_OK) {
         int64_t *all = tra_news(a, int64_t, x.n + 1);

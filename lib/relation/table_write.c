@@ -1,4 +1,4 @@
-/* table_write.c - the group of a table: its arrays, and rows in them. */
+/* table_write.c - writing a table: its group, its arrays, and rows in them. */
 #include "pack.h"
 #include "table_int.h"
 
@@ -80,7 +80,7 @@ void tra_table_free_placing(tra_writer *w) {
 tra_status tra_table_create_group(tra_writer *w, tra_err *e) {
     hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), gcpl = H5Pcreate(H5P_GROUP_CREATE);
     bool ok = H5Pset_create_intermediate_group(lcpl, 1) >= 0;
-    enum { NAMES = 3000 }; /* those of more do not fit the attribute of an early format */
+    enum { NAMES = 3000 }; /* more names do not fit an attribute of the early file format */
     if (ok && w->type.columns->n > NAMES)
         ok = H5Fset_libver_bounds(w->file, H5F_LIBVER_V18, H5F_LIBVER_LATEST) >= 0 &&
              H5Pset_attr_phase_change(gcpl, 0, 0) >= 0;
@@ -93,7 +93,7 @@ tra_status tra_table_create_group(tra_writer *w, tra_err *e) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* A name that HDF5 takes: without slashes, and not a dot. Others are written with %XX. */
+/* A name for the group's member: HDF5 allows neither slashes nor ".", so these are written as %XX. */
 static const char *member(tra_arena *a, const char *name) {
     tra_str t = {0};
     bool dot = strcmp(name, ".") == 0;
@@ -120,17 +120,11 @@ bool tra_table_put_encoding(hid_t obj, const char *type, const char *version) {
     return tra_h5_put_text(obj, "encoding-type", type) && tra_h5_put_text(obj, "encoding-version", version);
 }
 
-/* Lets the library allocate a chunk; where it is. */
+/* Allocates the chunk of a block; *addr: where it is. */
 static bool allocate(tra_writer *w, hid_t dset, int64_t block, int64_t bytes, int64_t *addr) {
-    static const char nothing;
     hsize_t at = (hsize_t)(block * w->table->form.block);
-    w->vfd->noted = 0;
-    w->vfd->capture = true;
-    herr_t r = H5Dwrite_chunk(dset, H5P_DEFAULT, 0, &at, (size_t)bytes, &nothing);
-    w->vfd->capture = false;
-    *addr = (int64_t)w->vfd->addr;
     w->stored += bytes;
-    return r >= 0 && w->vfd->noted == 1 && w->vfd->len == (size_t)bytes;
+    return tra_vfd_allocate_chunk(w->vfd, dset, &at, 0, bytes, addr);
 }
 
 /* Where the chunks of an array are: in the new file or, when they are to be compressed, where they wait. */
@@ -205,7 +199,7 @@ static bool put_group(tra_writer *w, int c, const char *name) {
     return H5Gclose(group) >= 0 && ok;
 }
 
-/* A mask of floats, which the encoding has none for. */
+/* Writes the mask of a column of floats, for which AnnData's encoding has no place. */
 static bool put_float_mask(tra_writer *w, int c, hid_t values) {
     const char *path = tra_arena_printf(w->arena, ".tra/%s/nulls", w->name),
                *name = tra_arena_printf(w->arena, "%d", c);
@@ -258,8 +252,8 @@ static bool put_frame(tra_writer *w) {
            tra_h5_put_seal(w->dset, header, tra_table_header(f, header));
 }
 
-/* What has strings of any length comes after all arrays, and goes to the file at once: HDF5 takes these strings for raw
- * data, which must not be written while a chunk is allocated by capture. */
+/* Writes what has strings of variable length. HDF5 treats these as raw data, which must not be written while addresses
+ * are captured; so they come after all arrays and are flushed at once. */
 static bool put_strings(tra_writer *w) {
     bool ok = put_frame(w);
     for (int c = 0; c < w->type.columns->n && ok; c++) {
@@ -313,7 +307,8 @@ static int rows_fd(const tra_writer *w) { return w->table->fd >= 0 ? w->table->f
 
 int tra_table_waiting(const tra_writer *w) { return w->table->fd; }
 
-/* What the last chunks have beyond the rows is 0, also in a file that is gone on with. */
+/* Writes zeros to the part of the last chunks that is beyond the rows, since a file that is continued may have
+ * something else there. */
 static tra_status pad(tra_writer *w, tra_err *e) {
     static const char zeros[PIECE];
     const tra_table_form *f = &w->table->form;
@@ -335,8 +330,7 @@ tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows, tra_err *e)
     int64_t end = (int64_t)w->vfd->eof;
     tra_h5_leave();
     if (s != TRA_OK) return s;
-    if (end > 0 && fallocate(w->fd, 0, 0, (off_t)end) != 0 && errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL)
-        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", end, w->path);
+    TRA_TRY(tra_writer_reserve(w, w->fd, end, e));
     if (w->codec.zstd) {
         TRA_TRY(tra_raw_create(w, w->table->end, &w->table->raw, e));
         w->table->fd = w->table->raw.fd;
@@ -346,7 +340,8 @@ tra_status tra_writer_place_rows(tra_writer *w, const int64_t *rows, tra_err *e)
 
 /* ---- several processes ------------------------------------------------------------------------------------------ */
 
-/* The rows of each tuple, the addresses, then the path of the file where rows wait, if they do. */
+/* The blob: the rows of each tuple, the addresses of all chunks, then the path of the file of uncompressed rows, if
+ * there is one. */
 void tra_table_blob(const tra_writer *w, tra_str *blob) {
     const struct tra_table_placing *p = w->table;
     for (int64_t t = 0; t < w->type.cat->n; t++) {
@@ -379,7 +374,7 @@ tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *
 
 static const double quiet = NAN;
 
-/* Rows at to bytes of the file, of a column: elements in the file's form, NULLs as it has them. */
+/* Encodes n rows of a column, from row `at` on, as the file has them, NULLs included. */
 static void encode(const tra_column *c, const tra_table_part *p, const tra_vector *v, int64_t at, int64_t n, char *to) {
     const uint8_t *state = v->state ? v->state + at : NULL;
     if (p->mask) {
@@ -407,7 +402,7 @@ static void encode(const tra_column *c, const tra_table_part *p, const tra_vecto
             memcpy(to + i * p->size, p->size == 4 ? (const void *)&narrow : (const void *)&quiet, (size_t)p->size);
 }
 
-/* Some rows of one array, within a block. */
+/* Writes n rows of one array, from row `at` of v, which lie within one block. */
 static tra_status put_part(tra_writer *w, const tra_table_part *p, const tra_vector *v, int64_t at, int64_t first,
                            int64_t n, tra_err *e) {
     const tra_table_form *f = &w->table->form;

@@ -132,7 +132,8 @@ static herr_t vfd_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr,
     for (const char *p = buf; size > 0;) {
         ssize_t put = pwrite(f->fd, p, size, (off_t)addr);
         if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) { /* HDF5 is not told (a failed write makes H5Ocopy crash): whoever wants the file looks */
+        if (put <=
+            0) { /* HDF5 is not told, since a failed write makes H5Ocopy crash; `lost` tells whoever closes the file */
             io_error(f, put < 0 ? errno : ENOSPC);
             f->lost = true;
             return 0;
@@ -179,4 +180,32 @@ tra_vfd *tra_vfd_of(hid_t file) {
     if (H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0 || !handle) return NULL;
     tra_vfd *f = handle;
     return f->pub.cls && strcmp(f->pub.cls->name, vfd_class.name) == 0 ? f : NULL;
+}
+
+/* ---- addresses of chunks ----------------------------------------------------------------------------------------- */
+
+static void begin_capture(tra_vfd *f) {
+    f->noted = 0;
+    f->capture = true;
+}
+
+bool tra_vfd_find_chunk(tra_vfd *f, hid_t dset, const hsize_t *at, tra_chunkref *out) {
+    char nothing[8];
+    uint32_t mask = 0;
+    begin_capture(f);
+    herr_t got = H5Dread_chunk(dset, H5P_DEFAULT, at, &mask, nothing);
+    f->capture = false;
+    bool found = got >= 0 && f->noted == 1;
+    *out = (tra_chunkref){.addr = -1};
+    if (found) *out = (tra_chunkref){.addr = (int64_t)f->addr, .len = (uint32_t)f->len, .mask = mask};
+    return found;
+}
+
+bool tra_vfd_allocate_chunk(tra_vfd *f, hid_t dset, const hsize_t *at, uint32_t mask, int64_t len, int64_t *addr) {
+    static const char nothing;
+    begin_capture(f);
+    herr_t put = H5Dwrite_chunk(dset, H5P_DEFAULT, mask, at, (size_t)len, &nothing);
+    f->capture = false;
+    *addr = (int64_t)f->addr;
+    return put >= 0 && f->noted == 1 && f->len == (size_t)len;
 }

@@ -1,5 +1,5 @@
-/* writer.c - writing a relation: allocation by capture, several processes. Arrays are in writer_arrays.c, the end in
- * commit.c. */
+/* writer.c - writing a relation: creating it, several processes, the commit. Arrays are in writer_arrays.c, attributes
+ * in attributes.c. */
 #include "../calculus/calculus.h"
 #include "scales.h"
 #include "stored_int.h"
@@ -41,7 +41,7 @@ tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e) {
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
-/* Are chunks stored as they are? Then all of them have their places before anything is written. */
+/* Are chunks stored as they are? Then all of them are allocated before anything is written. */
 static bool plain(const tra_writer *w) { return !w->codec.zstd && !w->gzip; }
 
 bool tra_writer_chunked(const tra_writer *w) { return !w->placing && !w->table; }
@@ -52,7 +52,7 @@ static tra_writer *writer_new(const tra_type *type) {
     w->arena = a;
     w->type = *type;
     w->size = tra_dtype_size(type->dtype);
-    w->fd = w->direct = -1;
+    w->fd = w->direct_fd = -1;
     w->file = w->dset = -1;
     return w;
 }
@@ -64,7 +64,7 @@ static void writer_free(tra_writer *w) {
     free(w->addr);
     free(w->sums);
     if (w->fd >= 0 && !w->creator) close(w->fd);
-    if (w->direct >= 0) close(w->direct);
+    if (w->direct_fd >= 0) close(w->direct_fd);
     tra_arena_free(w->arena);
 }
 
@@ -80,7 +80,7 @@ static tra_status prepare(tra_writer *w, const tra_levels *levels, const tra_sto
     if (levels) return tra_stored_prepare(w, levels, e);
     if (mapping) return tra_packed_prepare(w, mapping, e);
     if (!w->mapped) TRA_TRY(tra_geom_fits(&w->type, &w->geom, e));
-    w->chunk_bytes = w->geom.floats * (int64_t)w->size;
+    w->chunk_bytes = w->geom.chunk_elements * (int64_t)w->size;
     w->sums = calloc((size_t)tra_max64(1, c->n), sizeof *w->sums);
     w->addr = plain(w) ? calloc((size_t)tra_max64(1, c->n), sizeof *w->addr) : NULL;
     if (!w->sums || (plain(w) && !w->addr))
@@ -88,7 +88,7 @@ static tra_status prepare(tra_writer *w, const tra_levels *levels, const tra_sto
     return TRA_OK;
 }
 
-/* The new files that writers of this process share; under the HDF5 lock. */
+/* The new files that writers of this process share. Used under the HDF5 lock. */
 static tra_new_file *new_files;
 
 static void new_file_free(tra_new_file *f) {
@@ -105,7 +105,7 @@ static void new_file_free(tra_new_file *f) {
 static tra_status create_file(tra_new_file *f, const tra_writer *w, tra_err *e) {
     TRA_TRY(tra_temp_create(w->path, f->tag, w->reuse, &f->made, e));
     hid_t fapl = tra_h5_fapl(plain(w));
-    /* encoded chunks are kept elsewhere until all are known */
+    /* encoded chunks have their addresses only when all are known, so nothing of an earlier process is of use */
     tra_vfd_new = (struct tra_vfd_new){.fd = f->made.fd, .keep = f->made.reused && plain(w)};
     f->file = H5Fcreate(f->made.path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
     int err = tra_vfd_new.err;
@@ -122,7 +122,7 @@ static tra_status create_file(tra_new_file *f, const tra_writer *w, tra_err *e) 
     return TRA_OK;
 }
 
-/* The new file of the writer's target: that of another writer of this process, or one that is made. */
+/* The new file of the writer's target, which another writer of this process may have made. */
 static tra_status open_file(tra_writer *w, tra_err *e) {
     char *real = tra_in_real_folder(w->path);
     tra_new_file *f = new_files;
@@ -178,7 +178,6 @@ static tra_status create_dataset(tra_writer *w, tra_err *e) {
 }
 
 tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uint32_t mask, int64_t *addr, tra_err *e) {
-    static const char nothing;
     char buf[TRA_DIMTEXT];
     tra_dims key;
     int64_t off[TRA_MAXDIM];
@@ -186,26 +185,22 @@ tra_status tra_writer_new_chunk(tra_writer *w, int64_t ordinal, int64_t len, uin
     tra_catalog_key(w->type.cat, ordinal, &key);
     tra_geom_offset(&w->geom, &key, off);
     for (int i = 0; i < w->geom.dims.n; i++) at[i] = (hsize_t)off[i];
-    w->vfd->noted = 0;
-    w->vfd->capture = true;
-    herr_t r = H5Dwrite_chunk(w->dset, H5P_DEFAULT, mask, at, (size_t)len, &nothing);
-    w->vfd->capture = false;
-    if (r < 0 || w->vfd->noted != 1 || w->vfd->len != (size_t)len)
+    if (!tra_vfd_allocate_chunk(w->vfd, w->dset, at, mask, len, addr))
         return tra_h5_fail(e, TRA_INTERNAL, w->vfd, "cannot allocate chunk %s of %s", tra_key_text(&key, buf), w->temp);
-    *addr = (int64_t)w->vfd->addr;
     w->stored += len;
     return TRA_OK;
 }
 
-/* All chunks of codec none, in the order of keys; the disk space is claimed now, so that a full disk is found before
- * the work and not after it. */
+tra_status tra_writer_reserve(const tra_writer *w, int fd, int64_t bytes, tra_err *e) {
+    if (bytes <= 0 || fallocate(fd, 0, 0, (off_t)bytes) == 0) return TRA_OK;
+    if (errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL) return TRA_OK;
+    return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRId64 " bytes for %s", bytes, w->path);
+}
+
+/* Allocates all chunks of codec none, in the order of keys. */
 static tra_status allocate_all(tra_writer *w, tra_err *e) {
     for (int64_t i = 0; i < w->type.cat->n; i++) TRA_TRY(tra_writer_new_chunk(w, i, w->chunk_bytes, 0, &w->addr[i], e));
-    if (w->vfd->eof > 0 && fallocate(w->fd, 0, 0, (off_t)w->vfd->eof) != 0 && errno != EOPNOTSUPP && errno != ENOSYS &&
-        errno != EINVAL)
-        return tra_fail_errno(e, TRA_RESOURCE, "cannot reserve %" PRIu64 " bytes for %s", (uint64_t)w->vfd->eof,
-                              w->path);
-    return TRA_OK;
+    return tra_writer_reserve(w, w->fd, (int64_t)w->vfd->eof, e);
 }
 
 static tra_status create(tra_writer *w, tra_err *e) {
@@ -216,7 +211,7 @@ static tra_status create(tra_writer *w, tra_err *e) {
     if (!tra_writer_chunked(w)) return tra_stored_create_group(w, e);
     TRA_TRY(create_dataset(w, e));
     if (!plain(w)) return TRA_OK;
-    w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
+    w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     return allocate_all(w, e);
 }
 
@@ -255,7 +250,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
         return s;
     }
     if (first) {
-        tra_commit_end(path); /* what it is about will be replaced */
+        tra_commit_end(path); /* its outputs will be replaced */
         tra_temp_reclaim(path, w->reuse ? w->tag : NULL);
     }
     s = prepare(w, o->levels, o->mapping, e);
@@ -276,7 +271,8 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
 
 /* ---- several processes ----------------------------------------------------------------------------------------- */
 
-/* The blob: head, the three texts with their NULs, then the addresses (codec none), or what is stored by levels. */
+/* The blob: this head, three texts with their NULs, then the addresses (codec none), or what tra_stored_blob or
+ * tra_table_blob adds. */
 typedef struct blob_head {
     int64_t tuples, zstd, level, stored, path, temp, name; /* the last three: bytes of the texts */
 } blob_head;
@@ -328,7 +324,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
                            w->temp);
     if (s == TRA_OK && w->placing && w->placing->fd < 0) w->placing->fd = w->fd;
-    if (s == TRA_OK && plain(w)) w->direct = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
+    if (s == TRA_OK && plain(w)) w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (s != TRA_OK)
         writer_free(w);
     else
@@ -346,7 +342,7 @@ tra_status tra_writer_sync(tra_writer *w, tra_err *e) {
 /* ---- the end --------------------------------------------------------------------------------------------------- */
 
 static tra_status missing_tuple(tra_writer *w, tra_err *e) {
-    int64_t each = tra_writer_chunked(w) ? 1 : tra_form_facts(&w->placing->form);
+    int64_t each = tra_writer_chunked(w) ? 1 : tra_form_fact_words(&w->placing->form);
     for (int64_t i = 0; i < w->type.cat->n; i++) {
         char buf[TRA_DIMTEXT];
         tra_dims key;
@@ -358,10 +354,10 @@ static tra_status missing_tuple(tra_writer *w, tra_err *e) {
     return TRA_OK;
 }
 
-/* All of the relation is in the new file. */
+/* Completes the relation in the new file. */
 static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) {
     if (w->placing && !w->placing->counts) return tra_fail(e, TRA_INTERNAL, "%s:%s was never placed", w->path, w->name);
-    TRA_TRY(w->table ? tra_table_seal(w, e) : missing_tuple(w, e));
+    TRA_TRY(w->table ? tra_table_finish(w, e) : missing_tuple(w, e));
     TRA_TRY(tra_writer_pack(w, 1, e));
     tra_h5_enter();
     tra_status s = tra_writer_describe_dataset(w, digest, e);
@@ -374,7 +370,7 @@ static tra_status finish_dataset(tra_writer *w, const char *digest, tra_err *e) 
     return s;
 }
 
-/* The new file with all of its relations is whole, and on the disk. */
+/* Completes the new file with all of its relations, and syncs it. */
 static tra_status finish_file(tra_new_file *f, int64_t id[2], tra_err *e) {
     tra_status s = TRA_OK;
     id[0] = (int64_t)f->vfd->dev;
@@ -393,8 +389,8 @@ static tra_status finish_file(tra_new_file *f, int64_t id[2], tra_err *e) {
     return s == TRA_OK ? tra_temp_sync(&f->made, e) : s;
 }
 
-/* What the writer shared goes with the last of those that do. */
-static void let_go(tra_writer *w, void (*end)(tra_temp *)) {
+/* Lets go of the new file; the last writer that does closes it and ends the temporary file. */
+static void release_file(tra_writer *w, void (*end)(tra_temp *)) {
     tra_new_file *f = w->shared;
     if (!f) return;
     w->shared = NULL;
@@ -409,7 +405,7 @@ static void let_go(tra_writer *w, void (*end)(tra_temp *)) {
     tra_h5_leave();
 }
 
-/* Those of the writers that are the last of their files bring these to their end. *n: files that are to be renamed. */
+/* Completes the files of which these are the last writers. *n: files that are to be renamed, in v. */
 static tra_status finish_files(tra_writer *const *w, int count, tra_rename *v, int *n, tra_err *e) {
     for (int i = 0; i < count; i++) {
         tra_new_file *f = w[i]->shared;
@@ -436,7 +432,7 @@ tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, 
     if (s == TRA_OK) s = finish_files(w, n, v, &files, e);
     if (s == TRA_OK) s = tra_commit_renames(v, files, note, &decided, e);
     for (int i = 0; i < n; i++) {
-        let_go(w[i], decided ? tra_temp_forget : tra_temp_leave);
+        release_file(w[i], decided ? tra_temp_forget : tra_temp_leave);
         writer_free(w[i]);
     }
     free(v);
@@ -449,12 +445,12 @@ tra_status tra_writer_commit(tra_writer *w, const char *digest, tra_err *e) {
 
 void tra_writer_abort(tra_writer *w) {
     if (!w) return;
-    let_go(w, tra_temp_abort);
+    release_file(w, tra_temp_abort);
     writer_free(w);
 }
 
 void tra_writer_leave(tra_writer *w) {
     if (!w) return;
-    let_go(w, tra_temp_leave);
+    release_file(w, tra_temp_leave);
     writer_free(w);
 }

@@ -1,4 +1,4 @@
-/* writer_arrays.c - the arrays of a relation that is written: padding, encoding, and writing bytes to their places. */
+/* writer_arrays.c - writing arrays: padding to chunks, encoding, and putting bytes at their addresses. */
 #include "../calculus/calculus.h"
 #include "stored_int.h"
 #include "table_hook.h"
@@ -13,7 +13,7 @@
 
 static size_t align64(size_t n) { return (n + 63) & ~(size_t)63; }
 
-size_t tra_writer_scratch(const tra_writer *w) {
+size_t tra_writer_scratch_bytes(const tra_writer *w) {
     if (w->table) return 0;
     if (!tra_writer_chunked(w)) return (size_t)tra_stored_put_scratch(w);
     size_t n = align64((size_t)w->chunk_bytes);
@@ -28,8 +28,8 @@ static bool clipped(const tra_writer *w, int64_t ordinal, tra_dims *ext, tra_dim
     return !tra_dims_eq(ext, chunk);
 }
 
-/* Spreads the rows of an array over its chunk, from the last to the first: none goes over one that is yet to be
- * moved. */
+/* Makes a chunk of an array in place, where the chunk is larger: moves rows from the last to the first, so that none
+ * overwrites one that is yet to be moved, and fills the rest with zeros. */
 static void pad(const tra_writer *w, int64_t ordinal, char *data) {
     tra_dims ext, chunk;
     if (!clipped(w, ordinal, &ext, &chunk)) return;
@@ -71,7 +71,7 @@ tra_status tra_writer_allocate(tra_writer *w, int64_t ordinal, const tra_encoded
     tra_h5_leave();
     if (s != TRA_OK) return s;
     w->sums[ordinal] = enc->sum;
-    w->masks += tra_mask_sum(ordinal, enc->mask);
+    w->mask_sum += tra_mask_sum(ordinal, enc->mask);
     return s;
 }
 
@@ -83,7 +83,7 @@ static size_t array_bytes(const tra_writer *w, int64_t ordinal) {
     return (size_t)tra_type_bytes(&w->type, ordinal).bound;
 }
 
-/* Of an array as it is, by HDF5 and its filters. */
+/* Writes an array by HDF5 and its filters. */
 static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *data, tra_err *e) {
     tra_dims key, ext;
     int64_t at[TRA_MAXDIM];
@@ -106,7 +106,7 @@ static tra_status put_by_library(tra_writer *w, int64_t ordinal, const void *dat
     H5Sclose(memory);
     H5Sclose(file);
     tra_h5_leave();
-    w->sums[ordinal] = 1; /* written, and without a checksum */
+    w->sums[ordinal] = 1; /* written, but without a checksum */
     return s;
 }
 
@@ -139,15 +139,15 @@ void tra_writer_pad(tra_writer *w, int64_t ordinal, void *data) {
     w->sums[ordinal] = tra_chunk_sum(data, (size_t)w->chunk_bytes);
 }
 
-/* The part of a chunk in whole pages, past the page cache: no copy, and nothing left for fsync to wait for. Returns the
- * bytes written: less than n where the system refuses. */
+/* Writes the whole pages of a chunk past the page cache: no copy, and nothing left for fsync to wait for. Returns the
+ * bytes written: fewer where the system refuses. */
 static int64_t write_direct(tra_writer *w, int64_t addr, const char *chunk, int64_t n) {
     int64_t done = 0;
-    int fd = w->direct;
+    int fd = w->direct_fd;
     while (fd >= 0 && done < n) {
         ssize_t put = pwrite(fd, chunk + done, (size_t)tra_min64(n - done, 1 << 30), addr + done);
         if (put < 0 && errno == EINTR) continue;
-        if (put <= 0 || put % TRA_PAGE) break; /* the other way will tell why */
+        if (put <= 0 || put % TRA_PAGE) break; /* the ordinary write that follows tells why */
         done += put;
     }
     return done;
@@ -158,7 +158,7 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
     if (n >= TRA_DIRECT && (uintptr_t)chunk % TRA_PAGE == 0 && addr % TRA_PAGE == 0)
         done = write_direct(w, addr, chunk, n / TRA_PAGE * TRA_PAGE);
     TRA_TRY(tra_writer_write_at(w, addr + done, (const char *)chunk + done, n - done, e));
-    /* begin with it now rather than at fsync */
+    /* begin writing to the disk now rather than at fsync */
     if (done == 0) (void)sync_file_range(w->fd, addr, n, SYNC_FILE_RANGE_WRITE);
     return TRA_OK;
 }
@@ -166,8 +166,8 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
 uint64_t *tra_writer_sums(tra_writer *w) { return w->sums; }
 
 int64_t tra_writer_nsums(const tra_writer *w) {
-    if (w->table) return 0; /* whoever commits reads what was written */
-    return w->type.cat->n * (tra_writer_chunked(w) ? 1 : tra_form_facts(&w->placing->form));
+    if (w->table) return 0; /* the commit reads all that was written for checksums */
+    return w->type.cat->n * (tra_writer_chunked(w) ? 1 : tra_form_fact_words(&w->placing->form));
 }
 
 int64_t tra_writer_stored(const tra_writer *w) { return w->stored; }

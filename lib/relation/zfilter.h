@@ -1,7 +1,7 @@
-/* zfilter.h - zstd as a filter of HDF5 (registered id 32015), as the library calls it.
+/* zfilter.h - zstd as an HDF5 filter (registered id 32015), as the library calls it.
  *
- * zfilter.c uses no function of HDF5 and plain malloc, so that the same file serves inside tra and in the plugin that
- * other programs load (plugin/h5zzstd.c), whichever HDF5 they are linked to.
+ * zfilter.c calls no function of HDF5 and uses plain malloc, so that the same file can be part of tra and of the plugin
+ * that other programs load (plugin/h5zzstd.c), whichever HDF5 they are linked to.
  */
 #ifndef TRA_ZFILTER_H
 #define TRA_ZFILTER_H

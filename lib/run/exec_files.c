@@ -26,9 +26,9 @@ tra_status tra_exec_open_inputs(tra_execution *x, tra_err *e) {
             !tra_dims_eq(&t->cat->bound, &op->type.cat->bound))
             s = tra_fail(e, TRA_INPUT, "%s is not what the plan was made for; compile it again", op->what.path);
         else if (op->type.columns && op->type.columns->n < t->columns->n)
-            s = tra_rel_choose(x->rels[i], op->type.columns, e);
+            s = tra_rel_choose_columns(x->rels[i], op->type.columns, e);
         if (s == TRA_OK && op->type.columns && op->type.entries && op->type.entries->of)
-            tra_rel_skip(x->rels[i], op->type.entries->of);
+            tra_rel_skip_blocks(x->rels[i], op->type.entries->of);
     }
     return tra_comm_agree(&x->site.comm, s, e);
 }

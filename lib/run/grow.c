@@ -26,7 +26,7 @@ static tra_cell cell_of(const attempt *x, tra_dtype t, const tra_dims *ext, cons
     const tra_type *type = &x->g->st->op->type;
     tra_cell c = {
         .layout = type->layout, .sparse = type->sparse, .array = {.dtype = t, .ext = *ext}, .head = b ? b->ptr : NULL};
-    if (b && c.layout->look) (void)c.layout->look(&c); /* it was made here, so nothing is wrong */
+    if (b && c.layout->adopt_extents) (void)c.layout->adopt_extents(&c); /* it was made here, so nothing is wrong */
     return c;
 }
 

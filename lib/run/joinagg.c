@@ -267,7 +267,7 @@ static int fold_tiles(const tra_joinagg *st) {
     for (int a = 0; a < c->bound.n; a++) {
         if (c->by[a] >= 0) return 1;
     }
-    return (int)tra_max64(1, tra_min64(16, tra_catalog_maxfloats(c) >> 16));
+    return (int)tra_max64(1, tra_min64(16, tra_catalog_elements_most(c) >> 16));
 }
 
 /* Are the states of a fused kernel small, compared with what one step reads? Then workers compute the terms of several

@@ -78,7 +78,7 @@ static tra_status put_spread(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_
 /* Makes every zero of a relation of sparse type +0, as are elements without an entry: so the bytes of the file do not
  * depend on whether arrays were dense in memory. */
 static void clear_signs(const tra_type *t, int64_t ordinal, void *data) {
-    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    int64_t n = tra_catalog_elements_of(t->cat, ordinal);
     double *d = data;
     float *f = data;
     for (int64_t i = 0; i < n && t->dtype == TRA_F64; i++) d[i] = d[i] == 0 ? 0 : d[i];

@@ -307,7 +307,7 @@ tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e) {
     if (b->state == TRA_BLOCK_AWAY) {
         bool unpacks = b->rel && b->copy_at < 0;
         b->state = TRA_BLOCK_LOADING; /* find_memory may wait and run exchanges: these must not load it too */
-        s = find_memory(p, b, unpacks ? tra_max64(b->bytes, (int64_t)tra_rel_unpacks(b->rel)) : b->bytes, e);
+        s = find_memory(p, b, unpacks ? tra_max64(b->bytes, (int64_t)tra_rel_unpack_bytes(b->rel)) : b->bytes, e);
         if (s == TRA_OK)
             *load = true;
         else
@@ -351,7 +351,7 @@ tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e) 
 }
 
 bool tra_block_direct(const tra_block *b) {
-    return b->copy_at < 0 && b->rel && tra_rel_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % TRA_PAGE == 0;
+    return b->copy_at < 0 && b->rel && tra_rel_can_read_direct(b->rel, b->ordinal) && (uintptr_t)b->ptr % TRA_PAGE == 0;
 }
 
 tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e) {

@@ -106,10 +106,10 @@ void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum
 /* Pins; gives it memory when it has none, that of a chunk until it is loaded if it is unpacked there. *load is set when
  * the caller must have tra_block_load called (once): the block is then LOADING. */
 TRA_MUSTUSE tra_status tra_block_pin(tra_pool *p, tra_block *b, bool *load, tra_err *e);
-/* Reads the contents, which makes the block HERE; scratch is tra_rel_scratch bytes of the thread's own. On failure the
- * block stays LOADING until its last pin is given back. */
+/* Reads the contents, which makes the block HERE; scratch is tra_rel_scratch_bytes bytes of the thread's own. On
+ * failure the block stays LOADING until its last pin is given back. */
 TRA_MUSTUSE tra_status tra_block_load(tra_pool *p, tra_block *b, void *scratch, tra_err *e);
-/* Of a block that is LOADING: can it be read past the page cache (tra_rel_direct)? Then load_direct does. */
+/* Of a block that is LOADING: can it be read past the page cache (tra_rel_can_read_direct)? Then load_direct does. */
 bool tra_block_direct(const tra_block *b);
 TRA_MUSTUSE tra_status tra_block_load_direct(tra_pool *p, tra_block *b, tra_err *e);
 /* The contents of the pinned block were changed, so that its copy in scratch is stale: forgets the copy. */

@@ -14,7 +14,7 @@ size_t tra_stage_io(const tra_part *const *parts, int n) {
             0; /* the first block that is read from a file: after an exchange others came from other sites */
         while (p && of_file < p->n && !(p->block[of_file] && p->block[of_file]->rel)) of_file++;
         if (!p || of_file == p->n) continue;
-        size_t need = tra_rel_scratch(p->block[of_file]->rel);
+        size_t need = tra_rel_scratch_bytes(p->block[of_file]->rel);
         if (need > most) most = need;
     }
     return most;

@@ -44,5 +44,9 @@ static void gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
 
 static const tra_layout_kernels kernels = {.gather_bytes = gather_bytes, .gather = gather};
 
-const tra_layout tra_columns = {
-    .name = "columns", .id = 2, .nparts = 2, .bytes = tra_columns_bytes, .look = tra_columns_look, .kernels = &kernels};
+const tra_layout tra_columns = {.name = "columns",
+                                .id = 2,
+                                .nparts = 2,
+                                .bytes = tra_columns_bytes,
+                                .adopt_extents = tra_columns_adopt_extents,
+                                .kernels = &kernels};

@@ -28,7 +28,7 @@ static int cut_by(const tra_type *t, int k) {
 
 tra_ein_rel tra_ein_rel_of(const tra_type *t) {
     const tra_catalog *c = t->cat;
-    tra_ein_rel r = {.vertex = -1, .n = c->frontier.n, .weight = tra_type_held(t)};
+    tra_ein_rel r = {.vertex = -1, .n = c->frontier.n, .weight = tra_type_held_share(t)};
     tra_dims shape;
     double cells = 1;
     if (tra_type_is_blocked(t, NULL)) {
@@ -42,7 +42,7 @@ tra_ein_rel tra_ein_rel_of(const tra_type *t) {
         if (d >= 0 && c->grid && c->by[d] == k && c->frontier.v[k] > 0) r.ext[k] += c->last[d] - c->bound.v[d];
         cells *= (double)r.ext[k];
     }
-    r.weight *= cells > 0 ? (double)tra_catalog_floats(c) / cells : 0;
+    r.weight *= cells > 0 ? (double)tra_catalog_elements(c) / cells : 0;
     return r;
 }
 

@@ -143,7 +143,7 @@ static tra_way way_of(const tra_labels *x, const int *grid, int n, const int *or
 static double keeps(const placing *w, const tra_node *n, const tra_placement *need) {
     const tra_placement *at = &w->at[n->id];
     if (at->sites == 0) return 0;
-    return stays(at, need, n->type.cat->frontier.n) * (double)tra_catalog_floats(n->type.cat);
+    return stays(at, need, n->type.cat->frontier.n) * (double)tra_catalog_elements(n->type.cat);
 }
 
 enum { MAXORDER = 4 }; /* axes of which all orders are tried */

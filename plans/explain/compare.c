@@ -68,7 +68,7 @@ static void add_plan(table *t, int column) {
         const char *name = subject(t, s, o);
         const char **c = cell_of(t, tra_arena_printf(t->a, "%s %s", summands ? "summands of" : "move", name), column);
         const char *how = tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op),
-                                           tra_size_cell(o->predicted.cost.network_bytes, text));
+                                           tra_size_short_text(o->predicted.cost.network_bytes, text));
         if (c) *c = *c ? tra_arena_printf(t->a, "%s, %s", *c, how) : how;
     }
 }
@@ -124,8 +124,8 @@ static void totals(const tra_job *job, table *t, tra_str *out) {
         bool fits = t->plan[i]->fits;
         floats.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->network_floats, b, sizeof b));
         model.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->eindecomp, b, sizeof b));
-        network.cell[i] = tra_arena_printf(t->a, "%s", tra_size_cell(c->network_bytes, b));
-        disk.cell[i] = tra_arena_printf(t->a, "%s", tra_size_cell(tra_size_add(c->disk_read, c->disk_write), b));
+        network.cell[i] = tra_arena_printf(t->a, "%s", tra_size_short_text(c->network_bytes, b));
+        disk.cell[i] = tra_arena_printf(t->a, "%s", tra_size_short_text(tra_size_add(c->disk_read, c->disk_write), b));
         flops.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->flops, b, sizeof b));
         memory.cell[i] = tra_arena_printf(t->a, "%s", tra_human(c->peak_memory, b));
         seconds.cell[i] = tra_arena_printf(t->a, "%s", tra_text_seconds(c->seconds, b, sizeof b));
@@ -191,8 +191,8 @@ void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
         tra_str_printf(out, "%s%2d  ", p == job->plan ? "*" : " ", p->rank);
         tra_text_cell(out, kind_of(job, p), wide);
         tra_str_printf(out, " %*s", figure, cost_text(job, s->cost, buf, sizeof buf));
-        tra_str_printf(out, " %9s", tra_size_cell(p->cost.network_bytes, buf));
-        tra_str_printf(out, " %9s", tra_size_cell(tra_size_add(p->cost.disk_read, p->cost.disk_write), buf));
+        tra_str_printf(out, " %9s", tra_size_short_text(p->cost.network_bytes, buf));
+        tra_str_printf(out, " %9s", tra_size_short_text(tra_size_add(p->cost.disk_read, p->cost.disk_write), buf));
         tra_str_printf(out, " %8s", tra_text_number(p->cost.flops, buf, sizeof buf));
         tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
         tra_text_cell(out, *s->note ? s->note : "the choice",

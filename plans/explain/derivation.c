@@ -31,7 +31,7 @@ static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
             tra_str_add(&line, "  ");
             tra_text_cell(&line,
                           o->op->predicted.cost.network_bytes.bound
-                              ? tra_size_cell(o->op->predicted.cost.network_bytes, buf)
+                              ? tra_size_short_text(o->op->predicted.cost.network_bytes, buf)
                               : "",
                           -MOVED);
         }

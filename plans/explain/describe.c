@@ -43,7 +43,7 @@ static const char *storage_of(const tra_op *o, tra_arena *a) {
 
 static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
     tra_shown_op s = {
-        .op = o, .relation = relation_of(p, o), .floats = tra_catalog_floats(o->type.cat), .statement = -1};
+        .op = o, .relation = relation_of(p, o), .floats = tra_catalog_elements(o->type.cat), .statement = -1};
     tra_str label = {0};
     char place[256];
     tra_op_print(o, &label);

@@ -109,7 +109,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "floats", s->floats);
     if (o->type.columns) {
-        tra_size rows = tra_size_exactly(tra_catalog_floats(c));
+        tra_size rows = tra_size_exactly(tra_catalog_elements(c));
         if (o->type.bounded) rows = tra_type_entries(&o->type);
         tra_json_size(j, "rows", rows);
         tra_json_int(j, "row_bytes", tra_schema_row_bytes(o->type.columns));
@@ -185,7 +185,7 @@ static void relation(tra_json *j, const tra_named *r) {
     dims(j, "bound", &c->bound);
     tra_json_str(j, "dtype", tra_dtype_name(r->node->type.dtype));
     tra_json_int(j, "tuples", c->n);
-    tra_json_int(j, "floats", tra_catalog_floats(c));
+    tra_json_int(j, "floats", tra_catalog_elements(c));
     tra_type_json(&r->node->type, j);
     tra_json_str(j, "storage", r->stored.name);
     tra_json_end(j, '}');

@@ -229,7 +229,7 @@ void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tr
             continue;
         }
         tra_str_printf(out, "%-10s %9s", v[i].how, tra_text_number(v[i].floats, b, sizeof b));
-        tra_str_printf(out, "  %10s", tra_size_cell(p->cost.network_bytes, b));
+        tra_str_printf(out, "  %10s", tra_size_short_text(p->cost.network_bytes, b));
         tra_str_printf(out, " %9s", tra_text_seconds(p->cost.seconds, b, sizeof b));
         tra_str_printf(out, " %9s", tra_human(p->cost.peak_memory, b));
         if (v[i].measured) {

@@ -29,7 +29,7 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
     const tra_catalog *c = o->type.cat;
     tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
     if (o->type.columns) { /* rows that are expected, of the most that there may be */
-        double all = (double)tra_catalog_floats(c);
+        double all = (double)tra_catalog_elements(c);
         bool known = !o->type.bounded || !o->type.entries || o->type.entries->all.exact;
         double rows = o->type.bounded && o->type.entries ? (double)o->type.entries->all.expected : all;
         if (o->type.bounded && !known)
@@ -48,7 +48,7 @@ static char *size_text(const tra_op *o, char *buf, size_t n) {
 
 static char *moved_text(const tra_op *o, char *buf) {
     if (o->predicted.cost.network_bytes.bound == 0) return strcpy(buf, "");
-    return tra_size_cell(o->predicted.cost.network_bytes, buf);
+    return tra_size_short_text(o->predicted.cost.network_bytes, buf);
 }
 
 static char *flops_text(const tra_op *o, char *buf, size_t n) {

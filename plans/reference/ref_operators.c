@@ -52,8 +52,8 @@ static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tr
     if (!n->rel) return tra_fail(e, TRA_INPUT, "input %s is only declared: there is no data to compute with", n->name);
     const tra_type *t = tra_rel_type(n->rel);
     if (t->columns) return ref_table_input(n->rel, a, out, e);
-    size_t need = tra_rel_scratch(n->rel);
-    void *scratch = NULL, *buf = tra_malloc(tra_rel_room(n->rel) + 1);
+    size_t need = tra_rel_scratch_bytes(n->rel);
+    void *scratch = NULL, *buf = tra_malloc(tra_rel_buffer_bytes(n->rel) + 1);
     if (need) scratch = aligned_alloc(4096, (need + 4095) / 4096 * 4096);
     *out = (tra_ref_rel){.k = t->cat->frontier.n, .r = t->cat->bound.n, .dtype = t->dtype, .sparse = t->sparse};
     memcpy(out->cut, t->cut, sizeof out->cut);

@@ -132,10 +132,10 @@ tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const 
         tra_writer_abort(f.w);
         return e->status;
     }
-    int64_t most = tra_catalog_maxfloats(type->cat);
+    int64_t most = tra_catalog_elements_most(type->cat);
     size_t need = f.levels    ? (size_t)tra_stored_scratch(f.levels, most)
                   : f.mapping ? (size_t)tra_mapping_room(use.largest, most)
-                              : tra_writer_scratch(f.w);
+                              : tra_writer_scratch_bytes(f.w);
     f.buf = tra_malloc((size_t)tra_type_bytes_largest(&f.type).bound + 1);
     f.scratch = need ? aligned_alloc(4096, (need + 4095) / 4096 * 4096) : NULL;
     tra_status s = need && !f.scratch ? tra_fail(e, TRA_RESOURCE, "no memory to write %s", spec) : TRA_OK;

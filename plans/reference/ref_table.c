@@ -37,12 +37,12 @@ ref_table *ref_table_new(tra_arena *a, const tra_schema *s, int64_t room) {
 
 tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *out, tra_err *e) {
     const tra_type *t = tra_rel_type(rel);
-    ref_table *all = ref_table_new(a, t->columns, tra_catalog_floats(t->cat));
-    size_t need = tra_rel_scratch(rel);
+    ref_table *all = ref_table_new(a, t->columns, tra_catalog_elements(t->cat));
+    size_t need = tra_rel_scratch_bytes(rel);
     void *scratch = need ? tra_arena_alloc(a, need + 4096) : NULL;
     if (scratch) scratch = (char *)scratch + (4096 - (uintptr_t)scratch % 4096) % 4096;
     for (int64_t i = 0; i < t->cat->n; i++) {
-        char *buf = tra_arena_alloc(a, tra_rel_room(rel) + (size_t)tra_type_bytes_largest(t).bound + 64);
+        char *buf = tra_arena_alloc(a, tra_rel_buffer_bytes(rel) + (size_t)tra_type_bytes_largest(t).bound + 64);
         buf += (64 - (uintptr_t)buf % 64) % 64;
         tra_cell cell;
         tra_batch b = {.v = tra_news(a, tra_vector, t->columns->n)};

@@ -165,7 +165,7 @@ static const tra_slot_part *parts_of(const factoring *f, int *counts) {
     const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, f->nsums + 1);
     for (int i = 0; i < f->nsums; i++)
         if (f->rows || f->sum[i].v[1] >= 0 || !(x[i] = summed_value(f, &f->sum[i], true))) return NULL;
-    return tra_slot_parts(f->a, f->nsums, x, tra_catalog_floats(f->pipe->source->type.cat), counts);
+    return tra_slot_parts(f->a, f->nsums, x, tra_catalog_elements(f->pipe->source->type.cat), counts);
 }
 
 /* The predicates that read the source alone, unless rows were selected already, then the group columns and what is

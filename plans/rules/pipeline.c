@@ -239,7 +239,7 @@ bool tra_pipe_reads(const tra_pipe *p, const tra_colexpr *x, int which) {
 
 double tra_rows_expected(const tra_node *n) {
     return n->type.bounded && n->type.entries ? (double)n->type.entries->all.expected
-                                              : (double)tra_catalog_floats(n->type.cat);
+                                              : (double)tra_catalog_elements(n->type.cat);
 }
 
 double tra_flops_of_columns(double flops, int fewer) {

@@ -243,11 +243,11 @@ static double flops_of(const multiplying *f, const tra_expr *l, const tra_expr *
 
 /* The share of the bound of rows that the groups of a block are expected to have. */
 static double share_of(const multiplying *f, const tra_expr *l, const tra_expr *r) {
-    double share = tra_rows_expected(&f->x->node) / (double)tra_max64(1, tra_catalog_floats(f->x->node.type.cat));
+    double share = tra_rows_expected(&f->x->node) / (double)tra_max64(1, tra_catalog_elements(f->x->node.type.cat));
     const tra_expr *in[2] = {l, r};
     double least = 1;
     for (int i = 0; i < 2; i++) {
-        double own = tra_rows_expected(&in[i]->node) / (double)tra_max64(1, tra_catalog_floats(in[i]->node.type.cat));
+        double own = tra_rows_expected(&in[i]->node) / (double)tra_max64(1, tra_catalog_elements(in[i]->node.type.cat));
         least = own < least ? own : least;
     }
     return least > 0 && share < least ? share / least : 1;

@@ -195,10 +195,10 @@ static void skip_blocks(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     if (n == 0 || !v[0].selects || !y->node.rel || y->node.type.bounded || !y->node.type.columns) return;
     const tra_catalog *c = y->node.type.cat;
     int64_t *of = tra_news(w->m->arena, int64_t, c->n + 1), kept = 0;
-    double all = (double)tra_catalog_floats(c), rows = 0;
+    double all = (double)tra_catalog_elements(c), rows = 0;
     for (int64_t b = 0; b < c->n; b++) {
         bool out = is_out(&(pruning){&y->node, b}, n, v);
-        of[b] = out ? 0 : tra_catalog_floats1(c, b);
+        of[b] = out ? 0 : tra_catalog_elements_of(c, b);
         rows += (double)of[b];
         kept += !out;
     }

@@ -181,7 +181,7 @@ static bool sum_may_fail(const tra_column *c, double rows) {
 /* NULL: groups that are dropped would have been no error. */
 static const char *groups_refused(const selecting *p) {
     const tra_schema *in = tra_group_in(p->g);
-    double rows = (double)tra_catalog_floats(first_of(p->w->m, p->from)->node.type.cat);
+    double rows = (double)tra_catalog_elements(first_of(p->w->m, p->from)->node.type.cat);
     if (tra_group_keys(p->g) == 0) return "without keys there is a row whatever is selected";
     for (int i = 0; i < in->n; i++)
         if (in->v[i].fails) return "a key, or what is aggregated, may not be computed: an error in any group";

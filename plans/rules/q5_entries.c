@@ -202,7 +202,7 @@ static void claim(narrowing *f, const tra_expr *rows) {
                             .flops = 1,
                             .ops = &tra_union_part_ops,
                             .data = p};
-    double all = (double)tra_catalog_floats(f->x->node.type.cat);
+    double all = (double)tra_catalog_elements(f->x->node.type.cat);
     part.share = all > 0 ? (double)tra_type_entries(&rows->node.type).expected / all : 1;
     tra_expr *made = below(f, (tra_node){.op = TRA_OP_JOIN,
                                          .in = {&at->node, (tra_node *)&rows->node},

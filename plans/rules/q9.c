@@ -247,7 +247,7 @@ static void put_together(early *p, const tra_expr *pairs, const tra_rowwise *r) 
     k.text = tra_arena_printf(p->a, "after the join: %s", k.text);
     k.data = tra_group_as(p->a, p->g, partial ? TRA_GROUP_MERGE : TRA_GROUP_FINAL);
     double had = (double)tra_type_entries(&p->group->node.type).expected;
-    k.share = fmin(1, had / fmax(1, (double)tra_catalog_floats(p->group->node.type.cat)));
+    k.share = fmin(1, had / fmax(1, (double)tra_catalog_elements(p->group->node.type.cat)));
     n = tra_proto_transform(tra_kernel_of_rows(p->a, &k), &states->node);
     tra_claim(p->w, p->group, p->pass, 0, &n, states, NULL);
 }

@@ -14,7 +14,7 @@
  * the same in the other direction: from every site a summand of each tuple to its one holder. A closed form, without a
  * look at each pair of sites. */
 static tra_traffic broadcast_or_reduction(const tra_placement *one, const tra_catalog *c) {
-    int64_t all = tra_catalog_floats(c), most = 0, others = one->sites - 1;
+    int64_t all = tra_catalog_elements(c), most = 0, others = one->sites - 1;
     int64_t *held = tra_calloc(2 * (size_t)one->sites, sizeof *held);
     tra_place_floats(one, c, held, held + one->sites);
     for (int s = 0; s < one->sites; s++) most = tra_max64(most, held[s]);
@@ -27,7 +27,7 @@ static bool has_one_holder(const tra_placement *p) { return tra_place_copies(p) 
 static tra_traffic exchange(const tra_placement *p, const tra_placement *q, const tra_catalog *c, bool exact) {
     tra_traffic t = {0};
     int64_t in, out = 0;
-    double f = (double)tra_catalog_floats(c), copies = tra_place_copies(q), summands = tra_place_summands(p);
+    double f = (double)tra_catalog_elements(c), copies = tra_place_copies(q), summands = tra_place_summands(p);
     if (tra_place_is_all(q) && has_one_holder(p)) {
         t = broadcast_or_reduction(p, c);
     } else if (summands == p->sites && has_one_holder(q)) {
@@ -85,7 +85,7 @@ tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const t
 /* What is known of the entries of tuple t, or of all tuples (-1). */
 static tra_filled held(const tra_type *t, int64_t ordinal) {
     if (!t->layout) return (tra_filled){.share = 1, .bound = INT64_MAX};
-    double n = (double)(ordinal < 0 ? tra_catalog_floats(t->cat) : tra_catalog_floats1(t->cat, ordinal));
+    double n = (double)(ordinal < 0 ? tra_catalog_elements(t->cat) : tra_catalog_elements_of(t->cat, ordinal));
     double has = (double)(ordinal < 0 ? tra_type_entries(t) : tra_type_entries1(t, ordinal)).expected;
     return (tra_filled){.sparse = true, .share = n > 0 ? has / n : 0, .bound = INT64_MAX};
 }
@@ -145,7 +145,7 @@ static double done_share(step *s, int64_t tl, int64_t tr) {
 /* The largest share of tuple t that may be entries. */
 static tra_filled held_at_most(const tra_type *t, int64_t ordinal) {
     tra_filled f = held(t, ordinal);
-    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    int64_t n = tra_catalog_elements_of(t->cat, ordinal);
     if (t->layout && n > 0) f.share = fmin(1, (double)tra_type_entries1(t, ordinal).bound / (double)n);
     return f;
 }
@@ -372,7 +372,7 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
 
 /* Elements, or rows, that are expected. */
 static double expected_of(const tra_type *t) {
-    return t->bounded && t->entries ? (double)t->entries->all.expected : (double)tra_catalog_floats(t->cat);
+    return t->bounded && t->entries ? (double)t->entries->all.expected : (double)tra_catalog_elements(t->cat);
 }
 
 double tra_map_passes(const tra_type *in, const tra_type *out) {

@@ -105,9 +105,9 @@ static void set_traffic(const tra_plan *p, tra_op *o, tra_traffic t, const tra_r
     tra_cost *cost = &o->predicted.cost;
     tra_size all = tra_type_entries(&o->type);
     bool dense = !o->type.layout || t.floats == 0, whole = tra_op_is(o->op, TRA_FORWARDS);
-    cost->network_floats = t.floats * tra_type_held(&o->type);
+    cost->network_floats = t.floats * tra_type_held_share(&o->type);
     cost->network_floats_bound =
-        dense ? t.floats : t.floats * (double)all.bound / (double)tra_catalog_floats(o->type.cat);
+        dense ? t.floats : t.floats * (double)all.bound / (double)tra_catalog_elements(o->type.cat);
     if (dense)
         cost->network_bytes = tra_type_bytes_of(&o->type, t.moved);
     else if (whole)
@@ -172,9 +172,9 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:
         o->what.path = n->path;
-        o->what.read_scratch = n->rel ? (int64_t)tra_rel_scratch(n->rel) : 0;
-        o->what.unpack_bytes = n->rel ? (int64_t)tra_rel_unpacks(n->rel) : 0;
-        o->what.hdf5_bytes = n->rel ? tra_rel_library(n->rel) : 0;
+        o->what.read_scratch = n->rel ? (int64_t)tra_rel_scratch_bytes(n->rel) : 0;
+        o->what.unpack_bytes = n->rel ? (int64_t)tra_rel_unpack_bytes(n->rel) : 0;
+        o->what.hdf5_bytes = n->rel ? tra_rel_library_bytes(n->rel) : 0;
         break;
     case TRA_PLAN_OUTPUT: break; /* by the caller */
     case TRA_PLAN_FILTER:

@@ -302,7 +302,7 @@ static int within_others(search *s, const tra_node *n) {
  * others need the input elsewhere too. */
 static void make_maps(search *s, int g, const variant *f) {
     const group *in = &s->group[f->in[0]];
-    bool grows = tra_catalog_floats(f->x->node.type.cat) > tra_catalog_floats(in->node->type.cat);
+    bool grows = tra_catalog_elements(f->x->node.type.cat) > tra_catalog_elements(in->node->type.cat);
     numbers v = takes(s, f->in[0], grows || in->shared || f->x->node.op == TRA_OP_CONCAT ? MOVED : UNMOVED);
     int ran = 0;
     for (int i = 0; i < v.n; i++) ran += tra_implement_one(s, g, f, v.v[i], -1, -1) >= 0;

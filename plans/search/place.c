@@ -220,7 +220,7 @@ int tra_map_place(search *s, const tra_node *n, int p) {
 }
 
 void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type) {
-    c->floats += t.floats * tra_type_held(type);
+    c->floats += t.floats * tra_type_held_share(type);
     c->bytes += (double)tra_type_bytes_of(type, t.moved).expected;
     c->seconds += tra_network_seconds(&s->o->rates, (double)tra_type_bytes_of(type, t.most).expected,
                                       (double)tra_type_bytes_of(type, t.both).expected);

@@ -150,7 +150,7 @@ tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const
         t.both = tra_max64(t.both, tra_min64(x.sent[i], x.received[i]));
     }
     t.moved = x.moved;
-    if (x.moved > 0) t.floats = (double)tra_catalog_floats((origin->n > 0 ? out : in)->cat) * tra_place_copies(q);
+    if (x.moved > 0) t.floats = (double)tra_catalog_elements((origin->n > 0 ? out : in)->cat) * tra_place_copies(q);
     free(x.from);
     free(x.to);
     free(x.sent);

@@ -14,7 +14,7 @@ static spent exchange(search *s, const implementation *m, int from, int to) {
     const tra_node *n = &m->f->x->node;
     spent c = {0};
     if (from == ANY) {
-        double f = (double)tra_catalog_floats(n->type.cat), k = tra_place_copies(&s->places.v[to]);
+        double f = (double)tra_catalog_elements(n->type.cat), k = tra_place_copies(&s->places.v[to]);
         int64_t moved = (int64_t)(f * (k - 1)), most = moved / s->o->sites;
         tra_traffic t = {.floats = k * f, .moved = moved, .most = most, .both = most};
         tra_add_traffic(s, &c, t, &n->type);
@@ -39,8 +39,8 @@ static void add_spent(spent *a, const spent *b) {
 bool tra_may_read_all(const search *s, const tra_node *n) {
     const tra_type *t = &n->type;
     return n->op == TRA_OP_INPUT && s->o->sites > 1 && s->o->cost == TRA_COST_TIME && !s->o->by_eindecomp &&
-           n->at == TRA_AT_ANY && n->rel && !t->columns && !t->bounded && tra_rel_unpacks(n->rel) == 0 &&
-           tra_rel_library(n->rel) == 0;
+           n->at == TRA_AT_ANY && n->rel && !t->columns && !t->bounded && tra_rel_unpack_bytes(n->rel) == 0 &&
+           tra_rel_library_bytes(n->rel) == 0;
 }
 
 /* What it costs that all sites read their own copies, beyond reading one copy. */

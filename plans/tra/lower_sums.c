@@ -84,7 +84,7 @@ static tra_node *contract(tra_lowering *w, const parts *f, double scale, const l
     for (int i = 0; i < n; i++) {
         arg[i] = f->v[i].e->arg;
         set[i] = tra_lower_labels_of(w, f->v[i].e);
-        held[i] = tra_type_held(&w->op[arg[i]].node->type);
+        held[i] = tra_type_held_share(&w->op[arg[i]].node->type);
     }
     tra_order(n, set, want, w->extent, held, step);
     for (int i = 0;; i++) {

@@ -18,7 +18,7 @@ static const int arities[] = {
 const char *tra_opcode_text(tra_opcode op) { return texts[op]; }
 
 double tra_type_density(const tra_type *t) {
-    double floats = (double)tra_catalog_floats(t->cat);
+    double floats = (double)tra_catalog_elements(t->cat);
     return floats > 0 ? (double)tra_type_entries(t).expected / floats : 0;
 }
 
@@ -30,7 +30,7 @@ static void describe_entries(const tra_type *t, tra_str *out) {
 }
 
 void tra_type_json(const tra_type *t, tra_json *j) {
-    tra_size n = t->sparse ? tra_type_entries(t) : tra_size_exactly(tra_catalog_floats(t->cat));
+    tra_size n = t->sparse ? tra_type_entries(t) : tra_size_exactly(tra_catalog_elements(t->cat));
     tra_json_bool(j, "sparse", t->sparse);
     tra_json_str(j, "held", t->layout ? t->layout->name : "dense");
     tra_json_int(j, "entries", n.expected);
@@ -41,7 +41,7 @@ void tra_type_json(const tra_type *t, tra_json *j) {
 
 /* Rows or elements, exactly or as they are expected: "9983412", "about 1200000 of <= 9983412". */
 static void describe_rows(const tra_type *t, int64_t each, tra_str *out) {
-    int64_t bound = tra_catalog_floats(t->cat) / each;
+    int64_t bound = tra_catalog_elements(t->cat) / each;
     if (!t->bounded)
         tra_str_printf(out, "%" PRId64, bound);
     else if (t->entries && !t->entries->all.exact)

@@ -219,7 +219,7 @@ static tra_node *whole_rows(tra_build *b, const tra_ast *call, tra_node *x) {
     tra_node fields = {.in = {x}, .block = x->type.cat->bound};
     tra_dims shape;
     tra_type_shape(&x->type, &shape);
-    if (tra_catalog_floats(x->type.cat) > 0) return x;
+    if (tra_catalog_elements(x->type.cat) > 0) return x;
     for (int d = 0; d < shape.n; d++)
         fields.block.v[d] = tra_max64(1, d == shape.n - 1 ? shape.v[d] : fields.block.v[d]);
     return tra_build_made(b, TRA_OP_REPART, call->span, &fields);

@@ -129,7 +129,7 @@ bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *
 }
 
 void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stored *out) {
-    int64_t floats = tra_catalog_floats(t->cat), all = floats;
+    int64_t floats = tra_catalog_elements(t->cat), all = floats;
     bool ok = !st->nnz || tra_build_int(b, st->nnz, "a number of entries", 0, &all);
     if (ok && all > floats) {
         tra_diag_error(b->d, st->nnz->span, NULL, "%" PRId64 " entries in a tensor of %" PRId64 " elements", all,
@@ -152,7 +152,7 @@ void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_store
 }
 
 tra_stored tra_stored_default(tra_arena *a, const tra_type *t) {
-    double floats = (double)tra_catalog_floats(t->cat);
+    double floats = (double)tra_catalog_elements(t->cat);
     int rank = t->cat->bound.n;
     if (!t->sparse || rank == 0 || (double)tra_type_entries(t).expected >= TRA_SPARSE_BELOW * floats)
         return (tra_stored){.name = "dense"};

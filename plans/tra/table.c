@@ -28,7 +28,7 @@ bool tra_is_table_op(const char *name) { return find_op(name) >= 0; }
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
 tra_table_scope tra_table_scope_of(const tra_table_builder *w) {
-    bool one = tra_catalog_floats(w->in->type.cat) <= 1; /* row 0, if there is any */
+    bool one = tra_catalog_elements(w->in->type.cat) <= 1; /* row 0, if there is any */
     return (tra_table_scope){w->b, w->in->type.columns, w->of, one || !w->in->type.bounded};
 }
 

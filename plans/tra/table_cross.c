@@ -56,7 +56,7 @@ static tra_node *cut(tra_table_builder *w, tra_node *in, int64_t rows, int64_t s
 
 bool tra_table_cross_divides(const tra_node *left, const tra_node *right, tra_crossing *x) {
     const tra_catalog *l = left->type.cat, *r = right->type.cat;
-    int64_t all = tra_max64(1, tra_catalog_floats(r));
+    int64_t all = tra_max64(1, tra_catalog_elements(r));
     if (!l->grid || !r->grid || tra_mul_most(l->bound.v[0], all) <= USUAL) return false;
     x->blocks = all > USUAL && r->n > 1 ? r->n : 1;
     x->rows = x->blocks > 1 ? 1 : tra_max64(1, USUAL / all);

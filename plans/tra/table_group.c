@@ -105,7 +105,7 @@ static const char *pass_text(const tra_table_builder *w, tra_group_pass pass) {
 /* The share of what the results of a pass have room for that are groups of so many rows. */
 static double share_of_groups(const tra_table_builder *w, const tra_node *in, const tra_schema *s,
                               const tra_colexpr *const *x, int64_t most, double rows, double blocks) {
-    double all = 0, known = (double)tra_max64(1, tra_catalog_floats(in->type.cat));
+    double all = 0, known = (double)tra_max64(1, tra_catalog_elements(in->type.cat));
     double groups = blocks * tra_table_groups_about(s, w->op.nterms, x, rows / blocks);
     tra_dims ext;
     for (int64_t i = 0; i < in->type.cat->n && i < 1024; i++) {

@@ -183,9 +183,9 @@ double tra_table_pairs_share(const tra_meeting *m, const tra_type *left, const t
     double rows = 1;
     for (int i = 0; i < 2; i++) { /* of what is expected of the operands */
         const tra_type *t = i ? right : left;
-        rows *= (double)tra_max64(1, tra_type_entries(t).expected) / (double)tra_max64(1, tra_catalog_floats(t->cat));
+        rows *= (double)tra_max64(1, tra_type_entries(t).expected) / (double)tra_max64(1, tra_catalog_elements(t->cat));
     }
-    rows *= (double)tra_catalog_floats(left->cat) * (double)tra_max64(1, tra_min64(right->cat->bound.v[0], m->each));
+    rows *= (double)tra_catalog_elements(left->cat) * (double)tra_max64(1, tra_min64(right->cat->bound.v[0], m->each));
     double share = rows > 0 ? m->expected / rows : 1;
     return share < 1 ? share : 1;
 }

@@ -21,7 +21,7 @@ static double division_bytes(const tra_dividing *x, const tra_division *d, int64
  * of each run up to `unknown` of their distances, is one of `shares` shares of a part. */
 static bool divide_so(const tra_catalog *c, const tra_dividing *x, int64_t room, int64_t shares, tra_division *d,
                       double *bytes) {
-    int64_t run = tra_min64(tra_mul_most(d->blocks, c->bound.v[0]), tra_catalog_floats(c));
+    int64_t run = tra_min64(tra_mul_most(d->blocks, c->bound.v[0]), tra_catalog_elements(c));
     d->runs = tra_ceil_div(c->frontier.v[0], d->blocks);
     int64_t unknown = d->runs * (x->ties ? 1 : d->blocks > 1 ? 3 : 2);
     d->every = tra_max64(d->blocks, room / (shares * unknown));
@@ -34,7 +34,7 @@ static bool divide_so(const tra_catalog *c, const tra_dividing *x, int64_t room,
 }
 
 bool tra_table_divide(const tra_catalog *c, const tra_dividing *x, tra_division *out) {
-    int64_t blocks = c->frontier.n == 1 ? c->frontier.v[0] : 0, rows = c->bound.v[0], all = tra_catalog_floats(c);
+    int64_t blocks = c->frontier.n == 1 ? c->frontier.v[0] : 0, rows = c->bound.v[0], all = tra_catalog_elements(c);
     double best = INFINITY, bytes;
     if (blocks < 2 || rows >= INT64_MAX / blocks) return false;
     int64_t sampled = (int64_t)((double)blocks * sqrt((double)rows)), least = (x->ties ? 2 : 4) * blocks;

@@ -80,17 +80,18 @@ static void shown_entries(tra_arena *a, tra_node *n) {
         }
     }
     tra_size all = tra_type_entries(x);
-    double in = (double)tra_catalog_floats(x->cat), share = in > 0 ? (double)tra_catalog_floats(n->type.cat) / in : 0;
+    double in = (double)tra_catalog_elements(x->cat),
+           share = in > 0 ? (double)tra_catalog_elements(n->type.cat) / in : 0;
     int64_t most = e ? e->most : INT64_MAX;
     n->type.entries = tra_entries_about(a, &n->type, (double)all.expected * share, all.bound, most);
 }
 
 /* ---- tuples that are computed ----------------------------------------------------------------------------------- */
 
-static int64_t most_of(const tra_type *t) { return t->entries ? t->entries->most : tra_catalog_maxfloats(t->cat); }
+static int64_t most_of(const tra_type *t) { return t->entries ? t->entries->most : tra_catalog_elements_most(t->cat); }
 
 static tra_filled known(const tra_type *t, int64_t bound) {
-    double n = (double)tra_catalog_floats(t->cat);
+    double n = (double)tra_catalog_elements(t->cat);
     if (!t->sparse) return (tra_filled){.share = 1, .bound = bound, .work = 1};
     double share = n > 0 ? (double)tra_type_entries(t).expected / n : 0;
     int64_t fullest = t->entries ? t->entries->fullest : 0;
@@ -99,7 +100,7 @@ static tra_filled known(const tra_type *t, int64_t bound) {
 
 /* Entries of a result of which `one` is known for each array, and `all` for all of them. */
 static void set_about(tra_arena *a, tra_node *n, tra_filled one, tra_filled all) {
-    double floats = (double)tra_catalog_floats(n->type.cat);
+    double floats = (double)tra_catalog_elements(n->type.cat);
     n->type.entries = tra_entries_about(a, &n->type, all.share * floats, all.bound, one.bound);
 }
 
@@ -125,7 +126,7 @@ typedef struct lines {
 static lines columns_of(tra_rel *r, double columns, double entries) {
     lines x = {{columns}, {entries}};
     tra_err none = {0};
-    if (r) (void)tra_rel_column_logs(r, x.n, x.entries, &none);
+    if (r) (void)tra_rel_column_histogram(r, x.n, x.entries, &none);
     return x;
 }
 
@@ -193,9 +194,9 @@ static const tra_node *tensor_of(const tra_node *n) {
  * and of rows, as many as fall on different places. */
 static void chain_rows(const tra_node *n, tra_filled *r) {
     const tra_node *x = is_chain(n) ? tensor_of(n->in[0]) : NULL, *y = x ? tensor_of(n->in[1]) : NULL;
-    double products, elements = (double)tra_catalog_floats(n->type.cat);
+    double products, elements = (double)tra_catalog_elements(n->type.cat);
     tra_err none = {0};
-    if (!y || tra_rel_products(x->rel, y->rel, &products, &none) != TRA_OK) return;
+    if (!y || tra_rel_meeting_pairs(x->rel, y->rel, &products, &none) != TRA_OK) return;
     const tra_catalog *c = y->type.cat;
     lines rows = rows_of(x, products), columns = columns_of(y->rel, (double)c->n * (double)c->bound.v[1], products);
     double share = distinct(&rows, &columns, products) / elements;
@@ -279,7 +280,7 @@ static void moved_entries(tra_arena *a, tra_node *n, int64_t times) {
 /* The same of a part of a tensor, or of one within a larger one. */
 static void cut_entries(tra_arena *a, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
-    double in = (double)tra_catalog_floats(x->cat), out = (double)tra_catalog_floats(n->type.cat);
+    double in = (double)tra_catalog_elements(x->cat), out = (double)tra_catalog_elements(n->type.cat);
     double share = in > out ? out / in : 1;
     tra_size all = tra_type_entries(x);
     n->type.entries =
@@ -306,7 +307,7 @@ static bool is_sparse(const tra_node *n) {
 
 /* The share of its elements, or rows, that are expected to be there. */
 static double share_of(const tra_type *t) {
-    double all = (double)tra_catalog_floats(t->cat);
+    double all = (double)tra_catalog_elements(t->cat);
     return t->bounded && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;
 }
 
@@ -315,7 +316,7 @@ static double rows_of_tables(const tra_node *n) {
     double rows = 0;
     for (int i = 0; i < 2; i++) {
         const tra_type *t = &n->in[i]->type;
-        if (t->columns) rows += share_of(t) * (double)tra_catalog_floats(t->cat);
+        if (t->columns) rows += share_of(t) * (double)tra_catalog_elements(t->cat);
     }
     return rows;
 }
@@ -333,7 +334,7 @@ static void set_share(tra_arena *a, tra_node *n) {
     /* where a result has few rows whatever the operand has, these are not fewer because it has not all of its rows */
     if (rows && rows->rows == TRA_ROWS_MOST && rows->most < n->in[0]->type.cat->bound.v[0]) share = 1;
     if (rows && rows->counts) share *= rows->share;
-    double expected = share * (double)tra_catalog_floats(n->type.cat);
+    double expected = share * (double)tra_catalog_elements(n->type.cat);
     if (rows && rows->rows == TRA_ROWS_EITHER) expected = rows_of_tables(n);
     if (rows && rows->rows == TRA_ROWS_RIGHT) expected = (double)tra_type_entries(&n->in[1]->type).expected;
     bool keeps = n->op == TRA_OP_CONCAT || n->op == TRA_OP_REKEY;
@@ -368,7 +369,7 @@ static void set_bounded(tra_node *n) {
 static bool adds_densely(const tra_node *n) {
     enum { SHARE = 8 };
     if (n->op != TRA_OP_TRANSFORM || tra_kernel_props(n->kernel) & (TRA_P_ELEMENTWISE | TRA_P_MOVES)) return false;
-    return (double)tra_type_entries(&n->type).expected * SHARE >= (double)tra_catalog_floats(n->type.cat);
+    return (double)tra_type_entries(&n->type).expected * SHARE >= (double)tra_catalog_elements(n->type.cat);
 }
 
 void tra_type_entries_of(tra_arena *a, tra_node *n) {

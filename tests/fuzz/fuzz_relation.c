@@ -128,7 +128,7 @@ static void make_file(fuzz_bytes *b, const char *path) {
 
 static tra_status read_arrays(tra_rel *r, tra_err *e) {
     const tra_type *t = tra_rel_type(r);
-    size_t room = tra_rel_room(r), scratch = tra_rel_scratch(r);
+    size_t room = tra_rel_buffer_bytes(r), scratch = tra_rel_scratch_bytes(r);
     tra_digest sum = {0};
     char text[33];
     if (room > MOST || scratch > 16 * MOST || t->cat->n > 4096) return TRA_OK;

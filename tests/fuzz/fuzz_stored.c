@@ -38,7 +38,7 @@ static void write_stored(fuzz_bytes *b, const char *path) {
     }
     if (tra_writer_place(w, counts, &e) != TRA_OK) abort();
     free(scratch);
-    scratch = tra_malloc(tra_writer_scratch(w));
+    scratch = tra_malloc(tra_writer_scratch_bytes(w));
     for (int64_t i = 0; i < c.n; i++)
         if (tra_writer_put(w, i, array, scratch, &e) != TRA_OK) abort();
     if (tra_writer_commit(w, NULL, &e) != TRA_OK) abort();
@@ -285,11 +285,11 @@ static void write_foreign(fuzz_bytes *b, const char *path) {
 
 static tra_status read_blocks(tra_rel *r, tra_err *e) {
     const tra_type *t = tra_rel_type(r);
-    size_t room = tra_rel_room(r), scratch = tra_rel_scratch(r);
+    size_t room = tra_rel_buffer_bytes(r), scratch = tra_rel_scratch_bytes(r);
     tra_digest sum = {0};
     tra_statistics s;
     char text[33];
-    if (room > MOST || scratch > 64 * MOST || t->cat->n > 4096 || tra_catalog_floats(t->cat) > MOST) return TRA_OK;
+    if (room > MOST || scratch > 64 * MOST || t->cat->n > 4096 || tra_catalog_elements(t->cat) > MOST) return TRA_OK;
     /* exactly as large as was asked for, so that whatever is beyond is noticed */
     char *buf = tra_malloc(room + 1), *own = tra_malloc(scratch + 1);
     tra_status st = TRA_OK;

@@ -371,7 +371,7 @@ static double work_of(const tra_memo *m) {
         tra_err none = {0};
         bool joins = n->op == TRA_OP_JOIN && tra_kernel_shape2(n->kernel, l, r, l, r, &out, NULL, &none) == TRA_OK;
         if (joins) all += tra_kernel_flops(n->kernel, TRA_USE_JOIN, l, r) * (double)n->type.cat->n;
-        all += (double)tra_catalog_floats(n->type.cat);
+        all += (double)tra_catalog_elements(n->type.cat);
     }
     return all;
 }

@@ -99,7 +99,7 @@ static tra_status write_dense(gen *g, const char *spec, const tra_type *t, const
     tra_writer *w;
     if (!tra_codec_parse(codecs[rng_below(&g->g, 4)], &o.codec)) return tra_fail(e, TRA_INTERNAL, "codec");
     TRA_TRY(tra_writer_create(spec, t, &o, &w, e));
-    void *scratch = aligned_alloc(4096, (tra_writer_scratch(w) + 8191) / 4096 * 4096);
+    void *scratch = aligned_alloc(4096, (tra_writer_scratch_bytes(w) + 8191) / 4096 * 4096);
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) s = tra_writer_put(w, i, data[i], scratch, e);
     free(scratch);
@@ -113,13 +113,13 @@ static tra_status write_input(gen *g, const char *file, const tra_type *t, bool 
     const char *spec = tra_arena_printf(g->a, "%s/%s", g->dir, file);
     const char **data = tra_news(g->a, const char *, t->cat->n);
     const bool **entries = tra_news(g->a, const bool *, t->cat->n);
-    density d = draw_density(g, tra_catalog_floats(t->cat), stored);
+    density d = draw_density(g, tra_catalog_elements(t->cat), stored);
     tra_levels l;
     tra_str_add(json, "[");
     for (int64_t i = 0; i < t->cat->n; i++) {
         bool none = rng_chance(&g->g, d.empty);
         tra_dims key, ext;
-        int64_t n = tra_catalog_floats1(t->cat, i);
+        int64_t n = tra_catalog_elements_of(t->cat, i);
         double *v = tra_news(g->a, double, n);
         bool *entry = tra_news(g->a, bool, n);
         tra_catalog_key(t->cat, i, &key);
@@ -304,7 +304,7 @@ static tra_status retype(gen *g, tra_err *e) {
         const tra_catalog *c = graph->v[i]->type.cat;
         bool named = graph->v[i]->name;
         int64_t most = g->large ? MANYFLOATS : MAXFLOATS;
-        if (c->n > MAXTUPLES || tra_catalog_floats(c) > most) s = tra_fail(e, TRA_PROGRAM, "too large");
+        if (c->n > MAXTUPLES || tra_catalog_elements(c) > most) s = tra_fail(e, TRA_PROGRAM, "too large");
         if (c->frontier.n + c->bound.n > (named ? 7 : 9)) s = tra_fail(e, TRA_PROGRAM, "too many dimensions");
     }
     if (s != TRA_OK) {

@@ -48,7 +48,7 @@ static bool is_bound(const tra_plan *p, int i) {
 static tra_size most_moved(const tra_plan *p, const tra_op *op) {
     int64_t blocks = op->op == TRA_PLAN_REPART ? tra_repart_pieces(p, op) : op->type.cat->n;
     return tra_size_upto(
-        tra_type_bytes_pieces(&op->type, tra_catalog_floats(op->type.cat) * p->sites, blocks * p->sites).bound);
+        tra_type_bytes_pieces(&op->type, tra_catalog_elements(op->type.cat) * p->sites, blocks * p->sites).bound);
 }
 
 /* Outputs by levels too. */

@@ -80,7 +80,7 @@ static tra_status store_and_read(const char *dir, const tra_graph *g, const expe
         TRA_TRY(tra_reference_write(r, &n->type, spec, &o, e));
         TRA_TRY(read_back(spec, &n->type, a, &back, e));
         for (int64_t i = 0; i < r->n; i++) {
-            int64_t numbers = tra_catalog_floats1(n->type.cat, i);
+            int64_t numbers = tra_catalog_elements_of(n->type.cat, i);
             if (!(n->type.sparse ? same_but_signs_of_zeros : same_numbers)(r->v[i].data, back.v[i].data, numbers))
                 return tra_fail(e, TRA_NO, "%s: tuple %" PRId64 " is not what was written", spec, i);
         }

@@ -60,7 +60,7 @@ tra_status write_stored(const char *spec, const tra_type *type, const tra_levels
     t.sparse = true;
     tra_status s = tra_writer_create(spec, &t, &o, &w, e);
     bool made = s == TRA_OK;
-    char *scratch = aligned_alloc(64, (size_t)tra_stored_scratch(l, tra_catalog_maxfloats(t.cat)) / 64 * 64 + 64);
+    char *scratch = aligned_alloc(64, (size_t)tra_stored_scratch(l, tra_catalog_elements_most(t.cat)) / 64 * 64 + 64);
     for (int64_t i = 0; i < tuples && s == TRA_OK; i++) {
         block[i] = rows_block(&t, i, data[i], entry[i]);
         tra_cell c = tra_cell_new(&t, i, block[i]);
@@ -106,7 +106,7 @@ typedef struct listing {
 /* In row-major order, or from the last back; columns: from the last back in each row. */
 static listing list_entries(rng *r, const tra_type *t, const char *data, const bool *entry, bool ordered, bool columns,
                             tra_arena *a) {
-    int64_t all = tra_catalog_floats(t->cat), width = t->cat->bound.v[t->cat->bound.n - 1];
+    int64_t all = tra_catalog_elements(t->cat), width = t->cat->bound.v[t->cat->bound.n - 1];
     size_t size = tra_dtype_size(t->dtype);
     bool back = !ordered && rng_chance(r, 50);
     listing l = {0, tra_news(a, int64_t, all + 1), tra_arena_alloc(a, (size_t)all * size + 8)};

@@ -28,7 +28,7 @@ static tra_ref_rel *sparse_relation(const tra_node *n, tra_arena *a, int of, boo
     for (int64_t t = 0; t < c->n; t++) {
         tra_catalog_key(c, t, &r->v[t].key);
         tra_catalog_ext(c, t, &r->v[t].ext);
-        int64_t size = tra_catalog_floats1(c, t);
+        int64_t size = tra_catalog_elements_of(c, t);
         r->v[t].data = tra_news(a, ref_num, size);
         for (int64_t i = 0; i < size; i++)
             if (sparse_random() % (uint64_t)of == 0) r->v[t].data[i] = sparse_value(special);

@@ -67,7 +67,7 @@ static int64_t whole_value(int64_t ordinal, int64_t i) {
 }
 
 static void make_array(const tra_type *t, int64_t ordinal, void *buf) {
-    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    int64_t n = tra_catalog_elements_of(t->cat, ordinal);
     for (int64_t i = 0; i < n; i++) {
         switch (t->dtype) {
         case TRA_F64: ((double *)buf)[i] = value(ordinal, i); break;
@@ -80,7 +80,7 @@ static void make_array(const tra_type *t, int64_t ordinal, void *buf) {
 }
 
 static bool same_array(const tra_type *t, int64_t ordinal, const void *buf) {
-    size_t n = (size_t)tra_catalog_floats1(t->cat, ordinal) * tra_dtype_size(t->dtype);
+    size_t n = (size_t)tra_catalog_elements_of(t->cat, ordinal) * tra_dtype_size(t->dtype);
     void *want = malloc(n + 1);
     make_array(t, ordinal, want);
     bool same = memcmp(want, buf, n) == 0;
@@ -88,7 +88,7 @@ static bool same_array(const tra_type *t, int64_t ordinal, const void *buf) {
     return same;
 }
 
-static void *room(const tra_type *t) { return malloc((size_t)tra_catalog_maxfloats(t->cat) * 8 + 64); }
+static void *room(const tra_type *t) { return malloc((size_t)tra_catalog_elements_most(t->cat) * 8 + 64); }
 
 static tra_status write_all(const char *spec, const tra_type *t, const char *codec, tra_err *e) {
     tra_write_options o = {.history = "made by a test"};
@@ -98,7 +98,7 @@ static tra_status write_all(const char *spec, const tra_type *t, const char *cod
     CHECK(tra_codec_parse(codec, &o.codec));
     TRA_TRY(tra_writer_create(spec, t, &o, &w, e));
     tra_digester *g = tra_digester_new(t);
-    void *buf = room(t), *scratch = malloc(tra_writer_scratch(w));
+    void *buf = room(t), *scratch = malloc(tra_writer_scratch_bytes(w));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
         make_array(t, i, buf);
@@ -130,7 +130,7 @@ static inline bool same_catalog(const tra_catalog *a, const tra_catalog *b) {
 
 static inline tra_status read_all(tra_rel *r, tra_err *e) {
     const tra_type *t = tra_rel_type(r);
-    void *buf = malloc(tra_rel_room(r) + 64), *scratch = malloc(tra_rel_scratch(r) + 1);
+    void *buf = malloc(tra_rel_buffer_bytes(r) + 64), *scratch = malloc(tra_rel_scratch_bytes(r) + 1);
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
         s = tra_rel_read(r, i, buf, scratch, e);

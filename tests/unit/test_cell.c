@@ -30,13 +30,13 @@ TEST(sizes_are_those_of_the_tuples) {
             tra_size s = tra_type_bytes(&t, i);
             all = tra_size_add(all, s);
             if (s.bound > largest.bound) largest = s;
-            CHECK(tra_type_bytes_of(&t, tra_catalog_floats1(&cat, i)).bound >= s.bound);
+            CHECK(tra_type_bytes_of(&t, tra_catalog_elements_of(&cat, i)).bound >= s.bound);
         }
         CHECK_INT(tra_type_bytes_all(&t).bound, all.bound);
         CHECK_INT(tra_type_bytes_all(&t).expected, all.expected);
         CHECK(!tra_type_bytes_all(&t).exact);
         CHECK_INT(tra_type_bytes_largest(&t).bound, largest.bound);
-        tra_size some = tra_type_bytes_of(&t, tra_catalog_floats(&cat));
+        tra_size some = tra_type_bytes_of(&t, tra_catalog_elements(&cat));
         CHECK(some.bound >= all.bound);
         CHECK(some.expected <= some.bound);
         t.layout = NULL;

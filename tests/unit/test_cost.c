@@ -79,8 +79,9 @@ static int64_t exchange_by_tuples(const tra_placement *p, const tra_placement *q
         tra_dims key;
         tra_catalog_key(c, t, &key);
         for (int s = 0; s < q->sites; s++)
-            moved +=
-                tra_place_holds(q, c, t, &key, s) && !tra_place_holds(p, c, t, &key, s) ? tra_catalog_floats1(c, t) : 0;
+            moved += tra_place_holds(q, c, t, &key, s) && !tra_place_holds(p, c, t, &key, s)
+                         ? tra_catalog_elements_of(c, t)
+                         : 0;
     }
     return moved;
 }

@@ -323,8 +323,8 @@ TEST(a_block_that_cannot_be_read_ahead_is_the_failure_of_the_stage) {
         part->block[i] = tra_block_of_file(r, i, BYTES, BYTES);
     }
     CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
-    CHECK_OK(read_all(r, &e), e); /* its chunks are looked up now */
-    if (tra_rel_direct(r, 1)) {   /* else the file system has no direct reads, and nothing is read ahead */
+    CHECK_OK(read_all(r, &e), e);        /* its chunks are looked up now */
+    if (tra_rel_can_read_direct(r, 1)) { /* else the file system has no direct reads, and nothing is read ahead */
         reading = FAILS;
         CHECK_OK(tra_engine_submit(g, unit_of(wait_for_read, NULL), &e), e);
         tra_unit *u = tra_unit_new(1, 1);

@@ -48,7 +48,7 @@ static void input(bench *b, const char *name, tra_dtype dtype, const char *shape
     tra_status st = tra_writer_create(spec, &t, &(tra_write_options){.history = NULL}, &w, &b->e);
     CHECK_OK(st, b->e);
     if (st != TRA_OK) return;
-    void *scratch = aligned_alloc(4096, (tra_writer_scratch(w) + 8191) / 4096 * 4096);
+    void *scratch = aligned_alloc(4096, (tra_writer_scratch_bytes(w) + 8191) / 4096 * 4096);
     for (int64_t i = 0; i < cat.n; i++) {
         tra_dims key, ext, at = {.n = s.n}, whole = {.n = s.n};
         double room[64];

@@ -84,8 +84,8 @@ TEST(blocks_of_a_ragged_matrix) {
     CHECK(c.grid);
     CHECK_INT(c.n, 3);
     CHECK_INT(c.frontier.v[0], 3);
-    CHECK_INT(tra_catalog_floats(&c), 70);
-    CHECK_INT(tra_catalog_maxfloats(&c), 28);
+    CHECK_INT(tra_catalog_elements(&c), 70);
+    CHECK_INT(tra_catalog_elements_most(&c), 28);
     tra_catalog_ext(&c, 2, &ext);
     CHECK_INT(ext.v[0], 2);
     key = dims(2, 2, 0, 0);
@@ -109,10 +109,10 @@ TEST(blocks_of_nothing_and_of_a_number) {
     CHECK_INT(tra_catalog_blocks(&shape, &block, &c, &e), TRA_OK);
     CHECK_INT(c.n, 0);
     CHECK_INT(c.bound.v[0], 1);
-    CHECK_INT(tra_catalog_floats(&c), 0);
+    CHECK_INT(tra_catalog_elements(&c), 0);
     CHECK_INT(tra_catalog_blocks(&none, &none, &c, &e), TRA_OK);
     CHECK_INT(c.n, 1);
-    CHECK_INT(tra_catalog_floats(&c), 1);
+    CHECK_INT(tra_catalog_elements(&c), 1);
 }
 
 /* Both forms of a catalog must say the same of every tuple; sums are closed forms for grids. */
@@ -131,8 +131,8 @@ TEST(grid_and_list_agree) {
             tra_catalog_key(&g, t, &key);
             tra_catalog_ext(&g, t, &ext);
             CHECK_INT(tra_catbuilder_add(b, &key, &ext, t, &e), TRA_OK);
-            sum += tra_catalog_floats1(&g, t);
-            most = tra_max64(most, tra_catalog_floats1(&g, t));
+            sum += tra_catalog_elements_of(&g, t);
+            most = tra_max64(most, tra_catalog_elements_of(&g, t));
         }
         int64_t *order;
         CHECK_INT(tra_catbuilder_finish(b, a, &l, &order, NULL, &e), TRA_OK);
@@ -144,9 +144,9 @@ TEST(grid_and_list_agree) {
             tra_catalog_ext(&l, t, &y);
             CHECK(tra_dims_eq(&x, &y));
         }
-        CHECK_INT(tra_catalog_floats(&g), sum);
-        CHECK_INT(tra_catalog_floats(&l), sum);
-        CHECK_INT(tra_catalog_maxfloats(&g), most);
+        CHECK_INT(tra_catalog_elements(&g), sum);
+        CHECK_INT(tra_catalog_elements(&l), sum);
+        CHECK_INT(tra_catalog_elements_most(&g), most);
     }
     tra_arena_free(a);
 }
@@ -189,8 +189,8 @@ TEST(lists_have_holes_and_refuse_duplicates) {
     CHECK_INT(c.n, 2);
     CHECK_INT(tra_catalog_holes(&c), 4);
     CHECK_INT(tra_catalog_find(&c, &key), 1);
-    CHECK_INT(tra_catalog_floats1(&c, 1), 2);
-    CHECK_INT(tra_catalog_floats(&c), 5);
+    CHECK_INT(tra_catalog_elements_of(&c, 1), 2);
+    CHECK_INT(tra_catalog_elements(&c), 5);
     CHECK_INT(c.bound.v[0], 3);
     int64_t dup[2];
     b = tra_catbuilder_new(2, 1);

@@ -78,7 +78,7 @@ static void make_sparse(tra_graph *g, tra_arena *a) {
         }
         n->type.sparse = sparse_ones >> i & 1;
         n->type.layout = n->type.sparse ? &tra_rows : NULL;
-        int64_t floats = tra_catalog_floats(n->type.cat);
+        int64_t floats = tra_catalog_elements(n->type.cat);
         if (n->type.sparse) n->type.entries = tra_entries_about(a, &n->type, (double)floats / 3, floats, INT64_MAX);
     }
 }
@@ -148,7 +148,7 @@ static tra_ref_rel *random_input(const tra_node *n, tra_arena *a, bool special) 
     for (int64_t t = 0; t < c->n; t++) {
         tra_catalog_key(c, t, &r->v[t].key);
         tra_catalog_ext(c, t, &r->v[t].ext);
-        int64_t size = tra_catalog_floats1(c, t);
+        int64_t size = tra_catalog_elements_of(c, t);
         r->v[t].data = tra_news(a, ref_num, size);
         for (int64_t i = 0; i < size; i++) r->v[t].data[i] = r->sparse && value(false) < 0.5 ? 0 : value(special);
     }

@@ -59,7 +59,7 @@ TEST(holders_and_holds_agree) {
                 bool listed = at < n && holders[at] == site;
                 CHECK_INT(tra_place_holds(&p, &c, t, &key, site), listed);
                 at += listed;
-                if (listed) want[site]++, want_floats[site] += tra_catalog_floats1(&c, t);
+                if (listed) want[site]++, want_floats[site] += tra_catalog_elements_of(&c, t);
             }
             CHECK_INT(at, n);
         }
@@ -89,9 +89,9 @@ TEST(moved_floats_are_exact) {
                 CHECK(tra_place_holds(&q, &c, t, &key, v[i].to));
                 CHECK_INT(v[i].local, v[i].from == v[i].to);
                 if (v[i].local) continue;
-                total += tra_catalog_floats1(&c, t);
-                in[v[i].to] += tra_catalog_floats1(&c, t);
-                out[v[i].from] += tra_catalog_floats1(&c, t);
+                total += tra_catalog_elements_of(&c, t);
+                in[v[i].to] += tra_catalog_elements_of(&c, t);
+                out[v[i].from] += tra_catalog_elements_of(&c, t);
             }
         }
         for (int i = 0; i < s; i++) most_in = tra_max64(most_in, in[i]), most_out = tra_max64(most_out, out[i]);

@@ -13,7 +13,7 @@ static char *digest_of(const char *spec) {
     tra_digest d = {0}, part;
     CHECK_OK(tra_rel_open(spec, NULL, &r, &e), e);
     const tra_type *t = tra_rel_type(r);
-    void *buf = malloc(tra_rel_room(r) + 64), *scratch = malloc(tra_rel_scratch(r) + 1);
+    void *buf = malloc(tra_rel_buffer_bytes(r) + 64), *scratch = malloc(tra_rel_scratch_bytes(r) + 1);
     for (int64_t i = t->cat->n - 1; i >= 0; i--) { /* backwards: the order must not matter */
         CHECK_OK(tra_rel_read(r, i, buf, scratch, &e), e);
         part = (tra_digest){0};
@@ -465,10 +465,10 @@ TEST(codec_agrees_with_hdf5) {
         CHECK(memcmp(back, dt == TRA_F64 ? (void *)v : (void *)f, (4 * N - 1) * tra_dtype_size(dt)) == 0);
         tra_rel *r;
         CHECK_OK(tra_rel_open(path, NULL, &r, &e), e);
-        char *rs = malloc(tra_rel_scratch(r));
+        char *rs = malloc(tra_rel_scratch_bytes(r));
         for (int64_t i = 0; i < 4; i++) {
             CHECK_OK(tra_rel_read(r, i, back, rs, &e), e);
-            size_t n = (size_t)tra_catalog_floats1(t.cat, i) * tra_dtype_size(dt);
+            size_t n = (size_t)tra_catalog_elements_of(t.cat, i) * tra_dtype_size(dt);
             CHECK(memcmp(back, dt == TRA_F64 ? (char *)(v + i * N) : (char *)(f + i * N), n) == 0);
         }
         tra_rel_close(r);
@@ -495,16 +495,16 @@ TEST(large_chunks_can_be_read_past_the_page_cache) {
         tra_rel *r;
         CHECK_OK(write_all(at("direct.h5"), &t, cases[i].codec, &e), e);
         CHECK_OK(tra_rel_open(at("direct.h5"), NULL, &r, &e), e);
-        CHECK(!tra_rel_direct(r, 0)); /* where its chunks are is not known yet */
+        CHECK(!tra_rel_can_read_direct(r, 0)); /* where its chunks are is not known yet */
         CHECK_OK(read_all(r, &e), e);
         int fd = open(at("direct.h5"), O_RDONLY | O_DIRECT); /* not all file systems do */
-        CHECK(tra_rel_direct(r, 0) == (cases[i].whole && fd >= 0));
+        CHECK(tra_rel_can_read_direct(r, 0) == (cases[i].whole && fd >= 0));
         if (fd >= 0) close(fd);
-        for (int64_t o = 0; o < t.cat->n && tra_rel_direct(r, o); o++) {
+        for (int64_t o = 0; o < t.cat->n && tra_rel_can_read_direct(r, o); o++) {
             memset(buf, 0xff, 2 << 20);
             CHECK_OK(tra_rel_read_direct(r, o, buf, &e), e);
             CHECK(same_array(&t, o, buf));
-            CHECK(((unsigned char *)buf)[tra_catalog_floats1(t.cat, o) * 8] == 0xff); /* nothing beyond the array */
+            CHECK(((unsigned char *)buf)[tra_catalog_elements_of(t.cat, o) * 8] == 0xff); /* nothing beyond the array */
         }
         tra_rel_close(r);
     }
@@ -515,8 +515,8 @@ TEST(large_chunks_can_be_read_past_the_page_cache) {
     CHECK_OK(write_all(at("direct.h5"), &t, "none", &e), e);
     CHECK_OK(tra_rel_open(at("direct.h5"), NULL, &r, &e), e);
     CHECK_OK(tra_rel_read(r, 0, buf, (char *)buf + (1 << 20), &e), e);
-    if (tra_rel_direct(r, 0)) {
-        CHECK(tra_rel_direct(r, 1) && !tra_rel_direct(r, 2));
+    if (tra_rel_can_read_direct(r, 0)) {
+        CHECK(tra_rel_can_read_direct(r, 1) && !tra_rel_can_read_direct(r, 2));
         int fd = open(at("direct.h5"), O_WRONLY);
         CHECK(pwrite(fd, "damaged", 7, lseek(fd, 0, SEEK_END) - 900000) == 7); /* the last two chunks take 1440000 */
         close(fd);

@@ -24,7 +24,7 @@ static int judge(const char *path, const tra_type *want) {
     if (tra_rel_open(path, NULL, &r, &e) != TRA_OK) return 1;
     const tra_type *t = tra_rel_type(r);
     int bad = t->dtype == want->dtype && same_catalog(t->cat, want->cat) ? 0 : 2;
-    void *buf = malloc(tra_rel_room(r) + 64), *scratch = malloc(tra_rel_scratch(r) + 1);
+    void *buf = malloc(tra_rel_buffer_bytes(r) + 64), *scratch = malloc(tra_rel_scratch_bytes(r) + 1);
     for (int64_t i = 0; i < t->cat->n && bad != 1; i++) {
         if (tra_rel_read(r, i, buf, scratch, &e) != TRA_OK) bad = 1;
         if (bad == 0 && !same_array(t, i, buf)) bad = 2;

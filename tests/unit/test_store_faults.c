@@ -53,7 +53,7 @@ TEST(store_damaged_chunk_is_named) {
         write_bytes(path, s, n);
         CHECK_OK(tra_rel_open(spec, NULL, &r, &e), e);
         CHECK_FAILS(read_all(r, &e), TRA_INPUT, e, "chunk <1,2> of ");
-        char *rs = malloc(tra_rel_scratch(r) + 1);
+        char *rs = malloc(tra_rel_scratch_bytes(r) + 1);
         CHECK_FAILS(tra_rel_read(r, 6, buf, rs, &e), TRA_INPUT, e, "damaged.h5:A is damaged");
         CHECK_OK(tra_rel_read(r, 7, buf, rs, &e), e);
         tra_rel_close(r);
@@ -148,7 +148,7 @@ TEST(store_garbled_chunks_without_checksums) {
         write_bytes(bad, s, n);
         s[addr + i] ^= 0x55;
         CHECK_OK(tra_rel_open(bad, NULL, &r, &e), e);
-        char *rs = malloc(tra_rel_scratch(r) + 1);
+        char *rs = malloc(tra_rel_scratch_bytes(r) + 1);
         tra_err damage = {0};
         if (tra_rel_read(r, 0, v, rs, &damage) != TRA_OK) {
             told++;
@@ -370,7 +370,7 @@ typedef struct job {
 static void *read_in_thread(void *p) {
     job *j = p;
     const tra_type *t = tra_rel_type(j->r);
-    void *buf = malloc(tra_rel_room(j->r) + 64), *scratch = malloc(tra_rel_scratch(j->r) + 1);
+    void *buf = malloc(tra_rel_buffer_bytes(j->r) + 64), *scratch = malloc(tra_rel_scratch_bytes(j->r) + 1);
     tra_err e = {0};
     j->ok = true;
     for (int64_t k = 0; k < 2 * t->cat->n; k++) {
@@ -476,7 +476,7 @@ TEST(store_attached_process) {
         if (ok) tra_writer_abort(mine); /* ends the attachment, keeps the file */
         _exit(ok ? 0 : 1);
     }
-    void *buf = room(&t), *scratch = malloc(tra_writer_scratch(w));
+    void *buf = room(&t), *scratch = malloc(tra_writer_scratch_bytes(w));
     for (int64_t i = 0; i < t.cat->n; i += 2) {
         make_array(&t, i, buf);
         CHECK_OK(tra_writer_put(w, i, buf, scratch, &e), e);
@@ -563,7 +563,7 @@ TEST(store_follows_no_planted_link) {
         CHECK(symlink(victim, temp) == 0);
         CHECK_OK(tra_writer_create(path, &t, &o, &w, &e), e);
         CHECK(!tra_writer_reused(w));
-        void *buf = room(&t), *scratch = malloc(tra_writer_scratch(w));
+        void *buf = room(&t), *scratch = malloc(tra_writer_scratch_bytes(w));
         for (int64_t k = 0; k < t.cat->n; k++) {
             make_array(&t, k, buf);
             CHECK_OK(tra_writer_put(w, k, buf, scratch, &e), e);
@@ -676,7 +676,7 @@ TEST(store_no_memory_is_no_damage) {
     CHECK_OK(write_all(at("coded.h5"), &t, "zstd", &e), e);
     tra_rel *r;
     CHECK_OK(tra_rel_open(at("coded.h5"), NULL, &r, &e), e);
-    CHECK(tra_rel_scratch(r) <= 1 << 20);
+    CHECK(tra_rel_scratch_bytes(r) <= 1 << 20);
     CHECK_OK(read_all(r, &e), e); /* the library has no more to do then */
     pid_t pid = fork();
     if (pid == 0) {

@@ -60,8 +60,8 @@ TEST(store_foreign_datasets) {
             CHECK_INT(t->dtype, cases[i].dtype);
             CHECK(tra_type_is_blocked(t, NULL));
             CHECK(tra_rel_info(r)->foreign && !tra_rel_info(r)->checksums);
-            CHECK(tra_rel_scratch(r) <= sizeof scratch);
-            size_t need = tra_rel_scratch(r);
+            CHECK(tra_rel_scratch_bytes(r) <= sizeof scratch);
+            size_t need = tra_rel_scratch_bytes(r);
             memset(scratch, 0xee, sizeof scratch);
             CHECK_INT(t->cat->n, how == 0 ? 12 : how == 2 ? 2 : how == 4 ? 1 : 9);
             for (int64_t o = 0; o < t->cat->n; o++) {
@@ -164,7 +164,7 @@ static tra_status read_small(const char *path, bool keep_u64, uint64_t *sum, tra
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
         s = tra_rel_read(r, i, buf, scratch, e);
-        int64_t n = tra_catalog_floats1(t->cat, i);
+        int64_t n = tra_catalog_elements_of(t->cat, i);
         for (int64_t j = 0; j < n; j++) *sum += t->dtype == TRA_BOOL ? ((unsigned char *)buf)[j] : buf[j];
     }
     tra_rel_close(r);
@@ -264,7 +264,7 @@ TEST(store_edge_chunks_are_padded_with_zeros) {
     for (int64_t i = 0; i < 4; i++) {
         for (int j = 0; j < 9; j++) buf[j] = j + 1;
         memset(scratch, 0x77, sizeof scratch);
-        CHECK(tra_writer_scratch(w) <= sizeof scratch);
+        CHECK(tra_writer_scratch_bytes(w) <= sizeof scratch);
         CHECK_OK(tra_writer_put(w, i, buf, scratch, &e), e);
     }
     CHECK_OK(tra_writer_commit(w, NULL, &e), e);

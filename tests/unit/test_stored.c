@@ -15,7 +15,7 @@ static double sparse_value(int64_t ordinal, int64_t i, int every) {
 }
 
 static void make_sparse(const tra_type *t, int64_t ordinal, int every, void *buf) {
-    int64_t n = tra_catalog_floats1(t->cat, ordinal);
+    int64_t n = tra_catalog_elements_of(t->cat, ordinal);
     for (int64_t i = 0; i < n; i++) {
         double v = sparse_value(ordinal, i, every);
         switch (t->dtype) {
@@ -75,7 +75,7 @@ static tra_status write_stored(const char *spec, const tra_type *t, const char *
     tra_digest d = {0};
     tra_digester *g = tra_digester_new(t);
     char *buf = room(t), text[33];
-    int64_t most = tra_catalog_maxfloats(t->cat);
+    int64_t most = tra_catalog_elements_most(t->cat);
     void *scratch = malloc((size_t)tra_stored_scratch(&l, most));
     int64_t *counts = calloc((size_t)(t->cat->n * l.n + 1), sizeof *counts);
     tra_status s = TRA_OK;
@@ -83,7 +83,7 @@ static tra_status write_stored(const char *spec, const tra_type *t, const char *
         if (pass == 1) {
             s = tra_writer_place(w, counts, e);
             free(scratch);
-            scratch = malloc(tra_writer_scratch(w));
+            scratch = malloc(tra_writer_scratch_bytes(w));
         }
         for (int64_t k = 0; k < t->cat->n && s == TRA_OK; k++) {
             int64_t i = pass ? t->cat->n - 1 - k : k; /* in any order */
@@ -111,9 +111,9 @@ static bool any_digest; /* the one that a file carries may be damaged */
 /* Reads all, compares with what was written, and the digest with the one that the file carries. */
 static tra_status read_stored(tra_rel *r, const tra_type *t, int every, tra_err *e) {
     const tra_type *have = tra_rel_type(r);
-    size_t size = (size_t)tra_catalog_maxfloats(t->cat) * tra_dtype_size(t->dtype);
-    char *want = malloc(size + 8), *got = malloc(size + 8), *block = malloc(tra_rel_room(r) + 1);
-    void *scratch = malloc(tra_rel_scratch(r) + 1);
+    size_t size = (size_t)tra_catalog_elements_most(t->cat) * tra_dtype_size(t->dtype);
+    char *want = malloc(size + 8), *got = malloc(size + 8), *block = malloc(tra_rel_buffer_bytes(r) + 1);
+    void *scratch = malloc(tra_rel_scratch_bytes(r) + 1);
     tra_digest d = {0};
     tra_digester *g = tra_digester_new(have);
     tra_status s = TRA_OK;
@@ -123,13 +123,13 @@ static tra_status read_stored(tra_rel *r, const tra_type *t, int every, tra_err 
         tra_cell c;
         s = tra_rel_read(r, i, block, scratch, e);
         if (s != TRA_OK) break;
-        CHECK_OK(tra_cell_of(have, i, block, (int64_t)tra_rel_room(r), &c, e), *e);
+        CHECK_OK(tra_cell_of(have, i, block, (int64_t)tra_rel_buffer_bytes(r), &c, e), *e);
         CHECK_OK(tra_rows_check(&c, e), *e);
         if (have->entries && have->entries->of) CHECK_INT(tra_cell_bytes(&c), tra_type_bytes(have, i).bound);
         CHECK(tra_cell_bytes(&c) <= tra_type_bytes(have, i).bound);
         make_sparse(t, i, every, want);
         spread(&c, got);
-        CHECK(memcmp(want, got, (size_t)tra_catalog_floats1(t->cat, i) * tra_dtype_size(t->dtype)) == 0);
+        CHECK(memcmp(want, got, (size_t)tra_catalog_elements_of(t->cat, i) * tra_dtype_size(t->dtype)) == 0);
         tra_digester_add(g, &d, i, block);
     }
     tra_digest_text(&d, have, text);
@@ -321,7 +321,7 @@ TEST(statistics_are_kept) {
         CHECK_INT(s.level[1].entries, entries);
         CHECK_INT(s.level[1].squares, column_squares);
         CHECK(s.finite);
-        CHECK_OK(tra_rel_columns(r, i, columns, &e), e);
+        CHECK_OK(tra_rel_column_counts(r, i, columns, &e), e);
         CHECK(memcmp(columns, want, sizeof want) == 0);
     }
     tra_rel_close(r);
@@ -341,12 +341,12 @@ TEST(columns_of_few_entries_are_counted) {
         for (int64_t i = 0; i < t.cat->n; i++) {
             double v[32 * 20];
             uint32_t columns[20], want[20] = {0};
-            int64_t n = tra_catalog_floats1(t.cat, i), entries = 0;
+            int64_t n = tra_catalog_elements_of(t.cat, i), entries = 0;
             make_sparse(&t, i, 60, v);
             for (int64_t x = 0; x < n; x++)
                 if (v[x] != 0) entries++, want[x % 20]++;
             CHECK(entries > 0 && entries < 20);
-            CHECK_OK(tra_rel_columns(r, i, columns, &e), e);
+            CHECK_OK(tra_rel_column_counts(r, i, columns, &e), e);
             CHECK(memcmp(columns, want, sizeof want) == 0);
         }
         tra_rel_close(r);
@@ -369,7 +369,7 @@ TEST(an_attached_writer_puts_its_part) {
     CHECK_OK(tra_writer_create(at("two.h5"), &t, &o, &w[0], &e), e);
     int64_t counts[8];
     double v[16 * 40];
-    char *scratch = malloc((size_t)tra_stored_scratch(&l, 640) + tra_writer_scratch(w[0]));
+    char *scratch = malloc((size_t)tra_stored_scratch(&l, 640) + tra_writer_scratch_bytes(w[0]));
     tra_digest d = {0};
     char text[33];
     for (int64_t i = 0; i < 4; i++) {
@@ -479,7 +479,7 @@ TEST(a_damaged_byte_is_found_and_named) {
         for (int i = 0; i < 8 * 16; i++) v[i] = i % 2 ? 50 : 0;
         for (int i = 0; i < 4; i++) counts[2 * i] = 8, counts[2 * i + 1] = 64;
         CHECK_OK(tra_writer_place(w, counts, &e), e);
-        void *scratch = malloc(tra_writer_scratch(w));
+        void *scratch = malloc(tra_writer_scratch_bytes(w));
         for (int i = 0; i < 4; i++) CHECK_OK(tra_writer_put(w, i, v, scratch, &e), e);
         CHECK_OK(tra_writer_commit(w, NULL, &e), e);
         if (p < 3) {
@@ -492,7 +492,7 @@ TEST(a_damaged_byte_is_found_and_named) {
         }
         tra_rel *r;
         CHECK_OK(tra_rel_open(at("damage.h5"), NULL, &r, &e), e);
-        char *block = malloc(tra_rel_room(r)), *own = malloc(tra_rel_scratch(r));
+        char *block = malloc(tra_rel_buffer_bytes(r)), *own = malloc(tra_rel_scratch_bytes(r));
         CHECK_INT(tra_rel_read(r, 0, block, own, &e), p < 3 ? TRA_INPUT : TRA_OK);
         if (p < 3 && !strstr(e.msg, parts[p].component)) CHECK_STR(e.msg, parts[p].component);
         if (p < 3) CHECK(strstr(e.msg, "block <0,0> of") && strstr(e.msg, "damage.h5:data is damaged"));
@@ -579,7 +579,7 @@ static void judge(const char *py, const tra_type *t, const char *levels, int eve
         tra_catalog_ext(t->cat, i, &ext);
         tra_type_offset(t, &key, &from);
         make_sparse(t, i, every, v);
-        for (int64_t k = 0; k < tra_catalog_floats1(t->cat, i); k++) {
+        for (int64_t k = 0; k < tra_catalog_elements_of(t->cat, i); k++) {
             tra_unlinear(&ext, k, &in);
             for (int d = 0; d < in.n; d++) place.v[d] = from.v[d] + in.v[d];
             sum += v[k];

@@ -126,16 +126,16 @@ TEST(rows_that_straddle_blocks_by_two_writers) {
 TEST(frequent_values_and_estimates) {
     enum { N = 400000 };
     tra_arena *a = tra_arena_new();
-    tra_counting *c = tra_counting_new();
+    tra_facts_builder *c = tra_facts_new();
     tra_column_facts f;
     int64_t *v = tra_news(a, int64_t, N), block[4];
     for (int64_t k = 0; k < N; k++)
         v[k] = k % 5 == 0 ? -7 : k % 50 == 1 ? 9 : (int64_t)((uint64_t)k * 0x9e3779b97f4a7c15 >> 8);
-    tra_counting_begin(c, TRA_COL_I64, N, 0);
-    for (int64_t k = 0; k < N; k += 1000) tra_counting_add(c, v + k, NULL, 1000, block, k == 0);
-    CHECK(tra_counting_again(c));
-    tra_counting_recount(c, v, NULL, N);
-    tra_counting_end(c, a, &f);
+    tra_facts_begin(c, TRA_COL_I64, N, 0);
+    for (int64_t k = 0; k < N; k += 1000) tra_facts_add(c, v + k, NULL, 1000, block, k == 0);
+    CHECK(tra_facts_begin_recount(c));
+    tra_facts_recount(c, v, NULL, N);
+    tra_facts_end(c, a, &f);
     int64_t distinct = N - N / 5 - N / 50 + 2;
     CHECK(!f.whole && !f.exact && fabs((double)f.distinct / (double)distinct - 1) < 0.06);
     CHECK(f.n == TRA_TOP_FREQUENCIES && f.frequency[0][0] == -7 && f.frequency[0][1] == N / 5);
@@ -143,13 +143,13 @@ TEST(frequent_values_and_estimates) {
     CHECK(f.min == -7 && f.histogram[0] == -7 && f.histogram[TRA_BUCKETS] == f.max && block[0] == -7);
     double x[] = {1.5, -0.0, NAN, -INFINITY, 0.0, NAN};
     memcpy(v, x, sizeof x);
-    tra_counting_begin(c, TRA_COL_F64, 6, 0);
-    tra_counting_add(c, v, (uint8_t[]){0, 0, 0, 0, 0, 1}, 6, block, true);
-    CHECK(!tra_counting_again(c));
-    tra_counting_end(c, a, &f);
+    tra_facts_begin(c, TRA_COL_F64, 6, 0);
+    tra_facts_add(c, v, (uint8_t[]){0, 0, 0, 0, 0, 1}, 6, block, true);
+    CHECK(!tra_facts_begin_recount(c));
+    tra_facts_end(c, a, &f);
     CHECK(f.nulls == 1 && f.distinct == 4 && f.nan && !f.sorted);
     memcpy(x, &f.min, 8);
     CHECK(x[0] == -INFINITY);
-    tra_counting_free(c);
+    tra_facts_free(c);
     tra_arena_free(a);
 }

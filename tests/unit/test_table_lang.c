@@ -302,9 +302,9 @@ static void run_concat(bench *b, const tra_node *n, const blocks *all, int64_t r
 
 static void run_input(bench *b, const tra_node *n, blocks *out) {
     for (int64_t i = 0; i < n->type.cat->n; i++) {
-        size_t need = tra_rel_scratch(n->rel);
+        size_t need = tra_rel_scratch_bytes(n->rel);
         out->bytes[i] = tra_type_bytes(&n->type, i).bound;
-        out->v[i] = room(b, tra_max64(out->bytes[i], (int64_t)tra_rel_room(n->rel)));
+        out->v[i] = room(b, tra_max64(out->bytes[i], (int64_t)tra_rel_buffer_bytes(n->rel)));
         char *scratch = need ? tra_arena_alloc(b->a, need + 8192) : NULL;
         if (scratch) scratch += 4096 - (uintptr_t)scratch % 4096;
         CHECK_OK(tra_rel_read(n->rel, i, out->v[i], scratch, &b->e), b->e);

@@ -1,4 +1,4 @@
-/* table_seal.c - the end of writing a table: what was written is read once more, column by column, for checksums and
+/* table_finish.c - the end of writing a table: what was written is read once more, column by column, for checksums and
  * statistics, which become tables under .tra/NAME. */
 #include "pack.h"
 #include "table_int.h"
@@ -32,8 +32,8 @@ static void widen_codes(int size, const char *raw, int64_t n, int64_t *v) {
     }
 }
 
-/* Elements of the file as 64 bits each. mask: the block of the mask, or NULL. Returns which are NULL, in state, or NULL
- * where none can be. */
+/* Turns elements of the file into 64 bits each. mask: bytes of the mask, or NULL. Returns which are NULL, in state; or
+ * NULL where none can be. */
 static const uint8_t *widen(const tra_column *c, const tra_table_part *p, const char *raw, const char *mask, int64_t n,
                             int64_t *v, uint8_t *state) {
     if (tra_coltype_is_coded(c->type)) {
@@ -54,16 +54,16 @@ static const uint8_t *widen(const tra_column *c, const tra_table_part *p, const 
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
 
-typedef struct seal_worker {
-    tra_counting *counting;
+typedef struct finishing_worker {
+    tra_facts_builder *counting;
     char *raw, *mask;
-} seal_worker;
+} finishing_worker;
 
-typedef struct seal {
+typedef struct finishing {
     tra_writer *w;
-    seal_worker *worker;
+    finishing_worker *worker;
     tra_arena **arenas; /* of each worker */
-} seal;
+} finishing;
 
 enum { STRIP = 4096 };
 
@@ -76,8 +76,8 @@ static tra_status read_block(tra_writer *w, int part, int64_t b, char *to, tra_e
     return TRA_OK;
 }
 
-/* One pass over a column: the first counts; the second counts those again that are common. */
-static tra_status pass(tra_writer *w, seal_worker *k, int c, bool again, tra_err *e) {
+/* One pass over a column; `again`: the second one, which counts the most common values again. */
+static tra_status pass(tra_writer *w, finishing_worker *k, int c, bool again, tra_err *e) {
     const tra_table_form *f = &w->table->form;
     const tra_column *col = &f->schema->v[c];
     const tra_table_part *p = &f->part[f->values[c]];
@@ -92,55 +92,56 @@ static tra_status pass(tra_writer *w, seal_worker *k, int c, bool again, tra_err
             n = tra_min64(STRIP, rows - at);
             const uint8_t *none = widen(col, p, k->raw + at * p->size, mask ? k->mask + at : NULL, n, v, state);
             if (again)
-                tra_counting_recount(k->counting, v, none, n);
+                tra_facts_recount(k->counting, v, none, n);
             else
-                tra_counting_add(k->counting, v, none, n, out, !begun);
+                tra_facts_add(k->counting, v, none, n, out, !begun);
             begun = true;
         }
     }
     return TRA_OK;
 }
 
-static tra_status seal_column(void *ctx, int worker, int64_t c, tra_err *e) {
-    seal *s = ctx;
+static tra_status finish_column(void *ctx, int worker, int64_t c, tra_err *e) {
+    finishing *s = ctx;
     tra_writer *w = s->w;
     const tra_table_form *f = &w->table->form;
-    seal_worker *k = &s->worker[worker];
+    finishing_worker *k = &s->worker[worker];
     const tra_dictionary *d = f->schema->v[c].dict;
     TRA_TRY(tra_stop_check(e));
-    tra_counting_begin(k->counting, f->schema->v[c].type, f->rows, d ? d->n : 0);
+    tra_facts_begin(k->counting, f->schema->v[c].type, f->rows, d ? d->n : 0);
     TRA_TRY(pass(w, k, (int)c, false, e));
-    if (tra_counting_again(k->counting)) TRA_TRY(pass(w, k, (int)c, true, e));
-    tra_counting_end(k->counting, s->arenas[worker], &w->table->facts[c]);
+    if (tra_facts_begin_recount(k->counting)) TRA_TRY(pass(w, k, (int)c, true, e));
+    tra_facts_end(k->counting, s->arenas[worker], &w->table->facts[c]);
     return TRA_OK;
 }
 
 enum { WORKERS = 2 };
 
-int64_t tra_table_seal_bytes(const tra_type *t) {
+int64_t tra_table_finish_bytes(const tra_type *t) {
     int64_t rows = tra_type_bytes_all(t).expected / tra_max64(1, tra_schema_row_bytes(t->columns));
     int64_t block = tra_mul_most(t->cat->bound.v[0], 9);
-    return tra_mul_most(tra_min64(WORKERS, t->columns->n), tra_add_most(tra_counting_bytes(rows), block));
+    return tra_mul_most(tra_min64(WORKERS, t->columns->n), tra_add_most(tra_facts_bytes(rows), block));
 }
 
-tra_status tra_table_seal(tra_writer *w, tra_err *e) {
+tra_status tra_table_finish(tra_writer *w, tra_err *e) {
     struct tra_table_placing *p = w->table;
     const tra_table_form *f = &p->form;
     if (!f->part) return tra_fail(e, TRA_INTERNAL, "%s was never given its rows", w->path);
     int n = (int)tra_min64(tra_min64(tra_cores(), WORKERS), tra_max64(1, f->schema->n));
     p->blocks = tra_calloc((size_t)(f->schema->n * f->nblocks) * 4 + 1, sizeof *p->blocks);
     p->facts = tra_news(w->arena, tra_column_facts, f->schema->n + 1);
-    seal s = {
+    finishing s = {
         .w = w, .worker = tra_calloc((size_t)n, sizeof *s.worker), .arenas = tra_calloc((size_t)n, sizeof *s.arenas)};
     p->nkept = n;
     p->kept = s.arenas;
     for (int i = 0; i < n; i++) {
-        s.worker[i] = (seal_worker){tra_counting_new(), tra_malloc((size_t)f->block * 8), tra_malloc((size_t)f->block)};
+        s.worker[i] =
+            (finishing_worker){tra_facts_new(), tra_malloc((size_t)f->block * 8), tra_malloc((size_t)f->block)};
         s.arenas[i] = tra_arena_new();
     }
-    tra_status status = tra_crew_run(n, 0, f->schema->n, seal_column, &s, e);
+    tra_status status = tra_crew_run(n, 0, f->schema->n, finish_column, &s, e);
     for (int i = 0; i < n; i++) {
-        tra_counting_free(s.worker[i].counting);
+        tra_facts_free(s.worker[i].counting);
         free(s.worker[i].raw);
         free(s.worker[i].mask);
     }
@@ -155,7 +156,7 @@ tra_temp *tra_table_raw(tra_writer *w, bool **packed) {
     return w->table->raw.path ? &w->table->raw : NULL;
 }
 
-tra_status tra_table_pack(tra_writer *w, tra_packing *x, tra_err *e) {
+tra_status tra_table_pack(tra_writer *w, tra_packer *x, tra_err *e) {
     struct tra_table_placing *t = w->table;
     const tra_table_form *f = &t->form;
     for (int i = 0; i < f->nparts && f->nblocks > 0; i++) {

@@ -1,5 +1,5 @@
-/* record.c - the commit record: it makes the outputs of one run appear together, whatever the run is killed in. store.h
- * states the contract. */
+/* commit_record.c - the commit record: it makes the outputs of one run appear together, whenever the run is killed. See
+ * store.h for the contract. */
 #include "../base/newfile.h"
 #include "store_int.h"
 
@@ -80,7 +80,7 @@ static bool is_sealed(const char *text, size_t n) {
     return sscanf(text + last, "seal %16" SCNx64, &sum) == 1 && sum == XXH64(text, last, 0);
 }
 
-/* A record's path where the text leads to another one. */
+/* Reads the text of a record into r. If it refers to another record, returns that path, else NULL. */
 static const char *parse(record *r, const char *text) {
     const char *see = NULL;
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line != 0) {
@@ -106,7 +106,8 @@ static const char *parse(record *r, const char *text) {
     return see;
 }
 
-/* *there: something is beside path, and r says what. A line that leads to a record that is gone is removed. */
+/* Loads the record at `beside`, following one reference. *there: it has renames. A reference to a record that is gone
+ * is removed. */
 static tra_status load(const char *beside, record *r, bool *there, tra_err *e) {
     const char *path = beside;
     *there = false;
@@ -140,8 +141,8 @@ static tra_status load(const char *beside, record *r, bool *there, tra_err *e) {
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */
 
-/* The whole text under its name, or nothing. The temporary file is one of the target's, so that whoever writes that
- * next removes what is left of it. */
+/* Writes a file whole or not at all. Its temporary file is named after the target, so that whoever writes that next
+ * removes what is left of it. */
 static tra_status put_file(const char *target, const char *path, tra_str *text, tra_err *e) {
     tra_temp t;
     put_seal(text);
@@ -154,7 +155,7 @@ static tra_status put_file(const char *target, const char *path, tra_str *text, 
     return s;
 }
 
-/* First what leads to the record, then the record, with which all is decided. */
+/* References first, then the record itself: with it, all is decided. */
 static tra_status write_record(const record *r, tra_err *e) {
     tra_status s = TRA_OK;
     for (int i = 1; i < r->n && s == TRA_OK; i++) {
@@ -196,7 +197,7 @@ static bool is_pending(const record *r) {
 }
 
 static tra_status rename_all(const tra_rename *v, int n, tra_err *e) {
-    for (int i = 0; i < n; i++) { /* what is in place already is passed over */
+    for (int i = 0; i < n; i++) { /* files that are in place already are skipped */
         if (is_file(v[i].temp, v[i].id)) TRA_TRY(tra_put_in_place(v[i].temp, v[i].target, true, e));
     }
     return TRA_OK;
@@ -211,7 +212,7 @@ tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note,
     if (n == 0) return TRA_OK;
     record r = {.arena = tra_arena_new(), .n = n, .v = v};
     qsort(v, (size_t)n, sizeof *v, by_target);
-    for (int i = 0; i < n; i++) { /* whoever finishes this may be elsewhere */
+    for (int i = 0; i < n; i++) { /* another process may finish this in another working directory */
         char *temp = tra_in_real_folder(v[i].temp), *target = tra_in_real_folder(v[i].target);
         v[i].temp = tra_arena_strndup(r.arena, temp, strlen(temp));
         v[i].target = tra_arena_strndup(r.arena, target, strlen(target));
@@ -233,7 +234,7 @@ tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note,
 
 /* ---- finishing what another process began ------------------------------------------------------------------------ */
 
-/* The locks of all targets: who has them is the only one to rename. TRA_RESOURCE: a live process has one. */
+/* Takes the locks of all targets, whose holder alone may rename. TRA_RESOURCE: a live process has one. */
 static tra_status take_locks(const record *r, int *taken, tra_err *e) {
     bool first;
     for (*taken = 0; *taken < r->n; ++*taken) {
@@ -249,7 +250,7 @@ static void drop_locks(const record *r, int taken) {
     while (taken > 0) tra_lock_drop(r->v[--taken].target);
 }
 
-/* What is left of a run whose outputs are in place: locks, progress, the lines that lead to the record, the record. */
+/* Removes what a run leaves when its outputs are in place: locks, progress, references, the record. */
 static void remove_record(const record *r) {
     if (r->foreign) return;
     for (int i = 0; i < r->n; i++) tra_lock_clear(r->v[i].target);
@@ -264,7 +265,7 @@ static tra_status finish(const char *beside, const record *seen, tra_err *e) {
     bool there;
     TRA_TRY(take_locks(seen, &taken, e));
     record r = {.arena = seen->arena, .progress = "", .lock = ""};
-    tra_status s = load(beside, &r, &there, e); /* it may have been finished meanwhile */
+    tra_status s = load(beside, &r, &there, e); /* another process may have finished it meanwhile */
     if (s == TRA_OK && there && is_pending(&r)) {
         s = rename_all(r.v, r.n, e);
         if (s == TRA_OK)
@@ -276,7 +277,7 @@ static tra_status finish(const char *beside, const record *seen, tra_err *e) {
 }
 
 tra_status tra_commit_settle(const char *path, tra_err *e) {
-    enum { TRIES = 50 }; /* one every tenth of a second, while a live process holds a lock and does the renames */
+    enum { TRIES = 50 }; /* one every tenth of a second, while a live process holds a lock and renames */
     record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
     const char *beside = tra_record_path(r.arena, path);
     bool there = false;
@@ -291,7 +292,7 @@ tra_status tra_commit_settle(const char *path, tra_err *e) {
         else
             s = finish(beside, &r, e);
         if (s != TRA_RESOURCE || i == TRIES || tra_stop_asked()) break;
-        if (i == 0) tra_info(0, "waiting: %s", e->msg); /* by whose program */
+        if (i == 0) tra_info(0, "waiting: %s", e->msg); /* the message names the process */
         *e = (tra_err){0};
         s = TRA_OK;
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);

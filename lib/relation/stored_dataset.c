@@ -1,5 +1,5 @@
-/* stored_vector.c - elements of the datasets of stored relations: read where they are, decoded here from chunks as tra
- * compresses them, or brought by HDF5. */
+/* stored_dataset.c - elements of the datasets of stored relations: read where they are, decoded by tra from chunks, or
+ * read by HDF5. */
 #include "pack.h"
 #include "stored_int.h"
 #include "zfilter.h"
@@ -9,11 +9,12 @@
 
 /* ---- sources ---------------------------------------------------------------------------------------------------- */
 
-static tra_status read_library(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out, tra_err *e) {
+static tra_status read_library(const tra_rel *r, const tra_dataset_reader *s, int64_t from, int64_t n, void *out,
+                               tra_err *e) {
     hsize_t start[1] = {(hsize_t)from}, count[1] = {(hsize_t)n};
     tra_h5_enter();
     hid_t space = H5Dget_space(s->dset), memory = H5Screate_simple(1, count, NULL);
-    memset(out, 0, (size_t)n * s->each); /* what was never written may stay as it is */
+    memset(out, 0, (size_t)n * s->each); /* HDF5 may leave it as it is where nothing was written */
     bool ok = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
               H5Dread(s->dset, s->memory, memory, space, H5P_DEFAULT, out) >= 0;
     tra_status st = ok ? TRA_OK : tra_h5_fail(e, TRA_INPUT, r->vfd, "%s:%s cannot be read", r->path, r->name);
@@ -25,27 +26,15 @@ static tra_status read_library(const tra_rel *r, const tra_vector *s, int64_t fr
 
 /* ---- chunks ----------------------------------------------------------------------------------------------------- */
 
-static void find_chunk(const tra_rel *r, const tra_vector *s, int64_t i, tra_chunkref *out) {
-    char nothing[8];
-    hsize_t at = (hsize_t)(i * TRA_VECTOR_CHUNK);
-    uint32_t mask = 0;
-    r->vfd->noted = 0;
-    r->vfd->capture = true;
-    herr_t got = H5Dread_chunk(s->dset, H5P_DEFAULT, &at, &mask, nothing);
-    r->vfd->capture = false;
-    *out = (tra_chunkref){.addr = -1};
-    if (got >= 0 && r->vfd->noted == 1)
-        *out = (tra_chunkref){.addr = (int64_t)r->vfd->addr, .len = (uint32_t)r->vfd->len, .mask = mask};
-}
-
-static tra_status find_chunks(const tra_rel *r, tra_vector *s, tra_err *e) {
-    int64_t n = tra_ceil_div(s->count, TRA_VECTOR_CHUNK);
+static tra_status find_chunks(const tra_rel *r, tra_dataset_reader *s, tra_err *e) {
+    int64_t n = tra_ceil_div(s->count, TRA_DATASET_CHUNK);
     tra_status st = TRA_OK;
     if (s->found) return st;
     tra_h5_enter();
     if (!s->found && !(s->chunk = malloc((size_t)n * sizeof *s->chunk)))
         st = tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s:%s", r->path, r->name);
-    for (int64_t i = 0; i < n && st == TRA_OK && !s->found; i++) find_chunk(r, s, i, &s->chunk[i]);
+    for (int64_t i = 0; i < n && st == TRA_OK && !s->found; i++)
+        (void)tra_vfd_find_chunk(r->vfd, s->dset, (hsize_t[]){(hsize_t)(i * TRA_DATASET_CHUNK)}, &s->chunk[i]);
     if (st == TRA_OK) s->found = true;
     tra_h5_leave();
     return st;
@@ -55,10 +44,10 @@ static tra_status damaged(const tra_rel *r, const char *why, tra_err *e) {
     return tra_fail(e, TRA_INPUT, "%s:%s: a chunk of it is damaged: %s", r->path, r->name, why);
 }
 
-/* The bytes of a chunk, decoded and unshuffled, into the room of TRA_VECTOR_CHUNK elements. */
-static tra_status decode(const tra_rel *r, const tra_vector *s, const tra_chunkref *c, char *to, tra_err *e) {
+/* Reads a chunk, decodes and unshuffles it, to room for TRA_DATASET_CHUNK elements. */
+static tra_status decode(const tra_rel *r, const tra_dataset_reader *s, const tra_chunkref *c, char *to, tra_err *e) {
     char piece[16 << 10];
-    int64_t n = tra_vector_chunk(s->count);
+    int64_t n = tra_dataset_chunk(s->count);
     size_t bytes = (size_t)n * s->each;
     bool coded = s->pipeline.zstd >= 0 && !(c->mask >> s->pipeline.zstd & 1);
     bool shuffled = s->pipeline.shuffle >= 0 && !(c->mask >> s->pipeline.shuffle & 1);
@@ -77,21 +66,21 @@ static tra_status decode(const tra_rel *r, const tra_vector *s, const tra_chunkr
         if (why) return damaged(r, why, e);
     }
     if (shuffled) {
-        char room[TRA_VECTOR_CHUNK * 8];
+        char room[TRA_DATASET_CHUNK * 8];
         tra_chunk_unshuffle(to, (size_t)n, s->each, room);
     }
     return TRA_OK;
 }
 
-static tra_status read_packed(const tra_rel *r, tra_vector *s, int64_t from, int64_t n, char *out, tra_err *e) {
-    int64_t size = tra_vector_chunk(s->count);
+static tra_status read_packed(const tra_rel *r, tra_dataset_reader *s, int64_t from, int64_t n, char *out, tra_err *e) {
+    int64_t size = tra_dataset_chunk(s->count);
     TRA_TRY(find_chunks(r, s, e));
     while (n > 0) {
-        const tra_chunkref *c = &s->chunk[from / TRA_VECTOR_CHUNK];
-        int64_t skip = from % TRA_VECTOR_CHUNK, m = tra_min64(n, size - skip);
-        char aside[TRA_VECTOR_CHUNK * 8];
+        const tra_chunkref *c = &s->chunk[from / TRA_DATASET_CHUNK];
+        int64_t skip = from % TRA_DATASET_CHUNK, m = tra_min64(n, size - skip);
+        char aside[TRA_DATASET_CHUNK * 8];
         if (c->addr < 0) {
-            TRA_TRY(read_library(r, s, from, m, out, e)); /* it was never written, or the index is damaged */
+            TRA_TRY(read_library(r, s, from, m, out, e)); /* never written, or the index is damaged: HDF5 says so */
         } else if (m == size) {
             TRA_TRY(decode(r, s, c, out, e));
         } else {
@@ -105,7 +94,7 @@ static tra_status read_packed(const tra_rel *r, tra_vector *s, int64_t from, int
     return TRA_OK;
 }
 
-void tra_vector_layout(tra_vector *s, hid_t type) {
+void tra_dataset_find_access(tra_dataset_reader *s, hid_t type) {
     hid_t dcpl = H5Dget_create_plist(s->dset);
     hsize_t chunk = 0;
     haddr_t at = HADDR_UNDEF;
@@ -114,14 +103,14 @@ void tra_vector_layout(tra_vector *s, hid_t type) {
         H5Dget_storage_size(s->dset) > 0)
         at = H5Dget_offset(s->dset);
     s->base = at == HADDR_UNDEF ? -1 : (int64_t)at;
-    s->packed = same && s->count > 0 && s->each <= 8 && H5Pget_layout(dcpl) == H5D_CHUNKED &&
-                H5Pget_chunk(dcpl, 1, &chunk) == 1 && chunk == (hsize_t)tra_vector_chunk(s->count) &&
-                tra_pack_known(dcpl, &s->pipeline) &&
-                tra_ceil_div(s->count, TRA_VECTOR_CHUNK) <= (int64_t)H5Dget_storage_size(s->dset);
+    s->compressed = same && s->count > 0 && s->each <= 8 && H5Pget_layout(dcpl) == H5D_CHUNKED &&
+                    H5Pget_chunk(dcpl, 1, &chunk) == 1 && chunk == (hsize_t)tra_dataset_chunk(s->count) &&
+                    tra_pack_known(dcpl, &s->pipeline) &&
+                    tra_ceil_div(s->count, TRA_DATASET_CHUNK) <= (int64_t)H5Dget_storage_size(s->dset);
     H5Pclose(dcpl);
 }
 
-void tra_vector_close(tra_vector *s) {
+void tra_dataset_close(tra_dataset_reader *s) {
     if (s->dset > 0) H5Dclose(s->dset);
     free(s->chunk);
     s->chunk = NULL;
@@ -130,14 +119,17 @@ void tra_vector_close(tra_vector *s) {
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-tra_status tra_vector_read(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, void *out, tra_err *e) {
+tra_status tra_dataset_read(const tra_rel *r, const tra_dataset_reader *s, int64_t from, int64_t n, void *out,
+                            tra_err *e) {
     if (n == 0) return TRA_OK;
-    if (s->packed) return read_packed(r, (tra_vector *)(uintptr_t)s, from, n, out, e); /* its chunks are found now */
+    if (s->compressed)
+        return read_packed(r, (tra_dataset_reader *)(uintptr_t)s, from, n, out,
+                           e); /* its chunks are found at the first read */
     if (s->base < 0) return read_library(r, s, from, n, out, e);
     return tra_pread(r->vfd->fd, out, (size_t)n * s->each, s->base + from * (int64_t)s->each, r->path, e);
 }
 
-void tra_vector_widen(const tra_vector *s, const char *raw, int64_t n, int64_t *out) {
+void tra_dataset_widen(const tra_dataset_reader *s, const char *raw, int64_t n, int64_t *out) {
 #define EACH(size, signed_type, unsigned_type)                                                                         \
     case size:                                                                                                         \
         for (int64_t i = 0; i < n; i++)                                                                                \
@@ -148,20 +140,21 @@ void tra_vector_widen(const tra_vector *s, const char *raw, int64_t n, int64_t *
         EACH(1, int8_t, uint8_t)
         EACH(2, int16_t, uint16_t)
         EACH(4, int32_t, uint32_t)
-    default: memcpy(out, raw, (size_t)n * sizeof *out); /* what is beyond 2^63 is negative then, and in no range */
+    default: memcpy(out, raw, (size_t)n * sizeof *out); /* numbers beyond 2^63 become negative, which no range allows */
     }
 #undef EACH
 }
 
-tra_status tra_vector_ints(const tra_rel *r, const tra_vector *s, int64_t from, int64_t n, int64_t *out, tra_err *e) {
+tra_status tra_dataset_read_ints(const tra_rel *r, const tra_dataset_reader *s, int64_t from, int64_t n, int64_t *out,
+                                 tra_err *e) {
     char *raw = (char *)out + (size_t)n * (sizeof *out - s->each);
-    if (s->each == sizeof *out) return tra_vector_read(r, s, from, n, out, e);
-    TRA_TRY(tra_vector_read(r, s, from, n, raw, e));
+    if (s->each == sizeof *out) return tra_dataset_read(r, s, from, n, out, e);
+    TRA_TRY(tra_dataset_read(r, s, from, n, raw, e));
     char piece[1024 * 4];
-    for (int64_t i = 0; i < n; i += 1024) { /* none is written over before it was read */
+    for (int64_t i = 0; i < n; i += 1024) { /* in place, from the first element on */
         int64_t m = tra_min64(1024, n - i);
         memcpy(piece, raw + (size_t)i * s->each, (size_t)m * s->each);
-        tra_vector_widen(s, piece, m, out + i);
+        tra_dataset_widen(s, piece, m, out + i);
     }
     return TRA_OK;
 }

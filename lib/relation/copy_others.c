@@ -1,0 +1,200 @@
+/* copy_others.c - what else the target of a new file holds is copied into it: other relations, groups, links,
+ * attributes. And whether the target can be completed so. */
+#include "scales.h"
+#include "stored_int.h"
+#include "table_hook.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct copying {
+    tra_vfd *old; /* state of the old file */
+    tra_new_file *w;
+    tra_arena *arena;
+    const char **ours; /* paths that the new relations replace */
+    int nours;
+    const char *at; /* path of the group being copied, with a '/' at the end unless it is the root */
+    hid_t to;       /* the new file */
+    tra_err *e;
+} copying;
+
+static tra_status copy_group(copying *k, hid_t group, const char *at);
+
+static bool copy_soft_or_external(copying *k, hid_t from, const char *name, const H5L_info_t *info, const char *path) {
+    size_t n = info->u.val_size;
+    char *value = tra_calloc(n + 1, 1);
+    const char *file, *object;
+    bool ok = H5Lget_val(from, name, value, n, H5P_DEFAULT) >= 0;
+    if (ok && info->type == H5L_TYPE_SOFT) {
+        ok = H5Lcreate_soft(value, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0;
+    } else if (ok) {
+        ok = H5Lunpack_elink_val(value, n, NULL, &file, &object) >= 0 &&
+             H5Lcreate_external(file, object, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0;
+    }
+    free(value);
+    return ok;
+}
+
+/* Makes HDF5 read all that it must know of an object besides its data. */
+static herr_t touch(hid_t root, const char *name, const H5O_info_t *info, void *ctx) {
+    (void)ctx;
+    if (info->type != H5O_TYPE_DATASET) return 0;
+    hid_t dset = H5Dopen2(root, name, H5P_DEFAULT);
+    if (dset < 0) return -1;
+    (void)H5Dget_storage_size(dset); /* this walks the index of chunks */
+    return H5Dclose(dset);
+}
+
+/* H5Ocopy crashes if it cannot read something. So everything but data is read beforehand and stays in HDF5's cache, and
+ * the driver gives zeros for data that cannot be read, and tells. */
+static bool copy_object(copying *k, hid_t from, const char *name, const char *path) {
+    tra_vfd *old = k->old;
+    if (H5Ovisit_by_name2(from, name, H5_INDEX_NAME, H5_ITER_NATIVE, touch, NULL, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
+        old->err)
+        return false;
+    old->blind = true;
+    bool ok = H5Ocopy(from, name, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0 && !old->err;
+    old->blind = false;
+    return ok;
+}
+
+static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, void *data) {
+    copying *k = data;
+    const char *path = tra_arena_printf(k->arena, "%s%s", k->at, name);
+    const char *owner = info->type == H5L_TYPE_HARD ? tra_scale_owner(from, name, k->arena) : NULL;
+    size_t n = strlen(path);
+    bool ok, above = false;
+    for (int i = 0; i < k->nours; i++) {
+        if (strcmp(path, k->ours[i]) == 0) return 0;
+        if (owner && strcmp(owner, k->ours[i]) == 0) return 0; /* labels of a relation that is replaced */
+        above = above || (strncmp(path, k->ours[i], n) == 0 && k->ours[i][n] == '/');
+    }
+    if (above) { /* the new file already has this group; what else it had is copied into it */
+        hid_t group = H5Gopen2(from, name, H5P_DEFAULT);
+        if (group < 0) return -1;
+        tra_status s = copy_group(k, group, tra_arena_printf(k->arena, "%s/", path));
+        H5Gclose(group);
+        return s == TRA_OK ? 0 : -1;
+    }
+    if (info->type == H5L_TYPE_HARD)
+        ok = copy_object(k, from, name, path);
+    else
+        ok = copy_soft_or_external(k, from, name, info, path);
+    if (!ok) {
+        tra_h5_fail(k->e, TRA_INPUT, k->old->err ? k->old : k->w->vfd, "cannot copy %s, which %s holds already", path,
+                    k->w->path);
+        return -1;
+    }
+    return 0;
+}
+
+static bool copy_attribute(hid_t from, hid_t to, const char *name) {
+    hid_t attr = H5Aopen(from, name, H5P_DEFAULT), space = H5Aget_space(attr), type = H5Aget_type(attr);
+    size_t size = H5Tget_size(type);
+    hssize_t n = H5Sget_simple_extent_npoints(space);
+    void *buf = tra_calloc(n > 0 ? (size_t)n : 1, size ? size : 1);
+    bool ok = attr >= 0 && H5Aread(attr, type, buf) >= 0;
+    if (ok) {
+        hid_t copy = H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+        ok = copy >= 0 && H5Awrite(copy, type, buf) >= 0;
+        H5Aclose(copy);
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, buf);
+    }
+    free(buf);
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Aclose(attr);
+    return ok;
+}
+
+static herr_t copy_attribute_of(hid_t from, const char *name, const H5A_info_t *info, void *to) {
+    (void)info;
+    return copy_attribute(from, *(hid_t *)to, name) ? 0 : -1;
+}
+
+static tra_status copy_group(copying *k, hid_t group, const char *at) {
+    const char *outer = k->at;
+    hid_t to = H5Gopen2(k->to, at[0] ? at : "/", H5P_DEFAULT);
+    k->at = at;
+    herr_t r = H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute_of, &to);
+    H5Gclose(to);
+    if (r < 0)
+        return tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy the attributes of /%s in %s", at, k->w->path);
+    r = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_link, k);
+    k->at = outer;
+    return r < 0 ? tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy what %s holds", k->w->path) : TRA_OK;
+}
+
+/* Opens the target as it is; *old is -1 when it does not exist or is empty. */
+static tra_status open_old(const char *path, hid_t *old, tra_err *e) {
+    struct stat st;
+    *old = -1;
+    if (stat(path, &st) != 0 || st.st_size == 0) return TRA_OK;
+    if (H5Fis_hdf5(path) <= 0)
+        return tra_fail(e, TRA_INPUT,
+                        "%s exists and is no HDF5 file; it is not replaced: remove it or choose another "
+                        "name",
+                        path);
+    hid_t fapl = tra_h5_fapl(false);
+    *old = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+    tra_status s = TRA_OK;
+    if (*old < 0)
+        s = tra_h5_fail(e, TRA_INPUT, NULL,
+                        "%s is damaged, and its other relations cannot be kept; remove it to write it "
+                        "anew",
+                        path);
+    H5Pclose(fapl);
+    return s;
+}
+
+static bool holds_tensor(hid_t file, const char *path) {
+    hid_t group = H5Gopen2(file, path, H5P_DEFAULT);
+    bool is = group >= 0 && (tra_stored_is(group) || tra_table_is(group));
+    if (group >= 0) H5Gclose(group);
+    return is;
+}
+
+tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
+    hid_t old;
+    tra_status s = open_old(w->path, &old, e);
+    for (const char *p = w->name; old >= 0 && s == TRA_OK && *p;) {
+        p += strcspn(p + (*p == '/'), "/") + (*p == '/');
+        const char *part = tra_arena_strndup(w->arena, w->name, (size_t)(p - w->name));
+        H5O_info_t info;
+        if (!tra_h5_exists(old, part) || H5Oget_info_by_name2(old, part, &info, H5O_INFO_BASIC, H5P_DEFAULT) < 0) break;
+        bool relation = info.type == H5O_TYPE_DATASET || holds_tensor(old, part);
+        const char *owner = tra_scale_owner(old, part, w->arena);
+        if (owner && strcmp(owner, w->name) != 0)
+            s = tra_fail(e, TRA_INPUT, "cannot write %s:%s: there %s has the labels of %s", w->path, w->name, part,
+                         owner);
+        else if (relation == (*p != 0))
+            s = tra_fail(e, TRA_INPUT, "cannot write %s:%s: there %s is not a %s", w->path, w->name, part,
+                         *p ? "group" : "relation");
+    }
+    if (old >= 0 && s == TRA_OK) s = tra_scales_check(w, old, e);
+    if (old >= 0) H5Fclose(old);
+    return s;
+}
+
+tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
+    hid_t old;
+    TRA_TRY(open_old(f->path, &old, e));
+    if (old < 0) return TRA_OK;
+    tra_arena *a = tra_arena_new();
+    copying k = {.w = f, .arena = a, .at = "", .to = f->file, .e = e, .nours = 2 * f->nnames};
+    k.ours = tra_news(a, const char *, k.nours);
+    for (int i = 0; i < f->nnames; i++) {
+        k.ours[2 * i] = f->names[i];
+        k.ours[2 * i + 1] = tra_table_path(a, f->names[i], NULL);
+    }
+    k.old = tra_vfd_of(old);
+    hid_t root = H5Gopen2(old, "/", H5P_DEFAULT);
+    tra_status s = copy_group(&k, root, "");
+    H5Gclose(root);
+    if (s == TRA_OK && !tra_scales_reattach(old, f->file, f->nnames, (const char *const *)f->names))
+        s = tra_h5_fail(e, TRA_INPUT, k.old->err ? k.old : f->vfd, "cannot copying the labels in %s", f->path);
+    H5Fclose(old);
+    tra_arena_free(a);
+    return s;
+}

@@ -1,0 +1,129 @@
+/* table_digest.c - the digest of a table: a sum over its rows and columns, so that blocks and ranks do not matter. */
+#include "table_int.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+static inline uint64_t mix(uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xbf58476d1ce4e5b9ULL;
+    x ^= x >> 29;
+    x *= 0x94d049bb133111ebULL;
+    return x ^ x >> 32;
+}
+
+enum { STRIP = 512, NONE = 0x6e756c6c /* stands for a NULL */ };
+
+static uint64_t bits_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return x == 0 ? 0 : x != x ? UINT64_C(0x7ff8000000000000) : bits;
+}
+
+uint64_t tra_digest_string(const char *s, size_t n) { return XXH64(s, n, 1); }
+
+/* A row that is NULL may have a code that the dictionary does not have. */
+static uint64_t string_bits(const tra_dictionary *d, int32_t code) {
+    int64_t len;
+    if (code >= d->n) return 0;
+    const char *s = tra_dictionary_at(d, code, &len);
+    return tra_digest_string(s, (size_t)len);
+}
+
+#define WORDS(T, word)                                                                                                 \
+    for (int i = 0; i < n; i++) {                                                                                      \
+        T x = ((const T *)v->values)[from + i];                                                                        \
+        to[i] = word;                                                                                                  \
+    }
+
+/* A word for each of n rows, from row `from` on, that stands for its value. */
+static void words_of(const tra_column *c, const tra_vector *v, int64_t from, int n, uint64_t *to) {
+    switch (tra_coltype_held(c->type)) {
+    case TRA_BOOL: WORDS(uint8_t, x) break;
+    case TRA_I32:
+        if (c->dict)
+            WORDS(int32_t, string_bits(c->dict, x))
+        else
+            WORDS(int32_t, (uint64_t)(int64_t)x)
+        break;
+    case TRA_I64: WORDS(int64_t, (uint64_t)x) break;
+    case TRA_F32: WORDS(float, bits_of((double)x)) break;
+    case TRA_F64: WORDS(double, bits_of(x)) break;
+    }
+    for (int i = 0; v->state && i < n; i++)
+        if (v->state[from + i]) to[i] = NONE;
+}
+
+/* Adds n words to the digest. first: number of the first row, counted from 1. state NULL: no row is NULL. */
+static inline __attribute__((always_inline)) void add_words(tra_digest *d, uint64_t first, uint64_t column,
+                                                            const uint64_t *x, const uint8_t *state, int n) {
+    uint64_t lo = 0, hi = 0;
+    for (int i = 0; i < n; i++) {
+        uint64_t at = (first + (uint64_t)i) * 0x9e3779b97f4a7c15ULL ^ column, w = mix(x[i] + at);
+        if (state) w += state[i] != 0;
+        lo += mix(w);
+        hi += mix(w << 32 ^ w >> 32 ^ at * 0xd1b54a32d192ed03ULL);
+    }
+    d->lo += lo;
+    d->hi += hi;
+}
+
+#if defined(__x86_64__) && !defined(__clang__)
+/* Eight 64-bit products at a time. */
+__attribute__((target("avx512f,avx512dq"), optimize("O3"))) static void
+add_vectors(tra_digest *d, uint64_t first, uint64_t column, const uint64_t *x, int n) {
+    add_words(d, first, column, x, NULL, n);
+}
+static bool has_vectors(void) { return __builtin_cpu_supports("avx512dq"); }
+#else
+static void add_vectors(tra_digest *d, uint64_t first, uint64_t column, const uint64_t *x, int n) {
+    add_words(d, first, column, x, NULL, n);
+}
+static bool has_vectors(void) { return false; }
+#endif
+
+static void digest_column(tra_digest *d, int64_t first, int64_t rows, const tra_column *c, const tra_vector *v,
+                          uint64_t column) {
+    uint64_t x[STRIP];
+    bool vectors = !v->state && has_vectors();
+    for (int64_t from = 0; from < rows; from += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - from);
+        uint64_t number = (uint64_t)(first + from) + 1;
+        words_of(c, v, from, n, x);
+        if (vectors)
+            add_vectors(d, number, column, x, n);
+        else
+            add_words(d, number, column, x, v->state ? v->state + from : NULL, n);
+    }
+}
+
+static bool is_elsewhere(const tra_dictionary *d) { return d && d->n > 0 && !d->begin; }
+
+void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b) {
+    for (int c = 0; c < b->schema->n; c++)
+        if (b->v[c].values && !is_elsewhere(b->schema->v[c].dict))
+            digest_column(d, first, b->rows, &b->schema->v[c], &b->v[c], mix((uint64_t)c + 1));
+}
+
+void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,
+                        const uint8_t *state) {
+    uint64_t v[STRIP];
+    for (int64_t from = 0; from < rows; from += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - from);
+        for (int i = 0; i < n; i++) v[i] = state && state[from + i] ? NONE : x[from + i];
+        add_words(d, (uint64_t)(first + from) + 1, mix((uint64_t)column + 1), v, state ? state + from : NULL, n);
+    }
+}
+
+void tra_digest_table_text(const tra_digest *d, const tra_schema *s, int64_t rows, char text[33]) {
+    XXH64_state_t *h = XXH64_createState();
+    XXH64_reset(h, 0);
+    for (int c = 0; c < s->n; c++) {
+        uint64_t type = s->v[c].type;
+        XXH64_update(h, s->v[c].name, strlen(s->v[c].name) + 1);
+        XXH64_update(h, &type, sizeof type);
+    }
+    uint64_t n = (uint64_t)rows, head = XXH64_digest(h);
+    XXH64_freeState(h);
+    snprintf(text, 33, "%016" PRIx64 "%016" PRIx64, mix(d->lo ^ head) + mix(n + 1), mix(d->hi + head) ^ mix(n));
+}
