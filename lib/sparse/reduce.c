@@ -175,24 +175,27 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
 
 /* ---- sums into dense arrays ------------------------------------------------------------------------------------- */
 
+enum { AHEAD = 32, LARGE = 1 << 17 }; /* entries; elements that a cache close by does not hold */
+
 /* Entry by entry in their order, so there is nothing to sort: what comes to one place in four lanes, that none waits
  * for the one before; what comes to places in no order asks for them before. A sum that begins with +0 stays so under
  * -0. */
-#define SUM_ROW(T)                                                                                                     \
-    const T *value = (const T *)(const void *)v->value;                                                                \
-    T *sum = (T *)to + at, own[4] = {0, 0, 0, 0};                                                                      \
-    int64_t k = v->begin[r], end = v->begin[r + 1];                                                                    \
-    if (step == 0) {                                                                                                   \
-        for (; k + 4 <= end; k += 4)                                                                                   \
-            for (int i = 0; i < 4; i++) own[i] += value[k + i];                                                        \
-        for (; k < end; k++) own[0] += value[k];                                                                       \
-        *sum += (own[0] + own[1]) + (own[2] + own[3]);                                                                 \
-    }                                                                                                                  \
-    for (int64_t most = v->begin[v->nrows] - AHEAD; step == 1 && k < end; k++) {                                       \
-        if (large && k < most) __builtin_prefetch(&sum[v->column[k + AHEAD]], 1);                                      \
-        sum[v->column[k]] += value[k];                                                                                 \
-    }                                                                                                                  \
+static void sum_reals(const tra_rows_view *v, int64_t r, double *sum, int64_t step, bool large) {
+    const double *value = (const double *)(const void *)v->value;
+    double own[4] = {0, 0, 0, 0};
+    int64_t k = v->begin[r], end = v->begin[r + 1];
+    if (step == 0) {
+        for (; k + 4 <= end; k += 4)
+            for (int i = 0; i < 4; i++) own[i] += value[k + i];
+        for (; k < end; k++) own[0] += value[k];
+        *sum += (own[0] + own[1]) + (own[2] + own[3]);
+    }
+    for (int64_t most = v->begin[v->nrows] - AHEAD; step == 1 && k < end; k++) {
+        if (large && k < most) __builtin_prefetch(&sum[v->column[k + AHEAD]], 1);
+        sum[v->column[k]] += value[k];
+    }
     for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k];
+}
 
 /* Each step is tested. */
 static void sum_integers(const tra_rows_view *v, int64_t r, int64_t *to, int64_t step) {
@@ -206,25 +209,20 @@ static void sum_integers(const tra_rows_view *v, int64_t r, int64_t *to, int64_t
     tra_overflow |= over;
 }
 
-enum { AHEAD = 32, LARGE = 1 << 17 }; /* entries; elements that a cache close by does not hold */
-
 static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, int64_t at, int64_t step, bool large) {
-    if (t == TRA_F64) {
-        SUM_ROW(double)
-    } else if (t == TRA_F32) {
-        SUM_ROW(float)
-    } else {
+    if (t == TRA_F64)
+        sum_reals(v, r, (double *)to + at, step, large);
+    else
         sum_integers(v, r, (int64_t *)to + at, step);
-    }
 }
-#undef SUM_ROW
 
-/* Sums of this type, without a function before, where no two dimensions have one label. */
+/* Sums of this type, which is that of the sums too (f32 is added up in f64), without a function before, where no two
+ * dimensions have one label. */
 static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *before, tra_dtype t) {
     if (before->code || step->fold != TRA_S_ADD || l->rank == 0) return false;
     for (int d = 1; d < l->rank; d++)
         if (memchr(l->in, l->in[d], (size_t)d)) return false;
-    return t == TRA_F64 || t == TRA_F32 || t == TRA_I64;
+    return t == TRA_F64 || t == TRA_I64;
 }
 
 /* Where the entries of a row come to: the first coordinates in the result, as a place, and the step of the last one. */
@@ -308,10 +306,9 @@ static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra
                            bool count, void *scratch) {
     const tra_dims *ext = &in->array.ext;
     tra_rows_view v = tra_rows_of(in);
-    tra_dtype t = in->array.dtype;
+    tra_dtype t = TRA_F64;
     int64_t width = tra_last_extent(&out->array.ext), step = step_of(route, ext, width), nrows;
     const double one = 1;
-    const float one_f32 = 1;
     tra_rows_maker to = {.cell = NULL};
     tra_row_part part;
     if (!count) to = tra_rows_make(out, out->counted[0], out->counted[1]);
@@ -320,8 +317,7 @@ static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra
         int64_t at = place_of(route, ext, width, v.row[r]);
         for (int64_t k = v.begin[r], end = v.begin[r + 1]; k < end; k += TRA_STRIP) {
             tra_row_values(v.value, t, v.column, k, tra_min64(TRA_STRIP, end - k), t, &part);
-            tra_sums_add_row(&sums, at, step, part.column, part.value, part.n,
-                             t == TRA_F64 ? (const void *)&one : &one_f32, count);
+            tra_sums_add_row(&sums, at, step, part.column, part.value, part.n, &one, count);
         }
     }
     int64_t n = tra_sums_end(&sums, 0, width, after, out->array.dtype, count ? NULL : &to, &nrows);
@@ -359,7 +355,7 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
         add_up(&l, in, &route, &out->array, scratch);
         return 0;
     }
-    if (adds && in->array.dtype != TRA_I64 && !moves && out->layout && has_small_box(&out->array, tra_rows_of(in).n)) {
+    if (adds && in->array.dtype == TRA_F64 && !moves && out->layout && has_small_box(&out->array, tra_rows_of(in).n)) {
         if (!count && out->counted[1] == 0) add_to_rows(in, &route, after, out, true, scratch);
         return add_to_rows(in, &route, after, out, count, scratch);
     }

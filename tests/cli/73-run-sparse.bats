@@ -286,3 +286,23 @@ assert np.allclose(q[np.isfinite(want)], want[np.isfinite(want)]) and q.any()'
     output=$("$TRA" explain p.tra --alternatives=2 | grep -c '^[* ] [12]  \(fused \)\?local ')
     is 2 echo "$output"
 }
+
+@test "sums of f32 along rows, along columns and of all are formed in f64, dense or held as rows" {
+    py '
+import scipy.sparse as sp
+a = np.zeros((300, 300), "f4"); a[7], a[:, 9] = 2.0 ** -25, 2.0 ** -25; a[7, 0] = a[0, 9] = 1
+sp.save_npz("f.npz", sp.csr_matrix(a)); np.save("f.npy", a)'
+    for block in 300x300 300x150; do
+        tra import -q f.npz --storage csr --block $block -o f.h5
+        for s in dense coo; do
+            printf 'input A from "f.h5"\nr[i] as %s = sum A[i,j]\nc[j] as %s = sum A[i,j]\nt[] = sum A[i,j]\n' $s $s >f.tra
+            printf 'output r\noutput c\noutput t\n' >>f.tra
+            status 0 tra run -q f.tra
+            for f in r c t; do tra export -q $f.h5 --to npy -o $f.npy; done
+            py '
+a = np.load("f.npy").astype("f8")
+for f, want in ("r", a.sum(1)), ("c", a.sum(0)), ("t", a.sum()):
+    got = np.load(f + ".npy"); assert got.dtype == "f4" and np.allclose(got, want, rtol=2.5e-7, atol=0), (f, got, want)'
+        done
+    done
+}
