@@ -138,6 +138,7 @@ void tra_csv_guess_add(tra_csv_guess *to, const tra_csv_guess *g) {
     to->formatted |= g->formatted;
     to->usual |= g->usual;
     to->orders &= g->orders;
+    if (g->separator > to->separator) to->separator = g->separator;
     to->values += g->values;
     to->empty += g->empty;
     to->words += g->words;
@@ -154,6 +155,7 @@ static bool guess_day(const tra_csv_reading *r, tra_csv_guess *g, const char *s,
     if (n == 0 || !is_digit(*s)) return false;
     unsigned orders = tra_date_orders(s, n, &time);
     g->orders &= orders;
+    if (orders != 0 && g->separator == 0) g->separator = s[strspn(s, "0123456789")]; /* a date has one */
     g->time |= time;
     g->usual = true;
     return orders != 0;
@@ -198,13 +200,18 @@ void tra_csv_guess_cell(const tra_csv_reading *r, tra_csv_guess *g, const char *
 
 static tra_status ambiguous(const tra_csv_guess *g, const char *spec, const tra_csv_column *c, tra_err *e) {
     static const char *const formats[] = {"%Y-%m-%d", "%d-%m-%Y", "%m-%d-%Y", "%y-%m-%d", "%d-%m-%y", "%m-%d-%y"};
-    const char *two[2] = {"", ""};
-    for (int i = 0, n = 0; i < 6 && n < 2; i++)
-        if (g->orders >> i & 1) two[n++] = formats[i];
+    char two[2][16] = {"", ""}, between = g->separator ? g->separator : '-';
+    for (int i = 0, n = 0; i < 6 && n < 2; i++) {
+        if (!(g->orders >> i & 1)) continue;
+        for (int k = 0; formats[i][k]; k++) two[n][k] = formats[i][k] == '-' ? between : formats[i][k];
+        n++;
+    }
+    const char *option = g->time ? "--timestamp-format" : "--date-format", *time = g->time ? " ..." : "";
     return tra_fail(e, TRA_INPUT,
-                    "%s: column \"%s\": its dates may be of the order of %s or of %s: say which with %s (and its own "
-                    "separators), or read it as text with --types '%s=string'",
-                    spec, c->name, two[0], two[1], g->time ? "--timestamp-format" : "--date-format", c->name);
+                    "%s: column \"%s\": its dates can be read in more than one order: say %s '%s%s' or %s '%s%s'%s, or "
+                    "read them as text by --types '%s=string'",
+                    spec, c->name, option, two[0], time, option, two[1], time,
+                    g->time ? " (... stands for the time as it is written)" : "", c->name);
 }
 
 tra_status tra_csv_settle(const tra_csv_reading *r, const tra_csv_guess *g, const char *spec, tra_csv_column *c,

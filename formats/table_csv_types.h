@@ -33,6 +33,7 @@ typedef struct tra_csv_guess {
     bool fraction, wide;         /* numbers: not all of them whole; not all in i32 */
     bool time, formatted, usual; /* dates: with a time; by a given format; by those that are usual */
     unsigned orders;             /* of dates: those that fit all */
+    char separator;              /* of dates: what stands behind the first number of one */
     int64_t values, empty, words;
 } tra_csv_guess;
 tra_csv_guess tra_csv_no_guess(void);

@@ -216,7 +216,7 @@ open("m.csv", "w").write("\n".join(lines) + "\n")'
     printf 'd,n\n03/01/2020,a\n02/01/2020,b\n' > f.csv
     status 3 tra import f.csv -o f.h5
     has 'column "d"'
-    has -- "--date-format"
+    has "--date-format '%d/%m/%Y' or --date-format '%m/%d/%Y',"
     tra import -q f.csv --date-format %m/%d/%Y -o f.h5
     frame 'assert frame.read("f.h5")["d"] == [np.datetime64("2020-03-01"), np.datetime64("2020-02-01")]'
     tra import -q f.csv --types d=string -o f.h5
