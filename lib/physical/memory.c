@@ -196,7 +196,9 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *
         int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in);
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), of[op->in[side]].most);
     }
-    if (held || !op->type.cat->grid) return n + (held ? 0 : here);
+    int64_t states = tra_mul_most(of[op - p->ops].most, tra_op_state_room(p, op));
+    here = tra_add_most(held ? 0 : here, states);
+    if (!op->type.cat->grid) return tra_add_most(n, here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step queued */
     return n + tra_min64(here, (steps + TRA_WRITES) * super);
 }

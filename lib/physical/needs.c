@@ -158,18 +158,30 @@ tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) {
     return g;
 }
 
-/* Bytes of one output whose state is dense: the state, with the sums of its tree, and its result where that has a block
- * of its own. */
-static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) {
+/* Has the result of an aggregation a block of its own beside its dense state? */
+static bool is_apart(const tra_op *op) { return is_composed(op) || op->type.layout; }
+
+static int64_t state_bytes(const tra_plan *p, const tra_op *op, const terms *t) {
     tra_type sum = op->type;
     sum.dtype = tra_op_state_dtype(p, op);
     sum.layout = NULL;
-    bool apart = is_composed(op) || op->type.layout;
-    int64_t state = is_composed(op) ? tra_block_footprint(tra_dense_bytes(sum.dtype, &t->state)) : tra_type_room(&sum);
-    int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state, result = result_bytes(op);
+    return is_composed(op) ? tra_block_footprint(tra_dense_bytes(sum.dtype, &t->state)) : tra_type_room(&sum);
+}
+
+/* Bytes of one output whose state is dense: the state, with the sums of its tree, and its result where that has a block
+ * of its own. */
+static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) {
+    int64_t state = state_bytes(p, op, t), result = result_bytes(op);
+    int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
     tra_mirror m;
     bool twice = tra_op_mirror(p, op, &m) && op->type.cat->frontier.v[m.key[0]] > 1; /* and its mirror image */
-    return more + (twice ? 2 : 1) * (apart ? result + state : tra_max64(result, state));
+    return more + (twice ? 2 : 1) * (is_apart(op) ? result + state : tra_max64(result, state));
+}
+
+int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
+    if (!op->what.agg || tra_op_grows(op) || !is_apart(op)) return 0;
+    terms t = terms_of(p, op);
+    return tra_tree_depth(tra_op_tree(p, op).leaves) * state_bytes(p, op, &t);
 }
 
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {

@@ -80,7 +80,9 @@ int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op);
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op);
 /* reading one tuple of op's result: its array and, when that is computed on reading, what it is computed from; */
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op);
-/* one output of a join or aggregation: its state, and its result where that needs a block of its own. */
+/* one output of a join or aggregation: its state, and its result where that needs a block of its own; */
 int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads);
+/* of that a dense state whose result has a block of its own, which may be smaller; 0: there is none. */
+int64_t tra_op_state_room(const tra_plan *p, const tra_op *op);
 
 #endif

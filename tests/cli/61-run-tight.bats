@@ -183,6 +183,14 @@ with h5py.File("a.h5", "w") as f:
     bounded $((67108864 * 5 / 3)) diff a.h5 b.h5 # and blocks of the other relation
 }
 
+@test "states of an aggregation that are larger than its results are counted, as many as are begun at once" {
+    tra gen -q --shape 4000x8000 --density .001 --storage csr --block 500x1000 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'Y[j] = sum A[i,j]' 'output Y' >p.tra
+    holds 1073741824 p.tra --threads 2
+    printf '%s\n' 'input A from "a.h5"' 'X[j] = sum A[i,j]' 'Y[] = sum X[j] * X[j]' 'output Y' >p.tra
+    holds 1073741824 p.tra --threads 2
+}
+
 @test "what is read once does not stay, though there is room, and that is predicted" {
     tra gen -q --shape 2800x2800 --block 175x175 --dist normal -o a.h5 # 60 MiB
     tra gen -q --shape 2800x2800 --block 175x175 --dist normal --seed 2 -o b.h5
