@@ -57,7 +57,15 @@ tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, 
     return TRA_OK;
 }
 
-/* Counts the entries of columns of a tuple from its indices, where the last level has these. */
+enum { PIECE = 1 << 16 }; /* elements that are read at once */
+
+/* Entries of all tuples. */
+static int64_t entries_of(const tra_rel *r) {
+    const struct tra_stored *x = r->stored;
+    return x->begin[(x->form.levels.n - 1) * (r->cat.n + 1) + r->cat.n];
+}
+
+/* Adds to out[c] the entries of column c of a tuple, by its indices, where the last level has these. */
 static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width, uint32_t *out, tra_err *e) {
     enum { MOST_COUNTED = 1 << 23 }; /* entries of all tuples: planning reads no more */
     const struct tra_stored *x = r->stored;
@@ -67,23 +75,39 @@ static tra_status count_columns(const tra_rel *r, int64_t ordinal, int64_t width
     if (x->mapping || x->mirror || x->form.packed || n[r->cat.n] > MOST_COUNTED || l->order[last] != last ||
         (kind != TRA_LEVEL_SPARSE && kind != TRA_LEVEL_SINGLETON))
         return tra_fail(e, TRA_NO, "%s:%s has no counts of the columns of that block", r->path, r->name);
-    int64_t from = n[ordinal], m = n[ordinal + 1] - from;
-    int64_t *at = tra_malloc((size_t)(m + 1) * sizeof *at);
-    tra_status s = tra_dataset_read_ints(r, &x->c[x->form.indices[last]], from, m, at, e);
-    memset(out, 0, (size_t)width * sizeof *out);
-    for (int64_t i = 0; i < m && s == TRA_OK; i++)
-        if (at[i] >= 0 && at[i] < width)
-            out[at[i]]++;
-        else
-            s = TRA_REL_BAD(r, e, "its dataset indices_%d is damaged: a coordinate is %" PRId64 " of %" PRId64, last,
-                            at[i], width);
+    int64_t *at = tra_malloc(PIECE * sizeof *at);
+    tra_status s = TRA_OK;
+    for (int64_t from = n[ordinal], m; from < n[ordinal + 1] && s == TRA_OK; from += m) {
+        m = tra_min64(PIECE, n[ordinal + 1] - from);
+        s = tra_dataset_read_ints(r, &x->c[x->form.indices[last]], from, m, at, e);
+        for (int64_t i = 0; i < m && s == TRA_OK; i++)
+            if (at[i] >= 0 && at[i] < width)
+                out[at[i]]++;
+            else
+                s = TRA_REL_BAD(r, e, "its dataset indices_%d is damaged: a coordinate is %" PRId64 " of %" PRId64,
+                                last, at[i], width);
+    }
     free(at);
     return s;
 }
 
-tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
+/* Adds to out[c] the counts that the file keeps, n of them from this one on. */
+static tra_status add_kept(const tra_rel *r, int64_t from, int64_t n, uint32_t *out, tra_err *e) {
+    const struct tra_stored *x = r->stored;
+    uint32_t *v = tra_malloc(PIECE * sizeof *v);
+    tra_status s = TRA_OK;
+    for (int64_t i = 0, m; i < n && s == TRA_OK; i += m) {
+        m = tra_min64(PIECE, n - i);
+        s = tra_dataset_read(r, &x->c[x->form.columns], from + i, m, v, e);
+        for (int64_t k = 0; k < m && s == TRA_OK; k++) out[i + k] += v[k];
+    }
+    free(v);
+    return s;
+}
+
+/* Adds to out[c] the entries of column c of a tuple. */
+static tra_status add_columns_of(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
     struct tra_stored *x = r->stored;
-    if (!x || x->unordered) return tra_fail(e, TRA_NO, "%s:%s has no counts of columns", r->path, r->name);
     int64_t at = 0, width = 0;
     bool kept = false;
     for (int64_t t = 0; t <= ordinal; t++) {
@@ -94,25 +118,43 @@ tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra
         width = ext.v[ext.n - 1];
         kept = width <= n[1] - n[0];
     }
-    if (!kept) return count_columns(r, ordinal, width, out, e);
-    return tra_dataset_read(r, &x->c[x->form.columns], at, width, out, e);
+    return kept ? add_kept(r, at, width, out, e) : count_columns(r, ordinal, width, out, e);
 }
 
-/* Adds up the counts of n columns over all tuples; no key cuts the last dimension. */
-static tra_status add_columns(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, tra_err *e) {
+tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
+    if (!r->stored || r->stored->unordered)
+        return tra_fail(e, TRA_NO, "%s:%s has no counts of columns", r->path, r->name);
+    tra_dims ext;
+    tra_catalog_ext(&r->cat, ordinal, &ext);
+    memset(out, 0, (size_t)ext.v[ext.n - 1] * sizeof *out);
+    return add_columns_of(r, ordinal, out, e);
+}
+
+/* Planning counts columns in 4 bytes for each, at most 8 MiB: less than what a run takes besides its blocks, so that a
+ * low ceiling holds. */
+enum { MOST_COLUMNS = 1 << 21, MOST_TUPLES = 64 };
+
+/* Are its keys the blocks of its dimensions? Then the columns of a tuple begin where its last key says. */
+static bool is_in_blocks(const tra_rel *r) { return r->cat.frontier.n == r->cat.bound.n; }
+
+/* Counts the entries of all columns of the tensor. */
+static tra_status add_columns(tra_rel *r, uint32_t *all, tra_err *e) {
+    int last = r->cat.bound.n - 1;
     for (int64_t t = 0; t < r->cat.n; t++) {
-        TRA_TRY(tra_rel_column_counts(r, t, one, e));
-        for (int64_t c = 0; c < n; c++) all[c] += one[c];
+        tra_dims key;
+        tra_catalog_key(&r->cat, t, &key);
+        int64_t first = is_in_blocks(r) ? key.v[last] * r->cat.bound.v[last] : 0;
+        TRA_TRY(add_columns_of(r, t, all + first, e));
     }
     return TRA_OK;
 }
 
-static tra_status find_logs(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, tra_err *e) {
-    TRA_TRY(add_columns(r, one, all, n, e));
+static tra_status find_logs(tra_rel *r, uint32_t *all, int64_t n, tra_err *e) {
+    TRA_TRY(add_columns(r, all, e));
     double *logs = tra_news(r->arena, double, 2 * TRA_LOGS);
     for (int64_t c = 0; c < n; c++) {
         int i = 0;
-        while (i + 1 < TRA_LOGS && all[c] >> (i + 1)) i++;
+        while (i + 1 < TRA_LOGS && (int64_t)all[c] >> (i + 1)) i++;
         if (all[c] == 0) continue;
         logs[i]++;
         logs[TRA_LOGS + i] += (double)all[c];
@@ -122,16 +164,15 @@ static tra_status find_logs(tra_rel *r, uint32_t *one, int64_t *all, int64_t n, 
 }
 
 tra_status tra_rel_column_histogram(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
-    enum { MOST_COLUMNS = 1 << 22, MOST_TUPLES = 64 };
     int last = r->cat.bound.n - 1;
     int64_t n = last < 0 ? 0 : r->cat.bound.v[last];
-    if (!r->stored || r->stored->unordered || n == 0 || n > MOST_COLUMNS || r->cat.n > MOST_TUPLES)
+    if (n > 0 && is_in_blocks(r)) n = tra_mul_most(n, r->cat.frontier.v[last]);
+    if (!r->stored || r->stored->unordered || n == 0 || n > MOST_COLUMNS || r->cat.n > MOST_TUPLES ||
+        entries_of(r) > UINT32_MAX)
         return tra_fail(e, TRA_NO, "%s:%s has no counts of columns, or too many", r->path, r->name);
     if (!r->stored->logs) {
-        uint32_t *one = tra_malloc((size_t)n * sizeof *one);
-        int64_t *all = tra_calloc((size_t)n, sizeof *all);
-        tra_status s = find_logs(r, one, all, n, e);
-        free(one);
+        uint32_t *all = tra_calloc((size_t)n, sizeof *all);
+        tra_status s = find_logs(r, all, n, e);
         free(all);
         TRA_TRY(s);
     }
@@ -149,7 +190,7 @@ static bool has_row_pointers(const tra_rel *r) {
 }
 
 /* *out grows by the sum over rows k below n of how[k] times the entries of row k. */
-static tra_status weigh_rows(tra_rel *r, const int64_t *how, int64_t n, double *out, tra_err *e) {
+static tra_status weigh_rows(tra_rel *r, const uint32_t *how, int64_t n, double *out, tra_err *e) {
     const struct tra_stored *x = r->stored;
     tra_status s = TRA_OK;
     for (int64_t t = 0; t < r->cat.n && s == TRA_OK; t++) {
@@ -174,20 +215,17 @@ static tra_status weigh_rows(tra_rel *r, const int64_t *how, int64_t n, double *
 }
 
 tra_status tra_rel_meeting_pairs(tra_rel *a, tra_rel *b, double *out, tra_err *e) {
-    enum { MOST_COLUMNS = 1 << 21, MOST_TUPLES = 64 };
     int64_t n = a->cat.bound.n == 2 ? a->cat.bound.v[1] : 0;
     bool cut = a->cat.frontier.n != 2 || a->cat.frontier.v[1] != 1;
     if (!a->stored || a->stored->unordered || cut || n == 0 || n > MOST_COLUMNS || a->cat.n > MOST_TUPLES ||
-        b->cat.n > MOST_TUPLES || !has_row_pointers(b))
+        b->cat.n > MOST_TUPLES || entries_of(a) > UINT32_MAX || !has_row_pointers(b))
         return tra_fail(e, TRA_NO, "%s:%s and %s:%s have no counts that say what meets", a->path, a->name, b->path,
                         b->name);
     if (a->stored->products_with != b) {
-        uint32_t *one = tra_malloc((size_t)n * sizeof *one);
-        int64_t *all = tra_calloc((size_t)n, sizeof *all);
+        uint32_t *all = tra_calloc((size_t)n, sizeof *all);
         double products = 0;
-        tra_status s = add_columns(a, one, all, n, e);
+        tra_status s = add_columns(a, all, e);
         if (s == TRA_OK) s = weigh_rows(b, all, n, &products, e);
-        free(one);
         free(all);
         TRA_TRY(s);
         a->stored->products_with = b;

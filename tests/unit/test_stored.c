@@ -354,6 +354,40 @@ TEST(columns_of_few_entries_are_counted) {
     tra_arena_free(a);
 }
 
+/* Blocks side by side have columns of their own, and the last ones are clipped. */
+TEST(columns_are_those_of_the_tensor) {
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_type t = blocked(a, "60x50", "32x20", TRA_F64);
+    for (int every = 4; every <= 60; every *= 15) { /* more entries than columns, and fewer */
+        tra_rel *r;
+        double columns[TRA_LOGS], entries[TRA_LOGS], want[2][TRA_LOGS] = {{0}};
+        int64_t n[50] = {0};
+        CHECK_OK(write_stored(at("cut.h5"), &t, "csr", every, true, &e), e);
+        CHECK_OK(tra_rel_open(at("cut.h5"), NULL, &r, &e), e);
+        for (int64_t i = 0; i < t.cat->n; i++) {
+            double v[32 * 20];
+            tra_dims key, ext;
+            tra_catalog_key(t.cat, i, &key);
+            tra_catalog_ext(t.cat, i, &ext);
+            make_sparse(&t, i, every, v);
+            for (int64_t x = 0; x < ext.v[0] * ext.v[1]; x++)
+                if (v[x] != 0) n[20 * key.v[1] + x % ext.v[1]]++;
+        }
+        for (int c = 0; c < 50; c++) {
+            if (n[c] == 0) continue;
+            int log = 63 - __builtin_clzll((unsigned long long)n[c]);
+            want[0][log]++;
+            want[1][log] += (double)n[c];
+        }
+        CHECK_OK(tra_rel_column_histogram(r, columns, entries, &e), e);
+        CHECK(memcmp(columns, want[0], sizeof columns) == 0);
+        CHECK(memcmp(entries, want[1], sizeof entries) == 0);
+        tra_rel_close(r);
+    }
+    tra_arena_free(a);
+}
+
 /* ---- several processes --------------------------------------------------------------------------------------------
  */
 
