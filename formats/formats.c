@@ -163,7 +163,7 @@ bool tra_csv_by_name(const char *spec) {
     const tra_format *f = tra_format_by_suffix(spec);
     if (strcmp(spec, "-") == 0 || (f && f != &tra_format_csv) || tra_stream_open(spec, 16 << 10, &in, NULL) != TRA_OK)
         return false;
-    bool ok = tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
+    bool ok = in.seekable && tra_stream_need(&in, 512, &have, NULL) == TRA_OK; /* what is no file is read but once */
     if (ok && tra_packed(in.buf + in.pos, have))
         ok = tra_stream_unpack(&in, &held, NULL) == TRA_OK && tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
     const tra_format *found = ok ? tra_format_sniff(in.buf + in.pos, have) : NULL;

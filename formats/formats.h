@@ -238,7 +238,8 @@ TRA_MUSTUSE tra_status tra_csv_check_format(const char *option, const char *form
 /* Is it a CSV file, by its name or else its content? */
 bool tra_csv_by_name(const char *spec);
 /* Is the file a table rather than a matrix: does it have a header, and below it a column that is not all numbers or
- * words for what is missing, as far as its first bytes tell? Standard input never is, unless the user says so. */
+ * words for what is missing, as far as its first bytes tell? What is read but once, as standard input and pipes are,
+ * never is, unless the user says so. */
 TRA_MUSTUSE tra_status tra_looks_like_table(const tra_table_job *job, bool *is, bool *titled, tra_err *e);
 
 /* Reads the rows from `from` on, some at a time, and calls fn on them. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- the first pass --------------------------------------------------------------------------------------------- */
 
@@ -431,8 +432,9 @@ tra_status tra_looks_like_table(const tra_table_job *job, bool *is, bool *titled
     tra_csv_reading reading = tra_csv_reading_of(job);
     tra_csv_hints hints = tra_csv_hints_of(job, &reading);
     tra_csv_file *file;
+    struct stat st;
     *is = *titled = false;
-    if (strcmp(job->from, "-") == 0) return TRA_OK;
+    if (strcmp(job->from, "-") == 0 || (stat(job->from, &st) == 0 && !S_ISREG(st.st_mode))) return TRA_OK;
     TRA_TRY(tra_csv_open(job->from, &hints, &sizes, job->to, &file, e));
     const tra_csv_form *form = tra_csv_form_of(file);
     int64_t n;

@@ -190,9 +190,11 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
         o->path = op->what.path;
         o->options = *wo;
         o->options.labels = op->what.labels;
-        s = wo->codec.zstd
-                ? tra_fail(e, TRA_USAGE, "cannot compress %s: only the run tells how many rows it has", op->what.path)
-                : tra_compact_check(op, e);
+        s = wo->codec.zstd ? tra_fail(e, TRA_USAGE,
+                                      "cannot compress %s: only the run tells how many rows the matrix has (--codec "
+                                      "none writes it as it is)",
+                                      op->what.path)
+                           : tra_compact_check(op, e);
     } else if (comm->rank == 0)
         s = tra_writer_create(op->what.path, &o->type, &w, &o->w, e);
     s = tra_comm_agree(comm, s, e);

@@ -114,6 +114,11 @@ static tra_status fill_counted(const tra_ref_rel *r, const tra_type *type, const
     tra_dims block = type->cat->bound;
     for (int d = 0; d < block.n; d++) block.v[d] = tra_max64(1, block.v[d]);
     TRA_TRY(ref_assemble(r, a, &whole, e));
+    if (r->n == 0) { /* no array tells the extents that are known before it runs */
+        tra_type_shape(type, &whole.ext);
+        for (int d = 0; d < whole.ext.n; d++)
+            if (type->bounded & (1u << d)) whole.ext.v[d] = 0;
+    }
     TRA_TRY(ref_counted_type(type, &whole.ext, a, &own, e));
     TRA_TRY(ref_in_blocks(&whole, &block, type->dtype, a, &cut, e));
     return tra_reference_fill(&cut, &own, spec, o, a, out, digest_text, e);

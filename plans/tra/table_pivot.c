@@ -187,8 +187,14 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     tra_pivot *p = tra_new(w->b->arena, tra_pivot);
     const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
     *p = (tra_pivot){.in = s};
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2; k++) {
         if (!key_values(w, &s->v[k], call->kids[k + 1], &p->key[k], &labels[k])) return NULL;
+        if (p->key[k].n) continue;
+        tra_diag_error(
+            w->b->d, call->kids[k + 1]->span, "group(T, [row, column], ...) makes a table, which may be empty",
+            "column '%s' has no values, so the matrix would have no %s", s->v[k].name, k ? "columns" : "rows");
+        return NULL;
+    }
     if (!tra_coltype_is_number(s->v[2].type)) {
         tra_diag_error(w->b->d, call->kids[3]->span, "count() counts them", "the values of a pivot are numbers, not %s",
                        tra_coltype_name(s->v[2].type));
@@ -198,7 +204,7 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     w->in = groups;
     w->op.pivot = p;
     w->op.dtype = tra_coltype_held(s->v[2].type);
-    tra_node *n = groups->type.cat->n > 1 && p->key[0].n > 0 ? pivot_blocks(w, groups, p) : pivot_whole(w, groups, p);
+    tra_node *n = groups->type.cat->n > 1 ? pivot_blocks(w, groups, p) : pivot_whole(w, groups, p);
     if (n) n = tra_table_column_key(w, n);
     if (n) n->labels = labels;
     return tra_table_note(w, n);

@@ -92,3 +92,15 @@ matrix() {
     want '{"at": [np.datetime64("2020-01-31T13:05")]}' 'at\n"1/31/2020, 1:5 PM"\n' --timestamp-format '%-m/%d/%Y, %-I:%-M %p'
     status 2 tra import w.csv -o w.h5 --date-format '%Y%-'
 }
+
+@test "what can be read but once, such as a named pipe, is a matrix of all that it brings, and a table where --table says so" {
+    mkfifo m.csv
+    for how in --quiet "--dtype i32" --table; do
+        timeout 20 seq -f '%.0f,2' 20000 >m.csv &
+        # shellcheck disable=SC2086
+        status 0 timeout 20 "$TRA" import -q m.csv $how -o m.h5
+        wait $!
+        py 'd = h5py.File("m.h5")["data"]; d = d[:, 0] if isinstance(d, h5py.Dataset) else d["column_1"][()]
+assert len(d) == 20000 and d.sum() == 20000 * 20001 // 2, d'
+    done
+}
