@@ -225,8 +225,7 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
     return TRA_OK;
 }
 
-/* ---- options that were given --------------------------------------------------------------------------------------
- */
+/* ---- options that were given ------------------------------------------------------------------------------------- */
 
 void tra_opt_print(const tra_opt *o, tra_str *out) {
     if (!tra_opt_given(o)) return;

@@ -60,8 +60,7 @@ static tra_dtype dtype_of(tra_element t) {
     return TRA_I64;
 }
 
-/* ---- components from files ----------------------------------------------------------------------------------------
- */
+/* ---- components from files --------------------------------------------------------------------------------------- */
 
 /* What one of the names that --component takes stands for. */
 typedef struct part {
@@ -196,8 +195,7 @@ static void join_types(mapped *m) {
     if (!any) m->dtype = TRA_I64;
 }
 
-/* ---- components from entries --------------------------------------------------------------------------------------
- */
+/* ---- components from entries ------------------------------------------------------------------------------------- */
 
 static const char *coordinates(const mapped *m, const tra_places *places, int64_t place, char text[TRA_DIMTEXT]) {
     tra_dims at;

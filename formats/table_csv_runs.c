@@ -260,8 +260,7 @@ static tra_status look_up(const tra_csv_runs *r, int64_t map_at, int64_t n, int6
     return s;
 }
 
-/* ---- texts in the order in which they came ------------------------------------------------------------------------
- */
+/* ---- texts in the order in which they came ----------------------------------------------------------------------- */
 
 typedef struct ordering {
     const tra_csv_runs *r;

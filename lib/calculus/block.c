@@ -47,8 +47,7 @@ tra_status tra_component_sizes(const tra_storage *s, const tra_storage_block *b,
     return status;
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------------
- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 static bool is_float(tra_element t) { return t == TRA_ELEMENT_F64 || t == TRA_ELEMENT_F32; }
 
@@ -110,8 +109,7 @@ tra_status tra_component_check(const tra_storage *s, const tra_storage_block *b,
     return TRA_OK;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------------
- */
+/* ---- entries ----------------------------------------------------------------------------------------------------- */
 
 typedef struct checked {
     const tra_storage *s;
@@ -162,8 +160,7 @@ tra_status tra_storage_visit(const tra_storage *s, const tra_storage_block *b, i
     return run(s, b, steps, CALC_PLACES | CALC_UNWATCHED, sink, ctx, e);
 }
 
-/* ---- backwards ----------------------------------------------------------------------------------------------------
- */
+/* ---- backwards --------------------------------------------------------------------------------------------------- */
 
 typedef struct trace {
     const tra_storage *s;

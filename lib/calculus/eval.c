@@ -77,8 +77,7 @@ static void bind(interp *in, const tra_calc_binder *b, const calc_value *v) {
     in->env[b->level] = *v;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* The number that x is: its contents are needed, not only its place. */
 static tra_status number(interp *in, const tra_calc *x, tra_calc_number *out) {
@@ -123,8 +122,7 @@ static tra_status condition(interp *in, const tra_calc *x, bool *out) {
     return TRA_OK;
 }
 
-/* ---- loops --------------------------------------------------------------------------------------------------------
- */
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
 
 /* A sum whose body is given to a chain, or added up where it is a number. */
 typedef struct loop {
@@ -221,8 +219,7 @@ static tra_status run_loop(interp *in, const loop *l) {
     return l->x->kind == TRA_CALC_MERGE ? run_merge(in, l) : run_generator(in, l, 0, 0);
 }
 
-/* ---- contributions ------------------------------------------------------------------------------------------------
- */
+/* ---- contributions ----------------------------------------------------------------------------------------------- */
 
 static tra_status give(interp *in, const tra_calc *x, chain *out, const calc_value *v) {
     tra_calc_entry entry = {out->key, calc_as_type(v->number, out->real), v->component, v->element};
@@ -303,8 +300,7 @@ static tra_status emit_combined(interp *in, const tra_calc *x, chain *out) {
     return walk_all(in, &w, &v, &other, out);
 }
 
-/* ---- @unique ------------------------------------------------------------------------------------------------------
- */
+/* ---- @unique ----------------------------------------------------------------------------------------------------- */
 
 static tra_status check_unique(interp *in, const tra_calc *x, chain *out, const int64_t *key, int n) {
     calc_seen *s = out->seen;
@@ -381,8 +377,7 @@ static tra_status emit(interp *in, const tra_calc *x, chain *out) {
     return walk_all(in, &(walk){.x = x, .real = x->type.real}, &v, NULL, out);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static tra_status build(interp *in, const tra_calc *x, calc_value *v) {
     calc_dict *d = calc_dict_new(x->type.depth, x->type.real);
@@ -526,8 +521,7 @@ static tra_status eval(interp *in, const tra_calc *x, calc_value *v) {
     return fail(in, x, TRA_INTERNAL, "a condition where a value is wanted");
 }
 
-/* ---- entrances ----------------------------------------------------------------------------------------------------
- */
+/* ---- entrances --------------------------------------------------------------------------------------------------- */
 
 static void finish(interp *in) {
     release(in, 0);

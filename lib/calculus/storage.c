@@ -267,8 +267,7 @@ static bool check_decl(calc_parser *p, const tra_storage_decl *d, bool whole) {
     return true;
 }
 
-/* ---- the statement ------------------------------------------------------------------------------------------------
- */
+/* ---- the statement ----------------------------------------------------------------------------------------------- */
 
 /* Where the next statement may begin after one that is wrong: behind the line on which all brackets are closed. */
 static int recover(const char *text, int n, int at) {

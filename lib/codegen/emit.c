@@ -323,8 +323,7 @@ static void emit_combined(gen *g, const tra_calc *x, gen_chain *to) {
     walk_all(g, &w, main, other, to);
 }
 
-/* ---- trees --------------------------------------------------------------------------------------------------------
- */
+/* ---- trees ------------------------------------------------------------------------------------------------------- */
 
 static bool is_of_scope(const tra_calc *x) {
     if (x->kind != TRA_CALC_NAME && x->kind != TRA_CALC_NUMBER && x->kind != TRA_CALC_MUL) return false;
@@ -429,8 +428,7 @@ void gen_emit(gen *g, const tra_calc *x, gen_chain *to) {
     walk_all(g, &(walk){.x = x}, gen_eval(g, x), none, to);
 }
 
-/* ---- dictionaries that are built ----------------------------------------------------------------------------------
- */
+/* ---- dictionaries that are built --------------------------------------------------------------------------------- */
 
 /* Finds the extents of a dictionary, if it can be an array, by writing the code to nowhere. */
 static bool find_extents(gen *g, const tra_calc *x, gen_chain *probe) {

@@ -217,8 +217,7 @@ bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *co
     return true;
 }
 
-/* ---- narrow products of a matrix with itself -----------------------------------------------------------------------
- */
+/* ---- narrow products of a matrix with itself --------------------------------------------------------------------- */
 
 typedef void (*gram_fn)(const double *a, int64_t column, int64_t stride, int64_t steps, double *sum, int64_t ld);
 

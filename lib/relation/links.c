@@ -81,8 +81,7 @@ bool tra_h5_follow(hid_t file, const char *at_path, const char **name, const cha
     return true;
 }
 
-/* ---- virtual datasets ---------------------------------------------------------------------------------------------
- */
+/* ---- virtual datasets -------------------------------------------------------------------------------------------- */
 
 static bool holds(const char *path, const char *dataset) {
     hid_t fapl = tra_h5_fapl(false), file = H5Fopen(path, H5F_ACC_RDONLY, fapl);

@@ -36,8 +36,7 @@ tra_size tra_size_times(tra_size s, int64_t n) {
     return all;
 }
 
-/* ---- layouts that are not dense -----------------------------------------------------------------------------------
- */
+/* ---- layouts that are not dense ---------------------------------------------------------------------------------- */
 
 /* Goes through the different extents that arrays have, with how many arrays have each: in a grid every combination of
  * last or other values of the key dimensions; in a list its classes. */

@@ -84,8 +84,7 @@ bool tra_h5_put_seal(hid_t obj, const int64_t *v, int64_t n);
 uint64_t tra_h5_seal_more(uint64_t seal, const int64_t *v, int64_t n);
 bool tra_h5_sealed(hid_t obj, const int64_t *v, int64_t n);
 
-/* ---- tables under .tra/NAME (sealed_table.c) ----------------------------------------------------------------------
- */
+/* ---- tables under .tra/NAME (sealed_table.c) --------------------------------------------------------------------- */
 
 /* The path of a table of .tra/NAME (store.h), or of that group when table is NULL. */
 char *tra_table_path(tra_arena *a, const char *name, const char *table);

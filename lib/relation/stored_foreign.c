@@ -23,8 +23,7 @@ typedef struct found {
     int mirror;      /* as tra_stored.mirror */
 } found;
 
-/* ---- binsparse ----------------------------------------------------------------------------------------------------
- */
+/* ---- binsparse --------------------------------------------------------------------------------------------------- */
 
 static tra_status odd(tra_rel *r, const char *what, tra_err *e) {
     return TRA_REL_BAD(r, e, "its attribute binsparse is not understood: %s", what);
@@ -156,8 +155,7 @@ static tra_status take_binsparse(tra_rel *r, found *f, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- AnnData and 10x ----------------------------------------------------------------------------------------------
- */
+/* ---- AnnData and 10x --------------------------------------------------------------------------------------------- */
 
 static tra_status take_scipy(tra_rel *r, found *f, tra_err *e) {
     const char *encoding = tra_h5_get_text(r->dset, "encoding-type", r->arena);
@@ -177,8 +175,7 @@ static tra_status take_scipy(tra_rel *r, found *f, tra_err *e) {
     return tra_levels_parse(rows ? "csr" : "csc", 2, &f->levels, e);
 }
 
-/* ---- datasets -----------------------------------------------------------------------------------------------------
- */
+/* ---- datasets ---------------------------------------------------------------------------------------------------- */
 
 static tra_status open_values(tra_rel *r, const char *name, const found *f, tra_dataset_reader *out, tra_err *e) {
     hid_t dset = tra_h5_exists(r->dset, name) ? H5Dopen2(r->dset, name, H5P_DEFAULT) : -1;
@@ -223,8 +220,7 @@ static tra_status open_datasets(tra_rel *r, const found *f, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- cutting ------------------------------------------------------------------------------------------------------
- */
+/* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
 /* Which position of each level comes first in each granule of the outer dimension: at[levels][n + 1]. */
 typedef struct cuts {
@@ -400,8 +396,7 @@ static tra_status keep_mirrored(tra_rel *r, const found *f, const cuts *c, bool 
     return TRA_OK;
 }
 
-/* ---- putting it together ------------------------------------------------------------------------------------------
- */
+/* ---- putting it together ----------------------------------------------------------------------------------------- */
 
 /* The extent along the outer dimension of the block that the user asks for; along the others blocks are whole. */
 static tra_status take_block(tra_rel *r, const found *f, const tra_dims *block, int64_t *size, tra_err *e) {

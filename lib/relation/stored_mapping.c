@@ -38,8 +38,7 @@ void tra_mapping_free(struct tra_mapping *p) {
     if (p) free(p->begin);
 }
 
-/* ---- components ---------------------------------------------------------------------------------------------------
- */
+/* ---- components -------------------------------------------------------------------------------------------------- */
 
 /* Reads a whole dataset of the group. real: it has elements of the tensor, of any type; else integers. */
 static tra_status load(tra_rel *r, const char *name, bool real, tra_dtype *dtype, tra_elements *out, tra_err *e) {
@@ -109,8 +108,7 @@ static tra_status load_components(tra_rel *r, const tra_storage_decl *d, tra_err
     return TRA_OK;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------------------
- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 typedef struct running {
     tra_dtype dtype;
@@ -211,8 +209,7 @@ static tra_status count(void *ctx, int64_t row, int64_t column, const void *valu
     return TRA_OK;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static tra_status parse(tra_rel *r, const char *text, int rank, const tra_storage_decl **out, tra_err *e) {
     tra_calc_error why = {0};
@@ -279,8 +276,7 @@ tra_status tra_stored_mapping(tra_rel *r, const char *text, tra_err *e) {
     return TRA_OK;
 }
 
-/* ---- what was packed ----------------------------------------------------------------------------------------------
- */
+/* ---- what was packed --------------------------------------------------------------------------------------------- */
 
 /* Sets where the components of tuples begin, from the table, and checks that these follow one another to the end of
  * each dataset. */

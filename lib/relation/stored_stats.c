@@ -235,8 +235,7 @@ tra_status tra_rel_meeting_pairs(tra_rel *a, tra_rel *b, double *out, tra_err *e
     return TRA_OK;
 }
 
-/* ---- what no read needs -------------------------------------------------------------------------------------------
- */
+/* ---- what no read needs ------------------------------------------------------------------------------------------ */
 
 /* Checks component d of the keys as other programs see them. */
 static tra_status check_keys(tra_rel *r, int d, tra_err *e) {

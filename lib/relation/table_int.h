@@ -100,8 +100,7 @@ TRA_MUSTUSE tra_status tra_table_find(tra_rel *r, int part, tra_err *e);
 TRA_MUSTUSE tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
                                        tra_err *e);
 
-/* ---- statistics (table_facts.c) -----------------------------------------------------------------------------------
- */
+/* ---- statistics (table_facts.c) ---------------------------------------------------------------------------------- */
 
 /* A number that orders values of a type, given as 64 bits; it is its own inverse. */
 int64_t tra_value_rank(tra_coltype t, int64_t v);

@@ -43,8 +43,7 @@ static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell
     return s;
 }
 
-/* ---- to scratch ----------------------------------------------------------------------------------------------------
- */
+/* ---- to scratch -------------------------------------------------------------------------------------------------- */
 
 tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
     int64_t t = rec->ordinal, at;

@@ -157,8 +157,7 @@ tra_generated tra_generated_of(const tra_kernel *join, const tra_type *a, const 
     return form != TRA_GENERATED_NONE ? form : form_of(&x, 1, p.nout - 1);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------
- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 typedef struct operands {
     tra_calc_free scope[NAMES];

@@ -116,8 +116,7 @@ static void ends_run(const void *data, const tra_cell *a, const tra_cell *b, tra
 
 const tra_rows_ops tra_group_ends_ops = {.scratch = ends_scratch, .bytes = ends_bytes, .run = ends_run};
 
-/* ---- what other blocks have of them --------------------------------------------------------------------------------
- */
+/* ---- what other blocks have of them ------------------------------------------------------------------------------ */
 
 static int64_t carry_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_ranking *x = data;

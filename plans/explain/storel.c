@@ -91,8 +91,7 @@ void tra_text_composed(int n, const tra_storel_kernel *k, tra_str *out) {
     if (n == 0) tra_str_add(out, "no statement has a stored operand\n");
 }
 
-/* ---- JSON -----------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static void json_tree(tra_json *j, const char *key, const tra_calc *x) {
     char *text = x ? tree_text(x) : NULL;

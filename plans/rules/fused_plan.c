@@ -143,8 +143,7 @@ static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let, boo
     return bytes;
 }
 
-/* ---- the order in which a plan makes its result -------------------------------------------------------------------
- */
+/* ---- the order in which a plan makes its result ------------------------------------------------------------------ */
 
 /* What is known on the way down a tree: the loops so far, and the lets. */
 typedef struct descent {

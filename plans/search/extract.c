@@ -36,8 +36,7 @@ static void add_candidate(candidates *x, candidate c) {
     x->v[x->n++] = c;
 }
 
-/* ---- sets of supplies ----------------------------------------------------------------------------------------------
- */
+/* ---- sets of supplies -------------------------------------------------------------------------------------------- */
 
 /* open[i] is all ones if group i may be used from outside of g, else 0. */
 static void mark_open(const search *s, int g, uint64_t *open) {

@@ -49,8 +49,7 @@ double st_turns(st_graph *g, const st_nest *n) {
     return turns;
 }
 
-/* ---- shapes of dictionaries ----------------------------------------------------------------------------------------
- */
+/* ---- shapes of dictionaries -------------------------------------------------------------------------------------- */
 
 static st_shape *new_shape(st_graph *g, int depth) {
     st_shape *s = tra_new(g->arena, st_shape);
@@ -200,8 +199,7 @@ static const st_shape *shape_of(st_graph *g, int node, int depth) {
     return NULL;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static double value_of(st_graph *g, const st_node *x) {
     double v = x->op == ST_MUL, one;

@@ -25,8 +25,7 @@ typedef struct composer {
     const char *taken[4 * MOST_NAMES];
 } composer;
 
-/* ---- names --------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static bool is_taken(const composer *c, const char *name) {
     for (int i = 0; i < c->ntaken; i++)
@@ -69,8 +68,7 @@ static tra_status too_many(composer *c) {
     return tra_fail(c->e, TRA_NO, "a statement over more than %d components", MOST_NAMES);
 }
 
-/* ---- statistics ----------------------------------------------------------------------------------------------------
- */
+/* ---- statistics -------------------------------------------------------------------------------------------------- */
 
 /* The number of positions at each level of a storage by levels: as it is known, else as if entries were spread evenly.
  */
@@ -169,8 +167,7 @@ static void about_component(composer *c, int ref, int k, int name) {
     }
 }
 
-/* ---- mappings ------------------------------------------------------------------------------------------------------
- */
+/* ---- mappings ---------------------------------------------------------------------------------------------------- */
 
 /* The tree with other names in the place of those of its scope. */
 static tra_calc *renamed(composer *c, const tra_calc *x, const char *const *names) {
@@ -257,8 +254,7 @@ static tra_status add_mapping(composer *c, int ref, tra_str *out) {
     return TRA_OK;
 }
 
-/* ---- the statement -------------------------------------------------------------------------------------------------
- */
+/* ---- the statement ----------------------------------------------------------------------------------------------- */
 
 static void print_labels(const composer *c, int ref, tra_str *out) {
     const tra_einsum_ref *r = &c->s->ref[ref];

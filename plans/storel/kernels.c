@@ -13,8 +13,7 @@ typedef struct finder {
     tra_err *e;
 } finder;
 
-/* ---- storages ------------------------------------------------------------------------------------------------------
- */
+/* ---- storages ---------------------------------------------------------------------------------------------------- */
 
 static tra_status make_storage(finder *f, const char *text, int rank, bool whole, tra_storage **out) {
     tra_calc_error err;
@@ -87,8 +86,7 @@ static tra_status storage_of(finder *f, const tra_node *n, tra_storage **out, co
     return TRA_OK;
 }
 
-/* ---- statistics ----------------------------------------------------------------------------------------------------
- */
+/* ---- statistics -------------------------------------------------------------------------------------------------- */
 
 /* Averages over the tuples of a file, of levels that it has itself, or of rows in the order of the dimensions. */
 static void read_statistics(const tra_node *n, tra_storel_operand *x) {
@@ -119,8 +117,7 @@ static void read_statistics(const tra_node *n, tra_storel_operand *x) {
     }
 }
 
-/* ---- statements ----------------------------------------------------------------------------------------------------
- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static int64_t cut(const tra_einsum *s, int label) { return tra_max64(1, s->block[label]); }
 

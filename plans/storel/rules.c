@@ -150,8 +150,7 @@ static bool pull_let(st_graph *g, int cls, const st_nest *from, st_set bound) {
     return true;
 }
 
-/* ---- factors ------------------------------------------------------------------------------------------------------
- */
+/* ---- factors ----------------------------------------------------------------------------------------------------- */
 
 static bool has_dictionary(st_graph *g, const st_nest *n) {
     for (int i = 0; i < n->nfactors; i++)
@@ -269,8 +268,7 @@ static void split(st_graph *g, int cls, const st_nest *from) {
         st_equal_node(g, cls, ST_D3, ST_LET, 1, (int64_t[]){var}, 2, (int[]){value, body});
 }
 
-/* ---- D1 ------------------------------------------------------------------------------------------------------------
- */
+/* ---- D1 ---------------------------------------------------------------------------------------------------------- */
 
 static bool has_loop(st_graph *g, int cls) { return st_first(g, cls, ST_NEST) >= 0; }
 

@@ -76,8 +76,7 @@ bool tra_storel_same(const tra_calc *x, const tra_calc *y) {
     return true;
 }
 
-/* ---- one stage ----------------------------------------------------------------------------------------------------
- */
+/* ---- one stage --------------------------------------------------------------------------------------------------- */
 
 static void start(st_graph *g, const tra_storel_problem *p, tra_arena *a, int *applied) {
     *g = (st_graph){.p = p, .costs = p->costs ? p->costs : &tra_storel_default_costs, .arena = a, .applied = applied};
@@ -235,8 +234,7 @@ static tra_status run_stage(const tra_storel_problem *p, const char *name, tra_a
     return TRA_OK;
 }
 
-/* ---- the stage without storages -----------------------------------------------------------------------------------
- */
+/* ---- the stage without storages ---------------------------------------------------------------------------------- */
 
 /* The statement over its operands as names, where the tree begins with lets of dictionaries; false where not. */
 static bool without_storages(const tra_storel_problem *p, tra_arena *a, tra_storel_problem *out) {

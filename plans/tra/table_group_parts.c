@@ -109,8 +109,7 @@ static tra_node *distinct(tra_table_builder *w, tra_node *in, const tra_table_ag
     return once ? tra_table_groups(&one, once, v, true) : NULL;
 }
 
-/* ---- quantiles -----------------------------------------------------------------------------------------------------
- */
+/* ---- quantiles --------------------------------------------------------------------------------------------------- */
 
 /* The first n columns of s, and more. */
 static const tra_schema *with(tra_arena *a, const tra_schema *s, int n, int nmore, const tra_column *more) {
@@ -221,8 +220,7 @@ static tra_node *quantile(tra_table_builder *w, tra_node *in, const tra_table_ag
     return columns_of(w, groups, nkeys + 1, names, columns);
 }
 
-/* ---- all together --------------------------------------------------------------------------------------------------
- */
+/* ---- all together ------------------------------------------------------------------------------------------------ */
 
 bool tra_table_group_divides(tra_table_builder *w, tra_node *rows, const tra_group_column *v) {
     tra_division d;

@@ -108,8 +108,7 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
     return most;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------------------------
- */
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
 
 /* How many values so many numbers may be. */
 static int64_t range(const tra_colexpr *x) {
