@@ -68,8 +68,7 @@ tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s,
     return st;
 }
 
-/* ---- from scratch to their places
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- from scratch to their places -------------------------------------------------------------------------------- */
 
 /* Adds the rows of a block to the digest, and writes them to their places. */
 static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {

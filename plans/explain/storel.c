@@ -150,8 +150,7 @@ void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k) {
     for (int i = 0; i < n; i++) json_kernel(j, &k[i]);
 }
 
-/* ---- storages side by side
- * ------------------------------------------------------------------------------------------- */
+/* ---- storages side by side --------------------------------------------------------------------------------------- */
 
 static double total(const tra_kernels_of *x) {
     double all = 0;

@@ -395,8 +395,7 @@ entry *tra_extract(search *s, int *n) {
     return v;
 }
 
-/* ---- plans from implementations
- * ----------------------------------------------------------------------------------------- */
+/* ---- plans from implementations ---------------------------------------------------------------------------------- */
 
 entry tra_assemble(search *s, const int *implementation) {
     int *out = tra_calloc((size_t)s->ngroups + 1, sizeof *out), n = output_groups(s, out);

@@ -358,8 +358,7 @@ TEST(store_rewritten_by_another_program) {
     tra_arena_free(a);
 }
 
-/* ---- several processes and threads
- * ------------------------------------------------------------------------------------------------ */
+/* ---- several processes and threads ------------------------------------------------------------------------------- */
 
 typedef struct job {
     tra_rel *r;

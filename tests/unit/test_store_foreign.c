@@ -6,8 +6,7 @@
 #include <math.h>
 #include <sys/wait.h>
 
-/* ---- foreign files
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- foreign files ----------------------------------------------------------------------------------------------- */
 
 /* Writes v (9 x 10 doubles) as an HDF5 dataset, chunked (chunk > 0) or not, of the given type, perhaps gzipped. */
 static void foreign_file(const char *path, hid_t type, int chunk, bool gzip, const double *v) {
