@@ -9,6 +9,7 @@
 #include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
 #include "../lib/physical/memory.h"
+#include "../lib/physical/needs.h"
 #include "../plans/explain/explain.h"
 #include "../plans/reference/reference.h"
 #include "../plans/search/cost.h"
@@ -186,11 +187,11 @@ static void announce(const tra_job *job) {
     char sites[64] = "";
     bool one = job->options.sites == 1;
     if (!one) snprintf(sites, sizeof sites, "%d sites of ", job->options.sites);
-    tra_info(0, "%s%d thread%s, plan %d (%s): up to %s of memory%s (ceiling %s), %s of scratch", sites,
+    tra_info(0, "%s%d thread%s, plan %d (%s): %s %s of memory%s (ceiling %s), %s of scratch", sites,
              job->options.threads, job->options.threads == 1 ? "" : "s", job->plan->rank,
              strategy_text(job->plan->strategy, job->options.sites, strategy),
-             tra_human(job->plan->cost.peak_memory, memory), one ? "" : " each",
-             tra_human(job->options.memory, ceiling),
+             tra_plan_memory_is_estimate(job->plan) ? "about" : "up to", tra_human(job->plan->cost.peak_memory, memory),
+             one ? "" : " each", tra_human(job->options.memory, ceiling),
              scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
     if (job->plan->checkpointed > 0) /* only of runs that take longer than checkpoint_seconds */
         tra_info(1, "up to %s more of scratch for what --resume would go on from%s",

@@ -21,6 +21,14 @@ int64_t tra_size_planned(tra_size s) {
     return s.exact || s.firm ? s.bound : tra_min64(s.bound, tra_max64(TRA_LITTLE, tra_mul_most(s.expected, 2)));
 }
 
+bool tra_plan_memory_is_estimate(const tra_plan *p) {
+    for (int i = 0; i < p->nops; i++) {
+        tra_size largest = tra_type_bytes_largest(&p->ops[i].type);
+        if (tra_size_planned(largest) < largest.bound) return true;
+    }
+    return false;
+}
+
 int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
     int64_t most = tra_catalog_elements_most(held->cat);
     const tra_levels *l = output->what.levels;

@@ -58,6 +58,9 @@ int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfe
 /* Bytes that planning reserves for something of this size: the bound where that is small, exact or firm; else twice the
  * expected size. The ceiling holds in any case: a result that turns out larger and finds no memory fails. */
 int64_t tra_size_planned(tra_size s);
+/* Does the predicted peak of the plan rest on estimates: may an array be larger than what is reserved for it? Then the
+ * ceiling is the only bound of its memory. */
+bool tra_plan_memory_is_estimate(const tra_plan *p);
 
 /* Bytes of scratch memory that a worker needs to count the largest array of an output that is stored by levels and to
  * write it, or to pack it for a mapping, planned as tra_size_planned does. 0 for tables. */

@@ -85,8 +85,14 @@ static void run(tra_json *j, const tra_profile *m) {
 
 /* ---- the plan ----------------------------------------------------------------------------------------------- */
 
-/* m: what was measured of the plan, or NULL; l: its labelling, or NULL. */
-static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, const tra_labelling *l,
+/* A predicted peak, which the ceiling bounds where it rests on estimates. */
+static tra_size peak_of(const tra_plan *p, int64_t bytes) {
+    if (p->memory == 0 || !tra_plan_memory_is_estimate(p)) return tra_size_upto(bytes);
+    return tra_size_about((double)bytes, tra_max64(bytes, p->memory));
+}
+
+/* m: what was measured of the plan p, or NULL; l: its labelling, or NULL. */
+static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const tra_shown_op *s, const tra_labelling *l,
                      const tra_profile *m) {
     const tra_op *o = s->op;
     const tra_catalog *c = o->type.cat;
@@ -129,7 +135,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_shown_op *s, con
     tra_json_size(j, "disk_read_bytes", o->predicted.cost.disk_read);
     tra_json_size(j, "disk_write_bytes", o->predicted.cost.disk_write);
     counted(j, "flops", o->predicted.cost.flops, o->predicted.cost.flops_bound);
-    tra_json_size(j, "peak_memory_bytes", tra_size_upto(o->predicted.cost.peak_memory));
+    tra_json_size(j, "peak_memory_bytes", peak_of(p, o->predicted.cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
     tra_json_size(j, "scratch_bytes", tra_size_upto(o->predicted.spill));
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
@@ -154,7 +160,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_size(j, "disk_read_bytes", p->cost.disk_read);
     tra_json_size(j, "disk_write_bytes", p->cost.disk_write);
     counted(j, "flops", p->cost.flops, p->cost.flops_bound);
-    tra_json_size(j, "peak_memory_bytes", tra_size_upto(p->cost.peak_memory));
+    tra_json_size(j, "peak_memory_bytes", peak_of(p, p->cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", p->least_memory);
     tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));
     tra_json_size(j, "scratch_bytes", tra_size_about((double)p->scratch_expected, p->scratch));
@@ -168,7 +174,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     if (m) measured(j, m, m->nops, NULL);
     if (operators) {
         tra_json_begin(j, "operators", '[');
-        for (int i = 0; i < p->nops; i++) operator(j, job, &s->ops[i], l, m);
+        for (int i = 0; i < p->nops; i++) operator(j, job, p, &s->ops[i], l, m);
         tra_json_end(j, ']');
         if (l) tra_json_statements(j, job->plans.labellings, l);
     }
@@ -210,7 +216,7 @@ static void derivation(tra_json *j, const tra_job *job) {
         snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(x->plan));
         tra_json_str(j, "digest", digest);
         tra_json_begin(j, "operators", '[');
-        for (int k = 0; k < x->plan->nops; k++) operator(j, job, &s->ops[k], NULL, NULL);
+        for (int k = 0; k < x->plan->nops; k++) operator(j, job, x->plan, &s->ops[k], NULL, NULL);
         tra_json_end(j, ']');
         tra_json_end(j, '}');
     }

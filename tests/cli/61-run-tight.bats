@@ -191,6 +191,20 @@ with h5py.File("a.h5", "w") as f:
     holds 1073741824 p.tra --threads 2
 }
 
+@test "memory that rests on an estimate is called so, and the ceiling is its bound" {
+    tra gen -q --shape 4000x4000 --density .001 --storage csr -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'B[i,k] = sum A[i,j] * A[j,k]' 'output B' >p.tra
+    status 0 tra run --memory 256M p.tra # the pairs that meet are counted
+    has 'up to '
+    tra explain --memory 256M --format json p.tra >m.json
+    [ "$(py 'p = json.load(open("m.json"))["plans"][0]; print(p["peak_memory_bytes"] == p["peak_memory_bytes_bound"])')" = True ]
+    printf '%s\n' 'input A from "a.h5"' 'B[i,k] = sum A[i,j] * A[j,k]' 'C[i,l] = sum B[i,k] * A[k,l]' 'output C' >p.tra
+    status 0 tra run --memory 256M p.tra
+    has 'about '
+    tra explain --memory 256M --format json p.tra >m.json
+    [ "$(py 'print(json.load(open("m.json"))["plans"][0]["peak_memory_bytes_bound"])')" = 268435456 ]
+}
+
 @test "what is read once does not stay, though there is room, and that is predicted" {
     tra gen -q --shape 2800x2800 --block 175x175 --dist normal -o a.h5 # 60 MiB
     tra gen -q --shape 2800x2800 --block 175x175 --dist normal --seed 2 -o b.h5
