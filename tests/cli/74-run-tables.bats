@@ -408,7 +408,7 @@ END2
             [ "$(grep -c 'divided by zero' <<<"$output")" = 4 ]
             has 'p.tra:3: P: 100 values of column `q` are NULL, since an integer was divided by zero'
             has "p.tra:5: C: 250 values of a condition are NULL"
-            has 'p.tra:6: 350 values of column `k` and others are NULL'
+            has 'p.tra:6: G: 350 values of column `k` and others are NULL'
             has "p.tra:7: J: 400 values of a condition are NULL"
             py 'm = json.load(open("p.json"))["plans"][0]
 assert sum(o["measured"].get("divided_by_zero", 0) for o in m["operators"]) == 1100, m'
