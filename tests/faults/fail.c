@@ -6,6 +6,9 @@
  *   TRA_FAIL_ORDER a file to which all ranks append, in the order in which it happened, "RANK write PATH",
  *                  "RANK fsync PATH" and "RANK rename FROM TO", whoever called; what failed is left out
  *
+ *   TRA_FAIL_LIBRARY  where the code of a library that is linked into the program begins, behind the program's own:
+ *                  an address as nm prints it
+ *
  * Only calls that tra itself makes count (by the address that they return to): what a library does when its own calls
  * fail is its own affair. A failed allocation is one of malloc, calloc, realloc or aligned_alloc; reads are pread and
  * read, writes pwrite and write to files of its own; sends and receives are the non-blocking and blocking calls of the
@@ -43,6 +46,8 @@ static int own_code(struct dl_phdr_info *info, size_t size, void *ctx) {
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
         begin = info->dlpi_addr + p->p_vaddr;
         end = begin + p->p_memsz;
+        const char *library = getenv("TRA_FAIL_LIBRARY");
+        if (library && *library) end = info->dlpi_addr + strtoull(library, NULL, 16);
     }
     return 1;
 }
