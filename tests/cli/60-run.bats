@@ -304,7 +304,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
 }
 
 @test "SIGTERM stops a run on several ranks, and nothing is left of one that has finished nothing" {
-    long_program
+    long_program 4000x4000 1000x1000 # a block takes longer than the run is looked at
     echo earlier >c.h5
     "$TRA" run long.tra --sites 2 --cost tra >out 2>&1 & # which begins with an exchange
     pid=$!
