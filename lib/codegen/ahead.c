@@ -1,26 +1,27 @@
-/* ahead.c - columns of rows come in no order, and what they lead to may be larger than a cache: a loop over them asks
- * for what it will look into some turns later. Nothing that is computed depends on it. */
+/* ahead.c - software prefetch in generated loops. A loop over the columns of a row looks into arrays at places in no
+ * order; where such an array may be larger than a cache, the loop prefetches what it will read some iterations later.
+ * Results do not depend on it. */
 #include "gen_int.h"
 
 #include <string.h>
 
 enum {
-    MOST = 2,        /* loads that lead to what is asked for, one after the other */
-    TURNS = 16,      /* before it is needed: of so many loads; of one less twice as many, .. */
-    LARGE = 1 << 17, /* elements of an array that a cache close by does not hold */
+    MOST = 2,        /* dependent loads at most that lead to an address that is prefetched */
+    TURNS = 16,      /* iterations between prefetch and use, behind MOST loads; twice as many for each load fewer */
+    LARGE = 1 << 17, /* arrays with more elements than this are prefetched: the second cache does not hold them */
     NAMES = 8
 };
 
-/* An integer that follows from the column by loads, as an expression of C. */
+/* An integer that is computed from the column by some loads, as an expression of C. */
 typedef struct followed {
     const char *text; /* NULL: it does not follow */
     int loads;
 } followed;
 
 typedef struct looking {
-    int loads; /* what is asked for now: behind so many */
+    int loads; /* the addresses that are prefetched in this pass lie behind so many loads */
     const char *when;
-    int n, level[NAMES]; /* names that follow from it, .. */
+    int n, level[NAMES]; /* the names that are computed from the column */
     followed name[NAMES];
     int nasked;
     const char *asked[NAMES];
@@ -32,7 +33,7 @@ static void bind(looking *l, int level, followed v) {
     l->name[l->n++] = v;
 }
 
-/* An array that is looked into by one key, and how many elements it has. */
+/* Is x an array with one key? Sets its name in C and that of its number of elements. */
 static bool array_of(const gen *g, const tra_calc *x, const char **name, const char **n, char *buf, size_t room) {
     if (x->kind != TRA_CALC_NAME || x->type.depth != 1) return false;
     if (x->level < 0) {

@@ -46,7 +46,7 @@ void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch) {
 /* ---- pieces of rows --------------------------------------------------------------------------------------------- */
 
 int tra_share_sums(int64_t entries, int64_t steps, int64_t elements) {
-    enum { WORTH = 8 }; /* entries for each element of a sum of its own, which is cleared and added */
+    enum { WORTH = 8 }; /* entries for each element from which a piece is worth a sum of its own to clear and to add */
     int n = (int)tra_min64(TRA_SHARE_SUMS, 1 + entries / tra_mul_most(WORTH, tra_max64(1, elements)));
     n = (int)tra_min64(n, tra_share_pieces(tra_mul_most(steps, entries)));
     return n == 3 ? 2 : n; /* which two threads share evenly */

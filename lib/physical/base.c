@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Has x been seen? Then it has now. */
+/* Adds x to the set; was it not there before? */
 typedef struct seen {
     const void **v;
     int64_t n, cap;
@@ -45,7 +45,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made) {
     if (*made <= INCLUDED) *made = 0;
 }
 
-/* Does it read positions, which are in no file? Their names begin like those of any others. */
+/* Is it an input of positions (index(i)), which the store makes up and reads from no file? */
 static bool is_positions(const tra_op *op) {
     if (!tra_op_is(op->op, TRA_READS) || !op->what.path) return false;
     tra_arena *a = tra_arena_new();

@@ -72,7 +72,7 @@ int64_t tra_cell_aligned(int64_t at);
 /* Bytes of a block of nparts parts with these counts of elements, of these sizes; TRA_SIZE_MOST: too many. */
 int64_t tra_cell_room(int nparts, const int64_t *count, const int64_t *each);
 /* A cell for an array that is yet to be made, in a block that has room for it and is aligned to 64 bytes; block may be
- * NULL for now. */
+ * NULL, and set later. */
 tra_cell tra_cell_new(const tra_type *t, int64_t ordinal, void *block);
 /* Number of the first row of a tuple whose dimension 0 is cut; -1 where only the run tells. */
 int64_t tra_rows_before(const tra_type *t, int64_t ordinal);

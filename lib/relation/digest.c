@@ -4,6 +4,7 @@
  * Index and bits of an element are mixed to two independent 64-bit numbers, each of which is added up modulo 2^64.
  * Zeros of both signs add nothing, and all NaN count as one value.
  */
+#include "mix.h"
 #include "rows.h"
 #include "store_int.h"
 
@@ -24,14 +25,6 @@
 #define K1 0x9e3779b97f4a7c15ULL
 #define K2 0xd1b54a32d192ed03ULL
 
-static inline uint64_t mix(uint64_t x) {
-    x ^= x >> 32;
-    x *= 0xbf58476d1ce4e5b9ULL;
-    x ^= x >> 29;
-    x *= 0x94d049bb133111ebULL;
-    return x ^ x >> 32;
-}
-
 #define ROW(bits, abs, inf, nan)                                                                                       \
     uint64_t lo = 0, hi = 0;                                                                                           \
     for (size_t i = 0; i < n; i++) {                                                                                   \
@@ -40,8 +33,8 @@ static inline uint64_t mix(uint64_t x) {
         b = a > (inf) ? (nan) : b;                                                                                     \
         uint64_t at = index + i + 1, w = b;                                                                            \
         uint64_t keep = a != 0 ? ~(uint64_t)0 : 0;                                                                     \
-        lo += mix(w + at * K1) & keep;                                                                                 \
-        hi += mix((w << 32 | w >> 32) ^ at * K2) & keep;                                                               \
+        lo += tra_mix(w + at * K1) & keep;                                                                             \
+        hi += tra_mix((w << 32 | w >> 32) ^ at * K2) & keep;                                                           \
     }                                                                                                                  \
     d->lo += lo;                                                                                                       \
     d->hi += hi;

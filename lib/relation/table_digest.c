@@ -1,16 +1,9 @@
 /* table_digest.c - the digest of a table: a sum over its rows and columns, so that blocks and ranks do not matter. */
+#include "mix.h"
 #include "table_int.h"
 
 #include <string.h>
 #include <xxhash.h>
-
-static inline uint64_t mix(uint64_t x) {
-    x ^= x >> 32;
-    x *= 0xbf58476d1ce4e5b9ULL;
-    x ^= x >> 29;
-    x *= 0x94d049bb133111ebULL;
-    return x ^ x >> 32;
-}
 
 enum { STRIP = 512, NONE = 0x6e756c6c /* stands for a NULL */ };
 
@@ -59,10 +52,10 @@ static inline __attribute__((always_inline)) void add_words(tra_digest *d, uint6
                                                             const uint64_t *x, const uint8_t *state, int n) {
     uint64_t lo = 0, hi = 0;
     for (int i = 0; i < n; i++) {
-        uint64_t at = (first + (uint64_t)i) * 0x9e3779b97f4a7c15ULL ^ column, w = mix(x[i] + at);
+        uint64_t at = (first + (uint64_t)i) * 0x9e3779b97f4a7c15ULL ^ column, w = tra_mix(x[i] + at);
         if (state) w += state[i] != 0;
-        lo += mix(w);
-        hi += mix(w << 32 ^ w >> 32 ^ at * 0xd1b54a32d192ed03ULL);
+        lo += tra_mix(w);
+        hi += tra_mix(w << 32 ^ w >> 32 ^ at * 0xd1b54a32d192ed03ULL);
     }
     d->lo += lo;
     d->hi += hi;
@@ -102,7 +95,7 @@ static bool is_elsewhere(const tra_dictionary *d) { return d && d->n > 0 && !d->
 void tra_digest_rows(tra_digest *d, int64_t first, const tra_batch *b) {
     for (int c = 0; c < b->schema->n; c++)
         if (b->v[c].values && !is_elsewhere(b->schema->v[c].dict))
-            digest_column(d, first, b->rows, &b->schema->v[c], &b->v[c], mix((uint64_t)c + 1));
+            digest_column(d, first, b->rows, &b->schema->v[c], &b->v[c], tra_mix((uint64_t)c + 1));
 }
 
 void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, const uint64_t *x,
@@ -111,7 +104,7 @@ void tra_digest_strings(tra_digest *d, int column, int64_t first, int64_t rows, 
     for (int64_t from = 0; from < rows; from += STRIP) {
         int n = (int)tra_min64(STRIP, rows - from);
         for (int i = 0; i < n; i++) v[i] = state && state[from + i] ? NONE : x[from + i];
-        add_words(d, (uint64_t)(first + from) + 1, mix((uint64_t)column + 1), v, state ? state + from : NULL, n);
+        add_words(d, (uint64_t)(first + from) + 1, tra_mix((uint64_t)column + 1), v, state ? state + from : NULL, n);
     }
 }
 
@@ -125,5 +118,6 @@ void tra_digest_table_text(const tra_digest *d, const tra_schema *s, int64_t row
     }
     uint64_t n = (uint64_t)rows, head = XXH64_digest(h);
     XXH64_freeState(h);
-    snprintf(text, 33, "%016" PRIx64 "%016" PRIx64, mix(d->lo ^ head) + mix(n + 1), mix(d->hi + head) ^ mix(n));
+    snprintf(text, 33, "%016" PRIx64 "%016" PRIx64, tra_mix(d->lo ^ head) + tra_mix(n + 1),
+             tra_mix(d->hi + head) ^ tra_mix(n));
 }

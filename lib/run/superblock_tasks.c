@@ -85,21 +85,23 @@ static bool same_shape(const tra_array *x, const tra_array *y) {
     return same;
 }
 
-/* Does a fused statement, whose terms are sums that begin with +0, add up in the state itself? Where a term takes about
- * as long to be cleared and added as to be computed; else several are computed at a time. By the arrays alone, since
- * the bits depend on it. */
+/* Does a fused statement add its terms in the aggregate's state itself? It does where to clear a term and to add it to
+ * the state takes about as long as to compute it; otherwise several terms are computed at a time, each in scratch. The
+ * sums of a term begin with +0, as the state does. The choice depends on the arrays alone, since the bits depend on it.
+ */
 static bool adds_in_place(const tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, const tra_array *sum,
                           const tra_array *term) {
-    enum { WORTH = 32 }; /* operations for each element */
+    enum { WORTH = 32 }; /* operations for each element from which a term of its own is worth its memory */
     const tra_dims *a = &l->cell.array.ext, *b = &r->cell.array.ext;
     double elements = (double)(tra_array_bytes(sum) / tra_dtype_size(sum->dtype));
     return tra_kernel_pace(st->join) > 0 && tra_kernel_is_sum(st->agg) && same_shape(sum, term) &&
            tra_kernel_flops(st->join, TRA_USE_JOIN, a, b) < WORTH * elements;
 }
 
-/* Computes a dense term in the worker's scratch, unless it is to be added in place (data: NULL). sum: what it is added
- * to; alone: it is its first term, and nothing else touches it: the term is then computed there if it is itself a sum
- * that began with +0, as of a fused statement (other terms may have -0, which a sum has not). */
+/* Computes a dense term in the worker's scratch; if it was added in place, the term's data is NULL. sum: the state to
+ * which the term is added. alone: it is the first term of the state, which nobody else uses: then it is computed there
+ * if it is itself a sum that begins with +0, as of a fused statement. (Another term may have -0, which a sum cannot.)
+ */
 static tra_status make_term(tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, const tra_array *sum,
                             bool alone, tra_worker *w, tra_cell *term, tra_err *e) {
     *term = (tra_cell){.array.data = w->scratch};

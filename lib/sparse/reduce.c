@@ -175,11 +175,15 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
 
 /* ---- sums into dense arrays ------------------------------------------------------------------------------------- */
 
-enum { AHEAD = 32, LARGE = 1 << 17 }; /* entries; elements that a cache close by does not hold */
+enum {
+    AHEAD = 32,
+    LARGE = 1 << 17
+}; /* entries that a prefetch comes before its use; elements that the second cache
+      does not hold */
 
-/* Entry by entry in their order, so there is nothing to sort: what comes to one place in four lanes, that none waits
- * for the one before; what comes to places in no order asks for them before. A sum that begins with +0 stays so under
- * -0. */
+/* Adds the entries of a row in their order, without sorting them. Entries of one place are added in four lanes, so that
+ * no addition waits for the one before it; places in no order are prefetched. A sum that begins with +0 is still +0
+ * after -0 was added. */
 static void sum_reals(const tra_rows_view *v, int64_t r, double *sum, int64_t step, bool large) {
     const double *value = (const double *)(const void *)v->value;
     double own[4] = {0, 0, 0, 0};

@@ -18,8 +18,8 @@ typedef struct feature {
     int at;               /* summand: its number */
 } feature;
 
-/* A product of two matrices, maybe of rows that are weighed; or a sum of one, whose other one has a single column of
- * ones. */
+/* A product of two matrices, in which each row may have a weight; or the sum of one matrix over its rows, which is its
+ * product with a single column of ones. */
 typedef struct product {
     int n[2]; /* columns of the matrices; the same: those of the first count */
     feature *f[2];
@@ -34,7 +34,7 @@ typedef struct factor_sum {
     bool sign;
 } factor_sum;
 
-/* An array that lies beside the rows of the joins, by the memo. */
+/* An array whose rows are those of the joins, as a relation of the memo: no table has its values. */
 typedef struct factor_array {
     const tra_expr *x;
     int width, first; /* its columns come after all of the pipeline */
@@ -154,11 +154,11 @@ bool tra_factor_add(factoring *f, const opened *o);
 
 /* ---- arrays beside the rows of joins (factor_beside.c) ----------------------------------------------------------- */
 
-/* Why an array cannot lie beside rows that are multiplied, NULL: it can; and that array, in blocks of rows by one key.
- */
+/* Why an array cannot be multiplied with the rows; NULL: it can. And that array, cut in blocks of rows by one key. */
 const char *tra_factor_array_refused(const tra_type *t);
 tra_expr *tra_factor_array(factoring *f, const tra_expr *array);
-/* The same of what lies beside the rows of joins, which must have one partner each: rows of one key differ in it. */
+/* The same for the rows of joins. Each row must have one partner at most, since rows of the join are then rows of the
+ * array. */
 const char *tra_factor_beside_refused(const tra_memo *m, const opened *o);
 /* The columns of an array as features; their number. */
 int tra_factor_beside(factoring *f, const tra_expr *array, feature **out);

@@ -9,34 +9,18 @@ them; generated names of columns are one. Needs @duckdb/node-api in DUCKDB_DIR (
 import collections, csv, functools, json, os, re, subprocess, sys, tempfile
 import dateutil.parser
 
+import duckdb
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRA = os.environ.get("TRA", os.path.join(HERE, "../../build/tra"))
-DUCK = os.environ.get("DUCKDB_DIR", "/tmp/duck")
 csv.field_size_limit(1 << 30)
 
-DUCKDB = """import { createRequire } from 'module'; import readline from 'readline'
-const { DuckDBInstance } = createRequire(process.env.DUCKDB_DIR + '/')('@duckdb/node-api')
-const c = await (await DuckDBInstance.create(':memory:')).connect()
-for await (const line of readline.createInterface({ input: process.stdin })) {
-    let why = null
-    try { await c.run(JSON.parse(line)) } catch (e) { why = String(e) }
-    console.log(JSON.stringify(why))
-}"""
 TYPES = {"BIGINT": "i64", "INT64": "i64", "INTEGER": "i32", "INT": "i32", "SMALLINT": "i32", "TINYINT": "i32", "DOUBLE": "f64",
          "FLOAT": "f64", "DECIMAL": "f64", "BOOLEAN": "bool", "BOOL": "bool", "DATE": "date", "TIMESTAMP": "timestamp"}
 
 
-@functools.lru_cache(None)
-def duckdb():
-    return subprocess.Popen(["node", "--input-type=module", "-e", DUCKDB], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "DUCKDB_DIR": DUCK, "TZ": "UTC"})
-
-
 def by_duckdb(call, to):
-    p = duckdb()
-    p.stdin.write(json.dumps(f"copy (select * from {call}) to '{to}' (format csv, header, force_quote *)") + "\n")
-    p.stdin.flush()
-    return json.loads(p.stdout.readline())
+    return duckdb.run(f"copy (select * from {call}) to '{to}' (format csv, header, force_quote *)")
 
 
 def by_tra(source, options, to):

@@ -9,9 +9,10 @@ texts, as for the other systems. Prints the simple and the weighted score of 10,
 import collections, concurrent.futures, csv, functools, json, os, re, subprocess, sys, tempfile
 import dateutil.parser
 
+import duckdb
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TRA = os.environ.get("TRA", os.path.join(HERE, "../../build/tra"))
-DUCK = os.environ.get("DUCKDB_DIR", "/tmp/duck")
 
 
 class Days(dateutil.parser.parserinfo):
@@ -80,22 +81,6 @@ def by_tra(source, given, to):
     return run.stderr.strip() if run.returncode else None
 
 
-DUCKDB = """import { createRequire } from 'module'; import readline from 'readline'
-const { DuckDBInstance } = createRequire(process.env.DUCKDB_DIR + '/')('@duckdb/node-api')
-const c = await (await DuckDBInstance.create(':memory:')).connect()
-for await (const line of readline.createInterface({ input: process.stdin })) {
-    let why = null
-    try { await c.run(JSON.parse(line)) } catch (e) { why = String(e) }
-    console.log(JSON.stringify(why))
-}"""
-
-
-@functools.lru_cache(None)
-def duckdb():
-    return subprocess.Popen(["node", "--input-type=module", "-e", DUCKDB], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                            env={**os.environ, "DUCKDB_DIR": DUCK})
-
-
 def by_duckdb(source, given, to):
     text = lambda s: "'" + s.replace("'", "''") + "'"
     options = "strict_mode=false, ignore_errors=true, null_padding=true"
@@ -103,10 +88,7 @@ def by_duckdb(source, given, to):
         options += f", delim={text(given['delimiter'])}, quote={text(given['quote'])}, escape={text(given['escape'])}"
         options += f", skip={given['skip']}, header=false, auto_detect=false, columns={{"
         options += ", ".join(f"{text(n)}: 'VARCHAR'" for n in given["names"]) + "}"
-    p = duckdb()
-    p.stdin.write(json.dumps(f"copy (select * from read_csv({text(source)}, {options})) to {text(to)} (header)") + "\n")
-    p.stdin.flush()
-    return json.loads(p.stdout.readline())
+    return duckdb.run(f"copy (select * from read_csv({text(source)}, {options})) to {text(to)} (header)")
 
 
 def main(folder, by="tra", how="auto", pattern=".*"):

@@ -683,7 +683,7 @@ END2
     has "4.08e6 of <="
 }
 
-@test "Q-9: an aggregate of the right table that nobody reads is none of the left one's columns" {
+@test "groups of a left join, by a column of the right table, with an aggregate that nobody reads" {
     for ((i = 0; i < 60; i++)); do echo "$((i % 9)),$i"; done | sed '1i n,m' >l.csv
     printf 'k,s,f\n1,a,true\n2,b,false\n3,,\n4,zz,true\n' >r.csv
     for t in l r; do tra import -q --table --block 3 $t.csv -o $t.h5; done
