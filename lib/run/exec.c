@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM = 16 }; /* operations for each byte that is written: a plan with fewer is limited by the disk */
+enum {
+    STREAM = 16,           /* operations for each byte that is written: a plan with fewer is limited by the disk */
+    LITTLE_FROM = 8 << 20, /* bytes of blocks of a plan whose page faults take a part of its time */
+    LITTLE_TO = 256 << 20,
+};
 
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
@@ -299,6 +303,14 @@ static int64_t grant_dictionaries(const tra_plan *p, const tra_exec_options *o) 
     return each;
 }
 
+/* Large pages spare faults. They are not for results that take gigabytes and are computed long, since there getting
+ * them may take longer than it spares (pool.h), nor for where they would be given up again, since memory is short. */
+static bool wants_large_pages(const tra_plan *plan, int threads, int64_t budget) {
+    int64_t blocks = plan->cost.peak_memory - tra_memory_base(plan, threads);
+    bool little = blocks >= LITTLE_FROM && blocks <= LITTLE_TO && blocks <= budget / 4;
+    return little || plan->cost.flops < STREAM * (double)plan->cost.disk_write.expected;
+}
+
 tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o, tra_report *report,
                     tra_err *e) {
     double t0 = tra_now();
@@ -333,7 +345,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
                      tra_human(o->memory, (char[32]){0}));
     x.site.pool = tra_pool_new(tra_max64(budget, TRA_LEAST_BUDGET), o->scratch);
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
-    if (plan->cost.flops < STREAM * (double)plan->cost.disk_write.expected) tra_pool_large_pages(x.site.pool);
+    if (wants_large_pages(plan, o->threads, budget)) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
     if (x.site.engine) tra_engine_set_zeros(x.site.engine, &x.zeros);
     x.site.stops = o->journal != NULL;

@@ -103,7 +103,7 @@ typedef struct step { /* one instruction on one strip */
     do {                                                                                                               \
         const T *restrict a_ = s->kid[0]->values, *restrict b_ = s->kid[1]->values;                                    \
         D *restrict d_ = s->out->values;                                                                               \
-        for (int i = 0; i < s->n; i++) {                                                                               \
+        for (int i = 0, n = s->n; i < n; i++) {                                                                        \
             T a = a_[i], b = b_[i];                                                                                    \
             d_[i] = (D)(expr);                                                                                         \
         }                                                                                                              \
@@ -112,7 +112,7 @@ typedef struct step { /* one instruction on one strip */
     do {                                                                                                               \
         const T *restrict a_ = s->kid[0]->values;                                                                      \
         D *restrict d_ = s->out->values;                                                                               \
-        for (int i = 0; i < s->n; i++) {                                                                               \
+        for (int i = 0, n = s->n; i < n; i++) {                                                                        \
             T a = a_[i];                                                                                               \
             d_[i] = (D)(expr);                                                                                         \
         }                                                                                                              \

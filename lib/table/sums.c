@@ -80,31 +80,46 @@ typedef struct adding {
     const tra_slots *s;
     double *to;
     int64_t slot[TRA_COLSTRIP], word[TRA_COLSTRIP];
+    uint32_t at[TRA_COLSTRIP]; /* of a key: places of its values */
 } adding;
 
 static void unknown_value(const tra_column *c) {
     tra_kernel_fail("column `%s` has a value that the statistics of its file do not know of", c->name);
 }
 
-/* The same of 32 bits without NULLs, which most keys are; false: some are not known, and are taken for others. */
-static bool add_short_key(int64_t *restrict slot, const tra_slot_key *key, const int32_t *restrict v, int n) {
-    const int32_t *restrict code = key->code;
+/* Places of a strip of keys of 32 bits without NULLs among the values of their range; false: some are beyond it. */
+TRA_STRIP_LOOP static bool place_keys(uint32_t *restrict at, const tra_slot_key *key, const int32_t *restrict v,
+                                      int n) {
     uint32_t least = (uint32_t)key->least, range = (uint32_t)key->range, beyond = 0;
+    for (int i = 0; i < n; i++) {
+        uint32_t x = (uint32_t)v[i] - least;
+        beyond |= x >= range;
+        at[i] = x < range ? x : 0;
+    }
+    return !beyond;
+}
+
+/* From places to codes; false: some have none, and are taken for others. */
+static bool look_up_codes(uint32_t *at, const int32_t *restrict code, int n) {
     int32_t missing = 0; /* negative: some were */
-    int64_t values = key->n;
-    for (int i = 0; code && i < n; i++) {
-        uint32_t at = (uint32_t)v[i] - least;
-        beyond |= at >= range;
-        int32_t c = code[at < range ? at : 0];
+    for (int i = 0; i < n; i++) {
+        int32_t c = code[at[i]];
         missing |= c;
-        slot[i] = slot[i] * values + (c < 0 ? 0 : c);
+        at[i] = (uint32_t)(c < 0 ? 0 : c);
     }
-    for (int i = 0; !code && i < n; i++) {
-        uint32_t at = (uint32_t)v[i] - least;
-        beyond |= at >= range;
-        slot[i] = slot[i] * values + (at < range ? at : 0);
-    }
-    return !beyond && missing >= 0;
+    return missing >= 0;
+}
+
+TRA_STRIP_LOOP static void append_digit(int64_t *restrict slot, int64_t values, const uint32_t *restrict at, int n) {
+    for (int i = 0; i < n; i++) slot[i] = slot[i] * values + at[i];
+}
+
+/* Most keys are such. False: some values are not known, and are taken for others. */
+static bool add_short_key(adding *x, const tra_slot_key *key, const int32_t *v, int n) {
+    bool known = place_keys(x->at, key, v, n);
+    if (key->code) known &= look_up_codes(x->at, key->code, n);
+    append_digit(x->slot, key->n, x->at, n);
+    return known;
 }
 
 /* Adds a part to the words of a strip; false: some values are none of which is known. */
@@ -124,7 +139,7 @@ static void add_key(adding *x, const tra_vector *v, int k, int n) {
     const tra_column *c = &tra_rowwise_out(x->s->r)->v[k];
     int64_t values = key->n + key->nullable;
     if (!v->state && !key->nullable && tra_coltype_held(c->type) == TRA_I32) {
-        if (!add_short_key(x->slot, key, v->values, n)) unknown_value(c);
+        if (!add_short_key(x, key, v->values, n)) unknown_value(c);
         return;
     }
     for (int i = 0; i < n; i++) {
