@@ -98,9 +98,19 @@ static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *he
     return spread + (p->compress ? tra_codec_scratch(held) : 0);
 }
 
-/* Sets orders.direct, and orders.io_bytes: what workers need to read chunks of inputs and to write chunks of outputs.
- */
+/* Bytes of a panel of the results, if these go to their file in panels when memory is short. */
+static int64_t panel_of(const tra_plan *p, const tra_edges *e, int i) {
+    return streams_out(p, e, i) ? tra_op_panel(p, &p->ops[i], &p->ops[e->first[i]]) : 0;
+}
+
+/* Sets orders.direct, orders.panel, and orders.io_bytes: what workers need to read chunks of inputs and to write chunks
+ * of outputs. */
 static void find_io(tra_plan *p, const tra_edges *e) {
+    for (int i = 0; i < p->nops; i++) p->ops[i].orders.panel = 0;
+    for (int i = 0; i < p->nops && p->panels; i++) {
+        int64_t panel = panel_of(p, e, i);
+        if (panel) p->ops[i].orders.panel = p->ops[e->first[i]].orders.panel = panel;
+    }
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         bool output = op->op == TRA_PLAN_OUTPUT, stage = tra_op_is_stage(op);
@@ -292,23 +302,6 @@ static void add_overlapping(const tra_plan *p, const held_bytes *held, held_byte
         during[i].all += p->ops[i].orders.reserved, during[i].least += p->ops[i].orders.reserved;
 }
 
-/* Bound of the bytes of panels that wait in scratch: of a stage whose results go to a file as they are made and may
- * grow beyond the memory that is planned for them (grow.h). here: bytes of its results on a site. */
-static int64_t panels_of(const tra_plan *p, const tra_edges *e, int i, int64_t here, int threads, int64_t budget) {
-    const tra_op *op = &p->ops[i];
-    tra_type sum = op->type;
-    bool counted = op->what.join && !op->what.agg;
-    if (!op->type.layout || tra_op_is(op->op, TRA_EXCHANGES) || !(tra_op_grows(op) || counted)) return 0;
-    if (!streams_out(p, e, i) || !tra_op_is(op->op, TRA_LOOPS)) return 0;
-    if (op->what.agg) sum.dtype = tra_op_state_dtype(p, op);
-    tra_size largest = tra_type_bytes_largest(&sum);
-    if (tra_size_planned(largest) >= largest.bound) return 0;
-    tra_block_loop loop = tra_op_loop(p, op, threads, budget);
-    int64_t result = tra_max64(1, tra_type_bytes_largest(&op->type).bound);
-    int64_t most = tra_mul_most(here, tra_ceil_div(largest.bound, result));
-    return tra_min64(most, tra_mul_most(loop.ci * loop.cj, largest.bound));
-}
-
 /* base: bytes of a process besides blocks, which are in each stage's least memory. */
 static void predict_spills(tra_plan *p, const held_bytes *during, int64_t base, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
@@ -364,8 +357,9 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     w->least = tra_max64(w->least, w->base + mine);
     int64_t most = w->base + mine + op->orders.scan.reserved +
                    under_way(p, op, w->of, w->held[i].all > 0, here, w->threads, w->budget);
-    w->during[i] = (held_bytes){most + w->now.all, most + w->now.least, w->now.spillable, w->now.expected,
-                                panels_of(p, &w->e, i, takes->bound, w->threads, w->budget)};
+    w->during[i] =
+        (held_bytes){most + w->now.all, most + w->now.least, w->now.spillable, w->now.expected,
+                     streams_out(p, &w->e, i) ? tra_op_panels_bound(p, op, takes->bound, w->threads, w->budget) : 0};
     w->peak = tra_max64(w->peak, w->during[i].all);
     p->checkpointed = tra_max64(p->checkpointed, w->now.spillable);
 }
@@ -416,7 +410,7 @@ static void predict_peak(tra_plan *p, const walk *w) {
     p->cost.peak_memory = tra_min64(in_use, most);
 }
 
-/* tra_plan_memory with p->unfused as it is. Returns the least ceiling. */
+/* tra_plan_memory with p->unfused and p->panels as they are. Returns the least ceiling. */
 static int64_t predict(tra_plan *p, int threads, const site_bytes *of) {
     walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = find_edges(p), .of = of};
     w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
@@ -446,36 +440,43 @@ static int64_t predict(tra_plan *p, int threads, const site_bytes *of) {
     return w.least;
 }
 
-/* Would any operator be fused with what reads it? */
-static bool any_fused(tra_plan *p) {
+/* Would any operator be fused with what reads it? Can the results of any be made in panels? */
+static void find_ways(tra_plan *p, bool *fused, bool *panels) {
     tra_edges e = find_edges(p);
-    bool fused = false;
     choose_fused(p, &e);
-    for (int i = 0; i < p->nops; i++) fused |= p->ops[i].orders.fused;
+    for (int i = 0; i < p->nops; i++) *fused |= p->ops[i].orders.fused;
+    for (int i = 0; i < p->nops; i++) *panels |= panel_of(p, &e, i) > 0;
     free_edges(&e);
-    return fused;
 }
 
+/* Predicts the plan in the first of the ways to run it, each of which takes less memory than those before and perhaps
+ * more time, that the ceiling holds; else in the one that takes least. judged: as tra_plan_memory_judged says. */
 static int64_t plan_memory(tra_plan *p, int threads, bool judged) {
-    int64_t slim = INT64_MAX, roomy;
+    enum { WAYS = 4 };
+    bool fused = false, panels = false;
+    int64_t need[WAYS], least = INT64_MAX;
+    int best = 0, last = 0;
     site_bytes *of = tra_calloc((size_t)p->nops + 1, sizeof *of);
     for (int i = 0; i < p->nops; i++) of[i] = site_bytes_of(p, &p->ops[i]);
-    p->unfused = false;
-    bool fits = judged && p->memory > 0 && (roomy = predict(p, threads, of)) <= p->memory;
-    if (!fits && any_fused(p)) {
-        p->unfused = true;
-        slim = predict(p, threads, of);
-        p->unfused = false;
+    p->unfused = p->panels = false;
+    find_ways(p, &fused, &panels);
+    for (int w = 0; w < WAYS && !(judged && w > 0 && p->memory > 0 && least <= p->memory); w++) {
+        need[w] = INT64_MAX;
+        if ((w & 1 && !fused) || (w & 2 && !panels)) continue;
+        p->unfused = w & 1, p->panels = w & 2;
+        need[last = w] = predict(p, threads, of);
+        least = tra_min64(least, need[w]);
+        bool fits = need[best] <= p->memory || p->memory == 0;
+        if (!fits && need[w] < need[best]) best = w;
     }
-    if (!fits) roomy = predict(p, threads, of);
-    if (slim < roomy && p->memory > 0 && p->memory < roomy) {
-        p->unfused = true;
+    if (best != last) {
+        p->unfused = best & 1, p->panels = best & 2;
         predict(p, threads, of);
     }
     free(of);
     int64_t planning = tra_memory_start(p) + p->planning;
     p->cost.peak_memory = tra_max64(p->cost.peak_memory, planning);
-    return tra_max64(planning, tra_min64(slim, roomy));
+    return tra_max64(planning, least);
 }
 
 int64_t tra_plan_memory(tra_plan *p, int threads) { return plan_memory(p, threads, false); }

@@ -29,14 +29,19 @@ bool tra_plan_memory_is_estimate(const tra_plan *p) {
     return false;
 }
 
+/* Of so many bytes of a result or its state, those of a panel; panel 0: it is made as a whole. */
+static int64_t within(int64_t panel, int64_t bytes) { return panel ? tra_min64(bytes, panel) : bytes; }
+
 int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
     int64_t most = tra_catalog_elements_most(held->cat);
     const tra_levels *l = output->what.levels;
     const tra_mapping_use *m = output->what.mapping;
     if (!l && !m) return 0;
     if (held->layout && held->entries) most = tra_min64(most, held->entries->most);
-    if (held->layout)
-        most = tra_min64(most, tra_type_entries_within(held, tra_size_planned(tra_type_bytes_largest(held))));
+    if (held->layout) {
+        int64_t planned = within(output->orders.panel, tra_size_planned(tra_type_bytes_largest(held)));
+        most = tra_min64(most, tra_type_entries_within(held, planned));
+    }
     return l ? tra_stored_scratch(l, most) : tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
 }
 
@@ -94,6 +99,7 @@ int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
 
 typedef struct need {
     int64_t left, right, output; /* bytes of one array of L, of R, of one output (state and result) */
+    int64_t panels;              /* the output, or what is planned for its panels */
     int64_t fixed;               /* workers' temporaries */
 } need;
 
@@ -150,8 +156,9 @@ static terms terms_of(const tra_plan *p, const tra_op *op) {
 /* Is the aggregation followed by a map in the same kernel, so that states and results have different extents? */
 static bool is_composed(const tra_op *op) { return op->what.agg && !op->what.partial && tra_kernel_rest(op->what.agg); }
 
-tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) {
-    tra_grown g = {tra_type_room(&op->type), 0};
+/* tra_op_grown for panels of so many bytes. */
+static tra_grown grown_of(const tra_plan *p, const tra_op *op, int64_t panel) {
+    tra_grown g = {within(panel, tra_type_room(&op->type)), 0};
     if (!tra_op_grows(op)) return g;
     tra_type sum = op->type;
     sum.dtype = tra_op_state_dtype(p, op);
@@ -161,10 +168,13 @@ tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) {
         if (!tra_dims_product(&ext, &n)) n = INT64_MAX;
         state = tra_block_footprint(tra_size_planned(sum.layout->bytes(&sum, &ext, tra_size_upto(n), -1)));
     }
+    state = within(panel, state);
     g.step = 2 * tra_max64(state, g.result); /* a term and what becomes of the sum with it */
     g.result = tra_tree_depth(tra_op_tree(p, op).leaves) * tra_max64(state, g.result);
     return g;
 }
+
+tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) { return grown_of(p, op, op->orders.panel); }
 
 /* Has the result of an aggregation a block of its own beside its dense state? */
 static bool is_apart(const tra_op *op) { return is_composed(op) || op->type.layout; }
@@ -204,7 +214,8 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     if (grows || counted) {
         tra_grown g = tra_op_grown(p, op);
-        n.output = g.result;
+        n.output = grown_of(p, op, 0).result; /* as many are under way as have room whole */
+        n.panels = g.result;
         step = g.step;
     } else if (op->what.agg) {
         n.output = dense_state(p, op, &t);
@@ -216,6 +227,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
     int64_t scratch = footprint(tra_max64(term + tra_max64(t.kernel, finish), derive));
     n.fixed = threads * (scratch + footprint(op->orders.io_bytes) + step);
+    if (!grows && !counted) n.panels = n.output;
     return n;
 }
 
@@ -380,7 +392,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_JOINAGG:
     case TRA_PLAN_MERGE: {
         need x = join_need(p, op, threads);
-        n = x.left + x.right + x.output + x.fixed;
+        n = x.left + x.right + x.panels + x.fixed;
         break;
     }
     case TRA_PLAN_MAP:
@@ -398,7 +410,8 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         if (op->type.bounded && !op->type.columns) /* chunks are read back */
             n = tra_max64(n, footprint(tra_store_chunk_bytes(&op->type)));
         if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */
-            n = tra_max64(n, tra_type_room(&from->type) + footprint(tra_stored_room(&from->type, op)));
+            n = tra_max64(n, within(op->orders.panel, tra_type_room(&from->type)) +
+                                 footprint(tra_stored_room(&from->type, op)));
         break;
     case TRA_PLAN_INPUT:
     case TRA_PLAN_READALL:

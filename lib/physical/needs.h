@@ -66,6 +66,15 @@ bool tra_plan_memory_is_estimate(const tra_plan *p);
  * write it, or to pack it for a mapping, planned as tra_size_planned does. 0 for tables. */
 int64_t tra_stored_room(const tra_type *held, const tra_op *output);
 
+/* Bytes of a block in which one panel of a result always fits (grow.h): one coordinate of its first dimension. 0: its
+ * results are not made in panels, or `output` does not take these as they come. */
+int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output);
+/* Bound of the bytes of panels that wait in scratch, of a stage whose results go to their file as they are made and may
+ * grow beyond the memory that is planned for them. here: bound of the bytes of its results on a site. */
+int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget);
+/* Can the results of an aggregation be made of the panels of its states, each by itself? */
+bool tra_agg_finishes_apart(const tra_kernel *agg);
+
 /* Bytes that are reserved for a join or aggregation whose results grow or are counted (grow.h). */
 typedef struct tra_grown {
     int64_t result; /* for each result while it is made, with the sums of its tree */

@@ -143,6 +143,8 @@ typedef struct tra_op_orders {
     bool fused;       /* never stored: its only consumer computes it while it reads */
     bool direct;      /* its results go to a file as they come (memory.h) */
     int64_t io_bytes; /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
+    int64_t panel;    /* memory that is planned at most for a result, since it is made and written in panels (needs.h);
+                         of an output: for what it writes. 0: for all of it */
     int begins, ends; /* of an exchange: the first and the last stage during which it runs. Both are the exchange
                          itself, unless it overlaps with the stage that makes what it sends, or with the one that reads
                          what it brings (overlap.h) */
@@ -170,6 +172,7 @@ typedef struct tra_plan {
     int64_t memory;    /* ceiling per site; 0: none */
     int compress;      /* zstd level of the outputs, for which workers need room; 0: they are not compressed */
     bool unfused;      /* nothing is fused, since the ceiling is too low for it */
+    bool panels;       /* memory is planned for panels of the results that can be made in these, for the same reason */
     bool reproducible; /* sums are those of a tree (tree.h): their bits do not depend on the number of sites */
     int64_t scratch;   /* bound of the scratch bytes of a site: spilled blocks, and outputs that wait for their place */
     int64_t scratch_expected; /* the same for results of the expected size */

@@ -348,12 +348,6 @@ tra_status tra_grow_merge(const tra_grow *g, tra_panels *sum, tra_panels *from, 
     return s;
 }
 
-/* Can the results of the panels be made apart? */
-static bool finishes_apart(const tra_joinagg *st) {
-    const tra_kernel *rest = tra_kernel_rest(st->agg);
-    return !rest || (!tra_kernel_rest(rest) && tra_kernel_props(rest) & TRA_P_ELEMENTWISE);
-}
-
 static tra_status finish(attempt *x, tra_err *e) {
     const tra_joinagg *st = x->g->st;
     for (int i = 0; i < x->sum->n; i++) {
@@ -362,7 +356,7 @@ static tra_status finish(attempt *x, tra_err *e) {
         if (x->p->block->refs > 1) TRA_TRY(retry(x, try_own, e));
     }
     if (is_result(st)) return TRA_OK;
-    if (x->sum->n > 1 && !finishes_apart(st)) TRA_TRY(retry(x, try_gather_state, e));
+    if (x->sum->n > 1 && !tra_agg_finishes_apart(st->agg)) TRA_TRY(retry(x, try_gather_state, e));
     for (int i = 0; i < x->sum->n; i++) {
         x->p = &x->sum->v[i];
         TRA_TRY(retry(x, try_finish, e));

@@ -3,17 +3,10 @@
 load helper
 
 # product N BLOCK_A BLOCK_B [TIMES]: a.h5, b.h5 and c.npz, their product: N x N, full, of two matrices of about 2 N
-# entries each, so that few are expected. They have 6 N columns and rows (TIMES N; "many": more than 2^21, of which
-# planning does not count the entries of each); blocks are given as if these were N, blocks of `inner` are a third of
-# many. Whole numbers.
+# entries each. They have 6 N columns and rows (TIMES N); blocks are given as if these were N. Of what is cut along the
+# columns of A planning expects few entries. Whole numbers.
 product() {
-    local times=${4:-6} rows=csr
-    inner=500
-    if [ "$times" = many ]; then
-        times=$(((1 << 21) / $1 + 1))
-        inner=$(($1 * times / 3 + 1))
-        rows=dcsr # without a pointer for each row that has nothing
-    fi
+    local times=${4:-6}
     py '
 import scipy.sparse as sp
 n, m = int(sys.argv[1]), int(sys.argv[1]) * int(sys.argv[2]); r = np.random.default_rng(5); i = np.arange(n); z = np.zeros(n, int)
@@ -22,7 +15,7 @@ a = sp.csr_matrix((value(), (i, z)), (n, m)) + sp.csr_matrix((value(), (i, r.per
 b = sp.csr_matrix((value(), (z, i)), (m, n)) + sp.csr_matrix((value(), (r.permutation(m)[:n], i)), (m, n))
 sp.save_npz("a.npz", a); sp.save_npz("b.npz", b); sp.save_npz("c.npz", (a @ b).tocsr(), compressed=False)' "$1" "$times"
     tra import -q a.npz --storage csr --block "${2%x*}x$((times * ${2#*x}))" -o a.h5
-    tra import -q b.npz --storage "$rows" --block "$((times * ${3%x*}))x${3#*x}" -o b.h5
+    tra import -q b.npz --storage csr --block "$((times * ${3%x*}))x${3#*x}" -o b.h5
 }
 
 # program STATEMENT...: p.tra.
@@ -55,7 +48,7 @@ assert got.nnz == want.nnz and (got != want).nnz == 0' "$@"
 }
 
 @test "a block that has no room is made in panels: the same bytes as with all memory, in every order of levels" {
-    product 1500 1500x1500 1500x1500 many # 26 MB, of which 13 MB are for blocks
+    product 1500 1500x1500 1500x1500 # 26 MB, of which 13 MB are for blocks
     for storage in csr dcsr coo; do
         program "C[i,k] as $storage = sum A[i,j] * B[j,k]"
         below 1000
@@ -112,15 +105,18 @@ sp.save_npz("at.npz", sp.load_npz("a.npz").T.tocsr())'
 }
 
 @test "on 2 and 3 sites by both transports, in blocks that each have no room" {
-    product 2000 1000x1000 1000x1000 1
-    program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
-    below 1000
-    mv c.h5 whole.h5
-    for how in '2 mpi' '3 files'; do
-        read -r sites transport <<<"$how"
-        below 60 --sites "$sites" --transport "$transport"
-        [ "$code" = 0 ]
-        cmp c.h5 whole.h5
+    for cut in '1000x1000 1000x1000' '1000x2000 2000x1000'; do # few are expected of the first, all of the second
+        read -r a b <<<"$cut"
+        product 2000 "$a" "$b" 1
+        program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
+        below 1000
+        mv c.h5 whole.h5
+        for how in '2 mpi' '3 files'; do
+            read -r sites transport <<<"$how"
+            below 60 --sites "$sites" --transport "$transport"
+            [ "$code" = 0 ]
+            cmp c.h5 whole.h5
+        done
     done
 }
 
@@ -131,18 +127,18 @@ advised() {
     [ ! -e c.h5 ]
     [ -z "$(ls -A | grep tmp)" ]
     read -r rows columns < <(sed -n 's/.*in blocks of \([0-9]*\) x \([0-9]*\)$/\1 \2/p' said)
-    tra import -q a.npz --storage csr --block "${rows}x$inner" -o a.h5
-    tra import -q b.npz --storage dcsr --block "${inner}x$columns" -o b.h5
+    tra import -q a.npz --storage csr --block "${rows}x500" -o a.h5
+    tra import -q b.npz --storage csr --block "500x$columns" -o b.h5
     below "$@"
     [ "$code" = 0 ]
     right
 }
 
 @test "what cannot be made in panels stops with status 4 and blocks in which it ends" {
-    product 1500 1500x1500 1500x1500 many
+    product 1500 1500x500 500x1500
     program 'C[i,k] as csc = sum A[i,j] * B[j,k]' # sorted as a whole
     advised 90
-    product 1500 1500x1500 1500x1500 many
+    product 1500 1500x500 500x1500
     program 'S[i,k] = sum A[i,j] * B[j,k]' 'C[i,k] as csr = S[i,k] * 2 + S[k,i] - S[i,k] - S[k,i]' # read as a whole
     printf 'output S to "s.h5" as csr\n' >>p.tra
     below 245
@@ -161,7 +157,7 @@ advised() {
 }
 
 @test "a killed run goes on from panels that wait in scratch" {
-    product 2000 1000x2000 2000x2000 many
+    product 2000 1000x2000 2000x2000
     program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
     status 0 tra run -q p.tra --no-history --threads 1 --memory 44M
     mv c.h5 whole.h5
@@ -181,7 +177,7 @@ advised() {
 }
 
 @test "the scratch that panels may take is predicted, holds, and is refused beforehand where it is more than allowed" {
-    product 1500 1500x1500 1500x1500 many
+    product 1500 1500x1500 1500x1500
     program 'C[i,k] as csr = sum A[i,j] * B[j,k]'
     status 0 tra explain --memory 44M --threads 2 --format json p.tra
     scratch=$(json plans.0.scratch_bytes_bound)
