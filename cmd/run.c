@@ -133,7 +133,7 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (need > room / here) {
         tra_journal_request saved = tra_resume_request(job, dir, opt.resume, codec);
-        room += tra_journal_holds(&saved, p);
+        room += tra_journal_bytes(&saved, p);
     }
     if (expected > room / here)
         return tra_fail(e, TRA_RESOURCE,

@@ -6,7 +6,9 @@
 
 /* ---- what the thread that makes units does while it waits ------------------------------------------------------ */
 
-void tra_engine_set_zeros(tra_engine *g, tra_zeros *zeros) { g->zeros = zeros; }
+void tra_engine_set_zero_divisions(tra_engine *g, tra_zero_divisions *zero_divisions) {
+    g->zero_divisions = zero_divisions;
+}
 
 int tra_engine_threads(const tra_engine *g) { return g->threads; }
 
@@ -123,14 +125,14 @@ void tra_engine_end_computing(tra_engine *g) {
     if (--g->clock.running == 0) g->clock.seconds += tra_now() - g->clock.since;
 }
 
-double tra_engine_computed(tra_engine *g) {
+double tra_engine_computed_seconds(tra_engine *g) {
     pthread_mutex_lock(&g->lock);
     double s = g->clock.seconds + (g->clock.running > 0 ? tra_now() - g->clock.since : 0);
     pthread_mutex_unlock(&g->lock);
     return s;
 }
 
-void tra_engine_writes(tra_worker *w, bool begins) {
+void tra_engine_set_writing(tra_worker *w, bool begins) {
     tra_engine *g = w->engine;
     pthread_mutex_lock(&g->lock);
     if (begins)
@@ -176,7 +178,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     tra_pool_set_busy(pool, busy, meanwhile, g);
     for (int i = 0; i < threads; i++) {
         g->workers[i] = (tra_worker){.id = i, .engine = g};
-        if (pthread_create(&g->tid[i], NULL, tra_engine_work, &g->workers[i]) != 0) {
+        if (pthread_create(&g->tid[i], NULL, tra_engine_run_worker, &g->workers[i]) != 0) {
             tra_err dropped = {0};
             (void)tra_fail(e ? e : &dropped, TRA_RESOURCE, "cannot start worker thread %d of %d; lower --threads",
                            i + 1, threads);
@@ -188,12 +190,12 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     return g;
 }
 
-static void free_room(tra_engine *g) {
+static void free_worker_memory(tra_engine *g) {
     for (int i = 0; i < g->threads; i++) {
         tra_worker *w = &g->workers[i];
         for (int k = 0; k < 2; k++) {
-            tra_block_free(g->pool, w->room[k]);
-            w->room[k] = NULL;
+            tra_block_free(g->pool, w->memory[k]);
+            w->memory[k] = NULL;
         }
         w->scratch = w->io = NULL;
     }
@@ -208,7 +210,7 @@ void tra_engine_free(tra_engine *g) {
     pthread_mutex_unlock(&g->lock);
     for (int i = 0; i < g->threads; i++) pthread_join(g->tid[i], NULL);
     for (int i = 0; i < g->background.threads; i++) pthread_join(g->background.tid[i], NULL);
-    free_room(g);
+    free_worker_memory(g);
     free(g->tid);
     free(g->workers);
     pthread_mutex_destroy(&g->lock);
@@ -218,15 +220,15 @@ void tra_engine_free(tra_engine *g) {
     free(g);
 }
 
-tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e) {
+tra_status tra_engine_begin_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e) {
     assert(!g->queue.head);
-    free_room(g);
+    free_worker_memory(g);
     for (int i = 0; i < g->threads; i++) {
         tra_worker *w = &g->workers[i];
-        if (scratch > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)scratch, &w->room[0], e));
-        if (io > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)io, &w->room[1], e));
-        w->scratch = scratch > 0 ? w->room[0]->ptr : NULL;
-        w->io = io > 0 ? w->room[1]->ptr : NULL;
+        if (scratch > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)scratch, &w->memory[0], e));
+        if (io > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)io, &w->memory[1], e));
+        w->scratch = scratch > 0 ? w->memory[0]->ptr : NULL;
+        w->io = io > 0 ? w->memory[1]->ptr : NULL;
     }
     return TRA_OK;
 }
@@ -235,13 +237,11 @@ tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e
 
 /* Has the block of the input been received, or made? */
 static bool is_there(const tra_unit_input *in) {
-    tra_part *stored, *via;
-    int64_t at, via_at;
-    tra_part_resolve(in->part, in->i, &stored, &at, &via, &via_at);
-    return __atomic_load_n(&stored->block[at], __ATOMIC_ACQUIRE) != NULL;
+    tra_part_source from = tra_part_resolve(in->part, in->i);
+    return __atomic_load_n(&from.stored->block[from.at], __ATOMIC_ACQUIRE) != NULL;
 }
 
-bool tra_engine_has(const tra_unit *u) {
+bool tra_engine_has_inputs(const tra_unit *u) {
     for (int i = 0; i < u->ninputs; i++)
         if (!is_there(&u->inputs[i])) return false;
     return true;
@@ -257,7 +257,7 @@ tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e) {
     return s;
 }
 
-tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e) {
+tra_status tra_engine_await_inputs(tra_engine *g, const tra_unit *u, tra_err *e) {
     tra_status s = TRA_OK;
     pthread_mutex_lock(&g->lock);
     for (int i = 0; i < u->ninputs && !g->failed && s == TRA_OK;) {
@@ -284,7 +284,7 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
            !g->failed)
         wait_for(g, &g->ended);
     pthread_mutex_unlock(&g->lock);
-    tra_status s = tra_engine_await(g, u, e);
+    tra_status s = tra_engine_await_inputs(g, u, e);
     int pinned = 0;
     for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = tra_engine_pin(g, &u->inputs[pinned], true, e);
     for (int i = 0; s != TRA_OK && i < pinned; i++) {
@@ -352,6 +352,6 @@ tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
         g->err = (tra_err){0};
     }
     pthread_mutex_unlock(&g->lock);
-    free_room(g);
+    free_worker_memory(g);
     return s;
 }

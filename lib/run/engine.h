@@ -11,25 +11,25 @@
 #include "../physical/constants.h"
 #include "part.h"
 
-struct tra_zeros;
+struct tra_zero_divisions;
 
 typedef struct tra_engine tra_engine;
 typedef struct tra_unit tra_unit;
 
 typedef struct tra_worker {
-    int id;
-    void *scratch; /* as much as the stage asked for (tra_engine_stage) */
-    void *io;      /* for reading and writing */
+    int id;        /* from 0 */
+    void *scratch; /* for computing: as much as the stage asked for (tra_engine_begin_stage) */
+    void *io;      /* for reading and writing, likewise */
     tra_engine *engine;
-    tra_block *room[2]; /* private: scratch and io */
+    tra_block *memory[2]; /* private: the blocks of scratch and io */
 } tra_worker;
 
 typedef struct tra_unit_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
-    tra_after after; /* of its stored block, when the unit has ended */
+    tra_after after; /* what becomes of its stored block when the unit has ended */
     int64_t room;    /* least bytes of the block of an array that is computed on reading */
-    bool extra_pin;  /* its stored block is pinned once more, for the producer to give back */
+    bool extra_pin;  /* its stored block is pinned twice; the producer gives the second pin back */
     tra_cell cell;   /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
@@ -53,15 +53,16 @@ struct tra_unit {
     void (*end)(tra_unit *u); /* after the last task (or never started, on failure): frees ctx; may be NULL */
     void *ctx;
     tra_chain *chain; /* NULL: of none */
-    bool early;       /* tasks begin as soon as those before them in the chain have begun: see tra_engine_turn */
+    bool early;       /* a task may begin when the one before it in the chain has begun (tra_engine_await_turn) */
     /* private to the engine */
-    tra_unit *next, *before;
-    int64_t bytes;
-    int all_started, looked_at, read_ahead; /* inputs below these indices have been started, looked at, looked at by
-                                               background threads */
+    tra_unit *next;   /* in the queue */
+    tra_unit *before; /* in the chain; NULL: none, or it has ended */
+    int64_t number;   /* of the unit in the order of the queue, from 1 */
+    int64_t bytes;    /* of the blocks of its inputs */
+    /* Inputs below these indices have begun to be prepared; workers, and background threads, have looked at them. */
+    int all_started, looked_at, read_ahead;
     int preps_started, preps_done, tasks_started, tasks_done;
-    uint8_t *done;
-    int64_t number; /* in the order of the queue */
+    uint8_t *done; /* of each task: it has ended */
 };
 
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e); /* NULL when threads cannot be started */
@@ -69,9 +70,9 @@ void tra_engine_free(tra_engine *g);
 int tra_engine_threads(const tra_engine *g);
 /* Seconds of wall-clock time so far in which some worker computed: ran a task, or computed an input. Without reading.
  */
-double tra_engine_computed(tra_engine *g);
+double tra_engine_computed_seconds(tra_engine *g);
 /* Called by a task when it begins to write results (true), and when it has written them: that time is not counted. */
-void tra_engine_writes(tra_worker *w, bool begins);
+void tra_engine_set_writing(tra_worker *w, bool begins);
 
 /* A function that the producer calls about four times a second while it waits for workers or for memory; NULL: none. It
  * may be slow: workers go on meanwhile. If it does not return TRA_OK the stage fails, and no more tasks are begun. */
@@ -87,17 +88,17 @@ TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
 typedef tra_status tra_engine_overlap_fn(void *ctx, bool wanted, bool *any, tra_err *e);
 void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx);
 /* Where it is noted which inputs that are computed on reading divided integers by zero; NULL: nowhere. */
-void tra_engine_set_zeros(tra_engine *g, struct tra_zeros *zeros);
+void tra_engine_set_zero_divisions(tra_engine *g, struct tra_zero_divisions *zero_divisions);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
 /* Begins a stage: every worker gets so many bytes of the pool, until the next stage begins or the queue is drained. */
-TRA_MUSTUSE tra_status tra_engine_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
+TRA_MUSTUSE tra_status tra_engine_begin_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
 tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
 /* Do parts have the inputs of a unit that is not submitted yet? */
-bool tra_engine_has(const tra_unit *u);
+bool tra_engine_has_inputs(const tra_unit *u);
 /* Waits until they have: for units in flight to make them, and for exchanges to bring them. */
-TRA_MUSTUSE tra_status tra_engine_await(tra_engine *g, const tra_unit *u, tra_err *e);
+TRA_MUSTUSE tra_status tra_engine_await_inputs(tra_engine *g, const tra_unit *u, tra_err *e);
 /* Waits until a unit has ended; at once where none is in flight, and then *any is false. */
 TRA_MUSTUSE tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e);
 /* Waits for the inputs and for memory, pins the inputs and queues the unit; owns it from then on, also on failure. So a
@@ -105,16 +106,16 @@ TRA_MUSTUSE tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e
 TRA_MUSTUSE tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e);
 /* Runs fn(ctx) on a background thread: for calls that wait for the disk and hardly compute. It is called even after a
  * failure, so that it can free ctx. When too many calls wait it runs at once, on the calling thread. For any thread. */
-typedef tra_status tra_background_fn(void *ctx, tra_err *e);
-void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx);
+typedef tra_status tra_engine_fn(void *ctx, tra_err *e);
+void tra_engine_background(tra_engine *g, tra_engine_fn *fn, void *ctx);
 /* For a task of a unit with `early`: waits until the same task of the unit before it in the chain has ended. Until then
  * the task may only compute on its own; afterwards it may change the output of the chain. False: the stage has failed.
  */
-bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task);
+bool tra_engine_await_turn(tra_worker *w, const tra_unit *u, int task);
 /* For workers: runs fn(ctx), which allocates by tra_block_take; when that returns TRA_RESOURCE, fn must have freed what
  * it allocated. It is then called again whenever others free memory, for one worker at a time, and no more units are
  * queued meanwhile. TRA_RESOURCE when memory was short although no other worker was computing. */
-TRA_MUSTUSE tra_status tra_engine_retry(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e);
+TRA_MUSTUSE tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err *e);
 /* The same for allocating one block of so many bytes. */
 TRA_MUSTUSE tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_block **out, tra_err *e);
 /* Waits until all units, and background calls, are done. On failure of any, its error, and units not started are
@@ -122,13 +123,13 @@ TRA_MUSTUSE tra_status tra_engine_take_block(tra_worker *w, int64_t bytes, tra_b
  * before it are run to their end. */
 TRA_MUSTUSE tra_status tra_engine_drain(tra_engine *g, tra_err *e);
 /* Reads one tuple on the calling thread and pins it; unpin it with tra_engine_release. For exchanges, which compute
- * little. scratch, io: bytes of temporary memory for it, as a worker has (tra_engine_stage). */
+ * little. scratch, io: bytes of temporary memory for it, as a worker has (tra_engine_begin_stage). */
 TRA_MUSTUSE tra_status tra_engine_fetch(tra_engine *g, tra_unit_input *in, size_t scratch, size_t io, tra_err *e);
 /* Bytes of the tuple's contents, once it is ready. */
 int64_t tra_engine_bytes(const tra_unit_input *in);
 void tra_engine_release(tra_engine *g, tra_unit_input *in);
 /* Takes the pinned block of an array that was computed on reading out of an input that is ready, and unpins what it was
  * computed from. NULL: the array is in a stored block, which others may read. */
-tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in);
+tra_block *tra_engine_take_derived(tra_engine *g, tra_unit_input *in);
 
 #endif

@@ -13,7 +13,7 @@ enum { WAITING = 4 }; /* background calls that may wait for a thread */
 
 typedef struct tra_background { /* a call for a background thread */
     struct tra_background *next;
-    tra_background_fn *fn;
+    tra_engine_fn *fn;
     void *ctx;
 } background;
 
@@ -100,7 +100,7 @@ void tra_engine_wake_readers(tra_engine *g) {
     if (can_read(g) && start_background(g)) pthread_cond_signal(&g->background.more);
 }
 
-void tra_engine_background(tra_engine *g, tra_background_fn *fn, void *ctx) {
+void tra_engine_background(tra_engine *g, tra_engine_fn *fn, void *ctx) {
     background *b = tra_calloc(1, sizeof *b);
     *b = (background){.fn = fn, .ctx = ctx};
     pthread_mutex_lock(&g->lock);

@@ -26,15 +26,16 @@ static tra_status no_room(tra_engine *g, tra_status s, const tra_part *p, int64_
     return tra_advise_blocks(s, "", p->type, p->ordinal[i], bytes, g->pool, own, e);
 }
 
-tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool later, tra_err *e) {
-    tra_part *stored;
-    int64_t at;
-    tra_part_resolve(in->part, in->i, &stored, &at, &in->via, &in->via_at);
-    assert(stored->block[at]);
+tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool reserve, tra_err *e) {
+    tra_part_source from = tra_part_resolve(in->part, in->i);
+    tra_block *stored = from.stored->block[from.at];
+    assert(stored);
+    in->via = from.via;
+    in->via_at = from.via_at;
     tra_err own = {0};
-    tra_status s = tra_block_pin(g->pool, stored->block[at], &in->load, &own);
-    if (s != TRA_OK) return no_room(g, s, stored, at, stored->block[at]->bytes, &own, e);
-    in->block = stored->block[at];
+    tra_status s = tra_block_pin(g->pool, stored, &in->load, &own);
+    if (s != TRA_OK) return no_room(g, s, from.stored, from.at, stored->bytes, &own, e);
+    in->block = stored;
     in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], in->block->ptr);
     if (in->extra_pin) { /* now, since the unit may end, and its block be evicted, any time after it is queued */
         bool load;
@@ -44,8 +45,8 @@ tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool later, tra_err
     if (in->part->type->layout) {
         in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], NULL);
         int64_t n = tra_size_planned(tra_type_bytes(in->part->type, in->part->ordinal[in->i]));
-        if (later) TRA_TRY(tra_pool_reserve(g->pool, tra_block_footprint(n), e));
-        in->reserved = later ? tra_block_footprint(n) : 0;
+        if (reserve) TRA_TRY(tra_pool_reserve(g->pool, tra_block_footprint(n), e));
+        in->reserved = reserve ? tra_block_footprint(n) : 0;
         return TRA_OK;
     }
     int64_t bytes = tra_max64(in->room, tra_part_bytes(in->part, in->i));
@@ -71,7 +72,8 @@ static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base
                          tra_err *e) {
     if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
     TRA_TRY(tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e));
-    if (g->zeros) tra_zeros_take(g->zeros, in->via->op, in->via->ordinal[in->via_at], true);
+    if (g->zero_divisions)
+        tra_zero_divisions_collect(g->zero_divisions, in->via->op, in->via->ordinal[in->via_at], true);
     if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));
     return TRA_OK;
 }
@@ -146,7 +148,7 @@ int64_t tra_engine_bytes(const tra_unit_input *in) {
 
 void tra_engine_release(tra_engine *g, tra_unit_input *in) { tra_engine_drop_inputs(g, in, 1); }
 
-tra_block *tra_engine_take(tra_engine *g, tra_unit_input *in) {
+tra_block *tra_engine_take_derived(tra_engine *g, tra_unit_input *in) {
     tra_block *b = in->derived;
     if (!b) return NULL;
     in->derived = NULL;

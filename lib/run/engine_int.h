@@ -4,7 +4,7 @@
 #define TRA_ENGINE_INT_H
 
 #include "engine.h"
-#include "zeros.h"
+#include "zero_divisions.h"
 
 #include "../base/crew.h"
 #include "../kernel/share.h"
@@ -24,7 +24,7 @@ typedef struct tra_shared_work {
 
 struct tra_engine {
     tra_pool *pool;
-    tra_zeros *zeros; /* may be NULL */
+    tra_zero_divisions *zero_divisions; /* may be NULL */
     pthread_mutex_t lock;
     pthread_cond_t work, ended; /* something to do; a unit ended */
     int threads;
@@ -34,7 +34,7 @@ struct tra_engine {
     bool stop;               /* the threads are to end */
     atomic_bool failed;      /* the stage has failed; the pool asks without the lock */
     tra_err err;
-    int64_t failed_at; /* failed: the units before this one go on */
+    int64_t failed_at; /* when failed: units with a lesser number go on */
     struct {
         tra_unit *head, *tail; /* units in order */
         int64_t bytes;         /* of their inputs */
@@ -48,15 +48,17 @@ struct tra_engine {
         struct tra_background *first, *newest;
         atomic_int calls; /* that have not ended */
     } background;
-    struct {
-        int occupied, computing; /* workers that do something; that run tasks */
-        int waiting;             /* of those that run tasks: that wait for their turn (tra_engine_turn) */
-        int short_of_memory;     /* workers that wait for memory (tra_engine_retry) */
-        bool retrying;           /* one of these tries again now */
+    struct {                 /* how many workers now .. */
+        int occupied;        /* do something: prepare an input, run a task, or help with one */
+        int computing;       /* run a task, or help with one */
+        int waiting;         /* run a task, and wait for their turn (tra_engine_await_turn) */
+        int short_of_memory; /* wait for memory (tra_engine_retry) */
+        bool retrying;       /* one that waits for memory tries again now */
     } now;
     struct {
-        int running;           /* tasks, and inputs that are being computed */
-        double since, seconds; /* when the first of them began; seconds in which any ran, before that */
+        int running;    /* tasks that run, and inputs that are being computed */
+        double since;   /* when the first of these began */
+        double seconds; /* in which anything ran before that */
     } clock;
     struct {
         int64_t loads;    /* queued inputs that can be read directly */
@@ -90,16 +92,16 @@ void tra_engine_dequeue(tra_engine *g, tra_unit *u);
 void tra_engine_begin_computing(tra_engine *g);
 void tra_engine_end_computing(tra_engine *g);
 
-/* Pins the stored block of an input, and allocates the block of an input that is computed on reading. later: where only
- * the data tell the size of the latter, memory is reserved, and the worker allocates the block when it knows. */
-TRA_MUSTUSE tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool later, tra_err *e);
+/* Pins the stored block of an input, and allocates the block of an input that is computed on reading. reserve: where
+ * only the data tell the size of the latter, memory is reserved, and the worker allocates the block when it knows. */
+TRA_MUSTUSE tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool reserve, tra_err *e);
 /* Reads a pinned input and computes it, on a worker. */
 TRA_MUSTUSE tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra_worker *w, tra_err *e);
 /* Gives back the pins, blocks and reservations of n inputs. */
 void tra_engine_drop_inputs(tra_engine *g, tra_unit_input *in, int n);
 
 /* The thread of a worker. */
-void *tra_engine_work(void *worker);
+void *tra_engine_run_worker(void *worker);
 /* Marks input i of a queued unit as one that somebody has begun to prepare. Under the lock. */
 tra_unit_input *tra_engine_start_input(tra_engine *g, tra_unit *u, int i);
 /* Wakes a background thread if there is an input that it should read ahead. Under the lock. */

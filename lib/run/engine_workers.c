@@ -100,7 +100,7 @@ static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scra
 
 /* ---- the thread ------------------------------------------------------------------------------------------------ */
 
-void *tra_engine_work(void *arg) {
+void *tra_engine_run_worker(void *arg) {
     tra_worker *w = arg;
     tra_engine *g = w->engine;
     sharer mine = {{share}, g};
@@ -154,7 +154,7 @@ void *tra_engine_work(void *arg) {
 
 /* ---- what a task waits for ------------------------------------------------------------------------------------- */
 
-bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task) {
+bool tra_engine_await_turn(tra_worker *w, const tra_unit *u, int task) {
     tra_engine *g = w->engine;
     pthread_mutex_lock(&g->lock);
     g->now.waiting++;
@@ -165,7 +165,7 @@ bool tra_engine_turn(tra_worker *w, const tra_unit *u, int task) {
     return ok;
 }
 
-tra_status tra_engine_retry(tra_worker *w, tra_background_fn *fn, void *ctx, tra_err *e) {
+tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err *e) {
     tra_engine *g = w->engine;
     tra_err own = {0};
     tra_status s = fn(ctx, &own);

@@ -49,10 +49,9 @@ static int64_t find_sent(const tra_exchange *x, const tra_transfer *t) {
 
 /* The slot of the stored block that a transfer reads; *via: the part that computes the array from it, or NULL. */
 static tra_block **stored_of(const tra_exchange *x, const tra_transfer *t, tra_part **via) {
-    tra_part *stored;
-    int64_t at, via_at;
-    tra_part_resolve(x->in, find_sent(x, t), &stored, &at, via, &via_at);
-    return &stored->block[at];
+    tra_part_source from = tra_part_resolve(x->in, find_sent(x, t));
+    *via = from.via;
+    return &from.stored->block[from.at];
 }
 
 /* Can the tuple of a transfer be read without waiting? If the exchange overlaps a stage, that may not have made it yet,
@@ -113,7 +112,7 @@ static tra_status place_local(tra_exchange *x, const tra_transfer *t) {
     tra_unit_input in;
     TRA_TRY(tra_exchange_fetch(x, t, &in));
     tra_status s = tra_exchange_keep_pinned(x, 1, t);
-    b = tra_engine_take(x->site->engine, &in);
+    b = tra_engine_take_derived(x->site->engine, &in);
     tra_block_unpin(pool, b);
     tra_status placed = place_whole(x, t, b);
     return s == TRA_OK ? placed : s;
@@ -135,12 +134,11 @@ static void next_local(tra_exchange *x) {
 /* Bound of the bytes of blocks that stay pinned while a transfer is sent: a piece; or the array, and what it is
  * computed from. */
 static int64_t held_by(const tra_exchange *x, const tra_transfer *t) {
-    int64_t i = x->pieces ? -1 : find_sent(x, t), at, via_at, n;
-    tra_part *stored, *via;
+    int64_t i = x->pieces ? -1 : find_sent(x, t);
     if (i < 0) return tra_block_footprint(tra_exchange_size(x, t).bound);
-    n = tra_block_footprint(tra_part_bytes(x->in, i));
-    tra_part_resolve(x->in, i, &stored, &at, &via, &via_at);
-    return via ? n + tra_block_footprint(tra_part_bytes(stored, at)) : n;
+    int64_t n = tra_block_footprint(tra_part_bytes(x->in, i));
+    tra_part_source from = tra_part_resolve(x->in, i);
+    return from.via ? n + tra_block_footprint(tra_part_bytes(from.stored, from.at)) : n;
 }
 
 /* May so many bytes be allocated now? If the exchange overlaps a stage: only if they are free (clean: without
@@ -163,7 +161,7 @@ void tra_payload_release(tra_exchange *x, tra_payload *s) {
         tra_engine_release(x->site->engine, &s->input);
 }
 
-static tra_status gather(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
+static tra_status make_payload(tra_exchange *x, const tra_transfer *t, tra_payload *s) {
     TRA_TRY(tra_exchange_fetch(x, t, &s->input));
     s->data = tra_cell_block(&s->input.cell);
     s->bytes = tra_engine_bytes(&s->input);
@@ -188,7 +186,7 @@ static bool start_send(tra_exchange *x) {
         next_local(x); /* a tuple is read once for both lists */
     x->lists.next_out++;
     count_done(x);
-    if (x->status == TRA_OK) tra_exchange_fail(x, gather(x, t, &s));
+    if (x->status == TRA_OK) tra_exchange_fail(x, make_payload(x, t, &s));
     if (x->status != TRA_OK) {
         x->transport->refuse(x, t);
         return true;
@@ -235,7 +233,7 @@ bool tra_exchange_receive(tra_exchange *x) {
 }
 
 static void begin_lists(tra_exchange *x) {
-    if (!x->overlapping) x->site->all += x->lists.outgoing.n + x->lists.local.n;
+    if (!x->overlapping) x->site->total += x->lists.outgoing.n + x->lists.local.n;
     x->lists.next_out = x->lists.next_local = x->lists.received = x->lists.expected = 0;
     for (int p = 0; p < x->site->comm.size; p++) {
         x->lists.next_in[p] = 0;
@@ -255,9 +253,9 @@ static void begin_batch(tra_exchange *x) {
     }
 }
 
-/* Should the next local transfer wait, since its tuple will soon be sent to other sites as well, so that it is read
- * only once for both? */
-static bool waits_its_turn(const tra_exchange *x) {
+/* Will the tuple of the next local transfer be sent to other sites as well? Then it waits for that, so that the tuple
+ * is read only once for both. */
+static bool is_sent_later(const tra_exchange *x) {
     const tra_transfer *t = &x->lists.local.v[x->lists.next_local];
     int64_t lo = x->lists.next_out;
     if (lo == x->lists.outgoing.n || x->lists.outgoing.v[lo].order >= t->order) return false;
@@ -281,7 +279,7 @@ static bool step(tra_exchange *x, bool wanted) {
     bool any = x->transport->progress(x);
     if (x->status != TRA_OK || has_room(x, x->room.receive, !wanted)) any |= tra_exchange_receive(x);
     any |= start_send(x);
-    if (any || !has_local(x) || waits_its_turn(x) || !can_fetch(x) ||
+    if (any || !has_local(x) || is_sent_later(x) || !can_fetch(x) ||
         !is_ready(x, &x->lists.local.v[x->lists.next_local]) || !has_room(x, x->room.need.fetch, !wanted))
         return any;
     next_local(x); /* while the wire is busy */
@@ -395,7 +393,7 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in,
     begin(x, site, op, in, out, NULL);
     x->e = &x->own;
     x->count.begun = tra_now();
-    tra_part_keep(in);
+    tra_part_retain(in);
     if (!x->pieces) place_available(x);
     begin_lists(x);
     return x;
@@ -418,7 +416,7 @@ tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra
     *moved = x->count.moved;
     if (ours && x->status != TRA_OK) *e = x->own, e->status = x->status;
     s = end(x);
-    tra_part_drop(x->in, x->site->pool);
+    tra_part_release(x->in, x->site->pool);
     free(x);
     return s;
 }

@@ -79,13 +79,15 @@ struct tra_exchange {
     const tra_op *op;
     tra_part *in, *out;
     bool overlapping; /* it overlaps other stages */
-    bool stepping;    /* a step is under way: while that waits for memory no other step may begin */
+    bool stepping;    /* a step is under way; while it waits for memory, no other step of this exchange may begin */
     bool pieces;      /* REPART: transfers are boxes where blocks overlap, made in batches */
     tra_after after;  /* for blocks of the input, with their last transfer */
+    /* Of each list, outgoing and local: the block of a tuple that is read for several transfers, and its place in the
+     * order of the list. */
     struct {
-        tra_block *block; /* what a tuple is stored in that is read for several transfers */
+        tra_block *block;
         int64_t order;
-    } pinned[2]; /* of each list: outgoing, local */
+    } pinned[2];
     tra_exchange_lists lists;
     tra_batches batch;
     tra_exchange_room room;
@@ -111,7 +113,7 @@ typedef struct tra_transport {
     void (*refuse)(tra_exchange *x, const tra_transfer *t);
     /* Goes on with transfers in flight; false: nothing happened. */
     bool (*progress)(tra_exchange *x);
-    bool (*busy)(tra_exchange *x); /* is anything being sent? */
+    bool (*busy)(tra_exchange *x); /* has anything that was given to send not gone yet? */
     /* The rank whose next transfer has begun to arrive, and its number of bytes; -1: none. Transfers that a failed rank
      * refuses are counted as received, and set x->status. */
     int (*next)(tra_exchange *x, int64_t *bytes);
@@ -119,9 +121,12 @@ typedef struct tra_transport {
     void (*take)(tra_exchange *x, const tra_transfer *t, tra_block *b, int64_t bytes);
 } tra_transport;
 
+/* The tag of an exchange's messages: several exchanges may be under way. */
+static inline int tra_exchange_tag(const tra_exchange *x) { return 16 + x->op->id; }
+
 extern const tra_transport tra_transport_messages, tra_transport_files;
 
-void tra_exchange_fail(tra_exchange *x, tra_status s); /* x->status becomes s, unless it says something already */
+void tra_exchange_fail(tra_exchange *x, tra_status s); /* keeps s as x->status unless an earlier failure is there */
 void tra_payload_release(tra_exchange *x, tra_payload *s);
 bool tra_exchange_receive(tra_exchange *x); /* takes one transfer, if one has come */
 /* A transfer of so many bytes has arrived in block b, which the exchange owns from then on. */

@@ -122,7 +122,7 @@ static tra_status join_pieces(tra_exchange *x, int64_t slot, tra_block **out) {
 
 void tra_pieces_drop(tra_exchange *x, int64_t slot) {
     tra_pieces *p = &x->batch.pieces[slot];
-    for (int64_t i = 0; i < p->n; i++) tra_block_drop(x->site->pool, p->v[i].block);
+    for (int64_t i = 0; i < p->n; i++) tra_block_release(x->site->pool, p->v[i].block);
     free(p->v);
     *p = (tra_pieces){0};
 }

@@ -15,29 +15,29 @@ enum {
 
 /* ---- operators ------------------------------------------------------------------------------------------------- */
 
-/* The outlet of a stage: a part, or directly an output file. */
+/* The outlet of operator i's stage: a part, or directly an output file. */
 static tra_outlet outlet_of(tra_execution *x, int i) {
     const tra_op *op = &x->plan->ops[i];
     int to = tra_exec_direct_output(x, i);
-    tra_outlet sink = {.pool = x->site.pool, .engine = x->site.engine, .checkpoint = x->checkpoint, .op = op};
-    sink.site = x->site.comm.rank;
-    sink.counted = x->report->ops[i].counted;
-    if (op->what.partial) sink.summand = tra_place_summand(&op->place, x->site.comm.rank);
+    tra_outlet outlet = {.pool = x->site.pool, .engine = x->site.engine, .checkpoint = x->checkpoint, .op = op};
+    outlet.site = x->site.comm.rank;
+    outlet.counted = x->report->ops[i].counted;
+    if (op->what.partial) outlet.summand = tra_place_summand(&op->place, x->site.comm.rank);
     if (to < 0 && !x->parts[i]) x->parts[i] = tra_exec_new_part(x, i);
     if (to >= 0)
-        sink.file = x->files[to];
+        outlet.file = x->files[to];
     else
-        sink.part = x->parts[i];
-    return sink;
+        outlet.part = x->parts[i];
+    return outlet;
 }
 
 static tra_status run_streaming(tra_execution *x, int i, tra_part *l, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
-    tra_outlet sink = outlet_of(x, i);
-    if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &sink, e);
+    tra_outlet outlet = outlet_of(x, i);
+    if (op->op == TRA_PLAN_CONCAT) return tra_stage_concat(&x->site, op, l, &outlet, e);
     tra_part *p = tra_exec_on_demand(x, op, l);
-    tra_status s = tra_stage_copy(&x->site, op, p, &sink, e);
-    tra_part_drop(p, x->site.pool);
+    tra_status s = tra_stage_copy(&x->site, op, p, &outlet, e);
+    tra_part_release(p, x->site.pool);
     return s;
 }
 
@@ -104,8 +104,8 @@ static tra_status step_overlapped(void *ctx, bool wanted, bool *any, tra_err *e)
     tra_execution *x = ctx;
     bool done = true;
     for (int i = 0; i < x->noverlapping; i++) {
-        /* until the reading stage begins nobody waits for tuples, but they should come anyway */
-        bool due = wanted || x->at < x->overlapping_op[i];
+        /* before the stage that reads them begins, tuples are received as if it waited for them */
+        bool due = wanted || x->current < x->overlapping_op[i];
         TRA_TRY(tra_exchange_step(x->overlapping[i], due, any, &done, e));
     }
     if (done) tra_engine_set_overlap(x->site.engine, NULL, NULL);
@@ -194,9 +194,9 @@ static tra_status run_op(tra_execution *x, int i, tra_err *e) {
         return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
-        tra_outlet sink = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine, .op = op};
-        sink.counted = x->report->ops[i].counted;
-        return tra_stage_copy(&x->site, op, l, &sink, e);
+        tra_outlet outlet = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine, .op = op};
+        outlet.counted = x->report->ops[i].counted;
+        return tra_stage_copy(&x->site, op, l, &outlet, e);
     case TRA_PLAN_COUNT: break;
     }
     return tra_fail(e, TRA_INTERNAL, "operator %d is unknown", (int)op->op);
@@ -204,7 +204,7 @@ static tra_status run_op(tra_execution *x, int i, tra_err *e) {
 
 static void release(tra_execution *x, int i) {
     if (i < 0 || --x->uses[i] > 0) return;
-    tra_part_drop(x->parts[i], x->site.pool);
+    tra_part_release(x->parts[i], x->site.pool);
     x->parts[i] = NULL;
 }
 
@@ -223,19 +223,20 @@ static int64_t see_peak(tra_report *r) {
 
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
 static tra_status check_site(tra_site *site, tra_err *e) {
-    if (site->stops) TRA_TRY(tra_stop_check(e));
+    if (site->can_stop) TRA_TRY(tra_stop_check(e));
     return tra_comm_alarmed(&site->comm) ? tra_fail(e, TRA_LOST, "another rank has failed") : TRA_OK;
 }
 
 static tra_status tick(void *ctx, tra_err *e) {
     tra_execution *x = ctx;
-    if (x->progress.form != TRA_PROGRESS_NONE) tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.all);
+    if (x->progress.form != TRA_PROGRESS_NONE)
+        tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.total);
     tra_journal_flush(x->journal);
     return check_site(&x->site, e);
 }
 
-/* Runs operator i. On failure alarms the other ranks, which may still compute; but for inputs that are at fault, of
- * which the first rank's error is told, whichever failed first. */
+/* Runs operator i. After a failure it alarms the other ranks, which may still compute. But where inputs are at fault
+ * they go on to the end of the operator, so that the error of the lowest rank is told, whichever failed first. */
 static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
@@ -255,29 +256,29 @@ static tra_status run_ops(tra_execution *x, tra_err *e) {
         tra_op_report *rep = &x->report->ops[i];
         tra_pool_stats before = tra_pool_stat(x->site.pool);
         int64_t sent = x->site.sent, received = x->site.received;
-        double computed = tra_engine_computed(x->site.engine);
+        double computed = tra_engine_computed_seconds(x->site.engine);
         if (!reads_on) x->read_before = before.read;
         double t0 = tra_now();
-        x->at = i;
-        x->site.all = 0;
+        x->current = i;
+        x->site.total = 0;
         atomic_store(&x->site.done, 0);
         tra_progress_op(&x->progress, i);
         if (!x->ran[i]) tell_begin(op);
         bool runs = x->needed[i] && !x->complete[i] && !x->ran[i];
         tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
         if (!runs && x->noverlapping > 0) s = tra_comm_agree(&x->site.comm, end_overlapping(x, i, s, e), e);
-        if (s != TRA_OK)
-            s = end_overlapping(x, -1, s, e); /* exchanges that overlap an operator which failed on all ranks */
+        if (s != TRA_OK) s = end_overlapping(x, -1, s, e); /* all: nothing that they would bring will be read */
         release(x, op->in[0]);
         release(x, op->in[1]);
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
         if (s == TRA_OK) tra_checkpoint_stage_end(x->checkpoint, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
         reads_on = tra_op_overlaps_reader(op) ||
-                   (reads_on && !tra_op_is_stage(op));     /* bytes that it reads count for the join that it overlaps */
-        bool stage = op->orders.begins == op->orders.ends; /* else these are known when the exchange ends */
+                   (reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
+        /* what an exchange that overlaps stages took is known when it ends (end_overlapping) */
+        bool stage = op->orders.begins == op->orders.ends;
         *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
-                               .kernel_seconds = tra_engine_computed(x->site.engine) - computed,
+                               .kernel_seconds = tra_engine_computed_seconds(x->site.engine) - computed,
                                .sent = stage ? x->site.sent - sent : rep->sent,
                                .received = stage ? x->site.received - received : rep->received,
                                .disk_read = reads_on ? 0 : after.read - x->read_before,
@@ -292,8 +293,8 @@ static tra_status run_ops(tra_execution *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* Of what the ceiling leaves when the plan has all that it can use, half is for dictionaries that programs build,
- * shared among the threads: the share of each. */
+/* Grants each thread memory for the dictionaries that programs of the calculus build: together half of what the ceiling
+ * leaves when the plan has all that it can use. Returns the bytes of one thread. */
 static int64_t grant_dictionaries(const tra_plan *p, const tra_exec_options *o) {
     bool builds = false;
     for (int i = 0; i < p->nops; i++)
@@ -334,8 +335,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
             if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
         }
     }
-    tra_zeros_init(&x.zeros, plan);
-    x.site.zeros = &x.zeros;
+    tra_zero_divisions_init(&x.zero_divisions, plan);
+    x.site.zero_divisions = &x.zero_divisions;
     x.site.comm = *comm;
     x.site.plan = plan;
     int64_t budget = o->memory - tra_memory_base(plan, o->threads) - grant_dictionaries(plan, o) * o->threads;
@@ -347,16 +348,16 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK && !(x.site.engine = tra_engine_new(x.site.pool, o->threads, e))) s = TRA_RESOURCE;
     if (wants_large_pages(plan, o->threads, budget)) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
-    if (x.site.engine) tra_engine_set_zeros(x.site.engine, &x.zeros);
-    x.site.stops = o->journal != NULL;
+    if (x.site.engine) tra_engine_set_zero_divisions(x.site.engine, &x.zero_divisions);
+    x.site.can_stop = o->journal != NULL;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
     bool ticks = o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
     if (s == TRA_OK && ticks) tra_engine_set_tick(x.site.engine, tick, &x);
     x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
-    x.site.files.lock = -1;
-    if (comm->rank == 0) tra_files_reclaim(o->scratch);
+    x.site.exchange_dir.lock = -1;
+    if (comm->rank == 0) tra_exchange_dir_reclaim(o->scratch);
     if (s == TRA_OK && o->transport == TRA_TRANSPORT_FILES && comm->size > 1)
-        s = tra_files_begin(&x.site.files, comm, o->scratch, e);
+        s = tra_exchange_dir_make(&x.site.exchange_dir, comm, o->scratch, e);
     if (s == TRA_OK) s = tra_compiled_begin(plan, comm, o->codegen, &x.codegen, e);
     if (s == TRA_OK) s = tra_exec_open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
@@ -367,16 +368,16 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     if (s == TRA_OK) s = run_ops(&x, e);
     s = tra_exec_commit(&x, s, e);
-    if (s == TRA_OK) tra_zeros_gather(&x.zeros, plan, comm, report);
+    if (s == TRA_OK) tra_zero_divisions_gather(&x.zero_divisions, plan, comm, report);
     tra_progress_end(&x.progress);
-    for (int i = n - 1; i >= 0; i--) tra_part_drop(x.parts[i], x.site.pool);
+    for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_checkpoint_free(x.checkpoint);
-    tra_files_end(&x.site.files, comm);
+    tra_exchange_dir_remove(&x.site.exchange_dir, comm);
     tra_engine_free(x.site.engine);
     tra_compiled_end(x.codegen);
     tra_pool_free(x.site.pool);
-    tra_zeros_free(&x.zeros);
+    tra_zero_divisions_free(&x.zero_divisions);
     tra_arena_free(x.arena);
     tra_op_report *t = &report->total;
     for (int i = 0; i < n; i++) {

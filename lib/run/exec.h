@@ -18,15 +18,14 @@ typedef struct tra_exec_options {
     tra_codec codec;              /* of the outputs */
     const char *history;          /* of the outputs, or NULL */
     tra_progress_form progress;   /* on rank 0 */
-    uint64_t
-        step; /* identifies the commit record of the outputs (store.h), which the caller ends; 0: tra_exec ends it */
+    uint64_t step; /* tra_commit_note.step of the outputs, whose record the caller ends; 0: there is none */
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
     double checkpoint_seconds;          /* seconds of work that a killed run may lose (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
     int64_t checkpoint_limit;           /* bytes that checkpoints may take in scratch; 0: no limit */
 } tra_exec_options;
 
-/* What was measured, of this site. */
+/* What this site measured while an operator ran, or a whole plan. */
 typedef struct tra_op_report {
     double seconds;                /* of an output also those of putting its file in place */
     double kernel_seconds;         /* those of them in which some worker computed, without reading inputs and writing */
@@ -34,10 +33,10 @@ typedef struct tra_op_report {
     int64_t disk_read, disk_write; /* whole uncompressed chunks of relations */
     int64_t spilled, unspilled;    /* to and from scratch */
     int64_t scratch;               /* the most that the scratch file has held until the end of it */
-    int64_t counted[2];            /* rows of tables of which only the run tells them, and of how many tuples */
-    int64_t by_zero;               /* on rank 0: values of all sites that are NULL since an integer was divided by 0, */
-    char where[TRA_WHERE];         /* and the column of the first of them (zeros.h) */
-    int64_t peak_memory;           /* the most that the process has held until the end of it (VmHWM) */
+    int64_t counted[2];            /* of tables of which only the run tells the rows: rows, and tuples that have them */
+    int64_t by_zero;       /* on rank 0: values of all sites that are NULL because an integer was divided by zero */
+    char where[TRA_WHERE]; /* the column of the first of them (zero_divisions.h) */
+    int64_t peak_memory;   /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;
 typedef struct tra_report {
     tra_op_report *ops;  /* plan->nops, from malloc, the caller frees */

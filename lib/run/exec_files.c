@@ -91,7 +91,7 @@ static tra_status take_over(tra_execution *x, int i, tra_err *e) {
     x->parts[i] = tra_exec_new_part(x, i);
     TRA_TRY(tra_checkpoint_take_over(x->checkpoint, op, exchange, x->parts[i], &x->complete[i], e));
     if (x->complete[i] || !exchange) return TRA_OK;
-    tra_part_drop(x->parts[i], x->site.pool); /* part of an exchange is of no use */
+    tra_part_release(x->parts[i], x->site.pool); /* a part of what an exchange brings is of no use */
     x->parts[i] = NULL;
     return TRA_OK;
 }

@@ -13,23 +13,25 @@ typedef struct tra_execution {
     const tra_exec_options *o;
     tra_site site;
     tra_arena *arena;
-    tra_part **parts;    /* result of each operator on this site; NULL: none, or written straight to a file */
-    int *uses;           /* consumers yet to come */
-    tra_rel **rels;      /* of INPUTs */
-    tra_outfile **files; /* of OUTPUTs */
+    /* Of each operator: */
+    tra_part **parts;    /* its result on this site; NULL: none, or written straight to a file */
+    int *uses;           /* how many operators are still to read its result */
+    tra_rel **rels;      /* of an INPUT: its relation */
+    tra_outfile **files; /* of an OUTPUT: its file */
+    bool *needed;        /* some site needs its result */
+    bool *complete;      /* its result is saved on all sites */
+    bool *ran;           /* it has run already, with an earlier stage of its scan or for such a stage */
+    int current;         /* the operator that runs */
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;
-    bool *needed;   /* of each operator: some site needs its result */
-    bool *complete; /* its result is saved on all sites */
-    bool *ran;      /* it has run already, with an earlier stage of its scan, or for such a stage */
     tra_checkpoint *checkpoint;
     tra_codegen *codegen;
-    tra_exchange **overlapping; /* exchanges that overlap stages, */
+    int noverlapping;           /* exchanges that overlap stages and have not ended: */
+    tra_exchange **overlapping; /* these, */
     int *overlapping_op;        /* of these operators */
-    int noverlapping, at;       /* at: the operator that runs */
-    int64_t read_before;        /* by the pool, when the first of them began */
-    tra_zeros zeros;
+    int64_t read_before;        /* bytes that had been read from inputs when the first of them began */
+    tra_zero_divisions zero_divisions;
 } tra_execution;
 
 /* exec_views.c */

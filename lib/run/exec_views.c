@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 typedef struct renamed {
-    int64_t ordinal, src;
+    int64_t ordinal; /* of the tuple under its new key */
+    int64_t src;     /* the tuple of the part below that it comes from */
 } renamed;
 
 static int by_ordinal(const void *a, const void *b) {
@@ -22,7 +23,7 @@ static tra_part *derived_part(tra_part_kind kind, const tra_op *op, tra_part *ba
     }
     p->op = op;
     p->base = base;
-    tra_part_keep(base);
+    tra_part_retain(base);
     return p;
 }
 
@@ -79,7 +80,7 @@ tra_part *tra_exec_on_demand(tra_execution *x, const tra_op *op, tra_part *in) {
     }
     p->map = tra_kernel_then(x->arena, below->map, op->what.map);
     p->base = below->base;
-    tra_part_keep(p->base);
-    tra_part_drop(in, x->site.pool);
+    tra_part_retain(p->base);
+    tra_part_release(in, x->site.pool);
     return p;
 }

@@ -20,7 +20,7 @@ typedef struct attempt {
 
 static tra_pool *pool_of(const attempt *x) { return x->g->st->site->pool; }
 
-static void *scratch_of(const attempt *x) { return (char *)x->g->w->scratch + x->g->st->kernel_at; }
+static void *scratch_of(const attempt *x) { return (char *)x->g->w->scratch + x->g->st->kernel_scratch_at; }
 
 static tra_cell cell_of(const attempt *x, tra_dtype t, const tra_dims *ext, const tra_block *b) {
     const tra_type *type = &x->g->st->op->type;
@@ -264,7 +264,7 @@ static tra_status say(const attempt *x, tra_status s, const tra_err *own, tra_er
                              own, e);
 }
 
-static tra_status retry(attempt *x, tra_background_fn *fn, tra_err *e) {
+static tra_status retry(attempt *x, tra_engine_fn *fn, tra_err *e) {
     tra_err own = {0};
     tra_status s = tra_engine_retry(x->g->w, fn, x, &own);
     return s == TRA_OK ? s : say(x, s, &own, e);
@@ -290,7 +290,7 @@ static bool can_be_cut(const attempt *x) {
 
 /* Calls fn for each panel of the sum. A panel for which memory is short is cut in two; at once, without waiting for
  * other workers, if it can never fit. */
-static tra_status for_each(attempt *x, tra_background_fn *fn, tra_err *e) {
+static tra_status for_each(attempt *x, tra_engine_fn *fn, tra_err *e) {
     int64_t budget = tra_pool_stat(pool_of(x)).budget;
     begin(x);
     for (int i = 0; i < x->sum->n;) {
@@ -370,18 +370,18 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
     attempt x = {.g = g, .sum = sum, .out = &b};
     begin(&x);
     TRA_TRY(finish(&x, e));
-    if (sum->n > 1 && tra_outlet_takes_panels(st->sink)) {
+    if (sum->n > 1 && tra_outlet_takes_panels(st->outlet)) {
         TRA_TRY(tra_op_fits(st->op, &st->op->type, g->ordinal, e));
-        tra_zeros_take(st->site->zeros, st->op, g->ordinal, false);
-        return tra_outlet_emit_panels(st->sink, g->w, g->ordinal, sum, e);
+        tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);
+        return tra_outlet_emit_panels(st->outlet, g->w, g->ordinal, sum, e);
     }
     if (sum->n > 1) TRA_TRY(retry(&x, try_gather_result, e));
     x.p = &sum->v[0];
     TRA_TRY(retry(&x, try_hand_over, e));
     tra_panels_free(sum, pool_of(&x));
     tra_status s = tra_op_fits(st->op, &st->op->type, g->ordinal, e);
-    tra_zeros_take(st->site->zeros, st->op, g->ordinal, false);
+    tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);
     if (s != TRA_OK) return tra_block_free(pool_of(&x), b), s;
     tra_block_unreserve(pool_of(&x), b);
-    return tra_outlet_emit(st->sink, g->w, g->ordinal, st->how.summand, b, e);
+    return tra_outlet_emit(st->outlet, g->w, g->ordinal, st->how.summand, b, e);
 }

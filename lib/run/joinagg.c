@@ -7,11 +7,11 @@
 
 /* ---- spans -------------------------------------------------------------------------------------------------- */
 
-/* The first entry of each rank. */
-static const tra_pairs_entry **first_of_rank(const tra_side *s, int64_t from, int64_t to, int64_t n) {
+/* An entry of each line (pairs.h). */
+static const tra_pairs_entry **first_of_line(const tra_side *s, int64_t from, int64_t to, int64_t n) {
     const tra_pairs_entry **v = tra_calloc((size_t)n, sizeof(tra_pairs_entry *));
     for (int64_t i = from; i < to; i++) {
-        if (!v[s->v[i].rank]) v[s->v[i].rank] = &s->v[i];
+        if (!v[s->v[i].line]) v[s->v[i].line] = &s->v[i];
     }
     return v;
 }
@@ -21,19 +21,18 @@ static const tra_pairs_entry **first_of_rank(const tra_side *s, int64_t from, in
 static int64_t bytes_of(const tra_side *s, int64_t from, int64_t to) {
     int64_t n = 0;
     for (int64_t i = from; i < to; i++) {
-        tra_part *stored, *via;
-        int64_t at, via_at, bytes = tra_part_bytes(s->part, s->v[i].tuple);
-        tra_part_resolve(s->part, s->v[i].tuple, &stored, &at, &via, &via_at);
-        if (via && via->kind == TRA_PART_MAP) bytes = tra_max64(bytes, tra_part_bytes(stored, at));
+        int64_t bytes = tra_part_bytes(s->part, s->v[i].tuple);
+        tra_part_source x = tra_part_resolve(s->part, s->v[i].tuple);
+        if (x.via && x.via->kind == TRA_PART_MAP) bytes = tra_max64(bytes, tra_part_bytes(x.stored, x.at));
         n += tra_block_footprint(bytes);
     }
     return n;
 }
 
-/* The most entries of one rank. */
-static int64_t longest_row(const tra_side *s, int64_t from, int64_t to, int64_t ranks) {
-    int64_t *n = tra_calloc((size_t)ranks + 1, sizeof *n), most = 0;
-    for (int64_t i = from; i < to; i++) most = tra_max64(most, ++n[s->v[i].rank]);
+/* The most entries of one line. */
+static int64_t longest_row(const tra_side *s, int64_t from, int64_t to, int64_t lines) {
+    int64_t *n = tra_calloc((size_t)lines + 1, sizeof *n), most = 0;
+    for (int64_t i = from; i < to; i++) most = tra_max64(most, ++n[s->v[i].line]);
     free(n);
     return most;
 }
@@ -41,20 +40,21 @@ static int64_t longest_row(const tra_side *s, int64_t from, int64_t to, int64_t 
 /* Are there several steps with the same k on this side? Then the entries of the other side are read again. */
 static bool repeats(const tra_side *s, int64_t from, int64_t to) {
     for (int64_t i = from + 1; i < to; i++) {
-        if (s->v[i].k == s->v[i - 1].k && s->v[i].contr != s->v[i - 1].contr) return true;
+        if (s->v[i].k == s->v[i - 1].k && s->v[i].contracted != s->v[i - 1].contracted) return true;
     }
     return false;
 }
 
-/* What becomes of a block that was read. again: it will be read again soon enough to stay; last: never again. */
-static tra_after after(bool again, bool last) {
-    return last ? TRA_AFTER_DROP : again ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
+/* What becomes of a block that was read. soon: it is read again, and there is memory for it until then; never: nothing
+ * reads it again. */
+static tra_after after(bool soon, bool never) {
+    return never ? TRA_AFTER_DROP : soon ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
 }
 
 /* The block loop of a span of ni x nj results. */
 static tra_block_loop loop_of(const tra_joinagg *st, const tra_pairs_range *b, int64_t *ni, int64_t *nj) {
     const tra_side *l = &st->pairs.l, *r = &st->pairs.r;
-    *ni = tra_side_ranks(l, b->l0, b->l1), *nj = r->part ? tra_side_ranks(r, b->r0, b->r1) : 1;
+    *ni = tra_side_lines(l, b->l0, b->l1), *nj = r->part ? tra_side_lines(r, b->r0, b->r1) : 1;
     return tra_loop_of(st->site->plan, st->op, *ni, *nj, longest_row(l, b->l0, b->l1, *ni),
                        tra_engine_threads(st->site->engine), st->budget);
 }
@@ -62,7 +62,7 @@ static tra_block_loop loop_of(const tra_joinagg *st, const tra_pairs_range *b, i
 /* Begins the next span; false: there is none. */
 static bool open_span(tra_joinagg *st) {
     const tra_side *l = &st->pairs.l, *r = &st->pairs.r;
-    if (!tra_pairs_next_range(&st->pairs, &st->span.range)) return false;
+    if (!tra_pairs_next_span(&st->pairs, &st->span.range)) return false;
     const tra_pairs_range *b = &st->span.range;
     int64_t ni, nj;
     tra_block_loop loop = loop_of(st, b, &ni, &nj);
@@ -71,8 +71,8 @@ static bool open_span(tra_joinagg *st) {
     st->span.open = true;
     st->span.ni = ni, st->span.nj = nj, st->span.i = st->span.j = 0;
     st->span.loop = loop;
-    st->span.li = first_of_rank(l, b->l0, b->l1, ni);
-    st->span.rj = r->part ? first_of_rank(r, b->r0, b->r1, nj) : NULL;
+    st->span.li = first_of_line(l, b->l0, b->l1, ni);
+    st->span.rj = r->part ? first_of_line(r, b->r0, b->r1, nj) : NULL;
     /* Inputs stay in memory only if they are read again, and all fits until then. */
     tra_type state = st->op->type;
     state.dtype = st->how.state_dtype;
@@ -83,10 +83,10 @@ static bool open_span(tra_joinagg *st) {
         2 * loop.ci * loop.cj * result + (loop.keeps_left ? tra_ceil_div(left * loop.ci, tra_max64(1, ni)) : 0);
     st->span.right_fits = right + other <= st->budget, st->span.fits = right + left + other <= st->budget;
     bool l_repeats = repeats(r, b->r0, b->r1), r_repeats = r->part && repeats(l, b->l0, b->l1);
-    st->span.l_later = !tra_op_is_only_block_reader(st->site->plan, st->op, 0) || l_repeats;
-    st->span.r_later = r->part && (!tra_op_is_only_block_reader(st->site->plan, st->op, 1) || r_repeats);
-    st->span.l_last = tra_op_is_only_reader(st->site->plan, st->op, 0) && !l_repeats;
-    st->span.r_last = r->part && tra_op_is_only_reader(st->site->plan, st->op, 1) && !r_repeats;
+    st->span.l_read_again = !tra_op_is_only_block_reader(st->site->plan, st->op, 0) || l_repeats;
+    st->span.r_read_again = r->part && (!tra_op_is_only_block_reader(st->site->plan, st->op, 1) || r_repeats);
+    st->span.l_only_reader = tra_op_is_only_reader(st->site->plan, st->op, 0) && !l_repeats;
+    st->span.r_only_reader = r->part && tra_op_is_only_reader(st->site->plan, st->op, 1) && !r_repeats;
     return true;
 }
 
@@ -98,12 +98,12 @@ static void close_span(tra_joinagg *st) {
 }
 
 /* Are all results of the super-block at (i, j) mirror images of others? Then it reads nothing. */
-static bool is_copied(const tra_joinagg *st, int64_t i, int64_t j) {
+static bool is_mirrored(const tra_joinagg *st, int64_t i, int64_t j) {
     int64_t i1 = tra_min64(i + st->span.loop.ci, st->span.ni), j1 = tra_min64(j + st->span.loop.cj, st->span.nj);
     bool copied = st->how.triangle && st->span.li[i]->own > st->span.rj[j1 - 1]->own;
     for (int64_t x = i; x < i1 && copied; x++)
         for (int64_t y = j; y < j1 && copied; y++)
-            copied = tra_superblock_is_copy(st, st->span.li[x]->own, st->span.rj[y]->own);
+            copied = tra_superblock_is_mirrored(st, st->span.li[x]->own, st->span.rj[y]->own);
     return copied;
 }
 
@@ -111,21 +111,21 @@ static bool is_copied(const tra_joinagg *st, int64_t i, int64_t j) {
  * the same column those of R?) */
 static bool is_first_of_row(const tra_joinagg *st) {
     bool first = true;
-    for (int64_t j = 0; j < st->span.j; j += st->span.loop.cj) first = first && is_copied(st, st->span.i, j);
+    for (int64_t j = 0; j < st->span.j; j += st->span.loop.cj) first = first && is_mirrored(st, st->span.i, j);
     return first;
 }
 
 static bool is_last_of_row(const tra_joinagg *st) {
     bool last = true;
     for (int64_t j = st->span.j + st->span.loop.cj; j < st->span.nj; j += st->span.loop.cj)
-        last = last && is_copied(st, st->span.i, j);
+        last = last && is_mirrored(st, st->span.i, j);
     return last;
 }
 
 static bool is_last_of_column(const tra_joinagg *st) {
     bool last = true;
     for (int64_t i = st->span.i + st->span.loop.ci; i < st->span.ni; i += st->span.loop.ci)
-        last = last && is_copied(st, i, st->span.j);
+        last = last && is_mirrored(st, i, st->span.j);
     return last;
 }
 
@@ -133,8 +133,10 @@ static tra_status begin_superblock(tra_joinagg *st, tra_err *e) {
     int64_t i = st->span.i, j = st->span.j, ni = st->span.ni, nj = st->span.nj;
     tra_block_loop loop = st->span.loop;
     bool last_row = is_last_of_column(st), last_column = is_last_of_row(st);
-    st->l_after = after((st->span.l_later || !last_column) && st->span.fits, st->span.l_last && last_column);
-    st->r_after = after((st->span.r_later || !last_row) && st->span.right_fits, st->span.r_last && last_row);
+    st->l_after =
+        after((st->span.l_read_again || !last_column) && st->span.fits, st->span.l_only_reader && last_column);
+    st->r_after =
+        after((st->span.r_read_again || !last_row) && st->span.right_fits, st->span.r_only_reader && last_row);
     tra_superblock_bounds at = {&st->span.range,
                                 st->span.li,
                                 st->span.rj,
@@ -150,7 +152,7 @@ static void end_superblock(tra_joinagg *st) {
     tra_superblock_end(st);
     st->span.j += st->span.loop.cj;
     if (st->span.j < st->span.nj) return;
-    tra_superblock_release_row(st, after(st->span.l_later && st->span.fits, st->span.l_last));
+    tra_superblock_release_row(st, after(st->span.l_read_again && st->span.fits, st->span.l_only_reader));
     st->span.j = 0;
     st->span.i += st->span.loop.ci;
     if (st->span.i >= st->span.ni) close_span(st);
@@ -177,7 +179,7 @@ static tra_status next_unit(tra_joinagg *st, tra_unit **u, tra_err *e) {
 
 /* The summand of a result to which nothing on this site contributes is the identity of the aggregation. */
 static tra_status emit_identities(tra_joinagg *st, tra_err *e) {
-    tra_part *out = st->sink->part;
+    tra_part *out = st->outlet->part;
     for (int64_t i = 0; out && i < out->n; i++) {
         if (!out->block[i]) TRA_TRY(tra_superblock_identity(st, out->ordinal[i], e));
     }
@@ -288,7 +290,7 @@ typedef struct worker_needs {
 static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     const tra_op *op = st->op;
     const tra_type *lt = st->pairs.l.part->type;
-    int64_t tmp = 0, kernel = 0;
+    int64_t term = 0, kernel = 0;
     const tra_part *parts[2] = {st->pairs.l.part, st->pairs.r.part};
     st->how.summand = op->what.partial ? tra_place_summand(&op->place, st->site->comm.rank) : 0;
     st->how.state_dtype = tra_op_state_dtype(st->site->plan, op);
@@ -296,7 +298,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     if (st->join) {
         TRA_TRY(pair_needs(st, &most, e));
         kernel = most.scratch;
-        if (st->agg && !st->how.fused && !st->how.grows) tmp = most.term;
+        if (st->agg && !st->how.fused && !st->how.grows) term = most.term;
     }
     if (st->agg) {
         /* summands that a fused kernel left in f32, where states are f64, are added as terms */
@@ -308,9 +310,9 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     } else {
         st->how.tiles = 1;
     }
-    st->kernel_at = ((size_t)tmp + 63) / 64 * 64;
-    size_t scratch = st->kernel_at + (size_t)kernel, derive = tra_stage_scratch(parts, 2);
-    size_t read = tra_stage_io(parts, 2), write = tra_outlet_io(st->sink);
+    st->kernel_scratch_at = ((size_t)term + 63) / 64 * 64;
+    size_t scratch = st->kernel_scratch_at + (size_t)kernel, derive = tra_stage_scratch(parts, 2);
+    size_t read = tra_stage_io(parts, 2), write = tra_outlet_io(st->outlet);
     if (st->how.composed || (st->agg && !op->what.partial && op->type.layout)) {
         tra_type state = {.dtype = op->what.term, .layout = st->how.grows ? op->type.layout : NULL};
         tra_dims ext;
@@ -320,7 +322,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
             return tra_fail(e, TRA_RESOURCE,
                             "an aggregation of blocks needs too much scratch memory; import the inputs with smaller "
                             "blocks (--block)");
-        if (st->kernel_at + (size_t)finish > scratch) scratch = st->kernel_at + (size_t)finish;
+        if (st->kernel_scratch_at + (size_t)finish > scratch) scratch = st->kernel_scratch_at + (size_t)finish;
     }
     if (st->how.grows || st->how.counted) {
         int64_t step = tra_op_grown(st->site->plan, op).step * tra_engine_threads(st->site->engine);
@@ -336,7 +338,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
 
 static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, worker_needs *most, tra_err *e) {
     const tra_op *op = v->op;
-    *st = (tra_joinagg){.site = site, .op = op, .sink = &v->sink, .join = op->what.join, .agg = op->what.agg};
+    *st = (tra_joinagg){.site = site, .op = op, .outlet = &v->outlet, .join = op->what.join, .agg = op->what.agg};
     st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.reserved;
     tra_pairs_list(&st->pairs, op, v->l, v->r, site->plan->reproducible);
     st->how.fused = tra_op_accumulates(site->plan, op);
@@ -346,30 +348,28 @@ static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, work
     st->how.sparse = op->what.join
                          ? tra_kernel_sparse(op->what.join, TRA_USE_JOIN, v->l->type->sparse, v->r->type->sparse)
                          : v->l->type->sparse;
-    site->all += tra_pairs_count(&st->pairs);
+    site->total += tra_pairs_count(&st->pairs);
     return set_up(st, most, e);
 }
 
 static void end(tra_joinagg *st) {
     tra_pool_release(st->site->pool, st->reserved);
     tra_pairs_free(&st->pairs);
-    free(st->row.v);
+    free(st->pinned_row.v);
 }
 
 /* The tuple of the scanned part that holds tuple i of this one; -1: another part does. */
 static int64_t scanned_tuple(tra_part *part, int64_t i, const tra_part *scanned) {
-    tra_part *stored, *via;
-    int64_t at, via_at;
-    tra_part_resolve(part, i, &stored, &at, &via, &via_at);
-    return stored == scanned ? at : -1;
+    tra_part_source from = tra_part_resolve(part, i);
+    return from.stored == scanned ? from.at : -1;
 }
 
-/* The position of a unit in the scan: the last tuple of the scanned part that it reads; -1: it reads none. */
-static int64_t place_of(const tra_unit *u, const tra_part *scanned) {
-    int64_t place = -1;
+/* How far a unit is in the scan: the last tuple of the scanned part that it reads; -1: it reads none. */
+static int64_t scan_position(const tra_unit *u, const tra_part *scanned) {
+    int64_t position = -1;
     for (int i = 0; scanned && i < u->ninputs; i++)
-        place = tra_max64(place, scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned));
-    return place;
+        position = tra_max64(position, scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned));
+    return position;
 }
 
 static void count_side(const tra_side *s, int64_t from, int64_t to, int64_t times, const tra_part *scanned,
@@ -382,7 +382,7 @@ static void count_side(const tra_side *s, int64_t from, int64_t to, int64_t time
 
 /* Adds to reads[] how often the stage reads each tuple of the scanned part. */
 static void count_reads(const tra_joinagg *st, const tra_part *scanned, int64_t *reads) {
-    for (tra_pairs_range b = {0}; tra_pairs_next_range(&st->pairs, &b);) {
+    for (tra_pairs_range b = {0}; tra_pairs_next_span(&st->pairs, &b);) {
         int64_t ni, nj;
         tra_block_loop loop = loop_of(st, &b, &ni, &nj);
         tra_walk w = tra_walk_begin(&st->pairs, &b);
@@ -403,21 +403,22 @@ static int64_t *count_scan(const tra_joinagg *st, int n, const tra_part *scanned
 }
 
 /* Marks the unit's blocks of the scanned part that it is the last to read for eviction. */
-static void leave_in_time(tra_unit *u, const tra_part *scanned, int64_t *reads) {
+static void evict_after_last_read(tra_unit *u, const tra_part *scanned, int64_t *reads) {
     for (int i = 0; reads && i < u->ninputs; i++) {
         int64_t at = scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned);
         if (at >= 0) u->inputs[i].after = --reads[at] > 0 ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
     }
 }
 
-/* The stage whose next unit is furthest behind in the scan, of equal ones the first; so a block leaves as soon as all
- * stages have read it. there: only of units whose inputs are there. -1: none. */
-static int furthest_in_scan(int n, tra_unit *const *next, const tra_part *scanned, bool there, int64_t *place) {
+/* The stage whose next unit is furthest behind in the scan, the first of equal ones; -1: there is none. That stage goes
+ * first, so that a block leaves memory as soon as all stages have read it. ready: only units whose inputs are there
+ * count. *position: how far that unit is. */
+static int furthest_behind(int n, tra_unit *const *next, const tra_part *scanned, bool ready, int64_t *position) {
     int least = -1;
     for (int k = 0; k < n; k++) {
-        if (!next[k] || (there && !tra_engine_has(next[k]))) continue;
-        int64_t at = place_of(next[k], scanned);
-        if (least < 0 || at < *place) least = k, *place = at;
+        if (!next[k] || (ready && !tra_engine_has_inputs(next[k]))) continue;
+        int64_t at = scan_position(next[k], scanned);
+        if (least < 0 || at < *position) least = k, *position = at;
     }
     return least;
 }
@@ -426,20 +427,20 @@ static int furthest_in_scan(int n, tra_unit *const *next, const tra_part *scanne
  * others wait for it if it is far behind, since blocks must stay in memory until it has read them. */
 static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int64_t *reads, tra_unit **next,
                             tra_err *e) {
-    int64_t last = 0, place = 0;
+    int64_t hindmost = 0, position = 0;
     for (int k = 0; k < n; k++) TRA_TRY(next_unit(&st[k], &next[k], e));
     for (;;) {
         bool any = true;
-        if (furthest_in_scan(n, next, scanned, false, &last) < 0) return TRA_OK;
-        int k = n == 1 ? 0 : furthest_in_scan(n, next, scanned, true, &place);
-        bool far = k < 0 || place > last + tra_scan_lead(tra_engine_threads(st->site->engine));
-        if (n > 1 && far) TRA_TRY(tra_engine_await_end(st->site->engine, &any, e));
-        if (n > 1 && far && any) continue;
-        if (k < 0 && (k = furthest_in_scan(n, next, scanned, true, &place)) < 0)
+        if (furthest_behind(n, next, scanned, false, &hindmost) < 0) return TRA_OK;
+        int k = n == 1 ? 0 : furthest_behind(n, next, scanned, true, &position);
+        bool too_far = k < 0 || position > hindmost + tra_scan_lead(tra_engine_threads(st->site->engine));
+        if (n > 1 && too_far) TRA_TRY(tra_engine_await_end(st->site->engine, &any, e));
+        if (n > 1 && too_far && any) continue;
+        if (k < 0 && (k = furthest_behind(n, next, scanned, true, &position)) < 0)
             return tra_fail(e, TRA_INTERNAL, "stages of a scan wait for each other");
         tra_unit *u = next[k];
         next[k] = NULL;
-        leave_in_time(u, scanned, reads);
+        evict_after_last_read(u, scanned, reads);
         TRA_TRY(tra_superblock_queue(&st[k], u, e));
         TRA_TRY(next_unit(&st[k], &next[k], e));
     }
@@ -452,7 +453,7 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     tra_status s = TRA_OK;
     int begun = 0;
     while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
-    if (s == TRA_OK) s = tra_engine_stage(site->engine, most.scratch, most.io, e);
+    if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, most.scratch, most.io, e);
     int64_t *reads = s == TRA_OK ? count_scan(st, n, scanned) : NULL;
     if (s == TRA_OK) s = queue_all(st, n, scanned, reads, next, e);
     free(reads);

@@ -179,7 +179,7 @@ static void add_held(const char *dir, void *ctx) {
     if (d) closedir(d);
 }
 
-int64_t tra_journal_holds(const tra_journal_request *r, const tra_plan *plan) {
+int64_t tra_journal_bytes(const tra_journal_request *r, const tra_plan *plan) {
     holding h = {.r = r, .plan = plan};
     uint64_t outputs, all;
     char prefix[40];
@@ -325,12 +325,12 @@ const char *tra_journal_lock(const tra_journal *j) { return j ? j->lock : NULL; 
 const char *tra_journal_path(const tra_journal *j) { return j ? j->dir : NULL; }
 
 void tra_journal_report(tra_journal *j, int64_t there, int64_t all, const char *name) {
-    j->told = true;
+    j->reported = true;
     tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", j->dir, there, all, name);
 }
 
 void tra_journal_report_if_nothing(tra_journal *j) {
-    if (tra_journal_resumed(j) && !j->told) tell_nothing(j->dir);
+    if (tra_journal_resumed(j) && !j->reported) tell_nothing(j->dir);
 }
 
 const char *tra_journal_tag(const tra_journal *j, char buf[64]) {

@@ -1,9 +1,12 @@
 /* journal.h - what a run has finished, kept so that another run can go on from there.
  *
  * An entry is a directory of the scratch directory, `tra-OUTPUTS-VALUES`, named by digests of where the outputs go and
- * of how they come about. In it: about          one line "run ID", then what the digests were made of, a line each
+ * of how they come about. In it:
+ *
+ *   about          one line "run ID", then what the digests were made of, a line each
  *   VALUE.R.log    of each relation that is saved and each rank: a record for every array that is whole
  *   VALUE.R.dat    the arrays themselves, where they are not in an output's temporary file
+ *
  * The value of an operator is a digest of all that its result's bits follow from, and of nothing else: so a log tells
  * what it is about, whatever plan and number of ranks wrote it. Records carry a checksum of themselves and one of the
  * bytes that they point to, which are compared when a run goes on. So nothing needs to be synced while a run goes on:
@@ -36,7 +39,7 @@ TRA_MUSTUSE tra_status tra_journal_open(const tra_journal_request *r, const tra_
                                         tra_journal **out, tra_err *e);
 /* Bytes on disk of the entry that a run of this request need not allocate again: with resume the saved arrays of its
  * outputs, else all, since it removes them. */
-int64_t tra_journal_holds(const tra_journal_request *r, const tra_plan *plan);
+int64_t tra_journal_bytes(const tra_journal_request *r, const tra_plan *plan);
 bool tra_journal_resumed(const tra_journal *j);                  /* goes on from an earlier run's entry */
 const char *tra_journal_tag(const tra_journal *j, char buf[64]); /* for the temporary files of its outputs */
 const char *tra_journal_lock(const tra_journal *j);              /* what its lock is on, on rank 0 */
@@ -69,14 +72,14 @@ tra_log *tra_log_open(tra_journal *j, int op, bool data);
 const tra_saved *tra_log_saved(const tra_log *l, int64_t *n); /* in no order; later ones of one array count */
 tra_log *tra_log_opened(const tra_journal *j, int op);        /* NULL: not yet */
 bool tra_log_exists(const tra_journal *j, int op);            /* has any rank saved something of op's relation? */
-/* Removes it: what it holds is not needed any more, nor are its files open. */
+/* Removes the log and its data file: nothing needs what it holds, and no block is in it any more. */
 void tra_log_discard(tra_log *l);
 /* Adds an array whose bytes have been written. Thread-safe. */
 void tra_log_add(tra_log *l, const tra_saved *s);
 /* Room in this rank's data file. Thread-safe. */
 int64_t tra_log_reserve(tra_log *l, int64_t len);
 int tra_log_fd(tra_log *l, int file); /* of a rank's data file; -1 */
-/* Are the len bytes at `at` those of the sum? */
-bool tra_file_has(int fd, int64_t at, int64_t len, uint64_t sum);
+/* Have the len bytes at `at` this checksum? False too if they cannot be read. */
+bool tra_file_matches(int fd, int64_t at, int64_t len, uint64_t sum);
 
 #endif

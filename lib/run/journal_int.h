@@ -14,10 +14,11 @@ struct tra_journal {
     char *dir, *lock;   /* of the entry; the path that is locked (rank 0, else NULL) */
     uint64_t run;       /* identifies the first run of the entry; runs that resume keep it */
     uint64_t outputs;   /* digest of the paths of the outputs */
-    bool resumed, told; /* this run goes on from an earlier one; the user was told from how much */
+    bool resumed;       /* this run goes on from an earlier one */
+    bool reported;      /* the user was told from how much */
     atomic_bool broken; /* could not be written: nothing is added any more */
-    tra_log *_Atomic
-        *logs; /* of each operator, or NULL; workers open some while the producer flushes those that are open */
+    /* Of each operator, or NULL. Atomic: workers open logs while the main thread flushes those that are open. */
+    tra_log *_Atomic *logs;
 };
 
 void tra_log_close(tra_log *l);

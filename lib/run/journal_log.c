@@ -19,8 +19,7 @@ typedef struct record {
     uint32_t mask;
     int64_t at, len;
     uint64_t sum, lo, hi;
-    uint64_t
-        check; /* XXH64 of what is before, seeded by run and value: no other log's record is taken for one of ours */
+    uint64_t check; /* XXH64 of what is before, seeded by run and value, so that records of other logs do not count */
 } record;
 _Static_assert(sizeof(record) == 64, "records have no padding");
 enum { HEAD = -1 };
@@ -105,7 +104,7 @@ int64_t tra_log_reserve(tra_log *l, int64_t len) {
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-static void keep(tra_log *l, const record *r, int rank) {
+static void add_saved(tra_log *l, const record *r, int rank) {
     TRA_ROOM(l->saved, l->n, l->cap);
     l->saved[l->n++] = (tra_saved){r->ordinal, r->summand, r->mask, r->at, r->len, r->sum, {r->lo, r->hi}, rank};
 }
@@ -126,7 +125,7 @@ static bool read_log(tra_log *l, int rank) {
         if (r.ordinal >= 0) {
             int64_t end;
             if (r.at < 0 || r.len < 0 || !tra_add(r.at, r.len, &end) || end > INT64_MAX / 2) continue; /* of no file */
-            keep(l, &r, rank);
+            add_saved(l, &r, rank);
             if (rank == l->j->comm.rank) l->end = tra_max64(l->end, end);
         }
     }
@@ -276,7 +275,7 @@ int tra_log_fd(tra_log *l, int file) {
     return fd;
 }
 
-bool tra_file_has(int fd, int64_t at, int64_t len, uint64_t sum) {
+bool tra_file_matches(int fd, int64_t at, int64_t len, uint64_t sum) {
     enum { PIECE = 256 << 10 };
     char *buf = tra_malloc(PIECE);
     XXH64_state_t *h = XXH64_createState();

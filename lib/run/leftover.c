@@ -41,15 +41,16 @@ typedef struct find {
 
 static bool is_hex(const char *s, size_t n) { return strspn(s, "0123456789abcdef") >= n; }
 
-/* Is the number of the process, after which `rest` goes on, that of one that is gone? */
+/* Does the text begin with the number of a process that is gone? */
 static bool gone(const char *number) {
     char *end;
     long pid = strtol(number, &end, 10);
     return end > number && pid > 0 && (*end == '.' || *end == '-') && tra_process_gone(pid);
 }
 
-/* On a file system of several machines the process may be another's: what was written to lately is not judged. */
-static bool may_be_others(const char *dir, const char *path) {
+/* Could a process of another machine be writing it? On a file system of several machines that is so for what was
+ * written to within the last hour. */
+static bool may_be_remote(const char *dir, const char *path) {
     enum { NFS = 0x6969, SMB = 0x517B, P9 = 0x01021997, CEPH = 0x00c36400, FUSE = 0x65735546, LUSTRE = 0x0BD00BD0 };
     enum { GPFS = 0x47504653, BEEGFS = 0x19830326, HOUR = 3600 };
     static const uint32_t shared[] = {NFS, SMB, P9, CEPH, FUSE, LUSTRE, GPFS, BEEGFS, 0xFF534D42u, 0xFE534D42u};
@@ -94,7 +95,8 @@ static kind kind_of(const char *dir, const char *name, find *f) {
     return beside_target(dir, name, f);
 }
 
-/* Of one's own alone: in a directory that all may write to, anybody can put such a name. */
+/* Is it ours, and of the kind that its name says? In a directory that all may write to, anybody can make such a name.
+ */
 static bool is_ours(const find *f, bool *is_dir) {
     struct stat st;
     if (lstat(f->path, &st) != 0 || st.st_uid != geteuid()) return false;
@@ -102,8 +104,8 @@ static bool is_ours(const find *f, bool *is_dir) {
     return *is_dir == (f->kind == PROGRESS || f->kind == EXCHANGE) && (*is_dir || S_ISREG(st.st_mode));
 }
 
-/* Bytes of the directory's files, which are removed if wanted; both at one directory level. */
-static int64_t walk(const char *path, bool remove) {
+/* Bytes on disk of the directory's files, which has no directories below it. */
+static int64_t bytes_of_dir(const char *path) {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     int64_t bytes = 0;
@@ -111,7 +113,6 @@ static int64_t walk(const char *path, bool remove) {
     for (struct dirent *f; d && (f = readdir(d));) {
         if (strcmp(f->d_name, ".") == 0 || strcmp(f->d_name, "..") == 0) continue;
         if (fstatat(fd, f->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0) bytes += (int64_t)st.st_blocks * 512;
-        if (remove) unlinkat(fd, f->d_name, 0);
     }
     if (d)
         closedir(d);
@@ -122,7 +123,7 @@ static int64_t walk(const char *path, bool remove) {
 
 static int64_t bytes_of(const char *path, bool is_dir) {
     struct stat st;
-    if (is_dir) return walk(path, false);
+    if (is_dir) return bytes_of_dir(path);
     return lstat(path, &st) == 0 ? (int64_t)st.st_blocks * 512 : 0;
 }
 
@@ -136,8 +137,8 @@ static int take_exchange(const char *path, bool *free_) {
 }
 
 static int remove_path(const char *path, bool is_dir) {
-    if (is_dir) walk(path, true);
-    return (is_dir ? rmdir(path) : unlink(path)) == 0 ? 0 : errno;
+    bool removed = is_dir ? tra_remove_files_of(path) : unlink(path) == 0;
+    return removed ? 0 : errno;
 }
 
 /* Puts in place what the record says, whose target is locked, and removes it. *error is 0 or errno. */
@@ -172,14 +173,15 @@ static bool take_and_remove(const find *f, bool is_dir, int *error) {
     return true;
 }
 
-static void look_at(const char *dir, find *f, bool remove, void (*fn)(const tra_leftover *l, void *ctx), void *ctx) {
+/* Reports what was found, unless it is still in use, and removes it before if wanted. */
+static void report(const char *dir, find *f, bool remove, void (*fn)(const tra_leftover *l, void *ctx), void *ctx) {
     bool is_dir, is_free = true;
     int error = 0, held = -1;
     if (!is_ours(f, &is_dir)) return;
     if (f->kind == EXCHANGE)
         held = take_exchange(f->path, &is_free);
     else if (f->kind == UNFINISHED)
-        is_free = !may_be_others(dir, f->path);
+        is_free = !may_be_remote(dir, f->path);
     else
         is_free = !tra_lock_held(f->target);
     int64_t bytes = bytes_of(f->path, is_dir);
@@ -195,12 +197,12 @@ bool tra_leftovers(const char *dir, bool remove, void (*fn)(const tra_leftover *
     for (struct dirent *e; (e = readdir(d));)
         if (strstr(e->d_name, "tra-")) tra_str_addn(&names, e->d_name, strlen(e->d_name) + 1);
     closedir(d);
-    for (int records = 1; records >= 0;
-         records--) { /* these first: what they need is left alone while they are there */
+    /* First the commit records: what they need is not removed while they are there. */
+    for (int records = 1; records >= 0; records--) {
         for (size_t at = 0; at < names.n; at += strlen(names.s + at) + 1) {
             find f = {.path = tra_asprintf("%s/%s", dir, names.s + at)};
             f.kind = kind_of(dir, names.s + at, &f);
-            if (f.kind != NOTHING && (f.kind == COMMIT) == (records == 1)) look_at(dir, &f, remove, fn, ctx);
+            if (f.kind != NOTHING && (f.kind == COMMIT) == (records == 1)) report(dir, &f, remove, fn, ctx);
             free(f.path);
             free(f.target);
         }

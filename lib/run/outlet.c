@@ -10,11 +10,11 @@
 /* ---- writing to an output file --------------------------------------------------------------------------------- */
 
 /* Writes a padded chunk to its place. */
-static tra_status store(tra_outfile *o, tra_saved *rec, const void *chunk, tra_err *e) {
-    TRA_TRY(tra_writer_store(o->w, rec->ordinal, chunk, e));
-    rec->at = tra_writer_address(o->w, rec->ordinal);
+static tra_status write_chunk(tra_outfile *o, tra_saved *rec, const void *chunk, tra_err *e) {
+    TRA_TRY(tra_writer_store(o->writer, rec->ordinal, chunk, e));
+    rec->at = tra_writer_address(o->writer, rec->ordinal);
     rec->len = o->chunk_bytes;
-    rec->sum = tra_writer_sums(o->w)[rec->ordinal];
+    rec->sum = tra_writer_sums(o->writer)[rec->ordinal];
     tra_log_add(o->log, rec);
     return TRA_OK;
 }
@@ -34,12 +34,12 @@ static tra_status spool(tra_outfile *o, tra_saved *rec, void *data, void *scratc
     int64_t t = rec->ordinal;
     spooling x = {tra_spool_fd(o, o->comm.rank),
                   tra_spool_reserve(o, o->chunk_bytes)}; /* what it does not fill stays a hole of the file */
-    TRA_TRY(tra_writer_encode(o->w, t, data, scratch, spool_piece, &x, &o->enc[t], e));
+    TRA_TRY(tra_writer_encode(o->writer, t, data, scratch, spool_piece, &x, &o->encoded[t], e));
     o->spool_file[t] = o->comm.rank;
     rec->at = o->spool_at[t] = x.at;
-    rec->len = o->enc[t].len;
-    rec->mask = o->enc[t].mask;
-    rec->sum = o->enc[t].sum;
+    rec->len = o->encoded[t].len;
+    rec->mask = o->encoded[t].mask;
+    rec->sum = o->encoded[t].sum;
     tra_log_add(o->log, rec);
     return TRA_OK;
 }
@@ -54,30 +54,31 @@ typedef struct pending {
 
 static tra_status write_in_background(void *ctx, tra_err *e) {
     pending *x = ctx;
-    tra_status s = store(x->o, &x->rec, x->block->ptr, e);
+    tra_status s = write_chunk(x->o, &x->rec, x->block->ptr, e);
     tra_block_free(x->pool, x->block);
     free(x);
     return s;
 }
 
 /* Are arrays made dense before they are written, in the worker's io memory? */
-static bool spreads(const tra_outfile *o) { return o->held.layout && !o->ncounts; }
+static bool becomes_dense(const tra_outfile *o) { return o->memory_type.layout && !o->ncounts; }
 
-static int64_t spread_room(const tra_outfile *o) { return spreads(o) ? (o->chunk_bytes + 63) / 64 * 64 : 0; }
+static int64_t dense_room(const tra_outfile *o) { return becomes_dense(o) ? (o->chunk_bytes + 63) / 64 * 64 : 0; }
 
 /* Writes an array that is not dense in memory as a dense chunk. */
-static tra_status put_spread(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *block, tra_err *e) {
-    tra_cell from = tra_cell_new(&o->held, rec->ordinal, block->ptr), to = tra_cell_new(&o->type, rec->ordinal, w->io);
+static tra_status write_dense(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *block, tra_err *e) {
+    tra_cell from = tra_cell_new(&o->memory_type, rec->ordinal, block->ptr),
+             to = tra_cell_new(&o->file_type, rec->ordinal, w->io);
     tra_dims zero = {.n = to.array.ext.n};
     tra_cell_copy(&to, &zero, &from, &zero, &to.array.ext);
-    if (o->zstd) return spool(o, rec, w->io, (char *)w->io + spread_room(o), e);
-    tra_writer_pad(o->w, rec->ordinal, w->io);
-    return store(o, rec, w->io, e);
+    if (o->zstd) return spool(o, rec, w->io, (char *)w->io + dense_room(o), e);
+    tra_writer_pad(o->writer, rec->ordinal, w->io);
+    return write_chunk(o, rec, w->io, e);
 }
 
 /* Makes every zero of a relation of sparse type +0, as are elements without an entry: so the bytes of the file do not
  * depend on whether arrays were dense in memory. */
-static void clear_signs(const tra_type *t, int64_t ordinal, void *data) {
+static void clear_zero_signs(const tra_type *t, int64_t ordinal, void *data) {
     int64_t n = tra_catalog_elements_of(t->cat, ordinal);
     double *d = data;
     float *f = data;
@@ -86,52 +87,52 @@ static void clear_signs(const tra_type *t, int64_t ordinal, void *data) {
 }
 
 /* Writes the array of a tuple, and frees its block. */
-static tra_status put(const tra_outlet *sink, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
-    tra_outfile *o = sink->file;
-    tra_thread_tally *l = &o->tallies[w->id];
+static tra_status write_tuple(const tra_outlet *outlet, tra_worker *w, int64_t ordinal, tra_block *block, tra_err *e) {
+    tra_outfile *o = outlet->file;
+    tra_thread_tally *tally = &o->tallies[w->id];
     tra_saved rec = {.ordinal = ordinal};
     if (o->digester) tra_digester_add(o->digester, &rec.digest, ordinal, block->ptr);
-    l->arrays++;
-    l->bytes += o->mapping ? tra_packed_bytes(o, ordinal) : block->bytes;
-    tra_digest_add(&l->digest, &rec.digest);
-    if (o->ncounts || spreads(o)) {
+    tally->arrays++;
+    tally->bytes += o->mapping ? tra_packed_bytes(o, ordinal) : block->bytes;
+    tra_digest_add(&tally->digest, &rec.digest);
+    if (o->ncounts || becomes_dense(o)) {
         tra_status s = o->mapping   ? tra_packed_wait(o, w, &rec, block, e)
-                       : o->ncounts ? tra_levels_put(o, w, &rec, block, e)
-                                    : put_spread(o, w, &rec, block, e);
-        tra_block_free(sink->pool, block);
+                       : o->ncounts ? tra_counted_put(o, w, &rec, block, e)
+                                    : write_dense(o, w, &rec, block, e);
+        tra_block_free(outlet->pool, block);
         return s;
     }
     assert(block->bytes >= o->chunk_bytes);
-    if (o->held.sparse) clear_signs(&o->held, ordinal, block->ptr);
+    if (o->memory_type.sparse) clear_zero_signs(&o->memory_type, ordinal, block->ptr);
     if (!o->zstd) {
         pending *x = tra_malloc(sizeof *x);
-        *x = (pending){o, sink->pool, block, rec};
-        tra_writer_pad(o->w, ordinal, block->ptr);
-        tra_engine_background(sink->engine, write_in_background, x);
+        *x = (pending){o, outlet->pool, block, rec};
+        tra_writer_pad(o->writer, ordinal, block->ptr);
+        tra_engine_background(outlet->engine, write_in_background, x);
         return TRA_OK;
     }
     tra_status s = spool(o, &rec, block->ptr, w->io, e);
-    tra_block_free(sink->pool, block);
+    tra_block_free(outlet->pool, block);
     return s;
 }
 
 /* ---- outlets --------------------------------------------------------------------------------------------------- */
 
 bool tra_outlet_has(const tra_outlet *s, int64_t ordinal) {
-    if (s->file) return s->file->tuple[ordinal] != TRA_TUPLE_MINE;
+    if (s->file) return s->file->tuple_flags[ordinal] != TRA_TUPLE_MINE;
     int64_t i = tra_part_find(s->part, ordinal, s->summand);
     return i >= 0 && s->part->block[i];
 }
 
 int64_t tra_outlet_bytes(const tra_outlet *s, int64_t bytes) {
-    bool chunk = s->file && !s->file->ncounts && !spreads(s->file);
+    bool chunk = s->file && !s->file->ncounts && !becomes_dense(s->file);
     return chunk ? tra_max64(bytes, s->file->chunk_bytes) : bytes;
 }
 
 size_t tra_outlet_io(const tra_outlet *s) {
     const tra_outfile *o = s->file;
     if (!o) return 0;
-    return (size_t)(o->count_room + spread_room(o) + (o->zstd ? tra_codec_scratch(&o->type) : 0));
+    return (size_t)(o->count_room + dense_room(o) + (o->zstd ? tra_codec_scratch(&o->file_type) : 0));
 }
 
 /* Counts the rows of a result of which only the run tells how many it has. Of copies that of the first site. */
@@ -171,16 +172,16 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
     }
     if (!tra_outlet_has(s, ordinal)) {
         count_rows(s, ordinal, block);
-        if (w) tra_engine_writes(w, true);
-        tra_status st = put(s, w, ordinal, block, e);
-        if (w) tra_engine_writes(w, false);
+        if (w) tra_engine_set_writing(w, true);
+        tra_status st = write_tuple(s, w, ordinal, block, e);
+        if (w) tra_engine_set_writing(w, false);
         return st;
     }
     tra_block_free(s->pool, block);
     return TRA_OK;
 }
 
-bool tra_outlet_takes_panels(const tra_outlet *s) { return s->file && tra_levels_take_panels(s->file); }
+bool tra_outlet_takes_panels(const tra_outlet *s) { return s->file && tra_counted_takes_panels(s->file); }
 
 tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal, tra_panels *p, tra_err *e) {
     tra_saved rec = {.ordinal = ordinal};
@@ -188,9 +189,9 @@ tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal,
     if (tra_cancelled())
         st = tra_fail(e, TRA_STOPPED, "the stage has failed");
     else if (!tra_outlet_has(s, ordinal)) {
-        tra_engine_writes(w, true);
-        st = tra_levels_put_panels(s->file, w, &rec, p, e);
-        tra_engine_writes(w, false);
+        tra_engine_set_writing(w, true);
+        st = tra_counted_put_panels(s->file, w, &rec, p, e);
+        tra_engine_set_writing(w, false);
     }
     tra_panels_free(p, s->pool);
     return st;

@@ -11,36 +11,36 @@ static void outfile_free(tra_outfile *o) {
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
     free(o->counts);
-    free(o->begin);
+    free(o->row_begin);
     free(o->spool_at);
     free(o->spool_file);
-    free(o->enc);
-    free(o->tuple);
+    free(o->encoded);
+    free(o->tuple_flags);
     free(o->tallies);
     free(o);
 }
 
 static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
-    int64_t n = o->type.cat->n;
+    int64_t n = o->file_type.cat->n;
     if (!o->log && (o->spool = tra_unnamed_file(scratch)) < 0)
         return tra_fail_errno(e, TRA_RESOURCE, "cannot make a scratch file in %s", scratch);
     o->spool_at = tra_calloc((size_t)n, sizeof *o->spool_at);
     o->spool_file = tra_calloc((size_t)n, sizeof *o->spool_file);
-    o->enc = tra_calloc((size_t)n, sizeof *o->enc);
+    o->encoded = tra_calloc((size_t)n, sizeof *o->encoded);
     if (o->ncounts) o->counts = tra_calloc((size_t)(n * o->ncounts), sizeof *o->counts);
     return TRA_OK;
 }
 
 /* Which tuples this rank writes. */
 static void list_tuples(tra_outfile *o, const tra_placement *place) {
-    const tra_catalog *c = o->type.cat;
+    const tra_catalog *c = o->file_type.cat;
     int *holders = tra_malloc((size_t)place->sites * sizeof *holders);
-    o->tuple = tra_calloc((size_t)c->n, sizeof *o->tuple);
+    o->tuple_flags = tra_calloc((size_t)c->n, sizeof *o->tuple_flags);
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
         if (tra_place_holders(place, c, t, &key, holders) > 0 && holders[0] == o->comm.rank)
-            o->tuple[t] = TRA_TUPLE_MINE;
+            o->tuple_flags[t] = TRA_TUPLE_MINE;
     }
     free(holders);
 }
@@ -57,7 +57,7 @@ static void end_check(tra_unit *u) { free(u->ctx); }
 /* Has the recorded array a length that it may have? */
 static bool admits(const tra_outfile *o, const tra_saved *s) {
     if (o->mapping) return tra_packed_admits(o, s->ordinal, s->len);
-    return o->ncounts ? tra_size_admits(tra_type_bytes(&o->held, s->ordinal), s->len) : s->len <= o->chunk_bytes;
+    return o->ncounts ? tra_size_admits(tra_type_bytes(&o->memory_type, s->ordinal), s->len) : s->len <= o->chunk_bytes;
 }
 
 /* Compares the checksum of a record with what is in the file, and takes the array over if they agree. */
@@ -66,22 +66,22 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_saved *s = ((check *)u->ctx)->s;
     bool waits = o->zstd || o->ncounts;
     (void)task;
-    int fd = waits ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->w);
-    if (!waits && (s->at != tra_writer_address(o->w, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
-    if (!admits(o, s) || !tra_file_has(fd, s->at, s->len, s->sum)) return TRA_OK;
+    int fd = waits ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->writer);
+    if (!waits && (s->at != tra_writer_address(o->writer, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
+    if (!admits(o, s) || !tra_file_matches(fd, s->at, s->len, s->sum)) return TRA_OK;
     if (o->mapping) TRA_TRY(tra_packed_recount(o, s, e));
-    if (o->ncounts && !o->mapping) TRA_TRY(tra_levels_recount(o, w, s, e));
+    if (o->ncounts && !o->mapping) TRA_TRY(tra_counted_recount(o, w, s, e));
     pthread_mutex_lock(&o->lock);
-    if (!(o->tuple[s->ordinal] & TRA_TUPLE_WRITTEN)) {
-        o->tuple[s->ordinal] |= TRA_TUPLE_WRITTEN;
+    if (!(o->tuple_flags[s->ordinal] & TRA_TUPLE_WRITTEN)) {
+        o->tuple_flags[s->ordinal] |= TRA_TUPLE_WRITTEN;
         o->reused++;
         tra_digest_add(&o->tallies[0].digest, &s->digest);
         if (waits) {
-            o->enc[s->ordinal] = (tra_encoded){.len = s->len, .mask = s->mask, .sum = s->sum};
+            o->encoded[s->ordinal] = (tra_encoded){.len = s->len, .mask = s->mask, .sum = s->sum};
             o->spool_at[s->ordinal] = s->at;
             o->spool_file[s->ordinal] = s->file;
         } else {
-            tra_writer_sums(o->w)[s->ordinal] = s->sum;
+            tra_writer_sums(o->writer)[s->ordinal] = s->sum;
         }
     }
     pthread_mutex_unlock(&o->lock);
@@ -92,12 +92,13 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t n, damaged = 0;
     const tra_saved *v = tra_log_saved(o->log, &n);
-    int64_t *last = tra_calloc((size_t)o->type.cat->n, sizeof *last); /* record of each tuple, from 1 */
-    tra_status s = tra_engine_stage(engine, 0, (size_t)o->count_room, e);
+    int64_t *last = tra_calloc((size_t)o->file_type.cat->n, sizeof *last); /* record of each tuple, from 1 */
+    tra_status s = tra_engine_begin_stage(engine, 0, (size_t)o->count_room, e);
     for (int64_t i = 0; i < n; i++) {
-        if (v[i].ordinal < o->type.cat->n && o->tuple[v[i].ordinal] & TRA_TUPLE_MINE) last[v[i].ordinal] = i + 1;
+        if (v[i].ordinal < o->file_type.cat->n && o->tuple_flags[v[i].ordinal] & TRA_TUPLE_MINE)
+            last[v[i].ordinal] = i + 1;
     }
-    for (int64_t t = 0; t < o->type.cat->n && s == TRA_OK; t++) {
+    for (int64_t t = 0; t < o->file_type.cat->n && s == TRA_OK; t++) {
         if (!last[t]) continue;
         tra_unit *u = tra_unit_new(0, 1);
         check *c = tra_malloc(sizeof *c);
@@ -117,10 +118,11 @@ static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
     return s == TRA_OK ? end : s;
 }
 
-static tra_status go_on(tra_outfile *o, tra_engine *engine, tra_err *e) {
+static tra_status resume(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t reused = 0;
     tra_status s = TRA_OK;
-    if (o->log && (o->zstd || o->ncounts || o->comm.rank != 0 || tra_writer_reused(o->w))) s = take_over(o, engine, e);
+    if (o->log && (o->zstd || o->ncounts || o->comm.rank != 0 || tra_writer_reused(o->writer)))
+        s = take_over(o, engine, e);
     reused = o->reused;
     s = tra_comm_agree(&o->comm, s, e);
     tra_comm_sum(&o->comm, &reused, 1);
@@ -132,17 +134,16 @@ int64_t tra_outfile_reused(const tra_outfile *o) { return o->reused; }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* Rank 0's file for the others. */
 tra_status tra_outfile_share(tra_outfile *o, tra_err *e) {
     tra_str blob = {0};
     tra_status s = TRA_OK;
-    if (o->comm.rank == 0) tra_writer_describe(o->w, &blob);
+    if (o->comm.rank == 0) tra_writer_describe(o->writer, &blob);
     int64_t n = (int64_t)blob.n;
     tra_comm_bcast(&o->comm, &n, sizeof n);
     char *bytes = o->comm.rank == 0 ? blob.s : tra_malloc((size_t)n + 1);
     tra_comm_bcast(&o->comm, bytes, n);
     if (o->comm.rank != 0) {
-        s = tra_writer_attach(bytes, (size_t)n, &o->type, &o->w, e);
+        s = tra_writer_attach(bytes, (size_t)n, &o->file_type, &o->writer, e);
         free(bytes);
     }
     tra_str_free(&blob);
@@ -158,7 +159,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     char tag[64];
     const tra_levels *levels = op->what.levels;
     const tra_mapping_use *mapping = op->what.mapping;
-    *o = (tra_outfile){.comm = *comm, .type = op->type, .held = op->type, .levels = levels, .spool = -1};
+    *o = (tra_outfile){.comm = *comm, .file_type = op->type, .memory_type = op->type, .levels = levels, .spool = -1};
     o->op = op;
     o->mapping = mapping;
     o->counted_dim = levels || mapping ? -1 : tra_compact_dim(&op->type);
@@ -166,19 +167,19 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
                  : mapping                                 ? mapping->storage->ncomponents
                  : op->type.columns || o->counted_dim >= 0 ? 1
                                                            : 0;
-    o->held.layout = held;
-    o->type.layout = o->ncounts ? held : NULL;
+    o->memory_type.layout = held;
+    o->file_type.layout = o->ncounts ? held : NULL;
     o->zstd = wo->codec.zstd && !o->ncounts;
     o->engine = engine;
     o->pool = pool;
-    if (levels || mapping) o->count_room = tra_stored_room(&o->held, op);
+    if (levels || mapping) o->count_room = tra_stored_room(&o->memory_type, op);
     pthread_mutex_init(&o->lock, NULL);
     o->ntallies = tra_engine_threads(engine);
     o->tallies = tra_calloc((size_t)o->ntallies, sizeof *o->tallies);
     o->digester = op->type.columns || o->counted_dim >= 0
                       ? NULL
-                      : tra_digester_new(&o->held); /* which rows these are is known in the end */
-    o->chunk_bytes = tra_store_chunk_bytes(&o->type);
+                      : tra_digester_new(&o->memory_type); /* which rows these are is known in the end */
+    o->chunk_bytes = tra_store_chunk_bytes(&o->file_type);
     o->log = tra_log_open(journal, op->id, o->zstd || o->ncounts);
     list_tuples(o, &op->place);
     w.tag = tra_journal_tag(journal, tag);
@@ -196,14 +197,14 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
                                       op->what.path)
                            : tra_compact_check(op, e);
     } else if (comm->rank == 0)
-        s = tra_writer_create(op->what.path, &o->type, &w, &o->w, e);
+        s = tra_writer_create(op->what.path, &o->file_type, &w, &o->writer, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK && comm->size > 1 && !o->ncounts) s = tra_outfile_share(o, e);
     if (s == TRA_OK && (o->zstd || o->ncounts)) s = open_spool(o, scratch, e);
     s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK && w.reuse) s = go_on(o, engine, e);
+    if (s == TRA_OK && w.reuse) s = resume(o, engine, e);
     if (s != TRA_OK) {
-        if (o->w) (w.reuse ? tra_writer_leave : tra_writer_abort)(o->w);
+        if (o->writer) (w.reuse ? tra_writer_leave : tra_writer_abort)(o->writer);
         outfile_free(o);
         return s;
     }
@@ -227,10 +228,10 @@ int64_t tra_spool_reserve(tra_outfile *o, int64_t len) {
 void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uint64_t sum) {
     int64_t t = rec->ordinal;
     rec->at = o->spool_at[t] = at;
-    rec->len = o->enc[t].len = len;
-    rec->sum = o->enc[t].sum = sum;
+    rec->len = o->encoded[t].len = len;
+    rec->sum = o->encoded[t].sum = sum;
     o->spool_file[t] = o->comm.rank;
-    o->tuple[t] |= TRA_TUPLE_WRITTEN;
+    o->tuple_flags[t] |= TRA_TUPLE_WRITTEN;
     tra_log_add(o->log, rec);
 }
 
@@ -238,7 +239,7 @@ void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uin
 
 /* Copies the encoded chunk of a tuple from where it waits to its place. */
 static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
-    const tra_encoded *enc = &o->enc[t];
+    const tra_encoded *enc = &o->encoded[t];
     char buf[64 << 10];
     XXH64_state_t sum;
     XXH64_reset(&sum, 0);
@@ -247,7 +248,7 @@ static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
         TRA_TRY(
             tra_pread(tra_spool_fd(o, o->spool_file[t]), buf, (size_t)n, o->spool_at[t] + at, "the scratch file", e));
         XXH64_update(&sum, buf, (size_t)n);
-        TRA_TRY(tra_writer_write_at(o->w, to + at, buf, n, e));
+        TRA_TRY(tra_writer_write_at(o->writer, to + at, buf, n, e));
     }
     if (tra_chunk_sum_end(XXH64_digest(&sum)) == enc->sum) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
@@ -258,23 +259,23 @@ static tra_status move(tra_outfile *o, int64_t t, int64_t to, tra_err *e) {
 
 /* Lengths to rank 0, addresses from it, then every rank moves its encoded chunks to their places. */
 static tra_status place_encoded(tra_outfile *o, tra_err *e) {
-    int64_t n = o->type.cat->n;
+    int64_t n = o->file_type.cat->n;
     tra_status s = TRA_OK;
     int64_t *v = tra_calloc((size_t)(4 * n), sizeof *v); /* length, mask, sum, address of each */
     for (int64_t t = 0; t < n; t++) {
-        v[4 * t] = o->enc[t].len;
-        v[4 * t + 1] = o->enc[t].mask;
-        v[4 * t + 2] = (int64_t)o->enc[t].sum;
+        v[4 * t] = o->encoded[t].len;
+        v[4 * t + 1] = o->encoded[t].mask;
+        v[4 * t + 2] = (int64_t)o->encoded[t].sum;
     }
     tra_comm_sum(&o->comm, v, 4 * n);
     for (int64_t t = 0; t < n && s == TRA_OK && o->comm.rank == 0; t++) {
         tra_encoded enc = {.len = v[4 * t], .mask = (uint32_t)v[4 * t + 1], .sum = (uint64_t)v[4 * t + 2]};
-        s = tra_writer_allocate(o->w, t, &enc, &v[4 * t + 3], e);
+        s = tra_writer_allocate(o->writer, t, &enc, &v[4 * t + 3], e);
     }
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) tra_comm_bcast(&o->comm, v, 4 * n * (int64_t)sizeof *v);
     for (int64_t t = 0; t < n && s == TRA_OK; t++) {
-        if (o->enc[t].len == 0) continue;
+        if (o->encoded[t].len == 0) continue;
         if (o->log) s = tra_stop_check(e); /* what is encoded is saved */
         if (s == TRA_OK) s = move(o, t, v[4 * t + 3], e);
     }
@@ -288,7 +289,7 @@ static void gather(tra_outfile *o) {
     for (int i = 1; i < o->ntallies; i++) tra_digest_add(d, &o->tallies[i].digest);
     if (o->comm.size == 1) return;
     /* the checksum of a chunk stands at the rank that wrote it, zero elsewhere */
-    if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->w), tra_writer_nsums(o->w));
+    if (!o->zstd) tra_comm_sum(&o->comm, (int64_t *)tra_writer_sums(o->writer), tra_writer_nsums(o->writer));
     int64_t mine[2] = {(int64_t)d->lo, (int64_t)d->hi};
     int64_t *all = tra_calloc(2 * (size_t)o->comm.size, sizeof *all);
     tra_comm_gather(&o->comm, mine, all, 2);
@@ -301,12 +302,12 @@ static void gather(tra_outfile *o) {
 tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
-    if (s == TRA_OK && o->ncounts) s = tra_levels_place(o, e);
-    if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->w, e);
+    if (s == TRA_OK && o->ncounts) s = tra_counted_place(o, e);
+    if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->writer, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->counted_dim >= 0) s = tra_compact_seal(o, e);
-    if (s == TRA_OK && (o->levels || o->mapping || o->type.columns) && o->comm.rank == 0)
-        s = tra_writer_pack(o->w, tra_engine_threads(o->engine), e);
+    if (s == TRA_OK && (o->levels || o->mapping || o->file_type.columns) && o->comm.rank == 0)
+        s = tra_writer_pack(o->writer, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK) gather(o);
     return s;
@@ -314,11 +315,11 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
 
 static void digest_text(const tra_outfile *o, char text[33]) {
     int64_t rows = 0;
-    for (int64_t t = 0; o->type.columns && t < o->type.cat->n; t++) rows += o->counts[t];
-    if (o->type.columns)
-        tra_digest_table_text(&o->tallies[0].digest, o->type.columns, rows, text);
+    for (int64_t t = 0; o->file_type.columns && t < o->file_type.cat->n; t++) rows += o->counts[t];
+    if (o->file_type.columns)
+        tra_digest_table_text(&o->tallies[0].digest, o->file_type.columns, rows, text);
     else
-        tra_digest_text(&o->tallies[0].digest, &o->type, text);
+        tra_digest_text(&o->tallies[0].digest, &o->file_type, text);
 }
 
 tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep, const tra_commit_note *note,
@@ -329,9 +330,9 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
     const char **digests = tra_calloc((size_t)n, sizeof *digests);
     char(*text)[33] = tra_calloc((size_t)n, sizeof *text);
     for (int i = 0; i < n; i++) {
-        w[i] = files[i]->w;
+        w[i] = files[i]->writer;
         digests[i] = text[i];
-        if (!w[i]) continue; /* of levels that were not placed, but on rank 0 */
+        if (!w[i]) continue; /* ranks other than 0 have no writer of an output whose arrays were not all counted */
         if (s != TRA_OK || comm.rank != 0)
             (keep ? tra_writer_leave : tra_writer_abort)(w[i]);
         else

@@ -1,11 +1,10 @@
-/* output.h - output files that all ranks write together, and outlets: where the results of a stage go. */
+/* output.h - output files that all ranks write together. Private to lib/run. */
 #ifndef TRA_OUTPUT_H
 #define TRA_OUTPUT_H
 
 #include "comm.h"
 #include "engine.h"
 #include "journal.h"
-#include "panels.h"
 
 /* An output relation that several ranks write. Rank 0 creates the file and allocates chunks; all ranks write arrays to
  * their places. finish does all that may fail or be stopped (a full disk); commit then makes the files appear. open,
@@ -30,33 +29,5 @@ int64_t tra_outfile_written(const tra_outfile *o);
  * appears. keep: what was written then stays for a run that resumes. Collective; frees the files. */
 TRA_MUSTUSE tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, bool keep,
                                            const tra_commit_note *note, tra_err *e);
-
-/* Where the results of a stage go: into a stored part, or into an output file. */
-typedef struct tra_checkpoint tra_checkpoint;
-typedef struct tra_outlet {
-    tra_part *part;
-    tra_outfile *file;
-    tra_pool *pool;
-    tra_engine *engine;         /* file: for writes in the background */
-    tra_checkpoint *checkpoint; /* part: may save results (checkpoint.h) of op; summand: that this site computes */
-    const tra_op *op;
-    int summand;
-    int site;
-    int64_t *counted; /* may be NULL: of op's results that no other site counts, rows of tables, and tuples */
-} tra_outlet;
-/* Is the array of the tuple not wanted from this stage, since it exists already or another site writes it? */
-bool tra_outlet_has(const tra_outlet *s, int64_t ordinal);
-/* Bytes of the block for an array of so many bytes: dense arrays are written to files as whole chunks. */
-int64_t tra_outlet_bytes(const tra_outlet *s, int64_t bytes);
-/* Bytes for writing that a worker needs (tra_worker.io). */
-size_t tra_outlet_io(const tra_outlet *s);
-/* Hands over the array of a tuple, in a pinned block that the outlet owns from then on. w: the worker; may be NULL if
- * the outlet is a part. */
-TRA_MUSTUSE tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int summand, tra_block *block,
-                                       tra_err *e);
-/* Can arrays be written panel by panel? If so, tra_outlet_emit_panels hands over the panels of a tuple, whose blocks
- * must not be shared. */
-bool tra_outlet_takes_panels(const tra_outlet *s);
-TRA_MUSTUSE tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal, tra_panels *p, tra_err *e);
 
 #endif

@@ -1,4 +1,7 @@
-/* output_int.h - an output file of several ranks, shared by output.c and levels.c. */
+/* output_int.h - an output file of several ranks: what outlet.c and the output files share. output.c opens and ends it;
+ * output_counted.c has outputs of which all arrays must be counted before any has a place, with what is special of
+ * three kinds of them: arrays that come in panels (output_panels.c), that a mapping packs (output_packed.c), and
+ * tensors of which only the run tells an extent (output_compact.c). */
 #ifndef TRA_OUTPUT_INT_H
 #define TRA_OUTPUT_INT_H
 
@@ -6,55 +9,59 @@
 #include "../relation/mapped.h"
 #include "../relation/stored.h"
 #include "../relation/table_file.h"
-#include "output.h"
+#include "outlet.h"
 
 typedef struct tra_thread_tally { /* what one thread of a rank has written */
     tra_digest digest;
-    int64_t arrays, bytes; /* bytes: of the blocks that held the arrays; with a mapping, of its components */
+    int64_t arrays;
+    int64_t bytes; /* of the blocks that held them; of what a mapping packs, of its components */
 } tra_thread_tally;
 
+/* What this rank knows of a tuple. */
 enum {
-    TRA_TUPLE_MINE = 1,
-    TRA_TUPLE_WRITTEN = 2
-}; /* of a tuple: this rank is to write it; it has been written, by this run or an earlier one */
+    TRA_TUPLE_MINE = 1,   /* this rank is to write it */
+    TRA_TUPLE_WRITTEN = 2 /* it has been written, by this run or by the one that is resumed */
+};
 
 struct tra_outfile {
     tra_comm comm;
-    tra_type type;            /* of what is written: dense, or like `held` where arrays are counted first */
-    tra_type held;            /* of the arrays in memory */
-    const tra_levels *levels; /* NULL: each is an array, or rows of a table */
-    const tra_mapping_use
-        *mapping; /* arrays are packed by it, and wait in scratch, each followed by its number of entries */
-    const tra_op *op;
-    int ncounts;   /* how many counts each tuple has, which must be known before any tuple has a place: positions of
-                      levels, or rows; 0: none */
-    tra_writer *w; /* with counts, ranks other than 0 have it only after all tuples are counted */
     tra_engine *engine;
     tra_pool *pool;
-    tra_log *log;
-    uint8_t *tuple;
-    int64_t reused; /* on all ranks */
-    tra_digester *digester;
-    bool zstd;
-    int64_t chunk_bytes;
-    int64_t count_room; /* levels: bytes of scratch that each worker has for counting */
-    int ntallies;
-    tra_thread_tally *tallies; /* of the workers */
-    /* Compressed chunks, levels and rows of tables: the place of an array follows from the lengths, or counts, of all
-     * arrays before it in key order, so that the file does not depend on timing. Until these are known arrays wait,
-     * encoded or as they are: in the journal's data files (by rank), or in an unnamed scratch file. */
-    int spool;
-    pthread_mutex_t lock;
-    int64_t spooled;
-    int64_t *spool_at;
-    int *spool_file;
-    tra_encoded *enc;    /* with counts: lengths and checksums of blocks */
-    int counted_dim;     /* the dimension whose extent only the run tells (compact.c); -1: none */
-    tra_catalog compact; /* with counted_dim: the catalog of what is written; where the rows of each block begin; */
-    int64_t *begin;
-    const char *path; /* and arguments for making the writer */
+    const tra_op *op;          /* the OUTPUT */
+    tra_type memory_type;      /* of the arrays as the run holds them */
+    tra_type file_type;        /* of what is written: dense, or as in memory where arrays are counted first */
+    tra_writer *writer;        /* where arrays are counted first, only rank 0 has it before all are counted */
+    tra_log *log;              /* of the journal; NULL: none */
+    uint8_t *tuple_flags;      /* TRA_TUPLE_ of each tuple */
+    int64_t reused;            /* tuples that an earlier run has written, on all ranks */
+    tra_digester *digester;    /* NULL where rows are digested when they are placed */
+    int ntallies;              /* threads, */
+    tra_thread_tally *tallies; /* and what each of them has written */
+    bool zstd;                 /* chunks are compressed */
+    int64_t chunk_bytes;       /* of a dense chunk, before it is compressed */
+
+    /* Outputs of which all arrays are counted before any has a place (output_counted.c), in one of four forms: stored
+     * by levels; packed by a mapping; rows of tables; tensors of which only the run tells an extent. */
+    int ncounts;                    /* counts of each tuple: positions of levels, or rows; 0: arrays are not counted */
+    int64_t *counts;                /* [tuples][ncounts]; 0 for tuples of other ranks */
+    const tra_levels *levels;       /* NULL: not stored by levels */
+    const tra_mapping_use *mapping; /* NULL: not packed; what is packed is followed by its number of entries */
+    int counted_dim;                /* the dimension whose extent only the run tells (output_compact.c); -1: none; */
+    tra_catalog compact;            /* then the catalog of what is written, */
+    int64_t *row_begin;             /* where in the file the rows of each block begin, */
+    const char *path;               /* and arguments for making the writer */
     tra_write_options options;
-    int64_t *counts; /* ncounts for each tuple: positions, or rows; 0 for tuples of other ranks */
+    int64_t count_room; /* bytes of scratch that each worker has for counting */
+
+    /* The place of a compressed chunk, or of an array that is counted, follows from the lengths or counts of all arrays
+     * before it in key order, so that the file does not depend on timing. Until these are known arrays wait, encoded or
+     * as they are: in the journal's data files, one for each rank, or in an unnamed scratch file. */
+    int spool;            /* the scratch file; -1: the journal's */
+    int64_t spooled;      /* bytes of it that are taken */
+    int64_t *spool_at;    /* of each tuple: where it waits, */
+    int *spool_file;      /* in the data file of which rank, */
+    tra_encoded *encoded; /* of which length and checksum */
+    pthread_mutex_t lock; /* guards what threads share: spooled, reused, and the flags of tuples while a run resumes */
 };
 
 /* The file in which arrays of rank `file` wait; reserves bytes in this rank's. */
@@ -63,7 +70,8 @@ int64_t tra_spool_reserve(tra_outfile *o, int64_t len);
 /* Gives the other ranks access to the file that rank 0 made. Collective. */
 TRA_MUSTUSE tra_status tra_outfile_share(tra_outfile *o, tra_err *e);
 
-/* compact.c: tensors of which only the run tells an extent, whose writer rank 0 makes when all rows are counted. */
+/* output_compact.c: tensors of which only the run tells an extent, whose writer rank 0 makes when all rows are counted.
+ */
 int tra_compact_dim(const tra_type *held); /* the dimension; -1: the relation is none such */
 TRA_MUSTUSE tra_status tra_compact_check(const tra_op *op, tra_err *e); /* TRA_PROGRAM: it cannot be written */
 TRA_MUSTUSE tra_status tra_compact_create(tra_outfile *o, tra_err *e);
@@ -73,8 +81,8 @@ TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
 
 int64_t tra_held_entries(const tra_cell *c); /* entries of the array in a cell; of a dense one, its elements */
 
-/* packed.c, for storages that are no levels: packs a tuple's array, which then waits in scratch; counts one that an
- * earlier run left; whether that has the right length. */
+/* output_packed.c, for storages that are no levels: packs a tuple's array, which then waits in scratch; counts one that
+ * an earlier run left; tells whether that has the right length. */
 int64_t tra_packed_bytes(const tra_outfile *o, int64_t ordinal); /* of the components of one tuple */
 TRA_MUSTUSE tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
 TRA_MUSTUSE tra_status tra_packed_recount(tra_outfile *o, const tra_saved *s, tra_err *e);
@@ -82,20 +90,22 @@ bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len);
 /* Writes an array that waits to its places. */
 TRA_MUSTUSE tra_status tra_packed_place(tra_outfile *o, int64_t t, tra_err *e);
 
-/* levels.c: counts a tuple's positions and copies its block to scratch, where it waits; */
-TRA_MUSTUSE tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
-/* the same for an array that comes in panels, which it frees; */
-TRA_MUSTUSE tra_status tra_levels_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, tra_err *e);
-bool tra_levels_take_panels(const tra_outfile *o);
-/* is an array in a block of so many bytes too large for memory, so that it is written some rows at a time? Then these
- * two replace the next two functions; */
-bool tra_levels_is_large(const tra_outfile *o, int64_t len);
-TRA_MUSTUSE tra_status tra_levels_recount_large(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
-TRA_MUSTUSE tra_status tra_levels_put_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e);
-/* counts the positions of an undamaged array that an earlier run left; */
-TRA_MUSTUSE tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
-/* writes all arrays to their places, when all are counted. Collective. */
-TRA_MUSTUSE tra_status tra_levels_place(tra_outfile *o, tra_err *e);
+/* output_counted.c: counts a tuple's positions or rows, and copies its block to scratch, where it waits. */
+TRA_MUSTUSE tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
+/* Counts an undamaged array that an earlier run left. */
+TRA_MUSTUSE tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
+/* Writes all arrays to their places, when all are counted. Collective. */
+TRA_MUSTUSE tra_status tra_counted_place(tra_outfile *o, tra_err *e);
+
+/* output_panels.c: can arrays come in panels? Then this counts the panels of a tuple, copies them to scratch and frees
+ * them. */
+bool tra_counted_takes_panels(const tra_outfile *o);
+TRA_MUSTUSE tra_status tra_counted_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, tra_err *e);
+/* Is an array in a block of so many bytes too large for memory? Then it is counted again, and written to its place,
+ * some rows at a time by these two. */
+bool tra_counted_is_large(const tra_outfile *o, int64_t len);
+TRA_MUSTUSE tra_status tra_counted_recount_large(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
+TRA_MUSTUSE tra_status tra_counted_place_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e);
 
 /* Notes that the array of a tuple waits at `at`, of so many bytes. */
 void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uint64_t sum);

@@ -55,7 +55,7 @@ static int compare(const void *x, const void *y) {
     const tra_pairs_entry *a = x, *b = y;
     int order = compare_meeting(a, b);
     if (order != 0) return order;
-    if (a->contr != b->contr) return a->contr < b->contr ? -1 : 1;
+    if (a->contracted != b->contracted) return a->contracted < b->contracted ? -1 : 1;
     return a->own < b->own ? -1 : a->own > b->own;
 }
 
@@ -84,18 +84,18 @@ static void list_side(tra_pairs *x, tra_side *s) {
             sum[x->class[i]] = sum[x->class[i]] * x->radix[i] + value[i];
             if (j < 0) leaf = tra_tree_leaf(&x->tree, value[i]);
         }
-        int64_t contr = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
-        if (s->part->summand) contr = contr * summands + s->part->summand[t];
+        int64_t contracted = sum[TRA_PAIR_KL] + sum[TRA_PAIR_KR]; /* a side has but one of the two, and of I and J */
+        if (s->part->summand) contracted = contracted * summands + s->part->summand[t];
         if (fits)
             s->v[s->n++] = (tra_pairs_entry){
-                sum[TRA_PAIR_B], sum[TRA_PAIR_K], contr, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf, 0};
+                sum[TRA_PAIR_B], sum[TRA_PAIR_K], contracted, sum[TRA_PAIR_I] + sum[TRA_PAIR_J], t, 0, leaf, 0};
     }
     qsort(s->v, (size_t)s->n, sizeof *s->v, compare);
     tra_pairs_entry **p = tra_calloc((size_t)s->n, sizeof(tra_pairs_entry *));
     for (int64_t i = 0; i < s->n; i++) p[i] = &s->v[i];
     qsort(p, (size_t)s->n, sizeof *p, compare_own);
     for (int64_t i = 1; i < s->n; i++) {
-        if (p[i]->b == p[i - 1]->b) p[i]->rank = p[i - 1]->rank + (p[i]->own != p[i - 1]->own);
+        if (p[i]->b == p[i - 1]->b) p[i]->line = p[i - 1]->line + (p[i]->own != p[i - 1]->own);
     }
     free(p);
 }
@@ -173,7 +173,7 @@ void tra_pairs_shapes(tra_pairs *x) {
 
 /* ---- spans and steps -------------------------------------------------------------------------------------------- */
 
-bool tra_pairs_next_range(const tra_pairs *x, tra_pairs_range *b) {
+bool tra_pairs_next_span(const tra_pairs *x, tra_pairs_range *b) {
     const tra_side *l = &x->l, *r = &x->r;
     while (b->l1 < l->n) {
         int64_t at = l->v[b->l1].b;
@@ -202,15 +202,15 @@ bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m) {
     return false;
 }
 
-int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to) {
+int64_t tra_side_lines(const tra_side *s, int64_t from, int64_t to) {
     int64_t n = 0;
-    for (int64_t i = from; i < to; i++) n = tra_max64(n, s->v[i].rank + 1);
+    for (int64_t i = from; i < to; i++) n = tra_max64(n, s->v[i].line + 1);
     return n;
 }
 
-static int64_t run_end(const tra_side *s, int64_t at, int64_t end) { /* of the entries with at's (k, contr) */
+static int64_t run_end(const tra_side *s, int64_t at, int64_t end) { /* of the entries with at's (k, contracted) */
     int64_t i = at;
-    while (i < end && s->v[i].k == s->v[at].k && s->v[i].contr == s->v[at].contr) i++;
+    while (i < end && s->v[i].k == s->v[at].k && s->v[i].contracted == s->v[at].contracted) i++;
     return i;
 }
 

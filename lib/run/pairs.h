@@ -13,19 +13,20 @@
 
 /* One local tuple: the values of its labels, linearised for each class of labels. */
 typedef struct tra_pairs_entry {
-    int64_t b, k;  /* the values of the labels of class B, of class K */
-    int64_t contr; /* contracted on this side alone: KL (and the number of the summand), or KR */
-    int64_t own;   /* grouped on this side alone: I or J */
-    int64_t tuple; /* index in the part */
-    int64_t rank;  /* of `own` among its distinct values with the same b */
-    int leaf;      /* in the tree of a reproducible sum; 0 if that follows from the other side */
-    int shape;     /* number of its extents (tra_pairs_shapes) */
+    int64_t b, k;       /* the values of the labels of class B, of class K */
+    int64_t contracted; /* on this side alone: KL (and the number of the summand), or KR */
+    int64_t own;        /* grouped on this side alone: I or J */
+    int64_t tuple;      /* index in the part */
+    int64_t line; /* which row (L) or column (R) of the span's results it contributes to: the number of `own` among
+                     its distinct values with the same b */
+    int leaf;     /* in the tree of a reproducible sum; 0 if that follows from the other side */
+    int shape;    /* the number of its extents (tra_pairs_shapes) */
 } tra_pairs_entry;
 
 typedef struct tra_side {
     tra_part *part; /* NULL: there is no R */
     int64_t n;
-    tra_pairs_entry *v; /* ascending in (b, k, contr, own) */
+    tra_pairs_entry *v; /* ascending in (b, k, contracted, own) */
     int nshapes;        /* different extents of its arrays (tra_pairs_shapes) */
     int64_t *shape;     /* for each, a tuple that has them */
 } tra_side;
@@ -64,14 +65,14 @@ typedef struct tra_pairs_range {
     int64_t l0, l1, r0, r1;
 } tra_pairs_range;
 /* The next span, from {0} on: the entries of one value of B. Spans in which nothing meets are left out. */
-bool tra_pairs_next_range(const tra_pairs *x, tra_pairs_range *b);
+bool tra_pairs_next_span(const tra_pairs *x, tra_pairs_range *b);
 /* For joins: the next entries that meet, those of one value of B and K; from {0} on. */
 bool tra_pairs_next_match(const tra_pairs *x, tra_pairs_range *m);
-/* How many distinct values of `own` the entries from..to of one span have. */
-int64_t tra_side_ranks(const tra_side *s, int64_t from, int64_t to);
+/* How many lines, distinct values of `own`, the entries from..to of one span have. */
+int64_t tra_side_lines(const tra_side *s, int64_t from, int64_t to);
 
-/* Walks the steps of a span in ascending (K, KL, KR): each is a run of L's entries with the same (k, contr) and one of
- * R's with the same k. */
+/* Walks the steps of a span in ascending (K, KL, KR): each is a run of L's entries with the same (k, contracted) and
+ * one of R's with the same k. */
 typedef struct tra_walk {
     const tra_pairs *x;
     tra_pairs_range span;

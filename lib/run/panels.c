@@ -17,14 +17,14 @@ void tra_panels_cut(tra_panels *p, int i, int64_t at, tra_pool *pool) {
 void tra_panel_free(tra_block *b, tra_pool *pool) {
     if (b && b->refs > 1) { /* only one thread works on panels that share a block */
         tra_block_unpin(pool, b);
-        tra_block_drop(pool, b);
+        tra_block_release(pool, b);
     } else {
         tra_block_free(pool, b);
     }
 }
 
 void tra_panels_free(tra_panels *p, tra_pool *pool) {
-    for (int i = 0; i < p->n; i++) tra_block_drop(pool, p->v[i].block);
+    for (int i = 0; i < p->n; i++) tra_block_release(pool, p->v[i].block);
     free(p->v);
     *p = (tra_panels){0};
 }

@@ -16,12 +16,12 @@ tra_part *tra_part_new(tra_part_kind kind, const tra_type *type, int64_t n) {
     return p;
 }
 
-void tra_part_keep(tra_part *p) { p->refs++; }
+void tra_part_retain(tra_part *p) { p->refs++; }
 
-void tra_part_drop(tra_part *p, tra_pool *pool) {
+void tra_part_release(tra_part *p, tra_pool *pool) {
     if (!p || --p->refs > 0) return;
-    for (int64_t i = 0; p->block && i < p->n; i++) tra_block_drop(pool, p->block[i]);
-    tra_part_drop(p->base, pool);
+    for (int64_t i = 0; p->block && i < p->n; i++) tra_block_release(pool, p->block[i]);
+    tra_part_release(p->base, pool);
     free(p->ordinal);
     free(p->summand);
     free(p->block);
@@ -59,20 +59,20 @@ int64_t tra_part_find(const tra_part *p, int64_t ordinal, int summand) {
     return found ? lo : -1;
 }
 
-void tra_part_resolve(tra_part *p, int64_t i, tra_part **stored, int64_t *at, tra_part **via, int64_t *via_at) {
-    *via = NULL;
-    *via_at = 0;
+tra_part_source tra_part_resolve(tra_part *p, int64_t i) {
+    tra_part_source from = {0};
     while (p->kind != TRA_PART_STORED) {
         if (p->kind != TRA_PART_VIEW) {
-            assert(!*via);
-            *via = p;
-            *via_at = i;
+            assert(!from.via);
+            from.via = p;
+            from.via_at = i;
         }
         i = p->src[i];
         p = p->base;
     }
-    *stored = p;
-    *at = i;
+    from.stored = p;
+    from.at = i;
+    return from;
 }
 
 int64_t tra_part_bytes(const tra_part *p, int64_t i) {

@@ -99,7 +99,7 @@ static void unlink_block(tra_pool *p, tra_block *b) {
     count_evictable(p, b, -1);
 }
 
-/* ---- small blocks, under the lock ------------------------------------------------------------------------------ */
+/* ---- spilling, under the lock ---------------------------------------------------------------------------------- */
 
 static tra_status open_spill(tra_pool *p, tra_err *e) { /* under the lock: several may spill */
     if (p->fd >= 0) return TRA_OK;
@@ -377,7 +377,7 @@ tra_status tra_block_take_back(tra_pool *p, tra_block *b, tra_err *e) {
     return s;
 }
 
-static void forget_spill(tra_pool *p, tra_block *b) {
+static void forget_copy(tra_pool *p, tra_block *b) {
     if (b->copy_at >= 0 && b->copy_fd < 0) tra_space_give(&p->file, b->copy_at, tra_block_footprint(b->bytes));
     b->copy_at = b->copy_fd = -1;
 }
@@ -390,7 +390,7 @@ tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum) {
 
 void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum) {
     pthread_mutex_lock(&p->lock);
-    forget_spill(p, b);
+    forget_copy(p, b);
     b->copy_at = at;
     b->copy_fd = fd;
     b->sum = sum;
@@ -399,7 +399,7 @@ void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum
 
 void tra_block_mark_dirty(tra_pool *p, tra_block *b) {
     pthread_mutex_lock(&p->lock);
-    forget_spill(p, b);
+    forget_copy(p, b);
     b->dirty = true;
     pthread_mutex_unlock(&p->lock);
 }
@@ -451,7 +451,7 @@ static void release(tra_pool *p, tra_block *b, int pins) {
     assert(b->pins <= pins);
     unlink_block(p, b);
     tra_pool_give_memory(p, b);
-    forget_spill(p, b);
+    forget_copy(p, b);
     tra_pool_tell_freed(p);
     pthread_mutex_unlock(&p->lock);
     free(b);
@@ -459,4 +459,4 @@ static void release(tra_pool *p, tra_block *b, int pins) {
 
 void tra_block_free(tra_pool *p, tra_block *b) { release(p, b, 1); }
 
-void tra_block_drop(tra_pool *p, tra_block *b) { release(p, b, 0); }
+void tra_block_release(tra_pool *p, tra_block *b) { release(p, b, 0); }

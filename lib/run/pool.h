@@ -31,14 +31,14 @@ typedef struct tra_block {
     bool dirty;          /* the only copy of its contents is in memory */
     bool taken;          /* a worker allocated it, from what is reserved for workers */
     bool spilling;       /* it is being written to scratch, without the pool's lock: whoever wants to pin it waits */
-    bool mapped;         /* its memory is mapped outside of the region, which was too fragmented */
+    bool outside;        /* its memory is a mapping of its own: the pool's region was too fragmented */
     int64_t allocated; /* bytes of memory that it has, or had last; more than `bytes` while a chunk is unpacked in it */
     int64_t copy_at;   /* offset of its copy in the file copy_fd; -1: it has no copy */
     int copy_fd;       /* -1: the pool's scratch file; else a file of a checkpoint, which others keep open */
     uint64_t sum;      /* XXH64 of the copy */
     tra_rel *rel;      /* the file it comes from, or NULL */
     int64_t ordinal;
-    int64_t chunk_bytes;             /* that reading it costs on disk */
+    int64_t chunk_bytes;             /* that reading it from `rel` takes on disk */
     struct tra_block *older, *newer; /* list of what may be evicted */
 } tra_block;
 
@@ -68,7 +68,7 @@ tra_pool_stats tra_pool_stat(tra_pool *p);
 /* Returns free memory to the system, for others to use. */
 void tra_pool_give_back(tra_pool *p);
 
-/* Is there something in flight whose end will give memory back? Asked before waiting, under the pool's lock. */
+/* Will something that is under way give memory back when it ends? Asked before waiting, under the pool's lock. */
 typedef bool tra_pool_busy_fn(void *ctx);
 /* What the thread that allocates does while it waits, a few times a second, without a lock; true: something has
  * changed. *soon becomes true where it is to be called again at once. It may allocate, and so be called from within
@@ -125,6 +125,6 @@ void tra_block_share(tra_pool *p, tra_block *b);
  * once. Other holders may have it pinned too: an exchange that ends frees what another exchange still sends. */
 void tra_block_free(tra_pool *p, tra_block *b);
 /* The same for a caller that has not pinned it; if the caller is the last holder nobody may have it pinned. */
-void tra_block_drop(tra_pool *p, tra_block *b);
+void tra_block_release(tra_pool *p, tra_block *b);
 
 #endif

@@ -11,16 +11,16 @@ enum { TRA_SLOTS = TRA_PAGE / TRA_CACHE_LINE - 1 }; /* lines of a page that smal
 struct tra_pool {
     pthread_mutex_t lock;
     pthread_cond_t freed;
-    void *mapped; /* in it, from where a page begins: */
-    char *region;
+    void *mapped; /* what mmap gave, */
+    char *region; /* and its part that begins with a page, in which blocks are */
     int64_t mapped_bytes, region_bytes;
     bool large_pages;
-    tra_space mem, file;
+    tra_space mem, file;                /* what is free in the region, and in the spill file */
     bool *touched;                      /* of each page of the region: may it be resident? */
     int64_t touched_end;                /* all pages from there on were never touched */
-    int64_t resident;                   /* bytes of these */
-    int64_t mapped_apart;               /* of blocks that are mapped apart from the region */
-    struct slab *slabs[TRA_SLOTS + 1];  /* that have free slots, by their lines */
+    int64_t resident;                   /* bytes of the pages that were touched */
+    int64_t outside_bytes;              /* of blocks that have mappings of their own */
+    struct slab *slabs[TRA_SLOTS + 1];  /* pages of small blocks that have free slots, by the lines of a slot */
     tra_block oldest;                   /* sentinel: oldest.newer is the first to go */
     int64_t evictable, evictable_clean; /* bytes of what may be evicted, and of what need not be spilled then */
     int64_t reserved, taken;            /* bytes for what workers take, and what they have taken */

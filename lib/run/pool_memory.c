@@ -77,7 +77,7 @@ void tra_pool_give_back(tra_pool *p) {
     pthread_mutex_unlock(&p->lock);
 }
 
-static bool too_much(const tra_pool *p) { return p->resident + p->mapped_apart > p->stats.budget; }
+static bool too_much(const tra_pool *p) { return p->resident + p->outside_bytes > p->stats.budget; }
 
 /* Allocated blocks are always within the budget; with freed pages that are still resident the process may exceed it,
  * and then returns these. If that is not enough, since large pages are only partly free, it gives up large pages. */
@@ -103,7 +103,7 @@ static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
         ptr = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (ptr == MAP_FAILED) return NULL;
         *mapped = true;
-        p->mapped_apart += n;
+        p->outside_bytes += n;
     }
     keep_resident_in_budget(p);
     p->stats.used += n;
@@ -113,7 +113,7 @@ static void *take_pages(tra_pool *p, int64_t n, bool worker, bool *mapped) {
 
 static void give_pages(tra_pool *p, void *ptr, int64_t n, bool mapped) {
     if (mapped)
-        munmap(ptr, (size_t)n), p->mapped_apart -= n;
+        munmap(ptr, (size_t)n), p->outside_bytes -= n;
     else
         tra_space_give(&p->mem, (char *)ptr - p->region, n);
     p->stats.used -= n;
@@ -170,7 +170,7 @@ bool tra_pool_take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
     if (bytes <= SMALL)
         b->ptr = take_slot(p, lines_of(bytes), b->taken);
     else
-        b->ptr = take_pages(p, tra_block_footprint(bytes), b->taken, &b->mapped);
+        b->ptr = take_pages(p, tra_block_footprint(bytes), b->taken, &b->outside);
     b->allocated = bytes;
     if (b->ptr && b->taken) p->taken += tra_block_footprint(bytes);
     return b->ptr != NULL;
@@ -181,7 +181,7 @@ void tra_pool_give_memory(tra_pool *p, tra_block *b) {
     if (b->ptr && b->allocated <= SMALL)
         give_slot(p, b->ptr);
     else if (b->ptr)
-        give_pages(p, b->ptr, tra_block_footprint(b->allocated), b->mapped);
+        give_pages(p, b->ptr, tra_block_footprint(b->allocated), b->outside);
     b->ptr = NULL;
 }
 
@@ -189,7 +189,7 @@ void tra_pool_trim(tra_pool *p, tra_block *b, int64_t bytes) {
     int64_t left = tra_max64(bytes, SMALL + 1), keep = tra_block_footprint(left);
     int64_t more = tra_block_footprint(b->allocated) - keep;
     if (more <= 0) return;
-    give_pages(p, (char *)b->ptr + keep, more, b->mapped);
+    give_pages(p, (char *)b->ptr + keep, more, b->outside);
     if (b->taken) p->taken -= more;
     b->allocated = left;
     tra_pool_tell_freed(p);

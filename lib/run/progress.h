@@ -15,8 +15,8 @@ typedef struct tra_progress {
 
 void tra_progress_begin(tra_progress *p, const tra_plan *plan, tra_progress_form form);
 void tra_progress_op(tra_progress *p, int op); /* op begins, those before it are done */
-/* done of all parts of the operator: the bar at most four times a second, lines every ten seconds; neither while nobody
- * reads what was written before. */
+/* `done` of the `all` parts of the operator are done. Draws the bar at most four times a second, a line every ten
+ * seconds; neither while nobody reads what was written before. */
 void tra_progress_show(tra_progress *p, int64_t done, int64_t all);
 void tra_progress_end(tra_progress *p);
 

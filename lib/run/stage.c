@@ -45,7 +45,7 @@ tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side) {
 }
 
 typedef struct result { /* of one unit */
-    tra_outlet *sink;
+    tra_outlet *outlet;
     const tra_op *op;
     tra_site *site;
     int64_t ordinal;
@@ -64,14 +64,14 @@ static tra_status emit(result *x, tra_worker *w, tra_err *e) {
     tra_block *b = x->block;
     atomic_fetch_add(&x->site->done, 1);
     x->block = NULL;
-    return tra_outlet_emit(x->sink, w, x->ordinal, 0, b, e);
+    return tra_outlet_emit(x->outlet, w, x->ordinal, 0, b, e);
 }
 
-/* Workers get what they need to read a part and to write into the sink. */
-static tra_status begin(tra_site *site, tra_part *in, const tra_outlet *sink, tra_err *e) {
+/* Workers get what they need to read a part and to write into the outlet. */
+static tra_status begin(tra_site *site, tra_part *in, const tra_outlet *outlet, tra_err *e) {
     const tra_part *parts[1] = {in};
-    size_t read = tra_stage_io(parts, 1), write = tra_outlet_io(sink);
-    return tra_engine_stage(site->engine, tra_stage_scratch(parts, 1), read > write ? read : write, e);
+    size_t read = tra_stage_io(parts, 1), write = tra_outlet_io(outlet);
+    return tra_engine_begin_stage(site->engine, tra_stage_scratch(parts, 1), read > write ? read : write, e);
 }
 
 /* Submits a unit. bytes: of the block for its result; -1: its input will be that. takes: the worker allocates the
@@ -89,7 +89,7 @@ static tra_status submit(result x0, int64_t bytes, bool takes, tra_unit *u,
         s = tra_pool_reserve(site->pool, tra_block_footprint(bytes), e);
         x->reserved = s == TRA_OK ? tra_block_footprint(bytes) : 0;
     } else if (bytes >= 0)
-        s = tra_block_new(site->pool, tra_outlet_bytes(x->sink, bytes), &x->block, e);
+        s = tra_block_new(site->pool, tra_outlet_bytes(x->outlet, bytes), &x->block, e);
     if (s != TRA_OK) {
         tra_unit_drop(site->engine, u);
         return s;
@@ -106,26 +106,24 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (x->block)
         memcpy(x->block->ptr, tra_cell_block(&u->inputs[0].cell), (size_t)bytes);
     else
-        x->block = tra_engine_take(w->engine, &u->inputs[0]);
+        x->block = tra_engine_take_derived(w->engine, &u->inputs[0]);
     /* its size is known only now */
     if (u->inputs[0].cell.layout) tra_block_shrink(x->site->pool, x->block, bytes);
     return emit(x, w, e);
 }
 
-tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
+tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
     tra_after after = tra_stage_after(site, op, 0);
-    TRA_TRY(begin(site, in, sink, e));
+    TRA_TRY(begin(site, in, outlet, e));
     tra_status s = TRA_OK;
-    site->all = in->n;
+    site->total = in->n;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
-        if (tra_outlet_has(sink, in->ordinal[i])) continue;
-        tra_part *stored, *via;
-        int64_t at, via_at;
-        tra_part_resolve(in, i, &stored, &at, &via, &via_at);
+        if (tra_outlet_has(outlet, in->ordinal[i])) continue;
+        bool derived = tra_part_resolve(in, i).via;
         tra_unit *u = tra_unit_new(1, 1);
-        u->inputs[0] = (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(sink, 0), .after = after};
-        result x = {.sink = sink, .site = site, .ordinal = in->ordinal[i]};
-        s = submit(x, via ? -1 : tra_part_bytes(in, i), false, u, run_copy, e);
+        u->inputs[0] = (tra_unit_input){.part = in, .i = i, .room = tra_outlet_bytes(outlet, 0), .after = after};
+        result x = {.outlet = outlet, .site = site, .ordinal = in->ordinal[i]};
+        s = submit(x, derived ? -1 : tra_part_bytes(in, i), false, u, run_copy, e);
     }
     return tra_stage_end(site, s, e);
 }
@@ -184,10 +182,10 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     return emit(x, w, e);
 }
 
-tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e) {
+tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
     tra_after after = tra_stage_after(site, op, 0);
-    TRA_TRY(begin(site, in, sink, e));
+    TRA_TRY(begin(site, in, outlet, e));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         tra_dims key, k;
@@ -199,7 +197,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
         }
         int64_t result = tra_catalog_find(oc, &k);
         int n = 0;
-        if (tra_outlet_has(sink, result)) continue;
+        if (tra_outlet_has(outlet, result)) continue;
         for (;; n++, key.v[op->what.keydim]++) {
             int64_t t = tra_catalog_find(ic, &key);
             if (t < 0 || tra_part_find(in, t, 0) < 0) break;
@@ -210,7 +208,7 @@ tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_
             int64_t t = tra_part_find(in, tra_catalog_find(ic, &key), 0);
             u->inputs[j] = (tra_unit_input){.part = in, .i = t, .after = after};
         }
-        struct result x = {.sink = sink, .op = op, .site = site, .ordinal = result};
+        struct result x = {.outlet = outlet, .op = op, .site = site, .ordinal = result};
         s = submit(x, tra_size_planned(tra_type_bytes(&op->type, result)), op->type.layout, u, run_concat, e);
     }
     return tra_stage_end(site, s, e);

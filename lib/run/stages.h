@@ -4,26 +4,26 @@
 
 #include "comm.h"
 #include "engine.h"
-#include "files.h"
+#include "exchange_dir.h"
 #include "../physical/needs.h"
-#include "output.h"
-#include "zeros.h"
+#include "outlet.h"
+#include "zero_divisions.h"
 
 #include <stdatomic.h>
 
-/* What all stages of a run share. */
+/* One rank while it runs a plan: what all stages share. */
 typedef struct tra_site {
     tra_comm comm;
     const tra_plan *plan;
     tra_engine *engine;
     tra_pool *pool;
     const struct tra_transport *transport; /* of exchanges */
-    tra_files files;                       /* of transport files */
-    int64_t sent, received;                /* array bytes */
-    atomic_llong done;                     /* progress of the stage: array pairs, or arrays, that are done, */
-    int64_t all;                           /* of so many */
-    tra_zeros *zeros;                      /* integers that were divided by zero */
-    bool stops;                            /* the run ends early when it is asked to (tra_stop_asked) */
+    tra_exchange_dir exchange_dir;         /* for the transport by files */
+    int64_t sent, received;                /* array bytes that stages by themselves have exchanged so far */
+    atomic_llong done;                     /* of the stage that runs: pairs of arrays, or arrays, that are done */
+    int64_t total;                         /* how many it has to do */
+    tra_zero_divisions *zero_divisions;    /* where divisions of integers by zero are counted */
+    bool can_stop;                         /* the run ends early when it is asked to (tra_stop_asked) */
 } tra_site;
 
 /* A JOIN, AGG, JOINAGG or MERGE: l and r (NULL for AGG and MERGE) are the local parts of its inputs. Every result that
@@ -31,15 +31,15 @@ typedef struct tra_site {
 typedef struct tra_loop_stage {
     const tra_op *op;
     tra_part *l, *r;
-    tra_outlet sink;
+    tra_outlet outlet;
 } tra_loop_stage;
 /* Runs n such stages: one, or those of a scan (scan.h), which read each block of the input that they share together.
  * scanned: the part of that input; NULL if there is one stage. */
 TRA_MUSTUSE tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_part *scanned, tra_err *e);
 /* Local stages that make one result at a time. concat: a CONCAT. copy: stores the tuples of part `in`, or writes them
  * to a file; for a MAP or TILE `in` is its own result, which is computed on reading. */
-TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e);
-TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *sink, tra_err *e);
+TRA_MUSTUSE tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e);
+TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e);
 /* SHUF and BCAST: `in` is placed like the operator before, `out` by op->place; of a partial relation every summand
  * becomes a tuple by itself. REPART: pieces of the blocks of in become blocks of the result. Collective. */
 TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e);
@@ -64,7 +64,7 @@ TRA_MUSTUSE tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved
 TRA_MUSTUSE tra_status tra_stage_end(tra_site *site, tra_status s, tra_err *e);
 /* What is to be done with the blocks of an input whose tuples are read once each, after use. */
 tra_after tra_stage_after(const tra_site *site, const tra_op *op, int side);
-/* Bytes of io memory and of scratch memory that workers need to read the parts (tra_engine_stage). */
+/* Bytes of io memory and of scratch memory that workers need to read the parts (tra_engine_begin_stage). */
 size_t tra_stage_io(const tra_part *const *parts, int n);
 size_t tra_stage_scratch(const tra_part *const *parts, int n);
 

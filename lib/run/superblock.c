@@ -38,23 +38,23 @@ static void superblock_drop(superblock *s) {
 static void end_step(tra_unit *u) {
     step *x = u->ctx;
     superblock_drop(x->s);
-    free(x->rank);
+    free(x->line);
     free(x);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
-/* The first entry of a step whose rank is not below this one. */
-static int64_t at_rank(const tra_side *s, int64_t from, int64_t to, int64_t rank) {
-    TRA_BISECT(from, to, mid, s->v[mid].rank < rank);
+/* The first entry of a step whose line is not below this one. */
+static int64_t at_line(const tra_side *s, int64_t from, int64_t to, int64_t line) {
+    TRA_BISECT(from, to, mid, s->v[mid].line < line);
     return from;
 }
 
 /* The entries of a step that fall into the super-block. */
 static tra_pairs_range within(const tra_joinagg *st, const tra_walk *w, const tra_superblock_bounds *at) {
     return (tra_pairs_range){
-        at_rank(&st->pairs.l, w->l0, w->l1, at->i0), at_rank(&st->pairs.l, w->l0, w->l1, at->i0 + at->ni),
-        at_rank(&st->pairs.r, w->r0, w->r1, at->j0), at_rank(&st->pairs.r, w->r0, w->r1, at->j0 + at->nj)};
+        at_line(&st->pairs.l, w->l0, w->l1, at->i0), at_line(&st->pairs.l, w->l0, w->l1, at->i0 + at->ni),
+        at_line(&st->pairs.r, w->r0, w->r1, at->j0), at_line(&st->pairs.r, w->r0, w->r1, at->j0 + at->nj)};
 }
 
 /* The states of a composed aggregation are as large as their largest terms, which the result's type does not tell. */
@@ -70,7 +70,7 @@ static tra_status find_states(superblock *s, const tra_superblock_bounds *at, tr
         for (int64_t i = 0; i < (x.l1 - x.l0) * nr && status == TRA_OK; i++) {
             const tra_pairs_entry *l = &st->pairs.l.v[x.l0 + i / nr],
                                   *r = st->pairs.r.part ? &st->pairs.r.v[x.r0 + i % nr] : NULL;
-            int64_t c = (l->rank - at->i0) * s->nj + (r ? r->rank - at->j0 : 0);
+            int64_t c = (l->line - at->i0) * s->nj + (r ? r->line - at->j0 : 0);
             int64_t shapes = 1 + l->shape + (r ? (int64_t)r->shape * st->pairs.l.nshapes : 0);
             tra_dims *most = &s->outputs[c].state.ext, term;
             if (seen[c] == shapes) continue;
@@ -95,7 +95,7 @@ static tra_status give_blocks(tra_joinagg *st, output *c, int branches, tra_err 
     bool apart = st->how.composed || (st->agg && !op->what.partial && op->type.layout);
     int64_t bytes = tra_type_bytes(&op->type, c->ordinal).bound; /* a bound, where the layout is not dense */
     int64_t state = st->agg ? (int64_t)tra_array_bytes(&c->state) : bytes;
-    TRA_TRY(tra_block_new(st->site->pool, apart ? state : tra_outlet_bytes(st->sink, state), &c->block, e));
+    TRA_TRY(tra_block_new(st->site->pool, apart ? state : tra_outlet_bytes(st->outlet, state), &c->block, e));
     c->state.data = c->block->ptr;
     for (int k = 0; k < branches; k++) {
         TRA_TRY(tra_block_new(st->site->pool, (int64_t)tra_array_bytes(&c->state), &c->branches[k], e));
@@ -103,7 +103,7 @@ static tra_status give_blocks(tra_joinagg *st, output *c, int branches, tra_err 
         c->branch[k].data = c->branches[k]->ptr;
     }
     if (!apart || c->mirror_only) return TRA_OK;
-    return tra_block_new(st->site->pool, tra_outlet_bytes(st->sink, bytes), &c->result, e);
+    return tra_block_new(st->site->pool, tra_outlet_bytes(st->outlet, bytes), &c->result, e);
 }
 
 static bool has_own(const tra_pairs_entry **v, int64_t n, int64_t own) {
@@ -117,7 +117,7 @@ static bool mirror_is_here(const tra_joinagg *st, int64_t i, int64_t j) {
     return i != j && has_own(st->span.li, st->span.ni, j) && has_own(st->span.rj, st->span.nj, i);
 }
 
-bool tra_superblock_is_copy(const tra_joinagg *st, int64_t i, int64_t j) {
+bool tra_superblock_is_mirrored(const tra_joinagg *st, int64_t i, int64_t j) {
     return st->how.triangle && i > j && mirror_is_here(st, i, j);
 }
 
@@ -138,8 +138,8 @@ static bool set_mirror(tra_joinagg *st, output *c, const tra_dims *key, int64_t 
     c->turned = i > j;
     if (i > j && here) return false;
     int64_t of_other = tra_catalog_find(st->op->type.cat, &other), twin = i > j ? c->ordinal : of_other;
-    bool wants = i != j && (i > j || here) && twin >= 0 && !tra_outlet_has(st->sink, twin);
-    c->mirror_only = i > j || tra_outlet_has(st->sink, c->ordinal);
+    bool wants = i != j && (i > j || here) && twin >= 0 && !tra_outlet_has(st->outlet, twin);
+    c->mirror_only = i > j || tra_outlet_has(st->outlet, c->ordinal);
     if (c->mirror_only && !wants) return false;
     if (!wants) return true;
     c->twin = tra_calloc(1, sizeof *c->twin);
@@ -157,7 +157,7 @@ static tra_status new_output(tra_joinagg *st, output *c, const tra_pairs_entry *
     if (wanted && st->how.triangle)
         wanted = set_mirror(st, c, &key, l->own, r->own);
     else if (wanted)
-        wanted = !tra_outlet_has(st->sink, c->ordinal);
+        wanted = !tra_outlet_has(st->outlet, c->ordinal);
     if (!wanted) c->ordinal = -1; /* not computed */
     if (c->ordinal < 0) return TRA_OK;
     c->state.dtype = st->how.state_dtype;
@@ -189,16 +189,16 @@ static tra_unit *new_step(tra_joinagg *st, superblock *s, const tra_walk *w, con
     if (nl == 0 || (nr == 0 && st->pairs.r.part)) return NULL;
     tra_unit *u = tra_unit_new((int)(nl + nr), (int)(s->ni * s->nj * s->tiles));
     step *x = tra_calloc(1, sizeof *x);
-    *x = (step){.s = s, .nl = nl, .rank = tra_calloc((size_t)(nl + nr), sizeof *x->rank)};
+    *x = (step){.s = s, .nl = nl, .line = tra_calloc((size_t)(nl + nr), sizeof *x->line)};
     for (int64_t i = 0; i < nl; i++) {
         const tra_pairs_entry *m = &st->pairs.l.v[in.l0 + i];
         u->inputs[i] = (tra_unit_input){.part = st->pairs.l.part, .i = m->tuple, .after = st->l_after};
-        x->rank[i] = m->rank - at->i0;
+        x->line[i] = m->line - at->i0;
     }
     for (int64_t i = 0; i < nr; i++) {
         const tra_pairs_entry *m = &st->pairs.r.v[in.r0 + i];
         u->inputs[nl + i] = (tra_unit_input){.part = st->pairs.r.part, .i = m->tuple, .after = st->r_after};
-        x->rank[nl + i] = m->rank - at->j0;
+        x->line[nl + i] = m->line - at->j0;
     }
     u->run = tra_superblock_task;
     u->end = end_step;
@@ -208,27 +208,25 @@ static tra_unit *new_step(tra_joinagg *st, superblock *s, const tra_walk *w, con
 }
 
 tra_status tra_superblock_queue(tra_joinagg *st, tra_unit *u, tra_err *e) {
-    int64_t n = st->superblock->producer.at.extra_pins ? ((const step *)u->ctx)->nl : 0, from = st->row.n;
-    tra_status s = tra_engine_await(st->site->engine, u, e);
+    int64_t n = st->superblock->producer.at.extra_pins ? ((const step *)u->ctx)->nl : 0, pinned = st->pinned_row.n;
+    tra_status s = tra_engine_await_inputs(st->site->engine, u, e);
     if (s != TRA_OK) {
         tra_unit_drop(st->site->engine, u);
         return s;
     }
     for (int64_t i = 0; i < n; i++) { /* pinned before the unit can end */
-        tra_part *stored, *via;
-        int64_t at, via_at;
-        tra_part_resolve(st->pairs.l.part, u->inputs[i].i, &stored, &at, &via, &via_at);
-        TRA_ROOM(st->row.v, st->row.n, st->row.cap);
-        st->row.v[st->row.n++] = stored->block[at];
+        tra_part_source from = tra_part_resolve(st->pairs.l.part, u->inputs[i].i);
+        TRA_ROOM(st->pinned_row.v, st->pinned_row.n, st->pinned_row.cap);
+        st->pinned_row.v[st->pinned_row.n++] = from.stored->block[from.at];
         u->inputs[i].extra_pin = true;
     }
     s = tra_engine_submit(st->site->engine, u, e);
-    if (s != TRA_OK) st->row.n = from;
+    if (s != TRA_OK) st->pinned_row.n = pinned;
     return s;
 }
 
 void tra_superblock_release_row(tra_joinagg *st, tra_after after) {
-    while (st->row.n > 0) tra_block_unpin_then(st->site->pool, st->row.v[--st->row.n], after);
+    while (st->pinned_row.n > 0) tra_block_unpin_then(st->site->pool, st->pinned_row.v[--st->pinned_row.n], after);
 }
 
 /* *any: some output is to be computed. After a failure superblock_drop frees what there is. */

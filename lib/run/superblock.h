@@ -16,17 +16,17 @@ enum { TRA_AHEAD = 32 << 10 }; /* bytes of the largest state whose terms are com
 
 /* How the results of a stage are computed. */
 typedef struct tra_joinagg_how {
-    bool fused;    /* one kernel joins and adds to the state */
-    bool ahead;    /* of such a kernel: terms are small, and computed before it is their turn to be added */
-    bool merges;   /* the terms are states of the aggregation */
+    bool fused;    /* one kernel joins two arrays and adds the result to the state */
+    bool ahead;    /* fused, with small terms, which are computed before it is their turn to be added */
+    bool merges;   /* the terms are themselves states of the aggregation */
     bool sparse;   /* the terms are of sparse type */
     bool grows;    /* states are held in the result's layout, which is not dense, and grow (grow.h) */
     bool counted;  /* a join without aggregation, whose results are not dense */
     bool triangle; /* of two results that mirror each other only one is computed */
     tra_mirror mirror;
     bool composed;         /* a map follows the aggregation in its kernel, so that states have extents of their own */
-    tra_dtype state_dtype; /* of what is accumulated; without agg the result's */
-    int tiles;             /* that a state is computed in; 0: as many as the fused kernel says */
+    tra_dtype state_dtype; /* the element type of states; without an aggregation that of the result */
+    int tiles;             /* how many tiles a state is computed in; 0: as many as the fused kernel says */
     int summand;           /* the number of the summand that this site computes */
 } tra_joinagg_how;
 
@@ -34,27 +34,28 @@ typedef struct tra_joinagg_how {
 typedef struct tra_joinagg {
     tra_site *site;
     const tra_op *op;
-    tra_outlet *sink;
+    tra_outlet *outlet;
     const tra_kernel *join, *agg; /* NULL: none */
     tra_pairs pairs;
     tra_joinagg_how how;
     tra_after l_after, r_after; /* for the blocks of L and of R that the super-block under way reads */
-    size_t kernel_at;           /* a worker's scratch has the join's result, and from here on the kernel's scratch */
+    size_t kernel_scratch_at;   /* where in a worker's scratch that of the kernel begins: before it is the term */
     int64_t reserved;           /* bytes of the pool for workers, where results grow or are counted */
     struct {
         tra_block **v; /* blocks of L that stay pinned for a row of super-blocks; from malloc */
         int64_t n, cap;
-    } row;
-    int64_t budget; /* bytes for blocks */
-    struct {
+    } pinned_row;
+    int64_t budget;                       /* bytes for blocks */
+    struct {                              /* the value of B that is worked on */
         tra_pairs_range range;            /* {0}: before the first */
         bool open;                        /* a span is under way */
-        const tra_pairs_entry **li, **rj; /* an entry for each rank of I and of J; rj NULL without R */
+        const tra_pairs_entry **li, **rj; /* an entry for each line of I and of J; rj NULL without R */
         int64_t ni, nj, i, j;             /* rows and columns of results; the first ones of the super-block */
         tra_block_loop loop;
-        bool fits, right_fits; /* do all inputs of the span fit in memory; do those of R? */
-        bool l_later, r_later; /* is the input read again after its last super-block (R), or row of super-blocks (L)? */
-        bool l_last, r_last;   /* is this stage the only reader of the input? */
+        bool fits, right_fits;             /* do all inputs of the span fit in memory; do those of R? */
+        bool l_read_again, r_read_again;   /* is the input read again, by this or another stage, after this span's last
+                                              row   of super-blocks (L), or last super-block (R)? */
+        bool l_only_reader, r_only_reader; /* is the input dropped then, since only this stage reads it, and once? */
     } span;
     struct superblock *superblock; /* the super-block under way */
 } tra_joinagg;
@@ -62,7 +63,7 @@ typedef struct tra_joinagg {
 /* Which results of a span a super-block has: [i0, i0 + ni) x [j0, j0 + nj). */
 typedef struct tra_superblock_bounds {
     const tra_pairs_range *range;
-    const tra_pairs_entry **li, **rj; /* an entry of each rank of I and of J; rj NULL without R */
+    const tra_pairs_entry **li, **rj; /* an entry of each line of I and of J; rj NULL without R */
     int64_t i0, ni, j0, nj;
     bool extra_pins; /* its arrays of L are pinned once more, until tra_superblock_release_row */
 } tra_superblock_bounds;
@@ -78,7 +79,7 @@ TRA_MUSTUSE tra_status tra_superblock_queue(tra_joinagg *st, tra_unit *u, tra_er
 void tra_superblock_end(tra_joinagg *st);
 void tra_superblock_release_row(tra_joinagg *st, tra_after after);
 /* Is the result of these own values of I and J made as the mirror image of another result on this site? */
-bool tra_superblock_is_copy(const tra_joinagg *st, int64_t i, int64_t j);
+bool tra_superblock_is_mirrored(const tra_joinagg *st, int64_t i, int64_t j);
 /* Emits the identity of the aggregation as the result `ordinal`. TRA_RESOURCE if memory is short. */
 TRA_MUSTUSE tra_status tra_superblock_identity(tra_joinagg *st, int64_t ordinal, tra_err *e);
 

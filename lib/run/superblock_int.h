@@ -13,15 +13,14 @@ typedef struct output {
     tra_block *block, *result; /* result: where the state cannot become the result in place, since a map changes its
                                   extents, or since the result is not dense */
     tra_array state;
-    tra_panels
-        *panels; /* in place of blocks, where results grow or are counted: the state's, then those of the branches */
+    tra_panels *panels;    /* where results grow or are counted, in place of blocks: the state's, then the branches' */
     tra_array *branch;     /* sums of a tree besides the state, */
     tra_block **branches;  /* and their blocks */
     int tiles;             /* that it is computed in */
     atomic_int tiles_left; /* tiles of the last step that have not ended */
     /* If of two results that mirror each other only one is computed: */
     bool diagonal;       /* only one triangle of the array is computed */
-    bool turned;         /* computed with its operands exchanged, in place of its mirror image, which is the result */
+    bool turned;         /* its operands are exchanged, so that the mirror image of the result is computed */
     bool mirror_only;    /* it is itself no result, but its twin is */
     struct output *twin; /* its mirror image: a copy of the state with two dimensions exchanged; NULL: none */
 } output;
@@ -49,7 +48,7 @@ typedef struct step {
     superblock *s;
     bool first, last; /* of the super-block */
     int64_t nl;
-    int64_t *rank;     /* row or column of each input in the super-block, ascending on each side */
+    int64_t *line;     /* row or column of each input in the super-block, ascending on each side */
     tra_tree_step sum; /* the sum to which terms are added; without a tree always 0, the state */
 } step;
 

@@ -26,18 +26,18 @@ static tra_status emit_one(tra_joinagg *st, output *c, tra_worker *w, tra_err *e
     if (st->agg && !st->op->what.partial) {
         tra_cell out = tra_cell_new(&st->op->type, c->ordinal, c->result ? c->result->ptr : b->ptr);
         tra_cell state = {.sparse = out.sparse, .array = c->state};
-        tra_cell_finish(st->agg, st->op->what.term, &state, &out, (char *)w->scratch + st->kernel_at);
+        tra_cell_finish(st->agg, st->op->what.term, &state, &out, (char *)w->scratch + st->kernel_scratch_at);
         TRA_TRY(tra_op_fits(st->op, &st->op->type, c->ordinal, e));
         if (c->result) {
             tra_block_free(st->site->pool, b);
             b = c->result;
             c->result = NULL;
         }
-        tra_block_shrink(st->site->pool, b, tra_outlet_bytes(st->sink, tra_cell_bytes(&out)));
+        tra_block_shrink(st->site->pool, b, tra_outlet_bytes(st->outlet, tra_cell_bytes(&out)));
     }
     c->block = NULL;
     tra_superblock_free_branches(st, c);
-    return tra_outlet_emit(st->sink, w, c->ordinal, st->how.summand, b, e);
+    return tra_outlet_emit(st->outlet, w, c->ordinal, st->how.summand, b, e);
 }
 
 /* Emits the results that an output is computed for: itself, its mirror image, or both. */
@@ -99,11 +99,12 @@ static bool adds_in_place(const tra_joinagg *st, const tra_unit_input *l, const 
 }
 
 /* Computes a dense term in the worker's scratch; if it was added in place, the term's data is NULL. sum: the state to
- * which the term is added. alone: it is the first term of the state, which nobody else uses: then it is computed there
- * if it is itself a sum that begins with +0, as of a fused statement. (Another term may have -0, which a sum cannot.)
+ * which the term is added. starts_sum: it is the first term of the state, which nothing else uses yet: then it is
+ * computed there if it is itself a sum that begins with +0, as of a fused statement. (Another term may have -0, which a
+ * sum cannot.)
  */
 static tra_status make_term(tra_joinagg *st, const tra_unit_input *l, const tra_unit_input *r, const tra_array *sum,
-                            bool alone, tra_worker *w, tra_cell *term, tra_err *e) {
+                            bool starts_sum, tra_worker *w, tra_cell *term, tra_err *e) {
     *term = (tra_cell){.array.data = w->scratch};
     TRA_TRY(tra_superblock_term_shape(st, l->i, r->i, &term->array.ext, e));
     term->array.dtype = tra_kernel_dtype(st->join, TRA_USE_JOIN, l->cell.array.dtype, r->cell.array.dtype);
@@ -111,8 +112,8 @@ static tra_status make_term(tra_joinagg *st, const tra_unit_input *l, const tra_
         term->array.data = NULL;
         return TRA_OK;
     }
-    if (alone && tra_kernel_pace(st->join) > 0 && same_shape(sum, &term->array)) term->array.data = sum->data;
-    tra_cell_join(st->join, &l->cell, &r->cell, term, (char *)w->scratch + st->kernel_at);
+    if (starts_sum && tra_kernel_pace(st->join) > 0 && same_shape(sum, &term->array)) term->array.data = sum->data;
+    tra_cell_join(st->join, &l->cell, &r->cell, term, (char *)w->scratch + st->kernel_scratch_at);
     term->sparse = st->how.sparse;
     return TRA_OK;
 }
@@ -131,16 +132,16 @@ static void add_term(tra_joinagg *st, const output *c, tra_array *sum, const tra
             tra_kernel_fma_triangle(st->join, &l->cell.array, l->cell.sparse, sum, tile, first);
         else
             tra_cell_fma(st->join, &(c->turned ? r : l)->cell, &(c->turned ? l : r)->cell, sum, tile, first,
-                         scratch + st->kernel_at);
+                         scratch + st->kernel_scratch_at);
         return;
     }
     if (st->join && !st->agg) {
         tra_cell out = {.layout = st->op->type.layout, .array = *sum, .head = sum->data};
-        tra_cell_join(st->join, &l->cell, &r->cell, &out, scratch + st->kernel_at);
+        tra_cell_join(st->join, &l->cell, &r->cell, &out, scratch + st->kernel_scratch_at);
         return;
     }
     if (r && !made->array.data) {
-        tra_cell_fma(st->join, &l->cell, &r->cell, sum, 0, first, scratch + st->kernel_at);
+        tra_cell_fma(st->join, &l->cell, &r->cell, sum, 0, first, scratch + st->kernel_scratch_at);
         return;
     }
     tra_cell term = r ? *made : l->cell;
@@ -215,9 +216,9 @@ static tra_status close_branch(superblock *s, output *c, int64_t task, int i, tr
 
 /* ---- tasks ----------------------------------------------------------------------------------------------------- */
 
-static const tra_unit_input *input_of_rank(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t rank) {
-    TRA_BISECT(from, to, mid, x->rank[mid] < rank);
-    return from < to && x->rank[from] == rank ? &u->inputs[from] : NULL;
+static const tra_unit_input *input_of_line(const tra_unit *u, const step *x, int64_t from, int64_t to, int64_t line) {
+    TRA_BISECT(from, to, mid, x->line[mid] < line);
+    return from < to && x->line[from] == line ? &u->inputs[from] : NULL;
 }
 
 tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
@@ -226,17 +227,17 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
     int64_t at = task / s->tiles;
     output *c = &s->outputs[at];
     if (c->ordinal < 0) return TRA_OK;
-    const tra_unit_input *l = input_of_rank(u, x, 0, x->nl, at / s->nj), *r = NULL;
-    if (s->st->pairs.r.part) r = input_of_rank(u, x, x->nl, u->ninputs, at % s->nj);
+    const tra_unit_input *l = input_of_line(u, x, 0, x->nl, at / s->nj), *r = NULL;
+    if (s->st->pairs.r.part) r = input_of_line(u, x, x->nl, u->ninputs, at % s->nj);
     tra_cell term = {0};
     double buf[TRA_AHEAD / 8];
-    tra_array own = {0};
-    bool alone = x->first && s->st->pairs.tree.leaves <= 1; /* nothing else touches the sum before this task */
+    tra_array ahead = {0};                                       /* what was computed before its turn, in buf */
+    bool starts_sum = x->first && s->st->pairs.tree.leaves <= 1; /* nothing else touches the sum before this task */
     if (u->early && l && r && s->st->how.ahead)
-        own = sum_ahead(s->st, c, l, r, buf, w);
+        ahead = sum_ahead(s->st, c, l, r, buf, w);
     else if (u->early && l && r)
-        TRA_TRY(make_term(s->st, l, r, sum_of(c, x->sum.sum), alone, w, &term, e));
-    if (u->early && !tra_engine_turn(w, u, task)) return TRA_OK;
+        TRA_TRY(make_term(s->st, l, r, sum_of(c, x->sum.sum), starts_sum, w, &term, e));
+    if (u->early && !tra_engine_await_turn(w, u, task)) return TRA_OK;
     if (task % s->tiles < c->tiles) {
         bool *begun = &s->begun[(int64_t)x->sum.sum * s->ni * s->nj * s->tiles + task];
         for (int i = x->sum.top; i > x->sum.top - x->sum.closed; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
@@ -245,14 +246,14 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
             *begun = true; /* before the next unit of the chain reads it */
             if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
-            else if (own.data)
-                add_ahead(s->st, sum_of(c, x->sum.sum), &own, first);
+            else if (ahead.data)
+                add_ahead(s->st, sum_of(c, x->sum.sum), &ahead, first);
             else if (term.array.data == NULL || term.array.data != c->state.data)
                 add_term(s->st, c, sum_of(c, x->sum.sum), l, r, &term, task % s->tiles, first, w);
         }
         for (int i = x->last ? x->sum.sum : 0; i > 0; i--) TRA_TRY(close_branch(s, c, task, i, w, e));
         TRA_TRY(tra_op_fits(s->st->op, &s->st->op->type, c->ordinal, e));
-        tra_zeros_take(s->st->site->zeros, s->st->op, c->ordinal, false);
+        tra_zero_divisions_collect(s->st->site->zero_divisions, s->st->op, c->ordinal, false);
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, c->twin && !c->turned ? 2 : 1);
     if (x->last && atomic_fetch_sub(&c->tiles_left, 1) == 1) {
@@ -284,7 +285,7 @@ static tra_status empty_sum(tra_joinagg *st, int64_t ordinal, tra_err *e) {
     c.head = b->ptr;
     tra_cell_gather(NULL, 0, &c);
     tra_block_shrink(st->site->pool, b, tra_cell_bytes(&c));
-    return tra_outlet_emit(st->sink, NULL, ordinal, st->how.summand, b, e);
+    return tra_outlet_emit(st->outlet, NULL, ordinal, st->how.summand, b, e);
 }
 
 tra_status tra_superblock_identity(tra_joinagg *st, int64_t ordinal, tra_err *e) {

@@ -125,8 +125,8 @@ void tra_list_batch(tra_exchange *x) {
     int *work = tra_malloc((size_t)(op->place.sites + from->place.sites) * sizeof *work);
     tra_transfers all = {0};
     int64_t end = x->batch.next = tra_repart_batch(op, t, x->batch.limit, work, load);
-    bool alone = t == 0 && end == c->n; /* the only batch: no block of the input is read again */
-    x->after = alone ? tra_stage_after(x->site, op, 0) : TRA_AFTER_KEEP;
+    bool only_batch = t == 0 && end == c->n; /* then no block of the input is read again */
+    x->after = only_batch ? tra_stage_after(x->site, op, 0) : TRA_AFTER_KEEP;
     x->lists.outgoing.n = x->lists.local.n = 0;
     for (int p = 0; p < x->site->comm.size; p++) x->lists.incoming[p].n = 0;
     for (; t < end; t++) list_pieces(from, op, t, &all, work);

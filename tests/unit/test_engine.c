@@ -89,7 +89,7 @@ TEST(workers_give_memory_back_while_a_block_is_spilled) {
     memset(cold->ptr, 7, 600000);
     tra_block_unpin(p, cold);
     CHECK_OK(tra_block_new(p, 200000, &x.block, &e), e);
-    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, &e), e);
     writing = WAITS;
     CHECK_OK(tra_engine_submit(g, unit_of(give_back, &x), &e), e);
     double begun = now();
@@ -129,7 +129,7 @@ static tra_status take_turn(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     if (x->i == 1) all->second = true;
     if (x->i == 0) all->together = wait_until(&all->second);
     if (x->i == 0 && all->fails) return tra_fail(e, TRA_INPUT, "the first fails");
-    if (!tra_engine_turn(w, u, task)) {
+    if (!tra_engine_await_turn(w, u, task)) {
         all->refused++;
         return TRA_OK;
     }
@@ -146,7 +146,7 @@ TEST(early_tasks_of_a_chain_run_together_and_take_turns) {
         tra_engine *g = tra_engine_new(p, 3, &e);
         turns all = {.in_order = true, .fails = fails};
         turn of[TURNS];
-        CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+        CHECK_OK(tra_engine_begin_stage(g, 0, 0, &e), e);
         for (int i = 0; i < TURNS; i++) {
             of[i] = (turn){&all, i};
             tra_unit *u = unit_of(take_turn, &of[i]);
@@ -158,7 +158,7 @@ TEST(early_tasks_of_a_chain_run_together_and_take_turns) {
         CHECK(all.together && all.in_order);
         CHECK_INT(all.next, fails ? 0 : TURNS);
         CHECK(!fails || all.refused > 0);
-        CHECK(tra_engine_computed(g) > 0);
+        CHECK(tra_engine_computed_seconds(g) > 0);
         tra_engine_free(g);
     }
     tra_pool_free(p);
@@ -198,7 +198,7 @@ TEST(workers_go_on_while_the_tick_takes_its_time) {
         ticking = all_done = false;
         done = 0;
         tra_engine_set_tick(g, slow_tick, &seen);
-        CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+        CHECK_OK(tra_engine_begin_stage(g, 0, 0, &e), e);
         if (memory) CHECK_OK(tra_block_new(p, 900000, &x.block, &e), e);
         for (int i = 0; i < UNITS; i++) CHECK_OK(tra_engine_submit(g, unit_of(count, i || !memory ? NULL : &x), &e), e);
         if (memory) {
@@ -245,7 +245,7 @@ TEST(inputs_that_wait_are_not_looked_for_again_and_again) {
     one->inputs[0] = (tra_unit_input){.part = part, .i = 0};
     for (int i = 0; i < N; i++) many->inputs[i] = (tra_unit_input){.part = part, .i = i};
     one->run = many->run = nothing;
-    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, &e), e);
     double before = check_seconds();
     CHECK_OK(tra_engine_submit(g, one, &e), e);
     CHECK_OK(tra_engine_submit(g, many, &e), e);
@@ -253,7 +253,7 @@ TEST(inputs_that_wait_are_not_looked_for_again_and_again) {
     CHECK(check_seconds() - before < 0.3); /* else all of the time */
     go_on = true;
     CHECK_OK(tra_engine_drain(g, &e), e);
-    tra_part_drop(part, p);
+    tra_part_release(part, p);
     tra_engine_free(g);
     tra_pool_free(p);
     close(fd);
@@ -291,7 +291,7 @@ TEST(a_failure_in_the_background_is_the_failure_of_the_stage) {
     tra_pool *p = tra_pool_new(1 << 20, "/tmp");
     tra_err e = {0};
     tra_engine *g = tra_engine_new(p, 1, &e);
-    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, &e), e);
     tra_engine_background(g, fail_in_background, NULL);
     CHECK_FAILS(tra_engine_drain(g, &e), TRA_RESOURCE, e, "written in the background");
     tra_engine_free(g);
@@ -322,7 +322,7 @@ TEST(a_block_that_cannot_be_read_ahead_is_the_failure_of_the_stage) {
         part->ordinal[i] = i;
         part->block[i] = tra_block_of_file(r, i, BYTES, BYTES);
     }
-    CHECK_OK(tra_engine_stage(g, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, &e), e);
     CHECK_OK(read_all(r, &e), e);        /* its chunks are looked up now */
     if (tra_rel_can_read_direct(r, 1)) { /* else the file system has no direct reads, and nothing is read ahead */
         reading = FAILS;
@@ -334,7 +334,7 @@ TEST(a_block_that_cannot_be_read_ahead_is_the_failure_of_the_stage) {
         CHECK_FAILS(tra_engine_drain(g, &e), TRA_INPUT, e, "ahead.h5");
         reading = NONE;
     }
-    tra_part_drop(part, p);
+    tra_part_release(part, p);
     tra_engine_free(g);
     tra_pool_free(p);
     tra_rel_close(r);

@@ -1,4 +1,4 @@
-/* messages.c - exchange by MPI messages: nonblocking, bounded, in pieces so that no count comes near 2^31.
+/* transport_messages.c - exchange by MPI messages: nonblocking, bounded, in pieces so that no count comes near 2^31.
  *
  * Before the pieces of a transfer goes a header that says how many bytes they have together, or that there are none
  * since the sender has failed. Messages of one pair of ranks stay in order, so the pieces are what comes next.
@@ -7,9 +7,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-
-/* Several exchanges may be under way. */
-static int tag_of(const tra_exchange *x) { return 16 + x->op->id; }
 
 typedef struct header {
     int64_t tuple; /* its ordinal: the ranks agree on what comes next */
@@ -101,7 +98,7 @@ static void receive_piece(tra_exchange *x, receiving *r) {
     int64_t n = tra_min64(tra_tune.message, r->bytes - r->begun);
     void *to = r->b ? (char *)r->b->ptr + r->begun : m->sink;
     r->begun += n;
-    MPI_Irecv(to, (int)n, MPI_BYTE, r->t->from, tag_of(x), x->site->comm.mpi, add(m, (message){.in = r}));
+    MPI_Irecv(to, (int)n, MPI_BYTE, r->t->from, tra_exchange_tag(x), x->site->comm.mpi, add(m, (message){.in = r}));
 }
 
 static void received(tra_exchange *x, receiving *r) {
@@ -152,7 +149,7 @@ static int64_t held(const tra_exchange *x) {
 
 static void send_part(tra_exchange *x, sending *s, int to, const void *data, int64_t n) {
     messages *m = x->state;
-    MPI_Isend(data, (int)n, MPI_BYTE, to, tag_of(x), x->site->comm.mpi, add(m, (message){.out = s}));
+    MPI_Isend(data, (int)n, MPI_BYTE, to, tra_exchange_tag(x), x->site->comm.mpi, add(m, (message){.out = s}));
     m->nout++;
 }
 
@@ -184,7 +181,7 @@ static void look_for_header(tra_exchange *x, int src) {
     MPI_Message msg;
     int found;
     if (m->has[src] || x->lists.next_in[src] == x->lists.incoming[src].n) return;
-    MPI_Improbe(src, tag_of(x), x->site->comm.mpi, &found, &msg, MPI_STATUS_IGNORE);
+    MPI_Improbe(src, tra_exchange_tag(x), x->site->comm.mpi, &found, &msg, MPI_STATUS_IGNORE);
     if (!found) return;
     const tra_transfer *t = &x->lists.incoming[src].v[x->lists.next_in[src]];
     header *h = &m->next[src];
@@ -211,7 +208,7 @@ static int next(tra_exchange *x, int64_t *bytes) {
     messages *m = x->state;
     int size = x->site->comm.size, any = 0;
     if (x->lists.received < x->lists.expected)
-        MPI_Iprobe(MPI_ANY_SOURCE, tag_of(x), x->site->comm.mpi, &any, MPI_STATUS_IGNORE);
+        MPI_Iprobe(MPI_ANY_SOURCE, tra_exchange_tag(x), x->site->comm.mpi, &any, MPI_STATUS_IGNORE);
     for (int i = 0; (any || m->nhas > 0) && i < size; i++) {
         int src = (m->turn + i) % size;
         if (any && !m->sinks) look_for_header(x, src); /* pieces that go nowhere are taken one by one: more may come */

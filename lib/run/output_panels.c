@@ -1,4 +1,4 @@
-/* levels_panels.c - outputs by levels whose arrays do not fit in memory: an array comes in panels, waits in scratch as
+/* output_panels.c - outputs by levels whose arrays do not fit in memory: an array comes in panels, waits in scratch as
  * one block like any other, and is read from there some rows at a time. */
 #include "../relation/rows.h"
 #include "output_int.h"
@@ -10,13 +10,13 @@
 
 enum { LEAST_BUFFER = 64 << 10, MOST_BUFFER = 4 << 20, ENDS = 2048 };
 
-bool tra_levels_take_panels(const tra_outfile *o) {
-    return o->levels && tra_levels_in_order(o->levels) && o->held.layout == &tra_rows;
+bool tra_counted_takes_panels(const tra_outfile *o) {
+    return o->levels && tra_levels_in_order(o->levels) && o->memory_type.layout == &tra_rows;
 }
 
-bool tra_levels_is_large(const tra_outfile *o, int64_t len) {
+bool tra_counted_is_large(const tra_outfile *o, int64_t len) {
     int64_t entries = len / 5; /* at most: a column and a value each */
-    if (!tra_levels_take_panels(o)) return false;
+    if (!tra_counted_takes_panels(o)) return false;
     int64_t scratch = tra_block_footprint(tra_stored_scratch(o->levels, entries));
     return tra_block_footprint(len) + scratch > tra_pool_stat(o->pool).budget / 2;
 }
@@ -25,7 +25,7 @@ bool tra_levels_is_large(const tra_outfile *o, int64_t len) {
 
 typedef struct memory {
     tra_pool *pool;
-    int64_t bytes;
+    int64_t bytes; /* of a buffer */
     tra_block *block;
 } memory;
 
@@ -77,7 +77,7 @@ static tra_status write_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tr
     for (int i = 0; i < p->n; i++) {
         memory x = {.pool = o->pool, .block = p->v[i].block};
         TRA_TRY(tra_engine_retry(w, take_back, &x, e));
-        tra_cell panel = tra_cell_new(&o->held, rec->ordinal, x.block->ptr);
+        tra_cell panel = tra_cell_new(&o->memory_type, rec->ordinal, x.block->ptr);
         if (o->digester) tra_digester_add(o->digester, &rec->digest, rec->ordinal, x.block->ptr);
         tra_stored_count_panel(count, &panel);
         tra_status s = write_panel(o, whole, rec->at, nrows, n, &panel, e);
@@ -90,25 +90,25 @@ static tra_status write_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tr
     return write_part(o, whole, rec->at, TRA_ROWS_BEGIN, nrows, &n, 1, e);
 }
 
-tra_status tra_levels_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, tra_err *e) {
+tra_status tra_counted_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, tra_err *e) {
     int64_t t = rec->ordinal, nrows = 0, n = 0;
-    tra_thread_tally *lane = &o->tallies[w->id];
+    tra_thread_tally *tally = &o->tallies[w->id];
     tra_cell_head head;
-    tra_cell whole = tra_cell_new(&o->held, t, &head);
+    tra_cell whole = tra_cell_new(&o->memory_type, t, &head);
     for (int i = 0; i < p->n; i++) nrows += p->v[i].nrows, n += p->v[i].n;
     (void)tra_rows_begin(&whole, nrows, n); /* its header */
     rec->len = tra_cell_bytes(&whole);
     rec->at = tra_spool_reserve(o, rec->len);
     TRA_TRY(tra_pwrite(tra_spool_fd(o, o->comm.rank), &head, sizeof head, rec->at, "the scratch file", e));
-    tra_stored_counting *count = tra_stored_count_begin(o->levels, &o->type.cat->bound, &whole);
+    tra_stored_counting *count = tra_stored_count_begin(o->levels, &o->file_type.cat->bound, &whole);
     tra_status s = write_panels(o, w, rec, p, &whole, count, e);
     tra_stored_count_end(count, o->counts + t * o->ncounts);
     TRA_TRY(s);
     TRA_TRY(
         sum_of(o, rec->at, rec->len, w->io, &rec->sum, e)); /* io is at least LEAST_BUFFER bytes: counting needs more */
-    lane->arrays++;
-    lane->bytes += rec->len;
-    tra_digest_add(&lane->digest, &rec->digest);
+    tally->arrays++;
+    tally->bytes += rec->len;
+    tra_digest_add(&tally->digest, &rec->digest);
     tra_spool_note(o, rec, rec->at, rec->len, rec->sum);
     return TRA_OK;
 }
@@ -130,10 +130,10 @@ typedef struct stream {
 static tra_status open_stream(stream *x, tra_outfile *o, tra_worker *w, int64_t t, int fd, int64_t at, int64_t len,
                               tra_err *e) {
     int64_t room = tra_pool_stat(o->pool).budget / 16;
-    *x = (stream){.o = o, .w = w, .fd = fd, .at = at, .some = tra_cell_new(&o->held, t, NULL)};
+    *x = (stream){.o = o, .w = w, .fd = fd, .at = at, .some = tra_cell_new(&o->memory_type, t, NULL)};
     x->buffer = (memory){.pool = o->pool, .bytes = tra_min64(MOST_BUFFER, tra_max64(LEAST_BUFFER, room))};
     TRA_TRY(tra_pread(fd, &x->head, sizeof x->head, at, "the scratch file", e));
-    if (tra_cell_of(&o->held, t, &x->head, len, &x->whole, NULL) != TRA_OK)
+    if (tra_cell_of(&o->memory_type, t, &x->head, len, &x->whole, NULL) != TRA_OK)
         return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged; check the disk");
     x->nrows = tra_cell_count(&x->whole, TRA_ROWS_ROW);
     return tra_engine_take_block(w, x->buffer.bytes, &x->buffer.block, e);
@@ -171,27 +171,27 @@ static tra_status next_rows(stream *x, bool *any, tra_err *e) {
     return TRA_OK;
 }
 
-tra_status tra_levels_recount_large(tra_outfile *o, tra_worker *w, const tra_saved *rec, tra_err *e) {
+tra_status tra_counted_recount_large(tra_outfile *o, tra_worker *w, const tra_saved *rec, tra_err *e) {
     stream x;
     bool any = true;
     tra_status s = open_stream(&x, o, w, rec->ordinal, tra_log_fd(o->log, rec->file), rec->at, rec->len, e);
-    tra_stored_counting *count = tra_stored_count_begin(o->levels, &o->type.cat->bound, &x.some);
+    tra_stored_counting *count = tra_stored_count_begin(o->levels, &o->file_type.cat->bound, &x.some);
     while (s == TRA_OK && (s = next_rows(&x, &any, e)) == TRA_OK && any) tra_stored_count_panel(count, &x.some);
     tra_stored_count_end(count, o->counts + rec->ordinal * o->ncounts);
     close_stream(&x);
     return s;
 }
 
-tra_status tra_levels_put_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e) {
+tra_status tra_counted_place_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e) {
     int fd = tra_spool_fd(o, o->spool_file[t]);
     stream x;
     tra_block *scratch = NULL;
     bool any = true;
-    if (!tra_file_has(fd, o->spool_at[t], o->enc[t].len, o->enc[t].sum))
+    if (!tra_file_matches(fd, o->spool_at[t], o->encoded[t].len, o->encoded[t].sum))
         return tra_fail(e, TRA_RESOURCE, "the scratch file of the output is damaged; check the disk");
-    TRA_TRY(tra_engine_take_block(w, tra_stored_panels_scratch(o->w, t), &scratch, e));
-    tra_status s = open_stream(&x, o, w, t, fd, o->spool_at[t], o->enc[t].len, e);
-    tra_stored_putting *put = tra_stored_put_begin(o->w, t, scratch->ptr);
+    TRA_TRY(tra_engine_take_block(w, tra_stored_panels_scratch(o->writer, t), &scratch, e));
+    tra_status s = open_stream(&x, o, w, t, fd, o->spool_at[t], o->encoded[t].len, e);
+    tra_stored_putting *put = tra_stored_put_begin(o->writer, t, scratch->ptr);
     while (s == TRA_OK && (s = next_rows(&x, &any, e)) == TRA_OK && any) s = tra_stored_put_panel(put, &x.some, e);
     s = tra_stored_put_end(put, s, e);
     close_stream(&x);

@@ -1,8 +1,8 @@
-/* packed.c - outputs whose arrays the mapping of a storage that is no levels makes of components (mapped.h).
+/* output_packed.c - outputs whose arrays the mapping of a storage that is no levels makes of components (mapped.h).
  *
- * What each tuple has of each component follows from coordinates alone. But as of levels (levels.c), the file is made
- * when all has been computed: an array is packed when it is made, so that an element which the mapping cannot hold is
- * found then, and what was packed waits, with the number of entries that the mapping gives behind it.
+ * What each tuple has of each component follows from coordinates alone. But as of levels (output_counted.c), the file
+ * is made when all has been computed: an array is packed when it is made, so that an element which the mapping cannot
+ * hold is found then, and what was packed waits, with the number of entries that the mapping gives behind it.
  */
 #include "../physical/needs.h"
 #include "output_int.h"
@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 int64_t tra_packed_bytes(const tra_outfile *o, int64_t t) {
-    return tra_mapping_bytes(o->mapping->storage, &o->held, t);
+    return tra_mapping_bytes(o->mapping->storage, &o->memory_type, t);
 }
 
 bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len) {
@@ -20,7 +20,7 @@ bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len) {
 }
 
 tra_status tra_packed_recount(tra_outfile *o, const tra_saved *s, tra_err *e) {
-    return tra_mapping_sizes(o->mapping->storage, &o->held, s->ordinal, o->counts + s->ordinal * o->ncounts, e);
+    return tra_mapping_sizes(o->mapping->storage, &o->memory_type, s->ordinal, o->counts + s->ordinal * o->ncounts, e);
 }
 
 /* The error of a result that the mapping cannot hold, with the statement that computes it. */
@@ -34,7 +34,7 @@ static tra_status explain(const tra_outfile *o, tra_status s, const tra_err *own
 static tra_status wait_packed(tra_outfile *o, tra_saved *rec, const tra_cell *c, char *room, tra_err *e) {
     int64_t n = tra_packed_bytes(o, rec->ordinal), entries;
     tra_err own = {0};
-    tra_status s = tra_mapping_pack(o->mapping->storage, &o->held, rec->ordinal, c, room, &entries, &own);
+    tra_status s = tra_mapping_pack(o->mapping->storage, &o->memory_type, rec->ordinal, c, room, &entries, &own);
     if (s != TRA_OK) return explain(o, s, &own, e);
     memcpy(room + n, &entries, sizeof entries); /* the room goes on behind what was packed */
     n += (int64_t)sizeof entries;
@@ -48,7 +48,7 @@ static tra_status wait_packed(tra_outfile *o, tra_saved *rec, const tra_cell *c,
 tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
     tra_cell c;
     tra_err own = {0};
-    TRA_TRY(tra_cell_of(&o->held, rec->ordinal, b->ptr, b->bytes, &c, e));
+    TRA_TRY(tra_cell_of(&o->memory_type, rec->ordinal, b->ptr, b->bytes, &c, e));
     tra_block *own_room = NULL;
     int64_t bytes =
         tra_mapping_room(tra_packed_bytes(o, rec->ordinal) + (int64_t)sizeof(int64_t), tra_held_entries(&c));
@@ -64,13 +64,13 @@ tra_status tra_packed_wait(tra_outfile *o, tra_worker *w, tra_saved *rec, const 
 
 tra_status tra_packed_place(tra_outfile *o, int64_t t, tra_err *e) {
     char buf[32 << 10];
-    const tra_encoded *enc = &o->enc[t];
+    const tra_encoded *enc = &o->encoded[t];
     int fd = tra_spool_fd(o, o->spool_file[t]);
     int64_t end = enc->len - (int64_t)sizeof(int64_t), entries = 0;
     XXH64_state_t sum;
     TRA_TRY(tra_pread(fd, &entries, sizeof entries, o->spool_at[t] + end, "the scratch file", e));
     XXH64_reset(&sum, 0);
-    tra_packing *p = tra_packing_begin(o->w, t, entries);
+    tra_packing *p = tra_packing_begin(o->writer, t, entries);
     tra_status s = TRA_OK;
     for (int64_t at = 0, n; at < end && s == TRA_OK; at += n) {
         n = tra_min64((int64_t)sizeof buf, end - at);

@@ -1,49 +1,50 @@
-/* zeros.c - what zeros.h promises. Only operators that divide by zero take memory: eight bytes for each tuple. */
-#include "zeros.h"
+/* zero_divisions.c - counting integers that were divided by zero. Only operators that divide by zero take memory: eight
+ * bytes for each tuple. */
+#include "zero_divisions.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void tra_zeros_init(tra_zeros *z, const tra_plan *p) {
-    *z = (tra_zeros){.nops = p->nops};
-    z->of = tra_calloc((size_t)p->nops + 1, sizeof *z->of);
+void tra_zero_divisions_init(tra_zero_divisions *z, const tra_plan *p) {
+    *z = (tra_zero_divisions){.nops = p->nops};
+    z->counts = tra_calloc((size_t)p->nops + 1, sizeof *z->counts);
     z->where = tra_calloc((size_t)p->nops + 1, sizeof *z->where);
     pthread_mutex_init(&z->lock, NULL);
 }
 
-void tra_zeros_free(tra_zeros *z) {
-    for (int i = 0; i < z->nops; i++) free(z->of[i]);
-    free(z->of);
+void tra_zero_divisions_free(tra_zero_divisions *z) {
+    for (int i = 0; i < z->nops; i++) free(z->counts[i]);
+    free(z->counts);
     free(z->where);
     pthread_mutex_destroy(&z->lock);
 }
 
 static int64_t *tuples_of(const tra_op *op) { return tra_calloc((size_t)op->type.cat->n + 1, sizeof(int64_t)); }
 
-void tra_zeros_take(tra_zeros *z, const tra_op *op, int64_t ordinal, bool again) {
+void tra_zero_divisions_collect(tra_zero_divisions *z, const tra_op *op, int64_t ordinal, bool whole) {
     tra_table_notes notes;
     if (!tra_table_noted(&notes)) return;
     pthread_mutex_lock(&z->lock);
-    int64_t **v = &z->of[op->id];
+    int64_t **v = &z->counts[op->id];
     if (!*v) {
         *v = tuples_of(op);
         memcpy(z->where[op->id], notes.where, TRA_WHERE);
     }
-    (*v)[ordinal] = notes.by_zero + (again ? 0 : (*v)[ordinal]);
+    (*v)[ordinal] = notes.by_zero + (whole ? 0 : (*v)[ordinal]);
     pthread_mutex_unlock(&z->lock);
 }
 
-void tra_zeros_gather(const tra_zeros *z, const tra_plan *p, const tra_comm *comm, tra_report *r) {
+void tra_zero_divisions_gather(const tra_zero_divisions *z, const tra_plan *p, const tra_comm *comm, tra_report *r) {
     enum { WORDS = TRA_WHERE / sizeof(int64_t) };
     int64_t *any = tra_calloc((size_t)p->nops + 1, sizeof *any),
             *where = tra_calloc((size_t)comm->size * WORDS, sizeof *where);
-    for (int i = 0; i < p->nops; i++) any[i] = z->of[i] != NULL;
+    for (int i = 0; i < p->nops; i++) any[i] = z->counts[i] != NULL;
     tra_comm_max(comm, any, p->nops);
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         if (!any[i]) continue;
         int64_t n = op->type.cat->n, *all = tuples_of(op), words[WORDS];
-        if (z->of[i]) memcpy(all, z->of[i], (size_t)n * sizeof *all);
+        if (z->counts[i]) memcpy(all, z->counts[i], (size_t)n * sizeof *all);
         if (op->what.partial)
             tra_comm_sum(comm, all, n);
         else

@@ -1,4 +1,5 @@
-/* levels.c - outputs whose arrays are stored by levels (stored.h), and tables.
+/* output_counted.c - outputs of which all arrays must be counted before any has a place: tensors that are stored by
+ * levels (stored.h), tables, and those of output_packed.c and output_compact.c.
  *
  * Where the slices of a tuple begin in the datasets follows from the positions, or rows, of all tuples before. So each
  * array is counted when it is made, and its block waits in scratch as it is; when all are counted the datasets are
@@ -26,7 +27,7 @@ static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const t
     tra_status s = tra_engine_take_block(w, bytes, out, &own);
     return s == TRA_OK
                ? s
-               : tra_advise_blocks(s, "", &o->held, t, tra_add_most(tra_cell_bytes(c), bytes), o->pool, &own, e);
+               : tra_advise_blocks(s, "", &o->memory_type, t, tra_add_most(tra_cell_bytes(c), bytes), o->pool, &own, e);
 }
 
 /* Counts the positions, or rows, of tuple t. */
@@ -37,18 +38,18 @@ static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell
     tra_block *own = NULL;
     bool has = bytes <= o->count_room;
     if (!has) TRA_TRY(find_scratch(o, w, t, c, bytes, &own, e));
-    tra_status s =
-        tra_stored_count(o->levels, &o->type.cat->bound, c, o->counts + t * o->levels->n, has ? w->io : own->ptr, e);
+    tra_status s = tra_stored_count(o->levels, &o->file_type.cat->bound, c, o->counts + t * o->levels->n,
+                                    has ? w->io : own->ptr, e);
     tra_block_free(o->pool, own);
     return s;
 }
 
 /* ---- to scratch -------------------------------------------------------------------------------------------------- */
 
-tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
+tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
     int64_t t = rec->ordinal, at;
     tra_cell c;
-    TRA_TRY(tra_cell_of(&o->held, t, b->ptr, b->bytes, &c, e));
+    TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, &c, e));
     TRA_TRY(count(o, w, t, &c, e));
     at = tra_spool_reserve(o, b->bytes);
     TRA_TRY(tra_pwrite(tra_spool_fd(o, o->comm.rank), b->ptr, (size_t)b->bytes, at, "the scratch file", e));
@@ -56,13 +57,13 @@ tra_status tra_levels_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const t
     return TRA_OK;
 }
 
-tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e) {
+tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e) {
     tra_block *b = NULL;
     tra_cell c;
-    if (tra_levels_is_large(o, s->len)) return tra_levels_recount_large(o, w, s, e);
+    if (tra_counted_is_large(o, s->len)) return tra_counted_recount_large(o, w, s, e);
     TRA_TRY(tra_engine_take_block(w, s->len, &b, e));
     tra_status st = tra_pread(tra_log_fd(o->log, s->file), b->ptr, (size_t)s->len, s->at, "the scratch file", e);
-    if (st == TRA_OK) st = tra_cell_of(&o->held, s->ordinal, b->ptr, s->len, &c, e);
+    if (st == TRA_OK) st = tra_cell_of(&o->memory_type, s->ordinal, b->ptr, s->len, &c, e);
     if (st == TRA_OK) st = count(o, w, s->ordinal, &c, e);
     tra_block_free(o->pool, b);
     return st;
@@ -72,11 +73,11 @@ tra_status tra_levels_recount(tra_outfile *o, tra_worker *w, const tra_saved *s,
 
 /* Adds the rows of a block to the digest, and writes them to their places. */
 static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
-    tra_batch b = {.v = tra_calloc((size_t)o->type.columns->n + 1, sizeof *b.v)};
+    tra_batch b = {.v = tra_calloc((size_t)o->file_type.columns->n + 1, sizeof *b.v)};
     int64_t first = 0;
     for (int64_t before = 0; before < t; before++) first += o->counts[before];
-    tra_status s = tra_columns_of(c, o->type.columns, &b, e);
-    if (s == TRA_OK) s = tra_writer_put_rows(o->w, first, &b, e);
+    tra_status s = tra_columns_of(c, o->file_type.columns, &b, e);
+    if (s == TRA_OK) s = tra_writer_put_rows(o->writer, first, &b, e);
     if (s == TRA_OK) tra_digest_rows(&o->tallies[w->id].digest, first, &b);
     free(b.v);
     return s;
@@ -93,7 +94,7 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     int64_t bytes = tra_stored_scratch(o->levels, tra_held_entries(&in->cell));
     tra_block *scratch = NULL;
     TRA_TRY(find_scratch(o, w, in->part->ordinal[in->i], &in->cell, bytes, &scratch, e));
-    tra_status s = tra_writer_put(o->w, in->part->ordinal[in->i], tra_cell_block(&in->cell), scratch->ptr, e);
+    tra_status s = tra_writer_put(o->writer, in->part->ordinal[in->i], tra_cell_block(&in->cell), scratch->ptr, e);
     tra_block_free(o->pool, scratch);
     return s;
 }
@@ -109,7 +110,7 @@ static tra_status run_large(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     (void)task;
     if (x->o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
     if (x->o->mapping) return tra_packed_place(x->o, x->t, e);
-    return tra_levels_put_large(x->o, w, x->t, e);
+    return tra_counted_place_large(x->o, w, x->t, e);
 }
 
 static void end_large(tra_unit *u) { free(u->ctx); }
@@ -127,13 +128,13 @@ static tra_unit *large_unit(tra_outfile *o, int64_t t) {
 /* The tuples of this rank as a part, whose blocks are those that wait in scratch. */
 static tra_part *waiting(const tra_outfile *o) {
     int64_t n = 0, i = 0;
-    for (int64_t t = 0; t < o->held.cat->n; t++) n += o->enc[t].len > 0;
-    tra_part *p = tra_part_new(TRA_PART_STORED, &o->held, n);
-    for (int64_t t = 0; t < o->held.cat->n; t++) {
-        if (o->enc[t].len == 0) continue;
+    for (int64_t t = 0; t < o->memory_type.cat->n; t++) n += o->encoded[t].len > 0;
+    tra_part *p = tra_part_new(TRA_PART_STORED, &o->memory_type, n);
+    for (int64_t t = 0; t < o->memory_type.cat->n; t++) {
+        if (o->encoded[t].len == 0) continue;
         p->ordinal[i] = t;
         p->block[i++] =
-            tra_block_of_saved(tra_spool_fd(o, o->spool_file[t]), o->spool_at[t], o->enc[t].len, o->enc[t].sum);
+            tra_block_of_saved(tra_spool_fd(o, o->spool_file[t]), o->spool_at[t], o->encoded[t].len, o->encoded[t].sum);
     }
     return p;
 }
@@ -141,11 +142,11 @@ static tra_part *waiting(const tra_outfile *o) {
 static tra_status put_all(tra_outfile *o, tra_err *e) {
     tra_part *p = waiting(o);
     int64_t room = tra_block_footprint(o->count_room); /* for one worker, so that at least one can go on */
-    tra_status s = tra_engine_stage(o->engine, 0, 0, e);
+    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, e);
     if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
     bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
-        bool apart = o->mapping || (o->levels && tra_levels_is_large(o, o->enc[p->ordinal[i]].len));
+        bool apart = o->mapping || (o->levels && tra_counted_is_large(o, o->encoded[p->ordinal[i]].len));
         tra_unit *u = apart ? large_unit(o, p->ordinal[i]) : tra_unit_new(1, 1);
         if (!apart) {
             u->inputs[0] = (tra_unit_input){.part = p, .i = i, .after = TRA_AFTER_DROP};
@@ -158,17 +159,18 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     tra_status end = tra_engine_drain(o->engine, &drained);
     if (end != TRA_OK) *e = drained, s = end;
     if (reserved) tra_pool_release(o->pool, room);
-    tra_part_drop(p, o->pool);
+    tra_part_release(p, o->pool);
     return s;
 }
 
-tra_status tra_levels_place(tra_outfile *o, tra_err *e) {
+tra_status tra_counted_place(tra_outfile *o, tra_err *e) {
     tra_status s = TRA_OK;
-    tra_comm_sum(&o->comm, o->counts, o->type.cat->n * o->ncounts);
+    tra_comm_sum(&o->comm, o->counts, o->file_type.cat->n * o->ncounts);
     if (o->counted_dim >= 0)
         s = tra_compact_create(o, e);
     else if (o->comm.rank == 0)
-        s = o->levels || o->mapping ? tra_writer_place(o->w, o->counts, e) : tra_writer_place_rows(o->w, o->counts, e);
+        s = o->levels || o->mapping ? tra_writer_place(o->writer, o->counts, e)
+                                    : tra_writer_place_rows(o->writer, o->counts, e);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->comm.size > 1) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
     if (s == TRA_OK) s = put_all(o, e);

@@ -1,9 +1,9 @@
-/* compact.c - outputs of tensors of which only the run tells an extent: the rows that satisfy a predicate.
+/* output_compact.c - outputs of tensors of which only the run tells an extent: the rows that satisfy a predicate.
  *
  * The file has them without gaps, in blocks as large as those that they come in. So where the rows of a block go
- * follows from how many all blocks before it have: blocks wait in scratch until all are there (levels.c), then the file
- * is made, and every rank writes the rows of its blocks, which may be parts of two chunks. Checksums and the digest are
- * of what is in the file then.
+ * follows from how many all blocks before it have: blocks wait in scratch until all are there (output_counted.c), then
+ * the file is made, and every rank writes the rows of its blocks, which may be parts of two chunks. Checksums and the
+ * digest are of what is in the file then.
  */
 #include "output_int.h"
 
@@ -30,7 +30,7 @@ tra_status tra_compact_check(const tra_op *op, tra_err *e) {
 
 /* Fills begin[b]: where the rows of the blocks with key component b begin; and the number of all rows at the end. */
 static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
-    const tra_catalog *c = o->held.cat;
+    const tra_catalog *c = o->memory_type.cat;
     int64_t n = c->frontier.v[o->counted_dim];
     for (int64_t b = 0; b <= n; b++) begin[b] = b ? -1 : 0;
     for (int64_t t = 0; t < c->n; t++) {
@@ -48,23 +48,23 @@ static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
 /* The type of what is written, whose catalog is o's. */
 static tra_status final_type(tra_outfile *o, tra_err *e) {
     tra_dims shape;
-    tra_type_shape(&o->held, &shape);
-    shape.v[o->counted_dim] = o->begin[o->held.cat->frontier.v[o->counted_dim]];
-    TRA_TRY(tra_catalog_blocks(&shape, &o->held.cat->bound, &o->compact, e));
-    o->type = o->held;
-    o->type.cat = &o->compact;
-    o->type.layout = NULL;
-    o->type.entries = NULL;
-    o->type.bounded = 0;
-    o->chunk_bytes = tra_store_chunk_bytes(&o->type);
+    tra_type_shape(&o->memory_type, &shape);
+    shape.v[o->counted_dim] = o->row_begin[o->memory_type.cat->frontier.v[o->counted_dim]];
+    TRA_TRY(tra_catalog_blocks(&shape, &o->memory_type.cat->bound, &o->compact, e));
+    o->file_type = o->memory_type;
+    o->file_type.cat = &o->compact;
+    o->file_type.layout = NULL;
+    o->file_type.entries = NULL;
+    o->file_type.bounded = 0;
+    o->chunk_bytes = tra_store_chunk_bytes(&o->file_type);
     return TRA_OK;
 }
 
 tra_status tra_compact_create(tra_outfile *o, tra_err *e) {
-    o->begin = tra_calloc((size_t)o->held.cat->frontier.v[o->counted_dim] + 1, sizeof *o->begin);
-    TRA_TRY(begins(o, o->begin, e));
+    o->row_begin = tra_calloc((size_t)o->memory_type.cat->frontier.v[o->counted_dim] + 1, sizeof *o->row_begin);
+    TRA_TRY(begins(o, o->row_begin, e));
     TRA_TRY(final_type(o, e));
-    return o->comm.rank == 0 ? tra_writer_create(o->path, &o->type, &o->options, &o->w, e) : TRA_OK;
+    return o->comm.rank == 0 ? tra_writer_create(o->path, &o->file_type, &o->options, &o->writer, e) : TRA_OK;
 }
 
 /* ---- rows to their places ---------------------------------------------------------------------------------------- */
@@ -91,7 +91,8 @@ static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *ch
             source = source * a->ext.v[d] + i + (d == o->counted_dim ? from : 0);
             target = target * chunk->v[d] + i + (d == o->counted_dim ? to : 0);
         }
-        TRA_TRY(tra_writer_write_at(o->w, address + target * size, (char *)a->data + source * size, run * size, e));
+        TRA_TRY(
+            tra_writer_write_at(o->writer, address + target * size, (char *)a->data + source * size, run * size, e));
     } while (tra_next(&outer, &at));
     return TRA_OK;
 }
@@ -99,14 +100,14 @@ static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *ch
 tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e) {
     tra_dims key, sub = c->array.ext, chunk;
     int64_t elements, d = o->counted_dim;
-    tra_catalog_key(o->held.cat, t, &key);
+    tra_catalog_key(o->memory_type.cat, t, &key);
     if (!tra_dims_product(&sub, &elements) || elements == 0) return TRA_OK;
     chunk = chunk_ext(o);
-    int64_t begin = o->begin[key.v[d]], end = begin + c->array.ext.v[d];
+    int64_t begin = o->row_begin[key.v[d]], end = begin + c->array.ext.v[d];
     for (int64_t row = begin; row < end; row += sub.v[d]) {
         key.v[d] = row / chunk.v[d];
         sub.v[d] = tra_min64(end, (key.v[d] + 1) * chunk.v[d]) - row;
-        int64_t address = tra_writer_address(o->w, tra_catalog_find(&o->compact, &key));
+        int64_t address = tra_writer_address(o->writer, tra_catalog_find(&o->compact, &key));
         TRA_TRY(write_part(o, address, &chunk, row % chunk.v[d], &c->array, row - begin, &sub, e));
     }
     return TRA_OK;
@@ -132,16 +133,17 @@ static void draw_together(char *data, const tra_dims *chunk, const tra_dims *ext
 static tra_status seal_one(tra_outfile *o, tra_digester *g, int64_t t, const tra_dims *chunk, void *data, tra_err *e) {
     tra_dims ext;
     tra_catalog_ext(&o->compact, t, &ext);
-    TRA_TRY(tra_pread(tra_writer_fd(o->w), data, (size_t)o->chunk_bytes, tra_writer_address(o->w, t), "the output", e));
-    tra_writer_sums(o->w)[t] = tra_chunk_sum(data, (size_t)o->chunk_bytes);
-    draw_together(data, chunk, &ext, tra_dtype_size(o->type.dtype));
+    TRA_TRY(tra_pread(tra_writer_fd(o->writer), data, (size_t)o->chunk_bytes, tra_writer_address(o->writer, t),
+                      "the output", e));
+    tra_writer_sums(o->writer)[t] = tra_chunk_sum(data, (size_t)o->chunk_bytes);
+    draw_together(data, chunk, &ext, tra_dtype_size(o->file_type.dtype));
     tra_digester_add(g, &o->tallies[0].digest, t, data);
     return TRA_OK;
 }
 
 tra_status tra_compact_seal(tra_outfile *o, tra_err *e) {
     tra_block *b = NULL;
-    tra_digester *g = tra_digester_new(&o->type);
+    tra_digester *g = tra_digester_new(&o->file_type);
     tra_dims chunk = {0};
     tra_status s = tra_block_new(o->pool, o->chunk_bytes, &b, e);
     if (o->compact.n > 0) chunk = chunk_ext(o);
