@@ -165,8 +165,19 @@ static const void *together(const tra_program_operand *o, const int64_t *from, i
     return to;
 }
 
+/* Where the entries of each of n rows begin, and the end, from place `from` on, which has the number `first`. */
+static int64_t *number_rows(const tra_rows_view *v, int64_t from, int64_t first, int64_t n, char **scratch) {
+    int64_t *begin = (int64_t *)(void *)*scratch, row = from, end = v->nrows - 1;
+    for (int64_t i = 0; i <= n; i++) { /* without branches: which rows have entries cannot be foreseen */
+        begin[i] = v->begin[row] - v->begin[from];
+        row += (row <= end) & (v->row[row <= end ? row : 0] == first + i);
+    }
+    *scratch += (size_t)(n + 1) * sizeof *begin;
+    return begin;
+}
+
 tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell *a, const int64_t *length,
-                                    char **scratch) {
+                                    bool numbered, char **scratch) {
     const tra_program_operand *op = &p->operand[o];
     tra_fused_unpacked u = {.n = 1, .first = tra_program_row(p, o)};
     for (int d = 0; d < op->block.n; d++) u.n *= length[d];
@@ -188,6 +199,11 @@ tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell 
         return u;
     }
     u.n = v.begin[end] - at;
+    if (numbered) {
+        u.rows = (tra_rows_view){.nrows = length[0], .n = u.n, .column = v.column + at};
+        u.rows.begin = number_rows(&v, from, u.first, length[0], scratch);
+        return u;
+    }
     u.rows = (tra_rows_view){.nrows = end - from, .n = u.n, .row = v.row + from, .column = v.column + at};
     u.rows.begin = (int64_t *)(void *)*scratch;
     for (int64_t r = from; r <= end; r++) u.rows.begin[r - from] = v.begin[r] - at;
@@ -195,14 +211,15 @@ tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell 
     return u;
 }
 
-int64_t tra_fused_unpack_scratch(const tra_program *p, const tra_type *a) {
+int64_t tra_fused_unpack_scratch(const tra_program *p, const tra_fused_plan *x, const tra_type *a) {
     int64_t bytes = 0, entries = tra_type_entries(a).bound;
     if (!tra_fused_packs_rows(p)) return 0;
     for (int o = 0; o + 1 < p->noperands; o++) {
         const tra_program_operand *op = &p->operand[o];
         int64_t rows = tra_min64(tra_rows_box(&op->block), entries), numbers = elements_of(op);
         if (a->layout && tra_fused_has_rows(p, o, TRA_FUSED_FIRST)) /* begin, coordinates */
-            numbers = tra_add_most(tra_mul_most(rows, tra_max64(op->block.n, 1)), 1);
+            numbers =
+                tra_add_most(x->numbered >> o & 1 ? op->block.v[0] : tra_mul_most(rows, tra_max64(op->block.n, 1)), 1);
         bytes = tra_add_most(bytes, tra_mul_most(numbers, (int64_t)sizeof(int64_t)));
     }
     return bytes;

@@ -79,7 +79,10 @@ static void describe_name(tra_arena *a, const tra_program *p, const tra_fused_pl
         h->size = tree(a, x, rows);
         h->below = tree(a, x, extent_of(p, x, o->label[s->dim]));
         return;
-    case TRA_FUSED_BEGIN: h->size = tree(a, x, tra_arena_printf(a, "%s + 1", rows)); return;
+    case TRA_FUSED_BEGIN:
+        if (x->numbered >> s->of & 1) rows = extent_of(p, x, o->label[0]);
+        h->size = tree(a, x, tra_arena_printf(a, "%s + 1", rows));
+        return;
     case TRA_FUSED_COLUMN:
         h->value = TRA_ELEMENT_U32;
         h->size = tree(a, x, entries);
@@ -169,17 +172,25 @@ static char *find_coordinates(held_operand *h, const tra_dims *ext, bool own, ch
         h->coordinate[d] = (int64_t *)(void *)scratch;
         scratch += (size_t)h->rows.nrows * sizeof(int64_t);
     }
+    int64_t last = ext->v[rank - 2], above = 0, from = 0; /* rows ascend: of most only the last coordinate is another */
     for (int64_t r = 0; r < h->rows.nrows; r++) {
         int64_t row = h->rows.row[r] - h->first;
-        for (int d = rank - 2; d >= 0; d--) {
-            h->coordinate[d][r] = row % ext->v[d];
-            row /= ext->v[d];
+        if (row - from >= last) {
+            above = row / last;
+            from = above * last;
         }
+        h->coordinate[rank - 2][r] = row - from;
+        int64_t rest = above;
+        for (int d = rank - 3; d > 0; d--) {
+            h->coordinate[d][r] = rest % ext->v[d];
+            rest /= ext->v[d];
+        }
+        if (rank > 2) h->coordinate[0][r] = rest;
     }
     return scratch;
 }
 
-static char *find_operand(call *c, int o, char *scratch) {
+static char *find_operand(call *c, const tra_fused_plan *x, int o, char *scratch) {
     const tra_program *p = c->k->program;
     held_operand *h = &c->operand[o];
     const tra_cell *cell = o == c->k->packed ? c->b : c->a;
@@ -188,12 +199,13 @@ static char *find_operand(call *c, int o, char *scratch) {
     *h = (held_operand){.n = 1};
     for (int d = 0; d < ext.n; d++) h->n *= ext.v[d] = length_in(c, o, d);
     if (c->k->packed > 1 && o < c->k->packed) {
-        tra_fused_unpacked u = tra_fused_unpack(p, o, c->a, ext.v, &scratch);
+        bool numbered = x->numbered >> o & 1;
+        tra_fused_unpacked u = tra_fused_unpack(p, o, c->a, ext.v, numbered, &scratch);
         h->value = u.value;
         h->n = u.n;
         h->rows = u.rows;
         h->first = u.first;
-        return u.rows.begin ? find_coordinates(h, block, false, scratch) : scratch;
+        return u.rows.begin && !numbered ? find_coordinates(h, block, false, scratch) : scratch;
     }
     h->value = cell->array.data;
     if (!cell->layout) return scratch;
@@ -263,7 +275,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     const tra_fused_plan *x = tra_fused_plan_of(k, a, b);
     int64_t bytes = tra_add_most(x->workspace, out ? accumulators(k, ext_a, ext_b) : 0);
     bytes = tra_max64(bytes, tra_fused_interpreted(k, x, ext_a, ext_b, out != NULL));
-    if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, a));
+    if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, x, a));
     for (int i = 0; i < 2; i++) {
         if (!types[i]->layout || ext[i]->n <= 2 || (i == 0 && k->packed > 1)) continue;
         int64_t rows = tra_min64(tra_rows_box(ext[i]), tra_type_entries(types[i]).bound);
@@ -385,10 +397,29 @@ static void cut(job *j, int64_t entries) {
     j->n = tra_share_rows(&h->rows, j->loop.apart ? h->coordinate[0] : NULL, n, j->at);
 }
 
+/* Takes all elements of the result for entries where these are few, and fewer than those of the operands, which would
+ * have to be looked through. */
+static bool count_all(job *j, int64_t entries, int64_t most) {
+    const tra_dims *ext = &j->out->array.ext;
+    int64_t rows = tra_rows_box(ext), width = ext->n ? ext->v[ext->n - 1] : 1, n = tra_mul_most(rows, width);
+    if (n > entries || tra_rows_room(j->out->array.dtype, rows + j->n, n) > most) return false;
+    const int64_t *key = j->c->operand[j->loop.operand].coordinate[0];
+    for (int i = 0; i < j->n; i++) { /* of the first coordinates that the piece has */
+        int64_t from = i == 0 ? 0 : key[j->at[i]], to = i + 1 == j->n ? ext->v[0] : key[j->at[i + 1]];
+        j->out->counted_of[i][0] = j->n == 1 ? rows : rows / ext->v[0] * (to - from);
+        j->out->counted_of[i][1] = j->out->counted_of[i][0] * width;
+    }
+    return true;
+}
+
 /* Counts the entries of a result that is held as rows, at most: exactly where that is far more than there will be. */
 static tra_status count_rows(job *j, int64_t entries, char *scratch, tra_err *e) {
     enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
     j->exact = false;
+    if (count_all(j, entries, QUICK)) {
+        tra_rows_pieces_counted(j->out, j->n);
+        return TRA_OK;
+    }
     TRA_TRY(in_pieces(j, count_piece, scratch, e));
     j->exact = tra_rows_pieces_counted(j->out, j->n) > tra_max64(QUICK, 24 * entries);
     if (j->exact) TRA_TRY(in_pieces(j, count_piece, scratch, e));
@@ -423,7 +454,7 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     char *own = scratch;
     int64_t entries = 0;
     for (int o = 0; o < k->program->noperands; o++) {
-        own = find_operand(&c, o, own);
+        own = find_operand(&c, x, o, own);
         entries += c.operand[o].n;
     }
     job j = {.m = m, .x = x, .c = &c, .out = out, .n = 1, .add = add};

@@ -46,7 +46,7 @@ enum { TRA_PROGRAM_MOST = 24 }; /* labels, operands and keys of a program */
 /* What a name of the plan's scope stands for on the arrays that meet. */
 typedef enum tra_fused_part {
     TRA_FUSED_EXTENT,     /* number: of label `of` */
-    TRA_FUSED_ROWS,       /* number: rows with entries, */
+    TRA_FUSED_ROWS,       /* number: rows with entries (numbered: all), */
     TRA_FUSED_ENTRIES,    /* number: and entries, of operand `of`, which is held as rows; */
     TRA_FUSED_COORDINATE, /* array: along dimension `dim`, which is not the last, of each of these rows, */
     TRA_FUSED_BEGIN,      /* array: where the entries of each begin, and the end, */
@@ -64,6 +64,7 @@ typedef struct tra_fused_plan {
     int n;
     const tra_calc_name *scope;
     const tra_fused_name *source;
+    unsigned numbered; /* packed operands (bits) whose rows are all those of a block, so that numbers are places */
     double nanoseconds, operations, entries; /* predicted, on average arrays; entries of a result */
     int64_t workspace;                       /* bytes, at most, of the dictionaries that it builds, */
     int64_t interpreted;                     /* and of those that the interpreter holds for them */

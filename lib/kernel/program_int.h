@@ -44,12 +44,12 @@ typedef struct tra_fused_unpacked {
     tra_rows_view rows; /* begin is NULL where there are none */
     int64_t first;
 } tra_fused_unpacked;
-/* Operand o in the array a. length: of its dimensions here. scratch: tra_fused_unpack_scratch bytes, of which what is
- * used is taken away. */
+/* Operand o in the array a. length: of its dimensions here. numbered: all its rows, of which `begin` alone is found.
+ * scratch: tra_fused_unpack_scratch bytes, of which what is used is taken away. */
 tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell *a, const int64_t *length,
-                                    char **scratch);
+                                    bool numbered, char **scratch);
 /* Bytes that finding all operands takes in an array of that type. */
-int64_t tra_fused_unpack_scratch(const tra_program *p, const tra_type *a);
+int64_t tra_fused_unpack_scratch(const tra_program *p, const tra_fused_plan *x, const tra_type *a);
 int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                           const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,

@@ -14,22 +14,25 @@ static const char *list_of(tra_arena *a, int n, const char *prefix) {
 }
 
 /* The storage mapping that describes arrays held as rows (lib/relation/rows.h): of rank 2 and more with the coordinates
- * of each row. */
-static tra_storage *rows_storage(tra_arena *a, int rank, bool whole, tra_err *e) {
+ * of each row. numbered: of rank 2, with the beginnings of all rows, empty ones too, which are found by their number.
+ */
+static tra_storage *rows_storage(tra_arena *a, int rank, bool numbered, bool whole, tra_err *e) {
     const char *last = "v(p)";
+    int coordinates = numbered ? 0 : rank - 1;
     tra_str s = {0};
     tra_str_printf(&s, "storage rows[%s] { ", list_of(a, rank, "n"));
-    if (rank > 1) tra_str_add(&s, "int scalar rows; ");
+    if (coordinates) tra_str_add(&s, "int scalar rows; ");
     tra_str_add(&s, "int scalar entries; ");
-    for (int d = 0; d + 1 < rank; d++) tra_str_printf(&s, "int array c%d(rows); ", d);
-    if (rank > 1) tra_str_add(&s, "int array begin(rows + 1); ");
+    for (int d = 0; d < coordinates; d++) tra_str_printf(&s, "int array c%d(rows); ", d);
+    if (rank > 1) tra_str_printf(&s, "int array begin(%s + 1); ", numbered ? "n0" : "rows");
     tra_str_add(&s, "int array column(entries); real array v(entries); ");
     if (rank == 1) {
         tra_str_printf(&s, "sum(<p, i0> in column) {@unique i0 -> %s} }", last);
     } else {
-        tra_str_add(&s, "sum(<q, i0> in c0) ");
+        tra_str_add(&s, numbered ? "sum(<i0, _> in 0:n0) " : "sum(<q, i0> in c0) ");
         for (int d = 1; d + 1 < rank; d++) tra_str_printf(&s, "let i%d = c%d(q) in ", d, d);
-        tra_str_printf(&s, "sum(<p, i%d> in column(begin(q):begin(q + 1))) {@unique (%s) -> %s} }", rank - 1,
+        const char *q = numbered ? "i0" : "q";
+        tra_str_printf(&s, "sum(<p, i%d> in column(begin(%s):begin(%s + 1))) {@unique (%s) -> %s} }", rank - 1, q, q,
                        list_of(a, rank, "i"), last);
     }
     const char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
@@ -68,35 +71,42 @@ static spread spread_of(const fusing *f, int o) {
     return s;
 }
 
-/* Which part of an operand that is held as rows component k of its mapping is, and what is known of it. */
-static void about_rows(fusing *f, int o, int k, const tra_storel_composed *c, tra_fused_name *source,
+/* Which part of an operand that is held as rows component k of its mapping is. */
+static tra_fused_name part_of(int o, int rank, bool numbered, int k) {
+    int coordinates = numbered ? 0 : rank - 1;
+    if (coordinates && k-- == 0) return (tra_fused_name){TRA_FUSED_ROWS, o, 0};
+    if (k-- == 0) return (tra_fused_name){TRA_FUSED_ENTRIES, o, 0};
+    if (k < coordinates) return (tra_fused_name){TRA_FUSED_COORDINATE, o, k};
+    k -= coordinates;
+    if (rank > 1 && k-- == 0) return (tra_fused_name){TRA_FUSED_BEGIN, o, 0};
+    return (tra_fused_name){k == 0 ? TRA_FUSED_COLUMN : TRA_FUSED_VALUE, o, 0};
+}
+
+/* The same, and what is known of it. */
+static void about_rows(fusing *f, int o, bool numbered, int k, const tra_storel_composed *c, tra_fused_name *source,
                        tra_storel_about *about) {
-    int rank = f->p->operand[o].block.n, first = rank > 1 ? 2 : 1, label = -1;
+    int rank = f->p->operand[o].block.n, label = -1;
     spread s = spread_of(f, o);
-    *source = (tra_fused_name){.of = o};
-    if (k < first) {
-        source->part = rank > 1 && k == 0 ? TRA_FUSED_ROWS : TRA_FUSED_ENTRIES;
-        about->value = source->part == TRA_FUSED_ROWS ? s.rows : s.entries;
-        return;
-    }
-    int coordinates = rank - 1;
+    if (numbered) s.rows = (double)f->p->operand[o].block.v[0];
+    *source = part_of(o, rank, numbered, k);
     about->n[0] = s.entries;
-    if (k - first < coordinates) {
-        *source = (tra_fused_name){TRA_FUSED_COORDINATE, o, k - first};
-        label = f->p->operand[o].label[k - first];
+    switch (source->part) {
+    case TRA_FUSED_ROWS: about->value = s.rows; return;
+    case TRA_FUSED_ENTRIES: about->value = s.entries; return;
+    case TRA_FUSED_COORDINATE:
+        label = f->p->operand[o].label[source->dim];
         about->n[0] = about->part = s.rows;
         about->ascending = rank == 2;
-    } else if (rank > 1 && k - first == coordinates) {
-        source->part = TRA_FUSED_BEGIN;
-        about->n[0] = s.rows + 1;
-    } else if (k - first == coordinates + (rank > 1)) {
-        source->part = TRA_FUSED_COLUMN;
+        break;
+    case TRA_FUSED_BEGIN: about->n[0] = s.rows + 1; return;
+    case TRA_FUSED_COLUMN:
         label = f->p->operand[o].label[rank - 1];
         about->part = rank > 1 ? s.entries / fmax(s.rows, 1e-9) : s.entries;
         about->squares = rank > 1 && !isnan(s.squares) ? s.squares / fmax(s.entries, 1) : NAN;
         about->ascending = true;
-    } else {
-        source->part = TRA_FUSED_VALUE;
+        break;
+    case TRA_FUSED_EXTENT:
+    case TRA_FUSED_VALUE: return;
     }
     for (int i = 0; label >= 0 && i < c->problem.n; i++)
         if (c->source[i].kind == TRA_STOREL_EXTENT && c->source[i].which == f->p->label[label].same)
@@ -114,7 +124,7 @@ static void find_sources(fusing *f, int held, tra_storel_composed *c, tra_fused_
         if (from->kind == TRA_STOREL_EXTENT)
             source[i] = (tra_fused_name){TRA_FUSED_EXTENT, from->which, 0};
         else if (tra_fused_has_rows(f->p, o, held))
-            about_rows(f, o, from->which, c, &source[i], &about[i]);
+            about_rows(f, o, x->numbered >> o & 1, from->which, c, &source[i], &about[i]);
         else
             source[i] = (tra_fused_name){TRA_FUSED_VALUE, o, 0};
     }
@@ -266,13 +276,14 @@ static bool find_plan(fusing *f, tra_storel_problem *problem, tra_fused_plan *x)
     return found;
 }
 
-static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
+static bool make_plan(fusing *f, int held, unsigned numbered, tra_fused_plan *x) {
     tra_arena *a = f->m->arena;
     const tra_einsum *s = f->s;
     double extent[TRA_MAXLABELS];
     tra_storel_operand *refs = tra_news(a, tra_storel_operand, s->nrefs + 1);
     tra_storel_composed c;
     tra_err e = {0};
+    *x = (tra_fused_plan){.numbered = numbered};
     for (int l = 0; l < s->nlabels; l++)
         extent[l] = (double)s->extent[l] / (double)tra_ceil_div(s->extent[l], fused_block_of(s, l));
     for (int i = 0; i < s->nrefs; i++) {
@@ -287,7 +298,7 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
             if (f->of_ref[j] == o) refs[i].same = j;
         if (!tra_fused_has_rows(f->p, o, held)) continue;
         refs[i].entries = spread_of(f, o).entries;
-        refs[i].storage = rows_storage(a, s->ref[i].n, !real, &e);
+        refs[i].storage = rows_storage(a, s->ref[i].n, x->numbered >> o & 1, !real, &e);
         if (!refs[i].storage) return false;
     }
     if (tra_storel_compose(s, extent, refs, a, &c, &e) != TRA_OK) return false;
@@ -299,6 +310,33 @@ static bool make_plan(fusing *f, int held, tra_fused_plan *x) {
     if (!find_plan(f, &c.problem, x)) return false;
     x->workspace = workspace_of(f, x->tree, false, false);
     x->interpreted = workspace_of(f, x->tree, false, true);
+    const tra_storel_costs *costs = f->o->costs ? f->o->costs : &tra_storel_default_costs;
+    for (int o = 0; o < f->p->noperands; o++) /* their beginnings are written in each call */
+        if (numbered >> o & 1) x->nanoseconds += costs->element * (double)f->p->operand[o].block.v[0];
+    return true;
+}
+
+/* The matrices among the operands that are packed with their entries which have at most so many rows for each entry, as
+ * bits. */
+static unsigned with_rows(const fusing *f, int held, double most) {
+    unsigned set = 0;
+    for (int o = 0; o + 1 < f->p->noperands && f->p->noperands > 2; o++) {
+        const tra_dims *block = &f->p->operand[o].block;
+        bool fits = block->n == 2 && (double)block->v[0] <= most * spread_of(f, o).entries;
+        if (fits && tra_fused_has_rows(f->p, o, held)) set |= 1u << o;
+    }
+    return set;
+}
+
+/* Of operands that are packed the rows can be found by their number, at the price of a pointer for each row. Where
+ * these are about as many as entries, that is no worse than a list of those with entries; where they are more, the
+ * cheaper of both is taken. */
+static bool best_plan(fusing *f, int held, tra_fused_plan *x) {
+    enum { FEW = 4, MANY = 1024 };
+    unsigned few = with_rows(f, held, FEW), many = with_rows(f, held, MANY);
+    tra_fused_plan other;
+    if (!make_plan(f, held, few, x)) return false;
+    if (many != few && make_plan(f, held, many, &other) && other.nanoseconds < x->nanoseconds) *x = other;
     return true;
 }
 
@@ -320,7 +358,7 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     for (int held = 0; held < 4; held++) {
         if (packed ? (held ^ x->expected) & TRA_FUSED_FIRST : held & TRA_FUSED_FIRST && !first_sparse) continue;
         if (held & TRA_FUSED_LAST && !last_sparse) continue;
-        if (!make_plan(f, held, &x->plan[held])) return false;
+        if (!best_plan(f, held, &x->plan[held])) return false;
     }
     x->shared = 1;
     for (int o = 0; o < f->p->noperands; o++)

@@ -33,7 +33,8 @@ tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const t
 
 /* Floating-point operations, all sites together and the busiest one. Closed form for grids. Of operands that are held
  * by their entries those that these take: exactly (total = bound) where entries are known and those of two operands
- * need not meet, else estimated, and never more than of dense arrays. */
+ * need not meet, else estimated, and never more than of dense arrays. The busiest site's have what it takes beside to
+ * look for rows in products of rows with rows. */
 typedef struct tra_work {
     double total, busiest, bound;
 } tra_work;

@@ -500,3 +500,52 @@ assert np.allclose(q, a.T @ (a @ x), rtol=1e-12)"
     tra export -q Y.h5 --to npy -o Y.npy
     py 'import numpy as np; A, B, C, Y = (np.load(f + ".npy") for f in "ABCY"); assert np.allclose(Y, A * (B @ C), rtol=1e-12)'
 }
+
+@test "rows of packed sparse factors are found by their numbers: numpy's result, the bits of the interpreter" {
+    inputs
+    tra gen -q --shape 30x9 --block 30x5 --density .2 --seed 6 --storage csr -o B.h5
+    tra gen -q --shape 25x9 --block 10x5 --density .15 --seed 7 --storage csr -o C.h5
+    for r in B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >>p.tra
+    all_plans 1 'np.einsum("ijk,jr,kr->ir", T, B, C)'
+    all_plans 2 'np.einsum("ijk,jr,kr->ir", T, B, C)'
+    # one is fused and has no list of the rows of B and C
+    for k in 1 2 3 4; do
+        tra explain --code --plan $k p.tra >plan
+        ! grep -q '^strategy.*fused' plan || break
+    done
+    grep -q 'B_begin(T_c1' plan && grep -q 'C_begin(k)' plan && ! grep -q '[BC]_c0' plan
+    tra run -q --plan $k p.tra --codegen require
+    bits=$(tra digest Y.h5 | cut -d ' ' -f 1)
+    tra run -q --plan $k p.tra --codegen off
+    [ "$(tra digest Y.h5 | cut -d ' ' -f 1)" = "$bits" ]
+    # its rows as entries, which are fewer than those that meet: by one thread, and by several in pieces
+    tra gen -q --shape 20x300x250 --block 20x300x250 --density .02 --seed 3 -o T.h5
+    tra gen -q --shape 300x9 --block 300x9 --density .02 --seed 6 --storage csr -o B.h5
+    tra gen -q --shape 250x9 --block 250x9 --density .01 --seed 7 --storage csr -o C.h5
+    for r in T B C; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
+    printf 'Y[i,r] as csr = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >>p.tra
+    all_plans 1 'np.einsum("ijk,jr,kr->ir", T, B, C)'
+    tra run -q --threads 3 p.tra
+    bits=$(tra digest Y.h5 | cut -d ' ' -f 1)
+    tra run -q --threads 1 p.tra
+    [ "$(tra digest Y.h5 | cut -d ' ' -f 1)" = "$bits" ]
+    # where few of many rows have entries these are listed
+    for nnz in 20 2000; do
+        cat >p.tra <<END
+input T : f64 [40,30000,50] by [40,30000,50] as csf nnz 20000
+input S : f64 [30000,6] by [30000,6] as dcsr nnz $nnz
+input C : f64 [50,6] by [50,6] as csr nnz 100
+Y[i,r] = sum T[i,j,k] * S[j,r] * C[k,r]
+output Y
+END
+        for k in 1 2 3 4; do
+            tra explain --code --plan $k p.tra >plan
+            ! grep -q '^strategy.*fused' plan || break
+        done
+        grep -q 'C_begin(k)' plan
+        if [ $nnz = 20 ]; then grep -q 'in S_c0' plan; else grep -q 'S_begin(T_c1' plan; fi
+    done
+}
