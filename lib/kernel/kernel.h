@@ -178,6 +178,9 @@ typedef struct tra_rows_ops {
     void (*run)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     /* The data of two maps as one, in the arena; a NULL: only whether there are such. NULL: no. May be missing. */
     const void *(*then)(tra_arena *a, const void *first, const void *next);
+    /* Of a map to TRA_ROWS_FIXED dense rows: adds the result to such an array, and exactly, so that of several results
+     * every order has the same sums. May be missing. */
+    void (*add)(const void *data, const tra_cell *a, tra_array *sum, void *scratch);
 } tra_rows_ops;
 
 /* A kernel on the rows of tables, which another room runs: what typing, rules, costs and printing know of it. */

@@ -144,7 +144,8 @@ static int64_t queued_room(const tra_plan *p, const tra_op *in) {
 /* Units of a join's or aggregation's loop that are queued at once. */
 static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop l, int threads) {
     int64_t right = op->in[1] >= 0 ? l.cj * queued_room(p, &p->ops[op->in[1]]) : 0;
-    return queued(l.ci * queued_room(p, &p->ops[op->in[0]]) + right, threads);
+    const tra_op *in = &p->ops[op->in[0]];
+    return queued(l.ci * (tra_op_adds(p, op) ? tra_op_stored_room(p, in) : queued_room(p, in)) + right, threads);
 }
 
 /* What follows of a result's bytes on a site from its type and placement alone, so that it is found once for a plan,
@@ -201,7 +202,8 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *
     if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
     tra_block_loop l = tra_op_loop(p, op, threads, budget);
     int64_t steps = steps_queued(p, op, l, threads), n = 0;
-    for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
+    if (tra_op_adds(p, op)) n = (tra_op_sums(p, op, threads, budget) - 1) * tra_op_output_room(p, op, threads);
+    for (int side = 0; side < 2 && op->in[side] >= 0 && !tra_op_adds(p, op); side++) {
         const tra_op *in = &p->ops[op->in[side]];
         int64_t each = tra_op_read_room(p, in) - tra_op_stored_room(p, in);
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), of[op->in[side]].most);

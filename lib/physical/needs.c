@@ -6,6 +6,7 @@
 #include "../relation/store.h"
 #include "../relation/stored.h"
 #include "repart.h"
+#include "scan.h"
 
 #include <stdlib.h>
 
@@ -95,6 +96,24 @@ int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
     int64_t n = tra_type_room(&op->type);
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     return op->orders.fused ? n + tra_op_stored_room(p, op) : tra_max64(n, tra_op_unpacks(p, op));
+}
+
+bool tra_op_adds(const tra_plan *p, const tra_op *op) {
+    if (op->op != TRA_PLAN_AGG || op->type.cat->n != 1 || !tra_kernel_is_sum(op->what.agg) || p->reproducible)
+        return false;
+    const tra_op *l = &p->ops[op->in[0]];
+    while (tra_op_is(l->op, TRA_RENAMES)) l = &p->ops[l->in[0]];
+    if (l->op != TRA_PLAN_MAP || !l->orders.fused || l->type.layout) return false;
+    const tra_rows_kernel *rows = tra_kernel_rows(l->what.map);
+    const tra_op *below = &p->ops[l->in[0]];
+    while (tra_op_is(below->op, TRA_RENAMES)) below = &p->ops[below->in[0]];
+    return rows && rows->ops->add && !below->orders.fused && tra_op_state_dtype(p, op) == l->type.dtype;
+}
+
+/* Reading one tuple of an operator's left input, as far as the sums are not counted for that. */
+static int64_t left_room(const tra_plan *p, const tra_op *op) {
+    const tra_op *l = &p->ops[op->in[0]];
+    return tra_op_adds(p, op) ? tra_op_stored_room(p, l) : tra_op_read_room(p, l);
 }
 
 typedef struct need {
@@ -204,7 +223,7 @@ int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
 
 static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
-    need n = {.left = tra_op_read_room(p, l), .right = r ? tra_op_read_room(p, r) : 0, .output = result_bytes(op)};
+    need n = {.left = left_room(p, op), .right = r ? tra_op_read_room(p, r) : 0, .output = result_bytes(op)};
     bool grows = tra_op_grows(op), counted = !op->what.agg && op->type.layout;
     terms t = terms_of(p, op);
     int64_t term = 0, finish = 0, step = 0;
@@ -233,6 +252,14 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
 
 int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads) {
     return join_need(p, op, threads).output;
+}
+
+int tra_op_sums(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
+    if (!tra_op_adds(p, op)) return 0;
+    need n = join_need(p, op, threads);
+    int64_t each = n.left + n.output, room = budget - op->orders.reserved - op->orders.scan.reserved - n.fixed - each;
+    int64_t stages = tra_max64(1, tra_scan_stages(p, op)); /* which share it */
+    return 1 + (int)tra_max64(0, tra_min64(threads - 1, room / stages / each));
 }
 
 /* ---- block loops -------------------------------------------------------------------------------------------- */

@@ -84,6 +84,13 @@ tra_grown tra_op_grown(const tra_plan *p, const tra_op *op);
 /* The element type of its states, or without an aggregation of its results. */
 tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op);
 
+/* Does an aggregation sum what a map makes of each tuple while it is read, without an array of its own: does the map
+ * add to the sum? That is so where its sums are exact, and there is one result. */
+bool tra_op_adds(const tra_plan *p, const tra_op *op);
+/* To how many sums: each worker adds to one at a time, and at the end these are added up. As many as workers, where the
+ * budget of the pool has room for that. */
+int tra_op_sums(const tra_plan *p, const tra_op *op, int threads, int64_t budget);
+
 /* Bytes of the pool (tra_block_footprint) that are needed for ... the largest array of a relation; */
 int64_t tra_type_room(const tra_type *t);
 /* the chunk that is unpacked in the block of an array when op's result is read; 0: none is unpacked; */

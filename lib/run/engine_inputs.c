@@ -2,6 +2,7 @@
 #include "engine_int.h"
 #include "../physical/needs.h"
 #include "panels.h"
+#include "sums.h"
 
 #include <assert.h>
 
@@ -41,7 +42,7 @@ tra_status tra_engine_pin(tra_engine *g, tra_unit_input *in, bool reserve, tra_e
         bool load;
         TRA_TRY(tra_block_pin(g->pool, in->block, &load, e));
     }
-    if (!in->via) return TRA_OK;
+    if (!in->via || in->sums) return TRA_OK;
     if (in->part->type->layout) {
         in->cell = tra_cell_new(in->part->type, in->part->ordinal[in->i], NULL);
         int64_t n = tra_size_planned(tra_type_bytes(in->part->type, in->part->ordinal[in->i]));
@@ -70,8 +71,15 @@ static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *
 
 static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
                          tra_err *e) {
-    if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
-    TRA_TRY(tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e));
+    if (in->sums) {
+        tra_array *sum = tra_sums_take(in->sums);
+        tra_status s = tra_part_add(in->via, in->via_at, base, sum, scratch, e);
+        tra_sums_give(in->sums, sum);
+        if (s != TRA_OK) return s;
+    } else {
+        if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));
+        TRA_TRY(tra_part_derive(in->via, in->via_at, base, &in->cell, scratch, e));
+    }
     if (g->zero_divisions)
         tra_zero_divisions_collect(g->zero_divisions, in->via->op, in->via->ordinal[in->via_at], true);
     if (in->cell.layout) tra_block_shrink(g->pool, in->derived, tra_cell_bytes(&in->cell));

@@ -305,7 +305,9 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         st->how.merges = op->op == TRA_PLAN_MERGE && lt->dtype == st->how.state_dtype;
         st->how.composed = !op->what.partial && tra_kernel_rest(st->agg) != NULL;
         if (st->how.composed && !st->pairs.l.shape) tra_pairs_shapes(&st->pairs);
-        st->how.tiles = st->how.grows ? 1 : st->how.fused ? 0 : fold_tiles(st);
+        st->how.sums =
+            tra_op_sums(st->site->plan, op, tra_engine_threads(st->site->engine), tra_pool_stat(st->site->pool).budget);
+        st->how.tiles = st->how.grows || st->how.sums ? 1 : st->how.fused ? 0 : fold_tiles(st);
         st->how.ahead = st->join && goes_ahead(st, &most.ext);
     } else {
         st->how.tiles = 1;

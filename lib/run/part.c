@@ -120,3 +120,10 @@ tra_status tra_part_derive(const tra_part *via, int64_t i, const tra_cell *base,
     tra_cell_copy(out, &to, base, &from, &out->array.ext);
     return TRA_OK;
 }
+
+tra_status tra_part_add(const tra_part *via, int64_t i, const tra_cell *base, tra_array *sum, void *scratch,
+                        tra_err *e) {
+    const tra_rows_kernel *rows = tra_kernel_rows(via->map);
+    rows->ops->add(rows->data, base, sum, scratch);
+    return tra_op_fits(via->op, via->type, via->ordinal[i], e);
+}

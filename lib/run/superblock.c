@@ -6,8 +6,12 @@
 
 /* ---- freeing --------------------------------------------------------------------------------------------------- */
 
+int tra_superblock_sums(const tra_joinagg *st) {
+    return st->how.sums ? st->how.sums : tra_tree_depth(st->pairs.tree.leaves);
+}
+
 void tra_superblock_free_branches(tra_joinagg *st, output *c) {
-    int depth = tra_tree_depth(st->pairs.tree.leaves);
+    int depth = tra_superblock_sums(st);
     for (int i = 0; c->branches && i < depth - 1; i++) tra_block_free(st->site->pool, c->branches[i]);
     for (int i = 0; c->panels && i < depth; i++) tra_panels_free(&c->panels[i], st->site->pool);
     free(c->panels);
@@ -30,6 +34,7 @@ static void superblock_drop(superblock *s) {
     if (atomic_fetch_sub(&s->refs, 1) != 1) return;
     for (int64_t i = 0; i < s->ni * s->nj; i++) free_output(s->st, &s->outputs[i]); /* what a failure has left */
     if (s->reserved > 0) tra_pool_release(s->st->site->pool, s->reserved);
+    tra_sums_free(&s->sums);
     free(s->outputs);
     free(s->begun);
     free(s);
@@ -167,7 +172,7 @@ static tra_status new_output(tra_joinagg *st, output *c, const tra_pairs_entry *
         c->twin->state = c->state;
         exchange(c->twin->state.ext.v, st->how.mirror.dim);
     }
-    int branches = tra_tree_depth(st->pairs.tree.leaves) - 1;
+    int branches = tra_superblock_sums(st) - 1;
     if (branches > 0) {
         c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
         c->branches = tra_calloc((size_t)branches, sizeof *c->branches);
@@ -194,6 +199,7 @@ static tra_unit *new_step(tra_joinagg *st, superblock *s, const tra_walk *w, con
         const tra_pairs_entry *m = &st->pairs.l.v[in.l0 + i];
         u->inputs[i] = (tra_unit_input){.part = st->pairs.l.part, .i = m->tuple, .after = st->l_after};
         x->line[i] = m->line - at->i0;
+        if (st->how.sums && s->outputs[0].ordinal >= 0) u->inputs[i].sums = &s->sums;
     }
     for (int64_t i = 0; i < nr; i++) {
         const tra_pairs_entry *m = &st->pairs.r.v[in.r0 + i];
@@ -253,6 +259,11 @@ static tra_status make_outputs(superblock *s, const tra_superblock_bounds *at, b
         most = (int)tra_max64(most, x->tiles);
     }
     s->tiles = most;
+    if (st->how.sums && *any) {
+        output *x = &s->outputs[0];
+        tra_sums_init(&s->sums, st->how.sums);
+        for (int i = 0; i < st->how.sums; i++) s->sums.v[i] = i == 0 ? x->state : x->branch[i - 1];
+    }
     for (int64_t c = 0; c < n; c++) atomic_init(&s->outputs[c].tiles_left, s->tiles);
     s->begun = tra_calloc((size_t)(n * s->tiles * tra_tree_depth(st->pairs.tree.leaves)), sizeof *s->begun);
     return TRA_OK;

@@ -4,6 +4,7 @@
 #define TRA_SUPERBLOCK_INT_H
 
 #include "grow.h"
+#include "sums.h"
 
 #include <stdatomic.h>
 
@@ -41,6 +42,7 @@ typedef struct superblock {
     output *outputs;  /* ni * nj */
     int64_t reserved; /* bytes of the pool, for outputs that grow or are counted */
     bool *begun;      /* for each sum, output and tile: was a term added? */
+    tra_sums sums;    /* of the one output, where inputs are added while they are read: the state and its branches */
 } superblock;
 
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */
@@ -65,6 +67,8 @@ TRA_MUSTUSE tra_status tra_superblock_empty_task(tra_unit *u, int task, tra_work
 
 /* superblock.c */
 
+/* Arrays of an output to which terms are added: of a tree, of workers, or one. */
+int tra_superblock_sums(const tra_joinagg *st);
 void tra_superblock_free_branches(tra_joinagg *st, output *c); /* all sums of an output but its state */
 
 #endif

@@ -538,4 +538,4 @@ static void ops_run(const void *data, const tra_cell *a, const tra_cell *b, tra_
     if (tra_lookup_run(l, &o.left, &o.right, first, &o.out, &rows, o.rest, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
 }
 
-const tra_rows_ops tra_lookup_ops = {ops_scratch, ops_bytes, ops_run, NULL};
+const tra_rows_ops tra_lookup_ops = {.scratch = ops_scratch, .bytes = ops_bytes, .run = ops_run};

@@ -86,7 +86,8 @@ static const void *rowwise_then(tra_arena *a, const void *first, const void *nex
     return a ? tra_rowwise_then(a, first, next) : first;
 }
 
-const tra_rows_ops tra_rowwise_ops = {rowwise_scratch, rowwise_bytes, rowwise_run, rowwise_then};
+const tra_rows_ops tra_rowwise_ops = {
+    .scratch = rowwise_scratch, .bytes = rowwise_bytes, .run = rowwise_run, .then = rowwise_then};
 
 /* ---- counting ----------------------------------------------------------------------------------------------- */
 

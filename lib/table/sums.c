@@ -198,17 +198,23 @@ static int64_t slots_scratch(const void *data, const tra_dims *ext_a, const tra_
     return vectors_bytes(tra_rowwise_in(s->r)) + tra_rowwise_scratch(s->r) + tra_round64((int64_t)sizeof(adding));
 }
 
-static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+static void slots_add(const void *data, const tra_cell *a, tra_array *sum, void *scratch) {
     adding *x = scratch;
-    (void)b;
     x->s = data;
-    x->to = out->array.data;
-    memset(x->to, 0, tra_array_bytes(&out->array));
+    x->to = sum->data;
     each_strip(x->s->r, a, x->s->part ? add_words : add_strip, x,
                (char *)scratch + tra_round64((int64_t)sizeof(adding)));
 }
 
+static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b;
+    memset(out->array.data, 0, tra_array_bytes(&out->array));
+    slots_add(data, a, &out->array, scratch);
+}
+
 const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .bytes = dense_bytes, .run = slots_run};
+const tra_rows_ops tra_slot_words_ops = {
+    .scratch = slots_scratch, .bytes = dense_bytes, .run = slots_run, .add = slots_add};
 
 /* ---- slots to rows ----------------------------------------------------------------------------------------------- */
 

@@ -43,9 +43,9 @@ typedef struct tra_slots {
 /* The parts of words for the sums of these whole numbers (as i64, in the arena) over at most so many rows, by what is
  * known of their values. NULL: they are not known to fit one word. */
 const tra_slot_part *tra_slot_parts(tra_arena *a, int n, const tra_colexpr *const *x, int64_t rows, int *counts);
-/* data: a tra_slots. Of rows an array [slots, 1 + sums] of f64, or [slots, 1] of i64; and back from such an array, or a
- * block of one, the slots that have rows. */
-extern const tra_rows_ops tra_slot_sums_ops, tra_slot_rows_ops;
+/* data: a tra_slots. Of rows an array [slots, 1 + sums] of f64, or of words an array [slots, 1] of i64; and back from
+ * such an array, or a block of one, the slots that have rows. */
+extern const tra_rows_ops tra_slot_sums_ops, tra_slot_words_ops, tra_slot_rows_ops;
 
 /* r: rows of f64 columns that are never NULL; element i of the result, in row-major order, is the sum of column
  * at[i]. */

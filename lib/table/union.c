@@ -52,7 +52,7 @@ static void part_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     if (inside) tra_append_rows(p->in, &to, 0, &from);
 }
 
-const tra_rows_ops tra_union_part_ops = {part_scratch, part_bytes, part_run, NULL};
+const tra_rows_ops tra_union_part_ops = {.scratch = part_scratch, .bytes = part_bytes, .run = part_run};
 
 /* ---- the two parts of a key ------------------------------------------------------------------------------------- */
 
@@ -75,4 +75,4 @@ static void both_run(const void *data, const tra_cell *a, const tra_cell *b, tra
         tra_append_rows(u->out, &to, at, &from);
 }
 
-const tra_rows_ops tra_union_both_ops = {both_scratch, both_bytes, both_run, NULL};
+const tra_rows_ops tra_union_both_ops = {.scratch = both_scratch, .bytes = both_bytes, .run = both_run};

@@ -264,7 +264,7 @@ tra_expr *tra_factor_groups(factoring *f) {
                                                         .most = s->n,
                                                         .share = 1,
                                                         .flops = 4.0 * (1 + f->nkeys) + 3.0 * f->nsums,
-                                                        .ops = &tra_slot_sums_ops,
+                                                        .ops = s->part ? &tra_slot_words_ops : &tra_slot_sums_ops,
                                                         .data = s});
     tra_expr *all =
         sums ? tra_factor_below(f, tra_proto_agg(tra_kernel_sum(f->a), &(tra_dims){.n = 0}, &sums->node)) : NULL;

@@ -205,6 +205,16 @@ A[i,j] = sum X[n,i] * Y[n,j]"
         run tra explain p.tra
         has "tile dimension 0 by 65536"
     done
+    # words are added by each worker to a sum of its own, as far as memory goes
+    sed -i 's/Y = .*/Y = matrix(J, [minutes])/' p.tra
+    status 0 tra run -q --threads 1 p.tra && mv a.h5 one.h5
+    for v in 2 3 5; do
+        status 0 tra run -q --threads $v p.tra
+        status 0 tra diff a.h5 one.h5
+    done
+    v=$(tra run --threads 3 --memory 1M p.tra 2>&1 | sed 's/.*--memory \([0-9]*M\).*/\1/')
+    status 0 tra run -q --threads 3 --memory "$v" p.tra
+    status 0 tra diff --rtol 1e-12 a.h5 one.h5
 }
 
 @test "Q-13: products of matrices of columns, of the columns as they are" {
