@@ -20,9 +20,10 @@ static struct {
     bool threads_given;
     int64_t sites;
     bool sites_given;
-} opt = {.directory = ".", .sites = 1};
+    double seconds;
+} opt = {.directory = ".", .sites = 1, .seconds = 0.5};
 
-enum { FILE_BYTES = 256 << 20 };
+enum { FILE_BYTES_PER_SECOND = 512 << 20 };
 
 static void processor(char *buf, size_t n) {
     char line[256];
@@ -78,8 +79,8 @@ static tra_status measure(const tra_comm *comm, tra_machine *m, tra_err *e) {
     TRA_TRY(tra_measure_flops(comm, threads, TRA_F32, &r->flops_f32, e));
     TRA_TRY(tra_measure_unhidden(comm, threads, r->network, r->flops_f64, &r->network_unhidden, e));
     tra_info(1, "disk at %s", opt.directory);
-    TRA_TRY(tra_measure_disk(comm, opt.directory, FILE_BYTES / here, threads, r->flops_f64, &r->disk_write,
-                             &r->disk_read, &r->disk_unhidden, e));
+    TRA_TRY(tra_measure_disk(comm, opt.directory, (int64_t)(opt.seconds * FILE_BYTES_PER_SECOND) / here, threads,
+                             r->flops_f64, &r->disk_write, &r->disk_read, &r->disk_unhidden, e));
     tra_info(1, "memory");
     TRA_TRY(tra_measure_memory(comm, threads, &r->memory, e));
     TRA_TRY(tra_measure_touch(comm, threads, &r->touch, e));
@@ -205,6 +206,9 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (!opt.threads_given) TRA_TRY(tra_threads_check(e));
     if (opt.threads_given && (opt.threads < 1 || opt.threads > TRA_MAXWORKERS))
         return tra_fail(e, TRA_USAGE, "--threads %" PRId64 ": from 1 to %d", opt.threads, TRA_MAXWORKERS);
+    if (!(opt.seconds >= 0.01 && opt.seconds <= 60))
+        return tra_fail(e, TRA_USAGE, "--seconds %g: from 0.01 to 60", opt.seconds);
+    tra_measure_seconds = opt.seconds;
     if (opt.sites < 1 || opt.sites > TRA_MAXSITES)
         return tra_fail(e, TRA_USAGE, "--sites %" PRId64 ": from 1 to %d", opt.sites, TRA_MAXSITES);
     if (opt.show) return tra_log_mute ? TRA_OK : show_stored(e);
@@ -245,6 +249,8 @@ const tra_cmd tra_cmd_calibrate = {
              "the disk to measure (default: that of the current directory)", NULL, NULL, NULL},
             {0, "sites", TRA_OPT_INT, &opt.sites, "N",
              "measure N ranks on this machine at once, which it starts (default: 1)", NULL, NULL, &opt.sites_given},
+            {0, "seconds", TRA_OPT_NUM, &opt.seconds, "S",
+             "about so long for each rate, from 0.01 to 60 (default: 0.5)", NULL, NULL, NULL},
             {0, "threads", TRA_OPT_INT, &opt.threads, "N", "threads of each rank (default: its share of the cores)",
              NULL, "TRA_THREADS", &opt.threads_given},
             {.name = NULL}},

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { PIECE = 8 << 20, ROOM = 64 << 20, DEPTH = 4, SIDE = 1000, PAGE = 4096 };
-static const double LONG = 0.5; /* seconds that each measurement takes, about */
+double tra_measure_seconds = 0.5;
 
 /* ---- tries ------------------------------------------------------------------------------------------------------ */
 
@@ -187,7 +187,7 @@ static double rate_of(const tra_comm *c, traffic *t, void (*exchange)(const tra_
                       double bytes) {
     enum { TIMES = 3 };
     double once = timed(c, t, exchange, 1), rate = 0;
-    int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(2 * LONG / TIMES / once)));
+    int64_t n = tra_max64(1, tra_min64(1000, (int64_t)(2 * tra_measure_seconds / TIMES / once)));
     for (int i = 0; i < TIMES; i++) rate = fmax(rate, (double)n * bytes / timed(c, t, exchange, n));
     return rate;
 }
@@ -248,7 +248,7 @@ tra_status tra_measure_unhidden(const tra_comm *comm, int threads, double networ
     tra_status s = tra_comm_agree(comm, make_traffic(comm, &t, e), e);
     t.fresh = true;
     if (s == TRA_OK) { /* as many rounds as take a while */
-        int64_t n = tra_max64(1, (int64_t)(LONG * network / round_bytes(comm, &t)));
+        int64_t n = tra_max64(1, (int64_t)(tra_measure_seconds * network / round_bytes(comm, &t)));
         tra_comm_max(comm, &n, 1);
         s = unhidden(comm, threads, flops,
                      &(other){run_rounds, &(exchanges){comm, &t, n}, (double)n * round_bytes(comm, &t) / network},
@@ -366,7 +366,7 @@ tra_status tra_measure_units(const tra_comm *comm, tra_work_fn *fn, tra_measure_
         tra_comm_barrier(comm);
         double from = tra_now(), sum = 0;
         memset(w->done, 0, (size_t)threads * sizeof *w->done);
-        w->until = from + LONG / TRIES;
+        w->until = from + tra_measure_seconds / TRIES;
         s = tra_crew_run(threads, 0, threads, fn, w, e);
         double seconds = tra_now() - from;
         s = tra_comm_agree(comm, s, e);

@@ -11,6 +11,9 @@
 #include "../kernel/kernel.h"
 #include "comm.h"
 
+/* Seconds that each measurement takes, about. */
+extern double tra_measure_seconds;
+
 /* Bytes/s that a site sends, while it receives as many, to and from the others, all at once and in turn; and those that
  * it receives of all others while it sends none. 0 when it is alone. */
 TRA_MUSTUSE tra_status tra_measure_network(const tra_comm *comm, double *rate, double *one_way, tra_err *e);

@@ -101,13 +101,13 @@ sweep() {
 @test "rank 0 of 3 killed in the commit" {
     make_step both
     export TRA_DIE_RANK=0
-    sweep "$([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 4)" "$TRA" run -q --sites 3 --threads 1 step.tra
+    sweep "$([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 7)" "$TRA" run -q --sites 3 --threads 1 step.tra
 }
 
 @test "rank 0 of 3 killed in the commit of a stored relation, a table and a tensor" {
     make_step kinds
     export TRA_DIE_RANK=0
-    sweep "$([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 9)" "$TRA" run -q --sites 3 --threads 1 step.tra
+    sweep "$([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 14)" "$TRA" run -q --sites 3 --threads 1 step.tra
 }
 
 @test "who launched the ranks is killed after they are done" {
@@ -263,11 +263,11 @@ loop() {
 
 # A rank that does nothing to the files of others may still end in the middle of it, with all that mpirun does then.
 @test "ranks 1 and 2 of 3 killed in the commit" {
-    others both 2
+    others both 5
 }
 
 @test "ranks 1 and 2 of 3 killed in the commit of a stored relation, a table and a tensor" {
-    others kinds 9
+    others kinds 14
 }
 
 # others KIND STRIDE
@@ -323,7 +323,7 @@ others() {
     last=$(awk '/ rename .*\.h5$/ { last = $1 } END { print last }' calls)
     for n in $first $last; do
         for how in "info t.h5:t" "clean" "gen -q --shape 3 -o t.h5:other" "run -q --resume step.tra"; do
-            for ((m = 1; m < 100; m += $([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 4))); do
+            for ((m = 1; m < 100; m += $([ "${TRA_TEST_LONG-}" ] && echo 1 || echo 7))); do
                 to_earlier
                 status 137 dies "$n" "$TRA" run -q step.tra
                 # shellcheck disable=SC2086

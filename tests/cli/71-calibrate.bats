@@ -1,11 +1,15 @@
 # tra calibrate: what it measures, where it keeps it, and that predictions follow it.
 load helper
 
-@test "--sites that are not those of an mpirun, or none" {
+@test "--sites that are not those of an mpirun, or none, and other numbers that cannot be" {
     status 2 mpirun -q -n 3 "$TRA" calibrate --sites 2 --output m.json
     has "under an mpirun of 3 ranks"
     status 2 tra calibrate --sites 0
     has "--sites 0: from 1 to"
+    for s in 0 -1 61 nan; do
+        status 2 tra calibrate --seconds "$s"
+        has seconds
+    done
 }
 
 setup() {
@@ -29,7 +33,7 @@ seconds() { "$TRA" explain p.tra --format json "$@" | "$PYTHON" -c 'import json,
 print(json.load(sys.stdin)["plans"][0]["seconds"])'; }
 
 @test "measures, prints and keeps the rates; --show prints them again" {
-    status 0 tra calibrate --threads 1
+    status 0 tra calibrate --threads 1 --seconds 0.1
     lacks "in and out"
     has "not measured"
     has "written to $PWD/config/tra/machine.json"
@@ -47,7 +51,7 @@ assert d["flops_f32_per_second"] > d["flops_f64_per_second"]' "$output"
 }
 
 @test "under mpirun all ranks measure at once, the network too, and rank 0 writes" {
-    status 0 mpirun -q -n 3 --bind-to none "$TRA" calibrate --threads 1 --directory "$quick" --output m.json
+    status 0 mpirun -q -n 3 --bind-to none "$TRA" calibrate --threads 1 --seconds 0.05 --directory "$quick" --output m.json
     [ "$(grep -c 'in and out' <<<"$output")" -eq 1 ]
     [ "$(grep -c 'written to m.json' <<<"$output")" -eq 1 ]
     py 'd = json.load(open("m.json")); assert d["ranks"] == 3 and d["threads"] == 3 and d["network_bytes_per_second"] > 1e6'
@@ -171,7 +175,7 @@ print(p["seconds"])'
 }
 
 @test "--sites starts the ranks; one that waits for another leaves it the processor" {
-    "$TRA" calibrate --sites 2 --threads 1 --directory "$quick" --output m.json -v >log 2>&1 &
+    "$TRA" calibrate --sites 2 --threads 1 --seconds 0.05 --directory "$quick" --output m.json -v >log 2>&1 &
     until grep -q products log; do sleep 0.02; done
     ranks=($(for p in $(pgrep -f "^$TRA calibrate --sites 2"); do
         [[ $(tr '\0' '\n' <"/proc/$p/environ") == *OMPI_COMM_WORLD_RANK* && $(readlink "/proc/$p/cwd") == "$PWD" ]] && echo "$p"
