@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -410,6 +411,17 @@ bool tra_kernel_needs_whole_last(const tra_kernel *k) {
     for (int i = 0; i < n; i++)
         if (steps[i]->cls == TRA_K_SOFTMAX) return true;
     return false;
+}
+
+int tra_kernel_packers(const tra_kernel *k) {
+    const tra_kernel *const *steps;
+    int n = tra_steps(k, &steps, &k), most = 0;
+    for (int i = 0; i < n; i++) {
+        tra_class c = steps[i]->cls;
+        if (c == TRA_K_EINSUM || c == TRA_K_PACK || c == TRA_K_PROGRAM) return INT_MAX;
+        if (c == TRA_K_LAPACK) most = 1;
+    }
+    return most;
 }
 
 bool tra_kernel_needs_tensor(const tra_kernel *k) { return tra_kernel_first(k)->cls == TRA_K_INDEX; }

@@ -115,6 +115,17 @@ static int64_t tuples_at_once(const tra_plan *p) {
     return most;
 }
 
+/* Workers that get buffers for products. */
+static int64_t packers(const tra_plan *p, int threads) {
+    int64_t n = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_kernel *k[] = {p->ops[i].what.join, p->ops[i].what.agg, p->ops[i].what.map};
+        for (int j = 0; j < 3; j++)
+            n = tra_add_most(n, k[j] ? tra_mul_most(p->ops[i].type.cat->n, tra_kernel_packers(k[j])) : 0);
+    }
+    return tra_min64(n, threads);
+}
+
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
     int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, of_files, made;
@@ -129,6 +140,6 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
     dictionary_bytes(p, &of_files, &made);
     return tra_memory_start(p) + of_files /* who runs opens files again */ + run + (int64_t)threads * TRA_WORKER +
-           (int64_t)p->nops * TRA_OPERATOR + TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec +
-           library + p->program;
+           packers(p, threads) * TRA_PACKER + (int64_t)p->nops * TRA_OPERATOR +
+           TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
 }

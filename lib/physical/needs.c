@@ -70,6 +70,12 @@ int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
     return tra_max64(tra_type_room(&stored_of(p, op)->type), tra_op_unpacks(p, op));
 }
 
+/* The operator whose arrays i's result shows, under whichever keys. */
+static const tra_op *unnamed(const tra_plan *p, int i) {
+    while (tra_op_is(p->ops[i].op, TRA_RENAMES)) i = p->ops[i].in[0];
+    return &p->ops[i];
+}
+
 /* Bytes of kernel scratch for computing one tuple of a MAP, fused or not; fused maps of maps are one composed kernel.
  */
 static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
@@ -101,13 +107,11 @@ int64_t tra_op_read_room(const tra_plan *p, const tra_op *op) {
 bool tra_op_adds(const tra_plan *p, const tra_op *op) {
     if (op->op != TRA_PLAN_AGG || op->type.cat->n != 1 || !tra_kernel_is_sum(op->what.agg) || p->reproducible)
         return false;
-    const tra_op *l = &p->ops[op->in[0]];
-    while (tra_op_is(l->op, TRA_RENAMES)) l = &p->ops[l->in[0]];
+    const tra_op *l = unnamed(p, op->in[0]);
     if (l->op != TRA_PLAN_MAP || !l->orders.fused || l->type.layout) return false;
     const tra_rows_kernel *rows = tra_kernel_rows(l->what.map);
-    const tra_op *below = &p->ops[l->in[0]];
-    while (tra_op_is(below->op, TRA_RENAMES)) below = &p->ops[below->in[0]];
-    return rows && rows->ops->add && !below->orders.fused && tra_op_state_dtype(p, op) == l->type.dtype;
+    bool alone = !unnamed(p, l->in[0])->orders.fused;
+    return rows && rows->ops->add && alone && tra_op_state_dtype(p, op) == l->type.dtype;
 }
 
 /* Reading one tuple of an operator's left input, as far as the sums are not counted for that. */
@@ -409,8 +413,14 @@ static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
     return tra_min64(all, tra_add_most(tra_type_room(&op->type), tra_mul_most(pieces, page)));
 }
 
+int tra_op_workers(const tra_plan *p, const tra_op *op, int threads) {
+    if (op->op != TRA_PLAN_MAP || !tra_kernel_rows(op->what.map) || unnamed(p, op->in[0])->orders.fused) return threads;
+    return (int)tra_max64(1, tra_min64(threads, op->type.cat->n));
+}
+
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
+    if (op->op == TRA_PLAN_MAP) threads = tra_op_workers(p, op, threads);
     int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0,
             fixed = threads * footprint(op->orders.io_bytes), n = in + out;
     switch (op->op) {

@@ -169,6 +169,7 @@ static bool busy(void *ctx) { return tra_engine_busy(ctx); }
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     tra_engine *g = tra_calloc(1, sizeof *g);
     g->pool = pool;
+    g->at_work = threads;
     pthread_mutex_init(&g->lock, NULL);
     tra_cond_init(&g->work);
     tra_cond_init(&g->ended);
@@ -220,10 +221,13 @@ void tra_engine_free(tra_engine *g) {
     free(g);
 }
 
-tra_status tra_engine_begin_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e) {
+tra_status tra_engine_begin_stage(tra_engine *g, int workers, size_t scratch, size_t io, tra_err *e) {
     assert(!g->queue.head);
     free_worker_memory(g);
-    for (int i = 0; i < g->threads; i++) {
+    pthread_mutex_lock(&g->lock);
+    g->at_work = workers > 0 && workers < g->threads ? workers : g->threads;
+    pthread_mutex_unlock(&g->lock);
+    for (int i = 0; i < g->at_work; i++) {
         tra_worker *w = &g->workers[i];
         if (scratch > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)scratch, &w->memory[0], e));
         if (io > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)io, &w->memory[1], e));

@@ -92,8 +92,9 @@ void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx)
 void tra_engine_set_zero_divisions(tra_engine *g, struct tra_zero_divisions *zero_divisions);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
-/* Begins a stage: every worker gets so many bytes of the pool, until the next stage begins or the queue is drained. */
-TRA_MUSTUSE tra_status tra_engine_begin_stage(tra_engine *g, size_t scratch, size_t io, tra_err *e);
+/* Begins a stage: so many workers (0: all) get so many bytes of the pool, until the next stage begins or the queue is
+ * drained; the others rest. */
+TRA_MUSTUSE tra_status tra_engine_begin_stage(tra_engine *g, int workers, size_t scratch, size_t io, tra_err *e);
 tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
 /* Do parts have the inputs of a unit that is not submitted yet? */

@@ -28,6 +28,7 @@ struct tra_engine {
     pthread_mutex_t lock;
     pthread_cond_t work, ended; /* something to do; a unit ended */
     int threads;
+    int at_work; /* workers with a number below that have a part in the stage */
     pthread_t *tid;
     tra_worker *workers;
     tra_shared_work *shared; /* of which pieces may be left */

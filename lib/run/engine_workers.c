@@ -25,7 +25,8 @@ tra_unit_input *tra_engine_start_input(tra_engine *g, tra_unit *u, int i) {
 }
 
 /* Something to do, the earliest there is: an input to prepare (*task = -1 - input) or a task. Under the lock. */
-static tra_unit *find_work(tra_engine *g, int *task) {
+static tra_unit *find_work(tra_engine *g, const tra_worker *w, int *task) {
+    if (w->id >= g->at_work) return NULL;
     for (tra_unit *u = g->queue.head; u && !tra_engine_gives_up(g, u); u = u->next) {
         int prep = find_prep(u);
         if (prep >= 0) {
@@ -58,8 +59,8 @@ static void run_pieces(tra_shared_work *x, void *scratch) {
 }
 
 /* Work of which pieces are left, or NULL. Under the lock. */
-static tra_shared_work *find_shared(tra_engine *g) {
-    tra_shared_work *x = g->shared;
+static tra_shared_work *find_shared(tra_engine *g, const tra_worker *w) {
+    tra_shared_work *x = w->id < g->at_work ? g->shared : NULL;
     while (x && atomic_load(&x->taken) >= x->n) x = x->next;
     return x;
 }
@@ -110,7 +111,7 @@ void *tra_engine_run_worker(void *arg) {
         int task;
         tra_unit *u;
         tra_shared_work *x = NULL;
-        while (!(u = find_work(g, &task)) && !(x = find_shared(g)) && !g->stop) {
+        while (!(u = find_work(g, w, &task)) && !(x = find_shared(g, w)) && !g->stop) {
             g->direct.late |= g->direct.reading > 0;
             pthread_cond_wait(&g->work, &g->lock);
         }

@@ -455,7 +455,7 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     tra_status s = TRA_OK;
     int begun = 0;
     while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
-    if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, most.scratch, most.io, e);
+    if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, 0, most.scratch, most.io, e);
     int64_t *reads = s == TRA_OK ? count_scan(st, n, scanned) : NULL;
     if (s == TRA_OK) s = queue_all(st, n, scanned, reads, next, e);
     free(reads);

@@ -68,10 +68,11 @@ static tra_status emit(result *x, tra_worker *w, tra_err *e) {
 }
 
 /* Workers get what they need to read a part and to write into the outlet. */
-static tra_status begin(tra_site *site, tra_part *in, const tra_outlet *outlet, tra_err *e) {
+static tra_status begin(tra_site *site, const tra_op *op, tra_part *in, const tra_outlet *outlet, tra_err *e) {
     const tra_part *parts[1] = {in};
     size_t read = tra_stage_io(parts, 1), write = tra_outlet_io(outlet);
-    return tra_engine_begin_stage(site->engine, tra_stage_scratch(parts, 1), read > write ? read : write, e);
+    int workers = tra_op_workers(site->plan, op, tra_engine_threads(site->engine));
+    return tra_engine_begin_stage(site->engine, workers, tra_stage_scratch(parts, 1), read > write ? read : write, e);
 }
 
 /* Submits a unit. bytes: of the block for its result; -1: its input will be that. takes: the worker allocates the
@@ -114,7 +115,7 @@ static tra_status run_copy(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 
 tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
     tra_after after = tra_stage_after(site, op, 0);
-    TRA_TRY(begin(site, in, outlet, e));
+    TRA_TRY(begin(site, op, in, outlet, e));
     tra_status s = TRA_OK;
     site->total = in->n;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
@@ -185,7 +186,7 @@ static tra_status run_concat(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 tra_status tra_stage_concat(tra_site *site, const tra_op *op, tra_part *in, tra_outlet *outlet, tra_err *e) {
     const tra_catalog *ic = in->type->cat, *oc = op->type.cat;
     tra_after after = tra_stage_after(site, op, 0);
-    TRA_TRY(begin(site, in, outlet, e));
+    TRA_TRY(begin(site, op, in, outlet, e));
     tra_status s = TRA_OK;
     for (int64_t i = 0; i < in->n && s == TRA_OK; i++) {
         tra_dims key, k;

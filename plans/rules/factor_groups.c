@@ -247,7 +247,7 @@ static const char *slots_text(const factoring *f) {
     return text;
 }
 
-enum { SLOTS = 1 << 16 }; /* of a block of groups */
+enum { SLOTS = 1 << 14 }; /* of a block of groups */
 
 tra_expr *tra_factor_groups(factoring *f) {
     tra_slots *s = f->slots;

@@ -203,7 +203,7 @@ X = matrix(J, [one = 1, $(many a_lat b_lat)d = a_lat * b_lat])
 Y = matrix(J, [$v])
 A[i,j] = sum X[n,i] * Y[n,j]"
         run tra explain p.tra
-        has "tile dimension 0 by 65536"
+        has "tile dimension 0 by 16384"
     done
     # words are added by each worker to a sum of its own, as far as memory goes
     sed -i 's/Y = .*/Y = matrix(J, [minutes])/' p.tra
