@@ -1,16 +1,15 @@
 /* border.c - the elements of arrays as rows. */
 #include "border.h"
 
+#include "../relation/columns.h"
 #include "../relation/rows.h"
 
 #include <string.h>
 
 static bool is_zero(const void *x, tra_dtype t) { return tra_element_real(t, x, 0) == 0; }
 
-/* The position of the block's first row. */
-static int64_t first_of(const tra_cell *b) {
-    return b && b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0;
-}
+/* The positions of the block's rows; NULL: nobody asks. */
+static const int64_t *positions_of(const tra_cell *b) { return b ? b->array.data : NULL; }
 
 /* ---- elements --------------------------------------------------------------------------------------------------- */
 
@@ -73,14 +72,16 @@ static int64_t entries_bytes(const void *data, const tra_cell *a, const tra_cell
 static void entries_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
     const tra_border *k = data;
     tra_batch made = {.v = buf};
-    int64_t first = first_of(b), i = 0;
+    const int64_t *rows = positions_of(b);
+    int64_t i = 0;
     const tra_dims *ext = &a->array.ext;
     walk w = walk_of(k, a);
     tra_columns_begin(out, k->out, out->counted[0] ? out->counted[0] - 1 : count(k, a), &made);
     for (; walk_next(&w); i++) {
         int64_t place = w.place;
         for (int d = k->rank - 1; d >= 0; d--) {
-            int64_t at = place % ext->v[d] + (d == 0 ? first : k->origin[d]);
+            int64_t at = place % ext->v[d];
+            at = d == 0 ? rows[at] : at + k->origin[d];
             place /= ext->v[d];
             if (k->label[d])
                 tra_dim_labels_put(k->label[d], at, made.v[d].values, i);
@@ -104,13 +105,14 @@ static int64_t unmatrix_bytes(const void *data, const tra_cell *a, const tra_cel
 static void unmatrix_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
     const tra_border *k = data;
     tra_batch made = {.v = buf};
-    int64_t rows = a->array.ext.v[0], first = first_of(b);
+    const int64_t *position = positions_of(b);
+    int64_t rows = a->array.ext.v[0];
     int labels = k->label[0] ? 1 : 0;
     tra_border all = *k;
     all.sparse = a->layout == &tra_rows; /* of a dense array every element is copied */
     walk w = walk_of(&all, a);
     tra_columns_begin(out, k->out, rows, &made);
-    for (int64_t i = 0; labels && i < rows; i++) tra_dim_labels_put(k->label[0], first + i, made.v[0].values, i);
+    for (int64_t i = 0; labels && i < rows; i++) tra_dim_labels_put(k->label[0], position[i], made.v[0].values, i);
     for (int c = labels; all.sparse && c < k->out->n; c++) memset(made.v[c].values, 0, (size_t)rows * w.size);
     int64_t width = k->out->n - labels;
     while (walk_next(&w)) {
@@ -120,3 +122,75 @@ static void unmatrix_run(const void *data, const tra_cell *a, const tra_cell *b,
 }
 
 const tra_rows_ops tra_unmatrix_ops = {.scratch = scratch, .bytes = unmatrix_bytes, .run = unmatrix_run};
+
+/* ---- rows by their positions ------------------------------------------------------------------------------------- */
+
+static int64_t gather_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)data, (void)ext_a, (void)ext_b;
+    return 0;
+}
+
+static tra_dims gather_extents(const tra_gather *g, const tra_cell *a, const tra_cell *b) {
+    return (tra_dims){2, {a->array.ext.v[0], b->array.ext.n > 1 ? b->array.ext.v[1 - g->dim] : 1}};
+}
+
+static int64_t gather_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+    tra_dims ext = gather_extents(data, a, b);
+    (void)buf;
+    return tra_counted_room(out->array.dtype, &ext);
+}
+
+/* Which of n ascending positions is `at`, -1: none. */
+static int64_t find_position(const int64_t *position, int64_t n, int64_t at) {
+    int64_t from = 0, to = n;
+    while (from < to) {
+        int64_t middle = from + (to - from) / 2;
+        if (position[middle] < at)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from < n && position[from] == at ? from : -1;
+}
+
+/* Of a block that is held by its entries. first: its first position. */
+static void gather_entries(const tra_gather *g, const tra_cell *b, const int64_t *position, const tra_dims *ext,
+                           int64_t first, char *to) {
+    tra_rows_view v = tra_rows_of(b);
+    bool vector = b->array.ext.n == 1;
+    memset(to, 0, (size_t)(ext->v[0] * ext->v[1]) * v.size);
+    for (int64_t i = 0; i < v.nrows; i++) {
+        bool by_row = !vector && g->dim == 0;
+        int64_t row = by_row ? find_position(position, ext->v[0], first + v.row[i]) : 0;
+        for (int64_t p = v.begin[i]; row >= 0 && p < v.begin[i + 1]; p++) {
+            int64_t c = (int64_t)v.column[p], at = by_row ? row : find_position(position, ext->v[0], first + c);
+            int64_t across = by_row ? c : vector ? 0 : v.row[i];
+            if (at >= 0) memcpy(to + (size_t)(at * ext->v[1] + across) * v.size, v.value + (size_t)p * v.size, v.size);
+        }
+    }
+}
+
+static void gather_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
+    const tra_gather *g = data;
+    tra_dims ext = gather_extents(g, a, b);
+    const int64_t *position = a->array.data;
+    size_t size = tra_dtype_size(b->array.dtype);
+    (void)buf;
+    if (out->layout) tra_counted_begin(out, &ext);
+    char *to = out->array.data;
+    if (ext.v[0] == 0 || ext.v[1] == 0) return;
+    int64_t first = position[0] - position[0] % g->block, across = b->array.ext.n > 1 ? b->array.ext.v[1] : 1;
+    if (b->layout == &tra_rows) {
+        gather_entries(g, b, position, &ext, first, to);
+        return;
+    }
+    for (int64_t i = 0; i < ext.v[0]; i++) {
+        const char *from = b->array.data;
+        from += (size_t)((position[i] - first) * (g->dim ? 1 : across)) * size;
+        for (int64_t c = 0; g->dim && c < ext.v[1]; c++)
+            memcpy(to + (size_t)(i * ext.v[1] + c) * size, from + (size_t)(c * across) * size, size);
+        if (!g->dim) memcpy(to + (size_t)(i * ext.v[1]) * size, from, (size_t)ext.v[1] * size);
+    }
+}
+
+const tra_rows_ops tra_gather_ops = {.scratch = gather_scratch, .bytes = gather_bytes, .run = gather_run};

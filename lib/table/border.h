@@ -23,9 +23,17 @@ typedef struct tra_border {
     const tra_schema *out;
 } tra_border;
 
-/* data: a tra_border. The right operand, where there is one, is an i64 array whose first element is the position of the
- * block's first row. A row of each element, or entry, in row-major order; and a row of each row. */
+/* data: a tra_border. The right operand, where there is one, is an i64 array of the positions of the block's rows. A row
+ * of each element, or entry, in row-major order; and a row of each row. */
 extern const tra_rows_ops tra_entries_ops, tra_unmatrix_ops;
+
+/* Of a block of a vector or matrix the rows, or the columns as rows, that stand at the positions on the left (i64): a
+ * join of these with the block, which begins at a multiple of `block`. Positions ascend. */
+typedef struct tra_gather {
+    int dim; /* along which the positions count; of a vector 0 */
+    int64_t block;
+} tra_gather;
+extern const tra_rows_ops tra_gather_ops;
 
 /* A dimension of a pivot: where the values of a key stand along it. */
 typedef struct tra_pivot_key {

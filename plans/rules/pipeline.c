@@ -275,6 +275,14 @@ bool tra_may_fail(const tra_colexpr *x) {
     return fails;
 }
 
+void tra_predicate_parts(const tra_colexpr *x, int *n, const tra_colexpr **v, int most) {
+    if (x->op == TRA_C_AND && !x->fails) {
+        for (int i = 0; i < x->nkids; i++) tra_predicate_parts(x->kids[i], n, v, most);
+    } else if (*n < most) {
+        v[(*n)++] = x;
+    }
+}
+
 static const char *const hows[] = {
 #define X(name, text) text,
     TRA_LOOKUPS(X)

@@ -68,5 +68,7 @@ void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
 const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s, const tra_rows_kernel *k);
 /* May a value of the expression not be computed? */
 bool tra_may_fail(const tra_colexpr *x);
+/* Appends the predicates of which it is the conjunction to the *n that are there; as many as there is room for. */
+void tra_predicate_parts(const tra_colexpr *x, int *n, const tra_colexpr **v, int most);
 
 #endif

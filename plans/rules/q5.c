@@ -102,9 +102,9 @@ static void slice_map(slicing *f, tra_expr *map) {
 static void slice(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     slicing f = {w, x};
     const tra_memo *m = w->m;
-    (void)side;
     if (!y) return;
     tra_slice_entries(w, x, y);
+    tra_select_scattered(w, x, y, side);
     if (!is_slice(x)) return;
     if (y->node.op == TRA_OP_TRANSFORM && !tra_kernel_rows(y->node.kernel) &&
         (tra_kernel_props(y->node.kernel) & TRA_P_ELEMENTWISE)) {
@@ -123,10 +123,13 @@ const tra_rule tra_rule_q_5 = {
     .name = "Q-5",
     .equivalence =
         "slice(A B) = slice(A) slice(B), rows of A and columns of B; slice(f(A)) = f(slice(A)) for what works "
-        "element by element; select(p, entries(A)) = select(p, entries(slice(A)))",
+        "element by element; select(p, entries(A)) = select(p, entries(slice(A))); rows of a product that a join, or a "
+        "predicate on their labels, leaves = product of the operand's rows at these positions",
     .condition =
         "a sum of products of two tensors in blocks; the slice lies inside it; p reads one label at a time, and "
-        "the first or the last positions are those that it drops",
+        "the first or the last positions are those that it drops; rows of entries(A) or table(A) that are left: A is "
+        "such a sum, or of such sums element by element, the join is an inner or semi join by the rows' labels that "
+        "does not check whether they match, predicates cannot fail",
     .forth = slice,
     .cases = {
         {.program = PRODUCT "Z = slice(M, [1:3, :])\n"
@@ -145,6 +148,31 @@ const tra_rule tra_rule_q_5 = {
         {.program = PRODUCT "P = select(entries(M), i0 == 4)\n" SUM_OF("value"), .makes = "from 4, 0"},
         {.program = PRODUCT "P = select(entries(M), i0 != 2 && value > 0 && i0 + i1 > 3)\n" SUM_OF("value"),
          .refused = "neither the first nor the last",
+         .tables = true},
+        {.program = PRODUCT "P = join(entries(M), shop, i0 == k)\n" SUM_OF("value"),
+         .makes = "rows at these positions"},
+        {.program = PRODUCT
+         "P = select(join(entries(transform(M, relu)), shop, i0 == k, expect = \"m:1\"), v > 0)\n" SUM_OF("value"),
+         .makes = "select((v > 0))"},
+        {.program = PRODUCT "P = select(entries(M), i0 == 0 || i0 == 4)\n" SUM_OF("value"),
+         .makes = "rows at these positions"},
+        {.program = "M[j,k] = sum A[i,j] * D[i,k]\nP = join(entries(M), shop, j == k, how = semi)\n" SUM_OF("value"),
+         .makes = "columns at these positions"},
+        {.program = PRODUCT "P = join(entries(M), shop, i0 == k, how = left)\n" SUM_OF("value"),
+         .refused = "keeps rows that have no partner",
+         .tables = true},
+        {.program = PRODUCT "P = join(entries(M), shop, i0 == k, matched = left)\n" SUM_OF("value"),
+         .refused = "checks that all rows are matched",
+         .tables = true},
+        {.program = PRODUCT "P = join(entries(M), shop, i1 == k)\n" SUM_OF("value"),
+         .refused = "the labels of the rows are no key",
+         .tables = true},
+        {.program = PRODUCT "P = select(join(entries(M), zone, i0 == j && value * u > 3, expect = \"m:1\"), j * "
+                            "4611686018427387904 > u)\n" SUM_OF("value"),
+         .refused = "may not be computed for rows that would be left out",
+         .tables = true},
+        {.program = "P = join(entries(A), shop, i0 == k)\n" SUM_OF("value"),
+         .refused = "no product of two tensors",
          .tables = true},
         {.program = PRODUCT "Y = stack(M, M, 0)\nZ = transform(Y, relu)\n", .refused = "goes beyond the product"},
     }};

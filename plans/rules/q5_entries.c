@@ -21,6 +21,7 @@ typedef struct narrowing {
     const tra_expr *rows;       /* the tensor in blocks of whole rows */
     const tra_node *tensor;     /* and before it was cut so */
     tra_dims shape, from, size; /* of it, and of the slice */
+    int64_t kept;               /* rows that may be selected */
 } narrowing;
 
 /* ---- which positions --------------------------------------------------------------------------------------------- */
@@ -62,14 +63,6 @@ static void drop_positions(const narrowing *f, const tra_colexpr *x, int d, bool
     free(all);
 }
 
-static void each_part(const tra_colexpr *x, int *n, const tra_colexpr **v, int most) {
-    if (x->op == TRA_C_AND && !x->fails) {
-        for (int i = 0; i < x->nkids; i++) each_part(x->kids[i], n, v, most);
-    } else if (*n < most) {
-        v[(*n)++] = x;
-    }
-}
-
 /* Blocks of the slice lie in those of all; and they have as many elements at least as a row of all, so that the bound
  * of the rows that are made of them is what it was (TRA_ROWS_PRODUCT). */
 static void fit_blocks(narrowing *f) {
@@ -96,7 +89,7 @@ static bool find_slice(narrowing *f, const tra_rowwise_step *v, int selects) {
     const tra_colexpr *part[MOST];
     int n = 0;
     bool less = false;
-    for (int i = 0; i < selects; i++) each_part(v[i].x[0], &n, part, MOST);
+    for (int i = 0; i < selects; i++) tra_predicate_parts(v[i].x[0], &n, part, MOST);
     f->from.n = f->size.n = f->shape.n;
     for (int d = 0; d < f->shape.n; d++) {
         int64_t all = f->shape.v[d], from = 0, to = all;
@@ -105,6 +98,7 @@ static bool find_slice(narrowing *f, const tra_rowwise_step *v, int selects) {
         bool *dropped = tra_calloc((size_t)all, sizeof *dropped);
         for (int i = 0; i < n; i++)
             if (column_of(f, part[i]) == d) drop_positions(f, part[i], d, dropped);
+        for (int64_t i = 0; d == 0 && i < all; i++) f->kept -= dropped[i];
         while (from < to && dropped[from]) from++;
         while (from < to && dropped[to - 1]) to--;
         free(dropped);
@@ -230,7 +224,7 @@ void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_rowwise_step *v;
     const char *why;
     int selects = 0;
-    if (!r || !k || k->ops != &tra_entries_ops || tra_rowwise_is_matrix(r, NULL)) return;
+    if (!r || !k || k->ops != &tra_entries_ops || y->in[0] == y->in[1] || tra_rowwise_is_matrix(r, NULL)) return;
     for (int n = tra_rowwise_steps(r, &v); selects < n && v[selects].selects;) selects++;
     narrowing f = {.w = w, .a = w->m->arena, .x = x, .y = y, .border = k->data};
     f.rows = tra_memo_expr(y->node.in[0]);
@@ -239,7 +233,10 @@ void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     if (f.tensor->type.bounded || !tra_type_is_blocked(&f.tensor->type, &why)) return;
     tra_type_shape(&f.tensor->type, &f.shape);
     if (f.shape.n != f.border->rank || f.rows->node.type.cat->frontier.n != 1) return;
-    if (!find_slice(&f, v, selects)) {
+    f.kept = f.shape.v[0];
+    bool sliced = find_slice(&f, v, selects);
+    if (f.kept < f.size.v[0]) tra_select_scattered_labels(w, x, y, (double)f.kept / (double)f.shape.v[0]);
+    if (!sliced) {
         tra_refuse(w, x, "the labels that are selected are neither the first nor the last ones alone left out");
         return;
     }

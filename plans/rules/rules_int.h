@@ -25,6 +25,10 @@ TRA_RULES(X)
 const tra_rule *tra_rule_of_passes(const tra_expr *x, const tra_expr *y);
 /* Q-5 where rows are selected from the entries of a tensor (x: the selection, y: the entries). */
 void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y);
+/* Q-5 where rows of a product are left by a join, or by what is selected of one (x), and where they are selected by
+ * their labels: y has the rows, of which `share` stay. */
+void tra_select_scattered(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
+void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, double share);
 /* Q-6, which looks at the whole program at once. */
 void tra_narrow_tables(tra_rewriting *w);
 

@@ -421,10 +421,13 @@ static int *runs_in(const tra_plan *p) {
     return at;
 }
 
+/* Entries or columns, which no dense kernel reads? */
+static bool is_held(const tra_type *t) { return t->layout && t->layout != &tra_counted; }
+
 /* The kernel whose rate the work of a join goes by: that of dense arrays, or of a fused statement; else NULL. */
 static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {
     if (o->what.join && tra_kernel_pace(o->what.join) > 0) return o->what.join;
-    bool rows = o->what.join && (p->ops[o->in[0]].type.layout || p->ops[o->in[1]].type.layout);
+    bool rows = o->what.join && (is_held(&p->ops[o->in[0]].type) || is_held(&p->ops[o->in[1]].type));
     return rows ? NULL : o->what.join;
 }
 

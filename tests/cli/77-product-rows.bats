@@ -1,0 +1,143 @@
+# Rule Q-5: rows and columns of products that are selected, of operands from which the others were left out.
+load helper
+
+@test "Q-5: a slice of a product is a product of slices" {
+    status 0 tra gen -q --shape 60x40 --block 10x20 --seed 1 -o a.h5
+    status 0 tra gen -q --shape 40x50 --block 20x10 --seed 2 -o b.h5
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C[i,j] = sum A[i,k] * B[k,j]' \
+        'D[i,j] = exp(C[i,j] / 100)' 'Z = slice(D, [7:23, 30:50])' 'output Z to "z.h5"' >p.tra
+    status 0 tra run -q --without Q-5 p.tra
+    status 0 mv z.h5 without.h5
+    status 0 tra explain --rules p.tra
+    has "Q-5"
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra diff z.h5 without.h5
+    done
+    for without in Q-5 Q-1; do
+        "$TRA" explain --format json --without $without p.tra >$without.json
+    done
+    status 0 py '
+a, b = (json.load(open(f"{n}.json"))["plans"][0] for n in ("Q-5", "Q-1"))
+assert b["flops"] < a["flops"] / 4, (b["flops"], a["flops"])'
+}
+
+@test "Q-5: of entries that are selected by their labels a slice of the product is enough" {
+    status 0 tra gen -q --shape 60x40 --block 10x20 --seed 1 -o x.h5
+    status 0 tra gen -q --shape 40x50 --block 20x10 --seed 2 -o y.h5
+    "$PYTHON" -c '
+import random
+r = random.Random(3)
+print("author,conf,papers")
+for a in range(300):
+    for c in sorted(r.sample(range(40), 5)): print(f"a{a:03},c{c:02},{r.randint(1, 9)}")' >papers.csv
+    tra import -q --table --block 200 papers.csv -o papers.h5
+    entries() { # entries STATEMENTS PREDICATE: with and without the rule, by fewer operations
+        printf '%s\nA = select(entries(C), %s)\noutput A to "a.h5"\n' "$1" "$2" >p.tra
+        tra run -q --without Q-5 p.tra && mv a.h5 without.h5
+        status 0 tra explain --rules p.tra
+        has "Q-5: "
+        for sites in 1 3; do
+            status 0 tra run -q --sites $sites p.tra
+            status 0 tra diff --rtol 1e-12 a.h5 without.h5
+        done
+    }
+    local C='input X from "x.h5"
+input Y from "y.h5"
+C[i,j] = sum X[i,k] * Y[k,j]'
+    entries "$C" 'i >= 15 && i < 42 && j > 47'
+    is 54 grep -c . <(tra export -q a.h5 -o - --to csv | tail -n +2)
+    entries "$C" 'i == 59 && value > 0'
+    entries "$C" 'j < 3'
+    entries "$C" 'i < 0'
+    C='input papers from "papers.h5"
+X = pivot(papers, author, conf, papers, sum)
+C[c,d] = sum X[a,c] * X[a,d]'
+    entries "$C" 'c >= "c30" && d != c'
+    entries "$C" 'd == "c07"'
+}
+
+# left PATTERN STATEMENTS: the rows S with and without the rule, on 1 and 3 ranks, by a plan that has the pattern.
+left() {
+    printf '%s\noutput S\n' "$2" >p.tra
+    tra run -q --without Q-5 p.tra && mv S.h5 without.h5
+    status 0 tra explain --format json p.tra
+    status 0 grep -q "$1" <<<"$output"
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra diff --rtol 1e-11 S.h5 without.h5
+    done
+}
+
+# Matrices a and b, sparse papers (authors, conferences), and ranks of codes and conferences; some match nothing, some
+# are there twice.
+matrices() {
+    tra gen -q --shape 150x400 --block 20x90 --seed 1 -o a.h5
+    tra gen -q --shape 400x130 --block 90x50 --seed 2 -o b.h5
+    "$PYTHON" -c '
+import random
+r = random.Random(3)
+with open("papers.csv", "w") as f:
+    f.write("author,conf,papers\n")
+    for a in range(900):
+        for c in sorted(r.sample(range(150), 40)): f.write(f"a{a:03},c{c:03},{r.randint(1, 9)}\n")
+with open("rank.csv", "w") as f:
+    f.write("code,conf,rank\n")
+    for c in [*range(3, 150, 7), 10, 10, 152, 155]: f.write("%d,c%03d,%s\n" % (c, c, ["A++", "A", ""][c % 3]))'
+    tra import -q --table papers.csv -o papers.h5
+    tra import -q --table rank.csv -o rank.h5
+}
+
+@test "Q-5: rows of a product that a join leaves, wherever they are, are gathered from the operand before" {
+    matrices
+    local P='input A from "a.h5"
+input B from "b.h5"
+input rank from "rank.h5"
+P[i,j] = sum A[i,k] * B[k,j]'
+    left 'rows at these positions' "$P
+S = join(entries(P), rank, i == code, how = semi)"
+    left 'rows at these positions' "$P
+S = select(join(entries(P), rank, i == code && value > 95), rank == \"A++\" && j != 3)"
+    left 'rows at these positions' "$P
+V[i] = sum A[i,k]
+Q[i,j] = exp(P[i,j] / 100) - V[i]
+S = select(join(entries(Q), rank, i == code), isnull(rank) && value > -199)"
+    left 'rows at these positions' "$P
+S = select(entries(P), in(i, 0, 41, 149) && value > 95)"
+    # no row is left
+    left 'rows at these positions' "$P
+S = join(entries(P), select(rank, code > 150), i == code)"
+}
+
+@test "Q-5: the covariance of conferences of one rank with all others, of those columns alone" {
+    matrices
+    left 'columns at these positions' 'input papers from "papers.h5"
+input rank from "rank.h5"
+X = pivot(papers, author, conf, papers, sum)
+n[c] = sum X[a,c]
+XX[c,d] = sum X[a,c] * X[a,d]
+C[c,d] = (XX[c,d] - n[c] * n[d] / 900) / 899
+S = select(join(entries(C), rank, c == conf), rank == "A++" && c != d)'
+    left 'columns at these positions' 'input papers from "papers.h5"
+input rank from "rank.h5"
+X = pivot(papers, author, conf, papers, sum)
+XX[c,d] = sum X[a,c] * X[a,d]
+S = join(table(XX), rank, c == conf, how = semi)'
+}
+
+@test "Q-5 says why all rows of a product are computed" {
+    matrices
+    local j
+    while IFS='|' read -r j why; do
+        printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'input rank from "rank.h5"' \
+            'P[i,j] = sum A[i,k] * B[k,j]' 'E = entries(P)' "S = $j" 'output S' >p.tra
+        status 0 tra explain --rules p.tra
+        printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
+        status 0 grep -q "Q-5 .*$why" flat
+    done <<'CASES'
+join(E, rank, i == code, how = left)|the join keeps rows that have no partner
+join(E, rank, j == code)|the labels of the rows are no key of the join
+join(entries(A), rank, i0 == code)|no product of two tensors in blocks is below
+select(join(E, rank, i == code), code * 4611686018427387904 > 1)|may not be computed for rows that would be left out
+CASES
+}
