@@ -82,12 +82,26 @@ tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const t
 
 /* ---- work --------------------------------------------------------------------------------------------------- */
 
-/* What is known of the entries of tuple t, or of all tuples (-1). */
-static tra_filled held(const tra_type *t, int64_t ordinal) {
-    if (!t->layout) return (tra_filled){.share = 1, .bound = INT64_MAX};
+/* The share of the elements of tuple t, or of all tuples (-1), that is expected to be there. */
+static double share_there(const tra_type *t, int64_t ordinal) {
+    if (!t->layout) return 1;
     double n = (double)(ordinal < 0 ? tra_catalog_elements(t->cat) : tra_catalog_elements_of(t->cat, ordinal));
     double has = (double)(ordinal < 0 ? tra_type_entries(t) : tra_type_entries1(t, ordinal)).expected;
-    return (tra_filled){.sparse = true, .share = n > 0 ? has / n : 0, .bound = INT64_MAX};
+    return n > 0 ? has / n : 0;
+}
+
+/* Entries or columns, which dense kernels do not read? Of arrays that tell their extents themselves they read all. */
+static bool is_held(const tra_type *t) { return t->layout && t->layout != &tra_counted; }
+
+/* What is known of the entries of tuple t, or of all tuples (-1). */
+static tra_filled held(const tra_type *t, int64_t ordinal) {
+    if (!is_held(t)) return (tra_filled){.share = 1, .bound = INT64_MAX};
+    return (tra_filled){.sparse = true, .share = share_there(t, ordinal), .bound = INT64_MAX};
+}
+
+/* Of the rows of arrays that tell their extents themselves. */
+static double share_of_rows(const tra_type *t, int64_t ordinal) {
+    return t && t->layout == &tra_counted ? share_there(t, ordinal) : 1;
 }
 
 /* A kernel whose operations are counted, with the types of its operands l and r (NULL: it has one). Operations are
@@ -127,7 +141,7 @@ static double done_share(step *s, int64_t tl, int64_t tr) {
     if (!s->l->layout && !(s->r && s->r->layout)) return 1;
     if (tra_kernel_rows(s->k)) { /* of the rows that are expected, not of as many as there may be */
         s->exact = s->exact && exactly_held(s->l);
-        return held(s->l, tl).share;
+        return share_there(s->l, tl);
     }
     tra_filled in[2] = {held(s->l, tl), s->r ? held(s->r, tr) : (tra_filled){.share = 1}}, f;
     const tra_dims *a = &s->l->cat->bound, *b = s->r ? &s->r->cat->bound : NULL;
@@ -139,14 +153,14 @@ static double done_share(step *s, int64_t tl, int64_t tr) {
     else
         f = tra_kernel_filled1(s->k, a, in);
     s->exact = s->exact && f.exact && exactly_held(s->l) && (!s->r || exactly_held(s->r));
-    return f.work;
+    return f.work * fmin(share_of_rows(s->l, tl), share_of_rows(s->r, tr));
 }
 
 /* The largest share of tuple t that may be entries. */
 static tra_filled held_at_most(const tra_type *t, int64_t ordinal) {
     tra_filled f = held(t, ordinal);
     int64_t n = tra_catalog_elements_of(t->cat, ordinal);
-    if (t->layout && n > 0) f.share = fmin(1, (double)tra_type_entries1(t, ordinal).bound / (double)n);
+    if (is_held(t) && n > 0) f.share = fmin(1, (double)tra_type_entries1(t, ordinal).bound / (double)n);
     return f;
 }
 
@@ -420,9 +434,6 @@ static int *runs_in(const tra_plan *p) {
     }
     return at;
 }
-
-/* Entries or columns, which no dense kernel reads? */
-static bool is_held(const tra_type *t) { return t->layout && t->layout != &tra_counted; }
 
 /* The kernel whose rate the work of a join goes by: that of dense arrays, or of a fused statement; else NULL. */
 static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {

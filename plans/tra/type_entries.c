@@ -340,6 +340,8 @@ static void set_share(tra_arena *a, tra_node *n) {
     bool keeps = n->op == TRA_OP_CONCAT || n->op == TRA_OP_REKEY;
     if (rows) keeps = rows->divides || (n->op == TRA_OP_TRANSFORM && rows->rows == TRA_ROWS_SAME);
     int64_t most = keeps ? tra_type_entries(&n->in[0]->type).bound : INT64_MAX;
+    if (keeps && rows && !rows->columns && n->in[0]->type.columns)
+        most = tra_mul_most(most, rows->width); /* elements */
     if (rows && rows->all > 0) most = tra_min64(most, rows->all);
     if (n->op == TRA_OP_CONCAT && n->most) expected = (double)tra_type_entries(&n->in[0]->type).expected;
     if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, expected, most, INT64_MAX);

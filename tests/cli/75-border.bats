@@ -443,3 +443,10 @@ output s' >p.tra
     status 3 tra run -q p.tra
     [[ $output == *"does not fit"* ]]
 }
+
+@test "a matrix of selected rows may have all elements of all rows" {
+    printf '%s\n' 'input T : table [a: f64, b: f64, c: f64, d: f64] rows 12000 by 1024' \
+        'X = matrix(select(select(T, a > 0), b > 0), [a, b, c, d])' 'output X' >p.tra
+    status 0 tra check p.tra
+    has "at most 378 KiB" # 12000 x 4 elements, and what says how many
+}
