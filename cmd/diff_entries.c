@@ -238,7 +238,7 @@ static tra_status compare_bands(tra_view *a, tra_view *b, int64_t memory, compar
                                 .memory = memory,
                                 .most = -1,
                                 .least = 1,
-                                .groups = 1,
+                                .ranges = 1,
                                 .output = ".",
                                 .workers = 1,
                                 .no_duplicate = true};

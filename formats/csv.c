@@ -403,7 +403,7 @@ static tra_status no_rows(const tra_source *s, tra_err *e) {
 
 /* Counts the lines from here to the last one that is not blank, and comes back. */
 static tra_status count_rows(tra_source *s, csv *c, tra_err *e) {
-    int64_t back = tra_stream_told(&s->in), lines = 0, last = 0;
+    int64_t back = tra_stream_position(&s->in), lines = 0, last = 0;
     bool all = blank_is_row(s, c);
     bool fresh = true; /* at the beginning of a line, apart from blanks */
     for (;;) {

@@ -22,7 +22,7 @@ static tra_status open_edges(tra_source *s, tra_err *e) {
     s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
     tra_lines_begin(s, &form, 0);
     TRA_TRY(tra_lines_survey(s, 2, &found, e));
-    s->announced = found.count;
+    s->most_entries = found.count;
     if (s->o.has_shape && s->o.shape.n != 2) return tra_fail(e, TRA_USAGE, "--shape: edges are entries of a matrix");
     if (found.count == 0 && !s->o.has_shape)
         return tra_fail(e, TRA_INPUT,

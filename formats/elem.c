@@ -211,7 +211,8 @@ static void number_text(tra_elem k, const void *p, char text[TRA_NUMTEXT + 1]) {
     }
 }
 
-tra_status tra_elem_unfit(const char *spec, const tra_dims *place, tra_elem k, const void *p, tra_dtype t, tra_err *e) {
+tra_status tra_elem_refuse(const char *spec, const tra_dims *place, tra_elem k, const void *p, tra_dtype t,
+                           tra_err *e) {
     char text[TRA_NUMTEXT + 1], where[TRA_DIMTEXT];
     number_text(k, p, text);
     return tra_fail(e, TRA_INPUT, "%s: element %s is %s, which %s does not hold (--dtype f64 takes any number)", spec,

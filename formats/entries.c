@@ -6,11 +6,13 @@
 #include <assert.h>
 #include <string.h>
 
-enum { GROUPS = 1 << 16, FEW_GROUPS = 64 };
+enum { RANGES = 1 << 16, FEW_RANGES = 64 };
 
 int64_t tra_entries_need(const tra_source *s, bool fine) {
-    int64_t most = s->announced >= 0 ? s->announced : s->in.seekable ? s->in.size / 2 : -1; /* 4 bytes each, mirrored */
-    return tra_sorter_need(most, s->at_once, fine ? GROUPS : FEW_GROUPS);
+    int64_t most = s->most_entries;
+    if (most < 0 && s->in.seekable)
+        most = s->in.size / 2; /* a line has 4 bytes at least, and may stand for two entries */
+    return tra_sorter_need(most, s->least_room, fine ? RANGES : FEW_RANGES);
 }
 
 tra_status tra_entries_sort(tra_source *s, const tra_places *p, const tra_entries_options *o, tra_sorter **out,
@@ -19,13 +21,13 @@ tra_status tra_entries_sort(tra_source *s, const tra_places *p, const tra_entrie
     if (!tra_dims_product(&p->shape, &places)) places = INT64_MAX;
     *out = tra_sorter_new(&(tra_sorter_options){.places = (uint64_t)places,
                                                 .memory = o->memory,
-                                                .most = s->announced,
-                                                .least = s->at_once,
-                                                .groups = o->fine ? GROUPS : FEW_GROUPS,
+                                                .most = s->most_entries,
+                                                .least = s->least_room,
+                                                .ranges = o->fine ? RANGES : FEW_RANGES,
                                                 .output = o->output,
                                                 .workers = tra_cores(),
                                                 .real = tra_dtype_is_float(s->dtype),
-                                                .any = s->dtype == TRA_BOOL,
+                                                .or_values = s->dtype == TRA_BOOL,
                                                 .drop_zeros = o->drop_zeros,
                                                 .no_duplicate = o->no_duplicate});
     for (;;) {
@@ -38,54 +40,65 @@ tra_status tra_entries_sort(tra_source *s, const tra_places *p, const tra_entrie
     }
 }
 
-enum { GOOD = 1 << 19, MOST = 1 << 22, MANY = 16, LOTS = 1 << 16 };
+enum {
+    AVERAGE_ENTRIES = 1 << 19, /* of a block */
+    MOST_ENTRIES = 1 << 22,
+    CROWDED_FACTOR =
+        16, /* entries are crowded when the limit makes more than so many times the blocks of the average */
+    MANY_BLOCKS = 1 << 16,
+};
 
-typedef struct choosing {
+typedef struct block_choice {
     const tra_dims *shape;
     tra_most_fn *most;
     const void *ctx;
-    int64_t wanted; /* blocks, by the average */
-    int64_t before; /* along the dimensions that are cut already */
-    int d;
+    int64_t blocks_wanted; /* by the average */
+    int64_t before;        /* blocks along the dimensions before d, which are cut to single indices */
+    int d;                 /* the dimension that is being cut */
     tra_dims *block;
-} choosing;
+} block_choice;
 
-static int64_t most_of(const choosing *c, int64_t n) {
+/* The entries of the fullest block, with n indices of the dimension in a block. */
+static int64_t most_entries_by(const block_choice *c, int64_t n) {
     c->block->v[c->d] = n;
     return c->most(c->ctx, c->block);
 }
 
-/* The largest number of indices, from n on down, by which no block has more entries than that. */
-static int64_t within(const choosing *c, int64_t n, int64_t most) {
-    while (n > 1 && most_of(c, n) > most) n /= 2;
+/* Halves n until no block has more than `most` entries; at least 1. */
+static int64_t largest_within(const block_choice *c, int64_t n, int64_t most) {
+    while (n > 1 && most_entries_by(c, n) > most) n /= 2;
     return n;
 }
 
-static int64_t blocks_by(const choosing *c, int64_t n) {
+/* How many blocks there are, with n indices of the dimension in a block. */
+static int64_t blocks_by(const block_choice *c, int64_t n) {
     return tra_mul_most(c->before, tra_ceil_div(c->shape->v[c->d], n));
 }
 
-/* Where entries crowd together, what leaves the fullest block small makes the others tiny: then it may be twice as
- * full. And one index that alone has too many is cut along the next dimension only where few are: all would be. */
-static int64_t narrow(const choosing *c, int64_t n, bool crowded) {
-    int64_t least = within(c, n, MOST), alone;
-    if (crowded && blocks_by(c, least) / MANY > c->wanted) least = within(c, n, 2 * MOST);
-    if (least == 1 && blocks_by(c, 1) > LOTS && (alone = most_of(c, 1)) > MOST) least = within(c, n, 2 * alone);
+/* Reduces n until the fullest block is small enough. Where entries crowd together, that makes the other blocks tiny:
+ * then the fullest may have twice as many. And where a single index has too many entries, cutting it would cut all
+ * indices along the next dimension: that is done only where there are few of them. */
+static int64_t narrow_to_most(const block_choice *c, int64_t n, bool crowded) {
+    int64_t least = largest_within(c, n, MOST_ENTRIES), alone;
+    if (crowded && blocks_by(c, least) / CROWDED_FACTOR > c->blocks_wanted)
+        least = largest_within(c, n, 2 * MOST_ENTRIES);
+    if (least == 1 && blocks_by(c, 1) > MANY_BLOCKS && (alone = most_entries_by(c, 1)) > MOST_ENTRIES)
+        least = largest_within(c, n, 2 * alone);
     return least;
 }
 
 void tra_block_for_entries(const tra_dims *shape, int64_t all, bool crowded, tra_most_fn *most, const void *ctx,
                            tra_dims *block) {
-    int64_t blocks = tra_ceil_div(all, GOOD);
-    choosing c = {.shape = shape, .most = most, .ctx = ctx, .wanted = blocks, .before = 1, .block = block};
+    int64_t blocks = tra_ceil_div(all, AVERAGE_ENTRIES);
+    block_choice c = {.shape = shape, .most = most, .ctx = ctx, .blocks_wanted = blocks, .before = 1, .block = block};
     *block = *shape;
     for (int d = 0; d < shape->n; d++) block->v[d] = tra_max64(1, shape->v[d]);
     for (int d = c.d = 0; d < shape->n; c.d = ++d) {
         int64_t n = 1;
         while (2 * n <= shape->v[d] / tra_max64(1, blocks)) n *= 2;
         if (blocks <= 1) n = block->v[d];
-        n = narrow(&c, n, crowded);
-        bool small = most_of(&c, n) <= MOST && blocks <= shape->v[d];
+        n = narrow_to_most(&c, n, crowded);
+        bool small = most_entries_by(&c, n) <= MOST_ENTRIES && blocks <= shape->v[d];
         if (n > 1 || small) return;
         c.before = tra_mul_most(c.before, tra_max64(1, shape->v[d]));
         blocks = tra_ceil_div(blocks, tra_max64(1, shape->v[d]));
@@ -94,16 +107,16 @@ void tra_block_for_entries(const tra_dims *shape, int64_t all, bool crowded, tra
 
 static int64_t most_sorted(const void *ctx, const tra_dims *block) {
     int64_t n = 1;
-    return tra_dims_product(block, &n) && n > 0 ? tra_sorter_most(ctx, (uint64_t)n) : 0;
+    return tra_dims_product(block, &n) && n > 0 ? tra_sorter_most_in(ctx, (uint64_t)n) : 0;
 }
 
 void tra_entries_block(const tra_sorter *sorted, const tra_dims *shape, bool crowded, tra_dims *block) {
-    tra_block_for_entries(shape, tra_sorter_among(sorted, 0, UINT64_MAX), crowded, most_sorted, sorted, block);
+    tra_block_for_entries(shape, tra_sorter_count_in(sorted, 0, UINT64_MAX), crowded, most_sorted, sorted, block);
 }
 
-/* What went wrong at a place. */
-static tra_status explain(const tra_source *s, const tra_sorter *sorted, const tra_places *p, tra_status status,
-                          tra_err *e) {
+/* The error for a place at which the sorter failed, or `status` where it failed for another reason. */
+static tra_status refuse_sorted(const tra_source *s, const tra_sorter *sorted, const tra_places *p, tra_status status,
+                                tra_err *e) {
     uint64_t place;
     tra_dims at;
     char text[TRA_DIMTEXT];
@@ -118,7 +131,7 @@ static tra_status explain(const tra_source *s, const tra_sorter *sorted, const t
                     text);
 }
 
-/* The sum at a place is none of the type. */
+/* Refuses a sum that the type does not hold. */
 static tra_status check_sum(const tra_source *s, const tra_places *p, const tra_item *x, tra_err *e) {
     tra_dims at;
     char text[TRA_DIMTEXT];
@@ -141,7 +154,7 @@ tra_status tra_entries_dense(tra_source *s, tra_sorter *sorted, const tra_places
     while (got == BATCH) {
         tra_item batch[BATCH];
         tra_status status = tra_sorter_take(sorted, begin + (uint64_t)n, batch, BATCH, &got, e);
-        if (status != TRA_OK) return explain(s, sorted, p, status, e);
+        if (status != TRA_OK) return refuse_sorted(s, sorted, p, status, e);
         for (int64_t i = 0; i < got; i++) {
             TRA_TRY(check_sum(s, p, &batch[i], e));
             s->overflow += tra_put_value(s->dtype, data, (int64_t)(batch[i].place - begin), batch[i].value);
@@ -161,7 +174,7 @@ tra_status tra_entries_rows(tra_source *s, tra_sorter *sorted, const tra_places 
     while (got == BATCH) {
         tra_item batch[BATCH];
         tra_status status = tra_sorter_take(sorted, begin + (uint64_t)n, batch, BATCH, &got, e);
-        if (status != TRA_OK) return explain(s, sorted, p, status, e);
+        if (status != TRA_OK) return refuse_sorted(s, sorted, p, status, e);
         for (int64_t i = 0; i < got; i++) {
             TRA_TRY(check_sum(s, p, &batch[i], e));
             uint64_t place = batch[i].place - begin;
@@ -181,7 +194,7 @@ tra_status tra_entries_rows(tra_source *s, tra_sorter *sorted, const tra_places 
 tra_status tra_entries_take(tra_source *s, tra_sorter *sorted, const tra_places *p, tra_item *to, int64_t want,
                             int64_t *got, tra_err *e) {
     tra_status status = tra_sorter_take(sorted, UINT64_MAX, to, want, got, e);
-    if (status != TRA_OK) return explain(s, sorted, p, status, e);
+    if (status != TRA_OK) return refuse_sorted(s, sorted, p, status, e);
     for (int64_t i = 0; i < *got; i++) TRA_TRY(check_sum(s, p, &to[i], e));
     return TRA_OK;
 }

@@ -116,7 +116,7 @@ static tra_status put_band(sparse *x, const tra_places *p, int64_t from, int64_t
                             .memory = x->memory,
                             .most = -1,
                             .least = 1,
-                            .groups = 1,
+                            .ranges = 1,
                             .output = x->sink->to,
                             .workers = 1,
                             .no_duplicate = true};

@@ -22,7 +22,7 @@ static tra_status convert(const tra_flat *f, const char *name, int64_t at, void 
     tra_dims place;
     tra_unlinear(&f->dims, at + bad, &place);
     if (f->fortran) place = tra_reversed(&place);
-    return tra_elem_unfit(name, &place, f->elem, (char *)from + (size_t)bad * tra_elem_size(f->elem), t, e);
+    return tra_elem_refuse(name, &place, f->elem, (char *)from + (size_t)bad * tra_elem_size(f->elem), t, e);
 }
 
 /* n elements, of which the first is number `at` of the array; base: of this, in the file. */
@@ -92,7 +92,7 @@ tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, in
         TRA_TRY(tra_stream_need(in, 1, &more, e));
         if (more > 0)
             return tra_fail(e, TRA_INPUT, "%s: goes on after the last element, at byte %" PRId64, in->name,
-                            tra_stream_told(in));
+                            tra_stream_position(in));
     }
     return TRA_OK;
 }

@@ -6,7 +6,7 @@
 
 extern const tra_format tra_format_npy, tra_format_npz, tra_format_mtx, tra_format_tns, tra_format_edges,
     tra_format_csv, tra_format_raw, tra_format_h5ad, tra_format_binsparse, tra_format_h5;
-/* Any text may be csv, so that those that tell more come before it. */
+/* The order of sniffing: any text may be csv, so formats of text with a header come before it. */
 const tra_format *const tra_formats[] = {
     &tra_format_npy,
     &tra_format_npz,
@@ -57,12 +57,12 @@ const char *tra_format_choices(void) {
     return text;
 }
 
-/* Files that have to be unpacked or written anew first. */
-static const struct packed {
-    const char *magic;  /* that they begin with */
-    const char *suffix; /* "": any */
+/* Files that no format reads, by the bytes with which they begin, with what to do about them. */
+static const struct refused_kind {
+    const char *magic;  /* the first bytes */
+    const char *suffix; /* of the name; "": any */
     const char *what, *advice;
-} packed[] = {
+} refused_kinds[] = {
     {"\x1f\x8b", "", "compressed by gzip", "gunzip it first, since this format is not read forward"},
     {"\x28\xb5\x2f\xfd", "", "compressed by zstd", "unzstd it first, since this format is not read forward"},
     {"\xfd"
@@ -78,10 +78,10 @@ static const struct packed {
     {"PAR1", "", "a Parquet file", "write its columns as CSV or npy with the program that made it"},
 };
 
-static tra_status refuse_packed(const char *spec, const unsigned char *head, size_t n, tra_err *e) {
+static tra_status refuse_known(const char *spec, const unsigned char *head, size_t n, tra_err *e) {
     size_t len = strlen(spec);
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
-        const struct packed *k = &packed[i];
+    for (size_t i = 0; i < sizeof refused_kinds / sizeof *refused_kinds; i++) {
+        const struct refused_kind *k = &refused_kinds[i];
         size_t m = strlen(k->magic), suffix = strlen(k->suffix);
         if (n < m || memcmp(head, k->magic, m) != 0) continue;
         if (suffix && (len < suffix || strcasecmp(spec + len - suffix, k->suffix) != 0)) continue;
@@ -91,24 +91,20 @@ static tra_status refuse_packed(const char *spec, const unsigned char *head, siz
     return TRA_OK;
 }
 
-/* Of a file that its format's library opens, as far as it can be read. */
-static tra_status refuse_packed_file(const char *path, tra_err *e) {
+/* The same for a file that its format opens by a library. A file that cannot be read is left to that library. */
+static tra_status refuse_known_file(const char *path, tra_err *e) {
     unsigned char head[64];
     FILE *f = fopen(path, "rb");
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) fclose(f);
-    return refuse_packed(path, head, n, e);
+    return refuse_known(path, head, n, e);
 }
 
-/* Unpacks what comes from now on. How much memory that takes the file says: before the import counts all that it needs,
- * headers and texts are gone through. */
-static tra_status unpack(tra_source *s, tra_err *e) {
-    int64_t held, most = tra_max64(s->o.memory, 32 << 20);
-    TRA_TRY(tra_stream_unpack(&s->in, &held, e));
+static tra_status decompress(tra_source *s, tra_err *e) {
+    int64_t held;
+    TRA_TRY(tra_stream_unpack(&s->in, s->o.memory, &held, e));
     s->held += (size_t)held;
-    if (held <= most) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE, "%s: to unpack it takes a window of %" PRId64 " MiB: allow more --memory", s->spec,
-                    held >> 20);
+    return TRA_OK;
 }
 
 static tra_status find_and_open(tra_source *s, tra_err *e) {
@@ -117,20 +113,20 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
     bool by_suffix = !s->format && strcmp(s->spec, "-") != 0;
     if (by_suffix) s->format = tra_format_by_suffix(path);
     if (s->format && s->format->opens_itself)
-        TRA_TRY(refuse_packed_file(path, e));
+        TRA_TRY(refuse_known_file(path, e));
     else {
         size_t have, cap = (size_t)tra_max64(16 << 10, tra_min64(1 << 20, s->o.memory / 16));
         TRA_TRY(tra_stream_open(s->format ? s->spec : path, cap, &s->in, e));
         TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
-        if ((!s->format || s->format->sniff) && tra_packed(s->in.buf + s->in.pos, have)) {
-            TRA_TRY(unpack(s, e));
+        if ((!s->format || s->format->sniff) && tra_is_compressed(s->in.buf + s->in.pos, have)) {
+            TRA_TRY(decompress(s, e));
             TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
         }
-        /* Text of any kind may be called .txt: a header that tells more counts. */
+        /* Text of any kind may be called .txt: its content decides if it is of another format. */
         const tra_format *found = tra_format_sniff(s->in.buf + s->in.pos, have);
         if (by_suffix && s->format == &tra_format_csv && found && found != s->format && !found->opens_itself)
             s->format = found;
-        if (!found && (!s->format || s->format->sniff)) TRA_TRY(refuse_packed(s->spec, s->in.buf + s->in.pos, have, e));
+        if (!found && (!s->format || s->format->sniff)) TRA_TRY(refuse_known(s->spec, s->in.buf + s->in.pos, have, e));
         if (!s->format) {
             if (have == 0) return tra_fail(e, TRA_INPUT, "%s: is empty", s->in.name);
             s->format = found;
@@ -164,8 +160,9 @@ bool tra_csv_by_name(const char *spec) {
     if (strcmp(spec, "-") == 0 || (f && f != &tra_format_csv) || tra_stream_open(spec, 16 << 10, &in, NULL) != TRA_OK)
         return false;
     bool ok = in.seekable && tra_stream_need(&in, 512, &have, NULL) == TRA_OK; /* what is no file is read but once */
-    if (ok && tra_packed(in.buf + in.pos, have))
-        ok = tra_stream_unpack(&in, &held, NULL) == TRA_OK && tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
+    if (ok && tra_is_compressed(in.buf + in.pos, have))
+        ok = tra_stream_unpack(&in, INT64_MAX, &held, NULL) == TRA_OK &&
+             tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
     const tra_format *found = ok ? tra_format_sniff(in.buf + in.pos, have) : NULL;
     tra_stream_close(&in);
     return found == &tra_format_csv || (f && !found);
@@ -177,7 +174,7 @@ tra_status tra_source_open(const char *spec, const tra_format *from, const tra_s
     tra_source *s = tra_new(arena, tra_source);
     *s = (tra_source){.format = from, .spec = spec, .o = *o, .in.fd = -1, .arena = arena};
     s->entries = s->mirrored = -1;
-    s->header_lines = s->announced = -1;
+    s->header_lines = s->most_entries = -1;
     *out = NULL;
     tra_status status = find_and_open(s, e);
     if (status == TRA_OK)

@@ -19,68 +19,68 @@ typedef struct tra_format tra_format;
 
 /* ---- sources ------------------------------------------------------------------------------------------------- */
 
-/* Storage coordinates: the tensor's dimensions as they lie in the file, slowest first: the tensor's own order, or the
- * reverse of it when the file keeps the first dimension fastest (Fortran order). */
+/* Storage coordinates name the tensor's dimensions in the order in which the file keeps them, the slowest first. That
+ * is the tensor's own order, or its reverse when the first dimension is the fastest in the file (Fortran order). */
 
 typedef enum tra_access {
-    TRA_ACCESS_BOX,     /* any box in any order: box() */
-    TRA_ACCESS_STREAM,  /* every element once, in storage order: next() */
-    TRA_ACCESS_ENTRIES, /* coordinates and values in any order, every other element zero: entries() */
+    TRA_ACCESS_BOX,     /* box() delivers any box, in any order */
+    TRA_ACCESS_STREAM,  /* next() delivers every element once, in storage order */
+    TRA_ACCESS_ENTRIES, /* entries() delivers coordinates and values in any order; all other elements are zero */
 } tra_access;
 
 struct tra_table_job;
 typedef struct tra_source_options {
-    const struct tra_table_job *text; /* csv: how it is read, by the options of tables; NULL: as numbers alone */
+    const struct tra_table_job *text; /* csv: read the matrix by these options of tables; NULL: read plain numbers */
     bool has_dtype, has_elem, has_shape;
-    tra_dtype dtype;     /* what to store */
-    tra_elem elem;       /* raw: what the file holds */
-    tra_dims shape;      /* raw; coordinate files that do not tell it */
-    int base;            /* coordinate files: the first index, -1: that of the format */
-    const char *scratch; /* beside which scratch files may be: the output */
-    bool big_endian;     /* raw */
-    bool fortran;        /* raw: first dimension fastest */
-    char delimiter;      /* csv; 0: detected */
-    int header;          /* csv: 1 the first row is one, 0 it is data, -1 detected */
+    tra_dtype dtype;     /* the type to store, if has_dtype */
+    tra_elem elem;       /* raw: the type of the file's elements, if has_elem */
+    tra_dims shape;      /* raw files, and coordinate files that do not tell it: the shape, if has_shape */
+    int base;            /* coordinate files: the first index; -1 stands for the format's own */
+    const char *scratch; /* path of the output, in whose directory scratch files may be */
+    bool big_endian;     /* raw: the byte order of the file */
+    bool fortran;        /* raw: the first dimension is the fastest */
+    char delimiter;      /* csv; 0: it is detected */
+    int header;          /* csv: 1: the first row is a header, 0: it is data, -1: it is detected */
     bool empty_nan;      /* csv: an empty cell is NaN */
-    int64_t memory;      /* for the buffers of the whole import: a reader's take a small part of it */
+    int64_t memory;      /* bytes for the buffers of the whole import, of which a reader takes a small part */
 } tra_source_options;
 
 typedef struct tra_source {
     const tra_format *format;
-    const char *spec; /* as given, for messages */
+    const char *spec; /* the path as the user gave it, for messages */
     tra_source_options o;
-    tra_stream in; /* not for formats that open the file themselves */
+    tra_stream in; /* closed for formats that open the file themselves */
     tra_arena *arena;
-    void *state; /* the reader's, from the arena */
+    void *state; /* belongs to the reader; from the arena */
     /* The reader's open sets these. */
-    tra_dims shape; /* of the tensor; v[0] = -1: known when the stream has ended */
+    tra_dims shape; /* of the tensor; v[0] is -1 where the number of rows is known only when the stream has ended */
     bool fortran;
     tra_dtype dtype; /* of the elements that box, next and entries deliver */
     tra_access access;
     tra_dims grain; /* box: boxes aligned to it (storage coordinates) read no byte twice; 1 where it does not matter */
-    size_t box_scratch;    /* box: bytes that it works in besides the caller's buffer */
-    void *box_room;        /* of so many bytes: the caller gives it, and may use it between calls */
-    size_t held;           /* bytes that it keeps, however little memory there is */
-    const char *type_text; /* the file's element type, for the receipt; NULL: none of its own */
-    /* What the positions along each dimension stand for (TRA_MAXDIM entries, some NULL), or NULL. */
+    size_t box_scratch;    /* box: bytes of scratch that a call needs besides the caller's buffer */
+    void *box_room;        /* box: that scratch; the caller allocates it, and may use it for itself between calls */
+    size_t held;           /* bytes that the reader keeps, however little memory there is */
+    const char *type_text; /* the file's element type, for the receipt; NULL: the file names none */
+    /* What the positions along each dimension stand for (TRA_MAXDIM pointers, some NULL), or NULL. */
     const struct tra_dim_labels *const *labels;
-    /* The reader counts. */
+    /* The reader counts these while it reads. */
     int64_t inexact;           /* integers that were rounded to a float */
     int64_t overflow;          /* finite values that became infinite in f32 */
-    int64_t entries, mirrored; /* coordinate files: those read, those added by symmetry; -1: not of this kind */
-    int header_lines;          /* csv: lines before the data; -1: not of this kind */
-    /* entries: */
-    int64_t announced; /* so many come at most, mirrored ones too; -1: not known */
-    int64_t at_once;   /* room that a call of entries has to have at least */
-    int64_t base;      /* the first index, for messages */
-    void *lines;       /* of text: the reader's (lines.h) */
+    int64_t entries, mirrored; /* coordinate files: entries read, entries added by symmetry; -1 for other files */
+    int header_lines;          /* csv: lines before the data; -1 for other files */
+    /* TRA_ACCESS_ENTRIES only. */
+    int64_t most_entries; /* no more entries than this will come, mirrored ones included; -1: not known */
+    int64_t least_room;   /* entries() must be given room for at least so many items */
+    int64_t base;         /* the first index, for messages */
+    void *lines;          /* the state of lines.h, for formats that are text; from the arena */
 } tra_source;
 
 /* ---- sinks --------------------------------------------------------------------------------------------------- */
 
 typedef struct tra_sink_options {
     char delimiter;  /* csv; 0: by the suffix, else a comma */
-    bool coordinate; /* mtx: the elements that are not zero */
+    bool coordinate; /* mtx: write only the elements that are not zero, with their coordinates */
     int gzip;        /* h5: deflate level, 0 for none */
 } tra_sink_options;
 
@@ -92,41 +92,50 @@ typedef struct tra_sink {
     tra_dtype dtype;
     tra_arena *arena;
     void *state;
-    const char *to;
-    bool entries;  /* prepare sets it: not the elements are wanted but the entries: entry() */
-    bool fortran;  /* prepare sets it: elements are wanted first dimension fastest */
-    int64_t count; /* entries: how many will come, from begin on */
+    const char *to; /* the path as the user gave it */
+    bool entries;   /* prepare sets it where the format wants entries (entry) instead of all elements (put) */
+    bool fortran;   /* prepare sets it where put wants the first dimension fastest */
+    int64_t count;  /* with entries: how many will come; known when begin is called */
 } tra_sink;
 
 /* ---- formats ------------------------------------------------------------------------------------------------- */
 
 struct tra_format {
     const char *name;
-    const char *suffixes; /* ".csv .tsv" */
-    bool binary;          /* not for a terminal */
-    bool opens_itself;    /* open() is given no input */
-    bool typeless;        /* files do not tell their element type: the option elem does */
-    /* Do these first bytes of a file look like it? NULL: it cannot be told. */
+    const char *suffixes; /* separated by blanks: ".csv .tsv" */
+    bool binary;          /* it is refused on a terminal */
+    bool opens_itself;    /* open() reads s->spec itself; s->in is closed */
+    bool typeless;        /* its files do not tell their element type, so the user says it (option elem) */
+    /* Says whether the first bytes of a file look like this format. NULL: nothing tells it. */
     bool (*sniff)(const unsigned char *head, size_t n);
-    /* Reads what stands before the data. */
+    /* Reads what stands before the data, and sets the fields of s that say so. On failure the caller calls close, if
+     * s->state has been set. */
     tra_status (*open)(tra_source *s, tra_err *e);
-    /* By access. box: the box at start of extent count (storage coordinates) to buf, its last dimension fastest. next:
-     * up to want elements; *got = 0 only after the last one, when shape is known and the file is found to end properly.
-     * entries: entries with their places, as many as there is room for; *got = 0 after the last. */
+    /* A format has those of these three that its s->access names.
+     * box: brings the box at `start` of extents `count` (storage coordinates) to buf, its last dimension fastest.
+     * next: brings up to `want` elements; *got is 0 only after the last one, when s->shape is known and the file has
+     * been found to end properly.
+     * entries: brings as many entries, with their places, as there is room for; *got is 0 after the last one. */
     tra_status (*box)(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e);
     tra_status (*next)(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e);
     tra_status (*entries)(tra_source *s, const tra_places *p, tra_item *to, int64_t room, int64_t *got, tra_err *e);
-    void (*close)(tra_source *s); /* NULL: nothing beyond arena, input and lines */
-    /* prepare, before the output is opened: refuses what the format cannot hold; begin, at the start of each pass; put,
-     * n elements in the order asked for. The first two may be NULL. */
+    /* Frees what s->state holds beyond arena, input and lines; NULL where that is nothing. */
+    void (*close)(tra_source *s);
+    /* Writing, in this order; prepare, begin and end may be NULL.
+     * prepare: called before the output is opened; refuses what the format cannot hold, and sets k->entries and
+     * k->fortran.
+     * begin: writes what stands before the data.
+     * put: writes n elements, which come in storage order.
+     * entry: writes one entry; entries come in row-major order.
+     * end: called after the last element or entry. */
     tra_status (*prepare)(tra_sink *k, const char *to, tra_err *e);
     tra_status (*begin)(tra_sink *k, tra_err *e);
     tra_status (*put)(tra_sink *k, const void *data, int64_t n, tra_err *e);
-    /* entries: one, all in row-major order; end, after the last. */
     tra_status (*entry)(tra_sink *k, const tra_dims *at, const void *value, tra_err *e);
     tra_status (*end)(tra_sink *k, tra_err *e);
-    void (*discard)(tra_sink *k); /* NULL: nothing beyond the arena */
-    /* Instead of these three: writes the relation as it is, tuple layout included. */
+    /* Frees what k->state holds beyond the arena, also after a failure; NULL where that is nothing. */
+    void (*discard)(tra_sink *k);
+    /* A format that has this one needs none of those above: it writes the relation as it is, tuple layout included. */
     tra_status (*rewrite)(tra_rel *rel, const char *to, const tra_sink_options *o, int64_t memory, int64_t *bytes,
                           tra_err *e);
 };
@@ -137,18 +146,20 @@ const tra_format *tra_format_by_suffix(const char *path); /* NULL: none */
 const tra_format *tra_format_sniff(const unsigned char *head, size_t n);
 const char *tra_format_choices(void); /* "npy|csv|..." in the order of the table */
 
-/* Opens spec: a path, "-" for standard input, "file.h5:name" for formats that hold several. from NULL: by suffix, else
- * by content. Errors: TRA_INPUT (missing, damaged, of an unknown format or a type that has no numbers), TRA_USAGE (what
- * raw needs is not given). */
+/* Opens spec: a path, "-" for standard input, or "file.h5:name" for formats that hold several tensors. Where `from` is
+ * NULL the suffix tells the format, else the content. *out is to be closed; it is NULL on failure. Errors: TRA_INPUT
+ * (the file is missing, damaged, of an unknown format, or its elements are no numbers), TRA_USAGE (an option that a raw
+ * file needs is missing), TRA_RESOURCE (it cannot be decompressed in so little memory). */
 TRA_MUSTUSE tra_status tra_source_open(const char *spec, const tra_format *from, const tra_source_options *o,
                                        tra_source **out, tra_err *e);
 void tra_source_close(tra_source *s); /* NULL allowed */
 
-/* "," or "tab", "\t", "space", any one character that cannot be part of a number; NULL leaves *to alone. TRA_USAGE
- * else. */
+/* Reads the option --delimiter: "tab", "\t", "space", or one character that cannot be part of a number. A NULL text
+ * leaves *to alone; anything else is TRA_USAGE. */
 TRA_MUSTUSE tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e);
 
-/* box and next of formats whose state is a tra_flat, and put of those whose elements stand as they are in memory. */
+/* The functions box and next of formats whose state is a tra_flat, and put of those that write elements as they are in
+ * memory. */
 tra_status tra_flat_source_box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e);
 tra_status tra_flat_source_next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e);
 tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
@@ -158,64 +169,64 @@ tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
 enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default ceiling of import and export */
 
 typedef struct tra_import_job {
-    const char *from, *to; /* sources and "out.h5[:name]"; from NULL: all is in components */
+    const char *from, *to; /* a file and "out.h5[:name]"; from is NULL where everything is in components */
     tra_progress_form progress;
-    const tra_format *format;  /* NULL: found out */
-    tra_source_options source; /* its memory: ceiling of the process, 0 for the default */
-    const tra_dims *block;     /* NULL: chosen from the shape */
-    const char *storage;       /* NULL or "auto": chosen by the density of coordinate files */
-    int ncomponents;           /* of a storage that is no levels: "NAME=FILE.npy" or, of scalars, "NAME=NUMBER" */
-    const char *const *components;
-    bool no_duplicate; /* coordinate files: an element that is given twice is an error */
-    bool drop_zeros;   /* coordinate files: entries of value 0 are left out */
+    const tra_format *format;      /* NULL: suffix or content tells it */
+    tra_source_options source;     /* its field memory is the ceiling of the process here; 0: TRA_IMPORT_MEMORY */
+    const tra_dims *block;         /* NULL: chosen from the shape */
+    const char *storage;           /* NULL or "auto": chosen by the density, for coordinate files */
+    int ncomponents;               /* of a storage that is not by levels: */
+    const char *const *components; /* "NAME=FILE.npy", or "NAME=NUMBER" for a scalar */
+    bool no_duplicate;             /* coordinate files: an element that is given twice is an error */
+    bool drop_zeros;               /* coordinate files: entries of value 0 are left out */
     tra_codec codec;
     const char *history; /* or NULL */
 } tra_import_job;
 
 typedef struct tra_import_receipt {
-    const char *format; /* static */
-    char source_type[32];
+    const char *format;   /* a constant */
+    char source_type[32]; /* the file's name for its element type; "": it has none */
     tra_dims shape, block;
     tra_dtype dtype;
     int64_t blocks, elements;
-    int64_t bytes_in, bytes_stored; /* of the file read; of the chunks written */
+    int64_t bytes_in, bytes_stored; /* of the file that was read; of the chunks that were written */
     int64_t nan, inf;
     int64_t inexact, overflow;
     int64_t entries, mirrored;   /* -1: not a coordinate file */
-    char storage[TRA_LEVELTEXT]; /* what it is stored by; "": a plain array */
-    bool one_block;              /* which the storage asks for */
-    int64_t stored;              /* entries that are stored so */
+    char storage[TRA_LEVELTEXT]; /* the storage that it has; "": a plain array */
+    bool one_block;              /* the storage allows one block only */
+    int64_t stored;              /* entries that the storage holds */
     int64_t duplicates;          /* entries that were added to another of the same place */
     int64_t zeros;               /* entries of value 0 that were left out */
     int header_lines;            /* -1: not a text table */
     int64_t spilled;             /* bytes that went through the scratch file */
 } tra_import_receipt;
 
-/* Reads a file into a new relation, atomically. The process stays below the job's ceiling; TRA_RESOURCE with the least
- * that would do if not even one block fits, as soon as the shape is known. */
+/* Reads a file into a new relation, which appears only when it is complete. The process stays below the job's ceiling;
+ * if not even one block fits, it fails with TRA_RESOURCE as soon as the shape is known, and the message says the least
+ * ceiling that would do. */
 TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e);
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
 typedef struct tra_table_job {
-    const char *from, *to; /* file or "-"; relation */
+    const char *from, *to; /* a file, or "-" for standard input; the relation */
     tra_progress_form progress;
-    char delimiter, decimal, thousands; /* 0: found out; a point; none */
-    int quote, escape, comment, header; /* -1: found out; a character, 0: none */
-    int64_t skip;
+    char delimiter;                     /* 0: it is detected */
+    char decimal, thousands;            /* 0: a point; no separator of thousands */
+    int quote, escape, comment, header; /* -1: it is detected; 0: there is none; else the character, 1 for header */
+    int64_t skip;                       /* lines to leave out before anything is read */
     bool strict, lenient, latin1, pad_short, drop_long;
-    int nnulls; /* words for NULL; -1: the usual ones, where they are no strings */
+    int nnulls; /* number of words that mean NULL; -1: the usual words, in columns that are not strings */
     const char *const *nulls;
     const char *date_format, *timestamp_format;
-    /* Lists of the user, split at commas: names for all columns; of columns, by name or number, those that are wanted;
-     * "name=type". */
-    const char *names, *columns;
-    const char *const *types;
+    const char *names, *columns; /* lists with commas: names for all columns; the columns to take, by name or number */
+    const char *const *types;    /* lists with commas of "name=type" */
     int ntypes;
-    bool vector;           /* of a matrix: its one column is a tensor of rank 1 */
-    const char *rejects;   /* file for records that are at fault; NULL: the first is an error */
-    int64_t rejects_limit; /* more of them are an error; -1: none */
-    int64_t block, memory; /* rows of a block; 0: chosen, the default */
+    bool vector;           /* of a matrix: its only column becomes a tensor of rank 1 */
+    const char *rejects;   /* file that gets the records that are at fault; NULL: the first of them is an error */
+    int64_t rejects_limit; /* how many rejected records are allowed; -1: any number */
+    int64_t block, memory; /* rows of a block, 0: chosen; ceiling of the process, 0: TRA_IMPORT_MEMORY */
     tra_codec codec;
     const char *history; /* or NULL */
 } tra_table_job;
@@ -226,30 +237,33 @@ typedef struct tra_table_receipt {
     char delimiter;
     int columns;
     struct tra_table_column {
-        const char *name, *type; /* static; name from the arena */
+        const char *name, *type; /* from the arena; a constant */
         int64_t nulls;
     } * column;
 } tra_table_receipt;
 
-/* Reads a CSV file into a new table. The receipt's arrays are in the arena. */
+/* Reads a CSV file into a new table, which appears only when it is complete. The receipt's arrays are in the arena. */
 TRA_MUSTUSE tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_receipt *r, tra_err *e);
-/* Can a date (or a timestamp) be read by that format? TRA_USAGE, naming the option, with what is wrong. */
+/* Checks a format for dates (date: else for timestamps) that the user gave as this option. TRA_USAGE: the message names
+ * the option and what is wrong with the format. */
 TRA_MUSTUSE tra_status tra_csv_check_format(const char *option, const char *format, bool date, tra_err *e);
-/* Is it a CSV file, by its name or else its content? */
+/* Says whether spec is a regular file that is CSV, by its suffix, or by its content where the suffix tells nothing. */
 bool tra_csv_by_name(const char *spec);
-/* Is the file a table rather than a matrix: does it have a header, and below it a column that is not all numbers or
- * words for what is missing, as far as its first bytes tell? What is read but once, as standard input and pipes are,
- * never is, unless the user says so. */
+/* Sets *is if the file is a table rather than a matrix: if it has a header, and below it a column that is not all
+ * numbers or words for missing values, as far as its first bytes tell. Sets *titled if titles or comments stand above
+ * it. For standard input and pipes, which can be read only once, both stay false. */
 TRA_MUSTUSE tra_status tra_looks_like_table(const tra_table_job *job, bool *is, bool *titled, tra_err *e);
 
-/* Reads the rows from `from` on, some at a time, and calls fn on them. */
+/* Reads `rows` rows of a table from row `from` on, in strips that fit the ceiling `memory`, and calls fn on each.
+ * `first` is the number of the strip's first row; the batch is valid during the call. */
 typedef tra_status tra_table_strip(void *ctx, int64_t first, const tra_batch *b, tra_err *e);
 TRA_MUSTUSE tra_status tra_table_strips(tra_rel *rel, int64_t from, int64_t rows, int64_t memory, tra_table_strip *fn,
                                         void *ctx, tra_err *e);
-/* A value as text, in buf or elsewhere; its length, 0 of a NULL. */
+/* Sets *text to value i as text, in buf or in the column's dictionary, and returns its length: 0 for a NULL. */
 enum { TRA_VALUETEXT = 64 };
 size_t tra_column_text(const tra_column *c, const tra_vector *v, int64_t i, char buf[TRA_VALUETEXT], const char **text);
-/* Cells of CSV: quoted where they have to be; `text`: of a string, of which the empty one is no NULL. */
+/* Append a cell, the header, and row i of a batch as CSV; cells are quoted where they have to be. text: the cell is a
+ * string, so that an empty one gets quotes, which tell it from NULL. */
 void tra_csv_put(tra_str *out, const char *s, size_t n, char delimiter, bool text);
 void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter);
 void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter);
@@ -259,19 +273,19 @@ typedef struct tra_export_job {
     tra_progress_form progress;
     const tra_format *format;
     tra_sink_options sink;
-    int64_t memory; /* ceiling of the process, 0 for the default */
+    int64_t memory; /* ceiling of the process; 0: TRA_IMPORT_MEMORY */
 } tra_export_job;
 
 typedef struct tra_export_receipt {
     tra_dims shape;
-    bool table; /* the extent of shape is its rows */
+    bool table; /* it is a table, and shape has its number of rows */
     tra_dtype dtype;
-    int64_t bytes;
-    bool closed; /* the reader of the pipe went away: the failure is no news to anybody */
+    int64_t bytes; /* written */
+    bool closed;   /* it failed because the reader of the pipe went away, which is no reason for a message */
 } tra_export_receipt;
 
-/* Writes a relation to a file (atomically) or a stream. TRA_INPUT when it is not the kind of relation that the format
- * can hold. */
+/* Writes a relation to a file, which appears only when it is complete, or to a stream. TRA_INPUT when the format cannot
+ * hold this kind of relation. */
 TRA_MUSTUSE tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e);
 
 #endif

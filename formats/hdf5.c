@@ -4,7 +4,7 @@
 
 #include "../lib/relation/labels.h"
 #include "../lib/relation/rows.h"
-#include "groups.h"
+#include "hdf5_groups.h"
 #include "settle.h"
 
 #include <stdlib.h>
@@ -59,8 +59,8 @@ static tra_status open_h5(tra_source *s, tra_err *e) {
     if (tra_view_sparse(v)) {
         s->access = TRA_ACCESS_ENTRIES;
         s->dtype = s->o.has_dtype ? s->o.dtype : tra_rel_type(rel)->dtype;
-        s->announced = tra_rel_type(rel)->entries ? tra_type_entries(tra_rel_type(rel)).bound : -1;
-        s->at_once = 1;
+        s->most_entries = tra_rel_type(rel)->entries ? tra_type_entries(tra_rel_type(rel)).bound : -1;
+        s->least_room = 1;
         s->entries = s->mirrored = 0;
         s->held += v->array_bytes + v->scratch_bytes;
         tra_view_room(v, NULL, NULL);
@@ -104,7 +104,7 @@ static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int6
             tra_losses loss = {0};
             if (at.n > 0) at.v[at.n - 1] = begin + (int64_t)h->rows.column[h->next];
             if (tra_elem_convert(tra_elem_of(from), false, data, s->dtype, value, 1, &loss) >= 0)
-                return tra_elem_unfit(s->spec, &at, tra_elem_of(from), data, s->dtype, e);
+                return tra_elem_refuse(s->spec, &at, tra_elem_of(from), data, s->dtype, e);
             s->inexact += loss.inexact;
             s->overflow += loss.overflow;
             to[(*got)++] = (tra_item){tra_place_of(p, at.v), tra_number_of(s->dtype, value, 0)};
@@ -214,12 +214,12 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
 
 static tra_status prepare_h5ad(tra_sink *k, const char *to, tra_err *e) {
     (void)to;
-    return tra_group_prepare(k, &tra_anndata_names, e);
+    return tra_hdf5_group_prepare(k, &tra_anndata_names, e);
 }
 
 static tra_status prepare_binsparse(tra_sink *k, const char *to, tra_err *e) {
     (void)to;
-    return tra_group_prepare(k, &tra_binsparse_names, e);
+    return tra_hdf5_group_prepare(k, &tra_binsparse_names, e);
 }
 
 /* A matrix of AnnData is named, as in a.h5ad:X; X is what a file without a name stands for. */
@@ -240,10 +240,10 @@ const tra_format tra_format_h5ad = {
     .entries = entries,
     .close = close_h5,
     .prepare = prepare_h5ad,
-    .begin = tra_group_begin,
-    .entry = tra_group_entry,
-    .end = tra_group_end,
-    .discard = tra_group_discard,
+    .begin = tra_hdf5_group_begin,
+    .entry = tra_hdf5_group_entry,
+    .end = tra_hdf5_group_end,
+    .discard = tra_hdf5_group_discard,
 };
 
 const tra_format tra_format_binsparse = {
@@ -256,10 +256,10 @@ const tra_format tra_format_binsparse = {
     .entries = entries,
     .close = close_h5,
     .prepare = prepare_binsparse,
-    .begin = tra_group_begin,
-    .entry = tra_group_entry,
-    .end = tra_group_end,
-    .discard = tra_group_discard,
+    .begin = tra_hdf5_group_begin,
+    .entry = tra_hdf5_group_entry,
+    .end = tra_hdf5_group_end,
+    .discard = tra_hdf5_group_discard,
 };
 
 const tra_format tra_format_h5 = {

@@ -1,4 +1,4 @@
-/* import.c - from a source to a relation: which boxes are read, how they are cut into blocks, what is counted.
+/* import.c - imports a source into a relation: which boxes are read, how they are cut into blocks, what is counted.
  *
  * The source is read by panels, boxes of whole blocks that are as long as memory allows along the source's fast
  * dimensions, so that what is read lies together in the file. Two panels take turns: while one is being read, the
@@ -16,8 +16,8 @@
 
 /* ---- streams that must be kept --------------------------------------------------------------------------------- */
 
-/* The blocks of the tensor. */
-static tra_status cut(import *m, const tra_dims *shape, tra_err *e) {
+/* Chooses the blocks of a tensor of this shape, or takes those of the job; sets block, dtype, catalog and type. */
+static tra_status choose_blocks(dense_import *m, const tra_dims *shape, tra_err *e) {
     if (m->job->block) {
         m->block = *m->job->block;
         TRA_TRY(tra_block_fit(shape, &m->block, e));
@@ -30,24 +30,25 @@ static tra_status cut(import *m, const tra_dims *shape, tra_err *e) {
     return TRA_OK;
 }
 
-/* Of a table whose rows are not counted yet: refuses when the blocks that were asked for are too large already with
- * those that have come, since more rows need no less, and says what does for whole blocks. Blocks that are chosen
- * become known with the last row. */
-static tra_status check_rows(import *m, tra_err *e) {
+/* While the rows of a table are still coming, refuses blocks that the user asked for if they are too large already for
+ * the rows that have come: more rows do not need less memory. The message says what whole blocks need. (Blocks that are
+ * not asked for are chosen when the last row has come.) */
+static tra_status check_rows(dense_import *m, tra_err *e) {
     tra_dims shape = m->source->shape;
     int64_t row = (int64_t)tra_dtype_size(m->source->dtype);
     for (int d = 1; d < shape.n; d++) row *= tra_max64(1, shape.v[d]);
     shape.v[0] = tra_ceil_div(m->spilled, row);
-    TRA_TRY(cut(m, &shape, e));
-    needs n = tra_import_needs_of(m);
+    TRA_TRY(choose_blocks(m, &shape, e));
+    import_needs n = tra_import_needs(m);
     if (tra_import_check_needs(m, &n, &shape, NULL) == TRA_OK) return TRA_OK;
     shape.v[0] = tra_max64(shape.v[0], m->job->block->v[0]);
-    TRA_TRY(cut(m, &shape, e));
-    n = tra_import_needs_of(m);
+    TRA_TRY(choose_blocks(m, &shape, e));
+    n = tra_import_needs(m);
     return tra_import_check_needs(m, &n, &shape, e);
 }
 
-static tra_status spool(import *m, tra_err *e) {
+/* Writes the whole stream to a scratch file, since it has to be read by boxes, or its rows have to be counted first. */
+static tra_status spool(dense_import *m, tra_err *e) {
     tra_source *s = m->source;
     bool uncounted = s->shape.n > 0 && s->shape.v[0] < 0;
     bool given = !m->nonzeros && m->job->block && m->job->block->n == s->shape.n;
@@ -67,15 +68,16 @@ static tra_status spool(import *m, tra_err *e) {
     return status;
 }
 
-static void spool_ready(import *m) {
+static void read_spool_by_boxes(dense_import *m) {
     m->spooled = (tra_flat){.elem = tra_elem_of(m->source->dtype), .dims = m->storage};
     tra_flat_init(&m->spooled, m->arena, m->job->source.memory);
 }
 
 /* ---- the job --------------------------------------------------------------------------------------------------- */
 
-/* Text or npy in the place of the output would be lost. Of an HDF5 file the output is one relation among others. */
-static tra_status refuse_itself(const import *m, tra_err *e) {
+/* Refuses an output that is the source: a text or npy file in its place would be lost. (Where the source is an HDF5
+ * file the output is one relation in it among others; such a source has no open stream.) */
+static tra_status refuse_itself(const dense_import *m, tra_err *e) {
     const char *path, *name;
     struct stat a, b;
     tra_relspec(m->arena, m->job->to, &path, &name);
@@ -85,11 +87,11 @@ static tra_status refuse_itself(const import *m, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status read_and_store(import *m, tra_err *e) {
+static tra_status read_and_store(dense_import *m, tra_err *e) {
     tra_source *s = m->source;
     const tra_import_job *job = m->job;
     if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
-    TRA_TRY(cut(m, &s->shape, e));
+    TRA_TRY(choose_blocks(m, &s->shape, e));
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
     TRA_TRY(tra_import_lay_out(m, e));
     TRA_TRY(tra_writer_create(job->to, &m->type,
@@ -97,21 +99,21 @@ static tra_status read_and_store(import *m, tra_err *e) {
                               &m->writer, e));
     tra_meter_begin(job->progress, job->to, m->cat.n);
     if (s->access == TRA_ACCESS_ENTRIES) return tra_import_store_entries(m, e);
-    if (s->access == TRA_ACCESS_STREAM && m->spool < 0 && m->cat.n > 0 && !tra_import_panels_run_on(m))
+    if (s->access == TRA_ACCESS_STREAM && m->spool < 0 && m->cat.n > 0 && !tra_import_panels_contiguous(m))
         TRA_TRY(spool(m, e));
-    if (m->spool >= 0) spool_ready(m);
+    if (m->spool >= 0) read_spool_by_boxes(m);
     m->crew = tra_crew_new(m->nworkers);
     return tra_import_run_panels(m, e);
 }
 
-static tra_status run(import *m, tra_err *e) {
+static tra_status run(dense_import *m, tra_err *e) {
     tra_status s = read_and_store(m, e);
     tra_meter_end();
     return s;
 }
 
-/* Is the source stored by levels, and by which, or (*mapped) by a mapping? */
-static tra_status choose_storage(const import *m, tra_levels *levels, bool *dense, bool *mapped, tra_err *e) {
+/* Decides how the tensor is stored: as plain arrays (*dense), by a mapping (*mapped), or else by levels. */
+static tra_status choose_storage(const dense_import *m, tra_levels *levels, bool *dense, bool *mapped, tra_err *e) {
     const tra_source *s = m->source;
     const char *text = m->job->storage;
     *dense = true;
@@ -126,7 +128,7 @@ static tra_status choose_storage(const import *m, tra_levels *levels, bool *dens
     }
     if (m->job->ncomponents) return tra_fail(e, TRA_USAGE, "--component: say with --storage what it is a component of");
     if (s->access != TRA_ACCESS_ENTRIES) return TRA_OK;
-    double entries = s->announced >= 0 ? (double)s->announced : 0;
+    double entries = s->most_entries >= 0 ? (double)s->most_entries : 0;
     tra_storage_chosen(&s->shape, entries, levels, dense);
     char text_of[TRA_LEVELTEXT];
     const char *alias = tra_levels_alias(levels);
@@ -138,7 +140,7 @@ static tra_status choose_storage(const import *m, tra_levels *levels, bool *dens
     return TRA_OK;
 }
 
-/* What the source tells when it has been read; then what was written of it. */
+/* Fills in what the source tells when it has been read. */
 static void fill_source(const tra_source *s, tra_import_receipt *r) {
     r->format = s->format->name;
     r->shape = s->shape;
@@ -147,11 +149,12 @@ static void fill_source(const tra_source *s, tra_import_receipt *r) {
     r->entries = s->entries;
     r->mirrored = s->mirrored;
     r->header_lines = s->header_lines;
-    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_stream_told(&s->in);
+    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_stream_position(&s->in);
     snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
 }
 
-static void fill_receipt(const import *m, tra_import_receipt *r) {
+/* Fills in what was written. */
+static void fill_receipt(const dense_import *m, tra_import_receipt *r) {
     *r = (tra_import_receipt){.block = m->block,
                               .dtype = m->dtype,
                               .blocks = m->cat.n,
@@ -168,23 +171,24 @@ static void fill_receipt(const import *m, tra_import_receipt *r) {
     }
 }
 
-/* Of a source that has all elements those that are not 0: *out. A table whose rows are not counted is kept first. */
-static tra_status take_nonzeros(import *m, tra_source *out, tra_err *e) {
+/* Makes *out the source of those elements of m->source that are not 0. A table whose rows are not counted yet is
+ * spooled first. */
+static tra_status as_nonzeros(dense_import *m, tra_source *out, tra_err *e) {
     tra_source *s = m->source;
     m->nonzeros = true;
     m->dtype = m->job->source.has_dtype ? m->job->source.dtype : s->dtype;
     if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
-    if (m->spool >= 0) spool_ready(m);
+    if (m->spool >= 0) read_spool_by_boxes(m);
     tra_nonzeros_of(s, m->dtype, m->memory, m->spool >= 0 ? &m->spooled : NULL, m->spool, m->where, m->arena, out);
     return TRA_OK;
 }
 
-/* To a relation that is stored by levels, or (NULL) by a mapping. */
-static tra_status import_stored(import *m, const tra_levels *levels, tra_import_receipt *r, tra_err *e) {
+/* Imports into a relation that is stored by levels, or, where levels is NULL, by a mapping. */
+static tra_status import_stored(dense_import *m, const tra_levels *levels, tra_import_receipt *r, tra_err *e) {
     tra_source nonzeros, *s = m->source;
     if (s->access != TRA_ACCESS_ENTRIES) {
-        TRA_TRY(take_nonzeros(m, &nonzeros, e));
+        TRA_TRY(as_nonzeros(m, &nonzeros, e));
         s = &nonzeros;
     }
     tra_status status = levels ? tra_import_sparse(m->job, s, levels, m->ceiling, m->memory, r, e)
@@ -193,8 +197,8 @@ static tra_status import_stored(import *m, const tra_levels *levels, tra_import_
     return status;
 }
 
-/* To a relation of plain arrays. */
-static tra_status import_dense(import *m, tra_import_receipt *r, tra_err *e) {
+/* Imports into a relation of plain arrays. */
+static tra_status import_dense(dense_import *m, tra_import_receipt *r, tra_err *e) {
     tra_status status = run(m, e);
     tra_crew_free(m->crew);
     if (status == TRA_OK) {
@@ -214,7 +218,7 @@ static tra_status import_dense(import *m, tra_import_receipt *r, tra_err *e) {
 
 tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e) {
     tra_import_job j = *job;
-    struct import m = {.job = &j, .spool = -1, .ceiling = j.source.memory ? j.source.memory : TRA_IMPORT_MEMORY};
+    dense_import m = {.job = &j, .spool = -1, .ceiling = j.source.memory ? j.source.memory : TRA_IMPORT_MEMORY};
     j.source.memory = tra_max64(0, tra_buffer_bytes(m.ceiling));
     j.source.scratch = j.to;
     m.memory = j.source.memory - tra_min64(j.source.memory / 8, TRA_IMPORT_READERS);

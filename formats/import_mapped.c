@@ -32,7 +32,7 @@ typedef struct mapped {
 } mapped;
 
 /* Room for so many bytes, within the ceiling; freed at the end. */
-static tra_status take_room(mapped *m, int64_t bytes, void **out, tra_err *e) {
+static tra_status allocate_within(mapped *m, int64_t bytes, void **out, tra_err *e) {
     int64_t need = tra_add_most(m->held, tra_max64(bytes, 1));
     if (need > m->memory) {
         TRA_TRY(tra_buffer_check(m->ceiling, tra_add_most(need, need / 7), e));
@@ -63,32 +63,32 @@ static tra_dtype dtype_of(tra_element t) {
 /* ---- components from files --------------------------------------------------------------------------------------- */
 
 /* What one of the names that --component takes stands for. */
-typedef struct part {
+typedef struct component_array {
     const tra_component *component;
     tra_elements *to;
     bool real, scalar; /* real: elements of the tensor; else whole numbers */
     const char *name;
-} part;
+} component_array;
 
 static bool keyed(const tra_component *c) { return c->kind == TRA_COMPONENT_HASHMAP || c->kind == TRA_COMPONENT_TRIE; }
 
 /* The parts of a component: one under its name, or of hash maps and tries NAME_key0, ..., NAME_value. */
-static int parts_of(const mapped *m, int k, part out[TRA_CALC_MAXRANK + 1]) {
+static int arrays_of(const mapped *m, int k, component_array out[TRA_CALC_MAXRANK + 1]) {
     const tra_component *c = &m->storage->components[k];
     tra_component_data *d = &m->block.component[k];
     int n = 0;
     for (int i = 0; keyed(c) && i < c->nsizes; i++)
-        out[n++] = (part){c, &d->key[i], false, false, tra_arena_printf(m->arena, "%s_key%d", c->name, i)};
+        out[n++] = (component_array){c, &d->key[i], false, false, tra_arena_printf(m->arena, "%s_key%d", c->name, i)};
     const char *name = keyed(c) ? tra_arena_printf(m->arena, "%s_value", c->name) : c->name;
-    out[n++] = (part){c, &d->value, c->real, c->kind == TRA_COMPONENT_SCALAR, name};
+    out[n++] = (component_array){c, &d->value, c->real, c->kind == TRA_COMPONENT_SCALAR, name};
     return n;
 }
 
-static tra_status find_part(const mapped *m, const char *name, size_t len, part *out, tra_err *e) {
+static tra_status find_array(const mapped *m, const char *name, size_t len, component_array *out, tra_err *e) {
     tra_str all = {0};
     for (int k = 0; k < m->storage->ncomponents; k++) {
-        part p[TRA_CALC_MAXRANK + 1];
-        for (int i = 0, n = parts_of(m, k, p); i < n; i++) {
+        component_array p[TRA_CALC_MAXRANK + 1];
+        for (int i = 0, n = arrays_of(m, k, p); i < n; i++) {
             tra_str_printf(&all, "%s%s", all.n ? ", " : "", p[i].name);
             *out = p[i];
             if (strlen(p[i].name) != len || strncmp(p[i].name, name, len) != 0) continue;
@@ -104,7 +104,7 @@ static tra_status find_part(const mapped *m, const char *name, size_t len, part 
 }
 
 /* A scalar that is given as a number; *is: it is one. */
-static tra_status take_number(mapped *m, const part *p, const char *text, bool *is, tra_err *e) {
+static tra_status read_number(mapped *m, const component_array *p, const char *text, bool *is, tra_err *e) {
     size_t n = strlen(text);
     bool whole;
     int64_t i;
@@ -112,7 +112,7 @@ static tra_status take_number(mapped *m, const part *p, const char *text, bool *
     void *to;
     *is = p->scalar && ((whole = tra_scan_whole(text, n, &i)) || (p->real && tra_scan_num(text, n, &r)));
     if (!*is) return TRA_OK;
-    TRA_TRY(take_room(m, 8, &to, e));
+    TRA_TRY(allocate_within(m, 8, &to, e));
     bool floats = p->real && (!whole || tra_dtype_is_float(m->dtype));
     if (floats && whole) r = (double)i;
     memcpy(to, floats ? (void *)&r : (void *)&i, 8);
@@ -121,7 +121,8 @@ static tra_status take_number(mapped *m, const part *p, const char *text, bool *
 }
 
 /* The elements that follow the header, as the component wants them. */
-static tra_status take_elements(mapped *m, const part *p, tra_stream *in, const tra_npy *h, int64_t n, tra_err *e) {
+static tra_status read_elements(mapped *m, const component_array *p, tra_stream *in, const tra_npy *h, int64_t n,
+                                tra_err *e) {
     const char *file = in->name;
     size_t size = tra_elem_size(h->elem), have;
     tra_dtype t = tra_elem_dtype(h->elem);
@@ -132,23 +133,23 @@ static tra_status take_elements(mapped *m, const part *p, tra_stream *in, const 
         return tra_fail(e, TRA_INPUT, "%s: holds %s, but component %s of storage %s is of integers", file,
                         tra_elem_name(h->elem), p->name, m->storage->decl->name);
     if (!p->real) t = TRA_I64;
-    TRA_TRY(take_room(m, tra_mul_most(n, (int64_t)tra_dtype_size(t)), &to, e));
-    TRA_TRY(take_room(m, tra_mul_most(n, (int64_t)size), &raw, e));
+    TRA_TRY(allocate_within(m, tra_mul_most(n, (int64_t)tra_dtype_size(t)), &to, e));
+    TRA_TRY(allocate_within(m, tra_mul_most(n, (int64_t)size), &raw, e));
     TRA_TRY(tra_stream_take(in, raw, (size_t)n * size, e));
     TRA_TRY(tra_stream_need(in, 1, &have, e));
     if (have) return tra_fail(e, TRA_INPUT, "%s: goes on after its last element", file);
     int64_t bad = tra_elem_convert(h->elem, h->swap, raw, t, to, n, &loss);
-    if (bad >= 0) return tra_elem_unfit(file, &(tra_dims){1, {bad}}, h->elem, (char *)raw + (size_t)bad * size, t, e);
+    if (bad >= 0) return tra_elem_refuse(file, &(tra_dims){1, {bad}}, h->elem, (char *)raw + (size_t)bad * size, t, e);
     m->r->inexact += loss.inexact;
     m->r->overflow += loss.overflow;
-    m->r->bytes_in += tra_stream_told(in);
+    m->r->bytes_in += tra_stream_position(in);
     m->held -= tra_max64(1, n * (int64_t)size);
     free(m->data[--m->ndata]); /* raw */
     *p->to = (tra_elements){.type = tra_element_of(t), .n = n, .data = to};
     return TRA_OK;
 }
 
-static tra_status take_file(mapped *m, const part *p, const char *file, tra_err *e) {
+static tra_status read_file(mapped *m, const component_array *p, const char *file, tra_err *e) {
     tra_stream in;
     tra_npy h;
     int64_t n;
@@ -161,30 +162,30 @@ static tra_status take_file(mapped *m, const part *p, const char *file, tra_err 
         s = tra_fail(e, TRA_INPUT, "%s: has shape %s, but component %s of storage %s is %s", file,
                      h.shape.n ? tra_shape_text(&h.shape, shape) : "()", p->name, m->storage->decl->name,
                      p->scalar ? "a scalar" : "an array of one dimension");
-    if (s == TRA_OK && in.seekable && (in.size - tra_stream_told(&in)) / (int64_t)tra_elem_size(h.elem) < n)
+    if (s == TRA_OK && in.seekable && (in.size - tra_stream_position(&in)) / (int64_t)tra_elem_size(h.elem) < n)
         s = tra_fail(e, TRA_INPUT, "%s: ends before the last of its %" PRId64 " elements", file, n);
-    if (s == TRA_OK) s = take_elements(m, p, &in, &h, n, e);
+    if (s == TRA_OK) s = read_elements(m, p, &in, &h, n, e);
     tra_stream_close(&in);
     return s;
 }
 
-static tra_status take_components(mapped *m, tra_err *e) {
+static tra_status read_components(mapped *m, tra_err *e) {
     for (int i = 0; i < m->job->ncomponents; i++) {
         const char *text = m->job->components[i], *eq = strchr(text, '=');
-        part p = {0};
+        component_array p = {0};
         bool number;
         if (!eq || !eq[1])
             return tra_fail(e, TRA_USAGE, "--component %s: NAME=FILE.npy, or NAME=NUMBER of a scalar, is expected",
                             text);
-        TRA_TRY(find_part(m, text, (size_t)(eq - text), &p, e));
-        TRA_TRY(take_number(m, &p, eq + 1, &number, e));
-        if (!number) TRA_TRY(take_file(m, &p, eq + 1, e));
+        TRA_TRY(find_array(m, text, (size_t)(eq - text), &p, e));
+        TRA_TRY(read_number(m, &p, eq + 1, &number, e));
+        if (!number) TRA_TRY(read_file(m, &p, eq + 1, e));
     }
     return TRA_OK;
 }
 
 /* Of those that are given: the type that holds the elements of all that are real. */
-static void join_types(mapped *m) {
+static void choose_dtype(mapped *m) {
     bool any = false;
     for (int k = 0; k < m->storage->ncomponents; k++) {
         tra_dtype t = dtype_of(m->block.component[k].value.type);
@@ -217,7 +218,8 @@ static bool same(const mapped *m, tra_number a, tra_number b) {
 }
 
 /* The element of a place has this value, 0 where no entry is. */
-static tra_status hold(mapped *m, const tra_places *places, const tra_storage_place *p, tra_number v, tra_err *e) {
+static tra_status set_element(mapped *m, const tra_places *places, const tra_storage_place *p, tra_number v,
+                              tra_err *e) {
     int64_t *owner = m->owner[p->component] ? &m->owner[p->component][p->element] : NULL;
     if (!owner)
         return tra_fail(e, TRA_USAGE, "storage %s: component %s is given, and would have to be filled from %s",
@@ -255,19 +257,19 @@ static tra_status fill_from(mapped *m, tra_sorter *sorted, const tra_places *pla
         TRA_TRY(tra_entries_take(m->source, sorted, places, batch, BATCH, &got, e));
         for (int64_t i = 0; i < got; i++) {
             int64_t at = (int64_t)batch[i].place;
-            for (; q < all->n && all->v[q].at < at; q++) TRA_TRY(hold(m, places, &all->v[q], zero, e));
+            for (; q < all->n && all->v[q].at < at; q++) TRA_TRY(set_element(m, places, &all->v[q], zero, e));
             if (q < all->n && all->v[q].at == at)
-                TRA_TRY(hold(m, places, &all->v[q++], batch[i].value, e));
+                TRA_TRY(set_element(m, places, &all->v[q++], batch[i].value, e));
             else if (!same(m, batch[i].value, zero))
                 return cannot_hold(m, places, &batch[i], e);
         }
     }
-    for (; q < all->n; q++) TRA_TRY(hold(m, places, &all->v[q], zero, e));
+    for (; q < all->n; q++) TRA_TRY(set_element(m, places, &all->v[q], zero, e));
     return TRA_OK;
 }
 
 /* Room for the components that are not given, all 0. */
-static tra_status make_room(mapped *m, bool *given, tra_err *e) {
+static tra_status allocate_missing(mapped *m, bool *given, tra_err *e) {
     m->owner = tra_news(m->arena, int64_t *, m->storage->ncomponents + 1);
     for (int k = 0; k < m->storage->ncomponents; k++) {
         const tra_component *c = &m->storage->components[k];
@@ -279,8 +281,8 @@ static tra_status make_room(mapped *m, bool *given, tra_err *e) {
                             "storage %s: component %s is of integers and cannot be filled from %s: give "
                             "it with --component %s=FILE.npy",
                             m->storage->decl->name, c->name, m->source->spec, c->name);
-        TRA_TRY(take_room(m, tra_mul_most(x->n, (int64_t)tra_dtype_size(m->dtype)), &data, e));
-        TRA_TRY(take_room(m, tra_mul_most(x->n, (int64_t)sizeof(int64_t)), &owner, e));
+        TRA_TRY(allocate_within(m, tra_mul_most(x->n, (int64_t)tra_dtype_size(m->dtype)), &data, e));
+        TRA_TRY(allocate_within(m, tra_mul_most(x->n, (int64_t)sizeof(int64_t)), &owner, e));
         memset(data, 0, (size_t)x->n * tra_dtype_size(m->dtype));
         for (int64_t i = 0; i < x->n; i++) ((int64_t *)owner)[i] = -1;
         *x = (tra_elements){.type = tra_element_of(m->dtype), .n = x->n, .data = data};
@@ -290,7 +292,7 @@ static tra_status make_room(mapped *m, bool *given, tra_err *e) {
 }
 
 /* The mapping backwards, of at most so many entries. */
-static tra_status trace(mapped *m, int64_t most, tra_storage_places *out, tra_err *e) {
+static tra_status trace_mapping(mapped *m, int64_t most, tra_storage_places *out, tra_err *e) {
     tra_err why = {0};
     tra_status s = tra_storage_trace_most(m->storage, &m->block, 0, most, out, &why);
     if (s == TRA_OK) return TRA_OK;
@@ -315,8 +317,8 @@ static tra_status fill(mapped *m, bool *given, tra_err *e) {
     int64_t need = tra_add_most(m->held + reading, tra_mul_most(elements, ENTRY_ROOM + 16));
     if (need > m->memory) TRA_TRY(tra_buffer_check(m->ceiling, tra_add_most(need, need / 7), e));
     int64_t most = tra_max64(1, m->memory - m->held - reading - elements * 16) / ENTRY_ROOM;
-    TRA_TRY(trace(m, most, &all, e));
-    tra_status s = make_room(m, given, e);
+    TRA_TRY(trace_mapping(m, most, &all, e));
+    tra_status s = allocate_missing(m, given, e);
     int64_t left = m->memory - m->held - all.n * ENTRY_ROOM;
     tra_entries_options o = {.memory = tra_max64(left, reading),
                              .output = m->job->to,
@@ -389,10 +391,10 @@ static tra_status begin(mapped *m, bool **given, tra_err *e) {
     m->block.extent = m->shape.v;
     m->block.component = tra_news(m->arena, tra_component_data, n + 1);
     *given = tra_news(m->arena, bool, n + 1);
-    TRA_TRY(take_components(m, e));
+    TRA_TRY(read_components(m, e));
     for (int k = 0; k < n; k++) {
-        part p[TRA_CALC_MAXRANK + 1];
-        int have = 0, all = parts_of(m, k, p);
+        component_array p[TRA_CALC_MAXRANK + 1];
+        int have = 0, all = arrays_of(m, k, p);
         for (int i = 0; i < all; i++) have += p[i].to->data != NULL;
         for (int i = 0; i < all && (!m->source || have); i++)
             if (!p[i].to->data)
@@ -402,7 +404,7 @@ static tra_status begin(mapped *m, bool **given, tra_err *e) {
         if (!have) p[0].to->type = p[0].real ? tra_element_of(m->dtype) : TRA_ELEMENT_I64;
     }
     if (m->source) return TRA_OK;
-    join_types(m);
+    choose_dtype(m);
     if (tra_dtype_is_float(m->dtype)) return TRA_OK;
     return tra_storage_any(m->job->storage, m->shape.n, true, m->arena, &m->storage, e);
 }

@@ -30,7 +30,7 @@ static void count_special(import_worker *w, tra_dtype t, const void *data, int64
 }
 
 /* The element i of a block, in the source's type at data, is none of the relation's type. */
-static tra_status unfit(const import *m, int64_t ordinal, const char *data, int64_t i, tra_err *e) {
+static tra_status unfit(const dense_import *m, int64_t ordinal, const char *data, int64_t i, tra_err *e) {
     tra_dims key, ext, at, place;
     tra_catalog_key(&m->cat, ordinal, &key);
     tra_catalog_ext(&m->cat, ordinal, &ext);
@@ -38,13 +38,14 @@ static tra_status unfit(const import *m, int64_t ordinal, const char *data, int6
     tra_unlinear(&ext, i, &at);
     for (int d = 0; d < at.n; d++) place.v[d] += at.v[d];
     tra_dtype from = m->source->dtype;
-    return tra_elem_unfit(m->source->spec, &place, tra_elem_of(from), data + (size_t)i * tra_dtype_size(from), m->dtype,
-                          e);
+    return tra_elem_refuse(m->source->spec, &place, tra_elem_of(from), data + (size_t)i * tra_dtype_size(from),
+                           m->dtype, e);
 }
 
 /* data: in a panel, or in w->chunk. item: the piece of work that must be stored in turn, or -1 where only one thread
  * works. */
-static tra_status store(import *m, import_worker *w, int64_t ordinal, const char *data, int64_t item, tra_err *e) {
+static tra_status store(dense_import *m, import_worker *w, int64_t ordinal, const char *data, int64_t item,
+                        tra_err *e) {
     int64_t n = tra_catalog_elements_of(&m->cat, ordinal);
     tra_meter_add(1);
     if (m->source->dtype != m->dtype) {
@@ -72,9 +73,9 @@ static tra_status store(import *m, import_worker *w, int64_t ordinal, const char
 
 /* Cuts one block out of the present panel. */
 static tra_status cut_and_store(void *ctx, int worker, int64_t item, tra_err *e) {
-    import *m = ctx;
+    dense_import *m = ctx;
     import_worker *w = &m->workers[worker];
-    const panel *p = m->present;
+    const panel *p = m->current;
     bool fortran = m->source->fortran;
     size_t size = tra_dtype_size(m->source->dtype);
     int r = m->block.n;
@@ -102,7 +103,7 @@ static tra_status cut_and_store(void *ctx, int worker, int64_t item, tra_err *e)
     return store(m, w, ordinal, data, item, e);
 }
 
-tra_status tra_import_store_entries(import *m, tra_err *e) {
+tra_status tra_import_store_entries(dense_import *m, tra_err *e) {
     tra_source *s = m->source;
     tra_places places;
     tra_sorter *sorted = NULL;
@@ -131,7 +132,7 @@ tra_status tra_import_store_entries(import *m, tra_err *e) {
 /* ---- panels ---------------------------------------------------------------------------------------------------- */
 
 /* The largest panel of at most `limit` elements: from the source's grain, then along the fast dimensions first. */
-static void choose_group(import *m, int64_t limit) {
+static void choose_panel(dense_import *m, int64_t limit) {
     tra_dims block = m->source->fortran ? tra_reversed(&m->block) : m->block, unit = block;
     const tra_dims *shape = &m->storage;
     int r = shape->n;
@@ -145,37 +146,38 @@ static void choose_group(import *m, int64_t limit) {
             n = rest * want;
         }
     }
-    m->group = unit;
+    m->panel_extent = unit;
     for (int d = r - 1; d >= 0; d--) {
-        int64_t rest = n / m->group.v[d], most = limit / rest;
+        int64_t rest = n / m->panel_extent.v[d], most = limit / rest;
         if (most >= shape->v[d])
-            m->group.v[d] = tra_max64(1, shape->v[d]);
+            m->panel_extent.v[d] = tra_max64(1, shape->v[d]);
         else
-            m->group.v[d] = tra_max64(m->group.v[d], most / unit.v[d] * unit.v[d]);
-        n = rest * m->group.v[d];
-        if (m->group.v[d] < shape->v[d]) break;
+            m->panel_extent.v[d] = tra_max64(m->panel_extent.v[d], most / unit.v[d] * unit.v[d]);
+        n = rest * m->panel_extent.v[d];
+        if (m->panel_extent.v[d] < shape->v[d]) break;
     }
 }
 
-bool tra_import_panels_run_on(const import *m) {
+bool tra_import_panels_contiguous(const dense_import *m) {
     int d = 0;
-    while (d < m->group.n && m->group.v[d] == 1) d++;
-    for (d++; d < m->group.n; d++)
-        if (m->group.v[d] != m->storage.v[d]) return false;
+    while (d < m->panel_extent.n && m->panel_extent.v[d] == 1) d++;
+    for (d++; d < m->panel_extent.n; d++)
+        if (m->panel_extent.v[d] != m->storage.v[d]) return false;
     return true;
 }
 
 /* The check of what is needed, of which the readers' buffers are not yet a part. */
-static tra_status check(const import *m, int64_t need, tra_err *e) {
+static tra_status check(const dense_import *m, int64_t need, tra_err *e) {
     return tra_buffer_check(m->ceiling, need + tra_min64(need / 7 + 8, TRA_IMPORT_READERS), e);
 }
 
 static int64_t aligned(int64_t bytes) { return (bytes + 64) / 64 * 64; }
 
-needs tra_import_needs_of(const import *m) {
+import_needs tra_import_needs(const dense_import *m) {
     const tra_source *s = m->source;
     int64_t floats = tra_catalog_elements_most(&m->cat), size = (int64_t)tra_dtype_size(s->dtype), grain, all;
-    needs n = {.least = floats, .chunk = tra_store_chunk_bytes(&m->type), .box = (int64_t)s->box_scratch};
+    import_needs n = {
+        .panel_elements = floats, .chunk = tra_store_chunk_bytes(&m->type), .box = (int64_t)s->box_scratch};
     n.block = s->dtype != m->dtype ? aligned(floats * size) : 0;
     n.room = n.block + aligned(n.chunk);
     if (m->job->codec.zstd) n.room += aligned(n.chunk) + tra_codec_scratch(&m->type);
@@ -183,26 +185,27 @@ needs tra_import_needs_of(const import *m) {
     n.held = tra_store_index_bytes(&m->cat) + (int64_t)s->held;
     /* A panel holds a block, and of a source in chunks as much as one of these, which it would read very often else. */
     if (s->access == TRA_ACCESS_BOX && tra_dims_product(&s->grain, &grain) && tra_dims_product(&s->shape, &all))
-        n.least = tra_max64(n.least, tra_min64(grain, all));
-    n.one = s->access == TRA_ACCESS_ENTRIES ? tra_entries_need(s, false) + floats * size : n.least * size;
-    n.lend = m->memory < n.held + n.box + n.room + n.context + n.one;
-    if (n.lend) {
+        n.panel_elements = tra_max64(n.panel_elements, tra_min64(grain, all));
+    n.panel_bytes =
+        s->access == TRA_ACCESS_ENTRIES ? tra_entries_need(s, false) + floats * size : n.panel_elements * size;
+    n.lend_room = m->memory < n.held + n.box + n.room + n.context + n.panel_bytes;
+    if (n.lend_room) {
         n.room = tra_max64(n.room, n.box);
         n.box = 0;
     }
     return n;
 }
 
-static int64_t sum_of(const needs *n) { return n->held + n->box + n->room + n->context + n->one; }
+static int64_t sum_of(const import_needs *n) { return n->held + n->box + n->room + n->context + n->panel_bytes; }
 
-tra_status tra_import_check_needs(const import *m, const needs *n, const tra_dims *shape, tra_err *e) {
+tra_status tra_import_check_needs(const dense_import *m, const import_needs *n, const tra_dims *shape, tra_err *e) {
     tra_status s = check(m, sum_of(n), e);
-import other = * m;
+    dense_import other = *m;
     tra_err none = {0};
     other.type.cat = &other.cat;
     while (e && s == TRA_RESOURCE && tra_block_halve(&other.block) &&
            tra_catalog_blocks(shape, &other.block, &other.cat, &none) == TRA_OK) {
-        needs less = tra_import_needs_of(&other);
+        import_needs less = tra_import_needs(&other);
         if (check(m, sum_of(&less), &none) != TRA_OK) continue;
         tra_block_would_fit(&other.block, e);
         break;
@@ -210,12 +213,12 @@ import other = * m;
     return s;
 }
 
-tra_status tra_import_lay_out(import *m, tra_err *e) {
+tra_status tra_import_lay_out(dense_import *m, tra_err *e) {
     enum { GOOD_PANEL = 32 << 20 }; /* larger panels only make the first wait longer */
     tra_source *s = m->source;
-    needs need = tra_import_needs_of(m);
-    int64_t size = (int64_t)tra_dtype_size(s->dtype), each = need.room + need.context, one = need.one, n;
-    bool entries = s->access == TRA_ACCESS_ENTRIES, lend = need.lend;
+    import_needs need = tra_import_needs(m);
+    int64_t size = (int64_t)tra_dtype_size(s->dtype), each = need.room + need.context, one = need.panel_bytes, n;
+    bool entries = s->access == TRA_ACCESS_ENTRIES, lend = need.lend_room;
     TRA_TRY(tra_import_check_needs(m, &need, &s->shape, e));
     m->memory -= need.held + need.box;
     m->nworkers = entries || lend ? 1 : tra_cores();
@@ -223,9 +226,9 @@ tra_status tra_import_lay_out(import *m, tra_err *e) {
     m->npanels = lend || m->memory < each + 2 * one ? 1 : 2;
     m->memory -= m->nworkers * each;
     int64_t most = m->memory / m->npanels / size;
-    choose_group(m, tra_max64(need.least, tra_min64(most, GOOD_PANEL / size)));
-    if (!tra_import_panels_run_on(m)) choose_group(m, most);
-    tra_dims_product(&m->group, &n);
+    choose_panel(m, tra_max64(need.panel_elements, tra_min64(most, GOOD_PANEL / size)));
+    if (!tra_import_panels_contiguous(m)) choose_panel(m, most);
+    tra_dims_product(&m->panel_extent, &n);
     m->workers = tra_news(m->arena, import_worker, m->nworkers);
     for (int i = 0; i < m->nworkers; i++) {
         import_worker *w = &m->workers[i];
@@ -242,7 +245,7 @@ tra_status tra_import_lay_out(import *m, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status read_panel(import *m, panel *p, tra_err *e) {
+static tra_status read_panel(dense_import *m, panel *p, tra_err *e) {
     tra_source *s = m->source;
     if (m->spool >= 0) {
         tra_losses none = {0};
@@ -258,7 +261,7 @@ static tra_status read_panel(import *m, panel *p, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status expect_end(import *m, tra_err *e) {
+static tra_status expect_end(dense_import *m, tra_err *e) {
     char one[sizeof(double)];
     int64_t got;
     if (m->source->access != TRA_ACCESS_STREAM || m->spool >= 0) return TRA_OK;
@@ -266,11 +269,11 @@ static tra_status expect_end(import *m, tra_err *e) {
     return got == 0 ? TRA_OK : tra_fail(e, TRA_INPUT, "%s: goes on after its last element", m->source->spec);
 }
 
-tra_status tra_import_run_panels(import *m, tra_err *e) {
+tra_status tra_import_run_panels(dense_import *m, tra_err *e) {
     if (m->cat.n == 0) return expect_end(m, e);
-    tra_dims panels = {.n = m->group.n}, at = {.n = m->group.n};
+    tra_dims panels = {.n = m->panel_extent.n}, at = {.n = m->panel_extent.n};
     tra_dims block = m->source->fortran ? tra_reversed(&m->block) : m->block;
-    for (int d = 0; d < panels.n; d++) panels.v[d] = tra_ceil_div(m->storage.v[d], m->group.v[d]);
+    for (int d = 0; d < panels.n; d++) panels.v[d] = tra_ceil_div(m->storage.v[d], m->panel_extent.v[d]);
     int turn = 0;
     bool more = true, working = false;
     while (more) {
@@ -278,8 +281,8 @@ tra_status tra_import_run_panels(import *m, tra_err *e) {
         if (working && m->npanels == 1) TRA_TRY(tra_crew_wait(m->crew, e));
         p->start.n = p->count.n = p->first.n = p->grid.n = panels.n;
         for (int d = 0; d < panels.n; d++) {
-            p->start.v[d] = at.v[d] * m->group.v[d];
-            p->count.v[d] = tra_min64(m->group.v[d], m->storage.v[d] - p->start.v[d]);
+            p->start.v[d] = at.v[d] * m->panel_extent.v[d];
+            p->count.v[d] = tra_min64(m->panel_extent.v[d], m->storage.v[d] - p->start.v[d]);
             p->first.v[d] = p->start.v[d] / block.v[d];
             p->grid.v[d] = tra_ceil_div(p->count.v[d], block.v[d]);
         }
@@ -289,7 +292,7 @@ tra_status tra_import_run_panels(import *m, tra_err *e) {
         }
         TRA_TRY(read_panel(m, p, e));
         if (working && m->npanels > 1) TRA_TRY(tra_crew_wait(m->crew, e));
-        m->present = p;
+        m->current = p;
         int64_t blocks;
         tra_dims_product(&p->grid, &blocks);
         tra_crew_begin(m->crew, cut_and_store, m, 0, blocks);

@@ -36,12 +36,12 @@ static int64_t most_in(const sparse *m, const tra_dims *block) {
     int64_t n = 1, most = 0;
     if (m->places.in_order && tra_block_in_order(&m->source->shape, block)) {
         tra_dims_product(block, &n);
-        return n > 0 ? tra_sorter_most(m->sorted, (uint64_t)n) : 0;
+        return n > 0 ? tra_sorter_most_in(m->sorted, (uint64_t)n) : 0;
     }
     for (tra_dims key = {.n = block->n}, ext; tra_catalog_find(&m->cat, &key) >= 0;) {
         uint64_t from = tra_place_block(&m->places, &key, &ext);
         tra_dims_product(&ext, &n);
-        most = tra_max64(most, tra_sorter_among(m->sorted, from, (uint64_t)n));
+        most = tra_max64(most, tra_sorter_count_in(m->sorted, from, (uint64_t)n));
         if (!tra_next(&m->cat.frontier, &key)) break;
     }
     return most;
@@ -67,7 +67,7 @@ static tra_status check_blocks(const sparse *m, int64_t left, tra_err *e) {
 }
 
 /* The blocks, once entries are sorted. */
-static tra_status cut(sparse *m, tra_err *e) {
+static tra_status choose_blocks(sparse *m, tra_err *e) {
     const tra_dims *shape = &m->source->shape;
     if (!m->job->block) tra_entries_block(m->sorted, shape, tra_levels_in_order(m->levels), &m->block);
     tra_places_of(&m->places, shape, &m->block);
@@ -89,7 +89,7 @@ static tra_status make_blocks(sparse *m, tra_settle *settle, tra_err *e) {
         uint64_t from = tra_place_block(&m->places, &key, &ext);
         tra_dims_product(&ext, &n);
         tra_cell cell = tra_cell_new(&m->type, i, data);
-        int64_t most = tra_sorter_among(m->sorted, from, (uint64_t)n);
+        int64_t most = tra_sorter_count_in(m->sorted, from, (uint64_t)n);
         s = tra_entries_rows(m->source, m->sorted, &m->places, &key, most, &cell, &bytes, e);
         if (s == TRA_OK) s = tra_settle_add(settle, 0, i, &cell, bytes, e);
     }
@@ -119,7 +119,7 @@ static tra_status run(sparse *m, tra_err *e) {
         return tra_fail(e, TRA_USAGE, "--block: the last extent of a stored block is at most %u", UINT32_MAX);
     tra_places_of(&m->places, &s->shape, &m->block);
     TRA_TRY(tra_entries_sort(s, &m->places, &o, &m->sorted, e));
-    TRA_TRY(cut(m, e));
+    TRA_TRY(choose_blocks(m, e));
     int64_t held = tra_store_index_bytes(&m->cat) + tra_settle_held(m->cat.n, m->levels);
     int64_t merging = tra_entries_need(s, true), left = m->memory - held - merging;
     int64_t need = (int64_t)s->held + held + merging + block_room(m, 1);

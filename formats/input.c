@@ -50,7 +50,7 @@ void tra_stream_close(tra_stream *in) {
     *in = (tra_stream){.fd = -1};
 }
 
-/* Up to n bytes at most once around; 0 at the end. */
+/* Reads up to n bytes by one call of the system, or what one call decompresses; *got is 0 only at the end. */
 static tra_status read_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
     if (in->unpack) {
         TRA_TRY(tra_unpack_some(in->unpack, in, to, n, got, e));
@@ -100,14 +100,14 @@ tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e) {
         }
         if (have == 0)
             return tra_fail(e, TRA_INPUT, "%s: ends at byte %" PRId64 ", %zu bytes too early", in->name,
-                            tra_stream_told(in), n);
+                            tra_stream_position(in), n);
         p += have;
         n -= have;
     }
     return TRA_OK;
 }
 
-tra_status tra_stream_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
+tra_status tra_stream_take_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e) {
     *got = in->len - in->pos;
     if (*got == 0 && in->eof) return TRA_OK;
     if (*got == 0) {
@@ -123,14 +123,16 @@ tra_status tra_stream_some(tra_stream *in, void *to, size_t n, size_t *got, tra_
     return TRA_OK;
 }
 
-bool tra_stream_returns(const tra_stream *in) { return in->unpack ? tra_unpack_again(in->unpack) : in->seekable; }
+bool tra_stream_can_rewind(const tra_stream *in) {
+    return in->unpack ? tra_unpack_can_rewind(in->unpack) : in->seekable;
+}
 
-tra_status tra_stream_return(tra_stream *in, int64_t to, tra_err *e) {
+tra_status tra_stream_rewind(tra_stream *in, int64_t to, tra_err *e) {
     if (!in->unpack) {
         tra_stream_seek(in, to);
         return TRA_OK;
     }
-    TRA_TRY(tra_unpack_begin(in->unpack, in, e));
+    TRA_TRY(tra_unpack_rewind(in->unpack, in, e));
     in->pos = in->len = 0;
     in->offset = 0;
     in->eof = false;
@@ -145,7 +147,7 @@ tra_status tra_stream_return(tra_stream *in, int64_t to, tra_err *e) {
     return TRA_OK;
 }
 
-void tra_stream_instead(tra_stream *in, int fd) {
+void tra_stream_replace(tra_stream *in, int fd) {
     struct stat st;
     if (in->owned && in->fd >= 0) close(in->fd);
     tra_unpack_free(in->unpack);

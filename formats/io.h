@@ -8,109 +8,121 @@
 
 /* ---- input --------------------------------------------------------------------------------------------------- */
 
-/* A file or stream that is read forward through a buffer. Between calls buf[pos..len) is what has been read and not
- * taken. */
+/* A file or stream that is read forward through a buffer. Between calls buf[pos..len) has been read from the file and
+ * not yet been taken. A place in it is a number of bytes from base, after decompression. */
 typedef struct tra_stream {
     int fd; /* -1: none */
     bool owned;
-    bool seekable;      /* a regular file: tra_pread on fd works too */
-    int64_t base, size; /* seekable: where the data begins in the file (a redirected file may have been read before),
-                           bytes from there */
+    bool seekable;      /* it is a regular file, so that tra_pread on fd works too */
+    int64_t base, size; /* seekable: where the data begins in the file, of which a shell may have read something before;
+                           bytes from there to the end */
     const char *name;
     unsigned char *buf;
     size_t pos, len, cap;
     bool eof;
-    int64_t offset;            /* bytes from base to buf[0] */
-    struct tra_unpack *unpack; /* of a compressed file: what is read goes through it */
+    int64_t offset;            /* the place of buf[0] */
+    struct tra_unpack *unpack; /* NULL, or what decompresses the file: buf has the result */
 } tra_stream;
 
-/* "-" is standard input. cap: bytes of buffer, at least 8192. */
+/* Opens a file, or standard input for "-", with a buffer of cap bytes, at least 8192. path must outlive it. */
 TRA_MUSTUSE tra_status tra_stream_open(const char *path, size_t cap, tra_stream *in, tra_err *e);
-void tra_stream_close(tra_stream *in);
-/* Makes at least want (<= cap) bytes available unless the stream ends before; says how many are. */
+void tra_stream_close(tra_stream *in); /* also one that was never opened: {.fd = -1} */
+/* Brings at least `want` bytes (at most cap) into the buffer, unless the stream ends before, and sets *have to how many
+ * are there. */
 TRA_MUSTUSE tra_status tra_stream_need(tra_stream *in, size_t want, size_t *have, tra_err *e);
-/* Takes exactly n bytes. TRA_INPUT when the stream ends before. */
+/* Takes exactly n bytes. TRA_INPUT when the stream ends before that. */
 TRA_MUSTUSE tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e);
-/* Advice about text in which a carriage return stands elsewhere than before a line feed: lines would get lost. */
+/* Advice for messages about text in which a carriage return is not followed by a line feed: it would hide lines. */
 #define TRA_LONE_RETURNS " (lines end in a carriage return alone: tr '\\r' '\\n' <FILE turns them into lines)"
 
-/* One line without its end (LF or CRLF), valid until the next call; *line is NULL at the end of the stream. TRA_INPUT
- * naming `number`, the line's, when it is longer than 4096 bytes. */
+/* Takes one line; *line[0..*n) is without its end (LF or CRLF), and valid until the next call; *line is NULL at the end
+ * of the stream. TRA_INPUT when it is longer than 4096 bytes: the message names it by `number`. */
 TRA_MUSTUSE tra_status tra_stream_line(tra_stream *in, int64_t number, const char **line, size_t *n, tra_err *e);
-/* What is there of up to n bytes, at least one; 0 at the end. */
-TRA_MUSTUSE tra_status tra_stream_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e);
-/* What follows from the beginning is compressed by gzip or zstd, by its first bytes: from now on the stream is what it
- * unpacks to. Before anything is taken. *held: bytes that it takes. */
-bool tra_packed(const unsigned char *head, size_t n);
-TRA_MUSTUSE tra_status tra_stream_unpack(tra_stream *in, int64_t *held, tra_err *e);
-/* Can it come back here later? Files can, compressed ones too. tra_stream_return goes to a place so told; unpacks anew
- * what was before it. */
-bool tra_stream_returns(const tra_stream *in);
-TRA_MUSTUSE tra_status tra_stream_return(tra_stream *in, int64_t to, tra_err *e);
-/* From now on it reads this file, which it takes over, from its beginning. */
-void tra_stream_instead(tra_stream *in, int fd);
-/* Goes to a place, as tra_stream_told said it. Seekable inputs only. */
+/* Takes as much as is there, at most n bytes and at least one; *got is 0 only at the end of the stream. */
+TRA_MUSTUSE tra_status tra_stream_take_some(tra_stream *in, void *to, size_t n, size_t *got, tra_err *e);
+/* Do these first bytes begin a file that gzip or zstd compressed? */
+bool tra_is_compressed(const unsigned char *head, size_t n);
+/* Makes the stream of a compressed file the stream of what it was compressed from; to be called before anything is
+ * taken. *held: bytes that decompressing keeps, among them the window of zstd. TRA_RESOURCE when that is more than
+ * `memory` and more than 32 MiB. */
+TRA_MUSTUSE tra_status tra_stream_unpack(tra_stream *in, int64_t memory, int64_t *held, tra_err *e);
+/* Can the stream go back to a place? Those of files can. tra_stream_rewind does so; a compressed file is decompressed
+ * from its beginning again, up to that place. */
+bool tra_stream_can_rewind(const tra_stream *in);
+TRA_MUSTUSE tra_status tra_stream_rewind(tra_stream *in, int64_t to, tra_err *e);
+/* Makes the stream that of another open file, from its beginning; it owns fd then. */
+void tra_stream_replace(tra_stream *in, int fd);
+/* Goes to a place of a seekable stream. */
 void tra_stream_seek(tra_stream *in, int64_t to);
-static inline int64_t tra_stream_told(const tra_stream *in) { return in->offset + (int64_t)in->pos; }
+/* The place of the next byte that will be taken. */
+static inline int64_t tra_stream_position(const tra_stream *in) { return in->offset + (int64_t)in->pos; }
 
 /* ---- output -------------------------------------------------------------------------------------------------- */
 
 /* A file that appears when it is complete, or a stream ("-", a device, a pipe) that is written to directly. */
 typedef struct tra_newfile {
     int fd;
-    const char *name;
-    tra_temp made; /* path NULL: a stream */
+    const char *name; /* for messages */
+    tra_temp made;    /* the temporary file; its path is NULL for a stream */
     char *buf;
     size_t len, cap;
-    int64_t bytes;
-    bool closed; /* the reader of the pipe has gone */
+    int64_t bytes; /* written so far, those in buf included */
+    bool closed;   /* the reader of the pipe has gone away */
 } tra_newfile;
 
-/* binary: refused on a terminal (TRA_USAGE). cap: bytes of buffer, at least 4096. */
+/* Opens an output with a buffer of cap bytes, at least 4096. path must outlive it. TRA_USAGE when it is binary and
+ * would go to a terminal. */
 TRA_MUSTUSE tra_status tra_newfile_open(const char *path, bool binary, size_t cap, tra_newfile *out, tra_err *e);
 TRA_MUSTUSE tra_status tra_newfile_write(tra_newfile *out, const void *p, size_t n, tra_err *e);
-/* Room for n (<= 4096) bytes at out->buf + out->len, for those who format in place. */
+/* Makes room for n (at most 4096) bytes at out->buf + out->len, for callers who format in place and then add to
+ * out->len and out->bytes themselves. */
 TRA_MUSTUSE tra_status tra_newfile_room(tra_newfile *out, size_t n, tra_err *e);
-/* Writes what is left, syncs, renames. Frees also on failure. */
+/* Writes what is left, syncs and renames the file. Frees everything, also on failure; bytes and closed stay. */
 TRA_MUSTUSE tra_status tra_newfile_commit(tra_newfile *out, tra_err *e);
+/* Removes the file that is not complete, and frees everything. */
 void tra_newfile_abort(tra_newfile *out);
 
 /* ---- numbers as text ----------------------------------------------------------------------------------------- */
 
-enum { TRA_NUMTEXT = 32 }; /* bytes that any number takes */
+enum { TRA_NUMTEXT = 32 }; /* no number takes more bytes as text */
 
-/* The whole of s[0..n) as a number: decimal, "inf", "nan" with an optional sign. Correctly rounded. s[n] must be
- * readable. False on junk, hexadecimal included. */
+/* Reads all of s[0..n) as a number: decimal, or "inf" or "nan" with an optional sign; correctly rounded. s[n] must be
+ * readable. False for anything else, hexadecimal numbers included. */
 bool tra_scan_num(const char *s, size_t n, double *v);
-/* m * 10^exponent, or less than 0, correctly rounded; false where that takes the C library's way. */
+/* Sets *v to m * 10^exponent, negated if `negative`, correctly rounded. False where its fast ways are not exact: then
+ * tra_scan_num has to read the text. */
 bool tra_decimal_num(bool negative, uint64_t m, int exponent, double *v);
+/* Reads all of s[0..n) as decimal digits with an optional sign. */
 bool tra_scan_int(const char *s, size_t n, int64_t *v);
-/* The whole of s[0..n) as a whole number, exactly; it may have a point and an exponent, as in "3.0" and "1e3". */
+/* Reads all of s[0..n) as a whole number, exactly; it may have a point and an exponent, as "3.0" and "1e3" have. */
 bool tra_scan_whole(const char *s, size_t n, int64_t *v);
-/* A number that was read as text: whole where the relation's type is no float. */
+/* A number that was read from text: `real` where the relation's type is a float, else `whole`. */
 typedef union tra_number {
     double real;
     int64_t whole;
 } tra_number;
-/* False: it is no number, or none that t holds. A number that is too large for f32 is infinite in it. */
+/* Reads all of s[0..n) as a value of type t. False: it is no number, or one that the integer type t does not hold. A
+ * number that is too large for f32 becomes infinite when it is put. */
 bool tra_scan_value(tra_dtype t, const char *s, size_t n, tra_number *v);
-/* It as the element i; whether that made a finite number infinite. */
+/* Puts v as element i of data, whose type is t. True if that made a finite number infinite. */
 bool tra_put_value(tra_dtype t, void *data, int64_t i, tra_number v);
+/* Element i of data, and whether it is zero. */
 tra_number tra_number_of(tra_dtype t, const void *data, int64_t i);
 bool tra_value_is_zero(tra_dtype t, const void *data, int64_t i);
-/* Writes the element i so that it reads back as the same; the length. */
+/* Write element i as text that reads back as the same value, with as few digits as do (f64: 15 to 17, f32: 6 to 9), and
+ * return the length. There is no zero byte behind it. */
 size_t tra_print_value(tra_dtype t, const void *data, int64_t i, char *to);
-/* Writes the value with as few digits (15 to 17; f32: 6 to 9) as read back to the same value; the length. */
 size_t tra_print_f64(char *to, double v);
 size_t tra_print_f32(char *to, float v);
 
-/* The text of a message for s[0..n): at most 40 bytes, what cannot be printed as '?', "..." when cut. */
+/* s[0..n) as messages show it: at most 40 bytes and then "...", and '?' for what cannot be printed. Returns buf. */
 enum { TRA_SHOWN = 48 };
 const char *tra_shown(const char *s, size_t n, char buf[TRA_SHOWN]);
 
 /* ---- elements ------------------------------------------------------------------------------------------------ */
 
-/* Element types that flat files hold: name, C type, kind of number. They have those of relations by the same names. */
+/* Element types of files of other programs: name, text, C type, kind of number. The types of relations are among them,
+ * by the same names. */
 #define TRA_ELEMS(X)                                                                                                   \
     X(F64, "f64", double, FLOAT)                                                                                       \
     X(F32, "f32", float, FLOAT)                                                                                        \
@@ -133,35 +145,39 @@ typedef enum tra_elem {
 size_t tra_elem_size(tra_elem k);
 const char *tra_elem_name(tra_elem k);
 bool tra_elem_parse(const char *s, tra_elem *k);
-/* The narrowest type of relations that holds its values: f80 is rounded, and of u64 those above i64 do not fit. */
+/* The narrowest type of relations that holds its values, but that f80 is rounded to f64, and u64 becomes i64, which
+ * does not hold all of its values. */
 tra_dtype tra_elem_dtype(tra_elem k);
-tra_elem tra_elem_of(tra_dtype t);
+tra_elem tra_elem_of(tra_dtype t); /* the type of the same name */
 
 typedef struct tra_losses {
     int64_t inexact, overflow; /* as in tra_source */
 } tra_losses;
-/* Converts n elements. swap: the source is of the other byte order (its bytes are turned in place). from and to may not
- * overlap, except that both may be the same place when the types have one size. To a float integers are rounded and
- * counted; to an integer type or bool values go as they are or not at all: returns the index of the first that t does
- * not hold (it and what follows are left), or -1. */
+/* Converts n elements. swap: the source has the other byte order (its bytes are reversed in place). from and to may not
+ * overlap, except that they may be the same address when both types have one size. An integer that a float does not
+ * hold is rounded, and counted in loss. An integer type or bool takes only values that it holds: the result is the
+ * index of the first element that does not fit, with which the conversion stops, or -1. */
 TRA_MUSTUSE int64_t tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n,
                                      tra_losses *loss);
-/* That failure: names the element, at this place of the tensor, and its value, at p in the order of this machine. */
-tra_status tra_elem_unfit(const char *spec, const tra_dims *place, tra_elem k, const void *p, tra_dtype t, tra_err *e);
+/* The error of such an element: TRA_INPUT, with its coordinates in the tensor and its value, which is at p in this
+ * machine's byte order. */
+tra_status tra_elem_refuse(const char *spec, const tra_dims *place, tra_elem k, const void *p, tra_dtype t, tra_err *e);
 
-/* A flat array of elements: what follows a header in npy, all of raw, the scratch file of a spill. */
+/* A flat array of elements in a file: the data of an npy file, all of a raw file, or a scratch file. */
 typedef struct tra_flat {
     tra_elem elem;
-    bool swap;
-    int64_t offset; /* of the first element, from the input's base */
-    tra_dims dims;  /* storage coordinates */
-    bool fortran;   /* which are the tensor's reversed */
+    bool swap;      /* elements have the other byte order */
+    int64_t offset; /* of the first element, in bytes from the input's base */
+    tra_dims dims;  /* extents in storage coordinates */
+    bool fortran;   /* these are the tensor's coordinates reversed */
     int64_t left;   /* streams: elements not yet delivered */
     size_t cap;
-    unsigned char *staging; /* for conversion: cap bytes, from the arena */
+    unsigned char *staging; /* cap bytes from the arena, in which elements wait to be converted */
 } tra_flat;
-/* memory: of the whole job. */
+/* Allocates the staging, and sets left to all elements. memory: bytes that the whole job has for buffers. */
 void tra_flat_init(tra_flat *f, tra_arena *a, int64_t memory);
+/* The functions box and next of formats.h, with elements converted to type t; `name` is for messages, and base is where
+ * the data of the input begins in the file fd. */
 TRA_MUSTUSE tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, const tra_dims *start,
                                     const tra_dims *count, tra_dtype t, void *buf, tra_losses *loss, tra_err *e);
 TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
@@ -171,40 +187,42 @@ TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, v
 
 tra_dims tra_reversed(const tra_dims *d);
 
-/* A relation in tensor layout seen as the one tensor it is stored as: key dimensions that cut nothing first, then the
- * array dimensions. */
+/* A relation in tensor layout, read as the one tensor that it is stored as. Its dimensions are first the key dimensions
+ * that cut no dimension of the arrays, then those of the arrays. */
 typedef struct tra_view {
     tra_rel *rel;
-    tra_dims shape, chunk;
-    int key[TRA_MAXDIM];               /* the key dimension that counts chunks along it, or -1 */
-    size_t array_bytes, scratch_bytes; /* what reading takes: the array of one chunk, and to decode it */
+    tra_dims shape, chunk;             /* extents of the tensor, and of a full chunk of it */
+    int key[TRA_MAXDIM];               /* the key dimension that numbers the chunks along a dimension, or -1 */
+    size_t array_bytes, scratch_bytes; /* bytes that reading needs: for one chunk's array, and to decode it */
     void *array, *scratch;
-    void *own[2]; /* of these two, those from malloc */
-    int64_t held; /* ordinal of what is in array, or -1 */
+    void *own[2]; /* those of these two that are from malloc */
+    int64_t held; /* ordinal of the chunk that is in array, or -1 */
 } tra_view;
-/* TRA_INPUT with the reason and what to do when the relation has tuple layout. */
+/* Opens rel, which stays the caller's and must outlive the view. TRA_INPUT when the relation has tuple layout: the
+ * message says why, and what to do. */
 TRA_MUSTUSE tra_status tra_view_open(tra_view *v, tra_rel *rel, const char *spec, tra_err *e);
-/* Before anything is read: room of array_bytes and of scratch_bytes that the caller lends, or NULL for its own. Readers
- * that take turns may share a scratch. */
+/* To be called before anything is read. Lends the view memory of array_bytes and of scratch_bytes; NULL: it allocates
+ * its own. Views that are not read at the same time may share a scratch. */
 void tra_view_room(tra_view *v, void *array, void *scratch);
-void tra_view_close(tra_view *v); /* not the relation */
-/* Is the relation one of blocks of entries? Then boxes are read of it, and cells; not its chunks. */
+void tra_view_close(tra_view *v);
+/* Are the relation's blocks entries? Then tra_view_box and tra_view_cell can read it, and tra_view_chunk cannot. */
 bool tra_view_sparse(const tra_view *v);
-/* The block that was read last (tra_view_load), as a cell. */
+/* Reads the block of an ordinal, unless it is there; then tra_view_cell is that block as a cell. */
 TRA_MUSTUSE tra_status tra_view_load(tra_view *v, int64_t ordinal, tra_err *e);
 tra_cell tra_view_cell(const tra_view *v);
-/* Where the block of an ordinal begins in the tensor. */
+/* The coordinates in the tensor at which the block of an ordinal begins. */
 void tra_view_offset(const tra_view *v, int64_t ordinal, tra_dims *offset);
-/* Brings the chunk of these coordinates (those of a hole: zeros) to v->array, unless it is there; its extents. */
+/* Brings the chunk of these chunk coordinates to v->array, unless it is there, and tells its extents. A chunk that the
+ * relation does not have (a hole) is zeros. */
 TRA_MUSTUSE tra_status tra_view_chunk(tra_view *v, const tra_dims *at, tra_dims *ext, tra_err *e);
-/* The box into buf with the given strides (elements, one for each dimension). Holes are zeros. */
+/* Copies a box into buf, whose dimensions have the given strides in elements. Holes become zeros. */
 TRA_MUSTUSE tra_status tra_view_box(tra_view *v, const tra_dims *start, const tra_dims *count, void *buf,
                                     const int64_t *stride, tra_err *e);
 
 /* ---- scratch ------------------------------------------------------------------------------------------------- */
 
-/* An open file without a name in TRA_SCRATCH, TMPDIR or the directory of the output, in this order. *where (from
- * malloc) is the directory, for messages. */
+/* Opens a file without a name in TRA_SCRATCH, else TMPDIR, else the directory of the output. *where is that directory,
+ * for messages; the caller frees it. TRA_RESOURCE where no file can be made. */
 TRA_MUSTUSE tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *e);
 
 #endif

@@ -9,11 +9,11 @@
 
 static lines *lines_of(tra_source *s) { return s->lines; }
 
-static int64_t times(const tra_line_form *f) { return f->symmetry == TRA_GENERAL ? 1 : 2; }
+static int64_t entries_per_line(const tra_line_form *f) { return f->symmetry == TRA_GENERAL ? 1 : 2; }
 
 /* Entries that so many bytes of text have at most. */
 static int64_t most_of(const lines *l, int64_t bytes) {
-    return (bytes / (2 * (l->rank ? l->rank : 1)) + 1) * times(&l->form);
+    return (bytes / (2 * (l->rank ? l->rank : 1)) + 1) * entries_per_line(&l->form);
 }
 
 void tra_lines_begin(tra_source *s, const tra_line_form *form, int64_t done) {
@@ -30,7 +30,7 @@ void tra_lines_begin(tra_source *s, const tra_line_form *form, int64_t done) {
     s->lines = l;
     s->access = TRA_ACCESS_ENTRIES;
     s->entries = s->mirrored = 0;
-    s->at_once = most_of(l, PIECE + LONGEST);
+    s->least_room = most_of(l, PIECE + LONGEST);
 }
 
 void tra_lines_close(tra_source *s) {
@@ -47,14 +47,14 @@ tra_status tra_lines_too_long(const lines *l, int64_t line, tra_err *e) {
     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " is too long for this format", l->source->spec, line);
 }
 
-static tra_status load(lines *l, stretch *t, tra_err *e) {
+static tra_status load_stretch(lines *l, stretch *t, tra_err *e) {
     t->loaded = true;
     t->n = l->nrest;
     memcpy(t->text, l->rest, (size_t)l->nrest);
     l->nrest = 0;
     while (t->n < l->cap && !l->ended) {
         size_t got;
-        TRA_TRY(tra_stream_some(&l->source->in, t->text + t->n, (size_t)(l->cap - t->n), &got, e));
+        TRA_TRY(tra_stream_take_some(&l->source->in, t->text + t->n, (size_t)(l->cap - t->n), &got, e));
         l->ended = got == 0;
         if (l->copy >= 0) {
             TRA_TRY(tra_pwrite(l->copy, t->text + t->n, got, l->copied, l->where, e));
@@ -98,7 +98,7 @@ static tra_status count_piece(lines *l, piece *p, int worker, tra_err *e) {
     (void)worker;
     (void)e;
     p->lines = count_lines(p->text, p->bytes);
-    p->most = tra_min64(p->lines * times(&l->form), most_of(l, p->bytes));
+    p->most = tra_min64(p->lines * entries_per_line(&l->form), most_of(l, p->bytes));
     return TRA_OK;
 }
 
@@ -110,8 +110,8 @@ static tra_status work_on_group(void *ctx, int worker, int64_t item, tra_err *e)
 }
 
 /* The crew begins some pieces. */
-static void begin(lines *l, int64_t from, int64_t until,
-                  tra_status (*work)(lines *l, piece *p, int worker, tra_err *e)) {
+static void start_crew(lines *l, int64_t from, int64_t until,
+                       tra_status (*work)(lines *l, piece *p, int worker, tra_err *e)) {
     l->from = from;
     l->until = until;
     l->work = work;
@@ -120,7 +120,7 @@ static void begin(lines *l, int64_t from, int64_t until,
 }
 
 /* Cuts the present stretch into pieces at line ends. */
-static tra_status cut(lines *l, tra_err *e) {
+static tra_status cut_into_pieces(lines *l, tra_err *e) {
     const stretch *t = &l->stretch[0];
     const char *from = t->text, *end = t->text + t->n;
     for (int64_t i = 0; i < l->pieces; i++) l->line += l->piece[i].lines;
@@ -132,7 +132,7 @@ static tra_status cut(lines *l, tra_err *e) {
         from = to;
     }
     if (!l->crew) l->crew = tra_crew_new(tra_cores());
-    begin(l, 0, l->pieces, count_piece);
+    start_crew(l, 0, l->pieces, count_piece);
     TRA_TRY(tra_crew_wait(l->crew, e));
     int64_t line = l->line + 1;
     for (int64_t i = 0; i < l->pieces; i++) {
@@ -145,19 +145,19 @@ static tra_status cut(lines *l, tra_err *e) {
 }
 
 /* The next stretch becomes the present one. */
-static tra_status turn(lines *l, tra_err *e) {
-    if (!l->stretch[1].loaded) TRA_TRY(load(l, &l->stretch[1], e));
+static tra_status next_stretch(lines *l, tra_err *e) {
+    if (!l->stretch[1].loaded) TRA_TRY(load_stretch(l, &l->stretch[1], e));
     stretch t = l->stretch[0];
     l->stretch[0] = l->stretch[1];
     l->stretch[1] = t;
     l->stretch[1].loaded = false;
-    return cut(l, e);
+    return cut_into_pieces(l, e);
 }
 
 /* ---- entries --------------------------------------------------------------------------------------------------- */
 
 /* Consecutive pieces, from the first that is not handed out yet, as many as have room for their entries. */
-static int64_t fitting(lines *l, tra_item *to, int64_t room) {
+static int64_t pieces_that_fit(lines *l, tra_item *to, int64_t room) {
     int64_t i = l->done;
     for (; i < l->pieces && l->piece[i].most <= room; i++) {
         l->piece[i].to = to;
@@ -171,7 +171,7 @@ static int64_t fitting(lines *l, tra_item *to, int64_t room) {
 static tra_status too_many(const lines *l, const piece *p, int64_t left, tra_err *e) {
     const char *s = p->text;
     for (;; s = strchr(s, '\n') + 1) {
-        s = tra_lines_skip(s);
+        s = tra_lines_skip_blanks(s);
         if (!tra_lines_is_empty(l, s) && left-- == 0) break;
     }
     return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " goes on after the last of %" PRId64 " entries", l->source->spec,
@@ -179,7 +179,7 @@ static tra_status too_many(const lines *l, const piece *p, int64_t left, tra_err
 }
 
 /* Moves together what the pieces have; the number of items. */
-static tra_status gather(lines *l, int64_t from, int64_t to, int64_t *got, tra_err *e) {
+static tra_status collect_entries(lines *l, int64_t from, int64_t to, int64_t *got, tra_err *e) {
     tra_source *s = l->source;
     tra_item *at = l->piece[from].to;
     *got = 0;
@@ -204,12 +204,12 @@ tra_status tra_lines_entries(tra_source *s, const tra_places *places, tra_item *
     lines *l = lines_of(s);
     l->places = places;
     for (*got = 0; *got == 0;) { /* pieces of comments have none */
-        if (l->done == l->pieces) TRA_TRY(turn(l, e));
+        if (l->done == l->pieces) TRA_TRY(next_stretch(l, e));
         if (l->pieces == 0) break;
-        int64_t from = l->done, until = fitting(l, to, room);
+        int64_t from = l->done, until = pieces_that_fit(l, to, room);
         assert(until > from);
-        begin(l, from, until, tra_lines_parse_piece);
-        tra_status read = l->stretch[1].loaded ? TRA_OK : load(l, &l->stretch[1], e);
+        start_crew(l, from, until, tra_lines_parse_piece);
+        tra_status read = l->stretch[1].loaded ? TRA_OK : load_stretch(l, &l->stretch[1], e);
         tra_err parsing = {0};
         tra_status parsed = tra_crew_wait(l->crew, &parsing);
         if (parsed != TRA_OK) { /* it comes first in the file */
@@ -217,7 +217,7 @@ tra_status tra_lines_entries(tra_source *s, const tra_places *places, tra_item *
             return parsed;
         }
         if (read != TRA_OK) return read;
-        TRA_TRY(gather(l, from, until, got, e));
+        TRA_TRY(collect_entries(l, from, until, got, e));
         l->done = until;
     }
     if (*got > 0 || l->form.count < 0 || l->taken == l->form.count) return TRA_OK;
@@ -228,7 +228,7 @@ tra_status tra_lines_entries(tra_source *s, const tra_places *places, tra_item *
 void tra_lines_shape(tra_source *s) {
     lines *l = lines_of(s);
     l->rank = s->shape.n;
-    s->at_once = most_of(l, PIECE + LONGEST);
+    s->least_room = most_of(l, PIECE + LONGEST);
 }
 
 /* ---- the survey ------------------------------------------------------------------------------------------------ */
@@ -236,11 +236,11 @@ void tra_lines_shape(tra_source *s) {
 static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
     tra_line_survey *f = &l->survey[worker];
     for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
-        const char *begin = s = tra_lines_skip(s);
+        const char *begin = s = tra_lines_skip_blanks(s);
         if (!tra_lines_is_empty(l, s)) {
             for (int d = 0; d < l->rank; d++) {
                 int64_t v;
-                if (!tra_lines_scan_index(&s, 0, &v)) return tra_lines_not_the_form(l, p, begin, e);
+                if (!tra_lines_scan_index(&s, 0, &v)) return tra_lines_refuse_form(l, p, begin, e);
                 if (v < l->form.base)
                     return tra_fail(e, TRA_INPUT,
                                     "%s: line %" PRId64 ": index %" PRId64 " is below the first one, %" PRId64 "%s",
@@ -255,7 +255,7 @@ static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
             f->count++;
             s = memchr(s, '\n', (size_t)(end - s));
         } else {
-            TRA_TRY(tra_lines_leave_out(l, p, &s, e));
+            TRA_TRY(tra_lines_skip_comment(l, p, &s, e));
         }
     }
     return TRA_OK;
@@ -265,10 +265,10 @@ static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
 static int first_words(const lines *l) {
     const stretch *t = &l->stretch[0];
     for (const char *s = t->text, *end = s + t->n; s < end; s = (const char *)memchr(s, '\n', (size_t)(end - s)) + 1) {
-        s = tra_lines_skip(s);
+        s = tra_lines_skip_blanks(s);
         if (tra_lines_is_empty(l, s)) continue;
         int n = 0;
-        for (; *s != '\n' && *s != '\r'; s = tra_lines_skip(tra_lines_word_end(s))) n++;
+        for (; *s != '\n' && *s != '\r'; s = tra_lines_skip_blanks(tra_lines_word_end(s))) n++;
         return n > 0 ? n : 1;
     }
     return 0;
@@ -284,34 +284,34 @@ static tra_status find_rank(lines *l, tra_err *e) {
 }
 
 /* Goes back to where the entries begin. */
-static tra_status again(lines *l, int64_t start, int64_t line, tra_err *e) {
+static tra_status rewind_to_entries(lines *l, int64_t start, int64_t line, tra_err *e) {
     l->nrest = l->line = 0;
     l->ended = false;
     l->pieces = l->done = 0;
     l->stretch[0].loaded = l->stretch[1].loaded = false;
     l->line = line;
-    if (l->copy < 0) return tra_stream_return(&l->source->in, start, e);
+    if (l->copy < 0) return tra_stream_rewind(&l->source->in, start, e);
     int fd = l->copy;
     l->copy = -1; /* is the input's now */
-    tra_stream_instead(&l->source->in, fd);
+    tra_stream_replace(&l->source->in, fd);
     return TRA_OK;
 }
 
 tra_status tra_lines_survey(tra_source *s, int rank, tra_line_survey *found, tra_err *e) {
     lines *l = lines_of(s);
-    int64_t line = l->line, start = tra_stream_told(&s->in);
+    int64_t line = l->line, start = tra_stream_position(&s->in);
     int workers = tra_cores();
     l->rank = rank;
     l->survey = tra_news(s->arena, tra_line_survey, workers);
     for (int i = 0; i < workers; i++)
         for (int d = 0; d < TRA_MAXRANK; d++) l->survey[i].least[d] = INT64_MAX, l->survey[i].most[d] = INT64_MIN;
-    if (!tra_stream_returns(&s->in)) TRA_TRY(tra_scratch_open(s->o.scratch, &l->copy, &l->where, e));
+    if (!tra_stream_can_rewind(&s->in)) TRA_TRY(tra_scratch_open(s->o.scratch, &l->copy, &l->where, e));
     for (;;) {
-        TRA_TRY(turn(l, e));
+        TRA_TRY(next_stretch(l, e));
         if (l->pieces == 0) break;
         if (l->rank == 0) TRA_TRY(find_rank(l, e));
-        begin(l, 0, l->pieces, survey_piece);
-        tra_status read = load(l, &l->stretch[1], e);
+        start_crew(l, 0, l->pieces, survey_piece);
+        tra_status read = load_stretch(l, &l->stretch[1], e);
         TRA_TRY(tra_crew_wait(l->crew, e));
         TRA_TRY(read);
     }
@@ -325,7 +325,7 @@ tra_status tra_lines_survey(tra_source *s, int rank, tra_line_survey *found, tra
         }
     }
     found->rank = l->rank;
-    return again(l, start, line, e);
+    return rewind_to_entries(l, start, line, e);
 }
 
 /* ---- writing --------------------------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ typedef struct tra_line_survey {
     int64_t least[TRA_MAXRANK], most[TRA_MAXRANK];
 } tra_line_survey;
 
-/* What follows in s->in are entries; so many lines have been read. Sets s->access, s->at_once and s->entries. */
+/* What follows in s->in are entries; so many lines have been read. Sets s->access, s->least_room and s->entries. */
 void tra_lines_begin(tra_source *s, const tra_line_form *form, int64_t lines);
 /* Reads all entries once, without their values, then goes back to the first; what cannot be read twice is copied to a
  * scratch file beside nothing else. rank 0: that of the first line, where the last word is the value. */

@@ -50,15 +50,15 @@ typedef struct lines {
 
 /* Past blanks. A carriage return is one at the end of a line only: elsewhere it ends a line for whoever wrote it, and
  * what follows it would be taken for more words of this one. */
-const char *tra_lines_skip(const char *s);
+const char *tra_lines_skip_blanks(const char *s);
 const char *tra_lines_word_end(const char *s);
 /* Is the line at s, of which the blanks at its beginning are skipped, one without an entry? */
 bool tra_lines_is_empty(const lines *l, const char *s);
 /* Which line of the piece is at s. */
 int64_t tra_lines_line_at(const piece *p, const char *s);
-TRA_MUSTUSE tra_status tra_lines_not_the_form(const lines *l, const piece *p, const char *at, tra_err *e);
+TRA_MUSTUSE tra_status tra_lines_refuse_form(const lines *l, const piece *p, const char *at, tra_err *e);
 /* Goes to the end of a line without an entry. */
-TRA_MUSTUSE tra_status tra_lines_leave_out(const lines *l, const piece *p, const char **s, tra_err *e);
+TRA_MUSTUSE tra_status tra_lines_skip_comment(const lines *l, const piece *p, const char **s, tra_err *e);
 /* An index at *s, from the base, to *v; *s is then behind it. False when there is none. */
 bool tra_lines_scan_index(const char **s, int64_t base, int64_t *v);
 TRA_MUSTUSE tra_status tra_lines_too_long(const lines *l, int64_t line, tra_err *e);

@@ -8,7 +8,7 @@
 
 static inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-const char *tra_lines_skip(const char *s) {
+const char *tra_lines_skip_blanks(const char *s) {
     const char *p = s;
     while (*p == ' ' || *p == '\t') p++;
     if (*p != '\r') return p;
@@ -39,7 +39,7 @@ static bool has_lone_return(const char *begin, const char *end) {
 
 /* ---- what is wrong --------------------------------------------------------------------------------------------- */
 
-tra_status tra_lines_not_the_form(const lines *l, const piece *p, const char *at, tra_err *e) {
+tra_status tra_lines_refuse_form(const lines *l, const piece *p, const char *at, tra_err *e) {
     int64_t line = tra_lines_line_at(p, at);
     const char *begin = at, *end = memchr(at, '\n', (size_t)(p->text + p->bytes - at));
     while (begin > p->text && begin[-1] != '\n') begin--;
@@ -69,9 +69,9 @@ static tra_status bad_value(const lines *l, const piece *p, const char *at, size
                     tra_shown(at, n, shown));
 }
 
-tra_status tra_lines_leave_out(const lines *l, const piece *p, const char **s, tra_err *e) {
+tra_status tra_lines_skip_comment(const lines *l, const piece *p, const char **s, tra_err *e) {
     const char *begin = *s, *end = *s = memchr(begin, '\n', (size_t)(p->text + p->bytes - begin));
-    return has_lone_return(begin, end) ? tra_lines_not_the_form(l, p, begin, e) : TRA_OK;
+    return has_lone_return(begin, end) ? tra_lines_refuse_form(l, p, begin, e) : TRA_OK;
 }
 
 /* ---- entries --------------------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ bool tra_lines_scan_index(const char **s, int64_t base, int64_t *v) {
         if (!is_blank(*p) && *p != '\n') return false;
         *v = (int64_t)x - base;
     }
-    *s = tra_lines_skip(p);
+    *s = tra_lines_skip_blanks(p);
     return true;
 }
 
@@ -110,9 +110,9 @@ bool tra_lines_scan_index(const char **s, int64_t base, int64_t *v) {
 static tra_status scan_value(const lines *l, piece *p, const char **s, tra_number *v, tra_err *e) {
     const tra_source *src = l->source;
     bool real = tra_dtype_is_float(src->dtype), none = **s == '\n';
-    if (**s == '\r') return tra_lines_not_the_form(l, p, *s, e);
+    if (**s == '\r') return tra_lines_refuse_form(l, p, *s, e);
     if (l->form.value == TRA_LINE_NO_VALUE ? !none : none && l->form.value == TRA_LINE_VALUE)
-        return tra_lines_not_the_form(l, p, *s, e);
+        return tra_lines_refuse_form(l, p, *s, e);
     if (none) {
         if (real)
             v->real = 1;
@@ -125,8 +125,8 @@ static tra_status scan_value(const lines *l, piece *p, const char **s, tra_numbe
     if (!tra_scan_value(src->dtype, *s, (size_t)(end - *s), v)) return bad_value(l, p, *s, (size_t)(end - *s), e);
     if (l->form.integer && real && tra_scan_int(*s, (size_t)(end - *s), &whole))
         p->inexact += (long double)v->real != (long double)whole;
-    const char *after = tra_lines_skip(end);
-    if (*after != '\n') return tra_lines_not_the_form(l, p, *s, e);
+    const char *after = tra_lines_skip_blanks(end);
+    if (*after != '\n') return tra_lines_refuse_form(l, p, *s, e);
     *s = after;
     return TRA_OK;
 }
@@ -154,15 +154,15 @@ tra_status tra_lines_parse_piece(lines *l, piece *p, int worker, tra_err *e) {
     int rank = l->rank;
     tra_item *to = p->to;
     for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
-        const char *begin = s = tra_lines_skip(s);
+        const char *begin = s = tra_lines_skip_blanks(s);
         if (tra_lines_is_empty(l, s)) {
-            TRA_TRY(tra_lines_leave_out(l, p, &s, e));
+            TRA_TRY(tra_lines_skip_comment(l, p, &s, e));
             continue;
         }
         int64_t v[TRA_MAXRANK];
         bool inside = true;
         for (int d = 0; d < rank; d++) {
-            if (!tra_lines_scan_index(&s, base, &v[d])) return tra_lines_not_the_form(l, p, begin, e);
+            if (!tra_lines_scan_index(&s, base, &v[d])) return tra_lines_refuse_form(l, p, begin, e);
             inside &= v[d] >= 0 && v[d] < extent[d];
         }
         if (!inside) return outside(l, p, begin, v, e);

@@ -182,14 +182,14 @@ static tra_status open_mtx(tra_source *s, tra_err *e) {
                               .shown = m->tensor    ? "INDEX... VALUE"
                                        : m->pattern ? "ROW COLUMN"
                                                     : "ROW COLUMN VALUE"};
-        s->announced = m->symmetry == TRA_GENERAL ? entries : tra_mul_most(2, entries);
+        s->most_entries = m->symmetry == TRA_GENERAL ? entries : tra_mul_most(2, entries);
         tra_lines_begin(s, &form, m->line);
     } else if (m->symmetry != TRA_GENERAL) { /* the lower triangle, column by column */
         int64_t half = m->rows % 2 == 0 ? m->rows / 2 * (m->rows + 1) : (m->rows + 1) / 2 * m->rows;
         m->count = m->symmetry == TRA_SYMMETRIC ? half : half - m->rows;
         m->row = m->symmetry == TRA_SKEW;
-        s->announced = tra_mul_most(2, m->count);
-        s->at_once = 2;
+        s->most_entries = tra_mul_most(2, m->count);
+        s->least_room = 2;
         s->entries = s->mirrored = 0;
         s->access = TRA_ACCESS_ENTRIES;
     } else {

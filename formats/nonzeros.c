@@ -12,9 +12,9 @@ typedef struct nonzeros {
     const char *where;
     tra_dims storage, box, boxes, at; /* storage coordinates; at: the box that comes next, of so many */
     bool more;
-    int64_t next;       /* stream: the element that comes next, of the whole */
-    char *data, *other; /* the elements that were read last; before they were converted */
-    int64_t cap, have, used;
+    int64_t next;             /* stream: the element that comes next, of the whole */
+    char *data, *unconverted; /* the elements that were read last; before they were converted */
+    int64_t cap, loaded, taken;
     tra_dims start, count; /* box: of those; stream: of the whole */
     int64_t first;         /* stream: the number of the first */
 } nonzeros;
@@ -42,27 +42,27 @@ static tra_status read_box(nonzeros *x, void *to, int64_t *n, tra_err *e) {
 }
 
 /* The next elements; none are left: have is 0. */
-static tra_status load(nonzeros *x, tra_dtype want, tra_err *e) {
+static tra_status load_elements(nonzeros *x, tra_dtype want, tra_err *e) {
     tra_source *s = x->from;
-    void *to = x->other ? x->other : x->data;
-    x->have = x->used = 0;
+    void *to = x->unconverted ? x->unconverted : x->data;
+    x->loaded = x->taken = 0;
     if (!x->flat && s->access == TRA_ACCESS_STREAM) {
         x->first = x->next;
-        TRA_TRY(s->format->next(s, to, x->cap, &x->have, e));
-        x->next += x->have;
+        TRA_TRY(s->format->next(s, to, x->cap, &x->loaded, e));
+        x->next += x->loaded;
     } else if (x->more) {
-        TRA_TRY(read_box(x, to, &x->have, e));
+        TRA_TRY(read_box(x, to, &x->loaded, e));
     }
-    if (!x->other || x->have == 0) return TRA_OK;
+    if (!x->unconverted || x->loaded == 0) return TRA_OK;
     tra_losses loss = {0};
     tra_elem elem = tra_elem_of(s->dtype);
-    int64_t bad = tra_elem_convert(elem, false, x->other, want, x->data, x->have, &loss);
+    int64_t bad = tra_elem_convert(elem, false, x->unconverted, want, x->data, x->loaded, &loss);
     s->inexact += loss.inexact;
     s->overflow += loss.overflow;
     if (bad < 0) return TRA_OK;
     tra_dims at;
     place(x, bad, &at);
-    return tra_elem_unfit(s->spec, &at, elem, x->other + (size_t)bad * tra_dtype_size(s->dtype), want, e);
+    return tra_elem_refuse(s->spec, &at, elem, x->unconverted + (size_t)bad * tra_dtype_size(s->dtype), want, e);
 }
 
 static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int64_t room, int64_t *got, tra_err *e) {
@@ -70,16 +70,16 @@ static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int6
     tra_dims at;
     *got = 0;
     while (*got < room) {
-        if (x->used == x->have) {
-            if (*got > 0 && x->have == 0) break;
-            TRA_TRY(load(x, s->dtype, e));
-            if (x->have == 0) break;
+        if (x->taken == x->loaded) {
+            if (*got > 0 && x->loaded == 0) break;
+            TRA_TRY(load_elements(x, s->dtype, e));
+            if (x->loaded == 0) break;
         }
-        for (; x->used < x->have && *got < room; x->used++) {
-            if (tra_value_is_zero(s->dtype, x->data, x->used)) continue;
-            place(x, x->used, &at);
+        for (; x->taken < x->loaded && *got < room; x->taken++) {
+            if (tra_value_is_zero(s->dtype, x->data, x->taken)) continue;
+            place(x, x->taken, &at);
             to[*got].place = tra_place_of(p, at.v);
-            to[(*got)++].value = tra_number_of(s->dtype, x->data, x->used);
+            to[(*got)++].value = tra_number_of(s->dtype, x->data, x->taken);
         }
     }
     return TRA_OK;
@@ -123,7 +123,7 @@ void tra_nonzeros_of(tra_source *from, tra_dtype dtype, int64_t memory, tra_flat
     x->cap = tra_max64(1, tra_min64(x->cap, all));
     choose_box(x);
     x->data = tra_arena_alloc(a, (size_t)x->cap * size);
-    x->other = source ? tra_arena_alloc(a, (size_t)x->cap * source) : NULL;
+    x->unconverted = source ? tra_arena_alloc(a, (size_t)x->cap * source) : NULL;
     if (from->access == TRA_ACCESS_BOX) from->box_room = tra_arena_alloc(a, from->box_scratch + 1);
     *out = *from;
     out->format = &format;
@@ -131,7 +131,7 @@ void tra_nonzeros_of(tra_source *from, tra_dtype dtype, int64_t memory, tra_flat
     out->access = TRA_ACCESS_ENTRIES;
     out->dtype = dtype;
     out->held += (size_t)x->cap * (size + source) + (from->access == TRA_ACCESS_BOX ? from->box_scratch : 0);
-    out->announced = all;
-    out->at_once = 1;
+    out->most_entries = all;
+    out->least_room = 1;
     out->base = 0;
 }

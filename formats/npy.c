@@ -169,7 +169,7 @@ static tra_status open_npy(tra_source *s, tra_err *e) {
     s->fortran = h.fortran;
     f->fortran = s->fortran;
     f->dims = s->fortran ? tra_reversed(&h.shape) : h.shape;
-    f->offset = tra_stream_told(&s->in);
+    f->offset = tra_stream_position(&s->in);
     int64_t n, bytes, end;
     char shape[TRA_DIMTEXT];
     if (!tra_dims_product(&h.shape, &n) || !tra_mul(n, (int64_t)tra_elem_size(f->elem), &bytes) ||

@@ -86,7 +86,7 @@ static tra_status refill(tra_source *s, column *c, bool values, tra_err *e) {
     int64_t bad = tra_elem_convert(c->h.elem, c->h.swap, raw, t, conv, n, &loss);
     if (bad >= 0) {
         tra_dims place = {.n = 1, .v = {c->n - c->left + bad}};
-        return tra_elem_unfit(s->spec, &place, c->h.elem, raw + (size_t)bad * size, t, e);
+        return tra_elem_refuse(s->spec, &place, c->h.elem, raw + (size_t)bad * size, t, e);
     }
     s->inexact += loss.inexact;
     s->overflow += loss.overflow;
@@ -282,7 +282,7 @@ static tra_status open_compressed(tra_source *s, npz *z, tra_err *e) {
     TRA_TRY(need_column(s, &z->col[INDPTR], "indptr", 1, e));
     TRA_TRY(need_column(s, &z->col[INDICES], "indices", 1, e));
     TRA_TRY(need_column(s, &z->col[DATA], "data", z->kind == BSR ? 3 : 1, e));
-    s->announced = z->col[DATA].n;
+    s->most_entries = z->col[DATA].n;
     z->next = z->kind == BSR ? next_block : next_compressed;
     if (z->kind == BSR) {
         for (int i = 0; i < 2; i++) {
@@ -305,7 +305,7 @@ static tra_status open_compressed(tra_source *s, npz *z, tra_err *e) {
 static tra_status open_coordinates(tra_source *s, npz *z, tra_err *e) {
     static const char *const names[] = {"row", "col"};
     TRA_TRY(need_column(s, &z->col[DATA], "data", 1, e));
-    s->announced = z->col[DATA].n;
+    s->most_entries = z->col[DATA].n;
     z->next = next_coordinate;
     column probe = {.in.fd = -1};
     tra_status status = open_column(s, &probe, "coords", true, e);
@@ -337,7 +337,7 @@ static tra_status open_coordinates(tra_source *s, npz *z, tra_err *e) {
 static tra_status open_diagonals(tra_source *s, npz *z, tra_err *e) {
     TRA_TRY(need_column(s, &z->col[INDICES], "offsets", 1, e));
     TRA_TRY(need_column(s, &z->col[DATA], "data", 2, e));
-    s->announced = z->col[DATA].n;
+    s->most_entries = z->col[DATA].n;
     z->width = z->col[DATA].h.shape.v[1];
     z->next = next_diagonal;
     if (z->width == 0) z->diagonal = z->col[INDICES].n; /* none has an element */
@@ -366,7 +366,7 @@ static tra_status open_npz(tra_source *s, tra_err *e) {
     s->dtype = s->o.has_dtype ? s->o.dtype : tra_elem_dtype(z->col[DATA].h.elem);
     s->access = TRA_ACCESS_ENTRIES;
     s->entries = s->mirrored = 0;
-    s->at_once = 1;
+    s->least_room = 1;
     s->held += (size_t)(COLUMNS + s->shape.n) * 2 * BUFFER;
     return TRA_OK;
 }

@@ -11,9 +11,10 @@
 #include "../lib/relation/relation.h"
 
 typedef struct tra_places {
-    tra_dims shape, block, frontier; /* block: at least 1 along each dimension */
-    int64_t after[TRA_MAXDIM];       /* elements of one index of a dimension: the product of the extents behind it */
-    bool in_order;                   /* the places are the row-major order of the tensor */
+    tra_dims shape, block,
+        frontier;               /* extents of the tensor and of a block (at least 1), blocks along each dimension */
+    int64_t stride[TRA_MAXDIM]; /* row-major: elements of one index of a dimension */
+    bool in_order;              /* the places are the row-major order of the tensor */
 } tra_places;
 
 /* The product of the shape must not overflow. */

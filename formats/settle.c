@@ -1,4 +1,4 @@
-/* settle.c - a stored relation made of blocks that come one by one. */
+/* settle.c - makes a stored relation of blocks that come one by one. */
 #include "settle.h"
 
 #include "../lib/base/crew.h"
@@ -12,15 +12,15 @@
 #include <unistd.h>
 
 typedef struct waiting {
-    int64_t at, bytes, entries; /* in the scratch file */
+    int64_t at, bytes, entries; /* of a block: where it begins in the scratch file, its bytes and entries */
 } waiting;
 
 typedef struct settler {
     tra_digest digest;
     tra_settled counts;
-    void *scratch; /* for counting and putting */
+    void *scratch; /* `room` bytes, for counting a block and for writing it */
     int64_t room;
-    void *block;
+    void *block; /* the block that is being written */
 } settler;
 
 struct tra_settle {
@@ -30,13 +30,13 @@ struct tra_settle {
     tra_writer *writer;
     tra_digester *digester;
     waiting *block;  /* of each ordinal */
-    int64_t *counts; /* [blocks][levels] */
+    int64_t *counts; /* [blocks][levels]: what tra_stored_count says of each block */
     settler *worker;
     int workers;
     int fd;
     char *where;
     pthread_mutex_t lock;
-    int64_t end; /* of what is in the scratch file */
+    int64_t end; /* bytes in the scratch file */
 };
 
 int64_t tra_settle_held(int64_t blocks, const tra_levels *levels) {
@@ -86,6 +86,7 @@ void tra_settle_abort(tra_settle *s) {
     free_settle(s);
 }
 
+/* The worker's scratch, grown so that it does for a block of so many entries. */
 static void *scratch_of(tra_settle *s, settler *w, int64_t entries) {
     int64_t need = tra_stored_scratch(s->levels, entries);
     if (need > w->room) {
@@ -139,9 +140,9 @@ static tra_status put_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     return tra_writer_put(s->writer, ordinal, w->block, scratch_of(s, w, b->entries), e);
 }
 
-/* By as many threads as fit. */
+/* Compresses what has been written, by as many threads as the memory allows. */
 static tra_status pack(tra_settle *s, int64_t memory, tra_err *e) {
-    for (int i = 0; i < s->workers; i++) { /* what putting took is given back */
+    for (int i = 0; i < s->workers; i++) { /* blocks are not needed any more */
         free(s->worker[i].scratch);
         free(s->worker[i].block);
         s->worker[i].scratch = s->worker[i].block = NULL;
@@ -149,6 +150,7 @@ static tra_status pack(tra_settle *s, int64_t memory, tra_err *e) {
     return tra_writer_pack_within(s->writer, s->workers, memory, e);
 }
 
+/* Writes all blocks to their places, by as many threads as the memory allows. */
 static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {
     int64_t n = s->type->cat->n, bytes = 0, entries = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -157,7 +159,7 @@ static tra_status put_all(tra_settle *s, int64_t memory, tra_err *e) {
     }
     int64_t each = bytes + tra_stored_scratch(s->levels, entries);
     int workers = (int)tra_max64(1, tra_min64(tra_min64(s->workers, n), memory / tra_max64(1, each)));
-    for (int i = 0; i < s->workers; i++) { /* what adding took is given back, where blocks are large */
+    for (int i = 0; i < s->workers; i++) { /* the scratch of counting is given back: fewer threads may go on */
         free(s->worker[i].scratch);
         s->worker[i].scratch = NULL;
         s->worker[i].room = 0;

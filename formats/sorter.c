@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PART = 64 };                         /* items of a run that are in memory at least while runs are merged */
-static const uint64_t NO_MORE = UINT64_MAX; /* place of a run that is at its end */
+enum { PART = 64 };                         /* while runs are merged, at least so many items of each are in memory */
+static const uint64_t NO_MORE = UINT64_MAX; /* stands for the place of a run's next item when it has none */
 
 typedef struct run {
-    int64_t offset, left; /* of what is not yet read of the scratch file: byte, items */
-    tra_item *buf;
+    int64_t offset, left; /* where the items begin that are not yet read from the scratch file, and how many they are */
+    tra_item *buf;        /* n items in memory, of which `at` is the next */
     int64_t at, n;
 } run;
 
@@ -25,41 +25,41 @@ struct tra_sorter {
     tra_crew *crew;
     tra_item *items, *other; /* cap each; other is for sorting */
     int64_t n, cap;
-    int fd;
+    int fd; /* the scratch file, or -1 */
     char *where;
     run *runs;
     int nruns;
-    tra_item *buffers; /* of the runs, while they are merged */
+    tra_item *buffers; /* `each` items for every run, while runs on disk are merged */
     int64_t each;
-    int *winner; /* of the tournament: 2 * leaves */
-    uint64_t *front;
-    int leaves;
-    int64_t *group; /* items in each range of places of 1 << shift */
+    int *winner;       /* the tournament's tree: winner[1] is the run with the least place, the leaves are at the end */
+    uint64_t *front;   /* the place of the next item of each run */
+    int leaves;        /* a power of two; 0: nothing is handed out yet, or any more */
+    int64_t *in_range; /* how many items are in each range of 1 << shift places */
     int shift;
     tra_sorter_failure failure;
     uint64_t failed_at;
     tra_sorter_counts counts;
 };
 
-int64_t tra_sorter_need(int64_t most, int64_t least, int groups) {
+int64_t tra_sorter_need(int64_t most, int64_t least, int ranges) {
     int64_t size = (int64_t)sizeof(tra_item), n = tra_max64(2 * least, 1024), runs;
-    /* Of so many items that what is in memory of all their runs takes no more. */
+    /* While runs are merged, PART items of each are in memory; these must take no more than the items of one run. */
     most = most < 0 ? 1000000 : most;
     while ((runs = tra_ceil_div(most, n - least) + 1) * PART > 2 * n) n *= 2;
-    return 2 * n * size + groups * 8;
+    return 2 * n * size + ranges * 8;
 }
 
 tra_sorter *tra_sorter_new(const tra_sorter_options *o) {
     tra_sorter *s = tra_calloc(1, sizeof *s);
     s->o = *o;
     s->fd = -1;
-    s->cap = (o->memory - o->groups * 8) / 2 / (int64_t)sizeof(tra_item);
+    s->cap = (o->memory - o->ranges * 8) / 2 / (int64_t)sizeof(tra_item);
     if (o->most >= 0) s->cap = tra_min64(s->cap, o->most + o->least);
     assert(s->cap >= o->least);
     s->items = tra_malloc((size_t)s->cap * sizeof *s->items);
     s->other = tra_malloc((size_t)s->cap * sizeof *s->other);
-    s->group = tra_calloc((size_t)o->groups, sizeof *s->group);
-    while (o->places > 0 && (o->places - 1) >> s->shift >= (uint64_t)o->groups) s->shift++;
+    s->in_range = tra_calloc((size_t)o->ranges, sizeof *s->in_range);
+    while (o->places > 0 && (o->places - 1) >> s->shift >= (uint64_t)o->ranges) s->shift++;
     s->crew = tra_crew_new(o->workers);
     return s;
 }
@@ -85,13 +85,13 @@ void tra_sorter_free(tra_sorter *s) {
     free(s->runs);
     free(s->winner);
     free(s->front);
-    free(s->group);
+    free(s->in_range);
     free(s);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------ */
 
-/* Sorts one worker's part, and leaves it where it was. */
+/* Sorts one worker's part of the items in place, and counts them by ranges. */
 static tra_status sort_part(void *ctx, int worker, int64_t part, tra_err *e) {
     tra_sorter *s = ctx;
     (void)worker;
@@ -100,9 +100,9 @@ static tra_status sort_part(void *ctx, int worker, int64_t part, tra_err *e) {
     tra_item *sorted = tra_items_sort(s->items + from, s->other + from, to - from, s->o.places);
     if (sorted != s->items + from) memcpy(s->items + from, sorted, (size_t)(to - from) * sizeof *sorted);
     for (int64_t i = from, next; i < to; i = next) {
-        uint64_t group = s->items[i].place >> s->shift;
-        for (next = i + 1; next < to && s->items[next].place >> s->shift == group;) next++;
-        __atomic_fetch_add(&s->group[group], next - i, __ATOMIC_RELAXED);
+        uint64_t range = s->items[i].place >> s->shift;
+        for (next = i + 1; next < to && s->items[next].place >> s->shift == range;) next++;
+        __atomic_fetch_add(&s->in_range[range], next - i, __ATOMIC_RELAXED);
     }
     return TRA_OK;
 }
@@ -112,7 +112,7 @@ static tra_status sort_items(tra_sorter *s, tra_err *e) {
     return tra_crew_wait(s->crew, e);
 }
 
-/* The sorted parts become runs: of the scratch file, or of what is in memory. */
+/* Lists the sorted parts as runs, which are in memory or about to be written to the end of the scratch file. */
 static void add_runs(tra_sorter *s, bool on_disk) {
     int64_t size = (int64_t)sizeof(tra_item);
     for (int part = 0; part < s->o.workers; part++) {
@@ -124,7 +124,7 @@ static void add_runs(tra_sorter *s, bool on_disk) {
     }
 }
 
-/* The sorted items become runs of the scratch file. */
+/* Writes the sorted items to the scratch file as runs. */
 static tra_status write_runs(tra_sorter *s, tra_err *e) {
     if (s->fd < 0) TRA_TRY(tra_scratch_open(s->o.output, &s->fd, &s->where, e));
     add_runs(s, true);
@@ -149,23 +149,23 @@ tra_status tra_sorter_room(tra_sorter *s, tra_item **to, int64_t *room, tra_err 
 
 void tra_sorter_added(tra_sorter *s, int64_t n) { s->n += n; }
 
-int64_t tra_sorter_among(const tra_sorter *s, uint64_t from, uint64_t n) {
+int64_t tra_sorter_count_in(const tra_sorter *s, uint64_t from, uint64_t n) {
     int64_t sum = 0;
     if (n == 0 || from >= s->o.places) return 0;
     uint64_t last = s->o.places - from > n ? from + n - 1 : s->o.places - 1;
-    for (uint64_t g = from >> s->shift; g <= last >> s->shift; g++) sum += s->group[g];
+    for (uint64_t r = from >> s->shift; r <= last >> s->shift; r++) sum += s->in_range[r];
     return sum;
 }
 
-int64_t tra_sorter_most(const tra_sorter *s, uint64_t n) {
+int64_t tra_sorter_most_in(const tra_sorter *s, uint64_t n) {
     int64_t most = 0;
-    if (n >> s->shift == 0) { /* such a range meets two groups at most */
-        for (int g = 0; g < s->o.groups; g++)
-            most = tra_max64(most, s->group[g] + (g + 1 < s->o.groups ? s->group[g + 1] : 0));
+    if (n >> s->shift == 0) { /* so few places lie in two neighbouring ranges at most */
+        for (int r = 0; r < s->o.ranges; r++)
+            most = tra_max64(most, s->in_range[r] + (r + 1 < s->o.ranges ? s->in_range[r + 1] : 0));
         return most;
     }
     for (uint64_t from = 0; from < s->o.places; from += n) {
-        most = tra_max64(most, tra_sorter_among(s, from, n));
+        most = tra_max64(most, tra_sorter_count_in(s, from, n));
         if (s->o.places - from <= n) break;
     }
     return most;
@@ -183,7 +183,7 @@ static tra_status refill(tra_sorter *s, run *r, tra_err *e) {
     return TRA_OK;
 }
 
-/* The winner of the two below a node: of equal places the left one, whose runs are earlier. */
+/* The winner of the two nodes below a node: where places are equal the left one, whose runs came earlier. */
 static inline int match(const tra_sorter *s, int node) {
     int a = s->winner[2 * node], b = s->winner[2 * node + 1];
     return s->front[b] < s->front[a] ? b : a;
@@ -202,6 +202,7 @@ static void begin_tournament(tra_sorter *s) {
 
 static inline int first_run(const tra_sorter *s) { return s->winner[1]; /* with one leaf that is the leaf itself */ }
 
+/* Takes the next item of a run away, and replays its matches up the tree. */
 static tra_status advance(tra_sorter *s, int i, tra_err *e) {
     run *r = &s->runs[i];
     if (++r->at == r->n) {
@@ -222,7 +223,7 @@ tra_status tra_sorter_sort(tra_sorter *s, tra_err *e) {
     return TRA_OK;
 }
 
-/* What is sorted in memory goes to the scratch file all the same. */
+/* Writes the runs that are in memory to the scratch file, since the merge has less memory than they take. */
 static tra_status move_out(tra_sorter *s, tra_err *e) {
     s->nruns = 0;
     return write_runs(s, e);
@@ -236,7 +237,7 @@ tra_status tra_sorter_merge(tra_sorter *s, int64_t memory, tra_err *e) {
     if (s->fd >= 0) {
         free(s->items);
         s->items = NULL;
-        s->each = s->nruns > 0 ? (memory - s->o.groups * 8) / s->nruns / size : 0;
+        s->each = s->nruns > 0 ? (memory - s->o.ranges * 8) / s->nruns / size : 0;
         if (s->nruns > 0 && s->each < PART / 2)
             return tra_fail(e, TRA_RESOURCE, "--memory is too little for so many entries: double it");
         s->buffers = tra_malloc((size_t)(s->each * size) * (size_t)s->nruns + 1);
@@ -259,11 +260,11 @@ static tra_status fail_at(tra_sorter *s, uint64_t place, tra_sorter_failure fail
     return TRA_INPUT;
 }
 
-/* Adds a duplicate to what has come of its place. */
+/* Adds the value of a duplicate to the item of its place. */
 static tra_status add_to(tra_sorter *s, tra_item *x, tra_number v) {
     s->counts.duplicates++;
     if (s->o.no_duplicate) return fail_at(s, x->place, TRA_SORTER_TWICE);
-    if (s->o.any)
+    if (s->o.or_values)
         x->value.whole = x->value.whole != 0 || v.whole != 0;
     else if (s->o.real)
         x->value.real += v.real;

@@ -12,11 +12,11 @@
 
 /* ---- dialects -------------------------------------------------------------------------------------------------- */
 
-typedef enum tra_csv_temper {
-    TRA_CSV_USUAL,   /* a quote inside an unquoted cell is text; text after a closing quote is an error */
-    TRA_CSV_STRICT,  /* both are errors */
-    TRA_CSV_LENIENT, /* text after a closing quote belongs to the cell */
-} tra_csv_temper;
+typedef enum tra_csv_strictness {
+    TRA_CSV_STRICTNESS_USUAL,   /* a quote inside an unquoted cell is text; text after a closing quote is an error */
+    TRA_CSV_STRICTNESS_STRICT,  /* both are errors */
+    TRA_CSV_STRICTNESS_LENIENT, /* text after a closing quote belongs to the cell */
+} tra_csv_strictness;
 
 typedef struct tra_csv_dialect {
     char delimiter;
@@ -26,7 +26,7 @@ typedef struct tra_csv_dialect {
     bool blanks;       /* blanks may stand before cells, and behind quoted ones */
     bool returns;      /* a carriage return alone ends a line */
     bool blank_is_row; /* a table of one column: a blank line is a row */
-    tra_csv_temper temper;
+    tra_csv_strictness strictness;
 } tra_csv_dialect;
 
 /* What the user says of it; what is not said (0, and -1 of the numbers) is found out. */
@@ -36,7 +36,7 @@ typedef struct tra_csv_hints {
     int header;                            /* 1: there is one */
     int64_t skip;                          /* lines before the header or the first row */
     const struct tra_csv_reading *reading; /* how numbers and dates are written; NULL: as is usual */
-    int temper;
+    int strictness;
 } tra_csv_hints;
 
 /* What the first bytes of a file say. begin: bytes before the first record, the header's: a byte order mark, lines that
@@ -95,11 +95,11 @@ size_t tra_csv_text(const tra_csv_dialect *d, const char *text, const tra_csv_ce
 
 /* How text ends that begins at the beginning of a line, outside of quotes (inside: in them), and where in it the first
  * record ends and the last; NULL: none does. */
-typedef struct tra_csv_run {
+typedef struct tra_csv_quotes {
     bool inside;
     const char *first, *last; /* behind the line's end */
-} tra_csv_run;
-tra_csv_run tra_csv_run_over(const tra_csv_dialect *d, const char *p, const char *end, bool inside);
+} tra_csv_quotes;
+tra_csv_quotes tra_csv_scan_quotes(const tra_csv_dialect *d, const char *p, const char *end, bool inside);
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 

@@ -82,12 +82,13 @@ static const char *cell_at(const tra_csv_dialect *d, const char *text, const cha
             return p;
         }
         marked = true;
-        if (d->temper != TRA_CSV_LENIENT) *fault = TRA_CSV_BEHIND;
+        if (d->strictness != TRA_CSV_STRICTNESS_LENIENT) *fault = TRA_CSV_BEHIND;
     }
     char delimiter = d->delimiter;
     for (; p < end && *p != delimiter && *p != '\n'; p++)
         if (*p == '\r' && line_end(d, p, end)) break;
-    if (d->temper == TRA_CSV_STRICT && !quoted && d->quote && memchr(begin, d->quote, (size_t)(p - begin)))
+    if (d->strictness == TRA_CSV_STRICTNESS_STRICT && !quoted && d->quote &&
+        memchr(begin, d->quote, (size_t)(p - begin)))
         *fault = TRA_CSV_STRAY;
     *x = (tra_csv_cell){(uint32_t)(begin - text), (uint32_t)(p - begin) & 0x3fffffff, quoted, marked};
     return p;
@@ -165,7 +166,7 @@ static const char *first_end(const tra_csv_dialect *d, const char *p, const char
 }
 
 /* Text outside of quotes. */
-static void note_ends(const tra_csv_dialect *d, tra_csv_run *r, const char *p, const char *end) {
+static void note_ends(const tra_csv_dialect *d, tra_csv_quotes *r, const char *p, const char *end) {
     if (!r->first) r->first = first_end(d, p, end);
     if (!r->first) return;
     const char *last = last_end(d, p, end);
@@ -179,8 +180,8 @@ static bool in_comment(const tra_csv_dialect *d, const char *begin, const char *
     return line ? *line == d->comment : from == begin && *from == d->comment;
 }
 
-tra_csv_run tra_csv_run_over(const tra_csv_dialect *d, const char *begin, const char *end, bool inside) {
-    tra_csv_run r = {.inside = inside};
+tra_csv_quotes tra_csv_scan_quotes(const tra_csv_dialect *d, const char *begin, const char *end, bool inside) {
+    tra_csv_quotes r = {.inside = inside};
     const char *p = begin, *from = begin; /* from: where the text outside of quotes begins */
     bool marked;
     while (p < end) {

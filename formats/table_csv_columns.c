@@ -25,18 +25,18 @@ static const char *next_of(tra_arena *a, const char **at) {
 
 /* Names in a set that is looked at often: of many columns. */
 typedef struct name_set {
-    tra_words words;
+    tra_string_set words;
 } name_set;
 
 static int64_t find_name(const name_set *s, const char *name) {
     size_t n = strlen(name);
-    return tra_words_find(&s->words, name, n, tra_words_hash(name, n));
+    return tra_string_set_find(&s->words, name, n, tra_string_set_hash(name, n));
 }
 
 static bool add_name(name_set *s, const char *name) {
     bool fresh;
     size_t n = strlen(name);
-    tra_words_put(&s->words, name, n, tra_words_hash(name, n), &fresh);
+    tra_string_set_add(&s->words, name, n, tra_string_set_hash(name, n), &fresh);
     return fresh;
 }
 
@@ -128,7 +128,7 @@ static tra_status given_names(tra_csv_import *m, name_set *set, const char ***na
                         n < width ? " (--drop-long leaves the others out)" : " (--pad-short adds columns of NULL)");
     m->width = width;
     *names = tra_news(m->arena, const char *, width + 1);
-    tra_words_clear(&set->words);
+    tra_string_set_clear(&set->words);
     for (int64_t i = 0; (name = next_of(m->arena, &at)); i++) {
         if (!*name || !add_name(set, name))
             return tra_fail(e, TRA_USAGE, "--names: the names of columns must differ, and none be empty: \"%s\"", name);
@@ -189,6 +189,6 @@ tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e) {
     if (s == TRA_OK) s = given_names(m, &set, &names, e);
     if (s == TRA_OK) s = choose(m, &set, names, e);
     if (s == TRA_OK) s = give_types(m, &set, e);
-    tra_words_free(&set.words);
+    tra_string_set_free(&set.words);
     return s;
 }

@@ -93,7 +93,7 @@ static bool split(const char *s, const char *end, parts *p) {
     return at == end || !is_digit(*at);
 }
 
-static bool day_in(const parts *p, unsigned order, int64_t *days) {
+static bool day_by_order(const parts *p, unsigned order, int64_t *days) {
     int y = order == TRA_DATE_YMD || order == TRA_DATE_SHORT_YMD ? 0 : 2;
     bool month_first = order == TRA_DATE_MDY || order == TRA_DATE_SHORT_MDY;
     int m = y == 0 || !month_first ? 1 : 0, d = 3 - y - m, width = order < TRA_DATE_SHORT_YMD ? 4 : 2;
@@ -121,7 +121,7 @@ static inline unsigned two(const char *s) {
 
 /* "2017-04-15", also with " 07:30" or " 07:30:59", as most programs write them. False: it is something else, or none.
  */
-static bool usual(const char *s, size_t n, bool *time, int64_t *micros) {
+static bool common_form(const char *s, size_t n, bool *time, int64_t *micros) {
     int64_t days;
     if ((n != 10 && n != 16 && n != 19) || s[4] != '-' || s[7] != '-') return false;
     unsigned century = two(s), year = two(s + 2), month = two(s + 5), day = two(s + 8), h = 0, m = 0, sec = 0;
@@ -142,10 +142,10 @@ unsigned tra_date_orders(const char *s, size_t n, bool *time) {
     parts p;
     int64_t days, micros;
     unsigned set = 0;
-    if (usual(s, n, time, &micros)) return TRA_DATE_YMD;
+    if (common_form(s, n, time, &micros)) return TRA_DATE_YMD;
     if (n < 6 || !is_digit(*s) || !split(s, s + n, &p) || !rest_of(p.rest, s + n, time, &micros)) return 0;
     for (unsigned order = 1; order < TRA_DATE_ANY; order *= 2)
-        if (day_in(&p, order, &days)) set |= order;
+        if (day_by_order(&p, order, &days)) set |= order;
     return set;
 }
 
@@ -153,8 +153,8 @@ bool tra_date_scan(const char *s, size_t n, unsigned order, int64_t *micros) {
     parts p;
     int64_t days;
     bool time;
-    if (order == TRA_DATE_YMD && usual(s, n, &time, micros)) return true;
-    if (n < 6 || !split(s, s + n, &p) || !day_in(&p, order, &days) || !rest_of(p.rest, s + n, &time, micros))
+    if (order == TRA_DATE_YMD && common_form(s, n, &time, micros)) return true;
+    if (n < 6 || !split(s, s + n, &p) || !day_by_order(&p, order, &days) || !rest_of(p.rest, s + n, &time, micros))
         return false;
     *micros += days * DAY;
     return true;
@@ -180,10 +180,10 @@ static bool month_name(const char **p, const char *end, int64_t *month) {
 
 typedef struct moment {
     int64_t year, month, day, in_year, hour, minute, second, micros, off;
-    int half; /* 1: am, 2: pm */
+    int am_or_pm; /* 1: am, 2: pm */
 } moment;
 
-static bool take(moment *t, const char **p, const char *end, char what) {
+static bool take_field(moment *t, const char **p, const char *end, char what) {
     int64_t v;
     switch (what) {
     case 'Y': return digits(p, end, 4, 4, &t->year);
@@ -207,14 +207,14 @@ static bool take(moment *t, const char **p, const char *end, char what) {
     case 'z': return zone(p, end, &t->off);
     case 'p':
         if (end - *p < 2 || (strncasecmp(*p, "am", 2) != 0 && strncasecmp(*p, "pm", 2) != 0)) return false;
-        t->half = (**p | 0x20) == 'a' ? 1 : 2;
+        t->am_or_pm = (**p | 0x20) == 'a' ? 1 : 2;
         *p += 2;
         return true;
     default: return false;
     }
 }
 
-static bool take_all(moment *t, const char *format, const char **p, const char *end) {
+static bool take_fields(moment *t, const char *format, const char **p, const char *end) {
     for (const char *f = format; *f; f++) {
         if (*f == ' ') {
             while (*p < end && **p == ' ') ++*p;
@@ -228,8 +228,8 @@ static bool take_all(moment *t, const char *format, const char **p, const char *
         }
         f += f[1] == '-' ? 2 : 1; /* %-d: zeros before a number may be missing, as they always may */
         if (*f == 'T' || *f == 'D' || *f == 'F') {
-            if (!take_all(t, *f == 'T' ? "%H:%M:%S" : *f == 'D' ? "%m/%d/%y" : "%Y-%m-%d", p, end)) return false;
-        } else if (!*f || !take(t, p, end, *f)) {
+            if (!take_fields(t, *f == 'T' ? "%H:%M:%S" : *f == 'D' ? "%m/%d/%y" : "%Y-%m-%d", p, end)) return false;
+        } else if (!*f || !take_field(t, p, end, *f)) {
             return false;
         }
     }
@@ -240,12 +240,12 @@ bool tra_date_by(const char *format, const char *s, size_t n, int64_t *micros) {
     moment t = {.year = 1970, .month = 1, .day = 1};
     const char *p = s;
     int64_t days, leap;
-    if (!take_all(&t, format, &p, s + n) || p != s + n || !days_of(t.year, t.month, t.day, &days)) return false;
+    if (!take_fields(&t, format, &p, s + n) || p != s + n || !days_of(t.year, t.month, t.day, &days)) return false;
     if (t.in_year > 0) {
         if (!days_of(t.year, 1, 1, &days) || t.in_year > 365 + days_of(t.year, 2, 29, &leap)) return false;
         days += t.in_year - 1;
     }
-    if (t.half) t.hour = t.hour % 12 + (t.half == 2 ? 12 : 0);
+    if (t.am_or_pm) t.hour = t.hour % 12 + (t.am_or_pm == 2 ? 12 : 0);
     *micros = days * DAY + ((t.hour * 60 + t.minute) * 60 + t.second) * 1000000 + t.micros - t.off;
     return true;
 }

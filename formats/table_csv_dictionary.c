@@ -27,16 +27,16 @@ static int32_t *in_order_of(const int64_t *at, int64_t n) {
 
 /* Brings the words of all workers together; *at: where each came first. */
 static tra_status join(tra_csv_import *m, int c, int64_t **at, tra_err *e) {
-    tra_words *all = &m->words[c];
+    tra_string_set *all = &m->words[c];
     int64_t cap = 0;
     for (int k = 0; k < m->nworkers; k++) {
         tra_csv_worker *w = &m->worker[k];
-        tra_words *one = &w->words[c];
+        tra_string_set *one = &w->words[c];
         for (int64_t i = 0; i < one->n; i++) {
             bool fresh;
             const char *s = one->bytes + one->begin[i];
             size_t n = (size_t)(one->begin[i + 1] - one->begin[i]);
-            int64_t number = tra_words_put(all, s, n, tra_words_hash(s, n), &fresh);
+            int64_t number = tra_string_set_add(all, s, n, tra_string_set_hash(s, n), &fresh);
             if (all->n >= TRA_MAX_CODES)
                 return tra_fail(e, TRA_INPUT, "%s: column \"%s\" has more than 2^31 different texts", m->spec,
                                 m->column[c].name);
@@ -46,14 +46,14 @@ static tra_status join(tra_csv_import *m, int c, int64_t **at, tra_err *e) {
             }
             (*at)[number] = fresh ? w->seen[c][i] : tra_min64((*at)[number], w->seen[c][i]);
         }
-        tra_words_free(one);
+        tra_string_set_free(one);
         free(w->seen[c]);
         w->seen[c] = NULL;
     }
     return TRA_OK;
 }
 
-static const tra_dictionary *dictionary_of(tra_arena *a, const tra_words *w, const int32_t *order, bool sorted) {
+static const tra_dictionary *dictionary_of(tra_arena *a, const tra_string_set *w, const int32_t *order, bool sorted) {
     tra_dictionary *d = tra_new(a, tra_dictionary);
     int64_t *begin = tra_news(a, int64_t, w->n + 1);
     char *bytes = tra_arena_alloc(a, (size_t)(w->n ? w->begin[w->n] : 0) + 8);
@@ -66,7 +66,7 @@ static const tra_dictionary *dictionary_of(tra_arena *a, const tra_words *w, con
     return d;
 }
 
-tra_status tra_csv_join_words(tra_csv_import *m, tra_column *columns, tra_err *e) {
+tra_status tra_csv_make_dictionaries(tra_csv_import *m, tra_column *columns, tra_err *e) {
     for (int c = 0; c < m->ncolumns; c++) {
         if (!tra_coltype_is_coded(m->column[c].type) || m->spilled[c]) continue;
         int64_t *at = NULL;
@@ -76,7 +76,7 @@ tra_status tra_csv_join_words(tra_csv_import *m, tra_column *columns, tra_err *e
             free(at);
             return s;
         }
-        int32_t *order = text ? in_order_of(at, m->words[c].n) : tra_words_order(&m->words[c]);
+        int32_t *order = text ? in_order_of(at, m->words[c].n) : tra_string_set_order(&m->words[c]);
         columns[c].dict = dictionary_of(m->arena, &m->words[c], order, !text);
         m->code[c] = tra_malloc((size_t)(m->words[c].n + 1) * sizeof *m->code[c]);
         for (int64_t i = 0; i < m->words[c].n; i++) m->code[c][order[i]] = (int32_t)i;

@@ -15,19 +15,19 @@
 enum { PER_BYTE = 40, LEAST_PIECE = 16 << 10, MOST_PIECE = 256 << 10, MOST_STRETCH = 8 << 20 };
 
 static void collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int c) {
-    tra_words *words = &w->words[c];
+    tra_string_set *words = &w->words[c];
     if (m->spilled[c]) {
         tra_csv_drop_texts(w, c);
         return;
     }
-    int64_t before = tra_words_held(words) + 8 * w->seen_cap[c];
+    int64_t before = tra_string_set_bytes(words) + 8 * w->seen_cap[c];
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool null, fresh;
         if (w->bad[r]) continue;
         const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
         if (null) continue;
-        tra_words_put(words, s, n, tra_words_hash(s, n), &fresh);
+        tra_string_set_add(words, s, n, tra_string_set_hash(s, n), &fresh);
         if (!fresh) continue;
         if (words->n > w->seen_cap[c]) {
             w->seen_cap[c] = tra_max64(4, 2 * w->seen_cap[c]);
@@ -35,7 +35,7 @@ static void collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p
         }
         w->seen[c][words->n - 1] = (m->base + item) << 32 | r;
     }
-    w->held += tra_words_held(words) + 8 * w->seen_cap[c] - before;
+    w->held += tra_string_set_bytes(words) + 8 * w->seen_cap[c] - before;
     if (w->held > m->memory / 4 / m->nworkers) tra_csv_spill_largest(m, w);
 }
 
@@ -67,7 +67,7 @@ static void keep_rows(tra_csv_import *m, const tra_csv_worker *w, int64_t item) 
     m->rows[m->base + item] = n;
 }
 
-static tra_status look_at(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e) {
+static tra_status examine_piece(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e) {
     tra_csv_import *m = ctx;
     tra_csv_worker *w = &m->worker[worker];
     TRA_TRY(tra_csv_read_piece(m, w, p, item, m->guessing, e));
@@ -97,7 +97,7 @@ static tra_status after_stretch(void *ctx, int64_t pieces, tra_err *e) {
 }
 
 /* Columns that are strings by their first cells already: their strings are collected in the first pass. */
-static void presume(tra_csv_import *m) {
+static void collect_likely_strings(tra_csv_import *m) {
     int64_t n;
     const char *text = tra_csv_head(m->file, &n), *p = text, *end = text + n;
     const tra_csv_dialect *d = &m->form->dialect;
@@ -121,12 +121,12 @@ static void presume(tra_csv_import *m) {
 }
 
 /* What the workers found, together; and a pass more for columns that turned out to be strings late. */
-static tra_status settle(tra_csv_import *m, tra_err *e) {
+static tra_status decide_types(tra_csv_import *m, tra_err *e) {
     bool late = false;
     for (int c = 0; c < m->ncolumns; c++) {
         tra_csv_guess all = tra_csv_no_guess();
         for (int k = 0; k < m->nworkers; k++) tra_csv_guess_add(&all, &m->worker[k].guess[c]);
-        TRA_TRY(tra_csv_settle(&m->reading, &all, m->spec, &m->column[c], e));
+        TRA_TRY(tra_csv_decide_type(&m->reading, &all, m->spec, &m->column[c], e));
         bool coded = tra_coltype_is_coded(m->column[c].type);
         m->collect[c] = coded && !m->collect[c];
         late |= m->collect[c];
@@ -134,7 +134,7 @@ static tra_status settle(tra_csv_import *m, tra_err *e) {
     m->guessing = false;
     m->npieces = m->base;
     m->base = 0;
-    return late ? tra_csv_pass(m->file, look_at, after_stretch, m, e) : TRA_OK;
+    return late ? tra_csv_pass(m->file, examine_piece, after_stretch, m, e) : TRA_OK;
 }
 
 /* ---- the second pass -------------------------------------------------------------------------------------------- */
@@ -161,7 +161,7 @@ static void lay_out(const tra_csv_import *m, tra_csv_worker *w, int64_t rows) {
     }
 }
 
-static tra_status lost(const tra_csv_import *m, int c, tra_err *e) {
+static tra_status changed(const tra_csv_import *m, int c, tra_err *e) {
     return tra_fail(e, TRA_INPUT, "%s: column \"%s\" is not what it was when it was first read: the file was changed",
                     m->spec, m->column[c].name);
 }
@@ -175,8 +175,8 @@ static tra_status fill_strings(tra_csv_import *m, tra_csv_worker *w, const tra_c
         bool null;
         if (w->bad[r]) continue;
         const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
-        int64_t at = null ? 0 : tra_words_find(&m->words[c], s, n, tra_words_hash(s, n));
-        if (at < 0 || (null && !state)) return lost(m, c, e);
+        int64_t at = null ? 0 : tra_string_set_find(&m->words[c], s, n, tra_string_set_hash(s, n));
+        if (at < 0 || (null && !state)) return changed(m, c, e);
         to[i] = null ? 0 : m->code[c][at];
         if (state) state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
         i++;
@@ -203,7 +203,7 @@ static tra_status fill_values(tra_csv_import *m, tra_csv_worker *w, const tra_cs
         if (null)
             memset(to + (size_t)i * size, 0, size);
         else if (!tra_csv_value(&m->reading, col, s, n, to, i))
-            return lost(m, c, e);
+            return changed(m, c, e);
         if (state) state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
         i++;
     }
@@ -216,7 +216,7 @@ static tra_status write_piece(void *ctx, int worker, const tra_csv_piece *p, int
     TRA_TRY(tra_csv_read_piece(m, w, p, item, false, e));
     int64_t number = m->base + item, first = m->rows[number], rows = m->rows[number + 1] - first, n = w->rows.n;
     for (int64_t r = 0; r < w->rows.n; r++) n -= w->bad[r];
-    if (number >= m->npieces || n != rows) return m->ncolumns ? lost(m, 0, e) : TRA_OK;
+    if (number >= m->npieces || n != rows) return m->ncolumns ? changed(m, 0, e) : TRA_OK;
     lay_out(m, w, rows);
     for (int c = 0; c < m->ncolumns; c++) {
         tra_vector *v = &w->vectors[c];
@@ -254,33 +254,33 @@ static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, t
     return tra_writer_place_rows(m->writer, NULL, e);
 }
 
-static tra_status import(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
+static tra_status import_file(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
     tra_column *columns = tra_news(m->arena, tra_column, m->ncolumns + 1);
     tra_catalog cat;
     int64_t rows = 0;
     m->guessing = true;
-    presume(m);
+    collect_likely_strings(m);
     make_room(m);
     tra_meter_begin(m->job->progress, "looking at it", 0);
-    tra_status s = tra_csv_pass(m->file, look_at, after_stretch, m, e);
+    tra_status s = tra_csv_pass(m->file, examine_piece, after_stretch, m, e);
     tra_meter_end();
     TRA_TRY(s);
     r->bytes_in = tra_csv_bytes(m->file);
-    TRA_TRY(settle(m, e));
+    TRA_TRY(decide_types(m, e));
     for (int64_t i = 0; i <= m->npieces; i++) { /* from counts to where they begin */
         int64_t n = i < m->npieces ? m->rows[i] : 0;
         m->rows[i] = rows;
         rows += n;
     }
     TRA_TRY(tra_csv_spill_columns(m, columns, e));
-    TRA_TRY(tra_csv_join_words(m, columns, e));
+    TRA_TRY(tra_csv_make_dictionaries(m, columns, e));
     TRA_TRY(create(m, columns, rows, &cat, e));
     m->base = 0;
     tra_meter_begin(m->job->progress, "importing", r->bytes_in);
     s = tra_csv_pass(m->file, write_piece, after_stretch, m, e);
     tra_meter_end();
     TRA_TRY(s);
-    if (m->base != m->npieces) return lost(m, 0, e);
+    if (m->base != m->npieces) return changed(m, 0, e);
     if (m->out_open) {
         m->out_open = false;
         TRA_TRY(tra_newfile_commit(&m->out, e));
@@ -308,9 +308,9 @@ tra_csv_hints tra_csv_hints_of(const tra_table_job *j, const tra_csv_reading *re
                            .header = j->header,
                            .skip = j->skip,
                            .reading = reading,
-                           .temper = j->strict    ? TRA_CSV_STRICT
-                                     : j->lenient ? TRA_CSV_LENIENT
-                                                  : TRA_CSV_USUAL};
+                           .strictness = j->strict    ? TRA_CSV_STRICTNESS_STRICT
+                                         : j->lenient ? TRA_CSV_STRICTNESS_LENIENT
+                                                      : TRA_CSV_STRICTNESS_USUAL};
 }
 
 /* Sizes of buffers for a ceiling. */
@@ -322,6 +322,7 @@ static tra_status sizes_of(const tra_table_job *j, tra_csv_sizes *z, int64_t *me
     while (z->workers > 1 && all / 4 < (int64_t)z->workers * PER_BYTE * (64 << 10)) z->workers--;
     z->piece = tra_max64(LEAST_PIECE, tra_min64(MOST_PIECE, all / 4 / (z->workers * PER_BYTE)));
     z->stretch = tra_max64(4 * z->piece, tra_min64(MOST_STRETCH, all / 16));
+    z->memory = all / 4;
     *memory = all;
     return TRA_OK;
 }
@@ -330,7 +331,7 @@ static void make_workers(tra_csv_import *m) {
     m->worker = tra_news(m->arena, tra_csv_worker, m->nworkers);
     m->collect = tra_news(m->arena, bool, m->ncolumns + 1);
     m->spilled = tra_arena_array(m->arena, (size_t)m->ncolumns + 1, sizeof *m->spilled);
-    m->words = tra_news(m->arena, tra_words, m->ncolumns + 1);
+    m->words = tra_news(m->arena, tra_string_set, m->ncolumns + 1);
     m->code = tra_news(m->arena, int32_t *, m->ncolumns + 1);
     m->rejects = tra_news(m->arena, tra_csv_rejects, tra_csv_most_pieces(m->file));
     m->at = tra_news(m->arena, const tra_csv_piece *, tra_csv_most_pieces(m->file));
@@ -338,7 +339,7 @@ static void make_workers(tra_csv_import *m) {
         tra_csv_worker *w = &m->worker[k];
         w->guess = tra_news(m->arena, tra_csv_guess, m->ncolumns + 1);
         for (int c = 0; c < m->ncolumns; c++) w->guess[c] = tra_csv_no_guess();
-        w->words = tra_news(m->arena, tra_words, m->ncolumns + 1);
+        w->words = tra_news(m->arena, tra_string_set, m->ncolumns + 1);
         w->seen = tra_news(m->arena, int64_t *, m->ncolumns + 1);
         w->seen_cap = tra_news(m->arena, int64_t, m->ncolumns + 1);
         w->vectors = tra_news(m->arena, tra_vector, m->ncolumns + 1);
@@ -349,12 +350,12 @@ static void free_workers(tra_csv_import *m) {
     for (int k = 0; m->worker && k < m->nworkers; k++) {
         tra_csv_worker *w = &m->worker[k];
         tra_csv_rows_free(&w->rows);
-        for (int c = 0; c < m->ncolumns; c++) tra_words_free(&w->words[c]), free(w->seen[c]);
+        for (int c = 0; c < m->ncolumns; c++) tra_string_set_free(&w->words[c]), free(w->seen[c]);
         free(w->bad);
         free(w->buf);
         free(w->block);
     }
-    for (int c = 0; m->words && c < m->ncolumns; c++) tra_words_free(&m->words[c]), free(m->code[c]);
+    for (int c = 0; m->words && c < m->ncolumns; c++) tra_string_set_free(&m->words[c]), free(m->code[c]);
     for (int64_t i = 0; m->rejects && i < tra_csv_most_pieces(m->file); i++) free(m->rejects[i].v);
 }
 
@@ -414,7 +415,7 @@ tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_re
         make_workers(&m);
         s = tra_csv_begin_rejects(&m, e);
     }
-    if (s == TRA_OK) s = import(&m, r, e);
+    if (s == TRA_OK) s = import_file(&m, r, e);
     if (s == TRA_OK) fill_receipt(&m, r);
     if (m.out_open) tra_newfile_abort(&m.out);
     tra_writer_abort(m.writer);
@@ -428,7 +429,7 @@ tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_re
 /* ---- table or matrix -------------------------------------------------------------------------------------------- */
 
 tra_status tra_looks_like_table(const tra_table_job *job, bool *is, bool *titled, tra_err *e) {
-    tra_csv_sizes sizes = {.stretch = 1 << 16, .piece = 1 << 14, .workers = 1};
+    tra_csv_sizes sizes = {.stretch = 1 << 16, .piece = 1 << 14, .memory = INT64_MAX, .workers = 1};
     tra_csv_reading reading = tra_csv_reading_of(job);
     tra_csv_hints hints = tra_csv_hints_of(job, &reading);
     tra_csv_file *file;

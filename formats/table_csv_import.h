@@ -4,7 +4,7 @@
 
 #include "formats.h"
 #include "table_csv_rows.h"
-#include "words.h"
+#include "string_set.h"
 
 typedef struct tra_csv_import {
     const tra_table_job *job;
@@ -31,8 +31,8 @@ typedef struct tra_csv_import {
     tra_newfile out;          /* the file of rejects */
     bool out_open;
     int64_t rejected, memory;
-    tra_words *words; /* of each column of strings, once they are together */
-    int32_t **code;   /* and the code of each */
+    tra_string_set *words; /* of each column of strings, once they are together */
+    int32_t **code;        /* and the code of each */
     tra_writer *writer;
     tra_schema schema;
     tra_digest digest;
@@ -40,9 +40,9 @@ typedef struct tra_csv_import {
 
 typedef struct tra_csv_worker {
     tra_csv_rows rows;
-    tra_csv_guess *guess; /* of each column */
-    tra_words *words;     /* of each column */
-    int64_t **seen;       /* of each column: where each of its words came first */
+    tra_csv_guess *guess;  /* of each column */
+    tra_string_set *words; /* of each column */
+    int64_t **seen;        /* of each column: where each of its words came first */
     int64_t *seen_cap;
     int64_t held; /* bytes that all of these take */
     bool *bad;    /* rows that are rejected */
@@ -75,6 +75,6 @@ const char *tra_csv_string(tra_csv_import *m, tra_csv_worker *w, const tra_csv_p
 TRA_MUSTUSE tra_status tra_csv_write_rejects(tra_csv_import *m, int64_t pieces, tra_err *e);
 TRA_MUSTUSE tra_status tra_csv_begin_rejects(tra_csv_import *m, tra_err *e);
 /* The strings that the workers found become dictionaries. */
-TRA_MUSTUSE tra_status tra_csv_join_words(tra_csv_import *m, tra_column *columns, tra_err *e);
+TRA_MUSTUSE tra_status tra_csv_make_dictionaries(tra_csv_import *m, tra_column *columns, tra_err *e);
 
 #endif

@@ -22,14 +22,14 @@ struct tra_csv_file {
     int copy; /* what is read the first time goes to this scratch file too; -1: none */
     char *where;
     int64_t copied;
-    bool again;   /* a pass has been made */
-    bool instead; /* the scratch file, which begins with the records, is the input now */
+    bool passed;   /* a pass has been made */
+    bool replaced; /* the scratch file, which begins with the records, is the input now */
     stretch stretch[2];
     bool ended;
-    int64_t at, line;  /* of the present stretch */
-    tra_csv_run *runs; /* of each piece, for both beginnings */
-    int64_t *lines;    /* that end in it */
-    const char **cuts; /* where pieces begin; one more than there are */
+    int64_t at, line;     /* of the present stretch */
+    tra_csv_quotes *runs; /* of each piece, for both beginnings */
+    int64_t *lines;       /* that end in it */
+    const char **cuts;    /* where pieces begin; one more than there are */
     tra_csv_piece *pieces;
     int64_t npieces;
     tra_csv_work *work;
@@ -52,7 +52,7 @@ const char *tra_csv_head(const tra_csv_file *f, int64_t *n) {
 
 bool tra_csv_head_is_all(const tra_csv_file *f) { return f->in.eof; }
 
-static tra_status look(tra_csv_file *f, const tra_csv_hints *h, tra_err *e) {
+static tra_status sniff_head(tra_csv_file *f, const tra_csv_hints *h, tra_err *e) {
     size_t have, most = f->in.cap < HEAD ? f->in.cap : HEAD;
     TRA_TRY(tra_stream_need(&f->in, most, &have, e));
     tra_csv_sniff((const char *)f->in.buf + f->in.pos, (int64_t)have, have < most, h, &f->form);
@@ -73,7 +73,7 @@ tra_status tra_csv_open_stream(tra_stream *in, const tra_csv_hints *h, const tra
     f->sizes = *sizes;
     f->scratch = scratch;
     f->copy = -1;
-    tra_status s = look(f, h, e);
+    tra_status s = sniff_head(f, h, e);
     if (s != TRA_OK) {
         tra_csv_close(f);
         *out = NULL;
@@ -97,7 +97,7 @@ tra_status tra_csv_open(const char *spec, const tra_csv_hints *h, const tra_csv_
     *out = NULL;
     TRA_TRY(tra_stream_open(spec, HEAD + 4096, &in, e));
     tra_status s = tra_stream_need(&in, 16, &have, e);
-    if (s == TRA_OK && tra_packed(in.buf + in.pos, have)) s = tra_stream_unpack(&in, &held, e);
+    if (s == TRA_OK && tra_is_compressed(in.buf + in.pos, have)) s = tra_stream_unpack(&in, sizes->memory, &held, e);
     if (s == TRA_OK) s = tra_csv_open_stream(&in, h, sizes, scratch, out, e);
     tra_stream_close(&in);
     return s;
@@ -140,9 +140,9 @@ static tra_status load(tra_csv_file *f, stretch *t, tra_err *e) {
     t->n = t->rest;
     while (t->n < f->sizes.stretch && !f->ended) {
         size_t got;
-        TRA_TRY(tra_stream_some(&f->in, t->text + t->n, (size_t)(f->sizes.stretch - t->n), &got, e));
+        TRA_TRY(tra_stream_take_some(&f->in, t->text + t->n, (size_t)(f->sizes.stretch - t->n), &got, e));
         f->ended = got == 0;
-        if (f->copy >= 0 && !f->again) {
+        if (f->copy >= 0 && !f->passed) {
             TRA_TRY(tra_pwrite(f->copy, t->text + t->n, got, f->copied, f->where, e));
             f->copied += (int64_t)got;
         }
@@ -158,8 +158,8 @@ static tra_status run_piece(void *ctx, int worker, int64_t i, tra_err *e) {
     (void)e;
     const char *p = f->cuts[i], *end = f->cuts[i + 1];
     f->lines[i] = count_lines(p, end);
-    f->runs[2 * i] = tra_csv_run_over(&f->form.dialect, p, end, false);
-    if (i > 0) f->runs[2 * i + 1] = tra_csv_run_over(&f->form.dialect, p, end, true);
+    f->runs[2 * i] = tra_csv_scan_quotes(&f->form.dialect, p, end, false);
+    if (i > 0) f->runs[2 * i + 1] = tra_csv_scan_quotes(&f->form.dialect, p, end, true);
     return TRA_OK;
 }
 
@@ -192,7 +192,7 @@ static tra_status cut(tra_csv_file *f, const stretch *t, const char **whole, int
     TRA_TRY(tra_crew_wait(f->crew, e));
     bool inside = false;
     for (int64_t i = 0; i < n; i++) {
-        const tra_csv_run *r = &f->runs[2 * i + inside];
+        const tra_csv_quotes *r = &f->runs[2 * i + inside];
         const char *begin = inside ? r->first : f->cuts[i];
         if (begin && begin < end) {
             f->pieces[f->npieces++] = (tra_csv_piece){.text = begin, .stretch = t->text, .at = f->at, .line = f->line};
@@ -217,18 +217,18 @@ static tra_status cut(tra_csv_file *f, const stretch *t, const char **whole, int
 /* ---- passes ---------------------------------------------------------------------------------------------------- */
 
 /* Goes to the first record. */
-static tra_status begin(tra_csv_file *f, tra_err *e) {
-    if (f->again && f->copy >= 0) {
-        if (!f->instead) {
+static tra_status begin_pass(tra_csv_file *f, tra_err *e) {
+    if (f->passed && f->copy >= 0) {
+        if (!f->replaced) {
             int fd = dup(f->copy);
             if (fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot read a scratch file in %s", f->where);
-            tra_stream_instead(&f->in, fd);
-            f->instead = true;
+            tra_stream_replace(&f->in, fd);
+            f->replaced = true;
         }
         tra_stream_seek(&f->in, 0);
-    } else if (f->again) {
-        TRA_TRY(tra_stream_return(&f->in, f->form.begin, e));
-    } else if (!tra_stream_returns(&f->in)) {
+    } else if (f->passed) {
+        TRA_TRY(tra_stream_rewind(&f->in, f->form.begin, e));
+    } else if (!tra_stream_can_rewind(&f->in)) {
         TRA_TRY(tra_scratch_open(f->scratch, &f->copy, &f->where, e));
     }
     f->ended = false;
@@ -244,7 +244,7 @@ static tra_status work_on(void *ctx, int worker, int64_t item, tra_err *e) {
 }
 
 tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, tra_err *e) {
-    TRA_TRY(begin(f, e));
+    TRA_TRY(begin_pass(f, e));
     f->work = work;
     f->ctx = ctx;
     for (stretch *now = &f->stretch[0], *next = &f->stretch[1];;) {
@@ -269,6 +269,6 @@ tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *afte
         now = next;
         next = t;
     }
-    f->again = true;
+    f->passed = true;
     return TRA_OK;
 }

@@ -18,6 +18,7 @@ typedef struct tra_csv_piece {
 typedef struct tra_csv_file tra_csv_file;
 typedef struct tra_csv_sizes {
     int64_t stretch, piece; /* bytes that are read together, and that a thread takes at a time */
+    int64_t memory;         /* bytes that decompressing the file may keep (tra_stream_unpack) */
     int workers;
 } tra_csv_sizes;
 

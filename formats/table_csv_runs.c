@@ -7,30 +7,30 @@
 
 enum { HEAD = 12, LEAST = 4096, MOST = 256 << 10, CODES = 1024 };
 
-static int64_t place(tra_csv_runs *r, int64_t bytes) { return (*r->end += bytes + 7) - bytes - 7; }
+static int64_t reserve(tra_csv_text_runs *r, int64_t bytes) { return (*r->end += bytes + 7) - bytes - 7; }
 
 /* ---- buffers of bytes --------------------------------------------------------------------------------- */
 
-typedef struct flow {
-    const tra_csv_runs *r;
+typedef struct byte_buffer {
+    const tra_csv_text_runs *r;
     int64_t at; /* of buf in the file */
     char *buf;
     int64_t n, cap; /* in buf; reading: at is of its end, and `next` has not been taken */
     int64_t next, left;
-} flow;
+} byte_buffer;
 
-static flow flow_at(const tra_csv_runs *r, int64_t at, int64_t bytes, int64_t cap) {
-    return (flow){.r = r, .at = at, .left = bytes, .cap = cap, .buf = tra_malloc((size_t)cap)};
+static byte_buffer buffer_at(const tra_csv_text_runs *r, int64_t at, int64_t bytes, int64_t cap) {
+    return (byte_buffer){.r = r, .at = at, .left = bytes, .cap = cap, .buf = tra_malloc((size_t)cap)};
 }
 
-static tra_status flush(flow *f, tra_err *e) {
+static tra_status flush(byte_buffer *f, tra_err *e) {
     if (f->n > 0) TRA_TRY(tra_pwrite(f->r->fd, f->buf, (size_t)f->n, f->at, f->r->where, e));
     f->at += f->n;
     f->n = 0;
     return TRA_OK;
 }
 
-static tra_status put(flow *f, const void *v, int64_t bytes, tra_err *e) {
+static tra_status put(byte_buffer *f, const void *v, int64_t bytes, tra_err *e) {
     const char *p = v;
     for (int64_t k; bytes > 0; p += k, bytes -= k) {
         k = tra_min64(bytes, f->cap - f->n);
@@ -42,7 +42,7 @@ static tra_status put(flow *f, const void *v, int64_t bytes, tra_err *e) {
 }
 
 /* So many bytes in one place; valid until the next call. */
-static tra_status take(flow *f, int64_t bytes, const char **out, tra_err *e) {
+static tra_status take(byte_buffer *f, int64_t bytes, const char **out, tra_err *e) {
     if (f->n - f->next < bytes) {
         f->n -= f->next;
         memmove(f->buf, f->buf + f->next, (size_t)f->n);
@@ -59,7 +59,7 @@ static tra_status take(flow *f, int64_t bytes, const char **out, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status put_text(flow *f, int64_t seen, const char *s, uint32_t n, tra_err *e) {
+static tra_status put_text(byte_buffer *f, int64_t seen, const char *s, uint32_t n, tra_err *e) {
     char head[HEAD];
     memcpy(head, &n, 4);
     memcpy(head + 4, &seen, 8);
@@ -67,13 +67,14 @@ static tra_status put_text(flow *f, int64_t seen, const char *s, uint32_t n, tra
     return put(f, s, n, e);
 }
 
-tra_status tra_csv_put_run(tra_csv_runs *r, const tra_words *w, const int64_t *seen, tra_csv_run_of *out, tra_err *e) {
-    int32_t *order = tra_words_order(w);
-    *out = (tra_csv_run_of){.n = w->n, .bytes = w->n * HEAD + (w->n ? w->begin[w->n] : 0), .parent = -1};
-    out->at = place(r, out->bytes);
-    out->order_at = place(r, 4 * out->n);
-    out->map_at = place(r, 4 * out->n);
-    flow f = flow_at(r, out->at, 0, 64 << 10);
+tra_status tra_csv_write_text_run(tra_csv_text_runs *r, const tra_string_set *w, const int64_t *seen,
+                                  tra_csv_text_run *out, tra_err *e) {
+    int32_t *order = tra_string_set_order(w);
+    *out = (tra_csv_text_run){.n = w->n, .bytes = w->n * HEAD + (w->n ? w->begin[w->n] : 0), .parent = -1};
+    out->at = reserve(r, out->bytes);
+    out->order_at = reserve(r, 4 * out->n);
+    out->map_at = reserve(r, 4 * out->n);
+    byte_buffer f = buffer_at(r, out->at, 0, 64 << 10);
     tra_status s = tra_pwrite(r->fd, order, (size_t)out->n * 4, out->order_at, r->where, e);
     for (int64_t j = 0; j < w->n && s == TRA_OK; j++) {
         int64_t from = w->begin[order[j]];
@@ -89,7 +90,7 @@ tra_status tra_csv_put_run(tra_csv_runs *r, const tra_words *w, const int64_t *s
 
 /* A run that is merged. */
 typedef struct source {
-    flow texts, map;
+    byte_buffer texts, map;
     int64_t left; /* texts */
     int64_t seen;
     const char *s; /* its next one */
@@ -98,7 +99,7 @@ typedef struct source {
 
 /* What they are merged to: a run, or the dictionary. */
 typedef struct target {
-    flow texts, begin, seen; /* begin, seen: of the dictionary */
+    byte_buffer texts, begin, seen; /* begin, seen: of the dictionary */
     bool run, text;
     int64_t n, bytes; /* texts that are finished, and the bytes of texts */
     char *last;       /* the present one, which others may be equal to */
@@ -194,26 +195,26 @@ static tra_status merge(source *v, int n, target *t, tra_err *e) {
 }
 
 /* Merges the runs from `from` to `to`, whose parent is not known, to a new run, or (out) to the dictionary. */
-static tra_status merge_some(tra_csv_runs *r, int from, int to, int64_t buffer, bool text, tra_spooled *out,
+static tra_status merge_some(tra_csv_text_runs *r, int from, int to, int64_t buffer, bool text, tra_spooled *out,
                              int64_t *seen_at, tra_err *e) {
     int n = to - from, parent = out ? -1 : r->n;
     int64_t texts = 0, bytes = 0;
     source *v = tra_calloc((size_t)n + 1, sizeof *v);
     for (int i = 0; i < n; i++) {
-        tra_csv_run_of *x = &r->v[from + i];
-        v[i].texts = flow_at(r, x->at, x->bytes, buffer);
-        v[i].map = flow_at(r, x->map_at, 0, 4 * CODES);
+        tra_csv_text_run *x = &r->v[from + i];
+        v[i].texts = buffer_at(r, x->at, x->bytes, buffer);
+        v[i].map = buffer_at(r, x->map_at, 0, 4 * CODES);
         v[i].left = x->n;
         x->parent = parent;
         texts += x->n;
         bytes += x->bytes;
     }
-    int64_t at = place(r, bytes), other = place(r, 8 * (texts + 1));
-    *seen_at = out && text ? place(r, 8 * texts) : 0;
+    int64_t at = reserve(r, bytes), other = reserve(r, 8 * (texts + 1));
+    *seen_at = out && text ? reserve(r, 8 * texts) : 0;
     target t = {.run = !out, .text = text, .last = tra_malloc((size_t)r->longest + 1)};
-    t.texts = flow_at(r, at, 0, 64 << 10);
-    t.begin = flow_at(r, other, 0, 64 << 10);
-    t.seen = flow_at(r, *seen_at, 0, 64 << 10);
+    t.texts = buffer_at(r, at, 0, 64 << 10);
+    t.begin = buffer_at(r, other, 0, 64 << 10);
+    t.seen = buffer_at(r, *seen_at, 0, 64 << 10);
     static const int64_t zero = 0;
     tra_status s = out ? put(&t.begin, &zero, 8, e) : TRA_OK;
     if (s == TRA_OK) s = merge(v, n, &t, e);
@@ -230,15 +231,16 @@ static tra_status merge_some(tra_csv_runs *r, int from, int to, int64_t buffer, 
         return TRA_OK;
     }
     TRA_ROOM(r->v, r->n, r->cap);
-    r->v[r->n++] =
-        (tra_csv_run_of){.at = at, .bytes = t.bytes, .n = t.n, .number = -1, .map_at = place(r, 4 * t.n), .parent = -1};
+    r->v[r->n++] = (tra_csv_text_run){
+        .at = at, .bytes = t.bytes, .n = t.n, .number = -1, .map_at = reserve(r, 4 * t.n), .parent = -1};
     return TRA_OK;
 }
 
 /* ---- maps ------------------------------------------------------------------------------------------------------- */
 
 /* The numbers of a map, which ascend, become what another map has in their places. */
-static tra_status look_up(const tra_csv_runs *r, int64_t map_at, int64_t n, int64_t in_at, int64_t in_n, tra_err *e) {
+static tra_status look_up(const tra_csv_text_runs *r, int64_t map_at, int64_t n, int64_t in_at, int64_t in_n,
+                          tra_err *e) {
     enum { STRIP = 16384 };
     int32_t *v = tra_malloc(2 * STRIP * sizeof *v), *in = v + STRIP;
     int64_t from = 0, have = 0; /* in[0..have) is what the other map has from there on */
@@ -263,19 +265,19 @@ static tra_status look_up(const tra_csv_runs *r, int64_t map_at, int64_t n, int6
 /* ---- texts in the order in which they came ----------------------------------------------------------------------- */
 
 typedef struct ordering {
-    const tra_csv_runs *r;
-    const tra_spooled *from;  /* sorted by bytes */
-    flow begin, bytes, codes; /* what becomes of it; codes: of each of the sorted strings */
-    int64_t n, at;            /* strings, and their bytes */
+    const tra_csv_text_runs *r;
+    const tra_spooled *from;         /* sorted by bytes */
+    byte_buffer begin, bytes, codes; /* what becomes of it; codes: of each of the sorted strings */
+    int64_t n, at;                   /* strings, and their bytes */
     char *buf;
 } ordering;
 
-static tra_sorter *sorter_of(const tra_csv_runs *r, int64_t n, int64_t places, int64_t memory) {
+static tra_sorter *sorter_of(const tra_csv_text_runs *r, int64_t n, int64_t places, int64_t memory) {
     return tra_sorter_new(&(tra_sorter_options){.places = (uint64_t)places,
                                                 .memory = memory,
                                                 .most = n,
                                                 .least = 1,
-                                                .groups = 1,
+                                                .ranges = 1,
                                                 .output = r->output,
                                                 .workers = 1});
 }
@@ -344,16 +346,16 @@ static tra_status order(ordering *o, int64_t seen_at, tra_sorter *places, tra_so
 }
 
 /* Brings a dictionary in the order in which its strings first came; *codes_at: the codes of what it was. */
-static tra_status order_by_place(tra_csv_runs *r, int64_t seen_at, int64_t memory, tra_spooled *d, int64_t *codes_at,
-                                 tra_err *e) {
+static tra_status order_by_place(tra_csv_text_runs *r, int64_t seen_at, int64_t memory, tra_spooled *d,
+                                 int64_t *codes_at, tra_err *e) {
     tra_spooled to = *d;
-    to.begin_at = place(r, 8 * (d->n + 1));
-    to.bytes_at = place(r, d->bytes);
-    *codes_at = place(r, 4 * d->n);
+    to.begin_at = reserve(r, 8 * (d->n + 1));
+    to.bytes_at = reserve(r, d->bytes);
+    *codes_at = reserve(r, 4 * d->n);
     ordering o = {.r = r, .from = d, .buf = tra_malloc((size_t)r->longest + 1)};
-    o.begin = flow_at(r, to.begin_at, 0, 64 << 10);
-    o.bytes = flow_at(r, to.bytes_at, 0, 64 << 10);
-    o.codes = flow_at(r, *codes_at, 0, 64 << 10);
+    o.begin = buffer_at(r, to.begin_at, 0, 64 << 10);
+    o.bytes = buffer_at(r, to.bytes_at, 0, 64 << 10);
+    o.codes = buffer_at(r, *codes_at, 0, 64 << 10);
     tra_sorter *places = sorter_of(r, d->n, r->rows, memory / 2), *codes = sorter_of(r, d->n, d->n, memory / 2);
     tra_status s = order(&o, seen_at, places, codes, memory / 2, e);
     tra_sorter_free(places);
@@ -366,7 +368,7 @@ static tra_status order_by_place(tra_csv_runs *r, int64_t seen_at, int64_t memor
     return s;
 }
 
-tra_status tra_csv_merge_runs(tra_csv_runs *r, bool text, int64_t memory, tra_spooled *out, tra_err *e) {
+tra_status tra_csv_merge_text_runs(tra_csv_text_runs *r, bool text, int64_t memory, tra_spooled *out, tra_err *e) {
     int64_t least = tra_max64(LEAST, r->longest + HEAD), each = least + 4 * CODES + (int64_t)sizeof(source) + 64;
     int most = (int)tra_max64(2, tra_min64(memory / each, 1 << 16)), from = 0;
     int64_t seen_at, codes_at = 0;
@@ -378,7 +380,7 @@ tra_status tra_csv_merge_runs(tra_csv_runs *r, bool text, int64_t memory, tra_sp
     TRA_TRY(merge_some(r, from, r->n, buffer, text, out, &seen_at, e));
     if (text) TRA_TRY(order_by_place(r, seen_at, memory, out, &codes_at, e));
     for (int i = r->n; i-- > 0;) {
-        const tra_csv_run_of *x = &r->v[i], *parent = x->parent < 0 ? NULL : &r->v[x->parent];
+        const tra_csv_text_run *x = &r->v[i], *parent = x->parent < 0 ? NULL : &r->v[x->parent];
         if (parent) TRA_TRY(look_up(r, x->map_at, x->n, parent->map_at, parent->n, e));
         if (!parent && text) TRA_TRY(look_up(r, x->map_at, x->n, codes_at, out->n, e));
     }

@@ -17,7 +17,7 @@ typedef struct score {
     bool rare; /* the delimiter is a character that texts have in them more often than files between cells */
 } score;
 
-static double worth(const score *s) {
+static double value_of(const score *s) {
     if (s->records == 0) return 0;
     if (s->columns < 2) return s->quoted == s->records && s->faults == 0 ? 0.9 : 0; /* one column, all in quotes */
     if (s->rare && (s->values + s->quoted == 0 || 2 * s->times >= s->records)) return 0;
@@ -26,13 +26,13 @@ static double worth(const score *s) {
 }
 
 static bool better(const score *a, const score *b) {
-    double x = worth(a), y = worth(b);
+    double x = value_of(a), y = value_of(b);
     if (x > y + 0.02 || x < y - 0.02) return x > y;
     return a->columns > b->columns;
 }
 
 /* Counts what records have, and finds what most have. */
-static void count(int64_t (*seen)[2], int *n, int64_t cells) {
+static void count_width(int64_t (*seen)[2], int *n, int64_t cells) {
     for (int i = 0; i < *n; i++)
         if (seen[i][0] == cells) {
             seen[i][1]++;
@@ -53,8 +53,8 @@ static bool is_time(const char *p, const char *end) {
     return colon && digit;
 }
 
-static void try(const tra_csv_dialect *d, const tra_csv_reading *r, const char *text, const char *end, bool whole,
-                tra_csv_cells *cells, score *s) {
+static void score_dialect(const tra_csv_dialect *d, const tra_csv_reading *r, const char *text, const char *end,
+                          bool whole, tra_csv_cells *cells, score *s) {
     int64_t seen[COUNTS][2];
     int n = 0;
     const char *p = text;
@@ -72,7 +72,7 @@ static void try(const tra_csv_dialect *d, const tra_csv_reading *r, const char *
             if (s->rare && !x->quoted) s->values += tra_csv_kind_of(r, text + x->at, x->n) != TRA_CSV_OTHER;
         }
         if (s->rare) s->times += is_time(text + cells->v[0].at, p);
-        count(seen, &n, cells->n);
+        count_width(seen, &n, cells->n);
     }
     for (int i = 0; i < n; i++)
         if (seen[i][1] > s->regular || (seen[i][1] == s->regular && seen[i][0] > s->columns))
@@ -105,8 +105,8 @@ static bool has_returns(const char *p, const char *end, char quote) {
 }
 
 /* *last: the last line that is left out because it begins with the comment's character; NULL: none. */
-static const char *begin_of(const char *text, const char *end, const tra_csv_hints *h, tra_csv_form *f,
-                            const char **last) {
+static const char *skip_preamble(const char *text, const char *end, const tra_csv_hints *h, tra_csv_form *f,
+                                 const char **last) {
     const char *p = text;
     *last = NULL;
     if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
@@ -121,7 +121,7 @@ static const char *begin_of(const char *text, const char *end, const tra_csv_hin
 }
 
 /* A line of this form says which delimiter the file has: spreadsheets write it. */
-static const char *told(const char *p, const char *end, tra_csv_form *f, char *delimiter) {
+static const char *skip_sep_line(const char *p, const char *end, tra_csv_form *f, char *delimiter) {
     if (end - p < 6 || memcmp(p, "sep=", 4) != 0 || (p[5] != '\n' && p[5] != '\r')) return p;
     *delimiter = p[4];
     f->lines++;
@@ -203,7 +203,7 @@ static const char *past_titles(const tra_csv_dialect *d, const tra_csv_reading *
 /* ---- the search ------------------------------------------------------------------------------------------------- */
 
 /* The dialect into f->dialect, of which some is given; what it is worth. */
-static double choose(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
+static double choose_dialect(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
     static const char delimiters[] = {',', '\t', ';', '|', ':', '^', '~', ' '};
     static const char quotes[][2] = {{'"', 0}, {'"', '\\'}, {'\'', 0}, {'\'', '\\'}, {0, 0}};
     tra_csv_cells cells = {0};
@@ -214,7 +214,7 @@ static double choose(const char *p, const char *end, bool whole, const tra_csv_h
     best.escape = h->escape < 0 ? 0 : (char)h->escape;
     for (size_t q = 0; q < sizeof quotes / sizeof *quotes; q++) {
         tra_csv_dialect d = f->dialect;
-        d.temper = TRA_CSV_USUAL; /* what is odd is to count against a choice */
+        d.strictness = TRA_CSV_STRICTNESS_USUAL; /* what is odd is to count against a choice */
         d.quote = h->quote < 0 ? quotes[q][0] : (char)h->quote;
         d.escape = h->escape < 0 ? quotes[q][1] : (char)h->escape;
         for (size_t i = 0; i < sizeof delimiters; i++) {
@@ -222,11 +222,11 @@ static double choose(const char *p, const char *end, bool whole, const tra_csv_h
             d.delimiter = f->dialect.delimiter ? f->dialect.delimiter : delimiters[i];
             if (d.delimiter == d.quote || d.delimiter == d.escape) continue;
             d.blanks = false;
-            try(&d, h->reading, p, end, whole, &cells, &s);
+            score_dialect(&d, h->reading, p, end, whole, &cells, &s);
             if (s.faults > 0 && d.delimiter != ' ') { /* blanks between quotes and delimiters may be why */
                 score other;
                 d.blanks = true;
-                try(&d, h->reading, p, end, whole, &cells, &other);
+                score_dialect(&d, h->reading, p, end, whole, &cells, &other);
                 if (other.faults < s.faults)
                     s = other;
                 else
@@ -234,22 +234,22 @@ static double choose(const char *p, const char *end, bool whole, const tra_csv_h
             }
             /* Quotes other than the usual ones only where they are used and explain more. */
             bool odd = q > 0 && (s.quoted == 0 || d.quote == '\'' || d.escape);
-            if (odd && worth(&s) <= worth(&most) + (s.quoted > 0 ? 0.001 : 0.3)) continue;
-            if (worth(&s) > 0 && better(&s, &most)) most = s, best = d;
+            if (odd && value_of(&s) <= value_of(&most) + (s.quoted > 0 ? 0.001 : 0.3)) continue;
+            if (value_of(&s) > 0 && better(&s, &most)) most = s, best = d;
             if (f->dialect.delimiter) break;
         }
     }
     score s;
     tra_csv_dialect d = best;
     d.blanks = d.delimiter != ' ';
-    d.temper = TRA_CSV_USUAL;
-    try(&d, h->reading, p, end, whole, &cells, &s);
-    if (s.quoted > most.quoted && worth(&s) > worth(&most)) most = s, best = d;
-    best.temper = f->dialect.temper;
+    d.strictness = TRA_CSV_STRICTNESS_USUAL;
+    score_dialect(&d, h->reading, p, end, whole, &cells, &s);
+    if (s.quoted > most.quoted && value_of(&s) > value_of(&most)) most = s, best = d;
+    best.strictness = f->dialect.strictness;
     f->dialect = best;
     f->columns = most.columns;
     free(cells.v);
-    return worth(&most);
+    return value_of(&most);
 }
 
 static bool names_columns(const tra_csv_dialect *d, const char *line, const char *end, int64_t columns) {
@@ -264,17 +264,17 @@ void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints 
     const char *end = text + n;
     *out = (tra_csv_form){0};
     tra_csv_dialect *d = &out->dialect;
-    d->temper = (tra_csv_temper)h->temper;
+    d->strictness = (tra_csv_strictness)h->strictness;
     d->comment = h->comment < 0 ? '#' : (char)h->comment;
     d->delimiter = h->delimiter;
     d->returns = has_returns(text, end, h->quote < 0 ? '"' : (char)h->quote);
-    const char *comment, *p = begin_of(text, end, h, out, &comment);
-    p = told(p, end, out, d->delimiter ? &(char){0} : &d->delimiter);
+    const char *comment, *p = skip_preamble(text, end, h, out, &comment);
+    p = skip_sep_line(p, end, out, d->delimiter ? &(char){0} : &d->delimiter);
     tra_csv_form commented = *out;
     if (h->comment < 0) d->comment = 0;
-    double plain = choose(p, end, whole, h, out);
+    double plain = choose_dialect(p, end, whole, h, out);
     /* Comments begin the file: further lines of this kind are such where that explains more. */
-    if (comment && h->comment < 0 && choose(p, end, whole, h, &commented) > plain)
+    if (comment && h->comment < 0 && choose_dialect(p, end, whole, h, &commented) > plain)
         *out = commented, out->comments = true;
     if (comment && h->comment < 0 && !d->comment &&
         names_columns(d, comment, p, out->columns)) { /* "#id,x,y" is the header */
@@ -285,7 +285,7 @@ void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints 
         score s;
         tra_csv_cells cells = {0};
         d->blank_is_row = false;
-        try(d, h->reading, p, end, whole, &cells, &s);
+        score_dialect(d, h->reading, p, end, whole, &cells, &s);
         free(cells.v);
         out->columns = s.columns;
         d->blank_is_row = s.columns == 1;

@@ -28,7 +28,7 @@ struct tra_csv_spill {
     int n;       /* columns */
     int *column; /* of each: its number, */
     int *slot;   /* and the other way round; -1: it is not spilled */
-    tra_csv_runs *runs;
+    tra_csv_text_runs *runs;
     int64_t rows;
     int32_t *run_of; /* of each piece */
     int32_t nruns;
@@ -38,11 +38,13 @@ struct tra_csv_spill {
 
 /* ---- which ------------------------------------------------------------------------------------------------------ */
 
-static int64_t held_by(const tra_csv_worker *w, int c) { return tra_words_held(&w->words[c]) + 8 * w->seen_cap[c]; }
+static int64_t held_by(const tra_csv_worker *w, int c) {
+    return tra_string_set_bytes(&w->words[c]) + 8 * w->seen_cap[c];
+}
 
 void tra_csv_drop_texts(tra_csv_worker *w, int c) {
     w->held -= held_by(w, c);
-    tra_words_free(&w->words[c]);
+    tra_string_set_free(&w->words[c]);
     free(w->seen[c]);
     w->seen[c] = NULL;
     w->seen_cap[c] = 0;
@@ -69,10 +71,10 @@ static tra_status put_runs(struct tra_csv_spill *x, int worker, tra_err *e) {
     collector *k = &x->worker[worker];
     for (int i = 0; i < x->n; i++) {
         int c = x->column[i];
-        tra_csv_runs *r = &x->runs[i];
-        tra_csv_run_of run;
+        tra_csv_text_runs *r = &x->runs[i];
+        tra_csv_text_run run;
         if (w->words[c].n == 0) continue;
-        TRA_TRY(tra_csv_put_run(r, &w->words[c], w->seen[c], &run, e));
+        TRA_TRY(tra_csv_write_text_run(r, &w->words[c], w->seen[c], &run, e));
         run.number = k->run;
         run.first = k->first;
         run.last = k->last;
@@ -112,7 +114,7 @@ static tra_status collect(struct tra_csv_spill *x, int worker, const tra_csv_pie
     tra_csv_worker *w = &m->worker[worker];
     collector *k = &x->worker[worker];
     int c = x->column[slot];
-    tra_words *words = &w->words[c];
+    tra_string_set *words = &w->words[c];
     int64_t i = 0, before = held_by(w, c), longest = 0;
     bool nulls = false;
     for (int64_t r = 0; r < w->rows.n; r++) {
@@ -122,7 +124,7 @@ static tra_status collect(struct tra_csv_spill *x, int worker, const tra_csv_pie
         const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
         nulls |= null;
         k->state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
-        k->codes[i] = null ? -1 : (int32_t)tra_words_put(words, s, n, tra_words_hash(s, n), &fresh);
+        k->codes[i] = null ? -1 : (int32_t)tra_string_set_add(words, s, n, tra_string_set_hash(s, n), &fresh);
         k->hashes[i] = null ? 0 : tra_digest_string(s, n);
         longest = tra_max64(longest, (int64_t)n);
         if (fresh) {
@@ -195,7 +197,7 @@ static tra_status translate_rows(const struct tra_csv_spill *x, int64_t at, int6
 static tra_status translate(void *ctx, int worker, int64_t item, tra_err *e) {
     const translation *t = ctx;
     const struct tra_csv_spill *x = t->x;
-    const tra_csv_run_of *run = &x->runs[t->slot].v[item];
+    const tra_csv_text_run *run = &x->runs[t->slot].v[item];
     const int64_t *rows = x->m->rows;
     (void)worker;
     if (run->number < 0) return TRA_OK;
@@ -214,10 +216,10 @@ static tra_status translate(void *ctx, int worker, int64_t item, tra_err *e) {
 static tra_status merge(struct tra_csv_spill *x, int slot, tra_column *columns, tra_err *e) {
     tra_csv_import *m = x->m;
     int c = x->column[slot];
-    tra_csv_runs *r = &x->runs[slot];
+    tra_csv_text_runs *r = &x->runs[slot];
     translation t = {x, slot};
     tra_err why = {0};
-    tra_status s = tra_csv_merge_runs(r, m->column[c].type == TRA_COL_TEXT, m->memory / 4, &x->spooled[c], &why);
+    tra_status s = tra_csv_merge_text_runs(r, m->column[c].type == TRA_COL_TEXT, m->memory / 4, &x->spooled[c], &why);
     if (s == TRA_INPUT && why.status == TRA_OK)
         return tra_fail(e, TRA_INPUT, "%s: column \"%s\" has more than 2^31 different texts", m->spec,
                         m->column[c].name);
@@ -227,7 +229,7 @@ static tra_status merge(struct tra_csv_spill *x, int slot, tra_column *columns, 
     *d = (tra_dictionary){.n = x->spooled[c].n, .sorted = m->column[c].type == TRA_COL_STRING};
     columns[c].dict = d;
     free(r->v);
-    *r = (tra_csv_runs){0};
+    *r = (tra_csv_text_runs){0};
     return TRA_OK;
 }
 
@@ -245,7 +247,7 @@ tra_status tra_csv_spill_columns(tra_csv_import *m, tra_column *columns, tra_err
     x->rows = m->rows[m->npieces];
     x->column = tra_news(m->arena, int, n);
     x->slot = tra_news(m->arena, int, m->ncolumns);
-    x->runs = tra_news(m->arena, tra_csv_runs, n);
+    x->runs = tra_news(m->arena, tra_csv_text_runs, n);
     x->worker = tra_news(m->arena, collector, m->nworkers);
     x->spooled = tra_news(m->arena, tra_spooled, m->ncolumns + 1);
     x->run_of = tra_malloc((size_t)(m->npieces + 1) * sizeof *x->run_of);
@@ -255,7 +257,7 @@ tra_status tra_csv_spill_columns(tra_csv_import *m, tra_column *columns, tra_err
         x->slot[c] = m->spilled[c] ? x->n : -1;
         if (!m->spilled[c]) continue;
         x->runs[x->n] =
-            (tra_csv_runs){.fd = x->fd, .where = x->where, .output = m->job->to, .end = &x->end, .rows = x->rows};
+            (tra_csv_text_runs){.fd = x->fd, .where = x->where, .output = m->job->to, .end = &x->end, .rows = x->rows};
         x->column[x->n++] = c;
     }
     x->end = (4 * n * x->rows + 7) / 8 * 8;

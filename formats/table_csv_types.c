@@ -214,8 +214,8 @@ static tra_status ambiguous(const tra_csv_guess *g, const char *spec, const tra_
                     g->time ? " (... stands for the time as it is written)" : "", c->name);
 }
 
-tra_status tra_csv_settle(const tra_csv_reading *r, const tra_csv_guess *g, const char *spec, tra_csv_column *c,
-                          tra_err *e) {
+tra_status tra_csv_decide_type(const tra_csv_reading *r, const tra_csv_guess *g, const char *spec, tra_csv_column *c,
+                               tra_err *e) {
     bool coded = false, days = false;
     if (!c->given) {
         switch (g->kinds) {

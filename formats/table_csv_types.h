@@ -55,8 +55,8 @@ bool tra_csv_is_null(const tra_csv_reading *r, const char *s, size_t n, bool quo
 /* Takes a cell into account. */
 void tra_csv_guess_cell(const tra_csv_reading *r, tra_csv_guess *g, const char *s, size_t n, bool quoted);
 /* Which type they all have. TRA_INPUT when dates are ambiguous; `spec` and the name for its message. */
-TRA_MUSTUSE tra_status tra_csv_settle(const tra_csv_reading *r, const tra_csv_guess *g, const char *spec,
-                                      tra_csv_column *c, tra_err *e);
+TRA_MUSTUSE tra_status tra_csv_decide_type(const tra_csv_reading *r, const tra_csv_guess *g, const char *spec,
+                                           tra_csv_column *c, tra_err *e);
 /* The value of a cell that is not NULL, of a type that is not coded, to element i. False: it has none. */
 bool tra_csv_value(const tra_csv_reading *r, const tra_csv_column *c, const char *s, size_t n, void *values, int64_t i);
 

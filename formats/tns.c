@@ -104,7 +104,7 @@ static tra_status open_tns(tra_source *s, tra_err *e) {
     }
     if (begins || extends) {
         TRA_TRY(read_header(&h, begins, &form.count, e));
-        s->announced = form.count;
+        s->most_entries = form.count;
         s->type_text = begins ? toolbox : extended;
         tra_lines_begin(s, &form, h.line);
         return TRA_OK;
@@ -112,7 +112,7 @@ static tra_status open_tns(tra_source *s, tra_err *e) {
     tra_line_survey found;
     tra_lines_begin(s, &form, 0);
     TRA_TRY(tra_lines_survey(s, 0, &found, e));
-    s->announced = found.count;
+    s->most_entries = found.count;
     TRA_TRY(shape_of(s, &found, e));
     tra_lines_shape(s);
     return TRA_OK;

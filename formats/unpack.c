@@ -24,7 +24,7 @@ struct tra_unpack {
 
 static const unsigned char gzip_magic[] = {0x1f, 0x8b}, zstd_magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 
-bool tra_packed(const unsigned char *head, size_t n) {
+bool tra_is_compressed(const unsigned char *head, size_t n) {
     return (n >= sizeof gzip_magic && memcmp(head, gzip_magic, sizeof gzip_magic) == 0) ||
            (n >= sizeof zstd_magic && memcmp(head, zstd_magic, sizeof zstd_magic) == 0);
 }
@@ -37,15 +37,20 @@ void tra_unpack_free(tra_unpack *u) {
     free(u);
 }
 
-/* Logarithm of the window that the frame asks for (RFC 8878, 3.1.1.1); 0 where it tells none. */
+/* Logarithm, rounded up, of the window that the frame asks for (RFC 8878, 3.1.1.1); 0 where it does not tell. A frame
+ * of a single segment has its content as window. */
 static int window_of(const unsigned char *head, size_t n) {
     if (n < 6) return 0;
     bool single = head[4] >> 5 & 1;
-    if (!single) return 11 + (head[5] >> 3); /* rounded up */
-    return 0;
+    if (!single) return 11 + (head[5] >> 3);
+    unsigned long long content = ZSTD_getFrameContentSize(head, n);
+    int log = 0;
+    if (content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR) return 0;
+    while (log < 62 && (1ull << log) < content) log++;
+    return log;
 }
 
-tra_status tra_unpack_begin(tra_unpack *u, tra_stream *in, tra_err *e) {
+tra_status tra_unpack_rewind(tra_unpack *u, tra_stream *in, tra_err *e) {
     if (u->gzip.state) inflateEnd(&u->gzip);
     u->gzip = (z_stream){0};
     u->whole = u->eof = false;
@@ -63,10 +68,11 @@ tra_status tra_unpack_begin(tra_unpack *u, tra_stream *in, tra_err *e) {
     return ok ? TRA_OK : tra_fail(e, TRA_RESOURCE, "%s: no memory to unpack it", in->name);
 }
 
-bool tra_unpack_again(const tra_unpack *u) { return u->seekable; }
+bool tra_unpack_can_rewind(const tra_unpack *u) { return u->seekable; }
 
-tra_status tra_stream_unpack(tra_stream *in, int64_t *held, tra_err *e) {
-    enum { WINDOW = 23, LEAST = 20 }; /* where the first frame does not tell: what the levels in use take at most */
+tra_status tra_stream_unpack(tra_stream *in, int64_t memory, int64_t *held, tra_err *e) {
+    enum { WINDOW = 23, LEAST = 20 }; /* where the first frame does not tell: what the levels up to 19 take at most */
+    enum { ALWAYS = 32 << 20 };       /* bytes that it may keep whatever the memory is */
     const unsigned char *head = in->buf + in->pos;
     size_t n = in->len - in->pos;
     tra_unpack *u = tra_calloc(1, sizeof *u);
@@ -86,7 +92,11 @@ tra_status tra_stream_unpack(tra_stream *in, int64_t *held, tra_err *e) {
         }
         *held = (int64_t)u->cap + ((int64_t)1 << window) + (512 << 10);
     }
-    tra_status s = tra_unpack_begin(u, in, e);
+    tra_status s = TRA_OK;
+    if (*held > tra_max64(memory, ALWAYS))
+        s = tra_fail(e, TRA_RESOURCE, "%s: to unpack it takes a window of %" PRId64 " MiB: allow more --memory",
+                     in->name, *held >> 20);
+    if (s == TRA_OK) s = tra_unpack_rewind(u, in, e);
     if (s != TRA_OK) {
         tra_unpack_free(u);
         return s;
@@ -198,5 +208,5 @@ tra_status tra_stream_part(int fd, const tra_part *part, const char *name, size_
     u->seekable = true;
     u->cap = cap;
     u->buf = tra_malloc(cap);
-    return tra_unpack_begin(u, in, e);
+    return tra_unpack_rewind(u, in, e);
 }

@@ -7,8 +7,8 @@
 typedef struct tra_unpack tra_unpack;
 
 /* Begins anew at the beginning of the file. */
-TRA_MUSTUSE tra_status tra_unpack_begin(tra_unpack *u, tra_stream *in, tra_err *e);
-bool tra_unpack_again(const tra_unpack *u); /* can it? */
+TRA_MUSTUSE tra_status tra_unpack_rewind(tra_unpack *u, tra_stream *in, tra_err *e);
+bool tra_unpack_can_rewind(const tra_unpack *u); /* can it? */
 /* Up to n bytes of what it unpacks to; 0 at the end. TRA_INPUT when that is damaged or cut off. */
 TRA_MUSTUSE tra_status tra_unpack_some(tra_unpack *u, tra_stream *in, void *to, size_t n, size_t *got, tra_err *e);
 void tra_unpack_free(tra_unpack *u); /* NULL allowed */

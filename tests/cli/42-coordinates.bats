@@ -36,6 +36,18 @@ with open("a.mtx", "w") as f:
     printf 'x' | dd of=a.mtx.gz bs=1 seek=400000 conv=notrunc status=none; status 3 tra import a.mtx.gz -o x.h5; has "gzip data are damaged"
 }
 
+@test "a frame of zstd that is one segment has a window as large as its content" {
+    command -v zstd || skip "no zstd"
+    seq 1 1300000 > a.csv
+    zstd -q -1 --zstd=wlog=24 a.csv # 9 MiB in one segment: more than the 8 MiB of frames that do not tell
+    tra import -q --no-header a.csv.zst -o x.h5; tra import -q --no-header a.csv -o y.h5
+    is "$(tra digest y.h5 | cut -d' ' -f1)" eval "tra digest x.h5 | cut -d' ' -f1"
+    tra import -q --table --no-header a.csv.zst -o t.h5; status 0 tra info t.h5; has "1300000"
+    seq 1 5300000 > b.csv
+    zstd -q -1 --zstd=wlog=26 b.csv
+    for how in "" --table; do status 4 tra import $how --no-header b.csv.zst --memory 48M -o z.h5; has "takes a window of"; done
+}
+
 @test "errors name the line wherever it is, whatever the threads" {
     for n in 1 2; do
         { printf '%%%%MatrixMarket matrix coordinate real general\n9 9 300000\n'; yes '1 2 3.25' | head -n 299000; echo "4 5 6x"

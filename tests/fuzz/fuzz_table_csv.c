@@ -36,7 +36,7 @@ static void take_pieces(const tra_csv_dialect *d, const char *text, int64_t n, i
     while (begin < end) {
         const char *to = begin + (end - begin < piece ? end - begin : piece);
         while (to < end && to[-1] != '\n' && !(d->returns && to[-1] == '\r' && *to != '\n')) to++;
-        tra_csv_run r = tra_csv_run_over(d, begin, to, inside);
+        tra_csv_quotes r = tra_csv_scan_quotes(d, begin, to, inside);
         const char *first = inside ? r.first : begin;
         if (first && from && first < end) take_all(d, text, from, first, s);
         if (first && first < end) from = first;
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                        .escape = choice & 1 ? '\\' : -1,
                        .header = -1,
                        .comment = choice & 2 ? '#' : -1,
-                       .temper = choice >> 2 & 1 ? TRA_CSV_LENIENT : TRA_CSV_USUAL};
+                       .strictness = choice >> 2 & 1 ? TRA_CSV_STRICTNESS_LENIENT : TRA_CSV_STRICTNESS_USUAL};
     tra_csv_form f;
     tra_csv_sniff(text, (int64_t)n, true, &h, &f);
     if (f.begin < 0 || f.begin > (int64_t)n) abort();

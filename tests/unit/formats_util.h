@@ -48,13 +48,13 @@ static inline tra_status read_all(const char *file, const tra_source_options *o,
         status = s->format->box(s, &zero, &all, buf, e);
         for (int64_t i = 0; status == TRA_OK && i < *n; i++) out[i] = element(s->dtype, buf, i);
     } else {
-        tra_item *x = calloc((size_t)s->at_once, sizeof *x);
+        tra_item *x = calloc((size_t)s->least_room, sizeof *x);
         tra_places whole;
         int64_t got = 1;
         tra_places_of(&whole, &s->shape, &s->shape);
         for (int64_t i = 0; i < max; i++) out[i] = 0;
         while (status == TRA_OK && got > 0) {
-            status = s->format->entries(s, &whole, x, s->at_once, &got, e);
+            status = s->format->entries(s, &whole, x, s->least_room, &got, e);
             for (int64_t i = 0; status == TRA_OK && i < got; i++, ++*n)
                 if (x[i].place < (uint64_t)max)
                     out[x[i].place] = tra_dtype_is_float(s->dtype) ? x[i].value.real : (double)x[i].value.whole;

@@ -249,7 +249,7 @@ TEST(entries_become_rows) {
         err);
     tra_entries_block(sorted, &whole, false, &block);
     CHECK(block.v[0] == 40 && block.v[1] == 30);
-    CHECK_INT(tra_sorter_among(sorted, 0, 1200), 4);
+    CHECK_INT(tra_sorter_count_in(sorted, 0, 1200), 4);
     CHECK_OK(tra_sorter_merge(sorted, 1 << 20, &err), err);
     tra_catalog cat;
     CHECK_OK(tra_catalog_blocks(&whole, &whole, &cat, &err), err);

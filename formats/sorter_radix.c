@@ -1,4 +1,4 @@
-/* radix.c - items sorted by place, least significant digit first. */
+/* sorter_radix.c - sorts items by place, by its least significant digit first. */
 #include "sorter.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ tra_item *tra_items_sort(tra_item *items, tra_item *other, int64_t n, uint64_t p
     while (bits < 64 && (places - 1) >> bits > 0) bits++;
     if (places == 0) bits = 64;
     if (n < 2) return items;
-    /* The digits' widths are even, so that few passes do; how often each occurs is counted in one go. */
+    /* All digits have about the same width, so that there are few passes. One loop counts the values of all digits. */
     int passes = (bits + BITS - 1) / BITS, width = passes ? (bits + passes - 1) / passes : 0;
     uint64_t mask = ((uint64_t)1 << width) - 1;
     static _Thread_local int64_t count[PASSES][DIGITS];

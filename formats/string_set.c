@@ -1,5 +1,5 @@
-/* words.c - sets of strings: open addressing, strings concatenated. */
-#include "words.h"
+/* string_set.c - sets of strings: open addressing, strings concatenated. */
+#include "string_set.h"
 
 #include "../lib/relation/columns.h"
 
@@ -7,41 +7,41 @@
 #include <string.h>
 #include <xxhash.h>
 
-uint64_t tra_words_hash(const char *s, size_t n) { return XXH3_64bits(s, n); }
+uint64_t tra_string_set_hash(const char *s, size_t n) { return XXH3_64bits(s, n); }
 
-static bool is_it(const tra_words *w, uint64_t slot, const char *s, size_t n, uint64_t hash) {
+static bool is_it(const tra_string_set *w, uint64_t slot, const char *s, size_t n, uint64_t hash) {
     if ((slot ^ hash) >> 32) return false;
     int64_t i = (int64_t)(slot & 0xffffffff) - 1;
     return w->begin[i + 1] - w->begin[i] == (int64_t)n && (n == 0 || memcmp(w->bytes + w->begin[i], s, n) == 0);
 }
 
 /* The slot of the string, or the free one where it belongs. */
-static int64_t slot_of(const tra_words *w, const char *s, size_t n, uint64_t hash) {
+static int64_t slot_of(const tra_string_set *w, const char *s, size_t n, uint64_t hash) {
     int64_t mask = w->nslots - 1, at = (int64_t)(hash & (uint64_t)mask);
     while (w->slots[at] && !is_it(w, w->slots[at], s, n, hash)) at = (at + 1) & mask;
     return at;
 }
 
-static void rehash(tra_words *w) {
+static void rehash(tra_string_set *w) {
     int64_t n = w->nslots ? 2 * w->nslots : 8;
     free(w->slots);
     w->slots = tra_calloc((size_t)n, sizeof *w->slots);
     w->nslots = n;
     for (int64_t i = 0; i < w->n; i++) {
         const char *s = w->bytes + w->begin[i];
-        uint64_t hash = tra_words_hash(s, (size_t)(w->begin[i + 1] - w->begin[i]));
+        uint64_t hash = tra_string_set_hash(s, (size_t)(w->begin[i + 1] - w->begin[i]));
         int64_t at = (int64_t)(hash & (uint64_t)(n - 1));
         while (w->slots[at]) at = (at + 1) & (n - 1);
         w->slots[at] = (hash & UINT64_C(0xffffffff00000000)) | (uint64_t)(i + 1);
     }
 }
 
-int64_t tra_words_find(const tra_words *w, const char *s, size_t n, uint64_t hash) {
+int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, uint64_t hash) {
     if (!w->nslots) return -1;
     return (int64_t)(w->slots[slot_of(w, s, n, hash)] & 0xffffffff) - 1;
 }
 
-int64_t tra_words_put(tra_words *w, const char *s, size_t n, uint64_t hash, bool *fresh) {
+int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh) {
     if (2 * (w->n + 1) > w->nslots) rehash(w);
     int64_t at = slot_of(w, s, n, hash);
     *fresh = w->slots[at] == 0;
@@ -62,20 +62,20 @@ int64_t tra_words_put(tra_words *w, const char *s, size_t n, uint64_t hash, bool
     return w->n++;
 }
 
-void tra_words_clear(tra_words *w) {
+void tra_string_set_clear(tra_string_set *w) {
     w->n = 0;
     if (w->begin) w->begin[0] = 0;
     if (w->slots) memset(w->slots, 0, (size_t)w->nslots * sizeof *w->slots);
 }
 
-void tra_words_free(tra_words *w) {
+void tra_string_set_free(tra_string_set *w) {
     free(w->begin);
     free(w->bytes);
     free(w->slots);
-    *w = (tra_words){0};
+    *w = (tra_string_set){0};
 }
 
-int64_t tra_words_held(const tra_words *w) {
+int64_t tra_string_set_bytes(const tra_string_set *w) {
     return w->cap * (int64_t)sizeof *w->begin + w->bytes_cap + w->nslots * (int64_t)sizeof *w->slots;
 }
 
@@ -86,13 +86,13 @@ typedef struct item {
 
 static int by_bytes(const void *a, const void *b, void *ctx) {
     const item *x = a, *y = b;
-    const tra_words *w = ctx;
+    const tra_string_set *w = ctx;
     if (x->first != y->first) return x->first < y->first ? -1 : 1;
     return tra_bytes_cmp(w->bytes + w->begin[x->i], w->begin[x->i + 1] - w->begin[x->i], w->bytes + w->begin[y->i],
                          w->begin[y->i + 1] - w->begin[y->i]);
 }
 
-int32_t *tra_words_order(const tra_words *w) {
+int32_t *tra_string_set_order(const tra_string_set *w) {
     item *v = tra_malloc((size_t)(w->n + 1) * sizeof *v);
     int32_t *order = tra_malloc((size_t)(w->n + 1) * sizeof *order);
     for (int64_t i = 0; i < w->n; i++) {

@@ -1,0 +1,27 @@
+/* string_set.h - sets of strings, numbered in the order in which they first came. Private to formats. */
+#ifndef TRA_STRING_SET_H
+#define TRA_STRING_SET_H
+
+#include "../lib/base/base.h"
+
+/* Zero-initialise. String i is bytes[begin[i]] .. bytes[begin[i + 1]]. */
+typedef struct tra_string_set {
+    int64_t n, cap;
+    int64_t *begin;
+    char *bytes;
+    int64_t bytes_cap;
+    uint64_t *slots; /* number + 1 in the low half, part of the hash in the high one; 0: free */
+    int64_t nslots;
+} tra_string_set;
+
+uint64_t tra_string_set_hash(const char *s, size_t n);
+/* The number of the string, which is put in when it is new (*fresh). */
+int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh);
+int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, uint64_t hash); /* or -1 */
+void tra_string_set_clear(tra_string_set *w); /* empty again, with its room */
+void tra_string_set_free(tra_string_set *w);
+int64_t tra_string_set_bytes(const tra_string_set *w); /* bytes that it takes */
+/* Numbers in the order of the strings, by bytes: from malloc. */
+int32_t *tra_string_set_order(const tra_string_set *w);
+
+#endif
