@@ -5,92 +5,19 @@
  * that of dimensions, and in files of other programs, entries are sorted before they become rows, and duplicates are
  * added.
  */
-#include "stored_int.h"
+#include "stored_reading.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = TRA_DATASET_CHUNK }; /* elements of a slice that are read at a time */
-
-/* A slice that is being read. */
-typedef struct feed {
-    const tra_dataset_reader *from;
-    int64_t at, left;   /* the next element in the file, and how many are left */
-    int64_t have, used; /* elements in raw, and how many of them are used */
-    char *raw;          /* PIECE elements as they are in memory */
-    int64_t *ints;      /* the same as int64_t; NULL for values */
-    XXH64_state_t sum;
-} feed;
-
-typedef struct reading {
-    tra_rel *r;
-    const struct tra_stored *x;
-    const tra_form *form;
-    int64_t ordinal;
-    tra_dims ext;
-    feed feed[TRA_MAXCOMPONENTS];
-    int component;              /* the dataset that was read last, for messages */
-    int64_t origin;             /* unordered: first coordinate of the block in the outer dimension */
-    int64_t stride[TRA_MAXDIM]; /* of each level's coordinate in the number of the row; 0: it is the column */
-    int64_t next[TRA_MAXDIM], end[TRA_MAXDIM]; /* next and last position of each level, in the file */
-    int64_t limit[TRA_MAXDIM];                 /* extent of each level in this array */
-    int last;                                  /* the level of the last dimension */
-    tra_rows_maker rows;                       /* where entries go that come in order */
-    int64_t room_rows, room;
-    tra_sort_item *items; /* where they go to be sorted, */
-    char *values;         /* with their values */
-    char *array;          /* where they go if the array is dense */
-    char *packed;         /* room for what was packed (mapped.h) */
-    int64_t *counts,
-        size; /* not NULL: entries are only counted, for each granule of `size` coordinates of the outer dimension */
-    int64_t n;
-    const char *why; /* what is damaged; NULL: nothing yet */
-    tra_err cause;
-} reading;
-
 /* ---- slices ----------------------------------------------------------------------------------------------------- */
-
-static tra_status more(reading *x, int component) {
-    feed *f = &x->feed[component];
-    int64_t n = tra_min64(f->from->compressed ? PIECE - f->at % PIECE : PIECE,
-                          f->left); /* so that each chunk is decoded once */
-    x->component = component;
-    if (n == 0) {
-        x->why = "it has fewer elements than its ranges say";
-        return TRA_INPUT;
-    }
-    if (tra_dataset_read(x->r, f->from, f->at, n, f->raw, &x->cause) != TRA_OK) {
-        x->why = x->cause.msg;
-        return TRA_INPUT;
-    }
-    if (x->x->sums) XXH64_update(&f->sum, f->raw, (size_t)n * f->from->each);
-    if (f->ints) tra_dataset_widen(f->from, f->raw, n, f->ints);
-    f->at += n;
-    f->left -= n;
-    f->have = n;
-    f->used = 0;
-    return TRA_OK;
-}
-
-static inline tra_status next_int(reading *x, int component, int64_t *v) {
-    feed *f = &x->feed[component];
-    if (f->used == f->have) TRA_TRY(more(x, component));
-    *v = f->ints[f->used++];
-    return TRA_OK;
-}
 
 static inline tra_status next_value(reading *x, const void **v) {
     feed *f = &x->feed[x->form->values];
     if (x->x->iso) return *v = f->raw, TRA_OK;
-    if (f->used == f->have) TRA_TRY(more(x, x->form->values));
+    if (f->used == f->have) TRA_TRY(tra_reading_more(x, x->form->values));
     *v = f->raw + (size_t)f->used++ * f->from->each;
     return TRA_OK;
-}
-
-static tra_status damaged(reading *x, int component, const char *why) {
-    x->component = component;
-    x->why = why;
-    return TRA_INPUT;
 }
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
@@ -194,66 +121,13 @@ static tra_status range(reading *x, int l, int64_t *end) {
     return TRA_OK;
 }
 
-/* Is the level such that all entries of a range are entries of one row of the cell and can be copied there? */
-static bool copies(const reading *x, int l) {
-    const struct tra_stored *s = x->x;
-    bool plain = !s->mirror && !s->unordered && !s->iso && !x->items && !x->array && !x->counts;
-    return plain && l > 0 && l == x->last && l + 1 == x->form->levels.n && x->r->type.dtype != TRA_BOOL && !x->r->u64;
-}
-
-/* Do n integers ascend strictly, beginning at `from` or more, and end below `limit`? */
-static bool ascend(const int64_t *v, int64_t n, int64_t from, int64_t limit) {
-    bool ok = v[0] >= from && v[n - 1] < limit;
-    for (int64_t i = 1; i < n; i++) ok &= v[i - 1] < v[i];
-    return ok;
-}
-
-/* The error for indices that do not ascend. */
-static tra_status wrong_indices(reading *x, int l, const int64_t *v, int64_t n, int64_t from) {
-    int component = x->form->indices[l];
-    for (int64_t i = 0; i < n; i++) {
-        if (v[i] < 0 || v[i] >= x->limit[l]) return damaged(x, component, "it has an index out of range");
-        if (v[i] + 1 == from) return damaged(x, component, "it has an index twice");
-        if (v[i] < from) return damaged(x, component, "its indices do not ascend");
-        from = v[i] + 1;
-    }
-    return TRA_OK;
-}
-
-/* Copies the entries of a row, as many at a time as have been read of indices and values. */
-static tra_status copy_entries(reading *x, int l, int64_t row, int64_t end) {
-    feed *index = &x->feed[x->form->indices[l]], *value = &x->feed[x->form->values];
-    tra_rows_view *v = &x->rows.v;
-    size_t size = x->r->size;
-    if (x->next[l] == end) return TRA_OK;
-    if (v->nrows == x->room_rows) return damaged(x, x->form->values, "it has more rows than its tables say");
-    tra_rows_open(&x->rows, row);
-    for (int64_t from = 0; x->next[l] < end;) {
-        if (index->used == index->have) TRA_TRY(more(x, x->form->indices[l]));
-        if (value->used == value->have) TRA_TRY(more(x, x->form->values));
-        int64_t n = tra_min64(end - x->next[l], tra_min64(index->have - index->used, value->have - value->used));
-        const int64_t *at = index->ints + index->used;
-        if (!ascend(at, n, from, x->limit[l])) return wrong_indices(x, l, at, n, from);
-        if (n > x->room - x->n) return damaged(x, x->form->values, "it has more entries than its tables say");
-        for (int64_t i = 0; i < n; i++) v->column[v->n + i] = (uint32_t)at[i];
-        memcpy(v->value + (size_t)v->n * size, value->raw + (size_t)value->used * size, (size_t)n * size);
-        from = at[n - 1] + 1;
-        index->used += n;
-        value->used += n;
-        x->next[l] += n;
-        x->n += n;
-        v->n += n;
-    }
-    return TRA_OK;
-}
-
 static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
     const tra_form *f = x->form;
     int64_t end, last[TRA_MAXDIM];
     int g = f->group[l];
     bool leaf = l + g == f->levels.n;
     TRA_TRY(range(x, l, &end));
-    if (copies(x, l)) return copy_entries(x, l, row, end);
+    if (x->stay && leaf) return tra_reading_row(x, row, end);
     for (bool first = true; x->next[l] < end; first = false) {
         int64_t r = row, c = column;
         bool ascends = first;
@@ -393,7 +267,7 @@ static tra_status blame(reading *x, tra_status s) {
         feed *d = &x->feed[i];
         if (x->form->c[i].kind == TRA_COLUMNS) continue;
         while (d->left > 0)
-            if (more(x, i) != TRA_OK) return damaged(x, i, x->cause.msg);
+            if (tra_reading_more(x, i) != TRA_OK) return damaged(x, i, x->cause.msg);
         if (tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->x->sums[x->ordinal * x->form->n + i])
             return damaged(x, i, why);
     }
@@ -426,6 +300,7 @@ static tra_status read_cell(reading *x, tra_cell *cell) {
         x->room = x->x->of[t];
         x->room_rows = x->x->rows[t];
         x->rows = tra_rows_make(cell, x->room_rows, x->room);
+        tra_reading_stay(x);
     }
     TRA_TRY(visit_all(x));
     if (x->items) TRA_TRY(make_rows(x, cell));

@@ -226,6 +226,35 @@ with h5py.File("x.h5", "w") as f:
     status 3 tra info x.h5:nosuch
 }
 
+@test "indices that are wrong are told in files without checksums too, whatever their type" {
+    for n in 200 9000 70000; do # of one, two and four bytes; rows within a piece of what is read, and across pieces
+        tra gen -q --shape 3x$n --block 3x$n --density .3 --storage csr --seed 3 -o i.h5
+        tra digest i.h5 | cut -d ' ' -f 1 >digest
+        py '
+import h5py, shutil
+for at in (7, 8192):
+    for name, v in dict(good=None, range='$n', twice=0, down=-1).items():
+        shutil.copy("i.h5", f"{name}{at}.h5")
+        with h5py.File(f"{name}{at}.h5", "r+") as f:
+            del f[".tra/data/xxh64"]
+            i = f["data/indices_1"]
+            if name == "range": i[len(i) - 1] = v
+            elif v is not None and at < len(i): i[at] = i[at - 1] + v'
+        for at in 7 8192; do
+            [ "$(tra digest -q good$at.h5 | cut -d ' ' -f 1)" = "$(cat digest)" ]
+            [ $at = 7 ] || [ $n = 70000 ] || continue
+            for name in range twice down; do
+                status 3 tra digest -q $name$at.h5
+                case $name in
+                range) [[ $output == *"indices_1: it has an index out of range"* ]] ;;
+                twice) [[ $output == *"indices_1: it has an index twice"* ]] ;;
+                down) [[ $output == *"indices_1: its indices do not ascend"* ]] ;;
+                esac
+            done
+        done
+    done
+}
+
 @test "a mapping in a file makes a tensor of components" {
     made '
 lower = """storage lower[n, n] {
