@@ -4,9 +4,13 @@
 #include "lower.h"
 #include "table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_VALUES = 1 << 24 }; /* of a key of whole numbers */
+enum {
+    MOST_VALUES = 1 << 24,  /* of a key of whole numbers */
+    MOST_COMPUTED = 1 << 20 /* values, or pairs, triples of values, that a key is computed of */
+};
 
 static const char *name_of(const tra_ast *key) { return key->text; }
 
@@ -42,11 +46,125 @@ static tra_node *group_by_both(tra_table_builder *w) {
     return tra_table_group(&own);
 }
 
+/* The different values of a column of integers, dates, timestamps or bools, ascending, as its file has them. TRA_NO:
+ * there is no file, or they are too many. */
+static tra_status whole_values(tra_arena *a, const tra_column *c, const int64_t **out, int64_t *n, tra_err *e) {
+    tra_column_facts facts;
+    if (tra_coltype_is_coded(c->type) || tra_coltype_is_float(c->type) || !c->file) return TRA_NO;
+    if (tra_rel_column_facts(c->file, c->number, a, &facts, NULL) != TRA_OK || !facts.whole)
+        return tra_rel_column_values(c->file, c->number, MOST_VALUES, a, out, n, e);
+    int64_t *v = tra_news(a, int64_t, facts.n + 1);
+    for (int64_t i = 0; i < facts.n; i++) v[i] = facts.frequency[i][0];
+    *out = v;
+    *n = facts.n;
+    return TRA_OK;
+}
+
+/* ---- keys that are computed -------------------------------------------------------------------------------------- */
+
+/* The columns that a key is computed of: every combination of their values, and NULLs, is a row. */
+typedef struct combining {
+    tra_schema columns;
+    int of[TRA_MAXDIM]; /* numbers in the table */
+    const int64_t *value[TRA_MAXDIM];
+    int64_t n[TRA_MAXDIM], rows;
+} combining;
+
+/* False: what the values of a column are is not known, or they are too many. */
+static bool combine(tra_arena *a, const tra_schema *s, const tra_colexpr *x, combining *c) {
+    bool *used = tra_news(a, bool, s->n + 1);
+    *c = (combining){.columns = {0, tra_news(a, tra_column, TRA_MAXDIM)}, .rows = 1};
+    tra_colexpr_columns(x, used);
+    for (int i = 0; i < s->n; i++) {
+        const tra_column *own = &s->v[i];
+        int k = c->columns.n;
+        if (!used[i]) continue;
+        if (k == TRA_MAXDIM) return false;
+        if (tra_coltype_is_coded(own->type) && own->dict)
+            c->n[k] = own->dict->n;
+        else if (whole_values(a, own, &c->value[k], &c->n[k], NULL) != TRA_OK)
+            return false;
+        c->of[k] = i;
+        ((tra_column *)c->columns.v)[c->columns.n++] = *own;
+        c->rows = tra_mul_most(c->rows, c->n[k] + own->nullable);
+    }
+    return c->rows <= MOST_COMPUTED && !tra_colexpr_uses_row(x);
+}
+
+static void put_whole(tra_coltype t, void *values, int64_t at, int64_t v) {
+    switch (tra_coltype_size(t)) {
+    case 1: ((uint8_t *)values)[at] = (uint8_t)v; return;
+    case 4: ((int32_t *)values)[at] = (int32_t)v; return;
+    default: ((int64_t *)values)[at] = v;
+    }
+}
+
+static int64_t whole_of(tra_coltype t, const void *values, int64_t at) {
+    switch (tra_coltype_size(t)) {
+    case 1: return ((const uint8_t *)values)[at];
+    case 4: return ((const int32_t *)values)[at];
+    default: return ((const int64_t *)values)[at];
+    }
+}
+
+static int by_value(const void *x, const void *y) {
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* All combinations as columns. */
+static tra_vector *all_rows(tra_arena *a, const combining *c) {
+    tra_vector *v = tra_news(a, tra_vector, c->columns.n + 1);
+    int64_t each = 1;
+    for (int k = 0; k < c->columns.n; each *= c->n[k] + c->columns.v[k].nullable, k++) {
+        const tra_column *own = &c->columns.v[k];
+        v[k].values = tra_arena_alloc(a, tra_coltype_size(own->type) * (size_t)c->rows + 64);
+        v[k].state = own->nullable ? tra_arena_alloc(a, (size_t)c->rows + 64) : NULL;
+        for (int64_t r = 0; r < c->rows; r++) {
+            int64_t i = r / each % (c->n[k] + own->nullable);
+            bool null = i == c->n[k];
+            put_whole(own->type, v[k].values, r, null ? 0 : c->value[k] ? c->value[k][i] : i);
+            if (own->nullable) v[k].state[r] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;
+        }
+    }
+    return v;
+}
+
+/* The values that the expression has for the values of its columns. */
+static bool computed_values(tra_arena *a, const tra_schema *s, const tra_colexpr *x, tra_pivot_key *key) {
+    combining c;
+    const char *name = "key";
+    tra_table_notes notes = {0};
+    if (!combine(a, s, x, &c)) return false;
+    const tra_colexpr **by = tra_news(a, const tra_colexpr *, s->n + 1);
+    for (int k = 0; k < c.columns.n; k++) by[c.of[k]] = tra_colexpr_column(a, &c.columns, k);
+    x = tra_colexpr_substitute(a, x, by);
+    tra_rowwise *r = tra_rowwise_new(a, &c.columns);
+    tra_rowwise_project(r, 1, &name, &x);
+    tra_vector out = {tra_arena_alloc(a, sizeof(int64_t) * (size_t)c.rows + 64),
+                      tra_arena_alloc(a, (size_t)c.rows + 64)};
+    tra_batch in = {&c.columns, c.rows, all_rows(a, &c)}, made = {tra_rowwise_out(r), 0, &out};
+    char *room = tra_malloc((size_t)tra_rowwise_scratch(r) + 128);
+    memset(out.state, TRA_STATE_VALUE, (size_t)c.rows);
+    bool done = tra_rowwise_run(r, &in, 0, &made, room + (64 - (uintptr_t)room % 64), &notes, NULL) == TRA_OK;
+    free(room);
+    int64_t *v = tra_news(a, int64_t, c.rows + 1), n = 0;
+    for (int64_t i = 0; i < c.rows && done; i++)
+        if (out.state[i] == TRA_STATE_VALUE) v[n++] = whole_of(x->type, out.values, i);
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    for (int64_t i = key->n = 0; i < n; i++)
+        if (i == 0 || v[i] != v[i - 1]) v[key->n++] = v[i];
+    key->whole = v;
+    return done;
+}
+
+/* ---- which values there are -------------------------------------------------------------------------------------- */
+
 /* The values that a key may have, as labels and as places; false after a diagnostic. */
 static bool key_values(const tra_table_builder *w, const tra_column *c, const tra_ast *at, tra_pivot_key *key,
                        const tra_dim_labels **labels) {
     tra_arena *a = w->b->arena;
-    tra_column_facts facts;
+    tra_err e = {0};
     if (tra_coltype_is_coded(c->type) && c->dict) {
         const tra_dictionary *sorted = c->dict;
         int32_t *place;
@@ -55,33 +173,32 @@ static bool key_values(const tra_table_builder *w, const tra_column *c, const tr
         *labels = tra_dim_labels_of_dictionary(a, c->name, sorted);
         return true;
     }
-    bool whole = !tra_coltype_is_coded(c->type) && !tra_coltype_is_float(c->type);
-    if (whole && c->file && tra_rel_column_facts(c->file, c->number, a, &facts, NULL) == TRA_OK && facts.whole) {
-        int64_t *v = tra_news(a, int64_t, facts.n + 1);
-        for (int64_t i = 0; i < facts.n; i++) v[i] = facts.frequency[i][0];
-        key->n = facts.n;
-        key->whole = v;
-        *labels = tra_dim_labels_of_whole(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, facts.n, v);
-        return true;
-    }
-    if (whole && c->file) {
-        tra_err e = {0};
-        tra_status s = tra_rel_column_values(c->file, c->number, MOST_VALUES, a, &key->whole, &key->n, &e);
-        if (s == TRA_OK) {
-            *labels =
-                tra_dim_labels_of_whole(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, key->n, key->whole);
-            return true;
-        }
+    bool whole = !tra_coltype_is_coded(c->type) && !tra_coltype_is_float(c->type), known = false;
+    if (whole && at->kind == TRA_AST_NAMED) {
+        tra_table_scope sc = tra_table_scope_of(w);
+        tra_table_term term;
+        known = tra_table_term_build(&sc, c->name, at->kids[0], &term) &&
+                computed_values(a, w->in->type.columns, term.x, key);
+    } else if (whole && c->file) {
+        tra_status s = whole_values(a, c, &key->whole, &key->n, &e);
+        known = s == TRA_OK;
         if (s == TRA_NO)
             tra_diag_error(w->b->d, at->span, NULL, "column '%s' has more than %d different values", c->name,
                            MOST_VALUES);
-        else
+        else if (!known)
             tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
-        return false;
+        if (!known) return false;
+    }
+    if (known) {
+        *labels =
+            tra_dim_labels_of_whole(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, key->n, key->whole);
+        return true;
     }
     tra_diag_error(w->b->d, at->span,
-                   whole ? "write the table to a file first, which says what values there are"
-                         : "keys of pivot are strings, integers, bools, dates and timestamps",
+                   !whole ? "keys of pivot are strings, integers, bools, dates and timestamps"
+                   : at->kind == TRA_AST_NAMED
+                       ? "they are known where it is computed of columns of a file that have few values, and of strings"
+                       : "compute it in pivot, pivot(T, key = expression, ...), or write the table to a file first",
                    "which values column '%s' has is not known before the program runs", c->name);
     return false;
 }
@@ -207,5 +324,6 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     tra_node *n = groups->type.cat->n > 1 ? pivot_blocks(w, groups, p) : pivot_whole(w, groups, p);
     if (n) n = tra_table_column_key(w, n);
     if (n) n->labels = labels;
+    if (n) w->op.dtype = n->type.dtype; /* sums of the blocks of i32 are i64 */
     return tra_table_note(w, n);
 }

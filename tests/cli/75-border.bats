@@ -224,9 +224,12 @@ assert (np.load("p.npy") == want).all()'
     [[ $output == *'a key of pivot is NULL in column `a`; select'* ]]
     sed -i 's/pivot(n,/pivot(select(n, !isnull(a)),/' p.tra
     status 0 tra run -q p.tra
-    sed -i 's/P = pivot.*/P = pivot(n, k = length(a), b, v, sum)/' p.tra
+    sed -i 's/P = pivot.*/P = pivot(n, k = row() % 3, b, v, sum)/' p.tra
     status 2 tra check p.tra
     [[ $output == *"is not known before the program runs"* ]]
+    sed -i 's/P = pivot.*/P = pivot(project(n, k = v * 2, b, v), k, b, v, sum)/' p.tra
+    status 2 tra check p.tra
+    has "compute it in pivot, pivot(T, key = expression, ...), or write the table to a file first"
 }
 
 @test "a pivot by a column that has no values is an error that names the column" {
@@ -449,4 +452,39 @@ output s' >p.tra
         'X = matrix(select(select(T, a > 0), b > 0), [a, b, c, d])' 'output X' >p.tra
     status 0 tra check p.tra
     has "at most 378 KiB" # 12000 x 4 elements, and what says how many
+}
+
+@test "keys of pivot that are computed have the values that come of those of their columns, as numpy has it" {
+    "$PYTHON" -c '
+import random
+r = random.Random(8)
+print("day,k,on,n")
+for i in range(900):
+    print(f"{r.choice([2017, 2019])}-{r.randint(1, 12):02}-11,{r.choice([-7, -2, 4, 5, 90, str()])},{r.choice([str(), 0, 1])},{i}")' >t.csv
+    status 0 tra import -q --table --block 100 --types on=bool t.csv -o t.h5
+    printf '%s\n' 'input t from "t.h5"' 'P = pivot(t, m = month(day), k = ifnull(k, 0) % 4, n, sum)' \
+        'Q = pivot(t, later = year(day) > 2017, s = ifnull(k, 0) * 10 + if(ifnull(on, true), 1, 0), n, max)' \
+        'E = entries(Q)' 'output P' 'output Q' 'output E' >p.tra
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        for name in P Q; do status 0 tra export -q $name.h5 -o $name.npy; done
+        status 0 py '
+t = [l.split(",") for l in open("t.csv").read().split()[1:]]
+P, Q = {}, {}
+for day, k, on, n in t:
+    k, key = int(k or 0), None
+    key = int(day[5:7]), k % 4
+    P[key] = P.get(key, 0) + int(n)
+    key = day[:4] > "2017", k * 10 + (on != "0")
+    Q[key] = max(Q.get(key, 0), int(n))
+for name, want in ("P", P), ("Q", Q):
+    rows, columns = (sorted({k[i] for k in want}) for i in (0, 1))
+    have = np.load(f"{name}.npy")
+    assert have.shape == (len(rows), len(columns)), have.shape
+    assert all(have[rows.index(r), columns.index(c)] == v for (r, c), v in want.items())
+    assert have.sum() == sum(want.values())'
+        status 0 tra run -q --engine reference p.tra
+    done
+    run bash -c '"$1" head -n 1 E.h5' - "$TRA"
+    has "later,s,value"
 }
