@@ -5,6 +5,8 @@
 #include "elementary.h"
 #include "kernel_int.h"
 
+#include "../base/simd.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -70,8 +72,8 @@ static int64_t modulo(int64_t a, int64_t b) {
     target vec Sleef_atan2##suffix##_u10##isa(vec, vec);                                                               \
     target vec Sleef_hypot##suffix##_u05##isa(vec, vec);
 
-#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
-#define AVX2   __attribute__((target("avx2,fma")))
+#define AVX512 TRA_TARGET_AVX512
+#define AVX2   TRA_TARGET_AVX2
 SLEEF(__m512d, d8, avx512f, AVX512)
 SLEEF(__m512, f16, avx512f, AVX512)
 SLEEF(__m256d, d4, avx2, AVX2)
@@ -130,12 +132,8 @@ SLEEF(__m128, f4, sse2, )
 #include "strip_int.h"
 #undef ISA
 
-#define PICK(f) (has_avx512() ? f##_avx512 : has_avx2() ? f##_avx2 : f##_base)
-static bool has_avx512(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
-}
-static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+#define PICK(f)                                                                                                        \
+    (tra_simd_here() == TRA_SIMD_AVX512 ? f##_avx512 : tra_simd_here() == TRA_SIMD_AVX2 ? f##_avx2 : f##_base)
 
 #else /* other machines: one element at a time through the scalar functions of SLEEF */
 #include <sleef.h>

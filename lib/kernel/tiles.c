@@ -6,6 +6,8 @@
  * not rounded to f32 before they are added. Other functions, and processors without AVX2, are left to that. */
 #include "kernel_int.h"
 
+#include "../base/simd.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -60,13 +62,13 @@ typedef void (*tile_fn)(const double *a, int64_t sa, const double *b, int64_t sb
 enum { PRODUCT, PRODUCT_2, PRODUCT_ABS, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS, SUM, SUM_2, SUM_ABS, MAX, MIN };
 
 #ifdef __x86_64__
-#define ISA            __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
+#define ISA            TRA_TARGET_AVX512
 #define NAME(f)        f##_avx512
 #define GRAM_ROWS      8
 #define GRAM_REST(...) __VA_ARGS__
 #include "tiles_body.h"
 #undef ISA
-#define ISA       __attribute__((target("avx2,fma")))
+#define ISA       TRA_TARGET_AVX2
 #define NAME(f)   f##_avx2
 #define GRAM_ROWS 4
 #define GRAM_REST(...)
@@ -84,10 +86,8 @@ enum { PRODUCT, PRODUCT_2, PRODUCT_ABS, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS
 
 static const tile_fn (*chosen(void))[3] {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma"))
-        return tiles_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return tiles_avx2;
+    if (tra_simd_here() == TRA_SIMD_AVX512) return tiles_avx512;
+    if (tra_simd_here() == TRA_SIMD_AVX2) return tiles_avx2;
 #endif
     return tiles_base;
 }

@@ -8,19 +8,11 @@
 #include "rows.h"
 #include "store_int.h"
 
+#include "../base/simd.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-/* A loop that the compiler vectorises for several instruction sets, of which one is chosen at run time; the values are
- * the same. (The choice is made before sanitizers are ready, so not with these.) */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define VECTORS
-#elif defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
-#else
-#define VECTORS
-#endif
 
 #define K1 0x9e3779b97f4a7c15ULL
 #define K2 0xd1b54a32d192ed03ULL
@@ -40,35 +32,52 @@
     d->hi += hi;
 
 /* There are no branches, so that the compiler vectorises it. The types are signed, since comparing absolute bits is
- * then one instruction everywhere. */
-VECTORS static void row64(tra_digest *d, const int64_t *v, size_t n, uint64_t index){
-    ROW(int64_t, 0x7fffffffffffffffLL, 0x7ff0000000000000LL, 0x7ff8000000000000LL)}
-
-VECTORS static void row32(tra_digest *d, const int32_t *v, size_t n,
-                          uint64_t index){ROW(int32_t, 0x7fffffff, 0x7f800000, 0x7fc00000)}
-
-/* Integers: all bits count, and narrower types are widened with their sign. */
+ * then one instruction everywhere. Of integers all bits count, and narrower types are widened with their sign. */
 #define ROW_WHOLE ROW(int64_t, -1, INT64_MAX, 0)
-VECTORS static void row_i64(tra_digest *d, const int64_t *v, size_t n, uint64_t index){ROW_WHOLE} VECTORS
-    static void row_i32(tra_digest *d, const int32_t *v, size_t n, uint64_t index){ROW_WHOLE} VECTORS
-    static void row_bool(tra_digest *d, const uint8_t *v, size_t n, uint64_t index) {
-    ROW_WHOLE
+#define EACH(elem, loop)                                                                                               \
+    {                                                                                                                  \
+        const elem *v = values;                                                                                        \
+        loop return;                                                                                                   \
+    }
+static inline __attribute__((always_inline)) void add_row(tra_digest *d, tra_dtype type, const void *values, size_t n,
+                                                          uint64_t index) {
+    switch (type) {
+    case TRA_F64: EACH(int64_t, ROW(int64_t, 0x7fffffffffffffffLL, 0x7ff0000000000000LL, 0x7ff8000000000000LL))
+    case TRA_F32: EACH(int32_t, ROW(int32_t, 0x7fffffff, 0x7f800000, 0x7fc00000))
+    case TRA_I64: EACH(int64_t, ROW_WHOLE)
+    case TRA_I32: EACH(int32_t, ROW_WHOLE)
+    case TRA_BOOL: EACH(uint8_t, ROW_WHOLE)
+    }
 }
 
+/* The same loops for several instruction sets, which give the same values. */
+#define ROW_OF(attributes, name)                                                                                       \
+    attributes static void name(tra_digest *d, tra_dtype type, const void *v, size_t n, uint64_t index) {              \
+        add_row(d, type, v, n, index);                                                                                 \
+    }
+#if defined(__x86_64__) && !defined(__clang__)
+#define O3 __attribute__((optimize("O3")))
+ROW_OF(TRA_TARGET_AVX512 O3, row_avx512)
+ROW_OF(TRA_TARGET_AVX2 O3, row_avx2)
+ROW_OF(O3, row_base)
+#else
+ROW_OF(, row_base)
+#define row_avx512 row_base
+#define row_avx2   row_base
+#endif
+
 static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t index) {
-    switch (type) {
-    case TRA_F64: row64(d, (const void *)v, n, index); return;
-    case TRA_F32: row32(d, (const void *)v, n, index); return;
-    case TRA_I64: row_i64(d, (const void *)v, n, index); return;
-    case TRA_I32: row_i32(d, (const void *)v, n, index); return;
-    case TRA_BOOL: row_bool(d, (const void *)v, n, index); return;
+    switch (tra_simd_here()) {
+    case TRA_SIMD_AVX512: row_avx512(d, type, v, n, index); return;
+    case TRA_SIMD_AVX2: row_avx2(d, type, v, n, index); return;
+    case TRA_SIMD_BASE: row_base(d, type, v, n, index); return;
     }
 }
 
 /* The entries of a row that begins at the index. */
 static void entries(tra_digest *d, tra_dtype type, const char *v, size_t size, const uint32_t *column, int64_t n,
                     uint64_t index) {
-    for (int64_t i = 0; i < n; i++) row(d, type, v + (size_t)i * size, 1, index + column[i]);
+    for (int64_t i = 0; i < n; i++) row_base(d, type, v + (size_t)i * size, 1, index + column[i]);
 }
 
 struct tra_digester {

@@ -2,6 +2,8 @@
 #include "mix.h"
 #include "table_int.h"
 
+#include "../base/simd.h"
+
 #include <string.h>
 #include <xxhash.h>
 
@@ -61,24 +63,19 @@ static inline __attribute__((always_inline)) void add_words(tra_digest *d, uint6
     d->hi += hi;
 }
 
-#if defined(__x86_64__) && !defined(__clang__)
 /* Eight 64-bit products at a time. */
-__attribute__((target("avx512f,avx512dq"), optimize("O3"))) static void
+#if defined(__x86_64__) && !defined(__clang__)
+TRA_TARGET_AVX512 __attribute__((optimize("O3")))
+#endif
+static void
 add_vectors(tra_digest *d, uint64_t first, uint64_t column, const uint64_t *x, int n) {
     add_words(d, first, column, x, NULL, n);
 }
-static bool has_vectors(void) { return __builtin_cpu_supports("avx512dq"); }
-#else
-static void add_vectors(tra_digest *d, uint64_t first, uint64_t column, const uint64_t *x, int n) {
-    add_words(d, first, column, x, NULL, n);
-}
-static bool has_vectors(void) { return false; }
-#endif
 
 static void digest_column(tra_digest *d, int64_t first, int64_t rows, const tra_column *c, const tra_vector *v,
                           uint64_t column) {
     uint64_t x[STRIP];
-    bool vectors = !v->state && has_vectors();
+    bool vectors = !v->state && tra_simd_here() == TRA_SIMD_AVX512;
     for (int64_t from = 0; from < rows; from += STRIP) {
         int n = (int)tra_min64(STRIP, rows - from);
         uint64_t number = (uint64_t)(first + from) + 1;

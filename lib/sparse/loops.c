@@ -2,11 +2,13 @@
  * Those of integers note what does not fit. */
 #include "sparse.h"
 
+#include "../base/simd.h"
+
 #include <assert.h>
 
 #ifdef __x86_64__
 #define BYTES   64
-#define ISA     __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw")))
+#define ISA     TRA_TARGET_AVX512
 #define T       double
 #define SUM     double
 #define NAME(f) f##_f64_avx512
@@ -19,7 +21,7 @@
 #undef BYTES
 
 #define BYTES   32
-#define ISA     __attribute__((target("avx2")))
+#define ISA     TRA_TARGET_AVX2
 #define T       double
 #define SUM     double
 #define NAME(f) f##_f64_avx2
@@ -92,10 +94,8 @@ const tra_row_loops *tra_row_loops_of(tra_dtype t) {
 #ifdef __x86_64__
     static const tra_row_loops avx512[] = {LOOPS(f64_avx512), LOOPS(f32_avx512)};
     static const tra_row_loops avx2[] = {LOOPS(f64_avx2), LOOPS(f32_avx2)};
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
-        return &avx512[t == TRA_F32];
-    if (__builtin_cpu_supports("avx2")) return &avx2[t == TRA_F32];
+    if (tra_simd_here() == TRA_SIMD_AVX512) return &avx512[t == TRA_F32];
+    if (tra_simd_here() == TRA_SIMD_AVX2) return &avx2[t == TRA_F32];
 #endif
     return &base[t == TRA_F32];
 }

@@ -1,6 +1,8 @@
 /* rowwise.c - select, project and matrix, strip by strip: a strip goes through all steps while it is in the cache. */
 #include "table_int.h"
 
+#include "../base/simd.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -242,7 +244,7 @@ static int pick_rows(picked *p, const uint8_t *pass, int n) {
 #include <immintrin.h>
 
 /* What is written behind the last row is within the strip: no more rows pass than were read. */
-__attribute__((target("avx512f,popcnt"))) static void gather_fours(char *dst, const char *src, const picked *p) {
+TRA_TARGET_AVX512 static void gather_fours(char *dst, const char *src, const picked *p) {
     for (int g = 0; g * GROUP < p->n; g++) {
         int n = p->n - g * GROUP;
         __mmask16 in = n < GROUP ? (__mmask16)((1u << n) - 1) : 0xffff, bits = p->group[g];
@@ -252,7 +254,7 @@ __attribute__((target("avx512f,popcnt"))) static void gather_fours(char *dst, co
     }
 }
 
-__attribute__((target("avx512f,popcnt"))) static void gather_eights(char *dst, const char *src, const picked *p) {
+TRA_TARGET_AVX512 static void gather_eights(char *dst, const char *src, const picked *p) {
     for (int g = 0; g * GROUP < p->n; g++) {
         for (int k = 0; k < 2; k++) {
             int n = p->n - g * GROUP - 8 * k;
@@ -266,16 +268,14 @@ __attribute__((target("avx512f,popcnt"))) static void gather_eights(char *dst, c
         }
     }
 }
-static bool has_compress(void) { return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("popcnt"); }
 #else
 static void gather_fours(char *dst, const char *src, const picked *p) { GATHER(uint32_t) }
 static void gather_eights(char *dst, const char *src, const picked *p) { GATHER(uint64_t) }
-static bool has_compress(void) { return true; }
 #endif
 
 /* The rows that pass, of a column whose elements are of this size; dst has room for all. */
 static void gather(void *dst, const void *src, const picked *p, size_t size) {
-    bool vectors = size > 1 && has_compress();
+    bool vectors = size > 1 && tra_simd_here() == TRA_SIMD_AVX512;
     if (vectors && size == 4)
         gather_fours(dst, src, p);
     else if (vectors)

@@ -20,6 +20,22 @@ with h5py.File("c.h5", "w") as f:
     is b.h5:other json digests.1.name
 }
 
+@test "the digest is the same by the loops of each kind of processor, and so is what a selection lets through" {
+    for t in f64 f32 i64 i32 bool; do tra gen -q --dtype $t --shape 61x53 --block 20x17 --seed 3 -o $t.h5; done
+    tra gen -q --shape 61x53 --density .1 --storage csr -o s.h5
+    seq 1000 | awk 'BEGIN { print "a,b,c" } { print $1 % 97 "," $1 / 7 "," "w" $1 % 13 }' >t.csv
+    tra import -q --table --block 300 t.csv -o t.h5
+    printf 'input T from "t.h5"\nS = select(T, a %% 5 != 2 && b < 120)\noutput S\n' >p.tra
+    for simd in '' avx2 base; do
+        TRA_SIMD=$simd tra run -q p.tra
+        TRA_SIMD=$simd tra digest {f64,f32,i64,i32,bool,s,t,S}.h5 >"d$simd"
+        diff d "d$simd"
+    done
+    [ "$(wc -l <d)" = 8 ]
+    TRA_SIMD=mmx status 0 tra digest f64.h5
+    has "TRA_SIMD is 'mmx', none of base, avx2, avx512"
+}
+
 @test "the digest changes with any value, the shape and the type" {
     py '
 a = np.random.default_rng(0).normal(size=(20, 30)); b = a.copy(); b[7, 9] = np.nextafter(b[7, 9], 9)

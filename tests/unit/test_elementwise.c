@@ -1,7 +1,17 @@
 /* Functions of elements, in all types, against their definitions; what broadcasts and what does not. */
+#include "../../lib/base/simd.h"
 #include "kernel_util.h"
 
 static const int64_t extents[] = {0, 1, 2, 3, 5, 7, 13, 16};
+
+TEST(loops_are_those_of_the_processor_or_of_a_lesser_one_that_the_environment_names) {
+    const char *most = getenv("TRA_SIMD");
+    if (most && strcmp(most, "base") == 0) CHECK_INT(tra_simd_here(), TRA_SIMD_BASE);
+    if (most && strcmp(most, "avx2") == 0) CHECK(tra_simd_here() <= TRA_SIMD_AVX2);
+#ifdef __x86_64__
+    if (!most) CHECK_INT(tra_simd_here() >= TRA_SIMD_AVX2, __builtin_cpu_supports("avx2") != 0);
+#endif
+}
 
 TEST(every_scalar_operator_on_odd_values) {
     static const double odd[] = {0.0, -0.0, 1,   -1,    2,      0.5,      -3.25,     1e-3, 20,
