@@ -10,17 +10,6 @@
 #include "group.h"
 #include "table_int.h"
 
-static bool open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
-    tra_err e = {0};
-    *b = (tra_batch){.v = v};
-    tra_status status = check ? tra_columns_of(c, s, b, &e) : tra_columns_view(c, s, b, &e);
-    b->schema = s;
-    if (status != TRA_OK) tra_kernel_fail("%s", e.msg);
-    return status == TRA_OK;
-}
-
-static int64_t position(const tra_cell *b) { return b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0; }
-
 static int64_t *wholes(const tra_batch *b, int column) { return b->v[column].values; }
 
 /* ---- numbers of rows ------------------------------------------------------------------------------------------- */
@@ -40,7 +29,7 @@ static void numbers_run(const void *data, const tra_cell *a, const tra_cell *b, 
     const tra_row_numbering *x = data;
     tra_vector *v = scratch;
     tra_batch in, start, made = {.v = v + x->in->n + x->start->n};
-    bool ok = open_rows(a, x->in, false, v, &in) && open_rows(b, x->start, false, v + x->in->n, &start);
+    bool ok = tra_open_rows(a, x->in, false, v, &in) && tra_open_rows(b, x->start, false, v + x->in->n, &start);
     tra_columns_begin(out, x->out, ok ? in.rows : 0, &made);
     if (!ok || in.rows == 0) return;
     int64_t first = start.rows > 0 ? wholes(&start, 0)[0] : 0, *number = wholes(&made, x->in->n);
@@ -103,13 +92,13 @@ static void ends_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     const tra_ranking *x = data;
     tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
     bool check = tra_order_looks_up(x->in, x->nkeys, NULL);
-    if (!open_rows(a, x->in, check, scratch, &in) || in.rows == 0) return tra_columns_begin(out, x->ends, 0, &made);
+    if (!tra_open_rows(a, x->in, check, scratch, &in) || in.rows == 0) return tra_columns_begin(out, x->ends, 0, &made);
     int64_t from[2] = {0, begin_of_last(x, &in)}, to[2] = {0, in.rows}, n = from[1] > 0 ? 2 : 1;
     to[0] = n > 1 ? end_of(x, &in, 0) : in.rows;
     tra_columns_begin(out, x->ends, n, &made);
     for (int k = 0; k < x->nkeys; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], x->in->v[k].type, from, n);
     for (int64_t g = 0; g < n; g++) {
-        wholes(&made, x->nkeys + BLOCK)[g] = position(b);
+        wholes(&made, x->nkeys + BLOCK)[g] = tra_position(b);
         wholes(&made, x->nkeys + VALUES)[g] = count_values(x, &in, from[g], to[g], &wholes(&made, x->nkeys + NANS)[g]);
     }
 }
@@ -143,9 +132,9 @@ static void put_carry(const tra_ranking *x, const tra_batch *ends, int64_t i, co
 static void carry_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_ranking *x = data;
     tra_batch ends, made = {.v = (tra_vector *)scratch + x->ends->n};
-    int64_t block = position(b), first = 0, n = 0;
+    int64_t block = tra_position(b), first = 0, n = 0;
     bool check = tra_order_looks_up(x->ends, x->nkeys, NULL);
-    if (!open_rows(a, x->ends, check, scratch, &ends)) return tra_columns_begin(out, x->carry, 0, &made);
+    if (!tra_open_rows(a, x->ends, check, scratch, &ends)) return tra_columns_begin(out, x->carry, 0, &made);
     const int64_t *of = wholes(&ends, x->nkeys + BLOCK);
     while (first < ends.rows && of[first] < block) first++;
     while (n < 2 && first + n < ends.rows && of[first + n] == block) n++;
@@ -166,7 +155,8 @@ static bool open_ranks(const tra_ranking *x, const tra_cell *a, const tra_cell *
     tra_vector *v = scratch;
     bool check = tra_order_looks_up(x->in, x->nkeys, NULL);
     *r = (ranks){.x = x};
-    if (!open_rows(a, x->in, check, v, &r->in) || !open_rows(b, x->carry, false, v + x->in->n, &r->carry)) return false;
+    if (!tra_open_rows(a, x->in, check, v, &r->in) || !tra_open_rows(b, x->carry, false, v + x->in->n, &r->carry))
+        return false;
     if (r->in.rows == 0 || r->carry.rows > 0) return true;
     tra_kernel_fail("a block has rows of which nothing is known");
     return false;

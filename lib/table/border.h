@@ -23,8 +23,8 @@ typedef struct tra_border {
     const tra_schema *out;
 } tra_border;
 
-/* data: a tra_border. The right operand, where there is one, is an i64 array of the positions of the block's rows. A row
- * of each element, or entry, in row-major order; and a row of each row. */
+/* data: a tra_border. The right operand, where there is one, is an i64 array of the positions of the block's rows. A
+ * row of each element, or entry, in row-major order; and a row of each row. */
 extern const tra_rows_ops tra_entries_ops, tra_unmatrix_ops;
 
 /* Of a block of a vector or matrix the rows, or the columns as rows, that stand at the positions on the left (i64): a

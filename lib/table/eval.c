@@ -1,102 +1,17 @@
-/* eval.c - expressions as programs over strips of rows.
+/* eval.c - what each operator does to a strip of rows: its loops, and the states of its values.
  *
- * Values of a NULL and of what could not be computed are 0, and stay so: every instruction clears them. States are kept
- * only where there are any, strip by strip.
+ * Where there is no value, because it is NULL or could not be computed, the array has 0, so that loops need not ask.
+ * States are kept only for strips in which some value is missing.
  */
 #include "../kernel/elementary.h"
 #include "table_int.h"
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-enum { REG = TRA_COLSTRIP * 9 }; /* values and states */
-
-/* ---- from trees to programs -------------------------------------------------------------------------------------- */
-
-typedef struct compiler {
-    tra_arena *arena;
-    tra_colinsn *v;
-    int n, cap;
-    int *last; /* the instruction that reads each last; what is wanted at the end: n */
-} compiler;
-
-static int count_nodes(const tra_colexpr *x) {
-    int n = 1;
-    for (int i = 0; i < x->nkids; i++) n += count_nodes(x->kids[i]);
-    return n;
-}
-
-/* What is one node of the tree is one instruction, and a column or constant is there once. */
-static int place(compiler *c, const tra_colexpr *x) {
-    for (int i = 0; i < c->n; i++) {
-        const tra_colexpr *y = c->v[i].x;
-        if (y == x || (x->op == TRA_C_COLUMN && y->op == TRA_C_COLUMN && x->column == y->column)) return i;
-    }
-    int *kid = tra_news(c->arena, int, x->nkids);
-    for (int i = 0; i < x->nkids; i++) kid[i] = place(c, x->kids[i]);
-    for (int i = 0; i < x->nkids; i++) c->last[kid[i]] = c->n;
-    c->v[c->n] = (tra_colinsn){.x = x, .kid = kid};
-    c->last[c->n] = c->n;
-    return c->n++;
-}
-
-/* A register for each result, from the first to the last instruction that wants it. Constants keep theirs: they are
- * filled once. */
-static int assign(compiler *c) {
-    int regs = 0, *freed = tra_news(c->arena, int, c->n + 1), nfree = 0;
-    for (int i = 0; i < c->n; i++) {
-        tra_colinsn *v = &c->v[i];
-        if (v->x->op == TRA_C_COLUMN)
-            v->reg = -1;
-        else if (v->x->op != TRA_C_CONST && nfree > 0)
-            v->reg = freed[--nfree];
-        else
-            v->reg = regs++;
-        for (int k = 0; k < v->x->nkids; k++) {
-            int j = v->kid[k], reg = c->v[j].reg;
-            bool again = false;
-            for (int l = 0; l < k; l++) again |= v->kid[l] == j;
-            if (c->last[j] == i && !again && reg >= 0 && c->v[j].x->op != TRA_C_CONST) freed[nfree++] = reg;
-        }
-    }
-    return regs;
-}
-
-tra_colcode *tra_colcode_new(tra_arena *a, int nroots, const tra_colexpr *const *roots) {
-    compiler c = {.arena = a};
-    for (int i = 0; i < nroots; i++) c.cap += count_nodes(roots[i]);
-    c.v = tra_news(a, tra_colinsn, c.cap + 1);
-    c.last = tra_news(a, int, c.cap + 1);
-    int *root = tra_news(a, int, nroots + 1);
-    for (int i = 0; i < nroots; i++) root[i] = place(&c, roots[i]);
-    for (int i = 0; i < nroots; i++) c.last[root[i]] = c.n;
-    tra_colcode *code = tra_new(a, tra_colcode);
-    *code = (tra_colcode){.n = c.n, .nroots = nroots, .v = c.v, .root = root};
-    code->nregs = assign(&c);
-    return code;
-}
-
-static int64_t values_bytes(const tra_colcode *c) {
-    return tra_ceil_div((int64_t)c->n * (int64_t)sizeof(tra_colvalue), 64) * 64;
-}
-
-int64_t tra_colcode_scratch(const tra_colcode *c) { return values_bytes(c) + (int64_t)c->nregs * REG; }
-
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
-
-typedef struct step { /* one instruction on one strip */
-    tra_colrun *run;
-    const tra_colexpr *x;
-    const tra_colvalue *kid[3]; /* the first three */
-    const tra_colinsn *insn;
-    tra_colvalue *out;
-    uint8_t *states; /* the register's */
-    int n;
-    int64_t first;
-} step;
 
 /* d = f(a, b) of each element; types of operands and result. */
 #define LOOP2(T, D, expr)                                                                                              \
@@ -121,7 +36,7 @@ typedef struct step { /* one instruction on one strip */
 static tra_dtype held(const tra_colexpr *x) { return tra_coltype_held(x->type); }
 
 /* The states of the result become those of the operands, the worse of each row. */
-static void merge_states(step *s) {
+static void merge_states(tra_colstep *s) {
     bool any = false;
     for (int k = 0; k < s->x->nkids; k++) {
         const uint8_t *from = s->run->at[s->insn->kid[k]].state;
@@ -137,13 +52,13 @@ static void merge_states(step *s) {
 }
 
 /* The states, to change some of them. */
-static uint8_t *states_of(step *s) {
+static uint8_t *states_of(tra_colstep *s) {
     if (!s->out->state) s->out->state = memset(s->states, 0, (size_t)s->n);
     return s->out->state;
 }
 
 /* Values that are none become 0. */
-static void clear(step *s) {
+static void clear(tra_colstep *s) {
     const uint8_t *state = s->out->state;
     if (!state) return;
     char *v = s->out->values;
@@ -153,12 +68,12 @@ static void clear(step *s) {
     }
 }
 
-static void fail_row(step *s, int i) {
+static void fail_row(tra_colstep *s, int i) {
     uint8_t *state = states_of(s);
     if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_ERROR;
 }
 
-static void whole_arithmetic(step *s) {
+static void whole_arithmetic(tra_colstep *s) {
     const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
     int64_t *d = s->out->values;
     bool fails = s->x->fails;
@@ -183,7 +98,7 @@ static void whole_arithmetic(step *s) {
     }
 }
 
-TRA_STRIP_LOOP static void arithmetic(step *s) {
+TRA_STRIP_LOOP static void arithmetic(tra_colstep *s) {
     if (held(s->x) == TRA_I64) {
         whole_arithmetic(s);
         return;
@@ -201,7 +116,7 @@ static void note_zero(tra_colrun *r, int i) {
     r->zero[i] = 1;
 }
 
-static void whole_quotient(step *s) {
+static void whole_quotient(tra_colstep *s) {
     const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
     int64_t *d = s->out->values;
     bool div = s->x->op == TRA_C_IDIV;
@@ -228,7 +143,7 @@ static double float_mod(double a, double b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r == 0 ? copysign(0.0, b) : r;
 }
 
-static void quotient(step *s) {
+static void quotient(tra_colstep *s) {
     if (held(s->x) == TRA_I64)
         whole_quotient(s);
     else if (s->x->op == TRA_C_IDIV)
@@ -248,7 +163,7 @@ static void quotient(step *s) {
     default: LOOP2(T, uint8_t, a == b); break;                                                                         \
     }
 
-TRA_STRIP_LOOP static void compare(step *s) {
+TRA_STRIP_LOOP static void compare(tra_colstep *s) {
     switch (held(s->x->kids[0])) {
     case TRA_BOOL: COMPARE(uint8_t); break;
     case TRA_I32: COMPARE(int32_t); break;
@@ -259,7 +174,7 @@ TRA_STRIP_LOOP static void compare(step *s) {
 }
 
 /* same: NULL is the same as NULL. */
-static void same(step *s) {
+static void same(tra_colstep *s) {
     const uint8_t *a = s->kid[0]->state, *b = s->kid[1]->state;
     uint8_t *d = s->out->values;
     compare(s);
@@ -273,7 +188,7 @@ static void same(step *s) {
     }
 }
 
-static void logic(step *s) {
+static void logic(tra_colstep *s) {
     const uint8_t *a = s->kid[0]->values, *b = s->kid[1]->values, *sa = s->kid[0]->state, *sb = s->kid[1]->state;
     uint8_t *d = s->out->values;
     bool and = s->x->op == TRA_C_AND;
@@ -296,7 +211,7 @@ static void logic(step *s) {
     } while (0)
 
 /* d = take ? yes : no, values and states; what `take` is 2 of is an error. */
-static void choose(step *s, const uint8_t *take, const tra_colvalue *yes, const tra_colvalue *no, bool errors) {
+static void choose(tra_colstep *s, const uint8_t *take, const tra_colvalue *yes, const tra_colvalue *no, bool errors) {
     switch (held(s->x)) {
     case TRA_BOOL: CHOOSE(uint8_t); break;
     case TRA_I32: CHOOSE(int32_t); break;
@@ -313,21 +228,21 @@ static void choose(step *s, const uint8_t *take, const tra_colvalue *yes, const 
     }
 }
 
-static void if_else(step *s) {
+static void if_else(tra_colstep *s) {
     uint8_t take[TRA_COLSTRIP];
     const uint8_t *c = s->kid[0]->values, *state = s->kid[0]->state;
     for (int i = 0; i < s->n; i++) take[i] = state && state[i] == TRA_STATE_ERROR ? 2 : c[i]; /* of a NULL c is 0 */
     choose(s, take, s->kid[1], s->kid[2], state != NULL);
 }
 
-static void if_null(step *s) {
+static void if_null(tra_colstep *s) {
     uint8_t take[TRA_COLSTRIP];
     const uint8_t *state = s->kid[0]->state;
     for (int i = 0; i < s->n; i++) take[i] = !state || state[i] != TRA_STATE_NULL;
     choose(s, take, s->kid[0], s->kid[1], false);
 }
 
-static void is_null(step *s) {
+static void is_null(tra_colstep *s) {
     const uint8_t *state = s->kid[0]->state;
     uint8_t *d = s->out->values;
     s->out->state = NULL;
@@ -345,7 +260,7 @@ static void is_null(step *s) {
             LOOP2(T, T, a != a ? a : b > a || b != b ? b : a);                                                         \
     } while (0)
 
-static void extreme(step *s) {
+static void extreme(tra_colstep *s) {
     switch (held(s->x)) {
     case TRA_BOOL: EXTREME(uint8_t); break;
     case TRA_I32: EXTREME(int32_t); break;
@@ -355,7 +270,7 @@ static void extreme(step *s) {
     }
 }
 
-static void to_whole(step *s) {
+static void to_whole(tra_colstep *s) {
     tra_colop op = s->x->op;
     if (held(s->x) == TRA_F32)
         LOOP1(float, float, op == TRA_C_FLOOR ? floorf(a) : op == TRA_C_CEIL ? ceilf(a) : rintf(a));
@@ -363,7 +278,7 @@ static void to_whole(step *s) {
         LOOP1(double, double, op == TRA_C_FLOOR ? floor(a) : op == TRA_C_CEIL ? ceil(a) : rint(a));
 }
 
-static void negate(step *s) {
+static void negate(tra_colstep *s) {
     bool abs = s->x->op == TRA_C_ABS;
     switch (held(s->x)) {
     case TRA_F32: LOOP1(float, float, abs ? fabsf(a) : -a); return;
@@ -379,11 +294,11 @@ static void negate(step *s) {
     }
 }
 
-static void elementary(step *s, tra_scalar_op op) {
+static void elementary(tra_colstep *s, tra_scalar_op op) {
     tra_elementary(op, s->out->values, s->kid[0]->values, s->x->nkids > 1 ? s->kid[1]->values : NULL, s->n);
 }
 
-static void real(step *s) {
+static void real(tra_colstep *s) {
     switch (s->x->op) {
     case TRA_C_SQRT: elementary(s, TRA_S_SQRT); break;
     case TRA_C_EXP: elementary(s, TRA_S_EXP); break;
@@ -415,7 +330,7 @@ static void real(step *s) {
     }
 
 /* Whole numbers that the type does not hold; no float becomes one. */
-static void note_beyond(step *s) {
+static void note_beyond(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) {
         int64_t v =
             held(s->x->kids[0]) == TRA_I64 ? ((int64_t *)s->kid[0]->values)[i] : ((int32_t *)s->kid[0]->values)[i];
@@ -423,7 +338,7 @@ static void note_beyond(step *s) {
     }
 }
 
-TRA_STRIP_LOOP static void convert_values(step *s) {
+TRA_STRIP_LOOP static void convert_values(tra_colstep *s) {
     switch (held(s->x)) {
     case TRA_BOOL: CONVERT_TO(uint8_t); break;
     case TRA_I32: CONVERT_TO(int32_t); break;
@@ -433,13 +348,13 @@ TRA_STRIP_LOOP static void convert_values(step *s) {
     }
 }
 
-static void convert(step *s) {
+static void convert(tra_colstep *s) {
     convert_values(s);
     tra_dtype from = held(s->x->kids[0]);
     if (s->x->fails && (from == TRA_I64 || from == TRA_I32) && !tra_coltype_is_float(s->x->type)) note_beyond(s);
 }
 
-static void recode(step *s) {
+static void recode(tra_colstep *s) {
     const int32_t *table = s->x->table;
     int32_t *d = s->out->values;
     const int32_t *c = s->kid[0]->values;
@@ -447,7 +362,7 @@ static void recode(step *s) {
     for (int i = 0; i < s->n; i++) d[i] = state && state[i] ? 0 : table[c[i]]; /* a dictionary may be empty */
 }
 
-static void look_up(step *s) {
+static void look_up(tra_colstep *s) {
     const int32_t *c = s->kid[0]->values;
     const uint8_t *state = s->kid[0]->state, *tstate = s->x->tstate;
     size_t size = tra_coltype_size(s->x->type);
@@ -462,7 +377,7 @@ static void look_up(step *s) {
 
 /* ---- dates ------------------------------------------------------------------------------------------------------- */
 
-static void calendar(step *s) {
+static void calendar(tra_colstep *s) {
     const int64_t day = 86400000000;
     int64_t *d = s->out->values;
     for (int i = 0; i < s->n; i++) {
@@ -478,7 +393,7 @@ static void calendar(step *s) {
     }
 }
 
-static void moment_of_parts(step *s) {
+static void moment_of_parts(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) {
         int64_t part[6] = {0}, micros = 0;
         int32_t days = 0;
@@ -492,7 +407,7 @@ static void moment_of_parts(step *s) {
     }
 }
 
-static void moment(step *s) {
+static void moment(tra_colstep *s) {
     const int64_t day = 86400000000;
     if (s->x->calendar) {
         moment_of_parts(s);
@@ -530,7 +445,7 @@ static const void *bytes_of(const tra_colexpr *x, const void *values, int i, int
     return number;
 }
 
-static void hash(step *s) {
+static void hash(tra_colstep *s) {
     int64_t *d = s->out->values;
     const uint8_t *merged = s->out->state;
     for (int i = 0; i < s->n; i++) {
@@ -549,7 +464,7 @@ static void hash(step *s) {
     for (int i = 0; i < s->n; i++) s->states[i] = merged[i] == TRA_STATE_ERROR ? TRA_STATE_ERROR : TRA_STATE_VALUE;
 }
 
-static void number_rows(step *s) {
+static void number_rows(tra_colstep *s) {
     int64_t *d = s->out->values;
     s->out->state = NULL;
     for (int i = 0; i < s->n; i++) d[i] = s->first + i;
@@ -558,7 +473,7 @@ static void number_rows(step *s) {
 /* ---- a strip ----------------------------------------------------------------------------------------------------- */
 
 /* What only the compiler makes. */
-static void run_made(step *s) {
+static void run_made(tra_colstep *s) {
     switch (s->x->op) {
     case TRA_C_CONVERT: convert(s); break;
     case TRA_C_RECODE: recode(s); break;
@@ -567,7 +482,7 @@ static void run_made(step *s) {
     }
 }
 
-static void run_named(step *s) {
+static void run_named(tra_colstep *s) {
     switch (tra_colop_class(s->x->op)) {
     case TRA_COLCLASS_SUM:
     case TRA_COLCLASS_PRODUCT: arithmetic(s); break;
@@ -595,72 +510,11 @@ static void run_named(step *s) {
     }
 }
 
-static void run_step(step *s) {
+void tra_colstep_run(tra_colstep *s) {
     merge_states(s);
     if (s->x->op > TRA_C_ROW)
         run_made(s);
     else
         run_named(s);
     clear(s);
-}
-
-static char *register_of(const tra_colrun *r, int reg) { return r->regs + (int64_t)reg * REG; }
-
-static void fill(const tra_colexpr *x, char *values, uint8_t *state) {
-    memset(state, x->null ? TRA_STATE_NULL : TRA_STATE_VALUE, TRA_COLSTRIP);
-    for (int i = 0; i < TRA_COLSTRIP; i++) {
-        switch (held(x)) {
-        case TRA_BOOL: ((uint8_t *)values)[i] = (uint8_t)x->value.i; break;
-        case TRA_I32: ((int32_t *)values)[i] = (int32_t)x->value.i; break;
-        case TRA_I64: ((int64_t *)values)[i] = x->value.i; break;
-        case TRA_F32: ((float *)values)[i] = (float)x->value.f; break;
-        case TRA_F64: ((double *)values)[i] = x->value.f; break;
-        }
-    }
-}
-
-void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch) {
-    r->code = c;
-    r->at = scratch;
-    r->regs = (char *)scratch + values_bytes(c);
-    r->divided = false;
-    for (int i = 0; i < c->n; i++) {
-        const tra_colexpr *x = c->v[i].x;
-        if (x->op != TRA_C_CONST) continue;
-        char *values = register_of(r, c->v[i].reg);
-        fill(x, values, (uint8_t *)values + TRA_COLSTRIP * 8);
-        r->at[i] = (tra_colvalue){values, x->null ? (uint8_t *)values + TRA_COLSTRIP * 8 : NULL};
-    }
-}
-
-static bool divides(const tra_colexpr *x) {
-    bool any = tra_colop_class(x->op) == TRA_COLCLASS_QUOTIENT;
-    for (int i = 0; i < x->nkids && !any; i++) any = divides(x->kids[i]);
-    return any;
-}
-
-int64_t tra_colrun_by_zero(const tra_colrun *r, int root, int n) {
-    const uint8_t *state = tra_colrun_result(r, root).state;
-    int64_t rows = 0;
-    if (!r->divided || !state || !divides(r->code->v[r->code->root[root]].x)) return 0;
-    for (int i = 0; i < n; i++) rows += state[i] == TRA_STATE_NULL && r->zero[i];
-    return rows;
-}
-
-void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n) {
-    r->divided = false;
-    for (int i = 0; i < r->code->n; i++) {
-        const tra_colinsn *v = &r->code->v[i];
-        if (v->x->op == TRA_C_CONST) continue;
-        if (v->x->op == TRA_C_COLUMN) {
-            r->at[i] = (tra_colvalue){columns[v->x->column].values, columns[v->x->column].state};
-            continue;
-        }
-        char *values = register_of(r, v->reg);
-        step s = {.run = r, .x = v->x, .insn = v, .out = &r->at[i], .n = n, .first = first};
-        s.states = (uint8_t *)values + TRA_COLSTRIP * 8;
-        r->at[i] = (tra_colvalue){.values = values};
-        for (int k = 0; k < v->x->nkids && k < 3; k++) s.kid[k] = &r->at[v->kid[k]];
-        run_step(&s);
-    }
 }

@@ -1,9 +1,9 @@
 /* group.h - groups of rows, their order, and aggregates.
  *
- * A group is made in two passes: `partial` of the rows of one block, whose results are states, a row for each group of
- * the block; and `final` of all states together, in the order of blocks. What has no states that are smaller than the
- * rows (median, quantile, distinct values) goes in one pass over all rows. Both sort stably by the keys, so groups come
- * by key: NULLs last, NaN greatest, -0 as 0, strings by bytes.
+ * Groups are made in two passes. PARTIAL takes the rows of one block to states, one row for each group of the block;
+ * FINAL takes the states of all blocks, in the order of blocks, to results. Aggregates whose states would not be
+ * smaller than the rows (median, quantile, distinct) take one pass over all rows, WHOLE. Every pass sorts stably by the
+ * keys, so groups come in the order of keys: NULLs last, NaN greatest, -0 as 0, strings by bytes.
  */
 #ifndef TRA_TABLE_GROUP_H
 #define TRA_TABLE_GROUP_H
@@ -11,7 +11,8 @@
 #include "../kernel/kernel.h"
 #include "table.h"
 
-/* Aggregates: name in C and in the language, has it states? Of what is not NULL, in the order of rows. */
+/* Aggregates: name in C, name in the language, whether it has states. They see the values that are not NULL, in the
+ * order of rows. */
 #define TRA_AGGREGATES(X)                                                                                              \
     X(COUNT, "count", true) /* of rows, or of values: i64 */                                                           \
     X(SUM, "sum", true)     /* of integers i64, exactly; else f64 */                                                   \
@@ -43,15 +44,15 @@ typedef struct tra_group_column {
     double q;   /* QUANTILE */
 } tra_group_column;
 
-/* MERGE: of states, of which a group may have several, one each. */
+/* MERGE takes states, of which a group may have several, to one state for each group. */
 typedef enum tra_group_pass { TRA_GROUP_PARTIAL, TRA_GROUP_FINAL, TRA_GROUP_WHOLE, TRA_GROUP_MERGE } tra_group_pass;
 
 typedef struct tra_group tra_group;
 /* Of a table whose first nkeys columns are the keys. TRA_PROGRAM when an aggregate does not take such a column. */
 TRA_MUSTUSE tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
                                      tra_group_pass pass, tra_group **out, tra_err *e);
-/* There are no more groups than that by what is known of the columns, and results have no room for more: the run ends
- * with an error where there are, since the file's statistics are wrong. */
+/* Says that there are at most so many groups, by the statistics of files; results get room for no more. A run that
+ * finds more fails, since the statistics are wrong then. */
 void tra_group_bound(tra_group *g, int64_t most);
 const tra_schema *tra_group_out(const tra_group *g); /* of PARTIAL and MERGE the states */
 /* What it was made of; and the same of another pass, in the arena. */
@@ -66,14 +67,14 @@ const tra_group *tra_group_as(tra_arena *a, const tra_group *g, tra_group_pass p
 /* data: a tra_group; FINAL and MERGE are over what PARTIAL makes, or MERGE. */
 extern const tra_rows_ops tra_group_ops;
 
-/* The rows of one block by these columns, stably. */
+/* Sorts the rows of one block by these columns, stably. */
 typedef struct tra_sort {
     const tra_schema *in;
     int n;
     const int *column;
     const bool *desc;
-    bool distinct;       /* the first of rows that are equal in these columns, in the order in which they stood */
-    int64_t from, count; /* else, of all sorted rows, those from there on, so many */
+    bool distinct;       /* keep the first of rows that are equal in these columns, in the order of the table */
+    int64_t from, count; /* not distinct: keep at most `count` of the sorted rows, from row `from` on */
 } tra_sort;
 extern const tra_rows_ops tra_sort_ops; /* data: a tra_sort */
 

@@ -14,10 +14,10 @@ struct tra_lookup {
     tra_lookup_spec s;
     tra_keys left, right;
     const tra_schema *pair, *out;
-    const int *from;              /* of each column of the result: its number in `pair`; -1: of the partner's row */
-    tra_colcode *where;           /* NULL: none */
-    const tra_colexpr *condition; /* the same */
-    const bool *read;             /* columns of `pair` that it reads */
+    const int *from;              /* of each column of the result its number in `pair`; -1: the partner's row number */
+    const tra_colexpr *condition; /* the further condition on pairs, or NULL; */
+    tra_colcode *where;           /* the program that evaluates it, */
+    const bool *read;             /* and which columns of `pair` it reads */
 };
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
@@ -110,15 +110,17 @@ void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
 
 /* ---- the index of the right table -------------------------------------------------------------------------------- */
 
-/* Rows of slot s are list[begin[s]] .. list[begin[s + 1]]. */
+/* The index of the right table by key. Each key has a slot; the right rows of slot s are list[begin[s]] .. list[begin[s
+ * + 1] - 1]. */
 typedef struct finder {
-    int words;      /* of a row's keys */
-    uint64_t *word; /* of the right rows */
-    bool direct;    /* the slot is the key less `least`, */
+    int words;      /* words of a row's keys (tra_keys_of) */
+    uint64_t *word; /* the keys of the right rows */
+    bool direct;    /* the slot of a key is the key less `least`; else its place in a hash table */
     int64_t least;
-    int64_t nslots; /* else hashed: a power of 2, */
-    int32_t *head;  /* and this a right row whose key the slot has, or -1 */
-    int32_t *begin, *list, *slot;
+    int64_t nslots; /* of a hash table a power of 2 */
+    int32_t *head;  /* hash table: of each slot a right row that has its key, or -1 where the slot is free */
+    int32_t *begin, *list;
+    int32_t *slot; /* of each right row; -1: a NULL key that matches nothing */
 } finder;
 
 /* Keys that lie so close together, for so many rows, are their own slots. */
@@ -195,7 +197,7 @@ static tra_status find_slots(const tra_lookup *l, finder *x, int64_t rows, tra_e
     return TRA_OK;
 }
 
-/* Begins in scratch, of which it returns the rest. */
+/* Makes the index in *scratch, and sets that to what is left of it. */
 static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder *x, void **scratch, tra_err *e) {
     int64_t rows = right->rows, least = 0, most = -1;
     char *p = *scratch;
@@ -233,18 +235,20 @@ static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
-/* A run: pairs wait until there is a strip of them, then the condition is evaluated. After the pairs of each left row
- * stands its end (right -2). */
+/* A run. Pairs wait until there is a strip of them; then the condition is evaluated and those that pass come out. After
+ * the last pair of each left row stands a mark, whose right row is -2: there it is known whether the row had a partner.
+ */
 typedef struct pairing {
     const tra_lookup *l;
     const tra_batch *left, *right;
     tra_batch *out; /* NULL: only counts */
     int64_t first, rows;
-    bool met;        /* the left row under way has a partner, */
-    int64_t partner; /* the first of them */
+    bool met;        /* the current left row has a partner, */
+    int64_t partner; /* of which this is the first */
     int npairs, nout;
-    int64_t *pair[2], *made[2]; /* left and right rows: STRIP each */
-    tra_vector *column;         /* of the condition: gathered */
+    int64_t *pair[2];   /* the pairs that wait: left and right rows, STRIP each */
+    int64_t *made[2];   /* the pairs that come out, until a strip of them is written */
+    tra_vector *column; /* the columns that the condition reads, gathered for the pairs that wait */
     char *gathered, *code;
 } pairing;
 
@@ -279,8 +283,8 @@ static void emit(pairing *p, int64_t l, int64_t r) {
     if (p->nout == STRIP) write_out(p);
 }
 
-/* Which of the waiting pairs count; ends of rows do not matter. */
-static tra_status judge(pairing *p, const uint8_t **pass, tra_err *e) {
+/* Evaluates the condition for the pairs that wait: pass[i] is 1 where pair i counts; for marks it means nothing. */
+static tra_status evaluate_condition(pairing *p, const uint8_t **pass, tra_err *e) {
     const tra_lookup *l = p->l;
     char *room = p->gathered;
     tra_colrun run;
@@ -323,7 +327,7 @@ static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
 static tra_status flush(pairing *p, tra_err *e) {
     bool pairs = p->l->s.how == TRA_LOOKUP_INNER || p->l->s.how == TRA_LOOKUP_LEFT;
     const uint8_t *pass = NULL;
-    if (p->l->where && p->npairs > 0) TRA_TRY(judge(p, &pass, e));
+    if (p->l->where && p->npairs > 0) TRA_TRY(evaluate_condition(p, &pass, e));
     for (int i = 0; i < p->npairs; i++) {
         int64_t l = p->pair[0][i], r = p->pair[1][i];
         if (r == -2) {

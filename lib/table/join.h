@@ -1,9 +1,9 @@
 /* join.h - joins of a block of rows with a whole table, by their keys.
  *
- * The table on the right is in one block; each row of the left block finds its partners there by an index that is made
- * of the keys: an array by the key itself where these are whole numbers or codes that lie close together, else a hash
- * table; partners of one key follow each other in it, in their order. So the rows that come out are by the left row,
- * then by the right.
+ * The table on the right is in one block. Each row of the left block finds its partners there (the right rows with its
+ * key) by an index: an array that the key itself addresses where keys are whole numbers or codes close together, else a
+ * hash table. Partners of one key follow each other in it in their order, so the rows that come out are in the order of
+ * left rows, and for each of these in the order of right rows.
  */
 #ifndef TRA_TABLE_JOIN_H
 #define TRA_TABLE_JOIN_H
@@ -11,9 +11,9 @@
 #include "../kernel/kernel.h"
 #include "table.h"
 
-/* What becomes of rows: pairs (INNER), pairs and left rows without partner (LEFT), left rows that have one (SEMI), have
- * none (ANTI), or all of them, of which unique and matched are tested (KEEP). A right or outer join (RIGHT, OUTER; not
- * of kernels) is an inner or left one, and the ANTI join of the right table with the left. */
+/* What comes out: pairs (INNER); pairs, and left rows without partner (LEFT); left rows that have a partner (SEMI), or
+ * have none (ANTI); or all left rows, so that only `unique` and `matched` are tested (KEEP). Kernels know no RIGHT and
+ * OUTER: such a join is an INNER or LEFT one with, below it, the ANTI join of the right table with the left. */
 #define TRA_LOOKUPS(X)                                                                                                 \
     X(INNER, "inner")                                                                                                  \
     X(LEFT, "left")                                                                                                    \
@@ -34,13 +34,13 @@ typedef struct tra_lookup_spec {
     int nkeys; /* 0: every pair */
     const int *lkey, *rkey;
     const char *prefix;  /* of the right table's columns in the result; NULL: none */
-    bool nulls_match;    /* NULL is a key as others; else none that matches */
-    bool unique;         /* no two rows on the right have one key: else an error that names the first */
-    bool matched;        /* every left row has a partner: the same */
-    bool unique_left;    /* not of kernels, which have the tables exchanged: the same of the left table, */
-    bool matched_right;  /* and of the right one */
-    const char *number;  /* KEEP: a column of this name, the number of the first partner's row; NULL: none */
-    const char *name[2]; /* what messages call left and right; NULL: that */
+    bool nulls_match;    /* NULL equals NULL; else a NULL key has no partner */
+    bool unique;         /* it is an error, which names the first, if two right rows have one key */
+    bool matched;        /* it is an error, which names the first, if a left row has no partner */
+    bool unique_left;    /* the same of the left table, and of the right one; kernels do not see these two: the */
+    bool matched_right;  /* compiler makes a join of the exchanged tables for them */
+    const char *number;  /* KEEP: name of a column that gets the number of the first partner's row; NULL: none */
+    const char *name[2]; /* what messages call the tables; NULL: left, right */
 } tra_lookup_spec;
 
 typedef struct tra_lookup tra_lookup;
@@ -71,9 +71,9 @@ int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows);
 TRA_MUSTUSE tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                                       tra_batch *out, int64_t *rows, void *scratch, tra_err *e);
 
-/* For those who go over the pairs themselves: the partners of left row i are the right rows list[from[i]] .. list[to[i]
- * - 1], in their order; from, to: room for all left rows. The list stays in scratch, which is as above. Of keys alone
- * (at least one): conditions, matched and how are not asked. */
+/* For callers that go over the pairs themselves: the partners of left row i are the right rows list[from[i]] ..
+ * list[to[i] - 1], in their order. from and to have room for all left rows; the list is in scratch, which is as above.
+ * Only the keys count, of which there is at least one: not the condition, `matched` or `how`. */
 TRA_MUSTUSE tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right,
                                            int64_t first, const int32_t **list, int32_t *from, int32_t *to,
                                            void *scratch, tra_err *e);

@@ -11,6 +11,17 @@ static int64_t rows_of(const tra_cell_piece *p, int64_t n) {
     return rows;
 }
 
+bool tra_open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
+    tra_err e = {0};
+    *b = (tra_batch){.v = v};
+    tra_status status = check ? tra_columns_of(c, s, b, &e) : tra_columns_view(c, s, b, &e);
+    b->schema = s;
+    if (status != TRA_OK) tra_kernel_fail("%s", e.msg);
+    return status == TRA_OK;
+}
+
+int64_t tra_position(const tra_cell *b) { return b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0; }
+
 static int64_t gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
     return tra_columns_room(out->columns, rows_of(p, n));
 }

@@ -2,23 +2,11 @@
 #include "parts.h"
 
 #include "order.h"
+#include "table_int.h"
 
 #include <string.h>
 
-static bool open_rows(const tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b) {
-    tra_err e = {0};
-    *b = (tra_batch){.v = v};
-    if ((check ? tra_columns_of(c, s, b, &e) : tra_columns_view(c, s, b, &e)) == TRA_OK) {
-        b->schema = s;
-        return true;
-    }
-    tra_kernel_fail("%s", e.msg);
-    return false;
-}
-
-static int64_t position(const tra_cell *b) { return b->array.ext.v[0] > 0 ? ((const int64_t *)b->array.data)[0] : 0; }
-
-/* Rows [from, from + n) of columns from[0..] of a batch. */
+/* Copies the n rows from row `begin` on to the first rows of out. */
 static void copy_rows(const tra_batch *in, int64_t begin, int64_t n, tra_batch *out) {
     for (int c = 0; c < out->schema->n && n > 0; c++) {
         size_t size = tra_coltype_size(out->schema->v[c].type);
@@ -29,20 +17,6 @@ static void copy_rows(const tra_batch *in, int64_t begin, int64_t n, tra_batch *
         else
             memset(out->v[c].state, TRA_STATE_VALUE, (size_t)n);
     }
-}
-
-/* One column at these rows; a negative one gives NULL. */
-static void take_column(const tra_vector *from, tra_coltype t, const int64_t *at, int64_t n, tra_vector *to) {
-    size_t size = tra_coltype_size(t);
-    char *w = to->values;
-    for (int64_t i = 0; i < n; i++) {
-        if (at[i] >= 0)
-            memcpy(w + (size_t)i * size, (const char *)from->values + (size_t)at[i] * size, size);
-        else
-            memset(w + (size_t)i * size, 0, size);
-    }
-    for (int64_t i = 0; to->state && i < n; i++)
-        to->state[i] = at[i] < 0 ? TRA_STATE_NULL : from->state ? from->state[at[i]] : TRA_STATE_VALUE;
 }
 
 /* ---- sorted blocks --------------------------------------------------------------------------------------------- */
@@ -90,8 +64,8 @@ static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at,
 static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_arrange *x = data;
     tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
-    int64_t first = b ? position(b) : 0, n = 0;
-    if (!open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
+    int64_t first = b ? tra_position(b) : 0, n = 0;
+    if (!tra_open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
     int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n));
     tra_refuse_errors(a, &in, x->n, x->column, x->what);
     for (int64_t i = 0; i < in.rows; i++)
@@ -101,7 +75,7 @@ static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, 
     tra_columns_begin(out, x->out, n, &made);
     for (int c = 0; c < x->out->n; c++) {
         if (x->from[c] >= 0) {
-            take_column(&in.v[x->from[c]], x->out->v[c].type, at, n, &made.v[c]);
+            tra_gather_rows(&made.v[c], 0, &in.v[x->from[c]], x->out->v[c].type, at, n);
             continue;
         }
         for (int64_t i = 0; i < n; i++) ((int64_t *)made.v[c].values)[i] = first + at[i];
@@ -129,11 +103,11 @@ static void sample_run(const void *data, const tra_cell *a, const tra_cell *b, t
     const tra_sampling *x = data;
     tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
     (void)b;
-    if (!open_rows(a, x->in, false, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
+    if (!tra_open_rows(a, x->in, false, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
     int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n)), n = samples(x, in.rows);
     for (int64_t i = 0; i < n; i++) at[i] = tra_min64((i + 1) * x->every, in.rows) - 1;
     tra_columns_begin(out, x->out, n, &made);
-    for (int k = 0; k < x->n; k++) take_column(&in.v[x->column[k]], x->out->v[k].type, at, n, &made.v[k]);
+    for (int k = 0; k < x->n; k++) tra_gather_rows(&made.v[k], 0, &in.v[x->column[k]], x->out->v[k].type, at, n);
 }
 
 const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch, .bytes = sample_bytes, .run = sample_run};
@@ -155,7 +129,7 @@ static void splitters_run(const void *data, const tra_cell *a, const tra_cell *b
     const tra_sampling *x = data;
     tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
     (void)b;
-    if (!open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
+    if (!tra_open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
     int64_t *some = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->out->n)), *at = some + x->parts, n = in.rows;
     int column[x->n + 1];
     for (int k = 0; k < x->n; k++) column[k] = k;
@@ -183,13 +157,13 @@ static int64_t range_bytes(const void *data, const tra_cell *a, const tra_cell *
 static void range_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_sampling *x = data;
     tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
-    int64_t part = position(b), at[2], n = 0;
-    if (!open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->range, 0, &made);
+    int64_t part = tra_position(b), at[2], n = 0;
+    if (!tra_open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->range, 0, &made);
     if (in.rows > 0 && part > 0) at[n++] = part - 1;
     bool below = n > 0;
     if (part < in.rows) at[n++] = part;
     tra_columns_begin(out, x->range, n, &made);
-    for (int k = 0; k < x->n; k++) take_column(&in.v[k], x->range->v[k].type, at, n, &made.v[k]);
+    for (int k = 0; k < x->n; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], x->range->v[k].type, at, n);
     for (int64_t i = 0; i < n; i++) ((uint8_t *)made.v[x->n].values)[i] = i > 0 || !below;
 }
 
@@ -229,7 +203,7 @@ static slice find_slice(const tra_slicing *x, const tra_cell *a, const tra_cell 
     tra_vector *v = scratch;
     bool check = tra_order_looks_up(x->in, x->n, x->column);
     slice s = {.rest = v + x->in->n + x->range->n};
-    if (!open_rows(a, x->in, check, v, &s.in) || !open_rows(b, x->range, true, v + x->in->n, &range)) return s;
+    if (!tra_open_rows(a, x->in, check, v, &s.in) || !tra_open_rows(b, x->range, true, v + x->in->n, &range)) return s;
     int64_t end = s.in.rows;
     for (int64_t j = 0; j < range.rows; j++) {
         if (((const uint8_t *)range.v[x->range->n - 1].values)[j])
@@ -278,9 +252,9 @@ static int64_t number_scratch(const void *data, const tra_dims *ext_a, const tra
 }
 
 static slice find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
-    int64_t first = position(b);
+    int64_t first = tra_position(b);
     slice s = {.rest = (tra_vector *)scratch + x->in->n};
-    if (!open_rows(a, x->in, false, scratch, &s.in)) return s;
+    if (!tra_open_rows(a, x->in, false, scratch, &s.in)) return s;
     s.begin = find_number(&s.in, x->column, first);
     s.rows = find_number(&s.in, x->column, tra_add_most(first, x->rows)) - s.begin;
     return s;
@@ -305,8 +279,8 @@ static int64_t row_slice_scratch(const void *data, const tra_dims *ext_a, const 
 
 static slice find_row_slice(const tra_row_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
     slice s = {.rest = (tra_vector *)scratch + x->in->n};
-    if (!open_rows(a, x->in, false, scratch, &s.in)) return s;
-    s.begin = tra_min64(s.in.rows, tra_mul_most(position(b), x->rows));
+    if (!tra_open_rows(a, x->in, false, scratch, &s.in)) return s;
+    s.begin = tra_min64(s.in.rows, tra_mul_most(tra_position(b), x->rows));
     s.rows = tra_min64(x->rows, s.in.rows - s.begin);
     return s;
 }

@@ -19,7 +19,7 @@ typedef enum tra_arrange_keep {
     TRA_ARRANGE_UNIQUE, /* no two have equal keys: else an error that names both */
 } tra_arrange_keep;
 
-/* The rows of one block by these columns, stably. */
+/* Sorts the rows of one block by these columns, stably. */
 typedef struct tra_arrange {
     const tra_schema *in, *out;
     const int *from; /* of each column of out its number in `in`; -1: the number of the row */
@@ -61,8 +61,8 @@ typedef struct tra_slicing {
 } tra_slicing;
 extern const tra_rows_ops tra_slice_ops;
 
-/* A join of a block sorted by a column of row numbers with an i64 array whose first element is one: so many rows from
- * there on. */
+/* A join of a block that is sorted by a column of row numbers with an i64 array whose first element is such a number:
+ * the rows with numbers from it on, below it + `rows`. */
 typedef struct tra_number_slicing {
     const tra_schema *in;
     int column;
@@ -70,7 +70,7 @@ typedef struct tra_number_slicing {
 } tra_number_slicing;
 extern const tra_rows_ops tra_number_slice_ops;
 
-/* A join of a block with an i64 array whose first element is the number of a slice: rows of it, so many each. */
+/* A join of a block with an i64 array whose first element is s: slice s of the block, in slices of `rows` rows. */
 typedef struct tra_row_slicing {
     const tra_schema *in;
     int64_t rows;
@@ -95,10 +95,10 @@ typedef struct tra_row_numbering {
 } tra_row_numbering;
 extern const tra_rows_ops tra_row_numbers_ops;
 
-/* The value at a place of each group (a quantile), of rows that lie in blocks one after the other, sorted by the keys
- * and then by the value, so that the rows of a group may be in several blocks. A group comes out of each block that has
- * rows of it, with what is to be known of its values where it is there: as low and high, the two between which the
- * place is, and as part, how far from the first to the second (NaN: a value of the group is). */
+/* A quantile of each group, for rows that are sorted by the keys and then by the value, in blocks one after the other:
+ * so the rows of a group may be in several blocks. Each block that has rows of a group gives a row for it: `low` and
+ * `high` are the two values between which the quantile lies, NULL where they are in another block; `part` is how far it
+ * is from the first to the second, NaN if a value of the group is NaN. */
 typedef struct tra_ranking {
     const tra_schema *in;    /* nkeys keys, and the value */
     const tra_schema *ends;  /* keys; block, values, nans: i64 */
@@ -125,7 +125,7 @@ typedef struct tra_merging {
 } tra_merging;
 extern const tra_rows_ops tra_merge_join_ops;
 
-/* What a block of rows becomes, given the numbers of those that have been found elsewhere, with what was found. */
+/* What a block of rows becomes when it is known which of its rows have been found in the other table, and what with. */
 typedef enum tra_place_how {
     TRA_PLACE_INNER, /* a row for each time that it was found */
     TRA_PLACE_LEFT,  /* and one with NULLs where it was not */

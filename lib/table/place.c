@@ -9,14 +9,9 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
-/* n: of so many columns the values are compared. */
+/* Opens the rows of a cell, of which the first n columns are compared. */
 static bool open_rows(const tra_cell *c, const tra_schema *s, int n, tra_vector *v, tra_batch *b) {
-    tra_err e = {0};
-    *b = (tra_batch){.v = v};
-    tra_status status = tra_order_looks_up(s, n, NULL) ? tra_columns_of(c, s, b, &e) : tra_columns_view(c, s, b, &e);
-    b->schema = s;
-    if (status != TRA_OK) tra_kernel_fail("%s", e.msg);
-    return status == TRA_OK;
+    return tra_open_rows(c, s, tra_order_looks_up(s, n, NULL), v, b);
 }
 
 /* ---- two sorted parts ---------------------------------------------------------------------------------------- */
@@ -43,8 +38,8 @@ static int64_t condition_bytes(const tra_merging *x) {
     return tra_vectors_bytes(pair_columns(x)) + tra_round64(pair_columns(x) * (int64_t)STRIP * 9) + tra_round64(code);
 }
 
-/* Which of the waiting pairs count. */
-static const uint8_t *judge(pairs *p) {
+/* Evaluates the condition for the pairs that wait: element i is 1 where pair i counts. */
+static const uint8_t *evaluate_condition(pairs *p) {
     const tra_merging *x = p->x;
     int n = pair_columns(x);
     bool read[n + 1];
@@ -76,7 +71,7 @@ static const uint8_t *judge(pairs *p) {
 
 /* Those of the waiting pairs that come out. */
 static void choose_pairs(pairs *p) {
-    const uint8_t *pass = p->code && p->n > 0 ? judge(p) : NULL;
+    const uint8_t *pass = p->code && p->n > 0 ? evaluate_condition(p) : NULL;
     int n = 0;
     for (int i = 0; i < p->n; i++) {
         int64_t l = p->at[0][i];

@@ -14,24 +14,25 @@
 #include "group.h"
 #include "join.h"
 
-/* What is added up of each pair: the product of one column of each table, both i64 or both f64; -1: a factor 1. A pair
- * of which a factor is NULL does not count. Neither: the number of pairs. */
+/* What is added up over pairs: the product of a column of each table, both i64 or both f64. A column -1 stands for the
+ * factor 1. A pair does not count if one of its factors is NULL. */
 typedef struct tra_joined_sum {
     int left, right;
-    bool whole;  /* i64: sums are exact */
-    bool summed; /* else only the pairs are counted */
-    int state;   /* the first of its columns in the result: as tra_group has states of count, sum and mean */
+    bool whole;  /* the columns are i64, and sums are exact */
+    bool summed; /* the products are summed; else the pairs that count are only counted */
+    int state;   /* the first of its columns in the result, which are the states that tra_group has for count, sum, mean
+                  */
 } tra_joined_sum;
 
 typedef struct tra_joined_sums {
     const tra_lookup *l; /* inner, without further conditions */
     int nleft, nright;   /* group columns of each table: */
     const int *left, *right;
-    bool right_first; /* the groups are ordered by those of the right table first */
+    bool right_first; /* in the result the right table's group columns come first, and it is ordered so */
     int n;
     const tra_joined_sum *v;
-    /* The group columns, in their order, then states. As what tra_group makes in its first pass the rows are by the
-     * group columns, each group once. */
+    /* The group columns, then states: what a PARTIAL pass of tra_group makes, each group once, in the order of groups.
+     */
     const tra_schema *out;
 } tra_joined_sums;
 

@@ -1,8 +1,9 @@
 /* table.h - what can be done to the rows of tables: expressions over columns, and kernels on batches.
  *
- * Expressions are typed trees, built by the compiler over the columns of a schema and evaluated in strips. What depends
- * on strings is computed here, once for each entry of a dictionary, so that rows have only codes to look up. Kernels
- * take batches (lib/relation/columns.h) and make new ones; all is immutable, in arenas, and of any thread.
+ * Expressions are typed trees, which the compiler builds over the columns of a schema and workers evaluate in strips of
+ * rows. Functions of strings are computed when the tree is built, once for each entry of a dictionary, so that rows
+ * have only codes to look up. Kernels take batches (lib/relation/columns.h) and make new ones. Trees and kernels are in
+ * arenas, never change once they are built, and may be used by any thread.
  *
  * Source: Wen, TensorTable, TBench 2024; NULLs, NaN and orders as man tra-lang.5 has them.
  */
@@ -39,7 +40,8 @@
  *               sign bit at the end. Bytes: integers, bools, dates, timestamps: 8, little-endian, as i64; floats: 8, as
  *               f64, -0 as 0 and any NaN as 0x7ff8000000000000; strings: theirs; NULL: none. Never NULL.
  *   row         i64: number of the row in its table, from 0
- * All but those of which it says otherwise are NULL where an operand is, and an error where one is (columns.h). */
+ * Unless this list says otherwise a result is NULL where an operand is NULL, and an error where an operand is one
+ * (columns.h). */
 #define TRA_COLOPS(X)                                                                                                  \
     X(ADD, "+", 2, 2, SUM)                                                                                             \
     X(SUB, "-", 2, 2, SUM)                                                                                             \
@@ -132,22 +134,22 @@ struct tra_colexpr {
     tra_colop op;
     tra_coltype type;
     bool untyped;               /* the constant null, until an operator gives it a type */
-    bool nullable, fails;       /* as in tra_column */
+    bool nullable, fails;       /* some value may be NULL; some value may be an error (as in tra_column) */
     const tra_dictionary *dict; /* of coded types */
     int nkids;
     const tra_colexpr *const *kids;
-    int column;           /* COLUMN: its number in the schema, */
-    struct tra_rel *file; /* and the column of a file whose values these are, or some of them; NULL: none */
+    int column;           /* COLUMN: its number in the schema */
+    struct tra_rel *file; /* COLUMN: the file whose column `number` has all of these values; NULL: there is none */
     int number;
-    int64_t least, most; /* of whole numbers, dates and timestamps: no value is beyond these */
+    int64_t least, most; /* whole numbers, dates and timestamps: every value lies in this range */
     union {              /* CONST: the value, unless it is NULL */
         int64_t i;       /* integers, bools, dates, timestamps, codes */
         double f;        /* floats */
     } value;
     bool null;             /* CONST: it is NULL */
-    const void *table;     /* RECODE, LOOKUP: for each code its value, as tra_coltype_held */
-    const uint8_t *tstate; /* LOOKUP: and its state; NULL: all are values */
-    bool calendar;         /* DATE, TIMESTAMP of several numbers */
+    const void *table;     /* RECODE, LOOKUP: the result for each code, in the type that tra_coltype_held says */
+    const uint8_t *tstate; /* LOOKUP: the state of each of these; NULL: all are values */
+    bool calendar;         /* DATE, TIMESTAMP: made of year, month, day, ... */
 };
 
 /* The operator of that text with so many operands; -1: none. "-" is SUB of two and NEG of one. */
@@ -173,13 +175,14 @@ const tra_colexpr *tra_colexpr_micros(tra_arena *a, int64_t micros); /* a timest
  * dictionary is not there (of a table that is only declared) the tree has its types, but cannot run. */
 TRA_MUSTUSE tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
                                         const tra_colexpr **out, tra_err *e);
-/* To another type: numbers to numbers (as matrix(..., type = f32) needs), strings to another dictionary that has all of
- * theirs, null to any. TRA_PROGRAM as above. */
+/* Converts to another type: numbers to numbers (as matrix(..., type = f32) needs), strings to another dictionary that
+ * has all of theirs, null to any type. TRA_PROGRAM as above. */
 TRA_MUSTUSE tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype type,
                                            const tra_dictionary *dict, const tra_colexpr **out, tra_err *e);
 /* The column that the expression makes. */
 tra_column tra_colexpr_result(const tra_colexpr *x, const char *name);
-/* The same expression over the columns of a projection: its columns become these expressions (number -> tree). */
+/* The expression with column k replaced by the tree by[k]: what x, over the columns of a projection, is over the
+ * columns that are projected. */
 const tra_colexpr *tra_colexpr_substitute(tra_arena *a, const tra_colexpr *x, const tra_colexpr *const *by);
 
 /* As the language writes it, with the names of these columns. */
@@ -195,8 +198,8 @@ tra_rowwise *tra_rowwise_new(tra_arena *a, const tra_schema *in);
 void tra_rowwise_select(tra_rowwise *r, const tra_colexpr *predicate);
 /* These columns, in this order; names are copied. */
 void tra_rowwise_project(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x);
-/* rows x n elements of type t; what is NULL becomes *fill, or is an error (fill NULL). The last step. TRA_PROGRAM when
- * an expression gives no numbers that such elements hold. names: for messages. */
+/* Ends with a matrix of rows x n elements of type t. A NULL becomes *fill, or is an error where fill is NULL.
+ * TRA_PROGRAM when an expression gives no numbers that such elements hold; names are for that message. */
 TRA_MUSTUSE tra_status tra_rowwise_matrix(tra_rowwise *r, int n, const char *const *names, const tra_colexpr *const *x,
                                           tra_dtype t, const double *fill, tra_err *e);
 const tra_schema *tra_rowwise_in(const tra_rowwise *r);
@@ -228,13 +231,14 @@ bool tra_table_noted(tra_table_notes *n);
 
 /* Bytes of scratch, aligned to 64, that a run takes. */
 int64_t tra_rowwise_scratch(const tra_rowwise *r);
-/* How many of the rows there will be; of what selects no rows without looking. scratch as for a run. TRA_INPUT as
- * below, of predicates. */
+/* Counts the rows that will come out; where no step selects rows that takes no look at them. scratch as for a run.
+ * TRA_INPUT as below, for predicates. */
 TRA_MUSTUSE tra_status tra_rowwise_count(const tra_rowwise *r, const tra_batch *in, int64_t first, int64_t *rows,
                                          void *scratch, tra_err *e);
-/* Makes the rows of `in`, whose first is row number `first` of its table, into out, which has room for as many; sets
- * out->rows. Of a matrix into data, row-major; sets *rows. TRA_INPUT, with row and column, for what could not be
- * computed or is NULL where that is an error. */
+/* Takes the rows of `in`, of which the first is row number `first` of its table, through all steps. The results go to
+ * out, whose vectors have room for as many rows as come out, and whose number of rows is set; or, as a matrix, to data,
+ * row by row, and *rows is set. TRA_INPUT, naming row and column, for a value that could not be computed, or is NULL
+ * where that is an error. */
 TRA_MUSTUSE tra_status tra_rowwise_run(const tra_rowwise *r, const tra_batch *in, int64_t first, tra_batch *out,
                                        void *scratch, tra_table_notes *notes, tra_err *e);
 TRA_MUSTUSE tra_status tra_rowwise_run_matrix(const tra_rowwise *r, const tra_batch *in, int64_t first, void *data,

@@ -21,12 +21,12 @@ tra_colclass tra_colop_class(tra_colop op); /* of an operator that programs name
 /* year, month, ... of a day since 1970 and microseconds since its beginning. */
 int64_t tra_date_part(tra_colop op, int64_t days, int64_t of_day);
 
-/* An operand that is a string, in functions that are computed once for each entry of its dictionary (strings.c). The
- * other operands are constants. */
+/* A function of a string and constants, computed once for each entry of the string's dictionary (strings.c): the result
+ * is a tree that looks up codes. */
 TRA_MUSTUSE tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
                                               const tra_colexpr **out, tra_err *e);
-/* Coded operands, brought to one sorted dictionary, unless they have one that is sorted already, or that they all
- * share and whose order does not matter. */
+/* Recodes coded operands to one sorted dictionary, unless they share one already whose order suffices: any order, or,
+ * if `ordered`, a sorted one. */
 void tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered);
 /* Code -> value of this type; table and tstate in the arena. */
 const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_coltype type, const void *table,
@@ -41,11 +41,11 @@ TRA_MUSTUSE tra_status tra_colexpr_unify(tra_arena *a, tra_colop op, int n, cons
 
 /* ---- programs ------------------------------------------------------------------------------------------------- */
 
-/* A tree as a program over strips: instruction i has the value of node x in register i's place. */
+/* Trees as a program over strips: an instruction for each node, after those of its operands (colcode.c). */
 typedef struct tra_colinsn {
     const tra_colexpr *x;
-    const int *kid; /* instructions */
-    int reg;        /* -1: what it gives is there already (columns) */
+    const int *kid; /* the instructions of its operands */
+    int reg;        /* the register of its result; -1: a column, which is read where it is */
 } tra_colinsn;
 typedef struct tra_colcode {
     int n, nregs, nroots;
@@ -55,7 +55,8 @@ typedef struct tra_colcode {
 tra_colcode *tra_colcode_new(tra_arena *a, int nroots, const tra_colexpr *const *roots);
 int64_t tra_colcode_scratch(const tra_colcode *c);
 
-/* Calls visit for each strip of rows that come out, whose columns those of the last step are. Errors as of a run. */
+/* Runs a row-wise kernel that makes no batch: calls visit for each strip of n rows that come out, with the columns of
+ * the last step. Errors as of a run. */
 typedef void tra_rowwise_visit(void *ctx, const tra_vector *columns, int n);
 TRA_MUSTUSE tra_status tra_rowwise_each(const tra_rowwise *r, const tra_batch *in, int64_t first,
                                         tra_rowwise_visit *visit, void *ctx, void *scratch, tra_err *e);
@@ -70,20 +71,35 @@ typedef struct tra_colrun {
     const tra_colcode *code;
     tra_colvalue *at; /* of each instruction */
     char *regs;
-    bool divided;               /* are there rows of the strip at hand in which an integer was divided by zero? */
-    uint8_t zero[TRA_COLSTRIP]; /* which, if there are */
+    bool divided;               /* in some row of this strip an integer was divided by zero: */
+    uint8_t zero[TRA_COLSTRIP]; /* of each row, whether it was; set only if `divided` */
 } tra_colrun;
 void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch);
-/* Rows [0, n) of columns that begin there; first: what row() is of the first. */
+/* Evaluates n rows (at most TRA_COLSTRIP) of columns that begin at `columns`; `first` is what row() gives for the
+ * first. */
 void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n);
 static inline tra_colvalue tra_colrun_result(const tra_colrun *r, int root) { return r->at[r->code->root[root]]; }
-/* Of n rows of the strip those in which this result is NULL, and an integer was divided by zero for it. */
+/* Counts the rows of the strip's first n in which this result is NULL and an integer was divided by zero. */
 int64_t tra_colrun_by_zero(const tra_colrun *r, int root, int n);
 
-/* So many more values; column: NULL for a condition. */
+/* One instruction on one strip (eval.c). */
+typedef struct tra_colstep {
+    tra_colrun *run;
+    const tra_colexpr *x;
+    const tra_colvalue *kid[3]; /* the first three operands; all are run->at[insn->kid[i]] */
+    const tra_colinsn *insn;
+    tra_colvalue *out; /* its values are in the register; the instruction sets its state */
+    uint8_t *states;   /* room for states, in the register */
+    int n;             /* rows */
+    int64_t first;     /* what row() is of the first */
+} tra_colstep;
+void tra_colstep_run(tra_colstep *s);
+
+/* Adds to the notes that `rows` more values of a column are NULL by a division by zero; column NULL: of a condition. */
 void tra_table_note_rows(tra_table_notes *n, int64_t rows, const char *column);
 void tra_table_notes_add(const tra_table_notes *n); /* for tra_table_noted */
-/* The same of the condition on n pairs of rows, in the one pass that counts the rows of the result. */
+/* Notes the same for the condition on n pairs of rows. Joins call it in the pass that counts rows, so that each pair is
+ * noted once. */
 void tra_table_note_pairs(const tra_colrun *r, int n);
 
 /* ---- keys ----------------------------------------------------------------------------------------------------- */
@@ -97,17 +113,25 @@ typedef struct tra_keys {
 } tra_keys;
 tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x);
 int64_t tra_keys_scratch(const tra_keys *k);
-/* Of row i: words[i * (n + 1)] has a bit for each key that is NULL, then come the n keys. TRA_INPUT, with the row, for
- * a key that could not be computed; what: for the message ("join"). */
+/* Writes the keys of rows from .. from + n - 1 as words: row i of these has words[i * (n + 1)], with a bit for each key
+ * that is NULL, and then its n keys. TRA_INPUT, naming the row (`first` is the number of the batch's first row), for a
+ * key that could not be computed; what: for the message ("join"). */
 TRA_MUSTUSE tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words,
                                    void *scratch, const char *what, int64_t first, tra_err *e);
 uint64_t tra_keys_hash(const uint64_t *words, int n);
 TRA_MUSTUSE tra_status tra_key_failed(const char *what, int64_t row, tra_err *e); /* that error */
 
-/* The columns of a batch from a row on. */
+/* Opens the rows of a cell, of this schema, with vectors at v. check: codes of strings are compared with their
+ * dictionaries, as they must be before a string is looked up. False after a failure (tra_kernel_fail). */
+bool tra_open_rows(const struct tra_cell *c, const tra_schema *s, bool check, tra_vector *v, tra_batch *b);
+/* The first element of an i64 array, by which a kernel is told the number of a block, part or row; 0 of an empty one.
+ */
+int64_t tra_position(const struct tra_cell *b);
+/* Sets `to` to the columns of a batch from row `from` on. */
 void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to);
 
-/* Rows of a batch of the same columns, NULLs apart, to places from `at` on. */
+/* Copies all rows of `from` to rows at, at + 1, ... of `to`, which has the same columns, of which more may have NULLs.
+ */
 void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from);
 /* Copies of rows: to[i] = from[at[i]], and where at[i] is negative NULL. */
 void tra_gather_rows(tra_vector *to, int64_t begin, const tra_vector *from, tra_coltype t, const int64_t *at,

@@ -19,13 +19,6 @@ tra_status tra_union_columns(tra_arena *a, int n, const char *const *names, cons
     return TRA_OK;
 }
 
-static bool rows_of(const tra_cell *c, const tra_schema *s, tra_batch *b) {
-    tra_err e = {0};
-    if (tra_columns_of(c, s, b, &e) == TRA_OK) return true;
-    tra_kernel_fail("%s", e.msg);
-    return false;
-}
-
 /* ---- one table's blocks at their keys --------------------------------------------------------------------------- */
 
 static bool is_inside(const tra_union_part *p, const tra_cell *at) {
@@ -47,7 +40,7 @@ static int64_t part_bytes(const void *data, const tra_cell *a, const tra_cell *b
 static void part_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_union_part *p = data;
     tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(p->in->n))};
-    bool inside = is_inside(p, a) && rows_of(b, p->in, &from);
+    bool inside = is_inside(p, a) && tra_open_rows(b, p->in, true, from.v, &from);
     tra_columns_begin(out, p->in, inside ? from.rows : 0, &to);
     if (inside) tra_append_rows(p->in, &to, 0, &from);
 }
@@ -71,7 +64,7 @@ static void both_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     const tra_cell *const in[2] = {a, b};
     tra_batch from = {.v = scratch}, to = {.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(u->out->n))};
     tra_columns_begin(out, u->out, a->array.ext.v[0] + b->array.ext.v[0], &to);
-    for (int64_t i = 0, at = 0; i < 2 && rows_of(in[i], u->in[i], &from); i++, at += from.rows)
+    for (int64_t i = 0, at = 0; i < 2 && tra_open_rows(in[i], u->in[i], true, from.v, &from); i++, at += from.rows)
         tra_append_rows(u->out, &to, at, &from);
 }
 

@@ -1,5 +1,5 @@
-/* weighted.h - columns of rows weighed by a matrix and added up, and the rows of arrays as columns beside those of a
- * table: what products of matrices are over the tables that their columns are of (rule Q-10, plans/rules).
+/* weighted.h - two kernels by which a product with a matrix of a table's columns is computed on the table (rule Q-10,
+ * plans/rules): weighted sums of columns, and an array's columns put beside those of a table.
  */
 #ifndef TRA_TABLE_WEIGHTED_H
 #define TRA_TABLE_WEIGHTED_H
