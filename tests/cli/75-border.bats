@@ -462,7 +462,7 @@ print("day,k,on,n")
 for i in range(900):
     print(f"{r.choice([2017, 2019])}-{r.randint(1, 12):02}-11,{r.choice([-7, -2, 4, 5, 90, str()])},{r.choice([str(), 0, 1])},{i}")' >t.csv
     status 0 tra import -q --table --block 100 --types on=bool t.csv -o t.h5
-    printf '%s\n' 'input t from "t.h5"' 'P = pivot(t, m = month(day), k = ifnull(k, 0) % 4, n, sum)' \
+    printf '%s\n' 'input t from "t.h5"' 'P = pivot(t, m = month(day), k = ifnull(k, 3) % 4, n, sum)' \
         'Q = pivot(t, later = year(day) > 2017, s = ifnull(k, 0) * 10 + if(ifnull(on, true), 1, 0), n, max)' \
         'E = entries(Q)' 'output P' 'output Q' 'output E' >p.tra
     for sites in 1 3; do
@@ -472,10 +472,9 @@ for i in range(900):
 t = [l.split(",") for l in open("t.csv").read().split()[1:]]
 P, Q = {}, {}
 for day, k, on, n in t:
-    k, key = int(k or 0), None
-    key = int(day[5:7]), k % 4
+    key = int(day[5:7]), int(k or 3) % 4
     P[key] = P.get(key, 0) + int(n)
-    key = day[:4] > "2017", k * 10 + (on != "0")
+    key = day[:4] > "2017", int(k or 0) * 10 + (on != "0")
     Q[key] = max(Q.get(key, 0), int(n))
 for name, want in ("P", P), ("Q", Q):
     rows, columns = (sorted({k[i] for k in want}) for i in (0, 1))
