@@ -103,14 +103,37 @@ bool tra_factor_join_keys(factoring *f) {
     return true;
 }
 
+/* Of a product of floats the factors that read the source alone, and the others; of those each time the product. False:
+ * it could not be made. */
+static bool take_factors(const factoring *f, const tra_colexpr *x, const tra_colexpr **own, const tra_colexpr **other) {
+    if (x->op == TRA_C_MUL && x->type == TRA_COL_F64)
+        return take_factors(f, x->kids[0], own, other) && take_factors(f, x->kids[1], own, other);
+    const tra_colexpr **to = tra_pipe_reads(f->pipe, x, 1) || !tra_pipe_reads(f->pipe, x, 0) ? other : own;
+    if (*to) return tra_factor_multiply(f->a, *to, x, to);
+    *to = x;
+    return true;
+}
+
+void tra_factor_split(factoring *f) {
+    for (product *m = f->product; m < f->product + f->nproducts; m++)
+        for (int side = 0; side < 2 - m->same; side++)
+            for (feature *c = m->f[side]; c < m->f[side] + m->n[side]; c++) {
+                const tra_colexpr *own = NULL, *other = NULL;
+                if (c->beside || !tra_pipe_reads(f->pipe, c->x, 1) || !take_factors(f, c->x, &own, &other)) continue;
+                if (own && other) c->x = own, c->of_group = other;
+            }
+}
+
 bool tra_factor_map_keys(factoring *f) {
     const tra_pipe *p = f->pipe;
     for (int i = 0; i < p->nselects && !f->rows; i++)
         if (tra_pipe_reads(p, p->select[i].x, 1) && !add_columns(f, p->select[i].x)) return false;
     for (const product *m = f->product; m < f->product + f->nproducts; m++)
         for (int side = 0; side < 2 - m->same; side++)
-            for (int i = 0; i < m->n[side]; i++)
-                if (tra_pipe_reads(p, m->f[side][i].x, 1) && !add_columns(f, m->f[side][i].x)) return false;
+            for (const feature *c = m->f[side]; c < m->f[side] + m->n[side]; c++) {
+                const tra_colexpr *x = c->of_group ? c->of_group : c->x;
+                if (tra_pipe_reads(p, x, 1) && !add_columns(f, x)) return false;
+            }
     return true;
 }
 

@@ -9,13 +9,15 @@
 
 enum { TRA_FACTOR_KEYS = 8, TRA_FACTOR_COLUMNS = 64, TRA_FACTOR_PRODUCTS = 16 };
 
-/* A column of one of the matrices. */
+/* A column of one of the matrices: x; where it is a product of a summand and a function of the group, the two
+ * (tra_factor_slots). */
 typedef struct feature {
     const char *name;
-    const tra_colexpr *x; /* f64, never NULL */
-    bool beside;          /* of an array that lies beside the rows of the joins, which no table has */
-    bool summed;          /* a summand; else a function of the group */
-    int at;               /* summand: its number */
+    const tra_colexpr *x;        /* f64, never NULL; the summand */
+    const tra_colexpr *of_group; /* the function of the group; NULL: 1 */
+    bool beside;                 /* of an array that lies beside the rows of the joins, which no table has */
+    bool summed;                 /* is there a summand? */
+    int at;                      /* its number */
 } feature;
 
 /* A product of two matrices, in which each row may have a weight; or the sum of one matrix over its rows, which is its
@@ -60,7 +62,7 @@ typedef struct factoring {
     int nproducts;
     product product[TRA_FACTOR_PRODUCTS];
     int group[TRA_FACTOR_PRODUCTS]; /* of the memo, of each sum */
-    int nkeys;                      /* group columns, over the source */
+    int nkeys, njoinkeys;           /* group columns, over the source; the first: keys of joins */
     const tra_colexpr *key[TRA_FACTOR_KEYS];
     tra_slots *slots;
     int nsummands, nsums;
@@ -104,6 +106,8 @@ bool tra_factor_total(factoring *f, const tra_colexpr *x, const char *what, cons
  * others. False after a refusal, of what may not be computed too. */
 bool tra_factor_join_keys(factoring *f);
 bool tra_factor_map_keys(factoring *f);
+/* Splits columns that are products of what the source has and of what it has not alone. */
+void tra_factor_split(factoring *f);
 /* Is it a constant, or read nothing of the source but group columns? */
 bool tra_factor_of_group(const factoring *f, const tra_colexpr *x);
 bool tra_factor_multiply(tra_arena *a, const tra_colexpr *x, const tra_colexpr *y, const tra_colexpr **out);

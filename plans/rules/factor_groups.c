@@ -24,8 +24,8 @@ static void number_values(factoring *f, const tra_column_facts *facts, tra_slot_
     out->value = value;
 }
 
-/* The values that a group column may have. */
-static bool values_of(factoring *f, const tra_colexpr *x, tra_slot_key *out) {
+/* The values that a group column may have. joins: it is a key of a join. */
+static bool values_of(factoring *f, const tra_colexpr *x, bool joins, tra_slot_key *out) {
     tra_column_facts facts;
     tra_str text = {0};
     *out = (tra_slot_key){.nullable = x->nullable};
@@ -50,10 +50,11 @@ static bool values_of(factoring *f, const tra_colexpr *x, tra_slot_key *out) {
         return true;
     }
     tra_colexpr_print(x, f->pipe->all, &text);
-    REFUSE(f, "the values of %s, by which rows are to be summed, are %s", tra_str_get(&text),
+    REFUSE(f, "the values of %s, by which rows are to be summed, are %s%s", tra_str_get(&text),
            tra_coltype_is_float(x->type) ? "no whole numbers"
            : coded                       ? "not known before the run"
-                                         : "not known to lie close together");
+                                         : "not known to lie close together",
+           joins ? "" : ": what reads it together with a joined table is no product of one factor of each");
     tra_str_free(&text);
     return false;
 }
@@ -66,6 +67,8 @@ static const tra_node *summed(const factoring *f) { return f->rows ? &f->rows->x
 /* Numbers what a feature adds to the summands; false: they are too many. */
 static bool add_summand(factoring *f, feature *c) {
     c->summed = c->beside || !tra_factor_of_group(f, c->x);
+    if (!c->summed && !c->of_group) c->of_group = c->x;
+    if (!c->summed && c->of_group != c->x && !tra_factor_multiply(f->a, c->x, c->of_group, &c->of_group)) return false;
     for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
         if (tra_colexpr_eq(f->pipe, f->summand[c->at], c->x)) break;
     if (!c->summed || c->at < f->nsummands) return true;
@@ -137,7 +140,7 @@ static bool add_sums(factoring *f, const product *p, const feature *x, const fea
     factor_sum s = tra_factor_sum_of(p, x, y);
     if (s.v[0] < 0) return true;
     if (!add_sum(f, &s)) return false;
-    s.sign = (!x->summed && !tra_factor_finite(f, x->x)) || (!y->summed && !tra_factor_finite(f, y->x));
+    s.sign = (x->of_group && !tra_factor_finite(f, x->of_group)) || (y->of_group && !tra_factor_finite(f, y->of_group));
     return !s.sign || add_sum(f, &s);
 }
 
@@ -210,12 +213,15 @@ static const tra_schema *columns_of_slots(const factoring *f) {
 }
 
 bool tra_factor_slots(factoring *f) {
-    if (!tra_factor_join_keys(f) || !tra_factor_map_keys(f) || !set_summands(f) || !set_sums(f)) return false;
+    if (!tra_factor_join_keys(f)) return false;
+    f->njoinkeys = f->nkeys;
+    tra_factor_split(f);
+    if (!tra_factor_map_keys(f) || !set_summands(f) || !set_sums(f)) return false;
     tra_slots *s = tra_new(f->a, tra_slots);
     tra_slot_key *key = tra_news(f->a, tra_slot_key, f->nkeys + 1);
     *s = (tra_slots){.nkeys = f->nkeys, .key = key, .n = 1};
     for (int k = 0; k < f->nkeys; k++) {
-        if (!values_of(f, f->key[k], &key[k])) return false;
+        if (!values_of(f, f->key[k], k < f->njoinkeys, &key[k])) return false;
         s->n = tra_mul_most(s->n, key[k].n + key[k].nullable);
     }
     s->part = parts_of(f, &s->counts);

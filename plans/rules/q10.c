@@ -9,6 +9,8 @@
  *
  *     X'X = sum of n phi phi' (functions of groups), s phi' (one of each), or the sums of products (summands).
  *
+ * A column that is a product of a factor of T alone and of others is phi times a summand: both.
+ *
  * Weights w of the rows, which lie beside them, come into each sum: in place of n the sum of w, of s that of w times
  * the summand.
  *
@@ -101,7 +103,8 @@ static bool add_element(factoring *f, const joining *g, summing *u, int i, int j
     const feature *p = &f->own->f[0][i], *q = &f->own->f[1][j];
     const tra_schema *s = g->x->node.type.columns;
     factor_sum of = tra_factor_sum_of(f->own, p, q);
-    const tra_colexpr *x = p->summed ? NULL : rewritten(f, g, p->x), *y = q->summed ? NULL : rewritten(f, g, q->x);
+    const tra_colexpr *x = p->of_group ? rewritten(f, g, p->of_group) : NULL,
+                      *y = q->of_group ? rewritten(f, g, q->of_group) : NULL;
     if (x && y && !tra_factor_multiply(f->a, x, y, &x)) return false;
     if (!x) x = y;
     if (of.v[0] >= 0)
@@ -363,10 +366,10 @@ const tra_rule tra_rule_q_10 = {
                    "rows = sums of the joined tables' rows, joined",
     .condition =
         "columns of X and Y are f64 and never NULL; what they, predicates and keys read of the table together with "
-        "another are whole numbers or words of few values (of X'Y); the joins check nothing of rows; they find no key "
-        "twice, where Y is no matrix of the same rows or there are weights w; W is in one block, and a joined table "
-        "has no unmatched rows (of "
-        "X W)",
+        "another are whole numbers or words of few values, or factors of products (of X'Y); the joins check nothing of "
+        "rows; they find no key twice, where Y is no matrix of the same rows or there are weights w; W is in one "
+        "block, "
+        "and a joined table has no unmatched rows (of X W)",
     .forth = factorise,
     .cases = {
         {.program = GROUPED JOINED "X = matrix(P, [one = 1, v])\n" XX, .makes = "symmetric 2 x 2 sums over groups"},
@@ -387,8 +390,9 @@ const tra_rule tra_rule_q_10 = {
         {.program = GROUPED JOINED "X = matrix(P, [one = 1, v, q = n * n])\n" XX,
          .refused = "may not fit",
          .tables = true},
-        {.program = GROUPED JOINED "X = matrix(P, [one = 1, q = v * x])\n" XX,
-         .refused = "no whole numbers",
+        {.program = GROUPED JOINED "X = matrix(P, [one = 1, q = v * x * 2])\n" XX, .makes = "q, q = ("},
+        {.program = GROUPED JOINED "X = matrix(P, [one = 1, q = exp(v * x)])\n" XX,
+         .refused = "no product of one factor of each",
          .tables = true},
         {.program = "P = join(trip, shop, k == k)\nX = matrix(P, [one = 1, v])\n" XX,
          .refused = "values of k, by which rows are to be summed, are not known to lie close together",

@@ -37,7 +37,7 @@ typedef struct tra_rule_case {
     const char *makes;
     bool tables; /* the program is over those tables, also where the rule is refused */
 } tra_rule_case;
-enum { TRA_MAXCASES = 24 };
+enum { TRA_MAXCASES = 32 };
 
 struct tra_rule {
     const char *name;        /* R1-6 */

@@ -288,3 +288,30 @@ A[i,j] = sum X[n,i] * Y[n,j]"
         for f in XX Xy; do status 0 tra diff --rtol 1e-12 $f.h5 $f.without.h5; done
     done
 }
+
+@test "Q-10: columns that are products of a factor of each table are sums over groups, as numpy has them" {
+    trips
+    same Q-10 "J = join(join(trip, station, start == code, prefix = \"a_\"), station, end == code, prefix = \"b_\")
+K = select(J, a_lat != b_lat)
+X = matrix(K, [one = 1, $(many a_lat)i = w * a_lat * b_lon, q = 2 * a_lat * (w + minutes), l = end * a_lat])
+Y = matrix(K, [minutes, up = (w - 2) / 2 * (1 / a_lat), none = (w - 2) * (0 / a_lat)])
+A[i,j] = sum X[n,i] * Y[n,j]"
+    printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' 'J = join(trip, station, start == code)' \
+        "X = matrix(J, [one = 1, $(many lat)i = w * lat, j = lon * minutes])" 'A[i,j] = sum X[n,i] * X[n,j]' \
+        'output A to "a.h5"' >p.tra
+    status 0 tra explain p.tra
+    has "sums of"
+    status 0 tra run -q p.tra
+    status 0 py '
+import csv
+s = [(int(r["code"]), float(r["lat"]), float(r["lon"])) for r in csv.DictReader(open("station.csv"))]
+x = np.array([(1, lat * float(r["w"]), lon * float(r["minutes"])) for r in csv.DictReader(open("trip.csv")) if r["start"]
+              for code, lat, lon in s if code == int(r["start"])])
+a = h5py.File("a.h5")["data"][()]
+at = [0, 10, 11]
+assert np.allclose(x.T @ x, a[np.ix_(at, at)], rtol=1e-12, atol=0)'
+    # any other map of columns of both is not
+    printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' 'J = join(trip, station, start == code)' \
+        'X = matrix(J, [one = 1, i = w + lat])' 'A[i,j] = sum X[n,i] * X[n,j]' 'output A to "a.h5"' >p.tra
+    refuses Q-10 'the values of w, .* is no product of one factor of each'
+}
