@@ -91,6 +91,7 @@ tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_di
     if (!p->sparse) return r;
     r.sparse = true;
     if (in[1].sparse && masks(p)) r.bound = in[1].bound;
+    r.bound = tra_min64(r.bound, p->fused->most);
     if (!p->fused->plan[p->fused->expected].ascends) return r; /* held densely */
     tra_dims out;
     double all = 1, entries = p->fused->plan[p->fused->expected].entries;

@@ -76,6 +76,7 @@ typedef struct tra_fused {
     tra_fused_plan plan[4]; /* by how operands are held */
     int expected;           /* which of these is expected to run */
     double shared;          /* threads of a site that its calls are expected to be shared by */
+    int64_t most;           /* entries of a result, at most; INT64_MAX: not known */
 } tra_fused;
 
 typedef struct tra_program {

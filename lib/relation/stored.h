@@ -115,13 +115,13 @@ TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_stati
 /* Entries of each column (last coordinate) of one tuple, as many numbers as its last extent. The file keeps them for
  * tuples with at least as many entries as columns; for others they are counted. TRA_NO: neither is possible. */
 TRA_MUSTUSE tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e);
-/* Of the columns of the tensor: columns[i] is how many have 2^i or more but fewer than 2^(i+1) entries, entries[i] how
- * many entries these have. Kept for the next call; not thread-safe. TRA_NO, and nothing is set: as
- * tra_rel_column_counts, or there are more than two million columns. */
-tra_status tra_rel_column_histogram(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
-/* How many pairs of entries of two matrices meet in a[i,k] b[k,j]: the sum over k of the entries of a in column k times
- * those of b in row k. Needs the counts of columns of a and the row pointers of b. Kept for the next call; not
- * thread-safe. TRA_NO: one does not have these. */
-tra_status tra_rel_meeting_pairs(tra_rel *a, tra_rel *b, double *out, tra_err *e);
+/* Of the rows of a matrix (d 0) or the columns of a tensor (d its last dimension): lines[i] is how many have 2^i or
+ * more but fewer than 2^(i+1) entries, entries[i] how many entries these have. Kept for the next call; not thread-safe.
+ * TRA_NO, and nothing is set: as tra_rel_column_counts, rows have no pointers, or there are more than two million. */
+tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
+/* How many pairs of entries of two matrices have the same coordinate in dimension da of a and db of b, as those have
+ * that a[i,k] b[k,j] multiplies (da 1, db 0). Kept for the next call; not thread-safe. TRA_NO: lines of one are not
+ * counted. */
+tra_status tra_rel_meeting_pairs(tra_rel *a, int da, tra_rel *b, int db, double *out, tra_err *e);
 
 #endif

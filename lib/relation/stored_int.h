@@ -158,9 +158,12 @@ struct tra_stored {
     int64_t *of, *rows; /* of each tuple: its entries, and rows that have entries; NULL: not known */
     int64_t fullest;    /* the most entries of one row, */
     double squares;     /* and the sum over all rows of their squares; 0: not known */
-    double *logs;       /* what tra_rel_column_histogram has found: columns, then entries; NULL: not asked for yet */
-    const tra_rel *products_with; /* the last tra_rel_meeting_pairs: its second relation, */
-    double products;              /* and its result */
+    double *logs[2]; /* what tra_rel_line_histogram has found, of rows and of columns: lines, then entries; or NULL */
+    struct {
+        const tra_rel *with; /* the last tra_rel_meeting_pairs: its second relation, */
+        int dims;            /* twice the first dimension and the second, */
+        double n;            /* and its result */
+    } pairs;
     int64_t stored_bytes, held;
     char text[TRA_LEVELTEXT];
     struct tra_mapping *mapping; /* not NULL: a mapping computes the tensor from components (stored_mapping.c) */

@@ -130,9 +130,9 @@ tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra
     return add_columns_of(r, ordinal, out, e);
 }
 
-/* Planning counts columns in 4 bytes for each, at most 8 MiB: less than what a run takes besides its blocks, so that a
- * low ceiling holds. */
-enum { MOST_COLUMNS = 1 << 21, MOST_TUPLES = 64 };
+/* Planning counts rows or columns in 4 bytes for each, at most 8 MiB, and reads what it counts them by in pieces: less
+ * than what a run takes besides its blocks, so that a low ceiling holds. */
+enum { MOST_LINES = 1 << 21, MOST_TUPLES = 64 };
 
 /* Are its keys the blocks of its dimensions? Then the columns of a tuple begin where its last key says. */
 static bool is_in_blocks(const tra_rel *r) { return r->cat.frontier.n == r->cat.bound.n; }
@@ -149,38 +149,6 @@ static tra_status add_columns(tra_rel *r, uint32_t *all, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status find_logs(tra_rel *r, uint32_t *all, int64_t n, tra_err *e) {
-    TRA_TRY(add_columns(r, all, e));
-    double *logs = tra_news(r->arena, double, 2 * TRA_LOGS);
-    for (int64_t c = 0; c < n; c++) {
-        int i = 0;
-        while (i + 1 < TRA_LOGS && (int64_t)all[c] >> (i + 1)) i++;
-        if (all[c] == 0) continue;
-        logs[i]++;
-        logs[TRA_LOGS + i] += (double)all[c];
-    }
-    r->stored->logs = logs;
-    return TRA_OK;
-}
-
-tra_status tra_rel_column_histogram(tra_rel *r, double columns[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
-    int last = r->cat.bound.n - 1;
-    int64_t n = last < 0 ? 0 : r->cat.bound.v[last];
-    if (n > 0 && is_in_blocks(r)) n = tra_mul_most(n, r->cat.frontier.v[last]);
-    if (!r->stored || r->stored->unordered || n == 0 || n > MOST_COLUMNS || r->cat.n > MOST_TUPLES ||
-        entries_of(r) > UINT32_MAX)
-        return tra_fail(e, TRA_NO, "%s:%s has no counts of columns, or too many", r->path, r->name);
-    if (!r->stored->logs) {
-        uint32_t *all = tra_calloc((size_t)n, sizeof *all);
-        tra_status s = find_logs(r, all, n, e);
-        free(all);
-        TRA_TRY(s);
-    }
-    memcpy(columns, r->stored->logs, TRA_LOGS * sizeof *columns);
-    memcpy(entries, r->stored->logs + TRA_LOGS, TRA_LOGS * sizeof *entries);
-    return TRA_OK;
-}
-
 /* Is it a matrix whose first level has the rows and whose entries are found by pointers below them? */
 static bool has_row_pointers(const tra_rel *r) {
     const struct tra_stored *x = r->stored;
@@ -189,49 +157,123 @@ static bool has_row_pointers(const tra_rel *r) {
     return l->n == 2 && l->order[0] == 0 && l->kind[0] != TRA_LEVEL_SINGLETON && l->kind[1] == TRA_LEVEL_SPARSE;
 }
 
-/* *out grows by the sum over rows k below n of how[k] times the entries of row k. */
-static tra_status weigh_rows(tra_rel *r, const uint32_t *how, int64_t n, double *out, tra_err *e) {
-    const struct tra_stored *x = r->stored;
-    tra_status s = TRA_OK;
-    for (int64_t t = 0; t < r->cat.n && s == TRA_OK; t++) {
-        tra_dims key;
-        int64_t from = x->begin[t], m = x->begin[t + 1] - from; /* positions of the first level */
-        int64_t *end = tra_malloc((size_t)(m + 1) * 8), *at = NULL;
-        tra_catalog_key(&r->cat, t, &key);
-        int64_t first = key.v[0] * r->cat.bound.v[0];
-        s = tra_dataset_read_ints(r, &x->c[x->form.pointers[1]], from, m + 1, end, e);
-        if (s == TRA_OK && x->form.levels.kind[0] == TRA_LEVEL_SPARSE) {
-            at = tra_malloc((size_t)(m + 1) * 8);
-            s = tra_dataset_read_ints(r, &x->c[x->form.indices[0]], from, m, at, e);
-        }
-        for (int64_t i = 0; i < m && s == TRA_OK; i++) {
-            int64_t row = at ? at[i] : i;
-            if (row >= 0 && row < n - first) *out += (double)how[first + row] * (double)(end[i + 1] - end[i]);
-        }
-        free(end);
-        free(at);
+/* What is done with the entries of rows: counted in all[row], or *weighed grows by all[row] times the entries of row.
+ */
+typedef struct rows_use {
+    uint32_t *all;
+    int64_t n; /* rows of the tensor */
+    double *weighed;
+} rows_use;
+
+/* Of m rows of a tuple, from position `from` of its first level on. end: where entries begin, m + 1 of them; at: their
+ * numbers, of which the first is first; NULL: all in order. */
+static void use_rows(const rows_use *u, const int64_t *end, const int64_t *at, int64_t first, int64_t m) {
+    for (int64_t i = 0; i < m; i++) {
+        int64_t row = at ? first + at[i] : first + i, has = end[i + 1] - end[i];
+        if (row < 0 || row >= u->n || has < 0) continue;
+        if (u->weighed)
+            *u->weighed += (double)u->all[row] * (double)has;
+        else
+            u->all[row] += (uint32_t)has;
     }
+}
+
+static tra_status add_rows_of(tra_rel *r, int64_t ordinal, const rows_use *u, int64_t *end, int64_t *at, tra_err *e) {
+    const struct tra_stored *x = r->stored;
+    bool listed = x->form.levels.kind[0] == TRA_LEVEL_SPARSE;
+    tra_dims key;
+    tra_catalog_key(&r->cat, ordinal, &key);
+    int64_t first = key.v[0] * r->cat.bound.v[0], begin = x->begin[ordinal];
+    for (int64_t from = begin, m; from < x->begin[ordinal + 1]; from += m) {
+        m = tra_min64(PIECE, x->begin[ordinal + 1] - from);
+        TRA_TRY(tra_dataset_read_ints(r, &x->c[x->form.pointers[1]], from, m + 1, end, e));
+        if (listed) TRA_TRY(tra_dataset_read_ints(r, &x->c[x->form.indices[0]], from, m, at, e));
+        use_rows(u, end, listed ? at : NULL, listed ? first : first + from - begin, m);
+    }
+    return TRA_OK;
+}
+
+static tra_status add_rows(tra_rel *r, const rows_use *u, tra_err *e) {
+    int64_t *end = tra_malloc((2 * PIECE + 1) * sizeof *end), *at = end + PIECE + 1;
+    tra_status s = TRA_OK;
+    for (int64_t t = 0; t < r->cat.n && s == TRA_OK; t++) s = add_rows_of(r, t, u, end, at, e);
+    free(end);
     return s;
 }
 
-tra_status tra_rel_meeting_pairs(tra_rel *a, tra_rel *b, double *out, tra_err *e) {
-    int64_t n = a->cat.bound.n == 2 ? a->cat.bound.v[1] : 0;
-    bool cut = a->cat.frontier.n != 2 || a->cat.frontier.v[1] != 1;
-    if (!a->stored || a->stored->unordered || cut || n == 0 || n > MOST_COLUMNS || a->cat.n > MOST_TUPLES ||
-        b->cat.n > MOST_TUPLES || entries_of(a) > UINT32_MAX || !has_row_pointers(b))
-        return tra_fail(e, TRA_NO, "%s:%s and %s:%s have no counts that say what meets", a->path, a->name, b->path,
-                        b->name);
-    if (a->stored->products_with != b) {
+/* How many lines dimension d has, whose entries can be counted: rows of a matrix with pointers below them, or columns
+ * (the last dimension). -1: they cannot, or there are too many. */
+static int64_t countable(const tra_rel *r, int d) {
+    int last = r->cat.bound.n - 1;
+    if (!r->stored || r->stored->unordered || last < 0 || r->cat.n > MOST_TUPLES || entries_of(r) > UINT32_MAX)
+        return -1;
+    if (d != last && (d != 0 || !has_row_pointers(r))) return -1;
+    int64_t n = is_in_blocks(r) ? tra_mul_most(r->cat.bound.v[d], r->cat.frontier.v[d]) : r->cat.bound.v[d];
+    return n <= MOST_LINES ? n : -1;
+}
+
+static tra_status add_lines(tra_rel *r, int d, uint32_t *all, int64_t n, tra_err *e) {
+    return d == r->cat.bound.n - 1 ? add_columns(r, all, e) : add_rows(r, &(rows_use){.all = all, .n = n}, e);
+}
+
+static tra_status find_logs(tra_rel *r, int d, uint32_t *all, int64_t n, double **out, tra_err *e) {
+    TRA_TRY(add_lines(r, d, all, n, e));
+    double *logs = tra_news(r->arena, double, 2 * TRA_LOGS);
+    for (int64_t c = 0; c < n; c++) {
+        int i = 0;
+        while (i + 1 < TRA_LOGS && (int64_t)all[c] >> (i + 1)) i++;
+        if (all[c] == 0) continue;
+        logs[i]++;
+        logs[TRA_LOGS + i] += (double)all[c];
+    }
+    *out = logs;
+    return TRA_OK;
+}
+
+tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e) {
+    int64_t n = countable(r, d);
+    if (n <= 0) return tra_fail(e, TRA_NO, "%s:%s has no counts of dimension %d, or too many", r->path, r->name, d);
+    double **logs = &r->stored->logs[d == r->cat.bound.n - 1];
+    if (!*logs) {
         uint32_t *all = tra_calloc((size_t)n, sizeof *all);
-        double products = 0;
-        tra_status s = add_columns(a, all, e);
-        if (s == TRA_OK) s = weigh_rows(b, all, n, &products, e);
+        tra_status s = find_logs(r, d, all, n, logs, e);
         free(all);
         TRA_TRY(s);
-        a->stored->products_with = b;
-        a->stored->products = products;
     }
-    *out = a->stored->products;
+    memcpy(lines, *logs, TRA_LOGS * sizeof *lines);
+    memcpy(entries, *logs + TRA_LOGS, TRA_LOGS * sizeof *entries);
+    return TRA_OK;
+}
+
+/* The pairs, where the lines of a are counted in all[n], which are zeros, and those of b in more[n], or as they come.
+ */
+static tra_status count_pairs(tra_rel *a, int da, tra_rel *b, int db, uint32_t *all, uint32_t *more, int64_t n,
+                              double *out, tra_err *e) {
+    *out = 0;
+    TRA_TRY(add_lines(a, da, all, n, e));
+    if (!more) return add_rows(b, &(rows_use){all, n, out}, e);
+    TRA_TRY(add_lines(b, db, more, n, e));
+    for (int64_t i = 0; i < n; i++) *out += (double)all[i] * (double)more[i];
+    return TRA_OK;
+}
+
+tra_status tra_rel_meeting_pairs(tra_rel *a, int da, tra_rel *b, int db, double *out, tra_err *e) {
+    if (da == 0 && db == 1) return tra_rel_meeting_pairs(b, db, a, da, out, e); /* rows are weighed as they come */
+    bool matrices = a->cat.bound.n == 2 && b->cat.bound.n == 2 && is_in_blocks(a) && is_in_blocks(b);
+    int64_t na = matrices ? countable(a, da) : -1, nb = matrices ? countable(b, db) : -1, n = tra_max64(na, nb);
+    if (na <= 0 || nb <= 0 || (db == 1 && 2 * n > MOST_LINES))
+        return tra_fail(e, TRA_NO, "%s:%s and %s:%s have no counts that say what meets", a->path, a->name, b->path,
+                        b->name);
+    struct tra_stored *x = a->stored;
+    if (x->pairs.with != b || x->pairs.dims != 2 * da + db) {
+        double pairs;
+        uint32_t *all = tra_calloc((size_t)n, (db == 1 ? 2 : 1) * sizeof *all);
+        tra_status s = count_pairs(a, da, b, db, all, db == 1 ? all + n : NULL, n, &pairs, e);
+        free(all);
+        TRA_TRY(s);
+        x->pairs.with = b, x->pairs.dims = 2 * da + db, x->pairs.n = pairs;
+    }
+    *out = x->pairs.n;
     return TRA_OK;
 }
 

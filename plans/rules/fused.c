@@ -398,6 +398,12 @@ static const tra_expr *complete(const fusing *f, joined *at, int group) {
     return y;
 }
 
+/* The product that the statement is, if the pairs of entries that meet in it are counted; else NULL. */
+static const tra_node *counted_product(const tra_einsum *s, const tra_node *whole) {
+    const tra_node *join = whole->op == TRA_OP_AGG ? whole->in[0] : NULL;
+    return join && join->op == TRA_OP_JOIN && s->nrefs == 2 && join->pairs > 0 ? join : NULL;
+}
+
 static bool makes_rows(const fusing *f) { return f->p->fused->plan[f->p->fused->expected].ascends; }
 
 /* Adds the fused statement to its group; returns why that is not possible, or NULL. */
@@ -407,6 +413,7 @@ static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_option
     const tra_expr *whole = m->v[m->of_node[s->node->id]], *made = NULL;
     int group = tra_memo_find(m, whole->group);
     joined at, permuted_at;
+    f->product = counted_product(s, &whole->node);
     if (!prepare(f, &at)) return "the optimizer finds no plan for it, or its operands have too many dimensions";
     *g = *f;
     bool permutes = s->node->type.sparse && s->nout > 1 && !makes_rows(f) && (g->s = permuted(f)) &&

@@ -14,6 +14,8 @@ typedef struct fusing {
         *operand[TRA_PROGRAM_MOST]; /* of each operand of p its relation, cut as the statement's labels are */
     int of_ref[TRA_MAXLABELS];      /* of each reference of the statement the number of its operand */
     const tra_fused_options *o;
+    const tra_node
+        *product; /* the statement as a join, if the pairs of entries that meet in it are counted; else NULL */
 } fusing;
 
 int64_t fused_block_of(const tra_einsum *s, int label); /* the length of its blocks, at most its extent */

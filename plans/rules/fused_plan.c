@@ -235,6 +235,17 @@ static bool ascends(const fusing *f, const tra_fused_plan *x, const tra_calc *t)
 
 /* ---- plans ------------------------------------------------------------------------------------------------------- */
 
+/* Where it is known how many pairs meet: a kernel multiplies and adds each, where the optimizer, which knows how full
+ * lines are but not which ones meet, expects fewer; and as many entries come of them as of the join. */
+static void count_pairs(const fusing *f, tra_fused_plan *x) {
+    double blocks = 1;
+    for (int l = 0; l < f->s->nlabels; l++) blocks *= (double)tra_ceil_div(f->s->extent[l], fused_block_of(f->s, l));
+    double more = fmax(1, 2 * f->product->pairs / blocks / x->operations);
+    x->operations *= more;
+    x->nanoseconds *= more;
+    x->entries = (double)tra_type_entries(&f->product->type).expected / blocks;
+}
+
 /* Copies the plan that was found to the memo's arena. */
 static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_storel_plan *best, tra_fused_plan *x) {
     tra_arena *a = f->m->arena;
@@ -249,6 +260,7 @@ static bool take_plan(fusing *f, const tra_storel_problem *problem, const tra_st
     x->operations = fmax(best->operations, 1);
     x->entries = best->entries;
     x->ascends = ascends(f, x, tree);
+    if (f->product) count_pairs(f, x);
     return true;
 }
 
@@ -361,6 +373,7 @@ bool fused_plan(fusing *f, const tra_expr *first) {
         if (!best_plan(f, held, &x->plan[held])) return false;
     }
     x->shared = 1;
+    x->most = f->product ? tra_type_entries(&f->product->type).bound : INT64_MAX;
     for (int o = 0; o < f->p->noperands; o++)
         x->shared = fmax(x->shared, fmin(f->o->threads, (double)f->operand[o]->node.type.cat->n));
     f->p->fused = x;

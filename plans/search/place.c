@@ -159,6 +159,19 @@ tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to) {
     return m->traffic;
 }
 
+/* What a join does of a product whose pairs are counted: so many times that of entries whose places are independent. */
+static double meets_more(search *s, const tra_node *n, int p, double independent) {
+    bool entries = n->pairs > 0 && n->in[0]->type.layout && n->in[1]->type.layout;
+    if (!entries || independent <= 0) return 1;
+    return 2 * n->pairs * (double)tra_place_copies(&s->places.v[p]) / independent;
+}
+
+static tra_work times(tra_work w, double more) {
+    w.total *= more, w.busiest *= more;
+    w.bound = w.bound > w.total ? w.bound : w.total;
+    return w;
+}
+
 tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     bool fresh;
     memo_entry *m = memo_find(s, op == TRA_PLAN_MERGE ? MEMO_MERGE : MEMO_WORK, n, p, 0, &fresh);
@@ -168,6 +181,7 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
         w = tra_work_join(n->kernel, s->labels[n->id], &n->in[0]->type, &n->in[1]->type, n->type.cat, &s->places.v[p]);
+        w = times(w, meets_more(s, n, p, w.total));
         break;
     case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, &n->in[0]->type, &s->places.v[p]); break;
     case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, &n->in[0]->type, &s->places.v[p]); break;
@@ -192,10 +206,12 @@ tra_work tra_join_work(search *s, const variant *f, int p) {
     bool fresh;
     if (!f->triangle) return tra_step_work(s, TRA_PLAN_JOIN, j, p);
     memo_entry *m = memo_find(s, MEMO_TRIANGLE, j, p, 0, &fresh);
-    if (fresh)
-        m->work =
-            tra_work_triangle(j->kernel, s->labels[j->id], &j->in[0]->type, j->type.cat, &s->places.v[p], &f->mirror);
-    return m->work;
+    if (!fresh) return m->work;
+    const tra_placement *at = &s->places.v[p];
+    const tra_type *t = &j->in[0]->type;
+    tra_work w = tra_work_triangle(j->kernel, s->labels[j->id], t, j->type.cat, at, &f->mirror);
+    double all = j->pairs > 0 ? tra_work_join(j->kernel, s->labels[j->id], t, t, j->type.cat, at).total : 0;
+    return m->work = times(w, meets_more(s, j, p, all));
 }
 
 int tra_map_place(search *s, const tra_node *n, int p) {

@@ -46,6 +46,8 @@ struct tra_node {
 
     const tra_kernel *kernel; /* JOIN, AGG, TRANSFORM */
     tra_dims joinl, joinr;    /* JOIN: key dimensions */
+    double pairs;             /* JOIN: of a product, pairs of entries that meet, where these are counted; else 0, and */
+    double summed;            /* elements that they come to when all blocks are added up, an estimate */
     const tra_node *partners; /* JOIN of rows with what was found for them in parts of a table: that table; else NULL */
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */

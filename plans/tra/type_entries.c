@@ -9,6 +9,7 @@
 #include "type.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- how a relation is held ---------------------------------------------------------------------------------- */
 
@@ -114,36 +115,44 @@ static int64_t partners(const tra_node *n, int side) {
     return tra_dims_product(&box, &all) ? tra_min64(all, c->n) : c->n;
 }
 
-/* The input that a relation shows; NULL: it is computed. */
-static tra_rel *input_of(const tra_node *n) { return n->op == TRA_OP_INPUT ? n->rel : NULL; }
-
 /* Lines of a matrix, rows or columns, by the logarithm of how many entries each has: lines, and their entries. */
 typedef struct lines {
     double n[TRA_LOGS], entries[TRA_LOGS];
 } lines;
 
-/* As far as is known; else evenly spread. */
-static lines columns_of(tra_rel *r, double columns, double entries) {
-    lines x = {{columns}, {entries}};
-    tra_err none = {0};
-    if (r) (void)tra_rel_column_histogram(r, x.n, x.entries, &none);
-    return x;
+/* The input whose tensor it has, in whatever blocks; NULL: it is computed. */
+static const tra_node *tensor_of(const tra_node *n) {
+    while (n->op == TRA_OP_REPART && n->origin.n == 0) n = n->in[0];
+    return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
 }
 
-/* Of an input whose rows are not cut. */
-static lines rows_of(const tra_node *n, double entries) {
+/* Rows of an input, by the statistics of its blocks, none of which has a part of a row. */
+static bool find_whole_rows(const tra_node *n, lines *x) {
     enum { MOST_TUPLES = 64 };
     const tra_catalog *c = n->type.cat;
-    lines x = {{0}, {0}}, even = {{(double)c->n * (double)c->bound.v[0]}, {entries}};
     tra_statistics s;
     tra_err none = {0};
+    if (c->n > MOST_TUPLES || c->frontier.v[c->frontier.n - 1] != 1) return false;
     for (int64_t t = 0; t < c->n; t++) {
-        if (c->n > MOST_TUPLES || tra_rel_statistics(n->rel, t, &s, &none) != TRA_OK) return even;
+        if (tra_rel_statistics(n->rel, t, &s, &none) != TRA_OK) return false;
         for (int i = 0; i < TRA_LOGS; i++) {
-            x.n[i] += (double)s.rows.logs[i];
-            x.entries[i] += (double)s.rows.logs[i] * (i ? 1.5 : 1) * ldexp(1, i);
+            x->n[i] += (double)s.rows.logs[i];
+            x->entries[i] += (double)s.rows.logs[i] * (i ? 1.5 : 1) * ldexp(1, i);
         }
     }
+    return true;
+}
+
+/* Rows (d 0) or columns (d 1, or whatever is last) of a relation, as far as is known; else evenly spread. */
+static lines lines_of(const tra_node *n, int d) {
+    const tra_node *in = tensor_of(n);
+    const tra_catalog *c = n->type.cat;
+    lines x = {{0}, {0}}, even = {{(double)c->bound.v[d]}, {(double)tra_type_entries(&n->type).expected}};
+    tra_err none = {0};
+    if (c->frontier.n == c->bound.n) even.n[0] *= (double)c->frontier.v[d];
+    if (in && d == 0 && c->bound.n == 2 && find_whole_rows(in, &x)) return x;
+    x = even;
+    if (in) (void)tra_rel_line_histogram(in->rel, d, x.n, x.entries, &none);
     return x;
 }
 
@@ -160,48 +169,71 @@ static double distinct(const lines *r, const lines *c, double products) {
     return found;
 }
 
-/* What comes of rows that meet themselves: no more products than their squares are together, where rows are whole. */
-static void square_rows(const tra_node *n, tra_filled *r) {
+/* A product of matrices, of which it is known how many pairs of entries meet. */
+typedef struct met {
+    double pairs;
+    lines rows, columns; /* of the result, as those of its operands */
+    int64_t parts;       /* blocks of operands whose products are added up in one of the result */
+} met;
+
+/* Do rows meet themselves, where rows are whole? */
+static bool meets_itself(const tra_node *n, met *m) {
     const tra_type *x = &n->in[0]->type;
     int last = x->cat->bound.n - 1;
-    if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return;
-    if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return;
-    double squares = x->entries->squares, columns = (double)x->cat->bound.v[last];
-    lines c = columns_of(input_of(n->in[0]), columns, (double)tra_type_entries(x).expected);
-    double share = distinct(&c, &c, squares) / (columns * columns * (double)n->type.cat->n);
-    r->share = share < 1 ? share : 1;
-    if (squares < (double)r->bound) r->bound = (int64_t)squares;
+    if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return false;
+    if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return false;
+    *m = (met){.pairs = x->entries->squares, .parts = n->type.cat->n, .columns = lines_of(n->in[0], last)};
+    m->rows = m->columns;
+    return true;
 }
 
-/* Does the join multiply matrices, a[i,k] b[k,j], of which no array is cut along k? */
-static bool is_chain(const tra_node *n) {
-    const tra_catalog *x = n->in[0]->type.cat, *y = n->in[1]->type.cat;
+/* Does the join multiply matrices, and sum over dimension d[0] of the left one and d[1] of the right one, whose blocks
+ * meet? */
+static bool is_product(const tra_node *n, int d[2]) {
+    const tra_type *x = &n->in[0]->type, *y = &n->in[1]->type;
     tra_product p;
-    if (x->frontier.n != 2 || y->frontier.n != 2 || x->frontier.v[1] != 1 || y->frontier.v[0] != 1) return false;
-    if (n->joinl.n != 1 || n->joinl.v[0] != 1 || n->joinr.v[0] != 0) return false;
-    if (!tra_kernel_is_product(n->kernel, &x->bound, &y->bound, &p) || p.nlabels != 3 || p.nout != 2) return false;
-    return p.rank[0] == 2 && p.rank[1] == 2 && p.in[0][1] == p.in[1][0] && p.out[0] != p.in[1][0] &&
-           p.out[1] != p.in[1][0];
+    if (x->cat->frontier.n != 2 || y->cat->frontier.n != 2 || n->joinl.n != 1) return false;
+    if (!tra_kernel_is_product(n->kernel, &x->cat->bound, &y->cat->bound, &p) || p.nlabels != 3 || p.nout != 2 ||
+        p.rank[0] != 2 || p.rank[1] != 2)
+        return false;
+    d[0] = memchr(p.out, p.in[0][0], 2) != NULL, d[1] = memchr(p.out, p.in[1][0], 2) != NULL;
+    if (p.in[0][d[0]] != p.in[1][d[1]] || memchr(p.out, p.in[0][d[0]], 2)) return false;
+    for (int i = 0; i < 2; i++)
+        if (x->cut[i] != 1u << i || y->cut[i] != 1u << i) return false;
+    return n->joinl.v[0] == d[0] && n->joinr.v[0] == d[1];
 }
 
-/* The input whose tensor it has, in whatever blocks; NULL: it is computed. */
-static const tra_node *tensor_of(const tra_node *n) {
-    while (n->op == TRA_OP_REPART && n->origin.n == 0) n = n->in[0];
-    return input_of(n) ? n : NULL;
-}
-
-/* What comes of matrices of files that are multiplied: of so many pairs of entries that meet, by the counts of columns
- * and of rows, as many as fall on different places. */
-static void chain_rows(const tra_node *n, tra_filled *r) {
-    const tra_node *x = is_chain(n) ? tensor_of(n->in[0]) : NULL, *y = x ? tensor_of(n->in[1]) : NULL;
-    double products, elements = (double)tra_catalog_elements(n->type.cat);
+/* Does the join multiply matrices of files of which that can be counted, or rows with themselves? */
+static bool find_pairs(const tra_node *n, bool squared, met *m) {
+    int d[2];
     tra_err none = {0};
-    if (!y || tra_rel_meeting_pairs(x->rel, y->rel, &products, &none) != TRA_OK) return;
-    const tra_catalog *c = y->type.cat;
-    lines rows = rows_of(x, products), columns = columns_of(y->rel, (double)c->n * (double)c->bound.v[1], products);
-    double share = distinct(&rows, &columns, products) / elements;
-    r->share = share < 1 ? share : 1;
-    if (products < (double)r->bound) r->bound = (int64_t)products;
+    if (squared && meets_itself(n, m)) return true;
+    if (!is_product(n, d)) return false;
+    const tra_node *x = tensor_of(n->in[0]), *y = x ? tensor_of(n->in[1]) : NULL;
+    if (!y || tra_rel_meeting_pairs(x->rel, d[0], y->rel, d[1], &m->pairs, &none) != TRA_OK) return false;
+    m->rows = lines_of(n->in[0], 1 - d[0]), m->columns = lines_of(n->in[1], 1 - d[1]);
+    m->parts = n->in[0]->type.cat->frontier.v[d[0]];
+    return true;
+}
+
+/* No more comes of pairs than these are, and as much as falls on different places. */
+static void meet(tra_node *n, const met *m, tra_filled *r) {
+    double parts = (double)m->parts, all = (double)tra_catalog_elements(n->type.cat);
+    n->pairs = m->pairs;
+    n->summed = distinct(&m->rows, &m->columns, m->pairs);
+    r->share = all > 0 ? fmin(1, parts * distinct(&m->rows, &m->columns, m->pairs / parts) / all) : 0;
+    if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
+}
+
+/* Does it add up all blocks of a product whose pairs are known? */
+static bool sums_product(const tra_node *n) {
+    const tra_node *x = n->in[0];
+    if (x->op != TRA_OP_JOIN || x->pairs <= 0 || !tra_kernel_is_sum(n->kernel)) return false;
+    if (n->group.n != x->type.cat->frontier.n - x->joinl.n) return false;
+    for (int i = 0; i < n->group.n; i++)
+        for (int j = 0; j < x->joinl.n; j++)
+            if (n->group.v[i] == x->joinl.v[j]) return false;
+    return true;
 }
 
 static void join_entries(tra_arena *a, tra_node *n) {
@@ -222,8 +254,8 @@ static void join_entries(tra_arena *a, tra_node *n) {
     }
     tra_filled each = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one);
     tra_filled together = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all);
-    if (together.squared) square_rows(n, &together);
-    if (together.sparse) chain_rows(n, &together);
+    met m;
+    if (together.sparse && find_pairs(n, together.squared, &m)) meet(n, &m, &together);
     set_about(a, n, each, together);
 }
 
@@ -265,8 +297,9 @@ static void agg_entries(tra_arena *a, tra_node *n) {
     if (!tra_dims_product(&box, &largest)) largest = INT64_MAX;
     tra_filled one = known(x, tra_min64(bound, tra_mul_most(most_of(x), largest))), all = known(x, bound);
     bool covered = is_covered(n);
-    set_about(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one),
-              tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all));
+    tra_filled together = tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all);
+    if (sums_product(n)) together.share = fmin(1, n->in[0]->summed / (double)tra_catalog_elements(n->type.cat));
+    set_about(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
 }
 
 /* TILE, CONCAT, REPART: all as before, each by itself no more than it has room for. `times`: arrays of the input that
@@ -376,6 +409,7 @@ static bool adds_densely(const tra_node *n) {
 
 void tra_type_entries_of(tra_arena *a, tra_node *n) {
     n->type.sparse = is_sparse(n);
+    n->pairs = n->summed = 0;
     n->type.entries = NULL;
     n->type.layout = NULL;
     if (n->in[0]) set_bounded(n);

@@ -306,3 +306,43 @@ for f, want in ("r", a.sum(1)), ("c", a.sum(0)), ("t", a.sum()):
         done
     done
 }
+
+@test "products of sparse matrices: pairs that meet bound the result and are the work, however blocks are cut" {
+    py "
+import numpy as np, scipy.sparse as s
+r = np.random.default_rng(3)
+i, j = (np.minimum((600 * r.random(9000) ** 3).astype(int), 599) for _ in range(2))
+a = s.coo_matrix((np.ones(9000), (i, j)), (600, 600)).tocsr()
+a.data[:] = 1
+b = a[::-1].tocsr()
+s.save_npz('a.npz', a)
+s.save_npz('b.npz', b)
+x, y = [m.getnnz(0).astype(int) for m in (a, b)], [m.getnnz(1).astype(int) for m in (a, b)]
+for name, c, pairs in (('A[i,k] * B[k,j]', a @ b, x[0] @ y[1]), ('A[k,i] * A[k,j]', a.T @ a, y[0] @ y[0]),
+                       ('A[k,i] * B[k,j]', a.T @ b, y[0] @ y[1]), ('A[i,k] * B[j,k]', a @ b.T, x[0] @ x[1])):
+    print(c.nnz, pairs, name)" >truth
+    while read -r cut storage; do
+        tra import -q a.npz -o a.h5 --storage "$storage" --block "$cut"
+        tra import -q b.npz -o b.h5 --storage "$storage" --block "${cut#*x}x${cut%x*}"
+        while read -r entries pairs product; do
+            printf 'input A from "a.h5"\ninput B from "b.h5"\nQ[i,j] = sum %s\noutput Q as csr\n' "$product" >p.tra
+            tra check -q --format json p.tra >check
+            tra explain -q --format json p.tra >plans
+            PAIRS=$pairs ENTRIES=$entries py "
+import json, os
+q = [r for r in json.load(open('check'))['relations'] if r['name'] == 'Q'][0]
+plans = json.load(open('plans'))['plans']
+pairs, entries = int(os.environ['PAIRS']), int(os.environ['ENTRIES'])
+print('$cut $storage $product', entries, pairs, q, [(p['strategy'], p['flops']) for p in plans])
+assert entries <= q['entries_bound'] <= min(pairs, 360000) and q['entries_bound'] >= .98 * min(pairs, 360000)
+assert .6 * entries <= q['entries'] <= 1.5 * entries
+assert all(p['flops'] >= 1.7 * pairs for p in plans) # of the smaller last blocks fused plans expect less
+assert any(p['flops'] <= 2.01 * pairs for p in plans if 'fused' not in p['strategy'])"
+        done <truth
+    done <<<$'200x600 csr\n200x600 dcsr\n150x170 csr\n600x200 dcsr'
+    tra import -q b.npz -o b.h5 --storage csc --block 600x600 # whose rows are not counted
+    printf 'input A from "a.h5"\ninput B from "b.h5"\nQ[i,j] = sum A[i,k] * B[k,j]\noutput Q as csr\n' >p.tra
+    read -r entries pairs _ <truth
+    tra check --format json p.tra >check
+    [ "$(py 'print(json.load(open("check"))["relations"][-1]["entries_bound"])')" -gt "$pairs" ]
+}

@@ -412,33 +412,6 @@ assert 0.7 * own <= y['entries'] <= 1.4 * own, (y['entries'], own)"
     tra check p.tra | grep -q 'Y: .*sparse: about [0-9]* entries'
 }
 
-@test "a chain of sparse matrices: bounded by the pairs that meet, estimated by the counts of rows and columns" {
-    py "
-import numpy as np, scipy.sparse as s
-r = np.random.default_rng(3)
-i, j = (np.minimum((600 * r.random(9000) ** 3).astype(int), 599) for _ in range(2))
-a = s.coo_matrix((np.ones(9000), (i, j)), (600, 600)).tocsr()
-a.data[:] = 1
-s.save_npz('a.npz', a)
-b = a[::-1].tocsr()
-s.save_npz('b.npz', b)
-print((a @ b).nnz, int((a.getnnz(0).astype(int) * b.getnnz(1)).sum()))" >truth
-    read -r entries pairs <truth
-    tra import -q a.npz -o a.h5 --storage csr --block 200x600
-    for storage in csr dcsr csc; do
-        tra import -q b.npz -o b.h5 --storage $storage --block 600x600
-        printf 'input A from "a.h5"\ninput B from "b.h5"\nQ[i,j] = sum A[i,k] * B[k,j]\noutput Q as csr\n' >p.tra
-        tra check --format json p.tra >check
-        PAIRS=$pairs ENTRIES=$entries STORAGE=$storage py "
-import json, os
-q = [r for r in json.load(open('check'))['relations'] if r['name'] == 'Q'][0]
-pairs, entries, csc = int(os.environ['PAIRS']), int(os.environ['ENTRIES']), os.environ['STORAGE'] == 'csc'
-assert q['entries_bound'] >= entries
-assert csc or q['entries_bound'] == pairs, (q['entries_bound'], pairs)
-assert csc or .6 * entries <= q['entries'] <= 1.5 * entries, (q['entries'], entries)"
-    done
-}
-
 @test "rows of very wide results: scipy's entries, and the bits of the interpreter" {
     export TRA_CACHE=$BATS_TEST_TMPDIR/cache
     py "

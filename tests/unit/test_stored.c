@@ -380,10 +380,66 @@ TEST(columns_are_those_of_the_tensor) {
             want[0][log]++;
             want[1][log] += (double)n[c];
         }
-        CHECK_OK(tra_rel_column_histogram(r, columns, entries, &e), e);
+        CHECK_OK(tra_rel_line_histogram(r, 1, columns, entries, &e), e);
         CHECK(memcmp(columns, want[0], sizeof columns) == 0);
         CHECK(memcmp(entries, want[1], sizeof entries) == 0);
         tra_rel_close(r);
+    }
+    tra_arena_free(a);
+}
+
+/* Pairs of entries with the same coordinate in either dimension of two matrices that are cut differently. */
+TEST(pairs_that_meet_are_counted) {
+    static const char *const names[] = {"csr", "dcsr"};
+    enum { N = 45 };
+    tra_arena *a = tra_arena_new();
+    tra_err e = {0};
+    tra_type t[2] = {blocked(a, "45x45", "32x20", TRA_F64), blocked(a, "45x45", "9x45", TRA_F64)};
+    for (int k = 0; k < 2; k++) {
+        tra_rel *r[2];
+        double n[2][2][N] = {{{0}}}; /* of both, entries of each row and of each column */
+        for (int m = 0; m < 2; m++) {
+            char *path = strdup(at(m ? "met1.h5" : "met0.h5"));
+            CHECK_OK(write_stored(path, &t[m], names[k], 3 + 4 * m, true, &e), e);
+            CHECK_OK(tra_rel_open(path, NULL, &r[m], &e), e);
+            free(path);
+            for (int64_t i = 0; i < t[m].cat->n; i++) {
+                double v[32 * 45];
+                tra_dims key, ext;
+                tra_catalog_key(t[m].cat, i, &key);
+                tra_catalog_ext(t[m].cat, i, &ext);
+                make_sparse(&t[m], i, 3 + 4 * m, v);
+                for (int64_t x = 0; x < ext.v[0] * ext.v[1]; x++) {
+                    if (v[x] == 0) continue;
+                    n[m][0][key.v[0] * t[m].cat->bound.v[0] + x / ext.v[1]]++;
+                    n[m][1][key.v[1] * t[m].cat->bound.v[1] + x % ext.v[1]]++;
+                }
+            }
+        }
+        for (int d = 0; d < 4; d++) {
+            double pairs, own, want = 0, self = 0;
+            for (int i = 0; i < N; i++)
+                want += n[0][d / 2][i] * n[1][d % 2][i], self += n[0][d / 2][i] * n[0][d % 2][i];
+            for (int twice = 0; twice < 2; twice++) { /* found, and kept */
+                CHECK_OK(tra_rel_meeting_pairs(r[0], d / 2, r[1], d % 2, &pairs, &e), e);
+                CHECK(pairs == want);
+            }
+            CHECK_OK(tra_rel_meeting_pairs(r[0], d / 2, r[0], d % 2, &own, &e), e);
+            CHECK(own == self);
+        }
+        for (int d = 0; d < 2; d++) {
+            double lines[TRA_LOGS], entries[TRA_LOGS], want[2][TRA_LOGS] = {{0}};
+            for (int i = 0; i < N; i++) {
+                if (n[0][d][i] == 0) continue;
+                int log = 63 - __builtin_clzll((unsigned long long)n[0][d][i]);
+                want[0][log]++;
+                want[1][log] += n[0][d][i];
+            }
+            CHECK_OK(tra_rel_line_histogram(r[0], d, lines, entries, &e), e);
+            CHECK(memcmp(lines, want[0], sizeof lines) == 0 && memcmp(entries, want[1], sizeof entries) == 0);
+        }
+        tra_rel_close(r[0]);
+        tra_rel_close(r[1]);
     }
     tra_arena_free(a);
 }
