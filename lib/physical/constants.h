@@ -7,17 +7,17 @@
 
 enum {
     /* a process */
-    TRA_PROCESS = (14 << 20) + (512 << 10), /* code and libraries, two files open, before it plans: 13 MiB measured */
-    TRA_PROCESS_MPI = 26 << 20,             /* the same with MPI: 24 MiB measured */
-    TRA_FILES_INCLUDED = 2,                 /* files whose HDF5 caches those two include */
-    TRA_FILE_CACHE = 640 << 10,             /* HDF5's cache of each other file: 600 KiB measured */
-    TRA_PLAN_OF_RUN = 2 << 20,              /* a plan and its bookkeeping, besides what each tuple takes */
-    TRA_PLAN_OF_RUN_MPI = 5 << 20,          /* the same with the buffers of messages */
-    TRA_WORKER = 1 << 20,                   /* stack, and what the library of C keeps: 0.2 MiB measured */
-    TRA_PACKER = 4 << 20,                   /* of one that computes products: packing buffers, 3 to 4.3 MiB */
-    TRA_OPERATOR = 2 << 10,                 /* what running an operator leaves, whether or not its tuples do */
-    TRA_TUPLE = 130,                        /* place and key of a tuple; the same again in a file's index */
-    TRA_SMALL_PROGRAM = 2 << 20,            /* of what planning takes, the part that TRA_PROCESS includes */
+    TRA_PROCESS = (16 << 20) + (512 << 10),     /* code and libraries, two files open, before it plans: 13 to 15 MiB */
+    TRA_PROCESS_MPI = (27 << 20) + (512 << 10), /* the same with MPI: 24 to 26 MiB measured */
+    TRA_FILES_INCLUDED = 2,                     /* files whose HDF5 caches those two include */
+    TRA_FILE_CACHE = 640 << 10,                 /* HDF5's cache of each other file: 600 KiB measured */
+    TRA_PLAN_OF_RUN = 2 << 20,                  /* a plan and its bookkeeping, besides what each tuple takes */
+    TRA_PLAN_OF_RUN_MPI = 5 << 20,              /* the same with the buffers of messages */
+    TRA_WORKER = 2 << 20,                       /* stack, and what the library of C keeps: 0.2 to 1 MiB measured */
+    TRA_PACKER = 3 << 20,        /* of one that computes products: packing buffers, with that 3 to 4.5 MiB */
+    TRA_OPERATOR = 2 << 10,      /* what running an operator leaves, whether or not its tuples do */
+    TRA_TUPLE = 130,             /* place and key of a tuple; the same again in a file's index */
+    TRA_SMALL_PROGRAM = 2 << 20, /* of what planning takes, the part that TRA_PROCESS includes */
 
     /* blocks */
     TRA_PAGE = 4096,
