@@ -122,7 +122,11 @@ static bool put_values(hid_t dset, hid_t type, const tra_dim_labels *l, tra_aren
         return H5Dwrite(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, l->whole) >= 0;
     const char **text = tra_news(a, const char *, l->n + 1);
     for (int64_t i = 0; i < l->n; i++) text[i] = tra_dim_labels_text(a, l, i);
-    return H5Dwrite(dset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text) >= 0;
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER); /* whose buffer HDF5 clears: by default 1 MiB */
+    bool ok = H5Pset_buffer(transfer, 1 << 16, NULL, NULL) >= 0 &&
+              H5Dwrite(dset, type, H5S_ALL, H5S_ALL, transfer, text) >= 0;
+    H5Pclose(transfer);
+    return ok;
 }
 
 /* Units of dates and times follow the CF conventions for climate data. */
