@@ -170,6 +170,13 @@ void tra_rowwise_print(const tra_rowwise *r, tra_str *out) {
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
+/* Which rows of a strip pass, a bit each. */
+enum { GROUP = 16, GROUPS = TRA_COLSTRIP / GROUP };
+typedef struct picked {
+    int n; /* rows of the strip; 0: all pass */
+    uint16_t group[GROUPS];
+} picked;
+
 static int64_t step_scratch(const rstep *s, int results) {
     int64_t n = tra_colcode_scratch(s->code) + tra_vectors_bytes((s->selects ? s->in->n : results) + 1);
     for (int i = 0; s->selects && i < s->in->n; i++) {
@@ -180,7 +187,7 @@ static int64_t step_scratch(const rstep *s, int results) {
 
 int64_t tra_rowwise_scratch(const tra_rowwise *r) {
     int64_t n = tra_vectors_bytes(r->in->n + 1) + tra_round64(r->nsteps * (int64_t)sizeof(tra_colrun)) +
-                tra_round64(r->nsteps * (int64_t)sizeof(char *)) + TRA_COLSTRIP * (int64_t)sizeof(int32_t);
+                tra_round64(r->nsteps * (int64_t)sizeof(char *)) + tra_round64(r->nsteps * (int64_t)sizeof(picked));
     for (int i = 0; i < r->nsteps; i++) n += step_scratch(&r->steps[i], r->source[i].n);
     return n;
 }
@@ -190,7 +197,7 @@ typedef struct run {
     tra_colrun *code; /* of each step */
     char **room;      /* of each step */
     tra_vector *in;
-    int32_t *at;            /* of each row of the strip: which of the batch's strip it was */
+    picked *picked;         /* by each step that selects */
     tra_table_notes *notes; /* NULL: none are made */
 } run;
 
@@ -202,21 +209,14 @@ static void begin(run *u, const tra_rowwise *r, void *scratch, tra_table_notes *
     p += tra_round64(r->nsteps * (int64_t)sizeof(tra_colrun));
     u->room = (char **)p;
     p += tra_round64(r->nsteps * (int64_t)sizeof(char *));
-    u->at = (int32_t *)p;
-    p += TRA_COLSTRIP * (int64_t)sizeof(int32_t);
+    u->picked = memset(p, 0, (size_t)r->nsteps * sizeof(picked));
+    p += tra_round64(r->nsteps * (int64_t)sizeof(picked));
     for (int i = 0; i < r->nsteps; i++) {
         tra_colrun_begin(&u->code[i], r->steps[i].code, p);
         u->room[i] = p + tra_colcode_scratch(r->steps[i].code);
         p += step_scratch(&r->steps[i], r->source[i].n);
     }
 }
-
-/* Which rows of a strip pass, a bit each. */
-enum { GROUP = 16, GROUPS = TRA_COLSTRIP / GROUP };
-typedef struct picked {
-    int n; /* rows of the strip */
-    uint16_t group[GROUPS];
-} picked;
 
 /* pass: 1 or 0 of each row. Returns how many pass. */
 static int pick_rows(picked *p, const uint8_t *pass, int n) {
@@ -293,19 +293,36 @@ static tra_status unread(const char *what, const char *name, int64_t row, tra_er
                     row, what, name ? " " : "", name ? name : "");
 }
 
+/* Which row of the batch's strip it was that is row i before step k. */
+static int row_before(const run *u, int k, int i) {
+    while (k-- > 0) {
+        const picked *p = &u->picked[k];
+        if (p->n == 0) continue;
+        int g = 0;
+        for (; i >= __builtin_popcount(p->group[g]); g++) i -= __builtin_popcount(p->group[g]);
+        unsigned bits = p->group[g];
+        for (; i > 0; i--) bits &= bits - 1;
+        i = g * GROUP + __builtin_ctz(bits);
+    }
+    return i;
+}
+
 /* Lets rows of the strip through; returns how many, or -1 after an error. */
 static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first, tra_err *e) {
     const rstep *s = &u->r->steps[k];
-    picked pick;
+    picked *pick = &u->picked[k];
     tra_colvalue v = tra_colrun_result(&u->code[k], 0);
     const uint8_t *pass = v.values;
     for (int i = 0; v.state && i < n; i++) {
         if (v.state[i] != TRA_STATE_ERROR) continue;
-        (void)unread("the predicate", NULL, first + u->at[i], e);
+        (void)unread("the predicate", NULL, first + row_before(u, k, i), e);
         return -1;
     }
-    int m = pick_rows(&pick, pass, n); /* a NULL is 0 */
-    if (m == n) return n;
+    int m = pick_rows(pick, pass, n); /* a NULL is 0 */
+    if (m == n) {
+        pick->n = 0;
+        return n;
+    }
     char *p = u->room[k];
     tra_vector *out = (tra_vector *)p;
     p += tra_vectors_bytes(s->in->n + 1);
@@ -313,16 +330,15 @@ static int select_rows(run *u, int k, tra_vector **columns, int n, int64_t first
         out[i] = (tra_vector){0};
         if (!s->live[i]) continue;
         size_t size = tra_coltype_size(s->in->v[i].type);
-        gather(p, (*columns)[i].values, &pick, size);
+        gather(p, (*columns)[i].values, pick, size);
         out[i].values = p;
         p += tra_round64((int64_t)size * TRA_COLSTRIP);
         if ((*columns)[i].state) {
-            gather(p, (*columns)[i].state, &pick, 1);
+            gather(p, (*columns)[i].state, pick, 1);
             out[i].state = (uint8_t *)p;
         }
         p += TRA_COLSTRIP;
     }
-    gather(u->at, u->at, &pick, sizeof *u->at);
     *columns = out;
     return m;
 }
@@ -337,7 +353,6 @@ static int take_strip(run *u, const tra_batch *in, int64_t from, int64_t first, 
         u->in[i].values = (char *)in->v[i].values + (size_t)from * size;
         u->in[i].state = in->v[i].state ? in->v[i].state + from : NULL;
     }
-    for (int i = 0; i < n; i++) u->at[i] = i;
     *columns = u->in;
     while (counts && last > 0 && !r->steps[last - 1].selects) last--;
     for (int k = 0; k < last && n > 0; k++) {
@@ -437,13 +452,13 @@ static void spread(void *data, tra_dtype t, int64_t at, int64_t columns, int c, 
 static tra_status check_column(const run *u, int c, const tra_vector *v, int n, int64_t first, tra_err *e) {
     const char *name = u->r->out->v[c].name;
     for (int i = 0; v->state && i < n; i++) {
-        if (v->state[i] == TRA_STATE_ERROR) return unread("column", name, first + u->at[i], e);
+        if (v->state[i] == TRA_STATE_ERROR) return unread("column", name, first + row_before(u, u->r->nsteps, i), e);
         if (v->state[i] == TRA_STATE_NULL && !u->r->fill)
             return tra_fail(e, TRA_INPUT,
                             "row %" PRId64
                             ": column `%s` is NULL, which a matrix cannot hold; write matrix(..., fill = "
                             "0), or select the rows in which it is none",
-                            first + u->at[i], name);
+                            first + row_before(u, u->r->nsteps, i), name);
     }
     return TRA_OK;
 }

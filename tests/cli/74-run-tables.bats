@@ -378,6 +378,22 @@ END
     status 0 tra run -q p.tra
 }
 
+@test "a row is named by its place in the file, through projections and several selections" {
+    for i in {0..9999}; do echo "$i,$((i == 7777 ? 0 : 5))"; done | sed 's/,0$/,/' | (echo i,v && cat) >t.csv
+    tra import -q --table --block 5000 t.csv -o t.h5
+    cat >p.tra <<'END2'
+input T from "t.h5"
+A = select(T, i >= 0)
+B = select(A, i % 7 == 0)
+P = project(B, i, v, j = i div 7)
+S = select(P, j % 11 == 0 && j % 2 == 1)
+X = matrix(S, [v])
+output X
+END2
+    status 3 tra run -q p.tra
+    has 'row 7777: column `v` is NULL'
+}
+
 @test "a run says how many values are NULL since an integer was divided by zero: a tuple once, whoever computes it" {
     for i in {0..999}; do echo "$i,$((i % 10)),$((i % 4))"; done | (echo a,b,c && cat) >t.csv
     for i in {0..9}; do echo "$i,$((i % 3))"; done | (echo k,w && cat) >k.csv
