@@ -162,6 +162,29 @@ T, D, Y = (np.load(f + ".npy") for f in "TDY")
 assert np.allclose(Y, np.einsum("ijk,kr->ijr", T, D), rtol=1e-12)'
 }
 
+@test "rows of a result are written many columns at once, without those whose sum is 0" {
+    tra gen -q --shape 20x300x25 --density .002 --seed 3 --storage csf -o T.h5
+    tra export -q T.h5 --to npy -o T.npy
+    py 'D = np.random.default_rng(1).integers(1, 9, (25, 150)).astype(float)
+D[:, 30:40] = 0; D[np.random.default_rng(2).random(D.shape) < .02] = 0
+np.save("D.npy", D)'
+    tra import -q D.npy -o D.h5
+    printf 'input T from "T.h5"\ninput D from "D.h5"\nY[i,j,r] as csf = sum T[i,j,k] * D[k,r]\noutput Y\n' >p.tra
+    tra explain p.tra >plan
+    grep -q '^strategy.*fused' plan && grep -q 'f64 rows .*[0-9]$' plan
+    tra run -q p.tra --codegen require
+    bits=$(tra digest Y.h5)
+    tra export -q Y.h5 --to npy -o Y.npy
+    status 0 tra info --format json Y.h5
+    py 'import json
+T, D, Y = (np.load(f + ".npy") for f in "TDY")
+Z = np.einsum("ijk,kr->ijr", T, D)
+assert np.allclose(Y, Z, rtol=1e-12)
+assert json.loads(sys.argv[1])["relations"][0]["entries"] == np.count_nonzero(Z)' "$output"
+    tra run -q p.tra --codegen off
+    is "$bits" tra digest Y.h5
+}
+
 @test "rules of kernels are left out of run and of compiled plans, as of explain; a kernel that was seen has its plan" {
     inputs
     printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum A[i,j] * A[i,k] * x[k]\noutput Y\n' >p.tra
