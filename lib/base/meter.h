@@ -10,13 +10,15 @@ typedef enum tra_progress_form { TRA_PROGRESS_NONE, TRA_PROGRESS_BAR, TRA_PROGRE
 enum { TRA_PROGRESS_AUTO, TRA_PROGRESS_ALWAYS, TRA_PROGRESS_NEVER };
 tra_progress_form tra_progress_wanted(int option, bool quiet, bool terminal);
 
-/* One picture: share of the work that is done, and seconds since it began; nothing while nobody reads what was written
- * before. Returns when (tra_now) the next is due: bars four times a second, lines every ten seconds. */
+/* Draws once: the share of the work that is done, and the seconds since it began. Writes nothing while nobody reads
+ * what was written before. Returns when, by tra_now, the next drawing is due: bars four times a second, lines every
+ * ten seconds. */
 double tra_progress_draw(tra_progress_form form, const char *what, double share, double spent);
 void tra_progress_erase(tra_progress_form form);
 
-/* The same of a command that does one thing after the other: `all` parts of which tra_meter_add, from any thread, says
- * how many more are done. Nothing between end and the next begin. what lives until then. */
+/* A meter for a command that does one thing after the other: the thing `what` has `all` parts, and tra_meter_add, from
+ * any thread, says that so many more are done. Nothing is drawn between an end and the next begin. `what` must live
+ * until the end. */
 void tra_meter_begin(tra_progress_form form, const char *what, int64_t all);
 void tra_meter_add(int64_t parts);
 void tra_meter_end(void);

@@ -54,7 +54,8 @@ static void fold_box(tra_scalar_op fold, tra_array *state, const tra_array *in, 
 
 /* ---- index of the extreme ----------------------------------------------------------------------------------- */
 
-/* Whether v at index i comes before the state: NaN before numbers, then the more extreme, then the smaller index. */
+/* Does v at index i take the place of the state? NaN does before any number, then the more extreme value, then the
+ * smaller index. */
 bool tra_index_before(const tra_kernel *k, double v, double i, const double *state) {
     if (state[1] < 0) return true;
     bool nan_v = isnan(v), nan_s = isnan(state[0]);

@@ -68,7 +68,8 @@ static void fold_strip(const runner *r, double *acc, const int64_t *off, const t
     r->strip(r->k->fold, acc, acc, value, 0, n);
 }
 
-/* One element: along `run`, for all steps of `others`; partial results side by side, then pairwise. */
+/* Reduces to one element: along `run`, for all steps of `others`. Partial results are kept side by side and folded in
+ * pairs at the end. */
 static void reduce_along(const runner *r, double *to, const int64_t *off, const tra_loop *run, tra_nest *others) {
     double acc[TRA_STRIP];
     int64_t at[3] = {off[A], off[B], 0}, width = tra_min64(run->n, TRA_STRIP);
@@ -130,8 +131,8 @@ static int alone(const tra_nest *kept, int o) {
     return best;
 }
 
-/* acc[i] += steps of row i and a strip of columns, from these offsets in the two operands on: column's elements of all
- * steps are brought together before rows go by. */
+/* Adds to acc[i] the steps of row i and a strip of columns, from these offsets in the two operands on. The elements of
+ * the columns are gathered for all steps before the rows are gone through. */
 static void add_steps(const runner *r, const plane *p, const int64_t *off, int64_t (*at)[2], int64_t steps,
                       int64_t rows, int64_t n, double (*acc)[TRA_STRIP]) {
     double panel[STEPS][TRA_STRIP], wide[TRA_STRIP], *value = r->regs[r->k->code->nregs + 2];
@@ -175,7 +176,7 @@ static void reduce_strip(const runner *r, plane *p, const int64_t *off, int64_t 
         tra_store(out->data, out->dtype, off[C] + i * p->row.s[C], p->column.s[C], acc[i], r->t, n);
 }
 
-/* False: there is no such plane, and nothing was done. */
+/* Reduces plane by plane; false, and nothing is done, where no two loops make a plane. */
 static bool reduce_planes(const runner *r, const tra_nest *kept, const tra_nest *reduced, const tra_array *out) {
     enum { FEWROWS = 4, FEWCOLUMNS = 16, MANYCOLUMNS = 64 };
     int64_t longest = 0;

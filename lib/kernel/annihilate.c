@@ -31,7 +31,7 @@ static double at_zero(const tra_insn *c, const known *x) {
     return tra_scalar_eval(&all, NULL);
 }
 
-/* Does it annihilate anything but what is 0 by itself? A number that is finite it does not. */
+/* May the other operand, where this one is 0, be anything whose product with 0 is not 0? A finite number is not. */
 static bool may_meet(const known *other) { return other->reads || !isfinite(other->zero); }
 
 bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any) {

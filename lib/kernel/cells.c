@@ -48,7 +48,8 @@ static tra_dims map_ext(const tra_kernel *k, const tra_cell *in) {
     return ext;
 }
 
-/* Operands whose extents were checked; those of the run may differ where the program joins unlike tables. */
+/* The extents of the result. The compiler checked those of the operands, but where the program joins unlike tables
+ * those of the run may differ. */
 static tra_dims join_ext(const tra_kernel *k, const tra_cell *a, const tra_cell *b) {
     tra_dims ext = {0};
     tra_err e = {0};
@@ -57,7 +58,7 @@ static tra_dims join_ext(const tra_kernel *k, const tra_cell *a, const tra_cell 
     return ext;
 }
 
-/* What a sum of both covers. */
+/* The extents of the sum of both: along each dimension the larger one. */
 static tra_dims both_ext(const tra_cell *state, const tra_cell *term) {
     tra_dims ext = term->array.ext;
     for (int d = 0; state && d < ext.n; d++) ext.v[d] = tra_max64(ext.v[d], state->array.ext.v[d]);

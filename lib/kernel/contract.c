@@ -32,8 +32,8 @@ enum {
 
 /* ---- BLAS --------------------------------------------------------------------------------------------------- */
 
-/* Each call on the thread that makes it: the threads are the workers. The library's own, which it starts before main
- * and which turn round in wait for work for some 25 ms, are sent home where it lets them be. */
+/* OpenBLAS is to compute each call on the thread that makes it, since the workers are the threads. Those that the
+ * library starts before main wait for work in a loop for some 25 ms: they are ended where it offers a way to. */
 extern int blas_thread_shutdown_(void) __attribute__((weak));
 static __attribute__((constructor)) void one_thread(void) {
     openblas_set_num_threads(1);
@@ -262,7 +262,7 @@ static void gemm_tile(const problem *p, const matrix *a, const matrix *b, const 
     }
 }
 
-/* n <= PACK elements of the result, at stride s from `at` on, become row, or with add have row added. */
+/* Puts n <= PACK elements of row to the result, at stride s from `at` on, or adds them. */
 static void put_row(const problem *p, int64_t at, int64_t s, const void *row, int64_t n, bool add) {
     double own[PACK], sum[PACK];
     tra_dtype t = p->dtype[C];
@@ -309,7 +309,7 @@ static void gemv(const problem *p, const matrix *a, int x, const int64_t *at, tr
         cblas_sgemv(CblasRowMajor, trans, rows, cols, 1, pa, (int)a->ld, px, (int)k.s[x], 1, pc, (int)m.s[C]);
 }
 
-/* What goes to BLAS: places in the nests of M, N, K (-1: none of them), and how. */
+/* Which loops go to BLAS, as places in the nests of M, N and K (-1: none), and how. */
 typedef struct choice {
     double score; /* 0: nothing */
     int at[3];
@@ -323,7 +323,8 @@ static tra_loop loop_at(const tra_nest *nest, int i) { return i < 0 ? (tra_loop)
 
 static double clip(int64_t n) { return n < ROWS ? (double)n : ROWS; }
 
-/* Weighs giving loops m, n, k to BLAS. Packing costs about half the speed. */
+/* Estimates what it costs to give these loops to BLAS, and keeps the choice if it is the best so far. Packing costs
+ * about half the speed. */
 static void weigh(const problem *p, int im, int in, int ik, choice *best) {
     tra_loop m = loop_at(&p->loops[M], im), n = loop_at(&p->loops[N], in), k = loop_at(&p->loops[K], ik);
     choice c = {.at = {im, in, ik}};
@@ -367,7 +368,7 @@ static void output_loops(const problem *p, tra_nest *to) {
     tra_nest_append(to, &p->loops[BATCH]);
 }
 
-/* Zeros where the loops (s[1]) take the output. */
+/* Writes zeros to the elements of the output that the loops go to (s[1]). */
 static void fill_zero(const problem *p, const tra_nest *loops) {
     static const double zero;
     tra_strided_copy(element(p->out, p->dtype[C], p->at[C]), p->dtype[C], &zero, TRA_F64, loops);
@@ -427,8 +428,8 @@ static void add_dot(const problem *p, double *acc, const void *x, const void *y,
     memcpy(acc, &sum, sizeof sum);
 }
 
-/* Sums in f64, or i64 of integers: along a summed label that both operands have dense, else a strip of results at a
- * time. */
+/* Computes the product without BLAS, with sums in f64, or i64 for integers: as dot products along a summed label that
+ * both operands have dense, else a strip of results at a time. */
 static void run_plain(problem *p) {
     tra_nest outer, *sum = &p->loops[K];
     output_loops(p, &outer);
@@ -498,7 +499,7 @@ static void run_tile(problem *p) {
         run_plain(p);
 }
 
-/* Operands of sparse type, beside NaN or infinity. */
+/* Computes a product in which an operand of sparse type meets NaN or infinity: one product at a time. */
 static void run_careful(const problem *p, const tra_array *a, const tra_array *b, const tra_array *out,
                         const bool *sparse) {
     tra_nest kept;
@@ -520,7 +521,8 @@ static double extreme(const tra_array *x) {
     return fmax(-(double)low, (double)high);
 }
 
-/* How integers are multiplied: exactly, and with tests where these are needed. */
+/* Chooses the type in which integers are multiplied, so that sums are exact, and whether each step must be tested for
+ * overflow. */
 static void choose_type(problem *p, const labels *ls, const tra_array *a, const tra_array *b) {
     p->ints = !tra_dtype_is_float(p->dtype[C]);
     p->wide = false;

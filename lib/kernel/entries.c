@@ -45,7 +45,8 @@ static unsigned arguments(const tra_scalar *s) {
     return (s->a ? arguments(s->a) : 0) | (s->b ? arguments(s->b) : 0) | (s->c ? arguments(s->c) : 0);
 }
 
-/* Where both are entries, and where either is. What reads the same has its entries at the same places. */
+/* Of elements at the same place: where both operands have entries, and where either has. Operands that read the same
+ * elements have their entries at the same places. */
 static filled both(filled a, filled b, bool apart) {
     double share = apart ? a.share * b.share : a.share < b.share ? a.share : b.share;
     return (filled){share, tra_min64(a.bound, b.bound)};
@@ -55,7 +56,8 @@ static filled either(filled a, filled b, bool apart) {
     return (filled){share, tra_add_most(a.bound, b.bound)};
 }
 
-/* arg: of the arguments, with what each of their entries meets. */
+/* The entries of an expression. arg: what is known of its arguments, with how many elements of the result an entry of
+ * each meets. */
 static filled of_expr(const tra_scalar *s, const bool *sparse, const filled *arg) {
     known k = known_of(s, sparse);
     if (s->op == TRA_S_CONST) return (filled){0, 0};
@@ -74,7 +76,8 @@ static filled of_expr(const tra_scalar *s, const bool *sparse, const filled *arg
 
 /* ---- steps --------------------------------------------------------------------------------------------------- */
 
-/* Of `terms` elements that are folded to one. A maximum of none is infinite, a product of none 1. */
+/* Folds `terms` elements to one. A maximum of no entries is infinite, a product of none 1, so these are no sparse
+ * results. */
 static void fold(tra_scalar_op op, double terms, tra_filled *x) {
     if (!x->sparse) return;
     if (terms < 1) {
@@ -138,7 +141,7 @@ static bool is_pairs(const tra_kernel *k, const tra_filled *in) {
     return !e || (e->op == TRA_S_MUL && e->a->op == TRA_S_ARG && e->b->op == TRA_S_ARG && e->a->arg != e->b->arg);
 }
 
-/* Of a product of entries with entries: no more of the result than pairs that meet. */
+/* Bounds a product of entries with entries by the number of pairs that meet. */
 static void count_pairs(const tra_kernel *k, const tra_filled *in, tra_filled *r) {
     for (int y = 0; y < 2; y++)
         if (in[y].fullest > 0 && meets_a_row(k, !y, y))
@@ -170,7 +173,7 @@ static tra_filled of_rows(const tra_rows_kernel *k, const tra_dims *ext) {
         .sparse = true, .share = all > 0 ? fmin(1, rows / all) : 0, .bound = ext->v[0], .work = 1, .exact = true};
 }
 
-/* Of a join: an entry for each row of the right operand that is expected, in the rows of the left. */
+/* The entries of a join's result: one for each row of the right operand, as far as these are expected to be there. */
 static tra_filled of_rows2(const tra_rows_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *right) {
     double all = (double)tra_mul_most(a->n ? a->v[0] : 1, k->width), rows = (double)b->v[0] * right->share * k->share;
     return (tra_filled){

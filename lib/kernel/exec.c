@@ -9,7 +9,7 @@ atomic_bool tra_cancel;
 
 /* ---- maps of one step --------------------------------------------------------------------------------------- */
 
-/* Moves and reductions of one array, as loops over it (s[0]) and the result (s[1]). */
+/* Runs a move or reduction of one array, as loops over the array (s[0]) and the result (s[1]). */
 static void run_strided(const tra_kernel *k, const tra_array *in, const tra_array *out, bool sparse) {
     tra_nest kept, reduced;
     kept.n = reduced.n = 0;
@@ -48,7 +48,8 @@ static void run_strided(const tra_kernel *k, const tra_array *in, const tra_arra
         tra_strided_reduce(k->fold, k->identity, out->data, out->dtype, in->data, in->dtype, &kept, &reduced, sparse);
 }
 
-/* Each row: less its maximum, so that exp cannot overflow; exp; over the sum. out may be in. */
+/* softmax of each row: the maximum is taken away, so that exp cannot overflow; then exp; then the quotient by the sum.
+ * out may be in. */
 static void run_softmax(const tra_array *in, const tra_array *out) {
     tra_dtype t = out->dtype;
     if (in->dtype != t) {
@@ -83,7 +84,7 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
     }
 }
 
-/* own: scratch of LAPACK. */
+/* Runs one step of a map. own: scratch for LAPACK. */
 static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out, bool sparse, void *own) {
     switch (step->cls) {
     case TRA_K_LAPACK: tra_lapack_run(step->row->lapack, in, NULL, out, own); return;
@@ -426,7 +427,7 @@ static double code_flops(const tra_code *code) {
     return n;
 }
 
-/* Of one step that makes `out` of `in` (and b, or NULL). */
+/* Operations of one step that makes `out` of `in` (and b, or NULL). */
 static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims *b, const tra_dims *out) {
     switch (k->cls) {
     case TRA_K_SCALAR: return code_flops(k->code) * size_of(out);

@@ -13,7 +13,8 @@ static int dim_of(const tra_program_operand *o, int label) {
 
 static bool clips(const tra_program_label *l) { return l->extent % l->block != 0; }
 
-/* Must what packs operands tell whether the key's label has a whole block? The last operand tells of its own. */
+/* Must the array that packs operands say whether it has a whole block of the key's label? The last operand says so
+ * itself. */
 static bool is_told(const tra_program *p, const tra_program_key *key) {
     return clips(&p->label[key->label]) && dim_of(&p->operand[p->noperands - 1], key->label) < 0;
 }

@@ -11,7 +11,7 @@ static int64_t elements_of(const tra_program_operand *o) {
     return tra_mul_most(tra_rows_box(&o->block), last_of(&o->block));
 }
 
-/* Of operand o, in elements, where all are of dense type. */
+/* Where operand o begins in the array that packs operands of dense type, in elements. */
 static int64_t offset_of(const tra_program *p, int o) {
     int64_t at = 0;
     for (int i = 0; i < o; i++) at = tra_add_most(at, elements_of(&p->operand[i]));
@@ -77,7 +77,7 @@ static void put(packer *x, int64_t row, int64_t column, int64_t bits) {
     *(int64_t *)tra_rows_next(x->made, (uint32_t)column) = bits;
 }
 
-/* Rows of a cell, from row `to` on. all: elements that are 0 too. */
+/* Puts the rows of a cell as rows `to` and the following ones. all: also elements that are 0. */
 static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_t to, bool all) {
     const tra_dims *ext = &c->array.ext;
     tra_rows_view v = {0};
@@ -93,7 +93,7 @@ static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_
     }
 }
 
-/* Operands of what packs them already, densely: those of dense type as whole blocks. */
+/* Copies n operands out of a dense array that packs them already; those of dense type become whole blocks. */
 static void put_packed(packer *x, const tra_program *p, int n, const tra_cell *c) {
     for (int o = 0; o < n; o++) {
         int64_t from = tra_program_row(p, o), end = tra_program_row(p, o + 1), width = last_of(&p->operand[o].block);

@@ -15,14 +15,14 @@ static const tra_fused_name *source_of(const tra_fused_plan *x, const tra_calc *
 
 static bool is_row(const outside *o, const tra_calc *t) { return t->kind == TRA_CALC_NAME && t->level == o->row; }
 
-/* The row of the loop, or the one after it. */
+/* Is the expression the row number of the loop, or that plus 1? */
 static bool is_near(const outside *o, const tra_calc *t) {
     if (t->kind != TRA_CALC_ADD) return is_row(o, t);
     const tra_calc *one = t->kids[1];
     return is_row(o, t->kids[0]) && one->kind == TRA_CALC_NUMBER && !one->is_real && one->whole == 1;
 }
 
-/* Does it ask for nothing of the operand's rows but that of the loop? */
+/* Does the tree read no other rows of the operand than the one that the loop is at? */
 static bool keeps_to_row(const outside *o, const tra_calc *t) {
     const tra_fused_name *of = source_of(o->x, t);
     bool own = of && of->of == o->operand && of->part != TRA_FUSED_EXTENT;
@@ -39,7 +39,7 @@ static bool keeps_to_row(const outside *o, const tra_calc *t) {
     return true;
 }
 
-/* Has all that it makes the loop's key as its first? */
+/* Is the loop's key the first key of everything that the tree makes? */
 static bool has_key(const outside *o, const tra_calc *t) {
     switch ((int)t->kind) {
     case TRA_CALC_SUM:

@@ -47,7 +47,7 @@ static const char *name_of(const tra_fused_plan *x, tra_fused_part part, int of)
     return "0";
 }
 
-/* Labels of which all arrays have one extent share a name. */
+/* The name of a label's extent. Labels that have the same extent in each array share one. */
 static const char *extent_of(const tra_program *p, const tra_fused_plan *x, int label) {
     return name_of(x, TRA_FUSED_EXTENT, p->label[label].same);
 }
@@ -397,8 +397,8 @@ static void cut(job *j, int64_t entries) {
     j->n = tra_share_rows(&h->rows, j->loop.apart ? h->coordinate[0] : NULL, n, j->at);
 }
 
-/* Takes all elements of the result for entries where these are few, and fewer than those of the operands, which would
- * have to be looked through. */
+/* Bounds the entries of the result by the number of its elements where these are few, and fewer than the entries of
+ * the operands, which counting would have to go through. */
 static bool count_all(job *j, int64_t entries, int64_t most) {
     const tra_dims *ext = &j->out->array.ext;
     int64_t rows = tra_rows_box(ext), width = ext->n ? ext->v[ext->n - 1] : 1, n = tra_mul_most(rows, width);
@@ -470,7 +470,7 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     return out->layout ? make_rows(&j, entries, count, scratch, e) : make_dense(&j, scratch, e);
 }
 
-/* The statement has no calculus in it: what does not fit is told as of other sums. */
+/* Reports a failure as other sums do, since the statement in the program has no calculus in it. */
 static void note(const tra_err *e) {
     bool large = strncmp(e->msg, TRA_CALC_TOO_LARGE, strlen(TRA_CALC_TOO_LARGE)) == 0;
     if (e->status == TRA_OK || e->status == TRA_STOPPED) return;

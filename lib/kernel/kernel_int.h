@@ -127,7 +127,8 @@ void tra_step_shape2(const tra_kernel *step, const tra_dims *a, const tra_dims *
 tra_dtype tra_step_dtype(const tra_kernel *step, tra_kernel_use use, tra_dtype a, tra_dtype b);
 int64_t tra_elements_of(const tra_dims *d);
 
-/* Of each row of a the first places (TRA_K_TOP): out has these elements, or those of b (a row, or as a) there. */
+/* For each row of a finds the first places (TRA_K_TOP). out gets the elements of a there, or those of b, which is one
+ * row or has the extents of a. */
 void tra_top_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out);
 
 /* ---- LAPACK -------------------------------------------------------------------------------------------------- */
@@ -135,11 +136,12 @@ void tra_top_run(const tra_kernel *k, const tra_array *a, const tra_array *b, co
 enum { TRA_LAPACK_MOST = 32000, TRA_LAPACK_SVD = 23000 }; /* rows and columns, since it counts in int */
 /* Why the operands (b: of a join, else NULL) do not fit, or NULL. */
 const char *tra_lapack_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b);
-/* Of operands that fit: extents, and for each dimension where it comes from, as in tra_dimsrc. */
+/* For operands that fit: the result's extents, and for each of its dimensions where it comes from, as in tra_dimsrc. */
 void tra_lapack_shape(tra_lapack f, const tra_dims *a, const tra_dims *b, tra_dims *out, int8_t *from);
 size_t tra_lapack_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b); /* a multiple of 64 */
 double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
-/* out is f64, or f32 where the operands are. What has no result is noted (tra_kernel_failure). */
+/* Runs it; out is f64, or f32 where the operands are. A failure, such as of a singular matrix, is noted
+ * (tra_kernel_failure). */
 void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
@@ -152,13 +154,13 @@ static inline tra_dtype tra_strip_type(tra_dtype t) { return tra_dtype_is_float(
 /* The type of a sum or product over labels of elements of type t. */
 static inline tra_dtype tra_sum_type(tra_dtype t) { return tra_dtype_is_float(t) ? t : tra_dtype_rows[t].sum; }
 
-/* Vector loops for the type in which t is computed, chosen for this CPU. d may equal a or b. a and b as the operator
- * wants; with arity 1 b is ignored. Of i64: what does not fit is noted (tra_overflow), the operators are those that
- * give integers, and POW wants exponents that are not negative. CONST takes infinities for the
- * largest and the smallest integer. */
+/* The vector loops for the type in which elements of type t are computed, chosen for this CPU. d may be the same
+ * memory as a or b; with one operand b is ignored. For i64: what does not fit is noted (tra_overflow); only operators
+ * whose results are integers are called, POW with exponents that are not negative, and CONST takes an infinity for the
+ * largest or smallest integer. */
 typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n);
 tra_strip_fn *tra_strip(tra_dtype t);
-/* d = where if is not 0 a, else b; all of the type in which t is computed. */
+/* d[i] = cond[i] != 0 ? a[i] : b[i], all in the type in which t is computed. */
 void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n);
 void tra_add_f32(double *acc, const float *x, int64_t n);                  /* acc[i] += x[i] */
 void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n);     /* d[i] = *one */
@@ -172,15 +174,16 @@ void tra_gemm_int(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64
 
 extern _Thread_local bool tra_overflow; /* an integer did not fit since somebody asked (tra_kernel_overflowed) */
 static inline int64_t tra_int_of(double v) { return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v; }
-/* The identity of a maximum or minimum as a number of type t, which may have no infinities. */
+/* The identity of a maximum or minimum as a number of type t: without infinities it is the smallest or largest number.
+ */
 double tra_identity(double identity, tra_dtype t);
 
-/* n elements at stride s from element `at` of data, as elements of type `to`: data itself where nothing need be done,
- * else copied to buf (room for n). */
+/* Gives n elements of data, at stride s from element `at` on, as elements of type `to`: the address in data where they
+ * can be read there, else buf (room for n), to which they are copied. */
 const void *tra_load(const void *data, tra_dtype t, int64_t at, int64_t s, int64_t n, tra_dtype to, void *buf);
-/* To a narrower integer type: what does not fit is noted. */
+/* Converts elements. Where an integer does not fit the narrower type, that is noted (tra_overflow). */
 void tra_convert(void *dst, tra_dtype to, const void *src, tra_dtype from, int64_t n);
-/* n elements of src to elements at, at + s, ... of dst. */
+/* Puts n elements of src to elements at, at + s, ... of dst. */
 void tra_store(void *dst, tra_dtype to, int64_t at, int64_t s, const void *src, tra_dtype from, int64_t n);
 /* A large integer is rounded. */
 static inline double tra_get(const void *data, tra_dtype t, int64_t i) {
@@ -194,14 +197,14 @@ static inline double tra_get(const void *data, tra_dtype t, int64_t i) {
 }
 void tra_fill(const tra_array *a, double v);
 
-/* Applies code to each element of out; a and b (or NULL) broadcast to out's extents, missing dimensions first. out may
- * be a's memory when sizes of elements and extents agree. sparse: which arguments are of sparse type, here and below.
- */
+/* Applies code to each element of out. a and b (which may be NULL) are broadcast to out's extents; dimensions that
+ * they lack are the first ones. out may be a's memory when sizes of elements and extents agree. sparse: here and
+ * below, whether each argument is of sparse type. */
 void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out,
                   const bool *sparse);
 
-/* What an instruction reads: a register or an argument as in tra_insn, which has elements of type `from`; or a number.
- */
+/* What an instruction reads: a number, or a register or argument (numbered as in tra_insn) with elements of type
+ * `from`. */
 typedef struct tra_insn_read {
     int at;
     bool is_number;
@@ -230,8 +233,8 @@ typedef struct tra_typed {
  * room for code->n + 1 instructions, NULL where only the type is wanted. */
 void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, tra_typed_insn *v, tra_typed *out);
 bool tra_code_is_wide(const tra_code *code);
-/* Runs it on n <= TRA_STRIP elements: argument i is in[i], of type load[i]; the result goes to d, as elements of type
- * to. regs: code->nregs strips. */
+/* Runs typed code on n <= TRA_STRIP elements. Argument i is in[i], of type load[i]; the result goes to d, converted to
+ * type `to`. regs: code->nregs strips. */
 void tra_typed_strip(const tra_typed *code, double (*regs)[TRA_STRIP], const void *const *in, int64_t n, void *d,
                      tra_dtype to);
 /* Does an aligned kernel sum or multiply over labels, and so compute integers as i64? */
@@ -248,18 +251,20 @@ typedef struct tra_nest {
     int n; /* start with 0; the rest is large, and small arrays are many */
     tra_loop v[2 * TRA_MAXDIM + 1];
 } tra_nest;
-/* A kernel's program over the elements of out, row-major: argument i of n walks nest[i] (s[0]; coalesced here). */
+/* Runs a kernel's program for the elements of out, row by row. Argument i of n is read along the loops nest[i]
+ * (strides s[0]), which are coalesced here. */
 void tra_code_nests(const tra_code *code, int n, const tra_array *const *arg, tra_nest *nest, const tra_array *out,
                     const bool *sparse);
 void tra_nest_append(tra_nest *to, const tra_nest *from);
 void tra_nest_add(tra_nest *nest, int64_t n, int64_t s0, int64_t s1, int64_t s2);
-/* Joins loops that step as one, drops those of one step. */
+/* Makes one loop of neighbouring loops whose strides allow it, and drops loops of one step. */
 void tra_nest_coalesce(tra_nest *nest);
-/* Takes one step, and the offsets off[3] with it; false after the last (all back at the start). */
+/* Takes one step of the loops and changes the offsets off[3] with it; false after the last step, when all are back at
+ * the start. */
 bool tra_nest_next(tra_nest *nest, int64_t *off);
 
-/* What an aligned kernel of two operands computes, by tiles in registers (tiles.c): out = fold of code over `reduced`,
- * for each step of `kept`. False: it is not of that kind, and nothing was done. */
+/* Computes an aligned kernel of two operands by tiles that stay in registers (tiles.c): out = fold of code over
+ * `reduced`, for each step of `kept`. False, and nothing is done, if there are no such tiles for this code and fold. */
 bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
                    const tra_nest *kept, const tra_nest *reduced);
 /* c[i * row + j * column] (+)= sum a[l * lda + i] * a[l * lda + j] for i <= j < n <= TRA_GRAM_MOST, l < k. */
@@ -272,39 +277,45 @@ void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, co
  * elements. sparse: a 0 of src annihilates in a product. */
 void tra_strided_reduce(tra_scalar_op fold, double identity, void *dst, tra_dtype dt, const void *src, tra_dtype st,
                         const tra_nest *kept, const tra_nest *reduced, bool sparse);
-/* Shorter runs than this are reduced side by side, not each by itself. */
+/* Reductions over fewer elements than this are computed for a strip of results at a time, instead of one result after
+ * the other. */
 enum { TRA_SHORT = 32 };
 
-/* EINSUM (two operands) and OUTER: out = a.b, or acc += a.b on one tile (-1: all tiles). */
+/* Computes an EINSUM of two operands or an OUTER: out = a.b, or, with `add`, out += a.b; on one tile of out, or all of
+ * it (tile -1). */
 void tra_contract(const tra_kernel *step, const tra_array *a, const tra_array *b, const tra_array *out, bool add,
                   int tile, const bool *sparse);
-/* The triangle of a product that tra_kernel_mirrors, of `a` with itself; other elements of the tile become anything. */
+/* The same for a product of `a` with itself that tra_kernel_mirrors, where only the elements of one triangle are
+ * wanted; the others of the tile become anything. */
 void tra_contract_triangle(const tra_kernel *step, const tra_array *a, const tra_array *out, bool add, int tile,
                            bool sparse);
 int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc);
-/* Of an Einstein string: the range of each label in a tile. */
+/* Sets from[l] and to[l] to the range of label l of an Einstein string in a tile. */
 void tra_contract_range(const tra_kernel *step, const tra_dims *acc, int tile, int64_t *from, int64_t *to);
 /* The elements of a tile: loops with their strides in s[1], and the first in *at. */
 void tra_contract_tile(const tra_kernel *step, const tra_dims *acc, int tile, tra_nest *nest, int64_t *at);
 
-/* Does v at index i come before {value, index} of minindex or maxindex? */
+/* Does v at index i take the place of the {value, index} that `state` has, for minindex or maxindex? */
 bool tra_index_before(const tra_kernel *k, double v, double i, const double *state);
 
 /* ---- the rule of values ------------------------------------------------------------------------------------- */
 
-/* Is what the code computes of sparse type, for arguments of which these are? kill (NULL, or code->n numbers; all 0
- * where false is stored in *any): 1 where the first operand of an instruction annihilates the result where it is 0, 2
- * where the second one does. */
+/* Is the result of the code of sparse type, where sparse[i] says whether argument i is? kill (NULL, or a number for
+ * each instruction; all are 0 where *any is false) has bit 0 where the result of an instruction must be 0 wherever its
+ * first operand is 0, and bit 1 for the second operand. */
 bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any);
-/* One instruction of a program, in type t, whose operands annihilate as kill says. */
+/* Runs one instruction in type t, and makes its result 0 where an operand is 0 that annihilates, as kill says. */
 void tra_strip_kill(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n,
                     int kill);
-/* The loops that fold elements of sparse type: of a product, each 0 annihilates. */
+/* The loops that fold elements. In a product of elements of sparse type a 0 makes the result 0, also against NaN and
+ * infinity. */
 tra_strip_fn *tra_strip_fold(tra_dtype t, tra_scalar_op fold, bool sparse);
 bool tra_finite(const void *v, tra_dtype t, int64_t n);
-/* May the product of these differ from that of dense type? */
+/* May the product differ from what it would be if the operands were of dense type? It may if a 0 of sparse type meets
+ * NaN or infinity. */
 bool tra_product_careful(const tra_array *a, const tra_array *b, const bool *sparse);
-/* out, or out + what it holds, over the loops, from elements `at` on: one product at a time, in f64. */
+/* Computes a product over the loops, from elements at[] on, one term at a time in f64; add: adds it to what out holds.
+ */
 void tra_product_slow(const tra_nest *kept, const tra_nest *summed, const tra_array *a, const tra_array *b,
                       const bool *sparse, const tra_array *out, const int64_t *at, bool add);
 bool tra_step_sparse(const tra_kernel *step, tra_kernel_use use, bool a, bool b);

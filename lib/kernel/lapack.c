@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fortran, with the lengths of the texts at the end. */
+/* The subroutines in Fortran, which get the lengths of texts as further arguments at the end. */
 extern double dlange_(const char *, const int *, const int *, const double *, const int *, double *, size_t);
 extern void dpotrf_(const char *, const int *, double *, const int *, int *, size_t);
 extern void dpotrs_(const char *, const int *, const int *, const double *, const int *, double *, const int *, int *,
@@ -101,7 +101,7 @@ void tra_lapack_shape(tra_lapack f, const tra_dims *a, const tra_dims *b, tra_di
     }
 }
 
-/* Doubles of work and integers of each, besides the matrix itself. */
+/* How many doubles and integers of workspace each function needs besides the matrix itself. */
 static void room(tra_lapack f, int64_t m, int64_t n, int64_t right, int64_t *work, int64_t *ints) {
     int64_t k = tra_min64(m, n);
     *work = *ints = 0;
@@ -174,7 +174,7 @@ static void fill(const tra_array *x, double v) {
     for (int64_t i = 0, n = tra_elements_of(&x->ext); i < n; i++) set_element(x, i, v);
 }
 
-/* Do the halves agree, to rounding times `slack`? Else *i, *j are where not. */
+/* Is the matrix symmetric, up to `slack` times the rounding error? Else *i, *j is a place where it is not. */
 static bool symmetric(const job *w, double slack, int *i, int *j) {
     double most = 0;
     for (int64_t p = 0; p < (int64_t)w->n * w->n; p++) most = fmax(most, fabs(w->a[p]));
@@ -196,8 +196,9 @@ static bool refuse_unsymmetric(const job *w, const char *name) {
 
 /* ---- systems ------------------------------------------------------------------------------------------------ */
 
-/* Says what a result of a matrix of that reciprocal condition is worth; false: nothing. */
-static bool judge(double rcond, const char *name) {
+/* Is a matrix of that reciprocal condition regular, so that there is a result? Warns where few of its digits are
+ * right; notes a failure where there is none. */
+static bool is_well_conditioned(double rcond, const char *name) {
     if (!(rcond >= DBL_EPSILON / 2)) {
         tra_kernel_fail(
             "%s: the matrix is singular to working precision (its condition is about %.1e): columns depend on each "
@@ -225,7 +226,7 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
     }
     if (positive) {
         dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
-        if (judge(rcond, name)) dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
+        if (is_well_conditioned(rcond, name)) dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
         return;
     }
     dgetrf_(&n, &n, w->a, &n, pivot, &info);
@@ -234,7 +235,7 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
         return;
     }
     dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
-    if (judge(rcond, name)) dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
+    if (is_well_conditioned(rcond, name)) dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
 }
 
 static void run_solve(job *w, const tra_array *a, const tra_array *b, const tra_array *out) {

@@ -26,8 +26,9 @@ typedef struct tra_program_operand {
     int number;               /* but has the number of the block along this label; -1: nothing of use */
 } tra_program_operand;
 
-/* A key dimension that the result is cut by, or a label that has one: which dimension of which operand shows it. A
- * packed array has a dimension for each, which is 2 where the label is known to have a whole block, else 1. */
+/* A key dimension by which the result is cut, or a label that is cut: which dimension of which operand tells the
+ * extent of its block. An array that packs operands has a dimension for each key, with extent 2 where the label is
+ * known to have a whole block, else 1. */
 typedef struct tra_program_key {
     int label; /* or -1: a key dimension of one value */
     int operand, dim;
@@ -37,13 +38,13 @@ enum { TRA_PROGRAM_MOST = 24 }; /* labels, operands and keys of a program */
 
 /* ---- sums of products in one kernel ---------------------------------------------------------------------------- */
 
-/* A statement of several factors that is computed at once on each combination of arrays that meet (STOREL), after a
- * physical plan of the calculus. Its labels are those of the statement, and all dimensions of its operands have one.
- * Operands but the last of more than two are packed. If all of these are of dense type, concatenated, each as
- * its elements are. Else as rows one below the other, all as wide as the widest; where that array is held as rows,
- * operands of sparse type have their entries there, and others all elements. */
+/* A statement of several factors that is computed at once on each combination of arrays that meet (STOREL), by a
+ * physical plan of the calculus. Every dimension of its operands has a label of the statement. Where there are more
+ * than two operands, all but the last are packed: if these are of dense type, their elements one operand after the
+ * other; else as rows, one operand below the other, as wide as the widest. Where that array is held as rows, an
+ * operand of sparse type has only its entries there, any other all elements. */
 
-/* What a name of the plan's scope stands for on the arrays that meet. */
+/* What a name in the plan's scope stands for, for the arrays that meet. */
 typedef enum tra_fused_part {
     TRA_FUSED_EXTENT,     /* number: of label `of` */
     TRA_FUSED_ROWS,       /* number: rows with entries (numbered: all), */
@@ -104,9 +105,9 @@ const tra_kernel *tra_kernel_pack(tra_arena *a, const tra_program *p, int n);
 const tra_kernel *tra_kernel_program(tra_arena *a, const tra_program *p);
 bool tra_kernel_is_program(const tra_kernel *k);
 
-/* Does it build dictionaries? These have room for what the program is expected to make, to a limit, which kernels count
- * as scratch, and for so many bytes more in each thread (0 at first): of what a ceiling leaves. While no thread runs
- * kernels. */
+/* Does the program build dictionaries? Kernels count room for what these are expected to have, up to a limit, as
+ * scratch. tra_program_grant gives each thread so many bytes more (0 at first), of what the ceiling leaves. To be
+ * called while no thread runs kernels. */
 bool tra_program_builds(const tra_kernel *k);
 void tra_program_grant(int64_t bytes);
 
@@ -118,8 +119,8 @@ TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, 
                                            const tra_layout *out, bool compile, tra_err *e);
 /* Is it a fused statement? With --codegen off too it is made as compiled ones are, for the interpreter. */
 bool tra_program_is_fused(const tra_kernel *k);
-/* Does it run on operands that are held so, and gives such a result? A fused statement does where it was planned for
- * that, and to rows if its own come upwards. */
+/* Can the program run on operands of these layouts, and give a result of layout `out`? A fused statement can where it
+ * was planned for these, and give rows only if its plan makes them in ascending order. */
 bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out);
 /* The plan for operands that are held as those of these types; NULL: none. */
 const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b);

@@ -14,7 +14,7 @@ tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_
 double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
 /* The first row that operand o has in a packed array. */
 int64_t tra_program_row(const tra_program *p, int o);
-/* The number that a row of an array of these extents has in one of whole blocks. */
+/* The number that row `row` of an array of extents `ext` has in an array of whole blocks. */
 int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t row);
 /* The length of a label's block, for operands of these extents. */
 int64_t tra_program_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b);
@@ -36,16 +36,16 @@ int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, cons
 void tra_fused_pack_shape(const tra_kernel *k, tra_dims *out);
 tra_filled tra_fused_pack_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
 int64_t tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count);
-/* An operand of what is packed, n elements of 64 bits, or rows whose parts are as lib/relation/rows.h has them: of row
- * numbers `first` is to be taken away, and coordinates follow from them by the extents of a whole block. */
+/* One operand of a packed array: n elements of 64 bits, or rows, whose parts are those of lib/relation/rows.h. `first`
+ * is to be subtracted from row numbers; coordinates follow from these by the extents of a whole block. */
 typedef struct tra_fused_unpacked {
     const void *value;
     int64_t n;
     tra_rows_view rows; /* begin is NULL where there are none */
     int64_t first;
 } tra_fused_unpacked;
-/* Operand o in the array a. length: of its dimensions here. numbered: all its rows, of which `begin` alone is found.
- * scratch: tra_fused_unpack_scratch bytes, of which what is used is taken away. */
+/* Finds operand o in the packed array a. length: extents of the labels here. numbered: every row number of the block
+ * has a row, so only `begin` is found. scratch: tra_fused_unpack_scratch bytes; what is used is taken off it. */
 tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell *a, const int64_t *length,
                                     bool numbered, char **scratch);
 /* Bytes that finding all operands takes in an array of that type. */
@@ -54,7 +54,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
                           const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                        char *scratch);
-/* sum += the statement, or first: = ; of its type and extents. */
+/* Adds the statement to sum, or, with `first`, sets sum to it; sum has the statement's type and extents. */
 void tra_fused_add(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_array *sum, bool first,
                    char *scratch);
 tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
@@ -62,16 +62,17 @@ tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type
 tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
                             tra_str *plan, tra_str *c, tra_err *e);
 void tra_fused_forget(void);
-/* As tra_program_builds: the interpreter does. Bytes that are set aside for what it holds in dictionaries, those of the
- * plan and a result by entries: enough for small ones. Compiled code does not need them. */
+/* Does the interpreter build dictionaries for the statement (tra_program_builds)? tra_fused_interpreted: bytes that
+ * are set aside for them, those of the plan and a result by entries; enough for small ones. Compiled code needs none.
+ */
 bool tra_fused_builds(const tra_kernel *k);
 int64_t tra_fused_interpreted(const tra_kernel *k, const tra_fused_plan *x, const tra_dims *ext_a,
                               const tra_dims *ext_b, bool rows);
 /* What tra_program_grant gave. */
 int64_t tra_program_granted(void);
 
-/* Statements whose plan is one loop over the rows of an operand, and asks for no other of its rows, are computed in
- * pieces of these (share.h, fused_pieces.c): compiled and interpreted in the same ones. */
+/* A statement whose plan is one loop over the rows of an operand, and reads no other rows of that operand, is computed
+ * in pieces of these rows (share.h, fused_pieces.c). Compiled code and the interpreter have the same pieces. */
 enum { TRA_FUSED_STEPS = 4 }; /* of share.h, that an entry takes about */
 typedef struct tra_fused_loop {
     int operand;

@@ -293,7 +293,7 @@ static void put_value(tra_dtype t, void *to, tra_calc_number v) {
         *(int64_t *)to = v.i;
 }
 
-/* Gives what waits to the maker, or counts it. */
+/* Appends the contributions that wait, which are sorted and added up, to the result, or only counts them. */
 static void flush(const run *x, tra_rows_maker *m, int64_t *row, int64_t *nrows, int64_t *n) {
     for (int64_t i = 0; i < x->n; i++) {
         const contribution *c = &x->table[i];
@@ -310,7 +310,8 @@ static void flush(const run *x, tra_rows_maker *m, int64_t *row, int64_t *nrows,
     }
 }
 
-/* As many passes as it takes, each of which has the keys from where the one before ended. */
+/* Runs the program as often as its contributions do not fit: each pass keeps those with keys from where the one before
+ * ended. */
 static tra_status run_passes(run *x, const tra_calc_free *scope, tra_rows_maker *m, int64_t *nrows, int64_t *n,
                              tra_err *e) {
     int64_t row = -1;

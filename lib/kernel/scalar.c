@@ -23,7 +23,7 @@ const char *tra_scalar_text(tra_scalar_op op) { return ops[op].text; }
 
 tra_scalar_class tra_scalar_class_of(tra_scalar_op op) { return ops[op].class; }
 
-/* Called by its name: not the operators, nor what no program writes. neg is written as a sign. */
+/* Is the operator called by its name in the language? Not those written as signs, nor those that no program writes. */
 static bool is_function(int op) {
     return ops[op].arity > 0 && isalpha((unsigned char)ops[op].text[0]) && op < TRA_S_STEP && op != TRA_S_NEG;
 }

@@ -19,7 +19,8 @@ typedef struct noted {
     atomic_bool overflow;
 } noted;
 
-/* Integers that do not fit are noted for each thread. */
+/* Runs a piece, and passes on to the caller's thread that an integer did not fit, which each thread notes for itself.
+ */
 static void run_noted(void *ctx, int piece, void *scratch) {
     noted *x = ctx;
     bool before = tra_overflow;
@@ -73,7 +74,7 @@ typedef struct sums {
     int n;
 } sums;
 
-/* Some elements of all sums. */
+/* Adds up one part of the elements of all sums. */
 static void add_part(void *ctx, int part, void *scratch) {
     enum { PART = 1 << 12 };
     const sums *x = ctx;

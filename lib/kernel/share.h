@@ -13,32 +13,34 @@
 /* One piece. scratch: as large as what the kernel was given, and for as long as the piece runs its alone. */
 typedef void tra_piece_fn(void *ctx, int piece, void *scratch);
 
-/* Whoever runs kernels on several threads: has all n pieces run, by any of them, the caller among these, and returns
- * when all have ended. */
+/* Who runs kernels on several threads implements this: `run` has all n pieces run by any threads, the caller's among
+ * them, and returns when all have ended. */
 typedef struct tra_sharer tra_sharer;
 struct tra_sharer {
     void (*run)(tra_sharer *s, int n, tra_piece_fn *fn, void *ctx, void *scratch);
 };
-/* Of the kernels that the calling thread runs from now on; NULL, as at first: it does its pieces itself. */
+/* Sets who shares out the pieces of kernels that the calling thread runs from now on. NULL, as at first: the thread
+ * runs them itself. */
 void tra_share_by(tra_sharer *s);
 
 /* Runs pieces 0 to n - 1. An integer that does not fit in one of them is noted for the calling thread. A piece is not
  * cut further. */
 void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch);
 
-/* In how many pieces work of so many steps, each of about a nanosecond, is cut: none is so short that handing it over
- * matters. At most TRA_PIECES. */
+/* In how many pieces, at most TRA_PIECES, work of so many steps of about a nanosecond is cut: none is so short that
+ * handing it over matters. */
 enum { TRA_PIECES = TRA_CELL_PIECES };
 int tra_share_pieces(int64_t steps);
 
-/* In how many pieces, each with a sum of its own, so many entries of so many steps each are added up to so many
- * elements. Not less of more entries; at most TRA_SHARE_SUMS. */
+/* In how many pieces, at most TRA_SHARE_SUMS, an addition of `entries` entries, of `steps` steps each, to `elements`
+ * elements is cut, where each piece has a sum of its own. More entries never give fewer pieces. */
 enum { TRA_SHARE_SUMS = 4 };
 int tra_share_sums(int64_t entries, int64_t steps, int64_t elements);
-/* The rows that begin n pieces of about equally many entries, and the end; fewer where there are few rows. key (or
- * NULL): of each row, rows of one are in one piece. Returns how many. */
+/* Cuts rows into n pieces of about equally many entries, or fewer: sets at[] to the first row of each piece and the
+ * end, and returns the number of pieces. key: NULL, or a number for each row; rows of one number are in one piece. */
 int tra_share_rows(const tra_rows_view *v, const int64_t *key, int n, int64_t *at);
-/* Adds the sums of n pieces in their order: the first is `to`, the others stand at `sums`, each of so many bytes. */
+/* Adds the sums of n pieces in the order of the pieces. The first is `to`, the others are at `sums`, `each` bytes
+ * apart. */
 void tra_share_add(const tra_array *to, const char *sums, int64_t each, int n);
 
 #endif

@@ -75,7 +75,8 @@ enum { PRODUCT, PRODUCT_2, PRODUCT_ABS, DIFFERENCE, DIFFERENCE_2, DIFFERENCE_ABS
 #include "tiles_body.h"
 #undef ISA
 #endif
-/* Elsewhere the first alone, and what tra_gram needs: vectors of 8 are no gain over strips there. */
+/* Without AVX-512 only the form that tra_gram needs is built: with vectors of 8 bytes tiles are no faster than strips.
+ */
 #undef TILE_FORMS
 #define TILE_FORMS(X) X(product, F_PRODUCT)
 #define ISA

@@ -4,7 +4,8 @@
 #include <assert.h>
 #include <math.h>
 
-/* What an operand is: elements of a type, or a number that the program writes, which takes the type beside it. */
+/* An operand of an instruction: elements of a type, or a number that the program writes, which takes the type of the
+ * operand beside it. */
 typedef struct operand {
     bool is_number;
     double number;

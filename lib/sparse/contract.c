@@ -114,7 +114,7 @@ void tra_row_values(const void *value, tra_dtype from, const uint32_t *column, i
     part->n = m;
 }
 
-/* c[at] += x y, of what the loops do not take. A dense y of sparse type annihilates. */
+/* Adds x y to c[at] for types that the loops do not have. Where y is a dense 0 of sparse type, the product is 0. */
 static void add_slowly(const tra_contraction *x, int64_t at, const void *value, int64_t i, const void *data,
                        tra_dtype t, int64_t k, bool sparse) {
     double got[3];
@@ -132,7 +132,8 @@ static void add_slowly(const tra_contraction *x, int64_t at, const void *value, 
 
 enum { STEPS = 8 };
 
-/* Steps of the labels that only the dense operand has: offsets in it and in the result; and the vector. */
+/* The loops of the labels that only the dense operand has: offsets in it and in the result, and the loop that is made
+ * a vector. */
 typedef struct steps {
     int s, o; /* which operand is rows, which dense */
     int n;
@@ -144,7 +145,7 @@ static const char *element(const void *data, tra_dtype t, int64_t i) {
     return (const char *)data + i * (int64_t)tra_dtype_size(t);
 }
 
-/* Part of a row, whose labels but the last take the dense operand to d and the result to c. */
+/* Adds the products of a part of a row; the row's other labels lead to d in the dense operand and c in the result. */
 static void meet(const tra_contraction *x, const steps *w, const tra_row_part *row, int64_t d, int64_t c, int last) {
     const tra_array *dense = &x->in[w->o]->array;
     int64_t sd = last < 0 ? 0 : x->s[w->o][last], sc = last < 0 ? 0 : x->sc[last];
@@ -209,8 +210,8 @@ static bool is_dot(const tra_contraction *x, const steps *w, const tra_nest *res
     return (rank == 1 || label[0] != l) && x->sc[l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
 }
 
-/* A sum that is NaN is made again with care: an entry of value 0, or a 0 that annihilates, may have met what is no
- * number. */
+/* Computes dot products. A sum that is NaN is computed again with care: an entry of value 0, or a 0 of sparse type,
+ * may have met NaN or infinity. */
 static void walk_dots(const tra_contraction *x, const steps *w) {
     const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
     tra_rows_view v = tra_rows_of(in);

@@ -18,13 +18,14 @@ typedef struct tra_contraction {
 void tra_contraction_of(tra_contraction *x, const tra_kernel *step, const tra_cell *a, const tra_cell *b,
                         tra_array *out, int tile);
 
-/* Of operand o, which is rows: the values of the labels of row `number` but the last; false: it is not of the tile, or
- * a label that is there twice has two values. */
+/* Sets at[] to the values of the labels of row `number` of operand o, which is held as rows, but the last. False: the
+ * row is not in the tile, or a label that the operand has twice has two values. */
 bool tra_row_at(const tra_contraction *x, int o, int64_t number, int64_t *at);
-/* Which entries of the row at place r are of the tile, and of the diagonal where its last label is there twice. */
+/* Sets *first and *end to the entries of the row at place r that are in the tile, and on the diagonal where the
+ * operand has its last label twice. */
 void tra_entries_at(const tra_contraction *x, int o, const tra_rows_view *v, int64_t r, const int64_t *at,
                     int64_t *first, int64_t *end);
-/* The rows among which are those of the tile. */
+/* Sets *first and *end to a range of rows that has all rows of the tile. */
 void tra_row_range(const tra_contraction *x, int o, const tra_rows_view *v, int64_t *first, int64_t *end);
 
 /* Entries of a row, none of them 0, with values of type t. */

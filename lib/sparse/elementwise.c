@@ -186,7 +186,7 @@ static int64_t next_row(const job *j, int64_t from) {
     return next;
 }
 
-/* Where the result may be other than 0: see above. */
+/* Chooses which operands' entries are the places where the result may be other than 0. */
 static void choose(job *j) {
     for (int i = 0; i < j->nargs; i++) {
         bool alone[2] = {i == 0 && j->sparse[0], i == 1 && j->sparse[1]};

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* What a piece keeps: the place of its next row in src, the end of those, the number of that row in the result. HEAP:
- * the i-th of the heap, kept with the i-th piece. */
+/* Indices into what a piece keeps while pieces are merged: the place of its next row in src, the end of its rows, the
+ * number of the next row in the result. HEAP: element i of the heap, which is kept with piece i. */
 enum { NEXT, END, ROW, HEAP };
 
 static bool empty(const tra_dims *ext) {
@@ -114,7 +114,8 @@ static void sink(tra_cell_piece *p, int64_t n, int64_t i) {
     }
 }
 
-/* Rows and entries of the result, each piece's own counted apart: rows may be fewer. */
+/* Counts rows and entries of the result. Rows of several pieces are counted several times, so that there may be fewer.
+ */
 static void count(tra_cell_piece *p, int64_t n, const tra_dims *out, int64_t *nrows, int64_t *entries) {
     *nrows = *entries = 0;
     for (int64_t i = 0; i < n; i++) {

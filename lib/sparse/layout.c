@@ -29,7 +29,7 @@ static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims
     return tra_code_sparse(step->code, (const bool[2]){true, true}, NULL, NULL);
 }
 
-/* held: the operands that are rows, as bits; out: the layout of the result. */
+/* Chooses the way. held: which operands are rows, as bits; out: the layout of the result. */
 static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dtype b, const tra_dims *ext_a,
                     const tra_dims *ext_b, unsigned held, const tra_layout *out) {
     const tra_kernel *const *step;

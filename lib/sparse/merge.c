@@ -107,7 +107,8 @@ static int64_t put(const merger *m, tra_rows_maker *to, int64_t row, const uint3
     return tra_rows_put_strip(to, m->type, row, column, v, n);
 }
 
-/* Columns of a row that the term does not have, where it has the identity, which is not 0: there is the state alone. */
+/* Appends the columns of a row beyond those of the term: where the term has the identity of the fold, which is not 0,
+ * the result is the state alone. */
 static int64_t beyond(const merger *m, int64_t row, row_of *s, int64_t from, tra_rows_maker *to) {
     double x[TRA_STRIP];
     uint32_t column[TRA_STRIP];

@@ -122,7 +122,7 @@ void tra_contract_pairs(const tra_contraction *x, void *scratch) {
     }
 }
 
-/* Is an operand gone through as it is, whose type is that of the sums whatever is done with them? */
+/* Is one operand read row by row as it is, without sorting, and already in the type of the sums? */
 static bool sorts_none(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                        const tra_dims *ext_b) {
     tra_cell in[2] = {{.layout = a->layout, .array = {a->dtype, *ext_a, NULL}},

@@ -122,7 +122,7 @@ static void meet_natural(run *w, const void *value, int64_t row, int64_t place) 
     w->hint++;
 }
 
-/* at: the values of the outer operand's labels. */
+/* Adds the products of one entry of the outer operand, whose labels have the values w->at, with all that it meets. */
 static void meet(run *w, const void *value) {
     const tra_contraction *x = &w->x;
     bool dense = !x->in[1 - w->o]->layout;

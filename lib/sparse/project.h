@@ -14,7 +14,7 @@ typedef struct tra_entry {
     } value;
 } tra_entry;
 
-/* What becomes of each dimension of a cell: both new coordinates are sums of the old ones times these. */
+/* How entries get new coordinates: row and column are sums of the old coordinates times these numbers. */
 typedef struct tra_route {
     int64_t row[TRA_MAXDIM], column[TRA_MAXDIM];
     int8_t label[TRA_MAXDIM]; /* dimensions of the same label: only entries on the diagonal stay */
@@ -27,8 +27,9 @@ int64_t tra_project_scratch(int64_t entries);
  * same place keep their order. They are in scratch; returns how many. */
 int64_t tra_project(const tra_cell *in, const tra_route *route, tra_dtype t, void *scratch, tra_entry **out);
 
-/* Only counts them, without sorting: how many stay, and *rows in which they are, of a box of so many. Where no two come
- * to the same place. -1: the box has so many more rows than there are entries that they have to be sorted. */
+/* Only counts, without sorting, for routes that bring no two entries to the same place: returns how many entries stay,
+ * and sets *rows to the number of rows that they are in, of a box of `box` rows. -1: the box has so many more rows
+ * than there are entries that it takes sorting. */
 int64_t tra_project_rows(const tra_cell *in, const tra_route *route, int64_t box, void *scratch, int64_t *rows);
 
 /* ---- operands of products (pairs.c) ---------------------------------------------------------------------------- */

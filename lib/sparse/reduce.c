@@ -148,7 +148,7 @@ static void fold_all(const tra_kernel *step, const tra_entry *e, int64_t n, int6
     }
 }
 
-/* A dense result where nothing comes to: what the function after makes of 0. */
+/* Fills a dense result with what an element is to which no entry comes: the function after the fold, of 0. */
 static void clear_out(const tra_unary *after, tra_array *out) {
     static const double zero;
     double value[1];
@@ -201,7 +201,7 @@ static void sum_reals(const tra_rows_view *v, int64_t r, double *sum, int64_t st
     for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k];
 }
 
-/* Each step is tested. */
+/* The same for integers, with a test of each addition for overflow. */
 static void sum_integers(const tra_rows_view *v, int64_t r, int64_t *to, int64_t step) {
     const int64_t *value = (const int64_t *)(const void *)v->value;
     bool over = false;
@@ -220,8 +220,8 @@ static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, in
         sum_integers(v, r, (int64_t *)to + at, step);
 }
 
-/* Sums of this type, which is that of the sums too (f32 is added up in f64), without a function before, where no two
- * dimensions have one label. */
+/* Can the step be added up without sorting? It must be a sum in the type of the elements (f32 is added up in f64),
+ * without a function before it, over dimensions of different labels. */
 static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *before, tra_dtype t) {
     if (before->code || step->fold != TRA_S_ADD || l->rank == 0) return false;
     for (int d = 1; d < l->rank; d++)

@@ -28,15 +28,15 @@ static inline bool tra_not_zero(const void *data, tra_dtype t, int64_t i) {
     return false;
 }
 
-/* Entries of an array of that type and of at most these extents, at most. */
+/* How many entries an array of that type has at most, if its extents are at most these. */
 int64_t tra_most_entries(const tra_type *t, const tra_dims *ext);
 
-/* The first row that is there of those from number `row` on: its place, v->nrows if there is none. */
+/* The place of the first row of v whose number is `row` or larger; v->nrows if there is none. */
 int64_t tra_rows_from(const tra_rows_view *v, int64_t row);
-/* The first entry of place r whose column is not below this one. */
+/* The first entry of the row at place r whose column is `column` or larger; where the row ends if there is none. */
 int64_t tra_rows_entry(const tra_rows_view *v, int64_t r, int64_t column);
 
-/* Those of its rows that have these coordinates in the first of the dimensions before the last. */
+/* The rows of v whose coordinate in the first dimension lies in the panel: from panel[0] up to panel[1]. */
 tra_rows_view tra_rows_within(const tra_rows_view *v, const tra_dims *ext, const int64_t panel[2]);
 
 /* A cell read row by row, however it is held: dense ones have all rows and columns. */
@@ -47,8 +47,8 @@ typedef struct tra_reader {
     int64_t columns, rows; /* of its box */
 } tra_reader;
 tra_reader tra_read_cell(const tra_cell *c);
-/* Its row `number` as entries: columns (NULL: 0, 1, 2, ...), and the place of the first value among all. Returns how
- * many there are. */
+/* Row `number` of the cell: returns how many entries it has, and sets *column to their columns (NULL: 0, 1, 2, ...)
+ * and *first to the place of the first value among all values of the cell. */
 static inline int64_t tra_read_row(const tra_reader *r, int64_t number, const uint32_t **column, int64_t *first) {
     if (r->dense) return *column = NULL, *first = number * r->columns, r->columns;
     int64_t i = tra_rows_from(&r->v, number);
@@ -70,8 +70,9 @@ static inline int64_t tra_row_offset(const tra_dims *ext, int64_t row, const int
     return at;
 }
 
-/* The n elements from column `from` on of a row of entries (as tra_read_row gave them), as type `to` of strips; those
- * that are no entries are 0. *at: the entry to begin with, then the one after. n <= TRA_STRIP. */
+/* Expands a part of a row to a strip: the n <= TRA_STRIP elements from column `from` on, converted to type `to`, 0
+ * where there is no entry. The row is given as tra_read_row does. *at is the entry to begin with, and then the one
+ * after the strip. */
 void tra_row_strip(const uint32_t *column, int64_t count, const void *value, tra_dtype t, int64_t first, int64_t from,
                    int64_t n, tra_dtype to, void *buf, int64_t *at);
 
@@ -87,24 +88,25 @@ static inline void tra_pick(void *strip, int64_t i, tra_dtype to, const void *da
                                                : ((const uint8_t *)data)[k];
 }
 
-/* Of a strip of values of the result's type that stand at these columns of a row, those that are not 0 become entries
- * (to NULL: are counted only). Returns how many. */
+/* Appends those of n values, which have the result's type and stand at these columns of a row, that are not 0 as
+ * entries; `to` NULL: only counts them. Returns how many they are. */
 int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
                            int64_t n);
-/* The place for the value of the next entry: as tra_rows_next, but no row is opened before it has one. */
+/* Appends an entry and returns the place of its value. Unlike tra_rows_next it opens the row, but not before the row
+ * has an entry. */
 static inline void *tra_rows_put(tra_rows_maker *m, int64_t row, uint32_t column) {
     if (m->v.nrows == 0 || m->v.row[m->v.nrows - 1] != row) tra_rows_open(m, row);
     return tra_rows_next(m, column);
 }
 
-/* What was counted for a result, and what that takes. */
+/* Notes the rows and entries that were counted for a result, and returns the bytes that they take. */
 static inline int64_t tra_rows_counted(tra_cell *out, int64_t nrows, int64_t n) {
     out->counted[0] = nrows;
     out->counted[1] = n;
     return tra_rows_room(out->array.dtype, nrows, n);
 }
 
-/* The array of a cell: its own, or made in room. */
+/* The cell as a dense array: its own array, or one that is made in `room`. */
 tra_array tra_dense_of(const tra_cell *c, void *room);
 /* A dense array as rows. */
 int64_t tra_rows_bytes_of(const tra_array *a);
@@ -112,8 +114,9 @@ void tra_rows_fill(const tra_array *a, tra_cell *out);
 
 /* ---- innermost loops (loops.c) -------------------------------------------------------------------------------- */
 
-/* Over n entries: values v at columns, of a dense operand d (or one number of it, x), added to c. All of one type: f64,
- * f32, or i64, of which what does not fit is noted. Strides in elements. */
+/* Loops over the n entries of a row, with values v at columns: they are multiplied with a dense operand d, or one
+ * number x of it, and added to c. All have one type: f64, f32, or i64, for which an overflow is noted. Strides are in
+ * elements. */
 typedef struct tra_row_loops {
     /* *c += sum of v[k] d[column[k] * sd] */
     void (*dot)(const void *v, const uint32_t *column, int64_t n, const void *d, int64_t sd, void *c);
@@ -141,32 +144,33 @@ void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell
 
 /* ---- functions before and after another step (elementwise.c) --------------------------------------------------- */
 
-/* A function of one argument of that type. code NULL: the values as they are. */
+/* A function of one argument of type `arg`. code is NULL for the identity. */
 typedef struct tra_unary {
     const tra_code *code;
     tra_dtype arg;
     bool wide; /* integers are computed as i64 */
 } tra_unary;
 tra_dtype tra_unary_type(const tra_unary *f);
-/* Its value for n <= TRA_STRIP numbers of type `from`, as numbers of type `to`, which may be the same memory. */
+/* Computes the function for n <= TRA_STRIP numbers of type `from`, as numbers of type `to`; in and out may be the same
+ * memory. */
 void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t n, void *out, tra_dtype to);
 
 /* ---- products that are rows (product.c) ----------------------------------------------------------------------- */
 
 int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                                  const tra_dims *ext_b);
-/* The product that tra_rows_contract takes, as rows, and a function of it that is 0 at 0; count: only what it takes is
- * counted, or more. Returns that. */
+/* Makes the product of tra_rows_contract as rows, followed by a function that is 0 at 0. count: only counts what the
+ * result takes, or a bound of it. Returns these bytes. */
 int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
                          tra_cell *out, bool count, void *scratch);
-/* Can it be made panel by panel? */
+/* Can the product be made panel by panel, a range of the result's first dimension at a time? */
 bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 
 /* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
 
-/* A function of one operand or two, of these types (of a state: of what it is to become first). code NULL: the values
- * of one operand as they are. Broadcasts. count: as in tra_rows_product; nothing else is returned of a dense result. No
- * scratch. */
+/* Computes a function of one or two operands at each element; operands are broadcast. types: the type that each
+ * operand is to have (a state is converted first). code is NULL for the values of one operand as they are. count: as
+ * in tra_rows_product; for a dense result nothing else is returned. It needs no scratch. */
 int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int nargs, const tra_cell *const *in,
                              tra_cell *out, bool count);
 
@@ -176,19 +180,19 @@ int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs
 
 /* ---- moves and folds of one operand (reduce.c) ---------------------------------------------------------------- */
 
-/* Is the step one, of arrays of that rank? */
+/* Is the step a move or fold that tra_rows_reduce takes, for arrays of that rank? */
 bool tra_rows_reduces(const tra_kernel *step, int rank);
-/* Of rows, into either; the functions before (which is 0 at 0) and after (where the result is rows, it too). count as
- * above. */
+/* Makes the result of a move or fold of a cell held as rows, as rows or densely. The function `before` is 0 at 0; so
+ * is `after` where the result is rows. count as above. */
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
                         tra_cell *out, bool count, void *scratch);
-/* Its scratch, of an operand of type t, of these extents or larger ones, with at most so many entries. */
+/* Bytes of scratch for it, for an operand of type t, of these extents or larger ones, with at most so many entries. */
 int64_t tra_rows_reduce_scratch(const tra_kernel *step, const tra_unary *before, const tra_unary *after, tra_dtype t,
                                 const tra_dims *ext, const tra_layout *out, int64_t entries);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
-/* By making arrays dense in scratch: what no other file here has a better way for. */
+/* Kernels that make arrays dense in scratch, where no other file here has a better way. */
 int64_t tra_slow_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_slow_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, bool count, void *scratch);

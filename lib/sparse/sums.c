@@ -138,7 +138,7 @@ void tra_sums_add_row(tra_sums *s, int64_t base, int64_t step, const uint32_t *c
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
-/* What was read in order, and not yet appended: of one row. */
+/* Sums of one row that have been read in order and are not yet appended. */
 typedef struct reading {
     tra_dtype t, type;
     tra_rows_maker *to;

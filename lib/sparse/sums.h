@@ -5,8 +5,8 @@
 
 #include "project.h"
 
-/* Small boxes have a number for each place and a bit for each that is touched, larger ones a bit for each 64 of these
- * too; large ones of which little is touched have a table of that. */
+/* A small box has a number for each place, and a bit for each place that is touched. A larger one has also a bit for
+ * each 64 of these bits. A large box of which few places are touched has a hash table of these instead. */
 typedef struct tra_sums {
     tra_dtype t; /* f64, f32, i64 */
     int64_t box;
@@ -16,7 +16,7 @@ typedef struct tra_sums {
     int64_t slots, used;
 } tra_sums;
 
-/* Bytes of scratch, for so many places of which at most so many are touched at a time. */
+/* Bytes of scratch for a box of so many places, of which at most `touched` are touched at a time. */
 int64_t tra_sums_scratch(int64_t box, int64_t touched);
 tra_sums tra_sums_begin(int64_t box, int64_t touched, tra_dtype t, void *scratch);
 
@@ -28,12 +28,11 @@ static inline void tra_sums_touch(tra_sums *s, int64_t place) {
 tra_entry *tra_sums_slot(tra_sums *s, int64_t place);
 /* Adds x y, of type t. */
 void tra_sums_add(tra_sums *s, int64_t place, const void *x, const void *y);
-/* The same for n entries whose places are base + column * step: values of type t. count: they are only to be counted.
- */
+/* Adds y times each of n values, of type t, to the places base + column * step. count: only notes the places. */
 void tra_sums_add_row(tra_sums *s, int64_t base, int64_t step, const uint32_t *column, const void *value, int64_t n,
                       const void *y, bool count);
-/* The same for n numbers (f64) at places next to each other, of sums without a table. A place of which all is 0 is
- * touched too. value NULL: they are only to be counted. */
+/* Adds y times each of n numbers (f64) to consecutive places, of sums without a table. All these places are touched,
+ * also where the number is 0. value NULL: only notes the places. */
 void tra_sums_add_range(tra_sums *s, int64_t place, const double *value, int64_t n, double y);
 /* Ends with what was touched: appends the sums that are not 0 to `to`, as elements of type `type` (NULL: counts all
  * places that were touched), after that function of them. Place p is in row `row` + p / columns. nrows: gets how many

@@ -55,7 +55,7 @@ typedef struct tra_eingraph {
     int *vertex_of; /* of each node: the vertex that it helps to compute (of softmax the last), or -1 */
 } tra_eingraph;
 
-/* The dimensions and weight of a type; it is nobody's result. */
+/* A relation with the dimensions and weight of a type, which no vertex makes. */
 tra_ein_rel tra_ein_rel_of(const tra_type *t);
 tra_eingraph *tra_eingraph_build(const tra_graph *g, tra_arena *a);
 /* "C[i,k] = A[i,j] B[j,k]": what a vertex reads and makes, for people. A result without a name is (3), of vertex 3. */
@@ -63,15 +63,15 @@ void tra_vertex_print(const tra_eingraph *g, int v, tra_str *out);
 
 /* ---- costs -------------------------------------------------------------------------------------------------- */
 
-/* d: parts of each label. All in floats. */
+/* Costs of a vertex in floats, where label l is cut in d[l] parts. */
 double tra_ein_join_cost(const tra_eingraph *g, const tra_vertex *v, const int *d);
 double tra_ein_agg_cost(const tra_eingraph *g, const tra_vertex *v, const int *d);
-/* from, to: parts of each dimension of the relation. */
+/* Cost of a repartition; from, to: parts of each dimension of the relation. */
 double tra_ein_repart_cost(const tra_ein_rel *r, const int *from, const int *to);
-/* Of a labelled graph (d: the vectors of all vertices): of bringing reference `ref` of vertex v into place. */
+/* Cost, in a graph whose vertices have the vectors d, of bringing reference `ref` of vertex v into place. */
 double tra_ein_edge_cost(const tra_eingraph *g, int **d, int v, int ref);
 int64_t tra_ein_calls(const tra_vertex *v, const int *d);
-/* The parts of a reference's dimensions. */
+/* Sets parts[k] to the number of parts of dimension k of a reference. */
 void tra_ein_parts(const tra_eingraph *g, const tra_ein_ref *r, const int *d, int *parts);
 
 /* What a plan costs by this model, however it was found: its operators are the vertices, their placements the vectors,
@@ -80,10 +80,11 @@ double tra_ein_plan_cost(const tra_plan *p);
 
 /* ---- partition vectors -------------------------------------------------------------------------------------- */
 
-/* The viable vectors of a vertex: powers of two whose product is p rounded up (any: every factorisation of p), none
- * above what its label can be cut in; if there is none, those of the largest smaller product. Vectors that follow the
- * blocks best come first, of equal ones those that cut the first labels most. Of more than TRA_EIN_MAXVECTORS those
- * that cut the first labels most are kept, and cut_off is set. v: n times nlabels, in the arena. */
+/* The viable vectors of a vertex: those whose numbers are powers of two with the product p rounded up (`any`: any
+ * factors of p), none above what its label can be cut in. If there are none, those of the largest smaller product.
+ * Vectors that follow the blocks best come first, and among equal ones those that cut the first labels most. Where
+ * there are more than TRA_EIN_MAXVECTORS those that cut the first labels most are kept, and cut_off is set. v has n
+ * times nlabels numbers, in the arena. */
 enum { TRA_EIN_MAXVECTORS = 20000 };
 typedef struct tra_vectors {
     int n, nlabels;
@@ -108,10 +109,11 @@ typedef struct tra_labelling {
 } tra_labelling;
 
 /* The costs by which vectors are chosen. TRA_EIN_PAPER: those of the paper, which charge each kernel call for all that
- * it reads, and a repartition on top. TRA_EIN_MOVED: the floats that move between sites, those of a part that are not
- * on the site that uses it. Then an input lies as one of its readers needs it, and sums of an aggregation, which are
- * spread over all sites, as the next reader does; summands cost a little more (TRA_EIN_ADDING), since they must be
- * added. Only vectors that follow the blocks are considered then, if there are any. */
+ * it reads, and a repartition on top. TRA_EIN_MOVED: the floats that move between sites, which are those of a part
+ * that are not on the site that uses it. Under these costs an input lies as one of its readers needs it, and the sums
+ * of an aggregation, which are spread over all sites, as their next reader needs them; a summand costs a little more
+ * (TRA_EIN_ADDING), since it must be added; and only vectors that follow the blocks are considered, if there are any.
+ */
 #define TRA_EIN_ADDING 0.0625
 typedef enum tra_ein_costs { TRA_EIN_PAPER, TRA_EIN_MOVED } tra_ein_costs;
 
@@ -123,10 +125,12 @@ tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, 
  * than TRA_EIN_TABLE numbers, or the graph has more than TRA_EIN_EXACT vertices. */
 enum { TRA_EIN_STEPS = 100 << 20, TRA_EIN_TABLE = 4 << 20, TRA_EIN_EXACT = 5000 };
 tra_labelling *tra_ein_exact(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a);
-/* Every matrix cut sqrt(p) x sqrt(p), p a power of two (2^(2m+1): 2^(m+1) x 2^m): the first two labels of the result,
- * then those that are summed. What a label cannot take goes to the next. */
+/* The rule `sqrt`: every matrix is cut in sqrt(p) x sqrt(p) parts, p being a power of two (for 2^(2m+1) in 2^(m+1) x
+ * 2^m). The first two labels of the result are cut, then those that are summed; what a label cannot take goes to the
+ * next. */
 tra_labelling *tra_ein_sqrt(const tra_eingraph *g, int p, tra_arena *a);
-/* Data parallel: the first label of the first reference cut p ways, what it cannot take at the next. */
+/* The rule `data`, data parallelism: the first label of the first reference is cut p ways; what it cannot take goes to
+ * the next label. */
 tra_labelling *tra_ein_data(const tra_eingraph *g, int p, tra_arena *a);
 
 /* ---- placements --------------------------------------------------------------------------------------------- */

@@ -29,8 +29,8 @@ typedef struct choices {
     producer *from;
 } choices;
 
-/* Floats of the largest part of r, cut in these parts (NULL: whole), or of what parts of both partitions have in common
- * at most. */
+/* The floats of the largest part of r when it is cut in these parts (NULL: it is whole); with `other`, the largest
+ * number of floats that a part of the one partition and a part of the other have in common. */
 double tra_ein_part_floats(const tra_ein_rel *r, const int *parts, const int *other);
 /* What can be chosen for each vertex; in the arena but for the rows. */
 choices *tra_ein_choices_new(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a);
@@ -39,7 +39,8 @@ static inline const int *vector(const choices *c, int i) { return c->vec.v + (si
 /* Partitions of the producer's result that a vector needs, one reference after the other, into row. */
 void tra_ein_needs(const tra_eingraph *g, int v, const producer *from, const int *d, int *row);
 int tra_ein_needs_width(const tra_eingraph *g, int v, const producer *from);
-/* What it costs to bring the producer's result from a partition (a number of its outs) to such a row. */
+/* The cost of bringing the producer's result from partition `out` (a number in its `outs`) to the partitions that
+ * `row` has. */
 double tra_ein_bring(const tra_eingraph *g, const choices *c, int v, const producer *from, int out, const int *row);
 
 /* The labelling with these vectors of c, by number. */

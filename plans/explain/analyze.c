@@ -12,7 +12,7 @@ static void row(tra_str *out, const char *what, const char *const cells[7]) {
     tra_text_end_line(out);
 }
 
-/* "" for what is nothing in both. */
+/* A size as text; "" where this figure and the other one of its row are both 0. */
 static const char *size_or_not(int64_t v, int64_t other, char *buf) {
     if (v == 0 && other == 0) return strcpy(buf, "");
     return tra_human(v, buf);
@@ -45,7 +45,7 @@ double tra_rows_factor(const tra_type *t, const tra_op_report *r, double *expect
     return x > y ? x / y : y / x;
 }
 
-/* Rows that were expected of the most that there may be, beside those that there were. */
+/* Writes how many rows were expected, of how many that were possible, beside how many there were. */
 static void counted_rows(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
     bool any = false;
     for (int i = 0; i < s->plan->nops; i++) {

@@ -18,7 +18,7 @@ static int by_first_key(const void *a, const void *b, void *frontier) {
     return x < y ? -1 : x > y;
 }
 
-/* In a grid: for each choice of which of the keys that clip have their last value. */
+/* The groups of a grid: one for each choice of which of the dimensions that clip arrays are at their last value. */
 static int of_grid(const tra_catalog *c, alike **out) {
     int clip[TRA_MAXDIM], m = 0, n = 0;
     for (int k = 0; k < c->frontier.n; k++) {

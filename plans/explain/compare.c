@@ -27,8 +27,8 @@ static const char **cell_of(table *t, const char *name, int column) {
     return &t->v[i].cell[column];
 }
 
-/* What an operator is called, alike in every plan: the relation that it makes or moves, of summands the one that they
- * will be; else what makes it. */
+/* A name for the operator that is the same in every plan: the relation that it makes or moves (for summands the one
+ * that they add up to), else what makes it. */
 static const char *subject(const table *t, const tra_shown_plan *s, const tra_op *o) {
     const tra_plan *p = s->plan;
     if (s->ops[o->id].relation) return s->ops[o->id].relation;
@@ -42,8 +42,8 @@ static const char *subject(const table *t, const tra_shown_plan *s, const tra_op
     return tra_arena_printf(t->a, "(%s)", s->ops[o->id].label);
 }
 
-/* How the join's inputs are placed, and what is brought there; several exchanges of one relation are counted
- * together. */
+/* Adds a plan as a column: how the inputs of its joins are placed, and what is brought there. Exchanges of one
+ * relation are counted together. */
 static void add_plan(table *t, int column) {
     const tra_shown_plan *s = t->plan[column];
     const tra_plan *p = s->plan;
@@ -168,7 +168,8 @@ static char *cost_text(const tra_job *job, double cost, char *buf, size_t n) {
     return job->options.cost == TRA_COST_TIME ? tra_text_seconds(cost, buf, n) : tra_text_number(cost, buf, n);
 }
 
-/* What a plan is the cheapest of: labellings are of their optimizer, strategies are found by the search. */
+/* The class of plans of which this is the cheapest: a labelling is of its optimizer, a strategy is found by the
+ * search. */
 static const char *kind_of(const tra_job *job, const tra_plan *p) {
     const tra_labelling *l = tra_explain_labelling(job, p);
     return l ? l->how : tra_text_strategy(p);

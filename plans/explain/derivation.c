@@ -17,7 +17,7 @@ static const tra_rule *rule_of(const char *names, int *used) {
     return NULL;
 }
 
-/* The operators as lines: what, where, what moves. */
+/* The operators of a plan as lines: what each does, where, and what it moves. */
 static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
     char **v = tra_news(a, char *, s->nlines), buf[TRA_SIZETEXT];
     for (int i = 0; i < s->nlines; i++) {
@@ -42,13 +42,13 @@ static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
     return v;
 }
 
-/* Without the operator's number, which changes when others come and go. */
+/* The line without the number of the operator, which changes when other operators come and go. */
 static const char *unnumbered(const char *line) {
     const char *at = strchr(line, '#');
     return at ? at + strspn(at + 1, "0123456789") + 1 : line;
 }
 
-/* A long plan is shown by what is new in it. */
+/* Writes the tree of a plan; of a long one only the lines that the plan before did not have. */
 static void tree(const tra_shown_plan *s, char *const *now, int nbefore, char *const *before, tra_str *out) {
     int hidden = 0;
     for (int i = 0; i < s->nlines; i++) {

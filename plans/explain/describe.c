@@ -21,7 +21,7 @@ static const char *relation_of(const tra_plan *p, const tra_op *o) {
     return o->what.name;
 }
 
-/* Is the result dense by type, of nothing but what is sparse, and more than that? */
+/* Does the operator make a dense result of sparse inputs alone, with more elements than these have entries? */
 static bool densifies(const tra_plan *p, const tra_op *o) {
     if (o->type.sparse || o->in[0] < 0 || tra_op_is(o->op, TRA_FILE | TRA_FORWARDS | TRA_RENAMES)) return false;
     int64_t before = 0;
@@ -54,7 +54,7 @@ static tra_shown_op show_op(const tra_plan *p, const tra_op *o, tra_arena *a) {
     return s;
 }
 
-/* The operators whose results are those of statements. */
+/* Finds the operators whose results are the results of statements. */
 static void find_statements(const tra_job *job, const tra_plan *p, tra_shown_op *ops, tra_arena *a) {
     const tra_graph *t = job->program.graph;
     const tra_plans *plans = &job->plans;
@@ -83,7 +83,8 @@ static void show_tree(tra_shown_plan *s, int op, int depth, bool *seen) {
 
 static bool of_summands(const tra_plan *p, const tra_op *o) { return tra_place_is_partial(&p->ops[o->in[0]].place); }
 
-/* What the exchanges of the plan move that are like o of plan p: of the same relation, or both of its summands. */
+/* How many bytes the plan's exchanges move that are like operator o of plan p: those of the same relation, or of its
+ * summands. */
 static int64_t moved_alike(const tra_plan *plan, const tra_plan *p, const tra_op *o) {
     const char *name = relation_of(p, o);
     int64_t moved = 0;
@@ -97,7 +98,7 @@ static int64_t moved_alike(const tra_plan *plan, const tra_plan *p, const tra_op
     return moved;
 }
 
-/* The exchange by which a plan moves most more than another one; NULL: none. */
+/* The exchange by which a plan moves the most bytes more than another plan; NULL if there is none. */
 static const tra_op *dearest(const tra_plan *p, const tra_plan *than) {
     const tra_op *most = NULL;
     int64_t excess = 0;

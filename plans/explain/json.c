@@ -85,13 +85,13 @@ static void run(tra_json *j, const tra_profile *m) {
 
 /* ---- the plan ----------------------------------------------------------------------------------------------- */
 
-/* A predicted peak, which the ceiling bounds where it rests on estimates. */
+/* A predicted peak of memory. Where it rests on estimates the ceiling is its bound. */
 static tra_size peak_of(const tra_plan *p, int64_t bytes) {
     if (p->memory == 0 || !tra_plan_memory_is_estimate(p)) return tra_size_upto(bytes);
     return tra_size_about((double)bytes, tra_max64(bytes, p->memory));
 }
 
-/* m: what was measured of the plan p, or NULL; l: its labelling, or NULL. */
+/* Writes an operator. m: what was measured of plan p, or NULL; l: its labelling, or NULL. */
 static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const tra_shown_op *s, const tra_labelling *l,
                      const tra_profile *m) {
     const tra_op *o = s->op;
@@ -236,7 +236,7 @@ static void derivation(tra_json *j, const tra_job *job) {
     tra_arena_free(a);
 }
 
-/* The first k plans, and the one chosen wherever it stands. */
+/* Writes the first k plans, and the chosen one wherever it stands. */
 static void render(const tra_job *job, int k, bool operators, const tra_profile *m, const tra_explain_options *o,
                    tra_str *out) {
     tra_json j = {0};

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* An operator whose join is compiled; false: it has none, or it is interpreted after all. */
+/* Writes plan and C of the kernel of an operator's join; false where it has none, or is interpreted after all. */
 static bool source_of(const tra_plan *p, int op, tra_str *plan, tra_str *c) {
     tra_err e = {0};
     return tra_op_compiles(p, &p->ops[op]) && tra_op_source(p, &p->ops[op], plan, c, &e) == TRA_OK;

@@ -52,7 +52,7 @@ static bool figures(const char *json, tra_op_report *r) {
            number(json, "kernel_seconds", &r->kernel_seconds);
 }
 
-/* What `object` (the plan, or an operator) has measured on each site. */
+/* Reads what the object, a plan or an operator, says was measured on each site. */
 static bool measured(const char *object, tra_profile *p, int op) {
     char path[64];
     bool ok = object != NULL;

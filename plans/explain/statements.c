@@ -27,7 +27,8 @@ static double repart_cost(const tra_eingraph *g, const tra_labelling *l, int v) 
     return cost;
 }
 
-/* Statements that have a label in more parts than blocks: sites hold whole blocks. */
+/* Counts the statements of which a label is cut in more parts than it has blocks: these cannot be followed, since
+ * sites hold whole blocks. */
 static int across_blocks(const tra_eingraph *g, const tra_labelling *l) {
     int n = 0;
     for (int v = 0; v < g->nvertices; v++) {
@@ -173,7 +174,7 @@ void tra_dot_statements(const tra_job *job, tra_str *out) {
 
 /* ---- optimizers side by side -------------------------------------------------------------------------------- */
 
-/* What one of them makes of the program. */
+/* What one optimizer makes of the program. */
 typedef struct shown {
     const char *name, *how, *failed;
     const tra_plan *plan;

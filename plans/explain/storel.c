@@ -18,7 +18,7 @@ static void print_tree(const char *title, const tra_calc *x, tra_str *out) {
     free(text);
 }
 
-/* n[s] and n[m[s]], the paper's words, of what is known of the scope. */
+/* Writes what is known of a name in the notation of the paper: n[s], or n[m[s]] for nested dictionaries. */
 static void cardinality(const tra_storel_about *about, int depth, tra_str *out) {
     char buf[32];
     if (about->kind == TRA_STOREL_NUMBER) {

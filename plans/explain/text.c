@@ -154,7 +154,7 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
         tra_str_add(out, "no scratch\n");
 }
 
-/* What reproducible sums cost. */
+/* Writes what --reproducible costs: this plan beside the best one without it. */
 static void price(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     if (!job->options.reproducible) return;
     tra_str_add(out, "reproducible sums: ");

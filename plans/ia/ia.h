@@ -41,14 +41,15 @@ typedef struct tra_ways {
     tra_way *v; /* from malloc */
 } tra_ways;
 
-/* All factorisations of the sites over the labels; over several labels of one class in one axis where none alone has
- * enough values; and both inputs everywhere. Offered are those whose inputs keep min(sites, tuples) sites busy
- * (algebra.md section 3); when there is none, those that keep most sites busy. At most TRA_MAXWAYS. */
+/* Enumerates the ways to place a join: all factorisations of the number of sites over the labels; one axis over
+ * several labels of one class where none alone has enough values; and both inputs everywhere. Offered are the ways
+ * whose inputs keep min(sites, tuples) sites busy (algebra.md section 3), or, if there is none, those that keep most
+ * sites busy. At most TRA_MAXWAYS. */
 enum { TRA_MAXWAYS = 512 };
 void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog *r, int sites, tra_ways *out);
 tra_way tra_join_alone(const tra_labels *x, int sites); /* all on the first site */
-/* The way that takes one input as it is placed (which: 0 for L, 1 for R), if that has no copies: adds it. The other one
- * is copied along axes that partition by labels of several classes. */
+/* Adds the way that takes one input as it is placed (which: 0 for L, 1 for R), if that placement has no copies. The
+ * other input is copied along axes that partition by labels of several classes. */
 void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, tra_ways *out);
 
 /* The placement of the join's output, and of its pairs, for inputs that are placed so that they meet. */
@@ -66,7 +67,7 @@ char *tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_p
 int tra_place_choices(const tra_catalog *c, int sites, tra_placement *out);
 /* Do the PART axes of p keep min(their sites, tuples) sites busy? Only such placements are offered. */
 bool tra_place_offered(const tra_placement *p, const tra_catalog *c);
-/* part(D) over the dimensions of D that are needed to have enough values. */
+/* part(E), where E are the first dimensions of D that together have enough values. */
 tra_placement tra_place_within(const tra_catalog *c, int sites, const tra_dims *d);
 
 /* Placement of the result of a local operator whose input is placed as p. False when the operator cannot run there
@@ -82,12 +83,12 @@ bool tra_place_concat(const tra_placement *p, int keydim, tra_placement *q);
 /* Axes partitioned by dimensions that are not all grouped become PARTIAL: then *q is partial. */
 bool tra_place_agg(const tra_placement *p, const tra_dims *group, tra_placement *q);
 
-/* Back: the placement of the input under which the operator leaves q; false when there is none. dim[i] is the key
- * dimension of the input that output key dimension i is, or -1. */
+/* The placement p of the input under which the operator leaves its result as q; false when there is none. dim[i] is
+ * the key dimension of the input that dimension i of the result is, or -1. */
 bool tra_place_back(const tra_placement *q, int n, const int *dim, tra_placement *p);
 
-/* Where the summands of a partial relation may be completed: *q is p with each PARTIAL axis made part of the PART axis
- * before it (or after, when it is the first). False when there is none. */
+/* Where the sums of a partial relation may be completed: *q is p with each PARTIAL axis made a part of the PART axis
+ * before it (or after it, when it is the first). False when there is no PART axis. */
 bool tra_place_reduced(const tra_placement *p, tra_placement *q);
 
 /* ---- plans -------------------------------------------------------------------------------------------------- */
@@ -100,7 +101,7 @@ uint64_t tra_plan_digest(const tra_plan *p);
  * inputs' identities (by operator), the path of an output, the seed; and where summands are made, their placement.
  * Other placements and exchanges change nothing. values: p->nops of them. */
 void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values);
-/* What the operator does, without its inputs: `join [1] = [0] matmul, agg [0,2] matadd`. */
+/* Appends what the operator does, without its inputs: `join [1] = [0] matmul, agg [0,2] matadd`. */
 void tra_op_print(const tra_op *o, tra_str *out);
 
 #endif

@@ -12,10 +12,10 @@ typedef struct tra_expander {
     int made;       /* nodes of all expansions so far, of which there are at most MAX_MADE */
 } tra_expander;
 
-/* The name may be defined already, which has its diagnostic elsewhere: then the first one counts. */
+/* Adds a macro. Where the name is defined already, which has its diagnostic elsewhere, the first definition counts. */
 void tra_expander_add(tra_expander *x, const tra_stmt *def);
-/* The tree with every call of a macro replaced by its right side, of which what the parameters name is replaced by the
- * arguments. Places in it are those of the call. NULL after a diagnostic. */
+/* Returns the tree with every call of a macro replaced by the macro's right side, in which the arguments stand for the
+ * parameters. All places in that are the place of the call. NULL after a diagnostic. */
 tra_ast *tra_expand(tra_expander *x, tra_ast *tree);
 
 #endif

@@ -28,14 +28,15 @@ typedef struct tra_token {
     tra_span span;
 } tra_token;
 
-/* All tokens, the last one EOF. Statements are told apart here: a line end counts unless a bracket is open or the line
- * ends with a binary operator or a comma; a line that can only begin a statement ends the one before in any case, so
- * that a bracket that was left open spoils one statement and not the rest of the program. In brackets a line such as
- * "name = x" after a comma goes on with them where it is indented deeper than the statement: a named argument. */
+/* All tokens of a source, the last one EOF. Here it is decided where statements end. A line end ends one unless a
+ * bracket is open or the line ends with a binary operator or a comma. A line that can only begin a statement ends the
+ * one before in any case, so that a bracket that was left open spoils one statement and not the rest of the program.
+ * In brackets, a line such as "name = x" after a comma is a named argument if it is indented deeper than the
+ * statement. */
 tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n);
 
-/* The words that begin a statement before a name, and are names everywhere else: input, param, output, storage, tensor,
- * def, and those kept for later. */
+/* Is it a word that begins a statement before a name, and is a name everywhere else (input, param, output, storage,
+ * tensor, def)? *later: it is one that is kept for later. */
 bool tra_is_keyword(const char *s, int n, bool *later);
 
 #endif

@@ -27,7 +27,7 @@ static int month_days(int64_t y, int64_t m) {
     return days[m - 1] + (m == 2 && leap(y));
 }
 
-/* Year by year and month by month. */
+/* Year, month and day of a number of days since 1970, found by counting year by year and month by month. */
 static void calendar(int64_t days, int64_t *y, int64_t *m, int64_t *d) {
     *y = 1970;
     while (days < 0) days += leap(--*y) ? 366 : 365;
@@ -63,7 +63,7 @@ static ref_item date_part(const tra_ast *x, const ref_item *v) {
     return of_int(TRA_COL_I64, is(x, "year") ? y : is(x, "month") ? m : d);
 }
 
-/* Exactly so many digits at *s, which moves on. */
+/* Reads exactly n digits at *s, and moves *s behind them. */
 static bool digits(const char **s, int n, int64_t *v) {
     for (*v = 0; n > 0; n--, ++*s) {
         if (**s < '0' || **s > '9') return false;
@@ -132,7 +132,7 @@ static __int128 exact(char op, int64_t a, int64_t b) {
     return op == '+' ? (__int128)a + b : op == '-' ? (__int128)a - b : (__int128)a * b;
 }
 
-/* + - * */
+/* The operators +, - and *. */
 static ref_item arithmetic(char op, const ref_item *a, const ref_item *b) {
     tra_coltype type = TRA_COL_I64;
     if (!number(a) && number(b)) type = a->type;
@@ -157,7 +157,7 @@ static ref_item divide(const tra_ast *x, const ref_item *a, const ref_item *b) {
 
 /* ---- comparisons -------------------------------------------------------------------------------------------- */
 
-/* <0, 0, >0; 2: not comparable, since one is NaN. */
+/* Compares two values: negative, 0 or positive; 2 where they cannot be compared, since one is NaN. */
 static int compare(const ref_item *a, const ref_item *b) {
     if (text(a)) {
         int c = memcmp(a->c.s, b->c.s, (size_t)tra_min64(a->c.len, b->c.len));
@@ -297,7 +297,8 @@ static ref_item extreme(const tra_ast *x, const ref_item *k) {
     return best;
 }
 
-/* Functions that see NULLs. */
+/* Evaluates the functions that do not become NULL just because an operand is NULL: &&, ||, isnull, ifnull, same, if,
+ * in, hash. False for any other. */
 static bool sees_null(const tra_ast *x, const ref_item *k, ref_item *out) {
     if (is(x, "&&") || is(x, "||")) return *out = either(&k[0], &k[1], x->text[0] == '|'), true;
     if (is(x, "isnull"))

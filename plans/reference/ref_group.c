@@ -221,8 +221,8 @@ static bool is_shared(const tra_table_op *op, const ref_table *x, const ref_tabl
     return false;
 }
 
-/* Columns of a pair of rows to those of the result that have their names: of the row i alone where j is negative, of
- * the row j alone, with its keys, where i is. */
+/* Copies the columns of a pair of rows to those of the result that have their names: of row i alone where j is
+ * negative; of row j alone, with its keys, where i is negative. */
 static void put_pair(const tra_table_op *op, const ref_table *x, const ref_table *y, int64_t i, int64_t j,
                      ref_table *out) {
     const char *prefix = op->lookup.prefix ? op->lookup.prefix : "";
@@ -256,7 +256,7 @@ static bool passes(const tra_table_op *op, const ref_table *x, const ref_table *
     return v.c.state == REF_VALUE && v.c.i;
 }
 
-/* The first two rows of a table that have one key, where none may. */
+/* Fails, naming the first two, if two rows of a table have one key though none may. */
 static tra_status unique(const tra_lookup_spec *s, const ref_table *x, const int *key, tra_err *e) {
     tra_lookup_spec own = {.nkeys = s->nkeys, .lkey = key, .rkey = key, .nulls_match = s->nulls_match};
     for (int64_t i = 0; i < x->rows; i++)

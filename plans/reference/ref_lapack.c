@@ -52,7 +52,7 @@ static void swap_rows(matrix *x, int64_t i, int64_t j) {
     }
 }
 
-/* Both matrices by the same steps, until a is the unit matrix; the determinant of a. */
+/* Eliminates: takes both matrices through the same steps until a is the unit matrix; returns the determinant of a. */
 static ref_num eliminate(matrix *a, matrix *b) {
     ref_num det = 1;
     for (int64_t c = 0; c < a->n; c++) {
@@ -114,7 +114,7 @@ static matrix cholesky(tra_arena *arena, const matrix *a, ref_fit *fit) {
 
 /* ---- decompositions ----------------------------------------------------------------------------------------- */
 
-/* Signs that make the largest element of each column positive, for both matrices. */
+/* Changes signs so that the largest element of each column is positive, in both matrices. */
 static void fix_signs(matrix *by, matrix *other) {
     for (int64_t j = 0; j < by->n; j++) {
         int64_t most = 0;
@@ -126,7 +126,7 @@ static void fix_signs(matrix *by, matrix *other) {
     }
 }
 
-/* Columns of x and y in the order of w; up: ascending. */
+/* Sorts the columns of x and y by w. up: ascending. */
 static void sort_columns(tra_arena *a, ref_num *w, matrix *x, matrix *y, bool up) {
     for (int64_t i = 0; i < x->n; i++) {
         int64_t best = i;
@@ -145,7 +145,7 @@ static void sort_columns(tra_arena *a, ref_num *w, matrix *x, matrix *y, bool up
     }
 }
 
-/* Columns p and q of x by the rotation of that cosine and sine. */
+/* Rotates columns p and q of x by the angle of that cosine and sine. */
 static void rotate(matrix *x, int64_t p, int64_t q, ref_num c, ref_num s) {
     for (int64_t i = 0; i < x->m; i++) {
         ref_num u = *at(x, i, p), v = *at(x, i, q);

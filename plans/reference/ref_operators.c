@@ -75,7 +75,7 @@ static tra_status do_input(const tra_node *n, tra_arena *a, tra_ref_rel *out, tr
     return ref_finish(&g, &t->cat->bound, out, e);
 }
 
-/* Extents that fit all others: what a kernel makes of such arrays has the type of its results. */
+/* Extents 1, which fit all others: what a kernel makes of such arrays has the type of its results. */
 static tra_dims ones(int rank) {
     tra_dims d = {.n = rank};
     for (int i = 0; i < rank; i++) d.v[i] = 1;

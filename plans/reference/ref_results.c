@@ -105,7 +105,7 @@ static tra_status fill_all(const filling *f, tra_digest *digest, tra_err *e) {
     return TRA_OK;
 }
 
-/* What only the run counts, in blocks of the rows that there are. */
+/* Fills a relation of which only the run tells the rows, in blocks of the rows that there are. */
 static tra_status fill_counted(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
                                tra_arena *a, tra_writer **out, char digest_text[33], tra_err *e) {
     ref_array whole;

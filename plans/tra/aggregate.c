@@ -96,8 +96,8 @@ static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
     return tra_statement(b, span, t);
 }
 
-/* The values are a tensor of their own, then their extreme, then the least position at which a value is that, or NaN,
- * which the extreme then is too. */
+/* argmin and argmax as three statements: the values; their extreme; the least position at which a value equals it, or
+ * is NaN (then the extreme is NaN too). */
 static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct word *word) {
     int along[TRA_MAXLABELS], n = aggregated(s, along);
     if (n != 1) {
@@ -147,7 +147,7 @@ static int counted_labels(const tra_einsum *s, int *label, const tra_node **tabl
     return n;
 }
 
-/* The extreme of what may be no rows: where there are none it is an error. */
+/* Wraps a maximum or minimum over rows of which only the run tells how many there are: without rows it is an error. */
 static tra_node *of_some(tra_build *b, tra_span span, tra_einsum *s, int n, const tra_node *const *table) {
     tra_node *extreme = tra_statement(b, span, s);
     if (!extreme) return NULL;

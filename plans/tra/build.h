@@ -5,32 +5,32 @@
 #include "../lang/names.h"
 #include "tra.h"
 
-/* What a name of the program stands for. One whose definition failed is not ok: whatever uses it fails silently, since
- * the cause is reported already. */
+/* What a name of the program stands for: a param or a relation. Where its definition failed `ok` is false, and whatever
+ * uses it fails without a diagnostic, since the cause has one already. */
 typedef struct tra_symbol {
     const tra_stmt *stmt;
     bool param, ok;
-    bool seen; /* its statement was reached */
+    bool seen; /* its statement has been built */
     bool used;
-    tra_node *node;
-    tra_stored stored; /* relations */
+    tra_node *node;    /* relations */
+    tra_stored stored; /* relations: how the program says that it is stored */
     double value;      /* params */
-    bool exact;        /* params: whole, and computed from whole numbers alone: then it is `whole` */
+    bool exact;        /* params: computed from whole numbers alone, so that `whole` is the exact value */
     int64_t whole;
-    const char *define; /* from the command line, or NULL */
+    const char *define; /* params: the value that the command line gives, as text, or NULL */
 } tra_symbol;
 
 typedef struct tra_build {
     tra_graph *g;
     tra_arena *arena;
     tra_diags *d;
-    const char *dir;
-    tra_names symbols; /* all of the program; value: tra_symbol */
-    tra_names written; /* files of outputs; value: tra_stmt */
-    tra_names made;    /* what each typed node computes (tra_build_key); value: the latest such node */
-    tra_stored stored; /* by the store(..) that was built last */
-    int unreadable;    /* diagnostics that are inputs which cannot be opened */
-    const char *first_unreadable;
+    const char *dir;   /* what relative paths are relative to */
+    tra_names symbols; /* all names of the program; value: tra_symbol */
+    tra_names written; /* files that outputs write so far; value: tra_stmt */
+    tra_names made;    /* what the typed nodes compute (tra_build_key); value: the latest node that computes it */
+    tra_stored stored; /* what the last store(..) that was built says */
+    int unreadable;    /* how many diagnostics say that an input cannot be opened */
+    const char *first_unreadable; /* the message of the first of them */
 } tra_build;
 
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
@@ -42,11 +42,12 @@ tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span s
  * near. extra: n more names that would do. */
 const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra);
 tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span); /* a new node at the end of the graph */
-/* What a node computes, as text: equal for the same operator, arguments and input nodes. */
+/* What a node computes, as text: nodes of the same operator, arguments and inputs have equal texts. */
 const char *tra_build_key(tra_build *b, const tra_node *n);
-/* Types a node whose fields are set and counts its inputs' uses; NULL after a diagnostic. */
+/* Types a node whose fields are set, notes what it computes, and counts its inputs' uses. Returns n; NULL after a
+ * diagnostic. */
 tra_node *tra_build_finish(tra_build *b, tra_node *n);
-/* A new node with these fields, finished. */
+/* Makes a node with these fields and finishes it. */
 tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
 
 /* Labels of the dimensions of a typed node: those of the dimensions that they come from (table_border.c). */
@@ -54,7 +55,8 @@ void tra_carry_labels(tra_build *b, tra_node *n);
 /* The labels of a node as its file has them, with names of dimensions; or NULL. */
 const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *n);
 
-/* Advice for what stands where no "name = x" can: it may be a comparison. NULL for anything else. */
+/* Advice for an argument "name = x" in a place where there are no named arguments: == may be meant. NULL for any other
+ * expression. */
 const char *tra_build_no_name(const tra_ast *x);
 /* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);

@@ -29,7 +29,7 @@ static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
 
 static double bytes_of(const tra_einsum_ref *r) { return (double)tra_type_bytes_all(&r->node->type).expected; }
 
-/* The search for the references that keep their blocks. */
+/* A search for the references that keep their blocks, so that as few bytes as possible are cut anew. */
 typedef struct staying {
     const tra_einsum *s;
     int n, *ref; /* those that could, the largest first */
@@ -193,7 +193,7 @@ static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     return s->node->name != NULL;
 }
 
-/* Something whose type is not that of its operands: comparisons, and `if` with numbers. */
+/* Has the expression a part whose type is not that of its operands: a comparison, or an `if` with numbers? */
 static bool has_comparison(const tra_scalar *e) {
     tra_scalar_class class = tra_scalar_class_of(e->op);
     bool compares = class == TRA_SC_BOOL || class == TRA_SC_IF;

@@ -433,8 +433,8 @@ static bool is_bool(tra_lowering *w, const tra_scalar *e) {
     return tra_kernel_dtype(tra_kernel_lambda(w->b->arena, each, 1, names), TRA_USE_MAP, t, t) == TRA_BOOL;
 }
 
-/* if(c, a, b) of three arguments: what each branch gives, 0 elsewhere, and the sum of these; of bools the greater.
- * Beside a bool the number 0 would be more than a bool. */
+/* if(c, a, b) with three different arguments, as a sum of two expressions, each of which is one branch and 0
+ * elsewhere. For bools it is the maximum of the two instead, since beside a bool the number 0 would widen the type. */
 static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
     const tra_scalar *zero = tra_lower_number(w, 0);
     bool bools[2] = {is_bool(w, a), is_bool(w, b)};
@@ -446,7 +446,7 @@ static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const t
     return no ? tra_lower_make(w, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
 }
 
-/* e with at most two distinct arguments: parts of it become intermediate results. */
+/* Reduces e to at most two distinct arguments, by making intermediate results of parts of it. */
 static const tra_scalar *narrow(tra_lowering *w, const tra_scalar *e) {
     if (count_arguments(e) <= 2) return e;
     const tra_scalar *part[3] = {e->a, e->b, e->c};

@@ -4,8 +4,8 @@
 
 #include "build.h"
 
-/* A tensor in blocks: a grid whose dimension d, cut by key d, is label[d]. Labels are distinct; operands that share one
- * have the same blocks along it. */
+/* A tensor in blocks whose dimension d is cut by key d and has label[d]. Its labels are distinct, and operands that
+ * share a label have the same blocks along it. */
 typedef struct tra_operand {
     tra_node *node;
     int n, label[TRA_MAXDIM];
@@ -17,15 +17,15 @@ typedef struct tra_lowering {
     int nlabels;
     const char *const *name; /* of labels */
     const int64_t *extent;
-    bool sums;                       /* the statement is a sum or product over labels: integers are taken as i64 */
-    bool integers, single, compares; /* it has operands of integers or bools, of f32, and comparisons */
-    int n, cap; /* arguments of expressions: what the statement refers to, then intermediate results */
+    bool sums;                       /* the statement sums or multiplies over labels, so integers are computed as i64 */
+    bool integers, single, compares; /* it has operands of integers or bools; operands of f32; comparisons */
+    int n, cap; /* the arguments of expressions: first what the statement refers to, then intermediate results */
     tra_operand *op;
 } tra_lowering;
 
-/* A typed node; its inputs and arguments are those of fields. NULL after a diagnostic. */
+/* Makes a typed node with the inputs and arguments of `fields`. NULL after a diagnostic. */
 tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields);
-/* Notes the labels of the key dimensions of a node that was made for the statement; NULL stays NULL. Returns it. */
+/* Notes the label of each key dimension of a node that was made for the statement. Returns n, which may be NULL. */
 tra_node *tra_lower_labels(tra_lowering *w, tra_node *n, const int *label);
 int tra_lower_operand(tra_lowering *w, const tra_operand *x); /* adds one; its number */
 
@@ -39,10 +39,11 @@ int tra_lower_operand(tra_lowering *w, const tra_operand *x); /* adds one; its n
  * before they are aggregated over keys, so that no clipped array is padded. */
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out);
 
-/* A statement of which all but node, block and nodes of index(i) is filled (aggregate.c adds such of its own). */
+/* Builds a statement in which everything is filled but node, block and the nodes that index(i) stands for. aggregate.c
+ * also makes statements that are not in the program. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s);
-/* The statement aggregated by a word of the language: sum, prod, max, min, mean, argmin, argmax. s: as above, but for
- * the fold; labels that are not in out are aggregated. */
+/* Builds the statement aggregated by a word of the language (sum, prod, max, min, mean, argmin, argmax) over its labels
+ * that are not in out. s is as above, and its fold is set here. */
 tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char *word);
 /* The positions along a label of that extent, in blocks: an input that is computed. */
 tra_node *tra_positions(tra_build *b, tra_span span, int64_t extent, int64_t block);

@@ -20,17 +20,19 @@ typedef struct parts {
     } * v;
 } parts;
 
-/* May the sum of e be taken apart? Where all is of floating types it may, but for roundings. Integers must come out as
- * written, and of the type that is written: whole numbers alone go with them, and a number that divides stays where it
- * is. Comparisons and functions are like operands; beside f32 the type of a product depends on which factors meet. */
+/* May the sum of e be computed term by term, and numbers be taken out of products? For floating types yes, since only
+ * roundings change. Integers must come out exactly and in the type of the expression as it is written: so only whole
+ * numbers may be taken out, and not one that divides. With operands of f32 no, where the type of a product would depend
+ * on which factors meet first. Comparisons and functions count as operands. */
 bool tra_lower_comes_apart(const tra_lowering *w, const tra_scalar *e);
-/* e as a sum of terms with numbers before them. */
+/* Writes `times` times e as a sum of terms, each with a number before it, and appends them to out. */
 void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, parts *out);
-/* A product of references and numbers. */
+/* Is e a product of references and numbers alone? */
 bool tra_lower_is_product(const tra_scalar *e);
-/* scale times the sum of a term e that has labels besides those of out, and these. */
+/* Nodes for scale times the sum of a term e over its labels that are not in out; e has all labels of out. */
 tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const labels *out);
-/* The sum of several terms: each is summed over its own labels, and counts once for every value of the others. */
+/* Nodes for the sum of several terms over the labels of the set `all` that are not in out. A term that lacks some of
+ * these labels counts once for every value of them. */
 tra_node *tra_lower_sum_terms(tra_lowering *w, const parts *terms, uint64_t all, double scale, const labels *out);
 uint64_t tra_lower_set_of(int n, const int *v);
 const tra_scalar *tra_lower_make(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b);
@@ -44,10 +46,11 @@ bool tra_lower_meets(const tra_lowering *w, const tra_scalar *e, int pair[2]);
 bool tra_lower_is_of(const tra_scalar *e, const int pair[2]);
 /* The labels of `set`, in the order of the widest operand, then as they were first written. */
 labels tra_lower_natural(const tra_lowering *w, const tra_scalar *e, uint64_t set);
-/* The value of e, reduced by sum to those of its labels that `keep` has, as an argument; NULL after a diagnostic. */
+/* Makes nodes for e, summed over its labels that are not in `keep`, and returns the argument that stands for the
+ * result; NULL after a diagnostic. */
 const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep);
 tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out);
-/* scale times the fold of e. */
+/* Nodes for scale times the fold of e over its labels that are not in out. */
 tra_node *tra_lower_eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out);
 
 #endif

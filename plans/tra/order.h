@@ -4,16 +4,18 @@
 
 #include "../../lib/base/base.h"
 
-/* Operands a and b become one; the result of step i is operand n + i. */
+/* A step: operands a and b are contracted; the result of step i has the number n + i. */
 typedef struct tra_merge {
     int a, b;
 } tra_merge;
 
-/* Labels (bits of a set, extent[l] each) of n >= 1 factors; `out`: those of the result. A label is summed as soon as
- * neither the result nor another factor has it. n - 1 steps go to v. Least multiplications and additions, then least
- * elements of intermediate results: the best of all orders up to TRA_ORDER_EXACT factors, the cheapest pair first
- * beyond. held: the share of each factor's elements that are entries (NULL, and of dense ones: 1); only these are
- * multiplied, and intermediate results have as many as independent places give. Returns the operations. */
+/* Finds the order in which n >= 1 factors are contracted: n - 1 steps in v. labels[i] is the set of labels of factor i,
+ * as bits, `out` that of the result; extent[l] is the extent of label l. A label is summed as soon as neither the
+ * result nor another factor has it. The order has the fewest multiplications and additions, and among equal ones the
+ * fewest elements in intermediate results: of all orders up to TRA_ORDER_EXACT factors, beyond that by taking the
+ * cheapest pair again and again. held[i] is the share of factor i's elements that are entries (NULL: all are dense);
+ * only entries are multiplied, and those of an intermediate result are estimated as if their places were independent.
+ * Returns the number of operations. */
 enum { TRA_ORDER_EXACT = 12 };
 double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, const double *held, tra_merge *v);
 

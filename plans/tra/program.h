@@ -12,10 +12,10 @@ typedef struct tra_tensor_scope {
     const tra_node *const *node; /* of relations */
 } tra_tensor_scope;
 
-/* The integer that x is by params and extents alone: false, without a diagnostic, where it is none. The tree is
- * checked, and so changed. */
+/* Sets *out to the integer that x is if only params and extents are known; false, without a diagnostic, where x needs
+ * more. Checking the tree writes types into it. */
 bool tra_tensor_whole(tra_build *b, const tra_tensor_scope *scope, const tra_calc *x, int64_t *out);
-/* An extent that the statement says; false after a diagnostic. */
+/* Evaluates an extent that the statement says; false after a diagnostic. */
 bool tra_tensor_extent(tra_build *b, const tra_tensor_scope *scope, const tra_calc *x, int64_t *out);
 /* Does a checked tree read name i of the scope? */
 bool tra_tensor_reads(const tra_calc *x, int i);

@@ -7,42 +7,45 @@
 #include "lower.h"
 #include "program.h"
 
-enum { WHOLE = -1, UNSET = -2 }; /* of a dimension that is not known to be looped over; that was not looked at */
+/* Stand for a loop's number where a dimension has none: WHOLE, no outer loop runs over it, so that the relation must be
+ * whole along it; UNSET, nothing is known of it yet. */
+enum { WHOLE = -1, UNSET = -2 };
 
-/* A loop at the outside. */
+/* A loop at the outside of the program: not below a sum of something else, a condition on values, or a function. */
 typedef struct outer {
     int level; /* of its binder */
     int64_t extent;
-    bool looped;   /* by a generator over a relation that stays cut along it */
-    int64_t block; /* 0: none is cut along it */
-    double bytes;  /* of the relation whose blocks it has */
+    bool looped;   /* some generator runs it over a relation that stays cut along it */
+    int64_t block; /* extent of the blocks in which it runs; 0: no relation is cut along it */
+    double bytes;  /* of the relation that has these blocks: the largest decides */
     int number;    /* among the program's labels, or -1 */
 } outer;
 
-/* One use of a relation, or several that read it by the same loops. */
+/* A use of a relation in the statement. */
 typedef struct use {
-    int relation; /* in the scope */
-    tra_calc *x;  /* where it stands */
-    int label[TRA_MAXDIM];
-    uint32_t looked_up; /* dimensions of which positions are given, which some loop must run over in blocks */
-    int same;           /* the use that this one is the same as, or its own number */
+    int relation;          /* number in the scope */
+    tra_calc *x;           /* where it stands */
+    int label[TRA_MAXDIM]; /* of each dimension the outer loop that runs over it, WHOLE or UNSET */
+    uint32_t looked_up;    /* dimensions whose positions are looked up, which some loop must run over in blocks */
+    int same;              /* the use that reads it by the same loops, or its own number */
 } use;
 
-/* A part of a relation: some of its dimensions are given. */
+/* A relation of which the first n dimensions are given: what is left of it. */
 typedef struct part {
-    int use, n;          /* use -1: none */
-    double times, share; /* see count */
+    int use, n;   /* use -1: it is no relation */
+    double share; /* about how many different values the first n dimensions have: of a sparse relation no more than it
+                     has entries */
 } part;
 
 typedef enum bound_kind { IS_OTHER, IS_LOOP, IS_PART } bound_kind;
 
 typedef struct bound {
     bound_kind kind;
-    int loop;       /* LOOP: at the outside, or -1 */
-    int64_t extent; /* LOOP: of its domain, or -1 */
-    part part;
-    bool sparse; /* a dictionary, all of which is made in loops over what is sparse */
-    double n;    /* what it has, about */
+    int loop;       /* LOOP: its number among those at the outside, or -1 */
+    int64_t extent; /* LOOP: of its domain, or -1 where that is not known */
+    part part;      /* PART */
+    bool sparse;    /* a dictionary whose elements are all made in loops over sparse relations */
+    double n;       /* about how many elements it has */
 } bound;
 
 typedef struct analysis {
@@ -54,10 +57,11 @@ typedef struct analysis {
     use use[TRA_PROGRAM_MOST];
     bound *bound; /* by level */
     int nout;
-    int key[TRA_MAXDIM];        /* of the result: loop at the outside, or -1 where it is none, or not everywhere that */
-    int64_t domain[TRA_MAXDIM]; /* or -1: not known */
+    int key[TRA_MAXDIM]; /* of each dimension of the result the outer loop that is its key in every contribution, or -1
+                          */
+    int64_t domain[TRA_MAXDIM]; /* how many values that key has, or -1: not known */
     bool any_key;
-    const tra_calc *many; /* where there is more than a program can have */
+    const tra_calc *many; /* the place at which there are more than TRA_PROGRAM_MOST of something, or NULL */
 } analysis;
 
 /* What is around an expression. */

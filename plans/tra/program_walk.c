@@ -34,10 +34,11 @@ static part new_use(analysis *s, tra_calc *x) {
     use *u = &s->use[s->nuses];
     *u = (use){.relation = x->index, .x = x, .same = s->nuses};
     for (int d = 0; d < TRA_MAXDIM; d++) u->label[d] = UNSET;
-    return (part){.use = s->nuses++, .times = 1, .share = 1};
+    return (part){.use = s->nuses++, .share = 1};
 }
 
-/* The part of a relation that x is; its keys that are no loops at the outside are looked at too. */
+/* The part of a relation that x is, if it is one. Expressions among its keys are walked, since they may read relations.
+ */
 static part part_of(analysis *s, tra_calc *x, const around *in) {
     if (x->kind == TRA_CALC_NAME && x->level < 0)
         return s->scope->free[x->index].operand ? new_use(s, x) : (part){.use = -1};
@@ -57,13 +58,13 @@ static part part_of(analysis *s, tra_calc *x, const around *in) {
     return p;
 }
 
-/* Notes that all of a part is read. */
+/* Notes that a part is read whole: no loop runs over the dimensions that are not given. */
 static void read_part(analysis *s, const part *p) {
     use *u = &s->use[p->use];
     for (int d = p->n; d < tra_program_operand_of(s, p->use)->rank; d++) u->label[d] = WHOLE;
 }
 
-/* How many keys of its next n dimensions a part has, about: of what is sparse no more than entries. */
+/* About how many different keys the next n dimensions of a part have. Updates p->share; p->n is left to the caller. */
 static double count(const analysis *s, part *p, int n) {
     const tra_calc_operand *o = tra_program_operand_of(s, p->use);
     double all = (double)tra_type_entries(&tra_program_node_of(s, p->use)->type).bound, before = p->share;
@@ -81,7 +82,8 @@ static int new_outer(analysis *s, const tra_calc *x, int level, int64_t extent) 
     return s->nouter++;
 }
 
-/* The loop that a name of a pattern is, over a domain of so many keys (-1: not known). */
+/* Binds a name of a pattern to a loop over a domain of `extent` keys (-1: not known). Returns the number of the loop
+ * among those at the outside, or -1. */
 static int bind_loop(analysis *s, const tra_calc *x, const tra_calc_binder *k, int64_t extent, bool outside) {
     if (k->again) return s->bound[k->level].kind == IS_LOOP ? s->bound[k->level].loop : -1;
     int loop = outside ? new_outer(s, x, k->level, extent) : -1;
@@ -93,7 +95,7 @@ static void bind_other(analysis *s, const tra_calc_binder *b, bool sparse) {
     if (b->level >= 0 && !b->again) s->bound[b->level] = (bound){.kind = IS_OTHER, .sparse = sparse};
 }
 
-/* The keys from lo to hi, where hi is known without data. */
+/* The end of a range lo:hi where it is known without data, else -1. */
 static int64_t range_end(analysis *s, const tra_calc *x) {
     int64_t v;
     return tra_tensor_whole(s->b, s->scope, tra_program_copy_tree(s->b->arena, x->kids[1]), &v) ? v : -1;
@@ -161,7 +163,8 @@ static given walk_let(analysis *s, tra_calc *x, around in) {
     return tra_program_walk(s, x->kids[x->nkids - 1], in);
 }
 
-/* What a dimension of the result has as its key: the same loop everywhere, or none. */
+/* Notes what is the key of dimension d in a contribution to the result: a loop is its key only if it is in all of them.
+ */
 static void note_key(analysis *s, int d, const tra_calc *k) {
     const bound *b = k && k->kind == TRA_CALC_NAME && k->level >= 0 ? &s->bound[k->level] : NULL;
     int loop = b && b->kind == IS_LOOP ? b->loop : -1;
@@ -184,7 +187,7 @@ static given walk_dict(analysis *s, tra_calc *x, around in) {
     return tra_program_walk(s, x->kids[n], in);
 }
 
-/* Factors of a sum: factors of an outer sum are evaluated inside of it. */
+/* Walks the factors of a product. Those before an inner sum are evaluated inside of that. */
 static given walk_factors(analysis *s, tra_calc *x, around in) {
     tra_calc *l = x->kids[0], *r = x->kids[1];
     bool left = x->kind == TRA_CALC_DIV || (l->type.depth > 0 ? r->type.depth == 0 : l->kind == TRA_CALC_SUM);

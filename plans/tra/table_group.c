@@ -193,8 +193,8 @@ static bool is_exact(const tra_schema *s, const tra_group_column *v) {
     return !adds || !tra_coltype_is_float(s->v[v->column].type);
 }
 
-/* Has nearly every row of a block a group of its own? Then states take more room than the rows, and as long to be made
- * as the groups; so rows that do not become parts are grouped as they are. */
+/* Is nearly every row of a block expected to be a group of its own? Then states would take more memory than the rows
+ * and as much time as the groups themselves: rows that are not divided into parts are grouped in one pass instead. */
 static bool are_groups(const tra_table_builder *w, const tra_node *rows, const tra_group_column *v) {
     const tra_schema *s = rows->type.columns;
     tra_division d;

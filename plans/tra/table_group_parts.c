@@ -138,7 +138,8 @@ static const tra_ranking *ranking(tra_arena *a, const tra_schema *s, double q) {
     return x;
 }
 
-/* What each sorted block has of the values at the place: several rows of a group that is in several blocks. */
+/* For each group, from every sorted block that has rows of it, a row with those of the two values around the quantile
+ * that are in the block. */
 static tra_node *values_at(tra_table_builder *w, tra_node *sorted, const tra_ranking *x) {
     tra_rows_kernel f = {.text = tra_arena_printf(w->b->arena, "groups at ends, of %d keys", x->nkeys), .data = x};
     tra_node *blocks = tra_positions(w->b, w->call->span, sorted->type.cat->frontier.v[0], 1);

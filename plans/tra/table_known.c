@@ -14,8 +14,9 @@ static bool facts_of(const tra_column *c, tra_arena *a, tra_column_facts *f) {
 
 /* ---- rows with one value ----------------------------------------------------------------------------------------- */
 
-/* Of a value that is not among the commonest ones: counting gave way by a 2^15th of the rows at most, and of those
- * that were counted again it was none that is listed (lib/relation/table_facts.c). */
+/* How often a value may occur that is not among the listed ones. The count that finds candidates is too low by at most
+ * a 2^15th of the rows, and a candidate that was counted exactly and is not listed is no more frequent than those that
+ * are (lib/relation/table_facts.c). */
 static int64_t most_repeated(const tra_column_facts *f) {
     int64_t most = f->n > 0 && !f->whole ? f->frequency[0][1] : 1;
     if (f->exact && f->distinct == f->rows - f->nulls) return 1;
@@ -30,7 +31,8 @@ static const tra_table_op *op_of(const tra_graph *g, const tra_node *n) {
     return NULL;
 }
 
-/* In the table before an operator that keeps rows, or some of them, once: the number of the column; -1: it is none. */
+/* The column of the operand that a column of the result is, for operators whose result has each row of the operand once
+ * at most; -1 for other operators and columns. */
 static int column_before(const tra_table_op *op, int column) {
     const tra_schema *in = op->in[0]->type.columns;
     switch (op->op) {
@@ -60,8 +62,8 @@ static int column_before(const tra_table_op *op, int column) {
     return -1;
 }
 
-/* The column of an input that this one of n is of: of the input's rows some, each once at most. NULL: there is none;
- * then *groups says whether it is the one key of groups. */
+/* The column of a file whose values this column has, each row of the file being there once at most. NULL: there is
+ * none; then *groups says whether the column is the only key of a group, so that its values differ. */
 static const tra_column *column_of_input(const tra_graph *g, const tra_node *n, int column, bool *groups) {
     const tra_table_op *op;
     *groups = false;
@@ -110,7 +112,7 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-/* How many values so many numbers may be. */
+/* How many different whole numbers lie in the range that the expression is known to have. */
 static int64_t range(const tra_colexpr *x) {
     if (!x || tra_coltype_is_float(x->type) || tra_coltype_is_coded(x->type)) return INT64_MAX;
     __int128 n = (__int128)x->most - x->least + 1;
@@ -132,10 +134,10 @@ int64_t tra_table_groups_most(const tra_schema *s, int nkeys, const tra_colexpr 
     return most;
 }
 
-/* Of n draws from d values that are equally frequent, so many differ. */
+/* The expected number of different values among n draws from d equally frequent ones. */
 static double differing(double d, double n) { return d < 1 ? 0 : -d * expm1(n * (d > 1 ? log1p(-1 / d) : -700)); }
 
-/* The same of the values of a column, of which the common ones are listed. */
+/* The same for n rows of a column whose commonest values are listed with their frequencies. */
 static double differing_of(const tra_column_facts *f, double n) {
     double sum = 0, listed = 0;
     for (int64_t i = 0; i < f->n; i++) {

@@ -17,8 +17,9 @@ static double division_bytes(const tra_dividing *x, const tra_division *d, int64
     return PIECE * pieces + (most > sampling ? most : sampling);
 }
 
-/* In parts of so many rows at most, of runs of `blocks` blocks, with samples so far apart that what they leave unknown,
- * of each run up to `unknown` of their distances, is one of `shares` shares of a part. */
+/* Divides into parts of at most `room` rows, with runs of `blocks` blocks. A part may get up to `unknown` distances of
+ * samples more rows from each run than its samples show; samples are so close that this is at most one of `shares`
+ * shares of the part. */
 static bool divide_so(const tra_catalog *c, const tra_dividing *x, int64_t room, int64_t shares, tra_division *d,
                       double *bytes) {
     int64_t run = tra_min64(tra_mul_most(d->blocks, c->bound.v[0]), tra_catalog_elements(c));

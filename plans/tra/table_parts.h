@@ -6,22 +6,23 @@
 #include "../../lib/table/parts.h"
 #include "table.h"
 
-/* How a table of blocks becomes parts. Follows from blocks and bounds of rows alone, so that results, whose blocks the
- * parts are, do not depend on the ceiling. */
+/* How a table of blocks becomes parts. It follows from blocks and bounds of rows alone, never from the ceiling, since
+ * the parts become the blocks of the result. */
 typedef struct tra_division {
-    int64_t blocks, runs;       /* blocks that are sorted as one; how many runs they become */
-    int64_t every, parts, most; /* rows between two samples; parts; of a part: rows, at most */
+    int64_t blocks, runs; /* so many blocks are sorted together as a run; the number of runs */
+    int64_t every;        /* rows from one sample to the next */
+    int64_t parts, most;  /* the number of parts; no part has more rows than `most` */
 } tra_division;
-/* What is to be divided: by keys of so many bytes. */
+/* What is to be divided. */
 typedef struct tra_dividing {
     const tra_schema *columns;
-    int64_t key_bytes;
-    int64_t others; /* blocks of another table that are cut at the same ranges */
-    int64_t share;  /* a table of no more than two such shares of a block is not worth it */
-    bool ties;      /* the number of the row is the last key; else no key is in two rows of one block */
-    bool runs;      /* may blocks be sorted together? */
+    int64_t key_bytes; /* of the keys of a row */
+    int64_t others;    /* blocks of another table that is cut at the same ranges */
+    int64_t share;     /* a table with no more rows than two such shares of a block is not divided */
+    bool ties;         /* the number of the row is the last key; else no key is in two rows of one block */
+    bool runs;         /* blocks may be sorted together */
 } tra_dividing;
-/* The way that takes the least memory; false where all rows are to be taken as one part: there is little of them. */
+/* Finds the division that takes the least memory; false where all rows should be one part, since they are few. */
 bool tra_table_divide(const tra_catalog *c, const tra_dividing *x, tra_division *d);
 
 typedef struct tra_part_keys {
@@ -50,10 +51,11 @@ tra_node *tra_table_slices(tra_table_builder *w, tra_node *sorted, tra_node *ran
 tra_node *tra_table_together(tra_table_builder *w, tra_node *pieces, int keydim, int64_t most);
 tra_node *tra_table_in_parts(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d);
 
-/* The operators, where the division says so; NULL after a diagnostic. */
+/* order and distinct of a table that is divided so; NULL after a diagnostic. */
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
 tra_node *tra_table_distinct_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
-/* The number of the first row of each block, all blocks before it being counted, as a row; x gets the schemas. */
+/* For each block a row with the number of its first row, for which all blocks before it are counted. Sets the schemas
+ * of x. */
 tra_node *tra_table_starts(tra_table_builder *w, tra_node *in, tra_limiting *x);
 /* The table with a column of that name: the number of each row, also where only the run tells how many rows the blocks
  * have. */

@@ -227,8 +227,9 @@ static others others_of(const tra_column_facts *f) {
     return o;
 }
 
-/* Where not all frequencies are known those that are meet by value; of the others the values of the column that has
- * fewer are taken to be among those of the other one, each as frequent as the next. */
+/* Estimates the pairs where not all frequencies are known. Values with known frequencies are compared by value. Of the
+ * others, those of the column that has fewer different ones are taken to be among those of the other column, and all
+ * to be equally frequent. */
 static void contain_values(const tra_column *l, const tra_column *r, const tra_column_facts *x,
                            const tra_column_facts *y, tra_arena *a, tra_partners *out) {
     double dx = fmax(1, (double)x->distinct), dy = fmax(1, (double)y->distinct), there = fmin(1, dy / dx);

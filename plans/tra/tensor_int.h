@@ -8,7 +8,8 @@
 
 typedef enum meaning_kind { IS_LABEL, IS_VIEW, IS_PARAM } meaning_kind;
 
-/* A loop over a relation or its rows. factor: its element, or one below it, is a factor of what is added up. */
+/* A loop over a relation or a part of it. factor: what the loop binds, or an element below it, is a factor of the sum.
+ */
 typedef struct loop_over {
     bool factor;
     const tra_calc *x;
@@ -50,7 +51,8 @@ typedef struct converter {
     tra_tensor_scope all;  /* these four */
 } converter;
 
-/* It is none: why is for the reader of this file. */
+/* Gives up: the statement is no sum of products over labels. `why` is not shown, and says so only to the reader of the
+ * code. Returns NULL. */
 tra_ast *tra_tensor_refuse(converter *c, const tra_calc *x, const char *why);
 int tra_tensor_root(const converter *c, int l);
 meaning *tra_tensor_bind(converter *c, const char *name, meaning_kind kind);

@@ -51,9 +51,9 @@ struct tra_node {
     const tra_node *partners; /* JOIN of rows with what was found for them in parts of a table: that table; else NULL */
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */
-    bool converts;            /* TRANSFORM: has the same elements, held otherwise */
+    bool converts;            /* TRANSFORM: it has the same elements as its input, held in another layout */
     int dim, keydim;          /* TILE, CONCAT */
-    int64_t most;             /* CONCAT of rows of a table: whoever made them knows that no result has more; 0: none */
+    int64_t most;             /* CONCAT of rows of a table: no result has more rows; 0: nothing is known */
     int64_t size;             /* TILE */
     tra_dims block;           /* REPART: block extents of the result */
     /* REPART: where the result begins in the operand, in elements, and its extents; beyond the operand it is 0. n 0: it
@@ -170,14 +170,15 @@ void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the calle
  * Exposed for the rewrite rules, which type what they build. */
 TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *e);
 
-/* How an output of that type is stored of which the program says nothing: densely where it is dense by type, of rank 0,
- * or an eighth or more of its elements are expected to be entries, else by csr, or csf of another rank than 2. Follows
- * from the program and the statistics of its inputs alone. */
+/* How an output of that type is stored if the program does not say: as a plain array where it is dense by type, of rank
+ * 0, or an eighth or more of its elements are expected to be entries; else as csr, or, if its rank is not 2, as csf.
+ * That follows from the program and the statistics of its inputs alone. */
 #define TRA_SPARSE_BELOW 0.125
 tra_stored tra_stored_default(tra_arena *a, const tra_type *t);
 
-/* The one rule of how a relation is held (tra_type.layout), by what is known of its entries: plans/tra/type_entries.c.
- * Plans hold what only renames, filters or moves tuples as its input is held, whatever this says. */
+/* The layout in which a relation of this type is held in memory, by what is known of its entries (type_entries.c). A
+ * plan follows this rule for every operator but those that only rename, filter or move tuples: their results are held
+ * as their inputs are. */
 const tra_layout *tra_type_holding(const tra_type *t);
 /* Gives the type the layout; what its entries take is counted anew, in the arena. */
 void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout);

@@ -1,4 +1,4 @@
-/* Types of operators: which tuples the result has, how large their arrays are, and which key cuts which dimension.
+/* type.c - types of operators: which tuples the result has, how large their arrays are, which key cuts which dimension.
  *
  * Grids are typed without looking at their tuples. The extents of an array depend only on whether each component of its
  * key is the last of its dimension, so one evaluation of the kernel's shape function for each combination of last and
@@ -40,11 +40,13 @@ void tra_empty(int k, const tra_dims *bound, tra_catalog *out) {
 
 enum { MAX_CLIPS = 12 }; /* key dimensions that clip, in one result: 2^12 shapes */
 
-/* Extents of the result's arrays at keys of a class: bit d of last is set where component d is the last. */
+/* Sets *ext to the extents of the result's arrays at the keys of a class: bit d of `last` is set for keys whose
+ * component d is the last one of its dimension. */
 typedef tra_status shape_fn(void *ctx, uint32_t last, tra_dims *ext, tra_err *e);
 
-/* Keys of the box `frontier`, of which the dimensions in `clips` change extents. *fits is false when the result is no
- * grid in the sense of tra_catalog, or when it is empty and shapes that no tuple has do not fit together. */
+/* Makes *out the grid of all keys of the box `frontier`, where only the last components of the dimensions in `clips`
+ * change extents. *fits is false, and *out is not set, when the extents are not those of a grid (tra_catalog), or when
+ * the result has no tuples and its shapes do not fit together. */
 static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *shape, void *ctx, bool *fits,
                            tra_catalog *out, tra_err *e) {
     uint32_t forced = 0; /* a dimension with one value: it is the last one too */
@@ -109,7 +111,8 @@ typedef struct join_ctx {
     bool sampled;
 } join_ctx;
 
-/* The class of the operand's key: a frontier that the other side cuts short never shows its last value. */
+/* The class of the operand's key that a key of the result of class `last` is made of. Where the other operand has fewer
+ * values of a joined dimension, this one's last value is never reached. */
 static uint32_t operand_class(const join_ctx *j, int side, uint32_t last) {
     const tra_catalog *c = j->n->in[side]->type.cat;
     uint32_t set = 0;
@@ -258,7 +261,8 @@ static tra_status whole_last(const tra_kernel *k, const tra_dims *ext, const uin
     return TRA_OK;
 }
 
-/* Takes the cut sets of arrays of extents *ext through a map, part by part. */
+/* Takes extents and cut sets through a map, kernel by kernel: *ext and cut are those of the operand, then the result's.
+ */
 static tra_status map_cuts(const tra_kernel *k, tra_dims *ext, uint32_t *cut, const tra_dims *frontier, tra_err *e) {
     for (; k; k = tra_kernel_rest(k)) {
         const tra_kernel *part = tra_kernel_first(k);

@@ -4,8 +4,7 @@
 
 #include "tra.h"
 
-/* The arrays, or pairs of arrays, that a typing looked at first: cut sets are found by taking these through the kernel.
- */
+/* Extents of the first array, or pair of arrays, that the kernel was asked about: cut sets are found by it. */
 typedef struct tra_sample {
     tra_dims l, r;
 } tra_sample;
@@ -23,7 +22,7 @@ TRA_MUSTUSE tra_status tra_list_concat(tra_arena *a, const tra_node *n, tra_cata
 /* New keys, which must differ, and cut sets; closed form or by walking (type_rekey.c). */
 TRA_MUSTUSE tra_status tra_type_rekey(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e);
 
-/* Two keys that a rekey makes one. */
+/* The error for two keys that a rekey makes one. */
 TRA_MUSTUSE tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y, tra_err *e);
 
 /* Keys for which the predicate holds, found without walking a grid (type_filter.c). */
@@ -37,7 +36,7 @@ void tra_type_entries_of(tra_arena *a, tra_node *n);
  * (type_rows.c). */
 TRA_MUSTUSE tra_status tra_type_rows(const tra_node *n, tra_err *e);
 
-/* Place in the result's key of each key dimension of R: the joined ones stand where L has them. */
+/* Sets place[d] to where key dimension d of R stands in the key of a join's result: a joined one where L has it. */
 void tra_join_places(const tra_node *n, int *place);
 TRA_MUSTUSE tra_status tra_too_many(const tra_node *n, tra_err *e);
 /* The result of an operator without tuples: a list of none. */

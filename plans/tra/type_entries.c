@@ -65,7 +65,7 @@ static const int64_t *taken(tra_arena *a, const int64_t *v, const int64_t *from,
     return to;
 }
 
-/* REKEY, FILTER: exactly where the input's are known tuple by tuple, else in proportion. */
+/* The entries of a REKEY or FILTER: exact where those of the input are known tuple by tuple, else in proportion. */
 static void shown_entries(tra_arena *a, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     const tra_entries *e = x->entries;
@@ -99,13 +99,13 @@ static tra_filled known(const tra_type *t, int64_t bound) {
     return (tra_filled){.sparse = true, .share = share < 1 ? share : 1, .bound = bound, .work = 1, .fullest = fullest};
 }
 
-/* Entries of a result of which `one` is known for each array, and `all` for all of them. */
+/* Sets the entries of a result by what is known of each array (`one`) and of all of them together (`all`). */
 static void set_about(tra_arena *a, tra_node *n, tra_filled one, tra_filled all) {
     double floats = (double)tra_catalog_elements(n->type.cat);
     n->type.entries = tra_entries_about(a, &n->type, all.share * floats, all.bound, one.bound);
 }
 
-/* Tuples of the other side that one of operand `side` meets, at most. */
+/* How many tuples of the other operand one tuple of operand `side` meets at most. */
 static int64_t partners(const tra_node *n, int side) {
     const tra_catalog *c = n->in[!side]->type.cat;
     const tra_dims *joined = side ? &n->joinl : &n->joinr;
@@ -156,8 +156,9 @@ static lines lines_of(const tra_node *n, int d) {
     return x;
 }
 
-/* Elements of a result that so many products come to, which fall into its rows and columns as entries into lines of the
- * operands: what falls on few meets more often than what falls anywhere. */
+/* About how many different elements of the result so many products fall on, if they spread over its rows and columns as
+ * the entries of the operands do: products that crowd into few rows and columns meet more often than evenly spread
+ * ones. */
 static double distinct(const lines *r, const lines *c, double products) {
     double rows = 0, columns = 0, found = 0;
     for (int i = 0; i < TRA_LOGS; i++) rows += r->entries[i], columns += c->entries[i];
@@ -302,15 +303,15 @@ static void agg_entries(tra_arena *a, tra_node *n) {
     set_about(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
 }
 
-/* TILE, CONCAT, REPART: all as before, each by itself no more than it has room for. `times`: arrays of the input that
- * may be in one of the result. */
+/* The entries of a TILE, CONCAT or REPART: together as many as before, and in each array no more than it has elements.
+ * `times`: how many arrays of the input may be in one array of the result. */
 static void moved_entries(tra_arena *a, tra_node *n, int64_t times) {
     const tra_type *x = &n->in[0]->type;
     tra_size all = tra_type_entries(x);
     n->type.entries = tra_entries_about(a, &n->type, (double)all.expected, all.bound, tra_mul_most(most_of(x), times));
 }
 
-/* The same of a part of a tensor, or of one within a larger one. */
+/* The same where the result is a part of the tensor, or the tensor a part of the result. */
 static void cut_entries(tra_arena *a, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     double in = (double)tra_catalog_elements(x->cat), out = (double)tra_catalog_elements(n->type.cat);
@@ -399,8 +400,8 @@ static void set_bounded(tra_node *n) {
     if (x->columns || x->bounded) n->type.layout = x->layout;
 }
 
-/* Elements that are added up over a whole array come together where they lie: a result of which much is not 0 is made
- * densely, for listing its rows would take longer than all else, once more to count them. */
+/* Is the node a sum whose result is better made as a dense array, although it is sparse by type? It is where much of
+ * the result is not 0: listing its entries, once to count and once to make them, would take longer than all else. */
 static bool adds_densely(const tra_node *n) {
     enum { SHARE = 8 };
     if (n->op != TRA_OP_TRANSFORM || tra_kernel_props(n->kernel) & (TRA_P_ELEMENTWISE | TRA_P_MOVES)) return false;

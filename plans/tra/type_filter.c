@@ -45,7 +45,7 @@ static void note_false(search *s, const box *b) {
     s->gone[s->nfalse++] = b->first;
 }
 
-/* A key that goes and is below the frontier of those that stay, or NULL. */
+/* A key that the filter drops though a grid up to the frontier of the kept keys would have it, or NULL. */
 static const tra_dims *hole(const search *s) {
     for (int i = 0; i < s->nfalse; i++) {
         bool below = true;
@@ -75,7 +75,7 @@ static tra_status refuse(const search *s, tra_err *e) {
                     TRA_MAX_LIST, key ? " (" : "", buf, key ? " is missing)" : "");
 }
 
-/* Keys that stay. */
+/* Adds a box of keys that the filter keeps. */
 static tra_status keep(search *s, const box *b, tra_err *e) {
     s->total += size(b);
     for (int d = 0; d < b->count.n; d++) s->frontier.v[d] = tra_max64(s->frontier.v[d], last(b, d) + 1);
@@ -94,7 +94,7 @@ static tra_status keep(search *s, const box *b, tra_err *e) {
     return list_box(s, b, e);
 }
 
-/* Few keys, as far as the predicate tells them apart: one by one. */
+/* Decides the keys of a small box one by one, where only those dimensions count that the predicate reads. */
 static tra_status look(search *s, const box *b, tra_err *e) {
     tra_dims count = b->count, i = {.n = count.n};
     for (int d = 0; d < count.n; d++)
@@ -149,7 +149,7 @@ static tra_status cut(search *s, const box *b, tra_err *e) {
 
 /* ---- catalogs ----------------------------------------------------------------------------------------------- */
 
-/* All keys up to a frontier. */
+/* The catalog of all keys below a frontier. */
 static tra_status prefix_grid(const tra_catalog *c, const tra_dims *frontier, tra_catalog *out, tra_err *e) {
     int8_t by[TRA_MAXDIM];
     for (int a = 0; a < c->bound.n; a++) {

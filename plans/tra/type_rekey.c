@@ -69,7 +69,8 @@ static bool same_sum(const tra_keylinear *f, uint32_t dims, const tra_dims *fron
     return false;
 }
 
-/* Components that are sums of multiples: where one is negative or fails at its ends; and whether a single one tells. */
+/* Decides a part whose new components are linear: where one is negative or fails at an end of its range; and whether
+ * one of them alone shows that all keys differ. */
 static tra_status decide_sums(const tra_keyfn *f, const part *p, const tra_dims *frontier, verdict *out, tra_err *e) {
     tra_dims zero = {.n = frontier->n}, end = *frontier;
     for (int d = 0; d < end.n; d++) end.v[d]--;
@@ -106,7 +107,8 @@ static void decide_quotient(const tra_keyfn *f, const part *p, const tra_dims *f
     out->most.v[remainder] = tra_min64(frontier->v[d], q->b->value) - 1;
 }
 
-/* All keys of the part, the other components being 0. */
+/* Evaluates the function on all keys of the part, the other components being 0, and looks for a failure or two equal
+ * results. */
 static tra_status look(const tra_keyfn *f, const part *p, const tra_dims *box, verdict *out, tra_err *e) {
     tra_catbuilder *b = tra_catbuilder_new(p->n, 0);
     tra_arena *a = tra_arena_new();
@@ -167,7 +169,8 @@ static void find_part(const tra_keyfn *f, uint32_t wide, uint32_t todo, part *p)
         if (tra_keyexpr_vars(f->expr[i]) & p->dims) p->component[p->n++] = i;
 }
 
-/* Of the whole grid, none of whose dimensions is 0. TRA_PROGRAM naming the key: the function fails there. */
+/* Decides for the whole grid, none of whose dimensions is 0, whether new keys differ. TRA_PROGRAM, naming the key,
+ * where the function fails. */
 static tra_status decide(const tra_keyfn *f, const tra_dims *frontier, bool may_look, verdict *out, tra_err *e) {
     uint32_t wide = 0;
     tra_dims zero = {.n = frontier->n};
@@ -207,7 +210,7 @@ static int follows(const tra_node *n, int d, const tra_dims *frontier) {
     return -1;
 }
 
-/* Different keys, as many as the box that holds them has: they are the box. */
+/* New keys that all differ, and are as many as the box that holds them has, are a grid: that box. */
 static tra_status grid(const tra_node *n, const verdict *o, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims frontier = {.n = n->keyfn->n};
