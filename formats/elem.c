@@ -145,38 +145,26 @@ static inline bool whole_long(long double x, int64_t *v) {
         }                                                                                                              \
         break;
 
-static void to_f64(tra_elem k, const char *in, char *out, int64_t n, tra_losses *loss) {
-    typedef double target;
-    enum { digits = DBL_MANT_DIG };
-    switch (k) { TRA_ELEMS(TO_FLOAT) }
-}
-
-static void to_f32(tra_elem k, const char *in, char *out, int64_t n, tra_losses *loss) {
-    typedef float target;
-    enum { digits = FLT_MANT_DIG };
-    switch (k) { TRA_ELEMS(TO_FLOAT) }
-}
-
-static int64_t to_i64(tra_elem k, const char *in, char *out, int64_t n) {
-    typedef int64_t target;
-    const int64_t least = INT64_MIN, most = INT64_MAX;
-    switch (k) { TRA_ELEMS(TO_WHOLE) }
-    return -1;
-}
-
-static int64_t to_i32(tra_elem k, const char *in, char *out, int64_t n) {
-    typedef int32_t target;
-    const int64_t least = INT32_MIN, most = INT32_MAX;
-    switch (k) { TRA_ELEMS(TO_WHOLE) }
-    return -1;
-}
-
-static int64_t to_bool(tra_elem k, const char *in, char *out, int64_t n) {
-    typedef uint8_t target;
-    const int64_t least = 0, most = 1;
-    switch (k) { TRA_ELEMS(TO_WHOLE) }
-    return -1;
-}
+/* Of each type that relations have, from any type. Whole numbers: the first element that it does not hold, or -1. */
+#define X(name, text, ctype, ...)                                                                                      \
+    static int64_t to_##name(tra_elem k, const char *in, char *out, int64_t n, tra_losses *loss) {                     \
+        typedef ctype target;                                                                                          \
+        enum { digits = sizeof(ctype) == sizeof(double) ? DBL_MANT_DIG : FLT_MANT_DIG };                               \
+        switch (k) { TRA_ELEMS(TO_FLOAT) }                                                                             \
+        return -1;                                                                                                     \
+    }
+TRA_FLOAT_DTYPES(X)
+#undef X
+#define X(name, text, ctype, ...)                                                                                      \
+    static int64_t to_##name(tra_elem k, const char *in, char *out, int64_t n, tra_losses *loss) {                     \
+        typedef ctype target;                                                                                          \
+        const int64_t least = tra_dtype_least(TRA_##name), most = tra_dtype_most(TRA_##name);                          \
+        (void)loss;                                                                                                    \
+        switch (k) { TRA_ELEMS(TO_WHOLE) }                                                                             \
+        return -1;                                                                                                     \
+    }
+TRA_WHOLE_DTYPES(X)
+#undef X
 
 int64_t tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *to, int64_t n, tra_losses *loss) {
     if (swap) turn(from, tra_elem_size(k), n);
@@ -184,13 +172,10 @@ int64_t tra_elem_convert(tra_elem k, bool swap, void *from, tra_dtype t, void *t
         if (from != to) memcpy(to, from, (size_t)n * tra_elem_size(k));
         return -1;
     }
-    switch (t) {
-    case TRA_F64: return to_f64(k, from, to, n, loss), -1;
-    case TRA_F32: return to_f32(k, from, to, n, loss), -1;
-    case TRA_I64: return to_i64(k, from, to, n);
-    case TRA_I32: return to_i32(k, from, to, n);
-    case TRA_BOOL: return to_bool(k, from, to, n);
-    }
+#define X(name, ...)                                                                                                   \
+    case TRA_##name: return to_##name(k, from, to, n, loss);
+    switch (t) { TRA_DTYPES(X) }
+#undef X
     return -1;
 }
 
@@ -203,10 +188,10 @@ static void number_text(tra_elem k, const void *p, char text[TRA_NUMTEXT + 1]) {
     if (k == TRA_ELEM_U64) {
         memcpy(&u, p, sizeof u);
         snprintf(text, TRA_NUMTEXT, "%" PRIu64, u);
-    } else if (to_i64(k, p, (char *)&i, 1) < 0) {
+    } else if (to_I64(k, p, (char *)&i, 1, &loss) < 0) {
         snprintf(text, TRA_NUMTEXT, "%" PRId64, i);
     } else {
-        to_f64(k, p, (char *)&x, 1, &loss);
+        (void)to_F64(k, p, (char *)&x, 1, &loss);
         text[tra_print_f64(text, x)] = '\0';
     }
 }

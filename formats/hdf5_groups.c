@@ -28,13 +28,10 @@ typedef struct tra_hdf5_group_writer {
 } tra_hdf5_group_writer;
 
 static hid_t type_of(tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return H5T_NATIVE_DOUBLE;
-    case TRA_F32: return H5T_NATIVE_FLOAT;
-    case TRA_I64: return H5T_NATIVE_INT64;
-    case TRA_I32: return H5T_NATIVE_INT32;
-    case TRA_BOOL: return H5T_NATIVE_UINT8;
-    }
+#define X(name, text, ctype, class, sum, blas, numpy, binsparse, h5)                                                   \
+    case TRA_##name: return H5T_NATIVE_##h5;
+    switch (t) { TRA_DTYPES(X) }
+#undef X
     return -1;
 }
 

@@ -10,20 +10,18 @@
 /* ---- what happens to a block ----------------------------------------------------------------------------------- */
 
 /* Without branches, so that the compiler can use vectors. */
-#define COUNT_SPECIAL(ctype)                                                                                           \
-    do {                                                                                                               \
+#define COUNT_SPECIAL(name, text, ctype, ...)                                                                          \
+    case TRA_##name: {                                                                                                 \
         const ctype *x = data;                                                                                         \
         for (int64_t i = 0; i < n; i++) nan += x[i] != x[i], finite += x[i] - x[i] == 0;                               \
-    } while (0)
+        break;                                                                                                         \
+    }
 
 static void count_special(import_worker *w, tra_dtype t, const void *data, int64_t n) {
     int64_t nan = 0, finite = 0;
     switch (t) {
-    case TRA_F64: COUNT_SPECIAL(double); break;
-    case TRA_F32: COUNT_SPECIAL(float); break;
-    case TRA_I64:
-    case TRA_I32:
-    case TRA_BOOL: return;
+        TRA_FLOAT_DTYPES(COUNT_SPECIAL)
+    case TRA_WHOLES: return;
     }
     w->nan += nan;
     w->inf += n - nan - finite;

@@ -151,13 +151,15 @@ bool tra_scan_value(tra_dtype t, const char *s, size_t n, tra_number *v) {
 }
 
 bool tra_put_value(tra_dtype t, void *data, int64_t i, tra_number v) {
-    switch (t) {
-    case TRA_F64: ((double *)data)[i] = v.real; return false;
-    case TRA_F32: ((float *)data)[i] = (float)v.real; return isfinite(v.real) && !isfinite((float)v.real);
-    case TRA_I64: ((int64_t *)data)[i] = v.whole; return false;
-    case TRA_I32: ((int32_t *)data)[i] = (int32_t)v.whole; return false;
-    case TRA_BOOL: ((uint8_t *)data)[i] = (uint8_t)v.whole; return false;
-    }
+#define REAL(name, text, ctype, ...)                                                                                   \
+    case TRA_##name:                                                                                                   \
+        ((ctype *)data)[i] = (ctype)v.real;                                                                            \
+        return isfinite(v.real) && !isfinite(((ctype *)data)[i]);
+#define WHOLE(name, text, ctype, ...)                                                                                  \
+    case TRA_##name: ((ctype *)data)[i] = (ctype)v.whole; return false;
+    switch (t) { TRA_FLOAT_DTYPES(REAL) TRA_WHOLE_DTYPES(WHOLE) }
+#undef REAL
+#undef WHOLE
     return false;
 }
 

@@ -97,22 +97,18 @@ static void *scratch_of(tra_settle *s, settler *w, int64_t entries) {
     return w->scratch;
 }
 
-#define COUNT_SPECIAL(ctype)                                                                                           \
-    do {                                                                                                               \
-        const ctype *x = (const ctype *)v->value;                                                                      \
+#define COUNT_SPECIAL(name, text, ctype, ...)                                                                          \
+    case TRA_##name:                                                                                                   \
         for (int64_t i = 0; i < v->n; i++) {                                                                           \
-            w->counts.nan += isnan(x[i]) != 0;                                                                         \
-            w->counts.inf += isinf(x[i]) != 0;                                                                         \
+            w->counts.nan += isnan(((const ctype *)v->value)[i]) != 0;                                                 \
+            w->counts.inf += isinf(((const ctype *)v->value)[i]) != 0;                                                 \
         }                                                                                                              \
-    } while (0)
+        break;
 
 static void count_special(settler *w, tra_dtype t, const tra_rows_view *v) {
     switch (t) {
-    case TRA_F64: COUNT_SPECIAL(double); break;
-    case TRA_F32: COUNT_SPECIAL(float); break;
-    case TRA_I64:
-    case TRA_I32:
-    case TRA_BOOL: break;
+        TRA_FLOAT_DTYPES(COUNT_SPECIAL)
+    case TRA_WHOLES: break;
     }
 }
 

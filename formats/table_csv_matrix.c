@@ -89,11 +89,6 @@ static tra_status after(void *ctx, int64_t pieces, tra_err *e) {
 
 static void make_workers(matrix *x, tra_source *s) {
     tra_csv_import *m = &x->m;
-    static const tra_coltype types[] = {[TRA_F64] = TRA_COL_F64,
-                                        [TRA_F32] = TRA_COL_F32,
-                                        [TRA_I64] = TRA_COL_I64,
-                                        [TRA_I32] = TRA_COL_I32,
-                                        [TRA_BOOL] = TRA_COL_BOOL};
     m->worker = tra_news(s->arena, tra_csv_worker, m->nworkers);
     m->rejects = tra_news(s->arena, tra_csv_rejects, tra_csv_most_pieces(m->file));
     m->at = tra_news(s->arena, const tra_csv_piece *, tra_csv_most_pieces(m->file));
@@ -101,7 +96,7 @@ static void make_workers(matrix *x, tra_source *s) {
     x->block_cap = tra_news(s->arena, int64_t, m->nworkers);
     for (int c = 0; c < m->ncolumns; c++) {
         m->column[c].given = false;
-        m->column[c].type = types[x->dtype];
+        m->column[c].type = tra_coltype_of(x->dtype);
     }
 }
 

@@ -102,17 +102,12 @@ bool tra_kernel_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) 
 
 /* d[i] = 0 where x[i] is. */
 static void clear_where_zero(tra_dtype t, void *d, const void *x, int64_t n) {
-#define CLEAR(type)                                                                                                    \
-    for (int64_t i = 0; i < n; i++) ((type *)d)[i] = ((const type *)x)[i] == 0 ? (type)0 : ((type *)d)[i];
-    switch (t) {
-    case TRA_F64: CLEAR(double) return;
-    case TRA_F32: CLEAR(float) return;
-    case TRA_I64: CLEAR(int64_t) return;
-    case TRA_I32:
-    case TRA_BOOL: break;
-    }
+#define CLEAR(name, text, type, ...)                                                                                   \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < n; i++) ((type *)d)[i] = ((const type *)x)[i] == 0 ? (type)0 : ((type *)d)[i];         \
+        return;
+    switch (t) { TRA_DTYPES(CLEAR) }
 #undef CLEAR
-    assert(!"a type in which is computed");
 }
 
 void tra_strip_kill(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n,

@@ -196,14 +196,11 @@ static void gemm(const problem *p, bool ta, bool tb, int64_t m, int64_t n, int64
         cblas_sgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, (float)beta, c,
                     (int)ldc);
         return;
-    case TRA_I64: /* packed */
+    case TRA_WHOLES: /* packed as i64, the type of a product of whole numbers */
+        assert(p->t == TRA_I64);
         if (beta == 0) memset(c, 0, (size_t)(m * n) * sizeof(int64_t));
         tra_gemm_int(m, n, k, a, b, c, p->wide);
-        return;
-    case TRA_I32:
-    case TRA_BOOL: break;
     }
-    assert(!"the type of a product");
 }
 
 /* A matrix of operand o: rows x cols with the strides of two loops. */

@@ -352,25 +352,20 @@ void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array
     do {
         int64_t from = at + off[1];
         switch (acc->dtype) {
-        case TRA_F64: {
-            double *x = (double *)acc->data + from;
-            const double *y = (const double *)other->data + from;
-            for (int64_t i = 0; i < row.n; i++) x[i] += y[i];
-            break;
-        }
-        case TRA_F32: {
-            float *x = (float *)acc->data + from;
-            const float *y = (const float *)other->data + from;
-            for (int64_t i = 0; i < row.n; i++) x[i] += y[i];
-            break;
-        }
-        case TRA_I64: {
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name: {                                                                                                 \
+        ctype *x = (ctype *)acc->data + from;                                                                          \
+        const ctype *y = (const ctype *)other->data + from;                                                            \
+        for (int64_t i = 0; i < row.n; i++) x[i] += y[i];                                                              \
+        break;                                                                                                         \
+    }
+            TRA_FLOAT_DTYPES(X)
+#undef X
+        case TRA_WHOLES: {
             int64_t *x = (int64_t *)acc->data + from;
+            assert(acc->dtype == TRA_I64); /* the type of a product of whole numbers */
             tra_strip(TRA_I64)(TRA_S_ADD, x, x, (const int64_t *)other->data + from, 0, row.n);
-            break;
         }
-        case TRA_I32:
-        case TRA_BOOL: assert(!"the type of a product");
         }
     } while (tra_nest_next(&nest, off));
 }

@@ -72,14 +72,15 @@ static void copy_plane(void *dst, tra_dtype dt, int64_t d0, const void *src, tra
                     d[j * y.s[1]] = (dtype)s[j * y.s[0]];                                                              \
             }
 #define PAIR(to, from) ((to)*16 + (from))
-    switch (PAIR(dt, st)) { /* the others are of integers, and rare */
+    switch (PAIR(dt, st)) { /* the others have whole numbers of another type, and are rare */
     case PAIR(TRA_F64, TRA_F64): PLANE(double, double) return;
     case PAIR(TRA_F64, TRA_F32): PLANE(double, float) return;
     case PAIR(TRA_F32, TRA_F64): PLANE(float, double) return;
     case PAIR(TRA_F32, TRA_F32): PLANE(float, float) return;
-    case PAIR(TRA_I64, TRA_I64): PLANE(int64_t, int64_t) return;
-    case PAIR(TRA_I32, TRA_I32): PLANE(int32_t, int32_t) return;
-    case PAIR(TRA_BOOL, TRA_BOOL): PLANE(uint8_t, uint8_t) return;
+#define X(name, text, ctype, ...)                                                                                      \
+    case PAIR(TRA_##name, TRA_##name): PLANE(ctype, ctype) return;
+        TRA_WHOLE_DTYPES(X)
+#undef X
     default: break;
     }
 #undef PLANE

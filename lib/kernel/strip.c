@@ -160,9 +160,7 @@ tra_strip_fn *tra_strip(tra_dtype t) {
     switch (t) {
     case TRA_F64: return PICK(strip_f64);
     case TRA_F32: return PICK(strip_f32);
-    case TRA_I64:
-    case TRA_I32:
-    case TRA_BOOL: return PICK(strip_int);
+    case TRA_WHOLES: return PICK(strip_int);
     }
     assert(!"an element type");
     return NULL;
@@ -176,9 +174,7 @@ void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const voi
     switch (t) {
     case TRA_F64: PICK(select_f64)(d, cond, a, b, n); return;
     case TRA_F32: PICK(select_f32)(d, cond, a, b, n); return;
-    case TRA_I64:
-    case TRA_I32:
-    case TRA_BOOL: PICK(select_int)(d, cond, a, b, n); return;
+    case TRA_WHOLES: PICK(select_int)(d, cond, a, b, n); return;
     }
 }
 
@@ -188,6 +184,9 @@ void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n) {
     switch (tra_dtype_size(t)) { /* bits alone: nothing is computed with them */
     case 8: PICK(fill_f64)(d, *(const double *)one, n); return;
     case 4: PICK(fill_f32)(d, *(const float *)one, n); return;
+    case 2:
+        for (int64_t i = 0; i < n; i++) ((uint16_t *)d)[i] = *(const uint16_t *)one;
+        return;
     default: memset(d, *(const uint8_t *)one, (size_t)n);
     }
 }
@@ -216,24 +215,20 @@ void tra_gemm_int(int64_t m, int64_t n, int64_t k, const int64_t *a, const int64
 }
 
 double tra_identity(double identity, tra_dtype t) {
-    switch (t) {
-    case TRA_F64:
-    case TRA_F32:
-    case TRA_I64: return identity;
-    case TRA_I32: return fmin(fmax(identity, INT32_MIN), INT32_MAX);
-    case TRA_BOOL: return fmin(fmax(identity, 0), 1);
-    }
-    assert(!"an element type");
-    return identity;
+    if (tra_dtype_is_float(t) || tra_dtype_size(t) == 8) return identity;
+    return fmin(fmax(identity, (double)tra_dtype_least(t)), (double)tra_dtype_most(t));
 }
 
 /* ---- loading ------------------------------------------------------------------------------------------------ */
 
 /* Elements of one type to any other, at strides: a function for each type of src. What is no number of a narrower type
  * of integers is noted. */
-#define FITS(dtype, v) (sizeof(dtype) != 4 || (double)(dtype)0.5 != 0 || (int64_t)(v) == (int32_t)(int64_t)(v))
-#define MOVE(dtype)                                                                                                    \
-    {                                                                                                                  \
+#define IS_NARROW(dtype)                                                                                               \
+    (sizeof(dtype) < 8 && (double)(dtype)0.5 == 0 && (dtype)-1 < (dtype)1) /* no float, no bool                        \
+                                                                            */
+#define FITS(dtype, v) (!IS_NARROW(dtype) || (int64_t)(v) == (int64_t)(dtype)(int64_t)(v))
+#define MOVE(name, dtype)                                                                                              \
+    case TRA_##name: {                                                                                                 \
         dtype *d = dst;                                                                                                \
         bool fits = true;                                                                                              \
         if (sd == 1 && ss == 1)                                                                                        \
@@ -245,13 +240,7 @@ double tra_identity(double identity, tra_dtype t) {
     }
 #define X(name, text, stype, ...)                                                                                      \
     VECTORISED static void from_##name(void *dst, tra_dtype to, int64_t sd, const stype *s, int64_t ss, int64_t n) {   \
-        switch (to) {                                                                                                  \
-        case TRA_F64: MOVE(double)                                                                                     \
-        case TRA_F32: MOVE(float)                                                                                      \
-        case TRA_I64: MOVE(int64_t)                                                                                    \
-        case TRA_I32: MOVE(int32_t)                                                                                    \
-        case TRA_BOOL: MOVE(uint8_t)                                                                                   \
-        }                                                                                                              \
+        switch (to) { TRA_CTYPES(MOVE) }                                                                               \
     }
 TRA_DTYPES(X)
 #undef X
@@ -359,9 +348,10 @@ static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const vo
         else
             tra_strip(c->in)(c->op, to_reg, a, b, c->a.number, n);
         if (last && to_reg != d) tra_convert(d, to, to_reg, c->in, n);
-        if (c->type == TRA_I32) { /* computed as i64, in which nothing of this overflows */
+        /* a narrow integer is computed as i64, in which nothing of this overflows: does it fit? */
+        if (tra_dtype_rows[c->type].class == TRA_CLASS_INT && tra_dtype_size(c->type) < 8) {
             int32_t narrow[TRA_STRIP];
-            if (!last || to != TRA_I32) tra_convert(narrow, TRA_I32, to_reg, c->in, n);
+            if (!last || to != c->type) tra_convert(narrow, c->type, to_reg, c->in, n);
         }
     }
 }

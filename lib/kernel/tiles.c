@@ -143,18 +143,16 @@ static void pack(const tiling *t, int side, int64_t off, const tra_loop *l, int6
     memset(panel, 0, (size_t)(t->n * width) * sizeof *panel);
     for (int64_t i = 0; i < n; i++) {
         int64_t first = off + (from + i) * s;
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name:                                                                                                   \
+        for (int64_t l = 0; l < t->n; l++)                                                                             \
+            panel[l * width + i] = (double)((const ctype *)x->data)[first + t->at[side][l]];                           \
+        break;
         switch (x->dtype) {
-        case TRA_F64:
-            for (int64_t l = 0; l < t->n; l++) panel[l * width + i] = ((const double *)x->data)[first + t->at[side][l]];
-            break;
-        case TRA_F32:
-            for (int64_t l = 0; l < t->n; l++)
-                panel[l * width + i] = (double)((const float *)x->data)[first + t->at[side][l]];
-            break;
-        case TRA_I64:
-        case TRA_I32:
-        case TRA_BOOL: break; /* not here */
+            TRA_FLOAT_DTYPES(X)
+        case TRA_WHOLES: break; /* not here */
         }
+#undef X
     }
 }
 

@@ -33,20 +33,18 @@
 
 /* There are no branches, so that the compiler vectorises it. The types are signed, since comparing absolute bits is
  * then one instruction everywhere. Of integers all bits count, and narrower types are widened with their sign. */
-#define ROW_WHOLE ROW(int64_t, -1, INT64_MAX, 0)
-#define EACH(elem, loop)                                                                                               \
-    {                                                                                                                  \
+#define EACH(name, elem, loop)                                                                                         \
+    case TRA_##name: {                                                                                                 \
         const elem *v = values;                                                                                        \
         loop return;                                                                                                   \
     }
+#define ROW_WHOLE(name, text, ctype, ...) EACH(name, ctype, ROW(int64_t, -1, INT64_MAX, 0))
 static inline __attribute__((always_inline)) void add_row(tra_digest *d, tra_dtype type, const void *values, size_t n,
                                                           uint64_t index) {
     switch (type) {
-    case TRA_F64: EACH(int64_t, ROW(int64_t, 0x7fffffffffffffffLL, 0x7ff0000000000000LL, 0x7ff8000000000000LL))
-    case TRA_F32: EACH(int32_t, ROW(int32_t, 0x7fffffff, 0x7f800000, 0x7fc00000))
-    case TRA_I64: EACH(int64_t, ROW_WHOLE)
-    case TRA_I32: EACH(int32_t, ROW_WHOLE)
-    case TRA_BOOL: EACH(uint8_t, ROW_WHOLE)
+        EACH(F64, int64_t, ROW(int64_t, 0x7fffffffffffffffLL, 0x7ff0000000000000LL, 0x7ff8000000000000LL))
+        EACH(F32, int32_t, ROW(int32_t, 0x7fffffff, 0x7f800000, 0x7fc00000))
+        TRA_WHOLE_DTYPES(ROW_WHOLE)
     }
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const tra_dtype_row tra_dtype_rows[] = {
-#define X(id, text, ctype, class, sum, blas, numpy, binsparse)                                                         \
+#define X(id, text, ctype, class, sum, blas, numpy, binsparse, ...)                                                    \
     [TRA_##id] = {text, sizeof(ctype), TRA_CLASS_##class, TRA_##sum, blas, numpy, binsparse},
     TRA_DTYPES(X)
 #undef X
@@ -23,13 +23,24 @@ const char *tra_dtype_choices(void) {
 #undef X
 }
 
-bool tra_dtype_holds(tra_dtype t, int64_t v) {
+bool tra_dtype_holds(tra_dtype t, int64_t v) { return v >= tra_dtype_least(t) && v <= tra_dtype_most(t); }
+
+int64_t tra_dtype_least(tra_dtype t) {
     switch (tra_dtype_rows[t].class) {
-    case TRA_CLASS_FLOAT: return true;
-    case TRA_CLASS_INT: return v >> (8 * tra_dtype_size(t) - 1) == 0 || v >> (8 * tra_dtype_size(t) - 1) == -1;
-    case TRA_CLASS_BOOL: return v == 0 || v == 1;
+    case TRA_CLASS_FLOAT: break;
+    case TRA_CLASS_INT: return INT64_MIN >> (64 - 8 * tra_dtype_size(t));
+    case TRA_CLASS_BOOL: return 0;
     }
-    return false;
+    return INT64_MIN;
+}
+
+int64_t tra_dtype_most(tra_dtype t) {
+    switch (tra_dtype_rows[t].class) {
+    case TRA_CLASS_FLOAT: break;
+    case TRA_CLASS_INT: return INT64_MAX >> (64 - 8 * tra_dtype_size(t));
+    case TRA_CLASS_BOOL: return 1;
+    }
+    return INT64_MAX;
 }
 
 tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) {
@@ -44,23 +55,23 @@ bool tra_element_is_zero(tra_dtype t, const void *v) {
 }
 
 bool tra_element_add(tra_dtype t, void *to, const void *v) {
-    switch (t) {
-    case TRA_F64: *(double *)to += *(const double *)v; return true;
-    case TRA_F32: *(float *)to += *(const float *)v; return true;
-    case TRA_I64: return !__builtin_add_overflow(*(int64_t *)to, *(const int64_t *)v, (int64_t *)to);
-    case TRA_I32: return !__builtin_add_overflow(*(int32_t *)to, *(const int32_t *)v, (int32_t *)to);
-    case TRA_BOOL: *(uint8_t *)to |= *(const uint8_t *)v; return true;
-    }
+#define ADD_FLOAT(T) (*(T *)to += *(const T *)v, true)
+#define ADD_INT(T)   !__builtin_add_overflow(*(T *)to, *(const T *)v, (T *)to)
+#define ADD_BOOL(T)  (*(T *)to |= *(const T *)v, true)
+#define X(name, text, ctype, class, ...)                                                                               \
+    case TRA_##name: return ADD_##class(ctype);
+    switch (t) { TRA_DTYPES(X) }
+#undef X
     return false;
 }
 
 bool tra_element_negate(tra_dtype t, void *v) {
-    switch (t) {
-    case TRA_F64: *(double *)v = -*(double *)v; return true;
-    case TRA_F32: *(float *)v = -*(float *)v; return true;
-    case TRA_I64: return !__builtin_sub_overflow((int64_t)0, *(int64_t *)v, (int64_t *)v);
-    case TRA_I32: return !__builtin_sub_overflow((int32_t)0, *(int32_t *)v, (int32_t *)v);
-    case TRA_BOOL: return *(uint8_t *)v == 0;
-    }
+#define NEGATE_FLOAT(T) (*(T *)v = -*(T *)v, true)
+#define NEGATE_INT(T)   !__builtin_sub_overflow((T)0, *(T *)v, (T *)v)
+#define NEGATE_BOOL(T)  (*(T *)v == 0)
+#define X(name, text, ctype, class, ...)                                                                               \
+    case TRA_##name: return NEGATE_##class(ctype);
+    switch (t) { TRA_DTYPES(X) }
+#undef X
     return false;
 }

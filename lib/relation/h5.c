@@ -130,13 +130,14 @@ static hid_t bool_type(void) {
 }
 
 hid_t tra_h5_type(tra_dtype t) {
-    switch (t) {
-    case TRA_F64: return H5T_NATIVE_DOUBLE;
-    case TRA_F32: return H5T_NATIVE_FLOAT;
-    case TRA_I64: return H5T_NATIVE_INT64;
-    case TRA_I32: return H5T_NATIVE_INT32;
-    case TRA_BOOL: return bool_type();
-    }
+    return tra_dtype_rows[t].class == TRA_CLASS_BOOL ? bool_type() : tra_h5_plain_type(t);
+}
+
+hid_t tra_h5_plain_type(tra_dtype t) {
+#define X(name, text, ctype, class, sum, blas, numpy, binsparse, h5)                                                   \
+    case TRA_##name: return H5T_NATIVE_##h5;
+    switch (t) { TRA_DTYPES(X) }
+#undef X
     return -1;
 }
 

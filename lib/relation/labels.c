@@ -118,15 +118,12 @@ tra_column tra_dim_labels_column(const tra_dim_labels *l, const char *name) {
 }
 
 void tra_dim_labels_put(const tra_dim_labels *l, int64_t position, void *values, int64_t at) {
+    int64_t v = l->type != TRA_COL_STRING ? l->whole[position] : l->code ? l->code[position] : position;
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name: ((ctype *)values)[at] = (ctype)v; break;
     switch (tra_coltype_held(l->type)) {
-    case TRA_I32:
-        ((int32_t *)values)[at] = l->type != TRA_COL_STRING ? (int32_t)l->whole[position]
-                                  : l->code                 ? l->code[position]
-                                                            : (int32_t)position;
-        break;
-    case TRA_BOOL: ((uint8_t *)values)[at] = (uint8_t)l->whole[position]; break;
-    case TRA_I64: ((int64_t *)values)[at] = l->whole[position]; break;
-    case TRA_F32:
-    case TRA_F64: break; /* labels are whole numbers or texts */
+        TRA_WHOLE_DTYPES(X)
+    case TRA_FLOATS: break; /* labels are whole numbers or texts */
     }
+#undef X
 }

@@ -46,20 +46,34 @@ enum { TRA_DIMTEXT = 512 }; /* bytes of a buffer that holds any of these texts *
 
 /* ---- element types ------------------------------------------------------------------------------------------- */
 
-/* A row for each element type. Columns: name in C, name in text, C type, class, type of the state of a sum (also the
- * type of sums over labels of integers), letter of its BLAS routines (0: none), type string of numpy without the byte
- * order, name in binsparse files. HDF5's types are in h5.c. A bool is one byte, 0 or 1. */
-#define TRA_DTYPES(X)                                                                                                  \
-    X(F64, "f64", double, FLOAT, F64, 'd', "f8", "float64")                                                            \
-    X(F32, "f32", float, FLOAT, F64, 's', "f4", "float32")                                                             \
-    X(I64, "i64", int64_t, INT, I64, 0, "i8", "int64")                                                                 \
-    X(I32, "i32", int32_t, INT, I64, 0, "i4", "int32")                                                                 \
-    X(BOOL, "bool", uint8_t, BOOL, I64, 0, "b1", "bint8")
+/* A row for each element type: floats, then whole numbers (integers and bools). Columns: name in C, name in text, C
+ * type, class, type of the state of a sum (also the type of sums over labels of integers), letter of its BLAS routines
+ * (0: none), type string of numpy without the byte order, name in binsparse files, HDF5's native type with the same
+ * bytes. A bool is one byte, 0 or 1. */
+#define TRA_FLOAT_DTYPES(X)                                                                                            \
+    X(F64, "f64", double, FLOAT, F64, 'd', "f8", "float64", DOUBLE)                                                    \
+    X(F32, "f32", float, FLOAT, F64, 's', "f4", "float32", FLOAT)
+#define TRA_WHOLE_DTYPES(X)                                                                                            \
+    X(I64, "i64", int64_t, INT, I64, 0, "i8", "int64", INT64)                                                          \
+    X(I32, "i32", int32_t, INT, I64, 0, "i4", "int32", INT32)                                                          \
+    X(BOOL, "bool", uint8_t, BOOL, I64, 0, "b1", "bint8", UINT8)
+#define TRA_DTYPES(X) TRA_FLOAT_DTYPES(X) TRA_WHOLE_DTYPES(X)
+/* Name and C type of each, for lists inside of a list, where the preprocessor expands no macro a second time. */
+#define TRA_CTYPES(X) X(F64, double) X(F32, float) X(I64, int64_t) X(I32, int32_t) X(BOOL, uint8_t)
 typedef enum tra_dtype {
 #define X(name, ...) TRA_##name,
     TRA_DTYPES(X)
 #undef X
 } tra_dtype;
+enum {
+#define X(...) +1
+    TRA_NFLOATS = TRA_FLOAT_DTYPES(X),
+    TRA_NDTYPES = TRA_DTYPES(X)
+#undef X
+};
+/* For switches: `case TRA_FLOATS:` and `case TRA_WHOLES:`. */
+#define TRA_FLOATS 0 ... TRA_NFLOATS - 1
+#define TRA_WHOLES TRA_NFLOATS... TRA_NDTYPES - 1
 typedef enum tra_dtype_class { TRA_CLASS_FLOAT, TRA_CLASS_INT, TRA_CLASS_BOOL } tra_dtype_class;
 typedef struct tra_dtype_row {
     const char *name;
@@ -108,6 +122,9 @@ bool tra_dtype_parse(const char *s, tra_dtype *t);
 const char *tra_dtype_choices(void); /* "f64, f32, ..." for messages */
 /* Does v fit an integer type or bool? Floats take any integer, rounded. */
 bool tra_dtype_holds(tra_dtype t, int64_t v);
+/* The least and the greatest whole number of the type; of floats those of i64. */
+int64_t tra_dtype_least(tra_dtype t);
+int64_t tra_dtype_most(tra_dtype t);
 /* The type that holds the values of both: a bool fits every type; an integer and a float give f64. */
 tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b);
 

@@ -44,7 +44,8 @@ hid_t tra_h5_fapl(bool align);
 #define tra_h5_fail(e, s, f, ...) tra_h5_fail_at(__FILE__, __LINE__, e, s, f, __VA_ARGS__)
 tra_status tra_h5_fail_at(const char *file, int line, tra_err *e, tra_status s, const tra_vfd *f, const char *fmt, ...)
     TRA_PRINTF(6, 7);
-hid_t tra_h5_type(tra_dtype t); /* the library's own id, not to be closed */
+hid_t tra_h5_type(tra_dtype t);       /* not to be closed; of a bool the enumeration that h5py writes */
+hid_t tra_h5_plain_type(tra_dtype t); /* the same, but of a bool the integer of one byte */
 /* The narrowest element type that holds the values of an HDF5 type (long doubles are rounded); false: there is none.
  * *u64: the HDF5 type has 64 bits without a sign, so that some values are beyond the i64 that it is read as. */
 bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64);

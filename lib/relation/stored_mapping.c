@@ -119,17 +119,15 @@ typedef struct running {
 } running;
 
 tra_status tra_mapped_element(tra_dtype t, tra_calc_number v, void *to, tra_err *e) {
-    switch (t) {
-    case TRA_F64: *(double *)to = v.real ? v.r : (double)v.i; break;
-    case TRA_F32: *(float *)to = (float)(v.real ? v.r : (double)v.i); break;
-    case TRA_I64: *(int64_t *)to = v.i; break;
-    case TRA_I32:
-        if (!tra_dtype_holds(TRA_I32, v.i))
-            return tra_fail(e, TRA_INPUT, "the mapping gives %" PRId64 ", more than i32 holds", v.i);
-        *(int32_t *)to = (int32_t)v.i;
-        break;
-    case TRA_BOOL: *(uint8_t *)to = v.i != 0; break;
-    }
+    if (tra_dtype_rows[t].class == TRA_CLASS_INT && !tra_dtype_holds(t, v.i))
+        return tra_fail(e, TRA_INPUT, "the mapping gives %" PRId64 ", more than %s holds", v.i, tra_dtype_name(t));
+#define VALUE_FLOAT (v.real ? v.r : (double)v.i)
+#define VALUE_INT   v.i
+#define VALUE_BOOL  (v.i != 0)
+#define X(name, text, ctype, class, ...)                                                                               \
+    case TRA_##name: *(ctype *)to = (ctype)VALUE_##class; break;
+    switch (t) { TRA_DTYPES(X) }
+#undef X
     return TRA_OK;
 }
 

@@ -200,11 +200,11 @@ static tra_status find_dtype(tra_rel *r, const char *json, tra_err *e) {
     static const struct {
         const char *name;
         tra_dtype type;
-    } names[] = {{"\"float64\"", TRA_F64},
-                 {"\"float32\"", TRA_F32},
-                 {"\"int64\"", TRA_I64},
-                 {"\"int32\"", TRA_I32},
-                 {"\"bint8\"", TRA_BOOL}};
+    } names[] = {
+#define X(id, text, ctype, class, sum, blas, numpy, binsparse, ...) {"\"" binsparse "\"", TRA_##id},
+        TRA_DTYPES(X)
+#undef X
+    };
     size_t n = 0;
     const char *text = json ? tra_json_find(json, "binsparse.data_types.values", &n) : NULL;
     for (size_t i = 0; text && i < sizeof names / sizeof *names; i++) {
@@ -220,9 +220,7 @@ static tra_status open_sources(tra_rel *r, tra_err *e) {
     const tra_form *f = &x->form;
     for (int i = 0; i < f->n; i++) {
         const tra_dataset *c = &f->c[i];
-        hid_t memory = c->kind != TRA_VALUES       ? -1
-                       : r->type.dtype == TRA_BOOL ? H5T_NATIVE_UINT8
-                                                   : tra_h5_type(r->type.dtype);
+        hid_t memory = c->kind != TRA_VALUES ? -1 : tra_h5_plain_type(r->type.dtype);
         const char *path = c->kind == TRA_COLUMNS
                                ? tra_arena_printf(r->arena, "/%s", tra_table_path(r->arena, r->name, c->name))
                                : c->name;

@@ -25,25 +25,21 @@ static uint64_t string_bits(const tra_dictionary *d, int32_t code) {
     return tra_digest_string(s, (size_t)len);
 }
 
-#define WORDS(T, word)                                                                                                 \
-    for (int i = 0; i < n; i++) {                                                                                      \
-        T x = ((const T *)v->values)[from + i];                                                                        \
-        to[i] = word;                                                                                                  \
-    }
+#define WORD_FLOAT(x) bits_of((double)(x))
+#define WORD_INT(x)   (uint64_t)(int64_t)(x)
+#define WORD_BOOL(x)  (x)
+#define WORDS(name, text, T, class, ...)                                                                               \
+    case TRA_##name:                                                                                                   \
+        for (int i = 0; i < n; i++) to[i] = WORD_##class(((const T *)v->values)[from + i]);                            \
+        break;
 
 /* A word for each of n rows, from row `from` on, that stands for its value. */
 static void words_of(const tra_column *c, const tra_vector *v, int64_t from, int n, uint64_t *to) {
-    switch (tra_coltype_held(c->type)) {
-    case TRA_BOOL: WORDS(uint8_t, x) break;
-    case TRA_I32:
-        if (c->dict)
-            WORDS(int32_t, string_bits(c->dict, x))
-        else
-            WORDS(int32_t, (uint64_t)(int64_t)x)
-        break;
-    case TRA_I64: WORDS(int64_t, (uint64_t)x) break;
-    case TRA_F32: WORDS(float, bits_of((double)x)) break;
-    case TRA_F64: WORDS(double, bits_of(x)) break;
+    const int32_t *code = v->values; /* with a dictionary */
+    if (c->dict) {
+        for (int i = 0; i < n; i++) to[i] = string_bits(c->dict, code[from + i]);
+    } else {
+        switch (tra_coltype_held(c->type)) { TRA_DTYPES(WORDS) }
     }
     for (int i = 0; v->state && i < n; i++)
         if (v->state[from + i]) to[i] = NONE;

@@ -41,13 +41,13 @@ static const uint8_t *widen(const tra_column *c, const tra_table_part *p, const 
         for (int64_t i = 0; i < n; i++) state[i] = v[i] < 0;
         return state;
     }
-    switch (tra_coltype_held(c->type)) {
-    case TRA_BOOL: WIDEN(uint8_t, x)
-    case TRA_I32: WIDEN(int32_t, x)
-    case TRA_F32: WIDEN(float, bits_of((double)x))
-    case TRA_I64:
-    case TRA_F64: memcpy(v, raw, (size_t)n * sizeof *v); break;
-    }
+#define WORD_FLOAT bits_of((double)x)
+#define WORD_INT   x
+#define WORD_BOOL  x
+#define X(name, text, T, class, ...)                                                                                   \
+    case TRA_##name: WIDEN(T, WORD_##class)
+    switch (tra_coltype_held(c->type)) { TRA_DTYPES(X) }
+#undef X
     for (int64_t i = 0; mask && i < n; i++) state[i] = mask[i] != 0;
     return mask ? state : NULL;
 }

@@ -82,16 +82,11 @@ static tra_status add_part(tra_rel *r, const char *path, int column, bool mask, 
 
 /* The type of an array of numbers. *native: it has the same bytes in memory. */
 static bool number_type(hid_t dset, tra_coltype *t, bool *native, bool *u64) {
-    static const tra_coltype types[] = {[TRA_F64] = TRA_COL_F64,
-                                        [TRA_F32] = TRA_COL_F32,
-                                        [TRA_I64] = TRA_COL_I64,
-                                        [TRA_I32] = TRA_COL_I32,
-                                        [TRA_BOOL] = TRA_COL_BOOL};
     hid_t type = H5Dget_type(dset);
     tra_dtype d;
     bool ok = tra_h5_dtype(type, &d, u64);
     if (ok) {
-        *t = types[d];
+        *t = tra_coltype_of(d);
         *native = H5Tequal(type, tra_h5_type(d)) > 0;
     }
     H5Tclose(type);

@@ -57,9 +57,7 @@ static void add_sorted(const tra_contraction *x, const tra_inner *in, const void
         switch (x->out->dtype) {
         case TRA_F64: ((double *)x->out->data)[at] += *(const double *)value * in->e[k].value.f64; break;
         case TRA_F32: ((float *)x->out->data)[at] += *(const float *)value * in->e[k].value.f32; break;
-        case TRA_I64:
-        case TRA_I32:
-        case TRA_BOOL:
+        case TRA_WHOLES:
             strip = tra_strip(TRA_I64);
             tra_pick(got, 0, TRA_I64, x->out->data, x->out->dtype, at);
             strip(TRA_S_MUL, got + 1, value, &in->e[k].value, 0, 1);

@@ -83,9 +83,7 @@ static inline void tra_pick(void *strip, int64_t i, tra_dtype to, const void *da
     else if (to == TRA_F32)
         ((float *)strip)[i] = t == TRA_F32 ? ((const float *)data)[k] : (float)tra_get(data, t, k);
     else
-        ((int64_t *)strip)[i] = t == TRA_I64   ? ((const int64_t *)data)[k]
-                                : t == TRA_I32 ? ((const int32_t *)data)[k]
-                                               : ((const uint8_t *)data)[k];
+        ((int64_t *)strip)[i] = t == TRA_I64 ? ((const int64_t *)data)[k] : tra_element_whole(t, data, k);
 }
 
 /* Appends those of n values, which have the result's type and stand at these columns of a row, that are not 0 as

@@ -61,11 +61,11 @@ static void add(tra_dtype t, void *sum, const void *x, const void *y) {
     int64_t product;
     bool over;
     switch (t) {
-    case TRA_F64: *(double *)sum += *(const double *)x * *(const double *)y; return;
-    case TRA_F32: *(float *)sum += *(const float *)x * *(const float *)y; return;
-    case TRA_I64:
-    case TRA_I32:
-    case TRA_BOOL:
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name: *(ctype *)sum += *(const ctype *)x * *(const ctype *)y; return;
+        TRA_FLOAT_DTYPES(X)
+#undef X
+    case TRA_WHOLES: /* computed in i64 */
         over = __builtin_mul_overflow(*(const int64_t *)x, *(const int64_t *)y, &product);
         tra_overflow |= over | __builtin_add_overflow(*(int64_t *)sum, product, (int64_t *)sum);
     }

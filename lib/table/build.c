@@ -64,8 +64,8 @@ tra_column tra_colexpr_result(const tra_colexpr *x, const char *name) {
 
 /* The values that a type can have, as far as they are whole numbers. */
 static void full_range(tra_colexpr *x) {
-    x->least = x->type == TRA_COL_BOOL ? 0 : tra_coltype_size(x->type) == 4 ? INT32_MIN : INT64_MIN;
-    x->most = x->type == TRA_COL_BOOL ? 1 : tra_coltype_size(x->type) == 4 ? INT32_MAX : INT64_MAX;
+    x->least = tra_dtype_least(tra_coltype_held(x->type));
+    x->most = tra_dtype_most(tra_coltype_held(x->type));
 }
 
 static tra_colexpr *leaf(tra_arena *a, tra_colop op, tra_coltype type) {

@@ -164,13 +164,10 @@ static void quotient(tra_colstep *s) {
     }
 
 TRA_STRIP_LOOP static void compare(tra_colstep *s) {
-    switch (held(s->x->kids[0])) {
-    case TRA_BOOL: COMPARE(uint8_t); break;
-    case TRA_I32: COMPARE(int32_t); break;
-    case TRA_I64: COMPARE(int64_t); break;
-    case TRA_F32: COMPARE(float); break;
-    case TRA_F64: COMPARE(double); break;
-    }
+#define X(name, text, T, ...)                                                                                          \
+    case TRA_##name: COMPARE(T); break;
+    switch (held(s->x->kids[0])) { TRA_DTYPES(X) }
+#undef X
 }
 
 /* same: NULL is the same as NULL. */
@@ -212,13 +209,10 @@ static void logic(tra_colstep *s) {
 
 /* d = take ? yes : no, values and states; what `take` is 2 of is an error. */
 static void choose(tra_colstep *s, const uint8_t *take, const tra_colvalue *yes, const tra_colvalue *no, bool errors) {
-    switch (held(s->x)) {
-    case TRA_BOOL: CHOOSE(uint8_t); break;
-    case TRA_I32: CHOOSE(int32_t); break;
-    case TRA_I64: CHOOSE(int64_t); break;
-    case TRA_F32: CHOOSE(float); break;
-    case TRA_F64: CHOOSE(double); break;
-    }
+#define X(name, text, T, ...)                                                                                          \
+    case TRA_##name: CHOOSE(T); break;
+    switch (held(s->x)) { TRA_DTYPES(X) }
+#undef X
     s->out->state = NULL;
     if (!yes->state && !no->state && !errors) return;
     uint8_t *state = states_of(s);
@@ -261,13 +255,10 @@ static void is_null(tra_colstep *s) {
     } while (0)
 
 static void extreme(tra_colstep *s) {
-    switch (held(s->x)) {
-    case TRA_BOOL: EXTREME(uint8_t); break;
-    case TRA_I32: EXTREME(int32_t); break;
-    case TRA_I64: EXTREME(int64_t); break;
-    case TRA_F32: EXTREME(float); break;
-    case TRA_F64: EXTREME(double); break;
-    }
+#define X(name, text, T, ...)                                                                                          \
+    case TRA_##name: EXTREME(T); break;
+    switch (held(s->x)) { TRA_DTYPES(X) }
+#undef X
 }
 
 static void to_whole(tra_colstep *s) {
@@ -280,13 +271,13 @@ static void to_whole(tra_colstep *s) {
 
 static void negate(tra_colstep *s) {
     bool abs = s->x->op == TRA_C_ABS;
+#define X(name, text, T, ...)                                                                                          \
+    case TRA_##name: LOOP1(T, T, abs ? (T)fabs((double)a) : -a); return;
     switch (held(s->x)) {
-    case TRA_F32: LOOP1(float, float, abs ? fabsf(a) : -a); return;
-    case TRA_F64: LOOP1(double, double, abs ? fabs(a) : -a); return;
-    case TRA_BOOL:
-    case TRA_I32:
-    case TRA_I64: break;
+        TRA_FLOAT_DTYPES(X)
+    case TRA_WHOLES: break;
     }
+#undef X
     LOOP1(int64_t, int64_t, abs && a >= 0 ? (uint64_t)a : 0 - (uint64_t)a);
     const int64_t *a = s->kid[0]->values;
     for (int i = 0; s->x->fails && i < s->n; i++) {
@@ -320,38 +311,35 @@ static void real(tra_colstep *s) {
 
 /* ---- conversions, codes ------------------------------------------------------------------------------------------ */
 
-#define CONVERT_TO(D)                                                                                                  \
-    switch (held(s->x->kids[0])) {                                                                                     \
-    case TRA_BOOL: LOOP1(uint8_t, D, a); break;                                                                        \
-    case TRA_I32: LOOP1(int32_t, D, a); break;                                                                         \
-    case TRA_I64: LOOP1(int64_t, D, a); break;                                                                         \
-    case TRA_F32: LOOP1(float, D, a); break;                                                                           \
-    case TRA_F64: LOOP1(double, D, a); break;                                                                          \
+/* From any type to D. */
+#define CONVERT(name, T)                                                                                               \
+    case TRA_##name:                                                                                                   \
+        LOOP1(T, D, a);                                                                                                \
+        break;
+#define CONVERT_TO(name, text, ctype, ...)                                                                             \
+    case TRA_##name: {                                                                                                 \
+        typedef ctype D;                                                                                               \
+        switch (held(s->x->kids[0])) { TRA_CTYPES(CONVERT) }                                                           \
+        break;                                                                                                         \
     }
 
 /* Whole numbers that the type does not hold; no float becomes one. */
 static void note_beyond(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) {
-        int64_t v =
-            held(s->x->kids[0]) == TRA_I64 ? ((int64_t *)s->kid[0]->values)[i] : ((int32_t *)s->kid[0]->values)[i];
+        int64_t v = tra_element_whole(held(s->x->kids[0]), s->kid[0]->values, i);
         if (!tra_dtype_holds(held(s->x), v)) fail_row(s, i);
     }
 }
 
 TRA_STRIP_LOOP static void convert_values(tra_colstep *s) {
-    switch (held(s->x)) {
-    case TRA_BOOL: CONVERT_TO(uint8_t); break;
-    case TRA_I32: CONVERT_TO(int32_t); break;
-    case TRA_I64: CONVERT_TO(int64_t); break;
-    case TRA_F32: CONVERT_TO(float); break;
-    case TRA_F64: CONVERT_TO(double); break;
-    }
+    switch (held(s->x)) { TRA_DTYPES(CONVERT_TO) }
 }
 
 static void convert(tra_colstep *s) {
     convert_values(s);
     tra_dtype from = held(s->x->kids[0]);
-    if (s->x->fails && (from == TRA_I64 || from == TRA_I32) && !tra_coltype_is_float(s->x->type)) note_beyond(s);
+    bool integer = tra_dtype_rows[from].class == TRA_CLASS_INT;
+    if (s->x->fails && integer && !tra_coltype_is_float(s->x->type)) note_beyond(s);
 }
 
 static void recode(tra_colstep *s) {
@@ -432,13 +420,8 @@ static const void *bytes_of(const tra_colexpr *x, const void *values, int i, int
     double f = 0;
     *len = 8;
     if (tra_coltype_is_coded(x->type)) return tra_dictionary_at(x->dict, ((const int32_t *)values)[i], len);
-    switch (held(x)) {
-    case TRA_BOOL: *number = ((const uint8_t *)values)[i]; return number;
-    case TRA_I32: *number = ((const int32_t *)values)[i]; return number;
-    case TRA_I64: *number = ((const int64_t *)values)[i]; return number;
-    case TRA_F32: f = ((const float *)values)[i]; break;
-    case TRA_F64: f = ((const double *)values)[i]; break;
-    }
+    if (!tra_dtype_is_float(held(x))) return *number = tra_element_whole(held(x), values, i), number;
+    f = tra_element_real(held(x), values, i);
     if (f == 0) f = 0;
     memcpy(number, &f, 8);
     if (f != f) *number = 0x7ff8000000000000;

@@ -261,23 +261,22 @@ static bool find_direct(direct *d, int64_t *spare) {
     return true;
 }
 
-#define SUM(T, to)                                                                                                     \
-    for (int64_t i = 0; i < d->n; i++) {                                                                               \
-        if (state && state[i]) continue;                                                                               \
-        d->t[d->of[i]].n++;                                                                                            \
-        d->t[d->of[i]].to += ((const T *)v->values)[i];                                                                \
-    }
+#define TOTAL_FLOAT real
+#define TOTAL_INT   sum
+#define TOTAL_BOOL  sum
+#define SUM(name, text, T, class, ...)                                                                                 \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < d->n; i++) {                                                                           \
+            if (state && state[i]) continue;                                                                           \
+            d->t[d->of[i]].n++;                                                                                        \
+            d->t[d->of[i]].TOTAL_##class += ((const T *)v->values)[i];                                                 \
+        }                                                                                                              \
+        break;
 
 static void sum_direct(const direct *d, const tra_group_aggregate *x) {
     const tra_vector *v = &d->in->v[x->c.column];
     const uint8_t *state = v->state;
-    switch (tra_coltype_held(x->of.type)) {
-    case TRA_BOOL: SUM(uint8_t, sum) break;
-    case TRA_I32: SUM(int32_t, sum) break;
-    case TRA_I64: SUM(int64_t, sum) break;
-    case TRA_F32: SUM(float, real) break;
-    case TRA_F64: SUM(double, real) break;
-    }
+    switch (tra_coltype_held(x->of.type)) { TRA_DTYPES(SUM) }
 }
 
 /* The greatest or least of whole numbers: the first of equal ones. */
@@ -293,15 +292,14 @@ static bool extreme_direct(const direct *d, const tra_group_aggregate *x) {
     const uint8_t *state = v->state;
     bool max = x->c.f == TRA_AGGREGATE_MAX;
     if (tra_coltype_is_coded(x->of.type) || (!max && x->c.f != TRA_AGGREGATE_MIN)) return false;
+#define X(name, text, T, ...)                                                                                          \
+    case TRA_##name:                                                                                                   \
+        if (max) EXTREME(T, >) else EXTREME(T, <) return true;
     switch (tra_coltype_held(x->of.type)) {
-    case TRA_I32:
-        if (max) EXTREME(int32_t, >) else EXTREME(int32_t, <) return true;
-    case TRA_I64:
-        if (max) EXTREME(int64_t, >) else EXTREME(int64_t, <) return true;
-    case TRA_BOOL:
-    case TRA_F32:
-    case TRA_F64: break;
+        TRA_WHOLE_DTYPES(X)
+    case TRA_FLOATS: break;
     }
+#undef X
     return false;
 }
 
@@ -338,19 +336,26 @@ static void run_direct(const direct *d, tra_batch *out) {
 
 /* ---- all rows as one group --------------------------------------------------------------------------------------- */
 
-#define SUM_ALL(T, sum)                                                                                                \
-    for (int64_t i = 0; i < n; i++) sum += ((const T *)v->values)[i]; /* a NULL is 0 */                                \
-    break;
+/* A NULL is 0. What is narrower than i64 is added up in an i64, which it fits: blocks have less than 2^31 rows. */
+#define SUM_INTO(T, to)                                                                                                \
+    do {                                                                                                               \
+        for (int64_t i = 0; i < n; i++) to += ((const T *)v->values)[i];                                               \
+    } while (0)
+#define SUM_FLOAT(name, text, T, ...)                                                                                  \
+    case TRA_##name:                                                                                                   \
+        SUM_INTO(T, t->real);                                                                                          \
+        break;
+#define SUM_WHOLE(name, text, T, ...)                                                                                  \
+    case TRA_##name:                                                                                                   \
+        if (sizeof(T) < sizeof narrow)                                                                                 \
+            SUM_INTO(T, narrow);                                                                                       \
+        else                                                                                                           \
+            SUM_INTO(T, t->sum);                                                                                       \
+        break;
 
 static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, total *t) {
-    int64_t narrow = 0; /* blocks have less than 2^31 rows */
-    switch (tra_coltype_held(x->of.type)) {
-    case TRA_BOOL: SUM_ALL(uint8_t, narrow)
-    case TRA_I32: SUM_ALL(int32_t, narrow)
-    case TRA_I64: SUM_ALL(int64_t, t->sum)
-    case TRA_F32: SUM_ALL(float, t->real)
-    case TRA_F64: SUM_ALL(double, t->real)
-    }
+    int64_t narrow = 0;
+    switch (tra_coltype_held(x->of.type)) { TRA_FLOAT_DTYPES(SUM_FLOAT) TRA_WHOLE_DTYPES(SUM_WHOLE) }
     t->sum += narrow;
 }
 
@@ -366,15 +371,14 @@ static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n
 static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, total *t) {
     bool max = x->c.f == TRA_AGGREGATE_MAX;
     if (v->state || tra_coltype_is_coded(x->of.type) || (!max && x->c.f != TRA_AGGREGATE_MIN)) return false;
+#define X(name, text, T, ...)                                                                                          \
+    case TRA_##name:                                                                                                   \
+        if (max) EXTREME_ALL(T, >) else EXTREME_ALL(T, <) return true;
     switch (tra_coltype_held(x->of.type)) {
-    case TRA_I32:
-        if (max) EXTREME_ALL(int32_t, >) else EXTREME_ALL(int32_t, <) return true;
-    case TRA_I64:
-        if (max) EXTREME_ALL(int64_t, >) else EXTREME_ALL(int64_t, <) return true;
-    case TRA_BOOL:
-    case TRA_F32:
-    case TRA_F64: break;
+        TRA_WHOLE_DTYPES(X)
+    case TRA_FLOATS: break;
     }
+#undef X
     return false;
 }
 

@@ -371,21 +371,20 @@ static bool is_single(const tra_lookup *l, const finder *x) {
     return single;
 }
 
-#define PARTNERS(T)                                                                                                    \
-    for (int i = 0; i < n; i++) {                                                                                      \
-        uint64_t s = (uint64_t)(int64_t)((const T *)v.values)[i] - (uint64_t)x->least;                                 \
-        partner[i] = s < (uint64_t)x->nslots && x->begin[s] < x->begin[s + 1] ? x->list[x->begin[s]] : -1;             \
-    }
+#define PARTNERS(name, text, T, ...)                                                                                   \
+    case TRA_##name:                                                                                                   \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            uint64_t s = (uint64_t)(int64_t)((const T *)v.values)[i] - (uint64_t)x->least;                             \
+            partner[i] = s < (uint64_t)x->nslots && x->begin[s] < x->begin[s + 1] ? x->list[x->begin[s]] : -1;         \
+        }                                                                                                              \
+        break;
 
 /* The right row of each key, -1 where there is none. */
 static tra_status find_partners(const pairing *p, const finder *x, tra_colvalue v, int64_t row, int n, int64_t *partner,
                                 tra_err *e) {
     switch (tra_coltype_held(p->l->left.x[0]->type)) {
-    case TRA_BOOL: PARTNERS(uint8_t) break;
-    case TRA_I32: PARTNERS(int32_t) break;
-    case TRA_I64: PARTNERS(int64_t) break;
-    case TRA_F32:
-    case TRA_F64: break;
+        TRA_WHOLE_DTYPES(PARTNERS)
+    case TRA_FLOATS: break;
     }
     for (int i = 0; v.state && i < n; i++) {
         if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed("join", p->first + row + i, e);

@@ -115,21 +115,18 @@ void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const b
     if (from != at) memcpy(at, from, (size_t)n * sizeof *at);
 }
 
-#define CHANGES(T, differ)                                                                                             \
-    for (int64_t i = 1; i < n; i++) {                                                                                  \
-        T x = ((const T *)v->values)[at[i - 1]], y = ((const T *)v->values)[at[i]];                                    \
-        begins[i] |= differ;                                                                                           \
-    }
+/* (a whole number is equal to itself) */
+#define CHANGES(name, text, T, ...)                                                                                    \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 1; i < n; i++) {                                                                              \
+            T x = ((const T *)v->values)[at[i - 1]], y = ((const T *)v->values)[at[i]];                                \
+            begins[i] |= x != y && (x == x || y == y);                                                                 \
+        }                                                                                                              \
+        break;
 
 /* begins[i]: does row at[i] differ from the one before? NULLs have equal values. */
 static void mark_changes(const tra_vector *v, tra_coltype t, const int64_t *at, int64_t n, int64_t *begins) {
-    switch (tra_coltype_held(t)) {
-    case TRA_BOOL: CHANGES(uint8_t, x != y) break;
-    case TRA_I32: CHANGES(int32_t, x != y) break;
-    case TRA_I64: CHANGES(int64_t, x != y) break;
-    case TRA_F32: CHANGES(float, x != y && (x == x || y == y)) break;
-    case TRA_F64: CHANGES(double, x != y && (x == x || y == y)) break;
-    }
+    switch (tra_coltype_held(t)) { TRA_DTYPES(CHANGES) }
     for (int64_t i = 1; v->state && i < n; i++) begins[i] |= !v->state[at[i - 1]] != !v->state[at[i]];
 }
 

@@ -69,18 +69,17 @@ static uint64_t code_of_real(double x) {
 
 static uint64_t code_of_whole(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
 
-#define CODES(T, code)                                                                                                 \
-    for (int64_t i = 0; i < w->n; i++) w->other[i] = code(((const T *)v->values)[w->at[i]])
+#define CODE_FLOAT(x) code_of_real(x)
+#define CODE_INT(x)   code_of_whole(x)
+#define CODE_BOOL(x)  code_of_whole(x)
+#define CODES(name, text, T, class, ...)                                                                               \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[w->at[i]]);               \
+        break;
 
 /* Of every row a number that is ordered as its value is, into w->other. */
 static void take_codes(words *w, tra_coltype t, const tra_vector *v) {
-    switch (tra_coltype_held(t)) {
-    case TRA_BOOL: CODES(uint8_t, code_of_whole); break;
-    case TRA_I32: CODES(int32_t, code_of_whole); break;
-    case TRA_I64: CODES(int64_t, code_of_whole); break;
-    case TRA_F32: CODES(float, code_of_real); break;
-    case TRA_F64: CODES(double, code_of_real); break;
-    }
+    switch (tra_coltype_held(t)) { TRA_DTYPES(CODES) }
 }
 
 typedef struct range {

@@ -431,22 +431,18 @@ tra_status tra_rowwise_each(const tra_rowwise *r, const tra_batch *in, int64_t f
 
 /* ---- matrices ---------------------------------------------------------------------------------------------------- */
 
-#define SPREAD(T)                                                                                                      \
-    for (int i = 0; i < n; i++) ((T *)data)[(at + i) * columns + c] = ((const T *)v->values)[i];                       \
-    for (int i = 0; fill && v->state && i < n; i++) {                                                                  \
-        if (v->state[i]) ((T *)data)[(at + i) * columns + c] = (T)*fill;                                               \
-    }
+#define SPREAD(name, text, T, ...)                                                                                     \
+    case TRA_##name:                                                                                                   \
+        for (int i = 0; i < n; i++) ((T *)data)[(at + i) * columns + c] = ((const T *)v->values)[i];                   \
+        for (int i = 0; fill && v->state && i < n; i++) {                                                              \
+            if (v->state[i]) ((T *)data)[(at + i) * columns + c] = (T)*fill;                                           \
+        }                                                                                                              \
+        break;
 
 /* Column c of rows at, at + 1, ... */
 static void spread(void *data, tra_dtype t, int64_t at, int64_t columns, int c, const tra_vector *v, int n,
                    const double *fill) {
-    switch (t) {
-    case TRA_BOOL: SPREAD(uint8_t); break;
-    case TRA_I32: SPREAD(int32_t); break;
-    case TRA_I64: SPREAD(int64_t); break;
-    case TRA_F32: SPREAD(float); break;
-    case TRA_F64: SPREAD(double); break;
-    }
+    switch (t) { TRA_DTYPES(SPREAD) }
 }
 
 static tra_status check_column(const run *u, int c, const tra_vector *v, int n, int64_t first, tra_err *e) {

@@ -228,13 +228,13 @@ static int64_t count_slots(const tra_slots *s, const tra_array *sums) {
 }
 
 static void put_whole(tra_coltype t, void *values, int64_t i, int64_t v) {
+#define X(name, text, T, ...)                                                                                          \
+    case TRA_##name: ((T *)values)[i] = (T)v; break;
     switch (tra_coltype_held(t)) {
-    case TRA_BOOL: ((uint8_t *)values)[i] = (uint8_t)v; break;
-    case TRA_I32: ((int32_t *)values)[i] = (int32_t)v; break;
-    case TRA_I64: ((int64_t *)values)[i] = v; break;
-    case TRA_F32:
-    case TRA_F64: break;
+        TRA_WHOLE_DTYPES(X)
+    case TRA_FLOATS: break;
     }
+#undef X
 }
 
 static void put_slot(const tra_slots *s, int64_t slot, const double *sums, const tra_batch *to, int64_t i) {

@@ -15,11 +15,8 @@ typedef __int128 huge;
 
 bool ref_is_float(tra_dtype t) {
     switch (t) {
-    case TRA_F64:
-    case TRA_F32: return true;
-    case TRA_I64:
-    case TRA_I32:
-    case TRA_BOOL: return false;
+    case TRA_FLOATS: return true;
+    case TRA_WHOLES: return false;
     }
     return true;
 }

@@ -81,9 +81,7 @@ tra_status ref_finish(gather *g, const tra_dims *bound, tra_ref_rel *out, tra_er
         case TRA_F32:
             for (int64_t j = 0; j < m; j++) t->data[j] = (float)(double)t->data[j];
             break;
-        case TRA_I64:
-        case TRA_I32:
-        case TRA_BOOL: break;
+        case TRA_WHOLES: break;
         }
     }
     out->bound = largest(out);
