@@ -49,13 +49,17 @@ static int uniform_int(int64_t index) { return (int)((bits((uint64_t)index, 1) >
 
 static uint8_t uniform_bool(int64_t index) { return (uint8_t)(bits((uint64_t)index, 1) >> 63); }
 
+#define UNIFORM_FLOAT(ctype, index) (sizeof(ctype) == sizeof(double) ? uniform_f64(index) : uniform_f32(index))
+#define UNIFORM_INT(ctype, index)   uniform_int(index)
+#define UNIFORM_BOOL(ctype, index)  uniform_bool(index)
+
 /* A run of n elements of a type from row-major index `at`; `diagonal` is the index in the run that identity sets, or
  * -1. */
-#define FILL(name, ctype, uniform_value)                                                                               \
+#define X(name, text, ctype, class, ...)                                                                               \
     static void fill_##name(ctype *out, int64_t at, int64_t n, int64_t diagonal) {                                     \
         switch (dist) {                                                                                                \
         case UNIFORM:                                                                                                  \
-            for (int64_t i = 0; i < n; i++) out[i] = uniform_value(at + i);                                            \
+            for (int64_t i = 0; i < n; i++) out[i] = (ctype)UNIFORM_##class(ctype, at + i);                            \
             break;                                                                                                     \
         case NORMAL:                                                                                                   \
             for (int64_t i = 0; i < n; i++) out[i] = (ctype)normal(at + i);                                            \
@@ -68,11 +72,8 @@ static uint8_t uniform_bool(int64_t index) { return (uint8_t)(bits((uint64_t)ind
             if (diagonal >= 0) out[diagonal] = 1;                                                                      \
         }                                                                                                              \
     }
-FILL(F64, double, uniform_f64)
-FILL(F32, float, uniform_f32)
-FILL(I64, int64_t, uniform_int)
-FILL(I32, int32_t, uniform_int)
-FILL(BOOL, uint8_t, uniform_bool)
+TRA_DTYPES(X)
+#undef X
 
 static void fill_run(tra_dtype t, void *out, int64_t at, int64_t n, int64_t diagonal) {
     switch (t) {

@@ -17,16 +17,10 @@ tra_element tra_element_of(tra_dtype t) {
 }
 
 static hid_t type_of(tra_element t) {
-    switch (t) {
-    case TRA_ELEMENT_F64: return tra_h5_type(TRA_F64);
-    case TRA_ELEMENT_F32: return tra_h5_type(TRA_F32);
-    case TRA_ELEMENT_I64: return tra_h5_type(TRA_I64);
-    case TRA_ELEMENT_I32: return tra_h5_type(TRA_I32);
-    case TRA_ELEMENT_BOOL: return tra_h5_type(TRA_BOOL);
-    case TRA_ELEMENT_U8:
-    case TRA_ELEMENT_U16:
-    case TRA_ELEMENT_U32: break;
-    }
+#define X(name, ...)                                                                                                   \
+    case TRA_ELEMENT_##name: return tra_h5_type(TRA_##name);
+    switch ((int)t) { TRA_DTYPES(X) }
+#undef X
     return -1;
 }
 

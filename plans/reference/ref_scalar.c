@@ -21,27 +21,13 @@ bool ref_is_float(tra_dtype t) {
     return true;
 }
 
-static huge least_of(tra_dtype t) {
-    switch (t) {
-    case TRA_I32: return INT32_MIN;
-    case TRA_BOOL: return 0;
-    case TRA_F64:
-    case TRA_F32:
-    case TRA_I64: break;
-    }
-    return INT64_MIN;
+/* The range of a type: of floats that of i64. */
+static huge most_of(tra_dtype t) {
+    if (t == TRA_BOOL) return 1;
+    return ((huge)1 << (ref_is_float(t) ? 63 : 8 * (int)tra_dtype_size(t) - 1)) - 1;
 }
 
-static huge most_of(tra_dtype t) {
-    switch (t) {
-    case TRA_I32: return INT32_MAX;
-    case TRA_BOOL: return 1;
-    case TRA_F64:
-    case TRA_F32:
-    case TRA_I64: break;
-    }
-    return INT64_MAX;
-}
+static huge least_of(tra_dtype t) { return t == TRA_BOOL ? 0 : -most_of(t) - 1; }
 
 tra_dtype ref_both(tra_dtype a, tra_dtype b) {
     if (a == b || b == TRA_BOOL) return a;
