@@ -47,16 +47,8 @@ static tra_status allocate_within(mapped *m, int64_t bytes, void **out, tra_err 
 }
 
 static tra_dtype dtype_of(tra_element t) {
-    switch (t) {
-    case TRA_ELEMENT_F64: return TRA_F64;
-    case TRA_ELEMENT_F32: return TRA_F32;
-    case TRA_ELEMENT_I32: return TRA_I32;
-    case TRA_ELEMENT_BOOL: return TRA_BOOL;
-    case TRA_ELEMENT_I64:
-    case TRA_ELEMENT_U8:
-    case TRA_ELEMENT_U16:
-    case TRA_ELEMENT_U32: break;
-    }
+    for (int d = 0; d < TRA_NDTYPES; d++)
+        if (tra_element_of((tra_dtype)d) == t) return (tra_dtype)d;
     return TRA_I64;
 }
 

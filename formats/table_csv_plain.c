@@ -185,19 +185,16 @@ int64_t tra_csv_skip_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int6
     return row;
 }
 
-/* What eight digits are fits any type of numbers. */
+/* What eight digits are fits any float, and any integer of 32 bits. */
+#define FITS_FLOAT(T, v) true
+#define FITS_INT(T, v)   (sizeof(T) >= 4 || (int64_t)(T)(v) == (int64_t)(v))
+#define FITS_BOOL(T, v)  false
 static inline bool put_short(tra_coltype t, uint64_t v, void *values, int64_t at) {
-    if (t == TRA_COL_I32)
-        ((int32_t *)values)[at] = (int32_t)v;
-    else if (t == TRA_COL_I64)
-        ((int64_t *)values)[at] = (int64_t)v;
-    else if (t == TRA_COL_F32)
-        ((float *)values)[at] = (float)v;
-    else if (t == TRA_COL_F64)
-        ((double *)values)[at] = (double)v;
-    else
-        return false;
-    return true;
+#define X(name, text, T, class, ...)                                                                                   \
+    if (t == TRA_COL_##name && FITS_##class(T, v)) return ((T *)values)[at] = (T)v, true;
+    TRA_DTYPES(X)
+#undef X
+    return false;
 }
 
 static bool real_of(const number *x, double *v) {
@@ -209,21 +206,14 @@ static bool real_of(const number *x, double *v) {
 /* Puts it to a place of a column; false: it is no value of that type, or has to be looked at again. */
 static inline bool put_number(tra_coltype t, const number *x, void *values, int64_t at) {
     double v;
+#define PUT_FLOAT(T) return real_of(x, &v) && (((T *)values)[at] = (T)v, true);
+#define PUT_INT(T)   return x->behind < 0 && whole_of(x) == (T)whole_of(x) && (((T *)values)[at] = (T)whole_of(x), true);
+#define PUT_BOOL(T)  return false;
+#define X(name, text, T, class, ...)                                                                                   \
+    case TRA_COL_##name: PUT_##class(T)
     switch (t) {
-    case TRA_COL_I32:
-        if (x->behind >= 0 || whole_of(x) != (int32_t)whole_of(x)) return false;
-        ((int32_t *)values)[at] = (int32_t)whole_of(x);
-        return true;
-    case TRA_COL_I64:
-        if (x->behind >= 0) return false;
-        ((int64_t *)values)[at] = whole_of(x);
-        return true;
-    case TRA_COL_F32:
-        if (!real_of(x, &v)) return false;
-        ((float *)values)[at] = (float)v;
-        return true;
-    case TRA_COL_F64: return real_of(x, (double *)values + at);
-    case TRA_COL_BOOL:
+        TRA_DTYPES(X)
+#undef X
     case TRA_COL_DATE:
     case TRA_COL_TIMESTAMP:
     case TRA_COL_STRING:

@@ -293,21 +293,14 @@ bool tra_csv_value(const tra_csv_reading *r, const tra_csv_column *c, const char
     int64_t v;
     double x;
     bool b;
+#define VALUE_FLOAT(T) return number_value(r, s, n, &x) && (((T *)values)[i] = (T)x, true);
+#define VALUE_INT(T)   return whole_value(r, s, n, &v) && v == (T)v && (((T *)values)[i] = (T)v, true);
+#define VALUE_BOOL(T)  return bool_value(r, s, n, &b) && (((T *)values)[i] = (T)b, true);
+#define X(name, text, T, class, ...)                                                                                   \
+    case TRA_COL_##name: VALUE_##class(T)
     switch (c->type) {
-    case TRA_COL_BOOL:
-        if (!bool_value(r, s, n, &b)) return false;
-        ((uint8_t *)values)[i] = b;
-        return true;
-    case TRA_COL_I32:
-        if (!whole_value(r, s, n, &v) || v != (int32_t)v) return false;
-        ((int32_t *)values)[i] = (int32_t)v;
-        return true;
-    case TRA_COL_I64: return whole_value(r, s, n, (int64_t *)values + i);
-    case TRA_COL_F32:
-        if (!number_value(r, s, n, &x)) return false;
-        ((float *)values)[i] = (float)x;
-        return true;
-    case TRA_COL_F64: return number_value(r, s, n, (double *)values + i);
+        TRA_DTYPES(X)
+#undef X
     case TRA_COL_DATE: return days_value(r, c, s, n, (int32_t *)values + i);
     case TRA_COL_TIMESTAMP: return day_value(r, c, s, n, (int64_t *)values + i);
     case TRA_COL_STRING:

@@ -55,15 +55,10 @@ size_t tra_column_text(const tra_column *c, const tra_vector *v, int64_t i, char
     *text = buf;
     if (v->state && v->state[i]) return 0;
     switch (c->type) {
-    case TRA_COL_BOOL: {
-        bool yes = ((const uint8_t *)v->values)[i];
-        *text = yes ? "true" : "false";
-        return yes ? 4 : 5;
-    }
-    case TRA_COL_I32: return tra_print_value(TRA_I32, v->values, i, buf);
-    case TRA_COL_I64: return tra_print_value(TRA_I64, v->values, i, buf);
-    case TRA_COL_F32: return tra_print_value(TRA_F32, v->values, i, buf);
-    case TRA_COL_F64: return tra_print_value(TRA_F64, v->values, i, buf);
+    case TRA_COL_NUMBERS:
+        if (c->type != TRA_COL_BOOL) return tra_print_value(tra_coltype_held(c->type), v->values, i, buf);
+        *text = ((const uint8_t *)v->values)[i] ? "true" : "false";
+        return strlen(*text);
     case TRA_COL_DATE: return strlen(tra_date_text(((const int32_t *)v->values)[i], buf));
     case TRA_COL_TIMESTAMP: return strlen(tra_timestamp_text(((const int64_t *)v->values)[i], buf));
     case TRA_COL_STRING:
@@ -168,11 +163,7 @@ static int64_t points_of(const char *s, int64_t n) {
 static record record_of(const tra_column *c) {
     record r = {.bytes = (int64_t)tra_coltype_size(c->type)};
     switch (c->type) {
-    case TRA_COL_BOOL:
-    case TRA_COL_I32:
-    case TRA_COL_I64:
-    case TRA_COL_F32:
-    case TRA_COL_F64:
+    case TRA_COL_NUMBERS:
         r.floats = c->nullable && !tra_coltype_is_float(c->type);
         snprintf(r.type, sizeof r.type, "%s%s", c->type == TRA_COL_BOOL && !r.floats ? "|" : "<",
                  r.floats ? "f8" : tra_dtype_rows[tra_coltype_held(c->type)].numpy);

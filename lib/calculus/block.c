@@ -52,16 +52,11 @@ tra_status tra_component_sizes(const tra_storage *s, const tra_storage_block *b,
 static bool is_float(tra_element t) { return t == TRA_ELEMENT_F64 || t == TRA_ELEMENT_F32; }
 
 static int64_t key_at(const tra_elements *x, int64_t i) {
-    switch (x->type) {
-    case TRA_ELEMENT_I64: return ((const int64_t *)x->data)[i];
-    case TRA_ELEMENT_I32: return ((const int32_t *)x->data)[i];
-    case TRA_ELEMENT_BOOL:
-    case TRA_ELEMENT_U8: return ((const uint8_t *)x->data)[i];
-    case TRA_ELEMENT_U16: return ((const uint16_t *)x->data)[i];
-    case TRA_ELEMENT_U32: return ((const uint32_t *)x->data)[i];
-    case TRA_ELEMENT_F64:
-    case TRA_ELEMENT_F32: break;
-    }
+    if (is_float(x->type)) return -1;
+#define X(name, ctype, ...)                                                                                            \
+    case TRA_ELEMENT_##name: return (int64_t)((const ctype *)x->data)[i];
+    switch (x->type) { TRA_ELEMENTS(X) }
+#undef X
     return -1;
 }
 

@@ -165,11 +165,18 @@ static inline tra_calc_number tra_calc_int(int64_t v) { return (tra_calc_number)
 static inline tra_calc_number tra_calc_real(double v) { return (tra_calc_number){true, 0, v}; }
 static inline double tra_calc_as_real(tra_calc_number v) { return v.real ? v.r : (double)v.i; }
 
+/* The types of elements of components: name, C type, what they are (a truth is a byte, 0 or not). */
 #define TRA_ELEMENTS(X)                                                                                                \
-    X(F64, double)                                                                                                     \
-    X(F32, float) X(I64, int64_t) X(I32, int32_t) X(BOOL, uint8_t) X(U8, uint8_t) X(U16, uint16_t) X(U32, uint32_t)
+    X(F64, double, REAL)                                                                                               \
+    X(F32, float, REAL)                                                                                                \
+    X(I64, int64_t, WHOLE)                                                                                             \
+    X(I32, int32_t, WHOLE)                                                                                             \
+    X(BOOL, uint8_t, TRUTH)                                                                                            \
+    X(U8, uint8_t, WHOLE)                                                                                              \
+    X(U16, uint16_t, WHOLE)                                                                                            \
+    X(U32, uint32_t, WHOLE)
 typedef enum tra_element {
-#define X(name, type) TRA_ELEMENT_##name,
+#define X(name, ...) TRA_ELEMENT_##name,
     TRA_ELEMENTS(X)
 #undef X
 } tra_element;

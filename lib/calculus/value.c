@@ -7,7 +7,7 @@
 
 size_t tra_element_size(tra_element t) {
     static const size_t sizes[] = {
-#define X(name, type) sizeof(type),
+#define X(name, type, ...) sizeof(type),
         TRA_ELEMENTS(X)
 #undef X
     };
@@ -15,16 +15,13 @@ size_t tra_element_size(tra_element t) {
 }
 
 tra_calc_number calc_element(const tra_elements *x, int64_t i) {
-    switch (x->type) {
-    case TRA_ELEMENT_F64: return tra_calc_real(((const double *)x->data)[i]);
-    case TRA_ELEMENT_F32: return tra_calc_real((double)((const float *)x->data)[i]);
-    case TRA_ELEMENT_I64: return tra_calc_int(((const int64_t *)x->data)[i]);
-    case TRA_ELEMENT_I32: return tra_calc_int(((const int32_t *)x->data)[i]);
-    case TRA_ELEMENT_BOOL: return tra_calc_int(((const uint8_t *)x->data)[i] != 0);
-    case TRA_ELEMENT_U8: return tra_calc_int(((const uint8_t *)x->data)[i]);
-    case TRA_ELEMENT_U16: return tra_calc_int(((const uint16_t *)x->data)[i]);
-    case TRA_ELEMENT_U32: return tra_calc_int(((const uint32_t *)x->data)[i]);
-    }
+#define NUMBER_REAL(v)  tra_calc_real((double)(v))
+#define NUMBER_WHOLE(v) tra_calc_int(v)
+#define NUMBER_TRUTH(v) tra_calc_int((v) != 0)
+#define X(name, ctype, kind)                                                                                           \
+    case TRA_ELEMENT_##name: return NUMBER_##kind(((const ctype *)x->data)[i]);
+    switch (x->type) { TRA_ELEMENTS(X) }
+#undef X
     return tra_calc_int(0);
 }
 

@@ -107,7 +107,7 @@ void gen_refuse(gen *g, const char *fmt, ...) {
 
 const char *gen_element_type(tra_element t) {
     static const char *const types[] = {
-#define X(name, type) #type,
+#define X(name, type, ...) #type,
         TRA_ELEMENTS(X)
 #undef X
     };

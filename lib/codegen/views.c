@@ -58,16 +58,15 @@ static gen_value component_value(gen *g, int i, tra_calc_type t) {
 
 static int element_bits(const gen *g, int i) {
     const tra_codegen_name *how = &g->s->how[i];
-    switch (how->value) {
-    case TRA_ELEMENT_F64:
-    case TRA_ELEMENT_F32:
-    case TRA_ELEMENT_I64: break;
-    case TRA_ELEMENT_I32: return 31;
-    case TRA_ELEMENT_BOOL: return 1;
-    case TRA_ELEMENT_U8: return 8;
-    case TRA_ELEMENT_U16: return 16;
-    case TRA_ELEMENT_U32: return 32;
-    }
+#define BITS_REAL(ctype)  63
+#define BITS_WHOLE(ctype) (8 * (int)sizeof(ctype) - ((ctype)-1 < (ctype)1)) /* signed: less one bit */
+#define BITS_TRUTH(ctype) 1
+#define X(name, ctype, kind)                                                                                           \
+    case TRA_ELEMENT_##name: bits = BITS_##kind(ctype); break;
+    int bits = 63;
+    switch (how->value) { TRA_ELEMENTS(X) }
+#undef X
+    if (bits < 63) return bits;
     return how->below && !g->s->wide ? 40 : 63;
 }
 

@@ -32,7 +32,11 @@ bool tra_coltype_parse(const char *s, tra_coltype *t) {
     return false;
 }
 
-const char *tra_coltype_choices(void) { return "bool, i32, i64, f32, f64, date, timestamp, string, text"; }
+const char *tra_coltype_choices(void) {
+#define X(name, text, ...) ", " text
+    return &TRA_COLTYPES(X)[2];
+#undef X
+}
 
 /* ---- dictionaries ------------------------------------------------------------------------------------------------ */
 

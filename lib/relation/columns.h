@@ -15,10 +15,10 @@
 
 #include "cell.h"
 
-/* A row for each type of a column: name in C, name in text, element type of its values in memory. A date counts days
- * since 1970, a timestamp microseconds UTC since 1970. A string is a code of its column's dictionary, which is sorted
- * by bytes, so that codes compare as the strings do. A text is a code too, but of a dictionary in the order in which
- * the texts first appeared. */
+/* A row for each type of a column, numbers first: name in C, name in text, element type of its values in memory. A date
+ * counts days since 1970, a timestamp microseconds UTC since 1970. A string is a code of its column's dictionary, which
+ * is sorted by bytes, so that codes compare as the strings do. A text is a code too, but of a dictionary in the order
+ * in which the texts first appeared. */
 #define TRA_COLTYPES(X)                                                                                                \
     X(BOOL, "bool", BOOL)                                                                                              \
     X(I32, "i32", I32)                                                                                                 \
@@ -50,9 +50,12 @@ static inline tra_dtype tra_coltype_held(tra_coltype t) {
 tra_coltype tra_coltype_of(tra_dtype t); /* the column type of the same values */
 static inline size_t tra_coltype_size(tra_coltype t) { return tra_dtype_size(tra_coltype_held(t)); }
 static inline bool tra_coltype_is_coded(tra_coltype t) { return t == TRA_COL_STRING || t == TRA_COL_TEXT; }
-static inline bool tra_coltype_is_integer(tra_coltype t) { return t == TRA_COL_I32 || t == TRA_COL_I64; }
-static inline bool tra_coltype_is_float(tra_coltype t) { return t == TRA_COL_F32 || t == TRA_COL_F64; }
+#define TRA_COL_NUMBERS TRA_COL_BOOL... TRA_COL_F64 /* for switches: the types that are element types themselves */
 static inline bool tra_coltype_is_number(tra_coltype t) { return t <= TRA_COL_F64; } /* bool counts as 0 and 1 */
+static inline bool tra_coltype_is_integer(tra_coltype t) {
+    return tra_coltype_is_number(t) && tra_dtype_rows[tra_coltype_held(t)].class == TRA_CLASS_INT;
+}
+static inline bool tra_coltype_is_float(tra_coltype t) { return tra_dtype_is_float(tra_coltype_held(t)); }
 
 /* n strings: string i is bytes[begin[i]] .. bytes[begin[i + 1] - 1]. They are UTF-8 by intent, but may hold any byte.
  * Immutable; whoever makes a dictionary says in which arena it lives. */

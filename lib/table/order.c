@@ -23,14 +23,18 @@ static int compare_codes(const tra_dictionary *d, int32_t x, int32_t y) {
 }
 
 static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j) {
+#define WHOLE(name, text, T, ...)                                                                                      \
+    case TRA_COL_##name:                                                                                               \
+        return compare_whole(((const T *)v->values)[i], ((const T *)w->values)[j]);
+#define REAL(name, text, T, ...)                                                                                       \
+    case TRA_COL_##name: return compare_real((double)((const T *)v->values)[i], (double)((const T *)w->values)[j]);
     switch (c->type) {
-    case TRA_COL_BOOL: return compare_whole(((const uint8_t *)v->values)[i], ((const uint8_t *)w->values)[j]);
-    case TRA_COL_I32:
-    case TRA_COL_DATE: return compare_whole(((const int32_t *)v->values)[i], ((const int32_t *)w->values)[j]);
-    case TRA_COL_I64:
-    case TRA_COL_TIMESTAMP: return compare_whole(((const int64_t *)v->values)[i], ((const int64_t *)w->values)[j]);
-    case TRA_COL_F32: return compare_real((double)((const float *)v->values)[i], (double)((const float *)w->values)[j]);
-    case TRA_COL_F64: return compare_real(((const double *)v->values)[i], ((const double *)w->values)[j]);
+        TRA_WHOLE_DTYPES(WHOLE)
+        TRA_FLOAT_DTYPES(REAL)
+        WHOLE(DATE, "", int32_t)
+        WHOLE(TIMESTAMP, "", int64_t)
+#undef WHOLE
+#undef REAL
     case TRA_COL_STRING:
     case TRA_COL_TEXT: return compare_codes(c->dict, ((const int32_t *)v->values)[i], ((const int32_t *)w->values)[j]);
     }

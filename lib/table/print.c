@@ -22,11 +22,14 @@ static void add_constant(const tra_colexpr *x, tra_str *out) {
         return;
     }
     switch (x->type) {
-    case TRA_COL_BOOL: tra_str_add(out, x->value.i ? "true" : "false"); return;
-    case TRA_COL_I32:
-    case TRA_COL_I64: tra_str_printf(out, "%" PRId64, x->value.i); return;
-    case TRA_COL_F32:
-    case TRA_COL_F64: tra_str_printf(out, "%.17g", x->value.f); return;
+    case TRA_COL_NUMBERS:
+        if (tra_coltype_is_float(x->type))
+            tra_str_printf(out, "%.17g", x->value.f);
+        else if (x->type == TRA_COL_BOOL)
+            tra_str_add(out, x->value.i ? "true" : "false");
+        else
+            tra_str_printf(out, "%" PRId64, x->value.i);
+        return;
     case TRA_COL_DATE: tra_str_printf(out, "date \"%s\"", tra_date_text((int32_t)x->value.i, text)); return;
     case TRA_COL_TIMESTAMP: tra_str_printf(out, "timestamp \"%s\"", tra_timestamp_text(x->value.i, text)); return;
     case TRA_COL_STRING:

@@ -10,14 +10,19 @@ void ref_table_take(const tra_schema *s, const tra_batch *b, ref_table *t, int64
             ref_cell *to = ref_at(t, at + i, c);
             const void *v = b->v[c].values;
             *to = (ref_cell){.state = b->v[c].state ? (int)b->v[c].state[i] : REF_VALUE};
+#define WHOLE(name, text, T, ...)                                                                                      \
+    case TRA_COL_##name:                                                                                               \
+        to->i = ((const T *)v)[i];                                                                                     \
+        break;
+#define REAL(name, text, T, ...)                                                                                       \
+    case TRA_COL_##name: to->f = (double)((const T *)v)[i]; break;
             switch (s->v[c].type) {
-            case TRA_COL_BOOL: to->i = ((const uint8_t *)v)[i]; break;
-            case TRA_COL_I32:
-            case TRA_COL_DATE: to->i = ((const int32_t *)v)[i]; break;
-            case TRA_COL_I64:
-            case TRA_COL_TIMESTAMP: to->i = ((const int64_t *)v)[i]; break;
-            case TRA_COL_F32: to->f = (double)((const float *)v)[i]; break;
-            case TRA_COL_F64: to->f = ((const double *)v)[i]; break;
+                TRA_WHOLE_DTYPES(WHOLE)
+                TRA_FLOAT_DTYPES(REAL)
+                WHOLE(DATE, "", int32_t)
+                WHOLE(TIMESTAMP, "", int64_t)
+#undef WHOLE
+#undef REAL
             case TRA_COL_STRING:
             case TRA_COL_TEXT:
                 if (to->state == REF_VALUE) to->s = tra_dictionary_at(s->v[c].dict, ((const int32_t *)v)[i], &to->len);

@@ -8,14 +8,19 @@
 /* A value as a column of that type holds it; what is NULL or could not be computed is 0. */
 static void put_value(const tra_column *c, const ref_cell *v, void *values, int64_t at) {
     ref_cell x = v->state == REF_VALUE ? *v : (ref_cell){0};
+#define WHOLE(name, text, T, ...)                                                                                      \
+    case TRA_COL_##name:                                                                                               \
+        ((T *)values)[at] = (T)x.i;                                                                                    \
+        break;
+#define REAL(name, text, T, ...)                                                                                       \
+    case TRA_COL_##name: ((T *)values)[at] = (T)x.f; break;
     switch (c->type) {
-    case TRA_COL_BOOL: ((uint8_t *)values)[at] = (uint8_t)x.i; break;
-    case TRA_COL_I32:
-    case TRA_COL_DATE: ((int32_t *)values)[at] = (int32_t)x.i; break;
-    case TRA_COL_I64:
-    case TRA_COL_TIMESTAMP: ((int64_t *)values)[at] = x.i; break;
-    case TRA_COL_F32: ((float *)values)[at] = (float)x.f; break;
-    case TRA_COL_F64: ((double *)values)[at] = x.f; break;
+        TRA_WHOLE_DTYPES(WHOLE)
+        TRA_FLOAT_DTYPES(REAL)
+        WHOLE(DATE, "", int32_t)
+        WHOLE(TIMESTAMP, "", int64_t)
+#undef WHOLE
+#undef REAL
     case TRA_COL_STRING:
     case TRA_COL_TEXT:
         ((int32_t *)values)[at] =
