@@ -32,20 +32,10 @@ bool tra_elem_parse(const char *s, tra_elem *k) {
     return false;
 }
 
-/* The narrowest integer type of relations with as many bits, besides the sign: i64 if there is none. */
-static tra_dtype narrowest_int(size_t bits) {
-    tra_dtype best = TRA_I64;
-    for (int t = 0; t < TRA_NDTYPES; t++) {
-        bool fits = tra_dtype_rows[t].class == TRA_CLASS_INT && 8 * tra_dtype_size((tra_dtype)t) - 1 >= bits;
-        if (fits && tra_dtype_size((tra_dtype)t) < tra_dtype_size(best)) best = (tra_dtype)t;
-    }
-    return best;
-}
-
 tra_dtype tra_elem_dtype(tra_elem k) {
 #define DTYPE_FLOAT(ctype) (sizeof(ctype) > sizeof(float) ? TRA_F64 : TRA_F32)
 #define DTYPE_HALF(ctype)  TRA_F32
-#define DTYPE_INT(ctype)   narrowest_int(8 * sizeof(ctype) - ((ctype)-1 < (ctype)1)) /* signed: less one bit */
+#define DTYPE_INT(ctype)   tra_dtype_of_bits(8 * sizeof(ctype) - ((ctype)-1 < (ctype)1)) /* signed: less one bit */
 #define DTYPE_BOOL(ctype)  TRA_BOOL
 #define X(name, text, ctype, kind)                                                                                     \
     case TRA_ELEM_##name: return DTYPE_##kind(ctype);

@@ -67,7 +67,7 @@ tra_status tra_op_fits(const tra_op *op, const tra_type *type, int64_t ordinal, 
         return s;
     }
     return tra_fail(e, TRA_INPUT, "%san integer does not fit %s in the tuple %s", tra_op_text(op, place, sizeof place),
-                    type->dtype == TRA_I32 ? "i32" : "i64", tra_key_text(&k, key));
+                    tra_dtype_name(type->dtype), tra_key_text(&k, key));
 }
 
 bool tra_op_accumulates(const tra_plan *p, const tra_op *op) {

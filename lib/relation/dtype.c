@@ -43,6 +43,15 @@ int64_t tra_dtype_most(tra_dtype t) {
     return INT64_MAX;
 }
 
+tra_dtype tra_dtype_of_bits(size_t bits) {
+    tra_dtype best = TRA_I64;
+    for (int t = 0; t < TRA_NDTYPES; t++) {
+        bool fits = tra_dtype_rows[t].class == TRA_CLASS_INT && 8 * tra_dtype_size((tra_dtype)t) - 1 >= bits;
+        if (fits && tra_dtype_size((tra_dtype)t) < tra_dtype_size(best)) best = (tra_dtype)t;
+    }
+    return best;
+}
+
 tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b) {
     if (a == b || b == TRA_BOOL) return a;
     if (a == TRA_BOOL) return b;

@@ -160,7 +160,7 @@ bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64) {
     *u64 = digits == 64;
     if (class == H5T_ENUM) return *t = TRA_BOOL, is_bool(type);
     if (class == H5T_FLOAT) return *t = H5Tget_size(type) <= sizeof(float) ? TRA_F32 : TRA_F64, true;
-    return *t = digits <= 31 ? TRA_I32 : TRA_I64, class == H5T_INTEGER && digits <= 64;
+    return *t = tra_dtype_of_bits(digits), class == H5T_INTEGER && digits <= 64;
 }
 
 bool tra_h5_exists(hid_t loc, const char *path) {

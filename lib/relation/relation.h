@@ -125,6 +125,8 @@ bool tra_dtype_holds(tra_dtype t, int64_t v);
 /* The least and the greatest whole number of the type; of floats those of i64. */
 int64_t tra_dtype_least(tra_dtype t);
 int64_t tra_dtype_most(tra_dtype t);
+/* The narrowest integer type that has so many bits besides the sign; i64 if there is none. */
+tra_dtype tra_dtype_of_bits(size_t bits);
 /* The type that holds the values of both: a bool fits every type; an integer and a float give f64. */
 tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b);
 

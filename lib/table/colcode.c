@@ -88,13 +88,13 @@ static char *register_of(const tra_colrun *r, int reg) { return r->regs + (int64
 static void fill(const tra_colexpr *x, char *values, uint8_t *state) {
     memset(state, x->null ? TRA_STATE_NULL : TRA_STATE_VALUE, TRA_COLSTRIP);
     for (int i = 0; i < TRA_COLSTRIP; i++) {
-        switch (held(x)) {
-        case TRA_BOOL: ((uint8_t *)values)[i] = (uint8_t)x->value.i; break;
-        case TRA_I32: ((int32_t *)values)[i] = (int32_t)x->value.i; break;
-        case TRA_I64: ((int64_t *)values)[i] = x->value.i; break;
-        case TRA_F32: ((float *)values)[i] = (float)x->value.f; break;
-        case TRA_F64: ((double *)values)[i] = x->value.f; break;
-        }
+#define WHOLE(name, text, T, ...)                                                                                      \
+    case TRA_##name: ((T *)values)[i] = (T)x->value.i; break;
+#define REAL(name, text, T, ...)                                                                                       \
+    case TRA_##name: ((T *)values)[i] = (T)x->value.f; break;
+        switch (held(x)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
+#undef WHOLE
+#undef REAL
     }
 }
 

@@ -275,13 +275,16 @@ static void gather_eights(char *dst, const char *src, const picked *p) { GATHER(
 
 /* The rows that pass, of a column whose elements are of this size; dst has room for all. */
 static void gather(void *dst, const void *src, const picked *p, size_t size) {
-    bool vectors = size > 1 && tra_simd_here() == TRA_SIMD_AVX512;
+    bool vectors = tra_simd_here() == TRA_SIMD_AVX512;
+    assert(size == 1 || size == 2 || size == 4 || size == 8);
     if (vectors && size == 4)
         gather_fours(dst, src, p);
-    else if (vectors)
+    else if (vectors && size == 8)
         gather_eights(dst, src, p);
     else if (size == 1)
         GATHER(uint8_t)
+    else if (size == 2)
+        GATHER(uint16_t)
     else if (size == 4)
         GATHER(uint32_t)
     else
