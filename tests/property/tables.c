@@ -1,6 +1,6 @@
 /* tables.c - random programs on tables: schemas of all types with NULLs, NaN, -0, duplicate, frequent and absent keys,
  * tables without rows; pipelines of all operators, and sums over matrices that are made of their rows. */
-#include "tables.h"
+#include "tables_int.h"
 
 #include "../../lib/relation/table_file.h"
 #include "../../plans/reference/ref_table.h"
@@ -10,30 +10,6 @@
 #include <string.h>
 
 /* ---- inputs -------------------------------------------------------------------------------------------------- */
-
-typedef enum kind { WHOLE, REAL, TRUTH, WORD, DAY, MOMENT, OPAQUE } kind; /* OPAQUE: only written */
-enum { KINDS = OPAQUE, INPUTS = 3, MOST_COLUMNS = 24, MOST_TABLES = 16 };
-
-/* A column that the program knows. */
-typedef struct known {
-    char name[32];
-    kind k;
-} known;
-typedef struct table {
-    char name[16];
-    int n;
-    known c[MOST_COLUMNS];
-    bool small; /* few rows: it may be joined */
-} table;
-
-typedef struct maker {
-    rng g;
-    tra_arena *a;
-    const char *dir;
-    tra_str text;
-    int ntables, names;
-    table t[MOST_TABLES];
-} maker;
 
 static const char *const words[] = {"", "a", "B", "ab", "abc", "\xC3\xA9t\xC3\xA9", "x%y", "zz z", "b"};
 enum { WORDS = sizeof words / sizeof *words };
@@ -121,8 +97,7 @@ static tra_status write_input(maker *m, int number, tra_err *e) {
 
 /* ---- expressions --------------------------------------------------------------------------------------------- */
 
-/* A column of that kind, or NULL. */
-static const known *some_column(maker *m, const table *t, kind k) {
+const known *some_column(maker *m, const table *t, kind k) {
     int n = 0, at;
     for (int i = 0; i < t->n; i++) n += t->c[i].k == k;
     if (n == 0) return NULL;
@@ -132,7 +107,7 @@ static const known *some_column(maker *m, const table *t, kind k) {
     return NULL;
 }
 
-static const char *leaf(maker *m, const table *t, kind k) {
+const char *leaf(maker *m, const table *t, kind k) {
     static const char *const constants[KINDS] = {
         "3", "0.5", "true", "\"ab\"", "date \"2017-04-15\"", "timestamp \"2017-07-14 02:40:00\""};
     const known *c = some_column(m, t, k);
@@ -141,7 +116,7 @@ static const char *leaf(maker *m, const table *t, kind k) {
 
 static const char *expression(maker *m, const table *t, kind k, int depth);
 
-static const char *truth(maker *m, const table *t, int depth) {
+const char *truth(maker *m, const table *t, int depth) {
     static const char *const compare[] = {"<", "<=", ">", ">=", "==", "!="};
     kind k = (kind)rng_below(&m->g, KINDS);
     const char *x = expression(m, t, k, depth - 1), *y = expression(m, t, k, depth - 1);
@@ -184,7 +159,7 @@ static const char *expression(maker *m, const table *t, kind k, int depth) {
 
 /* ---- operators ----------------------------------------------------------------------------------------------- */
 
-static table *begin(maker *m, const table *like) {
+table *begin(maker *m, const table *like) {
     table *t = &m->t[m->ntables++];
     *t = *like;
     snprintf(t->name, sizeof t->name, "R%d", m->names++);
@@ -192,13 +167,13 @@ static table *begin(maker *m, const table *like) {
     return t;
 }
 
-static void add_column(table *t, const char *name, kind k) {
+void add_column(table *t, const char *name, kind k) {
     if (t->n == MOST_COLUMNS) return;
     snprintf(t->c[t->n].name, sizeof t->c->name, "%s", name);
     t->c[t->n++].k = k;
 }
 
-static void draw_select(maker *m, const table *of) {
+void draw_select(maker *m, const table *of) {
     begin(m, of);
     tra_str_printf(&m->text, "select(%s, %s)\n", of->name, rng_chance(&m->g, 7) ? "false" : truth(m, of, 2));
 }
@@ -344,90 +319,6 @@ static void draw_operator(maker *m) {
     }
 }
 
-/* Sums of products over the rows of the last table. */
-static void draw_matrix(maker *m, const table *of) {
-    const known *x = some_column(m, of, REAL), *y = some_column(m, of, WHOLE);
-    tra_str_printf(&m->text, "N = rows(%s)\noutput N to \"N.h5\"\n", of->name);
-    if (!x || !y) return;
-    tra_str_printf(&m->text,
-                   "X = matrix(%s, [u = if(`%s` > 50 || `%s` < -50, 1.0, `%s`), v = `%s` %% 9]%s)\n"
-                   "XX[a,b] = sum X[n,a] * X[n,b]\noutput XX to \"XX.h5\"\n",
-                   of->name, x->name, x->name, x->name, y->name, rng_chance(&m->g, 80) ? ", fill = 2" : "");
-}
-
-/* What a column of a matrix may be: of no table, of one or of both, of keys. */
-static const char *feature(maker *m, const table *of) {
-    const known *x = some_column(m, of, REAL), *y = some_column(m, of, WHOLE), *z = some_column(m, of, WHOLE);
-    switch (rng_below(&m->g, 6)) {
-    case 0: return "1";
-    case 1: return x ? tra_arena_printf(m->a, "`%s`", x->name) : "2.5";
-    case 2: return y && z ? tra_arena_printf(m->a, "(`%s` %% 5) * (`%s` %% 3)", y->name, z->name) : "3";
-    case 3: return tra_arena_printf(m->a, "if(%s, 1, 0.5)", truth(m, of, 1));
-    case 4: return x && y ? tra_arena_printf(m->a, "`%s` * (`%s` %% 4)", x->name, y->name) : "0.25";
-    default: return y ? tra_arena_printf(m->a, "`%s` %% 7", y->name) : "7";
-    }
-}
-
-static void draw_features(maker *m, const table *of, const char *name) {
-    tra_str_printf(&m->text, "%s = matrix(%s, [", name, of->name);
-    for (int i = 0, n = (int)rng_range(&m->g, 1, 4); i < n; i++)
-        tra_str_printf(&m->text, "%sc%d = %s", i ? ", " : "", i, feature(m, of));
-    tra_str_printf(&m->text, "]%s)\n", rng_chance(&m->g, 90) ? ", fill = 0.5" : "");
-}
-
-/* Elements of FXX, whose rows and columns are called c0, c1, ..., by these names. */
-static void draw_entries(maker *m) {
-    static const char *const by[] = {">", ">=", "<", "==", "!="};
-    tra_str_printf(&m->text, "FE = select(entries(FXX), a %s \"c%d\" && b %s \"c%d\")\noutput FE to \"FE.h5\"\n",
-                   by[rng_below(&m->g, 5)], (int)rng_below(&m->g, 4), by[rng_below(&m->g, 5)],
-                   (int)rng_below(&m->g, 4));
-}
-
-/* Sums of the rows and columns of FX, and its products with arrays that are no matrices of a table. */
-static void draw_products(maker *m) {
-    tra_str_add(&m->text, "FC[a] = sum FX[n,a]\noutput FC to \"FC.h5\"\n");
-    if (rng_chance(&m->g, 50))
-        tra_str_add(&m->text, "FN[n] = sum FX[n,a]\nFNT = table(FN)\noutput FNT to \"FNT.h5\"\n");
-    if (rng_chance(&m->g, 50))
-        tra_str_add(&m->text, "FW[a,b] = FXX[a,b] / (1 + abs(FXX[a,b]))\nFZ[n,b] = sum FX[n,a] * FW[a,b]\n"
-                              "FZT = table(FZ)\noutput FZT to \"FZT.h5\"\n");
-    if (rng_chance(&m->g, 50))
-        tra_str_add(&m->text, "FV[n] = max FX[n,a]\nFG[a] = sum FX[n,a] * FV[n]\noutput FG to \"FG.h5\"\n");
-}
-
-/* Sums of products over joins by whole numbers, which are there more than once, not at all, or NULL: what rules make
- * without the rows of the join. */
-static void draw_factorised(maker *m) {
-    const table *at = &m->t[0];
-    int joins = (int)rng_range(&m->g, 1, 3);
-    for (int j = 0; j < joins; j++) {
-        static const char *const hows[] = {"inner", "inner", "inner", "left", "semi"};
-        const table *with = &m->t[1 + rng_below(&m->g, INPUTS - 1)];
-        const char *how = j == 2 ? "semi" : hows[rng_below(&m->g, 5)]; /* few rows, for the reference's sake */
-        const known *key = some_column(m, at, WHOLE);
-        char name[64];
-        table *t = begin(m, at);
-        tra_str_printf(&m->text, "join(%s, %s, `%s` == k, how = %s, prefix = \"f%d_\"%s)\n", at->name, with->name,
-                       key->name, how, j, rng_chance(&m->g, 20) ? ", nulls = match" : "");
-        t->small = false;
-        for (int i = 0; i < with->n && *how != 's'; i++) {
-            bool shared = !strcmp(with->c[i].name, "k") && !strcmp(key->name, "k");
-            snprintf(name, sizeof name, "f%d_%s", j, with->c[i].name);
-            if (!shared && strlen(name) < sizeof t->c->name) add_column(t, name, with->c[i].k);
-        }
-        at = t;
-        if (rng_chance(&m->g, 40)) draw_select(m, at), at = &m->t[m->ntables - 1];
-    }
-    if (rng_chance(&m->g, 30)) tra_str_printf(&m->text, "output %s to \"FT.h5\"\n", at->name);
-    draw_features(m, at, "FX");
-    tra_str_add(&m->text, "FXX[a,b] = sum FX[n,a] * FX[n,b]\noutput FXX to \"FXX.h5\"\n");
-    if (rng_chance(&m->g, 30)) draw_entries(m);
-    if (rng_chance(&m->g, 60)) draw_products(m);
-    if (rng_chance(&m->g, 50)) return;
-    draw_features(m, at, "FY");
-    tra_str_add(&m->text, "FXY[a,b] = sum FX[n,a] * FY[n,b]\noutput FXY to \"FXY.h5\"\n");
-}
-
 tra_status draw_tables(uint64_t seed, uint64_t index, const char *dir, tra_err *e) {
     maker *m = tra_calloc(1, sizeof *m);
     tra_status s = TRA_OK;
@@ -442,6 +333,7 @@ tra_status draw_tables(uint64_t seed, uint64_t index, const char *dir, tra_err *
             tra_str_printf(&m->text, "output %s to \"%s.h5\"\n", m->t[i].name, m->t[i].name);
     if (m->ntables == INPUTS || rng_chance(&m->g, 40)) draw_matrix(m, last);
     if (m->ntables <= MOST_TABLES - 6 && rng_chance(&m->g, 70)) draw_factorised(m);
+    if (m->ntables <= MOST_TABLES - 4 && rng_chance(&m->g, 35)) draw_border(m);
     const char *path = tra_arena_printf(m->a, "%s/prog.tra", dir);
     FILE *f = s == TRA_OK ? fopen(path, "w") : NULL;
     if (s == TRA_OK && (!f || fwrite(tra_str_get(&m->text), 1, m->text.n, f) != m->text.n || fclose(f)))
