@@ -76,7 +76,9 @@ static tra_status write_input(maker *m, int number, tra_err *e) {
         *to = (tra_column){
             .name = all[c].name, .type = all[c].type[rng_below(&m->g, 2)], .nullable = rng_chance(&m->g, 50)};
         if (tra_coltype_is_coded(to->type)) to->dict = dictionary(m);
-        fill(m, to, rows, rng_chance(&m->g, 30), rng_chance(&m->g, 5), &v[schema.n++]);
+        fill(m, to, rows, rng_chance(&m->g, 30), rng_chance(&m->g, 5), &v[schema.n]);
+        for (int64_t i = 0; i < rows; i++) t->c[t->n].some |= !v[schema.n].state || !v[schema.n].state[i];
+        schema.n++;
         snprintf(t->c[t->n].name, sizeof t->c->name, "%s", all[c].name);
         t->c[t->n++].k = all[c].k;
     }

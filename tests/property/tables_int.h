@@ -11,6 +11,7 @@ enum { KINDS = OPAQUE, INPUTS = 3, MOST_COLUMNS = 24, MOST_TABLES = 16 };
 typedef struct known {
     char name[32];
     kind k;
+    bool some; /* of an input: there is a value that is not NULL */
 } known;
 typedef struct table {
     char name[16];

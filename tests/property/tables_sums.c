@@ -96,7 +96,7 @@ void draw_factorised(maker *m) {
 static bool pivot_key(maker *m, const table *of, const char *name, const known **c, kind *k, const char **text) {
     static const kind kinds[] = {WHOLE, WHOLE, WORD, WORD, DAY, TRUTH};
     *k = kinds[rng_below(&m->g, 6)];
-    if (!(*c = some_column(m, of, *k))) return false;
+    if (!(*c = some_column(m, of, *k)) || !(*c)->some) return false; /* else the matrix would have no rows */
     bool computed = rng_chance(&m->g, 30);
     *text = tra_arena_printf(m->a, "%s = `%s`", name, (*c)->name);
     if (computed && *k == WHOLE) *text = tra_arena_printf(m->a, "%s = ifnull(`%s`, 7) %% 5", name, (*c)->name);
