@@ -415,13 +415,16 @@ static bool count_all(job *j, int64_t entries, int64_t most) {
 /* Counts the entries of a result that is held as rows, at most: exactly where that is far more than there will be. */
 static tra_status count_rows(job *j, int64_t entries, char *scratch, tra_err *e) {
     enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
+    bool tight = j->out->tight;
     j->exact = false;
-    if (count_all(j, entries, QUICK)) {
+    j->out->loose = true;
+    if (!tight && count_all(j, entries, QUICK)) {
         tra_rows_pieces_counted(j->out, j->n);
         return TRA_OK;
     }
     TRA_TRY(in_pieces(j, count_piece, scratch, e));
-    j->exact = tra_rows_pieces_counted(j->out, j->n) > tra_max64(QUICK, 24 * entries);
+    j->exact = tra_rows_pieces_counted(j->out, j->n) > (tight ? 0 : tra_max64(QUICK, 24 * entries));
+    j->out->loose = !j->exact;
     if (j->exact) TRA_TRY(in_pieces(j, count_piece, scratch, e));
     tra_rows_pieces_counted(j->out, j->n);
     return TRA_OK;

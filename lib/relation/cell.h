@@ -62,6 +62,9 @@ struct tra_cell {
     int64_t counted[2];
     /* The same for each piece, where it is made in several (tra_rows_pieces). */
     int64_t counted_of[TRA_CELL_PIECES][2];
+    /* Set by the `bytes` function, loose: it counted more than there will be, to spare time; set for it, tight: it must
+     * not, since memory is short. */
+    bool loose, tight;
     /* Of a product or a sum that is yet to be made: only its coordinates panel[0] <= i < panel[1] of the first
      * dimension are made; {0, 0}: all. Its extents stay those of the whole. */
     int64_t panel[2];

@@ -71,7 +71,15 @@ static void set_block(const attempt *x, tra_block *b, const tra_cell *c) {
 static tra_status join(attempt *x, tra_dtype t, const tra_dims *ext, tra_block **out, tra_err *e) {
     tra_cell c = new_cell(x, t, ext);
     const tra_kernel *k = x->g->st->join;
-    TRA_TRY(take(x, tra_cell_join_bytes(k, x->l, x->r, &c, scratch_of(x)), out, e));
+    int64_t wanted = x->wanted;
+    tra_status s = take(x, tra_cell_join_bytes(k, x->l, x->r, &c, scratch_of(x)), out, e);
+    if (s == TRA_RESOURCE && c.loose) { /* memory is set aside for what there is, at most */
+        *e = (tra_err){0};
+        x->wanted = wanted;
+        c.tight = true;
+        s = take(x, tra_cell_join_bytes(k, x->l, x->r, &c, scratch_of(x)), out, e);
+    }
+    if (s != TRA_OK) return s;
     c.head = (*out)->ptr;
     tra_cell_join(k, x->l, x->r, &c, scratch_of(x));
     return made(x, *out, &c, e);

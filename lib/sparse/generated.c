@@ -248,7 +248,9 @@ static bool count_rows(job *j, void *scratch) {
     j->exact = false;
     if (!in_pieces(j, count_piece, scratch)) return false;
     /* where entries meet that is more than there will be, but counting takes as long as computing */
-    j->exact = tra_rows_pieces_counted(j->out, j->n) > tra_max64(QUICK, 24 * (j->a.n + j->b.n));
+    int64_t enough = j->out->tight ? 0 : tra_max64(QUICK, 24 * (j->a.n + j->b.n));
+    j->exact = tra_rows_pieces_counted(j->out, j->n) > enough;
+    j->out->loose = !j->exact;
     if (j->exact && !in_pieces(j, count_piece, scratch)) return false;
     tra_rows_pieces_counted(j->out, j->n);
     return true;

@@ -197,3 +197,23 @@ advised() {
     status 0 tra explain --memory 1G --threads 2 --format json p.tra
     [ "$(json plans.0.scratch_bytes)" -lt $((3 * 1500 * 1500 * 12 / 2)) ]
 }
+
+@test "a fused result takes no more than its entries where no more is planned: each plan runs at its least ceiling" {
+    tra gen -q --shape 500x500 --block 250x250 --density .0003 --seed 3 -o M.h5
+    tra gen -q --shape 500x300 --block 250x300 --seed 6 -o A.h5
+    tra gen -q --shape 300x500 --block 300x250 --seed 7 -o B.h5
+    for r in M A B; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input %s from "%s.h5"\n' M M A A B B >p.tra
+    printf 'Y[i,j] as csr = sum M[i,j] * A[i,k] * B[k,j]\noutput Y\n' >>p.tra
+    fused=0
+    for k in 1 2 3 4; do
+        tra explain --memory 36M --threads 1 --plan $k --format json p.tra >out 2>err || break
+        least=$(py 'print([p["least_memory_bytes"] for p in json.load(open("out"))["plans"] if "fused" in p["strategy"]][-1])') ||
+            continue
+        fused=$((fused + 1))
+        status 0 tra run -q --memory "$least" --threads 1 --plan $k p.tra
+        tra export -q Y.h5 --to npy -o Y.npy
+        py 'M, A, B, Y = (np.load(f + ".npy") for f in "MABY"); assert np.allclose(Y, M * (A @ B), rtol=1e-12)'
+    done
+    [ $fused -gt 0 ]
+}
