@@ -181,7 +181,8 @@ static void map_into_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     }
     if (!is(y, TRA_OP_AGG)) return;
     tra_node n = tra_proto_agg(then(w, y->node.kernel, x->node.kernel), &y->node.group, y->node.in[0]);
-    if (n.kernel) tra_claim(w, x, y, 0, &n, NULL, NULL);
+    /* a sum that is held as rows of entries would become a dense state of as many elements as a block has */
+    if (n.kernel && !y->node.type.layout) tra_claim(w, x, y, 0, &n, NULL, NULL);
     if (tra_kernel_rest(y->node.kernel) || !may_descend(w, x, x->node.kernel, &y->node)) return;
     n = tra_proto_transform(x->node.kernel, y->node.in[0]);
     tra_expr *map = tra_make_below(w, x, &n);

@@ -346,3 +346,16 @@ assert any(p['flops'] <= 2.01 * pairs for p in plans if 'fused' not in p['strate
     tra check --format json p.tra >check
     [ "$(py 'print(json.load(open("check"))["relations"][-1]["entries_bound"])')" -gt "$pairs" ]
 }
+
+@test "sums of the rows or columns of a sparse matrix in large blocks take memory for entries, not for blocks" {
+    tra gen -q --shape 20000x20000 --density 1e-4 --storage csr --block 10000x10000 --seed 5 -o A.h5 # of 800 MB each
+    printf '%s\n' 'input A from "A.h5"' 'r[i] as dense = sum A[i,j]' 'c[j] as dense = sum A[i,j]' 'output r' 'output c' >p.tra
+    status 0 tra explain --format json p.tra
+    [ "$(json plans.0.peak_memory_bytes)" -lt 200000000 ]
+    tra run -q p.tra
+    tra export -q A.h5 --to mtx -o A.mtx
+    py 'import scipy.io
+a = scipy.io.mmread("A.mtx").tocsr()
+for axis, name in (1, "r"), (0, "c"):
+    np.testing.assert_allclose(h5py.File(name + ".h5")["data"][()], np.asarray(a.sum(axis)).ravel(), rtol=1e-12, atol=1e-13)'
+}
