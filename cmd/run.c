@@ -5,6 +5,7 @@
 #include "machine.h"
 #include "planning.h"
 #include "resume.h"
+#include "run_report.h"
 
 #include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
@@ -20,7 +21,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-static const double BLAS_MATTERS = 1e10; /* flops below which its kernel is not worth a warning */
 enum { ENGINE_TRA, ENGINE_REFERENCE };
 
 static struct {
@@ -157,52 +157,11 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
     return TRA_OK;
 }
 
-enum { STRATEGY_TEXT = 80 };
-/* How the joins are placed, for a line of text: of many joins the first. On one site there is nothing to place. */
-static const char *strategy_text(const char *strategy, int sites, char to[STRATEGY_TEXT]) {
-    enum { ROOM = STRATEGY_TEXT - 20 };
-    int joins = *strategy != 0;
-    for (const char *p = strategy; *p; p++) joins += *p == ' ';
-    if (joins == 0) return "no joins";
-    size_t n = strlen(strategy);
-    if (sites == 1)
-        snprintf(to, STRATEGY_TEXT, "%d join%s", joins, joins == 1 ? "" : "s");
-    else if (n < ROOM)
-        return strategy;
-    else {
-        for (n = ROOM; n > 0 && strategy[n] != ' ';) n--;
-        snprintf(to, STRATEGY_TEXT, "%.*s ... of %d joins", (int)n, strategy, joins);
-    }
-    return to;
-}
-
 static void announce(const tra_job *job) {
-    char strategy[STRATEGY_TEXT];
-    char memory[32], ceiling[32], scratch[32];
-    if (tra_common_opts.quiet) return;
-    if (opt.engine == ENGINE_REFERENCE) {
+    if (opt.engine != ENGINE_REFERENCE)
+        tra_run_announce(job, scratch_of(job->plan), opt.scratch_limit > 0);
+    else if (!tra_common_opts.quiet)
         tra_info(0, "the reference evaluator: one process, all of it in memory, no plan");
-        return;
-    }
-    char sites[64] = "";
-    bool one = job->options.sites == 1;
-    if (!one) snprintf(sites, sizeof sites, "%d sites of ", job->options.sites);
-    tra_info(0, "%s%d thread%s, plan %d (%s): %s %s of memory%s (ceiling %s), %s of scratch", sites,
-             job->options.threads, job->options.threads == 1 ? "" : "s", job->plan->rank,
-             strategy_text(job->plan->strategy, job->options.sites, strategy),
-             tra_plan_memory_is_estimate(job->plan) ? "about" : "up to", tra_human(job->plan->cost.peak_memory, memory),
-             one ? "" : " each", tra_human(job->options.memory, ceiling),
-             scratch_of(job->plan) ? tra_human(scratch_of(job->plan), scratch) : "none");
-    if (job->plan->checkpointed > 0) /* only of runs that take longer than checkpoint_seconds */
-        tra_info(1, "up to %s more of scratch for what --resume would go on from%s",
-                 tra_human(job->plan->checkpointed, scratch),
-                 opt.scratch_limit > 0 ? ", as far as --scratch-limit leaves it" : "");
-    if (job->options.reproducible)
-        tra_info(0, "reproducible sums: a cost of %.3g, %.3g without",
-                 tra_cost_scalar(&job->plan->cost, job->options.cost), job->free_cost);
-    char advice[256];
-    if (job->plan->cost.flops > BLAS_MATTERS && tra_blas_advice(advice, sizeof advice)) tra_warn("%s", advice);
-    tra_info(1, "BLAS kernel %s; about %.3g s predicted", tra_blas_kernel(), job->plan->cost.seconds);
 }
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
@@ -247,31 +206,6 @@ static tra_status with_reference(const tra_job *job, const tra_write_options *o,
     return s;
 }
 
-static void report(const tra_job *job, const tra_profile *m) {
-    char read[32], written[32], sent[32], memory[32];
-    const tra_op_report *r = tra_profile_site(m, m->nops, 0);
-    if (tra_common_opts.quiet) return;
-    for (int i = 0; i < job->program.graph->noutputs; i++)
-        tra_info(0, "%s written to %s", job->program.graph->outputs[i].name, job->program.graph->outputs[i].path);
-    tra_info(0, "%.3f s;%s %s read, %s written%s%s, %s of memory at most; %.3f s with start-up", m->seconds,
-             m->sites > 1 ? " of the first site:" : "", tra_human(r->disk_read, read),
-             tra_human(r->disk_write, written), m->sites > 1 ? ", " : "",
-             m->sites > 1 ? strcat(tra_human(r->sent, sent), " sent") : "", tra_human(r->peak_memory, memory),
-             m->process_seconds);
-}
-
-/* What came out although it may not have been meant. */
-static void warn_of_zeros(const tra_plan *p, const tra_report *r) {
-    char place[512];
-    for (int i = 0; i < p->nops; i++) {
-        int64_t n = r->ops[i].by_zero;
-        if (n == 0) continue;
-        tra_warn("%s%" PRId64 " value%s of %s %s NULL, since an integer was divided by zero",
-                 tra_op_text(&p->ops[i], place, sizeof place), n, n == 1 ? "" : "s", r->ops[i].where,
-                 n == 1 ? "is" : "are");
-    }
-}
-
 /* The file is opened before anything is computed: a run is not lost to a wrong name. */
 static tra_status open_profile(FILE **f, tra_err *e) {
     *f = !opt.profile ? NULL : strcmp(opt.profile, "-") == 0 ? stdout : fopen(opt.profile, "w");
@@ -308,8 +242,8 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         tra_profile_gather(comm, &r, job->plan->nops, &m);
         m.seconds = tra_now() - begun;
         m.process_seconds = tra_now() - tra_process_begin();
-        if (comm->rank == 0) warn_of_zeros(job->plan, &r);
-        if (comm->rank == 0) report(job, &m);
+        if (comm->rank == 0) tra_run_warn_of_zeros(job->plan, &r);
+        if (comm->rank == 0) tra_run_report(job, &m);
         if (f) s = write_profile(job, &m, f, e);
         tra_profile_free(&m);
         s = tra_comm_agree(comm, s, e);

@@ -207,7 +207,8 @@ static bool real_of(const number *x, double *v) {
 static inline bool put_number(tra_coltype t, const number *x, void *values, int64_t at) {
     double v;
 #define PUT_FLOAT(T) return real_of(x, &v) && (((T *)values)[at] = (T)v, true);
-#define PUT_INT(T)   return x->behind < 0 && whole_of(x) == (T)whole_of(x) && (((T *)values)[at] = (T)whole_of(x), true);
+#define FITS(T)      (x->behind < 0 && whole_of(x) == (T)whole_of(x))
+#define PUT_INT(T)   return FITS(T) && (((T *)values)[at] = (T)whole_of(x), true);
 #define PUT_BOOL(T)  return false;
 #define X(name, text, T, class, ...)                                                                                   \
     case TRA_COL_##name: PUT_##class(T)

@@ -1,0 +1,16 @@
+/* run_report.h - what `tra run` says of a plan before it runs, and of the run when it has ended. Rank 0 calls these. */
+#ifndef TRA_RUN_REPORT_H
+#define TRA_RUN_REPORT_H
+
+#include "../lib/run/profile.h"
+#include "../plans/search/job.h"
+
+/* The plan that was chosen, what it takes, and advice. scratch_bytes: of the scratch that a site may need; limited: the
+ * user has limited what may be saved for --resume. */
+void tra_run_announce(const tra_job *job, int64_t scratch_bytes, bool limited);
+/* Where the outputs are, and what the run took. */
+void tra_run_report(const tra_job *job, const tra_profile *m);
+/* Warns of values that are NULL because an integer was divided by zero. */
+void tra_run_warn_of_zeros(const tra_plan *p, const tra_report *r);
+
+#endif
