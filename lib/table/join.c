@@ -113,7 +113,8 @@ void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
 /* The index of the right table by key. Each key has a slot; the right rows of slot s are list[begin[s]] .. list[begin[s
  * + 1] - 1]. */
 typedef struct finder {
-    int words;      /* words of a row's keys (tra_keys_of) */
+    int nkeys;
+    int words;      /* words of a row's keys (tra_keys_words) */
     uint64_t *word; /* the keys of the right rows */
     bool direct;    /* the slot of a key is the key less `least`; else its place in a hash table */
     int64_t least;
@@ -135,11 +136,15 @@ static int64_t hash_slots(int64_t rows) {
 static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
 
 static int64_t index_bytes(const tra_lookup *l, int64_t rows) {
-    return tra_round64(rows * (l->s.nkeys + 1) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
+    return tra_round64(rows * tra_keys_words(l->s.nkeys) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
            tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows);
 }
 
-static bool can_match(const tra_lookup *l, const uint64_t *words) { return l->s.nulls_match || words[0] == 0; }
+static bool can_match(const tra_lookup *l, const uint64_t *words) {
+    uint64_t nulls = 0;
+    for (int i = 0; i < tra_keys_null_words(l->s.nkeys); i++) nulls |= words[i];
+    return l->s.nulls_match || nulls == 0;
+}
 
 /* Are the keys whole numbers close together? */
 static bool lie_close(const tra_lookup *l, const finder *x, int64_t rows, int64_t *least, int64_t *most) {
@@ -156,7 +161,7 @@ static bool lie_close(const tra_lookup *l, const finder *x, int64_t rows, int64_
 
 /* The slot of a key: where it is, or would be (then head is -1). */
 static int64_t hashed(const finder *x, const uint64_t *words) {
-    int64_t mask = x->nslots - 1, s = (int64_t)(tra_keys_hash(words, x->words - 1) & (uint64_t)mask);
+    int64_t mask = x->nslots - 1, s = (int64_t)(tra_keys_hash(words, x->nkeys) & (uint64_t)mask);
     while (x->head[s] >= 0 && memcmp(x->word + (int64_t)x->head[s] * x->words, words, (size_t)x->words * 8) != 0)
         s = (s + 1) & mask;
     return s;
@@ -202,7 +207,7 @@ static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder
     int64_t rows = right->rows, least = 0, most = -1;
     char *p = *scratch;
     if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
-    *x = (finder){.words = l->s.nkeys + 1, .word = (uint64_t *)p};
+    *x = (finder){.nkeys = l->s.nkeys, .words = tra_keys_words(l->s.nkeys), .word = (uint64_t *)p};
     p += tra_round64(rows * x->words * 8);
     x->begin = (int32_t *)p;
     p += tra_round64(4 * (most_slots(rows) + 1));
@@ -431,7 +436,7 @@ static tra_status run_pairs(pairing *p, const finder *x, uint64_t *words, void *
     for (int64_t r = 0; r < p->left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, p->left->rows - r);
         if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, "join", p->first, e));
-        for (int i = 0; i < n; i++) TRA_TRY(pair_row(p, x, r + i, words + (int64_t)i * (l->s.nkeys + 1), e));
+        for (int i = 0; i < n; i++) TRA_TRY(pair_row(p, x, r + i, words + (int64_t)i * tra_keys_words(l->s.nkeys), e));
     }
     TRA_TRY(flush(p, e));
     write_out(p);
@@ -440,7 +445,7 @@ static tra_status run_pairs(pairing *p, const finder *x, uint64_t *words, void *
 
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
     int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
-    return index_bytes(l, right_rows) + tra_round64((l->s.nkeys + 1) * STRIP * 8) + pairing_bytes(l) + keys;
+    return index_bytes(l, right_rows) + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
 }
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
@@ -449,7 +454,7 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
     if (l->s.nkeys > 0) TRA_TRY(make_index(l, right, &x, &scratch, e));
     uint64_t *words = scratch;
-    scratch = (char *)scratch + tra_round64((l->s.nkeys + 1) * STRIP * 8);
+    scratch = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int i = 0; i < 2; i++) {
         p.pair[i] = (int64_t *)scratch + i * STRIP;
         p.made[i] = (int64_t *)scratch + (2 + i) * STRIP;
@@ -469,12 +474,12 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
     finder x;
     TRA_TRY(make_index(l, right, &x, &scratch, e));
     uint64_t *words = scratch;
-    void *own = (char *)scratch + tra_round64((l->s.nkeys + 1) * STRIP * 8);
+    void *own = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
         TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, "join", first, e));
         for (int i = 0; i < n; i++) {
-            int64_t s = find(l, &x, words + (int64_t)i * (l->s.nkeys + 1));
+            int64_t s = find(l, &x, words + (int64_t)i * tra_keys_words(l->s.nkeys));
             from[r + i] = s < 0 ? 0 : x.begin[s];
             to[r + i] = s < 0 ? 0 : x.begin[s + 1];
         }

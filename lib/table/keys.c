@@ -39,12 +39,12 @@ static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, ui
                              int64_t first, tra_err *e) {
     tra_dtype t = tra_coltype_held(k->x[c]->type);
     for (int i = 0; i < n; i++) {
-        uint64_t *row = words + (int64_t)i * (k->n + 1);
-        row[1 + c] = word_of(t, v.values, i);
+        uint64_t *row = words + (int64_t)i * tra_keys_words(k->n), *key = row + tra_keys_null_words(k->n) + c;
+        *key = word_of(t, v.values, i);
         if (!v.state || v.state[i] == TRA_STATE_VALUE) continue;
         if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed(what, first + i, e);
-        row[0] |= UINT64_C(1) << c % 64;
-        row[1 + c] = 0;
+        row[c / 64] |= UINT64_C(1) << c % 64;
+        *key = 0;
     }
     return TRA_OK;
 }
@@ -56,13 +56,15 @@ tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int 
     tra_strip_of(b, from, column);
     tra_colrun_begin(&run, k->code, scratch);
     tra_colrun_strip(&run, column, first + from, n);
-    for (int i = 0; i < n; i++) words[(int64_t)i * (k->n + 1)] = 0;
+    memset(words, 0, (size_t)n * (size_t)tra_keys_words(k->n) * sizeof *words);
     for (int c = 0; c < k->n; c++)
         TRA_TRY(add_column(k, c, tra_colrun_result(&run, c), n, words, what, first + from, e));
     return TRA_OK;
 }
 
-uint64_t tra_keys_hash(const uint64_t *words, int n) { return XXH64(words, (size_t)(n + 1) * sizeof *words, 0); }
+uint64_t tra_keys_hash(const uint64_t *words, int n) {
+    return XXH64(words, (size_t)tra_keys_words(n) * sizeof *words, 0);
+}
 
 #define GATHER(T)                                                                                                      \
     for (int64_t i = 0; i < n; i++) ((T *)to->values)[begin + i] = at[i] < 0 ? 0 : ((const T *)from->values)[at[i]]

@@ -113,9 +113,12 @@ typedef struct tra_keys {
 } tra_keys;
 tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x);
 int64_t tra_keys_scratch(const tra_keys *k);
-/* Writes the keys of rows from .. from + n - 1 as words: row i of these has words[i * (n + 1)], with a bit for each key
- * that is NULL, and then its n keys. TRA_INPUT, naming the row (`first` is the number of the batch's first row), for a
- * key that could not be computed; what: for the message ("join"). */
+/* The keys of a row are tra_keys_words(n) words: first tra_keys_null_words(n), with a bit for each key that is NULL,
+ * then one word for each of the n keys. */
+static inline int tra_keys_null_words(int n) { return n / 64 + 1; }
+static inline int tra_keys_words(int n) { return tra_keys_null_words(n) + n; }
+/* Writes the keys of rows from .. from + n - 1, one row after another. TRA_INPUT, naming the row (`first` is the number
+ * of the batch's first row), for a key that could not be computed; what: for the message ("join"). */
 TRA_MUSTUSE tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words,
                                    void *scratch, const char *what, int64_t first, tra_err *e);
 uint64_t tra_keys_hash(const uint64_t *words, int n);

@@ -156,6 +156,34 @@ TEST(joins_are_what_comparing_every_pair_finds) {
     }
 }
 
+/* Among 65 keys, a NULL of the last is not mistaken for a NULL of the first. */
+TEST(a_null_of_one_key_matches_no_null_of_another_however_many_keys) {
+    arena = tra_arena_new();
+    tra_err e = {0};
+    tra_batch x = random_rows(0, 1, 9), y = random_rows(1, 1, 9), out;
+    int key[65];
+    for (int k = 0; k < 65; k++) key[k] = k == 0 ? B : k == 64 ? F : S;
+    for (int side = 0; side < 2; side++) {
+        tra_batch *b = side ? &y : &x;
+        ((int64_t *)b->v[B].values)[0] = 0, b->v[B].state[0] = side ? TRA_STATE_VALUE : TRA_STATE_NULL;
+        ((double *)b->v[F].values)[0] = 0, b->v[F].state[0] = side ? TRA_STATE_NULL : TRA_STATE_VALUE;
+        ((int32_t *)b->v[S].values)[0] = side ? 0 : 1, b->v[S].state[0] = TRA_STATE_VALUE; /* "b" on both sides */
+    }
+    tra_lookup_spec s = {x.schema, y.schema, TRA_LOOKUP_SEMI, 65, key, key, .prefix = NULL, .nulls_match = true};
+    tra_lookup *l;
+    CHECK_OK(tra_lookup_new(arena, &s, &l, &e), e);
+    CHECK_OK(run(l, &x, &y, &out, &e), e);
+    CHECK_INT(out.rows, 0);
+    y.v[B].state[0] = TRA_STATE_NULL, y.v[F].state[0] = TRA_STATE_VALUE;
+    CHECK_OK(run(l, &x, &y, &out, &e), e);
+    CHECK_INT(out.rows, 1);
+    s.nulls_match = false;
+    CHECK_OK(tra_lookup_new(arena, &s, &l, &e), e);
+    CHECK_OK(run(l, &x, &y, &out, &e), e);
+    CHECK_INT(out.rows, 0);
+    tra_arena_free(arena);
+}
+
 TEST(what_is_expected_is_checked_and_names_the_first_row) {
     arena = tra_arena_new();
     tra_err e = {0};
