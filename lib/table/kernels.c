@@ -18,14 +18,10 @@ static int64_t first_row(const tra_cell *a, const tra_cell *b) {
     return tra_max64(0, a->first);
 }
 
-/* The rows of the operand, whose vectors are in scratch; what is left of that. */
+/* Opens the rows of the operand, with their vectors at the begin of scratch; *rest is what follows these. */
 static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
-    tra_err e = {0};
-    in->v = scratch;
     *rest = (char *)scratch + vectors(r);
-    if (tra_columns_of(a, tra_rowwise_in(r), in, &e) == TRA_OK) return true;
-    tra_kernel_fail("%s", e.msg);
-    return false;
+    return tra_open_rows(a, tra_rowwise_in(r), true, scratch, in);
 }
 
 /* Counts rows once: they are kept in the result's cell. */

@@ -3,6 +3,7 @@
 #include "group.h"
 
 #include "../relation/rows.h"
+#include "table_int.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -11,14 +12,6 @@ static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *
     const tra_pivot *p = data;
     (void)ext_a, (void)ext_b;
     return tra_vectors_bytes(p->in->n);
-}
-
-static bool open_rows(const tra_pivot *p, const tra_cell *a, void *buf, tra_batch *b) {
-    tra_err e = {0};
-    b->v = buf;
-    if (tra_columns_of(a, p->in, b, &e) == TRA_OK) return true;
-    tra_kernel_fail("%s", e.msg);
-    return false;
 }
 
 static int64_t pivot_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *buf) {
@@ -93,7 +86,7 @@ static void pivot_run(const void *data, const tra_cell *a, const tra_cell *none,
     const tra_pivot *p = data;
     tra_batch b;
     (void)none;
-    if (open_rows(p, a, buf, &b)) put_entries(p, &b, 0, b.rows, 0, out);
+    if (tra_open_rows(a, p->in, true, buf, &b)) put_entries(p, &b, 0, b.rows, 0, out);
 }
 
 const tra_rows_ops tra_pivot_ops = {.scratch = scratch, .bytes = pivot_bytes, .run = pivot_run};
@@ -121,14 +114,16 @@ static int64_t block_scratch(const void *data, const tra_dims *ext_a, const tra_
 static int64_t block_bytes(const void *data, const tra_cell *a, const tra_cell *rows, tra_cell *out, void *buf) {
     tra_batch b;
     int64_t first, from = 0, to = 0;
-    if (!open_rows(data, rows, buf, &b) || !find_rows(data, a, &b, &first, &from, &to)) from = to = 0;
+    if (!tra_open_rows(rows, ((const tra_pivot *)data)->in, true, buf, &b) ||
+        !find_rows(data, a, &b, &first, &from, &to))
+        from = to = 0;
     return tra_rows_room(out->array.dtype, tra_min64(to - from, out->array.ext.v[0]), to - from);
 }
 
 static void block_run(const void *data, const tra_cell *a, const tra_cell *rows, tra_cell *out, void *buf) {
     tra_batch b;
     int64_t first, from, to;
-    if (open_rows(data, rows, buf, &b) && find_rows(data, a, &b, &first, &from, &to))
+    if (tra_open_rows(rows, ((const tra_pivot *)data)->in, true, buf, &b) && find_rows(data, a, &b, &first, &from, &to))
         put_entries(data, &b, from, to, first, out);
 }
 

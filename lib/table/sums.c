@@ -9,14 +9,10 @@
 
 static int64_t vectors_bytes(const tra_schema *s) { return tra_round64((s->n + 1) * (int64_t)sizeof(tra_vector)); }
 
-/* The rows of the operand, whose vectors are in scratch; what is left of that. */
+/* Opens the rows of the operand, with their vectors at the begin of scratch; *rest is what follows these. */
 static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
-    tra_err e = {0};
-    in->v = scratch;
     *rest = (char *)scratch + vectors_bytes(tra_rowwise_in(r));
-    if (tra_columns_of(a, tra_rowwise_in(r), in, &e) == TRA_OK) return true;
-    tra_kernel_fail("%s", e.msg);
-    return false;
+    return tra_open_rows(a, tra_rowwise_in(r), true, scratch, in);
 }
 
 static void each_strip(const tra_rowwise *r, const tra_cell *a, tra_rowwise_visit *visit, void *ctx, void *scratch) {
