@@ -3,6 +3,7 @@
 
 #include "../relation/columns.h"
 #include "../relation/stored.h"
+#include "../relation/table_file.h"
 #include "repart.h"
 
 #include <stdlib.h>
@@ -23,18 +24,21 @@ static bool is_new(seen *s, const void *x) {
     return true;
 }
 
-/* What tables that are open hold, their dictionaries above all; and dictionaries that operators make. Small ones are
- * among what the process holds anyway. */
-static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made) {
+/* What tables that are open hold, their dictionaries above all; dictionaries that operators make; and statistics, which
+ * are dropped when the run begins. Small ones are among what the process holds anyway. */
+static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, int64_t *statistics) {
     enum { SMALL = 1024, INCLUDED = 64 << 10 };
     seen rels = {0}, dicts = {0};
-    *files = *made = 0;
+    *files = *made = *statistics = 0;
     for (int i = 0; i < p->nops; i++) {
         const tra_schema *s = p->ops[i].type.columns;
         bool file = tra_op_is(p->ops[i].op, TRA_FILE);
         for (int c = 0; s && c < s->n; c++) {
             const tra_dictionary *d = s->v[c].dict;
-            if (file && s->v[c].file && is_new(&rels, s->v[c].file)) *files += tra_rel_held_bytes(s->v[c].file);
+            if (file && s->v[c].file && is_new(&rels, s->v[c].file)) {
+                *files += tra_rel_held_bytes(s->v[c].file);
+                *statistics += tra_rel_facts_bytes(s->v[c].file);
+            }
             if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
             if (!file) *made += d->begin[d->n] + 16 * d->n; /* and codes by which they are made */
         }
@@ -55,12 +59,18 @@ static bool is_positions(const tra_op *op) {
     return is;
 }
 
-int64_t tra_memory_start(const tra_plan *p) {
-    int64_t files = 0, of_files, made;
+/* What a process holds whatever it does; *statistics: what planning holds besides. */
+static int64_t process_bytes(const tra_plan *p, int64_t *of_files, int64_t *statistics) {
+    int64_t files = 0, made;
     for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE) && !is_positions(&p->ops[i]);
-    dictionary_bytes(p, &of_files, &made);
-    return of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
+    dictionary_bytes(p, of_files, &made, statistics);
+    return *of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
            tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;
+}
+
+int64_t tra_memory_start(const tra_plan *p) {
+    int64_t of_files, statistics, process = process_bytes(p, &of_files, &statistics);
+    return process + statistics;
 }
 
 /* The most tuples of a result that a site has; all of those that an exchange lists, and of a file, whose index each
@@ -128,7 +138,7 @@ static int64_t packers(const tra_plan *p, int threads) {
 
 int64_t tra_memory_base(const tra_plan *p, int threads) {
     int64_t run = p->sites > 1 ? TRA_PLAN_OF_RUN_MPI : TRA_PLAN_OF_RUN;
-    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, of_files, made;
+    int64_t tuples = tuples_at_once(p), chunk = 0, library = 0, codec = 0, of_files, statistics;
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
@@ -138,8 +148,8 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
             codec = tra_max64(codec, tra_pack_bytes(&op->type, p->compress, threads));
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
-    dictionary_bytes(p, &of_files, &made);
-    return tra_memory_start(p) + of_files /* who runs opens files again */ + run + (int64_t)threads * TRA_WORKER +
+    int64_t process = process_bytes(p, &of_files, &statistics);
+    return process + of_files /* who runs opens files again */ + run + (int64_t)threads * TRA_WORKER +
            packers(p, threads) * TRA_PACKER + (int64_t)p->nops * TRA_OPERATOR +
            TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
 }

@@ -14,7 +14,7 @@ int64_t tra_block_footprint(int64_t bytes);
 /* Bytes that a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and
  * the bookkeeping of each tuple: its placement, its key, its entry in HDF5's index. */
 int64_t tra_memory_base(const tra_plan *p, int threads);
-/* Bytes that a process holds before it plans, when it has no workers yet. */
+/* Bytes that a process holds while it plans, besides plans, when it has no workers yet. */
 int64_t tra_memory_start(const tra_plan *p);
 
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream

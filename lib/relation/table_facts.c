@@ -34,7 +34,8 @@ struct tra_facts_builder {
 
 int64_t tra_facts_bytes(int64_t rows) {
     int64_t slots = tra_min64(SLOTS * (int64_t)sizeof(slot), tra_mul_most(rows, 4096)); /* they are hashed */
-    return slots + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + (64 << 10);
+    int64_t sorting = tra_min64(TRA_WHOLE_FREQUENCIES, rows) * (int64_t)sizeof(slot);   /* qsort sorts in a copy */
+    return slots + sorting + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + (64 << 10);
 }
 
 tra_facts_builder *tra_facts_new(void) {
@@ -108,15 +109,13 @@ static void flush_near(tra_facts_builder *c) {
     }
 }
 
-/* All counts, the most common value first, from malloc; returns their number. */
-static int64_t gather(tra_facts_builder *c, slot **out) {
+/* Moves all counts to the front of the slots, in order; returns their number. It is the last use of the slots. */
+static int64_t gather(tra_facts_builder *c, int (*order)(const void *, const void *)) {
     flush_near(c);
-    slot *v = tra_malloc((size_t)(c->n + 1) * sizeof *v);
     int64_t n = 0;
     for (int64_t i = 0; i < c->nslots; i++)
-        if (c->slots[i].count) v[n++] = c->slots[i];
-    qsort(v, (size_t)n, sizeof *v, most_first);
-    *out = v;
+        if (c->slots[i].count) c->slots[n++] = c->slots[i];
+    qsort(c->slots, (size_t)n, sizeof *c->slots, order);
     return n;
 }
 
@@ -286,12 +285,11 @@ void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state,
 
 bool tra_facts_begin_recount(tra_facts_builder *c) {
     if (!c->over) return false;
-    slot *v;
-    int64_t n = gather(c, &v);
+    const slot *v = c->slots;
+    int64_t n = gather(c, most_first);
     memset(c->top, 0, 1024 * sizeof *c->top);
     for (int64_t i = 0; i < n && i < 256; i++)
         *find(c->top, 1024, v[i].value, mix((uint64_t)v[i].value)) = (slot){v[i].value, 1};
-    free(v);
     return true;
 }
 
@@ -321,25 +319,21 @@ static int64_t estimate(const uint8_t *sketch) {
 }
 
 static void put_frequencies(tra_facts_builder *c, tra_arena *a, tra_column_facts *out) {
-    slot *v;
-    int64_t n;
+    slot *v = c->slots;
+    int64_t n = 0;
     if (c->over) {
-        v = tra_malloc(1024 * sizeof *v);
-        n = 0;
         for (int i = 0; i < 1024; i++)
             if (c->top[i].count > 1) v[n++] = (slot){c->top[i].value, c->top[i].count - 1};
         qsort(v, (size_t)n, sizeof *v, most_first);
         n = tra_min64(n, TRA_TOP_FREQUENCIES);
     } else {
-        n = gather(c, &v);
         sorted_type = c->type;
-        qsort(v, (size_t)n, sizeof *v, by_value);
+        n = gather(c, by_value);
     }
     int64_t(*pairs)[2] = tra_arena_array(a, (size_t)n + 1, sizeof *pairs);
     for (int64_t i = 0; i < n; i++) pairs[i][0] = v[i].value, pairs[i][1] = v[i].count;
     out->frequency = (const int64_t(*)[2])pairs;
     out->n = n;
-    free(v);
 }
 
 void tra_facts_end(tra_facts_builder *c, tra_arena *a, tra_column_facts *out) {

@@ -42,7 +42,7 @@ typedef struct tra_spooled {
 /* Tells the writer of such dictionaries, one entry for each column, before rows are placed. They must outlive the
  * writer. In the type, the dictionary of such a column has only its n. */
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
-/* Bytes of memory that the commit takes to read all that was written. */
+/* Bytes of memory that the commit takes to read all that was written and to find its statistics. */
 int64_t tra_table_finish_bytes(const tra_type *t);
 /* Writes rows first .. first + b->rows - 1 of the table. TRA_INPUT, naming row and column, for a value that could not
  * be computed. */
@@ -84,6 +84,12 @@ typedef struct tra_column_facts {
 } tra_column_facts;
 /* Its arrays are in the arena. TRA_NO: the file does not have them. */
 TRA_MUSTUSE tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e);
+/* How many frequencies the statistics of a column of any rows of this one may have. */
+int64_t tra_rel_column_frequencies(tra_rel *r, int column);
+/* The statistics of a file are read when planning first asks for any, and are held: so many bytes. Who needs the memory
+ * drops them; they are read again if they are asked for again. */
+int64_t tra_rel_facts_bytes(const tra_rel *r);
+void tra_rel_drop_facts(tra_rel *r);
 
 /* Reads a column of integers, dates or bools to find its different values, ascending, without NULLs; in the arena.
  * TRA_NO: there are more than `most`. */

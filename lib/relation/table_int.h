@@ -64,6 +64,8 @@ struct tra_table {
         int64_t *v, n;
     } statistics, frequencies, histograms, sketches;
 };
+/* Frees the tables of statistics. Under the lock, unless nobody else has the table. */
+void tra_table_drop_facts(struct tra_table *t);
 
 static inline int64_t tra_table_block_rows(const tra_table_form *f, int64_t b) {
     return tra_min64(f->block, f->rows - b * f->block);

@@ -447,10 +447,7 @@ void tra_table_close(tra_rel *r) {
     free(t->sums);
     free(t->masks);
     free(t->blocks);
-    free(t->statistics.v);
-    free(t->frequencies.v);
-    free(t->histograms.v);
-    free(t->sketches.v);
+    tra_table_drop_facts(t);
 }
 
 bool tra_rel_is_table(const tra_rel *r) { return r->table != NULL; }

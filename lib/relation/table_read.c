@@ -183,12 +183,15 @@ static void load_statistics(tra_rel *r) {
     struct tra_table *t = r->table;
     static const char *const names[] = {"statistics", "frequencies", "histograms", "sketches"};
     struct tra_table_numbers *const to[] = {&t->statistics, &t->frequencies, &t->histograms, &t->sketches};
-    for (int i = 0; i < 4 && !t->has_loaded; i++) to[i]->v = tra_sealed_numbers(r, names[i], &to[i]->n);
+    for (int i = 0; i < 4 && !t->has_loaded; i++) {
+        to[i]->v = tra_sealed_numbers(r, names[i], &to[i]->n);
+    }
     t->has_loaded = true;
 }
 
+enum { WORDS = 10 }; /* of a column in the table of statistics */
+
 static bool facts_of(const struct tra_table *t, int column, tra_arena *a, tra_column_facts *out) {
-    enum { WORDS = 10 };
     if (!t->statistics.v || t->statistics.n != WORDS * (int64_t)t->schema.n) return false;
     const int64_t *row = t->statistics.v + column * WORDS;
     *out = (tra_column_facts){.rows = row[0],
@@ -225,6 +228,39 @@ tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column
     load_statistics(r);
     tra_h5_leave();
     return facts_of(r->table, column, a, out) ? TRA_OK : TRA_NO;
+}
+
+int64_t tra_rel_facts_bytes(const tra_rel *r) {
+    const struct tra_table *t = r->table;
+    const struct tra_table_numbers *const of[] = {&t->statistics, &t->frequencies, &t->histograms, &t->sketches};
+    int64_t n = 0;
+    for (int i = 0; i < 4; i++) n += of[i]->v ? of[i]->n * (int64_t)sizeof *of[i]->v : 0;
+    return n;
+}
+
+void tra_table_drop_facts(struct tra_table *t) {
+    struct tra_table_numbers *const of[] = {&t->statistics, &t->frequencies, &t->histograms, &t->sketches};
+    for (int i = 0; i < 4; i++) {
+        free(of[i]->v);
+        *of[i] = (struct tra_table_numbers){0};
+    }
+    t->has_loaded = false;
+}
+
+void tra_rel_drop_facts(tra_rel *r) {
+    tra_h5_enter();
+    tra_table_drop_facts(r->table);
+    tra_h5_leave();
+}
+
+int64_t tra_rel_column_frequencies(tra_rel *r, int column) {
+    const struct tra_table_numbers *s = &r->table->statistics;
+    if (!r->ours) return TRA_WHOLE_FREQUENCIES;
+    tra_h5_enter();
+    load_statistics(r);
+    tra_h5_leave();
+    const int64_t *row = s->v && column < s->n / WORDS ? s->v + column * WORDS : NULL;
+    return row && row[5] & 8 && row[7] >= 0 ? tra_min64(row[7], TRA_WHOLE_FREQUENCIES) : TRA_WHOLE_FREQUENCIES;
 }
 
 tra_status tra_rel_block_facts(tra_rel *r, int column, int64_t block, tra_block_facts *out, tra_err *e) {

@@ -1,6 +1,7 @@
 /* exec.c - runs a plan, operator by operator. */
 #include "exec_int.h"
 #include "../kernel/program.h"
+#include "../relation/table_file.h"
 #include "compiled.h"
 
 #include <assert.h>
@@ -312,6 +313,15 @@ static bool wants_large_pages(const tra_plan *plan, int threads, int64_t budget)
     return little || plan->cost.flops < STREAM * (double)plan->cost.disk_write.expected;
 }
 
+/* Gives back what planning held of the tables that are read. */
+static void drop_statistics(const tra_plan *plan) {
+    for (int i = 0; i < plan->nops; i++) {
+        const tra_schema *s = plan->ops[i].type.columns;
+        for (int c = 0; s && c < s->n && tra_op_is(plan->ops[i].op, TRA_FILE); c++)
+            if (s->v[c].file) tra_rel_drop_facts(s->v[c].file);
+    }
+}
+
 tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o, tra_report *report,
                     tra_err *e) {
     double t0 = tra_now();
@@ -319,6 +329,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     const char *why = NULL;
     tra_execution x = {.plan = plan, .o = o, .report = report};
     assert(comm->size == plan->sites && tra_plan_valid(plan, &why));
+    drop_statistics(plan);
     *report = (tra_report){.ops = tra_calloc((size_t)n + 1, sizeof *report->ops)};
     x.arena = tra_arena_new();
     x.parts = tra_news(x.arena, tra_part *, n);
