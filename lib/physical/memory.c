@@ -304,14 +304,24 @@ static void add_overlapping(const tra_plan *p, const held_bytes *held, held_byte
         during[i].all += p->ops[i].orders.reserved, during[i].least += p->ops[i].orders.reserved;
 }
 
+/* Bytes that a stage reserves beyond its least memory where there is room or others can be spilled: for all results of
+ * the super-blocks of which a step is queued. */
+static int64_t reserved_for_more(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
+    if (!tra_op_is(op->op, TRA_LOOPS) || !(tra_op_grows(op) || (!op->what.agg && op->type.layout))) return 0;
+    tra_block_loop loop = tra_op_loop(p, op, threads, budget);
+    int64_t n = tra_min64(op->type.cat->n, (steps_queued(p, op, loop, threads) + 1) * loop.ci * loop.cj);
+    return tra_op_grown_together(p, op, n, 0) - tra_op_grown_together(p, op, 1, 0);
+}
+
 /* base: bytes of a process besides blocks, which are in each stage's least memory. */
-static void predict_spills(tra_plan *p, const held_bytes *during, int64_t base, int64_t budget) {
+static void predict_spills(tra_plan *p, const held_bytes *during, int threads, int64_t base, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         if (!tra_op_is_stage(op)) continue;
         int64_t more = op->predicted.least_memory - base + op->orders.reserved + op->orders.scan.reserved - budget;
         int64_t made = tra_add_most(during[i].spillable, during[i].panels);
-        op->predicted.spill = tra_max64(0, tra_min64(made, made > TRA_SIZE_MOST ? made : made + more));
+        int64_t most = more + reserved_for_more(p, op, threads, budget);
+        op->predicted.spill = tra_max64(0, tra_min64(made, made > TRA_SIZE_MOST ? made : made + most));
         p->scratch = tra_max64(p->scratch, op->predicted.spill);
         int64_t likely = tra_max64(0, tra_min64(during[i].expected, during[i].expected + more));
         p->scratch_expected = tra_max64(p->scratch_expected, tra_min64(likely, op->predicted.spill));
@@ -431,7 +441,7 @@ static int64_t predict(tra_plan *p, int threads, const site_bytes *of) {
     for (int i = 0; i < p->nops; i++) walk_op(p, &w, i);
     int64_t overlap = choose_overlaps(p, threads, w.held, w.peak, w.budget);
     add_overlapping(p, w.held, w.during);
-    predict_spills(p, w.during, w.base, w.budget);
+    predict_spills(p, w.during, threads, w.base, w.budget);
     p->scratch = tra_add_most(p->scratch, w.spool.bound);
     p->scratch_expected = tra_add_most(p->scratch_expected, w.spool.expected);
     p->rereads = p->memory > 0 && w.peak + overlap > p->memory;

@@ -34,6 +34,7 @@ static void superblock_drop(superblock *s) {
     if (atomic_fetch_sub(&s->refs, 1) != 1) return;
     for (int64_t i = 0; i < s->ni * s->nj; i++) free_output(s->st, &s->outputs[i]); /* what a failure has left */
     if (s->reserved > 0) tra_pool_release(s->st->site->pool, s->reserved);
+    s->st->reserved_outputs -= s->reserved;
     tra_sums_free(&s->sums);
     free(s->outputs);
     free(s->begun);
@@ -243,9 +244,10 @@ static tra_status make_outputs(superblock *s, const tra_superblock_bounds *at, b
     s->tiles = st->how.tiles ? st->how.tiles : 1;
     int most = s->tiles;
     if (st->how.grows || st->how.counted) {
-        int64_t bytes = n * tra_op_grown(st->site->plan, st->op).result;
+        int64_t bytes = tra_op_grown_together(st->site->plan, st->op, n, st->reserved_outputs);
         TRA_TRY(tra_pool_reserve(st->site->pool, bytes, e));
         s->reserved = bytes;
+        st->reserved_outputs += bytes;
     }
     if (st->how.composed) TRA_TRY(find_states(s, at, e));
     for (int64_t c = 0; c < n; c++) {

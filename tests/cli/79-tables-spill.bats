@@ -68,11 +68,15 @@ END
         py 'p = json.load(open("p.json"))["plans"][0]
 spills = {w for o in p["operators"] for w in ("[k]", "[c]", "[d]", "[s, d desc")
           if o["measured"]["spilled_bytes"] > 0 and w in o["label"]}
-assert len(spills) >= (4 if sys.argv[2] == "1" else 1), spills
+assert len(spills) >= (3 if sys.argv[2] == "1" else 1), spills
 for s in p["measured"]["sites"]:
     assert s["scratch_bytes"] <= p.get("scratch_bytes_bound", p["scratch_bytes"]), (s, p["scratch_bytes"])
     assert sys.argv[3] or s["peak_memory_bytes"] <= int(sys.argv[1]) << 20, s' "$ceiling" "$sites" "${SAN:-}"
     done
+    # what results may take is not reserved again for each of those under way, so that others need not be spilled for it
+    status 0 tra run -q p.tra --threads 1 --memory 64M --profile p.json
+    py 'p = json.load(open("p.json"))["plans"][0]
+assert p["measured"]["sites"][0]["scratch_bytes"] <= p.get("scratch_bytes_bound", p["scratch_bytes"]) < 2e6, p["measured"]'
 }
 
 @test "runs of operators in parts that are killed at random moments are gone on with, and leave no scratch" {
