@@ -171,7 +171,8 @@ np.save("D.npy", D)'
     tra import -q D.npy -o D.h5
     printf 'input T from "T.h5"\ninput D from "D.h5"\nY[i,j,r] as csf = sum T[i,j,k] * D[k,r]\noutput Y\n' >p.tra
     tra explain p.tra >plan
-    grep -q '^strategy.*fused' plan && grep -q 'f64 rows .*[0-9]$' plan
+    grep -q '^strategy.*fused' plan
+    grep -q 'f64 rows .*[0-9]$' plan
     tra run -q p.tra --codegen require
     bits=$(tra digest Y.h5)
     tra export -q Y.h5 --to npy -o Y.npy
@@ -511,7 +512,9 @@ assert np.allclose(q, a.T @ (a @ x), rtol=1e-12)"
         tra explain --code --plan $k p.tra >plan
         ! grep -q '^strategy.*fused' plan || break
     done
-    grep -q 'B_begin(T_c1' plan && grep -q 'C_begin(k)' plan && ! grep -q '[BC]_c0' plan
+    grep -q 'B_begin(T_c1' plan
+    grep -q 'C_begin(k)' plan
+    [ -z "$(grep '[BC]_c0' plan)" ]
     tra run -q --plan $k p.tra --codegen require
     bits=$(tra digest Y.h5 | cut -d ' ' -f 1)
     tra run -q --plan $k p.tra --codegen off

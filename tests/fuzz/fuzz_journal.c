@@ -36,7 +36,8 @@ static void go_on(const uint8_t *data, size_t size) {
     const tra_saved *v = tra_log_saved(l, &n);
     for (int64_t i = 0; i < n; i++) {
         if (v[i].ordinal < 0 || v[i].at < 0 || v[i].len < 0) abort();
-        if (tra_file_matches(tra_log_fd(l, v[i].file), v[i].at, v[i].len, v[i].sum) && v[i].len > 0) abort(); /* no data */
+        /* there is no data */
+        if (tra_file_matches(tra_log_fd(l, v[i].file), v[i].at, v[i].len, v[i].sum) && v[i].len > 0) abort();
     }
     if (tra_log_reserve(l, 8) < 0) abort();
     tra_log_add(l, &(tra_saved){.ordinal = 1, .len = 8});
