@@ -186,7 +186,11 @@ static tra_filled of_step1(const tra_kernel *k, const tra_dims *ext, const tra_f
     tra_filled r = *in;
     r.work = in->share, r.exact = true;
     if (k->row && k->row->type < 0) return dense;
-    if (k->row && k->row->type > 0) return r.sparse = true, r;
+    if (k->row &&
+        k->row->type > 0) { /* of what is dense by type any element may be an entry, as in log(x) where x is 0 */
+        if (!in->sparse) r = dense;
+        return r.sparse = true, r;
+    }
     switch (k->cls) {
     case TRA_K_SCALAR: return combined(k->expr, in, 1, once);
     case TRA_K_EINSUM:

@@ -213,3 +213,13 @@ a, b = (sp.load_npz(x + ".npz").tocsr() for x in "AB")
 assert np.allclose(np.load("d.npy"), ((a - b).multiply(a - b)).sum())
 assert np.allclose(np.load("r.npy"), abs(a - b).sum(1).A1)'
 }
+
+@test "what is made of zeros before a result is stored sparsely counts among its entries" {
+    tra gen -q --shape 200x600 --block 200x200 --density .0001 --seed 3 --storage coo -o C.h5
+    printf 'input C from "C.h5"\nL = store(transform(C, log), dcsr)\nR = transform(L, rowsum)\noutput R\n' >p.tra
+    tra explain -q --format json p.tra >out
+    py 'for o in json.load(open("out"))["plans"][0]["operators"]:
+    if o["op"] == "transform" and "rowsum" in o["label"]: assert o.get("entries_bound", o.get("entries", 600)) == 600, o'
+    tra run -q p.tra
+    py 'assert (h5py.File("R.h5")["data"][...] == -np.inf).all()'
+}
