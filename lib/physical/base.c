@@ -1,4 +1,5 @@
-/* base.c - what a process holds besides blocks: itself, files, dictionaries, tuples. */
+/* base.c - the bytes that a process holds besides blocks: its code and stacks, open files, dictionaries, and the
+ * bookkeeping of tuples. */
 #include "needs.h"
 
 #include "../relation/columns.h"
@@ -9,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds x to the set; was it not there before? */
+/* A set of pointers, in which things that operators share are counted once. */
 typedef struct seen {
     const void **v;
     int64_t n, cap;
 } seen;
 
+/* Adds x to the set. Returns whether it was not there before. */
 static bool is_new(seen *s, const void *x) {
     int64_t k = 0;
     while (k < s->n && s->v[k] != x) k++;
@@ -24,8 +26,9 @@ static bool is_new(seen *s, const void *x) {
     return true;
 }
 
-/* What tables that are open hold, their dictionaries above all; dictionaries that operators make; and statistics, which
- * are dropped when the run begins. Small ones are among what the process holds anyway. */
+/* Bytes of three things: *files: what open tables hold, most of it dictionaries; *made: dictionaries that operators
+ * make; *statistics: the statistics of open tables, which planning has read and which are freed when the run begins.
+ * Little of the first two counts as 0, since TRA_PROCESS has room for it. */
 static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, int64_t *statistics) {
     enum { SMALL = 1024, INCLUDED = 64 << 10 };
     seen rels = {0}, dicts = {0};
@@ -40,7 +43,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, i
                 *statistics += tra_rel_facts_bytes(s->v[c].file);
             }
             if (!d || !d->begin || d->begin[d->n] + 8 * d->n <= SMALL || !is_new(&dicts, d)) continue;
-            if (!file) *made += d->begin[d->n] + 16 * d->n; /* and codes by which they are made */
+            if (!file) *made += d->begin[d->n] + 16 * d->n; /* with the codes that are needed to make it */
         }
     }
     free(rels.v);
@@ -49,7 +52,7 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, i
     if (*made <= INCLUDED) *made = 0;
 }
 
-/* Is it an input of positions (index(i)), which the store makes up and reads from no file? */
+/* Is the operator an input of positions (index(i))? Such an input is computed, so no file is open for it. */
 static bool is_positions(const tra_op *op) {
     if (!tra_op_is(op->op, TRA_READS) || !op->what.path) return false;
     tra_arena *a = tra_arena_new();
@@ -59,7 +62,8 @@ static bool is_positions(const tra_op *op) {
     return is;
 }
 
-/* What a process holds whatever it does; *statistics: what planning holds besides. */
+/* Bytes that a process holds both while it plans and while it runs. *of_files: the part of them that open tables hold.
+ * *statistics: what planning holds in addition: the statistics of tables. */
 static int64_t process_bytes(const tra_plan *p, int64_t *of_files, int64_t *statistics) {
     int64_t files = 0, made;
     for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE) && !is_positions(&p->ops[i]);
@@ -73,8 +77,8 @@ int64_t tra_memory_start(const tra_plan *p) {
     return process + statistics;
 }
 
-/* The most tuples of a result that a site has; all of those that an exchange lists, and of a file, whose index each
- * site has. */
+/* The most tuples of op's result that a single site keeps records of. That is all of them for an exchange, whose sites
+ * list every tuple, and for a file, whose index is on every site. */
 static int64_t tuples_here(const tra_plan *p, const tra_op *op) {
     const tra_catalog *c = op->type.cat;
     if (p->sites == 1 || tra_op_is(op->op, TRA_FILE | TRA_EXCHANGES)) return c->n;
@@ -85,10 +89,11 @@ static int64_t tuples_here(const tra_plan *p, const tra_op *op) {
     return most;
 }
 
-/* The most tuples that there are at once on a site: of operators that have begun, and whose results are still to be
- * read. Which operators are fused, scanned together or overlap is chosen later, with what this leaves: so a result
- * begins with the first reader of its operands, an exchange's with them, and what may be a view keeps what it is of.
- * Files keep their index all the time. */
+/* The most tuples that a site keeps records of at once. A result counts from the operator that begins it to the last
+ * one that reads it; a file's index counts all the time. Which operators are fused, scanned together or overlap is only
+ * chosen later, within the memory that this leaves, so the earliest begin and the latest end are assumed: a result
+ * begins when the first reader of its operands may run, the result of an exchange when its input begins, and the input
+ * of an operator that may become a view is held as long as the result of that operator. */
 static int64_t tuples_at_once(const tra_plan *p) {
     int64_t most = 0, *change = tra_calloc((size_t)p->nops + 1, sizeof *change);
     int *begin = tra_calloc(3 * (size_t)p->nops + 1, sizeof *begin), *first = begin + p->nops, *last = first + p->nops;
@@ -125,7 +130,7 @@ static int64_t tuples_at_once(const tra_plan *p) {
     return most;
 }
 
-/* Workers that get buffers for products. */
+/* How many workers get packing buffers for products (TRA_PACKER). */
 static int64_t packers(const tra_plan *p, int threads) {
     int64_t n = 0;
     for (int i = 0; i < p->nops; i++) {
@@ -149,7 +154,7 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));
     int64_t process = process_bytes(p, &of_files, &statistics);
-    return process + of_files /* who runs opens files again */ + run + (int64_t)threads * TRA_WORKER +
+    return process + of_files /* the run opens the files a second time */ + run + (int64_t)threads * TRA_WORKER +
            packers(p, threads) * TRA_PACKER + (int64_t)p->nops * TRA_OPERATOR +
            TRA_TUPLE * tra_min64(tuples, INT64_MAX / (2 * TRA_TUPLE)) + codec + library + p->program;
 }

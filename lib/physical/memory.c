@@ -31,8 +31,7 @@ static void free_edges(tra_edges *e) {
     free(e->gathered);
 }
 
-/* Must the map be computed once, and not each time that a join reads its result, since its work is too much for that?
- */
+/* Is the map so much work that it must be computed once, rather than each time that a join reads its result? */
 static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
     enum { MUCH = 20 }; /* operations for a row: kernels that sort have more */
     const tra_rows_kernel *rows = op->op == TRA_PLAN_MAP ? tra_kernel_rows(op->what.map) : NULL;
@@ -91,7 +90,7 @@ static bool streams_out(const tra_plan *p, const tra_edges *e, int i) {
     return !tra_op_is(op->op, TRA_EXCHANGES) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
-/* Bytes that a worker needs to write results of type `held` to that output. */
+/* Bytes of scratch memory that a worker needs to write results of type `held` to this output. */
 static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *held) {
     if (tra_op_counts_first(output)) return tra_stored_room(held, output);
     int64_t spread = held->layout ? tra_store_chunk_bytes(held) + 63 : 0; /* a sparse array is made a dense chunk */
@@ -128,13 +127,14 @@ static void find_io(tra_plan *p, const tra_edges *e) {
     }
 }
 
-/* Units that are in flight at once, each with so many bytes of stored inputs (engine.h), with those that just ended. */
+/* How many units are in flight at once if each holds `bytes` bytes of stored inputs (engine.h). Units that have just
+ * ended and still hold their blocks are included. */
 static int64_t queued(int64_t bytes, int threads) {
     return tra_min64(TRA_LOOKAHEAD, TRA_LOOKAHEAD_BYTES / tra_max64(1, bytes) + 2 * threads + 1);
 }
 
-/* Bytes of what a queued unit holds of an input: of a dense array that is computed on reading that has its block, too.
- */
+/* Bytes that a queued unit holds of one tuple of an input. A dense array that is computed on reading has its own block
+ * besides the stored one. */
 static int64_t queued_room(const tra_plan *p, const tra_op *in) {
     const tra_op *made = in;
     while (tra_op_is(made->op, TRA_RENAMES)) made = &p->ops[made->in[0]];
@@ -148,8 +148,8 @@ static int64_t steps_queued(const tra_plan *p, const tra_op *op, tra_block_loop 
     return queued(l.ci * (tra_op_adds(p, op) ? tra_op_stored_room(p, in) : queued_room(p, in)) + right, threads);
 }
 
-/* What follows of a result's bytes on a site from its type and placement alone, so that it is found once for a plan,
- * whatever is fused. */
+/* The bytes of a result on a site, as far as its type and placement tell. What is fused does not change them, so they
+ * are found once for a plan. */
 typedef struct site_bytes {
     int64_t most;   /* tuples on a site */
     int64_t arrays; /* bytes of blocks on the fullest site, as memory is planned (tra_size_planned) */
@@ -177,8 +177,8 @@ static site_bytes site_bytes_of(const tra_plan *p, const tra_op *op) {
     return x;
 }
 
-/* Bytes of op's result on the fullest site, as memory is planned. of: of each operator; *takes: the expected bytes and
- * their bound. */
+/* Bytes of op's result on the fullest site, as memory is planned. of: the site_bytes of each operator; *takes: the
+ * expected bytes and their bound. */
 static int64_t result_here(const tra_plan *p, const tra_op *op, const site_bytes *of, tra_size *takes) {
     const site_bytes *x = &of[op - p->ops];
     int64_t unpacks = op->orders.fused ? 0 : tra_op_unpacks(p, op); /* perhaps of all blocks at once */
@@ -211,7 +211,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *
     int64_t states = tra_mul_most(of[op - p->ops].most, tra_op_state_room(p, op));
     here = tra_add_most(held ? 0 : here, states);
     if (!op->type.cat->grid) return tra_add_most(n, here);
-    int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* all with a step queued */
+    int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* outputs of a super-block */
     return n + tra_min64(here, (steps + TRA_WRITES) * super);
 }
 
@@ -304,8 +304,8 @@ static void add_overlapping(const tra_plan *p, const held_bytes *held, held_byte
         during[i].all += p->ops[i].orders.reserved, during[i].least += p->ops[i].orders.reserved;
 }
 
-/* Bytes that a stage reserves beyond its least memory where there is room or others can be spilled: for all results of
- * the super-blocks of which a step is queued. */
+/* Bytes that a stage may reserve in addition to its least memory, which has room for one result: while several
+ * super-blocks are queued, each reserves memory for its own results, and blocks of others are spilled to make room. */
 static int64_t reserved_for_more(const tra_plan *p, const tra_op *op, int threads, int64_t budget) {
     if (!tra_op_is(op->op, TRA_LOOPS) || !(tra_op_grows(op) || (!op->what.agg && op->type.layout))) return 0;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
@@ -313,7 +313,7 @@ static int64_t reserved_for_more(const tra_plan *p, const tra_op *op, int thread
     return tra_op_grown_together(p, op, n, 0) - tra_op_grown_together(p, op, 1, 0);
 }
 
-/* base: bytes of a process besides blocks, which are in each stage's least memory. */
+/* Predicts what each stage spills. base: bytes of a process besides blocks, which least_memory includes. */
 static void predict_spills(tra_plan *p, const held_bytes *during, int threads, int64_t base, int64_t budget) {
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
@@ -337,11 +337,11 @@ typedef struct walk {
     held_bytes *held;     /* bytes of each operator's result */
     held_bytes *during;   /* bytes while each stage runs, with what it uses itself */
     held_bytes now;       /* results that are held at this point of the plan */
-    int64_t least, peak;  /* ceiling under which the stages so far run; the most that one of them may use */
+    int64_t least, peak;  /* lowest ceiling under which the stages so far run; most bytes that one of them may use */
     tra_size spool;       /* of outputs that wait in scratch until all of their tuples have a place */
 } walk;
 
-/* What is held of the result of operator i, of which a site makes or reads `here` bytes. */
+/* The bytes that are held of the result of operator i when a site makes or reads `here` bytes of it. */
 static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here, const tra_size *takes) {
     const tra_op *op = &p->ops[i];
     if (tra_op_is(op->op, TRA_READS)) {
@@ -352,7 +352,7 @@ static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here,
     return (held_bytes){here, here, takes->bound, takes->expected, 0};
 }
 
-/* If i is the first stage of a scan: the results of its other stages are held from now on too. */
+/* If i is the first stage of a scan, the results of the other stages of the scan are held from now on, too. */
 static void add_scan(const tra_plan *p, walk *w, int i) {
     for (int j = i + 1; p->ops[i].orders.scan.first == i && j < p->nops; j++) {
         tra_size takes;
@@ -376,15 +376,15 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     p->checkpointed = tra_max64(p->checkpointed, w->now.spillable);
 }
 
-/* What an output writes, and what of it waits in scratch: chunks that are compressed, none longer than before, and what
- * is counted or packed before it is written. */
+/* Predicts the bytes that an output writes, and the bytes of them that wait in scratch: compressed chunks, of
+ * which only the uncompressed size is known, and tuples that are counted or packed before they are written. */
 static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
     const tra_type *t = &p->ops[op->in[0]].type;
     const tra_mapping_use *m = op->what.mapping;
     tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
     *write = m ? tra_size_exactly(m->all) : tra_file_bytes(t, tra_op_counts_first(op), op->type.cat->n);
     p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);
-    if (m) /* what is packed, and how many entries that are */
+    if (m) /* the packed bytes, and a count of entries for each tuple */
         waits = tra_size_exactly(tra_min64(m->all, tra_mul_most(m->largest, tuples)) + 8 * tuples);
     else if (p->compress || tra_op_counts_first(op))
         waits = tra_file_bytes(t, tra_op_counts_first(op), tuples);
@@ -407,7 +407,7 @@ static void walk_op(tra_plan *p, walk *w, int i) {
     if (op->op == TRA_PLAN_OUTPUT) walk_output(p, w, op, w->of[i].most);
     if (op->op == TRA_PLAN_OUTPUT && op->type.columns) /* when all is written, and no block is held */
         w->least = tra_max64(w->least, w->base + tra_table_finish_bytes(&op->type));
-    int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* what nobody uses after this */
+    int done[3] = {i, op->in[0], op->in[1] == op->in[0] ? -1 : op->in[1]}; /* perhaps not used after this operator */
     for (int k = 0; k < 3; k++)
         if (done[k] >= 0 && w->e.last[done[k]] <= i) held_add(&w->now, &w->held[done[k]], -1);
 }

@@ -14,7 +14,7 @@ int64_t tra_block_footprint(int64_t bytes);
 /* Bytes that a site's process holds besides blocks: code, libraries, MPI, stacks and BLAS workspace of the workers, and
  * the bookkeeping of each tuple: its placement, its key, its entry in HDF5's index. */
 int64_t tra_memory_base(const tra_plan *p, int threads);
-/* Bytes that a process holds while it plans, besides plans, when it has no workers yet. */
+/* Bytes that a process holds while it plans, before it has workers. The plans themselves are not included. */
 int64_t tra_memory_start(const tra_plan *p);
 
 /* The block loop of a join and its aggregation on one site: ci x cj output arrays are held while the inputs stream
@@ -86,8 +86,8 @@ typedef struct tra_grown {
     int64_t step;   /* for each worker: a term, and the sum that it makes with it */
 } tra_grown;
 tra_grown tra_op_grown(const tra_plan *p, const tra_op *op);
-/* What is reserved for n of these results, when so many bytes are reserved for others already: together no more than
- * all results of the operator take, and two pages for each. */
+/* Bytes that are reserved for n of these results when `already` bytes are reserved for other results of the operator.
+ * Without an aggregation all reservations together are at most the bound of all results, and two pages for each. */
 int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n, int64_t already);
 /* The element type of its states, or without an aggregation of its results. */
 tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op);

@@ -1,8 +1,8 @@
 /* table_facts.c - statistics of a column, from its values in order: ranges, distinct values, frequencies.
  *
- * Up to TRA_WHOLE_FREQUENCIES different values are counted exactly. When there are more, the counts of those that may
- * be common are kept by the algorithm of Misra and Gries: rare values are dropped, and none that makes up more than a
- * 2^15th of the rows is. The most common ones are then counted again exactly in a second pass.
+ * Up to TRA_WHOLE_FREQUENCIES different values are counted exactly. When there are more, the algorithm of Misra and
+ * Gries keeps the counts of those that may be common: rare values are dropped, but never a value that more than one row
+ * in 2^15 has. A second pass then counts the most common values again, exactly.
  */
 #include "table_int.h"
 
@@ -19,22 +19,23 @@ typedef struct slot {
 struct tra_facts_builder {
     tra_coltype type;
     int64_t rows, nulls, min, max, changes;
-    int64_t last, until_sample; /* last: rank of the last value */
+    int64_t last, until_sample; /* rank of the last value; how many rows come before the next one that is sampled */
     bool any, sorted, nan, over;
     int64_t n;
     slot *slots;
-    int64_t *near, least;  /* near: of values least, least + 1, ..., around the first, in place of slots until `over` */
-    int64_t nslots, nnear; /* of columns of few rows these are few, so that little memory is touched */
+    int64_t *near, least;  /* counts of values least, least + 1, ..., around the first one: not in slots until `over` */
+    int64_t nslots, nnear; /* how many are used: few for a column of few rows, so that little memory is touched */
     uint8_t *sketch;
     int64_t *sample, sampled, stride;
-    uint64_t *codes; /* a bit for each entry of the dictionary: the column has it; NULL: too many entries */
+    uint64_t *codes; /* a bit for each entry of the dictionary, set if the column has it; NULL: too many entries */
     int64_t ncodes;
     slot *top;
 };
 
 int64_t tra_facts_bytes(int64_t rows) {
-    int64_t slots = tra_min64(SLOTS * (int64_t)sizeof(slot), tra_mul_most(rows, 4096)); /* they are hashed */
-    int64_t sorting = tra_min64(TRA_WHOLE_FREQUENCIES, rows) * (int64_t)sizeof(slot);   /* qsort sorts in a copy */
+    /* hashing scatters values over the slots, so that at worst each row touches a page */
+    int64_t slots = tra_min64(SLOTS * (int64_t)sizeof(slot), tra_mul_most(rows, 4096));
+    int64_t sorting = tra_min64(TRA_WHOLE_FREQUENCIES, rows) * (int64_t)sizeof(slot); /* qsort works on a copy */
     return slots + sorting + tra_min64(NEAR, rows) * 8 + tra_min64(2 * SAMPLE, rows) * 8 + (64 << 10);
 }
 
@@ -100,7 +101,7 @@ static int most_first(const void *a, const void *b) {
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* What is near goes to the slots. */
+/* Moves the counts of values near the first one to the slots. */
 static void flush_near(tra_facts_builder *c) {
     for (int64_t i = 0; i < c->nnear && !c->over; i++) {
         int64_t v = (int64_t)((uint64_t)c->least + (uint64_t)i);
@@ -109,7 +110,9 @@ static void flush_near(tra_facts_builder *c) {
     }
 }
 
-/* Moves all counts to the front of the slots, in order; returns their number. It is the last use of the slots. */
+/* Moves all counts to the front of the slots, sorted by `order`, and returns how many there are. The slots are no hash
+ * table afterwards, so no further value can be counted. No second array is allocated, since each column may have many
+ * counts. */
 static int64_t gather(tra_facts_builder *c, int (*order)(const void *, const void *)) {
     flush_near(c);
     int64_t n = 0;
@@ -133,7 +136,7 @@ static int64_t exceeded_by(const tra_facts_builder *c, int64_t most) {
         while (low > 1 && above + with[low] <= most) above += with[low--];
         return low;
     }
-    while (low < high) { /* rarely so many values are so common */
+    while (low < high) { /* it is rare that so many values are so common */
         int64_t middle = low + (high - low) / 2, n = 0;
         for (int64_t i = 0; i < SLOTS; i++) n += c->slots[i].count > middle;
         if (n > most)
@@ -181,7 +184,7 @@ static inline void count(tra_facts_builder *c, int64_t v) {
     count_new(c, h);
 }
 
-/* Makes -0 0, and all NaN one value. */
+/* Maps values that count as the same to one: -0 to 0, and every NaN to one NaN. */
 static int64_t plain(tra_coltype t, int64_t v, bool *nan) {
     if (!tra_coltype_is_float(t)) return v;
     double x;

@@ -42,7 +42,8 @@ typedef struct tra_spooled {
 /* Tells the writer of such dictionaries, one entry for each column, before rows are placed. They must outlive the
  * writer. In the type, the dictionary of such a column has only its n. */
 void tra_writer_spooled(tra_writer *w, const tra_spooled *of);
-/* Bytes of memory that the commit takes to read all that was written and to find its statistics. */
+/* Bytes of memory that committing a table of this type takes: to read all that was written, to count values, and to
+ * keep and write the statistics. The rows are the expected ones. */
 int64_t tra_table_finish_bytes(const tra_type *t);
 /* Writes rows first .. first + b->rows - 1 of the table. TRA_INPUT, naming row and column, for a value that could not
  * be computed. */
@@ -84,10 +85,11 @@ typedef struct tra_column_facts {
 } tra_column_facts;
 /* Its arrays are in the arena. TRA_NO: the file does not have them. */
 TRA_MUSTUSE tra_status tra_rel_column_facts(tra_rel *r, int column, tra_arena *a, tra_column_facts *out, tra_err *e);
-/* How many frequencies the statistics of a column of any rows of this one may have. */
+/* A bound of the frequencies that statistics list for a column whose values all come from this column of the file.
+ * Reads the file's statistics if they are not in memory. */
 int64_t tra_rel_column_frequencies(tra_rel *r, int column);
-/* The statistics of a file are read when planning first asks for any, and are held: so many bytes. Who needs the memory
- * drops them; they are read again if they are asked for again. */
+/* Statistics are read from the file when they are first asked for, and then stay in memory: the first function says how
+ * many bytes they take now, the second frees them. They are read again when they are next asked for. */
 int64_t tra_rel_facts_bytes(const tra_rel *r);
 void tra_rel_drop_facts(tra_rel *r);
 

@@ -117,8 +117,8 @@ static tra_status finish_column(void *ctx, int worker, int64_t c, tra_err *e) {
 
 enum { WORKERS = 2 };
 
-/* The most frequencies that a column of so many rows may have: of its type, its dictionary, the file that it is from.
- */
+/* A bound of the frequencies that the statistics of a column of so many rows list. It follows from the rows, from the
+ * type, from the dictionary, and from the statistics of the file that the column's values come from. */
 static int64_t most_frequencies(const tra_column *c, int64_t rows) {
     int64_t n = tra_min64(rows, TRA_WHOLE_FREQUENCIES);
     if (c->type == TRA_COL_BOOL) n = tra_min64(n, 2);
@@ -128,11 +128,11 @@ static int64_t most_frequencies(const tra_column *c, int64_t rows) {
 
 int64_t tra_table_finish_bytes(const tra_type *t) {
     int64_t rows = tra_type_bytes_all(t).expected / tra_max64(1, tra_schema_row_bytes(t->columns));
-    int64_t block = tra_mul_most(t->cat->bound.v[0], 9), kept = 0;
+    int64_t block = tra_mul_most(t->cat->bound.v[0], 9), kept = 0; /* a block: 8 bytes a value, 1 of the mask */
     for (int c = 0; c < t->columns->n; c++)
         kept += 2 * (int64_t)sizeof(int64_t) * most_frequencies(&t->columns->v[c], rows);
     int64_t counting = tra_mul_most(tra_min64(WORKERS, t->columns->n), tra_add_most(tra_facts_bytes(rows), block));
-    return kept + tra_max64(counting, kept); /* at the end they are copied to be written */
+    return kept + tra_max64(counting, kept); /* counting is over when the frequencies are copied to be written */
 }
 
 tra_status tra_table_finish(tra_writer *w, tra_err *e) {

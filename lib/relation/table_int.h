@@ -64,7 +64,7 @@ struct tra_table {
         int64_t *v, n;
     } statistics, frequencies, histograms, sketches;
 };
-/* Frees the tables of statistics. Under the lock, unless nobody else has the table. */
+/* Frees the tables of statistics. The caller holds the lock of HDF5, unless no other thread uses the table. */
 void tra_table_drop_facts(struct tra_table *t);
 
 static inline int64_t tra_table_block_rows(const tra_table_form *f, int64_t b) {
@@ -110,7 +110,7 @@ int64_t tra_value_rank(tra_coltype t, int64_t v);
  * recount all values once more; end. */
 typedef struct tra_facts_builder tra_facts_builder;
 tra_facts_builder *tra_facts_new(void);
-int64_t tra_facts_bytes(int64_t rows); /* bytes that it takes for a column of at most so many rows */
+int64_t tra_facts_bytes(int64_t rows); /* bytes that a builder touches for a column of at most so many rows */
 void tra_facts_free(tra_facts_builder *c);
 void tra_facts_begin(tra_facts_builder *c, tra_coltype t, int64_t rows, int64_t codes);
 /* The values of n rows that follow those before; state as in tra_vector. block: facts of the block that they are in

@@ -313,7 +313,8 @@ static bool wants_large_pages(const tra_plan *plan, int threads, int64_t budget)
     return little || plan->cost.flops < STREAM * (double)plan->cost.disk_write.expected;
 }
 
-/* Gives back what planning held of the tables that are read. */
+/* Frees the statistics of tables, which only planning needs: the memory that was predicted for the run does not include
+ * them (tra_memory_base). */
 static void drop_statistics(const tra_plan *plan) {
     for (int i = 0; i < plan->nops; i++) {
         const tra_schema *s = plan->ops[i].type.columns;
