@@ -11,12 +11,15 @@
  * begins in each dataset follows from how many positions each tuple has at each level. So positions are counted before
  * anything is written:
  *
- * tra_writer_create    with options.levels; makes the group alone tra_stored_count     each tuple, by whoever has its
- * array, which must be kept until it is put tra_writer_place     the creator, once, with the counts of all: makes and
- * allocates the datasets tra_writer_describe, tra_writer_attach   as for others, but after tra_writer_place
- * tra_writer_put       each tuple, from any thread of any process: writes its slices tra_writer_pack  codec zstd:
- * the creator, when all is put and the others have synced (tra_writer_sync) tra_writer_sums, tra_writer_nsums
- * added up over the processes: checksums and statistics tra_writers_commit   as for others, together with them
+ * - tra_writer_create, with options.levels, makes the group alone.
+ * - tra_stored_count is called for each tuple, by whoever has its array, which must be kept until it is put.
+ * - tra_writer_place is called by the creator, once, with the counts of all: it makes and allocates the datasets.
+ * - tra_writer_describe and tra_writer_attach are called as for other writers, but after tra_writer_place.
+ * - tra_writer_put writes the slices of a tuple, from any thread of any process.
+ * - tra_writer_pack is called with codec zstd, by the creator, when all is put and the others have synced
+ *   (tra_writer_sync).
+ * - tra_writer_sums and tra_writer_nsums give checksums and statistics, to be added up over the processes.
+ * - tra_writers_commit is called as for other writers, together with them.
  *
  * They are read by the functions of store.h. The type of such a relation is sparse with the layout tra_rows, and its
  * entries are known: exactly (`of` and `rows` for each tuple) for files that tra wrote, by bounds alone (of is NULL)

@@ -1,22 +1,25 @@
 /* table_file.h - tables in HDF5 files: writing rows, reading them, statistics of columns (man tra-relation.5).
  *
- * A table NAME is a group in the encoding that AnnData uses for data frames, so that readers of these get a frame: NAME
- * encoding-type "dataframe", column-order, _index (the first column), tra_format, tra_shape (rows),
- *                 tra_block (rows of a block), tra_seal, tra_digest, tra_history
- * NAME/COLUMN     an array in chunks of one block. Strings: a group "categorical" (codes, categories). Integers and
- *                 bools with NULLs: a group "nullable-integer" or "nullable-boolean" (values, mask). Floats with
- *                 NULLs: an array, NaN where NULL, whose attribute tra_nulls names its mask. Attributes: tra_type;
- *                 units, of dates and timestamps; tra_name, where HDF5 cannot have the name of the column
- * .tra/NAME/      xxh64 [arrays][blocks] of each chunk; blocks [columns][blocks][4]: least, greatest, NULLs, flags;
- *                 statistics, frequencies, histograms, sketches (tra_column_facts); strings, string_ends: copies of
- *                 the dictionaries; nulls/: masks of floats
+ * A table NAME is a group in the encoding that AnnData uses for data frames, so that readers of these get a frame:
+ *
+ * - NAME has the attributes encoding-type "dataframe", column-order, _index (the first column), tra_format, tra_shape
+ *   (rows), tra_block (rows of a block), tra_seal, tra_digest, tra_history.
+ * - NAME/COLUMN is an array in chunks of one block. Strings are a group "categorical" (codes, categories). Integers and
+ *   bools with NULLs are a group "nullable-integer" or "nullable-boolean" (values, mask). Floats with NULLs are an
+ *   array, NaN where NULL, whose attribute tra_nulls names its mask. Attributes: tra_type; units, of dates and
+ *   timestamps; tra_name, where HDF5 cannot have the name of the column.
+ * - .tra/NAME/ has the tables xxh64 [arrays][blocks], of each chunk; blocks [columns][blocks][4]: least, greatest,
+ *   NULLs, flags; statistics, frequencies, histograms, sketches (tra_column_facts); strings, string_ends: copies of the
+ *   dictionaries; nulls/: masks of floats.
  *
  * The place of each row follows from the rows of all blocks before it, so these are counted before anything is written:
  *
- * tra_writer_create     with a type of columns: makes the group alone tra_writer_place_rows the creator, once: makes
- * and allocates the arrays tra_writer_describe, tra_writer_attach   as for others, but after that tra_writer_put_rows
- * from any thread of any process (or tra_writer_put, of a tuple in the layout tra_columns) tra_writer_commit     reads
- * all that was written, for checksums and statistics, and writes these
+ * - tra_writer_create, with a type of columns, makes the group alone.
+ * - tra_writer_place_rows is called by the creator, once: it makes and allocates the arrays.
+ * - tra_writer_describe and tra_writer_attach are called as for other writers, but after that.
+ * - tra_writer_put_rows is called from any thread of any process (or tra_writer_put, of a tuple in the layout
+ *   tra_columns).
+ * - tra_writer_commit reads all that was written, for checksums and statistics, and writes these.
  *
  * Tables are read by the functions of store.h too: tra_rel_read fills the block of a tuple, in the layout tra_columns.
  */

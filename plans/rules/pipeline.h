@@ -1,6 +1,6 @@
-/* pipeline.h - a table that selects, projections and joins make of another table, its source: each of its columns as an
- * expression over the columns of the source and of the joined tables. Rules that exchange operators read it. Private to
- * plans/rules.
+/* pipeline.h - pipelines: a table that selections, projections and joins make of another table, its *source*. Each
+ * column is an expression over the columns of the source and of the joined (right) tables, so that rules need not look
+ * at the operators one by one. Private to plans/rules.
  */
 #ifndef TRA_PIPELINE_H
 #define TRA_PIPELINE_H
@@ -16,59 +16,63 @@ typedef struct tra_pipe_join {
     const tra_expr *x; /* the join in the memo; its right input is the whole table in one block */
     const tra_lookup *l;
     const tra_lookup_spec *s;
-    const tra_colexpr *const *key; /* of its left side */
-    int first;                     /* its right table's columns are first, first + 1, ... of all */
+    const tra_colexpr *const *key; /* the keys of its left side, over all columns */
+    int first;                     /* the columns of its right table are first, first + 1, ... of all */
 } tra_pipe_join;
 typedef struct tra_pipe_select {
-    const tra_colexpr *x;
-    int joins; /* that come before it */
+    const tra_colexpr *x; /* the predicate, over all columns */
+    int joins;            /* how many joins come before it */
 } tra_pipe_select;
 
-/* Expressions are over `all`: the columns of the source, then those of the right table of each join. */
+/* Its expressions are over `all` columns: those of the source, then those of the right table of each join. */
 typedef struct tra_pipe {
     const tra_node *source; /* of the memo */
     const tra_schema *all;
     int njoins, nselects;
     tra_pipe_join join[TRA_PIPE_JOINS]; /* in the order in which they are done */
     tra_pipe_select select[TRA_PIPE_SELECTS];
-    const tra_colexpr *const *column; /* of the table */
-    int njoined;                      /* joins among the operators, whether or not all is as it should be */
-    const char *refused;              /* why it is no such pipeline, though there are joins; NULL: it is one */
+    const tra_colexpr *const *column; /* the columns of the table that the pipeline makes */
+    int njoined;                      /* how many of the operators are joins, also if `refused` */
+    const char *refused;              /* why the rules cannot use it, though it has joins; NULL: they can */
 } tra_pipe;
 
-/* The relation of a group as a pipeline, by the first expressions of groups; in the memo's arena. */
+/* The pipeline that makes the relation of a group, read off the memo from there down; in the memo's arena. */
 tra_pipe *tra_pipe_of(tra_rewriting *w, int group);
-/* Have both tables the same rows, in one order? */
+/* Do both pipelines make the same rows, in the same order? */
 bool tra_pipe_same_rows(const tra_rewriting *w, const tra_pipe *x, const tra_pipe *y);
-/* Does the expression read a column of the source (0), of a right table (1)? */
+/* Does the expression, over all columns, read one of the source (which 0), or of a right table (which 1)? */
 bool tra_pipe_reads(const tra_pipe *p, const tra_colexpr *x, int which);
+/* Are two expressions over all columns equal, as text? */
 bool tra_colexpr_eq(const tra_pipe *p, const tra_colexpr *x, const tra_colexpr *y);
-/* The expression over all columns of one that is over the columns of the table. */
+/* x is an expression over the columns of the table: returns it over all columns. */
 const tra_colexpr *tra_pipe_term(const tra_rewriting *w, const tra_pipe *p, const tra_colexpr *x);
 
-/* The kernel of a pass over rows, of a lookup; NULL when the expression is none, or another one. */
+/* The pass over rows, or the join, that an expression is; NULL: it is something else. */
 const tra_rowwise *tra_rowwise_of_expr(const tra_expr *x);
 const tra_lookup *tra_lookup_of_expr(const tra_expr *x);
-/* NULL: the rows of the join are pairs of rows, or rows of the left table, as the keys have it, and nothing is checked.
- */
+/* Why rules may not change the rows of a join; NULL: they may, since its keys alone decide which rows, or pairs of
+ * rows, there are, and it checks nothing that could fail. */
 const char *tra_lookup_refused(const tra_lookup *l);
-/* Has no left row of the join x more than one partner? As it is checked, or as the statistics of files say. */
+/* Is it certain that no left row of the join x has more than one partner? It is if the join checks that, needs only one
+ * partner, or if the statistics of files say so. */
 bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s);
 
-/* Rows that a table is expected to have. */
+/* How many rows a table is expected to have. */
 double tra_rows_expected(const tra_node *n);
-/* Operations for each row of a join or pass that takes so many, with so many columns less. */
+/* Operations for each row of a join or pass that would take `flops`, if it makes so many fewer columns. */
 double tra_flops_of_columns(double flops, int fewer);
 
-/* A pass over rows as a kernel in place of k, with the columns that the pass makes. */
+/* The kernel of the pass r: as k, but with the columns that r makes. */
 const tra_kernel *tra_pass_kernel(tra_rewriting *w, const tra_rows_kernel *k, const tra_rowwise *r);
+/* Appends steps to a pass. */
 void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
-/* A join that a rule makes, with all that its columns and their bounds follow from besides its operands; k: what it is
- * to be. */
+/* The text by which the memo tells apart joins that rules make: everything but the operands that their columns and
+ * bounds follow from. k: the kernel that the join is to have. */
 const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s, const tra_rows_kernel *k);
-/* May a value of the expression not be computed? */
+/* May computing a value of the expression fail? */
 bool tra_may_fail(const tra_colexpr *x);
-/* Appends the predicates of which it is the conjunction to the *n that are there; as many as there is room for. */
+/* Appends the predicates that x joins by && to the *n that are in v, which has room for `most`; further ones are left
+ * out. */
 void tra_predicate_parts(const tra_colexpr *x, int *n, const tra_colexpr **v, int most);
 
 #endif
