@@ -115,6 +115,14 @@ double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b
     return p->fused->plan[p->fused->expected].operations * share;
 }
 
+double tra_fused_most(const tra_kernel *k) {
+    const tra_program *p = k->program;
+    double n = p->noperands;
+    for (int l = 0; l < p->nlabels; l++) n *= (double)p->label[l].block;
+    double more = n / p->fused->plan[p->fused->expected].operations;
+    return more > 1 ? more : 1;
+}
+
 bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out) {
     const tra_program *p = k->program;
     if (!p->fused) return true;

@@ -119,6 +119,9 @@ TRA_MUSTUSE tra_status tra_program_compile(tra_codegen *g, const tra_kernel *k, 
                                            const tra_layout *out, bool compile, tra_err *e);
 /* Is it a fused statement? With --codegen off too it is made as compiled ones are, for the interpreter. */
 bool tra_program_is_fused(const tra_kernel *k);
+/* How many times the operations that a fused statement is expected to do it does at most: where all elements are there,
+ * each is multiplied and added in one loop over all labels. */
+double tra_fused_most(const tra_kernel *k);
 /* Can the program run on operands of these layouts, and give a result of layout `out`? A fused statement can where it
  * was planned for these, and give rows only if its plan makes them in ascending order. */
 bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out);

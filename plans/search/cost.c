@@ -1,6 +1,7 @@
 /* cost.c - what operators cost. */
 #include "cost.h"
 
+#include "../../lib/kernel/program.h"
 #include "../../lib/physical/needs.h"
 
 #include <assert.h>
@@ -167,6 +168,7 @@ static tra_filled held_at_most(const tra_type *t, int64_t ordinal) {
 /* No more than this share of a dense kernel's operations is done for tuples tl and tr: what is done where both have
  * entries is done where one has, and what is done where either has, not more often than both have together. */
 static double most_share(const step *s, int64_t tl, int64_t tr) {
+    if (tra_program_is_fused(s->k)) return tra_fused_most(s->k);
     if (tra_kernel_rest(s->k)) return 1;
     if (s->use != TRA_USE_JOIN || !s->l->layout || !s->r->layout || !bounds_fit(s)) {
         step one = *s;
@@ -243,7 +245,8 @@ static void count_tuple(count *c, int64_t t, const tra_dims *key, double alike, 
     int n = place ? tra_place_holders(c->p, c->out, t, key, c->holders) : 0;
     for (int i = 0; i < n; i++) c->sites[c->holders[i]] += work;
     c->total += (place ? n : 1) * work;
-    c->dense += (place ? n : 1) * (c->s.known ? dense * most_share(&c->s, tl, tr) : dense);
+    bool bounded = c->s.known || tra_program_is_fused(c->s.k);
+    c->dense += (place ? n : 1) * (bounded ? dense * most_share(&c->s, tl, tr) : dense);
 }
 
 /* Counts `alike` tuples like this one of a triangle. With w > 1 the tuples of w values of i and of the same w values of
