@@ -91,12 +91,11 @@ static double share_there(const tra_type *t, int64_t ordinal) {
     return n > 0 ? has / n : 0;
 }
 
-/* Entries or columns, which dense kernels do not read? Of arrays that tell their extents themselves they read all. */
-static bool is_held(const tra_type *t) { return t->layout && t->layout != &tra_counted; }
+bool tra_is_held(const tra_type *t) { return t->layout && t->layout != &tra_counted; }
 
 /* What is known of the entries of tuple t, or of all tuples (-1). */
 static tra_filled held(const tra_type *t, int64_t ordinal) {
-    if (!is_held(t)) return (tra_filled){.share = 1, .bound = INT64_MAX};
+    if (!tra_is_held(t)) return (tra_filled){.share = 1, .bound = INT64_MAX};
     return (tra_filled){.sparse = true, .share = share_there(t, ordinal), .bound = INT64_MAX};
 }
 
@@ -161,7 +160,7 @@ static double done_share(step *s, int64_t tl, int64_t tr) {
 static tra_filled held_at_most(const tra_type *t, int64_t ordinal) {
     tra_filled f = held(t, ordinal);
     int64_t n = tra_catalog_elements_of(t->cat, ordinal);
-    if (is_held(t) && n > 0) f.share = fmin(1, (double)tra_type_entries1(t, ordinal).bound / (double)n);
+    if (tra_is_held(t) && n > 0) f.share = fmin(1, (double)tra_type_entries1(t, ordinal).bound / (double)n);
     return f;
 }
 
@@ -350,151 +349,4 @@ tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type 
     tra_work w = count_all((count){.s = step_of(k, TRA_USE_JOIN, l, r), .p = place, .out = out, .x = x});
     w.busiest += lookups(k, l, r, out) * tra_place_copies(place) / place->sites;
     return w;
-}
-
-/* ---- time --------------------------------------------------------------------------------------------------- */
-
-/* Of what overlaps with something slower a part still shows: the first load, the last store, cores that are shared. */
-static double overlapped(double a, double b, double unhidden) { return a > b ? a + unhidden * b : b + unhidden * a; }
-
-/* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz
- * reaches 60 Gflop/s in f64 contractions on blocks of 512 or more, 10 GbE or shared memory at least 1.2 GB/s, a
- * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s; nothing of an exchange is hidden by work beside
- * it. */
-tra_rates tra_rates_builtin(void) {
-    return (tra_rates){.network = 1.2e9,
-                       .disk_read = 2.0e9,
-                       .disk_write = 1.5e9,
-                       .flops_f64 = 5.0e10,
-                       .flops_f32 = 1.0e11,
-                       .memory = 6.0e9,
-                       .network_unhidden = 1,
-                       .disk_unhidden = 0.1};
-}
-
-bool tra_rates_known(const tra_rates *r) {
-    return r->disk_read > 0 && r->disk_write > 0 && r->flops_f64 > 0 && r->flops_f32 > 0 && r->memory > 0;
-}
-
-tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads) {
-    double n = threads > 1 ? threads : 1;
-    return tra_storel_costs_at(&(tra_storel_rates){r->entries / n, r->gathers / n, r->inserts / n, r->merges / n,
-                                                   r->hashes / n, r->operations / n});
-}
-
-double tra_network_seconds(const tra_rates *rates, double most, double both) {
-    double one_way = rates->one_way > rates->network ? rates->one_way : rates->network;
-    return (most - both) / one_way + both / rates->network;
-}
-
-double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
-    size_t size = tra_dtype_size(t);
-    double pace = k ? tra_kernel_pace(k) : 0;
-    if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
-    if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
-        enum { SLOWER = 4 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
-        bool blas = tra_dtype_rows[t].blas;
-        return blas ? busiest / (size == 4 ? rates->flops_f32 : rates->flops_f64) : SLOWER * busiest / rates->flops_f64;
-    }
-    return busiest * (double)size / rates->memory;
-}
-
-/* Elements, or rows, that are expected. */
-static double expected_of(const tra_type *t) {
-    return t->bounded && t->entries ? (double)t->entries->all.expected : (double)tra_catalog_elements(t->cat);
-}
-
-double tra_map_passes(const tra_type *in, const tra_type *out) {
-    double read = expected_of(in), written = expected_of(out);
-    return written < read ? (1 + 2 * written / read) / 3 : 1;
-}
-
-/* Seconds for adding up the sums of a tree: each but one is read and added to another, which is read and written. */
-static double tree_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { PASSES = 3 };
-    tra_tree t = tra_op_tree(p, op);
-    double bytes = (double)tra_type_bytes_all(&op->type).expected;
-    return PASSES * (double)(tra_max64(1, tra_min64(t.leaves, t.n)) - 1) * bytes / p->sites / rates->memory;
-}
-
-/* For each operator the stage in which its time is spent: itself; of a fused operator or view, the stage that reads it;
- * of an output, the stage that makes the results which it writes. */
-static int *runs_in(const tra_plan *p) {
-    int *at = tra_malloc(((size_t)p->nops + 1) * sizeof *at);
-    for (int i = 0; i < p->nops; i++) {
-        int in = p->ops[i].in[0];
-        at[i] = p->ops[i].op == TRA_PLAN_OUTPUT && tra_op_is_stage(&p->ops[in]) ? in : i;
-    }
-    for (int i = 0; i < p->nops; i++) { /* with the first of its scan */
-        int first = p->ops[at[i]].orders.scan.first;
-        if (first >= 0) at[i] = first;
-    }
-    for (int j = p->nops - 1; j >= 0; j--) {
-        for (int k = 0; k < 2; k++) {
-            int i = p->ops[j].in[k];
-            if (i >= 0 && p->ops[i].orders.fused) at[i] = at[j];
-        }
-    }
-    return at;
-}
-
-/* The kernel whose rate the work of a join goes by: that of dense arrays, or of a fused statement; else NULL. */
-static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {
-    if (o->what.join && tra_kernel_pace(o->what.join) > 0) return o->what.join;
-    bool rows = o->what.join && (is_held(&p->ops[o->in[0]].type) || is_held(&p->ops[o->in[1]].type));
-    return rows ? NULL : o->what.join;
-}
-
-void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
-    enum { NETWORK, DISK, WORK, PARTS };
-    double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
-    int *at = runs_in(p);
-    p->cost.seconds = 0;
-    for (int i = 0; i < p->nops; i++) {
-        const tra_op *o = &p->ops[i];
-        const tra_cost *c = &o->predicted.cost;
-        double *s = spent[at[i]], work = c->flops_max;
-        if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type);
-        s[NETWORK] += c->seconds; /* so far: those of the network alone */
-        s[DISK] +=
-            ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
-            p->sites;
-        s[WORK] += tra_work_seconds(timed_kernel(p, o), o->type.dtype, work, rates) + tree_seconds(p, o, rates);
-        /* memory is touched for the first time when more is held than ever before */
-        if (rates->touch > 0 && i > 0)
-            s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;
-    }
-    free(at);
-    /* an exchange that overlaps a stage: its work is done while that stage runs, so its time is part of the stage's too
-     */
-    for (int i = 0; i < p->nops; i++) {
-        int other = tra_op_overlaps_reader(&p->ops[i]) ? p->ops[i].orders.ends : p->ops[i].orders.begins;
-        for (int k = 0; k < PARTS && other != i; k++) spent[other][k] += spent[i][k];
-    }
-    for (int i = 0; i < p->nops; i++) {
-        p->ops[i].predicted.cost.seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], rates->disk_unhidden),
-                                                      spent[i][NETWORK], rates->network_unhidden);
-        if (p->ops[i].orders.begins == p->ops[i].orders.ends) p->cost.seconds += p->ops[i].predicted.cost.seconds;
-    }
-    free(spent);
-}
-
-static const char *const models[] = {"time", "tra", "eindecomp"};
-
-const char *tra_cost_model_text(tra_cost_model m) { return models[m]; }
-
-bool tra_cost_model_parse(const char *s, tra_cost_model *m) {
-    for (int i = 0; i < (int)(sizeof models / sizeof *models); i++) {
-        if (strcmp(s, models[i]) == 0) return *m = (tra_cost_model)i, true;
-    }
-    return false;
-}
-
-double tra_cost_scalar(const tra_cost *c, tra_cost_model model) {
-    switch (model) {
-    case TRA_COST_TRA: return c->network_floats;
-    case TRA_COST_TIME: return c->seconds;
-    case TRA_COST_EINDECOMP: return c->eindecomp;
-    }
-    return 0;
 }

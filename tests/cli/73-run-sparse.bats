@@ -359,3 +359,23 @@ a = scipy.io.mmread("A.mtx").tocsr()
 for axis, name in (1, "r"), (0, "c"):
     np.testing.assert_allclose(h5py.File(name + ".h5")["data"][()], np.asarray(a.sum(axis)).ravel(), rtol=1e-12, atol=1e-13)'
 }
+
+@test "sums of columns and of rows of many sparse blocks fold each block first: blocks are not added up as matrices" {
+    py '
+import scipy.sparse as sp
+a = sp.random(4000, 90000, .0002, random_state=4, format="csr"); a.data = np.rint(9 * a.data); sp.save_npz("a.npz", a)
+np.save("c.npy", a.sum(0).A1); np.save("r.npy", a.sum(1).A1)'
+    for block in 500x90000 1000x30000; do
+        tra import -q a.npz --storage csr --block "$block" -o a.h5
+        printf 'input A from "a.h5"\nc[j] = sum A[i,j]\nr[i] = sum A[i,j]\noutput c\noutput r\n' >p.tra
+        tra explain p.tra >plan
+        ! grep -E 'agg .*(\([0-9]+x[0-9]+\) f64 rows|"ij->[ij]" \.)' plan || { cat plan; false; }
+        for sites in 1 3; do
+            rm -f c.h5 r.h5
+            tra run -q --no-history --sites $sites p.tra
+            tra export -q c.h5 -o cc.npy
+            tra export -q r.h5 -o rr.npy
+            py 'assert all((np.load(x + x + ".npy") == np.load(x + ".npy")).all() for x in "cr")'
+        done
+    done
+}
