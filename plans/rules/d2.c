@@ -20,7 +20,7 @@ typedef struct labels {
     int n, v[TRA_MAXDIM];
 } labels;
 
-/* A relation whose dimensions are labelled; of operands, and of what the program itself computes on the way. */
+/* A relation whose dimensions are labelled: an operand, or what the program itself computes on the way to the root. */
 typedef struct part {
     uint32_t set; /* of operands */
     int group;
@@ -63,7 +63,8 @@ static bool is_product(const tra_expr *x, tra_product *p) {
            tra_kernel_is_product(x->node.kernel, bound_of(x->node.in[0]), bound_of(x->node.in[1]), p);
 }
 
-/* The first expression of the group that a product goes on with, as the program or another rule wrote it. */
+/* The first expression of the group that may be an inner operator of a product, whether the program or another rule
+ * wrote it. */
 static tra_expr *inner_of(const tra_memo *m, int group, bool below_agg) {
     const tra_group *g = &m->group[tra_memo_find(m, group)];
     tra_product p;
@@ -139,7 +140,8 @@ static bool read_expr(product *p, const tra_expr *x, const labels *key, const la
     }
 }
 
-/* Operands of the group go to p; *set gets them. Deep ones stay whole when there is no room for more. */
+/* Adds the operands of the product that makes the group to p, and to *set. When there is no room for more, a group is
+ * taken as an operand instead of being read further. */
 static bool read_group(product *p, int group, const labels *key, const labels *dim, int depth, uint32_t *set) {
     group = tra_memo_find(p->w->m, group);
     const tra_expr *x = inner_of(p->w->m, group, false);
@@ -232,8 +234,8 @@ static bool connected(const product *p, uint32_t set) {
 
 static tra_node *any_of(const tra_memo *m, int group) { return &m->v[m->group[tra_memo_find(m, group)].expr[0]]->node; }
 
-/* Does the aggregation pad arrays by more than its group does? Then one of two orders multiplies what is padded (0
- * times infinity is not 0) and the other does not. */
+/* Does an aggregation of `in` by `group` bring arrays of different extents together, so that it pads the shorter ones?
+ * Then one of two orders multiplies padded zeros and the other does not, which matters where a factor is infinite. */
 static bool pads(const tra_node *in, const tra_dims *group) {
     const tra_catalog *c = in->type.cat;
     for (int a = 0; a < c->bound.n && c->grid; a++) {
@@ -261,7 +263,8 @@ static const tra_kernel *kernel_of(tra_rewriting *w, const part *l, const part *
     return tra_kernel_product(w->m->arena, &k);
 }
 
-/* Joins l and r, sums what `out` lacks, and claims that this is out (its group may be -1: then it gets one). */
+/* Joins l and r, sums over the labels that `out` lacks, and claims that this computes out. If the group of out is -1,
+ * it becomes the group of what was made. */
 static void write_split(product *p, const part *l, const part *r, part *out, bool root) {
     tra_rewriting *w = p->w;
     tra_memo *m = w->m;
@@ -361,7 +364,7 @@ static void all_orders(product *p, const part *root) {
     free(of);
 }
 
-/* Fewer operands where the program is long: what there is to search grows with their third power. */
+/* How many operands a product may have: fewer in a long program, since the search grows with their third power. */
 static int most_operands(const tra_memo *m) {
     int nodes = 0;
     for (int i = 0; i < m->g->n; i++) nodes += m->of_node[i] >= 0;

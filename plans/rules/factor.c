@@ -103,8 +103,8 @@ bool tra_factor_join_keys(factoring *f) {
     return true;
 }
 
-/* Of a product of floats the factors that read the source alone, and the others; of those each time the product. False:
- * it could not be made. */
+/* Divides the factors of a product of floats in two: *own becomes the product of those that read the source alone,
+ * *other the product of the rest; NULL where there are none. False: a product could not be made. */
 static bool take_factors(const factoring *f, const tra_colexpr *x, const tra_colexpr **own, const tra_colexpr **other) {
     if (x->op == TRA_C_MUL && x->type == TRA_COL_F64)
         return take_factors(f, x->kids[0], own, other) && take_factors(f, x->kids[1], own, other);

@@ -32,7 +32,7 @@ tra_expr *tra_factor_array(factoring *f, const tra_expr *array) {
         f, (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&array->node}, .keyfn = to, .span = f->x->node.span});
 }
 
-/* The columns of the array, after all of the pipeline. */
+/* Adds an array, unless it is there: its columns follow all columns of the pipeline. */
 static factor_array *add_array(factoring *f, const tra_expr *x) {
     const tra_memo *m = f->w->m;
     for (int i = 0; i < f->narrays; i++)

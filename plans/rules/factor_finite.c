@@ -14,7 +14,7 @@ typedef struct range {
 } range;
 
 static const double most = 1e300;  /* well below the end of f64 */
-static const double slack = 1e-12; /* of functions: more than they round */
+static const double slack = 1e-12; /* of functions: more than their rounding errors */
 
 static bool range_of(tra_arena *a, const tra_colexpr *x, range *out);
 
@@ -24,7 +24,7 @@ static range both_signs(double greatest) { return (range){-greatest, greatest}; 
 
 static range united(range x, range y) { return (range){fmin(x.lo, y.lo), fmax(x.hi, y.hi)}; }
 
-/* A column of floats, by the statistics of its file, of which NaN is the greatest where there is one. */
+/* The range of a column of floats by the statistics of its file. With a NaN it is not known: NaN counts as greatest. */
 static bool of_column(tra_arena *a, const tra_colexpr *x, range *out) {
     tra_column_facts f;
     if (!x->file || tra_rel_column_facts(x->file, x->number, a, &f, NULL) != TRA_OK || f.nan) return false;

@@ -8,7 +8,8 @@
 
 enum { MOST_SUMS = 4096 };
 
-/* Of the range of values those that the column has are numbered, as its statistics list all of them. */
+/* Numbers the values that the column has, so that other values of its range need no slots. Its statistics list them
+ * all. */
 static void number_values(factoring *f, const tra_column_facts *facts, tra_slot_key *out) {
     int32_t *code = tra_news(f->a, int32_t, out->range + 1);
     int64_t *value = tra_news(f->a, int64_t, facts->n + 1);
@@ -24,7 +25,7 @@ static void number_values(factoring *f, const tra_column_facts *facts, tra_slot_
     out->value = value;
 }
 
-/* The values that a group column may have. joins: it is a key of a join. */
+/* Finds which values a group column may have. joins: it is a key of a join. False after a refusal. */
 static bool values_of(factoring *f, const tra_colexpr *x, bool joins, tra_slot_key *out) {
     tra_column_facts facts;
     tra_str text = {0};
@@ -59,12 +60,12 @@ static bool values_of(factoring *f, const tra_colexpr *x, bool joins, tra_slot_k
     return false;
 }
 
-/* What is summed: a table of the memo. */
+/* The table of the memo whose rows are summed. */
 static const tra_node *summed(const factoring *f) { return f->rows ? &f->rows->x->node : f->pipe->source; }
 
 /* ---- the sums of slots ------------------------------------------------------------------------------------------- */
 
-/* Numbers what a feature adds to the summands; false: they are too many. */
+/* Gives the summand of a feature a number; false: there are too many summands. */
 static bool add_summand(factoring *f, feature *c) {
     c->summed = c->beside || !tra_factor_of_group(f, c->x);
     if (!c->summed && !c->of_group) c->of_group = c->x;
@@ -108,12 +109,12 @@ int tra_factor_find(const factoring *f, const factor_sum *s) {
     return -1;
 }
 
-/* The whole numbers that a summand is as f64, or itself. */
+/* The expression of whole numbers from which a summand was converted to f64; the summand itself if it was not. */
 static const tra_colexpr *whole_of(const tra_colexpr *x) {
     return x->op == TRA_C_CONVERT && !tra_coltype_is_float(x->kids[0]->type) ? x->kids[0] : x;
 }
 
-/* -1, 0 or 1, or NaN: a summand's sign. */
+/* The sign of a summand: -1, 0, 1 or NaN. */
 static const tra_colexpr *sign_of(tra_arena *a, const tra_colexpr *x) {
     bool whole = !tra_coltype_is_float(x->type);
     const tra_colexpr *zero = whole ? tra_colexpr_int(a, 0) : tra_colexpr_float(a, 0),
@@ -135,7 +136,8 @@ static bool add_sum(factoring *f, const factor_sum *s) {
     return true;
 }
 
-/* The signs of what is multiplied by something that may be infinite are summed as well. */
+/* Adds the sums that the product of columns x and y needs. Where the function of the group by which a
+ * sum is multiplied may be infinite, the sum of the signs is needed as well. */
 static bool add_sums(factoring *f, const product *p, const feature *x, const feature *y) {
     factor_sum s = tra_factor_sum_of(p, x, y);
     if (s.v[0] < 0) return true;
@@ -154,7 +156,7 @@ static bool set_sums(factoring *f) {
     return true;
 }
 
-/* What is added up, in f64; or of one whole summand in whole numbers. NULL: no such expression. */
+/* The expression that a sum adds up: in f64; or, for a single whole summand, in whole numbers. NULL: there is none. */
 static const tra_colexpr *summed_value(const factoring *f, const factor_sum *s, bool whole) {
     const tra_colexpr *x = f->summand[s->v[0]];
     if (whole) x = whole_of(x);
@@ -163,7 +165,8 @@ static const tra_colexpr *summed_value(const factoring *f, const factor_sum *s, 
     return s->sign ? sign_of(f->a, x) : x;
 }
 
-/* Of sums that may share a word, their parts. Products are seldom small, and what lies beside rows is f64. */
+/* Which bits of a word each sum gets, if all sums fit into one word; NULL: they do not. Sums of products are not tried,
+ * since these are seldom small, nor sums with arrays beside the rows, which are f64. */
 static const tra_slot_part *parts_of(const factoring *f, int *counts) {
     const tra_colexpr **x = tra_news(f->a, const tra_colexpr *, f->nsums + 1);
     for (int i = 0; i < f->nsums; i++)
@@ -171,8 +174,8 @@ static const tra_slot_part *parts_of(const factoring *f, int *counts) {
     return tra_slot_parts(f->a, f->nsums, x, tra_catalog_elements(f->pipe->source->type.cat), counts);
 }
 
-/* The predicates that read the source alone, unless rows were selected already, then the group columns and what is
- * added up. */
+/* Sets s->r, the pass that makes the rows which are summed: it selects by predicates on the source alone, unless rows
+ * were selected already, and projects the group columns and what is added up. */
 static bool rows_of_slots(factoring *f, tra_slots *s) {
     int n = f->nkeys + f->nsums;
     const char **names = tra_news(f->a, const char *, n + 1);
@@ -253,7 +256,7 @@ static const char *slots_text(const factoring *f) {
     return text;
 }
 
-enum { SLOTS = 1 << 14 }; /* of a block of groups */
+enum { SLOTS = 1 << 14 }; /* of one block of groups, where there are several */
 
 tra_expr *tra_factor_groups(factoring *f) {
     tra_slots *s = f->slots;

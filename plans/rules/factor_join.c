@@ -31,7 +31,7 @@ tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise
 
 /* ---- one join ---------------------------------------------------------------------------------------------------- */
 
-/* The columns of a join's result, of which `left` were there before, in terms of all. of: see tra_factor_join. */
+/* Finds g->by and g->added again after a join, whose left side had `left` columns. of: as in tra_factor_join. */
 static void take_columns(factoring *f, joining *g, const tra_lookup *l, const tra_pipe_join *j, int left,
                          const int *of) {
     const tra_schema *out = tra_lookup_out(l);
@@ -46,7 +46,7 @@ static void take_columns(factoring *f, joining *g, const tra_lookup *l, const tr
         else if (from >= 0)
             g->added[g->nadded++] = tra_colexpr_column(f->a, out, i);
     }
-    for (int k = 0; k < s->nkeys; k++) { /* of keys of one name there is one column */
+    for (int k = 0; k < s->nkeys; k++) { /* the result has one column for two keys of one name */
         const tra_colexpr **right = &g->by[j->first + (of ? of[s->rkey[k]] : s->rkey[k])];
         if (!*right && s->how == TRA_LOOKUP_INNER) *right = tra_colexpr_column(f->a, out, s->lkey[k]);
     }
@@ -122,7 +122,7 @@ tra_rowwise *tra_factor_right(factoring *f, int j, const bool *used, int more, c
     return r;
 }
 
-/* The source's rows with the group columns and the others that are used. */
+/* Begins g with the rows of the source that its own predicates let through: the group columns, then the used ones. */
 static bool first_rows(factoring *f, joining *g, const bool *used) {
     const tra_schema *s = f->pipe->source->type.columns;
     tra_rowwise *r = tra_rowwise_new(f->a, s);

@@ -134,8 +134,8 @@ static void add_operand(fusing *f, int at, int ref, const tra_expr *x) {
     f->operand[at] = x;
 }
 
-/* One operand for all references that read the same array, ordered by goes_before. A single operand is joined with
- * itself. */
+/* Makes one operand of all references that read the same array, and orders operands by goes_before. A single operand is
+ * joined with itself. */
 static bool find_operands(fusing *f) {
     const tra_einsum *s = f->s;
     int n = 0, ref[TRA_MAXLABELS];

@@ -82,7 +82,7 @@ static tra_fused_name part_of(int o, int rank, bool numbered, int k) {
     return (tra_fused_name){k == 0 ? TRA_FUSED_COLUMN : TRA_FUSED_VALUE, o, 0};
 }
 
-/* The same, and what is known of it. */
+/* Finds which part of an operand component k is, and what is known of that part. */
 static void about_rows(fusing *f, int o, bool numbered, int k, const tra_storel_composed *c, tra_fused_name *source,
                        tra_storel_about *about) {
     int rank = f->p->operand[o].block.n, label = -1;

@@ -134,7 +134,7 @@ static uint64_t hash(const tra_memo *m, const char *text, const int in[2]) {
     return XXH64(text, strlen(text), XXH64(canonical, sizeof canonical, 0));
 }
 
-/* The slot of the expression: an equal one's number, or -1. */
+/* The slot of an expression in the hash table: it has the number of an equal expression, or -1. */
 static int *slot(const tra_memo *m, const char *text, const int in[2]) {
     uint64_t mask = (uint64_t)m->ntable - 1;
     for (uint64_t at = hash(m, text, in);; at++) {
@@ -154,7 +154,7 @@ static int *slot(const tra_memo *m, const char *text, const int in[2]) {
 
 int tra_memo_find(const tra_memo *m, int group) {
     while (m->group[group].parent != group) {
-        int *p = &m->group[group].parent; /* the path is halved */
+        int *p = &m->group[group].parent; /* shortens the path for later calls */
         group = *p = m->group[*p].parent;
     }
     return group;
@@ -394,7 +394,7 @@ int *tra_memo_order(const tra_memo *m, int *n, bool **skip) {
         int g = m->v[m->of_node[m->g->outputs[i].node->id]]->group;
         if (!t.index[g]) visit(&t, g, f);
     }
-    /* within a component the order is by height, and what would use a group before it is there is left out */
+    /* within a component groups come by height, and expressions that use a group which comes later are left out */
     for (int i = 0, j; i < t.norder; i = j) {
         for (j = i + 1; j < t.norder && t.component[t.order[j]] == t.component[t.order[i]];) j++;
         qsort_r(t.order + i, (size_t)(j - i), sizeof *t.order, by_height, h);

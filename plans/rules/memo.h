@@ -20,7 +20,7 @@ typedef struct tra_expr {
     /* Where it comes from, for derivations; filled in when a rule makes it. */
     const struct tra_rule *rule; /* NULL: of the program itself */
     int from;                    /* expression of this group that the rule matched, -1 */
-    int below[2];                /* the input expressions of `from` that it matched, by input, -1 */
+    int below[2];                /* for each input the input expression of `from` that it matched, -1 */
     int made[2];                 /* the input expressions that the rule made, or found, for this one, -1 */
 } tra_expr;
 

@@ -32,7 +32,7 @@ const char *tra_lookup_refused(const tra_lookup *l) {
     return "a join numbers rows, or checks the left table";
 }
 
-/* Is each row of the group one of the file, and none there twice? */
+/* Is each row of the group a row of the file, and no row there twice? */
 static bool has_rows_of(const tra_memo *m, int group, const tra_rel *file) {
     for (;;) {
         const tra_expr *x = m->v[m->group[tra_memo_find(m, group)].expr[0]];
@@ -74,13 +74,14 @@ typedef struct chain {
     const tra_expr *x[DEEPEST];
 } chain;
 
-/* A pass that asks for row(), of which the join with the numbers of blocks' first rows tells it. */
+/* Is it a pass that asks for row()? Such a pass is a join, with the numbers of the first rows of blocks. */
 static bool numbers_rows(const tra_expr *x) {
     const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
     return k && k->ops == &tra_rowwise_ops && !tra_rowwise_is_matrix(k->data, NULL);
 }
 
-/* The expression of a group that is an operator of a pipeline, the narrowest. */
+/* The expression of a group that is an operator of a pipeline; the one with the fewest columns, if there are several.
+ */
 static const tra_expr *step_of(const tra_memo *m, int group) {
     const tra_group *g = &m->group[tra_memo_find(m, group)];
     const tra_expr *found = NULL;
@@ -101,7 +102,7 @@ static chain chain_of(const tra_memo *m, int group) {
 
 /* ---- columns ---------------------------------------------------------------------------------------------------- */
 
-/* The source's columns, and those of all right tables, under names that differ. */
+/* Sets p->all: the source's columns and those of all right tables, renamed so that no two have one name. */
 static void set_all(const tra_rewriting *w, tra_pipe *p, const chain *c) {
     tra_arena *a = w->m->arena;
     const tra_schema *s = p->source->type.columns;
@@ -156,7 +157,7 @@ const tra_colexpr *tra_pipe_term(const tra_rewriting *w, const tra_pipe *p, cons
     return tra_colexpr_substitute(w->m->arena, x, p->column);
 }
 
-/* The parts that && joins: rows pass for which each is true. */
+/* Adds the parts of a predicate that && joins to the pipeline's predicates. */
 static void take_predicate(tra_pipe *p, const tra_colexpr *x) {
     if (x->op == TRA_C_AND && !x->fails) {
         for (int i = 0; i < x->nkids; i++) take_predicate(p, x->kids[i]);

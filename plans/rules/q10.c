@@ -264,7 +264,8 @@ static void mark_computed(const tra_memo *m, int group, bool *seen) {
         if (x->in[k] >= 0) mark_computed(m, x->in[k], seen);
 }
 
-/* Is no array beside the rows computed of one of the sums that are to be had together? */
+/* Can this sum be made in one pass with those that are there? Not if an array beside the rows is computed from any of
+ * them. */
 static bool goes_with(const factoring *f, int group, const opened *o) {
     const tra_memo *m = f->w->m;
     const tra_expr *own = o->array ? o->array : o->weight;
@@ -277,7 +278,7 @@ static bool goes_with(const factoring *f, int group, const opened *o) {
     return fits;
 }
 
-/* Is it a sum over the rows of the pipeline that goes with those that are there? */
+/* Is x over y a sum over the rows of the pipeline that can be made in one pass with those that are there? */
 static bool opens_with(const factoring *f, tra_factor_which which, const tra_expr *x, const tra_expr *y, opened *o) {
     if (!tra_factor_open(f->w, x, y, o) || o->p[0]->refused || (o->p[1] && o->p[1]->refused)) return false;
     bool beside = o->array || o->weight;
@@ -286,7 +287,7 @@ static bool opens_with(const factoring *f, tra_factor_which which, const tra_exp
     return which == TRA_FACTOR_PLAIN || goes_with(f, x->group, o);
 }
 
-/* The first way in which the group is such a sum; false: it is none. */
+/* *o becomes the first way in which the group is such a sum; false: there is none. */
 static bool opened_of(const factoring *f, tra_factor_which which, int group, opened *o) {
     const tra_memo *m = f->w->m;
     const tra_group *g = &m->group[group];
@@ -300,8 +301,9 @@ static bool opened_of(const factoring *f, tra_factor_which which, int group, ope
     return false;
 }
 
-/* Adds the products of all sums of the program over the same rows, in the order of the memo: each of them finds the
- * same, so that their sums over groups are one table. False: they are not to be had together. */
+/* Adds the products of all sums of the program over the same rows, in the order of the memo. Whichever of these sums
+ * the rule is applied to, the list is the same, so that all use one table of groups. False: one pass cannot make them
+ * all. */
 static bool add_all(factoring *f, tra_factor_which which) {
     const tra_memo *m = f->w->m;
     int group = tra_memo_find(m, f->x->group);
@@ -315,7 +317,8 @@ static bool add_all(factoring *f, tra_factor_which which) {
     return f->own != NULL;
 }
 
-/* Sums of groups: with those of other sums as well, or (o) alone. False: there are none. */
+/* Makes the sum from sums of groups: together with the other sums of the program (o NULL), or o alone. False: it could
+ * not be made so. */
 static bool sum_groups(factoring *f, tra_factor_which which, const opened *o) {
     f->quiet = !o;
     if (o) f->own = &f->product[0];

@@ -13,10 +13,10 @@
 
 typedef struct weighing {
     factoring *f;
-    const tra_node *weights; /* without keys; NULL: each column counts as it is */
+    const tra_node *weights; /* W, under no key; NULL: all weights are 1 */
     int width;               /* of the result */
     double flops;            /* for each element that is weighed */
-    int *table;              /* of each feature the join of whose table it is, -1: none */
+    int *table;              /* for each feature the join whose right table it is computed from; -1: none */
     bool *used;
     tra_expr *right[TRA_PIPE_JOINS];
     int *of[TRA_PIPE_JOINS];
@@ -48,7 +48,7 @@ static const char *weights_refused(const tra_type *t) {
 
 /* ---- which columns ----------------------------------------------------------------------------------------------- */
 
-/* The only join whose right table the expression reads, -1: it reads none, or others as well. */
+/* The join whose right table is the only table that the expression reads; -1: there is no such join. */
 static int table_of(const factoring *f, const tra_colexpr *x) {
     bool *used = tra_news(f->a, bool, f->pipe->all->n + 1);
     int found = -1;
@@ -95,7 +95,8 @@ static const tra_colexpr *added(tra_arena *a, const tra_colexpr *x, const tra_co
     return !x ? y : tra_colexpr_call(a, TRA_C_ADD, 2, both, &sum, NULL) == TRA_OK ? sum : NULL;
 }
 
-/* An expression over all columns over those of the right table of a join, of which alone it is; f64. */
+/* An expression over all columns that reads the right table of join j alone: returns it over the columns of that table,
+ * in f64. */
 static const tra_colexpr *of_right(const weighing *u, int j, const tra_colexpr *x) {
     const tra_pipe_join *join = &u->f->pipe->join[j];
     const tra_colexpr **by = tra_news(u->f->a, const tra_colexpr *, u->f->pipe->all->n + 1);
@@ -104,8 +105,8 @@ static const tra_colexpr *of_right(const weighing *u, int j, const tra_colexpr *
     return tra_colexpr_convert(u->f->a, x, TRA_COL_F64, NULL, &x, NULL) == TRA_OK ? x : NULL;
 }
 
-/* Of rows whose first columns are kept, and the others weighed: at[i] is the weight of the i-th of these. out: see
- * tra_weighted. */
+/* Keeps the first nkept columns of rows and weighs the others: at[i] is the number of the weight of the i-th of these.
+ * out: see tra_weighted. */
 static tra_expr *weigh(weighing *u, const tra_expr *rows, const tra_rowwise *r, int nkept, int n, const int *at,
                        const tra_schema *out) {
     factoring *f = u->f;

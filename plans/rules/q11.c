@@ -22,15 +22,15 @@ typedef struct multiplying {
     tra_rewriting *w;
     tra_arena *a;
     tra_expr *x;           /* the groups */
-    const tra_expr *z;     /* the join, or what puts what is found of it beside rows, */
-    const tra_lookup *l;   /* which it is, */
-    const tra_node *in[2]; /* and its tables; divided: the right one is in blocks */
+    const tra_expr *z;     /* the join, or the operator that puts the partners which it found beside rows, */
+    const tra_lookup *l;   /* its kernel, */
+    const tra_node *in[2]; /* and its tables; `divided`: the right one is in several blocks */
     bool divided;
     const tra_lookup_spec *s;
     const tra_group *g;
     int n;                        /* columns that are grouped and aggregated: */
     const tra_colexpr *const *of; /* over the columns of the join */
-    int nside[2];                 /* columns of what is made of each table: keys, group columns, factors */
+    int nside[2];                 /* columns that are made of each table: keys, group columns, factors */
     const char **names[2];
     const tra_colexpr **column[2];
     int ngroup[2], *group[2];
@@ -48,7 +48,8 @@ static int sides_of(const multiplying *f, const tra_colexpr *x) {
     return sides;
 }
 
-/* Can each of its values be computed? Else that of a row without partner, which nobody asks for now, would be one. */
+/* Can every value of the expression be computed? If not, a row without partner, for which the value is not computed
+ * now, would become an error. */
 static bool is_total(const tra_colexpr *x) {
     if (x->fails || x->op == TRA_C_ROW) return false;
     for (int i = 0; i < x->nkids; i++)
@@ -56,8 +57,8 @@ static bool is_total(const tra_colexpr *x) {
     return true;
 }
 
-/* Adds a column to what is made of a table, unless it is there; its number. The expression is over the join's columns,
- * and reads that table alone. */
+/* Adds a column to those that are made of a table, unless it is there, and returns its number. The expression is over
+ * the columns of the join, and reads that table alone. */
 static int add_column(multiplying *f, int side, const tra_colexpr *x) {
     const tra_schema *out = tra_lookup_out(f->l), *own = side ? f->s->right : f->s->left;
     const tra_colexpr **by = tra_news(f->a, const tra_colexpr *, out->n + 1);
@@ -155,7 +156,7 @@ static bool add_sum(multiplying *f, int i, const tra_group_column *c) {
         tra_refuse(f->w, f->x, "what is summed is no product of one factor from each table");
         return false;
     }
-    if (x->fails && (v.n[0] > 1 || v.n[1] > 1)) { /* what does not fit would depend on the order */
+    if (x->fails && (v.n[0] > 1 || v.n[1] > 1)) { /* whether it fits would depend on the order of the factors */
         tra_refuse(f->w, f->x, "a product of several whole numbers may not fit its type");
         return false;
     }

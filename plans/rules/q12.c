@@ -1,8 +1,8 @@
 /* q12.c - rule Q-12: blocks of a file of which no row can be selected are not read.
  *
  * Files have the least and the greatest value of each column in each block, the number of its NULLs, and whether there
- * are NaN. From these follows what a predicate may be for the rows of a block; where it cannot be true, the block is
- * taken to have no rows. What is not known of a part of a predicate, it may be anything.
+ * are NaN. These say which values a predicate can have for the rows of a block; where it cannot be true, the block is
+ * taken to have no rows. A part of a predicate of which nothing is known can have any value.
  */
 #include <math.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 #include "../../lib/table/kernels.h"
 #include "pipeline.h"
 
-/* What a predicate may be. */
+/* The values that a predicate may have, as bits: true, false, NULL. */
 enum { YES = 1, NO = 2, NONE = 4, ANY = YES | NO | NONE };
 
-/* Values of an expression in a block: what is a whole number is so exactly. */
+/* The values that an expression may have in a block: from lo to hi. Whole numbers are exact in a long double. */
 typedef struct range {
-    bool null, nan, empty; /* may it be NULL, NaN; is it never anything else than NULL */
+    bool null, nan, empty; /* may it be NULL; may it be NaN; is it always NULL */
     long double lo, hi;
 } range;
 
@@ -48,7 +48,7 @@ static range range_of_column(const pruning *p, const tra_colexpr *x) {
     r.lo = value_of(x->type, f.min);
     r.hi = value_of(x->type, f.max);
     if (isnan(r.lo)) r.lo = -INFINITY;
-    if (isnan(r.hi)) r.hi = INFINITY; /* it is the greatest */
+    if (isnan(r.hi)) r.hi = INFINITY; /* NaN counts as the greatest, so the greatest number is not known */
     return r;
 }
 
@@ -112,7 +112,8 @@ static int compared(tra_colop op, const range *x, const range *y) {
     return null | (yes ? YES : 0) | (no || (nan && op != TRA_C_NE) ? NO : 0);
 }
 
-/* A predicate on words, known of each: of those between the least and the greatest of the block. */
+/* A predicate that a table answers for each word: its values for the words between the least and the greatest one of
+ * the block. */
 static int looked_up(const pruning *p, const tra_colexpr *x) {
     enum { MOST_WORDS = 1 << 14 };
     const tra_colexpr *c = x->kids[0];

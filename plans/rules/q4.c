@@ -18,7 +18,7 @@ typedef struct selecting {
     const tra_group *g; /* NULL: an order, or distinct rows */
     bool one;           /* of rows of equal keys one stands for all */
     int from;           /* the group of the rows */
-    const int *at;      /* of each column of y its number among those of the rows, -1: it may not be asked for */
+    const int *at; /* for each column of y its number among those of the rows; -1: no predicate on it can be pushed */
     tra_rowwise *rows, *rest;
     int pushed;
     tra_expr *to; /* the rows that are selected */
@@ -44,7 +44,7 @@ static bool gathers(const tra_expr *x) {
     return x->node.type.columns && (x->node.op == TRA_OP_REKEY || x->node.op == TRA_OP_CONCAT);
 }
 
-/* Below operators that put blocks together. */
+/* The group below the operators that put blocks together. */
 static int below_gathering(const tra_memo *m, int group) {
     while (gathers(first_of(m, group))) group = first_of(m, group)->in[0];
     return group;
@@ -56,7 +56,8 @@ static int *counting(selecting *p, int n, int keys) {
     return at;
 }
 
-/* Below what divides rows into parts and sorts these; with `at` for columns that may be asked for, which change. */
+/* The group below the operators that divide rows into parts and sort these. at: numbers of n columns, which become
+ * their numbers in that group. */
 static int below_parts(const tra_memo *m, int group, int n, int *at) {
     for (const tra_expr *x; (x = first_of(m, group))->in[0] >= 0; group = x->in[0]) {
         const tra_arrange *a = data_of(x, &tra_arrange_ops);
@@ -67,7 +68,7 @@ static int below_parts(const tra_memo *m, int group, int n, int *at) {
     return group;
 }
 
-/* Below values at a place of each group, which are of rows in parts; else the group itself. */
+/* If the group takes values at a place of each group of rows in parts (ranks), the group below these; else itself. */
 static int below_ranks(selecting *p, int group, int keys) {
     const tra_memo *m = p->w->m;
     const tra_expr *x = first_of(m, group);
@@ -79,7 +80,7 @@ static int below_ranks(selecting *p, int group, int keys) {
     return rows;
 }
 
-/* The rows that a group is made of, in one pass or by states of blocks. */
+/* Finds the rows that groups are made of, whether in one pass or from states of blocks. */
 static bool find_rows_of_group(selecting *p) {
     const tra_memo *m = p->w->m;
     int keys = tra_group_keys(p->g), group = p->y->in[0];
@@ -202,7 +203,8 @@ static const char *refused(const selecting *p, const tra_colexpr *x) {
     return NULL;
 }
 
-/* cur: the columns that x is over, over those of y; NULL: these themselves. */
+/* Pushes those parts of the predicate x to the rows that can be; the others stay in p->rest. cur: the columns that x
+ * reads, as expressions over the columns of y; NULL: x reads these directly. */
 static void push_part(selecting *p, const tra_colexpr *x, const tra_colexpr *const *cur, const tra_colexpr *const *by) {
     if (x->op == TRA_C_AND && !x->fails) {
         for (int i = 0; i < x->nkids; i++) push_part(p, x->kids[i], cur, by);

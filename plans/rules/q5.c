@@ -16,7 +16,8 @@ typedef struct slicing {
 
 static bool is_slice(const tra_expr *x) { return x->node.op == TRA_OP_REPART && x->node.origin.n > 0; }
 
-/* What lies beyond the operand is 0 there, and need not be 0 in a product with what is not finite. */
+/* Does the slice lie inside the tensor? What is beyond is 0 in a slice, but need not be 0 in a product of slices, if
+ * the other factor is not finite. */
 static bool lies_inside(const slicing *f, const tra_node *of) {
     tra_dims shape;
     tra_type_shape(&of->type, &shape);

@@ -1,8 +1,8 @@
 /* q5_entries.c - rule Q-5 for entries: rows of a tensor's elements that are selected by their labels are those of a
  * slice of the tensor, between the first and the last position for which the predicate may be true.
  *
- * The slice begins with the block that has the first such row. Its blocks come to the keys that they have among all, at
- * which there would be no rows else; so what reads the result finds the blocks that it had.
+ * The slice begins with the block that has the first such row. Its blocks get the keys that they have in the whole
+ * tensor, and blocks without rows fill the other keys; so whatever reads the result finds the same blocks as before.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ static void fit_blocks(narrowing *f) {
     }
 }
 
-/* False: all of it. */
+/* Finds the slice. False: it would be the whole tensor. */
 static bool find_slice(narrowing *f, const tra_rowwise_step *v, int selects) {
     enum { MOST = 32 };
     const tra_colexpr *part[MOST];

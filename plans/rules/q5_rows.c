@@ -1,10 +1,10 @@
 /* q5_rows.c - rule Q-5 for rows that lie scattered: of a product of matrices whose rows become rows of a table, and of
  * which a join or a predicate then leaves some, those are computed.
  *
- * Which rows these are only the run tells: their positions are a table, of which the same join, or predicate, leaves
- * some. The operand's rows at these positions are gathered, and multiplied with the other operand; so the result has
- * these rows alone, and its positions beside it. What works element by element, and what labels align, is passed on the
- * way to the product; the other operands of that are gathered too.
+ * Only the run tells which rows these are. So the rule makes a table of the positions of all rows, to which the same
+ * join or predicate is applied. The operand's rows at the positions that are left are gathered, and multiplied with the
+ * other operand; the result has these rows alone, beside their positions. The product may lie below operators that work
+ * element by element, or on elements that labels align; the other operands of these are gathered too.
  *
  * Source: selection and multiplication in Wen, TensorTable, TBench 2024, section 5.
  */
@@ -38,8 +38,8 @@ static const tra_group *group_of(const gathering *f, int group) {
 
 /* ---- how operands meet ------------------------------------------------------------------------------------------- */
 
-/* The labels of a join of two arrays: of a product, which may be written with others; else (*fixed) of what works on
- * elements that labels align, or that stand at the same places, counted from the last dimension. */
+/* Finds the labels of a join of two arrays. *fixed: the join is no product, but works on elements that labels align, or
+ * that stand at the same places, counted from the last dimension; then it cannot be written with other labels. */
 static bool labels_of(const tra_node *n, tra_product *p, bool *fixed) {
     const tra_dims *bound[2] = {&n->in[0]->type.cat->bound, &n->in[1]->type.cat->bound};
     *fixed = false;
@@ -77,8 +77,8 @@ static int place_of(const int8_t *v, int n, int8_t label) {
     return -1;
 }
 
-/* Are keys joined just where operands share a label, and is each label there once? Of what is stretched the only block
- * is joined with all. */
+/* Are keys joined exactly where operands share a label, and does each operand have a label once? A dimension that is
+ * stretched has a single block, which is joined with all others. */
 static bool keys_follow(const tra_node *n, const tra_product *p) {
     for (int o = 0; o < 2; o++)
         for (int d = 0; d < p->rank[o]; d++)
@@ -96,7 +96,8 @@ static bool keys_follow(const tra_node *n, const tra_product *p) {
 
 static bool is_known_tensor(const tra_type *t) { return !t->columns && !t->bounded && tra_type_is_blocked(t, NULL); }
 
-/* Is a join, or (sum) a sum of what it makes, the tensor of which the labels of the result say the places? */
+/* Does a join, or the sum of its results if `sum` is not NULL, put each element at the place that the labels of the
+ * result say? */
 static bool is_aligned(const tra_node *sum, const tra_node *join, tra_product *p, bool *fixed) {
     int8_t label[2 * TRA_MAXDIM]; /* of the join's keys */
     int n = 0;
@@ -134,8 +135,8 @@ static bool passes(const tra_node *n) {
            (tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE) && is_known_tensor(&n->in[0]->type);
 }
 
-/* The expression of the group by which its rows are had from those of its operands, of which one is summed over rows of
- * another, or is so further down; NULL: there is none. */
+/* The expression of the group that computes its rows from rows of its operands, and that is a product or has one
+ * further down; NULL: there is none. */
 static const tra_expr *way_down(const gathering *f, int group, int deep) {
     const tra_group *g = group_of(f, group);
     tra_product p;
@@ -214,7 +215,7 @@ static tra_expr *gathered(const gathering *f, const tra_expr *in, int d) {
 
 static tra_expr *rows_of(const gathering *f, int group, int deep);
 
-/* What is joined, of the operands' rows. */
+/* The join j of the gathered rows of its operands. */
 static tra_expr *join_rows(const gathering *f, const tra_node *j, tra_product *p, bool fixed, int deep) {
     tra_node n = {.op = TRA_OP_JOIN, .kernel = j->kernel};
     bool keyed[2];
@@ -400,8 +401,8 @@ static int predicates(const tra_expr *x, const tra_colexpr **part) {
     return n;
 }
 
-/* Selects by the predicates that read nothing but columns for which there is one in `by`; NULL: there are none, or one
- * may fail. share: of the rows that stay, < 0: it is estimated. */
+/* Selects rows of `in` by those predicates that only read columns which have an expression in `by`. NULL: there are
+ * none, or one may fail (a refusal). share: the share of rows that stay; < 0: it is estimated. */
 static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const *part, const tra_schema *all,
                              const tra_colexpr *const *by, const tra_node *in, double share) {
     tra_rowwise *r = tra_rowwise_new(f->a, in->type.columns);

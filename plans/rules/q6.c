@@ -38,7 +38,7 @@ static void set_all(bool *need, int n) {
 
 /* ---- what is read ------------------------------------------------------------------------------------------------ */
 
-/* Columns after each step that are read later: live[k] before step k, live[n] those of the result. */
+/* Which columns are read later: live[k] those that there are before step k, live[n] those of the result. */
 static bool **live_of(const narrowing *u, const tra_rowwise *r, const bool *need) {
     const tra_rowwise_step *v;
     int n = tra_rowwise_steps(r, &v), width = tra_rowwise_in(r)->n;
@@ -198,7 +198,7 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     }
     for (int i = 0; at && i < columns_of(x)->n; i++) at[i] = places[i];
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
-    bool fewer = false; /* columns that it made: else it is what it was, over another table */
+    bool fewer = false; /* it makes fewer columns; else it is the same pass over another table */
     for (int i = 0; i < steps; i++)
         for (int c = 0; !v[i].selects && c < v[i].n; c++) fewer |= !live[i + 1][c];
     tra_str text = {0};

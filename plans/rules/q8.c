@@ -1,5 +1,5 @@
 /* q8.c - rule Q-8: the order of joins of one table with several: any two that follow each other are exchanged, and of
- * three or more there is the order by what they leave of the rows.
+ * three or more the order by the share of the rows that each leaves is tried as well.
  *
  * The rows of join(join(T, D), E) come by the row of T, then of D, then of E. Exchanged they come by T, then E, then D:
  * the same rows in the same order where no row of T has partners in both more than one.
@@ -29,7 +29,7 @@ static int place_of(const tra_lookup *l, int pair) {
     return -1;
 }
 
-/* The join of T with E, which comes first now. */
+/* Makes the join of T with E, which is to come first; false after a refusal. */
 static bool make_first(exchanging *p) {
     tra_arena *a = p->w->m->arena;
     tra_lookup_spec s = *p->so;
@@ -110,7 +110,7 @@ static const tra_kernel *columns_back(exchanging *p) {
 static void exchange(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     exchanging p = {.w = w, .x = x, .y = y};
     if (!y || side != 0 || !(p.outer = tra_lookup_of_expr(x)) || !(p.inner = tra_lookup_of_expr(y))) return;
-    if (x->rule == w->rule && y->rule == w->rule) return; /* they have been exchanged */
+    if (x->rule == w->rule && y->rule == w->rule) return; /* this rule made both, by exchanging them */
     p.so = tra_lookup_spec_of(p.outer);
     p.si = tra_lookup_spec_of(p.inner);
     const char *why = join_refused(p.inner);
@@ -145,7 +145,8 @@ static bool waits(const tra_pipe *p, int j, const bool *done) {
     return false;
 }
 
-/* First the joins that leave the fewest rows for each; false: they are in that order. */
+/* Orders joins by how many rows each leaves for a row of its left side, the fewest first; false: they are in that order
+ * already. */
 static bool set_order(const tra_pipe *p, int *order) {
     bool done[TRA_PIPE_JOINS] = {false}, changed = false;
     for (int n = 0; n < p->njoins; n++) {

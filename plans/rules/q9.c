@@ -25,12 +25,12 @@ typedef struct early {
     const tra_rowwise_step *step; /* the keys, then what is aggregated, over the columns of the join */
     const tra_lookup *l;
     const tra_lookup_spec *s;
-    const tra_colexpr **by; /* columns of the join over the left table; NULL: they are the right one's */
+    const tra_colexpr **by; /* columns of the join, over the left table; NULL: columns of the right table */
     /* of the groups of the left table */
-    int nkeys, n;            /* keys; and with what is aggregated */
+    int nkeys, n;            /* how many keys; how many columns with what is aggregated */
     const tra_colexpr **key; /* over the left table */
-    int *at;                 /* of each key of the group its number among them; -1: it is of the right table */
-    int *joined;             /* of each key of the join */
+    int *at;                 /* for each key of the group its number among these keys; -1: it is of the right table */
+    int *joined;             /* the same for each key of the join */
     const tra_group *first;
     const tra_schema *columns; /* its states, under names that differ */
 } early;
@@ -104,7 +104,7 @@ static void set_keys(early *p) {
     }
 }
 
-/* So many values at most, or as far as is known. */
+/* How many values x is expected to have among so many rows: a bound where statistics give one. */
 static double values_of(const early *p, const tra_colexpr *x, double rows) {
     tra_column_facts f;
     double n = rows;
@@ -145,7 +145,7 @@ static tra_expr *make_columns(early *p) {
     return tra_make_below(p->w, p->group, &t);
 }
 
-/* As the states are named, which is not so that names differ. */
+/* The columns of the states, renamed so that no two have one name. */
 static const tra_schema *named_states(early *p) {
     const tra_schema *s = tra_group_out(p->first);
     tra_schema *out = tra_new(p->a, tra_schema);

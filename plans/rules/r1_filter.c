@@ -14,7 +14,8 @@ static bool may_fail(const tra_keyexpr *x) {
     return may_fail(x->a) || (x->b && may_fail(x->b));
 }
 
-/* The conjuncts in the one order that stands for all, or, where the first guard the others, as they are. */
+/* Claims the filter with its conjuncts sorted, so that all orders are one expression; where the first ones guard the
+ * others, they keep their order. */
 static void claim_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, conjuncts *c, const tra_node *in) {
     bool guarded = false;
     for (int i = 0; i < c->n; i++) guarded = guarded || may_fail(c->v[i]);
@@ -40,7 +41,7 @@ static void merge_filters(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     claim_filter(w, x, y, &c, y->node.in[0]);
 }
 
-/* Each conjunct apart, where they are few; else the last. */
+/* Splits off each conjunct where there are few; else the last one alone. */
 static void split_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     enum { FEW = 3 };
     conjuncts c;

@@ -17,7 +17,7 @@ static int parts(const tra_kernel *k) {
     return n;
 }
 
-/* NULL when that is too long. */
+/* The kernel `next` after `first`; NULL: the composition is too long. */
 static const tra_kernel *then(tra_rewriting *w, const tra_kernel *first, const tra_kernel *next) {
     if (parts(first) + parts(next) > MAXPARTS || !tra_kernel_composes(first, next)) return NULL;
     return tra_kernel_then(w->m->arena, first, next);
@@ -136,7 +136,8 @@ static bool uncovered(const tra_node *agg) {
     return false;
 }
 
-/* Integers are computed where the program has it: elsewhere others might not fit their type. */
+/* May f, with results of type t, be moved? Integers stay where the program computes them, unless f only moves elements:
+ * elsewhere other numbers are computed, which might overflow. False after a refusal. */
 static bool stays_exact(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, tra_dtype t) {
     if (tra_dtype_is_float(t) || (tra_kernel_props(f) & TRA_P_MOVES)) return true;
     tra_refuse(w, x, "%s computes integers, of which others might overflow elsewhere", tra_kernel_name(w, f));

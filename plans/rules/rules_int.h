@@ -25,8 +25,8 @@ TRA_RULES(X)
 const tra_rule *tra_rule_of_passes(const tra_expr *x, const tra_expr *y);
 /* Q-5 where rows are selected from the entries of a tensor (x: the selection, y: the entries). */
 void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y);
-/* Q-5 where rows of a product are left by a join, or by what is selected of one (x), and where they are selected by
- * their labels: y has the rows, of which `share` stay. */
+/* Q-5 for scattered rows of a product: where a join x, or a selection x of a join y, leaves some of them; and where
+ * they are selected by their labels, y having the rows, of which the share `share` stays. */
 void tra_select_scattered(tra_rewriting *w, tra_expr *x, tra_expr *y, int side);
 void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, double share);
 /* Q-6, which looks at the whole program at once. */
@@ -36,7 +36,7 @@ struct tra_rewriting {
     tra_memo *m;
     const tra_rule *rule; /* the one that is being applied */
     tra_refusals *refusals;
-    int room; /* expressions that the memo may have for now */
+    int room; /* how many expressions the memo may have in the phase that is under way */
     bool changed;
     uint64_t *tried; /* a hash set of the matches that were tried; 0: an empty slot */
     int64_t ntried, captried;
