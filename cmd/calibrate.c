@@ -40,7 +40,7 @@ static void processor(char *buf, size_t n) {
     if (f) fclose(f);
 }
 
-/* Of each machine the sum over its ranks, of the machines the least: what a plan waits for. */
+/* Adds up the rates of the ranks of each machine, and takes the least of all machines, for which a plan waits. */
 static void combine(const tra_comm *comm, tra_machine *m) {
     tra_comm node = tra_comm_node(comm);
     tra_rates_sum(&node, &m->rates);

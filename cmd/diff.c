@@ -136,7 +136,7 @@ static double pieces(const tra_dims *shape, const tra_dims *p, const tra_dims *q
     return n;
 }
 
-/* What is read of a view when a box of the grid after the other is wanted. */
+/* How much of a view is read when it is compared in boxes of this grid, one after the other. */
 static double cost(const tra_view *v, const tra_dims *grid) {
     return pieces(&v->shape, grid, &v->chunk) * (double)v->array_bytes;
 }

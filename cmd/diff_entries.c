@@ -209,7 +209,7 @@ static tra_status sort_band(tra_view *v, int64_t from, int64_t until, tra_sorter
     return tra_sorter_merge(sorter, memory, e);
 }
 
-/* No more entries than this. */
+/* A bound of the entries of a view. */
 static int64_t entries_of(const tra_view *v) {
     const tra_type *t = tra_rel_type(v->rel);
     int64_t each = (int64_t)(sizeof(uint32_t) + tra_dtype_size(t->dtype)), n = 0;

@@ -37,9 +37,10 @@ TRA_MUSTUSE tra_status tra_diff_cells(comparison *c, const tra_dims *shape, cons
 
 /* Can two views of one shape, with room, be compared by their entries: does this read less than all elements? */
 bool tra_diff_by_entries(const tra_view *a, const tra_view *b);
-/* Bytes that this takes at least besides what is read into. */
+/* The least memory that this takes besides the buffers of the views. */
 int64_t tra_diff_entries_least(const tra_view *a, const tra_view *b);
-/* memory: for more than that, no less than tra_diff_entries_least. TRA_RESOURCE when no scratch file can be written. */
+/* Compares them so. memory: bytes, at least tra_diff_entries_least. TRA_RESOURCE when no scratch file can be written.
+ */
 TRA_MUSTUSE tra_status tra_diff_entries(tra_view *a, tra_view *b, int64_t memory, comparison *c, tra_err *e);
 
 #endif

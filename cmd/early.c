@@ -1,4 +1,4 @@
-/* early.c - what must be seen to before the libraries prepare themselves.
+/* early.c - what must be done before the libraries initialise themselves.
  *
  * A run that is told to stop ends with a status of its own (75), also when it is told in the tenth of a second in which
  * the libraries begin.

@@ -218,7 +218,7 @@ static tra_status make_all(making *m, int workers, tra_err *e) {
     return s;
 }
 
-/* Bytes of a worker. */
+/* Bytes of memory that a worker takes. */
 static int64_t each_of(const tra_type *type, const gen_pattern *pattern, tra_codec codec) {
     int64_t chunk = tra_store_chunk_bytes(type);
     if (pattern) chunk += gen_bound(pattern, &type->cat->bound) * (int64_t)sizeof(tra_item);
@@ -351,7 +351,7 @@ static tra_status blocks_of(const tra_dims *shape, tra_dims *block, tra_err *e) 
     return tra_block_fit(shape, block, e);
 }
 
-/* --density and --pattern. */
+/* Reads --density and --pattern. */
 static tra_status read_pattern(const tra_dims *shape, gen_pattern *p, tra_err *e) {
     *p = (gen_pattern){.density = 1, .seed = (uint64_t)seed, .shape = *shape};
     const char *text = pattern_text ? pattern_text : "uniform";

@@ -245,12 +245,13 @@ static bool asks_for(const char *format, const char *const *other) {
 
 static bool asks_for_table(void) { return asks_for("tables", (const char *const[]){NULL}); }
 
-/* For text that is read as that of tables is: the reader of plain matrices knows the others. */
+/* Was an option given for which text must be read as that of tables is? The reader of plain matrices knows the others.
+ */
 static bool asks_for_text(void) {
     return asks_for("csv", (const char *const[]){"delimiter", "header", "no-header", "empty-nan", NULL});
 }
 
-/* For what only matrices have. */
+/* Was an option given that only matrices have? */
 static bool asks_for_matrix(void) {
     return text.vector || dtype || shape || base || storage || components.n || endian || order || duplicates ||
            drop_zeros || empty_nan || (block && strchr(block, 'x'));
@@ -288,7 +289,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_import_receipt r;
     tra_dims blocks;
     tra_str how = {0};
-    bool done = false, titled = false; /* by titles and comments as well a matrix is read as tables are */
+    bool done = false, titled = false; /* with titles or comments a matrix, too, is read by the reader of tables */
     history(source, &how);
     tra_arena *a = tra_arena_new();
     tra_table_job read_as;

@@ -36,7 +36,7 @@ static void merge(stats *s, const stats *p) {
     s->nans += p->nans;
 }
 
-/* Of +inf and -inf there is none: one NaN, whatever its sign. */
+/* The mean. With both +inf and -inf there is none: always the same NaN, without a sign. */
 static double mean_of(const stats *s) {
     double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
     return isnan(mean) ? NAN : mean;
@@ -61,7 +61,7 @@ static double mean_of(const stats *s) {
     count = n;
 #define GATHER_BOOL GATHER_INT
 
-/* Of n elements. */
+/* Adds n elements to the statistics of a worker. */
 static void gather_run(gathering *g, int worker, const void *data, int64_t n) {
     int64_t count = 0;
     double min = INFINITY, max = -INFINITY;
@@ -80,7 +80,7 @@ static void gather_run(gathering *g, int worker, const void *data, int64_t n) {
     merge(&g->part[worker], &p);
 }
 
-/* So many elements that are not stored. */
+/* Counts n elements that are 0 because they are not stored. */
 static void gather_zeros(gathering *g, int worker, int64_t n) {
     stats p = nothing;
     if (n == 0) return;

@@ -48,7 +48,7 @@ void tra_end_with_launcher(void) {
     if (launched_here(&l)) tra_stop_without(l.pid);
 }
 
-/* The name of the file for the status: who finds another has found another process of that number. */
+/* The name of the file for the status. A file with another name is of another process that has got the same number. */
 static char *over_name(long pid, double began) { return tra_asprintf("tra-over-%ld-%.6f", pid, began); }
 
 void tra_ranks_over(tra_status s) {
@@ -232,7 +232,7 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     sigaddset(&chld, SIGCHLD);
     sigprocmask(SIG_BLOCK, &chld, &before);
     char *name = over_name((long)getpid(), tra_process_begin());
-    int over = memfd_create(name, MFD_CLOEXEC), code; /* -1: they cannot tell, and need not */
+    int over = memfd_create(name, MFD_CLOEXEC), code; /* over -1: the ranks cannot tell their status, and need not */
     free(name);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) become_mpirun(args, in, over, parent, &before);

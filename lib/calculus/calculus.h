@@ -20,7 +20,7 @@ enum {
     TRA_CALC_HEIGHT = 1000, /* of a tree */
 };
 
-/* How the error begins of an integer that does not fit, which is told where it is computed. */
+/* How the message about an integer that does not fit begins; the place where it is computed follows. */
 #define TRA_CALC_TOO_LARGE "an integer is larger than 64 bits hold"
 
 /* What is wrong with a text, and where. */
@@ -249,13 +249,14 @@ typedef tra_status tra_calc_sink(void *ctx, const tra_calc_entry *x, tra_err *e)
  * depend on how a dictionary is held. */
 TRA_MUSTUSE tra_status tra_calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
                                     tra_calc_sink *sink, void *ctx, tra_err *e);
-/* So many bytes may dictionaries take that this thread builds from now on, or that one doubling more: then evaluation
- * stops with TRA_RESOURCE. INT64_MAX: any number. */
+/* Sets how many bytes the dictionaries that this thread builds from now on may take. Evaluation stops with TRA_RESOURCE
+ * after the doubling of a dictionary that passes the limit. INT64_MAX: no limit. */
 void tra_calc_limit(int64_t bytes);
-/* The same, with contributions added up: each key once, upwards, none that is 0; a scalar once, whatever it is. */
+/* As tra_calc_run, with contributions added up: each key once, in ascending order, without those that are 0; a scalar
+ * once, whatever it is. */
 TRA_MUSTUSE tra_status tra_calc_run_summed(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
                                            tra_calc_sink *sink, void *ctx, tra_err *e);
-/* Of a tree of depth 0. */
+/* The value of a tree of depth 0. */
 TRA_MUSTUSE tra_status tra_calc_scalar(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps,
                                        tra_calc_number *out, tra_err *e);
 

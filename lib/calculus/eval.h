@@ -9,7 +9,7 @@
 tra_calc_number calc_zero_number(bool real);
 tra_calc_number calc_as_type(tra_calc_number v, bool real);
 bool calc_same_number(tra_calc_number a, tra_calc_number b);
-/* a op b of the type real; sl, sr: they come from where 0 means that nothing is there, and annihilates. */
+/* a op b, as a real if `real`. sl, sr: a, b is of sparse type, so that a 0 there makes a product 0. */
 const char *calc_arithmetic(tra_calc_kind op, bool real, tra_calc_number a, bool sl, tra_calc_number b, bool sr,
                             tra_calc_number *out);
 const char *calc_negative(tra_calc_number *v);

@@ -21,7 +21,7 @@ struct calc_dict {
     calc_cell *cell;
     int64_t *slot; /* while it is built: place of a key + 1 by its hash, or 0 */
 };
-bool calc_is_full(void); /* dictionaries take more than they may (tra_calc_limit) */
+bool calc_is_full(void); /* do dictionaries take more than tra_calc_limit allows? */
 calc_dict *calc_dict_new(int depth, bool real);
 void calc_dict_free(calc_dict *d);
 /* Adds a number at a key of d->depth parts; false where integers overflow. */

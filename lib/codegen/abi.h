@@ -42,10 +42,10 @@
 /* What a kernel returns: 0, the number of an error (from 1, in tra_kernel_wrong), or one of these: */
 enum {
     GEN_TOO_LARGE = -1,          /* a number is too large for a kernel that was not made `wide` */
-    GEN_MISFIT = -2,             /* an array has not the size that its storage says */
+    GEN_MISFIT = -2,             /* an array does not have the size that its storage says */
     GEN_NO_MEMORY = -3,          /* grow returned NULL */
     GEN_NO_ORDER = -4,           /* rows do not ascend, and listed is false */
-    GEN_STOPPED = -6,            /* give asked to stop */
+    GEN_STOPPED = -6,            /* `give` asked to stop: it has set the error */
     GEN_NO_ROOM = -5,            /* there are more entries than room */
     GEN_LISTED_COLUMNS = 1 << 23 /* rows with more columns have no accumulator: entries are listed and sorted */
 };

@@ -72,7 +72,8 @@ static followed look_up(gen *g, looking *l, const tra_calc *x, followed at) {
                       at.loads + 1};
 }
 
-/* Generators of a sum: one over a part of an array begins where its first turn looks. */
+/* The same for the generators of a sum. A loop over a part of an array first looks at the place where the part begins.
+ */
 static followed look_into_sum(gen *g, looking *l, const tra_calc *x) {
     for (int i = 0, b = 0; i + 1 < x->nkids; b += x->nnames[i] + 1, i++) {
         const tra_calc *in = x->kids[i];

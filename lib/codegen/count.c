@@ -24,7 +24,7 @@ static void count_some(gen *g, const gen_chain *to, const char *n) {
     gen_line(g, "count_(&count, %s, %s);", at, n);
 }
 
-/* Counts all entries of a view. */
+/* Writes code that counts all entries of a view. */
 static void count_view(gen *g, const gen_value *v, gen_chain *to) {
     bool array = v->kind == GEN_ARRAY || v->kind == GEN_RANGE;
     if (v->depth == 0) {

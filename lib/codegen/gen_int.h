@@ -199,8 +199,9 @@ gen_value gen_build(gen *g, const tra_calc *x);
 
 /* ahead.c */
 
-/* In a loop over `in` at place `at`, whose values have that name: asks for what the rest, n trees, will look into by
- * them in later turns. out: an array that is added to at these places; NULL: none. */
+/* In a loop over `in`, whose current place is `at` and whose values are bound to `value`: writes prefetches of the
+ * array elements at which the rest of the loop (n trees) will look in later iterations. out: an array to whose elements
+ * at these values is added, and which is prefetched as well; NULL: none. */
 void gen_ahead(gen *g, tra_calc *const *rest, int n, const gen_value *in, const tra_calc_binder *value, const char *at,
                const char *out);
 

@@ -110,7 +110,7 @@ tra_status tra_codegen_make(tra_codegen *g, const tra_codegen_spec *s, bool comp
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-/* Memory for dictionaries and accumulators, within what the caller allows: from malloc. */
+/* Gives a kernel memory for dictionaries and accumulators from malloc, within what the caller allows. */
 static void *grow(struct kernel_args *a, void *old, int64_t had, int64_t bytes) {
     if (bytes == 0) {
         free(old);

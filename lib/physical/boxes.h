@@ -19,6 +19,7 @@ typedef struct tra_boxes {
 bool tra_boxes_fit(const tra_placement *p, const tra_catalog *c);
 /* The boxes of keys of which a site has tuples, copies or summands. */
 void tra_boxes_of(const tra_placement *p, const tra_catalog *c, int site, tra_boxes *out);
+/* How many tuples have their keys in the boxes. */
 int64_t tra_boxes_tuples(const tra_catalog *c, const tra_boxes *b);
 int64_t tra_boxes_floats(const tra_catalog *c, const tra_boxes *b);                     /* elements of their arrays */
 int64_t tra_boxes_common(const tra_catalog *c, const tra_boxes *a, const tra_boxes *b); /* elements in both */

@@ -166,7 +166,7 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
             p->ops[f].type.layout ? tra_size_about((double)bytes.expected, bytes.bound) : tra_size_upto(bytes.bound);
         bool again = side == 1 && op->in[0] == op->in[1];
         again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
-        if (again) bytes.expected = 0; /* mostly in memory, read for the other side or for another stage of the scan */
+        if (again) bytes.expected = 0; /* most is in memory: the other side or another stage of the scan reads it */
         add_read(p, i, bytes);
         p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
     }

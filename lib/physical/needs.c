@@ -30,7 +30,7 @@ bool tra_plan_memory_is_estimate(const tra_plan *p) {
     return false;
 }
 
-/* Of so many bytes of a result or its state, those of a panel; panel 0: it is made as a whole. */
+/* The bytes of a result or its state, at most those of a panel; panel 0: the result is made as a whole. */
 static int64_t within(int64_t panel, int64_t bytes) { return panel ? tra_min64(bytes, panel) : bytes; }
 
 int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
@@ -63,7 +63,7 @@ static const tra_op *stored_of(const tra_plan *p, const tra_op *op) {
 
 int64_t tra_op_unpacks(const tra_plan *p, const tra_op *op) {
     while (tra_op_shares_blocks(op)) op = &p->ops[op->in[0]];
-    return footprint(op->what.unpack_bytes); /* which none but an input has */
+    return footprint(op->what.unpack_bytes); /* 0 unless it is an input */
 }
 
 int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op) {
@@ -222,7 +222,7 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) 
     int64_t state = state_bytes(p, op, t), result = result_bytes(op);
     int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
     tra_mirror m;
-    bool twice = tra_op_mirror(p, op, &m) && op->type.cat->frontier.v[m.key[0]] > 1; /* and its mirror image */
+    bool twice = tra_op_mirror(p, op, &m) && op->type.cat->frontier.v[m.key[0]] > 1; /* a result and its mirror image */
     return more + (twice ? 2 : 1) * (is_apart(op) ? result + state : tra_max64(result, state));
 }
 
@@ -332,7 +332,7 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
         return in_groups(p, op, ni, nj, threads, l);
     }
     choice best = {{1, 1, false}, -1};
-    for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* not every number of very many rows */
+    for (int64_t ci = 1; ci <= ni; ci += tra_ceil_div(ci, 64)) { /* skips numbers where there are very many rows */
         for (int keeps_left = 0; keeps_left < 2; keeps_left++) {
             for (int depth = 1; depth <= 2; depth++) {
                 try_loop(&n, ni, nj, nk, ci, keeps_left, depth, 1, room, &best);

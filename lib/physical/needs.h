@@ -80,7 +80,8 @@ int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, i
 /* Can the results of an aggregation be made of the panels of its states, each by itself? */
 bool tra_agg_finishes_apart(const tra_kernel *agg);
 
-/* Bytes that are reserved for a join or aggregation whose results grow or are counted (grow.h). */
+/* Bytes that are reserved for a join or aggregation whose results grow or are counted, so that their size is only known
+ * when they are made (grow.h). */
 typedef struct tra_grown {
     int64_t result; /* for each result while it is made, with the sums of its tree */
     int64_t step;   /* for each worker: a term, and the sum that it makes with it */
@@ -95,8 +96,8 @@ tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op);
 /* Does an aggregation sum what a map makes of each tuple while it is read, without an array of its own: does the map
  * add to the sum? That is so where its sums are exact, and there is one result. */
 bool tra_op_adds(const tra_plan *p, const tra_op *op);
-/* To how many sums: each worker adds to one at a time, and at the end these are added up. As many as workers, where the
- * budget of the pool has room for that. */
+/* How many such sums there are: each worker adds to one at a time, and at the end they are added up. There are as many
+ * as workers if the budget of the pool has room for that, else fewer. */
 int tra_op_sums(const tra_plan *p, const tra_op *op, int threads, int64_t budget);
 
 /* Bytes of the pool (tra_block_footprint) that are needed for ... the largest array of a relation; */
@@ -109,7 +110,7 @@ int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op);
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op);
 /* one output of a join or aggregation: its state, and its result where that needs a block of its own; */
 int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads);
-/* of that a dense state whose result has a block of its own, which may be smaller; 0: there is none. */
+/* the part of that which is a dense state, if the result has another block, which may be smaller; 0: there is none. */
 int64_t tra_op_state_room(const tra_plan *p, const tra_op *op);
 
 #endif

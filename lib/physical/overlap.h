@@ -1,8 +1,8 @@
-/* overlap.h - which exchanges overlap stages. Private to lib/run.
+/* overlap.h - which exchanges overlap stages. Private to lib/physical.
  *
  * An exchange by itself is a stage. Where there is memory for what is on its way, it begins with the stage that makes
- * what it sends, each tuple being sent when it is made, and ends with the stage that reads what it brings, which reads
- * each tuple when it has come. So the wire is busy while the workers are.
+ * what it sends, and sends each tuple when it is made; and it ends with the stage that reads what it brings, which
+ * reads each tuple when it has come. So the network and the workers are busy at the same time.
  */
 #ifndef TRA_OVERLAP_H
 #define TRA_OVERLAP_H

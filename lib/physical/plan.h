@@ -89,7 +89,7 @@ typedef struct tra_cost {
     double seconds;
 } tra_cost;
 
-/* The program, for messages of a run. */
+/* Name and text of the program's file, for messages of a run. */
 typedef struct tra_program_text {
     const char *file, *text;
 } tra_program_text;
@@ -119,9 +119,8 @@ typedef struct tra_op_what {
     const struct tra_mapping_use *mapping;
     const struct tra_dim_labels *const *labels; /* OUTPUT: labels of its dimensions (labels.h), or NULL */
     int64_t read_scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch_bytes) */
-    int64_t
-        unpack_bytes;   /* INPUT, READALL: bytes of the block while a chunk is unpacked in it (tra_rel_unpack_bytes) */
-    int64_t hdf5_bytes; /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library_bytes) */
+    int64_t unpack_bytes; /* INPUT, READALL: bytes of a block in which a chunk is unpacked (tra_rel_unpack_bytes) */
+    int64_t hdf5_bytes;   /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library_bytes) */
 } tra_op_what;
 
 /* What the planner expects of it, per site. */

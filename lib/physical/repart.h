@@ -16,10 +16,10 @@ bool tra_repart_box(const tra_type *in, const tra_op *op, int64_t out, tra_dims 
  * one batch each block of the input is read once. work, load: arrays with an element for each site. */
 int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, int64_t *load);
 
-/* Bytes of a piece of these extents by itself, in the layout of the result. */
+/* Bytes of a piece of these extents as a block of its own, in the layout of the result. */
 tra_size tra_piece_bytes(const tra_type *in, const tra_type *out, const tra_dims *ext);
 
-/* Tuples of the input that all batches together read, when none stays in memory from one batch to the next: a bound.
+/* A bound of how many tuples of the input all batches together read when none stays in memory from batch to batch.
  * budget: bytes for blocks of the site that has the fewest. */
 int64_t tra_repart_reads(const tra_plan *p, const tra_op *op, int64_t budget);
 

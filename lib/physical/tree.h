@@ -37,8 +37,8 @@ typedef struct tra_tree_sums {
     int top; /* number of the last sum; -1: there is none yet */
     int leaf[TRA_TREE_LEAVES + 1];
 } tra_tree_sums;
-/* What a term does to them: from the sum `top` down, `closed` sums are each added to the one below, as no term of their
- * branch is yet to come; then the term is added to `sum`, which is new where it is above the others. */
+/* What a term does to them: from the sum `top` down, `closed` sums are each added to the one below, since their
+ * branches have no more terms; then the term is added to `sum`, which is a new one if it is above the others. */
 typedef struct tra_tree_step {
     int top, closed, sum;
 } tra_tree_step;

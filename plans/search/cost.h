@@ -31,10 +31,10 @@ tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const
  * by what all of it takes. */
 tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const tra_type *t, tra_traffic about);
 
-/* Floating-point operations, all sites together and the busiest one. Closed form for grids. Of operands that are held
- * by their entries those that these take: exactly (total = bound) where entries are known and those of two operands
- * need not meet, else estimated, and never more than of dense arrays. The busiest site's have what it takes beside to
- * look for rows in products of rows with rows. */
+/* Floating-point operations of all sites together and of the busiest one; in closed form for grids. Operands that are
+ * held by their entries take as many as their entries need: this is exact (total = bound) where the entries are known
+ * and those of two operands need not meet; else it is estimated, and never more than dense arrays take. `busiest`
+ * includes the search for rows in products of rows with rows, as operations. */
 typedef struct tra_work {
     double total, busiest, bound;
 } tra_work;
@@ -46,12 +46,12 @@ tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_type *
 /* A join: `out` is the catalog of its output, `place` its placement. */
 tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type *l, const tra_type *r,
                        const tra_catalog *out, const tra_placement *place);
-/* The same of a triangle: a site makes copies of what mirrors its other results. */
+/* The same for a triangle (tra_mirror): a site computes one of two results that mirror each other, and copies it. */
 tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_type *t, const tra_catalog *out,
                            const tra_placement *place, const tra_mirror *mirror);
 
-/* Of the bytes that rates.memory counts, two read and one written for each operation: the share that a map passes, from
- * a third, where it is expected to write little, to all, where it writes as much as it reads. */
+/* rates.memory assumes that each operation reads two elements and writes one. Returns the share of these bytes that a
+ * map moves: from a third, if it is expected to write little, to 1, if it writes as much as it reads. */
 double tra_map_passes(const tra_type *in, const tra_type *out);
 
 /* Seconds of so many operations on the busiest site: contractions at the rate of BLAS, the rest by memory bandwidth.

@@ -20,7 +20,7 @@ typedef struct tra_step {
 typedef struct tra_derivation {
     int n;
     tra_step *v;          /* the last one's plan is the plan itself */
-    tra_refusals refused; /* near misses; their expressions are those of `memo` */
+    tra_refusals refused; /* rules that almost applied; their expressions are those of `memo` */
     const tra_memo *memo;
 } tra_derivation;
 

@@ -18,8 +18,8 @@ typedef struct candidates {
     candidate *v;
 } candidates;
 
-/* Sorts, cheapest first, and keeps at most `most`. First tier: of those that serve others alike, the ones that no
- * cheaper one replaces. Second tier: the same among those of one strategy. */
+/* Sorts candidates, the cheapest first, and keeps at most `most`. The first tier, which comes first, are candidates
+ * that no cheaper one can replace wherever other groups use them; the second tier are the same within each strategy. */
 void tra_search_prune(search *s, candidates *x, int most);
 
 #endif

@@ -401,7 +401,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
     return p;
 }
 
-/* choices NULL: it is only judged. */
+/* Makes the plan with its costs. choices NULL: the plan is only compared with others, and not run. */
 static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
     tra_plan *p = make_plan(s, x, reading, a, choices);
     p->program =

@@ -57,7 +57,7 @@ typedef struct tra_rates {
 } tra_rates;
 /* Of a site with one thread. */
 tra_rates tra_rates_builtin(void);
-/* Are those there that every machine has: all but network and touch? */
+/* Have all rates been measured that every machine has, that is, all but network and touch? */
 bool tra_rates_known(const tra_rates *r);
 /* What storel's plans are compared by on a site with so many threads: nanoseconds of one of them. */
 tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads);

@@ -4,9 +4,8 @@
  *     let A = MAPPING, .. in sum(<(i, j), a> in A, .., <k, _> in 0:n_k, ..) {(i, k) -> a * x(k)}
  *
  * Operands of sparse type that are factors are looped over, all others looked up; dense arrays have no mapping. The
- * scope has a number for the extent
- * of each label, params and origins as mappings ask for them, and the components of each operand under its name:
- * A_values, A_indices_1. */
+ * scope has a number for the extent of each label, params and origins as mappings ask for them, and the components of
+ * each operand under its name: A_values, A_indices_1. */
 #ifndef TRA_STOREL_COMPOSE_H
 #define TRA_STOREL_COMPOSE_H
 
@@ -15,9 +14,9 @@
 
 /* An operand of a statement: the arrays of a reference. Counts are of one array, on average. */
 typedef struct tra_storel_operand {
-    const char *name;           /* a name of the calculus, else one is made of it */
+    const char *name;           /* if it is no name of the calculus, one is made from it */
     const tra_storage *storage; /* of its arrays; NULL: the dense array, row by row */
-    bool real, sparse;          /* elements; by type */
+    bool real, sparse;          /* its elements are reals; its type is sparse */
     int same;                   /* a reference before this one that has the same array in each combination; -1: none */
     double entries;             /* NAN: not known */
     double positions[TRA_CALC_MAXRANK]; /* of storages by levels: at each level; 0: estimated from the entries */

@@ -1,8 +1,9 @@
 /* extract.c - the cheapest ways to compute a class, after figure 6 of the paper.
  *
- * The cost of a loop is that of its dictionary, and for each turn that of its body; since how often it turns is known
- * of the class of the dictionary, the best tree of a class is made of the best trees of the classes below. Of each
- * class the k cheapest ways are kept. Nests cost nothing that is finite: what is extracted can be executed. */
+ * A loop costs what its dictionary costs, and what its body costs for each iteration. The class of the dictionary tells
+ * how many iterations there are, so the best tree of a class is made of the best trees of the classes below. The k
+ * cheapest ways of each class are kept. The cost of a nest is infinite, so that only what can be executed is extracted.
+ */
 #include "storel_int.h"
 
 #include <math.h>
@@ -143,7 +144,7 @@ static void bill_merge(st_graph *g, const st_node *x, bill *b) {
     b->times[2] = matches;
 }
 
-/* Is {k -> {l -> v}} one, with nothing between the keys, and k in a hash map? */
+/* Is the node {k -> {l -> v}}, with nothing between the keys, and k in a hash map? */
 static bool inner_key(st_graph *g, const st_node *x) {
     const st_node *in = &g->node[st_at(g, x->kids[1])->first];
     return x->data[0] == TRA_CALC_HASH && (in->op == ST_DICT || (in->op == ST_NEST && in->data[0] == 0));

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_TUPLES = 256 }; /* of a file, at most, whose statistics are read one by one */
+enum { MOST_TUPLES = 256 }; /* how many tuples of a file have their statistics read, at most */
 
 typedef struct finder {
     const tra_graph *g;

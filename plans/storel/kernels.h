@@ -29,10 +29,10 @@ typedef struct tra_storel_kernel {
     tra_storel_result result;
 } tra_storel_kernel;
 
-/* Of each EinSum statement (and tensor statement that is one) an operand of which is sparse by type, or is in the
- * choices. Storages of operands are those of their files and declarations; of results between statements the one that
- * holds the same as the rows that they are held as. Statistics are those of the files, else entries as they are
- * declared and estimated, evenly spread. TRA_USAGE for choices that name no operand or no storage. */
+/* Finds the plans of each EinSum statement (and tensor statement that is one) with an operand whose type is sparse or
+ * that is in the choices. Operands have the storages of their files and declarations; results between statements have
+ * the storage that describes the rows in which they are held. Statistics come from the files; without them entries, as
+ * they are declared or estimated, count as evenly spread. TRA_USAGE for choices that name no operand or no storage. */
 TRA_MUSTUSE tra_status tra_storel_kernels(const tra_graph *g, const tra_storel_options *o, tra_arena *a, int *n,
                                           tra_storel_kernel **out, tra_err *e);
 

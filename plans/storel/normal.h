@@ -9,9 +9,9 @@ typedef struct st_meaning st_meaning;
 struct st_meaning {
     enum { ST_NOTHING, ST_CLASS, ST_TREE, ST_VIEW } kind;
     int cls;
-    const tra_calc *tree; /* a dictionary of a let, with the meanings around it */
+    const tra_calc *tree; /* TREE: the dictionary of a let; env: the meanings of the names in it */
     st_meaning *env;
-    const st_nest *view; /* what is left of an opened dictionary under keys: no generators */
+    const st_nest *view; /* VIEW: what is left of an opened dictionary under some keys; it has no generators */
 };
 
 typedef struct st_normaliser {
@@ -25,13 +25,14 @@ typedef struct st_dictionary {
     int cls;
 } st_dictionary;
 
-/* Is x linear in the name of that level: a factor of all that is added up, once? BY_KEYS: it is a dictionary that is
- * looped over once, but what is added up is not linear in its elements, so that equal keys must have been added. */
+/* How a tree uses the name of a level. LINEAR: each term that is added up has it as a factor, once. BY_KEYS: it is a
+ * dictionary that is looped over once, but terms are not linear in its elements, so that elements under equal keys must
+ * have been added up before. */
 typedef enum st_use { ST_UNUSED, ST_LINEAR, ST_BY_KEYS, ST_OTHERWISE } st_use;
 /* Of generators g and on of a sum, and its body. */
 st_use st_linear_sum(const tra_calc *x, int g, int level);
 
-/* normal.c: a part of the value of a nest: what is added up at its keys is multiplied with it; a number. */
+/* normal.c. st_into multiplies the value of a nest by x. st_scalar gives the class of a number x. */
 void st_into(st_normaliser *c, const tra_calc *x, st_meaning *env, st_nest *out);
 int st_scalar(st_normaliser *c, const tra_calc *x, st_meaning *env);
 
@@ -47,9 +48,9 @@ int st_as_class(st_normaliser *c, const st_dictionary *d, const char *name, st_n
 int st_let_class(st_normaliser *c, const char *name, int cls, st_nest *out);
 /* The nest under one key. */
 void st_apply_nest(st_normaliser *c, st_nest *n, int key);
-/* Adds generators and conditions. */
+/* Adds the generators and conditions of one nest to another. */
 void st_add_all(st_normaliser *c, st_nest *out, const st_nest *from);
-/* A sum of two as the value of a nest. */
+/* Makes the sum of two nests the value of a nest. */
 void st_add_addends(st_normaliser *c, int depth, st_nest *const *add, st_nest *out);
 /* The value of a nest whose generators and keys are elsewhere. */
 int st_value_of(st_normaliser *c, const st_nest *n);

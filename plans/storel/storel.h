@@ -14,9 +14,10 @@
  *   - if stands as far outside as what it compares is known.
  *
  * Plans depend on the problem alone: limits count nodes, never time. Trees are checked against the problem's scope, and
- * the interpreter of lib/calculus gives for each what it gives for the naive plan, but for the rounding of reals, whose
- * sums run in another order. One rule is added to the paper's semantics: contents of components whose type is sparse
- * annihilate as factors (tra-storage(5)), and compose gives the values of operands of sparse type such types.
+ * the interpreter of lib/calculus gives for each what it gives for the naive plan, except for the rounding of reals,
+ * whose sums run in another order. One rule is added to the paper's semantics: a 0 from a component whose type is
+ * sparse makes a product 0, even if another factor is infinite or NaN (tra-storage(5)). The values of operands of
+ * sparse type have such types (compose.h).
  */
 #ifndef TRA_STOREL_H
 #define TRA_STOREL_H
@@ -33,7 +34,7 @@ typedef enum tra_storel_kind {
     TRA_STOREL_HASHED
 } tra_storel_kind;
 
-/* Statistics of a name. Counts may be fractions, of an average block; NAN: not known. */
+/* Statistics of a name. Counts are those of an average block, so they may be fractions; NAN: not known. */
 typedef struct tra_storel_about {
     tra_storel_kind kind;
     double value;               /* NUMBER */
@@ -43,7 +44,7 @@ typedef struct tra_storel_about {
     /* Arrays of integers. A part is a slice that pointers give: what lies below one position of the level above. */
     int below;      /* elements are not negative, and below this name: index + 1; 0: not known */
     double part;    /* elements in a part, over all parts, empty ones too */
-    double squares; /* in the part of an element, on average: the sum of squares over the sum */
+    double squares; /* elements in the part that an average element is in: the sum of squares of parts over their sum */
     bool ascending; /* in each part, without duplicates */
 } tra_storel_about;
 
@@ -108,14 +109,15 @@ typedef struct tra_storel_problem {
     int extent[TRA_CALC_MAXRANK];  /* names of the scope that the keys of the result are below, as `about` has them */
     uint64_t without;              /* rules to be left out */
     int plans;                     /* how many are wanted; 0: 1 */
-    /* Of results by entries: does a plan make them row by row, upwards? NULL: if its outer loops count up the keys. */
+    /* Does a plan make a result by entries row by row, in ascending order? NULL: it does if its outer loops count up
+     * the keys. */
     bool (*ascends)(const void *ctx, const tra_calc *plan);
     const void *ctx;
     int most_nodes;                /* of the e-graph; 0: TRA_STOREL_NODES */
     const tra_storel_costs *costs; /* NULL: tra_storel_default_costs */
-    /* Plans that took long to be found are kept in the folder of compiled kernels (codegen.h), and those that are there
-     * are taken: the same plans, without stages. They are found by statistics that are rounded to a thousandth, so that
-     * data that hardly differ have one. The statement alone, which changes no plan, is not looked at. */
+    /* Plans that took long to find are kept in the folder of compiled kernels (codegen.h) and taken from there: the
+     * same plans, without stages. Statistics are rounded to a thousandth before, so that data which hardly differ share
+     * a plan. The stage of the statement alone, which changes no plan, is left out. */
     bool keep;
 } tra_storel_problem;
 enum { TRA_STOREL_NODES = 20000, TRA_STOREL_MOSTPLANS = 64 };
@@ -127,13 +129,13 @@ typedef struct tra_storel_plan {
     double entries;       /* of the result, estimated */
 } tra_storel_plan;
 
-/* The paper's table 4; of plans that were kept there is none. */
+/* A row of the paper's table 4; there is none for plans that were kept. */
 typedef struct tra_storel_stage {
     const char *name;
     int iterations, nodes, classes;
     double milliseconds;     /* of processor time */
     const tra_calc *program; /* after the stage */
-    bool limited;            /* by the number of nodes: what was found until then stands */
+    bool limited;            /* the number of nodes ended it early; what was found until then is used */
 } tra_storel_stage;
 
 typedef struct tra_storel_result {
@@ -144,8 +146,8 @@ typedef struct tra_storel_result {
     int applied[TRA_STOREL_MAXRULES]; /* how often each rule made something new */
 } tra_storel_result;
 
-/* Everything in the arena. Fails for nothing that tra_calc_check
- * accepts: what has more than the e-graph holds has its naive plan as its only plan. */
+/* Finds the plans of a problem, in the arena. It succeeds for every tree that tra_calc_check accepts: if a tree is
+ * larger than the e-graph, the naive plan is the only one. */
 TRA_MUSTUSE tra_status tra_storel_optimize(const tra_storel_problem *p, tra_arena *a, tra_storel_result *out,
                                            tra_err *e);
 /* Do two checked trees say the same, but for the names of bound variables? */

@@ -23,7 +23,7 @@
 typedef unsigned __int128 st_set;
 
 typedef enum st_op {
-    ST_NUM,    /* data: real?, bits */
+    ST_NUM,    /* data: whether it is real, its bits */
     ST_VAR,    /* data: variable */
     ST_NAME,   /* data: index in the scope */
     ST_EXTENT, /* data: index in the scope, dimension */
@@ -101,11 +101,11 @@ typedef struct st_var {
     bool made;        /* a dictionary that rule M2 materialised, or of a loop over it */
 } st_var;
 
-/* A note of keys besides those of the calculus: of a result by entries, a row that is gathered in a dense array with
- * marks for the places that are used. */
+/* A note at a key besides those of the calculus: each row of a result by entries is gathered in a dense array, with
+ * marks at the places that are used. */
 enum { ST_ROW = 1 << 8 };
 
-/* Limits. Rules that may make many variables stop before the others: M2 and M1 leave some for these. */
+/* Limits. M2 and M1, which may make many variables, stop early enough to leave some for other rules. */
 enum { ST_MOSTVARS = 126, ST_VARS_M2 = 64, ST_VARS_M1 = 110, ST_GENS = 24, ST_PARTS = 48 };
 
 /* A nest while it is built or taken apart. */
@@ -121,8 +121,8 @@ struct st_nest {
     int cond[ST_PARTS], factor[ST_PARTS], key[TRA_CALC_MAXRANK];
     unsigned note[TRA_CALC_MAXRANK];
     /* while it is built: */
-    bool unique, loose; /* its keys come once each; a sum began since the last key */
-    int nadds;          /* the value is the product of the factors and the sum of these */
+    bool unique, loose; /* each of its keys comes once; a sum began after the last key */
+    int nadds;          /* the value is the product of the factors, times the sum of `add` if there are any */
     st_nest *add[2];
 };
 
@@ -180,7 +180,7 @@ int st_variable(st_graph *g, int v);
 int st_new_var(st_graph *g, const char *name, tra_calc_type type);
 /* The variables that rules make for the dictionary of a class, by how it is held: the same ones each time. */
 st_memo *st_memo_of(st_graph *g, int cls, unsigned notes, bool *made);
-/* Is the class this one node? Its number, or -1. The first node of a class is what it was made as. */
+/* The number of the first node of a class, as which it was made, if that is an `op`; else -1. */
 int st_first(st_graph *g, int cls, st_op op);
 bool st_number(st_graph *g, int cls, int64_t *out);
 bool st_is_var(st_graph *g, int cls, int var);
