@@ -99,7 +99,7 @@ static tra_filled held(const tra_type *t, int64_t ordinal) {
     return (tra_filled){.sparse = true, .share = share_there(t, ordinal), .bound = INT64_MAX};
 }
 
-/* Of the rows of arrays that tell their extents themselves. */
+/* The share of the rows, in arrays that store their own extents, that is expected to be there. */
 static double share_of_rows(const tra_type *t, int64_t ordinal) {
     return t && t->layout == &tra_counted ? share_there(t, ordinal) : 1;
 }

@@ -328,7 +328,7 @@ static void rewrite(deriving *w, int to, int depth) {
     free(v);
 }
 
-/* "C: join(A, B, ..) of A at part(1) and B at part(0), result at part(0,1)" */
+/* Appends a choice as text: "C: join(A, B, ..) of A at part(1) and B at part(0), result at part(0,1)". */
 static void describe(deriving *w, const tra_choice *c) {
     const tra_node *n = &w->m->v[c->expr]->node, *j = c->join >= 0 ? &w->m->v[c->join]->node : n;
     char place[256];

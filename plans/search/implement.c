@@ -282,7 +282,7 @@ static void make_aggs(search *s, int g, const variant *f) {
     free(made.v);
     for (int i = 0; i < demand->n && ran == 0; i++) ran += make_agg(s, g, f, demand->v[i], -1);
     if (ran > 0) return;
-    /* fewer groups than sites: some stay idle */
+    /* there may be fewer groups than sites: then some stay idle */
     tra_placement p = tra_place_within(f->x->node.in[0]->type.cat, s->o->sites, &f->x->node.group);
     tra_implement_one(s, g, f, tra_place_intern(s, &p), -1, -1);
 }

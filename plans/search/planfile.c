@@ -26,7 +26,7 @@ static void put_text(tra_str *out, const char *key, const char *text, size_t n) 
     tra_str_add(out, "\n");
 }
 
-/* The path from the root; a ":name" after it stays. */
+/* The absolute path; a ":name" after it is kept. */
 static char *absolute(tra_arena *a, const char *path) {
     char cwd[PATH_MAX];
     if (*path == '/' || strstr(path, "://") || !getcwd(cwd, sizeof cwd)) return tra_arena_printf(a, "%s", path);

@@ -65,7 +65,8 @@ static void find_uses(search *s) {
     free(size);
 }
 
-/* The operator of the program that alone consumes the group's relation; NULL. */
+/* The operator of the program that is the only consumer of the relation of group *g, which becomes the operator's
+ * group; NULL: there is no consumer, or there are several. */
 static const tra_node *only_consumer(const search *s, int *g) {
     const tra_expr *x = s->group[*g].consumer;
     if (!x || s->group[*g].nconsumers != 1) return NULL;
@@ -201,7 +202,7 @@ static void find_wants(search *s) {
         int m = tra_place_choices(x->node->type.cat, s->o->sites, own);
         for (int j = 0; j < m; j++) demand(s, g, &own[j]);
         if (!demands_one_copy(s, &x->demand))
-            tra_add_number(&x->demand, tra_place_intern(s, &own[0])); /* one that leaves sites idle */
+            tra_add_number(&x->demand, tra_place_intern(s, &own[0])); /* a placement that leaves some sites idle */
         for (int i = 0; i < x->nvariants; i++) demand_inputs(s, g, &x->f[i]);
     }
 }
@@ -236,7 +237,7 @@ static uint64_t alike_hash(const tra_expr *x) {
 static void find_alike(search *s) {
     uint64_t mask = 63;
     while (mask < 2 * (uint64_t)s->m->n) mask = 2 * mask + 1;
-    int *table = tra_calloc((size_t)mask + 1, sizeof *table); /* one more than the expression */
+    int *table = tra_calloc((size_t)mask + 1, sizeof *table); /* by hash: the number of an expression + 1 */
     s->alike = tra_news(s->work, int, s->m->n);
     for (int i = 0; i < s->m->n; i++) {
         uint64_t at = alike_hash(s->m->v[i]);

@@ -59,8 +59,8 @@ static int *chain(const chains *c, uint64_t key) {
     }
 }
 
-/* Would x, its relation brought to where y has it, cost no more than y? Both are of one group and serve others
- * alike. */
+/* Would x cost no more than y if an exchange brought its relation to where y has it? Both are of one group, and their
+ * supplies are the same wherever other groups use them. */
 static bool replaces(search *s, const candidate *x, const candidate *y) {
     if (x->place == y->place) return true;
     if (y->place == ANY) return false;

@@ -6,7 +6,7 @@
 typedef struct tally {
     const tra_placement *p, *q;
     const tra_catalog *in, *out;
-    int *from, *to; /* holders */
+    int *from, *to; /* sites that hold the tuple, before and after */
     int64_t *sent, *received;
     int64_t moved;
     tra_dims origin, before, after; /* extents of both */
@@ -65,8 +65,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Elements of dimension d of the result at which the site changes, as blocks of one cut are placed that begins so far
- * before it. */
+/* The elements of dimension d of the result at which the site changes, if blocks placed as p begin `before` elements
+ * before the result does. */
 static int64_t cut_sites(const tra_placement *p, const tra_catalog *c, int d, int64_t before, int64_t shape,
                          int64_t *v) {
     int64_t n = 0, block = c->bound.v[d];
@@ -90,7 +90,7 @@ static int64_t cut_sites(const tra_placement *p, const tra_catalog *c, int d, in
     return n;
 }
 
-/* Grids: segments of each dimension within which neither side changes sites are one. */
+/* Grids are counted by segments of each dimension within which neither side changes sites. */
 static void by_segments(tally *x, const tra_dims *shape) {
     int64_t *cut[TRA_MAXDIM];
     tra_dims n = {.n = shape->n}, at = {.n = shape->n};

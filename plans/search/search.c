@@ -14,8 +14,8 @@
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
 
-/* How much is tried: as many entries as make no more than so many visits of supplies, by the sizes of the program
- * alone. */
+/* How much the search tries: as many entries as keep the visits of supplies below a limit. It depends on the sizes of
+ * the program alone, so that the same plans come out each time. */
 static budget budget_of(const search *s) {
     static const int cells[] = {320, 200, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2};
     double most = VISITS + VISITS_PER_GROUP * s->ngroups;
@@ -65,7 +65,7 @@ typedef struct finding {
     int64_t most; /* peak of bytes */
 } finding;
 
-/* Peak bytes of planning, with the program. */
+/* The most bytes that planning has held, with the program. */
 static int64_t planning(const finding *f, const tra_plan_options *o) {
     return tra_max64(o->planned, f->most + f->pass[f->npasses - 1].bytes.program);
 }
@@ -137,8 +137,8 @@ static int compare_eindecomp(const void *a, const void *b) {
 /* Does it have joins that the program does not have? */
 static bool is_rewritten(const found *x) { return strchr(x->strategy, '*') != NULL; }
 
-/* Those that fit, or all if none does (false), and of one strategy the cheapest; with other joins than the program's
- * only what costs less than the cheapest with these. Ranked. */
+/* Ranks the plans that fit, or all if none does (then it returns false). Of each strategy only the cheapest plan stays;
+ * plans with other joins than the program's stay if they cost less than the cheapest plan with the program's joins. */
 static bool rank(finding *f, const tra_plan_options *o) {
     bool any = false;
     int m = 0, n = 0;
@@ -166,7 +166,7 @@ static bool rank(finding *f, const tra_plan_options *o) {
     return any;
 }
 
-/* The plans that the options demand. */
+/* Makes the plans that the options demand. */
 static void make_plans(finding *f, const tra_plan_options *o, bool fit, tra_arena *a, tra_plans *out) {
     tra_choices *choices = tra_news(a, tra_choices, f->n);
     out->n = f->n;
@@ -208,8 +208,8 @@ static void search_end(search *s) {
     tra_arena_free(s->kept);
 }
 
-/* The direct translation is always a candidate, but for reproducible sums, since it stores what joins give before it is
- * added; unless it cannot run. */
+/* Adds the direct translation, which is always a candidate if it can run. Only reproducible plans do without it, since
+ * it stores the results of joins before they are added up. */
 static void add_direct(finding *f, search *s) {
     int *implementation = tra_malloc(((size_t)s->ngroups + 1) * sizeof *implementation);
     for (int g = 0; g < s->ngroups; g++) implementation[g] = -1;
@@ -287,7 +287,8 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
 
 /* ---- plans of choices ------------------------------------------------------------------------------------------- */
 
-/* The implementation of a choice; -1. implementation: of the groups so far. */
+/* Makes the implementation of a choice, and returns its number; -1: there is none. implementation: by group, those of
+ * the groups so far. */
 static int make_choice(search *s, int g, const tra_choice *c, const int *implementation) {
     int in[2] = {-1, -1};
     for (int i = 0; i < s->group[g].nvariants; i++) {

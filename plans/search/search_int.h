@@ -29,10 +29,10 @@ void tra_add_number(numbers *x, int v);
 typedef struct places {
     int n, cap;
     tra_placement *v;
-    int *table, ntable; /* numbers by hash, -1 */
+    int *table, ntable; /* a hash table of the numbers; -1: an empty slot */
 } places;
 
-/* The ways to place a join: of each the places of its inputs and of its result. */
+/* The ways to place a join: for each way the placements of both inputs and of the result, by number. */
 typedef struct ways {
     int n;
     int (*v)[3];
@@ -43,11 +43,11 @@ typedef struct variant {
     const tra_expr *x;
     const tra_expr *join; /* the join that it computes: x itself, or what x aggregates; NULL */
     int in[2];            /* groups of its inputs (of the join's, if there is one); -1: none */
-    tra_type summand;     /* AGG: of what the first of two phases leaves on each site */
+    tra_type summand;     /* AGG: the type of the summands that the first of two phases leaves on each site */
     bool triangle;        /* an aggregation of a product of a relation with itself: `mirror` (plan.h) */
     tra_mirror mirror;
     uint32_t later;    /* joins: dimensions of the output key that are aggregated later */
-    int64_t memory[3]; /* bytes of blocks that it needs in one phase, in two, with the join's result stored */
+    int64_t memory[3]; /* bytes of blocks that it needs: in one phase; in two; with the join's result stored */
 } variant;
 
 typedef struct implementation {
@@ -56,9 +56,9 @@ typedef struct implementation {
     int inlined_by; /* if it computes the join of another group too: the implementation of that group which says so; -1
                      */
     int in[2];      /* the placements at which its inputs are taken; -1: none */
-    int between; /* of summands before they are completed, or of a join's result that is stored and moved before it is
-                  * aggregated; -1: neither */
-    int out;     /* of the result; ANY: an input without a given place */
+    int between; /* the placement of summands before they are completed, or of a join's result that is stored and moved
+                  * before it is aggregated; -1: neither */
+    int out;     /* the placement of the result; ANY: an input without a given place */
     spent cost;
     int64_t memory;
     bool inlined;      /* no operator: marks the group of a join that another group's operator computes (inlined_by) */
@@ -83,8 +83,8 @@ static inline const int *supply_from(const supply *x) { return x->demand + x->n;
 typedef struct score {
     double scalar, flops, bytes;
     int64_t memory;
-    uint64_t open;     /* of its supplies of groups that others may use too; of a supply alone, the supply's hash */
-    uint64_t strategy; /* of the strategies of its joins */
+    uint64_t open;     /* hash of those supplies whose groups others may use too; for a single supply its hash */
+    uint64_t strategy; /* hash of the strategies of its joins */
 } score;
 
 /* Where several sites want copies of an input: whether each reads its own or they are sent, as the supplies say; or, as

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what overlaps with something slower a part still shows: the first load, the last store, cores that are shared. */
+/* The time of two things that overlap. A part of the faster one still shows: the first load, the last store, and cores
+ * that both need. */
 static double overlapped(double a, double b, double unhidden) { return a > b ? a + unhidden * b : b + unhidden * a; }
 
 /* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz

@@ -43,7 +43,7 @@ bool tra_may_read_all(const search *s, const tra_node *n) {
            tra_rel_library_bytes(n->rel) == 0;
 }
 
-/* What it costs that all sites read their own copies, beyond reading one copy. */
+/* What it costs more if every site reads its own copy of an input than if one copy is read. */
 static spent copies_read(const search *s, const tra_node *n, int place) {
     double more = tra_place_copies(&s->places.v[place]) - 1, bytes = (double)tra_type_bytes_all(&n->type).expected;
     return (spent){.seconds = more * bytes / s->o->sites / s->o->rates.disk_read};
@@ -98,7 +98,7 @@ static spent serve(search *s, const implementation *m, int n, const int *demand,
 
 enum { LEAST = 1024 };
 
-/* Room for so many, a power of two. */
+/* Makes room for `cap` supplies, a power of two. */
 static void resize(search *s, int cap) {
     s->supplies.cap = cap;
     s->supplies.v = tra_realloc(s->supplies.v, (size_t)cap, sizeof *s->supplies.v);

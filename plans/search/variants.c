@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is planned takes less on all sites: then no sum of some of it, with what every tuple takes besides, exceeds an
- * int64_t. */
+/* Relations that take as many bytes as this on all sites, or more, are not planned: so sums of such figures, with what
+ * tuples take besides, fit an int64_t. */
 #define COUNTABLE ((int64_t)1 << TRA_COUNTABLE_BITS)
 
 bool tra_countable(const search *s, const tra_type *t) {
-    enum { TUPLE = 256 }; /* bytes that a tuple takes besides */
+    enum { TUPLE = 256 }; /* bytes that a tuple takes besides its array */
     int64_t array, all;
     if (!tra_dims_product(&t->cat->bound, &array)) return false;
     all = tra_add_most(tra_type_bytes_of(t, tra_mul_most(array, t->cat->n)).bound, tra_mul_most(t->cat->n, TUPLE));
@@ -94,8 +94,9 @@ static void set_memory(const search *s, variant *f) {
             tra_max64(bytes_of(s, join, l, r), tra_max64(move_bytes(s, &j->type), bytes_of(s, alone, &j->type, NULL)));
 }
 
-/* Is it the aggregation of a product of a dense relation with itself, whose result is symmetric? Asked of the program's
- * relations and kernels alone, so that a result has the same bits wherever it is computed. */
+/* Sets f->triangle: is it the aggregation of a product of a dense relation with itself, whose result is symmetric? The
+ * answer follows from the program's relations and kernels alone, so that a result has the same bits wherever it is
+ * computed. */
 static void find_triangle(variant *f) {
     const tra_node *n = &f->x->node, *j = &f->join->node;
     const tra_type *t = &j->in[0]->type;
