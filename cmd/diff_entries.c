@@ -63,7 +63,7 @@ static void next_of_rows(stream *s) {
     s->value = number_of(s->dtype, s->bytes);
 }
 
-/* Elements that are 0 are passed over. */
+/* Moves to the next element of the array that is not 0. */
 static void next_of_array(stream *s) {
     const tra_dims *ext = &s->cell.array.ext;
     int64_t n, width = ext->n > 0 ? ext->v[ext->n - 1] : 1;

@@ -81,7 +81,7 @@ static void compare_strip(const tra_column *a, const tra_vector *va, const tra_c
     }
 }
 
-/* May values of these be equal? Numbers are compared with numbers, texts with texts. */
+/* May values of these columns be equal? Numbers are compared with numbers, and texts with texts. */
 static bool comparable(const tra_column *a, const tra_column *b) {
     if (a->dict || b->dict) return a->dict && b->dict;
     if (tra_coltype_is_number(a->type) && tra_coltype_is_number(b->type)) return true;

@@ -88,7 +88,7 @@ typedef struct chosen {
     const char *storage[MOST_CHOSEN][MOST_COMBINED];
 } chosen;
 
-/* Commas inside of parentheses do not separate. */
+/* The next choice of a list, and *rest after it. Commas inside of parentheses do not separate choices. */
 static char *next_choice(char **rest) {
     char *from = *rest, *p = from;
     int open = 0;

@@ -33,14 +33,14 @@ static void add(grid *g, const char *s, size_t n) {
 
 enum { WIDEST = 32 };
 
-/* Columns that a text takes on a terminal, one for each code point. */
+/* How many columns a text takes on a terminal: one for each code point. */
 static int width_of(const char *s) {
     int n = 0;
     for (; *s; s++) n += (*s & 0xc0) != 0x80;
     return n;
 }
 
-/* At most WIDEST columns of it, what cannot be printed as '?'. */
+/* The text cut off after WIDEST columns, with '?' in place of what cannot be printed. */
 static const char *shown(grid *g, const char *s) {
     tra_str t = {0};
     int n = 0;

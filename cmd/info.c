@@ -155,7 +155,8 @@ static tra_status count_rows(tra_rel *rel, row_counts *r, tra_err *e) {
     return TRA_OK;
 }
 
-/* The class of the row that has so many before it, as the least and the most entries of a row in it. */
+/* Finds the class of the row that has `nth` rows before it: *from and *to are the least and the most entries of its
+ * rows. */
 static void row_class(const row_counts *r, int64_t nth, int64_t *from, int64_t *to) {
     int l = 0;
     for (int64_t seen = r->logs[0]; seen <= nth && l < TRA_LOGS; seen += r->logs[++l]) {

@@ -58,7 +58,7 @@ static void set_overlap(tra_plan *p, int i, int begins, int ends, int64_t window
     reserve_for_overlap(p, i, 1);
 }
 
-/* Extra bytes that overlapping costs: results that are held longer, and messages in flight. */
+/* Bytes that overlapping takes in addition: results that are held longer, and messages in flight. */
 static int64_t overlap_bytes(const tra_plan *p, const int64_t *held) {
     int64_t n = 0;
     bool many = false;

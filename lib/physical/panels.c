@@ -8,7 +8,7 @@ bool tra_agg_finishes_apart(const tra_kernel *agg) {
     return !rest || (!tra_kernel_rest(rest) && tra_kernel_props(rest) & TRA_P_ELEMENTWISE);
 }
 
-/* The largest array of a relation, of which nothing is known but how it is held. */
+/* A cell that stands for the largest array of a relation; only its extents and layout are known. */
 static tra_cell largest_cell(const tra_type *t) {
     return (tra_cell){.layout = t->layout, .sparse = t->sparse, .array = {.dtype = t->dtype, .ext = t->cat->bound}};
 }

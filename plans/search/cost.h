@@ -38,8 +38,8 @@ tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const t
 typedef struct tra_work {
     double total, busiest, bound;
 } tra_work;
-/* Is it held by entries or columns, which dense kernels do not read? Of arrays that tell their extents themselves they
- * read all. */
+/* Are arrays of this type held as entries or columns, which dense kernels do not read? Arrays that store their own
+ * extents (tra_counted) are dense. */
 bool tra_is_held(const tra_type *t);
 /* A map or an aggregation over every tuple that each site holds under p. */
 tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_type *t, const tra_placement *p);
