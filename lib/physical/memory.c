@@ -310,7 +310,7 @@ static int64_t reserved_for_more(const tra_plan *p, const tra_op *op, int thread
     if (!tra_op_is(op->op, TRA_LOOPS) || !(tra_op_grows(op) || (!op->what.agg && op->type.layout))) return 0;
     tra_block_loop loop = tra_op_loop(p, op, threads, budget);
     int64_t n = tra_min64(op->type.cat->n, (steps_queued(p, op, loop, threads) + 1) * loop.ci * loop.cj);
-    return tra_op_grown_together(p, op, n, 0) - tra_op_grown_together(p, op, 1, 0);
+    return tra_op_grown_together(p, op, n) - tra_op_grown_together(p, op, 1);
 }
 
 /* Predicts what each stage spills. base: bytes of a process besides blocks, which least_memory includes. */

@@ -199,11 +199,10 @@ static tra_grown grown_of(const tra_plan *p, const tra_op *op, int64_t panel) {
 
 tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) { return grown_of(p, op, op->orders.panel); }
 
-int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n, int64_t already) {
-    int64_t each = tra_mul_most(n, tra_op_grown(p, op).result);
-    if (op->what.agg) return each; /* a sum that is not complete may be larger than its result, so than that bound */
-    int64_t left = tra_max64(0, tra_type_bytes_all(&op->type).bound - already);
-    return tra_min64(each, tra_add_most(left, tra_mul_most(n, 2 * TRA_PAGE)));
+int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n) {
+    int64_t each = tra_mul_most(n, tra_op_grown(p, op).result), all = tra_type_bytes_all(&op->type).bound;
+    if (op->what.agg) return each; /* of what is summed, the sums in between may be larger than the results */
+    return tra_min64(each, tra_add_most(all, tra_mul_most(n, 2 * TRA_PAGE)));
 }
 
 /* Has the result of an aggregation a block of its own beside its dense state? */

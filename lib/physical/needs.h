@@ -87,9 +87,9 @@ typedef struct tra_grown {
     int64_t step;   /* for each worker: a term, and the sum that it makes with it */
 } tra_grown;
 tra_grown tra_op_grown(const tra_plan *p, const tra_op *op);
-/* Bytes that are reserved for n of these results when `already` bytes are reserved for other results of the operator.
- * Without an aggregation all reservations together are at most the bound of all results, and two pages for each. */
-int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n, int64_t already);
+/* What is reserved for n of these results together, which is no more than all results of the operator take, and two
+ * pages for each. */
+int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n);
 /* The element type of its states, or without an aggregation of its results. */
 tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op);
 

@@ -341,6 +341,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
 static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, worker_needs *most, tra_err *e) {
     const tra_op *op = v->op;
     *st = (tra_joinagg){.site = site, .op = op, .outlet = &v->outlet, .join = op->what.join, .agg = op->what.agg};
+    pthread_mutex_init(&st->outputs.lock, NULL);
     st->budget = tra_pool_stat(site->pool).budget - op->orders.reserved - op->orders.scan.reserved;
     tra_pairs_list(&st->pairs, op, v->l, v->r, site->plan->reproducible);
     st->how.fused = tra_op_accumulates(site->plan, op);
@@ -355,7 +356,8 @@ static tra_status begin(tra_joinagg *st, tra_site *site, tra_loop_stage *v, work
 }
 
 static void end(tra_joinagg *st) {
-    tra_pool_release(st->site->pool, st->reserved);
+    tra_pool_release(st->site->pool, st->reserved + st->outputs.reserved);
+    pthread_mutex_destroy(&st->outputs.lock);
     tra_pairs_free(&st->pairs);
     free(st->pinned_row.v);
 }

@@ -30,11 +30,40 @@ static void free_output(tra_joinagg *st, output *c) {
     free(c->twin);
 }
 
+/* Gives back what is reserved beyond what n outputs take. Under the lock. */
+static void release_outputs(tra_joinagg *st, int64_t n) {
+    int64_t spare = st->outputs.reserved - (n > 0 ? tra_op_grown_together(st->site->plan, st->op, n) : 0);
+    if (spare <= 0) return;
+    tra_pool_release(st->site->pool, spare);
+    st->outputs.reserved -= spare;
+}
+
+/* Reserves memory for n more outputs. Others may end meanwhile, and what they give back was counted for all. */
+static tra_status reserve_outputs(tra_joinagg *st, int64_t n, tra_err *e) {
+    int64_t more = 1;
+    while (more > 0) {
+        pthread_mutex_lock(&st->outputs.lock);
+        more = tra_op_grown_together(st->site->plan, st->op, st->outputs.n + n) - st->outputs.reserved;
+        if (more <= 0) st->outputs.n += n;
+        pthread_mutex_unlock(&st->outputs.lock);
+        if (more <= 0) break;
+        TRA_TRY(tra_pool_reserve(st->site->pool, more, e));
+        pthread_mutex_lock(&st->outputs.lock);
+        st->outputs.reserved += more;
+        pthread_mutex_unlock(&st->outputs.lock);
+    }
+    return TRA_OK;
+}
+
 static void superblock_drop(superblock *s) {
     if (atomic_fetch_sub(&s->refs, 1) != 1) return;
     for (int64_t i = 0; i < s->ni * s->nj; i++) free_output(s->st, &s->outputs[i]); /* what a failure has left */
-    if (s->reserved > 0) tra_pool_release(s->st->site->pool, s->reserved);
-    s->st->reserved_outputs -= s->reserved;
+    if (s->reserves) {
+        pthread_mutex_lock(&s->st->outputs.lock);
+        s->st->outputs.n -= s->ni * s->nj;
+        release_outputs(s->st, s->st->outputs.n);
+        pthread_mutex_unlock(&s->st->outputs.lock);
+    }
     tra_sums_free(&s->sums);
     free(s->outputs);
     free(s->begun);
@@ -244,10 +273,8 @@ static tra_status make_outputs(superblock *s, const tra_superblock_bounds *at, b
     s->tiles = st->how.tiles ? st->how.tiles : 1;
     int most = s->tiles;
     if (st->how.grows || st->how.counted) {
-        int64_t bytes = tra_op_grown_together(st->site->plan, st->op, n, st->reserved_outputs);
-        TRA_TRY(tra_pool_reserve(st->site->pool, bytes, e));
-        s->reserved = bytes;
-        st->reserved_outputs += bytes;
+        TRA_TRY(reserve_outputs(st, n, e));
+        s->reserves = true;
     }
     if (st->how.composed) TRA_TRY(find_states(s, at, e));
     for (int64_t c = 0; c < n; c++) {

@@ -39,10 +39,13 @@ typedef struct tra_joinagg {
     const tra_kernel *join, *agg; /* NULL: none */
     tra_pairs pairs;
     tra_joinagg_how how;
-    tra_after l_after, r_after;       /* for the blocks of L and of R that the super-block under way reads */
-    size_t kernel_scratch_at;         /* where in a worker's scratch that of the kernel begins: before it is the term */
-    int64_t reserved;                 /* bytes of the pool for workers, where results grow or are counted */
-    _Atomic int64_t reserved_outputs; /* the same for the outputs of all super-blocks that are under way */
+    tra_after l_after, r_after; /* for the blocks of L and of R that the super-block under way reads */
+    size_t kernel_scratch_at;   /* where in a worker's scratch that of the kernel begins: before it is the term */
+    int64_t reserved;           /* bytes of the pool for workers, where results grow or are counted */
+    struct {                    /* outputs that grow or are counted, of all super-blocks that are under way */
+        pthread_mutex_t lock;   /* workers end super-blocks */
+        int64_t n, reserved;    /* how many there are; bytes of the pool for them, at least what they take together */
+    } outputs;
     struct {
         tra_block **v; /* blocks of L that stay pinned for a row of super-blocks; from malloc */
         int64_t n, cap;

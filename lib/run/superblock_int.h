@@ -38,11 +38,11 @@ typedef struct superblock {
         bool any, ended; /* a unit was made; there are no more */
     } producer;
     int64_t ni, nj;
-    int tiles;        /* of the output that has the most */
-    output *outputs;  /* ni * nj */
-    int64_t reserved; /* bytes of the pool, for outputs that grow or are counted */
-    bool *begun;      /* for each sum, output and tile: was a term added? */
-    tra_sums sums;    /* of the one output, where inputs are added while they are read: the state and its branches */
+    int tiles;       /* of the output that has the most */
+    output *outputs; /* ni * nj */
+    bool reserves;   /* its outputs are among those for which the stage reserves memory */
+    bool *begun;     /* for each sum, output and tile: was a term added? */
+    tra_sums sums;   /* of the one output, where inputs are added while they are read: the state and its branches */
 } superblock;
 
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */

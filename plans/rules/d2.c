@@ -157,8 +157,9 @@ static bool read_group(product *p, int group, const labels *key, const labels *d
         *p = saved;
     }
     if (p->n == p->most) return false;
-    *set |= 1u << p->n;
-    p->leaf[p->n++] = (part){1u << p->n, group, *key, *dim};
+    unsigned leaf = 1u << p->n;
+    *set |= leaf;
+    p->leaf[p->n++] = (part){leaf, group, *key, *dim};
     return true;
 }
 
