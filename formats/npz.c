@@ -44,7 +44,7 @@ static bool sniff(const unsigned char *head, size_t n) {
 
 /* Opens the member NAME.npy, if there is one. numeric: it holds numbers. */
 static tra_status open_column(tra_source *s, column *c, const char *name, bool numeric, tra_err *e) {
-    tra_part part;
+    tra_file_part part;
     char member[32];
     c->name = name;
     snprintf(member, sizeof member, "%s.npy", name);

@@ -11,7 +11,7 @@
 struct tra_unpack {
     enum { GZIP, ZSTD, DEFLATED, STORED } kind;
     bool seekable;
-    tra_part part;      /* of the last two kinds */
+    tra_file_part part; /* of the last two kinds */
     int64_t given;      /* that it unpacked to so far, */
     uint32_t crc;       /* and their sum */
     unsigned char *buf; /* compressed bytes: pos to len are not yet taken */
@@ -199,7 +199,8 @@ tra_status tra_unpack_some(tra_unpack *u, tra_stream *in, void *to, size_t n, si
     return TRA_OK;
 }
 
-tra_status tra_stream_part(int fd, const tra_part *part, const char *name, size_t cap, tra_stream *in, tra_err *e) {
+tra_status tra_stream_part(int fd, const tra_file_part *part, const char *name, size_t cap, tra_stream *in,
+                           tra_err *e) {
     tra_unpack *u = tra_calloc(1, sizeof *u);
     *in = (tra_stream){.fd = fd, .base = part->at, .name = name, .cap = cap, .unpack = u};
     in->buf = tra_malloc(cap);

@@ -15,12 +15,12 @@ void tra_unpack_free(tra_unpack *u); /* NULL allowed */
 
 /* A part of a file as a stream: its first byte, its bytes in the file, whether they are deflated (RFC 1951), and what
  * they unpack to: bytes and their CRC32, which are checked at the end. */
-typedef struct tra_part {
+typedef struct tra_file_part {
     int64_t at, packed, size;
     bool deflated;
     uint32_t crc;
-} tra_part;
-TRA_MUSTUSE tra_status tra_stream_part(int fd, const tra_part *part, const char *name, size_t cap, tra_stream *in,
+} tra_file_part;
+TRA_MUSTUSE tra_status tra_stream_part(int fd, const tra_file_part *part, const char *name, size_t cap, tra_stream *in,
                                        tra_err *e);
 
 #endif

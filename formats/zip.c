@@ -72,7 +72,8 @@ static void widen(const unsigned char *extra, size_t n, uint64_t *v[3]) {
 }
 
 /* The member that the entry at p describes. */
-static tra_status locate(int fd, int64_t size, const char *spec, const unsigned char *p, tra_part *part, tra_err *e) {
+static tra_status locate(int fd, int64_t size, const char *spec, const unsigned char *p, tra_file_part *part,
+                         tra_err *e) {
     unsigned char local[LOCAL];
     size_t name = number(p + 28, 2), extra = number(p + 30, 2);
     uint64_t whole = number(p + 24, 4), packed = number(p + 20, 4), at = number(p + 42, 4);
@@ -87,15 +88,15 @@ static tra_status locate(int fd, int64_t size, const char *spec, const unsigned 
     at += LOCAL + number(local + 26, 2) + number(local + 28, 2);
     if (at > (uint64_t)size || packed > (uint64_t)size - at || whole > INT64_MAX || (method == 0 && whole != packed))
         return damaged(spec, "a member lies behind its end", e);
-    *part = (tra_part){.at = (int64_t)at,
-                       .packed = (int64_t)packed,
-                       .size = (int64_t)whole,
-                       .deflated = method == 8,
-                       .crc = (uint32_t)number(p + 16, 4)};
+    *part = (tra_file_part){.at = (int64_t)at,
+                            .packed = (int64_t)packed,
+                            .size = (int64_t)whole,
+                            .deflated = method == 8,
+                            .crc = (uint32_t)number(p + 16, 4)};
     return TRA_OK;
 }
 
-tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *member, tra_part *part, bool *found,
+tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *member, tra_file_part *part, bool *found,
                         tra_err *e) {
     int64_t at, bytes, count;
     *found = false;

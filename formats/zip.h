@@ -6,7 +6,7 @@
 
 /* Where a member is in the archive at fd, of so many bytes; *found: there is one of this name. TRA_INPUT when the
  * archive is damaged, or the member encrypted or compressed by anything but deflate. */
-TRA_MUSTUSE tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *member, tra_part *part,
+TRA_MUSTUSE tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *member, tra_file_part *part,
                                     bool *found, tra_err *e);
 
 /* Members are written uncompressed: begin, all of their bytes, the next one; then the end. */

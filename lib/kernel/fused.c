@@ -15,23 +15,23 @@ static bool clips(const tra_program_label *l) { return l->extent % l->block != 0
 
 /* Must the array that packs operands say whether it has a whole block of the key's label? The last operand says so
  * itself. */
-static bool is_told(const tra_program *p, const tra_program_key *key) {
+static bool is_told(const tra_calc_program *p, const tra_program_key *key) {
     return clips(&p->label[key->label]) && dim_of(&p->operand[p->noperands - 1], key->label) < 0;
 }
 
-bool tra_fused_has_rows(const tra_program *p, int o, int held) {
+bool tra_fused_has_rows(const tra_calc_program *p, int o, int held) {
     const tra_program_operand *op = &p->operand[o];
     return op->sparse && op->block.n > 0 && held & (o + 1 == p->noperands ? TRA_FUSED_LAST : TRA_FUSED_FIRST);
 }
 
-bool tra_fused_packs_rows(const tra_program *p) {
+bool tra_fused_packs_rows(const tra_calc_program *p) {
     for (int o = 0; o + 1 < p->noperands && p->noperands > 2; o++)
         if (tra_fused_has_rows(p, o, TRA_FUSED_FIRST)) return true;
     return false;
 }
 
 int64_t tra_fused_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     const tra_program_label *l = &p->label[label];
     int d = dim_of(&p->operand[k->packed], label);
     if (d >= 0) return b->v[d];
@@ -52,14 +52,14 @@ static int8_t source_of(const tra_kernel *k, int key) {
 }
 
 /* Does one of the first n operands have the label? */
-static bool is_among(const tra_program *p, int n, int label) {
+static bool is_among(const tra_calc_program *p, int n, int label) {
     for (int o = 0; o < n; o++)
         if (dim_of(&p->operand[o], label) >= 0) return true;
     return false;
 }
 
 void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     if (k->cls == TRA_K_PROGRAM) {
         *out = p->shape;
         for (int d = 0; d < out->n; d++) {
@@ -79,14 +79,14 @@ void tra_fused_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, 
 }
 
 /* Has the last operand all labels of the result, so that each of its entries is one of the result at most? */
-static bool masks(const tra_program *p) {
+static bool masks(const tra_calc_program *p) {
     for (int d = 0; d < p->shape.n; d++)
         if (dim_of(&p->operand[p->noperands - 1], p->key[p->out[d]].label) < 0) return false;
     return true;
 }
 
 tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     tra_filled r = {.share = 1, .bound = INT64_MAX, .work = 1};
     if (k->cls == TRA_K_PACK) return tra_fused_pack_filled(k, a, b, in);
     if (!p->sparse) return r;
@@ -103,7 +103,7 @@ tra_filled tra_fused_filled(const tra_kernel *k, const tra_dims *a, const tra_di
 }
 
 double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     double share = 1, n = 1;
     if (k->cls == TRA_K_PACK) {
         for (int d = 0; d < b->n; d++) n *= (double)b->v[d];
@@ -116,7 +116,7 @@ double tra_fused_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b
 }
 
 double tra_fused_most(const tra_kernel *k) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     double n = p->noperands;
     for (int l = 0; l < p->nlabels; l++) n *= (double)p->label[l].block;
     double more = n / p->fused->plan[p->fused->expected].operations;
@@ -124,7 +124,7 @@ double tra_fused_most(const tra_kernel *k) {
 }
 
 bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     if (!p->fused) return true;
     if (k->cls == TRA_K_PACK) return tra_fused_packs_rows(p) || !(a || b || out);
     const tra_fused_plan *x = &p->fused->plan[(a ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0)];

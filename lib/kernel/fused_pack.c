@@ -12,20 +12,20 @@ static int64_t elements_of(const tra_program_operand *o) {
 }
 
 /* Where operand o begins in the array that packs operands of dense type, in elements. */
-static int64_t offset_of(const tra_program *p, int o) {
+static int64_t offset_of(const tra_calc_program *p, int o) {
     int64_t at = 0;
     for (int i = 0; i < o; i++) at = tra_add_most(at, elements_of(&p->operand[i]));
     return at;
 }
 
-static int64_t width_of(const tra_program *p) {
+static int64_t width_of(const tra_calc_program *p) {
     int64_t width = 1;
     for (int o = 0; o + 1 < p->noperands; o++) width = tra_max64(width, last_of(&p->operand[o].block));
     return width;
 }
 
 void tra_fused_pack_shape(const tra_kernel *k, tra_dims *out) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     out->n = p->nkeys;
     if (!tra_fused_packs_rows(p)) {
         out->v[out->n++] = offset_of(p, k->packed + 1);
@@ -94,7 +94,7 @@ static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_
 }
 
 /* Copies n operands out of a dense array that packs them already; those of dense type become whole blocks. */
-static void put_packed(packer *x, const tra_program *p, int n, const tra_cell *c) {
+static void put_packed(packer *x, const tra_calc_program *p, int n, const tra_cell *c) {
     for (int o = 0; o < n; o++) {
         int64_t from = tra_program_row(p, o), end = tra_program_row(p, o + 1), width = last_of(&p->operand[o].block);
         bool all = !tra_fused_has_rows(p, o, TRA_FUSED_FIRST);
@@ -107,7 +107,7 @@ static void put_packed(packer *x, const tra_program *p, int n, const tra_cell *c
 }
 
 static void put_both(packer *x, const tra_kernel *k, const tra_cell *a, const tra_cell *b) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     bool again = k->packed > 1;
     if (again && !a->layout)
         put_packed(x, p, k->packed, a);
@@ -118,7 +118,7 @@ static void put_both(packer *x, const tra_kernel *k, const tra_cell *a, const tr
 }
 
 int64_t tra_fused_pack(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     int64_t *to = out->array.data, at;
     packer x = {.width = width_of(p)};
     if (!out->layout) memset(to, 0, tra_array_bytes(&out->array));
@@ -176,7 +176,7 @@ static int64_t *number_rows(const tra_rows_view *v, int64_t from, int64_t first,
     return begin;
 }
 
-tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell *a, const int64_t *length,
+tra_fused_unpacked tra_fused_unpack(const tra_calc_program *p, int o, const tra_cell *a, const int64_t *length,
                                     bool numbered, char **scratch) {
     const tra_program_operand *op = &p->operand[o];
     tra_fused_unpacked u = {.n = 1, .first = tra_program_row(p, o)};
@@ -211,7 +211,7 @@ tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell 
     return u;
 }
 
-int64_t tra_fused_unpack_scratch(const tra_program *p, const tra_fused_plan *x, const tra_type *a) {
+int64_t tra_fused_unpack_scratch(const tra_calc_program *p, const tra_fused_plan *x, const tra_type *a) {
     int64_t bytes = 0, entries = tra_type_entries(a).bound;
     if (!tra_fused_packs_rows(p)) return 0;
     for (int o = 0; o + 1 < p->noperands; o++) {

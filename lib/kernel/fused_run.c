@@ -9,7 +9,7 @@
 
 /* A plan for operands that are held so. */
 typedef struct made {
-    const tra_program *p;
+    const tra_calc_program *p;
     int held;     /* TRA_FUSED_ bits */
     bool as_rows; /* its result */
     tra_arena *arena;
@@ -48,24 +48,24 @@ static const char *name_of(const tra_fused_plan *x, tra_fused_part part, int of)
 }
 
 /* The name of a label's extent. Labels that have the same extent in each array share one. */
-static const char *extent_of(const tra_program *p, const tra_fused_plan *x, int label) {
+static const char *extent_of(const tra_calc_program *p, const tra_fused_plan *x, int label) {
     return name_of(x, TRA_FUSED_EXTENT, p->label[label].same);
 }
 
-static const char *elements_of(tra_arena *a, const tra_program *p, const tra_fused_plan *x, int o) {
+static const char *elements_of(tra_arena *a, const tra_calc_program *p, const tra_fused_plan *x, int o) {
     const tra_program_operand *op = &p->operand[o];
     const char *s = "1";
     for (int d = 0; d < op->block.n; d++) s = tra_arena_printf(a, "%s * %s", s, extent_of(p, x, op->label[d]));
     return s;
 }
 
-static tra_element element_in(const tra_program *p, int o) {
+static tra_element element_in(const tra_calc_program *p, int o) {
     tra_dtype t = p->operand[o].dtype;
     if (p->noperands == 2 || o == p->noperands - 1) return tra_element_of(t);
     return tra_dtype_is_float(t) ? TRA_ELEMENT_F64 : TRA_ELEMENT_I64;
 }
 
-static void describe_name(tra_arena *a, const tra_program *p, const tra_fused_plan *x, int held, int i,
+static void describe_name(tra_arena *a, const tra_calc_program *p, const tra_fused_plan *x, int held, int i,
                           tra_codegen_name *h) {
     const tra_fused_name *s = &x->source[i];
     const tra_program_operand *o = s->part == TRA_FUSED_EXTENT ? NULL : &p->operand[s->of];
@@ -96,7 +96,7 @@ static void describe_name(tra_arena *a, const tra_program *p, const tra_fused_pl
 }
 
 static made *describe(const tra_kernel *k, int held, bool as_rows) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     const tra_fused_plan *x = &p->fused->plan[held];
     tra_arena *arena = tra_arena_new();
     made *m = tra_new(arena, made);
@@ -191,7 +191,7 @@ static char *find_coordinates(held_operand *h, const tra_dims *ext, bool own, ch
 }
 
 static char *find_operand(call *c, const tra_fused_plan *x, int o, char *scratch) {
-    const tra_program *p = c->k->program;
+    const tra_calc_program *p = c->k->program;
     held_operand *h = &c->operand[o];
     const tra_cell *cell = o == c->k->packed ? c->b : c->a;
     const tra_dims *block = &p->operand[o].block;
@@ -217,7 +217,7 @@ static char *find_operand(call *c, const tra_fused_plan *x, int o, char *scratch
 
 static void bring(call *c, const tra_fused_plan *x, int i) {
     const tra_fused_name *s = &x->source[i];
-    const tra_program *p = c->k->program;
+    const tra_calc_program *p = c->k->program;
     const held_operand *h = s->part == TRA_FUSED_EXTENT ? NULL : &c->operand[s->of];
     tra_component_data *d = &c->data[i];
     c->scope[i] = (tra_calc_free){.component = d, .kind = TRA_COMPONENT_ARRAY};

@@ -105,7 +105,7 @@ struct tra_kernel {
     double identity;
 
     /* PACK, PROGRAM; text tells one from another */
-    const struct tra_program *program;
+    const struct tra_calc_program *program;
     int packed; /* which operand the right one is; the left one has those before */
 
     /* THEN: as written, and as run (neighbouring SCALARs fused; a fused step has its first kernel in `first`) */

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const tra_kernel *make(tra_arena *a, const tra_program *p, tra_class cls, int n) {
+static const tra_kernel *make(tra_arena *a, const tra_calc_program *p, tra_class cls, int n) {
     tra_kernel *k = tra_new(a, tra_kernel);
     k->cls = cls;
     k->uses = TRA_USE_JOIN;
@@ -16,9 +16,9 @@ static const tra_kernel *make(tra_arena *a, const tra_program *p, tra_class cls,
     return k;
 }
 
-const tra_kernel *tra_kernel_pack(tra_arena *a, const tra_program *p, int n) { return make(a, p, TRA_K_PACK, n); }
+const tra_kernel *tra_kernel_pack(tra_arena *a, const tra_calc_program *p, int n) { return make(a, p, TRA_K_PACK, n); }
 
-const tra_kernel *tra_kernel_program(tra_arena *a, const tra_program *p) {
+const tra_kernel *tra_kernel_program(tra_arena *a, const tra_calc_program *p) {
     return make(a, p, TRA_K_PROGRAM, p->noperands - 1);
 }
 
@@ -32,14 +32,14 @@ static int64_t last_of(const tra_dims *ext) { return ext->n ? ext->v[ext->n - 1]
 static bool clips(const tra_program_label *l) { return l->extent % l->block != 0; }
 
 /* Does one of the first n operands have the label as a dimension? */
-static bool has_label(const tra_program *p, int n, int label) {
+static bool has_label(const tra_calc_program *p, int n, int label) {
     for (int o = 0; o < n; o++)
         for (int d = 0; d < p->operand[o].block.n; d++)
             if (p->operand[o].label[d] == label) return true;
     return false;
 }
 
-int64_t tra_program_row(const tra_program *p, int o) {
+int64_t tra_program_row(const tra_calc_program *p, int o) {
     int64_t at = 0;
     for (int i = 0; i < o; i++) at = tra_add_most(at, tra_rows_box(&p->operand[i].block));
     return at;
@@ -56,7 +56,7 @@ int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t r
 }
 
 /* Extents of an array that packs the first n operands, but for the labels. */
-static void packed_extents(const tra_program *p, int n, tra_dims *out) {
+static void packed_extents(const tra_calc_program *p, int n, tra_dims *out) {
     out->n = p->nkeys + 2;
     for (int k = 0; k < p->nkeys; k++) out->v[k] = 1;
     out->v[p->nkeys] = tra_program_row(p, n);
@@ -65,7 +65,7 @@ static void packed_extents(const tra_program *p, int n, tra_dims *out) {
 }
 
 /* The length of the label's block in an array of one operand, or of the first n packed; -1: it does not tell. */
-static int64_t length_in(const tra_program *p, int label, int n, const tra_dims *ext) {
+static int64_t length_in(const tra_calc_program *p, int label, int n, const tra_dims *ext) {
     const tra_program_label *l = &p->label[label];
     if (n == 1) return -1; /* told by the caller */
     for (int k = 0; k < p->nkeys && has_label(p, n, label); k++)
@@ -73,14 +73,14 @@ static int64_t length_in(const tra_program *p, int label, int n, const tra_dims 
     return -1;
 }
 
-static int64_t length_of(const tra_program *p, int label, int o, const tra_dims *ext) {
+static int64_t length_of(const tra_calc_program *p, int label, int o, const tra_dims *ext) {
     for (int d = 0; d < p->operand[o].block.n; d++)
         if (p->operand[o].label[d] == label) return ext->v[d];
     return -1;
 }
 
 int64_t tra_program_length(const tra_kernel *k, int label, const tra_dims *a, const tra_dims *b) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     int64_t n = length_of(p, label, k->packed, b);
     if (n < 0) n = k->packed == 1 ? length_of(p, label, 0, a) : length_in(p, label, k->packed, a);
     return n < 0 ? p->label[label].block : n;
@@ -97,7 +97,7 @@ static int8_t source_of(const tra_kernel *k, int key) {
 }
 
 void tra_program_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b, tra_dims *out, tra_dimsrc *src) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     if (p->fused) {
         tra_fused_shape(k, a, b, out, src);
         return;
@@ -122,7 +122,7 @@ void tra_program_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b
 }
 
 tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     const tra_dims *ext[2] = {a, b};
     tra_filled r = {.sparse = true, .work = 1};
     double all = 1, entries = 0;
@@ -209,7 +209,7 @@ static void pack_cell(packer *x, const tra_cell *c, const tra_dims *block, int64
 }
 
 static void pack_both(const tra_kernel *k, const tra_cell *a, const tra_cell *b, packer *x) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     tra_dims block = k->packed == 1 ? p->operand[0].block : a->array.ext;
     pack_cell(x, a, &block, 0);
     pack_cell(x, b, &p->operand[k->packed].block, tra_program_row(p, k->packed));

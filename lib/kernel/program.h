@@ -80,7 +80,7 @@ typedef struct tra_fused {
     int64_t most;           /* entries of a result, at most; INT64_MAX: not known */
 } tra_fused;
 
-typedef struct tra_program {
+typedef struct tra_calc_program {
     const char *text;       /* that tells it from all others; printed */
     const tra_fused *fused; /* it is a fused statement, of the plans that stand there; value and scope are NULL */
     const tra_calc *value;  /* checked */
@@ -96,13 +96,13 @@ typedef struct tra_program {
     int8_t out[TRA_MAXDIM]; /* of each dimension the key that cuts it */
     double expected;        /* contributions to the whole result, */
     int64_t bound;          /* at most */
-} tra_program;
+} tra_calc_program;
 
 /* The kernels of a program: that which packs operands 0 to n-1 with operand n (1 <= n < noperands - 1); that which runs
  * it, whose left operand has all operands but the last. They pass through no other kernel. The program is the arena's.
  */
-const tra_kernel *tra_kernel_pack(tra_arena *a, const tra_program *p, int n);
-const tra_kernel *tra_kernel_program(tra_arena *a, const tra_program *p);
+const tra_kernel *tra_kernel_pack(tra_arena *a, const tra_calc_program *p, int n);
+const tra_kernel *tra_kernel_program(tra_arena *a, const tra_calc_program *p);
 bool tra_kernel_is_program(const tra_kernel *k);
 
 /* Does the program build dictionaries? Kernels count room for what these are expected to have, up to a limit, as
@@ -128,9 +128,9 @@ bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout
 /* The plan for operands that are held as those of these types; NULL: none. */
 const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b);
 /* Is operand o rows where the arrays that meet are held so (TRA_FUSED_ bits)? */
-bool tra_fused_has_rows(const tra_program *p, int o, int held);
+bool tra_fused_has_rows(const tra_calc_program *p, int o, int held);
 /* Are there operands of sparse type among those that are packed? */
-bool tra_fused_packs_rows(const tra_program *p);
+bool tra_fused_packs_rows(const tra_calc_program *p);
 void tra_program_forget(void); /* all of them, before g is closed */
 /* The program as it is run, and its C. */
 TRA_MUSTUSE tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b,

@@ -7,7 +7,7 @@
 
 /* A program, and how the arrays of its left and right operand are held. */
 typedef struct compiled {
-    const tra_program *p;
+    const tra_calc_program *p;
     bool rows[2];
     tra_arena *arena;
     tra_codegen_spec spec;
@@ -32,7 +32,7 @@ static bool says_unique(const tra_calc *x) {
 }
 
 static compiled *describe(const tra_kernel *k, const bool *rows) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     tra_arena *arena = tra_arena_new();
     compiled *c = tra_new(arena, compiled);
     tra_calc_name *names = tra_news(arena, tra_calc_name, p->nscope + 1);

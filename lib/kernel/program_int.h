@@ -13,7 +13,7 @@ void tra_program_shape(const tra_kernel *k, const tra_dims *a, const tra_dims *b
 tra_filled tra_program_filled(const tra_kernel *k, const tra_dims *a, const tra_dims *b, const tra_filled *in);
 double tra_program_flops(const tra_kernel *k, const tra_dims *a, const tra_dims *b);
 /* The first row that operand o has in a packed array. */
-int64_t tra_program_row(const tra_program *p, int o);
+int64_t tra_program_row(const tra_calc_program *p, int o);
 /* The number that row `row` of an array of extents `ext` has in an array of whole blocks. */
 int64_t tra_program_row_in(const tra_dims *ext, const tra_dims *block, int64_t row);
 /* The length of a label's block, for operands of these extents. */
@@ -46,10 +46,10 @@ typedef struct tra_fused_unpacked {
 } tra_fused_unpacked;
 /* Finds operand o in the packed array a. length: extents of the labels here. numbered: every row number of the block
  * has a row, so only `begin` is found. scratch: tra_fused_unpack_scratch bytes; what is used is taken off it. */
-tra_fused_unpacked tra_fused_unpack(const tra_program *p, int o, const tra_cell *a, const int64_t *length,
+tra_fused_unpacked tra_fused_unpack(const tra_calc_program *p, int o, const tra_cell *a, const int64_t *length,
                                     bool numbered, char **scratch);
 /* Bytes that finding all operands takes in an array of that type. */
-int64_t tra_fused_unpack_scratch(const tra_program *p, const tra_fused_plan *x, const tra_type *a);
+int64_t tra_fused_unpack_scratch(const tra_calc_program *p, const tra_fused_plan *x, const tra_type *a);
 int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                           const tra_dims *ext_b, const tra_layout *out);
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,

@@ -132,7 +132,7 @@ typedef struct contribution {
 enum { TABLE = 1 << 17 }; /* contributions that wait at once */
 
 typedef struct run {
-    const tra_program *p;
+    const tra_calc_program *p;
     const tra_codegen_kernel *compiled; /* NULL: it is interpreted */
     const tra_codegen_operand *held;    /* by name of the scope */
     tra_cell *out;
@@ -235,7 +235,7 @@ static tra_status put(void *ctx, const tra_calc_entry *entry, tra_err *e) {
 }
 
 /* Memory for dictionaries that the interpreter builds: what names stand for, products and sums of dictionaries. */
-static int64_t dictionaries_of(const tra_program *p) {
+static int64_t dictionaries_of(const tra_calc_program *p) {
     enum { EACH = 96, LEAST = 2 << 20, MOST = 128 << 20 };
     return tra_max64(LEAST, (int64_t)fmin(EACH * p->expected, MOST));
 }
@@ -372,7 +372,7 @@ int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_
 
 /* Where operand o is, of arrays a and b; origins are set when all that tell of them are there. */
 static void view_of(const tra_kernel *k, int o, const tra_cell *a, const tra_cell *b, view *v) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     const tra_program_operand *x = &p->operand[o];
     *v = (view){.cell = o == k->packed ? b : a, .dtype = x->dtype, .rank = x->block.n};
     v->packed = o < k->packed && k->packed > 1;
@@ -411,7 +411,7 @@ static tra_codegen_operand held_of(const view *v, const tra_calc_operand *o) {
 
 /* Where the blocks of the labels begin. */
 static tra_status origins_of(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int64_t *origin, tra_err *e) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     for (int o = 0; o < p->noperands; o++) {
         int label = p->operand[o].number;
         view v;
@@ -448,7 +448,7 @@ static tra_calc_operand empty_of(const tra_calc_operand *o, tra_codegen_operand 
 
 static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                            char *scratch, tra_err *e) {
-    const tra_program *p = k->program;
+    const tra_calc_program *p = k->program;
     int64_t origin[TRA_PROGRAM_MOST] = {0};
     tra_calc_free scope[p->nscope + 1];
     tra_calc_operand operand[TRA_PROGRAM_MOST], empty[p->nscope + 1];

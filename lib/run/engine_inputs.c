@@ -2,7 +2,7 @@
 #include "engine_int.h"
 #include "../physical/needs.h"
 #include "panels.h"
-#include "sums.h"
+#include "worker_sums.h"
 
 #include <assert.h>
 
@@ -72,9 +72,9 @@ static tra_status find_block(tra_engine *g, tra_unit_input *in, const tra_cell *
 static tra_status derive(tra_engine *g, tra_unit_input *in, const tra_cell *base, tra_worker *w, void *scratch,
                          tra_err *e) {
     if (in->sums) {
-        tra_array *sum = tra_sums_take(in->sums);
+        tra_array *sum = tra_worker_sums_take(in->sums);
         tra_status s = tra_part_add(in->via, in->via_at, base, sum, scratch, e);
-        tra_sums_give(in->sums, sum);
+        tra_worker_sums_give(in->sums, sum);
         if (s != TRA_OK) return s;
     } else {
         if (in->cell.layout) TRA_TRY(find_block(g, in, base, w, scratch, e));

@@ -64,7 +64,7 @@ static void superblock_drop(superblock *s) {
         release_outputs(s->st, s->st->outputs.n);
         pthread_mutex_unlock(&s->st->outputs.lock);
     }
-    tra_sums_free(&s->sums);
+    tra_worker_sums_free(&s->sums);
     free(s->outputs);
     free(s->begun);
     free(s);
@@ -290,7 +290,7 @@ static tra_status make_outputs(superblock *s, const tra_superblock_bounds *at, b
     s->tiles = most;
     if (st->how.sums && *any) {
         output *x = &s->outputs[0];
-        tra_sums_init(&s->sums, st->how.sums);
+        tra_worker_sums_init(&s->sums, st->how.sums);
         for (int i = 0; i < st->how.sums; i++) s->sums.v[i] = i == 0 ? x->state : x->branch[i - 1];
     }
     for (int64_t c = 0; c < n; c++) atomic_init(&s->outputs[c].tiles_left, s->tiles);

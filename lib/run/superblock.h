@@ -26,7 +26,7 @@ typedef struct tra_joinagg_how {
     tra_mirror mirror;
     bool composed;         /* a map follows the aggregation in its kernel, so that states have extents of their own */
     tra_dtype state_dtype; /* the element type of states; without an aggregation that of the result */
-    int sums;              /* to which inputs are added while they are read (sums.h); 0: they are not */
+    int sums;              /* to which inputs are added while they are read (worker_sums.h); 0: they are not */
     int tiles;             /* how many tiles a state is computed in; 0: as many as the fused kernel says */
     int summand;           /* the number of the summand that this site computes */
 } tra_joinagg_how;

@@ -4,7 +4,7 @@
 #define TRA_SUPERBLOCK_INT_H
 
 #include "grow.h"
-#include "sums.h"
+#include "worker_sums.h"
 
 #include <stdatomic.h>
 
@@ -42,7 +42,8 @@ typedef struct superblock {
     output *outputs; /* ni * nj */
     bool reserves;   /* its outputs are among those for which the stage reserves memory */
     bool *begun;     /* for each sum, output and tile: was a term added? */
-    tra_sums sums;   /* of the one output, where inputs are added while they are read: the state and its branches */
+    tra_worker_sums
+        sums; /* of the one output, where inputs are added while they are read: the state and its branches */
 } superblock;
 
 /* One step of a super-block: the context of a unit. Inputs [0, nl) are L's, the others R's. */

@@ -245,7 +245,7 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
             bool first = !*begun;
             *begun = true; /* before the next unit of the chain reads it */
             if (s->sums.n > 0)
-                *begun = x->last && tra_sums_close(&s->sums, s->st->agg);
+                *begun = x->last && tra_worker_sums_close(&s->sums, s->st->agg);
             else if (s->st->how.grows || s->st->how.counted)
                 TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
             else if (ahead.data)

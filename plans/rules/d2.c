@@ -66,7 +66,7 @@ static bool is_product(const tra_expr *x, tra_product *p) {
 /* The first expression of the group that may be an inner operator of a product, whether the program or another rule
  * wrote it. */
 static tra_expr *inner_of(const tra_memo *m, int group, bool below_agg) {
-    const tra_group *g = &m->group[tra_memo_find(m, group)];
+    const tra_memo_group *g = &m->group[tra_memo_find(m, group)];
     tra_product p;
     int from[TRA_MAXDIM];
     for (int i = 0; i < g->n; i++) {
@@ -374,7 +374,7 @@ static int most_operands(const tra_memo *m) {
 
 /* An aggregation of products in the group. */
 static const tra_expr *aggregated(const tra_memo *m, int group) {
-    const tra_group *g = &m->group[tra_memo_find(m, group)];
+    const tra_memo_group *g = &m->group[tra_memo_find(m, group)];
     for (int i = 0; i < g->n; i++)
         if (m->v[g->expr[i]]->node.op == TRA_OP_AGG && inner_of(m, m->v[g->expr[i]]->in[0], true))
             return m->v[g->expr[i]];

@@ -2,7 +2,7 @@
 #include "factor.h"
 
 static const tra_expr *matrix_of(const tra_memo *m, int group, bool rekeyed) {
-    const tra_group *g = &m->group[tra_memo_find(m, group)];
+    const tra_memo_group *g = &m->group[tra_memo_find(m, group)];
     const tra_expr *found = NULL;
     for (int i = 0; i < g->n; i++) {
         const tra_expr *x = m->v[g->expr[i]];

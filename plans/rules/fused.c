@@ -178,7 +178,7 @@ static bool has_result_labels(const fusing *f) {
 }
 
 static void add_key(fusing *f, int label) {
-    tra_program *p = f->p;
+    tra_calc_program *p = f->p;
     tra_program_key *k = &p->key[p->nkeys];
     *k = (tra_program_key){.label = label, .operand = p->noperands - 1};
     if (!has_label(&p->operand[k->operand], label, &k->dim))
@@ -190,7 +190,7 @@ static void add_key(fusing *f, int label) {
  * last operand does not have them, so that its shape cannot tell. */
 static void find_labels(fusing *f) {
     const tra_einsum *s = f->s;
-    tra_program *p = f->p;
+    tra_calc_program *p = f->p;
     p->nlabels = s->nlabels;
     for (int l = 0; l < s->nlabels; l++)
         p->label[l] = (tra_program_label){.extent = s->extent[l], .block = fused_block_of(s, l), .same = l};
@@ -361,7 +361,7 @@ static const tra_expr *permute_back(const fusing *f, const tra_expr *x, const tr
 
 /* Finds operands, packs all of them but the last (by joins, where there are more than two), and finds plans. */
 static bool prepare(fusing *f, joined *at) {
-    tra_program *p = f->p = tra_new(f->m->arena, tra_program);
+    tra_calc_program *p = f->p = tra_new(f->m->arena, tra_calc_program);
     tra_arena *a = f->m->arena;
     const tra_node *result = f->s->node;
     if (!find_operands(f) || !has_result_labels(f)) return false;

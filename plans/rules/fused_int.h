@@ -9,7 +9,7 @@
 typedef struct fusing {
     tra_memo *m;
     const tra_einsum *s; /* the statement, perhaps with the dimensions of its result in another order */
-    tra_program *p;
+    tra_calc_program *p;
     const tra_expr
         *operand[TRA_PROGRAM_MOST]; /* of each operand of p its relation, cut as the statement's labels are */
     int of_ref[TRA_MAXLABELS];      /* of each reference of the statement the number of its operand */

@@ -160,13 +160,13 @@ int tra_memo_find(const tra_memo *m, int group) {
     return group;
 }
 
-static void append(tra_memo *m, tra_group *g, int expr) {
+static void append(tra_memo *m, tra_memo_group *g, int expr) {
     TRA_ARENA_ROOM(m->arena, g->expr, g->n, g->cap);
     g->expr[g->n++] = expr;
 }
 
 static int new_group(tra_memo *m) {
-    m->group[m->ngroups] = (tra_group){.parent = m->ngroups};
+    m->group[m->ngroups] = (tra_memo_group){.parent = m->ngroups};
     return m->ngroups++;
 }
 
@@ -179,7 +179,7 @@ static void merge(tra_memo *m, int a, int b) {
         a = b;
         b = t;
     }
-    tra_group *x = &m->group[a], *y = &m->group[b];
+    tra_memo_group *x = &m->group[a], *y = &m->group[b];
     assert(tra_type_eq(&m->v[x->expr[0]]->node.type, &m->v[y->expr[0]]->node.type, NULL));
     for (int i = 0; i < y->n; i++) append(m, x, y->expr[i]);
     y->parent = a;
@@ -250,7 +250,7 @@ void tra_memo_rebuild(tra_memo *m) {
         }
     }
     for (int g = 0; g < m->ngroups; g++) {
-        tra_group *x = &m->group[g];
+        tra_memo_group *x = &m->group[g];
         int n = 0;
         for (int i = 0; i < x->n; i++) {
             if (*slot(m, m->v[x->expr[i]]->text, m->v[x->expr[i]]->in) == x->expr[i]) x->expr[n++] = x->expr[i];
@@ -280,7 +280,7 @@ tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a) {
     *m = (tra_memo){.arena = a, .g = g, .limit = count + (int)room, .ntable = 1024};
     while (m->ntable < 2 * m->limit) m->ntable *= 2;
     m->v = tra_news(a, tra_expr *, m->limit);
-    m->group = tra_news(a, tra_group, m->limit);
+    m->group = tra_news(a, tra_memo_group, m->limit);
     m->table = tra_news(a, int, m->ntable);
     m->of_node = tra_news(a, int, g->n);
     for (int i = 0; i < m->ntable; i++) m->table[i] = -1;
@@ -351,7 +351,7 @@ static void visit(tarjan *t, int root, frame *f) {
     f[0] = (frame){.group = root};
     while (depth >= 0) {
         frame *x = &f[depth];
-        const tra_group *g = &t->m->group[x->group];
+        const tra_memo_group *g = &t->m->group[x->group];
         if (!t->index[x->group]) {
             t->index[x->group] = t->low[x->group] = ++t->next;
             t->stack[t->nstack++] = x->group;
@@ -401,7 +401,7 @@ int *tra_memo_order(const tra_memo *m, int *n, bool **skip) {
     }
     for (int i = 0; i < t.norder; i++) at[t.order[i]] = i;
     for (int i = 0; i < t.norder; i++) {
-        const tra_group *g = &m->group[t.order[i]];
+        const tra_memo_group *g = &m->group[t.order[i]];
         for (int k = 0; k < g->n; k++) {
             for (int j = 0; j < 2 && m->v[g->expr[k]]->in[j] >= 0; j++)
                 if (at[m->v[g->expr[k]]->in[j]] >= i) (*skip)[g->expr[k]] = true;

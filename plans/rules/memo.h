@@ -32,11 +32,11 @@ typedef struct tra_equality {
     const struct tra_rule *rule;
 } tra_equality;
 
-typedef struct tra_group {
+typedef struct tra_memo_group {
     int parent;        /* union-find; itself: canonical */
     int n, cap, *expr; /* numbers of its expressions, in the order in which they were added, each once. A canonical
                           group has those of all groups that were merged into it */
-} tra_group;
+} tra_memo_group;
 
 typedef struct tra_memo {
     tra_arena *arena;
@@ -45,7 +45,7 @@ typedef struct tra_memo {
     int limit;
     tra_expr **v;
     int ngroups;
-    tra_group *group;
+    tra_memo_group *group;
     int *of_node; /* expression of each needed node of g, -1: not needed */
     int nequal, capequal;
     tra_equality *equal; /* one for every application of a rule */

@@ -83,7 +83,7 @@ static bool numbers_rows(const tra_expr *x) {
 /* The expression of a group that is an operator of a pipeline; the one with the fewest columns, if there are several.
  */
 static const tra_expr *step_of(const tra_memo *m, int group) {
-    const tra_group *g = &m->group[tra_memo_find(m, group)];
+    const tra_memo_group *g = &m->group[tra_memo_find(m, group)];
     const tra_expr *found = NULL;
     for (int i = 0; i < g->n; i++) {
         const tra_expr *x = m->v[g->expr[i]];

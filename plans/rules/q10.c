@@ -200,7 +200,7 @@ static void build(factoring *f) {
 /* Whose rows are weighed: the matrix of a group that is sum w[n] * X[n,a], without the sum; and w. NULL: there is none.
  */
 static const tra_expr *weighed_matrix(const tra_memo *m, int group, const tra_expr **weight) {
-    const tra_group *g = &m->group[tra_memo_find(m, group)];
+    const tra_memo_group *g = &m->group[tra_memo_find(m, group)];
     for (int i = 0; i < g->n; i++) {
         const tra_expr *x = m->v[g->expr[i]];
         const tra_node *j = &x->node;
@@ -290,11 +290,11 @@ static bool opens_with(const factoring *f, tra_factor_which which, const tra_exp
 /* *o becomes the first way in which the group is such a sum; false: there is none. */
 static bool opened_of(const factoring *f, tra_factor_which which, int group, opened *o) {
     const tra_memo *m = f->w->m;
-    const tra_group *g = &m->group[group];
+    const tra_memo_group *g = &m->group[group];
     for (int i = 0; i < g->n; i++) {
         const tra_expr *x = m->v[g->expr[i]];
         if (x->node.op != TRA_OP_AGG) continue;
-        const tra_group *in = &m->group[tra_memo_find(m, x->in[0])];
+        const tra_memo_group *in = &m->group[tra_memo_find(m, x->in[0])];
         for (int k = 0; k < in->n; k++)
             if (opens_with(f, which, x, m->v[in->expr[k]], o)) return true;
     }

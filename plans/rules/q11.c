@@ -365,7 +365,7 @@ static const tra_colexpr *const *columns_of(tra_arena *a, const tra_rowwise *r, 
 /* Is there a join below the pass, and passes that select rows between them? Where these read one table alone, Q-2 and
  * Q-3 make passes without them. */
 static bool selects_joined(const tra_memo *m, const tra_expr *pass, int deep) {
-    const tra_group *g = &m->group[tra_memo_find(m, pass->in[0])];
+    const tra_memo_group *g = &m->group[tra_memo_find(m, pass->in[0])];
     bool selects = tra_rowwise_selects(tra_rowwise_of_expr(pass));
     for (int i = 0; i < g->n; i++) {
         const tra_expr *z = m->v[g->expr[i]];

@@ -113,7 +113,7 @@ static void slice(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
         return;
     }
     if (y->node.op != TRA_OP_AGG || !tra_kernel_is_sum(y->node.kernel)) return;
-    const tra_group *below = &m->group[tra_memo_find(m, y->in[0])];
+    const tra_memo_group *below = &m->group[tra_memo_find(m, y->in[0])];
     for (int i = 0; i < below->n; i++)
         if (m->v[below->expr[i]]->node.op == TRA_OP_JOIN) slice_product(&f, y, m->v[below->expr[i]]);
 }

@@ -32,7 +32,7 @@ static tra_expr *below(const gathering *f, tra_node n) {
     return tra_make_below(f->w, f->x, &n);
 }
 
-static const tra_group *group_of(const gathering *f, int group) {
+static const tra_memo_group *group_of(const gathering *f, int group) {
     return &f->w->m->group[tra_memo_find(f->w->m, group)];
 }
 
@@ -119,7 +119,7 @@ static bool is_aligned(const tra_node *sum, const tra_node *join, tra_product *p
 
 /* The first join that the expression is the sum of; NULL: there is none. */
 static const tra_node *joined_below(const gathering *f, const tra_expr *x, tra_product *p, bool *fixed) {
-    const tra_group *g = x->node.op == TRA_OP_AGG ? group_of(f, x->in[0]) : NULL;
+    const tra_memo_group *g = x->node.op == TRA_OP_AGG ? group_of(f, x->in[0]) : NULL;
     for (int i = 0; g && i < g->n; i++) {
         const tra_node *j = &f->w->m->v[g->expr[i]]->node;
         if (is_aligned(&x->node, j, p, fixed)) return j;
@@ -138,7 +138,7 @@ static bool passes(const tra_node *n) {
 /* The expression of the group that computes its rows from rows of its operands, and that is a product or has one
  * further down; NULL: there is none. */
 static const tra_expr *way_down(const gathering *f, int group, int deep) {
-    const tra_group *g = group_of(f, group);
+    const tra_memo_group *g = group_of(f, group);
     tra_product p;
     bool fixed;
     for (int i = 0; i < g->n && deep < DEEP; i++) {
@@ -435,7 +435,7 @@ static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_colexpr *part[PARTS];
     const tra_lookup *l = tra_lookup_of_expr(y);
     int n = l ? predicates(x, part) : 0;
-    const tra_group *g = n ? &w->m->group[tra_memo_find(w->m, y->in[0])] : NULL;
+    const tra_memo_group *g = n ? &w->m->group[tra_memo_find(w->m, y->in[0])] : NULL;
     const tra_schema *out = n ? tra_lookup_out(l) : NULL;
     gathering f = {0};
     int i = 0;

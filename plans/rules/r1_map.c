@@ -303,7 +303,7 @@ static void map_out_of_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side
         n = tra_proto_transform(rest, &join->node);
         tra_claim(w, x, NULL, 0, &n, join, NULL);
     }
-    const tra_group *right = side == 0 && is(y, TRA_OP_TRANSFORM) ? &m->group[tra_memo_find(m, x->in[1])] : NULL;
+    const tra_memo_group *right = side == 0 && is(y, TRA_OP_TRANSFORM) ? &m->group[tra_memo_find(m, x->in[1])] : NULL;
     for (int i = 0; right && i < right->n; i++) {
         tra_expr *z = m->v[right->expr[i]];
         if (!is(z, TRA_OP_TRANSFORM) || !same_kernel(w, y->node.kernel, z->node.kernel)) continue;

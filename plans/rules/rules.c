@@ -52,7 +52,7 @@ static void apply_to(tra_rewriting *w, int rule, bool back, tra_expr *x) {
 
 /* Is x still in its group's list? A merge of groups removes expressions that have become equal to an earlier one. */
 static bool is_live(const tra_memo *m, const tra_expr *x) {
-    const tra_group *g = &m->group[tra_memo_find(m, x->group)];
+    const tra_memo_group *g = &m->group[tra_memo_find(m, x->group)];
     for (int i = 0; i < g->n; i++)
         if (g->expr[i] == x->node.id) return true;
     return false;

@@ -123,7 +123,7 @@ static tra_status add_variant(search *s, group *g, const tra_expr *x, const tra_
 
 tra_status tra_search_add_variants(search *s, int at, const bool *skip, tra_err *e) {
     group *g = &s->group[at];
-    const tra_group *of = &s->m->group[g->canonical];
+    const tra_memo_group *of = &s->m->group[g->canonical];
     int most = 0;
     for (int i = 0; i < of->n; i++) {
         const tra_expr *x = s->m->v[of->expr[i]];
@@ -137,7 +137,7 @@ tra_status tra_search_add_variants(search *s, int at, const bool *skip, tra_err 
         if (skip[of->expr[i]]) continue;
         TRA_TRY(add_variant(s, g, x, x->node.op == TRA_OP_JOIN ? x : NULL, e));
         if (x->node.op != TRA_OP_AGG || tra_kernel_needs_tensor(x->node.kernel)) continue;
-        const tra_group *in = &s->m->group[x->in[0]];
+        const tra_memo_group *in = &s->m->group[x->in[0]];
         for (int j = 0; j < in->n; j++) {
             const tra_expr *y = s->m->v[in->expr[j]];
             if (y->node.op == TRA_OP_JOIN && !skip[in->expr[j]]) TRA_TRY(add_variant(s, g, x, y, e));

@@ -108,7 +108,7 @@ static void join_uses(analysis *s) {
 /* The program with the node of each operand, and of each operand's key dimensions the key of the program. */
 typedef struct making {
     analysis *s;
-    tra_program *p;
+    tra_calc_program *p;
     tra_lowering w;
     tra_node *node[TRA_PROGRAM_MOST];
 } making;
@@ -122,7 +122,7 @@ static bool too_many(analysis *s, const tra_calc *x) {
 
 /* The numbers of blocks along a loop, or one number 0: an operand that shows a key. */
 static bool add_number(making *m, int label, int64_t blocks) {
-    tra_program *p = m->p;
+    tra_calc_program *p = m->p;
     tra_program_operand *o = &p->operand[p->noperands];
     if (p->noperands == TRA_PROGRAM_MOST || p->nkeys == TRA_PROGRAM_MOST) return false;
     *o = (tra_program_operand){.dtype = TRA_I64, .name = -1, .number = label};
@@ -136,7 +136,7 @@ static bool add_number(making *m, int label, int64_t blocks) {
 
 static bool add_labels(making *m, const tra_dims *shape) {
     analysis *s = m->s;
-    tra_program *p = m->p;
+    tra_calc_program *p = m->p;
     for (int l = 0; l < s->nouter; l++) {
         if (!s->outer[l].block) continue;
         p->label[p->nlabels] = (tra_program_label){.extent = s->outer[l].extent, .block = s->outer[l].block};
@@ -177,7 +177,7 @@ static tra_node *in_blocks(making *m, const use *u, tra_dims *block) {
 
 static bool add_use(making *m, int i, int *name) {
     analysis *s = m->s;
-    tra_program *p = m->p;
+    tra_calc_program *p = m->p;
     const use *u = &s->use[i];
     const tra_calc_operand *from = tra_program_operand_of(s, i);
     tra_program_operand *o = &p->operand[p->noperands];
@@ -204,7 +204,7 @@ static bool add_use(making *m, int i, int *name) {
 /* Adds the uses as operands, the largest one last, since the last operand need not be packed. */
 static bool add_uses(making *m) {
     analysis *s = m->s;
-    tra_program *p = m->p;
+    tra_calc_program *p = m->p;
     int name = s->scope->n, n = 0, order[TRA_PROGRAM_MOST];
     tra_calc_free *scope = tra_news(s->b->arena, tra_calc_free, s->scope->n + s->nuses + 1);
     memcpy(scope, s->scope->free, (size_t)s->scope->n * sizeof *scope);
@@ -230,7 +230,7 @@ typedef struct joined {
     int n, key[TRA_MAXDIM];
 } joined;
 
-static int key_of_dim(const tra_program *p, int o, int d) {
+static int key_of_dim(const tra_calc_program *p, int o, int d) {
     if (p->operand[o].label[d] >= 0) return p->operand[o].label[d]; /* keys of labels come first */
     for (int k = 0; k < p->nkeys; k++)
         if (p->key[k].operand == o && p->operand[o].name < 0) return k;
@@ -238,7 +238,7 @@ static int key_of_dim(const tra_program *p, int o, int d) {
 }
 
 static bool join_next(making *m, joined *at, int o, const tra_kernel *k) {
-    const tra_program *p = m->p;
+    const tra_calc_program *p = m->p;
     tra_node j = {.in = {at->node, m->node[o]}, .kernel = k};
     int n = at->n;
     for (int d = 0; d < p->operand[o].block.n; d++) {
@@ -258,7 +258,7 @@ static bool join_next(making *m, joined *at, int o, const tra_kernel *k) {
 
 /* Brings the keys into the order of the result, and sums over the blocks of all other loops. */
 static tra_node *finish(making *m, const joined *at) {
-    const tra_program *p = m->p;
+    const tra_calc_program *p = m->p;
     tra_arena *a = m->w.b->arena;
     tra_keyfn *f = tra_new(a, tra_keyfn);
     tra_dims group = {.n = p->shape.n};
@@ -286,7 +286,7 @@ static tra_node *finish(making *m, const joined *at) {
 }
 
 static tra_node *make_nodes(making *m) {
-    const tra_program *p = m->p;
+    const tra_calc_program *p = m->p;
     tra_arena *a = m->w.b->arena;
     joined at = {.node = m->node[0], .n = p->operand[0].block.n};
     for (int d = 0; d < at.n; d++) at.key[d] = key_of_dim(p, 0, d);
@@ -372,9 +372,10 @@ tra_node *tra_build_program(tra_build *b, const tra_tensor_scope *scope, const t
     if (s->many) return too_many(s, s->many), NULL;
     if (!all_blocked(s) || !find_shape(s, d, value, &shape) || !choose_blocks(s)) return NULL;
     join_uses(s);
-    tra_program *p = tra_new(b->arena, tra_program);
+    tra_calc_program *p = tra_new(b->arena, tra_calc_program);
     making m = {.s = s, .p = p, .w = {.b = b, .span = st->span}};
-    *p = (tra_program){.text = text_of(s, d->value), .value = value, .dtype = dtype_of(s, value), .sparse = all.sparse};
+    *p = (tra_calc_program){
+        .text = text_of(s, d->value), .value = value, .dtype = dtype_of(s, value), .sparse = all.sparse};
     p->shape = shape;
     p->expected = all.n;
     p->bound = most_of(&shape, all.n * 1.001 + 1);

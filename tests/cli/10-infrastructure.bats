@@ -86,6 +86,12 @@ END
     status 0 "$ROOT/tests/mutants/run" --apply "$BUILD"
 }
 
+@test "no two types share a public name" {
+    cd "$ROOT"
+    twice=$(grep -rhoE '^typedef (struct|enum|union) tra_\w+ \{' --include='*.[ch]' lib plans formats cmd | sort | uniq -d)
+    is "" echo "$twice"
+}
+
 # What a tuple takes is asked of tra_type_bytes: these alone go element by element, or count work by their size.
 @test "nobody in lib/run, plans and cmd multiplies by the size of an element, but those who stream elements" {
     cd "$ROOT"

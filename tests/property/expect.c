@@ -189,7 +189,7 @@ static const tra_ref_rel *pick(const tra_memo *m, rng *r, const tra_node *in, tr
     if (!in) return NULL;
     int i = in->id;
     if (m) {
-        const tra_group *g = &m->group[tra_memo_find(m, m->v[i]->group)];
+        const tra_memo_group *g = &m->group[tra_memo_find(m, m->v[i]->group)];
         i = g->expr[rng_below(r, g->n)];
     }
     return v[i] ? v[i] : before[i];

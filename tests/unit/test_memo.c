@@ -117,7 +117,7 @@ TEST(merged_groups_are_congruent) {
     CHECK_INT(group_of(&x, "F"), group_of(&x, "G"));
     CHECK(group_of(&x, "F") != group_of(&x, "H"));
     CHECK(expr_of(&x, "F") == expr_of(&x, "G"));
-    const tra_group *g = &x.m->group[group_of(&x, "F")];
+    const tra_memo_group *g = &x.m->group[group_of(&x, "F")];
     CHECK_INT(g->n, 1);
     CHECK_INT(x.m->group[group_of(&x, "D")].n, 2);
     int n;
@@ -137,7 +137,7 @@ static void check_order(const made *x, int want) {
     CHECK_INT(n, want);
     for (int i = 0; i < n; i++) at[order[i]] = i + 1;
     for (int i = 0; i < n; i++) {
-        const tra_group *g = &x->m->group[order[i]];
+        const tra_memo_group *g = &x->m->group[order[i]];
         int kept = 0;
         for (int k = 0; k < g->n; k++) {
             const tra_expr *e = x->m->v[g->expr[k]];
