@@ -36,7 +36,7 @@ typedef struct calc_parser {
     tra_calc_error *err;
     bool failed;
     int nest;
-    int open;   /* brackets that are open behind tok */
+    int open;   /* brackets that are open after tok */
     bool lines; /* an expression that is complete ends with its line */
 } calc_parser;
 
@@ -68,9 +68,9 @@ const char *calc_kind_text(tra_calc_kind k); /* the operator, or NULL */
 bool calc_is_comparison(tra_calc_kind k);
 const char *calc_fn_text(tra_calc_fn fn);
 
-/* As tra_calc_run, with bits `how`. PLACES: an element that is not given may be emitted, for its place alone.
- * UNWATCHED:
- * @unique is not checked, which saves the memory for its keys. */
+/* As tra_calc_run; `how` has these bits. CALC_PLACES: an element of a component that is not given may be emitted; the
+ * caller asks for its place, not for its value. CALC_UNWATCHED: @unique is not checked, which saves the memory for its
+ * keys. */
 enum { CALC_PLACES = 1, CALC_UNWATCHED = 2 };
 tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, unsigned how,
                     tra_calc_sink *sink, void *ctx, tra_err *e);

@@ -236,7 +236,7 @@ typedef struct tra_calc_entry {
     const int64_t *key; /* as many as the dictionary is deep */
     tra_calc_number value;
     int component;   /* index in the scope of the component that the value is an element of, or -1 */
-    int64_t element; /* which */
+    int64_t element; /* its index in that component */
 } tra_calc_entry;
 typedef tra_status tra_calc_sink(void *ctx, const tra_calc_entry *x, tra_err *e);
 
@@ -339,8 +339,8 @@ typedef struct tra_storage {
     int nargs;
     bool whole; /* the tensor's elements are integers, and so are components that are declared real */
     bool by_levels;
-    tra_calc_level level[TRA_CALC_MAXRANK]; /* by levels: of depth d, */
-    int order[TRA_CALC_MAXRANK];            /* which is this dimension */
+    tra_calc_level level[TRA_CALC_MAXRANK]; /* by levels: the level at each depth, */
+    int order[TRA_CALC_MAXRANK];            /* and the dimension that it has */
     const char *dim[TRA_CALC_MAXRANK];      /* names in the mapping */
     bool at_origin;                         /* the mapping asks for the block's origin */
     int ncomponents;

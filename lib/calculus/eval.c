@@ -1,16 +1,16 @@
-/* eval.c - the interpreter: the meaning of the calculus, written as it is said. */
+/* eval.c - the interpreter: the definition of the calculus, which follows the text of tra-storage(5) step by step. */
 #include "eval.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Something from malloc that dies when what evaluates it is left: a dictionary or the keys of an operand. */
+/* Something from malloc that is freed when the evaluation that made it ends: a dictionary or the keys of an operand. */
 typedef struct owned {
     calc_dict *dict;
     int64_t *prefix;
 } owned;
 
-enum { MOST_LOOPS = 1000 }; /* inside each other: they are recursion */
+enum { MOST_LOOPS = 1000 }; /* loops inside each other; each takes a frame of the stack */
 
 typedef struct interp {
     int n, loops;
@@ -234,7 +234,7 @@ static tra_status give_number(interp *in, const tra_calc *x, chain *out, tra_cal
 }
 
 /* All numbers of a dictionary, as they are (op NULL), negated (op SUB or NEG), or combined with another operand of op:
- * a number, or a dictionary that is walked beside it. */
+ * a number, or a dictionary that is walked at the same keys. */
 typedef struct walk {
     const tra_calc *x;
     bool real; /* the dictionary's numbers */
@@ -262,12 +262,13 @@ static tra_status walk_all(interp *in, const walk *w, const calc_value *v, const
     if (v->depth == 0) return walk_leaf(in, w, v, other, out);
     int64_t prefix[TRA_CALC_MAXRANK], other_prefix[TRA_CALC_MAXRANK];
     for (int64_t key = INT64_MIN; calc_value_next(v, &key); key++) {
-        calc_value inner, beside = w->with ? *other : (calc_value){0};
+        calc_value inner, other_inner = w->with ? *other : (calc_value){0};
         TRA_TRY(step(in, w->x));
         TRA_TRY(calc_value_get(v, w->real, key, prefix, &inner, in->e));
-        if (w->with && other->depth) TRA_TRY(calc_value_get(other, w->other_real, key, other_prefix, &beside, in->e));
+        if (w->with && other->depth)
+            TRA_TRY(calc_value_get(other, w->other_real, key, other_prefix, &other_inner, in->e));
         out->key[out->nkeys++] = key;
-        TRA_TRY(walk_all(in, w, &inner, &beside, out));
+        TRA_TRY(walk_all(in, w, &inner, &other_inner, out));
         out->nkeys--;
         if (key == INT64_MAX) break;
     }

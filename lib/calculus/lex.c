@@ -35,7 +35,7 @@ bool calc_unexpected(calc_parser *p, const char *advice, const char *wanted) {
                      p->tok.len > 40 ? 40 : p->tok.len, p->text + p->tok.at);
 }
 
-/* The byte at i, 0 behind the end. */
+/* The byte at i, 0 past the end. */
 static char byte_at(const calc_parser *p, int i) { return i < p->n ? p->text[i] : 0; }
 
 static int number_end(const calc_parser *p, int i) {

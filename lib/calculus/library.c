@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The statements of a file, one after the other. NULL behind the last one. */
+/* The statements of a file, one after the other. NULL after the last one. */
 static const tra_storage_decl *next_statement(const char *text, int *at, tra_arena *a, tra_calc_error *err) {
     int n = (int)strlen(text);
     calc_parser p;

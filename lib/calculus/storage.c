@@ -269,7 +269,7 @@ static bool check_decl(calc_parser *p, const tra_storage_decl *d, bool whole) {
 
 /* ---- the statement ----------------------------------------------------------------------------------------------- */
 
-/* Where the next statement may begin after one that is wrong: behind the line on which all brackets are closed. */
+/* Where the next statement may begin after one that is wrong: after the line on which all brackets are closed. */
 static int recover(const char *text, int n, int at) {
     int depth = 0;
     for (; at < n; at++) {

@@ -1,5 +1,5 @@
-/* value.h - what expressions evaluate to: numbers and dictionaries, these built or only looked into. Private to
- * lib/calculus. */
+/* value.h - what expressions evaluate to: numbers, dictionaries that the interpreter builds, and views of dictionaries
+ * that others hold. Private to lib/calculus. */
 #ifndef TRA_CALC_VALUE_H
 #define TRA_CALC_VALUE_H
 

@@ -7,7 +7,7 @@
 
 enum {
     MOST = 2,        /* dependent loads at most that lead to an address that is prefetched */
-    TURNS = 16,      /* iterations between prefetch and use, behind MOST loads; twice as many for each load fewer */
+    TURNS = 16,      /* iterations between prefetch and use, after MOST loads; twice as many for each load fewer */
     LARGE = 1 << 17, /* arrays with more elements than this are prefetched: the second cache does not hold them */
     NAMES = 8
 };
@@ -19,7 +19,7 @@ typedef struct followed {
 } followed;
 
 typedef struct looking {
-    int loads; /* the addresses that are prefetched in this pass lie behind so many loads */
+    int loads; /* this pass prefetches the addresses that take so many loads to compute */
     const char *when;
     int n, level[NAMES]; /* the names that are computed from the column */
     followed name[NAMES];

@@ -33,7 +33,7 @@ static bool goes_on_in(const gen_generators *s, int n, const tra_calc_binder *va
 
 static void emit_body(gen *g, const tra_calc *body, void *ctx) { gen_emit(g, body, ctx); }
 
-/* The result, where it is a dense vector to which is added at the value. */
+/* The name of the result in C, if it is a dense vector and the body adds to its element at `value`; else NULL. */
 static const char *added_to(const gen *g, const gen_generators *s, const tra_calc_binder *value) {
     const tra_calc *body = s->x->kids[s->x->nkids - 1];
     const gen_chain *to = s->body == emit_body ? s->ctx : NULL;
@@ -298,9 +298,9 @@ static void walk_all(gen *g, const walk *w, gen_value v, gen_value other, gen_ch
     to->plain = false;
     v.nested = true;
     gen_loop(g, &v, "k", &key, &inner);
-    gen_value beside = w->with && other.depth ? gen_get(g, &other, key) : other;
+    gen_value other_inner = w->with && other.depth ? gen_get(g, &other, key) : other;
     to->key[to->nkeys++] = key;
-    walk_all(g, w, inner, beside, to);
+    walk_all(g, w, inner, other_inner, to);
     to->nkeys--;
     gen_close_loop(g);
 }

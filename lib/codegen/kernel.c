@@ -126,13 +126,13 @@ static void *grow(struct kernel_args *a, void *old, int64_t had, int64_t bytes) 
 /* The same from the caller's memory, used as a stack: only the last block can grow in place or be given back. */
 static void *grow_in(struct kernel_args *a, void *old, int64_t had, int64_t bytes) {
     char *memory = a->memory, *last = old;
-    int64_t were = (had + 63) / 64 * 64, want = bytes > INT64_MAX - 64 ? bytes : (bytes + 63) / 64 * 64;
-    bool is_last = old && last + were == memory + a->taken;
-    if (is_last) a->taken -= were;
+    int64_t old_bytes = (had + 63) / 64 * 64, more_bytes = bytes > INT64_MAX - 64 ? bytes : (bytes + 63) / 64 * 64;
+    bool is_last = old && last + old_bytes == memory + a->taken;
+    if (is_last) a->taken -= old_bytes;
     if (bytes == 0) return NULL;
-    if (bytes < 0 || want > a->most - a->taken) return NULL;
+    if (bytes < 0 || more_bytes > a->most - a->taken) return NULL;
     char *more = memory + a->taken;
-    a->taken += want;
+    a->taken += more_bytes;
     if (old && more != last) memcpy(more, old, (size_t)had);
     return more;
 }

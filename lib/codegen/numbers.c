@@ -159,8 +159,8 @@ static gen_value call(gen *g, const tra_calc *x) {
 
 /* ---- conditions --------------------------------------------------------------------------------------------- */
 
-/* Writes the condition x; statements that it needs go to a text of their own. */
-static const char *apart(gen *g, const tra_calc *x, tra_str *statements) {
+/* Writes the condition x; statements that it needs go to `statements`, not to the kernel. */
+static const char *condition_to(gen *g, const tra_calc *x, tra_str *statements) {
     tra_str *out = g->out;
     g->out = statements;
     g->indent++;
@@ -173,7 +173,7 @@ static const char *apart(gen *g, const tra_calc *x, tra_str *statements) {
 static const char *both(gen *g, const tra_calc *x) {
     bool and = x->kind == TRA_CALC_AND;
     tra_str second = {0};
-    const char *l = gen_condition(g, x->kids[0]), *r = apart(g, x->kids[1], &second);
+    const char *l = gen_condition(g, x->kids[0]), *r = condition_to(g, x->kids[1], &second);
     const char *text;
     if (second.n == 0) {
         text = gen_text(g, "(%s %s %s)", l, and? "&&" : "||", r);
@@ -268,8 +268,8 @@ const char *gen_plain_if(gen *g, const tra_calc *x) {
             first = x->binders[b].level;
     for (int i = 0; i < 2; i++) {
         const tra_calc *w = v->kids[i], *f = v->kids[1 - i];
-        bool stays = w->kind == TRA_CALC_NAME && w->level >= 0 && w->level < first && w->type.real;
-        if (!stays || !f->type.sparse || (f->kind != TRA_CALC_NAME && f->kind != TRA_CALC_APPLY) || has_product(f))
+        bool constant = w->kind == TRA_CALC_NAME && w->level >= 0 && w->level < first && w->type.real;
+        if (!constant || !f->type.sparse || (f->kind != TRA_CALC_NAME && f->kind != TRA_CALC_APPLY) || has_product(f))
             continue;
         const char *text = gen_number(g, w).text;
         return gen_text(g, "isfinite(%s) && %s != 0", text, text);

@@ -296,7 +296,7 @@ static const char entries[] =
     "    a->column[*n] = (uint32_t)column;\n"
     "    ((VALUE_ *)a->value)[(*n)++] = v;\n"
     "}\n"
-    "/* The same of many columns beside each other, none of which has the sum 0; else nothing. */\n"
+    "/* The same for many adjacent columns, if none of their sums is 0; else it does nothing and returns 0. */\n"
     "static __attribute__((noinline))\n"
     "int rows_put_many_(struct rows_ *r, int64_t column, int64_t many, int64_t *n, int *bad) {\n"
     "    SUM_ *restrict sum = r->sum + column;\n"
@@ -453,7 +453,7 @@ static const char entries[] =
     "}\n";
 
 static const char counting[] = "/* Rows and entries at most: a row has no more than its columns. Where rows do not "
-                               "come upwards all are counted. */\n"
+                               "ascend all are counted. */\n"
                                "struct count_ {\n"
                                "    int64_t row, here, columns, rows, n, all, times;\n"
                                "    int disorder;\n"

@@ -1,6 +1,5 @@
-/* loops.c - rules that take a loop of a nest: as the outermost one (S1), as a lookup (F1), with another as a merge
- * (F4).
- */
+/* loops.c - rules that take a loop of a nest: as the outermost one (S1), as a lookup (F1), with another one as a merge
+ * (F4) or as one loop (F5). */
 #include "storel_int.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
  *   - let x = e in .. computes e once, there: a number that was taken out of loops, or a dictionary that is
  *     materialised;
  *   - {@dense k -> e} adds into an array, {@hash k -> e} into a hash map: at the key of a result or of a let;
- *   - e(k) is a lookup; merge walks two ascending arrays beside each other;
+ *   - e(k) is a lookup; merge walks two ascending arrays together;
  *   - if stands as far outside as what it compares is known.
  *
  * Plans depend on the problem alone: limits count nodes, never time. Trees are checked against the problem's scope, and
@@ -95,7 +95,7 @@ extern const tra_storel_costs tra_storel_default_costs;
 typedef struct tra_storel_rates {
     double entries, gathers, inserts, merges, hashes, operations;
 } tra_storel_rates;
-/* The default costs, each scaled by what this machine's rate is beside that of the machine that they were found on. */
+/* The default costs, each scaled by the ratio of the rate of the machine that they were found on to this machine's. */
 tra_storel_costs tra_storel_costs_at(const tra_storel_rates *r);
 /* Seconds that kernels of such a cost take on so many combinations of arrays, shared by the threads. */
 double tra_storel_seconds(double cost, double combinations, int threads);

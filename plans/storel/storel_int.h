@@ -42,7 +42,8 @@ typedef enum st_op {
     ST_NOT,
     ST_IF,
     ST_LET,   /* data: variable; kids: value, body */
-    ST_SUM,   /* data: variables of key and value or -1, biased; kids: dictionary, body */
+    ST_SUM,   /* data: variables of key and value or -1; whether a loop inside runs over the same part, so that longer
+                 parts are met more often (st_shape.squares); kids: dictionary, body */
     ST_MERGE, /* data: variables of both keys and the value; kids: two dictionaries, body */
     ST_DICT,  /* data: notes; kids: key, value */
     ST_NEST,  /* see st_nest */
@@ -146,8 +147,8 @@ typedef struct st_graph {
     st_var var[ST_MOSTVARS];
     int nmemos, memo_cap;
     st_memo *memo; /* variables that rules made, by what they stand for */
-    bool full;     /* it has as many nodes as it may: what was made last may be incomplete */
-    bool limited;
+    bool full;     /* variables, loops or factors are more than there is room for: what was made last is incomplete */
+    bool limited;  /* it has as many nodes as it may: rules make no more, and what there is counts */
     int ndirty, dirty_cap, *dirty; /* classes that were merged */
     int most;                      /* ways of a class that are kept */
     int iterations;
@@ -176,7 +177,7 @@ void st_union(st_graph *g, int a, int b);
 void st_rebuild(st_graph *g);
 int st_whole(st_graph *g, int64_t v);
 int st_variable(st_graph *g, int v);
-/* A new variable; -1 once there are too many, and the graph is full. */
+/* A new variable; 0 where there are too many, and then the graph is full. */
 int st_new_var(st_graph *g, const char *name, tra_calc_type type);
 /* The variables that rules make for the dictionary of a class, by how it is held: the same ones each time. */
 st_memo *st_memo_of(st_graph *g, int cls, unsigned notes, bool *made);
