@@ -112,10 +112,9 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
 /* ---- planes: rows of results step in one operand alone, columns in the other ------------------------------------- */
 
 enum {
-    ROWS = 32,
-    STEPS = 32
-}; /* of a strip of columns: results that are added to at once, 128 KiB, and steps of the
-    * sum whose elements wait for them, as much */
+    ROWS = 32, /* rows of results, each a strip of columns, that are added to together: 128 KiB */
+    STEPS = 32 /* steps of the sum whose columns are gathered before these rows are gone through: as much again */
+};
 
 typedef struct plane {
     tra_loop row, column;
@@ -124,7 +123,7 @@ typedef struct plane {
 } plane;
 
 /* The longest loop that steps in operand o alone; -1: none. */
-static int alone(const tra_nest *kept, int o) {
+static int longest_in(const tra_nest *kept, int o) {
     int best = -1;
     for (int i = 0; i < kept->n; i++)
         if (kept->v[i].s[1 - o] == 0 && kept->v[i].s[o] != 0 && (best < 0 || kept->v[i].n > kept->v[best].n)) best = i;
@@ -180,7 +179,7 @@ static void reduce_strip(const runner *r, plane *p, const int64_t *off, int64_t 
 static bool reduce_planes(const runner *r, const tra_nest *kept, const tra_nest *reduced, const tra_array *out) {
     enum { FEWROWS = 4, FEWCOLUMNS = 16, MANYCOLUMNS = 64 };
     int64_t longest = 0;
-    int loop[2] = {alone(kept, A), alone(kept, B)};
+    int loop[2] = {longest_in(kept, A), longest_in(kept, B)};
     if (loop[A] < 0 || loop[B] < 0) return false;
     runner own = *r;
     if (r->code.type == TRA_F32 && (r->k->fold == TRA_S_MAX || r->k->fold == TRA_S_MIN)) { /* exact in these as well */

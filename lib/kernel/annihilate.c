@@ -10,10 +10,10 @@
 
 /* What is known of an operand of an instruction. */
 typedef struct known {
-    bool reads;  /* an argument, */
-    bool all;    /* and none but those of sparse type, or what is of sparse type itself */
-    bool sparse; /* is of sparse type */
-    double zero; /* `all`: its value where all of these are 0 */
+    bool reads;  /* it depends on an argument */
+    bool all;    /* it depends on nothing but arguments and operands of sparse type */
+    bool sparse; /* it is of sparse type itself */
+    double zero; /* with `all`: its value where all that it depends on is 0 */
 } known;
 
 static bool annihilates(tra_scalar_op op, const known *x, const known *y) {

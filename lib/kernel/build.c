@@ -253,8 +253,8 @@ static const tra_kernel *fuse(tra_arena *a, const tra_kernel *first, const tra_k
     return k;
 }
 
-/* May the two be one program? Not if the first gives the same number everywhere, since that would take the type beside
- * it, nor if they compute integers in different types. */
+/* May the two be one program? Not if the first gives the same number everywhere, since that would take the type of what
+ * it is combined with, nor if they compute integers in different types. */
 static bool may_fuse(const tra_code *first, const tra_code *next) {
     bool reads = false;
     for (int i = 0; i < first->n; i++) {

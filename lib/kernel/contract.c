@@ -275,8 +275,8 @@ static void put_row(const problem *p, int64_t at, int64_t s, const void *row, in
 }
 
 /* C (m x n, any strides) = A B + beta C, beta 0 or 1. */
-static void gemm_apart(const problem *p, const matrix *a, const matrix *b, const int64_t *at, tra_loop m, tra_loop n,
-                       int64_t k, double beta) {
+static void gemm_packed(const problem *p, const matrix *a, const matrix *b, const int64_t *at, tra_loop m, tra_loop n,
+                        int64_t k, double beta) {
     double abuf[PACK * PACK], bbuf[PACK * PACK], cbuf[PACK * PACK];
     for (int64_t i = 0; i < m.n; i += PACK)
         for (int64_t j = 0; j < n.n; j += PACK) {
@@ -312,7 +312,7 @@ typedef struct choice {
     int at[3];
     bool swap; /* C is computed transposed: A and B change places */
     bool vector;
-    bool apart; /* C is packed */
+    bool pack_out; /* C is packed */
     matrix a, b;
 } choice;
 
@@ -328,14 +328,14 @@ static void weigh(const problem *p, int im, int in, int ik, choice *best) {
     if (k.n == 1 || (m.n == 1 && n.n == 1)) return;
     if (m.n > 1 && n.n > 1) {
         c.swap = n.s[C] != 1 && m.s[C] == 1;
-        c.apart = p->ints || (n.s[C] != 1 && m.s[C] != 1);
+        c.pack_out = p->ints || (n.s[C] != 1 && m.s[C] != 1);
         int64_t ldc = c.swap ? n.s[C] : m.s[C];
-        if (!c.apart && (ldc < (c.swap ? m.n : n.n) || ldc > MOST)) return;
-        if (c.apart && (m.n < MANY || n.n < MANY || k.n < MANY)) return;
+        if (!c.pack_out && (ldc < (c.swap ? m.n : n.n) || ldc > MOST)) return;
+        if (c.pack_out && (m.n < MANY || n.n < MANY || k.n < MANY)) return;
         /* transposed, the product is B' A' */
         c.a = c.swap ? address(p, B, n, k) : address(p, A, m, k);
         c.b = c.swap ? address(p, A, k, m) : address(p, B, k, n);
-        c.score = clip(m.n) * clip(n.n) * clip(k.n) / (c.a.pack || c.b.pack ? 2 : 1) / (c.apart ? 2 : 1);
+        c.score = clip(m.n) * clip(n.n) * clip(k.n) / (c.a.pack || c.b.pack ? 2 : 1) / (c.pack_out ? 2 : 1);
     } else if (p->ints) {
         return;
     } else {
@@ -397,7 +397,7 @@ static void run_blas(problem *p, const choice *c) {
             if (c->vector)
                 gemv(p, &c->a, 1 - c->a.o, at, m, k);
             else
-                (c->apart ? gemm_apart : gemm_tile)(p, &c->a, &c->b, at, m, n, k.n, beta);
+                (c->pack_out ? gemm_packed : gemm_tile)(p, &c->a, &c->b, at, m, n, k.n, beta);
             beta = 1;
         } while (!tra_cancelled() && tra_nest_next(&p->loops[K], in));
     } while (!tra_cancelled() && tra_nest_next(&outer, off));

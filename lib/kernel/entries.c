@@ -9,10 +9,10 @@
 
 /* What is known of an expression by its form. */
 typedef struct known {
-    bool reads;  /* an argument, */
-    bool all;    /* and none but such of sparse type, or expressions of these */
-    bool sparse; /* is of sparse type */
-    double zero; /* `all`: its value where these are 0 */
+    bool reads;  /* it depends on an argument */
+    bool all;    /* it depends on nothing but arguments and operands of sparse type */
+    bool sparse; /* it is of sparse type itself */
+    double zero; /* with `all`: its value where all that it depends on is 0 */
 } known;
 
 static known known_of(const tra_scalar *s, const bool *arg) {
@@ -34,10 +34,10 @@ static known known_of(const tra_scalar *s, const bool *arg) {
 
 bool tra_scalar_sparse(const tra_scalar *s, const bool *arg) { return known_of(s, arg).sparse; }
 
-/* What is known of a part of an expression: of the elements that it has in the labels of the whole. */
+/* How many entries a part of an expression has, among the elements over all labels of the whole expression. */
 typedef struct filled {
-    double share;
-    int64_t bound; /* INT64_MAX: none but the extents */
+    double share;  /* of the elements that are entries, estimated */
+    int64_t bound; /* entries at most; INT64_MAX: no more is known than the extents */
 } filled;
 
 static unsigned arguments(const tra_scalar *s) {

@@ -137,11 +137,11 @@ static void set_types(chain *c, tra_kernel_use use, tra_dtype a, tra_dtype b) {
 
 /* Can step i > 0 write where it reads? */
 static bool in_place(const chain *c, int i) {
-    bool stays = c->step[i]->cls == TRA_K_SCALAR || c->step[i]->cls == TRA_K_SOFTMAX;
-    return stays && tra_dtype_size(c->type[i]) == tra_dtype_size(c->type[i - 1]);
+    bool keeps_places = c->step[i]->cls == TRA_K_SCALAR || c->step[i]->cls == TRA_K_SOFTMAX;
+    return keeps_places && tra_dtype_size(c->type[i]) == tra_dtype_size(c->type[i - 1]);
 }
 
-/* The place of step i's result: the result of the last moving step and all that follow in place is out. */
+/* Does step i write to `out`? The last step that cannot work in place does, and all after it. */
 static bool goes_to_out(const chain *c, int i) {
     for (int j = i + 1; j < c->n; j++)
         if (!in_place(c, j)) return false;
@@ -287,7 +287,7 @@ void tra_kernel_fma_triangle(const tra_kernel *join, const tra_array *a, bool sp
     tra_contract_triangle(join, a, acc, !first, tile, sparse);
 }
 
-/* Loops over acc (s[0], s[1] alike) but along p and q, which are apart. */
+/* Loops over the dimensions of acc other than p and q, with its strides in s[0] and s[1]. */
 static void other_loops(const tra_dims *ext, const int64_t *stride, int p, int q, tra_nest *nest) {
     nest->n = 0;
     for (int d = 0; d < ext->n; d++)

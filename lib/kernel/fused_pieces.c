@@ -3,27 +3,27 @@
 #include "program_int.h"
 #include "share.h"
 
-/* The loop at the outside: sum(<row, key> in coordinates) .. */
-typedef struct outside {
+/* The outermost loop: sum(<row, key> in coordinates) .. */
+typedef struct outermost {
     const tra_fused_plan *x;
     int operand, row, key; /* levels of both names */
-} outside;
+} outermost;
 
 static const tra_fused_name *source_of(const tra_fused_plan *x, const tra_calc *t) {
     return t->kind == TRA_CALC_NAME && t->level < 0 ? &x->source[t->index] : NULL;
 }
 
-static bool is_row(const outside *o, const tra_calc *t) { return t->kind == TRA_CALC_NAME && t->level == o->row; }
+static bool is_row(const outermost *o, const tra_calc *t) { return t->kind == TRA_CALC_NAME && t->level == o->row; }
 
 /* Is the expression the row number of the loop, or that plus 1? */
-static bool is_near(const outside *o, const tra_calc *t) {
+static bool is_near(const outermost *o, const tra_calc *t) {
     if (t->kind != TRA_CALC_ADD) return is_row(o, t);
     const tra_calc *one = t->kids[1];
     return is_row(o, t->kids[0]) && one->kind == TRA_CALC_NUMBER && !one->is_real && one->whole == 1;
 }
 
 /* Does the tree read no other rows of the operand than the one that the loop is at? */
-static bool keeps_to_row(const outside *o, const tra_calc *t) {
+static bool keeps_to_row(const outermost *o, const tra_calc *t) {
     const tra_fused_name *of = source_of(o->x, t);
     bool own = of && of->of == o->operand && of->part != TRA_FUSED_EXTENT;
     if (own && of->part != TRA_FUSED_COLUMN && of->part != TRA_FUSED_VALUE) return false;
@@ -40,7 +40,7 @@ static bool keeps_to_row(const outside *o, const tra_calc *t) {
 }
 
 /* Is the loop's key the first key of everything that the tree makes? */
-static bool has_key(const outside *o, const tra_calc *t) {
+static bool has_key(const outermost *o, const tra_calc *t) {
     switch ((int)t->kind) {
     case TRA_CALC_SUM:
     case TRA_CALC_MERGE:
@@ -57,11 +57,11 @@ bool tra_fused_loop_of(const tra_fused_plan *x, tra_fused_loop *l) {
     if (t->kind != TRA_CALC_SUM || t->nnames[0] != 1) return false;
     const tra_fused_name *of = source_of(x, t->kids[0]);
     if (!of || of->part != TRA_FUSED_COORDINATE || t->binders[0].again || t->binders[1].again) return false;
-    outside o = {x, of->of, t->binders[0].level, t->binders[1].level};
+    outermost o = {x, of->of, t->binders[0].level, t->binders[1].level};
     for (int i = 1; i < t->nkids; i++)
         if (!keeps_to_row(&o, t->kids[i])) return false;
     /* rows ascend by the first dimension */
-    bool apart = of->dim == 0 && o.key >= 0 && has_key(&o, t->kids[t->nkids - 1]);
-    *l = (tra_fused_loop){.operand = of->of, .apart = apart};
+    bool disjoint = of->dim == 0 && o.key >= 0 && has_key(&o, t->kids[t->nkids - 1]);
+    *l = (tra_fused_loop){.operand = of->of, .disjoint = disjoint};
     return true;
 }

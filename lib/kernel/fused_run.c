@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan for operands that are held so. */
+/* A plan that was prepared for one way in which its operands and its result are held. */
 typedef struct made {
     const tra_calc_program *p;
     int held;     /* TRA_FUSED_ bits */
@@ -250,7 +250,7 @@ static int64_t accumulators(const tra_kernel *k, const tra_dims *ext_a, const tr
     return 8 * columns + columns / 8 + columns / 512 + 1024;
 }
 
-/* Bytes of the sums that the pieces of a dense result have beside it. */
+/* Bytes of the sums of their own that pieces of a dense result have. */
 static int64_t sums_of(const tra_kernel *k, const tra_dims *ext_a, const tra_dims *ext_b, int64_t entries) {
     tra_dims ext;
     tra_fused_shape(k, ext_a, ext_b, &ext, NULL);
@@ -281,7 +281,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
         int64_t rows = tra_min64(tra_rows_box(ext[i]), tra_type_entries(types[i]).bound);
         bytes = tra_add_most(bytes, tra_mul_most(rows, (ext[i]->n - 1) * (int64_t)sizeof(int64_t)));
     }
-    if (!out && loop_of(k, x, &loop) && !loop.apart)
+    if (!out && loop_of(k, x, &loop) && !loop.disjoint)
         bytes = tra_add_most(
             bytes, sums_of(k, ext_a, ext_b, tra_type_entries(types[loop.operand == k->packed ? 1 : 0]).bound));
     return tra_add_most(bytes, 128);
@@ -329,7 +329,7 @@ static void *cleared(const job *j, const call *c, int piece) {
     size_t bytes = tra_array_bytes(a);
     if (j->sums && piece > 0) return memset(j->sums + (piece - 1) * j->each, 0, bytes);
     if (j->add) return a->data;
-    if (j->n == 1 || !j->loop.apart) return memset(a->data, 0, bytes);
+    if (j->n == 1 || !j->loop.disjoint) return memset(a->data, 0, bytes);
     const int64_t *key = c->operand[j->loop.operand].coordinate[0];
     size_t row = bytes / (size_t)a->ext.v[0];
     size_t from = piece == 0 ? 0 : (size_t)key[0];
@@ -375,7 +375,7 @@ static tra_status run_one(job *j, int piece, char *scratch, bool count) {
 static void run_piece(void *ctx, int piece, void *scratch) { (void)run_one(ctx, piece, scratch, false); }
 static void count_piece(void *ctx, int piece, void *scratch) { (void)run_one(ctx, piece, scratch, true); }
 
-/* Of failures that of the first piece is handed on, whichever came first. */
+/* Of several failures the one of the first piece is reported, whichever happened first. */
 static tra_status in_pieces(job *j, tra_piece_fn *fn, char *scratch, tra_err *e) {
     tra_status s = TRA_OK;
     j->err = j->n == 1 ? e : tra_calloc((size_t)j->n, sizeof *j->err);
@@ -391,10 +391,10 @@ static void cut(job *j, int64_t entries) {
     const tra_array *a = &j->out->array;
     int64_t elements = (int64_t)(tra_array_bytes(a) / tra_dtype_size(a->dtype));
     bool has_rows = j->out->layout ? a->ext.n > 1 : elements > 0;
-    if (!has_rows || h->rows.nrows < 2 || (j->out->layout && !j->loop.apart)) return;
-    int n = j->loop.apart ? tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries))
-                          : tra_share_sums(entries, TRA_FUSED_STEPS, elements);
-    j->n = tra_share_rows(&h->rows, j->loop.apart ? h->coordinate[0] : NULL, n, j->at);
+    if (!has_rows || h->rows.nrows < 2 || (j->out->layout && !j->loop.disjoint)) return;
+    int n = j->loop.disjoint ? tra_share_pieces(tra_mul_most(TRA_FUSED_STEPS, entries))
+                             : tra_share_sums(entries, TRA_FUSED_STEPS, elements);
+    j->n = tra_share_rows(&h->rows, j->loop.disjoint ? h->coordinate[0] : NULL, n, j->at);
 }
 
 /* Bounds the entries of the result by the number of its elements where these are few, and fewer than the entries of
@@ -444,7 +444,7 @@ static tra_status make_rows(job *j, int64_t entries, bool count, char *scratch, 
 
 static tra_status make_dense(job *j, char *scratch, tra_err *e) {
     TRA_TRY(in_pieces(j, run_piece, scratch, e));
-    if (!j->loop.apart) tra_share_add(&j->out->array, j->sums, j->each, j->n);
+    if (!j->loop.disjoint) tra_share_add(&j->out->array, j->sums, j->each, j->n);
     return TRA_OK;
 }
 
@@ -463,10 +463,10 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
     job j = {.m = m, .x = x, .c = &c, .out = out, .n = 1, .add = add};
     j.most = x->workspace + (out->layout ? accumulators(k, &a->array.ext, &b->array.ext) : 0);
     j.memory = (own - scratch + 63) / 64 * 64;
-    int64_t aside = tra_fused_interpreted(k, x, &a->array.ext, &b->array.ext, out->layout != NULL);
-    if (!tra_codegen_compiled(m->kernel)) j.limit = tra_max64(1, tra_add_most(aside, tra_program_granted()) / 2);
+    int64_t reserved = tra_fused_interpreted(k, x, &a->array.ext, &b->array.ext, out->layout != NULL);
+    if (!tra_codegen_compiled(m->kernel)) j.limit = tra_max64(1, tra_add_most(reserved, tra_program_granted()) / 2);
     if (loop_of(k, x, &j.loop)) cut(&j, c.operand[j.loop.operand].n);
-    if (j.n > 1 && !j.loop.apart) {
+    if (j.n > 1 && !j.loop.disjoint) {
         j.sums = scratch + (j.memory + j.most + 63) / 64 * 64;
         j.each = ((int64_t)tra_array_bytes(&out->array) + 63) / 64 * 64;
     }

@@ -159,8 +159,8 @@ typedef enum tra_rows_extent {
     TRA_ROWS_EITHER,   /* `most`: of one operand alone, the other has no rows */
     TRA_ROWS_RIGHT,    /* the same, of which those of the right operand are expected */
     TRA_ROWS_PAIRS,    /* `most`: for pairs of rows of both operands */
-    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has, or `each`; no more than `most`; where not 0
-                        */
+    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has, or `each`; no more than `most`, unless
+                          that is 0 */
     TRA_ROWS_OUTER,    /* the same, and all of both; with `each` one at least for each row of the left */
     TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
     TRA_ROWS_ONE,      /* one */
@@ -197,7 +197,7 @@ typedef struct tra_rows_kernel {
     bool sparse;  /* a tensor: by type, with an entry for each row of the operand, at most */
     bool counts;  /* there may be fewer rows than that: only the run tells how many */
     double share; /* of that bound, that are expected (EITHER: those of both operands are) */
-    bool meets;   /* of the rows of the left operand stay as many, in proportion, as there are of the right one's */
+    bool meets;   /* the left operand's rows are kept in the proportion in which rows of the right one are there */
     bool divides; /* no row of the left operand comes to more than one result: together they have no more than it */
     double flops; /* for each row of the (left) operand */
     const tra_rows_ops *ops;
@@ -391,7 +391,7 @@ void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, co
 
 /* What the executor calls: the same as above, for blocks of any layout (cell.h), which may differ between operands and
  * result, by the one rule of values (man tra-storage.5): tra_cell.sparse of the operands says which annihilate. A
- * result that is not dense has room for what the `bytes` function beside it says (or for more: its bound); the kernel
+ * result that is not dense has room for what the function's `bytes` twin says (or for more: its bound); the kernel
  * lays it out (tra_cell_begin, tra_cell_trim), and tra_cell_bytes tells what it took. No entry of it is 0.
  *
  * scratch: what tra_cell_scratch says, aligned to 64. A `bytes` function and the one that computes need it each. */

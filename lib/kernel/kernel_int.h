@@ -15,13 +15,13 @@ typedef enum tra_class {
     TRA_K_ROW,       /* last dimension reduced by `fold` */
     TRA_K_COL,       /* first dimension reduced by `fold` */
     TRA_K_SOFTMAX,
-    TRA_K_TOP,    /* of each row the first places by `fold` (MAX, MIN) in order: the elements, or of a join those of its
-                     right    operand at these places */
-    TRA_K_LAPACK, /* a whole matrix, and of a join its right side: `lapack` of the row */
-    TRA_K_ROWS,   /* of tables: `rows` */
-    TRA_K_FOLD,   /* aggregation by `fold`, element by element */
-    TRA_K_INDEX,  /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
-    TRA_K_PACK,   /* join: operands of a program in one array (program.h) */
+    TRA_K_TOP,     /* of each row the first places by `fold` (MAX, MIN) in order: the elements, or of a join those of
+                      its right operand at these places */
+    TRA_K_LAPACK,  /* a whole matrix, and of a join its right side: `lapack` of the row */
+    TRA_K_ROWS,    /* of tables: `rows` */
+    TRA_K_FOLD,    /* aggregation by `fold`, element by element */
+    TRA_K_INDEX,   /* aggregation to the extreme value by `fold` (MIN, MAX) and its place */
+    TRA_K_PACK,    /* join: operands of a program in one array (program.h) */
     TRA_K_PROGRAM, /* join: a program of the calculus */
     TRA_K_THEN,    /* composition: its steps */
 } tra_class;

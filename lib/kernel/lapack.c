@@ -319,7 +319,7 @@ static void run_qr(job *w, const tra_array *out, bool q) {
         }
         return;
     }
-    uint8_t *negative = (uint8_t *)(diagonal + 32 * (int64_t)n) - k; /* behind what dorgqr uses */
+    uint8_t *negative = (uint8_t *)(diagonal + 32 * (int64_t)n) - k; /* after what dorgqr uses */
     int less = 32 * n - (k + 7) / 8;
     for (int64_t i = 0; i < k; i++) negative[i] = w->a[i * m + i] < 0;
     dorgqr_(&m, &k, &k, w->a, &m, tau, work, &less, &info);

@@ -1,9 +1,9 @@
 /* program.h - kernels that are programs of the calculus: what a tensor statement computes that is no sum of products.
  *
  * A program reads the arrays of several relations that meet, one of each: its operands. A join has two, so those but
- * the last are packed into one array first, operand by operand; the last join runs the program. Loops at the outside of
- * the program run over the positions of a block: which block that is an operand tells that has the block's number
- * alone. What a program gives to a block of its result is added up there; several such results are added by matadd.
+ * the last are packed into one array first, operand by operand; the last join runs the program. The program's outermost
+ * loops run over the positions of a block; an operand that holds nothing but the block's number tells which block that
+ * is. What a program gives to a block of its result is added up there; several such results are added by matadd.
  */
 #ifndef TRA_PROGRAM_H
 #define TRA_PROGRAM_H
@@ -11,7 +11,7 @@
 #include "../codegen/codegen.h"
 #include "kernel.h"
 
-/* A loop at the outside of the program over a dimension that operands are cut along. */
+/* An outermost loop of the program, over a dimension that operands are cut along. */
 typedef struct tra_program_label {
     int64_t extent, block; /* of the tensor; of arrays that are not the last */
     int same;              /* of fused statements: a label whose extent in each array is the same, the least */
@@ -69,7 +69,7 @@ typedef struct tra_fused_plan {
     double nanoseconds, operations, entries; /* predicted, on average arrays; entries of a result */
     int64_t workspace;                       /* bytes, at most, of the dictionaries that it builds, */
     int64_t interpreted;                     /* and of those that the interpreter holds for them */
-    bool ascends;                            /* it makes the rows of its result upwards: this may be held as rows */
+    bool ascends; /* it makes the rows of its result in ascending order, so that the result may be held as rows */
 } tra_fused_plan;
 
 enum { TRA_FUSED_FIRST = 1, TRA_FUSED_LAST = 2 }; /* held as rows: the first operand, or what packs all but the last */
@@ -82,7 +82,7 @@ typedef struct tra_fused {
 
 typedef struct tra_calc_program {
     const char *text;       /* that tells it from all others; printed */
-    const tra_fused *fused; /* it is a fused statement, of the plans that stand there; value and scope are NULL */
+    const tra_fused *fused; /* not NULL: it is a fused statement with these plans; value and scope are NULL */
     const tra_calc *value;  /* checked */
     int nscope;
     const tra_calc_free *scope; /* params; relations by their extents */

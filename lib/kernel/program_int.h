@@ -76,7 +76,7 @@ int64_t tra_program_granted(void);
 enum { TRA_FUSED_STEPS = 4 }; /* of share.h, that an entry takes about */
 typedef struct tra_fused_loop {
     int operand;
-    bool apart; /* its first dimension is the first key of all that is made: other rows write to other places */
+    bool disjoint; /* its first dimension is the first key of all that is made: other rows write to other places */
 } tra_fused_loop;
 bool tra_fused_loop_of(const tra_fused_plan *x, tra_fused_loop *l);
 

@@ -182,7 +182,8 @@ static tra_status add_up(run *x, tra_err *e) {
     return TRA_OK;
 }
 
-static tra_status wait_for(run *x, const contribution *c, tra_err *e) {
+/* Puts a contribution into the table, or drops it if its key is for another pass. */
+static tra_status keep_or_leave(run *x, const contribution *c, tra_err *e) {
     if (order(c, &x->from) < 0 || (x->ends && order(c, &x->end) >= 0)) return TRA_OK;
     if (x->n == x->cap) {
         TRA_TRY(add_up(x, e));
@@ -226,7 +227,7 @@ static tra_status put(void *ctx, const tra_calc_entry *entry, tra_err *e) {
         c.v.r = tra_calc_as_real(v);
     else
         c.v.i = v.i;
-    if (x->out->layout) return wait_for(x, &c, e);
+    if (x->out->layout) return keep_or_leave(x, &c, e);
     if (x->real)
         ((double *)x->sum)[at] += c.v.r;
     else if (!tra_add(((int64_t *)x->sum)[at], c.v.i, &((int64_t *)x->sum)[at]))
@@ -347,11 +348,11 @@ static tra_status make_rows(run *x, const tra_calc_free *scope, bool count, tra_
 static tra_status make_dense(run *x, const tra_calc_free *scope, char *scratch, tra_err *e) {
     const tra_array *a = &x->out->array;
     int64_t n = tra_elements_of(&a->ext);
-    bool apart = a->dtype == TRA_F32;
-    x->sum = apart ? (void *)scratch : a->data;
+    bool widened = a->dtype == TRA_F32;
+    x->sum = widened ? (void *)scratch : a->data;
     if (n) memset(x->sum, 0, (size_t)n * sizeof(double));
     tra_status s = run_program(x, scope, e);
-    for (int64_t i = 0; apart && i < n; i++) ((float *)a->data)[i] = (float)((double *)x->sum)[i];
+    for (int64_t i = 0; widened && i < n; i++) ((float *)a->data)[i] = (float)((double *)x->sum)[i];
     return s;
 }
 

@@ -294,7 +294,7 @@ tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *nex
     c->v = tra_news(a, tra_insn, first->n + next->n);
     c->n = first->n + next->n;
     memcpy(c->v, first->v, (size_t)first->n * sizeof(tra_insn));
-    int held = first->v[first->n - 1].d; /* stays while next runs in the registers around it */
+    int held = first->v[first->n - 1].d; /* has first's result while next runs in the other registers */
     for (int i = 0; i < next->n; i++) {
         tra_insn in = next->v[i];
         int *operand[] = {&in.d, &in.a, &in.b, &in.c};

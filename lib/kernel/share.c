@@ -38,7 +38,7 @@ void tra_share(int n, tra_piece_fn *fn, void *ctx, void *scratch) {
     }
     noted x = {.fn = fn, .ctx = ctx};
     atomic_init(&x.overflow, false);
-    sharer = NULL; /* of what a piece calls */
+    sharer = NULL; /* the caller's thread also runs pieces, which are not cut further */
     by->run(by, n, run_noted, &x, scratch);
     sharer = by;
     tra_overflow |= atomic_load(&x.overflow);

@@ -178,7 +178,7 @@ static void run_plane(const tiling *t, const int64_t *off, double *rows, double 
 }
 
 /* The longest loop that steps in operand o alone. */
-static int alone(const tra_nest *kept, int o) {
+static int longest_in(const tra_nest *kept, int o) {
     int best = -1;
     for (int i = 0; i < kept->n; i++)
         if (kept->v[i].s[1 - o] == 0 && kept->v[i].s[o] != 0 && (best < 0 || kept->v[i].n > kept->v[best].n)) best = i;
@@ -189,7 +189,7 @@ bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *co
                    const tra_nest *kept, const tra_nest *reduced) {
     bool exchanged = false;
     tiling t = {.tile = tile_of(code, fold, &exchanged), .out = out};
-    int at[2] = {alone(kept, 0), alone(kept, 1)};
+    int at[2] = {longest_in(kept, 0), longest_in(kept, 1)};
     if (!t.tile || at[0] < 0 || at[1] < 0 || !tra_dtype_is_float(arg[0]->dtype) || arg[0]->dtype != arg[1]->dtype)
         return false;
     t.o[0] = exchanged, t.o[1] = !exchanged;

@@ -59,7 +59,7 @@ void tra_top_run(const tra_kernel *k, const tra_array *a, const tra_array *b, co
     int64_t m = a->ext.v[a->ext.n - 1], most = out->ext.v[out->ext.n - 1], rows = m ? tra_elements_of(&a->ext) / m : 0;
     bool real = tra_dtype_is_float(a->dtype);
     const tra_array *of = b ? b : a;
-    bool alone = b && tra_elements_of(&b->ext) != tra_elements_of(&a->ext); /* one row for all */
+    bool one_row = b && tra_elements_of(&b->ext) != tra_elements_of(&a->ext); /* the same for all rows of a */
     if (rows == 0 || most == 0) return;
     int64_t *heap = tra_malloc((size_t)most * sizeof *heap);
     void *buf = tra_malloc((size_t)m * sizeof(double));
@@ -67,7 +67,7 @@ void tra_top_run(const tra_kernel *k, const tra_array *a, const tra_array *b, co
         const void *v = tra_load(a->data, a->dtype, r * m, 1, m, real ? TRA_F64 : TRA_I64, buf);
         row x = {real ? v : NULL, real ? NULL : v, k->fold == TRA_S_MIN};
         first_places(&x, m, most, heap);
-        for (int64_t i = 0; i < most; i++) copy_element(of, (alone ? 0 : r * m) + heap[i], out, r * most + i);
+        for (int64_t i = 0; i < most; i++) copy_element(of, (one_row ? 0 : r * m) + heap[i], out, r * most + i);
     }
     free(heap);
     free(buf);

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* An operand of an instruction: elements of a type, or a number that the program writes, which takes the type of the
- * operand beside it. */
+ * other operand. */
 typedef struct operand {
     bool is_number;
     double number;
@@ -13,7 +13,7 @@ typedef struct operand {
     int at;
 } operand;
 
-/* The type that a number takes beside elements of type t. */
+/* The type that a number takes when it is combined with elements of type t. */
 static tra_dtype literal_type(double v, tra_dtype t) {
     if (tra_dtype_is_float(t)) return t;
     if (v != rint(v) || fabs(v) >= 0x1p63) return TRA_F64;

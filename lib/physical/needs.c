@@ -110,8 +110,8 @@ bool tra_op_adds(const tra_plan *p, const tra_op *op) {
     const tra_op *l = unnamed(p, op->in[0]);
     if (l->op != TRA_PLAN_MAP || !l->orders.fused || l->type.layout) return false;
     const tra_rows_kernel *rows = tra_kernel_rows(l->what.map);
-    bool alone = !unnamed(p, l->in[0])->orders.fused;
-    return rows && rows->ops->add && alone && tra_op_state_dtype(p, op) == l->type.dtype;
+    bool plain_input = !unnamed(p, l->in[0])->orders.fused;
+    return rows && rows->ops->add && plain_input && tra_op_state_dtype(p, op) == l->type.dtype;
 }
 
 /* Reading one tuple of an operator's left input, as far as the sums are not counted for that. */
@@ -205,8 +205,8 @@ int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n) {
     return tra_min64(each, tra_add_most(all, tra_mul_most(n, 2 * TRA_PAGE)));
 }
 
-/* Has the result of an aggregation a block of its own beside its dense state? */
-static bool is_apart(const tra_op *op) { return is_composed(op) || op->type.layout; }
+/* Does the result of an aggregation have a block of its own, besides that of its dense state? */
+static bool has_own_block(const tra_op *op) { return is_composed(op) || op->type.layout; }
 
 static int64_t state_bytes(const tra_plan *p, const tra_op *op, const terms *t) {
     tra_type sum = op->type;
@@ -222,11 +222,11 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) 
     int64_t more = (tra_tree_depth(tra_op_tree(p, op).leaves) - 1) * state;
     tra_mirror m;
     bool twice = tra_op_mirror(p, op, &m) && op->type.cat->frontier.v[m.key[0]] > 1; /* a result and its mirror image */
-    return more + (twice ? 2 : 1) * (is_apart(op) ? result + state : tra_max64(result, state));
+    return more + (twice ? 2 : 1) * (has_own_block(op) ? result + state : tra_max64(result, state));
 }
 
 int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
-    if (!op->what.agg || tra_op_grows(op) || !is_apart(op)) return 0;
+    if (!op->what.agg || tra_op_grows(op) || !has_own_block(op)) return 0;
     terms t = terms_of(p, op);
     return tra_tree_depth(tra_op_tree(p, op).leaves) * state_bytes(p, op, &t);
 }

@@ -41,8 +41,7 @@ int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side);
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
 
 /* How many workers compute a stage that makes each result by itself. Kernels on rows do not share their work, so where
- * there are fewer results than workers the others rest, and need no memory: a group of a whole table has as much again.
- */
+ * there are fewer results than workers the others rest, and need no scratch. */
 int tra_op_workers(const tra_plan *p, const tra_op *op, int threads);
 
 /* Bytes of blocks that the operator needs at least, besides the base. */
@@ -78,7 +77,7 @@ int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output);
  * grow beyond the memory that is planned for them. here: bound of the bytes of its results on a site. */
 int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget);
 /* Can the results of an aggregation be made of the panels of its states, each by itself? */
-bool tra_agg_finishes_apart(const tra_kernel *agg);
+bool tra_agg_finishes_by_panels(const tra_kernel *agg);
 
 /* Bytes that are reserved for a join or aggregation whose results grow or are counted, so that their size is only known
  * when they are made (grow.h). */

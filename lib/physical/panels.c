@@ -3,7 +3,7 @@
 #include "../relation/stored.h"
 #include "needs.h"
 
-bool tra_agg_finishes_apart(const tra_kernel *agg) {
+bool tra_agg_finishes_by_panels(const tra_kernel *agg) {
     const tra_kernel *rest = tra_kernel_rest(agg);
     return !rest || (!tra_kernel_rest(rest) && tra_kernel_props(rest) & TRA_P_ELEMENTWISE);
 }
@@ -29,7 +29,7 @@ int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output) 
     bool counted = op->what.join && !op->what.agg;
     if (!tra_op_is(op->op, TRA_LOOPS) || op->type.layout != &tra_rows || !(tra_op_grows(op) || counted)) return 0;
     if (!levels || !tra_levels_in_order(levels) || op->type.cat->bound.n < 2) return 0;
-    if (op->what.agg && !op->what.partial && !tra_agg_finishes_apart(op->what.agg)) return 0;
+    if (op->what.agg && !op->what.partial && !tra_agg_finishes_by_panels(op->what.agg)) return 0;
     tra_dtype state = tra_op_state_dtype(p, op);
     if (!joins_by_panels(p, op, state)) return 0;
     int64_t n, rows = 1;

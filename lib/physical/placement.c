@@ -242,9 +242,9 @@ static int64_t moved_at(const tra_placement *p, const tra_placement *q, const tr
     tra_boxes a, b;
     tra_boxes_of(p, c, site, &a);
     tra_boxes_of(q, c, site, &b);
-    int64_t stays = tra_boxes_common(c, &a, &b);
-    *out = tra_place_copies(p) == 1 ? tra_place_copies(q) * tra_boxes_floats(c, &a) - stays : 0;
-    return tra_place_summands(p) * tra_boxes_floats(c, &b) - stays;
+    int64_t already = tra_boxes_common(c, &a, &b);
+    *out = tra_place_copies(p) == 1 ? tra_place_copies(q) * tra_boxes_floats(c, &a) - already : 0;
+    return tra_place_summands(p) * tra_boxes_floats(c, &b) - already;
 }
 
 static int64_t moved_boxes(const tra_placement *p, const tra_placement *q, const tra_catalog *c, int64_t *max_in,

@@ -14,7 +14,7 @@
  * pass each. What overlaps with stages is not known yet, and may not overlap with a scan of several (overlap.h). */
 void tra_scan_choose(tra_plan *p, int threads, int64_t budget);
 
-/* Does the stage read that input in a scan, and if several do, is it the last of them to read a block? */
+/* Is the input `side` of the stage the one that its scan reads? */
 bool tra_scan_reads(const tra_plan *p, const tra_op *op, int side);
 /* How many blocks of the input one stage of a scan may be ahead of another. */
 static inline int tra_scan_lead(int threads) { return 2 * threads + 2; }

@@ -364,7 +364,7 @@ static tra_status finish(attempt *x, tra_err *e) {
         if (x->p->block->refs > 1) TRA_TRY(retry(x, try_own, e));
     }
     if (is_result(st)) return TRA_OK;
-    if (x->sum->n > 1 && !tra_agg_finishes_apart(st->agg)) TRA_TRY(retry(x, try_gather_state, e));
+    if (x->sum->n > 1 && !tra_agg_finishes_by_panels(st->agg)) TRA_TRY(retry(x, try_gather_state, e));
     for (int i = 0; i < x->sum->n; i++) {
         x->p = &x->sum->v[i];
         TRA_TRY(retry(x, try_finish, e));

@@ -43,7 +43,7 @@ typedef struct factor_sum {
 /* An array beside the rows of the joins, as a relation of the memo. */
 typedef struct factor_array {
     const tra_expr *x;
-    int width, first; /* its columns are first, first + 1, .. of all columns, behind those of the pipeline's tables */
+    int width, first; /* its columns are first, first + 1, .. of all columns, after those of the pipeline's tables */
 } factor_array;
 
 /* A table x that is made step by step, join by join, and where in it all columns of the pipeline are. */

@@ -188,7 +188,7 @@ static void merge(tra_memo *m, int a, int b) {
 
 /* ---- expressions -------------------------------------------------------------------------------------------- */
 
-static int keep(tra_memo *m, const tra_node *typed, const char *text, const int in[2], int group) {
+static int new_expr(tra_memo *m, const tra_node *typed, const char *text, const int in[2], int group) {
     tra_expr *x = tra_new(m->arena, tra_expr);
     *x =
         (tra_expr){.node = *typed, .text = text, .in = {in[0], in[1]}, .from = -1, .below = {-1, -1}, .made = {-1, -1}};
@@ -208,13 +208,13 @@ int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why
         assert(m->v[proto->in[i]->id] == tra_memo_expr(proto->in[i]));
         in[i] = tra_memo_find(m, m->v[proto->in[i]->id]->group);
     }
-    const tra_type *want = group < 0 ? NULL : &m->v[m->group[tra_memo_find(m, group)].expr[0]]->node.type;
+    const tra_type *claimed = group < 0 ? NULL : &m->v[m->group[tra_memo_find(m, group)].expr[0]]->node.type;
     const char *text = expr_text(m->arena, proto);
     int *at = slot(m, text, in);
     if (*at >= 0) {
         const tra_expr *old = m->v[*at];
-        if (want && !tra_type_eq(&old->node.type, want, why)) return -1;
-        if (want) merge(m, old->group, group);
+        if (claimed && !tra_type_eq(&old->node.type, claimed, why)) return -1;
+        if (claimed) merge(m, old->group, group);
         return old->node.id;
     }
     if (m->n == m->limit) {
@@ -228,8 +228,8 @@ int tra_memo_add(tra_memo *m, const tra_node *proto, int group, const char **why
         *why = tra_arena_printf(m->arena, "%s", e.msg);
         return -1;
     }
-    if (want && !tra_type_eq(&n.type, want, why)) return -1;
-    return *at = keep(m, &n, text, in, group);
+    if (claimed && !tra_type_eq(&n.type, claimed, why)) return -1;
+    return *at = new_expr(m, &n, text, in, group);
 }
 
 void tra_memo_rebuild(tra_memo *m) {
@@ -296,7 +296,7 @@ tra_memo *tra_memo_new(const tra_graph *g, tra_arena *a) {
         }
         const char *text = expr_text(a, &n);
         int *at = slot(m, text, in);
-        if (*at < 0) *at = keep(m, &n, text, in, -1);
+        if (*at < 0) *at = new_expr(m, &n, text, in, -1);
         m->of_node[i] = *at;
         if (!m->v[*at]->node.name) m->v[*at]->node.name = n.name;
     }

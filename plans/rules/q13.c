@@ -1,8 +1,9 @@
 /* q13.c - rule Q-13: products of matrices of a table's columns, of the columns as they are.
  *
- * X'X of 19 columns as a matrix is a copy of the rows, an element beside the next column's; and BLAS copies it again,
- * into panels. A strip of rows has its columns one after the other: they are multiplied there, pair by pair, and select
- * and project below go with them in the same pass. The sums are formed by block of rows, then in the order of blocks.
+ * X'X of 19 columns as a matrix is a copy of the rows, in which a row's elements are next to each other; and BLAS
+ * copies it again, into panels. A strip of rows has its columns one after the other: they are multiplied there, pair by
+ * pair, and select and project below go with them in the same pass. The sums are formed by block of rows, then in the
+ * order of blocks.
  */
 #include <string.h>
 

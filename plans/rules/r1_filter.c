@@ -153,7 +153,7 @@ static void filter_below_agg(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
 
 static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     int dim[TRA_MAXDIM], place[TRA_MAXDIM];
-    conjuncts c, up = {0}, stay = {0};
+    conjuncts c, up = {0}, kept = {0};
     (void)side;
     if (!is(y, TRA_OP_FILTER) || !group_dims(x, dim) || counts_places(w, x, x)) return;
     const tra_keyfn *f = y->node.keyfn;
@@ -168,7 +168,7 @@ static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
     tra_split_predicate(f, &c);
     for (int i = 0; i < c.n; i++) {
         if (tra_keyexpr_vars(c.v[i]) & ~grouped)
-            stay.v[stay.n++] = c.v[i];
+            kept.v[kept.n++] = c.v[i];
         else
             up.v[up.n++] = tra_rename_vars(w, c.v[i], place);
     }
@@ -178,8 +178,8 @@ static void agg_below_filter(tra_rewriting *w, tra_expr *x, tra_expr *y, int sid
     }
     tra_node n;
     const tra_node *in = y->node.in[0];
-    if (stay.n) {
-        n = tra_proto_filter(w, &stay, f->names, in);
+    if (kept.n) {
+        n = tra_proto_filter(w, &kept, f->names, in);
         tra_expr *rest = tra_make_below(w, x, &n);
         if (!rest) return;
         in = &rest->node;
@@ -225,7 +225,7 @@ static void places(const tra_expr *join, int side, int place[TRA_MAXDIM]) {
 }
 
 static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    conjuncts c, stay = {0}, to[2] = {{0}, {0}};
+    conjuncts c, kept = {0}, to[2] = {{0}, {0}};
     const char *names[2][TRA_MAXDIM] = {{NULL}, {NULL}};
     if (!is(x, TRA_OP_FILTER) || !is(y, TRA_OP_JOIN)) return;
     tra_split_predicate(x->node.keyfn, &c);
@@ -244,9 +244,9 @@ static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int si
             to[s].v[to[s].n++] = tra_rename_vars(w, c.v[i], back);
             pushed = true;
         }
-        if (!pushed) stay.v[stay.n++] = c.v[i];
+        if (!pushed) kept.v[kept.n++] = c.v[i];
     }
-    if (stay.n == c.n) {
+    if (kept.n == c.n) {
         tra_refuse(w, x, "no input of the join has all the keys that the predicate reads");
         return;
     }
@@ -259,14 +259,14 @@ static void filter_below_join(tra_rewriting *w, tra_expr *x, tra_expr *y, int si
         if (!in[s]) return;
         n.in[s] = &in[s]->node;
     }
-    if (stay.n == 0) {
+    if (kept.n == 0) {
         tra_claim(w, x, y, side, &n, in[0], in[1]);
         return;
     }
     n.name = NULL;
     tra_expr *join = tra_make_below(w, x, &n);
     if (!join) return;
-    n = tra_proto_filter(w, &stay, x->node.keyfn->names, &join->node);
+    n = tra_proto_filter(w, &kept, x->node.keyfn->names, &join->node);
     tra_claim(w, x, y, side, &n, join, NULL);
 }
 

@@ -138,7 +138,7 @@ static bool uncovered(const tra_node *agg) {
 
 /* May f, with results of type t, be moved? Integers stay where the program computes them, unless f only moves elements:
  * elsewhere other numbers are computed, which might overflow. False after a refusal. */
-static bool stays_exact(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, tra_dtype t) {
+static bool exact_when_moved(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, tra_dtype t) {
     if (tra_dtype_is_float(t) || (tra_kernel_props(f) & TRA_P_MOVES)) return true;
     tra_refuse(w, x, "%s computes integers, of which others might overflow elsewhere", tra_kernel_name(w, f));
     return false;
@@ -146,7 +146,7 @@ static bool stays_exact(tra_rewriting *w, const tra_expr *x, const tra_kernel *f
 
 /* agg(g, map(f, R)) for map(f, agg(g, R)): may f go below? */
 static bool may_descend(tra_rewriting *w, const tra_expr *x, const tra_kernel *f, const tra_node *agg) {
-    if (!stays_exact(w, x, f, agg->in[0]->type.dtype)) return false;
+    if (!exact_when_moved(w, x, f, agg->in[0]->type.dtype)) return false;
     if (!tra_kernel_distributes(f, agg->kernel)) {
         tra_refuse(w, x, "%s does not distribute over %s", tra_kernel_name(w, f), tra_kernel_name(w, agg->kernel));
         return false;
@@ -254,7 +254,7 @@ const tra_rule tra_rule_r1_4 = {
 /* l, r: relations without the map. */
 static bool may_enter(tra_rewriting *w, const tra_expr *x, const tra_kernel *map, const tra_kernel *join,
                       const tra_node *l, const tra_node *r) {
-    if (!stays_exact(w, x, map, l->type.dtype) || !stays_exact(w, x, map, r->type.dtype)) return false;
+    if (!exact_when_moved(w, x, map, l->type.dtype) || !exact_when_moved(w, x, map, r->type.dtype)) return false;
     if (tra_kernel_enters(map, join)) return true;
     tra_refuse(w, x, "f(K(a, b)) = K(f(a), f(b)) is not known of f = %s and K = %s", tra_kernel_name(w, map),
                tra_kernel_name(w, join));
