@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 extern const tra_format tra_format_npy, tra_format_npz, tra_format_mtx, tra_format_tns, tra_format_edges,
     tra_format_csv, tra_format_raw, tra_format_h5ad, tra_format_binsparse, tra_format_h5;
@@ -156,10 +157,13 @@ bool tra_csv_by_name(const char *spec) {
     tra_stream in;
     int64_t held;
     size_t have;
+    struct stat st;
     const tra_format *f = tra_format_by_suffix(spec);
-    if (strcmp(spec, "-") == 0 || (f && f != &tra_format_csv) || tra_stream_open(spec, 16 << 10, &in, NULL) != TRA_OK)
-        return false;
-    bool ok = in.seekable && tra_stream_need(&in, 512, &have, NULL) == TRA_OK; /* what is no file is read but once */
+    if (strcmp(spec, "-") == 0 || (f && f != &tra_format_csv) || stat(spec, &st) != 0) return false;
+    /* A pipe is opened but once: who writes to it would be ended, or heard by nobody, when it is closed again. */
+    if (!S_ISREG(st.st_mode)) return f != NULL;
+    if (tra_stream_open(spec, 16 << 10, &in, NULL) != TRA_OK) return false;
+    bool ok = tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
     if (ok && tra_is_compressed(in.buf + in.pos, have))
         ok = tra_stream_unpack(&in, INT64_MAX, &held, NULL) == TRA_OK &&
              tra_stream_need(&in, 512, &have, NULL) == TRA_OK;

@@ -247,7 +247,7 @@ TRA_MUSTUSE tra_status tra_import_table(const tra_table_job *job, tra_arena *a, 
 /* Checks a format for dates (date: else for timestamps) that the user gave as this option. TRA_USAGE: the message names
  * the option and what is wrong with the format. */
 TRA_MUSTUSE tra_status tra_csv_check_format(const char *option, const char *format, bool date, tra_err *e);
-/* Says whether spec is a regular file that is CSV, by its suffix, or by its content where the suffix tells nothing. */
+/* Says whether spec is CSV: a file by its content and its suffix, a pipe by its suffix alone, without opening it. */
 bool tra_csv_by_name(const char *spec);
 /* Sets *is if the file is a table rather than a matrix: if it has a header, and below it a column that is not all
  * numbers or words for missing values, as far as its first bytes tell. Sets *titled if titles or comments stand above

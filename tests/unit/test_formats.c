@@ -229,6 +229,26 @@ TEST(csv_rows_longer_than_the_buffer) {
     tra_str_free(&t);
 }
 
+/* ---- pipes ------------------------------------------------------------------------------------------------------ */
+
+/* To be asked about a pipe must not open it: that waits for a writer, and ends the writer when the pipe is closed. */
+TEST(pipes_are_told_by_their_names) {
+    snprintf(path, sizeof path, "/tmp/tra-test-%ld.csv", (long)getpid());
+    unlink(path); /* of a test before */
+    CHECK(mkfifo(path, 0600) == 0);
+    alarm(20);
+    CHECK(tra_csv_by_name(path));
+    alarm(0);
+    unlink(path);
+    snprintf(path, sizeof path, "/tmp/tra-test-%ld.pipe", (long)getpid());
+    CHECK(mkfifo(path, 0600) == 0);
+    alarm(20);
+    CHECK(!tra_csv_by_name(path));
+    alarm(0);
+    unlink(path);
+    CHECK(!tra_csv_by_name(path));
+}
+
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
 TEST(formats_are_found) {
