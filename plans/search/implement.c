@@ -318,9 +318,7 @@ static void make_reparts(search *s, int g, const variant *f) {
     numbers v = takes(s, f->in[0], UNMOVED);
     const numbers *w = &s->group[g].demand;
     for (int i = 0; i < v.n; i++) {
-        for (int j = 0; j < w->n; j++) {
-            if (tra_place_copies(&s->places.v[w->v[j]]) == 1) tra_implement_one(s, g, f, v.v[i], -1, w->v[j]);
-        }
+        for (int j = 0; j < w->n; j++) tra_implement_one(s, g, f, v.v[i], -1, w->v[j]);
     }
     free(v.v);
 }

@@ -291,6 +291,23 @@ TEST(exchanges_are_shared) {
     done(&p);
 }
 
+/* Where every site needs all of it, blocks are made anew on every site from the pieces that all of them send. */
+TEST(repartitions_go_to_all_sites_at_once) {
+    planned p = plan("input A : f64 [64,64] by [8,64] at part(0)\ninput D : f64 [64,4] by [8,4] at part(0)\n"
+                     "E = reblock(D, [64,4])\nC = agg(join(A, E, [1], [0], matmul), [0,2], matadd)\noutput C\n",
+                     4);
+    const tra_plan *q = p.plans.v[0];
+    int exchanges = 0, everywhere = 0;
+    for (int i = 0; i < q->nops; i++) {
+        exchanges += q->ops[i].op == TRA_PLAN_BCAST || q->ops[i].op == TRA_PLAN_SHUF;
+        everywhere += q->ops[i].op == TRA_PLAN_REPART && tra_place_is_all(&q->ops[i].place);
+    }
+    CHECK_INT(exchanges, 0);
+    CHECK_INT(everywhere, 1);
+    CHECK_NEAR(q->cost.network_floats, 4 * 64 * 4, 0);
+    done(&p);
+}
+
 /* A0 goes to its copies by way of others: where it is of itself counts what begins there alone. */
 TEST(inputs_are_where_the_fewest_bytes_move) {
     planned p = plan("input A0 : f64 [128,128] by [32,32]\ninput A1 : f64 [192,128] by [8,32]\n"
