@@ -10,6 +10,14 @@ typedef enum tra_simd { TRA_SIMD_BASE, TRA_SIMD_AVX2, TRA_SIMD_AVX512 } tra_simd
 #define TRA_TARGET_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw,fma")))
 #define TRA_TARGET_AVX2   __attribute__((target("avx2,fma")))
 
+/* A loop that is compiled for several kinds of processor, of which the loader takes the one for this: they differ in
+ * speed, not in value. (It takes it before sanitizers are up.) */
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TRA_ANY_TARGET __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TRA_ANY_TARGET
+#endif
+
 /* The most that this processor has, or less if TRA_SIMD in the environment names less (base, avx2, avx512). It is found
  * out once. */
 tra_simd tra_simd_here(void);

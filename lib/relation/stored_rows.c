@@ -1,11 +1,12 @@
 /* stored_rows.c - slices of stored relations, piece by piece; and entries that are read to where they stay: where the
  * last level has the entries of a row one after the other, values are read into the cell, and columns are widened or
  * narrowed to it, so that nothing is copied. Each piece is checked while it is in the cache. */
+#include "../base/simd.h"
 #include "stored_reading.h"
 
 #include <string.h>
 
-#define VECTORS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
 
 /* ---- slices ----------------------------------------------------------------------------------------------------- */
 

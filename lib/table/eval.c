@@ -98,7 +98,7 @@ static void whole_arithmetic(tra_colstep *s) {
     }
 }
 
-TRA_STRIP_LOOP static void arithmetic(tra_colstep *s) {
+TRA_ANY_TARGET static void arithmetic(tra_colstep *s) {
     if (held(s->x) == TRA_I64) {
         whole_arithmetic(s);
         return;
@@ -163,7 +163,7 @@ static void quotient(tra_colstep *s) {
     default: LOOP2(T, uint8_t, a == b); break;                                                                         \
     }
 
-TRA_STRIP_LOOP static void compare(tra_colstep *s) {
+TRA_ANY_TARGET static void compare(tra_colstep *s) {
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: COMPARE(T); break;
     switch (held(s->x->kids[0])) { TRA_DTYPES(X) }
@@ -331,7 +331,7 @@ static void note_beyond(tra_colstep *s) {
     }
 }
 
-TRA_STRIP_LOOP static void convert_values(tra_colstep *s) {
+TRA_ANY_TARGET static void convert_values(tra_colstep *s) {
     switch (held(s->x)) { TRA_DTYPES(CONVERT_TO) }
 }
 

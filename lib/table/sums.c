@@ -84,7 +84,7 @@ static void unknown_value(const tra_column *c) {
 }
 
 /* Places of a strip of keys of 32 bits without NULLs among the values of their range; false: some are beyond it. */
-TRA_STRIP_LOOP static bool place_keys(uint32_t *restrict at, const tra_slot_key *key, const int32_t *restrict v,
+TRA_ANY_TARGET static bool place_keys(uint32_t *restrict at, const tra_slot_key *key, const int32_t *restrict v,
                                       int n) {
     uint32_t least = (uint32_t)key->least, range = (uint32_t)key->range, beyond = 0;
     for (int i = 0; i < n; i++) {
@@ -106,7 +106,7 @@ static bool look_up_codes(uint32_t *at, const int32_t *restrict code, int n) {
     return missing >= 0;
 }
 
-TRA_STRIP_LOOP static void append_digit(int64_t *restrict slot, int64_t values, const uint32_t *restrict at, int n) {
+TRA_ANY_TARGET static void append_digit(int64_t *restrict slot, int64_t values, const uint32_t *restrict at, int n) {
     for (int i = 0; i < n; i++) slot[i] = slot[i] * values + at[i];
 }
 
@@ -119,7 +119,7 @@ static bool add_short_key(adding *x, const tra_slot_key *key, const int32_t *v, 
 }
 
 /* Adds a part to the words of a strip; false: some values are none of which is known. */
-TRA_STRIP_LOOP static bool add_part(int64_t *restrict word, const tra_slot_part *p, const int64_t *restrict v, int n) {
+TRA_ANY_TARGET static bool add_part(int64_t *restrict word, const tra_slot_part *p, const int64_t *restrict v, int n) {
     uint64_t beyond = 0;
     for (int i = 0; i < n; i++) {
         uint64_t above = (uint64_t)v[i] - (uint64_t)p->least;
@@ -334,7 +334,7 @@ static double across(const lanes *v) {
 }
 
 /* Adds the sum of x[i] * y[k] over n rows to sum[i * YS + k]. */
-TRA_STRIP_LOOP static void multiply(const double *const *x, const double *const *y, int n, double *sum) {
+TRA_ANY_TARGET static void multiply(const double *const *x, const double *const *y, int n, double *sum) {
     lanes s[XS * YS] = {{0}};
     int r = 0;
     for (; r + LANES <= n; r += LANES) {

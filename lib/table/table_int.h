@@ -2,17 +2,10 @@
 #ifndef TRA_TABLE_INT_H
 #define TRA_TABLE_INT_H
 
+#include "../base/simd.h"
 #include "table.h"
 
 enum { TRA_COLSTRIP = 1024 }; /* rows that one instruction handles at a time: 8 KiB of i64 stay in the first cache */
-
-/* A loop over a strip that is compiled for several instruction sets, of which one is chosen at run time: they differ in
- * speed, not in value. (They are chosen before sanitizers are up.) */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define TRA_STRIP_LOOP __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define TRA_STRIP_LOOP
-#endif
 
 static inline int64_t tra_floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
 
