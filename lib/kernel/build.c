@@ -201,6 +201,8 @@ tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, 
     }
     if (row->cls == TRA_K_TOP && !(args[0] >= 1 && args[0] <= 0x1p53 && args[0] == floor(args[0])))
         return tra_fail(e, TRA_PROGRAM, "%s takes a number of places, a whole one from 1 on", name);
+    if (row->lapack == TRA_L_END_X && !(args[0] >= 0 && args[0] <= INT32_MAX && args[0] == floor(args[0])))
+        return tra_fail(e, TRA_PROGRAM, "%s takes a number of right sides, or 0 for a vector", name);
     tra_kernel *k = tra_new(a, tra_kernel);
     k->row = row;
     k->uses = use;

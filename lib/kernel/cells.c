@@ -272,6 +272,15 @@ void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
 
 /* ---- types ------------------------------------------------------------------------------------------------------- */
 
+/* Has the result the same rows however many the operand has? */
+static bool takes_any_rows(const tra_kernel *k) {
+    const tra_kernel *const *steps;
+    const tra_kernel *self = k;
+    for (int i = tra_steps(k, &steps, &self) - 1; i >= 0; i--)
+        if (steps[i]->cls == TRA_K_LAPACK && steps[i]->row->lapack == TRA_L_TALL_R) return true;
+    return false;
+}
+
 /* Where the dimensions of a result come from; false where that cannot be told. */
 static bool sources(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b, tra_dimsrc *src) {
     tra_dims out;
@@ -291,6 +300,7 @@ void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type 
         out->bounded = k->rows->counts || a->bounded ? 1 : 0;
     else if (rows != TRA_ROWS_ONE && rows != TRA_ROWS_NONE && rows != TRA_ROWS_FIXED)
         out->bounded = k->rows->counts || any ? 1 : 0;
+    if (any && takes_any_rows(k)) any = 0;
     bool known = any && !k->rows && sources(k, use, a, b, &src);
     for (int d = 0; any && !k->rows && d < out->cat->bound.n; d++) {
         int from = known ? src.from[d] : 0;

@@ -39,6 +39,14 @@ typedef enum tra_lapack {
     TRA_L_SVD_U,
     TRA_L_SVD_S,
     TRA_L_SVD_V,
+    /* of blocks of rows (tall.c) */
+    TRA_L_TALL_R,
+    TRA_L_TALL_Q,
+    TRA_L_MORE_R,
+    TRA_L_MORE_Q,
+    TRA_L_END_R,
+    TRA_L_END_Q,
+    TRA_L_END_X,
 } tra_lapack;
 
 /* Sets of aggregations over which a kernel distributes. */
@@ -136,13 +144,28 @@ void tra_top_run(const tra_kernel *k, const tra_array *a, const tra_array *b, co
 enum { TRA_LAPACK_MOST = 32000, TRA_LAPACK_SVD = 23000 }; /* rows and columns, since it counts in int */
 /* Why the operands (b: of a join, else NULL) do not fit, or NULL. */
 const char *tra_lapack_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b);
-/* For operands that fit: the result's extents, and for each of its dimensions where it comes from, as in tra_dimsrc. */
-void tra_lapack_shape(tra_lapack f, const tra_dims *a, const tra_dims *b, tra_dims *out, int8_t *from);
+/* For operands that fit: the result's extents, and for each of its dimensions where it comes from, as in tra_dimsrc.
+ * arg: the kernel's number in parentheses. */
+void tra_lapack_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out, int8_t *from);
 size_t tra_lapack_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b); /* a multiple of 64 */
 double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
 /* Runs it; out is f64, or f32 where the operands are. A failure, such as of a singular matrix, is noted
  * (tra_kernel_failure). */
 void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
+
+/* The same of those that take blocks of rows (tall.c). */
+static inline bool tra_lapack_is_tall(tra_lapack f) { return f >= TRA_L_TALL_R; }
+const char *tra_tall_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b);
+void tra_tall_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out);
+size_t tra_tall_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b);
+double tra_tall_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
+void tra_tall_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
+/* What both share. m x n elements to columns of height `stride`; false when one is not finite. Whether a matrix of that
+ * reciprocal condition is regular: warns where few of its digits are right, notes a failure where it is singular. */
+bool tra_lapack_load(const tra_array *x, int64_t m, int64_t n, double *to, int64_t stride);
+void tra_lapack_set(const tra_array *x, int64_t at, double v);
+void tra_lapack_fill(const tra_array *x, double v);
+bool tra_lapack_is_regular(double rcond, const char *name);
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 

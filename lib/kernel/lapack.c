@@ -61,9 +61,20 @@ void tra_kernel_fail(const char *fmt, ...) {
     va_end(args);
 }
 
+/* Those of blocks of rows, which no switch of this file is for. */
+#define TALL                                                                                                           \
+    case TRA_L_TALL_R:                                                                                                 \
+    case TRA_L_TALL_Q:                                                                                                 \
+    case TRA_L_MORE_R:                                                                                                 \
+    case TRA_L_MORE_Q:                                                                                                 \
+    case TRA_L_END_R:                                                                                                  \
+    case TRA_L_END_Q:                                                                                                  \
+    case TRA_L_END_X
+
 /* ---- shapes and scratch ------------------------------------------------------------------------------------- */
 
 const char *tra_lapack_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    if (tra_lapack_is_tall(f)) return tra_tall_misfit(f, a, b);
     bool square = f != TRA_L_QR_Q && f != TRA_L_QR_R && f != TRA_L_SVD_U && f != TRA_L_SVD_S && f != TRA_L_SVD_V;
     if (a->n != 2) return "it needs a matrix";
     if (square && a->v[0] != a->v[1]) return "it needs a square matrix";
@@ -78,11 +89,15 @@ const char *tra_lapack_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b
     return NULL;
 }
 
-void tra_lapack_shape(tra_lapack f, const tra_dims *a, const tra_dims *b, tra_dims *out, int8_t *from) {
+void tra_lapack_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out, int8_t *from) {
     int64_t least = tra_min64(a->v[0], a->v[1]);
     from[0] = 0;
     from[1] = 1;
     *out = *a;
+    if (tra_lapack_is_tall(f)) {
+        tra_tall_shape(f, arg, a, b, out);
+        return;
+    }
     switch (f) {
     case TRA_L_SOLVE:
         *out = *b;
@@ -97,7 +112,11 @@ void tra_lapack_shape(tra_lapack f, const tra_dims *a, const tra_dims *b, tra_di
     case TRA_L_QR_Q:
     case TRA_L_SVD_U: out->v[1] = least; break;
     case TRA_L_QR_R: out->v[0] = least; break;
-    case TRA_L_SVD_V: *out = (tra_dims){.n = 2, .v = {a->v[1], least}}; break;
+    case TRA_L_SVD_V:
+        *out = (tra_dims){.n = 2, .v = {a->v[1], least}};
+        break;
+    TALL:
+        break;
     }
 }
 
@@ -126,10 +145,13 @@ static void room(tra_lapack f, int64_t m, int64_t n, int64_t right, int64_t *wor
         *work = m * k + k + k * n + 4 * k * k + 7 * k + 64 * (m + n);
         *ints = 8 * k;
         break;
+    TALL:
+        break;
     }
 }
 
 size_t tra_lapack_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    if (tra_lapack_is_tall(f)) return tra_tall_scratch(f, a, b);
     int64_t work, ints, right = b && b->n == 2 ? b->v[1] : f == TRA_L_INVERSE ? a->v[1] : 1;
     room(f, a->v[0], a->v[1], right, &work, &ints);
     return ((size_t)(a->v[0] * a->v[1] + work) * sizeof(double) + (size_t)ints * sizeof(int) + 127) / 64 * 64;
@@ -145,21 +167,20 @@ typedef struct job {
     int *ints;
 } job;
 
-static void set_element(const tra_array *x, int64_t at, double v) {
+void tra_lapack_set(const tra_array *x, int64_t at, double v) {
     if (x->dtype == TRA_F32)
         ((float *)x->data)[at] = (float)v;
     else
         ((double *)x->data)[at] = v;
 }
 
-/* m x n elements to columns; false when one is not finite. */
-static bool load(const tra_array *x, int64_t m, int64_t n, double *to) {
+bool tra_lapack_load(const tra_array *x, int64_t m, int64_t n, double *to, int64_t stride) {
     bool finite = true;
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             double v = tra_element_real(x->dtype, x->data, i * n + j);
             finite = finite && isfinite(v);
-            to[j * m + i] = v;
+            to[j * stride + i] = v;
         }
     return finite;
 }
@@ -167,11 +188,11 @@ static bool load(const tra_array *x, int64_t m, int64_t n, double *to) {
 /* Columns of height `stride` to m x n elements. */
 static void store(const double *from, int64_t stride, const tra_array *x, int64_t m, int64_t n) {
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) set_element(x, i * n + j, from[j * stride + i]);
+        for (int64_t j = 0; j < n; j++) tra_lapack_set(x, i * n + j, from[j * stride + i]);
 }
 
-static void fill(const tra_array *x, double v) {
-    for (int64_t i = 0, n = tra_elements_of(&x->ext); i < n; i++) set_element(x, i, v);
+void tra_lapack_fill(const tra_array *x, double v) {
+    for (int64_t i = 0, n = tra_elements_of(&x->ext); i < n; i++) tra_lapack_set(x, i, v);
 }
 
 /* Is the matrix symmetric, up to `slack` times the rounding error? Else *i, *j is a place where it is not. */
@@ -196,9 +217,7 @@ static bool refuse_unsymmetric(const job *w, const char *name) {
 
 /* ---- systems ------------------------------------------------------------------------------------------------ */
 
-/* Is a matrix of that reciprocal condition regular, so that there is a result? Warns where few of its digits are
- * right; notes a failure where there is none. */
-static bool is_well_conditioned(double rcond, const char *name) {
+bool tra_lapack_is_regular(double rcond, const char *name) {
     if (!(rcond >= DBL_EPSILON / 2)) {
         tra_kernel_fail(
             "%s: the matrix is singular to working precision (its condition is about %.1e): columns depend on each "
@@ -222,11 +241,11 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
     if (positive) {
         dpotrf_("L", &n, w->a, &n, &info, 1);
         positive = info == 0;
-        if (!positive) load(a, n, n, w->a);
+        if (!positive) tra_lapack_load(a, n, n, w->a, n);
     }
     if (positive) {
         dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
-        if (is_well_conditioned(rcond, name)) dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
+        if (tra_lapack_is_regular(rcond, name)) dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
         return;
     }
     dgetrf_(&n, &n, w->a, &n, pivot, &info);
@@ -235,14 +254,14 @@ static void solve(job *w, const tra_array *a, double *b, int right, const char *
         return;
     }
     dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
-    if (is_well_conditioned(rcond, name)) dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
+    if (tra_lapack_is_regular(rcond, name)) dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
 }
 
 static void run_solve(job *w, const tra_array *a, const tra_array *b, const tra_array *out) {
     int right = b->ext.n == 2 ? (int)b->ext.v[1] : 1;
     double *x = w->work + 4 * (int64_t)w->n;
-    if (!load(b, w->n, right, x)) {
-        fill(out, NAN);
+    if (!tra_lapack_load(b, w->n, right, x, w->n)) {
+        tra_lapack_fill(out, NAN);
         return;
     }
     solve(w, a, x, right, "solve");
@@ -262,7 +281,7 @@ static void run_det(job *w, const tra_array *out) {
     double det = 1;
     dgetrf_(&n, &n, w->a, &n, w->ints, &info);
     for (int64_t i = 0; i < n; i++) det *= w->ints[i] == i + 1 ? w->a[i * n + i] : -w->a[i * n + i];
-    set_element(out, 0, det);
+    tra_lapack_set(out, 0, det);
 }
 
 static void run_cholesky(job *w, const tra_array *out) {
@@ -315,7 +334,7 @@ static void run_qr(job *w, const tra_array *out, bool q) {
     if (!q) {
         for (int64_t i = 0; i < k; i++) {
             double sign = w->a[i * m + i] < 0 ? -1 : 1;
-            for (int64_t j = 0; j < n; j++) set_element(out, i * n + j, j < i ? 0 : sign * w->a[j * m + i]);
+            for (int64_t j = 0; j < n; j++) tra_lapack_set(out, i * n + j, j < i ? 0 : sign * w->a[j * m + i]);
         }
         return;
     }
@@ -340,12 +359,16 @@ static void run_svd(job *w, const tra_array *out, tra_lapack f) {
     if (f == TRA_L_SVD_S) store(s, k, out, k, 1);
     for (int64_t j = 0; j < k; j++) {
         double sign = sign_of(vt + j, n, k);
-        for (int64_t i = 0; f == TRA_L_SVD_U && i < m; i++) set_element(out, i * k + j, sign * u[j * m + i]);
-        for (int64_t i = 0; f == TRA_L_SVD_V && i < n; i++) set_element(out, i * k + j, sign * vt[i * k + j]);
+        for (int64_t i = 0; f == TRA_L_SVD_U && i < m; i++) tra_lapack_set(out, i * k + j, sign * u[j * m + i]);
+        for (int64_t i = 0; f == TRA_L_SVD_V && i < n; i++) tra_lapack_set(out, i * k + j, sign * vt[i * k + j]);
     }
 }
 
 void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
+    if (tra_lapack_is_tall(f)) {
+        tra_tall_run(f, a, b, out, scratch);
+        return;
+    }
     job w = {.m = (int)a->ext.v[0], .n = (int)a->ext.v[1], .a = scratch};
     int64_t ints, elements = a->ext.v[0] * a->ext.v[1];
     w.k = w.m < w.n ? w.m : w.n;
@@ -353,11 +376,11 @@ void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const 
     w.work = w.a + elements;
     w.ints = (int *)(w.work + w.nwork);
     if (elements == 0 || tra_elements_of(&out->ext) == 0) {
-        fill(out, 1); /* the determinant of no rows */
+        tra_lapack_fill(out, 1); /* the determinant of no rows */
         return;
     }
-    if (!load(a, w.m, w.n, w.a)) {
-        fill(out, NAN);
+    if (!tra_lapack_load(a, w.m, w.n, w.a, w.m)) {
+        tra_lapack_fill(out, NAN);
         return;
     }
     switch (f) {
@@ -371,11 +394,16 @@ void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const 
     case TRA_L_QR_R: run_qr(&w, out, false); return;
     case TRA_L_SVD_U:
     case TRA_L_SVD_S:
-    case TRA_L_SVD_V: run_svd(&w, out, f); return;
+    case TRA_L_SVD_V:
+        run_svd(&w, out, f);
+        return;
+    TALL:
+        return;
     }
 }
 
 double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    if (tra_lapack_is_tall(f)) return tra_tall_flops(f, a, b);
     double m = (double)a->v[0], n = (double)a->v[1], right = b && b->n == 2 ? (double)b->v[1] : 1;
     double k = m < n ? m : n;
     switch (f) {
@@ -389,7 +417,10 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     case TRA_L_QR_R: return 2 * m * n * k;
     case TRA_L_SVD_U:
     case TRA_L_SVD_S:
-    case TRA_L_SVD_V: return 14 * m * n * k;
+    case TRA_L_SVD_V:
+        return 14 * m * n * k;
+    TALL:
+        break;
     }
     return 0;
 }

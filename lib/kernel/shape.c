@@ -123,7 +123,7 @@ static tra_status shape_lapack(const tra_kernel *k, const tra_dims *a, const tra
     tra_dims r;
     int8_t from[2];
     if (why) return b ? misfit2(k, a, b, why, e) : misfit1(k, a, why, e);
-    tra_lapack_shape(k->row->lapack, a, b, &r, from);
+    tra_lapack_shape(k->row->lapack, k->args[0], a, b, &r, from);
     for (int d = 0; src && d < r.n; d++) src->from[d] = from[d];
     *out = r;
     return TRA_OK;

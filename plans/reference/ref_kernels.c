@@ -295,7 +295,9 @@ tra_status ref_join_origin(const tra_kernel *k, const tra_dims *ba, const tra_di
     else if (ref_is(&ks[0], "solve")) {
         pair_origin(false, bb, bb, out);
         if (bb->n == 2) out->from[1] = 32 + 1;
-    } else
+    } else if (ref_is(&ks[0], "tall_r"))
+        ref_lapack_origin("tall_r", 0, out);
+    else
         pair_origin(stretches(&ks[0]), ba, bb, out);
     return ref_rest_origin(ks, 1, n, out, e);
 }
@@ -314,9 +316,9 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const 
     } else if (ref_is_top(&ks[0])) {
         *t = ty;
         TRA_TRY(ref_top_eval(&ks[0], tx, x, y, a, &first, e));
-    } else if (ref_is(&ks[0], "solve")) {
+    } else if (ref_is(&ks[0], "solve") || ref_is(&ks[0], "tall_r")) {
         *t = ref_real(ref_both(tx, ty));
-        TRA_TRY(ref_lapack("solve", *t, x, y, a, &first, fit, e));
+        TRA_TRY(ref_lapack(ks[0].name, 0, *t, x, y, a, &first, fit, e));
     } else {
         bool stretch = true;
         tra_scalar_op op = TRA_S_ARG;

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[] = {"solve", "inverse", "det",   "cholesky", "eigh_w", "eigh_v",
-                                    "qr_q",  "qr_r",    "svd_u", "svd_s",    "svd_v"};
+static const char *const names[] = {"solve",  "inverse",     "det",         "cholesky",   "eigh_w",     "eigh_v",
+                                    "qr_q",   "qr_r",        "svd_u",       "svd_s",      "svd_v",      "tall_q",
+                                    "tall_r", "tall_more_q", "tall_more_r", "tall_end_q", "tall_end_r", "tall_end_x"};
 
 bool ref_is_lapack(const char *name) {
     for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
@@ -14,8 +15,8 @@ bool ref_is_lapack(const char *name) {
     return false;
 }
 
-void ref_lapack_origin(const char *name, ref_origin *o) {
-    bool vector = !strcmp(name, "eigh_w") || !strcmp(name, "svd_s");
+void ref_lapack_origin(const char *name, double arg, ref_origin *o) {
+    bool vector = (!strcmp(name, "tall_end_x") && arg == 0) || !strcmp(name, "eigh_w") || !strcmp(name, "svd_s");
     o->n = !strcmp(name, "det") ? 0 : vector ? 1 : 2;
     for (int d = 0; d < o->n; d++) o->from[d] = d, o->also[d] = -1;
 }
@@ -267,9 +268,66 @@ static bool is_symmetric(const matrix *x) {
     return true;
 }
 
-tra_status ref_lapack(const char *name, tra_dtype t, const ref_array *x, const ref_array *y, tra_arena *a,
+/* ---- by blocks of rows --------------------------------------------------------------------------------------- */
+
+/* The rows of R of several blocks that are there, by its last column, without that column. */
+static matrix rows_there(tra_arena *a, const matrix *x) {
+    matrix r = zeros(a, 0, tra_max64(0, x->n - 1));
+    r.v = tra_news(a, ref_num, x->m * x->n + 1);
+    for (int64_t i = 0; i < x->m; i++) {
+        if (*at(x, i, x->n - 1) == 0) continue;
+        for (int64_t j = 0; j < r.n; j++) *at(&r, r.m, j) = *at(x, i, j);
+        r.m++;
+    }
+    return r;
+}
+
+static matrix beside(tra_arena *a, const matrix *x, const matrix *y) {
+    matrix r = zeros(a, x->m, x->n + y->n);
+    for (int64_t i = 0; i < r.m; i++)
+        for (int64_t j = 0; j < r.n; j++) *at(&r, i, j) = j < x->n ? *at(x, i, j) : *at(y, i, j - x->n);
+    return r;
+}
+
+/* R of blocks of rows has as many rows as columns, zeros below those that are there, and, but in the end, a column that
+ * says which are; Q the rows of the block, zeros where the R of which it is has no row. */
+static matrix tall(tra_arena *a, const char *name, double arg, const matrix *x, const matrix *right, bool fine,
+                   ref_fit *fit) {
+    bool block = !strcmp(name, "tall_q") || !strcmp(name, "tall_r"), end = !strncmp(name, "tall_end", 8);
+    char result = name[strlen(name) - 1];
+    matrix all = right ? beside(a, x, right) : block ? *x : rows_there(a, x), q, r, out;
+    int64_t w = all.n, n = tra_max64(0, w - tra_max64(1, (int64_t)arg));
+    if (result == 'q')
+        out = zeros(a, x->m, w);
+    else if (result == 'r')
+        out = zeros(a, w, end ? w : w + 1);
+    else
+        out = zeros(a, n, tra_max64(1, (int64_t)arg));
+    if (!fine || w == 0) return out;
+    if (end && all.m < (result == 'x' ? n : w)) {
+        fit->failed = result == 'x' ? "solve" : "qr or svd";
+        return out;
+    }
+    gram_schmidt(a, &all, &q, &r);
+    for (int64_t i = 0; i < r.m && result == 'r'; i++) {
+        for (int64_t j = 0; j < w; j++) *at(&out, i, j) = *at(&r, i, j);
+        if (!end) *at(&out, i, w) = 1;
+    }
+    for (int64_t i = 0, row = 0; i < x->m && result == 'q'; i++) {
+        if (!block && *at(x, i, w) == 0) continue;
+        for (int64_t j = 0; j < q.n; j++) *at(&out, i, j) = *at(&q, row, j);
+        row++;
+    }
+    if (result != 'x') return out;
+    matrix square = zeros(a, n, n), b = zeros(a, n, out.n);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < w; j++) *(j < n ? at(&square, i, j) : at(&b, i, j - n)) = *at(&r, i, j);
+    return n ? solve(a, &square, &b, "solve", fit) : out;
+}
+
+tra_status ref_lapack(const char *name, double arg, tra_dtype t, const ref_array *x, const ref_array *y, tra_arena *a,
                       ref_array *out, ref_fit *fit, tra_err *e) {
-    bool any = !strncmp(name, "qr", 2) || !strncmp(name, "svd", 3);
+    bool blocks = !strncmp(name, "tall", 4), any = blocks || !strncmp(name, "qr", 2) || !strncmp(name, "svd", 3);
     if (x->ext.n != 2 || (!any && x->ext.v[0] != x->ext.v[1]) ||
         (y && (y->ext.n < 1 || y->ext.n > 2 || y->ext.v[0] != x->ext.v[0])))
         return tra_fail(e, TRA_PROGRAM, "%s does not fit its operands", name);
@@ -280,7 +338,12 @@ tra_status ref_lapack(const char *name, tra_dtype t, const ref_array *x, const r
     bool fine = all_finite(&m), symmetric = is_symmetric(&m);
     if (!strcmp(name, "cholesky") || !strncmp(name, "eigh", 4))
         if (fine && !symmetric) fit->failed = name;
-    if (!strcmp(name, "solve")) {
+    if (blocks) {
+        matrix b = {m.m, y && y->ext.n == 2 ? y->ext.v[1] : 1, y ? y->data : NULL};
+        fine = fine && (!y || all_finite(&b));
+        r = tall(a, name, arg, &m, y ? &b : NULL, fine, fit);
+        if (!strcmp(name, "tall_end_x") && arg == 0) rank = 1;
+    } else if (!strcmp(name, "solve")) {
         matrix b = {y->ext.v[0], y->ext.n == 2 ? y->ext.v[1] : 1, y->data};
         fine = fine && all_finite(&b);
         r = fine ? solve(a, &m, &b, name, fit) : b;

@@ -18,7 +18,7 @@ static tra_status map_origin(const tra_kernel_desc *k, int rank, ref_origin *o, 
     if (k->einsum) return ref_einstein_origin(k->einsum, 1, &rank, o, e);
     ref_set_origin(o, rank);
     if (ref_is_lapack(k->name)) {
-        ref_lapack_origin(k->name, o);
+        ref_lapack_origin(k->name, k->arg, o);
     } else if (ref_is(k, "diag")) {
         TRA_TRY(ref_need_rank("diag", rank, 2, 2, e));
         o->n = 1;
@@ -126,7 +126,7 @@ static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_arr
     }
     if (ref_is_lapack(k->name)) {
         *t = ref_real(tx);
-        return ref_lapack(k->name, *t, x, NULL, a, out, fit, e);
+        return ref_lapack(k->name, k->arg, *t, x, NULL, a, out, fit, e);
     }
     tra_dims ext = {.n = o.n};
     for (int d = 0; d < o.n; d++) ext.v[d] = x->ext.v[o.from[d]];

@@ -420,8 +420,8 @@ static tra_status do_repart(const tra_node *n, const tra_ref_rel *x, tra_arena *
     return ref_in_blocks(&whole, &n->block, x->dtype, a, out, e);
 }
 
-tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,
-                               tra_ref_rel *out, tra_err *e) {
+static tra_status apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a, tra_ref_rel *out,
+                        tra_err *e) {
     switch (n->op) {
     case TRA_OP_INPUT: return do_input(n, a, out, e);
     case TRA_OP_JOIN: return do_join(n, x, y, a, out, e);
@@ -435,4 +435,32 @@ tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tr
     }
     assert(!"an operator");
     return TRA_INTERNAL;
+}
+
+/* A relation of counted rows of which there are none has no tuple; a kernel that makes something even of these sees
+ * an array of no rows. */
+static const tra_ref_rel *with_a_tuple(const tra_node *n, const tra_ref_rel *x, tra_arena *a) {
+    if (!x || !x->counted || x->table || x->n > 0) return x;
+    tra_ref_rel *r = tra_new(a, tra_ref_rel);
+    *r = *x;
+    r->n = 1;
+    r->v = tra_new(a, tra_ref_tuple);
+    r->v->data = tra_new(a, ref_num);
+    r->v->key.n = x->k;
+    r->v->ext = n->type.cat->bound;
+    for (int d = 0; d < r->v->ext.n; d++)
+        if (n->type.bounded >> d & 1) r->v->ext.v[d] = 0;
+    r->bound = r->v->ext;
+    return r;
+}
+
+tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,
+                               tra_ref_rel *out, tra_err *e) {
+    if ((n->op == TRA_OP_TRANSFORM || n->op == TRA_OP_JOIN) && !n->type.columns && !n->type.bounded) {
+        x = with_a_tuple(n->in[0], x, a);
+        y = with_a_tuple(n->in[1], y, a);
+    }
+    TRA_TRY(apply(n, x, y, a, out, e));
+    if (!n->type.columns && n->type.bounded) out->counted = true;
+    return TRA_OK;
 }

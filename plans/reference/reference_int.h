@@ -102,11 +102,12 @@ TRA_MUSTUSE tra_status ref_agg_group(const tra_kernel *k, tra_dtype tx, int64_t 
                                      tra_dtype *t, ref_fit *fit, tra_err *e);
 bool ref_is_index(const tra_kernel *k); /* an aggregation by minindex or maxindex: its result is f64 */
 
-/* What LAPACK does for the executor, by its name there. y: the right side of solve, else NULL. t: of the result. */
+/* What LAPACK does for the executor, by its name there. arg: its number in parentheses; y: its right side, else NULL.
+ * t: of the result. */
 bool ref_is_lapack(const char *name);
-void ref_lapack_origin(const char *name, ref_origin *o);
-TRA_MUSTUSE tra_status ref_lapack(const char *name, tra_dtype t, const ref_array *x, const ref_array *y, tra_arena *a,
-                                  ref_array *out, ref_fit *fit, tra_err *e);
+void ref_lapack_origin(const char *name, double arg, ref_origin *o);
+TRA_MUSTUSE tra_status ref_lapack(const char *name, double arg, tra_dtype t, const ref_array *x, const ref_array *y,
+                                  tra_arena *a, ref_array *out, ref_fit *fit, tra_err *e);
 
 /* Key expressions at a key. */
 TRA_MUSTUSE tra_status ref_key(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);

@@ -39,26 +39,33 @@ static const tra_kernel *kernel(tra_build *b, const char *name, tra_kernel_use u
     return k;
 }
 
-/* The operand, a tensor of rank least to most, as one dense block. */
-static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra_node *n, int least, int most) {
+/* Is the operand a tensor of rank least to most? */
+static bool fits(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, int least, int most) {
     const char *why;
     tra_dims shape;
     if (!tra_type_is_blocked(&n->type, &why)) {
         tra_diag_error(b->d, x->span, NULL, "%s takes tensors in blocks; of this relation %s", name, why);
-        return NULL;
+        return false;
     }
     tra_type_shape(&n->type, &shape);
     if (shape.n < least || shape.n > most) {
         tra_diag_error(b->d, x->span, NULL, "%s takes a %s here, not a tensor of rank %d", name,
                        least == most ? "matrix" : "vector or a matrix", shape.n);
-        return NULL;
+        return false;
     }
+    return true;
+}
+
+/* The operand as one dense block. */
+static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra_node *n) {
+    tra_dims shape;
     if (n->type.bounded) {
         tra_diag_error(b->d, x->span, "make a matrix of known extents of it first: C[i,j] = sum X[n,i] * X[n,j]",
                        "%s takes a matrix of known extents, and of this one only the run tells how many rows it has",
                        name);
         return NULL;
     }
+    tra_type_shape(&n->type, &shape);
     if (n->type.sparse) {
         tra_node fields = {.in = {n}, .kernel = kernel(b, "densify", TRA_USE_MAP, x->span)};
         n = tra_build_made(b, TRA_OP_TRANSFORM, x->span, &fields);
@@ -98,6 +105,41 @@ static void set_labels(tra_build *b, tra_node *n, const char *from, tra_node *co
     n->labels = labels;
 }
 
+/* The operands of a solve that has more rows than unknowns, or rows that only the run counts: are both of the same
+ * rows?
+ */
+static bool same_rows(tra_build *b, const tra_ast *call, tra_node *const *in) {
+    const tra_node *rows[2] = {NULL};
+    tra_dims shape[2];
+    for (int i = 0; i < 2; i++) {
+        const tra_node *x = in[i];
+        tra_type_shape(&x->type, &shape[i]);
+        if (x->type.bounded) rows[i] = x->rows ? x->rows[0] : x;
+        if (!x->type.bounded || (x->type.bounded == 1 && (shape[i].n == 1 || x->type.cat->frontier.v[1] == 1)))
+            continue;
+        tra_diag_error(b->d, call->kids[i]->span, NULL,
+                       "of this matrix only the run tells how many rows it has, and it has several blocks of columns");
+        return false;
+    }
+    if (rows[0] != rows[1]) {
+        tra_diag_error(b->d, call->span, "make both of one table; join brings the rows of two together",
+                       "the matrix and its right side have rows of different tables, and only the run tells how many "
+                       "there are");
+        return false;
+    }
+    if (shape[0].v[0] == shape[1].v[0]) return true;
+    tra_diag_error(b->d, call->span, NULL, "the right side has %" PRId64 " rows, and the matrix %" PRId64,
+                   shape[1].v[0], shape[0].v[0]);
+    return false;
+}
+
+static bool is_least_squares(const struct linear *f, const tra_node *a) {
+    tra_dims shape;
+    if (strcmp(f->name, "solve") != 0) return false;
+    tra_type_shape(&a->type, &shape);
+    return a->type.bounded || shape.v[0] > shape.v[1];
+}
+
 tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts) {
     const struct linear *f = find(call->text);
     const char *advice = tra_arena_printf(b->arena, "write %s", f->text);
@@ -111,14 +153,22 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
                        f->nout == 1 ? "" : "s", nparts);
         return NULL;
     }
+    for (int i = 0; i < nin; i++)
+        if (!fits(b, call->kids[i], f->name, in[i], i ? 1 : 2, 2)) return NULL;
+    if (is_least_squares(f, in[0])) {
+        tra_node *n = same_rows(b, call, in) ? tra_build_least(&(tra_tall){b, call->span}, in[0], in[1]) : NULL;
+        if (n) n = drop_keys(b, n, n->type.cat->bound.n, call->span);
+        if (n) set_labels(b, n, f->labels[part], in);
+        return n;
+    }
     if (f->nout > 1 && strcmp(f->name, "eigh") != 0 && tra_is_tall(in[0])) {
         tra_node *n = tra_build_tall(&(tra_tall){b, call->span}, in[0], f->kernel[part]);
         if (n) n = drop_keys(b, n, f->rank[part], call->span);
         if (n) set_labels(b, n, f->labels[part], in);
         return n;
     }
-    tra_node *a = one_block(b, call->kids[0], f->name, in[0], 2, 2);
-    tra_node *right = nin == 2 ? one_block(b, call->kids[1], f->name, in[1], 1, 2) : NULL;
+    tra_node *a = one_block(b, call->kids[0], f->name, in[0]);
+    tra_node *right = nin == 2 ? one_block(b, call->kids[1], f->name, in[1]) : NULL;
     if (!a || (nin == 2 && !right)) return NULL;
     tra_node fields = {.in = {a, right}};
     fields.kernel = kernel(b, f->kernel[part], nin == 2 ? TRA_USE_JOIN : TRA_USE_MAP, call->span);

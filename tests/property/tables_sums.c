@@ -15,6 +15,10 @@ void draw_matrix(maker *m, const table *of) {
                    "X = matrix(%s, [u = if(`%s` > 50 || `%s` < -50, 1.0, `%s`), v = `%s` %% 9]%s)\n"
                    "XX[a,b] = sum X[n,a] * X[n,b]\noutput XX to \"XX.h5\"\n",
                    of->name, x->name, x->name, x->name, y->name, rng_chance(&m->g, 80) ? ", fill = 2" : "");
+    if (rng_chance(&m->g, 30)) tra_str_add(&m->text, "XU, Xs, XV = svd(X)\noutput Xs to \"Xs.h5\"\n");
+    if (rng_chance(&m->g, 20)) tra_str_add(&m->text, "XL = solve(X, X)\noutput XL to \"XL.h5\"\n");
+    if (rng_chance(&m->g, 20))
+        tra_str_add(&m->text, "XQ, XR = qr(X)\nXI[a,b] = sum XQ[n,a] * XQ[n,b]\noutput XI to \"XI.h5\"\n");
 }
 
 /* What a column of a matrix may be: of no table, of one or of both, of keys. */

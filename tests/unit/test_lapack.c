@@ -47,12 +47,12 @@ static ref_array reference_of(const tra_array *x) {
     return r;
 }
 
-/* Runs the kernel on a (and b) and compares with the definition. */
-static void compare(int line, const char *name, const tra_array *a, const tra_array *b, double tol) {
+/* Runs the kernel on a (and b) and compares with the definition. arg: its number in parentheses, or -1. */
+static void compare_with(int line, const char *name, double arg, const tra_array *a, const tra_array *b, double tol) {
     const tra_kernel *k;
     tra_err e = {0};
     tra_kernel_use use = b ? TRA_USE_JOIN : TRA_USE_MAP;
-    CHECK_OK(tra_kernel_named(arena, name, use, 0, NULL, &k, &e), e);
+    CHECK_OK(tra_kernel_named(arena, name, use, arg < 0 ? 0 : 1, &arg, &k, &e), e);
     tra_array out = {.dtype = tra_kernel_dtype(k, use, a->dtype, b ? b->dtype : a->dtype)};
     if (b)
         CHECK_OK(tra_kernel_shape2(k, &a->ext, &b->ext, &a->ext, &b->ext, &out.ext, NULL, &e), e);
@@ -71,7 +71,7 @@ static void compare(int line, const char *name, const tra_array *a, const tra_ar
     free(scratch);
     ref_array x = reference_of(a), y = b ? reference_of(b) : x, want;
     ref_fit fit = {0};
-    CHECK_OK(ref_lapack(name, out.dtype, &x, b ? &y : NULL, arena, &want, &fit, &e), e);
+    CHECK_OK(ref_lapack(name, arg, out.dtype, &x, b ? &y : NULL, arena, &want, &fit, &e), e);
     bool failed = tra_kernel_failure() != NULL;
     if (failed != (fit.failed != NULL))
         check_report("line %d: %s %s, the reference does not think so: %s", line, name, failed ? "fails" : "succeeds",
@@ -86,7 +86,7 @@ static void compare(int line, const char *name, const tra_array *a, const tra_ar
             return;
         }
 }
-#define COMPARE(name, a, b, tol) compare(__LINE__, name, a, b, tol)
+#define COMPARE(name, a, b, tol) compare_with(__LINE__, name, -1, a, b, tol)
 
 TEST(systems) {
     arena = tra_arena_new();
@@ -145,6 +145,53 @@ TEST(decompositions) {
         COMPARE("eigh_w", &p, NULL, 1e-10);
         COMPARE("eigh_v", &p, NULL, 1e-8);
     }
+    tra_arena_free(arena);
+}
+
+/* R of several blocks of w columns, of which some have fewer rows, one below the other. */
+static tra_array stacked(tra_dtype t, int64_t w, int nblocks, const int64_t *rows) {
+    tra_array x = {
+        t, {.n = 2, .v = {nblocks * w, w + 1}}, tra_arena_alloc(arena, (size_t)(nblocks * w * (w + 1)) * 8 + 8)};
+    tra_array v = matrix(t, nblocks * w, w + 1);
+    for (int64_t i = 0; i < nblocks * w; i++)
+        for (int64_t j = 0, at = i * (w + 1); j <= w; j++, at++) {
+            bool there = i % w < rows[i / w], zero = j < w && j < i % w;
+            double e = !there || zero ? 0 : j == w ? 1 : t == TRA_F32 ? ((float *)v.data)[at] : ((double *)v.data)[at];
+            if (t == TRA_F32)
+                ((float *)x.data)[at] = (float)e;
+            else
+                ((double *)x.data)[at] = e;
+        }
+    return x;
+}
+
+TEST(blocks_of_rows) {
+    static const int64_t shapes[][2] = {{0, 3}, {1, 1}, {1, 4}, {3, 4}, {4, 4}, {9, 4}, {2, 0}};
+    static const int64_t rows[][3] = {{4, 4, 4}, {0, 3, 4}, {1, 0, 2}, {0, 0, 0}, {2, 1, 1}, {0, 1, 1}};
+    static const char *const names[] = {"tall_more_r", "tall_more_q", "tall_end_r", "tall_end_q"};
+    arena = tra_arena_new();
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        tra_array x = matrix(TRA_F64, shapes[i][0], shapes[i][1]), b = matrix(TRA_F64, shapes[i][0], 2), v = b;
+        tra_array single = matrix(TRA_F32, shapes[i][0], shapes[i][1]), whole = matrix(TRA_I32, shapes[i][0], 1);
+        v.ext = (tra_dims){.n = 1, .v = {shapes[i][0]}};
+        COMPARE("tall_r", &x, NULL, 1e-9);
+        COMPARE("tall_r", &x, &b, 1e-9);
+        COMPARE("tall_r", &x, &v, 1e-9);
+        COMPARE("tall_r", &single, &whole, 1e-5);
+        COMPARE("tall_q", &x, NULL, 1e-9);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tra_array x = stacked(TRA_F64, 4, 3, rows[i]), single = stacked(TRA_F32, 4, 3, rows[i]);
+        for (int f = 0; f < 4; f++) COMPARE(names[f], &x, NULL, 1e-9);
+        COMPARE("tall_more_r", &single, NULL, 1e-5);
+        for (int right = 0; right < 4; right++) compare_with(__LINE__, "tall_end_x", right, &x, NULL, 1e-8);
+    }
+    tra_array x = stacked(TRA_F64, 4, 3, rows[0]);
+    for (int i = 0; i < 12; i++) ((double *)x.data)[i * 5 + 2] = 0; /* a column of zeros */
+    compare_with(__LINE__, "tall_end_x", 0, &x, NULL, 1e-8);
+    ((double *)x.data)[1] = NAN;
+    COMPARE("tall_more_r", &x, NULL, 1e-9);
+    compare_with(__LINE__, "tall_end_x", 0, &x, NULL, 1e-8);
     tra_arena_free(arena);
 }
 

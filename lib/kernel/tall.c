@@ -1,0 +1,166 @@
+/* tall.c - what QR, singular values and least squares of a matrix take of its blocks of rows (plans/tra/tall.c brings
+ * them together).
+ *
+ * How many rows a block has only the run may tell, but how large its result is the plan must know. So an R of w columns
+ * always has w rows, of which the last ones are 0 where the block has fewer; and behind its columns stands one that is
+ * 1 where there is a row and 0 where there is none. Whoever takes several of these, one below the other, leaves out the
+ * rows that are not there: so it sees what it would see of shorter ones, Q has no part in rows that are not there, and
+ * the last of them knows whether the matrix has as many rows as columns. */
+#include "kernel_int.h"
+
+#include <math.h>
+#include <string.h>
+
+extern void dgeqrf_(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
+extern void dorgqr_(const int *, const int *, const int *, double *, const int *, const double *, double *, const int *,
+                    int *);
+extern void dtrcon_(const char *, const char *, const char *, const int *, const double *, const int *, double *,
+                    double *, int *, int *, size_t, size_t, size_t);
+extern void dtrtrs_(const char *, const char *, const char *, const int *, const int *, const double *, const int *,
+                    double *, const int *, int *, size_t, size_t, size_t);
+
+enum { BLOCK = 32 }; /* what LAPACK has of workspace for each column */
+
+/* Is the operand a block of the matrix itself? Else it is R of several, with the column that says which rows are there.
+ */
+static bool is_block(tra_lapack f) { return f == TRA_L_TALL_R || f == TRA_L_TALL_Q; }
+
+/* Columns of what is decomposed: of a block, beside which right sides stand, or of an R. */
+static int64_t width(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    if (!is_block(f)) return tra_max64(0, a->v[1] - 1);
+    return a->v[1] + (!b ? 0 : b->n == 2 ? b->v[1] : 1);
+}
+
+const char *tra_tall_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    if (a->n != 2) return "it needs a matrix";
+    if (b && b->n != 1 && b->n != 2) return "the right side is a vector or a matrix";
+    if (b && b->v[0] != a->v[0]) return "the right side has another number of rows";
+    if (a->v[0] > INT32_MAX || width(f, a, b) >= TRA_LAPACK_MOST) return "it takes less than 32000 columns";
+    return NULL;
+}
+
+void tra_tall_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out) {
+    int64_t w = width(f, a, b);
+    *out = (tra_dims){.n = 2, .v = {w, w}};
+    if (f == TRA_L_TALL_R || f == TRA_L_MORE_R) out->v[1] = w + 1;
+    if (f == TRA_L_TALL_Q || f == TRA_L_MORE_Q || f == TRA_L_END_Q) out->v[0] = a->v[0];
+    if (f != TRA_L_END_X) return;
+    *out = (tra_dims){.n = arg > 0 ? 2 : 1, .v = {tra_max64(0, w - tra_max64(1, (int64_t)arg)), (int64_t)arg}};
+}
+
+size_t tra_tall_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    int64_t w = width(f, a, b), doubles = (a->v[0] + 1 + BLOCK) * w;
+    return ((size_t)doubles * sizeof(double) + (size_t)w * sizeof(int) + 127) / 64 * 64;
+}
+
+double tra_tall_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
+    double m = (double)a->v[0], w = (double)width(f, a, b);
+    bool q = f == TRA_L_TALL_Q || f == TRA_L_MORE_Q || f == TRA_L_END_Q;
+    return (q ? 4 : 2) * m * w * w;
+}
+
+typedef struct job {
+    int m, w, k;            /* rows that are there, columns, the lesser of both */
+    double *a, *tau, *work; /* a: column by column */
+    int nwork, *ints;
+} job;
+
+static bool is_there(const tra_array *a, int64_t i) {
+    return tra_element_real(a->dtype, a->data, (i + 1) * a->ext.v[1] - 1) != 0;
+}
+
+/* The rows that are there; false when an element is not finite. */
+static bool load(job *w, tra_lapack f, const tra_array *a, const tra_array *b) {
+    int64_t all = a->ext.v[0], n = a->ext.v[1];
+    if (is_block(f)) {
+        w->m = (int)all;
+        bool fine = tra_lapack_load(a, all, n, w->a, all);
+        return (!b || tra_lapack_load(b, all, w->w - n, w->a + n * all, all)) && fine;
+    }
+    bool fine = true;
+    for (int64_t i = 0; i < all; i++) w->m += is_there(a, i);
+    for (int64_t i = 0, to = 0; i < all; i++) {
+        if (!is_there(a, i)) continue;
+        for (int64_t j = 0; j < w->w; j++) {
+            double v = tra_element_real(a->dtype, a->data, i * n + j);
+            fine = fine && isfinite(v);
+            w->a[j * w->m + to] = v;
+        }
+        to++;
+    }
+    return fine;
+}
+
+static void put_r(const job *w, const tra_array *out) {
+    bool says = out->ext.v[1] > w->w;
+    for (int64_t i = 0, at = 0; i < w->w; i++) {
+        double sign = i < w->k && w->a[i * w->m + i] < 0 ? -1 : 1;
+        for (int64_t j = 0; j < w->w; j++)
+            tra_lapack_set(out, at++, i >= w->k || j < i ? 0 : sign * w->a[j * w->m + i]);
+        if (says) tra_lapack_set(out, at++, i < w->k);
+    }
+}
+
+/* Rows that are not there, and columns beyond the rows, are 0. */
+static void put_q(job *w, tra_lapack f, const tra_array *a, const tra_array *out) {
+    int info;
+    for (int64_t i = 0; i < w->k; i++) /* signs of the diagonal of R, which dorgqr writes over */
+        w->ints[i] = w->a[i * w->m + i] < 0 ? -1 : 1;
+    dorgqr_(&w->m, &w->k, &w->k, w->a, &w->m, w->tau, w->work, &w->nwork, &info);
+    for (int64_t i = 0, row = 0; i < out->ext.v[0]; i++) {
+        bool there = is_block(f) || is_there(a, i);
+        for (int64_t j = 0; j < w->w; j++)
+            tra_lapack_set(out, i * w->w + j, there && j < w->k ? w->ints[j] * w->a[j * w->m + row] : 0);
+        row += there;
+    }
+}
+
+static bool has_rows(const job *w, int64_t n, const char *name) {
+    if (w->m >= n) return true;
+    tra_kernel_fail("%s: the matrix has %d row%s, fewer than its %d columns: select more rows, or fewer columns", name,
+                    w->m, w->m == 1 ? "" : "s", (int)n);
+    return false;
+}
+
+/* R of a matrix and its right sides has that of the matrix, and beside it Q' times the right sides. */
+static void put_x(job *w, const tra_array *out) {
+    int n = (int)out->ext.v[0], right = w->w - n, info;
+    double rcond = 0;
+    if (!has_rows(w, n, "solve")) return;
+    dtrcon_("1", "U", "N", &n, w->a, &w->m, &rcond, w->work, w->ints, &info, 1, 1, 1);
+    if (!tra_lapack_is_regular(rcond, "solve")) return;
+    double *x = w->a + (int64_t)n * w->m;
+    dtrtrs_("U", "N", "N", &n, &right, w->a, &w->m, x, &w->m, &info, 1, 1, 1);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < right; j++) tra_lapack_set(out, i * right + j, x[j * w->m + i]);
+}
+
+void tra_tall_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
+    job w = {.w = (int)width(f, &a->ext, b ? &b->ext : NULL), .a = scratch};
+    int info;
+    if (b && b->ext.v[0] != a->ext.v[0]) {
+        tra_kernel_fail("solve: the matrix has %" PRId64 " rows, and its right side %" PRId64, a->ext.v[0],
+                        b->ext.v[0]);
+        return;
+    }
+    w.tau = w.a + a->ext.v[0] * w.w;
+    w.work = w.tau + w.w;
+    w.nwork = BLOCK * w.w;
+    w.ints = (int *)(w.work + w.nwork);
+    if (w.w == 0 || tra_elements_of(&out->ext) == 0) return;
+    if (!load(&w, f, a, b)) {
+        tra_lapack_fill(out, NAN);
+        return;
+    }
+    w.k = w.m < w.w ? w.m : w.w;
+    if ((f == TRA_L_END_R || f == TRA_L_END_Q) && !has_rows(&w, w.w, "qr and svd")) return;
+    if (w.m > 0) dgeqrf_(&w.m, &w.w, w.a, &w.m, w.tau, w.work, &w.nwork, &info);
+    if (f == TRA_L_END_X)
+        put_x(&w, out);
+    else if (f == TRA_L_TALL_R || f == TRA_L_MORE_R || f == TRA_L_END_R)
+        put_r(&w, out);
+    else if (w.m > 0)
+        put_q(&w, f, a, out);
+    else
+        tra_lapack_fill(out, 0);
+}
