@@ -381,21 +381,39 @@ static bool prepare(fusing *f, joined *at) {
     return at->x && fused_plan(f, at->x);
 }
 
+/* Can the last join make what is held of it and of `result`, which adds its arrays up or is the join itself? Its plan
+ * may not make the rows that are wanted of it in ascending order. */
+static bool can_be_held(const tra_expr *join, const tra_expr *result) {
+    const tra_node *j = &join->node;
+    const tra_layout *l = j->in[0]->type.layout, *r = j->in[1]->type.layout;
+    const tra_layout *held = result->node.op == TRA_OP_AGG ? result->node.type.layout : NULL;
+    return tra_program_runs(j->kernel, l, r, j->type.layout) && tra_program_runs(j->kernel, l, r, held);
+}
+
 /* Adds the last join, and what leaves the keys of the result, to the group (-1: to a new one, for the statement with
- * the dimensions of its result in another order). */
-static const tra_expr *complete(const fusing *f, joined *at, int group) {
+ * the dimensions of its result in another order). NULL: this is not possible, and *why says why. */
+static const tra_expr *complete(const fusing *f, joined *at, int group, const char **why) {
     const char *name = group < 0 ? NULL : f->s->node->name;
-    tra_node j = join_of(f, at, f->p->noperands - 1);
+    tra_node node = join_of(f, at, f->p->noperands - 1);
     bool all = in_order(f, at);
+    *why = "its result would have other blocks";
     if (!covers(f, at)) return NULL;
-    if (all) j.name = name;
-    at->x = add(f, &j, all ? group : -1);
-    if (!at->x || all) return at->x;
-    tra_node last = finish_of(f, f->s, at);
-    last.name = name;
-    const tra_expr *y = add(f, &last, group);
-    if (y) f->m->v[y->node.id]->made[0] = at->x->node.id;
-    return y;
+    if (all) node.name = name;
+    const tra_expr *join = at->x = add(f, &node, -1), *result = join;
+    if (!join) return NULL;
+    if (!all) {
+        node = finish_of(f, f->s, at);
+        node.name = name;
+        result = add(f, &node, -1);
+    }
+    if (!result) return NULL;
+    if (!can_be_held(join, result)) {
+        *why = "its plan does not make the rows of its result in order";
+        return NULL;
+    }
+    if (group >= 0) result = add(f, &node, group); /* nothing is in that group that cannot run */
+    if (result && !all) f->m->v[result->node.id]->made[0] = join->node.id;
+    return result;
 }
 
 /* The product that the statement is, if the pairs of entries that meet in it are counted; else NULL. */
@@ -411,6 +429,7 @@ static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_option
     fusing *f = tra_new(m->arena, fusing), *g = tra_new(m->arena, fusing);
     *f = (fusing){.m = m, .s = s, .o = o};
     const tra_expr *whole = m->v[m->of_node[s->node->id]], *made = NULL;
+    const char *why = "its result would have other blocks";
     int group = tra_memo_find(m, whole->group);
     joined at, permuted_at;
     f->product = counted_product(s, &whole->node);
@@ -419,12 +438,12 @@ static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_option
     bool permutes = s->node->type.sparse && s->nout > 1 && !makes_rows(f) && (g->s = permuted(f)) &&
                     prepare(g, &permuted_at) && makes_rows(g);
     if (permutes) {
-        const tra_expr *x = complete(g, &permuted_at, -1);
+        const tra_expr *x = complete(g, &permuted_at, -1, &why);
         made = x ? permute_back(g, x, g->s, s, group) : NULL;
     } else {
-        made = complete(f, &at, group);
+        made = complete(f, &at, group, &why);
     }
-    if (!made) return "its result would have other blocks";
+    if (!made) return why;
     if (made == whole) return NULL;
     TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
     m->equal[m->nequal++] = (tra_equality){whole->node.id, made->node.id, -1, {-1, -1}, &tra_rule_fused};

@@ -270,14 +270,16 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
     run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, MUCH, o->threads, 0, before);
 }
 
-/* The conditions of the rules allow what the search has chosen. */
+/* The conditions of the rules allow what the search has chosen, and each plan runs under some ceiling. */
 static void check_conditions(bench *b, const tra_plans *plans) {
     char why[256];
-    for (int k = 0; k < plans->n; k++)
-        for (int i = 0; i < plans->choices[k].n; i++) {
-            const char *no = tra_choice_refused(plans->memo, &plans->choices[k].v[i], why);
-            if (no) failed(b, "a choice that no rule allows", no);
-        }
+    for (int k = 0; k < plans->n; k++) {
+        if (plans->v[k]->least_memory >> 60) failed(b, "search", "no ceiling is enough for a plan that is offered");
+        const char *no = NULL;
+        for (int i = 0; i < plans->choices[k].n && !no; i++)
+            no = tra_choice_refused(plans->memo, &plans->choices[k].v[i], why);
+        if (no) failed(b, "a choice that no rule allows", no);
+    }
 }
 
 static bool on_tables(const bench *b) { return b->index >= FIRST_OF_TABLES; }
@@ -359,6 +361,7 @@ static void run_fused(bench *b, tra_plan_options o, const tra_plans *first) {
             failed(b, "search for fused plans", e.msg);
             return;
         }
+        if (o.from > 0) check_conditions(b, &plans);
         for (int k = 0; k < plans.n && nseen < MOST * 8; k++) {
             bool known = !strstr(plans.v[k]->strategy, "fused") || plans.v[k]->least_memory > ROOM; /* refused */
             uint64_t digest = tra_plan_digest(plans.v[k]);
