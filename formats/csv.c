@@ -113,24 +113,12 @@ static tra_status next_cell(tra_source *s, csv *c, cell *out, tra_err *e) {
     return TRA_OK;
 }
 
-static bool is_one_of(const char *words, const char *s, size_t n) {
-    for (const char *w = words; *w;) {
-        size_t len = strcspn(w, " ");
-        if (len == n && strncasecmp(w, s, n) == 0) return true;
-        w += len + (w[len] == ' ');
-    }
-    return false;
-}
-
-/* What programs write where there is no number. */
-static bool is_missing(const char *s, size_t n) {
-    return is_one_of(
-        "na n/a n.a. <na> null none nil missing \\n - -- --- ? . * #n/a #div/0! #value! #ref! #num! #name? #null!", s,
-        n);
+static bool is_bool(const char *s, size_t n) {
+    return (n == 4 && strncasecmp(s, "true", n) == 0) || (n == 5 && strncasecmp(s, "false", n) == 0);
 }
 
 bool tra_csv_is_like_data(const char *s, size_t n) {
-    if (is_missing(s, n) || is_one_of("true false", s, n)) return true;
+    if (tra_csv_is_usual_null(s, n) || is_bool(s, n)) return true;
     size_t i = 0, letters = 0;
     for (size_t k = 0; k < n; k++)
         letters += isalpha((unsigned char)s[k]) || (unsigned char)s[k] >= 0x80 || s[k] == '_';
@@ -148,7 +136,7 @@ bool tra_csv_is_like_data(const char *s, size_t n) {
 static const char *advice_of(const char *s, size_t n) {
     if (memchr(s, '\r', n)) return TRA_LONE_RETURNS;
     if (memchr(s, 0, n)) return " (it has zero bytes: iconv -f UTF-16 -t UTF-8 makes text of UTF-16)";
-    if (is_missing(s, n)) return " (missing numbers are nan, or nothing with --empty-nan)";
+    if (tra_csv_is_usual_null(s, n)) return " (missing numbers are nan, or nothing with --empty-nan)";
     if (memchr(s, ',', n)) return " (numbers have a decimal point, and no comma)";
     if (!isdigit((unsigned char)*s) && !strchr("+-.", *s)) return "";
     if (memchr(s, '%', n)) return " (numbers have no percent sign)";
@@ -245,7 +233,7 @@ static bool is_comment(const tra_stream *in, size_t have) {
     size_t n = 0;
     if (have == 0 || *p != '#') return false;
     while (n < have && !strchr(",;\t \r\n\"", p[n])) n++;
-    return !is_missing(p, n);
+    return !tra_csv_is_usual_null(p, n);
 }
 
 /* Lines that begin with # before the first row (numpy.savetxt writes its header so), and a byte order mark. */

@@ -18,11 +18,10 @@ static bool is_word(const char *const *words, int n, const char *s, size_t len) 
     return false;
 }
 
-/* What programs write where there is no value: never taken as such beside other texts. */
-static bool is_usual(const char *s, size_t n) {
-    static const char *const words[] = {"na",   "n/a", "<na>",    "null",    "none",  "nil",   "-",
-                                        "--",   "?",   ".",       "*",       "\\n",   "n.a.",  "missing",
-                                        "#n/a", "#na", "#div/0!", "#value!", "#ref!", "#num!", "#null!"};
+bool tra_csv_is_usual_null(const char *s, size_t n) {
+    static const char *const words[] = {"na",  "n/a",     "<na>",    "null",  "none",  "nil",    "-",       "--",
+                                        "---", "?",       ".",       "*",     "\\n",   "n.a.",   "missing", "#n/a",
+                                        "#na", "#div/0!", "#value!", "#ref!", "#num!", "#name?", "#null!"};
     if (n > 8) return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i]) == n && strncasecmp(words[i], s, n) == 0) return true;
@@ -34,7 +33,7 @@ bool tra_csv_is_null(const tra_csv_reading *r, const char *s, size_t n, bool quo
     if (r->nnulls > 0) return is_word(r->nulls, r->nnulls, s, n);
     if (!words || n > 8) return false;
     trim(&s, &n);
-    return n == 0 || (r->nnulls < 0 && is_usual(s, n));
+    return n == 0 || (r->nnulls < 0 && tra_csv_is_usual_null(s, n));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------------------------- */

@@ -50,6 +50,9 @@ typedef struct tra_csv_column {
     bool nullable;
 } tra_csv_column;
 
+/* What programs write where there is no value, as "NA", "-", "#DIV/0!" in any case. In a table it is never taken as
+ * such beside other texts; in a matrix it is no number, and a row that has it is no header. */
+bool tra_csv_is_usual_null(const char *s, size_t n);
 /* Is it NULL? words: also what is usual for it. Takes blanks off. */
 bool tra_csv_is_null(const tra_csv_reading *r, const char *s, size_t n, bool quoted, bool words);
 /* Takes a cell into account. */

@@ -225,12 +225,6 @@ tra_status tra_storage_trace_most(const tra_storage *s, tra_storage_block *b, in
     return status;
 }
 
-const tra_storage_place *tra_storage_place_of(const tra_storage_places *p, int64_t at) {
-    int64_t first = 0;
-    TRA_BISECT(first, p->n, middle, p->v[middle].at < at);
-    return first < p->n && p->v[first].at == at ? &p->v[first] : NULL;
-}
-
 void tra_storage_places_free(tra_storage_places *p) {
     free(p->v);
     *p = (tra_storage_places){0};

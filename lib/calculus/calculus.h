@@ -424,7 +424,6 @@ TRA_MUSTUSE tra_status tra_storage_trace(const tra_storage *s, tra_storage_block
 /* The same of at most so many entries: TRA_RESOURCE when there are more. */
 TRA_MUSTUSE tra_status tra_storage_trace_most(const tra_storage *s, tra_storage_block *b, int64_t steps, int64_t most,
                                               tra_storage_places *out, tra_err *e);
-const tra_storage_place *tra_storage_place_of(const tra_storage_places *p, int64_t at); /* NULL: held by none */
 void tra_storage_places_free(tra_storage_places *p);
 
 #endif

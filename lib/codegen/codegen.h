@@ -78,7 +78,6 @@ TRA_MUSTUSE tra_status tra_codegen_make(tra_codegen *g, const tra_codegen_spec *
                                         const tra_codegen_kernel **out, tra_err *e);
 /* Is it compiled, not interpreted? */
 bool tra_codegen_compiled(const tra_codegen_kernel *k);
-double tra_codegen_seconds(const tra_codegen *g); /* seconds spent in the compiler so far */
 
 /* ---- texts in the same folder ------------------------------------------------------------------------------------ */
 

@@ -21,7 +21,7 @@ struct tra_codegen {
     const char *why;               /* why kernels cannot be compiled; NULL: they can */
     char *folder, *compiler;       /* absolute paths */
     char *compiler_is, *processor; /* identify these, as parts of keys */
-    double seconds;
+    double seconds;                /* spent in the compiler so far */
     tra_arena *arena;
     tra_codegen_kernel *kernels;
 };

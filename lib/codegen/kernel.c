@@ -15,6 +15,7 @@ tra_codegen *tra_codegen_open(tra_codegen_mode mode) {
 
 void tra_codegen_close(tra_codegen *g) {
     if (!g) return;
+    if (g->seconds > 0) tra_info(1, "%.2f s spent in the compiler %s, for kernels", g->seconds, g->compiler);
     for (tra_codegen_kernel *k = g->kernels; k; k = k->next)
         if (k->object && !k->shared) dlclose(k->object);
     pthread_mutex_destroy(&g->lock);
@@ -22,7 +23,6 @@ void tra_codegen_close(tra_codegen *g) {
     free(g);
 }
 
-double tra_codegen_seconds(const tra_codegen *g) { return g->seconds; }
 bool tra_codegen_compiled(const tra_codegen_kernel *k) { return k->object != NULL; }
 
 tra_status gen_cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) {

@@ -89,10 +89,6 @@ static void fold_index(const tra_kernel *k, double *state, const tra_array *in, 
 
 /* ---- the interface ------------------------------------------------------------------------------------------ */
 
-void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at) {
-    tra_fold_sparse(agg, state, in, false, at);
-}
-
 void tra_fold_sparse(const tra_kernel *agg, tra_array *state, const tra_array *in, bool sparse, const tra_agg_at *at) {
     const tra_kernel *k = tra_kernel_first(agg);
     if (k->cls == TRA_K_INDEX)

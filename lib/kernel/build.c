@@ -357,7 +357,6 @@ void tra_kernel_print(const tra_kernel *k, tra_str *out) {
     }
 }
 
-unsigned tra_kernel_uses(const tra_kernel *k) { return k->uses; }
 unsigned tra_kernel_props(const tra_kernel *k) { return k->props; }
 
 bool tra_kernel_distributes(const tra_kernel *join_or_map, const tra_kernel *agg) {

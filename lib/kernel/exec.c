@@ -217,10 +217,6 @@ static void run_rest(const chain *c, tra_array cur, bool sparse, const tra_array
     assert(cur.dtype == out->dtype && (cur.data == out->data || tra_elements_of(&out->ext) == 0));
 }
 
-void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch) {
-    tra_map_sparse(k, in, false, out, scratch);
-}
-
 void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_array *out, void *scratch) {
     const tra_kernel *self = k;
     chain c;
@@ -368,10 +364,6 @@ void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array
         }
         }
     } while (tra_nest_next(&nest, off));
-}
-
-void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_array *out, void *scratch) {
-    tra_finish_sparse(agg, in, false, state, out, scratch);
 }
 
 void tra_finish_sparse(const tra_kernel *agg, tra_dtype in, bool sparse, const tra_array *state, tra_array *out,

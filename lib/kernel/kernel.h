@@ -211,7 +211,6 @@ const tra_rows_kernel *tra_kernel_rows(const tra_kernel *k); /* NULL: it is none
 void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_type *b, tra_type *out);
 
 void tra_kernel_print(const tra_kernel *k, tra_str *out); /* as the language writes it */
-unsigned tra_kernel_uses(const tra_kernel *k);            /* TRA_USE_ bits; of an Einstein string by its operands */
 /* TRA_P_ bits. Of a composed aggregation: it commutes and associates as its first kernel does. */
 unsigned tra_kernel_props(const tra_kernel *k);
 /* K(sum of x) = sum of K(x), in each operand of a join; false when that is not proven, or agg is composed. Where
@@ -324,7 +323,6 @@ tra_filled tra_kernel_filled_agg(const tra_kernel *k, const tra_dims *ext, doubl
  * every element of out, and need no scratch beyond `scratch` (tra_kernel_scratch bytes, aligned to 64). NaN and
  * infinity propagate as IEEE says. Integers that do not fit their type are noted for the thread, as the processor notes
  * exceptions of floating-point numbers, and what was computed is of no use then. */
-void tra_kernel_map(const tra_kernel *k, const tra_array *in, tra_array *out, void *scratch);
 void tra_kernel_join(const tra_kernel *k, const tra_array *a, const tra_array *b, tra_array *out, void *scratch);
 /* Why a result on this thread has no meaning, of the first since the last call of clear: "solve: the matrix is
  * singular". NULL: none. */
@@ -364,11 +362,11 @@ void tra_kernel_tile_zero(const tra_kernel *join, tra_array *acc, int tile);
 void tra_kernel_tile_add(const tra_kernel *join, tra_array *acc, const tra_array *other, int tile);
 
 /* An aggregation: a state (an array: of what type and extents, these two tell), init to the identity, then fold arrays
- * of the group in ascending order of key, or merge states that were folded apart, then finish into the result, the
- * composed map included. Sums of f32 have an f64 state, those of integers and bools an i64 one. An array smaller than
- * the group's extents counts as padded with the identity; minindex and maxindex of nothing are {infinity or -infinity,
- * -1}, as rowmin and rowmax of rows of extent 0 are infinite. at: what index kernels need to know (NULL: the array is
- * the tensor), else NULL. */
+ * of the group in ascending order of key (tra_cell_fold), or merge states that were folded apart, then finish into the
+ * result (tra_cell_finish), the composed map included. Sums of f32 have an f64 state, those of integers and bools an
+ * i64 one. An array smaller than the group's extents counts as padded with the identity; minindex and maxindex of
+ * nothing are {infinity or -infinity, -1}, as rowmin and rowmax of rows of extent 0 are infinite. at: what index
+ * kernels need to know (NULL: the array is the tensor), else NULL. */
 typedef struct tra_agg_at {
     tra_dims offset; /* of the array in the tensor */
     tra_dims shape;  /* of the tensor */
@@ -376,12 +374,8 @@ typedef struct tra_agg_at {
 tra_dtype tra_agg_state_dtype(const tra_kernel *agg, tra_dtype in);
 void tra_agg_state_ext(const tra_kernel *agg, const tra_dims *group, tra_dims *state);
 void tra_agg_init(const tra_kernel *agg, tra_array *state);
-void tra_agg_fold(const tra_kernel *agg, tra_array *state, const tra_array *in, const tra_agg_at *at);
 /* sparse: what was folded is of sparse type; of products a 0 annihilates. */
 void tra_agg_merge(const tra_kernel *agg, tra_array *state, const tra_array *other, bool sparse);
-/* in: the type of what was folded. state may be the memory of out when extents agree, and out is f32 if the types do
- * not. */
-void tra_agg_finish(const tra_kernel *agg, tra_dtype in, const tra_array *state, tra_array *out, void *scratch);
 
 /* Copies the box of extents `ext` that begins at `from` in src to `to` in dst (any rank >= 0, same dtype). */
 void tra_array_copy(tra_array *dst, const tra_dims *to, const tra_array *src, const tra_dims *from,
@@ -450,7 +444,8 @@ void tra_cell_fold(const tra_kernel *agg, tra_array *state, const tra_cell *in, 
  * minindex and maxindex. */
 int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
 void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out);
-/* in: the type of what was folded. Of dense states and results they may share their memory as in tra_agg_finish. */
+/* in: the type of what was folded. A dense state may be the memory of a dense result when their extents agree, and the
+ * result is f32 if their types do not. */
 int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 

@@ -343,8 +343,9 @@ void tra_product_slow(const tra_nest *kept, const tra_nest *summed, const tra_ar
                       const bool *sparse, const tra_array *out, const int64_t *at, bool add);
 bool tra_step_sparse(const tra_kernel *step, tra_kernel_use use, bool a, bool b);
 
-/* tra_kernel_map and tra_kernel_join for operands of which these are of sparse type; so tra_kernel_fma, tra_agg_fold
- * and tra_agg_finish. */
+/* On dense arrays, of operands of which these are of sparse type: what a kernel makes of one; tra_kernel_join and
+ * tra_kernel_fma; what folds an array into the state of an aggregation, and what makes its result of that
+ * (tra_cell_finish). */
 void tra_map_sparse(const tra_kernel *k, const tra_array *in, bool sparse, tra_array *out, void *scratch);
 void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b, const bool *sparse, tra_array *out,
                      void *scratch);

@@ -360,9 +360,3 @@ void tra_counted_begin(tra_cell *c, const tra_dims *ext) {
     for (int d = 0; d < ext->n; d++) n[d] = ext->v[d];
     c->array.data = tra_cell_data(c, ARRAY);
 }
-
-int64_t tra_counted_end(tra_cell *c, int64_t rows) {
-    assert(rows <= c->array.ext.v[0]);
-    c->array.ext.v[0] = *(int64_t *)tra_cell_data(c, EXTENTS) = rows;
-    return tra_cell_trim(c, (int64_t[]){c->array.ext.n, elements(&c->array.ext)});
-}

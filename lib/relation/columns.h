@@ -165,8 +165,5 @@ const char *tra_counted_adopt_extents(tra_cell *c);
 int64_t tra_counted_room(tra_dtype t, const tra_dims *ext);
 /* Lays out the block of a cell for an array of these extents, and sets array.data and array.ext. */
 void tra_counted_begin(tra_cell *c, const tra_dims *ext);
-/* The array got fewer rows (extent of dimension 0) than was laid out for. Returns the bytes of the block that are
- * used. */
-int64_t tra_counted_end(tra_cell *c, int64_t rows);
 
 #endif

@@ -115,12 +115,9 @@ typedef struct tra_statistics {
 
 /* The statistics of one tuple. TRA_NO: the file has none. Thread-safe. */
 TRA_MUSTUSE tra_status tra_rel_statistics(tra_rel *r, int64_t ordinal, tra_statistics *out, tra_err *e);
-/* Entries of each column (last coordinate) of one tuple, as many numbers as its last extent. The file keeps them for
- * tuples with at least as many entries as columns; for others they are counted. TRA_NO: neither is possible. */
-TRA_MUSTUSE tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e);
 /* Of the rows of a matrix (d 0) or the columns of a tensor (d its last dimension): lines[i] is how many have 2^i or
  * more but fewer than 2^(i+1) entries, entries[i] how many entries these have. Kept for the next call; not thread-safe.
- * TRA_NO, and nothing is set: as tra_rel_column_counts, rows have no pointers, or there are more than two million. */
+ * TRA_NO, and nothing is set: entries are not in order, rows have no pointers, or there are more than two million. */
 tra_status tra_rel_line_histogram(tra_rel *r, int d, double lines[TRA_LOGS], double entries[TRA_LOGS], tra_err *e);
 /* How many pairs of entries of two matrices have the same coordinate in dimension da of a and db of b, as those have
  * that a[i,k] b[k,j] multiplies (da 1, db 0). Kept for the next call; not thread-safe. TRA_NO: lines of one are not

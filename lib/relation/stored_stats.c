@@ -105,7 +105,8 @@ static tra_status add_kept(const tra_rel *r, int64_t from, int64_t n, uint32_t *
     return s;
 }
 
-/* Adds to out[c] the entries of column c of a tuple. */
+/* Adds to out[c] the entries of column c of a tuple. The file keeps them for tuples with at least as many entries as
+ * columns; for others they are counted. */
 static tra_status add_columns_of(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
     struct tra_stored *x = r->stored;
     int64_t at = 0, width = 0;
@@ -119,15 +120,6 @@ static tra_status add_columns_of(tra_rel *r, int64_t ordinal, uint32_t *out, tra
         kept = width <= n[1] - n[0];
     }
     return kept ? add_kept(r, at, width, out, e) : count_columns(r, ordinal, width, out, e);
-}
-
-tra_status tra_rel_column_counts(tra_rel *r, int64_t ordinal, uint32_t *out, tra_err *e) {
-    if (!r->stored || r->stored->unordered)
-        return tra_fail(e, TRA_NO, "%s:%s has no counts of columns", r->path, r->name);
-    tra_dims ext;
-    tra_catalog_ext(&r->cat, ordinal, &ext);
-    memset(out, 0, (size_t)ext.v[ext.n - 1] * sizeof *out);
-    return add_columns_of(r, ordinal, out, e);
 }
 
 /* Planning counts rows or columns in 4 bytes for each, at most 8 MiB, and reads what it counts them by in pieces: less

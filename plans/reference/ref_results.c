@@ -156,14 +156,3 @@ tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const 
     *out = f.w;
     return TRA_OK;
 }
-
-tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec, const tra_write_options *o,
-                               tra_err *e) {
-    tra_arena *a = tra_arena_new();
-    tra_writer *w;
-    char digest[33];
-    tra_status s = tra_reference_fill(r, type, spec, o, a, &w, digest, e);
-    if (s == TRA_OK) s = tra_writer_commit(w, digest, e);
-    tra_arena_free(a);
-    return s;
-}

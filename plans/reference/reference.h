@@ -48,11 +48,9 @@ TRA_MUSTUSE tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena
 TRA_MUSTUSE tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,
                                            tra_ref_rel *out, tra_err *e);
 
-/* Writes a result as the relation `spec` of the type that the compiler gave it. TRA_INTERNAL when keys, extents or
- * element type are not what the type says.
- * fill leaves the writer to be committed, with the digest; what it needs until then is in the arena. */
-TRA_MUSTUSE tra_status tra_reference_write(const tra_ref_rel *r, const tra_type *type, const char *spec,
-                                           const tra_write_options *o, tra_err *e);
+/* Writes a result as the relation `spec` of the type that the compiler gave it, all but to commit *out with the digest;
+ * what the writer needs until then is in the arena. TRA_INTERNAL when keys, extents or element type are not what the
+ * type says. */
 TRA_MUSTUSE tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *type, const char *spec,
                                           const tra_write_options *o, tra_arena *a, tra_writer **out, char digest[33],
                                           tra_err *e);

@@ -1,5 +1,6 @@
 /* compose.c - the naive plan of a statement, as text that is parsed and checked. */
 #include "compose.h"
+#include "storel_int.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -28,6 +29,7 @@ typedef struct composer {
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static bool is_taken(const composer *c, const char *name) {
+    if (st_is_word(name)) return true;
     for (int i = 0; i < c->ntaken; i++)
         if (strcmp(c->taken[i], name) == 0) return true;
     return false;
@@ -365,19 +367,6 @@ static tra_status print_statement(composer *c, tra_str *out) {
 }
 
 static void take_names(composer *c) {
-    static const char *const words[] = {"sum",
-                                        "let",
-                                        "in",
-                                        "if",
-                                        "then",
-                                        "merge",
-                                        "extent",
-                                        "_",
-#define X(id, least, most, text) text,
-                                        TRA_CALC_FUNCTIONS(X)
-#undef X
-    };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) take(c, words[i]);
     for (int i = 0; i < c->s->nrefs; i++) {
         if (c->operand[i].storage) take_bound(c, c->operand[i].storage->mapping);
     }

@@ -302,7 +302,7 @@ typedef struct writer {
     const char *name[ST_MOSTVARS];
 } writer;
 
-static bool taken(const writer *w, const char *name) {
+bool st_is_word(const char *name) {
     static const char *const words[] = {"sum",
                                         "let",
                                         "in",
@@ -317,6 +317,11 @@ static bool taken(const writer *w, const char *name) {
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(words[i], name) == 0) return true;
+    return false;
+}
+
+static bool taken(const writer *w, const char *name) {
+    if (st_is_word(name)) return true;
     for (int i = 0; i < w->g->p->n; i++)
         if (strcmp(w->g->p->scope[i].name, name) == 0) return true;
     for (int i = 0; i < w->g->nvars; i++)

@@ -51,16 +51,6 @@ typedef struct tra_storel_about {
 /* ---- rules ---------------------------------------------------------------------------------------------------- */
 
 enum { TRA_STOREL_MAXRULES = 64 };
-typedef struct tra_storel_rule {
-    const char *name; /* as --without takes it */
-    const char *law;  /* the equivalence */
-    const char *when; /* its condition; "" where there is none */
-    bool built_in;    /* into the normal form: it cannot be left out */
-    /* Test data, in the scope of tests/unit/test_storel.c: of the plans of `before` one is `after`, up to the names of
-     * bound variables, and none if the rule is left out; to `refused` the rule does not apply. NULL: none. */
-    const char *before, *after, *refused;
-} tra_storel_rule;
-const tra_storel_rule *tra_storel_rules(int *n);
 /* A set of rules, as bits by their number, from names separated by commas: TRA_USAGE for names of no rule and of those
  * that are built in. */
 TRA_MUSTUSE tra_status tra_storel_without(const char *names, uint64_t *out, tra_err *e);

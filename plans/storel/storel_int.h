@@ -257,5 +257,6 @@ void st_remember(const char *name, tra_arena *a, const tra_storel_result *r);
 bool st_ways(st_graph *g, int cls);
 /* Way number i as a tree. */
 const tra_calc *st_extract(st_graph *g, int cls, int way, tra_err *e);
+bool st_is_word(const char *name); /* of the calculus, so that no variable may have the name */
 
 #endif

@@ -1,5 +1,7 @@
 /* table.h - the rules: name in C, in the text, built in, equivalence, condition, and test data before, after, refused,
- * over the scope of tests/unit/test_storel.c. Included with X defined. */
+ * over the scope of tests/unit/test_storel.c: of the plans of `before` one is `after`, up to the names of bound
+ * variables, and none if the rule is left out; to `refused` the rule does not apply; NULL: none. Included with X
+ * defined. */
 X(A1, "A1", true, "e1 * (e2 * e3) <-> (e1 * e2) * e3", "", NULL, NULL, NULL)
 X(A2, "A2", true, "{e1 -> e2 * e3} <-> {e1 -> e2} * e3", "e3 is a number", NULL, NULL, NULL)
 X(A3, "A3", true, "{e1 -> e2 * e3} <-> e2 * {e1 -> e3}", "e2 is a number", NULL, NULL, NULL)

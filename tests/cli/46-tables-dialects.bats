@@ -60,6 +60,19 @@ want() {
     [[ $output == *'must differ'* ]]
 }
 
+@test "words that programs write for no value are the same for tables and for matrices" {
+    printf 'NA\nn/a\nN.A.\n<NA>\nNull\nNone\nnil\nmissing\n\\N\n-\n--\n---\n?\n.\n*\n#N/A\n#NA\n#DIV/0!\n#VALUE!\n#REF!\n#NUM!\n#NAME?\n#NULL!\n' >words
+    n=0
+    while read -r word; do
+        want '{"v": [1, None, 3]}' "v\n1\n${word/\\/\\\\}\n3\n" --table
+        printf '%s,2\n3,4\n' "$word" >m.csv # no header, but a row with a hole
+        status 3 tra import m.csv -o m.h5
+        [[ $output == *'missing numbers are nan'* || $word == '#'* ]] || { echo "$word: $output"; return 1; }
+        n=$((n + 1))
+    done <words
+    ((n == 23))
+}
+
 # matrix TEXT WANT [OPTION...]: the text, imported, is the matrix.
 matrix() {
     printf '%b' "$1" >m.csv

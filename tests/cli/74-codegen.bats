@@ -32,11 +32,13 @@ assert abs(p - a @ a).max() < 1e-12 and p.nnz == (a @ a).nnz'
 
 @test "a kernel that was compiled is not compiled again, on several sites by one" {
     program
-    tra run -q p.tra --sites 2 --codegen require
+    status 0 tra run -v p.tra --sites 2 --codegen require
+    [ "$(grep -c 's spent in the compiler' <<<"$output")" = 1 ]
     [ "$(find cache -name '*.so' | wc -l)" = 1 ]
     [ "$(find cache -name 'tmp*' | wc -l)" = 0 ]
     before=$(stat -c %Y.%i cache/*.so)
-    tra run -q p.tra --sites 2 --codegen require
+    status 0 tra run -v p.tra --sites 2 --codegen require
+    lacks 's spent in the compiler'
     [ "$(stat -c %Y.%i cache/*.so)" = "$before" ]
 }
 

@@ -77,8 +77,11 @@ static tra_status store_and_read(const char *dir, const tra_graph *g, const expe
         const tra_ref_rel *r = x->v[n->id];
         const char *spec = tra_arena_printf(a, "%s/stored.h5%s", dir, k % 2 ? ":other" : "");
         tra_write_options o = {.codec = {.zstd = k % 3 == 1, .level = 1}};
+        tra_writer *w;
+        char digest[33];
         tra_ref_rel back;
-        TRA_TRY(tra_reference_write(r, &n->type, spec, &o, e));
+        TRA_TRY(tra_reference_fill(r, &n->type, spec, &o, a, &w, digest, e));
+        TRA_TRY(tra_writer_commit(w, digest, e));
         TRA_TRY(read_back(spec, &n->type, a, &back, e));
         for (int64_t i = 0; i < r->n; i++) {
             int64_t numbers = tra_catalog_elements_of(n->type.cat, i);

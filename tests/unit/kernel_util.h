@@ -116,7 +116,7 @@ static inline tra_array map(const tra_kernel *k, const tra_array *in) {
     CHECK_OK(tra_kernel_shape1(k, &in->ext, &ext, NULL, &e), e);
     tra_array out = filled(tra_kernel_dtype(k, TRA_USE_MAP, in->dtype, in->dtype), ext, NAN);
     void *scratch = scratch_for(k, TRA_USE_MAP, in, NULL);
-    tra_kernel_map(k, in, &out, scratch);
+    tra_map_sparse(k, in, false, &out, scratch);
     free(scratch);
     return out;
 }

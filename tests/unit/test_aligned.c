@@ -67,7 +67,7 @@ static void try(const char *text, const tra_scalar *expr, tra_scalar_op op, cons
         a[o] = array(t, d, true);
     }
     CHECK_OK(tra_kernel_aligned(arena, text, expr, op, xy, &k, &e), e);
-    CHECK_INT(tra_kernel_uses(k), two ? TRA_USE_JOIN : TRA_USE_MAP);
+    CHECK_INT(k->uses, two ? TRA_USE_JOIN : TRA_USE_MAP);
     tra_dims ext;
     tra_status st = two ? tra_kernel_shape2(k, &a[0].ext, &a[1].ext, &a[0].ext, &a[1].ext, &ext, NULL, &e)
                         : tra_kernel_shape1(k, &a[0].ext, &ext, NULL, &e);
@@ -78,7 +78,7 @@ static void try(const char *text, const tra_scalar *expr, tra_scalar_op op, cons
     if (two)
         tra_kernel_join(k, &a[0], &a[1], &got, NULL);
     else
-        tra_kernel_map(k, &a[0], &got, NULL);
+        tra_map_sparse(k, &a[0], false, &got, NULL);
 
     int64_t n = 1, total = 1, size = 1;
     double identity = op == TRA_S_ADD ? 0 : op == TRA_S_MUL ? 1 : op == TRA_S_MAX ? -INFINITY : INFINITY;

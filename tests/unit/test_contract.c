@@ -347,9 +347,9 @@ TEST(f32_sums_gather_in_f64) {
               out = make(TRA_F32, scalar);
     CHECK_INT(state.dtype, TRA_F64);
     tra_agg_init(add, &state);
-    tra_agg_fold(add, &state, &(tra_array){TRA_F32, scalar, a.data}, NULL);
-    for (int i = 0; i < 4; i++) tra_agg_fold(add, &state, &one, NULL);
-    tra_agg_finish(add, TRA_F32, &state, &out, NULL);
+    tra_fold_sparse(add, &state, &(tra_array){TRA_F32, scalar, a.data}, false, NULL);
+    for (int i = 0; i < 4; i++) tra_fold_sparse(add, &state, &one, false, NULL);
+    tra_finish_sparse(add, TRA_F32, false, &state, &out, NULL);
     CHECK(get(&out, 0) == 16777220);
     free(state.data), free(one.data), free(out.data), free(a.data);
 }

@@ -100,7 +100,8 @@ TEST(what_is_claimed_to_distribute_does) {
                 fold[0] = make(TRA_F64, x[0].ext), fold[1] = make(TRA_F64, kx[0].ext);
                 tra_agg_init(agg, &fold[0]), tra_agg_init(agg, &fold[1]);
                 for (int j = 0; j < 2; j++)
-                    tra_agg_fold(agg, &fold[0], &x[j], NULL), tra_agg_fold(agg, &fold[1], &kx[j], NULL);
+                    tra_fold_sparse(agg, &fold[0], &x[j], false, NULL),
+                        tra_fold_sparse(agg, &fold[1], &kx[j], false, NULL);
                 same_and_free(map(k, &fold[0]), fold[1], 1e-15, maps[i]);
                 for (int j = 0; j < 2; j++) free(x[j].data), free(kx[j].data);
                 free(fold[0].data);

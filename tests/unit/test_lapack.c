@@ -1,7 +1,7 @@
 /* Linear systems and decompositions: LAPACK against the definitions of the reference evaluator. */
 #include "check.h"
 
-#include "../../lib/kernel/kernel.h"
+#include "../../lib/kernel/kernel_int.h"
 #include "../../plans/reference/reference_int.h"
 
 #include <math.h>
@@ -66,7 +66,7 @@ static void compare_with(int line, const char *name, double arg, const tra_array
     if (b)
         tra_kernel_join(k, a, b, &out, scratch);
     else
-        tra_kernel_map(k, a, &out, scratch);
+        tra_map_sparse(k, a, false, &out, scratch);
     for (int i = 0; i < 16; i++) CHECK(scratch[need + (size_t)i] == 0x5A);
     free(scratch);
     ref_array x = reference_of(a), y = b ? reference_of(b) : x, want;

@@ -352,8 +352,11 @@ TEST(results_are_written_and_read_back) {
     char spec[64];
     snprintf(spec, sizeof spec, "%s/t.h5", b.dir);
     const tra_ref_rel *t = result(&b, "T");
-    CHECK_OK(tra_reference_write(t, &b.g->outputs[0].node->type, spec, &(tra_write_options){.history = NULL}, &b.e),
-             b.e);
+    const tra_write_options o = {.history = NULL};
+    tra_writer *w;
+    char digest[33];
+    CHECK_OK(tra_reference_fill(t, &b.g->outputs[0].node->type, spec, &o, b.a, &w, digest, &b.e), b.e);
+    CHECK_OK(tra_writer_commit(w, digest, &b.e), b.e);
     tra_rel *rel = NULL;
     CHECK_OK(tra_rel_open(spec, NULL, &rel, &b.e), b.e);
     if (rel) {
@@ -370,7 +373,8 @@ TEST(results_are_written_and_read_back) {
     /* of another type: the wrong element type, then one tuple too many */
     tra_type wrong = b.g->outputs[0].node->type;
     wrong.dtype = TRA_F64;
-    CHECK_FAILS(tra_reference_write(t, &wrong, spec, NULL, &b.e), TRA_INTERNAL, b.e, "its type says f64");
+    CHECK_FAILS(tra_reference_fill(t, &wrong, spec, NULL, b.a, &w, digest, &b.e), TRA_INTERNAL, b.e,
+                "its type says f64");
     end(&b);
 }
 

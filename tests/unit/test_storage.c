@@ -25,6 +25,13 @@ static int64_t morton(int64_t i, int64_t j, int64_t m, int64_t n) {
     return at;
 }
 
+/* Where the coordinate `at` is held; NULL: by none. */
+static const tra_storage_place *place_of(const tra_storage_places *p, int64_t at) {
+    for (int64_t i = 0; i < p->n; i++)
+        if (p->v[i].at == at) return &p->v[i];
+    return NULL;
+}
+
 /* Puts a tensor where the trace says, and gets it back by the mapping. place: where a block at the origin holds it. */
 static void check_backwards(const char *name, int nargs, int64_t w, held_fn *held, place_fn *place, bool square) {
     static const int64_t extents[] = {0, 1, 2, 3, 5, 8, 13};
@@ -51,7 +58,7 @@ static void check_backwards(const char *name, int nargs, int64_t w, held_fn *hel
         for (int64_t i = 0; i < extent[0]; i++)
             for (int64_t j = 0; j < extent[1]; j++) {
                 int64_t at = i * extent[1] + j;
-                const tra_storage_place *q = tra_storage_place_of(&p, at);
+                const tra_storage_place *q = place_of(&p, at);
                 t.entry[at] = held(o[0] + i, o[1] + j, extent[0], w);
                 CHECK_INT(q != NULL, t.entry[at]);
                 if (!q) continue;
@@ -141,8 +148,8 @@ TEST(ell_and_bsr_and_tries) {
     tra_err e = {0};
     CHECK_INT(tra_storage_trace(s, &b, 0, &p, &e), TRA_OK);
     CHECK_INT(p.n, 11);
-    const tra_storage_place *q = tra_storage_place_of(&p, 3);
-    CHECK(q && q->component == 2 && q->element == 6 && !tra_storage_place_of(&p, 11));
+    const tra_storage_place *q = place_of(&p, 3);
+    CHECK(q && q->component == 2 && q->element == 6 && !place_of(&p, 11));
     tra_storage_places_free(&p);
     CHECK(find(a, "trie", 1, 0, NULL) && find(a, "trie", 3, 0, NULL) && find(a, "trie", 4, 0, NULL));
     tra_arena_free(a);
