@@ -92,8 +92,8 @@ static int64_t tuples_here(const tra_plan *p, const tra_op *op) {
 /* The most tuples that a site keeps records of at once. A result counts from the operator that begins it to the last
  * one that reads it; a file's index counts all the time. Which operators are fused, scanned together or overlap is only
  * chosen later, within the memory that this leaves, so the earliest begin and the latest end are assumed: a result
- * begins when the first reader of its operands may run, the result of an exchange when its input begins, and the input
- * of an operator that may become a view is held as long as the result of that operator. */
+ * begins when the first reader of its operands may run, that of an exchange with the exchange, and the input of an
+ * operator that may become a view, or of an exchange, is held as long as the result of that operator. */
 static int64_t tuples_at_once(const tra_plan *p) {
     int64_t most = 0, *change = tra_calloc((size_t)p->nops + 1, sizeof *change);
     int *begin = tra_calloc(3 * (size_t)p->nops + 1, sizeof *begin), *first = begin + p->nops, *last = first + p->nops;
@@ -110,12 +110,13 @@ static int64_t tuples_at_once(const tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         bool file = tra_op_is(op->op, TRA_FILE), keeps = tra_op_is(op->op, TRA_RENAMES | TRA_FUSES);
+        bool in_order = file || tra_op_is(op->op, TRA_EXCHANGES);
         int64_t pieces = op->op == TRA_PLAN_REPART ? tra_repart_pieces(p, op) : 0,
                 tuples = tra_min64(INT64_C(1) << 48, tuples_here(p, op) * (file ? 2 : 1) + pieces);
         begin[i] = file ? 0 : i;
-        for (int k = 0; k < 2 && op->in[k] >= 0 && !file; k++) {
-            int in = op->in[k], from = tra_op_is(op->op, TRA_EXCHANGES) ? begin[in] : first[in];
-            begin[i] = from < begin[i] ? from : begin[i];
+        for (int k = 0; k < 2 && op->in[k] >= 0 && !in_order; k++) {
+            int in = op->in[k];
+            begin[i] = first[in] < begin[i] ? first[in] : begin[i];
             if (keeps && first[in] < first[i]) first[i] = first[in];
         }
         change[begin[i]] += tuples;

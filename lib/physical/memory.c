@@ -275,14 +275,11 @@ static void held_add(held_bytes *to, const held_bytes *x, int64_t times) {
     to->expected = tra_add_most(to->expected, times * x->expected);
 }
 
-/* Decides which exchanges overlap stages: all if everything then fits. during: bytes that the plan takes otherwise.
- * Returns what they take besides. */
+/* Decides which exchanges overlap stages. Returns the bytes that this adds. */
 static int64_t choose_overlaps(tra_plan *p, int threads, const held_bytes *held, int64_t peak, int64_t budget) {
     int64_t *bytes = tra_calloc((size_t)p->nops + 1, sizeof *bytes);
     for (int i = 0; i < p->nops; i++) bytes[i] = held[i].all;
-    int64_t need = tra_overlap_all(p, bytes);
-    p->rereads = p->memory > 0 && peak + need > p->memory;
-    if (p->rereads) need = tra_overlap_some(p, bytes, threads, budget);
+    int64_t need = tra_overlap_choose(p, bytes, threads, peak, budget);
     free(bytes);
     return need;
 }
@@ -291,11 +288,9 @@ static int64_t choose_overlaps(tra_plan *p, int threads, const held_bytes *held,
  * sends stay in memory when the stage has read them. */
 static void add_overlapping(const tra_plan *p, const held_bytes *held, held_bytes *during) {
     for (int j = 0; j < p->nops; j++) {
-        const tra_op *x = &p->ops[j];
-        int from = x->in[0];
-        while (from >= 0 && tra_op_is_view(&p->ops[from])) from = p->ops[from].in[0];
-        for (int i = x->orders.begins; i < j; i++) held_add(&during[i], &held[j], 1);
-        for (int i = j + 1; i <= x->orders.ends; i++) {
+        bool many = false;
+        int end = p->ops[j].orders.ends, from = end > j ? tra_op_viewed(p, p->ops[j].in[0], &many) : -1;
+        for (int i = j + 1; i <= end; i++) {
             held_add(&during[i], &held[from], 1);
             during[i].least = during[i].all;
         }

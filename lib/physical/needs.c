@@ -342,11 +342,10 @@ tra_block_loop tra_loop_of(const tra_plan *p, const tra_op *op, int64_t ni, int6
     }
     best.loop.ci = tra_ceil_div(ni, tra_ceil_div(tra_max64(1, ni), best.loop.ci));
     /* Where everything fits, overlap is worth more than large super-blocks: tuples that arrive while the join runs are
-     * used row by row (step by step if both sides arrive), and results that are sent are finished row by row. */
-    bool l = tra_op_input_overlaps(p, op, 0), r = tra_op_input_overlaps(p, op, 1),
-         feeds = tra_op_output_overlaps(p, op) && !l && !r;
-    if (!p->rereads && ((l && (!r || nk == 1)) || (feeds && ni > 1))) best.loop.ci = 1;
-    if (!p->rereads && ((r && (!l || nk == 1)) || (feeds && ni == 1))) best.loop.cj = 1;
+     * used row by row (step by step if both sides arrive). */
+    bool l = tra_op_input_overlaps(p, op, 0), r = tra_op_input_overlaps(p, op, 1);
+    if (!p->rereads && l && (!r || nk == 1)) best.loop.ci = 1;
+    if (!p->rereads && r && (!l || nk == 1)) best.loop.cj = 1;
     return in_groups(p, op, ni, nj, threads, best.loop);
 }
 

@@ -145,19 +145,10 @@ bool tra_op_counts_first(const tra_op *op) {
 
 bool tra_op_shares_blocks(const tra_op *op) { return tra_op_is_view(op) || tra_op_is(op->op, TRA_FORWARDS); }
 
-bool tra_op_overlaps_reader(const tra_op *op) { return op->orders.ends > op->id; }
+bool tra_op_overlaps(const tra_op *op) { return op->orders.ends > op->id; }
 
 bool tra_op_input_overlaps(const tra_plan *p, const tra_op *op, int side) {
-    return op->what.join && op->in[side] >= 0 && tra_op_overlaps_reader(&p->ops[op->in[side]]);
-}
-
-bool tra_op_output_overlaps(const tra_plan *p, const tra_op *op) {
-    for (int i = op->id + 1; i < p->nops; i++) {
-        const tra_op *next = &p->ops[i];
-        if (next->orders.begins == op->id) return true;
-        if (tra_op_is_stage(next) && !tra_op_is(next->op, TRA_EXCHANGES)) break;
-    }
-    return false;
+    return op->what.join && op->in[side] >= 0 && tra_op_overlaps(&p->ops[op->in[side]]);
 }
 
 void tra_op_label(const tra_plan *p, const tra_op *op, int side, int d, bool *joined, bool *grouped) {
@@ -196,7 +187,7 @@ bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side) 
     bool many = tra_op_is(op->op, TRA_SPLITS), other = false;
     int mine = tra_op_holder(p, op->in[side], &many);
     for (int j = 0; j < p->nops && !many; j++) {
-        if (j < runs && !tra_op_overlaps_reader(&p->ops[j])) continue;
+        if (j < runs && !tra_op_overlaps(&p->ops[j])) continue;
         for (int k = 0; k < 2; k++) {
             if (p->ops[j].in[k] < 0 || (j == me && k == side)) continue;
             if (tra_op_holder(p, p->ops[j].in[k], &other) == mine) return false;

@@ -144,12 +144,11 @@ typedef struct tra_op_orders {
     int64_t io_bytes; /* bytes that a worker of the stage needs to read and write chunks (memory.h) */
     int64_t panel;    /* memory that is planned at most for a result, since it is made and written in panels (needs.h);
                          of an output: for what it writes. 0: for all of it */
-    int begins, ends; /* of an exchange: the first and the last stage during which it runs. Both are the exchange
-                         itself, unless it overlaps with the stage that makes what it sends, or with the one that reads
-                         what it brings (overlap.h) */
+    int ends;         /* of an exchange: the last stage during which it runs: itself, unless it overlaps the stages from
+                         the next operator to this one (overlap.h) */
     int64_t window;   /* of an exchange that overlaps: bytes in flight from a site, and as many to it, at most */
-    int64_t reserved; /* of a stage: bytes that its block loop leaves to the exchanges that overlap with it. Units that
-                      are already queued may use them all the same */
+    int64_t reserved; /* of a stage: bytes that its block loop leaves to the exchanges that overlap it. Units that are
+                         already queued may use them all the same */
     tra_op_scan scan;
 } tra_op_orders;
 
@@ -224,12 +223,10 @@ bool tra_op_counts_first(const tra_op *op);
 /* Does its result share blocks with its input: is it a view, or an exchange of whole tuples? */
 bool tra_op_shares_blocks(const tra_op *op);
 
-/* Does the exchange overlap the stage that reads its result? Bytes read for either are then counted for that stage. */
-bool tra_op_overlaps_reader(const tra_op *op);
+/* Does the exchange overlap the next stage? Bytes read for either are then counted for that stage. */
+bool tra_op_overlaps(const tra_op *op);
 /* Is input 0 or 1 of a join the result of an exchange that overlaps the join? */
 bool tra_op_input_overlaps(const tra_plan *p, const tra_op *op, int side);
-/* Does an exchange that overlaps the stage send its results while the stage makes them? */
-bool tra_op_output_overlaps(const tra_plan *p, const tra_op *op);
 
 /* Of key dimension d of input `side` of a join or aggregation: *joined: does the join compare it? *grouped: is it in
  * the key of the result? (Without an aggregation every dimension is.) */

@@ -60,7 +60,7 @@ int64_t tra_repart_batch(const tra_op *op, int64_t t, int64_t limit, int *work, 
 
 int64_t tra_repart_limit(const tra_plan *p, const tra_op *op, int64_t budget) {
     int64_t bytes = tra_type_bytes_all(&op->type).bound;
-    if (p->rereads || !tra_op_overlaps_reader(op)) return budget / 2;
+    if (p->rereads || !tra_op_overlaps(op)) return budget / 2;
     return tra_min64(budget / 2, bytes / p->sites * tra_place_copies(&op->place) / TRA_BATCHES);
 }
 

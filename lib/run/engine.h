@@ -83,7 +83,7 @@ void tra_engine_set_tick(tra_engine *g, tra_engine_tick_fn *fn, void *ctx);
 /* Calls it when it is due: for a stage that waits for something else. */
 TRA_MUSTUSE tra_status tra_engine_tick(tra_engine *g, tra_err *e);
 
-/* A step of the exchanges that overlap the stages, which the producer calls while it waits for workers or for memory:
+/* A step of the exchanges that overlap the stage, which the producer calls while it waits for workers or for memory:
  * again at once after *any became true (something was sent or received), else after about a millisecond. It fills empty
  * slots of parts. wanted: the next unit waits for such a slot. If it does not return TRA_OK the stage fails, and it is
  * not called again. NULL: none. */
@@ -100,7 +100,7 @@ tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
 /* Do parts have the inputs of a unit that is not submitted yet? */
 bool tra_engine_has_inputs(const tra_unit *u);
-/* Waits until they have: for units in flight to make them, and for exchanges to bring them. */
+/* Waits until they have: for the exchanges that overlap the stage to bring them. */
 TRA_MUSTUSE tra_status tra_engine_await_inputs(tra_engine *g, const tra_unit *u, tra_err *e);
 /* Waits until a unit has ended; at once where none is in flight, and then *any is false. */
 TRA_MUSTUSE tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e);

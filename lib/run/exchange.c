@@ -47,20 +47,19 @@ static int64_t find_sent(const tra_exchange *x, const tra_transfer *t) {
     return tra_part_find(x->in, t->in, x->in->summand ? t->summand : 0);
 }
 
-/* The slot of the stored block that a transfer reads; *via: the part that computes the array from it, or NULL. */
-static tra_block **stored_of(const tra_exchange *x, const tra_transfer *t, tra_part **via) {
+/* The stored block that a transfer reads; *via: the part that computes the array from it, or NULL. */
+static tra_block *stored_of(const tra_exchange *x, const tra_transfer *t, tra_part **via) {
     tra_part_source from = tra_part_resolve(x->in, find_sent(x, t));
     *via = from.via;
-    return &from.stored->block[from.at];
+    return from.stored->block[from.at];
 }
 
-/* Can the tuple of a transfer be read without waiting? If the exchange overlaps a stage, that may not have made it yet,
- * or may be loading it for a unit that is not queued yet, because it waits for memory, and so for this exchange. */
+/* Can the tuple of a transfer be read without waiting? If the exchange overlaps a stage, that may be loading it for a
+ * unit that is not queued yet, because it waits for memory, and so for this exchange. */
 static bool is_ready(const tra_exchange *x, const tra_transfer *t) {
     tra_part *via;
     if (!x->overlapping || x->status != TRA_OK || find_sent(x, t) < 0) return true; /* or a refusal is sent */
-    tra_block *b = __atomic_load_n(stored_of(x, t, &via), __ATOMIC_ACQUIRE);
-    return b && b->state != TRA_BLOCK_LOADING;
+    return stored_of(x, t, &via)->state != TRA_BLOCK_LOADING;
 }
 
 tra_status tra_exchange_keep_pinned(tra_exchange *x, int list, const tra_transfer *t) {
@@ -74,7 +73,7 @@ tra_status tra_exchange_keep_pinned(tra_exchange *x, int list, const tra_transfe
         x->pinned[i].block = NULL;
     }
     if (!more || x->pinned[list].block) return TRA_OK;
-    tra_block *b = *stored_of(x, t, &via);
+    tra_block *b = stored_of(x, t, &via);
     TRA_TRY(tra_block_pin(x->site->pool, b, &load, x->e));
     x->pinned[list].block = b;
     x->pinned[list].order = t->order;
@@ -104,7 +103,7 @@ static tra_status place_local(tra_exchange *x, const tra_transfer *t) {
     tra_pool *pool = x->site->pool;
     if (find_sent(x, t) < 0)
         return tra_fail(x->e, TRA_INTERNAL, "an exchange is to leave a tuple where it is that is not on this site");
-    tra_block *b = *stored_of(x, t, &via);
+    tra_block *b = stored_of(x, t, &via);
     if (!via) {
         tra_block_share(pool, b);
         return place_whole(x, t, b);
@@ -314,7 +313,7 @@ static void run_to_end(tra_exchange *x) {
 
 static void begin(tra_exchange *x, tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e) {
     const tra_part *parts[1] = {in};
-    bool overlapping = op->orders.begins < op->orders.ends;
+    bool overlapping = tra_op_overlaps(op);
     *x = (tra_exchange){.site = site, .op = op, .in = in, .out = out, .overlapping = overlapping, .e = e};
     x->pieces = op->op == TRA_PLAN_REPART;
     x->room.budget = tra_pool_stat(site->pool).budget - op->orders.reserved;
@@ -372,18 +371,16 @@ tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tr
     return end(&x);
 }
 
-/* Puts local tuples whose blocks exist in place at once, before any stage runs: they may be chunks of a file, and the
- * stage that reads them asks beforehand how much scratch reading takes (tra_stage_io). */
-static void place_available(tra_exchange *x) {
-    tra_part *via;
+/* Puts local tuples that are not computed on reading in place at once, before any stage runs: they may be chunks of a
+ * file, and the stage that reads them asks beforehand how much scratch reading takes (tra_stage_io). */
+static void place_stored(tra_exchange *x) {
     int64_t left = 0;
     for (int64_t i = 0; i < x->lists.local.n; i++) {
         const tra_transfer t = x->lists.local.v[i];
-        bool there = is_ready(x, &t) && stored_of(x, &t, &via) && !via;
-        if (there && x->status == TRA_OK)
-            tra_exchange_fail(x, place_local(x, &t));
-        else
+        if (find_sent(x, &t) >= 0 && tra_part_resolve(x->in, find_sent(x, &t)).via)
             x->lists.local.v[left++] = t;
+        else if (x->status == TRA_OK)
+            tra_exchange_fail(x, place_local(x, &t));
     }
     x->lists.local.n = left;
 }
@@ -394,7 +391,7 @@ tra_exchange *tra_exchange_begin(tra_site *site, const tra_op *op, tra_part *in,
     x->e = &x->own;
     x->count.begun = tra_now();
     tra_part_retain(in);
-    if (!x->pieces) place_available(x);
+    if (!x->pieces) place_stored(x);
     begin_lists(x);
     return x;
 }

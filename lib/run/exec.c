@@ -104,40 +104,19 @@ static void tell_end(const tra_op *op, const tra_op_report *r, int64_t past_cach
 static tra_status step_overlapped(void *ctx, bool wanted, bool *any, tra_err *e) {
     tra_execution *x = ctx;
     bool done = true;
-    for (int i = 0; i < x->noverlapping; i++) {
-        /* before the stage that reads them begins, tuples are received as if it waited for them */
-        bool due = wanted || x->current < x->overlapping_op[i];
-        TRA_TRY(tra_exchange_step(x->overlapping[i], due, any, &done, e));
-    }
+    for (int i = 0; i < x->noverlapping; i++) TRA_TRY(tra_exchange_step(x->overlapping[i], wanted, any, &done, e));
     if (done) tra_engine_set_overlap(x->site.engine, NULL, NULL);
     return TRA_OK;
 }
 
-static bool is_overlapping(const tra_execution *x, int i) {
-    for (int k = 0; k < x->noverlapping; k++) {
-        if (x->overlapping_op[k] == i) return true;
-    }
-    return false;
-}
-
 static void begin_overlapping(tra_execution *x, int i) {
     const tra_op *op = &x->plan->ops[i];
-    x->parts[i] = tra_exec_new_part(x, i);
     x->overlapping_op[x->noverlapping] = i;
     x->overlapping[x->noverlapping++] = tra_exchange_begin(&x->site, op, x->parts[op->in[0]], x->parts[i]);
     tra_engine_set_overlap(x->site.engine, step_overlapped, x);
     char name[96], window[32];
-    tra_info(2, "  %s overlaps the stages from #%d to #%d, %s on the way at once", title(op, name), op->orders.begins,
-             op->orders.ends, tra_human(op->orders.window, window));
-}
-
-/* Begins the exchanges that send the results of operator i while it makes them. */
-static void begin_sending(tra_execution *x, int i) {
-    for (int k = i + 1; k < x->plan->nops; k++) {
-        if (x->plan->ops[k].orders.begins != i || !x->needed[k] || x->complete[k]) continue;
-        if (!x->parts[i]) x->parts[i] = tra_exec_new_part(x, i);
-        begin_overlapping(x, k);
-    }
+    tra_info(2, "  %s overlaps the stages as far as #%d, %s on the way at once", title(op, name), op->orders.ends,
+             tra_human(op->orders.window, window));
 }
 
 /* Ends the exchanges that end with this operator (all if with < 0), after a stage that ended with s. */
@@ -187,11 +166,8 @@ static tra_status run_op(tra_execution *x, int i, tra_err *e) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_REPART:
-        if (op->orders.begins < op->orders.ends) {
-            if (!is_overlapping(x, i)) begin_overlapping(x, i);
-            return TRA_OK;
-        }
         x->parts[i] = tra_exec_new_part(x, i);
+        if (tra_op_overlaps(op)) return begin_overlapping(x, i), TRA_OK;
         return tra_stage_exchange(&x->site, op, l, x->parts[i], e);
     case TRA_PLAN_OUTPUT:
         if (!l) return TRA_OK; /* written as it was computed */
@@ -241,7 +217,6 @@ static tra_status tick(void *ctx, tra_err *e) {
 static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
-    begin_sending(x, i);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
@@ -260,7 +235,6 @@ static tra_status run_ops(tra_execution *x, tra_err *e) {
         double computed = tra_engine_computed_seconds(x->site.engine);
         if (!reads_on) x->read_before = before.read;
         double t0 = tra_now();
-        x->current = i;
         x->site.total = 0;
         atomic_store(&x->site.done, 0);
         tra_progress_op(&x->progress, i);
@@ -274,10 +248,10 @@ static tra_status run_ops(tra_execution *x, tra_err *e) {
         x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
         if (s == TRA_OK) tra_checkpoint_stage_end(x->checkpoint, i, x->parts, x->complete);
         tra_pool_stats after = tra_pool_stat(x->site.pool);
-        reads_on = tra_op_overlaps_reader(op) ||
+        reads_on = tra_op_overlaps(op) ||
                    (reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
         /* what an exchange that overlaps stages took is known when it ends (end_overlapping) */
-        bool stage = op->orders.begins == op->orders.ends;
+        bool stage = !tra_op_overlaps(op);
         *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
                                .kernel_seconds = tra_engine_computed_seconds(x->site.engine) - computed,
                                .sent = stage ? x->site.sent - sent : rep->sent,

@@ -21,7 +21,6 @@ typedef struct tra_execution {
     bool *needed;        /* some site needs its result */
     bool *complete;      /* its result is saved on all sites */
     bool *ran;           /* it has run already, with an earlier stage of its scan or for such a stage */
-    int current;         /* the operator that runs */
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;

@@ -165,7 +165,7 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
             return tra_fail(e, TRA_INTERNAL, "a result that the plan does not expect on this site");
         }
         count_rows(s, ordinal, block);
-        __atomic_store_n(&s->part->block[i], block, __ATOMIC_RELEASE); /* an exchange may wait for it */
+        __atomic_store_n(&s->part->block[i], block, __ATOMIC_RELEASE); /* tra_engine_has_inputs looks at it */
         tra_checkpoint_result(s->checkpoint, s->op, s->part, i);
         tra_block_unpin(s->pool, block);
         return TRA_OK;

@@ -44,12 +44,11 @@ TRA_MUSTUSE tra_status tra_stage_copy(tra_site *site, const tra_op *op, tra_part
  * becomes a tuple by itself. REPART: pieces of the blocks of in become blocks of the result. Collective. */
 TRA_MUSTUSE tra_status tra_stage_exchange(tra_site *site, const tra_op *op, tra_part *in, tra_part *out, tra_err *e);
 
-/* An exchange that overlaps other stages: tra_stage_exchange in three parts. Between them run the stage that makes
- * `in`, filling its slots, and the stage that reads `out`, whose slots are filled as tuples arrive. begin is
- * collective, and reports no error, since the other ranks would wait: step and end do. step sends and receives what it
- * can without waiting. wanted: it may spill blocks to receive; *any becomes true if it did anything, *done false if it
- * must be called again. end is collective; s: the status of the stages since begin, which the other ranks are told if
- * it is a failure. */
+/* An exchange that overlaps stages: tra_stage_exchange in three parts, between which these run. One may read `out`,
+ * whose slots are filled as tuples arrive. begin is collective, and reports no error, since the other ranks would wait:
+ * step and end do. step sends and receives what it can without waiting. wanted: it may spill blocks to receive; *any
+ * becomes true if it did anything, *done false if it must be called again. end is collective; s: the status of the
+ * stages since begin, which the other ranks are told if it is a failure. */
 typedef struct tra_exchange tra_exchange;
 typedef struct tra_moved {
     int64_t sent, received; /* bytes */

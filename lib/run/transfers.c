@@ -43,7 +43,7 @@ static int64_t *order_for(const tra_site *site, const tra_op *op, int64_t budget
     const tra_plan *p = site->plan;
     const tra_catalog *c = op->type.cat;
     const tra_op *to = &p->ops[op->orders.ends];
-    if (!tra_op_overlaps_reader(op) || (!to->what.join && !to->what.agg) ||
+    if (!tra_op_overlaps(op) || (!to->what.join && !to->what.agg) ||
         (to->in[0] != op->id && to->in[1] != op->id))
         return NULL;
     int side = to->in[0] == op->id ? 0 : 1;

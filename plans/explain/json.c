@@ -126,10 +126,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const t
     tra_json_bool(j, "fused", o->orders.fused);
     tra_json_bool(j, "partial", o->what.partial);
     if (o->orders.scan.first >= 0) tra_json_int(j, "scan", o->orders.scan.first);
-    if (tra_op_is(o->op, TRA_EXCHANGES)) {
-        tra_json_int(j, "begins", o->orders.begins);
-        tra_json_int(j, "ends", o->orders.ends);
-    }
+    if (tra_op_is(o->op, TRA_EXCHANGES)) tra_json_int(j, "ends", o->orders.ends);
     counted(j, "network_floats", o->predicted.cost.network_floats, o->predicted.cost.network_floats_bound);
     tra_json_size(j, "network_bytes", o->predicted.cost.network_bytes);
     tra_json_size(j, "disk_read_bytes", o->predicted.cost.disk_read);

@@ -136,13 +136,13 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     /* an exchange that overlaps a stage: its work is done while that stage runs, so its time is part of the stage's too
      */
     for (int i = 0; i < p->nops; i++) {
-        int other = tra_op_overlaps_reader(&p->ops[i]) ? p->ops[i].orders.ends : p->ops[i].orders.begins;
-        for (int k = 0; k < PARTS && other != i; k++) spent[other][k] += spent[i][k];
+        int end = p->ops[i].orders.ends;
+        for (int k = 0; k < PARTS && end != i; k++) spent[end][k] += spent[i][k];
     }
     for (int i = 0; i < p->nops; i++) {
         p->ops[i].predicted.cost.seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], rates->disk_unhidden),
                                                       spent[i][NETWORK], rates->network_unhidden);
-        if (p->ops[i].orders.begins == p->ops[i].orders.ends) p->cost.seconds += p->ops[i].predicted.cost.seconds;
+        if (!tra_op_overlaps(&p->ops[i])) p->cost.seconds += p->ops[i].predicted.cost.seconds;
     }
     free(spent);
 }

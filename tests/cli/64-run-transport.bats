@@ -192,20 +192,6 @@ passes_beside() {
     done
 }
 
-@test "partial sums are sent while others are made" {
-    tra gen -q --shape 2000x2000 --block 250x250 --dist normal -o a.h5
-    tra gen -q --shape 2000x2000 --block 250x250 --dist normal --seed 2 -o b.h5
-    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'C[i,k] = sum A[i,j] * B[j,k]' \
-        'output C to "c.h5"' >p.tra
-    for m in 62 1000; do
-        story cmm --sites 2 --threads 1 --memory ${m}M
-        passes_beside "join-agg"
-        py 'o = json.load(open("m.json"))["plans"][0]["operators"]
-x = [i for i, p in enumerate(o) if p["op"] == "shuf"]
-assert len(x) == 1 and o[x[0]]["begins"] < x[0] < o[x[0]]["ends"], o'
-    done
-}
-
 # When ranks do not get at a processor blocks come faster than they are written, and some are spilled; so the best of
 # three runs counts. Were none written before all have come, every run would spill twice what is allowed here.
 @test "a repartition is written while it goes on, so that most of it is not spilled" {
