@@ -183,7 +183,7 @@ ASAN_SET := abort_on_error=0:detect_stack_use_after_return=1:allocator_may_retur
 ## check-coverage: which lines and branches the tests reach (gcov), and functions that none enters or only tests call
 check-coverage: deps
 	@$(SUBMAKE) B=build-coverage COVERAGE=1 tests
-	@-COVERAGE=1 bash tests/run build-coverage
+	@-SAN=coverage bash tests/run build-coverage # counters take memory of their own, as sanitizers do
 	@tests/coverage build-coverage
 
 ## check-asan: the tests under AddressSanitizer and UndefinedBehaviorSanitizer

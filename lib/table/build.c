@@ -37,97 +37,11 @@ const char *tra_colop_function(int i) {
     return NULL;
 }
 
-bool tra_colexpr_uses_row(const tra_colexpr *x) {
-    if (x->op == TRA_C_ROW) return true;
-    for (int i = 0; i < x->nkids; i++) {
-        if (tra_colexpr_uses_row(x->kids[i])) return true;
-    }
-    return false;
-}
-
-void tra_colexpr_columns(const tra_colexpr *x, bool *used) {
-    if (x->op == TRA_C_COLUMN) used[x->column] = true;
-    for (int i = 0; i < x->nkids; i++) tra_colexpr_columns(x->kids[i], used);
-}
-
-tra_column tra_colexpr_result(const tra_colexpr *x, const char *name) {
-    return (tra_column){.name = name,
-                        .type = x->type,
-                        .nullable = x->nullable,
-                        .fails = x->fails,
-                        .dict = x->dict,
-                        .file = x->file,
-                        .number = x->number};
-}
-
-/* ---- leaves ------------------------------------------------------------------------------------------------------ */
-
-/* The values that a type can have, as far as they are whole numbers. */
-static void full_range(tra_colexpr *x) {
-    x->least = tra_dtype_least(tra_coltype_held(x->type));
-    x->most = tra_dtype_most(tra_coltype_held(x->type));
-}
-
-static tra_colexpr *leaf(tra_arena *a, tra_colop op, tra_coltype type) {
-    tra_colexpr *x = tra_new(a, tra_colexpr);
-    *x = (tra_colexpr){.op = op, .type = type};
-    full_range(x);
-    return x;
-}
-
-const tra_colexpr *tra_colexpr_column(tra_arena *a, const tra_schema *s, int column) {
-    const tra_column *c = &s->v[column];
-    tra_colexpr *x = leaf(a, TRA_C_COLUMN, c->type);
-    x->column = column;
-    x->nullable = c->nullable;
-    x->fails = c->fails;
-    x->dict = c->dict;
-    x->file = c->file;
-    x->number = c->number;
-    return x;
-}
-
-static const tra_colexpr *whole(tra_arena *a, tra_coltype type, int64_t v) {
-    tra_colexpr *x = leaf(a, TRA_C_CONST, type);
-    x->value.i = x->least = x->most = v;
-    return x;
-}
-
-const tra_colexpr *tra_colexpr_int(tra_arena *a, int64_t v) { return whole(a, TRA_COL_I64, v); }
-const tra_colexpr *tra_colexpr_bool(tra_arena *a, bool v) { return whole(a, TRA_COL_BOOL, v); }
-const tra_colexpr *tra_colexpr_days(tra_arena *a, int32_t days) { return whole(a, TRA_COL_DATE, days); }
-const tra_colexpr *tra_colexpr_micros(tra_arena *a, int64_t micros) { return whole(a, TRA_COL_TIMESTAMP, micros); }
-
-const tra_colexpr *tra_colexpr_float(tra_arena *a, double v) {
-    tra_colexpr *x = leaf(a, TRA_C_CONST, TRA_COL_F64);
-    x->value.f = v;
-    return x;
-}
-
-const tra_colexpr *tra_colexpr_string(tra_arena *a, const char *s, int64_t len) {
-    tra_colexpr *x = leaf(a, TRA_C_CONST, TRA_COL_STRING);
-    x->dict = tra_dictionary_new(a, 1, &s, &len);
-    return x;
-}
-
-static tra_colexpr *null_of(tra_arena *a, tra_coltype type, const tra_dictionary *dict) {
-    tra_colexpr *x = leaf(a, TRA_C_CONST, type);
-    x->null = x->nullable = true;
-    x->dict = dict;
-    return x;
-}
-
-const tra_colexpr *tra_colexpr_null(tra_arena *a) {
-    tra_colexpr *x = null_of(a, TRA_COL_BOOL, NULL);
-    x->untyped = true;
-    return x;
-}
-
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 /* A node that is NULL or an error where an operand is. */
 static tra_colexpr *node(tra_arena *a, tra_colop op, tra_coltype type, int n, const tra_colexpr *const *kids) {
-    tra_colexpr *x = leaf(a, op, type);
+    tra_colexpr *x = tra_colexpr_leaf(a, op, type);
     const tra_colexpr **copy = tra_news(a, const tra_colexpr *, n);
     for (int i = 0; i < n; i++) {
         copy[i] = kids[i];
@@ -154,7 +68,7 @@ static const tra_colexpr *fold(tra_arena *a, const tra_colexpr *x) {
     tra_colrun_strip(&run, NULL, 0, 1);
     tra_colvalue v = tra_colrun_result(&run, 0);
     uint8_t state = v.state ? v.state[0] : TRA_STATE_VALUE;
-    tra_colexpr *c = null_of(a, x->type, x->dict);
+    tra_colexpr *c = tra_colexpr_null_of(a, x->type, x->dict);
     c->null = c->nullable = state == TRA_STATE_NULL;
     if (state == TRA_STATE_VALUE) {
         tra_dtype t = tra_coltype_held(x->type);
@@ -202,7 +116,7 @@ static const char *kind_text(const tra_colexpr *x) {
 static bool is_whole(const tra_colexpr *x) { return x->type <= TRA_COL_I64; } /* bool, i32, i64 */
 
 static const tra_colexpr *convert(tra_arena *a, const tra_colexpr *x, tra_coltype to) {
-    if (x->untyped) return null_of(a, to, NULL);
+    if (x->untyped) return tra_colexpr_null_of(a, to, NULL);
     if (x->type == to) return x;
     tra_colexpr *y = node(a, TRA_C_CONVERT, to, 1, &x);
     if (!tra_coltype_is_float(to)) {
@@ -244,7 +158,7 @@ tra_status tra_colexpr_unify(tra_arena *a, tra_colop op, int n, const tra_colexp
             if (!kids[i]->untyped) kids[i] = typed[m++];
         }
         for (int i = 0; i < n; i++) {
-            if (kids[i]->untyped) kids[i] = null_of(a, typed[0]->type, typed[0]->dict);
+            if (kids[i]->untyped) kids[i] = tra_colexpr_null_of(a, typed[0]->type, typed[0]->dict);
         }
         return TRA_OK;
     }
@@ -259,7 +173,7 @@ tra_status tra_colexpr_unify(tra_arena *a, tra_colop op, int n, const tra_colexp
 /* The operands must be numbers (whole ones); nulls become such. */
 static tra_status numbers(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, bool wholes, tra_err *e) {
     for (int i = 0; i < n; i++) {
-        if (kids[i]->untyped) kids[i] = null_of(a, TRA_COL_I64, NULL);
+        if (kids[i]->untyped) kids[i] = tra_colexpr_null_of(a, TRA_COL_I64, NULL);
         if (kind_of(kids[i]) != NUMBER || (wholes && !is_whole(kids[i])))
             return tra_fail(e, TRA_PROGRAM, "%s takes %s, not %s", tra_colop_text(op),
                             wholes ? "whole numbers" : "numbers",
@@ -270,7 +184,7 @@ static tra_status numbers(tra_arena *a, tra_colop op, int n, const tra_colexpr *
 
 static tra_status bools(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, tra_err *e) {
     for (int i = 0; i < n; i++) {
-        if (kids[i]->untyped) kids[i] = null_of(a, TRA_COL_BOOL, NULL);
+        if (kids[i]->untyped) kids[i] = tra_colexpr_null_of(a, TRA_COL_BOOL, NULL);
         if (kids[i]->type != TRA_COL_BOOL)
             return tra_fail(e, TRA_PROGRAM, "%s takes what is true or false, not %s", tra_colop_text(op),
                             kind_text(kids[i]));
@@ -383,7 +297,7 @@ static tra_status compare(tra_arena *a, tra_colop op, const tra_colexpr **kids, 
     if (strings && op != TRA_C_SAME && (constant_string(kids[0]) || constant_string(kids[1])))
         return tra_colexpr_of_strings(a, op, 2, kids, out, e);
     if (kids[0]->untyped && kids[1]->untyped) {
-        *out = op == TRA_C_SAME ? tra_colexpr_bool(a, true) : null_of(a, TRA_COL_BOOL, NULL);
+        *out = op == TRA_C_SAME ? tra_colexpr_bool(a, true) : tra_colexpr_null_of(a, TRA_COL_BOOL, NULL);
         return TRA_OK;
     }
     bool ordered = op != TRA_C_EQ && op != TRA_C_NE && op != TRA_C_SAME;
@@ -446,7 +360,7 @@ static tra_status in_list(tra_arena *a, int n, const tra_colexpr **kids, const t
 
 static tra_status calendar(tra_arena *a, tra_colop op, const tra_colexpr *k, const tra_colexpr **out, tra_err *e) {
     bool times = op == TRA_C_HOUR || op == TRA_C_MINUTE;
-    if (k->untyped) k = null_of(a, TRA_COL_TIMESTAMP, NULL);
+    if (k->untyped) k = tra_colexpr_null_of(a, TRA_COL_TIMESTAMP, NULL);
     if (k->type != TRA_COL_TIMESTAMP && (times || k->type != TRA_COL_DATE))
         return tra_fail(e, TRA_PROGRAM, "%s takes a timestamp%s, not %s", tra_colop_text(op), times ? "" : " or a date",
                         kind_text(k));
@@ -475,7 +389,7 @@ static tra_status moment(tra_arena *a, tra_colop op, int n, const tra_colexpr **
         return TRA_OK;
     }
     if (n != 1) return tra_fail(e, TRA_PROGRAM, "%s takes 1 or %d arguments, not %d", tra_colop_text(op), parts, n);
-    if (kids[0]->untyped) return *out = null_of(a, to, NULL), TRA_OK;
+    if (kids[0]->untyped) return *out = tra_colexpr_null_of(a, to, NULL), TRA_OK;
     if (kids[0]->type == to) return *out = kids[0], TRA_OK;
     if (tra_coltype_is_coded(kids[0]->type)) return tra_colexpr_of_strings(a, op, n, kids, out, e);
     if (kind_of(kids[0]) == NUMBER)
@@ -519,7 +433,7 @@ static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
         x->least = 0;
         return *out = fold(a, x), TRA_OK;
     case TRA_COLCLASS_ROW:
-        x = leaf(a, op, TRA_COL_I64);
+        x = tra_colexpr_leaf(a, op, TRA_COL_I64);
         x->least = 0;
         return *out = x, TRA_OK;
     }
@@ -539,7 +453,7 @@ tra_status tra_colexpr_call(tra_arena *a, tra_colop op, int n, const tra_colexpr
 
 tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype type, const tra_dictionary *dict,
                                const tra_colexpr **out, tra_err *e) {
-    if (x->untyped) return *out = null_of(a, type, dict), TRA_OK;
+    if (x->untyped) return *out = tra_colexpr_null_of(a, type, dict), TRA_OK;
     if (tra_coltype_is_coded(type) && tra_coltype_is_coded(x->type)) {
         if (x->type == type && (x->dict == dict || tra_dictionary_eq(x->dict, dict))) return *out = x, TRA_OK;
         int32_t *table = x->dict && dict ? tra_news(a, int32_t, x->dict->n) : NULL;

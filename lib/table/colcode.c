@@ -89,7 +89,9 @@ static void fill(const tra_colexpr *x, char *values, uint8_t *state) {
     memset(state, x->null ? TRA_STATE_NULL : TRA_STATE_VALUE, TRA_COLSTRIP);
     for (int i = 0; i < TRA_COLSTRIP; i++) {
 #define WHOLE(name, text, T, ...)                                                                                      \
-    case TRA_##name: ((T *)values)[i] = (T)x->value.i; break;
+    case TRA_##name:                                                                                                   \
+        ((T *)values)[i] = (T)x->value.i;                                                                              \
+        break;
 #define REAL(name, text, T, ...)                                                                                       \
     case TRA_##name: ((T *)values)[i] = (T)x->value.f; break;
         switch (held(x)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }

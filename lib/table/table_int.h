@@ -11,6 +11,10 @@ static inline int64_t tra_floor_div(int64_t a, int64_t b) { return a / b - (a % 
 
 tra_colclass tra_colop_class(tra_colop op); /* of an operator that programs name */
 
+/* A node without operands, of any value that the type has; and a constant that is NULL (leaves.c). */
+tra_colexpr *tra_colexpr_leaf(tra_arena *a, tra_colop op, tra_coltype type);
+tra_colexpr *tra_colexpr_null_of(tra_arena *a, tra_coltype type, const tra_dictionary *dict);
+
 /* year, month, ... of a day since 1970 and microseconds since its beginning. */
 int64_t tra_date_part(tra_colop op, int64_t days, int64_t of_day);
 

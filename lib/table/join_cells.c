@@ -1,0 +1,65 @@
+/* join_cells.c - joins as kernels on rows: the cells of two blocks, and of what comes out. */
+#include "join.h"
+
+#include "table_int.h"
+
+static int64_t vectors(const tra_lookup *l) {
+    return tra_vectors_bytes(tra_lookup_pair(l)->n + tra_lookup_out(l)->n + 1);
+}
+
+static int64_t ops_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_a;
+    return vectors(data) + tra_lookup_scratch(data, ext_b->v[0]);
+}
+
+typedef struct operands {
+    tra_batch left, right, out;
+    void *rest; /* of scratch */
+} operands;
+
+static bool open_operands(const tra_lookup *l, const tra_cell *a, const tra_cell *b, void *scratch, operands *o) {
+    tra_err e = {0};
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    tra_vector *v = scratch;
+    o->left.v = v;
+    o->right.v = v + s->left->n;
+    o->out.v = v + tra_lookup_pair(l)->n;
+    o->rest = (char *)scratch + vectors(l);
+    if (tra_columns_of(a, s->left, &o->left, &e) == TRA_OK && tra_columns_of(b, s->right, &o->right, &e) == TRA_OK)
+        return true;
+    tra_kernel_fail("%s", e.msg);
+    return false;
+}
+
+/* Counts rows once: their number is kept in the result's cell. */
+static int64_t count(const tra_lookup *l, operands *o, int64_t first, tra_cell *out) {
+    tra_err e = {0};
+    int64_t rows = 0;
+    if (out->counted[0]) return out->counted[0] - 1;
+    if (tra_lookup_run(l, &o->left, &o->right, first, NULL, &rows, o->rest, &e) != TRA_OK) {
+        tra_kernel_fail("%s", e.msg);
+        return 0;
+    }
+    out->counted[0] = rows + 1;
+    return rows;
+}
+
+static int64_t ops_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_lookup *l = data;
+    operands o;
+    if (!open_operands(l, a, b, scratch, &o)) return tra_columns_room(tra_lookup_out(l), 0);
+    return tra_columns_room(tra_lookup_out(l), count(l, &o, tra_max64(0, a->first), out));
+}
+
+static void ops_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_lookup *l = data;
+    operands o;
+    tra_err e = {0};
+    int64_t first = tra_max64(0, a->first), rows = 0;
+    if (open_operands(l, a, b, scratch, &o)) rows = count(l, &o, first, out);
+    tra_columns_begin(out, tra_lookup_out(l), rows, &o.out);
+    if (rows == 0 || tra_kernel_failure()) return;
+    if (tra_lookup_run(l, &o.left, &o.right, first, &o.out, &rows, o.rest, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+}
+
+const tra_rows_ops tra_lookup_ops = {.scratch = ops_scratch, .bytes = ops_bytes, .run = ops_run};
