@@ -39,7 +39,7 @@ void tra_run_announce(const tra_job *job, int64_t scratch_bytes, bool limited) {
     tra_info(0, "%s%d thread%s, plan %d (%s): %s %s of memory%s (ceiling %s), %s of scratch", sites,
              job->options.threads, job->options.threads == 1 ? "" : "s", job->plan->rank,
              strategy_text(job->plan->strategy, job->options.sites, strategy),
-             tra_plan_memory_is_estimate(job->plan) ? "about" : "up to", tra_human(job->plan->cost.peak_memory, memory),
+             tra_plan_memory_estimated(job->plan) ? "about" : "up to", tra_human(job->plan->cost.peak_memory, memory),
              one ? "" : " each", tra_human(job->options.memory, ceiling),
              scratch_bytes ? tra_human(scratch_bytes, scratch) : "none");
     if (job->plan->checkpointed > 0) /* only of runs that take longer than checkpoint_seconds */

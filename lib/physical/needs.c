@@ -22,12 +22,34 @@ int64_t tra_size_planned(tra_size s) {
     return s.exact || s.firm ? s.bound : tra_min64(s.bound, tra_max64(TRA_LITTLE, tra_mul_most(s.expected, 2)));
 }
 
-bool tra_plan_memory_is_estimate(const tra_plan *p) {
+/* The name of the statement that operator i is a part of: its own, or that of what reads it. */
+static const char *statement_of(const tra_plan *p, int i) {
+    for (int j = i; j < p->nops; j++) {
+        const tra_op *op = &p->ops[j];
+        if (j > i && op->in[0] != i && op->in[1] != i) continue;
+        if (op->what.name) return op->what.name;
+        i = j;
+    }
+    return "";
+}
+
+const char *tra_plan_memory_estimated(const tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         tra_size largest = tra_type_bytes_largest(&p->ops[i].type);
-        if (tra_size_planned(largest) < largest.bound) return true;
+        if (tra_size_planned(largest) < largest.bound) return statement_of(p, i);
     }
-    return false;
+    return NULL;
+}
+
+char *tra_least_text(int64_t least, int64_t base, const char *estimated, const char *what, char buf[TRA_LEASTTEXT]) {
+    char ceiling[TRA_CEILINGTEXT];
+    snprintf(buf, TRA_LEASTTEXT, "%s%s%s%s%s", estimated ? "about " : "", tra_ceiling_text(least, what, ceiling),
+             !estimated   ? ""
+             : *estimated ? ", by an estimate of the entries of "
+                          : ", by estimates of entries",
+             estimated ? estimated : "",
+             least > 2 * base ? "; smaller blocks (--block of gen and import) may need less" : "");
+    return buf;
 }
 
 /* The bytes of a result or its state, at most those of a panel; panel 0: the result is made as a whole. */

@@ -63,8 +63,14 @@ int64_t tra_exchange_window(const tra_plan *p, const tra_op *op, int64_t transfe
  * expected size. The ceiling holds in any case: a result that turns out larger and finds no memory fails. */
 int64_t tra_size_planned(tra_size s);
 /* Does the predicted peak of the plan rest on estimates: may an array be larger than what is reserved for it? Then the
- * ceiling is the only bound of its memory. */
-bool tra_plan_memory_is_estimate(const tra_plan *p);
+ * ceiling is the only bound of its memory. Returns the name of the first statement of which this holds, "" if it has
+ * none; NULL: the peak is a bound. */
+const char *tra_plan_memory_estimated(const tra_plan *p);
+/* "about 145.3 MiB WHAT (--memory 146M), by an estimate of the entries of C; smaller blocks (...) may need less": a
+ * least ceiling, whether a run may need more (estimated: as above), and what to do where blocks are the larger part of
+ * it. base: bytes of it that are no blocks. Returns buf. */
+enum { TRA_LEASTTEXT = 512 };
+char *tra_least_text(int64_t least, int64_t base, const char *estimated, const char *what, char buf[TRA_LEASTTEXT]);
 
 /* Bytes of scratch memory that a worker needs to count the largest array of an output that is stored by levels and to
  * write it, or to pack it for a mapping, planned as tra_size_planned does. 0 for tables. */

@@ -87,7 +87,7 @@ static void run(tra_json *j, const tra_profile *m) {
 
 /* A predicted peak of memory. Where it rests on estimates the ceiling is its bound. */
 static tra_size peak_of(const tra_plan *p, int64_t bytes) {
-    if (p->memory == 0 || !tra_plan_memory_is_estimate(p)) return tra_size_upto(bytes);
+    if (p->memory == 0 || !tra_plan_memory_estimated(p)) return tra_size_upto(bytes);
     return tra_size_about((double)bytes, tra_max64(bytes, p->memory));
 }
 

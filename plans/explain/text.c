@@ -126,9 +126,12 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     else
         tra_str_add(out, "no memory ceiling, ");
     tra_str_printf(out, "by cost %s\n", tra_cost_model_text(o->cost));
-    if (!s->fits)
-        tra_str_printf(out, "DOES NOT FIT in that memory: it needs at least %s\n",
-                       tra_ceiling_text(p->least_memory, " of each site", (char[TRA_CEILINGTEXT]){0}));
+    if (!s->fits) {
+        const char *estimated = tra_plan_memory_estimated(p);
+        tra_str_printf(out, "DOES NOT FIT in that memory: it needs %s%s\n", estimated ? "" : "at least ",
+                       tra_least_text(p->least_memory, tra_memory_base(p, o->threads), estimated, " of each site",
+                                      (char[TRA_LEASTTEXT]){0}));
+    }
     if (job->plans.bounded)
         tra_str_add(out, "the search was bounded: there may be cheaper plans that it did not look at\n");
     if (*p->strategy) {

@@ -91,7 +91,7 @@ static tra_status agree(const char *path, const tra_planfile *f, const tra_reque
 
 /* Another ceiling than the plan was made for: other block loops, the same operators. */
 static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
-    char have[32], ceiling[TRA_CEILINGTEXT];
+    char have[32], least[TRA_LEASTTEXT];
     tra_plan *p = job->plan;
     p->memory = job->options.memory = memory;
     p->least_memory = tra_plan_memory(p, job->options.threads);
@@ -99,7 +99,9 @@ static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
     return tra_fail(e, TRA_RESOURCE,
                     "the plan does not fit in a memory ceiling of %s per site; the least that would do is "
                     "%s",
-                    tra_human(memory, have), tra_ceiling_text(p->least_memory, "", ceiling));
+                    tra_human(memory, have),
+                    tra_least_text(p->least_memory, tra_memory_base(p, job->options.threads),
+                                   tra_plan_memory_estimated(p), "", least));
 }
 
 static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {

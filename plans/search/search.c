@@ -51,8 +51,9 @@ typedef struct found {
     int64_t least, base, start; /* bytes: its least ceiling; of that, what are no blocks; what a process has before it
                                  * plans */
     const char *strategy;
-    const char **text; /* of the plan, once it was asked for */
-    int rank;          /* by the cost of the search */
+    const char *estimated; /* tra_plan_memory_estimated */
+    const char **text;     /* of the plan, once it was asked for */
+    int rank;              /* by the cost of the search */
 } found;
 
 enum { PASSES = 3 };
@@ -85,6 +86,7 @@ static void add_found(finding *f, search *s, const entry *x) {
     tra_arena *a = tra_arena_new();
     entry decided = *x;
     const tra_plan *p = tra_finish_plan(s, &decided, a, NULL);
+    const char *estimated = tra_plan_memory_estimated(p);
     TRA_ROOM(f->v, f->n, f->cap);
     f->v[f->n++] = (found){.s = s,
                            .x = decided,
@@ -92,7 +94,8 @@ static void add_found(finding *f, search *s, const entry *x) {
                            .least = p->least_memory,
                            .base = tra_memory_base(p, s->o->threads),
                            .start = tra_memory_start(p),
-                           .strategy = tra_arena_printf(f->texts, "%s", p->strategy)};
+                           .strategy = tra_arena_printf(f->texts, "%s", p->strategy),
+                           .estimated = estimated ? tra_arena_printf(f->texts, "%s", estimated) : NULL};
     if (s->o->by_eindecomp) f->v[f->n - 1].cost.eindecomp = tra_ein_plan_cost(p);
     f->most = tra_max64(f->most, held(f) + (int64_t)tra_arena_bytes(a));
     tra_arena_free(a);
@@ -240,10 +243,22 @@ static int64_t least_to_run(const finding *f) {
     return least;
 }
 
+/* The plan that the least ceiling is for; its `least` includes what planning takes. */
+static found least_found(const finding *f, const tra_plan_options *o) {
+    found x = {.least = INT64_MAX};
+    for (int i = 0; i < f->n; i++) {
+        int64_t least = least_of(f, o, i);
+        if (least >= x.least) continue;
+        x = f->v[i];
+        x.least = least;
+    }
+    return x;
+}
+
 static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, tra_arena *a, tra_plans *out,
                            tra_err *e) {
     const tra_plan none = {.sites = o->sites, .compress = o->compress};
-    int64_t base = tra_memory_base(&none, o->threads), least = INT64_MAX;
+    int64_t base = tra_memory_base(&none, o->threads);
     bool free_choice =
         !o->fixed && !o->reproducible; /* reproducible plans are not rewritten: rules change the bits of sums */
     /* While no plan fits: a second search leaves room for the bookkeeping of the plans that the first one found, and a
@@ -256,13 +271,13 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
         out->bounded |= s->limits.bounded;
         for (int j = 0; j < f->n; j++) base = tra_max64(base, f->v[j].base);
     }
-    for (int i = 0; i < f->n; i++) least = tra_min64(least, least_of(f, o, i));
+    found least = least_found(f, o);
     bool fit = rank(f, o);
     if (!fit && !o->over) {
-        char have[32], ceiling[TRA_CEILINGTEXT];
+        char have[32], text[TRA_LEASTTEXT];
         return tra_fail(e, TRA_RESOURCE,
                         "no plan fits in a memory ceiling of %s per site; the least that would do is %s",
-                        tra_human(o->memory, have), tra_ceiling_text(least, "", ceiling));
+                        tra_human(o->memory, have), tra_least_text(least.least, least.base, least.estimated, "", text));
     }
     make_plans(f, o, fit, a, out);
     return TRA_OK;

@@ -242,6 +242,23 @@ assert (u == (a + a) ** 2).all() and (s == a + a).all()'
     status 0 tra run -q mm.tra --memory "$typed"
 }
 
+@test "a least ceiling is about so much where entries are estimated, and smaller blocks are advised where they count" {
+    tra gen -q --shape 1000x1000 --block 500x1000 --density 0.01 --pattern rmat --seed 1 -o A.h5
+    tra gen -q --shape 1000x1000 --block 1000x500 --density 0.01 --pattern rmat --seed 2 -o B.h5
+    printf 'input A from "A.h5"\ninput B from "B.h5"\nS[i,j] = A[i,j] + B[j,i]\nC[i,k] = sum S[i,j] * B[j,k]\n' >p.tra
+    printf 'output C to "C.h5"\n' >>p.tra
+    status 4 tra run p.tra --memory 2M
+    has "the least that would do is about "
+    has "M), by an estimate of the entries of C"
+    [[ $output != *smaller* ]] # the process takes most of it
+    status 0 tra explain p.tra --memory 2M
+    has "DOES NOT FIT in that memory: it needs about "
+    matmul 3000 3000 3000 3000x3000 3000x3000
+    status 4 tra run mm.tra --memory 2M
+    has "the least that would do is 2"
+    has "M); smaller blocks (--block of gen and import) may need less"
+}
+
 @test "status 4: a full disk leaves the earlier output as it was" {
     mkdir small
     mount -t tmpfs -o size=2m tmpfs small 2>/dev/null || skip "needs the right to mount"

@@ -41,7 +41,7 @@ refused() {
     below "$@"
     [ "$code" = 4 ]
     [ ! -e c.h5 ]
-    least=$(sed -n 's/.*no plan fits in .* least that would do is .*(--memory \([0-9]*\)M)$/\1/p' said)
+    least=$(sed -n 's/.*no plan fits in .* least that would do is .*(--memory \([0-9]*\)M).*/\1/p' said)
     [ "$least" -gt "$1" ]
 }
 
