@@ -6,49 +6,51 @@
 #define XXH_STATIC_LINKING_ONLY /* for a state on the stack */
 #include <xxhash.h>
 
-static void free_places(tra_table_part *p) {
-    free(p->addr);
-    free(p->len);
-    free(p->skips);
-    free((void *)p->checked);
-}
-
-/* Finds the chunks of an array, once. Under the lock. */
+/* Where the chunks of an array lie, for those who read it: nothing of that changes once `found` is set. Under the lock.
+ */
 static tra_status find_chunks(tra_rel *r, int part, tra_err *e) {
     const tra_table_form *f = &r->table->form;
-    tra_table_part *p = &r->table->form.part[part], q = *p;
-    if (p->addr) return TRA_OK;
+    tra_table_part *p = &r->table->form.part[part];
     size_t n = (size_t)f->nblocks + 1;
-    q.addr = calloc(n, sizeof *q.addr);
-    q.checked = calloc(n, sizeof *q.checked);
-    if (p->coded) q.len = calloc(n, sizeof *q.len), q.skips = calloc(n, sizeof *q.skips);
-    tra_status s = q.addr && q.checked && (!p->coded || (q.len && q.skips))
+    if (p->found) return TRA_OK;
+    tra_table_forget(p); /* what an attempt that failed has left */
+    p->addr = calloc(n, sizeof *p->addr);
+    p->checked = calloc(n, sizeof *p->checked);
+    if (p->coded) p->len = calloc(n, sizeof *p->len), p->skips = calloc(n, sizeof *p->skips);
+    tra_status s = p->addr && p->checked && (!p->coded || (p->len && p->skips))
                        ? TRA_OK
                        : tra_fail(e, TRA_RESOURCE, "out of memory for the chunks of %s", r->path);
     hid_t dset = H5Dopen2(r->file, p->path, H5P_DEFAULT);
     uint64_t masks = 0;
     for (int64_t b = 0; b < f->nblocks && s == TRA_OK; b++) {
         tra_chunkref chunk;
-        bool found = tra_vfd_find_chunk(r->vfd, dset, (hsize_t[]){(hsize_t)(b * f->block)}, &chunk);
+        bool there = tra_vfd_find_chunk(r->vfd, dset, (hsize_t[]){(hsize_t)(b * f->block)}, &chunk);
         int64_t len = (int64_t)chunk.len, all = f->block * p->size;
-        if (!found || (p->coded ? len > all : len != all))
+        if (!there || (p->coded ? len > all : len != all))
             s = TRA_REL_BAD(r, e, "block %" PRId64 " of %s is damaged: it is not in the file's index", b, p->path);
-        q.addr[b] = chunk.addr;
-        if (s == TRA_OK && p->coded) q.len[b] = (uint32_t)len, q.skips[b] = chunk.mask;
+        p->addr[b] = chunk.addr;
+        if (s == TRA_OK && p->coded) p->len[b] = (uint32_t)len, p->skips[b] = chunk.mask;
         masks += tra_mask_sum((int64_t)part * f->nblocks + b, chunk.mask);
     }
     if (dset >= 0) H5Dclose(dset);
     if (s == TRA_OK && p->coded && r->table->masks && masks != r->table->masks[part])
         s = TRA_REL_BAD(r, e, "the index of %s is damaged: chunks went through other filters than it says", p->path);
-    if (s == TRA_OK)
-        *p = q;
-    else
-        free_places(&q);
+    p->found = s == TRA_OK;
     return s;
 }
 
+void tra_table_forget(tra_table_part *p) {
+    free(p->addr);
+    free(p->len);
+    free(p->skips);
+    free((void *)p->checked);
+    p->addr = NULL;
+    p->len = p->skips = NULL;
+    p->checked = NULL;
+}
+
 tra_status tra_table_find(tra_rel *r, int part, tra_err *e) {
-    if (r->table->form.part[part].addr) return TRA_OK;
+    if (r->table->form.part[part].found) return TRA_OK;
     tra_h5_enter();
     tra_status s = find_chunks(r, part, e);
     tra_h5_leave();

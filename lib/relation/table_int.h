@@ -15,7 +15,8 @@ typedef struct tra_table_part {
     const char *path;      /* of the dataset in the file */
     int64_t *addr;         /* of each chunk; writer, codec zstd: in the file where rows wait */
     uint32_t *len, *skips; /* reader, coded: of each chunk: bytes, and its filter mask */
-    _Atomic bool *checked;
+    _Atomic bool *checked; /* reader: of each chunk */
+    _Atomic bool found;    /* reader: addr to checked are there, and stay as they are */
 } tra_table_part;
 
 /* How a table lies in its file. */
@@ -101,6 +102,7 @@ int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t 
 TRA_MUSTUSE tra_status tra_table_find(tra_rel *r, int part, tra_err *e);
 TRA_MUSTUSE tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
                                        tra_err *e);
+void tra_table_forget(tra_table_part *p); /* frees where its chunks are */
 
 /* ---- statistics (table_facts.c) ---------------------------------------------------------------------------------- */
 

@@ -437,12 +437,7 @@ tra_status tra_table_open(tra_rel *r, tra_err *e) {
 void tra_table_close(tra_rel *r) {
     struct tra_table *t = r->table;
     if (!t) return;
-    for (int i = 0; i < t->form.nparts; i++) {
-        free(t->form.part[i].addr);
-        free(t->form.part[i].len);
-        free(t->form.part[i].skips);
-        free((void *)t->form.part[i].checked);
-    }
+    for (int i = 0; i < t->form.nparts; i++) tra_table_forget(&t->form.part[i]);
     free(t->strings);
     free(t->sums);
     free(t->masks);
