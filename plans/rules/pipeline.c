@@ -276,12 +276,26 @@ bool tra_may_fail(const tra_colexpr *x) {
     return fails;
 }
 
-void tra_predicate_parts(const tra_colexpr *x, int *n, const tra_colexpr **v, int most) {
+/* Puts the predicates that x joins by && at v[n], v[n + 1], ..., if v is not NULL; returns the number of all. */
+static int add_parts(const tra_colexpr *x, int n, const tra_colexpr **v) {
     if (x->op == TRA_C_AND && !x->fails) {
-        for (int i = 0; i < x->nkids; i++) tra_predicate_parts(x->kids[i], n, v, most);
-    } else if (*n < most) {
-        v[(*n)++] = x;
+        for (int i = 0; i < x->nkids; i++) n = add_parts(x->kids[i], n, v);
+        return n;
     }
+    if (v) v[n] = x;
+    return n + 1;
+}
+
+const tra_colexpr *const *tra_first_predicates(tra_arena *a, const tra_rowwise *r, int *n) {
+    const tra_rowwise_step *step;
+    const tra_colexpr **v = NULL;
+    int steps = r ? tra_rowwise_steps(r, &step) : 0;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1) v = tra_news(a, const tra_colexpr *, *n + 1);
+        *n = 0;
+        for (int i = 0; i < steps && step[i].selects; i++) *n = add_parts(step[i].x[0], *n, v);
+    }
+    return v;
 }
 
 static const char *const hows[] = {

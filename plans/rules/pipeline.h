@@ -71,8 +71,7 @@ void tra_add_steps(tra_rowwise *to, int n, const tra_rowwise_step *v);
 const char *tra_lookup_text(tra_arena *a, const tra_lookup_spec *s, const tra_rows_kernel *k);
 /* May computing a value of the expression fail? */
 bool tra_may_fail(const tra_colexpr *x);
-/* Appends the predicates that x joins by && to the *n that are in v, which has room for `most`; further ones are left
- * out. */
-void tra_predicate_parts(const tra_colexpr *x, int *n, const tra_colexpr **v, int most);
+/* The predicates that come first in a pass, of what && joins each by itself; r: NULL has none. *n: how many. */
+const tra_colexpr *const *tra_first_predicates(tra_arena *a, const tra_rowwise *r, int *n);
 
 #endif

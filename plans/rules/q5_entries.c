@@ -84,12 +84,8 @@ static void fit_blocks(narrowing *f) {
 }
 
 /* Finds the slice. False: it would be the whole tensor. */
-static bool find_slice(narrowing *f, const tra_rowwise_step *v, int selects) {
-    enum { MOST = 32 };
-    const tra_colexpr *part[MOST];
-    int n = 0;
+static bool find_slice(narrowing *f, const tra_colexpr *const *part, int n) {
     bool less = false;
-    for (int i = 0; i < selects; i++) tra_predicate_parts(v[i].x[0], &n, part, MOST);
     f->from.n = f->size.n = f->shape.n;
     for (int d = 0; d < f->shape.n; d++) {
         int64_t all = f->shape.v[d], from = 0, to = all;
@@ -221,20 +217,19 @@ static const tra_node *tensor_of(const tra_memo *m, const tra_expr *rows) {
 void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_rowwise *r = tra_rowwise_of_expr(x);
     const tra_rows_kernel *k = y->node.op == TRA_OP_JOIN ? tra_kernel_rows(y->node.kernel) : NULL;
-    const tra_rowwise_step *v;
     const char *why;
-    int selects = 0;
+    int n;
     if (!r || !k || k->ops != &tra_entries_ops || y->in[0] == y->in[1] || tra_rowwise_is_matrix(r, NULL)) return;
-    for (int n = tra_rowwise_steps(r, &v); selects < n && v[selects].selects;) selects++;
+    const tra_colexpr *const *part = tra_first_predicates(w->m->arena, r, &n);
     narrowing f = {.w = w, .a = w->m->arena, .x = x, .y = y, .border = k->data};
     f.rows = tra_memo_expr(y->node.in[0]);
     f.tensor = tensor_of(w->m, f.rows);
-    if (selects == 0 || y->node.in[1]->op != TRA_OP_INPUT || f.border->rank == 0) return; /* or of a slice already */
+    if (n == 0 || y->node.in[1]->op != TRA_OP_INPUT || f.border->rank == 0) return; /* or of a slice already */
     if (f.tensor->type.bounded || !tra_type_is_blocked(&f.tensor->type, &why)) return;
     tra_type_shape(&f.tensor->type, &f.shape);
     if (f.shape.n != f.border->rank || f.rows->node.type.cat->frontier.n != 1) return;
     f.kept = f.shape.v[0];
-    bool sliced = find_slice(&f, v, selects);
+    bool sliced = find_slice(&f, part, n);
     if (f.kept < f.size.v[0]) tra_select_scattered_labels(w, x, y, (double)f.kept / (double)f.shape.v[0]);
     if (!sliced) {
         tra_refuse(w, x, "the labels that are selected are neither the first nor the last ones alone left out");

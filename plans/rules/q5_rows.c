@@ -391,16 +391,6 @@ static void gather_joined(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 
 /* ---- by what is selected of a join ------------------------------------------------------------------------------- */
 
-enum { PARTS = 32 };
-/* The predicates that come first in a pass. */
-static int predicates(const tra_expr *x, const tra_colexpr **part) {
-    const tra_rowwise *r = tra_rowwise_of_expr(x);
-    const tra_rowwise_step *v;
-    int n = 0, steps = r ? tra_rowwise_steps(r, &v) : 0;
-    for (int i = 0; i < steps && v[i].selects; i++) tra_predicate_parts(v[i].x[0], &n, part, PARTS);
-    return n;
-}
-
 /* Selects rows of `in` by those predicates that only read columns which have an expression in `by`. NULL: there are
  * none, or one may fail (a refusal). share: the share of rows that stay; < 0: it is estimated. */
 static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const *part, const tra_schema *all,
@@ -432,9 +422,9 @@ static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const
 
 /* x: a pass that begins with selections; y: a join, whose right side's rows it selects. */
 static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
-    const tra_colexpr *part[PARTS];
     const tra_lookup *l = tra_lookup_of_expr(y);
-    int n = l ? predicates(x, part) : 0;
+    int n = 0;
+    const tra_colexpr *const *part = l ? tra_first_predicates(w->m->arena, tra_rowwise_of_expr(x), &n) : NULL;
     const tra_memo_group *g = n ? &w->m->group[tra_memo_find(w->m, y->in[0])] : NULL;
     const tra_schema *out = n ? tra_lookup_out(l) : NULL;
     gathering f = {0};
@@ -473,8 +463,8 @@ static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
 /* ---- by the labels of rows --------------------------------------------------------------------------------------- */
 
 void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, double share) {
-    const tra_colexpr *part[PARTS];
-    int n = predicates(x, part);
+    int n;
+    const tra_colexpr *const *part = tra_first_predicates(w->m->arena, tra_rowwise_of_expr(x), &n);
     gathering f;
     if (n == 0 || !open_rows(&f, w, x, y) || !has_product(&f)) return;
     tra_expr *all = all_positions(&f);

@@ -62,7 +62,8 @@ END
     printf '%s\n' 'input X from "x.h5"' 'T = table(X)' 'output T to "t.h5"' >p.tra
     status 0 tra run -q p.tra
     printf '%s\n' 'input t from "t.h5"' 'S = select(t, c0 > 0.3)' \
-        'X = matrix(S, [one = 1, c1, c2, c3, c4, c5, c6, c7])' 'y = matrix(S, [c0, c8])' 'b = solve(X, y)' 'Q, R = qr(X)' 'output b' 'output Q' 'output R' >p.tra
+        'X = matrix(S, [one = 1, c1, c2, c3, c4, c5, c6, c7])' 'y = matrix(S, [c0, c8])' 'b = solve(X, y)' \
+        'Q, R = qr(X)' 'output b' 'output Q' 'output R' >p.tra
     status 0 tra run -q p.tra
     tra digest [bQR].h5 >all.txt
     for n in 1 2; do

@@ -22,6 +22,25 @@ a, b = (json.load(open(f"{n}.json"))["plans"][0] for n in ("Q-5", "Q-1"))
 assert b["flops"] < a["flops"] / 4, (b["flops"], a["flops"])'
 }
 
+# left PATTERN STATEMENTS OUTPUT...: these with and without the rule, on 1 and 3 ranks, by a plan in which as many
+# operators as there are outputs have the pattern.
+left() {
+    local pattern=$1 o
+    { printf '%s\n' "$2"; printf 'output %s\n' "${@:3}"; } >p.tra
+    shift 2
+    tra run -q --without Q-5 p.tra
+    for o; do mv $o.h5 $o.without.h5; done
+    status 0 tra explain --format json p.tra
+    printf '%s' "$output" >p.json
+    is "$#" "$PYTHON" -c '
+import json, re, sys
+print(sum(bool(re.search(sys.argv[1], o["label"])) for o in json.load(open("p.json"))["plans"][0]["operators"]))' "$pattern"
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites p.tra
+        for o; do status 0 tra diff --rtol 1e-11 $o.h5 $o.without.h5; done
+    done
+}
+
 @test "Q-5: of entries that are selected by their labels a slice of the product is enough" {
     status 0 tra gen -q --shape 60x40 --block 10x20 --seed 1 -o x.h5
     status 0 tra gen -q --shape 40x50 --block 20x10 --seed 2 -o y.h5
@@ -32,41 +51,26 @@ print("author,conf,papers")
 for a in range(300):
     for c in sorted(r.sample(range(40), 5)): print(f"a{a:03},c{c:02},{r.randint(1, 9)}")' >papers.csv
     tra import -q --table --block 200 papers.csv -o papers.h5
-    entries() { # entries STATEMENTS PREDICATE: with and without the rule, by fewer operations
-        printf '%s\nA = select(entries(C), %s)\noutput A to "a.h5"\n' "$1" "$2" >p.tra
-        tra run -q --without Q-5 p.tra && mv a.h5 without.h5
-        status 0 tra explain --rules p.tra
-        has "Q-5: "
-        for sites in 1 3; do
-            status 0 tra run -q --sites $sites p.tra
-            status 0 tra diff --rtol 1e-12 a.h5 without.h5
-        done
-    }
-    local C='input X from "x.h5"
-input Y from "y.h5"
-C[i,j] = sum X[i,k] * Y[k,j]'
-    entries "$C" 'i >= 15 && i < 42 && j > 47'
-    is 54 grep -c . <(tra export -q a.h5 -o - --to csv | tail -n +2)
-    entries "$C" 'i == 59 && value > 0'
-    entries "$C" 'j < 3'
-    entries "$C" 'i < 0'
-    C='input papers from "papers.h5"
+    # a product for each of them, of which nothing else wants more
+    left 'entries.* from [0-9]|rows at these positions' "input X from \"x.h5\"
+input Y from \"y.h5\"
+$(for f in A=abs B=exp D=sin E=cos F=atan; do echo "C${f%=*}[i,j] = sum ${f#*=}(X[i,k]) * Y[k,j]"; done)
+A = select(entries(CA), i >= 15 && i < 42 && j > 47)
+B = select(entries(CB), i == 59 && value > 0)
+D = select(entries(CD), j < 3)
+E = select(entries(CE), i < 0)
+F = select(entries(CF), $(printf 'value != -%d && ' $(seq 40)) i == 58)" A B D E F
+    tra explain --format json --without Q-5 p.tra >without.json
+    status 0 py '
+a, b = (json.load(open(f))["plans"][0]["flops"] for f in ("p.json", "without.json"))
+assert a < b / 4, (a, b)'
+    is 54 grep -c . <(tra export -q A.h5 -o - --to csv | tail -n +2)
+    left 'entries.* from [0-9]' 'input papers from "papers.h5"
 X = pivot(papers, author, conf, papers, sum)
-C[c,d] = sum X[a,c] * X[a,d]'
-    entries "$C" 'c >= "c30" && d != c'
-    entries "$C" 'd == "c07"'
-}
-
-# left PATTERN STATEMENTS: the rows S with and without the rule, on 1 and 3 ranks, by a plan that has the pattern.
-left() {
-    printf '%s\noutput S\n' "$2" >p.tra
-    tra run -q --without Q-5 p.tra && mv S.h5 without.h5
-    status 0 tra explain --format json p.tra
-    status 0 grep -q "$1" <<<"$output"
-    for sites in 1 3; do
-        status 0 tra run -q --sites $sites p.tra
-        status 0 tra diff --rtol 1e-11 S.h5 without.h5
-    done
+C[c,d] = sum X[a,c] * X[a,d]
+D[c,d] = sum X[a,c] * X[a,d] * X[a,d]
+A = select(entries(C), c >= "c30" && d != c)
+B = select(entries(D), d == "c07")' A B
 }
 
 # Matrices a and b, sparse papers (authors, conferences), and ranks of codes and conferences; some match nothing, some
@@ -90,23 +94,19 @@ with open("rank.csv", "w") as f:
 
 @test "Q-5: rows of a product that a join leaves, wherever they are, are gathered from the operand before" {
     matrices
-    local P='input A from "a.h5"
+    left 'rows at these positions' 'input A from "a.h5"
 input B from "b.h5"
 input rank from "rank.h5"
-P[i,j] = sum A[i,k] * B[k,j]'
-    left 'rows at these positions' "$P
-S = join(entries(P), rank, i == code, how = semi)"
-    left 'rows at these positions' "$P
-S = select(join(entries(P), rank, i == code && value > 95), rank == \"A++\" && j != 3)"
-    left 'rows at these positions' "$P
+P[i,j] = sum A[i,k] * B[k,j]
+R[i,j] = sum abs(A[i,k]) * B[k,j]
+S = join(entries(P), rank, i == code, how = semi)
+T = select(join(entries(R), rank, i == code && value > 95), rank == "A++" && j != 3)
 V[i] = sum A[i,k]
 Q[i,j] = exp(P[i,j] / 100) - V[i]
-S = select(join(entries(Q), rank, i == code), isnull(rank) && value > -199)"
-    left 'rows at these positions' "$P
-S = select(entries(P), in(i, 0, 41, 149) && value > 95)"
-    # no row is left
-    left 'rows at these positions' "$P
-S = join(entries(P), select(rank, code > 150), i == code)"
+U = select(join(entries(Q), rank, i == code), isnull(rank) && value > -199)
+W = select(entries(P), in(i, 0, 41, 149) && value > 95)
+N = join(entries(P), select(rank, code > 150), i == code)' S T U W N
+    is 1 eval "tra export -q N.h5 -o - --to csv | wc -l" # the names of its columns
 }
 
 @test "Q-5: the covariance of conferences of one rank with all others, of those columns alone" {
@@ -117,12 +117,8 @@ X = pivot(papers, author, conf, papers, sum)
 n[c] = sum X[a,c]
 XX[c,d] = sum X[a,c] * X[a,d]
 C[c,d] = (XX[c,d] - n[c] * n[d] / 900) / 899
-S = select(join(entries(C), rank, c == conf), rank == "A++" && c != d)'
-    left 'columns at these positions' 'input papers from "papers.h5"
-input rank from "rank.h5"
-X = pivot(papers, author, conf, papers, sum)
-XX[c,d] = sum X[a,c] * X[a,d]
-S = join(table(XX), rank, c == conf, how = semi)'
+S = select(join(entries(C), rank, c == conf), rank == "A++" && c != d)
+T = join(table(XX), rank, c == conf, how = semi)' S T
 }
 
 @test "Q-5 says why all rows of a product are computed" {
