@@ -106,19 +106,19 @@ END2
     trips
     same Q-10 'J = join(trip, station, start == code)
 X = matrix(J, [one = 1, lat, lon, minutes, w])
-A[i,j] = sum X[n,i] * X[n,j]'
-    same Q-10 'J = join(join(trip, station, start == code, prefix = "a_"), station, end == code, prefix = "b_")
-K = select(J, a_lat != b_lat && minutes > 3 && a_kind == "a")
-P = project(K, km = hypot(a_lat - b_lat, a_lon - b_lon), minutes, w, start)
-X = matrix(P, [one = 1, km, start])
-Y = matrix(P, [minutes, w, km])
-A[i,j] = sum X[n,i] * Y[n,j]'
-    same Q-10 'J = join(trip, station, start == code, how = left, nulls = match)
-X = matrix(J, [one = 1, lat, b = if(member == "yes", 1, 0), minutes], fill = 3)
-A[i,j] = sum X[n,i] * X[n,j]'
-    same Q-10 'J = join(select(trip, w > 1), select(station, kind == "a"), start == code, how = semi)
-X = matrix(J, [start, minutes, w])
-A[i,j] = sum X[n,i] * X[n,j]'
+A[i,j] = sum X[n,i] * X[n,j]
+J2 = join(join(trip, station, start == code, prefix = "a_"), station, end == code, prefix = "b_")
+K2 = select(J2, a_lat != b_lat && minutes > 3 && a_kind == "a")
+P2 = project(K2, km = hypot(a_lat - b_lat, a_lon - b_lon), minutes, w, start)
+X2 = matrix(P2, [one = 1, km, start], fill = 1)
+Y2 = matrix(P2, [minutes, w, km])
+B[i,j] = sum X2[n,i] * Y2[n,j]
+J3 = join(trip, station, start == code, how = left, nulls = match)
+X3 = matrix(J3, [one = 1, lat, b = if(member == "yes", 1, 0), minutes], fill = 3)
+C[i,j] = sum X3[n,i] * X3[n,j]
+J4 = join(select(trip, w > 1), select(station, kind == "a"), start == code, how = semi)
+X4 = matrix(J4, [start, minutes, w], fill = 1)
+D[i,j] = sum X4[n,i] * X4[n,j]' A B C D
 }
 
 @test "Q-10: what is infinite or NaN in one table and of both signs in the other is what it is row by row" {
@@ -130,13 +130,11 @@ J = join(trip, S, start == code, how = left)
         same Q-10 "${J}K = $j
 X = matrix(K, [one = 1, $(many lat)up, down, none, big, lat, sin = sin(up)], fill = 2)
 Y = matrix(K, [a = minutes - 45, c = w + 0.5, e = if(minutes == 7, 1 / (w - w), w), f = -minutes - 1])
-A[i,j] = sum X[n,i] * Y[n,j]"
-        same Q-10 "${J}K = $j
-X = matrix(K, [one = 1, $(many lat)up, down, big, m = minutes - 45], fill = 2)
-A[i,j] = sum X[n,i] * X[n,j]"
-        same Q-10 "${J}K = $j
-X = matrix(K, [$(many lat)up, down, big, none, w, lat], fill = 2)
-A[i] = sum X[n,i]"
+A[i,j] = sum X[n,i] * Y[n,j]
+X2 = matrix(K, [one = 1, $(many lat)up, down, big, m = minutes - 45], fill = 2)
+B[i,j] = sum X2[n,i] * X2[n,j]
+X3 = matrix(K, [$(many lat)up, down, big, none, w, lat], fill = 2)
+C[i] = sum X3[n,i]" A B C
     done
 }
 
@@ -156,11 +154,11 @@ csv.writer(open(sys.argv[1], "w"), lineterminator="\n").writerows(rows)' $f.csv
     done
     same Q-10 'J = join(join(trip, station, start == code, prefix = "a_"), station, end == code, prefix = "b_")
 X = matrix(J, [one = 1, km = hypot(a_lat - b_lat, a_lon - b_lon), minutes, w])
-A[i,j] = sum X[n,i] * X[n,j]'
-    same Q-10 'J = join(trip, station, start == code, how = left, nulls = match)
-X = matrix(J, [one = 1, lat, minutes, start], fill = 3)
-A[i,j] = sum X[n,i] * X[n,j]'
-    run tra explain p.tra
+A[i,j] = sum X[n,i] * X[n,j]
+J2 = join(trip, station, start == code, how = left, nulls = match)
+X2 = matrix(J2, [one = 1, lat, minutes, start], fill = 3)
+B[i,j] = sum X2[n,i] * X2[n,j]' A B
+    run tra explain --format json p.tra
     has "sums of 15 + NUL"
 }
 
@@ -184,17 +182,17 @@ assert np.allclose(x.T @ x, np.load("a.npy"), rtol=1e-12, atol=0)'
     local J='J = join(join(trip, station, start == code, prefix = "a_"), station, end == code)
 P = select(J, minutes > 3 && a_lat != lat)' X
     X="X = matrix(P, [$(many a_lat lat)lat, km = hypot(a_lat - lat, a_lon - lon), minutes, w])"
-    same Q-10 "J = join(trip, station, start == code)
-X = matrix(J, [$(many lat)lat, minutes, w])
-A[i] = sum X[n,i]"
-    same Q-10 "J = join(trip, station, start == code, how = left)
-X = matrix(J, [$(many lat)lat, minutes, w], fill = 2)
-A[] = sum X[n,i]"
+    tra gen -q --shape 22x3 --block 22x3 --seed 1 -o w.h5
+    tra gen -q --shape 22 --block 22 --seed 1 -o v.h5
+    same Q-10 "J1 = join(trip, station, start == code)
+X1 = matrix(J1, [$(many lat)lat, minutes, w])
+A[i] = sum X1[n,i]
+J2 = join(trip, station, start == code, how = left)
+X2 = matrix(J2, [$(many lat)lat, minutes, w], fill = 2)
+B[] = sum X2[n,i]" A B
     same Q-10 "$J
 $X
 A[n] = sum X[n,i]"
-    tra gen -q --shape 22x3 --block 22x3 --seed 1 -o w.h5
-    tra gen -q --shape 22 --block 22 --seed 1 -o v.h5
     same Q-10 "input W from \"w.h5\"
 $J
 $X

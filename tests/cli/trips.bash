@@ -26,15 +26,22 @@ with open("station.csv", "w") as f:
     tra import -q --table station.csv -o station.h5
 }
 
-# same RULE STATEMENTS: the outputs A with and without the rule, which shapes the plan, on 1 and 3 ranks.
+# same RULE STATEMENTS [OUTPUT...]: the outputs (A, in a.h5) with and without the rule, which shapes the plan once for
+# each of them, on 1 and 3 ranks.
 same() {
-    printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
-    tra run -q --without "$1" p.tra && mv a.h5 without.h5
+    local rule=$1 o of=("${@:3}")
+    [ ${#of[@]} -gt 0 ] || of=(A)
+    {
+        printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' "$2"
+        for o in "${of[@]}"; do printf 'output %s to "%s.h5"\n' $o ${o,,}; done
+    } >p.tra
+    tra run -q --without "$rule" p.tra
+    for o in "${of[@],,}"; do mv $o.h5 $o.without.h5; done
     status 0 tra explain --rules p.tra
-    has "$1"
+    [ "$(grep -c "$rule: " <<<"$output")" -ge ${#of[@]} ]
     for sites in 1 3; do
         status 0 tra run -q --sites $sites p.tra
-        status 0 tra diff --rtol 1e-12 a.h5 without.h5
+        for o in "${of[@],,}"; do status 0 tra diff --rtol 1e-12 $o.h5 $o.without.h5; done
     done
 }
 
