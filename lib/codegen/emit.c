@@ -222,7 +222,6 @@ static const char *place_of(gen *g, const gen_chain *to, int n) {
 }
 
 static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const char *v) {
-    const char *at = "";
     if (g->s->result == TRA_CODEGEN_CALLS) {
         gen_line(g, "if (a->give(a->ctx, (const int64_t[]){%s}, %s, %s)) {",
                  to->depth ? key_list(g, to, to->depth) : "0", to->real ? "0" : v, to->real ? v : "0");
@@ -237,10 +236,11 @@ static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const
         return;
     }
     check_keys(g, x, to);
-    at = place_of(g, to, row);
+    const char *at = place_of(g, to, row);
     if (g->s->result == TRA_CODEGEN_ROWS) {
+        const char *test = gen_unless_zero(g, x, to->real, &v);
         g->parts |= GEN_ENTRIES;
-        gen_line(g, "put_(&rows, %s, %s, %s, &bad, %d);", at, to->key[row].text, v,
+        gen_line(g, "%sput_(&rows, %s, %s, %s, &bad, %d);", test, at, to->key[row].text, v,
                  gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
     } else {
         add_at(g, x, g->s->type != TRA_ELEMENT_I64, g->s->type == TRA_ELEMENT_F32, gen_text(g, "out[%s]", at), v);

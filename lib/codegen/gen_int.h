@@ -158,6 +158,10 @@ gen_value gen_negative(gen *g, const tra_calc *x, gen_value v);
 /* For a sum whose body is {keys -> a factor that varies * one that does not}: the C condition under which plain
  * products have the right value; NULL: the sum has another form. */
 const char *gen_plain_if(gen *g, const tra_calc *x);
+/* For a contribution x to a result by entries, of value *v: the C test in front of it that leaves out a 0, which adds
+ * nothing and is no entry. "" where few values are 0: where x has no sum, whose terms may not meet, and no condition.
+ */
+const char *gen_unless_zero(gen *g, const tra_calc *x, bool real, const char **v);
 
 /* views.c: looking into dictionaries */
 gen_value gen_eval(gen *g, const tra_calc *x);                           /* any tree */

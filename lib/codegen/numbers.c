@@ -277,6 +277,18 @@ const char *gen_plain_if(gen *g, const tra_calc *x) {
     return NULL;
 }
 
+static bool may_vanish(const tra_calc *x) {
+    bool may = x->kind == TRA_CALC_SUM || x->kind == TRA_CALC_MERGE || x->kind == TRA_CALC_IF;
+    for (int i = 0; i < x->nkids && !may; i++) may = may_vanish(x->kids[i]);
+    return may;
+}
+
+const char *gen_unless_zero(gen *g, const tra_calc *x, bool real, const char **v) {
+    if (!may_vanish(x)) return "";
+    *v = gen_hold(g, (gen_value){.text = *v, .real = real}, "sum").text;
+    return gen_text(g, "if (%s != 0) ", *v);
+}
+
 static gen_value sum(gen *g, const tra_calc *x) {
     sum_to to = {x, gen_name(g, "sum")};
     bool any = false;

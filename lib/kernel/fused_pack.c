@@ -165,13 +165,15 @@ static const void *together(const tra_program_operand *o, const int64_t *from, i
     return to;
 }
 
-/* Where the entries of each of n rows begin, and the end, from place `from` on, which has the number `first`. */
-static int64_t *number_rows(const tra_rows_view *v, int64_t from, int64_t first, int64_t n, char **scratch) {
-    int64_t *begin = (int64_t *)(void *)*scratch, row = from, end = v->nrows - 1;
-    for (int64_t i = 0; i <= n; i++) { /* without branches: which rows have entries cannot be foreseen */
-        begin[i] = v->begin[row] - v->begin[from];
-        row += (row <= end) & (v->row[row <= end ? row : 0] == first + i);
-    }
+/* Where the entries of each of n rows begin, and the end, from place `from` on, which has the number `first`. Each row
+ * that has entries says where they end, and a row that has none ends where the row before it does: without branches,
+ * since which rows have entries cannot be foreseen. */
+static int64_t *number_rows(const tra_rows_view *v, int64_t from, int64_t end, int64_t first, int64_t n,
+                            char **scratch) {
+    int64_t *begin = (int64_t *)(void *)*scratch, at = v->begin[from], last = 0;
+    memset(begin, 0, (size_t)(n + 1) * sizeof *begin);
+    for (int64_t r = from; r < end && v->row[r] - first < n; r++) begin[v->row[r] - first + 1] = v->begin[r + 1] - at;
+    for (int64_t i = 0; i <= n; i++) begin[i] = last = tra_max64(last, begin[i]);
     *scratch += (size_t)(n + 1) * sizeof *begin;
     return begin;
 }
@@ -201,7 +203,7 @@ tra_fused_unpacked tra_fused_unpack(const tra_calc_program *p, int o, const tra_
     u.n = v.begin[end] - at;
     if (numbered) {
         u.rows = (tra_rows_view){.nrows = length[0], .n = u.n, .column = v.column + at};
-        u.rows.begin = number_rows(&v, from, u.first, length[0], scratch);
+        u.rows.begin = number_rows(&v, from, end, u.first, length[0], scratch);
         return u;
     }
     u.rows = (tra_rows_view){.nrows = end - from, .n = u.n, .row = v.row + from, .column = v.column + at};

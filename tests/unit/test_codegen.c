@@ -111,30 +111,45 @@ TEST(kernels) {
     SAME("sum(<i, _> in 0:m, <p, j> in idx(ptr(i):ptr(i + 1)), <q, l> in idx(ptr(j):ptr(j + 1))) {(i, l) -> "
          "val(p)*val(q)}");
 }
+/* Compiles the tree as rows and compares; does its C have that text? */
+static bool rows_have(unsigned seed, const char *text, const char *c) {
+    operands o;
+    make_operands(&o, seed, true);
+    const tra_calc *x = checked(&o, text);
+    CHECK(check_same(__LINE__, compiling(), &o, x, TRA_CODEGEN_ROWS, TRA_ELEMENT_F64, false));
+    tra_codegen_spec s = {.plan = x,
+                          .n = o.n,
+                          .scope = o.names,
+                          .how = o.how,
+                          .result = TRA_CODEGEN_ROWS,
+                          .type = TRA_ELEMENT_F64,
+                          .extent = {checked(&o, "m"), checked(&o, "n")}};
+    tra_str all = {0};
+    tra_err e = {0};
+    CHECK_INT(tra_codegen_source(&s, &all, &e), TRA_OK);
+    bool has = strstr(tra_str_get(&all), c) != NULL;
+    tra_str_free(&all);
+    tra_arena_free(o.arena);
+    return has;
+}
 /* Loops over columns of a row, which are marked at once. */
 TEST(ranges_of_columns) {
     static const char *const texts[] = {
         "sum(<i, _> in 0:m) {i -> sum(<p, j> in idx(ptr(i):ptr(i + 1))) let a = val(p) in sum(<l, _> in 0:n) {l -> "
         "a*x(l)}}",
         "sum(<i, _> in 0:m) {i -> sum(<p, j> in idx(ptr(i):ptr(i + 1))) sum(<l, _> in 2:4) {l -> val(p)*d(l)}}"};
-    for (int i = 0; i < 4; i++) {
-        operands o;
-        make_operands(&o, 7 + (unsigned)i, true);
-        const tra_calc *x = checked(&o, texts[i % 2]);
-        CHECK(check_same(__LINE__, compiling(), &o, x, TRA_CODEGEN_ROWS, TRA_ELEMENT_F64, false));
-        tra_codegen_spec s = {.plan = x,
-                              .n = o.n,
-                              .scope = o.names,
-                              .how = o.how,
-                              .result = TRA_CODEGEN_ROWS,
-                              .type = TRA_ELEMENT_F64,
-                              .extent = {checked(&o, "m"), checked(&o, "n")}};
-        tra_str text = {0};
-        tra_err e = {0};
-        CHECK_INT(tra_codegen_source(&s, &text, &e), TRA_OK);
-        CHECK((strstr(tra_str_get(&text), "= rows_range_(&rows") != NULL) == (i % 2 == 0)); /* 4 may be beyond n */
-        tra_str_free(&text);
-        tra_arena_free(o.arena);
+    for (unsigned i = 0; i < 4; i++) /* 4 may be beyond n */
+        CHECK(rows_have(7 + i, texts[i % 2], "= rows_range_(&rows") == (i % 2 == 0));
+}
+/* Sums whose terms may not meet are no entries where they are 0; products of entries are not looked at. */
+TEST(zeros_that_are_no_entries) {
+    for (unsigned i = 0; i < 4; i++) {
+        CHECK(rows_have(11 + i,
+                        "sum(<i, _> in 0:m) {i -> sum(<p, j> in idx(ptr(i):ptr(i + 1))) {j -> val(p)*(sum(<q, l> in "
+                        "idx(ptr(1):ptr(2))) if (j == l) val(q))}}",
+                        "!= 0) put_(&rows"));
+        CHECK(!rows_have(11 + i, "sum(<i, _> in 0:m, <p, j> in idx(ptr(i):ptr(i + 1))) {(i, j) -> val(p)*x(j)}",
+                         "!= 0) put_(&rows"));
     }
 }
 TEST(errors) {
