@@ -8,46 +8,44 @@
 
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
-/* What is known of an operand of an instruction. */
-typedef struct known {
-    bool reads;  /* it depends on an argument */
-    bool all;    /* it depends on nothing but arguments and operands of sparse type */
-    bool sparse; /* it is of sparse type itself */
-    double zero; /* with `all`: its value where all that it depends on is 0 */
-} known;
-
-static bool annihilates(tra_scalar_op op, const known *x, const known *y) {
-    return (op == TRA_S_MUL && (x->sparse || y->sparse)) || (op == TRA_S_DIV && x->sparse);
+static bool annihilates(tra_scalar_op op, const tra_known *x) {
+    return (op == TRA_S_MUL && (x[0].sparse || x[1].sparse)) || (op == TRA_S_DIV && x[0].sparse);
 }
 
-static double at_zero(const tra_insn *c, const known *x) {
-    if (c->op == TRA_S_CONST) return c->value;
-    if (c->op == TRA_S_ARG) return x[0].zero;
-    if (annihilates(c->op, &x[0], &x[1])) return 0;
+tra_known tra_known_argument(bool sparse) { return (tra_known){true, sparse, sparse, 0}; }
+
+tra_known tra_known_result(tra_scalar_op op, const tra_known *x) {
+    tra_known r = {.all = true};
     tra_scalar kid[3];
-    int n = tra_scalar_arity(c->op);
-    for (int o = 0; o < 3; o++) kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = x[o].zero};
-    const tra_scalar all = {.op = c->op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
-    return tra_scalar_eval(&all, NULL);
+    int n = tra_scalar_arity(op);
+    for (int o = 0; o < n; o++) {
+        kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = x[o].zero};
+        r.reads |= x[o].reads;
+        r.all &= x[o].all;
+    }
+    const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
+    r.zero = tra_scalar_eval(&all, NULL);
+    if (op == TRA_S_MOD && x[1].zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
+    r.sparse = annihilates(op, x) || (r.reads && r.all && r.zero == 0);
+    if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */
+    return r;
 }
 
 /* May the other operand, where this one is 0, be anything whose product with 0 is not 0? A finite number is not. */
-static bool may_meet(const known *other) { return other->reads || !isfinite(other->zero); }
+static bool may_meet(const tra_known *other) { return other->reads || !isfinite(other->zero); }
 
 bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any) {
-    known regs[TRA_MAXREGS], r = {.reads = false};
+    tra_known regs[TRA_MAXREGS], r = {.reads = false};
     if (any) *any = false;
     for (int i = 0; i < code->n; i++) {
         const tra_insn *c = &code->v[i];
-        known x[3] = {{.all = true}, {.all = true}, {.all = true}};
+        tra_known x[3] = {{0}};
         const int at[3] = {c->a, c->b, c->c};
         for (int o = 0; o < tra_scalar_arity(c->op) || (c->op == TRA_S_ARG && o == 0); o++)
-            x[o] = at[o] < 0 ? (known){true, sparse[~at[o]], sparse[~at[o]], 0} : regs[at[o]];
-        r = (known){.reads = x[0].reads || x[1].reads || x[2].reads, .all = x[0].all && x[1].all && x[2].all};
-        r.zero = at_zero(c, x);
-        if (c->op == TRA_S_MOD && x[1].zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
-        r.sparse = annihilates(c->op, &x[0], &x[1]) || (r.reads && r.all && r.zero == 0);
-        if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */
+            x[o] = at[o] < 0 ? tra_known_argument(sparse[~at[o]]) : regs[at[o]];
+        r = c->op == TRA_S_CONST ? (tra_known){.all = true, .zero = c->value}
+            : c->op == TRA_S_ARG ? x[0]
+                                 : tra_known_result(c->op, x);
         if (kill) {
             kill[i] = 0;
             if ((c->op == TRA_S_MUL || c->op == TRA_S_DIV) && x[0].sparse && (c->op == TRA_S_DIV || may_meet(&x[1])))

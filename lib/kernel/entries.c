@@ -7,29 +7,13 @@
 
 /* ---- scalar expressions ------------------------------------------------------------------------------------------ */
 
-/* What is known of an expression by its form. */
-typedef struct known {
-    bool reads;  /* it depends on an argument */
-    bool all;    /* it depends on nothing but arguments and operands of sparse type */
-    bool sparse; /* it is of sparse type itself */
-    double zero; /* with `all`: its value where all that it depends on is 0 */
-} known;
-
-static known known_of(const tra_scalar *s, const bool *arg) {
-    if (s->op == TRA_S_CONST) return (known){.all = true, .zero = s->value};
-    if (s->op == TRA_S_ARG) return (known){true, arg[s->arg], arg[s->arg], 0};
-    known x = known_of(s->a, arg), y = s->b ? known_of(s->b, arg) : (known){.all = true};
-    known z = s->c ? known_of(s->c, arg) : (known){.all = true};
-    known r = {.reads = x.reads || y.reads || z.reads, .all = x.all && y.all && z.all};
-    const tra_scalar a = {.op = TRA_S_CONST, .value = x.zero}, b = {.op = TRA_S_CONST, .value = y.zero};
-    const tra_scalar c = {.op = TRA_S_CONST, .value = z.zero};
-    const tra_scalar f = {.op = s->op, .a = &a, .b = s->b ? &b : NULL, .c = s->c ? &c : NULL};
-    r.zero = tra_scalar_eval(&f, NULL);
-    if (s->op == TRA_S_MOD && y.zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
-    bool annihilates = (s->op == TRA_S_MUL && (x.sparse || y.sparse)) || (s->op == TRA_S_DIV && x.sparse);
-    r.sparse = annihilates || (r.reads && r.all && r.zero == 0);
-    if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type, as any other */
-    return r;
+static tra_known known_of(const tra_scalar *s, const bool *arg) {
+    if (s->op == TRA_S_CONST) return (tra_known){.all = true, .zero = s->value};
+    if (s->op == TRA_S_ARG) return tra_known_argument(arg[s->arg]);
+    const tra_scalar *const kid[3] = {s->a, s->b, s->c};
+    tra_known x[3] = {{0}};
+    for (int o = 0; o < tra_scalar_arity(s->op); o++) x[o] = known_of(kid[o], arg);
+    return tra_known_result(s->op, x);
 }
 
 bool tra_scalar_sparse(const tra_scalar *s, const bool *arg) { return known_of(s, arg).sparse; }
@@ -59,7 +43,7 @@ static filled either(filled a, filled b, bool apart) {
 /* The entries of an expression. arg: what is known of its arguments, with how many elements of the result an entry of
  * each meets. */
 static filled of_expr(const tra_scalar *s, const bool *sparse, const filled *arg) {
-    known k = known_of(s, sparse);
+    tra_known k = known_of(s, sparse);
     if (s->op == TRA_S_CONST) return (filled){0, 0};
     if (s->op == TRA_S_ARG) return k.sparse ? arg[s->arg] : (filled){1, INT64_MAX};
     if (!k.sparse && !k.all) return (filled){1, INT64_MAX};

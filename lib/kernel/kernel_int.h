@@ -323,6 +323,16 @@ bool tra_index_before(const tra_kernel *k, double v, double i, const double *sta
 
 /* ---- the rule of values ------------------------------------------------------------------------------------- */
 
+/* What is known of a value by the form of the expression that computes it: of an argument, and of the result of an
+ * operator by its operands (a constant has all and its value as zero). */
+typedef struct tra_known {
+    bool reads;  /* it depends on an argument */
+    bool all;    /* it depends on nothing but arguments and operands of sparse type */
+    bool sparse; /* it is of sparse type itself */
+    double zero; /* with `all`: its value where all that it depends on is 0 */
+} tra_known;
+tra_known tra_known_argument(bool sparse);
+tra_known tra_known_result(tra_scalar_op op, const tra_known *x);
 /* Is the result of the code of sparse type, where sparse[i] says whether argument i is? kill (NULL, or a number for
  * each instruction; all are 0 where *any is false) has bit 0 where the result of an instruction must be 0 wherever its
  * first operand is 0, and bit 1 for the second operand. */
