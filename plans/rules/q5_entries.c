@@ -1,5 +1,6 @@
 /* q5_entries.c - rule Q-5 for entries: rows of a tensor's elements that are selected by their labels are those of a
- * slice of the tensor, between the first and the last position for which the predicate may be true.
+ * slice of the tensor, between the first and the last position for which the predicate may be true. Of a matrix whose
+ * rows are those of a table the positions are found as well, and its rows gathered (q5_rows.c).
  *
  * The slice begins with the block that has the first such row. Its blocks get the keys that they have in the whole
  * tensor, and blocks without rows fill the other keys; so whatever reads the result finds the same blocks as before.
@@ -18,6 +19,7 @@ typedef struct narrowing {
     tra_arena *a;
     tra_expr *x, *y; /* the selection, and the entries */
     const tra_border *border;
+    int labels;                 /* how many of its first columns are labels of which positions follow */
     const tra_expr *rows;       /* the tensor in blocks of whole rows */
     const tra_node *tensor;     /* and before it was cut so */
     tra_dims shape, from, size; /* of it, and of the slice */
@@ -33,7 +35,7 @@ static int column_of(const narrowing *f, const tra_colexpr *x) {
     tra_colexpr_columns(x, used);
     for (int i = 0; i < f->border->out->n; i++)
         if (used[i]) found = i, n++;
-    return n == 1 && found < f->border->rank && !tra_may_fail(x) && !tra_colexpr_uses_row(x) ? found : -1;
+    return n == 1 && found < f->labels && !tra_may_fail(x) && !tra_colexpr_uses_row(x) ? found : -1;
 }
 
 /* Marks the positions of dimension d for which the predicate is not true. */
@@ -219,7 +221,9 @@ void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_rows_kernel *k = y->node.op == TRA_OP_JOIN ? tra_kernel_rows(y->node.kernel) : NULL;
     const char *why;
     int n;
-    if (!r || !k || k->ops != &tra_entries_ops || y->in[0] == y->in[1] || tra_rowwise_is_matrix(r, NULL)) return;
+    bool entries = k && k->ops == &tra_entries_ops;
+    if (!r || !k || (!entries && k->ops != &tra_unmatrix_ops) || y->in[0] == y->in[1] || tra_rowwise_is_matrix(r, NULL))
+        return;
     const tra_colexpr *const *part = tra_first_predicates(w->m->arena, r, &n);
     narrowing f = {.w = w, .a = w->m->arena, .x = x, .y = y, .border = k->data};
     f.rows = tra_memo_expr(y->node.in[0]);
@@ -229,7 +233,15 @@ void tra_slice_entries(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_type_shape(&f.tensor->type, &f.shape);
     if (f.shape.n != f.border->rank || f.rows->node.type.cat->frontier.n != 1) return;
     f.kept = f.shape.v[0];
+    f.labels = entries ? f.shape.n : 1;
     bool sliced = find_slice(&f, part, n);
+    if (!entries) { /* each row is a row of the tensor: no slice of it has fewer */
+        if (f.kept < f.shape.v[0])
+            tra_select_scattered_labels(w, x, y, (double)f.kept / (double)f.shape.v[0]);
+        else
+            tra_refuse(w, x, "no part of the predicate, which reads the labels of the rows alone, leaves out a row");
+        return;
+    }
     if (f.kept < f.size.v[0]) tra_select_scattered_labels(w, x, y, (double)f.kept / (double)f.shape.v[0]);
     if (!sliced) {
         tra_refuse(w, x, "the labels that are selected are neither the first nor the last ones alone left out");

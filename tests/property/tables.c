@@ -335,7 +335,7 @@ tra_status draw_tables(uint64_t seed, uint64_t index, const char *dir, tra_err *
             tra_str_printf(&m->text, "output %s to \"%s.h5\"\n", m->t[i].name, m->t[i].name);
     if (m->ntables == INPUTS || rng_chance(&m->g, 40)) draw_matrix(m, last);
     if (m->ntables <= MOST_TABLES - 6 && rng_chance(&m->g, 70)) draw_factorised(m);
-    if (m->ntables <= MOST_TABLES - 4 && rng_chance(&m->g, 35)) draw_border(m);
+    if (m->ntables <= MOST_TABLES - 6 && rng_chance(&m->g, 35)) draw_border(m);
     const char *path = tra_arena_printf(m->a, "%s/prog.tra", dir);
     FILE *f = s == TRA_OK ? fopen(path, "w") : NULL;
     if (s == TRA_OK && (!f || fwrite(tra_str_get(&m->text), 1, m->text.n, f) != m->text.n || fclose(f)))

@@ -163,4 +163,11 @@ void draw_border(maker *m) {
     draw_left(m, be, first, second);
     const table *last = &m->t[m->ntables - 1];
     tra_str_printf(&m->text, "output %s to \"BL.h5\"\n", last->name);
+    if (second == WORD || !rng_chance(&m->g, 40)) return; /* of words a column might be called as the labels are */
+    like = (table){.n = 0};
+    add_column(&like, "a", first);
+    be = begin(m, &like);
+    tra_str_printf(&m->text, "table(%s)\n", mapped ? "BC" : "BX");
+    draw_select(m, be);
+    tra_str_printf(&m->text, "output %s to \"BW.h5\"\n", m->t[m->ntables - 1].name);
 }
