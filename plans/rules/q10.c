@@ -197,22 +197,64 @@ static void build(factoring *f) {
     if (sums) tra_factor_claim(f, sums, 0);
 }
 
-/* Whose rows are weighed: the matrix of a group that is sum w[n] * X[n,a], without the sum; and w. NULL: there is none.
- */
-static const tra_expr *weighed_matrix(const tra_memo *m, int group, const tra_expr **weight) {
-    const tra_memo_group *g = &m->group[tra_memo_find(m, group)];
+static bool reads_argument(const tra_scalar *s, int arg) {
+    return s && ((s->op == TRA_S_ARG && s->arg == arg) || reads_argument(s->a, arg) || reads_argument(s->b, arg) ||
+                 reads_argument(s->c, arg));
+}
+
+/* The expression with every argument as argument 0. */
+static const tra_scalar *of_one(tra_arena *a, const tra_scalar *s) {
+    if (!s) return NULL;
+    tra_scalar *t = tra_new(a, tra_scalar);
+    *t = *s;
+    t->arg = 0;
+    t->a = of_one(a, s->a), t->b = of_one(a, s->b), t->c = of_one(a, s->c);
+    return t;
+}
+
+/* The operand of the join j whose rows the other operand divides, X[n,i] / f(q[n]); -1: it does not. *by: 1 / f. */
+static int divided_operand(tra_arena *a, const tra_node *j, const tra_kernel **by) {
+    static const char *const names[] = {"q"};
+    tra_kernel_desc d = tra_kernel_describe(j->kernel);
+    if (tra_kernel_rest(j->kernel) || !d.einsum || !d.scalar || strlen(d.einsum) != 8) return -1;
+    int o = d.einsum[1] == ',' ? 1 : 0;
+    const char *m = d.einsum + 2 * o, *array = d.einsum + 3 * (1 - o);
+    const tra_scalar *s = d.scalar;
+    if (m[0] != *array || m[0] == m[1] || m[0] != d.einsum[6] || m[1] != d.einsum[7]) return -1;
+    if (s->op != TRA_S_DIV || s->a->op != TRA_S_ARG || s->a->arg != o || reads_argument(s->b, o)) return -1;
+    tra_scalar *one = tra_new(a, tra_scalar), *q = tra_new(a, tra_scalar);
+    *one = (tra_scalar){.op = TRA_S_CONST, .value = 1};
+    *q = (tra_scalar){.op = TRA_S_DIV, .a = one, .b = of_one(a, s->b)};
+    *by = tra_kernel_lambda(a, q, 1, names);
+    return o;
+}
+
+/* The operand of the join j whose rows the other operand weighs, w[n] * X[n,a]; -1: it does not. */
+static int weighed_operand(const tra_node *j) {
+    tra_product p;
+    if (!tra_kernel_is_product(j->kernel, &j->in[0]->type.cat->bound, &j->in[1]->type.cat->bound, &p)) return -1;
+    int o = p.rank[0] == 2 ? 0 : 1;
+    if (p.rank[o] != 2 || p.rank[1 - o] != 1 || p.nout != 2 || p.in[o][0] == p.in[o][1]) return -1;
+    return p.in[1 - o][0] == p.in[o][0] && p.out[0] == p.in[o][0] && p.out[1] == p.in[o][1] ? o : -1;
+}
+
+/* Whose rows are weighed: the matrix of a group that is w[n] * X[n,a], or X[n,a] / q[n] with w = 1 / q; and w. NULL:
+ * there is none. */
+static const tra_expr *weighed_matrix(tra_rewriting *w, const tra_expr *x, int group, const tra_expr **weight) {
+    const tra_memo_group *g = &w->m->group[tra_memo_find(w->m, group)];
     for (int i = 0; i < g->n; i++) {
-        const tra_expr *x = m->v[g->expr[i]];
-        const tra_node *j = &x->node;
-        tra_product p;
+        const tra_expr *e = w->m->v[g->expr[i]];
+        const tra_node *j = &e->node;
+        const tra_kernel *by = NULL;
         if (j->op != TRA_OP_JOIN || j->joinl.n != 1 || j->joinl.v[0] != 0 || j->joinr.v[0] != 0) continue;
-        if (!tra_kernel_is_product(j->kernel, &j->in[0]->type.cat->bound, &j->in[1]->type.cat->bound, &p)) continue;
-        int o = p.rank[0] == 2 ? 0 : 1;
-        if (p.rank[o] != 2 || p.rank[1 - o] != 1 || p.nout != 2 || p.in[o][0] == p.in[o][1]) continue;
-        if (p.in[1 - o][0] != p.in[o][0] || p.out[0] != p.in[o][0] || p.out[1] != p.in[o][1]) continue;
+        int o = weighed_operand(j);
+        if (o < 0) o = divided_operand(w->m->arena, j, &by);
+        const tra_expr *matrix = o < 0 ? NULL : tra_factor_matrix(w->m, e->in[o]);
+        if (!matrix) continue;
         *weight = tra_memo_expr(j->in[1 - o]);
-        const tra_expr *matrix = tra_factor_matrix(m, x->in[o]);
-        if (matrix) return matrix;
+        if (by) *weight = tra_make_below(w, x, &(tra_node){.op = TRA_OP_TRANSFORM, .in = {j->in[1 - o]}, .kernel = by});
+        if (*weight) return matrix;
+        break; /* the memo may have been moved */
     }
     *weight = NULL;
     return NULL;
@@ -225,14 +267,18 @@ bool tra_factor_open(tra_rewriting *w, const tra_expr *x, const tra_expr *y, ope
         o->of[i] = tra_memo_find(w->m, y->in[i]);
         o->matrix[i] = tra_factor_matrix(w->m, y->in[i]);
         if (!o->matrix[i] && !o->weight && !o->single && y->node.in[i]->type.cat->bound.n == 2)
-            o->matrix[i] = weighed_matrix(w->m, y->in[i], &o->weight);
+            o->matrix[i] = weighed_matrix(w, x, y->in[i], &o->weight);
         o->p[i] = o->matrix[i] ? tra_pipe_of(w, o->matrix[i]->in[0]) : NULL;
     }
     if (!o->p[0] || o->p[0]->njoined == 0) return false;
     if (!o->single && o->p[1] && (o->p[1]->njoined == 0 || !tra_pipe_same_rows(w, o->p[0], o->p[1]))) o->p[1] = NULL;
     o->same = o->p[1] && (o->matrix[0] == o->matrix[1] || o->of[0] == o->of[1]);
     if (o->single || (o->p[1] && !o->weight)) return true;
-    if (!o->p[1] && o->weight) return false; /* neither is a matrix of the rows alone */
+    if (!o->p[1] && o->weight) { /* neither is a matrix of the rows alone */
+        tra_refuse(w, x,
+                   "the rows of a matrix are weighed, and its product is with an array that is no matrix of them");
+        return false;
+    }
     if (!o->weight) o->array = tra_memo_expr(y->node.in[1]);
     return true;
 }
@@ -289,14 +335,13 @@ static bool opens_with(const factoring *f, tra_factor_which which, const tra_exp
 
 /* *o becomes the first way in which the group is such a sum; false: there is none. */
 static bool opened_of(const factoring *f, tra_factor_which which, int group, opened *o) {
-    const tra_memo *m = f->w->m;
-    const tra_memo_group *g = &m->group[group];
-    for (int i = 0; i < g->n; i++) {
-        const tra_expr *x = m->v[g->expr[i]];
+    const tra_memo *m = f->w->m; /* which may grow */
+    for (int i = 0; i < m->group[group].n; i++) {
+        const tra_expr *x = m->v[m->group[group].expr[i]];
         if (x->node.op != TRA_OP_AGG) continue;
-        const tra_memo_group *in = &m->group[tra_memo_find(m, x->in[0])];
-        for (int k = 0; k < in->n; k++)
-            if (opens_with(f, which, x, m->v[in->expr[k]], o)) return true;
+        int in = tra_memo_find(m, x->in[0]);
+        for (int k = 0; k < m->group[in].n; k++)
+            if (opens_with(f, which, x, m->v[m->group[in].expr[k]], o)) return true;
     }
     return false;
 }
@@ -371,8 +416,8 @@ const tra_rule tra_rule_q_10 = {
         "columns of X and Y are f64 and never NULL; what they, predicates and keys read of the table together with "
         "another are whole numbers or words of few values, or factors of products (of X'Y); the joins check nothing of "
         "rows; they find no key twice, where Y is no matrix of the same rows or there are weights w; W is in one "
-        "block, "
-        "and a joined table has no unmatched rows (of X W)",
+        "block, and a joined table has no unmatched rows (of X W); what divides the rows, as in X / q * Y, is the "
+        "weight 1 / q",
     .forth = factorise,
     .cases = {
         {.program = GROUPED JOINED "X = matrix(P, [one = 1, v])\n" XX, .makes = "symmetric 2 x 2 sums over groups"},

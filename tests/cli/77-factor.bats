@@ -17,15 +17,16 @@ alike() {
     done
 }
 
-# passes N: so many passes over rows make sums of groups.
-passes() {
+# labels N TEXT: so many operators of the chosen plan of p.tra have that in their label.
+labels() {
     tra explain --format json p.tra >p.json
-    # of the chosen plan alone, once each
     is "$1" "$PYTHON" -c '
 import json, sys
-plan = json.load(open("p.json"))["plans"][0]
-print(sum(o["label"].startswith("transform sums of ") for o in plan["operators"]))'
+print(sum(sys.argv[1] in o["label"] for o in json.load(open("p.json"))["plans"][0]["operators"]))' "$2"
 }
+
+# passes N: so many passes over rows make sums of groups.
+passes() { labels "$1" "transform sums of "; }
 
 @test "Q-10: X' diag(w) X of joined rows, with X'v and X'X of the same pass, on one and two foreign keys" {
     trips 12000 1024 3
@@ -52,7 +53,10 @@ X = matrix(K, [one = 1, $(many a_lat lat a_lon lon)km = hypot(a_lat - lat, a_lon
 Y = matrix(K, [w, minutes, lon], fill = 1)
 p[n] = sum exp(Y[n,c] / 50)
 G[i,j] = sum p[n] * X[n,i] * X[n,j]
-H[i,j] = sum p[n] * Y[n,j] * X[n,i]" "G H"
+H[i,j] = sum p[n] * Y[n,j] * X[n,i]
+D[i,j] = sum X[n,i] / (1 + p[n]) * X[n,j]
+E[i,j] = sum X[n,i] * (1 / p[n]) * Y[n,j]" "G H D E"
+    labels 4 " sums over groups: "
 }
 
 @test "Q-10: an array that is computed of a sum over the rows is not summed together with it" {
@@ -81,7 +85,8 @@ p[n] = sum V[n,c] - 2.5
 q[n] = sum exp(V[n,c])
 G[i,j] = sum p[n] * X[n,i] * X[n,j]
 H[i,j] = sum q[n] * X[n,i] * X[n,j]
-g[i] = sum X[n,i] * p[n]" "G H g"
+D[i,j] = sum X[n,i] * X[n,j] / p[n]
+g[i] = sum X[n,i] * p[n]" "G H D g"
 }
 
 @test "Q-10 says why rows that are weighed are not summed by groups" {
@@ -89,7 +94,7 @@ g[i] = sum X[n,i] * p[n]" "G H g"
     while IFS='|' read -r p why; do
         printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
             'J = join(trip, station, start == code)' 'X = matrix(J, [one = 1, lat, minutes])' 'V = matrix(J, [w])' \
-            "$p" 'G[i,j] = sum p[n] * X[n,i] * X[n,j]' 'output G' >p.tra
+            "${p//; /$'\n'}" 'output G' >p.tra
         status 0 tra explain --rules p.tra
         printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
         grep -q "Q-10 agg(.*$why" flat
@@ -98,7 +103,8 @@ g[i] = sum X[n,i] * p[n]" "G H g"
         status 0 tra run -q --without Q-10 p.tra
         status 0 tra diff --rtol 1e-11 G.h5 G.with.h5
     done <<'END2'
-p[n] = sum exp(V[n,c])|a key may be there twice in a joined table: rows of one group differ in what lies beside them
+p[n] = sum exp(V[n,c]); G[i,j] = sum p[n] * X[n,i] * X[n,j]|a key may be there twice in a joined table
+A[n,c] = exp(V[n,c]); p[n] = sum A[n,c]; G[i,k] = sum X[n,i] / p[n] * A[n,k]|with an array that is no matrix of them
 END2
 }
 

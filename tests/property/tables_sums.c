@@ -18,7 +18,8 @@ void draw_matrix(maker *m, const table *of) {
     if (rng_chance(&m->g, 30)) tra_str_add(&m->text, "XU, Xs, XV = svd(X)\noutput Xs to \"Xs.h5\"\n");
     if (rng_chance(&m->g, 20)) tra_str_add(&m->text, "XL = solve(X, X)\noutput XL to \"XL.h5\"\n");
     if (rng_chance(&m->g, 20))
-        tra_str_add(&m->text, "XQ, XR = qr(X)\nXI[a,b] = sum XQ[n,a] * XQ[n,b]\noutput XI to \"XI.h5\"\n");
+        tra_str_add(&m->text, "XQ, XR = qr(X)\nXP[n,a] = sum XQ[n,b] * XR[b,a]\n" /* X again, whatever its rank */
+                              "XI[a,b] = sum XP[n,a] * X[n,b]\noutput XI to \"XI.h5\"\n");
 }
 
 /* What a column of a matrix may be: of no table, of one or of both, of keys. */
