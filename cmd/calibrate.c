@@ -129,7 +129,7 @@ static tra_status show(const tra_machine *m, const char *path, tra_err *e) {
     return s;
 }
 
-/* The folders that path is in. */
+/* Makes the folders that path is in. */
 static void make_folders(char *path) {
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
         *at = 0;

@@ -34,7 +34,7 @@ typedef struct tra_opt {
     tra_opt_kind kind;
     void *value;         /* where it goes */
     const char *arg;     /* "FILE" in help */
-    const char *help;    /* begins with the formats that it is for, if it is for some alone: "mtx, tns: what it does" */
+    const char *help;    /* begins with the formats that it is for, if only for some: "mtx, tns: what it does" */
     const char *choices; /* ENUM */
     const char *env;     /* variable that gives a default, or NULL; the option beats it */
     bool *given;         /* set when the option was there, or NULL */

@@ -27,7 +27,7 @@ int tra_work_dirs(const char *scratch, const char *dirs[2]) {
 
 tra_status tra_workers(int64_t memory, int64_t fixed, int64_t each, int64_t jobs, int *n, tra_err *e) {
     TRA_TRY(tra_threads_check(e));
-    TRA_TRY(tra_buffer_check(memory, fixed + each, e)); /* the first worker's are in what is not buffers */
+    TRA_TRY(tra_buffer_check(memory, fixed + each, e)); /* without TRA_WORKER_BYTES: a process has one worker anyway */
     int64_t fit = 1 + (tra_buffer_bytes(memory) - fixed - each) / (each + TRA_WORKER_BYTES);
     *n = (int)tra_max64(1, tra_min64(tra_min64(fit, jobs), tra_cores()));
     return TRA_OK;

@@ -179,11 +179,11 @@ static tra_status sort_block(tra_view *v, const tra_dims *at, int64_t from, int6
                              tra_err *e) {
     tra_cell cell = tra_view_cell(v);
     stream s = stream_of(tra_rel_type(v->rel), &cell, &v->shape, at, 0);
-    int64_t behind = 1, room = 0, n = 0;
+    int64_t each = 1, room = 0, n = 0; /* elements with one first coordinate */
     tra_item *to = NULL;
-    for (int d = 1; d < v->shape.n; d++) behind *= v->shape.v[d];
+    for (int d = 1; d < v->shape.n; d++) each *= v->shape.v[d];
     for (next_of_cell(&s); !s.end; next_of_cell(&s)) {
-        int64_t i = s.index / behind;
+        int64_t i = s.index / each;
         if (i < from || i >= until) continue;
         if (n == room) {
             tra_sorter_added(sorter, n);

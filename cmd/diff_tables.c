@@ -161,7 +161,7 @@ static tra_status compare_all(side s[2], const char *const names[2], const tra_t
     for (int c = 0; c < s[1].schema->n; c++)
         if (tra_schema_find(s[0].schema, s[1].schema->v[c].name) < 0) {
             *same = false;
-            say_other("is in the second alone", s[1].schema->v[c].name, out);
+            say_other("is only in the second", s[1].schema->v[c].name, out);
         }
     return TRA_OK;
 }

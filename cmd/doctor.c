@@ -78,10 +78,10 @@ static void check_ranks(report *r, const tra_comm *comm, int here, const tra_err
 static void check_memory(report *r, int here) {
     char what[TRA_LIMIT_TEXT], text[32], each[32];
     const char *set = getenv("TRA_MEMORY");
-    int64_t all = tra_machine_memory(what), want;
+    int64_t all = tra_machine_memory(what), asked;
     tra_human(all, text);
     tra_human(all / here, each);
-    if (set && tra_parse_size(set, &want) && want > all / here)
+    if (set && tra_parse_size(set, &asked) && asked > all / here)
         finding(r, "memory", FAIL, "unset TRA_MEMORY, or ask for more memory",
                 "TRA_MEMORY is %s, but a rank's share of %s (%s) is %s", set, text, what, each);
     else if (all / here < (int64_t)128 << 20)

@@ -195,9 +195,9 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         return s;
     }
     if (job.options.memory > 0 && job.plan->least_memory > job.options.memory) {
-        char have[32], want[32];
+        char have[32], need[32];
         tra_warn("the plan does not fit in %s of memory per site, it needs %s: run would refuse it",
-                 tra_human(job.options.memory, have), tra_human(job.plan->least_memory, want));
+                 tra_human(job.options.memory, have), tra_human(job.plan->least_memory, need));
     }
     if (tra_common_opts.format == TRA_FORMAT_JSON)
         tra_explain_json(&job, &opts, &out);

@@ -137,7 +137,7 @@ static tra_status too_many(int64_t most, tra_err *e) {
 
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
-typedef struct making {
+typedef struct dense_job {
     const tra_type *type;
     const tra_dims *shape;
     const gen_pattern *pattern; /* which elements are not 0; NULL: any may be */
@@ -148,11 +148,11 @@ typedef struct making {
     tra_codec codec;
     tra_item *items[TRA_MAXWORKERS];
     tra_digest part[TRA_MAXWORKERS];
-    void *data[TRA_MAXWORKERS], *encoded[TRA_MAXWORKERS]; /* room for a chunk each, this with scratch behind it */
-} making;
+    void *data[TRA_MAXWORKERS], *encoded[TRA_MAXWORKERS]; /* room for a chunk each; after this one, for scratch too */
+} dense_job;
 
 /* The array of a tuple of which the elements of a pattern alone are not 0. */
-static tra_status fill_entries(const making *m, int worker, int64_t ordinal, char *out, tra_err *e) {
+static tra_status fill_entries(const dense_job *m, int worker, int64_t ordinal, char *out, tra_err *e) {
     tra_dims key, ext, from, at;
     size_t size = tra_dtype_size(m->type->dtype);
     tra_catalog_key(m->type->cat, ordinal, &key);
@@ -171,7 +171,7 @@ static tra_status fill_entries(const making *m, int worker, int64_t ordinal, cha
 }
 
 static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
-    making *m = ctx;
+    dense_job *m = ctx;
     tra_meter_add(1);
     char *data = m->data[worker], *encoded = m->encoded[worker];
     tra_encoded enc;
@@ -193,11 +193,11 @@ static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     return tra_writer_write_at(m->writer, addr, encoded, enc.len, e);
 }
 
-static tra_status make_all(making *m, int workers, tra_err *e) {
+static tra_status make_all(dense_job *m, int workers, tra_err *e) {
     int64_t bytes = tra_store_chunk_bytes(m->type), room = m->codec.zstd ? bytes + tra_codec_scratch(m->type) : 0;
     tra_status s = TRA_OK;
     for (int i = 0; i < workers && s == TRA_OK; i++) {
-        m->data[i] = aligned_alloc(4096, (size_t)(bytes + 4096) & ~(size_t)4095); /* as direct writes want it */
+        m->data[i] = aligned_alloc(4096, (size_t)(bytes + 4096) & ~(size_t)4095); /* as direct writes need it */
         m->encoded[i] = aligned_alloc(64, (size_t)(room + 64) & ~(size_t)63);
         if (m->pattern) m->items[i] = tra_malloc((size_t)m->most * sizeof(tra_item));
         if (!m->data[i] || !m->encoded[i]) s = tra_fail_errno(e, TRA_RESOURCE, "no memory for a block");
@@ -243,7 +243,7 @@ static void try_smaller(const tra_dims *shape, tra_dims block, const tra_type *t
 
 static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_type *type, const gen_pattern *pattern,
                        const char *history, tra_codec codec, int64_t *stored, tra_err *e) {
-    making m = {.type = type, .shape = shape, .pattern = pattern, .codec = codec};
+    dense_job m = {.type = type, .shape = shape, .pattern = pattern, .codec = codec};
     if (pattern) m.most = gen_bound(pattern, &type->cat->bound);
     tra_write_options o = {.codec = codec, .history = history};
     int n = 0;
@@ -268,7 +268,7 @@ static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_t
 
 /* ---- entries ------------------------------------------------------------------------------------------------ */
 
-typedef struct sparse_making {
+typedef struct sparse_job {
     const gen_pattern *pattern;
     const tra_type *type;
     const tra_levels *levels;
@@ -278,10 +278,10 @@ typedef struct sparse_making {
         tra_item *items, *other;
         void *block;
     } worker[TRA_MAXWORKERS];
-} sparse_making;
+} sparse_job;
 
 static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *e) {
-    sparse_making *m = ctx;
+    sparse_job *m = ctx;
     tra_dims key, ext, from, at;
     int64_t n = 0, row = -1, last, bytes;
     tra_catalog_key(m->type->cat, ordinal, &key);
@@ -310,7 +310,7 @@ static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *
 
 static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const tra_levels *levels,
                               const tra_codec *codec, const char *history, tra_settled *made, tra_err *e) {
-    sparse_making m = {.pattern = p, .type = type, .levels = levels};
+    sparse_job m = {.pattern = p, .type = type, .levels = levels};
     m.most = gen_bound(p, &type->cat->bound);
     int64_t room = tra_rows_room(type->dtype, m.most, m.most), held = tra_settle_held(type->cat->n, levels);
     int64_t each = 2 * m.most * (int64_t)sizeof(tra_item) + room + tra_stored_scratch(levels, m.most);

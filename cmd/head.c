@@ -124,17 +124,17 @@ static tra_status head_table(tra_rel *rel, grid *g, bool terminal, tra_err *e) {
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
-/* What stands beside the numbers on a terminal. */
-typedef struct beside {
+/* The labels that a terminal gets with the numbers. */
+typedef struct margins {
     const tra_dim_labels *row, *column; /* NULL: they have no labels */
-} beside;
+} margins;
 
 static void add_label(grid *g, const tra_dim_labels *l, int64_t position) {
     const char *text = tra_dim_labels_text(g->arena, l, position);
     add(g, text, strlen(text));
 }
 
-static tra_status put_box(tra_view *v, grid *g, const beside *b, int64_t n, int64_t m, tra_err *e) {
+static tra_status put_box(tra_view *v, grid *g, const margins *b, int64_t n, int64_t m, tra_err *e) {
     tra_dims start = v->shape, count = v->shape;
     int r = v->shape.n;
     tra_dtype t = tra_rel_type(v->rel)->dtype;
@@ -163,13 +163,13 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
     int64_t n = r > 0 ? tra_min64(rows, v.shape.v[0]) : 1, m = r > 1 ? v.shape.v[1] : 1;
     if (terminal) m = tra_min64(m, COLUMNS);
     tra_status s = TRA_OK;
-    if (r > 2) s = tra_fail(e, TRA_INPUT, "%s is a tensor of %d dimensions: there are rows of 1 and 2 alone", spec, r);
+    if (r > 2) s = tra_fail(e, TRA_INPUT, "%s is a tensor of %d dimensions: only those of 1 and 2 have rows", spec, r);
     int64_t need =
         (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held_bytes(rel);
     if (s == TRA_OK) s = tra_buffer_check(memory, need, e);
     const tra_dim_labels *const *labels = NULL;
     if (s == TRA_OK && terminal) s = tra_rel_labels(rel, &labels, e);
-    beside b = {labels && r > 0 ? labels[0] : NULL, labels && r > 1 ? labels[1] : NULL};
+    margins b = {labels && r > 0 ? labels[0] : NULL, labels && r > 1 ? labels[1] : NULL};
     g->columns = (int)m + (b.row != NULL);
     g->left = tra_news(g->arena, bool, m + 2);
     g->left[0] = b.row != NULL;

@@ -23,19 +23,29 @@ static tra_status list(tra_err *e) {
 }
 
 /* Topics of the language; what they say in full stands in tra-lang(5). */
-static const char language[] = "A program is a text of statements, one a line; # begins a comment.\n"
-                               "'man tra-lang' has all of it, with examples.\n\n"
-                               "  input A from \"a.h5\"               a relation in a file\n"
-                               "  input A : f64 [9,9] by [3,3]       a tensor that is only declared\n"
-                               "  param eta = 0.01                   a number; -D eta=0.1 sets another\n"
-                               "  C[i,k] = sum A[i,j] * B[j,k]       EinSum: sum, max, min or prod\n"
-                               "  B = OPERATOR                       a relation, by one of\n"
-                               "    join(L, R, [l...], [r...], kernel)    agg(X, [g...], kernel)\n"
-                               "    rekey(X, (i,j) -> (j,i))              filter(X, (i,j) -> i < j)\n"
-                               "    transform(X, kernel)                  tile(X, dim, size)\n"
-                               "    concat(X, keydim, dim)                repart(X, [d...])\n"
-                               "    reblock(X, [b...])\n"
-                               "  output C to \"c.h5\"                writes the relation\n";
+static const char language[] =
+    "A program is a text of statements, one a line; # begins a comment.\n"
+    "'man tra-lang' has all of it, with examples.\n\n"
+    "  input A from \"a.h5\"                a relation in a file\n"
+    "  input A : f64 [9,9] by [3,3]       a tensor that is only declared\n"
+    "  param eta = 0.01                   a number; -D eta=0.1 sets another\n"
+    "  def relu2(x) = max(x, 0)^2         a macro: calls are replaced by it\n"
+    "  C[i,k] = sum A[i,j] * B[j,k]       by sum, mean, max, min, prod, argmax, argmin\n"
+    "  B = OPERATOR                       a relation, by one of\n"
+    "    join(L, R, [l...], [r...], kernel)    agg(X, [g...], kernel)\n"
+    "    rekey(X, (i,j) -> (j,i))              filter(X, (i,j) -> i < j)\n"
+    "    transform(X, kernel)                  tile(X, dim, size)\n"
+    "    concat(X, keydim, dim)                repart(X, [d...])\n"
+    "    reblock(X, [b...])\n"
+    "  T = OPERATOR                       a table, by one of ('man tra-table')\n"
+    "    select(T, predicate)                  project(T, a, b = expr, *)\n"
+    "    join(L, R, condition, how = left)     cross(L, R)\n"
+    "    group(T, [key], n = count())          order(T, [a, b desc])\n"
+    "    distinct(T, [a])                      limit(T, n)\n"
+    "    union(A, B)                           entries(X), table(X) of a tensor\n"
+    "  M = matrix(T, [a, b])              columns as a tensor; also rows(T), pivot(...)\n"
+    "  storage, tensor ...                layouts and more of one's own ('man tra-storage')\n"
+    "  output C to \"c.h5\"                 writes the relation\n";
 
 static tra_status kernels(tra_err *e) {
     static const struct {

@@ -72,8 +72,8 @@ static const tra_opt opts[] = {
      NULL, NULL},
     {0, "strict", TRA_OPT_FLAG, &text.strict, NULL, "csv: a quote inside an unquoted cell is an error", NULL, NULL,
      NULL},
-    {0, "lenient", TRA_OPT_FLAG, &text.lenient, NULL, "csv: text behind a closing quote belongs to the cell", NULL,
-     NULL, NULL},
+    {0, "lenient", TRA_OPT_FLAG, &text.lenient, NULL, "csv: text after a closing quote belongs to the cell", NULL, NULL,
+     NULL},
     {0, "storage", TRA_OPT_STR, &storage, "NAME",
      "how blocks are stored: auto, dense, csr, ... or FILE.tra:NAME (default: auto, by the density of coordinates)",
      NULL, NULL, NULL},
@@ -266,7 +266,7 @@ static tra_status try_table(const char *source, const char *how, tra_arena *a, t
     if (asks_for_matrix()) o.block = NULL;
     if (asks_for_table() && asks_for_matrix())
         return tra_fail(e, TRA_USAGE,
-                        "some of these options are for tables, others for matrices alone (tra import --help)");
+                        "some of these options are only for tables, others only for matrices (tra import --help)");
     if (!source || !output || strcmp(output, "-") == 0 || (o.header && o.no_header)) return TRA_OK;
     bool csv = from ? strcmp(from, "csv") == 0 : tra_csv_by_name(source);
     if (asks_for_text() || asks_for_table()) TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));

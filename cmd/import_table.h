@@ -18,7 +18,8 @@ typedef struct tra_text_options {
 struct tra_table_job;
 TRA_MUSTUSE tra_status tra_table_job_of(const char *source, const char *output, const tra_text_options *o, tra_arena *a,
                                         struct tra_table_job *job, tra_err *e);
-/* Imports the file, if it is a table or the user says that it is (`table`). *done: it was; else it is a matrix. */
+/* Imports the file, if it is a table or the user says that it is (`table`). *done: it was; else it is a matrix, and
+ * *titled: with titles or comments, which the reader of tables skips. */
 TRA_MUSTUSE tra_status tra_import_as_table(const struct tra_table_job *job, bool table, bool *done, bool *titled,
                                            tra_err *e);
 

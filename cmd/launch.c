@@ -114,14 +114,14 @@ static int children_of(pid_t pid, bool *had) {
  * them: *stuck when it was not waited for. */
 static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
     enum { PATIENCE = 25, TO_START = 300 }; /* fifths of a second */
-    int status, alone = 0;
+    int status, idle = 0;                   /* how often no child was seen, one time after another */
     bool had = false;
     *stuck = false;
     while (waitpid(pid, &status, WNOHANG) != pid) {
         if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) >= 0) continue;
         if (signalled) kill(pid, SIGUSR1);
-        alone = children_of(pid, &had) ? 0 : alone + 1;
-        if (alone < (had || signalled ? PATIENCE : TO_START)) continue;
+        idle = children_of(pid, &had) ? 0 : idle + 1;
+        if (idle < (had || signalled ? PATIENCE : TO_START)) continue;
         *stuck = true;
         kill(pid, SIGKILL);
     }

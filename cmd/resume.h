@@ -5,7 +5,7 @@
 #include "../lib/run/journal.h"
 #include "../plans/search/job.h"
 
-/* What a commit record says that a run of this text (of a program or plan file) put in place: not 0. */
+/* The number by which a commit record names what a run of this text (of a program or plan file) put in place; not 0. */
 uint64_t tra_resume_step(const char *text, size_t n);
 /* The file of the first output of the text at path, for tra_commit_end; NULL without outputs. From the arena. */
 const char *tra_resume_output(const char *path, const char *text, size_t n, tra_arena *a);

@@ -116,7 +116,7 @@ static int64_t scratch_of(const tra_plan *p) {
 }
 
 static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, tra_err *e) {
-    char want[32], have[32], likely[32];
+    char most[32], have[32], likely[32];
     struct statvfs fs;
     const tra_plan *p = job->plan;
     const char *dir = tra_scratch_dir(opt.scratch);
@@ -125,7 +125,7 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
     if (need == 0) return TRA_OK;
     if (opt.scratch_limit > 0 && need > opt.scratch_limit)
         return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",
-                        tra_human(need, want), tra_human(opt.scratch_limit, have),
+                        tra_human(need, most), tra_human(opt.scratch_limit, have),
                         p->compress  ? "--codec none"
                         : p->scratch ? "a higher --memory"
                                      : "--transport mpi");
@@ -139,11 +139,11 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
         return tra_fail(e, TRA_RESOURCE,
                         "the sites of this machine (%d) may each need %s of scratch, but %s has %s left; choose "
                         "another with --scratch, or raise --memory",
-                        here, tra_human(need, want), dir, tra_human(room, have));
+                        here, tra_human(need, most), dir, tra_human(room, have));
     if (need > room / here)
         tra_warn("a site is expected to need %s of scratch, and at most %s, but %s has %s left for each; should it not "
                  "do, the run ends with status 4 and leaves nothing behind",
-                 tra_human(expected, likely), tra_human(need, want), dir, tra_human(room / here, have));
+                 tra_human(expected, likely), tra_human(need, most), dir, tra_human(room / here, have));
     return TRA_OK;
 }
 
@@ -363,8 +363,8 @@ static void fix_resources(const tra_job *job) {
     setenv("TRA_THREADS", text, 1);
 }
 
-/* Alone: here if one site is enough, else under an mpirun of our own. */
-static tra_status run_alone(const char *path, tra_err *e) {
+/* Without mpirun: in this process if there is one site, else under an mpirun that it starts. */
+static tra_status run_or_launch(const char *path, tra_err *e) {
     tra_comm self = tra_comm_self();
     tra_request r;
     tra_codec codec;
@@ -382,8 +382,8 @@ static tra_status run_alone(const char *path, tra_err *e) {
         s = dry_run(&job, e);
     } else if (s == TRA_OK && !done) {
         s = check_scratch(&job, codec, job.options.sites, e);
-        bool alone = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
-        if (s == TRA_OK && alone) {
+        bool here = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
+        if (s == TRA_OK && here) {
             announce(&job);
             s = execute(&job, &self, codec, tra_resume_step(text, n), e);
         } else if (s == TRA_OK) {
@@ -410,7 +410,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     begun = tra_now();
     tra_stop_catch();
     tra_end_with_launcher();
-    if (!tra_comm_launched(&size) && size <= 1) return run_alone(argv[0], e);
+    if (!tra_comm_launched(&size) && size <= 1) return run_or_launch(argv[0], e);
     TRA_TRY(tra_comm_init(&comm, e));
     begun = tra_now();
     tra_exit_now = exit_all;

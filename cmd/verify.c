@@ -114,8 +114,8 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
                    .lock = PTHREAD_MUTEX_INITIALIZER};
     tra_status s = tra_rel_is_table(rel) ? tra_scan_columns(rel, spec, memory, check_column, &v, e)
                                          : tra_scan(rel, spec, memory, check, &v, e);
-    tra_err apart = {0}; /* what is damaged besides blocks */
-    if (s == TRA_OK && tra_rel_check(rel, &apart) != TRA_OK) s = add_damage(&v, 0, &apart, e);
+    tra_err other = {0}; /* what is damaged besides blocks */
+    if (s == TRA_OK && tra_rel_check(rel, &other) != TRA_OK) s = add_damage(&v, 0, &other, e);
     if (v.digester) tra_digester_free(v.digester);
     if (s == TRA_OK) {
         if (v.n) qsort(v.found, (size_t)v.n, sizeof *v.found, by_ordinal);

@@ -47,7 +47,7 @@ typedef struct tra_ways {
  * sites busy. At most TRA_MAXWAYS. */
 enum { TRA_MAXWAYS = 512 };
 void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog *r, int sites, tra_ways *out);
-tra_way tra_join_alone(const tra_labels *x, int sites); /* all on the first site */
+tra_way tra_join_on_first(const tra_labels *x, int sites); /* all on the first site */
 /* Adds the way that takes one input as it is placed (which: 0 for L, 1 for R), if that placement has no copies. The
  * other input is copied along axes that partition by labels of several classes. */
 void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, tra_ways *out);

@@ -153,7 +153,7 @@ static void add_choices(enumeration *e, tra_label_class class) {
     if (all.n > 1 && most < e->sites) e->v[e->nchoices++] = all;
 }
 
-tra_way tra_join_alone(const tra_labels *x, int sites) {
+tra_way tra_join_on_first(const tra_labels *x, int sites) {
     tra_way w = {0};
     add_axes(x, &w, sites, TRA_LABEL_J, 0, NULL, NULL);
     finish_way(&w, sites);
@@ -170,8 +170,8 @@ void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog 
             factorise(&e, 0, sites);
         }
         if (out->n == 0) { /* one pair */
-            tra_way alone = tra_join_alone(x, sites);
-            add_way(out, &alone);
+            tra_way first = tra_join_on_first(x, sites);
+            add_way(out, &first);
         }
     }
     add_axes(x, &all, sites, TRA_LABEL_NONE, 0, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Diagnostics: collecting them, and showing them with the line and a caret. */
+/* diag.c - diagnostics: collected, and shown with their line and a caret. */
 #include "lang.h"
 
 #include <stdlib.h>

@@ -26,15 +26,15 @@ static const tra_ast *argument(const expansion *s, const char *name) {
 }
 
 /* A function of keys or elements in the macro has parameters of its own: names that are these are not the macro's. */
-static bool hides(const tra_ast *lambda, const char *name) {
+static bool has_parameter(const tra_ast *lambda, const char *name) {
     for (int i = 0; i + 1 < lambda->nkids; i++)
         if (strcmp(lambda->kids[i]->text, name) == 0) return true;
     return false;
 }
 
-static bool hidden(const tra_ast *const *lambda, int n, const char *name) {
+static bool any_has_parameter(const tra_ast *const *lambda, int n, const char *name) {
     for (int i = 0; i < n; i++)
-        if (hides(lambda[i], name)) return true;
+        if (has_parameter(lambda[i], name)) return true;
     return false;
 }
 
@@ -56,7 +56,7 @@ static bool count_nodes(const expansion *s, int n) {
 
 static bool is_low(tra_expander *x, const tra_ast *tree) {
     if (tree->depth <= MAX_HEIGHT) return true;
-    tra_diag_error(x->d, tree->span, "name parts of it", "macros make an expression higher than %d operators",
+    tra_diag_error(x->d, tree->span, "name parts of it", "macros make an expression of more than %d operators in a row",
                    MAX_HEIGHT);
     return false;
 }
@@ -64,7 +64,7 @@ static bool is_low(tra_expander *x, const tra_ast *tree) {
 /* Arguments stand in it as they are: a tree may have several places, each of which counts. */
 static tra_ast *substitute(const expansion *s, const tra_ast *body, const tra_ast **lambda, int nlambda) {
     if (!count_nodes(s, 1)) return NULL;
-    bool free_name = !body->quoted && body->text && !hidden(lambda, nlambda, body->text);
+    bool free_name = !body->quoted && body->text && !any_has_parameter(lambda, nlambda, body->text);
     const tra_ast *arg =
         free_name && (body->kind == TRA_AST_NAME || body->kind == TRA_AST_INDEX) ? argument(s, body->text) : NULL;
     if (arg && body->kind == TRA_AST_NAME) return count_nodes(s, size_of(arg)) ? (tra_ast *)arg : NULL;

@@ -1,7 +1,7 @@
 /* lang.h - the text language: source, diagnostics, syntax tree, parser.
  *
- * Knows nothing of relations: the tree is uniform (one node type), and tra/ gives it meaning. The language is described
- * in man tra-lang.5.
+ * Knows nothing of relations: the tree is uniform (one node type), and plans/tra gives it meaning. The language is
+ * described in man tra-lang.5.
  */
 #ifndef TRA_LANG_H
 #define TRA_LANG_H
@@ -51,7 +51,7 @@ typedef enum tra_ast_kind {
     TRA_AST_NUMBER,    /* value, text as written; integer tells whether that is without . or e */
     TRA_AST_STRING,    /* text, unescaped */
     TRA_AST_LIST,      /* [kids] */
-    TRA_AST_TUPLE,     /* (kids) with none or at least two; (x) alone is x */
+    TRA_AST_TUPLE,     /* (kids) with none or at least two; (x) is x */
     TRA_AST_CALL,      /* text(kids) */
     TRA_AST_INDEX,     /* text[kids], kids are labels (NAME) */
     TRA_AST_AGGREGATE, /* text[kids](last kid): an aggregation with its labels (NAME), and what it aggregates */

@@ -90,7 +90,8 @@ static int skip_name(const char *s, int p) {
     return p;
 }
 
-/* The place behind "as name" or "as name(...)" at p of one line, with the blanks after it; p where there is none. */
+/* The place after "as name" or "as name(...)" at p of one line, and after the blanks that follow; p where there is
+ * none. */
 static int skip_storage(const char *s, int p) {
     if (s[p] != 'a' || s[p + 1] != 's' || !is_blank(s[p + 2])) return p;
     int q = skip_blanks(s, p + 2);
@@ -224,8 +225,8 @@ static void open_bracket(lexer *x, char c) {
 }
 
 static void close_bracket(lexer *x, char c) {
-    char want = c == ')' ? '(' : '[';
-    if (x->depth && x->open[x->depth - 1].kind == want) {
+    char opener = c == ')' ? '(' : '[';
+    if (x->depth && x->open[x->depth - 1].kind == opener) {
         x->depth--;
         emit(x, c, x->at++, 1);
         return;

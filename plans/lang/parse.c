@@ -101,7 +101,7 @@ static bool parse_columns(parser *p, tra_stmt *s) {
 /* f64 [..] by [..] as csr nnz N, or table [...] rows N by B, after ":" */
 static bool parse_declared_input(parser *p, tra_stmt *s) {
     if (p->tok->kind != TRA_T_NAME) {
-        tra_parse_unexpected(p, "write input A : f64 [1000, 1000] by [100, 100]", "an element type (f64 or f32)");
+        tra_parse_unexpected(p, "write input A : f64 [1000, 1000] by [100, 100]", "an element type, or table");
         return false;
     }
     s->dtype_span = p->tok->span;

@@ -63,7 +63,7 @@ static ref_item date_part(const tra_ast *x, const ref_item *v) {
     return of_int(TRA_COL_I64, is(x, "year") ? y : is(x, "month") ? m : d);
 }
 
-/* Reads exactly n digits at *s, and moves *s behind them. */
+/* Reads exactly n digits at *s, and moves *s past them. */
 static bool digits(const char **s, int n, int64_t *v) {
     for (*v = 0; n > 0; n--, ++*s) {
         if (**s < '0' || **s > '9') return false;

@@ -1,4 +1,4 @@
-/* ref_group.c - groups, orders and joins by their definitions: every row beside every other. */
+/* ref_group.c - groups, orders and joins by their definitions: every row is compared with every other. */
 #include "ref_table.h"
 
 #include <math.h>
@@ -133,7 +133,7 @@ tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena
         for (int g = 0; g < op->naggs; g++)
             if (value[i * op->naggs + g].c.state == REF_ERROR)
                 return tra_fail(e, TRA_INPUT, "row %" PRId64 ": a value", i);
-        int64_t j = i; /* stable: behind those that are not greater */
+        int64_t j = i; /* stable: after those that are not greater */
         for (; j > 0 && compare_keys(nk, &key[at[j - 1] * nk], &key[i * nk]) > 0; j--) at[j] = at[j - 1];
         at[j] = i;
     }
@@ -221,8 +221,8 @@ static bool is_shared(const tra_table_op *op, const ref_table *x, const ref_tabl
     return false;
 }
 
-/* Copies the columns of a pair of rows to those of the result that have their names: of row i alone where j is
- * negative; of row j alone, with its keys, where i is negative. */
+/* Copies the columns of a pair of rows to those of the result that have their names: only of row i where j is negative;
+ * only of row j, with its keys, where i is negative. */
 static void put_pair(const tra_table_op *op, const ref_table *x, const ref_table *y, int64_t i, int64_t j,
                      ref_table *out) {
     const char *prefix = op->lookup.prefix ? op->lookup.prefix : "";

@@ -16,7 +16,7 @@ typedef struct einstein {
 int ref_chain(const tra_kernel *k, tra_kernel_desc *out, int n);
 TRA_MUSTUSE tra_status ref_need_rank(const char *name, int rank, int least, int most, tra_err *e);
 bool ref_is_top(const tra_kernel_desc *k);
-/* Straight from the definition: of each row again and again the one that is next. */
+/* topk and leastk, straight from the definition: of each row, again and again, the best that is not taken yet. */
 TRA_MUSTUSE tra_status ref_top_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_array *x, const ref_array *y,
                                     tra_arena *a, ref_array *out, tra_err *e);
 /* *t: the type of x, then that of the result. */

@@ -39,7 +39,7 @@ tra_dtype ref_summed(tra_dtype t) { return ref_is_float(t) ? t : TRA_I64; }
 tra_dtype ref_real(tra_dtype t) { return ref_is_float(t) ? t : TRA_F64; }
 static tra_dtype counted(tra_dtype t) { return t == TRA_BOOL ? TRA_I32 : t; }
 
-/* The type of a number that stands beside type t. */
+/* The type of a number of the program in an operation with an element of type t. */
 static tra_dtype literal(ref_num v, tra_dtype t) {
     if (ref_is_float(t)) return t;
     if (v != rintl(v) || fabsl(v) >= 0x1p63L) return TRA_F64;
@@ -231,7 +231,7 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     return r;
 }
 
-static bool alone(ref_value x) { return x.number || x.alone; }
+static bool has_zero(ref_value x) { return x.number || x.has_zero; }
 
 static ref_value at_zero(ref_value x) { return x.v = x.number ? x.v : x.zero, x; }
 
@@ -239,18 +239,18 @@ ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     ref_value r = apply(op, x, y, fit);
     ref_fit none = *fit;
     bool annihilates = (op == TRA_S_MUL && (x.sparse || y.sparse)) || (op == TRA_S_DIV && x.sparse);
-    r.alone = !r.number && alone(x) && alone(y);
-    if (op == TRA_S_MOD && at_zero(y).v == 0) r.alone = false; /* which is not the same for all types */
-    if (r.alone) r.zero = apply(op, at_zero(x), at_zero(y), &none).v;
-    r.sparse = annihilates || (r.alone && r.zero == 0);
-    if (r.sparse) r.alone = true, r.zero = 0;
+    r.has_zero = !r.number && has_zero(x) && has_zero(y);
+    if (op == TRA_S_MOD && at_zero(y).v == 0) r.has_zero = false; /* which is not the same for all types */
+    if (r.has_zero) r.zero = apply(op, at_zero(x), at_zero(y), &none).v;
+    r.sparse = annihilates || (r.has_zero && r.zero == 0);
+    if (r.sparse) r.has_zero = true, r.zero = 0;
     if (annihilates && ((x.sparse && x.v == 0) || (op == TRA_S_MUL && y.sparse && y.v == 0))) r.v = 0;
     return r;
 }
 
-/* A number of the program as an element, of the type that it has beside bools. */
-static ref_value beside_bools(ref_value x) {
-    if (x.number) x.t = literal(x.v, TRA_BOOL), x.number = false, x.alone = true, x.zero = x.v;
+/* A number of the program as an element: of the type that it has in an operation with a bool. */
+static ref_value as_element(ref_value x) {
+    if (x.number) x.t = literal(x.v, TRA_BOOL), x.number = false, x.has_zero = true, x.zero = x.v;
     return x;
 }
 
@@ -259,18 +259,18 @@ static ref_value choose(ref_value c, ref_value x, ref_value y) {
     ref_value yes = x, no = y;
     bool numbers = c.number && x.number && y.number;
     if (!numbers) {
-        if (x.number && y.number) x = beside_bools(x), y = beside_bools(y);
+        if (x.number && y.number) x = as_element(x), y = as_element(y);
         tra_dtype t = common(x, y);
         yes = as(x, t), no = as(y, t);
     }
     ref_value r = c.v != 0 ? yes : no;
-    r.alone = !numbers && alone(c) && alone(x) && alone(y);
-    if (r.alone) r.zero = at_zero(c).v != 0 ? at_zero(x).v : at_zero(y).v;
-    r.sparse = r.alone && r.zero == 0;
+    r.has_zero = !numbers && has_zero(c) && has_zero(x) && has_zero(y);
+    if (r.has_zero) r.zero = at_zero(c).v != 0 ? at_zero(x).v : at_zero(y).v;
+    r.sparse = r.has_zero && r.zero == 0;
     return r;
 }
 
-ref_value ref_element(tra_dtype t, bool sparse) { return (ref_value){.t = t, .sparse = sparse, .alone = sparse}; }
+ref_value ref_element(tra_dtype t, bool sparse) { return (ref_value){.t = t, .sparse = sparse, .has_zero = sparse}; }
 
 static ref_value eval(const tra_scalar *s, const ref_value *args, ref_fit *fit) {
     if (s->op == TRA_S_CONST) return (ref_value){.v = s->value, .number = true};

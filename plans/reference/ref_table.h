@@ -1,5 +1,5 @@
-/* ref_table.h - tables of the reference evaluator: rows of cells, each with its own NULL. Private to plans/reference,
- * and of the tests that compare.
+/* ref_table.h - tables of the reference evaluator: rows of cells, each with its own NULL. Private to plans/reference
+ * and to the tests that compare with it.
  */
 #ifndef TRA_REF_TABLE_H
 #define TRA_REF_TABLE_H

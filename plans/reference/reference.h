@@ -55,7 +55,7 @@ TRA_MUSTUSE tra_status tra_reference_fill(const tra_ref_rel *r, const tra_type *
                                           const tra_write_options *o, tra_arena *a, tra_writer **out, char digest[33],
                                           tra_err *e);
 
-/* The same comparison alone: do keys, extents and element type agree with the type? */
+/* Only that comparison: do keys, extents and element type agree with the type? */
 TRA_MUSTUSE tra_status tra_reference_matches(const tra_ref_rel *r, const tra_type *type, tra_err *e);
 
 #endif

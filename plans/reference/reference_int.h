@@ -27,12 +27,12 @@ TRA_MUSTUSE tra_status ref_fits(const ref_fit *fit, tra_err *e); /* TRA_INPUT wh
 
 /* An element of type t, or a number that the program writes. sparse: of sparse type, which a product with such a factor
  * and a quotient of such a dividend are, and every other function of such values and numbers that is 0 where these are
- * 0. `zero` is what it is there, if it is a function of such alone. */
+ * 0. has_zero: it is a function of nothing but such values and numbers, and `zero` is what it is where they are 0. */
 typedef struct ref_value {
     ref_num v;
     tra_dtype t;
     bool number, sparse;
-    bool alone;
+    bool has_zero;
     ref_num zero;
 } ref_value;
 ref_value ref_element(tra_dtype t, bool sparse); /* a 0 */

@@ -66,7 +66,8 @@ tra_size tra_moved_bytes(const tra_placement *p, const tra_placement *q, const t
     if (t->cat->n > KNOWN) return tra_type_bytes_of(t, about.moved);
     tra_move *v = tra_malloc((size_t)p->sites * (size_t)q->sites * sizeof *v);
     tra_size all = tra_size_exactly(0), each = all;
-    bool known = t->layout && t->entries && t->entries->of; /* else equal extents take as much: mostly those before */
+    /* what each tuple takes is known; else tuples with the same extents, as most have, take as much */
+    bool known = t->layout && t->entries && t->entries->of;
     tra_dims ext, last = {.n = -1};
     for (int64_t i = 0; i < t->cat->n; i++) {
         int n = tra_place_moves(p, q, t->cat, i, v), sent = 0;

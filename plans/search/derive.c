@@ -1,4 +1,4 @@
-/* derive.c - what derive.h promises. */
+/* derive.c - the steps of a derivation: the expressions as rules rewrite them, then the place of each operator. */
 #include "derive.h"
 
 #include "../rules/fused.h"
@@ -298,8 +298,8 @@ static void show(deriving *w, int choices) {
 
 static void add_what(deriving *w, const char *text) { tra_str_printf(&w->what, "%s%s", w->what.n ? "; " : "", text); }
 
-/* The expression of a group that is shown gives way to another one, by way of those between; what a rule saw in an
- * input comes before it. */
+/* Replaces the expression that is shown of a group by another one, step by step over those between; where a rule looked
+ * at an expression of an input, that input is rewritten before. */
 static void rewrite(deriving *w, int to, int depth) {
     const tra_memo *m = w->m;
     int g = tra_memo_find(m, m->v[to]->group), first = first_of(m, to), n;
@@ -349,7 +349,8 @@ static void describe(deriving *w, const tra_choice *c) {
     tra_str_free(&text);
 }
 
-/* One operator after the other gets its place, a join before what aggregates it: its result is stored as long. */
+/* One operator after the other gets its place, a join before its aggregation: until then the join's result is stored.
+ */
 static void place_all(deriving *w) {
     const tra_memo *m = w->m;
     tra_choice *v = tra_news(w->a, tra_choice, w->nchoices);

@@ -69,8 +69,8 @@ static score score_of(const search *s, int n, const int *supply, const uint64_t 
 static bool unite(search *s, const entry *a, const entry *b, const uint64_t *open, int *out, score *t) {
     int n = a->n > b->n ? a->n : b->n;
     *t = (score){0};
-    for (int i = n - 1; i >= 0;
-         i--) { /* from the end, where groups are that both sets are about: so a difference is found soon */
+    /* from the end, where the groups are that both sets are about: so a difference is found soon */
+    for (int i = n - 1; i >= 0; i--) {
         int x = i < a->n ? a->supply[i] : 0, y = i < b->n ? b->supply[i] : 0;
         if (x == 0) {
             x = y;
@@ -158,7 +158,8 @@ static const cell *cell_at(search *s, int g, int place) {
 
 /* ---- groups ---------------------------------------------------------------------------------------------------- */
 
-/* Unions of the entries of two cells, which provide the roots; the sets live in the arena. */
+/* Unions of the entries of two cells, which provide the roots; the sets live in the arena. Until the best are chosen, a
+ * candidate has the numbers of the two entries in the place of its supply and implementation. */
 static candidates combine(search *s, const cell *l, const cell *r, int nroots, const root *roots, const uint64_t *open,
                           int most, tra_arena *a) {
     candidates c = {0};

@@ -264,8 +264,8 @@ static void make_joins(search *s, int g, const variant *f) {
     }
     free(ways.v);
     if (ran > 0) return;
-    tra_way alone = tra_join_alone(s->labels[j->id], s->o->sites); /* no way is reproducible */
-    make_agg(s, g, f, tra_place_intern(s, &alone.l), tra_place_intern(s, &alone.r));
+    tra_way first = tra_join_on_first(s->labels[j->id], s->o->sites); /* no other way is reproducible */
+    make_agg(s, g, f, tra_place_intern(s, &first.l), tra_place_intern(s, &first.r));
 }
 
 static void make_aggs(search *s, int g, const variant *f) {

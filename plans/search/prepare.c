@@ -123,11 +123,11 @@ static uint32_t aggregated_later(const search *s, int g, int k) {
 
 /* ---- demands --------------------------------------------------------------------------------------------------- */
 
-enum { MAXWANT = 64 };
+enum { MAX_DEMANDS = 64 };
 
 static void demand(search *s, int g, const tra_placement *p) {
     numbers *w = &s->group[g].demand;
-    if (p->owner || tra_place_is_partial(p) || w->n == MAXWANT || !tra_place_offered(p, s->group[g].node->type.cat))
+    if (p->owner || tra_place_is_partial(p) || w->n == MAX_DEMANDS || !tra_place_offered(p, s->group[g].node->type.cat))
         return;
     int id = tra_place_intern(s, p);
     for (int i = 0; i < w->n; i++) {
@@ -193,7 +193,7 @@ static bool demands_one_copy(const search *s, const numbers *demand) {
     return false;
 }
 
-static void find_wants(search *s) {
+static void find_demands(search *s) {
     for (int g = s->ngroups - 1; g >= 0; g--) {
         tra_placement own[TRA_MAXDIM + 1];
         group *x = &s->group[g];
@@ -293,8 +293,8 @@ static void set_fixed(search *s) {
 /* A join that only one aggregation consumes, and that can be one operator with it, gets no implementations of its own:
  * the aggregation's operators compute it. */
 static void absorb(search *s) {
-    int *by = tra_malloc((size_t)s->ngroups *
-                         sizeof *by); /* of each join the only consumer; -1: none yet, -2: it is not absorbed */
+    /* of each join the only consumer; -1: none yet, -2: it is not absorbed */
+    int *by = tra_malloc((size_t)s->ngroups * sizeof *by);
     for (int g = 0; g < s->ngroups; g++) {
         by[g] = s->group[g].nvariants > 0 ? -1 : -2;
         for (int i = 0; i < s->group[g].nvariants; i++) {
@@ -317,10 +317,10 @@ static void absorb(search *s) {
         group *x = &s->group[g];
         int n = 0;
         x->absorbed = by[g] >= 0;
-        for (int i = 0; i < x->nvariants;
-             i++) { /* removes variants that aggregate the stored result of a join that is absorbed; */
+        /* removes variants that aggregate the stored result of a join that is absorbed; in reproducible plans, also
+         * those that compute a join which is not absorbed */
+        for (int i = 0; i < x->nvariants; i++) {
             const variant *f = &x->f[i];
-            /* in reproducible plans, also those that compute a join which is not absorbed */
             bool other = s->o->reproducible && f->join && f->join != f->x && by[s->at[f->x->in[0]]] < 0;
             if (other) continue;
             if (f->join || f->in[0] < 0 || by[f->in[0]] < 0) x->f[n++] = *f;
@@ -384,7 +384,7 @@ tra_status tra_prepare(search *s, tra_err *e) {
     find_uses(s);
     find_consumers(s);
     for (int g = 0; g < s->ngroups; g++) find_ways(s, g);
-    find_wants(s);
+    find_demands(s);
     return TRA_OK;
 }
 

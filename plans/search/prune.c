@@ -27,11 +27,11 @@ static int by_tier(const void *a, const void *b, void *s) {
     return by_score(a, b, s);
 }
 
-/* Candidates that are alike, from a number to the latest of a chain. */
+/* Chains of candidates that are alike: a hash table from what they have in common to the latest of a chain. */
 typedef struct chains {
     uint64_t mask, *key;
     int *last; /* one more than the candidate */
-    int *prev; /* by candidate */
+    int *prev; /* by candidate: the one before it in its chain; -1: none */
 } chains;
 
 static chains new_chains(int n) {

@@ -69,8 +69,8 @@ typedef struct implementation {
  * one. */
 typedef struct supply {
     const implementation *m; /* NULL: the empty supply, number 0 */
-    const int *demand; /* n placements other than m->out, ascending; behind them where each comes from (supply_from).
-                        * With `extra` nobody demands the last: others are served from it */
+    const int *demand; /* n placements other than m->out, ascending; after them where each comes from (supply_from).
+                        * With `extra` nobody demands the last of them: others are served from it */
     int own; /* of an input without a given place: index of the demand at which sites read it from its file (if it has
               * copies, each reads its own); -1: none */
     int16_t n;
@@ -249,7 +249,7 @@ void tra_implement_all(search *s, int g);
 int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to);
 /* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
 int tra_implement_stored(search *s, int g, const variant *f, int l, int r);
-/* The direct translation: inputs[i] is where input i is made. -1 when it cannot run. */
+/* The direct translation: made[i] is where input i is made. -1 when it cannot run. */
 int tra_implement_direct(search *s, int g, const variant *f, const int made[2]);
 
 /* ---- supply.c ---------------------------------------------------------------------------------------------------- */

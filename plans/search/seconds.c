@@ -13,8 +13,8 @@ static double overlapped(double a, double b, double unhidden) { return a > b ? a
 
 /* Conservative figures of one site with one thread, for a machine that was not calibrated: AVX2 at about 3.5 GHz
  * reaches 60 Gflop/s in f64 contractions on blocks of 512 or more, 10 GbE or shared memory at least 1.2 GB/s, a
- * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s; nothing of an exchange is hidden by work beside
- * it. */
+ * solid-state disk 1.5 GB/s buffered and durable, cold reads 2 GB/s; work that runs meanwhile makes no exchange seem
+ * shorter. */
 tra_rates tra_rates_builtin(void) {
     return (tra_rates){.network = 1.2e9,
                        .disk_read = 2.0e9,

@@ -122,7 +122,7 @@ static void grow(search *s) {
     s->supplies.n = 1;
 }
 
-/* Sets the demands of a supply, and behind them in the same array where each comes from. */
+/* Sets the demands of a supply, and after them in the same array where each comes from. */
 static void set_demands(search *s, supply *x, int n, const int *demand, const int *from) {
     int *v = n ? tra_news(s->kept, int, 2 * n) : NULL;
     assert(n <= INT16_MAX);

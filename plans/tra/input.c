@@ -32,7 +32,9 @@ static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n, tra_sto
     tra_dims shape, block;
     tra_err e = {0};
     bool ok = tra_dtype_parse(st->dtype, &n->type.dtype);
-    if (!ok) tra_diag_error(b->d, st->dtype_span, "write f64 or f32", "there is no element type '%s'", st->dtype);
+    if (!ok)
+        tra_diag_error(b->d, st->dtype_span, tra_arena_printf(b->arena, "write one of %s", tra_dtype_choices()),
+                       "there is no element type '%s'", st->dtype);
     ok = tra_build_ints(b, st->shape, "an extent", 0, &shape) && ok;
     if (st->block) ok = tra_build_ints(b, st->block, "a block extent", 1, &block) && ok;
     if (!ok) return false;

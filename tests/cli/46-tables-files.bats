@@ -181,7 +181,7 @@ assert frame.read("t.h5") == {"a": [1], "b": ["x"]}'
     [ ! -e u.h5 ]
     status 0 tra import --drop-long --lenient --rejects r.csv t.csv -o v.h5
     frame 'assert frame.read("v.h5")["b"][:3] == ["x", "y", "uv"]'
-    # text behind a closing quote; and where a quote ends it, those inside are text
+    # text after a closing quote; and where a quote ends it, those inside are text
     printf '%s\n' a,b '1,"He said "hello" to me"' '2,"u"v' '3,"x ""y"" z"' '4,"q"r""' '5,"a""b" c' '6,"end"""' '7,"a"b,' >l.csv
     tra import -q --lenient --quote '"' l.csv -o l.h5
     frame 'assert frame.read("l.h5")["b"] == ["He said \"hello\" to me", "uv", "x \"y\" z", "q\"r\"", "a\"b c", "end\"", "ab"]'
