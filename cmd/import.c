@@ -3,8 +3,6 @@
 #include "common.h"
 #include "import_table.h"
 
-#include "../formats/formats.h"
-
 #include <string.h>
 
 static const char *output, *from, *dtype, *shape, *block, *codec = "none", *base, *storage;
@@ -41,18 +39,18 @@ static const tra_opt opts[] = {
     {0, "table", TRA_OPT_FLAG, &table, NULL,
      "tables: typed columns, also where all are numbers (default: where a column below a header is not all numbers)",
      NULL, NULL, NULL},
-    {0, "vector", TRA_OPT_FLAG, &text.vector, NULL, "csv: the one column is a tensor of rank 1", NULL, NULL, NULL},
+    {0, "vector", TRA_OPT_FLAG, &text.job.vector, NULL, "csv: the one column is a tensor of rank 1", NULL, NULL, NULL},
     {0, "types", TRA_OPT_LIST, &text.types, "NAME=TYPE,...",
      "tables: types of columns: bool, i32, i64, f32, f64, date, timestamp, string or text", NULL, NULL, NULL},
-    {0, "names", TRA_OPT_STR, &text.names, "NAME,...", "tables: names of all columns", NULL, NULL, NULL},
-    {0, "columns", TRA_OPT_STR, &text.columns, "NAME,...", "csv: the columns that are wanted, by name or number", NULL,
-     NULL, NULL},
+    {0, "names", TRA_OPT_STR, &text.job.names, "NAME,...", "tables: names of all columns", NULL, NULL, NULL},
+    {0, "columns", TRA_OPT_STR, &text.job.columns, "NAME,...", "csv: the columns that are wanted, by name or number",
+     NULL, NULL, NULL},
     {0, "skip", TRA_OPT_STR, &text.skip, "N", "csv: lines before the header to leave out", NULL, NULL, NULL},
     {0, "null", TRA_OPT_STR, &text.nulls, "WORD,...", "csv: what stands for NULL, besides nothing at all", NULL, NULL,
      NULL},
-    {0, "date-format", TRA_OPT_STR, &text.date_format, "FORMAT", "tables: how dates are written, as in %d/%m/%Y", NULL,
-     NULL, NULL},
-    {0, "timestamp-format", TRA_OPT_STR, &text.timestamp_format, "FORMAT",
+    {0, "date-format", TRA_OPT_STR, &text.job.date_format, "FORMAT", "tables: how dates are written, as in %d/%m/%Y",
+     NULL, NULL, NULL},
+    {0, "timestamp-format", TRA_OPT_STR, &text.job.timestamp_format, "FORMAT",
      "tables: how timestamps are written, as in '%m/%d/%Y %H:%M'", NULL, NULL, NULL},
     {0, "decimal", TRA_OPT_STR, &text.decimal, "CHAR", "csv: the decimal sign (default: a point)", NULL, NULL, NULL},
     {0, "thousands", TRA_OPT_STR, &text.thousands, "CHAR", "csv: what stands between thousands (default: nothing)",
@@ -63,17 +61,18 @@ static const tra_opt opts[] = {
     {0, "comment", TRA_OPT_STR, &text.comment, "CHAR", "csv: lines that begin with it are left out, or none", NULL,
      NULL, NULL},
     {0, "encoding", TRA_OPT_STR, &text.encoding, "NAME", "csv: utf-8 or latin1 (default: utf-8)", NULL, NULL, NULL},
-    {0, "rejects", TRA_OPT_STR, &text.rejects, "FILE",
+    {0, "rejects", TRA_OPT_STR, &text.job.rejects, "FILE",
      "tables: write records that are at fault to this file, and go on (default: stop at the first)", NULL, NULL, NULL},
     {0, "rejects-limit", TRA_OPT_STR, &text.rejects_limit, "N", "tables: stop at more than so many rejects", NULL, NULL,
      NULL},
-    {0, "pad-short", TRA_OPT_FLAG, &text.pad_short, NULL, "csv: cells that a record lacks are NULL", NULL, NULL, NULL},
-    {0, "drop-long", TRA_OPT_FLAG, &text.drop_long, NULL, "csv: leave out the cells that a record has too many", NULL,
+    {0, "pad-short", TRA_OPT_FLAG, &text.job.pad_short, NULL, "csv: cells that a record lacks are NULL", NULL, NULL,
+     NULL},
+    {0, "drop-long", TRA_OPT_FLAG, &text.job.drop_long, NULL, "csv: leave out the cells that a record has too many",
+     NULL, NULL, NULL},
+    {0, "strict", TRA_OPT_FLAG, &text.job.strict, NULL, "csv: a quote inside an unquoted cell is an error", NULL, NULL,
+     NULL},
+    {0, "lenient", TRA_OPT_FLAG, &text.job.lenient, NULL, "csv: text after a closing quote belongs to the cell", NULL,
      NULL, NULL},
-    {0, "strict", TRA_OPT_FLAG, &text.strict, NULL, "csv: a quote inside an unquoted cell is an error", NULL, NULL,
-     NULL},
-    {0, "lenient", TRA_OPT_FLAG, &text.lenient, NULL, "csv: text after a closing quote belongs to the cell", NULL, NULL,
-     NULL},
     {0, "storage", TRA_OPT_STR, &storage, "NAME",
      "how blocks are stored: auto, dense, csr, ... or FILE.tra:NAME (default: auto, by the density of coordinates)",
      NULL, NULL, NULL},
@@ -146,7 +145,7 @@ static void history(const char *source, tra_str *out) {
     if (source) tra_str_printf(out, " '%s'", source);
     for (const tra_opt *o = opts; o->name; o++)
         if (!is_among(o->name, other)) tra_opt_print(o, out);
-    if (text.rejects) tra_str_add(out, " --rejects");
+    if (text.job.rejects) tra_str_add(out, " --rejects");
 }
 
 static void warn_losses(const char *source, const tra_import_receipt *r) {
@@ -253,7 +252,7 @@ static bool asks_for_text(void) {
 
 /* Was an option given that only matrices have? */
 static bool asks_for_matrix(void) {
-    return text.vector || dtype || shape || base || storage || components.n || endian || order || duplicates ||
+    return text.job.vector || dtype || shape || base || storage || components.n || endian || order || duplicates ||
            drop_zeros || empty_nan || (block && strchr(block, 'x'));
 }
 
@@ -262,7 +261,7 @@ static tra_status try_table(const char *source, const char *how, tra_arena *a, t
                             bool *titled, tra_err *e) {
     tra_text_options o = text;
     o.block = block;
-    o.memory = memory;
+    o.job.memory = memory;
     if (asks_for_matrix()) o.block = NULL;
     if (asks_for_table() && asks_for_matrix())
         return tra_fail(e, TRA_USAGE,

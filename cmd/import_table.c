@@ -1,7 +1,6 @@
 /* import_table.c - tra import of a CSV file as a table: options to a job, and the receipt. */
 #include "import_table.h"
 
-#include "../formats/formats.h"
 #include "common.h"
 
 #include <string.h>
@@ -51,31 +50,16 @@ static void split_nulls(tra_arena *a, const char *text, tra_table_job *job) {
 
 tra_status tra_table_job_of(const char *source, const char *output, const tra_text_options *o, tra_arena *a,
                             tra_table_job *job, tra_err *e) {
-    *job = (tra_table_job){.from = source,
-                           .to = output,
-                           .progress = tra_progress_here(),
-                           .quote = -1,
-                           .escape = -1,
-                           .comment = -1,
-                           .header = o->header      ? 1
-                                     : o->no_header ? 0
-                                                    : -1,
-                           .strict = o->strict,
-                           .lenient = o->lenient,
-                           .pad_short = o->pad_short,
-                           .drop_long = o->drop_long,
-                           .nnulls = -1,
-                           .date_format = o->date_format,
-                           .timestamp_format = o->timestamp_format,
-                           .names = o->names,
-                           .columns = o->columns,
-                           .types = o->types.v,
-                           .ntypes = o->types.n,
-                           .rejects = o->rejects,
-                           .rejects_limit = -1,
-                           .vector = o->vector,
-                           .memory = o->memory};
-    if (o->strict && o->lenient) return tra_fail(e, TRA_USAGE, "--strict and --lenient exclude each other");
+    *job = o->job;
+    job->from = source;
+    job->to = output;
+    job->progress = tra_progress_here();
+    job->quote = job->escape = job->comment = job->nnulls = -1;
+    job->rejects_limit = -1;
+    job->header = o->header ? 1 : o->no_header ? 0 : -1;
+    job->types = o->types.v;
+    job->ntypes = o->types.n;
+    if (job->strict && job->lenient) return tra_fail(e, TRA_USAGE, "--strict and --lenient exclude each other");
     TRA_TRY(some_character("--delimiter", o->delimiter, &job->delimiter, e));
     TRA_TRY(some_character("--decimal", o->decimal, &job->decimal, e));
     TRA_TRY(some_character("--thousands", o->thousands, &job->thousands, e));
@@ -94,9 +78,9 @@ tra_status tra_table_job_of(const char *source, const char *output, const tra_te
         return tra_fail(e, TRA_USAGE, "--encoding %s: it is utf-8 or latin1", o->encoding);
     job->latin1 = o->encoding && strcmp(o->encoding, "latin1") == 0;
     if (o->nulls) split_nulls(a, o->nulls, job);
-    if (o->rejects_limit && !o->rejects) return tra_fail(e, TRA_USAGE, "--rejects-limit goes with --rejects FILE");
-    if (o->date_format) TRA_TRY(tra_csv_check_format("--date-format", o->date_format, true, e));
-    if (o->timestamp_format) TRA_TRY(tra_csv_check_format("--timestamp-format", o->timestamp_format, false, e));
+    if (o->rejects_limit && !job->rejects) return tra_fail(e, TRA_USAGE, "--rejects-limit goes with --rejects FILE");
+    if (job->date_format) TRA_TRY(tra_csv_check_format("--date-format", job->date_format, true, e));
+    if (job->timestamp_format) TRA_TRY(tra_csv_check_format("--timestamp-format", job->timestamp_format, false, e));
     return TRA_OK;
 }
 

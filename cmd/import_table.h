@@ -4,23 +4,23 @@
 
 #include "cmd.h"
 
-/* The options of import for text, as they were given; NULL: not at all. */
+#include "../formats/formats.h"
+
+/* The options of import for text: those that are taken as they are, in a job; and the text of those that must be
+ * understood first, NULL where they were not given. */
 typedef struct tra_text_options {
-    const char *delimiter, *quote, *escape, *comment, *skip, *nulls, *names, *columns, *date_format, *timestamp_format;
-    const char *decimal, *thousands, *encoding, *rejects, *rejects_limit, *block;
+    tra_table_job job;
+    const char *delimiter, *quote, *escape, *comment, *skip, *nulls, *decimal, *thousands, *encoding, *rejects_limit;
+    const char *block;
     tra_strlist types;
-    bool header, no_header, strict, lenient, pad_short, drop_long;
-    bool vector;
-    int64_t memory;
+    bool header, no_header;
 } tra_text_options;
 
 /* The job that the options ask for; what it has of its own is in the arena. */
-struct tra_table_job;
 TRA_MUSTUSE tra_status tra_table_job_of(const char *source, const char *output, const tra_text_options *o, tra_arena *a,
-                                        struct tra_table_job *job, tra_err *e);
+                                        tra_table_job *job, tra_err *e);
 /* Imports the file, if it is a table or the user says that it is (`table`). *done: it was; else it is a matrix, and
  * *titled: with titles or comments, which the reader of tables skips. */
-TRA_MUSTUSE tra_status tra_import_as_table(const struct tra_table_job *job, bool table, bool *done, bool *titled,
-                                           tra_err *e);
+TRA_MUSTUSE tra_status tra_import_as_table(const tra_table_job *job, bool table, bool *done, bool *titled, tra_err *e);
 
 #endif

@@ -262,13 +262,23 @@ TRA_MUSTUSE tra_status tra_calc_scalar(const tra_calc *x, int n, const tra_calc_
 
 /* ---- declarations of storages and tensors -------------------------------------------------------------------- */
 
-#define TRA_CALC_LEVELS(X) X(DENSE, "dense") X(SPARSE, "sparse") X(SINGLETON, "singleton") X(HASH, "hash")
+/* The positions of a level: every coordinate at each position of the level above; one at each of these; or those of the
+ * entries that differ in the coordinates so far. */
+typedef enum tra_calc_positions { TRA_POSITIONS_EVERY, TRA_POSITIONS_ONE, TRA_POSITIONS_LISTED } tra_calc_positions;
+
+/* Kinds of levels: name in C, text, positions. */
+#define TRA_CALC_LEVELS(X)                                                                                             \
+    X(DENSE, "dense", EVERY)                                                                                           \
+    X(SPARSE, "sparse", LISTED)                                                                                        \
+    X(SINGLETON, "singleton", ONE)                                                                                     \
+    X(HASH, "hash", LISTED)
 typedef enum tra_calc_level {
-#define X(name, text) TRA_CALC_LEVEL_##name,
+#define X(name, ...) TRA_CALC_LEVEL_##name,
     TRA_CALC_LEVELS(X)
 #undef X
 } tra_calc_level;
 const char *tra_calc_level_text(tra_calc_level l);
+tra_calc_positions tra_calc_level_positions(tra_calc_level l);
 
 typedef struct tra_component {
     const char *name;

@@ -3,14 +3,18 @@
 
 #include <string.h>
 
-const char *tra_calc_level_text(tra_calc_level l) {
-    static const char *const text[] = {
-#define X(name, text) text,
-        TRA_CALC_LEVELS(X)
+static const struct level_row {
+    const char *text;
+    tra_calc_positions positions;
+} levels[] = {
+#define X(name, text, positions) {text, TRA_POSITIONS_##positions},
+    TRA_CALC_LEVELS(X)
 #undef X
-    };
-    return text[l];
-}
+};
+enum { NLEVELS = sizeof levels / sizeof levels[0] };
+
+const char *tra_calc_level_text(tra_calc_level l) { return levels[l].text; }
+tra_calc_positions tra_calc_level_positions(tra_calc_level l) { return levels[l].positions; }
 
 static const char *const component_words[] = {
 #define X(name, text) text,
@@ -81,13 +85,15 @@ static bool expressions(calc_parser *p, int close, int *n, const tra_calc ***out
 /* ---- levels --------------------------------------------------------------------------------------------------- */
 
 static bool parse_level(calc_parser *p, tra_calc_level *out) {
-    for (int i = 0; i <= TRA_CALC_LEVEL_HASH; i++)
-        if (calc_at_word(p, tra_calc_level_text((tra_calc_level)i))) {
+    for (int i = 0; i < NLEVELS; i++)
+        if (calc_at_word(p, levels[i].text)) {
             *out = (tra_calc_level)i;
             calc_next(p);
             return !p->failed;
         }
-    return calc_unexpected(p, "levels are dense, sparse, singleton and hash", "a level");
+#define X(name, text, ...) " " text
+    return calc_unexpected(p, "a level is one of these:" TRA_CALC_LEVELS(X), "a level");
+#undef X
 }
 
 static bool parse_order(calc_parser *p, tra_storage_decl *d) {

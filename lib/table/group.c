@@ -5,16 +5,20 @@
 
 static const struct row {
     const char *text;
-    bool states;
+    tra_aggregate_takes takes;
+    tra_aggregate_gives gives;
+    tra_aggregate_way way;
 } table[] = {
-#define X(name, text, states) {text, states},
+#define X(name, text, takes, gives, way) {text, TRA_TAKES_##takes, TRA_GIVES_##gives, TRA_WAY_##way},
     TRA_AGGREGATES(X)
 #undef X
 };
 enum { NAGGREGATES = sizeof table / sizeof *table };
 
 const char *tra_aggregate_text(tra_aggregate f) { return table[f].text; }
-bool tra_aggregate_has_states(tra_aggregate f) { return table[f].states; }
+const char *tra_aggregate_name(int i) { return i < NAGGREGATES ? table[i].text : NULL; }
+tra_aggregate_way tra_aggregate_way_of(tra_aggregate f) { return table[f].way; }
+bool tra_aggregate_has_states(tra_aggregate f) { return table[f].way < TRA_WAY_DIFFERENT; }
 int tra_aggregate_find(const char *name) {
     for (int i = 0; i < NAGGREGATES; i++)
         if (strcmp(table[i].text, name) == 0) return i;
@@ -24,48 +28,27 @@ int tra_aggregate_find(const char *name) {
 /* ---- types ------------------------------------------------------------------------------------------------------ */
 
 static bool takes(tra_aggregate f, tra_coltype t) {
-    switch (f) {
-    case TRA_AGGREGATE_COUNT:
-    case TRA_AGGREGATE_MIN:
-    case TRA_AGGREGATE_MAX:
-    case TRA_AGGREGATE_FIRST:
-    case TRA_AGGREGATE_LAST:
-    case TRA_AGGREGATE_DISTINCT: return true;
-    case TRA_AGGREGATE_SUM:
-    case TRA_AGGREGATE_MEAN:
-    case TRA_AGGREGATE_VAR:
-    case TRA_AGGREGATE_STD:
-    case TRA_AGGREGATE_MEDIAN:
-    case TRA_AGGREGATE_QUANTILE: return tra_coltype_is_number(t);
-    case TRA_AGGREGATE_ANY:
-    case TRA_AGGREGATE_ALL: return t == TRA_COL_BOOL;
+    switch (table[f].takes) {
+    case TRA_TAKES_ANY: return true;
+    case TRA_TAKES_NUMBERS: return tra_coltype_is_number(t);
+    case TRA_TAKES_BOOLS: return t == TRA_COL_BOOL;
     }
     return false;
 }
 
 static tra_column result_of(const tra_group_aggregate *g) {
     tra_column c = {.name = g->c.name, .type = TRA_COL_F64, .nullable = true};
-    switch (g->c.f) {
-    case TRA_AGGREGATE_COUNT:
-    case TRA_AGGREGATE_DISTINCT:
+    switch (table[g->c.f].gives) {
+    case TRA_GIVES_NUMBER:
         c.type = TRA_COL_I64;
         c.nullable = false;
         break;
-    case TRA_AGGREGATE_SUM: c.type = g->whole ? TRA_COL_I64 : TRA_COL_F64; break;
-    case TRA_AGGREGATE_MIN:
-    case TRA_AGGREGATE_MAX:
-    case TRA_AGGREGATE_FIRST:
-    case TRA_AGGREGATE_LAST:
-    case TRA_AGGREGATE_ANY:
-    case TRA_AGGREGATE_ALL:
+    case TRA_GIVES_TOTAL: c.type = g->whole ? TRA_COL_I64 : TRA_COL_F64; break;
+    case TRA_GIVES_VALUE:
         c.type = g->of.type;
         c.dict = g->of.dict;
         break;
-    case TRA_AGGREGATE_MEAN:
-    case TRA_AGGREGATE_VAR:
-    case TRA_AGGREGATE_STD:
-    case TRA_AGGREGATE_MEDIAN:
-    case TRA_AGGREGATE_QUANTILE: break;
+    case TRA_GIVES_REAL: break;
     }
     return c;
 }
@@ -75,34 +58,27 @@ static int states_of(const tra_group_aggregate *g, tra_column *to) {
     static const char *const names[TRA_GROUP_STATES] = {"0", "1", "2"};
     const tra_column n = {.type = TRA_COL_I64}, real = {.type = TRA_COL_F64};
     int count = 1;
-    switch (g->c.f) {
-    case TRA_AGGREGATE_COUNT: to[0] = n; break;
-    case TRA_AGGREGATE_SUM:
-    case TRA_AGGREGATE_MEAN:
+    switch (table[g->c.f].way) {
+    case TRA_WAY_COUNT: to[0] = n; break;
+    case TRA_WAY_SUM:
         to[0] = n;
         to[1] = g->whole ? n : real;
         to[2] = n;
         count = g->whole ? 3 : 2;
         break;
-    case TRA_AGGREGATE_VAR:
-    case TRA_AGGREGATE_STD:
+    case TRA_WAY_MOMENTS:
         to[0] = n;
         to[1] = to[2] = real;
         count = 3;
         break;
-    case TRA_AGGREGATE_MIN:
-    case TRA_AGGREGATE_MAX:
-    case TRA_AGGREGATE_FIRST:
-    case TRA_AGGREGATE_LAST:
-    case TRA_AGGREGATE_ANY:
-    case TRA_AGGREGATE_ALL:
+    case TRA_WAY_EXTREME:
+    case TRA_WAY_END:
         to[0] = g->of;
         to[0].nullable = true;
         to[0].fails = false;
         break;
-    case TRA_AGGREGATE_DISTINCT:
-    case TRA_AGGREGATE_MEDIAN:
-    case TRA_AGGREGATE_QUANTILE: return 0;
+    case TRA_WAY_DIFFERENT:
+    case TRA_WAY_RANKED: return 0;
     }
     for (int i = 0; i < count; i++) to[i].name = names[i];
     return count;

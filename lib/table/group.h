@@ -11,30 +11,54 @@
 #include "../kernel/kernel.h"
 #include "table.h"
 
-/* Aggregates: name in C, name in the language, whether it has states. They see the values that are not NULL, in the
- * order of rows. */
+/* What values an aggregate takes. */
+typedef enum tra_aggregate_takes { TRA_TAKES_ANY, TRA_TAKES_NUMBERS, TRA_TAKES_BOOLS } tra_aggregate_takes;
+/* What it gives: a number of values, i64 and never NULL; i64 of integers, else f64; one of its values; f64. */
+typedef enum tra_aggregate_gives {
+    TRA_GIVES_NUMBER,
+    TRA_GIVES_TOTAL,
+    TRA_GIVES_VALUE,
+    TRA_GIVES_REAL
+} tra_aggregate_gives;
+/* How it is found: by states, which are how many values there are; that and their sum; that, mean and squares; the
+ * value so far, whatever the order of rows, or by that order. Or by all values of a group: those that differ, or all
+ * in their order. */
+typedef enum tra_aggregate_way {
+    TRA_WAY_COUNT,
+    TRA_WAY_SUM,
+    TRA_WAY_MOMENTS,
+    TRA_WAY_EXTREME,
+    TRA_WAY_END,
+    TRA_WAY_DIFFERENT,
+    TRA_WAY_RANKED,
+} tra_aggregate_way;
+
+/* Aggregates: name in C, name in the language, what they take and give, way. They see the values that are not NULL, in
+ * the order of rows. */
 #define TRA_AGGREGATES(X)                                                                                              \
-    X(COUNT, "count", true) /* of rows, or of values: i64 */                                                           \
-    X(SUM, "sum", true)     /* of integers i64, exactly; else f64 */                                                   \
-    X(MEAN, "mean", true)   /* f64; of integers from the exact sum */                                                  \
-    X(MIN, "min", true)     /* NaN propagates */                                                                       \
-    X(MAX, "max", true)                                                                                                \
-    X(VAR, "var", true) /* n - 1; NULL of one */                                                                       \
-    X(STD, "std", true)                                                                                                \
-    X(FIRST, "first", true)                                                                                            \
-    X(LAST, "last", true)                                                                                              \
-    X(ANY, "any", true)                                                                                                \
-    X(ALL, "all", true)                                                                                                \
-    X(DISTINCT, "distinct", false) /* how many values */                                                               \
-    X(MEDIAN, "median", false)                                                                                         \
-    X(QUANTILE, "quantile", false) /* q: linear interpolation */
+    X(COUNT, "count", ANY, NUMBER, COUNT) /* of rows, or of values */                                                  \
+    X(SUM, "sum", NUMBERS, TOTAL, SUM)    /* of integers exactly */                                                    \
+    X(MEAN, "mean", NUMBERS, REAL, SUM)   /* of integers from the exact sum */                                         \
+    X(MIN, "min", ANY, VALUE, EXTREME)    /* NaN propagates */                                                         \
+    X(MAX, "max", ANY, VALUE, EXTREME)                                                                                 \
+    X(VAR, "var", NUMBERS, REAL, MOMENTS) /* n - 1; NULL of one */                                                     \
+    X(STD, "std", NUMBERS, REAL, MOMENTS)                                                                              \
+    X(FIRST, "first", ANY, VALUE, END)                                                                                 \
+    X(LAST, "last", ANY, VALUE, END)                                                                                   \
+    X(ANY, "any", BOOLS, VALUE, EXTREME)                                                                               \
+    X(ALL, "all", BOOLS, VALUE, EXTREME)                                                                               \
+    X(DISTINCT, "distinct", ANY, NUMBER, DIFFERENT) /* how many values */                                              \
+    X(MEDIAN, "median", NUMBERS, REAL, RANKED)                                                                         \
+    X(QUANTILE, "quantile", NUMBERS, REAL, RANKED) /* q: linear interpolation */
 typedef enum tra_aggregate {
 #define X(name, ...) TRA_AGGREGATE_##name,
     TRA_AGGREGATES(X)
 #undef X
 } tra_aggregate;
 const char *tra_aggregate_text(tra_aggregate f);
+const char *tra_aggregate_name(int i);    /* of aggregate i; NULL after the last */
 int tra_aggregate_find(const char *name); /* -1: none */
+tra_aggregate_way tra_aggregate_way_of(tra_aggregate f);
 bool tra_aggregate_has_states(tra_aggregate f);
 
 typedef struct tra_group_column {

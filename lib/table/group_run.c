@@ -47,28 +47,27 @@ static bool replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t 
     return false;
 }
 
-/* The mean and the squares of both parts together. */
+/* The mean and the squares of both parts together. What differs from an infinite mean is not a number. */
 static void combine(total *t, int64_t n, double mean, double square) {
     if (n == 0) return;
     double all = (double)(t->n + n), difference = mean - t->mean;
-    t->square += square + difference * difference * ((double)t->n * (double)n / all);
+    t->square += isfinite(mean) ? square + difference * difference * ((double)t->n * (double)n / all) : (double)NAN;
     t->mean += difference * ((double)n / all);
     t->n += n;
 }
 
-static bool has_place(tra_aggregate f) {
-    return f == TRA_AGGREGATE_MIN || f == TRA_AGGREGATE_MAX || f == TRA_AGGREGATE_FIRST || f == TRA_AGGREGATE_LAST ||
-           f == TRA_AGGREGATE_ANY || f == TRA_AGGREGATE_ALL;
-}
+static bool has_way(const tra_group_aggregate *g, tra_aggregate_way way) { return tra_aggregate_way_of(g->c.f) == way; }
+
+static bool has_place(const tra_group_aggregate *g) { return has_way(g, TRA_WAY_EXTREME) || has_way(g, TRA_WAY_END); }
 
 static void add_row(const tra_group_aggregate *g, const tra_batch *in, int64_t i, total *t) {
     const tra_vector *v = g->c.column >= 0 ? &in->v[g->c.column] : NULL;
     if (v && !present(v, i)) return;
-    if (!v || g->c.f == TRA_AGGREGATE_COUNT) {
+    if (!v || has_way(g, TRA_WAY_COUNT)) {
         t->n++;
-    } else if (has_place(g->c.f)) {
+    } else if (has_place(g)) {
         if (t->row < 0 || replaces(g, v, t->row, i)) t->row = i;
-    } else if (g->c.f == TRA_AGGREGATE_VAR || g->c.f == TRA_AGGREGATE_STD) {
+    } else if (has_way(g, TRA_WAY_MOMENTS)) {
         combine(t, 1, tra_value_real(&g->of, v, i), 0);
     } else {
         t->n++;
@@ -81,12 +80,12 @@ static void add_row(const tra_group_aggregate *g, const tra_batch *in, int64_t i
 
 static void add_state(const tra_group_aggregate *g, const tra_batch *in, int64_t i, total *t) {
     const tra_vector *v = &in->v[g->state];
-    if (has_place(g->c.f)) {
+    if (has_place(g)) {
         if (present(v, i) && (t->row < 0 || replaces(g, v, t->row, i))) t->row = i;
         return;
     }
     int64_t n = ((const int64_t *)v[0].values)[i];
-    if (g->c.f == TRA_AGGREGATE_VAR || g->c.f == TRA_AGGREGATE_STD) {
+    if (has_way(g, TRA_WAY_MOMENTS)) {
         combine(t, n, ((const double *)v[1].values)[i], ((const double *)v[2].values)[i]);
         return;
     }
@@ -119,12 +118,12 @@ static void put_copy(tra_vector *v, const tra_column *c, int64_t to, const tra_v
 static void put_state(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, const total *t,
                       tra_batch *out, int64_t to) {
     tra_vector *v = &out->v[x->state];
-    if (has_place(x->c.f)) {
+    if (has_place(x)) {
         put_copy(v, &g->states->v[x->state], to, &in->v[takes_states(g) ? x->state : x->c.column], t->row);
         return;
     }
     ((int64_t *)v[0].values)[to] = t->n;
-    if (x->c.f == TRA_AGGREGATE_VAR || x->c.f == TRA_AGGREGATE_STD) {
+    if (has_way(x, TRA_WAY_MOMENTS)) {
         ((double *)v[1].values)[to] = t->mean;
         ((double *)v[2].values)[to] = t->square;
     } else if (x->nstates == 3) {
@@ -306,9 +305,9 @@ static bool extreme_direct(const direct *d, const tra_group_aggregate *x) {
 static void total_direct(const direct *d, const tra_group_aggregate *x) {
     bool states = takes_states(d->g);
     for (int64_t i = 0; i < d->groups; i++) d->t[i] = (total){.row = -1};
-    if (!states && x->c.f == TRA_AGGREGATE_COUNT && x->c.column < 0) {
+    if (!states && has_way(x, TRA_WAY_COUNT) && x->c.column < 0) {
         for (int64_t i = 0; i < d->n; i++) d->t[d->of[i]].n++;
-    } else if (!states && (x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN)) {
+    } else if (!states && has_way(x, TRA_WAY_SUM)) {
         sum_direct(d, x);
     } else if (!states && x->c.column >= 0 && extreme_direct(d, x)) {
         return;
@@ -384,9 +383,9 @@ static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64
 
 static void total_all(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, total *t) {
     const tra_vector *v = x->c.column >= 0 ? &in->v[x->c.column] : NULL;
-    bool states = takes_states(g), sums = x->c.f == TRA_AGGREGATE_SUM || x->c.f == TRA_AGGREGATE_MEAN;
+    bool states = takes_states(g), sums = has_way(x, TRA_WAY_SUM);
     *t = (total){.row = -1};
-    if (!states && (sums || x->c.f == TRA_AGGREGATE_COUNT)) {
+    if (!states && (sums || has_way(x, TRA_WAY_COUNT))) {
         t->n = in->rows;
         for (int64_t i = 0; v && v->state && i < in->rows; i++) t->n -= v->state[i] != TRA_STATE_VALUE;
         if (sums) sum_all(x, v, in->rows, t);

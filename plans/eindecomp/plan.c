@@ -64,24 +64,9 @@ static double op_cost(const tra_plan *p, const tra_op *o) {
 double tra_ein_plan_cost(const tra_plan *p) {
     double cost = 0;
     for (int i = 0; i < p->nops; i++) {
-        switch (p->ops[i].op) {
-        case TRA_PLAN_FILTER:
-        case TRA_PLAN_REKEY:
-        case TRA_PLAN_MAP:
-        case TRA_PLAN_TILE:
-        case TRA_PLAN_JOIN:
-        case TRA_PLAN_AGG:
-        case TRA_PLAN_JOINAGG:
-        case TRA_PLAN_CONCAT: cost += op_cost(p, &p->ops[i]); break;
-        case TRA_PLAN_INPUT:
-        case TRA_PLAN_READALL:
-        case TRA_PLAN_MERGE:
-        case TRA_PLAN_REPART:
-        case TRA_PLAN_BCAST:
-        case TRA_PLAN_SHUF:
-        case TRA_PLAN_OUTPUT:
-        case TRA_PLAN_COUNT: break;
-        }
+        tra_plan_op op = p->ops[i].op;
+        bool computes = tra_op_is(op, TRA_RENAMES | TRA_MAKES) && !tra_op_is(op, TRA_EXCHANGES);
+        if (computes && op != TRA_PLAN_MERGE) cost += op_cost(p, &p->ops[i]);
     }
     return cost;
 }

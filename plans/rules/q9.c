@@ -64,8 +64,7 @@ static const char *columns_refused(const early *p) {
     const tra_group_column *c;
     for (int i = 0, n = tra_group_columns(p->g, &c); i < n; i++, c++) {
         if (!tra_aggregate_has_states(c->f)) return "an aggregate has no partial results";
-        if (c->f == TRA_AGGREGATE_FIRST || c->f == TRA_AGGREGATE_LAST)
-            return "first and last go by the order of the joined rows";
+        if (tra_aggregate_way_of(c->f) == TRA_WAY_END) return "first and last go by the order of the joined rows";
     }
     for (int i = keys; i < p->step->n; i++) /* also where nobody wants the aggregate any more */
         if (sides_of(p, p->step->x[i]) & RIGHT) return "what is aggregated is of the right table";

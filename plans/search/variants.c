@@ -49,32 +49,24 @@ static int64_t move_bytes(const search *s, const tra_type *t) {
 
 static void set_memory(const search *s, variant *f) {
     const tra_node *n = &f->x->node, *j = f->join ? &f->join->node : NULL;
-    tra_op op = {.type = n->type, .what.keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
+    tra_op op = {.op = tra_operator_of(n->op), .type = n->type, .what.keydim = n->keydim}, join = {.op = TRA_PLAN_JOIN};
+    if (tra_op_is(op.op, TRA_FILE | TRA_RENAMES)) return; /* computed by whoever reads */
     if (j) {
         join.type = j->type;
         op.what.join = join.what.join = j->kernel;
         op.what.joinl = join.what.joinl = j->joinl;
         op.what.joinr = join.what.joinr = j->joinr;
     }
-    switch (n->op) {
-    case TRA_OP_INPUT: return;
-    case TRA_OP_JOIN: f->memory[0] = bytes_of(s, join, &j->in[0]->type, &j->in[1]->type); return;
-    case TRA_OP_AGG: break;
-    case TRA_OP_REKEY:
-    case TRA_OP_FILTER: return; /* computed by whoever reads */
-    case TRA_OP_TRANSFORM:
-        op.op = TRA_PLAN_MAP;
-        op.what.map = n->kernel;
-        break;
-    case TRA_OP_TILE: op.op = TRA_PLAN_TILE; break;
-    case TRA_OP_CONCAT: op.op = TRA_PLAN_CONCAT; break;
-    case TRA_OP_REPART: op.op = TRA_PLAN_REPART; break;
+    if (n->op == TRA_OP_JOIN) {
+        f->memory[0] = bytes_of(s, join, &j->in[0]->type, &j->in[1]->type);
+        return;
     }
+    if (n->op == TRA_OP_TRANSFORM) op.what.map = n->kernel;
     if (n->op != TRA_OP_AGG) {
         f->memory[0] = bytes_of(s, op, &n->in[0]->type, NULL);
         return;
     }
-    op.op = j ? TRA_PLAN_JOINAGG : TRA_PLAN_AGG;
+    if (j) op.op = TRA_PLAN_JOINAGG;
     op.what.agg = n->kernel;
     op.what.group = n->group;
     op.what.triangle = f->triangle;

@@ -84,11 +84,10 @@ static void find_positions(const composer *c, int ref, double *out) {
         double n = c->extent[c->s->ref[ref].label[s->order[d]]], before = d ? out[d - 1] : 1;
         bool next_is_singleton = d + 1 < s->rank && s->level[d + 1] == TRA_CALC_LEVEL_SINGLETON;
         places *= n;
-        switch (s->level[d]) {
-        case TRA_CALC_LEVEL_DENSE: out[d] = before * n; break;
-        case TRA_CALC_LEVEL_SINGLETON: out[d] = before; break;
-        case TRA_CALC_LEVEL_SPARSE:
-        case TRA_CALC_LEVEL_HASH:
+        switch (tra_calc_level_positions(s->level[d])) {
+        case TRA_POSITIONS_EVERY: out[d] = before * n; break;
+        case TRA_POSITIONS_ONE: out[d] = before; break;
+        case TRA_POSITIONS_LISTED:
             out[d] = next_is_singleton ? entries : -places * expm1(-entries / fmax(places, 1));
             if (out[d] > entries || d == s->rank - 1) out[d] = entries;
         }

@@ -92,15 +92,12 @@ static tra_status storage_of(finder *f, const tra_node *n, tra_storage **out, co
 static void read_statistics(const tra_node *n, tra_storel_operand *x) {
     const tra_storage *s = x->storage;
     int64_t tuples = tra_min64(n->type.cat->n, MOST_TUPLES);
-    tra_levels of_file;
+    tra_levels of_file, own;
     const char *file = n->rel ? tra_rel_info(n->rel)->storage : NULL;
     tra_err ignored = {0};
     if (!file || !s->by_levels || tra_levels_parse(file, s->rank, &of_file, &ignored) != TRA_OK || tuples == 0) return;
-    bool same = true, ordered = true;
-    for (int d = 0; d < s->rank; d++) {
-        same &= (int)of_file.kind[d] == (int)s->level[d] && of_file.order[d] == s->order[d];
-        ordered &= s->order[d] == d;
-    }
+    bool same = tra_levels_of_storage(s, &own) && tra_levels_eq(&own, &of_file), ordered = true;
+    for (int d = 0; d < s->rank; d++) ordered &= s->order[d] == d;
     for (int64_t t = 0; t < tuples; t++) {
         tra_statistics st;
         if (tra_rel_statistics(n->rel, t, &st, &ignored) != TRA_OK) return;

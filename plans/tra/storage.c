@@ -75,27 +75,10 @@ static const char *text_of(tra_build *b, const tra_storage_use *use, const tra_s
     return s->nargs ? tra_arena_printf(b->arena, "%s)", text) : text;
 }
 
-static bool all_dense(const tra_storage *s) {
-    for (int i = 0; i < s->rank; i++)
-        if (s->level[i] != TRA_CALC_LEVEL_DENSE) return false;
-    return s->by_levels;
-}
-
-/* The levels of a storage that has them; NULL where it does not, or not such as files have. */
+/* The levels of a storage that has such as files have; else NULL. */
 static const tra_levels *levels_of(tra_build *b, const tra_storage *s) {
     tra_levels *l = tra_new(b->arena, tra_levels);
-    if (!s->by_levels) return NULL;
-    l->n = s->rank;
-    for (int i = 0; i < s->rank; i++) {
-        l->order[i] = (int8_t)s->order[i];
-        switch (s->level[i]) {
-        case TRA_CALC_LEVEL_DENSE: l->kind[i] = TRA_LEVEL_DENSE; break;
-        case TRA_CALC_LEVEL_SPARSE: l->kind[i] = TRA_LEVEL_SPARSE; break;
-        case TRA_CALC_LEVEL_SINGLETON: l->kind[i] = TRA_LEVEL_SINGLETON; break;
-        case TRA_CALC_LEVEL_HASH: return NULL;
-        }
-    }
-    return l;
+    return tra_levels_of_storage(s, l) ? l : NULL;
 }
 
 static bool is_whole(const tra_type *t) { return tra_dtype_rows[t->dtype].class != TRA_CLASS_FLOAT; }
@@ -123,7 +106,8 @@ bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *
     if (!s) return false;
     *out = (tra_stored){.said = true, .name = text_of(b, use, s)};
     if (tra_storage_is_dense(s)) return true;
-    out->levels = all_dense(s) ? NULL : levels_of(b, s);
+    const tra_levels *l = levels_of(b, s);
+    out->levels = l && !tra_levels_dense(l) ? l : NULL;
     out->sparse = out->levels;
     return out->levels || find_mapping(b, use, s, t, out);
 }

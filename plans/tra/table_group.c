@@ -188,9 +188,9 @@ static tra_node *states_together(tra_table_builder *w, tra_node *partial) {
 
 /* Is the aggregate the same bits in whatever order its values are brought together? */
 static bool is_exact(const tra_schema *s, const tra_group_column *v) {
-    bool adds = v->f == TRA_AGGREGATE_SUM || v->f == TRA_AGGREGATE_MEAN;
-    if (v->f == TRA_AGGREGATE_VAR || v->f == TRA_AGGREGATE_STD) return false;
-    return !adds || !tra_coltype_is_float(s->v[v->column].type);
+    tra_aggregate_way way = tra_aggregate_way_of(v->f);
+    if (way == TRA_WAY_MOMENTS) return false;
+    return way != TRA_WAY_SUM || !tra_coltype_is_float(s->v[v->column].type);
 }
 
 /* Is nearly every row of a block expected to be a group of its own? Then states would take more memory than the rows

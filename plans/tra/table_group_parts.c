@@ -259,6 +259,20 @@ static tra_node *with_aggregate(tra_table_builder *w, tra_node *left, tra_node *
     return tra_table_joined(&one, n, key);
 }
 
+/* An aggregate that has no states. */
+static tra_node *by_all_values(tra_table_builder *w, tra_node *in, const tra_table_agg *agg) {
+    switch (tra_aggregate_way_of(agg->f)) {
+    case TRA_WAY_DIFFERENT: return distinct(w, in, agg);
+    case TRA_WAY_RANKED: return quantile(w, in, agg);
+    case TRA_WAY_COUNT:
+    case TRA_WAY_SUM:
+    case TRA_WAY_MOMENTS:
+    case TRA_WAY_EXTREME:
+    case TRA_WAY_END: break;
+    }
+    return NULL;
+}
+
 tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_group_column *v) {
     tra_arena *a = w->b->arena;
     int nkeys = w->op.nterms, n = nkeys + w->op.naggs;
@@ -267,7 +281,7 @@ tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_
         const tra_table_agg *agg = &w->op.agg[i];
         if (tra_aggregate_has_states(agg->f)) continue;
         tra_node *in = keys_and(w, rows, v[i].column);
-        tra_node *one = !in ? NULL : agg->f == TRA_AGGREGATE_DISTINCT ? distinct(w, in, agg) : quantile(w, in, agg);
+        tra_node *one = in ? by_all_values(w, in, agg) : NULL;
         if (!one) return NULL;
         all = all ? with_aggregate(w, all, one) : one;
         if (!all) return NULL;

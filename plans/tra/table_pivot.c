@@ -289,7 +289,7 @@ static void describe_value(const tra_table_builder *w, tra_pivot *p) {
     p->value = tra_arena_printf(w->b->arena, "%s(%s)", f->text, tra_str_get(&s));
     tra_str_free(&s);
     p->hint =
-        found == TRA_AGGREGATE_VAR || found == TRA_AGGREGATE_STD
+        tra_aggregate_way_of((tra_aggregate)found) == TRA_WAY_MOMENTS
             ? "of fewer than two values there is none: group the table first, give it a value by ifnull, and pivot the "
               "groups"
             : "ifnull gives it another";
