@@ -219,6 +219,10 @@ static tra_grown grown_of(const tra_plan *p, const tra_op *op, int64_t panel) {
     return g;
 }
 
+int tra_op_grow_at_once(const tra_op *op, int threads) {
+    return (int)tra_max64(1, tra_min64(threads, op->type.cat->n));
+}
+
 tra_grown tra_op_grown(const tra_plan *p, const tra_op *op) { return grown_of(p, op, op->orders.panel); }
 
 int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n) {
@@ -277,7 +281,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
     }
     int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
     int64_t scratch = footprint(tra_max64(term + tra_max64(t.kernel, finish), derive));
-    n.fixed = threads * (scratch + footprint(op->orders.io_bytes) + step);
+    n.fixed = threads * (scratch + footprint(op->orders.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
     if (!grows && !counted) n.panels = n.output;
     return n;
 }

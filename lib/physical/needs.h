@@ -89,9 +89,11 @@ bool tra_agg_finishes_by_panels(const tra_kernel *agg);
  * when they are made (grow.h). */
 typedef struct tra_grown {
     int64_t result; /* for each result while it is made, with the sums of its tree */
-    int64_t step;   /* for each worker: a term, and the sum that it makes with it */
+    int64_t step;   /* for each result that grows at once: a term, and the sum that a worker makes with it */
 } tra_grown;
 tra_grown tra_op_grown(const tra_plan *p, const tra_op *op);
+/* How many results grow at once: one for each worker, who takes the steps of a result in turn. */
+int tra_op_grow_at_once(const tra_op *op, int threads);
 /* What is reserved for n of these results together, which is no more than all results of the operator take, and two
  * pages for each. */
 int64_t tra_op_grown_together(const tra_plan *p, const tra_op *op, int64_t n);

@@ -212,6 +212,14 @@ static tra_status tick(void *ctx, tra_err *e) {
     return check_site(&x->site, e);
 }
 
+tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e) {
+    char place[512];
+    if (!tra_pool_is_exhausted(s, e)) return s;
+    tra_err was = *e;
+    *e = (tra_err){0};
+    return tra_fail(e, s, "%s%s", tra_op_text(op, place, sizeof place), was.msg);
+}
+
 /* Runs operator i. After a failure it alarms the other ranks, which may still compute. But where inputs are at fault
  * they go on to the end of the operator, so that the error of the lowest rank is told, whichever failed first. */
 static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
@@ -221,7 +229,7 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     if (s == TRA_OK) s = run_op(x, i, e);
     tra_journal_flush(x->journal);
     if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm);
-    s = end_overlapping(x, i, s, e);
+    s = tra_exec_name_statement(&x->plan->ops[i], end_overlapping(x, i, s, e), e);
     return tra_comm_agree(&x->site.comm, s, e);
 }
 

@@ -147,7 +147,9 @@ tra_status tra_exec_commit(tra_execution *x, tra_status s, tra_err *e) {
         any = 0; /* with these inputs a resumed run fails again; with others it may not resume */
     for (int i = 0; i < x->plan->nops; i++) {
         double t0 = tra_now();
+        tra_status before = s;
         if (x->files[i]) s = tra_outfile_finish(x->files[i], s, e);
+        if (before == TRA_OK) s = tra_exec_name_statement(&x->plan->ops[i], s, e);
         x->report->ops[i].seconds += tra_now() - t0;
     }
     tra_pool_give_back(x->site.pool); /* statistics of tables take some */

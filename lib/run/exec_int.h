@@ -56,5 +56,8 @@ tra_part *tra_exec_new_part(tra_execution *x, int i);
 TRA_MUSTUSE tra_status tra_exec_list_needed(tra_execution *x, tra_err *e);
 /* Finishes all outputs and makes them appear together, or none unless s is TRA_OK. Collective. */
 TRA_MUSTUSE tra_status tra_exec_commit(tra_execution *x, tra_status s, tra_err *e);
+/* Returns s. Where that is because there was no memory for a block, the message says which statement wanted it: what
+ * runs out of memory does not know that everywhere. */
+tra_status tra_exec_name_statement(const tra_op *op, tra_status s, tra_err *e);
 
 #endif

@@ -327,7 +327,8 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
         if (st->kernel_scratch_at + (size_t)finish > scratch) scratch = st->kernel_scratch_at + (size_t)finish;
     }
     if (st->how.grows || st->how.counted) {
-        int64_t step = tra_op_grown(st->site->plan, op).step * tra_engine_threads(st->site->engine);
+        int64_t step =
+            tra_op_grown(st->site->plan, op).step * tra_op_grow_at_once(op, tra_engine_threads(st->site->engine));
         TRA_TRY(tra_pool_reserve(st->site->pool, step, e));
         st->reserved = step;
     }

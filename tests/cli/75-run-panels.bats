@@ -244,3 +244,34 @@ advised() {
     done
     [ $fused -gt 0 ]
 }
+
+@test "where memory ends the message says which statement wanted it, whatever ran out of it" {
+    tra gen -q --shape 3000x3000 --block 3000x1500 --density 0.01 --pattern rmat --seed 1 -o A.h5
+    tra gen -q --shape 3000x3000 --block 750x750 --density 0.01 --pattern rmat --seed 2 -o B.h5
+    printf 'input A from "A.h5"\ninput B from "B.h5"\nS[i,j] = A[i,j] + B[j,i]\n' >p.tra
+    printf 'C[i,k] as csr = sum S[i,j] * B[j,k]\noutput S\noutput C\n' >>p.tra
+    local ended=0
+    for mib in 34 36 38 40 42; do # of estimates: where it ends, and whether it does, differs from run to run
+        code=0
+        tra run -q --threads 1 --memory ${mib}M p.tra 2>said || code=$?
+        [ "$code" = 0 ] && continue
+        [ "$code" = 4 ]
+        grep -q '^tra: p.tra:[34]: [CS]: out of block memory: ' said
+        ended=$((ended + 1))
+    done
+    [ "$ended" -gt 0 ]
+}
+
+@test "a worker that has no result to add to needs no room for sums" {
+    for x in a b; do tra gen -q --shape 4000x4000 --block 4000x4000 --density 0.004 --storage csr --seed ${#x} -o $x.h5; done
+    program 'C[i,k] as csc = sum A[i,j] * B[j,k]'
+    least=()
+    for threads in 1 2; do
+        status 0 tra explain --format json --threads $threads p.tra
+        least+=("$(json plans.0.least_memory_bytes)")
+    done
+    # of one result 12 MB: scratch for sorting it, 5.3 times as much; a sum and a term would be twice more
+    [ $((least[1] - least[0])) -lt 75000000 ]
+    [ $((least[1] - least[0])) -gt 50000000 ]
+    status 0 tra run -q --threads 2 --memory "${least[1]}" p.tra
+}
