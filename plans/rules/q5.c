@@ -130,7 +130,8 @@ const tra_rule tra_rule_q_5 = {
         "a sum of products of two tensors in blocks; the slice lies inside it; p reads one label at a time, and "
         "the first or the last positions are those that it drops; rows of entries(A) or table(A) that are left: A is "
         "such a sum, or of such sums element by element, the join is an inner or semi join by the rows' labels that "
-        "does not check whether they match, predicates cannot fail",
+        "does not check whether they match, or has these rows as its right table, in one block, whose keys it does not "
+        "check either; predicates cannot fail",
     .forth = slice,
     .cases = {
         {.program = PRODUCT "Z = slice(M, [1:3, :])\n"
@@ -159,6 +160,20 @@ const tra_rule tra_rule_q_5 = {
          .makes = "rows at these positions"},
         {.program = "M[j,k] = sum A[i,j] * D[i,k]\nP = join(entries(M), shop, j == k, how = semi)\n" SUM_OF("value"),
          .makes = "columns at these positions"},
+        {.program = PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i0)\n" SUM_OF("value"),
+         .makes = "rows at these positions"},
+        {.program = PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i0, how = anti)\n" SUM_OF("k"),
+         .makes = "rows at these positions"},
+        {.program =
+             PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i0, expect = \"m:1\")\n" SUM_OF("value"),
+         .refused = "keys of the right table, which is a product, are there once",
+         .tables = true},
+        {.program = PRODUCT "P = join(shop, entries(M), k == i0)\n" SUM_OF("value"),
+         .refused = "sorted by the keys of a join",
+         .tables = true},
+        {.program = PRODUCT "P = join(shop, entries(reblock(M, [64, 64])), k == i1)\n" SUM_OF("value"),
+         .refused = "the labels of the rows of the right table",
+         .tables = true},
         {.program = PRODUCT "P = join(entries(M), shop, i0 == k, how = left)\n" SUM_OF("value"),
          .refused = "keeps rows that have no partner",
          .tables = true},

@@ -11,246 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../lib/table/border.h"
+#include "../../lib/table/parts.h"
 #include "../tra/table_stats.h"
-#include "pipeline.h"
-
-enum { DEEP = 16 };
-
-typedef struct gathering {
-    tra_rewriting *w;
-    tra_arena *a;
-    const tra_expr *x, *y; /* the selection, for messages; the rows of the tensor */
-    const tra_border *border;
-    const tra_node *index; /* the positions of all rows, in blocks */
-    int64_t block;         /* rows of one */
-    tra_expr *positions;   /* of the rows that are left, as a matrix of one column */
-} gathering;
-
-static tra_expr *below(const gathering *f, tra_node n) {
-    n.span = f->x->node.span;
-    return tra_make_below(f->w, f->x, &n);
-}
-
-static const tra_memo_group *group_of(const gathering *f, int group) {
-    return &f->w->m->group[tra_memo_find(f->w->m, group)];
-}
-
-/* ---- how operands meet ------------------------------------------------------------------------------------------- */
-
-/* Finds the labels of a join of two arrays. *fixed: the join is no product, but works on elements that labels align, or
- * that stand at the same places, counted from the last dimension; then it cannot be written with other labels. */
-static bool labels_of(const tra_node *n, tra_product *p, bool *fixed) {
-    const tra_dims *bound[2] = {&n->in[0]->type.cat->bound, &n->in[1]->type.cat->bound};
-    *fixed = false;
-    if (tra_kernel_rest(n->kernel) || tra_kernel_rows(n->kernel)) return false;
-    if (tra_kernel_is_product(n->kernel, bound[0], bound[1], p)) return true;
-    *fixed = true;
-    *p = (tra_product){.rank = {bound[0]->n, bound[1]->n}, .nout = n->type.cat->bound.n};
-    tra_kernel_desc d = tra_kernel_describe(n->kernel);
-    if (d.einsum) {
-        const char *s = d.einsum;
-        if ((int)strlen(s) != p->rank[0] + p->rank[1] + p->nout + 3) return false;
-        for (int i = 0; i < p->rank[0]; i++) p->in[0][i] = (int8_t)*s++;
-        s++;
-        for (int i = 0; i < p->rank[1]; i++) p->in[1][i] = (int8_t)*s++;
-        s += 2;
-        for (int i = 0; i < p->nout; i++) p->out[i] = (int8_t)*s++;
-        return true;
-    }
-    bool same = tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE,
-         stretched = d.scalar || strncmp(d.name, "matvec", 6) == 0;
-    if (!same && !stretched) return false;
-    for (int d = 0; d < p->nout; d++) p->out[d] = (int8_t)d;
-    for (int o = 0; o < 2; o++)
-        for (int d = 0; d < p->rank[o]; d++) {
-            int at = d + p->nout - p->rank[o];
-            bool one = bound[o]->v[d] == 1 && n->type.cat->bound.v[at] != 1;
-            p->in[o][d] = (int8_t)(one ? p->nout + 1 + o * TRA_MAXDIM / 2 + d : at); /* stretched: a label of its own */
-        }
-    return true;
-}
-
-static int place_of(const int8_t *v, int n, int8_t label) {
-    for (int d = 0; d < n; d++)
-        if (v[d] == label) return d;
-    return -1;
-}
-
-/* Are keys joined exactly where operands share a label, and does each operand have a label once? A dimension that is
- * stretched has a single block, which is joined with all others. */
-static bool keys_follow(const tra_node *n, const tra_product *p) {
-    for (int o = 0; o < 2; o++)
-        for (int d = 0; d < p->rank[o]; d++)
-            if (place_of(p->in[o], p->rank[o], p->in[o][d]) != d) return false;
-    int shared = 0;
-    for (int d = 0; d < p->rank[0]; d++) shared += place_of(p->in[1], p->rank[1], p->in[0][d]) >= 0;
-    for (int i = 0; i < n->joinl.n; i++) {
-        bool same = p->in[0][n->joinl.v[i]] == p->in[1][n->joinr.v[i]];
-        shared -= same;
-        if (!same && n->in[0]->type.cat->frontier.v[n->joinl.v[i]] != 1) return false;
-        if (!same && n->in[1]->type.cat->frontier.v[n->joinr.v[i]] != 1) return false;
-    }
-    return shared == 0;
-}
-
-static bool is_known_tensor(const tra_type *t) { return !t->columns && !t->bounded && tra_type_is_blocked(t, NULL); }
-
-/* Does a join, or the sum of its results if `sum` is not NULL, put each element at the place that the labels of the
- * result say? */
-static bool is_aligned(const tra_node *sum, const tra_node *join, tra_product *p, bool *fixed) {
-    int8_t label[2 * TRA_MAXDIM]; /* of the join's keys */
-    int n = 0;
-    if (join->op != TRA_OP_JOIN || !is_known_tensor(&join->in[0]->type) || !is_known_tensor(&join->in[1]->type))
-        return false;
-    if (!labels_of(join, p, fixed) || !keys_follow(join, p)) return false;
-    if (!sum) return is_known_tensor(&join->type);
-    if (*fixed || !tra_kernel_is_sum(sum->kernel) || sum->group.n != p->nout) return false;
-    for (int d = 0; d < p->rank[0]; d++) label[n++] = p->in[0][d];
-    for (int d = 0; d < p->rank[1]; d++) {
-        bool joined = false;
-        for (int i = 0; i < join->joinr.n; i++) joined = joined || join->joinr.v[i] == d;
-        if (!joined) label[n++] = p->in[1][d];
-    }
-    for (int d = 0; d < p->nout; d++)
-        if (label[sum->group.v[d]] != p->out[d]) return false;
-    return true;
-}
-
-/* The first join that the expression is the sum of; NULL: there is none. */
-static const tra_node *joined_below(const gathering *f, const tra_expr *x, tra_product *p, bool *fixed) {
-    const tra_memo_group *g = x->node.op == TRA_OP_AGG ? group_of(f, x->in[0]) : NULL;
-    for (int i = 0; g && i < g->n; i++) {
-        const tra_node *j = &f->w->m->v[g->expr[i]]->node;
-        if (is_aligned(&x->node, j, p, fixed)) return j;
-    }
-    return NULL;
-}
-
-/* ---- where there is a product ------------------------------------------------------------------------------------ */
-
-static bool passes(const tra_node *n) {
-    if (n->op == TRA_OP_REPART) return n->origin.n == 0;
-    return n->op == TRA_OP_TRANSFORM && !tra_kernel_rows(n->kernel) &&
-           (tra_kernel_props(n->kernel) & TRA_P_ELEMENTWISE) && is_known_tensor(&n->in[0]->type);
-}
-
-/* The expression of the group that computes its rows from rows of its operands, and that is a product or has one
- * further down; NULL: there is none. */
-static const tra_expr *way_down(const gathering *f, int group, int deep) {
-    const tra_memo_group *g = group_of(f, group);
-    tra_product p;
-    bool fixed;
-    for (int i = 0; i < g->n && deep < DEEP; i++) {
-        const tra_expr *x = f->w->m->v[g->expr[i]];
-        if (joined_below(f, x, &p, &fixed)) return x;
-    }
-    for (int i = 0; i < g->n && deep < DEEP; i++) {
-        const tra_expr *x = f->w->m->v[g->expr[i]];
-        if (passes(&x->node) && way_down(f, x->in[0], deep + 1)) return x;
-        if (x->node.op != TRA_OP_JOIN || !is_aligned(NULL, &x->node, &p, &fixed) || p.nout == 0) continue;
-        for (int o = 0; o < 2; o++)
-            if (place_of(p.in[o], p.rank[o], p.out[0]) == 0 && way_down(f, x->in[o], deep + 1)) return x;
-    }
-    return NULL;
-}
-
-/* ---- rows of tensors --------------------------------------------------------------------------------------------- */
-
-/* Under the key of dimension d alone; d < 0: under none. */
-static tra_expr *rekeyed(const gathering *f, const tra_expr *in, int d) {
-    tra_keyfn *k = tra_new(f->a, tra_keyfn);
-    *k = (tra_keyfn){.arity = in->node.type.cat->frontier.n, .n = d >= 0};
-    if (k->arity == k->n) return (tra_expr *)in;
-    for (int i = 0; i < k->arity; i++) k->names[i] = tra_arena_printf(f->a, "k%d", i);
-    tra_keyexpr *v = tra_new(f->a, tra_keyexpr);
-    *v = (tra_keyexpr){.op = TRA_KEY_VAR, .var = d};
-    k->expr[0] = v;
-    return below(f, (tra_node){.op = TRA_OP_REKEY, .in = {(tra_node *)&in->node}, .keyfn = k});
-}
-
-/* Whole along all dimensions but d, along which it is in blocks of positions; d < 0: in one block. */
-static tra_expr *in_blocks(const gathering *f, const tra_expr *in, int d) {
-    tra_dims block;
-    tra_type_shape(&in->node.type, &block);
-    for (int i = 0; i < block.n; i++) block.v[i] = tra_max64(1, i == d ? tra_min64(f->block, block.v[i]) : block.v[i]);
-    const tra_catalog *c = in->node.type.cat;
-    if (!c->grid || !tra_dims_eq(&c->bound, &block))
-        in = below(f, (tra_node){.op = TRA_OP_REPART, .in = {(tra_node *)&in->node}, .block = block});
-    return in ? rekeyed(f, in, d) : NULL;
-}
-
-/* The rows along dimension d that are left, gathered; of a matrix the other dimension comes second. */
-static tra_expr *gathered(const gathering *f, const tra_expr *in, int d) {
-    tra_dims shape;
-    tra_type_shape(&in->node.type, &shape);
-    if (shape.n > 2 || !(in = in_blocks(f, in, d))) {
-        tra_refuse(f->w, f->x, "rows are taken of a tensor of more than two dimensions");
-        return NULL;
-    }
-    tra_gather *g = tra_new(f->a, tra_gather);
-    *g = (tra_gather){d, f->block};
-    int64_t width = shape.n == 2 ? shape.v[1 - d] : 1;
-    tra_rows_kernel k = {
-        .text =
-            tra_arena_printf(f->a, "%s at these positions, of blocks of %" PRId64, d ? "columns" : "rows", f->block),
-        .use = TRA_USE_JOIN,
-        .dtype = in->node.type.dtype,
-        .width = width,
-        .rows = TRA_ROWS_SAME,
-        .share = 1,
-        .flops = 1, /* for each element that is taken, since these are the share of all that rows are */
-        .ops = &tra_gather_ops,
-        .data = g};
-    tra_expr *made = below(f, (tra_node){.op = TRA_OP_JOIN,
-                                         .in = {&f->positions->node, (tra_node *)&in->node},
-                                         .joinl = {.n = 1},
-                                         .joinr = {.n = 1},
-                                         .kernel = tra_kernel_of_rows(f->a, &k)});
-    const tra_kernel *first;
-    if (!made || shape.n == 2) return made;
-    if (tra_kernel_einsum(f->a, "ab->a", &first, NULL) != TRA_OK) return NULL;
-    return below(f, tra_proto_transform(first, &made->node));
-}
-
-static tra_expr *rows_of(const gathering *f, int group, int deep);
-
-/* The join j of the gathered rows of its operands. */
-static tra_expr *join_rows(const gathering *f, const tra_node *j, tra_product *p, bool fixed, int deep) {
-    tra_node n = {.op = TRA_OP_JOIN, .kernel = j->kernel};
-    bool keyed[2];
-    for (int o = 0; o < 2; o++) {
-        const tra_expr *in = tra_memo_expr(j->in[o]);
-        int d = place_of(p->in[o], p->rank[o], p->out[0]);
-        if (d > 0 && (fixed || p->rank[o] != 2)) {
-            tra_refuse(f->w, f->x, "rows of the result are no rows of an operand that is aligned with another");
-            return NULL;
-        }
-        keyed[o] = d >= 0;
-        tra_expr *part = d == 0 ? rows_of(f, in->group, deep + 1) : d < 0 ? in_blocks(f, in, -1) : gathered(f, in, d);
-        if (!part) return NULL;
-        if (d == 1) {
-            int8_t first = p->in[o][0];
-            p->in[o][0] = p->in[o][1], p->in[o][1] = first;
-        }
-        n.in[o] = &part->node;
-    }
-    if (keyed[0] && keyed[1]) n.joinl = n.joinr = (tra_dims){.n = 1};
-    if (!fixed && !(n.kernel = tra_kernel_product(f->a, p))) return NULL;
-    return below(f, n);
-}
-
-static tra_expr *rows_of(const gathering *f, int group, int deep) {
-    const tra_expr *x = way_down(f, group, deep);
-    tra_product p;
-    bool fixed;
-    if (!x) return gathered(f, f->w->m->v[group_of(f, group)->expr[0]], 0);
-    const tra_node *j = x->node.op == TRA_OP_JOIN ? &x->node : joined_below(f, x, &p, &fixed);
-    if (j && is_aligned(j == &x->node ? NULL : &x->node, j, &p, &fixed)) return join_rows(f, j, &p, fixed, deep);
-    tra_expr *in = rows_of(f, x->in[0], deep + 1);
-    if (!in || x->node.op == TRA_OP_REPART) return in;
-    return below(f, tra_over(x, &in->node));
-}
+#include "q5.h"
 
 /* ---- rows of tables ---------------------------------------------------------------------------------------------- */
 
@@ -267,8 +30,8 @@ static bool open_rows(gathering *f, tra_rewriting *w, const tra_expr *x, const t
 
 /* The group of the tensor before it was cut into blocks of whole rows. */
 static int tensor_of(const gathering *f) {
-    const tra_expr *x = f->w->m->v[group_of(f, f->y->in[0])->expr[0]];
-    if (x->node.op == TRA_OP_REKEY) x = f->w->m->v[group_of(f, x->in[0])->expr[0]];
+    const tra_expr *x = f->w->m->v[tra_gather_group(f, f->y->in[0])->expr[0]];
+    if (x->node.op == TRA_OP_REKEY) x = f->w->m->v[tra_gather_group(f, x->in[0])->expr[0]];
     return x->group;
 }
 
@@ -290,11 +53,11 @@ static tra_expr *all_positions(const gathering *f) {
     k.share = 1;
     k.ops = &tra_entries_ops;
     k.data = b;
-    return below(f, (tra_node){.op = TRA_OP_JOIN,
-                               .in = {(tra_node *)f->index, (tra_node *)f->index},
-                               .joinl = {.n = 1},
-                               .joinr = {.n = 1},
-                               .kernel = tra_kernel_of_rows(f->a, &k)});
+    return tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
+                                          .in = {(tra_node *)f->index, (tra_node *)f->index},
+                                          .joinl = {.n = 1},
+                                          .joinr = {.n = 1},
+                                          .kernel = tra_kernel_of_rows(f->a, &k)});
 }
 
 /* The rows of the tensor that stand at positions which are left. */
@@ -305,37 +68,34 @@ static tra_expr *rows_left(gathering *f, const tra_expr *positions) {
     if (tra_rowwise_matrix(r, 1, &name, &at, TRA_I64, NULL, NULL) != TRA_OK) return NULL;
     tra_rows_kernel k = {
         .use = TRA_USE_MAP, .dtype = TRA_I64, .width = 1, .rows = TRA_ROWS_SAME, .share = 1, .flops = 1};
-    f->positions = below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &positions->node));
-    tra_expr *rows = f->positions ? rows_of(f, tensor_of(f), 0) : NULL;
+    f->positions = tra_gather_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &positions->node));
+    tra_expr *rows = f->positions ? tra_gather_left(f, tensor_of(f)) : NULL;
     if (!rows) return NULL;
-    return below(f, (tra_node){.op = TRA_OP_JOIN,
-                               .in = {&rows->node, &f->positions->node},
-                               .joinl = {.n = 1},
-                               .joinr = {.n = 1},
-                               .kernel = f->y->node.kernel});
+    return tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
+                                          .in = {&rows->node, &f->positions->node},
+                                          .joinl = {.n = 1},
+                                          .joinr = {.n = 1},
+                                          .kernel = f->y->node.kernel});
 }
 
 static bool has_product(const gathering *f) {
-    if (way_down(f, tensor_of(f), 0)) return true;
+    if (tra_gather_has_product(f, tensor_of(f))) return true;
     tra_refuse(f->w, f->x, "no product of two tensors in blocks is below, of which some rows could be left out");
     return false;
 }
 
 /* ---- by a join --------------------------------------------------------------------------------------------------- */
 
-/* Positions whose rows have a partner on the right. */
-static tra_expr *matched_positions(const gathering *f, const tra_expr *lookup, const tra_expr *right) {
-    const tra_lookup_spec *own = tra_lookup_spec_of(tra_lookup_of_expr(lookup));
+/* Positions whose rows have a partner in the table `with`, by that many keys of all positions and of that table. */
+static tra_expr *matched(const gathering *f, int nkeys, const int *lkey, const int *rkey, const tra_expr *with) {
     const tra_expr *all = all_positions(f);
     tra_lookup *l;
-    int *lkey = tra_news(f->a, int, own->nkeys), *rkey = tra_news(f->a, int, own->nkeys);
-    tra_lookup_spec s = {.right = right->node.type.columns, .how = TRA_LOOKUP_SEMI, .lkey = lkey, .rkey = rkey};
+    tra_lookup_spec s = {
+        .right = with->node.type.columns, .how = TRA_LOOKUP_SEMI, .nkeys = nkeys, .lkey = lkey, .rkey = rkey};
     if (!all) return NULL;
     s.left = all->node.type.columns;
-    for (int k = 0; k < own->nkeys; k++)
-        if (own->lkey[k] == 0) lkey[s.nkeys] = 0, rkey[s.nkeys++] = own->rkey[k];
     if (tra_lookup_new(f->a, &s, &l, NULL) != TRA_OK) return NULL;
-    double rows = (double)tra_catalog_elements(right->node.type.cat),
+    double rows = (double)tra_catalog_elements(with->node.type.cat),
            n = (double)tra_catalog_elements(f->index->type.cat);
     tra_rows_kernel k = {.use = TRA_USE_JOIN,
                          .columns = tra_lookup_out(l),
@@ -348,28 +108,44 @@ static tra_expr *matched_positions(const gathering *f, const tra_expr *lookup, c
                          .ops = &tra_lookup_ops,
                          .data = l};
     k.text = tra_lookup_text(f->a, &s, &k);
-    return below(f, (tra_node){.op = TRA_OP_JOIN,
-                               .in = {(tra_node *)&all->node, (tra_node *)&right->node},
-                               .kernel = tra_kernel_of_rows(f->a, &k)});
+    return tra_gather_below(f, (tra_node){.op = TRA_OP_JOIN,
+                                          .in = {(tra_node *)&all->node, (tra_node *)&with->node},
+                                          .kernel = tra_kernel_of_rows(f->a, &k)});
 }
 
-/* Why rows without partner may not be left out; NULL: they may. */
-static const char *join_refused(const tra_lookup_spec *s) {
+/* Positions whose rows have a partner on the right. */
+static tra_expr *matched_positions(const gathering *f, const tra_expr *lookup, const tra_expr *right) {
+    const tra_lookup_spec *own = tra_lookup_spec_of(tra_lookup_of_expr(lookup));
+    int *lkey = tra_news(f->a, int, own->nkeys), *rkey = tra_news(f->a, int, own->nkeys), n = 0;
+    for (int k = 0; k < own->nkeys; k++)
+        if (own->lkey[k] == 0) lkey[n] = 0, rkey[n++] = own->rkey[k];
+    return matched(f, n, lkey, rkey, right);
+}
+
+/* Why rows of that side (0: left) without partner may not be left out; NULL: they may. */
+static const char *join_refused(const tra_lookup_spec *s, int side) {
+    const int *key = side ? s->rkey : s->lkey;
     bool keyed = false;
-    if (s->how != TRA_LOOKUP_INNER && s->how != TRA_LOOKUP_SEMI) return "the join keeps rows that have no partner";
+    if (side == 0 && s->how != TRA_LOOKUP_INNER && s->how != TRA_LOOKUP_SEMI)
+        return "the join keeps rows that have no partner";
     if (s->matched) return "the join checks that all rows are matched";
-    for (int k = 0; k < s->nkeys; k++) keyed = keyed || s->lkey[k] == 0;
-    return keyed ? NULL : "the labels of the rows are no key of the join";
+    if (side == 1 && s->unique)
+        return "the join checks that keys of the right table, which is a product, are there once";
+    for (int k = 0; k < s->nkeys; k++) keyed = keyed || key[k] == 0;
+    if (keyed) return NULL;
+    return side ? "the labels of the rows of the right table, which is a product, are no key of the join"
+                : "the labels of the rows are no key of the join";
 }
 
-/* The join over fewer rows: of those that are left there is a partner for each. */
-static tra_node join_of(const gathering *f, const tra_expr *lookup, const tra_expr *rows, const tra_expr *positions) {
+/* The join with fewer rows on that side: of those that are left there is a partner for each. */
+static tra_node join_of(const gathering *f, const tra_expr *lookup, int side, const tra_expr *rows,
+                        const tra_expr *positions) {
     tra_node n = lookup->node;
     tra_rows_kernel k = *tra_kernel_rows(n.kernel);
     double share = tra_rows_expected(&positions->node) / (double)tra_max64(1, tra_catalog_elements(f->index->type.cat));
     if (share > 0) k.share = fmin(1, k.share / share);
     n.name = NULL;
-    n.in[0] = (tra_node *)&rows->node;
+    n.in[side] = (tra_node *)&rows->node;
     n.kernel = tra_kernel_of_rows(f->a, &k);
     return n;
 }
@@ -379,14 +155,57 @@ static void gather_joined(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     const tra_lookup *l = tra_lookup_of_expr(x);
     gathering f;
     if (!l || !open_rows(&f, w, x, y)) return;
-    const char *why = join_refused(tra_lookup_spec_of(l));
+    const char *why = join_refused(tra_lookup_spec_of(l), 0);
     if (why) tra_refuse(w, x, "%s", why);
     if (why || !has_product(&f)) return;
     tra_expr *positions = matched_positions(&f, x, tra_memo_expr(x->node.in[1]));
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
     if (!rows) return;
-    tra_node n = join_of(&f, x, rows, positions);
+    tra_node n = join_of(&f, x, 0, rows, positions);
     tra_claim(w, x, y, 0, &n, rows, NULL);
+}
+
+/* Positions whose rows have a partner on the left, of which the join takes them: rows of the right table that have none
+ * are of no row of the result. */
+static tra_expr *wanted_positions(const gathering *f, const tra_expr *lookup) {
+    const tra_lookup_spec *own = tra_lookup_spec_of(tra_lookup_of_expr(lookup));
+    tra_expr *left = tra_gather_below(f, (tra_node){.op = TRA_OP_CONCAT, .in = {lookup->node.in[0]}});
+    int *lkey = tra_news(f->a, int, own->nkeys), *rkey = tra_news(f->a, int, own->nkeys), n = 0;
+    for (int k = 0; k < own->nkeys; k++)
+        if (own->rkey[k] == 0) lkey[n] = 0, rkey[n++] = own->lkey[k];
+    return left ? matched(f, n, lkey, rkey, left) : NULL;
+}
+
+/* x: the join; y: its right side, all rows of a tensor brought together. */
+static void gather_right(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    const tra_lookup *l = y->node.op == TRA_OP_CONCAT ? tra_lookup_of_expr(x) : NULL;
+    gathering f;
+    int of = l ? tra_memo_find(w->m, y->in[0]) : 0, i = 0;
+    while (l && i < w->m->group[of].n && !open_rows(&f, w, x, w->m->v[w->m->group[of].expr[i]])) i++;
+    if (!l || i == w->m->group[of].n) return;
+    const char *why = join_refused(tra_lookup_spec_of(l), 1);
+    if (why) tra_refuse(w, x, "%s", why);
+    if (why || !has_product(&f)) return;
+    tra_expr *positions = wanted_positions(&f, x);
+    tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
+    tra_expr *whole = rows ? tra_gather_below(&f, tra_over(y, &rows->node)) : NULL;
+    if (!whole) return;
+    tra_node n = join_of(&f, x, 1, whole, positions);
+    tra_claim(w, x, y, 1, &n, NULL, whole);
+}
+
+/* Of a right table in several blocks both tables are sorted, and joined by ranges of keys. */
+static void refuse_sorted(tra_rewriting *w, tra_expr *x, tra_expr *y) {
+    const tra_rows_kernel *k = x->node.op == TRA_OP_JOIN ? tra_kernel_rows(x->node.kernel) : NULL;
+    const tra_memo_group *g =
+        k && k->ops == &tra_arrange_ops && tra_rowwise_of_expr(y) ? &w->m->group[tra_memo_find(w->m, y->in[0])] : NULL;
+    gathering f;
+    for (int i = 0; g && i < g->n; i++) {
+        if (!open_rows(&f, w, x, w->m->v[g->expr[i]]) || !tra_gather_has_product(&f, tensor_of(&f))) continue;
+        tra_refuse(w, x,
+                   "rows of a product in several blocks are sorted by the keys of a join before any are left out");
+        return;
+    }
 }
 
 /* ---- by what is selected of a join ------------------------------------------------------------------------------- */
@@ -417,7 +236,7 @@ static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const
     }
     if (!tra_rowwise_selects(r)) return NULL;
     if (share >= 0) k.share = share;
-    return below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), in));
+    return tra_gather_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), in));
 }
 
 /* x: a pass that begins with selections; y: a join, whose right side's rows it selects. */
@@ -432,7 +251,7 @@ static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     while (n && i < g->n && !open_rows(&f, w, x, w->m->v[g->expr[i]])) i++;
     if (n == 0 || i == g->n) return;
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
-    const char *why = join_refused(s);
+    const char *why = join_refused(s, 0);
     if (!why && tra_lookup_condition(l) && tra_may_fail(tra_lookup_condition(l)))
         why = "a condition of the join may not be computed for rows that would be left out";
     if (why) {
@@ -449,7 +268,7 @@ static void gather_selected(tra_rewriting *w, tra_expr *x, tra_expr *y) {
     tra_expr *positions = right ? matched_positions(&f, y, right) : NULL;
     tra_expr *rows = positions ? rows_left(&f, positions) : NULL;
     if (!rows) return;
-    tra_node join = join_of(&f, y, rows, positions);
+    tra_node join = join_of(&f, y, 0, rows, positions);
     tra_expr *made = tra_make_below(w, x, &join);
     if (!made) return;
     tra_node pass = tra_over(x, &made->node);
@@ -482,7 +301,11 @@ void tra_select_scattered_labels(tra_rewriting *w, tra_expr *x, tra_expr *y, dou
 }
 
 void tra_select_scattered(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
-    if (side != 0) return;
+    if (side == 1) {
+        gather_right(w, x, y);
+        return;
+    }
+    refuse_sorted(w, x, y);
     gather_joined(w, x, y);
     gather_selected(w, x, y);
 }

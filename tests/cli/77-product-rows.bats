@@ -78,6 +78,7 @@ B = select(entries(D), d == "c07")' A B
 matrices() {
     tra gen -q --shape 150x400 --block 20x90 --seed 1 -o a.h5
     tra gen -q --shape 400x130 --block 90x50 --seed 2 -o b.h5
+    tra gen -q --shape 150x400 --block 150x90 --seed 3 -o c.h5
     "$PYTHON" -c '
 import random
 r = random.Random(3)
@@ -109,6 +110,15 @@ N = join(entries(P), select(rank, code > 150), i == code)' S T U W N
     is 1 eval "tra export -q N.h5 -o - --to csv | wc -l" # the names of its columns
 }
 
+@test "Q-5: rows of a product that is the right table of a join are those that have a partner on the left" {
+    matrices
+    left 'rows at these positions' 'input C from "c.h5"
+input B from "b.h5"
+input rank from "rank.h5"
+P[i,j] = sum C[i,k] * B[k,j]
+S = join(rank, entries(P), code == i && value > 100, how = left)' S
+}
+
 @test "Q-5: the covariance of conferences of one rank with all others, of those columns alone" {
     matrices
     left 'columns at these positions' 'input papers from "papers.h5"
@@ -129,13 +139,18 @@ U = select(table(Y), (c == "c007" || c > "c145") && c020 > 3)' S T U
     local j
     while IFS='|' read -r j why; do
         printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'input rank from "rank.h5"' \
-            'P[i,j] = sum A[i,k] * B[k,j]' 'E = entries(P)' 'input papers from "papers.h5"' \
+            'P[i,j] = sum A[i,k] * B[k,j]' 'E = entries(P)' 'input C from "c.h5"' \
+            'D[i,j] = sum C[i,k] * B[k,j]' 'F = entries(D)' 'input papers from "papers.h5"' \
             'X = pivot(papers, author, conf, papers, sum)' 'XX[c,d] = sum X[a,c] * X[a,d]' "S = $j" 'output S' >p.tra
         status 0 tra explain --rules p.tra
         printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
         status 0 grep -q "Q-5 .*$why" flat
     done <<'CASES'
 join(E, rank, i == code, how = left)|the join keeps rows that have no partner
+join(rank, E, code == i)|rows of a product in several blocks are sorted by the keys of a join before any are left out
+join(rank, F, code == j)|the labels of the rows of the right table, which is a product, are no key of the join
+join(rank, F, code == i, matched = left)|the join checks that all rows are matched
+join(rank, F, code == i && code == j, expect = "m:1")|the join checks that keys of the right table, which is a
 join(E, rank, j == code)|the labels of the rows are no key of the join
 select(table(XX), c001 > 3)|no part of the predicate, which reads the labels of the rows alone, leaves out a row
 join(entries(A), rank, i0 == code)|no product of two tensors in blocks is below

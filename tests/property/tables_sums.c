@@ -123,6 +123,12 @@ static void draw_left(maker *m, const table *be, kind row, kind column) {
         return;
     }
     const char *how = hows[rng_below(&m->g, 6)];
+    if (rng_chance(&m->g, 25)) {
+        (void)begin(m, with);
+        tra_str_printf(&m->text, "join(%s, %s, `%s` == %s, how = %s, prefix = \"b_\")\n", with->name, be->name,
+                       key->name, by_row ? "a" : "b", how);
+        return;
+    }
     table *t = begin(m, be);
     tra_str_printf(&m->text, "join(%s, %s, %s == `%s`%s, how = %s, prefix = \"b_\")\n", be->name, with->name,
                    by_row ? "a" : "b", key->name, rng_chance(&m->g, 20) ? " && value > 2" : "", how);
