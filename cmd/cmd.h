@@ -72,9 +72,8 @@ void tra_options_help(const tra_cmd *cmd, FILE *f);
 bool tra_opt_given(const tra_opt *o);
 /* Appends " --name 'value'" to out if it was. */
 void tra_opt_print(const tra_opt *o, tra_str *out);
-/* The formats that the option is for, as a list "mtx, tns" of n bytes; "" where it is for all. */
-const char *tra_opt_formats(const tra_opt *o, size_t *n);
-bool tra_opt_is_for(const tra_opt *o, const char *format); /* is that one of them? */
+/* Does the option do something for the format? */
+bool tra_opt_is_for(const tra_opt *o, const char *format);
 /* Warns of options of a command's table that were given though they do nothing for the format of this file. */
 void tra_warn_unused(const tra_opt *opts, const char *format, const char *file);
 

@@ -239,7 +239,7 @@ tra_status gen_pattern_init(gen_pattern *p, tra_err *e) {
     return TRA_OK;
 }
 
-double gen_expected(const gen_pattern *p) {
+static double expected_entries(const gen_pattern *p) {
     double n = elements_of(&p->shape), least = p->shape.n ? (double)p->shape.v[0] : 1;
     for (int d = 0; d < p->shape.n; d++) least = fmin(least, (double)p->shape.v[d]);
     switch (p->kind) {
@@ -274,7 +274,7 @@ int64_t gen_bound(const gen_pattern *p, const tra_dims *block) {
 static int64_t most_drawn(const void *ctx, const tra_dims *block) { return gen_bound(ctx, block); }
 
 void gen_block(const gen_pattern *p, bool crowded, tra_dims *block) {
-    tra_block_for_entries(&p->shape, (int64_t)ceil(gen_expected(p)), crowded, most_drawn, p, block);
+    tra_block_for_entries(&p->shape, (int64_t)ceil(expected_entries(p)), crowded, most_drawn, p, block);
 }
 
 void gen_entries(const gen_pattern *p, const tra_dims *from, const tra_dims *ext, gen_items *out) {

@@ -19,7 +19,6 @@ typedef struct gen_pattern {
 
 /* TRA_USAGE where the pattern is none of such a tensor. */
 TRA_MUSTUSE tra_status gen_pattern_init(gen_pattern *p, tra_err *e);
-double gen_expected(const gen_pattern *p); /* entries */
 /* Blocks for them, as import chooses them (formats/entries.h). */
 void gen_block(const gen_pattern *p, bool crowded, tra_dims *block);
 /* At most so many entries are in a block of these extents, but for once in a great many draws. */

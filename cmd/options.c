@@ -254,7 +254,7 @@ void tra_opt_print(const tra_opt *o, tra_str *out) {
 /* ---- options for some formats ------------------------------------------------------------------------------------ */
 
 /* Words between ", " up to a colon. */
-const char *tra_opt_formats(const tra_opt *o, size_t *n) {
+static const char *option_formats(const tra_opt *o, size_t *n) {
     *n = 0;
     for (const char *p = o->help;; p += 2) {
         size_t word = strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789");
@@ -267,7 +267,7 @@ const char *tra_opt_formats(const tra_opt *o, size_t *n) {
 
 bool tra_opt_is_for(const tra_opt *o, const char *format) {
     size_t n, word = strlen(format);
-    const char *list = tra_opt_formats(o, &n), *end = list + n;
+    const char *list = option_formats(o, &n), *end = list + n;
     for (const char *p = list; p < end; p += 2) {
         const char *from = p;
         while (p < end && *p != ',') p++;
@@ -279,7 +279,7 @@ bool tra_opt_is_for(const tra_opt *o, const char *format) {
 void tra_warn_unused(const tra_opt *opts, const char *format, const char *file) {
     for (const tra_opt *o = opts; o->name; o++) {
         size_t n;
-        const char *list = tra_opt_formats(o, &n);
+        const char *list = option_formats(o, &n);
         if (n > 0 && tra_opt_given(o) && !tra_opt_is_for(o, format))
             tra_warn("--%s is for %.*s and does nothing here: %s is %s", o->name, (int)n, list, file, format);
     }

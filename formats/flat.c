@@ -68,8 +68,8 @@ tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, con
     return TRA_OK;
 }
 
-tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
-                         tra_losses *loss, tra_err *e) {
+static tra_status flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
+                            tra_losses *loss, tra_err *e) {
     int64_t size = (int64_t)tra_elem_size(f->elem), tsize = (int64_t)tra_dtype_size(t);
     *got = want = tra_min64(want, f->left);
     int64_t at = 0;
@@ -107,7 +107,7 @@ tra_status tra_flat_source_box(tra_source *s, const tra_dims *start, const tra_d
 
 tra_status tra_flat_source_next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e) {
     tra_losses loss = {0};
-    TRA_TRY(tra_flat_next(s->state, &s->in, s->dtype, buf, want, got, &loss, e));
+    TRA_TRY(flat_next(s->state, &s->in, s->dtype, buf, want, got, &loss, e));
     s->inexact += loss.inexact;
     s->overflow += loss.overflow;
     return TRA_OK;

@@ -264,7 +264,6 @@ enum { TRA_VALUETEXT = 64 };
 size_t tra_column_text(const tra_column *c, const tra_vector *v, int64_t i, char buf[TRA_VALUETEXT], const char **text);
 /* Append a cell, the header, and row i of a batch as CSV; cells are quoted where they have to be. text: the cell is a
  * string, so that an empty one gets quotes, which tell it from NULL. */
-void tra_csv_put(tra_str *out, const char *s, size_t n, char delimiter, bool text);
 void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter);
 void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter);
 

@@ -180,8 +180,6 @@ void tra_flat_init(tra_flat *f, tra_arena *a, int64_t memory);
  * the data of the input begins in the file fd. */
 TRA_MUSTUSE tra_status tra_flat_box(tra_flat *f, int fd, int64_t base, const char *name, const tra_dims *start,
                                     const tra_dims *count, tra_dtype t, void *buf, tra_losses *loss, tra_err *e);
-TRA_MUSTUSE tra_status tra_flat_next(tra_flat *f, tra_stream *in, tra_dtype t, void *buf, int64_t want, int64_t *got,
-                                     tra_losses *loss, tra_err *e);
 
 /* ---- boxes --------------------------------------------------------------------------------------------------- */
 

@@ -80,7 +80,7 @@ static bool wants_quotes(const char *s, size_t n, char delimiter, bool text) {
     return text && (s[0] == ' ' || s[n - 1] == ' ' || s[0] == '#');
 }
 
-void tra_csv_put(tra_str *out, const char *s, size_t n, char delimiter, bool text) {
+static void put_cell(tra_str *out, const char *s, size_t n, char delimiter, bool text) {
     if (!wants_quotes(s, n, delimiter, text)) {
         tra_str_addn(out, s, n);
         return;
@@ -93,7 +93,7 @@ void tra_csv_put(tra_str *out, const char *s, size_t n, char delimiter, bool tex
 void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter) {
     for (int c = 0; c < s->n; c++) {
         if (c) tra_str_addn(out, &delimiter, 1);
-        tra_csv_put(out, s->v[c].name, strlen(s->v[c].name), delimiter, true);
+        put_cell(out, s->v[c].name, strlen(s->v[c].name), delimiter, true);
     }
     tra_str_addn(out, "\n", 1);
 }
@@ -106,7 +106,7 @@ void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter
         bool null = b->v[c].state && b->v[c].state[i];
         size_t n = tra_column_text(col, &b->v[c], i, buf, &text);
         if (c) tra_str_addn(out, &delimiter, 1);
-        tra_csv_put(out, text, n, delimiter, tra_coltype_is_coded(col->type) && !null);
+        put_cell(out, text, n, delimiter, tra_coltype_is_coded(col->type) && !null);
     }
     tra_str_addn(out, "\n", 1);
 }

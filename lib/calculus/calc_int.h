@@ -77,8 +77,6 @@ tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_
 /* tra_storage_parse; whole: components declared real are integers. */
 const tra_storage_decl *calc_storage_parse(const char *text, int n, int at, bool whole, tra_arena *a, int *end,
                                            tra_calc_error *err);
-/* The names of dimensions, params, origin and the first n components; how many. */
-int calc_storage_scope(const tra_storage_decl *d, bool whole, int n, tra_calc_name *scope);
 /* A component's declaration, with numbers in the place of n names. */
 void calc_component_print(const tra_component *c, int n, const char *const *names, const int64_t *values, tra_str *out);
 /* Components and mapping that levels stand for, as the inside of a storage statement over the dimensions n0, n1, .. */

@@ -214,7 +214,7 @@ static bool parse_inside(calc_parser *p, tra_storage_decl *d) {
 /* ---- checks ----------------------------------------------------------------------------------------------------- */
 
 /* Dimensions, params, origin and the first n components. */
-int calc_storage_scope(const tra_storage_decl *d, bool whole, int n, tra_calc_name *scope) {
+static int scope_of(const tra_storage_decl *d, bool whole, int n, tra_calc_name *scope) {
     int k = 0;
     for (int i = 0; i < d->ndims; i++) scope[k++] = (tra_calc_name){.name = d->dims[i]};
     for (int i = 0; i < d->nparams; i++) scope[k++] = (tra_calc_name){.name = d->params[i]};
@@ -243,17 +243,17 @@ static bool check_names(calc_parser *p, const tra_storage_decl *d, const tra_cal
 static bool check_decl(calc_parser *p, const tra_storage_decl *d, bool whole) {
     int n = 3 * TRA_CALC_MAXRANK + d->ncomponents;
     tra_calc_name *scope = tra_news(p->arena, tra_calc_name, n);
-    n = calc_storage_scope(d, whole, d->ncomponents, scope);
+    n = scope_of(d, whole, d->ncomponents, scope);
     if (!check_names(p, d, scope, n)) return false;
     for (int i = 0; i < d->norder; i++) {
-        int k = calc_storage_scope(d, whole, 0, scope) - (d->origin ? d->ndims : 0) - d->ndims;
+        int k = scope_of(d, whole, 0, scope) - (d->origin ? d->ndims : 0) - d->ndims;
         if (!tra_calc_check(d->order[i], k, scope + d->ndims, p->arena, p->err)) return !(p->failed = true);
         if (d->order[i]->type.depth || d->order[i]->type.real)
             return calc_fail(p, d->order[i]->at, d->order[i]->len, NULL, "a dimension is an integer");
     }
     for (int i = 0; i < d->ncomponents; i++) {
         const tra_component *c = &d->components[i];
-        int k = calc_storage_scope(d, whole, i, scope);
+        int k = scope_of(d, whole, i, scope);
         for (int s = 0; s < c->nsizes; s++) {
             if (!tra_calc_check(c->size[s], k, scope, p->arena, p->err)) return !(p->failed = true);
             if (c->size[s]->type.depth || c->size[s]->type.real)
@@ -261,7 +261,7 @@ static bool check_decl(calc_parser *p, const tra_storage_decl *d, bool whole) {
         }
     }
     if (!d->mapping) return true;
-    n = calc_storage_scope(d, whole, d->ncomponents, scope);
+    n = scope_of(d, whole, d->ncomponents, scope);
     if (!tra_calc_check(d->mapping, n, scope, p->arena, p->err)) return !(p->failed = true);
     if (d->mapping->type.depth != d->ndims)
         return calc_fail(p, d->mapping->at, d->mapping->len, NULL, "the mapping has %d key%s for %d dimension%s",

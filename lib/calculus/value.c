@@ -14,7 +14,8 @@ size_t tra_element_size(tra_element t) {
     return sizes[t];
 }
 
-tra_calc_number calc_element(const tra_elements *x, int64_t i) {
+/* 0 <= i < x->n, and the data are there. */
+static tra_calc_number element_at(const tra_elements *x, int64_t i) {
 #define NUMBER_REAL(v)  tra_calc_real((double)(v))
 #define NUMBER_WHOLE(v) tra_calc_int(v)
 #define NUMBER_TRUTH(v) tra_calc_int((v) != 0)
@@ -161,7 +162,7 @@ calc_value calc_zero(tra_calc_type t) {
 
 /* An element, or where it would be. */
 static calc_value element(int component, const tra_elements *x, int64_t i, bool real) {
-    calc_value v = calc_number(x->data ? calc_element(x, i) : (tra_calc_number){real, 1, 1});
+    calc_value v = calc_number(x->data ? element_at(x, i) : (tra_calc_number){real, 1, 1});
     if (real && !v.number.real)
         v.number = tra_calc_real((double)v.number.i);
     else if (!real && v.number.real) /* not what it was declared: tra_component_check refuses it */
@@ -189,7 +190,7 @@ calc_value calc_component_value(int index, const tra_calc_free *f, tra_calc_type
 
 /* The first of entries first..last-1 whose key at this level is not below. */
 static int64_t lower_bound(const tra_elements *keys, int64_t first, int64_t last, int64_t key) {
-    TRA_BISECT(first, last, middle, calc_element(keys, middle).i < key);
+    TRA_BISECT(first, last, middle, element_at(keys, middle).i < key);
     return first;
 }
 
@@ -204,7 +205,7 @@ static calc_value get_component(const calc_value *v, bool real, int64_t key) {
     if (v->held == TRA_COMPONENT_ARRAY) return element(v->component, &v->data->value, key, real);
     const tra_elements *keys = &v->data->key[v->level];
     int64_t first = lower_bound(keys, v->first, v->last, key), last;
-    if (first == v->last || calc_element(keys, first).i != key) return calc_zero(zero);
+    if (first == v->last || element_at(keys, first).i != key) return calc_zero(zero);
     last = key == INT64_MAX ? v->last : lower_bound(keys, first, v->last, key + 1);
     if (v->depth == 1) return element(v->component, &v->data->value, first, real);
     calc_value out = *v;
@@ -271,8 +272,8 @@ bool calc_value_next(const calc_value *v, int64_t *key) {
         const tra_elements *keys = &v->data->key[v->level];
         int64_t at = lower_bound(keys, v->first, v->last, *key);
         /* keys that are not sorted, of a damaged file, must not lead back */
-        if (at == v->last || calc_element(keys, at).i < *key) return false;
-        *key = calc_element(keys, at).i;
+        if (at == v->last || element_at(keys, at).i < *key) return false;
+        *key = element_at(keys, at).i;
         break;
     }
     case CALC_VALUE_OPERAND:

@@ -65,6 +65,5 @@ void calc_operand_bounds(const tra_calc_operand *o, int d, calc_value *v);
 tra_status calc_value_get(const calc_value *v, bool real, int64_t key, int64_t *prefix, calc_value *out, tra_err *e);
 /* The least key that is not below *key: false where there is none. */
 bool calc_value_next(const calc_value *v, int64_t *key);
-tra_calc_number calc_element(const tra_elements *x, int64_t i); /* 0 <= i < x->n, data there */
 
 #endif

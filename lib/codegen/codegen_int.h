@@ -41,8 +41,6 @@ struct tra_codegen_kernel {
  * functions. */
 void gen_look(tra_codegen *g);
 gen_key gen_key_of(const tra_codegen *g, const char *source);
-/* Warns, once, that kernels are interpreted and why; an error if they must be compiled. */
-tra_status gen_cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) TRA_PRINTF(3, 4);
 
 /* Loads the object of a key from the folder, if it is whole, the user's, and of that key; a file that is not is
  * removed. NULL: there is none. *why: why a whole one could not be loaded (a folder that forbids execution), or

@@ -25,7 +25,8 @@ void tra_codegen_close(tra_codegen *g) {
 
 bool tra_codegen_compiled(const tra_codegen_kernel *k) { return k->object != NULL; }
 
-tra_status gen_cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) {
+/* Warns, once, that kernels are interpreted and why; an error if they must be compiled. */
+TRA_PRINTF(3, 4) static tra_status cannot(tra_codegen *g, tra_err *e, const char *fmt, ...) {
     va_list ap;
     char *text;
     va_start(ap, fmt);
@@ -51,14 +52,14 @@ static tra_status bring(tra_codegen *g, tra_codegen_kernel *k, const char *sourc
         if (!k->object && !why) why = "a compiled kernel is not what it was compiled of";
         if (!k->object) g->why = why; /* others would fail too */
     }
-    if (!k->object) return why || compile ? gen_cannot(g, e, "%s", why) : TRA_OK;
+    if (!k->object) return why || compile ? cannot(g, e, "%s", why) : TRA_OK;
     *(void **)&k->run = dlsym(k->object, "tra_kernel");
     *(void **)&k->count = dlsym(k->object, "tra_kernel_count");
     k->wrong = dlsym(k->object, "tra_kernel_wrong");
     if (k->run && k->wrong && (k->count || k->spec->result != TRA_CODEGEN_ROWS)) return TRA_OK;
     dlclose(k->object);
     k->object = NULL;
-    return gen_cannot(g, e, "a compiled kernel has no function");
+    return cannot(g, e, "a compiled kernel has no function");
 }
 
 static tra_codegen_kernel *find(tra_codegen *g, const gen_key *key) {
@@ -77,7 +78,7 @@ static tra_status make(tra_codegen *g, const tra_codegen_spec *s, bool compile, 
         status = tra_codegen_source(s, &source, e);
         gen_look(g);
         if (status == TRA_OK && g->why) {
-            status = gen_cannot(g, e, "%s", g->why);
+            status = cannot(g, e, "%s", g->why);
         } else if (status == TRA_OK) {
             k->key = gen_key_of(g, tra_str_get(&source));
             const tra_codegen_kernel *same = find(g, &k->key);

@@ -31,7 +31,8 @@ typedef struct record {
     bool foreign; /* written by another user */
 } record;
 
-const char *tra_record_path(tra_arena *a, const char *path) {
+/* The path of the commit record of a target. */
+static const char *record_path(tra_arena *a, const char *path) {
     char *file = tra_behind_links(path), *real = tra_in_real_folder(file);
     const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
     const char *out = tra_arena_printf(a, "%.*s.%s.tra-commit", (int)(base - real), real, base);
@@ -163,7 +164,7 @@ static tra_status write_record(const record *r, tra_err *e) {
         tra_str_add(&line, "tra-commit 1\nsee");
         put_word(&line, r->path);
         tra_str_add(&line, "\n");
-        s = put_file(r->v[i].target, tra_record_path(r->arena, r->v[i].target), &line, e);
+        s = put_file(r->v[i].target, record_path(r->arena, r->v[i].target), &line, e);
         tra_str_free(&line);
     }
     if (s != TRA_OK) return s;
@@ -219,7 +220,7 @@ tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note,
         free(temp);
         free(target);
     }
-    r.path = tra_record_path(r.arena, v[0].target);
+    r.path = record_path(r.arena, v[0].target);
     r.step = note ? note->step : 0;
     r.progress = note && note->progress ? note->progress : "";
     r.lock = note && note->lock ? note->lock : "";
@@ -256,7 +257,7 @@ static void remove_record(const record *r) {
     for (int i = 0; i < r->n; i++) tra_lock_clear(r->v[i].target);
     if (*r->progress) tra_remove_files_of(r->progress);
     if (*r->lock) tra_lock_clear(r->lock);
-    for (int i = 1; i < r->n; i++) unlink(tra_record_path(r->arena, r->v[i].target));
+    for (int i = 1; i < r->n; i++) unlink(record_path(r->arena, r->v[i].target));
     unlink(r->path);
 }
 
@@ -279,7 +280,7 @@ static tra_status finish(const char *beside, const record *seen, tra_err *e) {
 tra_status tra_commit_settle(const char *path, tra_err *e) {
     enum { TRIES = 50 }; /* one every tenth of a second, while a live process holds a lock and renames */
     record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
-    const char *beside = tra_record_path(r.arena, path);
+    const char *beside = record_path(r.arena, path);
     bool there = false;
     tra_status s = access(beside, F_OK) == 0 ? load(beside, &r, &there, e) : TRA_OK;
     for (int i = 0; s == TRA_OK && there && is_pending(&r); i++) {
@@ -304,7 +305,7 @@ tra_status tra_commit_settle(const char *path, tra_err *e) {
 bool tra_commit_done(const char *path, uint64_t step) {
     record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
     tra_err none = {0};
-    bool there, done = load(tra_record_path(r.arena, path), &r, &there, &none) == TRA_OK && there && r.step == step;
+    bool there, done = load(record_path(r.arena, path), &r, &there, &none) == TRA_OK && there && r.step == step;
     for (int i = 0; done && i < r.n; i++) done = is_file(r.v[i].target, r.v[i].id);
     tra_arena_free(r.arena);
     return done;
@@ -314,7 +315,6 @@ void tra_commit_end(const char *path) {
     record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
     tra_err none = {0};
     bool there;
-    if (load(tra_record_path(r.arena, path), &r, &there, &none) == TRA_OK && there && !is_pending(&r))
-        remove_record(&r);
+    if (load(record_path(r.arena, path), &r, &there, &none) == TRA_OK && there && !is_pending(&r)) remove_record(&r);
     tra_arena_free(r.arena);
 }

@@ -20,7 +20,8 @@ tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e) {
     return s;
 }
 
-bool tra_h5_is_numeric(hid_t dset) {
+/* Are its elements of a type that relations can have? */
+static bool is_numeric(hid_t dset) {
     hid_t type = H5Dget_type(dset);
     tra_dtype t;
     bool u64, numeric = tra_h5_dtype(type, &t, &u64);
@@ -48,14 +49,13 @@ static herr_t collect(hid_t root, const char *name, const H5O_info_t *info, void
     if (info->type != H5O_TYPE_DATASET && info->type != H5O_TYPE_GROUP) return 0;
     hid_t obj = H5Oopen(root, name, H5P_DEFAULT);
     if (obj < 0) return 0;
-    bool group = info->type == H5O_TYPE_GROUP,
-         relation = group ? tra_stored_is(obj) || tra_table_is(obj)
-                          : tra_h5_is_numeric(obj) && (c->scales || !tra_h5_is_scale(obj));
+    bool relation = info->type == H5O_TYPE_GROUP ? tra_stored_is(obj) || tra_table_is(obj)
+                                                 : is_numeric(obj) && (c->scales || !tra_h5_is_scale(obj));
     H5Oclose(obj);
     if (!relation) return 0;
     name = strcmp(name, ".") == 0 ? "/" : name;
     const char *found = c->list->name[c->list->n++] = tra_arena_strndup(c->arena, name, strlen(name));
-    if (group) c->tensor = found;
+    if (info->type == H5O_TYPE_GROUP) c->tensor = found;
     return c->list->n == c->most;
 }
 

@@ -141,10 +141,6 @@ TRA_MUSTUSE tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *bu
 
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
-/* *path becomes the file that a relation written there would replace, with symbolic links followed; in the arena.
- * TRA_INPUT: what is there is no regular file. */
-TRA_MUSTUSE tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e);
-
 typedef struct tra_writer tra_writer;
 typedef struct tra_write_options {
     tra_codec codec;

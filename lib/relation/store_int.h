@@ -54,7 +54,6 @@ bool tra_h5_exists(hid_t loc, const char *path); /* Do all links of the path exi
 
 /* Opens a file for reading. TRA_INPUT. */
 TRA_MUSTUSE tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e);
-bool tra_h5_is_numeric(hid_t dset); /* are its elements of a type that relations can have? */
 /* The relations of a file in alphabetical order, the first `most` of them (names.c). */
 void tra_h5_names(hid_t file, tra_arena *a, int most, tra_relation_names *out);
 
@@ -215,8 +214,6 @@ TRA_MUSTUSE tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e);
 bool tra_writer_put_cuts(tra_writer *w);
 bool tra_writer_put_notes(tra_writer *w, const char *digest);
 bool tra_writer_put_lists(tra_writer *w, hid_t group);
-/* The path of the commit record of a target (commit_record.c). */
-const char *tra_record_path(tra_arena *a, const char *path);
 
 /* ---- writing (writer.c, for writer_arrays.c) --------------------------------------------------------------------- */
 

@@ -78,7 +78,8 @@ void tra_facts_begin(tra_facts_builder *c, tra_coltype t, int64_t rows, int64_t 
     c->codes = tra_calloc((size_t)codes / 64 + 1, sizeof *c->codes);
 }
 
-int64_t tra_value_rank(tra_coltype t, int64_t v) {
+/* A number that orders values of a type, given as 64 bits; it is its own inverse. */
+static int64_t value_rank(tra_coltype t, int64_t v) {
     if (!tra_coltype_is_float(t)) return v;
     return v < 0 ? (int64_t)(~(uint64_t)v ^ UINT64_C(0x8000000000000000)) : v;
 }
@@ -243,7 +244,7 @@ add_values(tra_facts_builder *c, const int64_t *v, const uint8_t *state, int64_t
             f->nulls++;
             continue;
         }
-        int64_t rank = tra_value_rank(t, x);
+        int64_t rank = value_rank(t, x);
         f->nan |= nan;
         if (!c->any) c->least = (int64_t)((uint64_t)x - (uint64_t)c->nnear / 2);
         if (f->any && rank < f->last) f->sorted = false;
@@ -262,8 +263,8 @@ void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state,
                    bool begins) {
     if (begins) memcpy(block, (int64_t[4]){0, 0, 0, TRA_BLOCK_SORTED | TRA_BLOCK_EMPTY}, 4 * sizeof *block);
     bool first = !c->any;
-    block_facts f = {.min = tra_value_rank(c->type, block[0]),
-                     .max = tra_value_rank(c->type, block[1]),
+    block_facts f = {.min = value_rank(c->type, block[0]),
+                     .max = value_rank(c->type, block[1]),
                      .last = c->last, /* if the block has any values, the last one is of this block */
                      .any = !(block[3] & TRA_BLOCK_EMPTY),
                      .sorted = block[3] & TRA_BLOCK_SORTED,
@@ -274,10 +275,9 @@ void tra_facts_add(tra_facts_builder *c, const int64_t *v, const uint8_t *state,
         add_values(c, v, state, n, &f, false);
     else if (n > 0)
         add_whole(c, v, n, &f);
-    int64_t min = tra_value_rank(c->type, f.min),
-            max = tra_value_rank(c->type, f.max); /* tra_value_rank is its own inverse */
-    if (f.any && (first || f.min < tra_value_rank(c->type, c->min))) c->min = min;
-    if (f.any && (first || f.max > tra_value_rank(c->type, c->max))) c->max = max;
+    int64_t min = value_rank(c->type, f.min), max = value_rank(c->type, f.max); /* value_rank is its own inverse */
+    if (f.any && (first || f.min < value_rank(c->type, c->min))) c->min = min;
+    if (f.any && (first || f.max > value_rank(c->type, c->max))) c->max = max;
     c->nulls += f.nulls;
     c->nan |= f.nan;
     block[0] = min;
@@ -309,7 +309,7 @@ void tra_facts_recount(tra_facts_builder *c, const int64_t *v, const uint8_t *st
 static _Thread_local tra_coltype sorted_type;
 
 static int by_value(const void *a, const void *b) {
-    int64_t x = tra_value_rank(sorted_type, *(const int64_t *)a), y = tra_value_rank(sorted_type, *(const int64_t *)b);
+    int64_t x = value_rank(sorted_type, *(const int64_t *)a), y = value_rank(sorted_type, *(const int64_t *)b);
     return (x > y) - (x < y);
 }
 

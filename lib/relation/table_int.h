@@ -72,10 +72,6 @@ static inline int64_t tra_table_block_rows(const tra_table_form *f, int64_t b) {
     return tra_min64(f->block, f->rows - b * f->block);
 }
 
-/* Sets part, values and nulls of a form for the columns of its schema, as a writer makes them; addresses: with room for
- * addresses of chunks. */
-void tra_table_parts(tra_arena *a, tra_table_form *f, bool addresses);
-int tra_code_size(int64_t entries); /* bytes of a code, by the entries of its dictionary */
 /* Says in AnnData's encoding what an object is. */
 bool tra_table_put_encoding(hid_t obj, const char *type, const char *version);
 /* Writes the dictionary of a column as strings that other programs read (table_strings.c). */
@@ -106,8 +102,6 @@ void tra_table_forget(tra_table_part *p); /* frees where its chunks are */
 
 /* ---- statistics (table_facts.c) ---------------------------------------------------------------------------------- */
 
-/* A number that orders values of a type, given as 64 bits; it is its own inverse. */
-int64_t tra_value_rank(tra_coltype t, int64_t v);
 /* Finds facts of a column from its values in order. For each column: begin; add all values; if begin_recount says so,
  * recount all values once more; end. */
 typedef struct tra_facts_builder tra_facts_builder;

@@ -14,14 +14,17 @@ enum { PIECE = 32 << 10 };
 
 /* ---- arrays ----------------------------------------------------------------------------------------------------- */
 
-int tra_code_size(int64_t entries) { return entries <= INT8_MAX ? 1 : entries <= INT16_MAX ? 2 : 4; }
+/* Bytes of a code, by the entries of its dictionary. */
+static int code_size(int64_t entries) { return entries <= INT8_MAX ? 1 : entries <= INT16_MAX ? 2 : 4; }
 
 static int value_size(const tra_column *c) {
-    if (tra_coltype_is_coded(c->type)) return tra_code_size(c->dict ? c->dict->n : INT32_MAX);
+    if (tra_coltype_is_coded(c->type)) return code_size(c->dict ? c->dict->n : INT32_MAX);
     return (int)tra_coltype_size(c->type);
 }
 
-void tra_table_parts(tra_arena *a, tra_table_form *f, bool addresses) {
+/* Sets part, values and nulls of a form for the columns of its schema, as a writer makes them; addresses: with room for
+ * addresses of chunks. */
+static void set_parts(tra_arena *a, tra_table_form *f, bool addresses) {
     int n = f->schema->n;
     f->part = tra_news(a, tra_table_part, 2 * n + 1);
     f->values = tra_news(a, int, n + 1);
@@ -296,7 +299,7 @@ static tra_status lay_out(tra_writer *w, const int64_t *rows, tra_err *e) {
                         w->path, w->name, f->block);
     if (!tra_mul(f->nblocks + 1, 4 * (2 * (int64_t)f->schema->n + 1), &cells) || cells > INT64_C(1) << 32)
         return tra_fail(e, TRA_RESOURCE, "%s:%s has too many blocks", w->path, w->name);
-    tra_table_parts(w->arena, f, true);
+    set_parts(w->arena, f, true);
     p->sums = tra_calloc((size_t)(f->nparts * f->nblocks) + 1, sizeof *p->sums);
     p->masks = tra_calloc((size_t)f->nparts + 1, sizeof *p->masks);
     return TRA_OK;

@@ -26,7 +26,9 @@ static bool good_name(const char *name) {
     }
 }
 
-tra_status tra_store_target(tra_arena *a, const char **path, tra_err *e) {
+/* *path becomes the file that a relation written there would replace, with symbolic links followed; in the arena.
+ * TRA_INPUT: what is there is no regular file. */
+static tra_status target_of(tra_arena *a, const char **path, tra_err *e) {
     struct stat st;
     if (!**path) return tra_fail(e, TRA_INPUT, "a relation cannot be written to a file without a name");
     bool there = stat(*path, &st) == 0;
@@ -236,7 +238,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     if (s == TRA_OK && (o->levels || o->mapped || o->mapping) && w->gzip)
         s = tra_fail(e, TRA_USAGE, "cannot write %s by deflate: arrays that are stored by levels or a mapping are not",
                      spec);
-    if (s == TRA_OK) s = tra_store_target(w->arena, &path, e);
+    if (s == TRA_OK) s = target_of(w->arena, &path, e);
     if (s == TRA_OK) s = tra_lock_take(path, &first, e);
     if (s != TRA_OK) {
         writer_free(w);

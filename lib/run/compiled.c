@@ -3,7 +3,8 @@
 
 #include "../kernel/program.h"
 
-tra_generated tra_op_generated(const tra_plan *p, const tra_op *op) {
+/* Which loops the operator's join is computed by, where they can be compiled. */
+static tra_generated generated_of(const tra_plan *p, const tra_op *op) {
     if (op->op != TRA_PLAN_JOIN && op->op != TRA_PLAN_JOINAGG) return TRA_GENERATED_NONE;
     const tra_type *a = &p->ops[op->in[0]].type, *b = &p->ops[op->in[1]].type;
     return tra_generated_of(op->what.join, a, &a->cat->bound, b, &b->cat->bound, &op->type);
@@ -21,11 +22,11 @@ static const tra_layout *held_as(const tra_op *op) {
 }
 
 bool tra_op_compiles(const tra_plan *p, const tra_op *op) {
-    return tra_op_generated(p, op) != TRA_GENERATED_NONE || program_of(op);
+    return generated_of(p, op) != TRA_GENERATED_NONE || program_of(op);
 }
 
 tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra_str *c, tra_err *e) {
-    tra_generated form = tra_op_generated(p, op);
+    tra_generated form = generated_of(p, op);
     if (form != TRA_GENERATED_NONE) return tra_generated_source(form, plan, c, e);
     return tra_program_source(program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, held_as(op), plan, c,
                               e);
@@ -34,7 +35,7 @@ tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra
 static tra_status make(const tra_plan *p, tra_codegen *g, bool compile, tra_err *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        tra_generated form = tra_op_generated(p, op);
+        tra_generated form = generated_of(p, op);
         if (form != TRA_GENERATED_NONE) TRA_TRY(tra_generated_make(g, form, compile, e));
         if (!program_of(op)) continue;
         TRA_TRY(tra_program_compile(g, program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, held_as(op),

@@ -7,9 +7,6 @@
 #include "comm.h"
 #include "../physical/plan.h"
 
-/* Which loops the operator's join is computed by, where they can be compiled. */
-tra_generated tra_op_generated(const tra_plan *p, const tra_op *op);
-
 /* Is what the operator's join computes compiled: such loops, or a program of the calculus? */
 bool tra_op_compiles(const tra_plan *p, const tra_op *op);
 /* Of one that is: the physical plan in the calculus, and its C. TRA_PROGRAM where it has none, and is interpreted. */

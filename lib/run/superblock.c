@@ -6,12 +6,13 @@
 
 /* ---- freeing --------------------------------------------------------------------------------------------------- */
 
-int tra_superblock_sums(const tra_joinagg *st) {
+/* Arrays of an output to which terms are added: of a tree, of workers, or one. */
+static int sums_of(const tra_joinagg *st) {
     return st->how.sums ? st->how.sums : tra_tree_depth(st->pairs.tree.leaves);
 }
 
 void tra_superblock_free_branches(tra_joinagg *st, output *c) {
-    int depth = tra_superblock_sums(st);
+    int depth = sums_of(st);
     for (int i = 0; c->branches && i < depth - 1; i++) tra_block_free(st->site->pool, c->branches[i]);
     for (int i = 0; c->panels && i < depth; i++) tra_panels_free(&c->panels[i], st->site->pool);
     free(c->panels);
@@ -202,7 +203,7 @@ static tra_status new_output(tra_joinagg *st, output *c, const tra_pairs_entry *
         c->twin->state = c->state;
         exchange(c->twin->state.ext.v, st->how.mirror.dim);
     }
-    int branches = tra_superblock_sums(st) - 1;
+    int branches = sums_of(st) - 1;
     if (branches > 0) {
         c->branch = tra_calloc((size_t)branches, sizeof *c->branch);
         c->branches = tra_calloc((size_t)branches, sizeof *c->branches);

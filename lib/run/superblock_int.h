@@ -68,8 +68,6 @@ TRA_MUSTUSE tra_status tra_superblock_empty_task(tra_unit *u, int task, tra_work
 
 /* superblock.c */
 
-/* Arrays of an output to which terms are added: of a tree, of workers, or one. */
-int tra_superblock_sums(const tra_joinagg *st);
 void tra_superblock_free_branches(tra_joinagg *st, output *c); /* all sums of an output but its state */
 
 #endif

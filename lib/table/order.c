@@ -151,7 +151,8 @@ void tra_take_rows(const tra_batch *from, const int64_t *at, int64_t n, tra_batc
         tra_gather_rows(&to->v[c], 0, &from->v[c], from->schema->v[c].type, at, n);
 }
 
-int64_t tra_find_error(const tra_batch *b, int column) {
+/* The first row in which the value of this column could not be computed, or -1. */
+static int64_t find_error(const tra_batch *b, int column) {
     const uint8_t *state = b->v[column].state;
     for (int64_t i = 0; state && i < b->rows; i++)
         if (state[i] == TRA_STATE_ERROR) return i;
@@ -163,7 +164,7 @@ void tra_refuse_errors(const tra_cell *of, const tra_batch *b, int n, const int 
     int bad = -1;
     for (int k = 0; k < n; k++) {
         int c = column ? column[k] : k;
-        int64_t at = tra_find_error(b, c);
+        int64_t at = find_error(b, c);
         if (at >= 0 && (row < 0 || at < row)) row = at, bad = c;
     }
     if (row >= 0)

@@ -35,7 +35,8 @@ tra_dtype ref_both(tra_dtype a, tra_dtype b) {
     return ref_is_float(a) || ref_is_float(b) ? TRA_F64 : TRA_I64;
 }
 
-tra_dtype ref_summed(tra_dtype t) { return ref_is_float(t) ? t : TRA_I64; }
+/* Of a sum or product over labels. */
+static tra_dtype summed(tra_dtype t) { return ref_is_float(t) ? t : TRA_I64; }
 tra_dtype ref_real(tra_dtype t) { return ref_is_float(t) ? t : TRA_F64; }
 static tra_dtype counted(tra_dtype t) { return t == TRA_BOOL ? TRA_I32 : t; }
 
@@ -213,13 +214,13 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     case TRA_S_SIGMOID: t = ref_real(t); break;
     case TRA_S_ADD:
     case TRA_S_SUB:
-    case TRA_S_NEG: t = fit->wide ? ref_summed(t) : counted(t); break;
+    case TRA_S_NEG: t = fit->wide ? summed(t) : counted(t); break;
     case TRA_S_MUL:
-    case TRA_S_ABS: t = fit->wide ? ref_summed(t) : t; break;
+    case TRA_S_ABS: t = fit->wide ? summed(t) : t; break;
     case TRA_S_POW: {
         bool exact = !x.number && y.number && y.v >= 0 && y.v == rintl(y.v);
         t = numbers ? t : exact ? x.t : ref_real(t);
-        if (exact && fit->wide) t = ref_summed(t);
+        if (exact && fit->wide) t = summed(t);
         if (exact && !ref_is_float(t)) return of_integers(op, t, (huge)x.v, (huge)fminl(y.v, 0x1p62L), fit);
         break;
     }
@@ -309,7 +310,7 @@ ref_num ref_magnitude(const tra_scalar *s, const ref_value *args) { return magni
 /* ---- folds -------------------------------------------------------------------------------------------------- */
 
 ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t, bool sparse) {
-    ref_sum s = {.fold = fold, .sparse = sparse, .t = fold == TRA_S_MAX || fold == TRA_S_MIN ? t : ref_summed(t)};
+    ref_sum s = {.fold = fold, .sparse = sparse, .t = fold == TRA_S_MAX || fold == TRA_S_MIN ? t : summed(t)};
     bool real = ref_is_float(t);
     s.size = fold == TRA_S_MUL ? 1 : 0;
     switch (fold) {

@@ -38,7 +38,6 @@ typedef struct ref_value {
 ref_value ref_element(tra_dtype t, bool sparse); /* a 0 */
 bool ref_is_float(tra_dtype t);
 tra_dtype ref_both(tra_dtype a, tra_dtype b);                                  /* the type that holds both */
-tra_dtype ref_summed(tra_dtype t);                                             /* of a sum or product over labels */
 tra_dtype ref_real(tra_dtype t);                                               /* of exp, / and their kin */
 ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit); /* y is x for one operand */
 ref_value ref_scalar(const tra_scalar *s, int n, const ref_value *args, ref_fit *fit);

@@ -16,13 +16,15 @@ static const tra_expr *matrix_of(const tra_memo *m, int group, bool rekeyed) {
 
 const tra_expr *tra_factor_matrix(const tra_memo *m, int group) { return matrix_of(m, group, false); }
 
-bool tra_factor_total(factoring *f, const tra_colexpr *x, const char *what, const char *name) {
+/* Can every value of the expression be computed? If not, false after a refusal: the error would have to name a row of
+ * the join, which is not made. what, name: begin the reason. */
+static bool is_total(factoring *f, const tra_colexpr *x, const char *what, const char *name) {
     if (x->fails) {
         REFUSE(f, "%s %s may not fit its type, which is an error that names a row of the join", what, name);
         return false;
     }
     for (int i = 0; i < x->nkids; i++)
-        if (!tra_factor_total(f, x->kids[i], what, name)) return false;
+        if (!is_total(f, x->kids[i], what, name)) return false;
     return true;
 }
 
@@ -30,7 +32,7 @@ static bool add_feature(factoring *f, product *p, int side, const char *name, co
                         const double *fill) {
     const tra_colexpr *both[2] = {x, NULL};
     tra_err e = {0};
-    if (!tra_factor_total(f, x, "column", name)) return false;
+    if (!is_total(f, x, "column", name)) return false;
     if (x->nullable && !fill) {
         REFUSE(f,
                "column %s may be NULL, which is an error that names a row of the join; fill = .. "
@@ -89,7 +91,7 @@ bool tra_factor_join_keys(factoring *f) {
         for (int k = 0; k < p->join[j].s->nkeys; k++) {
             const tra_colexpr *x = p->join[j].key[k];
             bool other = tra_pipe_reads(p, x, 1);
-            if (!tra_factor_total(f, x, "a key of", "a join")) return false;
+            if (!is_total(f, x, "a key of", "a join")) return false;
             if (other && x->op != TRA_C_COLUMN) {
                 REFUSE(f, "a key of a join is computed of columns of another");
                 return false;
@@ -98,7 +100,7 @@ bool tra_factor_join_keys(factoring *f) {
         }
     for (int i = 0; i < p->nselects; i++)
         if ((p->select[i].joins || tra_pipe_reads(p, p->select[i].x, 1)) &&
-            !tra_factor_total(f, p->select[i].x, "a predicate above", "a join"))
+            !is_total(f, p->select[i].x, "a predicate above", "a join"))
             return false;
     return true;
 }

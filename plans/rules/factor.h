@@ -76,8 +76,8 @@ typedef struct factoring {
     factor_array array[2 * TRA_FACTOR_PRODUCTS];
 } factoring;
 
-/* An aggregation as tra_factor_open finds it: the sum of the products of two matrices of joined rows; of a matrix and
- * an array beside its rows; or the sums of the columns, or of all elements, of one matrix (single). */
+/* An aggregation as Q-10 finds it: the sum of the products of two matrices of joined rows; of a matrix and an array
+ * beside its rows; or the sums of the columns, or of all elements, of one matrix (single). */
 typedef struct opened {
     int of[2]; /* the groups of the operands */
     const tra_expr *matrix[2];
@@ -106,9 +106,6 @@ bool tra_factor_is_product(const tra_expr *x, const tra_expr *y);
 const tra_expr *tra_factor_matrix(const tra_memo *m, int group);
 /* Adds the columns of that matrix to one side of a product; false after a refusal. */
 bool tra_factor_read(factoring *f, product *p, int side, const tra_expr *matrix, const tra_pipe *pipe);
-/* Can every value of the expression be computed? If not, false after a refusal: the error would have to name a row of
- * the join, which is not made. what, name: begin the reason. */
-bool tra_factor_total(factoring *f, const tra_colexpr *x, const char *what, const char *name);
 /* Add group columns: the first adds the keys of the joins; the second adds the columns of the source that features and
  * predicates read together with columns of other tables. False after a refusal: there are too many, or a value may not
  * be computable. */
@@ -162,11 +159,6 @@ int tra_factor_find(const factoring *f, const factor_sum *s);
 bool tra_factor_finite(const factoring *f, const tra_colexpr *x);
 
 /* ---- which sums (q10.c) ------------------------------------------------------------------------------------------ */
-
-/* Opens the aggregation x of y. False: it is no such sum, or its rows are not those of joins. */
-bool tra_factor_open(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o);
-/* Adds the product of an opened sum; false after a refusal. */
-bool tra_factor_add(factoring *f, const opened *o);
 
 /* ---- arrays beside the rows of joins (factor_beside.c) ----------------------------------------------------------- */
 

@@ -260,7 +260,8 @@ static const tra_expr *weighed_matrix(tra_rewriting *w, const tra_expr *x, int g
     return NULL;
 }
 
-bool tra_factor_open(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o) {
+/* Opens the aggregation x of y. False: it is no such sum, or its rows are not those of joins. */
+static bool open_sum(tra_rewriting *w, const tra_expr *x, const tra_expr *y, opened *o) {
     *o = (opened){.single = is_column_sum(x, y)};
     if (!o->single && !tra_factor_is_product(x, y)) return false;
     for (int i = 0; i < 2 - o->single; i++) {
@@ -283,7 +284,8 @@ bool tra_factor_open(tra_rewriting *w, const tra_expr *x, const tra_expr *y, ope
     return true;
 }
 
-bool tra_factor_add(factoring *f, const opened *o) {
+/* Adds the product of an opened sum; false after a refusal. */
+static bool add_product(factoring *f, const opened *o) {
     product *to = &f->product[f->nproducts];
     *to = (product){.same = o->same};
     if (!tra_factor_read(f, to, 0, o->matrix[0], o->p[0])) return false;
@@ -326,7 +328,7 @@ static bool goes_with(const factoring *f, int group, const opened *o) {
 
 /* Is x over y a sum over the rows of the pipeline that can be made in one pass with those that are there? */
 static bool opens_with(const factoring *f, tra_factor_which which, const tra_expr *x, const tra_expr *y, opened *o) {
-    if (!tra_factor_open(f->w, x, y, o) || o->p[0]->refused || (o->p[1] && o->p[1]->refused)) return false;
+    if (!open_sum(f->w, x, y, o) || o->p[0]->refused || (o->p[1] && o->p[1]->refused)) return false;
     bool beside = o->array || o->weight;
     if (beside ? which == TRA_FACTOR_PLAIN : which == TRA_FACTOR_BESIDE) return false;
     if (!tra_pipe_same_rows(f->w, f->pipe, o->p[0]) || (beside && tra_factor_beside_refused(f->w->m, o))) return false;
@@ -356,7 +358,7 @@ static bool add_all(factoring *f, tra_factor_which which) {
         opened o;
         if (tra_memo_find(m, i) != i || !opened_of(f, which, i, &o)) continue;
         f->group[f->nproducts] = i;
-        if (f->nproducts == TRA_FACTOR_PRODUCTS || !tra_factor_add(f, &o)) return false;
+        if (f->nproducts == TRA_FACTOR_PRODUCTS || !add_product(f, &o)) return false;
         if (i == group) f->own = &f->product[f->nproducts - 1];
     }
     return f->own != NULL;
@@ -367,7 +369,7 @@ static bool add_all(factoring *f, tra_factor_which which) {
 static bool sum_groups(factoring *f, tra_factor_which which, const opened *o) {
     f->quiet = !o;
     if (o) f->own = &f->product[0];
-    if (!(o ? tra_factor_add(f, o) : add_all(f, which)) || (which == TRA_FACTOR_ALL && f->narrays == 0)) return false;
+    if (!(o ? add_product(f, o) : add_all(f, which)) || (which == TRA_FACTOR_ALL && f->narrays == 0)) return false;
     if (!tra_factor_slots(f)) return false;
     f->quiet = false;
     if (f->narrays == 0 || tra_factor_rows_beside(f)) build(f);
@@ -385,7 +387,7 @@ static void factorise(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     (void)side;
     if (!y) return;
     tra_factor_weigh(w, x, y);
-    if (!tra_factor_open(w, x, y, &o)) return;
+    if (!open_sum(w, x, y, &o)) return;
     bool beside = o.array || o.weight;
     const char *why = o.p[0]->refused             ? o.p[0]->refused
                       : o.p[1] && o.p[1]->refused ? o.p[1]->refused

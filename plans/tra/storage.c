@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-bool tra_build_storage_use(tra_build *b, const tra_ast *x, tra_storage_use *use) {
+/* The second argument of store(X, NAME(args)). */
+static bool storage_use_of(tra_build *b, const tra_ast *x, tra_storage_use *use) {
     if (x->kind != TRA_AST_NAME && x->kind != TRA_AST_CALL) {
         tra_diag_error(b->d, x->span, "write store(X, csr), store(X, band(5))",
                        "the name of a storage is expected here");
@@ -29,7 +30,9 @@ static void unknown_storage(tra_build *b, const tra_storage_use *use) {
                    "there is no storage '%s'", use->name);
 }
 
-const tra_storage *tra_build_storage(tra_build *b, const tra_storage_use *use, int rank, bool whole) {
+/* The storage that a statement names, for arrays of this rank, of integers (whole) or floats: one of the program, else
+ * of the library. NULL after a diagnostic. */
+static const tra_storage *storage_named(tra_build *b, const tra_storage_use *use, int rank, bool whole) {
     int64_t args[TRA_CALC_MAXRANK] = {0};
     int at = tra_names_find(&b->symbols, use->name);
     tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
@@ -102,7 +105,7 @@ static bool find_mapping(tra_build *b, const tra_storage_use *use, const tra_sto
 }
 
 bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_stored *out) {
-    const tra_storage *s = tra_build_storage(b, use, t->cat->bound.n, is_whole(t));
+    const tra_storage *s = storage_named(b, use, t->cat->bound.n, is_whole(t));
     if (!s) return false;
     *out = (tra_stored){.said = true, .name = text_of(b, use, s)};
     if (tra_storage_is_dense(s)) return true;
@@ -120,7 +123,7 @@ void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_store
                        floats);
         ok = false;
     }
-    const tra_storage *s = ok && st->as.name ? tra_build_storage(b, &st->as, t->cat->bound.n, is_whole(t)) : NULL;
+    const tra_storage *s = ok && st->as.name ? storage_named(b, &st->as, t->cat->bound.n, is_whole(t)) : NULL;
     if (ok && st->nnz && !st->as.name)
         tra_diag_error(b->d, st->nnz->span, "write as csr nnz N", "nnz is of an input that is stored by its entries");
     if (!s) return;
@@ -164,6 +167,6 @@ tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span
 
 tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_stored *out) {
     tra_storage_use use;
-    if (!tra_build_storage_use(b, call, &use) || !tra_build_stored(b, &use, &x->type, out)) return NULL;
+    if (!storage_use_of(b, call, &use) || !tra_build_stored(b, &use, &x->type, out)) return NULL;
     return tra_build_as(b, x, out, call->span);
 }

@@ -4,11 +4,6 @@
 
 #include "build.h"
 
-/* The storage that a statement names, for arrays of this rank, of integers (whole) or floats: one of the program, else
- * of the library. NULL after a diagnostic. */
-const tra_storage *tra_build_storage(tra_build *b, const tra_storage_use *use, int rank, bool whole);
-/* The second argument of store(X, NAME(args)). */
-bool tra_build_storage_use(tra_build *b, const tra_ast *x, tra_storage_use *use);
 /* A declared input, of the type that it has if it is dense, becomes what `as` and `nnz` say; stays so after a
  * diagnostic. */
 void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stored *out);

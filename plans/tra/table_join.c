@@ -84,6 +84,15 @@ static bool join_options(tra_table_builder *w, int from) {
     return true;
 }
 
+static const char *how_text(tra_lookup_how how) {
+    static const char *const texts[] = {
+#define X(name, text) text,
+        TRA_LOOKUPS(X)
+#undef X
+    };
+    return texts[how];
+}
+
 static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *s) {
     tra_str t = {0};
     tra_str_printf(&t, "%s(", tra_table_op_text(w->op.op));
@@ -97,7 +106,7 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
         if (s->nkeys) tra_str_add(&t, " && ");
         tra_ast_print(w->op.where, &t);
     }
-    if (s->how) tra_str_printf(&t, ", how = %s", tra_table_how_text(s->how));
+    if (s->how) tra_str_printf(&t, ", how = %s", how_text(s->how));
     if (s->prefix) tra_str_printf(&t, ", prefix = \"%s\"", s->prefix);
     if (s->unique || s->unique_left)
         tra_str_printf(&t, ", expect = \"%s\"", expectations[s->unique + 2 * s->unique_left]);
@@ -109,15 +118,6 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
     const char *text = tra_arena_strndup(w->b->arena, tra_str_get(&t), t.n);
     tra_str_free(&t);
     return text;
-}
-
-const char *tra_table_how_text(tra_lookup_how how) {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        TRA_LOOKUPS(X)
-#undef X
-    };
-    return texts[how];
 }
 
 /* Is the right table to be cut in parts? one: a row of the left table has one partner at most, which matters. */
@@ -164,8 +164,8 @@ static int64_t pairs_most(const tra_table_builder *w, const tra_lookup_spec *s, 
     return most;
 }
 
-tra_meeting tra_table_meet(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
-                           const tra_node *left, const tra_node *right) {
+static tra_meeting meeting_of(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
+                              const tra_node *left, const tra_node *right) {
     tra_size x = tra_type_entries(&left->type), y = tra_type_entries(&right->type);
     tra_meeting m = {.each = repeats(w, s, tra_lookup_right_keys(l), right)};
     int64_t other = repeats(w, s, tra_lookup_left_keys(l), left);
@@ -194,7 +194,7 @@ double tra_table_pairs_share(const tra_meeting *m, const tra_type *left, const t
 static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, tra_node *left,
                              tra_node *right) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
-    tra_meeting meet = tra_table_meet(w, s, l, left, right);
+    tra_meeting meet = meeting_of(w, s, l, left, right);
     bool unique = s->unique || meet.each == 1;
     bool one = unique || filters || keeps; /* so many rows at most come of one on the left */
     tra_division d;

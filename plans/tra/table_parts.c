@@ -82,7 +82,8 @@ tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right
     return n;
 }
 
-tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in) {
+/* The first row number of each block, that of block i being i x the bound of rows. */
+static tra_node *block_numbers(tra_table_builder *w, const tra_node *in) {
     const tra_catalog *c = in->type.cat;
     int64_t block = tra_max64(1, c->bound.v[0]);
     return tra_positions(w->b, w->call->span, tra_mul_most(c->frontier.v[0], block), block);
@@ -118,7 +119,7 @@ tra_node *tra_table_arrange(tra_table_builder *w, tra_node *in, const tra_arrang
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
     bool numbered = is_numbered(x), fewer = x->matching || x->keep == TRA_ARRANGE_FIRST;
-    tra_node *numbers = numbered ? tra_table_block_numbers(w, in) : NULL;
+    tra_node *numbers = numbered ? block_numbers(w, in) : NULL;
     if (numbered && !numbers) return NULL;
     return tra_table_kernel(w, in, numbers, 0, 0,
                             &(tra_rows_kernel){.text = text,
@@ -258,7 +259,7 @@ tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, co
 /* The rows of each block whose numbers are among those of a table that is sorted by its one column. */
 static tra_node *numbers_of_blocks(tra_table_builder *w, tra_node *sorted, const tra_node *blocks) {
     tra_number_slicing *s = tra_new(w->b->arena, tra_number_slicing);
-    tra_node *numbers = sorted ? tra_table_block_numbers(w, blocks) : NULL;
+    tra_node *numbers = sorted ? block_numbers(w, blocks) : NULL;
     if (!numbers) return NULL;
     *s = (tra_number_slicing){.in = sorted->type.columns, .column = 0, .rows = blocks->type.cat->bound.v[0]};
     double share = 1 / (double)tra_max64(1, blocks->type.cat->frontier.v[0]);
@@ -320,7 +321,9 @@ tra_node *tra_table_distinct_parts(tra_table_builder *w, const tra_part_keys *k,
 
 /* ---- numbers of rows ------------------------------------------------------------------------------------------ */
 
-tra_node *tra_table_starts(tra_table_builder *w, tra_node *in, tra_limiting *x) {
+/* For each block a row with the number of its first row, for which all blocks before it are counted. Sets the schemas
+ * of x. */
+static tra_node *starts_of(tra_table_builder *w, tra_node *in, tra_limiting *x) {
     tra_arena *a = w->b->arena;
     tra_column *v = tra_new(a, tra_column);
     tra_schema *count = tra_new(a, tra_schema);
@@ -348,7 +351,7 @@ tra_node *tra_table_row_numbers(tra_table_builder *w, tra_node *in, const char *
     tra_row_numbering *x = tra_new(a, tra_row_numbering);
     tra_column *v = tra_news(a, tra_column, s->n + 1);
     tra_schema *out = tra_new(a, tra_schema);
-    tra_node *starts = tra_table_starts(w, in, counting);
+    tra_node *starts = starts_of(w, in, counting);
     memcpy(v, s->v, (size_t)s->n * sizeof *v);
     v[s->n] = (tra_column){.name = name, .type = TRA_COL_I64};
     *out = (tra_schema){s->n + 1, v};
@@ -373,7 +376,7 @@ tra_node *tra_table_limit_parts(tra_table_builder *w, int64_t from, int64_t most
     tra_arena *a = w->b->arena;
     tra_limiting *x = tra_new(a, tra_limiting);
     *x = (tra_limiting){.from = from, .most = most};
-    tra_node *starts = tra_table_starts(w, w->in, x);
+    tra_node *starts = starts_of(w, w->in, x);
     tra_rows_kernel f = {.text = tra_table_text(w), .use = TRA_USE_JOIN, .columns = x->in, .dtype = TRA_F64, .data = x};
     f.rows = TRA_ROWS_SAME;
     f.counts = f.divides = true;

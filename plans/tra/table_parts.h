@@ -37,8 +37,6 @@ const tra_schema *tra_table_some(tra_arena *a, const tra_schema *s, int n, const
 /* An operator with a kernel on rows: a transform, or with `right` a join on these keys (-1: none). */
 tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right, int lkey, int rkey,
                            const tra_rows_kernel *k);
-/* The first row number of each block, that of block i being i x the bound of rows. */
-tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in);
 /* The blocks of each run in one. */
 tra_node *tra_table_runs(tra_table_builder *w, tra_node *in, const tra_division *d);
 /* Blocks sorted; x is copied. text says all of it. */
@@ -54,9 +52,6 @@ tra_node *tra_table_in_parts(tra_table_builder *w, tra_node *sorted, const tra_p
 /* order and distinct of a table that is divided so; NULL after a diagnostic. */
 tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
 tra_node *tra_table_distinct_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d);
-/* For each block a row with the number of its first row, for which all blocks before it are counted. Sets the schemas
- * of x. */
-tra_node *tra_table_starts(tra_table_builder *w, tra_node *in, tra_limiting *x);
 /* The table with a column of that name: the number of each row, also where only the run tells how many rows the blocks
  * have. */
 tra_node *tra_table_row_numbers(tra_table_builder *w, tra_node *in, const char *name);
@@ -85,9 +80,8 @@ typedef struct tra_meeting {
     int64_t each, all;
     double expected;
 } tra_meeting;
-tra_meeting tra_table_meet(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
-                           const tra_node *left, const tra_node *right);
-/* The same as the share of what the bounds of operands say, of which each array on the left meets one on the right. */
+/* These rows as the share of what the bounds of operands say, of which each array on the left meets one on the right.
+ */
 double tra_table_pairs_share(const tra_meeting *m, const tra_type *left, const tra_type *right);
 /* A join by keys, of which s says what it is. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,

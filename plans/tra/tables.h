@@ -35,7 +35,6 @@ typedef enum tra_table_opcode {
 #undef X
 } tra_table_opcode;
 const char *tra_table_op_text(tra_table_opcode op);
-const char *tra_table_how_text(tra_lookup_how how);
 
 /* name = expression, over the columns of the operand. */
 typedef struct tra_table_term {
