@@ -325,7 +325,7 @@ static bool check_macro(tra_build *b, const tra_node *x, const char *name, tra_s
     return false;
 }
 
-static const tra_scalar *scalar(tra_build *b, tra_scalar_op op, int arg, const tra_scalar *x, const tra_scalar *y) {
+static tra_scalar *scalar(tra_build *b, tra_scalar_op op, int arg, const tra_scalar *x, const tra_scalar *y) {
     tra_scalar *s = tra_new(b->arena, tra_scalar);
     *s = (tra_scalar){.op = op, .arg = arg, .a = x, .b = y};
     return s;
@@ -379,7 +379,13 @@ tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span) {
     }
     tra_node *most = reduce_last(b, x, TRA_S_MAX, span);
     if (!most) return NULL;
-    const tra_scalar *less = scalar(b, TRA_S_SUB, 0, argument(b, 0), argument(b, 1));
+    const tra_scalar *own = argument(b, 0), *top = argument(b, 1), *less;
+    if (!tra_dtype_is_float(x->type.dtype)) { /* as in the kernel; the difference of integers may be none */
+        tra_scalar *one = scalar(b, TRA_S_CONST, 0, NULL, NULL);
+        one->value = 1;
+        own = scalar(b, TRA_S_DIV, 0, own, one), top = scalar(b, TRA_S_DIV, 0, top, one);
+    }
+    less = scalar(b, TRA_S_SUB, 0, own, top);
     tra_node *power = with_last(b, x, most, scalar(b, TRA_S_EXP, 0, less, NULL), span);
     tra_node *sum = power ? reduce_last(b, power, TRA_S_ADD, span) : NULL;
     return sum ? with_last(b, power, sum, scalar(b, TRA_S_DIV, 0, argument(b, 0), argument(b, 1)), span) : NULL;

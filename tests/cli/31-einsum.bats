@@ -175,6 +175,22 @@ END
 sys.exit(not (np.allclose(s[0].sum(), 1) and s[1, 2] == 0.5 and np.isnan(s[2]).all()))'
 }
 
+@test "softmax of integers is that of their real values, whatever the blocks" {
+    py '
+x = np.array([[-2069527477, 81888653, 81888652, 81888653]], np.int32)
+h5py.File("x.h5", "w").create_dataset("data", data=x, chunks=(1, 2))'
+    program <<'END'
+input X from "x.h5"
+S = softmax(X)
+output S
+END
+    status 0 tra run -q p.tra
+    py 's = h5py.File("S.h5")["data"][()]
+e = np.exp([-np.inf, 0, -1, 0])
+sys.exit(not np.allclose(s, [e / e.sum()]))'
+    status 0 tra run -q --engine reference p.tra
+}
+
 @test "random statements agree with numpy, on 1, 2 and 3 sites and by the reference evaluator" {
     for seed in 1 2 3; do
         status 0 "$PYTHON" "$BATS_TEST_DIRNAME/einsum-random" $seed 20 f64
