@@ -116,7 +116,7 @@ N = join(entries(P), select(rank, code > 150), i == code)' S T U W N
 input B from "b.h5"
 input rank from "rank.h5"
 P[i,j] = sum C[i,k] * B[k,j]
-S = join(rank, entries(P), code == i && value > 100, how = left)' S
+S = join(project(rank, conf, code, rank), entries(P), code == i && value > 100, how = left)' S
 }
 
 @test "Q-5: the covariance of conferences of one rank with all others, of those columns alone" {
