@@ -21,7 +21,8 @@ extern tra_planning tra_planning_opts;
     {0, "memory", TRA_OPT_SIZE, &tra_planning_opts.memory, "SIZE",                                                     \
      "memory ceiling of each site (default: a share of what this machine has)", NULL, "TRA_MEMORY",                    \
      &tra_planning_opts.memory_given},                                                                                 \
-    {0, "cost", TRA_OPT_ENUM, &tra_planning_opts.cost, NULL, "what plans are compared by: seconds, or floats moved as papers count them", \
+    {0, "cost", TRA_OPT_ENUM, &tra_planning_opts.cost, NULL,                                                           \
+     "what plans are compared by: seconds, or floats moved as papers count them",                                      \
      "time|tra|eindecomp", NULL, &tra_planning_opts.cost_given},                                                       \
     {0, "optimizer", TRA_OPT_ENUM, &tra_planning_opts.optimizer, NULL, "how a plan is found",                          \
      "search|eindecomp|eindecomp-any|sqrt|data", NULL, &tra_planning_opts.optimizer_given},                            \
