@@ -109,7 +109,7 @@ int64_t tra_catalog_elements_of(const tra_catalog *c, int64_t ordinal) {
 
 /* In a grid, the product of the extents that key dimension d clips (-1: that no key clips): before its last value, and
  * at it. */
-static void hanging_on(const tra_catalog *c, int d, int64_t *inner, int64_t *last) {
+static void clipped_by(const tra_catalog *c, int d, int64_t *inner, int64_t *last) {
     int64_t before[TRA_MAXDIM], there[TRA_MAXDIM];
     int n = 0;
     for (int a = 0; a < c->bound.n; a++) {
@@ -131,9 +131,9 @@ int64_t tra_catalog_elements(const tra_catalog *c) {
     /* The sum over keys of a product over array dimensions factors by key dimension: each contributes the sum, over
      * its values, of the product of the extents that depend on it. */
     int64_t factor[TRA_MAXDIM + 1], inner, last;
-    hanging_on(c, -1, &factor[c->frontier.n], &last);
+    clipped_by(c, -1, &factor[c->frontier.n], &last);
     for (int d = 0; d < c->frontier.n; d++) {
-        hanging_on(c, d, &inner, &last);
+        clipped_by(c, d, &inner, &last);
         factor[d] = tra_add_most(tra_mul_most(c->frontier.v[d] - 1, inner), last);
     }
     return elements_of(factor, c->frontier.n + 1);
@@ -145,9 +145,9 @@ int64_t tra_catalog_elements_most(const tra_catalog *c) {
     if (c->grid) {
         /* the last value may make the array larger or smaller, where it clips two dimensions */
         int64_t factor[TRA_MAXDIM + 1], inner, last;
-        hanging_on(c, -1, &factor[c->frontier.n], &last);
+        clipped_by(c, -1, &factor[c->frontier.n], &last);
         for (int d = 0; d < c->frontier.n; d++) {
-            hanging_on(c, d, &inner, &last);
+            clipped_by(c, d, &inner, &last);
             factor[d] = c->frontier.v[d] > 1 ? tra_max64(inner, last) : last;
         }
         return elements_of(factor, c->frontier.n + 1);
@@ -273,9 +273,9 @@ static void regularise(tra_catalog *c) {
         }
     }
     for (int64_t t = 0; t < c->n; t++) {
-        tra_dims want;
-        tra_catalog_ext(&g, t, &want);
-        if (memcmp(want.v, c->ext + (c->cls ? c->cls[t] : 0) * (size_t)r, (size_t)r * sizeof want.v[0]) != 0) return;
+        tra_dims ext;
+        tra_catalog_ext(&g, t, &ext);
+        if (memcmp(ext.v, c->ext + (c->cls ? c->cls[t] : 0) * (size_t)r, (size_t)r * sizeof ext.v[0]) != 0) return;
     }
     g.pos = NULL;
     g.cls = NULL;

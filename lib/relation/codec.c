@@ -91,51 +91,51 @@ size_t tra_shuffle_room(size_t n, size_t size) {
     return group == n ? n * size : 2 * GROUP + n / group * size / 8 + 1;
 }
 
-/* Transposes a table of rows x cols runs of `run` bytes, which was cols x rows, in place. aside: room for a run. moved:
+/* Transposes a table of rows x cols runs of `run` bytes, which was cols x rows, in place. spare: room for a run. moved:
  * a bit for each run, all 0. */
-static void transpose_runs(char *v, size_t rows, size_t cols, size_t run, char *aside, unsigned char *moved) {
+static void transpose_runs(char *v, size_t rows, size_t cols, size_t run, char *spare, unsigned char *moved) {
     for (size_t first = 0; first < rows * cols; first++) {
         size_t hole = first, from;
         if (moved[first / 8] >> first % 8 & 1) continue;
-        memcpy(aside, v + first * run, run);
+        memcpy(spare, v + first * run, run);
         for (;; hole = from) { /* follow the cycle of the permutation */
             moved[hole / 8] |= (unsigned char)(1 << hole % 8);
             from = hole % cols * rows + hole / cols;
             if (from == first) break;
             memcpy(v + hole * run, v + from * run, run);
         }
-        memcpy(v + hole * run, aside, run);
+        memcpy(v + hole * run, spare, run);
     }
 }
 
 void tra_chunk_unshuffle(void *chunk, size_t n, size_t size, void *scratch) {
-    char *v = chunk, *aside = scratch;
+    char *v = chunk, *spare = scratch;
     if (size <= 1 || n == 0) return;
     size_t run = group_of(n, size), m = n / run, tail = n % run, group = run * size;
-    char *tails = aside + (run < n ? GROUP : 0);
+    char *tails = spare + (run < n ? GROUP : 0);
     for (size_t b = 0; tail > 0 && b < size; b++) {
         memcpy(tails + b * tail, v + b * n + m * run, tail);
         memmove(v + b * m * run, v + b * n, m * run);
     }
-    if (m > 1) transpose_runs(v, m, size, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
+    if (m > 1) transpose_runs(v, m, size, run, spare, memset(tails + GROUP, 0, m * size / 8 + 1));
     for (size_t i = 0; i < m; i++) {
-        memcpy(aside, v + i * group, group);
-        unshuffle_to(v + i * group, aside, run, size);
+        memcpy(spare, v + i * group, group);
+        unshuffle_to(v + i * group, spare, run, size);
     }
     unshuffle_to(v + m * group, tails, tail, size);
 }
 
 void tra_chunk_shuffle(void *chunk, size_t n, size_t size, void *scratch) {
-    char *v = chunk, *aside = scratch;
+    char *v = chunk, *spare = scratch;
     if (size <= 1 || n == 0) return;
     size_t run = group_of(n, size), m = n / run, tail = n % run, group = run * size;
-    char *tails = aside + (run < n ? GROUP : 0);
+    char *tails = spare + (run < n ? GROUP : 0);
     for (size_t i = 0; i < m; i++) {
-        memcpy(aside, v + i * group, group);
-        shuffle_to(v + i * group, aside, run, size);
+        memcpy(spare, v + i * group, group);
+        shuffle_to(v + i * group, spare, run, size);
     }
     if (tail > 0) shuffle_to(tails, v + m * group, tail, size);
-    if (m > 1) transpose_runs(v, size, m, run, aside, memset(tails + GROUP, 0, m * size / 8 + 1));
+    if (m > 1) transpose_runs(v, size, m, run, spare, memset(tails + GROUP, 0, m * size / 8 + 1));
     for (size_t b = size; tail > 0 && b-- > 0;) {
         memmove(v + b * n, v + b * m * run, m * run);
         memcpy(v + b * n + m * run, tails + b * tail, tail);

@@ -5,10 +5,10 @@
  * The extents of the catalog are the rows of each block, or upper bounds of them where only the run tells how many rows
  * there are (tra_type.bounded).
  *
- * A cell of the layout tra_columns has two parts: directory int64 [1 + 2 n]  number of rows; then for each of the n
- * columns where its values begin in the second part,
- *                            and where its states begin, or -1
- * bytes     of the columns, each beginning at a multiple of TRA_CELL_ALIGN
+ * A cell of the layout tra_columns has two parts:
+ * - directory, int64 [1 + 2 n]: the number of rows; then for each of the n columns where its values begin in the second
+ *   part, and where its states begin, or -1
+ * - bytes: those of the columns, each beginning at a multiple of TRA_CELL_ALIGN
  */
 #ifndef TRA_COLUMNS_H
 #define TRA_COLUMNS_H
@@ -155,9 +155,9 @@ TRA_MUSTUSE tra_status tra_columns_view(const tra_cell *c, const tra_schema *s, 
 tra_size tra_columns_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);
 const char *tra_columns_adopt_extents(tra_cell *c);
 
-/* The layout of a dense array whose extents only the run tells (a matrix of the rows that a predicate kept). Parts:
- * extents int64 [rank]   no more than the catalog's array   dense, of these extents tra_cell_of gives a cell its true
- * extents and sets array.data, so that dense kernels can use it as it is.
+/* The layout of a dense array whose extents only the run tells (a matrix of the rows that a predicate kept). Parts: the
+ * extents, int64 [rank], no more than the catalog's; the array, dense, of these extents. tra_cell_of gives a cell its
+ * true extents and sets array.data, so that dense kernels can use it as it is.
  */
 extern const tra_layout tra_counted; /* lib/kernel */
 tra_size tra_counted_bytes(const tra_type *t, const tra_dims *ext, tra_size entries, int64_t rows);

@@ -107,10 +107,10 @@ static const char *parse(record *r, const char *text) {
     return see;
 }
 
-/* Loads the record at `beside`, following one reference. *there: it has renames. A reference to a record that is gone
- * is removed. */
-static tra_status load(const char *beside, record *r, bool *there, tra_err *e) {
-    const char *path = beside;
+/* Loads the record at path `first`, following one reference. *there: it has renames. A reference to a record that is
+ * gone is removed. */
+static tra_status load(const char *first, record *r, bool *there, tra_err *e) {
+    const char *path = first;
     *there = false;
     for (int hops = 0; path && hops < 2; hops++) {
         struct stat st;
@@ -118,7 +118,7 @@ static tra_status load(const char *beside, record *r, bool *there, tra_err *e) {
         size_t n;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0 && errno == ENOENT) {
-            if (hops > 0) unlink(beside);
+            if (hops > 0) unlink(first);
             return TRA_OK;
         }
         if (fd >= 0) close(fd);
@@ -261,12 +261,12 @@ static void remove_record(const record *r) {
     unlink(r->path);
 }
 
-static tra_status finish(const char *beside, const record *seen, tra_err *e) {
+static tra_status finish(const char *path, const record *seen, tra_err *e) {
     int taken;
     bool there;
     TRA_TRY(take_locks(seen, &taken, e));
     record r = {.arena = seen->arena, .progress = "", .lock = ""};
-    tra_status s = load(beside, &r, &there, e); /* another process may have finished it meanwhile */
+    tra_status s = load(path, &r, &there, e); /* another process may have finished it meanwhile */
     if (s == TRA_OK && there && is_pending(&r)) {
         s = rename_all(r.v, r.n, e);
         if (s == TRA_OK)
@@ -280,9 +280,9 @@ static tra_status finish(const char *beside, const record *seen, tra_err *e) {
 tra_status tra_commit_settle(const char *path, tra_err *e) {
     enum { TRIES = 50 }; /* one every tenth of a second, while a live process holds a lock and renames */
     record r = {.arena = tra_arena_new(), .progress = "", .lock = ""};
-    const char *beside = record_path(r.arena, path);
+    const char *own = record_path(r.arena, path);
     bool there = false;
-    tra_status s = access(beside, F_OK) == 0 ? load(beside, &r, &there, e) : TRA_OK;
+    tra_status s = access(own, F_OK) == 0 ? load(own, &r, &there, e) : TRA_OK;
     for (int i = 0; s == TRA_OK && there && is_pending(&r); i++) {
         if (r.foreign)
             s = tra_fail(e, TRA_INPUT,
@@ -291,7 +291,7 @@ tra_status tra_commit_settle(const char *path, tra_err *e) {
                          "run it again first",
                          path);
         else
-            s = finish(beside, &r, e);
+            s = finish(own, &r, e);
         if (s != TRA_RESOURCE || i == TRIES || tra_stop_asked()) break;
         if (i == 0) tra_info(0, "waiting: %s", e->msg); /* the message names the process */
         *e = (tra_err){0};

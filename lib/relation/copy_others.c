@@ -193,7 +193,7 @@ tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
     tra_status s = copy_group(&k, root, "");
     H5Gclose(root);
     if (s == TRA_OK && !tra_scales_reattach(old, f->file, f->nnames, (const char *const *)f->names))
-        s = tra_h5_fail(e, TRA_INPUT, k.old->err ? k.old : f->vfd, "cannot copying the labels in %s", f->path);
+        s = tra_h5_fail(e, TRA_INPUT, k.old->err ? k.old : f->vfd, "cannot copy the labels in %s", f->path);
     H5Fclose(old);
     tra_arena_free(a);
     return s;

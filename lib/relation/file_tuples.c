@@ -61,7 +61,7 @@ static tra_status read_keys(tra_rel *r, int lead, int rank, int64_t keys[TRA_MAX
         return TRA_REL_BAD(r, e, "it has %" PRId64 " key and %d array dimensions; at most %d together", n, rank,
                            TRA_MAXDIM);
     if (free_keys != lead)
-        return TRA_REL_BAD(r, e, "its attributes tra_keys and tra_rank want %d dimensions, the dataset has %d",
+        return TRA_REL_BAD(r, e, "its attributes tra_keys and tra_rank are of %d dimensions, the dataset has %d",
                            free_keys + rank, lead + rank);
     *k = (int)n;
     return TRA_OK;

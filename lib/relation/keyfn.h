@@ -57,7 +57,7 @@ TRA_MUSTUSE tra_status tra_keyexpr_eval(const tra_keyexpr *x, const tra_dims *ke
 /* The new key. Errors as above; also TRA_PROGRAM for a component that is negative. */
 TRA_MUSTUSE tra_status tra_keyfn_eval(const tra_keyfn *f, const tra_dims *key, tra_dims *out, tra_err *e);
 uint32_t tra_keyexpr_vars(const tra_keyexpr *x); /* the set (bits) of key components that it reads */
-/* Is x a variable alone? Then its index goes to *var (if not NULL). */
+/* Is x nothing but a variable? Then its index goes to *var (if not NULL). */
 bool tra_keyexpr_is_var(const tra_keyexpr *x, int *var);
 /* x with each variable i replaced by by[i], in the arena. */
 const tra_keyexpr *tra_keyexpr_replace(tra_arena *a, const tra_keyexpr *x, const tra_keyexpr *const *by);

@@ -112,22 +112,22 @@ static tra_status place(const char *file, const owner *me, bool *placed, tra_err
 /* Removes the lock of a dead owner, but not a lock that a third process has put there meanwhile: it is renamed first,
  * and put back if it is not the one that was seen. */
 static void remove_stale(const char *file, const owner *dead) {
-    char *aside = tra_asprintf("%s.%ld.stale", file, (long)getpid()), *text = NULL;
+    char *moved = tra_asprintf("%s.%ld.stale", file, (long)getpid()), *text = NULL;
     size_t n;
     owner o;
     tra_err e = {0};
-    tra_cleanup_add(aside);
-    if (rename(file, aside) == 0) {
-        if (tra_slurp(aside, 4096, &text, &n, &e) == TRA_OK && parse(text, &o) &&
+    tra_cleanup_add(moved);
+    if (rename(file, moved) == 0) {
+        if (tra_slurp(moved, 4096, &text, &n, &e) == TRA_OK && parse(text, &o) &&
             (o.pid != dead->pid || o.start != dead->start || o.space != dead->space ||
              strcmp(o.host, dead->host) != 0) &&
-            link(aside, file) != 0)
+            link(moved, file) != 0)
             tra_warn("the lock %s of process %ld on %s was disturbed", file, o.pid, o.host);
-        unlink(aside);
+        unlink(moved);
         free(text);
     }
-    tra_cleanup_drop(aside);
-    free(aside);
+    tra_cleanup_drop(moved);
+    free(moved);
 }
 
 static tra_status take(const char *what, const char *file, tra_err *e) {

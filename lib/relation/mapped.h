@@ -6,10 +6,10 @@
  * component follows from coordinates and sizes alone. Then the sizes of components are known before anything is
  * computed, and an array is packed, that is, the mapping is run backwards:
  *
- * tra_mapping_holds    can results be stored so? tra_writer_create    with options.mapping; then as with levels
- * (stored.h), but instead of counts of positions: tra_mapping_sizes    how many elements each component has for a tuple
- * tra_mapping_pack     an array to its elements, component after component tra_packing_begin, tra_packing_put,
- * tra_packing_end   write these, in pieces
+ * tra_mapping_holds tells whether results can be stored so. Then tra_writer_create is called with options.mapping, and
+ * all goes on as with levels (stored.h), but in place of counts of positions there is tra_mapping_sizes: how many
+ * elements each component has for a tuple. tra_mapping_pack turns an array into its elements, component after
+ * component; tra_packing_begin, tra_packing_put and tra_packing_end write these, in pieces.
  */
 #ifndef TRA_MAPPED_H
 #define TRA_MAPPED_H

@@ -3,8 +3,8 @@
  * The mapping is visited twice. First each element of a component stands for itself: each coordinate that the mapping
  * emits tells which element is to hold its value, which is copied from the array, and the entries that found a place
  * are marked. Then the mapping is evaluated on the elements, and each value is compared with the array. So an element
- * that two coordinates want to have different values (a storage for symmetric matrices, and a matrix that is none) is
- * found, and what is read later is what was stored.
+ * that two coordinates expected to have different values (a storage for symmetric matrices, and a matrix that is none)
+ * is found, and what is read later is what was stored.
  */
 #include "mapped.h"
 #include "rows.h"
@@ -232,11 +232,11 @@ static tra_status compare(void *ctx, const tra_calc_entry *x, tra_err *e) {
     packing *p = ctx;
     char text[TRA_DIMTEXT + 64], element[8];
     int64_t entry = find(&p->from, x->key);
-    const void *want = entry < 0 ? zero : value_at(&p->from, entry);
+    const void *expected = entry < 0 ? zero : value_at(&p->from, entry);
     TRA_TRY(tra_mapped_element(p->from.type, x->value, element, e));
-    if (same(p->from.type, element, want)) return TRA_OK;
+    if (same(p->from.type, element, expected)) return TRA_OK;
     return tra_fail(e, TRA_INPUT, "element %s, but storage %s has one place for it and another element, which is %.17g",
-                    entry_text(p, x->key, want, text, sizeof text), p->storage->decl->name,
+                    entry_text(p, x->key, expected, text, sizeof text), p->storage->decl->name,
                     tra_element_real(p->from.type, element, 0));
 }
 

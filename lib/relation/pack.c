@@ -40,7 +40,7 @@ bool tra_pack_known(hid_t dcpl, tra_pipeline *p) {
     return p->zstd >= 0 && !(opts & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS);
 }
 
-/* ---- the file where they wait ----------------------------------------------------------------------------------- */
+/* ---- the file of uncompressed elements -------------------------------------------------------------------------- */
 
 tra_status tra_raw_create(const tra_writer *w, int64_t bytes, tra_temp *raw, tra_err *e) {
     TRA_TRY(tra_temp_create(w->path, NULL, false, raw, e));

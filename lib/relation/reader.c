@@ -37,11 +37,11 @@ static tra_status load_sums(tra_rel *r, tra_err *e) {
     const char *path = tra_table_path(r->arena, r->name, "xxh64");
     bool dense = tra_sums_over_grid(r->geom.nchunks, r->cat.n);
     hid_t dset = H5Dopen2(r->file, path, H5P_DEFAULT), space = H5Dget_space(dset);
-    tra_dims want = dense ? r->geom.grid : (tra_dims){.n = 1, .v = {r->cat.n}};
+    tra_dims expected = dense ? r->geom.grid : (tra_dims){.n = 1, .v = {r->cat.n}};
     hsize_t dims[H5S_MAX_RANK];
-    bool ok =
-        dset >= 0 && H5Sget_simple_extent_ndims(space) == want.n && H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
-    for (int i = 0; ok && i < want.n; i++) ok = dims[i] == (hsize_t)want.v[i];
+    bool ok = dset >= 0 && H5Sget_simple_extent_ndims(space) == expected.n &&
+              H5Sget_simple_extent_dims(space, dims, NULL) >= 0;
+    for (int i = 0; ok && i < expected.n; i++) ok = dims[i] == (hsize_t)expected.v[i];
     int64_t n = dense ? r->geom.nchunks : r->cat.n;
     uint64_t *table = ok ? malloc((size_t)n * sizeof *table + 1) : NULL;
     ok = table && (n == 0 || H5Dread(dset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, table) >= 0) &&

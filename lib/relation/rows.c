@@ -68,7 +68,7 @@ int64_t tra_rows_made(tra_rows_maker *m) {
     return tra_rows_end(m->cell, m->v.nrows, m->v.n);
 }
 
-/* Each piece but the last has a row more, since the end of its last row is written beside the beginnings. */
+/* Each piece but the last has room for a row more: for the end of its last row, which comes after where rows begin. */
 int64_t tra_rows_pieces_counted(tra_cell *c, int n) {
     c->counted[0] = n - 1;
     c->counted[1] = 0;

@@ -293,7 +293,7 @@ const char *tra_scale_owner(hid_t loc, const char *path, tra_arena *a) {
     return owner;
 }
 
-/* The scale that is tra_scale_attached to dimension d first, open; -1: none. */
+/* The first scale that is attached to dimension d, open; -1: none. */
 hid_t tra_scale_attached(hid_t dset, int d, int rank) {
     if (H5Iget_type(dset) != H5I_DATASET || H5Aexists(dset, "DIMENSION_LIST") <= 0) return -1;
     hid_t attr = H5Aopen(dset, "DIMENSION_LIST", H5P_DEFAULT), space = H5Aget_space(attr), type = H5Aget_type(attr);

@@ -11,7 +11,7 @@
  * begins in each dataset follows from how many positions each tuple has at each level. So positions are counted before
  * anything is written:
  *
- * - tra_writer_create, with options.levels, makes the group alone.
+ * - tra_writer_create, with options.levels, makes only the group.
  * - tra_stored_count is called for each tuple, by whoever has its array, which must be kept until it is put.
  * - tra_writer_place is called by the creator, once, with the counts of all: it makes and allocates the datasets.
  * - tra_writer_describe and tra_writer_attach are called as for other writers, but after tra_writer_place.

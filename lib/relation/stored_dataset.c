@@ -78,14 +78,14 @@ static tra_status read_packed(const tra_rel *r, tra_dataset_reader *s, int64_t f
     while (n > 0) {
         const tra_chunkref *c = &s->chunk[from / TRA_DATASET_CHUNK];
         int64_t skip = from % TRA_DATASET_CHUNK, m = tra_min64(n, size - skip);
-        char aside[TRA_DATASET_CHUNK * 8];
+        char all[TRA_DATASET_CHUNK * 8];
         if (c->addr < 0) {
             TRA_TRY(read_library(r, s, from, m, out, e)); /* never written, or the index is damaged: HDF5 says so */
         } else if (m == size) {
             TRA_TRY(decode(r, s, c, out, e));
         } else {
-            TRA_TRY(decode(r, s, c, aside, e));
-            memcpy(out, aside + (size_t)skip * s->each, (size_t)m * s->each);
+            TRA_TRY(decode(r, s, c, all, e));
+            memcpy(out, all + (size_t)skip * s->each, (size_t)m * s->each);
         }
         out += (size_t)m * s->each;
         from += m;

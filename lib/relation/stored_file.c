@@ -118,7 +118,7 @@ static hid_t component_type(const tra_writer *w, const tra_dataset *c) {
     return -1;
 }
 
-/* Creates a dataset whose chunks are made later (stored_compress.c). */
+/* Creates a dataset whose chunks are made later (pack.c). */
 static hid_t new_chunked(const tra_writer *w, hid_t group, const char *name, hid_t type, int64_t n) {
     hsize_t dims[1] = {(hsize_t)n}, chunk[1] = {(hsize_t)tra_dataset_chunk(n)};
     hid_t space = H5Screate_simple(1, dims, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), dset = -1;

@@ -291,8 +291,8 @@ static tra_status cut_sparse(tra_rel *r, const cuts *c, bool *scattered, tra_err
     return TRA_OK;
 }
 
-static tra_status wrong_length(const tra_rel *r, const char *name, int64_t n, int64_t want, tra_err *e) {
-    return TRA_REL_BAD(r, e, "its dataset %s has %" PRId64 " elements, but should have %" PRId64, name, n, want);
+static tra_status wrong_length(const tra_rel *r, const char *name, int64_t n, int64_t expected, tra_err *e) {
+    return TRA_REL_BAD(r, e, "its dataset %s has %" PRId64 " elements, but should have %" PRId64, name, n, expected);
 }
 
 /* Finds where granules begin in a level below the outer one. */
@@ -322,10 +322,10 @@ static tra_status check_lengths(tra_rel *r, const cuts *c, tra_err *e) {
     const tra_form *f = &x->form;
     for (int i = 0; i < f->n; i++) {
         const tra_dataset *p = &f->c[i];
-        int64_t want = c->at[p->level * (c->n + 1) + c->n];
+        int64_t expected = c->at[p->level * (c->n + 1) + c->n];
         if (p->kind == TRA_POINTERS) continue;
-        if (p->kind == TRA_VALUES && x->iso) want = 1;
-        if (x->c[i].count != want) return wrong_length(r, p->name, x->c[i].count, want, e);
+        if (p->kind == TRA_VALUES && x->iso) expected = 1;
+        if (x->c[i].count != expected) return wrong_length(r, p->name, x->c[i].count, expected, e);
     }
     return TRA_OK;
 }

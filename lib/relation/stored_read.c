@@ -127,7 +127,7 @@ static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
     int g = f->group[l];
     bool leaf = l + g == f->levels.n;
     TRA_TRY(range(x, l, &end));
-    if (x->stay && leaf) return tra_reading_row(x, row, end);
+    if (x->in_place && leaf) return tra_reading_row(x, row, end);
     for (bool first = true; x->next[l] < end; first = false) {
         int64_t r = row, c = column;
         bool ascends = first;
@@ -300,7 +300,7 @@ static tra_status read_cell(reading *x, tra_cell *cell) {
         x->room = x->x->of[t];
         x->room_rows = x->x->rows[t];
         x->rows = tra_rows_make(cell, x->room_rows, x->room);
-        tra_reading_stay(x);
+        tra_reading_in_place(x);
     }
     TRA_TRY(visit_all(x));
     if (x->items) TRA_TRY(make_rows(x, cell));

@@ -13,7 +13,7 @@ typedef struct feed {
     int64_t have, used; /* elements in raw, and how many of them are used */
     char *raw;          /* PIECE elements as they are in memory */
     int64_t *ints;      /* the same as int64_t; NULL for values */
-    char *values;       /* where values are read to instead, because they stay there: the next; NULL: nowhere, */
+    char *values;       /* where values are read to instead, straight into the cell: the next; NULL: nowhere, */
     uint32_t *columns;  /* and columns, in place of ints */
     XXH64_state_t sum;
 } feed;
@@ -32,7 +32,7 @@ typedef struct reading {
     int64_t limit[TRA_MAXDIM];                 /* extent of each level in this array */
     int last;                                  /* the level of the last dimension */
     tra_rows_maker rows;                       /* where entries go that come in order, */
-    bool stay; /* and are read to: those of a range at the last level are those of a row */
+    bool in_place; /* and are read straight to: those of a range at the last level are those of a row */
     int64_t room_rows, room;
     tra_sort_item *items; /* where they go to be sorted, */
     char *values;         /* with their values */
@@ -63,10 +63,10 @@ static inline tra_status damaged(reading *x, int component, const char *why) {
     return TRA_INPUT;
 }
 
-/* ---- entries that are read to where they stay (stored_rows.c) ---------------------------------------------------- */
+/* ---- entries that are read straight into the cell (stored_rows.c) ------------------------------------------------ */
 
-/* Sets x->stay where that can be: entries lie in the file as in a cell of rows, which has been laid out. */
-void tra_reading_stay(reading *x);
+/* Sets x->in_place where that can be: entries lie in the file as in a cell of rows, which has been laid out. */
+void tra_reading_in_place(reading *x);
 /* The entries of a row, up to position `end` of the last level. */
 TRA_MUSTUSE tra_status tra_reading_row(reading *x, int64_t row, int64_t end);
 

@@ -1,5 +1,5 @@
-/* stored_rows.c - slices of stored relations, piece by piece; and entries that are read to where they stay: where the
- * last level has the entries of a row one after the other, values are read into the cell, and columns are widened or
+/* stored_rows.c - slices of stored relations, piece by piece; and entries that are read straight into the cell: where
+ * the last level has the entries of a row one after the other, values are read into it, and columns are widened or
  * narrowed to it, so that nothing is copied. Each piece is checked while it is in the cache. */
 #include "../base/simd.h"
 #include "stored_reading.h"
@@ -51,7 +51,7 @@ tra_status tra_reading_more(reading *x, int component) {
 
 /* ---- entries ---------------------------------------------------------------------------------------------------- */
 
-void tra_reading_stay(reading *x) {
+void tra_reading_in_place(reading *x) {
     const struct tra_stored *s = x->x;
     int l = x->form->levels.n - 1;
     bool plain = !s->mirror && !s->unordered && !s->iso && !s->mapping && !x->items && !x->array && !x->counts;
@@ -60,7 +60,7 @@ void tra_reading_stay(reading *x) {
     bool room = index->left == x->room && value->left == x->room; /* else the tables lie, which other ways say */
     if (!room || index->from->sign || index->from->each > sizeof(uint32_t)) return;
     if (x->r->type.dtype == TRA_BOOL || x->r->u64 || value->from->each != x->r->size) return;
-    x->stay = true;
+    x->in_place = true;
     value->values = x->rows.v.value;
     index->columns = x->rows.v.column;
 }

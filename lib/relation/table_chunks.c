@@ -135,20 +135,20 @@ static tra_status read_coded(tra_rel *r, int part, int64_t b, int64_t first, int
     return s;
 }
 
-/* The first time all of a chunk is read, for its checksum, directly to `to` if all is wanted. */
+/* The first time all of a chunk is read, for its checksum; straight to `to` if all of it was asked for. */
 tra_status tra_table_chunk(tra_rel *r, int part, int64_t b, int64_t first, int64_t n, void *to, char *room,
                            tra_err *e) {
     const tra_table_form *f = &r->table->form;
     const tra_table_part *p = &f->part[part];
-    size_t want = (size_t)(n * p->size), all = (size_t)(f->block * p->size);
+    size_t asked = (size_t)(n * p->size), all = (size_t)(f->block * p->size);
     if (p->coded) return read_coded(r, part, b, first, n, to, room, e);
     if (!r->table->sums || p->checked[b])
-        return tra_pread(r->vfd->fd, to, want, p->addr[b] + first * p->size, r->path, e);
-    char *raw = want == all ? to : malloc(all);
+        return tra_pread(r->vfd->fd, to, asked, p->addr[b] + first * p->size, r->path, e);
+    char *raw = asked == all ? to : malloc(all);
     if (!raw) return tra_fail(e, TRA_RESOURCE, "out of memory for a block of %s", r->path);
     tra_status s = tra_pread(r->vfd->fd, raw, all, p->addr[b], r->path, e);
     if (s == TRA_OK) s = check_sum(r, part, b, tra_chunk_sum(raw, all), e);
-    if (s == TRA_OK && raw != to) memcpy(to, raw + first * p->size, want);
+    if (s == TRA_OK && raw != to) memcpy(to, raw + first * p->size, asked);
     if (raw != to) free(raw);
     return s;
 }

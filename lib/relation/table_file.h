@@ -14,7 +14,7 @@
  *
  * The place of each row follows from the rows of all blocks before it, so these are counted before anything is written:
  *
- * - tra_writer_create, with a type of columns, makes the group alone.
+ * - tra_writer_create, with a type of columns, makes only the group.
  * - tra_writer_place_rows is called by the creator, once: it makes and allocates the arrays.
  * - tra_writer_describe and tra_writer_attach are called as for other writers, but after that.
  * - tra_writer_put_rows is called from any thread of any process (or tra_writer_put, of a tuple in the layout

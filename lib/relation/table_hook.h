@@ -11,7 +11,7 @@ tra_status tra_table_create_group(tra_writer *w, tra_err *e);
 void tra_table_blob(const tra_writer *w, tra_str *blob);
 tra_status tra_table_unblob(tra_writer *w, const char *blob, size_t n, tra_err *e);
 tra_status tra_table_put(tra_writer *w, int64_t ordinal, const void *block, tra_err *e);
-int tra_table_waiting(const tra_writer *w); /* codec zstd: the file in which rows wait, -1: none */
+int tra_table_waiting(const tra_writer *w); /* codec zstd: the file of uncompressed rows, -1: none */
 /* Reads what was written. Without the lock. */
 tra_status tra_table_finish(tra_writer *w, tra_err *e);
 bool tra_table_describe(tra_writer *w, const char *digest);

@@ -13,7 +13,7 @@ typedef struct tra_table_part {
     bool direct;           /* the bytes are those in memory, in chunks of a block that are stored as they are */
     bool coded;            /* the same, but chunks went through the filters of our codec, so far as their masks say */
     const char *path;      /* of the dataset in the file */
-    int64_t *addr;         /* of each chunk; writer, codec zstd: in the file where rows wait */
+    int64_t *addr;         /* of each chunk; writer, codec zstd: in the file of uncompressed rows */
     uint32_t *len, *skips; /* reader, coded: of each chunk: bytes, and its filter mask */
     _Atomic bool *checked; /* reader: of each chunk */
     _Atomic bool found;    /* reader: addr to checked are there, and stay as they are */
@@ -77,7 +77,7 @@ bool tra_table_put_encoding(hid_t obj, const char *type, const char *version);
 /* Writes the dictionary of a column as strings that other programs read (table_strings.c). */
 bool tra_table_put_categories(tra_writer *w, int column, hid_t group);
 /* All dictionaries in one block, in the order of their columns: ends of strings, and their bytes, in words of eight
- * with zeros behind. */
+ * with zeros after the last. */
 bool tra_table_put_dictionaries(tra_writer *w, hid_t group);
 /* The numbers that the seal covers: all that reading the table depends on. */
 int64_t tra_table_header(const tra_table_form *f, int64_t v[4]);

@@ -306,7 +306,7 @@ static tra_status same_names(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
-/* Compressed tables with checksums have sums of masks beside them. So an array that has become compressed, or no longer
+/* Compressed tables that have checksums have sums of masks too. So an array that has become compressed, or no longer
  * is, was not written with them. */
 static tra_status own_masks(tra_rel *r, const char *tables, tra_err *e) {
     struct tra_table *t = r->table;

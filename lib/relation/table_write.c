@@ -60,7 +60,7 @@ int64_t tra_table_header(const tra_table_form *f, int64_t v[4]) {
 
 tra_status tra_table_prepare(tra_writer *w, tra_err *e) {
     if (w->gzip)
-        return tra_fail(e, TRA_USAGE, "cannot write %s:%s by deflate: tables are compressed by zstd alone", w->path,
+        return tra_fail(e, TRA_USAGE, "cannot write %s:%s by deflate: tables are compressed only by zstd", w->path,
                         w->name);
     w->table = tra_new(w->arena, struct tra_table_placing);
     w->table->fd = w->table->raw.fd = -1;
@@ -130,7 +130,8 @@ static bool allocate(tra_writer *w, hid_t dset, int64_t block, int64_t bytes, in
     return tra_vfd_allocate_chunk(w->vfd, dset, &at, 0, bytes, addr);
 }
 
-/* Where the chunks of an array are: in the new file or, when they are to be compressed, where they wait. */
+/* Sets where the chunks of an array are: in the new file or, when they are to be compressed, in that of uncompressed
+ * rows. */
 static bool place_array(tra_writer *w, hid_t dset, tra_table_part *p) {
     struct tra_table_placing *t = w->table;
     const tra_table_form *f = &t->form;

@@ -13,9 +13,9 @@ static bool list_regular(const tra_type *t, int d, int key, const char **why) {
         tra_dims k, x;
         tra_catalog_ext(c, i, &x);
         tra_catalog_key(c, i, &k);
-        int64_t *want = key >= 0 && k.v[key] == c->frontier.v[key] - 1 ? &last : &inner;
-        if (*want < 0) *want = x.v[d];
-        if (*want == x.v[d]) continue;
+        int64_t *extent = key >= 0 && k.v[key] == c->frontier.v[key] - 1 ? &last : &inner;
+        if (*extent < 0) *extent = x.v[d];
+        if (*extent == x.v[d]) continue;
         *why = key >= 0 ? "arrays differ in extent along a dimension, not only at the end of the key that cuts it"
                         : "arrays differ in extent along a dimension that no key cuts";
         return false;

@@ -1,4 +1,4 @@
-/* The HDF5 plugin that lets other programs read relations with codec zstd. Built with ../zfilter.c, and not linked to
+/* h5zzstd.c - the HDF5 plugin that lets other programs read zstd relations. Built with ../zfilter.c, and not linked to
  * any libhdf5: it works with whichever the program has loaded. */
 #include "../zfilter.h"
 
