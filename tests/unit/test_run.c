@@ -6,6 +6,7 @@
 #include "../../lib/run/exchange.h"
 #include "../../lib/physical/needs.h"
 #include "../../lib/physical/placement.h"
+#include "../../lib/physical/scan.h"
 #include "../../lib/run/pool.h"
 
 /* A random placement of a relation with k key dimensions on s sites. */
@@ -99,6 +100,14 @@ TEST(moved_floats_are_exact) {
         CHECK_INT(max_in, most_in);
         CHECK_INT(max_out, most_out);
     }
+}
+
+TEST(stages_of_a_scan_are_counted) {
+    tra_op ops[6] = {{0}};
+    const int first[6] = {-1, 1, 1, 3, -1, 1}, stages[6] = {0, 3, 3, 1, 0, 3};
+    for (int i = 0; i < 6; i++) ops[i].orders.scan.first = first[i];
+    const tra_plan p = {.nops = 6, .ops = ops};
+    for (int i = 0; i < 6; i++) CHECK_INT(tra_scan_stages(&p, &ops[i]), stages[i]);
 }
 
 TEST(every_summand_reaches_every_holder) {
