@@ -14,7 +14,8 @@ HDF5_PLUGIN_DIR ?= $(if $(filter /usr /usr/local,$(PREFIX)),$(SYSTEM_PLUGINS),$(
 comma    := ,
 SAN_1      := -fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 SAN_thread := -fsanitize=thread
-VARIANT  := $(SAN_$(SAN)) $(if $(COVERAGE),--coverage) \
+COUNT    := --coverage -fno-early-inlining # what is inlined early has no counters of its own
+VARIANT  := $(SAN_$(SAN)) $(if $(COVERAGE),$(COUNT)) \
             $(if $(FUZZ),-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=undefined)
 PACKAGES := hdf5-serial ompi-c libzstd libxxhash openblas zlib
 PLAIN     = $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -ffp-contract=off -pthread \
