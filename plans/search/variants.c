@@ -71,19 +71,19 @@ static void set_memory(const search *s, variant *f) {
     op.what.group = n->group;
     op.what.triangle = f->triangle;
     const tra_type *l = j ? &j->in[0]->type : &n->in[0]->type, *r = j ? &j->in[1]->type : NULL;
-    tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .what.agg = n->kernel}, alone = op;
+    tra_op local = op, merge = {.op = TRA_PLAN_MERGE, .type = n->type, .what.agg = n->kernel}, agg_only = op;
     local.type = f->summand;
     local.what.partial = true;
     if (!merge.type.bounded) merge.type.layout = NULL;
-    alone.op = TRA_PLAN_AGG; /* of what the join made */
-    alone.what.join = NULL;
-    alone.what.triangle = false;
+    agg_only.op = TRA_PLAN_AGG; /* of what the join made */
+    agg_only.what.join = NULL;
+    agg_only.what.triangle = false;
     f->memory[0] = bytes_of(s, op, l, r);
     f->memory[1] = tra_max64(bytes_of(s, local, l, r),
                              tra_max64(move_bytes(s, &f->summand), bytes_of(s, merge, &f->summand, NULL)));
     if (j)
-        f->memory[2] =
-            tra_max64(bytes_of(s, join, l, r), tra_max64(move_bytes(s, &j->type), bytes_of(s, alone, &j->type, NULL)));
+        f->memory[2] = tra_max64(bytes_of(s, join, l, r),
+                                 tra_max64(move_bytes(s, &j->type), bytes_of(s, agg_only, &j->type, NULL)));
 }
 
 /* Sets f->triangle: is it the aggregation of a product of a dense relation with itself, whose result is symmetric? The
