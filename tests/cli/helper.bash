@@ -93,7 +93,7 @@ is() {
     [[ $got == "$want" ]] || { echo "$* gives '$got', not '$want'"; return 1; }
 }
 
-# room SIZE: a ceiling that leaves a command that streams so many bytes (or 20K, 1M) for buffers, beside what the
+# room SIZE: a ceiling that leaves a command that streams so many bytes (or 20K, 1M) for buffers, besides what the
 # process takes.
 room() {
     local process
