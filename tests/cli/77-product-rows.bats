@@ -101,12 +101,12 @@ input rank from "rank.h5"
 P[i,j] = sum A[i,k] * B[k,j]
 R[i,j] = sum abs(A[i,k]) * B[k,j]
 S = join(entries(P), rank, i == code, how = semi)
-T = select(join(entries(R), rank, i == code && value > 95), rank == "A++" && j != 3)
+Z = select(join(entries(R), rank, i == code && value > 95), rank == "A++" && j != 3)
 V[i] = sum A[i,k]
 Q[i,j] = exp(P[i,j] / 100) - V[i]
 U = select(join(entries(Q), rank, i == code), isnull(rank) && value > -199)
 W = select(entries(P), in(i, 0, 41, 149) && value > 95)
-N = join(entries(P), select(rank, code > 150), i == code)' S T U W N
+N = join(entries(P), select(rank, code > 150), i == code)' S Z U W N
     is 1 eval "tra export -q N.h5 -o - --to csv | wc -l" # the names of its columns
 }
 
