@@ -27,12 +27,11 @@ typedef struct tra_worker {
 typedef struct tra_unit_input {
     tra_part *part; /* tuple i of part */
     int64_t i;
-    tra_after after; /* what becomes of its stored block when the unit has ended */
-    int64_t room;    /* least bytes of the block of an array that is computed on reading */
-    bool extra_pin;  /* its stored block is pinned twice; the producer gives the second pin back */
-    struct tra_worker_sums
-        *sums;     /* to which the array that is computed on reading is added, and has no block; NULL: none */
-    tra_cell cell; /* ready when tasks run */
+    tra_after after;              /* what becomes of its stored block when the unit has ended */
+    int64_t room;                 /* least bytes of the block of an array that is computed on reading */
+    bool extra_pin;               /* its stored block is pinned twice; the producer gives the second pin back */
+    struct tra_worker_sums *sums; /* where what is computed on reading is added, without a block; NULL: nowhere */
+    tra_cell cell;                /* ready when tasks run */
     /* private to the engine */
     tra_block *block, *derived;
     int64_t reserved; /* bytes for `derived`, which the worker allocates */
