@@ -30,7 +30,7 @@ static const char language[] =
     "  input A : f64 [9,9] by [3,3]       a tensor that is only declared\n"
     "  param eta = 0.01                   a number; -D eta=0.1 sets another\n"
     "  def relu2(x) = max(x, 0)^2         a macro: calls are replaced by it\n"
-    "  C[i,k] = sum A[i,j] * B[j,k]       by sum, mean, max, min, prod, argmax, argmin\n"
+    "  C[i,k] = sum A[i,j] * B[j,k]       sum, mean, max, min, prod, argmax, argmin\n"
     "  B = OPERATOR                       a relation, by one of\n"
     "    join(L, R, [l...], [r...], kernel)    agg(X, [g...], kernel)\n"
     "    rekey(X, (i,j) -> (j,i))              filter(X, (i,j) -> i < j)\n"
@@ -43,8 +43,8 @@ static const char language[] =
     "    group(T, [key], n = count())          order(T, [a, b desc])\n"
     "    distinct(T, [a])                      limit(T, n)\n"
     "    union(A, B)                           entries(X), table(X) of a tensor\n"
-    "  M = matrix(T, [a, b])              columns as a tensor; also rows(T), pivot(...)\n"
-    "  storage, tensor ...                layouts and more of one's own ('man tra-storage')\n"
+    "  M = matrix(T, [a, b])              a tensor; also rows(T), pivot(...)\n"
+    "  storage, tensor ...                layouts of one's own ('man tra-storage')\n"
     "  output C to \"c.h5\"                 writes the relation\n";
 
 static tra_status kernels(tra_err *e) {
