@@ -11,12 +11,16 @@ void draw_matrix(maker *m, const table *of) {
     const known *x = some_column(m, of, REAL), *y = some_column(m, of, WHOLE);
     tra_str_printf(&m->text, "N = rows(%s)\noutput N to \"N.h5\"\n", of->name);
     if (!x || !y) return;
-    tra_str_printf(&m->text,
-                   "X = matrix(%s, [u = if(`%s` > 50 || `%s` < -50, 1.0, `%s`), v = `%s` %% 9]%s)\n"
-                   "XX[a,b] = sum X[n,a] * X[n,b]\noutput XX to \"XX.h5\"\n",
-                   of->name, x->name, x->name, x->name, y->name, rng_chance(&m->g, 80) ? ", fill = 2" : "");
+    const char *columns =
+        tra_arena_printf(m->a, "[u = if(`%s` > 50 || `%s` < -50, 1.0, `%s`), v = `%s` %% 9]%s", x->name, x->name,
+                         x->name, y->name, rng_chance(&m->g, 80) ? ", fill = 2" : "");
+    tra_str_printf(&m->text, "X = matrix(%s, %s)\nXX[a,b] = sum X[n,a] * X[n,b]\noutput XX to \"XX.h5\"\n", of->name,
+                   columns);
     if (rng_chance(&m->g, 30)) tra_str_add(&m->text, "XU, Xs, XV = svd(X)\noutput Xs to \"Xs.h5\"\n");
-    if (rng_chance(&m->g, 20)) tra_str_add(&m->text, "XL = solve(X, X)\noutput XL to \"XL.h5\"\n");
+    if (rng_chance(&m->g, 20)) /* twice the rows: a single one is refused, being fewer than columns */
+        tra_str_printf(&m->text,
+                       "X2 = union(%s, %s)\nXT = matrix(X2, %s)\nXL = solve(XT, XT)\noutput XL to \"XL.h5\"\n",
+                       of->name, of->name, columns);
     if (rng_chance(&m->g, 20))
         tra_str_add(&m->text, "XQ, XR = qr(X)\nXP[n,a] = sum XQ[n,b] * XR[b,a]\n" /* X again, whatever its rank */
                               "XI[a,b] = sum XP[n,a] * X[n,b]\noutput XI to \"XI.h5\"\n");
