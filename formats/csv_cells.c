@@ -97,9 +97,9 @@ bool tra_csv_is_like_data(const char *s, size_t n) {
 static const char *advice_of(const char *s, size_t n) {
     if (memchr(s, '\r', n)) return TRA_LONE_RETURNS;
     if (memchr(s, 0, n)) return " (it has zero bytes: iconv -f UTF-16 -t UTF-8 makes text of UTF-16)";
-    if (tra_csv_is_usual_null(s, n)) return " (missing numbers are nan, or nothing with --empty-nan)";
+    if (tra_csv_is_usual_null(s, n)) return " (missing numbers are nan; --null WORD,... reads words as such)";
     if (memchr(s, ',', n)) return " (numbers have a decimal point, and no comma)";
-    if (!isdigit((unsigned char)*s) && !strchr("+-.", *s)) return "";
+    if (!isdigit((unsigned char)*s) && !strchr("+-.", *s)) return " (--table takes columns of words, too)";
     if (memchr(s, '%', n)) return " (numbers have no percent sign)";
     if (memchr(s, 'd', n) || memchr(s, 'D', n)) return " (exponents are written with e, not d)";
     return "";

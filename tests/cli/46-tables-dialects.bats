@@ -68,9 +68,16 @@ want() {
         printf '%s,2\n3,4\n' "$word" >m.csv # no header, but a row with a hole
         status 3 tra import m.csv -o m.h5
         [[ $output == *'missing numbers are nan'* || $word == '#'* ]] || { echo "$word: $output"; return 1; }
+        if [[ $word != '#'* ]]; then
+            status 0 tra import m.csv -o m.h5 --null "$word"
+        fi
         n=$((n + 1))
     done <words
     ((n == 23))
+    printf 'a,b\n1,x\n' >s.csv
+    status 3 tra import - -o s.h5 <s.csv # of a stream nothing is known beforehand
+    [[ $output == *'"x" is not a number (--table takes columns of words, too)' ]]
+    status 0 tra import - -o s.h5 --table <s.csv
 }
 
 # matrix TEXT WANT [OPTION...]: the text, imported, is the matrix.
