@@ -18,7 +18,7 @@ static int64_t first_row(const tra_cell *a, const tra_cell *b) {
     return tra_max64(0, a->first);
 }
 
-/* Opens the rows of the operand, with their vectors at the begin of scratch; *rest is what follows these. */
+/* Opens the rows of the operand, with their vectors at the beginning of scratch; *rest is what follows these. */
 static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
     *rest = (char *)scratch + vectors(r);
     return tra_open_rows(a, tra_rowwise_in(r), true, scratch, in);

@@ -23,21 +23,16 @@ static int compare_codes(const tra_dictionary *d, int32_t x, int32_t y) {
 }
 
 static int compare_values(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j) {
+    if (tra_coltype_is_coded(c->type))
+        return compare_codes(c->dict, ((const int32_t *)v->values)[i], ((const int32_t *)w->values)[j]);
 #define WHOLE(name, text, T, ...)                                                                                      \
-    case TRA_COL_##name:                                                                                               \
+    case TRA_##name:                                                                                                   \
         return compare_whole(((const T *)v->values)[i], ((const T *)w->values)[j]);
 #define REAL(name, text, T, ...)                                                                                       \
-    case TRA_COL_##name: return compare_real((double)((const T *)v->values)[i], (double)((const T *)w->values)[j]);
-    switch (c->type) {
-        TRA_WHOLE_DTYPES(WHOLE)
-        TRA_FLOAT_DTYPES(REAL)
-        WHOLE(DATE, "", int32_t)
-        WHOLE(TIMESTAMP, "", int64_t)
+    case TRA_##name: return compare_real((double)((const T *)v->values)[i], (double)((const T *)w->values)[j]);
+    switch (tra_coltype_held(c->type)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
 #undef WHOLE
 #undef REAL
-    case TRA_COL_STRING:
-    case TRA_COL_TEXT: return compare_codes(c->dict, ((const int32_t *)v->values)[i], ((const int32_t *)w->values)[j]);
-    }
     return 0;
 }
 

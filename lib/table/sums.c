@@ -7,9 +7,9 @@
 #include "group.h"
 #include "table_int.h"
 
-static int64_t vectors_bytes(const tra_schema *s) { return tra_round64((s->n + 1) * (int64_t)sizeof(tra_vector)); }
+static int64_t vectors_bytes(const tra_schema *s) { return tra_vectors_bytes(s->n + 1); }
 
-/* Opens the rows of the operand, with their vectors at the begin of scratch; *rest is what follows these. */
+/* Opens the rows of the operand, with their vectors at the beginning of scratch; *rest is what follows these. */
 static bool open_rows(const tra_rowwise *r, const tra_cell *a, void *scratch, tra_batch *in, void **rest) {
     *rest = (char *)scratch + vectors_bytes(tra_rowwise_in(r));
     return tra_open_rows(a, tra_rowwise_in(r), true, scratch, in);

@@ -10,23 +10,19 @@ void ref_table_take(const tra_schema *s, const tra_batch *b, ref_table *t, int64
             ref_cell *to = ref_at(t, at + i, c);
             const void *v = b->v[c].values;
             *to = (ref_cell){.state = b->v[c].state ? (int)b->v[c].state[i] : REF_VALUE};
+            if (tra_coltype_is_coded(s->v[c].type)) {
+                if (to->state == REF_VALUE) to->s = tra_dictionary_at(s->v[c].dict, ((const int32_t *)v)[i], &to->len);
+                continue;
+            }
 #define WHOLE(name, text, T, ...)                                                                                      \
-    case TRA_COL_##name:                                                                                               \
+    case TRA_##name:                                                                                                   \
         to->i = ((const T *)v)[i];                                                                                     \
         break;
 #define REAL(name, text, T, ...)                                                                                       \
-    case TRA_COL_##name: to->f = (double)((const T *)v)[i]; break;
-            switch (s->v[c].type) {
-                TRA_WHOLE_DTYPES(WHOLE)
-                TRA_FLOAT_DTYPES(REAL)
-                WHOLE(DATE, "", int32_t)
-                WHOLE(TIMESTAMP, "", int64_t)
+    case TRA_##name: to->f = (double)((const T *)v)[i]; break;
+            switch (tra_coltype_held(s->v[c].type)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
 #undef WHOLE
 #undef REAL
-            case TRA_COL_STRING:
-            case TRA_COL_TEXT:
-                if (to->state == REF_VALUE) to->s = tra_dictionary_at(s->v[c].dict, ((const int32_t *)v)[i], &to->len);
-            }
         }
 }
 

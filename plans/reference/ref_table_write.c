@@ -8,25 +8,20 @@
 /* A value as a column of that type holds it; what is NULL or could not be computed is 0. */
 static void put_value(const tra_column *c, const ref_cell *v, void *values, int64_t at) {
     ref_cell x = v->state == REF_VALUE ? *v : (ref_cell){0};
+    if (tra_coltype_is_coded(c->type)) {
+        bool any = v->state == REF_VALUE;
+        ((int32_t *)values)[at] = any ? (int32_t)tra_dictionary_find(c->dict, x.s ? x.s : "", x.len) : 0;
+        return;
+    }
 #define WHOLE(name, text, T, ...)                                                                                      \
-    case TRA_COL_##name:                                                                                               \
+    case TRA_##name:                                                                                                   \
         ((T *)values)[at] = (T)x.i;                                                                                    \
         break;
 #define REAL(name, text, T, ...)                                                                                       \
-    case TRA_COL_##name: ((T *)values)[at] = (T)x.f; break;
-    switch (c->type) {
-        TRA_WHOLE_DTYPES(WHOLE)
-        TRA_FLOAT_DTYPES(REAL)
-        WHOLE(DATE, "", int32_t)
-        WHOLE(TIMESTAMP, "", int64_t)
+    case TRA_##name: ((T *)values)[at] = (T)x.f; break;
+    switch (tra_coltype_held(c->type)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
 #undef WHOLE
 #undef REAL
-    case TRA_COL_STRING:
-    case TRA_COL_TEXT:
-        ((int32_t *)values)[at] =
-            v->state == REF_VALUE ? (int32_t)tra_dictionary_find(c->dict, x.s ? x.s : "", x.len) : 0;
-        break;
-    }
 }
 
 /* All rows at once, as the reference has them. */
