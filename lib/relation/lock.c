@@ -105,6 +105,7 @@ static tra_status place(const char *file, const owner *me, bool *placed, tra_err
         if (direct >= 0) close(direct);
         if (direct >= 0 && !*placed) unlink(file); /* an incomplete lock would stop everybody */
     }
+    if (*placed) tra_temp_reclaim(file, NULL); /* left by who was killed while placing a lock */
     tra_temp_abort(&temp);
     return s;
 }
