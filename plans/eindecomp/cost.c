@@ -1,11 +1,11 @@
-/* cost.c - the costs of the paper: upper bounds, in floats, that know no placement. */
+/* cost.c - the costs of the paper (eindecomp.h has the formulas): upper bounds in floats, whatever the placement. */
 #include "eindecomp_int.h"
 
 void tra_ein_parts(const tra_eingraph *g, const tra_ein_ref *r, const int *d, int *parts) {
     for (int i = 0; i < g->rel[r->rel].n; i++) parts[i] = r->label[i] < 0 ? 1 : d[r->label[i]];
 }
 
-int64_t tra_ein_calls(const tra_vertex *v, const int *d) {
+int64_t tra_ein_kernel_calls(const tra_vertex *v, const int *d) {
     int64_t calls = 1;
     for (int l = 0; l < v->nlabels; l++) calls *= d[l];
     return calls;
@@ -29,7 +29,7 @@ static double ref_floats(const tra_eingraph *g, const tra_ein_ref *r, const int 
 double tra_ein_join_cost(const tra_eingraph *g, const tra_vertex *v, const int *d) {
     double n = 0;
     for (int i = 0; i < v->nrefs; i++) n += ref_floats(g, &v->ref[i], d);
-    return (double)tra_ein_calls(v, d) * n;
+    return (double)tra_ein_kernel_calls(v, d) * n;
 }
 
 double tra_ein_agg_cost(const tra_eingraph *g, const tra_vertex *v, const int *d) {
@@ -37,12 +37,13 @@ double tra_ein_agg_cost(const tra_eingraph *g, const tra_vertex *v, const int *d
     for (int l = 0; l < v->nlabels; l++)
         if (v->summed[l]) summed *= d[l];
     if (summed == 1) return 0;
-    return (double)tra_ein_calls(v, d) / summed * (summed - 1) * ref_floats(g, &v->out, d);
+    return (double)tra_ein_kernel_calls(v, d) / summed * (summed - 1) * ref_floats(g, &v->out, d);
 }
 
 double tra_ein_repart_cost(const tra_ein_rel *r, const int *from, const int *to) {
-    double n = tra_ein_part_floats(r, NULL, NULL), np = tra_ein_part_floats(r, from, NULL);
-    double nc = tra_ein_part_floats(r, to, NULL), common = tra_ein_part_floats(r, from, to);
-    if (n == 0) return 0;
-    return (nc / common - 1) * (n / nc) * (nc + np) + (np != common ? np * n / nc : 0);
+    double all = tra_ein_part_floats(r, NULL, NULL), made = tra_ein_part_floats(r, from, NULL);
+    double needed = tra_ein_part_floats(r, to, NULL), common = tra_ein_part_floats(r, from, to);
+    if (all == 0) return 0;
+    double gathered = (needed / common - 1) * (all / needed) * (needed + made);
+    return gathered + (made != common ? made * all / needed : 0);
 }

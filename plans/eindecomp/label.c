@@ -6,85 +6,88 @@
 
 #include "eindecomp_int.h"
 
-/* How a vertex brings the result of a producer into place. */
-typedef struct link {
-    int v;       /* the producer */
-    int *key_of; /* of each vector of the reader: number of what it needs */
-    int *out;    /* of each such: the best partition of the producer's result */
-} link;
+/* What a reader takes of one producer. */
+typedef struct supply {
+    int producer;
+    int *need_of;     /* of each vector of the reader: the number of the partitions that it needs */
+    int *best_result; /* of each such number: the best partition of the producer's result */
+} supply;
 
+/* The dynamic program at one vertex. Costs include those of the producers that it counts. */
 typedef struct table {
-    double *best; /* of each partition of the result: the cheapest way to make it, with all below */
-    int *vec;     /* and the vector that does */
-    int least;    /* the cheapest vector of all */
-    int nlinks;
-    link *link;
+    double *best;     /* of each partition of the result: the least cost of making it */
+    int *best_vector; /* the vector that does that */
+    int least;        /* the vector of the least cost of all */
+    int nsupplies;
+    supply *supply;
 } table;
 
 typedef struct labeller {
     const tra_eingraph *g;
-    tra_arena *a; /* dies with the labelling */
+    tra_arena *a; /* freed after the labelling */
     choices *c;
     table *t;
-    int *chosen; /* vector of each vertex, -1: none yet */
+    int *chosen; /* the vector of each vertex; -1: none yet */
 } labeller;
-enum { NOTHING = INT32_MAX };
+enum { ALL_PRODUCERS = -1, NO_PRODUCER = -2 };
 
-/* Adds to total what each vector of v pays for the producer, whose table is complete. */
-static void add_link(labeller *w, int v, const producer *from, double *total) {
-    const choices *c = &w->c[v], *pc = &w->c[from->v];
-    const table *pt = &w->t[from->v];
+/* Adds the cost of the producer's result, whose table is complete, to the cost of each vector of v. */
+static void add_supply(labeller *w, int v, const producer *from, double *cost) {
+    const choices *c = &w->c[v], *pc = &w->c[from->vertex];
+    const table *pt = &w->t[from->vertex];
     table *t = &w->t[v];
-    link *k = &t->link[t->nlinks++];
-    rows keys = {.width = tra_ein_needs_width(w->g, v, from)};
-    int *row = tra_news(w->a, int, keys.width);
-    k->v = from->v;
-    k->key_of = tra_news(w->a, int, c->vec.n);
-    for (int i = 0; i < c->vec.n; i++) {
-        tra_ein_needs(w->g, v, from, vector(c, i), row);
-        k->key_of[i] = tra_rows_add(&keys, row);
+    supply *s = &t->supply[t->nsupplies++];
+    row_set needs = {.width = tra_ein_needed_width(w->g, v, from)};
+    int *row = tra_news(w->a, int, needs.width);
+    s->producer = from->vertex;
+    s->need_of = tra_news(w->a, int, c->vectors.n);
+    for (int i = 0; i < c->vectors.n; i++) {
+        tra_ein_needed_parts(w->g, v, from, vector(c, i), row);
+        s->need_of[i] = tra_row_set_add(&needs, row);
     }
-    k->out = tra_news(w->a, int, keys.n);
-    double *cost = tra_malloc((size_t)keys.n * sizeof *cost);
-    for (int i = 0; i < keys.n; i++) {
-        cost[i] = INFINITY;
-        for (int o = 0; o < pc->outs.n; o++) {
-            if (pt->best[o] >= cost[i]) continue;
-            double x = pt->best[o] + tra_ein_bring(w->g, w->c, v, from, o, keys.v + (size_t)i * (size_t)keys.width);
-            if (x < cost[i]) cost[i] = x, k->out[i] = o;
+    s->best_result = tra_news(w->a, int, needs.n);
+    double *best = tra_malloc((size_t)needs.n * sizeof *best);
+    for (int i = 0; i < needs.n; i++) {
+        const int *needed = needs.v + (size_t)i * (size_t)needs.width;
+        best[i] = INFINITY;
+        for (int made = 0; made < pc->results.n; made++) {
+            if (pt->best[made] >= best[i]) continue;
+            double x = pt->best[made] + tra_ein_move_cost(w->g, w->c, v, from, made, needed);
+            if (x < best[i]) best[i] = x, s->best_result[i] = made;
         }
     }
-    for (int i = 0; i < c->vec.n; i++) total[i] += cost[k->key_of[i]];
-    free(cost);
-    tra_rows_free(&keys);
+    for (int i = 0; i < c->vectors.n; i++) cost[i] += best[s->need_of[i]];
+    free(best);
+    tra_row_set_free(&needs);
 }
 
-/* The table of v, with the costs of producer `only` alone (-1: of all; NOTHING: of none). */
-static void fill(labeller *w, int v, int only) {
+/* Makes the table of v. It counts the costs of one producer, of ALL_PRODUCERS, or of NO_PRODUCER. */
+static void make_table(labeller *w, int v, int which) {
     const choices *c = &w->c[v];
     table *t = &w->t[v];
-    double *total = tra_malloc((size_t)c->vec.n * sizeof *total);
-    memcpy(total, c->own, (size_t)c->vec.n * sizeof *total);
-    t->link = tra_news(w->a, link, c->nproducers);
+    double *cost = tra_malloc((size_t)c->vectors.n * sizeof *cost);
+    memcpy(cost, c->own_cost, (size_t)c->vectors.n * sizeof *cost);
+    t->supply = tra_news(w->a, supply, c->nproducers);
     for (int i = 0; i < c->nproducers; i++)
-        if (only < 0 || c->from[i].v == only) add_link(w, v, &c->from[i], total);
-    t->best = tra_news(w->a, double, c->outs.n);
-    t->vec = tra_news(w->a, int, c->outs.n);
-    for (int o = 0; o < c->outs.n; o++) t->best[o] = INFINITY;
-    for (int i = 0; i < c->vec.n; i++) {
-        int o = c->out_of[i];
-        if (total[i] < t->best[o]) t->best[o] = total[i], t->vec[o] = i;
-        if (total[i] < total[t->least]) t->least = i;
+        if (which == ALL_PRODUCERS || c->producer[i].vertex == which) add_supply(w, v, &c->producer[i], cost);
+    t->best = tra_news(w->a, double, c->results.n);
+    t->best_vector = tra_news(w->a, int, c->results.n);
+    for (int r = 0; r < c->results.n; r++) t->best[r] = INFINITY;
+    for (int i = 0; i < c->vectors.n; i++) {
+        int r = c->result_of[i];
+        if (cost[i] < t->best[r]) t->best[r] = cost[i], t->best_vector[r] = i;
+        if (cost[i] < cost[t->least]) t->least = i;
     }
-    free(total);
+    free(cost);
 }
 
+/* Gives v this vector, and the producers that its table counts the vectors that go best with it. */
 static void choose(labeller *w, int v, int vec) {
     const table *t = &w->t[v];
     w->chosen[v] = vec;
-    for (int i = 0; i < t->nlinks; i++) {
-        const link *k = &t->link[i];
-        choose(w, k->v, w->t[k->v].vec[k->out[k->key_of[vec]]]);
+    for (int i = 0; i < t->nsupplies; i++) {
+        const supply *s = &t->supply[i];
+        choose(w, s->producer, w->t[s->producer].best_vector[s->best_result[s->need_of[vec]]]);
     }
 }
 
@@ -94,8 +97,9 @@ static bool is_tree(const tra_eingraph *g) {
     return true;
 }
 
-/* The longest path over vertices without a vector, from its start; of several, that over the first. Its length. */
-static int longest(const labeller *w, int *path) {
+/* Writes the longest path over vertices that have no vector yet, beginning with the first producer; of several, the
+ * one over the first vertices. Returns its length. */
+static int longest_path(const labeller *w, int *path) {
     const tra_eingraph *g = w->g;
     int *length = tra_calloc((size_t)g->nvertices, sizeof *length),
         *before = tra_malloc((size_t)g->nvertices * sizeof *before);
@@ -105,7 +109,7 @@ static int longest(const labeller *w, int *path) {
         length[v] = 1;
         before[v] = -1;
         for (int i = 0; i < w->c[v].nproducers; i++) {
-            int u = w->c[v].from[i].v;
+            int u = w->c[v].producer[i].vertex;
             if (w->chosen[u] < 0 && length[u] + 1 > length[v]) length[v] = length[u] + 1, before[v] = u;
         }
         if (end < 0 || length[v] > length[end]) end = v;
@@ -118,24 +122,24 @@ static int longest(const labeller *w, int *path) {
 }
 
 static void label_tree(labeller *w) {
-    for (int v = 0; v < w->g->nvertices; v++) fill(w, v, -1);
+    for (int v = 0; v < w->g->nvertices; v++) make_table(w, v, ALL_PRODUCERS);
     for (int v = 0; v < w->g->nvertices; v++)
         if (w->g->consumers[v] == 0) choose(w, v, w->t[v].least);
 }
 
 static void linearise(labeller *w) {
     int *path = tra_news(w->a, int, w->g->nvertices), n;
-    while ((n = longest(w, path)) > 0) {
-        for (int i = 0; i < n; i++) fill(w, path[i], i ? path[i - 1] : NOTHING);
+    while ((n = longest_path(w, path)) > 0) {
+        for (int i = 0; i < n; i++) make_table(w, path[i], i ? path[i - 1] : NO_PRODUCER);
         choose(w, path[n - 1], w->t[path[n - 1]].least);
     }
 }
 
-tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, bool any, tra_arena *a,
+tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, bool any_factors, tra_arena *a,
                              tra_labelling **refined) {
     labeller w = {.g = g, .a = tra_arena_new()};
     bool tree = is_tree(g);
-    w.c = tra_ein_choices_new(g, costs, p, any, w.a);
+    w.c = tra_ein_choices_new(g, costs, p, any_factors, w.a);
     w.t = tra_news(w.a, table, g->nvertices);
     w.chosen = tra_news(w.a, int, g->nvertices);
     for (int v = 0; v < g->nvertices; v++) w.chosen[v] = -1;
@@ -143,11 +147,11 @@ tra_labelling *tra_ein_label(const tra_eingraph *g, tra_ein_costs costs, int p, 
         label_tree(&w);
     else
         linearise(&w);
-    tra_labelling *out = tra_ein_chosen_labelling(g, tree ? "tree" : "linearised", w.c, w.chosen, p, any, a);
+    tra_labelling *out = tra_ein_chosen_labelling(g, tree ? "tree" : "linearised", w.c, w.chosen, p, any_factors, a);
     if (refined) {
         *refined = NULL;
         if (!tree && tra_ein_refine(g, w.c, w.chosen))
-            *refined = tra_ein_chosen_labelling(g, "refined", w.c, w.chosen, p, any, a);
+            *refined = tra_ein_chosen_labelling(g, "refined", w.c, w.chosen, p, any_factors, a);
     }
     tra_ein_choices_free(g, w.c);
     tra_arena_free(w.a);

@@ -1,8 +1,8 @@
-/* plan.c - what a plan costs in the model of the paper, however it was found. */
+/* plan.c - what a plan costs in the model of the paper, whichever optimizer found it. */
 #include "eindecomp_int.h"
 
-/* In how many parts a placement cuts each key dimension; an axis over several dimensions cuts the first as far as
- * possible. */
+/* Sets parts[k] to the number of parts in which a placement cuts key dimension k. Of an axis over several dimensions
+ * the first is cut in as many parts as it has values, then the next. */
 static void parts_of(const tra_placement *p, int n, int *parts) {
     for (int k = 0; k < n; k++) parts[k] = 1;
     for (int i = 0; i < p->naxes; i++) {
@@ -24,39 +24,34 @@ static const tra_op *producer_of(const tra_plan *p, const tra_op *o, int i) {
     }
 }
 
-/* Sites along the axes that cut a dimension of the input that the aggregation does not keep. */
-static double summed_parts(const tra_placement *pairs, const tra_dims *group) {
+/* How many summands of each result an aggregation leaves on different sites, by the placement of its input. */
+static double summands_of(const tra_placement *in, const tra_dims *group) {
     tra_placement out;
-    if (pairs->owner || !tra_place_agg(pairs, group, &out)) return 1;
+    if (in->owner || !tra_place_agg(in, group, &out)) return 1;
     return tra_place_summands(&out);
 }
 
 static double op_cost(const tra_plan *p, const tra_op *o) {
-    double floats = 0, summed = 1;
-    int parts[TRA_MAXDIM];
-    double cost = 0;
+    double floats = 0, summands = 1, cost = 0;
+    int parts[TRA_MAXDIM], made[TRA_MAXDIM];
     for (int i = 0; i < 2 && o->in[i] >= 0; i++) {
         const tra_op *in = &p->ops[o->in[i]], *from = producer_of(p, o, i);
         tra_ein_rel r = tra_ein_rel_of(&in->type);
         parts_of(&in->place, r.n, parts);
         floats += tra_ein_part_floats(&r, parts, NULL);
         if (!from || from->place.owner || from->type.cat->frontier.n != r.n) continue;
-        int made[TRA_MAXDIM];
         parts_of(&from->place, r.n, made);
         cost += tra_ein_repart_cost(&r, made, parts);
     }
-    if (o->op == TRA_PLAN_AGG) summed = summed_parts(&p->ops[o->in[0]].place, &o->what.group);
+    if (o->op == TRA_PLAN_AGG) summands = summands_of(&p->ops[o->in[0]].place, &o->what.group);
     if (o->op == TRA_PLAN_JOINAGG) {
-        tra_labels x;
-        const tra_op *l = &p->ops[o->in[0]], *r = &p->ops[o->in[1]];
-        tra_join_labels(l->type.cat, r->type.cat, &o->what.joinl, &o->what.joinr, &x);
-        tra_placement pairs = tra_join_place(&x, &l->place, &r->place);
-        summed = summed_parts(&pairs, &o->what.group);
+        tra_placement pairs = tra_op_pairs_place(p, o);
+        summands = summands_of(&pairs, &o->what.group);
     }
-    if (summed > 1) {
+    if (summands > 1) {
         tra_ein_rel r = tra_ein_rel_of(&o->type);
         parts_of(&o->place, r.n, parts);
-        cost += p->sites / summed * (summed - 1) * tra_ein_part_floats(&r, parts, NULL);
+        cost += p->sites / summands * (summands - 1) * tra_ein_part_floats(&r, parts, NULL);
     }
     return cost + p->sites * floats;
 }

@@ -17,7 +17,7 @@ const tra_labelling *tra_explain_labelling(const tra_job *job, const tra_plan *p
 static const char *vector_text(const tra_vertex *v, const int *d, tra_arena *a) {
     const char *text = "";
     for (int l = 0; l < v->nlabels; l++)
-        if (d[l] > 1) text = tra_arena_printf(a, "%s%s%s=%d", text, *text ? " " : "", v->name[l], d[l]);
+        if (d[l] > 1) text = tra_arena_printf(a, "%s%s%s=%d", text, *text ? " " : "", v->label_name[l], d[l]);
     return *text ? text : "-";
 }
 
@@ -48,7 +48,7 @@ static void statement(const tra_eingraph *g, const tra_labelling *l, int v, tra_
     tra_text_cell(out, tra_str_get(&what), 42);
     tra_str_add(out, " ");
     tra_text_cell(out, vector_text(x, l->d[v], a), 20);
-    tra_str_printf(out, " %5" PRId64, tra_ein_calls(x, l->d[v]));
+    tra_str_printf(out, " %5" PRId64, tra_ein_kernel_calls(x, l->d[v]));
     for (int i = 0; i < 3; i++) tra_str_printf(out, " %9s", tra_text_number(cost[i], b, sizeof b));
     tra_text_end_line(out);
     tra_str_free(&what);
@@ -74,9 +74,9 @@ void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out) {
             tra_str_add(out, "; the graph is too large to find the optimum\n");
     }
     if (l->cut_off) tra_str_add(out, "of some statement there are more vectors than were tried\n");
-    if (l->fewer)
-        tra_str_printf(out, "%d statement%s in fewer parts: the labels' extents allow no more\n", l->fewer,
-                       l->fewer == 1 ? "" : "s");
+    if (l->below_p)
+        tra_str_printf(out, "%d statement%s in fewer parts: the labels' extents allow no more\n", l->below_p,
+                       l->below_p == 1 ? "" : "s");
     if ((n = across_blocks(g, l)))
         tra_str_printf(out, "%d statement%s cut finer than %s blocks: computed on the nearest grid of sites\n", n,
                        n == 1 ? "" : "s", n == 1 ? "its" : "their");
@@ -91,9 +91,9 @@ void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out) {
 void tra_json_vertex(tra_json *j, const tra_eingraph *g, const tra_labelling *l, int v) {
     const tra_vertex *x = &g->v[v];
     tra_json_begin(j, "partition", '{');
-    for (int i = 0; i < x->nlabels; i++) tra_json_int(j, x->name[i], l->d[v][i]);
+    for (int i = 0; i < x->nlabels; i++) tra_json_int(j, x->label_name[i], l->d[v][i]);
     tra_json_end(j, '}');
-    tra_json_int(j, "kernel_calls", tra_ein_calls(x, l->d[v]));
+    tra_json_int(j, "kernel_calls", tra_ein_kernel_calls(x, l->d[v]));
     tra_json_num(j, "join_cost", tra_ein_join_cost(g, x, l->d[v]));
     tra_json_num(j, "agg_cost", tra_ein_agg_cost(g, x, l->d[v]));
     tra_json_num(j, "repart_cost", repart_cost(g, l, v));
@@ -105,7 +105,7 @@ static void json_ref(tra_json *j, const char *key, const tra_eingraph *g, const 
     tra_json_str(j, "name", x->name);
     tra_json_int(j, "statement", x->vertex);
     tra_json_begin(j, "labels", '[');
-    for (int d = 0; d < x->n; d++) tra_json_str(j, NULL, r->label[d] < 0 ? NULL : v->name[r->label[d]]);
+    for (int d = 0; d < x->n; d++) tra_json_str(j, NULL, r->label[d] < 0 ? NULL : v->label_name[r->label[d]]);
     tra_json_end(j, ']');
     tra_json_ints(j, "extents", x->n, x->ext);
     tra_json_end(j, '}');
@@ -120,7 +120,7 @@ void tra_json_statements(tra_json *j, const tra_labellings *all, const tra_label
     tra_json_num(j, "join_cost", l->join);
     tra_json_num(j, "agg_cost", l->agg);
     tra_json_num(j, "repart_cost", l->repart);
-    tra_json_int(j, "in_fewer_parts", l->fewer);
+    tra_json_int(j, "in_fewer_parts", l->below_p);
     tra_json_int(j, "across_blocks", across_blocks(g, l));
     tra_json_bool(j, "cut_off", l->cut_off);
     if (all->paper) tra_json_num(j, "paper_cost", all->paper->cost);

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- of itself ---------------------------------------------------------------------------------------------- */
+/* ---- placements to begin with
+ * ---------------------------------------------------------------------------------------------- */
 
-bool tra_place_offered(const tra_placement *p, const tra_catalog *c) {
+bool tra_place_keeps_busy(const tra_placement *p, const tra_catalog *c) {
     int64_t busy = 1, sites = 1;
     for (int i = 0; i < p->naxes; i++) {
         const tra_axis *x = &p->axis[i];
@@ -25,7 +26,7 @@ tra_placement tra_place_within(const tra_catalog *c, int sites, const tra_dims *
     int n = 0;
     int64_t values = 1, enough = tra_min64(sites, c->n);
     if (sites == 1) return tra_place_all(1);
-    for (int i = 0; i < d->n; i++) { /* one dimension that does it alone */
+    for (int i = 0; i < d->n; i++) { /* one dimension with enough values */
         if (c->frontier.v[d->v[i]] < enough) continue;
         dims[0] = (int8_t)d->v[i];
         return tra_place_part(sites, c, 1, dims);
@@ -54,26 +55,26 @@ int tra_place_choices(const tra_catalog *c, int sites, tra_placement *out) {
 
 /* ---- forward ------------------------------------------------------------------------------------------------ */
 
-/* The site of one tuple; the first of several. */
+/* The first site that has the tuple. sites: room for p->sites. */
 static int32_t first_holder(const tra_placement *p, const tra_catalog *c, int64_t t, const tra_dims *key, int *sites) {
     tra_place_holders(p, c, t, key, sites);
     return (int32_t)sites[0];
 }
 
-/* An owner array for a placement that is written tuple by tuple. */
-static bool owned(tra_arena *a, const tra_placement *p, const tra_catalog *out, int32_t **owner, tra_placement *q) {
+/* Gives q an owner array, which the caller fills tuple by tuple. False if a tuple is on several sites in p. */
+static bool add_owners(tra_arena *a, const tra_placement *p, const tra_catalog *out, int32_t **owner,
+                       tra_placement *q) {
     if (tra_place_copies(p) > 1 || tra_place_is_partial(p)) return false;
     *owner = tra_news(a, int32_t, out->n);
     *q = (tra_placement){.sites = p->sites, .owner = *owner};
     return true;
 }
 
-/* Of tuples whose keys begin with those of `in`, of so many components: each is where that one is. */
-static bool inherit(tra_arena *a, const tra_placement *p, const tra_catalog *in, const tra_catalog *out,
-                    tra_placement *q) {
+bool tra_place_inherited(tra_arena *a, const tra_placement *p, const tra_catalog *in, const tra_catalog *out,
+                         tra_placement *q) {
     int32_t *owner;
     if (!p->owner) return *q = *p, true;
-    if (!owned(a, p, out, &owner, q)) return false;
+    if (!add_owners(a, p, out, &owner, q)) return false;
     for (int64_t t = 0; t < out->n; t++) {
         tra_dims key;
         tra_catalog_key(out, t, &key);
@@ -83,13 +84,8 @@ static bool inherit(tra_arena *a, const tra_placement *p, const tra_catalog *in,
     return true;
 }
 
-bool tra_place_filter(tra_arena *a, const tra_placement *p, const tra_catalog *in, const tra_catalog *out,
-                      tra_placement *q) {
-    return inherit(a, p, in, out, q);
-}
-
-/* Renumbers the dimensions of PART axes: key dimension d becomes to[d], -1 where it is gone. A dimension of one value
- * may go, since it tells nothing. */
+/* Renumbers the dimensions of PART axes: key dimension d becomes to[d]; -1: the result does not have it. False if an
+ * axis partitions by a dimension of more than one value that the result does not have. */
 static bool renumber(const tra_placement *p, const int *to, tra_placement *q) {
     *q = *p;
     for (int i = 0; i < p->naxes; i++) {
@@ -117,23 +113,18 @@ bool tra_place_rekey(tra_arena *a, const tra_placement *p, const tra_catalog *in
     }
     if (!p->owner && renumber(p, to, q)) return true;
     int32_t *owner;
-    if (!owned(a, p, out, &owner, q)) return false;
+    if (!add_owners(a, p, out, &owner, q)) return false;
     int *sites = tra_malloc((size_t)p->sites * sizeof *sites);
     for (int64_t t = 0; t < in->n; t++) {
         tra_dims key, new;
         tra_catalog_key(in, t, &key);
         tra_status s = tra_keyfn_eval(f, &key, &new, NULL);
-        assert(s == TRA_OK); /* the type checker has done it before */
+        assert(s == TRA_OK); /* typing has evaluated it before */
         (void)s;
         owner[tra_catalog_find(out, &new)] = first_holder(p, in, t, &key, sites);
     }
     free(sites);
     return true;
-}
-
-bool tra_place_tile(tra_arena *a, const tra_placement *p, const tra_catalog *in, const tra_catalog *out,
-                    tra_placement *q) {
-    return inherit(a, p, in, out, q);
 }
 
 bool tra_place_concat(const tra_placement *p, int keydim, tra_placement *q) {
@@ -176,26 +167,26 @@ bool tra_place_back(const tra_placement *q, int n, const int *dim, tra_placement
 }
 
 bool tra_place_reduced(const tra_placement *p, tra_placement *q) {
-    int grown = 1;
+    int summands = 1; /* sites of PARTIAL axes that have not been added to a PART axis yet */
     *q = (tra_placement){.sites = p->sites};
     for (int i = 0; i < p->naxes; i++) {
         const tra_axis *x = &p->axis[i];
         if (x->sites == 1) continue;
         if (x->kind == TRA_AXIS_PARTIAL) {
-            grown *= x->sites;
+            summands *= x->sites;
             continue;
         }
-        if (q->naxes && grown > 1 && q->axis[q->naxes - 1].kind == TRA_AXIS_PART) {
-            q->axis[q->naxes - 1].sites *= grown;
-            grown = 1;
+        if (q->naxes && summands > 1 && q->axis[q->naxes - 1].kind == TRA_AXIS_PART) {
+            q->axis[q->naxes - 1].sites *= summands;
+            summands = 1;
         }
-        if (grown > 1 && x->kind != TRA_AXIS_PART) return false;
+        if (summands > 1 && x->kind != TRA_AXIS_PART) return false;
         q->axis[q->naxes] = *x;
-        q->axis[q->naxes++].sites *= grown;
-        grown = 1;
+        q->axis[q->naxes++].sites *= summands;
+        summands = 1;
     }
-    if (grown == 1) return q->naxes > 0;
+    if (summands == 1) return q->naxes > 0;
     if (q->naxes == 0 || q->axis[q->naxes - 1].kind != TRA_AXIS_PART) return false;
-    q->axis[q->naxes - 1].sites *= grown;
+    q->axis[q->naxes - 1].sites *= summands;
     return true;
 }

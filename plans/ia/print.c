@@ -16,14 +16,14 @@ static void print_kernel(const char *before, const tra_kernel *k, tra_str *out) 
     tra_kernel_print(k, out);
 }
 
-/* An alias where there is one, which stands for the same levels everywhere. */
+/* The name of the levels if they have one, which means the same levels in every program. */
 static void print_levels(const tra_levels *l, tra_str *out) {
     char text[TRA_LEVELTEXT];
     const char *alias = tra_levels_alias(l);
     tra_str_printf(out, " as %s", alias ? alias : tra_levels_text(l, text));
 }
 
-/* The array of the result, as it is held. */
+/* The extents of a result's arrays, and the layout in which they are held. */
 static void print_arrays(const tra_type *t, tra_str *out) {
     char buf[TRA_DIMTEXT];
     tra_str_printf(out, " of %s", tra_shape_text(&t->cat->bound, buf));
@@ -78,7 +78,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:
         if (o->what.triangle) tra_str_add(out, " triangle");
-        if (o->what.joinl.n > 0) { /* every pair: as the joins of tables, whose keys are in the kernel */
+        if (o->what.joinl.n > 0) { /* else every pair meets; joins of tables have their keys in the kernel */
             tra_str_add(out, " ");
             print_dims(&o->what.joinl, out);
             tra_str_add(out, "=");
@@ -99,8 +99,8 @@ void tra_op_print(const tra_op *o, tra_str *out) {
     }
 }
 
-/* Of the dimensions that the axes partition. */
-static void put_extents(const tra_placement *p, tra_str *out) {
+/* The extents of the dimensions by which the placement partitions. */
+static void print_extents(const tra_placement *p, tra_str *out) {
     for (int x = 0; x < p->naxes; x++) {
         for (int d = 0; p->axis[x].kind == TRA_AXIS_PART && d < p->axis[x].n; d++)
             tra_str_printf(out, " %" PRId64, p->axis[x].ext[d]);
@@ -117,7 +117,7 @@ void tra_plan_print(const tra_plan *p, tra_str *out) {
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) tra_str_printf(out, "%s%d", j ? "," : " of ", o->in[j]);
         if (o->what.name) tra_str_printf(out, " = %s", o->what.name);
         tra_str_printf(out, " @ %s ext", tra_place_text(&o->place, place, sizeof place));
-        put_extents(&o->place, out);
+        print_extents(&o->place, out);
         tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
         print_arrays(&o->type, out);
         tra_str_add(out, "\n");
@@ -132,8 +132,32 @@ uint64_t tra_plan_digest(const tra_plan *p) {
     return h;
 }
 
-void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values) {
+/* All that the bits of operator i's result follow from, but the seed. */
+static void print_value(const tra_plan *p, int i, const char *const *identities, const uint64_t *values, tra_str *out) {
     char buf[TRA_DIMTEXT], place[256];
+    const tra_op *o = &p->ops[i];
+    bool input = tra_op_is(o->op, TRA_READS);
+    if (input) /* also where all sites read it */
+        tra_str_add(out, tra_plan_op_text(TRA_PLAN_INPUT));
+    else
+        tra_op_print(o, out);
+    tra_str_printf(out, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
+    print_arrays(&o->type, out);
+    for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
+        tra_str_printf(out, " %016" PRIx64, values[o->in[j]]);
+        if (!o->what.partial) continue;
+        const tra_placement *in = &p->ops[o->in[j]].place;
+        tra_str_printf(out, " on %d sites @ %s ext", p->sites, tra_place_text(in, place, sizeof place));
+        print_extents(in, out);
+    }
+    if (p->reproducible && o->what.agg) tra_str_add(out, " by a tree");
+    if (input) tra_str_printf(out, " %s", identities[i]);
+    if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(out, " to %s", o->what.path);
+    /* programs may have different storages of one name */
+    if (o->what.mapping) tra_storage_print(o->what.mapping->storage, out);
+}
+
+void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identities, uint64_t *values) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         if (tra_op_is(o->op, TRA_FORWARDS)) {
@@ -141,24 +165,7 @@ void tra_plan_values(const tra_plan *p, uint64_t seed, const char *const *identi
             continue;
         }
         tra_str text = {0};
-        bool input = tra_op_is(o->op, TRA_READS); /* whoever reads it */
-        if (input)
-            tra_str_add(&text, tra_plan_op_text(TRA_PLAN_INPUT));
-        else
-            tra_op_print(o, &text);
-        tra_str_printf(&text, ": %s %s", tra_dtype_name(o->type.dtype), tra_key_text(&o->type.cat->frontier, buf));
-        print_arrays(&o->type, &text);
-        for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
-            tra_str_printf(&text, " %016" PRIx64, values[o->in[j]]);
-            if (!o->what.partial) continue;
-            const tra_placement *in = &p->ops[o->in[j]].place;
-            tra_str_printf(&text, " on %d sites @ %s ext", p->sites, tra_place_text(in, place, sizeof place));
-            put_extents(in, &text);
-        }
-        if (p->reproducible && o->what.agg) tra_str_add(&text, " by a tree");
-        if (input) tra_str_printf(&text, " %s", identities[i]);
-        if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(&text, " to %s", o->what.path);
-        if (o->what.mapping) tra_storage_print(o->what.mapping->storage, &text); /* a name may stand for another */
+        print_value(p, i, identities, values, &text);
         values[i] = XXH64(tra_str_get(&text), text.n, seed);
         tra_str_free(&text);
     }

@@ -26,23 +26,25 @@ void tra_join_labels(const tra_catalog *l, const tra_catalog *r, const tra_dims 
     }
 }
 
-/* What an axis may be assigned to: one label, or several of one class that only together have enough values. */
-typedef struct choice {
+/* What an axis may partition by: one label, or several of one class, where none alone has enough values. */
+typedef struct candidate {
     tra_label_class class;
     int n;
     int8_t label[TRA_MAXAXISDIMS];
-    int64_t values;
-} choice;
+    int64_t values; /* combinations of values of these labels */
+} candidate;
+
+enum { MAXCANDIDATES = 2 * TRA_MAXDIM + 3 }; /* each label, and the labels of each class together */
 
 typedef struct enumeration {
     const tra_labels *x;
     const tra_catalog *l, *r;
     int sites;
-    int nchoices;
-    choice v[2 * TRA_MAXDIM + 3];
-    int factor[2 * TRA_MAXDIM + 3]; /* sites of each choice */
-    int64_t busiest;                /* most sites that a way keeps busy */
-    bool relaxed;                   /* second pass: nothing is offered */
+    int ncandidates;
+    candidate v[MAXCANDIDATES];
+    int along[MAXCANDIDATES]; /* the sites along an axis for each candidate; 1: it has no axis */
+    int64_t most_busy;        /* the most sites that any way keeps busy */
+    bool second_pass;         /* the first one found no way; now those that keep most sites busy are taken */
     tra_ways *out;
 } enumeration;
 
@@ -66,7 +68,8 @@ static void add_axis(tra_placement *p, int sites, bool part, int n, const int8_t
     if (part) x->n = n;
 }
 
-/* The axes of the inputs and the output for so many sites along the labels of one class. */
+/* Adds an axis of so many sites to the inputs and the result of a way: one that partitions by n labels of one class,
+ * whose extents are ext. */
 static void add_axes(const tra_labels *x, tra_way *w, int sites, tra_label_class class, int n, const int8_t *label,
                      const int64_t *ext) {
     int8_t l[TRA_MAXAXISDIMS] = {0}, r[TRA_MAXAXISDIMS] = {0}, out[TRA_MAXAXISDIMS] = {0};
@@ -81,76 +84,80 @@ static void add_axes(const tra_labels *x, tra_way *w, int sites, tra_label_class
 
 static void finish_way(tra_way *w, int sites) { w->l.sites = w->r.sites = w->out.sites = sites; }
 
-/* Sites that hold something when tuples are placed by this input's axes alone. */
-static bool keeps_busy(const enumeration *e, bool right, int64_t tuples) {
-    int64_t busy = 1, sites = 1;
-    for (int i = 0; i < e->nchoices; i++) {
-        tra_label_class c = e->v[i].class;
-        if (e->factor[i] == 1 || c == (right ? TRA_LABEL_L : TRA_LABEL_R)) continue;
-        sites *= e->factor[i];
-        busy *= tra_min64(e->factor[i], tra_max64(1, e->v[i].values));
+/* How many sites have pairs, where all combinations of values exist: all but axes for labels of class `without`. *sites
+ * gets the number of sites along these axes. */
+static int64_t busy_sites(const enumeration *e, tra_label_class without, int64_t *sites) {
+    int64_t busy = *sites = 1;
+    for (int i = 0; i < e->ncandidates; i++) {
+        if (e->along[i] == 1 || e->v[i].class == without) continue;
+        *sites *= e->along[i];
+        busy *= tra_min64(e->along[i], tra_max64(1, e->v[i].values));
     }
-    return busy >= tra_min64(sites, tuples);
+    return busy;
 }
 
+/* Does each input keep min(sites, tuples) sites busy, when it is placed by the axes of its own labels? */
+static bool inputs_keep_busy(const enumeration *e) {
+    int64_t lsites, rsites, l = busy_sites(e, TRA_LABEL_R, &lsites), r = busy_sites(e, TRA_LABEL_L, &rsites);
+    return l >= tra_min64(lsites, e->l->n) && r >= tra_min64(rsites, e->r->n);
+}
+
+/* Adds the way of this factorisation, unless it leaves sites idle. */
 static void consider(enumeration *e) {
-    int64_t busy = 1;
+    int64_t sites, busy = busy_sites(e, TRA_LABEL_NONE, &sites);
     int axes = 0;
-    for (int i = 0; i < e->nchoices; i++) {
-        if (e->factor[i] == 1) continue;
-        busy *= tra_min64(e->factor[i], tra_max64(1, e->v[i].values));
-        axes++;
-    }
+    for (int i = 0; i < e->ncandidates; i++) axes += e->along[i] > 1;
     if (axes > TRA_MAXAXES) return;
-    if (e->relaxed ? busy < e->busiest : !keeps_busy(e, false, e->l->n) || !keeps_busy(e, true, e->r->n)) {
-        e->busiest = tra_max64(e->busiest, busy);
+    if (e->second_pass ? busy < e->most_busy : !inputs_keep_busy(e)) {
+        e->most_busy = tra_max64(e->most_busy, busy);
         return;
     }
     tra_way w = {0};
-    for (int i = 0; i < e->nchoices; i++) {
+    for (int i = 0; i < e->ncandidates; i++) {
         int64_t ext[TRA_MAXAXISDIMS];
-        if (e->factor[i] == 1) continue;
+        if (e->along[i] == 1) continue;
         for (int j = 0; j < e->v[i].n; j++) ext[j] = e->x->v[(int)e->v[i].label[j]].n;
-        add_axes(e->x, &w, e->factor[i], e->v[i].class, e->v[i].n, e->v[i].label, ext);
+        add_axes(e->x, &w, e->along[i], e->v[i].class, e->v[i].n, e->v[i].label, ext);
     }
     finish_way(&w, e->sites);
     add_way(e->out, &w);
 }
 
-/* Gives choice i each divisor of the sites that are left. A class is either in one axis together or in axes apart. */
+/* Gives candidate i, and those after it, axes whose sites multiply to `left`, in all ways. The labels of a class are
+ * either in one axis together, or each has one by itself. */
 static void factorise(enumeration *e, int i, int left) {
-    if (i == e->nchoices || left == 1) {
-        for (; i < e->nchoices; i++) e->factor[i] = 1;
+    if (i == e->ncandidates || left == 1) {
+        for (; i < e->ncandidates; i++) e->along[i] = 1;
         if (left == 1) consider(e);
         return;
     }
     for (int g = 1; g <= left; g++) {
         if (left % g != 0) continue;
         if (g > 1 && e->v[i].n > 1) {
-            bool apart = false;
-            for (int j = 0; j < i; j++) apart |= e->factor[j] > 1 && e->v[j].class == e->v[i].class;
-            if (apart) break;
+            bool single = false; /* has one of the labels an axis by itself? */
+            for (int j = 0; j < i; j++) single |= e->along[j] > 1 && e->v[j].class == e->v[i].class;
+            if (single) break;
         }
-        e->factor[i] = g;
+        e->along[i] = g;
         factorise(e, i + 1, left / g);
     }
-    e->factor[i] = 1;
+    e->along[i] = 1;
 }
 
-/* The labels of a class, and all of them together where no one alone has a value for each site. */
-static void add_choices(enumeration *e, tra_label_class class) {
-    choice all = {.class = class, .values = 1};
+/* Adds the labels of a class as candidates, and all of them together if none alone has a value for each site. */
+static void add_candidates(enumeration *e, tra_label_class class) {
+    candidate all = {.class = class, .values = 1};
     int64_t most = 0;
     for (int i = 0; i < e->x->n; i++) {
         const tra_label *b = &e->x->v[i];
         if (b->class != class || b->n <= 1) continue;
-        e->v[e->nchoices++] = (choice){.class = class, .n = 1, .label = {(int8_t)i}, .values = b->n};
+        e->v[e->ncandidates++] = (candidate){.class = class, .n = 1, .label = {(int8_t)i}, .values = b->n};
         most = tra_max64(most, b->n);
         if (all.n == TRA_MAXAXISDIMS || all.values >= e->sites) continue;
         all.label[all.n++] = (int8_t)i;
         all.values *= b->n; /* no overflow: both are less than the sites, or this is the last */
     }
-    if (all.n > 1 && most < e->sites) e->v[e->nchoices++] = all;
+    if (all.n > 1 && most < e->sites) e->v[e->ncandidates++] = all;
 }
 
 tra_way tra_join_on_first(const tra_labels *x, int sites) {
@@ -164,12 +171,12 @@ void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog 
     enumeration e = {.x = x, .l = l, .r = r, .sites = sites, .out = out};
     tra_way all = {0};
     if (sites > 1) {
-        for (tra_label_class c = TRA_LABEL_L; c <= TRA_LABEL_R; c++) add_choices(&e, c);
+        for (tra_label_class c = TRA_LABEL_L; c <= TRA_LABEL_R; c++) add_candidates(&e, c);
         for (int pass = 0; pass < 2 && out->n == 0; pass++) {
-            e.relaxed = pass == 1;
+            e.second_pass = pass == 1;
             factorise(&e, 0, sites);
         }
-        if (out->n == 0) { /* one pair */
+        if (out->n == 0) { /* no label has two values: there is one pair */
             tra_way first = tra_join_on_first(x, sites);
             add_way(out, &first);
         }
@@ -177,6 +184,13 @@ void tra_join_ways(const tra_labels *x, const tra_catalog *l, const tra_catalog 
     add_axes(x, &all, sites, TRA_LABEL_NONE, 0, NULL, NULL);
     finish_way(&all, sites);
     add_way(out, &all);
+}
+
+/* The label that key dimension d of an input (which: 0 for L, 1 for R) is, or -1. */
+static int label_of(const tra_labels *x, int which, int d) {
+    for (int i = 0; i < x->n; i++)
+        if ((which ? x->v[i].r : x->v[i].l) == d) return i;
+    return -1;
 }
 
 void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, tra_ways *out) {
@@ -189,10 +203,7 @@ void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, t
         if (ax->sites == 1) continue;
         if (ax->n == 0) return;
         for (int j = 0; j < ax->n; j++) {
-            int at = -1;
-            for (int b = 0; b < x->n && at < 0; b++) {
-                if ((which ? x->v[b].r : x->v[b].l) == ax->dim[j]) at = b;
-            }
+            int at = label_of(x, which, ax->dim[j]);
             if (at < 0) return;
             label[j] = (int8_t)at;
             class = j && x->v[at].class != class ? own : x->v[at].class; /* of several classes: the other is copied */
@@ -203,21 +214,18 @@ void tra_join_way_from(const tra_labels *x, const tra_placement *p, int which, t
     add_way(out, &w);
 }
 
-/* Renames the dimensions of an input's PART axis to those of the join's output. */
+/* Renames the dimensions of an input's PART axis to those of the join's result. */
 static tra_axis output_axis(const tra_labels *x, tra_axis a, bool left) {
     for (int d = 0; a.kind == TRA_AXIS_PART && d < a.n; d++) {
-        for (int b = 0; b < x->n; b++) {
-            if ((left ? x->v[b].l : x->v[b].r) != a.dim[d]) continue;
-            a.dim[d] = x->v[b].out;
-            break;
-        }
+        int at = label_of(x, !left, a.dim[d]);
+        if (at >= 0) a.dim[d] = x->v[at].out;
     }
     return a;
 }
 
 tra_placement tra_join_place(const tra_labels *x, const tra_placement *l, const tra_placement *r) {
     tra_placement out = {.sites = l->sites};
-    bool lall = tra_place_is_all(l), rall = tra_place_is_all(r); /* `all` is one axis whatever the other has */
+    bool lall = tra_place_is_all(l), rall = tra_place_is_all(r); /* `all` is one axis, whatever the other input has */
     out.naxes = lall ? r->naxes : l->naxes;
     for (int i = 0; i < out.naxes; i++) {
         bool left = rall || (!lall && l->axis[i].kind == TRA_AXIS_PART);
@@ -226,51 +234,63 @@ tra_placement tra_join_place(const tra_labels *x, const tra_placement *l, const 
     return out;
 }
 
-/* The class of labels along an axis, and whether all of them are kept (none is aggregated later). */
-static tra_label_class axis_class(const tra_labels *x, const tra_axis *l, const tra_axis *r, uint32_t later,
-                                  bool *kept) {
+tra_placement tra_op_pairs_place(const tra_plan *p, const tra_op *o) {
+    const tra_op *l = &p->ops[o->in[0]], *r = &p->ops[o->in[1]];
+    tra_labels x;
+    tra_join_labels(l->type.cat, r->type.cat, &o->what.joinl, &o->what.joinr, &x);
+    return tra_join_place(&x, &l->place, &r->place);
+}
+
+/* The class of the labels by which an axis partitions, l and r being the axes of the inputs. Clears *all_kept if one of
+ * these labels is joined and aggregated later. */
+static tra_label_class axis_class(const tra_labels *x, const tra_axis *l, const tra_axis *r, uint32_t aggregated,
+                                  bool *all_kept) {
     bool lpart = l->kind == TRA_AXIS_PART, rpart = r->kind == TRA_AXIS_PART;
     if (!lpart && !rpart) return TRA_LABEL_NONE;
     if (!lpart || !rpart) return lpart ? TRA_LABEL_L : TRA_LABEL_R;
-    *kept = true;
     for (int i = 0; i < l->n; i++) {
-        for (int b = 0; b < x->n; b++) {
-            if (x->v[b].l == l->dim[i] && later >> x->v[b].out & 1) *kept = false;
-        }
+        int at = label_of(x, 0, l->dim[i]);
+        if (at >= 0 && aggregated >> x->v[at].out & 1) *all_kept = false;
     }
     return TRA_LABEL_J;
 }
 
-char *tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_placement *r, uint32_t later, char *buf,
-                        size_t n) {
-    int g[3] = {1, 1, 1}, over = 0;
-    bool allkept = true, lall = tra_place_is_all(l), rall = tra_place_is_all(r);
-    const tra_placement *other = lall ? r : l; /* what is everywhere may have one axis where the other has several */
-    for (int i = 0; (lall || rall) && i < other->naxes; i++)
-        if (other->axis[i].kind == TRA_AXIS_PART) g[lall ? TRA_LABEL_R : TRA_LABEL_L] *= other->axis[i].sites;
-    for (int i = 0, j = 0; !lall && !rall && i < l->naxes && j < r->naxes;
-         i++, j++) { /* axes of one site may stand in one of them only */
+/* Sets g[class] to the number of sites along the axes of labels of that class. Clears *all_kept as axis_class does. */
+static void sites_by_class(const tra_labels *x, const tra_placement *l, const tra_placement *r, uint32_t aggregated,
+                           int g[TRA_LABEL_NONE + 1], bool *all_kept) {
+    bool lall = tra_place_is_all(l), rall = tra_place_is_all(r);
+    const tra_placement *other = lall ? r : l;
+    for (int c = 0; c <= TRA_LABEL_NONE; c++) g[c] = 1;
+    if (lall || rall) { /* `all` is one axis, whatever the other input has */
+        for (int i = 0; i < other->naxes; i++)
+            if (other->axis[i].kind == TRA_AXIS_PART) g[lall ? TRA_LABEL_R : TRA_LABEL_L] *= other->axis[i].sites;
+        return;
+    }
+    for (int i = 0, j = 0;; i++, j++) { /* either input may have axes of one site, which say nothing */
         while (i < l->naxes && l->axis[i].sites == 1) i++;
         while (j < r->naxes && r->axis[j].sites == 1) j++;
-        if (i == l->naxes || j == r->naxes) break;
-        bool kept = true;
-        tra_label_class c = axis_class(x, &l->axis[i], &r->axis[j], later, &kept);
-        if (c == TRA_LABEL_NONE) continue;
-        g[c] *= l->axis[i].sites;
-        if (c == TRA_LABEL_J) allkept &= kept;
+        if (i >= l->naxes || j >= r->naxes) return;
+        g[axis_class(x, &l->axis[i], &r->axis[j], aggregated, all_kept)] *= l->axis[i].sites;
     }
-    for (int c = 0; c < 3; c++) over += g[c] > 1;
+}
+
+char *tra_join_strategy(const tra_labels *x, const tra_placement *l, const tra_placement *r, uint32_t aggregated,
+                        char *buf, size_t n) {
+    int g[TRA_LABEL_NONE + 1], classes = 0;
+    bool all_kept = true;
+    sites_by_class(x, l, r, aggregated, g, &all_kept);
+    for (int c = 0; c < TRA_LABEL_NONE; c++) classes += g[c] > 1;
     if (l->sites == 1)
         snprintf(buf, n, "local");
-    else if (over == 0)
+    else if (classes == 0)
         snprintf(buf, n, "all");
-    else if (over > 1)
+    else if (classes > 1)
         snprintf(buf, n, "rmm(%d,%d,%d)", g[TRA_LABEL_L], g[TRA_LABEL_J], g[TRA_LABEL_R]);
     else if (g[TRA_LABEL_L] > 1)
         snprintf(buf, n, "bmm-right");
     else if (g[TRA_LABEL_R] > 1)
         snprintf(buf, n, "bmm-left");
     else
-        snprintf(buf, n, allkept ? "local" : "cmm");
+        snprintf(buf, n, all_kept ? "local" : "cmm");
     return buf;
 }

@@ -85,7 +85,7 @@ static int own_place(finish *f, int g) {
                                    .dim = {(int8_t)d},
                                    .ext = {n->type.cat->frontier.v[d]}};
         }
-        if (tra_place_offered(&p, n->type.cat)) tra_add_number(&c, tra_place_intern(s, &p));
+        if (tra_place_keeps_busy(&p, n->type.cat)) tra_add_number(&c, tra_place_intern(s, &p));
     }
     for (int i = 0; i < demand->n; i++) tra_add_number(&c, demand->v[i]);
     for (int j = 0; j < c.n; j++) {

@@ -181,7 +181,7 @@ static numbers targets(search *s, int g, const variant *f, int p) {
         tra_add_number(&to, tra_place_intern(s, s->fixed_place[g]));
         return to;
     }
-    if (tra_place_reduced(&from, &q) && tra_place_offered(&q, c) && tra_place_copies(&q) == 1)
+    if (tra_place_reduced(&from, &q) && tra_place_keeps_busy(&q, c) && tra_place_copies(&q) == 1)
         tra_add_number(&to, tra_place_intern(s, &q));
     for (int i = 0; i < w->n && to.n < s->limits.kept.targets; i++) {
         if (tra_place_copies(&s->places.v[w->v[i]]) == 1) add_once(&to, w->v[i]);

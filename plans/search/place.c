@@ -223,9 +223,9 @@ int tra_map_place(search *s, const tra_node *n, int p) {
     bool ok = false;
     switch (n->op) {
     case TRA_OP_TRANSFORM: to = from, ok = true; break;
-    case TRA_OP_FILTER: ok = tra_place_filter(s->a, &from, in, out, &to); break;
     case TRA_OP_REKEY: ok = tra_place_rekey(s->a, &from, in, out, n->keyfn, &to); break;
-    case TRA_OP_TILE: ok = tra_place_tile(s->a, &from, in, out, &to); break;
+    case TRA_OP_FILTER:
+    case TRA_OP_TILE: ok = tra_place_inherited(s->a, &from, in, out, &to); break;
     case TRA_OP_CONCAT: ok = tra_place_concat(&from, n->keydim, &to); break;
     case TRA_OP_AGG: ok = tra_place_agg(&from, &n->group, &to); break;
     case TRA_OP_INPUT:

@@ -37,7 +37,7 @@ static const char *printed(const made *m, int v) {
 static const char *cut_text(const made *m, const tra_labelling *l, int v) {
     tra_str s = {0};
     for (int i = 0; i < m->g->v[v].nlabels; i++) {
-        if (l->d[v][i] > 1) tra_str_printf(&s, "%s%s%d", s.n ? " " : "", m->g->v[v].name[i], l->d[v][i]);
+        if (l->d[v][i] > 1) tra_str_printf(&s, "%s%s%d", s.n ? " " : "", m->g->v[v].label_name[i], l->d[v][i]);
     }
     const char *out = tra_arena_strndup(m->a, tra_str_get(&s), s.n);
     tra_str_free(&s);
@@ -60,7 +60,7 @@ TEST(worked_values) {
     CHECK_NEAR(tra_ein_agg_cost(m.g, v, inner), 64, 0);
     CHECK_NEAR(tra_ein_repart_cost(&m.g->rel[v->out.rel], from, to), 320, 0);
     CHECK_NEAR(tra_ein_repart_cost(&m.g->rel[v->out.rel], from, from), 0, 0);
-    CHECK_INT(tra_ein_calls(v, inner), 16);
+    CHECK_INT(tra_ein_kernel_calls(v, inner), 16);
     done(&m);
 }
 
@@ -115,7 +115,7 @@ TEST(operators_are_vertices_too) {
     CHECK_NEAR(tra_ein_join_cost(m.g, &m.g->v[0], d), 512, 0);
     CHECK_INT(m.g->v[0].summed[1], 1);
     CHECK_INT(m.g->v[1].summed[0], 0); /* a key that rekey drops is not aggregated */
-    CHECK_INT(m.g->v[4].most[2], 1);   /* tiles to be put together are in one place */
+    CHECK_INT(m.g->v[4].max_parts[2], 1);   /* tiles to be put together are in one place */
     CHECK_INT(m.g->consumers[0], 3);
     done(&m);
 }
@@ -223,7 +223,7 @@ TEST(one_processor) {
     made m = make(matmul8);
     tra_labelling *l = tra_ein_label(m.g, TRA_EIN_PAPER, 1, false, m.a, NULL);
     CHECK_NEAR(l->cost, 128, 0);
-    CHECK_INT(l->fewer, 0);
+    CHECK_INT(l->below_p, 0);
     CHECK_STR(cut_text(&m, l, 0), "");
     done(&m);
 }
@@ -234,13 +234,13 @@ TEST(labels_too_short) { /* 3 x 1 times 1 x 2: at most 3 * 2 calls */
     tra_labelling *l = tra_ein_label(m.g, TRA_EIN_PAPER, 16, false, m.a, NULL);
     CHECK_STR(cut_text(&m, l, 0), "i2 k2");
     CHECK_STR(cut_text(&m, l, 2), "");
-    CHECK_INT(l->fewer, 3);
+    CHECK_INT(l->below_p, 3);
     l = tra_ein_label(m.g, TRA_EIN_PAPER, 16, true, m.a, NULL);
     CHECK_STR(cut_text(&m, l, 0), "i3 k2");
-    CHECK_INT(tra_ein_calls(&m.g->v[0], l->d[0]), 6);
+    CHECK_INT(tra_ein_kernel_calls(&m.g->v[0], l->d[0]), 6);
     l = tra_ein_label(m.g, TRA_EIN_PAPER, 3, true, m.a, NULL);
     CHECK_STR(cut_text(&m, l, 0), "i3");
-    CHECK_INT(l->fewer, 1); /* U alone */
+    CHECK_INT(l->below_p, 1); /* U alone */
     done(&m);
 }
 
@@ -361,10 +361,10 @@ static double moved(const tra_eingraph *g, int **d) {
     double cost = 0;
     for (int v = 0; v < g->nvertices; v++) {
         const tra_vertex *x = &g->v[v];
-        double calls = (double)tra_ein_calls(x, d[v]);
+        double calls = (double)tra_ein_kernel_calls(x, d[v]);
         int to[TRA_MAXDIM], from[TRA_MAXDIM], whole_[TRA_MAXDIM];
         for (int i = 0; i < TRA_MAXDIM; i++) whole_[i] = 1;
-        cost += tra_ein_agg_cost(g, x, d[v]) * (1 + TRA_EIN_ADDING);
+        cost += tra_ein_agg_cost(g, x, d[v]) * (1 + TRA_EIN_ADDITION);
         for (int i = 0; i < x->nrefs; i++) {
             const tra_ein_rel *r = &g->rel[x->ref[i].rel];
             parts_of(g, &x->ref[i], d[v], to);
@@ -449,7 +449,7 @@ static double least(const made *m, double (*costs)(const tra_eingraph *, int **)
     double best = INFINITY;
     for (int v = 0; v < g->nvertices; v++) {
         all[v] = tra_ein_vectors(&g->v[v], p, any, m->a);
-        if (costs == moved && all[v].nwhole) all[v].n = all[v].nwhole;
+        if (costs == moved && all[v].naligned) all[v].n = all[v].naligned;
     }
     for (bool more = true; more;) {
         for (int v = 0; v < g->nvertices; v++) d[v] = all[v].v + at[v] * all[v].nlabels;
