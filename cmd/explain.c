@@ -11,7 +11,7 @@ static tra_explain_options opts;
 static const char *alternatives, *analyze, *optimizers, *storages;
 
 /* The plan that was measured, among those of the job. */
-static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tra_profile *m, tra_err *e) {
+static tra_status find_measured(tra_job *job, const tra_profiled_plan *of, const tra_profile *m, tra_err *e) {
     for (int i = 0; i < job->plans.n; i++) {
         if (tra_plan_digest(job->plans.v[i]) != of->digest || job->plans.v[i]->nops != m->nops) continue;
         job->plan = job->plans.v[i];
@@ -25,7 +25,7 @@ static tra_status find_measured(tra_job *job, const tra_profile_of *of, const tr
 }
 
 /* What the command line leaves open is as in the run that was measured; the optimizer only if that run is analyzed. */
-static void as_measured(const tra_profile_of *of, tra_request *r) {
+static void as_measured(const tra_profiled_plan *of, tra_request *r) {
     if (!r->memory_given) r->options.memory = of->memory, r->memory_given = true;
     if (!r->threads_given) r->options.threads = of->threads;
     if (!r->cost_given) r->options.cost = of->cost;
@@ -35,8 +35,8 @@ static void as_measured(const tra_profile_of *of, tra_request *r) {
 
 static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *e) {
     tra_request r;
-    tra_profile_of of;
-    const tra_profile_of *as = opts.nmeasurements ? &opts.measurements[0].of : NULL;
+    tra_profiled_plan of;
+    const tra_profiled_plan *as = opts.nmeasurements ? &opts.measurements[0].of : NULL;
     if (analyze) {
         TRA_TRY(tra_profile_read(analyze, &of, m, e));
         as = &of;
@@ -122,7 +122,7 @@ static tra_status combine(const tra_job *job, const chosen *c, tra_storel_option
     for (int i = 0; i < c->n; i++) n = tra_mul_most(n, c->nstorages[i]);
     if (n > MOST_COMBINED)
         return tra_fail(e, TRA_USAGE, "--storages: %" PRId64 " combinations, at most %d", n, MOST_COMBINED);
-    tra_kernels_of *all = tra_news(a, tra_kernels_of, n);
+    tra_kernel_set *all = tra_news(a, tra_kernel_set, n);
     for (int64_t i = 0; i < n; i++) {
         tra_storel_choice *choice = tra_news(a, tra_storel_choice, c->n);
         tra_storel_kernel *kernel;
@@ -149,7 +149,7 @@ static tra_status find_kernels(const tra_job *job, tra_arena *a, tra_err *e) {
     tra_storel_options o = {.plans = 5, .costs = &costs, .workers = job->options.sites * job->options.threads};
     o.without = job->options.without;
     if (opts.kernels) {
-        tra_kernels_of *x = tra_new(a, tra_kernels_of);
+        tra_kernel_set *x = tra_new(a, tra_kernel_set);
         tra_storel_kernel *kernel;
         TRA_TRY(tra_storel_kernels(job->program.graph, &o, a, &x->n, &kernel, e));
         x->kernel = kernel;

@@ -112,7 +112,7 @@ static void add_statement(building *b, const tra_einsum *s) {
     int nrefs = 0;
     for (int i = 0; i < s->nrefs; i++) nrefs += occurrences(s->expr, i);
     tra_vertex *v = add_vertex(b, s->node, s->nlabels, nrefs);
-    memcpy(v->label_name, s->name, (size_t)s->nlabels * sizeof *v->name);
+    memcpy(v->label_name, s->name, (size_t)s->nlabels * sizeof *v->label_name);
     for (int i = 0; i < s->nrefs; i++) {
         for (int times = occurrences(s->expr, i); times > 0; times--) {
             tra_ein_ref *r = add_ref(v, b->g->rel_of[s->ref[i].node->id]);

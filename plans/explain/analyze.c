@@ -1,9 +1,10 @@
-/* analyze.c - what a run measured beside what was predicted, as text. */
-#include "text.h"
+/* analyze.c - explain --analyze as text: what a run measured beside what was predicted. */
+#include "explain_int.h"
 
 #include <string.h>
 
-static void row(tra_str *out, const char *what, const char *const cells[7]) {
+/* Adds a line of a name and seven figures, in three groups. */
+static void add_row(tra_str *out, const char *what, const char *const cells[7]) {
     tra_text_cell(out, what, 25);
     for (int i = 0; i < 7; i++) {
         tra_str_add(out, i % 2 || i == 6 ? " " : "  ");
@@ -12,60 +13,63 @@ static void row(tra_str *out, const char *what, const char *const cells[7]) {
     tra_text_end_line(out);
 }
 
-/* A size as text; "" where this figure and the other one of its row are both 0. */
-static const char *size_or_not(int64_t v, int64_t other, char *buf) {
+/* A size as text; "" if both it and the figure that it is compared with are 0. */
+static const char *size_text(int64_t v, int64_t other, char *buf) {
     if (v == 0 && other == 0) return strcpy(buf, "");
     return tra_human(v, buf);
 }
 
+/* Adds the row of an operator (m->nops: of the whole run), whose predicted cost is c. */
 static void measured_row(const char *what, const tra_cost *c, const tra_profile *m, int op, tra_str *out) {
     char text[7][32];
     const char *cells[7];
     tra_op_report r = tra_profile_sum(m, op);
-    double least = r.seconds;
+    double first = r.seconds; /* of the site that is done first; r has those of the last */
     int64_t predicted = c->disk_read.expected + c->disk_write.expected, disk = r.disk_read + r.disk_write;
     int64_t network = c->network_bytes.expected;
-    for (int s = 0; s < m->sites; s++)
-        least = tra_profile_site(m, op, s)->seconds < least ? tra_profile_site(m, op, s)->seconds : least;
+    for (int s = 0; s < m->sites; s++) {
+        double seconds = tra_profile_site(m, op, s)->seconds;
+        if (seconds < first) first = seconds;
+    }
     for (int i = 0; i < 7; i++) cells[i] = text[i];
-    size_or_not(network, r.sent, text[0]);
-    size_or_not(r.sent, network, text[1]);
-    size_or_not(predicted, disk, text[2]);
-    size_or_not(disk, predicted, text[3]);
+    size_text(network, r.sent, text[0]);
+    size_text(r.sent, network, text[1]);
+    size_text(predicted, disk, text[2]);
+    size_text(disk, predicted, text[3]);
     tra_text_seconds(c->seconds, text[4], sizeof text[4]);
     tra_text_seconds(r.seconds, text[5], sizeof text[5]);
-    tra_text_seconds(least, text[6], sizeof text[6]);
-    row(out, what, cells);
+    tra_text_seconds(first, text[6], sizeof text[6]);
+    add_row(out, what, cells);
 }
 
-double tra_rows_factor(const tra_type *t, const tra_op_report *r, double *expected) {
+double tra_rows_error(const tra_type *t, const tra_op_report *r, double *expected) {
     *expected = (double)tra_type_entries(t).expected;
     if (!t->columns || !t->bounded || r->counted[1] != t->cat->n) return 0;
-    double x = *expected < 1 ? 1 : *expected, y = r->counted[0] < 1 ? 1 : (double)r->counted[0];
-    return x > y ? x / y : y / x;
+    double predicted = *expected < 1 ? 1 : *expected, counted = r->counted[0] < 1 ? 1 : (double)r->counted[0];
+    return predicted > counted ? predicted / counted : counted / predicted;
 }
 
-/* Writes how many rows were expected, of how many that were possible, beside how many there were. */
-static void counted_rows(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
+/* Adds a table of the operators whose rows were counted: the rows that were expected, their bound, and their number. */
+static void add_row_counts(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
     bool any = false;
     for (int i = 0; i < s->plan->nops; i++) {
         const tra_op *o = &s->plan->ops[i];
         tra_op_report r = tra_profile_sum(m, i);
-        double expected, q = tra_rows_factor(&o->type, &r, &expected);
+        double expected, error = tra_rows_error(&o->type, &r, &expected);
         char what[96], a[32], b[32];
-        if (q == 0) continue;
+        if (error == 0) continue;
         if (!any) tra_str_add(out, "\nrows                          expected     at most      counted       factor\n");
         any = true;
         snprintf(what, sizeof what, "#%d %s%s%s", i, tra_plan_op_text(o->op), s->ops[i].relation ? " " : "",
                  s->ops[i].relation ? s->ops[i].relation : "");
         tra_text_cell(out, what, 25);
         tra_str_printf(out, " %12s %12s %12" PRId64 " %12.3g\n", tra_text_number(expected, a, sizeof a),
-                       tra_text_number((double)tra_type_entries(&o->type).bound, b, sizeof b), r.counted[0], q);
+                       tra_text_number((double)tra_type_entries(&o->type).bound, b, sizeof b), r.counted[0], error);
     }
 }
 
 void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
-    static const char *const over[] = {"moved:", "", "disk:", "", "time:", "the last", "the first"};
+    static const char *const groups[] = {"moved:", "", "disk:", "", "time:", "the last", "the first"};
     static const char *const names[] = {"predicted", "measured", "predicted", "measured", "predicted", "site", "site"};
     const tra_plan *p = s->plan;
     char a[32], b[32], c[32];
@@ -78,8 +82,8 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
     }
     tra_str_printf(out, "%s\npeak memory %s of a site, predicted %s; spilled %s\n\n", m->sites > 4 ? " .." : "",
                    tra_human(all.peak_memory, a), tra_human(p->cost.peak_memory, b), tra_human(all.spilled, c));
-    row(out, "", over);
-    row(out, "operator", names);
+    add_row(out, "", groups);
+    add_row(out, "operator", names);
     for (int i = 0; i < p->nops; i++) {
         tra_str what = {0};
         tra_str_printf(&what, "#%d %s%s%s", i, tra_plan_op_text(p->ops[i].op), s->ops[i].relation ? " " : "",
@@ -88,5 +92,5 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
         tra_str_free(&what);
     }
     measured_row("all", &p->cost, m, m->nops, out);
-    counted_rows(s, m, out);
+    add_row_counts(s, m, out);
 }

@@ -1,8 +1,8 @@
-/* cells.c - what all text of this room is made of: cells, lines, numbers, the name of an operator; figures of JSON. */
+/* cells.c - what all renderers are made of: cells, lines, numbers and operators of text; figures of JSON. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "explain_int.h"
 
 char *tra_text_number(double v, char *buf, size_t n) {
     char text[40];
@@ -63,7 +63,8 @@ void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
     tra_str_add(out, "\n");
 }
 
-/* A predicted figure: exact, or an estimate beside which its bound stands. */
+/* ---- figures of JSON ---------------------------------------------------------------------------------------- */
+
 void tra_json_size(tra_json *j, const char *key, tra_size s) {
     char name[64];
     tra_json_int(j, key, s.expected);
@@ -73,39 +74,44 @@ void tra_json_size(tra_json *j, const char *key, tra_size s) {
     if (!tra_size_known(s)) tra_json_int(j, name, s.bound);
 }
 
+void tra_json_words(tra_json *j, const char *key, const char *text) {
+    char word[64];
+    int used;
+    tra_json_begin(j, key, '[');
+    for (; text && sscanf(text, "%63s%n", word, &used) == 1; text += used) tra_json_str(j, NULL, word);
+    tra_json_end(j, ']');
+}
+
 /* ---- plans -------------------------------------------------------------------------------------------------- */
 
 const char *tra_text_strategy(const tra_plan *p) { return *p->strategy ? p->strategy : "-"; }
 
-enum {
-    MAXDEPTH = 16,
-    ARROW = 3,
-    LEAST_TEXT = 22
-}; /* of an operator's text after the arrow: number, operator, strategy */
+/* Columns of the arrow, and at least of an operator's text behind it: number, operator, strategy. */
+enum { MAXDEPTH = 16, ARROW = 3, LEAST_TEXT = 22 };
 
 void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int width, tra_str *out) {
     const tra_shown_op *o = &p->ops[l->op];
     const char *op = tra_plan_op_text(o->op->op), *rest = l->again ? " (above)" : o->label + strlen(op);
     int deepest = (int)tra_min64(MAXDEPTH, (width - ARROW - LEAST_TEXT) / 2 + 1);
-    tra_str way = {0};
+    tra_str how = {0};
     size_t begin = out->n;
     for (int i = 1; i < l->depth && i < deepest; i++) tra_str_add(out, "  ");
     if (l->depth > deepest)
-        tra_str_printf(out, "%d> ", l->depth); /* how deep it is: there is no room to show it */
+        tra_str_printf(out, "%d> ", l->depth); /* the depth as a number, since there is no room to show it */
     else if (l->depth > 0)
         tra_str_add(out, "-> ");
     tra_str_printf(out, "#%d %s", o->op->id, op);
-    if (o->op->strategy && !l->again) tra_str_printf(&way, " %s", o->op->strategy);
-    if (o->op->orders.fused && !l->again) tra_str_add(&way, " fused");
+    if (o->op->strategy && !l->again) tra_str_printf(&how, " %s", o->op->strategy);
+    if (o->op->orders.fused && !l->again) tra_str_add(&how, " fused");
     int first = o->op->orders.scan.first;
-    if (first >= 0 && first != o->op->id && !l->again) tra_str_printf(&way, " scan of #%d", first);
-    if (o->densifies && !l->again) tra_str_add(&way, " densify");
-    if (o->relation) { /* cut before what follows is */
-        int room = width - (int)(out->n - begin + way.n) - 1, n = (int)strlen(o->relation);
+    if (first >= 0 && first != o->op->id && !l->again) tra_str_printf(&how, " scan of #%d", first);
+    if (o->densifies && !l->again) tra_str_add(&how, " densify");
+    if (o->relation) {
+        int room = width - (int)(out->n - begin + how.n) - 1, n = (int)strlen(o->relation);
         room -= l->again ? (int)strlen(rest) : *rest ? 2 : 0; /* two dots stand for the rest */
         tra_str_add(out, " ");
         tra_text_cell(out, o->relation, n > room ? (int)tra_max64(room, 3) : n);
     }
-    tra_str_printf(out, "%s%s", tra_str_get(&way), rest);
-    tra_str_free(&way);
+    tra_str_printf(out, "%s%s", tra_str_get(&how), rest);
+    tra_str_free(&how);
 }

@@ -1,8 +1,7 @@
 /* compare.c - alternatives side by side: a column for each plan, a row for each thing in which they differ. */
 #include <string.h>
 
-#include "explain.h"
-#include "text.h"
+#include "explain_int.h"
 
 enum { COLUMNS = 4, NAME = 22, CELL = (TRA_TEXT_WIDTH - NAME) / COLUMNS - 1, MAXROWS = 40 };
 
@@ -18,7 +17,7 @@ typedef struct table {
     row v[MAXROWS];
 } table;
 
-/* The cell of a row; a new row when there is none of that name. NULL when there is no room. */
+/* The cell of the row with that name, which is added if there is none. NULL if there is no room for more rows. */
 static const char **cell_of(table *t, const char *name, int column) {
     int i = 0;
     while (i < t->n && strcmp(t->v[i].name, name) != 0) i++;
@@ -27,8 +26,8 @@ static const char **cell_of(table *t, const char *name, int column) {
     return &t->v[i].cell[column];
 }
 
-/* A name for the operator that is the same in every plan: the relation that it makes or moves (for summands the one
- * that they add up to), else what makes it. */
+/* A name for the operator that is the same in every plan: that of the relation that it makes or moves, of summands that
+ * of their sum; if it has no name, what makes the relation. */
 static const char *subject(const table *t, const tra_shown_plan *s, const tra_op *o) {
     const tra_plan *p = s->plan;
     if (s->ops[o->id].relation) return s->ops[o->id].relation;
@@ -42,8 +41,12 @@ static const char *subject(const table *t, const tra_shown_plan *s, const tra_op
     return tra_arena_printf(t->a, "(%s)", s->ops[o->id].label);
 }
 
-/* Adds a plan as a column: how the inputs of its joins are placed, and what is brought there. Exchanges of one
- * relation are counted together. */
+/* Appends a text to a cell, after a comma if there is something in it. */
+static void append_to_cell(table *t, const char **cell, const char *text) {
+    if (cell) *cell = *cell ? tra_arena_printf(t->a, "%s, %s", *cell, text) : text;
+}
+
+/* Adds a plan as a column. Its rows are: how inputs are read, how joins are placed, what is moved. */
 static void add_plan(table *t, int column) {
     const tra_shown_plan *s = t->plan[column];
     const tra_plan *p = s->plan;
@@ -59,7 +62,7 @@ static void add_plan(table *t, int column) {
         const tra_op *o = &p->ops[i];
         if (!o->strategy) continue;
         const char **c = cell_of(t, tra_arena_printf(t->a, "join for %s", subject(t, s, o)), column);
-        if (c) *c = *c ? tra_arena_printf(t->a, "%s, %s", *c, o->strategy) : o->strategy;
+        append_to_cell(t, c, o->strategy);
     }
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
@@ -69,10 +72,11 @@ static void add_plan(table *t, int column) {
         const char **c = cell_of(t, tra_arena_printf(t->a, "%s %s", summands ? "summands of" : "move", name), column);
         const char *how = tra_arena_printf(t->a, "%s %s", tra_plan_op_text(o->op),
                                            tra_size_short_text(o->predicted.cost.network_bytes, text));
-        if (c) *c = *c ? tra_arena_printf(t->a, "%s, %s", *c, how) : how;
+        append_to_cell(t, c, how);
     }
 }
 
+/* Do the plans differ in this row? */
 static bool differs(const table *t, const row *r) {
     for (int i = 1; i < t->columns; i++) {
         const char *x = r->cell[0] ? r->cell[0] : "", *y = r->cell[i] ? r->cell[i] : "";
@@ -90,7 +94,7 @@ static void print_row(const table *t, const row *r, tra_str *out) {
     tra_text_end_line(out);
 }
 
-/* A text over several lines of its column, broken at blanks. */
+/* Prints a row whose cells may take several lines, broken at blanks. */
 static void print_wrapped(const table *t, const char *name, const char *const *text, tra_str *out) {
     const char *rest[COLUMNS];
     bool more = true;
@@ -101,8 +105,8 @@ static void print_wrapped(const table *t, const char *name, const char *const *t
         for (int i = 0; i < t->columns; i++) {
             int n = (int)strlen(rest[i]);
             if (n > CELL) {
-                for (n = CELL; n > 0 && rest[i][n] != ' '; n--) {
-                }
+                n = CELL;
+                while (n > 0 && rest[i][n] != ' ') n--;
                 if (n == 0) n = CELL;
             }
             r.cell[i] = tra_arena_strndup(t->a, rest[i], (size_t)n);
@@ -113,9 +117,10 @@ static void print_wrapped(const table *t, const char *name, const char *const *t
     }
 }
 
-static void totals(const tra_job *job, table *t, tra_str *out) {
+/* Prints the rows of costs, that of the cost model first, and why each plan lost. */
+static void print_totals(const tra_job *job, table *t, tra_str *out) {
     row floats = {"floats, model tra", {0}}, network = {"network", {0}}, disk = {"disk", {0}}, flops = {"flops", {0}};
-    row model = {"floats, eindecomp", {0}};
+    row eindecomp = {"floats, eindecomp", {0}};
     row memory = {"peak memory of a site", {0}}, seconds = {"seconds", {0}};
     const char *why[COLUMNS];
     char b[TRA_SIZETEXT];
@@ -123,13 +128,13 @@ static void totals(const tra_job *job, table *t, tra_str *out) {
         const tra_cost *c = &t->plan[i]->plan->cost;
         bool fits = t->plan[i]->fits;
         floats.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->network_floats, b, sizeof b));
-        model.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->eindecomp, b, sizeof b));
+        eindecomp.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->eindecomp, b, sizeof b));
         network.cell[i] = tra_arena_printf(t->a, "%s", tra_size_short_text(c->network_bytes, b));
         disk.cell[i] = tra_arena_printf(t->a, "%s", tra_size_short_text(tra_size_add(c->disk_read, c->disk_write), b));
         flops.cell[i] = tra_arena_printf(t->a, "%s", tra_text_number(c->flops, b, sizeof b));
         memory.cell[i] = tra_arena_printf(t->a, "%s", tra_human(c->peak_memory, b));
         seconds.cell[i] = tra_arena_printf(t->a, "%s", tra_text_seconds(c->seconds, b, sizeof b));
-        why[i] = *t->plan[i]->note ? t->plan[i]->note : fits ? "the first choice" : "does not fit";
+        why[i] = *t->plan[i]->why_not ? t->plan[i]->why_not : fits ? "the first choice" : "does not fit";
     }
     print_row(t, job->options.cost == TRA_COST_TRA ? &floats : &seconds, out);
     print_row(t, &network, out);
@@ -137,10 +142,11 @@ static void totals(const tra_job *job, table *t, tra_str *out) {
     print_row(t, &flops, out);
     print_row(t, &memory, out);
     print_row(t, job->options.cost == TRA_COST_TRA ? &seconds : &floats, out);
-    if (job->plans.labellings || job->options.cost == TRA_COST_EINDECOMP) print_row(t, &model, out);
+    if (job->plans.labellings || job->options.cost == TRA_COST_EINDECOMP) print_row(t, &eindecomp, out);
     print_wrapped(t, "why it lost", why, out);
 }
 
+/* Prints n plans, or as many as have room, side by side. */
 static void compare(const tra_job *job, int first, int n, tra_str *out) {
     table t = {.a = tra_arena_new(), .columns = (int)tra_min64(n, COLUMNS)};
     row head = {.name = "plan"};
@@ -160,7 +166,7 @@ static void compare(const tra_job *job, int first, int n, tra_str *out) {
     }
     if (same) tra_str_printf(out, "(%d row%s more, alike in these plans)\n", same, same == 1 ? "" : "s");
     if (t.dropped) tra_str_add(out, "(and more; --plan K shows one plan whole)\n");
-    totals(job, &t, out);
+    print_totals(job, &t, out);
     tra_arena_free(t.a);
 }
 
@@ -168,14 +174,13 @@ static char *cost_text(const tra_job *job, double cost, char *buf, size_t n) {
     return job->options.cost == TRA_COST_TIME ? tra_text_seconds(cost, buf, n) : tra_text_number(cost, buf, n);
 }
 
-/* The class of plans of which this is the cheapest: a labelling is of its optimizer, a strategy is found by the
- * search. */
+/* What the plan is the cheapest of: the plans with its labelling, or, without labellings, with its strategy. */
 static const char *kind_of(const tra_job *job, const tra_plan *p) {
     const tra_labelling *l = tra_explain_labelling(job, p);
     return l ? l->how : tra_text_strategy(p);
 }
 
-void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
+void tra_text_alternatives(const tra_job *job, int k, tra_str *out) {
     tra_arena *a = tra_arena_new();
     bool seconds = job->options.cost == TRA_COST_TIME;
     int wide = 8, figure = seconds ? 9 : 8, n = (int)tra_min64(k, job->plans.n);
@@ -196,7 +201,7 @@ void tra_explain_alternatives(const tra_job *job, int k, tra_str *out) {
         tra_str_printf(out, " %9s", tra_size_short_text(tra_size_add(p->cost.disk_read, p->cost.disk_write), buf));
         tra_str_printf(out, " %8s", tra_text_number(p->cost.flops, buf, sizeof buf));
         tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
-        tra_text_cell(out, *s->note ? s->note : "the choice",
+        tra_text_cell(out, *s->why_not ? s->why_not : "the choice",
                       (int)tra_max64(10, TRA_TEXT_WIDTH - 5 - wide - 42 - figure));
         tra_text_end_line(out);
     }

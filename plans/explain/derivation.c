@@ -1,17 +1,21 @@
-/* derivation.c - how a plan follows from the direct translation, step by step, and which rules just missed. */
+/* derivation.c - explain --rules as text: how a plan follows from the direct translation, step by step, and which rules
+ * were refused. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../search/cost.h"
 #include "../search/derive.h"
-#include "text.h"
+#include "explain_int.h"
 
-enum { PLACE = 22, MOVED = 10, OPERATOR = TRA_TEXT_WIDTH - 3 - PLACE - MOVED - 4, ALL_SHOWN = 24 };
+enum { PLACE = 22, MOVED = 10, OPERATOR = TRA_TEXT_WIDTH - 3 - PLACE - MOVED - 4 }; /* widths of columns */
+enum { ALL_SHOWN = 24 }; /* a tree of so many lines is shown whole */
 
-static const tra_rule *rule_of(const char *names, int *used) {
+/* The first rule of a text of names, which is moved behind it; NULL at the end. */
+static const tra_rule *next_rule(const char **names) {
     char name[16];
-    *used = 0;
-    if (sscanf(names, "%15s%n", name, used) != 1) return NULL;
+    int used;
+    if (sscanf(*names, "%15s%n", name, &used) != 1) return NULL;
+    *names += used;
     for (int i = 0; tra_rules[i]; i++)
         if (strcmp(tra_rules[i]->name, name) == 0) return tra_rules[i];
     return NULL;
@@ -48,8 +52,9 @@ static const char *unnumbered(const char *line) {
     return at ? at + strspn(at + 1, "0123456789") + 1 : line;
 }
 
-/* Writes the tree of a plan; of a long one only the lines that the plan before did not have. */
-static void tree(const tra_shown_plan *s, char *const *now, int nbefore, char *const *before, tra_str *out) {
+/* Prints the tree of a plan, with a star before the lines that the plan before did not have. Of a long tree only these
+ * are printed. */
+static void print_tree(const tra_shown_plan *s, char *const *now, int nbefore, char *const *before, tra_str *out) {
     int hidden = 0;
     for (int i = 0; i < s->nlines; i++) {
         bool old = false;
@@ -65,23 +70,23 @@ static void tree(const tra_shown_plan *s, char *const *now, int nbefore, char *c
     if (hidden) tra_str_printf(out, "   (and %d operator%s as before)\n", hidden, hidden == 1 ? "" : "s");
 }
 
-static void step(const tra_job *job, int i, const tra_step *x, tra_str *out) {
+/* Prints the number, the rules and the cost of a step. */
+static void print_step(const tra_job *job, int i, const tra_step *x, tra_str *out) {
     char cost[32], bytes[TRA_SIZETEXT], flops[32];
     double c = tra_cost_scalar(&x->plan->cost, job->options.cost);
-    tra_str head = {0};
-    tra_str_printf(&head, "%d  ", i);
-    int used;
-    for (const char *names = x->rules; rule_of(names, &used); names += used)
-        tra_str_printf(&head, "%s  ", rule_of(names, &used)->name);
-    tra_str_printf(&head, "%s", x->what);
+    const char *names = x->rules;
+    tra_str line = {0};
+    tra_str_printf(&line, "%d  ", i);
+    for (const tra_rule *r; (r = next_rule(&names));) tra_str_printf(&line, "%s  ", r->name);
+    tra_str_add(&line, x->what);
     tra_str_add(out, "\n");
-    tra_text_wrapped(tra_str_get(&head), 0, 3, out);
-    tra_str_free(&head);
-    for (const char *names = x->rules; rule_of(names, &used); names += used) {
-        const tra_rule *r = rule_of(names, &used);
-        tra_str_printf(&head, "%s: %s", r->name, r->equivalence);
-        tra_text_wrapped(tra_str_get(&head), 3, 9, out);
-        tra_str_free(&head);
+    tra_text_wrapped(tra_str_get(&line), 0, 3, out);
+    tra_str_free(&line);
+    names = x->rules;
+    for (const tra_rule *r; (r = next_rule(&names));) {
+        tra_str_printf(&line, "%s: %s", r->name, r->equivalence);
+        tra_text_wrapped(tra_str_get(&line), 3, 9, out);
+        tra_str_free(&line);
     }
     if (job->options.cost == TRA_COST_TRA)
         tra_str_printf(out, "   cost %s floats", tra_text_number(c, cost, sizeof cost));
@@ -91,7 +96,7 @@ static void step(const tra_job *job, int i, const tra_step *x, tra_str *out) {
                    tra_text_number(x->plan->cost.flops, flops, sizeof flops));
 }
 
-static void near_misses(const tra_derivation *d, tra_str *out) {
+static void print_refused(const tra_derivation *d, tra_str *out) {
     tra_str_add(out, "\nNear misses: rules that were refused, and why\n");
     if (d->refused.n == 0) tra_str_add(out, "none\n");
     for (int i = 0; i < d->refused.n; i++) {
@@ -109,17 +114,17 @@ void tra_text_derivation(const tra_job *job, tra_str *out) {
     tra_arena *a = tra_arena_new();
     tra_derivation d = tra_explain_derivation(job, a);
     char **before = NULL;
-    int n = 0;
+    int nbefore = 0;
     tra_str_printf(out, "\nDerivation of the plan from the direct translation, %d step%s; * marks what is new\n",
                    d.n - 1, d.n == 2 ? "" : "s");
     for (int i = 0; i < d.n; i++) {
         const tra_shown_plan *s = tra_explain_plan(job, d.v[i].plan, a);
         char **now = lines_of(s, a);
-        step(job, i, &d.v[i], out);
-        tree(s, now, n, before, out);
+        print_step(job, i, &d.v[i], out);
+        print_tree(s, now, nbefore, before, out);
         before = now;
-        n = s->nlines;
+        nbefore = s->nlines;
     }
-    near_misses(&d, out);
+    print_refused(&d, out);
     tra_arena_free(a);
 }

@@ -1,11 +1,11 @@
-/* dot.c - the plan as a graph for graphviz: data flows upwards, files are cylinders, exchanges are filled, what is
- * computed while it is read (fused) is dashed. */
+/* dot.c - the plan as a graph for graphviz. Data flow upwards; files are cylinders, exchanges are filled, operators
+ * that are fused into their consumer are dashed. */
 #include <string.h>
 
 #include "../ia/ia.h"
-#include "text.h"
+#include "explain_int.h"
 
-static void quoted(const char *text, tra_str *out) {
+static void add_quoted(const char *text, tra_str *out) {
     for (; *text; text++) {
         if (*text == '"' || *text == '\\') tra_str_add(out, "\\");
         tra_str_addn(out, text, 1);
@@ -18,7 +18,7 @@ static const char *attributes(const tra_op *o) {
     return o->orders.fused ? ", style=dashed" : "";
 }
 
-static void node(const tra_shown_op *s, tra_str *out) {
+static void add_node(const tra_shown_op *s, tra_str *out) {
     const tra_op *o = s->op;
     const char *what = s->label + strlen(tra_plan_op_text(o->op));
     char shape[TRA_DIMTEXT], number[40];
@@ -27,7 +27,7 @@ static void node(const tra_shown_op *s, tra_str *out) {
     if (o->strategy) tra_str_printf(out, " %s", o->strategy);
     if (*what) {
         tra_str_add(out, "\\n");
-        quoted(what + strspn(what, " "), out);
+        add_quoted(what + strspn(what, " "), out);
     }
     tra_str_printf(out, "\\n%s\\n%" PRId64 " x (%s) %s", s->place, o->type.cat->n,
                    tra_dims_text(&o->type.cat->bound, "", "x", "", shape, sizeof shape), tra_dtype_name(o->type.dtype));
@@ -47,14 +47,14 @@ void tra_explain_dot(const tra_job *job, tra_str *out) {
     tra_str_add(out, "digraph plan {\n    rankdir=BT;\n    node [shape=box, fontname=\"Helvetica\"];\n"
                      "    edge [fontname=\"Helvetica\"];\n    fontname=\"Helvetica\";\n    label=\"");
     if (*s->plan->strategy) {
-        quoted(s->plan->strategy, out);
+        add_quoted(s->plan->strategy, out);
         tra_str_add(out, ", ");
     }
     tra_str_printf(out, "%d site%s, %s over the network\";\n", s->plan->sites, s->plan->sites == 1 ? "" : "s",
                    tra_size_text(s->plan->cost.network_bytes, human));
     for (int i = 0; i < s->plan->nops; i++) {
         const tra_op *o = s->ops[i].op;
-        node(&s->ops[i], out);
+        add_node(&s->ops[i], out);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
             tra_str_printf(out, "    n%d -> n%d", o->in[j], i);
             if (o->predicted.cost.network_bytes.bound > 0)

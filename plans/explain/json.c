@@ -4,27 +4,14 @@
 #include "../../lib/physical/memory.h"
 #include "../../lib/physical/needs.h"
 #include "../ia/ia.h"
-#include "text.h"
+#include "explain_int.h"
 
-enum { FEWPLANS = 20 };
+enum { FEW_PLANS = 20 }; /* as many as are written by default */
 
 static void dims(tra_json *j, const char *key, const tra_dims *d) { tra_json_ints(j, key, d->n, d->v); }
 
-static void words(tra_json *j, const char *key, const char *text) {
-    tra_json_begin(j, key, '[');
-    while (text && *text) {
-        char word[64];
-        int n = 0, used = 0;
-        if (sscanf(text, "%63s%n", word, &n) != 1) break;
-        used = n;
-        tra_json_str(j, NULL, word);
-        text += used;
-    }
-    tra_json_end(j, ']');
-}
-
-/* A figure that is counted, or estimated with a bound. */
-static void counted(tra_json *j, const char *key, double v, double bound) {
+/* As tra_json_size, for a figure that is no whole number. */
+static void number_with_bound(tra_json *j, const char *key, double v, double bound) {
     char name[64];
     bool exact = v == bound;
     tra_json_num(j, key, v);
@@ -36,7 +23,8 @@ static void counted(tra_json *j, const char *key, double v, double bound) {
 
 /* ---- measured ----------------------------------------------------------------------------------------------- */
 
-static void figures(tra_json *j, const tra_op_report *r) {
+/* The members of a report, which read_profile.c reads again. */
+static void report_members(tra_json *j, const tra_op_report *r) {
     tra_json_int(j, "network_bytes", r->sent);
     tra_json_int(j, "received_bytes", r->received);
     tra_json_int(j, "disk_read_bytes", r->disk_read);
@@ -54,18 +42,19 @@ static void figures(tra_json *j, const tra_op_report *r) {
     tra_json_num(j, "kernel_seconds", r->kernel_seconds);
 }
 
-/* What was measured of an operator (of the run: op = m->nops), all sites together and each. */
+/* What was measured of an operator (m->nops: of the whole run) on all sites together and on each. t: the type of its
+ * result; NULL: of the whole run. */
 static void measured(tra_json *j, const tra_profile *m, int op, const tra_type *t) {
     tra_op_report all = tra_profile_sum(m, op);
-    double expected, q = t ? tra_rows_factor(t, &all, &expected) : 0;
+    double expected, error = t ? tra_rows_error(t, &all, &expected) : 0;
     tra_json_begin(j, "measured", '{');
-    figures(j, &all);
-    if (q > 0) tra_json_num(j, "q_error", q);
+    report_members(j, &all);
+    if (error > 0) tra_json_num(j, "q_error", error);
     tra_json_begin(j, "sites", '[');
     for (int s = 0; s < m->sites; s++) {
         tra_json_begin(j, NULL, '{');
         tra_json_int(j, "site", s);
-        figures(j, tra_profile_site(m, op, s));
+        report_members(j, tra_profile_site(m, op, s));
         tra_json_end(j, '}');
     }
     tra_json_end(j, ']');
@@ -85,13 +74,13 @@ static void run(tra_json *j, const tra_profile *m) {
 
 /* ---- the plan ----------------------------------------------------------------------------------------------- */
 
-/* A predicted peak of memory. Where it rests on estimates the ceiling is its bound. */
+/* A predicted peak of memory. If it rests on estimates, the memory ceiling is its bound. */
 static tra_size peak_of(const tra_plan *p, int64_t bytes) {
     if (p->memory == 0 || !tra_plan_memory_estimated(p)) return tra_size_upto(bytes);
     return tra_size_about((double)bytes, tra_max64(bytes, p->memory));
 }
 
-/* Writes an operator. m: what was measured of plan p, or NULL; l: its labelling, or NULL. */
+/* Writes an operator of plan p. m: what was measured of p, or NULL; l: the labelling that p follows, or NULL. */
 static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const tra_shown_op *s, const tra_labelling *l,
                      const tra_profile *m) {
     const tra_op *o = s->op;
@@ -127,21 +116,22 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const t
     tra_json_bool(j, "partial", o->what.partial);
     if (o->orders.scan.first >= 0) tra_json_int(j, "scan", o->orders.scan.first);
     if (tra_op_is(o->op, TRA_EXCHANGES)) tra_json_int(j, "ends", o->orders.ends);
-    counted(j, "network_floats", o->predicted.cost.network_floats, o->predicted.cost.network_floats_bound);
+    number_with_bound(j, "network_floats", o->predicted.cost.network_floats, o->predicted.cost.network_floats_bound);
     tra_json_size(j, "network_bytes", o->predicted.cost.network_bytes);
     tra_json_size(j, "disk_read_bytes", o->predicted.cost.disk_read);
     tra_json_size(j, "disk_write_bytes", o->predicted.cost.disk_write);
-    counted(j, "flops", o->predicted.cost.flops, o->predicted.cost.flops_bound);
+    number_with_bound(j, "flops", o->predicted.cost.flops, o->predicted.cost.flops_bound);
     tra_json_size(j, "peak_memory_bytes", peak_of(p, o->predicted.cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", o->predicted.least_memory);
     tra_json_size(j, "scratch_bytes", tra_size_upto(o->predicted.spill));
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
-    words(j, "rules", s->rules);
-    if (l && s->statement >= 0) tra_json_vertex(j, job->plans.labellings->graph, l, s->statement);
+    tra_json_words(j, "rules", s->rules);
+    if (l && s->statement >= 0) tra_json_statement(j, job->plans.labellings->graph, l, s->statement);
     if (m) measured(j, m, o->id, &o->type);
     tra_json_end(j, '}');
 }
 
+/* Writes a plan, with its operators or without. m: what was measured of it, or NULL. */
 static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool operators, const tra_profile *m) {
     const tra_plan *p = s->plan;
     const tra_labelling *l = tra_explain_labelling(job, p);
@@ -152,11 +142,11 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     snprintf(digest, sizeof digest, "%016" PRIx64, tra_plan_digest(p));
     tra_json_str(j, "digest", digest);
     tra_json_num(j, "cost", s->cost);
-    counted(j, "network_floats", p->cost.network_floats, p->cost.network_floats_bound);
+    number_with_bound(j, "network_floats", p->cost.network_floats, p->cost.network_floats_bound);
     tra_json_size(j, "network_bytes", p->cost.network_bytes);
     tra_json_size(j, "disk_read_bytes", p->cost.disk_read);
     tra_json_size(j, "disk_write_bytes", p->cost.disk_write);
-    counted(j, "flops", p->cost.flops, p->cost.flops_bound);
+    number_with_bound(j, "flops", p->cost.flops, p->cost.flops_bound);
     tra_json_size(j, "peak_memory_bytes", peak_of(p, p->cost.peak_memory));
     tra_json_int(j, "least_memory_bytes", p->least_memory);
     tra_json_int(j, "base_memory_bytes", tra_memory_base(p, job->options.threads));
@@ -164,10 +154,10 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_size(j, "exchange_scratch_bytes", tra_size_upto(tra_exchange_scratch(p)));
     tra_json_size(j, "resume_scratch_bytes", tra_size_upto(p->checkpointed));
     tra_json_num(j, "seconds", p->cost.seconds);
-    tra_json_int(j, "densify", s->densify);
+    tra_json_int(j, "densify", s->densifying);
     tra_json_bool(j, "fits", s->fits);
-    tra_json_str(j, "note", s->note);
-    words(j, "rules", s->rules);
+    tra_json_str(j, "note", s->why_not);
+    tra_json_words(j, "rules", s->rules);
     if (m) measured(j, m, m->nops, NULL);
     if (operators) {
         tra_json_begin(j, "operators", '[');
@@ -203,7 +193,7 @@ static void derivation(tra_json *j, const tra_job *job) {
         tra_shown_plan *s = tra_explain_plan(job, x->plan, a);
         tra_explain_rules(job, s, &x->choices, a);
         tra_json_begin(j, NULL, '{');
-        words(j, "rules", x->rules);
+        tra_json_words(j, "rules", x->rules);
         tra_json_str(j, "what", x->what);
         tra_json_num(j, "cost", s->cost);
         tra_json_num(j, "network_floats", x->plan->cost.network_floats);
@@ -233,7 +223,8 @@ static void derivation(tra_json *j, const tra_job *job) {
     tra_arena_free(a);
 }
 
-/* Writes the first k plans, and the chosen one wherever it stands. */
+/* Writes the whole object, with the first k plans and the chosen one. m: what was measured of the chosen plan, or NULL;
+ * o: NULL if no further sections are wanted. */
 static void render(const tra_job *job, int k, bool operators, const tra_profile *m, const tra_explain_options *o,
                    tra_str *out) {
     tra_json j = {0};
@@ -275,7 +266,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
 }
 
 void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out) {
-    render(job, o->alternatives ? o->alternatives : o->measured ? 0 : FEWPLANS, true, o->measured, o, out);
+    render(job, o->alternatives ? o->alternatives : o->measured ? 0 : FEW_PLANS, true, o->measured, o, out);
 }
 
 void tra_explain_profile(const tra_job *job, const tra_profile *m, tra_str *out) { render(job, 0, true, m, NULL, out); }

@@ -1,11 +1,11 @@
-/* statements.c - what EinDecomp decided: for each statement its partition vector and costs; the graph of statements;
- * and the program under each optimizer, side by side. */
+/* statements.c - what EinDecomp decided: the partition vector and the costs of each statement, and the graph of
+ * statements. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../ia/ia.h"
 #include "../search/cost.h"
-#include "text.h"
+#include "explain_int.h"
 
 const tra_labelling *tra_explain_labelling(const tra_job *job, const tra_plan *p) {
     return job->plans.labellings ? job->plans.labellings->of[p->rank - 1] : NULL;
@@ -13,7 +13,7 @@ const tra_labelling *tra_explain_labelling(const tra_job *job, const tra_plan *p
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
-/* "i=4 k=2": the labels that are cut. */
+/* "i=4 k=2": the parts of each label that is cut; "-" if none is. */
 static const char *vector_text(const tra_vertex *v, const int *d, tra_arena *a) {
     const char *text = "";
     for (int l = 0; l < v->nlabels; l++)
@@ -21,15 +21,16 @@ static const char *vector_text(const tra_vertex *v, const int *d, tra_arena *a) 
     return *text ? text : "-";
 }
 
+/* What vertex v costs in repartitions of its operands. */
 static double repart_cost(const tra_eingraph *g, const tra_labelling *l, int v) {
     double cost = 0;
     for (int i = 0; i < g->v[v].nrefs; i++) cost += tra_ein_edge_cost(g, l->d, v, i);
     return cost;
 }
 
-/* Counts the statements of which a label is cut in more parts than it has blocks: these cannot be followed, since
- * sites hold whole blocks. */
-static int across_blocks(const tra_eingraph *g, const tra_labelling *l) {
+/* Counts the statements of which a label is cut in more parts than it has blocks. Since sites hold whole blocks, these
+ * vectors cannot be followed. */
+static int count_across_blocks(const tra_eingraph *g, const tra_labelling *l) {
     int n = 0;
     for (int v = 0; v < g->nvertices; v++) {
         bool across = false;
@@ -39,7 +40,8 @@ static int across_blocks(const tra_eingraph *g, const tra_labelling *l) {
     return n;
 }
 
-static void statement(const tra_eingraph *g, const tra_labelling *l, int v, tra_arena *a, tra_str *out) {
+/* Adds the row of a statement. */
+static void add_row(const tra_eingraph *g, const tra_labelling *l, int v, tra_arena *a, tra_str *out) {
     const tra_vertex *x = &g->v[v];
     const double cost[] = {tra_ein_join_cost(g, x, l->d[v]), tra_ein_agg_cost(g, x, l->d[v]), repart_cost(g, l, v)};
     tra_str what = {0};
@@ -77,18 +79,18 @@ void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out) {
     if (l->below_p)
         tra_str_printf(out, "%d statement%s in fewer parts: the labels' extents allow no more\n", l->below_p,
                        l->below_p == 1 ? "" : "s");
-    if ((n = across_blocks(g, l)))
+    if ((n = count_across_blocks(g, l)))
         tra_str_printf(out, "%d statement%s cut finer than %s blocks: computed on the nearest grid of sites\n", n,
                        n == 1 ? "" : "s", n == 1 ? "its" : "their");
     tra_arena *arena = tra_arena_new();
     tra_str_printf(out, "%-42s %-20s %5s %9s %9s %9s\n", "statement", "parts", "calls", "join", "agg", "repart");
-    for (int v = 0; v < g->nvertices; v++) statement(g, l, v, arena, out);
+    for (int v = 0; v < g->nvertices; v++) add_row(g, l, v, arena, out);
     tra_arena_free(arena);
 }
 
 /* ---- json --------------------------------------------------------------------------------------------------- */
 
-void tra_json_vertex(tra_json *j, const tra_eingraph *g, const tra_labelling *l, int v) {
+void tra_json_statement(tra_json *j, const tra_eingraph *g, const tra_labelling *l, int v) {
     const tra_vertex *x = &g->v[v];
     tra_json_begin(j, "partition", '{');
     for (int i = 0; i < x->nlabels; i++) tra_json_int(j, x->label_name[i], l->d[v][i]);
@@ -99,6 +101,7 @@ void tra_json_vertex(tra_json *j, const tra_eingraph *g, const tra_labelling *l,
     tra_json_num(j, "repart_cost", repart_cost(g, l, v));
 }
 
+/* A reference of a vertex, or its result. */
 static void json_ref(tra_json *j, const char *key, const tra_eingraph *g, const tra_vertex *v, const tra_ein_ref *r) {
     const tra_ein_rel *x = &g->rel[r->rel];
     tra_json_begin(j, key, '{');
@@ -121,7 +124,7 @@ void tra_json_statements(tra_json *j, const tra_labellings *all, const tra_label
     tra_json_num(j, "agg_cost", l->agg);
     tra_json_num(j, "repart_cost", l->repart);
     tra_json_int(j, "in_fewer_parts", l->below_p);
-    tra_json_int(j, "across_blocks", across_blocks(g, l));
+    tra_json_int(j, "across_blocks", count_across_blocks(g, l));
     tra_json_bool(j, "cut_off", l->cut_off);
     if (all->paper) tra_json_num(j, "paper_cost", all->paper->cost);
     if (all->best) tra_json_num(j, "optimal_cost", all->best->cost);
@@ -132,7 +135,7 @@ void tra_json_statements(tra_json *j, const tra_labellings *all, const tra_label
         tra_json_begin(j, "references", '[');
         for (int i = 0; i < g->v[v].nrefs; i++) json_ref(j, NULL, g, &g->v[v], &g->v[v].ref[i]);
         tra_json_end(j, ']');
-        tra_json_vertex(j, g, l, v);
+        tra_json_statement(j, g, l, v);
         tra_json_end(j, '}');
     }
     tra_json_end(j, ']');
@@ -169,114 +172,5 @@ void tra_dot_statements(const tra_job *job, tra_str *out) {
         }
     }
     tra_str_add(out, "}\n");
-    tra_arena_free(a);
-}
-
-/* ---- optimizers side by side -------------------------------------------------------------------------------- */
-
-/* What one optimizer makes of the program. */
-typedef struct shown {
-    const char *name, *how, *failed;
-    const tra_plan *plan;
-    double floats; /* by the model eindecomp */
-    const tra_measurement *measured;
-} shown;
-enum { OPTIMIZERS = TRA_OPT_DATA + 1 };
-
-static void plan_all(const tra_job *job, int n, const tra_measurement *m, tra_arena *a, shown *v) {
-    for (int i = 0; i < OPTIMIZERS; i++) {
-        tra_plan_options o = job->options;
-        tra_plans plans;
-        tra_err e = {0};
-        o.optimizer = (tra_optimizer)i;
-        o.over = true;
-        o.first = 1;
-        v[i] = (shown){.name = tra_optimizer_text(o.optimizer), .how = "placements"};
-        if (tra_optimize(job->program.graph, &o, a, &plans, &e) != TRA_OK) {
-            v[i].failed = tra_arena_printf(a, "%s", e.msg);
-            continue;
-        }
-        v[i].plan = plans.v[0];
-        v[i].floats = tra_ein_plan_cost(plans.v[0]);
-        if (plans.labellings) v[i].how = plans.labellings->of[0]->how, v[i].floats = plans.labellings->of[0]->cost;
-        for (int k = 0; k < n; k++)
-            if (m[k].of.digest == tra_plan_digest(plans.v[0]) && (!v[i].measured || m[k].of.optimizer == o.optimizer))
-                v[i].measured = &m[k];
-    }
-}
-
-static bool is_shown(const tra_measurement *m, const shown *v) {
-    for (int i = 0; i < OPTIMIZERS; i++)
-        if (v[i].plan && tra_plan_digest(v[i].plan) == m->of.digest) return true;
-    return false;
-}
-
-void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tra_str *out) {
-    tra_arena *a = tra_arena_new();
-    shown v[OPTIMIZERS];
-    char b[TRA_SIZETEXT];
-    plan_all(job, n, m, a, v);
-    if (n) tra_str_printf(out, "\n%-35s  %-30s  %s", "", "predicted", "measured");
-    tra_str_printf(out, "\n%-13s %-10s %9s  %10s %9s %9s", "optimizer", "labelling", "floats", "network", "seconds",
-                   "memory");
-    if (n) tra_str_printf(out, "  %10s %9s", "network", "seconds");
-    tra_str_add(out, "\n");
-    for (int i = 0; i < OPTIMIZERS; i++) {
-        const tra_plan *p = v[i].plan;
-        tra_str_printf(out, "%-13s ", v[i].name);
-        if (!p) {
-            tra_text_cell(out, v[i].failed, TRA_TEXT_WIDTH - 14);
-            tra_text_end_line(out);
-            continue;
-        }
-        tra_str_printf(out, "%-10s %9s", v[i].how, tra_text_number(v[i].floats, b, sizeof b));
-        tra_str_printf(out, "  %10s", tra_size_short_text(p->cost.network_bytes, b));
-        tra_str_printf(out, " %9s", tra_text_seconds(p->cost.seconds, b, sizeof b));
-        tra_str_printf(out, " %9s", tra_human(p->cost.peak_memory, b));
-        if (v[i].measured) {
-            const tra_profile *x = &v[i].measured->profile;
-            tra_str_printf(out, "  %10s", tra_human(tra_profile_sum(x, x->nops).sent, b));
-            tra_str_printf(out, " %9s", tra_text_seconds(x->seconds, b, sizeof b));
-        }
-        tra_str_add(out, "\n");
-    }
-    for (int k = 0; k < n; k++) {
-        if (is_shown(&m[k], v)) continue;
-        tra_str_printf(out, "%s is of another plan than these, by %s for %d site%s of %d thread%s\n", m[k].file,
-                       tra_optimizer_text(m[k].of.optimizer), m[k].of.sites, m[k].of.sites == 1 ? "" : "s",
-                       m[k].of.threads, m[k].of.threads == 1 ? "" : "s");
-    }
-    tra_arena_free(a);
-}
-
-void tra_json_optimizers(tra_json *j, const tra_job *job, int n, const tra_measurement *m) {
-    tra_arena *a = tra_arena_new();
-    shown v[OPTIMIZERS];
-    plan_all(job, n, m, a, v);
-    tra_json_begin(j, "optimizers", '[');
-    for (int i = 0; i < OPTIMIZERS; i++) {
-        tra_json_begin(j, NULL, '{');
-        tra_json_str(j, "optimizer", v[i].name);
-        if (v[i].plan) {
-            tra_json_str(j, "labelling", v[i].how);
-            tra_json_str(j, "strategy", v[i].plan->strategy);
-            tra_json_num(j, "eindecomp_floats", v[i].floats);
-            tra_json_size(j, "network_bytes", v[i].plan->cost.network_bytes);
-            tra_json_int(j, "peak_memory_bytes", v[i].plan->cost.peak_memory);
-            tra_json_num(j, "seconds", v[i].plan->cost.seconds);
-        } else {
-            tra_json_str(j, "error", v[i].failed);
-        }
-        if (v[i].measured) {
-            const tra_profile *x = &v[i].measured->profile;
-            tra_json_begin(j, "measured", '{');
-            tra_json_str(j, "file", v[i].measured->file);
-            tra_json_int(j, "network_bytes", tra_profile_sum(x, x->nops).sent);
-            tra_json_num(j, "seconds", x->seconds);
-            tra_json_end(j, '}');
-        }
-        tra_json_end(j, '}');
-    }
-    tra_json_end(j, ']');
     tra_arena_free(a);
 }

@@ -1,4 +1,4 @@
-/* text.c - explain for people, in at most 100 columns. */
+/* text.c - tra explain and tra cost as text. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,35 +6,37 @@
 #include "../ia/ia.h"
 #include "../../lib/physical/needs.h"
 #include "../search/cost.h"
-#include "explain.h"
-#include "text.h"
+#include "explain_int.h"
 
-enum { WIDTH = TRA_TEXT_WIDTH, FEWPLANS = 10 };
+enum { WIDTH = TRA_TEXT_WIDTH, FEW_PLANS = 10 }; /* FEW_PLANS: as many are compared if all are asked for */
 
 /* ---- the tree ----------------------------------------------------------------------------------------------- */
 
-typedef struct columns {
-    int op, place, size, moved, flops;
-} columns;
+/* The columns of the tree. */
+enum { OPERATOR, PLACEMENT, SIZE, MOVED, FLOPS, COLUMNS };
+typedef struct widths {
+    int of[COLUMNS];
+} widths;
 
-/* A number of rows that is not exact: 842, 32300, 1.2e6. */
-static char *count_text(double v, char buf[32]) {
+/* A number of rows that is estimated, to three digits: 842, 32300, 1.2e6. */
+static char *estimate_text(double v, char buf[32]) {
     char digits[32];
     snprintf(digits, sizeof digits, "%.3g", v);
     return tra_text_number(strtod(digits, NULL), buf, 32);
 }
 
+/* Tuples and the bound of their arrays; of a table rows, expected of possible ones, and their bytes. */
 static char *size_text(const tra_op *o, char *buf, size_t n) {
     char shape[TRA_DIMTEXT], a[32], b[32];
     const tra_catalog *c = o->type.cat;
     tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
-    if (o->type.columns) { /* rows that are expected, of the most that there may be */
+    if (o->type.columns) {
         double all = (double)tra_catalog_elements(c);
         bool known = !o->type.bounded || !o->type.entries || o->type.entries->all.exact;
         double rows = o->type.bounded && o->type.entries ? (double)o->type.entries->all.expected : all;
         if (o->type.bounded && !known)
-            snprintf(buf, n, "%s of <= %s rows", count_text(rows, a),
-                     count_text((double)o->type.entries->all.bound, b));
+            snprintf(buf, n, "%s of <= %s rows", estimate_text(rows, a),
+                     estimate_text((double)o->type.entries->all.bound, b));
         else
             snprintf(buf, n, "%.0f rows", rows);
         size_t length = strlen(buf);
@@ -56,66 +58,67 @@ static char *flops_text(const tra_op *o, char *buf, size_t n) {
     return tra_text_number(o->predicted.cost.flops, buf, n);
 }
 
-static void widen(int *w, const char *text) { *w = (int)tra_max64(*w, (int64_t)strlen(text)); }
-
-static columns measure(const tra_shown_plan *p) {
-    columns c = {.place = 9, .size = 14, .moved = 5, .flops = 5};
-    char buf[TRA_DIMTEXT + 64];
-    for (int i = 0; i < p->nlines; i++) {
-        const tra_shown_op *o = &p->ops[p->lines[i].op];
-        widen(&c.place, o->place);
-        widen(&c.size, size_text(o->op, buf, sizeof buf));
-        widen(&c.moved, moved_text(o->op, buf));
-        widen(&c.flops, flops_text(o->op, buf, sizeof buf));
+/* The text of a column other than OPERATOR. Into buf, or of the description. */
+static const char *column_text(const tra_shown_op *o, int column, char *buf, size_t n) {
+    switch (column) {
+    case PLACEMENT: return o->place;
+    case SIZE: return size_text(o->op, buf, n);
+    case MOVED: return moved_text(o->op, buf);
+    default: return flops_text(o->op, buf, n);
     }
-    c.place = (int)tra_min64(c.place, 22);
-    c.size = (int)tra_min64(c.size, 32);
-    c.op = WIDTH - c.place - c.size - c.moved - c.flops - 8;
-    return c;
 }
 
-static void tree(const tra_shown_plan *p, tra_str *out) {
-    columns c = measure(p);
+/* Each column is as wide as its texts, placement and size within limits; the operator has what is left. */
+static widths find_widths(const tra_shown_plan *p) {
+    static const int least[] = {0, 9, 14, 5, 5}, most[] = {0, 22, 32, WIDTH, WIDTH};
+    widths w = {{0}};
     char buf[TRA_DIMTEXT + 64];
-    tra_text_cell(out, "operator", c.op);
-    tra_str_add(out, "  ");
-    tra_text_cell(out, "placement", c.place);
-    tra_str_add(out, "  ");
-    tra_text_cell(out, "tuples x bound", c.size);
-    tra_str_add(out, "  ");
-    tra_text_cell(out, "moved", -c.moved);
-    tra_str_add(out, "  ");
-    tra_text_cell(out, "flops", -c.flops);
+    w.of[OPERATOR] = WIDTH;
+    for (int c = PLACEMENT; c < COLUMNS; c++) {
+        w.of[c] = least[c];
+        for (int i = 0; i < p->nlines; i++) {
+            const char *text = column_text(&p->ops[p->lines[i].op], c, buf, sizeof buf);
+            w.of[c] = (int)tra_max64(w.of[c], tra_min64((int64_t)strlen(text), most[c]));
+        }
+        w.of[OPERATOR] -= w.of[c] + 2;
+    }
+    return w;
+}
+
+/* Adds a cell of the tree; figures are aligned right. */
+static void add_cell(const widths *w, int column, const char *text, tra_str *out) {
+    if (column) tra_str_add(out, "  ");
+    tra_text_cell(out, text, column >= MOVED ? -w->of[column] : w->of[column]);
+}
+
+static void add_tree(const tra_shown_plan *p, tra_str *out) {
+    static const char *const names[] = {"operator", "placement", "tuples x bound", "moved", "flops"};
+    widths w = find_widths(p);
+    char buf[TRA_DIMTEXT + 64];
+    for (int c = 0; c < COLUMNS; c++) add_cell(&w, c, names[c], out);
     tra_text_end_line(out);
     for (int i = 0; i < p->nlines; i++) {
         const tra_shown_op *o = &p->ops[p->lines[i].op];
         tra_str what = {0};
-        tra_text_operator(p, &p->lines[i], c.op, &what);
-        tra_text_cell(out, tra_str_get(&what), c.op);
+        tra_text_operator(p, &p->lines[i], w.of[OPERATOR], &what);
+        add_cell(&w, OPERATOR, tra_str_get(&what), out);
         tra_str_free(&what);
-        if (!p->lines[i].again) {
-            tra_str_add(out, "  ");
-            tra_text_cell(out, o->place, c.place);
-            tra_str_add(out, "  ");
-            tra_text_cell(out, size_text(o->op, buf, sizeof buf), c.size);
-            tra_str_add(out, "  ");
-            tra_text_cell(out, moved_text(o->op, buf), -c.moved);
-            tra_str_add(out, "  ");
-            tra_text_cell(out, flops_text(o->op, buf, sizeof buf), -c.flops);
-        }
+        for (int c = PLACEMENT; c < COLUMNS && !p->lines[i].again; c++)
+            add_cell(&w, c, column_text(o, c, buf, sizeof buf), out);
         tra_text_end_line(out);
     }
 }
 
 void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out) {
     tra_arena *a = tra_arena_new();
-    tree(tra_explain_plan(job, p, a), out);
+    add_tree(tra_explain_plan(job, p, a), out);
     tra_arena_free(a);
 }
 
-/* ---- header --------------------------------------------------------------------------------------------------- */
+/* ---- the head ----------------------------------------------------------------------------------------------- */
 
-static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
+/* Writes what holds for the whole plan: where it runs, its strategy, its costs. */
+static void add_head(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     const tra_plan *p = s->plan;
     const tra_plan_options *o = &job->options;
     char a[TRA_SIZETEXT], b[TRA_SIZETEXT], c[TRA_SIZETEXT], d[TRA_SIZETEXT];
@@ -139,9 +142,9 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
         tra_text_cell(out, p->strategy, WIDTH - 9);
         tra_text_end_line(out);
     }
-    if (s->densify)
-        tra_str_printf(out, "densify: %d operator%s dense what is sparse\n", s->densify,
-                       s->densify == 1 ? " makes" : "s make");
+    if (s->densifying)
+        tra_str_printf(out, "densify: %d operator%s dense what is sparse\n", s->densifying,
+                       s->densifying == 1 ? " makes" : "s make");
     tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
                    tra_text_number(p->cost.network_floats, a, sizeof a), tra_size_text(p->cost.network_bytes, b),
                    tra_size_text(p->cost.disk_read, c), tra_size_text(p->cost.disk_write, d));
@@ -157,8 +160,8 @@ static void header(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
         tra_str_add(out, "no scratch\n");
 }
 
-/* Writes what --reproducible costs: this plan beside the best one without it. */
-static void price(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
+/* Writes the cost of this plan beside that of the best plan without --reproducible. */
+static void add_price_of_reproducible(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     if (!job->options.reproducible) return;
     tra_str_add(out, "reproducible sums: ");
     if (job->free_cost > 0)
@@ -167,9 +170,10 @@ static void price(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
         tra_str_add(out, s->cost > 0 ? "the best plan without costs nothing\n" : "no cost, as without\n");
 }
 
-/* ---- levels below ------------------------------------------------------------------------------------------- */
+/* ---- explain --tra and --ia
+ * ------------------------------------------------------------------------------------------- */
 
-static void level_tra(const tra_graph *g, tra_str *out) {
+static void add_graph(const tra_graph *g, tra_str *out) {
     tra_str_add(out, "\nTRA: the typed graph\n");
     for (int i = 0; i < g->n; i++) {
         tra_str line = {0};
@@ -186,61 +190,65 @@ static void level_tra(const tra_graph *g, tra_str *out) {
     }
 }
 
-/* A join that is one operator with its aggregation is shown as the two it was. */
-static void level_ia(const tra_plan *p, tra_str *out) {
+/* Adds the line of an operator: what it does, its inputs, its name, its placement. of: its inputs; NULL: as it has
+ * them.
+ */
+static void add_operator(const tra_op *o, const char *number, const char *of, const tra_placement *p, tra_str *out) {
     char place[256];
+    tra_str line = {0};
+    tra_str_printf(&line, "#%s ", number);
+    tra_op_print(o, &line);
+    if (of)
+        tra_str_printf(&line, " of #%s", of);
+    else if (o->in[0] >= 0)
+        tra_str_printf(&line, " of #%d", o->in[0]);
+    if (!of && o->in[1] >= 0) tra_str_printf(&line, " and #%d", o->in[1]);
+    if (o->what.name) tra_str_printf(&line, " = %s", o->what.name);
+    tra_str_printf(&line, " @ %s", tra_place_text(p, place, sizeof place));
+    tra_text_wrapped(tra_str_get(&line), 0, 6, out);
+    tra_str_free(&line);
+}
+
+/* The operators but outputs. A join that is one operator with its aggregation is shown as two, 7a and 7. */
+static void add_operators(const tra_plan *p, tra_str *out) {
+    char number[16], join[16];
     tra_str_add(out, "\nIA: the operators and their placements, before fusion\n");
     for (int i = 0; i < p->nops; i++) {
         tra_op o = p->ops[i];
-        tra_str line = {0};
+        bool both = o.op == TRA_PLAN_JOINAGG;
         if (o.op == TRA_PLAN_OUTPUT) continue;
-        if (o.op == TRA_PLAN_JOINAGG) {
-            tra_labels x;
-            const tra_op *l = &p->ops[o.in[0]], *r = &p->ops[o.in[1]];
-            tra_join_labels(l->type.cat, r->type.cat, &o.what.joinl, &o.what.joinr, &x);
-            tra_placement pairs = tra_join_place(&x, &l->place, &r->place);
+        snprintf(number, sizeof number, "%d", i);
+        snprintf(join, sizeof join, "%da", i);
+        if (both) {
+            tra_placement pairs = tra_op_pairs_place(p, &o);
             o.op = TRA_PLAN_JOIN;
-            tra_str_printf(&line, "#%da ", i);
-            tra_op_print(&o, &line);
-            tra_str_printf(&line, " of #%d and #%d @ %s", o.in[0], o.in[1],
-                           tra_place_text(&pairs, place, sizeof place));
-            tra_text_wrapped(tra_str_get(&line), 0, 6, out);
-            tra_str_free(&line);
+            o.what.name = NULL;
+            add_operator(&o, join, NULL, &pairs, out);
             o.op = TRA_PLAN_AGG;
+            o.what.name = p->ops[i].what.name;
         }
-        tra_str_printf(&line, "#%d ", i);
-        tra_op_print(&o, &line);
-        if (p->ops[i].op == TRA_PLAN_JOINAGG)
-            tra_str_printf(&line, " of #%da", i);
-        else if (o.in[1] >= 0)
-            tra_str_printf(&line, " of #%d and #%d", o.in[0], o.in[1]);
-        else if (o.in[0] >= 0)
-            tra_str_printf(&line, " of #%d", o.in[0]);
-        if (o.what.name) tra_str_printf(&line, " = %s", o.what.name);
-        tra_str_printf(&line, " @ %s", tra_place_text(&o.place, place, sizeof place));
-        tra_text_wrapped(tra_str_get(&line), 0, 6, out);
-        tra_str_free(&line);
+        add_operator(&o, number, both ? join : NULL, &o.place, out);
     }
 }
 
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out) {
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
-    header(job, s, out);
-    price(job, s, out);
+    add_head(job, s, out);
+    add_price_of_reproducible(job, s, out);
     tra_str_add(out, "\n");
-    tree(s, out);
+    add_tree(s, out);
     if (o->measured) tra_text_analysis(s, o->measured, out);
     tra_text_statements(job, job->plan, out);
     if (o->optimizers) tra_text_optimizers(job, o->nmeasurements, o->measurements, out);
     if (o->composed) tra_text_composed(o->composed->n, o->composed->kernel, out);
     if (o->nstorages) tra_text_storages(o->nstorages, o->storages, out);
-    if (o->tra) level_tra(job->program.graph, out);
-    if (o->ia) level_ia(job->plan, out);
+    if (o->tra) add_graph(job->program.graph, out);
+    if (o->ia) add_operators(job->plan, out);
     if (o->kernels || o->code) tra_text_kernels(job->plan, o->code, out);
     if (o->catalog) tra_text_catalog(job->program.graph, out);
     if (o->rules) tra_text_derivation(job, out);
-    if (o->alternatives) tra_explain_alternatives(job, o->alternatives == INT_MAX ? FEWPLANS : o->alternatives, out);
+    if (o->alternatives) tra_text_alternatives(job, o->alternatives == INT_MAX ? FEW_PLANS : o->alternatives, out);
     tra_arena_free(a);
 }
 

@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[64];
-    tra_profile_of of = {0};
+    tra_profiled_plan of = {0};
     tra_profile p = {0};
     tra_err e = {0};
     if (size > 1 << 16) return 0;

@@ -1,17 +1,17 @@
-/* kernels.c - the kernels of a plan that are compiled: their physical plans in the calculus, and their C. */
+/* compiled_kernels.c - explain --kernels and --code: the kernels of a plan that are compiled, as physical plans in the
+ * calculus and as C. */
 #include "../../lib/run/compiled.h"
-#include "explain.h"
-#include "text.h"
+#include "explain_int.h"
 
 #include <string.h>
 
-/* Writes plan and C of the kernel of an operator's join; false where it has none, or is interpreted after all. */
+/* Writes physical plan and C of the kernel of an operator's join. False if it has none that is compiled. */
 static bool source_of(const tra_plan *p, int op, tra_str *plan, tra_str *c) {
     tra_err e = {0};
     return tra_op_compiles(p, &p->ops[op]) && tra_op_source(p, &p->ops[op], plan, c, &e) == TRA_OK;
 }
 
-/* The first operator whose C is this. */
+/* The first operator whose C is this; there is one. */
 static int first_of(const tra_plan *p, const char *code) {
     for (int i = 0;; i++) {
         tra_str plan = {0}, c = {0};
@@ -45,20 +45,17 @@ void tra_text_kernels(const tra_plan *p, bool code, tra_str *out) {
     if (!any) tra_str_add(out, "\nNo kernel of this plan is compiled\n");
 }
 
-void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernels_of *statements) {
+void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernel_set *statements) {
     tra_json_begin(j, "kernels", '[');
     for (int i = 0; i < p->nops; i++) {
         tra_str plan = {0}, c = {0};
-        if (!source_of(p, i, &plan, &c)) {
-            tra_str_free(&plan);
-            tra_str_free(&c);
-            continue;
+        if (source_of(p, i, &plan, &c)) {
+            tra_json_begin(j, NULL, '{');
+            tra_json_int(j, "operator", i);
+            tra_json_str(j, "plan", tra_str_get(&plan));
+            if (code) tra_json_str(j, "code", tra_str_get(&c));
+            tra_json_end(j, '}');
         }
-        tra_json_begin(j, NULL, '{');
-        tra_json_int(j, "operator", i);
-        tra_json_str(j, "plan", tra_str_get(&plan));
-        if (code) tra_json_str(j, "code", tra_str_get(&c));
-        tra_json_end(j, '}');
         tra_str_free(&plan);
         tra_str_free(&c);
     }

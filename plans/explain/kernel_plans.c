@@ -1,10 +1,12 @@
-/* storel.c - explain --kernels and --storages: naive plans, stages, physical plans, cardinalities and costs. */
+/* kernel_plans.c - explain --kernels and --storages: how the kernels of statements are found that are composed with the
+ * storages of their operands (plans/storel): naive plans, stages, physical plans, cardinalities and costs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "explain_int.h"
 
+/* From malloc. */
 static char *tree_text(const tra_calc *x) {
     tra_str s = {0};
     tra_calc_print(x, &s);
@@ -18,8 +20,9 @@ static void print_tree(const char *title, const tra_calc *x, tra_str *out) {
     free(text);
 }
 
-/* Writes what is known of a name in the notation of the paper: n[s], or n[m[s]] for nested dictionaries. */
-static void cardinality(const tra_storel_about *about, int depth, tra_str *out) {
+/* Writes what is known of a name in the notation of the STOREL paper: s is a scalar, n[s] a dictionary of n scalars,
+ * n[m[s]] one of n dictionaries of m scalars each; ? stands for a number that is not known. */
+static void print_cardinality(const tra_storel_about *about, int depth, tra_str *out) {
     char buf[32];
     if (about->kind == TRA_STOREL_NUMBER) {
         tra_str_add(out, isnan(about->value) ? "s" : tra_text_number(about->value, buf, sizeof buf));
@@ -38,7 +41,7 @@ static void print_cardinalities(const tra_storel_kernel *k, tra_str *out) {
     char buf[32];
     for (int i = 0; i < p->n; i++) {
         tra_str_printf(&line, "%s%s: ", i ? ", " : "", p->scope[i].name);
-        cardinality(&p->about[i], p->scope[i].type.depth, &line);
+        print_cardinality(&p->about[i], p->scope[i].type.depth, &line);
     }
     if (!isnan(k->result.plan[0].entries))
         tra_str_printf(&line, "; result: %s", tra_text_number(k->result.plan[0].entries, buf, sizeof buf));
@@ -47,6 +50,7 @@ static void print_cardinalities(const tra_storel_kernel *k, tra_str *out) {
     tra_str_free(&line);
 }
 
+/* Writes a stage with the program that it leaves; that of the last stage is printed as the physical plan. */
 static void print_stage(const tra_storel_stage *s, bool last, tra_str *out) {
     tra_str title = {0};
     char buf[32];
@@ -60,6 +64,7 @@ static void print_stage(const tra_storel_stage *s, bool last, tra_str *out) {
     tra_str_free(&title);
 }
 
+/* The predicted seconds of a plan on all combinations of arrays. */
 static double seconds_of(const tra_storel_kernel *k, int plan) {
     return tra_storel_seconds(k->result.plan[plan].cost, k->combinations, k->workers);
 }
@@ -137,7 +142,7 @@ static void json_kernel(tra_json *j, const tra_storel_kernel *k) {
         tra_json_begin(j, "cardinalities", '{');
         for (int i = 0; i < p->n; i++) {
             tra_str text = {0};
-            cardinality(&p->about[i], p->scope[i].type.depth, &text);
+            print_cardinality(&p->about[i], p->scope[i].type.depth, &text);
             tra_json_str(j, p->scope[i].name, tra_str_get(&text));
             tra_str_free(&text);
         }
@@ -152,13 +157,14 @@ void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k) {
 
 /* ---- storages side by side --------------------------------------------------------------------------------------- */
 
-static double total(const tra_kernels_of *x) {
+/* The predicted seconds of all kernels of a set. */
+static double total_seconds(const tra_kernel_set *x) {
     double all = 0;
     for (int i = 0; i < x->n; i++) all += x->kernel[i].reason ? 0 : seconds_of(&x->kernel[i], 0);
     return all;
 }
 
-void tra_text_storages(int n, const tra_kernels_of *x, tra_str *out) {
+void tra_text_storages(int n, const tra_kernel_set *x, tra_str *out) {
     char buf[2][32];
     tra_str_add(out, "\nStorages, by the predicted time of the kernels\n");
     tra_text_cell(out, "storages", 44);
@@ -171,7 +177,7 @@ void tra_text_storages(int n, const tra_kernels_of *x, tra_str *out) {
             if (!x[i].kernel[k].reason)
                 operations += x[i].kernel[k].result.plan[0].operations * x[i].kernel[k].combinations;
         tra_text_cell(out, x[i].storages, 44);
-        tra_text_cell(out, tra_text_seconds(total(&x[i]), buf[0], sizeof buf[0]), -12);
+        tra_text_cell(out, tra_text_seconds(total_seconds(&x[i]), buf[0], sizeof buf[0]), -12);
         tra_text_cell(out, tra_text_number(operations, buf[1], sizeof buf[1]), -14);
         tra_text_end_line(out);
         for (int k = 0; k < x[i].n; k++) {
@@ -185,12 +191,12 @@ void tra_text_storages(int n, const tra_kernels_of *x, tra_str *out) {
     }
 }
 
-void tra_json_storages(tra_json *j, int n, const tra_kernels_of *x) {
+void tra_json_storages(tra_json *j, int n, const tra_kernel_set *x) {
     tra_json_begin(j, "storages", '[');
     for (int i = 0; i < n; i++) {
         tra_json_begin(j, NULL, '{');
         tra_json_str(j, "storages", x[i].storages);
-        tra_json_num(j, "seconds", total(&x[i]));
+        tra_json_num(j, "seconds", total_seconds(&x[i]));
         tra_json_begin(j, "kernels", '[');
         tra_json_composed(j, x[i].n, x[i].kernel);
         tra_json_end(j, ']');
@@ -199,10 +205,10 @@ void tra_json_storages(tra_json *j, int n, const tra_kernels_of *x) {
     tra_json_end(j, ']');
 }
 
-static int by_time(const void *a, const void *b) {
-    const tra_kernels_of *x = a, *y = b;
-    double s = total(x), t = total(y);
+static int by_seconds(const void *a, const void *b) {
+    const tra_kernel_set *x = a, *y = b;
+    double s = total_seconds(x), t = total_seconds(y);
     return s != t ? (s > t) - (s < t) : strcmp(x->storages, y->storages);
 }
 
-void tra_sort_storages(int n, tra_kernels_of *x) { qsort(x, (size_t)n, sizeof *x, by_time); }
+void tra_sort_storages(int n, tra_kernel_set *x) { qsort(x, (size_t)n, sizeof *x, by_seconds); }

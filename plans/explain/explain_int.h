@@ -1,0 +1,75 @@
+/* explain_int.h - what the renderers of this room share: cells and numbers of text, figures of JSON, and the sections
+ * of explain that have files of their own. Private to plans/explain. */
+#ifndef TRA_EXPLAIN_INT_H
+#define TRA_EXPLAIN_INT_H
+
+#include "explain.h"
+
+/* ---- text (cells.c) ----------------------------------------------------------------------------------------- */
+
+enum { TRA_TEXT_WIDTH = 100 };
+
+/* A number as 1.12e10; below a million up to six digits. Into buf, returned. */
+char *tra_text_number(double v, char *buf, size_t n);
+/* Seconds in us, ms, s, min or h. Into buf, returned. */
+char *tra_text_seconds(double s, char *buf, size_t n);
+/* Adds text padded to |width| columns, aligned right if width is negative. Longer text is cut, and ends in two dots. */
+void tra_text_cell(tra_str *out, const char *text, int width);
+/* Removes the blanks at the end of the last line, and ends it. */
+void tra_text_end_line(tra_str *out);
+/* Adds text as lines of at most TRA_TEXT_WIDTH columns, broken at blanks. The first is indented by `begin` columns, the
+ * others by `indent`. */
+void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out);
+
+/* Adds an operator as a tree shows it: indentation, number, relation, strategy, what it does. A long name of a relation
+ * is cut so that number, operator and strategy have room in `width` columns; the caller cuts what is behind them. */
+void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int width, tra_str *out);
+/* The strategies of a plan's joins, "-" if it has no join. */
+const char *tra_text_strategy(const tra_plan *p);
+
+/* ---- figures of JSON (cells.c) ------------------------------------------------------------------------------ */
+
+/* A predicted figure as the member `key`, with KEY_kind, and with KEY_bound unless it is exact. */
+void tra_json_size(tra_json *j, const char *key, tra_size s);
+/* The words of a text as an array. */
+void tra_json_words(tra_json *j, const char *key, const char *text);
+
+/* ---- sections ----------------------------------------------------------------------------------------------- */
+
+/* derivation.c: the steps from the direct translation to the job's plan, and the rules that were refused. */
+void tra_text_derivation(const tra_job *job, tra_str *out);
+/* compare.c: the first k plans of the job, a line each, then side by side: how they differ, and why they lost. */
+void tra_text_alternatives(const tra_job *job, int k, tra_str *out);
+/* catalog.c: keys and extents of every relation of the program; keys whose arrays have equal extents are one line. */
+void tra_text_catalog(const tra_graph *g, tra_str *out);
+
+/* analyze.c: the operators of a plan with what was measured of them. */
+void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out);
+/* By what factor, at least 1, the rows that an operator made (a type of tables whose rows only the run tells) differ
+ * from those that were *expected. 0: not all of them were counted. */
+double tra_rows_error(const tra_type *t, const tra_op_report *r, double *expected);
+
+/* statements.c: what EinDecomp decided, for plans that follow a labelling: a table of the statements with their vectors
+ * and costs; the members of one statement; all statements; the graph of statements. */
+void tra_text_statements(const tra_job *job, const tra_plan *p, tra_str *out);
+void tra_json_statement(tra_json *j, const tra_eingraph *g, const tra_labelling *l, int v);
+void tra_json_statements(tra_json *j, const tra_labellings *all, const tra_labelling *l);
+void tra_dot_statements(const tra_job *job, tra_str *out);
+
+/* optimizers.c: the program under each optimizer, side by side, with n measurements. */
+void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tra_str *out);
+void tra_json_optimizers(tra_json *j, const tra_job *job, int n, const tra_measurement *m);
+
+/* compiled_kernels.c: the kernels of a plan that are compiled, with their C if `code`. In JSON those of `statements`,
+ * unless it is NULL, follow in the same array. */
+void tra_text_kernels(const tra_plan *p, bool code, tra_str *out);
+void tra_json_kernels(tra_json *j, const tra_plan *p, bool code, const tra_kernel_set *statements);
+
+/* kernel_plans.c: how the kernels of statements are found that are composed with the storages of their operands; in
+ * JSON as objects of an array that the caller has begun. And what the kernels cost in several storages. */
+void tra_text_composed(int n, const tra_storel_kernel *k, tra_str *out);
+void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k);
+void tra_text_storages(int n, const tra_kernel_set *x, tra_str *out);
+void tra_json_storages(tra_json *j, int n, const tra_kernel_set *x);
+
+#endif

@@ -1,0 +1,123 @@
+/* read_profile.c - reads a file of run --profile, which json.c has written. */
+#include "../search/cost.h"
+#include "explain.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAXBYTES = 1 << 28 }; /* of such a file */
+
+/* A copy of the value at a path of the JSON text, from malloc; NULL if there is none. */
+static char *value_at(const char *json, const char *path) {
+    size_t n;
+    const char *at = tra_json_find(json, path, &n);
+    if (!at) return NULL;
+    char *copy = tra_malloc(n + 1);
+    memcpy(copy, at, n);
+    copy[n] = 0;
+    return copy;
+}
+
+static bool read_number(const char *json, const char *path, double *v) {
+    char *text = value_at(json, path);
+    bool ok = text && tra_parse_num(text, v);
+    free(text);
+    return ok;
+}
+
+static bool read_int(const char *json, const char *path, int64_t *v) {
+    char *text = value_at(json, path);
+    bool ok = text && tra_parse_int(text, v);
+    free(text);
+    return ok;
+}
+
+/* Reads a string without escapes; false if it does not fit into buf. */
+static bool read_string(const char *json, const char *path, char *buf, size_t n) {
+    char *text = value_at(json, path);
+    size_t len = text ? strlen(text) : 0;
+    bool ok = len >= 2 && *text == '"' && len - 2 < n;
+    if (ok) snprintf(buf, n, "%.*s", (int)len - 2, text + 1);
+    free(text);
+    return ok;
+}
+
+static bool read_report(const char *json, tra_op_report *r) {
+    if (read_int(json, "rows", &r->counted[0]) && !read_int(json, "tuples", &r->counted[1])) return false;
+    return read_int(json, "network_bytes", &r->sent) && read_int(json, "received_bytes", &r->received) &&
+           read_int(json, "disk_read_bytes", &r->disk_read) && read_int(json, "disk_write_bytes", &r->disk_write) &&
+           read_int(json, "spilled_bytes", &r->spilled) && read_int(json, "unspilled_bytes", &r->unspilled) &&
+           read_int(json, "peak_memory_bytes", &r->peak_memory) && read_number(json, "seconds", &r->seconds) &&
+           read_number(json, "kernel_seconds", &r->kernel_seconds);
+}
+
+/* Reads what was measured on each site from the object of an operator, or of the plan (op: p->nops). */
+static bool read_measured(const char *object, tra_profile *p, int op) {
+    char path[64];
+    bool ok = object != NULL;
+    for (int s = 0; s < p->sites && ok; s++) {
+        snprintf(path, sizeof path, "measured.sites.%d", s);
+        char *site = value_at(object, path);
+        ok = site && read_report(site, &p->of[op * p->sites + s]);
+        free(site);
+    }
+    return ok;
+}
+
+static bool read_operators(const char *json, tra_profile *p) {
+    char path[64];
+    bool ok = true;
+    char *plan = value_at(json, "plans.0"), *all = value_at(json, "plans.0.operators");
+    size_t n;
+    while (all && (snprintf(path, sizeof path, "%d", p->nops), tra_json_find(all, path, &n))) p->nops++;
+    p->of = tra_calloc((size_t)(p->nops + 1) * (size_t)p->sites, sizeof *p->of);
+    for (int i = 0; i < p->nops && ok; i++) {
+        snprintf(path, sizeof path, "%d", i);
+        char *op = value_at(all, path);
+        ok = read_measured(op, p, i);
+        free(op);
+    }
+    ok = ok && all && read_measured(plan, p, p->nops);
+    free(all);
+    free(plan);
+    return ok;
+}
+
+static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
+    char text[64], *end;
+    int64_t sites, threads;
+    if (!read_int(json, "sites", &sites) || sites < 1 || sites > TRA_MAXSITES || !read_int(json, "threads", &threads) ||
+        threads < 1 || threads > INT_MAX || !read_int(json, "memory_bytes", &of->memory) || of->memory < 1 ||
+        !read_string(json, "cost_model", text, sizeof text) || !tra_cost_model_parse(text, &of->cost) ||
+        !read_string(json, "optimizer", text, sizeof text) || !tra_optimizer_parse(text, &of->optimizer) ||
+        !read_string(json, "plans.0.digest", text, sizeof text))
+        return false;
+    char *reproducible = value_at(json, "reproducible");
+    of->reproducible = reproducible && strcmp(reproducible, "true") == 0;
+    free(reproducible);
+    of->digest = strtoull(text, &end, 16);
+    of->sites = p->sites = (int)sites;
+    of->threads = (int)threads;
+    p->host = tra_calloc((size_t)sites, sizeof *p->host);
+    for (int s = 0; s < p->sites; s++) {
+        snprintf(text, sizeof text, "run.hosts.%d", s);
+        if (!read_string(json, text, p->host[s], TRA_HOSTNAME)) return false;
+    }
+    return *end == 0 && read_number(json, "run.seconds", &p->seconds) &&
+           read_number(json, "run.process_seconds", &p->process_seconds) &&
+           read_string(json, "run.blas_kernel", p->kernel, sizeof p->kernel) && read_operators(json, p);
+}
+
+tra_status tra_profile_read(const char *path, tra_profiled_plan *of, tra_profile *out, tra_err *e) {
+    char *text;
+    size_t n;
+    *out = (tra_profile){0};
+    TRA_TRY(tra_slurp(path, MAXBYTES, &text, &n, e));
+    bool ok = parse(text, of, out);
+    free(text);
+    if (ok) return TRA_OK;
+    tra_profile_free(out);
+    return tra_fail(e, TRA_INPUT, "%s is not what tra run --profile writes; a run with --profile makes such a file",
+                    path);
+}
