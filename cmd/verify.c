@@ -23,7 +23,7 @@ typedef struct verifying {
 } verifying;
 
 static tra_status add_damage(verifying *v, int64_t ordinal, const tra_err *why, tra_err *e) {
-    if (why->status != TRA_INPUT) return tra_fail(e, why->status, "%s", why->msg);
+    if (why->status != TRA_INPUT) return tra_fail_as(e, why);
     pthread_mutex_lock(&v->lock);
     bool known = false; /* a block of a column is read piece by piece */
     for (int64_t i = 0; i < v->n && v->type->columns; i++)

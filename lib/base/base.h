@@ -38,9 +38,17 @@ int tra_status_exit(tra_status s);       /* exit status of the process for s */
 tra_status tra_status_of_exit(int code); /* the first status with that exit status; TRA_INTERNAL when none has it */
 const char *tra_status_text(tra_status s);
 
+/* What callers ask of an error beyond its status. Most errors are of no kind. */
+typedef enum tra_err_kind {
+    TRA_KIND_NONE,
+    TRA_KIND_POOL,     /* the memory for blocks is used up, and the message does not name a statement yet */
+    TRA_KIND_OVERFLOW, /* an integer that was computed does not fit i64 */
+} tra_err_kind;
+
 /* The first cause of a failure. The caller owns it, zero-initialised; later failures do not overwrite it. */
 typedef struct tra_err {
     tra_status status;
+    tra_err_kind kind;
     char msg[2048];   /* what, where, what to do: one line, or a block of diagnostics */
     const char *file; /* source place that raised it, for -vv */
     int line;
@@ -53,6 +61,12 @@ typedef struct tra_err {
  * e may be NULL (the message is dropped). */
 #define tra_fail(e, s, ...) tra_fail_at(__FILE__, __LINE__, e, s, __VA_ARGS__)
 tra_status tra_fail_at(const char *file, int line, tra_err *e, tra_status s, const char *fmt, ...) TRA_PRINTF(5, 6);
+/* The same for an error of a kind. */
+#define tra_fail_kind(e, s, kind, ...) tra_fail_kind_at(__FILE__, __LINE__, e, s, kind, __VA_ARGS__)
+tra_status tra_fail_kind_at(const char *file, int line, tra_err *e, tra_status s, tra_err_kind kind, const char *fmt,
+                            ...) TRA_PRINTF(6, 7);
+/* Passes a failure on as it is, with its kind and its place: copies *cause to e, unless e already holds a cause. */
+tra_status tra_fail_as(tra_err *e, const tra_err *cause);
 /* As tra_fail, with ": strerror(errno)" appended; ENOSPC, EDQUOT, EFBIG, ENOMEM, EMFILE and
  * ENFILE become TRA_RESOURCE. */
 #define tra_fail_errno(e, s, ...) tra_fail_errno_at(__FILE__, __LINE__, e, s, __VA_ARGS__)

@@ -26,9 +26,10 @@ tra_status tra_status_of_exit(int code) {
 }
 
 /* Fills e; a message that does not fit ends in "...". */
-static void record(const char *file, int line, tra_err *e, tra_status s, const char *tail, const char *fmt,
-                   va_list ap) {
+static void record(const char *file, int line, tra_err *e, tra_status s, tra_err_kind kind, const char *tail,
+                   const char *fmt, va_list ap) {
     e->status = s;
+    e->kind = kind;
     e->file = file;
     e->line = line;
     int n = vsnprintf(e->msg, sizeof e->msg, fmt, ap);
@@ -44,9 +45,29 @@ tra_status tra_fail_at(const char *file, int line, tra_err *e, tra_status s, con
     if (e->status == TRA_OK) {
         va_list ap;
         va_start(ap, fmt);
-        record(file, line, e, s, NULL, fmt, ap);
+        record(file, line, e, s, TRA_KIND_NONE, NULL, fmt, ap);
         va_end(ap);
     }
+    return e->status;
+}
+
+tra_status tra_fail_kind_at(const char *file, int line, tra_err *e, tra_status s, tra_err_kind kind, const char *fmt,
+                            ...) {
+    assert(s != TRA_OK);
+    if (!e) return s;
+    if (e->status == TRA_OK) {
+        va_list ap;
+        va_start(ap, fmt);
+        record(file, line, e, s, kind, NULL, fmt, ap);
+        va_end(ap);
+    }
+    return e->status;
+}
+
+tra_status tra_fail_as(tra_err *e, const tra_err *cause) {
+    assert(cause->status != TRA_OK);
+    if (!e) return cause->status;
+    if (e->status == TRA_OK) *e = *cause;
     return e->status;
 }
 
@@ -60,7 +81,7 @@ tra_status tra_fail_errno_at(const char *file, int line, tra_err *e, tra_status 
         char text[256];
         va_list ap;
         va_start(ap, fmt);
-        record(file, line, e, s, strerror_r(err, text, sizeof text), fmt, ap);
+        record(file, line, e, s, TRA_KIND_NONE, strerror_r(err, text, sizeof text), fmt, ap);
         va_end(ap);
     }
     return e->status;

@@ -20,8 +20,24 @@ enum {
     TRA_CALC_HEIGHT = 1000, /* of a tree */
 };
 
-/* How the message about an integer that does not fit begins; the place where it is computed follows. */
-#define TRA_CALC_TOO_LARGE "an integer is larger than 64 bits hold"
+/* What may be wrong with numbers that are computed: name, text, kind of the error (TRA_INPUT). The interpreter and
+ * compiled kernels (lib/codegen) say the same. */
+#define TRA_CALC_WRONGS(X)                                                                                             \
+    X(TOO_LARGE, "an integer is larger than 64 bits hold", TRA_KIND_OVERFLOW)                                          \
+    X(SUM_TOO_LARGE, "an integer is larger than 64 bits hold where values of one key are added", TRA_KIND_OVERFLOW)    \
+    X(BY_ZERO, "division by zero", TRA_KIND_NONE)                                                                      \
+    X(NO_INTEGER, "a number that no integer of 64 bits holds", TRA_KIND_NONE)                                          \
+    X(NEGATIVE, "a negative number has no bits to take", TRA_KIND_NONE)                                                \
+    X(OUTSIDE, "a key outside of the extents of the result", TRA_KIND_NONE)
+
+typedef enum tra_calc_wrong {
+    TRA_CALC_WRONG_NONE,
+#define X(name, text, kind) TRA_CALC_WRONG_##name,
+    TRA_CALC_WRONGS(X)
+#undef X
+} tra_calc_wrong;
+const char *tra_calc_wrong_text(tra_calc_wrong w);
+tra_err_kind tra_calc_wrong_kind(tra_calc_wrong w);
 
 /* What is wrong with a text, and where. */
 typedef struct tra_calc_error {

@@ -37,13 +37,18 @@ typedef struct chain {
 static tra_status eval(interp *in, const tra_calc *x, calc_value *v);
 static tra_status emit(interp *in, const tra_calc *x, chain *out);
 
-static tra_status fail(interp *in, const tra_calc *x, tra_status s, const char *what) {
+static tra_status fail_kind(interp *in, const tra_calc *x, tra_status s, tra_err_kind kind, const char *what) {
     tra_str text = {0};
     tra_calc_print(x, &text);
     bool cut = text.n > 120;
-    tra_fail(in->e, s, "%s in %.*s%s", what, cut ? 120 : (int)text.n, tra_str_get(&text), cut ? " .." : "");
+    s = tra_fail_kind(in->e, s, kind, "%s in %.*s%s", what, cut ? 120 : (int)text.n, tra_str_get(&text),
+                      cut ? " .." : "");
     tra_str_free(&text);
-    return in->e ? in->e->status : s;
+    return s;
+}
+
+static tra_status fail(interp *in, const tra_calc *x, tra_status s, const char *what) {
+    return fail_kind(in, x, s, TRA_KIND_NONE, what);
 }
 
 static tra_status step(interp *in, const tra_calc *x) {
@@ -94,14 +99,14 @@ static tra_status whole(interp *in, const tra_calc *x, int64_t *out) {
     return TRA_OK;
 }
 
-static tra_status wrong(interp *in, const tra_calc *x, const char *why) {
-    return why ? fail(in, x, TRA_INPUT, why) : TRA_OK;
+static tra_status check(interp *in, const tra_calc *x, tra_calc_wrong w) {
+    return w ? fail_kind(in, x, TRA_INPUT, tra_calc_wrong_kind(w), tra_calc_wrong_text(w)) : TRA_OK;
 }
 
 static tra_status call(interp *in, const tra_calc *x, tra_calc_number *out) {
     tra_calc_number v[TRA_CALC_MAXRANK];
     for (int i = 0; i < x->nkids; i++) TRA_TRY(number(in, x->kids[i], &v[i]));
-    return wrong(in, x, calc_function(x->fn, x->type.real, x->nkids, v, out));
+    return check(in, x, calc_function(x->fn, x->type.real, x->nkids, v, out));
 }
 
 static tra_status condition(interp *in, const tra_calc *x, bool *out) {
@@ -140,7 +145,8 @@ static tra_status run_body(interp *in, const loop *l) {
         l->sum->r += tra_calc_as_real(v);
         return TRA_OK;
     }
-    return tra_add(l->sum->i, v.i, &l->sum->i) ? TRA_OK : fail(in, l->x, TRA_INPUT, TRA_CALC_TOO_LARGE);
+    bool fits = tra_add(l->sum->i, v.i, &l->sum->i);
+    return check(in, l->x, fits ? TRA_CALC_WRONG_NONE : TRA_CALC_WRONG_TOO_LARGE);
 }
 
 static tra_status run_generator(interp *in, const loop *l, int g, int b);
@@ -250,9 +256,9 @@ static tra_status walk_leaf(interp *in, const walk *w, const calc_value *v, cons
     if (!w->negate && !w->with) return give(in, w->x, out, v);
     if (v->unknown || (w->with && other->unknown))
         return fail(in, w->x, TRA_PROGRAM, "contents of a component that are not known are needed");
-    if (w->negate) TRA_TRY(wrong(in, w->x, calc_negative(&n)));
+    if (w->negate) TRA_TRY(check(in, w->x, calc_negative(&n)));
     if (w->with)
-        TRA_TRY(wrong(in, w->x,
+        TRA_TRY(check(in, w->x,
                       calc_arithmetic(w->x->kind, w->x->type.real, w->other_first ? other->number : n, w->sparse[0],
                                       w->other_first ? n : other->number, w->sparse[1], &n)));
     return give_number(in, w->x, out, n);
@@ -460,7 +466,7 @@ static tra_status range(interp *in, const tra_calc *x, calc_value *v) {
 static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *out) {
     tra_calc_number a, b;
     switch ((int)x->kind) {
-    case TRA_CALC_NEG: TRA_TRY(number(in, x->kids[0], out)); return wrong(in, x, calc_negative(out));
+    case TRA_CALC_NEG: TRA_TRY(number(in, x->kids[0], out)); return check(in, x, calc_negative(out));
     case TRA_CALC_CALL: return call(in, x, out);
     case TRA_CALC_EXTENT: *out = tra_calc_int(in->scope[x->index].operand->extent[x->whole]); return TRA_OK;
     case TRA_CALC_SUM:
@@ -474,7 +480,7 @@ static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *ou
     default:
         TRA_TRY(number(in, x->kids[0], &a));
         TRA_TRY(number(in, x->kids[1], &b));
-        return wrong(
+        return check(
             in, x, calc_arithmetic(x->kind, x->type.real, a, x->kids[0]->type.sparse, b, x->kids[1]->type.sparse, out));
     }
 }

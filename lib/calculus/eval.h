@@ -4,17 +4,15 @@
 
 #include "value.h"
 
-/* The functions that return a text return what is wrong, or NULL. */
-
 tra_calc_number calc_zero_number(bool real);
 tra_calc_number calc_as_type(tra_calc_number v, bool real);
 bool calc_same_number(tra_calc_number a, tra_calc_number b);
 /* a op b, as a real if `real`. sl, sr: a, b is of sparse type, so that a 0 there makes a product 0. */
-const char *calc_arithmetic(tra_calc_kind op, bool real, tra_calc_number a, bool sl, tra_calc_number b, bool sr,
-                            tra_calc_number *out);
-const char *calc_negative(tra_calc_number *v);
+tra_calc_wrong calc_arithmetic(tra_calc_kind op, bool real, tra_calc_number a, bool sl, tra_calc_number b, bool sr,
+                               tra_calc_number *out);
+tra_calc_wrong calc_negative(tra_calc_number *v);
 /* A function of n numbers, of the type real. */
-const char *calc_function(tra_calc_fn fn, bool real, int n, const tra_calc_number *v, tra_calc_number *out);
+tra_calc_wrong calc_function(tra_calc_fn fn, bool real, int n, const tra_calc_number *v, tra_calc_number *out);
 bool calc_compare(tra_calc_kind op, tra_calc_number a, tra_calc_number b);
 
 /* The keys that a DICT with @unique has had within its sums; a list of such. */

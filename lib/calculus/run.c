@@ -3,7 +3,7 @@
 
 tra_status calc_add_to_dict(void *ctx, const tra_calc_entry *x, tra_err *e) {
     if (calc_dict_add(ctx, x->key, x->value)) return TRA_OK;
-    return tra_fail(e, TRA_INPUT, TRA_CALC_TOO_LARGE " where values of one key are added");
+    return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW, "%s", tra_calc_wrong_text(TRA_CALC_WRONG_SUM_TOO_LARGE));
 }
 
 tra_status tra_calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_t steps, tra_calc_sink *sink,

@@ -5,10 +5,15 @@
 
 #include <stdint.h>
 
-/* kernel_array: a component, or the keys of one. kernel_operand: as tra_codegen_operand. kernel_args: a call; row to n
- * as in tra_codegen_rows. listed: rows may come in any order. exact: entries are only counted. The kernel gets memory
- * by grow and may take `most` bytes, of which `taken` are in use; key: the key of an error. */
+/* kernel_error: a tra_calc_wrong, and the message. kernel_array: a component, or the keys of one. kernel_operand: as
+ * tra_codegen_operand. kernel_args: a call; row to n as in tra_codegen_rows. listed: rows may come in any order. exact:
+ * entries are only counted. The kernel gets memory by grow and may take `most` bytes, of which `taken` are in use; key:
+ * the key of an error. */
 #define GEN_ABI                                                                                                        \
+    struct kernel_error {                                                                                              \
+        int wrong;                                                                                                     \
+        const char *text;                                                                                              \
+    };                                                                                                                 \
     struct kernel_array {                                                                                              \
         const void *data;                                                                                              \
         int64_t n;                                                                                                     \

@@ -33,7 +33,7 @@ struct tra_codegen_kernel {
     bool shared;  /* the object belongs to another kernel */
     int (*run)(struct kernel_args *);
     int (*count)(struct kernel_args *);
-    const char *const *wrong;
+    const struct kernel_error *wrong;
     struct tra_codegen_kernel *next;
 };
 

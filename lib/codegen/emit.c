@@ -162,8 +162,7 @@ static void add_at(gen *g, const tra_calc *x, bool real, bool narrow, const char
         gen_line(g, "%s += %s;", place, v);
     } else {
         g->parts |= GEN_ARITHMETIC;
-        gen_line(g, "%s = add_(%s, %s, &bad, %d);", place, place, v,
-                 gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
+        gen_line(g, "%s = add_(%s, %s, &bad, %d);", place, place, v, gen_site(g, x, TRA_CALC_WRONG_SUM_TOO_LARGE));
     }
 }
 
@@ -173,12 +172,11 @@ static void give_to_temp(gen *g, const tra_calc *x, const gen_chain *to, const c
         g->parts |= GEN_DICTS;
         if (to->depth == 1) { /* a single key is passed by value */
             gen_line(g, "dict_add1_%s_(a, &%s, %s, %s, &bad, %d);", t->real ? "real" : "whole", t->name,
-                     to->key[0].text, v, gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
+                     to->key[0].text, v, gen_site(g, x, TRA_CALC_WRONG_SUM_TOO_LARGE));
             return;
         }
         gen_line(g, "dict_add_%s_(a, &%s, (const int64_t[]){%s}, %s, &bad, %d);", t->real ? "real" : "whole", t->name,
-                 key_list(g, to, to->depth), v,
-                 gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
+                 key_list(g, to, to->depth), v, gen_site(g, x, TRA_CALC_WRONG_SUM_TOO_LARGE));
         return;
     }
     const char *at = "";
@@ -198,8 +196,8 @@ static void check_keys(gen *g, const tra_calc *x, const gen_chain *to) {
     }
     if (!outside) return;
     gen_open(g, "if (%s)", outside);
-    gen_line(g, "if (!bad) bad = %d, keys_(a, %d, (const int64_t[]){%s});",
-             gen_site(g, x, "a key outside of the extents of the result"), to->depth, key_list(g, to, to->depth));
+    gen_line(g, "if (!bad) bad = %d, keys_(a, %d, (const int64_t[]){%s});", gen_site(g, x, TRA_CALC_WRONG_OUTSIDE),
+             to->depth, key_list(g, to, to->depth));
     g->indent--;
     gen_line(g, "} else {");
     g->indent++;
@@ -241,7 +239,7 @@ static void give_to_result(gen *g, const tra_calc *x, const gen_chain *to, const
         const char *test = gen_unless_zero(g, x, to->real, &v);
         g->parts |= GEN_ENTRIES;
         gen_line(g, "%sput_(&rows, %s, %s, %s, &bad, %d);", test, at, to->key[row].text, v,
-                 gen_site(g, x, TRA_CALC_TOO_LARGE " where values of one key are added"));
+                 gen_site(g, x, TRA_CALC_WRONG_SUM_TOO_LARGE));
     } else {
         add_at(g, x, g->s->type != TRA_ELEMENT_I64, g->s->type == TRA_ELEMENT_F32, gen_text(g, "out[%s]", at), v);
     }

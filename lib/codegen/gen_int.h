@@ -96,8 +96,11 @@ typedef struct gen {
     int natoms, atoms_cap;
     gen_atom *atoms;
     int nsites, sites_cap;
-    const char **sites; /* texts of errors, by number */
-    unsigned parts;     /* GEN_ARITHMETIC ... that are needed */
+    struct gen_site {
+        const char *text;
+        tra_calc_wrong wrong;
+    } * sites;      /* errors, by number */
+    unsigned parts; /* GEN_ARITHMETIC ... that are needed */
     bool counting;
     bool plain; /* products are written as plain ones, without the rule that a 0 of sparse type makes them 0; infinities
                    are checked afterwards */
@@ -124,7 +127,7 @@ typedef struct gen_chain {
 void gen_line(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
 const char *gen_text(gen *g, const char *fmt, ...) TRA_PRINTF(2, 3);
 const char *gen_name(gen *g, const char *like);            /* a C name like this one that is not taken */
-int gen_site(gen *g, const tra_calc *x, const char *what); /* registers an error text "WHAT in X"; its number, from 1 */
+int gen_site(gen *g, const tra_calc *x, tra_calc_wrong w); /* registers an error "W in X"; its number, from 1 */
 bool gen_is_simple(const char *text);                      /* is it just a name or a number? */
 gen_value gen_hold(gen *g, gen_value v, const char *like); /* puts a number into a C variable */
 const char *gen_element_type(tra_element t);

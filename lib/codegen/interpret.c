@@ -22,7 +22,7 @@ static tra_status add(const tra_codegen_spec *s, void *out, int64_t at, tra_calc
     }
     }
     if (tra_add(((int64_t *)out)[at], v.i, (int64_t *)out + at)) return TRA_OK;
-    return tra_fail(e, TRA_INPUT, "an integer is larger than 64 bits hold where values of one key are added");
+    return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW, "%s", tra_calc_wrong_text(TRA_CALC_WRONG_SUM_TOO_LARGE));
 }
 
 static tra_status outside(const filling *f, const tra_calc_entry *x, tra_err *e) {

@@ -224,15 +224,17 @@ static tra_status went_wrong(const tra_codegen_kernel *k, const struct kernel_ar
     case GEN_NO_ORDER:
     case GEN_NO_ROOM: return tra_fail(e, TRA_INTERNAL, "%s: its kernel makes more entries than were counted", name);
     }
+    const struct kernel_error *wrong = &k->wrong[code - 1];
+    tra_err_kind kind = tra_calc_wrong_kind((tra_calc_wrong)wrong->wrong);
     if (a->nkeys == 0) {
         bool named = k->spec->name != NULL;
-        return tra_fail(e, TRA_INPUT, "%s%s%s", named ? name : "", named ? ": " : "", k->wrong[code - 1]);
+        return tra_fail_kind(e, TRA_INPUT, kind, "%s%s%s", named ? name : "", named ? ": " : "", wrong->text);
     }
     tra_str key = {0};
     for (int d = 0; d < a->nkeys; d++) tra_str_printf(&key, "%s%" PRId64, d ? ", " : "", a->key[d]);
-    tra_fail(e, TRA_INPUT, "%s: key (%s): %s", name, tra_str_get(&key), k->wrong[code - 1]);
+    tra_status s = tra_fail_kind(e, TRA_INPUT, kind, "%s: key (%s): %s", name, tra_str_get(&key), wrong->text);
     tra_str_free(&key);
-    return e ? e->status : TRA_INPUT;
+    return s;
 }
 
 typedef struct giving {

@@ -54,10 +54,9 @@ static gen_value whole_result(gen *g, const tra_calc *x, tra_calc_kind op, const
         return v;
     }
     g->parts |= GEN_ARITHMETIC;
-    static const char large[] = TRA_CALC_TOO_LARGE;
     bool divides = op == TRA_CALC_DIV || op == TRA_CALC_MOD;
-    int site = gen_site(g, x, divides ? "division by zero" : large);
-    if (divides) gen_site(g, x, large); /* div_ uses this number + 1 */
+    int site = gen_site(g, x, divides ? TRA_CALC_WRONG_BY_ZERO : TRA_CALC_WRONG_TOO_LARGE);
+    if (divides) gen_site(g, x, TRA_CALC_WRONG_TOO_LARGE); /* div_ uses this number + 1 */
     v.text = gen_text(g, "%s(%s, %s, &bad, %d)", names[op], a->text, b->text, site);
     return gen_hold(g, v, "n");
 }
@@ -134,13 +133,12 @@ static gen_value call(gen *g, const tra_calc *x) {
             return out;
         }
         g->parts |= GEN_ARITHMETIC;
-        out.text = gen_text(g, "abs_(%s, &bad, %d)", v.text, gen_site(g, x, TRA_CALC_TOO_LARGE));
+        out.text = gen_text(g, "abs_(%s, &bad, %d)", v.text, gen_site(g, x, TRA_CALC_WRONG_TOO_LARGE));
         return gen_hold(g, out, "n");
     case TRA_CALC_FN_FLOOR:
         if (!v.real) return v;
         g->parts |= GEN_ARITHMETIC;
-        out.text =
-            gen_text(g, "floor_(%s, &bad, %d)", v.text, gen_site(g, x, "a number that no integer of 64 bits holds"));
+        out.text = gen_text(g, "floor_(%s, &bad, %d)", v.text, gen_site(g, x, TRA_CALC_WRONG_NO_INTEGER));
         return gen_hold(g, out, "n");
     case TRA_CALC_FN_REAL: out.text = gen_text(g, "(%s)", r); return out;
     case TRA_CALC_FN_EXP: out.text = gen_text(g, "exp(%s)", r); return gen_hold(g, out, "v");
@@ -150,7 +148,7 @@ static gen_value call(gen *g, const tra_calc *x) {
     case TRA_CALC_FN_ODD_BITS:
         g->parts |= GEN_ARITHMETIC;
         out.text = gen_text(g, "bits_(%s, %d, &bad, %d)", v.text, x->fn == TRA_CALC_FN_ODD_BITS,
-                            gen_site(g, x, "a negative number has no bits to take"));
+                            gen_site(g, x, TRA_CALC_WRONG_NEGATIVE));
         out.bits = 32;
         return gen_hold(g, out, "n");
     }
@@ -216,7 +214,8 @@ static void add_turn(gen *g, const tra_calc *body, void *ctx) {
         gen_line(g, "%s += %s;", to->name, gen_as_real(g, &v));
     } else {
         g->parts |= GEN_ARITHMETIC;
-        gen_line(g, "%s = add_(%s, %s, &bad, %d);", to->name, to->name, v.text, gen_site(g, to->x, TRA_CALC_TOO_LARGE));
+        gen_line(g, "%s = add_(%s, %s, &bad, %d);", to->name, to->name, v.text,
+                 gen_site(g, to->x, TRA_CALC_WRONG_TOO_LARGE));
     }
 }
 

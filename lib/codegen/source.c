@@ -77,20 +77,21 @@ const char *gen_name(gen *g, const char *like) {
     return g->names[g->nnames++] = found;
 }
 
-int gen_site(gen *g, const tra_calc *x, const char *what) {
+int gen_site(gen *g, const tra_calc *x, tra_calc_wrong w) {
     tra_str text = {0};
     tra_calc_print(x, &text);
     bool cut = text.n > 120;
-    const char *site = gen_text(g, "%s in %.*s%s", what, cut ? 120 : (int)text.n, tra_str_get(&text), cut ? " .." : "");
+    const char *site = gen_text(g, "%s in %.*s%s", tra_calc_wrong_text(w), cut ? 120 : (int)text.n, tra_str_get(&text),
+                                cut ? " .." : "");
     tra_str_free(&text);
     if (g->nsites == g->sites_cap) {
         int cap = g->sites_cap ? 2 * g->sites_cap : 32;
-        const char **more = tra_news(g->arena, const char *, cap);
+        struct gen_site *more = tra_news(g->arena, struct gen_site, cap);
         if (g->nsites) memcpy(more, g->sites, (size_t)g->nsites * sizeof *more);
         g->sites = more;
         g->sites_cap = cap;
     }
-    g->sites[g->nsites++] = site;
+    g->sites[g->nsites++] = (struct gen_site){site, w};
     return g->nsites;
 }
 
@@ -217,8 +218,7 @@ static void function(gen *g, tra_str *out) {
                          "    a->n = count.disorder ? count.all : count.n;\n"
                          "    a->nrows = count.rows;\n");
     else if (s->result == TRA_CODEGEN_ROWS)
-        tra_str_printf(out, "    rows_end_(&rows, &bad, %d);\n",
-                       gen_site(g, s->plan, TRA_CALC_TOO_LARGE " where values of one key are added"));
+        tra_str_printf(out, "    rows_end_(&rows, &bad, %d);\n", gen_site(g, s->plan, TRA_CALC_WRONG_SUM_TOO_LARGE));
     tra_str_printf(out, "%s    return bad;\n}\n", tra_str_get(&g->end));
     tra_str_free(&head);
     tra_str_free(&body);
@@ -269,19 +269,19 @@ static void heading(const gen *g, tra_str *out) {
 }
 
 static void wrongs(const gen *g, tra_str *out) {
-    tra_str_add(out, "const char *const tra_kernel_wrong[] = {\n");
+    tra_str_add(out, "const struct kernel_error tra_kernel_wrong[] = {\n");
     for (int i = 0; i < g->nsites; i++) {
-        tra_str_add(out, "    \"");
-        for (const char *p = g->sites[i]; *p; p++) {
+        tra_str_printf(out, "    {%d, \"", (int)g->sites[i].wrong);
+        for (const char *p = g->sites[i].text; *p; p++) {
             bool plain = isprint((unsigned char)*p) && *p != '"' && *p != '\\' && *p != '?';
             if (plain)
                 tra_str_addn(out, p, 1);
             else
                 tra_str_printf(out, "\\%03o", (unsigned)(unsigned char)*p);
         }
-        tra_str_add(out, "\",\n");
+        tra_str_add(out, "\"},\n");
     }
-    tra_str_add(out, "    0};\n");
+    tra_str_add(out, "    {0, 0}};\n");
 }
 
 static void name_scope(gen *g) {

@@ -475,9 +475,8 @@ static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b,
 
 /* Reports a failure as other sums do, since the statement in the program has no calculus in it. */
 static void note(const tra_err *e) {
-    bool large = strncmp(e->msg, TRA_CALC_TOO_LARGE, strlen(TRA_CALC_TOO_LARGE)) == 0;
     if (e->status == TRA_OK || e->status == TRA_STOPPED) return;
-    tra_kernel_fail_with(e->status, "%s", large ? "an integer does not fit i64" : e->msg);
+    tra_kernel_fail_with(e->status, "%s", e->kind == TRA_KIND_OVERFLOW ? "an integer does not fit i64" : e->msg);
 }
 
 int64_t tra_fused_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,

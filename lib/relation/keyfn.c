@@ -48,9 +48,10 @@ tra_status tra_keyexpr_eval(const tra_keyexpr *x, const tra_dims *key, int64_t *
     if ((x->op == TRA_KEY_AND && !a) || (x->op == TRA_KEY_OR && a)) return *out = a != 0, TRA_OK;
     if (ops[x->op].arity == 2) TRA_TRY(tra_keyexpr_eval(x->b, key, &b, e));
     if (apply(x->op, a, b, out)) return TRA_OK;
+    const char *at = key->n ? " at key " : "", *where = key->n ? tra_key_text(key, buf) : "";
     if ((x->op == TRA_KEY_DIV || x->op == TRA_KEY_MOD) && b == 0)
-        return tra_fail(e, TRA_PROGRAM, "division by zero at key %s", tra_key_text(key, buf));
-    return tra_fail(e, TRA_PROGRAM, "integer overflow in %s at key %s", ops[x->op].text, tra_key_text(key, buf));
+        return tra_fail(e, TRA_PROGRAM, "division by zero%s%s", at, where);
+    return tra_fail(e, TRA_PROGRAM, "integer overflow in %s%s%s", ops[x->op].text, at, where);
 }
 
 tra_status tra_keyfn_eval(const tra_keyfn *f, const tra_dims *key, tra_dims *out, tra_err *e) {

@@ -52,7 +52,8 @@ typedef struct tra_keyfn {
     const tra_keyexpr *expr[TRA_MAXDIM];
 } tra_keyfn;
 
-/* The value of the expression at key. TRA_PROGRAM, naming the key: division by zero, overflow. */
+/* The value of the expression at key. TRA_PROGRAM, naming the key if it has components: division by
+ * zero, overflow. */
 TRA_MUSTUSE tra_status tra_keyexpr_eval(const tra_keyexpr *x, const tra_dims *key, int64_t *out, tra_err *e);
 /* The new key. Errors as above; also TRA_PROGRAM for a component that is negative. */
 TRA_MUSTUSE tra_status tra_keyfn_eval(const tra_keyfn *f, const tra_dims *key, tra_dims *out, tra_err *e);

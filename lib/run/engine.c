@@ -256,7 +256,7 @@ tra_status tra_engine_await_end(tra_engine *g, bool *any, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     *any = atomic_load(&g->queue.inflight) > 0;
     if (*any && !g->failed) wait_for(g, &g->ended);
-    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
+    if (g->failed) s = tra_fail_as(e, &g->err);
     pthread_mutex_unlock(&g->lock);
     return s;
 }
@@ -275,7 +275,7 @@ tra_status tra_engine_await_inputs(tra_engine *g, const tra_unit *u, tra_err *e)
             s = tra_fail(e, TRA_INTERNAL, "a unit waits for an array that no exchange will bring");
         }
     }
-    if (g->failed) s = tra_fail(e, g->err.status, "%s", g->err.msg);
+    if (g->failed) s = tra_fail_as(e, &g->err);
     pthread_mutex_unlock(&g->lock);
     return s;
 }

@@ -402,7 +402,7 @@ tra_status tra_exchange_step(tra_exchange *x, bool wanted, bool *any, bool *done
         *done = false;
     else if (x->count.moved.seconds == 0)
         x->count.moved.seconds = tra_now() - x->count.begun;
-    return x->status == TRA_OK ? TRA_OK : tra_fail(e, x->status, "%s", x->own.msg);
+    return x->status == TRA_OK ? TRA_OK : tra_fail_kind(e, x->status, x->own.kind, "%s", x->own.msg);
 }
 
 tra_status tra_exchange_end(tra_exchange *x, tra_status s, tra_moved *moved, tra_err *e) {

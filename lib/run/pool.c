@@ -165,11 +165,7 @@ static int64_t obtainable(const tra_pool *p, bool worker) {
     return p->stats.budget - p->stats.used + p->evictable - (worker ? 0 : tra_pool_reserved(p));
 }
 
-#define NO_MEMORY "out of block memory: "
-
-bool tra_pool_is_exhausted(tra_status s, const tra_err *e) {
-    return s == TRA_RESOURCE && strncmp(e->msg, NO_MEMORY, sizeof NO_MEMORY - 1) == 0;
-}
+bool tra_pool_is_exhausted(tra_status s, const tra_err *e) { return s == TRA_RESOURCE && e->kind == TRA_KIND_POOL; }
 
 static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
     char want[32], used[32], budget[32];
@@ -178,8 +174,9 @@ static tra_status no_memory(const tra_pool *p, int64_t bytes, tra_err *e) {
                         "the system gives no memory for blocks, though the ceiling leaves %s; a limit on address "
                         "space (ulimit -v) may be in the way: lower --memory",
                         tra_human(p->stats.budget - p->stats.used, budget));
-    return tra_fail(e, TRA_RESOURCE, NO_MEMORY "%s wanted, %s in use of %s; raise --memory", tra_human(bytes, want),
-                    tra_human(p->stats.used, used), tra_human(p->stats.budget, budget));
+    return tra_fail_kind(e, TRA_RESOURCE, TRA_KIND_POOL,
+                         "out of block memory: %s wanted, %s in use of %s; raise --memory", tra_human(bytes, want),
+                         tra_human(p->stats.used, used), tra_human(p->stats.budget, budget));
 }
 
 /* Allocates memory for b by evicting, without waiting for others to free theirs; only spills under way are waited for.

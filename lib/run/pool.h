@@ -80,7 +80,8 @@ void tra_pool_set_busy(tra_pool *p, tra_pool_busy_fn *busy, tra_pool_meanwhile_f
 bool tra_pool_has_room(tra_pool *p, int64_t bytes, bool clean);
 void tra_pool_wake(tra_pool *p); /* something in flight ended or failed */
 
-/* Does the error say that the pool's budget is used up? False for errors of the system or of the disk. */
+/* Is it the error of a pool whose budget is used up, as yet without a statement? False for errors of the system or of
+ * the disk. */
 bool tra_pool_is_exhausted(tra_status s, const tra_err *e);
 
 /* Allocates a block whose contents the caller will write: pinned, HERE, dirty. */

@@ -138,8 +138,7 @@ bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t lea
     const tra_keyexpr *k = key_expr(b, x, &sc);
     if (!k) return false;
     if (tra_keyexpr_eval(k, &none, out, &e) != TRA_OK) {
-        const char *at = strstr(e.msg, " at key"); /* there is none */
-        tra_diag_error(b->d, x->span, NULL, "%.*s", at ? (int)(at - e.msg) : (int)strlen(e.msg), e.msg);
+        tra_diag_error(b->d, x->span, NULL, "%s", e.msg);
         return false;
     }
     if (*out >= least) return true;

@@ -262,6 +262,15 @@ static bool parse(int argc, char **argv, options *o) {
     return o->dir != NULL;
 }
 
+/* Do all ranks get to know the whole error, also its kind, of the last rank, which alone fails? */
+static bool tells_errors(const tra_comm *c) {
+    tra_err e = {0};
+    tra_status s = TRA_OK;
+    if (c->rank == c->size - 1) s = tra_fail_kind(&e, TRA_RESOURCE, TRA_KIND_POOL, "the last rank");
+    s = tra_comm_agree(c, s, &e);
+    return s == TRA_RESOURCE && e.status == s && e.kind == TRA_KIND_POOL && strcmp(e.msg, "the last rank") == 0;
+}
+
 int main(int argc, char **argv) {
     tra_comm world;
     tra_err e = {0};
@@ -294,6 +303,10 @@ int main(int argc, char **argv) {
     }
     bad[1] = gaps.n && o.count >= 200 && o.only < 0;
     tra_str_free(&gaps);
+    int64_t untold = !tells_errors(&world);
+    tra_comm_sum(&world, &untold, 1);
+    bad[1] += untold;
+    if (world.rank == 0) printf("%sok %d - ranks tell each other whole errors\n", untold ? "not " : "", n++);
 
     tally t[6] = {0};
     if (o.engine) {

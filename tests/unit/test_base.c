@@ -19,6 +19,24 @@ TEST(first_cause_is_kept) {
     CHECK_INT(tra_fail(NULL, TRA_USAGE, "dropped"), TRA_USAGE);
 }
 
+TEST(kinds_of_errors) {
+    tra_err e = {0}, later = {0}, none = {0};
+    CHECK_INT(tra_fail_kind(&e, TRA_INPUT, TRA_KIND_OVERFLOW, "chunk %d", 7), TRA_INPUT);
+    CHECK_INT(e.kind, TRA_KIND_OVERFLOW);
+    CHECK_INT(tra_fail_kind(&e, TRA_RESOURCE, TRA_KIND_POOL, "later"), TRA_INPUT);
+    CHECK_INT(e.kind, TRA_KIND_OVERFLOW);
+    CHECK_INT(tra_fail_as(&later, &e), TRA_INPUT);
+    CHECK_INT(later.kind, TRA_KIND_OVERFLOW);
+    CHECK_STR(later.msg, "chunk 7");
+    CHECK_INT(later.line, e.line);
+    CHECK_INT(tra_fail(&none, TRA_RESOURCE, "of no kind"), TRA_RESOURCE);
+    CHECK_INT(none.kind, TRA_KIND_NONE);
+    CHECK_INT(tra_fail_as(&none, &e), TRA_RESOURCE); /* the first cause is kept */
+    CHECK_STR(none.msg, "of no kind");
+    CHECK_INT(tra_fail_as(NULL, &e), TRA_INPUT);
+    CHECK_INT(tra_fail_kind(NULL, TRA_USAGE, TRA_KIND_POOL, "dropped"), TRA_USAGE);
+}
+
 TEST(errno_decides_the_status) {
     tra_err e = {0};
     errno = ENOSPC;

@@ -132,4 +132,5 @@ TEST(who_finds_no_memory_alone_fails) {
     wish w[2];
     CHECK_INT(run_wishes(600 * K, 1, w, 2, &e), TRA_RESOURCE);
     CHECK(strstr(e.msg, "out of block memory"));
+    CHECK(tra_pool_is_exhausted(TRA_RESOURCE, &e)); /* passed on by the engine too */
 }
