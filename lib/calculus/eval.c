@@ -1,41 +1,11 @@
-/* eval.c - the interpreter: the definition of the calculus, which follows the text of tra-storage(5) step by step. */
-#include "eval.h"
+/* eval.c - the interpreter: the definition of the calculus, which follows the text of tra-storage(5) step by step. Here
+ * are values and loops; contribute.c has what a dictionary is made of. */
+#include "interp.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Something from malloc that is freed when the evaluation that made it ends: a dictionary or the keys of an operand. */
-typedef struct owned {
-    calc_dict *dict;
-    int64_t *prefix;
-} owned;
-
 enum { MOST_LOOPS = 1000 }; /* loops inside each other; each takes a frame of the stack */
-
-typedef struct interp {
-    int n, loops;
-    const tra_calc_free *scope;
-    int64_t steps;
-    int nenv;
-    calc_value *env; /* by level */
-    int nowned, cap;
-    owned *owned;
-    tra_err *e;
-} interp;
-
-/* Where contributions go: the keys around them, and what @unique has seen. */
-typedef struct chain {
-    tra_calc_sink *sink;
-    void *ctx;
-    bool real, places; /* places: elements that are not given may stand for themselves */
-    bool unwatched;    /* keys may come twice under @unique: nobody keeps them */
-    int nkeys;
-    int64_t key[TRA_CALC_MAXRANK];
-    calc_seen *seen;
-} chain;
-
-static tra_status eval(interp *in, const tra_calc *x, calc_value *v);
-static tra_status emit(interp *in, const tra_calc *x, chain *out);
 
 static tra_status fail_kind(interp *in, const tra_calc *x, tra_status s, tra_err_kind kind, const char *what) {
     tra_str text = {0};
@@ -47,15 +17,8 @@ static tra_status fail_kind(interp *in, const tra_calc *x, tra_status s, tra_err
     return s;
 }
 
-static tra_status fail(interp *in, const tra_calc *x, tra_status s, const char *what) {
+tra_status calc_fail_in(interp *in, const tra_calc *x, tra_status s, const char *what) {
     return fail_kind(in, x, s, TRA_KIND_NONE, what);
-}
-
-static tra_status step(interp *in, const tra_calc *x) {
-    if (calc_is_full())
-        return fail(in, x, TRA_RESOURCE, "dictionaries that are built take more memory than is set aside for them");
-    if (in->steps-- > 0) return TRA_OK;
-    return fail(in, x, TRA_RESOURCE, "more steps than were allowed");
 }
 
 /* ---- what is owned ---------------------------------------------------------------------------------------------- */
@@ -85,68 +48,65 @@ static void bind(interp *in, const tra_calc_binder *b, const calc_value *v) {
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* The number that x is: its contents are needed, not only its place. */
-static tra_status number(interp *in, const tra_calc *x, tra_calc_number *out) {
+tra_status calc_eval_number(interp *in, const tra_calc *x, tra_calc_number *out) {
     calc_value v;
-    TRA_TRY(eval(in, x, &v));
+    TRA_TRY(calc_eval(in, x, &v));
     *out = v.number;
-    return v.unknown ? fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed") : TRA_OK;
+    return v.unknown ? calc_fail_unknown(in, x) : TRA_OK;
 }
 
-static tra_status whole(interp *in, const tra_calc *x, int64_t *out) {
+tra_status calc_eval_whole(interp *in, const tra_calc *x, int64_t *out) {
     tra_calc_number v;
-    TRA_TRY(number(in, x, &v));
+    TRA_TRY(calc_eval_number(in, x, &v));
     *out = v.i;
     return TRA_OK;
 }
 
-static tra_status check(interp *in, const tra_calc *x, tra_calc_wrong w) {
+tra_status calc_fail_unknown(interp *in, const tra_calc *x) {
+    return calc_fail_in(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
+}
+
+tra_status calc_check(interp *in, const tra_calc *x, tra_calc_wrong w) {
     return w ? fail_kind(in, x, TRA_INPUT, tra_calc_wrong_kind(w), tra_calc_wrong_text(w)) : TRA_OK;
 }
 
 static tra_status call(interp *in, const tra_calc *x, tra_calc_number *out) {
     tra_calc_number v[TRA_CALC_MAXRANK];
-    for (int i = 0; i < x->nkids; i++) TRA_TRY(number(in, x->kids[i], &v[i]));
-    return check(in, x, calc_function(x->fn, x->type.real, x->nkids, v, out));
+    for (int i = 0; i < x->nkids; i++) TRA_TRY(calc_eval_number(in, x->kids[i], &v[i]));
+    return calc_check(in, x, calc_function(x->fn, x->type.real, x->nkids, v, out));
 }
 
-static tra_status condition(interp *in, const tra_calc *x, bool *out) {
-    TRA_TRY(step(in, x));
+tra_status calc_eval_condition(interp *in, const tra_calc *x, bool *out) {
+    TRA_TRY(calc_step(in, x));
     if (x->kind == TRA_CALC_NOT) {
-        TRA_TRY(condition(in, x->kids[0], out));
+        TRA_TRY(calc_eval_condition(in, x->kids[0], out));
         *out = !*out;
         return TRA_OK;
     }
     if (x->kind == TRA_CALC_AND || x->kind == TRA_CALC_OR) {
-        TRA_TRY(condition(in, x->kids[0], out));
-        return *out == (x->kind == TRA_CALC_OR) ? TRA_OK : condition(in, x->kids[1], out);
+        TRA_TRY(calc_eval_condition(in, x->kids[0], out));
+        return *out == (x->kind == TRA_CALC_OR) ? TRA_OK : calc_eval_condition(in, x->kids[1], out);
     }
     tra_calc_number a, b;
-    TRA_TRY(number(in, x->kids[0], &a));
-    TRA_TRY(number(in, x->kids[1], &b));
+    TRA_TRY(calc_eval_number(in, x->kids[0], &a));
+    TRA_TRY(calc_eval_number(in, x->kids[1], &b));
     *out = calc_compare(x->kind, a, b);
     return TRA_OK;
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* A sum whose body is given to a chain, or added up where it is a number. */
-typedef struct loop {
-    const tra_calc *x;
-    chain *out;           /* or NULL */
-    tra_calc_number *sum; /* or NULL */
-} loop;
-
 static tra_status run_body(interp *in, const loop *l) {
     const tra_calc *body = l->x->kids[l->x->nkids - 1];
-    if (l->out) return emit(in, body, l->out);
+    if (l->out) return calc_contribute(in, body, l->out);
     tra_calc_number v;
-    TRA_TRY(number(in, body, &v));
+    TRA_TRY(calc_eval_number(in, body, &v));
     if (l->sum->real) {
         l->sum->r += tra_calc_as_real(v);
         return TRA_OK;
     }
     bool fits = tra_add(l->sum->i, v.i, &l->sum->i);
-    return check(in, l->x, fits ? TRA_CALC_WRONG_NONE : TRA_CALC_WRONG_TOO_LARGE);
+    return calc_check(in, l->x, fits ? TRA_CALC_WRONG_NONE : TRA_CALC_WRONG_TOO_LARGE);
 }
 
 static tra_status run_generator(interp *in, const loop *l, int g, int b);
@@ -164,19 +124,18 @@ static tra_status run_keys(interp *in, const loop *l, int g, int b, int n, const
     int64_t prefix[TRA_CALC_MAXRANK];
     bool only = key_of->again && !in->env[key_of->level].number.real; /* that one key can be told at once */
     int64_t key = only ? in->env[key_of->level].number.i : INT64_MIN, first = key;
-    if (in->loops++ == MOST_LOOPS) return fail(in, l->x, TRA_RESOURCE, "too many loops inside each other");
+    if (in->loops++ == MOST_LOOPS) return calc_fail_in(in, l->x, TRA_RESOURCE, "too many loops inside each other");
     while (calc_value_next(v, &key)) {
         if (only && key != first) break;
         int mark = in->nowned;
         calc_value k = calc_number(tra_calc_int(key)), inner;
-        TRA_TRY(step(in, l->x));
+        TRA_TRY(calc_step(in, l->x));
         if (bind_or_compare(in, key_of, &k)) {
             TRA_TRY(calc_value_get(v, real, key, prefix, &inner, in->e));
             if (n > 1)
                 TRA_TRY(run_keys(in, l, g, b + 1, n - 1, &inner, real));
             else {
-                if (inner.unknown && value_of->again)
-                    return fail(in, l->x, TRA_PROGRAM, "contents of a component that are not known are needed");
+                if (inner.unknown && value_of->again) return calc_fail_unknown(in, l->x);
                 if (bind_or_compare(in, value_of, &inner)) TRA_TRY(run_generator(in, l, g + 1, b + 2));
             }
         }
@@ -190,7 +149,7 @@ static tra_status run_keys(interp *in, const loop *l, int g, int b, int n, const
 static tra_status run_generator(interp *in, const loop *l, int g, int b) {
     if (g == l->x->nkids - 1) return run_body(in, l);
     calc_value v;
-    TRA_TRY(eval(in, l->x->kids[g], &v));
+    TRA_TRY(calc_eval(in, l->x->kids[g], &v));
     return run_keys(in, l, g, b, l->x->nnames[g], &v, l->x->kids[g]->type.real);
 }
 
@@ -199,17 +158,16 @@ static tra_status run_merge(interp *in, const loop *l) {
     const tra_calc *x = l->x;
     calc_value a, b, u, v;
     int64_t prefix[TRA_CALC_MAXRANK];
-    TRA_TRY(eval(in, x->kids[0], &a));
-    TRA_TRY(eval(in, x->kids[1], &b));
+    TRA_TRY(calc_eval(in, x->kids[0], &a));
+    TRA_TRY(calc_eval(in, x->kids[1], &b));
     for (int64_t i = INT64_MIN; calc_value_next(&a, &i); i++) {
         TRA_TRY(calc_value_get(&a, x->kids[0]->type.real, i, prefix, &v, in->e));
         for (int64_t j = INT64_MIN; calc_value_next(&b, &j); j++) {
             calc_value bound[3] = {calc_number(tra_calc_int(i)), calc_number(tra_calc_int(j)), v};
             int mark = in->nowned;
-            TRA_TRY(step(in, x));
+            TRA_TRY(calc_step(in, x));
             TRA_TRY(calc_value_get(&b, x->kids[1]->type.real, j, prefix, &u, in->e));
-            if (u.unknown || v.unknown)
-                return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
+            if (u.unknown || v.unknown) return calc_fail_unknown(in, x);
             bool equal = calc_same_number(u.number, v.number);
             for (int k = 0; k < 3 && equal; k++) equal = bind_or_compare(in, &x->binders[k], &bound[k]);
             if (equal) TRA_TRY(run_body(in, l));
@@ -221,167 +179,17 @@ static tra_status run_merge(interp *in, const loop *l) {
     return TRA_OK;
 }
 
-static tra_status run_loop(interp *in, const loop *l) {
+tra_status calc_run_loop(interp *in, const loop *l) {
     return l->x->kind == TRA_CALC_MERGE ? run_merge(in, l) : run_generator(in, l, 0, 0);
 }
 
-/* ---- contributions ----------------------------------------------------------------------------------------------- */
-
-static tra_status give(interp *in, const tra_calc *x, chain *out, const calc_value *v) {
-    tra_calc_entry entry = {out->key, calc_as_type(v->number, out->real), v->component, v->element};
-    if (v->unknown && !out->places)
-        return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
-    return out->sink(out->ctx, &entry, in->e);
-}
-
-static tra_status give_number(interp *in, const tra_calc *x, chain *out, tra_calc_number n) {
-    calc_value v = calc_number(n);
-    return give(in, x, out, &v);
-}
-
-/* All numbers of a dictionary, as they are (op NULL), negated (op SUB or NEG), or combined with another operand of op:
- * a number, or a dictionary that is walked at the same keys. */
-typedef struct walk {
-    const tra_calc *x;
-    bool real; /* the dictionary's numbers */
-    bool negate;
-    bool with;        /* there is an other */
-    bool other_first; /* the other is the left operand */
-    bool sparse[2];   /* left, right */
-    bool other_real;
-} walk;
-
-static tra_status walk_leaf(interp *in, const walk *w, const calc_value *v, const calc_value *other, chain *out) {
-    tra_calc_number n = v->number;
-    if (!w->negate && !w->with) return give(in, w->x, out, v);
-    if (v->unknown || (w->with && other->unknown))
-        return fail(in, w->x, TRA_PROGRAM, "contents of a component that are not known are needed");
-    if (w->negate) TRA_TRY(check(in, w->x, calc_negative(&n)));
-    if (w->with)
-        TRA_TRY(check(in, w->x,
-                      calc_arithmetic(w->x->kind, w->x->type.real, w->other_first ? other->number : n, w->sparse[0],
-                                      w->other_first ? n : other->number, w->sparse[1], &n)));
-    return give_number(in, w->x, out, n);
-}
-
-static tra_status walk_all(interp *in, const walk *w, const calc_value *v, const calc_value *other, chain *out) {
-    if (v->depth == 0) return walk_leaf(in, w, v, other, out);
-    int64_t prefix[TRA_CALC_MAXRANK], other_prefix[TRA_CALC_MAXRANK];
-    for (int64_t key = INT64_MIN; calc_value_next(v, &key); key++) {
-        calc_value inner, other_inner = w->with ? *other : (calc_value){0};
-        TRA_TRY(step(in, w->x));
-        TRA_TRY(calc_value_get(v, w->real, key, prefix, &inner, in->e));
-        if (w->with && other->depth)
-            TRA_TRY(calc_value_get(other, w->other_real, key, other_prefix, &other_inner, in->e));
-        out->key[out->nkeys++] = key;
-        TRA_TRY(walk_all(in, w, &inner, &other_inner, out));
-        out->nkeys--;
-        if (key == INT64_MAX) break;
-    }
-    return TRA_OK;
-}
-
-/* Products of dictionaries, products with and quotients by a number, differences and negatives. */
-static tra_status emit_combined(interp *in, const tra_calc *x, chain *out) {
-    calc_value v, other = {0};
-    walk w = {.x = x};
-    if (x->kind == TRA_CALC_SUB || x->kind == TRA_CALC_NEG) {
-        const tra_calc *right = x->kids[x->nkids - 1];
-        if (x->kind == TRA_CALC_SUB) TRA_TRY(emit(in, x->kids[0], out));
-        TRA_TRY(eval(in, right, &v));
-        w.negate = true;
-        w.real = right->type.real;
-        return walk_all(in, &w, &v, &other, out);
-    }
-    /* a dictionary whose keys are all that count: the left one, unless it is a number; of two, a sparse one */
-    const tra_calc *l = x->kids[0], *r = x->kids[1];
-    w.with = true;
-    w.other_first = l->type.depth == 0 || (r->type.depth > 0 && r->type.sparse && !l->type.sparse);
-    w.sparse[0] = l->type.sparse;
-    w.sparse[1] = r->type.sparse;
-    const tra_calc *main = w.other_first ? r : l, *second = w.other_first ? l : r;
-    w.real = main->type.real;
-    w.other_real = second->type.real;
-    TRA_TRY(eval(in, main, &v));
-    TRA_TRY(eval(in, second, &other));
-    return walk_all(in, &w, &v, &other, out);
-}
-
-/* ---- @unique ----------------------------------------------------------------------------------------------------- */
-
-static tra_status check_unique(interp *in, const tra_calc *x, chain *out, const int64_t *key, int n) {
-    calc_seen *s = out->seen;
-    while (s && s->dict != x) s = s->next;
-    if (!s) {
-        s = tra_calloc(1, sizeof *s);
-        *s = (calc_seen){.dict = x, .next = out->seen, .nkeys = n};
-        out->seen = s;
-    }
-    if (calc_seen_add(s, key)) return TRA_OK;
-    tra_str text = {0};
-    for (int i = 0; i < n; i++) tra_str_printf(&text, "%s%" PRId64, i ? ", " : "", key[i]);
-    char *what = tra_asprintf("key (%s) twice under @unique", tra_str_get(&text));
-    tra_status status = fail(in, x, TRA_INPUT, what);
-    free(what);
-    tra_str_free(&text);
-    return status;
-}
-
-static tra_status emit_dict(interp *in, const tra_calc *x, chain *out) {
-    int n = x->nkids - 1;
-    int64_t *key = out->key + out->nkeys;
-    int64_t found[TRA_CALC_MAXRANK];
-    for (int i = 0; i < n; i++) TRA_TRY(whole(in, x->kids[i], &found[i]));
-    if (n && x->notes & TRA_CALC_UNIQUE && !out->unwatched) TRA_TRY(check_unique(in, x, out, found, n));
-    memcpy(key, found, (size_t)n * sizeof *key);
-    calc_seen *outer = out->seen;
-    out->nkeys += n;
-    if (n) out->seen = NULL; /* the sums around end at a key */
-    tra_status s = emit(in, x->kids[n], out);
-    if (n) {
-        calc_seen_free(out->seen);
-        out->seen = outer;
-    }
-    out->nkeys -= n;
-    return s;
-}
-
-static tra_status bind_let(interp *in, const tra_calc *x) {
+tra_status calc_bind_let(interp *in, const tra_calc *x) {
     for (int i = 0; i < x->nbinders; i++) {
         calc_value v;
-        TRA_TRY(eval(in, x->kids[i], &v));
+        TRA_TRY(calc_eval(in, x->kids[i], &v));
         bind(in, &x->binders[i], &v);
     }
     return TRA_OK;
-}
-
-/* The contributions of x, one by one. */
-static tra_status emit(interp *in, const tra_calc *x, chain *out) {
-    bool is;
-    calc_value v;
-    TRA_TRY(step(in, x));
-    if (x->kind == TRA_CALC_IF) {
-        TRA_TRY(condition(in, x->kids[0], &is));
-        return is ? emit(in, x->kids[1], out) : TRA_OK;
-    }
-    if (x->kind == TRA_CALC_LET) {
-        TRA_TRY(bind_let(in, x));
-        return emit(in, x->kids[x->nkids - 1], out);
-    }
-    if (x->kind == TRA_CALC_DICT) return emit_dict(in, x, out);
-    if (x->type.depth > 0) {
-        switch ((int)x->kind) {
-        case TRA_CALC_SUM:
-        case TRA_CALC_MERGE: return run_loop(in, &(loop){.x = x, .out = out});
-        case TRA_CALC_ADD: TRA_TRY(emit(in, x->kids[0], out)); return emit(in, x->kids[1], out);
-        case TRA_CALC_SUB:
-        case TRA_CALC_NEG:
-        case TRA_CALC_MUL:
-        case TRA_CALC_DIV: return emit_combined(in, x, out);
-        }
-    }
-    TRA_TRY(eval(in, x, &v));
-    return walk_all(in, &(walk){.x = x, .real = x->type.real}, &v, NULL, out);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -391,7 +199,7 @@ static tra_status build(interp *in, const tra_calc *x, calc_value *v) {
     own(in, d, NULL);
     chain out = {.sink = calc_add_to_dict, .ctx = d, .real = x->type.real};
     int mark = in->nowned;
-    tra_status s = emit(in, x, &out);
+    tra_status s = calc_contribute(in, x, &out);
     calc_seen_free(out.seen);
     if (s != TRA_OK) return s;
     release(in, mark);
@@ -402,10 +210,10 @@ static tra_status build(interp *in, const tra_calc *x, calc_value *v) {
 
 static tra_status apply(interp *in, const tra_calc *x, calc_value *v) {
     int64_t prefix[TRA_CALC_MAXRANK], key;
-    TRA_TRY(eval(in, x->kids[0], v));
+    TRA_TRY(calc_eval(in, x->kids[0], v));
     for (int i = 1; i < x->nkids; i++) {
         calc_value from = *v;
-        TRA_TRY(whole(in, x->kids[i], &key));
+        TRA_TRY(calc_eval_whole(in, x->kids[i], &key));
         TRA_TRY(calc_value_get(&from, x->type.real, key, prefix, v, in->e));
     }
     if (v->kind == CALC_VALUE_OPERAND && v->depth > 0) {
@@ -439,17 +247,16 @@ static tra_status name(interp *in, const tra_calc *x, calc_value *v) {
     }
     bool keyed = f->kind == TRA_COMPONENT_HASHMAP || f->kind == TRA_COMPONENT_TRIE;
     for (int d = 0; keyed && d < x->type.depth; d++)
-        if (!f->component->key[d].data && f->component->value.n > 0)
-            return fail(in, x, TRA_PROGRAM, "contents of a component that are not known are needed");
+        if (!f->component->key[d].data && f->component->value.n > 0) return calc_fail_unknown(in, x);
     *v = calc_component_value(x->index, f, x->type);
     return TRA_OK;
 }
 
 static tra_status slice(interp *in, const tra_calc *x, calc_value *v) {
     int64_t lo, hi;
-    TRA_TRY(eval(in, x->kids[0], v));
-    TRA_TRY(whole(in, x->kids[1], &lo));
-    TRA_TRY(whole(in, x->kids[2], &hi));
+    TRA_TRY(calc_eval(in, x->kids[0], v));
+    TRA_TRY(calc_eval_whole(in, x->kids[1], &lo));
+    TRA_TRY(calc_eval_whole(in, x->kids[2], &hi));
     v->lo = tra_max64(v->lo, lo);
     v->hi = tra_min64(v->hi, hi);
     return TRA_OK;
@@ -457,8 +264,8 @@ static tra_status slice(interp *in, const tra_calc *x, calc_value *v) {
 
 static tra_status range(interp *in, const tra_calc *x, calc_value *v) {
     int64_t lo, hi;
-    TRA_TRY(whole(in, x->kids[0], &lo));
-    TRA_TRY(whole(in, x->kids[1], &hi));
+    TRA_TRY(calc_eval_whole(in, x->kids[0], &lo));
+    TRA_TRY(calc_eval_whole(in, x->kids[1], &hi));
     *v = (calc_value){.kind = CALC_VALUE_RANGE, .depth = 1, .component = -1, .lo = lo, .hi = hi};
     return TRA_OK;
 }
@@ -466,28 +273,28 @@ static tra_status range(interp *in, const tra_calc *x, calc_value *v) {
 static tra_status eval_number(interp *in, const tra_calc *x, tra_calc_number *out) {
     tra_calc_number a, b;
     switch ((int)x->kind) {
-    case TRA_CALC_NEG: TRA_TRY(number(in, x->kids[0], out)); return check(in, x, calc_negative(out));
+    case TRA_CALC_NEG: TRA_TRY(calc_eval_number(in, x->kids[0], out)); return calc_check(in, x, calc_negative(out));
     case TRA_CALC_CALL: return call(in, x, out);
     case TRA_CALC_EXTENT: *out = tra_calc_int(in->scope[x->index].operand->extent[x->whole]); return TRA_OK;
     case TRA_CALC_SUM:
     case TRA_CALC_MERGE: {
         int mark = in->nowned;
         *out = calc_zero_number(x->type.real);
-        TRA_TRY(run_loop(in, &(loop){.x = x, .sum = out}));
+        TRA_TRY(calc_run_loop(in, &(loop){.x = x, .sum = out}));
         release(in, mark);
         return TRA_OK;
     }
     default:
-        TRA_TRY(number(in, x->kids[0], &a));
-        TRA_TRY(number(in, x->kids[1], &b));
-        return check(
+        TRA_TRY(calc_eval_number(in, x->kids[0], &a));
+        TRA_TRY(calc_eval_number(in, x->kids[1], &b));
+        return calc_check(
             in, x, calc_arithmetic(x->kind, x->type.real, a, x->kids[0]->type.sparse, b, x->kids[1]->type.sparse, out));
     }
 }
 
-static tra_status eval(interp *in, const tra_calc *x, calc_value *v) {
+tra_status calc_eval(interp *in, const tra_calc *x, calc_value *v) {
     bool is;
-    TRA_TRY(step(in, x));
+    TRA_TRY(calc_step(in, x));
     switch (x->kind) {
     case TRA_CALC_NUMBER: *v = calc_number(x->is_real ? tra_calc_real(x->real) : tra_calc_int(x->whole)); return TRA_OK;
     case TRA_CALC_NAME: return name(in, x, v);
@@ -495,12 +302,12 @@ static tra_status eval(interp *in, const tra_calc *x, calc_value *v) {
     case TRA_CALC_SLICE: return slice(in, x, v);
     case TRA_CALC_RANGE: return range(in, x, v);
     case TRA_CALC_IF:
-        TRA_TRY(condition(in, x->kids[0], &is));
+        TRA_TRY(calc_eval_condition(in, x->kids[0], &is));
         *v = calc_zero(x->type);
-        return is ? eval(in, x->kids[1], v) : TRA_OK;
-    case TRA_CALC_LET: TRA_TRY(bind_let(in, x)); return eval(in, x->kids[x->nkids - 1], v);
+        return is ? calc_eval(in, x->kids[1], v) : TRA_OK;
+    case TRA_CALC_LET: TRA_TRY(calc_bind_let(in, x)); return calc_eval(in, x->kids[x->nkids - 1], v);
     case TRA_CALC_DICT:
-        if (x->type.depth == 0) return eval(in, x->kids[0], v);
+        if (x->type.depth == 0) return calc_eval(in, x->kids[0], v);
         return build(in, x, v);
     case TRA_CALC_ADD:
     case TRA_CALC_SUB:
@@ -525,7 +332,7 @@ static tra_status eval(interp *in, const tra_calc *x, calc_value *v) {
     case TRA_CALC_OR:
     case TRA_CALC_NOT: break; /* only in if */
     }
-    return fail(in, x, TRA_INTERNAL, "a condition where a value is wanted");
+    return calc_fail_in(in, x, TRA_INTERNAL, "a condition where a value is wanted");
 }
 
 /* ---- entrances --------------------------------------------------------------------------------------------------- */
@@ -542,7 +349,7 @@ tra_status calc_run(const tra_calc *x, int n, const tra_calc_free *scope, int64_
     chain out = {.sink = sink, .ctx = ctx, .real = x->type.real};
     out.places = how & CALC_PLACES;
     out.unwatched = how & CALC_UNWATCHED;
-    tra_status s = emit(&in, x, &out);
+    tra_status s = calc_contribute(&in, x, &out);
     calc_seen_free(out.seen);
     finish(&in);
     return s;

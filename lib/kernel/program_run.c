@@ -1,122 +1,12 @@
-/* program_run.c - running programs of the calculus on the arrays that meet, by its interpreter.
+/* program_run.c - running programs of the calculus on the arrays that meet, compiled or by its interpreter.
  *
  * A dense result is added up where it is. The contributions to a sparse one come in any order and any number: they wait
  * in a table of fixed size, which is sorted and added up when it is full. What does not fit then, the later half of the
  * keys, is left to another pass over the program. So a result takes no more memory than the table and itself. */
-#include "../relation/rows.h"
-#include "program_int.h"
+#include "program_operand.h"
 
 #include <math.h>
 #include <string.h>
-
-/* ---- operands -------------------------------------------------------------------------------------------------- */
-
-/* An operand as the interpreter sees it: rows of a cell, of which the first is `row`. */
-typedef struct view {
-    const tra_cell *cell;
-    bool packed;
-    tra_dtype dtype;
-    int rank;
-    int64_t origin[TRA_MAXDIM], length[TRA_MAXDIM]; /* of the block in the tensor */
-    int64_t row, width, stride[TRA_MAXDIM];         /* stride: of a dimension but the last, in rows */
-    tra_rows_view rows;                             /* not dense */
-} view;
-
-static tra_calc_number number_at(const view *v, int64_t i) {
-    const void *data = v->cell->layout ? v->rows.value : v->cell->array.data;
-    double r;
-    if (v->packed) {
-        int64_t bits = ((const int64_t *)data)[i];
-        if (!tra_dtype_is_float(v->dtype)) return tra_calc_int(bits);
-        memcpy(&r, &bits, sizeof r);
-        return tra_calc_real(r);
-    }
-    if (tra_dtype_is_float(v->dtype)) return tra_calc_real(tra_element_real(v->dtype, data, i));
-    return tra_calc_int(tra_element_whole(v->dtype, data, i));
-}
-
-static bool is_zero(tra_calc_number n) { return n.real ? n.r == 0 : n.i == 0; }
-
-static int64_t first_column(const tra_rows_view *v, int64_t r, int64_t column) {
-    int64_t from = v->begin[r], to = v->begin[r + 1];
-    while (from < to) {
-        int64_t middle = from + (to - from) / 2;
-        if ((int64_t)v->column[middle] < column)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from;
-}
-
-/* The row of the first n coordinates, n < rank, and of 0 from there on. */
-static int64_t row_of(const view *v, int n, const int64_t *at) {
-    int64_t row = v->row;
-    for (int d = 0; d < n; d++) row += (at[d] - v->origin[d]) * v->stride[d];
-    return row;
-}
-
-static tra_status get(void *ctx, const int64_t *at, tra_calc_number *out, tra_err *e) {
-    const view *v = ctx;
-    *out = tra_dtype_is_float(v->dtype) ? tra_calc_real(0) : tra_calc_int(0);
-    if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-    for (int d = 0; d < v->rank; d++)
-        if (at[d] < v->origin[d] || at[d] >= v->origin[d] + v->length[d]) return TRA_OK;
-    int last = v->rank - 1;
-    int64_t row = row_of(v, last, at), column = v->rank ? at[last] - v->origin[last] : 0;
-    if (!v->cell->layout) {
-        *out = number_at(v, row * v->width + column);
-        return TRA_OK;
-    }
-    int64_t r = tra_rows_find(&v->rows, row);
-    if (r == v->rows.nrows || v->rows.row[r] != row) return TRA_OK;
-    int64_t i = first_column(&v->rows, r, column);
-    if (i < v->rows.begin[r + 1] && (int64_t)v->rows.column[i] == column) *out = number_at(v, i);
-    return TRA_OK;
-}
-
-/* The first column from `column` on of a row that is not 0; -1: none. */
-static int64_t next_column(const view *v, int64_t row, int64_t column) {
-    int64_t columns = v->rank ? v->length[v->rank - 1] : 1;
-    if (!v->cell->layout) {
-        for (; column < columns; column++)
-            if (!is_zero(number_at(v, row * v->width + column))) return column;
-        return -1;
-    }
-    int64_t r = tra_rows_find(&v->rows, row);
-    if (r == v->rows.nrows || v->rows.row[r] != row) return -1;
-    for (int64_t i = first_column(&v->rows, r, column); i < v->rows.begin[r + 1]; i++)
-        if (!is_zero(number_at(v, i))) return (int64_t)v->rows.column[i];
-    return -1;
-}
-
-/* The first row from `row` on, below `end`, that is not 0; -1: none. */
-static int64_t next_row(const view *v, int64_t row, int64_t end) {
-    if (!v->cell->layout) {
-        for (; row < end; row++)
-            if (next_column(v, row, 0) >= 0) return row;
-        return -1;
-    }
-    for (int64_t r = tra_rows_find(&v->rows, row); r < v->rows.nrows && v->rows.row[r] < end; r++)
-        for (int64_t i = v->rows.begin[r]; i < v->rows.begin[r + 1]; i++)
-            if (!is_zero(number_at(v, i))) return v->rows.row[r];
-    return -1;
-}
-
-static bool next(void *ctx, int n, const int64_t *prefix, int64_t *key) {
-    const view *v = ctx;
-    int64_t from = tra_max64(*key - v->origin[n], 0), found;
-    if (from >= v->length[n] || tra_cancelled()) return false;
-    int64_t row = row_of(v, n, prefix);
-    if (n == v->rank - 1) {
-        found = next_column(v, row, from);
-    } else {
-        found = next_row(v, row + from * v->stride[n], row + v->length[n] * v->stride[n]);
-        if (found >= 0) found = (found - row) / v->stride[n];
-    }
-    if (found >= 0) *key = v->origin[n] + found;
-    return found >= 0;
-}
 
 /* ---- contributions --------------------------------------------------------------------------------------------- */
 
@@ -299,7 +189,7 @@ static void flush(const run *x, tra_rows_maker *m, int64_t *row, int64_t *nrows,
     for (int64_t i = 0; i < x->n; i++) {
         const contribution *c = &x->table[i];
         tra_calc_number v = value_of(x, c);
-        if (is_zero(v)) continue;
+        if (tra_calc_number_is_zero(v)) continue;
         if (c->row != *row) {
             if (m && *row >= 0) tra_rows_close(m);
             if (m) tra_rows_open(m, c->row);
@@ -369,83 +259,7 @@ int64_t tra_program_scratch(const tra_kernel *k, const tra_dims *ext, const tra_
     return tra_add_most(most, k->program->dtype == TRA_F32 ? tra_dense_bytes(TRA_F64, ext) : 0);
 }
 
-/* ---- operands of a pair ----------------------------------------------------------------------------------------- */
-
-/* Where operand o is, of arrays a and b; origins are set when all that tell of them are there. */
-static void view_of(const tra_kernel *k, int o, const tra_cell *a, const tra_cell *b, view *v) {
-    const tra_calc_program *p = k->program;
-    const tra_program_operand *x = &p->operand[o];
-    *v = (view){.cell = o == k->packed ? b : a, .dtype = x->dtype, .rank = x->block.n};
-    v->packed = o < k->packed && k->packed > 1;
-    const tra_dims *ext = &v->cell->array.ext, *rows = v->packed ? &x->block : ext;
-    v->width = ext->n ? ext->v[ext->n - 1] : 1;
-    v->row = v->packed ? tra_program_row(p, o) : 0;
-    if (v->cell->layout) v->rows = tra_rows_of(v->cell);
-    int64_t stride = 1;
-    for (int d = v->rank - 2; d >= 0; d--) {
-        v->stride[d] = stride;
-        stride *= rows->v[d];
-    }
-    for (int d = 0; d < v->rank; d++) {
-        int label = x->label[d];
-        v->length[d] = label < 0 ? x->block.v[d] : tra_program_length(k, label, &a->array.ext, &b->array.ext);
-    }
-}
-
-/* The same for compiled code. */
-static tra_codegen_operand held_of(const view *v, const tra_calc_operand *o) {
-    tra_codegen_operand h = {.value = v->cell->layout ? (const void *)v->rows.value : v->cell->array.data,
-                             .row = v->rows.row,
-                             .begin = v->rows.begin,
-                             .column = v->rows.column,
-                             .nrows = v->rows.nrows,
-                             .first = v->row,
-                             .width = v->width};
-    for (int d = 0; d < v->rank; d++) {
-        h.extent[d] = o->extent[d];
-        h.origin[d] = v->origin[d];
-        h.length[d] = v->length[d];
-        h.stride[d] = d + 1 < v->rank ? v->stride[d] : 0;
-    }
-    return h;
-}
-
-/* Where the blocks of the labels begin. */
-static tra_status origins_of(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int64_t *origin, tra_err *e) {
-    const tra_calc_program *p = k->program;
-    for (int o = 0; o < p->noperands; o++) {
-        int label = p->operand[o].number;
-        view v;
-        tra_calc_number n;
-        if (label < 0) continue;
-        view_of(k, o, a, b, &v);
-        v.length[0] = 1;
-        TRA_TRY(get(&v, (const int64_t[]){0}, &n, e));
-        origin[label] = n.i * p->label[label].block;
-    }
-    return TRA_OK;
-}
-
-/* A relation that has no elements is no operand: names that no operand has stand for such. */
-static tra_status get_none(void *ctx, const int64_t *at, tra_calc_number *v, tra_err *e) {
-    (void)ctx, (void)at, (void)v;
-    return tra_fail(e, TRA_INTERNAL, "an element of a relation that has none");
-}
-
-static bool next_none(void *ctx, int n, const int64_t *prefix, int64_t *key) {
-    (void)ctx, (void)n, (void)prefix, (void)key;
-    return false;
-}
-
-static tra_calc_operand empty_of(const tra_calc_operand *o, tra_codegen_operand *held) {
-    tra_calc_operand x = *o;
-    x.ctx = NULL;
-    x.get = get_none;
-    x.next = next_none;
-    for (int d = 0; d < o->rank; d++) held->extent[d] = held->length[d] = o->extent[d];
-    held->width = o->rank ? o->extent[o->rank - 1] : 1;
-    return x;
-}
+/* ---- a pair of arrays that meet --------------------------------------------------------------------------------- */
 
 static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count,
                            char *scratch, tra_err *e) {
@@ -453,32 +267,32 @@ static tra_status run_pair(const tra_kernel *k, const tra_cell *a, const tra_cel
     int64_t origin[TRA_PROGRAM_MOST] = {0};
     tra_calc_free scope[p->nscope + 1];
     tra_calc_operand operand[TRA_PROGRAM_MOST], empty[p->nscope + 1];
-    view v[TRA_PROGRAM_MOST];
+    tra_operand_view v[TRA_PROGRAM_MOST];
     run x = {.p = p, .out = out, .real = p->value->type.real};
     tra_codegen_operand held[p->nscope + 1];
-    TRA_TRY(origins_of(k, a, b, origin, e));
+    TRA_TRY(tra_operand_origins(k, a, b, origin, e));
     memset(held, 0, sizeof held);
     x.compiled = tra_program_compiled(k, a, b);
     x.held = held;
     for (int i = 0; i < p->nscope; i++) {
         scope[i] = p->scope[i];
         if (!scope[i].operand) continue;
-        empty[i] = empty_of(scope[i].operand, &held[i]);
+        empty[i] = tra_operand_empty(scope[i].operand, &held[i]);
         scope[i].operand = &empty[i];
     }
     for (int o = 0; o < p->noperands; o++) {
         const tra_program_operand *d = &p->operand[o];
         if (d->name < 0) continue;
-        view_of(k, o, a, b, &v[o]);
+        tra_operand_view_of(k, o, a, b, &v[o]);
         for (int i = 0; i < v[o].rank; i++) v[o].origin[i] = d->label[i] < 0 ? 0 : origin[d->label[i]];
         operand[o] = *p->scope[d->name].operand;
         operand[o].ctx = &v[o];
-        operand[o].get = get;
-        operand[o].next = next;
+        operand[o].get = tra_operand_get;
+        operand[o].next = tra_operand_next;
         operand[o].origin = v[o].origin;
         operand[o].length = v[o].length;
         scope[d->name].operand = &operand[o];
-        held[d->name] = held_of(&v[o], &operand[o]);
+        held[d->name] = tra_operand_held_of(&v[o], &operand[o]);
     }
     for (int d = 0; d < p->shape.n; d++) {
         int label = p->key[p->out[d]].label;

@@ -1,4 +1,4 @@
-/* group_int.h - what an aggregation consists of. Private to group.c and group_run.c. */
+/* group_int.h - what an aggregation consists of. Private to the files group*.c. */
 #ifndef TRA_GROUP_INT_H
 #define TRA_GROUP_INT_H
 

@@ -1,225 +1,9 @@
-/* group_run.c - rows that become groups, and these aggregates. */
-#include "group_int.h"
+/* group_run.c - rows that become groups, by three ways: straight to the totals of groups that are found by their codes,
+ * all rows as one group, or by sorted rows. */
+#include "group_total.h"
 #include "order.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "table_int.h"
-
-static bool takes_states(const tra_group *g) { return g->pass == TRA_GROUP_FINAL || g->pass == TRA_GROUP_MERGE; }
-static bool makes_states(const tra_group *g) { return g->pass == TRA_GROUP_PARTIAL || g->pass == TRA_GROUP_MERGE; }
-static const tra_schema *operand(const tra_group *g) { return takes_states(g) ? g->states : g->in; }
-
-/* ---- totals ------------------------------------------------------------------------------------------------------ */
-
-/* What is known of an aggregate in a group so far. */
-typedef struct total {
-    int64_t n; /* values */
-    __int128 sum;
-    double real, mean, square; /* square: the sum of squares of what differs from the mean */
-    int64_t row;               /* of min, max, first, last, any, all: where the value is; -1: none yet */
-} total;
-
-static bool present(const tra_vector *v, int64_t i) { return !v->state || v->state[i] == TRA_STATE_VALUE; }
-
-/* Is the value of row i to stand for those before it? */
-static bool replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i) {
-    bool nan = tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, i));
-    switch (g->c.f) {
-    case TRA_AGGREGATE_MAX: return tra_value_compare(&g->of, v, i, row, false) > 0;
-    case TRA_AGGREGATE_MIN:
-        if (tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, row))) return false;
-        return nan || tra_value_compare(&g->of, v, i, row, false) < 0;
-    case TRA_AGGREGATE_LAST: return true;
-    case TRA_AGGREGATE_ANY: return tra_value_whole(&g->of, v, i) != 0;
-    case TRA_AGGREGATE_ALL: return tra_value_whole(&g->of, v, i) == 0;
-    case TRA_AGGREGATE_FIRST:
-    case TRA_AGGREGATE_COUNT:
-    case TRA_AGGREGATE_SUM:
-    case TRA_AGGREGATE_MEAN:
-    case TRA_AGGREGATE_VAR:
-    case TRA_AGGREGATE_STD:
-    case TRA_AGGREGATE_DISTINCT:
-    case TRA_AGGREGATE_MEDIAN:
-    case TRA_AGGREGATE_QUANTILE: break;
-    }
-    return false;
-}
-
-/* The mean and the squares of both parts together. What differs from an infinite mean is not a number. */
-static void combine(total *t, int64_t n, double mean, double square) {
-    if (n == 0) return;
-    double all = (double)(t->n + n), difference = mean - t->mean;
-    t->square += isfinite(mean) ? square + difference * difference * ((double)t->n * (double)n / all) : (double)NAN;
-    t->mean += difference * ((double)n / all);
-    t->n += n;
-}
-
-static bool has_way(const tra_group_aggregate *g, tra_aggregate_way way) { return tra_aggregate_way_of(g->c.f) == way; }
-
-static bool has_place(const tra_group_aggregate *g) { return has_way(g, TRA_WAY_EXTREME) || has_way(g, TRA_WAY_END); }
-
-static void add_row(const tra_group_aggregate *g, const tra_batch *in, int64_t i, total *t) {
-    const tra_vector *v = g->c.column >= 0 ? &in->v[g->c.column] : NULL;
-    if (v && !present(v, i)) return;
-    if (!v || has_way(g, TRA_WAY_COUNT)) {
-        t->n++;
-    } else if (has_place(g)) {
-        if (t->row < 0 || replaces(g, v, t->row, i)) t->row = i;
-    } else if (has_way(g, TRA_WAY_MOMENTS)) {
-        combine(t, 1, tra_value_real(&g->of, v, i), 0);
-    } else {
-        t->n++;
-        if (g->whole)
-            t->sum += tra_value_whole(&g->of, v, i);
-        else
-            t->real += tra_value_real(&g->of, v, i);
-    }
-}
-
-static void add_state(const tra_group_aggregate *g, const tra_batch *in, int64_t i, total *t) {
-    const tra_vector *v = &in->v[g->state];
-    if (has_place(g)) {
-        if (present(v, i) && (t->row < 0 || replaces(g, v, t->row, i))) t->row = i;
-        return;
-    }
-    int64_t n = ((const int64_t *)v[0].values)[i];
-    if (has_way(g, TRA_WAY_MOMENTS)) {
-        combine(t, n, ((const double *)v[1].values)[i], ((const double *)v[2].values)[i]);
-        return;
-    }
-    t->n += n;
-    if (g->nstates == 3)
-        t->sum += (__int128)(((unsigned __int128)(uint64_t)((const int64_t *)v[2].values)[i] << 64) |
-                             (uint64_t)((const int64_t *)v[1].values)[i]);
-    else if (g->nstates == 2)
-        t->real += ((const double *)v[1].values)[i];
-}
-
-/* ---- results ----------------------------------------------------------------------------------------------------- */
-
-static void put_null(tra_vector *v, const tra_column *c, int64_t to) {
-    size_t size = tra_coltype_size(c->type);
-    memset((char *)v->values + (size_t)to * size, 0, size);
-    v->state[to] = TRA_STATE_NULL;
-}
-
-static void put_copy(tra_vector *v, const tra_column *c, int64_t to, const tra_vector *from, int64_t row) {
-    size_t size = tra_coltype_size(c->type);
-    if (row < 0) {
-        put_null(v, c, to);
-        return;
-    }
-    memcpy((char *)v->values + (size_t)to * size, (const char *)from->values + (size_t)row * size, size);
-    if (v->state) v->state[to] = from->state ? from->state[row] : TRA_STATE_VALUE;
-}
-
-static void put_state(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, const total *t,
-                      tra_batch *out, int64_t to) {
-    tra_vector *v = &out->v[x->state];
-    if (has_place(x)) {
-        put_copy(v, &g->states->v[x->state], to, &in->v[takes_states(g) ? x->state : x->c.column], t->row);
-        return;
-    }
-    ((int64_t *)v[0].values)[to] = t->n;
-    if (has_way(x, TRA_WAY_MOMENTS)) {
-        ((double *)v[1].values)[to] = t->mean;
-        ((double *)v[2].values)[to] = t->square;
-    } else if (x->nstates == 3) {
-        ((int64_t *)v[1].values)[to] = (int64_t)(uint64_t)t->sum;
-        ((int64_t *)v[2].values)[to] = (int64_t)(t->sum >> 64);
-    } else if (x->nstates == 2) {
-        ((double *)v[1].values)[to] = t->real;
-    }
-}
-
-static void put_real(tra_vector *v, const tra_column *c, int64_t to, bool any, double x) {
-    if (!any) {
-        put_null(v, c, to);
-        return;
-    }
-    ((double *)v->values)[to] = x;
-    v->state[to] = TRA_STATE_VALUE;
-}
-
-/* The rows of a group, in the order of the table; spare has room for them three times. */
-typedef struct members {
-    const int64_t *row;
-    int64_t n, *spare;
-} members;
-
-/* Values of the group in their order, NULLs left out; how many there are. */
-static int64_t sort_values(const tra_group_aggregate *x, const tra_batch *in, const members *m) {
-    int64_t n = 0;
-    int64_t *at = m->spare;
-    for (int64_t i = 0; i < m->n; i++)
-        if (present(&in->v[x->c.column], m->row[i])) at[n++] = m->row[i];
-    tra_order_rows(in, 1, &x->c.column, NULL, at, n, m->spare + m->n);
-    return n;
-}
-
-static void put_quantile(const tra_group_aggregate *x, const tra_batch *in, const members *m, double q, tra_vector *v,
-                         const tra_column *c, int64_t to) {
-    int64_t n = sort_values(x, in, m);
-    double place = q * (double)(n - 1), below = floor(place), r = 0;
-    if (n > 0) {
-        const tra_vector *from = &in->v[x->c.column];
-        double low = tra_value_real(&x->of, from, m->spare[(int64_t)below]);
-        double high = tra_value_real(&x->of, from, m->spare[tra_min64((int64_t)below + 1, n - 1)]);
-        double last = tra_value_real(&x->of, from, m->spare[n - 1]);
-        r = isnan(last) ? last : place == below ? low : low + (high - low) * (place - below);
-    }
-    put_real(v, c, to, n > 0, r);
-}
-
-static int64_t count_distinct(const tra_group_aggregate *x, const tra_batch *in, const members *m) {
-    int64_t n = sort_values(x, in, m), distinct = n > 0;
-    for (int64_t i = 1; i < n; i++) distinct += !tra_rows_equal(in, 1, &x->c.column, m->spare[i - 1], m->spare[i]);
-    return distinct;
-}
-
-static void put_sum(const tra_group *g, const tra_group_aggregate *x, const total *t, tra_vector *v,
-                    const tra_column *c, int64_t to) {
-    if (!x->whole || t->n == 0) {
-        put_real(v, c, to, t->n > 0, t->real);
-        return;
-    }
-    if (t->sum > INT64_MAX || t->sum < INT64_MIN)
-        tra_kernel_fail("sum: the total `%s` of group %" PRId64
-                        ", by key, does not fit i64; convert the values: x * 1.0",
-                        g->result->v[g->nkeys + (x - g->v)].name, to);
-    ((int64_t *)v->values)[to] = (int64_t)t->sum;
-    v->state[to] = TRA_STATE_VALUE;
-}
-
-static void put_result(const tra_group *g, int i, const tra_batch *in, const total *t, const members *m, tra_batch *out,
-                       int64_t to) {
-    const tra_group_aggregate *x = &g->v[i];
-    const tra_column *c = &g->result->v[g->nkeys + i];
-    tra_vector *v = &out->v[g->nkeys + i];
-    double n = (double)t->n;
-    switch (x->c.f) {
-    case TRA_AGGREGATE_COUNT: ((int64_t *)v->values)[to] = t->n; return;
-    case TRA_AGGREGATE_SUM: put_sum(g, x, t, v, c, to); return;
-    case TRA_AGGREGATE_MEAN:
-        put_real(v, c, to, t->n > 0, x->whole ? (double)((long double)t->sum / (long double)t->n) : t->real / n);
-        return;
-    case TRA_AGGREGATE_VAR: put_real(v, c, to, t->n > 1, t->square / (n - 1)); return;
-    case TRA_AGGREGATE_STD: put_real(v, c, to, t->n > 1, sqrt(t->square / (n - 1))); return;
-    case TRA_AGGREGATE_MIN:
-    case TRA_AGGREGATE_MAX:
-    case TRA_AGGREGATE_FIRST:
-    case TRA_AGGREGATE_LAST:
-    case TRA_AGGREGATE_ANY:
-    case TRA_AGGREGATE_ALL:
-        put_copy(v, c, to, &in->v[g->pass == TRA_GROUP_FINAL ? x->state : x->c.column], t->row);
-        return;
-    case TRA_AGGREGATE_DISTINCT: ((int64_t *)v->values)[to] = count_distinct(x, in, m); return;
-    case TRA_AGGREGATE_MEDIAN: put_quantile(x, in, m, 0.5, v, c, to); return;
-    case TRA_AGGREGATE_QUANTILE: put_quantile(x, in, m, x->c.q, v, c, to); return;
-    }
-}
+static const tra_schema *operand(const tra_group *g) { return tra_group_takes_states(g) ? g->states : g->in; }
 
 /* ---- groups by their codes --------------------------------------------------------------------------------------- */
 
@@ -231,7 +15,7 @@ typedef struct direct {
     int64_t n, groups;
     int64_t *first; /* row of each group */
     int64_t *of;    /* the group of each row */
-    total *t;
+    tra_group_total *t;
 } direct;
 
 enum { ROWS_PER_SLOT = 16 };
@@ -281,7 +65,7 @@ static void sum_direct(const direct *d, const tra_group_aggregate *x) {
 /* The greatest or least of whole numbers: the first of equal ones. */
 #define EXTREME(T, beats)                                                                                              \
     for (int64_t i = 0; i < d->n; i++) {                                                                               \
-        total *t = &d->t[d->of[i]];                                                                                    \
+        tra_group_total *t = &d->t[d->of[i]];                                                                          \
         if (state && state[i]) continue;                                                                               \
         if (t->row < 0 || ((const T *)v->values)[i] beats((const T *)v->values)[t->row]) t->row = i;                   \
     }
@@ -303,33 +87,25 @@ static bool extreme_direct(const direct *d, const tra_group_aggregate *x) {
 }
 
 static void total_direct(const direct *d, const tra_group_aggregate *x) {
-    bool states = takes_states(d->g);
-    for (int64_t i = 0; i < d->groups; i++) d->t[i] = (total){.row = -1};
-    if (!states && has_way(x, TRA_WAY_COUNT) && x->c.column < 0) {
+    bool states = tra_group_takes_states(d->g);
+    for (int64_t i = 0; i < d->groups; i++) d->t[i] = (tra_group_total){.row = -1};
+    if (!states && tra_group_has_way(x, TRA_WAY_COUNT) && x->c.column < 0) {
         for (int64_t i = 0; i < d->n; i++) d->t[d->of[i]].n++;
-    } else if (!states && has_way(x, TRA_WAY_SUM)) {
+    } else if (!states && tra_group_has_way(x, TRA_WAY_SUM)) {
         sum_direct(d, x);
     } else if (!states && x->c.column >= 0 && extreme_direct(d, x)) {
         return;
     } else if (states) {
-        for (int64_t i = 0; i < d->n; i++) add_state(x, d->in, i, &d->t[d->of[i]]);
+        for (int64_t i = 0; i < d->n; i++) tra_group_add_state(x, d->in, i, &d->t[d->of[i]]);
     } else {
-        for (int64_t i = 0; i < d->n; i++) add_row(x, d->in, i, &d->t[d->of[i]]);
+        for (int64_t i = 0; i < d->n; i++) tra_group_add_row(x, d->in, i, &d->t[d->of[i]]);
     }
-}
-
-static void put_total(const tra_group *g, int i, const tra_batch *in, const total *t, const members *m, tra_batch *out,
-                      int64_t to) {
-    if (makes_states(g))
-        put_state(g, &g->v[i], in, t, out, to);
-    else
-        put_result(g, i, in, t, m, out, to);
 }
 
 static void run_direct(const direct *d, tra_batch *out) {
     for (int i = 0; i < d->g->n; i++) {
         total_direct(d, &d->g->v[i]);
-        for (int64_t k = 0; k < d->groups; k++) put_total(d->g, i, d->in, &d->t[k], NULL, out, k);
+        for (int64_t k = 0; k < d->groups; k++) tra_group_put(d->g, i, d->in, &d->t[k], NULL, out, k);
     }
 }
 
@@ -352,7 +128,7 @@ static void run_direct(const direct *d, tra_batch *out) {
             SUM_INTO(T, t->sum);                                                                                       \
         break;
 
-static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, total *t) {
+static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, tra_group_total *t) {
     int64_t narrow = 0;
     switch (tra_coltype_held(x->of.type)) { TRA_FLOAT_DTYPES(SUM_FLOAT) TRA_WHOLE_DTYPES(SUM_WHOLE) }
     t->sum += narrow;
@@ -367,7 +143,7 @@ static void sum_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n
         for (t->row = 0; a[t->row] != best;) t->row++;                                                                 \
     }
 
-static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, total *t) {
+static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64_t n, tra_group_total *t) {
     bool max = x->c.f == TRA_AGGREGATE_MAX;
     if (v->state || tra_coltype_is_coded(x->of.type) || (!max && x->c.f != TRA_AGGREGATE_MIN)) return false;
 #define X(name, text, T, ...)                                                                                          \
@@ -381,18 +157,19 @@ static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64
     return false;
 }
 
-static void total_all(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, total *t) {
+static void total_all(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, tra_group_total *t) {
     const tra_vector *v = x->c.column >= 0 ? &in->v[x->c.column] : NULL;
-    bool states = takes_states(g), sums = has_way(x, TRA_WAY_SUM);
-    *t = (total){.row = -1};
-    if (!states && (sums || has_way(x, TRA_WAY_COUNT))) {
+    bool states = tra_group_takes_states(g), sums = tra_group_has_way(x, TRA_WAY_SUM);
+    *t = (tra_group_total){.row = -1};
+    if (!states && (sums || tra_group_has_way(x, TRA_WAY_COUNT))) {
         t->n = in->rows;
         for (int64_t i = 0; v && v->state && i < in->rows; i++) t->n -= v->state[i] != TRA_STATE_VALUE;
         if (sums) sum_all(x, v, in->rows, t);
     } else if (!states && v && extreme_all(x, v, in->rows, t)) {
         return;
     } else {
-        for (int64_t i = 0; i < in->rows; i++) states ? add_state(x, in, i, t) : add_row(x, in, i, t);
+        for (int64_t i = 0; i < in->rows; i++)
+            states ? tra_group_add_state(x, in, i, t) : tra_group_add_row(x, in, i, t);
     }
 }
 
@@ -401,9 +178,9 @@ static bool run_all(const tra_group *g, const tra_batch *in, tra_batch *out) {
     for (int i = 0; i < g->n; i++)
         if (!tra_aggregate_has_states(g->v[i].c.f)) return false;
     for (int i = 0; i < g->n; i++) {
-        total t;
+        tra_group_total t;
         total_all(g, &g->v[i], in, &t);
-        put_total(g, i, in, &t, NULL, out, 0);
+        tra_group_put(g, i, in, &t, NULL, out, 0);
     }
     return true;
 }
@@ -424,21 +201,22 @@ static void find_sorted(sorted *s) {
     s->spare += s->n + 1;
 }
 
-static void total_sorted(const sorted *s, const tra_group_aggregate *x, const int64_t *row, int64_t n, total *t) {
-    *t = (total){.row = -1};
-    if (takes_states(s->g))
-        for (int64_t j = 0; j < n; j++) add_state(x, s->in, row[j], t);
+static void total_sorted(const sorted *s, const tra_group_aggregate *x, const int64_t *row, int64_t n,
+                         tra_group_total *t) {
+    *t = (tra_group_total){.row = -1};
+    if (tra_group_takes_states(s->g))
+        for (int64_t j = 0; j < n; j++) tra_group_add_state(x, s->in, row[j], t);
     else
-        for (int64_t j = 0; j < n; j++) add_row(x, s->in, row[j], t);
+        for (int64_t j = 0; j < n; j++) tra_group_add_row(x, s->in, row[j], t);
 }
 
 static void run_sorted(const sorted *s, tra_batch *out) {
     for (int i = 0; i < s->g->n; i++) {
         for (int64_t k = 0; k < s->groups; k++) {
-            total t;
-            const members m = {s->at + s->begin[k], s->begin[k + 1] - s->begin[k], s->spare};
+            tra_group_total t;
+            const tra_group_members m = {s->at + s->begin[k], s->begin[k + 1] - s->begin[k], s->spare};
             total_sorted(s, &s->g->v[i], m.row, m.n, &t);
-            put_total(s->g, i, s->in, &t, &m, out, k);
+            tra_group_put(s->g, i, s->in, &t, &m, out, k);
         }
     }
 }
@@ -448,7 +226,7 @@ static void run_sorted(const sorted *s, tra_batch *out) {
 /* Half words for each row. Its place and the list of groups, with values in order and what that takes; or without such
  * aggregates less; or else two lists, slots, and totals. And a few words. */
 enum { HALVES = 2 * (3 + TRA_ORDER_SPARE), HALVES_OF_STATES = 7, MORE = 8 };
-_Static_assert(HALVES_OF_STATES >= 6 + 2 * (int)sizeof(total) / ROWS_PER_SLOT / 8, "room for totals");
+_Static_assert(HALVES_OF_STATES >= 6 + 2 * (int)sizeof(tra_group_total) / ROWS_PER_SLOT / 8, "room for totals");
 
 static int64_t half_words(const tra_group *g) {
     for (int i = 0; i < g->n; i++)
@@ -487,7 +265,8 @@ static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *fir
 
 static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *words, tra_batch *out) {
     if (g->nkeys == 0 && in->rows > 0 && run_all(g, in, out)) return 1;
-    direct d = {.g = g, .in = in, .n = in->rows, .t = (total *)(((uintptr_t)(words + 3 * in->rows) + 15) / 16 * 16)};
+    direct d = {
+        .g = g, .in = in, .n = in->rows, .t = (tra_group_total *)(((uintptr_t)(words + 3 * in->rows) + 15) / 16 * 16)};
     if (find_direct(&d, words)) {
         if (!have_room(g, in->rows, d.groups)) return 0;
         put_keys(g, in, d.first, d.groups, out);
@@ -497,7 +276,7 @@ static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *wor
     sorted s = {.g = g, .in = in, .at = words, .n = in->rows, .spare = words + in->rows};
     for (int64_t i = 0; i < s.n; i++) s.at[i] = i;
     find_sorted(&s);
-    if (s.n == 0 && g->nkeys == 0 && !makes_states(g)) s.groups = 1, s.begin[1] = 0; /* the one row */
+    if (s.n == 0 && g->nkeys == 0 && !tra_group_makes_states(g)) s.groups = 1, s.begin[1] = 0; /* the one row */
     if (!have_room(g, in->rows, s.groups)) return 0;
     for (int64_t i = 0; i < s.groups && g->nkeys > 0; i++) s.spare[i] = s.at[s.begin[i]];
     put_keys(g, in, s.spare, s.groups, out);
@@ -517,7 +296,8 @@ static void group_run(const void *data, const tra_cell *a, const tra_cell *b, tr
         return;
     }
     in.schema = from;
-    if (!takes_states(g)) tra_refuse_errors(a, &in, from->n, NULL, "by which rows are grouped or which is aggregated");
+    if (!tra_group_takes_states(g))
+        tra_refuse_errors(a, &in, from->n, NULL, "by which rows are grouped or which is aggregated");
     tra_columns_begin(out, tra_group_out(g), groups_most(g, in.rows), &made);
     int64_t groups = make_groups(g, &in, (int64_t *)((char *)scratch + head_bytes(g)), &made);
     tra_columns_end(out, tra_group_out(g), groups);

@@ -1,0 +1,153 @@
+/* group_result.c - what each aggregate is of a group: which value stands for others, and what becomes of totals:
+ * results, or states that are merged later. */
+#include "group_total.h"
+#include "order.h"
+
+#include <string.h>
+
+bool tra_group_replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i) {
+    bool nan = tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, i));
+    switch (g->c.f) {
+    case TRA_AGGREGATE_MAX: return tra_value_compare(&g->of, v, i, row, false) > 0;
+    case TRA_AGGREGATE_MIN:
+        if (tra_coltype_is_float(g->of.type) && isnan(tra_value_real(&g->of, v, row))) return false;
+        return nan || tra_value_compare(&g->of, v, i, row, false) < 0;
+    case TRA_AGGREGATE_LAST: return true;
+    case TRA_AGGREGATE_ANY: return tra_value_whole(&g->of, v, i) != 0;
+    case TRA_AGGREGATE_ALL: return tra_value_whole(&g->of, v, i) == 0;
+    case TRA_AGGREGATE_FIRST:
+    case TRA_AGGREGATE_COUNT:
+    case TRA_AGGREGATE_SUM:
+    case TRA_AGGREGATE_MEAN:
+    case TRA_AGGREGATE_VAR:
+    case TRA_AGGREGATE_STD:
+    case TRA_AGGREGATE_DISTINCT:
+    case TRA_AGGREGATE_MEDIAN:
+    case TRA_AGGREGATE_QUANTILE: break;
+    }
+    return false;
+}
+
+static void put_null(tra_vector *v, const tra_column *c, int64_t to) {
+    size_t size = tra_coltype_size(c->type);
+    memset((char *)v->values + (size_t)to * size, 0, size);
+    v->state[to] = TRA_STATE_NULL;
+}
+
+static void put_copy(tra_vector *v, const tra_column *c, int64_t to, const tra_vector *from, int64_t row) {
+    size_t size = tra_coltype_size(c->type);
+    if (row < 0) {
+        put_null(v, c, to);
+        return;
+    }
+    memcpy((char *)v->values + (size_t)to * size, (const char *)from->values + (size_t)row * size, size);
+    if (v->state) v->state[to] = from->state ? from->state[row] : TRA_STATE_VALUE;
+}
+
+static void put_state(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, const tra_group_total *t,
+                      tra_batch *out, int64_t to) {
+    tra_vector *v = &out->v[x->state];
+    if (tra_group_has_place(x)) {
+        put_copy(v, &g->states->v[x->state], to, &in->v[tra_group_takes_states(g) ? x->state : x->c.column], t->row);
+        return;
+    }
+    ((int64_t *)v[0].values)[to] = t->n;
+    if (tra_group_has_way(x, TRA_WAY_MOMENTS)) {
+        ((double *)v[1].values)[to] = t->mean;
+        ((double *)v[2].values)[to] = t->square;
+    } else if (x->nstates == 3) {
+        ((int64_t *)v[1].values)[to] = (int64_t)(uint64_t)t->sum;
+        ((int64_t *)v[2].values)[to] = (int64_t)(t->sum >> 64);
+    } else if (x->nstates == 2) {
+        ((double *)v[1].values)[to] = t->real;
+    }
+}
+
+static void put_real(tra_vector *v, const tra_column *c, int64_t to, bool any, double x) {
+    if (!any) {
+        put_null(v, c, to);
+        return;
+    }
+    ((double *)v->values)[to] = x;
+    v->state[to] = TRA_STATE_VALUE;
+}
+
+/* Values of the group in their order, NULLs left out; how many there are. */
+static int64_t sort_values(const tra_group_aggregate *x, const tra_batch *in, const tra_group_members *m) {
+    int64_t n = 0;
+    int64_t *at = m->spare;
+    for (int64_t i = 0; i < m->n; i++)
+        if (tra_group_present(&in->v[x->c.column], m->row[i])) at[n++] = m->row[i];
+    tra_order_rows(in, 1, &x->c.column, NULL, at, n, m->spare + m->n);
+    return n;
+}
+
+static void put_quantile(const tra_group_aggregate *x, const tra_batch *in, const tra_group_members *m, double q,
+                         tra_vector *v, const tra_column *c, int64_t to) {
+    int64_t n = sort_values(x, in, m);
+    double place = q * (double)(n - 1), below = floor(place), r = 0;
+    if (n > 0) {
+        const tra_vector *from = &in->v[x->c.column];
+        double low = tra_value_real(&x->of, from, m->spare[(int64_t)below]);
+        double high = tra_value_real(&x->of, from, m->spare[tra_min64((int64_t)below + 1, n - 1)]);
+        double last = tra_value_real(&x->of, from, m->spare[n - 1]);
+        r = isnan(last) ? last : place == below ? low : low + (high - low) * (place - below);
+    }
+    put_real(v, c, to, n > 0, r);
+}
+
+static int64_t count_distinct(const tra_group_aggregate *x, const tra_batch *in, const tra_group_members *m) {
+    int64_t n = sort_values(x, in, m), distinct = n > 0;
+    for (int64_t i = 1; i < n; i++) distinct += !tra_rows_equal(in, 1, &x->c.column, m->spare[i - 1], m->spare[i]);
+    return distinct;
+}
+
+static void put_sum(const tra_group *g, const tra_group_aggregate *x, const tra_group_total *t, tra_vector *v,
+                    const tra_column *c, int64_t to) {
+    if (!x->whole || t->n == 0) {
+        put_real(v, c, to, t->n > 0, t->real);
+        return;
+    }
+    if (t->sum > INT64_MAX || t->sum < INT64_MIN)
+        tra_kernel_fail("sum: the total `%s` of group %" PRId64
+                        ", by key, does not fit i64; convert the values: x * 1.0",
+                        g->result->v[g->nkeys + (x - g->v)].name, to);
+    ((int64_t *)v->values)[to] = (int64_t)t->sum;
+    v->state[to] = TRA_STATE_VALUE;
+}
+
+static void put_result(const tra_group *g, int i, const tra_batch *in, const tra_group_total *t,
+                       const tra_group_members *m, tra_batch *out, int64_t to) {
+    const tra_group_aggregate *x = &g->v[i];
+    const tra_column *c = &g->result->v[g->nkeys + i];
+    tra_vector *v = &out->v[g->nkeys + i];
+    double n = (double)t->n;
+    switch (x->c.f) {
+    case TRA_AGGREGATE_COUNT: ((int64_t *)v->values)[to] = t->n; return;
+    case TRA_AGGREGATE_SUM: put_sum(g, x, t, v, c, to); return;
+    case TRA_AGGREGATE_MEAN:
+        put_real(v, c, to, t->n > 0, x->whole ? (double)((long double)t->sum / (long double)t->n) : t->real / n);
+        return;
+    case TRA_AGGREGATE_VAR: put_real(v, c, to, t->n > 1, t->square / (n - 1)); return;
+    case TRA_AGGREGATE_STD: put_real(v, c, to, t->n > 1, sqrt(t->square / (n - 1))); return;
+    case TRA_AGGREGATE_MIN:
+    case TRA_AGGREGATE_MAX:
+    case TRA_AGGREGATE_FIRST:
+    case TRA_AGGREGATE_LAST:
+    case TRA_AGGREGATE_ANY:
+    case TRA_AGGREGATE_ALL:
+        put_copy(v, c, to, &in->v[g->pass == TRA_GROUP_FINAL ? x->state : x->c.column], t->row);
+        return;
+    case TRA_AGGREGATE_DISTINCT: ((int64_t *)v->values)[to] = count_distinct(x, in, m); return;
+    case TRA_AGGREGATE_MEDIAN: put_quantile(x, in, m, 0.5, v, c, to); return;
+    case TRA_AGGREGATE_QUANTILE: put_quantile(x, in, m, x->c.q, v, c, to); return;
+    }
+}
+
+void tra_group_put(const tra_group *g, int i, const tra_batch *in, const tra_group_total *t, const tra_group_members *m,
+                   tra_batch *out, int64_t to) {
+    if (tra_group_makes_states(g))
+        put_state(g, &g->v[i], in, t, out, to);
+    else
+        put_result(g, i, in, t, m, out, to);
+}

@@ -1,0 +1,99 @@
+/* group_total.h - what is known of the rows of a group, one aggregate at a time. Rows are added up here, inline, since
+ * that is done for each; group_result.c makes results or states of the totals. Private to it and group_run.c. */
+#ifndef TRA_GROUP_TOTAL_H
+#define TRA_GROUP_TOTAL_H
+
+#include "group_int.h"
+#include "table_int.h"
+
+#include <math.h>
+
+static inline bool tra_group_takes_states(const tra_group *g) {
+    return g->pass == TRA_GROUP_FINAL || g->pass == TRA_GROUP_MERGE;
+}
+static inline bool tra_group_makes_states(const tra_group *g) {
+    return g->pass == TRA_GROUP_PARTIAL || g->pass == TRA_GROUP_MERGE;
+}
+
+/* What is known of an aggregate in a group so far. */
+typedef struct tra_group_total {
+    int64_t n; /* values */
+    __int128 sum;
+    double real, mean, square; /* square: the sum of squares of what differs from the mean */
+    int64_t row;               /* of min, max, first, last, any, all: where the value is; -1: none yet */
+} tra_group_total;
+
+static inline bool tra_group_present(const tra_vector *v, int64_t i) {
+    return !v->state || v->state[i] == TRA_STATE_VALUE;
+}
+
+/* Is the value of row i to stand for those before it? */
+bool tra_group_replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i);
+
+/* The mean and the squares of both parts together. What differs from an infinite mean is not a number. */
+static inline void tra_group_combine(tra_group_total *t, int64_t n, double mean, double square) {
+    if (n == 0) return;
+    double all = (double)(t->n + n), difference = mean - t->mean;
+    t->square += isfinite(mean) ? square + difference * difference * ((double)t->n * (double)n / all) : (double)NAN;
+    t->mean += difference * ((double)n / all);
+    t->n += n;
+}
+
+static inline bool tra_group_has_way(const tra_group_aggregate *g, tra_aggregate_way way) {
+    return tra_aggregate_way_of(g->c.f) == way;
+}
+
+static inline bool tra_group_has_place(const tra_group_aggregate *g) {
+    return tra_group_has_way(g, TRA_WAY_EXTREME) || tra_group_has_way(g, TRA_WAY_END);
+}
+
+static inline void tra_group_add_row(const tra_group_aggregate *g, const tra_batch *in, int64_t i, tra_group_total *t) {
+    const tra_vector *v = g->c.column >= 0 ? &in->v[g->c.column] : NULL;
+    if (v && !tra_group_present(v, i)) return;
+    if (!v || tra_group_has_way(g, TRA_WAY_COUNT)) {
+        t->n++;
+    } else if (tra_group_has_place(g)) {
+        if (t->row < 0 || tra_group_replaces(g, v, t->row, i)) t->row = i;
+    } else if (tra_group_has_way(g, TRA_WAY_MOMENTS)) {
+        tra_group_combine(t, 1, tra_value_real(&g->of, v, i), 0);
+    } else {
+        t->n++;
+        if (g->whole)
+            t->sum += tra_value_whole(&g->of, v, i);
+        else
+            t->real += tra_value_real(&g->of, v, i);
+    }
+}
+
+static inline void tra_group_add_state(const tra_group_aggregate *g, const tra_batch *in, int64_t i,
+                                       tra_group_total *t) {
+    const tra_vector *v = &in->v[g->state];
+    if (tra_group_has_place(g)) {
+        if (tra_group_present(v, i) && (t->row < 0 || tra_group_replaces(g, v, t->row, i))) t->row = i;
+        return;
+    }
+    int64_t n = ((const int64_t *)v[0].values)[i];
+    if (tra_group_has_way(g, TRA_WAY_MOMENTS)) {
+        tra_group_combine(t, n, ((const double *)v[1].values)[i], ((const double *)v[2].values)[i]);
+        return;
+    }
+    t->n += n;
+    if (g->nstates == 3)
+        t->sum += (__int128)(((unsigned __int128)(uint64_t)((const int64_t *)v[2].values)[i] << 64) |
+                             (uint64_t)((const int64_t *)v[1].values)[i]);
+    else if (g->nstates == 2)
+        t->real += ((const double *)v[1].values)[i];
+}
+
+/* The rows of a group, in the order of the table; spare has room for them three times. */
+typedef struct tra_group_members {
+    const int64_t *row;
+    int64_t n, *spare;
+} tra_group_members;
+
+/* Writes aggregate i of a group, of which this is known, as row `to` of out: states, or the result. m: the rows of the
+ * group; NULL where no aggregate needs them. */
+void tra_group_put(const tra_group *g, int i, const tra_batch *in, const tra_group_total *t, const tra_group_members *m,
+                   tra_batch *out, int64_t to);
+
+#endif
