@@ -97,11 +97,8 @@ static tra_status read_packed(const tra_rel *r, tra_dataset_reader *s, int64_t f
 void tra_dataset_find_access(tra_dataset_reader *s, hid_t type) {
     hid_t dcpl = H5Dget_create_plist(s->dset);
     hsize_t chunk = 0;
-    haddr_t at = HADDR_UNDEF;
     bool same = H5Tequal(type, s->memory) > 0;
-    if (H5Pget_layout(dcpl) == H5D_CONTIGUOUS && H5Pget_external_count(dcpl) == 0 && same &&
-        H5Dget_storage_size(s->dset) > 0)
-        at = H5Dget_offset(s->dset);
+    haddr_t at = same ? H5Dget_offset(s->dset) : HADDR_UNDEF; /* which it is of what is not in one piece in this file */
     s->base = at == HADDR_UNDEF ? -1 : (int64_t)at;
     s->compressed = same && s->count > 0 && s->each <= 8 && H5Pget_layout(dcpl) == H5D_CHUNKED &&
                     H5Pget_chunk(dcpl, 1, &chunk) == 1 && chunk == (hsize_t)tra_dataset_chunk(s->count) &&

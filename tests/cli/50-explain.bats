@@ -36,6 +36,48 @@ for p in json.loads(sys.argv[1])["plans"]:
     [ ! -e C.h5 ]
 }
 
+@test "the levels of explain, word for word" {
+    cat >p.tra <<'END'
+input A : f64 [400, 400] by [40, 40]
+input B : f64 [400, 400] by [40, 40]
+F = filter(A, (i,j) -> i != j)
+C = agg(join(F, B, [1], [0], matmul), [0,2], matadd)
+D = transform(join(C, C, [0,1], [0,1], elemmul), abs)
+E = agg(D, [1], elemmax)
+output E
+END
+    status 0 tra explain --sites 4 --tra --ia --cost tra p.tra
+    diff - <(sed -n '/^TRA:/,$p' <<<"$output") <<'END'
+TRA: the typed graph
+#0 input A : f64 [400,400] by [40,40]
+   keys 2 <10,10>, f64 40 x 40, tensor 400 x 400, 100 tuples, 1.2 MiB
+#1 input B : f64 [400,400] by [40,40]
+   keys 2 <10,10>, f64 40 x 40, tensor 400 x 400, 100 tuples, 1.2 MiB
+#2 F = filter(A, (i, j) -> i != j)
+   keys 2 <10,10>, f64 40 x 40, tensor 400 x 400, 90 tuples, 1.1 MiB, 10 holes
+#3 join(F, B, [1], [0], matmul)
+   keys 3 <10,10,10>, f64 40 x 40, tensor 400 x 400, 900 tuples, 11 MiB, 100 holes
+#4 C = agg(#3, [0,2], matadd)
+   keys 2 <10,10>, f64 40 x 40, tensor 400 x 400, 100 tuples, 1.2 MiB
+#5 join(C, C, [0,1], [0,1], elemmul)
+   keys 2 <10,10>, f64 40 x 40, tensor 400 x 400, 100 tuples, 1.2 MiB
+#6 D = transform(#5, abs)
+   keys 2 <10,10>, f64 40 x 40, tensor 400 x 400, 100 tuples, 1.2 MiB
+#7 E = agg(D, [1], elemmax)
+   keys 1 <10>, f64 40 x 40, tensor 40 x 400, 10 tuples, 125 KiB
+
+IA: the operators and their placements, before fusion
+#0 input = A @ part(1)
+#1 input = B @ part(1)
+#2 filter (i, j) -> i != j of #0 = F @ part(1)
+#3 bcast of #2 @ all
+#4a join [1]=[0] matmul of #3 and #1 @ part(2)
+#4 agg group [0,2] abs . matadd of #4a @ part(1)
+#5a join [0,1]=[0,1] elemmul of #4 and #4 @ part(1)
+#5 agg group [1] elemmax of #5a = E @ part(0)
+END
+}
+
 @test "alternatives stand side by side with what distinguishes them" {
     matmul 40000 40000 40000 >p.tra
     status 0 tra explain --sites 10 --cost tra --alternatives p.tra

@@ -5,6 +5,7 @@
 #include "../../lib/relation/store.h"
 #include "check.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 static char dir[64];
@@ -112,6 +113,20 @@ static tra_status write_all(const char *spec, const tra_type *t, const char *cod
     if (s == TRA_OK) return tra_writer_commit(w, text, e);
     tra_writer_abort(w);
     return s;
+}
+
+/* Does run(of) end, in another thread, while this one is inside HDF5, which is for one thread at a time? */
+static inline bool ends_beside_hdf5(void *(*run)(void *), void *of) {
+    struct timespec late;
+    pthread_t th;
+    tra_h5_enter();
+    pthread_create(&th, NULL, run, of);
+    clock_gettime(CLOCK_REALTIME, &late);
+    late.tv_sec += 10;
+    bool ended = pthread_timedjoin_np(th, NULL, &late) == 0;
+    tra_h5_leave();
+    if (!ended) pthread_join(th, NULL);
+    return ended;
 }
 
 static inline bool same_catalog(const tra_catalog *a, const tra_catalog *b) {

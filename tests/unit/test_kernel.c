@@ -127,6 +127,40 @@ TEST(compositions_run_in_order) {
         free(b.data);
 }
 
+/* The bytes of scratch that the kernel writes: what comes out of two runs over different contents. */
+static size_t touched(const tra_kernel *k, const tra_array *a, tra_array *out, size_t n) {
+    size_t most = 0;
+    unsigned char *scratch = aligned_alloc(64, n);
+    for (int run = 0; run < 2; run++) {
+        int with = run ? 0xa5 : 0x5a;
+        memset(scratch, with, n);
+        tra_map_sparse(k, a, false, out, scratch);
+        for (size_t i = most; i < n; i++)
+            if (scratch[i] != with) most = i + 1;
+    }
+    free(scratch);
+    return most;
+}
+
+/* What is asked for but not used is missing elsewhere: of two buffers the second one is used too. */
+TEST(compositions_use_the_scratch_they_ask_for) {
+    const char *const steps[] = {"transpose", "relu", "abs", "softmax", "rowsum"};
+    int asked = 0;
+    for (int round = 0; round < 300; round++) {
+        tra_array a = small_integers(TRA_F64, DIMS(1 + check_draw(9), 1 + check_draw(9)));
+        const tra_kernel *k = named(steps[check_draw(4)], TRA_USE_MAP);
+        for (int i = (int)check_draw(5); i >= 0; i--)
+            k = tra_kernel_then(arena, k, named(steps[check_draw(i ? 4 : 5)], TRA_USE_MAP));
+        tra_array out = map(k, &a);
+        size_t n = tra_kernel_scratch(k, TRA_USE_MAP, TRA_F64, TRA_F64, &a.ext, NULL);
+        size_t used = n ? (touched(k, &a, &out, n) + 63) / 64 * 64 : 0;
+        if (2 * used < n + (n > 0)) check_report("%s uses %zu bytes of %zu", printed(k), used, n);
+        asked += n > 0;
+        free(a.data), free(out.data);
+    }
+    CHECK(asked > 50);
+}
+
 /* ---- aggregations ------------------------------------------------------------------------------------------- */
 
 TEST(aggregations_pad_with_the_identity) {

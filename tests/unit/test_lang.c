@@ -152,6 +152,38 @@ TEST(macros) {
     done(&p);
 }
 
+/* n calls of f, one inside the other. */
+static void add_calls(tra_str *text, const char *f, int n, const char *inside) {
+    for (int i = 0; i < n; i++) tra_str_printf(text, "%s(", f);
+    tra_str_add(text, inside);
+    for (int i = 0; i < n; i++) tra_str_add(text, ")");
+}
+
+/* y = -same(same(..1..)) within so many calls of a macro that makes 50 operators of one. */
+static int errors_of_calls(int n, const char *want) {
+    tra_str text = {0}, inside = {0};
+    tra_str_add(&text, "def same(x) = x\ndef fifty(x) = x");
+    for (int i = 0; i < 50; i++) tra_str_add(&text, " + 1");
+    tra_str_add(&text, "\ny = ");
+    tra_str_add(&inside, "-");
+    add_calls(&inside, "same", 120, "1"); /* of which no operator stays */
+    add_calls(&text, "fifty", n, tra_str_get(&inside));
+    parsed p = parse_n(tra_str_get(&text), (int)text.n);
+    run(&p);
+    int errors = p.d.errors;
+    CHECK(!errors || strstr(tra_str_get(&p.text), want));
+    done(&p);
+    tra_str_free(&text);
+    tra_str_free(&inside);
+    return errors;
+}
+
+TEST(macros_make_no_tree_too_high_to_walk) {
+    const char *high = "macros make an expression of more than 1000 operators in a row";
+    CHECK_INT(errors_of_calls(19, high), 0);
+    CHECK_INT(errors_of_calls(20, high), 1);
+}
+
 TEST(tables_and_parts) {
     const char *text = "input T : table [start: i32, `end id`: string] rows 3 * n by 5\n"
                        "input U : table [a: f64] rows 10\n"

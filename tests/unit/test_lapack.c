@@ -61,8 +61,8 @@ static void compare_with(int line, const char *name, double arg, const tra_array
     int64_t n = ref_count(&out.ext);
     size_t need = tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, &a->ext, b ? &b->ext : NULL);
     char *scratch = aligned_alloc(64, (need + 127) / 64 * 64);
-    memset(scratch + need, 0x5A, 16); /* what is behind stays */
-    out.data = tra_arena_alloc(arena, (size_t)n * 8 + 8);
+    memset(scratch + need, 0x5A, 16);                                                      /* what is behind stays */
+    out.data = memset(tra_arena_alloc(arena, (size_t)n * 8 + 8), 0x5A, (size_t)n * 8 + 8); /* numbers, and not 0 */
     if (b)
         tra_kernel_join(k, a, b, &out, scratch);
     else
@@ -80,7 +80,8 @@ static void compare_with(int line, const char *name, double arg, const tra_array
     ref_array got = reference_of(&out);
     if (!tra_dims_eq(&out.ext, &want.ext)) check_report("line %d: %s has other extents", line, name);
     for (int64_t i = 0; i < n && !failed; i++)
-        if (!(fabsl(got.data[i] - want.data[i]) <= tol * (1 + fabsl(want.data[i]))) && !isnan(want.data[i])) {
+        if (isnan(want.data[i]) ? !isnan(got.data[i])
+                                : !(fabsl(got.data[i] - want.data[i]) <= tol * (1 + fabsl(want.data[i])))) {
             check_report("line %d: element %d of %s of %d x %d is %.17Lg, not %.17Lg", line, (int)i, name,
                          (int)a->ext.v[0], (int)a->ext.v[1], got.data[i], want.data[i]);
             return;

@@ -401,6 +401,8 @@ TEST(store_reading_in_threads) {
             pthread_join(th[i], NULL);
             CHECK(jobs[i].ok);
         }
+        jobs[0] = (job){r, 5, false};
+        CHECK(ends_beside_hdf5(read_in_thread, &jobs[0]) && jobs[0].ok);
         tra_rel_close(r);
     }
     tra_arena_free(a);
@@ -412,8 +414,8 @@ static int child_status(pid_t pid) {
     return WIFEXITED(s) ? WEXITSTATUS(s) : 128;
 }
 
-/* HDF5 crashes on some damaged files: that is an error of input, and the file is named. Other crashes end the program
- * by their signal; a sanitizer ends it with 1. */
+/* HDF5 crashes on some damaged files: that is an error of input, the file is named, and temporary files are removed.
+ * Other crashes end the program by their signal; a sanitizer ends it with 1. */
 TEST(store_crash_within_hdf5) {
     static const int signals[] = {SIGSEGV, SIGABRT};
     tra_arena *a = tra_arena_new();
@@ -426,9 +428,11 @@ TEST(store_crash_within_hdf5) {
         int link[2], sig = signals[i / 2];
         bool within = i % 2;
         CHECK(pipe(link) == 0);
+        CHECK(symlink("unfinished", at("crash.tmp")) == 0);
         pid_t pid = fork();
         if (pid == 0) {
             dup2(link[1], STDERR_FILENO);
+            tra_cleanup_add(at("crash.tmp"));
             if (tra_rel_open(at("crash.h5"), NULL, &r, &e) != TRA_OK) _exit(99);
             if (within) tra_h5_enter();
             raise(sig);
@@ -442,6 +446,7 @@ TEST(store_crash_within_hdf5) {
         int status = child_status(pid);
         CHECK_INT(status, within ? 3 : getenv("SAN") && status == 1 ? 1 : 128);
         CHECK(!within || strstr(said, "/crash.h5: the HDF5 library crashed on it; the file is damaged"));
+        CHECK_INT(unlink(at("crash.tmp")), within ? -1 : 0);
     }
     tra_arena_free(a);
 }

@@ -106,7 +106,7 @@ static tra_status write_stored(const char *spec, const tra_type *t, const char *
     return s;
 }
 
-static bool any_digest; /* the one that a file carries may be damaged */
+static bool any_digest; /* the one that a file carries may be damaged, and is not looked at */
 
 /* Reads all, compares with what was written, and the digest with the one that the file carries. */
 static tra_status read_stored(tra_rel *r, const tra_type *t, int every, tra_err *e) {
@@ -134,7 +134,7 @@ static tra_status read_stored(tra_rel *r, const tra_type *t, int every, tra_err 
     }
     tra_digest_text(&d, have, text);
     tra_digester_free(g);
-    if (s == TRA_OK && tra_rel_info(r)->digest && !any_digest) CHECK_STR(text, tra_rel_info(r)->digest);
+    if (s == TRA_OK && !any_digest && tra_rel_info(r)->digest) CHECK_STR(text, tra_rel_info(r)->digest);
     free(want);
     free(got);
     free(block);
@@ -228,6 +228,42 @@ TEST(matrices_come_back_as_they_were) {
             tra_arena_free(a);
         }
     }
+}
+
+typedef struct reading {
+    tra_rel *r;
+    const tra_type *t;
+    tra_status status;
+} reading;
+
+static void *read_again(void *p) {
+    reading *x = p;
+    tra_err e = {0};
+    x->status = read_stored(x->r, x->t, 7, &e);
+    return NULL;
+}
+
+/* Workers read blocks while others do: after the first time, which finds the chunks, HDF5 is not asked any more. */
+TEST(blocks_are_read_beside_hdf5) {
+    tra_arena *a = tra_arena_new();
+    tra_type t = blocked(a, "370x230", "100x70", TRA_F64);
+    for (int c = 0; c < 2; c++) {
+        codec = (tra_codec){.zstd = c, .level = 1};
+        for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
+            tra_err e = {0};
+            tra_rel *r;
+            CHECK_OK(write_stored(at("s.h5"), &t, matrices[m], 7, true, &e), e);
+            CHECK_OK(tra_rel_open(at("s.h5"), NULL, &r, &e), e);
+            reading again = {r, &t, read_stored(r, &t, 7, &e)};
+            any_digest = true; /* for which HDF5 is asked */
+            if (!ends_beside_hdf5(read_again, &again)) check_report("%s waits for HDF5", matrices[m]);
+            CHECK_INT(again.status, TRA_OK);
+            any_digest = false;
+            tra_rel_close(r);
+        }
+    }
+    codec = (tra_codec){0};
+    tra_arena_free(a);
 }
 
 TEST(all_element_types_come_back) {
