@@ -5,7 +5,7 @@
 #define TRA_REF_TABLE_H
 
 #include "../../lib/relation/columns.h"
-#include "../tra/tables.h"
+#include "../tra/table_ops.h"
 #include "reference_int.h"
 
 /* A value of a column: whole numbers, bools, dates and timestamps in i, floats in f, strings by their bytes. */
@@ -39,7 +39,7 @@ typedef struct ref_item {
     ref_cell c;
 } ref_item;
 
-/* The settled expression (tables.h) of that row. It has been typed: what does not fit cannot come. */
+/* The resolved expression (table_ops.h) of that row. It has been typed: what does not fit cannot come. */
 ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra_arena *a);
 
 /* A table of the columns of that schema, with room for so many rows, and none yet. */

@@ -2,7 +2,7 @@
  * promises of them. */
 #include "factor.h"
 
-#include "../tra/table_stats.h"
+#include "../tra/table_estimates.h"
 
 static int key_of(const factoring *f, const tra_colexpr *x) {
     for (int k = 0; k < f->nkeys; k++)
@@ -25,7 +25,7 @@ tra_expr *tra_factor_project(factoring *f, const tra_expr *in, const tra_rowwise
                          .share = 1,
                          .flops = TRA_COLUMN_FLOPS * tra_rowwise_out(r)->n};
     for (int i = tra_rowwise_steps(r, &v) - 1; i >= 0; i--)
-        if (v[i].selects) k.share *= tra_table_share(v[i].x[0]), k.flops += 2;
+        if (v[i].selects) k.share *= tra_table_selectivity(v[i].x[0]), k.flops += 2;
     return tra_factor_below(f, tra_proto_transform(tra_pass_kernel(f->w, &k, r), &in->node));
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "../../lib/table/parts.h"
-#include "../tra/table_stats.h"
+#include "../tra/table_estimates.h"
 #include "q5.h"
 
 /* ---- rows of tables ---------------------------------------------------------------------------------------------- */
@@ -231,7 +231,7 @@ static tra_expr *selected_by(const gathering *f, int n, const tra_colexpr *const
         for (int c = 0; c < all->n; c++) some = some || used[c], own = own && (!used[c] || by[c]);
         if (!some || !own || tra_colexpr_uses_row(part[i])) continue;
         tra_rowwise_select(r, tra_colexpr_substitute(f->a, part[i], by));
-        k.share *= tra_table_share(part[i]);
+        k.share *= tra_table_selectivity(part[i]);
         k.flops += 2;
     }
     if (!tra_rowwise_selects(r)) return NULL;

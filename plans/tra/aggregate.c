@@ -1,6 +1,6 @@
 /* aggregate.c - aggregations that are several statements: mean, argmin and argmax; and the positions along a label. */
 #include "lower.h"
-#include "table.h"
+#include "table_build.h"
 
 #include <string.h>
 
@@ -156,7 +156,7 @@ static tra_node *of_some(tra_build *b, tra_span span, tra_einsum *s, int n, cons
     for (int i = 0; i < n; i++) {
         if (!table[i])
             tra_diag_error(b->d, span, "make the matrix of a table here", "no table says how many rows there are");
-        const tra_node *count = table[i] ? tra_table_count(b, span, table[i]) : NULL;
+        const tra_node *count = table[i] ? tra_table_count_rows(b, span, table[i]) : NULL;
         if (!count) return NULL;
         const tra_scalar *one = make(b, TRA_S_SOME, refer(b, t, count, 0, NULL), NULL, NULL);
         some = some ? make(b, TRA_S_AND, some, one, NULL) : one;

@@ -50,8 +50,12 @@ tra_node *tra_build_finish(tra_build *b, tra_node *n);
 /* Makes a node with these fields and finishes it. */
 tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
 
-/* Labels of the dimensions of a typed node: those of the dimensions that they come from (table_border.c). */
+/* labels.c: gives the dimensions of a typed node the labels of the dimensions that they come from. */
 void tra_carry_labels(tra_build *b, tra_node *n);
+const tra_dim_labels *tra_labels_of_dim(const tra_node *n, int d); /* NULL: none */
+/* Names of the first dimensions of a node: as the EinSum statement or the labels have them, else i0, i1, ... They
+ * differ, and none is "value". */
+void tra_name_dimensions(const tra_build *b, const tra_node *n, int rank, const char **names);
 /* The labels of a node as its file has them, with names of dimensions; or NULL. */
 const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *n);
 

@@ -5,7 +5,7 @@
 #include "linear.h"
 #include "slice.h"
 #include "storage.h"
-#include "table.h"
+#include "table_build.h"
 
 /* Result `part` of an operator that has several. */
 tra_node *tra_build_part(tra_build *b, const tra_ast *x, int part, int nparts);

@@ -1,6 +1,6 @@
 /* Inputs and outputs: files, declared types, placements. */
 #include "storage.h"
-#include "table.h"
+#include "table_build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
     if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
         n->type = *tra_rel_type(n->rel);
-        if (n->type.bounded) n->rows = tra_table_rows_of(b, n);
+        if (n->type.bounded) n->rows = tra_table_own_rows(b, n);
         if (tra_rel_labels(n->rel, &n->labels, &e) == TRA_OK) return true;
     }
     tra_diag_error(b->d, span, defined ? "the file is that of -D" : NULL, "%s", e.msg);

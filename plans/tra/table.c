@@ -1,9 +1,7 @@
-/* table.c - operators on tables: their arguments, and the nodes that compute them. */
-#include "table.h"
+/* table.c - calls of operators on tables: their arguments, and the operators that are a pass over rows. */
+#include "table_build.h"
 
-#include "../../lib/table/kernels.h"
-#include "lower.h"
-#include "table_stats.h"
+#include "table_estimates.h"
 
 #include <string.h>
 
@@ -28,8 +26,8 @@ bool tra_is_table_op(const char *name) { return find_op(name) >= 0; }
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
 tra_table_scope tra_table_scope_of(const tra_table_builder *w) {
-    bool one = tra_catalog_elements(w->in->type.cat) <= 1; /* row 0, if there is any */
-    return (tra_table_scope){w->b, w->in->type.columns, w->of, one || !w->in->type.bounded};
+    bool one_row = tra_catalog_elements(w->in->type.cat) <= 1, counted = one_row || !w->in->type.bounded;
+    return (tra_table_scope){w->b, w->in->type.columns, w->in_name, .row_allowed = counted};
 }
 
 void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why) {
@@ -51,8 +49,8 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
     tra_diag_error(w->b->d, at->span, forms[w->op.op], "%s", why);
 }
 
-/* Named arguments from `from` on may be those whose names these are, once each; their values. */
-bool tra_table_named(const tra_table_builder *w, int from, int n, const char *const *names, const tra_ast **value) {
+bool tra_table_named_args(const tra_table_builder *w, int from, int n, const char *const *names,
+                          const tra_ast **value) {
     bool ok = true;
     for (int i = from; i < w->call->nkids; i++) {
         const tra_ast *x = w->call->kids[i];
@@ -89,8 +87,7 @@ static int find_term(const tra_table_builder *w, const char *name) {
     return -1;
 }
 
-/* "col" or "name = expr". */
-bool tra_table_add(tra_table_builder *w, const tra_ast *x) {
+bool tra_table_add_term(tra_table_builder *w, const tra_ast *x) {
     tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
     const tra_ast *value = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
@@ -98,8 +95,8 @@ bool tra_table_add(tra_table_builder *w, const tra_ast *x) {
         tra_table_refuse(w, x, "what is computed has a name: name = expression");
         return false;
     }
-    if (x->kind == TRA_AST_NAME && tra_table_column(&sc, x) < 0) return false;
-    if (!tra_table_term_build(&sc, x->text, value, &t)) return false;
+    if (x->kind == TRA_AST_NAME && tra_table_find_column(&sc, x) < 0) return false;
+    if (!tra_table_build_term(&sc, x->text, value, &t)) return false;
     if (t.x->untyped) {
         tra_diag_error(w->b->d, value->span, NULL, "null alone has no type");
         return false;
@@ -112,14 +109,7 @@ bool tra_table_add(tra_table_builder *w, const tra_ast *x) {
     return true;
 }
 
-static bool add_plain(tra_table_builder *w, int column, tra_span span) {
-    tra_ast *name = tra_new(w->b->arena, tra_ast);
-    *name = (tra_ast){.kind = TRA_AST_NAME, .span = span, .name_span = span, .quoted = true};
-    name->text = w->in->type.columns->v[column].name;
-    return tra_table_add(w, name);
-}
-
-/* ---- nodes -------------------------------------------------------------------------------------------------- */
+/* ---- calls as text ------------------------------------------------------------------------------------------ */
 
 static void add_term_text(const tra_table_term *t, tra_str *s) {
     bool same = !t->name || (t->ast->kind == TRA_AST_NAME && strcmp(t->ast->text, t->name) == 0);
@@ -137,8 +127,7 @@ static void add_aggregate_text(const tra_table_agg *g, tra_str *s) {
     tra_str_add(s, ")");
 }
 
-/* "project(a, b = a + 1)": all that the operator does. */
-const char *tra_table_text(const tra_table_builder *w) {
+const char *tra_table_call_text(const tra_table_builder *w) {
     tra_str s = {0};
     bool list = w->op.op == TRA_TABLE_GROUP || w->op.op == TRA_TABLE_ORDER;
     tra_str_printf(&s, "%s(%s", texts[w->op.op], list ? "[" : "");
@@ -154,76 +143,12 @@ const char *tra_table_text(const tra_table_builder *w) {
         if (w->op.dtype != TRA_F64) tra_str_printf(&s, ", type = %s", tra_dtype_name(w->op.dtype));
     }
     tra_str_add(&s, ")");
-    const char *text = tra_arena_strndup(w->b->arena, tra_str_get(&s), s.n);
-    tra_str_free(&s);
-    return text;
-}
-
-/* The numbers of the first rows of the blocks of a table, all of which are known. */
-static tra_node *first_rows(tra_table_builder *w, const tra_node *in) {
-    tra_dims rows;
-    tra_type_shape(&in->type, &rows);
-    return tra_positions(w->b, w->call->span, rows.v[0], in->type.cat->bound.v[0]);
-}
-
-/* A table whose rows are its own. */
-const tra_node *const *tra_table_rows_of(tra_build *b, const tra_node *n) {
-    const tra_node **rows = tra_news(b->arena, const tra_node *, TRA_MAXDIM);
-    rows[0] = n;
-    return rows;
-}
-
-static int depth_of(const tra_colexpr *x) {
-    int most = 0;
-    for (int i = 0; i < x->nkids; i++) {
-        int depth = 1 + depth_of(x->kids[i]);
-        most = depth > most ? depth : most;
-    }
-    return most;
-}
-
-/* A pass over the rows of the operand; rules make one pass of several. */
-tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share) {
-    tra_node fields = {.in = {w->in}};
-    const tra_rowwise_step *step;
-    double flops = 0;
-    for (int i = tra_rowwise_steps(r, &step); i-- > 0;)
-        for (int k = 0; k < step[i].n; k++) flops += 1 + depth_of(step[i].x[k]);
-    bool numbered = tra_rowwise_uses_row(r), matrix = tra_rowwise_is_matrix(r, NULL);
-    if (numbered) {
-        fields.in[1] = first_rows(w, fields.in[0]);
-        fields.joinl = fields.joinr = (tra_dims){.n = 1, .v = {0}};
-        if (!fields.in[1]) return NULL;
-    }
-    fields.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = text,
-                                                                       .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
-                                                                       .columns = matrix ? NULL : tra_rowwise_out(r),
-                                                                       .dtype = matrix ? w->op.dtype : TRA_F64,
-                                                                       .width = matrix ? w->op.nterms : 0,
-                                                                       .rows = TRA_ROWS_SAME,
-                                                                       .counts = counts,
-                                                                       .share = share,
-                                                                       .flops = flops,
-                                                                       .ops = &tra_rowwise_ops,
-                                                                       .data = r});
-    tra_node *n = tra_build_made(w->b, numbered ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
-    if (n) n->rows = counts && w->op.op == TRA_TABLE_SELECT ? tra_table_rows_of(w->b, n) : w->in->rows;
-    return n;
-}
-
-tra_node *tra_table_column_key(tra_table_builder *w, tra_node *n) {
-    tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
-    tra_keyexpr *i = tra_new(w->b->arena, tra_keyexpr), *zero = tra_new(w->b->arena, tra_keyexpr);
-    *i = (tra_keyexpr){.op = TRA_KEY_VAR, .var = 0};
-    *zero = (tra_keyexpr){.op = TRA_KEY_INT, .value = 0};
-    *f = (tra_keyfn){.arity = 1, .n = 2, .names = {"i"}, .expr = {i, zero}};
-    tra_node fields = {.in = {n}, .keyfn = f};
-    return tra_build_made(w->b, TRA_OP_REKEY, w->call->span, &fields);
+    return tra_table_text(w->b->arena, &s);
 }
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
-tra_node *tra_table_note(tra_table_builder *w, tra_node *n) {
+tra_node *tra_table_record(tra_table_builder *w, tra_node *n) {
     tra_graph *g = w->b->g;
     if (!n) return NULL;
     if ((g->ntables & (g->ntables - 1)) == 0) {
@@ -246,15 +171,15 @@ static tra_node *build_select(tra_table_builder *w) {
     tra_table_term t;
     tra_err e = {0};
     if (w->call->nkids != 2) return tra_table_refuse(w, w->call, "select has a table and a predicate"), NULL;
-    if (!tra_table_predicate(&sc, w->call->kids[1], &t)) return NULL;
+    if (!tra_table_build_predicate(&sc, w->call->kids[1], &t)) return NULL;
     if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, &e) != TRA_OK) return NULL;
     add_term(w, &t);
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     tra_rowwise_select(r, t.x);
-    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), true, tra_table_share(t.x)));
+    return tra_table_record(w, tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x)));
 }
 
-/* Is the column named by an argument other than *: as a column, or as the name of a new one? */
+/* Does an argument name the column, or a new one that is called so? */
 static bool is_named(const tra_ast *call, const char *name) {
     for (int i = 1; i < call->nkids; i++) {
         const tra_ast *x = call->kids[i];
@@ -264,26 +189,30 @@ static bool is_named(const tra_ast *call, const char *name) {
     return false;
 }
 
-/* *, or, of drop(a, b), all but these. */
-static bool add_others(tra_table_builder *w, const tra_ast *x, const bool *dropped) {
+/* Adds what * stands for: the columns that no other argument names, without the dropped ones (NULL: none). */
+static bool add_star(tra_table_builder *w, const tra_ast *x, const bool *dropped) {
     const tra_schema *s = w->in->type.columns;
-    for (int i = 0; i < (w->shown ? w->shown : s->n); i++)
-        if (!(dropped && dropped[i]) && !is_named(w->call, s->v[i].name) && !add_plain(w, i, x->span)) return false;
+    for (int i = 0; i < (w->own_columns ? w->own_columns : s->n); i++) {
+        if ((dropped && dropped[i]) || is_named(w->call, s->v[i].name)) continue;
+        if (!tra_table_add_term(w, tra_table_name_ast(w->b->arena, s->v[i].name, x->span))) return false;
+    }
     return true;
 }
 
-static bool add_but(tra_table_builder *w, const tra_ast *x) {
+/* Adds what drop(a, b) stands for: the same as *, without these columns. */
+static bool add_all_but(tra_table_builder *w, const tra_ast *x) {
     tra_table_scope sc = tra_table_scope_of(w);
     bool *dropped = tra_news(w->b->arena, bool, w->in->type.columns->n);
     for (int i = 0; i < x->nkids; i++) {
-        int at = tra_table_column(&sc, x->kids[i]);
+        int at = tra_table_find_column(&sc, x->kids[i]);
         if (at < 0) return false;
         dropped[at] = true;
     }
-    return add_others(w, x, dropped);
+    return add_star(w, x, dropped);
 }
 
-static void rowwise_terms(const tra_table_builder *w, const char ***names, const tra_colexpr ***x) {
+/* The names and expressions of the terms, as arrays. */
+static void split_terms(const tra_table_builder *w, const char ***names, const tra_colexpr ***x) {
     *names = tra_news(w->b->arena, const char *, w->op.nterms);
     *x = tra_news(w->b->arena, const tra_colexpr *, w->op.nterms);
     for (int i = 0; i < w->op.nterms; i++) {
@@ -296,22 +225,22 @@ tra_node *tra_table_project(tra_table_builder *w) {
     const char **names;
     const tra_colexpr **x;
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
-    rowwise_terms(w, &names, &x);
+    split_terms(w, &names, &x);
     tra_rowwise_project(r, w->op.nterms, names, x);
-    return tra_table_note(w, tra_table_rowwise(w, r, tra_table_text(w), false, 1));
+    return tra_table_record(w, tra_table_rowwise(w, r, tra_table_call_text(w), false, 1));
 }
 
 static tra_node *build_project(tra_table_builder *w) {
     bool ok = true;
-    if (!tra_table_number(w)) return NULL;
+    if (!tra_table_build_numbers(w)) return NULL;
     for (int i = 1; i < w->call->nkids; i++) {
         const tra_ast *arg = w->call->kids[i];
         if (arg->kind == TRA_AST_STAR)
-            ok = add_others(w, arg, NULL) && ok;
+            ok = add_star(w, arg, NULL) && ok;
         else if (arg->kind == TRA_AST_CALL && strcmp(arg->text, "drop") == 0)
-            ok = add_but(w, arg) && ok;
+            ok = add_all_but(w, arg) && ok;
         else
-            ok = tra_table_add(w, arg) && ok;
+            ok = tra_table_add_term(w, arg) && ok;
     }
     if (!ok) return NULL;
     if (w->op.nterms == 0)
@@ -323,7 +252,7 @@ static bool matrix_options(tra_table_builder *w) {
     static const char *const names[] = {"fill", "type"};
     const tra_ast *value[2] = {NULL, NULL};
     w->op.dtype = TRA_F64;
-    if (!tra_table_named(w, 2, 2, names, value)) return false;
+    if (!tra_table_named_args(w, 2, 2, names, value)) return false;
     if (value[0]) {
         double *fill = tra_new(w->b->arena, double);
         if (!tra_build_number(w->b, value[0], fill)) return false;
@@ -344,38 +273,37 @@ static tra_node *build_matrix(tra_table_builder *w) {
     if (!list || list->kind != TRA_AST_LIST)
         return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list"), NULL;
     bool ok = matrix_options(w);
-    for (int i = 0; i < list->nkids; i++) ok = tra_table_add(w, list->kids[i]) && ok;
+    for (int i = 0; i < list->nkids; i++) ok = tra_table_add_term(w, list->kids[i]) && ok;
     if (!ok) return NULL;
     if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns"), NULL;
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
-    rowwise_terms(w, &names, &x);
+    split_terms(w, &names, &x);
     if (tra_rowwise_matrix(r, w->op.nterms, names, x, w->op.dtype, w->op.fill, &e) != TRA_OK) {
         tra_diag_error(w->b->d, list->span, NULL, "%s", e.msg);
         return NULL;
     }
-    tra_node *n = tra_table_rowwise(w, r, tra_table_text(w), false, 1);
-    if (n) n = tra_table_column_key(w, n);
+    tra_node *n = tra_table_rowwise(w, r, tra_table_call_text(w), false, 1);
+    if (n) n = tra_table_add_column_key(w, n);
     if (!n) return NULL;
     const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
     labels[1] = tra_dim_labels_of_texts(w->b->arena, "column", w->op.nterms, names);
     n->labels = labels;
-    return tra_table_note(w, n);
+    return tra_table_record(w, n);
 }
 
-/* The number of rows of each block, added up. */
+/* rows(T): the numbers of rows of all blocks, added up. */
 static tra_node *count_rows(tra_table_builder *w) {
     tra_err e = {0};
-    tra_node count = {.in = {w->in}}, sum = {.group = {.n = 0}};
-    count.kernel = tra_kernel_of_rows(w->b->arena, &(tra_rows_kernel){.text = "rows",
-                                                                      .use = TRA_USE_MAP,
-                                                                      .dtype = TRA_I64,
-                                                                      .rows = TRA_ROWS_NONE,
-                                                                      .share = 1,
-                                                                      .ops = &tra_rows_count_ops});
-    sum.in[0] = tra_build_made(w->b, TRA_OP_TRANSFORM, w->call->span, &count);
+    tra_node sum = {.in = {tra_table_kernel(w, w->in, NULL, 0, 0,
+                                            &(tra_rows_kernel){.text = "rows",
+                                                               .use = TRA_USE_MAP,
+                                                               .dtype = TRA_I64,
+                                                               .rows = TRA_ROWS_NONE,
+                                                               .share = 1,
+                                                               .ops = &tra_rows_count_ops})}};
     if (!sum.in[0]) return NULL;
     if (tra_kernel_named(w->b->arena, "matadd", TRA_USE_AGG, 0, NULL, &sum.kernel, &e) != TRA_OK) return NULL;
-    return tra_table_note(w, tra_build_made(w->b, TRA_OP_AGG, w->call->span, &sum));
+    return tra_table_record(w, tra_build_made(w->b, TRA_OP_AGG, w->call->span, &sum));
 }
 
 static tra_node *build_rows(tra_table_builder *w) {
@@ -383,23 +311,38 @@ static tra_node *build_rows(tra_table_builder *w) {
     return tra_table_refuse(w, w->call, "rows has one argument, a table"), NULL;
 }
 
-tra_node *tra_table_count(tra_build *b, tra_span span, const tra_node *table) {
+tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *table) {
     const tra_ast call = {.span = span};
     tra_table_builder w = {.b = b, .call = &call, .in = b->g->v[table->id], .op.op = TRA_TABLE_ROWS};
     return count_rows(&w);
 }
 
-/* One table after the other. */
-static tra_node *build_union(tra_table_builder *w, tra_node *(*relation)(tra_build *, const tra_ast *)) {
+typedef tra_node *relation_builder(tra_build *b, const tra_ast *x);
+
+/* Operand i of the call, which must be a table, or, if `tensor`, a tensor. */
+static tra_node *operand(const tra_table_builder *w, relation_builder *relation, int i, bool tensor) {
+    tra_node *n = relation(w->b, w->call->kids[i]);
+    if (!n || tensor == !n->type.columns) return n;
+    tra_table_refuse(w, w->call->kids[i],
+                     tensor ? "this is a table already; a tensor is expected here"
+                            : "this is a tensor; a table is expected here");
+    return NULL;
+}
+
+/* A union of several tables is one of two, to whose result the next one is added. */
+static tra_node *build_union(tra_table_builder *w, relation_builder *relation) {
     if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "a union has two tables or more"), NULL;
     for (int i = 1; i < w->call->nkids && w->in; i++) {
-        w->right = relation(w->b, w->call->kids[i]);
-        if (!w->right) return NULL;
-        if (!w->right->type.columns)
-            return tra_table_refuse(w, w->call->kids[i], "this is a tensor; a table is expected here"), NULL;
-        w->in = tra_table_union(w, w->call->kids[i]);
+        w->right = operand(w, relation, i, false);
+        w->in = w->right ? tra_table_union(w, w->call->kids[i]) : NULL;
     }
     return w->in;
+}
+
+static tra_node *build_join(tra_table_builder *w, relation_builder *relation) {
+    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "two tables are joined"), NULL;
+    w->right = operand(w, relation, 1, false);
+    return w->right ? tra_table_join(w) : NULL;
 }
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
@@ -407,25 +350,14 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     bool tensor = w.op.op == TRA_TABLE_ENTRIES || w.op.op == TRA_TABLE_TABLE;
     if (call->nkids == 0)
         return tra_table_refuse(&w, call, tensor ? "the argument is a tensor" : "the first argument is a table"), NULL;
-    w.in = relation(b, call->kids[0]);
+    w.in = operand(&w, relation, 0, tensor);
     if (!w.in) return NULL;
-    if (tensor && w.in->type.columns)
-        return tra_table_refuse(&w, call->kids[0], "this is a table already; a tensor is expected here"), NULL;
-    if (!tensor && !w.in->type.columns)
-        return tra_table_refuse(&w, call->kids[0], "this is a tensor; a table is expected here"), NULL;
-    w.of = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
+    w.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
     switch (w.op.op) {
     case TRA_TABLE_SELECT: return build_select(&w);
     case TRA_TABLE_PROJECT: return build_project(&w);
     case TRA_TABLE_JOIN:
-    case TRA_TABLE_CROSS:
-        w.right = call->nkids > 1 ? relation(b, call->kids[1]) : NULL;
-        if (call->nkids < 2) tra_table_refuse(&w, call, "two tables are joined");
-        if (w.right && !w.right->type.columns)
-            tra_table_refuse(&w, call->kids[1], "this is a tensor; a table is expected here");
-        else if (w.right)
-            return tra_table_join(&w);
-        return NULL;
+    case TRA_TABLE_CROSS: return build_join(&w, relation);
     case TRA_TABLE_GROUP: return tra_table_group(&w);
     case TRA_TABLE_ORDER:
     case TRA_TABLE_DISTINCT: return tra_table_order(&w);
@@ -442,7 +374,8 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
 
 /* ---- declared tables ---------------------------------------------------------------------------------------- */
 
-bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
+/* The columns of a table that the program declares. */
+static const tra_schema *declared_columns(tra_build *b, const tra_stmt *st) {
     tra_column *v = tra_news(b->arena, tra_column, st->ncolumns);
     tra_schema *s = tra_new(b->arena, tra_schema);
     bool ok = true;
@@ -462,13 +395,18 @@ bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
                 break;
             }
     }
+    return ok ? s : NULL;
+}
+
+bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
     tra_dims rows = {.n = 1}, block = {.n = 1};
-    ok = tra_build_int(b, st->rows, "a number of rows", 0, &rows.v[0]) && ok;
+    const tra_schema *s = declared_columns(b, st);
+    bool ok = tra_build_int(b, st->rows, "a number of rows", 0, &rows.v[0]) && s;
     if (st->rows_block) ok = tra_build_int(b, st->rows_block, "the rows of a block", 1, &block.v[0]) && ok;
     if (!ok) return false;
-    bool empty = rows.v[0] == 0; /* one block, as of a file (lib/relation/table_open.c) */
-    if (empty) rows.v[0] = block.v[0] = 1;
-    if (!st->rows_block) block.v[0] = tra_max64(1, tra_min64(rows.v[0], 1 << 18));
+    bool empty = rows.v[0] == 0;
+    if (empty) rows.v[0] = block.v[0] = 1; /* it has one block, as one of a file has (lib/relation/table_open.c) */
+    if (!st->rows_block) block.v[0] = tra_max64(1, tra_min64(rows.v[0], TRA_TABLE_BLOCK_ROWS));
     tra_catalog *c = tra_new(b->arena, tra_catalog);
     tra_err e = {0};
     if (tra_catalog_blocks(&rows, &block, c, &e) != TRA_OK) {
@@ -477,6 +415,6 @@ bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n) {
     }
     n->type =
         (tra_type){.dtype = TRA_F64, .cat = c, .layout = &tra_columns, .columns = s, .bounded = empty, .cut = {1}};
-    if (empty) n->rows = tra_table_rows_of(b, n);
+    if (empty) n->rows = tra_table_own_rows(b, n);
     return true;
 }

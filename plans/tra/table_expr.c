@@ -1,5 +1,5 @@
-/* table_expr.c - expressions over columns: names are settled, then types are found. */
-#include "table.h"
+/* table_expr.c - expressions over columns: names are resolved, then types are found. */
+#include "table_build.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static tra_ast *copy_of(tra_build *b, const tra_ast *x) {
     return y;
 }
 
-/* "columns are a, `b c`, ...", or the one that is near. */
+/* Advice for a name that no column has: the column whose name is near, or all columns. */
 static const char *columns_advice(const tra_table_scope *sc, const char *name) {
     const tra_schema *s = sc->columns;
     const char **names = tra_news(sc->b->arena, const char *, s->n);
@@ -31,23 +31,21 @@ static const char *columns_advice(const tra_table_scope *sc, const char *name) {
         }
         if (s->n > 12) tra_str_printf(&text, " and %d more", s->n - 12);
     }
-    const char *advice = tra_arena_strndup(sc->b->arena, tra_str_get(&text), text.n);
-    tra_str_free(&text);
-    return advice;
+    return tra_table_text(sc->b->arena, &text);
 }
 
-static void no_column(const tra_table_scope *sc, const tra_ast *x) {
+static void report_no_column(const tra_table_scope *sc, const tra_ast *x) {
     tra_diag_error(sc->b->d, x->span, columns_advice(sc, x->text), "%s has no column '%s'",
-                   sc->of ? sc->of : "this table", x->text);
+                   sc->table ? sc->table : "this table", x->text);
 }
 
-int tra_table_column(const tra_table_scope *sc, const tra_ast *x) {
+int tra_table_find_column(const tra_table_scope *sc, const tra_ast *x) {
     if (x->kind != TRA_AST_NAME) {
         tra_diag_error(sc->b->d, x->span, NULL, "the name of a column is expected here");
         return -1;
     }
     int i = tra_schema_find(sc->columns, x->text);
-    if (i < 0) no_column(sc, x);
+    if (i < 0) report_no_column(sc, x);
     return i;
 }
 
@@ -76,20 +74,20 @@ static bool is_word(const tra_ast *x, const char *word) {
     return x->kind == TRA_AST_NAME && !x->quoted && strcmp(x->text, word) == 0;
 }
 
-static tra_ast *settle_name(const tra_table_scope *sc, const tra_ast *x) {
+static tra_ast *resolve_name(const tra_table_scope *sc, const tra_ast *x) {
     tra_ast *y = copy_of(sc->b, x);
     int at;
     if (tra_schema_find(sc->columns, x->text) >= 0) return y->quoted = true, y;
     if (is_word(x, "null") || is_word(x, "true") || is_word(x, "false")) return y;
     if (!x->quoted && (at = tra_names_find(&sc->b->symbols, x->text)) >= 0)
         if (((const tra_symbol *)sc->b->symbols.value[at])->param) return param_number(sc->b, x);
-    no_column(sc, x);
+    report_no_column(sc, x);
     return NULL;
 }
 
-static tra_ast *settle(const tra_table_scope *sc, const tra_ast *x) {
+static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
     switch (x->kind) {
-    case TRA_AST_NAME: return settle_name(sc, x);
+    case TRA_AST_NAME: return resolve_name(sc, x);
     case TRA_AST_NUMBER:
     case TRA_AST_STRING:
     case TRA_AST_LITERAL: return copy_of(sc->b, x);
@@ -99,7 +97,7 @@ static tra_ast *settle(const tra_table_scope *sc, const tra_ast *x) {
         tra_ast *y = copy_of(sc->b, x);
         bool ok = true;
         y->kids = tra_news(sc->b->arena, tra_ast *, x->nkids);
-        for (int i = 0; i < x->nkids; i++) ok = (y->kids[i] = settle(sc, x->kids[i])) && ok;
+        for (int i = 0; i < x->nkids; i++) ok = (y->kids[i] = resolve(sc, x->kids[i])) && ok;
         return ok ? y : NULL;
     }
     case TRA_AST_LIST:
@@ -119,9 +117,9 @@ static tra_ast *settle(const tra_table_scope *sc, const tra_ast *x) {
 
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
-static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x);
+static const tra_colexpr *type_expr(const tra_table_scope *sc, const tra_ast *x);
 
-static const tra_colexpr *literal(const tra_table_scope *sc, const tra_ast *x) {
+static const tra_colexpr *type_literal(const tra_table_scope *sc, const tra_ast *x) {
     const char *s = x->kids[0]->text;
     int32_t days;
     int64_t micros;
@@ -134,7 +132,7 @@ static const tra_colexpr *literal(const tra_table_scope *sc, const tra_ast *x) {
     return NULL;
 }
 
-static const tra_colexpr *number(const tra_table_scope *sc, const tra_ast *x) {
+static const tra_colexpr *type_number(const tra_table_scope *sc, const tra_ast *x) {
     int64_t v;
     if (!x->integer) return tra_colexpr_float(sc->b->arena, x->value);
     if (tra_parse_int(x->text, &v)) return tra_colexpr_int(sc->b->arena, v);
@@ -142,20 +140,19 @@ static const tra_colexpr *number(const tra_table_scope *sc, const tra_ast *x) {
     return NULL;
 }
 
-static const tra_colexpr *name(const tra_table_scope *sc, const tra_ast *x) {
+static const tra_colexpr *type_name(const tra_table_scope *sc, const tra_ast *x) {
     tra_arena *a = sc->b->arena;
     if (x->quoted) return tra_colexpr_column(a, sc->columns, tra_schema_find(sc->columns, x->text));
     return *x->text == 'n' ? tra_colexpr_null(a) : tra_colexpr_bool(a, *x->text == 't');
 }
 
-static bool is_aggregate(const char *text) { return tra_aggregate_find(text) >= 0; }
-
-static void no_function(const tra_table_scope *sc, const tra_ast *x) {
+static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
     const char *names[128];
-    int n = 0, least = 0;
+    int n = 0;
+    bool exists = false; /* with another number of arguments */
     tra_build *b = sc->b;
     bool extreme = !strcmp(x->text, "min") || !strcmp(x->text, "max");
-    if (is_aggregate(x->text) && (!extreme || x->nkids == 1)) {
+    if (tra_aggregate_find(x->text) >= 0 && (!extreme || x->nkids == 1)) {
         tra_diag_error(b->d, x->name_span, NULL, "%s is an aggregate, which stands in group", x->text);
         return;
     }
@@ -166,17 +163,18 @@ static void no_function(const tra_table_scope *sc, const tra_ast *x) {
     }
     for (const char *f; n < 128 && (f = tra_colop_function(n)); n++) {
         names[n] = f;
-        if (strcmp(f, x->text) == 0) least = 1;
+        exists = exists || strcmp(f, x->text) == 0;
     }
-    const char *near = least ? NULL : tra_nearest(x->text, n, names);
+    const char *near = exists ? NULL : tra_nearest(x->text, n, names);
     const char *advice = near ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL;
-    if (least)
+    if (exists)
         tra_diag_error(b->d, x->span, NULL, "%s does not take %d argument%s", x->text, x->nkids,
                        x->nkids == 1 ? "" : "s");
     else
         tra_diag_error(b->d, x->name_span, advice, "there is no function '%s' of columns", x->text);
 }
 
+/* An operator applied to typed operands. */
 static const tra_colexpr *apply(const tra_table_scope *sc, const tra_ast *x, tra_colop op, int n,
                                 const tra_colexpr *const *kids) {
     const tra_colexpr *r = NULL;
@@ -186,25 +184,26 @@ static const tra_colexpr *apply(const tra_table_scope *sc, const tra_ast *x, tra
     return NULL;
 }
 
-static const tra_colexpr *call(const tra_table_scope *sc, const tra_ast *x) {
+static const tra_colexpr *type_call(const tra_table_scope *sc, const tra_ast *x) {
+    /* min and max take any number of arguments, two at a time */
     bool extreme = x->kind == TRA_AST_CALL && (!strcmp(x->text, "min") || !strcmp(x->text, "max")) && x->nkids > 2;
     int op = tra_colop_find(x->text, extreme ? 2 : x->nkids);
-    bool word = x->kind == TRA_AST_CALL && strcmp(x->text, "div") != 0;
-    if (op < 0 || (word && !tra_is_plain_name(tra_colop_text((tra_colop)op)))) {
-        if (word)
-            no_function(sc, x);
+    bool function = x->kind == TRA_AST_CALL && strcmp(x->text, "div") != 0;
+    if (op < 0 || (function && !tra_is_plain_name(tra_colop_text((tra_colop)op)))) {
+        if (function)
+            report_no_function(sc, x);
         else
             tra_diag_error(sc->b->d, x->span, NULL, "expressions over columns have no operator '%s'", x->text);
         return NULL;
     }
-    if (op == TRA_C_ROW && !sc->row) {
+    if (op == TRA_C_ROW && !sc->row_allowed) {
         tra_diag_error(sc->b->d, x->span, "write the rows to a file first, and number those",
                        "row() stands where rows are counted already, not after a select");
         return NULL;
     }
     const tra_colexpr **kids = tra_news(sc->b->arena, const tra_colexpr *, x->nkids + 1);
     bool ok = true;
-    for (int i = 0; i < x->nkids; i++) ok = (kids[i] = type_of(sc, x->kids[i])) && ok;
+    for (int i = 0; i < x->nkids; i++) ok = (kids[i] = type_expr(sc, x->kids[i])) && ok;
     if (!ok) return NULL;
     if (!extreme) return apply(sc, x, (tra_colop)op, x->nkids, kids);
     const tra_colexpr *r = kids[0];
@@ -212,16 +211,16 @@ static const tra_colexpr *call(const tra_table_scope *sc, const tra_ast *x) {
     return r;
 }
 
-/* Of what is settled. */
-static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x) {
+/* The typed expression of one whose names are resolved. */
+static const tra_colexpr *type_expr(const tra_table_scope *sc, const tra_ast *x) {
     switch (x->kind) {
-    case TRA_AST_NAME: return name(sc, x);
-    case TRA_AST_NUMBER: return number(sc, x);
+    case TRA_AST_NAME: return type_name(sc, x);
+    case TRA_AST_NUMBER: return type_number(sc, x);
     case TRA_AST_STRING: return tra_colexpr_string(sc->b->arena, x->text, (int64_t)strlen(x->text));
-    case TRA_AST_LITERAL: return literal(sc, x);
+    case TRA_AST_LITERAL: return type_literal(sc, x);
     case TRA_AST_CALL:
     case TRA_AST_UNARY:
-    case TRA_AST_BINARY: return call(sc, x);
+    case TRA_AST_BINARY: return type_call(sc, x);
     case TRA_AST_LIST:
     case TRA_AST_TUPLE:
     case TRA_AST_INDEX:
@@ -233,17 +232,17 @@ static const tra_colexpr *type_of(const tra_table_scope *sc, const tra_ast *x) {
     case TRA_AST_STAR:
     case TRA_AST_RANGE: break;
     }
-    return NULL; /* settle has refused it */
+    return NULL; /* resolve has refused it */
 }
 
-bool tra_table_term_build(const tra_table_scope *sc, const char *text, const tra_ast *x, tra_table_term *out) {
-    tra_ast *settled = settle(sc, x);
-    *out = (tra_table_term){.name = text, .ast = settled, .x = settled ? type_of(sc, settled) : NULL};
+bool tra_table_build_term(const tra_table_scope *sc, const char *name, const tra_ast *x, tra_table_term *out) {
+    tra_ast *resolved = resolve(sc, x);
+    *out = (tra_table_term){.name = name, .ast = resolved, .x = resolved ? type_expr(sc, resolved) : NULL};
     return out->x != NULL;
 }
 
-bool tra_table_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_term *out) {
-    if (!tra_table_term_build(sc, NULL, x, out)) return false;
+bool tra_table_build_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_term *out) {
+    if (!tra_table_build_term(sc, NULL, x, out)) return false;
     if (out->x->type == TRA_COL_BOOL || out->x->untyped) return true;
     tra_diag_error(sc->b->d, x->span, "compare with something: a != 0", "a predicate is a bool, and this is %s",
                    tra_coltype_name(out->x->type));

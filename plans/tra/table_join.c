@@ -1,32 +1,39 @@
-/* table_join.c - join and cross: the rows of each block of the left table find their partners in all of the right
- * one. */
-#include "table_known.h"
+/* table_join.c - join and cross. The rows of each left block find their partners in the whole right table, or in its
+ * parts. */
+#include "table_bounds.h"
 #include "table_parts.h"
-#include "table_stats.h"
+#include "table_estimates.h"
 
 #include <string.h>
+
+/* ---- arguments ---------------------------------------------------------------------------------------------- */
 
 /* The number of the column that a side of an equality names, or -1. */
 static int column_of(const tra_schema *s, const tra_ast *x) {
     return x->kind == TRA_AST_NAME ? tra_schema_find(s, x->text) : -1;
 }
 
-static int conditions(const tra_ast *x) {
+/* How many conditions are joined by &&. */
+static int count_conditions(const tra_ast *x) {
     bool both = x->kind == TRA_AST_BINARY && strcmp(x->text, "&&") == 0;
-    return both ? conditions(x->kids[0]) + conditions(x->kids[1]) : 1;
+    return both ? count_conditions(x->kids[0]) + count_conditions(x->kids[1]) : 1;
 }
 
-/* The conditions joined by &&: equalities of columns are keys, the others stay. */
-static bool split(tra_table_builder *w, const tra_ast *x, int *lkey, int *rkey, const tra_ast **rest) {
-    if (x->kind == TRA_AST_BINARY && strcmp(x->text, "&&") == 0)
-        return split(w, x->kids[0], lkey, rkey, rest) && split(w, x->kids[1], lkey, rkey, rest);
+/* Splits the conditions that are joined by &&: equalities of columns become keys; *rest gets the others, joined by &&.
+ */
+static void split_conditions(tra_table_builder *w, const tra_ast *x, int *lkey, int *rkey, const tra_ast **rest) {
+    if (x->kind == TRA_AST_BINARY && strcmp(x->text, "&&") == 0) {
+        split_conditions(w, x->kids[0], lkey, rkey, rest);
+        split_conditions(w, x->kids[1], lkey, rkey, rest);
+        return;
+    }
     bool equal = x->kind == TRA_AST_BINARY && strcmp(x->text, "==") == 0;
     int l = equal ? column_of(w->in->type.columns, x->kids[0]) : -1;
     int r = equal ? column_of(w->right->type.columns, x->kids[1]) : -1;
     if (l >= 0 && r >= 0) {
         lkey[w->op.lookup.nkeys] = l;
         rkey[w->op.lookup.nkeys++] = r;
-        return true;
+        return;
     }
     tra_ast *both = tra_new(w->b->arena, tra_ast);
     *both = (tra_ast){.kind = TRA_AST_BINARY, .span = x->span, .name_span = x->span, .text = "&&", .nkids = 2};
@@ -34,14 +41,15 @@ static bool split(tra_table_builder *w, const tra_ast *x, int *lkey, int *rkey, 
     both->kids[0] = (tra_ast *)*rest;
     both->kids[1] = (tra_ast *)x;
     *rest = *rest ? both : x;
-    return true;
 }
 
-/* What expect and matched may be: bit 0 for the keys of the right table, or rows of the left one; bit 1 the others. */
-static const char *const expectations[] = {NULL, "m:1", "1:m", "1:1"}, *const matches[] = {NULL, "left", "right",
-                                                                                           "all"};
+/* What `expect` says, by a set of two bits: 1: keys are unique in the right table; 2: in the left one. */
+static const char *const expectations[] = {NULL, "m:1", "1:m", "1:1"};
+/* What `matched` says, by a set of two bits: 1: each left row has a partner; 2: each right row. */
+static const char *const matches[] = {NULL, "left", "right", "all"};
 
-static bool one_of(tra_table_builder *w, const tra_ast *x, int n, const char *const *words, int *at) {
+/* Finds the word that an argument is among n words. */
+static bool find_word(tra_table_builder *w, const tra_ast *x, int n, const char *const *words, int *at) {
     bool word = x->kind == TRA_AST_NAME || x->kind == TRA_AST_STRING;
     tra_str all = {0};
     for (*at = 0; *at < n; ++*at) {
@@ -53,34 +61,37 @@ static bool one_of(tra_table_builder *w, const tra_ast *x, int n, const char *co
     return false;
 }
 
+/* Reads the named arguments, which begin with argument `from`. */
 static bool join_options(tra_table_builder *w, int from) {
+    enum { HOW, PREFIX, EXPECT, MATCHED, NULLS, OPTIONS };
     static const char *const names[] = {"how", "prefix", "expect", "matched", "nulls"};
     static const char *const how[] = {"inner", "left", "semi", "anti", "right", "outer"};
     static const tra_lookup_how hows[] = {TRA_LOOKUP_INNER, TRA_LOOKUP_LEFT,  TRA_LOOKUP_SEMI,
                                           TRA_LOOKUP_ANTI,  TRA_LOOKUP_RIGHT, TRA_LOOKUP_OUTER};
     static const char *const nulls[] = {"match"};
-    const tra_ast *v[5] = {NULL};
+    const tra_ast *v[OPTIONS] = {NULL};
     tra_lookup_spec *s = &w->op.lookup;
-    int at, expected = 0, matched = 0; /* of expectations[] and matches[] */
+    int at, expected = 0, matched = 0;
     bool cross = w->op.op == TRA_TABLE_CROSS;
-    if (!tra_table_named(w, from, cross ? 2 : 5, names, v)) return false;
-    if (v[0] && cross) return tra_table_refuse(w, v[0], "cross has no argument 'how'"), false;
-    if (v[0]) {
-        if (!one_of(w, v[0], 6, how, &at)) return false;
+    if (!tra_table_named_args(w, from, cross ? EXPECT : OPTIONS, names, v)) return false;
+    if (v[HOW] && cross) return tra_table_refuse(w, v[HOW], "cross has no argument 'how'"), false;
+    if (v[HOW]) {
+        if (!find_word(w, v[HOW], 6, how, &at)) return false;
         s->how = hows[at];
     }
-    if (v[1] && v[1]->kind != TRA_AST_STRING) return tra_table_refuse(w, v[1], "a prefix is a string: \"p_\""), false;
-    if (v[1]) s->prefix = v[1]->text;
-    if (v[2] && !one_of(w, v[2], 3, expectations + 1, &expected)) return false;
-    if (v[3] && !one_of(w, v[3], 3, matches + 1, &matched)) return false;
-    if (v[4] && !one_of(w, v[4], 1, nulls, &at)) return false;
-    expected += v[2] != NULL;
-    matched += v[3] != NULL;
+    if (v[PREFIX] && v[PREFIX]->kind != TRA_AST_STRING)
+        return tra_table_refuse(w, v[PREFIX], "a prefix is a string: \"p_\""), false;
+    if (v[PREFIX]) s->prefix = v[PREFIX]->text;
+    if (v[EXPECT] && !find_word(w, v[EXPECT], 3, expectations + 1, &expected)) return false;
+    if (v[MATCHED] && !find_word(w, v[MATCHED], 3, matches + 1, &matched)) return false;
+    if (v[NULLS] && !find_word(w, v[NULLS], 1, nulls, &at)) return false;
+    expected += v[EXPECT] != NULL; /* the number among all, the first being none */
+    matched += v[MATCHED] != NULL;
     s->unique = expected & 1;
     s->unique_left = expected & 2;
     s->matched = matched & 1;
     s->matched_right = matched & 2;
-    s->nulls_match = v[4] != NULL;
+    s->nulls_match = v[NULLS] != NULL;
     return true;
 }
 
@@ -93,6 +104,7 @@ static const char *how_text(tra_lookup_how how) {
     return texts[how];
 }
 
+/* The join as the language writes it, without its operands: the text of kernels. */
 static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *s) {
     tra_str t = {0};
     tra_str_printf(&t, "%s(", tra_table_op_text(w->op.op));
@@ -115,126 +127,135 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
     if (s->nulls_match) tra_str_add(&t, ", nulls = match");
     if (s->number) tra_str_printf(&t, ", number as `%s`", s->number);
     tra_str_add(&t, ")");
-    const char *text = tra_arena_strndup(w->b->arena, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
+    return tra_table_text(w->b->arena, &t);
 }
 
-/* Is the right table to be cut in parts? one: a row of the left table has one partner at most, which matters. */
-static bool divides(const tra_lookup_spec *s, const tra_node *left, const tra_node *right, bool one, tra_division *d) {
-    tra_dividing x = {.columns = right->type.columns, .others = left->type.cat->n, .share = 4, .ties = !one};
-    for (int k = 0; k < s->nkeys; k++) x.key_bytes += (int64_t)sizeof(int64_t) + 1;
-    x.runs = true;
+/* ---- how large a join is ------------------------------------------------------------------------------------ */
+
+/* Divides the right table if it has so many rows that it should be. one_partner: of each key one right row at most
+ * matters. */
+static bool divide_right(const tra_lookup_spec *s, const tra_node *left, const tra_node *right, bool one_partner,
+                         tra_division *d) {
+    tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
+    x.key_bytes = s->nkeys * ((int64_t)sizeof(int64_t) + 1);
+    x.numbered = !one_partner;
+    x.may_run = true;
     return s->nkeys > 0 && tra_table_divide(right->type.cat, &x, d);
 }
 
-/* The expected share of the left rows in the result, if each has at most one partner. */
-static double share_of_one(const tra_lookup_spec *s) {
-    tra_partners p;
-    if (s->nkeys == 0 || s->how == TRA_LOOKUP_LEFT || !tra_table_partners(s, &p)) return 1;
-    return s->how == TRA_LOOKUP_ANTI ? 1 - p.has : p.has;
+/* The expected share of left rows that are in the result, where each is there once at most. */
+static double share_of_left(const tra_lookup_spec *s) {
+    tra_join_selectivity p;
+    if (s->nkeys == 0 || s->how == TRA_LOOKUP_LEFT || !tra_table_join_selectivity(s, &p)) return 1;
+    return s->how == TRA_LOOKUP_ANTI ? 1 - p.matched : p.matched;
 }
 
-/* The column whose values decide the key: equal keys mean equal values; -1: there is none. */
-static int column_alone(const tra_colexpr *x) {
+/* The column that a key is: equal keys mean that it has equal values; -1: the key is computed otherwise. */
+static int key_column(const tra_colexpr *x) {
     bool keeps = x->op == TRA_C_RECODE || (x->op == TRA_C_CONVERT && !tra_coltype_is_float(x->type));
     if (keeps) x = x->kids[0];
     return x->op == TRA_C_COLUMN ? x->column : -1;
 }
 
-/* A bound of how many rows of a side have the same key. */
-static int64_t repeats(const tra_table_builder *w, const tra_lookup_spec *s, const tra_colexpr *const *key,
-                       const tra_node *n) {
+/* A bound of how many rows of one operand have the same key; INT64_MAX: nothing is known. */
+static int64_t rows_per_key(const tra_table_builder *w, const tra_lookup_spec *s, const tra_colexpr *const *key,
+                            const tra_node *n) {
     int64_t most = INT64_MAX;
     for (int k = 0; k < s->nkeys; k++) {
-        int c = column_alone(key[k]);
-        if (c >= 0) most = tra_min64(most, tra_table_repeats(w->b->g, n, c, s->nulls_match));
+        int c = key_column(key[k]);
+        if (c >= 0) most = tra_min64(most, tra_table_rows_per_value(w->b->g, n, c, s->nulls_match));
     }
     return most;
 }
 
-/* A bound of the pairs that are equal in each key. */
+/* A bound of the pairs of rows that are equal in each key. */
 static int64_t pairs_most(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
                           const tra_node *left, const tra_node *right) {
     int64_t most = INT64_MAX;
     for (int k = 0; k < s->nkeys; k++) {
-        int x = column_alone(tra_lookup_left_keys(l)[k]), y = column_alone(tra_lookup_right_keys(l)[k]);
+        int x = key_column(tra_lookup_left_keys(l)[k]), y = key_column(tra_lookup_right_keys(l)[k]);
         if (x >= 0 && y >= 0) most = tra_min64(most, tra_table_pairs_most(w->b->g, left, x, right, y, s->nulls_match));
     }
     return most;
 }
 
-static tra_meeting meeting_of(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
-                              const tra_node *left, const tra_node *right) {
+static tra_join_size size_of(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
+                             const tra_node *left, const tra_node *right) {
     tra_size x = tra_type_entries(&left->type), y = tra_type_entries(&right->type);
-    tra_meeting m = {.each = repeats(w, s, tra_lookup_right_keys(l), right)};
-    int64_t other = repeats(w, s, tra_lookup_left_keys(l), left);
-    tra_partners p = {1, 1};
-    bool known = s->nkeys == 0 || tra_table_partners(s, &p);
-    m.all = tra_min64(tra_mul_most(x.bound, m.each), tra_mul_most(y.bound, other));
-    m.all = tra_min64(m.all, pairs_most(w, s, l, left, right));
-    m.expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
-    if (s->how == TRA_LOOKUP_LEFT) m.all = tra_add_most(m.all, x.bound);
-    if (s->how == TRA_LOOKUP_LEFT && known) m.expected += (1 - p.has) * (double)x.expected;
+    tra_join_size m = {.partners_most = rows_per_key(w, s, tra_lookup_right_keys(l), right)};
+    int64_t left_most = rows_per_key(w, s, tra_lookup_left_keys(l), left);
+    tra_join_selectivity p = {1, 1};
+    bool known = s->nkeys == 0 || tra_table_join_selectivity(s, &p);
+    m.rows_most = tra_min64(tra_mul_most(x.bound, m.partners_most), tra_mul_most(y.bound, left_most));
+    m.rows_most = tra_min64(m.rows_most, pairs_most(w, s, l, left, right));
+    m.rows_expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
+    if (s->how == TRA_LOOKUP_LEFT) m.rows_most = tra_add_most(m.rows_most, x.bound);
+    if (s->how == TRA_LOOKUP_LEFT && known) m.rows_expected += (1 - p.matched) * (double)x.expected;
     return m;
 }
 
-double tra_table_pairs_share(const tra_meeting *m, const tra_type *left, const tra_type *right) {
-    double rows = 1;
-    for (int i = 0; i < 2; i++) { /* of what is expected of the operands */
+double tra_table_join_share(const tra_join_size *m, const tra_type *left, const tra_type *right) {
+    double rows = (double)tra_catalog_elements(left->cat);
+    rows *= (double)tra_max64(1, tra_min64(right->cat->bound.v[0], m->partners_most));
+    for (int i = 0; i < 2; i++) {
         const tra_type *t = i ? right : left;
         rows *= (double)tra_max64(1, tra_type_entries(t).expected) / (double)tra_max64(1, tra_catalog_elements(t->cat));
     }
-    rows *= (double)tra_catalog_elements(left->cat) * (double)tra_max64(1, tra_min64(right->cat->bound.v[0], m->each));
-    double share = rows > 0 ? m->expected / rows : 1;
+    double share = rows > 0 ? m->rows_expected / rows : 1;
     return share < 1 ? share : 1;
 }
 
-/* Each row of a block of the left table with its partners in all of the right one. */
-static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, tra_node *left,
-                             tra_node *right) {
-    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
-    tra_meeting meet = meeting_of(w, s, l, left, right);
-    bool unique = s->unique || meet.each == 1;
-    bool one = unique || filters || keeps; /* so many rows at most come of one on the left */
-    tra_division d;
-    bool first = one && (unique || !tra_lookup_condition(l)); /* one of several right rows with equal keys is enough */
-    if (!s->number && divides(s, left, right, first, &d)) {
-        tra_lookup_spec known = *s;
-        known.unique = unique;
-        return tra_table_join_parts(w, &known, l, left, right, join_text(w, s), &d, &meet);
-    }
-    tra_crossing x;
-    if (s->nkeys == 0 && !one && s->how == TRA_LOOKUP_INNER && tra_table_cross_divides(left, right, &x))
-        return tra_table_cross_parts(w, l, left, right, join_text(w, s), &x);
-    bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI;
-    bool all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
-    right = tra_table_whole(w, right, 0);
-    if (!right) return NULL;
-    tra_node fields = {.in = {left, right}};
-    fields.kernel = tra_kernel_of_rows(
-        w->b->arena,
-        &(tra_rows_kernel){.text = join_text(w, s),
-                           .use = TRA_USE_JOIN,
-                           .columns = tra_lookup_out(l),
-                           .dtype = TRA_F64,
-                           .rows = one       ? TRA_ROWS_SAME
-                                   : !s->how ? TRA_ROWS_PRODUCT
-                                             : TRA_ROWS_OUTER,
-                           .each = one || meet.each == INT64_MAX ? 0 : meet.each,
-                           .all = one ? 0 : meet.all,
-                           .counts = !keeps && !(one && all && !filters),
-                           .share = one ? share_of_one(s) : tra_table_pairs_share(&meet, &left->type, &right->type),
-                           .meets = s->nkeys > 0 && loses && !s->matched,
-                           .flops = 20,
-                           .ops = &tra_lookup_ops,
-                           .data = l});
-    tra_node *n = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields);
-    if (n) n->rows = keeps ? left->rows : n->type.bounded ? tra_table_rows_of(w->b, n) : NULL;
-    return n;
+/* ---- joins as nodes ----------------------------------------------------------------------------------------- */
+
+/* The kernel of a join of each left block with the whole right table. once: each left row comes out once at most. */
+static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l,
+                                     const tra_join_size *size, double share, bool once) {
+    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI;
+    bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI; /* left rows without partner */
+    bool has_all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
+    bool exact = s->how == TRA_LOOKUP_KEEP || (once && has_all && !filters);
+    return (tra_rows_kernel){.text = join_text(w, s),
+                             .use = TRA_USE_JOIN,
+                             .columns = tra_lookup_out(l),
+                             .dtype = TRA_F64,
+                             .rows = once                         ? TRA_ROWS_SAME
+                                     : s->how == TRA_LOOKUP_INNER ? TRA_ROWS_PRODUCT
+                                                                  : TRA_ROWS_OUTER,
+                             .each = once || size->partners_most == INT64_MAX ? 0 : size->partners_most,
+                             .all = once ? 0 : size->rows_most,
+                             .counts = !exact,
+                             .share = share,
+                             .meets = s->nkeys > 0 && loses && !s->matched,
+                             .flops = 20,
+                             .ops = &tra_lookup_ops,
+                             .data = l};
 }
 
-/* ---- right and outer joins, and what is expected ---------------------------------------------------------------- */
+/* A join that kernels know. The right table is in one block, or divided if it has too many rows for that; where all
+ * pairs are made of too many rows, both are. */
+static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                             tra_node *right) {
+    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
+    tra_join_size size = size_of(w, s, l, left, right);
+    bool unique = s->unique || size.partners_most == 1, once = unique || filters || keeps;
+    bool one_partner = once && (unique || !tra_lookup_condition(l)); /* else a condition chooses among several */
+    tra_division d;
+    if (!s->number && divide_right(s, left, right, one_partner, &d)) {
+        tra_lookup_spec known = *s;
+        known.unique = unique;
+        return tra_table_join_parts(w, &known, l, left, right, join_text(w, s), &d, &size);
+    }
+    tra_cross_division x;
+    if (s->nkeys == 0 && !once && s->how == TRA_LOOKUP_INNER && tra_table_divide_cross(left, right, &x))
+        return tra_table_cross_parts(w, l, left, right, join_text(w, s), &x);
+    right = tra_table_one_block(w, right, 0);
+    if (!right) return NULL;
+    double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);
+    tra_rows_kernel k = lookup_kernel(w, s, l, &size, share, once);
+    tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
+    if (n && keeps) n->rows = left->rows;
+    return n;
+}
 
 static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
     tra_lookup *l;
@@ -244,38 +265,39 @@ static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, con
     return NULL;
 }
 
-/* Rows of the right table, by whether they have partners in the left one. */
-static tra_node *exchanged(tra_table_builder *w, const tra_colexpr *where, tra_lookup_how how, tra_node *left,
-                           tra_node *right) {
-    tra_lookup_spec s = w->op.lookup;
-    const tra_schema *x = s.left, *y = s.right;
-    const int *key = s.lkey;
-    s = (tra_lookup_spec){y, x, how, s.nkeys, s.rkey, key, .nulls_match = s.nulls_match};
+/* ---- right and outer joins, and what the program expects -------------------------------------------------------- */
+
+/* The join of w with its tables interchanged: right rows, by whether they have partners in the left table (ANTI), or
+ * all of them after a test that they have (KEEP). where: the further condition of w, or NULL. */
+static tra_node *right_rows(tra_table_builder *w, const tra_colexpr *where, tra_lookup_how how, tra_node *left,
+                            tra_node *right) {
+    const tra_lookup_spec *own = &w->op.lookup;
+    const tra_schema *x = own->left, *y = own->right;
+    tra_lookup_spec s = {y, x, how, own->nkeys, own->rkey, own->lkey, .nulls_match = own->nulls_match};
     s.matched = how == TRA_LOOKUP_KEEP;
     s.name[0] = "right";
     s.name[1] = "left";
     tra_lookup *l = lookup_of(w, &s, w->call);
     if (!l) return NULL;
     const tra_colexpr **by = tra_news(w->b->arena, const tra_colexpr *, x->n + y->n);
-    for (int i = 0; i < x->n + y->n; i++)
+    for (int i = 0; i < x->n + y->n; i++) /* in pairs the columns of the right table come first now */
         by[i] = tra_colexpr_column(w->b->arena, tra_lookup_pair(l), i < x->n ? y->n + i : i - x->n);
     if (where) tra_lookup_where(l, tra_colexpr_substitute(w->b->arena, where, by));
     return lookup_node(w, &s, l, right, left);
 }
 
-/* The left table, once it is known that no two of its rows have one key. */
+/* The left table, after a test that no two of its rows have the same key: it is looked up in itself. */
 static tra_node *unique_left(tra_table_builder *w, tra_node *left) {
-    tra_lookup_spec s = w->op.lookup;
-    s = (tra_lookup_spec){s.left,          s.left,
-                          TRA_LOOKUP_KEEP, s.nkeys,
-                          s.lkey,          s.lkey,
-                          .prefix = NULL,  .nulls_match = s.nulls_match,
-                          .unique = true,  .name = {"left", "left"}};
+    const tra_lookup_spec *own = &w->op.lookup;
+    tra_lookup_spec s = {own->left, own->left, TRA_LOOKUP_KEEP, own->nkeys, own->lkey, own->lkey, .prefix = NULL};
+    s.nulls_match = own->nulls_match;
+    s.unique = true;
+    s.name[0] = s.name[1] = "left";
     tra_lookup *l = lookup_of(w, &s, w->call);
     return l ? lookup_node(w, &s, l, left, left) : NULL;
 }
 
-/* Each row with the one row on the right that has its keys. */
+/* The rows of w->in, each with the one right row that has its keys. */
 static tra_node *join_by(tra_table_builder *w, tra_node *right, int nkeys, const int *lkey, const int *rkey) {
     tra_lookup_spec s = {w->in->type.columns, right->type.columns, TRA_LOOKUP_INNER, nkeys, lkey, rkey, .prefix = NULL};
     s.nulls_match = s.unique = s.matched = true;
@@ -285,25 +307,25 @@ static tra_node *join_by(tra_table_builder *w, tra_node *right, int nkeys, const
     return n;
 }
 
-tra_node *tra_table_joined(tra_table_builder *w, int n, const int *key) { return join_by(w, w->right, n, key, key); }
-
-/* A lookup in a table of which the rows of several blocks are numbered first. */
-static tra_node *numbered_join(tra_table_builder *w) {
-    const tra_lookup_spec *s = &w->op.lookup;
-    tra_node *right = tra_table_row_numbers(w, w->right, s->number);
-    return right ? join_by(w, right, s->nkeys, s->lkey, s->rkey) : NULL;
+tra_node *tra_table_join_by_keys(tra_table_builder *w, int n) {
+    const int *key = tra_table_counting(w->b->arena, n, 0);
+    return join_by(w, w->right, n, key, key);
 }
 
-tra_node *tra_table_numbered(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey, const char *name) {
-    w->op.lookup = (tra_lookup_spec){w->in->type.columns, w->right->type.columns, TRA_LOOKUP_KEEP, nkeys, lkey, rkey,
-                                     .nulls_match = true, .matched = true,        .number = name};
-    tra_lookup *l = lookup_of(w, &w->op.lookup, w->call);
-    if (!l) return NULL;
+tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey,
+                                    const char *name) {
+    tra_lookup_spec *s = &w->op.lookup;
+    *s = (tra_lookup_spec){w->in->type.columns, w->right->type.columns, TRA_LOOKUP_KEEP, nkeys, lkey, rkey,
+                           .nulls_match = true, .matched = true,        .number = name};
+    tra_lookup *l = lookup_of(w, s, w->call);
     tra_division d;
-    bool parts = divides(&w->op.lookup, w->in, w->right, true, &d);
-    return tra_table_note(w, parts ? numbered_join(w) : lookup_node(w, &w->op.lookup, l, w->in, w->right));
+    if (!l) return NULL;
+    if (!divide_right(s, w->in, w->right, true, &d)) return tra_table_record(w, lookup_node(w, s, l, w->in, w->right));
+    tra_node *numbered = tra_table_number_rows(w, w->right, name);
+    return tra_table_record(w, numbered ? join_by(w, numbered, nkeys, lkey, rkey) : NULL);
 }
 
+/* Does the result have column `right` of the right table only as a key, which is column *left of the left table? */
 static bool is_shared_key(const tra_lookup_spec *s, int right, int *left) {
     for (int k = 0; k < s->nkeys; k++) {
         *left = s->lkey[k];
@@ -312,8 +334,8 @@ static bool is_shared_key(const tra_lookup_spec *s, int right, int *left) {
     return false;
 }
 
-/* The pairs, and after them the rows of the right table without partner, the left one's columns being NULL. */
-static tra_node *and_unmatched(tra_table_builder *w, tra_node *pairs, tra_node *rest) {
+/* All rows of `pairs`, then right rows that have no partner, with NULL in the columns of the left table. */
+static tra_node *append_unmatched(tra_table_builder *w, tra_node *pairs, tra_node *rest) {
     const tra_lookup_spec *s = &w->op.lookup;
     const tra_schema *out = pairs->type.columns;
     tra_arena *a = w->b->arena;
@@ -329,15 +351,16 @@ static tra_node *and_unmatched(tra_table_builder *w, tra_node *pairs, tra_node *
     return tra_table_append(w, (tra_node *const[]){pairs, rest}, out->n, names, x, y);
 }
 
+/* The join of w, of which s and l are what kernels know. where: its further condition, or NULL. */
 static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_lookup *l, const tra_colexpr *where) {
     tra_lookup_how how = w->op.lookup.how;
     tra_node *left = w->in, *right = w->right;
     if (w->op.lookup.unique_left && !(left = unique_left(w, left))) return NULL;
-    if (w->op.lookup.matched_right && !(right = exchanged(w, where, TRA_LOOKUP_KEEP, left, right))) return NULL;
+    if (w->op.lookup.matched_right && !(right = right_rows(w, where, TRA_LOOKUP_KEEP, left, right))) return NULL;
     tra_node *pairs = lookup_node(w, s, l, left, right);
     if (!pairs || (how != TRA_LOOKUP_RIGHT && how != TRA_LOOKUP_OUTER)) return pairs;
-    tra_node *rest = exchanged(w, where, TRA_LOOKUP_ANTI, left, right);
-    return rest ? and_unmatched(w, pairs, rest) : NULL;
+    tra_node *rest = right_rows(w, where, TRA_LOOKUP_ANTI, left, right);
+    return rest ? append_unmatched(w, pairs, rest) : NULL;
 }
 
 tra_node *tra_table_join(tra_table_builder *w) {
@@ -345,11 +368,12 @@ tra_node *tra_table_join(tra_table_builder *w) {
     const tra_ast *rest = NULL, *cond = !cross && w->call->nkids > 2 ? w->call->kids[2] : NULL;
     if (!cross && (!cond || cond->kind == TRA_AST_NAMED))
         return tra_table_refuse(w, w->call, "join has two tables and a condition"), NULL;
-    int most = cond ? conditions(cond) : 0;
+    int most = cond ? count_conditions(cond) : 0;
     int *lkey = tra_news(w->b->arena, int, most + 1), *rkey = tra_news(w->b->arena, int, most + 1);
     tra_lookup_spec *s = &w->op.lookup;
     *s = (tra_lookup_spec){.left = w->in->type.columns, .right = w->right->type.columns, .lkey = lkey, .rkey = rkey};
-    if (!join_options(w, cross ? 2 : 3) || (cond && !split(w, cond, lkey, rkey, &rest))) return NULL;
+    if (!join_options(w, cross ? 2 : 3)) return NULL;
+    if (cond) split_conditions(w, cond, lkey, rkey, &rest);
     if (!cross && s->nkeys == 0) {
         tra_diag_error(w->b->d, cond->span, "write L's column == R's column, or cross(L, R) and select",
                        "no part of this condition is an equality of a column of the left table and one of the right");
@@ -364,10 +388,10 @@ tra_node *tra_table_join(tra_table_builder *w) {
     w->op.pair = tra_lookup_pair(l);
     tra_table_term where = {0};
     if (rest) {
-        tra_table_scope sc = {w->b, w->op.pair, "the pair of rows", false};
-        if (!tra_table_predicate(&sc, rest, &where)) return NULL;
+        tra_table_scope sc = {w->b, w->op.pair, "the pair of rows", .row_allowed = false};
+        if (!tra_table_build_predicate(&sc, rest, &where)) return NULL;
         tra_lookup_where(l, where.x);
         w->op.where = where.ast;
     }
-    return tra_table_note(w, join_nodes(w, &pairs, l, where.x));
+    return tra_table_record(w, join_nodes(w, &pairs, l, where.x));
 }

@@ -1,16 +1,16 @@
-/* table_join_parts.c - joins of tables of which the right one does not fit beside a block of the left.
+/* table_join_parts.c - joins whose right table does not fit into memory beside a left block.
  *
- * The right table becomes parts by ranges of the keys. Of each block of the left one the keys and the number of the row
- * are sorted and cut at the same ranges; each slice is joined with its part; what is found for the rows of a block
- * comes together again and is put beside them, so that other columns of the left table stay where they are. Rows that
- * have one partner at most are found once, so what comes together is no more than the block has. */
+ * The right table becomes parts by ranges of the keys. Of each left block, the keys and the numbers of rows are sorted
+ * and cut into slices at the same ranges. Each slice is joined with its part, which finds partners for numbers of rows.
+ * These are brought together for each left block and put beside its rows, so that the other columns of the left table
+ * are not moved. If each row has one partner at most, no more comes together than the block has rows. */
 #include "table_parts.h"
 
 #include <string.h>
 
-/* Keys of one side, computed, and other columns, by number. */
-static tra_node *project(tra_table_builder *w, tra_node *in, int nkeys, const tra_colexpr *const *key, const int *named,
-                         int n, const int *column) {
+/* The keys of one operand, computed, and n more of its columns. Key i has the name of column named[i]. */
+static tra_node *keys_and_columns(tra_table_builder *w, tra_node *in, int nkeys, const tra_colexpr *const *key,
+                                  const int *named, int n, const int *column) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = in->type.columns;
     const char **names = tra_news(a, const char *, nkeys + n);
@@ -31,10 +31,8 @@ static tra_node *project(tra_table_builder *w, tra_node *in, int nkeys, const tr
     }
     tra_rowwise *r = tra_rowwise_new(a, s);
     tra_rowwise_project(r, nkeys + n, names, x);
-    const char *copy = tra_arena_strndup(a, tra_str_get(&text), text.n);
-    tra_str_free(&text);
     return tra_table_kernel(w, in, NULL, 0, 0,
-                            &(tra_rows_kernel){.text = copy,
+                            &(tra_rows_kernel){.text = tra_table_text(a, &text),
                                                .use = TRA_USE_MAP,
                                                .columns = tra_rowwise_out(r),
                                                .dtype = TRA_F64,
@@ -45,80 +43,62 @@ static tra_node *project(tra_table_builder *w, tra_node *in, int nkeys, const tr
                                                .data = r});
 }
 
-static int *counting(tra_arena *a, int n, int last) {
-    int *v = tra_news(a, int, n + 1);
-    for (int i = 0; i < n; i++) v[i] = i;
-    v[n] = last;
-    return v;
+/* What messages call the right table. */
+static const char *right_name(const tra_lookup_spec *s) { return s->name[1] ? s->name[1] : "right"; }
+
+/* What a sort does with rows of equal keys, for the text of kernels. */
+static const char *keep_text(tra_arrange_keep keep) {
+    return keep == TRA_ARRANGE_UNIQUE ? ", each once" : keep == TRA_ARRANGE_FIRST ? ", first of each" : "";
 }
 
-static const char *keys_text(tra_arena *a, const tra_schema *s, int n) {
-    tra_str t = {0};
-    for (int i = 0; i < n; i++) {
-        tra_str_add(&t, i ? ", " : "[");
-        tra_name_print(s->v[i].name, &t);
-    }
-    tra_str_add(&t, "]");
-    const char *text = tra_arena_strndup(a, tra_str_get(&t), t.n);
-    tra_str_free(&t);
-    return text;
-}
-
-/* The right table, sorted block by block: keys, its number where `number` is not NULL (the column), and what the result
- * takes. */
-static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, tra_node *rows, tra_arrange_keep keep,
-                            const char **text) {
+/* Sorts the blocks of the right table, whose columns are the keys and what the join needs besides. The result has the
+ * number of the row after the keys. */
+static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, tra_node *rows, tra_arrange_keep keep) {
     tra_arena *a = w->b->arena;
+    if (!rows) return NULL;
     const tra_schema *s = rows->type.columns;
     tra_column *v = tra_news(a, tra_column, s->n + 1);
     int *from = tra_news(a, int, s->n + 1);
-    for (int c = 0, at = 0; c <= s->n; c++) { /* the number comes after the keys */
+    for (int c = 0, at = 0; c <= s->n; c++) {
         from[c] = c == l->nkeys ? -1 : at++;
         if (from[c] >= 0) v[c] = s->v[from[c]];
     }
-    const char *name = "row";
-    while (tra_schema_find(s, name) >= 0) name = tra_arena_printf(a, "%s'", name);
-    v[l->nkeys] = (tra_column){.name = name, .type = TRA_COL_I64};
+    v[l->nkeys] = (tra_column){.name = tra_table_free_name(a, s, "row"), .type = TRA_COL_I64};
     tra_schema *out = tra_new(a, tra_schema);
     *out = (tra_schema){s->n + 1, v};
-    tra_arrange x = {.in = s, .out = out, .from = from, .n = l->nkeys, .column = counting(a, l->nkeys, 0)};
+    tra_arrange x = {.in = s, .out = out, .from = from, .n = l->nkeys, .column = tra_table_counting(a, l->nkeys, 0)};
     x.matching = !l->nulls_match;
     x.keep = keep;
     x.number = -1;
     x.what = "a key of the join";
-    x.name = l->name[1] ? l->name[1] : "right";
-    *text = keys_text(a, s, l->nkeys);
-    return tra_table_arrange(w, rows, &x,
-                             tra_arena_printf(a, "sort(%s)%s%s, numbered%s", *text, x.matching ? ", no NULLs" : "",
-                                              keep == TRA_ARRANGE_UNIQUE  ? ", each once"
-                                              : keep == TRA_ARRANGE_FIRST ? ", first of each"
-                                                                          : "",
-                                              /* the left table's numbers come last: another order of columns */
-                                              s->n > l->nkeys ? " after the keys" : ""));
+    x.name = right_name(l);
+    /* the text says where the number stands, since sorts of left tables have it last */
+    const char *text =
+        tra_arena_printf(a, "sort(%s)%s%s, numbered%s", tra_table_list_text(a, s, l->nkeys, NULL, NULL),
+                         x.matching ? ", no NULLs" : "", keep_text(keep), s->n > l->nkeys ? " after the keys" : "");
+    return tra_table_sort_blocks(w, rows, &x, text);
 }
 
-/* The parts, each sorted. */
-static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_node *parts, tra_arrange_keep keep,
-                            const char *text) {
+/* Sorts the parts of the right table, which have the columns of its sorted blocks. */
+static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_node *parts, tra_arrange_keep keep) {
     tra_arena *a = w->b->arena;
     int n = l->nkeys;
     if (!parts) return NULL;
     const tra_schema *s = parts->type.columns;
-    tra_arrange x = {.in = s, .out = s, .from = counting(a, s->n, 0), .n = n, .column = counting(a, n, 0)};
+    tra_arrange x = {
+        .in = s, .out = s, .from = tra_table_counting(a, s->n, 0), .n = n, .column = tra_table_counting(a, n, 0)};
     x.keep = keep;
     x.number = n;
     x.what = "a key of the join";
-    x.name = l->name[1] ? l->name[1] : "right";
-    return tra_table_arrange(w, parts, &x,
-                             tra_arena_printf(a, "sort(%s)%s", text,
-                                              keep == TRA_ARRANGE_UNIQUE  ? ", each once"
-                                              : keep == TRA_ARRANGE_FIRST ? ", first of each"
-                                                                          : ""));
+    x.name = right_name(l);
+    const char *keys = tra_table_list_text(a, s, n, NULL, NULL);
+    return tra_table_sort_blocks(w, parts, &x, tra_arena_printf(a, "sort(%s)%s", keys, keep_text(keep)));
 }
 
-/* The number of each left row, and for each of its partners the nwanted columns after the number. */
-static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, int nkeys, int nwanted, bool one,
-                       const tra_colexpr *where, const tra_meeting *meet, const char *text) {
+/* Joins sorted slices with the sorted parts of the right table: for each partner of a left row the number of the row,
+ * and the nwanted columns that follow the number in the part. one: only the first partner. text: by which keys. */
+static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *right, int nkeys, int nwanted, bool one,
+                            const tra_colexpr *where, const tra_join_size *size, const char *text) {
     tra_arena *a = w->b->arena;
     if (!left || !right) return NULL;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
@@ -128,8 +108,7 @@ static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, in
     *m = (tra_merging){.left = l, .right = r, .out = out, .n = nkeys, .from = nkeys + 1, .one = one, .where = where};
     v[0] = l->v[l->n - 1];
     for (int c = 0; c < nwanted; c++) v[1 + c] = r->v[m->from + c];
-    v[0].name = "row";
-    while (tra_schema_find(r, v[0].name) >= 0) v[0].name = tra_arena_printf(a, "%s'", v[0].name);
+    v[0].name = tra_table_free_name(a, r, "row");
     *out = (tra_schema){1 + nwanted, v};
     return tra_table_kernel(
         w, left, right, 1, 0,
@@ -138,43 +117,50 @@ static tra_node *merge(tra_table_builder *w, tra_node *left, tra_node *right, in
                            .columns = out,
                            .dtype = TRA_F64,
                            .rows = one ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT,
-                           .each = one || meet->each == INT64_MAX ? 0 : meet->each,
-                           .all = one ? 0 : meet->all,
+                           .each = one || size->partners_most == INT64_MAX ? 0 : size->partners_most,
+                           .all = one ? 0 : size->rows_most,
                            .counts = true,
-                           .share = one ? 1 : tra_table_pairs_share(meet, &left->type, &right->type),
+                           .share = one ? 1 : tra_table_join_share(size, &left->type, &right->type),
                            .divides = one && !where,
                            .flops = 20,
                            .ops = &tra_merge_join_ops,
                            .data = m});
 }
 
-static tra_node *place(tra_table_builder *w, const tra_lookup *l, const tra_lookup_spec *s, tra_node *left,
-                       tra_node *found, const tra_node *right, const tra_meeting *meet, const char *text) {
+/* Puts what was found for the rows of each left block beside them, as the kind of join asks. right: the right table. */
+static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tra_lookup_spec *s, tra_node *left,
+                             tra_node *found, const tra_node *right, int64_t rows_most, const char *text) {
     static const tra_place_how hows[] = {[TRA_LOOKUP_INNER] = TRA_PLACE_INNER,
                                          [TRA_LOOKUP_LEFT] = TRA_PLACE_LEFT,
                                          [TRA_LOOKUP_SEMI] = TRA_PLACE_SEMI,
                                          [TRA_LOOKUP_ANTI] = TRA_PLACE_ANTI,
                                          [TRA_LOOKUP_KEEP] = TRA_PLACE_KEEP};
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
-    bool one = s->unique || filters || keeps, all = keeps || (one && !filters && (s->how || s->matched));
-    tra_placing *p = tra_new(w->b->arena, tra_placing);
+    bool once = s->unique || filters || keeps; /* each left row comes out once at most */
+    bool has_all = keeps || (once && !filters && (s->how == TRA_LOOKUP_LEFT || s->matched));
     if (!found) return NULL;
+    int64_t rows = left->type.cat->bound.v[0], more = found->type.cat->bound.v[0];
     const tra_schema *out = tra_lookup_out(l);
+    tra_placing *p = tra_new(w->b->arena, tra_placing);
     *p = (tra_placing){.left = s->left, .right = found->type.columns, .out = out, .how = hows[s->how], .join = l};
-    p->rows = left->type.cat->bound.v[0];
+    p->rows = rows;
     p->matched = s->matched;
     p->name = s->name[0] ? s->name[0] : "left";
-    tra_rows_kernel f = {.text = text, .use = TRA_USE_JOIN, .columns = out, .dtype = TRA_F64, .data = p};
-    int64_t rows = left->type.cat->bound.v[0], more = found->type.cat->bound.v[0];
-    f.rows = one ? TRA_ROWS_SAME : TRA_ROWS_RIGHT;
-    f.most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more;
-    f.all = one ? 0 : meet->all;
-    f.counts = !all;
-    f.share = filters ? 0.5 : 1;
-    f.divides = one;
-    f.flops = 10;
-    f.ops = &tra_place_ops;
-    tra_node *n = tra_table_kernel(w, left, found, 0, 0, &f);
+    tra_node *n =
+        tra_table_kernel(w, left, found, 0, 0,
+                         &(tra_rows_kernel){.text = text,
+                                            .use = TRA_USE_JOIN,
+                                            .columns = out,
+                                            .dtype = TRA_F64,
+                                            .rows = once ? TRA_ROWS_SAME : TRA_ROWS_RIGHT,
+                                            .most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more,
+                                            .all = once ? 0 : rows_most,
+                                            .counts = !has_all,
+                                            .share = filters ? 0.5 : 1,
+                                            .divides = once,
+                                            .flops = 10,
+                                            .ops = &tra_place_ops,
+                                            .data = p});
     if (n && keeps) n->rows = left->rows;
     if (n) n->partners = right;
     return n;
@@ -182,87 +168,102 @@ static tra_node *place(tra_table_builder *w, const tra_lookup *l, const tra_look
 
 /* The keys of the left table, nmore of its columns, and the numbers of its rows, sorted block by block. */
 static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *rows,
-                           int nmore, const int *more, const char **text) {
+                           int nmore, const int *more) {
     tra_arena *a = w->b->arena;
-    tra_node *keys = project(w, rows, s->nkeys, tra_lookup_left_keys(l), s->lkey, nmore, more);
+    tra_node *keys = keys_and_columns(w, rows, s->nkeys, tra_lookup_left_keys(l), s->lkey, nmore, more);
     if (!keys) return NULL;
     const tra_schema *in = keys->type.columns;
-    const int *column = counting(a, s->nkeys + nmore, -1);
+    const int *column = tra_table_counting(a, s->nkeys + nmore, -1);
     tra_arrange x = {.in = in, .from = column, .n = s->nkeys, .column = column};
-    x.out = tra_table_some(a, in, s->nkeys + nmore, column, true);
+    x.out = tra_table_subschema(a, in, s->nkeys + nmore, column, true);
     x.matching = !s->nulls_match;
     x.number = -1;
     x.what = "a key of the join";
-    *text = keys_text(a, in, s->nkeys);
-    return tra_table_arrange(w, keys, &x,
-                             tra_arena_printf(a, "sort(%s)%s, numbered", *text, x.matching ? ", no NULLs" : ""));
+    const char *text = tra_table_list_text(a, in, s->nkeys, NULL, NULL);
+    return tra_table_sort_blocks(w, keys, &x,
+                                 tra_arena_printf(a, "sort(%s)%s, numbered", text, x.matching ? ", no NULLs" : ""));
 }
 
 /* ---- further conditions ---------------------------------------------------------------------------------------- */
 
-/* What a condition on the pair reads of one side, beside the keys and `nwanted` columns: numbers of columns. */
-static int columns_read(tra_arena *a, const tra_colexpr *x, int from, int n, int all, const int **out) {
-    bool *read = tra_news(a, bool, all + 1);
+/* The columns that a condition reads of one operand, whose n columns are those of the pair from `from` on. pair: how
+ * many columns the pair has. Writes their numbers in the operand, and returns how many there are. */
+static int columns_read(tra_arena *a, const tra_colexpr *condition, int from, int n, int pair, const int **out) {
+    bool *read = tra_news(a, bool, pair + 1);
     int *v = tra_news(a, int, n + 1), found = 0;
-    if (x) tra_colexpr_columns(x, read);
+    if (condition) tra_colexpr_columns(condition, read);
     for (int c = 0; c < n; c++)
         if (read[from + c]) v[found++] = c;
     *out = v;
     return found;
 }
 
-/* The condition over the columns of sorted parts: on the left keys, columns, number; on the right keys, number, wanted
- * columns, and those that only the condition reads. */
-static const tra_colexpr *over_parts(tra_arena *a, const tra_lookup *l, const tra_schema *left, const tra_schema *right,
-                                     int nmore, const int *more, int nright, const int *more_right) {
+/* The condition over the columns of a slice and a part. The slice has keys, the columns `more` of the left table, and
+ * the number of the row; the part has keys, the number, columns that the result wants, and the columns more_right. */
+static const tra_colexpr *over_slice_and_part(tra_arena *a, const tra_lookup *l, const tra_schema *slice,
+                                              const tra_schema *part, int nmore, const int *more, int nright,
+                                              const int *more_right) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
     const tra_colexpr *x = tra_lookup_condition(l), **by;
-    int n = left->n + right->n, pair = s->left->n + s->right->n;
+    int n = slice->n + part->n, pair = s->left->n + s->right->n;
     if (!x) return NULL;
     tra_column *v = tra_news(a, tra_column, n);
     const tra_schema both = {n, v};
-    for (int c = 0; c < n; c++) v[c] = c < left->n ? left->v[c] : right->v[c - left->n];
+    for (int c = 0; c < n; c++) v[c] = c < slice->n ? slice->v[c] : part->v[c - slice->n];
     by = tra_news(a, const tra_colexpr *, pair + 1);
     for (int i = 0; i < nmore; i++) by[more[i]] = tra_colexpr_column(a, &both, s->nkeys + i);
     for (int i = 0; i < nright; i++) by[s->left->n + more_right[i]] = tra_colexpr_column(a, &both, n - nright + i);
     return tra_colexpr_substitute(a, x, by);
 }
 
+/* ---- the join --------------------------------------------------------------------------------------------------- */
+
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                               tra_node *right, const char *text, const tra_division *d, const tra_meeting *meet) {
+                               tra_node *right, const char *text, const tra_division *d, const tra_join_size *size) {
     tra_arena *a = w->b->arena;
-    const tra_schema *out = tra_lookup_out(l);
     const tra_colexpr *where = tra_lookup_condition(l);
-    bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->how == TRA_LOOKUP_KEEP;
-    bool first = filters && !where, one = s->unique || first; /* of rows of equal keys the others do not matter */
-    int nwanted = out->n - s->left->n, pair = tra_lookup_pair(l)->n;
+    bool found_or_not = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->how == TRA_LOOKUP_KEEP;
+    bool first = found_or_not && !where, one_partner = s->unique || first; /* of each key one right row is enough */
+    tra_arrange_keep keep = s->unique ? TRA_ARRANGE_UNIQUE : first ? TRA_ARRANGE_FIRST : TRA_ARRANGE_ALL;
+
+    /* what is needed of both tables besides the keys */
+    int nwanted = tra_lookup_out(l)->n - s->left->n, pair = tra_lookup_pair(l)->n;
     const int *more, *more_right;
-    int nmore = columns_read(a, where, 0, s->left->n, pair, &more),
-        nright = columns_read(a, where, s->left->n, s->right->n, pair, &more_right);
+    int nmore = columns_read(a, where, 0, s->left->n, pair, &more);
+    int nright = columns_read(a, where, s->left->n, s->right->n, pair, &more_right);
     int *wanted = tra_news(a, int, nwanted + nright + 1);
     for (int i = 0; i < nwanted; i++) wanted[i] = tra_lookup_from(l)[s->left->n + i] - s->left->n;
     for (int i = 0; i < nright; i++) wanted[nwanted + i] = more_right[i];
-    tra_arrange_keep keep = s->unique ? TRA_ARRANGE_UNIQUE : first ? TRA_ARRANGE_FIRST : TRA_ARRANGE_ALL;
-    const char *rtext = NULL, *ltext = NULL;
-    const tra_node *table = right;
-    right = project(w, right, s->nkeys, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
-    right = right ? tra_table_runs(w, right, d) : NULL;
-    right = right ? sort_right(w, s, right, keep, &rtext) : NULL;
-    tra_part_keys by = {one ? s->nkeys : s->nkeys + 1, counting(a, s->nkeys, s->nkeys), NULL, rtext}, compared = by;
-    if (right && !one) by.text = tra_arena_printf(a, "%s, numbered", rtext);
-    tra_node *ranges = tra_table_ranges(w, right, &by, d);
-    tra_node *parts = tra_table_together(w, tra_table_slices(w, right, ranges, &by, false, d), 0, d->most);
-    parts = sort_parts(w, s, parts, keep, rtext);
-    tra_node *sorted = parts ? sort_left(w, s, l, left, nmore, more, &ltext) : NULL;
-    compared.n = s->nkeys;
-    compared.text = ltext;
-    tra_node *slices = tra_table_slices(w, sorted, ranges, &compared, !one, d);
+
+    /* the right table, sorted and in parts */
+    tra_node *rows = keys_and_columns(w, right, s->nkeys, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
+    tra_node *blocks = sort_right(w, s, tra_table_make_runs(w, rows, d), keep);
+    if (!blocks) return NULL;
+    const char *keys = tra_table_list_text(a, blocks->type.columns, s->nkeys, NULL, NULL);
+    tra_part_keys by = {s->nkeys, tra_table_counting(a, s->nkeys, s->nkeys), NULL, keys};
+    if (!one_partner) by.n++, by.text = tra_arena_printf(a, "%s, numbered", keys);
+    tra_node *ranges = tra_table_part_ranges(w, blocks, &by, d);
+    tra_node *parts = tra_table_concat(w, tra_table_slice_blocks(w, blocks, ranges, &by, false, d), 0, d->part_rows);
+    parts = sort_parts(w, s, parts, keep);
+    if (!parts) return NULL;
+
+    /* the left table, sorted and cut at the same ranges */
+    tra_node *sorted = sort_left(w, s, l, left, nmore, more);
+    if (!sorted) return NULL;
+    const char *left_keys = tra_table_list_text(a, sorted->type.columns, s->nkeys, NULL, NULL);
+    tra_part_keys compared = {s->nkeys, by.column, NULL, left_keys};
+    tra_node *slices = tra_table_slice_blocks(w, sorted, ranges, &compared, !one_partner, d);
     if (!slices) return NULL;
+
+    /* partners, for the left blocks */
     const tra_colexpr *on =
-        over_parts(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
-    const char *how = where ? tra_arena_printf(a, "%s where %s", ltext, text) : ltext;
-    tra_node *found = merge(w, slices, parts, s->nkeys, nwanted, s->unique || filters, on, meet, how);
-    int64_t rows = left->type.cat->bound.v[0], each = one ? 1 : filters ? tra_min64(d->parts, meet->each) : meet->each;
-    found = tra_table_together(w, found, 1, each == INT64_MAX ? 0 : tra_mul_most(rows, each));
-    return place(w, l, s, left, found, table, meet, text);
+        over_slice_and_part(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
+    const char *how = where ? tra_arena_printf(a, "%s where %s", left_keys, text) : left_keys;
+    tra_node *found = merge_join(w, slices, parts, s->nkeys, nwanted, s->unique || found_or_not, on, size, how);
+    int64_t partners = one_partner    ? 1
+                       : found_or_not ? tra_min64(d->parts, size->partners_most) /* one of each part */
+                                      : size->partners_most;
+    int64_t most = partners == INT64_MAX ? 0 : tra_mul_most(left->type.cat->bound.v[0], partners);
+    found = tra_table_concat(w, found, 1, most);
+    return place_found(w, l, s, left, found, right, size->rows_most, text);
 }

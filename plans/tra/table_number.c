@@ -1,12 +1,13 @@
-/* table_number.c - number(keys): the groups of a table are numbered in the order of their keys, its rows stay.
+/* table_number.c - number(keys) in project: the number of the group of each row, groups being in the order of keys.
  *
- * The keys become columns; the groups of these, in order, are a table of which the number of a row is the number of the
- * group; each row finds its group by a lookup.
+ * The keys become columns. The groups by these are a table, in which the number of a row is the number of the group;
+ * each row of the operand finds its group there by a join.
  */
-#include "table.h"
+#include "table_build.h"
 
 #include <string.h>
 
+/* A copy of the node of the tree, whose list of children may be changed. */
 static tra_ast *copy_of(const tra_table_builder *w, const tra_ast *x) {
     tra_ast *y = tra_new(w->b->arena, tra_ast);
     *y = *x;
@@ -15,44 +16,40 @@ static tra_ast *copy_of(const tra_table_builder *w, const tra_ast *x) {
     return y;
 }
 
-static tra_ast *name_of(const tra_table_builder *w, const tra_ast *at, const char *name) {
-    tra_ast *x = tra_new(w->b->arena, tra_ast);
-    *x = (tra_ast){.kind = TRA_AST_NAME, .span = at->span, .name_span = at->span, .text = name, .quoted = true};
-    return x;
-}
-
-/* The table with the keys as further columns, which are its last ones. */
+/* The operand with the keys of a number(..) call as further columns, which are its last ones and have these names. */
 static tra_node *with_keys(const tra_table_builder *w, const tra_ast *call, const char **key) {
     const tra_schema *s = w->in->type.columns;
-    tra_table_builder one = {.b = w->b, .call = w->call, .in = w->in, .of = w->of, .op.op = TRA_TABLE_PROJECT};
+    tra_table_builder one = {
+        .b = w->b, .call = w->call, .in = w->in, .in_name = w->in_name, .op.op = TRA_TABLE_PROJECT};
     for (int i = 0; i < s->n; i++)
-        if (!tra_table_add(&one, name_of(w, call, s->v[i].name))) return NULL;
+        if (!tra_table_add_term(&one, tra_table_name_ast(w->b->arena, s->v[i].name, call->span))) return NULL;
     for (int k = 0; k < call->nkids; k++) {
-        tra_ast *x = copy_of(w, name_of(w, call, key[k]));
+        tra_ast *x = copy_of(w, tra_table_name_ast(w->b->arena, key[k], call->span));
         x->kind = TRA_AST_NAMED;
         x->nkids = 1;
         x->kids[0] = call->kids[k];
-        if (!tra_table_add(&one, x)) return NULL;
+        if (!tra_table_add_term(&one, x)) return NULL;
     }
     return tra_table_project(&one);
 }
 
+/* The groups by these columns: group(keyed, [key...]). */
 static tra_node *groups_of(const tra_table_builder *w, tra_node *keyed, const tra_ast *call, const char **key) {
     tra_table_builder one = {.b = w->b, .in = keyed, .op.op = TRA_TABLE_GROUP};
     tra_ast *list = copy_of(w, call), *group = tra_new(w->b->arena, tra_ast);
     list->kind = TRA_AST_LIST;
-    for (int k = 0; k < call->nkids; k++) list->kids[k] = name_of(w, call, key[k]);
+    for (int k = 0; k < call->nkids; k++) list->kids[k] = tra_table_name_ast(w->b->arena, key[k], call->span);
     *group = *call;
     group->text = "group";
     group->nkids = 2;
     group->kids = tra_news(w->b->arena, tra_ast *, 2);
-    group->kids[0] = name_of(w, call, "");
+    group->kids[0] = tra_table_name_ast(w->b->arena, "", call->span);
     group->kids[1] = list;
     one.call = group;
     return tra_table_group(&one);
 }
 
-/* w->in gets a column of that name. */
+/* Adds a column of that name with the numbers of a number(..) call to w->in. */
 static bool add_number(tra_table_builder *w, const tra_ast *call, const char *name) {
     int nkeys = call->nkids, *lkey = tra_news(w->b->arena, int, nkeys + 1),
         *rkey = tra_news(w->b->arena, int, nkeys + 1);
@@ -67,27 +64,28 @@ static bool add_number(tra_table_builder *w, const tra_ast *call, const char *na
     tra_node *groups = keyed ? groups_of(w, keyed, call, key) : NULL;
     if (!groups) return false;
     tra_table_builder both = {.b = w->b, .call = w->call, .in = keyed, .right = groups, .op.op = TRA_TABLE_JOIN};
-    w->in = tra_table_numbered(&both, nkeys, lkey, rkey, name);
+    w->in = tra_table_join_row_number(&both, nkeys, lkey, rkey, name);
     return w->in != NULL;
 }
 
-static tra_ast *replace(tra_table_builder *w, const tra_ast *x, int *n) {
+/* A copy of the tree in which number(..) calls are replaced by the names of columns, *n of which there are so far. */
+static tra_ast *replace_calls(tra_table_builder *w, const tra_ast *x, int *n) {
     if (x->kind == TRA_AST_CALL && strcmp(x->text, "number") == 0) {
         const char *name = tra_arena_printf(w->b->arena, "number %d", (*n)++);
-        return add_number(w, x, name) ? name_of(w, x, name) : NULL;
+        return add_number(w, x, name) ? tra_table_name_ast(w->b->arena, name, x->span) : NULL;
     }
     tra_ast *y = copy_of(w, x);
     for (int i = 0; i < x->nkids; i++)
-        if (!(y->kids[i] = replace(w, x->kids[i], n))) return NULL;
+        if (!(y->kids[i] = replace_calls(w, x->kids[i], n))) return NULL;
     return y;
 }
 
-bool tra_table_number(tra_table_builder *w) {
+bool tra_table_build_numbers(tra_table_builder *w) {
     tra_ast *call = copy_of(w, w->call);
     int n = 0;
-    w->shown = w->in->type.columns->n;
+    w->own_columns = w->in->type.columns->n;
     for (int i = 1; i < call->nkids; i++)
-        if (!(call->kids[i] = replace(w, call->kids[i], &n))) return false;
+        if (!(call->kids[i] = replace_calls(w, call->kids[i], &n))) return false;
     if (n > 0) w->call = call;
     return true;
 }

@@ -2,21 +2,22 @@
 #include "../../lib/relation/table_file.h"
 #include "../../lib/table/group.h"
 #include "lower.h"
-#include "table.h"
+#include "table_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MOST_VALUES = 1 << 24,  /* of a key of whole numbers */
-    MOST_COMPUTED = 1 << 20 /* values, or pairs, triples of values, that a key is computed of */
+    MAXVALUES = 1 << 24,      /* of a key of whole numbers */
+    MAXCOMBINATIONS = 1 << 20 /* of the values of the columns that a key is computed of */
 };
 
-static const char *name_of(const tra_ast *key) { return key->text; }
+/* The arguments of the call. */
+enum { TABLE, ROW, COLUMN, VALUE, AGGREGATE, ARGUMENTS };
 
-/* The name of the values in the table of groups: that of no key. */
+/* The name of the values in the table of groups, which no key has. */
 static const char *value_name(const tra_ast *call) {
-    const char *row = name_of(call->kids[1]), *column = name_of(call->kids[2]);
+    const char *row = call->kids[ROW]->text, *column = call->kids[COLUMN]->text;
     for (int i = 0;; i++) {
         static const char *const names[] = {"value", "values", "the value"};
         if (strcmp(names[i], row) != 0 && strcmp(names[i], column) != 0) return names[i];
@@ -30,15 +31,16 @@ static tra_node *group_by_both(tra_table_builder *w) {
             *named = tra_new(w->b->arena, tra_ast), *group = tra_new(w->b->arena, tra_ast);
     tra_ast **keys = tra_news(w->b->arena, tra_ast *, 2), **value = tra_news(w->b->arena, tra_ast *, 1),
             **one = tra_news(w->b->arena, tra_ast *, 1), **args = tra_news(w->b->arena, tra_ast *, 3);
-    keys[0] = call->kids[1], keys[1] = call->kids[2];
+    keys[0] = call->kids[ROW], keys[1] = call->kids[COLUMN];
     *list = (tra_ast){.kind = TRA_AST_LIST, .span = call->span, .nkids = 2, .kids = keys};
-    value[0] = call->kids[3];
-    *agg = (tra_ast){.kind = TRA_AST_CALL, .text = call->kids[4]->text, .span = call->kids[4]->span, .nkids = 1};
+    value[0] = call->kids[VALUE];
+    *agg = (tra_ast){
+        .kind = TRA_AST_CALL, .text = call->kids[AGGREGATE]->text, .span = call->kids[AGGREGATE]->span, .nkids = 1};
     agg->kids = value;
-    agg->name_span = call->kids[4]->span;
+    agg->name_span = call->kids[AGGREGATE]->span;
     one[0] = agg;
     *named = (tra_ast){.kind = TRA_AST_NAMED, .text = value_name(call), .span = call->span, .nkids = 1, .kids = one};
-    args[0] = call->kids[0], args[1] = list, args[2] = named;
+    args[0] = call->kids[TABLE], args[1] = list, args[2] = named;
     *group = (tra_ast){.kind = TRA_AST_CALL, .text = "group", .span = call->span, .nkids = 3, .kids = args};
     tra_table_builder own = *w;
     own.call = group;
@@ -46,13 +48,13 @@ static tra_node *group_by_both(tra_table_builder *w) {
     return tra_table_group(&own);
 }
 
-/* The different values of a column of integers, dates, timestamps or bools, ascending, as its file has them. TRA_NO:
- * there is no file, or they are too many. */
-static tra_status whole_values(tra_arena *a, const tra_column *c, const int64_t **out, int64_t *n, tra_err *e) {
+/* The different values of a column of integers, dates, timestamps or bools in its file, ascending. TRA_NO: it has no
+ * file, or more than MAXVALUES values. */
+static tra_status values_of_column(tra_arena *a, const tra_column *c, const int64_t **out, int64_t *n, tra_err *e) {
     tra_column_facts facts;
     if (tra_coltype_is_coded(c->type) || tra_coltype_is_float(c->type) || !c->file) return TRA_NO;
     if (tra_rel_column_facts(c->file, c->number, a, &facts, NULL) != TRA_OK || !facts.whole)
-        return tra_rel_column_values(c->file, c->number, MOST_VALUES, a, out, n, e);
+        return tra_rel_column_values(c->file, c->number, MAXVALUES, a, out, n, e);
     int64_t *v = tra_news(a, int64_t, facts.n + 1);
     for (int64_t i = 0; i < facts.n; i++) v[i] = facts.frequency[i][0];
     *out = v;
@@ -62,18 +64,19 @@ static tra_status whole_values(tra_arena *a, const tra_column *c, const int64_t 
 
 /* ---- keys that are computed -------------------------------------------------------------------------------------- */
 
-/* The columns that a key is computed of: every combination of their values, and NULLs, is a row. */
-typedef struct combining {
+/* The columns that a key is computed of, and all combinations of their values, NULL included. */
+typedef struct combinations {
     tra_schema columns;
-    int of[TRA_MAXDIM]; /* numbers in the table */
-    const int64_t *value[TRA_MAXDIM];
-    int64_t n[TRA_MAXDIM], rows;
-} combining;
+    int of[TRA_MAXDIM];               /* the numbers of these columns in the table */
+    const int64_t *value[TRA_MAXDIM]; /* the values of each; NULL: the codes 0, 1, ... */
+    int64_t n[TRA_MAXDIM];            /* how many values each has, without NULL */
+    int64_t rows;                     /* how many combinations there are */
+} combinations;
 
-/* False: what the values of a column are is not known, or they are too many. */
-static bool combine(tra_arena *a, const tra_schema *s, const tra_colexpr *x, combining *c) {
+/* Finds the combinations for an expression; false if the values of a column are not known, or there are too many. */
+static bool find_combinations(tra_arena *a, const tra_schema *s, const tra_colexpr *x, combinations *c) {
     bool *used = tra_news(a, bool, s->n + 1);
-    *c = (combining){.columns = {0, tra_news(a, tra_column, TRA_MAXDIM)}, .rows = 1};
+    *c = (combinations){.columns = {0, tra_news(a, tra_column, TRA_MAXDIM)}, .rows = 1};
     tra_colexpr_columns(x, used);
     for (int i = 0; i < s->n; i++) {
         const tra_column *own = &s->v[i];
@@ -82,13 +85,13 @@ static bool combine(tra_arena *a, const tra_schema *s, const tra_colexpr *x, com
         if (k == TRA_MAXDIM) return false;
         if (tra_coltype_is_coded(own->type) && own->dict)
             c->n[k] = own->dict->n;
-        else if (whole_values(a, own, &c->value[k], &c->n[k], NULL) != TRA_OK)
+        else if (values_of_column(a, own, &c->value[k], &c->n[k], NULL) != TRA_OK)
             return false;
         c->of[k] = i;
         ((tra_column *)c->columns.v)[c->columns.n++] = *own;
         c->rows = tra_mul_most(c->rows, c->n[k] + own->nullable);
     }
-    return c->rows <= MOST_COMPUTED && !tra_colexpr_uses_row(x);
+    return c->rows <= MAXCOMBINATIONS && !tra_colexpr_uses_row(x);
 }
 
 static void put_whole(tra_coltype t, void *values, int64_t at, int64_t v) {
@@ -112,8 +115,8 @@ static int by_value(const void *x, const void *y) {
     return (a > b) - (a < b);
 }
 
-/* All combinations as columns. */
-static tra_vector *all_rows(tra_arena *a, const combining *c) {
+/* The combinations as rows. */
+static tra_vector *combination_rows(tra_arena *a, const combinations *c) {
     tra_vector *v = tra_news(a, tra_vector, c->columns.n + 1);
     int64_t each = 1;
     for (int k = 0; k < c->columns.n; each *= c->n[k] + c->columns.v[k].nullable, k++) {
@@ -130,12 +133,12 @@ static tra_vector *all_rows(tra_arena *a, const combining *c) {
     return v;
 }
 
-/* The values that the expression has for the values of its columns. */
+/* Sets the values of the key to those that the expression has for all combinations. False if they are not known. */
 static bool computed_values(tra_arena *a, const tra_schema *s, const tra_colexpr *x, tra_pivot_key *key) {
-    combining c;
+    combinations c;
     const char *name = "key";
     tra_table_notes notes = {0};
-    if (!combine(a, s, x, &c)) return false;
+    if (!find_combinations(a, s, x, &c)) return false;
     const tra_colexpr **by = tra_news(a, const tra_colexpr *, s->n + 1);
     for (int k = 0; k < c.columns.n; k++) by[c.of[k]] = tra_colexpr_column(a, &c.columns, k);
     x = tra_colexpr_substitute(a, x, by);
@@ -143,7 +146,7 @@ static bool computed_values(tra_arena *a, const tra_schema *s, const tra_colexpr
     tra_rowwise_project(r, 1, &name, &x);
     tra_vector out = {tra_arena_alloc(a, sizeof(int64_t) * (size_t)c.rows + 64),
                       tra_arena_alloc(a, (size_t)c.rows + 64)};
-    tra_batch in = {&c.columns, c.rows, all_rows(a, &c)}, made = {tra_rowwise_out(r), 0, &out};
+    tra_batch in = {&c.columns, c.rows, combination_rows(a, &c)}, made = {tra_rowwise_out(r), 0, &out};
     char *room = tra_malloc((size_t)tra_rowwise_scratch(r) + 128);
     memset(out.state, TRA_STATE_VALUE, (size_t)c.rows);
     bool done = tra_rowwise_run(r, &in, 0, &made, room + (64 - (uintptr_t)room % 64), &notes, NULL) == TRA_OK;
@@ -160,7 +163,8 @@ static bool computed_values(tra_arena *a, const tra_schema *s, const tra_colexpr
 
 /* ---- which values there are -------------------------------------------------------------------------------------- */
 
-/* The values that a key may have, as labels and as places; false after a diagnostic. */
+/* Finds the values that a key may have, c being its column in the table of groups, and `at` the argument: their places,
+ * and the labels of the dimension. False after a diagnostic. */
 static bool key_values(const tra_table_builder *w, const tra_column *c, const tra_ast *at, tra_pivot_key *key,
                        const tra_dim_labels **labels) {
     tra_arena *a = w->b->arena;
@@ -177,14 +181,14 @@ static bool key_values(const tra_table_builder *w, const tra_column *c, const tr
     if (whole && at->kind == TRA_AST_NAMED) {
         tra_table_scope sc = tra_table_scope_of(w);
         tra_table_term term;
-        known = tra_table_term_build(&sc, c->name, at->kids[0], &term) &&
+        known = tra_table_build_term(&sc, c->name, at->kids[0], &term) &&
                 computed_values(a, w->in->type.columns, term.x, key);
     } else if (whole && c->file) {
-        tra_status s = whole_values(a, c, &key->whole, &key->n, &e);
+        tra_status s = values_of_column(a, c, &key->whole, &key->n, &e);
         known = s == TRA_OK;
         if (s == TRA_NO)
             tra_diag_error(w->b->d, at->span, NULL, "column '%s' has more than %d different values", c->name,
-                           MOST_VALUES);
+                           MAXVALUES);
         else if (!known)
             tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
         if (!known) return false;
@@ -220,13 +224,14 @@ static tra_rows_kernel pivot_kernel(const tra_table_builder *w, const tra_pivot 
 
 static tra_node *pivot_whole(tra_table_builder *w, tra_node *groups, const tra_pivot *p) {
     tra_rows_kernel k = pivot_kernel(w, p);
-    tra_node fields = {.in = {tra_table_whole(w, groups, 1)}, .kernel = tra_kernel_of_rows(w->b->arena, &k)};
+    tra_node fields = {.in = {tra_table_one_block(w, groups, 1)}, .kernel = tra_kernel_of_rows(w->b->arena, &k)};
     return fields.in[0] ? tra_build_made(w->b, TRA_OP_TRANSFORM, w->call->span, &fields) : NULL;
 }
 
-/* Groups that come in parts make a matrix in as many blocks of rows: each block of each part, added up. A pair of keys
- * is in one part alone. */
-static tra_node *pivot_blocks(tra_table_builder *w, tra_node *groups, const tra_pivot *p) {
+/* The matrix of groups that come in parts, in about as many blocks of rows as there are parts. Each part makes a
+ * summand of each block, and these are added up; since a pair of keys is in one part alone, other summands have 0
+ * there. */
+static tra_node *pivot_parts(tra_table_builder *w, tra_node *groups, const tra_pivot *p) {
     tra_err e = {0};
     tra_rows_kernel k = pivot_kernel(w, p);
     int64_t rows = tra_ceil_div(p->key[0].n, groups->type.cat->n), blocks = tra_ceil_div(p->key[0].n, rows);
@@ -239,7 +244,7 @@ static tra_node *pivot_blocks(tra_table_builder *w, tra_node *groups, const tra_
     k.ops = &tra_pivot_block_ops;
     fields.kernel = tra_kernel_of_rows(w->b->arena, &k);
     if (!fields.in[0] || !(fields.in[0] = tra_build_made(w->b, TRA_OP_JOIN, w->call->span, &fields))) return NULL;
-    const char *sum = w->op.dtype == TRA_BOOL ? "elemmax" : "matadd"; /* a sum of bools is none */
+    const char *sum = w->op.dtype == TRA_BOOL ? "elemmax" : "matadd"; /* a sum of bools would be an integer */
     tra_node all = {.in = {fields.in[0]}, .group = {.n = 1, .v = {0}}};
     if (tra_kernel_named(w->b->arena, sum, TRA_USE_AGG, 0, NULL, &all.kernel, &e) != TRA_OK) {
         tra_diag_error(w->b->d, w->call->span, NULL, "%s", e.msg);
@@ -248,21 +253,21 @@ static tra_node *pivot_blocks(tra_table_builder *w, tra_node *groups, const tra_
     return tra_build_made(w->b, TRA_OP_AGG, w->call->span, &all);
 }
 
-/* False after a diagnostic. */
-static bool is_pivot(const tra_table_builder *w) {
+/* Checks the arguments; false after a diagnostic. */
+static bool check_arguments(const tra_table_builder *w) {
     const tra_ast *call = w->call;
-    if (call->nkids != 5 || call->kids[4]->kind != TRA_AST_NAME)
+    if (call->nkids != ARGUMENTS || call->kids[AGGREGATE]->kind != TRA_AST_NAME)
         return tra_table_refuse(w, call, "pivot has a table, two keys, what is aggregated, and an aggregate"), false;
-    for (int k = 1; k < 3; k++)
+    for (int k = ROW; k <= COLUMN; k++)
         if (call->kids[k]->kind != TRA_AST_NAME && call->kids[k]->kind != TRA_AST_NAMED) {
             tra_diag_error(w->b->d, call->kids[k]->span,
                            "write pivot(T, k = substr(word, 1, 3), column, value, sum), with a name of your own",
                            "a key of pivot that is computed has a name: name = expression");
             return false;
         }
-    const char *row = name_of(call->kids[1]), *f = call->kids[4]->text;
-    if (strcmp(row, name_of(call->kids[2])) == 0) {
-        tra_diag_error(w->b->d, call->kids[2]->span,
+    const char *row = call->kids[ROW]->text, *f = call->kids[AGGREGATE]->text;
+    if (strcmp(row, call->kids[COLUMN]->text) == 0) {
+        tra_diag_error(w->b->d, call->kids[COLUMN]->span,
                        "of one column twice one gets another name: pivot(T, k, k2 = k, ...)",
                        "both keys of the pivot are called '%s'", row);
         return false;
@@ -270,7 +275,7 @@ static bool is_pivot(const tra_table_builder *w) {
     int found = tra_aggregate_find(f);
     if (found < 0 || found == TRA_AGGREGATE_QUANTILE) {
         tra_diag_error(
-            w->b->d, call->kids[4]->span,
+            w->b->d, call->kids[AGGREGATE]->span,
             found < 0 ? "count, sum, mean, min, max, var, std, first, last, any, all, distinct or median"
                       : "group the table first, and pivot the groups: G = group(T, [row, column], q = "
                         "quantile(value, 0.9)), then pivot(G, row, column, q, sum)",
@@ -280,12 +285,12 @@ static bool is_pivot(const tra_table_builder *w) {
     return true;
 }
 
-/* What the values are, and what is done where one is NULL, in the words of messages. */
+/* Sets what messages call the values, and what they advise where one is NULL. */
 static void describe_value(const tra_table_builder *w, tra_pivot *p) {
-    const tra_ast *f = w->call->kids[4];
+    const tra_ast *f = w->call->kids[AGGREGATE];
     int found = tra_aggregate_find(f->text);
     tra_str s = {0};
-    tra_ast_print(w->call->kids[3], &s);
+    tra_ast_print(w->call->kids[VALUE], &s);
     p->value = tra_arena_printf(w->b->arena, "%s(%s)", f->text, tra_str_get(&s));
     tra_str_free(&s);
     p->hint =
@@ -297,7 +302,7 @@ static void describe_value(const tra_table_builder *w, tra_pivot *p) {
 
 tra_node *tra_table_pivot(tra_table_builder *w) {
     const tra_ast *call = w->call;
-    if (!is_pivot(w)) return NULL;
+    if (!check_arguments(w)) return NULL;
     tra_node *groups = group_by_both(w);
     if (!groups) return NULL;
     const tra_schema *s = groups->type.columns;
@@ -305,25 +310,25 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
     *p = (tra_pivot){.in = s};
     for (int k = 0; k < 2; k++) {
-        if (!key_values(w, &s->v[k], call->kids[k + 1], &p->key[k], &labels[k])) return NULL;
+        if (!key_values(w, &s->v[k], call->kids[ROW + k], &p->key[k], &labels[k])) return NULL;
         if (p->key[k].n) continue;
         tra_diag_error(
-            w->b->d, call->kids[k + 1]->span, "group(T, [row, column], ...) makes a table, which may be empty",
+            w->b->d, call->kids[ROW + k]->span, "group(T, [row, column], ...) makes a table, which may be empty",
             "column '%s' has no values, so the matrix would have no %s", s->v[k].name, k ? "columns" : "rows");
         return NULL;
     }
     if (!tra_coltype_is_number(s->v[2].type)) {
-        tra_diag_error(w->b->d, call->kids[3]->span, "count() counts them", "the values of a pivot are numbers, not %s",
-                       tra_coltype_name(s->v[2].type));
+        tra_diag_error(w->b->d, call->kids[VALUE]->span, "count() counts them",
+                       "the values of a pivot are numbers, not %s", tra_coltype_name(s->v[2].type));
         return NULL;
     }
     describe_value(w, p);
     w->in = groups;
     w->op.pivot = p;
     w->op.dtype = tra_coltype_held(s->v[2].type);
-    tra_node *n = groups->type.cat->n > 1 ? pivot_blocks(w, groups, p) : pivot_whole(w, groups, p);
-    if (n) n = tra_table_column_key(w, n);
+    tra_node *n = groups->type.cat->n > 1 ? pivot_parts(w, groups, p) : pivot_whole(w, groups, p);
+    if (n) n = tra_table_add_column_key(w, n);
     if (n) n->labels = labels;
     if (n) w->op.dtype = n->type.dtype; /* sums of the blocks of i32 are i64 */
-    return tra_table_note(w, n);
+    return tra_table_record(w, n);
 }

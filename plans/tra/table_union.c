@@ -4,39 +4,22 @@
 #include <string.h>
 
 #include "lower.h"
-#include "table.h"
+#include "table_build.h"
 
-/* ---- blocks of both --------------------------------------------------------------------------------------------- */
+/* ---- blocks of both tables
+ * --------------------------------------------------------------------------------------------- */
 
-static tra_keyexpr *key_expr(tra_build *b, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r) {
-    tra_keyexpr *x = tra_new(b->arena, tra_keyexpr);
-    *x = (tra_keyexpr){.op = op, .a = l, .b = r};
-    return x;
-}
-
-static tra_keyexpr *key_int(tra_build *b, int64_t v) {
-    tra_keyexpr *x = key_expr(b, TRA_KEY_INT, NULL, NULL);
-    x->value = v;
-    return x;
-}
-
-static tra_node *rekey(tra_build *b, tra_span span, tra_node *in, int arity, int n, const tra_keyexpr *second) {
-    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
-    *f = (tra_keyfn){.arity = arity, .n = n, .names = {"k", "i"}};
-    f->expr[0] = key_expr(b, TRA_KEY_VAR, NULL, NULL);
-    f->expr[1] = second;
-    return tra_build_made(b, TRA_OP_REKEY, span, &(tra_node){.in = {in}, .keyfn = f});
-}
-
-/* The table's block of number k - from at each key k of n, and a block without rows where there is none of that
- * number. */
-static tra_node *part_of(tra_build *b, tra_span span, tra_node *table, int64_t n, int64_t from, int64_t most) {
+/* A relation with n keys, which has block k - from of the table at key k, and a block without rows where there is no
+ * such block. */
+static tra_node *spread_blocks(tra_build *b, tra_span span, tra_node *table, int64_t n, int64_t from, int64_t most) {
     int64_t own = table->type.cat->frontier.v[0];
     tra_node *at = tra_positions(b, span, n, 1);
-    const tra_keyexpr *k = key_expr(b, TRA_KEY_VAR, NULL, NULL);
-    const tra_keyexpr *block = key_expr(b, TRA_KEY_SUB, k, key_int(b, from));
-    block = key_expr(b, TRA_KEY_MIN, key_expr(b, TRA_KEY_MAX, block, key_int(b, 0)), key_int(b, own - 1));
-    if (at) at = rekey(b, span, at, 1, 2, block);
+    const char *const names[] = {"k", "i"};
+    const tra_keyexpr *key[] = {tra_table_key_var(b, 0), NULL};
+    key[1] = tra_table_key_op(b, TRA_KEY_SUB, key[0], tra_table_key_int(b, from));
+    key[1] = tra_table_key_op(b, TRA_KEY_MAX, key[1], tra_table_key_int(b, 0));
+    key[1] = tra_table_key_op(b, TRA_KEY_MIN, key[1], tra_table_key_int(b, own - 1));
+    at = tra_table_rekey(b, span, at, 1, names, 2, key);
     if (!at) return NULL;
     tra_union_part *p = tra_new(b->arena, tra_union_part);
     *p = (tra_union_part){table->type.columns, from, from + own};
@@ -54,11 +37,12 @@ static tra_node *part_of(tra_build *b, tra_span span, tra_node *table, int64_t n
                                                                     .ops = &tra_union_part_ops,
                                                                     .data = p});
     tra_node *part = tra_build_made(b, TRA_OP_JOIN, span, &fields);
-    return part ? rekey(b, span, part, 2, 1, NULL) : NULL;
+    return tra_table_rekey(b, span, part, 2, names, 1, key);
 }
 
-/* All rows of x, then all of y, whose columns agree; the blocks of both stay. */
-static tra_node *both_of(tra_build *b, tra_span span, const char *text, tra_node *const *in, const tra_schema *out) {
+/* All rows of in[0], then all of in[1], which both have the columns `out`. The result has the blocks of both. */
+static tra_node *append_blocks(tra_build *b, tra_span span, const char *text, tra_node *const *in,
+                               const tra_schema *out) {
     int64_t n[2], most = 1;
     tra_union_both *u = tra_new(b->arena, tra_union_both);
     tra_node fields = {.joinl = {.n = 1, .v = {0}}, .joinr = {.n = 1, .v = {0}}};
@@ -69,7 +53,7 @@ static tra_node *both_of(tra_build *b, tra_span span, const char *text, tra_node
         u->in[i] = in[i]->type.columns;
     }
     for (int i = 0; i < 2; i++) {
-        fields.in[i] = part_of(b, span, in[i], n[0] + n[1], i ? n[0] : 0, most);
+        fields.in[i] = spread_blocks(b, span, in[i], n[0] + n[1], i ? n[0] : 0, most);
         if (!fields.in[i]) return NULL;
     }
     fields.kernel = tra_kernel_of_rows(b->arena, &(tra_rows_kernel){.text = text,
@@ -83,28 +67,19 @@ static tra_node *both_of(tra_build *b, tra_span span, const char *text, tra_node
                                                                     .ops = &tra_union_both_ops,
                                                                     .data = u});
     tra_node *all = tra_build_made(b, TRA_OP_JOIN, span, &fields);
-    if (all) all->rows = tra_table_rows_of(b, all);
+    if (all) all->rows = tra_table_own_rows(b, all);
     return all;
 }
 
-/* ---- columns of both -------------------------------------------------------------------------------------------- */
+/* ---- columns of both tables
+ * -------------------------------------------------------------------------------------------- */
 
-/* These columns of a table; the table itself where they are its own. */
-static tra_node *columns_of(const tra_table_builder *w, tra_node *in, int n, const char *const *names,
-                            const tra_colexpr *const *x) {
-    const tra_schema *s = in->type.columns;
+/* Are these expressions all columns of s as they are, under their names? */
+static bool is_identity(const tra_schema *s, int n, const char *const *names, const tra_colexpr *const *x) {
     bool same = n == s->n;
     for (int i = 0; i < n && same; i++)
         same = x[i]->op == TRA_C_COLUMN && x[i]->column == i && strcmp(names[i], s->v[i].name) == 0;
-    if (same) return in;
-    tra_table_builder one = {.b = w->b, .call = w->call, .in = in, .op.op = w->op.op};
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, s);
-    tra_rowwise_project(r, n, names, x);
-    tra_str text = {0};
-    tra_rowwise_print(r, &text);
-    const char *what = tra_arena_strndup(w->b->arena, tra_str_get(&text), text.n);
-    tra_str_free(&text);
-    return tra_table_rowwise(&one, r, what, false, 1);
+    return same;
 }
 
 tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, const char *const *names,
@@ -123,16 +98,22 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
         v[i] = one;
         v[i].nullable |= other.nullable;
         v[i].fails |= other.fails;
-        v[i].file = NULL; /* whose statistics are of one of the tables */
+        v[i].file = NULL; /* the statistics of a file are those of one table */
     }
-    tra_node *both[2] = {columns_of(w, in[0], n, names, x), columns_of(w, in[1], n, names, y)};
-    if (!both[0] || !both[1]) return NULL;
-    return both_of(w->b, w->call->span, "union", both, out);
+    const tra_colexpr **own[2] = {x, y};
+    tra_node *both[2];
+    for (int i = 0; i < 2; i++) {
+        bool same = is_identity(in[i]->type.columns, n, names, own[i]);
+        both[i] = same ? in[i] : tra_table_columns(w, in[i], n, names, own[i]);
+        if (!both[i]) return NULL;
+    }
+    return append_blocks(w->b, w->call->span, "union", both, out);
 }
 
 /* ---- union ------------------------------------------------------------------------------------------------------ */
 
-static bool same_names(tra_table_builder *w, const tra_ast *at) {
+/* Do both tables have the same columns, of the same types? */
+static bool have_same_columns(tra_table_builder *w, const tra_ast *at) {
     const tra_schema *s[2] = {w->in->type.columns, w->right->type.columns};
     for (int i = 0; i < 2; i++)
         for (int c = 0; c < s[i]->n; c++) {
@@ -156,7 +137,7 @@ static bool same_names(tra_table_builder *w, const tra_ast *at) {
 tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at) {
     const tra_schema *s = w->in->type.columns, *t = w->right->type.columns;
     tra_arena *a = w->b->arena;
-    if (!same_names(w, at)) return NULL;
+    if (!have_same_columns(w, at)) return NULL;
     const char **names = tra_news(a, const char *, s->n);
     const tra_colexpr **x = tra_news(a, const tra_colexpr *, s->n), **y = tra_news(a, const tra_colexpr *, s->n);
     for (int c = 0; c < s->n; c++) {
@@ -164,5 +145,5 @@ tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at) {
         x[c] = tra_colexpr_column(a, s, c);
         y[c] = tra_colexpr_column(a, t, tra_schema_find(t, names[c]));
     }
-    return tra_table_note(w, tra_table_append(w, (tra_node *const[]){w->in, w->right}, s->n, names, x, y));
+    return tra_table_record(w, tra_table_append(w, (tra_node *const[]){w->in, w->right}, s->n, names, x, y));
 }

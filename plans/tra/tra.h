@@ -129,7 +129,7 @@ typedef struct tra_tensor {
     const tra_calc_free *scope;
 } tra_tensor;
 
-/* An operator on tables, as it was written (tables.h). */
+/* An operator on tables, as it was written (table_ops.h). */
 typedef struct tra_table_op tra_table_op;
 
 typedef struct tra_graph {

@@ -1,10 +1,10 @@
-/* tables.h - operators on tables, as a program has them: what check prints, and what the reference evaluator runs.
+/* table_ops.h - operators on tables as a program has them: what check prints, and what the reference evaluator runs.
  *
- * Expressions are syntax trees in which every name is settled: names of columns are quoted, params are numbers, and
- * what is left are null, true and false. Semantics: man tra-table.5.
+ * Expressions are syntax trees whose names are resolved: names of columns are quoted, params are numbers, and the only
+ * other names are null, true and false. Semantics: man tra-table.5.
  */
-#ifndef TRA_TABLES_H
-#define TRA_TABLES_H
+#ifndef TRA_TABLE_OPS_H
+#define TRA_TABLE_OPS_H
 
 #include "../../lib/table/border.h"
 #include "../../lib/table/group.h"
@@ -36,38 +36,38 @@ typedef enum tra_table_opcode {
 } tra_table_opcode;
 const char *tra_table_op_text(tra_table_opcode op);
 
-/* name = expression, over the columns of the operand. */
+/* name = expression over the columns of the operand. */
 typedef struct tra_table_term {
-    const char *name;
-    const tra_ast *ast;
-    const tra_colexpr *x;
-    bool desc;
+    const char *name;     /* NULL: of a predicate */
+    const tra_ast *ast;   /* the expression as syntax, with resolved names */
+    const tra_colexpr *x; /* the same, typed; NULL: of a key of order or distinct, which is a column */
+    bool desc;            /* ORDER: descending */
 } tra_table_term;
 
-/* name = aggregate of an expression, or of none: count(). */
+/* name = function(expression), or count(). */
 typedef struct tra_table_agg {
     const char *name;
     tra_aggregate f;
-    const tra_ast *ast; /* NULL: none */
-    double q;           /* quantile */
+    const tra_ast *ast; /* the expression; NULL: none */
+    double q;           /* QUANTILE: from 0, the least value, to 1, the greatest */
 } tra_table_agg;
 
 struct tra_table_op {
     tra_table_opcode op;
-    const tra_node *node; /* the result, computed by the nodes before it */
-    const tra_node *in[2];
+    const tra_node *node;      /* the result, which the nodes up to this one compute */
+    const tra_node *in[2];     /* the operands; in[1]: NULL if there is one */
     const tra_schema *columns; /* of the result; NULL: a tensor */
     int nterms;
     const tra_table_term *term; /* SELECT: the predicate; PROJECT, MATRIX: the columns; GROUP, ORDER, DISTINCT: keys */
     int naggs;
     const tra_table_agg *agg; /* GROUP */
-    tra_lookup_spec lookup;   /* JOIN, CROSS: keys are columns of both operands */
-    const tra_ast *where;     /* JOIN: further conditions on the pair, over both columns; NULL: none */
-    const tra_schema *pair;   /* JOIN: these columns */
-    int64_t from, count;      /* LIMIT */
-    tra_dtype dtype;          /* MATRIX */
-    const double *fill;       /* MATRIX: for NULLs; NULL: these are errors */
-    const tra_pivot *pivot;   /* PIVOT: of the groups by row and column */
+    tra_lookup_spec lookup;   /* JOIN, CROSS: the equalities, which are between columns of the operands, and options */
+    const tra_ast *where;     /* JOIN: further conditions, over the columns of `pair`; NULL: none */
+    const tra_schema *pair;   /* JOIN, CROSS: the columns of a pair of rows */
+    int64_t from, count;      /* LIMIT: rows [from, from + count) */
+    tra_dtype dtype;          /* MATRIX, PIVOT: of the elements */
+    const double *fill;       /* MATRIX: the element for a NULL; NULL: a NULL is an error */
+    const tra_pivot *pivot;   /* PIVOT: over the groups by row and column, which are in[0] */
     const tra_border *border; /* ENTRIES, TABLE: the labels of the tensor, and the columns */
 };
 

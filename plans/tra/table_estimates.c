@@ -1,21 +1,26 @@
-/* table_stats.c - what predicates and joins are expected to leave, by the statistics of the files that columns are of.
+/* table_estimates.c - what predicates, joins and groups are expected to leave, by the statistics of files.
  *
- * A column that selections and joins have passed on has the values of its file, or some of them: they are taken to be
- * spread as all are, and columns to be independent of each other. */
-#include "table_stats.h"
+ * A column that selections and joins have passed on has the values of its file, or some of these. They are assumed to
+ * be distributed as all values of the file are, and columns to be independent of each other. */
+#include "table_estimates.h"
+#include "table_bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/relation/table_file.h"
-
 /* ---- a column ---------------------------------------------------------------------------------------------------- */
 
-static bool facts_of(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out) {
-    return file && tra_rel_column_facts(file, number, a, out, NULL) == TRA_OK && out->rows > 0;
+bool tra_table_facts(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out) {
+    return file && tra_rel_column_facts(file, number, a, out, NULL) == TRA_OK;
 }
 
+/* The statistics of a column that has rows. */
+static bool facts_of(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out) {
+    return tra_table_facts(file, number, a, out) && out->rows > 0;
+}
+
+/* A value of the statistics as a number. */
 static double number_of(tra_coltype t, int64_t bits) {
     double x;
     if (!tra_coltype_is_float(t)) return (double)bits;
@@ -34,7 +39,7 @@ static bool holds(tra_colop op, double x, double y) {
     }
 }
 
-/* The share of values that are less than y, by bounds between which equally many lie. */
+/* The share of values that are less than y, by the histogram, in whose buckets equally many values lie. */
 static double share_below(const tra_column_facts *f, tra_coltype t, double y) {
     for (int i = 0; i < TRA_BUCKETS; i++) {
         double lo = number_of(t, f->histogram[i]), hi = number_of(t, f->histogram[i + 1]);
@@ -43,8 +48,8 @@ static double share_below(const tra_column_facts *f, tra_coltype t, double y) {
     return 1;
 }
 
-/* The share of rows whose value compares so with y. */
-static double share_that(const tra_column_facts *f, tra_coltype t, tra_colop op, double y) {
+/* The share of rows whose value compares as `op` says with y. */
+static double share_of_comparison(const tra_column_facts *f, tra_coltype t, tra_colop op, double y) {
     double rows = 0, all = (double)f->rows, values = (double)(f->rows - f->nulls);
     for (int64_t i = 0; i < f->n; i++)
         if (holds(op, number_of(t, f->frequency[i][0]), y)) rows += (double)f->frequency[i][1];
@@ -61,8 +66,9 @@ static double share_that(const tra_column_facts *f, tra_coltype t, tra_colop op,
 
 /* ---- predicates -------------------------------------------------------------------------------------------------- */
 
+/* The shares of rows for which a predicate is true and false; for the others it is NULL. */
 typedef struct truth {
-    double yes, no; /* shares of rows; of what is left it is NULL */
+    double yes, no;
 } truth;
 
 static const tra_colexpr *without_conversion(const tra_colexpr *x) {
@@ -91,8 +97,8 @@ static tra_colop opposite(tra_colop op) {
     }
 }
 
-/* A column compared with a constant; false: it is something else, or nothing is known of it. */
-static bool compared(const tra_colexpr *x, tra_arena *a, truth *out) {
+/* A column compared with a constant. False if it is something else, or nothing is known of the column. */
+static bool truth_of_comparison(const tra_colexpr *x, tra_arena *a, truth *out) {
     const tra_colexpr *l = without_conversion(x->kids[0]), *r = without_conversion(x->kids[1]);
     tra_colop op = x->op;
     tra_column_facts f;
@@ -103,12 +109,13 @@ static bool compared(const tra_colexpr *x, tra_arena *a, truth *out) {
     if (l->op != TRA_C_COLUMN || r->op != TRA_C_CONST || r->null || tra_coltype_is_coded(l->type)) return false;
     if (!facts_of(l->file, l->number, a, &f)) return false;
     double y = tra_coltype_is_float(r->type) ? r->value.f : (double)r->value.i;
-    *out = (truth){share_that(&f, l->type, op, y), share_that(&f, l->type, opposite(op), y)};
+    *out = (truth){share_of_comparison(&f, l->type, op, y), share_of_comparison(&f, l->type, opposite(op), y)};
     return true;
 }
 
-/* A predicate on the words of a column, known of each of them. */
-static bool looked_up(const tra_colexpr *x, tra_arena *a, truth *out) {
+/* A predicate on a column of strings, which has been evaluated for each entry of the dictionary. False if it is
+ * something else, or the frequencies of the entries are not known. */
+static bool truth_of_lookup(const tra_colexpr *x, tra_arena *a, truth *out) {
     const tra_colexpr *c = x->kids[0];
     const uint8_t *values = x->table;
     tra_column_facts f;
@@ -125,6 +132,7 @@ static bool looked_up(const tra_colexpr *x, tra_arena *a, truth *out) {
     return true;
 }
 
+/* What is assumed of a predicate of which nothing is known. */
 static truth guessed(tra_colop op) {
     if (op == TRA_C_EQ || op == TRA_C_SAME) return (truth){0.1, 0.9};
     if (op == TRA_C_NE) return (truth){0.9, 0.1};
@@ -150,9 +158,10 @@ static truth truth_of(const tra_colexpr *x, tra_arena *a) {
         return (truth){p.yes, 1 - p.yes};
     case TRA_C_COLUMN:
         if (!facts_of(x->file, x->number, a, &f)) break;
-        return (truth){share_that(&f, TRA_COL_BOOL, TRA_C_EQ, 1), share_that(&f, TRA_COL_BOOL, TRA_C_EQ, 0)};
+        return (truth){share_of_comparison(&f, TRA_COL_BOOL, TRA_C_EQ, 1),
+                       share_of_comparison(&f, TRA_COL_BOOL, TRA_C_EQ, 0)};
     case TRA_C_LOOKUP:
-        if (looked_up(x, a, &p)) return p;
+        if (truth_of_lookup(x, a, &p)) return p;
         break;
     case TRA_C_LT:
     case TRA_C_LE:
@@ -160,14 +169,14 @@ static truth truth_of(const tra_colexpr *x, tra_arena *a) {
     case TRA_C_GE:
     case TRA_C_EQ:
     case TRA_C_NE:
-        if (compared(x, a, &p)) return p;
+        if (truth_of_comparison(x, a, &p)) return p;
         break;
     default: break;
     }
     return guessed(x->op);
 }
 
-double tra_table_share(const tra_colexpr *x) {
+double tra_table_selectivity(const tra_colexpr *x) {
     tra_arena *a = tra_arena_new();
     double share = truth_of(x, a).yes;
     tra_arena_free(a);
@@ -176,8 +185,8 @@ double tra_table_share(const tra_colexpr *x) {
 
 /* ---- joins ------------------------------------------------------------------------------------------------------- */
 
-/* Words of the right column as codes of the left one, -1: not there. */
-static int64_t as_left(const tra_column *l, const tra_column *r, int64_t value) {
+/* A value of the right column as one of the left: of strings its code in the left dictionary, -1: it is not there. */
+static int64_t as_left_value(const tra_column *l, const tra_column *r, int64_t value) {
     int64_t len;
     if (!tra_coltype_is_coded(l->type) || l->dict == r->dict) return value;
     if (value < 0 || value >= r->dict->n) return -1;
@@ -190,34 +199,42 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* By all values of both; returns how many pairs there are. */
-static int64_t count_values(const tra_column *l, const tra_column *r, const tra_column_facts *x,
-                            const tra_column_facts *y, tra_arena *a, tra_partners *out) {
-    int64_t(*v)[2] = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
-    double rows = (double)x->rows;
-    for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
+typedef int64_t value_count[2];
+
+/* The values of the right column with their frequencies, as values of the left one, ascending. */
+static value_count *values_as_left(const tra_column *l, const tra_column *r, const tra_column_facts *y, tra_arena *a) {
+    value_count *v = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
+    for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left_value(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
     qsort(v, (size_t)y->n, sizeof *v, by_value);
-    *out = (tra_partners){0};
+    return v;
+}
+
+/* Compares all values of both columns; returns how many pairs are equal. */
+static int64_t compare_all_values(const tra_column *l, const tra_column *r, const tra_column_facts *x,
+                                  const tra_column_facts *y, tra_arena *a, tra_join_selectivity *out) {
+    const value_count *v = values_as_left(l, r, y, a);
+    double rows = (double)x->rows;
+    *out = (tra_join_selectivity){0};
     int64_t pairs = 0;
     for (int64_t i = 0; i < x->n; i++) {
-        const int64_t(*at)[2] = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
+        const value_count *at = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
         if (!at) continue;
-        out->has += (double)x->frequency[i][1] / rows;
+        out->matched += (double)x->frequency[i][1] / rows;
         out->pairs += (double)x->frequency[i][1] / rows * ((double)(*at)[1] / (double)y->rows);
         pairs = tra_add_most(pairs, tra_mul_most(x->frequency[i][1], (*at)[1]));
     }
     return pairs;
 }
 
-int64_t tra_table_pairs(const tra_column *l, const tra_column *r, const tra_column_facts *x, const tra_column_facts *y,
-                        tra_arena *a) {
-    tra_partners p;
-    return count_values(l, r, x, y, a, &p);
+int64_t tra_table_count_pairs(const tra_column *l, const tra_column *r, const tra_column_facts *x,
+                              const tra_column_facts *y, tra_arena *a) {
+    tra_join_selectivity p;
+    return compare_all_values(l, r, x, y, a, &p);
 }
 
-/* What a column has besides the values whose frequencies are listed: rows, and different values. */
+/* What a column has besides the values whose frequencies are listed. */
 typedef struct others {
-    double rows, distinct;
+    double rows, distinct; /* rows, and different values */
 } others;
 
 static others others_of(const tra_column_facts *f) {
@@ -228,19 +245,17 @@ static others others_of(const tra_column_facts *f) {
 }
 
 /* Estimates the pairs where not all frequencies are known. Values with known frequencies are compared by value. Of the
- * others, those of the column that has fewer different ones are taken to be among those of the other column, and all
+ * others, those of the column that has fewer different ones are assumed to be among those of the other column, and all
  * to be equally frequent. */
-static void contain_values(const tra_column *l, const tra_column *r, const tra_column_facts *x,
-                           const tra_column_facts *y, tra_arena *a, tra_partners *out) {
+static void estimate_by_containment(const tra_column *l, const tra_column *r, const tra_column_facts *x,
+                                    const tra_column_facts *y, tra_arena *a, tra_join_selectivity *out) {
     double dx = fmax(1, (double)x->distinct), dy = fmax(1, (double)y->distinct), there = fmin(1, dy / dx);
-    others p = others_of(x), q = others_of(y);
+    others p = others_of(x), q = others_of(y); /* the values that are not listed */
     double pairs = p.rows * q.rows / fmax(p.distinct, q.distinct),
            has = y->n > 0 && q.rows <= 0 ? 0 : p.rows * fmin(1, q.distinct / p.distinct);
-    int64_t(*v)[2] = tra_arena_array(a, (size_t)y->n + 1, sizeof *v);
-    for (int64_t i = 0; i < y->n; i++) v[i][0] = as_left(l, r, y->frequency[i][0]), v[i][1] = y->frequency[i][1];
-    qsort(v, (size_t)y->n, sizeof *v, by_value);
+    const value_count *v = values_as_left(l, r, y, a);
     for (int64_t i = 0; i < x->n; i++) {
-        const int64_t(*at)[2] = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
+        const value_count *at = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
         double rows = (double)x->frequency[i][1], met = at           ? (double)(*at)[1]
                                                         : q.rows > 0 ? there * q.rows / q.distinct
                                                                      : 0;
@@ -255,11 +270,12 @@ static void contain_values(const tra_column *l, const tra_column *r, const tra_c
         pairs += share * p.rows / p.distinct * (double)v[i][1];
         if (q.rows <= 0) has += share * p.rows / p.distinct;
     }
-    out->has = fmin(1, has / (double)x->rows);
+    out->matched = fmin(1, has / (double)x->rows);
     out->pairs = fmin(1, pairs / ((double)x->rows * (double)y->rows));
 }
 
-static bool partners_of(const tra_column *l, const tra_column *r, tra_arena *a, tra_partners *out) {
+/* The selectivity of one key. */
+static bool selectivity_of_key(const tra_column *l, const tra_column *r, tra_arena *a, tra_join_selectivity *out) {
     tra_column_facts x, y;
     bool coded = tra_coltype_is_coded(l->type);
     if (coded != tra_coltype_is_coded(r->type) || tra_coltype_is_float(l->type) != tra_coltype_is_float(r->type))
@@ -267,21 +283,58 @@ static bool partners_of(const tra_column *l, const tra_column *r, tra_arena *a, 
     if (coded && (!l->dict || !r->dict)) return false;
     if (!facts_of(l->file, l->number, a, &x) || !facts_of(r->file, r->number, a, &y)) return false;
     if (x.whole && y.whole)
-        (void)count_values(l, r, &x, &y, a, out);
+        (void)compare_all_values(l, r, &x, &y, a, out);
     else
-        contain_values(l, r, &x, &y, a, out);
+        estimate_by_containment(l, r, &x, &y, a, out);
     return true;
 }
 
-bool tra_table_partners(const tra_lookup_spec *s, tra_partners *out) {
+bool tra_table_join_selectivity(const tra_lookup_spec *s, tra_join_selectivity *out) {
     tra_arena *a = tra_arena_new();
-    tra_partners all = {1, 1}, one;
+    tra_join_selectivity all = {1, 1}, one;
     bool known = s->nkeys > 0;
     for (int k = 0; k < s->nkeys && known; k++) {
-        known = partners_of(&s->left->v[s->lkey[k]], &s->right->v[s->rkey[k]], a, &one);
-        if (known) all.has *= one.has, all.pairs *= one.pairs;
+        known = selectivity_of_key(&s->left->v[s->lkey[k]], &s->right->v[s->rkey[k]], a, &one);
+        if (known) all.matched *= one.matched, all.pairs *= one.pairs;
     }
     tra_arena_free(a);
     *out = all;
     return known;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+/* The expected number of different values among n draws from d equally frequent ones: d (1 - (1 - 1 / d)^n). */
+static double distinct_draws(double d, double n) { return d < 1 ? 0 : -d * expm1(n * (d > 1 ? log1p(-1 / d) : -700)); }
+
+/* The same for n rows of a column whose most frequent values are listed with their frequencies. */
+static double distinct_of_column(const tra_column_facts *f, double n) {
+    double sum = 0, listed = 0;
+    for (int64_t i = 0; i < f->n; i++) {
+        double p = (double)f->frequency[i][1] / (double)f->rows;
+        sum += -expm1(n * log1p(p < 1 ? -p : -0.999999));
+        listed += p;
+    }
+    if (f->nulls > 0) listed += (double)f->nulls / (double)f->rows, sum += 1;
+    double rest = (double)(f->distinct - f->n);
+    return sum + (rest > 0 && listed < 1 ? distinct_draws(rest, n * (1 - listed)) : 0);
+}
+
+double tra_table_groups_expected(const tra_schema *s, int nkeys, const tra_colexpr *const *x, double rows) {
+    double values = 1;
+    for (int k = 0; k < nkeys; k++) {
+        tra_column_facts f;
+        tra_arena *a = tra_arena_new();
+        int64_t most = tra_table_values_most(&s->v[k], x ? x[k] : NULL);
+        bool known = facts_of(s->v[k].file, s->v[k].number, a, &f);
+        if (known && nkeys == 1) {
+            double about = distinct_of_column(&f, rows);
+            tra_arena_free(a);
+            return about;
+        }
+        tra_arena_free(a);
+        if (!known && most > 1 << 20) return 0.1 * rows;
+        values *= known ? (double)(f.distinct + (f.nulls > 0)) : (double)most;
+    }
+    return nkeys ? distinct_draws(values, rows) : 1;
 }

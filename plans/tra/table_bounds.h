@@ -1,0 +1,21 @@
+/* table_bounds.h - bounds of rows and groups by the statistics of files, whatever the program does with the rows
+ * before. Private to plans/tra. */
+#ifndef TRA_TABLE_BOUNDS_H
+#define TRA_TABLE_BOUNDS_H
+
+#include "table_ops.h"
+
+/* All of these are INT64_MAX where nothing is known. */
+
+/* How many rows of the table have the same value in a column, at most. nulls: NULL is a value too. */
+int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int column, bool nulls);
+/* How many pairs of rows are equal in these columns, at most: counted by the frequencies of all values of the files
+ * that the columns come from. nulls: NULLs are equal. */
+int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,
+                             bool nulls);
+/* How many different values a column has at most, NULL included. x: the expression that computes it, or NULL. */
+int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x);
+/* How many groups there are by the first nkeys columns, at most. x: the expressions that compute these columns. */
+int64_t tra_table_groups_most(const tra_schema *s, int nkeys, const tra_colexpr *const *x);
+
+#endif

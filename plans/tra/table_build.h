@@ -1,0 +1,141 @@
+/* table_build.h - from the syntax of operators on tables to nodes. Private to plans/tra.
+ *
+ * What returns a node returns NULL after a diagnostic, and takes NULL for a node where building that has failed. What
+ * returns bool returns false after a diagnostic, unless another meaning is given. Everything is in the arena of the
+ * program.
+ */
+#ifndef TRA_TABLE_BUILD_H
+#define TRA_TABLE_BUILD_H
+
+#include "../../lib/table/kernels.h"
+#include "build.h"
+#include "table_ops.h"
+
+enum { TRA_TABLE_BLOCK_ROWS = 1 << 18 }; /* rows of a block of usual size, as import makes them */
+
+/* ---- expressions (table_expr.c) ----------------------------------------------------------------------------- */
+
+/* What names in an expression stand for: params, and columns of a table. */
+typedef struct tra_table_scope {
+    tra_build *b;
+    const tra_schema *columns;
+    const char *table; /* what messages call the table; NULL: "this table" */
+    bool row_allowed;  /* row() may stand here */
+} tra_table_scope;
+
+/* Resolves the names of an expression and types it: *out is name = x. */
+bool tra_table_build_term(const tra_table_scope *sc, const char *name, const tra_ast *x, tra_table_term *out);
+/* The same of a predicate, which has no name and must be a bool. */
+bool tra_table_build_predicate(const tra_table_scope *sc, const tra_ast *x, tra_table_term *out);
+/* The number of the column whose name x is; -1 after a diagnostic. */
+int tra_table_find_column(const tra_table_scope *sc, const tra_ast *x);
+
+/* ---- calls of operators (table.c) --------------------------------------------------------------------------- */
+
+bool tra_is_table_op(const char *name);
+const char *tra_table_op_name(int i); /* of operator i; NULL after the last */
+/* Builds the call of an operator on tables; `relation` builds its operands. */
+tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *));
+/* Sets the type of a table that the program declares: input T : table [...] rows N by B. */
+bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n);
+/* rows(table): a node that the program has not written, but that an aggregation needs. */
+tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *table);
+
+/* An operator that is being built: its operands, and what of `op` is known so far. Operators that consist of others
+ * have a builder for each. */
+typedef struct tra_table_builder {
+    tra_build *b;
+    const tra_ast *call;
+    tra_node *in, *right; /* the operands; right: NULL if there is one */
+    const char *in_name;  /* the name of the first operand in the program; NULL: it has none */
+    int own_columns;      /* PROJECT: the first so many columns of `in` are the program's; 0: all */
+    tra_table_op op;
+} tra_table_builder;
+
+/* The scope of expressions over the columns of w->in. */
+tra_table_scope tra_table_scope_of(const tra_table_builder *w);
+/* Reports an error at `at`, and how the operator is written. */
+void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char *why);
+/* Finds arguments "name = value" among those of the call from number `from` on; any other argument is an error.
+ * value[i] gets the value of names[i], and stays as it is if there is none. */
+bool tra_table_named_args(const tra_table_builder *w, int from, int n, const char *const *names, const tra_ast **value);
+/* Adds a column, or "name = expression", to the terms of the operator. */
+bool tra_table_add_term(tra_table_builder *w, const tra_ast *x);
+/* The call with resolved names, "project(a, b = a + 1)", without its operands: the text of kernels. */
+const char *tra_table_call_text(const tra_table_builder *w);
+/* A table whose columns are the terms of w. */
+tra_node *tra_table_project(tra_table_builder *w);
+/* Adds the operator, whose result is n, to those of the graph. Returns n. */
+tra_node *tra_table_record(tra_table_builder *w, tra_node *n);
+
+/* ---- what operators are built of (table_nodes.c) ------------------------------------------------------------ */
+
+/* Moves the text into the arena. */
+const char *tra_table_text(tra_arena *a, tra_str *s);
+/* "[a, b desc]": the names of n columns. column: their numbers, NULL: the first n; desc: NULL: none descends. */
+const char *tra_table_list_text(tra_arena *a, const tra_schema *s, int n, const int *column, const bool *desc);
+/* The name of a column as syntax that is resolved already. */
+tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span);
+/* `name`, with apostrophes added until no column of s is called so. */
+const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *name);
+/* These n columns of s, and, if `numbered`, a column of i64 for numbers of rows, with a name that s does not have. */
+const tra_schema *tra_table_subschema(tra_arena *a, const tra_schema *s, int n, const int *column, bool numbered);
+/* The numbers 0, 1, ... n - 1, and after them `last`. */
+int *tra_table_counting(tra_arena *a, int n, int last);
+
+/* Functions of keys: component i of the key, an integer, an operation on two of them; and the relation whose keys n
+ * such functions make of keys with components of these names. */
+tra_keyexpr *tra_table_key_var(tra_build *b, int i);
+tra_keyexpr *tra_table_key_int(tra_build *b, int64_t v);
+tra_keyexpr *tra_table_key_op(tra_build *b, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r);
+tra_node *tra_table_rekey(tra_build *b, tra_span span, tra_node *in, int arity, const char *const *names, int n,
+                          const tra_keyexpr *const *expr);
+/* Keys <i> as <i, 0>: a matrix needs a key for its columns too. */
+tra_node *tra_table_add_column_key(tra_table_builder *w, tra_node *n);
+/* The key <0> for the one tuple of a relation without keys. */
+tra_node *tra_table_add_key(tra_table_builder *w, tra_node *n);
+
+/* For tra_node.rows: a table whose rows only the run counts is its own first dimension. */
+const tra_node *const *tra_table_own_rows(tra_build *b, const tra_node *n);
+/* A kernel on rows: a transform of `left`, or, unless right is NULL, its join with `right` on these key dimensions (-1:
+ * all tuples meet all). */
+tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right, int lkey, int rkey,
+                           const tra_rows_kernel *k);
+/* Select, project or matrix of w->in, row by row; rules make one pass of several. text: the kernel's; counts, share: is
+ * the number of rows that remain counted by the run, and what share of all is expected. */
+tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share);
+/* Expressions x over the columns of `in` as the columns of a table. This is no operator of the program. */
+tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, int n, const char *const *names,
+                            const tra_colexpr *const *x);
+/* Pieces that differ in key dimension keydim, put together in its order; no result has more than `most` rows (0: as
+ * many as fit). */
+tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, int64_t most);
+/* All rows in one block, with keys of arity 0 or 1. */
+tra_node *tra_table_one_block(tra_table_builder *w, tra_node *n, int arity);
+
+/* ---- operators that have files of their own ----------------------------------------------------------------- */
+
+/* table_group.c, table_order.c, table_join.c, table_pivot.c, table_from_tensor.c: the operator that w->call is. */
+tra_node *tra_table_group(tra_table_builder *w);
+tra_node *tra_table_order(tra_table_builder *w);
+tra_node *tra_table_limit(tra_table_builder *w);
+tra_node *tra_table_join(tra_table_builder *w);
+tra_node *tra_table_pivot(tra_table_builder *w);
+tra_node *tra_table_of_tensor(tra_table_builder *w);
+
+/* table_join.c: w->in, where each row has exactly one partner in w->right, with the number of that row in a column of
+ * this name. The columns lkey of w->in and rkey of w->right are equal; NULLs are equal too. */
+tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey,
+                                    const char *name);
+/* table_number.c: replaces each number(...) in the call of a project by the name of a column, which it adds to w->in.
+ */
+bool tra_table_build_numbers(tra_table_builder *w);
+/* table_union.c: all rows of w->in, then all of w->right, matched by the names of columns. at: the syntax of w->right.
+ */
+tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at);
+/* All rows of in[0], then all of in[1]. The result has n columns: of the rows of in[0] expressions x, of those of in[1]
+ * expressions y. These are brought to common types in place. */
+tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, const char *const *names,
+                           const tra_colexpr **x, const tra_colexpr **y);
+
+#endif

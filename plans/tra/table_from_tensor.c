@@ -1,0 +1,166 @@
+/* table_from_tensor.c - entries(X) and table(X): tensors as tables. */
+#include <string.h>
+#include <xxhash.h>
+
+#include "../../lib/table/border.h"
+#include "lower.h"
+#include "table_build.h"
+
+enum {
+    MAXCOLUMNS = 1 << 16, /* of a table that is made of a matrix */
+    ELEMENTS = 1 << 20    /* about so many has a block, where a tensor is cut anew */
+};
+
+/* ---- nodes -------------------------------------------------------------------------- */
+
+/* The tensor in blocks of whole rows, whose only key counts the blocks. */
+static tra_node *in_row_blocks(tra_table_builder *w, const tra_dims *shape) {
+    tra_node *n = w->in;
+    const tra_catalog *c = n->type.cat;
+    tra_dims block = *shape;
+    int64_t across = 1;
+    bool fits = c->grid;
+    for (int d = 1; d < shape->n; d++) {
+        across = tra_mul_most(across, shape->v[d]);
+        block.v[d] = tra_max64(1, shape->v[d]);
+        fits = fits && c->bound.v[d] == block.v[d];
+    }
+    if (shape->n && fits) block.v[0] = c->bound.v[0];
+    if (shape->n && !fits)
+        block.v[0] =
+            n->type.sparse ? c->bound.v[0] : tra_max64(1, tra_min64(c->bound.v[0], ELEMENTS / tra_max64(1, across)));
+    tra_node cut = {.in = {n}, .block = block};
+    if (!fits) n = tra_build_made(w->b, TRA_OP_REPART, w->call->span, &cut);
+    if (!n) return NULL;
+    int arity = n->type.cat->frontier.n;
+    const char *names[TRA_MAXDIM];
+    if (arity == 1 && shape->n == 1) return n;
+    for (int d = 0; d < arity; d++) names[d] = tra_arena_printf(w->b->arena, "k%d", d);
+    const tra_keyexpr *key = shape->n ? tra_table_key_var(w->b, 0) : tra_table_key_int(w->b, 0);
+    return tra_table_rekey(w->b, w->call->span, n, arity, names, 1, &key);
+}
+
+/* "entries(a, b, value)", with digests of labels, on which the result depends while they are no operand: the text of
+ * the kernel. */
+static const char *kernel_text(const tra_table_builder *w, const tra_border *k) {
+    tra_str s = {0};
+    tra_str_printf(&s, "%s(", tra_table_op_text(w->op.op));
+    for (int i = 0; i < k->out->n; i++) {
+        if (i) tra_str_add(&s, ", ");
+        tra_name_print(k->out->v[i].name, &s);
+    }
+    for (int d = 0; d < k->rank; d++) {
+        if (!k->label[d]) continue;
+        uint64_t sum = 0;
+        for (int64_t i = 0; i < k->label[d]->n; i++) {
+            const char *t = tra_dim_labels_text(w->b->arena, k->label[d], i);
+            sum = XXH64(t, strlen(t) + 1, sum);
+        }
+        tra_str_printf(&s, "; %d: %016" PRIx64, d, sum);
+    }
+    tra_str_add(&s, ")");
+    return tra_table_text(w->b->arena, &s);
+}
+
+/* The table with the columns k->out. numbered: rows have labels or positions, so the kernel must know their numbers. */
+static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims *shape, bool numbered) {
+    bool entries = w->op.op == TRA_TABLE_ENTRIES, sparse = entries && w->in->type.sparse;
+    tra_node *blocks = in_row_blocks(w, shape), *numbers = NULL;
+    if (!blocks) return NULL;
+    if (numbered) {
+        numbers = tra_positions(w->b, w->call->span, shape->v[0], blocks->type.cat->bound.v[0]);
+        if (!numbers) return NULL;
+    }
+    int64_t most = sparse ? 0 : INT64_MAX; /* entries of a block */
+    for (int64_t i = 0; sparse && i < blocks->type.cat->n; i++)
+        most = tra_max64(most, tra_type_entries1(&blocks->type, i).bound);
+    tra_node *n = tra_table_kernel(w, blocks, numbers, 0, 0,
+                                   &(tra_rows_kernel){.text = kernel_text(w, k),
+                                                      .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
+                                                      .columns = k->out,
+                                                      .dtype = TRA_F64,
+                                                      .rows = entries ? TRA_ROWS_ELEMENTS : TRA_ROWS_SAME,
+                                                      .most = most,
+                                                      .counts = sparse,
+                                                      .share = sparse ? tra_type_density(&w->in->type) : 1,
+                                                      .flops = 2,
+                                                      .ops = entries ? &tra_entries_ops : &tra_unmatrix_ops,
+                                                      .data = k});
+    if (n && n->type.bounded && !entries) n->rows = w->in->rows;
+    return tra_table_record(w, n);
+}
+
+/* ---- operators -------------------------------------------------------------------------------------------------- */
+
+static tra_node *build_entries(tra_table_builder *w, tra_border *k, const tra_dims *shape) {
+    const char *names[TRA_MAXDIM];
+    tra_column *v = tra_news(w->b->arena, tra_column, k->rank + 1);
+    tra_schema *s = tra_new(w->b->arena, tra_schema);
+    if (w->in->type.bounded) {
+        tra_diag_error(w->b->d, w->call->span, "table(X) has the same rows, without their positions",
+                       "entries numbers rows, and only the run tells where each block of these begins");
+        return NULL;
+    }
+    tra_name_dimensions(w->b, w->in, k->rank, names);
+    for (int d = 0; d < k->rank; d++)
+        v[d] = k->label[d] ? tra_dim_labels_column(k->label[d], names[d]) : (tra_column){names[d], .type = TRA_COL_I64};
+    v[k->rank] = (tra_column){"value", .type = tra_coltype_of(w->in->type.dtype)};
+    *s = (tra_schema){k->rank + 1, v};
+    k->out = s;
+    return make_table(w, k, shape, k->rank > 0);
+}
+
+static tra_node *build_table(tra_table_builder *w, tra_border *k, const tra_dims *shape) {
+    const char *names[TRA_MAXDIM];
+    int64_t width = k->rank == 2 ? shape->v[1] : 1;
+    if (k->rank < 1 || k->rank > 2) {
+        tra_diag_error(w->b->d, w->call->span, "entries(X) has a row for each element of a tensor of any rank",
+                       "table takes a vector or a matrix, not a tensor of rank %d", k->rank);
+        return NULL;
+    }
+    if (width < 1 || width > MAXCOLUMNS) {
+        tra_diag_error(w->b->d, w->call->span, "entries(X) has a row for each element",
+                       "a table has 1 to %d columns, and this matrix %" PRId64, MAXCOLUMNS, width);
+        return NULL;
+    }
+    int labels = k->label[0] ? 1 : 0;
+    tra_column *v = tra_news(w->b->arena, tra_column, width + 1);
+    tra_schema *s = tra_new(w->b->arena, tra_schema);
+    tra_names taken = {.arena = w->b->arena};
+    tra_name_dimensions(w->b, w->in, k->rank, names);
+    *s = (tra_schema){(int)width + labels, v};
+    if (labels) v[0] = tra_dim_labels_column(k->label[0], names[0]);
+    for (int64_t c = 0; c < width; c++) {
+        const char *name = k->rank == 1 ? "value" : tra_arena_printf(w->b->arena, "c%" PRId64, c);
+        if (k->rank == 2 && k->label[1]) name = tra_dim_labels_text(w->b->arena, k->label[1], c);
+        if (!*name) name = tra_arena_printf(w->b->arena, "c%" PRId64, c); /* no column is called nothing */
+        if (k->rank == 2 && k->label[1] && tra_names_find(&taken, name) >= 0) {
+            tra_diag_error(w->b->d, w->call->span, "entries(X) has them as values of one column",
+                           "two columns of the table would be called '%s', as two labels of this matrix are", name);
+            return NULL;
+        }
+        if (k->rank == 2) tra_names_add(&taken, name, NULL);
+        v[labels + c] = (tra_column){name, .type = tra_coltype_of(w->in->type.dtype)};
+    }
+    for (int n = 0; labels && tra_names_find(&taken, v[0].name) >= 0; n++)
+        v[0].name = tra_arena_printf(w->b->arena, "i%d", n);
+    k->out = s;
+    return make_table(w, k, shape, labels > 0);
+}
+
+tra_node *tra_table_of_tensor(tra_table_builder *w) {
+    const char *why;
+    tra_dims shape;
+    tra_border *k = tra_new(w->b->arena, tra_border);
+    if (w->call->nkids != 1) return tra_table_refuse(w, w->call, "there is one argument, a tensor"), NULL;
+    if (!tra_type_is_blocked(&w->in->type, &why)) {
+        tra_diag_error(w->b->d, w->call->span, NULL, "%s takes tensors in blocks; of this relation %s",
+                       tra_table_op_text(w->op.op), why);
+        return NULL;
+    }
+    tra_type_shape(&w->in->type, &shape);
+    *k = (tra_border){.rank = shape.n, .sparse = w->in->type.sparse};
+    for (int d = 0; d < shape.n; d++) k->label[d] = tra_labels_of_dim(w->in, d);
+    w->op.border = k;
+    return w->op.op == TRA_TABLE_ENTRIES ? build_entries(w, k, &shape) : build_table(w, k, &shape);
+}

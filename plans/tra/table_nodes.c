@@ -1,0 +1,177 @@
+/* table_nodes.c - what operators on tables are built of: texts, columns, keys, and nodes with kernels on rows. */
+#include <string.h>
+
+#include "lower.h"
+#include "table_build.h"
+
+/* ---- texts and columns -------------------------------------------------------------------------------------- */
+
+const char *tra_table_text(tra_arena *a, tra_str *s) {
+    const char *text = tra_arena_strndup(a, tra_str_get(s), s->n);
+    tra_str_free(s);
+    return text;
+}
+
+const char *tra_table_list_text(tra_arena *a, const tra_schema *s, int n, const int *column, const bool *desc) {
+    tra_str text = {0};
+    tra_str_add(&text, "[");
+    for (int i = 0; i < n; i++) {
+        if (i) tra_str_add(&text, ", ");
+        tra_name_print(s->v[column ? column[i] : i].name, &text);
+        if (desc && desc[i]) tra_str_add(&text, " desc");
+    }
+    tra_str_add(&text, "]");
+    return tra_table_text(a, &text);
+}
+
+tra_ast *tra_table_name_ast(tra_arena *a, const char *name, tra_span span) {
+    tra_ast *x = tra_new(a, tra_ast);
+    *x = (tra_ast){.kind = TRA_AST_NAME, .span = span, .name_span = span, .text = name, .quoted = true};
+    return x;
+}
+
+const char *tra_table_free_name(tra_arena *a, const tra_schema *s, const char *name) {
+    while (tra_schema_find(s, name) >= 0) name = tra_arena_printf(a, "%s'", name);
+    return name;
+}
+
+const tra_schema *tra_table_subschema(tra_arena *a, const tra_schema *s, int n, const int *column, bool numbered) {
+    tra_schema *out = tra_new(a, tra_schema);
+    tra_column *v = tra_news(a, tra_column, n + 1);
+    for (int i = 0; i < n; i++) v[i] = s->v[column[i]];
+    if (numbered) v[n] = (tra_column){.name = tra_table_free_name(a, s, "row"), .type = TRA_COL_I64};
+    *out = (tra_schema){n + numbered, v};
+    return out;
+}
+
+int *tra_table_counting(tra_arena *a, int n, int last) {
+    int *v = tra_news(a, int, n + 1);
+    for (int i = 0; i < n; i++) v[i] = i;
+    v[n] = last;
+    return v;
+}
+
+/* ---- keys --------------------------------------------------------------------------------------------------- */
+
+tra_keyexpr *tra_table_key_op(tra_build *b, tra_keyop op, const tra_keyexpr *l, const tra_keyexpr *r) {
+    tra_keyexpr *x = tra_new(b->arena, tra_keyexpr);
+    *x = (tra_keyexpr){.op = op, .a = l, .b = r};
+    return x;
+}
+
+tra_keyexpr *tra_table_key_var(tra_build *b, int i) {
+    tra_keyexpr *x = tra_table_key_op(b, TRA_KEY_VAR, NULL, NULL);
+    x->var = i;
+    return x;
+}
+
+tra_keyexpr *tra_table_key_int(tra_build *b, int64_t v) {
+    tra_keyexpr *x = tra_table_key_op(b, TRA_KEY_INT, NULL, NULL);
+    x->value = v;
+    return x;
+}
+
+tra_node *tra_table_rekey(tra_build *b, tra_span span, tra_node *in, int arity, const char *const *names, int n,
+                          const tra_keyexpr *const *expr) {
+    if (!in) return NULL;
+    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
+    *f = (tra_keyfn){.arity = arity, .n = n};
+    for (int i = 0; i < arity; i++) f->names[i] = names[i];
+    for (int i = 0; i < n; i++) f->expr[i] = expr[i];
+    return tra_build_made(b, TRA_OP_REKEY, span, &(tra_node){.in = {in}, .keyfn = f});
+}
+
+tra_node *tra_table_add_column_key(tra_table_builder *w, tra_node *n) {
+    const tra_keyexpr *key[] = {tra_table_key_var(w->b, 0), tra_table_key_int(w->b, 0)};
+    return tra_table_rekey(w->b, w->call->span, n, 1, (const char *const[]){"i"}, 2, key);
+}
+
+tra_node *tra_table_add_key(tra_table_builder *w, tra_node *n) {
+    const tra_keyexpr *key[] = {tra_table_key_int(w->b, 0)};
+    return tra_table_rekey(w->b, w->call->span, n, 0, NULL, 1, key);
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------------------- */
+
+const tra_node *const *tra_table_own_rows(tra_build *b, const tra_node *n) {
+    const tra_node **rows = tra_news(b->arena, const tra_node *, TRA_MAXDIM);
+    rows[0] = n;
+    return rows;
+}
+
+tra_node *tra_table_kernel(tra_table_builder *w, tra_node *left, tra_node *right, int lkey, int rkey,
+                           const tra_rows_kernel *k) {
+    if (!left) return NULL;
+    tra_node fields = {.in = {left, right}, .kernel = tra_kernel_of_rows(w->b->arena, k)};
+    if (right && lkey >= 0) fields.joinl = (tra_dims){1, {lkey}}, fields.joinr = (tra_dims){1, {rkey}};
+    tra_node *n = tra_build_made(w->b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, w->call->span, &fields);
+    if (n) n->rows = n->type.bounded ? tra_table_own_rows(w->b, n) : NULL;
+    return n;
+}
+
+static int depth_of(const tra_colexpr *x) {
+    int most = 0;
+    for (int i = 0; i < x->nkids; i++) {
+        int depth = 1 + depth_of(x->kids[i]);
+        most = depth > most ? depth : most;
+    }
+    return most;
+}
+
+/* Operations for each row, roughly: one for each level of each expression. */
+static double operations(const tra_rowwise *r) {
+    const tra_rowwise_step *step;
+    double n = 0;
+    for (int i = tra_rowwise_steps(r, &step); i-- > 0;)
+        for (int k = 0; k < step[i].n; k++) n += 1 + depth_of(step[i].x[k]);
+    return n;
+}
+
+tra_node *tra_table_rowwise(tra_table_builder *w, const tra_rowwise *r, const char *text, bool counts, double share) {
+    tra_dims rows;
+    tra_node *numbers = NULL; /* the number of the first row of each block; all of them are known before the run */
+    bool numbered = tra_rowwise_uses_row(r), matrix = tra_rowwise_is_matrix(r, NULL);
+    if (numbered) {
+        tra_type_shape(&w->in->type, &rows);
+        numbers = tra_positions(w->b, w->call->span, rows.v[0], w->in->type.cat->bound.v[0]);
+        if (!numbers) return NULL;
+    }
+    tra_node *n = tra_table_kernel(w, w->in, numbers, 0, 0,
+                                   &(tra_rows_kernel){.text = text,
+                                                      .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
+                                                      .columns = matrix ? NULL : tra_rowwise_out(r),
+                                                      .dtype = matrix ? w->op.dtype : TRA_F64,
+                                                      .width = matrix ? w->op.nterms : 0,
+                                                      .rows = TRA_ROWS_SAME,
+                                                      .counts = counts,
+                                                      .share = share,
+                                                      .flops = operations(r),
+                                                      .ops = &tra_rowwise_ops,
+                                                      .data = r});
+    if (n) n->rows = counts && w->op.op == TRA_TABLE_SELECT ? tra_table_own_rows(w->b, n) : w->in->rows;
+    return n;
+}
+
+tra_node *tra_table_columns(const tra_table_builder *w, tra_node *in, int n, const char *const *names,
+                            const tra_colexpr *const *x) {
+    tra_table_builder project = {.b = w->b, .call = w->call, .in = in, .op.op = TRA_TABLE_PROJECT};
+    tra_rowwise *r = tra_rowwise_new(w->b->arena, in->type.columns);
+    tra_str text = {0};
+    tra_rowwise_project(r, n, names, x);
+    tra_rowwise_print(r, &text);
+    return tra_table_rowwise(&project, r, tra_table_text(w->b->arena, &text), false, 1);
+}
+
+tra_node *tra_table_concat(tra_table_builder *w, tra_node *pieces, int keydim, int64_t most) {
+    tra_node fields = {.in = {pieces}, .keydim = keydim, .most = most};
+    tra_node *n = pieces ? tra_build_made(w->b, TRA_OP_CONCAT, w->call->span, &fields) : NULL;
+    if (n) n->rows = n->type.bounded ? tra_table_own_rows(w->b, n) : NULL;
+    return n;
+}
+
+tra_node *tra_table_one_block(tra_table_builder *w, tra_node *n, int arity) {
+    if (!n || (arity == 1 && n->type.cat->frontier.v[0] == 1)) return n;
+    tra_node fields = {.in = {n}};
+    tra_node *all = tra_build_made(w->b, TRA_OP_CONCAT, w->call->span, &fields);
+    return arity == 0 ? all : tra_table_add_key(w, all);
+}

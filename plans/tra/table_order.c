@@ -1,0 +1,269 @@
+/* table_order.c - order, distinct and limit, of tables in one block and of tables in parts; and numbers of rows. */
+#include <string.h>
+
+#include "lower.h"
+#include "table_parts.h"
+
+/* ---- order ---------------------------------------------------------------------------------------------------- */
+
+/* The keys, and after them the number of the row, which is column `number` and is called `name`. */
+static tra_part_keys with_number(tra_arena *a, const tra_part_keys *k, int number, const char *name) {
+    int *column = tra_news(a, int, k->n + 1);
+    bool *desc = tra_news(a, bool, k->n + 1);
+    memcpy(column, k->column, (size_t)k->n * sizeof *column);
+    for (int i = 0; i < k->n; i++) desc[i] = k->desc && k->desc[i];
+    column[k->n] = number;
+    size_t len = strlen(k->text) - 1; /* without the closing bracket */
+    const char *text = tra_arena_printf(a, "%.*s%s%s]", (int)len, k->text, k->n ? ", " : "", name);
+    return (tra_part_keys){k->n + 1, column, desc, text};
+}
+
+tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = w->in->type.columns;
+    const int *all = tra_table_counting(a, s->n, -1);
+    const tra_schema *numbered = tra_table_subschema(a, s, s->n, all, true);
+    tra_arrange x = {.in = s, .out = numbered, .from = all, .n = k->n, .column = k->column, .desc = k->desc};
+    x.number = -1;
+    x.what = "by which rows are ordered";
+    tra_node *sorted = tra_table_sort_blocks(w, tra_table_make_runs(w, w->in, d), &x,
+                                             tra_arena_printf(a, "sort(%s), numbered", k->text));
+    tra_part_keys ties = with_number(a, k, s->n, numbered->v[s->n].name);
+    tra_node *parts = tra_table_make_parts(w, sorted, &ties, d);
+    x.in = numbered;
+    x.out = s;
+    return tra_table_sort_blocks(w, parts, &x, tra_arena_printf(a, "sort(%s), not numbered", k->text));
+}
+
+/* ---- distinct ------------------------------------------------------------------------------------------------- */
+
+/* A table of numbers of rows, in their order, as blocks: those of each block of the table `blocks`. */
+static tra_node *split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks) {
+    tra_number_slicing *s = tra_new(w->b->arena, tra_number_slicing);
+    tra_node *numbers = sorted ? tra_table_block_numbers(w, blocks) : NULL;
+    if (!numbers) return NULL;
+    *s = (tra_number_slicing){.in = sorted->type.columns, .column = 0, .rows = blocks->type.cat->bound.v[0]};
+    double share = 1 / (double)tra_max64(1, blocks->type.cat->frontier.v[0]);
+    tra_node *slices = tra_table_kernel(
+        w, sorted, numbers, -1, -1,
+        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "rows of blocks of %" PRId64, s->rows),
+                           .use = TRA_USE_JOIN,
+                           .columns = s->in,
+                           .dtype = TRA_F64,
+                           .rows = TRA_ROWS_SAME,
+                           .counts = true,
+                           .share = share,
+                           .divides = true,
+                           .flops = share,
+                           .ops = &tra_number_slice_ops,
+                           .data = s});
+    return tra_table_concat(w, slices, 0, s->rows);
+}
+
+/* Distinct rows, of a table that is divided. The parts have the numbers of the rows that come first; sorted, these are
+ * split by blocks, and each block keeps its rows, so that these stay in their order. */
+static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, const tra_division *d) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = w->in->type.columns;
+    int *from = tra_news(a, int, k->n + 1);
+    memcpy(from, k->column, (size_t)k->n * sizeof *from);
+    from[k->n] = -1;
+    const tra_schema *keys = tra_table_subschema(a, s, k->n, k->column, true);
+    tra_arrange x = {.in = s, .out = keys, .from = from, .n = k->n, .column = k->column, .keep = TRA_ARRANGE_FIRST};
+    x.number = -1;
+    x.what = "by which rows are distinct";
+    tra_node *first = tra_table_sort_blocks(w, w->in, &x, tra_arena_printf(a, "first of each %s, numbered", k->text));
+    const int *all = tra_table_counting(a, k->n, k->n);
+    tra_part_keys by = {k->n, all, NULL, k->text};
+    x.in = keys;
+    x.column = all;
+    x.out = tra_table_subschema(a, keys, 1, all + k->n, false);
+    x.from = all + k->n;
+    tra_node *numbers = tra_table_sort_blocks(w, tra_table_make_parts(w, first, &by, d), &x,
+                                              tra_arena_printf(a, "first of each %s", k->text));
+    static const int zero[] = {0};
+    x = (tra_arrange){.in = x.out, .out = x.out, .from = zero, .n = 1, .column = zero, .number = -1, .what = ""};
+    numbers = tra_table_sort_blocks(w, numbers, &x, "sort([row])");
+    tra_node *found = split_numbers(w, numbers, w->in);
+    if (!found) return NULL;
+    tra_placing *p = tra_new(a, tra_placing);
+    *p = (tra_placing){.left = s, .right = x.out, .out = s, .how = TRA_PLACE_SEMI, .rows = w->in->type.cat->bound.v[0]};
+    return tra_table_kernel(w, w->in, found, 0, 0,
+                            &(tra_rows_kernel){.text = tra_table_call_text(w),
+                                               .use = TRA_USE_JOIN,
+                                               .columns = s,
+                                               .dtype = TRA_F64,
+                                               .rows = TRA_ROWS_SAME,
+                                               .counts = true,
+                                               .share = 0.5,
+                                               .divides = true,
+                                               .flops = 4,
+                                               .ops = &tra_place_ops,
+                                               .data = p});
+}
+
+/* ---- numbers of rows ------------------------------------------------------------------------------------------ */
+
+/* For each block a row with the number of its first row: the rows of all blocks before it are counted. Sets the schemas
+ * of x. */
+static tra_node *first_rows(tra_table_builder *w, tra_node *in, tra_limiting *x) {
+    tra_arena *a = w->b->arena;
+    tra_column *v = tra_new(a, tra_column);
+    tra_schema *count = tra_new(a, tra_schema);
+    *v = (tra_column){.name = "rows", .type = TRA_COL_I64};
+    *count = (tra_schema){1, v};
+    x->in = in->type.columns;
+    x->count = count;
+    tra_node *counts = tra_table_kernel(w, in, NULL, 0, 0,
+                                        &(tra_rows_kernel){.text = "rows of a block",
+                                                           .use = TRA_USE_MAP,
+                                                           .columns = count,
+                                                           .dtype = TRA_F64,
+                                                           .rows = TRA_ROWS_ONE,
+                                                           .ops = &tra_limit_count_ops,
+                                                           .data = x});
+    counts = tra_table_one_block(w, counts, 0);
+    tra_node *blocks = counts ? tra_positions(w->b, w->call->span, in->type.cat->frontier.v[0], 1) : NULL;
+    if (!blocks) return NULL;
+    return tra_table_kernel(w, counts, blocks, -1, -1,
+                            &(tra_rows_kernel){.text = "first row of a block",
+                                               .use = TRA_USE_JOIN,
+                                               .columns = count,
+                                               .dtype = TRA_F64,
+                                               .rows = TRA_ROWS_ONE,
+                                               .ops = &tra_limit_start_ops,
+                                               .data = x});
+}
+
+tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = in->type.columns;
+    tra_limiting *counting = tra_new(a, tra_limiting);
+    tra_row_numbering *x = tra_new(a, tra_row_numbering);
+    tra_column *v = tra_news(a, tra_column, s->n + 1);
+    tra_schema *out = tra_new(a, tra_schema);
+    tra_node *starts = first_rows(w, in, counting);
+    memcpy(v, s->v, (size_t)s->n * sizeof *v);
+    v[s->n] = (tra_column){.name = name, .type = TRA_COL_I64};
+    *out = (tra_schema){s->n + 1, v};
+    *x = (tra_row_numbering){s, counting->count, out};
+    if (!starts) return NULL;
+    return tra_table_kernel(w, in, starts, 0, 0,
+                            &(tra_rows_kernel){.text = tra_arena_printf(a, "number rows as `%s`", name),
+                                               .use = TRA_USE_JOIN,
+                                               .columns = out,
+                                               .dtype = TRA_F64,
+                                               .rows = TRA_ROWS_SAME,
+                                               .share = 1,
+                                               .divides = true,
+                                               .flops = 1,
+                                               .ops = &tra_row_numbers_ops,
+                                               .data = x});
+}
+
+/* ---- limit ---------------------------------------------------------------------------------------------------- */
+
+/* Rows [from, from + most) of a table of several blocks; in one block if so many rows have room in one. */
+static tra_node *limit_parts(tra_table_builder *w, int64_t from, int64_t most) {
+    tra_arena *a = w->b->arena;
+    tra_limiting *x = tra_new(a, tra_limiting);
+    *x = (tra_limiting){.from = from, .most = most};
+    tra_node *starts = first_rows(w, w->in, x);
+    if (!starts) return NULL;
+    double all = (double)tra_type_entries(&w->in->type).expected, wanted = (double)most;
+    tra_node *kept = tra_table_kernel(w, w->in, starts, 0, 0,
+                                      &(tra_rows_kernel){.text = tra_table_call_text(w),
+                                                         .use = TRA_USE_JOIN,
+                                                         .columns = x->in,
+                                                         .dtype = TRA_F64,
+                                                         .rows = TRA_ROWS_SAME,
+                                                         .counts = true,
+                                                         .share = all > wanted ? wanted / all : 1,
+                                                         .divides = true,
+                                                         .flops = 1,
+                                                         .ops = &tra_limit_cut_ops,
+                                                         .data = x});
+    if (!kept || most > w->in->type.cat->bound.v[0]) return kept;
+    tra_node *one = tra_table_add_key(w, tra_table_concat(w, kept, 0, tra_max64(1, most)));
+    if (one) one->rows = tra_table_own_rows(w->b, one);
+    return one;
+}
+
+/* ---- the operators ------------------------------------------------------------------------------------------ */
+
+/* A sort of all rows in one block. */
+static tra_node *sort_rows(tra_table_builder *w, const tra_sort *s, tra_rows_extent rows) {
+    tra_sort *own = tra_new(w->b->arena, tra_sort);
+    *own = *s;
+    return tra_table_kernel(w, tra_table_one_block(w, w->in, 1), NULL, 0, 0,
+                            &(tra_rows_kernel){.text = tra_table_call_text(w),
+                                               .use = TRA_USE_MAP,
+                                               .columns = w->in->type.columns,
+                                               .dtype = TRA_F64,
+                                               .rows = rows,
+                                               /* a block of no rows has room for one, as everywhere */
+                                               .most = tra_max64(1, tra_add_most(s->from, s->count)),
+                                               .counts = s->distinct || rows == TRA_ROWS_MOST,
+                                               .share = s->distinct ? 0.5 : 1,
+                                               .flops = 100,
+                                               .ops = &tra_sort_ops,
+                                               .data = own});
+}
+
+/* Fills the terms of order or distinct, and the numbers of their columns, from a list (NULL: all columns). */
+static bool add_keys(tra_table_builder *w, const tra_ast *list, int n, int *column, bool *desc) {
+    tra_table_scope sc = tra_table_scope_of(w);
+    const tra_schema *s = w->in->type.columns;
+    tra_table_term *term = tra_news(w->b->arena, tra_table_term, n + 1);
+    bool ok = true;
+    for (int i = 0; i < n; i++) {
+        column[i] = i;
+        if (list) {
+            const tra_ast *x = list->kids[i];
+            desc[i] = w->op.op == TRA_TABLE_ORDER && x->kind == TRA_AST_DESC;
+            column[i] = tra_table_find_column(&sc, desc[i] ? x->kids[0] : x);
+        }
+        ok = ok && column[i] >= 0;
+        if (!ok) continue;
+        const char *name = s->v[column[i]].name;
+        term[i] = (tra_table_term){name, tra_table_name_ast(w->b->arena, name, (tra_span){0}), .desc = desc[i]};
+    }
+    w->op.term = term;
+    w->op.nterms = n;
+    return ok;
+}
+
+tra_node *tra_table_order(tra_table_builder *w) {
+    const tra_ast *list = w->call->nkids == 2 ? w->call->kids[1] : NULL;
+    bool distinct = w->op.op == TRA_TABLE_DISTINCT;
+    const tra_schema *s = w->in->type.columns;
+    if (!(list && list->kind == TRA_AST_LIST) && !(distinct && w->call->nkids == 1)) {
+        tra_table_refuse(w, list ? list : w->call, "its columns stand in a list");
+        return NULL;
+    }
+    int n = list ? list->nkids : s->n, *column = tra_news(w->b->arena, int, n + 1);
+    bool *desc = tra_news(w->b->arena, bool, n + 1);
+    if (!add_keys(w, list, n, column, desc)) return NULL;
+    tra_part_keys by = {n, column, desc, tra_table_list_text(w->b->arena, s, n, column, desc)};
+    tra_division_input x = {.columns = s, .whole_share = 1, .numbered = !distinct};
+    x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, n, column, true));
+    x.may_run = !distinct; /* distinct finds rows in their blocks again, by their numbers */
+    tra_division d;
+    if (tra_table_divide(w->in->type.cat, &x, &d))
+        return tra_table_record(w, distinct ? distinct_parts(w, &by, &d) : tra_table_order_parts(w, &by, &d));
+    tra_sort sort = {.in = s, .n = n, .column = column, .desc = desc, .distinct = distinct, .count = INT64_MAX};
+    return tra_table_record(w, sort_rows(w, &sort, TRA_ROWS_SAME));
+}
+
+tra_node *tra_table_limit(tra_table_builder *w) {
+    static const char *const names[] = {"from"};
+    const tra_ast *from = NULL;
+    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "limit has a table and a number of rows"), NULL;
+    if (!tra_build_int(w->b, w->call->kids[1], "a number of rows", 0, &w->op.count)) return NULL;
+    if (!tra_table_named_args(w, 2, 1, names, &from)) return NULL;
+    if (from && !tra_build_int(w->b, from, "the number of a row", 0, &w->op.from)) return NULL;
+    if (w->in->type.cat->grid && w->in->type.cat->n > 1)
+        return tra_table_record(w, limit_parts(w, w->op.from, w->op.count));
+    tra_sort sort = {.in = w->in->type.columns, .from = w->op.from, .count = w->op.count};
+    return tra_table_record(w, sort_rows(w, &sort, TRA_ROWS_MOST));
+}
