@@ -1,6 +1,8 @@
-/* gen.c - tra gen: relations of made values, each a function of the seed and the element's row-major index alone. */
+/* gen.c - tra gen: relations of values that are made (gen_values.c), in all elements or in a pattern of them
+ * (gen_sparse.c). */
 #include "common.h"
 #include "gen_sparse.h"
+#include "gen_values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +13,6 @@
 #include "../lib/relation/block.h"
 #include "../lib/relation/rows.h"
 
-enum { UNIFORM, NORMAL, IDENTITY, RANGE, ZERO };
 static const char dists[] = "uniform|normal|identity|range|zero";
 static const char *const dist_names[] = {"uniform", "normal", "identity", "range", "zero"};
 
@@ -21,115 +22,6 @@ static int dist;
 static int64_t seed, memory = TRA_SCAN_MEMORY;
 static bool no_history, shape_given;
 
-/* ---- values ------------------------------------------------------------------------------------------------- */
-
-/* 64 bits from a counter, keyed by the seed. Neighbouring indices and seeds give unrelated bits, so that every element
- * can be made by itself. */
-static uint64_t bits(uint64_t index, uint64_t stream) {
-    return gen_mix(gen_mix(index + 0x9e3779b97f4a7c15u * stream) ^ gen_mix((uint64_t)seed + 0xbf58476d1ce4e5b9u));
-}
-
-static double uniform(int64_t index, uint64_t stream) {
-    return (double)(bits((uint64_t)index, stream) >> 11) * 0x1p-53;
-}
-
-static double uniform_f64(int64_t index) { return uniform(index, 1); }
-
-/* Box and Muller, one value from two uniform ones; 1 - u keeps the logarithm finite. */
-static double normal(int64_t index) {
-    return sqrt(-2 * log(1 - uniform(index, 1))) * cos(2 * M_PI * uniform(index, 2));
-}
-
-/* f32 values in [0, 1) have 24 bits, so that none is rounded up to 1. */
-static float uniform_f32(int64_t index) { return (float)(bits((uint64_t)index, 1) >> 40) * 0x1p-24f; }
-
-enum { INTEGERS = 100 }; /* uniform integers are less */
-
-static int uniform_int(int64_t index) { return (int)((bits((uint64_t)index, 1) >> 32) * INTEGERS >> 32); }
-
-static uint8_t uniform_bool(int64_t index) { return (uint8_t)(bits((uint64_t)index, 1) >> 63); }
-
-#define UNIFORM_FLOAT(ctype, index) (sizeof(ctype) == sizeof(double) ? uniform_f64(index) : uniform_f32(index))
-#define UNIFORM_INT(ctype, index)   uniform_int(index)
-#define UNIFORM_BOOL(ctype, index)  uniform_bool(index)
-
-/* A run of n elements of a type from row-major index `at`; `diagonal` is the index in the run that identity sets, or
- * -1. */
-#define X(name, text, ctype, class, ...)                                                                               \
-    static void fill_##name(ctype *out, int64_t at, int64_t n, int64_t diagonal) {                                     \
-        switch (dist) {                                                                                                \
-        case UNIFORM:                                                                                                  \
-            for (int64_t i = 0; i < n; i++) out[i] = (ctype)UNIFORM_##class(ctype, at + i);                            \
-            break;                                                                                                     \
-        case NORMAL:                                                                                                   \
-            for (int64_t i = 0; i < n; i++) out[i] = (ctype)normal(at + i);                                            \
-            break;                                                                                                     \
-        case RANGE:                                                                                                    \
-            for (int64_t i = 0; i < n; i++) out[i] = (ctype)(at + i);                                                  \
-            break;                                                                                                     \
-        default:                                                                                                       \
-            memset(out, 0, (size_t)n * sizeof *out);                                                                   \
-            if (diagonal >= 0) out[diagonal] = 1;                                                                      \
-        }                                                                                                              \
-    }
-TRA_DTYPES(X)
-#undef X
-
-static void fill_run(tra_dtype t, void *out, int64_t at, int64_t n, int64_t diagonal) {
-    switch (t) {
-#define X(name, ...)                                                                                                   \
-    case TRA_##name: fill_##name(out, at, n, diagonal); return;
-        TRA_DTYPES(X)
-#undef X
-    }
-}
-
-/* In the row (all coordinates but the last) that begins at `at`: where the element of equal coordinates is in a run of
- * n, or -1. */
-static int64_t diagonal_of(const tra_dims *at, int64_t n) {
-    if (dist != IDENTITY) return -1;
-    for (int d = 1; d < at->n - 1; d++) {
-        if (at->v[d] != at->v[0]) return -1;
-    }
-    int64_t i = at->v[0] - at->v[at->n - 1];
-    return i >= 0 && i < n ? i : -1;
-}
-
-/* The array of one tuple. */
-static void fill(const tra_type *type, const tra_dims *shape, int64_t ordinal, void *out) {
-    tra_dims key, ext, offset;
-    tra_catalog_key(type->cat, ordinal, &key);
-    tra_catalog_ext(type->cat, ordinal, &ext);
-    tra_type_offset(type, &key, &offset);
-    int r = shape->n;
-    int64_t run = r ? ext.v[r - 1] : 1;
-    tra_dims rows = ext, row = {.n = 0};
-    if (r) rows.n = r - 1;
-    row.n = rows.n;
-    memset(row.v, 0, sizeof row.v);
-    char *to = out;
-    do {
-        tra_dims at = offset;
-        for (int d = 0; d < rows.n; d++) at.v[d] += row.v[d];
-        int64_t index = tra_linear(shape, &at), diagonal = diagonal_of(&at, run);
-        fill_run(type->dtype, to, index, run, diagonal);
-        to += (size_t)run * tra_dtype_size(type->dtype);
-    } while (tra_next(&rows, &row));
-}
-
-/* The value at an index: as in a dense tensor of the same seed, but 1 where that is 0, so that all entries count. */
-static void entry_value(tra_dtype t, void *to, int64_t index) {
-    fill_run(t, to, index, 1, -1);
-    switch (t) {
-#define X(name, text, ctype, ...)                                                                                      \
-    case TRA_##name:                                                                                                   \
-        if (*(ctype *)to == 0) *(ctype *)to = 1;                                                                       \
-        return;
-        TRA_DTYPES(X)
-#undef X
-    }
-}
-
 static tra_status too_many(int64_t most, tra_err *e) {
     return tra_fail(e, TRA_INTERNAL, "a block of %s has more than the %" PRId64 " entries that it may have", output,
                     most);
@@ -138,6 +30,7 @@ static tra_status too_many(int64_t most, tra_err *e) {
 /* ---- writing ------------------------------------------------------------------------------------------------ */
 
 typedef struct dense_job {
+    gen_values values;
     const tra_type *type;
     const tra_dims *shape;
     const gen_pattern *pattern; /* which elements are not 0; NULL: any may be */
@@ -165,7 +58,7 @@ static tra_status fill_entries(const dense_job *m, int worker, int64_t ordinal, 
     for (int64_t i = 0; i < items.n; i++) {
         tra_unlinear(&ext, (int64_t)items.v[i].place, &at);
         for (int d = 0; d < at.n; d++) at.v[d] += from.v[d];
-        entry_value(m->type->dtype, out + items.v[i].place * size, tra_linear(m->shape, &at));
+        gen_values_entry(&m->values, m->type->dtype, out + items.v[i].place * size, tra_linear(m->shape, &at));
     }
     return TRA_OK;
 }
@@ -179,7 +72,7 @@ static tra_status make_one(void *ctx, int worker, int64_t ordinal, tra_err *e) {
     if (m->pattern)
         TRA_TRY(fill_entries(m, worker, ordinal, data, e));
     else
-        fill(m->type, m->shape, ordinal, data);
+        gen_values_fill(&m->values, m->type, m->shape, ordinal, data);
     tra_digester_add(m->digester, &m->part[worker], ordinal, data);
     if (!m->codec.zstd) {
         tra_writer_pad(m->writer, ordinal, data);
@@ -243,7 +136,8 @@ static void try_smaller(const tra_dims *shape, tra_dims block, const tra_type *t
 
 static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_type *type, const gen_pattern *pattern,
                        const char *history, tra_codec codec, int64_t *stored, tra_err *e) {
-    dense_job m = {.type = type, .shape = shape, .pattern = pattern, .codec = codec};
+    dense_job m = {
+        .values = gen_values_of(dist, seed), .type = type, .shape = shape, .pattern = pattern, .codec = codec};
     if (pattern) m.most = gen_bound(pattern, &type->cat->bound);
     tra_write_options o = {.codec = codec, .history = history};
     int n = 0;
@@ -269,6 +163,7 @@ static tra_status make(const tra_dims *shape, const tra_dims *block, const tra_t
 /* ---- entries ------------------------------------------------------------------------------------------------ */
 
 typedef struct sparse_job {
+    gen_values values;
     const gen_pattern *pattern;
     const tra_type *type;
     const tra_levels *levels;
@@ -301,8 +196,8 @@ static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *
         if (place / last != row) tra_rows_open(&rows, row = place / last);
         tra_unlinear(&ext, place, &at);
         for (int d = 0; d < at.n; d++) at.v[d] += from.v[d];
-        entry_value(m->type->dtype, tra_rows_next(&rows, (uint32_t)(place % last)),
-                    tra_linear(&m->pattern->shape, &at));
+        gen_values_entry(&m->values, m->type->dtype, tra_rows_next(&rows, (uint32_t)(place % last)),
+                         tra_linear(&m->pattern->shape, &at));
     }
     bytes = tra_rows_made(&rows);
     return tra_settle_add(m->settle, worker, ordinal, &cell, bytes, e);
@@ -310,7 +205,7 @@ static tra_status make_entries(void *ctx, int worker, int64_t ordinal, tra_err *
 
 static tra_status make_sparse(const gen_pattern *p, const tra_type *type, const tra_levels *levels,
                               const tra_codec *codec, const char *history, tra_settled *made, tra_err *e) {
-    sparse_job m = {.pattern = p, .type = type, .levels = levels};
+    sparse_job m = {.values = gen_values_of(dist, seed), .pattern = p, .type = type, .levels = levels};
     m.most = gen_bound(p, &type->cat->bound);
     int64_t room = tra_rows_room(type->dtype, m.most, m.most), held = tra_settle_held(type->cat->n, levels);
     int64_t each = 2 * m.most * (int64_t)sizeof(tra_item) + room + tra_stored_scratch(levels, m.most);
@@ -367,7 +262,7 @@ static tra_status read_pattern(const tra_dims *shape, gen_pattern *p, tra_err *e
         return tra_fail(e, TRA_USAGE, "--density: '%s' is no number from 0 to 1", density_text);
     if (p->kind == GEN_RMAT && !density_text)
         return tra_fail(e, TRA_USAGE, "--pattern rmat needs --density: edges for each element");
-    if (dist == IDENTITY || dist == ZERO)
+    if (dist == GEN_DIST_IDENTITY || dist == GEN_DIST_ZERO)
         return tra_fail(e, TRA_USAGE,
                         "--dist %s says itself which elements are not 0: leave --density and --pattern out",
                         dist_names[dist]);
@@ -468,16 +363,17 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (tra_dense_bytes(dtype, &shape) >= TRA_SIZE_MOST) {
         return tra_fail(e, TRA_USAGE, "--shape: %s is more than 2^61 bytes", shape_text);
     }
-    if (dist == NORMAL && !tra_dtype_is_float(dtype))
+    if (dist == GEN_DIST_NORMAL && !tra_dtype_is_float(dtype))
         return tra_fail(e, TRA_USAGE,
                         "--dist normal makes no whole numbers: %s needs another one, or --dtype f64 or f32",
                         dtype_text);
     last = tra_max64(0, tra_dense_bytes(dtype, &shape) / (int64_t)tra_dtype_size(dtype) - 1);
-    if (dist == RANGE && !tra_dtype_holds(dtype, last))
+    if (dist == GEN_DIST_RANGE && !tra_dtype_holds(dtype, last))
         return tra_fail(e, TRA_USAGE, "--dist range goes to %" PRId64 " here, which %s does not hold: --dtype i64 does",
                         last, dtype_text);
     if (density_text || pattern_text || storage_text) return run_sparse(&shape, dtype, codec, e);
-    if (dist == IDENTITY && shape.n < 2) return tra_fail(e, TRA_USAGE, "--dist identity needs two dimensions or more");
+    if (dist == GEN_DIST_IDENTITY && shape.n < 2)
+        return tra_fail(e, TRA_USAGE, "--dist identity needs two dimensions or more");
     return run_dense(&shape, dtype, NULL, codec, e);
 }
 

@@ -5,26 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *calc_kind_text(tra_calc_kind k) {
-    static const char *const text[] = {
-#define X(name, text) text,
-        TRA_CALC_KINDS(X)
-#undef X
-    };
-    return text[k];
-}
-
-const char *calc_fn_text(tra_calc_fn fn) {
-    static const char *const text[] = {
-#define X(name, least, most, text) text,
-        TRA_CALC_FUNCTIONS(X)
-#undef X
-    };
-    return text[fn];
-}
-
-bool calc_is_comparison(tra_calc_kind k) { return k >= TRA_CALC_LT && k <= TRA_CALC_NE; }
-
 static bool enter(calc_parser *p) {
     if (p->nest++ < TRA_CALC_NEST) return true;
     return calc_fail(p, p->tok.at, p->tok.len, "name parts of it by let", "nested deeper than %d", TRA_CALC_NEST);

@@ -4,6 +4,26 @@
 #include <math.h>
 #include <string.h>
 
+const char *calc_kind_text(tra_calc_kind k) {
+    static const char *const text[] = {
+#define X(name, text) text,
+        TRA_CALC_KINDS(X)
+#undef X
+    };
+    return text[k];
+}
+
+const char *calc_fn_text(tra_calc_fn fn) {
+    static const char *const text[] = {
+#define X(name, least, most, text) text,
+        TRA_CALC_FUNCTIONS(X)
+#undef X
+    };
+    return text[fn];
+}
+
+bool calc_is_comparison(tra_calc_kind k) { return k >= TRA_CALC_LT && k <= TRA_CALC_NE; }
+
 typedef struct printer {
     tra_str *out;
     int n; /* names in whose place numbers stand */

@@ -1,15 +1,15 @@
 /* eval.c - what each operator does to a strip of rows: its loops, and the states of its values.
+ * eval_convert.c has those that make values of another kind.
  *
  * Where there is no value, because it is NULL or could not be computed, the array has 0, so that loops need not ask.
  * States are kept only for strips in which some value is missing.
  */
+#include "eval_int.h"
 #include "../kernel/elementary.h"
-#include "table_int.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
@@ -23,17 +23,6 @@
             d_[i] = (D)(expr);                                                                                         \
         }                                                                                                              \
     } while (0)
-#define LOOP1(T, D, expr)                                                                                              \
-    do {                                                                                                               \
-        const T *restrict a_ = s->kid[0]->values;                                                                      \
-        D *restrict d_ = s->out->values;                                                                               \
-        for (int i = 0, n = s->n; i < n; i++) {                                                                        \
-            T a = a_[i];                                                                                               \
-            d_[i] = (D)(expr);                                                                                         \
-        }                                                                                                              \
-    } while (0)
-
-static tra_dtype held(const tra_colexpr *x) { return tra_coltype_held(x->type); }
 
 /* The states of the result become those of the operands, the worse of each row. */
 static void merge_states(tra_colstep *s) {
@@ -51,12 +40,6 @@ static void merge_states(tra_colstep *s) {
     s->out->state = any ? s->states : NULL;
 }
 
-/* The states, to change some of them. */
-static uint8_t *states_of(tra_colstep *s) {
-    if (!s->out->state) s->out->state = memset(s->states, 0, (size_t)s->n);
-    return s->out->state;
-}
-
 /* Values that are none become 0. */
 static void clear(tra_colstep *s) {
     const uint8_t *state = s->out->state;
@@ -68,11 +51,6 @@ static void clear(tra_colstep *s) {
     }
 }
 
-static void fail_row(tra_colstep *s, int i) {
-    uint8_t *state = states_of(s);
-    if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_ERROR;
-}
-
 static void whole_arithmetic(tra_colstep *s) {
     const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
     int64_t *d = s->out->values;
@@ -81,25 +59,25 @@ static void whole_arithmetic(tra_colstep *s) {
     case TRA_C_ADD:
         for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] + (uint64_t)b[i]);
         for (int i = 0; fails && i < s->n; i++) {
-            if (__builtin_add_overflow_p(a[i], b[i], (int64_t)0)) fail_row(s, i);
+            if (__builtin_add_overflow_p(a[i], b[i], (int64_t)0)) tra_colstep_fail(s, i);
         }
         break;
     case TRA_C_SUB:
         for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] - (uint64_t)b[i]);
         for (int i = 0; fails && i < s->n; i++) {
-            if (__builtin_sub_overflow_p(a[i], b[i], (int64_t)0)) fail_row(s, i);
+            if (__builtin_sub_overflow_p(a[i], b[i], (int64_t)0)) tra_colstep_fail(s, i);
         }
         break;
     default:
         for (int i = 0; i < s->n; i++) d[i] = (int64_t)((uint64_t)a[i] * (uint64_t)b[i]);
         for (int i = 0; fails && i < s->n; i++) {
-            if (__builtin_mul_overflow_p(a[i], b[i], (int64_t)0)) fail_row(s, i);
+            if (__builtin_mul_overflow_p(a[i], b[i], (int64_t)0)) tra_colstep_fail(s, i);
         }
     }
 }
 
 TRA_ANY_TARGET static void arithmetic(tra_colstep *s) {
-    if (held(s->x) == TRA_I64) {
+    if (tra_colstep_held(s->x) == TRA_I64) {
         whole_arithmetic(s);
         return;
     }
@@ -123,11 +101,11 @@ static void whole_quotient(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) {
         d[i] = 0;
         if (b[i] == 0) {
-            uint8_t *state = states_of(s);
+            uint8_t *state = tra_colstep_states(s);
             if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, note_zero(s->run, i);
         } else if (b[i] == -1) {
             if (div && a[i] == INT64_MIN)
-                fail_row(s, i);
+                tra_colstep_fail(s, i);
             else if (div)
                 d[i] = -a[i];
         } else {
@@ -144,7 +122,7 @@ static double float_mod(double a, double b) {
 }
 
 static void quotient(tra_colstep *s) {
-    if (held(s->x) == TRA_I64)
+    if (tra_colstep_held(s->x) == TRA_I64)
         whole_quotient(s);
     else if (s->x->op == TRA_C_IDIV)
         LOOP2(double, double, floor(a / b));
@@ -166,7 +144,7 @@ static void quotient(tra_colstep *s) {
 TRA_ANY_TARGET static void compare(tra_colstep *s) {
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: COMPARE(T); break;
-    switch (held(s->x->kids[0])) { TRA_DTYPES(X) }
+    switch (tra_colstep_held(s->x->kids[0])) { TRA_DTYPES(X) }
 #undef X
 }
 
@@ -179,7 +157,7 @@ static void same(tra_colstep *s) {
     for (int i = 0; (a || b) && i < s->n; i++) {
         uint8_t sa = a ? a[i] : 0, sb = b ? b[i] : 0;
         if (sa == TRA_STATE_ERROR || sb == TRA_STATE_ERROR)
-            fail_row(s, i);
+            tra_colstep_fail(s, i);
         else if (sa || sb)
             d[i] = sa == sb;
     }
@@ -195,7 +173,7 @@ static void logic(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) {
         uint8_t x = sa ? sa[i] : 0, y = sb ? sb[i] : 0, worse = x > y ? x : y;
         bool decided = (x == TRA_STATE_VALUE && a[i] != and) || (y == TRA_STATE_VALUE && b[i] != and);
-        states_of(s)[i] = decided ? TRA_STATE_VALUE : worse;
+        tra_colstep_states(s)[i] = decided ? TRA_STATE_VALUE : worse;
         d[i] = decided ? !and : d[i];
     }
 }
@@ -211,11 +189,11 @@ static void logic(tra_colstep *s) {
 static void choose(tra_colstep *s, const uint8_t *take, const tra_colvalue *yes, const tra_colvalue *no, bool errors) {
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: CHOOSE(T); break;
-    switch (held(s->x)) { TRA_DTYPES(X) }
+    switch (tra_colstep_held(s->x)) { TRA_DTYPES(X) }
 #undef X
     s->out->state = NULL;
     if (!yes->state && !no->state && !errors) return;
-    uint8_t *state = states_of(s);
+    uint8_t *state = tra_colstep_states(s);
     for (int i = 0; i < s->n; i++) {
         const uint8_t *from = take[i] ? yes->state : no->state;
         state[i] = errors && take[i] == 2 ? TRA_STATE_ERROR : from ? from[i] : 0;
@@ -242,7 +220,7 @@ static void is_null(tra_colstep *s) {
     s->out->state = NULL;
     for (int i = 0; i < s->n; i++) d[i] = state && state[i] == TRA_STATE_NULL;
     for (int i = 0; state && i < s->n; i++) {
-        if (state[i] == TRA_STATE_ERROR) fail_row(s, i);
+        if (state[i] == TRA_STATE_ERROR) tra_colstep_fail(s, i);
     }
 }
 
@@ -257,13 +235,13 @@ static void is_null(tra_colstep *s) {
 static void extreme(tra_colstep *s) {
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: EXTREME(T); break;
-    switch (held(s->x)) { TRA_DTYPES(X) }
+    switch (tra_colstep_held(s->x)) { TRA_DTYPES(X) }
 #undef X
 }
 
 static void to_whole(tra_colstep *s) {
     tra_colop op = s->x->op;
-    if (held(s->x) == TRA_F32)
+    if (tra_colstep_held(s->x) == TRA_F32)
         LOOP1(float, float, op == TRA_C_FLOOR ? floorf(a) : op == TRA_C_CEIL ? ceilf(a) : rintf(a));
     else
         LOOP1(double, double, op == TRA_C_FLOOR ? floor(a) : op == TRA_C_CEIL ? ceil(a) : rint(a));
@@ -273,7 +251,7 @@ static void negate(tra_colstep *s) {
     bool abs = s->x->op == TRA_C_ABS;
 #define X(name, text, T, ...)                                                                                          \
     case TRA_##name: LOOP1(T, T, abs ? (T)fabs((double)a) : -a); return;
-    switch (held(s->x)) {
+    switch (tra_colstep_held(s->x)) {
         TRA_FLOAT_DTYPES(X)
     case TRA_WHOLES: break;
     }
@@ -281,7 +259,7 @@ static void negate(tra_colstep *s) {
     LOOP1(int64_t, int64_t, abs && a >= 0 ? (uint64_t)a : 0 - (uint64_t)a);
     const int64_t *a = s->kid[0]->values;
     for (int i = 0; s->x->fails && i < s->n; i++) {
-        if (a[i] == INT64_MIN) fail_row(s, i);
+        if (a[i] == INT64_MIN) tra_colstep_fail(s, i);
     }
 }
 
@@ -309,144 +287,6 @@ static void real(tra_colstep *s) {
     }
 }
 
-/* ---- conversions, codes ------------------------------------------------------------------------------------------ */
-
-/* From any type to D. */
-#define CONVERT(name, T)                                                                                               \
-    case TRA_##name:                                                                                                   \
-        LOOP1(T, D, a);                                                                                                \
-        break;
-#define CONVERT_TO(name, text, ctype, ...)                                                                             \
-    case TRA_##name: {                                                                                                 \
-        typedef ctype D;                                                                                               \
-        switch (held(s->x->kids[0])) { TRA_CTYPES(CONVERT) }                                                           \
-        break;                                                                                                         \
-    }
-
-/* Whole numbers that the type does not hold; no float becomes one. */
-static void note_beyond(tra_colstep *s) {
-    for (int i = 0; i < s->n; i++) {
-        int64_t v = tra_element_whole(held(s->x->kids[0]), s->kid[0]->values, i);
-        if (!tra_dtype_holds(held(s->x), v)) fail_row(s, i);
-    }
-}
-
-TRA_ANY_TARGET static void convert_values(tra_colstep *s) {
-    switch (held(s->x)) { TRA_DTYPES(CONVERT_TO) }
-}
-
-static void convert(tra_colstep *s) {
-    convert_values(s);
-    tra_dtype from = held(s->x->kids[0]);
-    bool integer = tra_dtype_rows[from].class == TRA_CLASS_INT;
-    if (s->x->fails && integer && !tra_coltype_is_float(s->x->type)) note_beyond(s);
-}
-
-static void recode(tra_colstep *s) {
-    const int32_t *table = s->x->table;
-    int32_t *d = s->out->values;
-    const int32_t *c = s->kid[0]->values;
-    const uint8_t *state = s->kid[0]->state;
-    for (int i = 0; i < s->n; i++) d[i] = state && state[i] ? 0 : table[c[i]]; /* a dictionary may be empty */
-}
-
-static void look_up(tra_colstep *s) {
-    const int32_t *c = s->kid[0]->values;
-    const uint8_t *state = s->kid[0]->state, *tstate = s->x->tstate;
-    size_t size = tra_coltype_size(s->x->type);
-    const char *table = s->x->table;
-    char *d = s->out->values;
-    for (int i = 0; i < s->n; i++) {
-        if (state && state[i]) continue;
-        memcpy(d + (size_t)i * size, table + (size_t)c[i] * size, size);
-        if (tstate && tstate[c[i]]) states_of(s)[i] = tstate[c[i]];
-    }
-}
-
-/* ---- dates ------------------------------------------------------------------------------------------------------- */
-
-static void calendar(tra_colstep *s) {
-    const int64_t day = 86400000000;
-    int64_t *d = s->out->values;
-    for (int i = 0; i < s->n; i++) {
-        int64_t days, rest = 0;
-        if (s->x->kids[0]->type == TRA_COL_DATE)
-            days = ((int32_t *)s->kid[0]->values)[i];
-        else {
-            int64_t micros = ((int64_t *)s->kid[0]->values)[i];
-            days = tra_floor_div(micros, day);
-            rest = micros - days * day;
-        }
-        d[i] = tra_date_part(s->x->op, days, rest);
-    }
-}
-
-static void moment_of_parts(tra_colstep *s) {
-    for (int i = 0; i < s->n; i++) {
-        int64_t part[6] = {0}, micros = 0;
-        int32_t days = 0;
-        for (int k = 0; k < s->x->nkids; k++) part[k] = ((int64_t *)s->run->at[s->insn->kid[k]].values)[i];
-        bool is = s->x->op == TRA_C_DATE ? tra_days_of(part[0], part[1], part[2], &days) : tra_micros_of(part, &micros);
-        if (s->x->op == TRA_C_DATE)
-            ((int32_t *)s->out->values)[i] = days;
-        else
-            ((int64_t *)s->out->values)[i] = micros;
-        if (!is && states_of(s)[i] == TRA_STATE_VALUE) states_of(s)[i] = TRA_STATE_NULL;
-    }
-}
-
-static void moment(tra_colstep *s) {
-    const int64_t day = 86400000000;
-    if (s->x->calendar) {
-        moment_of_parts(s);
-    } else if (s->x->op == TRA_C_TIMESTAMP) { /* of a date */
-        const int32_t *a = s->kid[0]->values;
-        int64_t *d = s->out->values;
-        for (int i = 0; i < s->n; i++) {
-            d[i] = 0;
-            if (__builtin_mul_overflow((int64_t)a[i], day, &d[i])) fail_row(s, i);
-        }
-    } else {
-        const int64_t *a = s->kid[0]->values;
-        int32_t *d = s->out->values;
-        for (int i = 0; i < s->n; i++) d[i] = (int32_t)tra_floor_div(a[i], day);
-    }
-}
-
-/* ---- hash -------------------------------------------------------------------------------------------------------- */
-
-/* The bytes of a value that are hashed; of a float -0 is 0, and NaN one. */
-static const void *bytes_of(const tra_colexpr *x, const void *values, int i, int64_t *number, int64_t *len) {
-    double f = 0;
-    *len = 8;
-    if (tra_coltype_is_coded(x->type)) return tra_dictionary_at(x->dict, ((const int32_t *)values)[i], len);
-    if (!tra_dtype_is_float(held(x))) return *number = tra_element_whole(held(x), values, i), number;
-    f = tra_element_real(held(x), values, i);
-    if (f == 0) f = 0;
-    memcpy(number, &f, 8);
-    if (f != f) *number = 0x7ff8000000000000;
-    return number;
-}
-
-static void hash(tra_colstep *s) {
-    int64_t *d = s->out->values;
-    const uint8_t *merged = s->out->state;
-    for (int i = 0; i < s->n; i++) {
-        uint64_t h = 0;
-        for (int k = 0; k < s->x->nkids; k++) {
-            const tra_colvalue *v = &s->run->at[s->insn->kid[k]];
-            int64_t number, len = 0;
-            const void *bytes = &number;
-            if (!v->state || v->state[i] == TRA_STATE_VALUE)
-                bytes = bytes_of(s->x->kids[k], v->values, i, &number, &len);
-            h = XXH64(bytes, (size_t)len, h);
-        }
-        d[i] = (int64_t)(h & INT64_MAX);
-    }
-    if (!merged) return;
-    for (int i = 0; i < s->n; i++) s->states[i] = merged[i] == TRA_STATE_ERROR ? TRA_STATE_ERROR : TRA_STATE_VALUE;
-}
-
 static void number_rows(tra_colstep *s) {
     int64_t *d = s->out->values;
     s->out->state = NULL;
@@ -454,16 +294,6 @@ static void number_rows(tra_colstep *s) {
 }
 
 /* ---- a strip ----------------------------------------------------------------------------------------------------- */
-
-/* What only the compiler makes. */
-static void run_made(tra_colstep *s) {
-    switch (s->x->op) {
-    case TRA_C_CONVERT: convert(s); break;
-    case TRA_C_RECODE: recode(s); break;
-    case TRA_C_LOOKUP: look_up(s); break;
-    default: assert(false); /* columns and constants are there already */
-    }
-}
 
 static void run_named(tra_colstep *s) {
     switch (tra_colop_class(s->x->op)) {
@@ -484,9 +314,9 @@ static void run_named(tra_colstep *s) {
         break;
     case TRA_COLCLASS_ROUNDING: to_whole(s); break;
     case TRA_COLCLASS_REAL: real(s); break;
-    case TRA_COLCLASS_CALENDAR: calendar(s); break;
-    case TRA_COLCLASS_MOMENT: moment(s); break;
-    case TRA_COLCLASS_HASH: hash(s); break;
+    case TRA_COLCLASS_CALENDAR: tra_colstep_calendar(s); break;
+    case TRA_COLCLASS_MOMENT: tra_colstep_moment(s); break;
+    case TRA_COLCLASS_HASH: tra_colstep_hash(s); break;
     case TRA_COLCLASS_ROW: number_rows(s); break;
     case TRA_COLCLASS_LIST: /* became others when they were built */
     case TRA_COLCLASS_TEXT: assert(false);
@@ -496,7 +326,7 @@ static void run_named(tra_colstep *s) {
 void tra_colstep_run(tra_colstep *s) {
     merge_states(s);
     if (s->x->op > TRA_C_ROW)
-        run_made(s);
+        tra_colstep_made(s);
     else
         run_named(s);
     clear(s);

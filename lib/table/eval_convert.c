@@ -1,0 +1,155 @@
+/* eval_convert.c - operators on strips of rows that make values of another kind: other types, codes of dictionaries,
+ * parts of dates, dates, hashes. */
+#include "eval_int.h"
+
+#include <assert.h>
+#include <xxhash.h>
+
+/* ---- conversions, codes ------------------------------------------------------------------------------------------ */
+
+/* From any type to D. */
+#define CONVERT(name, T)                                                                                               \
+    case TRA_##name:                                                                                                   \
+        LOOP1(T, D, a);                                                                                                \
+        break;
+#define CONVERT_TO(name, text, ctype, ...)                                                                             \
+    case TRA_##name: {                                                                                                 \
+        typedef ctype D;                                                                                               \
+        switch (tra_colstep_held(s->x->kids[0])) { TRA_CTYPES(CONVERT) }                                               \
+        break;                                                                                                         \
+    }
+
+/* Whole numbers that the type does not hold; no float becomes one. */
+static void note_beyond(tra_colstep *s) {
+    for (int i = 0; i < s->n; i++) {
+        int64_t v = tra_element_whole(tra_colstep_held(s->x->kids[0]), s->kid[0]->values, i);
+        if (!tra_dtype_holds(tra_colstep_held(s->x), v)) tra_colstep_fail(s, i);
+    }
+}
+
+TRA_ANY_TARGET static void convert_values(tra_colstep *s) {
+    switch (tra_colstep_held(s->x)) { TRA_DTYPES(CONVERT_TO) }
+}
+
+static void convert(tra_colstep *s) {
+    convert_values(s);
+    tra_dtype from = tra_colstep_held(s->x->kids[0]);
+    bool integer = tra_dtype_rows[from].class == TRA_CLASS_INT;
+    if (s->x->fails && integer && !tra_coltype_is_float(s->x->type)) note_beyond(s);
+}
+
+static void recode(tra_colstep *s) {
+    const int32_t *table = s->x->table;
+    int32_t *d = s->out->values;
+    const int32_t *c = s->kid[0]->values;
+    const uint8_t *state = s->kid[0]->state;
+    for (int i = 0; i < s->n; i++) d[i] = state && state[i] ? 0 : table[c[i]]; /* a dictionary may be empty */
+}
+
+static void look_up(tra_colstep *s) {
+    const int32_t *c = s->kid[0]->values;
+    const uint8_t *state = s->kid[0]->state, *tstate = s->x->tstate;
+    size_t size = tra_coltype_size(s->x->type);
+    const char *table = s->x->table;
+    char *d = s->out->values;
+    for (int i = 0; i < s->n; i++) {
+        if (state && state[i]) continue;
+        memcpy(d + (size_t)i * size, table + (size_t)c[i] * size, size);
+        if (tstate && tstate[c[i]]) tra_colstep_states(s)[i] = tstate[c[i]];
+    }
+}
+
+/* ---- dates ------------------------------------------------------------------------------------------------------- */
+
+void tra_colstep_calendar(tra_colstep *s) {
+    const int64_t day = 86400000000;
+    int64_t *d = s->out->values;
+    for (int i = 0; i < s->n; i++) {
+        int64_t days, rest = 0;
+        if (s->x->kids[0]->type == TRA_COL_DATE)
+            days = ((int32_t *)s->kid[0]->values)[i];
+        else {
+            int64_t micros = ((int64_t *)s->kid[0]->values)[i];
+            days = tra_floor_div(micros, day);
+            rest = micros - days * day;
+        }
+        d[i] = tra_date_part(s->x->op, days, rest);
+    }
+}
+
+static void moment_of_parts(tra_colstep *s) {
+    for (int i = 0; i < s->n; i++) {
+        int64_t part[6] = {0}, micros = 0;
+        int32_t days = 0;
+        for (int k = 0; k < s->x->nkids; k++) part[k] = ((int64_t *)s->run->at[s->insn->kid[k]].values)[i];
+        bool is = s->x->op == TRA_C_DATE ? tra_days_of(part[0], part[1], part[2], &days) : tra_micros_of(part, &micros);
+        if (s->x->op == TRA_C_DATE)
+            ((int32_t *)s->out->values)[i] = days;
+        else
+            ((int64_t *)s->out->values)[i] = micros;
+        if (!is && tra_colstep_states(s)[i] == TRA_STATE_VALUE) tra_colstep_states(s)[i] = TRA_STATE_NULL;
+    }
+}
+
+void tra_colstep_moment(tra_colstep *s) {
+    const int64_t day = 86400000000;
+    if (s->x->calendar) {
+        moment_of_parts(s);
+    } else if (s->x->op == TRA_C_TIMESTAMP) { /* of a date */
+        const int32_t *a = s->kid[0]->values;
+        int64_t *d = s->out->values;
+        for (int i = 0; i < s->n; i++) {
+            d[i] = 0;
+            if (__builtin_mul_overflow((int64_t)a[i], day, &d[i])) tra_colstep_fail(s, i);
+        }
+    } else {
+        const int64_t *a = s->kid[0]->values;
+        int32_t *d = s->out->values;
+        for (int i = 0; i < s->n; i++) d[i] = (int32_t)tra_floor_div(a[i], day);
+    }
+}
+
+/* ---- hash -------------------------------------------------------------------------------------------------------- */
+
+/* The bytes of a value that are hashed; of a float -0 is 0, and NaN one. */
+static const void *bytes_of(const tra_colexpr *x, const void *values, int i, int64_t *number, int64_t *len) {
+    double f = 0;
+    *len = 8;
+    if (tra_coltype_is_coded(x->type)) return tra_dictionary_at(x->dict, ((const int32_t *)values)[i], len);
+    if (!tra_dtype_is_float(tra_colstep_held(x)))
+        return *number = tra_element_whole(tra_colstep_held(x), values, i), number;
+    f = tra_element_real(tra_colstep_held(x), values, i);
+    if (f == 0) f = 0;
+    memcpy(number, &f, 8);
+    if (f != f) *number = 0x7ff8000000000000;
+    return number;
+}
+
+void tra_colstep_hash(tra_colstep *s) {
+    int64_t *d = s->out->values;
+    const uint8_t *merged = s->out->state;
+    for (int i = 0; i < s->n; i++) {
+        uint64_t h = 0;
+        for (int k = 0; k < s->x->nkids; k++) {
+            const tra_colvalue *v = &s->run->at[s->insn->kid[k]];
+            int64_t number, len = 0;
+            const void *bytes = &number;
+            if (!v->state || v->state[i] == TRA_STATE_VALUE)
+                bytes = bytes_of(s->x->kids[k], v->values, i, &number, &len);
+            h = XXH64(bytes, (size_t)len, h);
+        }
+        d[i] = (int64_t)(h & INT64_MAX);
+    }
+    if (!merged) return;
+    for (int i = 0; i < s->n; i++) s->states[i] = merged[i] == TRA_STATE_ERROR ? TRA_STATE_ERROR : TRA_STATE_VALUE;
+}
+
+/* What only the compiler makes. */
+void tra_colstep_made(tra_colstep *s) {
+    switch (s->x->op) {
+    case TRA_C_CONVERT: convert(s); break;
+    case TRA_C_RECODE: recode(s); break;
+    case TRA_C_LOOKUP: look_up(s); break;
+    default: assert(false); /* columns and constants are there already */
+    }
+}
