@@ -127,7 +127,8 @@ enum { MAX_DEMANDS = 64 };
 
 static void demand(search *s, int g, const tra_placement *p) {
     numbers *w = &s->group[g].demand;
-    if (p->owner || tra_place_is_partial(p) || w->n == MAX_DEMANDS || !tra_place_keeps_busy(p, s->group[g].node->type.cat))
+    if (p->owner || tra_place_is_partial(p) || w->n == MAX_DEMANDS ||
+        !tra_place_keeps_busy(p, s->group[g].node->type.cat))
         return;
     int id = tra_place_intern(s, p);
     for (int i = 0; i < w->n; i++) {

@@ -64,8 +64,8 @@ static tra_status show(void *ctx, const tra_calc_entry *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* The value of a text, or what is wrong with it, with ", an overflow" where that is the kind of the error; its canonical
- * text must parse to the same tree and mean the same. */
+/* The value of a text, or what is wrong with it, with ", an overflow" where that is the kind of the error; its
+ * canonical text must parse to the same tree and mean the same. */
 static void evaluate(const char *text, int64_t steps, tra_str *out) {
     tra_arena *a = tra_arena_new();
     tra_calc_error err;
@@ -153,11 +153,14 @@ TEST(number_errors) {
     VALUE("1/0", "division by zero in 1 / 0");
     VALUE("n%(n - 3)", "division by zero in n % (n - 3)");
     VALUE("9223372036854775807 + 1", "an integer is larger than 64 bits hold in 9223372036854775807 + 1, an overflow");
-    VALUE("-9223372036854775807 - 2", "an integer is larger than 64 bits hold in -9223372036854775807 - 2, an overflow");
+    VALUE("-9223372036854775807 - 2",
+          "an integer is larger than 64 bits hold in -9223372036854775807 - 2, an overflow");
     VALUE("4611686018427387904*2", "an integer is larger than 64 bits hold in 4611686018427387904 * 2, an overflow");
-    VALUE("(-9223372036854775807 - 1)/-1", "an integer is larger than 64 bits hold in (-9223372036854775807 - 1) / -1, an overflow");
+    VALUE("(-9223372036854775807 - 1)/-1",
+          "an integer is larger than 64 bits hold in (-9223372036854775807 - 1) / -1, an overflow");
     VALUE("(-9223372036854775807 - 1)%-1", "0i");
-    VALUE("abs(-9223372036854775807 - 1)", "an integer is larger than 64 bits hold in abs(-9223372036854775807 - 1), an overflow");
+    VALUE("abs(-9223372036854775807 - 1)",
+          "an integer is larger than 64 bits hold in abs(-9223372036854775807 - 1), an overflow");
     VALUE("sum(<i, _> in 0:3) 4611686018427387904",
           "an integer is larger than 64 bits hold in sum(<i, _> in 0:3) 4611686018427387904, an overflow");
     VALUE("{0 -> 4611686018427387904} + {0 -> 4611686018427387904}",
