@@ -66,7 +66,6 @@ static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     tra_json_int(j, "rank", c->bound.n);
     tra_json_ints(j, "frontier", c->frontier.n, c->frontier.v);
     tra_json_ints(j, "bound", c->bound.n, c->bound.v);
-    tra_json_str(j, "dtype", t->columns ? "table" : tra_dtype_name(t->dtype));
     if (t->columns) columns_json(t, j);
     tra_json_bool(j, "bounded", t->bounded);
     tra_json_int(j, "tuples", c->n);
@@ -143,7 +142,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_check = {
     .name = "check",
     .group = "Programs",
-    .brief = "parse and type a program; print the type of each relation",
+    .brief = "check a program and print the type of each relation",
     .usage = "[options] PROGRAM",
     .about =
         "Reads a program (- is standard input) and prints its storages, and a line for each relation it names: key "

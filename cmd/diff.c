@@ -386,7 +386,7 @@ static void report(const comparison *c, tra_rel *a, tra_rel *b, char **spec, tra
         return;
     }
     if (equal) {
-        tra_str_printf(&out->out, "equal: %" PRId64 " elements", c->elements);
+        tra_str_printf(&out->out, "equal: %" PRId64 " element%s", c->elements, c->elements == 1 ? "" : "s");
     } else {
         tra_str_printf(&out->out, "different: %" PRId64 " of %" PRId64 " elements", c->different, c->elements);
     }
@@ -441,7 +441,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_diff = {
     .name = "diff",
     .group = "Relations",
-    .brief = "compares the values of two relations",
+    .brief = "compare the values of two relations",
     .usage = "[options] A B",
     .about =
         "Compares two relations element by element, whatever their blocks, codecs and element types. Elements a and b "

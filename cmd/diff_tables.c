@@ -120,8 +120,9 @@ static void say_column(const tra_column *c, const column_diff *d, tra_json *out)
         if (!c->dict) tra_json_num(out, "largest", d->largest);
         tra_json_end(out, '}');
     } else {
-        tra_str_printf(&out->out, "column %s: %" PRId64 " values differ, the first in row %" PRId64 ": %s and %s\n",
-                       c->name, d->different, d->first, d->text[0], d->text[1]);
+        tra_str_printf(&out->out, "column %s: %" PRId64 " value%s in row %" PRId64 ": %s and %s\n", c->name,
+                       d->different, d->different == 1 ? " differs," : "s differ, the first", d->first, d->text[0],
+                       d->text[1]);
     }
 }
 
@@ -139,11 +140,11 @@ static void say_other(const char *what, const char *name, tra_json *out) {
 static tra_status compare_all(side s[2], const char *const names[2], const tra_table_tolerance *t, tra_json *out,
                               bool *same, tra_err *e) {
     int64_t rows = tra_rel_rows(s[0].rel), other = tra_rel_rows(s[1].rel);
+    char why[256];
     *same = rows == other;
     for (int c = 0; c < s[0].schema->n; c++) {
         const tra_column *a = &s[0].schema->v[c];
         int at = tra_schema_find(s[1].schema, a->name);
-        char why[256];
         column_diff d;
         if (at < 0 || !comparable(a, &s[1].schema->v[at])) {
             *same = false;
@@ -161,7 +162,8 @@ static tra_status compare_all(side s[2], const char *const names[2], const tra_t
     for (int c = 0; c < s[1].schema->n; c++)
         if (tra_schema_find(s[0].schema, s[1].schema->v[c].name) < 0) {
             *same = false;
-            say_other("is only in the second", s[1].schema->v[c].name, out);
+            snprintf(why, sizeof why, "is not in %s", names[0]);
+            say_other(why, s[1].schema->v[c].name, out);
         }
     return TRA_OK;
 }
@@ -194,10 +196,10 @@ tra_status tra_diff_tables(tra_rel *a, tra_rel *b, const char *const names[2], i
     } else if (tra_rel_rows(a) != tra_rel_rows(b)) {
         tra_str_printf(&out.out, "%s has %" PRId64 " rows, %s %" PRId64 "\n", names[0], tra_rel_rows(a), names[1],
                        tra_rel_rows(b));
-    } else if (*same && !tra_common_opts.quiet) {
+    } else if (*same) {
         tra_str_printf(&out.out, "equal: %" PRId64 " rows of %d columns\n", tra_rel_rows(a), s[0].schema->n);
     }
-    if (status == TRA_OK) status = tra_print(tra_str_get(&out.out), e);
+    if (status == TRA_OK && !tra_common_opts.quiet) status = tra_print(tra_str_get(&out.out), e);
     tra_json_free(&out);
     for (int i = 0; i < 2; i++) {
         free(s[i].v);

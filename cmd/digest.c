@@ -75,7 +75,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_digest = {
     .name = "digest",
     .group = "Relations",
-    .brief = "a digest of the values, whatever holds them",
+    .brief = "print a digest of a relation's values, whatever holds them",
     .usage = "[options] REL...",
     .about =
         "Prints for each relation 32 hexadecimal digits and its name, as sha256sum does. The digest is one of the "

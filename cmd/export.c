@@ -97,7 +97,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_export = {
     .name = "export",
     .group = "Relations",
-    .brief = "a relation to a file of another program",
+    .brief = "write a relation as a file of another program",
     .usage = "[options] REL -o FILE|-",
     .about = "Writes the tensor that a relation stands for as a numpy array, a table of text, a MatrixMarket file, raw "
              "elements,\n"

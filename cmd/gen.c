@@ -380,7 +380,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_gen = {
     .name = "gen",
     .group = "Relations",
-    .brief = "makes a relation of random or regular values",
+    .brief = "make a relation of random or regular values",
     .usage = "--shape SHAPE -o FILE.h5[:NAME] [options]",
     .about =
         "Makes a relation. Every element depends on the seed and its place in the tensor alone, so that the same seed "

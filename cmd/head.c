@@ -212,7 +212,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_head = {
     .name = "head",
     .group = "Relations",
-    .brief = "the first rows, on a terminal aligned, in a pipe as CSV",
+    .brief = "print the first rows of a relation",
     .usage = "[options] REL",
     .about = "Prints the first rows of a table, with a line of names; or those of a tensor of rank 1 or 2, of which a\n"
              "terminal gets the first 10 columns. In a pipe it is CSV, of which NULL is nothing between the commas.",

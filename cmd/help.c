@@ -8,7 +8,7 @@
 static tra_status list(tra_err *e) {
     tra_str s = {0};
     tra_str_add(&s, "Usage: tra COMMAND [options] [arguments]\n\n"
-                    "Out-of-core and distributed tensor computations as programs over tensor relations.\n");
+                    "Tables, matrices and tensors larger than memory, on one machine or several.\n");
     const char *group = "";
     for (const tra_cmd *const *c = tra_cmds; *c; c++) {
         if (strcmp((*c)->group, group) != 0) tra_str_printf(&s, "\n%s\n", (*c)->group);
@@ -23,29 +23,32 @@ static tra_status list(tra_err *e) {
 }
 
 /* Topics of the language; what they say in full stands in tra-lang(5). */
-static const char language[] =
-    "A program is a text of statements, one a line; # begins a comment.\n"
-    "'man tra-lang' has all of it, with examples.\n\n"
-    "  input A from \"a.h5\"                a relation in a file\n"
-    "  input A : f64 [9,9] by [3,3]       a tensor that is only declared\n"
-    "  param eta = 0.01                   a number; -D eta=0.1 sets another\n"
-    "  def relu2(x) = max(x, 0)^2         a macro: calls are replaced by it\n"
-    "  C[i,k] = sum A[i,j] * B[j,k]       sum, mean, max, min, prod, argmax, argmin\n"
-    "  B = OPERATOR                       a relation, by one of\n"
-    "    join(L, R, [l...], [r...], kernel)    agg(X, [g...], kernel)\n"
-    "    rekey(X, (i,j) -> (j,i))              filter(X, (i,j) -> i < j)\n"
-    "    transform(X, kernel)                  tile(X, dim, size)\n"
-    "    concat(X, keydim, dim)                repart(X, [d...])\n"
-    "    reblock(X, [b...])\n"
-    "  T = OPERATOR                       a table, by one of ('man tra-table')\n"
-    "    select(T, predicate)                  project(T, a, b = expr, *)\n"
-    "    join(L, R, condition, how = left)     cross(L, R)\n"
-    "    group(T, [key], n = count())          order(T, [a, b desc])\n"
-    "    distinct(T, [a])                      limit(T, n)\n"
-    "    union(A, B)                           entries(X), table(X) of a tensor\n"
-    "  M = matrix(T, [a, b])              a tensor; also rows(T), pivot(...)\n"
-    "  storage, tensor ...                layouts of one's own ('man tra-storage')\n"
-    "  output C to \"c.h5\"                 writes the relation\n";
+static const char language[] = "A program is a text of statements, one a line; # begins a comment.\n"
+                               "'man tra-lang' has all of it, with examples.\n\n"
+                               "  input A from \"a.h5\"                a relation in a file\n"
+                               "  input A : f64 [9,9] by [3,3]       a tensor that is only declared\n"
+                               "  param eta = 0.01                   a number; -D eta=0.1 sets another\n"
+                               "  def relu2(x) = max(x, 0)^2         a macro: calls are replaced by it\n"
+                               "  C[i,k] = sum A[i,j] * B[j,k]       sum, mean, max, min, prod, argmax, argmin\n"
+                               "  B = OPERATOR                       a relation, by one of\n"
+                               "    join(L, R, [l...], [r...], kernel)    agg(X, [g...], kernel)\n"
+                               "    rekey(X, (i,j) -> (j,i))              filter(X, (i,j) -> i < j)\n"
+                               "    transform(X, kernel)                  tile(X, dim, size)\n"
+                               "    concat(X, keydim, dim)                repart(X, [d...])\n"
+                               "    reblock(X, [b...])                    store(X, csr)\n"
+                               "    slice(X, [a:b, :])                    stack(A, B, dim)\n"
+                               "    values, places = topk(X, k)           softmax(X), transpose(X)\n"
+                               "    X = solve(A, B)                       inverse(A), det(A), cholesky(A)\n"
+                               "    w, V = eigh(A)                        Q, R = qr(A)    U, s, V = svd(A)\n"
+                               "  T = OPERATOR                       a table, by one of ('man tra-table')\n"
+                               "    select(T, predicate)                  project(T, a, b = expr, *)\n"
+                               "    join(L, R, condition, how = left)     cross(L, R)\n"
+                               "    group(T, [key], n = count())          order(T, [a, b desc])\n"
+                               "    distinct(T, [a])                      limit(T, n)\n"
+                               "    union(A, B)                           entries(X), table(X) of a tensor\n"
+                               "  M = matrix(T, [a, b])              a tensor; also rows(T), pivot(...)\n"
+                               "  storage, tensor ...                layouts of one's own ('man tra-storage')\n"
+                               "  output C to \"c.h5\"                 writes the relation\n";
 
 static tra_status kernels(tra_err *e) {
     static const struct {
@@ -85,7 +88,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
-    .brief = "lists the commands, or explains one",
+    .brief = "list the commands, or explain one",
     .usage = "[COMMAND|lang|kernels]",
     .about = "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
              "page on the language of programs, kernels lists the kernels that have names.",

@@ -235,19 +235,19 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
     return s;
 }
 
-/* Was an option given that is for this format, other than these? */
-static bool asks_for(const char *format, const char *const *other) {
+/* The first option given that is for this format, other than these; NULL if there is none. */
+static const char *asks_for(const char *format, const char *const *other) {
     for (const tra_opt *o = opts; o->name; o++)
-        if (tra_opt_given(o) && tra_opt_is_for(o, format) && !is_among(o->name, other)) return true;
-    return false;
+        if (tra_opt_given(o) && tra_opt_is_for(o, format) && !is_among(o->name, other)) return o->name;
+    return NULL;
 }
 
-static bool asks_for_table(void) { return asks_for("tables", (const char *const[]){NULL}); }
+static const char *asks_for_table(void) { return asks_for("tables", (const char *const[]){NULL}); }
 
 /* Was an option given for which text must be read as that of tables is? The reader of plain matrices knows the others.
  */
 static bool asks_for_text(void) {
-    return asks_for("csv", (const char *const[]){"delimiter", "header", "no-header", "empty-nan", NULL});
+    return asks_for("csv", (const char *const[]){"delimiter", "header", "no-header", "empty-nan", NULL}) != NULL;
 }
 
 /* Was an option given that only matrices have? */
@@ -266,6 +266,11 @@ static tra_status try_table(const char *source, const char *how, tra_arena *a, t
     if (asks_for_table() && asks_for_matrix())
         return tra_fail(e, TRA_USAGE,
                         "some of these options are only for tables, others only for matrices (tra import --help)");
+    const tra_format *other = from ? tra_format_find(from) : source ? tra_format_by_suffix(source) : NULL;
+    if (asks_for_table() && other && strcmp(other->name, "csv") != 0)
+        return tra_fail(e, TRA_USAGE,
+                        "--%s is for tables of CSV files, and %s is %s by %s (--from csv reads it as CSV)",
+                        asks_for_table(), source, other->name, from ? "--from" : "its name");
     if (!source || !output || strcmp(output, "-") == 0 || (o.header && o.no_header)) return TRA_OK;
     bool csv = from ? strcmp(from, "csv") == 0 : tra_csv_by_name(source);
     if (asks_for_text() || asks_for_table()) TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
@@ -279,7 +284,7 @@ static tra_status try_table(const char *source, const char *how, tra_arena *a, t
     TRA_TRY(tra_table_job_of(source, output, &o, a, job, e));
     job->history = no_history ? NULL : how;
     TRA_TRY(read_codec(&job->codec, e));
-    return tra_import_as_table(job, asks_for_table(), done, titled, e);
+    return tra_import_as_table(job, asks_for_table() != NULL, done, titled, e);
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
@@ -316,7 +321,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_import = {
     .name = "import",
     .group = "Relations",
-    .brief = "a matrix or tensor of another program to a relation",
+    .brief = "read a file of another program into a relation",
     .usage = "[options] [FILE|-] -o OUT[:NAME]",
     .about =
         "Reads a numpy array, a table of text, a MatrixMarket file, raw elements or an HDF5 dataset and writes it in\n"

@@ -162,7 +162,8 @@ tra_status tra_import_as_table(const tra_table_job *job, bool table, bool *done,
     if (s == TRA_OK && *done) {
         s = tra_import_table(job, a, &r, e);
         if (s == TRA_OK && r.rejected > 0)
-            tra_warn("%s: %" PRId64 " records are rejected, see %s", job->from, r.rejected, job->rejects);
+            tra_warn("%s: %" PRId64 " record%s rejected, see %s", job->from, r.rejected,
+                     r.rejected == 1 ? " is" : "s are", job->rejects);
         if (s == TRA_OK && !tra_common_opts.quiet)
             s = tra_common_opts.format == TRA_FORMAT_JSON ? print_json(job->from, job->to, &r, e)
                                                           : print_text(job->from, job->to, &r, e);

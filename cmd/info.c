@@ -460,7 +460,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_info = {
     .name = "info",
     .group = "Relations",
-    .brief = "type, blocks, codec, size and statistics",
+    .brief = "tell type, blocks, codec, size and statistics of relations",
     .usage = "[options] REL...",
     .about =
         "Tells of each relation (FILE.h5 or FILE.h5:NAME) its type, blocks and keys, how it is stored and who can read "

@@ -129,7 +129,8 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
                         p->compress  ? "--codec none"
                         : p->scratch ? "a higher --memory"
                                      : "--transport mpi");
-    if (statvfs(dir, &fs) != 0) return tra_fail_errno(e, TRA_RESOURCE, "scratch directory %s", dir);
+    if (statvfs(dir, &fs) != 0)
+        return tra_fail_errno(e, TRA_RESOURCE, "make the scratch directory %s, or choose another (--scratch)", dir);
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (need > room / here) {
         tra_journal_request saved = tra_resume_request(job, dir, opt.resume, codec);

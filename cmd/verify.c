@@ -97,7 +97,7 @@ static void report(const verifying *v, const tra_relinfo *info, const char *wron
     if (v->n) {
         tra_str_printf(&out->out, "%s: %" PRId64 " of %" PRId64 " chunks damaged\n", spec, v->n, c->n);
     } else if (ok && !tra_common_opts.quiet) {
-        tra_str_printf(&out->out, "%s: ok, %" PRId64 " chunks", spec, c->n);
+        tra_str_printf(&out->out, "%s: ok, %" PRId64 " chunk%s", spec, c->n, c->n == 1 ? "" : "s");
         if (tra_catalog_holes(c)) tra_str_printf(&out->out, ", %" PRId64 " holes", tra_catalog_holes(c));
         tra_str_add(&out->out, info->checksums ? ", checksums match" : ", readable; the file has no checksums");
         tra_str_add(&out->out, info->digest ? ", digest matches\n" : "\n");
@@ -163,7 +163,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_verify = {
     .name = "verify",
     .group = "Relations",
-    .brief = "reads everything and names damaged chunks",
+    .brief = "read all of a relation and name what is damaged",
     .usage = "[options] REL...",
     .about =
         "Reads every chunk of each relation, compares it with its checksum, and the values with the digest that the "

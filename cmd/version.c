@@ -55,7 +55,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
 const tra_cmd tra_cmd_version = {
     .name = "version",
     .group = "About tra",
-    .brief = "versions of tra and of the libraries in use",
+    .brief = "print the versions of tra and of the libraries in use",
     .usage = "[options]",
     .about = "Prints the versions of tra, HDF5, MPI, BLAS (with the kernel that it chose for this processor) and zstd, "
              "as they are at run time.",

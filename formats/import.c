@@ -135,7 +135,7 @@ static tra_status choose_storage(const dense_import *m, tra_levels *levels, bool
     double elements = 1;
     for (int d = 0; d < s->shape.n; d++) elements *= (double)s->shape.v[d];
     if (!*dense)
-        tra_info(0, "%s: %.3g of the elements are entries: stored as %s (--storage says otherwise)", s->spec,
+        tra_info(0, "%s: %.3g of the elements are entries: stored as %s (--storage changes it)", s->spec,
                  elements > 0 ? entries / elements : 0, alias ? alias : tra_levels_text(levels, text_of));
     return TRA_OK;
 }

@@ -17,13 +17,13 @@ tra_status tra_stream_open(const char *path, size_t cap, tra_stream *in, tra_err
         in->name = "standard input";
     } else {
         in->fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (in->fd < 0) return tra_fail_errno(e, TRA_INPUT, "%s: cannot open", path);
+        if (in->fd < 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
         in->owned = true;
     }
     struct stat st;
     tra_status s = TRA_OK;
     if (fstat(in->fd, &st) != 0)
-        s = tra_fail_errno(e, TRA_INPUT, "%s: cannot open", in->name);
+        s = tra_fail_errno(e, TRA_INPUT, "cannot open %s", in->name);
     else if (S_ISDIR(st.st_mode))
         s = tra_fail(e, TRA_INPUT, "%s: is a directory", in->name);
     if (s != TRA_OK) {

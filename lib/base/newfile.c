@@ -67,12 +67,15 @@ tra_status tra_temp_create(const char *target, const char *tag, bool reuse, tra_
     struct stat st;
     *t = (tra_temp){.fd = -1, .tag = tag, .target = tra_strdup(target)};
     t->fd = tag ? open_tagged(t, folder, name, reuse) : open_numbered(t, folder, name);
-    free(folder);
     if (t->fd < 0) {
-        tra_status s = tra_fail_errno(e, TRA_INPUT, "cannot write %s (by way of %s)", target, t->path);
+        tra_status s = errno == ENOENT
+                           ? tra_fail(e, TRA_INPUT, "cannot write in %s: there is no such directory", folder)
+                           : tra_fail_errno(e, TRA_INPUT, "cannot write %s (by way of %s)", target, t->path);
+        free(folder);
         temp_free(t);
         return s;
     }
+    free(folder);
     if (stat(target, &st) == 0) (void)fchmod(t->fd, st.st_mode & 07777);
     return TRA_OK;
 }

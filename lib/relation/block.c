@@ -41,8 +41,8 @@ void tra_block_choose(const tra_dims *shape, tra_dims *block) {
 tra_status tra_block_fit(const tra_dims *shape, tra_dims *block, tra_err *e) {
     if (block->n != shape->n) {
         char b[TRA_DIMTEXT], s[TRA_DIMTEXT];
-        return tra_fail(e, TRA_USAGE, "block %s has %d dimensions, but the tensor %s has %d", tra_shape_text(block, b),
-                        block->n, tra_shape_text(shape, s), shape->n);
+        return tra_fail(e, TRA_USAGE, "block %s has %d dimension%s, but the tensor %s has %d", tra_shape_text(block, b),
+                        block->n, block->n == 1 ? "" : "s", tra_shape_text(shape, s), shape->n);
     }
     for (int d = 0; d < shape->n; d++) block->v[d] = tra_max64(1, tra_min64(block->v[d], shape->v[d]));
     return TRA_OK;

@@ -100,15 +100,8 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const t
     tra_json_int(j, "keys", c->frontier.n);
     dims(j, "frontier", &c->frontier);
     dims(j, "bound", &c->bound);
-    tra_json_str(j, "dtype", tra_dtype_name(o->type.dtype));
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "floats", s->floats);
-    if (o->type.columns) {
-        tra_size rows = tra_size_exactly(tra_catalog_elements(c));
-        if (o->type.bounded) rows = tra_type_entries(&o->type);
-        tra_json_size(j, "rows", rows);
-        tra_json_int(j, "row_bytes", tra_schema_row_bytes(o->type.columns));
-    }
     tra_type_json(&o->type, j);
     if (o->op == TRA_PLAN_OUTPUT) tra_json_str(j, "storage", s->storage);
     tra_json_bool(j, "densify", s->densifies);
@@ -176,7 +169,6 @@ static void relation(tra_json *j, const tra_named *r) {
     tra_json_int(j, "rank", c->bound.n);
     dims(j, "frontier", &c->frontier);
     dims(j, "bound", &c->bound);
-    tra_json_str(j, "dtype", tra_dtype_name(r->node->type.dtype));
     tra_json_int(j, "tuples", c->n);
     tra_json_int(j, "floats", tra_catalog_elements(c));
     tra_type_json(&r->node->type, j);

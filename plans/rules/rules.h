@@ -4,7 +4,7 @@
  * placements: the search asks them whether an operator may run where its inputs are, and derivations name their steps
  * by them. Properties of kernels come from the kernel table (kernel.h).
  *
- * Source: Tensor Relational Algebra, tables 1 and 2, as corrected in this project's manual (tra-explain.1), which also
+ * Source: Tensor Relational Algebra, tables 1 and 2, as corrected in this project's manual (tra-plans.5), which also
  * has the rules Q-*.
  */
 #ifndef TRA_RULES_H

@@ -19,7 +19,7 @@ tra_status tra_storel_without(const char *names, uint64_t *out, tra_err *e) {
         int i = 0;
         while (i < ST_NRULES && (strlen(rules[i].name) != n || strncmp(rules[i].name, at, n) != 0)) i++;
         if (i == ST_NRULES)
-            return tra_fail(e, TRA_USAGE, "there is no rule '%.*s': tra-explain(1) lists them", (int)n, at);
+            return tra_fail(e, TRA_USAGE, "there is no rule '%.*s': tra-plans(5) lists them", (int)n, at);
         if (rules[i].built_in)
             return tra_fail(e, TRA_USAGE, "rule %s is built into the normal form and cannot be left out",
                             rules[i].name);

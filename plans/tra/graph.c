@@ -207,7 +207,7 @@ static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const 
                     e, TRA_USAGE,
                     "-D %s=%s: %s is computed by the program; -D sets inputs, params and the files of outputs",
                     v[i].name, v[i].value, v[i].name);
-            return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input or param '%s'%s%s%s", v[i].name,
+            return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input, param or output '%s'%s%s%s", v[i].name,
                             v[i].value, v[i].name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         }
         if (s->param && !tra_parse_num(v[i].value, &number))

@@ -30,13 +30,21 @@ static void describe_entries(const tra_type *t, tra_str *out) {
 }
 
 void tra_type_json(const tra_type *t, tra_json *j) {
-    tra_size n = t->sparse ? tra_type_entries(t) : tra_size_exactly(tra_catalog_elements(t->cat));
+    tra_size n = t->sparse || t->bounded ? tra_type_entries(t) : tra_size_exactly(tra_catalog_elements(t->cat));
+    const char *what = t->columns ? "rows" : "entries";
+    char key[32];
+    tra_json_str(j, "dtype", t->columns ? "table" : tra_dtype_name(t->dtype));
     tra_json_bool(j, "sparse", t->sparse);
     tra_json_str(j, "held", t->layout ? t->layout->name : "dense");
-    tra_json_int(j, "entries", n.expected);
-    tra_json_str(j, "entries_kind", tra_size_known(n) ? "exact" : "estimate");
-    if (!tra_size_known(n)) tra_json_int(j, "entries_bound", n.bound);
-    tra_json_num(j, "density", t->sparse ? tra_type_density(t) : 1);
+    tra_json_int(j, what, n.expected);
+    snprintf(key, sizeof key, "%s_kind", what);
+    tra_json_str(j, key, tra_size_known(n) ? "exact" : "estimate");
+    snprintf(key, sizeof key, "%s_bound", what);
+    if (!tra_size_known(n)) tra_json_int(j, key, n.bound);
+    if (t->columns)
+        tra_json_int(j, "row_bytes", tra_schema_row_bytes(t->columns));
+    else
+        tra_json_num(j, "density", t->sparse ? tra_type_density(t) : 1);
 }
 
 /* Rows or elements, exactly or as they are expected: "9983412", "about 1200000 of <= 9983412". */

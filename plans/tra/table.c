@@ -323,9 +323,11 @@ typedef tra_node *relation_builder(tra_build *b, const tra_ast *x);
 static tra_node *operand(const tra_table_builder *w, relation_builder *relation, int i, bool tensor) {
     tra_node *n = relation(w->b, w->call->kids[i]);
     if (!n || tensor == !n->type.columns) return n;
-    tra_table_refuse(w, w->call->kids[i],
-                     tensor ? "this is a table already; a tensor is expected here"
-                            : "this is a tensor; a table is expected here");
+    tra_diag_error(w->b->d, w->call->kids[i]->span,
+                   tensor ? "matrix(T, [a, b]) makes a tensor of columns of a table T"
+                          : "table(X) makes a table of a vector or a matrix X, entries(X) of any tensor",
+                   tensor ? "this is a table already; a tensor is expected here"
+                          : "this is a tensor; a table is expected here");
     return NULL;
 }
 

@@ -185,7 +185,7 @@ void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout);
 
 /* The share of elements that are expected to be entries. */
 double tra_type_density(const tra_type *t);
-/* sparse, held, entries (with entries_kind and entries_bound) and density, as members of a JSON object. */
+/* Members of a JSON object: dtype, sparse, held, entries (of tables rows) with _kind and _bound, density. */
 void tra_type_json(const tra_type *t, tra_json *j);
 
 /* "C: keys 2 <4,4>, f64 1000 x 1000, tensor 3500 x 3500" and the like, for check and explain --tra. */

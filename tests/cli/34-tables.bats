@@ -252,6 +252,7 @@ END
     has "p.tra:11:24: error: matrix has no argument 'fil'"
     has "p.tra:12:31: error: an element type is expected here"
     has "p.tra:13:12: error: this is a tensor; a table is expected here"
+    has "table(X) makes a table of a vector or a matrix X, entries(X) of any tensor"
     has "p.tra:14:5: error: transform takes tensors, and this is a table"
     has "p.tra:15:"
     has "p.tra:16:24: error: this is no date"

@@ -529,3 +529,24 @@ assert sys.argv[1] or most < 32 << 20, most' "${SAN-}" "$TRA" import $how --memo
     done
     return 1
 }
+
+@test "an option of tables is refused for a file of another format, before anything is read or written" {
+    "$PYTHON" -c 'import numpy; numpy.save("a.npy", numpy.eye(3))'
+    status 2 tra import a.npy --types a=i32 -o x.h5
+    is "tra: --types is for tables of CSV files, and a.npy is npy by its name (--from csv reads it as CSV)" echo "$output"
+    printf 'a\n1\n' >t
+    status 2 tra import t --from npy --table -o x.h5
+    has "--table is for tables of CSV files, and t is npy by --from"
+    [ ! -e x.h5 ]
+    status 0 tra import -q t --types a=i32 -o x.h5 # no suffix: text
+    tra import -q t --from csv --types a=i32 -o x.h5
+}
+
+@test "an output in a directory that is missing is refused, and the directory named" {
+    printf '1,2\n' >t.csv
+    status 3 tra import t.csv -o no/x.h5
+    is "tra: cannot write in no: there is no such directory" echo "$output"
+    tra import -q t.csv -o x.h5
+    status 3 tra export x.h5 -o no/x.npy
+    is "tra: cannot write in no: there is no such directory" echo "$output"
+}

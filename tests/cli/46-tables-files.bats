@@ -123,7 +123,7 @@ assert a["when"].dtype == "M8[D]" and a["name"][2] == "Zoë" and a["ok"].dtype =
     sed 's/34/35/' p.csv > o.csv
     tra import -q o.csv -o o.h5
     status 1 tra diff p.h5 o.h5
-    has "column age: 1 values differ, the first in row 0: 34 and 35"
+    has "column age: 1 value differs, in row 0: 34 and 35"
     status 0 tra diff p.h5 o.h5 --atol 1
     tra import -q p.csv -o n.h5 --columns name,age
     status 1 tra diff p.h5 n.h5

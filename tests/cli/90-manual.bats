@@ -101,6 +101,79 @@ is_left_to_other() {
         --format '-D --define' | sort)" ]
 }
 
+@test "tra help, tra(1) and the page of each command say the same of it, in the same order" {
+    plain() { sed 's/\\-/-/g; s/\\(aq/'"'"'/g'; }
+    for c in $(commands); do
+        brief=$("$TRA" help | sed -n "s/^  $c  *//p")
+        [ "$(plain <"$ROOT/man/tra-$c.1" | sed -n '/^\.SH NAME/{n;p;}')" = "tra-$c - $brief" ] || { echo "NAME of tra-$c.1"; return 1; }
+        plain <"$ROOT/man/tra.1" | grep -q -x -A 1 -e "\.BR tra-$c (1)" || { echo "tra.1 lacks $c"; return 1; }
+        [ "$(plain <"$ROOT/man/tra.1" | grep -x -m 1 -A 1 -e "\.BR tra-$c (1)" | tail -n 1)" = "$brief" ] || { echo "$c in tra.1"; return 1; }
+    done
+    [ "$(plain <"$ROOT/man/tra.1" | sed -n '/^\.SH COMMANDS/,/^\.SH CONV/s/^\.BR tra-\([a-z]*\) (1)$/\1/p')" = "$(commands)" ]
+    for page in "$ROOT"/man/*.5; do
+        name=$(basename "$page" .5)
+        grep -q -x -e "\.BR ${name/-/\\\\-} (5)" "$ROOT/man/tra.1" || { echo "tra.1 lacks $name"; return 1; }
+    done
+}
+
+@test "every name in the JSON of a command is in its page" {
+    tra gen -q --shape 40x30 --block 20x30 -o f.h5
+    tra gen -q --shape 60x60 --density 0.1 -o s.h5
+    printf 'k,a,b\n1,2.5,x\n2,3.5,\n1,,y\n' >t.csv
+    tra import -q --format json t.csv -o t.h5
+    printf 'k,a,c\n1,2.5,x\n2,4.5,\n' | tra import -q --table - -o u.h5
+    printf '%%%%MatrixMarket matrix coordinate real general\n9 9 2\n1 1 1\n3 1 2\n' >m.mtx
+    cat >p.tra <<'END'
+storage mine[m, n] = levels(dense, sparse)
+input F from "f.h5" at part(0)
+input S from "s.h5"
+input t from "t.h5"
+G[i,j] = sum F[n,i] * F[n,j]
+Y[i,j] as mine = sum S[i,k] * S[k,j]
+g = group(select(t, !isnull(a)), [k], n = count(), s = sum(a))
+M = matrix(g, [n, s])
+output G; output Y; output g; output M
+END
+    tra run -q --sites 2 --profile run.json p.tra
+    names() { # page, then commands
+        local page=$1 n=0 c
+        shift
+        rm -f out.*.json
+        for c in "$@"; do n=$((n + 1)); eval "tra $c --format json" >"out.$n.json" 2>err || [ $? -le 1 ]; done
+        "$PYTHON" - "$ROOT/man/$page" out.*.json <<'END'
+import json, re, sys
+
+words = set(re.findall(r"[A-Za-z0-9_]+", open(sys.argv[1]).read().replace("\\-", "-")))
+keys = set()
+
+def walk(x, under=""):
+    for k, v in x.items() if isinstance(x, dict) else [(under, v) for v in x] if isinstance(x, list) else []:
+        if isinstance(x, dict) and under not in ("partition", "cardinalities"):  # names of the program
+            keys.add(re.sub("_(kind|bound)$", "", k))
+        walk(v, k)
+
+for f in sys.argv[2:]: walk(json.load(open(f)))
+lacks = sorted(k for k in keys if k not in words)
+print(sys.argv[1], len(keys), "names; lacks", lacks)
+sys.exit(bool(lacks) or len(keys) < 3)
+END
+    }
+    names tra-check.1 'check p.tra'
+    names tra-explain.1 'explain --rules --kernels --code --storages S=csr,csc p.tra' 'explain --optimizers=run.json p.tra' \
+        'explain --sites 4 --optimizer eindecomp p.tra' 'explain --analyze run.json p.tra' 'cost p.tra' \
+        'explain --reproducible --alternatives --sites 2 --memory 1G p.tra' 'run --dry-run p.tra' 'run -q p.tra'
+    names tra-import.1 'import t.csv -o o.h5' 'import m.mtx -o o.h5' 'import - -o o.h5 <<<1,2 --from csv'
+    names tra-export.1 'export s.h5 -o o.npz' 'export t.h5 -o o.csv'
+    names tra-info.1 'info --stats --statistics --mapping f.h5 s.h5' 'info t.h5'
+    names tra-verify.1 'verify f.h5 s.h5 t.h5'
+    names tra-digest.1 'digest f.h5'
+    names tra-diff.1 'diff f.h5 s.h5' 'diff f.h5 G.h5' 'diff s.h5 Y.h5' 'diff t.h5 u.h5'
+    names tra-doctor.1 'doctor --scratch .'
+    names tra-clean.1 'clean -n --scratch . .'
+    names tra-version.1 'version'
+    names tra-calibrate.1 'calibrate --seconds 0.01 -o machine.json'
+}
+
 # Values that an option of a help text takes its choice from: the words of "text|json".
 choices() { awk '$1 ~ /^-/ { v = $1 ~ /,$/ ? $3 : $2; if (v ~ /[|]/) { gsub(/[][|]/, " ", v); print v } }'; }
 

@@ -51,5 +51,5 @@ TEST(fits) {
     CHECK_INT(block.v[0], 10);
     CHECK_INT(block.v[1], 1);
     CHECK_FAILS(tra_block_fit(&shape, &wrong, &e), TRA_USAGE, e,
-                "block 4 has 1 dimensions, but the tensor 10 x 0 has 2");
+                "block 4 has 1 dimension, but the tensor 10 x 0 has 2");
 }

@@ -365,7 +365,7 @@ TEST(defines) {
     static const struct {
         tra_define d;
         const char *msg;
-    } wrong[] = {{{"N", "3"}, "the program has no input or param 'N'; did you mean n?"},
+    } wrong[] = {{{"N", "3"}, "the program has no input, param or output 'N'; did you mean n?"},
                  {{"C", "3"}, "C is computed by the program"},
                  {{"eta", "abc"}, "eta is a param, and 'abc' is no number"},
                  {{"A", ""}, "a file is expected"}};
