@@ -210,6 +210,41 @@ P = project(T, c = a + 1, drop(b))'
     has "  c  i64"
 }
 
+# What is guessed of columns whose values are known is compared with what is there, of every comparison.
+@test "how many rows a selection leaves is estimated by the statistics of the columns" {
+    "$PYTHON" - <<'END'
+import os, random, sqlite3, subprocess
+r, n = random.Random(5), 20000
+rows = [(r.randrange(10**6), 7 if r.random() < 0.5 else r.randrange(10**5), None if i % 5 == 0 else r.gauss(0, 10),
+         r.choice([0, 1, 1]), r.choice(["a", "b", "b", "c"])) for i in range(n)]
+db = sqlite3.connect(":memory:")
+db.execute("create table t (u, s, f, b, w)")
+db.executemany("insert into t values (?, ?, ?, ?, ?)", rows)
+with open("t.csv", "w") as out:
+    out.write("u,s,f,b,w\n")
+    for u, s, f, b, w in rows: out.write(f"{u},{s},{'' if f is None else f},{'true' if b else 'false'},{w}\n")
+at = {"u": [100000, 500000, 999999], "s": [7, 7777, 60000], "f": [-12.5, 0.5, 9.0]}
+some = [f"{c} {op} {v}" for c in at for op in ("<", "<=", ">", ">=", "==", "!=") for v in at[c]]
+some += [f"{v} {op} {c}" for c in at for op in ("<", "<=", ">", ">=", "==", "!=") for v in at[c][:1]]
+some += ["isnull(f)", "!isnull(f)", "!(u < 250000)", "!(s != 7)", "b", "!b", "w == 'b'", "w != 'b'", "isnull(u)"]
+some += ["u < 300000 && s == 7", "u < 300000 || s == 7", "f > 0.5 && s != 7", "f > 0.5 || !b", "!(f < 2 || w == 'a')"]
+subprocess.run([os.environ["TRA"], *"import -q --table t.csv -o t.h5".split()], check=True)
+with open("p.tra", "w") as out:
+    out.write('input T from "t.h5"\n')
+    for i, x in enumerate(some): out.write(f"R{i} = select(T, {x})\n".replace("'", '"'))
+lines = [l for l in subprocess.check_output([os.environ["TRA"], "check", "p.tra"], text=True).split("\n") if l[:1] == "R"]
+bad = 0
+for i, x in enumerate(some):
+    sql = x.replace("isnull(f)", "(f is null)").replace("isnull(u)", "(u is null)").replace("&&", "and")
+    sql = sql.replace("||", "or").replace("!=", "<>").replace("!", "not ").replace("==", "=")
+    is_there = db.execute(f"select count(*) from t where {sql}").fetchone()[0]
+    line = next(l for l in lines if l.startswith(f"R{i}: "))
+    said = float(line.split("table of ")[1].replace("about ", "").split()[0])
+    if abs(said - is_there) > n / 40: bad += 1; print(x, "leaves", is_there, "of", n, "and not", line)
+assert not bad and len(some) > 70, len(some)
+END
+}
+
 @test "what is wrong with an operator on tables is said with its place, and what to write" {
     program <<'END'
 input T : table [start: i32, `end id`: i32, name: string, d: date] rows 100 by 30

@@ -124,6 +124,11 @@ static void number(writer *w, int left) {
         tra_str_printf(&w->out, "d%d(", w->rows[below(w->nrows)]);
         whole(w, 1);
         add(w, ")");
+    } else if (what == 3 && left > 0) {
+        expression(w, 1, left - 1);
+        add(w, "(");
+        whole(w, 1);
+        add(w, ")");
     } else if (what == 4) {
         add(w, below(2) ? "A(" : "B(");
         whole(w, 1);
@@ -190,7 +195,7 @@ static void expression(writer *w, int depth, int left) {
         return;
     case 9:
         if (depth == 0) break;
-        expression(w, depth, 0);
+        expression(w, depth, below(2) ? left - 1 : 0);
         add(w, "(");
         whole(w, 1);
         add(w, ":");
