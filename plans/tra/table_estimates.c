@@ -57,10 +57,12 @@ static double share_of_comparison(const tra_column_facts *f, tra_coltype t, tra_
     double below = share_below(f, t, y), equal = 1 / fmax(1, (double)f->distinct);
     for (int64_t i = 0; i < f->n; i++)
         if (number_of(t, f->frequency[i][0]) == y) equal = (double)f->frequency[i][1] / fmax(1, values);
-    double share = op == TRA_C_EQ                     ? equal
-                   : op == TRA_C_NE                   ? 1 - equal
-                   : op == TRA_C_LT || op == TRA_C_LE ? below
-                                                      : 1 - below;
+    double share = op == TRA_C_EQ   ? equal
+                   : op == TRA_C_NE ? 1 - equal
+                   : op == TRA_C_LT ? below
+                   : op == TRA_C_LE ? fmin(1, below + equal)
+                   : op == TRA_C_GT ? fmax(0, 1 - below - equal)
+                                    : 1 - below;
     return share * values / all;
 }
 

@@ -214,8 +214,8 @@ P = project(T, c = a + 1, drop(b))'
 @test "how many rows a selection leaves is estimated by the statistics of the columns" {
     "$PYTHON" - <<'END'
 import os, random, sqlite3, subprocess
-r, n = random.Random(5), 20000
-rows = [(r.randrange(10**6), 7 if r.random() < 0.5 else r.randrange(10**5), None if i % 5 == 0 else r.gauss(0, 10),
+r, n = random.Random(5), 160000 # more values than frequencies are kept of
+rows = [(r.randrange(10**6), 7 if r.random() < 0.5 else r.randrange(10**9), None if i % 5 == 0 else r.gauss(0, 10),
          r.choice([0, 1, 1]), r.choice(["a", "b", "b", "c"])) for i in range(n)]
 db = sqlite3.connect(":memory:")
 db.execute("create table t (u, s, f, b, w)")
@@ -223,7 +223,7 @@ db.executemany("insert into t values (?, ?, ?, ?, ?)", rows)
 with open("t.csv", "w") as out:
     out.write("u,s,f,b,w\n")
     for u, s, f, b, w in rows: out.write(f"{u},{s},{'' if f is None else f},{'true' if b else 'false'},{w}\n")
-at = {"u": [100000, 500000, 999999], "s": [7, 7777, 60000], "f": [-12.5, 0.5, 9.0]}
+at = {"u": [100000, 500000, 999999], "s": [7, 10**7, 6 * 10**8], "f": [-12.5, 0.5, 9.0]}
 some = [f"{c} {op} {v}" for c in at for op in ("<", "<=", ">", ">=", "==", "!=") for v in at[c]]
 some += [f"{v} {op} {c}" for c in at for op in ("<", "<=", ">", ">=", "==", "!=") for v in at[c][:1]]
 some += ["isnull(f)", "!isnull(f)", "!(u < 250000)", "!(s != 7)", "b", "!b", "w == 'b'", "w != 'b'", "isnull(u)"]
