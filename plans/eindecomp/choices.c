@@ -6,7 +6,7 @@
 
 #include "eindecomp_int.h"
 
-/* ---- row sets --------------------------------------------------------------------------------------------------- */
+/* ---- row sets ----------------------------------------------------------------------------------------------- */
 
 /* The place of a row in the hash table: where its number is, or where it is to be put. */
 static int *slot(const row_set *r, const int *row) {
@@ -176,8 +176,7 @@ tra_labelling *tra_ein_chosen_labelling(const tra_eingraph *g, const char *how, 
     return l;
 }
 
-/* ---- labellings by rule -------------------------------------------------------------------------------------------
- */
+/* ---- labellings by rule ------------------------------------------------------------------------------------- */
 
 /* Cuts a label in as many of `parts` parts (a power of two) as it can take; returns the factor that is left. */
 static int cut_label(const tra_vertex *x, int *d, int label, int parts) {

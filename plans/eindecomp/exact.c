@@ -204,8 +204,7 @@ bool tra_ein_best_among(const tra_eingraph *g, const choices *c, int *const *can
     return ok;
 }
 
-/* ---- the optimum of all vectors
- * -------------------------------------------------------------------------------------------- */
+/* ---- the optimum of all vectors ----------------------------------------------------------------------------- */
 
 /* Writes the vectors of v that can be in an optimum: of those that make the same partition of the result and need the
  * same of producers, the cheapest. Returns how many. */

@@ -250,8 +250,7 @@ static void add_operator(building *b, const tra_node *n) {
 
 /* ---- which nodes make a vertex ------------------------------------------------------------------------------ */
 
-/* Marks the node and the relations that it is computed from: of a statement its references, whatever nodes compute it.
- */
+/* Marks the node and the relations that it is computed from: of a statement its references, not the nodes inside. */
 static void mark_needed(building *b, const tra_node *n) {
     const tra_einsum *s = b->statement[n->id];
     if (b->needed[n->id]) return;

@@ -91,6 +91,7 @@ static void choose(labeller *w, int v, int vec) {
     }
 }
 
+/* Is the graph a tree, or several trees: has no vertex several consumers? */
 static bool is_tree(const tra_eingraph *g) {
     for (int v = 0; v < g->nvertices; v++)
         if (g->consumers[v] > 1) return false;
@@ -121,12 +122,14 @@ static int longest_path(const labeller *w, int *path) {
     return n;
 }
 
+/* The dynamic program of the whole graph, if no vertex has several consumers. */
 static void label_tree(labeller *w) {
     for (int v = 0; v < w->g->nvertices; v++) make_table(w, v, ALL_PRODUCERS);
     for (int v = 0; v < w->g->nvertices; v++)
         if (w->g->consumers[v] == 0) choose(w, v, w->t[v].least);
 }
 
+/* The dynamic program path by path, the longest first. Only producers on the path count. */
 static void linearise(labeller *w) {
     int *path = tra_news(w->a, int, w->g->nvertices), n;
     while ((n = longest_path(w, path)) > 0) {

@@ -24,22 +24,29 @@ typedef struct best_rest {
 
 enum { MAXDIVISORS = 32 }; /* of numbers up to TRA_MAXSITES */
 
-/* Finds the grid that keeps most sites busy; of several the one nearest to `want`, and of equally near ones that with
- * the fewest sites along the first labels. A dynamic program over labels, divisors of the number of sites, and axes. */
-static void nearest_grid(int n, const int *want, const int64_t *blocks, int sites, int *grid) {
-    int divisor[MAXDIVISORS], ndivisors = 0;
-    for (int d = 1; d <= sites; d++) {
-        if (sites % d != 0) continue;
-        assert(ndivisors < MAXDIVISORS);
-        divisor[ndivisors++] = d;
+/* Writes the divisors of n, ascending. Returns how many there are. */
+static int find_divisors(int n, int divisor[MAXDIVISORS]) {
+    int count = 0;
+    for (int d = 1; d <= n; d++) {
+        if (n % d != 0) continue;
+        assert(count < MAXDIVISORS);
+        divisor[count++] = d;
     }
+    return count;
+}
+
+/* Finds the grid that keeps most sites busy; of several the one nearest to `want`, and of equally near ones that with
+ * the fewest sites along the first labels. This is a dynamic program over labels i, the number of sites that are left
+ * for them (the number of a divisor of `sites`), and the axes that are left for them. */
+static void nearest_grid(int n, const int *want, const int64_t *blocks, int sites, int *grid) {
+    int divisor[MAXDIVISORS], ndivisors = find_divisors(sites, divisor);
     best_rest(*best)[MAXDIVISORS][TRA_MAXAXES + 1] = tra_calloc((size_t)n + 1, sizeof *best);
     for (int axes = 0; axes <= TRA_MAXAXES; axes++) best[n][0][axes] = (best_rest){.busy = 1};
     for (int i = n - 1; i >= 0; i--) {
         for (int left = 0; left < ndivisors; left++) {
             for (int axes = 0; axes <= TRA_MAXAXES; axes++) {
                 best_rest *b = &best[i][left][axes];
-                for (int take = 0, rest = left; take <= left; take++) {
+                for (int take = 0, rest = left; take <= left; take++) { /* divisor[take] sites along label i */
                     if (divisor[left] % divisor[take] != 0 || (take > 0 && axes == 0)) continue;
                     while (divisor[rest] * divisor[take] != divisor[left]) rest--;
                     const best_rest *after = &best[i + 1][rest][axes - (take > 0)];

@@ -20,7 +20,7 @@ static const char *size_text(int64_t v, int64_t other, char *buf) {
 }
 
 /* Adds the row of an operator (m->nops: of the whole run), whose predicted cost is c. */
-static void measured_row(const char *what, const tra_cost *c, const tra_profile *m, int op, tra_str *out) {
+static void add_measured_row(const char *what, const tra_cost *c, const tra_profile *m, int op, tra_str *out) {
     char text[7][32];
     const char *cells[7];
     tra_op_report r = tra_profile_sum(m, op);
@@ -88,9 +88,9 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
         tra_str what = {0};
         tra_str_printf(&what, "#%d %s%s%s", i, tra_plan_op_text(p->ops[i].op), s->ops[i].relation ? " " : "",
                        s->ops[i].relation ? s->ops[i].relation : "");
-        measured_row(tra_str_get(&what), &p->ops[i].predicted.cost, m, i, out);
+        add_measured_row(tra_str_get(&what), &p->ops[i].predicted.cost, m, i, out);
         tra_str_free(&what);
     }
-    measured_row("all", &p->cost, m, m->nops, out);
+    add_measured_row("all", &p->cost, m, m->nops, out);
     add_row_counts(s, m, out);
 }

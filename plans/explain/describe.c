@@ -83,8 +83,7 @@ static void add_lines(tra_shown_plan *s, int op, int depth, bool *seen) {
     for (int i = 0; i < 2 && s->plan->ops[op].in[i] >= 0; i++) add_lines(s, s->plan->ops[op].in[i], depth + 1, seen);
 }
 
-/* ---- why a plan is not the first choice
- * ------------------------------------------------------------------------------------------------ */
+/* ---- why a plan is not the first choice --------------------------------------------------------------------- */
 
 static bool moves_summands(const tra_plan *p, const tra_op *o) { return tra_place_is_partial(&p->ops[o->in[0]].place); }
 

@@ -1,5 +1,4 @@
-/* explain.h - plans for people and for programs. One walk describes a plan; text, JSON and dot render the description.
- */
+/* explain.h - plans for people and for programs: one walk describes a plan; text, JSON and dot render that. */
 #ifndef TRA_EXPLAIN_H
 #define TRA_EXPLAIN_H
 

@@ -96,7 +96,7 @@ void tra_text_composed(int n, const tra_storel_kernel *k, tra_str *out) {
     if (n == 0) tra_str_add(out, "no statement has a stored operand\n");
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------------------------------------------- */
 
 static void json_tree(tra_json *j, const char *key, const tra_calc *x) {
     char *text = x ? tree_text(x) : NULL;
@@ -155,7 +155,7 @@ void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k) {
     for (int i = 0; i < n; i++) json_kernel(j, &k[i]);
 }
 
-/* ---- storages side by side --------------------------------------------------------------------------------------- */
+/* ---- storages side by side ---------------------------------------------------------------------------------- */
 
 /* The predicted seconds of all kernels of a set. */
 static double total_seconds(const tra_kernel_set *x) {

@@ -8,7 +8,7 @@
 #include "../search/cost.h"
 #include "explain_int.h"
 
-enum { WIDTH = TRA_TEXT_WIDTH, FEW_PLANS = 10 }; /* FEW_PLANS: as many are compared if all are asked for */
+enum { WIDTH = TRA_TEXT_WIDTH, FEW_PLANS = 10 }; /* FEW_PLANS: how many are compared if all are asked for */
 
 /* ---- the tree ----------------------------------------------------------------------------------------------- */
 
@@ -25,7 +25,8 @@ static char *estimate_text(double v, char buf[32]) {
     return tra_text_number(strtod(digits, NULL), buf, 32);
 }
 
-/* Tuples and the bound of their arrays; of a table rows, expected of possible ones, and their bytes. */
+/* The number of tuples and the bound of their arrays; of a table the expected and the possible rows, and the bytes of a
+ * row. */
 static char *size_text(const tra_op *o, char *buf, size_t n) {
     char shape[TRA_DIMTEXT], a[32], b[32];
     const tra_catalog *c = o->type.cat;
@@ -70,7 +71,8 @@ static const char *column_text(const tra_shown_op *o, int column, char *buf, siz
 
 /* Each column is as wide as its texts, placement and size within limits; the operator has what is left. */
 static widths find_widths(const tra_shown_plan *p) {
-    static const int least[] = {0, 9, 14, 5, 5}, most[] = {0, 22, 32, WIDTH, WIDTH};
+    static const int least[] = {[PLACEMENT] = 9, [SIZE] = 14, [MOVED] = 5, [FLOPS] = 5};
+    static const int most[] = {[PLACEMENT] = 22, [SIZE] = 32, [MOVED] = WIDTH, [FLOPS] = WIDTH};
     widths w = {{0}};
     char buf[TRA_DIMTEXT + 64];
     w.of[OPERATOR] = WIDTH;
@@ -170,8 +172,7 @@ static void add_price_of_reproducible(const tra_job *job, const tra_shown_plan *
         tra_str_add(out, s->cost > 0 ? "the best plan without costs nothing\n" : "no cost, as without\n");
 }
 
-/* ---- explain --tra and --ia
- * ------------------------------------------------------------------------------------------- */
+/* ---- explain --tra and --ia --------------------------------------------------------------------------------- */
 
 static void add_graph(const tra_graph *g, tra_str *out) {
     tra_str_add(out, "\nTRA: the typed graph\n");
@@ -190,19 +191,18 @@ static void add_graph(const tra_graph *g, tra_str *out) {
     }
 }
 
-/* Adds the line of an operator: what it does, its inputs, its name, its placement. of: its inputs; NULL: as it has
- * them.
- */
-static void add_operator(const tra_op *o, const char *number, const char *of, const tra_placement *p, tra_str *out) {
+/* Adds the line of an operator: what it does, its inputs (NULL: those that it has), its name, its placement. */
+static void add_operator(const tra_op *o, const char *number, const char *inputs, const tra_placement *p,
+                         tra_str *out) {
     char place[256];
     tra_str line = {0};
     tra_str_printf(&line, "#%s ", number);
     tra_op_print(o, &line);
-    if (of)
-        tra_str_printf(&line, " of #%s", of);
+    if (inputs)
+        tra_str_printf(&line, " of #%s", inputs);
     else if (o->in[0] >= 0)
         tra_str_printf(&line, " of #%d", o->in[0]);
-    if (!of && o->in[1] >= 0) tra_str_printf(&line, " and #%d", o->in[1]);
+    if (!inputs && o->in[1] >= 0) tra_str_printf(&line, " and #%d", o->in[1]);
     if (o->what.name) tra_str_printf(&line, " = %s", o->what.name);
     tra_str_printf(&line, " @ %s", tra_place_text(p, place, sizeof place));
     tra_text_wrapped(tra_str_get(&line), 0, 6, out);

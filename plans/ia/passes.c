@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- placements to begin with
- * ---------------------------------------------------------------------------------------------- */
+/* ---- placements to begin with ------------------------------------------------------------------------------- */
 
 bool tra_place_keeps_busy(const tra_placement *p, const tra_catalog *c) {
     int64_t busy = 1, sites = 1;

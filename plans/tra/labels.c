@@ -4,7 +4,7 @@
 
 #include "build.h"
 
-/* ---- labels of nodes -------------------------------------------------------------------------------------------- */
+/* ---- labels of nodes ---------------------------------------------------------------------------------------- */
 
 const tra_dim_labels *tra_labels_of_dim(const tra_node *n, int d) { return n->labels ? n->labels[d] : NULL; }
 
@@ -33,21 +33,17 @@ static const tra_dim_labels *labels_of_part(tra_build *b, const tra_node *n, int
     return from >= 0 && extent <= l->n - from ? tra_dim_labels_part(b->arena, l, from, extent) : NULL;
 }
 
-void tra_carry_labels(tra_build *b, tra_node *n) {
-    const tra_node *l = n->in[0], *r = n->in[1];
-    const char *why;
-    tra_dims shape, out;
-    tra_dimsrc src;
-    if (n->labels || n->type.columns || !l || !(l->labels || (r && r->labels))) return;
-    bool cuts = n->op == TRA_OP_TILE || n->op == TRA_OP_CONCAT, tensor = tra_type_is_tensor(&n->type, &why);
-    if (!tensor && !cuts) return;
-    const tra_dims *x = &l->type.cat->bound, *y = r ? &r->type.cat->bound : NULL;
+/* Finds the dimension of an operand that each dimension of the result comes from: d of the left one, 32 + d of the
+ * right one, or -1. False if none has the positions of the result. */
+static bool find_sources(const tra_node *n, tra_dimsrc *src) {
+    const tra_dims *x = &n->in[0]->type.cat->bound, *y = n->in[1] ? &n->in[1]->type.cat->bound : NULL;
+    tra_dims out;
     bool known = true;
-    for (int d = 0; d < TRA_MAXDIM; d++) src.from[d] = (int8_t)d;
+    for (int d = 0; d < TRA_MAXDIM; d++) src->from[d] = (int8_t)d;
     switch (n->op) {
-    case TRA_OP_JOIN: known = tra_kernel_shape2(n->kernel, x, y, x, y, &out, &src, NULL) == TRA_OK; break;
-    case TRA_OP_AGG: known = tra_kernel_shape_agg(n->kernel, x, &out, &src, NULL) == TRA_OK; break;
-    case TRA_OP_TRANSFORM: known = tra_kernel_shape1(n->kernel, x, &out, &src, NULL) == TRA_OK; break;
+    case TRA_OP_JOIN: known = tra_kernel_shape2(n->kernel, x, y, x, y, &out, src, NULL) == TRA_OK; break;
+    case TRA_OP_AGG: known = tra_kernel_shape_agg(n->kernel, x, &out, src, NULL) == TRA_OK; break;
+    case TRA_OP_TRANSFORM: known = tra_kernel_shape1(n->kernel, x, &out, src, NULL) == TRA_OK; break;
     case TRA_OP_INPUT:
     case TRA_OP_REKEY:
     case TRA_OP_FILTER:
@@ -55,8 +51,18 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
     case TRA_OP_CONCAT:
     case TRA_OP_REPART: break;
     }
-    if (!known || (n->kernel && !tra_kernel_keeps_places(n->kernel))) return;
-    shape = n->type.cat->bound;
+    return known && (!n->kernel || tra_kernel_keeps_places(n->kernel));
+}
+
+void tra_carry_labels(tra_build *b, tra_node *n) {
+    const tra_node *l = n->in[0], *r = n->in[1];
+    const char *why;
+    tra_dimsrc src;
+    if (n->labels || n->type.columns || !l || !(l->labels || (r && r->labels))) return;
+    /* pieces of a tensor carry the labels of the whole, which a concat then has again */
+    bool pieces = n->op == TRA_OP_TILE || n->op == TRA_OP_CONCAT, tensor = tra_type_is_tensor(&n->type, &why);
+    if ((!tensor && !pieces) || !find_sources(n, &src)) return;
+    tra_dims shape = n->type.cat->bound;
     if (tensor) tra_type_shape(&n->type, &shape);
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     for (int d = 0; d < shape.n; d++) {
@@ -67,7 +73,7 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
     n->labels = labels;
 }
 
-/* ---- what a dimension is called --------------------------------------------------------------------------------- */
+/* ---- what a dimension is called ----------------------------------------------------------------------------- */
 
 /* The name that dimension d has in the EinSum statement whose result the node is; NULL: there is none. */
 static const char *statement_label(const tra_build *b, const tra_node *n, int d) {

@@ -73,7 +73,7 @@ bool tra_table_named_args(const tra_table_builder *w, int from, int n, const cha
 
 static void add_term(tra_table_builder *w, const tra_table_term *t) {
     int n = w->op.nterms;
-    if ((n & (n - 1)) == 0) {
+    if ((n & (n - 1)) == 0) { /* the room doubles when it is full */
         tra_table_term *v = tra_news(w->b->arena, tra_table_term, n ? 2 * n : 1);
         if (n) memcpy(v, w->op.term, (size_t)n * sizeof *v);
         w->op.term = v;
@@ -98,7 +98,8 @@ bool tra_table_add_term(tra_table_builder *w, const tra_ast *x) {
     if (x->kind == TRA_AST_NAME && tra_table_find_column(&sc, x) < 0) return false;
     if (!tra_table_build_term(&sc, x->text, value, &t)) return false;
     if (t.x->untyped) {
-        tra_diag_error(w->b->d, value->span, NULL, "null alone has no type");
+        tra_diag_error(w->b->d, value->span, "write if(false, 0, null) for a NULL among integers",
+                       "null alone has no type");
         return false;
     }
     if (find_term(w, t.name) >= 0) {
@@ -146,12 +147,12 @@ const char *tra_table_call_text(const tra_table_builder *w) {
     return tra_table_text(w->b->arena, &s);
 }
 
-/* ---- operators ---------------------------------------------------------------------------------------------- */
+/* ---- operators that are a pass over rows -------------------------------------------------------------------- */
 
 tra_node *tra_table_record(tra_table_builder *w, tra_node *n) {
     tra_graph *g = w->b->g;
     if (!n) return NULL;
-    if ((g->ntables & (g->ntables - 1)) == 0) {
+    if ((g->ntables & (g->ntables - 1)) == 0) { /* the room doubles when it is full */
         const tra_table_op **v = tra_news(w->b->arena, const tra_table_op *, g->ntables ? 2 * g->ntables : 1);
         if (g->ntables) memcpy(v, g->tables, (size_t)g->ntables * sizeof *v);
         g->tables = v;
@@ -275,7 +276,7 @@ static tra_node *build_matrix(tra_table_builder *w) {
     bool ok = matrix_options(w);
     for (int i = 0; i < list->nkids; i++) ok = tra_table_add_term(w, list->kids[i]) && ok;
     if (!ok) return NULL;
-    if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns"), NULL;
+    if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns, and this one would have none"), NULL;
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     split_terms(w, &names, &x);
     if (tra_rowwise_matrix(r, w->op.nterms, names, x, w->op.dtype, w->op.fill, &e) != TRA_OK) {
@@ -342,7 +343,7 @@ static tra_node *build_union(tra_table_builder *w, relation_builder *relation) {
 }
 
 static tra_node *build_join(tra_table_builder *w, relation_builder *relation) {
-    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "two tables are joined"), NULL;
+    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "a join has two tables"), NULL;
     w->right = operand(w, relation, 1, false);
     return w->right ? tra_table_join(w) : NULL;
 }
@@ -351,7 +352,9 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)find_op(call->text)};
     bool tensor = w.op.op == TRA_TABLE_ENTRIES || w.op.op == TRA_TABLE_TABLE;
     if (call->nkids == 0)
-        return tra_table_refuse(&w, call, tensor ? "the argument is a tensor" : "the first argument is a table"), NULL;
+        return tra_table_refuse(
+                   &w, call, tensor ? "its argument is missing, a tensor" : "its first argument is missing, a table"),
+               NULL;
     w.in = operand(&w, relation, 0, tensor);
     if (!w.in) return NULL;
     w.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
@@ -392,7 +395,7 @@ static const tra_schema *declared_columns(tra_build *b, const tra_stmt *st) {
         }
         for (int j = 0; j < i; j++)
             if (strcmp(v[j].name, c->name) == 0) {
-                tra_diag_error(b->d, c->span, NULL, "there are two columns '%s'", c->name);
+                tra_diag_error(b->d, c->span, "give one of them another name", "there are two columns '%s'", c->name);
                 ok = false;
                 break;
             }

@@ -7,7 +7,7 @@ static bool facts_of(const tra_column *c, tra_arena *a, tra_column_facts *f) {
     return tra_table_facts(c->file, c->number, a, f);
 }
 
-/* ---- rows with one value ----------------------------------------------------------------------------------------- */
+/* ---- rows with one value ------------------------------------------------------------------------------------ */
 
 /* How often any value occurs, at most. A value that is not listed occurs no more often than the last listed one, or, as
  * it may not have been a candidate for the list, than by how much the count that finds candidates is too low, which is
@@ -109,7 +109,7 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
     return most;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------ */
+/* ---- groups ------------------------------------------------------------------------------------------------- */
 
 /* How many different whole numbers lie in the range that the expression is known to have. */
 static int64_t values_in_range(const tra_colexpr *x) {

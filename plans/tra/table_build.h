@@ -127,11 +127,9 @@ tra_node *tra_table_of_tensor(tra_table_builder *w);
  * this name. The columns lkey of w->in and rkey of w->right are equal; NULLs are equal too. */
 tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey,
                                     const char *name);
-/* table_number.c: replaces each number(...) in the call of a project by the name of a column, which it adds to w->in.
- */
+/* table_number.c: replaces each number(...) in the call of a project by the name of a column that it adds to w->in. */
 bool tra_table_build_numbers(tra_table_builder *w);
-/* table_union.c: all rows of w->in, then all of w->right, matched by the names of columns. at: the syntax of w->right.
- */
+/* table_union.c: all rows of w->in, then all of w->right, whose syntax is `at`. Columns are matched by their names. */
 tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at);
 /* All rows of in[0], then all of in[1]. The result has n columns: of the rows of in[0] expressions x, of those of in[1]
  * expressions y. These are brought to common types in place. */

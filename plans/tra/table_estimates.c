@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- a column ---------------------------------------------------------------------------------------------------- */
+/* ---- a column ----------------------------------------------------------------------------------------------- */
 
 bool tra_table_facts(struct tra_rel *file, int number, tra_arena *a, tra_column_facts *out) {
     return file && tra_rel_column_facts(file, number, a, out, NULL) == TRA_OK;
@@ -66,7 +66,7 @@ static double share_of_comparison(const tra_column_facts *f, tra_coltype t, tra_
     return share * values / all;
 }
 
-/* ---- predicates -------------------------------------------------------------------------------------------------- */
+/* ---- predicates --------------------------------------------------------------------------------------------- */
 
 /* The shares of rows for which a predicate is true and false; for the others it is NULL. */
 typedef struct truth {
@@ -185,7 +185,7 @@ double tra_table_selectivity(const tra_colexpr *x) {
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/* ---- joins ------------------------------------------------------------------------------------------------------- */
+/* ---- joins -------------------------------------------------------------------------------------------------- */
 
 /* A value of the right column as one of the left: of strings its code in the left dictionary, -1: it is not there. */
 static int64_t as_left_value(const tra_column *l, const tra_column *r, int64_t value) {
@@ -251,28 +251,32 @@ static others others_of(const tra_column_facts *f) {
  * to be equally frequent. */
 static void estimate_by_containment(const tra_column *l, const tra_column *r, const tra_column_facts *x,
                                     const tra_column_facts *y, tra_arena *a, tra_join_selectivity *out) {
-    double dx = fmax(1, (double)x->distinct), dy = fmax(1, (double)y->distinct), there = fmin(1, dy / dx);
-    others p = others_of(x), q = others_of(y); /* the values that are not listed */
-    double pairs = p.rows * q.rows / fmax(p.distinct, q.distinct),
-           has = y->n > 0 && q.rows <= 0 ? 0 : p.rows * fmin(1, q.distinct / p.distinct);
+    double xvalues = fmax(1, (double)x->distinct), yvalues = fmax(1, (double)y->distinct);
+    double x_in_y = fmin(1, yvalues / xvalues),
+           y_in_x = fmin(1, xvalues / yvalues); /* shares of values that are there */
+    others p = others_of(x), q = others_of(y);  /* the values that are not listed */
+    double pairs = p.rows * q.rows / fmax(p.distinct, q.distinct);
+    double matched = y->n > 0 && q.rows <= 0 ? 0 : p.rows * fmin(1, q.distinct / p.distinct);
     const value_count *v = values_as_left(l, r, y, a);
-    for (int64_t i = 0; i < x->n; i++) {
+    for (int64_t i = 0; i < x->n; i++) { /* listed values of x */
         const value_count *at = bsearch(&x->frequency[i][0], v, (size_t)y->n, sizeof *v, by_value);
-        double rows = (double)x->frequency[i][1], met = at           ? (double)(*at)[1]
-                                                        : q.rows > 0 ? there * q.rows / q.distinct
-                                                                     : 0;
-        pairs += rows * met;
-        has += met > 0 ? rows * (at ? 1 : there) : 0;
+        double rows = (double)x->frequency[i][1], partners = 0;
+        if (at)
+            partners = (double)(*at)[1];
+        else if (q.rows > 0)
+            partners = x_in_y * q.rows / q.distinct;
+        pairs += rows * partners;
+        matched += partners > 0 ? rows * (at ? 1 : x_in_y) : 0;
     }
-    for (int64_t i = 0; i < y->n; i++) { /* the others of x that meet what is listed of y */
+    for (int64_t i = 0; i < y->n; i++) { /* listed values of y, with those of x that are not listed */
         bool listed = false;
         for (int64_t k = 0; k < x->n && !listed && !x->whole; k++) listed = x->frequency[k][0] == v[i][0];
         if (x->whole || listed || p.rows <= 0) continue;
-        double share = fmin(1, dx / dy);
-        pairs += share * p.rows / p.distinct * (double)v[i][1];
-        if (q.rows <= 0) has += share * p.rows / p.distinct;
+        double rows = y_in_x * p.rows / p.distinct;
+        pairs += rows * (double)v[i][1];
+        if (q.rows <= 0) matched += rows;
     }
-    out->matched = fmin(1, has / (double)x->rows);
+    out->matched = fmin(1, matched / (double)x->rows);
     out->pairs = fmin(1, pairs / ((double)x->rows * (double)y->rows));
 }
 
@@ -304,7 +308,7 @@ bool tra_table_join_selectivity(const tra_lookup_spec *s, tra_join_selectivity *
     return known;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------------ */
+/* ---- groups ------------------------------------------------------------------------------------------------- */
 
 /* The expected number of different values among n draws from d equally frequent ones: d (1 - (1 - 1 / d)^n). */
 static double distinct_draws(double d, double n) { return d < 1 ? 0 : -d * expm1(n * (d > 1 ? log1p(-1 / d) : -700)); }

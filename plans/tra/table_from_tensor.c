@@ -11,7 +11,7 @@ enum {
     ELEMENTS = 1 << 20    /* about so many has a block, where a tensor is cut anew */
 };
 
-/* ---- nodes -------------------------------------------------------------------------- */
+/* ---- nodes -------------------------------------------------------------------------------------------------- */
 
 /* The tensor in blocks of whole rows, whose only key counts the blocks. */
 static tra_node *in_row_blocks(tra_table_builder *w, const tra_dims *shape) {
@@ -90,7 +90,7 @@ static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims 
     return tra_table_record(w, n);
 }
 
-/* ---- operators -------------------------------------------------------------------------------------------------- */
+/* ---- operators ---------------------------------------------------------------------------------------------- */
 
 static tra_node *build_entries(tra_table_builder *w, tra_border *k, const tra_dims *shape) {
     const char *names[TRA_MAXDIM];
@@ -152,7 +152,7 @@ tra_node *tra_table_of_tensor(tra_table_builder *w) {
     const char *why;
     tra_dims shape;
     tra_border *k = tra_new(w->b->arena, tra_border);
-    if (w->call->nkids != 1) return tra_table_refuse(w, w->call, "there is one argument, a tensor"), NULL;
+    if (w->call->nkids != 1) return tra_table_refuse(w, w->call, "it has one argument, a tensor"), NULL;
     if (!tra_type_is_blocked(&w->in->type, &why)) {
         tra_diag_error(w->b->d, w->call->span, NULL, "%s takes tensors in blocks; of this relation %s",
                        tra_table_op_text(w->op.op), why);

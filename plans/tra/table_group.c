@@ -43,8 +43,10 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
     if (call->nkids == 0) return true;
     if (!tra_table_build_term(&sc, x->text, call->kids[0], operand)) return false;
     to->ast = operand->ast;
-    if (operand->x->untyped) return tra_diag_error(w->b->d, call->kids[0]->span, NULL, "null alone has no type"), false;
-    return true;
+    if (!operand->x->untyped) return true;
+    tra_diag_error(w->b->d, call->kids[0]->span, "write if(false, 0, null) for a NULL among integers",
+                   "null alone has no type");
+    return false;
 }
 
 /* A table that has the keys as its first columns, then the operands of aggregates, a column that several aggregates

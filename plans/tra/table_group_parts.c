@@ -54,7 +54,7 @@ static bool divide(const tra_catalog *c, const tra_schema *s, bool numbered, tra
     return tra_table_divide(c, &x, d);
 }
 
-/* ---- distinct values --------------------------------------------------------------------------------------------- */
+/* ---- distinct values ---------------------------------------------------------------------------------------- */
 
 /* Each different row once, in the order of rows. */
 static tra_node *each_once(tra_table_builder *w, tra_node *in, const tra_division *d) {
@@ -84,7 +84,7 @@ static tra_node *count_distinct(tra_table_builder *w, tra_node *in, const tra_ta
     return once ? tra_table_group_rows(&one, once, v, true) : NULL;
 }
 
-/* ---- quantiles --------------------------------------------------------------------------------------------------- */
+/* ---- quantiles ---------------------------------------------------------------------------------------------- */
 
 /* The first n columns of s, and more. */
 static const tra_schema *columns_and(tra_arena *a, const tra_schema *s, int n, int nmore, const tra_column *more) {

@@ -19,8 +19,7 @@ static int count_conditions(const tra_ast *x) {
     return both ? count_conditions(x->kids[0]) + count_conditions(x->kids[1]) : 1;
 }
 
-/* Splits the conditions that are joined by &&: equalities of columns become keys; *rest gets the others, joined by &&.
- */
+/* Splits conditions that are joined by &&: equalities of columns become keys; *rest gets the others, joined by &&. */
 static void split_conditions(tra_table_builder *w, const tra_ast *x, int *lkey, int *rkey, const tra_ast **rest) {
     if (x->kind == TRA_AST_BINARY && strcmp(x->text, "&&") == 0) {
         split_conditions(w, x->kids[0], lkey, rkey, rest);
@@ -265,7 +264,7 @@ static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, con
     return NULL;
 }
 
-/* ---- right and outer joins, and what the program expects -------------------------------------------------------- */
+/* ---- right and outer joins, and what the program expects ---------------------------------------------------- */
 
 /* The join of w with its tables interchanged: right rows, by whether they have partners in the left table (ANTI), or
  * all of them after a test that they have (KEEP). where: the further condition of w, or NULL. */

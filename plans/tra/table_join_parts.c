@@ -184,7 +184,7 @@ static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const
                                  tra_arena_printf(a, "sort(%s)%s, numbered", text, x.matching ? ", no NULLs" : ""));
 }
 
-/* ---- further conditions ---------------------------------------------------------------------------------------- */
+/* ---- further conditions ------------------------------------------------------------------------------------- */
 
 /* The columns that a condition reads of one operand, whose n columns are those of the pair from `from` on. pair: how
  * many columns the pair has. Writes their numbers in the operand, and returns how many there are. */
@@ -216,7 +216,7 @@ static const tra_colexpr *over_slice_and_part(tra_arena *a, const tra_lookup *l,
     return tra_colexpr_substitute(a, x, by);
 }
 
-/* ---- the join --------------------------------------------------------------------------------------------------- */
+/* ---- the join ----------------------------------------------------------------------------------------------- */
 
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const char *text, const tra_division *d, const tra_join_size *size) {

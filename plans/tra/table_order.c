@@ -4,7 +4,7 @@
 #include "lower.h"
 #include "table_parts.h"
 
-/* ---- order ---------------------------------------------------------------------------------------------------- */
+/* ---- order -------------------------------------------------------------------------------------------------- */
 
 /* The keys, and after them the number of the row, which is column `number` and is called `name`. */
 static tra_part_keys with_number(tra_arena *a, const tra_part_keys *k, int number, const char *name) {
@@ -35,7 +35,7 @@ tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, co
     return tra_table_sort_blocks(w, parts, &x, tra_arena_printf(a, "sort(%s), not numbered", k->text));
 }
 
-/* ---- distinct ------------------------------------------------------------------------------------------------- */
+/* ---- distinct ----------------------------------------------------------------------------------------------- */
 
 /* A table of numbers of rows, in their order, as blocks: those of each block of the table `blocks`. */
 static tra_node *split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks) {
@@ -102,7 +102,7 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
                                                .data = p});
 }
 
-/* ---- numbers of rows ------------------------------------------------------------------------------------------ */
+/* ---- numbers of rows ---------------------------------------------------------------------------------------- */
 
 /* For each block a row with the number of its first row: the rows of all blocks before it are counted. Sets the schemas
  * of x. */
@@ -161,7 +161,7 @@ tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *
                                                .data = x});
 }
 
-/* ---- limit ---------------------------------------------------------------------------------------------------- */
+/* ---- limit -------------------------------------------------------------------------------------------------- */
 
 /* Rows [from, from + most) of a table of several blocks; in one block if so many rows have room in one. */
 static tra_node *limit_parts(tra_table_builder *w, int64_t from, int64_t most) {

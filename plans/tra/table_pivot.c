@@ -24,28 +24,28 @@ static const char *value_name(const tra_ast *call) {
     }
 }
 
-/* group(T, [row, column], value = agg(value)) */
+/* A node of the tree with n children. */
+static tra_ast *new_ast(tra_arena *a, tra_ast_kind kind, const char *text, tra_span span, int n,
+                        const tra_ast *const *kids) {
+    tra_ast *x = tra_new(a, tra_ast);
+    *x = (tra_ast){.kind = kind, .text = text, .span = span, .name_span = span, .nkids = n};
+    x->kids = tra_news(a, tra_ast *, n);
+    for (int i = 0; i < n; i++) x->kids[i] = (tra_ast *)kids[i];
+    return x;
+}
+
+/* group(T, [row, column], value = aggregate(value)) */
 static tra_node *group_by_both(tra_table_builder *w) {
-    const tra_ast *call = w->call;
-    tra_ast *list = tra_new(w->b->arena, tra_ast), *agg = tra_new(w->b->arena, tra_ast),
-            *named = tra_new(w->b->arena, tra_ast), *group = tra_new(w->b->arena, tra_ast);
-    tra_ast **keys = tra_news(w->b->arena, tra_ast *, 2), **value = tra_news(w->b->arena, tra_ast *, 1),
-            **one = tra_news(w->b->arena, tra_ast *, 1), **args = tra_news(w->b->arena, tra_ast *, 3);
-    keys[0] = call->kids[ROW], keys[1] = call->kids[COLUMN];
-    *list = (tra_ast){.kind = TRA_AST_LIST, .span = call->span, .nkids = 2, .kids = keys};
-    value[0] = call->kids[VALUE];
-    *agg = (tra_ast){
-        .kind = TRA_AST_CALL, .text = call->kids[AGGREGATE]->text, .span = call->kids[AGGREGATE]->span, .nkids = 1};
-    agg->kids = value;
-    agg->name_span = call->kids[AGGREGATE]->span;
-    one[0] = agg;
-    *named = (tra_ast){.kind = TRA_AST_NAMED, .text = value_name(call), .span = call->span, .nkids = 1, .kids = one};
-    args[0] = call->kids[TABLE], args[1] = list, args[2] = named;
-    *group = (tra_ast){.kind = TRA_AST_CALL, .text = "group", .span = call->span, .nkids = 3, .kids = args};
-    tra_table_builder own = *w;
-    own.call = group;
-    own.op.op = TRA_TABLE_GROUP;
-    return tra_table_group(&own);
+    const tra_ast *const *arg = (const tra_ast *const *)w->call->kids, *f = arg[AGGREGATE];
+    tra_arena *a = w->b->arena;
+    tra_span span = w->call->span;
+    const tra_ast *keys = new_ast(a, TRA_AST_LIST, NULL, span, 2, &arg[ROW]);
+    const tra_ast *call = new_ast(a, TRA_AST_CALL, f->text, f->span, 1, &arg[VALUE]);
+    const tra_ast *named = new_ast(a, TRA_AST_NAMED, value_name(w->call), span, 1, &call);
+    tra_table_builder group = *w;
+    group.call = new_ast(a, TRA_AST_CALL, "group", span, 3, (const tra_ast *const[]){arg[TABLE], keys, named});
+    group.op.op = TRA_TABLE_GROUP;
+    return tra_table_group(&group);
 }
 
 /* The different values of a column of integers, dates, timestamps or bools in its file, ascending. TRA_NO: it has no
@@ -62,7 +62,7 @@ static tra_status values_of_column(tra_arena *a, const tra_column *c, const int6
     return TRA_OK;
 }
 
-/* ---- keys that are computed -------------------------------------------------------------------------------------- */
+/* ---- keys that are computed --------------------------------------------------------------------------------- */
 
 /* The columns that a key is computed of, and all combinations of their values, NULL included. */
 typedef struct combinations {
@@ -94,19 +94,12 @@ static bool find_combinations(tra_arena *a, const tra_schema *s, const tra_colex
     return c->rows <= MAXCOMBINATIONS && !tra_colexpr_uses_row(x);
 }
 
+/* Sets a value of a column of integers, codes, bools, dates or timestamps. */
 static void put_whole(tra_coltype t, void *values, int64_t at, int64_t v) {
     switch (tra_coltype_size(t)) {
     case 1: ((uint8_t *)values)[at] = (uint8_t)v; return;
     case 4: ((int32_t *)values)[at] = (int32_t)v; return;
     default: ((int64_t *)values)[at] = v;
-    }
-}
-
-static int64_t whole_of(tra_coltype t, const void *values, int64_t at) {
-    switch (tra_coltype_size(t)) {
-    case 1: return ((const uint8_t *)values)[at];
-    case 4: return ((const int32_t *)values)[at];
-    default: return ((const int64_t *)values)[at];
     }
 }
 
@@ -153,7 +146,7 @@ static bool computed_values(tra_arena *a, const tra_schema *s, const tra_colexpr
     free(room);
     int64_t *v = tra_news(a, int64_t, c.rows + 1), n = 0;
     for (int64_t i = 0; i < c.rows && done; i++)
-        if (out.state[i] == TRA_STATE_VALUE) v[n++] = whole_of(x->type, out.values, i);
+        if (out.state[i] == TRA_STATE_VALUE) v[n++] = tra_element_whole(tra_coltype_held(x->type), out.values, i);
     qsort(v, (size_t)n, sizeof *v, by_value);
     for (int64_t i = key->n = 0; i < n; i++)
         if (i == 0 || v[i] != v[i - 1]) v[key->n++] = v[i];
@@ -161,7 +154,7 @@ static bool computed_values(tra_arena *a, const tra_schema *s, const tra_colexpr
     return done;
 }
 
-/* ---- which values there are -------------------------------------------------------------------------------------- */
+/* ---- which values there are --------------------------------------------------------------------------------- */
 
 /* Finds the values that a key may have, c being its column in the table of groups, and `at` the argument: their places,
  * and the labels of the dimension. False after a diagnostic. */

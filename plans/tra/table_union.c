@@ -6,73 +6,65 @@
 #include "lower.h"
 #include "table_build.h"
 
-/* ---- blocks of both tables
- * --------------------------------------------------------------------------------------------- */
+/* ---- blocks of both tables ---------------------------------------------------------------------------------- */
 
 /* A relation with n keys, which has block k - from of the table at key k, and a block without rows where there is no
- * such block. */
-static tra_node *spread_blocks(tra_build *b, tra_span span, tra_node *table, int64_t n, int64_t from, int64_t most) {
-    int64_t own = table->type.cat->frontier.v[0];
-    tra_node *at = tra_positions(b, span, n, 1);
+ * such block. most: rows of a block of the union. */
+static tra_node *spread_blocks(tra_table_builder *w, tra_node *table, int64_t n, int64_t from, int64_t most) {
+    tra_build *b = w->b;
+    int64_t blocks = table->type.cat->frontier.v[0];
     const char *const names[] = {"k", "i"};
-    const tra_keyexpr *key[] = {tra_table_key_var(b, 0), NULL};
+    const tra_keyexpr *key[] = {tra_table_key_var(b, 0), NULL}; /* k, and the number of the block, or the nearest one */
     key[1] = tra_table_key_op(b, TRA_KEY_SUB, key[0], tra_table_key_int(b, from));
     key[1] = tra_table_key_op(b, TRA_KEY_MAX, key[1], tra_table_key_int(b, 0));
-    key[1] = tra_table_key_op(b, TRA_KEY_MIN, key[1], tra_table_key_int(b, own - 1));
-    at = tra_table_rekey(b, span, at, 1, names, 2, key);
-    if (!at) return NULL;
+    key[1] = tra_table_key_op(b, TRA_KEY_MIN, key[1], tra_table_key_int(b, blocks - 1));
+    tra_node *at = tra_table_rekey(b, w->call->span, tra_positions(b, w->call->span, n, 1), 1, names, 2, key);
     tra_union_part *p = tra_new(b->arena, tra_union_part);
-    *p = (tra_union_part){table->type.columns, from, from + own};
-    tra_node fields = {.in = {at, table}, .joinl = {.n = 1, .v = {1}}, .joinr = {.n = 1, .v = {0}}};
-    const char *text = tra_arena_printf(
-        b->arena, "blocks %" PRId64 " to %" PRId64 " of a union of up to %" PRId64 " rows", from, from + own - 1, most);
-    fields.kernel = tra_kernel_of_rows(b->arena, &(tra_rows_kernel){.text = text,
-                                                                    .use = TRA_USE_JOIN,
-                                                                    .columns = p->in,
-                                                                    .dtype = TRA_F64,
-                                                                    .rows = TRA_ROWS_EITHER,
-                                                                    .most = most,
-                                                                    .counts = true,
-                                                                    .share = 1,
-                                                                    .ops = &tra_union_part_ops,
-                                                                    .data = p});
-    tra_node *part = tra_build_made(b, TRA_OP_JOIN, span, &fields);
-    return tra_table_rekey(b, span, part, 2, names, 1, key);
+    *p = (tra_union_part){table->type.columns, from, from + blocks};
+    const char *text =
+        tra_arena_printf(b->arena, "blocks %" PRId64 " to %" PRId64 " of a union of up to %" PRId64 " rows", from,
+                         from + blocks - 1, most);
+    tra_node *part = tra_table_kernel(w, at, table, 1, 0,
+                                      &(tra_rows_kernel){.text = text,
+                                                         .use = TRA_USE_JOIN,
+                                                         .columns = p->in,
+                                                         .dtype = TRA_F64,
+                                                         .rows = TRA_ROWS_EITHER,
+                                                         .most = most,
+                                                         .counts = true,
+                                                         .share = 1,
+                                                         .ops = &tra_union_part_ops,
+                                                         .data = p});
+    return tra_table_rekey(b, w->call->span, part, 2, names, 1, key);
 }
 
 /* All rows of in[0], then all of in[1], which both have the columns `out`. The result has the blocks of both. */
-static tra_node *append_blocks(tra_build *b, tra_span span, const char *text, tra_node *const *in,
-                               const tra_schema *out) {
+static tra_node *append_blocks(tra_table_builder *w, tra_node *const *in, const tra_schema *out) {
     int64_t n[2], most = 1;
-    tra_union_both *u = tra_new(b->arena, tra_union_both);
-    tra_node fields = {.joinl = {.n = 1, .v = {0}}, .joinr = {.n = 1, .v = {0}}};
+    tra_node *spread[2];
+    tra_union_both *u = tra_new(w->b->arena, tra_union_both);
     u->out = out;
     for (int i = 0; i < 2; i++) {
         n[i] = in[i]->type.cat->frontier.v[0];
         most = tra_max64(most, in[i]->type.cat->bound.v[0]);
         u->in[i] = in[i]->type.columns;
     }
-    for (int i = 0; i < 2; i++) {
-        fields.in[i] = spread_blocks(b, span, in[i], n[0] + n[1], i ? n[0] : 0, most);
-        if (!fields.in[i]) return NULL;
-    }
-    fields.kernel = tra_kernel_of_rows(b->arena, &(tra_rows_kernel){.text = text,
-                                                                    .use = TRA_USE_JOIN,
-                                                                    .columns = out,
-                                                                    .dtype = TRA_F64,
-                                                                    .rows = TRA_ROWS_EITHER,
-                                                                    .most = most,
-                                                                    .counts = true,
-                                                                    .share = 1,
-                                                                    .ops = &tra_union_both_ops,
-                                                                    .data = u});
-    tra_node *all = tra_build_made(b, TRA_OP_JOIN, span, &fields);
-    if (all) all->rows = tra_table_own_rows(b, all);
-    return all;
+    for (int i = 0; i < 2; i++)
+        if (!(spread[i] = spread_blocks(w, in[i], n[0] + n[1], i ? n[0] : 0, most))) return NULL;
+    return tra_table_kernel(w, spread[0], spread[1], 0, 0,
+                            &(tra_rows_kernel){.text = "union",
+                                               .use = TRA_USE_JOIN,
+                                               .columns = out,
+                                               .dtype = TRA_F64,
+                                               .rows = TRA_ROWS_EITHER,
+                                               .most = most,
+                                               .counts = true,
+                                               .share = 1,
+                                               .ops = &tra_union_both_ops,
+                                               .data = u});
 }
 
-/* ---- columns of both tables
- * -------------------------------------------------------------------------------------------- */
+/* ---- columns of both tables --------------------------------------------------------------------------------- */
 
 /* Are these expressions all columns of s as they are, under their names? */
 static bool is_identity(const tra_schema *s, int n, const char *const *names, const tra_colexpr *const *x) {
@@ -107,10 +99,10 @@ tra_node *tra_table_append(tra_table_builder *w, tra_node *const *in, int n, con
         both[i] = same ? in[i] : tra_table_columns(w, in[i], n, names, own[i]);
         if (!both[i]) return NULL;
     }
-    return append_blocks(w->b, w->call->span, "union", both, out);
+    return append_blocks(w, both, out);
 }
 
-/* ---- union ------------------------------------------------------------------------------------------------------ */
+/* ---- union -------------------------------------------------------------------------------------------------- */
 
 /* Do both tables have the same columns, of the same types? */
 static bool have_same_columns(tra_table_builder *w, const tra_ast *at) {
