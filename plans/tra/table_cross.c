@@ -65,7 +65,7 @@ tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_n
                                                           .rows = TRA_ROWS_PRODUCT,
                                                           .counts = true,
                                                           .share = 1,
-                                                          .flops = 20,
+                                                          .flops = TRA_LOOKUP_FLOPS,
                                                           .ops = &tra_lookup_ops,
                                                           .data = l});
     int64_t n[] = {left->type.cat->n, x->slices, x->right_blocks};

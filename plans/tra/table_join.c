@@ -225,7 +225,7 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
                              .counts = !exact,
                              .share = share,
                              .meets = s->nkeys > 0 && loses && !s->matched,
-                             .flops = 20,
+                             .flops = TRA_LOOKUP_FLOPS,
                              .ops = &tra_lookup_ops,
                              .data = l};
 }

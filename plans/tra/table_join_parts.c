@@ -122,7 +122,7 @@ static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *righ
                            .counts = true,
                            .share = one ? 1 : tra_table_join_share(size, &left->type, &right->type),
                            .divides = one && !where,
-                           .flops = 20,
+                           .flops = TRA_LOOKUP_FLOPS,
                            .ops = &tra_merge_join_ops,
                            .data = m});
 }
@@ -156,7 +156,7 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
                                             .most = s->how == TRA_LOOKUP_LEFT ? tra_add_most(rows, more) : more,
                                             .all = once ? 0 : rows_most,
                                             .counts = !has_all,
-                                            .share = filters ? 0.5 : 1,
+                                            .share = filters ? TRA_SHARE_ASSUMED : 1,
                                             .divides = once,
                                             .flops = 10,
                                             .ops = &tra_place_ops,

@@ -95,7 +95,7 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
                                                .dtype = TRA_F64,
                                                .rows = TRA_ROWS_SAME,
                                                .counts = true,
-                                               .share = 0.5,
+                                               .share = TRA_SHARE_ASSUMED,
                                                .divides = true,
                                                .flops = 4,
                                                .ops = &tra_place_ops,
@@ -204,8 +204,8 @@ static tra_node *sort_rows(tra_table_builder *w, const tra_sort *s, tra_rows_ext
                                                /* a block of no rows has room for one, as everywhere */
                                                .most = tra_max64(1, tra_add_most(s->from, s->count)),
                                                .counts = s->distinct || rows == TRA_ROWS_MOST,
-                                               .share = s->distinct ? 0.5 : 1,
-                                               .flops = 100,
+                                               .share = s->distinct ? TRA_SHARE_ASSUMED : 1,
+                                               .flops = TRA_SORT_FLOPS,
                                                .ops = &tra_sort_ops,
                                                .data = own});
 }

@@ -92,9 +92,9 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
                                                .dtype = TRA_F64,
                                                .rows = TRA_ROWS_SAME,
                                                .counts = fewer,
-                                               .share = x->keep == TRA_ARRANGE_FIRST ? 0.5 : 1,
+                                               .share = x->keep == TRA_ARRANGE_FIRST ? TRA_SHARE_ASSUMED : 1,
                                                .divides = true,
-                                               .flops = 100,
+                                               .flops = TRA_SORT_FLOPS,
                                                .ops = &tra_arrange_ops,
                                                .data = own});
 }
@@ -129,7 +129,7 @@ static tra_node *choose_splitters(tra_table_builder *w, tra_node *samples, const
                            .most = s->parts - 1,
                            .counts = true, /* a table of no rows has none */
                            .share = 1,
-                           .flops = 100,
+                           .flops = TRA_SORT_FLOPS,
                            .ops = &tra_splitters_ops,
                            .data = s});
 }
@@ -161,7 +161,7 @@ tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tr
                                                .most = 2,
                                                .counts = true,
                                                .share = 1,
-                                               .flops = 100,
+                                               .flops = TRA_SORT_FLOPS,
                                                .ops = &tra_range_ops,
                                                .data = s});
 }
