@@ -10,14 +10,14 @@
 
 static char dir[64];
 
-static void remove_dir(void) {
+static inline void remove_dir(void) {
     char cmd[96];
     snprintf(cmd, sizeof cmd, "rm -rf %s", dir);
     if (system(cmd) != 0) fprintf(stderr, "cannot remove %s\n", dir);
 }
 
 /* A path in a directory of this run, which is gone at the end of the process; the same pointer for the same name. */
-static const char *at(const char *name) {
+static inline const char *at(const char *name) {
     static char *paths[64];
     if (!dir[0]) {
         snprintf(dir, sizeof dir, "/tmp/tra-store-XXXXXX");
@@ -42,7 +42,7 @@ static inline int leftovers(void) { /* hidden files: temporary ones and locks */
 
 /* ---- relations to test with -------------------------------------------------------------------------------------- */
 
-static tra_type blocked(tra_arena *a, const char *shape, const char *block, tra_dtype dtype) {
+static inline tra_type blocked(tra_arena *a, const char *shape, const char *block, tra_dtype dtype) {
     tra_dims s, b;
     tra_err e = {0};
     tra_catalog *c = tra_new(a, tra_catalog);
@@ -54,7 +54,7 @@ static tra_type blocked(tra_arena *a, const char *shape, const char *block, tra_
 }
 
 /* The values of a tuple's array: a function of its ordinal and the place, with zeros and special values among them. */
-static double value(int64_t ordinal, int64_t i) {
+static inline double value(int64_t ordinal, int64_t i) {
     int64_t x = ordinal * 1000003 + i;
     if (x % 7 == 0) return 0;
     if (x % 1013 == 5) return INFINITY;
@@ -62,12 +62,12 @@ static double value(int64_t ordinal, int64_t i) {
 }
 
 /* The same of integers: all bits, and zeros among them. */
-static int64_t whole_value(int64_t ordinal, int64_t i) {
+static inline int64_t whole_value(int64_t ordinal, int64_t i) {
     uint64_t x = (uint64_t)(ordinal * 1000003 + i);
     return x % 7 == 0 ? 0 : (int64_t)(x * 0x9e3779b97f4a7c15u);
 }
 
-static void make_array(const tra_type *t, int64_t ordinal, void *buf) {
+static inline void make_array(const tra_type *t, int64_t ordinal, void *buf) {
     int64_t n = tra_catalog_elements_of(t->cat, ordinal);
     for (int64_t i = 0; i < n; i++) {
         switch (t->dtype) {
@@ -80,7 +80,7 @@ static void make_array(const tra_type *t, int64_t ordinal, void *buf) {
     }
 }
 
-static bool same_array(const tra_type *t, int64_t ordinal, const void *buf) {
+static inline bool same_array(const tra_type *t, int64_t ordinal, const void *buf) {
     size_t n = (size_t)tra_catalog_elements_of(t->cat, ordinal) * tra_dtype_size(t->dtype);
     void *want = malloc(n + 1);
     make_array(t, ordinal, want);
@@ -89,9 +89,9 @@ static bool same_array(const tra_type *t, int64_t ordinal, const void *buf) {
     return same;
 }
 
-static void *room(const tra_type *t) { return malloc((size_t)tra_catalog_elements_most(t->cat) * 8 + 64); }
+static inline void *room(const tra_type *t) { return malloc((size_t)tra_catalog_elements_most(t->cat) * 8 + 64); }
 
-static tra_status write_all(const char *spec, const tra_type *t, const char *codec, tra_err *e) {
+static inline tra_status write_all(const char *spec, const tra_type *t, const char *codec, tra_err *e) {
     tra_write_options o = {.history = "made by a test"};
     tra_writer *w;
     tra_digest d = {0};
@@ -156,7 +156,8 @@ static inline tra_status read_all(tra_rel *r, tra_err *e) {
     return s;
 }
 
-static tra_type grid(tra_arena *a, const char *frontier, const char *bound, const int8_t *by, const int64_t *last) {
+static inline tra_type grid(tra_arena *a, const char *frontier, const char *bound, const int8_t *by,
+                            const int64_t *last) {
     tra_dims f, b;
     tra_err e = {0};
     tra_catalog *c = tra_new(a, tra_catalog);

@@ -1,71 +1,5 @@
-/* test_search.c - plans: the values of the papers, brute force over grids, validity of every alternative, memory, plan
- * files. */
-#include "../../plans/search/planfile.h"
-
-#include "../../plans/ia/ia.h"
-#include "../../plans/search/cost.h"
-#include "../../plans/search/derive.h"
-#include "check.h"
-
-#include <unistd.h>
-
-/* ---- helpers --------------------------------------------------------------------------------------------------- */
-
-typedef struct planned {
-    tra_program program;
-    tra_plans plans;
-    tra_err e;
-    tra_status status;
-} planned;
-
-static tra_plan_options options(int sites, tra_cost_model cost) {
-    return (tra_plan_options){.sites = sites, .cost = cost, .threads = 1, .rates = tra_rates_builtin()};
-}
-
-static planned plan_with(const char *text, tra_plan_options o) {
-    planned p = {0};
-    p.status = tra_program_from_text("test", tra_strdup(text), strlen(text), ".", 0, NULL, false, &p.program, &p.e);
-    if (p.status == TRA_OK) { /* the graph's script is in p, which moves when this returns */
-        tra_script *kept = tra_new(p.program.arena, tra_script);
-        *kept = *p.program.graph->src;
-        p.program.graph->src = kept;
-    }
-    if (p.status == TRA_OK) p.status = tra_search(p.program.graph, &o, p.program.arena, &p.plans, &p.e);
-    if (p.status != TRA_OK && o.memory == 0) check_report("%s: %s", text, p.e.msg);
-    return p;
-}
-
-static planned plan(const char *text, int sites) { return plan_with(text, options(sites, TRA_COST_TRA)); }
-static void done(planned *p) {
-    if (p->program.arena) tra_program_free(&p->program);
-}
-
-static const tra_plan *strategy(const planned *p, const char *name) {
-    for (int i = 0; i < p->plans.n; i++) {
-        if (strcmp(p->plans.v[i]->strategy, name) == 0) return p->plans.v[i];
-    }
-    return NULL;
-}
-
-static double floats(const planned *p, const char *name) {
-    const tra_plan *q = strategy(p, name);
-    return q ? q->cost.network_floats : -1;
-}
-
-static const tra_op *find_op(const tra_plan *p, tra_plan_op op) {
-    for (int i = 0; i < p->nops; i++) {
-        if (p->ops[i].op == op) return &p->ops[i];
-    }
-    return NULL;
-}
-
-static char *matmul(int64_t i, int64_t k, int64_t j, int64_t parts) {
-    return tra_asprintf("input A : f64 [%" PRId64 ",%" PRId64 "] by [%" PRId64 ",%" PRId64 "]\n"
-                        "input B : f64 [%" PRId64 ",%" PRId64 "] by [%" PRId64 ",%" PRId64 "]\n"
-                        "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\noutput C\n",
-                        i, k, (i + parts - 1) / parts, (k + parts - 1) / parts, k, j, (k + parts - 1) / parts,
-                        (j + parts - 1) / parts);
-}
+/* test_search.c - plans: the values of the papers, brute force over grids, validity of every alternative, memory. */
+#include "search_util.h"
 
 /* ---- the papers' values ---------------------------------------------------------------------------------------- */
 
@@ -149,34 +83,6 @@ TEST(the_choice_is_the_best_grid) {
 
 /* ---- every alternative ----------------------------------------------------------------------------------------- */
 
-static const char *const programs[] = {
-    "input A : f64 [10,7] by [3,2]\ninput B : f64 [7,5] by [2,4]\n"
-    "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\noutput C\n",
-    "input A : f64 [9,9] by [2,2]\nP = join(A, A, [1], [0], matmul)\nC = agg(P, [0,2], matadd)\n"
-    "D = agg(P, [1], elemmax)\noutput C\noutput D\noutput P\n",
-    "input A : f64 [9,9] by [2,2]\nL = filter(A, (i,j) -> i >= j)\nT = transform(L, transpose)\n"
-    "S = rekey(T, (i,j) -> (j,i))\nC = agg(join(L, S, [1], [0], matmul), [0,2], matadd)\n"
-    "t = agg(C, [], maxindex)\noutput C\noutput t\n",
-    "input x : f64 [21] by [3]\ny = rekey(x, (i) -> (6-i))\nz = transform(y, exp)\nw = transform(x, neg)\n"
-    "v = join(z, w, [0], [0], matvecadd)\noutput v\noutput y\noutput x\n",
-    "input A : f64 [12,12] by [4,4]\nB = repart(A, [2,5])\nC = reblock(B, [12,1])\noutput B\noutput C\n",
-    "input A : f64 [12,12] by [4,6]\nT = tile(A, 1, 2)\nC = concat(T, 2, 1)\noutput C\nr = agg(T, [2], matadd)\noutput "
-    "r\n",
-    "input A : f64 [12,6] by [4,2]\ns = agg(transform(A, colsum), [], matadd)\n"
-    "N = join(A, s, [], [], (x,y) -> x/y)\noutput N\noutput s\n",
-    "input A : f64 [12,6] by [4,2] at all\ninput B : f64 [6,8] by [2,2] at part(1)\ninput c : f64 [12,8] by [4,2] at "
-    "part(0,1)\n"
-    "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\nD = join(C, c, [0,1], [0,1], matadd)\noutput D\n",
-    "input A : f64 [8,8,8] by [2,2,2]\ninput B : f64 [8,8,8] by [2,4,2]\n"
-    "C = agg(join(A, B, [0,2], [0,2], outer), [0,1,3], matadd)\noutput C\n",
-    "input A : f64 [0,4] by [2,2]\ninput B : f64 [4,3] by [2,2]\n"
-    "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\noutput C\n",
-    "input a : f64 [] by []\ninput b : f64 [] by []\nc = join(a, b, [], [], matadd)\nd = agg(c, [], matadd)\noutput "
-    "d\n",
-    "input A : f32 [9,9] by [2,2]\ns = agg(A, [], elemmin)\nt = agg(A, [1], matadd)\noutput s\noutput t\n",
-};
-
-/* No exchange to where its input is, and none that was done before. */
 static bool needless_exchange(const tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
@@ -443,7 +349,7 @@ TEST(sizes_beyond_counting_are_refused) {
     tra_program_free(&p);
 }
 
-/* ---- costs ----------------- */
+/* ---- names of strategies ------------------------------------------------------------------------------------ */
 
 TEST(strategies_have_their_names) {
     char *text = matmul(48, 48, 48, 12);
@@ -467,66 +373,6 @@ TEST(strategies_have_their_names) {
     done(&p);
 }
 
-/* ---- plan files ------------------------------------------------------------------------------------------------ */
-
-static void make_planfile(tra_str *text) {
-    char path[] = "/tmp/tra-plan-XXXXXX";
-    tra_err e = {0};
-    int fd = mkstemp(path);
-    CHECK(fd >= 0 && write(fd, programs[0], strlen(programs[0])) == (ssize_t)strlen(programs[0]));
-    close(fd);
-    tra_request r = {.options = options(3, TRA_COST_TRA), .plan = 2};
-    tra_job job;
-    CHECK_OK(tra_job_load(path, &r, &job, &e), e);
-    if (job.plan) {
-        CHECK_INT(job.plan->rank, 2);
-        CHECK_INT(job.options.memory, 0);
-        tra_planfile_print(path, &job, &r, "a tree\n", text);
-    }
-    tra_job_free(&job);
-    unlink(path);
-}
-
-TEST(a_plan_file_comes_back) {
-    tra_str text = {0};
-    tra_arena *a = tra_arena_new();
-    tra_planfile f;
-    tra_err e = {0};
-    make_planfile(&text);
-    CHECK(tra_planfile_sniff(text.s, text.n));
-    CHECK_OK(tra_planfile_parse("x", text.s, text.n, a, &f, &e), e);
-    CHECK_INT(f.options.sites, 3);
-    CHECK_INT(f.options.cost, TRA_COST_TRA);
-    CHECK_INT(f.rank, 2);
-    CHECK_INT(f.size, strlen(programs[0]));
-    CHECK_STR(f.program, programs[0]);
-    CHECK_STR(f.dir, "/tmp");
-    tra_arena_free(a);
-    tra_str_free(&text);
-}
-
-TEST(a_garbled_plan_file_is_refused) {
-    tra_str text = {0};
-    make_planfile(&text);
-    for (size_t i = 0; i < text.n; i++) {
-        tra_planfile f;
-        tra_err e = {0};
-        tra_arena *a = tra_arena_new();
-        char old = text.s[i];
-        if (tra_planfile_parse("x", text.s, i, a, &f, &e) == TRA_OK) check_report("cut at byte %zu and read", i);
-        CHECK_INT(e.status, TRA_INPUT);
-        e = (tra_err){0};
-        text.s[i] = (char)(old ^ 1);
-        if (tra_planfile_parse("x", text.s, text.n, a, &f, &e) == TRA_OK)
-            check_report("garbled at byte %zu and read", i);
-        text.s[i] = old;
-        tra_arena_free(a);
-    }
-    tra_str_free(&text);
-}
-
-/* What is everywhere is one axis, whatever axes the other input has: copies along the first say nothing of the second.
- */
 TEST(strategies_say_all_of_two_inputs_that_are_everywhere) {
     tra_labels none = {0};
     char name[64];

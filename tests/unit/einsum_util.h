@@ -1,0 +1,37 @@
+/* einsum_util.h - graphs of programs with EinSum statements. */
+#ifndef TRA_EINSUM_UTIL_H
+#define TRA_EINSUM_UTIL_H
+
+#include "check.h"
+
+#include "../../plans/reference/reference_int.h"
+
+typedef struct built {
+    tra_arena *a;
+    tra_graph *g;
+    tra_script src;
+    tra_diags d;
+    tra_err e;
+    tra_status status;
+} built;
+
+static inline built build(const char *text) {
+    built b = {.a = tra_arena_new()};
+    b.src = (tra_script){"p.tra", tra_arena_strndup(b.a, text, strlen(text)), (int)strlen(text)};
+    b.d = (tra_diags){.arena = b.a};
+    return b;
+}
+
+static inline void compile(built *b) {
+    const char *why = "";
+    b->d.src = &b->src;
+    b->status = tra_graph_build(&b->src, ".", 0, NULL, b->a, &b->d, &b->g, &b->e);
+    if (b->status == TRA_OK && !tra_graph_valid(b->g, &why)) check_report("not valid: %s", why);
+}
+
+static inline void done(built *b) {
+    if (b->g) tra_graph_close(b->g);
+    tra_arena_free(b->a);
+}
+
+#endif

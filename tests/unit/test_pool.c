@@ -1,0 +1,177 @@
+/* test_pool.c - the pool of blocks: what leaves memory, and what comes back. */
+#include "check.h"
+
+#include "../../lib/physical/needs.h"
+#include "../../lib/run/pool.h"
+
+TEST(pool_spills_and_brings_back) {
+    enum { N = 40, BYTES = 1 << 16 };
+    tra_pool *p = tra_pool_new(8 * BYTES, check_folder());
+    tra_block *b[N];
+    tra_err e = {0};
+    for (int i = 0; i < N; i++) {
+        CHECK_INT(tra_block_new(p, BYTES, &b[i], &e), TRA_OK);
+        memset(b[i]->ptr, i, BYTES);
+        tra_block_unpin(p, b[i]);
+        CHECK(tra_pool_stat(p).used <= 8 * BYTES);
+    }
+    for (int i = 0; i < N; i++) {
+        bool load;
+        CHECK_INT(tra_block_pin(p, b[i], &load, &e), TRA_OK);
+        if (load) CHECK_INT(tra_block_load(p, b[i], NULL, &e), TRA_OK);
+        char *bytes = b[i]->ptr;
+        CHECK(bytes[0] == i && bytes[BYTES - 1] == i);
+        tra_block_unpin(p, b[i]);
+    }
+    tra_pool_stats s = tra_pool_stat(p);
+    CHECK_INT(s.spilled, (N - 8) * BYTES + 8 * BYTES); /* all in the end, each once */
+    CHECK(s.peak <= s.budget);
+    for (int i = 0; i < N; i++) tra_block_free(p, b[i]);
+    CHECK_INT(tra_pool_stat(p).used, 0);
+    tra_pool_free(p);
+}
+
+/* Pages of this process that are resident, in bytes. */
+static int64_t resident(void) {
+    long all = 0, here = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f || fscanf(f, "%ld %ld", &all, &here) != 2) here = 0;
+    if (f) fclose(f);
+    return (int64_t)here * 4096;
+}
+
+TEST(pool_in_pieces_stays_in_its_budget) {
+    enum { M = 1 << 20 };
+    tra_err e = {0};
+    tra_pool *p = tra_pool_new(100 * M, check_folder());
+    tra_block *b[10], *big[2];
+    int64_t before = resident();
+    for (int i = 0; i < 10; i++) {
+        CHECK_OK(tra_block_new(p, 10 * M, &b[i], &e), e);
+        memset(b[i]->ptr, 1, 10 * M);
+    }
+    for (int i = 0; i < 10; i += 2) tra_block_free(p, b[i]);
+    CHECK_OK(tra_block_new(p, 50 * M, &big[0], &e), e); /* mapped apart: what is free lies in pieces */
+    memset(big[0]->ptr, 1, 50 * M);
+    for (int i = 1; i < 10; i += 2) tra_block_free(p, b[i]);
+    CHECK_OK(tra_block_new(p, 50 * M, &big[1], &e), e); /* from the region, of which 50 had been in use */
+    memset(big[1]->ptr, 1, 50 * M);
+    CHECK_INT(tra_pool_stat(p).used, 100 * M);
+    CHECK(resident() - before <= 118 * M); /* with room for the shadow that sanitizers keep; without care, 130 */
+    for (int i = 0; i < 2; i++) tra_block_free(p, big[i]);
+    tra_pool_free(p);
+}
+
+TEST(pool_one_holder_lets_go_while_another_has_it_pinned) {
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
+    tra_block *b = NULL;
+    tra_err e = {0};
+    CHECK_INT(tra_block_new(p, 1000, &b, &e), TRA_OK);
+    tra_block_share(p, b);
+    tra_block_free(p, b);
+    CHECK_INT(b->pins, 1);
+    tra_block_unpin(p, b);
+    tra_block_free(p, b);
+    CHECK_INT(tra_pool_stat(p).used, 0);
+    tra_pool_free(p);
+}
+
+TEST(pool_refuses_when_all_is_pinned) {
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
+    tra_block *a = NULL, *b = NULL;
+    tra_err e = {0};
+    CHECK_INT(tra_block_new(p, 600 << 10, &a, &e), TRA_OK);
+    CHECK_INT(tra_block_new(p, 600 << 10, &b, &e), TRA_RESOURCE);
+    CHECK(strstr(e.msg, "--memory") != NULL);
+    tra_block_unpin(p, a); /* now it can be evicted */
+    e = (tra_err){0};
+    CHECK_INT(tra_block_new(p, 600 << 10, &b, &e), TRA_OK);
+    tra_block_free(p, a);
+    tra_block_free(p, b);
+    tra_pool_free(p);
+}
+
+TEST(a_changed_block_is_spilled_again) {
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
+    tra_block *a = NULL, *b = NULL;
+    tra_err e = {0};
+    bool load;
+    CHECK_INT(tra_block_new(p, 600 << 10, &a, &e), TRA_OK);
+    memset(a->ptr, 1, 600 << 10);
+    tra_block_unpin(p, a);
+    for (int round = 2; round < 5; round++) {
+        CHECK_INT(tra_block_new(p, 600 << 10, &b, &e), TRA_OK); /* drives a out */
+        tra_block_free(p, b);
+        CHECK_INT(tra_block_pin(p, a, &load, &e), TRA_OK);
+        CHECK(load);
+        CHECK_INT(tra_block_load(p, a, NULL, &e), TRA_OK);
+        CHECK_INT(((char *)a->ptr)[5], round - 1);
+        memset(a->ptr, round, 600 << 10);
+        tra_block_mark_dirty(p, a);
+        tra_block_unpin(p, a);
+    }
+    tra_block_free(p, a);
+    tra_pool_free(p);
+}
+
+TEST(pool_serves_mixed_sizes_in_its_budget) {
+    tra_pool *p = tra_pool_new(4 << 20, check_folder());
+    tra_block *b[64] = {0};
+    tra_err e = {0};
+    for (int round = 0; round < 5000; round++) {
+        int i = (int)check_draw(64);
+        if (b[i]) {
+            CHECK_INT(*(int *)b[i]->ptr, i);
+            tra_block_free(p, b[i]);
+            b[i] = NULL;
+            continue;
+        }
+        int64_t bytes = check_draw(3) ? 8 + check_draw(60000) : 8 + check_draw(500000);
+        if (tra_pool_stat(p).used + bytes + 4096 > 4 << 20) continue;
+        CHECK_INT(tra_block_new(p, bytes, &b[i], &e), TRA_OK); /* also where the room is in pieces */
+        if (!b[i]) break;
+        *(int *)b[i]->ptr = i;
+    }
+    CHECK(tra_pool_stat(p).peak <= 4 << 20);
+    for (int i = 0; i < 64; i++) tra_block_free(p, b[i]);
+    tra_pool_free(p);
+}
+
+TEST(what_nobody_reads_again_is_not_spilled) {
+    tra_pool *p = tra_pool_new(1 << 20, check_folder());
+    tra_block *b[3];
+    tra_err e = {0};
+    bool load;
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(tra_block_new(p, 300000, &b[i], &e), TRA_OK);
+        *(int *)b[i]->ptr = i;
+    }
+    tra_block_share(p, b[1]);
+    CHECK(!tra_pool_has_room(p, 300000, false));
+    tra_block_unpin_then(p, b[0], TRA_AFTER_DROP);
+    tra_block_unpin_then(p, b[1], TRA_AFTER_DROP); /* but another has it */
+    tra_block_unpin_then(p, b[2], TRA_AFTER_EVICT);
+    CHECK(tra_pool_has_room(p, 300000, true));
+    CHECK(tra_pool_has_room(p, 900000, false) && !tra_pool_has_room(p, 900000, true));
+    CHECK_INT(tra_block_pin(p, b[0], &load, &e), TRA_OK);
+    CHECK(load);
+    CHECK_FAILS(tra_block_load(p, b[0], NULL, &e), TRA_INTERNAL, e, "read no more");
+    tra_block_unpin(p, b[0]);
+    for (int i = 1; i < 3; i++) {
+        CHECK_INT(tra_block_pin(p, b[i], &load, &e), TRA_OK);
+        CHECK(!load && *(int *)b[i]->ptr == i);
+        tra_block_unpin(p, b[i]);
+    }
+    CHECK_INT(tra_pool_stat(p).spilled, 0);
+    tra_block_free(p, b[1]);
+    /* its last reader is done before its producer releases it: an exchange that sends what a stage makes */
+    CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
+    CHECK_INT(tra_block_pin(p, b[1], &load, &e), TRA_OK);
+    tra_block_unpin_then(p, b[1], TRA_AFTER_DROP);
+    CHECK_INT(*(int *)b[1]->ptr, 1);
+    tra_block_unpin(p, b[1]);
+    CHECK_INT(b[1]->state, TRA_BLOCK_AWAY);
+    CHECK_INT(tra_pool_stat(p).spilled, 0);
+    for (int i = 0; i < 3; i++) tra_block_free(p, b[i]);
+    tra_pool_free(p);
+}
