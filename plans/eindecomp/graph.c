@@ -86,6 +86,7 @@ static void bound_labels(building *b, tra_vertex *v, const tra_ein_ref *r) {
     }
 }
 
+/* Adds a reference to a relation, whose labels the caller sets. */
 static tra_ein_ref *add_ref(tra_vertex *v, int rel) {
     tra_ein_ref *r = &v->ref[v->nrefs++];
     r->rel = rel;
@@ -108,6 +109,7 @@ static int occurrences(const tra_scalar *e, int i) {
     return (e->a ? occurrences(e->a, i) : 0) + (e->b ? occurrences(e->b, i) : 0) + (e->c ? occurrences(e->c, i) : 0);
 }
 
+/* Adds the vertex of an EinSum statement. */
 static void add_statement(building *b, const tra_einsum *s) {
     int nrefs = 0;
     for (int i = 0; i < s->nrefs; i++) nrefs += occurrences(s->expr, i);
@@ -124,9 +126,10 @@ static void add_statement(building *b, const tra_einsum *s) {
     finish_vertex(b, v);
 }
 
+/* The name of the label that key dimension k is. */
 static const char *key_name(building *b, int k) { return tra_arena_printf(b->a, "k%d", k); }
 
-/* A join, with the aggregation that alone consumes it (or NULL). */
+/* Adds a join, as one vertex with the aggregation that alone consumes it (NULL: there is none). */
 static void add_join(building *b, const tra_node *j, const tra_node *agg) {
     const tra_node *n = agg ? agg : j;
     tra_labels x;
@@ -191,16 +194,18 @@ static void add_softmax(building *b, const tra_node *n) {
         v->out.rel = step[i].result ? add_inner_rel(g, x, step[i].result, nout) : add_rel(b, n, g->nvertices - 1);
         for (int d = 0; d < nout; d++) v->out.label[d] = d;
         finish_vertex(b, v);
-        v->blocks[rank - 1] = 1;
+        v->blocks[rank - 1] = 1; /* the kernel needs the last dimension whole */
         *(step[i].reduces ? &reduced : &operand) = v->out.rel;
     }
 }
 
+/* Is the transform a softmax of a tensor in blocks? */
 static bool is_softmax(const tra_node *n) {
     return tra_kernel_needs_whole_last(n->kernel) && !tra_kernel_rest(n->kernel) &&
            n->in[0]->type.cat->frontier.n > 0 && tra_type_is_blocked(&n->in[0]->type, NULL);
 }
 
+/* Adds what a node outside of statements makes: a vertex, an input, or nothing new. */
 static void add_operator(building *b, const tra_node *n) {
     int from[TRA_MAXDIM], k = n->type.cat->frontier.n;
     uint32_t taken = 0;

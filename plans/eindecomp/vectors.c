@@ -10,6 +10,7 @@ int tra_ein_processors(int p, bool any_factors) {
     return any_factors ? p : q;
 }
 
+/* Vectors are made label by label. */
 typedef struct enumeration {
     const tra_vertex *x;
     int64_t most_from[TRA_MAXLABELS + 1]; /* of label l: a bound of the product of the parts of labels l, l + 1, ... */

@@ -64,7 +64,7 @@ typedef struct tra_shown_op {
     const char *place;
     int64_t floats;      /* elements of one copy of the result */
     const char *storage; /* of an output; else NULL */
-    bool densifies;      /* it makes a dense result, with more elements, of sparse inputs */
+    bool densifies;      /* it makes a dense result that takes more memory than its sparse inputs */
     int statement;       /* the EinDecomp vertex whose result it has; -1: none */
     const char *rules;   /* names of the rules that shaped it, once tra_explain_rules was called; else NULL */
 } tra_shown_op;

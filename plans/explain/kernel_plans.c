@@ -6,7 +6,7 @@
 
 #include "explain_int.h"
 
-/* From malloc. */
+/* A plan or a program in the calculus as text, from malloc. */
 static char *tree_text(const tra_calc *x) {
     tra_str s = {0};
     tra_calc_print(x, &s);
@@ -35,6 +35,7 @@ static void print_cardinality(const tra_storel_about *about, int depth, tra_str 
     if (about->part > 0) tra_str_printf(out, " in parts of %s", tra_text_number(about->part, buf, sizeof buf));
 }
 
+/* Writes the cardinalities of the operands, and of the result of the cheapest plan. */
 static void print_cardinalities(const tra_storel_kernel *k, tra_str *out) {
     tra_str line = {0};
     const tra_storel_problem *p = &k->composed.problem;
