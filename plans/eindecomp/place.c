@@ -35,10 +35,10 @@ static int find_divisors(int n, int divisor[MAXDIVISORS]) {
     return count;
 }
 
-/* Finds the grid that keeps most sites busy; of several the one nearest to `want`, and of equally near ones that with
+/* Finds the grid that keeps most sites busy; of several the one nearest to `parts`, and of equally near ones that with
  * the fewest sites along the first labels. This is a dynamic program over labels i, the number of sites that are left
  * for them (the number of a divisor of `sites`), and the axes that are left for them. */
-static void nearest_grid(int n, const int *want, const int64_t *blocks, int sites, int *grid) {
+static void nearest_grid(int n, const int *parts, const int64_t *blocks, int sites, int *grid) {
     int divisor[MAXDIVISORS], ndivisors = find_divisors(sites, divisor);
     best_rest(*best)[MAXDIVISORS][TRA_MAXAXES + 1] = tra_calloc((size_t)n + 1, sizeof *best);
     for (int axes = 0; axes <= TRA_MAXAXES; axes++) best[n][0][axes] = (best_rest){.busy = 1};
@@ -50,7 +50,7 @@ static void nearest_grid(int n, const int *want, const int64_t *blocks, int site
                     if (divisor[left] % divisor[take] != 0 || (take > 0 && axes == 0)) continue;
                     while (divisor[rest] * divisor[take] != divisor[left]) rest--;
                     const best_rest *after = &best[i + 1][rest][axes - (take > 0)];
-                    double off = log2(divisor[take]) - log2(want[i]), distance = after->distance + off * off;
+                    double off = log2(divisor[take]) - log2(parts[i]), distance = after->distance + off * off;
                     int64_t busy = after->busy * tra_min64(divisor[take], tra_max64(1, blocks[i]));
                     if (busy > b->busy || (busy && busy == b->busy && distance < b->distance - 1e-9))
                         *b = (best_rest){busy, distance, divisor[take]};
@@ -67,21 +67,22 @@ static void nearest_grid(int n, const int *want, const int64_t *blocks, int site
     free(best);
 }
 
-/* Finds the number of sites along each of n >= 1 labels; their product is `sites`. */
-static void grid_of_vector(int n, const int *want, const int64_t *blocks, int sites, int *grid) {
+/* Finds the number of sites along each of n >= 1 labels, whose product is `sites`. parts: those of each label in the
+ * vector; blocks: how many blocks each label has. */
+static void grid_of_vector(int n, const int *parts, const int64_t *blocks, int sites, int *grid) {
     int64_t product = 1;
     int axes = 0;
     bool fits = true;
     for (int i = 0; i < n; i++) {
-        product *= want[i];
-        fits = fits && want[i] <= tra_max64(1, blocks[i]);
-        axes += want[i] > 1;
+        product *= parts[i];
+        fits = fits && parts[i] <= tra_max64(1, blocks[i]);
+        axes += parts[i] > 1;
     }
     if (fits && product == sites && axes <= TRA_MAXAXES) {
-        memcpy(grid, want, (size_t)n * sizeof *grid);
+        memcpy(grid, parts, (size_t)n * sizeof *grid);
         return;
     }
-    nearest_grid(n, want, blocks, sites, grid);
+    nearest_grid(n, parts, blocks, sites, grid);
 }
 
 /* ---- the order of axes -------------------------------------------------------------------------------------- */
@@ -193,15 +194,15 @@ static void labels_of(const placing *w, const tra_node *n, int *label) {
 }
 
 static void place_join(placing *w, const tra_node *j) {
-    int label[TRA_MAXDIM], want[TRA_MAXLABELS], grid[TRA_MAXLABELS], order[TRA_MAXLABELS], n = 0;
+    int label[TRA_MAXDIM], parts[TRA_MAXLABELS], grid[TRA_MAXLABELS], order[TRA_MAXLABELS], n = 0;
     int64_t blocks[TRA_MAXLABELS];
     const int *d = w->l->d[w->g->vertex_of[j->id]];
     tra_labels x;
     tra_join_labels(j->in[0]->type.cat, j->in[1]->type.cat, &j->joinl, &j->joinr, &x);
     labels_of(w, j, label);
-    for (int i = 0; i < x.n; i++) want[i] = d[label[(int)x.v[i].out]], blocks[i] = x.v[i].n;
+    for (int i = 0; i < x.n; i++) parts[i] = d[label[(int)x.v[i].out]], blocks[i] = x.v[i].n;
     if (x.n == 0) return;
-    grid_of_vector(x.n, want, blocks, w->sites, grid);
+    grid_of_vector(x.n, parts, blocks, w->sites, grid);
     for (int i = 0; i < x.n; i++)
         if (grid[i] > 1) order[n++] = i;
     tra_way *best = tra_new(w->a, tra_way);
@@ -234,17 +235,17 @@ static void place_result(placing *w, const tra_node *n) {
     const tra_dims *frontier = &n->type.cat->frontier;
     const tra_vertex *v = &w->g->v[w->g->vertex_of[n->id]];
     const int *d = w->l->d[w->g->vertex_of[n->id]];
-    int label[TRA_MAXDIM], want[TRA_MAXDIM], grid[TRA_MAXDIM];
+    int label[TRA_MAXDIM], parts[TRA_MAXDIM], grid[TRA_MAXDIM];
     bool has[TRA_MAXLABELS] = {false};
     labels_of(w, n, label);
     for (int i = 0; i < frontier->n; i++) {
-        want[i] = label[i] < 0 ? 1 : d[label[i]];
+        parts[i] = label[i] < 0 ? 1 : d[label[i]];
         if (label[i] >= 0) has[label[i]] = true;
     }
     for (int l = 0; l < v->nlabels; l++)
         if (d[l] > 1 && !has[l]) return;
     if (frontier->n == 0) return;
-    grid_of_vector(frontier->n, want, frontier->v, w->sites, grid);
+    grid_of_vector(frontier->n, parts, frontier->v, w->sites, grid);
     bool same_keys = n->op == TRA_OP_TRANSFORM || n->op == TRA_OP_FILTER;
     tra_placement *p = tra_new(w->a, tra_placement);
     *p = placement_on(grid, frontier, w->sites, same_keys ? &w->likely[n->in[0]->id] : NULL);

@@ -7,13 +7,14 @@ enum { COLUMNS = 4, NAME = 22, CELL = (TRA_TEXT_WIDTH - NAME) / COLUMNS - 1, MAX
 
 typedef struct row {
     const char *name;
-    const char *cell[COLUMNS];
+    const char *cell[COLUMNS]; /* NULL: empty */
 } row;
 
 typedef struct table {
     tra_arena *a;
+    int columns;
     const tra_shown_plan *plan[COLUMNS];
-    int columns, n, dropped;
+    int n, dropped; /* rows, and cells for whose rows there was no room */
     row v[MAXROWS];
 } table;
 
