@@ -206,7 +206,8 @@ static void lex_bad(lexer *x) {
     unsigned char c = (unsigned char)s[x->at];
     const char *advice = c == '&'    ? "write && for 'and'"
                          : c == '|'  ? "write || for 'or'"
-                         : c == '\'' ? "strings stand in double quotes"
+                         : c == '\'' ? "strings stand in double quotes, and a transpose is transpose(A)"
+                         : c == '@'  ? "a product of matrices is C[i,k] = sum A[i,j] * B[j,k]"
                                      : NULL;
     if (last_kind(x) != TRA_T_BAD) {
         if (c < 32 || c == 127)

@@ -116,6 +116,18 @@ tra_ast *tra_parse_label(parser *p) {
     return x;
 }
 
+/* What may be meant where after an argument stands a name: an operator of other languages, or the rest of a name. */
+static const char *advice_after_argument(const parser *p) {
+    static const char *const meant[][2] = {
+        {"and", "write && for 'and'"},       {"or", "write || for 'or'"},       {"is", "write isnull(x)"},
+        {"in", "write in(x, \"a\", \"b\")"}, {"like", "write like(x, \"a%\")"}, {"between", "write x >= a && x <= b"},
+    };
+    if (p->tok->kind != TRA_T_NAME) return NULL;
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+        if (tra_parse_at_name(p, meant[i][0])) return meant[i][1];
+    return p->tok[-1].kind == TRA_T_NAME ? "a name that has blanks stands in backquotes: `a b`" : NULL;
+}
+
 bool tra_parse_items(parser *p, tra_ast *(*item)(parser *), int close, asts *out, tra_span *end) {
     if (!enter(p)) return false;
     if (p->tok->kind != close) {
@@ -127,7 +139,9 @@ bool tra_parse_items(parser *p, tra_ast *(*item)(parser *), int close, asts *out
     }
     *end = p->tok->span;
     p->nest--;
-    return tra_parse_expect(p, close, close == ')' ? "',' or ')'" : "',' or ']'");
+    if (tra_parse_accept(p, close)) return true;
+    tra_parse_unexpected(p, advice_after_argument(p), close == ')' ? "',' or ')'" : "',' or ']'");
+    return false;
 }
 
 /* ---- expressions ----------------------------------------------------------------------------------------------- */

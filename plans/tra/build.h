@@ -62,6 +62,8 @@ const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *
 /* Advice for an argument "name = x" in a place where there are no named arguments: == may be meant. NULL for any other
  * expression. */
 const char *tra_build_no_name(const tra_ast *x);
+/* Advice for a function that there is not, by its name in other languages; NULL: none. */
+const char *tra_build_named_here(const char *function);
 /* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
 /* A list [..] of such, at most TRA_MAXDIM. */

@@ -122,6 +122,11 @@ static int read_ref(void *ctx, const tra_ast *x) {
     const tra_node *n = symbol->node;
     const char *why;
     tra_dims shape;
+    if (n->type.columns) {
+        tra_diag_error(b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
+                       "'%s' is a table, which has no labels", x->text);
+        return -1;
+    }
     if (!tra_type_is_blocked(&n->type, &why)) {
         tra_diag_error(b->d, x->span, "tra check prints the type of each relation",
                        "EinSum needs tensors in blocks; of '%s' %s", x->text, why);

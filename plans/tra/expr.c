@@ -101,6 +101,17 @@ static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_s
     return NULL;
 }
 
+const char *tra_build_named_here(const char *function) {
+    static const char *const meant[][2] = {
+        {"where", "write if(c, a, b)"}, {"ifelse", "write if(c, a, b)"},     {"avg", "write mean(x)"},
+        {"ln", "write log(x)"},         {"coalesce", "write ifnull(x, y)"},  {"stddev", "write std(x)"},
+        {"variance", "write var(x)"},   {"power", "write pow(x, y) or x^y"}, {"len", "write length(x)"},
+    };
+    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
+        if (strcmp(meant[i][0], function) == 0) return meant[i][1];
+    return NULL;
+}
+
 const char *tra_build_no_name(const tra_ast *x) { return x->kind == TRA_AST_NAMED ? "write == to compare" : NULL; }
 
 static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc) {
@@ -268,10 +279,11 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
         names[n] = name;
         tra_str_printf(&all, " %s", name);
     }
-    const char *near = tra_nearest(x->text, n, names);
+    const char *near = tra_nearest(x->text, n, names), *here = tra_build_named_here(x->text);
     tra_diag_error(b->d, x->name_span,
-                   near ? tra_arena_printf(b->arena, "did you mean %s?", near)
-                        : tra_arena_printf(b->arena, "scalar functions are%s", tra_str_get(&all)),
+                   here   ? here
+                   : near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                          : tra_arena_printf(b->arena, "scalar functions are%s", tra_str_get(&all)),
                    "there is no scalar function '%s'", x->text);
     tra_str_free(&all);
     return NULL;

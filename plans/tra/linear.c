@@ -155,6 +155,14 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
     }
     for (int i = 0; i < nin; i++)
         if (!fits(b, call->kids[i], f->name, in[i], i ? 1 : 2, 2)) return NULL;
+    tra_dims shape;
+    tra_type_shape(&in[0]->type, &shape);
+    if (strcmp(f->name, "eigh") == 0 && !in[0]->type.bounded && shape.v[0] != shape.v[1]) {
+        char text[TRA_DIMTEXT];
+        tra_diag_error(b->d, call->kids[0]->span, NULL, "eigh takes a symmetric matrix, and this one is %s",
+                       tra_shape_text(&shape, text));
+        return NULL;
+    }
     if (is_least_squares(f, in[0])) {
         tra_node *n = same_rows(b, call, in) ? tra_build_least(&(tra_tall){b, call->span}, in[0], in[1]) : NULL;
         if (n) n = drop_keys(b, n, n->type.cat->bound.n, call->span);

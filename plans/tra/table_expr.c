@@ -166,7 +166,8 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
         exists = exists || strcmp(f, x->text) == 0;
     }
     const char *near = exists ? NULL : tra_nearest(x->text, n, names);
-    const char *advice = near ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL;
+    const char *advice = tra_build_named_here(x->text);
+    if (!advice && near) advice = tra_arena_printf(b->arena, "did you mean %s?", near);
     if (exists)
         tra_diag_error(b->d, x->span, NULL, "%s does not take %d argument%s", x->text, x->nkids,
                        x->nkids == 1 ? "" : "s");
@@ -180,7 +181,13 @@ static const tra_colexpr *apply(const tra_table_scope *sc, const tra_ast *x, tra
     const tra_colexpr *r = NULL;
     tra_err e = {0};
     if (tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK) return r;
-    tra_diag_error(sc->b->d, x->span, NULL, "%s", e.msg);
+    const char *advice = NULL; /* where a date meets something else */
+    for (int i = 0; i < n && n == 2; i++) {
+        if (kids[i]->type == kids[1 - i]->type) continue;
+        if (kids[i]->type == TRA_COL_DATE) advice = "write date \"2017-04-15\" for a day";
+        if (kids[i]->type == TRA_COL_TIMESTAMP) advice = "write timestamp \"2017-04-15 08:15:00\" for a time";
+    }
+    tra_diag_error(sc->b->d, x->span, advice, "%s", e.msg);
     return NULL;
 }
 

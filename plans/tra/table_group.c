@@ -23,8 +23,12 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
     int f = call->kind == TRA_AST_CALL ? tra_aggregate_find(call->text) : -1;
     if (x->kind != TRA_AST_NAMED) return tra_table_refuse(w, x, "an aggregate has a name: n = count()"), false;
     if (f < 0)
-        return tra_table_refuse(w, call, "an aggregate is expected here: count, sum, mean, min, max, ..."), false;
+        return tra_diag_error(w->b->d, call->span, call->kind == TRA_AST_CALL ? tra_build_named_here(call->text) : NULL,
+                              "an aggregate is expected here: count, sum, mean, min, max, ..."),
+               false;
     int nargs = f == TRA_AGGREGATE_QUANTILE ? 2 : 1;
+    if (f == TRA_AGGREGATE_COUNT && call->nkids == 1 && call->kids[0]->kind == TRA_AST_STAR)
+        return tra_diag_error(w->b->d, call->span, NULL, "write count(), the number of rows"), false;
     if (call->nkids != nargs && !(f == TRA_AGGREGATE_COUNT && call->nkids == 0)) {
         tra_diag_error(w->b->d, call->span, NULL, "%s has %d argument%s, not %d", call->text, nargs,
                        nargs == 1 ? "" : "s", call->nkids);

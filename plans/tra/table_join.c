@@ -374,7 +374,9 @@ tra_node *tra_table_join(tra_table_builder *w) {
     if (!join_options(w, cross ? 2 : 3)) return NULL;
     if (cond) split_conditions(w, cond, lkey, rkey, &rest);
     if (!cross && s->nkeys == 0) {
-        tra_diag_error(w->b->d, cond->span, "write L's column == R's column, or cross(L, R) and select",
+        tra_diag_error(w->b->d, cond->span,
+                       "write a == b, a column of the left table and one of the right without their tables; or "
+                       "cross(L, R) and select",
                        "no part of this condition is an equality of a column of the left table and one of the right");
         return NULL;
     }

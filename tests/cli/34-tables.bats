@@ -570,3 +570,28 @@ elif a.size:
     if sys.argv[1] in ("one", "perm", "far"): np.testing.assert_allclose(get("V"), np.linalg.inv(a), rtol=1e-12)' $f
     done
 }
+
+@test "what other languages write is told as it is written here" {
+    printf 'a,d,s\n1,2017-04-15,x\n' | tra import -q --table - -o t.h5
+    tra gen -q --shape 3x2 -o f.h5
+    while IFS='|' read -r statement error advice; do
+        printf 'input t from "t.h5"\ninput F from "f.h5"\n%s\n' "$statement" >p.tra
+        status 2 tra check p.tra
+        has "error: $error"
+        has "$advice"
+    done <<'END'
+x = select(t, a == 1 and s == "x")|',' or ')' expected, not 'and'|write && for 'and'
+x = select(t, a is null)|',' or ')' expected, not 'is'|write isnull(x)
+x = project(t, b = a in (1, 2))|',' or ')' expected, not 'in'|write in(x, "a", "b")
+x = project(t, b = Start Station)|',' or ')' expected, not 'Station'|a name that has blanks stands in backquotes: `a b`
+x = group(t, [s], n = avg(a))|an aggregate is expected here|write mean(x)
+x = group(t, [s], n = count(*))|write count(), the number of rows|
+x = project(t, b = coalesce(a, 0))|there is no function 'coalesce' of columns|write ifnull(x, y)
+x[i,j] = where(F[i,j] > 0, 1, 0)|there is no scalar function 'where'|write if(c, a, b)
+x = select(t, d > "2017-01-01")|> is given a date and a string|write date "2017-04-15" for a day
+x = F @ F|unexpected '@'|a product of matrices is C[i,k] = sum A[i,j] * B[j,k]
+x[i] = sum t[i]|'t' is a table, which has no labels|matrix(T, [a, b]) makes a tensor of columns of a table T
+w, V = eigh(F)|eigh takes a symmetric matrix, and this one is 3 x 2|
+x = join(t, t, t.a == t.a)|no part of this condition is an equality|a column of the left table and one of the right without their tables
+END
+}
