@@ -20,7 +20,7 @@ static void recut_text(const tra_einsum *s, tra_str *out) {
         const tra_catalog *c = r->node->type.cat;
         tra_dims block = {.n = r->n};
         char has[TRA_DIMTEXT], gets[TRA_DIMTEXT], size[TRA_SIZETEXT];
-        if (!r->moved || !r->node->name || !c->n) continue;
+        if (!r->reblocked || !r->node->name || !c->n) continue;
         for (int d = 0; d < r->n; d++) block.v[d] = s->block[r->label[d]];
         tra_str_printf(out, "  reads %s in blocks %s, not %s: %s\n", r->node->name,
                        block.n ? tra_shape_text(&block, gets) : "scalar",
@@ -34,7 +34,7 @@ static void recut_json(const tra_einsum *s, tra_json *j) {
     for (int i = 0; s && i < s->nrefs; i++) {
         const tra_einsum_ref *r = &s->ref[i];
         int64_t block[TRA_MAXDIM];
-        if (!r->moved || !r->node->name || !r->node->type.cat->n) continue;
+        if (!r->reblocked || !r->node->name || !r->node->type.cat->n) continue;
         for (int d = 0; d < r->n; d++) block[d] = s->block[r->label[d]];
         tra_json_begin(j, NULL, '{');
         tra_json_str(j, "name", r->node->name);

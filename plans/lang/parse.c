@@ -195,9 +195,11 @@ static bool parse_einsum(parser *p, tra_stmt *s) {
     return s->value != NULL;
 }
 
+static const char statements[] = "statements are input, param, output, def, storage, tensor, and NAME = expression";
+
 static bool parse_assign(parser *p, tra_stmt *s) {
     if (p->tok->kind != '=') {
-        tra_parse_unexpected(p, "statements are input, param, output, and NAME = expression", "'='");
+        tra_parse_unexpected(p, statements, "'='");
         return false;
     }
     p->tok++;
@@ -302,7 +304,7 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         return false;
     }
     if (t->kind != TRA_T_NAME) {
-        tra_parse_unexpected(p, "statements are input, param, output, and NAME = expression", "a statement");
+        tra_parse_unexpected(p, statements, "a statement");
         return false;
     }
     bool ok, word = tra_is_keyword(p->src->text + t->span.at, t->span.len, &later);

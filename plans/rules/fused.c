@@ -91,7 +91,7 @@ static const tra_expr *in_blocks(fusing *f, const tra_einsum_ref *r) {
     const tra_expr *x = f->m->v[f->m->of_node[r->node->id]];
     const tra_catalog *c = x->node.type.cat;
     tra_node cut = {.op = TRA_OP_REPART, .in = {(tra_node *)&x->node}, .span = x->node.span, .block = {.n = r->n}};
-    bool fits = c->grid && !r->moved;
+    bool fits = c->grid && !r->reblocked;
     for (int d = 0; d < r->n; d++) {
         cut.block.v[d] = fused_block_of(f->s, r->label[d]);
         fits = fits && tra_min64(c->bound.v[d], f->s->extent[r->label[d]]) == cut.block.v[d];
@@ -419,7 +419,7 @@ static const tra_expr *complete(const fusing *f, joined *at, int group, const ch
 /* The product that the statement is, if the pairs of entries that meet in it are counted; else NULL. */
 static const tra_node *counted_product(const tra_einsum *s, const tra_node *whole) {
     const tra_node *join = whole->op == TRA_OP_AGG ? whole->in[0] : NULL;
-    return join && join->op == TRA_OP_JOIN && s->nrefs == 2 && join->pairs > 0 ? join : NULL;
+    return join && join->op == TRA_OP_JOIN && s->nrefs == 2 && join->meeting_pairs > 0 ? join : NULL;
 }
 
 static bool makes_rows(const fusing *f) { return f->p->fused->plan[f->p->fused->expected].ascends; }

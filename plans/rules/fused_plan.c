@@ -240,7 +240,7 @@ static bool ascends(const fusing *f, const tra_fused_plan *x, const tra_calc *t)
 static void count_pairs(const fusing *f, tra_fused_plan *x) {
     double blocks = 1;
     for (int l = 0; l < f->s->nlabels; l++) blocks *= (double)tra_ceil_div(f->s->extent[l], fused_block_of(f->s, l));
-    double more = fmax(1, 2 * f->product->pairs / blocks / x->operations);
+    double more = fmax(1, 2 * f->product->meeting_pairs / blocks / x->operations);
     x->operations *= more;
     x->nanoseconds *= more;
     x->entries = (double)tra_type_entries(&f->product->type).expected / blocks;

@@ -147,9 +147,9 @@ static void set_join(finish *f, tra_op *o, const implementation *m) {
 static void hold(tra_plan *p, tra_op *o) {
     if (o->type.bounded || o->type.columns) return;
     if (o->what.partial || o->op == TRA_PLAN_MERGE)
-        tra_type_hold(p->arena, &o->type, NULL);
+        tra_type_set_layout(p->arena, &o->type, NULL);
     else if (o->op == TRA_PLAN_OUTPUT || tra_op_is(o->op, TRA_RENAMES | TRA_FORWARDS))
-        tra_type_hold(p->arena, &o->type, p->ops[o->in[0]].type.layout);
+        tra_type_set_layout(p->arena, &o->type, p->ops[o->in[0]].type.layout);
 }
 
 static void add_op(finish *f, int id) {

@@ -161,9 +161,9 @@ tra_traffic tra_repart_traffic(search *s, const tra_node *n, int from, int to) {
 
 /* What a join does of a product whose pairs are counted: so many times that of entries whose places are independent. */
 static double meets_more(search *s, const tra_node *n, int p, double independent) {
-    bool entries = n->pairs > 0 && n->in[0]->type.layout && n->in[1]->type.layout;
+    bool entries = n->meeting_pairs > 0 && n->in[0]->type.layout && n->in[1]->type.layout;
     if (!entries || independent <= 0) return 1;
-    return 2 * n->pairs * (double)tra_place_copies(&s->places.v[p]) / independent;
+    return 2 * n->meeting_pairs * (double)tra_place_copies(&s->places.v[p]) / independent;
 }
 
 static tra_work times(tra_work w, double more) {
@@ -210,7 +210,7 @@ tra_work tra_join_work(search *s, const variant *f, int p) {
     const tra_placement *at = &s->places.v[p];
     const tra_type *t = &j->in[0]->type;
     tra_work w = tra_work_triangle(j->kernel, s->labels[j->id], t, j->type.cat, at, &f->mirror);
-    double all = j->pairs > 0 ? tra_work_join(j->kernel, s->labels[j->id], t, t, j->type.cat, at).total : 0;
+    double all = j->meeting_pairs > 0 ? tra_work_join(j->kernel, s->labels[j->id], t, t, j->type.cat, at).total : 0;
     return m->work = times(w, meets_more(s, j, p, all));
 }
 

@@ -4,45 +4,28 @@
 
 #include <string.h>
 
-static const struct word {
+static const struct aggregation {
     const char *name;
-    tra_scalar_op fold;
-    bool position, mean;
-} words[] = {{"sum", TRA_S_ADD, false, false},  {"prod", TRA_S_MUL, false, false}, {"max", TRA_S_MAX, false, false},
-             {"min", TRA_S_MIN, false, false},  {"mean", TRA_S_ADD, false, true},  {"argmin", TRA_S_MIN, true, false},
-             {"argmax", TRA_S_MAX, true, false}};
+    tra_scalar_op fold; /* of the values */
+    bool position;      /* its result is where the extreme is */
+    bool mean;
+} aggregations[] = {{"sum", TRA_S_ADD, false, false},  {"prod", TRA_S_MUL, false, false},
+                    {"max", TRA_S_MAX, false, false},  {"min", TRA_S_MIN, false, false},
+                    {"mean", TRA_S_ADD, false, true},  {"argmin", TRA_S_MIN, true, false},
+                    {"argmax", TRA_S_MAX, true, false}};
 
-static const struct word *find(const char *name) {
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i].name, name) == 0) return &words[i];
+static const struct aggregation *find(const char *name) {
+    for (size_t i = 0; i < sizeof aggregations / sizeof *aggregations; i++)
+        if (strcmp(aggregations[i].name, name) == 0) return &aggregations[i];
     return NULL;
 }
 
-bool tra_aggregation_word(const char *word) { return find(word) != NULL; }
+bool tra_is_aggregation(const char *name) { return find(name) != NULL; }
 
 /* ---- statements over the labels of another one ------------------------------------------------------------------- */
 
-static const tra_scalar *make(tra_build *b, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y,
-                              const tra_scalar *z) {
-    tra_scalar *s = tra_new(b->arena, tra_scalar);
-    *s = (tra_scalar){.op = op, .a = x, .b = y, .c = z};
-    return s;
-}
-
-static const tra_scalar *argument(tra_build *b, int i) {
-    tra_scalar *s = tra_new(b->arena, tra_scalar);
-    *s = (tra_scalar){.op = TRA_S_ARG, .arg = i};
-    return s;
-}
-
-static const tra_scalar *number(tra_build *b, double v) {
-    tra_scalar *s = tra_new(b->arena, tra_scalar);
-    *s = (tra_scalar){.op = TRA_S_CONST, .value = v};
-    return s;
-}
-
-/* A statement with the same labels and result as s, without references, but with room for nrefs. */
-static tra_einsum *like(tra_build *b, const tra_einsum *s, int nrefs) {
+/* A statement with the same labels and result as s, without references, but with room for nrefs of them. */
+static tra_einsum *same_labels(tra_build *b, const tra_einsum *s, int nrefs) {
     tra_einsum *t = tra_new(b->arena, tra_einsum);
     *t = *s;
     t->node = NULL;
@@ -52,14 +35,16 @@ static tra_einsum *like(tra_build *b, const tra_einsum *s, int nrefs) {
     return t;
 }
 
-/* A reference to the tensor over these labels, as an argument; node NULL: to the positions along the one label. */
-static const tra_scalar *refer(tra_build *b, tra_einsum *s, const tra_node *x, int n, const int *label) {
+/* Adds a reference to the tensor x over n labels, or to the positions along the one label (x NULL), and returns it as
+ * an argument. */
+static const tra_scalar *add_ref(tra_build *b, tra_einsum *s, const tra_node *x, int n, const int *label) {
     tra_einsum_ref *r = &s->ref[s->nrefs];
     *r = (tra_einsum_ref){.node = x, .n = n};
     for (int d = 0; d < n; d++) r->label[d] = label[d];
-    return argument(b, s->nrefs++);
+    return tra_scalar_argument(b->arena, s->nrefs++);
 }
 
+/* Sets label to the labels that are not in the result; returns their number. */
 static int aggregated(const tra_einsum *s, int *label) {
     int n = 0;
     for (int l = 0; l < s->nlabels; l++) {
@@ -70,9 +55,9 @@ static int aggregated(const tra_einsum *s, int *label) {
     return n;
 }
 
-/* A statement with the same result as s, of nrefs tensors over the labels of the result alone. */
-static tra_einsum *after(tra_build *b, const tra_einsum *s, int nrefs) {
-    tra_einsum *t = like(b, s, nrefs);
+/* A statement that has the result of s, and no labels but those of this result, with room for nrefs references. */
+static tra_einsum *over_result(tra_build *b, const tra_einsum *s, int nrefs) {
+    tra_einsum *t = same_labels(b, s, nrefs);
     t->nlabels = s->nout;
     for (int d = 0; d < s->nout; d++) {
         t->name[d] = s->name[s->out[d]];
@@ -83,7 +68,7 @@ static tra_einsum *after(tra_build *b, const tra_einsum *s, int nrefs) {
     return t;
 }
 
-/* ---- the words --------------------------------------------------------------------------------------------------- */
+/* ---- aggregations of several statements -------------------------------------------------------------------------- */
 
 static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
     int label[TRA_MAXLABELS], n = aggregated(s, label);
@@ -91,48 +76,50 @@ static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
     for (int i = 0; i < n; i++) terms *= (double)s->extent[label[i]];
     tra_node *sum = tra_statement(b, span, s);
     if (!sum) return NULL;
-    tra_einsum *t = after(b, s, 1);
-    t->expr = make(b, TRA_S_DIV, refer(b, t, sum, t->nout, t->out), number(b, terms), NULL);
+    tra_einsum *t = over_result(b, s, 1);
+    t->expr =
+        tra_scalar_of(b->arena, TRA_S_DIV, add_ref(b, t, sum, t->nout, t->out), tra_scalar_number(b->arena, terms));
     return tra_statement(b, span, t);
 }
 
 /* argmin and argmax as three statements: the values; their extreme; the least position at which a value equals it, or
  * is NaN (then the extreme is NaN too). */
-static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct word *word) {
+static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct aggregation *how) {
     int along[TRA_MAXLABELS], n = aggregated(s, along);
     if (n != 1) {
         tra_diag_error(b->d, span, "aggregate the others before, by max or min",
-                       "%s gives the position along one label, but %d are aggregated here", word->name, n);
+                       "%s gives the position along one label, but %d are aggregated here", how->name, n);
         return NULL;
     }
     if (s->nout + 1 > TRA_MAXDIM / 2) {
-        tra_diag_error(b->d, span, NULL, "%s needs a tensor of %d dimensions, more than %d", word->name, s->nout + 1,
+        tra_diag_error(b->d, span, NULL, "%s needs a tensor of %d dimensions, more than %d", how->name, s->nout + 1,
                        TRA_MAXDIM / 2);
         return NULL;
     }
-    tra_einsum *all = like(b, s, 0);
+    tra_einsum *all = same_labels(b, s, 0);
     all->nrefs = s->nrefs;
     all->ref = s->ref;
     all->out[all->nout++] = along[0];
     all->expr = s->expr;
     tra_node *values = tra_statement(b, span, all);
     if (!values) return NULL;
-    tra_einsum *most = like(b, s, 1);
-    most->fold = word->fold;
-    most->expr = refer(b, most, values, all->nout, all->out);
-    tra_node *extreme = tra_statement(b, span, most);
+    tra_einsum *folded = same_labels(b, s, 1);
+    folded->fold = how->fold;
+    folded->expr = add_ref(b, folded, values, all->nout, all->out);
+    tra_node *extreme = tra_statement(b, span, folded);
     if (!extreme) return NULL;
-    tra_einsum *t = like(b, s, 3);
+    tra_einsum *t = same_labels(b, s, 3);
     t->fold = TRA_S_MIN;
-    const tra_scalar *x = refer(b, t, values, all->nout, all->out), *m = refer(b, t, extreme, s->nout, s->out);
-    const tra_scalar *here =
-        make(b, TRA_S_OR, make(b, TRA_S_EQ, x, m, NULL), make(b, TRA_S_ISNAN, x, NULL, NULL), NULL);
-    const tra_scalar *i = refer(b, t, NULL, 1, along);
-    t->expr = make(b, TRA_S_IF, here, i, number(b, (double)s->extent[along[0]]));
+    const tra_scalar *x = add_ref(b, t, values, all->nout, all->out), *m = add_ref(b, t, extreme, s->nout, s->out);
+    const tra_scalar *here = tra_scalar_of(b->arena, TRA_S_OR, tra_scalar_of(b->arena, TRA_S_EQ, x, m),
+                                           tra_scalar_of(b->arena, TRA_S_ISNAN, x, NULL));
+    const tra_scalar *i = add_ref(b, t, NULL, 1, along);
+    t->expr = tra_scalar_of3(b->arena, TRA_S_IF, here, i, tra_scalar_number(b->arena, (double)s->extent[along[0]]));
     return tra_statement(b, span, t);
 }
 
-/* Labels that are aggregated, of rows of which only the run tells how many there are, and the table that has them. */
+/* Sets label to the aggregated labels that stand for rows which only the run counts, and table to the tables that have
+ * these rows (NULL: not known). Returns their number. */
 static int counted_labels(const tra_einsum *s, int *label, const tra_node **table) {
     int all[TRA_MAXLABELS], n = 0, nall = aggregated(s, all);
     for (int l = 0; l < nall; l++)
@@ -147,52 +134,54 @@ static int counted_labels(const tra_einsum *s, int *label, const tra_node **tabl
     return n;
 }
 
-/* Wraps a maximum or minimum over rows of which only the run tells how many there are: without rows it is an error. */
-static tra_node *of_some(tra_build *b, tra_span span, tra_einsum *s, int n, const tra_node *const *table) {
+/* A maximum or minimum over the rows of n tables that only the run counts: an error of the run if there are none. */
+static tra_node *extreme_of_rows(tra_build *b, tra_span span, tra_einsum *s, int n, const tra_node *const *table) {
     tra_node *extreme = tra_statement(b, span, s);
     if (!extreme) return NULL;
-    tra_einsum *t = after(b, s, 1 + n);
-    const tra_scalar *x = refer(b, t, extreme, t->nout, t->out), *some = NULL;
+    tra_einsum *t = over_result(b, s, 1 + n);
+    const tra_scalar *x = add_ref(b, t, extreme, t->nout, t->out), *has_rows = NULL;
     for (int i = 0; i < n; i++) {
         if (!table[i])
             tra_diag_error(b->d, span, "make the matrix of a table here", "no table says how many rows there are");
         const tra_node *count = table[i] ? tra_table_count_rows(b, span, table[i]) : NULL;
         if (!count) return NULL;
-        const tra_scalar *one = make(b, TRA_S_SOME, refer(b, t, count, 0, NULL), NULL, NULL);
-        some = some ? make(b, TRA_S_AND, some, one, NULL) : one;
+        const tra_scalar *one = tra_scalar_of(b->arena, TRA_S_SOME, add_ref(b, t, count, 0, NULL), NULL);
+        has_rows = has_rows ? tra_scalar_of(b->arena, TRA_S_AND, has_rows, one) : one;
     }
-    t->expr = make(b, TRA_S_IF, some, x, x);
+    t->expr = tra_scalar_of3(b->arena, TRA_S_IF, has_rows, x, x); /* the condition is what fails */
     return tra_statement(b, span, t);
 }
 
 tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char *name) {
-    const struct word *word = find(name);
-    if (!word) {
-        tra_diag_error(b->d, span, "the words are sum mean max min prod argmin argmax", "there is no aggregation '%s'",
-                       name);
+    const struct aggregation *how = find(name);
+    if (!how) {
+        tra_diag_error(b->d, span, "aggregations are sum mean max min prod argmin argmax",
+                       "there is no aggregation '%s'", name);
         return NULL;
     }
     int label[TRA_MAXLABELS];
     const tra_node *table[TRA_MAXLABELS];
     int counted = counted_labels(s, label, table);
-    s->fold = word->fold;
-    if ((word->mean || word->position) && counted) {
+    s->fold = how->fold;
+    if ((how->mean || how->position) && counted) {
         tra_diag_error(b->d, span,
                        "write a sum and divide it by rows(T), or aggregate the table: group(T, [], m = mean(x))",
                        "%s over label '%s' needs to know how many rows there are, which only the run tells", name,
                        s->name[label[0]]);
         return NULL;
     }
-    if (word->mean) return mean(b, span, s);
-    if (counted && (word->fold == TRA_S_MAX || word->fold == TRA_S_MIN)) return of_some(b, span, s, counted, table);
-    return word->position ? position(b, span, s, word) : tra_statement(b, span, s);
+    if (how->mean) return mean(b, span, s);
+    if (counted && (how->fold == TRA_S_MAX || how->fold == TRA_S_MIN))
+        return extreme_of_rows(b, span, s, counted, table);
+    return how->position ? position(b, span, s, how) : tra_statement(b, span, s);
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */
 
 tra_node *tra_positions(tra_build *b, tra_span span, int64_t extent, int64_t block) {
     tra_err e = {0};
-    const char *name = tra_arena_printf(b->arena, "index.%" PRId64 ".%" PRId64, extent, block); /* none of a program */
+    const char *name =
+        tra_arena_printf(b->arena, "index.%" PRId64 ".%" PRId64, extent, block); /* no name of a program has a point */
     for (int i = 0; i < b->g->n; i++)
         if (b->g->v[i]->op == TRA_OP_INPUT && b->g->v[i]->name && strcmp(b->g->v[i]->name, name) == 0)
             return b->g->v[i];

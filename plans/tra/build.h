@@ -9,13 +9,14 @@
  * uses it fails without a diagnostic, since the cause has one already. */
 typedef struct tra_symbol {
     const tra_stmt *stmt;
-    bool param, ok;
-    bool seen; /* its statement has been built */
+    bool param; /* else a relation, a storage or a macro */
+    bool ok;    /* its definition is right */
+    bool seen;  /* its statement has been built */
     bool used;
-    tra_node *node;    /* relations */
-    tra_stored stored; /* relations: how the program says that it is stored */
-    double value;      /* params */
-    bool exact;        /* params: computed from whole numbers alone, so that `whole` is the exact value */
+    tra_node *node;            /* relations */
+    tra_storage_choice stored; /* relations: how it is stored */
+    double value;              /* params */
+    bool exact;                /* params: computed from whole numbers alone, so that `whole` is the exact value */
     int64_t whole;
     const char *define; /* params: the value that the command line gives, as text, or NULL */
 } tra_symbol;
@@ -24,31 +25,39 @@ typedef struct tra_build {
     tra_graph *g;
     tra_arena *arena;
     tra_diags *d;
-    const char *dir;   /* what relative paths are relative to */
-    tra_names symbols; /* all names of the program; value: tra_symbol */
-    tra_names written; /* files that outputs write so far; value: tra_stmt */
-    tra_names made;    /* what the typed nodes compute (tra_build_key); value: the latest node that computes it */
-    tra_stored stored; /* what the last store(..) that was built says */
-    int unreadable;    /* how many diagnostics say that an input cannot be opened */
+    const char *dir;           /* what relative paths are relative to */
+    tra_names symbols;         /* all names of the program; value: tra_symbol */
+    tra_names written;         /* files that outputs write so far; value: tra_stmt */
+    tra_names made;            /* the typed nodes by what they compute (tra_build_key); value: the latest such node */
+    tra_storage_choice stored; /* what the last store(..) that was built says */
+    int unreadable;            /* how many diagnostics say that an input cannot be opened */
     const char *first_unreadable; /* the message of the first of them */
 } tra_build;
+
+/* Makes room for one more element in v, an array of n elements from the arena. The array is full when n is 0 or a power
+ * of two, so that its room need not be kept anywhere. */
+#define TRA_BUILD_ROOM(arena, v, n)                                                                                    \
+    (((n) & ((n)-1))                                                                                                   \
+         ? (void)0                                                                                                     \
+         : (void)((v) = tra_arena_grown((arena), (v), (size_t)(n), (n) ? 2 * (size_t)(n) : 1, sizeof *(v))))
 
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
  * already. */
 
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
-/* Advice "did you mean X?" for a name that is not among the params (else relations) of the program; NULL if none is
- * near. extra: n more names that would do. */
+/* The advice "did you mean X?" for a name that no param (params) or no relation of the program has; NULL if no name is
+ * near. X is one of these, or of the n names in `extra`. */
 const char *tra_build_near(tra_build *b, const char *name, bool params, int n, const char *const *extra);
-tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span); /* a new node at the end of the graph */
-/* What a node computes, as text: nodes of the same operator, arguments and inputs have equal texts. */
+/* A new node at the end of the graph, without inputs, arguments and a type. */
+tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span);
+/* What a node computes, as text in the arena: nodes of the same operator, arguments and inputs have equal texts. */
 const char *tra_build_key(tra_build *b, const tra_node *n);
-/* Types a node whose fields are set, notes what it computes, and counts its inputs' uses. Returns n; NULL after a
- * diagnostic. */
-tra_node *tra_build_finish(tra_build *b, tra_node *n);
-/* Makes a node with these fields and finishes it. */
+/* A new node at the end of the graph with the inputs and arguments of `fields`: typed, noted in b->made, and counted
+ * among the uses of its inputs. */
 tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_node *fields);
+/* The node, or one with the same elements that is dense by type. n may be NULL, and is returned then. */
+tra_node *tra_build_dense(tra_build *b, tra_node *n, tra_span span);
 
 /* labels.c: gives the dimensions of a typed node the labels of the dimensions that they come from. */
 void tra_carry_labels(tra_build *b, tra_node *n);
@@ -56,31 +65,44 @@ const tra_dim_labels *tra_labels_of_dim(const tra_node *n, int d); /* NULL: none
 /* Names of the first dimensions of a node: as the EinSum statement or the labels have them, else i0, i1, ... They
  * differ, and none is "value". */
 void tra_name_dimensions(const tra_build *b, const tra_node *n, int rank, const char **names);
-/* The labels of a node as its file has them, with names of dimensions; or NULL. */
+/* The labels of a node as its output file has them, with the names of dimensions; NULL: none. */
 const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *n);
 
-/* Advice for an argument "name = x" in a place where there are no named arguments: == may be meant. NULL for any other
- * expression. */
+/* The relation that an expression of the program computes. */
+tra_node *tra_build_relation(tra_build *b, const tra_ast *x);
+/* Advice for an argument "name = x" in a place without named arguments: == may be meant. NULL for any other x. */
 const char *tra_build_no_name(const tra_ast *x);
 /* Advice for a function that there is not, by its name in other languages; NULL: none. */
 const char *tra_build_named_here(const char *function);
 /* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
-/* A list [..] of such, at most TRA_MAXDIM. */
+/* The same for a list [..] of at most TRA_MAXDIM such integers. */
 bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out);
 /* The number that x stands for: numbers, params, scalar functions. */
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* A lambda over keys of the given arity: new key components, or a predicate. */
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
 const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use);
+/* The kernel of that name, with one number as its argument if nargs is 1, else without. */
+const tra_kernel *tra_build_kernel_named(tra_build *b, tra_span span, const char *name, tra_kernel_use use, int nargs,
+                                         double arg);
 /* The right side of an EinSum statement: numbers, params, functions, and references X[i,j], aggregations sum[k](...)
  * and index(i), which `ref` turns into numbers of arguments (-1 after a diagnostic). */
 typedef int tra_build_ref(void *ctx, const tra_ast *x);
 const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx);
 
-/* The fold of an aggregation by its name ("mean": ADD, "argmin": MIN); false if it is none. */
-bool tra_aggregation_word(const char *word);
-/* EinSum statements, and the macros that stand for some (einsum.c). */
+/* New expressions in the arena: an operator with its operands (NULL where it has none), a number, argument i, component
+ * d of a key. */
+const tra_scalar *tra_scalar_of(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y);
+const tra_scalar *tra_scalar_of3(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y,
+                                 const tra_scalar *z);
+const tra_scalar *tra_scalar_number(tra_arena *a, double v);
+const tra_scalar *tra_scalar_argument(tra_arena *a, int i);
+const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d);
+
+/* Is this the name of an aggregation of the language: sum, prod, max, min, mean, argmin, argmax? */
+bool tra_is_aggregation(const char *name);
+/* EinSum statements, and the functions of whole relations that stand for such statements (einsum.c). */
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
 tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span);
 tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span);

@@ -1,5 +1,5 @@
-/* einsum.c - EinSum statements: what their labels bind, and what is wrong with them. einsum_nodes.c makes nodes of
- * them. */
+/* einsum.c - EinSum statements: their labels and references, and what is wrong with them; the functions of whole
+ * relations that stand for such statements. einsum_nodes.c makes nodes of them. */
 #include "lower.h"
 
 #include <math.h>
@@ -7,12 +7,13 @@
 
 /* ---- statements ------------------------------------------------------------------------------------------------ */
 
+/* A statement, or an aggregation inside of one, of which the right side is being read. */
 typedef struct reading {
     tra_build *b;
     tra_einsum *s;
-    const tra_ast *whole;          /* the right side */
-    tra_span first[TRA_MAXLABELS]; /* where each label was bound */
-    int cap;
+    const tra_ast *right_side;        /* of the whole statement */
+    tra_span bound_at[TRA_MAXLABELS]; /* where each label stands first */
+    int cap;                          /* of s->ref */
     bool ok;
 } reading;
 
@@ -22,7 +23,7 @@ static int find_label(const tra_einsum *s, const char *name) {
     return -1;
 }
 
-/* The label of a dimension of the given extent; -1 after a diagnostic. */
+/* The number of the label x of a dimension of the given extent; -1 after a diagnostic. */
 static int bind_label(reading *r, const tra_ast *x, int64_t extent) {
     tra_einsum *s = r->s;
     int l = find_label(s, x->text);
@@ -30,7 +31,7 @@ static int bind_label(reading *r, const tra_ast *x, int64_t extent) {
         tra_diag_error(r->b->d, x->span, "a label binds one extent everywhere",
                        "label '%s' has the extent %" PRId64 " here, but %" PRId64 " before", x->text, extent,
                        s->extent[l]);
-        tra_diag_also(r->b->d, r->first[l], "bound here");
+        tra_diag_also(r->b->d, r->bound_at[l], "bound here");
         return -1;
     }
     if (l >= 0) return l;
@@ -38,13 +39,13 @@ static int bind_label(reading *r, const tra_ast *x, int64_t extent) {
         tra_diag_error(r->b->d, x->span, NULL, "a statement has at most %d labels", TRA_MAXLABELS);
         return -1;
     }
-    r->first[s->nlabels] = x->span;
+    r->bound_at[s->nlabels] = x->span;
     s->name[s->nlabels] = x->text;
     s->extent[s->nlabels] = extent;
     return s->nlabels++;
 }
 
-/* The number of the reference as an argument. */
+/* The number of the reference as an argument of the expression: that of an equal one, if there is one. */
 static int add_ref(reading *r, const tra_einsum_ref *ref) {
     tra_einsum *s = r->s;
     for (int i = 0; i < s->nrefs; i++)
@@ -65,7 +66,7 @@ static bool all_known(const tra_build *b, const tra_ast *x) {
     return true;
 }
 
-/* Extent and block of a label by the first reference X[.., label, ..] below x. */
+/* Finds extent and block of a label by the first reference X[.., label, ..] in x. */
 static bool find_extent(const tra_build *b, const tra_ast *x, const char *label, int64_t *extent, int64_t *block) {
     int at = x->kind == TRA_AST_INDEX ? tra_names_find(&b->symbols, x->text) : -1;
     const tra_symbol *symbol = at >= 0 ? b->symbols.value[at] : NULL;
@@ -84,17 +85,17 @@ static bool find_extent(const tra_build *b, const tra_ast *x, const char *label,
     return false;
 }
 
-/* index(i) */
+/* Reads index(i): the number of its argument, or -1 after a diagnostic. */
 static int read_index(reading *r, const tra_ast *x) {
     tra_einsum_ref ref = {.n = 1};
     int64_t extent = 0, block = 1;
     r->ok = false;
     if (x->nkids != 1 || x->kids[0]->kind != TRA_AST_NAME) {
-        tra_diag_error(r->b->d, x->span, "write index(i)", "index takes a label, whose positions it is");
+        tra_diag_error(r->b->d, x->span, "write index(i)", "index takes one label");
         return -1;
     }
-    if (!find_extent(r->b, r->whole, x->kids[0]->text, &extent, &block)) {
-        if (!all_known(r->b, r->whole)) return -1; /* it has a diagnostic */
+    if (!find_extent(r->b, r->right_side, x->kids[0]->text, &extent, &block)) {
+        if (!all_known(r->b, r->right_side)) return -1; /* the unknown one has a diagnostic */
         tra_diag_error(r->b->d, x->kids[0]->span, "its extent is that of a reference's dimension: X[i,j]",
                        "no reference of the statement has the label '%s'", x->kids[0]->text);
         return -1;
@@ -149,7 +150,7 @@ static int read_ref(void *ctx, const tra_ast *x) {
     return add_ref(r, &ref);
 }
 
-/* Numbers that need no reference are computed now. */
+/* The expression with every part computed that has no reference. */
 static const tra_scalar *fold_numbers(tra_arena *a, const tra_scalar *e) {
     if (e->op == TRA_S_ARG || e->op == TRA_S_CONST) return e;
     tra_scalar *s = tra_new(a, tra_scalar);
@@ -160,7 +161,8 @@ static const tra_scalar *fold_numbers(tra_arena *a, const tra_scalar *e) {
     return s;
 }
 
-static bool check_left(reading *r, const tra_stmt *st, bool bound) {
+/* Reads the labels of the left side. known: the right side could be read, so that it has bound all its labels. */
+static bool check_left(reading *r, const tra_stmt *st, bool known) {
     tra_einsum *s = r->s;
     bool ok = true;
     if (st->nlabels > TRA_MAXDIM / 2) {
@@ -177,7 +179,7 @@ static bool check_left(reading *r, const tra_stmt *st, bool bound) {
             ok = false;
         }
         s->out[d] = find_label(s, x->text);
-        if (s->out[d] >= 0 || !bound) continue;
+        if (s->out[d] >= 0 || !known) continue;
         tra_diag_error(r->b->d, x->span, "each label of the result needs a dimension that says how far it runs",
                        "label '%s' is nowhere on the right", x->text);
         ok = false;
@@ -192,6 +194,7 @@ static bool on_left(const tra_einsum *s, int label) {
     return false;
 }
 
+/* Checks that the labels which are not on the left are aggregated, and can be. */
 static bool check_aggregation(reading *r, const tra_stmt *st) {
     tra_einsum *s = r->s;
     int aggregated = 0;
@@ -200,7 +203,7 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
         aggregated++;
         if (!st->agg) {
             tra_diag_error(
-                r->b->d, r->first[l],
+                r->b->d, r->bound_at[l],
                 tra_arena_printf(r->b->arena,
                                  "write sum, mean, max, min, prod, argmax or argmin after '=': %s[...] = sum ...",
                                  st->name),
@@ -208,7 +211,7 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
             return false;
         }
         if (s->extent[l] == 0) {
-            tra_diag_error(r->b->d, r->first[l], NULL, "label '%s' is aggregated, but has the extent 0", s->name[l]);
+            tra_diag_error(r->b->d, r->bound_at[l], NULL, "label '%s' is aggregated, but has the extent 0", s->name[l]);
             return false;
         }
     }
@@ -224,15 +227,16 @@ static bool has_reference(const tra_einsum *s) {
     return false;
 }
 
-/* An aggregation inside an expression, as sum[k](X[i,k]): a statement of its own over labels of this one and k. */
+/* Reads an aggregation inside of an expression, as sum[k](X[i,k]), which becomes a statement of its own over labels of
+ * this one and k. Returns the number of its result as an argument, or -1 after a diagnostic. */
 static int read_aggregate(reading *r, const tra_ast *x) {
     tra_build *b = r->b;
-    reading q = {.b = b, .s = tra_new(b->arena, tra_einsum), .whole = r->whole, .ok = true};
+    reading q = {.b = b, .s = tra_new(b->arena, tra_einsum), .right_side = r->right_side, .ok = true};
     tra_einsum *s = q.s;
     r->ok = false;
     const tra_scalar *e = tra_build_indexed(b, x->kids[x->nkids - 1], read_ref, &q);
     if (!e) return -1;
-    uint64_t gone = 0;
+    uint64_t aggregated = 0; /* the set of labels */
     for (int i = 0; i < x->nkids - 1; i++) {
         int l = find_label(s, x->kids[i]->text);
         if (l < 0 || s->extent[l] == 0) {
@@ -242,21 +246,21 @@ static int read_aggregate(reading *r, const tra_ast *x) {
                            x->kids[i]->text);
             return -1;
         }
-        gone |= (uint64_t)1 << l;
+        aggregated |= (uint64_t)1 << l;
     }
-    if (!gone || !has_reference(s) || s->nlabels - __builtin_popcountll(gone) > TRA_MAXDIM / 2) {
+    if (!aggregated || !has_reference(s) || s->nlabels - __builtin_popcountll(aggregated) > TRA_MAXDIM / 2) {
         tra_diag_error(b->d, x->span, "write for instance sum[k](X[i,k])",
                        "an aggregation in an expression names labels of references in it, and keeps at most %d",
                        TRA_MAXDIM / 2);
         return -1;
     }
     for (int l = 0; l < s->nlabels; l++)
-        if (!(gone >> l & 1)) s->out[s->nout++] = l;
+        if (!(aggregated >> l & 1)) s->out[s->nout++] = l;
     s->expr = fold_numbers(b->arena, e);
     tra_einsum_ref ref = {.n = s->nout, .node = tra_aggregation(b, x->span, s, x->text)};
     if (!ref.node) return -1;
     for (int d = 0; d < s->nout; d++) {
-        const tra_ast label = {.kind = TRA_AST_NAME, .span = q.first[s->out[d]], .text = s->name[s->out[d]]};
+        const tra_ast label = {.kind = TRA_AST_NAME, .span = q.bound_at[s->out[d]], .text = s->name[s->out[d]]};
         ref.label[d] = bind_label(r, &label, s->extent[s->out[d]]);
         if (ref.label[d] < 0) return -1;
     }
@@ -264,8 +268,8 @@ static int read_aggregate(reading *r, const tra_ast *x) {
     return add_ref(r, &ref);
 }
 
-/* Warns of `sum (X[i,j]) + 1`, where the sum is of the whole right side. */
-static void warn_of_part(const reading *r, const tra_stmt *st) {
+/* Warns of `sum (X[i,j]) + 1`, where the sum is not that of the parenthesis alone but of the whole right side. */
+static void warn_of_parenthesis(const reading *r, const tra_stmt *st) {
     if (st->agg_part.len == 0) return;
     const char *text = r->b->g->src->text;
     tra_span part = st->agg_part;
@@ -282,7 +286,7 @@ static void warn_of_part(const reading *r, const tra_stmt *st) {
 }
 
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
-    reading r = {.b = b, .s = tra_new(b->arena, tra_einsum), .whole = st->value, .ok = true};
+    reading r = {.b = b, .s = tra_new(b->arena, tra_einsum), .right_side = st->value, .ok = true};
     tra_einsum *s = r.s;
     const tra_scalar *e = tra_build_indexed(b, st->value, read_ref, &r);
     bool left = check_left(&r, st, e != NULL);
@@ -292,15 +296,16 @@ tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
                        "an EinSum statement needs a reference such as X[i,j]");
         return NULL;
     }
-    warn_of_part(&r, st);
+    warn_of_parenthesis(&r, st);
     s->expr = fold_numbers(b->arena, e);
     return tra_aggregation(b, st->span, s, st->agg ? st->agg : "sum");
 }
 
-/* ---- macros ---------------------------------------------------------------------------------------------------- */
+/* ---- functions that stand for statements ----------------------------------------------------------------------- */
 
-/* A statement about tensors over the first labels of x's dimensions. */
-static tra_einsum *start(tra_build *b, const tra_node *x, int nrefs) {
+/* A statement whose labels and result are those of the dimensions of x, without an expression and with nrefs references
+ * to be set. */
+static tra_einsum *over_dimensions(tra_build *b, const tra_node *x, int nrefs) {
     static const char *const names[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w"};
     tra_einsum *s = tra_new(b->arena, tra_einsum);
     tra_dims shape;
@@ -317,12 +322,13 @@ static tra_einsum *start(tra_build *b, const tra_node *x, int nrefs) {
     return s;
 }
 
-static void refer(tra_einsum *s, int i, const tra_node *x) {
+/* Makes reference i one to x, over the first labels. */
+static void set_ref(tra_einsum *s, int i, const tra_node *x) {
     s->ref[i] = (tra_einsum_ref){.node = x, .n = x->type.cat->bound.n};
     for (int d = 0; d < s->ref[i].n; d++) s->ref[i].label[d] = d;
 }
 
-static bool check_macro(tra_build *b, const tra_node *x, const char *name, tra_span span) {
+static bool check_blocked(tra_build *b, const tra_node *x, const char *name, tra_span span) {
     const char *why;
     if (tra_type_is_blocked(&x->type, &why)) return true;
     tra_diag_error(b->d, span, tra_arena_printf(b->arena, "transform(X, %s) works on each array by itself", name),
@@ -330,46 +336,40 @@ static bool check_macro(tra_build *b, const tra_node *x, const char *name, tra_s
     return false;
 }
 
-static tra_scalar *scalar(tra_build *b, tra_scalar_op op, int arg, const tra_scalar *x, const tra_scalar *y) {
-    tra_scalar *s = tra_new(b->arena, tra_scalar);
-    *s = (tra_scalar){.op = op, .arg = arg, .a = x, .b = y};
-    return s;
-}
-
-static const tra_scalar *argument(tra_build *b, int i) { return scalar(b, TRA_S_ARG, i, NULL, NULL); }
-
 tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span) {
-    if (!check_macro(b, x, "transpose", span)) return NULL;
-    tra_einsum *s = start(b, x, 1);
-    refer(s, 0, x);
+    if (!check_blocked(b, x, "transpose", span)) return NULL;
+    tra_einsum *s = over_dimensions(b, x, 1);
+    set_ref(s, 0, x);
     for (int d = 0; d < s->nout; d++) s->out[d] = s->nout - 1 - d;
-    s->expr = argument(b, 0);
+    s->expr = tra_scalar_argument(b->arena, 0);
     return tra_statement(b, span, s);
 }
 
-/* The statement that reduces x over its last dimension. */
-static tra_node *reduce_last(tra_build *b, const tra_node *x, tra_scalar_op fold, tra_span span) {
-    tra_einsum *s = start(b, x, 1);
-    refer(s, 0, x);
+/* The statement that folds x over its last dimension. */
+static tra_node *fold_last(tra_build *b, const tra_node *x, tra_scalar_op fold, tra_span span) {
+    tra_einsum *s = over_dimensions(b, x, 1);
+    set_ref(s, 0, x);
     s->nout--;
     s->fold = fold;
-    s->expr = argument(b, 0);
+    s->expr = tra_scalar_argument(b->arena, 0);
     return tra_statement(b, span, s);
 }
 
-/* A statement of x and a tensor that lacks its last dimension. */
-static tra_node *with_last(tra_build *b, const tra_node *x, const tra_node *less, const tra_scalar *e, tra_span span) {
-    tra_einsum *s = start(b, x, 2);
-    refer(s, 0, x);
-    refer(s, 1, less);
+/* The element-wise statement e of x (argument 0) and `of_rows` (argument 1), which lacks the last dimension of x. */
+static tra_node *with_rows(tra_build *b, const tra_node *x, const tra_node *of_rows, const tra_scalar *e,
+                           tra_span span) {
+    tra_einsum *s = over_dimensions(b, x, 2);
+    set_ref(s, 0, x);
+    set_ref(s, 1, of_rows);
     s->expr = e;
     return tra_statement(b, span, s);
 }
 
-/* M[i] = max X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] = sum E[i,j]; E[i,j] / S[i]. Where the rows are whole in each
- * array that is a kernel. */
+/* M[i] = max X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] = sum E[i,j]; E[i,j] / S[i]. Where each array has whole rows a
+ * kernel does all that. */
 tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span) {
-    if (!check_macro(b, x, "softmax", span)) return NULL;
+    if (!check_blocked(b, x, "softmax", span)) return NULL;
+    tra_arena *a = b->arena;
     const tra_catalog *c = x->type.cat;
     if (c->bound.n == 0) {
         tra_diag_error(b->d, span, NULL, "softmax works along the last dimension, and this tensor has none");
@@ -377,21 +377,20 @@ tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span) {
     }
     if ((c->grid || c->n == 0) && c->frontier.v[c->frontier.n - 1] <= 1) {
         tra_lowering w = {.b = b, .span = span};
-        const tra_kernel *k = NULL;
-        tra_err e = {0};
-        if (tra_kernel_named(b->arena, "softmax", TRA_USE_MAP, 0, NULL, &k, &e) != TRA_OK) return NULL;
+        const tra_kernel *k = tra_build_kernel_named(b, span, "softmax", TRA_USE_MAP, 0, 0);
         return tra_lower_node(&w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = k});
     }
-    tra_node *most = reduce_last(b, x, TRA_S_MAX, span);
-    if (!most) return NULL;
-    const tra_scalar *own = argument(b, 0), *top = argument(b, 1), *less;
-    if (!tra_dtype_is_float(x->type.dtype)) { /* as in the kernel; the difference of integers may be none */
-        tra_scalar *one = scalar(b, TRA_S_CONST, 0, NULL, NULL);
-        one->value = 1;
-        own = scalar(b, TRA_S_DIV, 0, own, one), top = scalar(b, TRA_S_DIV, 0, top, one);
+    tra_node *maximum = fold_last(b, x, TRA_S_MAX, span);
+    if (!maximum) return NULL;
+    const tra_scalar *element = tra_scalar_argument(a, 0), *greatest = tra_scalar_argument(a, 1);
+    if (!tra_dtype_is_float(
+            x->type.dtype)) { /* as the kernel does: the difference of integers may not fit their type */
+        const tra_scalar *one = tra_scalar_number(a, 1);
+        element = tra_scalar_of(a, TRA_S_DIV, element, one), greatest = tra_scalar_of(a, TRA_S_DIV, greatest, one);
     }
-    less = scalar(b, TRA_S_SUB, 0, own, top);
-    tra_node *power = with_last(b, x, most, scalar(b, TRA_S_EXP, 0, less, NULL), span);
-    tra_node *sum = power ? reduce_last(b, power, TRA_S_ADD, span) : NULL;
-    return sum ? with_last(b, power, sum, scalar(b, TRA_S_DIV, 0, argument(b, 0), argument(b, 1)), span) : NULL;
+    const tra_scalar *difference = tra_scalar_of(a, TRA_S_SUB, element, greatest);
+    tra_node *power = with_rows(b, x, maximum, tra_scalar_of(a, TRA_S_EXP, difference, NULL), span);
+    tra_node *sum = power ? fold_last(b, power, TRA_S_ADD, span) : NULL;
+    const tra_scalar *quotient = tra_scalar_of(a, TRA_S_DIV, tra_scalar_argument(a, 0), tra_scalar_argument(a, 1));
+    return sum ? with_rows(b, power, sum, quotient, span) : NULL;
 }

@@ -7,9 +7,9 @@
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
-/* May the reference keep its blocks? It must be a grid whose dimensions of one label are cut alike; others are cut anew
- * in any case. */
-static bool can_stay(const tra_einsum_ref *r) {
+/* May the reference keep its blocks? It must be a grid in which dimensions of one label are cut alike; any other is
+ * reblocked whatever blocks are chosen. */
+static bool can_keep(const tra_einsum_ref *r) {
     if (!r->node) return false; /* positions can be made in any blocks */
     const tra_catalog *c = r->node->type.cat;
     for (int d = 0; d < r->n; d++)
@@ -18,7 +18,7 @@ static bool can_stay(const tra_einsum_ref *r) {
     return c->grid;
 }
 
-/* Do the two have a label in common that they have in different blocks? */
+/* Do the two have a label in common along which their blocks differ? */
 static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
     for (int d = 0; d < x->n; d++)
         for (int j = 0; j < y->n; j++)
@@ -29,54 +29,55 @@ static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
 
 static double bytes_of(const tra_einsum_ref *r) { return (double)tra_type_bytes_all(&r->node->type).expected; }
 
-/* A search for the references that keep their blocks, so that as few bytes as possible are cut anew. */
-typedef struct staying {
+/* A search for the references that keep their blocks, so that as few bytes as possible are reblocked. */
+typedef struct block_search {
     const tra_einsum *s;
-    int n, *ref; /* those that could, the largest first */
-    bool *in, *best;
-    double most;   /* bytes of the best choice */
-    int64_t nodes; /* how many choices may still be looked at */
-} staying;
+    int n, *ref;       /* the references that can keep them, the largest first */
+    bool *kept, *best; /* by reference: in the choice that is looked at, and in the best one so far */
+    double best_bytes; /* that keep their blocks in the best choice; -1: there is none yet */
+    int64_t budget;    /* how many choices may still be looked at */
+} block_search;
 
-/* Branch and bound over references i and later ones: each keeps its blocks or not. The first choice is the greedy one;
- * of equal choices the first is taken. */
-static void choose_staying(staying *w, int i, double bytes, double left) {
-    if (bytes + left <= w->most || (w->most >= 0 && --w->nodes < 0)) return;
+/* Branch and bound over references i and later ones, each of which keeps its blocks or not. bytes: of those before i
+ * that keep theirs; rest: of i and all later ones. The first choice is the greedy one; of equal choices the first is
+ * taken. */
+static void search_blocks(block_search *w, int i, double bytes, double rest) {
+    if (bytes + rest <= w->best_bytes || (w->best_bytes >= 0 && --w->budget < 0)) return;
     if (i == w->n) {
-        w->most = bytes;
-        memcpy(w->best, w->in, (size_t)w->s->nrefs * sizeof *w->in);
+        w->best_bytes = bytes;
+        memcpy(w->best, w->kept, (size_t)w->s->nrefs * sizeof *w->kept);
         return;
     }
     const tra_einsum_ref *r = &w->s->ref[w->ref[i]];
     bool fits = true;
     double own = bytes_of(r);
-    for (int j = 0; j < i && fits; j++) fits = !w->in[w->ref[j]] || !conflict(r, &w->s->ref[w->ref[j]]);
+    for (int j = 0; j < i && fits; j++) fits = !w->kept[w->ref[j]] || !conflict(r, &w->s->ref[w->ref[j]]);
     if (fits) {
-        w->in[w->ref[i]] = true;
-        choose_staying(w, i + 1, bytes + own, left - own);
-        w->in[w->ref[i]] = false;
+        w->kept[w->ref[i]] = true;
+        search_blocks(w, i + 1, bytes + own, rest - own);
+        w->kept[w->ref[i]] = false;
     }
-    choose_staying(w, i + 1, bytes, left - own);
+    search_blocks(w, i + 1, bytes, rest - own);
 }
 
-enum { CHOICES = 20000 };
+enum { MOST_CHOICES = 20000 };
 
-/* The blocks for which the fewest bytes of references have to be cut anew: the largest set that agrees stays as it is.
- * A label that none of these has is cut as the largest of the others has it. */
+/* Chooses the blocks of each label such that the fewest bytes of references have to be reblocked: the largest set of
+ * references that agree keep theirs. A label that none of these has is cut as the largest of the others has it. */
 static void choose_blocks(tra_build *b, tra_einsum *s) {
-    staying w = {.s = s, .most = -1, .nodes = CHOICES};
+    block_search w = {.s = s, .best_bytes = -1, .budget = MOST_CHOICES};
     double all = 0, size[TRA_MAXLABELS];
     w.ref = tra_news(b->arena, int, s->nrefs);
-    w.in = tra_news(b->arena, bool, s->nrefs);
+    w.kept = tra_news(b->arena, bool, s->nrefs);
     w.best = tra_news(b->arena, bool, s->nrefs);
     for (int i = 0; i < s->nrefs; i++) {
-        if (!can_stay(&s->ref[i])) continue;
+        if (!can_keep(&s->ref[i])) continue;
         int at = w.n++;
         for (; at > 0 && bytes_of(&s->ref[w.ref[at - 1]]) < bytes_of(&s->ref[i]); at--) w.ref[at] = w.ref[at - 1];
         w.ref[at] = i;
         all += bytes_of(&s->ref[i]);
     }
-    choose_staying(&w, 0, 0, all);
+    search_blocks(&w, 0, 0, all);
     for (int l = 0; l < s->nlabels; l++) size[l] = -1;
     for (int i = 0; i < s->nrefs; i++)
         for (int d = 0; d < s->ref[i].n && s->ref[i].node; d++) {
@@ -88,83 +89,81 @@ static void choose_blocks(tra_build *b, tra_einsum *s) {
         }
 }
 
-/* How many blocks lie on the diagonal of a reference, for each value of its other labels. */
-static double diagonal_blocks(const tra_einsum *s, const tra_einsum_ref *r, int *most, bool *repeated) {
+static int64_t blocks_along(const tra_einsum *s, int l) { return tra_ceil_div(s->extent[l], s->block[l]); }
+
+/* How many blocks of a reference have equal keys along the dimensions that share a label. *longest: the label with most
+ * blocks; *repeated: whether any label stands twice. */
+static double diagonal_blocks(const tra_einsum *s, const tra_einsum_ref *r, int *longest, bool *repeated) {
     double n = 1;
     uint64_t seen = 0;
-    *most = -1;
+    *longest = -1;
     *repeated = false;
     for (int d = 0; d < r->n; d++) {
         int l = r->label[d];
         *repeated |= seen >> l & 1;
         if (seen >> l & 1) continue;
         seen |= (uint64_t)1 << l;
-        n *= (double)tra_ceil_div(s->extent[l], s->block[l]);
-        if (*most < 0 || tra_ceil_div(s->extent[l], s->block[l]) > tra_ceil_div(s->extent[*most], s->block[*most]))
-            *most = l;
+        n *= (double)blocks_along(s, l);
+        if (*longest < 0 || blocks_along(s, l) > blocks_along(s, *longest)) *longest = l;
     }
     return n;
 }
 
-/* The blocks of a diagonal are a list of tuples: where that would be too long they are made larger. */
+/* Enlarges blocks until those of each diagonal, which are a list of tuples, are few enough for a list. */
 static void widen_diagonals(tra_einsum *s) {
     for (int i = 0; i < s->nrefs; i++) {
-        int most;
+        int longest;
         bool repeated;
-        while (diagonal_blocks(s, &s->ref[i], &most, &repeated) > TRA_MAX_LIST && repeated)
-            s->block[most] = tra_min64(2 * s->block[most], s->extent[most]);
+        while (diagonal_blocks(s, &s->ref[i], &longest, &repeated) > TRA_MAX_LIST && repeated)
+            s->block[longest] = tra_min64(2 * s->block[longest], s->extent[longest]);
     }
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
-static tra_keyexpr *key_var(tra_arena *a, int d) {
-    tra_keyexpr *x = tra_new(a, tra_keyexpr);
-    *x = (tra_keyexpr){.op = TRA_KEY_VAR, .var = d};
-    return x;
+static const tra_keyexpr *key_of(tra_arena *a, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
+    tra_keyexpr *k = tra_new(a, tra_keyexpr);
+    *k = (tra_keyexpr){.op = op, .a = x, .b = y};
+    return k;
 }
 
-/* Takes the diagonal of a reference in which a label stands twice: only blocks on the diagonal are read. */
+/* Takes the diagonal of a reference in which a label stands twice: filters the blocks whose keys there are equal, drops
+ * the repeated key dimensions, and takes the diagonals of arrays. Adds the labels to *x; false after a diagnostic. */
 static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand *x) {
     tra_arena *a = w->b->arena;
-    tra_keyfn *on = tra_new(a, tra_keyfn), *key = tra_new(a, tra_keyfn);
-    char text[2 * TRA_MAXDIM + 4], *to = text;
+    tra_keyfn *on_diagonal = tra_new(a, tra_keyfn), *distinct = tra_new(a, tra_keyfn);
+    char text[2 * TRA_MAXDIM + 4], *to = text; /* of the kernel: "iji->ij" */
     for (int d = 0; d < r->n; d++) {
-        int at = 0;
-        while (r->label[at] != r->label[d]) at++;
-        on->names[d] = key->names[d] = tra_arena_printf(a, "k%d", d);
-        *to++ = (char)('a' + at);
-        if (at == d) {
-            key->expr[key->n++] = key_var(a, d);
+        int first = 0;
+        while (r->label[first] != r->label[d]) first++;
+        on_diagonal->names[d] = distinct->names[d] = tra_arena_printf(a, "k%d", d);
+        *to++ = (char)('a' + first);
+        if (first == d) {
+            distinct->expr[distinct->n++] = tra_keyexpr_component(a, d);
             x->label[x->n++] = r->label[d];
             continue;
         }
-        tra_keyexpr *eq = tra_new(a, tra_keyexpr);
-        *eq = (tra_keyexpr){.op = TRA_KEY_EQ, .a = key_var(a, at), .b = key_var(a, d)};
-        if (on->n) {
-            tra_keyexpr *both = tra_new(a, tra_keyexpr);
-            *both = (tra_keyexpr){.op = TRA_KEY_AND, .a = on->expr[0], .b = eq};
-            eq = both;
-        }
-        on->expr[0] = eq;
-        on->n = 1;
+        const tra_keyexpr *equal = key_of(a, TRA_KEY_EQ, tra_keyexpr_component(a, first), tra_keyexpr_component(a, d));
+        on_diagonal->expr[0] = on_diagonal->n ? key_of(a, TRA_KEY_AND, on_diagonal->expr[0], equal) : equal;
+        on_diagonal->n = 1;
     }
-    on->arity = key->arity = r->n;
+    on_diagonal->arity = distinct->arity = r->n;
     if (x->n == r->n) return true;
     *to++ = '-', *to++ = '>';
-    for (int d = 0; d < x->n; d++) *to++ = (char)('a' + key->expr[d]->var);
+    for (int d = 0; d < x->n; d++) *to++ = (char)('a' + distinct->expr[d]->var);
     *to = 0;
     const tra_kernel *diagonal;
     if (tra_kernel_einsum(a, text, &diagonal, NULL) != TRA_OK) return false;
-    x->node =
-        tra_lower_labels(w, tra_lower_node(w, TRA_OP_FILTER, &(tra_node){.in = {x->node}, .keyfn = on}), r->label);
-    if (x->node) x->node = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x->node}, .keyfn = key});
+    tra_node filter = {.in = {x->node}, .keyfn = on_diagonal};
+    x->node = tra_lower_labels(w, tra_lower_node(w, TRA_OP_FILTER, &filter), r->label);
+    if (x->node) x->node = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x->node}, .keyfn = distinct});
     if (tra_lower_labels(w, x->node, x->label))
         x->node = tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x->node}, .kernel = diagonal});
     return tra_lower_labels(w, x->node, x->label) != NULL;
 }
 
-/* A reference as an operand: a full grid (holes become zeros) in the blocks of its labels. */
+/* Adds a reference as an operand: a full grid (holes become zeros) in the blocks of its labels. False after a
+ * diagnostic. */
 static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r) {
     tra_operand x = {.node = w->b->g->v[r->node->id]};
     const tra_catalog *c = x.node->type.cat;
@@ -174,7 +173,7 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r)
         block.v[d] = s->block[r->label[d]];
         fits = fits && block.v[d] == c->bound.v[d];
     }
-    r->moved = !fits;
+    r->reblocked = !fits;
     if (!fits) x.node = tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {x.node}, .block = block});
     if (!x.node || !take_diagonal(w, r, &x)) return false;
     if (x.n < r->n) r->diagonal = x.node;
@@ -182,8 +181,9 @@ static bool add_operand(tra_lowering *w, const tra_einsum *s, tra_einsum_ref *r)
     return true;
 }
 
-/* Is the result a relation that there is already? A node that was made to help with another statement is none, if it
- * comes after all that this one reads. */
+/* Is the result a relation of the program that was there before this statement made nodes, of which the first would
+ * have had the number `before`? An unnamed node that another statement needed on the way is none, unless this one reads
+ * what comes after it. */
 static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     if (s->node->id >= before) return false;
     for (int i = 0; i < s->nrefs; i++)
@@ -193,7 +193,7 @@ static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     return s->node->name != NULL;
 }
 
-/* Has the expression a part whose type is not that of its operands: a comparison, or an `if` with numbers? */
+/* Has the expression a part whose type is not that of its operands, such as a comparison or an `if`? */
 static bool has_comparison(const tra_scalar *e) {
     tra_scalar_class class = tra_scalar_class_of(e->op);
     bool compares = class == TRA_SC_BOOL || class == TRA_SC_IF;
@@ -201,7 +201,7 @@ static bool has_comparison(const tra_scalar *e) {
            (e->c && has_comparison(e->c));
 }
 
-/* A label that stands for rows of which only the run tells how many there are stands for those of one table. */
+/* Checks that a label which stands for rows that only the run counts stands for those of one table. */
 static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
     const tra_node *rows[TRA_MAXLABELS] = {NULL};
     bool seen[TRA_MAXLABELS] = {false};
@@ -224,8 +224,9 @@ static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
     return true;
 }
 
-/* The labels of positions (labels.h) along each label of the statement, which all references that have some share. */
-static bool read_labels(tra_build *b, tra_span span, const tra_einsum *s, const tra_dim_labels **of) {
+/* Sets of[l] to what the positions along label l of the statement stand for (labels.h), on which all references that
+ * have labels of positions must agree. False after a diagnostic. */
+static bool read_position_labels(tra_build *b, tra_span span, const tra_einsum *s, const tra_dim_labels **of) {
     int from[TRA_MAXLABELS];
     for (int i = 0; i < s->nrefs; i++) {
         const tra_node *x = s->ref[i].node;
@@ -247,56 +248,57 @@ static bool read_labels(tra_build *b, tra_span span, const tra_einsum *s, const 
     return true;
 }
 
-static void set_labels(tra_build *b, const tra_einsum *s, const tra_dim_labels *const *of) {
+/* Gives the result the labels of positions that read_position_labels found. */
+static void set_position_labels(tra_build *b, const tra_einsum *s, const tra_dim_labels *const *of) {
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     bool any = false;
     for (int d = 0; d < s->nout; d++) any |= (labels[d] = of[s->out[d]]) != NULL;
     if (any && !s->node->labels) s->node->labels = labels;
 }
 
-/* What is lowered to several kernels, as an if of three operands, may have lost that the whole expression is 0 where
- * its operands of sparse type are: the type is that of the expression. */
-static tra_node *sparse_as_a_whole(tra_lowering *w, const tra_einsum *s, tra_node *x) {
+/* The result x as a node that is sparse by type if the expression is 0 wherever its operands of sparse type are. An
+ * expression that was lowered to several kernels, such as an if of three operands, may have lost that. */
+static tra_node *sparse_by_expression(tra_lowering *w, const tra_einsum *s, tra_node *x) {
     bool *sparse = tra_news(w->b->arena, bool, s->nrefs);
     tra_node fields = {.in = {x}};
-    tra_err e = {0};
     for (int i = 0; i < s->nrefs; i++) sparse[i] = s->ref[i].node->type.sparse;
     if (!x || x->type.sparse || !tra_scalar_sparse(s->expr, sparse)) return x;
-    if (tra_kernel_named(w->b->arena, "sparsify", TRA_USE_MAP, 0, NULL, &fields.kernel, &e) != TRA_OK) return NULL;
+    fields.kernel = tra_build_kernel_named(w->b, w->span, "sparsify", TRA_USE_MAP, 0, 0);
     return tra_lower_node(w, TRA_OP_TRANSFORM, &fields);
 }
 
-/* The statement is kept in the graph, unless its result existed already. */
+/* Sets what the lowering has to know of the element types of the operands. */
+static void set_types(tra_lowering *w, const tra_einsum *s) {
+    w->sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
+    w->compares = has_comparison(s->expr);
+    for (int i = 0; i < s->nrefs; i++) {
+        tra_dtype t = s->ref[i].node->type.dtype;
+        w->integers = w->integers || !tra_dtype_is_float(t);
+        w->single = w->single || (tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
+    }
+}
+
+/* The statement is kept in the graph, unless its result is a relation that existed already. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
-    if (!check_rows(b, span, s) || !read_labels(b, span, s, of)) return NULL;
+    if (!check_rows(b, span, s) || !read_position_labels(b, span, s, of)) return NULL;
     tra_graph *g = b->g;
     int before = g->n;
     choose_blocks(b, s);
     widen_diagonals(s);
     tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent};
-    w.sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
-    w.compares = has_comparison(s->expr);
     for (int i = 0; i < s->nrefs; i++) {
         int l = s->ref[i].label[0];
         if (!s->ref[i].node) s->ref[i].node = tra_positions(b, span, s->extent[l], s->block[l]);
         if (!s->ref[i].node) return NULL;
     }
-    for (int i = 0; i < s->nrefs; i++) {
-        tra_dtype t = s->ref[i].node->type.dtype;
-        w.integers = w.integers || !tra_dtype_is_float(t);
-        w.single = w.single || (tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
-    }
+    set_types(&w, s);
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
-    s->node = sparse_as_a_whole(&w, s, tra_lower(&w, s->expr, s->fold, s->nout, s->out));
-    if (s->node) set_labels(b, s, of);
+    s->node = sparse_by_expression(&w, s, tra_lower(&w, s->expr, s->fold, s->nout, s->out));
+    if (s->node) set_position_labels(b, s, of);
     if (!s->node || is_known(g, s, before)) return s->node;
-    if ((g->neinsums & (g->neinsums - 1)) == 0) {
-        const tra_einsum **v = tra_news(b->arena, const tra_einsum *, g->neinsums ? 2 * g->neinsums : 1);
-        if (g->neinsums) memcpy(v, g->einsums, (size_t)g->neinsums * sizeof *v);
-        g->einsums = v;
-    }
+    TRA_BUILD_ROOM(b->arena, g->einsums, g->neinsums);
     g->einsums[g->neinsums++] = s;
     return s->node;
 }

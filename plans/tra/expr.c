@@ -1,4 +1,4 @@
-/* Expressions inside arguments: integers, functions of keys, scalar functions, kernels. */
+/* expr.c - expressions inside arguments: integers, functions of keys, scalar functions, kernels. */
 #include "build.h"
 
 #include <errno.h>
@@ -10,9 +10,15 @@
 
 typedef struct key_scope {
     int n;
-    const char *const *names;
-    const char *what; /* "a key expression", "a tile size" */
+    const char *const *names; /* of the components of the key */
+    const char *what;         /* what the expression is, for messages: "a key expression", "a tile size" */
 } key_scope;
+
+const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d) {
+    tra_keyexpr *x = tra_new(a, tra_keyexpr);
+    *x = (tra_keyexpr){.op = TRA_KEY_VAR, .var = d};
+    return x;
+}
 
 static tra_keyexpr *key_node(tra_build *b, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
     tra_keyexpr *k = tra_new(b->arena, tra_keyexpr);
@@ -30,11 +36,7 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
 
 static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_scope *sc) {
     for (int i = 0; i < sc->n; i++)
-        if (strcmp(sc->names[i], x->text) == 0) {
-            tra_keyexpr *k = key_node(b, TRA_KEY_VAR, NULL, NULL);
-            k->var = i;
-            return k;
-        }
+        if (strcmp(sc->names[i], x->text) == 0) return tra_keyexpr_component(b->arena, i);
     if (tra_names_find(&b->symbols, x->text) < 0) {
         tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
                        sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'",
@@ -211,32 +213,39 @@ const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool
 
 typedef struct arg_scope {
     int n;
-    const char *const *names;
-    tra_build_ref *ref; /* EinSum: what references are, else NULL */
-    void *ctx;
+    const char *const *names; /* of the arguments */
+    tra_build_ref *ref;       /* EinSum: the number of a reference as an argument; else NULL */
+    void *ctx;                /* of ref */
 } arg_scope;
 
 static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_scope *sc);
 
-static tra_scalar *scalar_node(tra_build *b, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y) {
-    tra_scalar *s = tra_new(b->arena, tra_scalar);
-    *s = (tra_scalar){.op = op, .a = x, .b = y};
+static const tra_scalar *scalar_node(tra_arena *a, tra_scalar fields) {
+    tra_scalar *s = tra_new(a, tra_scalar);
+    *s = fields;
     return s;
 }
 
-static const tra_scalar *scalar_const(tra_build *b, double v) {
-    tra_scalar *s = scalar_node(b, TRA_S_CONST, NULL, NULL);
-    s->value = v;
-    return s;
+const tra_scalar *tra_scalar_of3(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y,
+                                 const tra_scalar *z) {
+    return scalar_node(a, (tra_scalar){.op = op, .a = x, .b = y, .c = z});
+}
+
+const tra_scalar *tra_scalar_of(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y) {
+    return tra_scalar_of3(a, op, x, y, NULL);
+}
+
+const tra_scalar *tra_scalar_number(tra_arena *a, double v) {
+    return scalar_node(a, (tra_scalar){.op = TRA_S_CONST, .value = v});
+}
+
+const tra_scalar *tra_scalar_argument(tra_arena *a, int i) {
+    return scalar_node(a, (tra_scalar){.op = TRA_S_ARG, .arg = i});
 }
 
 static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     for (int i = 0; i < sc->n; i++)
-        if (strcmp(sc->names[i], x->text) == 0) {
-            tra_scalar *s = scalar_node(b, TRA_S_ARG, NULL, NULL);
-            s->arg = i;
-            return s;
-        }
+        if (strcmp(sc->names[i], x->text) == 0) return tra_scalar_argument(b->arena, i);
     int at = tra_names_find(&b->symbols, x->text);
     if (at < 0) {
         tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
@@ -253,22 +262,19 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
         return NULL;
     }
     tra_symbol *s = tra_build_param(b, x);
-    return s ? scalar_const(b, s->value) : NULL;
+    return s ? tra_scalar_number(b->arena, s->value) : NULL;
 }
 
 static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     int arg = sc->ref(sc->ctx, x);
-    if (arg < 0) return NULL;
-    tra_scalar *s = scalar_node(b, TRA_S_ARG, NULL, NULL);
-    s->arg = arg;
-    return s;
+    return arg < 0 ? NULL : tra_scalar_argument(b->arena, arg);
 }
 
 /* A call of a function that is not in the table. */
 static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     const char *names[TRA_S_COUNT + 1];
     int n = 0;
-    if (sc->ref && tra_aggregation_word(x->text)) {
+    if (sc->ref && tra_is_aggregation(x->text)) {
         tra_diag_error(b->d, x->name_span,
                        tra_arena_printf(b->arena, "inside an expression it names its labels: %s[k](...)", x->text),
                        "'%s' aggregates a whole right side, not a part of it", x->text);
@@ -289,12 +295,12 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
     return NULL;
 }
 
-/* max(a, b, c) and min: of two or more. */
+/* max and min of two or more operands, as a chain of operators of two. */
 static const tra_scalar *scalar_extreme(tra_build *b, const tra_ast *x, const arg_scope *sc, tra_scalar_op op) {
     const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
     for (int i = 1; i < x->nkids; i++) {
         const tra_scalar *y = scalar_expr(b, x->kids[i], sc);
-        s = s && y ? scalar_node(b, op, s, y) : NULL;
+        s = s && y ? tra_scalar_of(b->arena, op, s, y) : NULL;
     }
     return s;
 }
@@ -322,10 +328,7 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
         kid[i] = scalar_expr(b, x->kids[i], sc);
         ok = ok && kid[i];
     }
-    if (!ok) return NULL;
-    tra_scalar *s = scalar_node(b, (tra_scalar_op)op, kid[0], kid[1]);
-    s->c = kid[2];
-    return s;
+    return ok ? tra_scalar_of3(b->arena, (tra_scalar_op)op, kid[0], kid[1], kid[2]) : NULL;
 }
 
 static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg_scope *sc) {
@@ -333,7 +336,7 @@ static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg
                                         TRA_S_GT,  TRA_S_GE,  TRA_S_EQ,  TRA_S_NE,  TRA_S_AND, TRA_S_OR};
     const tra_scalar *l = scalar_expr(b, x->kids[0], sc), *r = scalar_expr(b, x->kids[1], sc);
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        if (strcmp(tra_scalar_text(ops[i]), x->text) == 0) return l && r ? scalar_node(b, ops[i], l, r) : NULL;
+        if (strcmp(tra_scalar_text(ops[i]), x->text) == 0) return l && r ? tra_scalar_of(b->arena, ops[i], l, r) : NULL;
     tra_diag_error(b->d, x->span, *x->text == '%' ? "write mod(a, b)" : NULL, "scalar functions have no operator '%s'",
                    x->text);
     return NULL;
@@ -342,12 +345,12 @@ static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg
 static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     switch (x->kind) {
     case TRA_AST_NAME: return scalar_name(b, x, sc);
-    case TRA_AST_NUMBER: return scalar_const(b, x->value);
+    case TRA_AST_NUMBER: return tra_scalar_number(b->arena, x->value);
     case TRA_AST_CALL: return scalar_call(b, x, sc);
     case TRA_AST_BINARY: return scalar_binary(b, x, sc);
     case TRA_AST_UNARY: {
         const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
-        return s ? scalar_node(b, *x->text == '-' ? TRA_S_NEG : TRA_S_NOT, s, NULL) : NULL;
+        return s ? tra_scalar_of(b->arena, *x->text == '-' ? TRA_S_NEG : TRA_S_NOT, s, NULL) : NULL;
     }
     case TRA_AST_INDEX:
     case TRA_AST_AGGREGATE:
@@ -383,6 +386,17 @@ bool tra_build_number(tra_build *b, const tra_ast *x, double *out) {
 
 /* ---- kernels ------------------------------------------------------------------------------------------------ */
 
+const tra_kernel *tra_build_kernel_named(tra_build *b, tra_span span, const char *name, tra_kernel_use use, int nargs,
+                                         double arg) {
+    const tra_kernel *k = NULL;
+    tra_err e = {0};
+    if (tra_kernel_named(b->arena, name, use, nargs, &arg, &k, &e) != TRA_OK)
+        tra_diag_error(b->d, span, NULL, "%s", e.msg);
+    return k;
+}
+
+static const char agg_advice[] = "write matadd, elemmax, elemmin, elemmul, minindex or maxindex";
+
 static const char *use_name(tra_kernel_use use) {
     return use == TRA_USE_JOIN ? "join" : use == TRA_USE_AGG ? "agg" : "transform";
 }
@@ -412,8 +426,7 @@ static const tra_kernel *kernel_string(tra_build *b, const tra_ast *x, tra_kerne
     if (tra_kernel_einsum(b->arena, x->text, &k, &e) != TRA_OK)
         tra_diag_error(b->d, x->span, NULL, "%s", e.msg);
     else if (use == TRA_USE_AGG)
-        tra_diag_error(b->d, x->span, "write matadd, elemmax, elemmin, elemmul, minindex or maxindex",
-                       "agg takes no Einstein string");
+        tra_diag_error(b->d, x->span, agg_advice, "agg takes no Einstein string");
     else if (two != (use == TRA_USE_JOIN))
         tra_diag_error(b->d, x->span, two ? "write for instance \"ij->ji\"" : "write for instance \"ij,jk->ik\"",
                        "a kernel of %s has %s", use_name(use), two ? "one operand" : "two operands");
@@ -426,8 +439,7 @@ static const tra_kernel *kernel_lambda(tra_build *b, const tra_ast *x, tra_kerne
     int n = x->nkids - 1, want = use == TRA_USE_JOIN ? 2 : 1;
     const char *names[2];
     if (use == TRA_USE_AGG) {
-        tra_diag_error(b->d, x->span, "write matadd, elemmax, elemmin, elemmul, minindex or maxindex",
-                       "agg takes a kernel by its name, not a function");
+        tra_diag_error(b->d, x->span, agg_advice, "agg takes a kernel by its name, not a function");
         return NULL;
     }
     if (n != want) {

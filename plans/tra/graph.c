@@ -27,33 +27,23 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
         return NULL;
     }
     tra_symbol *s = b->symbols.value[i];
+    bool macro = s->stmt->kind == TRA_STMT_DEF, storage = s->stmt->kind == TRA_STMT_STORAGE;
     s->used = true;
-    if (s->stmt->kind == TRA_STMT_STORAGE) {
-        tra_diag_error(b->d, span, NULL, "'%s' is a storage; a %s is expected here", name,
+    if (macro || storage || s->param != param)
+        tra_diag_error(b->d, span,
+                       macro ? tra_arena_printf(b->arena, "write %s(..), after its definition", name) : NULL,
+                       "'%s' is a %s; a %s is expected here", name,
+                       macro      ? "macro"
+                       : storage  ? "storage"
+                       : s->param ? "param"
+                                  : "relation",
                        param ? "number" : "relation");
-        tra_diag_also(b->d, s->stmt->name_span, "defined here");
-        return NULL;
-    }
-    if (s->stmt->kind == TRA_STMT_DEF) {
-        tra_diag_error(b->d, span, tra_arena_printf(b->arena, "write %s(..), after its definition", name),
-                       "'%s' is a macro; a %s is expected here", name, param ? "number" : "relation");
-        tra_diag_also(b->d, s->stmt->name_span, "defined here");
-        return NULL;
-    }
-    if (s->param != param) {
-        tra_diag_error(b->d, span, NULL,
-                       param ? "'%s' is a relation; a number is expected here"
-                             : "'%s' is a param; a relation is expected here",
-                       name);
-        tra_diag_also(b->d, s->stmt->name_span, "defined here");
-        return NULL;
-    }
-    if (!s->seen) {
+    else if (!s->seen)
         tra_diag_error(b->d, span, NULL, "'%s' is used before its definition", name);
-        tra_diag_also(b->d, s->stmt->name_span, "defined here");
-        return NULL;
-    }
-    return s->ok ? s : NULL;
+    else
+        return s->ok ? s : NULL;
+    tra_diag_also(b->d, s->stmt->name_span, "defined here");
+    return NULL;
 }
 
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x) { return use_symbol(b, x->text, x->span, true); }
@@ -64,11 +54,7 @@ tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span s
 
 tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span) {
     tra_graph *g = b->g;
-    if ((g->n & (g->n - 1)) == 0) {
-        tra_node **v = tra_news(b->arena, tra_node *, g->n ? 2 * g->n : 1);
-        if (g->n) memcpy(v, g->v, (size_t)g->n * sizeof *v);
-        g->v = v;
-    }
+    TRA_BUILD_ROOM(b->arena, g->v, g->n);
     tra_node *n = tra_new(b->arena, tra_node);
     n->id = g->n;
     n->op = op;
@@ -80,17 +66,14 @@ tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span) {
 
 static void add_name(tra_build *b, const char *name, const tra_symbol *s) {
     tra_graph *g = b->g;
-    if ((g->nnames & (g->nnames - 1)) == 0) {
-        tra_named *v = tra_news(b->arena, tra_named, g->nnames ? 2 * g->nnames : 1);
-        if (g->nnames) memcpy(v, g->names, (size_t)g->nnames * sizeof *v);
-        g->names = v;
-    }
+    TRA_BUILD_ROOM(b->arena, g->names, g->nnames);
     bool own = s->stored.said || s->node->op == TRA_OP_INPUT;
     g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_stored_default(b->arena, &s->node->type)};
 }
 
-/* The exact value of an expression of whole numbers: numbers, params of such, and their sums, differences and products,
- * if it fits 64 bits. False for others, which are doubles, and so exact below 2^53 only. */
+/* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and
+ * products. False for other expressions, whose values are doubles and exact below 2^53 alone; also if the value does
+ * not fit 64 bits. */
 static bool exact_value(tra_build *b, const tra_ast *x, int64_t *v) {
     int64_t l, r;
     int at;
@@ -119,12 +102,11 @@ static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     s->exact = tra_parse_int(s->define, &s->whole);
 }
 
-/* The result of another name for a relation, or of store(..), is stored as these say. */
 static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     const tra_ast *x = st->value;
     if (st->nparts > 1) {
         if (x->kind == TRA_AST_CALL && tra_is_linear(x->text))
-            s->node = tra_build_part(b, x, st->part, st->nparts);
+            s->node = tra_build_linear_call(b, x, st->part, st->nparts);
         else if (x->kind == TRA_AST_CALL && strcmp(x->text, "topk") == 0)
             s->node = tra_build_top(b, x, tra_build_relation, st->part, st->nparts);
         else
@@ -133,6 +115,7 @@ static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
         return;
     }
     s->node = tra_build_relation(b, x);
+    /* another name for a relation is stored as that is, and the result of store(..) as that says */
     int at = x->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->text) : -1;
     if (at >= 0) s->stored = ((const tra_symbol *)b->symbols.value[at])->stored;
     if (x->kind == TRA_AST_CALL && strcmp(x->text, "store") == 0) s->stored = b->stored;
@@ -171,9 +154,7 @@ static void warn_unused(tra_build *b) {
     }
 }
 
-/* Values of -D go to their symbols. Where the program did not parse, names that it lacks may be in what was not
- * read. */
-/* The file of an output, of the one statement that writes the relation. */
+/* Takes -D RELATION=FILE for the output of a relation. False unless exactly one statement writes that relation. */
 static bool define_output(tra_ast_program *ast, const tra_define *v) {
     tra_stmt *st = NULL;
     for (int i = 0; i < ast->n; i++) {
@@ -187,6 +168,25 @@ static bool define_output(tra_ast_program *ast, const tra_define *v) {
     return st->path_here = true;
 }
 
+/* The error for -D of a name that the program computes (s) or does not have (s NULL). */
+static tra_status refuse_define(tra_build *b, const tra_define *v, const tra_symbol *s, tra_err *e) {
+    if (s)
+        return tra_fail(e, TRA_USAGE,
+                        "-D %s=%s: %s is computed by the program; -D sets inputs, params and the files of outputs",
+                        v->name, v->value, v->name);
+    const char **names = tra_news(b->arena, const char *, b->symbols.n);
+    int n = 0;
+    for (int i = 0; i < b->symbols.n; i++) {
+        tra_stmt_kind kind = ((tra_symbol *)b->symbols.value[i])->stmt->kind;
+        if (kind == TRA_STMT_INPUT || kind == TRA_STMT_PARAM) names[n++] = b->symbols.name[i];
+    }
+    const char *near = tra_nearest(v->name, n, names);
+    return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input, param or output '%s'%s%s%s", v->name, v->value,
+                    v->name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* Gives the values of -D to their symbols. A name that a program with errors lacks is passed over, since it may be
+ * defined in a part that could not be parsed. */
 static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const tra_define *v, tra_err *e) {
     for (int i = 0; i < n; i++) {
         int at = tra_names_find(&b->symbols, v[i].name);
@@ -194,22 +194,8 @@ static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const 
         double number;
         if (!s && b->d->errors) continue;
         if (s && s->stmt->kind != TRA_STMT_INPUT && !s->param && define_output(ast, &v[i])) continue;
-        if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM)) {
-            const char **names = tra_news(b->arena, const char *, b->symbols.n);
-            int count = 0;
-            for (int j = 0; j < b->symbols.n; j++) {
-                tra_stmt_kind kind = ((tra_symbol *)b->symbols.value[j])->stmt->kind;
-                if (kind == TRA_STMT_INPUT || kind == TRA_STMT_PARAM) names[count++] = b->symbols.name[j];
-            }
-            const char *near = tra_nearest(v[i].name, count, names);
-            if (s)
-                return tra_fail(
-                    e, TRA_USAGE,
-                    "-D %s=%s: %s is computed by the program; -D sets inputs, params and the files of outputs",
-                    v[i].name, v[i].value, v[i].name);
-            return tra_fail(e, TRA_USAGE, "-D %s=%s: the program has no input, param or output '%s'%s%s%s", v[i].name,
-                            v[i].value, v[i].name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-        }
+        if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM))
+            return refuse_define(b, &v[i], s, e);
         if (s->param && !tra_parse_num(v[i].value, &number))
             return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is a param, and '%s' is no number", v[i].name, v[i].value,
                             v[i].name, v[i].value);
@@ -241,13 +227,16 @@ tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines,
         tra_names_add(&b.symbols, ast.v[i].name, s);
     }
     TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));
+    const tra_symbol *previous = NULL;
     for (int i = 0, at = 0; i < ast.n; i++) {
-        if (ast.v[i].kind == TRA_STMT_OUTPUT) continue;
+        const tra_stmt *st = &ast.v[i];
+        if (st->kind == TRA_STMT_OUTPUT) continue;
         tra_symbol *s = b.symbols.value[at++];
-        bool next = ast.v[i].part > 0 && ast.v[i - 1].value == ast.v[i].value; /* of a call: it is said why */
-        bool failed = next && !((tra_symbol *)b.symbols.value[at - 2])->ok;
-        if (!ast.v[i].broken && !failed) build_statement(&b, &ast.v[i], s);
+        /* where one call has several results, one diagnostic is enough for all */
+        bool told = st->part > 0 && previous && previous->stmt->value == st->value && !previous->ok;
+        if (!st->broken && !told) build_statement(&b, st, s);
         s->seen = true;
+        previous = s;
     }
     for (int i = 0; i < ast.n; i++)
         if (ast.v[i].kind == TRA_STMT_OUTPUT && !ast.v[i].broken) tra_build_output(&b, &ast.v[i]);

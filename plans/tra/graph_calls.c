@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-/* Arguments: R relation, L list of key dimensions, P list of positive numbers, D array dimension, Y key dimension, S
- * size, K kernel, F function of the key, B predicate. */
+/* The operators of the algebra. args has a letter for each argument: R a relation, L a list of its key dimensions, N a
+ * list of numbers of parts, X a list of block extents, D an array dimension, Y a key dimension, S a tile size, K a
+ * kernel, F a function of the key, B a predicate on the key. */
 static const struct form {
     const char *name;
     tra_opcode op;
-    const char *args, *text;
+    const char *args, *text; /* text: for advice */
 } forms[] = {
     {"join", TRA_OP_JOIN, "RRLLK", "join(L, R, [l...], [r...], kernel)"},
     {"agg", TRA_OP_AGG, "RLK", "agg(X, [g...], kernel)"},
@@ -17,25 +18,23 @@ static const struct form {
     {"transform", TRA_OP_TRANSFORM, "RK", "transform(X, kernel)"},
     {"tile", TRA_OP_TILE, "RDS", "tile(X, dim, size)"},
     {"concat", TRA_OP_CONCAT, "RYD", "concat(X, keydim, dim)"},
-    {"repart", TRA_OP_REPART, "RP", "repart(X, [d0, d1])"},
-    {"reblock", TRA_OP_REPART, "RP", "reblock(X, [b0, b1])"},
+    {"repart", TRA_OP_REPART, "RN", "repart(X, [d0, d1])"},
+    {"reblock", TRA_OP_REPART, "RX", "reblock(X, [b0, b1])"},
 };
-enum { NFORMS = sizeof forms / sizeof forms[0], MAXARGS = 5 };
+enum { NFORMS = sizeof forms / sizeof forms[0] };
 
-/* The arguments of a call, each checked by itself. */
+/* The arguments of a call that were read so far, each checked by itself. */
 typedef struct args {
+    int nin, nlists, nnumbers;
     tra_node *in[2];
-    int nin;
     tra_dims list[2];
-    const tra_ast *list_ast[2];
-    int nlists;
+    const tra_ast *list_ast[2]; /* where the lists stand in the program */
     int64_t number[2];
-    int nnumbers;
     const tra_kernel *kernel;
     const tra_keyfn *keyfn;
 } args;
 
-/* The last list read holds distinct key dimensions of relation x. */
+/* Checks that the last list that was read holds distinct key dimensions of x. which: "the left relation". */
 static bool check_list(tra_build *b, const args *a, const tra_node *x, const char *which) {
     const tra_dims *l = &a->list[a->nlists - 1];
     int k = x->type.cat->frontier.n;
@@ -65,7 +64,7 @@ static bool read_list(tra_build *b, const tra_ast *x, const char *what, int64_t 
     return tra_build_ints(b, x, what, least, &a->list[a->nlists++]);
 }
 
-/* A dimension, one of n if n >= 0. */
+/* Reads a dimension, which must be one of n unless n is -1. what: "key" or "array". */
 static bool read_dim(tra_build *b, const tra_ast *x, const char *what, int n, args *a) {
     int64_t *v = &a->number[a->nnumbers++];
     if (!tra_build_int(b, x, tra_arena_printf(b->arena, "%s dimension", what), 0, v)) return false;
@@ -78,7 +77,7 @@ static bool read_dim(tra_build *b, const tra_ast *x, const char *what, int n, ar
     return false;
 }
 
-/* Reads one argument. What depends on a relation is checked later (take_args). */
+/* Reads argument i. What depends on several arguments is checked later (take_args). */
 static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x, args *a) {
     tra_kernel_use use = f->op == TRA_OP_JOIN ? TRA_USE_JOIN : f->op == TRA_OP_AGG ? TRA_USE_AGG : TRA_USE_MAP;
     const tra_catalog *c = a->in[0] ? a->in[0]->type.cat : NULL;
@@ -91,7 +90,8 @@ static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x
                                                  : "the left relation";
         return read_list(b, x, "a key dimension", 0, a) && (!of || check_list(b, a, of, which));
     }
-    case 'P': return read_list(b, x, f->name[2] == 'p' ? "a number of parts" : "a block extent", 1, a);
+    case 'N': return read_list(b, x, "a number of parts", 1, a);
+    case 'X': return read_list(b, x, "a block extent", 1, a);
     case 'D': return read_dim(b, x, "array", c ? c->bound.n : -1, a);
     case 'Y': return read_dim(b, x, "key", c ? c->frontier.n : -1, a);
     case 'S': return tra_build_int(b, x, "a tile size", 1, &a->number[a->nnumbers++]);
@@ -103,7 +103,7 @@ static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x
     }
 }
 
-/* repart and reblock: block extents of the result. */
+/* Sets the block extents of a repart, which are given as numbers of parts, or of a reblock, which are given as such. */
 static bool set_block(tra_build *b, const struct form *f, const args *a, tra_span span, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     const char *why;
@@ -121,12 +121,12 @@ static bool set_block(tra_build *b, const struct form *f, const args *a, tra_spa
     n->block.n = shape.n;
     for (int d = 0; d < shape.n; d++) {
         int64_t v = a->list[0].v[d], most = tra_max64(shape.v[d], 1);
-        n->block.v[d] = f->name[2] == 'p' ? tra_max64(1, tra_ceil_div(shape.v[d], v)) : tra_min64(v, most);
+        n->block.v[d] = f->args[1] == 'N' ? tra_max64(1, tra_ceil_div(shape.v[d], v)) : tra_min64(v, most);
     }
     return true;
 }
 
-/* Fills the node from its arguments, and checks them against each other. */
+/* Sets the fields of the node from the arguments, and checks these against each other. */
 static bool take_args(tra_build *b, const struct form *f, const args *a, tra_span span, tra_node *n) {
     n->kernel = a->kernel;
     n->keyfn = a->keyfn;
@@ -157,7 +157,7 @@ static bool take_args(tra_build *b, const struct form *f, const args *a, tra_spa
 }
 
 const char *tra_build_key(tra_build *b, const tra_node *n) {
-    tra_node numbered = *n, in[2]; /* inputs without their names, which come later */
+    tra_node numbered = *n, in[2]; /* inputs by number, since they get their names later */
     tra_str text = {0};
     for (int i = 0; i < 2 && n->in[i]; i++) {
         in[i] = (tra_node){.id = n->in[i]->id};
@@ -188,7 +188,7 @@ static void warn_dense(tra_build *b, const tra_node *n) {
                   "the result is dense: %s, of sparse operands of %s", tra_human(dense, size), tra_human(before, held));
 }
 
-/* Which tables' rows the dimensions of the result have: those of the dimensions that they come from. */
+/* Sets n->rows: a dimension of the result has the rows of the same table as the dimension that it comes from. */
 static void set_rows(tra_build *b, tra_node *n) {
     tra_dims out;
     tra_dimsrc src;
@@ -211,7 +211,8 @@ static void set_rows(tra_build *b, tra_node *n) {
     n->rows = rows;
 }
 
-tra_node *tra_build_finish(tra_build *b, tra_node *n) {
+/* Types a node whose fields are set, notes what it computes, and counts the uses of its inputs. */
+static tra_node *finish(tra_build *b, tra_node *n) {
     const char *warn = NULL;
     tra_err e = {0};
     tra_status s = tra_node_type(b->arena, n, &warn, &e);
@@ -242,25 +243,31 @@ tra_node *tra_build_made(tra_build *b, tra_opcode op, tra_span span, const tra_n
     n->id = id;
     n->op = op;
     n->span = span;
-    return tra_build_finish(b, n);
+    return finish(b, n);
 }
 
-/* Functions of whole relations that stand for EinSum statements. */
-static const struct macro {
+tra_node *tra_build_dense(tra_build *b, tra_node *n, tra_span span) {
+    if (!n || !n->type.sparse) return n;
+    tra_node fields = {.in = {n}, .kernel = tra_build_kernel_named(b, span, "densify", TRA_USE_MAP, 0, 0)};
+    return tra_build_made(b, TRA_OP_TRANSFORM, span, &fields);
+}
+
+/* Functions of a whole relation that stand for EinSum statements. */
+static const struct function {
     const char *name;
     tra_node *(*build)(tra_build *b, tra_node *x, tra_span span);
-} macros[] = {{"softmax", tra_build_softmax}, {"transpose", tra_build_transpose}};
+} functions[] = {{"softmax", tra_build_softmax}, {"transpose", tra_build_transpose}};
 
-enum { NMACROS = sizeof macros / sizeof macros[0] };
+enum { NFUNCTIONS = sizeof functions / sizeof functions[0] };
 
-static tra_node *build_macro(tra_build *b, const struct macro *m, const tra_ast *x) {
+static tra_node *build_function(tra_build *b, const struct function *f, const tra_ast *x) {
     if (x->nkids != 1) {
-        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s(X)", m->name), "%s has 1 argument, not %d",
-                       m->name, x->nkids);
+        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s(X)", f->name), "%s has 1 argument, not %d",
+                       f->name, x->nkids);
         return NULL;
     }
     tra_node *in = tra_build_relation(b, x->kids[0]);
-    return in ? m->build(b, in, x->span) : NULL;
+    return in ? f->build(b, in, x->span) : NULL;
 }
 
 /* store(X, NAME) */
@@ -270,30 +277,19 @@ static tra_node *build_store(tra_build *b, const tra_ast *x) {
         return NULL;
     }
     tra_node *in = tra_build_relation(b, x->kids[0]);
-    b->stored = (tra_stored){.said = false};
+    b->stored = (tra_storage_choice){.said = false};
     return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
 }
 
-enum { NOTHERS = 40 };
-
-/* The names of operators that are not in `forms`, for advice. */
-static int other_names(const char **names) {
-    int n = 0;
-    names[n++] = "store";
-    for (int i = 0; tra_linear_name(i); i++) names[n++] = tra_linear_name(i);
-    for (int i = 0; tra_slice_name(i); i++) names[n++] = tra_slice_name(i);
-    for (int i = 0; tra_table_op_name(i); i++) names[n++] = tra_table_op_name(i);
-    return n;
-}
-
-tra_node *tra_build_part(tra_build *b, const tra_ast *x, int part, int nparts) {
+tra_node *tra_build_linear_call(tra_build *b, const tra_ast *x, int part, int nparts) {
     tra_node *in[2] = {NULL, NULL};
     bool ok = true;
     for (int i = 0; i < x->nkids && i < 2; i++) ok = (in[i] = tra_build_relation(b, x->kids[i])) && ok;
     return ok ? tra_build_linear(b, x, x->nkids, in, part, nparts) : NULL;
 }
 
-/* The join of the algebra has the same name as that of tables, but lists of keys in place of a condition. */
+/* Is a join that of the algebra, which has lists of keys in place of the condition of a join of tables? Its first
+ * relation tells, or where that is not known yet its third argument. */
 static bool joins_tensors(tra_build *b, const tra_ast *x) {
     if (strcmp(x->text, "join") != 0) return false;
     int at = x->nkids && x->kids[0]->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->kids[0]->text) : -1;
@@ -302,34 +298,7 @@ static bool joins_tensors(tra_build *b, const tra_ast *x) {
     return x->nkids < 3 || x->kids[2]->kind == TRA_AST_LIST;
 }
 
-static tra_node *build_call(tra_build *b, const tra_ast *x) {
-    const struct form *f = NULL;
-    const char *names[NFORMS + NMACROS + NOTHERS];
-    int nnames = NFORMS + NMACROS + other_names(names + NFORMS + NMACROS);
-    if (strcmp(x->text, "store") == 0) return build_store(b, x);
-    if (tra_is_linear(x->text)) return tra_build_part(b, x, 0, 1);
-    if (strcmp(x->text, "topk") == 0) return tra_build_top(b, x, tra_build_relation, 0, 1);
-    if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_relation);
-    if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, tra_build_relation);
-    for (int i = 0; i < NMACROS; i++) {
-        names[NFORMS + i] = macros[i].name;
-        if (strcmp(macros[i].name, x->text) == 0) return build_macro(b, &macros[i], x);
-    }
-    for (int i = 0; i < NFORMS; i++) {
-        names[i] = forms[i].name;
-        if (strcmp(forms[i].name, x->text) == 0) f = &forms[i];
-    }
-    if (!f) {
-        const char *near = tra_nearest(x->text, nnames, names);
-        tra_diag_error(
-            b->d, x->name_span,
-            near ? tra_arena_printf(b->arena, "did you mean %s?", near)
-                 : "operators are join agg rekey filter transform tile concat repart reblock softmax "
-                   "transpose slice stack topk store solve inverse det cholesky eigh qr svd, of tables select "
-                   "project join cross group order distinct limit matrix rows pivot entries table",
-            "there is no operator '%s'", x->text);
-        return NULL;
-    }
+static tra_node *build_form(tra_build *b, const struct form *f, const tra_ast *x) {
     int nargs = (int)strlen(f->args);
     if (x->nkids != nargs) {
         tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s", f->text), "%s has %d arguments, not %d",
@@ -339,15 +308,41 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     args a = {0};
     bool ok = true;
     for (int i = 0; i < nargs; i++) ok = read_arg(b, f, i, x->kids[i], &a) && ok;
-    if (!ok) return NULL;
-    tra_node n = {.in = {a.in[0], a.in[1]}};
-    if (!take_args(b, f, &a, x->span, &n)) return NULL;
-    tra_node *node = tra_build_node(b, f->op, x->span);
-    n.id = node->id;
-    n.op = node->op;
-    n.span = node->span;
-    *node = n;
-    return tra_build_finish(b, node);
+    tra_node fields = {.in = {a.in[0], a.in[1]}};
+    return ok && take_args(b, f, &a, x->span, &fields) ? tra_build_made(b, f->op, x->span, &fields) : NULL;
+}
+
+static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
+    const char **names = NULL, *list = "operators are";
+    int n = 0, cap = 0;
+#define ADD(name) (TRA_ARENA_ROOM(b->arena, names, n, cap), names[n++] = (name))
+    for (int i = 0; i < NFORMS; i++) ADD(forms[i].name);
+    for (int i = 0; i < NFUNCTIONS; i++) ADD(functions[i].name);
+    for (int i = 0; tra_slice_name(i); i++) ADD(tra_slice_name(i));
+    ADD("topk"), ADD("store");
+    for (int i = 0; tra_linear_name(i); i++) ADD(tra_linear_name(i));
+    int of_tensors = n;
+    for (int i = 0; tra_table_op_name(i); i++) ADD(tra_table_op_name(i));
+#undef ADD
+    for (int i = 0; i < n; i++)
+        list = tra_arena_printf(b->arena, "%s%s %s", list, i == of_tensors ? ", of tables" : "", names[i]);
+    const char *near = tra_nearest(x->text, n, names);
+    tra_diag_error(b->d, x->name_span, near ? tra_arena_printf(b->arena, "did you mean %s?", near) : list,
+                   "there is no operator '%s'", x->text);
+    return NULL;
+}
+
+static tra_node *build_call(tra_build *b, const tra_ast *x) {
+    if (strcmp(x->text, "store") == 0) return build_store(b, x);
+    if (tra_is_linear(x->text)) return tra_build_linear_call(b, x, 0, 1);
+    if (strcmp(x->text, "topk") == 0) return tra_build_top(b, x, tra_build_relation, 0, 1);
+    if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_relation);
+    if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, tra_build_relation);
+    for (int i = 0; i < NFUNCTIONS; i++)
+        if (strcmp(functions[i].name, x->text) == 0) return build_function(b, &functions[i], x);
+    for (int i = 0; i < NFORMS; i++)
+        if (strcmp(forms[i].name, x->text) == 0) return build_form(b, &forms[i], x);
+    return unknown_operator(b, x);
 }
 
 tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {

@@ -7,8 +7,7 @@
 #include "storage.h"
 #include "table_build.h"
 
-/* Result `part` of an operator that has several. */
-tra_node *tra_build_part(tra_build *b, const tra_ast *x, int part, int nparts);
-tra_node *tra_build_relation(tra_build *b, const tra_ast *x);
+/* Result `part` of the nparts results of solve, inverse or a decomposition (linear.h), a call in the program. */
+tra_node *tra_build_linear_call(tra_build *b, const tra_ast *x, int part, int nparts);
 
 #endif

@@ -1,16 +1,17 @@
-/* Inputs and outputs: files, declared types, placements. */
+/* input.c - inputs and outputs: files, declared types, placements. */
 #include "storage.h"
 #include "table_build.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A path of the program, which is relative to the program's folder. */
+/* A path that stands in the program, which is relative to the program's folder dir. */
 static const char *resolve(const char *dir, const char *path, tra_arena *a) {
     bool here = !dir || !*dir || strcmp(dir, ".") == 0;
     return *path == '/' || here ? path : tra_arena_printf(a, "%s/%s", dir, path);
 }
 
+/* Opens the file n->path and sets what follows from it. defined: the path is from -D. */
 static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
     if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
@@ -18,7 +19,7 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
         if (n->type.bounded) n->rows = tra_table_own_rows(b, n);
         if (tra_rel_labels(n->rel, &n->labels, &e) == TRA_OK) return true;
     }
-    tra_diag_error(b->d, span, defined ? "the file is that of -D" : NULL, "%s", e.msg);
+    tra_diag_error(b->d, span, defined ? "the file is the one that -D names" : NULL, "%s", e.msg);
     if (b->unreadable++ == 0) {
         int line, column;
         tra_script_place(b->g->src, span.at, &line, &column);
@@ -27,8 +28,8 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     return false;
 }
 
-/* input A : f64 [..] by [..] as csr nnz N */
-static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n, tra_stored *stored) {
+/* Sets the type of "input A : f64 [..] by [..] as csr nnz N". */
+static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n, tra_storage_choice *stored) {
     tra_dims shape, block;
     tra_err e = {0};
     bool ok = tra_dtype_parse(st->dtype, &n->type.dtype);
@@ -58,15 +59,17 @@ static bool declare_input(tra_build *b, const tra_stmt *st, tra_node *n, tra_sto
     return true;
 }
 
-/* What a file says. */
-static tra_stored stored_in(tra_build *b, const tra_rel *rel, int rank) {
+/* How the file stores the relation. */
+static tra_storage_choice stored_in(tra_build *b, const tra_rel *rel, int rank) {
     const char *text = tra_rel_info(rel)->storage, *alias;
     tra_levels *l = tra_new(b->arena, tra_levels);
-    if (!text || tra_levels_parse(text, rank, l, NULL) != TRA_OK) return (tra_stored){.name = text ? text : "dense"};
+    if (!text || tra_levels_parse(text, rank, l, NULL) != TRA_OK)
+        return (tra_storage_choice){.name = text ? text : "dense"};
     alias = tra_levels_alias(l);
-    return (tra_stored){.name = alias ? alias : text, .levels = l};
+    return (tra_storage_choice){.name = alias ? alias : text, .levels = l};
 }
 
+/* Sets where the program says that the input is: at any, all or part(..). */
 static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
     bool name = at->kind == TRA_AST_NAME;
     if (name && strcmp(at->text, "any") == 0) return n->at = TRA_AT_ANY, true;
@@ -113,14 +116,14 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
         n->path = s->define;
     else if (st->path)
         n->path = resolve(b->dir, st->path, b->arena);
-    tra_type before = n->type;
+    const tra_type as_declared = n->type;
     if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
     if (n->path) s->stored = stored_in(b, n->rel, n->type.cat->bound.n);
-    s->stored.said = false; /* of the input, not of outputs */
+    s->stored.said = false; /* it is said of this input, not of outputs of it */
     if (n->path && declared) {
         tra_dims want, have;
         char x[TRA_DIMTEXT], y[TRA_DIMTEXT];
-        tra_type_shape(&before, &want);
+        tra_type_shape(&as_declared, &want);
         tra_type_shape(&n->type, &have);
         if (!tra_dims_eq(&want, &have))
             tra_diag_warn(b->d, st->shape->span, NULL, "%s holds %s, not the %s that is declared here; the file counts",
@@ -132,9 +135,9 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
 
 /* ---- outputs ------------------------------------------------------------------------------------------------ */
 
-/* The file itself, so that two names of one compare equal, a line end, and the name; where its folder is not there, the
- * path without
- * "./" and doubled slashes. */
+/* File and relation of an output, with a line end between them, such that two names of one file give the same text: the
+ * path of the file from the root and without links; if its folder is missing, the path without "./" and double
+ * slashes. */
 static const char *canonical(tra_build *b, const char *spec) {
     const char *path, *name;
     tra_relspec(b->arena, spec, &path, &name);
@@ -155,7 +158,7 @@ static const char *canonical(tra_build *b, const char *spec) {
     return out;
 }
 
-/* Is the relation in a group that has the name of the other? */
+/* Is the relation in an HDF5 group that has the name of the other one? Both are texts of canonical(). */
 static bool lies_in(const char *key, const char *other) {
     size_t n = strlen(other);
     return strncmp(key, other, n) == 0 && key[n] == '/';
@@ -164,6 +167,45 @@ static bool lies_in(const char *key, const char *other) {
 const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a) {
     if (st->path_here) return st->path;
     return resolve(dir, st->path ? st->path : tra_arena_printf(a, "%s.h5", st->name), a);
+}
+
+/* An earlier output that cannot be written beside the one of this canonical text; NULL: none. whole_file: this one has
+ * no relation's name, so it replaces its file, and the other relations in it. *nested: the names of both relations are
+ * their own, but one of the two would be a group that holds the other. */
+static const tra_stmt *conflicting_output(tra_build *b, const char *text, bool whole_file, bool *nested) {
+    const tra_names *written = &b->written;
+    size_t file = (size_t)(strchr(text, '\n') + 1 - text);
+    int at = tra_names_find(written, text);
+    *nested = false;
+    if (at >= 0) return written->value[at];
+    for (int i = 0; i < written->n; i++) {
+        const tra_stmt *other = written->value[i];
+        const char *path, *relation;
+        tra_relspec(b->arena, other->path ? other->path : other->name, &path, &relation);
+        if ((whole_file || !relation) && strncmp(text, written->name[i], file) == 0) return other;
+    }
+    for (int i = 0; i < written->n; i++) {
+        *nested = lies_in(text, written->name[i]) || lies_in(written->name[i], text);
+        if (*nested) return written->value[i];
+    }
+    return NULL;
+}
+
+/* Checks that the relation can be written to that path beside the outputs before, and notes that it is. */
+static bool take_path(tra_build *b, tra_stmt *st, const char *path, tra_span span) {
+    const char *text = canonical(b, path), *file, *relation;
+    bool nested;
+    tra_relspec(b->arena, path, &file, &relation);
+    const tra_stmt *other = conflicting_output(b, text, !relation, &nested);
+    if (!other) return tra_names_add(&b->written, text, st), true;
+    if (nested)
+        tra_diag_error(b->d, span, "give the two relations names of which none begins with the other",
+                       "%s cannot be a relation and hold another one", path);
+    else
+        tra_diag_error(b->d, span, "write output C to \"file.h5:name\"", "%s is the file of another output already",
+                       path);
+    tra_diag_also(b->d, other->span, "the other output");
+    return false;
 }
 
 void tra_build_output(tra_build *b, tra_stmt *st) {
@@ -176,47 +218,18 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
                        "a relation cannot be written to a stream");
         return;
     }
-    if (s->node && s->node->type.cat && s->node->type.cat->frontier.n + s->node->type.cat->bound.n > TRA_MAXDIM) {
+    const tra_catalog *c = s->node && s->node->type.cat ? s->node->type.cat : NULL;
+    if (c && c->frontier.n + c->bound.n > TRA_MAXDIM) {
         tra_diag_error(b->d, span, NULL, "%s has %d key and %d array dimensions; a file has at most %d together",
-                       st->name, s->node->type.cat->frontier.n, s->node->type.cat->bound.n, TRA_MAXDIM);
+                       st->name, c->frontier.n, c->bound.n, TRA_MAXDIM);
         return;
     }
     const char *path = tra_output_path(st, b->dir, b->arena);
-    const char *key = canonical(b, path), *file, *name;
-    tra_relspec(b->arena, path, &file, &name);
-    int at = tra_names_find(&b->written, key);
-    /* an output without a relation's name replaces its whole file, another one's relation with it */
-    for (int i = 0; i < b->written.n && at < 0; i++) {
-        size_t n = strchr(key, '\n') - key;
-        const tra_stmt *st2 = b->written.value[i];
-        const char *file2, *name2, *key2 = b->written.name[i];
-        tra_relspec(b->arena, st2->path ? st2->path : st2->name, &file2, &name2);
-        if ((!name || !name2) && strncmp(key, key2, n + 1) == 0) at = i;
-    }
-    for (int i = 0; i < b->written.n && at < 0; i++) {
-        const tra_stmt *before = b->written.value[i];
-        if (!lies_in(key, b->written.name[i]) && !lies_in(b->written.name[i], key)) continue;
-        tra_diag_error(b->d, span, "give both names of their own", "%s cannot be a relation and hold another one",
-                       path);
-        tra_diag_also(b->d, before->span, "this one");
-        return;
-    }
-    if (at >= 0) {
-        const tra_stmt *before = b->written.value[at];
-        tra_diag_error(b->d, span, "write output C to \"file.h5:name\"", "%s is the file of another output already",
-                       path);
-        tra_diag_also(b->d, before->span, "this one");
-        return;
-    }
-    tra_names_add(&b->written, key, st);
-    if ((g->noutputs & (g->noutputs - 1)) == 0) {
-        tra_output *v = tra_news(b->arena, tra_output, g->noutputs ? 2 * g->noutputs : 1);
-        if (g->noutputs) memcpy(v, g->outputs, (size_t)g->noutputs * sizeof *v);
-        g->outputs = v;
-    }
-    tra_stored stored = s->stored;
+    if (!take_path(b, st, path, span)) return;
+    tra_storage_choice stored = s->stored;
     if (st->as.name && !tra_build_stored(b, &st->as, &s->node->type, &stored)) return;
     if (!stored.said) stored = tra_stored_default(b->arena, &s->node->type);
+    TRA_BUILD_ROOM(b->arena, g->outputs, g->noutputs);
     g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path, stored, tra_labels_of_output(b, s->node)};
     s->node->uses++;
 }

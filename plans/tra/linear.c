@@ -5,11 +5,11 @@
 
 static const struct linear {
     const char *name, *text;
-    int nin, nout;
+    int nin, nout;         /* operands and results */
     const char *kernel[3]; /* of each result */
-    int rank[3];
-    /* Where the labels of its dimensions come from: rows or columns of A ('r', 'c'), columns of B ('b'), nowhere ('-').
-     */
+    int rank[3];           /* of each result; -1: that of B */
+    /* Of each result where the labels of its dimensions come from: rows or columns of A ('r', 'c'), columns of B ('b'),
+     * nowhere ('-'). */
     const char *labels[3];
 } linears[] = {
     {"solve", "X = solve(A, B)", 2, 1, {"solve"}, {-1}, {"cb"}},
@@ -32,15 +32,8 @@ static const struct linear *find(const char *name) {
 
 bool tra_is_linear(const char *name) { return find(name) != NULL; }
 
-static const tra_kernel *kernel(tra_build *b, const char *name, tra_kernel_use use, tra_span span) {
-    const tra_kernel *k = NULL;
-    tra_err e = {0};
-    if (tra_kernel_named(b->arena, name, use, 0, NULL, &k, &e) != TRA_OK) tra_diag_error(b->d, span, NULL, "%s", e.msg);
-    return k;
-}
-
-/* Is the operand a tensor of rank least to most? */
-static bool fits(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, int least, int most) {
+/* Checks that the operand, which stands at x, is a tensor in blocks of rank least to most. */
+static bool check_operand(tra_build *b, const tra_ast *x, const char *name, const tra_node *n, int least, int most) {
     const char *why;
     tra_dims shape;
     if (!tra_type_is_blocked(&n->type, &why)) {
@@ -56,7 +49,7 @@ static bool fits(tra_build *b, const tra_ast *x, const char *name, const tra_nod
     return true;
 }
 
-/* The operand as one dense block. */
+/* The operand as one dense block; NULL after a diagnostic. */
 static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra_node *n) {
     tra_dims shape;
     if (n->type.bounded) {
@@ -66,17 +59,14 @@ static tra_node *one_block(tra_build *b, const tra_ast *x, const char *name, tra
         return NULL;
     }
     tra_type_shape(&n->type, &shape);
-    if (n->type.sparse) {
-        tra_node fields = {.in = {n}, .kernel = kernel(b, "densify", TRA_USE_MAP, x->span)};
-        n = tra_build_made(b, TRA_OP_TRANSFORM, x->span, &fields);
-    }
+    n = tra_build_dense(b, n, x->span);
     if (!n || n->type.cat->n == 1) return n;
     tra_node fields = {.in = {n}, .block = shape};
     for (int d = 0; d < shape.n; d++) fields.block.v[d] = tra_max64(1, shape.v[d]);
     return tra_build_made(b, TRA_OP_REPART, x->span, &fields);
 }
 
-/* Gives the result, whose key has two dimensions or none, as many key dimensions as it has array dimensions. */
+/* The result with the first `rank` of its key dimensions: as many as its arrays have dimensions. */
 static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
     int k = n->type.cat->frontier.n;
     if (k == rank) return n;
@@ -85,11 +75,7 @@ static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
     f->arity = k;
     f->n = rank;
     for (int i = 0; i < k; i++) f->names[i] = names[i];
-    for (int i = 0; i < rank; i++) {
-        tra_keyexpr *v = tra_new(b->arena, tra_keyexpr);
-        *v = (tra_keyexpr){.op = TRA_KEY_VAR, .var = i};
-        f->expr[i] = v;
-    }
+    for (int i = 0; i < rank; i++) f->expr[i] = tra_keyexpr_component(b->arena, i);
     tra_node fields = {.in = {n}, .keyfn = f};
     return tra_build_made(b, TRA_OP_REKEY, span, &fields);
 }
@@ -105,10 +91,9 @@ static void set_labels(tra_build *b, tra_node *n, const char *from, tra_node *co
     n->labels = labels;
 }
 
-/* The operands of a solve that has more rows than unknowns, or rows that only the run counts: are both of the same
- * rows?
+/* Checks that the operands of a least squares problem, whose rows may be counted by the run alone, have the same rows.
  */
-static bool same_rows(tra_build *b, const tra_ast *call, tra_node *const *in) {
+static bool check_same_rows(tra_build *b, const tra_ast *call, tra_node *const *in) {
     const tra_node *rows[2] = {NULL};
     tra_dims shape[2];
     for (int i = 0; i < 2; i++) {
@@ -133,11 +118,24 @@ static bool same_rows(tra_build *b, const tra_ast *call, tra_node *const *in) {
     return false;
 }
 
+/* Does solve have more rows than unknowns, or may it? */
 static bool is_least_squares(const struct linear *f, const tra_node *a) {
     tra_dims shape;
     if (strcmp(f->name, "solve") != 0) return false;
     tra_type_shape(&a->type, &shape);
     return a->type.bounded || shape.v[0] > shape.v[1];
+}
+
+/* Result `part` by a kernel on operands of one block each. */
+static tra_node *of_one_block(tra_build *b, const struct linear *f, const tra_ast *call, tra_node *const *in,
+                              int part) {
+    tra_node *a = one_block(b, call->kids[0], f->name, in[0]);
+    tra_node *right = f->nin == 2 ? one_block(b, call->kids[1], f->name, in[1]) : NULL;
+    if (!a || (f->nin == 2 && !right)) return NULL;
+    tra_node fields = {.in = {a, right}};
+    fields.kernel = tra_build_kernel_named(b, call->span, f->kernel[part], right ? TRA_USE_JOIN : TRA_USE_MAP, 0, 0);
+    if (right) fields.joinl = fields.joinr = (tra_dims){.n = right->type.cat->bound.n, .v = {0, 1}};
+    return fields.kernel ? tra_build_made(b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields) : NULL;
 }
 
 tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node *const *in, int part, int nparts) {
@@ -154,7 +152,7 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
         return NULL;
     }
     for (int i = 0; i < nin; i++)
-        if (!fits(b, call->kids[i], f->name, in[i], i ? 1 : 2, 2)) return NULL;
+        if (!check_operand(b, call->kids[i], f->name, in[i], i ? 1 : 2, 2)) return NULL;
     tra_dims shape;
     tra_type_shape(&in[0]->type, &shape);
     if (strcmp(f->name, "eigh") == 0 && !in[0]->type.bounded && shape.v[0] != shape.v[1]) {
@@ -163,28 +161,14 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
                        tra_shape_text(&shape, text));
         return NULL;
     }
-    if (is_least_squares(f, in[0])) {
-        tra_node *n = same_rows(b, call, in) ? tra_build_least(&(tra_tall){b, call->span}, in[0], in[1]) : NULL;
-        if (n) n = drop_keys(b, n, n->type.cat->bound.n, call->span);
-        if (n) set_labels(b, n, f->labels[part], in);
-        return n;
-    }
-    if (f->nout > 1 && strcmp(f->name, "eigh") != 0 && tra_is_tall(in[0])) {
-        tra_node *n = tra_build_tall(&(tra_tall){b, call->span}, in[0], f->kernel[part]);
-        if (n) n = drop_keys(b, n, f->rank[part], call->span);
-        if (n) set_labels(b, n, f->labels[part], in);
-        return n;
-    }
-    tra_node *a = one_block(b, call->kids[0], f->name, in[0]);
-    tra_node *right = nin == 2 ? one_block(b, call->kids[1], f->name, in[1]) : NULL;
-    if (!a || (nin == 2 && !right)) return NULL;
-    tra_node fields = {.in = {a, right}};
-    fields.kernel = kernel(b, f->kernel[part], nin == 2 ? TRA_USE_JOIN : TRA_USE_MAP, call->span);
-    if (!fields.kernel) return NULL;
-    int rank = right ? right->type.cat->bound.n : f->rank[part];
-    if (right) fields.joinl = fields.joinr = (tra_dims){.n = rank, .v = {0, 1}};
-    tra_node *n = tra_build_made(b, right ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
-    if (n) n = drop_keys(b, n, rank, call->span);
+    tra_node *n;
+    if (is_least_squares(f, in[0]))
+        n = check_same_rows(b, call, in) ? tra_build_least(&(tra_tall){b, call->span}, in[0], in[1]) : NULL;
+    else if (f->nout > 1 && strcmp(f->name, "eigh") != 0 && tra_is_tall(in[0]))
+        n = tra_build_tall(&(tra_tall){b, call->span}, in[0], f->kernel[part]);
+    else
+        n = of_one_block(b, f, call, in, part);
+    if (n) n = drop_keys(b, n, nin == 2 ? in[1]->type.cat->bound.n : f->rank[part], call->span);
     if (n) set_labels(b, n, f->labels[part], in);
     return n;
 }

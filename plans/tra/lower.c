@@ -32,31 +32,6 @@ int tra_lower_operand(tra_lowering *w, const tra_operand *x) {
 
 /* ---- expressions ----------------------------------------------------------------------------------------------- */
 
-const tra_scalar *tra_lower_make(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b) {
-    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
-    *s = (tra_scalar){.op = op, .a = a, .b = b};
-    return s;
-}
-
-static const tra_scalar *make3(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b,
-                               const tra_scalar *c) {
-    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
-    *s = (tra_scalar){.op = op, .a = a, .b = b, .c = c};
-    return s;
-}
-
-const tra_scalar *tra_lower_number(tra_lowering *w, double v) {
-    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
-    *s = (tra_scalar){.op = TRA_S_CONST, .value = v};
-    return s;
-}
-
-const tra_scalar *tra_lower_argument(tra_lowering *w, int i) {
-    tra_scalar *s = tra_new(w->b->arena, tra_scalar);
-    *s = (tra_scalar){.op = TRA_S_ARG, .arg = i};
-    return s;
-}
-
 uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e) {
     if (e->op == TRA_S_ARG) return tra_lower_set_of(w->op[e->arg].n, w->op[e->arg].label);
     return (e->a ? tra_lower_labels_of(w, e->a) : 0) | (e->b ? tra_lower_labels_of(w, e->b) : 0) |
@@ -116,10 +91,10 @@ labels tra_lower_natural(const tra_lowering *w, const tra_scalar *e, uint64_t se
 
 /* e with argument v[i] replaced by argument i. */
 static const tra_scalar *renumber(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
-    if (e->op == TRA_S_ARG) return tra_lower_argument(w, index_of(n, v, e->arg));
+    if (e->op == TRA_S_ARG) return tra_scalar_argument(w->b->arena, index_of(n, v, e->arg));
     if (e->op == TRA_S_CONST) return e;
-    return make3(w, e->op, renumber(w, e->a, n, v), e->b ? renumber(w, e->b, n, v) : NULL,
-                 e->c ? renumber(w, e->c, n, v) : NULL);
+    return tra_scalar_of3(w->b->arena, e->op, renumber(w, e->a, n, v), e->b ? renumber(w, e->b, n, v) : NULL,
+                          e->c ? renumber(w, e->c, n, v) : NULL);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
@@ -129,13 +104,7 @@ tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields)
     probe.op = op;
     int made = tra_names_find(&w->b->made, tra_build_key(w->b, &probe));
     if (made >= 0) return w->b->made.value[made];
-    tra_node *n = tra_build_node(w->b, op, w->span);
-    int id = n->id;
-    *n = *fields;
-    n->id = id;
-    n->op = op;
-    n->span = w->span;
-    return tra_build_finish(w->b, n);
+    return tra_build_made(w->b, op, w->span, fields);
 }
 
 tra_node *tra_lower_labels(tra_lowering *w, tra_node *n, const int *label) {
@@ -149,15 +118,6 @@ tra_node *tra_lower_labels(tra_lowering *w, tra_node *n, const int *label) {
 static tra_node *fail(tra_lowering *w, const tra_err *e) {
     tra_diag_error(w->b->d, w->span, NULL, "%s", e->msg);
     return NULL;
-}
-
-/* A row of the kernel table, whose names these are. */
-static const tra_kernel *named(tra_lowering *w, const char *name, tra_kernel_use use, int nargs, double c) {
-    const tra_kernel *k = NULL;
-    tra_status s = tra_kernel_named(w->b->arena, name, use, nargs, &c, &k, NULL);
-    assert(s == TRA_OK);
-    (void)s;
-    return k;
 }
 
 /* Names the arguments of a function as their relations are named, if these names differ. */
@@ -211,9 +171,11 @@ static const char *fold_name(tra_scalar_op fold) {
 static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_scalar_op fold, double scale,
                          const labels *out) {
     if (!x) return NULL;
-    const tra_kernel *times = scale != 1 ? named(w, "scale", TRA_USE_MAP, 1, scale) : NULL;
+    const tra_kernel *times = scale != 1 ? tra_build_kernel_named(w->b, w->span, "scale", TRA_USE_MAP, 1, scale) : NULL;
     if (key->n > out->n) {
-        tra_node agg = {.in = {x}, .kernel = named(w, fold_name(fold), TRA_USE_AGG, 0, 0), .group = {.n = out->n}};
+        tra_node agg = {.in = {x},
+                        .kernel = tra_build_kernel_named(w->b, w->span, fold_name(fold), TRA_USE_AGG, 0, 0),
+                        .group = {.n = out->n}};
         for (int d = 0; d < out->n; d++) agg.group.v[d] = index_of(key->n, key->v, out->v[d]);
         if (times) agg.kernel = tra_kernel_then(w->b->arena, agg.kernel, times);
         return tra_lower_labels(w, tra_lower_node(w, TRA_OP_AGG, &agg), out->v);
@@ -222,10 +184,8 @@ static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_sc
         tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
         f->arity = f->n = out->n;
         for (int d = 0; d < out->n; d++) {
-            tra_keyexpr *var = tra_new(w->b->arena, tra_keyexpr);
-            *var = (tra_keyexpr){.op = TRA_KEY_VAR, .var = index_of(key->n, key->v, out->v[d])};
             f->names[d] = w->name[key->v[d]];
-            f->expr[d] = var;
+            f->expr[d] = tra_keyexpr_component(w->b->arena, index_of(key->n, key->v, out->v[d]));
         }
         x = tra_lower_labels(w, tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x}, .keyfn = f}), out->v);
     }
@@ -245,7 +205,7 @@ static const tra_scalar *widened(tra_lowering *w, const tra_scalar *e, int n, co
     }
     bool computes = e->op != TRA_S_ARG && (e->a->op != TRA_S_ARG || e->b || e->op == TRA_S_NEG || e->op == TRA_S_ABS);
     return w->sums && narrow && computes && !(reals && n == 2 && is_arg(e->a, 0) && is_arg(e->b, 1))
-               ? tra_lower_make(w, TRA_S_WIDE, e, NULL)
+               ? tra_scalar_of(w->b->arena, TRA_S_WIDE, e, NULL)
                : e;
 }
 
@@ -253,11 +213,11 @@ static const tra_scalar *widened(tra_lowering *w, const tra_scalar *e, int n, co
 static const tra_kernel *map_kernel(tra_lowering *w, const tra_scalar *e, const char *const *names) {
     if (e->op == TRA_S_ARG) return NULL;
     if (!e->b && is_arg(e->a, 0) && tra_scalar_find(tra_scalar_text(e->op), 1) >= 0)
-        return named(w, tra_scalar_text(e->op), TRA_USE_MAP, 0, 0);
+        return tra_build_kernel_named(w->b, w->span, tra_scalar_text(e->op), TRA_USE_MAP, 0, 0);
     if (e->op == TRA_S_MUL && e->a->op == TRA_S_CONST && is_arg(e->b, 0))
-        return named(w, "scale", TRA_USE_MAP, 1, e->a->value);
+        return tra_build_kernel_named(w->b, w->span, "scale", TRA_USE_MAP, 1, e->a->value);
     if (e->op == TRA_S_MUL && e->b->op == TRA_S_CONST && is_arg(e->a, 0))
-        return named(w, "scale", TRA_USE_MAP, 1, e->b->value);
+        return tra_build_kernel_named(w->b, w->span, "scale", TRA_USE_MAP, 1, e->b->value);
     return tra_kernel_lambda(w->b->arena, e, 1, names);
 }
 
@@ -275,7 +235,9 @@ static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scal
     const tra_kernel *map = a->n == out->n ? map_kernel(w, each, names) : NULL, *k = map;
     if (a->n > out->n || !same_list(a->n, a->label, out->n, out->v)) {
         const tra_scalar *inside =
-            a->n > out->n ? e : tra_lower_argument(w, 0); /* an operand that is aligned first is computed after that */
+            a->n > out->n
+                ? e
+                : tra_scalar_argument(w->b->arena, 0); /* an operand that is aligned first is computed after that */
         tra_status s = tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
         if (s != TRA_OK) return fail(w, &err);
         if (map) k = tra_kernel_then(w->b->arena, k, map);
@@ -316,7 +278,8 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
     if (same_list(x->n, x->label, out->n, out->v) && is_suffix(x, y)) {
         e = widened(w, e, 2, v);
         known = pair_name(e, y->n < x->n);
-        return known ? named(w, known, TRA_USE_JOIN, 0, 0) : tra_kernel_lambda(w->b->arena, e, 2, names);
+        return known ? tra_build_kernel_named(w->b, w->span, known, TRA_USE_JOIN, 0, 0)
+                     : tra_kernel_lambda(w->b->arena, e, 2, names);
     }
     bool matrices = x->n == 2 && y->n == 2 && out->n == 2 && x->label[1] == y->label[0];
     if (tra_lower_set_of(out->n, out->v) ==
@@ -326,7 +289,7 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
     known = pair_name(e, false);
     if (matrices && fold == TRA_S_ADD && known && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
         out->v[1] == y->label[1] && x->label[0] != y->label[1])
-        return named(w, "matmul", TRA_USE_JOIN, 0, 0);
+        return tra_build_kernel_named(w->b, w->span, "matmul", TRA_USE_JOIN, 0, 0);
     if (tra_kernel_aligned(w->b->arena, einstein(w, 2, v, out, text), e, fold, names, &k, &err) != TRA_OK)
         fail(w, &err);
     return k;
@@ -334,10 +297,10 @@ static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const
 
 /* e with argument was[i] replaced by argument is[i]. */
 static const tra_scalar *replaced(tra_lowering *w, const tra_scalar *e, const int *was, const int *is) {
-    if (e->op == TRA_S_ARG) return tra_lower_argument(w, is[index_of(2, was, e->arg)]);
+    if (e->op == TRA_S_ARG) return tra_scalar_argument(w->b->arena, is[index_of(2, was, e->arg)]);
     if (e->op == TRA_S_CONST) return e;
-    return make3(w, e->op, replaced(w, e->a, was, is), e->b ? replaced(w, e->b, was, is) : NULL,
-                 e->c ? replaced(w, e->c, was, is) : NULL);
+    return tra_scalar_of3(w->b->arena, e->op, replaced(w, e->a, was, is), e->b ? replaced(w, e->b, was, is) : NULL,
+                          e->c ? replaced(w, e->c, was, is) : NULL);
 }
 
 /* Functions of entries at the same place, such as A[i,j] + A[j,i], have kernels where both operands have their
@@ -355,7 +318,7 @@ static bool transposes_first(const tra_lowering *w, const tra_scalar *e, int x, 
 /* The number of the operand with its dimensions in the order of out; -1 after a diagnostic. */
 static int in_order_of(tra_lowering *w, int x, tra_scalar_op fold, const labels *out) {
     if (same_list(w->op[x].n, w->op[x].label, out->n, out->v)) return x;
-    tra_operand turned = {.node = apply1(w, tra_lower_argument(w, x), x, fold, 1, out), .n = out->n};
+    tra_operand turned = {.node = apply1(w, tra_scalar_argument(w->b->arena, x), x, fold, 1, out), .n = out->n};
     memcpy(turned.label, out->v, (size_t)out->n * sizeof out->v[0]);
     return turned.node ? tra_lower_operand(w, &turned) : -1;
 }
@@ -373,7 +336,7 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
     int v[2] = {turn ? y : x, turn ? x : y};
     const tra_scalar *e = renumber(w, expr, 2, v);
     bool commutes = e->op == TRA_S_ADD || e->op == TRA_S_MUL || e->op == TRA_S_MAX || e->op == TRA_S_MIN;
-    if (commutes && is_arg(e->a, 1) && is_arg(e->b, 0)) e = tra_lower_make(w, e->op, e->b, e->a);
+    if (commutes && is_arg(e->a, 1) && is_arg(e->b, 0)) e = tra_scalar_of(w->b->arena, e->op, e->b, e->a);
     a = &w->op[v[0]], b = &w->op[v[1]];
     tra_node join = {.in = {a->node, b->node}};
     labels key = {.n = a->n};
@@ -406,7 +369,7 @@ static tra_node *sum_then_cut(tra_lowering *w, const tra_scalar *e, const labels
     tra_dims block = {.n = out->n};
     for (int d = 0; d < out->n; d++) block.v[d] = cut->block.v[index_of(x->n, x->label, out->v[d])];
     int arg = tra_lower_operand(w, &whole);
-    tra_node *sum = apply1(w, tra_lower_argument(w, arg), arg, TRA_S_ADD, 1, out);
+    tra_node *sum = apply1(w, tra_scalar_argument(w->b->arena, arg), arg, TRA_S_ADD, 1, out);
     const tra_dims *has = sum && sum->type.cat->grid ? &sum->type.cat->bound : NULL;
     if (!sum || (has && memcmp(has->v, block.v, (size_t)out->n * sizeof *has->v) == 0)) return sum;
     return tra_lower_labels(w, tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {sum}, .block = block}), out->v);
@@ -420,7 +383,7 @@ const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, ui
     if (!x.node) return NULL;
     assert(out.n <= TRA_MAXDIM); /* else it has no type */
     memcpy(x.label, out.v, (size_t)out.n * sizeof x.label[0]);
-    return tra_lower_argument(w, tra_lower_operand(w, &x));
+    return tra_scalar_argument(w->b->arena, tra_lower_operand(w, &x));
 }
 
 static bool is_bool(tra_lowering *w, const tra_scalar *e) {
@@ -436,14 +399,16 @@ static bool is_bool(tra_lowering *w, const tra_scalar *e) {
 /* if(c, a, b) with three different arguments, as a sum of two expressions, each of which is one branch and 0
  * elsewhere. For bools it is the maximum of the two instead, since beside a bool the number 0 would widen the type. */
 static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
-    const tra_scalar *zero = tra_lower_number(w, 0);
+    const tra_scalar *zero = tra_scalar_number(w->b->arena, 0);
     bool bools[2] = {is_bool(w, a), is_bool(w, b)};
-    const tra_scalar *yes = bools[0] ? tra_lower_make(w, TRA_S_AND, c, a) : make3(w, TRA_S_IF, c, a, zero);
-    const tra_scalar *no = bools[1] ? tra_lower_make(w, TRA_S_AND, tra_lower_make(w, TRA_S_NOT, c, NULL), b)
-                                    : make3(w, TRA_S_IF, c, zero, b);
+    const tra_scalar *yes =
+        bools[0] ? tra_scalar_of(w->b->arena, TRA_S_AND, c, a) : tra_scalar_of3(w->b->arena, TRA_S_IF, c, a, zero);
+    const tra_scalar *no =
+        bools[1] ? tra_scalar_of(w->b->arena, TRA_S_AND, tra_scalar_of(w->b->arena, TRA_S_NOT, c, NULL), b)
+                 : tra_scalar_of3(w->b->arena, TRA_S_IF, c, zero, b);
     yes = tra_lower_materialise(w, yes, UINT64_MAX);
     no = yes ? tra_lower_materialise(w, no, UINT64_MAX) : NULL;
-    return no ? tra_lower_make(w, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
+    return no ? tra_scalar_of(w->b->arena, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
 }
 
 /* Reduces e to at most two distinct arguments, by making intermediate results of parts of it. */
@@ -457,7 +422,7 @@ static const tra_scalar *narrow(tra_lowering *w, const tra_scalar *e) {
             part[i] = reading == 1 ? narrow(w, part[i]) : tra_lower_materialise(w, part[i], UINT64_MAX);
         if (!part[i]) return NULL;
     }
-    const tra_scalar *all = make3(w, e->op, part[0], part[1], part[2]);
+    const tra_scalar *all = tra_scalar_of3(w->b->arena, e->op, part[0], part[1], part[2]);
     return count_arguments(all) <= 2 ? all : narrow_if(w, part[0], part[1], part[2]);
 }
 

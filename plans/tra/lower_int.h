@@ -35,9 +35,6 @@ tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double sca
  * these labels counts once for every value of them. */
 tra_node *tra_lower_sum_terms(tra_lowering *w, const parts *terms, uint64_t all, double scale, const labels *out);
 uint64_t tra_lower_set_of(int n, const int *v);
-const tra_scalar *tra_lower_make(tra_lowering *w, tra_scalar_op op, const tra_scalar *a, const tra_scalar *b);
-const tra_scalar *tra_lower_number(tra_lowering *w, double v);
-const tra_scalar *tra_lower_argument(tra_lowering *w, int i);
 uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e);
 /* Is e a function of two operands (put into pair), neither of which has all its labels? As a relation of its own it
  * would be larger than both. */

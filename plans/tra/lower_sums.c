@@ -89,8 +89,8 @@ static tra_node *contract(tra_lowering *w, const parts *f, double scale, const l
     tra_order(n, set, want, w->extent, held, step);
     for (int i = 0;; i++) {
         int x = step[i].a, y = step[i].b;
-        const tra_scalar *e =
-            tra_lower_make(w, TRA_S_MUL, tra_lower_argument(w, arg[x]), tra_lower_argument(w, arg[y]));
+        const tra_scalar *e = tra_scalar_of(w->b->arena, TRA_S_MUL, tra_scalar_argument(w->b->arena, arg[x]),
+                                            tra_scalar_argument(w->b->arena, arg[y]));
         bool last = i == n - 2;
         uint64_t both = set[x] | set[y], need = want;
         set[x] = set[y] = 0;
@@ -118,8 +118,8 @@ static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *belo
             continue;
         }
         while (at < f->n && (set & ~tra_lower_labels_of(w, f->v[at].e))) at++;
-        if (at == f->n) add_part(w, f, tra_lower_number(w, 1), 1);
-        f->v[at].e = tra_lower_make(w, TRA_S_DIV, f->v[at].e, d);
+        if (at == f->n) add_part(w, f, tra_scalar_number(w->b->arena, 1), 1);
+        f->v[at].e = tra_scalar_of(w->b->arena, TRA_S_DIV, f->v[at].e, d);
     }
     below->n = left;
 }
@@ -134,7 +134,7 @@ static void merge_factors(tra_lowering *w, parts *f) {
         for (int j = 0; j < f->n; j++) {
             struct part x = f->v[j];
             if (merged >= 0 && tra_lower_is_of(x.e, pair)) {
-                f->v[merged].e = tra_lower_make(w, TRA_S_MUL, f->v[merged].e, x.e);
+                f->v[merged].e = tra_scalar_of(w->b->arena, TRA_S_MUL, f->v[merged].e, x.e);
                 continue;
             }
             if (tra_lower_is_of(x.e, pair)) merged = left;
@@ -153,9 +153,9 @@ tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double sca
     merge_factors(w, &f);
     if (below.n) { /* of the sum */
         const tra_scalar *q = f.v[0].e;
-        for (int i = 1; i < f.n; i++) q = tra_lower_make(w, TRA_S_MUL, q, f.v[i].e);
+        for (int i = 1; i < f.n; i++) q = tra_scalar_of(w->b->arena, TRA_S_MUL, q, f.v[i].e);
         q = tra_lower_materialise(w, q, want);
-        for (int i = 0; q && i < below.n; i++) q = tra_lower_make(w, TRA_S_DIV, q, below.v[i].e);
+        for (int i = 0; q && i < below.n; i++) q = tra_scalar_of(w->b->arena, TRA_S_DIV, q, below.v[i].e);
         return q ? tra_lower_eval(w, q, TRA_S_ADD, scale, out) : NULL;
     }
     if (f.n == 1) return tra_lower_apply(w, f.v[0].e, TRA_S_ADD, scale, out);
@@ -183,10 +183,10 @@ tra_node *tra_lower_sum_terms(tra_lowering *w, const parts *terms, uint64_t all,
         bool minus = sum && times < 0;
         if (minus) times = -times;
         if (e && !(e = tra_lower_materialise(w, e, want))) return NULL;
-        e = !e           ? tra_lower_number(w, times)
+        e = !e           ? tra_scalar_number(w->b->arena, times)
             : times == 1 ? e
-                         : tra_lower_make(w, TRA_S_MUL, tra_lower_number(w, times), e);
-        sum = sum ? tra_lower_make(w, minus ? TRA_S_SUB : TRA_S_ADD, sum, e) : e;
+                         : tra_scalar_of(w->b->arena, TRA_S_MUL, tra_scalar_number(w->b->arena, times), e);
+        sum = sum ? tra_scalar_of(w->b->arena, minus ? TRA_S_SUB : TRA_S_ADD, sum, e) : e;
     }
     return tra_lower_eval(w, sum, TRA_S_ADD, scale, out);
 }

@@ -88,7 +88,7 @@ static bool is_whole(const tra_type *t) { return tra_dtype_rows[t->dtype].class 
 
 /* Of a storage that is no levels: one whose positions follow from coordinates and sizes alone. */
 static bool find_mapping(tra_build *b, const tra_storage_use *use, const tra_storage *s, const tra_type *t,
-                         tra_stored *out) {
+                         tra_storage_choice *out) {
     tra_mapping_use *m = tra_new(b->arena, tra_mapping_use);
     tra_err e = {0};
     *m = (tra_mapping_use){.storage = s, .name = out->name};
@@ -104,10 +104,10 @@ static bool find_mapping(tra_build *b, const tra_storage_use *use, const tra_sto
     return true;
 }
 
-bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_stored *out) {
+bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_storage_choice *out) {
     const tra_storage *s = storage_named(b, use, t->cat->bound.n, is_whole(t));
     if (!s) return false;
-    *out = (tra_stored){.said = true, .name = text_of(b, use, s)};
+    *out = (tra_storage_choice){.said = true, .name = text_of(b, use, s)};
     if (tra_storage_is_dense(s)) return true;
     const tra_levels *l = levels_of(b, s);
     out->levels = l && !tra_levels_dense(l) ? l : NULL;
@@ -115,7 +115,7 @@ bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *
     return out->levels || find_mapping(b, use, s, t, out);
 }
 
-void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stored *out) {
+void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_storage_choice *out) {
     int64_t floats = tra_catalog_elements(t->cat), all = floats;
     bool ok = !st->nnz || tra_build_int(b, st->nnz, "a number of entries", 0, &all);
     if (ok && all > floats) {
@@ -127,7 +127,7 @@ void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_store
     if (ok && st->nnz && !st->as.name)
         tra_diag_error(b->d, st->nnz->span, "write as csr nnz N", "nnz is of an input that is stored by its entries");
     if (!s) return;
-    *out = (tra_stored){.said = true, .name = text_of(b, &st->as, s), .levels = levels_of(b, s)};
+    *out = (tra_storage_choice){.said = true, .name = text_of(b, &st->as, s), .levels = levels_of(b, s)};
     tra_storage_block block = {.extent = t->cat->bound.v};
     block.component = tra_news(b->arena, tra_component_data, s->ncomponents);
     t->sparse = !tra_storage_is_total(s, &block);
@@ -135,37 +135,34 @@ void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_store
     /* which tuples they are in is not known, nor, where nothing is said, how many there are: few */
     double expected = st->nnz ? (double)all : (double)floats * TRA_SPARSE_BELOW / 2;
     t->entries = tra_entries_about(b->arena, t, expected, all, INT64_MAX);
-    t->layout = tra_type_holding(t);
+    t->layout = tra_type_best_layout(t);
 }
 
-tra_stored tra_stored_default(tra_arena *a, const tra_type *t) {
+tra_storage_choice tra_stored_default(tra_arena *a, const tra_type *t) {
     double floats = (double)tra_catalog_elements(t->cat);
     int rank = t->cat->bound.n;
     if (!t->sparse || rank == 0 || (double)tra_type_entries(t).expected >= TRA_SPARSE_BELOW * floats)
-        return (tra_stored){.name = "dense"};
+        return (tra_storage_choice){.name = "dense"};
     tra_levels *l = tra_new(a, tra_levels);
     l->n = rank;
     for (int i = 0; i < rank; i++) {
         l->order[i] = (int8_t)i;
         l->kind[i] = rank == 2 && i == 0 ? TRA_LEVEL_DENSE : TRA_LEVEL_SPARSE;
     }
-    return (tra_stored){.name = rank == 2 ? "csr" : "csf", .levels = l, .sparse = true};
+    return (tra_storage_choice){.name = rank == 2 ? "csr" : "csf", .levels = l, .sparse = true};
 }
 
-tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_stored *as, tra_span span) {
+tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_storage_choice *as, tra_span span) {
     const tra_kernel *k = NULL;
     bool sparse = as->sparse;
     if (n->type.sparse == sparse) return n;
     if (tra_kernel_named(b->arena, sparse ? "sparsify" : "densify", TRA_USE_MAP, 0, NULL, &k, NULL) != TRA_OK)
         return NULL;
-    tra_node *m = tra_build_node(b, TRA_OP_TRANSFORM, span);
-    m->in[0] = n;
-    m->kernel = k;
-    m->converts = true;
-    return tra_build_finish(b, m);
+    tra_node fields = {.in = {n}, .kernel = k, .converts = true};
+    return tra_build_made(b, TRA_OP_TRANSFORM, span, &fields);
 }
 
-tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_stored *out) {
+tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_storage_choice *out) {
     tra_storage_use use;
     if (!storage_use_of(b, call, &use) || !tra_build_stored(b, &use, &x->type, out)) return NULL;
     return tra_build_as(b, x, out, call->span);

@@ -217,10 +217,8 @@ static tra_node *cut(converter *c, const tra_tensor_decl *d, tra_node *n) {
         block.v[i] = tra_min64(block.v[i], tra_max64(shape.v[i], 1));
     }
     if (d->nblock < 0 || tra_dims_eq(&block, &n->type.cat->bound)) return n;
-    tra_node *r = tra_build_node(c->b, TRA_OP_REPART, n->span);
-    r->in[0] = n;
-    r->block = block;
-    return tra_build_finish(c->b, r);
+    tra_node fields = {.in = {n}, .block = block};
+    return tra_build_made(c->b, TRA_OP_REPART, n->span, &fields);
 }
 
 bool tra_tensor_extent(tra_build *b, const tra_tensor_scope *s, const tra_calc *x, int64_t *out) {
@@ -277,7 +275,7 @@ static tra_node *build(converter *c, const tra_stmt *st) {
     return tra_build_program(c->b, &c->all, st);
 }
 
-tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_stored *out) {
+tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_storage_choice *out) {
     converter c = {.b = b};
     tra_stmt as = *st;
     make_scope(&c);

@@ -46,25 +46,26 @@ struct tra_node {
 
     const tra_kernel *kernel; /* JOIN, AGG, TRANSFORM */
     tra_dims joinl, joinr;    /* JOIN: key dimensions */
-    double pairs;             /* JOIN: of a product, pairs of entries that meet, where these are counted; else 0, and */
-    double summed;            /* elements that they come to when all blocks are added up, an estimate */
+    double meeting_pairs;  /* JOIN that multiplies matrices: pairs of entries that meet, if they are counted; else 0 */
+    double summed_entries; /* the same: about how many entries the sum of all its blocks has */
     const tra_node *partners; /* JOIN of rows with what was found for them in parts of a table: that table; else NULL */
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */
-    bool converts;            /* TRANSFORM: it has the same elements as its input, held in another layout */
+    bool converts;            /* TRANSFORM: the result has the elements of the input in another layout */
     int dim, keydim;          /* TILE, CONCAT */
-    int64_t most;             /* CONCAT of rows of a table: no result has more rows; 0: nothing is known */
-    int64_t size;             /* TILE */
+    int64_t most;             /* CONCAT of rows of a table: a bound of the rows of each array; 0: not known */
+    int64_t size;             /* TILE: extent of a tile */
     tra_dims block;           /* REPART: block extents of the result */
-    /* REPART: where the result begins in the operand, in elements, and its extents; beyond the operand it is 0. n 0: it
-     * is the same tensor. */
+    /* REPART: where the result begins in the input, in elements (it may be before or beyond it), and its extents;
+     * outside of the input it is 0. Both have n = 0 where the result is the tensor of the input. */
     tra_dims origin, extent;
-    /* Of each dimension the table whose rows it has, where only the run tells how many these are; NULL: none. */
+    /* For each array dimension the table whose rows it stands for, if only the run counts these, else NULL. NULL as a
+     * whole: there is no such dimension. */
     const tra_node *const *rows;
-    /* What the positions along each dimension stand for (labels.h), NULL: nothing; NULL as a whole: nothing anywhere.
+    /* For each array dimension what its positions stand for (labels.h), or NULL. NULL as a whole: there are no labels.
      */
     const tra_dim_labels *const *labels;
-    const int *label; /* made for an EinSum statement: its label of each key dimension; else NULL */
+    const int *label; /* of a node made for an EinSum statement: the label of each key dimension; else NULL */
 
     /* INPUT */
     const char *path; /* resolved file[:name], or NULL when only declared */
@@ -73,20 +74,22 @@ struct tra_node {
     tra_dims at_dims;
 };
 
-/* How the program says that a relation is stored. */
-typedef struct tra_stored {
-    bool said;                      /* it does; else what follows is by default */
-    const char *name;               /* of the storage, with its arguments */
-    const tra_levels *levels;       /* NULL: densely; of a declared input also where its storage is not by levels */
-    const tra_mapping_use *mapping; /* a result: the storage that is no levels; else NULL */
-    bool sparse;                    /* what is stored so is sparse by type */
-} tra_stored;
+/* How a relation is stored in a file. */
+typedef struct tra_storage_choice {
+    bool said;        /* the program says so; else it is the default */
+    const char *name; /* of the storage, with its arguments: "band(5)" */
+    /* At most one of these two is set; if none is, the relation is stored densely. Of a declared input mapping is never
+     * set, so that nothing but its name tells a mapping. */
+    const tra_levels *levels;
+    const tra_mapping_use *mapping;
+    bool sparse; /* a relation that is stored so is sparse by type */
+} tra_storage_choice;
 
 typedef struct tra_output {
     const tra_node *node;
     const char *name, *path; /* path resolved: file[:name] */
-    tra_stored stored;
-    /* What stands in the file beside it, or NULL: labels of its dimensions, which have the names that entries(X) gives
+    tra_storage_choice stored;
+    /* The labels of its dimensions as the file has them, or NULL. Dimensions have the names that entries(X) gives to
      * their columns. */
     const tra_dim_labels *const *labels;
 } tra_output;
@@ -95,17 +98,17 @@ typedef struct tra_output {
 typedef struct tra_named {
     const char *name;
     const tra_node *node;
-    tra_stored stored;
+    tra_storage_choice stored;
 } tra_named;
 
-/* An EinSum statement, as it was written: the nodes up to `node` compute what it says, and whoever has a definition of
- * his own (the reference evaluator) needs none of them. Labels are numbers below nlabels. */
+/* An EinSum statement as it was written, beside the nodes up to `node` that compute it. The reference evaluator uses
+ * the statement and none of these nodes. Labels are numbers below nlabels. */
 enum { TRA_MAXLABELS = 64 };
 typedef struct tra_einsum_ref {
     const tra_node *node;     /* a tensor in blocks */
-    int n, label[TRA_MAXDIM]; /* of each dimension; one that stands twice takes the diagonal */
-    const tra_node *diagonal; /* where one does, that: of each label a dimension, as they come first; else NULL */
-    bool moved; /* it has other blocks than its labels, or holes: it is cut anew, in blocks of its labels */
+    int n, label[TRA_MAXDIM]; /* of each dimension; a label that stands twice takes the diagonal */
+    const tra_node *diagonal; /* the diagonal, with a dimension for each label in order of appearance; NULL: none */
+    bool reblocked;           /* it has other blocks than its labels have in the statement, or holes */
 } tra_einsum_ref;
 typedef struct tra_einsum {
     tra_node *node; /* the result: dimension d, cut by key d, is label out[d], in blocks of block[d] */
@@ -119,8 +122,9 @@ typedef struct tra_einsum {
     tra_einsum_ref *ref;
 } tra_einsum;
 
-/* A tensor statement, as it was written: `node` has what its value means. Relations whose elements it reads have
- * their node by the number of their name in the scope, where operands know extents alone. */
+/* A tensor statement as it was written, with the node that computes its value. The value names n params and relations
+ * by number: `scope` has the values of params and the extents of relations, `relation` the nodes of those relations
+ * whose elements it reads. */
 typedef struct tra_tensor {
     const tra_node *node;
     const tra_calc *value; /* checked */
@@ -165,23 +169,23 @@ TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, i
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
 void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the caller's; NULL allowed */
 
-/* Typing of one operator: fills n->type (its catalog in the arena) from the types of n->in and its other fields.
- * TRA_PROGRAM with a message that has no place; warnings (joined frontiers that differ) go to *warn as text or NULL.
- * Exposed for the rewrite rules, which type what they build. */
+/* Types one operator: fills n->type (its catalog in the arena) from the types of n->in and the other fields.
+ * TRA_PROGRAM with a message that names no place in the program. *warn gets a warning in the arena (the joined keys
+ * have unlike ranges), or NULL. The rewrite rules call this for what they build. */
 TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *e);
 
 /* How an output of that type is stored if the program does not say: as a plain array where it is dense by type, of rank
  * 0, or an eighth or more of its elements are expected to be entries; else as csr, or, if its rank is not 2, as csf.
  * That follows from the program and the statistics of its inputs alone. */
-#define TRA_SPARSE_BELOW 0.125
-tra_stored tra_stored_default(tra_arena *a, const tra_type *t);
+#define TRA_SPARSE_BELOW 0.125 /* share of the elements that are entries */
+tra_storage_choice tra_stored_default(tra_arena *a, const tra_type *t);
 
 /* The layout in which a relation of this type is held in memory, by what is known of its entries (type_entries.c). A
  * plan follows this rule for every operator but those that only rename, filter or move tuples: their results are held
  * as their inputs are. */
-const tra_layout *tra_type_holding(const tra_type *t);
-/* Gives the type the layout; what its entries take is counted anew, in the arena. */
-void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout);
+const tra_layout *tra_type_best_layout(const tra_type *t);
+/* Gives the type the layout, and counts in the arena what its entries take in that. */
+void tra_type_set_layout(tra_arena *a, tra_type *t, const tra_layout *layout);
 
 /* The share of elements that are expected to be entries. */
 double tra_type_density(const tra_type *t);

@@ -16,7 +16,7 @@
 /* Arrays of which most elements are zero take less as rows of entries, and kernels of rows touch less. Full ones take
  * up to three times as much, and have no BLAS; and there are extents that rows cannot have. By the estimate: what is
  * held decides time and space alone, and a plan's memory is counted by the bound. */
-const tra_layout *tra_type_holding(const tra_type *t) {
+const tra_layout *tra_type_best_layout(const tra_type *t) {
     tra_type rows = *t, dense = *t;
     if (!t->sparse || !tra_rows_can(&t->cat->bound)) return NULL;
     rows.layout = &tra_rows;
@@ -24,7 +24,7 @@ const tra_layout *tra_type_holding(const tra_type *t) {
     return tra_type_bytes_all(&rows).expected <= tra_type_bytes_all(&dense).expected ? &tra_rows : NULL;
 }
 
-void tra_type_hold(tra_arena *a, tra_type *t, const tra_layout *layout) {
+void tra_type_set_layout(tra_arena *a, tra_type *t, const tra_layout *layout) {
     if (t->layout == layout) return;
     t->layout = layout;
     const tra_entries *e = t->entries;
@@ -220,8 +220,8 @@ static bool find_pairs(const tra_node *n, bool squared, met *m) {
 /* No more comes of pairs than these are, and as much as falls on different places. */
 static void meet(tra_node *n, const met *m, tra_filled *r) {
     double parts = (double)m->parts, all = (double)tra_catalog_elements(n->type.cat);
-    n->pairs = m->pairs;
-    n->summed = distinct(&m->rows, &m->columns, m->pairs);
+    n->meeting_pairs = m->pairs;
+    n->summed_entries = distinct(&m->rows, &m->columns, m->pairs);
     r->share = all > 0 ? fmin(1, parts * distinct(&m->rows, &m->columns, m->pairs / parts) / all) : 0;
     if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
 }
@@ -229,7 +229,7 @@ static void meet(tra_node *n, const met *m, tra_filled *r) {
 /* Does it add up all blocks of a product whose pairs are known? */
 static bool sums_product(const tra_node *n) {
     const tra_node *x = n->in[0];
-    if (x->op != TRA_OP_JOIN || x->pairs <= 0 || !tra_kernel_is_sum(n->kernel)) return false;
+    if (x->op != TRA_OP_JOIN || x->meeting_pairs <= 0 || !tra_kernel_is_sum(n->kernel)) return false;
     if (n->group.n != x->type.cat->frontier.n - x->joinl.n) return false;
     for (int i = 0; i < n->group.n; i++)
         for (int j = 0; j < x->joinl.n; j++)
@@ -299,7 +299,7 @@ static void agg_entries(tra_arena *a, tra_node *n) {
     tra_filled one = known(x, tra_min64(bound, tra_mul_most(most_of(x), largest))), all = known(x, bound);
     bool covered = is_covered(n);
     tra_filled together = tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all);
-    if (sums_product(n)) together.share = fmin(1, n->in[0]->summed / (double)tra_catalog_elements(n->type.cat));
+    if (sums_product(n)) together.share = fmin(1, n->in[0]->summed_entries / (double)tra_catalog_elements(n->type.cat));
     set_about(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
 }
 
@@ -410,7 +410,7 @@ static bool adds_densely(const tra_node *n) {
 
 void tra_type_entries_of(tra_arena *a, tra_node *n) {
     n->type.sparse = is_sparse(n);
-    n->pairs = n->summed = 0;
+    n->meeting_pairs = n->summed_entries = 0;
     n->type.entries = NULL;
     n->type.layout = NULL;
     if (n->in[0]) set_bounded(n);
@@ -432,5 +432,5 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
             moved_entries(a, n, n->in[0]->type.cat->n);
         break;
     }
-    n->type.layout = adds_densely(n) ? NULL : tra_type_holding(&n->type);
+    n->type.layout = adds_densely(n) ? NULL : tra_type_best_layout(&n->type);
 }

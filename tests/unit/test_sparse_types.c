@@ -263,8 +263,8 @@ TEST(held_as_rows_where_that_takes_less) {
     tra_arena *a = tra_arena_new();
     tra_type few = large(a, 1000000), many = large(a, 90000000), dense = large(a, 10);
     dense.sparse = false;
-    CHECK(tra_type_holding(&few) == &tra_rows);
-    CHECK(tra_type_holding(&many) == NULL);
-    CHECK(tra_type_holding(&dense) == NULL);
+    CHECK(tra_type_best_layout(&few) == &tra_rows);
+    CHECK(tra_type_best_layout(&many) == NULL);
+    CHECK(tra_type_best_layout(&dense) == NULL);
     tra_arena_free(a);
 }
