@@ -85,6 +85,7 @@ static tra_ast *resolve_name(const tra_table_scope *sc, const tra_ast *x) {
     return NULL;
 }
 
+/* A copy of the expression in which names are resolved. */
 static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
     switch (x->kind) {
     case TRA_AST_NAME: return resolve_name(sc, x);
@@ -119,6 +120,7 @@ static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
 
 static const tra_colexpr *type_expr(const tra_table_scope *sc, const tra_ast *x);
 
+/* date "..." or timestamp "...". */
 static const tra_colexpr *type_literal(const tra_table_scope *sc, const tra_ast *x) {
     const char *s = x->kids[0]->text;
     int32_t days;
@@ -136,16 +138,19 @@ static const tra_colexpr *type_number(const tra_table_scope *sc, const tra_ast *
     int64_t v;
     if (!x->integer) return tra_colexpr_float(sc->b->arena, x->value);
     if (tra_parse_int(x->text, &v)) return tra_colexpr_int(sc->b->arena, v);
-    tra_diag_error(sc->b->d, x->span, NULL, "this number is larger than 2^63 - 1");
+    tra_diag_error(sc->b->d, x->span, "a number with a point, or an exponent, is a float",
+                   "this number is larger than 2^63 - 1");
     return NULL;
 }
 
+/* A column; or null, true or false, which are not quoted. */
 static const tra_colexpr *type_name(const tra_table_scope *sc, const tra_ast *x) {
     tra_arena *a = sc->b->arena;
     if (x->quoted) return tra_colexpr_column(a, sc->columns, tra_schema_find(sc->columns, x->text));
     return *x->text == 'n' ? tra_colexpr_null(a) : tra_colexpr_bool(a, *x->text == 't');
 }
 
+/* Reports that there is no such function, or none with so many arguments. */
 static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
     const char *names[128];
     int n = 0;
@@ -153,7 +158,10 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
     tra_build *b = sc->b;
     bool extreme = !strcmp(x->text, "min") || !strcmp(x->text, "max");
     if (tra_aggregate_find(x->text) >= 0 && (!extreme || x->nkids == 1)) {
-        tra_diag_error(b->d, x->name_span, NULL, "%s is an aggregate, which stands in group", x->text);
+        tra_diag_error(
+            b->d, x->name_span,
+            tra_arena_printf(b->arena, "write group(T, [key], name = %s(...)), then use its columns", x->text),
+            "%s is an aggregate, which stands in group", x->text);
         return;
     }
     if (strcmp(x->text, "number") == 0) {
@@ -169,8 +177,8 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
     const char *advice = tra_build_named_here(x->text);
     if (!advice && near) advice = tra_arena_printf(b->arena, "did you mean %s?", near);
     if (exists)
-        tra_diag_error(b->d, x->span, NULL, "%s does not take %d argument%s", x->text, x->nkids,
-                       x->nkids == 1 ? "" : "s");
+        tra_diag_error(b->d, x->span, "man tra-table lists the functions", "%s does not take %d argument%s", x->text,
+                       x->nkids, x->nkids == 1 ? "" : "s");
     else
         tra_diag_error(b->d, x->name_span, advice, "there is no function '%s' of columns", x->text);
 }
@@ -200,7 +208,8 @@ static const tra_colexpr *type_call(const tra_table_scope *sc, const tra_ast *x)
         if (function)
             report_no_function(sc, x);
         else
-            tra_diag_error(sc->b->d, x->span, NULL, "expressions over columns have no operator '%s'", x->text);
+            tra_diag_error(sc->b->d, x->span, "man tra-table lists the operators",
+                           "expressions over columns have no operator '%s'", x->text);
         return NULL;
     }
     if (op == TRA_C_ROW && !sc->row_allowed) {

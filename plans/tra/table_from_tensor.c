@@ -92,6 +92,7 @@ static tra_node *make_table(tra_table_builder *w, tra_border *k, const tra_dims 
 
 /* ---- operators ---------------------------------------------------------------------------------------------- */
 
+/* entries(X): a row for each element, or entry, with its position. */
 static tra_node *build_entries(tra_table_builder *w, tra_border *k, const tra_dims *shape) {
     const char *names[TRA_MAXDIM];
     tra_column *v = tra_news(w->b->arena, tra_column, k->rank + 1);
@@ -110,6 +111,14 @@ static tra_node *build_entries(tra_table_builder *w, tra_border *k, const tra_di
     return make_table(w, k, shape, k->rank > 0);
 }
 
+/* The name of column c of the table: that of the matrix' label, or c0, c1, ...; `value` of a vector. */
+static const char *column_name(const tra_table_builder *w, const tra_border *k, int64_t c) {
+    if (k->rank == 1) return "value";
+    const char *label = k->label[1] ? tra_dim_labels_text(w->b->arena, k->label[1], c) : "";
+    return *label ? label : tra_arena_printf(w->b->arena, "c%" PRId64, c);
+}
+
+/* table(X): a row for each row, a column for each column. */
 static tra_node *build_table(tra_table_builder *w, tra_border *k, const tra_dims *shape) {
     const char *names[TRA_MAXDIM];
     int64_t width = k->rank == 2 ? shape->v[1] : 1;
@@ -123,29 +132,29 @@ static tra_node *build_table(tra_table_builder *w, tra_border *k, const tra_dims
                        "a table has 1 to %d columns, and this matrix %" PRId64, MAXCOLUMNS, width);
         return NULL;
     }
-    int labels = k->label[0] ? 1 : 0;
+    bool labelled = k->label[0] != NULL; /* the labels of rows are the first column */
     tra_column *v = tra_news(w->b->arena, tra_column, width + 1);
     tra_schema *s = tra_new(w->b->arena, tra_schema);
     tra_names taken = {.arena = w->b->arena};
-    tra_name_dimensions(w->b, w->in, k->rank, names);
-    *s = (tra_schema){(int)width + labels, v};
-    if (labels) v[0] = tra_dim_labels_column(k->label[0], names[0]);
+    *s = (tra_schema){(int)width + labelled, v};
     for (int64_t c = 0; c < width; c++) {
-        const char *name = k->rank == 1 ? "value" : tra_arena_printf(w->b->arena, "c%" PRId64, c);
-        if (k->rank == 2 && k->label[1]) name = tra_dim_labels_text(w->b->arena, k->label[1], c);
-        if (!*name) name = tra_arena_printf(w->b->arena, "c%" PRId64, c); /* no column is called nothing */
-        if (k->rank == 2 && k->label[1] && tra_names_find(&taken, name) >= 0) {
+        const char *name = column_name(w, k, c);
+        if (tra_names_find(&taken, name) >= 0) {
             tra_diag_error(w->b->d, w->call->span, "entries(X) has them as values of one column",
                            "two columns of the table would be called '%s', as two labels of this matrix are", name);
             return NULL;
         }
-        if (k->rank == 2) tra_names_add(&taken, name, NULL);
-        v[labels + c] = (tra_column){name, .type = tra_coltype_of(w->in->type.dtype)};
+        tra_names_add(&taken, name, NULL);
+        v[labelled + c] = (tra_column){name, .type = tra_coltype_of(w->in->type.dtype)};
     }
-    for (int n = 0; labels && tra_names_find(&taken, v[0].name) >= 0; n++)
-        v[0].name = tra_arena_printf(w->b->arena, "i%d", n);
+    if (labelled) {
+        tra_name_dimensions(w->b, w->in, k->rank, names);
+        v[0] = tra_dim_labels_column(k->label[0], names[0]);
+    }
+    for (int i = 0; labelled && tra_names_find(&taken, v[0].name) >= 0; i++)
+        v[0].name = tra_arena_printf(w->b->arena, "i%d", i);
     k->out = s;
-    return make_table(w, k, shape, labels > 0);
+    return make_table(w, k, shape, labelled);
 }
 
 tra_node *tra_table_of_tensor(tra_table_builder *w) {
