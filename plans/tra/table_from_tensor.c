@@ -34,7 +34,7 @@ static tra_node *in_row_blocks(tra_table_builder *w, const tra_dims *shape) {
     if (!n) return NULL;
     int arity = n->type.cat->frontier.n;
     const char *names[TRA_MAXDIM];
-    if (arity == 1 && shape->n == 1) return n;
+    if (shape->n == 1) return n; /* its key does */
     for (int d = 0; d < arity; d++) names[d] = tra_arena_printf(w->b->arena, "k%d", d);
     const tra_keyexpr *key = shape->n ? tra_table_key_var(w->b, 0) : tra_table_key_int(w->b, 0);
     return tra_table_rekey(w->b, w->call->span, n, arity, names, 1, &key);

@@ -113,6 +113,19 @@ assert abs(P - A @ C).max() < 1e-9
 assert np.allclose(np.load("S.npy"), np.asarray(A.sum(0)).ravel(), rtol=1e-12, atol=1e-12)'
 }
 
+@test "what a product takes at most follows from the pairs that meet, which are counted, however it is computed" {
+    tra gen -q --shape 900x1500 --density .004 --block 300x1500 --seed 1 --storage csr -o A.h5
+    tra gen -q --shape 1500x4000 --density .0006 --seed 3 --storage csr -o C.h5
+    printf 'input A from "A.h5"\ninput C from "C.h5"\nP[i,j] as csr = sum A[i,k] * C[k,j]\noutput P\n' >p.tra
+    tra explain --format json --alternatives p.tra >plans.json
+    tra run -q p.tra
+    py 'import os
+plans = json.load(open("plans.json"))["plans"]
+assert {"fused" in p["strategy"] for p in plans} == {True, False}, plans
+most, there = {p["disk_write_bytes_bound"] for p in plans}, os.path.getsize("P.h5")
+assert len(most) == 1 and there / 4 < min(most) < 4 * there, (most, there)'
+}
+
 @test "rules of kernels are left out of run and of compiled plans, as of explain; a kernel that was seen has its plan" {
     inputs
     printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum A[i,j] * A[i,k] * x[k]\noutput Y\n' >p.tra
