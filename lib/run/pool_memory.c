@@ -5,9 +5,11 @@
  * mappings together come to more than the budget, free pages of the region go back to the system.
  */
 #include "pool_int.h"
+#include "tuning.h"
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { PAGE = TRA_PAGE, LARGE_PAGE = 2 << 20, LINE = TRA_CACHE_LINE, SLOTS = TRA_SLOTS, SMALL = TRA_SMALL_BLOCK };
@@ -172,6 +174,7 @@ bool tra_pool_take_memory(tra_pool *p, tra_block *b, int64_t bytes) {
     else
         b->ptr = take_pages(p, tra_block_footprint(bytes), b->taken, &b->outside);
     b->allocated = bytes;
+    if (b->ptr && tra_tune.fill) memset(b->ptr, 0xff, (size_t)bytes);
     if (b->ptr && b->taken) p->taken += tra_block_footprint(bytes);
     return b->ptr != NULL;
 }

@@ -1,8 +1,9 @@
-/* tuning.h - how what moves between sites is divided. Tests make these small, so that few bytes go in many pieces; no
- * result and no count depends on them. */
+/* tuning.h - how what moves between sites is divided, and what new memory holds. Tests make the pieces small, so that
+ * few bytes go in many; no result and no count depends on these. */
 #ifndef TRA_TUNING_H
 #define TRA_TUNING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct tra_tuning {
@@ -10,6 +11,7 @@ typedef struct tra_tuning {
     int sends;             /* messages, or notices of files, on their way from one rank */
     int64_t segment;       /* bytes of tuples from which on a file is handed over to another rank */
     int64_t segment_piece; /* bytes that are compressed and checksummed together in such a file */
+    bool fill;             /* memory of new blocks is full of NaN (integers: -1), so that it matters who reads it */
 } tra_tuning;
 
 /* Is set before a run begins, on all ranks alike. */

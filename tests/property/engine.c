@@ -136,16 +136,19 @@ static void forget_messages(bench *b) {
 typedef enum ceiling { MUCH, LEAST, BETWEEN } ceiling;
 enum { ROOM = 1 << 30 }; /* of MUCH, bytes */
 
-/* Now and then what moves goes in pieces of a few bytes, of which few are on their way: no count depends on that. */
+/* Now and then what moves goes in pieces of a few bytes, of which few are on their way: no count depends on that. New
+ * memory is not 0. */
 static void tune(bench *b) {
     static tra_tuning usual;
     if (usual.message == 0) usual = tra_tune;
     tra_tune = usual;
+    tra_tune.fill = true;
     if (!rng_chance(&b->r, 50)) return;
     tra_tune = (tra_tuning){.message = rng_range(&b->r, 1, 100),
                             .sends = (int)rng_range(&b->r, 1, 8),
                             .segment = rng_range(&b->r, 1, 1000),
-                            .segment_piece = rng_range(&b->r, 1, 100)};
+                            .segment_piece = rng_range(&b->r, 1, 100),
+                            .fill = true};
 }
 
 /* How a plan is run. layouts: some of what it makes meanwhile is held as rows of
