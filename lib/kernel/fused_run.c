@@ -20,14 +20,8 @@ typedef struct made {
 
 static made *all; /* made before workers begin, forgotten when they have ended */
 
-static int held_by(const tra_kernel *k, const tra_layout *a, const tra_layout *b) {
-    (void)k;
+static int held_by(const tra_layout *a, const tra_layout *b) {
     return (a ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0);
-}
-
-const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b) {
-    const tra_fused_plan *x = &k->program->fused->plan[held_by(k, a->layout, b->layout)];
-    return x->tree ? x : NULL;
 }
 
 /* ---- what code is made of --------------------------------------------------------------------------------------- */
@@ -117,7 +111,7 @@ static made *describe(const tra_kernel *k, int held, bool as_rows) {
 
 tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,
                             tra_str *plan, tra_str *c, tra_err *e) {
-    made *m = describe(k, held_by(k, a->layout, b->layout), out != NULL);
+    made *m = describe(k, held_by(a->layout, b->layout), out != NULL);
     tra_calc_print(m->spec.plan, plan);
     tra_status s = tra_codegen_source(&m->spec, c, e);
     tra_arena_free(m->arena);
@@ -126,7 +120,7 @@ tra_status tra_fused_source(const tra_kernel *k, const tra_type *a, const tra_ty
 
 tra_status tra_fused_compile(tra_codegen *g, const tra_kernel *k, const tra_type *a, const tra_type *b,
                              const tra_layout *out, bool compile, tra_err *e) {
-    made *m = describe(k, held_by(k, a->layout, b->layout), out != NULL);
+    made *m = describe(k, held_by(a->layout, b->layout), out != NULL);
     m->next = all;
     all = m;
     return tra_codegen_make(g, &m->spec, compile, &m->kernel, e);
@@ -236,7 +230,7 @@ static void bring(call *c, const tra_fused_plan *x, int i) {
 }
 
 static const made *made_for(const tra_kernel *k, const tra_cell *a, const tra_cell *b, bool as_rows) {
-    int held = held_by(k, a->layout, b->layout);
+    int held = held_by(a->layout, b->layout);
     for (const made *m = all; m; m = m->next)
         if (m->p == k->program && m->held == held && m->as_rows == as_rows) return m;
     return NULL;
@@ -272,7 +266,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     tra_fused_loop loop;
     if (k->cls == TRA_K_PACK) return 0;
     if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
-    const tra_fused_plan *x = tra_fused_plan_of(k, a, b);
+    const tra_fused_plan *x = &k->program->fused->plan[held_by(a->layout, b->layout)];
     int64_t bytes = tra_add_most(x->workspace, out ? accumulators(k, ext_a, ext_b) : 0);
     bytes = tra_max64(bytes, tra_fused_interpreted(k, x, ext_a, ext_b, out != NULL));
     if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, x, a));

@@ -183,8 +183,6 @@ static inline tra_dtype tra_sum_type(tra_dtype t) { return tra_dtype_is_float(t)
  * largest or smallest integer. */
 typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n);
 tra_strip_fn *tra_strip(tra_dtype t);
-/* d[i] = cond[i] != 0 ? a[i] : b[i], all in the type in which t is computed. */
-void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n);
 void tra_add_f32(double *acc, const float *x, int64_t n);                  /* acc[i] += x[i] */
 void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n);     /* d[i] = *one */
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n); /* acc[i] += x[i] * y[i] */

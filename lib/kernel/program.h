@@ -125,8 +125,6 @@ double tra_fused_most(const tra_kernel *k);
 /* Can the program run on operands of these layouts, and give a result of layout `out`? A fused statement can where it
  * was planned for these, and give rows only if its plan makes them in ascending order. */
 bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout *b, const tra_layout *out);
-/* The plan for operands that are held as those of these types; NULL: none. */
-const tra_fused_plan *tra_fused_plan_of(const tra_kernel *k, const tra_type *a, const tra_type *b);
 /* Is operand o rows where the arrays that meet are held so (TRA_FUSED_ bits)? */
 bool tra_fused_has_rows(const tra_calc_program *p, int o, int held);
 /* Are there operands of sparse type among those that are packed? */

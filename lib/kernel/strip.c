@@ -170,7 +170,8 @@ void tra_elementary(tra_scalar_op op, double *d, const double *a, const double *
     tra_strip(TRA_F64)(op, d, a, b, 0, n);
 }
 
-void tra_select(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n) {
+/* d[i] = cond[i] != 0 ? a[i] : b[i], all in the type in which t is computed. */
+static void select_values(tra_dtype t, void *d, const void *cond, const void *a, const void *b, int64_t n) {
     switch (t) {
     case TRA_F64: PICK(select_f64)(d, cond, a, b, n); return;
     case TRA_F32: PICK(select_f32)(d, cond, a, b, n); return;
@@ -342,7 +343,7 @@ static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const vo
         const void *a = c->op == TRA_S_CONST ? NULL : source(&c->a, c->in, regs, in, n, abuf);
         const void *b = binary ? source(&c->b, c->in, regs, in, n, bbuf) : NULL;
         if (c->op == TRA_S_IF)
-            tra_select(c->in, to_reg, a, b, source(&c->c, c->in, regs, in, n, cbuf), n);
+            select_values(c->in, to_reg, a, b, source(&c->c, c->in, regs, in, n, cbuf), n);
         else if (code->kill && code->kill[c->from])
             tra_strip_kill(c->in, c->op, to_reg, a, b, c->a.number, n, code->kill[c->from]);
         else

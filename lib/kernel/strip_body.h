@@ -112,7 +112,7 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_TANH: VECTORS(((void)y, ELEMENTARY(tanh, u10)(x)));
     case TRA_S_ERF: VECTORS(((void)y, ELEMENTARY(erf, u10)(x)));
     case TRA_S_SIGMOID: VECTORS(((void)y, (T)1 / ((T)1 + ELEMENTARY(exp, u10)(-x))));
-    case TRA_S_IF: /* tra_select */
+    case TRA_S_IF: /* select_values */
     case TRA_S_COUNT: break;
     }
     assert(!"a scalar operator");

@@ -16,7 +16,6 @@ static const struct row {
 enum { NAGGREGATES = sizeof table / sizeof *table };
 
 const char *tra_aggregate_text(tra_aggregate f) { return table[f].text; }
-const char *tra_aggregate_name(int i) { return i < NAGGREGATES ? table[i].text : NULL; }
 tra_aggregate_way tra_aggregate_way_of(tra_aggregate f) { return table[f].way; }
 bool tra_aggregate_has_states(tra_aggregate f) { return table[f].way < TRA_WAY_DIFFERENT; }
 int tra_aggregate_find(const char *name) {

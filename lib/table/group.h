@@ -56,7 +56,6 @@ typedef enum tra_aggregate {
 #undef X
 } tra_aggregate;
 const char *tra_aggregate_text(tra_aggregate f);
-const char *tra_aggregate_name(int i);    /* of aggregate i; NULL after the last */
 int tra_aggregate_find(const char *name); /* -1: none */
 tra_aggregate_way tra_aggregate_way_of(tra_aggregate f);
 bool tra_aggregate_has_states(tra_aggregate f);
