@@ -150,20 +150,6 @@ static tra_status try_merge(void *ctx, tra_err *e) {
     return s;
 }
 
-/* Makes an empty state: no term came. */
-static tra_status try_empty(void *ctx, tra_err *e) {
-    attempt *x = ctx;
-    tra_cell c = state_of(x, NULL);
-    tra_block *b = NULL;
-    x->wanted = 0;
-    TRA_TRY(take(x, tra_cell_gather_bytes(NULL, 0, &c), &b, e));
-    c.head = b->ptr;
-    tra_cell_gather(NULL, 0, &c);
-    tra_status s = made(x, b, &c, e);
-    set_block(x, b, &c);
-    return s;
-}
-
 /* Gives a panel that shares its block a block of its own. */
 static tra_status try_own(void *ctx, tra_err *e) {
     attempt *x = ctx;
@@ -360,7 +346,6 @@ static tra_status finish(attempt *x, tra_err *e) {
     const tra_joinagg *st = x->g->st;
     for (int i = 0; i < x->sum->n; i++) {
         x->p = &x->sum->v[i];
-        if (!x->p->block) TRA_TRY(retry(x, try_empty, e));
         if (x->p->block->refs > 1) TRA_TRY(retry(x, try_own, e));
     }
     if (is_result(st)) return TRA_OK;
@@ -376,7 +361,6 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
     tra_joinagg *st = g->st;
     tra_block *b = NULL;
     attempt x = {.g = g, .sum = sum, .out = &b};
-    begin(&x);
     TRA_TRY(finish(&x, e));
     if (sum->n > 1 && tra_outlet_takes_panels(st->outlet)) {
         TRA_TRY(tra_op_fits(st->op, &st->op->type, g->ordinal, e));

@@ -299,18 +299,6 @@ static tra_status make_outputs(superblock *s, const tra_superblock_bounds *at, b
     return TRA_OK;
 }
 
-/* The unit of a super-block whose outputs have terms on other sites only. */
-static tra_unit *empty_unit(superblock *s) {
-    tra_unit *u = tra_unit_new(0, 1);
-    step *x = tra_calloc(1, sizeof *x);
-    *x = (step){.s = s};
-    u->run = tra_superblock_empty_task;
-    u->end = end_step;
-    u->ctx = x;
-    atomic_fetch_add(&s->refs, 1);
-    return u;
-}
-
 /* The next step of the walk in which something meets, or NULL. */
 static tra_unit *walk_on(superblock *s) {
     tra_joinagg *st = s->st;
@@ -333,7 +321,7 @@ tra_unit *tra_superblock_next(tra_joinagg *st) {
     tra_unit *u = s->producer.next ? s->producer.next : walk_on(s);
     s->producer.next = u ? walk_on(s) : NULL;
     s->producer.ended = !s->producer.next;
-    if (!u) return empty_unit(s);
+    if (!u) return NULL; /* all terms of its outputs are on other sites */
     ((step *)u->ctx)->last = s->producer.ended;
     return u;
 }

@@ -62,9 +62,8 @@ TRA_MUSTUSE tra_status tra_superblock_term_shape(const tra_joinagg *st, int64_t 
                                                  tra_err *e);
 /* Are terms arrays by themselves, which are added after the join made them? Then several may be computed at a time. */
 bool tra_superblock_makes_terms(const tra_joinagg *st);
-/* The tasks of a step, one for each output and tile; and of a super-block in which nothing meets. */
+/* The tasks of a step, one for each output and tile. */
 TRA_MUSTUSE tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e);
-TRA_MUSTUSE tra_status tra_superblock_empty_task(tra_unit *u, int task, tra_worker *w, tra_err *e);
 
 /* superblock.c */
 

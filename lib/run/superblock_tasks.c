@@ -259,20 +259,10 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
     }
     if (l && task % s->tiles == 0) atomic_fetch_add(&s->st->site->done, c->twin && !c->turned ? 2 : 1);
     if (x->last && atomic_fetch_sub(&c->tiles_left, 1) == 1) {
-        if (s->st->agg && !s->st->how.grows && !s->begun[at * s->tiles])
-            tra_agg_init(s->st->agg, &c->state); /* nothing met here */
+        bool any = s->begun[at * s->tiles];
+        if (!any && s->st->op->what.partial) return TRA_OK; /* all its terms are on other sites */
+        if (!any && s->st->agg && !s->st->how.grows) tra_agg_init(s->st->agg, &c->state);
         return emit_output(s->st, c, w, e);
-    }
-    return TRA_OK;
-}
-
-tra_status tra_superblock_empty_task(tra_unit *u, int task, tra_worker *w, tra_err *e) {
-    superblock *s = ((step *)u->ctx)->s;
-    (void)task;
-    for (int64_t c = 0; c < s->ni * s->nj; c++) {
-        if (s->outputs[c].ordinal < 0) continue;
-        if (s->st->agg && !s->st->how.grows) tra_agg_init(s->st->agg, &s->outputs[c].state);
-        TRA_TRY(emit_output(s->st, &s->outputs[c], w, e));
     }
     return TRA_OK;
 }

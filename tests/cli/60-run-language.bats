@@ -223,3 +223,23 @@ v, w, a, b, c, d = (h5py.File(n + ".h5")["data"][:] for n in ("v", "w", "A", "B"
 for got, want in (a, np.sinh(v)), (b, np.cosh(v)), (c, np.sinh(w.astype("f8")).astype("f4")), (d, np.cosh(w.astype("f8")).astype("f4")):
     assert np.allclose(got, want, rtol=1e-6 if got.dtype == "f4" else 1e-14), (got, want)'
 }
+
+@test "sites of which nothing meets for a sum that others have terms of give nothing to it" {
+    tra gen -q --shape 40x40 --block 10x10 --dist normal --seed 1 -o a.h5
+    tra gen -q --shape 40x40 --block 10x10 --dist normal --seed 2 -o b.h5
+    cat >p.tra <<'END2'
+input A from "a.h5"
+input B from "b.h5"
+F = filter(A, (i,k) -> k == 3 || i == 0 && k == 0 || i == 1 && (k == 1 || k == 2))
+G = filter(B, (k,j) -> k >= 1)
+C = agg(join(F, G, [1], [0], matmul), [0,2], matadd)
+output C
+END2
+    cmm=$(tra cost p.tra --sites 2 | awk '$0 ~ /cmm/ { print $1; exit }')
+    status 0 tra run p.tra --sites 2 --plan "$cmm"
+    has "(cmm)"
+    py 'a, b, c = (h5py.File(n + ".h5")["data"][:] for n in "abC")
+for i, ks in enumerate(([3], [1, 2, 3], [3], [3])):
+    want = sum(a[10*i:10*i+10, 10*k:10*k+10] @ b[10*k:10*k+10] for k in ks)
+    assert np.allclose(c[10*i:10*i+10], want, rtol=1e-12, atol=1e-12), i'
+}
