@@ -9,6 +9,8 @@
 
 /* The rule that derivations name; it is not one of the tensor relational algebra, so tra_rules does not have it. */
 extern const tra_rule tra_rule_fused;
+/* Its bit in a set of rules that are left out, which tra_rule_bit does not know. */
+#define TRA_FUSED_BIT ((uint64_t)1 << 63)
 
 typedef struct tra_fused_options {
     uint64_t without;              /* rules of the optimizer (plans/storel) */

@@ -424,7 +424,8 @@ tra_status tra_derive(const tra_plans *plans, int which, const tra_plan_options 
         tra_memo *again = tra_memo_new(m->g, a);
         tra_rules_apply(again, NULL, o->without_rules, &out->refused);
         tra_storel_costs costs = tra_rates_kernels(&o->rates, o->threads);
-        tra_fused_apply(again, &(tra_fused_options){o->without, &costs, o->threads, o->from}, &out->refused);
+        if (!(o->without_rules & TRA_FUSED_BIT))
+            tra_fused_apply(again, &(tra_fused_options){o->without, &costs, o->threads, o->from}, &out->refused);
         out->memo = again;
     }
     return TRA_OK;

@@ -288,7 +288,8 @@ tra_status tra_search(const tra_graph *g, const tra_plan_options *o, tra_arena *
     tra_memo *m = o->fixed && o->fixed->memo ? o->fixed->memo : tra_memo_new(g, a);
     if (!o->fixed && !o->reproducible) {
         tra_storel_costs costs = tra_rates_kernels(&o->rates, o->threads);
-        tra_fused_apply(m, &(tra_fused_options){o->without, &costs, o->threads, o->from}, NULL);
+        if (!(o->without_rules & TRA_FUSED_BIT))
+            tra_fused_apply(m, &(tra_fused_options){o->without, &costs, o->threads, o->from}, NULL);
         tra_rules_apply(m, NULL, o->without_rules, NULL);
     }
     *out = (tra_plans){.memo = m, .bounded = m->bounded};

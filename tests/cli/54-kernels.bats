@@ -67,6 +67,28 @@ print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
     has "there is no rule 'D9'"
     status 2 tra explain --kernels --without A1 p.tra
     has "rule A1 is built into the normal form and cannot be left out"
+    for rule in R2-1 D-1; do
+        status 2 tra explain --without "$rule" p.tra
+        is "tra: rule $rule says where operators are placed, and cannot be left out" echo "$output"
+    done
+}
+
+@test "without S-1 a statement is no fused one, also as a compiled plan" {
+    cat >p.tra <<'END'
+input G : f64 [9000, 9000] as csr nnz 50000
+input x : f64 [9000]
+like[j] = sum G[i,j] * G[i,k] * x[k]
+output like
+END
+    status 0 tra explain p.tra
+    has "strategy fused local"
+    status 0 tra explain --rules --without S-1 p.tra
+    has "strategy local local"
+    lacks "S-1"
+    tra compile -q --without S-1,D2 p.tra -o p.plan
+    grep -x 'without D2,S-1' p.plan
+    status 0 tra explain p.plan
+    has "strategy local local"
 }
 
 @test "statistics of kernels come from the files of their operands" {
