@@ -335,9 +335,8 @@ tra_status ref_lapack(const char *name, double arg, tra_dtype t, const ref_array
     int64_t k = tra_min64(m.m, m.n);
     ref_num *w = tra_news(a, ref_num, k + 1);
     int rank = 2;
-    bool fine = all_finite(&m), symmetric = is_symmetric(&m);
-    if (!strcmp(name, "cholesky") || !strncmp(name, "eigh", 4))
-        if (fine && !symmetric) fit->failed = name;
+    bool fine = all_finite(&m), symmetric = !strcmp(name, "cholesky") || !strncmp(name, "eigh", 4);
+    if (symmetric && fine && !is_symmetric(&m)) fit->failed = name;
     if (blocks) {
         matrix b = {m.m, y && y->ext.n == 2 ? y->ext.v[1] : 1, y ? y->data : NULL};
         fine = fine && (!y || all_finite(&b));

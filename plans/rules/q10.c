@@ -33,7 +33,7 @@ bool tra_factor_is_product(const tra_expr *x, const tra_expr *y) {
     if (n->op != TRA_OP_AGG || !tra_kernel_is_sum(n->kernel) || j->op != TRA_OP_JOIN) return false;
     if (j->joinl.n != 1 || j->joinl.v[0] != 0 || j->joinr.v[0] != 0) return false;
     if (!tra_kernel_is_product(j->kernel, &j->in[0]->type.cat->bound, &j->in[1]->type.cat->bound, &p)) return false;
-    if (p.rank[0] != 2 || p.rank[1] < 1 || p.nout != p.rank[1] || n->group.n != p.nout) return false;
+    if (p.rank[0] != 2 || p.rank[1] < 1 || p.rank[1] > 2 || p.nout != p.rank[1] || n->group.n != p.nout) return false;
     for (int d = 0; d < p.nout; d++)
         if (n->group.v[d] != 1 + d || p.out[d] != p.in[d][1] || p.out[d] == p.in[0][0]) return false;
     return p.in[0][0] == p.in[1][0] && (p.nout == 1 || p.out[0] != p.out[1]);

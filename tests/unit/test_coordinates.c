@@ -255,7 +255,7 @@ TEST(entries_become_rows) {
     CHECK_OK(tra_catalog_blocks(&whole, &whole, &cat, &err), err);
     tra_type type = {.dtype = TRA_F64, .cat = &cat, .sparse = true, .layout = &tra_rows};
     int64_t room = tra_rows_room(TRA_F64, 4, 4), bytes;
-    void *data = aligned_alloc(64, (size_t)room);
+    void *data = aligned_alloc(64, (size_t)(room + 63) / 64 * 64);
     tra_cell cell = tra_cell_new(&type, 0, data);
     CHECK_OK(tra_entries_rows(s, sorted, &p, &key, 4, &cell, &bytes, &err), err);
     CHECK_INT(bytes, tra_rows_room(TRA_F64, 3, 4));
