@@ -75,7 +75,7 @@ static bool take_text(growing *g, const char *s, size_t len) {
         if (!more) return false;
         g->bytes = more;
     }
-    memcpy(g->bytes + at, s, len);
+    if (len > 0) memcpy(g->bytes + at, s, len); /* without bytes there may be no room yet */
     g->begin[++g->n] = end;
     return true;
 }
