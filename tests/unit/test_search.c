@@ -1,4 +1,5 @@
 /* test_search.c - plans: the values of the papers, brute force over grids, validity of every alternative, memory. */
+#include "../../lib/kernel/program_int.h"
 #include "search_util.h"
 
 /* ---- the papers' values ---------------------------------------------------------------------------------------- */
@@ -382,4 +383,35 @@ TEST(strategies_say_all_of_two_inputs_that_are_everywhere) {
     CHECK_STR(tra_join_strategy(&none, &all, &part, 0, name, sizeof name), "bmm-left");
     CHECK_STR(tra_join_strategy(&none, &part, &all, 0, name, sizeof name), "bmm-right");
     CHECK_STR(tra_join_strategy(&none, &all, &all, 0, name, sizeof name), "all");
+}
+
+/* ---- fused statements ---------------------------------------------------------------------------------------------
+ */
+
+/* How the fused statement of the best plan is cut: "rows" of an operand, each with results of its own; "sums", which
+ * are added up; "none". */
+static const char *pieces_of(const char *statement) {
+    char *text =
+        tra_asprintf("input A : f64 [3000,2500] by [3000,2500] as csr nnz 200000\n"
+                     "input %s\n%s\noutput Y\n",
+                     strchr(statement, 'D') ? "D : f64 [2500,5] by [2500,5]" : "x : f64 [2500] by [2500]", statement);
+    planned p = plan_with(text, options(1, TRA_COST_TIME));
+    const char *how = "not fused";
+    for (int i = 0; p.plans.n && i < p.plans.v[0]->nops; i++) {
+        const tra_kernel *k = p.plans.v[0]->ops[i].what.join;
+        if (!k || !k->program || !k->program->fused) continue;
+        const tra_fused *f = k->program->fused;
+        tra_fused_loop loop;
+        bool cut = tra_fused_loop_of(&f->plan[f->expected], &loop);
+        how = !cut ? "none" : loop.disjoint ? "rows" : "sums";
+    }
+    done(&p);
+    free(text);
+    return how;
+}
+
+TEST(loops_over_rows_are_cut_in_pieces) {
+    CHECK_STR(pieces_of("Y[i,r] = sum A[i,k] * D[k,r]"), "rows");
+    CHECK_STR(pieces_of("Y[j] = sum 2 * A[i,j] * A[i,k] * x[k]"), "sums");
+    CHECK_STR(pieces_of("Y[j] = sum A[i,j] * A[k,j] * x[j]"), "none");
 }
