@@ -155,11 +155,11 @@ static bool take_diagonal(tra_lowering *w, const tra_einsum_ref *r, tra_operand 
     const tra_kernel *diagonal;
     if (tra_kernel_einsum(a, text, &diagonal, NULL) != TRA_OK) return false;
     tra_node filter = {.in = {x->node}, .keyfn = on_diagonal};
-    x->node = tra_lower_labels(w, tra_lower_node(w, TRA_OP_FILTER, &filter), r->label);
+    x->node = tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_FILTER, &filter), r->label);
     if (x->node) x->node = tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x->node}, .keyfn = distinct});
-    if (tra_lower_labels(w, x->node, x->label))
+    if (tra_lower_set_labels(w, x->node, x->label))
         x->node = tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x->node}, .kernel = diagonal});
-    return tra_lower_labels(w, x->node, x->label) != NULL;
+    return tra_lower_set_labels(w, x->node, x->label) != NULL;
 }
 
 /* Adds a reference as an operand: a full grid (holes become zeros) in the blocks of its labels. False after a
@@ -274,7 +274,7 @@ static void set_types(tra_lowering *w, const tra_einsum *s) {
     for (int i = 0; i < s->nrefs; i++) {
         tra_dtype t = s->ref[i].node->type.dtype;
         w->integers = w->integers || !tra_dtype_is_float(t);
-        w->single = w->single || (tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
+        w->f32 = w->f32 || (tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
     }
 }
 

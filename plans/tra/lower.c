@@ -1,4 +1,4 @@
-/* lower.c - lowering of EinSum expressions: what lower.h promises. */
+/* lower.c - lowering of EinSum expressions to joins, aggregations and maps; sums of products are in lower_sums.c. */
 #include "lower_int.h"
 
 #include <assert.h>
@@ -25,15 +25,15 @@ static bool same_list(int n, const int *a, int m, const int *b) {
 }
 
 int tra_lower_operand(tra_lowering *w, const tra_operand *x) {
-    TRA_ARENA_ROOM(w->b->arena, w->op, w->n, w->cap);
-    w->op[w->n] = *x;
-    return w->n++;
+    TRA_ARENA_ROOM(w->b->arena, w->operand, w->noperands, w->cap);
+    w->operand[w->noperands] = *x;
+    return w->noperands++;
 }
 
 /* ---- expressions ----------------------------------------------------------------------------------------------- */
 
 uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e) {
-    if (e->op == TRA_S_ARG) return tra_lower_set_of(w->op[e->arg].n, w->op[e->arg].label);
+    if (e->op == TRA_S_ARG) return tra_lower_set_of(w->operand[e->arg].n, w->operand[e->arg].label);
     return (e->a ? tra_lower_labels_of(w, e->a) : 0) | (e->b ? tra_lower_labels_of(w, e->b) : 0) |
            (e->c ? tra_lower_labels_of(w, e->c) : 0);
 }
@@ -51,20 +51,21 @@ static int arguments(const tra_scalar *e, int n, int v[3]) {
 
 static int count_arguments(const tra_scalar *e) { return arguments(e, 0, (int[3]){0}); }
 
-/* Does one operand of e have all its labels? Then an element-wise pass costs no more than reading that one. */
-static bool covered(const tra_lowering *w, const tra_scalar *e, uint64_t all) {
+/* Does one operand of e have all labels of the set? Then an element-wise pass costs no more than reading that one. */
+static bool has_full_operand(const tra_lowering *w, const tra_scalar *e, uint64_t all) {
     if (e->op == TRA_S_ARG) return tra_lower_labels_of(w, e) == all;
-    return (e->a && covered(w, e->a, all)) || (e->b && covered(w, e->b, all)) || (e->c && covered(w, e->c, all));
+    return (e->a && has_full_operand(w, e->a, all)) || (e->b && has_full_operand(w, e->b, all)) ||
+           (e->c && has_full_operand(w, e->c, all));
 }
 
-bool tra_lower_meets(const tra_lowering *w, const tra_scalar *e, int pair[2]) {
+bool tra_lower_is_outer(const tra_lowering *w, const tra_scalar *e, int pair[2]) {
     int v[3];
-    if (arguments(e, 0, v) != 2 || covered(w, e, tra_lower_labels_of(w, e))) return false;
+    if (arguments(e, 0, v) != 2 || has_full_operand(w, e, tra_lower_labels_of(w, e))) return false;
     memcpy(pair, v, 2 * sizeof *v);
     return true;
 }
 
-bool tra_lower_is_of(const tra_scalar *e, const int pair[2]) {
+bool tra_lower_has_only(const tra_scalar *e, const int pair[2]) {
     int v[3], n = arguments(e, 0, v);
     for (int i = 0; i < n; i++)
         if (n > 2 || index_of(2, pair, v[i]) < 0) return false;
@@ -73,15 +74,15 @@ bool tra_lower_is_of(const tra_scalar *e, const int pair[2]) {
 
 /* The operand of e with most labels; the first of them. */
 static int widest(const tra_lowering *w, const tra_scalar *e, int best) {
-    if (e->op == TRA_S_ARG) return best < 0 || w->op[e->arg].n > w->op[best].n ? e->arg : best;
+    if (e->op == TRA_S_ARG) return best < 0 || w->operand[e->arg].n > w->operand[best].n ? e->arg : best;
     if (e->a) best = widest(w, e->a, best);
     if (e->b) best = widest(w, e->b, best);
     return e->c ? widest(w, e->c, best) : best;
 }
 
-labels tra_lower_natural(const tra_lowering *w, const tra_scalar *e, uint64_t set) {
-    labels r = {0};
-    const tra_operand *x = &w->op[widest(w, e, -1)];
+label_list tra_lower_ordered(const tra_lowering *w, const tra_scalar *e, uint64_t set) {
+    label_list r = {0};
+    const tra_operand *x = &w->operand[widest(w, e, -1)];
     for (int d = 0; d < x->n; d++)
         if (set & bit(x->label[d])) r.v[r.n++] = x->label[d];
     for (int l = 0; l < w->nlabels; l++)
@@ -89,7 +90,7 @@ labels tra_lower_natural(const tra_lowering *w, const tra_scalar *e, uint64_t se
     return r;
 }
 
-/* e with argument v[i] replaced by argument i. */
+/* e with argument v[i] replaced by argument i, for all n. */
 static const tra_scalar *renumber(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
     if (e->op == TRA_S_ARG) return tra_scalar_argument(w->b->arena, index_of(n, v, e->arg));
     if (e->op == TRA_S_CONST) return e;
@@ -107,7 +108,7 @@ tra_node *tra_lower_node(tra_lowering *w, tra_opcode op, const tra_node *fields)
     return tra_build_made(w->b, op, w->span, fields);
 }
 
-tra_node *tra_lower_labels(tra_lowering *w, tra_node *n, const int *label) {
+tra_node *tra_lower_set_labels(tra_lowering *w, tra_node *n, const int *label) {
     if (!n) return NULL;
     size_t k = (size_t)n->type.cat->frontier.n;
     n->label = tra_news(w->b->arena, int, k);
@@ -123,12 +124,13 @@ static tra_node *fail(tra_lowering *w, const tra_err *e) {
 /* Names the arguments of a function as their relations are named, if these names differ. */
 static void name_arguments(const tra_lowering *w, int n, const int *v, const char **names) {
     static const char *const plain[] = {"x", "y"};
-    for (int i = 0; i < n; i++) names[i] = w->op[v[i]].node->name;
+    for (int i = 0; i < n; i++) names[i] = w->operand[v[i]].node->name;
     bool use = names[0] && (n == 1 || (names[1] && strcmp(names[0], names[1]) != 0));
     for (int i = 0; i < n && !use; i++) names[i] = plain[i];
 }
 
-/* The letter of each label in an Einstein string: its name if that is one letter, else its initial, else any. */
+/* Chooses a letter for each label of the set in an Einstein string: the name of the label if it is one letter, else its
+ * initial, else any. */
 static void choose_letters(const tra_lowering *w, uint64_t set, char *letter) {
     bool taken[128] = {false};
     for (int pass = 0; pass < 3; pass++)
@@ -144,16 +146,16 @@ static void choose_letters(const tra_lowering *w, uint64_t set, char *letter) {
         }
 }
 
-/* "ij,jk->ik" */
-static const char *einstein(const tra_lowering *w, int n, const int *v, const labels *out, char *text) {
+/* Writes the Einstein string of a kernel of n operands v to text: "ij,jk->ik". */
+static const char *einsum_text(const tra_lowering *w, int n, const int *v, const label_list *out, char *text) {
     char letter[TRA_MAXLABELS] = {0};
     uint64_t set = 0;
     char *to = text;
-    for (int i = 0; i < n; i++) set |= tra_lower_set_of(w->op[v[i]].n, w->op[v[i]].label);
+    for (int i = 0; i < n; i++) set |= tra_lower_set_of(w->operand[v[i]].n, w->operand[v[i]].label);
     choose_letters(w, set, letter);
     for (int i = 0; i < n; i++) {
         if (i) *to++ = ',';
-        for (int d = 0; d < w->op[v[i]].n; d++) *to++ = letter[w->op[v[i]].label[d]];
+        for (int d = 0; d < w->operand[v[i]].n; d++) *to++ = letter[w->operand[v[i]].label[d]];
     }
     *to++ = '-';
     *to++ = '>';
@@ -166,10 +168,10 @@ static const char *fold_name(tra_scalar_op fold) {
     return fold == TRA_S_ADD ? "matadd" : fold == TRA_S_MUL ? "elemmul" : fold == TRA_S_MAX ? "elemmax" : "elemmin";
 }
 
-/* From arrays whose dimensions are those of out, at keys of the labels `key`: aggregates over the keys that out lacks,
- * or brings the keys into the order of out; times scale. */
-static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_scalar_op fold, double scale,
-                         const labels *out) {
+/* Completes a result x of which the arrays have the labels of out already, and the key dimensions the labels `key`:
+ * folds over the key dimensions that out lacks, or brings them into the order of out, and multiplies by scale. */
+static tra_node *over_keys(tra_lowering *w, tra_node *x, const label_list *key, tra_scalar_op fold, double scale,
+                           const label_list *out) {
     if (!x) return NULL;
     const tra_kernel *times = scale != 1 ? tra_build_kernel_named(w->b, w->span, "scale", TRA_USE_MAP, 1, scale) : NULL;
     if (key->n > out->n) {
@@ -178,7 +180,7 @@ static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_sc
                         .group = {.n = out->n}};
         for (int d = 0; d < out->n; d++) agg.group.v[d] = index_of(key->n, key->v, out->v[d]);
         if (times) agg.kernel = tra_kernel_then(w->b->arena, agg.kernel, times);
-        return tra_lower_labels(w, tra_lower_node(w, TRA_OP_AGG, &agg), out->v);
+        return tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_AGG, &agg), out->v);
     }
     if (!same_list(key->n, key->v, out->n, out->v)) {
         tra_keyfn *f = tra_new(w->b->arena, tra_keyfn);
@@ -187,29 +189,31 @@ static tra_node *arrange(tra_lowering *w, tra_node *x, const labels *key, tra_sc
             f->names[d] = w->name[key->v[d]];
             f->expr[d] = tra_keyexpr_component(w->b->arena, index_of(key->n, key->v, out->v[d]));
         }
-        x = tra_lower_labels(w, tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x}, .keyfn = f}), out->v);
+        x = tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_REKEY, &(tra_node){.in = {x}, .keyfn = f}), out->v);
     }
     if (!x || !times) return x;
-    return tra_lower_labels(w, tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = times}), out->v);
+    return tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = times}),
+                                out->v);
 }
 
 static bool is_arg(const tra_scalar *e, int i) { return e && e->op == TRA_S_ARG && e->arg == i; }
 
-/* e of n operands v, of which a sum is made: computed as i64 where it is of narrower integers. */
-static const tra_scalar *widened(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
-    bool reals = false, narrow = false;
+/* e, an expression of n operands v, computed as i64 if a sum or product over labels follows and an operand has a
+ * narrower integer type. A kernel of the table that gets a float and an integer computes in floats anyway. */
+static const tra_scalar *widen_narrow(tra_lowering *w, const tra_scalar *e, int n, const int *v) {
+    bool floats = false, narrow = false;
     for (int i = 0; i < n; i++) {
-        tra_dtype t = w->op[v[i]].node->type.dtype;
-        reals = reals || tra_dtype_is_float(t);
+        tra_dtype t = w->operand[v[i]].node->type.dtype;
+        floats = floats || tra_dtype_is_float(t);
         narrow = narrow || (!tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
     }
     bool computes = e->op != TRA_S_ARG && (e->a->op != TRA_S_ARG || e->b || e->op == TRA_S_NEG || e->op == TRA_S_ABS);
-    return w->sums && narrow && computes && !(reals && n == 2 && is_arg(e->a, 0) && is_arg(e->b, 1))
+    return w->sums && narrow && computes && !(floats && n == 2 && is_arg(e->a, 0) && is_arg(e->b, 1))
                ? tra_scalar_of(w->b->arena, TRA_S_WIDE, e, NULL)
                : e;
 }
 
-/* The kernel of e, a function of each element alone; NULL for the identity. */
+/* The element-wise kernel of e, an expression of argument 0; NULL: it is the identity. */
 static const tra_kernel *map_kernel(tra_lowering *w, const tra_scalar *e, const char *const *names) {
     if (e->op == TRA_S_ARG) return NULL;
     if (!e->b && is_arg(e->a, 0) && tra_scalar_find(tra_scalar_text(e->op), 1) >= 0)
@@ -221,34 +225,34 @@ static const tra_kernel *map_kernel(tra_lowering *w, const tra_scalar *e, const 
     return tra_kernel_lambda(w->b->arena, e, 1, names);
 }
 
+/* tra_lower_apply for an expression of operand x alone. */
 static tra_node *apply1(tra_lowering *w, const tra_scalar *expr, int x, tra_scalar_op fold, double scale,
-                        const labels *out) {
-    const tra_operand *a = &w->op[x];
+                        const label_list *out) {
+    const tra_operand *a = &w->operand[x];
     const tra_scalar *e = renumber(w, expr, 1, &x);
     const char *names[2];
     char text[2 * TRA_MAXLABELS];
     tra_err err = {0};
-    labels key = {.n = a->n};
+    label_list key = {.n = a->n};
     memcpy(key.v, a->label, (size_t)a->n * sizeof key.v[0]);
     name_arguments(w, 1, &x, names);
-    const tra_scalar *each = e->op == TRA_S_ARG ? e : widened(w, e, 1, &x);
-    const tra_kernel *map = a->n == out->n ? map_kernel(w, each, names) : NULL, *k = map;
+    const tra_scalar *element = e->op == TRA_S_ARG ? e : widen_narrow(w, e, 1, &x);
+    const tra_kernel *map = a->n == out->n ? map_kernel(w, element, names) : NULL, *k = map;
     if (a->n > out->n || !same_list(a->n, a->label, out->n, out->v)) {
-        const tra_scalar *inside =
-            a->n > out->n
-                ? e
-                : tra_scalar_argument(w->b->arena, 0); /* an operand that is aligned first is computed after that */
-        tra_status s = tra_kernel_aligned(w->b->arena, einstein(w, 1, &x, out, text), inside, fold, names, &k, &err);
+        /* a transpose moves elements alone, and the map comes after it */
+        const tra_scalar *inside = a->n > out->n ? e : tra_scalar_argument(w->b->arena, 0);
+        tra_status s = tra_kernel_aligned(w->b->arena, einsum_text(w, 1, &x, out, text), inside, fold, names, &k, &err);
         if (s != TRA_OK) return fail(w, &err);
         if (map) k = tra_kernel_then(w->b->arena, k, map);
     }
     tra_node *n = a->node;
-    if (k) n = tra_lower_labels(w, tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {n}, .kernel = k}), key.v);
-    return arrange(w, n, &key, fold, scale, out);
+    if (k) n = tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_TRANSFORM, &(tra_node){.in = {n}, .kernel = k}), key.v);
+    return over_keys(w, n, &key, fold, scale, out);
 }
 
-/* The name of the kernel of two operands that e is, or NULL. short: the right one lacks leading dimensions. */
-static const char *pair_name(const tra_scalar *e, bool shorter) {
+/* The name of the kernel that e is, an expression of arguments 0 and 1; NULL: it has none. shorter: the second operand
+ * lacks leading dimensions of the first. */
+static const char *kernel_name_of_two(const tra_scalar *e, bool shorter) {
     static const struct {
         tra_scalar_op op;
         const char *name, *stretched;
@@ -266,48 +270,46 @@ static bool is_suffix(const tra_operand *x, const tra_operand *y) {
     return y->n <= x->n && same_list(y->n, y->label, y->n, x->label + x->n - y->n);
 }
 
-/* The kernel of a join of operands v[0] and v[1]: e has arguments 0 and 1. */
-static const tra_kernel *pair_kernel(tra_lowering *w, const tra_scalar *e, const int *v, tra_scalar_op fold,
-                                     const labels *out) {
-    const tra_operand *x = &w->op[v[0]], *y = &w->op[v[1]];
-    const char *names[2], *known;
+/* The kernel of a join of operands v[0] and v[1], which e has as arguments 0 and 1; NULL after a diagnostic. */
+static const tra_kernel *kernel_of_two(tra_lowering *w, const tra_scalar *e, const int *v, tra_scalar_op fold,
+                                       const label_list *out) {
+    const tra_operand *x = &w->operand[v[0]], *y = &w->operand[v[1]];
+    const char *names[2], *row; /* name of a row of the kernel table */
     char text[4 * TRA_MAXLABELS];
     const tra_kernel *k = NULL;
     tra_err err = {0};
     name_arguments(w, 2, v, names);
     if (same_list(x->n, x->label, out->n, out->v) && is_suffix(x, y)) {
-        e = widened(w, e, 2, v);
-        known = pair_name(e, y->n < x->n);
-        return known ? tra_build_kernel_named(w->b, w->span, known, TRA_USE_JOIN, 0, 0)
-                     : tra_kernel_lambda(w->b->arena, e, 2, names);
+        e = widen_narrow(w, e, 2, v);
+        row = kernel_name_of_two(e, y->n < x->n);
+        return row ? tra_build_kernel_named(w->b, w->span, row, TRA_USE_JOIN, 0, 0)
+                   : tra_kernel_lambda(w->b->arena, e, 2, names);
     }
     bool matrices = x->n == 2 && y->n == 2 && out->n == 2 && x->label[1] == y->label[0];
-    if (tra_lower_set_of(out->n, out->v) ==
-        (tra_lower_set_of(x->n, x->label) |
-         tra_lower_set_of(y->n, y->label))) /* all labels are in the result: nothing is summed here */
-        e = widened(w, e, 2, v);
-    known = pair_name(e, false);
-    if (matrices && fold == TRA_S_ADD && known && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
+    uint64_t all = tra_lower_set_of(x->n, x->label) | tra_lower_set_of(y->n, y->label);
+    if (tra_lower_set_of(out->n, out->v) == all) e = widen_narrow(w, e, 2, v); /* the kernel sums nothing itself */
+    row = kernel_name_of_two(e, false);
+    if (matrices && fold == TRA_S_ADD && row && e->op == TRA_S_MUL && out->v[0] == x->label[0] &&
         out->v[1] == y->label[1] && x->label[0] != y->label[1])
         return tra_build_kernel_named(w->b, w->span, "matmul", TRA_USE_JOIN, 0, 0);
-    if (tra_kernel_aligned(w->b->arena, einstein(w, 2, v, out, text), e, fold, names, &k, &err) != TRA_OK)
+    if (tra_kernel_aligned(w->b->arena, einsum_text(w, 2, v, out, text), e, fold, names, &k, &err) != TRA_OK)
         fail(w, &err);
     return k;
 }
 
-/* e with argument was[i] replaced by argument is[i]. */
-static const tra_scalar *replaced(tra_lowering *w, const tra_scalar *e, const int *was, const int *is) {
-    if (e->op == TRA_S_ARG) return tra_scalar_argument(w->b->arena, is[index_of(2, was, e->arg)]);
+/* e with argument old[i] replaced by argument new[i]. */
+static const tra_scalar *replaced(tra_lowering *w, const tra_scalar *e, const int *old, const int *new) {
+    if (e->op == TRA_S_ARG) return tra_scalar_argument(w->b->arena, new[index_of(2, old, e->arg)]);
     if (e->op == TRA_S_CONST) return e;
-    return tra_scalar_of3(w->b->arena, e->op, replaced(w, e->a, was, is), e->b ? replaced(w, e->b, was, is) : NULL,
-                          e->c ? replaced(w, e->c, was, is) : NULL);
+    return tra_scalar_of3(w->b->arena, e->op, replaced(w, e->a, old, new), e->b ? replaced(w, e->b, old, new) : NULL,
+                          e->c ? replaced(w, e->c, old, new) : NULL);
 }
 
-/* Functions of entries at the same place, such as A[i,j] + A[j,i], have kernels where both operands have their
- * dimensions in the order of the result; else they would be computed on dense arrays. A transpose has one of its own,
- * so an operand of sparse type gets one first. Products go through entries in any order. */
-static bool transposes_first(const tra_lowering *w, const tra_scalar *e, int x, int y, const labels *out) {
-    const tra_operand *op[2] = {&w->op[x], &w->op[y]};
+/* Should operands x and y be transposed into the order of the result first? Functions of entries at the same place,
+ * such as A[i,j] + A[j,i], have kernels on entries only where both operands have that order; else dense arrays would be
+ * computed. Transposes and products have kernels on entries in any order. */
+static bool needs_transposes(const tra_lowering *w, const tra_scalar *e, int x, int y, const label_list *out) {
+    const tra_operand *op[2] = {&w->operand[x], &w->operand[y]};
     for (int i = 0; i < 2; i++)
         if (!op[i]->node->type.sparse || op[i]->n != out->n ||
             tra_lower_set_of(op[i]->n, op[i]->label) != tra_lower_set_of(out->n, out->v))
@@ -315,31 +317,33 @@ static bool transposes_first(const tra_lowering *w, const tra_scalar *e, int x, 
     return !(e->op == TRA_S_MUL && e->a->op == TRA_S_ARG && e->b->op == TRA_S_ARG);
 }
 
-/* The number of the operand with its dimensions in the order of out; -1 after a diagnostic. */
-static int in_order_of(tra_lowering *w, int x, tra_scalar_op fold, const labels *out) {
-    if (same_list(w->op[x].n, w->op[x].label, out->n, out->v)) return x;
-    tra_operand turned = {.node = apply1(w, tra_scalar_argument(w->b->arena, x), x, fold, 1, out), .n = out->n};
-    memcpy(turned.label, out->v, (size_t)out->n * sizeof out->v[0]);
-    return turned.node ? tra_lower_operand(w, &turned) : -1;
+/* The number of operand x with its dimensions in the order of out; -1 after a diagnostic. */
+static int transposed(tra_lowering *w, int x, tra_scalar_op fold, const label_list *out) {
+    if (same_list(w->operand[x].n, w->operand[x].label, out->n, out->v)) return x;
+    tra_operand result = {.node = apply1(w, tra_scalar_argument(w->b->arena, x), x, fold, 1, out), .n = out->n};
+    memcpy(result.label, out->v, (size_t)out->n * sizeof out->v[0]);
+    return result.node ? tra_lower_operand(w, &result) : -1;
 }
 
+/* tra_lower_apply for an expression of operands x and y. */
 static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, tra_scalar_op fold, double scale,
-                        const labels *out) {
-    if (transposes_first(w, expr, x, y, out)) {
-        int was[2] = {x, y};
-        if ((x = in_order_of(w, x, fold, out)) < 0 || (y = in_order_of(w, y, fold, out)) < 0) return NULL;
-        expr = replaced(w, expr, was, (const int[2]){x, y});
+                        const label_list *out) {
+    if (needs_transposes(w, expr, x, y, out)) {
+        int old[2] = {x, y};
+        if ((x = transposed(w, x, fold, out)) < 0 || (y = transposed(w, y, fold, out)) < 0) return NULL;
+        expr = replaced(w, expr, old, (const int[2]){x, y});
     }
-    const tra_operand *a = &w->op[x], *b = &w->op[y];
-    bool turn = out->n && index_of(a->n, a->label, out->v[0]) < 0;
-    if (same_list(b->n, b->label, out->n, out->v) && a->n < b->n && is_suffix(b, a)) turn = true;
-    int v[2] = {turn ? y : x, turn ? x : y};
+    const tra_operand *a = &w->operand[x], *b = &w->operand[y];
+    /* the left operand is the one that has the first label of the result, and the longer one where one is aligned */
+    bool swap = out->n && index_of(a->n, a->label, out->v[0]) < 0;
+    if (same_list(b->n, b->label, out->n, out->v) && a->n < b->n && is_suffix(b, a)) swap = true;
+    int v[2] = {swap ? y : x, swap ? x : y};
     const tra_scalar *e = renumber(w, expr, 2, v);
     bool commutes = e->op == TRA_S_ADD || e->op == TRA_S_MUL || e->op == TRA_S_MAX || e->op == TRA_S_MIN;
     if (commutes && is_arg(e->a, 1) && is_arg(e->b, 0)) e = tra_scalar_of(w->b->arena, e->op, e->b, e->a);
-    a = &w->op[v[0]], b = &w->op[v[1]];
+    a = &w->operand[v[0]], b = &w->operand[v[1]];
     tra_node join = {.in = {a->node, b->node}};
-    labels key = {.n = a->n};
+    label_list key = {.n = a->n};
     memcpy(key.v, a->label, (size_t)a->n * sizeof key.v[0]);
     for (int d = 0; d < b->n; d++) {
         int at = index_of(a->n, a->label, b->label[d]);
@@ -350,36 +354,38 @@ static tra_node *apply2(tra_lowering *w, const tra_scalar *expr, int x, int y, t
         join.joinl.v[join.joinl.n++] = at;
         join.joinr.v[join.joinr.n++] = d;
     }
-    join.kernel = pair_kernel(w, e, v, fold, out);
+    join.kernel = kernel_of_two(w, e, v, fold, out);
     if (!join.kernel) return NULL;
-    return arrange(w, tra_lower_labels(w, tra_lower_node(w, TRA_OP_JOIN, &join), key.v), &key, fold, scale, out);
+    return over_keys(w, tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_JOIN, &join), key.v), &key, fold, scale, out);
 }
 
 /* ---- two operands at a time ------------------------------------------------------------------------------------ */
 
-/* The sum over labels that an operand alone has, if it was cut anew for those that it shares: summed as it is, what is
- * left is cut, which is less. NULL: it was not, or after a diagnostic. */
-static tra_node *sum_then_cut(tra_lowering *w, const tra_scalar *e, const labels *out) {
-    const tra_operand *x = &w->op[e->arg];
-    tra_node *cut = x->node, *below = cut->in[0];
-    if (cut->op != TRA_OP_REPART || cut->origin.n || below->type.bounded || !below->type.cat->grid) return NULL;
-    if (below->type.cat->bound.n != x->n || out->n == 0) return NULL;
-    tra_operand whole = {.node = below, .n = x->n};
+/* The sum of an operand, which was reblocked for the statement, over its labels that are not in out: computed in the
+ * blocks that it had before, so that only the sum, which is smaller, has to be reblocked. NULL if that cannot be done,
+ * or after a diagnostic. */
+static tra_node *sum_then_reblock(tra_lowering *w, const tra_scalar *e, const label_list *out) {
+    const tra_operand *x = &w->operand[e->arg];
+    tra_node *reblocked = x->node, *before = reblocked->in[0];
+    if (reblocked->op != TRA_OP_REPART || reblocked->origin.n) return NULL;
+    if (before->type.bounded || !before->type.cat->grid) return NULL;
+    if (before->type.cat->bound.n != x->n || out->n == 0) return NULL;
+    tra_operand whole = {.node = before, .n = x->n};
     memcpy(whole.label, x->label, sizeof whole.label);
     tra_dims block = {.n = out->n};
-    for (int d = 0; d < out->n; d++) block.v[d] = cut->block.v[index_of(x->n, x->label, out->v[d])];
+    for (int d = 0; d < out->n; d++) block.v[d] = reblocked->block.v[index_of(x->n, x->label, out->v[d])];
     int arg = tra_lower_operand(w, &whole);
     tra_node *sum = apply1(w, tra_scalar_argument(w->b->arena, arg), arg, TRA_S_ADD, 1, out);
     const tra_dims *has = sum && sum->type.cat->grid ? &sum->type.cat->bound : NULL;
     if (!sum || (has && memcmp(has->v, block.v, (size_t)out->n * sizeof *has->v) == 0)) return sum;
-    return tra_lower_labels(w, tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {sum}, .block = block}), out->v);
+    return tra_lower_set_labels(w, tra_lower_node(w, TRA_OP_REPART, &(tra_node){.in = {sum}, .block = block}), out->v);
 }
 
 const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep) {
-    labels out = tra_lower_natural(w, e, tra_lower_labels_of(w, e) & keep);
-    if (e->op == TRA_S_ARG && out.n == w->op[e->arg].n) return e;
-    tra_operand x = {.node = e->op == TRA_S_ARG ? sum_then_cut(w, e, &out) : NULL, .n = out.n};
-    if (!x.node) x.node = tra_lower_eval(w, e, TRA_S_ADD, 1, &out);
+    label_list out = tra_lower_ordered(w, e, tra_lower_labels_of(w, e) & keep);
+    if (e->op == TRA_S_ARG && out.n == w->operand[e->arg].n) return e;
+    tra_operand x = {.node = e->op == TRA_S_ARG ? sum_then_reblock(w, e, &out) : NULL, .n = out.n};
+    if (!x.node) x.node = tra_lower_reduce(w, e, TRA_S_ADD, 1, &out);
     if (!x.node) return NULL;
     assert(out.n <= TRA_MAXDIM); /* else it has no type */
     memcpy(x.label, out.v, (size_t)out.n * sizeof x.label[0]);
@@ -391,14 +397,15 @@ static bool is_bool(tra_lowering *w, const tra_scalar *e) {
     int v[3];
     if (arguments(e, 0, v) != 1) return false;
     const tra_scalar *each = renumber(w, e, 1, v);
-    if (each->op != TRA_S_ARG) each = widened(w, each, 1, v);
-    tra_dtype t = w->op[v[0]].node->type.dtype;
+    if (each->op != TRA_S_ARG) each = widen_narrow(w, each, 1, v);
+    tra_dtype t = w->operand[v[0]].node->type.dtype;
     return tra_kernel_dtype(tra_kernel_lambda(w->b->arena, each, 1, names), TRA_USE_MAP, t, t) == TRA_BOOL;
 }
 
-/* if(c, a, b) with three different arguments, as a sum of two expressions, each of which is one branch and 0
- * elsewhere. For bools it is the maximum of the two instead, since beside a bool the number 0 would widen the type. */
-static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
+/* if(c, a, b) with three different arguments, as a sum of two intermediate results, each of which is one branch and 0
+ * elsewhere. Branches of bools give bools by `and`, since the number 0 would widen the type; if both do, their maximum
+ * is taken in place of the sum. */
+static const tra_scalar *split_if(tra_lowering *w, const tra_scalar *c, const tra_scalar *a, const tra_scalar *b) {
     const tra_scalar *zero = tra_scalar_number(w->b->arena, 0);
     bool bools[2] = {is_bool(w, a), is_bool(w, b)};
     const tra_scalar *yes =
@@ -411,44 +418,47 @@ static const tra_scalar *narrow_if(tra_lowering *w, const tra_scalar *c, const t
     return no ? tra_scalar_of(w->b->arena, bools[0] && bools[1] ? TRA_S_MAX : TRA_S_ADD, yes, no) : NULL;
 }
 
-/* Reduces e to at most two distinct arguments, by making intermediate results of parts of it. */
-static const tra_scalar *narrow(tra_lowering *w, const tra_scalar *e) {
+/* e as an expression of at most two different arguments, some of which stand for intermediate results of parts of e;
+ * NULL after a diagnostic. */
+static const tra_scalar *with_two_operands(tra_lowering *w, const tra_scalar *e) {
     if (count_arguments(e) <= 2) return e;
     const tra_scalar *part[3] = {e->a, e->b, e->c};
-    int reading = 0; /* operands that are no constants */
+    int reading = 0; /* parts that have arguments */
     for (int i = 0; i < 3 && part[i]; i++) reading += count_arguments(part[i]) > 0;
     for (int i = 0; i < 3 && part[i]; i++) {
         if (count_arguments(part[i]) > 1)
-            part[i] = reading == 1 ? narrow(w, part[i]) : tra_lower_materialise(w, part[i], UINT64_MAX);
+            part[i] = reading == 1 ? with_two_operands(w, part[i]) : tra_lower_materialise(w, part[i], UINT64_MAX);
         if (!part[i]) return NULL;
     }
     const tra_scalar *all = tra_scalar_of3(w->b->arena, e->op, part[0], part[1], part[2]);
-    return count_arguments(all) <= 2 ? all : narrow_if(w, part[0], part[1], part[2]);
+    return count_arguments(all) <= 2 ? all : split_if(w, part[0], part[1], part[2]);
 }
 
-tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
+tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
+                          const label_list *out) {
     int v[3] = {0};
-    e = narrow(w, e);
+    e = with_two_operands(w, e);
     if (!e) return NULL;
     return arguments(e, 0, v) == 1 ? apply1(w, e, v[0], fold, scale, out) : apply2(w, e, v[0], v[1], fold, scale, out);
 }
 
 /* ---- any expression -------------------------------------------------------------------------------------------- */
 
-tra_node *tra_lower_eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out) {
+tra_node *tra_lower_reduce(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
+                           const label_list *out) {
     uint64_t all = tra_lower_labels_of(w, e);
     if (fold != TRA_S_ADD || all == tra_lower_set_of(out->n, out->v)) return tra_lower_apply(w, e, fold, scale, out);
-    if (!tra_lower_comes_apart(w, e)) return tra_lower_apply(w, e, fold, scale, out);
+    if (!tra_lower_may_split(w, e)) return tra_lower_apply(w, e, fold, scale, out);
     if (tra_lower_is_product(e) && count_arguments(e) > 1) return tra_lower_sum_product(w, e, scale, out);
-    if (covered(w, e, all)) return tra_lower_apply(w, e, fold, scale, out);
-    parts terms = {0};
+    if (has_full_operand(w, e, all)) return tra_lower_apply(w, e, fold, scale, out);
+    term_list terms = {0};
     tra_lower_split_terms(w, e, 1, &terms);
     if (terms.n > 1) return tra_lower_sum_terms(w, &terms, all, scale, out);
     return tra_lower_sum_product(w, terms.v[0].e, scale * terms.v[0].times, out);
 }
 
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out) {
-    labels want = {.n = n};
+    label_list want = {.n = n};
     memcpy(want.v, out, (size_t)n * sizeof want.v[0]);
-    return tra_lower_eval(w, expr, fold, 1, &want);
+    return tra_lower_reduce(w, expr, fold, 1, &want);
 }

@@ -1,4 +1,7 @@
-/* lower_int.h - what the files of the lowering share: lower.c (any expression), and lower_sums.c (sums of products). */
+/* lower_int.h - what the files of the lowering share: lower.c (any expression), and lower_sums.c (sums of products).
+ *
+ * In all of it e is an expression over the operands of w, its labels are those of these operands, and sets of labels
+ * are bits. What makes nodes returns NULL after a diagnostic. */
 #ifndef TRA_LOWER_INT_H
 #define TRA_LOWER_INT_H
 
@@ -7,47 +10,61 @@
 #include "order.h"
 
 /* A list of labels in order. */
-typedef struct labels {
+typedef struct label_list {
     int n, v[TRA_MAXLABELS];
-} labels;
+} label_list;
 
-/* Terms or factors. */
-typedef struct parts {
+/* An expression times a number. */
+typedef struct term {
+    const tra_scalar *e; /* NULL: the number alone */
+    double times;
+} term;
+
+/* The terms of a sum, or the factors of a product. */
+typedef struct term_list {
     int n, cap;
-    struct part {
-        const tra_scalar *e; /* NULL: a number alone */
-        double times;
-    } * v;
-} parts;
+    term *v;
+} term_list;
+
+/* ---- expressions ----------------------------------------------------------------------------------------------- */
 
 /* May the sum of e be computed term by term, and numbers be taken out of products? For floating types yes, since only
  * roundings change. Integers must come out exactly and in the type of the expression as it is written: so only whole
- * numbers may be taken out, and not one that divides. With operands of f32 no, where the type of a product would depend
- * on which factors meet first. Comparisons and functions count as operands. */
-bool tra_lower_comes_apart(const tra_lowering *w, const tra_scalar *e);
-/* Writes `times` times e as a sum of terms, each with a number before it, and appends them to out. */
-void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, parts *out);
+ * numbers may be taken out, and not one that divides. With operands of f32 beside integers no, since the type of a
+ * product would depend on which factors meet first. Comparisons and functions count as operands. */
+bool tra_lower_may_split(const tra_lowering *w, const tra_scalar *e);
+/* Writes `times` times e as a sum of terms and appends these to out. */
+void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, term_list *out);
 /* Is e a product of references and numbers alone? */
 bool tra_lower_is_product(const tra_scalar *e);
-/* Nodes for scale times the sum of a term e over its labels that are not in out; e has all labels of out. */
-tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const labels *out);
-/* Nodes for the sum of several terms over the labels of the set `all` that are not in out. A term that lacks some of
- * these labels counts once for every value of them. */
-tra_node *tra_lower_sum_terms(tra_lowering *w, const parts *terms, uint64_t all, double scale, const labels *out);
-uint64_t tra_lower_set_of(int n, const int *v);
+uint64_t tra_lower_set_of(int n, const int *v); /* the set of n labels */
 uint64_t tra_lower_labels_of(const tra_lowering *w, const tra_scalar *e);
-/* Is e a function of two operands (put into pair), neither of which has all its labels? As a relation of its own it
- * would be larger than both. */
-bool tra_lower_meets(const tra_lowering *w, const tra_scalar *e, int pair[2]);
+/* Is e a function of two operands (put into pair) neither of which has all its labels, as an outer product is? As a
+ * relation of its own it would be larger than both. */
+bool tra_lower_is_outer(const tra_lowering *w, const tra_scalar *e, int pair[2]);
 /* Has e no operands but these? */
-bool tra_lower_is_of(const tra_scalar *e, const int pair[2]);
-/* The labels of `set`, in the order of the widest operand, then as they were first written. */
-labels tra_lower_natural(const tra_lowering *w, const tra_scalar *e, uint64_t set);
+bool tra_lower_has_only(const tra_scalar *e, const int pair[2]);
+/* The labels of `set`, in the order that they have in the widest operand of e, then as they come first in the
+ * statement. */
+label_list tra_lower_ordered(const tra_lowering *w, const tra_scalar *e, uint64_t set);
+
+/* ---- nodes ----------------------------------------------------------------------------------------------------- */
+
+/* Nodes for scale times the fold of e over its labels that are not in out, in the best of the ways below. */
+tra_node *tra_lower_reduce(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
+                           const label_list *out);
+/* The same by one kernel of one or two operands, which computes e as it is written; parts of e become intermediate
+ * results where it has more operands. */
+tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale,
+                          const label_list *out);
+/* The same for the sum of a product e that has all labels of out: factors are contracted two at a time. */
+tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const label_list *out);
+/* The same for the sum of several terms over the labels of the set `all`. A term that lacks some of the labels that are
+ * summed counts once for each of their values. */
+tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t all, double scale,
+                              const label_list *out);
 /* Makes nodes for e, summed over its labels that are not in `keep`, and returns the argument that stands for the
- * result; NULL after a diagnostic. */
+ * result. */
 const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep);
-tra_node *tra_lower_apply(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out);
-/* Nodes for scale times the fold of e over its labels that are not in out. */
-tra_node *tra_lower_eval(tra_lowering *w, const tra_scalar *e, tra_scalar_op fold, double scale, const labels *out);
 
 #endif

@@ -5,31 +5,32 @@
 #include <math.h>
 #include <string.h>
 
-static void add_part(tra_lowering *w, parts *p, const tra_scalar *e, double times) {
+static void add_term(tra_lowering *w, term_list *p, const tra_scalar *e, double times) {
     TRA_ARENA_ROOM(w->b->arena, p->v, p->n, p->cap);
-    p->v[p->n++] = (struct part){e, times};
+    p->v[p->n++] = (term){e, times};
 }
 
 static bool is_number(const tra_scalar *e) { return e->op == TRA_S_CONST; }
 
+/* Is e divided by a number that is not 0? */
 static bool by_number(const tra_scalar *e) { return e->op == TRA_S_DIV && is_number(e->b) && e->b->value != 0; }
 
-bool tra_lower_comes_apart(const tra_lowering *w, const tra_scalar *e) {
+bool tra_lower_may_split(const tra_lowering *w, const tra_scalar *e) {
     if (!w->integers && !w->compares) return true;
-    if (w->integers && w->single) return false;
+    if (w->integers && w->f32) return false;
     switch (e->op) {
     case TRA_S_ARG: return true;
     case TRA_S_CONST: return e->value == rint(e->value);
-    case TRA_S_NEG: return tra_lower_comes_apart(w, e->a);
+    case TRA_S_NEG: return tra_lower_may_split(w, e->a);
     case TRA_S_ADD:
     case TRA_S_SUB:
-    case TRA_S_MUL: return tra_lower_comes_apart(w, e->a) && tra_lower_comes_apart(w, e->b);
-    case TRA_S_DIV: return !w->single && !is_number(e->b) && tra_lower_comes_apart(w, e->a);
-    default: return !w->single;
+    case TRA_S_MUL: return tra_lower_may_split(w, e->a) && tra_lower_may_split(w, e->b);
+    case TRA_S_DIV: return !w->f32 && !is_number(e->b) && tra_lower_may_split(w, e->a);
+    default: return !w->f32;
     }
 }
 
-void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, parts *out) {
+void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, term_list *out) {
     if (e->op == TRA_S_ADD || e->op == TRA_S_SUB) {
         tra_lower_split_terms(w, e->a, times, out);
         tra_lower_split_terms(w, e->b, e->op == TRA_S_ADD ? times : -times, out);
@@ -42,14 +43,14 @@ void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, p
     } else if (by_number(e)) {
         tra_lower_split_terms(w, e->a, times / e->b->value, out);
     } else if (is_number(e)) {
-        add_part(w, out, NULL, times * e->value);
+        add_term(w, out, NULL, times * e->value);
     } else {
-        add_part(w, out, e, times);
+        add_term(w, out, e, times);
     }
 }
 
-/* e as a product: numbers gather in *times, divisors in `below`. */
-static void split_factors(tra_lowering *w, const tra_scalar *e, double *times, parts *above, parts *below) {
+/* Takes e apart as a product: numbers are multiplied into *times, factors and divisors go to `above` and `below`. */
+static void split_factors(tra_lowering *w, const tra_scalar *e, double *times, term_list *above, term_list *below) {
     if (e->op == TRA_S_MUL) {
         split_factors(w, e->a, times, above, below);
         split_factors(w, e->b, times, above, below);
@@ -61,11 +62,11 @@ static void split_factors(tra_lowering *w, const tra_scalar *e, double *times, p
         split_factors(w, e->a, times, above, below);
     } else if (e->op == TRA_S_DIV && !is_number(e->b)) {
         split_factors(w, e->a, times, above, below);
-        add_part(w, below, e->b, 1);
+        add_term(w, below, e->b, 1);
     } else if (is_number(e)) {
         *times *= e->value;
     } else {
-        add_part(w, above, e, 1);
+        add_term(w, above, e, 1);
     }
 }
 
@@ -75,8 +76,9 @@ bool tra_lower_is_product(const tra_scalar *e) {
     return e->op == TRA_S_ARG || is_number(e);
 }
 
-/* The sum of the product of two factors or more, arguments whose labels out or another factor has. */
-static tra_node *contract(tra_lowering *w, const parts *f, double scale, const labels *out) {
+/* Nodes for scale times the sum of a product of two or more arguments. Each of their labels is in out, or two of the
+ * arguments have it. */
+static tra_node *contract(tra_lowering *w, const term_list *f, double scale, const label_list *out) {
     int n = f->n, *arg = tra_news(w->b->arena, int, 2 * n);
     uint64_t *set = tra_news(w->b->arena, uint64_t, 2 * n), want = tra_lower_set_of(out->n, out->v);
     tra_merge *step = tra_news(w->b->arena, tra_merge, n);
@@ -84,7 +86,7 @@ static tra_node *contract(tra_lowering *w, const parts *f, double scale, const l
     for (int i = 0; i < n; i++) {
         arg[i] = f->v[i].e->arg;
         set[i] = tra_lower_labels_of(w, f->v[i].e);
-        held[i] = tra_type_held_share(&w->op[arg[i]].node->type);
+        held[i] = tra_type_held_share(&w->operand[arg[i]].node->type);
     }
     tra_order(n, set, want, w->extent, held, step);
     for (int i = 0;; i++) {
@@ -95,7 +97,7 @@ static tra_node *contract(tra_lowering *w, const parts *f, double scale, const l
         uint64_t both = set[x] | set[y], need = want;
         set[x] = set[y] = 0;
         for (int j = 0; j < n + i; j++) need |= set[j];
-        labels keep = last ? *out : tra_lower_natural(w, e, both & need);
+        label_list keep = last ? *out : tra_lower_ordered(w, e, both & need);
         tra_node *node = tra_lower_apply(w, e, TRA_S_ADD, last ? scale : 1, &keep);
         if (!node || last) return node;
         tra_operand z = {.node = node, .n = keep.n};
@@ -105,9 +107,9 @@ static tra_node *contract(tra_lowering *w, const parts *f, double scale, const l
     }
 }
 
-/* Puts each divisor that not all of the result can be divided by under a factor that has its labels; leaves the
- * others. */
-static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *below) {
+/* Leaves in `below` the divisors that the sum as a whole can be divided by, whose labels are all in the set `want`.
+ * Divides a factor that has all labels of the divisor by each of the others. */
+static void place_divisors(tra_lowering *w, uint64_t want, term_list *f, term_list *below) {
     int left = 0;
     for (int i = 0; i < below->n; i++) {
         const tra_scalar *d = below->v[i].e;
@@ -118,26 +120,26 @@ static void place_divisors(tra_lowering *w, uint64_t want, parts *f, parts *belo
             continue;
         }
         while (at < f->n && (set & ~tra_lower_labels_of(w, f->v[at].e))) at++;
-        if (at == f->n) add_part(w, f, tra_scalar_number(w->b->arena, 1), 1);
+        if (at == f->n) add_term(w, f, tra_scalar_number(w->b->arena, 1), 1);
         f->v[at].e = tra_scalar_of(w->b->arena, TRA_S_DIV, f->v[at].e, d);
     }
     below->n = left;
 }
 
-/* Factors that are functions of the same two operands become one: summed as it is computed it needs no relation with
- * the labels of both. */
-static void merge_factors(tra_lowering *w, parts *f) {
+/* Makes one factor of those that are functions of the same two operands. It can be summed as it is computed, so that no
+ * relation with the labels of both operands is made. */
+static void merge_factors(tra_lowering *w, term_list *f) {
     int pair[2];
     for (int i = 0; i < f->n; i++) {
-        if (!tra_lower_meets(w, f->v[i].e, pair)) continue;
+        if (!tra_lower_is_outer(w, f->v[i].e, pair)) continue;
         int left = 0, merged = -1;
         for (int j = 0; j < f->n; j++) {
-            struct part x = f->v[j];
-            if (merged >= 0 && tra_lower_is_of(x.e, pair)) {
+            term x = f->v[j];
+            if (merged >= 0 && tra_lower_has_only(x.e, pair)) {
                 f->v[merged].e = tra_scalar_of(w->b->arena, TRA_S_MUL, f->v[merged].e, x.e);
                 continue;
             }
-            if (tra_lower_is_of(x.e, pair)) merged = left;
+            if (tra_lower_has_only(x.e, pair)) merged = left;
             f->v[left++] = x;
         }
         f->n = left;
@@ -145,34 +147,35 @@ static void merge_factors(tra_lowering *w, parts *f) {
     }
 }
 
-tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const labels *out) {
-    parts f = {0}, below = {0};
+tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double scale, const label_list *out) {
+    term_list f = {0}, below = {0};
     uint64_t want = tra_lower_set_of(out->n, out->v);
     split_factors(w, e, &scale, &f, &below);
     place_divisors(w, want, &f, &below);
     merge_factors(w, &f);
-    if (below.n) { /* of the sum */
-        const tra_scalar *q = f.v[0].e;
+    if (below.n) {                      /* divides the sum */
+        const tra_scalar *q = f.v[0].e; /* the product, its sum, the quotient of that */
         for (int i = 1; i < f.n; i++) q = tra_scalar_of(w->b->arena, TRA_S_MUL, q, f.v[i].e);
         q = tra_lower_materialise(w, q, want);
         for (int i = 0; q && i < below.n; i++) q = tra_scalar_of(w->b->arena, TRA_S_DIV, q, below.v[i].e);
-        return q ? tra_lower_eval(w, q, TRA_S_ADD, scale, out) : NULL;
+        return q ? tra_lower_reduce(w, q, TRA_S_ADD, scale, out) : NULL;
     }
     if (f.n == 1) return tra_lower_apply(w, f.v[0].e, TRA_S_ADD, scale, out);
-    uint64_t one = 0, two = 0; /* labels of one factor, of two */
+    uint64_t one = 0, two = 0; /* the labels that at least one factor has, and at least two */
     for (int i = 0; i < f.n; i++) {
         uint64_t set = tra_lower_labels_of(w, f.v[i].e);
         two |= one & set;
         one |= set;
     }
-    for (int i = 0; i < f.n; i++) { /* each by itself, as far as it can be summed alone */
+    for (int i = 0; i < f.n; i++) { /* sums each factor over the labels that no other one has */
         f.v[i].e = tra_lower_materialise(w, f.v[i].e, want | two);
         if (!f.v[i].e) return NULL;
     }
     return contract(w, &f, scale, out);
 }
 
-tra_node *tra_lower_sum_terms(tra_lowering *w, const parts *terms, uint64_t all, double scale, const labels *out) {
+tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t all, double scale,
+                              const label_list *out) {
     const tra_scalar *sum = NULL;
     uint64_t want = tra_lower_set_of(out->n, out->v);
     for (int i = 0; i < terms->n; i++) {
@@ -188,5 +191,5 @@ tra_node *tra_lower_sum_terms(tra_lowering *w, const parts *terms, uint64_t all,
                          : tra_scalar_of(w->b->arena, TRA_S_MUL, tra_scalar_number(w->b->arena, times), e);
         sum = sum ? tra_scalar_of(w->b->arena, minus ? TRA_S_SUB : TRA_S_ADD, sum, e) : e;
     }
-    return tra_lower_eval(w, sum, TRA_S_ADD, scale, out);
+    return tra_lower_reduce(w, sum, TRA_S_ADD, scale, out);
 }
