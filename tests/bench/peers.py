@@ -1,4 +1,5 @@
-"""Peers of tests/bench/run: usage: peers.py WHAT NAME REPEATS [FILE...]; prints seconds, one a line. What a peer lacks: status 77."""
+"""Peers of tests/bench/run: peers.py WHAT NAME REPEATS [FILE...]. Prints the seconds of each run on a line of its own.
+Status 77: the peer is not installed."""
 import os, sys, time
 
 what, name, repeats = sys.argv[1], sys.argv[2], int(sys.argv[3])

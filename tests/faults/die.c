@@ -1,11 +1,12 @@
-/* die.c - a library to preload: kills the process (SIGKILL) before its n-th call that changes a name or makes one last.
+/* die.c - a library to preload: kills the process (SIGKILL) before its n-th call that makes, renames or removes a file,
+ * or syncs one.
  *
  *   TRA_DIE        n, from 1
- *   TRA_DIE_AFTER  count only from the first fsync of a process on (default), or "all" of its calls
- *   TRA_DIE_RANK   who dies: an MPI rank, or "none": whoever is no rank (default: that or rank 0)
- *   TRA_DIE_LOG    a file to which every process appends each such call, to know how far n goes
+ *   TRA_DIE_AFTER  "all": all calls of a process are counted (default: those from its first fsync on)
+ *   TRA_DIE_RANK   which process dies: an MPI rank, or "none", one without a rank (default: rank 0, or one without)
+ *   TRA_DIE_LOG    a file to which each process appends the calls that it counts, so that the largest n is known
  *
- * Calls that count: fsync, rename, unlink, unlinkat, rmdir, link, and open of a file that is to be made.
+ * Calls that count: fsync, rename, unlink, unlinkat, rmdir, link, and open with O_CREAT.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,19 +23,19 @@
 static atomic_long calls;
 static atomic_bool counting;
 static long at;
-static bool taken_in;
+static bool is_chosen;
 
 __attribute__((constructor)) static void set_up(void) {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *want = getenv("TRA_DIE_RANK"), *n = getenv("TRA_DIE");
     const char *after = getenv("TRA_DIE_AFTER");
     bool who = !want ? !rank || strcmp(rank, "0") == 0 : strcmp(rank ? rank : "none", want) == 0;
-    taken_in = who && strcmp(program_invocation_short_name, "tra") == 0;
+    is_chosen = who && strcmp(program_invocation_short_name, "tra") == 0;
     at = n ? atol(n) : 0;
     counting = after && strcmp(after, "all") == 0;
 }
 
 static void count(const char *what, const char *path) {
-    if (!taken_in) return;
+    if (!is_chosen) return;
     if (strcmp(what, "fsync") == 0) counting = true;
     if (!counting) return;
     long n = atomic_fetch_add(&calls, 1) + 1;

@@ -1,18 +1,17 @@
-/* fail.c - a library to preload: fails the n-th call of one kind in the process that it is asked to.
+/* fail.c - a library to preload: makes the n-th call of one kind fail, in one process.
  *
- *   TRA_FAIL       kind:n; kind is one of malloc, read, write, fsync, rename, send, recv, finalize
- *   TRA_FAIL_RANK  the MPI rank that fails (default: whoever has none, or rank 0)
- *   TRA_FAIL_LOG   a file to which every process appends "KIND CALLS" at its end, to know how far n goes
- *   TRA_FAIL_ORDER a file to which all ranks append, in the order in which it happened, "RANK write PATH",
- *                  "RANK fsync PATH" and "RANK rename FROM TO", whoever called; what failed is left out
+ *   TRA_FAIL       KIND:N; KIND is one of malloc, read, write, fsync, rename, send, recv, finalize
+ *   TRA_FAIL_RANK  the MPI rank whose call fails (default: any process)
+ *   TRA_FAIL_LOG   a file to which each process appends, for every kind, "KIND CALLS" when it ends: the largest N
+ *   TRA_FAIL_ORDER a file to which all ranks append "RANK write PATH", "RANK fsync PATH" and "RANK rename FROM TO" in
+ *                  the order in which these happened, also those of libraries; calls that failed are left out
+ *   TRA_FAIL_LIBRARY  the address, as nm prints it, from which on the program's code is that of a library which is
+ *                  linked into it
  *
- *   TRA_FAIL_LIBRARY  where the code of a library that is linked into the program begins, behind the program's own:
- *                  an address as nm prints it
- *
- * Only calls that tra itself makes count (by the address that they return to): what a library does when its own calls
- * fail is its own affair. A failed allocation is one of malloc, calloc, realloc or aligned_alloc; reads are pread and
- * read, writes pwrite and write to files of its own; sends and receives are the non-blocking and blocking calls of the
- * exchange. Of finalize the process dies.
+ * Only calls that tra itself makes are counted and fail, which is seen by the address that they return to: how
+ * libraries behave when their own calls fail is not tested. malloc stands for malloc, calloc, realloc and
+ * aligned_alloc; read for read and pread; write for pwrite and write but to standard output and error; send and recv
+ * for the calls of the exchange, blocking or not. A process whose MPI_Finalize is to fail aborts there.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,7 +39,7 @@ static int order_fd = -1;
 
 static int own_code(struct dl_phdr_info *info, size_t size, void *ctx) {
     (void)size, (void)ctx;
-    if (info->dlpi_name && *info->dlpi_name) return 0; /* the program has no name */
+    if (info->dlpi_name && *info->dlpi_name) return 0; /* only the program itself has no name */
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_X)) continue;
@@ -67,7 +66,7 @@ __attribute__((constructor)) static void set_up(void) {
     if (colon) at = atol(colon + 1);
 }
 
-__attribute__((destructor)) static void tell(void) {
+__attribute__((destructor)) static void write_counts(void) {
     const char *path = getenv("TRA_FAIL_LOG");
     if (!path || !begin) return;
     char text[512];
@@ -75,7 +74,7 @@ __attribute__((destructor)) static void tell(void) {
     for (int i = 0; i < KINDS; i++) n += snprintf(text + n, sizeof text - (size_t)n, "%s %ld\n", names[i], calls[i]);
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (fd < 0) return;
-    ssize_t put = syscall(SYS_write, fd, text, (size_t)n); /* write, not ours */
+    ssize_t put = syscall(SYS_write, fd, text, (size_t)n); /* not the write below */
     (void)put;
     close(fd);
 }
@@ -113,8 +112,8 @@ ssize_t pread(int fd, void *buf, size_t n, off_t off) {
     return fails(READ, FROM) ? (errno = EIO, -1) : real(fd, buf, n, off);
 }
 
-/* One line to TRA_FAIL_ORDER; errno stays. */
-static void tell_order(const char *call, const char *path, const char *to) {
+/* Appends one line to TRA_FAIL_ORDER; errno stays as it is. */
+static void log_call(const char *call, const char *path, const char *to) {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     char text[2 * PATH_MAX + 64];
     int err = errno, n = snprintf(text, sizeof text, "%s %s %s %s\n", rank ? rank : "0", call, path, to);
@@ -122,39 +121,39 @@ static void tell_order(const char *call, const char *path, const char *to) {
     (void)put;
     errno = err;
 }
-static void tell_order_of(const char *call, int fd) {
+static void log_call_of(const char *call, int fd) {
     char link[64], path[PATH_MAX] = "";
     if (order_fd < 0) return;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (readlink(link, path, sizeof path - 1) > 0) tell_order(call, path, "");
+    if (readlink(link, path, sizeof path - 1) > 0) log_call(call, path, "");
 }
 
 ssize_t write(int fd, const void *buf, size_t n) {
     REAL(write);
     if (fd > 2 && fails(WRITE, FROM)) return (errno = ENOSPC, -1);
     ssize_t put = real(fd, buf, n);
-    if (put > 0) tell_order_of("write", fd);
+    if (put > 0) log_call_of("write", fd);
     return put;
 }
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t off) {
     REAL(pwrite);
     if (fails(WRITE, FROM)) return (errno = ENOSPC, -1);
     ssize_t put = real(fd, buf, n, off);
-    if (put > 0) tell_order_of("write", fd);
+    if (put > 0) log_call_of("write", fd);
     return put;
 }
 int fsync(int fd) {
     REAL(fsync);
     if (fails(FSYNC, FROM)) return (errno = EIO, -1);
     int status = real(fd);
-    if (status == 0) tell_order_of("fsync", fd);
+    if (status == 0) log_call_of("fsync", fd);
     return status;
 }
 int fdatasync(int fd) {
     REAL(fdatasync);
     if (fails(FSYNC, FROM)) return (errno = EIO, -1);
     int status = real(fd);
-    if (status == 0) tell_order_of("fsync", fd);
+    if (status == 0) log_call_of("fsync", fd);
     return status;
 }
 int rename(const char *a, const char *b) {
@@ -163,11 +162,11 @@ int rename(const char *a, const char *b) {
     if (fails(RENAME, FROM)) return (errno = EIO, -1);
     if (!realpath(a, from)) *from = 0;
     int status = real(a, b);
-    if (status == 0 && order_fd >= 0 && realpath(b, to)) tell_order("rename", from, to);
+    if (status == 0 && order_fd >= 0 && realpath(b, to)) log_call("rename", from, to);
     return status;
 }
 
-/* As MPI does: whoever has to do with errors of the communicator is called. */
+/* Calls the error handler of the communicator, as MPI does. */
 static int broken(MPI_Comm c) {
     MPI_Comm_call_errhandler(c, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;

@@ -1,4 +1,4 @@
-/* bytes.h - for fuzzers: any bytes as a file without a name, and as the choices of which something is made. */
+/* bytes.h - for fuzzers: their bytes as a file without a name, and as random choices. */
 #ifndef TRA_FUZZ_BYTES_H
 #define TRA_FUZZ_BYTES_H
 
@@ -46,7 +46,8 @@ static inline int fuzz_byte(fuzz_bytes *b) { return b->at < b->end ? *b->at++ : 
 /* A number below n. */
 static inline int fuzz_below(fuzz_bytes *b, int n) { return fuzz_byte(b) % n; }
 
-/* Mostly a small number, some of them negative; of the byte 255 the next eight are one of any size. */
+/* A number: a small one of most bytes, some of them negative; after the byte 255 the next eight are a number of any
+ * size. */
 static inline int64_t fuzz_int(fuzz_bytes *b) {
     int c = fuzz_byte(b);
     uint64_t v = 0;

@@ -39,7 +39,8 @@ static tra_status take(void *ctx, const tra_calc_entry *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* n elements, each in memory of its own size so that a read outside is seen; some are not given. */
+/* n elements, in memory of exactly their size, so that the sanitizer sees a read outside; sometimes they are missing.
+ */
 static tra_elements elements(fuzz_bytes *b, tra_element type, int64_t n, bool may_lack) {
     size_t size = tra_element_size(type);
     uint8_t *data = may_lack && fuzz_below(b, 4) == 0 ? NULL : malloc((size_t)n * size + (n == 0));
@@ -176,14 +177,14 @@ static void tensor(const char *text, int n, tra_arena *a) {
     if (end < 0 || end > n) abort();
 }
 
-/* The text, and behind a byte 0 the choices. */
+/* The text of the expression, then a byte 0, then bytes that choose what it is run on. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 1 << 14) return 0;
     const uint8_t *zero = memchr(data, 0, size);
     int n = zero ? (int)(zero - data) : (int)size;
     fuzz_bytes b = {zero ? zero + 1 : data, data + size};
     tra_arena *a = tra_arena_new();
-    char *text = malloc((size_t)n + (n == 0)); /* not ended by 0, so that a read behind it is seen */
+    char *text = malloc((size_t)n + (n == 0)); /* without a 0 at its end, so that the sanitizer sees a read beyond it */
     memcpy(text, data, (size_t)n);
     if (n >= 8 && memcmp(text, "storage ", 8) == 0)
         storage(text, n, a, &b);

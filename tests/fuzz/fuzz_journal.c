@@ -14,8 +14,8 @@ static tra_log *open_log(tra_journal *j) {
     return l;
 }
 
-/* What a run does with a log that it finds. */
-static void go_on(const uint8_t *data, size_t size) {
+/* What a resumed run does with a log. */
+static void resume(const uint8_t *data, size_t size) {
     const uint64_t value = VALUE;
     tra_plan plan = {.nops = 1};
     tra_log *_Atomic logs[1] = {NULL};
@@ -36,14 +36,14 @@ static void go_on(const uint8_t *data, size_t size) {
     const tra_saved *v = tra_log_saved(l, &n);
     for (int64_t i = 0; i < n; i++) {
         if (v[i].ordinal < 0 || v[i].at < 0 || v[i].len < 0) abort();
-        /* there is no data */
+        /* no data files exist, so that none may match */
         if (tra_file_matches(tra_log_fd(l, v[i].file), v[i].at, v[i].len, v[i].sum) && v[i].len > 0) abort();
     }
     if (tra_log_reserve(l, 8) < 0) abort();
     tra_log_add(l, &(tra_saved){.ordinal = 1, .len = 8});
     tra_log_flush(l);
     tra_log_close(l);
-    l = open_log(&j); /* what is added to a damaged log is found behind it */
+    l = open_log(&j); /* records that are appended to a damaged log are found again */
     v = tra_log_saved(l, &more);
     if (more != n + 1 || v[n].len != 8) abort();
     tra_log_discard(l);
@@ -51,7 +51,7 @@ static void go_on(const uint8_t *data, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 1 << 14) return 0;
-    go_on(data, size);
+    resume(data, size);
     uint8_t *copy = tra_malloc(size + 1);
     const int64_t head = -1;
     memcpy(copy, data, size);
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         uint64_t check = XXH64(copy + at, CHECK_AT, RUN ^ VALUE);
         memcpy(copy + at + CHECK_AT, &check, sizeof check);
     }
-    go_on(copy, size);
+    resume(copy, size);
     free(copy);
     return 0;
 }

@@ -16,7 +16,7 @@ static bool small_list(const tra_ast *x) {
     return true;
 }
 
-/* Operators that make more tuples than they take. */
+/* How many operators there are that make more tuples than they take. */
 static int growing(const tra_ast *x) {
     if (!x) return 0;
     int n = x->kind == TRA_AST_CALL && (strcmp(x->text, "join") == 0 || strcmp(x->text, "tile") == 0);
@@ -24,7 +24,7 @@ static int growing(const tra_ast *x) {
     return n;
 }
 
-/* Lists of tuples may have millions, which a fuzzer has no time for. */
+/* Does the program make few tuples? A list may have millions, for which a fuzzer has no time. */
 static bool is_small(const tra_ast_program *p) {
     int n = 0;
     for (int i = 0; i < p->n; i++) {

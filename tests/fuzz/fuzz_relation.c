@@ -1,6 +1,6 @@
 /* A dataset with any shape, chunks, attributes and tables, as another program or a damaged file may have them: opened,
- * read to its end and digested. The file itself is HDF5's, whole: what the library does with damaged ones is its affair
- * (lib/relation/h5.c). */
+ * read to its end and digested. The HDF5 file itself is sound: crashes of the HDF5 library in damaged files are caught
+ * elsewhere (lib/relation/h5.c). */
 #include "../../lib/relation/store_int.h"
 #include "../../lib/relation/zfilter.h"
 #include "relation.h"
@@ -46,7 +46,7 @@ static hid_t make_dataset(fuzz_bytes *b, hid_t file, int *ndims, hsize_t *dims, 
     return dset;
 }
 
-/* Some chunks, of any bytes, and of any length where it is not HDF5 that reads them, which goes by their extents. */
+/* Some chunks of any bytes. Those that tra reads by itself have any length; HDF5 takes the length from the extents. */
 static void put_chunks(fuzz_bytes *b, hid_t dset, int ndims, const hsize_t *dims, const hsize_t *chunk) {
     static char data[1 << 17];
     hid_t type = H5Dget_type(dset), dcpl = H5Dget_create_plist(dset);
@@ -153,6 +153,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     make_file(&b, path);
     tra_h5_leave();
     tra_dims block = {.n = 2, .v = {2, 3}};
-    bool asks = fuzz_below(&b, 2); /* for blocks, which may not fit */
-    return fuzz_open(asks ? &block : NULL, read_arrays);
+    bool has_block = fuzz_below(&b, 2); /* blocks are asked for, which may not fit the dataset */
+    return fuzz_open(has_block ? &block : NULL, read_arrays);
 }

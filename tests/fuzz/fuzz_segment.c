@@ -1,5 +1,5 @@
-/* Any bytes as a file between sites, of records of some lengths: as they are, and with the checksum that the first
- * piece would need. */
+/* Any bytes as a file by which one site sends another records of some lengths: as they are, and with the checksum that
+ * the first piece needs. */
 #include "../../lib/run/segment.h"
 #include "bytes.h"
 

@@ -7,8 +7,7 @@
 
 enum { MOST = 1 << 20 }; /* bytes of a block that is read */
 
-/* ---- a relation of tra, changed ------------------------------------------------------------------------------------
- */
+/* ---- a relation that tra wrote, damaged -------------------------------------------------------------------------- */
 
 static void write_stored(fuzz_bytes *b, const char *path) {
     static const char *const storages[] = {
@@ -51,7 +50,8 @@ static void seal(hid_t obj, const int64_t *v, int64_t n) {
     tra_h5_put_seal(obj, v, n);
 }
 
-/* Some elements of a dataset become others; a table is sealed again. */
+/* Changes some elements of a dataset. table: it is one of tra's own tables, whose seal (checksum) is mostly made anew.
+ */
 static void change_elements(fuzz_bytes *b, hid_t file, const char *path, bool table) {
     if (!tra_h5_exists(file, path)) return;
     hid_t dset = H5Dopen2(file, path, H5P_DEFAULT), space = H5Dget_space(dset);
@@ -105,7 +105,8 @@ static void change(fuzz_bytes *b, const char *path) {
         if (what == 3) snprintf(name, sizeof name, "data/%s", data[fuzz_below(b, 8)]);
         if (what == 3 && H5Lexists(file, name, H5P_DEFAULT) > 0) H5Ldelete(file, name, H5P_DEFAULT);
     }
-    if (fuzz_below(b, 4)) H5Ldelete(file, ".tra/data/xxh64", H5P_DEFAULT); /* so that damage goes further */
+    if (fuzz_below(b, 4))
+        H5Ldelete(file, ".tra/data/xxh64", H5P_DEFAULT); /* so that damage is not found by checksums */
     if (fuzz_below(b, 8)) {
         int n = tra_stored_header(group, header);
         hid_t tables_group = H5Gopen2(file, ".tra/data", H5P_DEFAULT);
@@ -117,10 +118,9 @@ static void change(fuzz_bytes *b, const char *path) {
     H5Fclose(file);
 }
 
-/* ---- what others wrote ---------------------------------------------------------------------------------------------
- */
+/* ---- tensors that other programs wrote --------------------------------------------------------------------------- */
 
-/* n numbers, of which one may be another, in a dataset of any type that may be a little longer or shorter. */
+/* n numbers, of which one may be changed, in a dataset of any type that may be a little longer or shorter. */
 static void put_numbers(fuzz_bytes *b, hid_t group, const char *name, int64_t *v, int64_t n) {
     const hid_t types[] = {H5T_STD_I32LE,  H5T_STD_I64LE, H5T_STD_I64LE, H5T_STD_U64LE,
                            H5T_IEEE_F64LE, H5T_STD_I32BE, H5T_STD_U16LE, H5T_STD_U8LE};
@@ -168,7 +168,7 @@ static void put_levels(fuzz_bytes *b, hid_t group, const char *levels, const int
     put_numbers(b, group, scipy ? "data" : "values", v, iso ? 1 : n);
 }
 
-/* Describes what put_levels makes; with a slip now and then. */
+/* Writes the description of what put_levels makes, sometimes with a mistake. */
 static void describe(fuzz_bytes *b, hid_t group, const char *levels, const char *format, const int64_t *shape,
                      const int *order, const char *type) {
     static const char *const structures[] = {"symmetric_lower", "skew_symmetric_upper", "hermitian_lower", "odd"};
@@ -280,8 +280,7 @@ static void write_foreign(fuzz_bytes *b, const char *path) {
     H5Fclose(file);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static tra_status read_blocks(tra_rel *r, tra_err *e) {
     const tra_type *t = tra_rel_type(r);

@@ -29,7 +29,7 @@ static void take_all(const tra_csv_dialect *d, const char *text, const char *p, 
     free(cells.v);
 }
 
-/* In pieces of so many bytes, cut behind ends of lines. */
+/* Reads the text in pieces of so many bytes, each cut after the end of a line. */
 static void take_pieces(const tra_csv_dialect *d, const char *text, int64_t n, int64_t piece, seen *s) {
     const char *end = text + n, *begin = text, *from = NULL;
     bool inside = false;

@@ -48,7 +48,7 @@ static void seal(hid_t obj, const int64_t *v, int64_t n) {
     tra_h5_put_seal(obj, v, n);
 }
 
-/* Some elements of a dataset become others; a table is sealed again. */
+/* Changes some elements of a dataset. A seal (checksum) that it has is mostly made anew. */
 static void change_elements(fuzz_bytes *b, hid_t file, const char *path) {
     if (!tra_h5_exists(file, path)) return;
     hid_t dset = H5Dopen2(file, path, H5P_DEFAULT), space = dset >= 0 ? H5Dget_space(dset) : -1;
@@ -120,7 +120,7 @@ static void change(fuzz_bytes *b, const char *path) {
             change_elements(b, file, which);
     }
     if (fuzz_below(b, 4) == 0) H5Ldelete(file, ".tra", H5P_DEFAULT);
-    if (fuzz_below(b, 4) == 0) { /* then it is another program's */
+    if (fuzz_below(b, 4) == 0) { /* without these attributes it is taken for another program's */
         hid_t group = H5Oopen(file, "data", H5P_DEFAULT);
         if (H5Aexists(group, "tra_seal") > 0) H5Adelete(group, "tra_seal");
         if (H5Aexists(group, "tra_format") > 0) H5Adelete(group, "tra_format");

@@ -7,7 +7,8 @@
 
 #include <signal.h>
 
-/* A crash is told as one by whoever runs this, with the bytes that led to it, not as a damaged file. */
+/* Keeps the fuzzer's handlers of crashes where tra_h5_enter would take a crash within HDF5 for a damaged file, so that
+ * the bytes that led to a crash are reported. */
 static inline void fuzz_crashes(void) {
     const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
     struct sigaction before[4];

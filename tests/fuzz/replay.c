@@ -1,6 +1,7 @@
 /* replay.c - runs a fuzz target once on each file of a corpus, without libFuzzer: part of `make check`.
  *
- * Arguments are files and folders. Prints TAP; a crash ends the program and counts by its missing plan line. */
+ * Arguments are files and folders. Prints TAP; after a crash the last line (1..N) is missing, by which tests/run
+ * counts it as a failure. */
 #include "../../lib/base/base.h"
 
 #include <dirent.h>
