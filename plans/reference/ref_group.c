@@ -86,7 +86,8 @@ static tra_status aggregate(const tra_table_agg *a, values *g, int64_t rows, ref
     case TRA_AGGREGATE_COUNT: *out = (ref_cell){.i = a->ast ? g->n : rows}; return TRA_OK;
     case TRA_AGGREGATE_SUM:
         *out = whole ? (ref_cell){.i = (int64_t)exact} : real(g->n > 0, sum);
-        if (whole && (exact > INT64_MAX || exact < INT64_MIN)) return tra_fail(e, TRA_INPUT, "a sum does not fit i64");
+        if (whole && (exact > INT64_MAX || exact < INT64_MIN))
+            return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW, "a sum does not fit i64");
         return TRA_OK;
     case TRA_AGGREGATE_MEAN:
         *out = real(g->n > 0, whole ? (ref_num)exact / g->n : (ref_num)(sum / (double)g->n));

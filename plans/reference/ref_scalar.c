@@ -358,5 +358,5 @@ tra_status ref_fits(const ref_fit *fit, tra_err *e) {
     if (fit->failed) return tra_fail(e, TRA_INPUT, "%s has no result for this matrix", fit->failed);
     if (fit->none) return tra_fail(e, TRA_INPUT, "there is no max and no min of no rows");
     if (!fit->over) return TRA_OK;
-    return tra_fail(e, TRA_INPUT, "an integer does not fit its type");
+    return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW, "an integer does not fit its type");
 }

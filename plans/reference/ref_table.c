@@ -58,7 +58,8 @@ tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *out, tra_err
 }
 
 static tra_status fails(const char *what, int64_t row, tra_err *e) {
-    return tra_fail(e, TRA_INPUT, "row %" PRId64 ": %s could not be computed: an integer does not fit", row, what);
+    return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW,
+                         "row %" PRId64 ": %s could not be computed: an integer does not fit", row, what);
 }
 
 static tra_status do_select(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out, tra_err *e) {

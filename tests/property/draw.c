@@ -1,4 +1,4 @@
-/* draw.c - random operators and kernels on what a program has so far. */
+/* draw.c - random operators on what a program has so far. */
 #include "generate.h"
 
 #include <string.h>
@@ -16,150 +16,10 @@ void append_list(tra_str *s, int n, const int64_t *v) {
 }
 
 const char *pick(gen *g, int n, const char *const *v) { return v[rng_below(&g->g, n)]; }
-/* ---- kernels ------------------------------------------------------------------------------------------------ */
-
-/* A kernel as text and as a JSON list of the parts in the order of their application. */
-typedef struct kern {
-    tra_str text, json;
-} kern;
-
-static void named(kern *k, const char *name) {
-    tra_str_add(&k->text, name);
-    tra_str_printf(&k->json, "\"%s\"", name);
-}
-
-static void lambda(gen *g, int nargs, kern *k) {
-    static const char *const names[] = {"x", "y"};
-    tra_str_add(&k->text, nargs == 1 ? "x -> " : "(x,y) -> ");
-    tra_str_add(&k->json, "{\"fn\":");
-    random_scalar(&g->g, g->a, nargs, names, NULL, (int)rng_range(&g->g, 1, 3), g->integers, &k->text, &k->json);
-    tra_str_add(&k->json, "}");
-}
-
-static void map_part(gen *g, int rank, kern *k) {
-    int64_t c = rng_below(&g->g, 100);
-    if (c < 12) {
-        double v = g->integers ? (double)rng_range(&g->g, -2, 3) : (double)rng_range(&g->g, -9, 9) / 4;
-        bool param = g->params && rng_chance(&g->g, 50);
-        if (param) v = g->eta;
-        if (param)
-            tra_str_add(&k->text, "scale(eta)");
-        else
-            tra_str_printf(&k->text, "scale(%.17g)", v);
-        tra_str_printf(&k->json, "[\"scale\",%.17g]", v);
-    } else if (c < 24 && rank == 2) {
-        const char *s = PICK(g, "ij->ji", "ij->i", "ij->j", "ij->", "ii->i", "ii->", "ij->ij");
-        tra_str_printf(&k->text, "\"%s\"", s);
-        tra_str_printf(&k->json, "{\"einsum\":\"%s\"}", s);
-    } else if (c < 45) {
-        named(k, rank == 2 ? PICK(g, "diag", "transpose", "rowsum", "rowmax", "rowmin", "colsum")
-                           : PICK(g, "transpose", "rowsum", "rowmax", "rowmin", "colsum"));
-    } else if (c < 50) {
-        named(k, "softmax");
-    } else if (c < 56) {
-        named(k, PICK(g, "densify", "sparsify"));
-    } else if (c < 70 && !g->integers) {
-        named(k, PICK(g, "exp", "log", "sqrt", "sigmoid", "tanh"));
-    } else {
-        named(k, PICK(g, "neg", "abs", "square", "relu", "relu_grad"));
-    }
-}
-
-/* `f . g` in the language applies g first. A function stands alone or in parentheses. */
-static void map_kernel(gen *g, int rank, const kern *first, kern *k) {
-    int parts = first ? 1 : (int)rng_range(&g->g, 1, 10) / 8 + 1;
-    if (!first && parts == 1 && rng_chance(&g->g, 30)) {
-        lambda(g, 1, k);
-        return;
-    }
-    if (first) tra_str_printf(&k->json, "%s,", tra_str_get(&first->json));
-    tra_str_add(&k->text, "");
-    for (int i = 0; i < parts; i++) {
-        kern p = {0};
-        map_part(g, rank, &p);
-        tra_str old = k->text;
-        k->text = (tra_str){0};
-        tra_str_add(&k->text, tra_str_get(&p.text));
-        if (i)
-            tra_str_printf(&k->text, " . %s", tra_str_get(&old));
-        else if (first)
-            tra_str_printf(&k->text, " . %s", tra_str_get(&first->text));
-        tra_str_printf(&k->json, "%s%s", i ? "," : "", tra_str_get(&p.json));
-        tra_str_free(&old);
-        tra_str_free(&p.text);
-        tra_str_free(&p.json);
-    }
-}
-
-static void join_kernel(gen *g, int ra, int rb, kern *k) {
-    kern first = {0};
-    int64_t c = rng_below(&g->g, 100);
-    bool fn = false;
-    if (c < 30 && ra == 2 && rb == 2) {
-        named(&first, "matmul");
-    } else if (c < 45 && ra == 2 && rb == 2) {
-        const char *s =
-            PICK(g, "ij,kj->ik", "ij,jk->ki", "ij,ij->", "ji,jk->ik", "ij,ij->i", "ij,kl->jl", "ii,ij->j", "ij,ij->ij");
-        tra_str_printf(&first.text, "\"%s\"", s);
-        tra_str_printf(&first.json, "{\"einsum\":\"%s\"}", s);
-    } else if (c < 45 && ra == 2 && rb == 1) {
-        const char *s = PICK(g, "ij,j->i", "ij,i->j", "ij,j->ij", "ij,i->");
-        tra_str_printf(&first.text, "\"%s\"", s);
-        tra_str_printf(&first.json, "{\"einsum\":\"%s\"}", s);
-    } else if (c < 50 && ra == 1 && rb == 1) {
-        const char *s = PICK(g, "i,i->", "i,j->ji", "i,i->i");
-        tra_str_printf(&first.text, "\"%s\"", s);
-        tra_str_printf(&first.json, "{\"einsum\":\"%s\"}", s);
-    } else if (c < 68) {
-        named(&first, !g->integers && rng_chance(&g->g, 15)
-                          ? "elemdiv"
-                          : PICK(g, "matadd", "matsub", "elemmul", "elemmax", "elemmin"));
-    } else if (c < 84) {
-        named(&first,
-              !g->integers && rng_chance(&g->g, 15) ? "matvecdiv" : PICK(g, "matvecadd", "matvecsub", "matvecmul"));
-    } else if (c < 90) {
-        named(&first, "outer");
-    } else {
-        lambda(g, 2, &first);
-        fn = true;
-    }
-    if (!fn && rng_chance(&g->g, 12)) {
-        map_kernel(g, ra > rb ? ra : rb, &first, k);
-    } else {
-        tra_str_add(&k->text, tra_str_get(&first.text));
-        tra_str_add(&k->json, tra_str_get(&first.json));
-    }
-    tra_str_free(&first.text);
-    tra_str_free(&first.json);
-}
-
-static void agg_kernel(gen *g, int rank, kern *k) {
-    kern first = {0};
-    int64_t c = rng_below(&g->g, 100);
-    if (c < 55)
-        named(&first, "matadd");
-    else if (c < 80)
-        named(&first, PICK(g, "elemmax", "elemmin"));
-    else if (c < 86)
-        named(&first, "elemmul");
-    else
-        named(&first, PICK(g, "minindex", "maxindex"));
-    if (c < 86 && rng_chance(&g->g, 15)) {
-        map_kernel(g, rank, &first, k);
-    } else {
-        tra_str_add(&k->text, tra_str_get(&first.text));
-        tra_str_add(&k->json, tra_str_get(&first.json));
-    }
-    tra_str_free(&first.text);
-    tra_str_free(&first.json);
-}
-
-/* ---- operators ---------------------------------------------------------------------------------------------- */
-
 static int keys(const relation *r) { return r->type->cat->frontier.n; }
 static int rank(const relation *r) { return r->type->cat->bound.n; }
 
-/* Recent relations more often, so that programs grow deep. */
+/* One of the relations, the newest more often than others, so that programs grow deep. */
 static int any(gen *g) { return rng_chance(&g->g, 50) ? g->n - 1 : (int)rng_below(&g->g, g->n); }
 
 /* n of the numbers 0..of-1 in random order. */
@@ -182,7 +42,7 @@ static void sort(int n, int64_t *v) {
         }
 }
 
-/* The fields of an operator that has a kernel; ends k. */
+/* Sets the text and the JSON of an operator that has a kernel; frees k. */
 static void with_kernel(gen *g, relation *r, tra_str *tail, tra_str *json, kern *k) {
     tra_str_printf(tail, ", %s", tra_str_get(&k->text));
     tra_str_printf(json, ",\"kernel\":[%s]", tra_str_get(&k->json));
@@ -222,13 +82,13 @@ static void draw_join(gen *g, relation *r) {
         l[0] = cutting_key(x, 1);
         m[0] = cutting_key(y, 0);
         n = 1;
-        named(&k, "matmul");
+        kern_named(&k, "matmul");
     } else if (how < 75 && kx == ky) { /* key by key */
         n = kx;
         choose(g, n, n, l);
         if (rng_chance(&g->g, 70)) sort(n, l);
         for (int i = 0; i < n; i++) m[i] = l[i];
-    } else if (how < 90) { /* the last keys of the wider against those of the narrower, as stretching wants it */
+    } else if (how < 90) { /* the last keys of both, as arrays of different rank are stretched */
         n = kx < ky ? kx : ky;
         for (int i = 0; i < n; i++) {
             l[i] = kx - n + i;
@@ -239,7 +99,7 @@ static void draw_join(gen *g, relation *r) {
         choose(g, kx, n, l);
         choose(g, ky, n, m);
     }
-    if (!k.text.n) join_kernel(g, rank(x), rank(y), &k);
+    if (!k.text.n) draw_join_kernel(g, rank(x), rank(y), &k);
     tra_str_add(&tail, ", ");
     append_list(&tail, n, l);
     tra_str_add(&tail, ", ");
@@ -264,7 +124,7 @@ static void draw_agg(gen *g, relation *r, int from) {
     append_list(&tail, n, group);
     tra_str_add(&json, ",\"group\":");
     append_list(&json, n, group);
-    agg_kernel(g, rank(x), &k);
+    draw_agg_kernel(g, rank(x), &k);
     r->fn = "agg";
     with_kernel(g, r, &tail, &json, &k);
 }
@@ -284,7 +144,7 @@ static bool draw_sum(gen *g, relation *r) {
     tra_str_add(&json, ",\"group\":");
     append_list(&json, (int)n, group);
     kern k = {0};
-    named(&k, "matadd");
+    kern_named(&k, "matadd");
     r->in[0] = g->n - 1;
     r->fn = "agg";
     with_kernel(g, r, &tail, &json, &k);
@@ -324,7 +184,7 @@ static void draw_rekey(gen *g, relation *r) {
             tra_str_printf(&expr[n], "%s*%" PRId64 "+%s", names[v], x->type->cat->frontier.v[w], names[w]);
             tra_str_printf(&jexpr[n++], "[\"+\",[\"*\",[\"x\",%d],%" PRId64 "],[\"x\",%d]]", v,
                            x->type->cat->frontier.v[w], w);
-        } else if (how < 94) { /* may well be refused */
+        } else if (how < 94) { /* often refused by the type checker */
             random_key_expr(&g->g, g->a, k, names, 2, false, &expr[n], &jexpr[n]);
             n++;
         } else if (f == 1) { /* dropped */
@@ -366,7 +226,7 @@ static void draw_filter(gen *g, relation *r, int from) {
     if (k >= 2 && rng_chance(&g->g, 15)) {
         tra_str_add(&tail, "i != j");
         tra_str_add(&json, "[\"!=\",[\"x\",0],[\"x\",1]]");
-    } else if (k && rng_chance(&g->g, 50)) { /* most of it */
+    } else if (k && rng_chance(&g->g, 50)) { /* a condition that keeps most of it */
         int64_t v = rng_below(&g->g, k < 8 ? k : 8), f = x->type->cat->frontier.v[v],
                 c = rng_below(&g->g, tra_max64(f, 1));
         const char *op = PICK(g, "<=", "!=", ">=");
@@ -385,8 +245,8 @@ static void draw_filter(gen *g, relation *r, int from) {
     r->json = keep_text(g, &json);
 }
 
-/* Of a relation that is clipped along two dimensions the arrays that are clipped along one of them: their group has
- * cells that none of them covers. */
+/* Keeps, of a relation whose arrays are clipped along two dimensions, those that are clipped along one of them: when
+ * they are aggregated, the result has elements that none of them covers. */
 static bool draw_edges(gen *g, relation *r) {
     static const char *const names[] = {"i", "j", "k", "l", "m", "n", "o"};
     int from = (int)rng_below(&g->g, g->n), at[2], n = 0;
@@ -412,11 +272,11 @@ static bool draw_edges(gen *g, relation *r) {
     return true;
 }
 
-/* And the aggregation of all of them. */
+/* Then aggregates all of them. */
 static void draw_whole(gen *g, relation *r) {
     tra_str tail = {0}, json = {0};
     kern k = {0};
-    named(&k, PICK(g, "elemmax", "elemmin", "elemmul", "matadd"));
+    kern_named(&k, PICK(g, "elemmax", "elemmin", "elemmul", "matadd"));
     tra_str_add(&tail, ", []");
     tra_str_add(&json, ",\"group\":[]");
     r->in[0] = g->n - 1;
@@ -428,7 +288,7 @@ static void draw_transform(gen *g, relation *r) {
     const relation *x = &g->v[r->in[0] = any(g)];
     tra_str tail = {0}, json = {0};
     kern k = {0};
-    map_kernel(g, rank(x), NULL, &k);
+    draw_map(g, rank(x), NULL, &k);
     r->fn = "transform";
     with_kernel(g, r, &tail, &json, &k);
 }
@@ -525,7 +385,7 @@ static bool draw_stack(gen *g, relation *r) {
     return false;
 }
 
-/* The greatest or least places of each row, as two relations: r and the one behind it. */
+/* The k greatest or least elements of each row and their places, as two relations: r[0] and r[1]. */
 static bool draw_top(gen *g, relation *r) {
     const relation *x = &g->v[r->in[0] = any(g)];
     tra_dims shape;
@@ -572,7 +432,7 @@ int draw(gen *g, relation *r) {
         draw_whole(g, r);
         return 2;
     }
-    if (filtered && rng_chance(&g->g, 40)) { /* groups that miss some of their arrays */
+    if (filtered && rng_chance(&g->g, 40)) { /* groups of which some arrays are missing */
         draw_agg(g, r, g->n - 1);
         return 2;
     }

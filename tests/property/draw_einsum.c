@@ -13,15 +13,15 @@ typedef struct statement {
     const char *text[MAXREFS]; /* X[i,j] */
     int nlabels;
     int64_t extent[LABELS];
-    unsigned used;            /* labels of references that occur in the expression */
-    unsigned hidden[MAXREFS]; /* labels of references that aggregations in the expression take */
+    unsigned used;            /* labels of references that the expression has, */
+    unsigned hidden[MAXREFS]; /* and those over which aggregations inside it are taken */
 } statement;
 
 static const char *const label_names[LABELS] = {"i", "j", "k", "l", "row", "m"};
 
 static bool can_refer(const relation *r) { return tra_type_is_blocked(r->type, NULL) && r->type->cat->bound.n <= 4; }
 
-/* A label for a dimension of this extent: one that there is, or a new one; -1 when there are too many. */
+/* A label for a dimension of this extent: an old one, or a new one; -1 when there are too many. */
 static int draw_label(gen *g, statement *s, int64_t extent, unsigned taken) {
     int fit[LABELS], n = 0;
     for (int l = 0; l < s->nlabels; l++)
@@ -67,7 +67,7 @@ static void append_names(tra_str *text, tra_str *json, int n, const int64_t *lab
     }
 }
 
-/* An aggregation of what references [i, i + n) are in `text` over some of their labels, which go with it. */
+/* Puts an aggregation around `text`, which has the references [i, i + n), over some of their labels. */
 static void aggregated(gen *g, statement *s, int i, int n, const char *of, const char *json_of, tra_str *text,
                        tra_str *json) {
     const char *word = PICK(g, "sum", "mean", "max", "min", "prod", "argmax", "argmin");
@@ -93,7 +93,7 @@ static void aggregated(gen *g, statement *s, int i, int n, const char *of, const
         for (int k = 0; k < labels; k++) s->hidden[r] |= 1u << label[k];
 }
 
-/* Reference i: as it is, beside positions, aggregated, or a function of it. */
+/* Reference i as it is, combined with positions, aggregated, or a function of it. */
 static void factor(gen *g, statement *s, int i, tra_str *text, tra_str *json) {
     int64_t rank = s->label[i].n, l = rank ? s->label[i].v[rng_below(&g->g, rank)] : 0,
             m = rank ? s->label[i].v[rng_below(&g->g, rank)] : 0;
@@ -119,7 +119,7 @@ static void factor(gen *g, statement *s, int i, tra_str *text, tra_str *json) {
     }
 }
 
-/* Any function of references [i, i + n), each of which may be what factor makes of it. */
+/* Any function of the references [i, i + n), or of what factor() makes of them. */
 static void function(gen *g, statement *s, int i, int n, int depth, tra_str *text, tra_str *json) {
     const char *names[MAXREFS], *vars[MAXREFS];
     for (int k = 0; k < n; k++) {
@@ -135,7 +135,7 @@ static void product(gen *g, statement *s, tra_str *text, tra_str *json) {
     bool scaled = rng_chance(&g->g, 20);
     if (scaled) tra_str_add(text, "-2 * ");
     for (int i = 1; i < s->nrefs; i++) tra_str_add(json, "[\"*\",");
-    for (int i = 0; i < s->nrefs; i++) { /* from the left, as the language reads it: types depend on that */
+    for (int i = 0; i < s->nrefs; i++) { /* grouped from the left, as the language does: types depend on that */
         if (i) tra_str_add(text, " * "), tra_str_add(json, ",");
         if (i == 0 && scaled) tra_str_add(json, "[\"*\",-2,");
         factor(g, s, i, text, json);
@@ -183,7 +183,7 @@ static void combination(gen *g, statement *s, tra_str *text, tra_str *json) {
 /* ---- statements --------------------------------------------------------------------------------------------- */
 
 bool draw_einsum(gen *g, relation *r) {
-    if (g->large) return false; /* the reference goes through all values of all labels */
+    if (g->large) return false; /* the reference evaluator goes through all values of all labels */
     statement s = {0};
     tra_str text = {0}, json = {0}, e = {0}, je = {0};
     static const int refs[] = {1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5};
@@ -197,7 +197,7 @@ bool draw_einsum(gen *g, relation *r) {
         product(g, &s, &e, &je);
     else if (how < 80)
         combination(g, &s, &e, &je);
-    else /* parenthesised: a max or min of two at its head would be the word */
+    else /* in parentheses: max or min at its beginning would be taken for the aggregation */
         tra_str_add(&e, "("), function(g, &s, 0, s.nrefs, 3, &e, &je), tra_str_add(&e, ")");
     for (int i = 0; i < s.nrefs; i++) {
         char arg[24];

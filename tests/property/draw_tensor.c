@@ -24,7 +24,10 @@ static bool has_shape(const relation *r, tra_dims *shape) {
 }
 
 bool draw_store(gen *g, relation *r) {
-    enum { LEVELS = 5, ALL = 10 }; /* the first have a level that is not dense; what the others hold is of dense type */
+    enum {
+        LEVELS = 5,
+        ALL = 10
+    }; /* the first LEVELS have a level that is not dense; tensors in the others are of dense type */
     static const char *const names[4][ALL] = {
         {NULL},
         {"coo", "csf", "own1", "coo", "csf", "dense", "own4", "colmajor", "own4", "dense"},

@@ -26,7 +26,7 @@ typedef struct bench {
     tra_arena *here; /* what a rank has for itself */
     tra_graph *g;
     expected want; /* rank 0 */
-    rng r;         /* in step on all ranks */
+    rng r;         /* the same numbers on all ranks */
     bool all;      /* every plan that the search keeps is run */
     uint64_t seed;
     int64_t index;
@@ -44,35 +44,6 @@ static void failed(bench *b, const char *how, const char *what) {
 
 /* ---- comparison --------------------------------------------------------------------------------------------- */
 
-static int64_t count(const tra_dims *ext) {
-    int64_t n = 1;
-    for (int d = 0; d < ext->n; d++) n *= ext->v[d];
-    return n;
-}
-
-/* got has the keys and extents of want. */
-static tra_status compare(const char *name, const tra_ref_rel *got, const tra_ref_rel *want, double **tol, tra_err *e) {
-    char key[TRA_DIMTEXT];
-    for (int64_t i = 0; i < want->n; i++)
-        for (int64_t j = 0, n = count(&want->v[i].ext); j < n; j++) {
-            ref_num v = got->v[i].data[j], w = want->v[i].data[j];
-            double t = tol[i][j];
-            if (close_enough(v, w, t)) continue;
-            return tra_fail(e, TRA_NO, "%s%s element %" PRId64 " is %.19Lg, the reference gives %.19Lg (tolerance %g)",
-                            name, tra_key_text(&want->v[i].key, key), j, v, w, t);
-        }
-    return TRA_OK;
-}
-
-static tra_status same_bits(const char *name, const tra_ref_rel *x, const tra_ref_rel *y, tra_err *e) {
-    char key[TRA_DIMTEXT];
-    for (int64_t i = 0; i < x->n; i++)
-        if (!same_numbers(x->v[i].data, y->v[i].data, count(&x->v[i].ext)))
-            return tra_fail(e, TRA_NO, "%s%s: not the bits that more memory and fewer threads gave", name,
-                            tra_key_text(&x->v[i].key, key));
-    return TRA_OK;
-}
-
 /* Rank 0: reads the outputs of a run and compares with the reference, and with the bits of an earlier run of the same
  * plan (before[k], kept there when it is NULL). */
 static tra_status compare_outputs(bench *b, tra_ref_rel **before, tra_err *e) {
@@ -89,8 +60,8 @@ static tra_status compare_outputs(bench *b, tra_ref_rel **before, tra_err *e) {
             continue;
         }
         TRA_TRY(read_back(o->path, &o->node->type, b->here, got, e));
-        TRA_TRY(compare(o->name, got, want, b->want.tol[o->node->id], e));
-        if (before[k]) TRA_TRY(same_bits(o->name, got, before[k], e));
+        TRA_TRY(compare_values(o->name, got, want, b->want.tol[o->node->id], e));
+        if (before[k]) TRA_TRY(compare_bits(o->name, got, before[k], e));
         before[k] = got;
         unlink(o->path);
     }
@@ -99,7 +70,7 @@ static tra_status compare_outputs(bench *b, tra_ref_rel **before, tra_err *e) {
 
 /* ---- runs --------------------------------------------------------------------------------------------------- */
 
-/* Is what was counted what the plan says: just that, or no more than the bound? */
+/* Does a count agree with the plan: equal to an exact figure, or no more than a bound? */
 static tra_status compare_size(const char *what, const char *how, tra_size s, int64_t got, tra_err *e) {
     if (tra_size_known(s) ? got == s.bound && got == s.expected : got <= s.bound && s.expected <= s.bound)
         return TRA_OK;
@@ -108,8 +79,8 @@ static tra_status compare_size(const char *what, const char *how, tra_size s, in
                     s.exact ? "" : "at most ", s.bound, tra_size_text(s, text));
 }
 
-/* What the plan says of the bytes of each operator and what the run counted, over all sites. Spilling is in no
- * figure. */
+/* Compares the bytes that the plan predicts for each operator with those that the run counted, over all sites. Bytes
+ * that are spilled are in neither. */
 static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_err *e) {
     for (int i = 0; i <= p->nops; i++) {
         const tra_cost *c = i < p->nops ? &p->ops[i].predicted.cost : &p->cost;
@@ -123,8 +94,8 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_er
     return TRA_OK;
 }
 
-/* A run that fails rings the other ranks and leaves messages on their way, which the next one would take for its own: a
- * process has but one otherwise. */
+/* After a run that failed alarms and messages may still be on their way, which the next run would take for its own; in
+ * tra itself a process makes one run only. */
 static void forget_messages(bench *b) {
     MPI_Comm old[2] = {b->c->mpi, b->c->alarms};
     if (b->c->mpi == MPI_COMM_NULL) return;
@@ -134,10 +105,10 @@ static void forget_messages(bench *b) {
 }
 
 typedef enum ceiling { MUCH, LEAST, BETWEEN } ceiling;
-enum { ROOM = 1 << 30 }; /* of MUCH, bytes */
+enum { ROOM = 1 << 30 }; /* bytes of memory, where there is to be much */
 
-/* Now and then what moves goes in pieces of a few bytes, of which few are on their way: no count depends on that. New
- * memory is not 0. */
+/* Sometimes tuples are sent in pieces of a few bytes, few of them at a time: no figure depends on that. And new memory
+ * is not 0. */
 static void tune(bench *b) {
     static tra_tuning usual;
     if (usual.message == 0) usual = tra_tune;
@@ -183,13 +154,13 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
         failed(b, how, why);
         return;
     }
-    if (!tra_comm_same(b->c, tra_plan_digest(p))) { /* they would wait for one another for ever */
+    if (!tra_comm_same(b->c, tra_plan_digest(p))) { /* ranks with different plans would wait for each other for ever */
         if (b->c->rank == 0) failed(b, how, "the ranks have different plans");
         return;
     }
     tra_exec_options o = {.memory = memory, .threads = threads, .scratch = b->out, .transport = transport};
     tra_report r = {0};
-    o.codegen = rng_chance(&b->r, 25) ? TRA_CODEGEN_AUTO : TRA_CODEGEN_OFF; /* compilers take their time */
+    o.codegen = rng_chance(&b->r, 25) ? TRA_CODEGEN_AUTO : TRA_CODEGEN_OFF; /* compiling takes long */
     o.codec = (tra_codec){.zstd = level > 0, .level = level};
     tra_status s = tra_exec(p, b->c, &o, &r, &e), agreed = s; /* by all ranks */
     tra_profile m;
@@ -219,7 +190,7 @@ static void run_plan(bench *b, const char *by, const tra_plan *plan, ceiling mos
     run_way(b, by, plan, (way){.most = most, .threads = threads, .level = level}, before);
 }
 
-/* A plan that follows a labelling. */
+/* Runs a plan of EinDecomp, which follows a labelling. */
 static void run_labelled(bench *b, tra_plan_options o) {
     static const tra_cost_model models[] = {TRA_COST_TIME, TRA_COST_TRA, TRA_COST_EINDECOMP};
     tra_plans plans;
@@ -241,8 +212,8 @@ static bool has_name(const char *names, const char *name, size_t n) {
     return false;
 }
 
-/* Every step of a derivation is a plan with costs, the last one is the plan itself, and its rules are those of the
- * steps. One of them is run. */
+/* Checks a derivation: each step is a plan with costs, the last one is the plan itself, and the rules that are named
+ * are those of the steps. One step is run. */
 static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_plan_options *o) {
     tra_derivation d;
     tra_err e = {0};
@@ -273,7 +244,7 @@ static void check_derivation(bench *b, const tra_plans *plans, int k, const tra_
     run_plan(b, "derivation", d.v[rng_below(&b->r, d.n)].plan, MUCH, o->threads, 0, before);
 }
 
-/* The conditions of the rules allow what the search has chosen, and each plan runs under some ceiling. */
+/* Checks that the conditions of the rules allow what the search has chosen, and that each plan fits some ceiling. */
 static void check_conditions(bench *b, const tra_plans *plans) {
     char why[256];
     for (int k = 0; k < plans->n; k++) {
@@ -287,7 +258,7 @@ static void check_conditions(bench *b, const tra_plans *plans) {
 
 static bool on_tables(const bench *b) { return b->index >= FIRST_OF_TABLES; }
 
-/* None of the rules on tables is left out, one of them, or all. */
+/* Draws which rules on tables are left out: none, one, or all. */
 static uint64_t some_rules(bench *b) {
     uint64_t all = 0, one = 0;
     int n = 0, at = (int)rng_below(&b->r, 12);
@@ -302,13 +273,13 @@ static uint64_t some_rules(bench *b) {
 /* Of zstd; tables are written as they are. */
 static int some_level(bench *b) { return !on_tables(b) && rng_chance(&b->r, 33); }
 
-/* A digest of the bits of all outputs; which of two NaN an operation passes on, plans that turn it round do not agree
- * on. */
+/* A digest of the bits of all outputs, in which all NaN are one: a plan that exchanges two operands may pass on the
+ * other NaN. */
 static uint64_t bits_of(const bench *b, tra_ref_rel *const *out) {
     uint64_t h = 14695981039346656037u;
     for (int k = 0; k < b->g->noutputs; k++)
         for (int64_t i = 0; out[k] && i < out[k]->n; i++)
-            for (int64_t j = 0, n = count(&out[k]->v[i].ext); j < n; j++) {
+            for (int64_t j = 0, n = elements_of(&out[k]->v[i].ext); j < n; j++) {
                 uint64_t v;
                 ref_num n = out[k]->v[i].data[j];
                 double x = isnan(n) ? NAN : (double)n;
@@ -320,7 +291,7 @@ static uint64_t bits_of(const bench *b, tra_ref_rel *const *out) {
     return h;
 }
 
-/* Rank 0: the bits are those that other numbers of ranks gave, which left them in a file. */
+/* Rank 0: compares the bits with those that runs on other numbers of ranks gave, which are in a file. */
 static void compare_sites(bench *b, tra_ref_rel *const *out) {
     char *path = tra_asprintf("%s/reproducible", b->dir), line[64] = "";
     uint64_t bits = bits_of(b, out), before = 0;
@@ -350,8 +321,8 @@ static void run_reproducible(bench *b, tra_plan_options o) {
 
 /* ---- fused statements ------------------------------------------------------------------------------------------- */
 
-/* Plans with fused statements are run all, with each of what the optimizer of kernels has for them: after those of
- * the first search its first plans are left out, as many as it takes. */
+/* Runs all plans with fused statements, with every kernel that the optimizer of kernels finds for them: first the plans
+ * of an ordinary search, then those of searches that leave out the best kernels, more and more of them. */
 static void run_fused(bench *b, tra_plan_options o, const tra_plans *first) {
     enum { MOST = 6 };
     uint64_t seen[MOST * 8];
@@ -382,8 +353,8 @@ static void run_fused(bench *b, tra_plan_options o, const tra_plans *first) {
 
 /* ---- the same program on dense inputs --------------------------------------------------------------------------- */
 
-/* Rank 0: the values of the outputs by the reference are those that stored inputs give, and all are finite: where a 0
- * of sparse type annihilates, or a loop leaves it out, they may differ, and are not compared. */
+/* Rank 0: does the reference give the same finite outputs for dense inputs as for stored ones? Where a 0 of sparse type
+ * annihilates, or a loop leaves it out, they may differ, and then runs are not compared. */
 static bool same_densely(const bench *b, const tra_graph *g, expected *dense, tra_err *e) {
     if (!b->want.finite || b->want.overflow || b->want.loose) return false;
     if (tra_reference_run(g, true, b->here, &dense->v, e) != TRA_OK) return false;
@@ -392,7 +363,7 @@ static bool same_densely(const bench *b, const tra_graph *g, expected *dense, tr
         const tra_ref_rel *r = dense->v[g->outputs[k].node->id], *w = b->want.v[was];
         if (r->n != w->n) return false; /* an input with holes has all of its tuples when it is dense */
         for (int64_t i = 0; i < w->n; i++)
-            for (int64_t j = 0, n = count(&w->v[i].ext); j < n; j++)
+            for (int64_t j = 0, n = elements_of(&w->v[i].ext); j < n; j++)
                 if (!tra_dims_eq(&r->v[i].ext, &w->v[i].ext) || !isfinite(r->v[i].data[j]) ||
                     !close_enough(r->v[i].data[j], w->v[i].data[j], b->want.tol[was][i][j]))
                     return false;
@@ -419,7 +390,7 @@ static void run_dense(bench *b, const tra_plan_options *o) {
         d.want = b->want;
         d.want.v = tra_news(b->here, const tra_ref_rel *, d.g->n);
         d.want.tol = tra_news(b->here, double **, d.g->n);
-        for (int k = 0; k < d.g->noutputs && b->c->rank == 0; k++) { /* by the other graph's numbers */
+        for (int k = 0; k < d.g->noutputs && b->c->rank == 0; k++) { /* nodes have other numbers in that graph */
             int id = d.g->outputs[k].node->id, was = b->g->outputs[k].node->id;
             d.want.v[id] = b->want.v[was];
             d.want.tol[id] = b->want.tol[was];
@@ -471,7 +442,7 @@ static void run_program(bench *b) {
     run_dense(b, &o);
 }
 
-/* Outputs go to a folder of this communicator's own. */
+/* Outputs go to a folder for each size of communicator. */
 static tra_status place_outputs(bench *b, tra_err *e) {
     b->out = tra_arena_printf(b->a, "%s/on%d", b->dir, b->c->size);
     tra_status s = TRA_OK;

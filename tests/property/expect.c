@@ -17,13 +17,7 @@
 #include <string.h>
 
 enum { RUNS = 3, SMALL_RUNS = 2 };
-static const double AMPLIFY = 4096, SMALL = 64; /* a disturbance in units of rounding */
-
-static int64_t count(const tra_dims *ext) {
-    int64_t n = 1;
-    for (int d = 0; d < ext->n; d++) n *= ext->v[d];
-    return n;
-}
+static const double AMPLIFY = 4096, SMALL = 64; /* how large disturbances are, in units of rounding */
 
 /* ---- small integers ----------------------------------------------------------------------------------------- */
 
@@ -100,7 +94,7 @@ static double kernel_bound(const tra_kernel *k, double a, double b, double n) {
 static double largest(const tra_ref_rel *r) {
     double m = 0;
     for (int64_t i = 0; i < r->n; i++)
-        for (int64_t j = 0; j < count(&r->v[i].ext); j++) {
+        for (int64_t j = 0; j < elements_of(&r->v[i].ext); j++) {
             double v = (double)r->v[i].data[j];
             if (!isfinite(v)) continue;
             if (v != rint(v)) return INFINITY;
@@ -111,7 +105,7 @@ static double largest(const tra_ref_rel *r) {
 
 static double largest_array(const tra_ref_rel *r) {
     double m = 1;
-    for (int64_t i = 0; i < r->n; i++) m = fmax(m, (double)count(&r->v[i].ext));
+    for (int64_t i = 0; i < r->n; i++) m = fmax(m, (double)elements_of(&r->v[i].ext));
     return m;
 }
 
@@ -148,16 +142,16 @@ static double eps_of(const tra_ref_rel *r) {
     return !ref_is_float(r->dtype) ? 0 : r->dtype == TRA_F32 ? 0x1p-23 : 0x1p-52;
 }
 
-/* signs: zeros may have either, as sums begin with one or do not. */
+/* signs: zeros get a random sign, since sums may begin with a 0 or not. */
 static void disturb(rng *g, double by, bool signs, tra_ref_rel *r) {
     for (int64_t i = 0; i < r->n && ref_is_float(r->dtype); i++)
-        for (int64_t j = 0; j < count(&r->v[i].ext); j++) {
+        for (int64_t j = 0; j < elements_of(&r->v[i].ext); j++) {
             ref_num *v = &r->v[i].data[j];
             *v = *v == 0 && signs ? (rng_chance(g, 50) ? 0.0 : -0.0) : *v * disturbance(g, by);
         }
 }
 
-/* A function's own roundings: its literals are disturbed. */
+/* Disturbs the literals of a function, which stands for the roundings inside it. */
 static const tra_scalar *disturb_scalar(rng *g, const tra_scalar *s, double by, tra_arena *a) {
     if (!s) return NULL;
     tra_scalar *t = tra_new(a, tra_scalar);
@@ -169,7 +163,7 @@ static const tra_scalar *disturb_scalar(rng *g, const tra_scalar *s, double by, 
     return t;
 }
 
-/* The kernel with its function, if it is one, disturbed. */
+/* The kernel; if it is a function of elements, with that disturbed. */
 static tra_status disturb_kernel(rng *r, const tra_node *n, double by, tra_arena *a, const tra_kernel **out,
                                  tra_err *e) {
     static const char *const names[] = {"x", "y"};
@@ -182,7 +176,8 @@ static tra_status disturb_kernel(rng *r, const tra_node *n, double by, tra_arena
     return TRA_OK;
 }
 
-/* The value of an input: of any expression of its group, of this run or of the one before. Without a memo: of the node.
+/* The value of an input: that of any expression of its group, in this run or the one before. Without a memo: the
+ * node's.
  */
 static const tra_ref_rel *pick(const tra_memo *m, rng *r, const tra_node *in, tra_ref_rel *const *v,
                                const tra_ref_rel *const *before) {
@@ -208,7 +203,7 @@ static tra_status disturbed(const tra_graph *g, const tra_memo *m, rng *r, doubl
             if (in[j]) eps = fmax(eps, eps_of(in[j]));
         if (!x->exact[i]) TRA_TRY(disturb_kernel(r, g->v[i], amplify * eps, a, &n.kernel, e));
         TRA_TRY(tra_reference_apply(&n, in[0], in[1], a, v[i], e));
-        if (v[i]->dtype != x->v[i]->dtype) { /* a whole number is none when it is disturbed */
+        if (v[i]->dtype != x->v[i]->dtype) { /* a disturbed integer is no integer any more */
             n.kernel = g->v[i]->kernel;
             TRA_TRY(tra_reference_apply(&n, in[0], in[1], a, v[i], e));
         }
@@ -221,12 +216,12 @@ static tra_status disturbed(const tra_graph *g, const tra_memo *m, rng *r, doubl
 
 static bool same_kind(double a, double b) { return isnan(a) == isnan(b) && isinf(a) == isinf(b); }
 
-/* The larger of *tol and `times` the effect: on each element, or, when a lucky one may have fallen as before by chance
- * alone, the largest on any of its array. */
+/* Raises tolerances to `times` the effect of a disturbance: that on each element, or (all) the largest on any element
+ * of its array, where an element may have stayed the same by chance. */
 static void widen(const tra_ref_rel *r, const tra_ref_rel *other, double times, bool all, double **tol) {
     for (int64_t i = 0; i < r->n; i++) {
         double most = 0;
-        int64_t n = count(&r->v[i].ext);
+        int64_t n = elements_of(&r->v[i].ext);
         for (int64_t j = 0; j < n; j++) {
             double a = (double)r->v[i].data[j], b = (double)other->v[i].data[j];
             double d = !same_kind(a, b) ? INFINITY : a == b || isnan(a) ? 0 : times * fabs(a - b);
@@ -237,12 +232,12 @@ static void widen(const tra_ref_rel *r, const tra_ref_rel *other, double times, 
     }
 }
 
-/* From the largest effect of the disturbances to a tolerance: a lucky element is given a share of its neighbours'. */
+/* Makes tolerances of the largest effects: an element that changed little by chance gets a share of its neighbours'. */
 static void scale(const tra_ref_rel *r, double **tol) {
     double eps = eps_of(r);
     for (int64_t i = 0; i < r->n; i++) {
         double most = 0;
-        int64_t n = count(&r->v[i].ext);
+        int64_t n = elements_of(&r->v[i].ext);
         for (int64_t j = 0; j < n; j++)
             if (isfinite(tol[i][j])) most = fmax(most, tol[i][j]);
         for (int64_t j = 0; j < n; j++)
@@ -253,7 +248,7 @@ static void scale(const tra_ref_rel *r, double **tol) {
 
 static bool is_finite(const tra_ref_rel *r) {
     for (int64_t i = 0; i < r->n; i++)
-        for (int64_t j = 0; j < count(&r->v[i].ext); j++)
+        for (int64_t j = 0; j < elements_of(&r->v[i].ext); j++)
             if (!isfinite(r->v[i].data[j])) return false;
     return true;
 }
@@ -281,26 +276,27 @@ static bool is_exact_program(const tra_tensor *t, const tra_node *n, const expec
         if (!x->exact[id]) return false;
         m = fmax(m, largest(x->v[id]));
         double all = 0;
-        for (int64_t k = 0; k < x->v[id]->n; k++) all += (double)count(&x->v[id]->v[k].ext);
+        for (int64_t k = 0; k < x->v[id]->n; k++) all += (double)elements_of(&x->v[id]->v[k].ext);
         elements *= fmax(all, 1);
     }
     return elements * elements * m * m * m < (n->type.dtype == TRA_F32 ? 0x1p24 : 0x1p53);
 }
 
-/* How far plans may be from the program is not known: only what they make, not its values, is compared then. all: also
- * where all values are small integers. */
+/* Makes all tolerances infinite, where it is not known how far plans may be from the program: then keys and extents are
+ * compared, but no values. all: also where all values are small integers. */
 static void leave_open(const tra_graph *g, bool all, expected *out) {
     for (int i = 0; i < g->n; i++) {
         if (out->exact[i] && !all) continue;
         out->exact[i] = false;
         for (int64_t t = 0; out->v[i] && t < out->v[i]->n; t++)
-            for (int64_t j = 0, n = count(&out->v[i]->v[t].ext); j < n; j++) out->tol[i][t][j] = INFINITY;
+            for (int64_t j = 0, n = elements_of(&out->v[i]->v[t].ext); j < n; j++) out->tol[i][t][j] = INFINITY;
     }
 }
 
 /* ---- measuring -------------------------------------------------------------------------------------------------- */
 
-/* m: g is its expressions, and each may take what any equal one gives; NULL: each takes its input's. */
+/* m: the memo whose expressions g has, so that each may take its inputs from any equal expression; NULL: there is none.
+ */
 static tra_status measure(const tra_graph *g, const tra_memo *m, uint64_t seed, tra_arena *a, expected *out,
                           tra_err *e) {
     out->tol = tra_news(a, double **, g->n);
@@ -317,7 +313,7 @@ static tra_status measure(const tra_graph *g, const tra_memo *m, uint64_t seed, 
         out->exact[i] = finite && (t ? is_exact_program(t, g->v[i], out) : is_exact(g->v[i], out));
         all = all && out->exact[i];
         out->tol[i] = tra_news(a, double *, r->n);
-        for (int64_t t = 0; t < r->n; t++) out->tol[i][t] = tra_news(a, double, count(&r->v[t].ext));
+        for (int64_t t = 0; t < r->n; t++) out->tol[i][t] = tra_news(a, double, elements_of(&r->v[t].ext));
         TRA_TRY(tra_reference_matches(r, &g->v[i]->type, e));
     }
     if (!m && has_programs(g)) return leave_open(g, false, out), TRA_OK;
@@ -336,12 +332,12 @@ static tra_status measure(const tra_graph *g, const tra_memo *m, uint64_t seed, 
     return TRA_OK;
 }
 
-/* Expression i gives what the first of its group gives. Where sums of products are reordered, an infinity may meet
- * another one, or a zero, that it did not meet before. */
+/* Checks that expression i gives what the first one of its group gives. reordered: a sum of products is in another
+ * order, in which an infinity may meet another infinity or a zero, and so become NaN. */
 static tra_status same_value(const tra_memo *m, int first, int i, bool reordered, const expected *x, tra_err *e) {
     const tra_ref_rel *r = x->v[first], *q = x->v[i];
     for (int64_t t = 0; t < r->n; t++)
-        for (int64_t j = 0, n = count(&r->v[t].ext); j < n; j++) {
+        for (int64_t j = 0, n = elements_of(&r->v[t].ext); j < n; j++) {
             ref_num v = q->v[t].data[j], w = r->v[t].data[j];
             double tol = x->tol[first][t][j] + x->tol[i][t][j];
             char key[TRA_DIMTEXT];
@@ -358,9 +354,11 @@ static tra_status same_value(const tra_memo *m, int first, int i, bool reordered
     return TRA_OK;
 }
 
-enum { MOST_WORK = 4000000 }; /* operations and elements that the reference, which is slow, does again and again */
+enum {
+    MOST_WORK = 4000000
+}; /* operations and elements that the reference, which is slow, may take for all expressions */
 
-/* Of all expressions, about: the reference does one after the other, and keeps what they make. */
+/* About the work of all expressions, which the reference evaluates one after the other, keeping their results. */
 static double work_of(const tra_memo *m) {
     double all = 0;
     for (int i = 0; i < m->n; i++) {
@@ -376,7 +374,7 @@ static double work_of(const tra_memo *m) {
     return all;
 }
 
-/* All expressions that the rules make of the program. */
+/* Measures with all expressions that the rules make of the program. */
 static tra_status measure_rewritten(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out, tra_err *e) {
     tra_refusals refusals = {0};
     tra_memo *m = tra_memo_new(g, a);
@@ -401,9 +399,9 @@ static tra_status measure_rewritten(const tra_graph *g, uint64_t seed, tra_arena
             if (tra_memo_find(m, m->v[k]->group) != group) continue;
             out->exact[i] = out->exact[i] && x.exact[k];
             for (int64_t t = 0; t < x.v[k]->n; t++)
-                for (int64_t j = 0, n = count(&x.v[k]->v[t].ext); j < n; j++) {
+                for (int64_t j = 0, n = elements_of(&x.v[k]->v[t].ext); j < n; j++) {
                     bool same = same_kind((double)x.v[k]->v[t].data[j],
-                                          (double)out->v[i]->v[t].data[j]); /* same_value lets both be */
+                                          (double)out->v[i]->v[t].data[j]); /* same_value accepts both values */
                     out->tol[i][t][j] = fmax(out->tol[i][t][j], same ? x.tol[k][t][j] : INFINITY);
                 }
         }
@@ -411,10 +409,10 @@ static tra_status measure_rewritten(const tra_graph *g, uint64_t seed, tra_arena
     return TRA_OK;
 }
 
-static bool overflowed(tra_status s, const tra_err *e) { return s == TRA_INPUT && strstr(e->msg, "does not fit"); }
+static bool overflowed(tra_status s, const tra_err *e) { return s == TRA_INPUT && e->kind == TRA_KIND_OVERFLOW; }
 
-/* Might a plan never compute the integer that does not fit? Products that are added up at once are not stored, those of
- * a statement may be taken in another order, and what a filter or a slice leaves out need not be computed. */
+/* Can there be a plan that never computes the integer that does not fit? Products that are added up at once are not
+ * stored, those of a statement may be taken in another order, and what a filter or slice drops need not be computed. */
 static bool may_get_by(const tra_graph *g) {
     bool may = false;
     for (int i = 0; i < g->neinsums; i++) may = may || g->einsums[i]->nrefs > 1;
@@ -432,102 +430,9 @@ tra_status expect(const tra_graph *g, uint64_t seed, tra_arena *a, expected *out
     s = measure(g, NULL, seed, a, out, &misfit);
     if (overflowed(s, &misfit)) return tra_fail(e, TRA_NO, "an intermediate result of a statement does not fit");
     for (int i = 0; i < g->n && s == TRA_OK; i++) out->loose = out->loose || (out->v[i] && out->v[i]->loose);
-    if (s == TRA_OK && has_programs(g)) return TRA_OK; /* of which the rules make nothing else */
+    if (s == TRA_OK && has_programs(g)) return TRA_OK; /* the rules do not rewrite these */
     if (s == TRA_OK) s = measure_rewritten(g, seed, a, out, &misfit);
     if (s == TRA_OK || (overflowed(s, &misfit) && out->loose)) return TRA_OK;
     *e = misfit;
     return s;
-}
-
-bool close_enough(ref_num v, ref_num w, double tol) {
-    if (isinf(tol)) return true;
-    if (isnan(w)) return isnan(v);
-    return v == w || fabsl(v - w) <= tol;
-}
-
-bool same_numbers(const ref_num *v, const ref_num *w, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        if (!(v[i] == w[i] && signbit(v[i]) == signbit(w[i])) && !(isnan(v[i]) && isnan(w[i]))) return false;
-    return true;
-}
-
-bool same_but_signs_of_zeros(const ref_num *v, const ref_num *w, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        if (v[i] != w[i] && !(isnan(v[i]) && isnan(w[i]))) return false;
-    return true;
-}
-
-/* ---- files --------------------------------------------------------------------------------------------------- */
-
-tra_status read_back(const char *spec, const tra_type *type, tra_arena *a, tra_ref_rel *out, tra_err *e) {
-    tra_node n = {.op = TRA_OP_INPUT, .name = spec, .path = spec};
-    tra_err differs = {0};
-    TRA_TRY(tra_rel_open(spec, NULL, &n.rel, e));
-    tra_status s = tra_reference_apply(&n, NULL, NULL, a, out, e);
-    if (s == TRA_OK) out->sparse = type->sparse; /* which follows from the program, not from how it was stored */
-    if (s == TRA_OK && tra_reference_matches(out, type, &differs) != TRA_OK)
-        s = tra_fail(e, TRA_NO, "%s, read back: %s", spec, differs.msg);
-    tra_rel_close(n.rel);
-    return s;
-}
-
-/* ---- for the judge ------------------------------------------------------------------------------------------ */
-
-void json_number(tra_str *s, tra_dtype t, ref_num v) {
-    if (isnan(v))
-        tra_str_add(s, "NaN");
-    else if (isinf(v))
-        tra_str_add(s, v > 0 ? "Infinity" : "-Infinity");
-    else if (!ref_is_float(t))
-        tra_str_printf(s, "%.0Lf", v);
-    else
-        tra_str_printf(s, v == 0 ? "%.1f" : "%.17g", (double)v); /* -0 would lose its sign as a whole number */
-}
-
-static void numbers(tra_str *s, tra_dtype t, const ref_num *v, int64_t n) {
-    tra_str_add(s, "[");
-    for (int64_t j = 0; j < n; j++) {
-        if (j) tra_str_add(s, ",");
-        json_number(s, t, v[j]);
-    }
-    tra_str_add(s, "]");
-}
-
-static void dims(tra_str *s, const tra_dims *d) {
-    tra_str_add(s, "[");
-    for (int i = 0; i < d->n; i++) tra_str_printf(s, "%s%" PRId64, i ? "," : "", d->v[i]);
-    tra_str_add(s, "]");
-}
-
-void expected_json(const tra_graph *g, const expected *x, tra_str *s) {
-    bool first = true;
-    tra_str_printf(s, ",\n\"overflow\":%s,\"results\":{", x->overflow ? "true" : "false");
-    for (int i = 0; i < g->n && !x->overflow; i++) {
-        const tra_ref_rel *r = x->v[i];
-        if (!g->v[i]->name || strchr(g->v[i]->name, '.')) continue; /* not positions, which have no name of a program */
-        tra_str_printf(s, "%s\"%s\":{\"dtype\":\"%s\",\"exact\":%s,\"tuples\":[", first ? "\n" : ",\n", g->v[i]->name,
-                       tra_dtype_name(r->dtype), x->exact[i] ? "true" : "false");
-        first = false;
-        for (int64_t t = 0; t < r->n; t++) {
-            int64_t n = count(&r->v[t].ext);
-            tra_str_add(s, t ? ",\n{\"key\":" : "\n{\"key\":");
-            dims(s, &r->v[t].key);
-            tra_str_add(s, ",\"ext\":");
-            dims(s, &r->v[t].ext);
-            tra_str_add(s, ",\"data\":");
-            numbers(s, r->dtype, r->v[t].data, n);
-            if (!x->exact[i]) {
-                tra_str_add(s, ",\"tol\":");
-                tra_str_add(s, "[");
-                for (int64_t j = 0; j < n; j++) {
-                    if (j) tra_str_add(s, ",");
-                    json_number(s, TRA_F64, x->tol[i][t][j]);
-                }
-                tra_str_add(s, "]");
-            }
-            tra_str_add(s, "}");
-        }
-        tra_str_add(s, "]}");
-    }
-    tra_str_add(s, "}}\n");
 }

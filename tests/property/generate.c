@@ -31,8 +31,8 @@ static double value(gen *g) {
 typedef struct density {
     double all;         /* the share of them */
     int empty;          /* per cent of the tuples, and of their rows, that have none */
-    int64_t only, seen; /* >= 0: this element alone is one; elements so far */
-    bool row;           /* the row under way has none */
+    int64_t only, seen; /* only, if >= 0: the one element that is an entry; seen: elements so far */
+    bool row;           /* the current row has none */
 } density;
 
 static density draw_density(gen *g, int64_t elements, bool stored) {
@@ -79,7 +79,7 @@ static tra_status input_type(gen *g, const tra_dims *shape, const tra_dims *bloc
         tra_dims key, ext;
         tra_catalog_key(all, i, &key);
         tra_catalog_ext(all, i, &ext);
-        /* the last block stays, else the file's extents are those of another tensor */
+        /* the last block is never missing: without it the file would have other extents */
         if (i < all->n - 1 && rng_chance(&g->g, holes)) continue;
         s = tra_catbuilder_add(b, &key, &ext, i, e);
     }
@@ -108,7 +108,7 @@ static tra_status write_dense(gen *g, const char *spec, const tra_type *t, const
     return s;
 }
 
-/* Draws the elements, says them to the judge, and writes them. */
+/* Draws the elements, adds them to the JSON for the judge, and writes them. */
 static tra_status write_input(gen *g, const char *file, const tra_type *t, bool stored, tra_str *json, tra_err *e) {
     const char *spec = tra_arena_printf(g->a, "%s/%s", g->dir, file);
     const char **data = tra_news(g->a, const char *, t->cat->n);
@@ -261,7 +261,7 @@ static tra_status build(const char *dir, const char *text, tra_arena *a, tra_gra
     tra_str msg = {0};
     tra_err mine = {0};
     tra_diags_print(d, false, &msg);
-    *e = mine; /* the diagnostics say more than the summary */
+    *e = mine; /* the diagnostics, not their number alone */
     s = tra_fail(e, s, "%s", tra_str_get(&msg));
     tra_str_free(&msg);
     return s;
@@ -300,7 +300,7 @@ static tra_status retype(gen *g, tra_err *e) {
     const char *mine = keep_text(g, &text);
     TRA_TRY(build(g->dir, mine, g->a, &graph, e));
     tra_status s = TRA_OK;
-    for (int i = 0; i < graph->n && s == TRA_OK; i++) { /* also what an EinSum statement makes on its way */
+    for (int i = 0; i < graph->n && s == TRA_OK; i++) { /* also intermediate results of EinSum statements */
         const tra_catalog *c = graph->v[i]->type.cat;
         bool named = graph->v[i]->name;
         int64_t most = g->large ? MANYFLOATS : MAXFLOATS;
@@ -331,8 +331,7 @@ static void judge_operators(gen *g) {
         tra_str_printf(g->judge, "%s{\"name\":\"%s\",\"op\":\"%s\",\"in\":[", first ? "" : ",\n", r->name, r->fn);
         for (int p = 0; p < operands(r); p++)
             tra_str_printf(g->judge, "%s\"%s\"", p ? "," : "", g->v[operand(r, p)].name);
-        tra_str_printf(g->judge,
-                       "]%s,\"bound\":", r->json); /* the blocks of a statement are for the compiler to choose */
+        tra_str_printf(g->judge, "]%s,\"bound\":", r->json); /* the planner chooses the blocks of a statement */
         append_list(g->judge, r->type->cat->bound.n, r->type->cat->bound.v);
         tra_str_add(g->judge, "}");
         first = false;
@@ -340,7 +339,7 @@ static void judge_operators(gen *g) {
     tra_str_add(g->judge, "]");
 }
 
-/* Notes that the kernels of a program occur in one that is kept. */
+/* Notes the kernels of a program that is kept. */
 static void note_kernels(counts *c, const relation *r) {
     char name[64];
     for (const char *s = r->json ? strstr(r->json, "\"kernel\":") : NULL; s && (s = strchr(s, '"')); s++) {

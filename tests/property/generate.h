@@ -1,4 +1,4 @@
-/* generate.h - a program while it is drawn: shared by generate.c and draw.c. */
+/* generate.h - a program while it is drawn: shared by generate.c and the files draw*.c. */
 #ifndef TRA_PROPERTY_GENERATE_H
 #define TRA_PROPERTY_GENERATE_H
 
@@ -34,20 +34,20 @@ typedef struct gen {
     int64_t extent[4], block[4]; /* a few dimensions that the inputs share, so that they fit each other */
     bool params;                 /* the program has the params below */
     bool stores;                 /* it names the storages of draw_tensor.c */
-    bool twin;                   /* inputs are stored, and written densely too */
+    bool twin;                   /* inputs are stored by levels, and also written densely, to compare both */
     double eta;
     int64_t most;
     counts *c;
     tra_str *judge;
 } gen;
 
-/* Levels by which relations of the type can be stored, of which one at least is not dense; false: there are none. */
+/* Draws levels for a relation of the type, one of them at least not dense. False: the type allows none. */
 struct tra_levels;
 bool draw_levels(rng *r, const tra_type *t, struct tra_levels *out);
-/* Writes a relation that is stored so: the elements of each tuple's array, and which of them are entries. */
+/* Writes a relation by such levels, given the elements of each tuple's array, and which of them are entries. */
 TRA_MUSTUSE tra_status write_stored(const char *spec, const tra_type *t, const struct tra_levels *l,
                                     const char *const *data, const bool *const *entry, tra_err *e);
-/* The same of one tuple, of rank 1 to 3, by a mapping of the program's own, drawn. */
+/* The same for one tuple of rank 1 to 3, by a random mapping that the program itself defines. */
 TRA_MUSTUSE tra_status write_mapped(rng *r, const char *spec, const tra_type *t, const char *data, const bool *entry,
                                     tra_arena *a, tra_err *e);
 
@@ -59,8 +59,19 @@ bool draw_tensor(gen *g, relation *r);
 bool draw_store(gen *g, relation *r);
 extern const char *const drawn_storages; /* statements */
 
-/* Draws one operator into r; its number (TRA_OP_*, what has no such after them), or -1 when nothing fits. Of one with
- * two results the second is in r[1]. */
+/* A kernel as text and as a JSON list of the parts in the order of their application. */
+typedef struct kern {
+    tra_str text, json;
+} kern;
+void kern_named(kern *k, const char *name);
+/* Kernels of transform, join and agg for arrays of such ranks. A map after `first`, if that is not NULL: `f . g` in the
+ * language applies g first. */
+void draw_map(gen *g, int rank, const kern *first, kern *k);
+void draw_join_kernel(gen *g, int ra, int rb, kern *k);
+void draw_agg_kernel(gen *g, int rank, kern *k);
+
+/* Draws one operator into r. Returns its number in drawn_names, or -1 when nothing fits. The second result of an
+ * operator that has two is in r[1]. */
 int draw(gen *g, relation *r);
 
 /* Moves a string into the arena. */

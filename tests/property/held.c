@@ -1,4 +1,4 @@
-/* held.c - draws which results of a plan are rows of entries. */
+/* held.c - changes at random which results of a plan are held as rows of entries. */
 #include "held.h"
 
 #include "../../lib/kernel/program.h"
@@ -51,7 +51,7 @@ static tra_size most_moved(const tra_plan *p, const tra_op *op) {
         tra_type_bytes_pieces(&op->type, tra_catalog_elements(op->type.cat) * p->sites, blocks * p->sites).bound);
 }
 
-/* Outputs by levels too. */
+/* Lets some outputs be stored by levels, too. */
 static bool store_some(tra_plan *p, rng *r, tra_arena *a) {
     bool any = false;
     for (int i = 0; i < p->nops; i++) {
@@ -78,7 +78,7 @@ bool hold_some(tra_plan *p, rng *r, tra_arena *a) {
             op->type.layout = !stays_dense(p, i) && rng_chance(r, 70) ? &tra_rows : NULL;
         if (passes(op)) op->type.layout = p->ops[op->in[0]].type.layout;
         if (op->in[0] >= 0 && (op->type.layout || p->ops[op->in[0]].type.layout))
-            op->what.triangle = false; /* which is chosen for what is dense */
+            op->what.triangle = false; /* only dense results are computed by triangles */
         if (!op->type.layout && !planned) continue;
         any = true;
         tra_size *moved = &op->predicted.cost.network_bytes;

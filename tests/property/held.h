@@ -1,4 +1,4 @@
-/* held.h - what a plan holds as rows of entries, by drawing: whatever the planner would choose. */
+/* held.h - results of a plan that are held as rows of entries at random, whatever the planner would choose. */
 #ifndef TRA_PROPERTY_HELD_H
 #define TRA_PROPERTY_HELD_H
 
@@ -6,7 +6,8 @@
 #include "property.h"
 
 /* Lets some results of the plan be rows of entries (rows.h), and some outputs be stored by levels. False: none can. Its
- * figures of the network are then estimates; those of memory are yet to be made (tra_plan_memory). */
+ * figures of the network are estimates after that, and its figures of memory must be computed again (tra_plan_memory).
+ */
 bool hold_some(tra_plan *p, rng *r, tra_arena *a);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct options {
     bool engine, all; /* all: every plan is run */
 } options;
 
-/* The program at work, for when the process dies of it. */
+/* The program that is under way, to be named if the process dies. */
 static char at_work[256];
 
 static void died(int sig) {
@@ -70,7 +70,7 @@ void report(const char *dir, uint64_t seed, int64_t index, int sites, const char
     tra_str_free(&s);
 }
 
-/* The results, written to files and read back, are the same. */
+/* Checks that results which are written to files read back the same. */
 static tra_status store_and_read(const char *dir, const tra_graph *g, const expected *x, tra_arena *a, tra_err *e) {
     for (int k = 0; k < g->noutputs; k++) {
         const tra_node *n = g->outputs[k].node;
@@ -127,7 +127,7 @@ static tra_status prepare(const options *o, int64_t i, const char *dir, counts *
     if (s == TRA_OK && !x.overflow) s = store_and_read(dir, g, &x, a, e);
     c->overflows += s == TRA_OK && x.overflow;
     if (s == TRA_NO && g && !x.v)
-        s = TRA_OK; /* not known what it gives: it is not run */
+        s = TRA_OK; /* it is not known what it gives, so it is not run */
     else if (s == TRA_OK) {
         expected_json(g, &x, &judge);
         char *path = tra_asprintf("%s/judge.json", dir);
@@ -142,7 +142,7 @@ static tra_status prepare(const options *o, int64_t i, const char *dir, counts *
     return s;
 }
 
-/* What must have occurred, given programs enough. */
+/* What must have occurred when there are enough programs. */
 static const char all_kernels[] = "matmul matadd matsub elemmul elemdiv elemmax elemmin matvecadd matvecsub matvecmul "
                                   "matvecdiv outer minindex maxindex diag "
                                   "transpose rowsum rowmax rowmin colsum neg abs exp log sqrt square relu relu_grad "
@@ -186,7 +186,7 @@ static void missing(const tra_comm *world, counts *c, tra_str *out) {
 static tra_comm split(const tra_comm *world, int color) {
     tra_comm c = tra_comm_self();
     if (world->size == 1) return c;
-    tra_comm_barrier(world); /* who is ready first sleeps there, while MPI would spin beside the others' work */
+    tra_comm_barrier(world); /* sleeps until all ranks are ready, where MPI itself would spin */
     MPI_Comm_split(world->mpi, color, world->rank, &c.mpi);
     MPI_Comm_dup(c.mpi, &c.alarms);
     MPI_Comm_rank(c.mpi, &c.rank);
@@ -286,7 +286,7 @@ int main(int argc, char **argv) {
     tra_log_level = -1;
     at_work[0] = 0;
     signal(SIGABRT, died);
-    struct sigaction now; /* a sanitizer's own handler says more */
+    struct sigaction now; /* unless a sanitizer has a handler, which says more */
     if (sigaction(SIGSEGV, NULL, &now) == 0 && now.sa_handler == SIG_DFL) signal(SIGSEGV, died);
     counts c = {0};
     int64_t bad[2] = {prepare_all(&o, &world, &c), 0};

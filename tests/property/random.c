@@ -50,7 +50,7 @@ static tree *node(tra_arena *a, const char *op, tree *x, tree *y) {
     return t;
 }
 
-/* How tight an operator binds; 9: not an infix operator. */
+/* The precedence of an operator; 9: it is not infix. */
 static int binding(const tree *t) {
     static const struct {
         const char *op;
@@ -66,7 +66,8 @@ static int binding(const tree *t) {
 
 static void write_text(rng *g, const tree *t, const char *const *names, tra_str *out);
 
-/* A kid of an operator of binding `level`, in parentheses where the language needs them and sometimes where not. */
+/* An operand of an operator of precedence `level`, in parentheses where the language needs them, and sometimes
+ * elsewhere. */
 static void write_kid(rng *g, const tree *t, int level, bool tighter, const char *const *names, tra_str *out) {
     int b = binding(t);
     bool need = b < level || (b == level && tighter) || rng_chance(g, 10);
@@ -101,7 +102,7 @@ static void write_text(rng *g, const tree *t, const char *const *names, tra_str 
     }
 }
 
-/* vars: what variables are; NULL: arguments by number. */
+/* vars: the JSON of each variable; NULL: arguments by number. */
 static void write_json(const tree *t, const char *const *vars, tra_str *out) {
     if (!t->op && t->var >= 0 && vars)
         tra_str_add(out, vars[t->var]);
@@ -150,7 +151,7 @@ void random_key_expr(rng *g, tra_arena *a, int nvars, const char *const *names, 
     write_json(t, NULL, json);
 }
 
-/* What gives integers of integers, and what does not. */
+/* Operators that give integers of integers, and others. */
 static const char *const exact[] = {"+",  "-",    "*",     "max",  "min",   "neg",   "abs",   "relu",  "<",
                                     "<=", ">",    ">=",    "==",   "!=",    "if",    "if",    "&&",    "||",
                                     "!",  "sign", "floor", "ceil", "round", "trunc", "isnan", "isinf", "mod"};

@@ -1,4 +1,4 @@
-/* stored.c - inputs of random programs that are stored by levels, and levels by drawing. */
+/* stored.c - inputs of random programs that are stored by random levels and mappings. */
 #include "generate.h"
 
 #include "../../lib/relation/mapped.h"
@@ -30,7 +30,7 @@ bool draw_levels(rng *r, const tra_type *t, tra_levels *out) {
     return true;
 }
 
-/* The block of an array of which these elements are entries. */
+/* The block (rows of entries) of an array, given which of its elements are entries. */
 static void *rows_block(const tra_type *t, int64_t ordinal, const char *data, const bool *entry) {
     tra_cell c = tra_cell_new(t, ordinal, NULL);
     size_t size = tra_dtype_size(t->dtype);

@@ -7,11 +7,11 @@
 typedef enum kind { WHOLE, REAL, TRUTH, WORD, DAY, MOMENT, OPAQUE } kind; /* OPAQUE: only written */
 enum { KINDS = OPAQUE, INPUTS = 3, MOST_COLUMNS = 24, MOST_TABLES = 16 };
 
-/* A column that the program knows. */
+/* A column of a table of the program. */
 typedef struct known {
     char name[32];
     kind k;
-    bool some; /* of an input: there is a value that is not NULL */
+    bool some; /* it comes from an input, and has a value that is not NULL */
 } known;
 typedef struct table {
     char name[16];
@@ -29,7 +29,7 @@ typedef struct maker {
     table t[MOST_TABLES];
 } maker;
 
-/* A column of that kind, or NULL; one of its, or a constant, as text; a predicate. */
+/* A random column of that kind, or NULL; a random column or constant of that kind, as text; a random predicate. */
 const known *some_column(maker *m, const table *t, kind k);
 const char *leaf(maker *m, const table *t, kind k);
 const char *truth(maker *m, const table *t, int depth);

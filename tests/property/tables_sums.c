@@ -1,5 +1,4 @@
-/* tables_sums.c - random sums of products over rows, of joins, and of what pivot makes: what tables_int.h promises of
- * them. */
+/* tables_sums.c - random sums of products over rows of tables and of joins, and random tensors made of tables. */
 #include "tables_int.h"
 
 #include <string.h>
@@ -17,16 +16,17 @@ void draw_matrix(maker *m, const table *of) {
     tra_str_printf(&m->text, "X = matrix(%s, %s)\nXX[a,b] = sum X[n,a] * X[n,b]\noutput XX to \"XX.h5\"\n", of->name,
                    columns);
     if (rng_chance(&m->g, 30)) tra_str_add(&m->text, "XU, Xs, XV = svd(X)\noutput Xs to \"Xs.h5\"\n");
-    if (rng_chance(&m->g, 20)) /* twice the rows: a single one is refused, being fewer than columns */
+    if (rng_chance(&m->g, 20)) /* twice the rows: a single row would be refused, since there are more columns */
         tra_str_printf(&m->text,
                        "X2 = union(%s, %s)\nXT = matrix(X2, %s)\nXL = solve(XT, XT)\noutput XL to \"XL.h5\"\n",
                        of->name, of->name, columns);
     if (rng_chance(&m->g, 20))
-        tra_str_add(&m->text, "XQ, XR = qr(X)\nXP[n,a] = sum XQ[n,b] * XR[b,a]\n" /* X again, whatever its rank */
+        tra_str_add(&m->text, "XQ, XR = qr(X)\nXP[n,a] = sum XQ[n,b] * XR[b,a]\n" /* Q R is X, even where X has linearly
+                                                                                     dependent columns */
                               "XI[a,b] = sum XP[n,a] * X[n,b]\noutput XI to \"XI.h5\"\n");
 }
 
-/* What a column of a matrix may be: of no table, of one or of both, of keys. */
+/* A random column of a matrix, as an expression: a constant, or of columns of a table. */
 static const char *feature(maker *m, const table *of) {
     const known *x = some_column(m, of, REAL), *y = some_column(m, of, WHOLE), *z = some_column(m, of, WHOLE);
     switch (rng_below(&m->g, 6)) {
@@ -74,7 +74,8 @@ void draw_factorised(maker *m) {
     for (int j = 0; j < joins; j++) {
         static const char *const hows[] = {"inner", "inner", "inner", "left", "semi"};
         const table *with = &m->t[1 + rng_below(&m->g, INPUTS - 1)];
-        const char *how = j == 2 ? "semi" : hows[rng_below(&m->g, 5)]; /* few rows, for the reference's sake */
+        const char *how =
+            j == 2 ? "semi" : hows[rng_below(&m->g, 5)]; /* few rows, so that the reference does not take long */
         const known *key = some_column(m, at, WHOLE);
         char name[64];
         table *t = begin(m, at);
@@ -105,7 +106,7 @@ void draw_factorised(maker *m) {
 static bool pivot_key(maker *m, const table *of, const char *name, const known **c, kind *k, const char **text) {
     static const kind kinds[] = {WHOLE, WHOLE, WORD, WORD, DAY, TRUTH};
     *k = kinds[rng_below(&m->g, 6)];
-    if (!(*c = some_column(m, of, *k)) || !(*c)->some) return false; /* else the matrix would have no rows */
+    if (!(*c = some_column(m, of, *k)) || !(*c)->some) return false; /* else the matrix might have no rows */
     bool computed = rng_chance(&m->g, 30);
     *text = tra_arena_printf(m->a, "%s = `%s`", name, (*c)->name);
     if (computed && *k == WHOLE) *text = tra_arena_printf(m->a, "%s = ifnull(`%s`, 7) %% 5", name, (*c)->name);

@@ -26,7 +26,7 @@ typedef struct check_test {
 
 static check_test *check_first, **check_last = &check_first;
 static int check_failures;
-static const char *check_skipped; /* reason */
+static const char *check_skipped; /* why the test was skipped */
 
 /* Seconds of processor time, which a busy machine does not stretch. */
 static inline double check_seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }

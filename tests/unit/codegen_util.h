@@ -1,4 +1,4 @@
-/* codegen_util.h - small operands, and whether compiled kernels of a plan give the interpreter's bits. */
+/* codegen_util.h - small operands for plans, and whether compiled kernels give the same bits as the interpreter. */
 #ifndef TRA_CODEGEN_UTIL_H
 #define TRA_CODEGEN_UTIL_H
 
@@ -6,8 +6,9 @@
 
 #include "../../lib/codegen/codegen.h"
 
-/* Names of all plans: a sparse matrix of m rows and n columns (ptr, idx, val), one as a hash map h and as a trie t, an
- * array x of n, a dense matrix d of n*m, ascending whole numbers u and w, a scalar s, a number c, whole numbers k. */
+/* What the names in plans stand for: a sparse matrix of m rows and n columns (ptr, idx, val), one as a hash map h and
+ * as a trie t, an array x of n, a dense matrix d of n*m, ascending whole numbers u and w, a scalar s, a number c, whole
+ * numbers k. */
 typedef struct operands {
     tra_calc_name names[16];
     tra_codegen_name how[16];
@@ -54,7 +55,7 @@ static inline tra_component_data *add_component(operands *o, const char *name, t
     return &o->data[i];
 }
 
-/* facts: what is known of arrays is said. */
+/* facts: the compiler is told what is known of arrays: their sizes, bounds of their elements. */
 static inline void make_operands(operands *o, unsigned seed, bool facts) {
     *o = (operands){.arena = tra_arena_new(), .seed = seed};
     add_number(o, "m", tra_calc_int(ROWS_M), facts);
@@ -106,7 +107,7 @@ static inline void make_operands(operands *o, unsigned seed, bool facts) {
     add_component(o, "s", TRA_COMPONENT_SCALAR, true, 0, (tra_elements){TRA_ELEMENT_F64, 1, x}, NULL, NULL);
 }
 
-/* Every result of a plan, by one way to run it. */
+/* All that running a plan once gives. */
 typedef struct outcome {
     tra_status status;
     tra_err_kind kind;
@@ -167,10 +168,10 @@ static inline bool check_same(int line, tra_codegen *g, operands *o, const tra_c
     run_plan(off, o, s, &b, &none);
     tra_codegen_close(off);
     bool same = a.status == b.status;
-    /* which NaN it is nobody says */
+    /* which NaN a result is does not matter */
     for (int i = 0; i < 1 << 12 && type == TRA_ELEMENT_F64; i++)
         if (isnan(a.out[i]) && isnan(b.out[i])) a.out[i] = b.out[i];
-    for (int i = 0; i < 2 && result == TRA_CODEGEN_ROWS; i++) { /* what lies behind the entries is nobody's */
+    for (int i = 0; i < 2 && result == TRA_CODEGEN_ROWS; i++) { /* what lies beyond the entries does not count */
         outcome *r = i ? &b : &a;
         size_t size = type == TRA_ELEMENT_F32 ? 4 : 8;
         memset((char *)r->out + (size_t)r->n * size, 0, sizeof r->out - (size_t)r->n * size);
@@ -197,7 +198,7 @@ static inline bool check_same(int line, tra_codegen *g, operands *o, const tra_c
     return compiled;
 }
 
-/* What a plan can be: one of both kinds of results. */
+/* The same by a plan's rank: a number, or a dense array or (rows) rows of entries. Returns how many were compiled. */
 static inline int check_plan(int line, tra_codegen *g, operands *o, const tra_calc *x, bool rows, bool wide) {
     int compiled = 0;
     if (!x) return 0;

@@ -21,7 +21,7 @@ static inline int64_t size_of(const tra_dims *d) {
 
 static inline double get(const tra_array *a, int64_t i) { return tra_get(a->data, a->dtype, i); }
 static inline void put(tra_array *a, int64_t i, double v) {
-    if (!tra_dtype_is_float(a->dtype) && !(fabs(v) < 0x1p62)) v = 77; /* not to be read */
+    if (!tra_dtype_is_float(a->dtype) && !(fabs(v) < 0x1p62)) v = 77; /* a value that is not to be used */
     tra_store(a->data, a->dtype, i, 1, &v, TRA_F64, 1);
 }
 
@@ -132,8 +132,8 @@ static inline tra_array join(const tra_kernel *k, const tra_array *a, const tra_
     return out;
 }
 
-/* Every element within tol of the expected one, relatively (below the normal range: of its least number); NaN where NaN
- * is expected. */
+/* Is every element within tol of the expected one, relative to it (or to the least normal number, if that is larger),
+ * and NaN where NaN is expected? */
 static inline bool close_to(const tra_array *got, const tra_array *want, double tol, const char *what) {
     if (!tra_dims_eq(&got->ext, &want->ext)) {
         check_report("%s: wrong extents", what);

@@ -32,6 +32,4 @@ static inline void done(parsed *p) {
     tra_arena_free(p->arena);
 }
 
-/* The tree as an S-expression. */
-
 #endif

@@ -1,4 +1,4 @@
-/* rows_util.h - for the tests of kernels of rows: arrays as plain numbers, random cells of every holding, and an
+/* rows_util.h - for the tests of kernels of rows: arrays as plain numbers, cells that hold them in every way, and an
  * evaluator that is written from the rule of values (man tra-storage.5) and shares nothing with the kernels. */
 #ifndef ROWS_UTIL_H
 #define ROWS_UTIL_H
@@ -54,7 +54,7 @@ static inline plain plain_new(tra_dtype t, const tra_dims *ext, bool sparse) {
     return p;
 }
 
-/* Small numbers, so that sums of products are exact; sometimes what is none. */
+/* Small numbers, so that sums of products are exact; sometimes NaN or infinity. */
 static inline plain plain_random(tra_dtype t, const tra_dims *ext, bool sparse, bool wild) {
     static const int densities[] = {0, 5, 30, 70, 100};
     plain p = plain_new(t, ext, sparse);
@@ -80,7 +80,7 @@ static inline void put_number(void *data, tra_dtype t, int64_t i, double v) {
 
 enum { GUARD = 64 };
 
-/* Memory of exactly so many bytes, after which comes what nobody may write. */
+/* Memory of exactly so many bytes, followed by some that nobody may change. */
 static inline void *guarded(int64_t bytes) {
     char *p = NULL;
     CHECK(posix_memalign((void **)&p, 64, (size_t)bytes + GUARD) == 0);
@@ -111,7 +111,7 @@ static inline tra_cell cell_of(const plain *p, bool rows, bool zeros) {
 }
 static inline void cell_free(tra_cell *c) { free(tra_cell_block(c)); }
 
-/* Some may have been computed in f32 on the way. */
+/* Equal, or nearly: some were computed in f32 on the way. */
 static inline bool alike(double got, double want) {
     if (isnan(want) || isnan(got)) return isnan(want) && isnan(got);
     return got == want || fabs(got - want) <= 1e-5 * fabs(want);
@@ -144,8 +144,8 @@ static inline bool cell_is(const tra_cell *c, const plain *want, bool clean) {
     return ok;
 }
 
-/* Is the cell that a kernel just made that array? Where an integer does not fit, as in the absolute value of the
- * largest of no integers (that is the least there is), the kernel notes it, and the values are nobody's. */
+/* Is the cell that a kernel just made that array? Where an integer did not fit, the kernel has noted that, and the
+ * values are not compared. (The largest of no integers is the least integer, whose absolute value does not fit.) */
 static inline bool made_is(const tra_cell *c, const plain *want) {
     if (!tra_kernel_overflowed()) return cell_is(c, want, true);
     double limit = want->type == TRA_I64 ? (double)INT64_MAX : want->type == TRA_I32 ? INT32_MAX : INFINITY;
@@ -168,7 +168,7 @@ static inline double rule_apply(const tra_scalar *s, double x, double y) {
     return tra_scalar_eval(&(tra_scalar){.op = s->op, .a = &a, .b = s->b ? &b : NULL}, NULL);
 }
 
-/* Its value where all parts of sparse type are 0; which parts there are. */
+/* The value of the expression where all of its parts of sparse type are 0; and which parts it has. */
 static inline double rule_at_zero(const tra_scalar *s, const bool *sparse, bool *some, bool *dense, bool top) {
     if (s->op == TRA_S_CONST) return s->value;
     if (s->op == TRA_S_ARG && !sparse[s->arg]) return *dense = true, 0;
@@ -216,14 +216,14 @@ static inline double rule_identity(tra_scalar_op fold, tra_dtype t) {
     return tra_identity(v, t);
 }
 
-/* Where the coordinates of letters take an operand. */
+/* The place in an operand that has these coordinates, by letter. */
 static inline int64_t place(const char *letters, int n, const tra_dims *ext, const int64_t *at) {
     int64_t i = 0;
     for (int d = 0; d < n; d++) i = i * ext->v[d] + at[(unsigned char)letters[d]];
     return i;
 }
 
-/* out: of its type and extents, filled. */
+/* Fills out, which has the type and extents of the result. */
 static inline void rule_aligned(const aligned *k, const plain *const *in, plain *out) {
     const char *part[3] = {k->labels, strchr(k->labels, ','), strchr(k->labels, '>') + 1};
     const char *arrow = strchr(k->labels, '-');

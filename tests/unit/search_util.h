@@ -65,7 +65,7 @@ static inline char *matmul(int64_t i, int64_t k, int64_t j, int64_t parts) {
                         (j + parts - 1) / parts);
 }
 
-/* Of every operator and shape of plans. */
+/* Programs with every operator, and with every shape of plans. */
 static const char *const programs[] = {
     "input A : f64 [10,7] by [3,2]\ninput B : f64 [7,5] by [2,4]\n"
     "C = agg(join(A, B, [1], [0], matmul), [0,2], matadd)\noutput C\n",
@@ -92,7 +92,5 @@ static const char *const programs[] = {
     "d\n",
     "input A : f32 [9,9] by [2,2]\ns = agg(A, [], elemmin)\nt = agg(A, [1], matadd)\noutput s\noutput t\n",
 };
-
-/* No exchange to where its input is, and none that was done before. */
 
 #endif

@@ -114,7 +114,7 @@ static inline int nsummands(const tra_placement *p) {
 
 typedef struct traffic {
     int64_t floats; /* by the model of the TRA paper */
-    int64_t bytes;  /* that change site */
+    int64_t bytes;  /* of blocks that go to another site */
 } traffic;
 
 /* Brings block t to the sites `to`. The model counts a delivery to each of them and, of summands, one from each. */
@@ -151,7 +151,7 @@ static inline held *exchange(const held *in, const tra_placement *from, const tr
     for (int64_t t = 0; t < nblocks(in); t++) {
         if (in->at[t]) deliver(in, from, out, t, sites_of(to, in, t), &x);
     }
-    if (nsummands(from) == 1 && x.bytes == 0) x.floats = 0; /* already so */
+    if (nsummands(from) == 1 && x.bytes == 0) x.floats = 0; /* nothing has moved */
     total->floats += x.floats;
     total->bytes += x.bytes;
     return out;

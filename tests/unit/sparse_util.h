@@ -1,4 +1,4 @@
-/* sparse_util.h - declared inputs that are made sparse, with random entries of which all is known. */
+/* sparse_util.h - inputs of programs that are declared only, made sparse with random entries. */
 #ifndef TRA_SPARSE_UTIL_H
 #define TRA_SPARSE_UTIL_H
 
@@ -18,7 +18,7 @@ static double sparse_value(bool special) {
     return (double)(int64_t)(sparse_random() % 9) - 4;
 }
 
-/* An input's relation: of every element one in `of` is drawn, the others are 0 (of = 1: all are). */
+/* The relation of an input: about one element in `of` has a random value, the others are 0 (of = 1: all have one). */
 static tra_ref_rel *sparse_relation(const tra_node *n, tra_arena *a, int of, bool special) {
     const tra_catalog *c = n->type.cat;
     tra_ref_rel *r = tra_new(a, tra_ref_rel);

@@ -31,7 +31,7 @@ static inline void put_ints(filled *f, const char *name, int64_t n, const int64_
     check_report("%s has no component %s", f->s->text, name);
 }
 
-/* A hash map of entries `from` at their first entries, with nkeys columns. */
+/* Fills a component that is a hash map: n keys of nkeys coordinates each, and their values v. */
 static inline void put_map(filled *f, const char *name, int64_t n, int nkeys, int64_t (*keys)[5], bool real,
                            const void *v) {
     for (int k = 0; k < f->s->ncomponents; k++) {
@@ -50,7 +50,7 @@ static inline void put_map(filled *f, const char *name, int64_t n, int nkeys, in
     check_report("%s has no component %s", f->s->text, name);
 }
 
-/* Positions of a level: for each the range of entries below it; p of them. */
+/* The positions of a level, n of them, each with the range of entries below it. */
 typedef struct positions {
     int64_t n, from[4 * MOST], to[4 * MOST];
 } positions;
@@ -61,7 +61,7 @@ static inline bool same_until(const filled *f, int64_t a, int64_t b, int from, i
     return true;
 }
 
-/* The groups of entries below each position that agree in the coordinates from..to-1 (each entry its own: apart). */
+/* Groups the entries below each position by their coordinates from .. to-1; apart: each entry is a group. */
 static inline void group(const filled *f, const positions *p, int from, int to, bool apart, positions *out,
                          int64_t *pointers) {
     out->n = 0;
@@ -105,7 +105,7 @@ static inline void fill_dense(const filled *f, int d, const positions *p, positi
         }
 }
 
-/* True if it was the last run of levels: then the map has the values. */
+/* Returns true after the last run of levels, where the map holds the values. */
 static inline bool fill_hash(filled *f, int d, int to, const positions *p, positions *out) {
     static int64_t pointers[4 * MOST + 1], keys[MOST][5], ids[MOST];
     char name[32];

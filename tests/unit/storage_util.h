@@ -31,7 +31,7 @@ static inline void coordinates(const tensor *t, int64_t i, int64_t *at) {
     for (int d = t->rank - 1; d >= 0; i /= t->extent[d--]) at[d] = i % t->extent[d];
 }
 
-/* What a mapping gives, each coordinate once. */
+/* Gathers the entries that a mapping gives; each coordinate must come once. */
 typedef struct given {
     const tensor *t;
     double v[MOST];
@@ -49,7 +49,7 @@ static inline tra_status take(void *ctx, const tra_calc_entry *x, tra_err *e) {
     return TRA_OK;
 }
 
-/* The block's mapping gives the entries of the tensor and nothing else. */
+/* Checks that the mapping of the block gives the entries of the tensor and nothing else. */
 static inline void check_gives(int line, const tra_storage *s, const tra_storage_block *b, const tensor *t) {
     given *g = tra_calloc(1, sizeof *g);
     tra_err e = {0};

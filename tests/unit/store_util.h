@@ -16,7 +16,7 @@ static inline void remove_dir(void) {
     if (system(cmd) != 0) fprintf(stderr, "cannot remove %s\n", dir);
 }
 
-/* A path in a directory of this run, which is gone at the end of the process; the same pointer for the same name. */
+/* A path in a directory of this process, which is removed at its end; the same pointer for the same name. */
 static inline const char *at(const char *name) {
     static char *paths[64];
     if (!dir[0]) {
@@ -61,7 +61,7 @@ static inline double value(int64_t ordinal, int64_t i) {
     return (double)(x % 4099) / 8 - 100;
 }
 
-/* The same of integers: all bits, and zeros among them. */
+/* The same for integers: any bits, and zeros among them. */
 static inline int64_t whole_value(int64_t ordinal, int64_t i) {
     uint64_t x = (uint64_t)(ordinal * 1000003 + i);
     return x % 7 == 0 ? 0 : (int64_t)(x * 0x9e3779b97f4a7c15u);

@@ -60,7 +60,7 @@ static inline void *gather(const tra_type *rows, int64_t ordinal, const char *de
     return block;
 }
 
-static tra_codec codec; /* of what is written */
+static tra_codec codec; /* of files that are written */
 
 static inline tra_status write_stored(const char *spec, const tra_type *t, const char *levels, int every, bool rows,
                                       tra_err *e) {
@@ -105,7 +105,7 @@ static inline tra_status write_stored(const char *spec, const tra_type *t, const
     return s;
 }
 
-static bool any_digest; /* the one that a file carries may be damaged, and is not looked at */
+static bool any_digest; /* the digest in a file may be damaged, and is not compared */
 
 /* Reads all, compares with what was written, and the digest with the one that the file carries. */
 static inline tra_status read_stored(tra_rel *r, const tra_type *t, int every, tra_err *e) {
@@ -141,7 +141,7 @@ static inline tra_status read_stored(tra_rel *r, const tra_type *t, int every, t
     return s;
 }
 
-/* Written from dense arrays and from rows, the file is the same. */
+/* Writes from dense arrays and from rows, and checks that the files are the same and read back as written. */
 static inline void round_trip_coded(const tra_type *t, const char *levels, int every) {
     size_t n[2];
     char *bytes[2];

@@ -10,7 +10,7 @@
 
 enum { MOSTREFS = 4, MOSTDATA = 64 };
 
-/* Each program follows from its number alone. */
+/* A program depends on its number alone. */
 static uint64_t state;
 static int below(int n) {
     uint64_t z = state += 0x9e3779b97f4a7c15u;
@@ -56,7 +56,7 @@ static int component(const tra_storage *s, const char *name) {
     return 0;
 }
 
-/* Rows of ell with a free place each, in the middle. */
+/* Storage ell, each row with an unused place in the middle. */
 static void fill_ell(array *a, const tensor *t) {
     int64_t m = a->extent[0], n = a->extent[1], width = n + 1;
     double size = (double)width, *idx = tra_calloc((size_t)(m * width) + 1, 8),
@@ -195,7 +195,8 @@ static void new_array(array *a, tra_arena *arena, int rank, const int64_t *exten
     free(t);
 }
 
-/* What is known of an operand: nothing, its entries, or counts of levels too, as wrong as they may be. */
+/* What the optimizer is told of an operand: nothing, the number of its entries, or that and counts of its levels. They
+ * may be wrong. */
 static void draw_statistics(tra_storel_operand *o, const array *a) {
     o->entries = below(2) ? NAN : (double)(below(4) ? a->entries : below(1 << below(20)));
     if (isnan(o->entries) || below(2)) return;

@@ -67,7 +67,7 @@ static void generator(writer *w, int left) {
         expression(w, 2, left - 1);
         w->rows[w->nrows++] = v;
     } else {
-        /* a name that stands again asks for equality */
+        /* a name that is bound already must be equal to the new value */
         if (below(3) == 0) j = i;
         tra_str_printf(&w->out, "<(i%d, i%d), r%d> in ", i, j, v);
         expression(w, 2, left - 1);

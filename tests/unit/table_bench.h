@@ -1,5 +1,5 @@
-/* table_bench.h - a table of all types, and programs on it: what lib/table computes, node by node and by its kernels,
- * against the reference evaluator. */
+/* table_bench.h - programs on a table of all types: what lib/table computes, node by node and kernel by kernel, against
+ * the reference evaluator. */
 #ifndef TRA_TEST_TABLE_BENCH_H
 #define TRA_TEST_TABLE_BENCH_H
 
@@ -186,7 +186,7 @@ static void run_concat(bench *b, const tra_node *n, const blocks *all, int64_t r
         p[i] = (tra_cell_piece){.src = c, .from.n = 1, .to = {.n = 1, .v = {at}}, .ext = c->array.ext};
         at += c->array.ext.v[0];
     }
-    CHECK(!n->most || at <= n->most); /* as was promised */
+    CHECK(!n->most || at <= n->most); /* the rows that this concatenation has at most */
     tra_cell z = tra_cell_new(&n->type, result, NULL);
     void *block = room(b, tra_cell_gather_bytes(p, count, &z));
     z = tra_cell_new(&n->type, result, block);
@@ -250,8 +250,8 @@ static void compare(const char *program, const ref_table *got, const ref_table *
         }
 }
 
-/* Does the program compile and agree? What fails, such as an integer that does not fit in a predicate, fails in both.
- */
+/* Checks that the program compiles, and that both give the same, or both fail: for instance where an integer in a
+ * predicate does not fit. */
 static void try_program(bench *b, const char *program, int *ran) {
     tra_script src = {"p.tra", program, (int)strlen(program)};
     tra_diags d = {.arena = b->a, .src = &src};

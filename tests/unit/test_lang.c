@@ -1,6 +1,7 @@
 /* test_lang.c - lexer, parser, macros, names. */
 #include "lang_util.h"
 
+/* The tree as an S-expression. */
 static void show(const tra_ast *x, tra_str *out) {
     static const char *const heads[] = {"", "", "",  "list", "tuple", "call", "index", "of", "->",
                                         "", "", ".", "= ",   "desc",  "*",    "range", ""};

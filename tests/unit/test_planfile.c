@@ -58,6 +58,3 @@ TEST(a_garbled_plan_file_is_refused) {
     }
     tra_str_free(&text);
 }
-
-/* What is everywhere is one axis, whatever axes the other input has: copies along the first say nothing of the second.
- */

@@ -84,6 +84,7 @@ TEST(the_choice_is_the_best_grid) {
 
 /* ---- every alternative ----------------------------------------------------------------------------------------- */
 
+/* No exchange to where its input is, and none that was done before. */
 static bool needless_exchange(const tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
@@ -374,6 +375,8 @@ TEST(strategies_have_their_names) {
     done(&p);
 }
 
+/* What is everywhere is one axis, whatever axes the other input has: copies along the first say nothing of the second.
+ */
 TEST(strategies_say_all_of_two_inputs_that_are_everywhere) {
     tra_labels none = {0};
     char name[64];
