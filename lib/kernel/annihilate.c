@@ -127,16 +127,10 @@ static void fold_f64(tra_scalar_op op, void *d, const void *a, const void *b, do
         tra_strip(TRA_F64)(op, d, a, b, value, n);
 }
 
-static void fold_f32(tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n) {
-    if (op == TRA_S_MUL)
-        tra_strip_kill(TRA_F32, op, d, a, b, value, n, 3);
-    else
-        tra_strip(TRA_F32)(op, d, a, b, value, n);
-}
-
 tra_strip_fn *tra_strip_fold(tra_dtype t, tra_scalar_op fold, bool sparse) {
     if (!sparse || fold != TRA_S_MUL || !tra_dtype_is_float(t)) return tra_strip(t);
-    return t == TRA_F32 ? fold_f32 : fold_f64;
+    assert(t == TRA_F64); /* the state of a product of floats */
+    return fold_f64;
 }
 
 /* ---- products ----------------------------------------------------------------------------------------------- */

@@ -78,14 +78,6 @@ static tra_dims finish_ext(const tra_kernel *agg, const tra_cell *state) {
     return tra_kernel_rest(agg) ? map_ext(tra_kernel_rest(agg), state) : ext;
 }
 
-static tra_dims gather_ext(const tra_cell_piece *p, int64_t n, int rank) {
-    tra_dims ext = {.n = rank};
-    for (int64_t i = 0; i < n; i++) {
-        for (int d = 0; d < rank; d++) ext.v[d] = tra_max64(ext.v[d], p[i].to.v[d] + p[i].ext.v[d]);
-    }
-    return ext;
-}
-
 const tra_layout tra_counted = {
     .name = "counted", .id = 3, .nparts = 2, .bytes = tra_counted_bytes, .adopt_extents = tra_counted_adopt_extents};
 
@@ -232,14 +224,8 @@ void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state,
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
 void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext) {
-    tra_cell x, dense;
-    if (dst->layout == &tra_counted) {
-        tra_cell_piece p = {.src = src, .from = *from, .to = *to, .ext = *ext};
-        tra_dims all = gather_ext(&p, 1, ext->n);
-        dense = begin(dst, &all);
-        memset(dense.array.data, 0, tra_array_bytes(&dense.array));
-        dst = &dense;
-    }
+    tra_cell x;
+    assert(dst->layout != &tra_counted); /* such arrays are not cut anew */
     src = plain(src, &x);
     const tra_layout *l = dst->layout ? dst->layout : src->layout;
     if (l)
@@ -249,22 +235,14 @@ void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
 }
 
 int64_t tra_cell_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    assert(out->layout);
-    if (kept(out->layout)) return out->layout->kernels->gather_bytes(p, n, out);
-    tra_dims ext = gather_ext(p, n, out->array.ext.n);
-    return room_of(out, &ext);
+    assert(kept(out->layout)); /* those of counted extents are not cut anew */
+    return out->layout->kernels->gather_bytes(p, n, out);
 }
 
 void tra_cell_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    tra_cell dense;
-    if (kept(out->layout)) {
+    if (out->layout) {
         out->layout->kernels->gather(p, n, out);
         return;
-    }
-    if (out->layout) {
-        tra_dims ext = gather_ext(p, n, out->array.ext.n);
-        dense = begin(out, &ext);
-        out = &dense;
     }
     if (n > 0) memset(out->array.data, 0, tra_array_bytes(&out->array));
     for (int64_t i = 0; i < n; i++) tra_cell_copy(out, &p[i].to, p[i].src, &p[i].from, &p[i].ext);

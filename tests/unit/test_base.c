@@ -4,6 +4,8 @@
 #include "check.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TEST(first_cause_is_kept) {
@@ -64,6 +66,26 @@ TEST(exit_statuses) {
     CHECK_INT(tra_status_exit(TRA_LOST), 5);
     CHECK_INT(tra_status_exit(TRA_STOPPED), 75);
     CHECK_STR(tra_status_text(TRA_RESOURCE), "out of a resource");
+}
+
+/* Who has set no handler is told how much was wanted, and ends. */
+TEST(out_of_memory_without_a_handler) {
+    char said[200] = "";
+    int status = 0, to[2];
+    CHECK(pipe(to) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(to[1], STDERR_FILENO);
+        signal(SIGABRT, SIG_DFL);
+        tra_oom_handler(NULL);
+        (void)tra_calloc(SIZE_MAX / 2, 4);
+        _exit(0);
+    }
+    close(to[1]);
+    CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK(read(to[0], said, sizeof said - 1) > 0);
+    CHECK_STR(said, "tra: out of memory (18446744073709551615 bytes wanted)\n");
+    close(to[0]);
 }
 
 TEST(arena_is_zeroed_aligned_and_disjoint) {

@@ -122,6 +122,27 @@ TEST(rows_that_straddle_blocks_by_two_writers) {
     straddle((tra_codec){.zstd = true, .level = 1});
 }
 
+/* Values of which none is rare: half of them are dropped all the same when there are too many to count. */
+TEST(more_common_values_than_are_counted) {
+    enum { COMMON = TRA_WHOLE_FREQUENCIES / 4 * 3, EACH = 70, OTHERS = TRA_WHOLE_FREQUENCIES, N = COMMON * EACH };
+    tra_arena *a = tra_arena_new();
+    tra_facts_builder *c = tra_facts_new();
+    tra_column_facts f;
+    int64_t *v = tra_news(a, int64_t, N + OTHERS), block[4], n = 0;
+    for (int64_t k = 0; k < N; k++) v[n++] = k % COMMON;
+    for (int64_t k = 0; k < OTHERS; k++) v[n++] = k < OTHERS / 4 ? k % 25 : k + N; /* and 0 to 24 more often */
+    tra_facts_begin(c, TRA_COL_I64, n, 0);
+    tra_facts_add(c, v, NULL, n, block, true);
+    CHECK(tra_facts_begin_recount(c));
+    tra_facts_recount(c, v, NULL, n);
+    tra_facts_end(c, a, &f);
+    CHECK(!f.whole && f.n == TRA_TOP_FREQUENCIES);
+    for (int i = 0; i < 25; i++)
+        CHECK_INT(f.frequency[i][1], EACH + OTHERS / 100 + (f.frequency[i][0] < OTHERS / 4 % 25));
+    tra_facts_free(c);
+    tra_arena_free(a);
+}
+
 /* Of many values: the commonest are found and counted exactly, the others estimated. */
 TEST(frequent_values_and_estimates) {
     enum { N = 400000 };
