@@ -110,6 +110,25 @@ N = join(entries(P), select(rank, code > 150), i == code)' S Z U W N
     is 1 eval "tra export -q N.h5 -o - --to csv | wc -l" # the names of its columns
 }
 
+@test "Q-5: rows and columns of operands that are stored by their entries are gathered too" {
+    matrices
+    "$PYTHON" -c '
+import scipy.sparse as sp, scipy.io as io
+a = sp.random(150, 400, density=0.2, random_state=1)
+io.mmwrite("s.mtx", a)
+io.mmwrite("t.mtx", a.T)'
+    tra import -q --storage csr --block 20x90 s.mtx -o s.h5
+    tra import -q --storage csr --block 90x20 t.mtx -o t.h5
+    left '(rows|columns) at these positions' 'input A from "s.h5"
+input T from "t.h5"
+input B from "b.h5"
+input rank from "rank.h5"
+P[i,j] = sum A[i,k] * B[k,j]
+R[i,j] = sum T[k,i] * B[k,j]
+S = join(entries(P), rank, i == code, how = semi)
+U = join(entries(R), rank, i == code, how = semi)' S U
+}
+
 @test "Q-5: rows of a product that is the right table of a join are those that have a partner on the left" {
     matrices
     left 'rows at these positions' 'input C from "c.h5"
