@@ -219,7 +219,7 @@ static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder
     *scratch = p + tra_round64(4 * rows);
     for (int64_t r = 0; r < rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, rows - r);
-        TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, *scratch, "join", 0, e));
+        TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, *scratch, 0, e));
     }
     x->direct = lie_close(l, x, rows, &least, &most);
     x->least = least;
@@ -392,7 +392,7 @@ static tra_status find_partners(const pairing *p, const finder *x, tra_colvalue 
     case TRA_FLOATS: break;
     }
     for (int i = 0; v.state && i < n; i++) {
-        if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed("join", p->first + row + i, e);
+        if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed(p->first + row + i, e);
         if (v.state[i] == TRA_STATE_NULL) partner[i] = -1;
     }
     return TRA_OK;
@@ -435,7 +435,7 @@ static tra_status run_pairs(pairing *p, const finder *x, uint64_t *words, void *
     const tra_lookup *l = p->l;
     for (int64_t r = 0; r < p->left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, p->left->rows - r);
-        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, "join", p->first, e));
+        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, p->first, e));
         for (int i = 0; i < n; i++) TRA_TRY(pair_row(p, x, r + i, words + (int64_t)i * tra_keys_words(l->s.nkeys), e));
     }
     TRA_TRY(flush(p, e));
@@ -477,7 +477,7 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
     void *own = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
-        TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, "join", first, e));
+        TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, first, e));
         for (int i = 0; i < n; i++) {
             int64_t s = find(l, &x, words + (int64_t)i * tra_keys_words(l->s.nkeys));
             from[r + i] = s < 0 ? 0 : x.begin[s];

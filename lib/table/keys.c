@@ -22,10 +22,9 @@ static uint64_t word_of(tra_dtype t, const void *v, int64_t i) {
     return tra_dtype_is_float(t) ? float_word(tra_element_real(t, v, i)) : (uint64_t)tra_element_whole(t, v, i);
 }
 
-tra_status tra_key_failed(const char *what, int64_t row, tra_err *e) {
+tra_status tra_key_failed(int64_t row, tra_err *e) {
     return tra_fail(e, TRA_INPUT,
-                    "row %" PRId64 ": a key of the %s could not be computed: an integer does not fit its type", row,
-                    what);
+                    "row %" PRId64 ": a key of the join could not be computed: an integer does not fit its type", row);
 }
 
 void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to) {
@@ -35,14 +34,14 @@ void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to) {
     }
 }
 
-static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, uint64_t *words, const char *what,
-                             int64_t first, tra_err *e) {
+static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, uint64_t *words, int64_t first,
+                             tra_err *e) {
     tra_dtype t = tra_coltype_held(k->x[c]->type);
     for (int i = 0; i < n; i++) {
         uint64_t *row = words + (int64_t)i * tra_keys_words(k->n), *key = row + tra_keys_null_words(k->n) + c;
         *key = word_of(t, v.values, i);
         if (!v.state || v.state[i] == TRA_STATE_VALUE) continue;
-        if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed(what, first + i, e);
+        if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed(first + i, e);
         row[c / 64] |= UINT64_C(1) << c % 64;
         *key = 0;
     }
@@ -50,15 +49,14 @@ static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, ui
 }
 
 tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words, void *scratch,
-                       const char *what, int64_t first, tra_err *e) {
+                       int64_t first, tra_err *e) {
     tra_vector column[b->schema->n + 1];
     tra_colrun run;
     tra_strip_of(b, from, column);
     tra_colrun_begin(&run, k->code, scratch);
     tra_colrun_strip(&run, column, first + from, n);
     memset(words, 0, (size_t)n * (size_t)tra_keys_words(k->n) * sizeof *words);
-    for (int c = 0; c < k->n; c++)
-        TRA_TRY(add_column(k, c, tra_colrun_result(&run, c), n, words, what, first + from, e));
+    for (int c = 0; c < k->n; c++) TRA_TRY(add_column(k, c, tra_colrun_result(&run, c), n, words, first + from, e));
     return TRA_OK;
 }
 

@@ -115,11 +115,11 @@ int64_t tra_keys_scratch(const tra_keys *k);
 static inline int tra_keys_null_words(int n) { return n / 64 + 1; }
 static inline int tra_keys_words(int n) { return tra_keys_null_words(n) + n; }
 /* Writes the keys of rows from .. from + n - 1, one row after another. TRA_INPUT, naming the row (`first` is the number
- * of the batch's first row), for a key that could not be computed; what: for the message ("join"). */
+ * of the batch's first row), for a key that could not be computed. */
 TRA_MUSTUSE tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words,
-                                   void *scratch, const char *what, int64_t first, tra_err *e);
+                                   void *scratch, int64_t first, tra_err *e);
 uint64_t tra_keys_hash(const uint64_t *words, int n);
-TRA_MUSTUSE tra_status tra_key_failed(const char *what, int64_t row, tra_err *e); /* that error */
+TRA_MUSTUSE tra_status tra_key_failed(int64_t row, tra_err *e); /* that error */
 
 /* Opens the rows of a cell, of this schema, with vectors at v. check: codes of strings are compared with their
  * dictionaries, as they must be before a string is looked up. False after a failure (tra_kernel_fail). */

@@ -468,4 +468,8 @@ assert sum(o["measured"].get("divided_by_zero", 0) for o in m["operators"]) == 1
     fails 'R = order(P, [g, c])' "p.tra:3: R: row 137: \`c\`, by which rows are ordered, could not be computed" "1 2" "3 1"
     fails 'R = matrix(P, [c])' "p.tra:3: R: row 137: column c could not be computed" "1 2" "3 1"
     fails 'R = group(T, [g], s = sum(b))' "p.tra:3: R: sum: the total \`s\` of group 4" "1 2" "3 1"
+    tra import -q t.csv --table -o t.h5 # whole tables are joined by another kernel than parts
+    for s in 'P, T, c == a' 'T, P, a == c' 'P, T, g == g && c == a' 'T, P, g == g && a == c, how = semi'; do
+        fails "R = join($s, prefix = \"r_\")" "p.tra:3: R: row 137: a key of the join could not be computed" "1 2"
+    done
 }
