@@ -114,7 +114,7 @@ static int by_place(const void *a, const void *b) {
 
 void tra_diags_print(const tra_diags *d, bool colour, tra_str *out) {
     if (d->n == 0) return;
-    const char *name = strcmp(d->src->name, "-") == 0 ? "<stdin>" : d->src->name;
+    const char *name = d->src->name;
     const tra_diag **v = tra_malloc((size_t)d->n * sizeof(tra_diag *));
     for (int i = 0; i < d->n; i++) v[i] = &d->v[i];
     qsort(v, (size_t)d->n, sizeof(tra_diag *), by_place);

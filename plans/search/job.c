@@ -56,7 +56,7 @@ static tra_status no_output(const tra_program *p, tra_err *e) {
     return tra_fail(e, TRA_PROGRAM,
                     "%s:%d: the program ends without an output, so there is nothing to do (add a line such as `output "
                     "C`)",
-                    strcmp(p->src.name, "-") == 0 ? "<stdin>" : p->src.name, line);
+                    p->src.name, line);
 }
 
 static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {

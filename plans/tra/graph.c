@@ -244,6 +244,5 @@ tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines,
     *out = b.g;
     if (d->errors == 0) return TRA_OK;
     if (d->errors == b.unreadable) return tra_fail(e, TRA_INPUT, "%s", b.first_unreadable);
-    return tra_fail(e, TRA_PROGRAM, "%s does not compile: %d error%s", strcmp(src->name, "-") ? src->name : "<stdin>",
-                    d->errors, d->errors == 1 ? "" : "s");
+    return tra_fail(e, TRA_PROGRAM, "%s does not compile: %d error%s", src->name, d->errors, d->errors == 1 ? "" : "s");
 }

@@ -49,6 +49,7 @@ tra_status tra_program_load(const char *path, int n, const char *const *defines,
 tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
                                  const char *const *defines, bool colour, tra_program *p, tra_err *e) {
     *p = (tra_program){.arena = tra_arena_new()};
+    if (strcmp(name, "-") == 0) name = "<stdin>"; /* as all messages call it */
     p->src = (tra_script){tra_arena_strndup(p->arena, name, strlen(name)), text, (int)size};
     tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, colour, e);
     if (s != TRA_OK) tra_program_free(p);
