@@ -229,3 +229,10 @@ f["data"].attrs["tra_storage"] = s.replace("% 2", "% 3")'
         status 3 tra info bad.h5
     done
 }
+
+@test "of large blocks it is not tried element by element whether a mapping can hold them" {
+    printf '%s\n' 'input A : f64 [200000, 200000] by [100000, 100000] as csr nnz 1000' \
+        'B[i,j] as lower = 2 * A[i,j]' 'output B' >p.tra
+    status 0 timeout 20 "$TRA" check p.tra
+    has "stored as lower"
+}
