@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The outside judge of the property tests: every operator once more, with numpy, on dicts of {key: array}.
+"""The outside judge of the property tests: every operator written once more, with numpy, on dicts of {key: array}.
 
 Reads programs as the driver describes them (one JSON object a file: inputs with their values, operators with their
 arguments, and the results of the reference evaluator) and compares. Knows nothing of tra but the language."""
@@ -24,7 +24,8 @@ class Overflow(Exception):
     pass
 
 
-def fit(t, a):
+def checked(t, a):
+    """The elements as type t has them: floats rounded; raises Overflow where an integer does not fit."""
     if t in FLOATS:
         return np.asarray(a, np.float64).astype(FLOATS[t]).astype(np.float64)
     a = np.asarray(a, object)
@@ -34,8 +35,8 @@ def fit(t, a):
     return a
 
 
-def join(a, b):
-    """The type that holds both."""
+def wider_type(a, b):
+    """The type that holds values of both types."""
     if a == b or b == "bool":
         return a
     if a == "bool":
@@ -43,11 +44,11 @@ def join(a, b):
     return "f64" if a in FLOATS or b in FLOATS else "i64"
 
 
-def summed(t):
+def sum_type(t):
     return t if t in FLOATS else "i64"
 
 
-def real(t):
+def real_type(t):
     return t if t in FLOATS else "f64"
 
 
@@ -60,17 +61,17 @@ def zeros(t, shape):
 
 
 class Value:
-    """An array of elements of type t; t None: a number that the program writes. sparse: of sparse type, where it is 0
-    as a factor or dividend the result is. alone: no dense element is in it; zero: then, its value where all elements
-    are 0."""
+    """An array of elements of type t; t None: a number in the text of the program. sparse: it is of sparse type, and
+    where it is 0 as a factor or dividend, the result is 0. only_sparse: it is computed of numbers and arrays of sparse
+    type alone; at_zero: its value then where all of these are 0."""
 
     def __init__(self, t, a, sparse=False):
         self.t, self.a, self.sparse = t, a, sparse
-        self.alone = sparse or t is None
-        self.zero = a if t is None else 0
+        self.only_sparse = sparse or t is None
+        self.at_zero = a if t is None else 0
 
 
-def literal(v, t):
+def number_type(v, t):
     """The type that a number takes beside elements of type t."""
     if t in FLOATS:
         return t
@@ -79,14 +80,14 @@ def literal(v, t):
     return "i64" if t == "i64" or not -2**31 <= v < 2**31 else "i32"
 
 
-def common(x, y):
-    tx = literal(x.a, y.t) if x.t is None else x.t
-    ty = literal(y.a, x.t) if y.t is None else y.t
-    return join(tx, ty)
+def common_type(x, y):
+    tx = number_type(x.a, y.t) if x.t is None else x.t
+    ty = number_type(y.a, x.t) if y.t is None else y.t
+    return wider_type(tx, ty)
 
 
-def taken(x, t):
-    """The elements of x as such of type t."""
+def as_type(x, t):
+    """The elements of x, converted to type t."""
     if t in FLOATS:
         v = floats(x.a)
         return v.astype(FLOATS[t]).astype(np.float64) if x.t is None else v
@@ -97,25 +98,26 @@ class Relation:
     """tuples: {key: array}; cut: for each array dimension the set of key dimensions that cut it."""
 
     def __init__(self, keys, rank, dtype, tuples, cut, bound=None, sparse=False):
-        """dtype: its name. bound: what the operator makes of its inputs' bounds (None: nothing). It counts where tuples
-        may be missing."""
+        """bound: what the operator makes of the bounds of its inputs, or None. It is used where tuples are missing, so
+        that arrays do not show the bound."""
         self.keys, self.rank, self.dtype, self.cut, self.sparse = keys, rank, dtype, cut, sparse
         with np.errstate(all="ignore"):
-            self.tuples = {k: fit(dtype, a) for k, a in tuples.items()}
+            self.tuples = {k: checked(dtype, a) for k, a in tuples.items()}
         shapes = [a.shape for a in self.tuples.values()]
         self.bound = tuple(max(s[d] for s in shapes) for d in range(rank)) if shapes else (0,) * rank
         if bound is not None and len(bound) == rank and not self.complete():
             self.bound = tuple(map(max, self.bound, bound))
 
     def complete(self):
-        """Every key of the box exists; extents differ only at the last value of one key."""
+        """Does every key of a box exist, and do extents differ only at the last value of one key?"""
         ends = [max((k[d] for k in self.tuples), default=-1) for d in range(self.keys)]
         if not self.tuples or np.prod([n + 1 for n in ends], dtype=int) != len(self.tuples):
             return False
 
         def regular(d):
-            return any(all(len({a.shape[d] for k, a in self.tuples.items() if (c >= 0 and k[c] == ends[c]) == last}) <= 1
-                           for last in (False, True)) for c in range(-1, self.keys))
+            def shapes(c, last):
+                return {a.shape[d] for k, a in self.tuples.items() if (c >= 0 and k[c] == ends[c]) == last}
+            return any(all(len(shapes(c, last)) <= 1 for last in (False, True)) for c in range(-1, self.keys))
         return all(regular(d) for d in range(self.rank))
 
 
@@ -163,23 +165,23 @@ ANY = {"+": np.add, "-": np.subtract, "*": np.multiply, "max": np.maximum, "min"
 
 
 def choose(c, x, y):
-    """if(c, x, y). Numbers alone have the type that they have beside bools."""
+    """if(c, x, y). Two numbers have the types that they have beside bools."""
     if c.t is None and x.t is None and y.t is None:
         return x if c.a != 0 else y
-    alone, zero = c.alone and x.alone and y.alone, x.zero if c.zero != 0 else y.zero
+    only_sparse, at_zero = c.only_sparse and x.only_sparse and y.only_sparse, x.at_zero if c.at_zero != 0 else y.at_zero
     if x.t is None and y.t is None:
-        x, y = (Value(literal(v.a, "bool"), taken(v, literal(v.a, "bool"))) for v in (x, y))
-    t = common(x, y)
-    z = np.where(np.asarray(c.a != 0, bool), taken(x, t), taken(y, t))
+        x, y = (Value(number_type(v.a, "bool"), as_type(v, number_type(v.a, "bool"))) for v in (x, y))
+    t = common_type(x, y)
+    z = np.where(np.asarray(c.a != 0, bool), as_type(x, t), as_type(y, t))
     r = Value(t, floats(z) if t in FLOATS else np.asarray(z, object))
-    r.alone, r.zero = alone, zero if alone else 0
-    r.sparse = alone and zero == 0
+    r.only_sparse, r.at_zero = only_sparse, at_zero if only_sparse else 0
+    r.sparse = only_sparse and at_zero == 0
     return r
 
 
 def apply(op, xs, wide=False):
-    """The result, and whether it is of sparse type; a factor or dividend that is, and 0, annihilates."""
-    x, y = xs[0], xs[-1]
+    """Finds, too, whether the result is of sparse type. Where a factor or dividend of sparse type is 0, so is it."""
+    y = xs[-1]
     z = element_wise(op, xs, wide)
     if z.t is None:
         return z
@@ -187,54 +189,55 @@ def apply(op, xs, wide=False):
     for v in kills:
         z.a = np.where(np.broadcast_to(v.a == 0, z.a.shape), 0, z.a)
         z.a = floats(z.a) if z.t in FLOATS else np.asarray(z.a, object)
-    z.alone = all(v.alone for v in xs) and not (op == "mod" and y.zero == 0)  # that is not the same for all types
-    if z.alone and not kills:
+    # mod by 0 gives different values in different types
+    z.only_sparse = all(v.only_sparse for v in xs) and not (op == "mod" and y.at_zero == 0)
+    if z.only_sparse and not kills:
         f = COMPARE.get(op) or TRUTH.get(op) or REAL.get(op) or ROUND.get(op) or ANY[op]
-        z.zero = float(f(*[np.float64(v.zero) for v in xs]))
-    z.sparse = bool(kills) or (z.alone and z.zero == 0)
+        z.at_zero = float(f(*[np.float64(v.at_zero) for v in xs]))
+    z.sparse = bool(kills) or (z.only_sparse and z.at_zero == 0)
     if z.sparse:
-        z.alone, z.zero = True, 0
+        z.only_sparse, z.at_zero = True, 0
     return z
 
 
 def element_wise(op, xs, wide):
-    """wide: the arithmetic of integers gives i64, as below a sum or a product over labels."""
+    """wide: arithmetic of integers gives i64, as it does inside a sum or a product over labels."""
     x, y = xs[0], xs[-1]
     if x.t is None and y.t is None:
         f = COMPARE.get(op) or TRUTH.get(op) or REAL.get(op) or ROUND.get(op) or ANY[op]
         return Value(None, np.float64(f(*[v.a for v in xs]) * 1.0))
-    t = common(x, y)
+    t = common_type(x, y)
     if op in COMPARE:
-        return Value("bool", np.asarray(COMPARE[op](taken(x, t), taken(y, t)), object) * 1)
+        return Value("bool", np.asarray(COMPARE[op](as_type(x, t), as_type(y, t)), object) * 1)
     if op in TRUTH:
-        return Value("bool", np.asarray(TRUTH[op](*[taken(v, t) for v in xs]), object) * 1)
+        return Value("bool", np.asarray(TRUTH[op](*[as_type(v, t) for v in xs]), object) * 1)
     if op in ROUND:
-        v = taken(x, t)
+        v = as_type(x, t)
         return Value(t, ROUND[op](v) if t in FLOATS else v)
     if op in REAL:
-        t = real(t)
-        return Value(t, REAL[op](*[taken(v, t) for v in xs]))
+        t = real_type(t)
+        return Value(t, REAL[op](*[as_type(v, t) for v in xs]))
     if op == "^":
         whole = y.t is None and y.a >= 0 and y.a == np.rint(y.a)
-        t = x.t if whole and x.t is not None else real(t)
+        t = x.t if whole and x.t is not None else real_type(t)
     if t not in FLOATS:
         if wide and op in ("+", "-", "*", "neg", "abs", "^", "square"):
             t = "i64"
         elif t == "bool" and op in ("+", "-", "neg"):
             t = "i32"
-    z = ANY[op](*[taken(v, t) for v in xs])
-    return Value(t, floats(z) if t in FLOATS else fit(t, z))
+    z = ANY[op](*[as_type(v, t) for v in xs])
+    return Value(t, floats(z) if t in FLOATS else checked(t, z))
 
 
 def aggregate(word, v, axes, shape, keep):
-    """The value over these axes, of arrays of that shape (else 1); which are kept with extent 1, or not."""
+    """Aggregates over these axes, along which v is stretched to `shape`. keep: they stay, with extent 1."""
     v = Value(v.t, np.broadcast_to(v.a, [n if a in axes else m for a, (n, m) in enumerate(zip(shape, v.a.shape))]),
               v.sparse)
     terms = int(np.prod([shape[a] for a in axes], dtype=int))
     if word == "mean":
         r = reduce("sum", v, axes)
-        r = Value(real(r.t), taken(Value(r.t, r.a), real(r.t)) / terms)
-        r = Value(r.t, fit(r.t, r.a), v.sparse)
+        r = Value(real_type(r.t), as_type(Value(r.t, r.a), real_type(r.t)) / terms)
+        r = Value(r.t, checked(r.t, r.a), v.sparse)
     elif word in ("argmin", "argmax"):
         a = v.a if v.t in FLOATS else v.a.astype(object)
         r = Value("i64", np.asarray(getattr(np, word)(a, axis=axes[0]), object))
@@ -248,9 +251,9 @@ def aggregate(word, v, axes, shape, keep):
 def evaluate(x, args, wide):
     if isinstance(x, list) and x[0] == "agg":
         v = evaluate(x[3], args, x[1] in ("sum", "prod", "mean"))
-        v = Value(v.t, fit(v.t, v.a), v.sparse)
+        v = Value(v.t, checked(v.t, v.a), v.sparse)
         r = aggregate(x[1], v, [args.labels.index(c) for c in x[2]], args.shape, True)
-        return Value(r.t, fit(r.t, r.a), r.sparse)
+        return Value(r.t, checked(r.t, r.a), r.sparse)
     if isinstance(x, list) and x[0] == "index":
         at = args.labels.index(x[1])
         a = np.array(list(range(args.shape[at])), object)
@@ -270,13 +273,13 @@ def scalar_value(x, args, wide=False):
         return r
     t = args[0].t
     for a in args[1:]:
-        t = join(t, a.t)
-    t = literal(r.a, t)
-    return Value(t, taken(r, t))  # a number alone: dense
+        t = wider_type(t, a.t)
+    t = number_type(r.a, t)
+    return Value(t, as_type(r, t))  # an expression that is a number is dense
 
 
-def folded(fold, t):
-    return t if fold in ("max", "min") else summed(t)
+def fold_type(fold, t):
+    return t if fold in ("max", "min") else sum_type(t)
 
 
 def identity(fold, t):
@@ -291,22 +294,22 @@ UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minim
 
 
 def reduce(fold, v, axes):
-    """Over these axes, from the last; the elements of v become those of the result's type."""
-    t = folded(fold, v.t)
+    """Folds over these axes, the last one first, in the type of the result."""
+    t = fold_type(fold, v.t)
     a = v.a
     gone = (a == 0).any(axis=tuple(axes)) if fold == "prod" and v.sparse else False
     for axis in sorted(axes, reverse=True):
         a = UFUNCS[fold].reduce(a, axis=axis, initial=identity(fold, v.t))
     a = np.where(gone, 0, a)
     a = np.asarray(a, object if t not in FLOATS else np.float64)
-    return Value(t, fit(t, a) if t not in FLOATS else a, v.sparse)
+    return Value(t, checked(t, a) if t not in FLOATS else a, v.sparse)
 
 
-# ---- kernels: each gives the array, and the cut sets of its dimensions ------------------------------------------------
+# ---- kernels: each gives the array, and the cut sets of its dimensions ----------------------------------------------
 
 
 def map_result(parts, v):
-    """What maps make of an array of zeros, for its extents and its type; None: no array has these extents."""
+    """What maps make of v, an array of zeros, to learn its extents and type; None: no array can have these extents."""
     try:
         for p in parts:
             v, _ = apply_map(p, v, [set()] * v.a.ndim)
@@ -315,12 +318,12 @@ def map_result(parts, v):
     return v
 
 
-def blank(t, shape, sparse=False):
+def zero_array(t, shape, sparse=False):
     return Value(t, zeros(t, shape), sparse)
 
 
 def einsum(text, *values):
-    """All products, then their sum. (np.einsum alone may sum before it multiplies, which differs for infinities.)"""
+    """All products, then their sum. (np.einsum may sum before it multiplies, which gives other infinities and NaN.)"""
     left, out = text.split("->")
     rest = "".join(sorted(set(left) - set(out) - {","}))
     labels, aligned, extent = out + rest, [], {}
@@ -358,7 +361,7 @@ def apply_map(part, v, cut):
     if part == "colsum":
         return reduce("sum", v, [0]), cut[1:]
     if part == "softmax":
-        t, a = real(v.t), floats(a)
+        t, a = real_type(v.t), floats(a)
         y = np.exp(a - a.max(axis=-1, keepdims=True, initial=-np.inf))
         return Value(t, y / y.sum(axis=-1, keepdims=True)), cut
     return apply(part, [v]), cut
@@ -377,8 +380,8 @@ def pair_cut(stretch, cx, cy, bx, by):
     return out
 
 
-def may_meet(x, y, bx, by):
-    """numpy also stretches what the language does not: an array of one element in a relation whose bound is more."""
+def check_extents(x, y, bx, by):
+    """Arrays of extent 1 are stretched only where that is the bound of their relation; numpy would stretch any."""
     n = max(x.ndim, y.ndim)
     for d in range(n):
         dx, dy = d - (n - x.ndim), d - (n - y.ndim)
@@ -396,7 +399,7 @@ def apply_join(part, x, y, cx, cy, bx, by):
     if part == "outer":
         a = Value(x.t, x.a.reshape(x.a.shape + (1,) * y.a.ndim), x.sparse)
         return apply("*", [a, y]), cx + cy
-    may_meet(x.a, y.a, bx, by)
+    check_extents(x.a, y.a, bx, by)
     if isinstance(part, dict):
         z = scalar_value(part["fn"], [x, y])
         z = Value(z.t, np.broadcast_to(z.a, np.broadcast(x.a, y.a).shape), z.sparse)
@@ -410,7 +413,7 @@ AGGREGATES = {"matadd": "sum", "elemmul": "prod", "elemmax": "max", "elemmin": "
 
 
 def extreme(which, members, rel):
-    """members: [(key, array)]; the extreme value and its index in the whole tensor."""
+    """Of members [(key, array)]: the extreme value, and its index in the whole tensor."""
     place, shape = layout(rel)
     best = None
     for key, a in members:
@@ -427,7 +430,7 @@ def extreme(which, members, rel):
 
 
 def layout(rel):
-    """The tensor that a relation in tensor layout stands for: where a key's array begins in it, and its shape."""
+    """Of the tensor whose blocks a relation has: where the array of a key begins (a function), and its shape."""
     bound = rel.bound
     by, shape = [], []
     for d in range(rel.rank):
@@ -459,7 +462,7 @@ def do_join(op, x, y):
     bx, by = x.bound, y.bound
     parts = op["kernel"]
 
-    def both(a, b):
+    def apply_kernel(a, b):
         z, c = apply_join(parts[0], a, b, x.cut or [set()] * x.rank, cy or [set()] * y.rank, bx, by)
         for p in parts[1:]:
             z, c = apply_map(p, z, c)
@@ -469,19 +472,21 @@ def do_join(op, x, y):
         for ky, b in y.tuples.items():
             if [kx[d] for d in l] != [ky[d] for d in r]:
                 continue
-            z, cut = both(Value(x.dtype, a, x.sparse), Value(y.dtype, b, y.sparse))
+            z, cut = apply_kernel(Value(x.dtype, a, x.sparse), Value(y.dtype, b, y.sparse))
             out[kx + tuple(ky[d] for d in range(y.keys) if d not in r)] = z.a
     try:
-        bound = both(blank(x.dtype, bx), blank(y.dtype, by))[0].a.shape if x.tuples and y.tuples else None
+        bound = None
+        if x.tuples and y.tuples:
+            bound = apply_kernel(zero_array(x.dtype, bx), zero_array(y.dtype, by))[0].a.shape
     except (AssertionError, ValueError):
-        bound = None  # bounds that no pair of arrays has together
+        bound = None  # no pair of arrays has both bounds
     if out:
-        one = z
+        sample = z
     else:
         bx, by = (1,) * x.rank, (1,) * y.rank
-        one = both(blank(x.dtype, bx, x.sparse), blank(y.dtype, by, y.sparse))[0]
+        sample = apply_kernel(zero_array(x.dtype, bx, x.sparse), zero_array(y.dtype, by, y.sparse))[0]
     rank = len(op["bound"])
-    return Relation(k, rank, one.t, out, cut if cut is not None else [set()] * rank, bound, one.sparse)
+    return Relation(k, rank, sample.t, out, cut if cut is not None else [set()] * rank, bound, sample.sparse)
 
 
 def do_agg(op, x):
@@ -494,7 +499,7 @@ def do_agg(op, x):
     cut0 = [{group.index(k) for k in s} if all(k in group for k in s) else set() for s in x.cut or []]
     cut = [set()] if index else cut0
     fold = AGGREGATES.get(parts[0])
-    first = "f64" if index else folded(fold, x.dtype)
+    first = "f64" if index else fold_type(fold, x.dtype)
     for key, members in groups.items():
         if index:
             z = extreme(parts[0], members, x)
@@ -508,7 +513,7 @@ def do_agg(op, x):
                 gone[box] |= (fold == "prod" and x.sparse) & (a == 0).astype(bool)
             z[gone] = 0
             if first not in FLOATS:
-                z = fit(first, z)
+                z = checked(first, z)
         c = cut
         v = Value(first, z, x.sparse and not index)
         for p in parts[1:]:
@@ -517,10 +522,10 @@ def do_agg(op, x):
     if groups:
         cut = c
     shape = (2,) if index else x.bound
-    bound = map_result(parts[1:], blank(first, shape)) if groups else None
-    one = map_result(parts[1:], blank(first, [1] * len(shape), x.sparse and not index))
-    return Relation(len(group), len(cut), one.t if one else first, out, cut, bound.a.shape if bound else None,
-                    v.sparse if groups else bool(one and one.sparse))
+    bound = map_result(parts[1:], zero_array(first, shape)) if groups else None
+    sample = map_result(parts[1:], zero_array(first, [1] * len(shape), x.sparse and not index))
+    return Relation(len(group), len(cut), sample.t if sample else first, out, cut, bound.a.shape if bound else None,
+                    v.sparse if groups else bool(sample and sample.sparse))
 
 
 def do_rekey(op, x):
@@ -549,11 +554,11 @@ def do_transform(op, x):
         for p in op["kernel"]:
             z, cut = apply_map(p, z, cut)
         out[key] = z.a
-    bound = map_result(op["kernel"], blank(x.dtype, x.bound)) if x.tuples else None
-    one = z if out else map_result(op["kernel"], blank(x.dtype, [1] * x.rank, x.sparse))
+    bound = map_result(op["kernel"], zero_array(x.dtype, x.bound)) if x.tuples else None
+    sample = z if out else map_result(op["kernel"], zero_array(x.dtype, [1] * x.rank, x.sparse))
     rank = len(op["bound"])
-    return Relation(x.keys, rank, one.t if one else x.dtype, out, cut if cut is not None else [set()] * rank,
-                    bound.a.shape if bound else None, bool(one and one.sparse))
+    return Relation(x.keys, rank, sample.t if sample else x.dtype, out, cut if cut is not None else [set()] * rank,
+                    bound.a.shape if bound else None, bool(sample and sample.sparse))
 
 
 def do_tile(op, x):
@@ -600,8 +605,8 @@ def do_repart(op, x):
     return Relation(x.rank, x.rank, x.dtype, out, cut, None, x.sparse)
 
 
-def whole(x, shape):
-    """The tensor that x stands for; holes are zeros."""
+def tensor_of(x, shape):
+    """The tensor whose blocks x has, of that shape; missing blocks are zeros."""
     out = zeros(x.dtype, shape)
     if x.tuples:
         place, _ = layout(x)
@@ -617,7 +622,7 @@ def in_blocks(z, block, dtype, sparse=False):
 
 
 class Arguments(list):
-    """Of an EinSum statement: arrays that have a dimension for each label."""
+    """The operands of an EinSum statement, with a dimension for each label."""
     labels, shape = (), ()
 
 
@@ -634,13 +639,13 @@ def free_labels(x, refs):
 
 
 def do_einsum(op, *xs):
-    """By the definition: the expression for every combination of the labels, then the aggregation."""
+    """By the definition: evaluates the expression for every combination of labels, then aggregates."""
     extents = op["extents"]
     labels = sorted({c for ref in op["refs"] for c in ref})
     args = Arguments()
     args.labels, args.shape = labels, [extents[c] for c in labels]
     for x, ref in zip(xs, op["refs"]):
-        a = whole(x, [extents[c] for c in ref])
+        a = tensor_of(x, [extents[c] for c in ref])
         own = sorted(set(ref))
         at = np.ix_(*[range(extents[c]) for c in own]) if own else ()
         a = a[tuple(at[own.index(c)] for c in ref)] if ref else a
@@ -652,7 +657,7 @@ def do_einsum(op, *xs):
     if gone:
         v = aggregate(op["fold"], v, gone, args.shape, False)
     elif op["fold"] == "mean":
-        v = Value(real(v.t), taken(v, real(v.t)))
+        v = Value(real_type(v.t), as_type(v, real_type(v.t)))
     kept = [c for c in labels if c in op["left"]]
     z = v.a.reshape([extents[c] for c in kept]).transpose([kept.index(c) for c in op["left"]])
     return in_blocks(z, op["bound"], v.t, v.sparse)
@@ -664,17 +669,17 @@ def tensor_shape(x):
 
 def do_softmax(op, x):
     if not x.tuples:
-        return in_blocks(np.zeros([0] * len(op["bound"])), op["bound"], real(x.dtype))
-    z = floats(whole(x, tensor_shape(x)))
+        return in_blocks(np.zeros([0] * len(op["bound"])), op["bound"], real_type(x.dtype))
+    z = floats(tensor_of(x, tensor_shape(x)))
     z = np.exp(z - z.max(axis=-1, keepdims=True))
     z = z / z.sum(axis=-1, keepdims=True)
-    return in_blocks(z, op["bound"], real(x.dtype))
+    return in_blocks(z, op["bound"], real_type(x.dtype))
 
 
 def do_slice(op, x):
     if not x.tuples:
         return in_blocks(zeros(x.dtype, [b - a for a, b in op["ranges"]]), op["bound"], x.dtype, x.sparse)
-    part = whole(x, tensor_shape(x))[tuple(slice(a, b) for a, b in op["ranges"])]
+    part = tensor_of(x, tensor_shape(x))[tuple(slice(a, b) for a, b in op["ranges"])]
     return in_blocks(part, op["bound"], x.dtype, x.sparse)
 
 
@@ -683,7 +688,7 @@ def do_topk(op, x):
     dtype = "i64" if op["positions"] else x.dtype
     if not x.tuples:
         return in_blocks(zeros(dtype, [0] * len(op["bound"])), op["bound"], dtype)
-    a, k = whole(x, tensor_shape(x)), op["k"]
+    a, k = tensor_of(x, tensor_shape(x)), op["k"]
     rows = a.reshape(-1, a.shape[-1]).tolist()
     sign = 1 if op["least"] else -1
     order = [sorted(range(len(r)), key=lambda i: (r[i] == r[i], sign * r[i] if r[i] == r[i] else 0))[:k] for r in rows]
@@ -693,8 +698,8 @@ def do_topk(op, x):
 
 
 def do_stack(op, x, y):
-    t = join(x.dtype, y.dtype)
-    parts = [taken(Value(z.dtype, whole(z, tensor_shape(z))), t) for z in (x, y) if z.tuples]
+    t = wider_type(x.dtype, y.dtype)
+    parts = [as_type(Value(z.dtype, tensor_of(z, tensor_shape(z))), t) for z in (x, y) if z.tuples]
     if not parts:
         return in_blocks(zeros(t, [0] * len(op["bound"])), op["bound"], t, x.sparse and y.sparse)
     return in_blocks(np.concatenate(parts, axis=op["dim"]), op["bound"], t, x.sparse and y.sparse)
@@ -703,14 +708,15 @@ def do_stack(op, x, y):
 def do_transpose(op, x):
     if not x.tuples and op["bound"]:
         return in_blocks(zeros(x.dtype, [0] * len(op["bound"])), op["bound"], x.dtype, x.sparse)
-    return in_blocks(whole(x, tensor_shape(x)).transpose(), op["bound"], x.dtype, x.sparse)
+    return in_blocks(tensor_of(x, tensor_shape(x)).transpose(), op["bound"], x.dtype, x.sparse)
 
 
-# The functions and conditions that are drawn: of elements (Python's own numbers), by whether these are of sparse type.
+# The functions and conditions of tensor statements: of elements a, b (Python's own numbers) at i, j; s, u: whether a, b
+# are of sparse type.
 
 
 def times(*factors):
-    """factors: (value, of sparse type): such a 0 annihilates."""
+    """The product of factors (value, whether of sparse type); a 0 of sparse type annihilates."""
     if any(s and v == 0 for v, s in factors):
         return 0
     z = 1
@@ -742,10 +748,10 @@ CONDITIONS = {
 
 
 def do_tensor(op, x, y=None):
-    """A tensor statement by the meaning of its loops: all coordinates of what is dense by type, else those not 0."""
+    """A tensor statement. Loops go over all coordinates of a tensor of dense type, over nonzero ones of sparse type."""
     m, n = op["shape"]
-    a = whole(x, [m, n]).tolist()
-    b = whole(y, [m, n]).tolist() if y else None
+    a = tensor_of(x, [m, n]).tolist()
+    b = tensor_of(y, [m, n]).tolist() if y else None
     u = y.sparse if y else False
     f, c, form, k = FUNCTIONS[op["f"]], CONDITIONS[op["c"]], op["form"], op["k"]
     real = x.dtype in FLOATS or (y and y.dtype in FLOATS)
@@ -771,7 +777,7 @@ def do_tensor(op, x, y=None):
             if form == 6:
                 v = v + v
                 if v == 0:
-                    continue  # a key whose value is 0 is none of a dictionary that is made
+                    continue  # dictionaries drop keys whose value is 0
             if form == 9:
                 z[i, j] += 3 * v
             elif form == 8:
@@ -853,7 +859,7 @@ def main():
         try:
             wrong = judge(program)
         except AssertionError as e:
-            wrong = "the judge refuses what the type checker took: %s" % e
+            wrong = "the judge refuses what the type checker accepts: %s" % e
         judged += 1
         if wrong:
             failed += 1
