@@ -99,11 +99,10 @@ const tra_cmd tra_cmd_export = {
     .group = "Relations",
     .brief = "write a relation as a file of another program",
     .usage = "[options] REL -o FILE|-",
-    .about = "Writes the tensor that a relation stands for as a numpy array, a table of text, a MatrixMarket file, raw "
-             "elements,\n"
-             "or an HDF5 file that needs no plugin. A file appears when it is complete. Missing blocks are written as "
-             "zeros.\n"
-             "Relations in tuple layout can go to h5 only.",
+    .about = "Writes a tensor as a numpy array, CSV, coordinates (MatrixMarket, .tns, edges, scipy's .npz), raw "
+             "elements or an HDF5 file that needs no plugin; a table as CSV, a numpy array of records or HDF5. A file "
+             "appears when it is complete. Missing blocks are written as zeros. Relations in tuple layout can go to h5 "
+             "only.",
     .opts = opts,
     .minargs = 1,
     .maxargs = 1,

@@ -214,8 +214,10 @@ const tra_cmd tra_cmd_head = {
     .group = "Relations",
     .brief = "print the first rows of a relation",
     .usage = "[options] REL",
-    .about = "Prints the first rows of a table, with a line of names; or those of a tensor of rank 1 or 2, of which a\n"
-             "terminal gets the first 10 columns. In a pipe it is CSV, of which NULL is nothing between the commas.",
+    .about =
+        "Prints the first rows of a table, with a line of names; or those of a tensor of 1 or 2 dimensions, of "
+        "which a terminal gets the first 10 columns. Cells are aligned on a terminal; in a pipe it is CSV, of which "
+        "NULL is nothing between the commas.",
     .opts = (const tra_opt[]){{'n', "rows", TRA_OPT_INT, &rows, "N", "how many rows (default: 10)", NULL, NULL, NULL},
                               TRA_OPT_MEMORY(memory),
                               {.name = NULL}},

@@ -12,7 +12,9 @@ tra_status tra_h5_open(const char *path, hid_t *file, tra_err *e) {
     if (stat(path, &st) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
     if (!S_ISREG(st.st_mode)) return tra_fail(e, TRA_INPUT, "%s is not a regular file", path);
     if (access(path, R_OK) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
-    if (H5Fis_hdf5(path) <= 0) return tra_fail(e, TRA_INPUT, "%s is not an HDF5 file", path);
+    if (H5Fis_hdf5(path) <= 0)
+        return tra_fail(e, TRA_INPUT, "%s is not an HDF5 file (tra import makes a relation of files of other formats)",
+                        path);
     hid_t fapl = tra_h5_fapl(false);
     *file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
     tra_status s = *file >= 0 ? TRA_OK : tra_h5_fail(e, TRA_INPUT, NULL, "%s is damaged", path);
