@@ -1,11 +1,11 @@
-"""DuckDB's CSV files (data/csv of its repository) read by tra and by DuckDB, cells compared.
+"""Reads DuckDB's own CSV files (data/csv of its repository) with tra and with DuckDB, and compares the cells.
 
     csvcorpus.py DATA [TESTS] [PATTERN]
 
-DATA: the folder data/csv of a checkout, TESTS: its test/sql/copy/csv. Each file is read without options by both; with TESTS also
-each call of read_csv there that names one file of DATA, by the options of the call as far as tra has them. A cell is the same if
-the text is, or what both stand for as a number, a truth value, a day or a time; NULL and the empty text are one, as DuckDB has
-them; generated names of columns are one. Needs @duckdb/node-api in DUCKDB_DIR (default /tmp/duck). TRA: the program."""
+DATA: the folder data/csv of a checkout, TESTS: its test/sql/copy/csv. Both read each file without options; with TESTS
+also by the options of each call of read_csv there that names one file of DATA, as far as tra has these options. Cells
+are equal if their text is, or the number, truth value, day or time for which it stands. NULL equals the empty text, and
+generated names of columns are equal. Needs @duckdb/node-api in DUCKDB_DIR (default /tmp/duck). TRA: the program."""
 import collections, csv, functools, json, os, re, subprocess, sys, tempfile
 import dateutil.parser
 

@@ -1,4 +1,5 @@
-"""DuckDB in memory, in a process of its own, for scripts that compare files: @duckdb/node-api in DUCKDB_DIR (default /tmp/duck)."""
+"""DuckDB in a process of its own, in memory, for scripts that compare files. Needs @duckdb/node-api in DUCKDB_DIR (default
+/tmp/duck)."""
 import functools, json, os, subprocess
 
 SCRIPT = """import { createRequire } from 'module'; import readline from 'readline'
@@ -18,7 +19,7 @@ def process():
 
 
 def run(statement):
-    """Runs a statement; why it failed, or None."""
+    """Runs a statement. Returns the error, or None."""
     p = process()
     p.stdin.write(json.dumps(statement) + "\n")
     p.stdin.flush()

@@ -1,11 +1,12 @@
-"""Pollock's polluted files (HPI-Information-Systems/Pollock, VLDB 2023), imported by tra, scored as the paper defines it.
+"""Imports Pollock's polluted files (HPI-Information-Systems/Pollock, VLDB 2023), and scores the results as that paper does.
 
     pollock.py DIR [tra|duckdb] [auto|given] [PATTERN]
 
-DIR holds polluted_files and pollock_weights.json of a checkout. auto: no options but those that let an import go on past a bad
-record; given: the dialect, the names and the number of lines before the first row as the parameters of each file say, all columns
-texts, as for the other systems. Prints the simple and the weighted score of 10, then the files that lose most. duckdb needs
-@duckdb/node-api in DUCKDB_DIR (default /tmp/duck). TRA: the program (default build/tra)."""
+DIR holds polluted_files and pollock_weights.json of a checkout. auto: no options but those with which an import goes on
+after a bad record. given: the options say what the parameters of each file say (dialect, names, lines before the first
+row), and all columns are strings, as for the other systems of the paper. Prints the simple and the weighted score, of
+10, then the files that lose most. duckdb needs @duckdb/node-api in DUCKDB_DIR (default /tmp/duck). TRA: the program
+(default build/tra)."""
 import collections, concurrent.futures, csv, functools, json, os, re, subprocess, sys, tempfile
 import dateutil.parser
 
@@ -21,7 +22,8 @@ class Days(dateutil.parser.parserinfo):
 
 @functools.lru_cache(None)
 def plain(cell):
-    """What Pollock takes for the same: numbers, times, days and prices by their values, texts in lower case."""
+    """A form in which cells are equal if Pollock takes them for equal: numbers, times, days and prices by value, other
+    text in lower case."""
     if not cell.strip(): return cell.lower()
     if cell in ("True", "true"): return "1"
     if cell in ("False", "false"): return "0"

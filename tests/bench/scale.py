@@ -1,9 +1,10 @@
-"""Operators on tables that are much larger than the ceiling: a join of 2e7 with 1e7 rows, a grouping into 1e7 groups, a sort of
-5e7 rows, each under --memory 64M; and all three in one program. The case `scale` of tests/bench/run, which calls it with itself as `b`.
+"""Operators on tables that are much larger than the ceiling: a join of 2e7 with 1e7 rows, a grouping into 1e7 groups, a
+sort of 5e7 rows, each under --memory 64M; and all three in one program. The case `scale` of tests/bench/run, which
+passes itself (as a module) as `b`.
 
-Every row of every result is compared with numpy's. Peak memory is the most that a process of the run held (ru_maxrss), to be below
-the ceiling; scratch that was predicted stands beside what was spilled. One run each: it is the result that is asked for.
-TRA_BENCH_SCALE=0.1: a tenth of the rows. TRA_BENCH_SITES=2: on so many sites."""
+Every row of every result is compared with numpy's. Peak memory is the most that a process of the run held (ru_maxrss),
+which must be below the ceiling; predicted scratch is printed beside what was spilled. Each runs once: the result
+matters, more than the seconds. TRA_BENCH_SCALE=0.1: a tenth of the rows. TRA_BENCH_SITES=2: on so many sites."""
 import json, os, subprocess, sys, time
 
 import tables
@@ -26,7 +27,7 @@ TEXT = {
 
 
 def columns_of(name):
-    """L: keys of R, each at least once, one of them in a tenth of the rows; R: keys in no order; S: keys that repeat."""
+    """L: each key of R at least once, and one key in a tenth of the rows; R: keys in random order; S: keys that repeat."""
     import numpy as np
     r = np.random.default_rng(ord(name))
     if name == "R":

@@ -1,11 +1,11 @@
-"""Sparse kernels beside scipy and by rules left out, after the experiments of STOREL (Schleich, Shaikhha, Suciu 2023):
-cases `kernels` (figure 7: its programs over matrices and tensors of its table 2, made at their sizes and densities),
-`density` (figure 8), `rules` (figure 9) and `search` (table 4) of tests/bench/run, which calls them with itself as `b`.
+"""Sparse kernels compared with scipy, and with kernels found without some rules, after the experiments of STOREL
+(Schleich, Shaikhha, Suciu 2023). Cases of tests/bench/run, which passes itself (as a module) as `b`: `kernels` (figure 7:
+its programs over random matrices and tensors of the sizes and densities of its table 2), `density` (figure 8), `rules`
+(figure 9) and `search` (table 4).
 
-Case `fast`: the same programs beside scipy, torch (A times dense columns) and taco (products of tensors, factors as csr),
-run in turn, over matrices near a diagonal and one of a crowded web, and a tiny run from start to end;
-TRA_BENCH_ONLY="SpMM MMM": these of them. TACO_DIR: the prefix under which taco was installed; peers that are not there are
-said so.
+Case `fast`: the same programs in turn with scipy, torch (A times dense columns) and taco (products of tensors, factors
+as csr), over banded matrices and one like a web graph, and a tiny run from start to end. TRA_BENCH_ONLY="SpMM MMM": only
+these. TACO_DIR: the prefix under which taco was installed. Peers that are missing are named.
 
 Kernel seconds of tra are those in which the operators of a run compute (kernel_seconds of --profile), on two threads;
 peers' are of the computation alone, on what is in memory already, on one thread (scipy) or two. Products of two
@@ -23,7 +23,7 @@ COLUMNS = 64
 
 
 def made(b, name, extents, entries, storage, seed):
-    """A tensor of uniform entries as NAME.h5; a dense one where entries is None."""
+    """A tensor with entries at uniformly random places, as NAME.h5; a dense one where entries is None."""
     extents = [max(4, e // SHRINK) for e in extents]
     file = f"k_{name}_{storage}.h5" if SHRINK == 1 else f"k_{name}_{storage}_{SHRINK}.h5"
     if not os.path.exists(os.path.join(b.DIR, file)):

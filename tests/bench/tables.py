@@ -1,10 +1,11 @@
-"""Operators on tables beside DuckDB and pandas, after figure 7 of TensorTable (Wen 2024): select, project, join, group and
-aggregate trips between 600 stations, 1e3 to 1e7 rows. The case `tables` of tests/bench/run, which calls it with itself as `b`.
+"""Operators on tables compared with DuckDB and pandas, after figure 7 of TensorTable (Wen 2024): select, project, join,
+group and aggregate trips between 600 stations, 1e3 to 1e7 rows. The case `tables` of tests/bench/run, which passes
+itself (as a module) as `b`.
 
-tra and DuckDB are fresh processes, each on its own file, on two threads, alternating; the result goes to a file, and is
-checkpointed by DuckDB. Beside them what the clock showed inside the process; pandas has tables and results in memory. DuckDB comes
-from npm (DUCKDB_DIR: the folder where @duckdb/node-api was installed, default /tmp/duck); what is not installed is left out.
-TRA_BENCH_ROWS=1e3,1e4: other sizes."""
+tra and DuckDB are new processes each time, each on its own file, on two threads, in turn; the result goes to a file,
+which DuckDB checkpoints. The seconds without start-up, taken inside the process, are printed, too. pandas has tables and
+results in memory. DuckDB comes from npm (DUCKDB_DIR: the folder where @duckdb/node-api was installed, default
+/tmp/duck); what is not installed is left out. TRA_BENCH_ROWS=1e3,1e4: other sizes."""
 import json, os, statistics, subprocess, sys, time
 
 SIZES = [int(float(x)) for x in os.environ.get("TRA_BENCH_ROWS", "1e3,1e4,1e5,1e6,1e7").split(",")]

@@ -5,11 +5,11 @@
 
 A batch is four tables (NULLs, NaN, -0, duplicate, frequent and absent keys, strings, dates; some without rows) and a few
 programs of 1 to 6 operators over them. They run on 1, 2, 3 and 5 ranks, by messages and by files, in blocks of a few
-rows, with the least memory and with much. SQL gets a table for each operator, with the number of each row in it, since
-its rows have no order.
+rows, with the least memory and with much. The databases make a table for each operator, in which each row has its
+number, since the rows of SQL have no order.
 
-What differs by definition: SQL has no NaN in sqlite3 (here it is the text 'NaN', which is equal to itself and greater
-than all numbers, as keys and orders of tra have it); comparisons in predicates are IEEE's, so both get them as such.
+sqlite3 has no NaN: here it is the text 'NaN', which equals itself and is greater than all numbers, as it is in keys and
+orders of tra. In predicates tra compares as IEEE 754 says, so both databases get functions or expressions that do.
 DuckDB comes from npm (DUCKDB_DIR: the folder where @duckdb/node-api was installed, default /tmp/duck).
 """
 import argparse, csv, json, math, os, random, shutil, sqlite3, subprocess, sys, tempfile
@@ -24,16 +24,16 @@ WORDS = ["a", "B", "ab", "abc", "\u00e9t\u00e9", "x%y", "zz z", "NULL?", "-"]
 
 # ---- sqlite3 --------------------------------------------------------------------------------------------------------
 
-def real(x):
+def number_of(x):
     return math.nan if x == "NaN" else x
 
 
-def shown(x):
+def stored(x):
     return "NaN" if isinstance(x, float) and math.isnan(x) else x
 
 
 class Gather:
-    """An aggregate over pairs (number of the row, value), NULLs left out, in the order of rows."""
+    """An aggregate of pairs (number of the row, value), in the order of rows, without NULLs."""
 
     def __init__(self):
         self.rows = []
@@ -43,8 +43,8 @@ class Gather:
             self.rows.append((at, x))
 
     def finalize(self):
-        v = [real(x) for _, x in sorted(self.rows, key=lambda p: p[0])]
-        return shown(self.of(v)) if v else None
+        v = [number_of(x) for _, x in sorted(self.rows, key=lambda p: p[0])]
+        return stored(self.of(v)) if v else None
 
 
 def aggregate(f):
@@ -85,7 +85,7 @@ AGGREGATES = {
 
 
 class Dialect:
-    """What both databases have in common: a quotient whose remainder is never negative, and counts."""
+    """What both databases share: counts, and a quotient whose remainder is never negative."""
 
     def modulo(self, a, n):
         return f"((({a}) % {n}) + {n}) % {n}"
@@ -107,13 +107,13 @@ class Sqlite(Dialect):
         for name, f in AGGREGATES.items():
             self.db.create_aggregate("agg_" + name, 2, aggregate(f))
         for name, f in (("add", lambda a, b: a + b), ("sub", lambda a, b: a - b), ("mul", lambda a, b: a * b)):
-            self.db.create_function("real_" + name, 2, lambda a, b, f=f: None if a is None or b is None else shown(f(real(a), real(b))))
+            self.db.create_function("real_" + name, 2, lambda a, b, f=f: None if a is None or b is None else stored(f(number_of(a), number_of(b))))
         for name, f in COMPARE.items():
-            self.db.create_function("real_" + name, 2, lambda a, b, f=f: None if a is None or b is None else int(f(real(a), real(b))))
+            self.db.create_function("real_" + name, 2, lambda a, b, f=f: None if a is None or b is None else int(f(number_of(a), number_of(b))))
         for t in tables:
             columns = ", ".join(f'"{c}"' for c, _ in t.columns)
             self.db.execute(f'create table "{t.name}" (_r, {columns})')
-            rows = [(i, *(shown(x) for x in r)) for i, r in enumerate(t.rows)]
+            rows = [(i, *(stored(x) for x in r)) for i, r in enumerate(t.rows)]
             self.db.executemany(f'insert into "{t.name}" values ({", ".join("?" * (1 + len(t.columns)))})', rows)
 
     def literal(self, kind, v):
@@ -137,7 +137,7 @@ class Sqlite(Dialect):
 
     def rows(self, name, columns):
         got = self.db.execute(f'select {", ".join(chr(34) + c + chr(34) for c, _ in columns)} from "{name}" order by _r')
-        return [tuple(real(x) if k == REAL else x for x, (_, k) in zip(r, columns)) for r in got]
+        return [tuple(number_of(x) if k == REAL else x for x, (_, k) in zip(r, columns)) for r in got]
 
 
 COMPARE = {"lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
@@ -148,7 +148,7 @@ NAMES = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 # ---- DuckDB ---------------------------------------------------------------------------------------------------------
 
 class Duck(Dialect):
-    """Statements are gathered and run at once, by a process of node."""
+    """Statements are collected, and then run at once by a process of node."""
     name, quotient = "DuckDB", "//"
 
     def __init__(self, tables):
@@ -186,7 +186,7 @@ class Duck(Dialect):
             return f"avg({x})"
         if f in ("first", "last"):
             return f"arg_{'min' if f == 'first' else 'max'}({x}, _r) filter (where {x} is not null)"
-        if f == "min" and kind == REAL:  # DuckDB's min leaves NaN out
+        if f == "min" and kind == REAL:  # DuckDB's min ignores NaN
             return f"(case when bool_or(isnan({x})) then 'NaN'::double else min({x}) end)"
         if f in ("var", "std"):
             call = "var_samp" if f == "var" else "stddev_samp"
@@ -248,7 +248,7 @@ def draw_table(r, number):
                (f"d{number}", DAY)]
     columns = [c for i, c in enumerate(columns) if i < 3 or r.random() < .7]
     if r.random() < .3:
-        columns[0] = ("k", INT)  # keys of equal names
+        columns[0] = ("k", INT)  # keys of two tables with the same name
     n = 0 if r.random() < .1 else r.randint(1, 60)
     nulls, skewed = {c: r.random() < .5 for c, _ in columns}, r.random() < .3
     rows = [tuple(None if nulls[c] and r.random() < .2 else some(r, k, skewed) for c, k in columns) for _ in range(n)]
@@ -338,7 +338,7 @@ class Program:
         return f"{letter}{self.number}_{self.names}"
 
     def add(self, columns, text, sql):
-        """sql(dialect): a select with what numbers its rows as order by, in {order}."""
+        """sql(dialect): a select, in which {order} stands for the order in which its rows are numbered."""
         t = Table(f"P{self.number}_{len(self.steps)}", columns)
         self.lines.append(f"{t.name} = {text}")
         self.steps.append((t, sql))
@@ -516,7 +516,7 @@ def read(program, folder):
     return list(zip(*([plain(k, v) for v in columns[c]] for c, k in program.result.columns)))
 
 
-# Ranks on whatever cores there are, as root too, and waiting without burning them.
+# Any number of ranks on any number of cores, also as root; ranks that wait leave the cores to others.
 os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_mpi_yield_when_idle="1",
                   OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
 WAIT = 60
@@ -524,7 +524,7 @@ RUNS = [["--memory", "64M"], ["--sites", "2", "--transport", "files"], ["--sites
 
 
 def batch(tra, seed, number, count, folder, duck):
-    """The first difference, or None; and how many programs were judged."""
+    """Returns the first difference, or None, and how many programs were judged."""
     r = random.Random(f"{seed} {number}")
     tables = [draw_table(r, i) for i in range(4)]
     for t in tables:
@@ -550,7 +550,7 @@ def batch(tra, seed, number, count, folder, duck):
 
 
 def run(tra, folder, *args):
-    """status, stdout, stderr; a status of 124 after WAIT seconds."""
+    """Returns status, stdout and stderr; the status is 124 after WAIT seconds."""
     try:
         p = subprocess.run([tra, *args, "p.tra"], cwd=folder, capture_output=True, text=True, timeout=WAIT)
     except subprocess.TimeoutExpired:
@@ -559,7 +559,7 @@ def run(tra, folder, *args):
 
 
 def judge(tra, folder, x, judges, options):
-    """What differs, or None."""
+    """Returns what differs, or None."""
     with open(os.path.join(folder, "p.tra"), "w") as f:
         f.write(x.text)
     if options == ["--memory", "least"]:
@@ -601,7 +601,7 @@ def main():
             print(f"# seed {o.seed}, batch {i}" + (f", in {folder}" if o.keep else "") + f": {wrong}".replace("\n", "\n# "))
         if not (wrong and o.keep):
             shutil.rmtree(folder)
-    print(f"# {judged} programs agree with sqlite3" + (f"; not asked was DuckDB: {why}" if why else " and DuckDB") + f"; {bad} batches differ")
+    print(f"# {judged} programs agree with sqlite3" + (f"; DuckDB was not asked: {why}" if why else " and DuckDB") + f"; {bad} batches differ")
     return bad > 0
 
 
