@@ -1,4 +1,4 @@
-/* choice.c - how good the optimizer's choice is: kernels over generated tensors, the best plans of each run and timed.
+/* choice.c - how good the choice of the optimizer of kernels is: its best plans for random tensors are run and timed.
  *
  * usage: choice [--plans K] [--only TEXT] [--storages] [-v]
  *
@@ -26,12 +26,12 @@ enum { MOST_REFS = 3, MOST_PLANS = 32, REPEATS = 5, MOST_SQUARE = 3000, MOST_DEN
  * density, dense ones all elements. */
 typedef struct kernel {
     const char *name, *text, *storage[MOST_REFS];
-    bool dense;    /* the result */
-    double times;  /* a factor */
-    double work;   /* what the extents are chosen by: entries, or operations */
-    int64_t inner; /* the extent of labels that are short */
+    bool dense;    /* the result is dense */
+    double times;  /* the statement is multiplied by this */
+    double work;   /* extents are chosen so that there are so many entries, or operations */
+    int64_t inner; /* the extent of the labels in is_short */
     const char *is_short;
-    double extent; /* of the other ones; 0: by the work */
+    double extent; /* of the other labels; 0: it follows from the work */
 } kernel;
 
 typedef struct point {
@@ -58,7 +58,7 @@ static const kernel kernels[] = {
 };
 enum { NKERNELS = sizeof kernels / sizeof kernels[0] };
 
-/* A statement over operands that are there. */
+/* A statement with its operands, and the plans that were found. */
 typedef struct problem {
     tra_arena *arena;
     tra_einsum s;
@@ -102,7 +102,7 @@ static void read_statement(problem *x, const kernel *k) {
     }
 }
 
-/* Long labels have one extent, with which the kernel does about the work that it is to do. */
+/* The extent of all labels that are not short, with which the kernel does about the work that is wanted. */
 static double long_extent(const kernel *k, double density) {
     const char *first = strchr(k->text, '=') + 1;
     double rank = (double)(strcspn(first, ",")), nout = (double)(first - 1 - k->text), n;
@@ -155,7 +155,7 @@ static tra_status compose(problem *x, const kernel *k, double density, pattern p
     return tra_storel_compose(&x->s, extent, about, x->arena, &x->c, e);
 }
 
-/* What the names of the scope stand for, and what is known of them. */
+/* Sets what the names of the scope stand for, and what the compiler is told of them. */
 static void fill_scope(problem *x) {
     const tra_storel_problem *p = &x->c.problem;
     x->scope = tra_news(x->arena, tra_calc_free, p->n);
@@ -204,7 +204,7 @@ static bool make_problem(problem *x, const kernel *k, int exponent, pattern p, i
 typedef struct timed {
     const tra_codegen_kernel *kernel;
     tra_codegen_spec spec;
-    double seconds, sum; /* INFINITY: it takes too long, or cannot be compiled */
+    double seconds, sum; /* seconds: INFINITY where it takes too long, or cannot be compiled; sum: of the result */
     const char *why;
 } timed;
 
@@ -238,14 +238,14 @@ static void compile(tra_codegen *g, problem *x, int i, bool dense, timed *t) {
     }
 }
 
-/* Of this thread: a busy machine stretches it less than the clock's. */
+/* Processor time of this thread, which depends less on what else the machine does. */
 static double processor_seconds(void) {
     struct timespec t = {0};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Once, if it takes no longer than `most` seconds. */
+/* Runs the plan once, and gives it up after `most` seconds. */
 static void run_once(problem *x, timed *t, double most) {
     tra_err e = {0};
     int64_t n = 1, rows = 0;
@@ -264,7 +264,7 @@ static void run_once(problem *x, timed *t, double most) {
         out.room = n;
     }
     double *v = tra_calloc((size_t)n + 1, sizeof *v), sum = 0;
-    memset(v, 0, (size_t)n * sizeof *v); /* touched */
+    memset(v, 0, (size_t)n * sizeof *v); /* so that its pages are there */
     out.value = c.out = v;
     double from = processor_seconds();
     tra_status s = stop ? TRA_INTERNAL : tra_codegen_run(t->kernel, &c, &e);
@@ -283,7 +283,7 @@ static void run_once(problem *x, timed *t, double most) {
     free(v), free(out.row), free(out.begin), free(out.column);
 }
 
-/* All of them in turn: the least seconds of each. */
+/* Runs n plans in turn, REPEATS times: the least seconds of each count. */
 static void run_all(tra_codegen *g, problem *x, bool dense, int n, timed *t) {
     double best = 1;
     for (int i = 0; i < n; i++) compile(g, x, i, dense, &t[i]);
@@ -343,7 +343,7 @@ static void run_point(tra_codegen *g, const point *pt, int plans, bool verbose) 
 /* ---- storages side by side --------------------------------------------------------------------------------------- */
 
 static const struct {
-    int like; /* kernel */
+    int like; /* the number of a kernel, for its statement and sizes */
     const char *storage[4][MOST_REFS];
 } sides[] = {
     {0, {{"csr", "csr"}, {"csc", "csr"}, {"csr", "csc"}, {"csr", "dense"}}},
@@ -363,7 +363,7 @@ static int by_predicted(const void *a, const void *b) {
     return (x->predicted > y->predicted) - (x->predicted < y->predicted);
 }
 
-/* The same tensors for all of them, such that those that are held densely fit. */
+/* The extent of tensors that all storages share, so that dense ones fit in memory. */
 static double side_extent(int which, double density) {
     const kernel *k = &kernels[sides[which].like];
     double n = long_extent(k, density);

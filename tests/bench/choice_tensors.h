@@ -39,10 +39,11 @@ static inline void sort_keys(uint64_t *v, int64_t n, uint64_t most) {
 typedef struct entries {
     int rank;
     int64_t extent[MOST_RANK], n;
-    uint64_t *at; /* row by row, in the order of the dimensions */
+    uint64_t *at; /* row-major places, ascending */
 } entries;
 
-/* One entry, as the pattern has it: power laws along each dimension, a band around the diagonal, blocks of 8. */
+/* A random place: uniform; by a power law along each dimension; in a band around the diagonal; in the block of 8 per
+ * dimension at `corner`. */
 static inline uint64_t one(const entries *t, pattern p, double density, const int64_t *corner) {
     uint64_t at = 0;
     int64_t first = 0;
@@ -62,7 +63,7 @@ static inline entries make_entries(int rank, const int64_t *extent, pattern p, d
     double all = 1;
     for (int d = 0; d < rank; d++) all *= (double)(t.extent[d] = extent[d]);
     int64_t want = (int64_t)(density * all), corner[MOST_RANK] = {0};
-    if (density >= 1) { /* all of them */
+    if (density >= 1) { /* all elements are entries */
         t.at = tra_malloc((size_t)all * sizeof *t.at + 8);
         for (t.n = 0; t.n < (int64_t)all; t.n++) t.at[t.n] = (uint64_t)t.n;
         return t;
@@ -85,7 +86,7 @@ static inline entries make_entries(int rank, const int64_t *extent, pattern p, d
 typedef struct operand {
     tra_storage *storage; /* NULL: dense */
     tra_component_data *data;
-    double positions[MOST_RANK], squares[MOST_RANK]; /* as statistics of files have them */
+    double positions[MOST_RANK], squares[MOST_RANK]; /* by level, as the statistics in files */
     int64_t n;
 } operand;
 
@@ -98,8 +99,8 @@ static inline void put(operand *o, const char *name, int depth, int64_t n, tra_e
         if (strcmp(o->storage->components[k].name, full) == 0) o->data[k].value = (tra_elements){type, n, v};
 }
 
-/* A sparse level: of each part of equal coordinates above, each coordinate once (or, of coo, for each entry). part: the
- * entries below each position of the level above; on return below each of this one. */
+/* A sparse level: for each position of the level above each coordinate once (in coo, where a singleton level follows,
+ * as often as there are entries). part: the entries below each position of the level above; on return, of this one. */
 static inline void fill_sparse(operand *o, int d, const int32_t *column, int64_t n, int64_t **part, int64_t *nparts) {
     const tra_storage *s = o->storage;
     bool apart = d + 1 < s->rank && s->level[d + 1] == TRA_CALC_LEVEL_SINGLETON;
@@ -146,7 +147,7 @@ static inline void fill_dense(const int32_t *column, int64_t extent, int64_t **p
     *nparts *= extent;
 }
 
-/* The tensor's entries in a storage by levels; in the storage "dense" (NULL) all elements. */
+/* The tensor in a storage by levels, or in "dense", which has all elements. */
 static inline operand fill(tra_arena *a, const entries *t, const char *storage) {
     operand o = {.n = t->n};
     tra_err e = {0};

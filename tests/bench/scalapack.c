@@ -1,5 +1,9 @@
-/* scalapack.c - a peer of tests/bench/run: usage: mpirun -n R scalapack M N K BLOCK REPEATS
- * Multiplies M x K by K x N doubles that are in memory, block cyclic on a grid of 1 x R; prints seconds, one a line. */
+/* scalapack.c - a peer of tests/bench/run.
+ *
+ * usage: mpirun -n R scalapack M N K BLOCK REPEATS
+ *
+ * Multiplies M x K by K x N doubles in memory, distributed block-cyclically over a grid of 1 x R ranks. Prints the
+ * seconds of each repetition on a line of its own. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +20,7 @@ extern void pdgemm_(const char *, const char *, const int *, const int *, const 
 static int ctx, rows, cols, row, col, block;
 static const int zero = 0, one = 1;
 
-/* This rank's part of an m x n matrix. */
+/* The part of an m x n matrix that this rank has. */
 static double *part(int m, int n, int *desc) {
     int lm = numroc_(&m, &block, &row, &zero, &rows), ln = numroc_(&n, &block, &col, &zero, &cols), info;
     int ld = lm > 1 ? lm : 1;
@@ -40,7 +44,7 @@ int main(int argc, char **argv) {
     Cblacs_gridinit(&ctx, "R", 1, n);
     Cblacs_gridinfo(ctx, &rows, &cols, &row, &col);
     double *a = part(m, k, da), *b = part(k, j, db), *c = part(m, j, dc), alpha = 1, beta = 0;
-    for (int r = -1; r < repeats; r++) { /* the first touches memory */
+    for (int r = -1; r < repeats; r++) { /* the first run is not counted: memory is touched there */
         MPI_Barrier(MPI_COMM_WORLD);
         double t = MPI_Wtime(), most;
         pdgemm_("N", "N", &m, &j, &k, &alpha, a, &one, &one, da, b, &one, &one, db, &beta, c, &one, &one, dc);

@@ -41,7 +41,7 @@ def columns_of(name):
 
 
 def wanted(name):
-    """The columns that must come out, by numpy, which has everything in memory."""
+    """The columns of the result, computed by numpy in memory."""
     import numpy as np
     if name == "order":
         s = columns_of("S")
@@ -66,7 +66,7 @@ def wanted(name):
 
 
 def compare(b, name):
-    """Exits with what differs; the rows that there are."""
+    """Compares with the result; exits where it differs. Returns the number of rows."""
     import h5py, numpy as np
     want = wanted(name)
     with h5py.File(os.path.join(b.DIR, "scale_o.h5")) as f:
@@ -82,7 +82,7 @@ def compare(b, name):
 
 
 def run(b, name):
-    """Seconds, the most memory of a process in bytes, what was measured and predicted."""
+    """Runs a program. Returns seconds, peak memory of a process in bytes, and the profile."""
     out, program = os.path.join(b.DIR, "scale_o.h5"), f"scale_{name}.tra"
     inputs = "S" if name == "order" else "L" if name == "group" else "LR"
     with open(os.path.join(b.DIR, program), "w") as f:

@@ -39,7 +39,8 @@ def made(b, name, extents, entries, storage, seed):
 
 
 def kernel_seconds(b, inputs, statement, *more, repeats=None):
-    """Median seconds of the operators that compute, of the whole process, and what was run; None, None, why: it fails."""
+    """Median seconds of the operators that compute, and of the whole process, and the strategy. Where it fails: None,
+    None, the error."""
     text = "".join(f'input {n} from "{f}"\n' for n, f in inputs.items()) + statement + '\noutput Q to "k_out.h5"\n'
     with open(os.path.join(b.DIR, "kernel.tra"), "w") as f: f.write(text)
     seconds, whole, strategy = [], [], ""
@@ -130,7 +131,7 @@ def rules(b):
 
 
 def like_peers(b, name, n, entries):
-    """A matrix of the peers' kind, as NAME.npz and .h5: columns near the diagonal, of webbase crowded at the first ones."""
+    """A matrix for all peers, as NAME.npz and .h5: banded; that of webbase with most entries in the first columns."""
     file = f"f_{name}.h5" if SHRINK == 1 else f"f_{name}_{SHRINK}.h5"
     if not os.path.exists(os.path.join(b.DIR, file)):
         n, entries = max(64, n // SHRINK), max(64, entries // SHRINK)
@@ -140,7 +141,7 @@ def like_peers(b, name, n, entries):
 
 
 class Peer:
-    """A process that has its operands in memory, and is asked for one computation at a time: scipy, torch or taco."""
+    """A process of scipy, torch or taco, which keeps its operands in memory and does one computation when asked."""
 
     def __init__(self, b, who, what, files):
         self.who, self.why, self.p = who, None, None
@@ -154,7 +155,7 @@ class Peer:
         if not self.why: self.p = subprocess.Popen(words, cwd=b.DIR, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def seconds(self):
-        """None: the peer is not there, and self.why says why."""
+        """Seconds of one computation. None: the peer is missing, and self.why says why."""
         if self.why: return None
         try:
             self.p.stdin.write("\n")
@@ -177,7 +178,7 @@ class Peer:
 
 
 def taco(b):
-    """The program that runs taco's kernels (taco.cpp), and why there is none. taco is not built here: TACO_DIR has it."""
+    """Builds the program that runs taco's kernels (taco.cpp) with the taco in TACO_DIR. Returns it, or None and why."""
     folder, program = os.environ.get("TACO_DIR"), os.path.join(b.DIR, "taco")
     if not folder: return program, "TACO_DIR is not set: a folder with include/taco.h and lib/libtaco.so"
     source = os.path.join(os.path.dirname(b.PEERS), "taco.cpp")
@@ -188,7 +189,7 @@ def taco(b):
 
 
 def beside(b, program, name, inputs, statement, what, targets, *more):
-    """tra and its peers in turn, medians: a line for each of targets, {peer: wanted ratio}."""
+    """Runs tra and its peers in turn, and prints medians, a line for each peer. targets: {peer: wanted ratio}."""
     peers = [Peer(b, who, what, list(inputs.values())) for who in targets]
     ours, wholes, theirs = [], [], {p.who: [] for p in peers}
     for r in range(b.REPEATS + 1):
@@ -243,7 +244,7 @@ def fast(b):
 
 
 def start(b):
-    """A tiny run from start to end: its kernel new, then seen before."""
+    """Seconds of a tiny run as a whole process: with a kernel that must be compiled, and with one that was before."""
     with open(os.path.join(b.DIR, "tiny.txt"), "w") as f: f.write("".join(f"{i} {(7 * i) % 10} {i}.5\n" for i in range(10)))
     b.sh(b.TRA, "import", "-q", "tiny.txt", "-o", "tiny.h5", "--from", "edges", "--shape", "10x10", "--storage", "csr")
     b.sh(b.TRA, "gen", "-q", "--shape", "10", "-o", "tinyx.h5")

@@ -39,7 +39,7 @@ print(json.dumps(seconds))"""
 
 
 def frame(path, columns, rows=1 << 18):
-    """A table as AnnData writes it, which tra reads in place; rows: of a chunk."""
+    """Writes a table as AnnData does, which tra reads in place. rows: in a chunk."""
     import h5py
     with h5py.File(path, "w") as f:
         g = f.create_group("data")
@@ -50,7 +50,7 @@ def frame(path, columns, rows=1 << 18):
 
 
 def make(b):
-    """CSV files: trips_N.csv and stations.csv."""
+    """Writes trips_N.csv and stations.csv."""
     import numpy as np
     made = {"stations": lambda r: {"code": np.arange(600), "lat": 45 + r.random(600), "lon": -73 + r.random(600)}}
     for n in SIZES:
@@ -64,7 +64,7 @@ def make(b):
 
 
 def duck(b, file, *sql):
-    """Seconds of the process, those of each statement, rows of the last."""
+    """Runs statements. Returns the seconds of the process, those of each statement, and the rows of the last."""
     t = time.perf_counter()
     p = subprocess.run(["node", SCRIPT, file, "2", "8GB", *sql], cwd=b.DIR, capture_output=True, text=True, env={**os.environ, "DUCKDB_DIR": DUCK})
     if p.returncode: sys.exit(f"duckdb {sql}: {p.stderr}")
@@ -80,7 +80,7 @@ def has_duck(b):
 
 
 def imported(b, n, with_duck):
-    """Both read the CSV files into their own: medians of three."""
+    """Seconds in which tra and DuckDB import the CSV files: medians of three."""
     own, theirs = [], []
     db = os.path.join(b.DIR, f"trips_{n}.duckdb")
     for _ in range(3 if n > 100000 else b.REPEATS):

@@ -2,8 +2,8 @@
  *
  * usage: taco mttkrp|ttm FILE...      B.tns, then the factors, csr: C.tns and D.tns, or D.tns
  *
- * Answers each line that comes with the seconds of one computation (assembling the result and computing it), as
- * peers.py does; the kernel is compiled before. By 2 threads where taco runs its outermost loop in parallel. */
+ * For each line that it reads it prints the seconds of one computation (assembling the result and computing it), as
+ * peers.py does; the kernel is compiled before. It uses 2 threads where taco parallelizes the outermost loop. */
 #include <chrono>
 #include <fstream>
 #include <iostream>
