@@ -13,10 +13,11 @@ typedef struct tra_merge {
  * as bits, `out` that of the result; extent[l] is the extent of label l. A label is summed as soon as neither the
  * result nor another factor has it. The order has the fewest multiplications and additions, and among equal ones the
  * fewest elements in intermediate results: of all orders up to TRA_ORDER_EXACT factors, beyond that by taking the
- * cheapest pair again and again. held[i] is the share of factor i's elements that are entries (NULL: all are dense);
- * only entries are multiplied, and those of an intermediate result are estimated as if their places were independent.
- * Returns the number of operations. */
+ * cheapest pair again and again. density[i] is the share of the elements of factor i that are entries (NULL: all
+ * factors are dense); only entries are multiplied, and those of an intermediate result are estimated as if their places
+ * were independent. Returns the number of operations. */
 enum { TRA_ORDER_EXACT = 12 };
-double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, const double *held, tra_merge *v);
+double tra_order(int n, const uint64_t *labels, uint64_t out, const int64_t *extent, const double *density,
+                 tra_merge *v);
 
 #endif

@@ -1,4 +1,4 @@
-/* The graph as text, and its validity. */
+/* print.c - nodes as text and in JSON, and the check that a graph is valid. */
 #include "../../lib/relation/columns.h"
 #include "tra.h"
 

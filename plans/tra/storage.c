@@ -1,4 +1,4 @@
-/* storage.c - storages that statements name: those of the program, else those of the library. */
+/* storage.c - storages that statements name, of the program or of the library, and how relations are stored by them. */
 #include "storage.h"
 
 #include <string.h>
@@ -14,6 +14,7 @@ static bool storage_use_of(tra_build *b, const tra_ast *x, tra_storage_use *use)
     return true;
 }
 
+/* The diagnostic for a name that no storage has. */
 static void unknown_storage(tra_build *b, const tra_storage_use *use) {
     const char *const *library = tra_storage_names();
     const char *names[256];
@@ -61,16 +62,13 @@ static const tra_storage *storage_named(tra_build *b, const tra_storage_use *use
 
 void tra_build_storage_statement(tra_build *b, const tra_stmt *st) {
     tra_graph *g = b->g;
-    if ((g->nstorages & (g->nstorages - 1)) == 0) {
-        const tra_storage_decl **v = tra_news(b->arena, const tra_storage_decl *, g->nstorages ? 2 * g->nstorages : 1);
-        if (g->nstorages) memcpy(v, g->storages, (size_t)g->nstorages * sizeof *v);
-        g->storages = v;
-    }
+    TRA_BUILD_ROOM(b->arena, g->storages, g->nstorages);
     g->storages[g->nstorages++] = st->storage;
 }
 
 /* ---- how relations are stored ----------------------------------------------------------------------------------- */
 
+/* The storage with its arguments, as statements name it. */
 static const char *text_of(tra_build *b, const tra_storage_use *use, const tra_storage *s) {
     const char *text = use->name;
     for (int i = 0; i < s->nargs; i++)
@@ -78,7 +76,8 @@ static const char *text_of(tra_build *b, const tra_storage_use *use, const tra_s
     return s->nargs ? tra_arena_printf(b->arena, "%s)", text) : text;
 }
 
-/* The levels of a storage that has such as files have; else NULL. */
+/* The levels of a storage, as files have them; NULL for a storage that is no levels, or of which files do not hold all
+ * levels. */
 static const tra_levels *levels_of(tra_build *b, const tra_storage *s) {
     tra_levels *l = tra_new(b->arena, tra_levels);
     return tra_levels_of_storage(s, l) ? l : NULL;
@@ -86,7 +85,8 @@ static const tra_levels *levels_of(tra_build *b, const tra_storage *s) {
 
 static bool is_whole(const tra_type *t) { return tra_dtype_rows[t->dtype].class != TRA_CLASS_FLOAT; }
 
-/* Of a storage that is no levels: one whose positions follow from coordinates and sizes alone. */
+/* Sets out->mapping to a storage that is no levels; false, after a diagnostic, unless its positions follow from
+ * coordinates and sizes alone. */
 static bool find_mapping(tra_build *b, const tra_storage_use *use, const tra_storage *s, const tra_type *t,
                          tra_storage_choice *out) {
     tra_mapping_use *m = tra_new(b->arena, tra_mapping_use);
@@ -116,11 +116,11 @@ bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *
 }
 
 void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_storage_choice *out) {
-    int64_t floats = tra_catalog_elements(t->cat), all = floats;
-    bool ok = !st->nnz || tra_build_int(b, st->nnz, "a number of entries", 0, &all);
-    if (ok && all > floats) {
-        tra_diag_error(b->d, st->nnz->span, NULL, "%" PRId64 " entries in a tensor of %" PRId64 " elements", all,
-                       floats);
+    int64_t elements = tra_catalog_elements(t->cat), entries = elements;
+    bool ok = !st->nnz || tra_build_int(b, st->nnz, "a number of entries", 0, &entries);
+    if (ok && entries > elements) {
+        tra_diag_error(b->d, st->nnz->span, NULL, "%" PRId64 " entries in a tensor of %" PRId64 " elements", entries,
+                       elements);
         ok = false;
     }
     const tra_storage *s = ok && st->as.name ? storage_named(b, &st->as, t->cat->bound.n, is_whole(t)) : NULL;
@@ -132,16 +132,16 @@ void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stora
     block.component = tra_news(b->arena, tra_component_data, s->ncomponents);
     t->sparse = !tra_storage_is_total(s, &block);
     if (!t->sparse) return;
-    /* which tuples they are in is not known, nor, where nothing is said, how many there are: few */
-    double expected = st->nnz ? (double)all : (double)floats * TRA_SPARSE_BELOW / 2;
-    t->entries = tra_entries_about(b->arena, t, expected, all, INT64_MAX);
+    /* which tuples the entries are in is not known; without nnz nor is their number, which is guessed to be small */
+    double expected = st->nnz ? (double)entries : (double)elements * TRA_SPARSE_BELOW / 2;
+    t->entries = tra_entries_about(b->arena, t, expected, entries, INT64_MAX);
     t->layout = tra_type_best_layout(t);
 }
 
 tra_storage_choice tra_stored_default(tra_arena *a, const tra_type *t) {
-    double floats = (double)tra_catalog_elements(t->cat);
+    double elements = (double)tra_catalog_elements(t->cat);
     int rank = t->cat->bound.n;
-    if (!t->sparse || rank == 0 || (double)tra_type_entries(t).expected >= TRA_SPARSE_BELOW * floats)
+    if (!t->sparse || rank == 0 || (double)tra_type_entries(t).expected >= TRA_SPARSE_BELOW * elements)
         return (tra_storage_choice){.name = "dense"};
     tra_levels *l = tra_new(a, tra_levels);
     l->n = rank;
@@ -162,8 +162,8 @@ tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_storage_choice *as, 
     return tra_build_made(b, TRA_OP_TRANSFORM, span, &fields);
 }
 
-tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_storage_choice *out) {
+tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *name, tra_storage_choice *out) {
     tra_storage_use use;
-    if (!storage_use_of(b, call, &use) || !tra_build_stored(b, &use, &x->type, out)) return NULL;
-    return tra_build_as(b, x, out, call->span);
+    if (!storage_use_of(b, name, &use) || !tra_build_stored(b, &use, &x->type, out)) return NULL;
+    return tra_build_as(b, x, out, name->span);
 }

@@ -4,18 +4,20 @@
 
 #include "build.h"
 
-/* A declared input, of the type that it has if it is dense, becomes what `as` and `nnz` say; stays so after a
- * diagnostic. */
+/* Makes of t, the type of a declared input if it were dense, what `as` and `nnz` of the statement say; leaves it dense
+ * after a diagnostic. */
 void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_storage_choice *out);
-/* How a result is stored. False after a diagnostic. */
+/* How a result of type t is stored by "as NAME(args)". False after a diagnostic. */
 bool tra_build_stored(tra_build *b, const tra_storage_use *use, const tra_type *t, tra_storage_choice *out);
-/* The node, or one of the same elements that is sparse by type if what stores it is not dense, and else dense. */
+/* A node of the same elements whose type is sparse if that storage is sparse, and else dense: n itself if its type is
+ * so already. */
 tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_storage_choice *as, tra_span span);
-/* store(X, NAME): the node, and how it is stored. */
-tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *call, tra_storage_choice *out);
+/* The node of store(X, NAME), and how it is stored. name: the second argument of the call, NAME or NAME(args). */
+tra_node *tra_build_store(tra_build *b, tra_node *x, const tra_ast *name, tra_storage_choice *out);
+/* Adds the storage that the statement declares to the graph. */
 void tra_build_storage_statement(tra_build *b, const tra_stmt *st);
 
-/* The node of a tensor statement: that of its EinSum statement, in the blocks that it asks for, and stored so. */
+/* The node of a tensor statement (tensor.c), in the blocks that the statement asks for; out: how it is stored. */
 tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_storage_choice *out);
 
 #endif

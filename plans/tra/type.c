@@ -1,23 +1,22 @@
-/* type.c - types of operators: which tuples the result has, how large their arrays are, which key cuts which dimension.
+/* type.c - types of operators: which tuples the result has, and how large their arrays are.
  *
- * Grids are typed without looking at their tuples. The extents of an array depend only on whether each component of its
- * key is the last of its dimension, so one evaluation of the kernel's shape function for each combination of last and
- * not last, over the dimensions that clip anything, decides every tuple.
+ * Grids are typed without looking at their tuples. The extents of an array depend only on the class of its key: the set
+ * of key dimensions of which it has the last component. So the kernel's shape function is evaluated once for each
+ * class, over the key dimensions that clip anything (at whose end arrays are smaller), and that decides every tuple.
  *
- * Source: Tensor Relational Algebra, section 3; the cut sets are this project's (man tra-lang.5).
+ * Source: Tensor Relational Algebra, section 3.
  */
 #include "type.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void tra_join_places(const tra_node *n, int *place) {
+void tra_type_join_places(const tra_node *n, int *place) {
     int kl = n->in[0]->type.cat->frontier.n, kr = n->in[1]->type.cat->frontier.n;
     for (int d = 0; d < kr; d++) place[d] = tra_join_key(&n->joinl, &n->joinr, kl, d);
 }
 
-/* The place of each key dimension in the key of the group; -1: it is aggregated. */
-static void group_places(const tra_node *n, int *place) {
+void tra_type_group_places(const tra_node *n, int *place) {
     for (int d = 0; d < n->in[0]->type.cat->frontier.n; d++) {
         place[d] = -1;
         for (int i = 0; i < n->group.n; i++)
@@ -25,14 +24,14 @@ static void group_places(const tra_node *n, int *place) {
     }
 }
 
-tra_status tra_too_many(const tra_node *n, tra_err *e) {
+tra_status tra_type_too_many(const tra_node *n, tra_err *e) {
     return tra_fail(e, TRA_PROGRAM,
                     "the result of this %s is not a grid and has more than %d tuples, too many to list; use larger "
                     "blocks",
                     tra_opcode_text(n->op), TRA_MAX_LIST);
 }
 
-void tra_empty(int k, const tra_dims *bound, tra_catalog *out) {
+void tra_type_empty(int k, const tra_dims *bound, tra_catalog *out) {
     *out = (tra_catalog){.frontier = {.n = k}, .bound = *bound};
 }
 
@@ -40,16 +39,16 @@ void tra_empty(int k, const tra_dims *bound, tra_catalog *out) {
 
 enum { MAX_CLIPS = 12 }; /* key dimensions that clip, in one result: 2^12 shapes */
 
-/* Sets *ext to the extents of the result's arrays at the keys of a class: bit d of `last` is set for keys whose
- * component d is the last one of its dimension. */
+/* Sets *ext to the extents of the result's arrays at the keys of a class: bit d of `last` is set if component d is the
+ * last one of its dimension. */
 typedef tra_status shape_fn(void *ctx, uint32_t last, tra_dims *ext, tra_err *e);
 
-/* Makes *out the grid of all keys of the box `frontier`, where only the last components of the dimensions in `clips`
- * change extents. *fits is false, and *out is not set, when the extents are not those of a grid (tra_catalog), or when
- * the result has no tuples and its shapes do not fit together. */
+/* Makes *out the grid of all keys below `frontier`; `clips` is the set of key dimensions that may clip. *fits is false,
+ * and *out is not set, when the extents are not those of a grid (tra_catalog), or when the result has no tuples and the
+ * kernel refuses the shapes that they would have. */
 static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *shape, void *ctx, bool *fits,
                            tra_catalog *out, tra_err *e) {
-    uint32_t forced = 0; /* a dimension with one value: it is the last one too */
+    uint32_t forced = 0; /* dimensions of one value, which is the last one too: they are in every class */
     bool empty = false;
     for (int d = 0; d < frontier->n; d++) {
         empty |= frontier->v[d] == 0;
@@ -67,7 +66,7 @@ static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *s
     if (s != TRA_OK) return empty ? TRA_OK : s;
     for (int a = 0; a < base.n; a++) by[a] = -1, last[a] = base.v[a];
     bool fit = true;
-    for (uint32_t rest = clips; rest; rest &= rest - 1) { /* one dimension at its end */
+    for (uint32_t rest = clips; rest; rest &= rest - 1) { /* which dimension clips which extent */
         int d = __builtin_ctz(rest);
         s = shape(ctx, forced | 1u << d, &ext, e);
         if (s != TRA_OK) return empty ? TRA_OK : s;
@@ -77,7 +76,7 @@ static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *s
             last[a] = ext.v[a];
         }
     }
-    for (uint32_t sub = clips; sub; sub = (sub - 1) & clips) { /* the combinations must agree with that */
+    for (uint32_t sub = clips; sub; sub = (sub - 1) & clips) { /* do all classes agree with that? */
         s = shape(ctx, forced | sub, &ext, e);
         if (s != TRA_OK) return empty ? TRA_OK : s;
         for (int a = 0; a < base.n; a++)
@@ -87,12 +86,13 @@ static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *s
     return fit ? tra_catalog_grid(frontier, &base, by, last, out, e) : TRA_OK;
 }
 
-/* Extents of a grid's arrays at keys of a class. */
+/* The extents of a grid's arrays at the keys of a class. */
 static void class_ext(const tra_catalog *c, uint32_t last, tra_dims *ext) {
     ext->n = c->bound.n;
     for (int a = 0; a < ext->n; a++) ext->v[a] = c->by[a] >= 0 && (last >> c->by[a] & 1) ? c->last[a] : c->bound.v[a];
 }
 
+/* The key dimensions at whose end arrays of a grid are smaller. */
 static uint32_t clipping(const tra_catalog *c) {
     uint32_t set = 0;
     for (int a = 0; a < c->bound.n; a++)
@@ -106,9 +106,9 @@ typedef struct join_ctx {
     const tra_node *n;
     tra_dims frontier;
     int place[2][TRA_MAXDIM]; /* of each key dimension of L and R in the result's key */
-    tra_dims bound[2];
+    tra_dims bound[2];        /* of L and R */
     tra_sample *sample;
-    bool sampled;
+    bool sampled; /* *sample is set */
 } join_ctx;
 
 /* The class of the operand's key that a key of the result of class `last` is made of. Where the other operand has fewer
@@ -123,6 +123,7 @@ static uint32_t operand_class(const join_ctx *j, int side, uint32_t last) {
     return set;
 }
 
+/* A key of the operand that takes part in a key of the result of class `last`, for messages. */
 static void example_key(const join_ctx *j, int side, uint32_t last, tra_dims *key) {
     key->n = j->n->in[side]->type.cat->frontier.n;
     for (int d = 0; d < key->n; d++) {
@@ -155,7 +156,7 @@ static tra_status join_catalog(tra_arena *a, const tra_node *n, tra_catalog *out
     j.bound[1] = r->bound;
     j.frontier = l->frontier;
     j.frontier.n = l->frontier.n + r->frontier.n - n->joinr.n;
-    tra_join_places(n, j.place[1]);
+    tra_type_join_places(n, j.place[1]);
     for (int d = l->frontier.n; d < j.frontier.n; d++) j.frontier.v[d] = INT64_MAX;
     for (int d = 0; d < r->frontier.n; d++) {
         int64_t *f = &j.frontier.v[j.place[1][d]];
@@ -191,7 +192,8 @@ static tra_status unary_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *
         if (c->by[a] < 0) continue;
         int p = u->place[c->by[a]];
         if (p >= 0 && last >> p & 1)
-            in.v[a] = c->last[a]; /* aggregated: arrays are padded to the largest of the group */
+            in.v[a] =
+                c->last[a]; /* not if that dimension is aggregated: arrays are padded to the largest of the group */
     }
     if (!u->sampled) u->sample->l = in;
     u->sampled = true;
@@ -206,7 +208,7 @@ static tra_status unary_catalog(tra_arena *a, const tra_node *n, tra_catalog *ou
     tra_dims frontier = c->frontier;
     for (int d = 0; d < frontier.n; d++) u.place[d] = d;
     if (agg) {
-        group_places(n, u.place);
+        tra_type_group_places(n, u.place);
         frontier.n = n->group.n;
         for (int i = 0; i < frontier.n; i++) frontier.v[i] = c->frontier.v[n->group.v[i]];
     }
@@ -218,105 +220,11 @@ static tra_status unary_catalog(tra_arena *a, const tra_node *n, tra_catalog *ou
         TRA_TRY(fit_grid(&frontier, clips, unary_shape, &u, &fits, out, e));
         if (fits && c->n == 0 && out->n != 0) { /* without tuples there are no groups */
             tra_dims bound = out->bound;
-            tra_empty(frontier.n, &bound, out);
+            tra_type_empty(frontier.n, &bound, out);
         }
         if (fits) return TRA_OK;
     }
     return agg ? tra_list_agg(a, n, out, sample, e) : tra_list_transform(a, n, out, sample, e);
-}
-
-/* ---- cut sets ----------------------------------------------------------------------------------------------- */
-
-/* An input dimension other than `from` on which the extent of result dimension a depends too (diag: the shorter of two
- * counts), or -1. */
-static int partner(const tra_kernel *k, int rank, int a, int from) {
-    tra_dims probe = {.n = rank}, all, ext;
-    tra_err none = {0};
-    for (int i = 0; i < rank; i++) probe.v[i] = 3;
-    if (tra_kernel_shape1(k, &probe, &all, NULL, &none) != TRA_OK) return -1;
-    for (int d = 0; d < rank; d++) {
-        probe.v[d] = 2;
-        bool fits = tra_kernel_shape1(k, &probe, &ext, NULL, &none) == TRA_OK;
-        if (d != from && fits && ext.v[a] != all.v[a]) return d;
-        probe.v[d] = 3;
-    }
-    return -1;
-}
-
-static tra_status whole_last(const tra_kernel *k, const tra_dims *ext, const uint32_t *cut, const tra_dims *frontier,
-                             tra_err *e) {
-    if (!tra_kernel_needs_whole_last(k) || ext->n == 0) return TRA_OK;
-    for (uint32_t set = cut[ext->n - 1]; set; set &= set - 1) {
-        int d = __builtin_ctz(set);
-        if (frontier->v[d] <= 1) continue;
-        tra_str name = {0};
-        tra_kernel_print(k, &name);
-        tra_status s = tra_fail(e, TRA_PROGRAM,
-                                "%s needs the last array dimension whole in each array, but key dimension %d cuts it "
-                                "in %" PRId64 " parts; use reblock or concat before",
-                                tra_str_get(&name), d, frontier->v[d]);
-        tra_str_free(&name);
-        return s;
-    }
-    return TRA_OK;
-}
-
-/* Takes extents and cut sets through a map, kernel by kernel: *ext and cut are those of the operand, then the result's.
- */
-static tra_status map_cuts(const tra_kernel *k, tra_dims *ext, uint32_t *cut, const tra_dims *frontier, tra_err *e) {
-    for (; k; k = tra_kernel_rest(k)) {
-        const tra_kernel *part = tra_kernel_first(k);
-        tra_dims in = *ext;
-        tra_dimsrc src;
-        uint32_t old[TRA_MAXDIM];
-        TRA_TRY(whole_last(part, ext, cut, frontier, e));
-        TRA_TRY(tra_kernel_shape1(part, &in, ext, &src, e));
-        memcpy(old, cut, sizeof old);
-        for (int a = 0; a < ext->n; a++) {
-            int from = src.from[a], other;
-            cut[a] = from < 0 ? 0 : old[from];
-            if (from >= 0 && !cut[a] && (other = partner(part, in.n, a, from)) >= 0) cut[a] = old[other];
-        }
-    }
-    return TRA_OK;
-}
-
-/* The set, with each member moved to its place; a member without a place empties it. */
-static uint32_t renumber(uint32_t set, const int *place) {
-    uint32_t out = 0;
-    for (; set; set &= set - 1) {
-        int p = place[__builtin_ctz(set)];
-        if (p < 0) return 0;
-        out |= 1u << p;
-    }
-    return out;
-}
-
-static tra_status join_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
-    const tra_type *l = &n->in[0]->type, *r = &n->in[1]->type;
-    const tra_kernel *first = tra_kernel_first(n->kernel);
-    int place[TRA_MAXDIM];
-    tra_dims ext;
-    tra_dimsrc src;
-    tra_join_places(n, place);
-    TRA_TRY(tra_kernel_shape2(first, &sample->l, &sample->r, &l->cat->bound, &r->cat->bound, &ext, &src, e));
-    for (int a = 0; a < ext.n; a++) {
-        int from = src.from[a];
-        n->type.cut[a] = from < 0 ? 0 : from < 32 ? l->cut[from] : renumber(r->cut[from - 32], place);
-    }
-    return map_cuts(tra_kernel_rest(n->kernel), &ext, n->type.cut, &n->type.cat->frontier, e);
-}
-
-static tra_status agg_cuts(tra_node *n, const tra_sample *sample, tra_err *e) {
-    const tra_type *x = &n->in[0]->type;
-    const tra_kernel *first = tra_kernel_first(n->kernel);
-    int place[TRA_MAXDIM];
-    tra_dims ext;
-    tra_dimsrc src;
-    group_places(n, place);
-    TRA_TRY(tra_kernel_shape_agg(first, &sample->l, &ext, &src, e));
-    for (int a = 0; a < ext.n; a++) n->type.cut[a] = src.from[a] < 0 ? 0 : renumber(x->cut[(int)src.from[a]], place);
-    return map_cuts(tra_kernel_rest(n->kernel), &ext, n->type.cut, &n->type.cat->frontier, e);
 }
 
 /* ---- tile, concat, repart ----------------------------------------------------------------------------------- */
@@ -347,10 +255,8 @@ static tra_status type_concat(tra_arena *a, tra_node *n, tra_catalog *out, tra_e
     int kd = n->keydim, dim = n->dim, r = c->bound.n;
     int place[TRA_MAXDIM];
     for (int d = 0; d < c->frontier.n; d++) place[d] = d == kd ? -1 : d - (d > kd);
-    for (int i = 0; i < r; i++) n->type.cut[i] = renumber(x->cut[i] & ~(1u << kd), place);
-    if (n->most)
-        n->type.cut[dim] =
-            (1u << (c->frontier.n - 1)) - 1; /* parts of a table: the rows of one follow those of the one before */
+    for (int i = 0; i < r; i++) n->type.cut[i] = tra_type_moved_cut(x->cut[i] & ~(1u << kd), place);
+    if (n->most) n->type.cut[dim] = (1u << (c->frontier.n - 1)) - 1; /* of parts of a table all keys count rows */
     if (!c->grid) return tra_list_concat(a, n, out, e);
     int8_t by[TRA_MAXDIM];
     int64_t last[TRA_MAXDIM], count = c->frontier.v[kd];
@@ -375,9 +281,9 @@ static tra_status type_concat(tra_arena *a, tra_node *n, tra_catalog *out, tra_e
     }
     if (c->n == 0) {
         int64_t box;
-        if (count == 0) bound.v[dim] = 1; /* as the blocks of an extent of zero */
+        if (count == 0) bound.v[dim] = 1; /* a tensor of extent 0 has blocks of extent 1 */
         if (tra_dims_product(&frontier, &box) && box != 0) {
-            tra_empty(frontier.n, &bound, out);
+            tra_type_empty(frontier.n, &bound, out);
             return TRA_OK;
         }
     }
@@ -399,6 +305,7 @@ static tra_status type_repart(tra_node *n, tra_catalog *out, tra_err *e) {
 
 /* ---- all ---------------------------------------------------------------------------------------------------- */
 
+/* Warns of joined key dimensions with different numbers of values. */
 static void warn_frontiers(tra_arena *a, const tra_node *n, const char **warn) {
     const tra_catalog *l = n->in[0]->type.cat, *r = n->in[1]->type.cat;
     for (int i = 0; i < n->joinl.n && !*warn; i++) {
@@ -425,7 +332,7 @@ static tra_status type_agg(tra_arena *a, tra_node *n, tra_catalog *out, tra_err 
     }
     n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_AGG, x->dtype, x->dtype);
     TRA_TRY(unary_catalog(a, n, out, &sample, e));
-    return agg_cuts(n, &sample, e);
+    return tra_type_agg_cuts(n, &sample, e);
 }
 
 static tra_status type_transform(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e) {
@@ -434,7 +341,7 @@ static tra_status type_transform(tra_arena *a, tra_node *n, tra_catalog *out, tr
     n->type.dtype = tra_kernel_dtype(n->kernel, TRA_USE_MAP, x->dtype, x->dtype);
     memcpy(n->type.cut, x->cut, sizeof x->cut);
     TRA_TRY(unary_catalog(a, n, out, &sample, e));
-    return map_cuts(n->kernel, &sample.l, n->type.cut, &x->cat->frontier, e);
+    return tra_type_map_cuts(n->kernel, &sample.l, n->type.cut, &x->cat->frontier, e);
 }
 
 static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_catalog *out, tra_err *e) {
@@ -445,7 +352,7 @@ static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_ca
         return tra_fail(e, TRA_PROGRAM, "the result would have %d key dimensions, more than %d", arity, TRA_MAXDIM);
     TRA_TRY(join_catalog(a, n, out, &sample, e));
     warn_frontiers(a, n, warn);
-    return join_cuts(n, &sample, e);
+    return tra_type_join_cuts(n, &sample, e);
 }
 
 /* The bound of a relation with holes is what the operator makes of its inputs' bounds, whether or not a tuple has such
@@ -463,13 +370,13 @@ static void widen_bound(const tra_node *n, tra_catalog *out) {
     case TRA_OP_AGG: s = tra_kernel_shape_agg(n->kernel, &l, &bound, NULL, &none); break;
     case TRA_OP_TRANSFORM: s = tra_kernel_shape1(n->kernel, &l, &bound, NULL, &none); break;
     case TRA_OP_TILE: bound.v[n->dim] = tra_min64(n->size, l.v[n->dim]); break;
-    case TRA_OP_CONCAT: bound.v[n->dim] = 0; break; /* as many as there are */
+    case TRA_OP_CONCAT: bound.v[n->dim] = 0; break; /* follows from the tuples alone */
     case TRA_OP_INPUT:
     case TRA_OP_REKEY:
     case TRA_OP_FILTER:
     case TRA_OP_REPART: break;
     }
-    if (s != TRA_OK || bound.n != out->bound.n) return; /* bounds that no pair of arrays has together */
+    if (s != TRA_OK || bound.n != out->bound.n) return; /* no arrays have the extents of these bounds together */
     for (int d = 0; d < bound.n; d++) out->bound.v[d] = tra_max64(out->bound.v[d], bound.v[d]);
 }
 
@@ -485,7 +392,7 @@ tra_status tra_node_type(tra_arena *a, tra_node *n, const char **warn, tra_err *
     if (arity + bound->n > TRA_MAXDIM)
         return tra_fail(e, TRA_PROGRAM, "the result would have %d key and %d array dimensions, together more than %d",
                         arity, bound->n, TRA_MAXDIM);
-    n->type.cat = out; /* the rules for cut sets look at its frontier */
+    n->type.cat = out; /* cut sets are found by its frontier */
     switch (n->op) {
     case TRA_OP_INPUT: break;
     case TRA_OP_JOIN: TRA_TRY(type_join(a, n, warn, out, e)); break;

@@ -1,10 +1,14 @@
-/* type.h - typing of operators, grids in type.c and lists in type_list.c. Private to plans/tra. */
+/* type.h - types of operators: what the files type*.c share. Private to plans/tra.
+ *
+ * `n` is an operator whose inputs are typed, `out` the catalog of its result, allocated in the arena. Errors are
+ * TRA_PROGRAM, with a message that names no place in the program. */
 #ifndef TRA_TYPE_H
 #define TRA_TYPE_H
 
 #include "tra.h"
 
-/* Extents of the first array, or pair of arrays, that the kernel was asked about: cut sets are found by it. */
+/* Extents of one array of the input (l), or of one pair of arrays of a join. Cut sets are found by asking the kernel
+ * what it makes of these. */
 typedef struct tra_sample {
     tra_dims l, r;
 } tra_sample;
@@ -19,27 +23,39 @@ TRA_MUSTUSE tra_status tra_list_rekey(tra_arena *a, const tra_node *n, tra_catal
 TRA_MUSTUSE tra_status tra_list_tile(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 TRA_MUSTUSE tra_status tra_list_concat(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 
-/* New keys, which must differ, and cut sets; closed form or by walking (type_rekey.c). */
+/* The catalog and the cut sets of a rekey, whose new keys must differ (type_rekey.c). */
 TRA_MUSTUSE tra_status tra_type_rekey(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *e);
 
-/* The error for two keys that a rekey makes one. */
-TRA_MUSTUSE tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y, tra_err *e);
+/* The error for two keys x and y that a rekey maps to one. */
+TRA_MUSTUSE tra_status tra_type_collision(const tra_node *n, const tra_dims *x, const tra_dims *y, tra_err *e);
 
-/* Keys for which the predicate holds, found without walking a grid (type_filter.c). */
+/* The keys for which the predicate of a filter holds, found without walking a grid (type_filter.c). */
 TRA_MUSTUSE tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tra_err *e);
 
-/* Which relations are sparse by type, what is known of their entries, how they are held (type_entries.c): fills these
- * fields of n->type, of which all others are set. */
+/* Sets whether n->type is sparse, what is known of its entries, and its layout; all other members are set before
+ * (type_entries.c). */
 void tra_type_entries_of(tra_arena *a, tra_node *n);
 
-/* Refuses what cannot be done with tables, and with rows of which only the run tells how many there are
- * (type_rows.c). */
+/* Refuses operators that cannot have tables, or rows that only the run counts, as their inputs (type_rows.c). */
 TRA_MUSTUSE tra_status tra_type_rows(const tra_node *n, tra_err *e);
 
+/* Cut sets (type_cuts.c): sets n->type.cut of a join or aggregation, whose catalog is set. */
+TRA_MUSTUSE tra_status tra_type_join_cuts(tra_node *n, const tra_sample *sample, tra_err *e);
+TRA_MUSTUSE tra_status tra_type_agg_cuts(tra_node *n, const tra_sample *sample, tra_err *e);
+/* Takes extents and cut sets through a map, kernel by kernel: *ext and cut are those of the operand before, and those
+ * of the result after. frontier: of the keys that they are cut by. */
+TRA_MUSTUSE tra_status tra_type_map_cuts(const tra_kernel *k, tra_dims *ext, uint32_t *cut, const tra_dims *frontier,
+                                         tra_err *e);
+/* The cut set with each key dimension d moved to place[d]; empty if one of them has no place (-1). */
+uint32_t tra_type_moved_cut(uint32_t cut, const int *place);
+
+/* Sets place[d] to where key dimension d of the input stands in the key of the groups, -1 if it is aggregated. */
+void tra_type_group_places(const tra_node *n, int *place);
 /* Sets place[d] to where key dimension d of R stands in the key of a join's result: a joined one where L has it. */
-void tra_join_places(const tra_node *n, int *place);
-TRA_MUSTUSE tra_status tra_too_many(const tra_node *n, tra_err *e);
-/* The result of an operator without tuples: a list of none. */
-void tra_empty(int k, const tra_dims *bound, tra_catalog *out);
+void tra_type_join_places(const tra_node *n, int *place);
+/* The error for a result that is no grid and has more than TRA_MAX_LIST tuples. */
+TRA_MUSTUSE tra_status tra_type_too_many(const tra_node *n, tra_err *e);
+/* The catalog of a result without tuples, with k key dimensions. */
+void tra_type_empty(int k, const tra_dims *bound, tra_catalog *out);
 
 #endif

@@ -1,8 +1,8 @@
-/* type_entries.c - which relations are sparse by type, what is known of their entries, and how they are held.
+/* type_entries.c - which relations are sparse by type, what is known of their entries, and in which layout they are.
  *
- * A bound always holds: it follows from what is known of the operands' entries. The estimate takes the places of
- * entries for independent. Where a relation shows the tuples of its input as they are, what is known of these exactly
- * stays exact; what is computed anew has no entries of value 0, of which inputs may have some, and so is estimated.
+ * A bound always holds: it follows from what is known of the operands' entries. An estimate takes the places of entries
+ * to be independent. If a relation has tuples of its input as they are, exact numbers of their entries stay exact.
+ * Those of computed tuples are estimated, also because these have no entries of value 0, as inputs may have.
  */
 #include "../../lib/relation/rows.h"
 #include "../../lib/relation/stored.h"
@@ -11,11 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- how a relation is held ---------------------------------------------------------------------------------- */
+/* ---- the layout of a relation ---------------------------------------------------------------------------------- */
 
-/* Arrays of which most elements are zero take less as rows of entries, and kernels of rows touch less. Full ones take
- * up to three times as much, and have no BLAS; and there are extents that rows cannot have. By the estimate: what is
- * held decides time and space alone, and a plan's memory is counted by the bound. */
+/* Rows of entries take less than a dense array if most elements are zero, and kernels touch less; full ones take up to
+ * three times as much, and cannot be given to BLAS. Decided by the estimate, since the layout changes only time and
+ * space, and the memory of a plan is counted by the bound. Some extents are too large for rows. */
 const tra_layout *tra_type_best_layout(const tra_type *t) {
     tra_type rows = *t, dense = *t;
     if (!t->sparse || !tra_rows_can(&t->cat->bound)) return NULL;
@@ -32,11 +32,12 @@ void tra_type_set_layout(tra_arena *a, tra_type *t, const tra_layout *layout) {
     t->entries = tra_entries_with_rows(a, tra_entries_exactly(a, t, e->of, e->rows), e->fullest, e->squares);
 }
 
-/* ---- tuples that stay as they are ------------------------------------------------------------------------------ */
+/* ---- tuples of the input as they are ------------------------------------------------------------------------------
+ */
 
-enum { LOOKED_UP = 1 << 18 }; /* so many tuples at most are looked up one by one, each time that a type is found */
+enum { LOOKED_UP = 1 << 18 }; /* at most so many tuples are looked up one by one, each time that a node is typed */
 
-/* The ordinal in x of the tuple that is tuple t of n: of what has the key, or of what is mapped to it. */
+/* Sets from[t] to the ordinal in the input x of the tuple that is tuple t of n, a filter or rekey. */
 static bool find_tuples(const tra_node *n, const tra_catalog *x, int64_t *from) {
     const tra_catalog *c = n->type.cat;
     tra_dims key, to;
@@ -58,7 +59,8 @@ static bool find_tuples(const tra_node *n, const tra_catalog *x, int64_t *from) 
     return true;
 }
 
-static const int64_t *taken(tra_arena *a, const int64_t *v, const int64_t *from, int64_t n) {
+/* The v of the tuples from[0], from[1], ...; NULL if v is. */
+static const int64_t *picked(tra_arena *a, const int64_t *v, const int64_t *from, int64_t n) {
     if (!v) return NULL;
     int64_t *to = tra_news(a, int64_t, n);
     for (int64_t t = 0; t < n; t++) to[t] = v[from[t]];
@@ -66,7 +68,7 @@ static const int64_t *taken(tra_arena *a, const int64_t *v, const int64_t *from,
 }
 
 /* The entries of a REKEY or FILTER: exact where those of the input are known tuple by tuple, else in proportion. */
-static void shown_entries(tra_arena *a, tra_node *n) {
+static void kept_entries(tra_arena *a, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     const tra_entries *e = x->entries;
     int64_t count = n->type.cat->n;
@@ -75,7 +77,7 @@ static void shown_entries(tra_arena *a, tra_node *n) {
         int64_t *from = tra_news(a, int64_t, count);
         if (find_tuples(n, x->cat, from)) {
             const tra_entries *now =
-                tra_entries_exactly(a, &n->type, taken(a, e->of, from, count), taken(a, e->rows, from, count));
+                tra_entries_exactly(a, &n->type, picked(a, e->of, from, count), picked(a, e->rows, from, count));
             n->type.entries = tra_entries_with_rows(a, now, e->fullest, n->op == TRA_OP_REKEY ? e->squares : 0);
             return;
         }
@@ -89,9 +91,13 @@ static void shown_entries(tra_arena *a, tra_node *n) {
 
 /* ---- tuples that are computed ----------------------------------------------------------------------------------- */
 
-static int64_t most_of(const tra_type *t) { return t->entries ? t->entries->most : tra_catalog_elements_most(t->cat); }
+/* How many entries an array has at most. */
+static int64_t most_of_array(const tra_type *t) {
+    return t->entries ? t->entries->most : tra_catalog_elements_most(t->cat);
+}
 
-static tra_filled known(const tra_type *t, int64_t bound) {
+/* What kernels ask about an operand of this type that has at most `bound` entries. */
+static tra_filled filled_of(const tra_type *t, int64_t bound) {
     double n = (double)tra_catalog_elements(t->cat);
     if (!t->sparse) return (tra_filled){.share = 1, .bound = bound, .work = 1};
     double share = n > 0 ? (double)tra_type_entries(t).expected / n : 0;
@@ -99,14 +105,14 @@ static tra_filled known(const tra_type *t, int64_t bound) {
     return (tra_filled){.sparse = true, .share = share < 1 ? share : 1, .bound = bound, .work = 1, .fullest = fullest};
 }
 
-/* Sets the entries of a result by what is known of each array (`one`) and of all of them together (`all`). */
-static void set_about(tra_arena *a, tra_node *n, tra_filled one, tra_filled all) {
-    double floats = (double)tra_catalog_elements(n->type.cat);
-    n->type.entries = tra_entries_about(a, &n->type, all.share * floats, all.bound, one.bound);
+/* Sets the entries of a result by what is known of any one array (`one`) and of all of them together (`all`). */
+static void set_estimate(tra_arena *a, tra_node *n, tra_filled one, tra_filled all) {
+    double elements = (double)tra_catalog_elements(n->type.cat);
+    n->type.entries = tra_entries_about(a, &n->type, all.share * elements, all.bound, one.bound);
 }
 
 /* How many tuples of the other operand one tuple of operand `side` meets at most. */
-static int64_t partners(const tra_node *n, int side) {
+static int64_t most_met(const tra_node *n, int side) {
     const tra_catalog *c = n->in[!side]->type.cat;
     const tra_dims *joined = side ? &n->joinl : &n->joinr;
     tra_dims box = c->frontier;
@@ -115,18 +121,20 @@ static int64_t partners(const tra_node *n, int side) {
     return tra_dims_product(&box, &all) ? tra_min64(all, c->n) : c->n;
 }
 
-/* Lines of a matrix, rows or columns, by the logarithm of how many entries each has: lines, and their entries. */
+/* The rows or columns of a matrix, counted by the logarithm of how many entries each has: n[i] lines have about 2^i
+ * entries each, together entries[i]. */
 typedef struct lines {
     double n[TRA_LOGS], entries[TRA_LOGS];
 } lines;
 
-/* The input whose tensor it has, in whatever blocks; NULL: it is computed. */
+/* The input from a file whose tensor the node has, in whatever blocks; NULL if it is computed. */
 static const tra_node *tensor_of(const tra_node *n) {
     while (n->op == TRA_OP_REPART && n->origin.n == 0) n = n->in[0];
     return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
 }
 
-/* Rows of an input, by the statistics of its blocks, none of which has a part of a row. */
+/* Rows of an input by the statistics of its blocks; false if blocks have parts of rows, or there are too many blocks.
+ */
 static bool find_whole_rows(const tra_node *n, lines *x) {
     enum { MOST_TUPLES = 64 };
     const tra_catalog *c = n->type.cat;
@@ -143,7 +151,8 @@ static bool find_whole_rows(const tra_node *n, lines *x) {
     return true;
 }
 
-/* Rows (d 0) or columns (d 1, or whatever is last) of a relation, as far as is known; else evenly spread. */
+/* Rows (d = 0) or columns (d = 1, or the last one) of a relation by the statistics of its file; without these entries
+ * are taken to be spread evenly. */
 static lines lines_of(const tra_node *n, int d) {
     const tra_node *in = tensor_of(n);
     const tra_catalog *c = n->type.cat;
@@ -156,10 +165,10 @@ static lines lines_of(const tra_node *n, int d) {
     return x;
 }
 
-/* About how many different elements of the result so many products fall on, if they spread over its rows and columns as
- * the entries of the operands do: products that crowd into few rows and columns meet more often than evenly spread
- * ones. */
-static double distinct(const lines *r, const lines *c, double products) {
+/* About how many different elements of a result so many products fall on, if they spread over its rows r and columns c
+ * as the entries of the operands do: products that crowd into few rows and columns coincide more often than products
+ * that are spread evenly. */
+static double distinct_places(const lines *r, const lines *c, double products) {
     double rows = 0, columns = 0, found = 0;
     for (int i = 0; i < TRA_LOGS; i++) rows += r->entries[i], columns += c->entries[i];
     for (int i = 0; i < TRA_LOGS; i++)
@@ -170,26 +179,26 @@ static double distinct(const lines *r, const lines *c, double products) {
     return found;
 }
 
-/* A product of matrices, of which it is known how many pairs of entries meet. */
-typedef struct met {
+/* A product of matrices of which it is known how many pairs of entries are multiplied. */
+typedef struct product_pairs {
     double pairs;
-    lines rows, columns; /* of the result, as those of its operands */
-    int64_t parts;       /* blocks of operands whose products are added up in one of the result */
-} met;
+    lines rows, columns; /* of the result: as the entries of the operands are spread */
+    int64_t parts;       /* so many pairs of blocks are multiplied and added up for one block of the result */
+} product_pairs;
 
-/* Do rows meet themselves, where rows are whole? */
-static bool meets_itself(const tra_node *n, met *m) {
+/* Is each row of a relation multiplied with itself (X[n,i] * X[n,j]), and are rows whole in their blocks? */
+static bool is_squared(const tra_node *n, product_pairs *m) {
     const tra_type *x = &n->in[0]->type;
     int last = x->cat->bound.n - 1;
     if (n->in[0] != n->in[1] || !x->entries || x->entries->squares <= 0 || x->cat->frontier.n != last + 1) return false;
     if (x->cat->frontier.v[last] != 1 || n->joinl.n != last) return false;
-    *m = (met){.pairs = x->entries->squares, .parts = n->type.cat->n, .columns = lines_of(n->in[0], last)};
+    *m = (product_pairs){.pairs = x->entries->squares, .parts = n->type.cat->n, .columns = lines_of(n->in[0], last)};
     m->rows = m->columns;
     return true;
 }
 
-/* Does the join multiply matrices, and sum over dimension d[0] of the left one and d[1] of the right one, whose blocks
- * meet? */
+/* Does the join multiply matrices, sum over dimension d[0] of the left and d[1] of the right one, and join the keys
+ * that cut these? */
 static bool is_product(const tra_node *n, int d[2]) {
     const tra_type *x = &n->in[0]->type, *y = &n->in[1]->type;
     tra_product p;
@@ -204,11 +213,11 @@ static bool is_product(const tra_node *n, int d[2]) {
     return n->joinl.v[0] == d[0] && n->joinr.v[0] == d[1];
 }
 
-/* Does the join multiply matrices of files of which that can be counted, or rows with themselves? */
-static bool find_pairs(const tra_node *n, bool squared, met *m) {
+/* Finds how many pairs of entries a join multiplies: of matrices in files, or of rows with themselves. */
+static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
     int d[2];
     tra_err none = {0};
-    if (squared && meets_itself(n, m)) return true;
+    if (squared && is_squared(n, m)) return true;
     if (!is_product(n, d)) return false;
     const tra_node *x = tensor_of(n->in[0]), *y = x ? tensor_of(n->in[1]) : NULL;
     if (!y || tra_rel_meeting_pairs(x->rel, d[0], y->rel, d[1], &m->pairs, &none) != TRA_OK) return false;
@@ -217,16 +226,16 @@ static bool find_pairs(const tra_node *n, bool squared, met *m) {
     return true;
 }
 
-/* No more comes of pairs than these are, and as much as falls on different places. */
-static void meet(tra_node *n, const met *m, tra_filled *r) {
+/* The result of a product has at most one entry for each pair, and about one for each place on which pairs fall. */
+static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
     double parts = (double)m->parts, all = (double)tra_catalog_elements(n->type.cat);
     n->meeting_pairs = m->pairs;
-    n->summed_entries = distinct(&m->rows, &m->columns, m->pairs);
-    r->share = all > 0 ? fmin(1, parts * distinct(&m->rows, &m->columns, m->pairs / parts) / all) : 0;
+    n->summed_entries = distinct_places(&m->rows, &m->columns, m->pairs);
+    r->share = all > 0 ? fmin(1, parts * distinct_places(&m->rows, &m->columns, m->pairs / parts) / all) : 0;
     if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
 }
 
-/* Does it add up all blocks of a product whose pairs are known? */
+/* Does the aggregation add up all blocks of a product whose pairs are known? */
 static bool sums_product(const tra_node *n) {
     const tra_node *x = n->in[0];
     if (x->op != TRA_OP_JOIN || x->meeting_pairs <= 0 || !tra_kernel_is_sum(n->kernel)) return false;
@@ -243,21 +252,22 @@ static void join_entries(tra_arena *a, tra_node *n) {
     for (int i = 0; i < 2; i++) {
         const tra_type *x = &n->in[i]->type;
         ext[i] = x->cat->bound;
-        one[i] = known(x, most_of(x));
-        all[i] = known(x, tra_mul_most(tra_type_entries(x).bound, partners(n, i)));
+        one[i] = filled_of(x, most_of_array(x));
+        all[i] = filled_of(x, tra_mul_most(tra_type_entries(x).bound, most_met(n, i)));
     }
     tra_dims fits;
     tra_err none = {0};
     if (tra_kernel_shape2(n->kernel, &ext[0], &ext[1], &ext[0], &ext[1], &fits, NULL, &none) != TRA_OK) {
-        tra_filled any = {.sparse = true, .share = 1, .bound = INT64_MAX, .work = 1}; /* no tuples of the bounds meet */
-        set_about(a, n, any, any);
+        tra_filled any = {
+            .sparse = true, .share = 1, .bound = INT64_MAX, .work = 1}; /* no two arrays of these bounds fit together */
+        set_estimate(a, n, any, any);
         return;
     }
     tra_filled each = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], one);
     tra_filled together = tra_kernel_filled2(n->kernel, &ext[0], &ext[1], all);
-    met m;
-    if (together.sparse && find_pairs(n, together.squared, &m)) meet(n, &m, &together);
-    set_about(a, n, each, together);
+    product_pairs m;
+    if (together.sparse && find_pairs(n, together.squared, &m)) set_product(n, &m, &together);
+    set_estimate(a, n, each, together);
 }
 
 /* Is an array of the catalog empty, or may one be? */
@@ -269,14 +279,14 @@ static bool has_empty(const tra_catalog *c) {
 static void map_entries(tra_arena *a, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     const tra_dims *ext = &x->cat->bound;
-    tra_filled one = known(x, most_of(x)), all = known(x, tra_type_entries(x).bound);
+    tra_filled one = filled_of(x, most_of_array(x)), all = filled_of(x, tra_type_entries(x).bound);
     one = tra_kernel_filled1(n->kernel, ext, &one), all = tra_kernel_filled1(n->kernel, ext, &all);
     bool zero = tra_kernel_props(n->kernel) & (TRA_P_ELEMENTWISE | TRA_P_MOVES | TRA_P_ZERO);
-    if (!zero && has_empty(x->cat)) one.bound = all.bound = INT64_MAX; /* the maximum of no elements is no zero */
-    set_about(a, n, one, all);
+    if (!zero && has_empty(x->cat)) one.bound = all.bound = INT64_MAX; /* the maximum of no elements is not 0 */
+    set_estimate(a, n, one, all);
 }
 
-/* Have all arrays of each group the same extents? Then no cell of the result is left to the padding. */
+/* Have all arrays of each group the same extents? Then none is padded. */
 static bool is_covered(const tra_node *n) {
     const tra_catalog *c = n->in[0]->type.cat;
     for (int d = 0; c->grid && d < c->bound.n; d++) {
@@ -296,29 +306,30 @@ static void agg_entries(tra_arena *a, tra_node *n) {
     int64_t largest, bound = tra_type_entries(x).bound; /* tuples of a group */
     for (int i = 0; i < n->group.n; i++) box.v[n->group.v[i]] = 1;
     if (!tra_dims_product(&box, &largest)) largest = INT64_MAX;
-    tra_filled one = known(x, tra_min64(bound, tra_mul_most(most_of(x), largest))), all = known(x, bound);
+    tra_filled one = filled_of(x, tra_min64(bound, tra_mul_most(most_of_array(x), largest))), all = filled_of(x, bound);
     bool covered = is_covered(n);
     tra_filled together = tra_kernel_filled_agg(n->kernel, ext, terms, covered, &all);
     if (sums_product(n)) together.share = fmin(1, n->in[0]->summed_entries / (double)tra_catalog_elements(n->type.cat));
-    set_about(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
+    set_estimate(a, n, tra_kernel_filled_agg(n->kernel, ext, terms, covered, &one), together);
 }
 
 /* The entries of a TILE, CONCAT or REPART: together as many as before, and in each array no more than it has elements.
  * `times`: how many arrays of the input may be in one array of the result. */
-static void moved_entries(tra_arena *a, tra_node *n, int64_t times) {
+static void regrouped_entries(tra_arena *a, tra_node *n, int64_t times) {
     const tra_type *x = &n->in[0]->type;
     tra_size all = tra_type_entries(x);
-    n->type.entries = tra_entries_about(a, &n->type, (double)all.expected, all.bound, tra_mul_most(most_of(x), times));
+    n->type.entries =
+        tra_entries_about(a, &n->type, (double)all.expected, all.bound, tra_mul_most(most_of_array(x), times));
 }
 
-/* The same where the result is a part of the tensor, or the tensor a part of the result. */
-static void cut_entries(tra_arena *a, tra_node *n) {
+/* The entries of a REPART whose result is a part of the tensor, or has it as a part. */
+static void part_entries(tra_arena *a, tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     double in = (double)tra_catalog_elements(x->cat), out = (double)tra_catalog_elements(n->type.cat);
     double share = in > out ? out / in : 1;
     tra_size all = tra_type_entries(x);
-    n->type.entries =
-        tra_entries_about(a, &n->type, share * (double)all.expected, all.bound, tra_mul_most(most_of(x), x->cat->n));
+    n->type.entries = tra_entries_about(a, &n->type, share * (double)all.expected, all.bound,
+                                        tra_mul_most(most_of_array(x), x->cat->n));
 }
 
 /* ---- all -------------------------------------------------------------------------------------------------------- */
@@ -339,33 +350,33 @@ static bool is_sparse(const tra_node *n) {
     return x;
 }
 
-/* The share of its elements, or rows, that are expected to be there. */
-static double share_of(const tra_type *t) {
+/* The share of the elements or rows that its bounds have room for which are expected to exist. */
+static double expected_share(const tra_type *t) {
     double all = (double)tra_catalog_elements(t->cat);
     return t->bounded && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;
 }
 
-/* Rows that are expected of all tables among the operands. */
+/* How many rows all operands that are tables are expected to have together. */
 static double rows_of_tables(const tra_node *n) {
     double rows = 0;
     for (int i = 0; i < 2; i++) {
         const tra_type *t = &n->in[i]->type;
-        if (t->columns) rows += share_of(t) * (double)tra_catalog_elements(t->cat);
+        if (t->columns) rows += expected_share(t) * (double)tra_catalog_elements(t->cat);
     }
     return rows;
 }
 
-/* What is known of elements whose number only the run tells. */
-static void set_share(tra_arena *a, tra_node *n) {
+/* Sets what is expected, and a bound, of elements whose number only the run tells. */
+static void set_run_counted(tra_arena *a, tra_node *n) {
     const tra_rows_kernel *rows = n->kernel ? tra_kernel_rows(n->kernel) : NULL;
-    double share = share_of(&n->in[0]->type);
-    bool left = rows && rows->rows == TRA_ROWS_SAME; /* whose rows stay or go by what the right one has */
+    double share = expected_share(&n->in[0]->type);
+    bool left = rows && rows->rows == TRA_ROWS_SAME; /* the rows are those of the left operand, or some of them */
     bool pairs = rows && (rows->rows == TRA_ROWS_PRODUCT || rows->rows == TRA_ROWS_OUTER);
     if (rows && (rows->meets || pairs))
-        share *= share_of(&n->in[1]->type);
+        share *= expected_share(&n->in[1]->type);
     else if (n->in[1] && !left)
-        share = share < share_of(&n->in[1]->type) ? share : share_of(&n->in[1]->type);
-    /* where a result has few rows whatever the operand has, these are not fewer because it has not all of its rows */
+        share = share < expected_share(&n->in[1]->type) ? share : expected_share(&n->in[1]->type);
+    /* a result of few rows does not have fewer because its operand has not all rows that it has room for */
     if (rows && rows->rows == TRA_ROWS_MOST && rows->most < n->in[0]->type.cat->bound.v[0]) share = 1;
     if (rows && rows->counts) share *= rows->share;
     double expected = share * (double)tra_catalog_elements(n->type.cat);
@@ -381,7 +392,7 @@ static void set_share(tra_arena *a, tra_node *n) {
     if (n->type.bounded) n->type.entries = tra_entries_about(a, &n->type, expected, most, INT64_MAX);
 }
 
-/* Rows of tables, and tensors made of them, of which only the run tells how many there are. */
+/* Sets columns, `bounded` and layout of tables, and of tensors of which only the run tells how many rows they have. */
 static void set_bounded(tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     switch (n->op) {
@@ -400,12 +411,12 @@ static void set_bounded(tra_node *n) {
     if (x->columns || x->bounded) n->type.layout = x->layout;
 }
 
-/* Is the node a sum whose result is better made as a dense array, although it is sparse by type? It is where much of
- * the result is not 0: listing its entries, once to count and once to make them, would take longer than all else. */
+/* Is the node a sum whose result should be a dense array, although its type is sparse? It should if much of it is not
+ * 0: to list the entries, once to count and once to make them, would take longer than all else. */
 static bool adds_densely(const tra_node *n) {
-    enum { SHARE = 8 };
+    enum { MANY = 8 }; /* at least an eighth of the elements are expected to be entries */
     if (n->op != TRA_OP_TRANSFORM || tra_kernel_props(n->kernel) & (TRA_P_ELEMENTWISE | TRA_P_MOVES)) return false;
-    return (double)tra_type_entries(&n->type).expected * SHARE >= (double)tra_catalog_elements(n->type.cat);
+    return (double)tra_type_entries(&n->type).expected * MANY >= (double)tra_catalog_elements(n->type.cat);
 }
 
 void tra_type_entries_of(tra_arena *a, tra_node *n) {
@@ -414,22 +425,22 @@ void tra_type_entries_of(tra_arena *a, tra_node *n) {
     n->type.entries = NULL;
     n->type.layout = NULL;
     if (n->in[0]) set_bounded(n);
-    if (n->in[0]) set_share(a, n);
+    if (n->in[0]) set_run_counted(a, n);
     if (!n->type.sparse || n->type.layout) return;
     switch (n->op) {
     case TRA_OP_INPUT: return;
     case TRA_OP_REKEY:
-    case TRA_OP_FILTER: shown_entries(a, n); return;
+    case TRA_OP_FILTER: kept_entries(a, n); return;
     case TRA_OP_JOIN: join_entries(a, n); break;
     case TRA_OP_AGG: agg_entries(a, n); break;
     case TRA_OP_TRANSFORM: map_entries(a, n); break;
-    case TRA_OP_TILE: moved_entries(a, n, 1); break;
-    case TRA_OP_CONCAT: moved_entries(a, n, n->in[0]->type.cat->frontier.v[n->keydim]); break;
+    case TRA_OP_TILE: regrouped_entries(a, n, 1); break;
+    case TRA_OP_CONCAT: regrouped_entries(a, n, n->in[0]->type.cat->frontier.v[n->keydim]); break;
     case TRA_OP_REPART:
         if (n->origin.n > 0)
-            cut_entries(a, n);
+            part_entries(a, n);
         else
-            moved_entries(a, n, n->in[0]->type.cat->n);
+            regrouped_entries(a, n, n->in[0]->type.cat->n);
         break;
     }
     n->type.layout = adds_densely(n) ? NULL : tra_type_best_layout(&n->type);

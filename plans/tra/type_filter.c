@@ -9,7 +9,12 @@
 
 /* ---- boxes -------------------------------------------------------------------------------------------------- */
 
-enum { PENDING = 64, FALSE_KEYS = 16, LEAF = 32, MAX_BOXES = 1 << 21 };
+enum {
+    PENDING = 64,       /* so many boxes are kept before their keys are listed */
+    DROPPED_KEYS = 16,  /* so many keys that the filter drops are noted */
+    LEAF = 32,          /* boxes of so few keys are decided key by key */
+    MAX_BOXES = 1 << 21 /* more are decided only where keys are listed */
+};
 
 /* The keys whose component d is first[d] + i, i from 0 to count[d] - 1. */
 typedef struct box {
@@ -20,16 +25,16 @@ static int64_t last(const box *b, int d) { return b->first.v[d] + b->count.v[d] 
 
 typedef struct search {
     const tra_catalog *c;
-    const tra_keyexpr *x;
-    uint32_t vars; /* that it reads */
-    int64_t nodes;
-    __int128 total; /* keys that stay */
-    tra_dims frontier;
-    int npending;
-    box pending[PENDING]; /* not yet listed: with few boxes there may be no need */
-    tra_catbuilder *list; /* NULL when there are too many */
-    int nfalse;
-    tra_dims gone[FALSE_KEYS]; /* some keys that go */
+    const tra_keyexpr *x; /* the predicate */
+    uint32_t reads;       /* the key dimensions that x reads */
+    int64_t boxes;        /* decided so far */
+    __int128 total;       /* keys that the filter keeps */
+    tra_dims frontier;    /* of these */
+    int npending;         /* PENDING + 1: all pending boxes have been listed */
+    box pending[PENDING]; /* kept, but not listed yet: if all kept keys are a grid, that is not needed */
+    tra_catbuilder *list; /* the keys that the filter keeps; NULL when they are too many to list */
+    int ndropped;
+    tra_dims dropped[DROPPED_KEYS]; /* some keys that the filter drops */
 } search;
 
 static __int128 size(const box *b) {
@@ -38,23 +43,25 @@ static __int128 size(const box *b) {
     return n;
 }
 
-static void note_false(search *s, const box *b) {
+/* Notes the first key of a box, if the filter drops it. */
+static void note_dropped(search *s, const box *b) {
     int64_t v;
     tra_err none = {0};
-    if (s->nfalse == FALSE_KEYS || tra_keyexpr_eval(s->x, &b->first, &v, &none) != TRA_OK || v) return;
-    s->gone[s->nfalse++] = b->first;
+    if (s->ndropped == DROPPED_KEYS || tra_keyexpr_eval(s->x, &b->first, &v, &none) != TRA_OK || v) return;
+    s->dropped[s->ndropped++] = b->first;
 }
 
-/* A key that the filter drops though a grid up to the frontier of the kept keys would have it, or NULL. */
-static const tra_dims *hole(const search *s) {
-    for (int i = 0; i < s->nfalse; i++) {
+/* A noted key that the filter drops, although a grid of the kept keys would have it; or NULL. */
+static const tra_dims *missing_key(const search *s) {
+    for (int i = 0; i < s->ndropped; i++) {
         bool below = true;
-        for (int d = 0; d < s->frontier.n; d++) below = below && s->gone[i].v[d] < s->frontier.v[d];
-        if (below) return &s->gone[i];
+        for (int d = 0; d < s->frontier.n; d++) below = below && s->dropped[i].v[d] < s->frontier.v[d];
+        if (below) return &s->dropped[i];
     }
     return NULL;
 }
 
+/* Adds the keys of a box to the list. */
 static tra_status list_box(search *s, const box *b, tra_err *e) {
     tra_dims i = {.n = b->count.n}, key = i, ext;
     do {
@@ -65,8 +72,9 @@ static tra_status list_box(search *s, const box *b, tra_err *e) {
     return TRA_OK;
 }
 
+/* The error for kept keys that are too many to list, and no grid. */
 static tra_status refuse(const search *s, tra_err *e) {
-    const tra_dims *key = hole(s);
+    const tra_dims *key = missing_key(s);
     char buf[TRA_DIMTEXT] = "";
     if (key) tra_key_text(key, buf);
     return tra_fail(e, TRA_PROGRAM,
@@ -76,13 +84,13 @@ static tra_status refuse(const search *s, tra_err *e) {
 }
 
 /* Adds a box of keys that the filter keeps. */
-static tra_status keep(search *s, const box *b, tra_err *e) {
+static tra_status keep_box(search *s, const box *b, tra_err *e) {
     s->total += size(b);
     for (int d = 0; d < b->count.n; d++) s->frontier.v[d] = tra_max64(s->frontier.v[d], last(b, d) + 1);
     if (s->total > TRA_MAX_LIST) {
         tra_catbuilder_free(s->list);
         s->list = NULL;
-        return hole(s) ? refuse(s, e) : TRA_OK;
+        return missing_key(s) ? refuse(s, e) : TRA_OK;
     }
     if (s->npending < PENDING) {
         s->pending[s->npending++] = *b;
@@ -94,76 +102,78 @@ static tra_status keep(search *s, const box *b, tra_err *e) {
     return list_box(s, b, e);
 }
 
-/* Decides the keys of a small box one by one, where only those dimensions count that the predicate reads. */
-static tra_status look(search *s, const box *b, tra_err *e) {
+/* Decides the keys of a small box one by one: along dimensions that the predicate does not read all at once. */
+static tra_status decide_keys(search *s, const box *b, tra_err *e) {
     tra_dims count = b->count, i = {.n = count.n};
     for (int d = 0; d < count.n; d++)
-        if (!(s->vars >> d & 1)) count.v[d] = 1;
+        if (!(s->reads >> d & 1)) count.v[d] = 1;
     do {
         box one = *b;
         int64_t v;
         for (int d = 0; d < count.n; d++) {
-            if (!(s->vars >> d & 1)) continue;
+            if (!(s->reads >> d & 1)) continue;
             one.first.v[d] += i.v[d];
             one.count.v[d] = 1;
         }
         TRA_TRY(tra_keyexpr_eval(s->x, &one.first, &v, e));
         if (v)
-            TRA_TRY(keep(s, &one, e));
+            TRA_TRY(keep_box(s, &one, e));
         else
-            note_false(s, &one);
+            note_dropped(s, &one);
     } while (tra_next(&count, &i));
     return TRA_OK;
 }
 
-static tra_status cut(search *s, const box *b, tra_err *e) {
+/* Decides a box as a whole if its range of the predicate tells, else its keys, or its halves. */
+static tra_status decide_box(search *s, const box *b, tra_err *e) {
     tra_dims end = b->first;
     int widest = -1;
     int64_t keys = 1;
-    /* where keys are listed the boxes are in proportion to them; where they are too many only a grid will do, which has
-     * few */
-    if (++s->nodes > MAX_BOXES + (s->list ? 8 * s->total : 0) && s->c->n > TRA_MAX_LIST)
+    /* as long as kept keys are listed, the boxes may be in proportion to them; else only a grid will do, which takes
+     * few boxes */
+    if (++s->boxes > MAX_BOXES + (s->list ? 8 * s->total : 0) && s->c->n > TRA_MAX_LIST)
         return tra_fail(e, TRA_PROGRAM,
                         "the keys that this filter leaves were not found after cutting the %" PRId64 " keys in %" PRId64
                         " boxes; use larger blocks, or compare single key components, or sums of multiples of them, "
                         "with numbers or each other",
-                        s->c->n, s->nodes);
+                        s->c->n, s->boxes);
     for (int d = 0; d < end.n; d++) {
         end.v[d] = last(b, d);
-        if (!(s->vars >> d & 1)) continue;
+        if (!(s->reads >> d & 1)) continue;
         keys *= tra_min64(b->count.v[d], LEAF + 1);
         keys = tra_min64(keys, LEAF + 1);
         if (widest < 0 || b->count.v[d] > b->count.v[widest]) widest = d;
     }
     tra_range r = tra_keyexpr_range(s->x, &b->first, &end);
-    if (!r.may_fail && r.lo == 0 && r.hi == 0) return note_false(s, b), TRA_OK;
-    if (!r.may_fail && (r.lo > 0 || r.hi < 0)) return keep(s, b, e);
-    if (keys <= LEAF) return look(s, b, e);
+    if (!r.may_fail && r.lo == 0 && r.hi == 0) return note_dropped(s, b), TRA_OK;
+    if (!r.may_fail && (r.lo > 0 || r.hi < 0)) return keep_box(s, b, e);
+    if (keys <= LEAF) return decide_keys(s, b, e);
     box half = *b;
     half.count.v[widest] /= 2;
-    TRA_TRY(cut(s, &half, e));
+    TRA_TRY(decide_box(s, &half, e));
     half.first.v[widest] += half.count.v[widest];
     half.count.v[widest] = b->count.v[widest] - half.count.v[widest];
-    return cut(s, &half, e);
+    return decide_box(s, &half, e);
 }
 
 /* ---- catalogs ----------------------------------------------------------------------------------------------- */
 
-/* The catalog of all keys below a frontier. */
+/* The catalog of all keys of c below a frontier. */
 static tra_status prefix_grid(const tra_catalog *c, const tra_dims *frontier, tra_catalog *out, tra_err *e) {
     int8_t by[TRA_MAXDIM];
     for (int a = 0; a < c->bound.n; a++) {
         int d = c->by[a];
-        by[a] = d >= 0 && frontier->v[d] == c->frontier.v[d] ? (int8_t)d : -1; /* else the clipped ones are gone */
+        by[a] = d >= 0 && frontier->v[d] == c->frontier.v[d] ? (int8_t)d : -1; /* else no clipped array is left */
     }
     return tra_catalog_grid(frontier, &c->bound, by, c->last, out, e);
 }
 
+/* Finds the keys of a grid that the filter keeps. *grid: they are a grid, *out; else they are in s->list. */
 static tra_status filter_grid(search *s, bool *grid, tra_catalog *out, tra_err *e) {
     int64_t all;
     *grid = false;
     box whole = {.first = {.n = s->c->frontier.n}, .count = s->c->frontier};
-    TRA_TRY(cut(s, &whole, e));
+    TRA_TRY(decide_box(s, &whole, e));
     if (s->total == 0) return TRA_OK;
     *grid = tra_dims_product(&s->frontier, &all) && s->total == all;
     if (*grid) return prefix_grid(s->c, &s->frontier, out, e);
@@ -191,7 +201,7 @@ tra_status tra_type_filter(tra_arena *a, const tra_node *n, tra_catalog *out, tr
     if (c->n == 0) return *out = *c, TRA_OK;
     search *s = tra_calloc(1, sizeof *s);
     *s = (search){.c = c, .x = n->keyfn->expr[0], .frontier = {.n = c->frontier.n}};
-    s->vars = tra_keyexpr_vars(s->x);
+    s->reads = tra_keyexpr_vars(s->x);
     s->list = tra_catbuilder_new(c->frontier.n, c->bound.n);
     tra_status st = c->grid ? filter_grid(s, &grid, out, e) : filter_list(s, e);
     tra_catbuilder *list = s->list;

@@ -1,10 +1,11 @@
-/* type_rekey.c - types of rekeys. Of a grid, key dimensions that no new component reads together are decided apart: by
- * the forms that have a proof without looking at keys, or by looking at those keys. What does not become a grid is
- * walked tuple by tuple, so it has at most TRA_MAX_LIST of them. */
+/* type_rekey.c - types of rekeys. Of a grid, key dimensions that no new component reads together are independent: for
+ * each set of dimensions that are read together it is decided whether new keys differ, by the form of the new
+ * components (sums of multiples; quotient and remainder), or by looking at the keys of that set alone. A result that is
+ * no grid is walked tuple by tuple, so it has at most TRA_MAX_LIST tuples. */
 #include "keyform.h"
 #include "type.h"
 
-tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y, tra_err *e) {
+tra_status tra_type_collision(const tra_node *n, const tra_dims *x, const tra_dims *y, tra_err *e) {
     char a[TRA_DIMTEXT], b[TRA_DIMTEXT], c[TRA_DIMTEXT];
     tra_dims to;
     TRA_TRY(tra_keyfn_eval(n->keyfn, x, &to, e));
@@ -16,12 +17,13 @@ tra_status tra_collision(const tra_node *n, const tra_dims *x, const tra_dims *y
 
 /* What is known of a function over all keys of a grid. */
 typedef struct verdict {
-    enum { DIFFER, COLLIDE, OPEN } is;
-    tra_dims key[2]; /* COLLIDE: two keys that become one */
-    tra_dims most;   /* DIFFER: the greatest value of each new component */
+    enum { DIFFER, COLLIDE, UNDECIDED } is; /* all new keys differ; two are equal; neither is proved */
+    tra_dims key[2];                        /* COLLIDE: two keys that become one */
+    tra_dims most;                          /* DIFFER: the greatest value of each new component */
 } verdict;
 
-/* Key dimensions of more than one value, and all the new components that read any of them. */
+/* Key dimensions of more than one value that new components read together, and all components that read any of these.
+ */
 typedef struct part {
     uint32_t dims;
     int n, component[TRA_MAXDIM];
@@ -53,7 +55,7 @@ static bool is_radix(const tra_keylinear *f, uint32_t dims, const tra_dims *fron
     return true;
 }
 
-/* Two keys with the same sum that differ in two components at most. */
+/* Finds two keys with the same sum that differ in two components: key[0] and key[1]. False: there are none. */
 static bool same_sum(const tra_keylinear *f, uint32_t dims, const tra_dims *frontier, tra_dims *key) {
     for (uint32_t left = dims; left; left &= left - 1)
         for (uint32_t rest = left & (left - 1); rest; rest &= rest - 1) {
@@ -69,8 +71,8 @@ static bool same_sum(const tra_keylinear *f, uint32_t dims, const tra_dims *fron
     return false;
 }
 
-/* Decides a part whose new components are linear: where one is negative or fails at an end of its range; and whether
- * one of them alone shows that all keys differ. */
+/* Decides a part by its components that are sums of multiples. An error if one is negative or fails at its least or
+ * greatest value; a verdict if the part has that component alone. */
 static tra_status decide_sums(const tra_keyfn *f, const part *p, const tra_dims *frontier, verdict *out, tra_err *e) {
     tra_dims zero = {.n = frontier->n}, end = *frontier;
     for (int d = 0; d < end.n; d++) end.v[d]--;
@@ -92,7 +94,7 @@ static tra_status decide_sums(const tra_keyfn *f, const part *p, const tra_dims 
     return TRA_OK;
 }
 
-/* Quotient and remainder of one component by one number. */
+/* Decides a part that is the quotient and the remainder of one key dimension by one number. */
 static void decide_quotient(const tra_keyfn *f, const part *p, const tra_dims *frontier, verdict *out) {
     if (p->n != 2) return;
     bool first = f->expr[p->component[0]]->op == TRA_KEY_DIV;
@@ -109,7 +111,7 @@ static void decide_quotient(const tra_keyfn *f, const part *p, const tra_dims *f
 
 /* Evaluates the function on all keys of the part, the other components being 0, and looks for a failure or two equal
  * results. */
-static tra_status look(const tra_keyfn *f, const part *p, const tra_dims *box, verdict *out, tra_err *e) {
+static tra_status look_at_keys(const tra_keyfn *f, const part *p, const tra_dims *box, verdict *out, tra_err *e) {
     tra_catbuilder *b = tra_catbuilder_new(p->n, 0);
     tra_arena *a = tra_arena_new();
     tra_dims key = {.n = box->n}, to, image = {.n = p->n}, none = {.n = 0};
@@ -135,14 +137,15 @@ static tra_status look(const tra_keyfn *f, const part *p, const tra_dims *box, v
     return s;
 }
 
+/* may_look: keys may be looked at where the forms prove nothing. */
 static tra_status decide_part(const tra_keyfn *f, const part *p, const tra_dims *frontier, bool may_look, verdict *out,
                               tra_err *e) {
     tra_dims box = *frontier;
     int64_t n;
     for (int d = 0; d < box.n; d++)
         if (!(p->dims >> d & 1)) box.v[d] = 1;
-    out->is = OPEN;
-    if (p->n == 0) { /* nobody reads it */
+    out->is = UNDECIDED;
+    if (p->n == 0) { /* no component reads it, so keys that differ in it alone collide */
         out->is = COLLIDE;
         out->key[0] = out->key[1] = (tra_dims){.n = box.n};
         out->key[1].v[__builtin_ctz(p->dims)] = 1;
@@ -150,11 +153,11 @@ static tra_status decide_part(const tra_keyfn *f, const part *p, const tra_dims 
     }
     TRA_TRY(decide_sums(f, p, &box, out, e));
     decide_quotient(f, p, &box, out);
-    if (out->is != OPEN || !may_look || !tra_dims_product(&box, &n) || n > TRA_MAX_LIST) return TRA_OK;
-    return look(f, p, &box, out, e);
+    if (out->is != UNDECIDED || !may_look || !tra_dims_product(&box, &n) || n > TRA_MAX_LIST) return TRA_OK;
+    return look_at_keys(f, p, &box, out, e);
 }
 
-/* The part that has the lowest of `todo`. */
+/* Finds the part that has the lowest dimension of `todo`. wide: all dimensions of more than one value. */
 static void find_part(const tra_keyfn *f, uint32_t wide, uint32_t todo, part *p) {
     uint32_t before;
     *p = (part){.dims = todo & -todo};
@@ -169,8 +172,8 @@ static void find_part(const tra_keyfn *f, uint32_t wide, uint32_t todo, part *p)
         if (tra_keyexpr_vars(f->expr[i]) & p->dims) p->component[p->n++] = i;
 }
 
-/* Decides for the whole grid, none of whose dimensions is 0, whether new keys differ. TRA_PROGRAM, naming the key,
- * where the function fails. */
+/* Decides for a whole grid, which has keys, whether new keys differ. TRA_PROGRAM, naming the key, where the function
+ * fails. */
 static tra_status decide(const tra_keyfn *f, const tra_dims *frontier, bool may_look, verdict *out, tra_err *e) {
     uint32_t wide = 0;
     tra_dims zero = {.n = frontier->n};
@@ -178,7 +181,7 @@ static tra_status decide(const tra_keyfn *f, const tra_dims *frontier, bool may_
     for (int d = 0; d < frontier->n; d++)
         if (frontier->v[d] > 1) wide |= 1u << d;
     *out = (verdict){.is = DIFFER};
-    TRA_TRY(tra_keyfn_eval(f, &zero, &out->most, e)); /* what reads nothing has this value everywhere */
+    TRA_TRY(tra_keyfn_eval(f, &zero, &out->most, e)); /* a component that reads nothing has this value everywhere */
     for (uint32_t todo = wide; todo; todo &= ~p.dims) {
         verdict v = {.most = out->most};
         find_part(f, wide, todo, &p);
@@ -192,9 +195,9 @@ static tra_status decide(const tra_keyfn *f, const tra_dims *frontier, bool may_
 
 /* ---- catalogs ----------------------------------------------------------------------------------------------- */
 
-/* The new component that reads key dimension d alone, has as many values, and is the last where d is: arrays that are
- * clipped at the end of d are clipped at its end. -1: none. */
-static int follows(const tra_node *n, int d, const tra_dims *frontier) {
+/* The new component that reads key dimension d alone, has as many values, and has its last value where d has: so arrays
+ * that are clipped at the end of d are clipped at its end. -1: there is none. */
+static int component_like(const tra_node *n, int d, const tra_dims *frontier) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims key = {.n = c->frontier.n};
     key.v[d] = c->frontier.v[d] - 1;
@@ -210,24 +213,24 @@ static int follows(const tra_node *n, int d, const tra_dims *frontier) {
     return -1;
 }
 
-/* New keys that all differ, and are as many as the box that holds them has, are a grid: that box. */
-static tra_status grid(const tra_node *n, const verdict *o, bool *fits, tra_catalog *out, tra_err *e) {
+/* New keys that all differ are a grid if they are as many as the box that holds them has. */
+static tra_status new_grid(const tra_node *n, const verdict *v, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims frontier = {.n = n->keyfn->n};
     int8_t by[TRA_MAXDIM];
     int64_t keys;
-    for (int i = 0; i < frontier.n; i++) frontier.v[i] = o->most.v[i] + 1;
+    for (int i = 0; i < frontier.n; i++) frontier.v[i] = v->most.v[i] + 1;
     *fits = tra_dims_product(&frontier, &keys) && keys == c->n;
     for (int a = 0; a < c->bound.n && *fits; a++) {
-        by[a] = c->by[a] < 0 ? -1 : (int8_t)follows(n, c->by[a], &frontier);
+        by[a] = c->by[a] < 0 ? -1 : (int8_t)component_like(n, c->by[a], &frontier);
         *fits = c->by[a] < 0 || by[a] >= 0;
     }
     return *fits ? tra_catalog_grid(&frontier, &c->bound, by, c->last, out, e) : TRA_OK;
 }
 
-/* The kept key dimension that clips another array dimension in the way that d clips a: of a diagonal one of the two
- * goes. -1: none. */
-static int twin(const tra_catalog *c, uint32_t kept, int d, int a) {
+/* A kept key dimension that clips another array dimension just as d clips a, or -1. Where a rekey takes a diagonal, one
+ * of two such dimensions is dropped. */
+static int clips_alike(const tra_catalog *c, uint32_t kept, int d, int a) {
     for (int i = 0; i < c->bound.n; i++) {
         int by = c->by[i];
         if (by >= 0 && (kept >> by & 1) && c->frontier.v[by] == c->frontier.v[d] && c->bound.v[i] == c->bound.v[a] &&
@@ -237,8 +240,8 @@ static int twin(const tra_catalog *c, uint32_t kept, int d, int a) {
     return -1;
 }
 
-/* The same of a relation without tuples, where components only change places or go: the extents of its tensor stay
- * known. */
+/* The grid of a relation without tuples, if key components only change places or are dropped: so the extents of its
+ * tensor stay known. */
 static tra_status empty_grid(const tra_node *n, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
     tra_dims frontier = {.n = n->keyfn->n};
@@ -256,24 +259,25 @@ static tra_status empty_grid(const tra_node *n, bool *fits, tra_catalog *out, tr
     *fits = *fits && tra_dims_product(&frontier, &keys) && keys == 0;
     for (int a = 0; a < c->bound.n && *fits; a++) {
         int d = c->by[a];
-        if (d >= 0 && !(kept >> d & 1)) d = twin(c, kept, d, a);
+        if (d >= 0 && !(kept >> d & 1)) d = clips_alike(c, kept, d, a);
         by[a] = d < 0 ? -1 : place[d];
     }
     return *fits ? tra_catalog_grid(&frontier, &c->bound, by, c->last, out, e) : TRA_OK;
 }
 
+/* The catalog without walking the tuples, if that is possible (*fits). */
 static tra_status closed_form(const tra_node *n, bool *fits, tra_catalog *out, tra_err *e) {
     const tra_catalog *c = n->in[0]->type.cat;
-    verdict o;
+    verdict v;
     *fits = false;
     if (!c->grid) return TRA_OK;
     if (c->n == 0) return empty_grid(n, fits, out, e);
-    bool huge = c->n > TRA_MAX_LIST; /* else what stays open is decided by the list */
-    TRA_TRY(decide(n->keyfn, &c->frontier, huge, &o, e));
-    if (o.is == COLLIDE) return tra_collision(n, &o.key[0], &o.key[1], e);
-    if (o.is == DIFFER) TRA_TRY(grid(n, &o, fits, out, e));
+    bool huge = c->n > TRA_MAX_LIST; /* else tra_list_rekey decides what is undecided here */
+    TRA_TRY(decide(n->keyfn, &c->frontier, huge, &v, e));
+    if (v.is == COLLIDE) return tra_type_collision(n, &v.key[0], &v.key[1], e);
+    if (v.is == DIFFER) TRA_TRY(new_grid(n, &v, fits, out, e));
     if (*fits || !huge) return TRA_OK;
-    if (o.is == DIFFER)
+    if (v.is == DIFFER)
         return tra_fail(e, TRA_PROGRAM,
                         "the new keys differ, but are no grid, and %" PRId64
                         " of them are more than the %d that can be "
@@ -286,11 +290,11 @@ static tra_status closed_form(const tra_node *n, bool *fits, tra_catalog *out, t
                     c->n, TRA_MAX_LIST);
 }
 
-static void cuts(tra_node *n) {
+static void set_cuts(tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     for (int a = 0; a < x->cat->bound.n; a++) {
         n->type.cut[a] = 0;
-        if (!x->cut[a] && a < n->keyfn->n) { /* a new component 0 cuts it into one part */
+        if (!x->cut[a] && a < n->keyfn->n) { /* a new component that is always 0 cuts a dimension in one part */
             const tra_keyexpr *f = n->keyfn->expr[a];
             if (f->op == TRA_KEY_INT && f->value == 0) n->type.cut[a] = 1u << a;
         }
@@ -303,6 +307,6 @@ tra_status tra_type_rekey(tra_arena *a, tra_node *n, tra_catalog *out, tra_err *
     bool fits;
     TRA_TRY(closed_form(n, &fits, out, e));
     if (!fits) TRA_TRY(tra_list_rekey(a, n, out, e));
-    cuts(n);
+    set_cuts(n);
     return TRA_OK;
 }

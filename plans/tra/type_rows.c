@@ -2,16 +2,17 @@
  * rows they have. */
 #include "type.h"
 
+/* The error for an operator that cannot have such rows in its input. */
 static tra_status refuse(const tra_node *n, const char *why, tra_err *e) {
     return tra_fail(e, TRA_PROGRAM, "%s meets rows of which only the run tells how many there are: %s",
                     tra_opcode_text(n->op), why);
 }
 
 tra_status tra_type_rows(const tra_node *n, tra_err *e) {
-    bool rows = n->kernel && tra_kernel_rows(n->kernel), bounded = false;
+    bool takes_tables = n->kernel && tra_kernel_rows(n->kernel), bounded = false;
     for (int i = 0; i < 2 && n->in[i]; i++) {
         bounded |= n->in[i]->type.bounded && !n->in[i]->type.columns;
-        if (n->in[i]->type.columns && !rows && n->op != TRA_OP_CONCAT && n->op != TRA_OP_REKEY)
+        if (n->in[i]->type.columns && !takes_tables && n->op != TRA_OP_CONCAT && n->op != TRA_OP_REKEY)
             return tra_fail(e, TRA_PROGRAM,
                             "%s takes tensors, and this is a table; matrix(T, [...]) makes a tensor of its columns",
                             tra_opcode_text(n->op));
