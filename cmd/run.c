@@ -107,7 +107,10 @@ static void common_request(const tra_comm *comm, tra_request *r) {
 static double checkpoint_seconds(void) {
     const char *s = getenv("TRA_CHECKPOINT_SECONDS");
     double v;
-    return s && tra_parse_num(s, &v) && v > 0 ? v : 0;
+    if (!s || !*s) return 0;
+    if (tra_parse_num(s, &v) && v > 0) return v;
+    tra_warn("TRA_CHECKPOINT_SECONDS is '%s', no number above 0: it is ignored", s);
+    return 0;
 }
 
 /* Bytes of scratch that a site may need: what it spills, and its share of the largest exchange by files. */

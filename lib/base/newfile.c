@@ -69,7 +69,7 @@ tra_status tra_temp_create(const char *target, const char *tag, bool reuse, tra_
     t->fd = tag ? open_tagged(t, folder, name, reuse) : open_numbered(t, folder, name);
     if (t->fd < 0) {
         tra_status s = errno == ENOENT && access(folder, F_OK) != 0
-                           ? tra_fail(e, TRA_INPUT, "cannot write in %s: there is no such directory", folder)
+                           ? tra_fail(e, TRA_INPUT, "cannot write %s: there is no directory %s", target, folder)
                            : tra_fail_errno(e, TRA_INPUT, "cannot write %s (by way of %s)", target, t->path);
         free(folder);
         temp_free(t);

@@ -85,7 +85,7 @@ END
     has "A: keys 2 <2,2>, f64 3 x 3"
     has "B: keys 3 <2,2,1>, f64 3 x 3"
     status 2 tra check sub/p.tra -D AA=other.h5
-    has "no input or param 'AA'; did you mean A?"
+    has "no input, param or output 'AA'; did you mean A?"
     status 2 tra check sub/p.tra -D B=other.h5
     status 2 tra check sub/p.tra -D A=other.h5 -D n=two
     has "'two' is no number"
@@ -127,7 +127,7 @@ END
     has "p.tra:1:14: error: "
     has "missing.h5"
     echo 'this is not HDF5' >bad.h5
-    status 3 tra check p.tra -D A=bad.h5; has "the file is that of -D"
+    status 3 tra check p.tra -D A=bad.h5; has "the file is the one that -D names"
     has "bad.h5"
     printf 'input A from "missing.h5"\nB = 3 +\n' >p.tra
     status 2 tra check p.tra

@@ -547,8 +547,8 @@ assert sys.argv[1] or most < 32 << 20, most' "${SAN-}" "$TRA" import $how --memo
 @test "an output in a directory that is missing is refused, and the directory named" {
     printf '1,2\n' >t.csv
     status 3 tra import t.csv -o no/x.h5
-    is "tra: cannot write in no: there is no such directory" echo "$output"
+    is "tra: cannot write no/.x.h5.tra-lock: there is no directory no" echo "$output"
     tra import -q t.csv -o x.h5
     status 3 tra export x.h5 -o no/x.npy
-    is "tra: cannot write in no: there is no such directory" echo "$output"
+    is "tra: cannot write no/x.npy: there is no directory no" echo "$output"
 }

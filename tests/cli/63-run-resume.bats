@@ -360,3 +360,12 @@ EOF2
     status 2 tra run p.tra --resume --reproducible $small
     has "of a run with no --reproducible, which makes"
 }
+
+@test "TRA_CHECKPOINT_SECONDS: what is no number is ignored, and said" {
+    tra gen -q --shape 9x9 -o a.h5
+    printf 'input A from "a.h5"\noutput A to "b.h5"\n' >p.tra
+    TRA_CHECKPOINT_SECONDS=often status 0 tra run p.tra --sites 2
+    is 1 grep -c "TRA_CHECKPOINT_SECONDS is 'often', no number above 0: it is ignored" <<<"$output"
+    TRA_CHECKPOINT_SECONDS=0.5 status 0 tra run p.tra
+    lacks TRA_CHECKPOINT_SECONDS
+}
