@@ -150,22 +150,6 @@ static tra_status try_merge(void *ctx, tra_err *e) {
     return s;
 }
 
-/* Gives a panel that shares its block a block of its own. */
-static tra_status try_own(void *ctx, tra_err *e) {
-    attempt *x = ctx;
-    tra_block *old = x->p->block, *b = NULL;
-    x->wanted = 0;
-    TRA_TRY(take_back(x, old, e));
-    tra_cell all = state_of(x, old), own = state_of(x, NULL);
-    tra_status s = take(x, tra_panel_bytes(x->p, &all), &b, e);
-    if (s != TRA_OK) return tra_block_unpin(pool_of(x), old), s;
-    own.head = b->ptr;
-    tra_panel_copy(x->p, &all, &own);
-    tra_panel_free(old, pool_of(x));
-    set_block(x, b, &own);
-    return TRA_OK;
-}
-
 /* Is the state the result? */
 static bool is_result(const tra_joinagg *st) {
     if (!st->agg || st->op->what.partial) return true;
@@ -344,10 +328,7 @@ tra_status tra_grow_merge(const tra_grow *g, tra_panels *sum, tra_panels *from, 
 
 static tra_status finish(attempt *x, tra_err *e) {
     const tra_joinagg *st = x->g->st;
-    for (int i = 0; i < x->sum->n; i++) {
-        x->p = &x->sum->v[i];
-        if (x->p->block->refs > 1) TRA_TRY(retry(x, try_own, e));
-    }
+    for (int i = 0; i < x->sum->n; i++) assert(x->sum->v[i].block->refs == 1); /* what cut it has added to each panel */
     if (is_result(st)) return TRA_OK;
     if (x->sum->n > 1 && !tra_agg_finishes_by_panels(st->agg)) TRA_TRY(retry(x, try_gather_state, e));
     for (int i = 0; i < x->sum->n; i++) {

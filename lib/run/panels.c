@@ -29,38 +29,6 @@ void tra_panels_free(tra_panels *p, tra_pool *pool) {
     *p = (tra_panels){0};
 }
 
-/* The rows of the panel: the first, and how many. */
-static void find_rows(const tra_panel *p, const tra_cell *cell, int64_t *first, int64_t *n) {
-    tra_rows_view v = tra_rows_of(cell);
-    const tra_dims *ext = &cell->array.ext;
-    int64_t each = 1;
-    for (int d = 1; d + 1 < ext->n; d++) each *= ext->v[d];
-    int64_t from = tra_mul_most(p->from, each), to = tra_mul_most(p->to, each);
-    int64_t last = *first = 0;
-    TRA_BISECT(*first, v.nrows, mid, v.row[mid] < from);
-    TRA_BISECT(last, v.nrows, mid, v.row[mid] < to);
-    *n = last - *first;
-}
-
-int64_t tra_panel_bytes(const tra_panel *p, const tra_cell *cell) {
-    tra_rows_view v = tra_rows_of(cell);
-    int64_t first, n;
-    find_rows(p, cell, &first, &n);
-    return tra_rows_room(cell->array.dtype, n, v.begin[first + n] - v.begin[first]);
-}
-
-void tra_panel_copy(const tra_panel *p, const tra_cell *cell, tra_cell *to) {
-    tra_rows_view v = tra_rows_of(cell);
-    int64_t first, n;
-    find_rows(p, cell, &first, &n);
-    int64_t at = v.begin[first], entries = v.begin[first + n] - at;
-    tra_rows_view w = tra_rows_begin(to, n, entries);
-    memcpy(w.row, v.row + first, (size_t)n * sizeof *w.row);
-    for (int64_t i = 0; i <= n; i++) w.begin[i] = v.begin[first + i] - at;
-    memcpy(w.column, v.column + at, (size_t)entries * sizeof *w.column);
-    memcpy(w.value, v.value + (size_t)at * v.size, (size_t)entries * v.size);
-}
-
 int64_t tra_panels_bytes(const tra_panels *p, tra_dtype t) {
     int64_t nrows = 0, n = 0;
     for (int i = 0; i < p->n; i++) nrows += p->v[i].nrows, n += p->v[i].n;

@@ -27,12 +27,6 @@ void tra_panel_free(tra_block *b, tra_pool *pool);
 /* Lets go of all: empty then. */
 void tra_panels_free(tra_panels *p, tra_pool *pool);
 
-/* Bytes of a panel's rows alone, whose block is pinned; cell: of the type and extents of the whole result, with the
- * block as its head. */
-int64_t tra_panel_bytes(const tra_panel *p, const tra_cell *cell);
-/* Makes the cell `to`, with a block of so many bytes, of these rows. */
-void tra_panel_copy(const tra_panel *p, const tra_cell *cell, tra_cell *to);
-
 /* Puts panels together, none of whose blocks is shared. tra_panels_bytes: bytes of the whole, for elements of that
  * type; tra_panels_gather lays out the cell `to`, and tra_gathering_add appends the panels in their order. */
 typedef struct tra_gathering {
