@@ -279,6 +279,22 @@ EOF2
     [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
 }
 
+@test "a file system without hard links and files without names: the same results, locks that hold, nothing left" {
+    local lib=$PWD/plainfs.so
+    cc -D_GNU_SOURCE -shared -fPIC -o "$lib" "$ROOT/tests/cli/plainfs.c"
+    tra gen -q --shape 1200x1200 --block 100x100 --dist normal --seed 1 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C[i,j] = sum A[i,k] * A[j,k]' 'D[i,j] = sum C[i,k] * A[k,j]' 'output D' >p.tra
+    tra run -q p.tra --memory 36M --threads 1 && mv D.h5 want.h5 # which spills
+    plainly() { LD_PRELOAD=$lib ASAN_OPTIONS=${ASAN_OPTIONS-}:verify_asan_link_order=0 "$TRA" "$@"; }
+    status 0 plainly run -q p.tra --memory 36M --threads 1
+    status 0 tra diff D.h5 want.h5
+    printf '%s 1 -1 - 0 tra run other.tra\n' "$(hostname)" >.D.h5.tra-lock # process 1 is always there
+    status 4 plainly run -q p.tra
+    has "D.h5 is being written by process 1 on $(hostname) (tra run other.tra)"
+    rm .D.h5.tra-lock
+    [ -z "$(ls -A . "$TRA_SCRATCH" | grep 'tra-')" ]
+}
+
 @test "a scratch directory that cannot be written is no reason not to run" {
     product
     status 0 tra run p.tra --scratch /nowhere/at/all
