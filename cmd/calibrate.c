@@ -153,7 +153,7 @@ static tra_status check_places(const tra_comm *comm, tra_err *e) {
     close(fd);
     if (comm->rank != 0) return TRA_OK;
     tra_temp probe;
-    char *path = place_of_rates(e), *target = path ? tra_behind_links(path) : NULL;
+    char *path = place_of_rates(e), *target = path ? tra_resolve_links(path) : NULL;
     tra_status s = target ? tra_temp_create(target, NULL, false, &probe, e) : e->status;
     if (s == TRA_OK) tra_temp_abort(&probe);
     free(target);

@@ -45,7 +45,7 @@ static bool launched_here(launcher *l) {
 
 void tra_end_with_launcher(void) {
     launcher l;
-    if (launched_here(&l)) tra_stop_without(l.pid);
+    if (launched_here(&l)) tra_stop_when_gone(l.pid);
 }
 
 /* The name of the file for the status. A file with another name is of another process that has got the same number. */

@@ -124,7 +124,7 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
     const tra_plan *p = job->plan;
     const char *dir = tra_scratch_dir(opt.scratch);
     int64_t need = scratch_of(p), expected = p->scratch_expected + need - p->scratch;
-    if (!opt.dry) tra_make_missing(dir);
+    if (!opt.dry) tra_make_directory(dir);
     if (need == 0) return TRA_OK;
     if (opt.scratch_limit > 0 && need > opt.scratch_limit)
         return tra_fail(e, TRA_RESOURCE, "a site may need %s of scratch, over --scratch-limit %s; %s needs less",

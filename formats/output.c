@@ -23,7 +23,7 @@ tra_status tra_newfile_open(const char *path, bool binary, size_t cap, tra_newfi
             if ((out->fd = open(path, O_WRONLY | O_CLOEXEC)) < 0)
                 return tra_fail_errno(e, TRA_INPUT, "%s: cannot write", path);
         } else {
-            char *target = tra_behind_links(path); /* is replaced, and not the link */
+            char *target = tra_resolve_links(path); /* is replaced, and not the link */
             tra_status s = tra_temp_create(target, NULL, false, &out->made, e);
             free(target);
             if (s != TRA_OK) return s;
@@ -97,7 +97,7 @@ tra_status tra_scratch_open(const char *output, int *fd, char **where, tra_err *
     const char *dir = getenv("TRA_SCRATCH"), *name;
     if (!dir || !*dir) dir = getenv("TMPDIR");
     *where = dir && *dir ? tra_strdup(dir) : tra_folder_of(output, &name);
-    if (dir && *dir) tra_make_missing(dir);
+    if (dir && *dir) tra_make_directory(dir);
     *fd = tra_unnamed_file(*where);
     if (*fd >= 0) return TRA_OK;
     tra_status s = tra_fail_errno(e, TRA_RESOURCE,

@@ -72,15 +72,15 @@ void *tra_arena_alloc(tra_arena *a, size_t n) {
 
 size_t tra_arena_bytes(const tra_arena *a) { return a->bytes; }
 
-void tra_give_back(void) {
+void tra_return_free_memory(void) {
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
 }
 
-void tra_return_large(void) {
+void tra_return_large_blocks(void) {
 #ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* what it is at first, but for good */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* the default, which malloc raises unless it is set */
 #endif
 }
 

@@ -91,7 +91,7 @@ void tra_oom_handler(tra_oom_fn *fn);
 void *tra_malloc(size_t n) __attribute__((malloc));
 void *tra_calloc(size_t n, size_t size) __attribute__((malloc)); /* n * size checked */
 void *tra_realloc(void *p, size_t n, size_t size);               /* n * size checked */
-/* Grows v, an array from tra_realloc with room for cap elements, unless it has room for one more than n. */
+/* Makes room for one more element in v, an array from tra_realloc that has n elements and room for cap. */
 #define TRA_ROOM(v, n, cap)                                                                                            \
     ((n) < (cap) ? (void)0 : (void)((cap) = 2 * (cap) + 8, (v) = tra_realloc((v), (size_t)(cap), sizeof *(v))))
 char *tra_strdup(const char *s);
@@ -106,18 +106,24 @@ void *tra_arena_array(tra_arena *a, size_t n, size_t size); /* the same, n * siz
 char *tra_arena_strndup(tra_arena *a, const char *s, size_t n);
 char *tra_arena_printf(tra_arena *a, const char *fmt, ...) TRA_PRINTF(2, 3);
 size_t tra_arena_bytes(const tra_arena *a); /* bytes that it has from the system */
-/* Returns freed memory to the system; otherwise it stays resident. */
-void tra_give_back(void);
-/* From now on large allocations are returned to the system when they are freed: for libraries that use large buffers.
- */
-void tra_return_large(void);
+/* Returns all freed memory to the system, which else keeps counting as memory of this process. */
+void tra_return_free_memory(void);
+/* From now on memory of 128 KiB or more is returned to the system as soon as it is freed. By default malloc keeps ever
+ * larger blocks, after libraries have used such. */
+void tra_return_large_blocks(void);
 /* A new array with room for cap elements, the first n of which are copied from v. */
 void *tra_arena_grown(tra_arena *a, const void *v, size_t n, size_t cap, size_t size);
-/* As TRA_ROOM, in an arena. */
+/* As TRA_ROOM, for an array in an arena. */
 #define TRA_ARENA_ROOM(arena, v, n, cap)                                                                               \
     ((n) < (cap) ? (void)0                                                                                             \
                  : (void)((cap) = 2 * (cap) + 8,                                                                       \
                           (v) = tra_arena_grown((arena), (v), (size_t)(n), (size_t)(cap), sizeof *(v))))
+/* The same for an array whose room is kept nowhere: it has room for n elements if n is 0 or a power of two, and for the
+ * next power of two otherwise. */
+#define TRA_ARENA_DOUBLE(arena, v, n)                                                                                  \
+    (((n) & ((n)-1))                                                                                                   \
+         ? (void)0                                                                                                     \
+         : (void)((v) = tra_arena_grown((arena), (v), (size_t)(n), (n) ? 2 * (size_t)(n) : 1, sizeof *(v))))
 #define tra_new(arena, type)     ((type *)tra_arena_alloc(arena, sizeof(type)))
 #define tra_news(arena, type, n) ((type *)tra_arena_array(arena, (size_t)(n), sizeof(type)))
 
@@ -161,18 +167,18 @@ const char *tra_json_find(const char *s, const char *path, size_t *len);
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */
 
-/* a*b and a+b for sizes; false on overflow of int64_t. */
+/* *out = a*b and a+b; false on overflow of int64_t. */
 bool tra_mul(int64_t a, int64_t b, int64_t *out);
 bool tra_add(int64_t a, int64_t b, int64_t *out);
-/* The same of sizes that are not negative: INT64_MAX where that is exceeded. */
+/* The same for numbers that are not negative; INT64_MAX on overflow. */
 int64_t tra_mul_most(int64_t a, int64_t b);
 int64_t tra_add_most(int64_t a, int64_t b);
 static inline int64_t tra_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); } /* a >= 0, b > 0 */
 /* Bytes of a piece of scratch memory, rounded up so that the next piece is aligned to a cache line, which vector
  * instructions want; n >= 0, sizes that are too large for any memory stay so. */
 static inline int64_t tra_round64(int64_t n) { return n > INT64_MAX - 63 ? n : (n + 63) / 64 * 64; }
-/* Of an ascending range, `at` becomes the first place from there, and below `end`, of which `below`, an expression of
- * `mid`, is false; `end` if there is none. */
+/* Binary search: moves `at` up to the first place at which `below` is false, or to `end`. `below` is an expression of
+ * `mid`, the place that is looked at, and is true up to some place and false from there on. */
 #define TRA_BISECT(at, end, mid, below)                                                                                \
     do {                                                                                                               \
         for (int64_t bisect_end_ = (end), mid; (at) < bisect_end_;) {                                                  \
@@ -193,13 +199,14 @@ bool tra_parse_size(const char *s, int64_t *bytes);
 /* Whole decimal integer or number; false on junk. */
 bool tra_parse_int(const char *s, int64_t *v);
 bool tra_parse_num(const char *s, double *v);
-/* As short as reads back to the same number, whole ones without an exponent, into buf (at least 32 bytes), returned. */
+/* Writes v with the fewest digits that read back to the same number, integers below 1e17 without an exponent, into buf
+ * (at least 32 bytes). Returns buf. */
 char *tra_exactly(double v, char *buf);
-/* 1536 -> "1.5 KiB", into buf (at least 32 bytes), returned. */
+/* Writes bytes as "1.5 KiB" into buf (at least 32 bytes). Returns buf. */
 char *tra_human(int64_t bytes, char *buf);
 
-/* What a ceiling of the process leaves for buffers in a command that only streams: 24 MiB less, for code, libraries and
- * stacks; negative where not even these fit. */
+/* Bytes that a command which only streams has for buffers under a ceiling of the process: 24 MiB less, for code,
+ * libraries and stacks; negative if not even these fit. */
 int64_t tra_buffer_bytes(int64_t ceiling);
 /* "145.3 MiB WHAT (--memory 146M)": a size, and the option that gives so much; -v adds the exact number of bytes.
  * Returns buf. */
@@ -215,11 +222,12 @@ double tra_now(void); /* monotonic seconds */
 /* pread/pwrite until done; a short read is TRA_INPUT ("ends at byte ..."). name is for the message. */
 TRA_MUSTUSE tra_status tra_pread(int fd, void *buf, size_t n, int64_t off, const char *name, tra_err *e);
 TRA_MUSTUSE tra_status tra_pwrite(int fd, const void *buf, size_t n, int64_t off, const char *name, tra_err *e);
-/* The path with its folder's own name, from the root and without links; as given where there is no such folder. From
- * malloc. */
-char *tra_in_real_folder(const char *path);
-/* The file that symbolic links lead to, which need not exist; the path itself when it is none. From malloc. */
-char *tra_behind_links(const char *path);
+/* The path with its folder written from the root and without links; as it is given if there is no such folder. The last
+ * name stays, even where it is a link. From malloc. */
+char *tra_resolve_folder(const char *path);
+/* The path of the file that the symbolic link at `path` leads to, also over several links; that file need not exist. If
+ * there is no link, the path itself. From malloc. */
+char *tra_resolve_links(const char *path);
 /* Reads a whole file ("-": standard input) of at most max bytes; *text is NUL-terminated, from malloc. */
 TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size_t *n, tra_err *e);
 
@@ -227,7 +235,7 @@ TRA_MUSTUSE tra_status tra_slurp(const char *path, size_t max, char **text, size
  * and errno. */
 int tra_unnamed_file(const char *dir);
 /* Makes the directory if it does not exist. Other problems are reported when it is used. */
-void tra_make_missing(const char *dir);
+void tra_make_directory(const char *dir);
 
 /* Removes a directory and the plain files in it; not through a symbolic link. True if it is gone. */
 bool tra_remove_files_of(const char *dir);
@@ -252,14 +260,15 @@ long long tra_process_started(long pid);
 /* From now on SIGINT, SIGTERM, SIGUSR1 and (unless ignored) SIGHUP do not end the process but ask it to stop soon: long
  * loops call tra_stop_asked now and then. A second SIGINT ends the process at once. */
 void tra_stop_catch(void);
-void tra_stop_without(long pid); /* it is also asked to stop when that process of this host has ended */
+void tra_stop_when_gone(long pid); /* the end of that process of this host also counts as being asked to stop */
 bool tra_stop_asked(void);
 tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED once asked */
 
 /* ---- log ---------------------------------------------------------------------------------------------------- */
 
-/* Level: -1 quiet (errors only), 0 normal (warnings), 1 run, 2 step, 3 tile, 4 message. Messages go to stderr as
- * "tra: text", on rank 0 only except errors. */
+/* Level: -1 errors only; 0 also warnings and what was made; 1 what a run finds; 2 each operator; 3 super-blocks and
+ * batches; 4 messages between ranks (ARCHITECTURE.md has more). Messages go to standard error as "tra: text", on rank 0
+ * alone but for errors. */
 extern int tra_log_level;
 extern bool tra_log_mute; /* set on ranks other than 0 */
 void tra_warn(const char *fmt, ...) TRA_PRINTF(1, 2);

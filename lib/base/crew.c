@@ -9,14 +9,15 @@
 
 struct tra_crew {
     pthread_mutex_t lock;
-    pthread_cond_t change; /* anything below changed */
+    pthread_cond_t change; /* something below has changed */
     tra_work_fn *fn;
     void *ctx;
-    int64_t to, next, passed;
-    int64_t failed_at;
-    int workers, busy;
+    int64_t next, to;  /* the next piece to be taken; one more than the last */
+    int64_t passed;    /* the piece whose turn it is (tra_crew_turn) */
+    int workers, busy; /* threads; those that work on a piece */
     bool quit, failed;
-    tra_err err;
+    tra_err err; /* the cause of the lowest piece that failed with one */
+    int64_t failed_at;
     pthread_t thread[];
 };
 
@@ -25,7 +26,7 @@ typedef struct worker {
     int number;
 } worker;
 
-/* A piece that was turned away after another's failure has no cause of its own. */
+/* Keeps the cause of a failure. A piece whose turn did not come after the failure of another one has none. */
 static void note_failure(tra_crew *c, int64_t item, const tra_err *err) {
     if (err->status != TRA_OK && (c->err.status == TRA_OK || item < c->failed_at)) {
         c->err = *err;
@@ -73,7 +74,7 @@ tra_crew *tra_crew_new(int workers) {
 }
 
 void tra_crew_begin(tra_crew *c, tra_work_fn *fn, void *ctx, int64_t from, int64_t to) {
-    if (c->workers == 0) { /* no thread to be had: the caller works */
+    if (c->workers == 0) { /* no thread could be started: the caller works */
         c->to = 0;
         for (int64_t i = from; i < to && !c->failed; i++) {
             tra_err err = {0};

@@ -69,7 +69,7 @@ static tra_status slurp_fd(int fd, const char *name, size_t max, char **text, si
     return TRA_OK;
 }
 
-char *tra_in_real_folder(const char *path) {
+char *tra_resolve_folder(const char *path) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     char *dir = slash ? tra_asprintf("%.*s/", (int)(slash - path), path) : tra_strdup("."), *real = realpath(dir, NULL);
     char *out = real ? tra_asprintf("%s/%s", strcmp(real, "/") == 0 ? "" : real, base) : tra_strdup(path);
@@ -78,14 +78,14 @@ char *tra_in_real_folder(const char *path) {
     return out;
 }
 
-char *tra_behind_links(const char *path) {
-    enum { MOST = 40 }; /* as Linux has it; who opens a circle is told */
+char *tra_resolve_links(const char *path) {
+    enum { MOST = 40 }; /* links that Linux follows; opening a circle of links fails with its own message */
     struct stat st;
     if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode)) return tra_strdup(path);
     char *at = realpath(path, NULL), to[PATH_MAX];
     if (at) return at;
     at = tra_strdup(path);
-    if (stat(path, &st) == 0) return at; /* of /proc: what it says is no name */
+    if (stat(path, &st) == 0) return at; /* a link of /proc, whose text is no path */
     for (int i = 0; i < MOST; i++) {
         ssize_t n = readlink(at, to, sizeof to - 1);
         if (n < 0) break;
@@ -117,7 +117,7 @@ int tra_unnamed_file(const char *dir) {
     return fd;
 }
 
-void tra_make_missing(const char *dir) {
+void tra_make_directory(const char *dir) {
     if (access(dir, F_OK) != 0 && errno == ENOENT && mkdir(dir, 0777) == 0) tra_info(1, "made %s", dir);
 }
 
@@ -134,7 +134,7 @@ bool tra_remove_files_of(const char *dir) {
 
 /* ---- temporary files to remove ------------------------------------------------------------------------------ */
 
-/* A list that only grows, so that a signal handler may walk it at any moment; a name that comes again takes its old
+/* A list that only grows, so that a signal handler may walk it at any moment. A name that is added again takes its old
  * place. */
 typedef struct temp {
     struct temp *next;

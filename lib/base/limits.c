@@ -36,9 +36,7 @@ static bool cgroup_folder(const char *tag, char *path, size_t size) {
     return found;
 }
 
-/* The files called name from the process's own group up to the root of the hierarchy: fn on each, until there are no
- * more.
- */
+/* Calls fn on the file `name` of each group of a cgroup hierarchy, from that of this process up to the root. */
 typedef void found_fn(const char *path, void *ctx);
 static void walk_cgroup(const char *root, const char *tag, const char *name, found_fn *fn, void *ctx) {
     char group[4096], path[8192];

@@ -15,7 +15,7 @@ tra_progress_form tra_progress_wanted(int option, bool quiet, bool terminal) {
     return option == TRA_PROGRESS_ALWAYS ? TRA_PROGRESS_LINES : TRA_PROGRESS_NONE;
 }
 
-/* Is nobody reading what was written before? Then the work does not wait for them. */
+/* Would writing to standard error wait, because nobody reads what was written before? */
 static bool is_blocked(void) {
     struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
     return poll(&fd, 1, 0) == 0;
@@ -73,7 +73,7 @@ void tra_meter_begin(tra_progress_form form, const char *what, int64_t all) {
 void tra_meter_add(int64_t parts) {
     if (meter.form == TRA_PROGRESS_NONE) return;
     int64_t done = atomic_fetch_add(&meter.done, parts) + parts;
-    if (pthread_mutex_trylock(&meter.lock) != 0) return; /* another thread is at it */
+    if (pthread_mutex_trylock(&meter.lock) != 0) return; /* another thread draws */
     double now = tra_now();
     if (now >= meter.due)
         meter.due = tra_progress_draw(meter.form, meter.what, (double)tra_min64(done, meter.all) / (double)meter.all,

@@ -21,7 +21,7 @@ char *tra_folder_of(const char *path, const char **name) {
 
 enum { MOST_NAMES = 1000, MODE = O_RDWR | O_NOFOLLOW | O_CLOEXEC };
 
-/* The file of an earlier process, or -1: it is not there, or not what that process can have left. */
+/* Opens a file that an earlier process of this user left; -1 if it does not exist or is anything else. */
 static int open_reused(const char *path) {
     struct stat st;
     int fd = open(path, MODE);
@@ -93,8 +93,10 @@ static tra_status sync_folder(const char *path, tra_err *e) {
     return s;
 }
 
-/* Renames over the target. The old file is kept open until the next rename or the end of the process: freeing the
- * blocks of a large file takes a tenth of the time that writing it took, for which no result has to wait. */
+/* Renames over the target. The file that was there stays open until the next rename or the end of the process, since
+ * freeing the blocks of a large file takes a tenth of the time that writing it took, and no result has to wait for
+ * that.
+ */
 static int replace(const char *temp, const char *target) {
     static atomic_int last = -1;
     int old = open(target, O_PATH | O_CLOEXEC), status = rename(temp, target), err = errno;
@@ -128,7 +130,7 @@ tra_status tra_temp_commit(tra_temp *t, bool durable, tra_err *e) {
     if (s == TRA_OK)
         tra_temp_forget(t);
     else if (access(t->path, F_OK) == 0)
-        tra_temp_leave(t);
+        tra_temp_keep(t);
     else
         temp_free(t);
     return s;
@@ -142,7 +144,7 @@ void tra_temp_abort(tra_temp *t) {
     temp_free(t);
 }
 
-void tra_temp_leave(tra_temp *t) {
+void tra_temp_keep(tra_temp *t) {
     if (t->tag)
         temp_free(t);
     else
@@ -151,7 +153,7 @@ void tra_temp_leave(tra_temp *t) {
 
 tra_status tra_replace_file(const char *path, const void *bytes, size_t n, bool durable, tra_err *e) {
     tra_temp t;
-    char *target = tra_behind_links(path);
+    char *target = tra_resolve_links(path);
     tra_status s = tra_temp_create(target, NULL, false, &t, e);
     free(target);
     if (s != TRA_OK) return s;
@@ -163,9 +165,9 @@ tra_status tra_replace_file(const char *path, const void *bytes, size_t n, bool 
 
 /* ---- what others left ------------------------------------------------------------------------------------------- */
 
-/* Is it what stands between ".NAME.tra-" and the end in the name of a temporary file that nobody needs? *tagged: of one
- * that could have been gone on with. */
-static bool orphan(const char *rest, const char *spared, bool *tagged) {
+/* Does nobody need the temporary file whose name goes on with `rest` after ".TARGET.tra-"? *tagged: a later process
+ * could have continued it. */
+static bool is_orphan(const char *rest, const char *spared, bool *tagged) {
     char *end;
     size_t n = strlen(rest);
     if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return false;
@@ -182,9 +184,9 @@ void tra_temp_reclaim(const char *target, const char *spared) {
     bool tagged;
     for (struct dirent *f; d && (f = readdir(d));) {
         if (strncmp(f->d_name, prefix, strlen(prefix)) != 0) continue;
-        if (!orphan(f->d_name + strlen(prefix), spared, &tagged) || unlinkat(dirfd(d), f->d_name, 0) != 0) continue;
+        if (!is_orphan(f->d_name + strlen(prefix), spared, &tagged) || unlinkat(dirfd(d), f->d_name, 0) != 0) continue;
         if (tagged)
-            tra_info(0, "removed %s/%s, which an unfinished run had written of %s and could have gone on with", folder,
+            tra_info(0, "removed %s/%s, which an unfinished run had written of %s and could have continued", folder,
                      f->d_name, name);
         else
             tra_info(1, "removed %s/%s, left by a process that is gone", folder, f->d_name);

@@ -26,9 +26,9 @@ void tra_stop_catch(void) {
     }
 }
 
-static pid_t needed;
+static pid_t needed; /* by tra_stop_when_gone; 0: none */
 
-void tra_stop_without(long pid) { needed = (pid_t)pid; }
+void tra_stop_when_gone(long pid) { needed = (pid_t)pid; }
 
 bool tra_stop_asked(void) {
     if (!asked && needed > 0 && kill(needed, 0) != 0 && errno == ESRCH) asked = SIGTERM;

@@ -33,7 +33,7 @@ typedef struct record {
 
 /* The path of the commit record of a target. */
 static const char *record_path(tra_arena *a, const char *path) {
-    char *file = tra_behind_links(path), *real = tra_in_real_folder(file);
+    char *file = tra_resolve_links(path), *real = tra_resolve_folder(file);
     const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
     const char *out = tra_arena_printf(a, "%.*s.%s.tra-commit", (int)(base - real), real, base);
     free(file);
@@ -214,7 +214,7 @@ tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note,
     record r = {.arena = tra_arena_new(), .n = n, .v = v};
     qsort(v, (size_t)n, sizeof *v, by_target);
     for (int i = 0; i < n; i++) { /* another process may finish this in another working directory */
-        char *temp = tra_in_real_folder(v[i].temp), *target = tra_in_real_folder(v[i].target);
+        char *temp = tra_resolve_folder(v[i].temp), *target = tra_resolve_folder(v[i].target);
         v[i].temp = tra_arena_strndup(r.arena, temp, strlen(temp));
         v[i].target = tra_arena_strndup(r.arena, target, strlen(target));
         free(temp);

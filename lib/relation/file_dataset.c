@@ -186,7 +186,7 @@ tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
     }
     H5Pclose(dcpl);
     if (r->how != TRA_BY_LIBRARY) return s;
-    tra_return_large();
+    tra_return_large_blocks();
     if (filters) r->library_bytes = library_bytes(h);
     return s;
 }

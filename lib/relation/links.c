@@ -36,7 +36,7 @@ static int folder_of(const char *path) {
  * in that of the file, in that of the file behind symbolic links, in the working directory. */
 static bool find_file(const char *path, const char *name, const char *variable, tra_arena *a, const char **found) {
     const char *prefix = getenv(variable);
-    char *file = tra_behind_links(path);
+    char *file = tra_resolve_links(path);
     bool there =
         *name != '/' && ((prefix && is_in(prefix, (int)strlen(prefix), name, a, found)) ||
                          is_in(path, folder_of(path), name, a, found) || is_in(file, folder_of(file), name, a, found));

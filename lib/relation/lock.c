@@ -30,7 +30,7 @@ typedef struct owner {
 
 /* The path of the lock: the same for each spelling of a file's folder. */
 static char *lock_name(const char *path) {
-    char *real = tra_in_real_folder(path);
+    char *real = tra_resolve_folder(path);
     const char *slash = strrchr(real, '/'), *base = slash ? slash + 1 : real;
     char *name = tra_asprintf("%.*s.%s.tra-lock", (int)(base - real), real, base);
     free(real);

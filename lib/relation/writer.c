@@ -35,7 +35,7 @@ static tra_status target_of(tra_arena *a, const char **path, tra_err *e) {
     if (!there && errno != ENOENT) return tra_fail_errno(e, TRA_INPUT, "cannot write %s", *path);
     if (there && !S_ISREG(st.st_mode))
         return tra_fail(e, TRA_INPUT, "cannot write a relation to %s: it is not a regular file", *path);
-    char *real = tra_behind_links(*path);
+    char *real = tra_resolve_links(*path);
     *path = tra_arena_strndup(a, real, strlen(real));
     free(real);
     return TRA_OK;
@@ -117,7 +117,7 @@ static tra_status create_file(tra_new_file *f, const tra_writer *w, tra_err *e) 
         errno = err;
         tra_status s = err ? tra_fail_errno(e, TRA_RESOURCE, "cannot create %s", f->made.path)
                            : tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot create %s", f->made.path);
-        (w->reuse ? tra_temp_leave : tra_temp_abort)(&f->made);
+        (w->reuse ? tra_temp_keep : tra_temp_abort)(&f->made);
         return s;
     }
     f->vfd = tra_vfd_of(f->file);
@@ -126,7 +126,7 @@ static tra_status create_file(tra_new_file *f, const tra_writer *w, tra_err *e) 
 
 /* The new file of the writer's target, which another writer of this process may have made. */
 static tra_status open_file(tra_writer *w, tra_err *e) {
-    char *real = tra_in_real_folder(w->path);
+    char *real = tra_resolve_folder(w->path);
     tra_new_file *f = new_files;
     tra_status s = TRA_OK;
     while (f && strcmp(f->path, real) != 0) f = f->next;
@@ -229,7 +229,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->codec = o->gzip ? (tra_codec){.zstd = false} : o->codec;
     w->gzip = o->gzip;
     w->mapped = o->mapped;
-    if (w->gzip) tra_return_large();
+    if (w->gzip) tra_return_large_blocks();
     w->tag = o->tag ? tra_arena_strndup(w->arena, o->tag, strlen(o->tag)) : NULL;
     w->reuse = o->tag && o->reuse;
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
@@ -434,7 +434,7 @@ tra_status tra_writers_commit(tra_writer *const *w, const char *const *digests, 
     if (s == TRA_OK) s = finish_files(w, n, v, &files, e);
     if (s == TRA_OK) s = tra_commit_renames(v, files, note, &decided, e);
     for (int i = 0; i < n; i++) {
-        release_file(w[i], decided ? tra_temp_forget : tra_temp_leave);
+        release_file(w[i], decided ? tra_temp_forget : tra_temp_keep);
         writer_free(w[i]);
     }
     free(v);
@@ -453,6 +453,6 @@ void tra_writer_abort(tra_writer *w) {
 
 void tra_writer_leave(tra_writer *w) {
     if (!w) return;
-    release_file(w, tra_temp_leave);
+    release_file(w, tra_temp_keep);
     writer_free(w);
 }

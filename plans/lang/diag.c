@@ -10,11 +10,7 @@ enum {
 };
 
 static tra_diag *push(tra_diags *d) {
-    if ((d->n & (d->n - 1)) == 0) { /* a power of two, or none: full */
-        tra_diag *v = tra_news(d->arena, tra_diag, d->n ? 2 * d->n : 1);
-        if (d->n) memcpy(v, d->v, (size_t)d->n * sizeof *v);
-        d->v = v;
-    }
+    TRA_ARENA_DOUBLE(d->arena, d->v, d->n);
     return &d->v[d->n++];
 }
 
@@ -64,7 +60,7 @@ void tra_script_place(const tra_script *s, int at, int *line, int *column) {
     }
 }
 
-/* The line of the span and a caret line under it. */
+/* Adds the line of the span, and below it one with a caret. */
 static void show(const tra_script *s, tra_span span, bool colour, tra_str *out) {
     int at = span.at > s->n ? s->n : span.at;
     int from = at, to = at;
@@ -83,7 +79,7 @@ static void show(const tra_script *s, tra_span span, bool colour, tra_str *out) 
         while (to > at && !starts_char(s->text[to])) to--;
     }
     tra_str_printf(out, "    %s", cut_left ? "..." : "");
-    for (int i = from; i < to; i++) { /* bytes that would disturb a terminal or are no text at all */
+    for (int i = from; i < to; i++) { /* control characters would disturb a terminal */
         unsigned char c = (unsigned char)s->text[i];
         tra_str_addn(out, (c < 32 && c != '\t') || c == 127 ? "?" : (const char *)&c, 1);
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_MADE = 100000, MAX_HEIGHT = 1000 };
+enum { MAX_MADE = 100000 };
 
 void tra_expander_add(tra_expander *x, const tra_stmt *def) {
     if (tra_names_find(&x->defs, def->name) >= 0) return;
@@ -25,7 +25,7 @@ static const tra_ast *argument(const expansion *s, const char *name) {
     return NULL;
 }
 
-/* A function of keys or elements in the macro has parameters of its own: names that are these are not the macro's. */
+/* Is this name a parameter of the function of keys or elements, and so none of the macro around it? */
 static bool has_parameter(const tra_ast *lambda, const char *name) {
     for (int i = 0; i + 1 < lambda->nkids; i++)
         if (strcmp(lambda->kids[i]->text, name) == 0) return true;
@@ -44,6 +44,7 @@ static int size_of(const tra_ast *x) {
     return n;
 }
 
+/* Counts n more nodes; false after a diagnostic if there are too many. */
 static bool count_nodes(const expansion *s, int n) {
     bool had = s->x->made > MAX_MADE;
     s->x->made += n;
@@ -54,6 +55,7 @@ static bool count_nodes(const expansion *s, int n) {
     return false;
 }
 
+/* Checks the height of a tree. */
 static bool is_low(tra_expander *x, const tra_ast *tree) {
     if (tree->depth <= MAX_HEIGHT) return true;
     tra_diag_error(x->d, tree->span, "name parts of it", "macros make an expression of more than %d operators in a row",
@@ -61,7 +63,8 @@ static bool is_low(tra_expander *x, const tra_ast *tree) {
     return false;
 }
 
-/* Arguments stand in it as they are: a tree may have several places, each of which counts. */
+/* The body of the macro with its parameters replaced. lambda: the functions in the macro that `body` is inside of. An
+ * argument that is used several times is one tree in several places, and counts each time. */
 static tra_ast *substitute(const expansion *s, const tra_ast *body, const tra_ast **lambda, int nlambda) {
     if (!count_nodes(s, 1)) return NULL;
     bool free_name = !body->quoted && body->text && !any_has_parameter(lambda, nlambda, body->text);

@@ -5,6 +5,8 @@
 #include "lang.h"
 #include "names.h"
 
+enum { MAX_HEIGHT = 1000 }; /* of a tree, so that it can be walked by recursion */
+
 typedef struct tra_expander {
     tra_arena *arena;
     tra_diags *d;

@@ -1,7 +1,7 @@
 /* lang.h - the text language: source, diagnostics, syntax tree, parser.
  *
- * Knows nothing of relations: the tree is uniform (one node type), and plans/tra gives it meaning. The language is
- * described in man tra-lang.5.
+ * The tree has one type of node, and knows nothing of relations: plans/tra gives it meaning. The language is described
+ * in man tra-lang.5.
  */
 #ifndef TRA_LANG_H
 #define TRA_LANG_H
@@ -60,9 +60,9 @@ typedef enum tra_ast_kind {
     TRA_AST_BINARY,    /* text: + - * / % ^ < <= > >= == != && || div; two kids */
     TRA_AST_COMPOSE,   /* f . g */
     TRA_AST_NAMED,     /* text = kid, in the arguments of a call or in a list; quoted as of a NAME */
-    TRA_AST_DESC,      /* kid desc, there too */
-    TRA_AST_STAR,      /* *, there too */
-    TRA_AST_RANGE,     /* a:b in a list, two kids; STAR: the end that is not there */
+    TRA_AST_DESC,      /* kid desc, in the same places */
+    TRA_AST_STAR,      /* *, in the same places */
+    TRA_AST_RANGE,     /* a:b in a list, two kids; an end that is left out is a STAR */
     TRA_AST_LITERAL,   /* date "..." or timestamp "...": text is the word, the kid the string */
 } tra_ast_kind;
 
@@ -112,8 +112,8 @@ typedef struct tra_column_decl {
     tra_span span, type_span;
 } tra_column_decl;
 
-/* A statement that did not parse is there too, as far as its name is known, so that later uses of the name need no
- * error of their own: broken is set, and nothing but kind, span, name and name_span counts. */
+/* A statement that did not parse is kept too if its name is known, so that later uses of the name get no errors of
+ * their own. Then broken is set, and nothing but kind, span, name and name_span has a meaning. */
 typedef struct tra_stmt {
     tra_stmt_kind kind;
     tra_span span;
@@ -121,7 +121,7 @@ typedef struct tra_stmt {
     tra_span name_span;
     const char *path; /* INPUT from, OUTPUT to: string; NULL if absent */
     tra_span path_span;
-    bool path_here;    /* OUTPUT: the path is of the command line, relative to the working directory */
+    bool path_here;    /* OUTPUT: the path is from the command line, so it counts from the working directory */
     const char *dtype; /* INPUT declared: "f64"; NULL otherwise */
     tra_span dtype_span;
     tra_ast *shape, *block; /* INPUT declared: LISTs of expressions (numbers, integer params) */
@@ -132,12 +132,12 @@ typedef struct tra_stmt {
     tra_column_decl *columns;
     tra_ast *rows, *rows_block; /* rows_block may be NULL */
     tra_ast *value;             /* PARAM, ASSIGN, EINSUM, DEF: right side */
-    int part, nparts;           /* ASSIGN: of "w, V = eigh(A)" a statement for each name; else 0 and 1 */
+    int part, nparts;           /* ASSIGN: "w, V = eigh(A)" is a statement for each of its nparts names; else 0 and 1 */
     int nlabels;                /* EINSUM: labels of the left side; DEF: parameters */
     tra_ast **labels;
     const char *agg; /* EINSUM: "sum" "mean" "max" "min" "prod" "argmin" "argmax" or NULL */
     tra_span agg_span;
-    tra_span agg_part; /* a parenthesis right after it, which a sign follows: sum (A[i]) + 1; len 0: none */
+    tra_span agg_parenthesis;        /* after agg, and before a sign, as in sum (A[i]) + 1; len 0: none */
     const tra_storage_decl *storage; /* STORAGE: checked; places in trees are bytes of the source */
     const tra_tensor_decl *tensor;   /* TENSOR: parsed; its names are those of the program */
     bool broken;

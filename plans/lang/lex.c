@@ -23,10 +23,11 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool tra_is_keyword(const char *s, int n, bool *later) {
-    static const char *const words[] = {"input", "param", "output", "storage", "tensor", "grad", "def"};
-    for (int i = 0; i < 7; i++) {
+    static const char *const words[] = {"input", "param", "output", "storage", "tensor", "def", "grad"};
+    enum { KEPT_FOR_LATER = 6, NWORDS = sizeof words / sizeof *words };
+    for (int i = 0; i < NWORDS; i++) {
         if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
-        *later = i == 5;
+        *later = i >= KEPT_FOR_LATER;
         return true;
     }
     return false;
@@ -49,14 +50,15 @@ static void emit(lexer *x, int kind, int at, int len) {
 }
 
 static void end_statement(lexer *x, int at, int len) {
-    if (x->depth) { /* of several, the outermost says it all */
+    if (x->depth) { /* of several open brackets the outermost one gets the diagnostic */
         tra_diag_error(x->d, x->open[0].span, NULL, "this '%c' is not closed", x->open[0].kind);
-        emit(x, TRA_T_BAD, at, 0); /* no second error about the same thing */
+        emit(x, TRA_T_BAD, at, 0); /* so that the parser says no more of this */
     }
     x->depth = 0;
     if (last_kind(x) != TRA_T_END) emit(x, TRA_T_END, at, len);
 }
 
+/* Does a statement that ends a line with this token go on in the next line? */
 static bool goes_on_after(int kind) {
     switch (kind) {
     case '+':
@@ -125,7 +127,7 @@ static bool begins_statement(const lexer *x, int p) {
     return s[p] == '=' && s[p + 1] != '=';
 }
 
-/* Does the line at p, inside brackets, go on with them although it looks like a statement: a named argument? */
+/* Is the line at p, which looks like a statement, a named argument in brackets that are open? */
 static bool is_argument(const lexer *x, int p) {
     int last = last_kind(x), name = skip_blanks(x->s, p), after = skip_blanks(x->s, skip_name(x->s, name));
     return x->depth > 0 && (last == ',' || last == '(' || last == '[') && x->s[after] == '=' && name - p > x->indent;
@@ -293,8 +295,8 @@ static bool begins_declaration(const lexer *x, int p, int len) {
            is_alpha(x->s[skip_blanks(x->s, p + len)]);
 }
 
-/* The whole statement is one token: where it ends only its own grammar knows. One that is wrong ends where the next
- * seems to begin. */
+/* Makes one token of a storage or tensor statement, whose end only its own grammar knows. One that is wrong ends where
+ * the next statement seems to begin. */
 static void lex_declaration(lexer *x) {
     tra_arena *a = tra_arena_new();
     tra_calc_error err;
@@ -310,7 +312,7 @@ static void lex_declaration(lexer *x) {
 
 tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n) {
     lexer x = {.src = src, .s = src->text, .n = src->n, .arena = a, .d = d};
-    if (!check_utf8(&x)) x.n = 0; /* nothing that follows would mean much */
+    if (!check_utf8(&x)) x.n = 0; /* other diagnostics would be of no use */
     if (x.n >= 3 && memcmp(x.s, "\xEF\xBB\xBF", 3) == 0) x.at = 3;
     while (x.at < x.n) {
         char c = x.s[x.at];

@@ -41,7 +41,7 @@ static bool parse_list(parser *p, tra_ast **out, const char *wanted) {
     return *out != NULL;
 }
 
-/* "as NAME" or "as NAME(args)", where there is one. */
+/* Parses "as NAME" or "as NAME(args)", if it is there. */
 static bool parse_storage_use(parser *p, tra_storage_use *use) {
     if (!tra_parse_at_name(p, "as")) return true;
     p->tok++;
@@ -61,7 +61,7 @@ static bool parse_storage_use(parser *p, tra_storage_use *use) {
     return true;
 }
 
-/* [start: i32, `end station`: string] rows N by B, after "table" */
+/* Parses, after "table": [start: i32, `end station`: string] rows N by B */
 static bool parse_columns(parser *p, tra_stmt *s) {
     int cap = 0;
     if (!tra_parse_expect(p, '[', "columns such as [start: i32, duration: f64]")) return false;
@@ -98,7 +98,7 @@ static bool parse_columns(parser *p, tra_stmt *s) {
     return s->rows_block != NULL;
 }
 
-/* f64 [..] by [..] as csr nnz N, or table [...] rows N by B, after ":" */
+/* Parses, after ":": f64 [..] by [..] as csr nnz N, or: table [...] rows N by B */
 static bool parse_declared_input(parser *p, tra_stmt *s) {
     if (p->tok->kind != TRA_T_NAME) {
         tra_parse_unexpected(p, "write input A : f64 [1000, 1000] by [100, 100]", "an element type, or table");
@@ -138,28 +138,18 @@ static bool parse_input(parser *p, tra_stmt *s) {
     return true;
 }
 
-/* Is there a comma between the bracket at t and the one that closes it, at that level? */
-static bool has_comma(const tra_token *t) {
+/* The token after the bracket that closes the one at t, or the end of the statement. *comma: whether there is a comma
+ * between the two that is in no other bracket. */
+static const tra_token *after_bracket(const tra_token *t, bool *comma) {
     int depth = 0;
-    for (; t->kind != TRA_T_END && t->kind != TRA_T_EOF; t++) {
-        if (t->kind == '(' || t->kind == '[') depth++;
-        if ((t->kind == ')' || t->kind == ']') && --depth == 0) return false;
-        if (t->kind == ',' && depth == 1) return true;
-    }
-    return false;
-}
-
-/* The token after the parenthesis at t is closed. */
-static const tra_token *after_parenthesis(const tra_token *t) {
-    int depth = 0;
-    for (; t->kind != TRA_T_END && t->kind != TRA_T_EOF; t++) {
+    for (*comma = false; t->kind != TRA_T_END && t->kind != TRA_T_EOF; t++) {
         if (t->kind == '(' || t->kind == '[') depth++;
         if ((t->kind == ')' || t->kind == ']') && --depth == 0) return t + 1;
+        if (t->kind == ',' && depth == 1) *comma = true;
     }
     return t;
 }
 
-/* A word that aggregates the whole right side: not sum[k](...), nor a relation or param of that name. */
 static bool names_aggregation(const parser *p) {
     static const char *const words[] = {"sum", "max", "min", "prod", "mean", "argmin", "argmax"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -167,6 +157,8 @@ static bool names_aggregation(const parser *p) {
     return false;
 }
 
+/* Is the next token a word that aggregates the whole right side? It is not in sum[k](...), nor is a relation or param
+ * of that name. */
 static bool is_aggregation(const parser *p) {
     int kind = p->tok[1].kind;
     if (kind != TRA_T_NAME && kind != TRA_T_NUMBER && kind != '(' && kind != '-' && kind != '!') return false;
@@ -182,14 +174,13 @@ static bool parse_einsum(parser *p, tra_stmt *s) {
     s->labels = labels.v;
     if (!parse_storage_use(p, &s->as)) return false;
     if (!tra_parse_expect(p, '=', "'='")) return false;
-    bool extreme = tra_parse_at_name(p, "max") || tra_parse_at_name(p, "min");
-    bool call = extreme && p->tok[1].kind == '(' && has_comma(p->tok + 1); /* max(a, b): the function */
-    if (!call && is_aggregation(p)) {
+    bool extreme = tra_parse_at_name(p, "max") || tra_parse_at_name(p, "min"), comma = false;
+    const tra_token *next = p->tok[1].kind == '(' ? after_bracket(p->tok + 1, &comma) : p->tok + 1;
+    if (!(extreme && comma) && is_aggregation(p)) { /* max(a, b) is the function */
         s->agg_span = p->tok->span;
         s->agg = tra_parse_token_text(p, p->tok++);
-        const tra_token *next = p->tok->kind == '(' ? after_parenthesis(p->tok) : p->tok;
         if (next > p->tok && (next->kind == '+' || next->kind == '-'))
-            s->agg_part = tra_parse_join_spans(p->tok->span, next[-1].span);
+            s->agg_parenthesis = tra_parse_join_spans(p->tok->span, next[-1].span);
     }
     s->value = tra_parse_expr(p);
     return s->value != NULL;
@@ -207,7 +198,7 @@ static bool parse_assign(parser *p, tra_stmt *s) {
     return s->value != NULL;
 }
 
-/* def NAME(x, y) = expression, at the parenthesis */
+/* Parses, after "def NAME": (x, y) = expression */
 static bool parse_def(parser *p, tra_stmt *s) {
     asts params = {0};
     tra_span end;
@@ -234,7 +225,7 @@ static bool parse_output(parser *p, tra_stmt *s) {
     return parse_storage_use(p, &s->as);
 }
 
-/* A storage or tensor statement, by lib/calculus. */
+/* Parses a storage or tensor statement, by lib/calculus. */
 static bool parse_declared(parser *p, tra_stmt *s) {
     tra_span span = p->tok++->span;
     tra_calc_error err;
@@ -254,7 +245,7 @@ static bool parse_declared(parser *p, tra_stmt *s) {
     }
     const char *advice = *err.advice ? tra_arena_strndup(p->arena, err.advice, strlen(err.advice)) : NULL;
     tra_diag_error(p->d, (tra_span){err.at, err.len > 0 ? err.len : 1}, advice, "%s", err.msg);
-    /* the name is known, so that its uses get no error of their own */
+    /* finds the name, so that its uses get no errors of their own */
     const char *text = p->src->text;
     int at = span.at + (text[span.at] == 's' ? 7 : 6), n = 0;
     at += (int)strspn(text + at, " \t\r");
@@ -265,7 +256,7 @@ static bool parse_declared(parser *p, tra_stmt *s) {
     return false;
 }
 
-/* Does sum[k], or another aggregation with its labels, stand before? */
+/* Do the tokens before the next one say sum[k], or another aggregation with its labels? */
 static bool after_labels(parser *p) {
     const tra_token *at = p->tok, *t = at - 1;
     if (t->kind != ']') return false;
@@ -276,8 +267,8 @@ static bool after_labels(parser *p) {
     return labels;
 }
 
-/* What to write where an operand follows an expression, or NULL: a product was meant, or an aggregation that is not
- * known or misplaced. */
+/* Advice where a name or number follows an expression: a product was meant, or an aggregation that is misplaced or not
+ * known. NULL where none applies. */
 static const char *after_expression(parser *p, const tra_stmt *s) {
     if (p->tok->kind != TRA_T_NAME && p->tok->kind != TRA_T_NUMBER) return NULL;
     if (s->kind == TRA_STMT_EINSUM && after_labels(p))
@@ -293,7 +284,34 @@ static const char *after_expression(parser *p, const tra_stmt *s) {
     return "write * between factors, and each statement on a line of its own";
 }
 
-/* One statement up to its end; s->name stays NULL when not even that could be read. */
+/* Parses "A[i,j] = ...", "A = ..." or "w, V = ...". */
+static bool parse_equation(parser *p, tra_stmt *s) {
+    s->name = tra_parse_token_text(p, p->tok);
+    s->name_span = p->tok++->span;
+    s->kind = p->tok->kind == '[' ? TRA_STMT_EINSUM : TRA_STMT_ASSIGN;
+    for (s->nparts = 1; p->tok->kind == ',' && p->tok[1].kind == TRA_T_NAME; s->nparts++) p->tok += 2;
+    return s->kind == TRA_STMT_EINSUM ? parse_einsum(p, s) : parse_assign(p, s);
+}
+
+/* Parses an input, param, def or output statement, which its first word tells. */
+static bool parse_by_keyword(parser *p, tra_stmt *s) {
+    static const struct {
+        const char *word;
+        tra_stmt_kind kind;
+        bool (*parse)(parser *p, tra_stmt *s);
+    } rows[] = {{"input", TRA_STMT_INPUT, parse_input},
+                {"param", TRA_STMT_PARAM, parse_assign},
+                {"def", TRA_STMT_DEF, parse_def},
+                {"output", TRA_STMT_OUTPUT, parse_output}};
+    size_t i = 0;
+    while (!tra_parse_at_name(p, rows[i].word)) i++;
+    s->kind = rows[i].kind;
+    p->tok++;
+    if (!parse_defined_name(p, s, s->kind == TRA_STMT_OUTPUT ? "the name of a relation" : "a name")) return false;
+    return rows[i].parse(p, s);
+}
+
+/* Parses one statement up to its end; s->name stays NULL if not even that could be read. */
 static bool parse_statement(parser *p, tra_stmt *s) {
     bool later = false;
     const tra_token *t = p->tok;
@@ -309,13 +327,7 @@ static bool parse_statement(parser *p, tra_stmt *s) {
     }
     bool ok, word = tra_is_keyword(p->src->text + t->span.at, t->span.len, &later);
     if (!word || t[1].kind == '=' || t[1].kind == '[' || (later && t[1].kind != TRA_T_NAME)) {
-        s->name = tra_parse_token_text(p, t);
-        s->name_span = t->span;
-        p->tok++;
-        s->kind = p->tok->kind == '[' ? TRA_STMT_EINSUM : TRA_STMT_ASSIGN;
-        while (p->tok->kind == ',' && p->tok[1].kind == TRA_T_NAME) p->tok += 2, s->nparts++; /* w, V = eigh(A) */
-        s->nparts++;
-        ok = s->kind == TRA_STMT_EINSUM ? parse_einsum(p, s) : parse_assign(p, s);
+        ok = parse_equation(p, s);
     } else if (later) {
         tra_diag_error(p->d, t->span, "choose another name",
                        "'%s' is kept for a later version of the language and cannot begin a statement",
@@ -323,16 +335,7 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         s->name = tra_parse_token_text(p, t + 1), s->name_span = t[1].span;
         return false;
     } else {
-        p->tok++;
-        s->kind = p->src->text[t->span.at] == 'i'   ? TRA_STMT_INPUT
-                  : p->src->text[t->span.at] == 'p' ? TRA_STMT_PARAM
-                  : p->src->text[t->span.at] == 'd' ? TRA_STMT_DEF
-                                                    : TRA_STMT_OUTPUT;
-        if (!parse_defined_name(p, s, s->kind == TRA_STMT_OUTPUT ? "the name of a relation" : "a name")) return false;
-        ok = s->kind == TRA_STMT_INPUT   ? parse_input(p, s)
-             : s->kind == TRA_STMT_PARAM ? parse_assign(p, s)
-             : s->kind == TRA_STMT_DEF   ? parse_def(p, s)
-                                         : parse_output(p, s);
+        ok = parse_by_keyword(p, s);
     }
     if (ok && s->value) s->value = tra_expand(&p->expander, s->value);
     if (s->value == NULL && s->kind != TRA_STMT_INPUT && s->kind != TRA_STMT_OUTPUT) return false;

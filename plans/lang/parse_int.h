@@ -6,18 +6,19 @@
 #include "lex.h"
 #include "names.h"
 
-enum { MAX_NEST = 200, MAX_HEIGHT = 1000 };
+enum { MAX_NEST = 200 }; /* brackets and signs within each other */
 
 typedef struct parser {
     const tra_script *src;
     tra_arena *arena;
     tra_diags *d;
     const tra_token *tok; /* the next token */
-    int nest;
-    tra_names defined; /* value: tra_span of the definition */
+    int nest;             /* how many are open */
+    tra_names defined;    /* value: tra_span of the definition */
     tra_expander expander;
 } parser;
 
+/* A list of trees that grows. */
 typedef struct asts {
     int n, cap;
     tra_ast **v;
@@ -26,7 +27,7 @@ typedef struct asts {
 /* Every parsing function returns NULL or false once the statement has a diagnostic. */
 
 const char *tra_parse_token_text(parser *p, const tra_token *t);
-/* The name in backquotes at t, of which one in it stands twice. */
+/* The name in backquotes at t; a backquote in the name is written twice. */
 const char *tra_parse_quoted_text(parser *p, const tra_token *t);
 tra_span tra_parse_join_spans(tra_span a, tra_span b);
 bool tra_parse_at_name(const parser *p, const char *word);

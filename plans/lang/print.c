@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+/* How tightly operators bind. */
 enum { OR = 1, AND, COMPARE, SUM, PRODUCT, UNARY, POWER, PRIMARY };
 
 static int level(const tra_ast *x) {
@@ -43,6 +44,7 @@ static void add_string(const char *s, tra_str *out) {
     tra_str_add(out, "\"");
 }
 
+/* Adds x, in brackets if it binds less tightly than `least`. */
 static void add(const tra_ast *x, int least, tra_str *out);
 
 static void add_all(const tra_ast *x, const char *open, const char *close, int from, tra_str *out) {

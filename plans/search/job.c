@@ -46,7 +46,7 @@ static tra_status plan_all(tra_job *job, tra_err *e) {
         if (s != TRA_OK) return s;
     }
     tra_status s = tra_optimize(job->program.graph, &job->options, job->program.arena, &job->plans, e);
-    tra_give_back();
+    tra_return_free_memory();
     return s;
 }
 

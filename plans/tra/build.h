@@ -34,13 +34,6 @@ typedef struct tra_build {
     const char *first_unreadable; /* the message of the first of them */
 } tra_build;
 
-/* Makes room for one more element in v, an array of n elements from the arena. The array is full when n is 0 or a power
- * of two, so that its room need not be kept anywhere. */
-#define TRA_BUILD_ROOM(arena, v, n)                                                                                    \
-    (((n) & ((n)-1))                                                                                                   \
-         ? (void)0                                                                                                     \
-         : (void)((v) = tra_arena_grown((arena), (v), (size_t)(n), (n) ? 2 * (size_t)(n) : 1, sizeof *(v))))
-
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
  * already. */
 

@@ -270,9 +270,9 @@ static int read_aggregate(reading *r, const tra_ast *x) {
 
 /* Warns of `sum (X[i,j]) + 1`, where the sum is not that of the parenthesis alone but of the whole right side. */
 static void warn_of_parenthesis(const reading *r, const tra_stmt *st) {
-    if (st->agg_part.len == 0) return;
+    if (st->agg_parenthesis.len == 0) return;
     const char *text = r->b->g->src->text;
-    tra_span part = st->agg_part;
+    tra_span part = st->agg_parenthesis;
     int from = part.at + part.len, end = st->value->span.at + st->value->span.len;
     tra_str labels = {0};
     for (int l = 0; l < r->s->nlabels; l++)

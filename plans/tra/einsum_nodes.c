@@ -298,7 +298,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     s->node = sparse_by_expression(&w, s, tra_lower(&w, s->expr, s->fold, s->nout, s->out));
     if (s->node) set_position_labels(b, s, of);
     if (!s->node || is_known(g, s, before)) return s->node;
-    TRA_BUILD_ROOM(b->arena, g->einsums, g->neinsums);
+    TRA_ARENA_DOUBLE(b->arena, g->einsums, g->neinsums);
     g->einsums[g->neinsums++] = s;
     return s->node;
 }

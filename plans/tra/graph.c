@@ -54,7 +54,7 @@ tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span s
 
 tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span) {
     tra_graph *g = b->g;
-    TRA_BUILD_ROOM(b->arena, g->v, g->n);
+    TRA_ARENA_DOUBLE(b->arena, g->v, g->n);
     tra_node *n = tra_new(b->arena, tra_node);
     n->id = g->n;
     n->op = op;
@@ -66,7 +66,7 @@ tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span) {
 
 static void add_name(tra_build *b, const char *name, const tra_symbol *s) {
     tra_graph *g = b->g;
-    TRA_BUILD_ROOM(b->arena, g->names, g->nnames);
+    TRA_ARENA_DOUBLE(b->arena, g->names, g->nnames);
     bool own = s->stored.said || s->node->op == TRA_OP_INPUT;
     g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_stored_default(b->arena, &s->node->type)};
 }

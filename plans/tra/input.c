@@ -141,7 +141,7 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
 static const char *canonical(tra_build *b, const char *spec) {
     const char *path, *name;
     tra_relspec(b->arena, spec, &path, &name);
-    char *file = tra_behind_links(path), *real = tra_in_real_folder(file);
+    char *file = tra_resolve_links(path), *real = tra_resolve_folder(file);
     char *out = tra_arena_printf(b->arena, "%s\n%s", real, name ? name : "data"), *to = out;
     free(file);
     free(real);
@@ -229,7 +229,7 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_storage_choice stored = s->stored;
     if (st->as.name && !tra_build_stored(b, &st->as, &s->node->type, &stored)) return;
     if (!stored.said) stored = tra_stored_default(b->arena, &s->node->type);
-    TRA_BUILD_ROOM(b->arena, g->outputs, g->noutputs);
+    TRA_ARENA_DOUBLE(b->arena, g->outputs, g->noutputs);
     g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path, stored, tra_labels_of_output(b, s->node)};
     s->node->uses++;
 }

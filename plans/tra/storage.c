@@ -62,7 +62,7 @@ static const tra_storage *storage_named(tra_build *b, const tra_storage_use *use
 
 void tra_build_storage_statement(tra_build *b, const tra_stmt *st) {
     tra_graph *g = b->g;
-    TRA_BUILD_ROOM(b->arena, g->storages, g->nstorages);
+    TRA_ARENA_DOUBLE(b->arena, g->storages, g->nstorages);
     g->storages[g->nstorages++] = st->storage;
 }
 

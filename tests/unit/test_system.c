@@ -134,11 +134,11 @@ TEST(temporary_files_of_a_tag_are_gone_on_with) {
     tra_temp t;
     CHECK_OK(tra_temp_create(out, "r1", true, &t, &e), e);
     CHECK(!t.reused && write(t.fd, "some", 4) == 4);
-    tra_temp_leave(&t);
+    tra_temp_keep(&t);
     CHECK(reads(folder, ".out.tra-r1.tmp", "some"));
     CHECK_OK(tra_temp_create(out, "r1", true, &t, &e), e);
     CHECK(t.reused && pwrite(t.fd, "re", 2, 4) == 2);
-    tra_temp_leave(&t);
+    tra_temp_keep(&t);
     CHECK(reads(folder, ".out.tra-r1.tmp", "somere"));
     CHECK_OK(tra_temp_create(out, "r1", false, &t, &e), e); /* but not where that is not asked for */
     CHECK(!t.reused && reads(folder, ".out.tra-r1.tmp", ""));
