@@ -47,7 +47,7 @@ static bool has_key(const outermost *o, const tra_calc *t) {
     case TRA_CALC_LET:
     case TRA_CALC_IF: return has_key(o, t->kids[t->nkids - 1]);
     case TRA_CALC_ADD: return has_key(o, t->kids[0]) && has_key(o, t->kids[1]);
-    case TRA_CALC_DICT: return t->nkids > 1 && t->kids[0]->kind == TRA_CALC_NAME && t->kids[0]->level == o->key;
+    case TRA_CALC_DICT: return t->kids[0]->kind == TRA_CALC_NAME && t->kids[0]->level == o->key;
     }
     return false;
 }

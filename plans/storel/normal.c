@@ -171,10 +171,8 @@ void st_into(st_normaliser *c, const tra_calc *x, st_meaning *env, st_nest *out)
     case TRA_CALC_MERGE: into_merge(c, x, env, out); return;
     case TRA_CALC_DICT:
         for (int i = 0; i + 1 < x->nkids; i++) st_add_key(c->g, out, st_scalar(c, x->kids[i], env), 0);
-        if (x->nkids > 1) {
-            out->unique &= (x->notes & TRA_CALC_UNIQUE) != 0;
-            out->loose = false;
-        }
+        out->unique &= (x->notes & TRA_CALC_UNIQUE) != 0;
+        out->loose = false;
         st_into(c, x->kids[x->nkids - 1], env, out);
         return;
     default: break;

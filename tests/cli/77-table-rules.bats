@@ -119,6 +119,28 @@ A = group(join(P, Q, start == start), [to, back], s = sum(w * v), t = sum(m * v)
 A = group(join(P, P, start == start && end == end, prefix = "b_"), [w], s = sum(b_w))'
 }
 
+# So the choice of blocks is judged: of another cut of the left table only what is done once a block is more.
+@test "Q-11: what a product is predicted to take grows with the blocks of the left table by the rows of the right one" {
+    "$PYTHON" -c '
+import random
+r = random.Random(1)
+for name, n in ("l", 8000), ("r", 4000):
+    with open(name + ".csv", "w") as f:
+        f.write(f"k,{name}g,{name}v\n")
+        for _ in range(n): f.write(f"{r.randrange(400)},{r.randrange(50)},{r.random()}\n")'
+    tra import -q --table --block 4000 r.csv -o r.h5
+    for block in 8000 1000; do
+        tra import -q --table --block $block l.csv -o l.h5
+        printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' \
+            'G = group(join(L, R, k == k), [lg, rg], s = sum(lv * rv))' 'output G' >p.tra
+        tra explain --format json p.tra >$block.json
+    done
+    py 'best = [json.load(open(f"{n}.json"))["plans"][0]["operators"] for n in (8000, 1000)]
+flops = [next(o["flops"] for o in p if "sparse product" in o["label"]) for p in best]
+pairs = 8000 * 4000 / 400
+assert abs(flops[1] - flops[0] - 30 * 7 * 4000) < 100 and abs(flops[0] - 30 * 12000 - 5 * pairs) < pairs / 4, flops'
+}
+
 @test "Q-11 against sqlite3: the product of two sparse matrices as tables, which have much or little in common" {
     for most in 40 600; do # of 600 values of k each row of the product has few of its columns
         "$PYTHON" - $most <<'EOF'
