@@ -277,7 +277,6 @@ static tra_node *build_store(tra_build *b, const tra_ast *x) {
         return NULL;
     }
     tra_node *in = tra_build_relation(b, x->kids[0]);
-    b->stored = (tra_storage_choice){.said = false};
     return in ? tra_build_store(b, in, x->kids[1], &b->stored) : NULL;
 }
 

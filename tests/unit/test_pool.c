@@ -137,6 +137,52 @@ TEST(pool_serves_mixed_sizes_in_its_budget) {
     tra_pool_free(p);
 }
 
+/* What is reserved is for blocks that workers take, and for nothing else, whoever asks first. */
+TEST(pool_keeps_what_is_reserved_for_workers) {
+    enum { BUDGET = 4 << 20, BLOCKS = 32 };
+    tra_pool *p = tra_pool_new(BUDGET, check_folder());
+    struct {
+        tra_block *b;
+        int64_t bytes;
+        bool taken;
+    } v[BLOCKS] = {{0}};
+    int64_t reserved = 0, taken = 0;
+    int refused[3] = {0};
+    for (int round = 0; round < 5000; round++) {
+        int i = (int)check_draw(BLOCKS), what = (int)check_draw(8);
+        int64_t bytes = 8000 + check_draw(400000), all = tra_block_footprint(bytes), used = tra_pool_stat(p).used;
+        int64_t left = tra_max64(0, reserved - taken);
+        tra_err e = {0};
+        if (v[i].b) {
+            tra_block_free(p, v[i].b);
+            if (v[i].taken) taken -= v[i].bytes;
+            v[i].b = NULL;
+        } else if (what < 6) {
+            v[i].taken = what < 3;
+            v[i].bytes = all;
+            tra_status s = v[i].taken ? tra_block_take(p, bytes, &v[i].b, &e) : tra_block_new(p, bytes, &v[i].b, &e);
+            bool fits = used + all + (v[i].taken ? 0 : left) <= BUDGET;
+            CHECK_INT(s, fits ? TRA_OK : TRA_RESOURCE);
+            if (s == TRA_OK && v[i].taken) taken += all;
+            refused[v[i].taken] += !fits;
+        } else if (what == 6) {
+            bool fits = used + left + bytes <= BUDGET;
+            CHECK_INT(tra_pool_reserve(p, bytes, &e), fits ? TRA_OK : TRA_RESOURCE);
+            if (fits) reserved += bytes;
+            refused[2] += !fits;
+        } else if (reserved > 0) {
+            int64_t n = 1 + check_draw(reserved);
+            tra_pool_release(p, n);
+            reserved -= n;
+        }
+        CHECK(tra_pool_stat(p).used <= BUDGET);
+    }
+    for (int k = 0; k < 3; k++) CHECK(refused[k] > 5);
+    for (int i = 0; i < BLOCKS; i++) tra_block_free(p, v[i].b);
+    tra_pool_release(p, reserved);
+    tra_pool_free(p);
+}
+
 TEST(what_nobody_reads_again_is_not_spilled) {
     tra_pool *p = tra_pool_new(1 << 20, check_folder());
     tra_block *b[3];
