@@ -1,4 +1,4 @@
-/* print.c - expressions as the language writes them. */
+/* print.c - expressions over columns as the language writes them. */
 #include "lang.h"
 #include "lex.h"
 
@@ -47,13 +47,13 @@ static void add_string(const char *s, tra_str *out) {
 /* Adds x, in brackets if it binds less tightly than `least`. */
 static void add(const tra_ast *x, int least, tra_str *out);
 
-static void add_all(const tra_ast *x, const char *open, const char *close, int from, tra_str *out) {
-    tra_str_add(out, open);
-    for (int i = from; i < x->nkids; i++) {
-        if (i > from) tra_str_add(out, ", ");
+static void add_arguments(const tra_ast *x, tra_str *out) {
+    tra_str_add(out, "(");
+    for (int i = 0; i < x->nkids; i++) {
+        if (i) tra_str_add(out, ", ");
         add(x->kids[i], OR, out);
     }
-    tra_str_add(out, close);
+    tra_str_add(out, ")");
 }
 
 static void add_operator(const tra_ast *x, tra_str *out) {
@@ -76,53 +76,26 @@ static void add(const tra_ast *x, int least, tra_str *out) {
     case TRA_AST_NAME: tra_name_print(x->text, out); break;
     case TRA_AST_NUMBER: tra_str_add(out, x->text); break;
     case TRA_AST_STRING: add_string(x->text, out); break;
-    case TRA_AST_LIST: add_all(x, "[", "]", 0, out); break;
-    case TRA_AST_TUPLE: add_all(x, "(", ")", 0, out); break;
     case TRA_AST_CALL:
         tra_str_add(out, x->text);
-        add_all(x, "(", ")", 0, out);
-        break;
-    case TRA_AST_INDEX:
-        tra_str_add(out, x->text);
-        add_all(x, "[", "]", 0, out);
-        break;
-    case TRA_AST_AGGREGATE:
-        tra_str_printf(out, "%s[", x->text);
-        for (int i = 0; i + 1 < x->nkids; i++) tra_str_printf(out, "%s%s", i ? "," : "", x->kids[i]->text);
-        add_all(x, "](", ")", x->nkids - 1, out);
-        break;
-    case TRA_AST_LAMBDA:
-        tra_str_add(out, "(");
-        for (int i = 0; i + 1 < x->nkids; i++) tra_str_printf(out, "%s%s", i ? "," : "", x->kids[i]->text);
-        tra_str_add(out, ") -> ");
-        add(x->kids[x->nkids - 1], OR, out);
+        add_arguments(x, out);
         break;
     case TRA_AST_UNARY:
     case TRA_AST_BINARY: add_operator(x, out); break;
-    case TRA_AST_COMPOSE:
-        add(x->kids[0], PRIMARY, out);
-        tra_str_add(out, " . ");
-        add(x->kids[1], PRIMARY, out);
-        break;
-    case TRA_AST_NAMED:
-        tra_name_print(x->text, out);
-        tra_str_add(out, " = ");
-        add(x->kids[0], OR, out);
-        break;
-    case TRA_AST_DESC:
-        add(x->kids[0], OR, out);
-        tra_str_add(out, " desc");
-        break;
-    case TRA_AST_STAR: tra_str_add(out, "*"); break;
-    case TRA_AST_RANGE:
-        if (x->kids[0]->kind != TRA_AST_STAR) add(x->kids[0], OR, out);
-        tra_str_add(out, ":");
-        if (x->kids[1]->kind != TRA_AST_STAR) add(x->kids[1], OR, out);
-        break;
     case TRA_AST_LITERAL:
         tra_str_printf(out, "%s ", x->text);
         add(x->kids[0], PRIMARY, out);
         break;
+    case TRA_AST_LIST:
+    case TRA_AST_TUPLE:
+    case TRA_AST_INDEX:
+    case TRA_AST_AGGREGATE:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE:
+    case TRA_AST_NAMED:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR:
+    case TRA_AST_RANGE: break; /* no part of an expression over columns */
     }
     if (brackets) tra_str_add(out, ")");
 }

@@ -222,3 +222,19 @@ t = r.integers(-2, 3, (9, 8, 7)) * (r.random((9, 8, 7)) < .2); np.save("t.npy", 
     tra import -q - --from csv --no-header --storage csr -o x.h5 < d.csv; tra diff dense.h5 x.h5
     printf '0,0\n0,0\n' > z.csv; status 0 tra import z.csv --no-header --storage csr -o x.h5; has "0 entries"
 }
+
+@test "a file that cannot grow: every way to write entries says so, and nothing appears" {
+    tra gen -q --shape 2000x2000 --density 0.05 --seed 1 -o s.h5
+    tra export -q s.h5 -o s.mtx
+    for to in a.h5ad a.bsp.h5 a.npz a.mtx; do
+        status 4 bash -c 'ulimit -f 200; exec "$0" export -q s.h5 -o "$1"' "$TRA" $to
+        [ ! -e $to ]
+    done
+    for codec in none zstd; do
+        status 4 bash -c 'ulimit -f 200; exec "$0" import -q s.mtx -o x.h5 --codec "$1"' "$TRA" $codec
+        [ ! -e x.h5 ]
+        status 4 bash -c 'ulimit -f 200; exec "$0" gen -q --shape 2000x2000 --density 0.05 -o x.h5 --codec "$1"' "$TRA" $codec
+        [ ! -e x.h5 ]
+    done
+    [ -z "$(find . -name '.*.tmp' -o -name 'tra-*')" ]
+}

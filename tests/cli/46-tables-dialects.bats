@@ -51,6 +51,7 @@ want() {
     want '{"p": [1, 4], "q": ["x", "y"]}' '1,x,3\n4,y\n' --names p,q --no-header --drop-long
     want '{"p": [1, 4], "q": ["x", "y"], "r": [None, None]}' '1,x\n4,y\n' --names p,q,r --no-header --pad-short
     want '{"p": [], "q": []}' '' --names p,q
+    want '{"a,b": [1], "the \"c\"": [2]}' '1,2\n' --no-header --names '"a,b","the ""c"""'
     want '{"p": [], "q": []}' 'a,b\n' --names p,q --skip 1 --no-header
     want '{"a,b": [1], "column_2": [2], "column_3": [3]}' '"a,b"\n"1",2,3\n' --pad-short --header
     printf '1,x,3\n4,y,6\n' >w.csv

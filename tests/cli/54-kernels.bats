@@ -126,3 +126,24 @@ print(s[0]["storages"].split()[-1] if s[0]["seconds"] < s[1]["seconds"] else s)'
     status 2 tra explain --storages csr p.tra
     has "write A=csr,csc,B=csr,dense"
 }
+
+@test "explain --kernels: functions of an expression are those of the calculus, and what is too large is said" {
+    cat >p.tra <<'END'
+input A : f64 [60000, 60000] as csr nnz 2000000
+input M : i64 [60000, 60000] as csr nnz 2000000
+R[i,j] = max(A[i,j], 0) / 2 - abs(A[i,j]) + exp(A[i,j]) * min(A[i,j], 2) - sqrt(A[i,j]) + log(-A[i,j])
+S[i,j] = M[i,j] / 3 - min(M[i,j], 2)
+output R; output S
+END
+    status 0 tra explain --kernels p.tra
+    plans=$(tr -s ' \n' ' ' <<<"$output")
+    [[ $plans == *"max(A(i, j), 0.0) / 2.0 - abs(A(i, j)) + exp(A(i, j)) * min(A(i, j), 2.0) - sqrt(A(i, j)) + log("* ]]
+    [[ $plans == *"real(M(i, j)) / 3 - min(M(i, j), 2)"* ]]
+    status 2 tra explain --storages 'A=band(x)' p.tra
+    has "band(x): a storage has whole numbers in its parentheses"
+    for i in {1..100}; do echo "input A$i : f64 [600, 600] as csr nnz 2000"; done >p.tra
+    echo "S[i,j] = $(seq -s ' + ' -f 'A%g[i,j]' 100)" >>p.tra
+    echo 'output S' >>p.tra
+    status 0 tra explain --kernels p.tra
+    has "a statement over more than 256 components"
+}

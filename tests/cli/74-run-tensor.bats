@@ -159,6 +159,27 @@ for k, w in want.items():
     done
 }
 
+@test "what a tensor statement does not say, or says too much of, is told with its place" {
+    cat >q.tra <<'END'
+input A : f64 [30, 30]
+tensor S = sum(<i, row> in A, <j, a> in row) { (i * 2 + j % 3) -> a * a }
+END
+    status 2 tra check q.tra
+    has "q.tra:2:12: error: the extent of dimension 0 of S does not follow from its keys"
+    has "say them: tensor S[..] ="
+    sed -i '1i param k = 3' q.tra
+    sed -i 's/^tensor.*/tensor S as band(k - 1) = sum(<i, row> in A, <j, a> in row) { (i, j) -> 2 * a }/' q.tra
+    status 0 tra check q.tra
+    has "stored as band(2)"
+    sed -i 's/k - 1/k + 0.5/' q.tra
+    status 2 tra check q.tra
+    has "q.tra:3:18: error: an argument of a storage is an integer"
+    for i in {1..30}; do echo "input A$i : f64 [60] by [60]"; done >q.tra
+    echo "tensor S[60] = sum(<i, v> in A1) if (v > 0) { i -> v + $(seq -s ' + ' -f 'A%g(i) / (1 + v)' 2 30) }" >>q.tra
+    status 2 tra check q.tra
+    has "a tensor statement reads at most 24 relations along 24 loops at the outside"
+}
+
 @test "a program whose result is more than its table holds makes it in several passes: the same as a dense one" {
     tra gen -q --shape 1200x1000 --density 0.6 --storage coo --block 600x1000 -o a.h5
     printf '%s\n' 'input A from "a.h5"' \

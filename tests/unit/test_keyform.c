@@ -247,7 +247,7 @@ static void check_huge(int line, const char *operator, const char * want) {
     tra_arena *a = tra_arena_new();
     tra_str_printf(&text,
                    "input A : f64 [2097151, 2097152] by [2, 2]; input H : f64 [1099511627776] by [1]; input V : f64 "
-                   "[1099511627777] by [2]\nC = %s\n",
+                   "[1099511627777] by [2]; input S : f64 [50000] by [10]\nC = %s\n",
                    operator);
     tra_script src = {"p", tra_str_get(&text), (int)text.n};
     tra_diags d = {.arena = a, .src = &src};
@@ -329,5 +329,7 @@ TEST(filters_of_huge_grids) {
               "more than 16777216 keys, too many to list, and no grid (<0,0> is missing)");
     HUGE_GRID("filter(H, i -> i / 1000000 != 5)", "and no grid (<5000000> is missing)");
     HUGE_GRID("filter(A, (i,j) -> 10 / (i - 7) > 2)", "division by zero at key <7,0>");
+    HUGE_GRID("join(filter(S, i -> i % 7 != 3), filter(S, i -> i % 7 != 2), [], [], (x, y) -> x * y)",
+              "the result of this join is not a grid and has more than 16777216 tuples, too many to list; use larger");
     HUGE_GRID("filter(H, i -> i*i % 1000003 == 5)", "were not found after cutting the 1099511627776 keys");
 }

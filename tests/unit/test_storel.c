@@ -106,6 +106,18 @@ TEST(each_rule_does_what_its_row_says) {
     }
 }
 
+/* F4 from right to left. */
+TEST(a_merge_that_is_written_is_two_loops) {
+    static const char *const plans[] = {"merge(<p, q, v> in <idx, jdx>) v * x(p) * y(q)",
+                                        "sum(<q, v> in jdx) y(q) * sum(<p, w> in idx) if (w == v) w * x(p)"};
+    tra_arena *a = tra_arena_new();
+    tra_storel_result r;
+    if (optimize(a, "merge(<p, q, v> in <idx, jdx>) x(p) * y(q) * v", 0, &r))
+        for (int i = 0; i < 2; i++)
+            if (!among(&r, parse(a, plans[i], NNAMES, names))) check_report("%s is no plan", plans[i]);
+    tra_arena_free(a);
+}
+
 /* Keys of a sum of dictionaries are below what each of them has its keys below: here one is not below n. */
 TEST(conditions_on_keys_of_sums_stay) {
     tra_arena *a = tra_arena_new();
