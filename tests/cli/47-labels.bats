@@ -145,6 +145,27 @@ assert sorted(f[r[0]].name for r in f["x"].attrs["REFERENCE_LIST"]) == ["/u", "/
     [[ $output == *"something else has their name, third.column"* ]]
 }
 
+@test "what else a file holds keeps its links and attributes when a relation is written into it, also in a group" {
+    matrix
+    "$PYTHON" -c '
+import h5py, numpy as np
+with h5py.File("other.h5", "w") as f: f["y"] = np.arange(4)
+f = h5py.File("all.h5", "w")
+f["g/w"] = np.arange(6.).reshape(2, 3)
+f["soft"], f["away"], f["nowhere"] = h5py.SoftLink("/g/w"), h5py.ExternalLink("other.h5", "/y"), h5py.SoftLink("/no/such")
+f.attrs["note"], f.attrs["shape"] = "of the root", np.arange(3)
+f["g"].attrs["units"] = ["m", "s"]'
+    for name in first g/second; do
+        status 0 tra import -q m.csv -o all.h5:$name
+        shows all.h5 'links = {k: f.get(k, getlink=True) for k in ("soft", "away", "nowhere")}
+assert links["soft"].path == "/g/w" and links["nowhere"].path == "/no/such" and f["soft"][1, 2] == 5
+assert (links["away"].filename, links["away"].path) == ("other.h5", "/y") and f["away"][3] == 3
+assert f.attrs["note"] == "of the root" and list(f.attrs["shape"]) == [0, 1, 2] and list(f["g"].attrs["units"]) == ["m", "s"]
+assert len(f.attrs) == 2 and len(f["g"].attrs) == 1'
+    done
+    status 0 tra diff all.h5:first all.h5:g/second
+}
+
 @test "labels that are damaged, gone or of another length are found before they are used" {
     matrix
     status 0 tra run -q p.tra
