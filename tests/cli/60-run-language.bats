@@ -243,3 +243,16 @@ for i, ks in enumerate(([3], [1, 2, 3], [3], [3])):
     want = sum(a[10*i:10*i+10, 10*k:10*k+10] @ b[10*k:10*k+10] for k in ks)
     assert np.allclose(c[10*i:10*i+10], want, rtol=1e-12, atol=1e-12), i'
 }
+
+@test "operands whose largest arrays do not fit together, but those that meet do" {
+    tra gen -q --shape 12x6 --block 8x4 --seed 1 -o m.h5
+    tra gen -q --shape 4x6 --block 4x4 --seed 2 -o r.h5
+    printf '%s\n' 'input M from "m.h5"' 'input R from "r.h5"' 'F = filter(M, (i, j) -> i == 1) # 4 of 8 rows' \
+        'S = agg(join(F, R, [1], [1], matadd), [1], matadd)' \
+        'T = agg(join(F, R, [1], [1], (x, y) -> x * exp(y)), [1], matadd)' 'output S' 'output T' >p.tra
+    for sites in 1 2; do
+        status 0 tra run -q --sites $sites p.tra
+        py 'm, r, s, t = (h5py.File(n + ".h5")["data"][:] for n in "mrST")
+assert np.array_equal(s, m[8:] + r) and np.allclose(t, m[8:] * np.exp(r), rtol=1e-14)'
+    done
+}
