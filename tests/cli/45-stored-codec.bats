@@ -117,6 +117,22 @@ with open("s.h5", "r+b") as f:
     damage data/indices_1
 }
 
+@test "a chunk that is no compressed chunk at all, or is of another length, is found when it is read" {
+    matrix
+    # chunk DATASET MASK BYTES: what the second chunk of it is now
+    chunk() {
+        tra import -q m.mtx --storage csr --codec zstd -o s.h5
+        py 'f = h5py.File("s.h5", "r+"); d = f[sys.argv[1]]
+d.id.write_direct_chunk((8192,), eval(sys.argv[3]), int(sys.argv[2]))' "$@"
+        status 3 tra export -q s.h5 -o s.npy
+        [ ! -e s.npy ]
+    }
+    chunk data/values 0 'b"no frame of zstd" * 20'
+    has "s.h5:data: a chunk of it is damaged: "
+    chunk data/indices_1 2 'b"12345678" * 100' # it says that nobody has compressed it
+    has "s.h5:data: a chunk of it is damaged: it has not the length of a chunk"
+}
+
 @test "export --to h5 leaves the filter out" {
     matrix
     tra import -q m.mtx --storage csr --codec zstd -o z.h5
