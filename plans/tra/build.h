@@ -5,20 +5,20 @@
 #include "../lang/names.h"
 #include "tra.h"
 
-/* What a name of the program stands for: a param or a relation. Where its definition failed `ok` is false, and whatever
- * uses it fails without a diagnostic, since the cause has one already. */
+/* What a name of the program stands for: a relation, a param, a storage or a macro. If its definition has errors, what
+ * uses the name fails without a diagnostic of its own. */
 typedef struct tra_symbol {
     const tra_stmt *stmt;
     bool param; /* else a relation, a storage or a macro */
-    bool ok;    /* its definition is right */
-    bool seen;  /* its statement has been built */
+    bool ok;    /* its definition has no errors */
+    bool seen;  /* its statement has been built; names may be used only after that */
     bool used;
     tra_node *node;            /* relations */
     tra_storage_choice stored; /* relations: how it is stored */
     double value;              /* params */
     bool exact;                /* params: computed from whole numbers alone, so that `whole` is the exact value */
     int64_t whole;
-    const char *define; /* params: the value that the command line gives, as text, or NULL */
+    const char *define; /* params, inputs: the value or the file that -D gives, as text; NULL: none */
 } tra_symbol;
 
 typedef struct tra_build {
@@ -37,6 +37,7 @@ typedef struct tra_build {
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
  * already. */
 
+/* The param, or the relation, of that name, which must be defined above. */
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
 /* The advice "did you mean X?" for a name that no param (params) or no relation of the program has; NULL if no name is
@@ -64,8 +65,8 @@ const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *
 /* The relation that an expression of the program computes. */
 tra_node *tra_build_relation(tra_build *b, const tra_ast *x);
 /* Advice for an argument "name = x" in a place without named arguments: == may be meant. NULL for any other x. */
-const char *tra_build_no_name(const tra_ast *x);
-/* Advice for a function that there is not, by its name in other languages; NULL: none. */
+const char *tra_build_equals_advice(const tra_ast *x);
+/* Advice for a function that does not exist, by the name that it has in other languages; NULL: none. */
 const char *tra_build_named_here(const char *function);
 /* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
@@ -73,14 +74,15 @@ bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t lea
 bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out);
 /* The number that x stands for: numbers, params, scalar functions. */
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
-/* A lambda over keys of the given arity: new key components, or a predicate. */
+/* The function x of keys of that arity: it gives new key components, or is a predicate. */
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
+/* The kernel that x names or describes, for use in a join, an aggregation or a map. */
 const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use);
 /* The kernel of that name, with one number as its argument if nargs is 1, else without. */
 const tra_kernel *tra_build_kernel_named(tra_build *b, tra_span span, const char *name, tra_kernel_use use, int nargs,
                                          double arg);
-/* The right side of an EinSum statement: numbers, params, functions, and references X[i,j], aggregations sum[k](...)
- * and index(i), which `ref` turns into numbers of arguments (-1 after a diagnostic). */
+/* The right side of an EinSum statement as an expression of arguments. `ref` gets each reference X[i,j], aggregation
+ * sum[k](...) and index(i) in it, and returns the number of its argument, or -1 after a diagnostic. */
 typedef int tra_build_ref(void *ctx, const tra_ast *x);
 const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx);
 
@@ -95,7 +97,8 @@ const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d);
 
 /* Is this the name of an aggregation of the language: sum, prod, max, min, mean, argmin, argmax? */
 bool tra_is_aggregation(const char *name);
-/* EinSum statements, and the functions of whole relations that stand for such statements (einsum.c). */
+/* The results of EinSum statements, and of the functions of whole relations that stand for such statements (einsum.c).
+ */
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
 tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span);
 tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span);

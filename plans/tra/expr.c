@@ -114,7 +114,9 @@ const char *tra_build_named_here(const char *function) {
     return NULL;
 }
 
-const char *tra_build_no_name(const tra_ast *x) { return x->kind == TRA_AST_NAMED ? "write == to compare" : NULL; }
+const char *tra_build_equals_advice(const tra_ast *x) {
+    return x->kind == TRA_AST_NAMED ? "write == to compare" : NULL;
+}
 
 static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc) {
     switch (x->kind) {
@@ -139,8 +141,8 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
-    tra_diag_error(b->d, x->span, tra_build_no_name(x), "this has no place in %s; an integer expression is expected",
-                   sc->what);
+    tra_diag_error(b->d, x->span, tra_build_equals_advice(x),
+                   "this has no place in %s; an integer expression is expected", sc->what);
     return NULL;
 }
 
@@ -367,7 +369,7 @@ static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_s
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     }
-    tra_diag_error(b->d, x->span, tra_build_no_name(x),
+    tra_diag_error(b->d, x->span, tra_build_equals_advice(x),
                    "this has no place here; a number or a scalar expression is expected");
     return NULL;
 }

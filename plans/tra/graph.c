@@ -68,7 +68,7 @@ static void add_name(tra_build *b, const char *name, const tra_symbol *s) {
     tra_graph *g = b->g;
     TRA_ARENA_DOUBLE(b->arena, g->names, g->nnames);
     bool own = s->stored.said || s->node->op == TRA_OP_INPUT;
-    g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_stored_default(b->arena, &s->node->type)};
+    g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_storage_default(b->arena, &s->node->type)};
 }
 
 /* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and

@@ -366,7 +366,7 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_STAR:
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
-    case TRA_AST_NAMED: advice = tra_build_no_name(x); break;
+    case TRA_AST_NAMED: advice = tra_build_equals_advice(x); break;
     }
     tra_diag_error(b->d, x->span, advice, "a relation is expected here");
     return NULL;

@@ -228,7 +228,7 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     if (!take_path(b, st, path, span)) return;
     tra_storage_choice stored = s->stored;
     if (st->as.name && !tra_build_stored(b, &st->as, &s->node->type, &stored)) return;
-    if (!stored.said) stored = tra_stored_default(b->arena, &s->node->type);
+    if (!stored.said) stored = tra_storage_default(b->arena, &s->node->type);
     TRA_ARENA_DOUBLE(b->arena, g->outputs, g->noutputs);
     g->outputs[g->noutputs++] = (tra_output){s->node, st->name, path, stored, tra_labels_of_output(b, s->node)};
     s->node->uses++;

@@ -80,19 +80,20 @@ static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
     return tra_build_made(b, TRA_OP_REKEY, span, &fields);
 }
 
+/* The labels of rows or columns of an operand; NULL: none. */
 static const tra_dim_labels *label_of(char from, tra_node *const *in) {
     const tra_node *n = from == 'b' ? in[1] : in[0];
     return from == '-' || !n || !n->labels ? NULL : n->labels[from == 'r' ? 0 : 1];
 }
 
+/* Labels the dimensions of the result as `from` says (struct linear). */
 static void set_labels(tra_build *b, tra_node *n, const char *from, tra_node *const *in) {
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     for (int d = 0; from[d] && d < n->type.cat->bound.n; d++) labels[d] = label_of(from[d], in);
     n->labels = labels;
 }
 
-/* Checks that the operands of a least squares problem, whose rows may be counted by the run alone, have the same rows.
- */
+/* Checks that both operands of a least squares problem have the same rows, also where only the run counts these. */
 static bool check_same_rows(tra_build *b, const tra_ast *call, tra_node *const *in) {
     const tra_node *rows[2] = {NULL};
     tra_dims shape[2];
@@ -118,7 +119,7 @@ static bool check_same_rows(tra_build *b, const tra_ast *call, tra_node *const *
     return false;
 }
 
-/* Does solve have more rows than unknowns, or may it? */
+/* Is it a solve with more equations than unknowns, or one of which only the run tells how many equations it has? */
 static bool is_least_squares(const struct linear *f, const tra_node *a) {
     tra_dims shape;
     if (strcmp(f->name, "solve") != 0) return false;

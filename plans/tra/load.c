@@ -19,6 +19,7 @@ const char *tra_program_dir(tra_arena *a, const char *path) {
     return !slash ? "." : slash == path ? "/" : tra_arena_strndup(a, path, (size_t)(slash - path));
 }
 
+/* Builds the graph and prints the diagnostics. */
 static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, bool colour, tra_err *e) {
     tra_define *d = tra_news(p->arena, tra_define, n);
     for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
@@ -29,7 +30,7 @@ static tra_status build(tra_program *p, const char *dir, int n, const char *cons
     tra_diags_print(&diags, colour, &out);
     fputs(tra_str_get(&out), stderr);
     tra_str_free(&out);
-    if (s == TRA_INPUT) /* shown already, and perhaps not the only one */
+    if (s == TRA_INPUT) /* the first one was shown, and there may be more */
         snprintf(e->msg, sizeof e->msg, "%d input%s cannot be read", diags.errors, diags.errors == 1 ? "" : "s");
     return s;
 }
@@ -56,7 +57,7 @@ tra_status tra_program_from_text(const char *name, char *text, size_t size, cons
     return s;
 }
 
-/* The last definition of a name. */
+/* The value of the last definition of a name; NULL: it has none. */
 static const char *defined(int n, const char *const *defines, const char *name) {
     const char *value = NULL;
     size_t len = strlen(name);
@@ -76,10 +77,10 @@ const char *const *tra_program_outputs(const char *text, size_t size, const char
     for (int i = 0; i < ast.n; i++) {
         const char *path, *name;
         if (ast.v[i].kind != TRA_STMT_OUTPUT || ast.v[i].broken) continue;
-        const char *own = defined(ndefines, defines, ast.v[i].name);
-        for (int j = 0; j < ast.n; j++) /* then it rebinds an input */
-            if (ast.v[j].kind == TRA_STMT_INPUT && !strcmp(ast.v[j].name, ast.v[i].name)) own = NULL;
-        if (own) ast.v[i].path = own, ast.v[i].path_here = true;
+        const char *given = defined(ndefines, defines, ast.v[i].name);
+        for (int j = 0; j < ast.n; j++) /* -D of an input names the file that is read */
+            if (ast.v[j].kind == TRA_STMT_INPUT && !strcmp(ast.v[j].name, ast.v[i].name)) given = NULL;
+        if (given) ast.v[i].path = given, ast.v[i].path_here = true;
         tra_relspec(a, tra_output_path(&ast.v[i], dir, a), &path, &name);
         v[n++] = path;
     }

@@ -138,7 +138,7 @@ void tra_build_declared(tra_build *b, const tra_stmt *st, tra_type *t, tra_stora
     t->layout = tra_type_best_layout(t);
 }
 
-tra_storage_choice tra_stored_default(tra_arena *a, const tra_type *t) {
+tra_storage_choice tra_storage_default(tra_arena *a, const tra_type *t) {
     double elements = (double)tra_catalog_elements(t->cat);
     int rank = t->cat->bound.n;
     if (!t->sparse || rank == 0 || (double)tra_type_entries(t).expected >= TRA_SPARSE_BELOW * elements)

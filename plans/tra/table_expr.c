@@ -112,7 +112,7 @@ static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
     case TRA_AST_STAR:
     case TRA_AST_RANGE: break;
     }
-    tra_diag_error(sc->b->d, x->span, tra_build_no_name(x), "this has no place in an expression over columns");
+    tra_diag_error(sc->b->d, x->span, tra_build_equals_advice(x), "this has no place in an expression over columns");
     return NULL;
 }
 

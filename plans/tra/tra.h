@@ -47,7 +47,7 @@ struct tra_node {
     const tra_kernel *kernel; /* JOIN, AGG, TRANSFORM */
     tra_dims joinl, joinr;    /* JOIN: key dimensions */
     double meeting_pairs;  /* JOIN that multiplies matrices: pairs of entries that meet, if they are counted; else 0 */
-    double summed_entries; /* the same: about how many entries the sum of all its blocks has */
+    double summed_entries; /* of such a JOIN: about how many entries the sum of all its blocks has */
     const tra_node *partners; /* JOIN of rows with what was found for them in parts of a table: that table; else NULL */
     tra_dims group;           /* AGG */
     const tra_keyfn *keyfn;   /* REKEY, FILTER */
@@ -113,11 +113,11 @@ typedef struct tra_einsum_ref {
 typedef struct tra_einsum {
     tra_node *node; /* the result: dimension d, cut by key d, is label out[d], in blocks of block[d] */
     int nlabels;
-    const char *name[TRA_MAXLABELS];
+    const char *name[TRA_MAXLABELS]; /* of each label */
     int64_t extent[TRA_MAXLABELS], block[TRA_MAXLABELS];
-    int nout, out[TRA_MAXDIM];
-    tra_scalar_op fold;     /* ADD, MUL, MAX, MIN: over the labels that are not in out, for the whole expression */
-    const tra_scalar *expr; /* ARG i: the element of ref[i] */
+    int nout, out[TRA_MAXDIM]; /* the labels of the result */
+    tra_scalar_op fold;        /* ADD, MUL, MAX, MIN: over the labels that are not in out, for the whole expression */
+    const tra_scalar *expr;    /* ARG i: the element of ref[i] */
     int nrefs;
     tra_einsum_ref *ref;
 } tra_einsum;
@@ -140,7 +140,7 @@ typedef struct tra_graph {
     tra_arena *arena; /* owns everything */
     const tra_script *src;
     int n;
-    tra_node **v; /* in program order; unused ones stay (they are typed and warned of) */
+    tra_node **v; /* in program order, also those that no output needs */
     int nnames;
     tra_named *names; /* in program order, inputs included */
     int noutputs;
@@ -178,7 +178,7 @@ TRA_MUSTUSE tra_status tra_node_type(tra_arena *a, tra_node *n, const char **war
  * 0, or an eighth or more of its elements are expected to be entries; else as csr, or, if its rank is not 2, as csf.
  * That follows from the program and the statistics of its inputs alone. */
 #define TRA_SPARSE_BELOW 0.125 /* share of the elements that are entries */
-tra_storage_choice tra_stored_default(tra_arena *a, const tra_type *t);
+tra_storage_choice tra_storage_default(tra_arena *a, const tra_type *t);
 
 /* The layout in which a relation of this type is held in memory, by what is known of its entries (type_entries.c). A
  * plan follows this rule for every operator but those that only rename, filter or move tuples: their results are held
@@ -196,7 +196,7 @@ void tra_type_json(const tra_type *t, tra_json *j);
 void tra_node_describe(const tra_node *n, tra_str *out);
 /* The operator as the language writes it: join(A, A, [1], [0], matmul). */
 void tra_node_print(const tra_node *n, tra_str *out);
-/* Checks the graph against the rules of this header; *why gets the first breach. */
+/* Does the graph keep the rules of this header? For tests. If it does not, *why gets the first that is broken. */
 bool tra_graph_valid(const tra_graph *g, const char **why);
 
 #endif
