@@ -46,6 +46,12 @@ commands() { "$TRA" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep . || echo non
     done
 }
 
+@test "no source has more than 500 lines" {
+    cd "$ROOT"
+    long=$(find cmd formats lib plans tests -name '*.[ch]' -exec awk 'FNR == 501 {print FILENAME}' {} +)
+    [ -z "$long" ] || { echo "$long"; return 1; }
+}
+
 @test "no line of a source or of the pages for readers has more than 120 columns" {
     cd "$ROOT"
     long=$(find cmd formats lib plans tests \( -name '*.[ch]' \) -exec awk 'length > 120 {print FILENAME ":" FNR}' {} + &&

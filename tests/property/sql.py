@@ -232,7 +232,8 @@ class Table:
         return [c for c, k in self.columns if k == kind]
 
 
-def some(r, kind, skewed):
+def draw_value(r, kind, skewed):
+    """A random value; skewed: half of them are the same one."""
     n = 3 if skewed and r.random() < .5 else r.randint(-2, 9)
     if kind == INT:
         return n
@@ -251,7 +252,7 @@ def draw_table(r, number):
         columns[0] = ("k", INT)  # keys of two tables with the same name
     n = 0 if r.random() < .1 else r.randint(1, 60)
     nulls, skewed = {c: r.random() < .5 for c, _ in columns}, r.random() < .3
-    rows = [tuple(None if nulls[c] and r.random() < .2 else some(r, k, skewed) for c, k in columns) for _ in range(n)]
+    rows = [tuple(None if nulls[c] and r.random() < .2 else draw_value(r, k, skewed) for c, k in columns) for _ in range(n)]
     return Table(f"T{number}", columns, rows)
 
 
@@ -272,7 +273,7 @@ def write(t, block, tra, cwd):
 
 # ---- expressions: text of the language, and of SQL as a function of the dialect ------------------------------------------
 
-class Made:
+class Expression:
     def __init__(self, kind, text, sql):
         self.kind, self.text, self.sql = kind, text, sql
 
@@ -284,11 +285,11 @@ def leaf(r, t, kind, alias=None):
     names = t.of(kind)
     if names and r.random() < .85:
         c = r.choice(names)
-        return Made(kind, f"`{c}`", lambda d: (f"{alias}." if alias else "") + f'"{c}"')
+        return Expression(kind, f"`{c}`", lambda d: (f"{alias}." if alias else "") + f'"{c}"')
     v = r.choice(LITERAL[kind])
     text = {INT: str(v), REAL: str(v), TEXT: f'"{v}"', DAY: f'date "{v}"', BOOL: "true"}[kind]
     value = float(v) if kind == REAL else int(v) if kind == INT else v
-    return Made(kind, text if not text.startswith("-") else f"({text})", lambda d: d.literal(kind, value))
+    return Expression(kind, text if not text.startswith("-") else f"({text})", lambda d: d.literal(kind, value))
 
 
 def expression(r, t, kind, depth):
@@ -300,25 +301,25 @@ def expression(r, t, kind, depth):
     if kind == INT and r.random() < .4:
         n = r.choice([2, 3, 7])
         op = r.choice(["%", "div"])
-        return Made(kind, f"({a.text} {op} {n})", lambda d: d.modulo(a.sql(d), n) if op == "%" else d.divided(a.sql(d), n))
+        return Expression(kind, f"({a.text} {op} {n})", lambda d: d.modulo(a.sql(d), n) if op == "%" else d.divided(a.sql(d), n))
     op, b = r.choice("+-*"), leaf(r, t, kind)
-    return Made(kind, f"({a.text} {op} {b.text})", lambda d: d.arithmetic(kind, op, a.sql(d), b.sql(d)))
+    return Expression(kind, f"({a.text} {op} {b.text})", lambda d: d.arithmetic(kind, op, a.sql(d), b.sql(d)))
 
 
 def predicate(r, t, depth=2):
     what = r.random()
     if depth > 0 and what < .35:
         a, b, op = predicate(r, t, depth - 1), predicate(r, t, depth - 1), r.choice(["&&", "||"])
-        return Made(BOOL, f"({a.text} {op} {b.text})", lambda d: f"({a.sql(d)} {'and' if op == '&&' else 'or'} {b.sql(d)})")
+        return Expression(BOOL, f"({a.text} {op} {b.text})", lambda d: f"({a.sql(d)} {'and' if op == '&&' else 'or'} {b.sql(d)})")
     if depth > 0 and what < .45:
         a = predicate(r, t, depth - 1)
-        return Made(BOOL, f"!{a.text}", lambda d: f"(not {a.sql(d)})")
+        return Expression(BOOL, f"!{a.text}", lambda d: f"(not {a.sql(d)})")
     kind = r.choice([INT, INT, REAL, TEXT, DAY])
     if what < .55:
         a = leaf(r, t, kind)
-        return Made(BOOL, f"isnull({a.text})", lambda d: f"({a.sql(d)} is null)")
+        return Expression(BOOL, f"isnull({a.text})", lambda d: f"({a.sql(d)} is null)")
     a, b, op = expression(r, t, kind, 1), leaf(r, t, kind), r.choice(list(NAMES))
-    return Made(BOOL, f"({a.text} {op} {b.text})", lambda d: d.compare(kind, op, a.sql(d), b.sql(d)))
+    return Expression(BOOL, f"({a.text} {op} {b.text})", lambda d: d.compare(kind, op, a.sql(d), b.sql(d)))
 
 
 # ---- operators: a line of the language, and the SQL of a table ---------------------------------------------------------
@@ -366,18 +367,19 @@ class Program:
         return self.add(columns, f"project({t.name}, {text})",
                         lambda d: self.numbered("_r", ", ".join([f'"{c}"' for c, _ in kept] + [f'{x.sql(d)} as "{c}"' for c, x in new]), f'from "{t.name}"'))
 
-    def few(self, t):
+    def few_rows(self, t):
+        """Limits a table that the program has made, so that joins stay small."""
         if t.rows is not None:
             return t
         n, m = self.r.randint(5, 60), self.r.randint(0, 3)
         return self.add(t.columns, f"limit({t.name}, {n}, from = {m})",
                         lambda d: self.numbered("_r", self.listed(t.columns), f'from "{t.name}" where _r >= {m} and _r < {m + n}'))
 
-    limit = lambda self, t: self.few(Table(t.name, t.columns))
+    limit = lambda self, t: self.few_rows(Table(t.name, t.columns))
 
     def join(self, l):
         r, right = self.r, self.r.choice(self.tables)
-        l, right = self.few(l), self.few(right)
+        l, right = self.few_rows(l), self.few_rows(right)
         how = r.choice(["inner", "inner", "left", "semi", "anti", "right", "outer"])
         pairs = []
         for _ in range(2 if r.random() < .3 else 1):
@@ -397,7 +399,6 @@ class Program:
         columns = l.columns + ([(prefix + c, k) for c, k in shown_right] if pairing else [])
         cond = " && ".join([f"`{a}` == `{b}`" for a, b in pairs] + ([f"`{more[0]}` <= `{prefix}{more[1]}`"] if more else []))
         text = f'join({l.name}, {right.name}, {cond}, how = {how}, prefix = "{prefix}"{", nulls = match" if nulls else ""})'
-        same = "is not distinct from" if nulls else "="
 
         def on(d):
             equal = [f'l."{a}" {d.same if nulls else "="} r."{b}"' for a, b in pairs]
@@ -421,8 +422,8 @@ class Program:
         return self.add(columns, text, sql)
 
     def cross(self, l):
-        right = self.few(Table(self.r.choice(self.tables).name, None)) if False else self.r.choice([t for t in self.tables if t.rows is not None])
-        l, prefix = self.few(Table(l.name, l.columns)), self.fresh("q") + "_"
+        right = self.r.choice([t for t in self.tables if t.rows is not None])
+        l, prefix = self.few_rows(Table(l.name, l.columns)), self.fresh("q") + "_"
         columns = l.columns + [(prefix + c, k) for c, k in right.columns]
         return self.add(columns, f'cross({l.name}, {right.name}, prefix = "{prefix}")',
                         lambda d: self.numbered("l._r, r._r", self.listed(l.columns, "l") + "".join(f', r."{c}" as "{prefix}{c}"' for c, _ in right.columns),
