@@ -18,8 +18,8 @@ static const int arities[] = {
 const char *tra_opcode_text(tra_opcode op) { return texts[op]; }
 
 double tra_type_density(const tra_type *t) {
-    double floats = (double)tra_catalog_elements(t->cat);
-    return floats > 0 ? (double)tra_type_entries(t).expected / floats : 0;
+    double elements = (double)tra_catalog_elements(t->cat);
+    return elements > 0 ? (double)tra_type_entries(t).expected / elements : 0;
 }
 
 static void describe_entries(const tra_type *t, tra_str *out) {
@@ -47,7 +47,8 @@ void tra_type_json(const tra_type *t, tra_json *j) {
         tra_json_num(j, "density", t->sparse ? tra_type_density(t) : 1);
 }
 
-/* Rows or elements, exactly or as they are expected: "9983412", "about 1200000 of <= 9983412". */
+/* How many rows, of `each` elements, there are: "9983412"; "<= 9983412", or "about 1200000 of <= 9983412", if only the
+ * run counts them. */
 static void describe_rows(const tra_type *t, int64_t each, tra_str *out) {
     int64_t bound = tra_catalog_elements(t->cat) / each;
     if (!t->bounded)
@@ -199,6 +200,7 @@ void tra_node_print(const tra_node *n, tra_str *out) {
 
 /* ---- validity ----------------------------------------------------------------------------------------------- */
 
+/* Does the list hold different key dimensions below k? */
 static bool list_valid(const tra_dims *l, int k) {
     uint32_t seen = 0;
     for (int i = 0; i < l->n; i++) {

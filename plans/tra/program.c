@@ -280,9 +280,7 @@ static tra_node *finish(program_builder *m, const joined *at) {
     for (int d = 0; d < p->shape.n; d++)
         for (int i = 0; i < at->n; i++) {
             if (at->key[i] != p->out[d]) continue;
-            tra_keyexpr *var = tra_new(a, tra_keyexpr);
-            *var = (tra_keyexpr){.op = TRA_KEY_VAR, .var = i};
-            f->expr[d] = var;
+            f->expr[d] = tra_keyexpr_component(a, i);
             group.v[d] = i;
         }
     if (sums)

@@ -9,11 +9,11 @@ typedef struct tra_tensor_scope {
     int n;
     const tra_calc_name *name;
     const tra_calc_free *free;
-    const tra_node *const *node; /* of relations */
+    const tra_node *const *node; /* of relations; NULL for params */
 } tra_tensor_scope;
 
-/* Sets *out to the integer that x is if only params and extents are known; false, without a diagnostic, where x needs
- * more. Checking the tree writes types into it. */
+/* Sets *out to the integer that x is by params and extents alone; false, without a diagnostic, if it is none. Writes
+ * types into the tree. */
 bool tra_tensor_whole(tra_build *b, const tra_tensor_scope *scope, const tra_calc *x, int64_t *out);
 /* Evaluates an extent that the statement says; false after a diagnostic. */
 bool tra_tensor_extent(tra_build *b, const tra_tensor_scope *scope, const tra_calc *x, int64_t *out);

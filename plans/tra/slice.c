@@ -1,14 +1,15 @@
-/* slice.c - parts of tensors, and tensors put together, as repartitions that begin elsewhere than their operand; the
- * greatest elements of rows, first of each block and then of these. */
+/* slice.c - slice, stack and topk. A part of a tensor, and a tensor at its place in a stack, are repartitions whose
+ * result begins elsewhere than their operand. The greatest elements of rows are those of each block, and then of these.
+ */
 #include "slice.h"
 
 #include "lower.h"
 
 #include <string.h>
 
-static const char *const names[] = {"slice", "stack"};
+static const char *const names[] = {"slice", "stack", NULL};
 
-const char *tra_slice_name(int i) { return i < 2 ? names[i] : NULL; }
+const char *tra_slice_name(int i) { return names[i]; }
 
 bool tra_is_slice(const char *name) { return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0; }
 
@@ -27,8 +28,8 @@ static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra
     return true;
 }
 
-/* One range of a dimension of extent n. */
-static bool range(tra_build *b, const tra_ast *x, int64_t n, int64_t *from, int64_t *to) {
+/* Reads from:to, a range of a dimension of extent n; false after a diagnostic. */
+static bool read_range(tra_build *b, const tra_ast *x, int64_t n, int64_t *from, int64_t *to) {
     *from = 0, *to = n;
     if (x->kind != TRA_AST_RANGE) {
         tra_diag_error(b->d, x->span, "write from:to, of which either may be left out: [0:10, :]",
@@ -64,7 +65,7 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
     fields.origin.n = fields.extent.n = shape.n;
     for (int d = 0; d < shape.n; d++) {
         int64_t to = 0;
-        ok = range(b, list->kids[d], shape.v[d], &fields.origin.v[d], &to) && ok;
+        ok = read_range(b, list->kids[d], shape.v[d], &fields.origin.v[d], &to) && ok;
         fields.extent.v[d] = to - fields.origin.v[d];
         fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.extent.v[d]));
         all = all && fields.extent.v[d] == shape.v[d];
@@ -72,7 +73,8 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
     return !ok ? NULL : all ? fields.in[0] : tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
-/* The sum of the operands' extents along `dim`; they must agree in all others. */
+/* Sets *total to the sum of the operands' extents along `dim`; false, after a diagnostic, if they differ along another
+ * dimension. */
 static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims *shape, int dim, int64_t *total) {
     char text[TRA_DIMTEXT], first[TRA_DIMTEXT];
     *total = 0;
@@ -90,31 +92,28 @@ static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims
     return true;
 }
 
-/* The tensor at its place in the stack, with zeros elsewhere. */
-static tra_node *place(tra_build *b, const tra_ast *call, tra_node *x, const tra_dims *block, const tra_dims *shape,
-                       int dim, int64_t at, int64_t total) {
+/* A tensor of the shape of the stack that has x, of that shape, from position `at` on along `dim`, and is 0 elsewhere.
+ */
+static tra_node *place_in_stack(tra_build *b, const tra_ast *call, tra_node *x, const tra_dims *block,
+                                const tra_dims *shape, int dim, int64_t at, int64_t total) {
     tra_node fields = {.in = {x}, .block = *block, .origin = {.n = shape->n}, .extent = *shape};
     fields.origin.v[dim] = -at;
     fields.extent.v[dim] = total;
     return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
-/* The sum of two tensors of which at each place one is 0; of bools, which have no sum, the larger. */
-static tra_node *together(tra_build *b, const tra_ast *call, tra_node *x, tra_node *y) {
+/* The sum of two tensors of which one is 0 at each position; of bools, which have no sum, the maximum. */
+static tra_node *add(tra_build *b, const tra_ast *call, tra_node *x, tra_node *y) {
     bool bools = x->type.dtype == TRA_BOOL && y->type.dtype == TRA_BOOL;
     tra_node fields = {.in = {x, y}, .joinl = {.n = x->type.cat->frontier.n}};
-    tra_err e = {0};
     for (int d = 0; d < fields.joinl.n; d++) fields.joinl.v[d] = d;
     fields.joinr = fields.joinl;
-    if (tra_kernel_named(b->arena, bools ? "elemmax" : "matadd", TRA_USE_JOIN, 0, NULL, &fields.kernel, &e) != TRA_OK) {
-        tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
-        return NULL;
-    }
-    return tra_build_made(b, TRA_OP_JOIN, call->span, &fields);
+    fields.kernel = tra_build_kernel_named(b, call->span, bools ? "elemmax" : "matadd", TRA_USE_JOIN, 0, 0);
+    return !fields.kernel ? NULL : tra_build_made(b, TRA_OP_JOIN, call->span, &fields);
 }
 
-/* Of the dimension along which they are stacked those of all, one after the other; of another those that they have in
- * common. */
+/* The labels of dimension d of a stack: if it is stacked along d those of all operands, one after the other; else those
+ * that the operands have, if these are equal. NULL: none. */
 static const tra_dim_labels *labels_of_stack(tra_build *b, int n, tra_node *const *x, int d, bool stacked) {
     const tra_dim_labels *all = NULL;
     for (int i = 0; i < n; i++) {
@@ -130,7 +129,8 @@ static const tra_dim_labels *labels_of_stack(tra_build *b, int n, tra_node *cons
     return all;
 }
 
-static void label_stack(tra_build *b, tra_node *all, int n, tra_node *const *x, int rank, int dim) {
+/* Sets the labels of `all`, which is the stack of x[0] to x[n - 1] along dim. */
+static void set_stack_labels(tra_build *b, tra_node *all, int n, tra_node *const *x, int rank, int dim) {
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     bool any = false;
     for (int d = 0; d < rank; d++) any = (labels[d] = labels_of_stack(b, n, x, d, d == dim)) || any;
@@ -138,14 +138,15 @@ static void label_stack(tra_build *b, tra_node *all, int n, tra_node *const *x, 
 }
 
 static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
+    enum { MOST = 64 }; /* operands */
     int n = call->nkids - 1;
     int64_t dim, total, at = 0;
-    if (n < 1 || n > 64) {
-        tra_diag_error(b->d, call->span, "write stack(A, B, 0)", "stack has 1 to 64 relations and a dimension");
+    if (n < 1 || n > MOST) {
+        tra_diag_error(b->d, call->span, "write stack(A, B, 0)", "stack has 1 to %d relations and a dimension", MOST);
         return NULL;
     }
-    tra_node *x[64], *all = NULL;
-    tra_dims shape[64];
+    tra_node *x[MOST], *all = NULL;
+    tra_dims shape[MOST];
     bool ok = true;
     for (int i = 0; i < n; i++) {
         x[i] = operand(b, call->kids[i]);
@@ -160,12 +161,12 @@ static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operan
     tra_dims block = x[0]->type.cat->bound;
     for (int d = 0; d < block.n; d++) block.v[d] = tra_max64(1, block.v[d]);
     for (int i = 0; i < n && n > 1; i++) {
-        tra_node *y = place(b, call, x[i], &block, &shape[i], (int)dim, at, total);
-        all = !y ? NULL : i == 0 ? y : together(b, call, all, y);
+        tra_node *y = place_in_stack(b, call, x[i], &block, &shape[i], (int)dim, at, total);
+        all = !y ? NULL : i == 0 ? y : add(b, call, all, y);
         if (!all) return NULL;
         at += shape[i].v[dim];
     }
-    if (n > 1) label_stack(b, all, n, x, shape[0].n, (int)dim);
+    if (n > 1) set_stack_labels(b, all, n, x, shape[0].n, (int)dim);
     return n == 1 ? x[0] : all;
 }
 
@@ -175,32 +176,28 @@ tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *
 
 /* ---- topk -------------------------------------------------------------------------------------------------------- */
 
-/* The values of a relation whose array rows are whole, or what is at their places in `at`, whose keys are the last ones
- * of x's. */
+/* The k greatest (least) elements of each row of each array of x; or, if `at` is not NULL, what `at` has at their
+ * positions: its keys are the last ones of x. */
 static tra_node *top_of(tra_build *b, const tra_ast *call, tra_node *x, tra_node *at, bool least, int64_t k) {
     tra_kernel_use use = at ? TRA_USE_JOIN : TRA_USE_MAP;
     tra_node fields = {.in = {x, at}};
-    double number = (double)k;
-    tra_err e = {0};
-    if (tra_kernel_named(b->arena, least ? "leastk" : "topk", use, 1, &number, &fields.kernel, &e) != TRA_OK) {
-        tra_diag_error(b->d, call->span, NULL, "%s", e.msg);
-        return NULL;
-    }
+    fields.kernel = tra_build_kernel_named(b, call->span, least ? "leastk" : "topk", use, 1, (double)k);
+    if (!fields.kernel) return NULL;
     int n = x->type.cat->frontier.n, keys = at ? at->type.cat->frontier.n : 0;
     fields.joinl.n = fields.joinr.n = keys;
     for (int i = 0; i < keys; i++) fields.joinl.v[i] = n - keys + i, fields.joinr.v[i] = i;
     return tra_build_made(b, at ? TRA_OP_JOIN : TRA_OP_TRANSFORM, call->span, &fields);
 }
 
-/* Concatenates the blocks of each row to one array. */
-static tra_node *in_one(tra_build *b, const tra_ast *call, tra_node *x) {
+/* Concatenates the arrays along the last dimension. */
+static tra_node *concat_rows(tra_build *b, const tra_ast *call, tra_node *x) {
     int last = x->type.cat->frontier.n - 1;
     tra_node fields = {.in = {x}, .keydim = last, .dim = last};
     return tra_build_made(b, TRA_OP_CONCAT, call->span, &fields);
 }
 
 /* The relation with one more key dimension, 0. */
-static tra_node *with_key(tra_build *b, const tra_ast *call, tra_node *x) {
+static tra_node *add_zero_key(tra_build *b, const tra_ast *call, tra_node *x) {
     tra_keyfn *f = tra_new(b->arena, tra_keyfn);
     f->arity = x->type.cat->frontier.n;
     f->n = f->arity + 1;
@@ -214,7 +211,8 @@ static tra_node *with_key(tra_build *b, const tra_ast *call, tra_node *x) {
     return tra_build_made(b, TRA_OP_REKEY, call->span, &fields);
 }
 
-/* Without rows, in blocks that reach along the last dimension: of no tuples the keys say nothing of what follows. */
+/* A tensor without elements in blocks that are whole along the last dimension: without tuples it could not be
+ * concatenated. Any other tensor as it is. */
 static tra_node *whole_rows(tra_build *b, const tra_ast *call, tra_node *x) {
     tra_node fields = {.in = {x}, .block = x->type.cat->bound};
     tra_dims shape;
@@ -225,6 +223,7 @@ static tra_node *whole_rows(tra_build *b, const tra_ast *call, tra_node *x) {
     return tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
+/* The first k of each row of a dense tensor: their values, or their positions. */
 static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool positions, bool least, int64_t k) {
     if (x->type.cat->grid && !(x = whole_rows(b, call, x))) return NULL;
     const tra_catalog *c = x->type.cat;
@@ -235,16 +234,16 @@ static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool
     if (positions && !at) return NULL;
     if (c->grid && c->frontier.v[last] <= 1) return top_of(b, call, x, at, least, k);
     tra_node *values = top_of(b, call, x, NULL, least, k), *places = NULL;
-    if (values) values = in_one(b, call, values);
+    if (values) values = concat_rows(b, call, values);
     if (positions && values) places = top_of(b, call, x, at, least, k);
-    if (places) places = in_one(b, call, places);
+    if (places) places = concat_rows(b, call, places);
     if (!values || (positions && !places)) return NULL;
     tra_node *top = top_of(b, call, values, places, least, k);
-    return top ? with_key(b, call, top) : NULL;
+    return top ? add_zero_key(b, call, top) : NULL;
 }
 
-/* All dimensions but the last stay what they are. */
-static tra_node *labelled_rows(tra_build *b, tra_node *top, const tra_node *x, int rank) {
+/* Gives a result of topk the labels that x has of all dimensions but the last. Returns top, which may be NULL. */
+static tra_node *copy_row_labels(tra_build *b, tra_node *top, const tra_node *x, int rank) {
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     bool any = false;
     for (int d = 0; d < rank - 1 && x->labels; d++) any = (labels[d] = x->labels[d]) || any;
@@ -270,18 +269,13 @@ tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *op
                        shape.n ? shape.v[shape.n - 1] : 0);
         return NULL;
     }
-    if (x->type.sparse) {
-        tra_node fields = {.in = {x}};
-        tra_err e = {0};
-        if (tra_kernel_named(b->arena, "densify", TRA_USE_MAP, 0, NULL, &fields.kernel, &e) != TRA_OK) return NULL;
-        x = tra_build_made(b, TRA_OP_TRANSFORM, call->span, &fields);
-    }
+    x = tra_build_dense(b, x, call->span);
     if (x && !x->type.cat->grid) { /* fills holes, since their zeros have positions too */
         tra_node fields = {.in = {x}, .block = x->type.cat->bound};
         x = tra_build_made(b, TRA_OP_REPART, call->span, &fields);
     }
     tra_node *top = x ? top_values(b, call, x, part == 1, least, k) : NULL;
-    if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return labelled_rows(b, top, x, shape.n);
+    if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return copy_row_labels(b, top, x, shape.n);
     tra_node fields = {.in = {top}, .block = x->type.cat->bound}; /* in the blocks of X */
-    return labelled_rows(b, tra_build_made(b, TRA_OP_REPART, call->span, &fields), x, shape.n);
+    return copy_row_labels(b, tra_build_made(b, TRA_OP_REPART, call->span, &fields), x, shape.n);
 }

@@ -1,16 +1,19 @@
-/* slice.h - parts of tensors, and tensors put together. Private to plans/tra. */
+/* slice.h - the operators slice, stack and topk. Private to plans/tra. */
 #ifndef TRA_SLICE_H
 #define TRA_SLICE_H
 
 #include "build.h"
 
+/* Builds the node of an operand; NULL after a diagnostic. */
 typedef tra_node *tra_build_operand(tra_build *b, const tra_ast *x);
 
-/* slice(X, [from:to, ...]), and stack(A, B, ..., dim): cut in the blocks of X, of A, from the origin of the result. */
+/* slice(X, [from:to, ...]) and stack(A, B, ..., dim). The result has blocks as large as those of X, or of A. NULL after
+ * a diagnostic. */
 bool tra_is_slice(const char *name);
 const char *tra_slice_name(int i); /* NULL after the last */
 tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand);
-/* Result `part` of `values, positions = topk(X, k)` or topk(X, k, least), over the last dimension. */
+/* Result `part` of `values, positions = topk(X, k)` or topk(X, k, least), over the last dimension; NULL after a
+ * diagnostic. */
 tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts);
 
 #endif

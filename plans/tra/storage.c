@@ -153,12 +153,10 @@ tra_storage_choice tra_storage_default(tra_arena *a, const tra_type *t) {
 }
 
 tra_node *tra_build_as(tra_build *b, tra_node *n, const tra_storage_choice *as, tra_span span) {
-    const tra_kernel *k = NULL;
-    bool sparse = as->sparse;
-    if (n->type.sparse == sparse) return n;
-    if (tra_kernel_named(b->arena, sparse ? "sparsify" : "densify", TRA_USE_MAP, 0, NULL, &k, NULL) != TRA_OK)
-        return NULL;
-    tra_node fields = {.in = {n}, .kernel = k, .converts = true};
+    if (n->type.sparse == as->sparse) return n;
+    tra_node fields = {.in = {n}, .converts = true};
+    fields.kernel = tra_build_kernel_named(b, span, as->sparse ? "sparsify" : "densify", TRA_USE_MAP, 0, 0);
+    if (!fields.kernel) return NULL;
     return tra_build_made(b, TRA_OP_TRANSFORM, span, &fields);
 }
 

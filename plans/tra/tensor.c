@@ -1,5 +1,5 @@
-/* tensor.c - tensor statements: their names, their checks and their nodes. Of sums of products over labels
- * tensor_labels.c makes EinSum statements, of others program.c makes nodes that run them as programs. */
+/* tensor.c - tensor statements: their names, their checks and their nodes. A sum of products over labels becomes an
+ * EinSum statement (tensor_labels.c); for any other program.c makes nodes that run it as a program on blocks. */
 #include "tensor_int.h"
 
 #include <string.h>
@@ -38,10 +38,10 @@ static void make_scope(converter *c) {
         c->free[c->nfree++].operand = o;
     }
     c->scope = scope;
-    c->all = (tra_tensor_scope){c->nfree, scope, c->free, c->node};
+    c->whole_scope = (tra_tensor_scope){c->nfree, scope, c->free, c->node};
 }
 
-/* What a checked tree names is used. */
+/* Marks the names of a checked tree as used. */
 static void mark_used(const converter *c, const tra_calc *x) {
     bool names = (x->kind == TRA_CALC_NAME && x->level < 0) || x->kind == TRA_CALC_EXTENT;
     int at = names ? tra_names_find(&c->b->symbols, c->scope[x->index].name) : -1;
@@ -49,16 +49,16 @@ static void mark_used(const converter *c, const tra_calc *x) {
     for (int i = 0; i < x->nkids; i++) mark_used(c, x->kids[i]);
 }
 
-static bool check(converter *c, const tra_calc *x) {
+/* Finds the names and types of the tree, and marks the names as used; false after a diagnostic. */
+static bool check_value(converter *c, const tra_calc *x) {
     tra_calc_error err;
     if (tra_calc_check(x, c->nfree, c->scope, c->b->arena, &err)) return mark_used(c, x), true;
     const char *advice = *err.advice ? tra_arena_strndup(c->b->arena, err.advice, strlen(err.advice)) : NULL;
-    /* a name whose definition is wrong has its diagnostic already */
     tra_diag_error(c->b->d, (tra_span){err.at, err.len > 0 ? err.len : 1}, advice, "%s", err.msg);
     return false;
 }
 
-/* Of a checked tree: does it read elements of relations, which have none here but only extents? */
+/* Does a checked tree read elements of relations? Only their extents are known here. */
 static bool reads_elements(const tra_tensor_scope *s, const tra_calc *x) {
     if (x->kind == TRA_CALC_NAME && x->level < 0 && s->free[x->index].operand) return true;
     for (int i = 0; i < x->nkids; i++)
@@ -75,11 +75,12 @@ bool tra_tensor_whole(tra_build *b, const tra_tensor_scope *s, const tra_calc *x
     return true;
 }
 
+/* Evaluates an integer that the statement says, such as an extent; what: "an extent". False after a diagnostic. */
 static bool whole_value(converter *c, const tra_calc *x, const char *what, int64_t *out) {
     tra_calc_number v;
     tra_err e = {0};
-    if (!check(c, x)) return false;
-    if (reads_elements(&c->all, x)) {
+    if (!check_value(c, x)) return false;
+    if (reads_elements(&c->whole_scope, x)) {
         tra_diag_error(c->b->d, tra_calc_span(x), "write extent(A, 0) for how long a dimension is",
                        "%s follows from params and extents, not from elements", what);
         return false;
@@ -98,6 +99,7 @@ static bool whole_value(converter *c, const tra_calc *x, const char *what, int64
 
 /* ---- the statement --------------------------------------------------------------------------------------------- */
 
+/* Gives the labels in the tree their names, now that it is known which are equal. */
 static void name_labels(converter *c, tra_ast *x) {
     if (x->kind == TRA_AST_INDEX) {
         for (int i = 0; i < x->nkids; i++) x->kids[i]->text = c->label[tra_tensor_root(c, (int)x->kids[i]->value)].name;
@@ -106,7 +108,7 @@ static void name_labels(converter *c, tra_ast *x) {
     for (int i = 0; i < x->nkids; i++) name_labels(c, x->kids[i]);
 }
 
-/* The extent of a label's dimension in the first reference that has it, or -1. */
+/* The extent of label l in the first reference that has it, or -1. */
 static int64_t extent_of(const converter *c, const tra_ast *x, int l) {
     if (x->kind == TRA_AST_INDEX) {
         for (int i = 0; i < x->nkids; i++)
@@ -121,6 +123,7 @@ static int64_t extent_of(const converter *c, const tra_ast *x, int l) {
     return -1;
 }
 
+/* Do the loops and labels mean what they mean in an EinSum statement? Else it is refused. */
 static bool check_labels(converter *c, const tra_calc *value_of, const tra_ast *value) {
     for (const loop_over *u = c->loops; u; u = u->next)
         if (!u->factor && u->x->type.sparse)
@@ -134,14 +137,15 @@ static bool check_labels(converter *c, const tra_calc *value_of, const tra_ast *
         const tra_calc *r = c->label[i].range;
         int64_t lo, hi, n = extent_of(c, value, l);
         if (!r) continue;
-        bool known =
-            tra_tensor_whole(c->b, &c->all, r->kids[0], &lo) && tra_tensor_whole(c->b, &c->all, r->kids[1], &hi);
+        bool known = tra_tensor_whole(c->b, &c->whole_scope, r->kids[0], &lo) &&
+                     tra_tensor_whole(c->b, &c->whole_scope, r->kids[1], &hi);
         if (!known || lo != 0 || hi != n) return tra_tensor_refuse(c, r, "a loop that does not run over all positions");
     }
     return true;
 }
 
-static bool fill_storage(converter *c, const tra_tensor_decl *d, tra_stmt *out) {
+/* Sets out->as to the storage that the statement names, with its arguments as numbers; false after a diagnostic. */
+static bool read_storage(converter *c, const tra_tensor_decl *d, tra_stmt *out) {
     if (!d->storage) return true;
     tra_storage_use *use = &out->as;
     use->name = d->storage;
@@ -160,9 +164,10 @@ static bool fill_storage(converter *c, const tra_tensor_decl *d, tra_stmt *out) 
     return true;
 }
 
-static const tra_stmt *convert(converter *c, const tra_stmt *st) {
+/* The EinSum statement that the statement means; NULL if there is none (is_no_einsum), or after a diagnostic. */
+static const tra_stmt *einsum_of(converter *c, const tra_stmt *st) {
     const tra_tensor_decl *d = st->tensor;
-    if (!check(c, d->value)) return NULL;
+    if (!check_value(c, d->value)) return NULL;
     if (d->nextents >= 0 && d->value->type.depth != d->nextents) {
         tra_diag_error(c->b->d, tra_calc_span(d->value), NULL, "the tensor has %d dimensions, but its value %d keys",
                        d->nextents, d->value->type.depth);
@@ -205,7 +210,8 @@ static bool check_extents(converter *c, const tra_tensor_decl *d, const tra_node
     return true;
 }
 
-static tra_node *cut(converter *c, const tra_tensor_decl *d, tra_node *n) {
+/* The node in the blocks that the statement asks for; NULL after a diagnostic. */
+static tra_node *reblock(converter *c, const tra_tensor_decl *d, tra_node *n) {
     tra_dims block = {.n = d->nblock}, shape;
     tra_type_shape(&n->type, &shape);
     for (int i = 0; i < d->nblock; i++) {
@@ -222,7 +228,7 @@ static tra_node *cut(converter *c, const tra_tensor_decl *d, tra_node *n) {
 }
 
 bool tra_tensor_extent(tra_build *b, const tra_tensor_scope *s, const tra_calc *x, int64_t *out) {
-    converter c = {.b = b, .nfree = s->n, .scope = s->name, .free = (tra_calc_free *)s->free, .all = *s};
+    converter c = {.b = b, .nfree = s->n, .scope = s->name, .free = (tra_calc_free *)s->free, .whole_scope = *s};
     return whole_value(&c, x, "an extent", out);
 }
 
@@ -233,20 +239,16 @@ bool tra_tensor_reads(const tra_calc *x, int i) {
     return false;
 }
 
-/* The relations whose elements the value reads. */
+/* Sets read[i] for each name i of the scope that the value reads. */
 static void mark_read(const tra_calc *x, bool *read) {
     if (x->kind == TRA_CALC_NAME && x->level < 0) read[x->index] = true;
     for (int i = 0; i < x->nkids; i++) mark_read(x->kids[i], read);
 }
 
-/* Keeps the statement beside its node. */
+/* Adds the statement to the graph, with the relations whose elements it reads. */
 static void add_tensor(converter *c, const tra_tensor_decl *d, const tra_node *n) {
     tra_graph *g = c->b->g;
-    if ((g->ntensors & (g->ntensors - 1)) == 0) {
-        tra_tensor *v = tra_news(c->b->arena, tra_tensor, g->ntensors ? 2 * g->ntensors : 1);
-        if (g->ntensors) memcpy(v, g->tensors, (size_t)g->ntensors * sizeof *v);
-        g->tensors = v;
-    }
+    TRA_BUILD_ROOM(c->b->arena, g->tensors, g->ntensors);
     bool *read = tra_news(c->b->arena, bool, c->nfree);
     mark_read(d->value, read);
     for (int i = 0; i < c->nfree; i++)
@@ -254,7 +256,8 @@ static void add_tensor(converter *c, const tra_tensor_decl *d, const tra_node *n
     g->tensors[g->ntensors++] = (tra_tensor){n, d->value, c->nfree, c->node, c->free};
 }
 
-/* Does it compute with integers that EinSum leaves in a narrower type than i64, as it adds up none? */
+/* Would EinSum compute with integers in a narrower type than i64? Tensor statements compute with i64; EinSum does where
+ * it sums. */
 static bool stays_narrow(const converter *c, const tra_calc *value, const tra_stmt *einsum) {
     bool narrow = false;
     for (int i = 0; i < c->nfree; i++)
@@ -262,26 +265,27 @@ static bool stays_narrow(const converter *c, const tra_calc *value, const tra_st
     return narrow && !value->type.real && !einsum->agg;
 }
 
-/* The node of its EinSum statement, or of the program that it is. */
-static tra_node *build(converter *c, const tra_stmt *st) {
+/* The node of the statement: that of its EinSum statement, or that of a program. NULL after a diagnostic. */
+static tra_node *build_value(converter *c, const tra_stmt *st) {
     const tra_tensor_decl *d = st->tensor;
-    const tra_stmt *einsum = convert(c, st);
-    if (einsum && stays_narrow(c, d->value, einsum)) c->is_none = true;
-    if (einsum && !c->is_none) {
+    const tra_stmt *einsum = einsum_of(c, st);
+    if (einsum && stays_narrow(c, d->value, einsum)) c->is_no_einsum = true;
+    if (einsum && !c->is_no_einsum) {
         tra_node *n = tra_build_einsum(c->b, einsum);
         return n && n->type.cat && check_extents(c, d, n) ? n : NULL;
     }
-    if (!c->is_none || !check(c, d->value)) return NULL; /* parts of it may have been looked at by themselves */
-    return tra_build_program(c->b, &c->all, st);
+    if (!c->is_no_einsum || !check_value(c, d->value))
+        return NULL; /* again: einsum_of may have written other types into parts of it */
+    return tra_build_program(c->b, &c->whole_scope, st);
 }
 
 tra_node *tra_build_tensor(tra_build *b, const tra_stmt *st, tra_storage_choice *out) {
     converter c = {.b = b};
     tra_stmt as = *st;
     make_scope(&c);
-    tra_node *n = build(&c, st);
-    if (n) n = cut(&c, st->tensor, n);
-    if (!n || !fill_storage(&c, st->tensor, &as)) return NULL;
+    tra_node *n = build_value(&c, st);
+    if (n) n = reblock(&c, st->tensor, n);
+    if (!n || !read_storage(&c, st->tensor, &as)) return NULL;
     add_tensor(&c, st->tensor, n);
     if (!as.as.name) return n;
     return tra_build_stored(b, &as.as, &n->type, out) ? tra_build_as(b, n, out, st->span) : NULL;

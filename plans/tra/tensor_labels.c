@@ -10,7 +10,7 @@
 tra_ast *tra_tensor_refuse(converter *c, const tra_calc *x, const char *why) {
     (void)x;
     (void)why;
-    c->is_none = true;
+    c->is_no_einsum = true;
     return NULL;
 }
 
@@ -19,6 +19,7 @@ int tra_tensor_root(const converter *c, int l) {
     return l;
 }
 
+/* Makes two labels one. */
 static void unify(converter *c, int k, int l) {
     k = tra_tensor_root(c, k);
     l = tra_tensor_root(c, l);
@@ -33,15 +34,16 @@ meaning *tra_tensor_bind(converter *c, const char *name, meaning_kind kind) {
     return c->names = m;
 }
 
-static const meaning *find(const converter *c, const char *name) {
+static const meaning *find_meaning(const converter *c, const char *name) {
     for (const meaning *m = c->names; m; m = m->outer)
         if (strcmp(m->name, name) == 0) return m;
     return NULL;
 }
 
-/* A label for a binder of a key: a new one, or the one that it must be equal to. -1: too many. */
+/* The label that a key is bound to: a new one, or, if the name is bound again, the one that it must be equal to. -1:
+ * there are too many. */
 static int bind_label(converter *c, const tra_calc_binder *k) {
-    const meaning *before = k->again ? find(c, k->name) : NULL;
+    const meaning *before = k->again ? find_meaning(c, k->name) : NULL;
     if (before && before->kind == IS_LABEL) return before->label;
     if (c->nlabels == TRA_MAXLABELS) return -1;
     int l = c->nlabels++;
@@ -61,7 +63,7 @@ tra_ast *tra_tensor_leaf(converter *c, tra_ast_kind kind, const tra_calc *x, con
     return y;
 }
 
-static tra_ast *node(converter *c, tra_ast_kind kind, const tra_calc *x, const char *text, int n, tra_ast **kids) {
+static tra_ast *tree_node(converter *c, tra_ast_kind kind, const tra_calc *x, const char *text, int n, tra_ast **kids) {
     tra_ast *y = tra_tensor_leaf(c, kind, x, text);
     y->nkids = n;
     y->kids = tra_news(c->b->arena, tra_ast *, n);
@@ -73,23 +75,24 @@ static tra_ast *node(converter *c, tra_ast_kind kind, const tra_calc *x, const c
     return y;
 }
 
-/* The relation that x is, with the labels that it was applied to. */
+/* Sets *out to the view that x is: a relation, applied to labels. False: it is none. */
 static bool view_of(converter *c, const tra_calc *x, meaning *out) {
     if (x->kind == TRA_CALC_NAME) {
-        const meaning *m = find(c, x->name);
+        const meaning *m = find_meaning(c, x->name);
         if (!m || m->kind != IS_VIEW) return false;
         *out = *m;
         return true;
     }
     if (x->kind != TRA_CALC_APPLY || !view_of(c, x->kids[0], out)) return false;
     for (int i = 1; i < x->nkids; i++) {
-        const meaning *k = x->kids[i]->kind == TRA_CALC_NAME ? find(c, x->kids[i]->name) : NULL;
+        const meaning *k = x->kids[i]->kind == TRA_CALC_NAME ? find_meaning(c, x->kids[i]->name) : NULL;
         if (!k || k->kind != IS_LABEL || out->n == out->rank) return false;
         out->labels[out->n++] = k->label;
     }
     return true;
 }
 
+/* The reference X[i,j] to an element of a view. */
 static tra_ast *reference(converter *c, const tra_calc *x, const meaning *m) {
     tra_ast *kids[TRA_MAXDIM];
     for (int i = 0; i < m->n; i++) {
@@ -99,10 +102,11 @@ static tra_ast *reference(converter *c, const tra_calc *x, const meaning *m) {
         kids[i] = tra_tensor_leaf(c, TRA_AST_NAME, x, NULL);
         kids[i]->value = l;
     }
-    for (loop_over *u = m->loop; u && !c->inside; u = u->below) u->factor = true;
-    return node(c, TRA_AST_INDEX, x, m->relation, m->n, kids);
+    for (loop_over *u = m->loop; u && !c->in_function; u = u->below) u->factor = true;
+    return tree_node(c, TRA_AST_INDEX, x, m->relation, m->n, kids);
 }
 
+/* Binds the names b of generator g of a sum. */
 static bool bind_generator(converter *c, const tra_calc *x, int g, const tra_calc_binder *b) {
     const tra_calc *e = x->kids[g];
     meaning view = {0};
@@ -145,12 +149,12 @@ static bool bind_generator(converter *c, const tra_calc *x, int g, const tra_cal
     return true;
 }
 
-/* Labels that an if asks to be equal. */
-static bool equalities(converter *c, const tra_calc *x) {
-    if (x->kind == TRA_CALC_AND) return equalities(c, x->kids[0]) && equalities(c, x->kids[1]);
+/* Makes labels one that an if compares; false if it asks for anything else. */
+static bool unify_equal(converter *c, const tra_calc *x) {
+    if (x->kind == TRA_CALC_AND) return unify_equal(c, x->kids[0]) && unify_equal(c, x->kids[1]);
     const meaning *m[2] = {0};
     for (int i = 0; i < 2 && x->kind == TRA_CALC_EQ; i++)
-        m[i] = x->kids[i]->kind == TRA_CALC_NAME ? find(c, x->kids[i]->name) : NULL;
+        m[i] = x->kids[i]->kind == TRA_CALC_NAME ? find_meaning(c, x->kids[i]->name) : NULL;
     if (m[0] && m[1] && m[0]->kind == IS_LABEL && m[1]->kind == IS_LABEL) {
         unify(c, m[0]->label, m[1]->label);
         return true;
@@ -182,7 +186,7 @@ static tra_ast *sum(converter *c, const tra_calc *x) {
 
 static tra_ast *dict(converter *c, const tra_calc *x) {
     for (int i = 0; i + 1 < x->nkids; i++) {
-        const meaning *m = x->kids[i]->kind == TRA_CALC_NAME ? find(c, x->kids[i]->name) : NULL;
+        const meaning *m = x->kids[i]->kind == TRA_CALC_NAME ? find_meaning(c, x->kids[i]->name) : NULL;
         if (!m || m->kind != IS_LABEL)
             return tra_tensor_refuse(c, x->kids[i], "a key of the result is a name that a sum binds");
         c->out[c->nout++] = m->label; /* the check of types has bounded their number */
@@ -190,13 +194,13 @@ static tra_ast *dict(converter *c, const tra_calc *x) {
     return tra_tensor_factor(c, x->kids[x->nkids - 1]);
 }
 
-/* A function of elements: no factor is in it. */
-static tra_ast *inside(converter *c, const tra_calc *x) {
+/* An operand of a function or sum of elements: what is in it is no factor. */
+static tra_ast *operand_of_function(converter *c, const tra_calc *x) {
     if (x->kind == TRA_CALC_SUM || x->kind == TRA_CALC_DICT || x->kind == TRA_CALC_IF)
         return tra_tensor_refuse(c, x, "a sum inside of a function of elements; give it a tensor statement of its own");
-    c->inside++;
+    c->in_function++;
     tra_ast *y = tra_tensor_factor(c, x);
-    c->inside--;
+    c->in_function--;
     return y;
 }
 
@@ -204,16 +208,16 @@ static tra_ast *operation(converter *c, const tra_calc *x) {
     bool product = x->kind == TRA_CALC_MUL, quotient = x->kind == TRA_CALC_DIV;
     if (quotient && !x->type.real)
         return tra_tensor_refuse(c, x, "a quotient of integers floors, which EinSum has no function for");
-    tra_ast *kids[2] = {product || quotient ? tra_tensor_factor(c, x->kids[0]) : inside(c, x->kids[0])};
+    tra_ast *kids[2] = {product || quotient ? tra_tensor_factor(c, x->kids[0]) : operand_of_function(c, x->kids[0])};
     if (!kids[0]) return NULL;
-    kids[1] = product ? tra_tensor_factor(c, x->kids[1]) : inside(c, x->kids[1]);
+    kids[1] = product ? tra_tensor_factor(c, x->kids[1]) : operand_of_function(c, x->kids[1]);
     const char *text = product ? "*" : quotient ? "/" : x->kind == TRA_CALC_ADD ? "+" : "-";
-    return kids[1] ? node(c, TRA_AST_BINARY, x, text, 2, kids) : NULL;
+    return kids[1] ? tree_node(c, TRA_AST_BINARY, x, text, 2, kids) : NULL;
 }
 
 static tra_ast *function(converter *c, const tra_calc *x) {
     switch (x->fn) {
-    case TRA_CALC_FN_REAL: return inside(c, x->kids[0]);
+    case TRA_CALC_FN_REAL: return operand_of_function(c, x->kids[0]);
     case TRA_CALC_FN_FLOOR:
     case TRA_CALC_FN_EVEN_BITS:
     case TRA_CALC_FN_ODD_BITS: return tra_tensor_refuse(c, x, "EinSum has no such function");
@@ -224,11 +228,11 @@ static tra_ast *function(converter *c, const tra_calc *x) {
     case TRA_CALC_FN_MIN:
     case TRA_CALC_FN_MAX: break;
     }
-    tra_ast *all = inside(c, x->kids[0]);
-    if (x->nkids == 1) return all ? node(c, TRA_AST_CALL, x, x->name, 1, &all) : NULL;
+    tra_ast *all = operand_of_function(c, x->kids[0]);
+    if (x->nkids == 1) return all ? tree_node(c, TRA_AST_CALL, x, x->name, 1, &all) : NULL;
     for (int i = 1; i < x->nkids && all; i++) {
-        tra_ast *kids[2] = {all, inside(c, x->kids[i])};
-        all = kids[1] ? node(c, TRA_AST_CALL, x, x->name, 2, kids) : NULL;
+        tra_ast *kids[2] = {all, operand_of_function(c, x->kids[i])};
+        all = kids[1] ? tree_node(c, TRA_AST_CALL, x, x->name, 2, kids) : NULL;
     }
     return all;
 }
@@ -239,12 +243,12 @@ tra_ast *tra_tensor_factor(converter *c, const tra_calc *x) {
     tra_ast *kid;
     switch ((int)x->kind) {
     case TRA_CALC_NUMBER: return number(c, x);
-    case TRA_CALC_SUM: return c->inside ? inside(c, x) : sum(c, x);
+    case TRA_CALC_SUM: return c->in_function ? operand_of_function(c, x) : sum(c, x);
     case TRA_CALC_DICT: return dict(c, x);
-    case TRA_CALC_IF: return equalities(c, x->kids[0]) ? tra_tensor_factor(c, x->kids[1]) : NULL;
+    case TRA_CALC_IF: return unify_equal(c, x->kids[0]) ? tra_tensor_factor(c, x->kids[1]) : NULL;
     case TRA_CALC_NEG:
         kid = tra_tensor_factor(c, x->kids[0]);
-        return kid ? node(c, TRA_AST_UNARY, x, "-", 1, &kid) : NULL;
+        return kid ? tree_node(c, TRA_AST_UNARY, x, "-", 1, &kid) : NULL;
     case TRA_CALC_CALL: return function(c, x);
     case TRA_CALC_ADD:
     case TRA_CALC_SUB:
@@ -253,7 +257,7 @@ tra_ast *tra_tensor_factor(converter *c, const tra_calc *x) {
         if (x->type.depth) break;
         return operation(c, x);
     case TRA_CALC_NAME:
-        m = find(c, x->name);
+        m = find_meaning(c, x->name);
         if (m && m->kind == IS_PARAM) return tra_tensor_leaf(c, TRA_AST_NAME, x, x->name);
         if (m && m->kind == IS_LABEL) return tra_tensor_refuse(c, x, "a position has no value here");
     }

@@ -39,9 +39,9 @@ void tra_type_empty(int k, const tra_dims *bound, tra_catalog *out) {
 
 enum { MAX_CLIPS = 12 }; /* key dimensions that clip, in one result: 2^12 shapes */
 
-/* Sets *ext to the extents of the result's arrays at the keys of a class: bit d of `last` is set if component d is the
+/* Sets *ext to the extents of the result's arrays at the keys of a class: bit d of `class` is set if component d is the
  * last one of its dimension. */
-typedef tra_status shape_fn(void *ctx, uint32_t last, tra_dims *ext, tra_err *e);
+typedef tra_status shape_fn(void *ctx, uint32_t class, tra_dims *ext, tra_err *e);
 
 /* Makes *out the grid of all keys below `frontier`; `clips` is the set of key dimensions that may clip. *fits is false,
  * and *out is not set, when the extents are not those of a grid (tra_catalog), or when the result has no tuples and the
@@ -87,9 +87,9 @@ static tra_status fit_grid(const tra_dims *frontier, uint32_t clips, shape_fn *s
 }
 
 /* The extents of a grid's arrays at the keys of a class. */
-static void class_ext(const tra_catalog *c, uint32_t last, tra_dims *ext) {
+static void class_ext(const tra_catalog *c, uint32_t class, tra_dims *ext) {
     ext->n = c->bound.n;
-    for (int a = 0; a < ext->n; a++) ext->v[a] = c->by[a] >= 0 && (last >> c->by[a] & 1) ? c->last[a] : c->bound.v[a];
+    for (int a = 0; a < ext->n; a++) ext->v[a] = c->by[a] >= 0 && (class >> c->by[a] & 1) ? c->last[a] : c->bound.v[a];
 }
 
 /* The key dimensions at whose end arrays of a grid are smaller. */
@@ -111,40 +111,40 @@ typedef struct join_ctx {
     bool sampled; /* *sample is set */
 } join_ctx;
 
-/* The class of the operand's key that a key of the result of class `last` is made of. Where the other operand has fewer
+/* The class of the operand's key that a key of the result of this class is made of. Where the other operand has fewer
  * values of a joined dimension, this one's last value is never reached. */
-static uint32_t operand_class(const join_ctx *j, int side, uint32_t last) {
+static uint32_t operand_class(const join_ctx *j, int side, uint32_t class) {
     const tra_catalog *c = j->n->in[side]->type.cat;
     uint32_t set = 0;
     for (int d = 0; d < c->frontier.n; d++) {
         int p = j->place[side][d];
-        if ((last >> p & 1) && c->frontier.v[d] == j->frontier.v[p]) set |= 1u << d;
+        if ((class >> p & 1) && c->frontier.v[d] == j->frontier.v[p]) set |= 1u << d;
     }
     return set;
 }
 
-/* A key of the operand that takes part in a key of the result of class `last`, for messages. */
-static void example_key(const join_ctx *j, int side, uint32_t last, tra_dims *key) {
+/* A key of the operand that takes part in a key of the result of this class, for messages. */
+static void example_key(const join_ctx *j, int side, uint32_t class, tra_dims *key) {
     key->n = j->n->in[side]->type.cat->frontier.n;
     for (int d = 0; d < key->n; d++) {
         int p = j->place[side][d];
-        key->v[d] = (last >> p & 1) && j->frontier.v[p] > 0 ? j->frontier.v[p] - 1 : 0;
+        key->v[d] = (class >> p & 1) && j->frontier.v[p] > 0 ? j->frontier.v[p] - 1 : 0;
     }
 }
 
-static tra_status join_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *e) {
+static tra_status join_shape(void *ctx, uint32_t class, tra_dims *ext, tra_err *e) {
     join_ctx *j = ctx;
     tra_dims l, r, kl, kr;
-    class_ext(j->n->in[0]->type.cat, operand_class(j, 0, last), &l);
-    class_ext(j->n->in[1]->type.cat, operand_class(j, 1, last), &r);
+    class_ext(j->n->in[0]->type.cat, operand_class(j, 0, class), &l);
+    class_ext(j->n->in[1]->type.cat, operand_class(j, 1, class), &r);
     if (!j->sampled) *j->sample = (tra_sample){l, r};
     j->sampled = true;
     tra_err err = {0};
     tra_status s = tra_kernel_shape2(j->n->kernel, &l, &r, &j->bound[0], &j->bound[1], ext, NULL, &err);
     if (s == TRA_OK) return TRA_OK;
     char a[TRA_DIMTEXT], b[TRA_DIMTEXT];
-    example_key(j, 0, last, &kl);
-    example_key(j, 1, last, &kr);
+    example_key(j, 0, class, &kl);
+    example_key(j, 1, class, &kr);
     return tra_fail(e, s, "%s (arrays of the keys %s and %s)", err.msg, tra_key_text(&kl, a), tra_key_text(&kr, b));
 }
 
@@ -184,16 +184,14 @@ typedef struct unary_ctx {
     bool sampled;
 } unary_ctx;
 
-static tra_status unary_shape(void *ctx, uint32_t last, tra_dims *ext, tra_err *e) {
+static tra_status unary_shape(void *ctx, uint32_t class, tra_dims *ext, tra_err *e) {
     unary_ctx *u = ctx;
     const tra_catalog *c = u->n->in[0]->type.cat;
     tra_dims in = c->bound;
     for (int a = 0; a < in.n; a++) {
         if (c->by[a] < 0) continue;
-        int p = u->place[c->by[a]];
-        if (p >= 0 && last >> p & 1)
-            in.v[a] =
-                c->last[a]; /* not if that dimension is aggregated: arrays are padded to the largest of the group */
+        int p = u->place[c->by[a]]; /* -1: it is aggregated, and arrays are padded to the largest of their group */
+        if (p >= 0 && class >> p & 1) in.v[a] = c->last[a];
     }
     if (!u->sampled) u->sample->l = in;
     u->sampled = true;
@@ -355,8 +353,8 @@ static tra_status type_join(tra_arena *a, tra_node *n, const char **warn, tra_ca
     return tra_type_join_cuts(n, &sample, e);
 }
 
-/* The bound of a relation with holes is what the operator makes of its inputs' bounds, whether or not a tuple has such
- * extents: of a tensor of which a filter left the last, clipped row of blocks alone, the blocks above are holes of full
+/* Sets the bound of a relation with holes to what the operator makes of its inputs' bounds, even if no tuple has such
+ * extents: if a filter leaves only the last, clipped row of the blocks of a tensor, the holes above still have the full
  * size. */
 static void widen_bound(const tra_node *n, tra_catalog *out) {
     tra_dims l = n->in[0]->type.cat->bound, r, bound = l;
