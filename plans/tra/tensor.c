@@ -248,7 +248,7 @@ static void mark_read(const tra_calc *x, bool *read) {
 /* Adds the statement to the graph, with the relations whose elements it reads. */
 static void add_tensor(converter *c, const tra_tensor_decl *d, const tra_node *n) {
     tra_graph *g = c->b->g;
-    TRA_BUILD_ROOM(c->b->arena, g->tensors, g->ntensors);
+    TRA_ARENA_DOUBLE(c->b->arena, g->tensors, g->ntensors);
     bool *read = tra_news(c->b->arena, bool, c->nfree);
     mark_read(d->value, read);
     for (int i = 0; i < c->nfree; i++)
