@@ -76,16 +76,18 @@ static void *read_again(void *p) {
 TEST(blocks_are_read_beside_hdf5) {
     tra_arena *a = tra_arena_new();
     tra_type t = blocked(a, "370x230", "100x70", TRA_F64);
+    bool waits = false;
     for (int c = 0; c < 2; c++) {
         codec = (tra_codec){.zstd = c, .level = 1};
-        for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
+        for (size_t m = 0; m < sizeof matrices / sizeof *matrices && !waits; m++) {
             tra_err e = {0};
             tra_rel *r;
             CHECK_OK(write_stored(at("s.h5"), &t, matrices[m], 7, true, &e), e);
             CHECK_OK(tra_rel_open(at("s.h5"), NULL, &r, &e), e);
             reading again = {r, &t, read_stored(r, &t, 7, &e)};
             any_digest = true; /* for which HDF5 is asked */
-            if (!ends_beside_hdf5(read_again, &again)) check_report("%s waits for HDF5", matrices[m]);
+            waits = !ends_beside_hdf5(read_again, &again);
+            if (waits) check_report("%s waits for HDF5", matrices[m]);
             CHECK_INT(again.status, TRA_OK);
             any_digest = false;
             tra_rel_close(r);
