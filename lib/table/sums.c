@@ -23,11 +23,6 @@ static void each_strip(const tra_rowwise *r, const tra_cell *a, tra_rowwise_visi
     if (tra_rowwise_each(r, &in, tra_max64(0, a->first), visit, ctx, rest, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
 }
 
-static int64_t dense_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
-    (void)data, (void)a, (void)b, (void)scratch;
-    return (int64_t)tra_array_bytes(&out->array);
-}
-
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 enum { MOST_PARTS = 16 };
@@ -208,9 +203,8 @@ static void slots_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     slots_add(data, a, &out->array, scratch);
 }
 
-const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .bytes = dense_bytes, .run = slots_run};
-const tra_rows_ops tra_slot_words_ops = {
-    .scratch = slots_scratch, .bytes = dense_bytes, .run = slots_run, .add = slots_add};
+const tra_rows_ops tra_slot_sums_ops = {.scratch = slots_scratch, .run = slots_run};
+const tra_rows_ops tra_slot_words_ops = {.scratch = slots_scratch, .run = slots_run, .add = slots_add};
 
 /* ---- slots to rows ----------------------------------------------------------------------------------------------- */
 
@@ -319,7 +313,7 @@ static void sums_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     for (int i = 0; i < s->n; i++) ((double *)out->array.data)[i] = x.sum[s->at[i]];
 }
 
-const tra_rows_ops tra_row_sums_ops = {.scratch = sums_scratch, .bytes = dense_bytes, .run = sums_run};
+const tra_rows_ops tra_row_sums_ops = {.scratch = sums_scratch, .run = sums_run};
 
 /* ---- products of columns ----------------------------------------------------------------------------------------- */
 
@@ -405,4 +399,4 @@ static void products_run(const void *data, const tra_cell *a, const tra_cell *b,
         for (int k = 0; k < i; k++) m.to[i * s->ny + k] = m.to[k * s->ny + i];
 }
 
-const tra_rows_ops tra_column_products_ops = {.scratch = products_scratch, .bytes = dense_bytes, .run = products_run};
+const tra_rows_ops tra_column_products_ops = {.scratch = products_scratch, .run = products_run};
