@@ -91,7 +91,7 @@ counts = np.bincount(a.ravel().astype(int)); assert len(counts) == n and abs(cou
     status 0 tra gen --shape 30x10 --block 1000x4 -o a.h5
     has "in blocks of 30 x 4, 3 blocks"
     status 2 tra gen --shape 30x10 --block 5 -o a.h5
-    has "block 5 has 1 dimensions, but the tensor 30 x 10 has 2"
+    has "block 5 has 1 dimension, but the tensor 30 x 10 has 2"
     status 0 tra gen -q --shape 3 -o a.h5
     [ -z "$output" ]
 }
