@@ -70,6 +70,7 @@ static tra_einsum *over_result(tra_build *b, const tra_einsum *s, int nrefs) {
 
 /* ---- aggregations of several statements -------------------------------------------------------------------------- */
 
+/* mean as two statements: the sum, and that divided by the number of terms. */
 static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
     int label[TRA_MAXLABELS], n = aggregated(s, label);
     double terms = 1;

@@ -227,7 +227,7 @@ static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
 /* Sets of[l] to what the positions along label l of the statement stand for (labels.h), on which all references that
  * have labels of positions must agree. False after a diagnostic. */
 static bool read_position_labels(tra_build *b, tra_span span, const tra_einsum *s, const tra_dim_labels **of) {
-    int from[TRA_MAXLABELS];
+    int from[TRA_MAXLABELS]; /* the reference that of[l] is from */
     for (int i = 0; i < s->nrefs; i++) {
         const tra_node *x = s->ref[i].node;
         for (int d = 0; x && x->labels && d < s->ref[i].n; d++) {
@@ -267,7 +267,7 @@ static tra_node *sparse_by_expression(tra_lowering *w, const tra_einsum *s, tra_
     return tra_lower_node(w, TRA_OP_TRANSFORM, &fields);
 }
 
-/* Sets what the lowering has to know of the element types of the operands. */
+/* Sets what decides in which types the statement is computed. */
 static void set_types(tra_lowering *w, const tra_einsum *s) {
     w->sums = s->nlabels > s->nout && (s->fold == TRA_S_ADD || s->fold == TRA_S_MUL);
     w->compares = has_comparison(s->expr);
@@ -278,7 +278,7 @@ static void set_types(tra_lowering *w, const tra_einsum *s) {
     }
 }
 
-/* The statement is kept in the graph, unless its result is a relation that existed already. */
+/* Keeps the statement in the graph, unless its result is a relation that existed already. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
     if (!check_rows(b, span, s) || !read_position_labels(b, span, s, of)) return NULL;
