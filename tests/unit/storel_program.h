@@ -189,6 +189,12 @@ static void expression(writer *w, int depth, int left) {
         return;
     case 8:
         if (depth == 0) break;
+        if (below(3) == 0) { /* a quotient of a dictionary is one of each of its numbers */
+            add(w, "(");
+            expression(w, depth, left - 1);
+            add(w, " / 2.0)");
+            return;
+        }
         add(w, drawn != ROUNDED && below(2) ? "(-" : "(0.5 * ");
         expression(w, depth, left - 1);
         add(w, ")");
