@@ -125,3 +125,11 @@ matrix() {
 assert len(d) == 20000 and d.sum() == 20000 * 20001 // 2, d'
     done
 }
+
+@test "what was found of a table, as JSON" {
+    printf 'a;b\n1;x\n;y\nz;w;v\n' >t.csv
+    status 0 bash -c '"$0" import --format json --rejects r.csv t.csv -o t.h5 2>said' "$TRA"
+    py 'j = json.loads(sys.argv[1]); v = j["columns"]
+assert (j["rows"], j["rejected"], j["header"], j["delimiter"], j["format"]) == (2, 1, True, ";", "csv"), j
+assert v == [{"name": "a", "type": "i32", "nulls": 1}, {"name": "b", "type": "string", "nulls": 0}], v' "$output"
+}

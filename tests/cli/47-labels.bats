@@ -315,3 +315,15 @@ mixed||
 END2
     [ $n = 31 ]
 }
+
+@test "head shows labels beside and above the numbers on a terminal, and numbers alone elsewhere" {
+    script -qec true /dev/null >/dev/null 2>&1 || skip "no pseudo-terminals here"
+    printf 'a,b,v\nx,p,1\nx,qq,2\nyy,p,3\n' | tra import -q --table - -o t.h5
+    printf 'input t from "t.h5"\nP = pivot(t, a, b, v, sum)\noutput P\n' >p.tra
+    tra run -q p.tra
+    is "$(printf '1,2\n3,0')" tra head P.h5
+    script -qec "'$TRA' head P.h5" /dev/null | tr -d '\r' | tr -s ' ' >shown
+    grep -q ' p qq *$' shown
+    grep -q '^ *x 1 2 *$' shown
+    grep -q '^ *yy 3 0 *$' shown
+}

@@ -256,3 +256,22 @@ for i, ks in enumerate(([3], [1, 2, 3], [3], [3])):
 assert np.array_equal(s, m[8:] + r) and np.allclose(t, m[8:] * np.exp(r), rtol=1e-14)'
     done
 }
+
+@test "tuples that a rekey leaves scattered over the sites stay there through filters, tiles and maps" {
+    tra gen -q --shape 40x40 --block 10x10 --dist normal --seed 1 -o a.h5
+    cat >p.tra <<'END2'
+input A from "a.h5"
+R = rekey(A, (i,j) -> ((i * 3 + j) % 4, j))
+F = filter(R, (i,j) -> i != 2 || j == 1)
+X = transform(tile(F, 0, 5), relu)
+output X
+END2
+    status 0 tra explain p.tra --sites 3
+    is 5 grep -c ' owned ' <<<"$output"
+    tra run -q --engine reference p.tra
+    digest=$(tra digest X.h5)
+    for sites in 1 2 3; do
+        status 0 tra run -q p.tra --sites $sites
+        is "$digest" tra digest X.h5
+    done
+}
