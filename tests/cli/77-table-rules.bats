@@ -449,18 +449,18 @@ END
 
 @test "of columns of more values than statistics list, rows below a bound are expected by the bounds of equal shares" {
     py 'print("n,q")
-for i in range(20000): print(f"{i},{(i * 7919 % 20000) ** 2}")' | tra import -q --table --block 5000 - -o t.h5
+for i in range(160000): print(f"{i},{(i * 7919 % 160000) ** 2}")' | tra import -q --table --block 40000 - -o t.h5
     while read -r rows predicate; do
         printf 'input t from "t.h5"\nA = select(t, %s)\noutput A\n' "$predicate" >p.tra
         status 0 tra check p.tra
         about=$(sed -n 's/^A: table of about \([0-9]*\) of .*/\1/p' <<<"$output")
         ((about >= rows - rows / 100 - 1 && about <= rows + rows / 100)) || { echo "$predicate: $about, not $rows"; return 1; }
     done <<'END2'
-10000 q < 100000000
-10000 q >= 100000000
-7500 q > 25000000 && n < 10000
+80000 q < 6400000000
+80000 q >= 6400000000
+60000 q > 1600000000 && n < 80000
 1 q == 49
-19999 q != 49
+159999 q != 49
 0 q < -5
 END2
 }
