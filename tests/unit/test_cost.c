@@ -32,20 +32,32 @@ static int some_places(const tra_catalog *c, tra_placement *p) {
     return n;
 }
 
-/* Elements of a repartition that cross sites, element by element. */
-static int64_t repart_by_elements(const tra_placement *p, const tra_catalog *in, const tra_placement *q,
-                                  const tra_catalog *out, int64_t m, int64_t n) {
-    int64_t moved = 0;
+/* Elements of a repartition that cross sites, element by element, each from one of the sites that have it. */
+static tra_traffic repart_by_elements(const tra_placement *p, const tra_catalog *in, const tra_placement *q,
+                                      const tra_catalog *out, int64_t m, int64_t n) {
+    int64_t sent[6] = {0}, received[6] = {0};
+    tra_traffic all = {0};
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) {
             tra_dims a = {2, {i / in->bound.v[0], j / in->bound.v[1]}},
                      b = {2, {i / out->bound.v[0], j / out->bound.v[1]}};
             int64_t ta = tra_catalog_find(in, &a), tb = tra_catalog_find(out, &b);
-            for (int s = 0; s < q->sites; s++)
-                moved += tra_place_holds(q, out, tb, &b, s) && !tra_place_holds(p, in, ta, &a, s);
+            int holder[6], holders = 0;
+            for (int s = 0; s < p->sites; s++)
+                if (tra_place_holds(p, in, ta, &a, s)) holder[holders++] = s;
+            for (int s = 0; s < q->sites; s++) {
+                if (!tra_place_holds(q, out, tb, &b, s) || tra_place_holds(p, in, ta, &a, s)) continue;
+                all.moved++;
+                received[s]++;
+                sent[holder[s % holders]]++;
+            }
         }
     }
-    return moved;
+    for (int s = 0; s < q->sites; s++) {
+        all.most = tra_max64(all.most, tra_max64(sent[s], received[s]));
+        all.both = tra_max64(all.both, tra_min64(sent[s], received[s]));
+    }
+    return all;
 }
 
 TEST(a_repartition_moves_what_its_pieces_are) {
@@ -59,16 +71,18 @@ TEST(a_repartition_moves_what_its_pieces_are) {
         for (int i = 0; i < np; i++) {
             for (int j = 0; j < nq; j++) {
                 tra_traffic t = tra_traffic_repart(&p[i], &ta, &q[j], &tb, &(tra_dims){.n = 0});
-                int64_t want = repart_by_elements(&p[i], &a, &q[j], &b, M, N);
-                CHECK_INT(t.moved, want);
-                CHECK_NEAR(t.floats, want ? (double)M * N * tra_place_copies(&q[j]) : 0, 0);
+                tra_traffic want = repart_by_elements(&p[i], &a, &q[j], &b, M, N);
+                CHECK_INT(t.moved, want.moved);
+                CHECK_INT(t.most, want.most);
+                CHECK_INT(t.both, want.both);
+                CHECK_NEAR(t.floats, want.moved ? (double)M * N * tra_place_copies(&q[j]) : 0, 0);
             }
         }
         int32_t *owner = tra_calloc((size_t)a.n, sizeof *owner); /* and tuple by tuple */
         for (int64_t t = 0; t < a.n; t++) owner[t] = (int32_t)(t * 7 % 6);
         tra_placement own = {.sites = 6, .owner = owner};
         CHECK_INT(tra_traffic_repart(&own, &ta, &q[4], &tb, &(tra_dims){.n = 0}).moved,
-                  repart_by_elements(&own, &a, &q[4], &b, M, N));
+                  repart_by_elements(&own, &a, &q[4], &b, M, N).moved);
         free(owner);
     }
 }
