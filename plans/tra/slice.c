@@ -242,12 +242,14 @@ static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool
     return top ? add_zero_key(b, call, top) : NULL;
 }
 
-/* Gives a result of topk the labels that x has of all dimensions but the last. Returns top, which may be NULL. */
+/* Gives a result of topk the labels that x has of all dimensions but the last. Returns top, which may be NULL, as may
+ * x then. */
 static tra_node *copy_row_labels(tra_build *b, tra_node *top, const tra_node *x, int rank) {
+    if (!top) return NULL;
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     bool any = false;
     for (int d = 0; d < rank - 1 && x->labels; d++) any = (labels[d] = x->labels[d]) || any;
-    if (top && any) top->labels = labels;
+    if (any) top->labels = labels;
     return top;
 }
 
