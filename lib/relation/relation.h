@@ -25,13 +25,12 @@ bool tra_dims_product(const tra_dims *d, int64_t *out); /* *out is 1 for n = 0; 
 /* The row-major position of key within box, and the key at a position. The product of box must not overflow. */
 int64_t tra_linear(const tra_dims *box, const tra_dims *key);
 void tra_unlinear(const tra_dims *box, int64_t pos, tra_dims *key);
-void tra_strides(const tra_dims *ext, int64_t *stride); /* Sets ext->n strides of a row-major array, in elements. */
+void tra_strides(const tra_dims *ext, int64_t *stride); /* sets ext->n strides of a row-major array, in elements */
 /* Which dimension of the key of a join holds dimension d of the right key: joinl[i] if d is joined as joinr[i];
  * otherwise the right key's own dimensions follow the kl dimensions of the left key, in order. */
 int tra_join_key(const tra_dims *joinl, const tra_dims *joinr, int kl, int d);
-bool tra_next(
-    const tra_dims *box,
-    tra_dims *key); /* The row-major successor of key in box; false after the last one (then key is zeroed). */
+/* Sets *key to its row-major successor in box. False after the last one; then all its components are 0. */
+bool tra_next(const tra_dims *box, tra_dims *key);
 /* Copies dst[i . dstride] = src[i . sstride] for all i in ext. Strides are in elements of `size` bytes: 1, 2, 4 or 8.
  * Works in tiles where the two arrays do not have the same innermost dimension, so that both stay in cache. */
 void tra_copy_strided(size_t size, const tra_dims *ext, void *dst, const int64_t *dstride, const void *src,
@@ -89,8 +88,8 @@ static inline size_t tra_dtype_size(tra_dtype t) { return tra_dtype_rows[t].size
 static inline const char *tra_dtype_name(tra_dtype t) { return tra_dtype_rows[t].name; }
 static inline bool tra_dtype_is_float(tra_dtype t) { return tra_dtype_rows[t].class == TRA_CLASS_FLOAT; }
 
-/* Element i of an array. _whole: the value of an integer or bool; 0 for floats. _real: the value as a double. _bits: 64
- * bits, of the double for floats, of the integer otherwise. */
+/* Element i of an array: _whole is the value of an integer or bool, 0 for floats; _real is the value as a double; _bits
+ * are 64 bits, those of the double for floats, else those of the integer. */
 static inline int64_t tra_element_whole(tra_dtype t, const void *data, int64_t i) {
 #define TRA_WHOLE_FLOAT(x) 0
 #define TRA_WHOLE_INT(x)   (x)
@@ -132,12 +131,15 @@ tra_dtype tra_dtype_join(tra_dtype a, tra_dtype b);
 
 /* ---- catalogs ----------------------------------------------------------------------------------------------- */
 
-/* Which keys exist, and the extents of each array. There are two forms: grid: every key in the box `frontier` exists.
- * Along array dimension a the extent is bound[a], except in tuples
- *       whose key component by[a] has its last value: there it is last[a]. by[a] is -1 where no key clips the
- *       dimension; then last[a] = bound[a].
- * list: the n keys whose row-major positions in the box `frontier` are pos[0] < pos[1] < ...; the extents of
- *       tuple t are ext[cls[t] * r ...] with r the rank (cls NULL: class 0 for all).
+/* Which keys exist, and the extents of each array. There are two forms.
+ *
+ * grid: every key in the box `frontier` exists. Along array dimension a the extent is bound[a], except in tuples whose
+ * key component by[a] has its last value: there it is last[a]. Where no key clips the dimension, by[a] is -1, and
+ * last[a] is bound[a].
+ *
+ * list: the n keys whose row-major positions in the box `frontier` are pos[0] < pos[1] < ... exist. The extents of
+ * tuple t are the r numbers from ext[cls[t] * r] on, with r the rank; cls is NULL where all tuples are of class 0.
+ *
  * The ordinal of a tuple is its position in key order: the row-major position for a grid, the index into pos for a
  * list. frontier[d] is one more than the largest existing key component (0 when empty). bound[a] is no less than any
  * extent: in a grid it is the largest one, in a list it also covers holes (the block extent of a tensor). A catalog is
@@ -180,7 +182,7 @@ void tra_catbuilder_free(tra_catbuilder *b);
 int64_t tra_catalog_find(const tra_catalog *c, const tra_dims *key); /* the ordinal, or -1 */
 void tra_catalog_key(const tra_catalog *c, int64_t ordinal, tra_dims *key);
 void tra_catalog_ext(const tra_catalog *c, int64_t ordinal, tra_dims *ext);
-/* A number >= 0 such that arrays with the same number have the same extents. */
+/* The class of a tuple: a number >= 0. Arrays of one class have the same extents. */
 int64_t tra_catalog_class(const tra_catalog *c, int64_t ordinal);
 /* Numbers of elements; INT64_MAX where there are more. Use tra_type_bytes for bytes. */
 int64_t tra_catalog_elements_of(const tra_catalog *c, int64_t ordinal); /* of one array */
@@ -214,10 +216,10 @@ typedef struct tra_type {
     uint32_t cut[TRA_MAXDIM]; /* for each array dimension, the set (bits) of key dimensions that cut it */
 } tra_type;
 
-/* How many bytes something takes. It is never more than bound. exact: it is just that; otherwise expected is an
- * estimate. firm: although expected is lower, memory is budgeted by the bound (lib/physical/needs.h). A bound of
- * TRA_SIZE_MOST means that nothing is known but that it is so much or more; sums of a few such sizes still fit an
- * int64_t. */
+/* How many bytes something takes, before it is computed. It never takes more than `bound`. exact: it takes just that;
+ * otherwise `expected` is an estimate. firm: memory is budgeted by the bound, although less is expected
+ * (lib/physical/needs.h). A bound of TRA_SIZE_MOST means that no smaller bound is known; sums of a few such sizes still
+ * fit an int64_t. */
 typedef struct tra_size {
     int64_t expected, bound;
     bool exact, firm;
@@ -242,13 +244,14 @@ struct tra_entries {
     const int64_t *of;       /* exact counts by ordinal; NULL: not known. When they are, the following are known too: */
     const int64_t *rows;     /* by ordinal: rows (all coordinates but the last) that have an entry */
     tra_size bytes, largest; /* bytes of all arrays in the type's layout, and of the largest one */
-    /* As the file counts them, over rows of arrays: the most entries of one row, and the sum over all rows of the
-     * square of their entries. 0: not known. */
+    /* By the statistics of a file: how many entries the fullest row of an array has, and the sum over all rows of the
+     * square of how many entries they have. 0: not known. */
     int64_t fullest;
     double squares;
 };
-/* The entries of t, in the arena. exactly: of[i] for each tuple, in the layout that t has (rows may be NULL). about: an
- * estimate of all, the most of all together, and the most of one array. */
+/* The entries of t, in the arena. _exactly: tuple i has of[i] entries, in rows[i] rows (rows may be NULL). _about: all
+ * arrays are expected to have `expected` entries, and have at most `all`; each array has at most `most`. Their bytes
+ * are those in the layout of t. */
 const tra_entries *tra_entries_exactly(tra_arena *a, const tra_type *t, const int64_t *of, const int64_t *rows);
 const tra_entries *tra_entries_about(tra_arena *a, const tra_type *t, double expected, int64_t all, int64_t most);
 /* A copy of e with what is known of rows (fullest, squares above); e itself when fullest is 0 or e is NULL. */
@@ -262,13 +265,13 @@ int64_t tra_type_entries_within(const tra_type *t, int64_t bytes);
 /* The share of its elements that are in memory: expected entries per element in a layout that is not dense, else 1. */
 double tra_type_held_share(const tra_type *t);
 
-/* What tuples take, stored, in memory or sent; nothing else computes this. Of one tuple; of all; of the largest; of any
+/* What arrays take, stored, in memory or sent; nothing else computes this. Of one tuple; of all; of the largest; of any
  * tuples that have so many elements together. */
 tra_size tra_type_bytes(const tra_type *t, int64_t ordinal);
 tra_size tra_type_bytes_all(const tra_type *t);
 tra_size tra_type_bytes_largest(const tra_type *t);
 tra_size tra_type_bytes_of(const tra_type *t, int64_t elements);
-/* The same for at most so many pieces of tuples, which may hold all entries of their tuples. */
+/* The same for at most so many pieces of arrays, each of which may hold all entries of its array. */
 tra_size tra_type_bytes_pieces(const tra_type *t, int64_t elements, int64_t pieces);
 /* Bytes of a dense array that is no tuple: a term, a state, scratch. TRA_SIZE_MOST: more. */
 int64_t tra_dense_bytes(tra_dtype t, const tra_dims *ext);
