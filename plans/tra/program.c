@@ -40,7 +40,8 @@ static const char *reblock_advice(const analysis *s, int use) {
                             list);
 }
 
-/* Checks that a use is cut only along dimensions that outer loops run over; the others become WHOLE. */
+/* Makes dimensions of use i WHOLE that no outer loop runs over in blocks; false, after a diagnostic, if it is cut along
+ * one of them. */
 static bool check_cuts(analysis *s, int i) {
     use *u = &s->use[i];
     const tra_node *n = tra_program_node_of(s, i);
@@ -63,8 +64,8 @@ static bool check_cuts(analysis *s, int i) {
 
 static double bytes_of(const tra_node *n) { return (double)tra_type_bytes_all(&n->type).expected; }
 
-/* Chooses the blocks of outer loops: those of the largest relation that is cut along them. */
-static bool choose_blocks(analysis *s) {
+/* Finds which dimensions of uses outer loops run over in blocks; the others become WHOLE. False after a diagnostic. */
+static bool settle_loops(analysis *s) {
     for (int i = 0; i < s->nuses; i++)
         for (int d = 0; d < tra_program_operand_of(s, i)->rank && is_empty(s, i); d++) s->use[i].loop[d] = WHOLE;
     for (int i = 0; i < s->nuses; i++)
@@ -73,6 +74,11 @@ static bool choose_blocks(analysis *s) {
                 s->outer[s->use[i].loop[d]].looped = true;
     for (int i = 0; i < s->nuses; i++)
         if (!is_empty(s, i) && !check_cuts(s, i)) return false;
+    return true;
+}
+
+/* Chooses the blocks of outer loops: those of the largest relation that is cut along them. */
+static void choose_blocks(analysis *s) {
     for (int i = 0; i < s->nuses; i++) {
         const tra_catalog *c = tra_program_node_of(s, i)->type.cat;
         for (int d = 0; d < c->bound.n; d++) {
@@ -91,7 +97,6 @@ static bool choose_blocks(analysis *s) {
                 outer_loop *o = &s->outer[s->use[i].loop[d]];
                 o->extent = tra_max64(o->extent, tra_program_operand_of(s, i)->extent[d]);
             }
-    return true;
 }
 
 /* Finds uses of one relation by the same loops, which are one operand. */
@@ -376,7 +381,8 @@ tra_node *tra_build_program(tra_build *b, const tra_tensor_scope *scope, const t
     contribution all = tra_program_walk(s, value, (context){.outside = true, .times = 1, .result = true});
     tra_dims shape;
     if (s->excess) return too_many(s, s->excess), NULL;
-    if (!all_blocked(s) || !find_shape(s, d, value, &shape) || !choose_blocks(s)) return NULL;
+    if (!all_blocked(s) || !find_shape(s, d, value, &shape) || !settle_loops(s)) return NULL;
+    choose_blocks(s);
     merge_equal_uses(s);
     tra_calc_program *p = tra_new(b->arena, tra_calc_program);
     program_builder m = {.s = s, .p = p, .w = {.b = b, .span = st->span}};

@@ -92,8 +92,7 @@ static bool check_stack(tra_build *b, const tra_ast *call, int n, const tra_dims
     return true;
 }
 
-/* A tensor of the shape of the stack that has x, of that shape, from position `at` on along `dim`, and is 0 elsewhere.
- */
+/* A tensor as large as the stack that has x, of that shape, from position `at` on along dim, and is 0 elsewhere. */
 static tra_node *place_in_stack(tra_build *b, const tra_ast *call, tra_node *x, const tra_dims *block,
                                 const tra_dims *shape, int dim, int64_t at, int64_t total) {
     tra_node fields = {.in = {x}, .block = *block, .origin = {.n = shape->n}, .extent = *shape};

@@ -32,8 +32,7 @@ void tra_type_set_layout(tra_arena *a, tra_type *t, const tra_layout *layout) {
     t->entries = tra_entries_with_rows(a, tra_entries_exactly(a, t, e->of, e->rows), e->fullest, e->squares);
 }
 
-/* ---- tuples of the input as they are ------------------------------------------------------------------------------
- */
+/* ---- tuples of the input as they are ----------------------------------------------------------------------------- */
 
 enum { LOOKED_UP = 1 << 18 }; /* at most so many tuples are looked up one by one, each time that a node is typed */
 
@@ -133,8 +132,7 @@ static const tra_node *tensor_of(const tra_node *n) {
     return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
 }
 
-/* Rows of an input by the statistics of its blocks; false if blocks have parts of rows, or there are too many blocks.
- */
+/* Rows of an input by the statistics of its blocks; false if blocks have parts of rows, or are too many. */
 static bool find_whole_rows(const tra_node *n, lines *x) {
     enum { MOST_TUPLES = 64 };
     const tra_catalog *c = n->type.cat;
@@ -258,8 +256,8 @@ static void join_entries(tra_arena *a, tra_node *n) {
     tra_dims fits;
     tra_err none = {0};
     if (tra_kernel_shape2(n->kernel, &ext[0], &ext[1], &ext[0], &ext[1], &fits, NULL, &none) != TRA_OK) {
-        tra_filled any = {
-            .sparse = true, .share = 1, .bound = INT64_MAX, .work = 1}; /* no two arrays of these bounds fit together */
+        /* no two arrays of these bounds fit together, so nothing is known */
+        tra_filled any = {.sparse = true, .share = 1, .bound = INT64_MAX, .work = 1};
         set_estimate(a, n, any, any);
         return;
     }
@@ -350,7 +348,7 @@ static bool is_sparse(const tra_node *n) {
     return x;
 }
 
-/* The share of the elements or rows that its bounds have room for which are expected to exist. */
+/* The share of elements or rows that are expected to exist, of those that its extents have room for. */
 static double expected_share(const tra_type *t) {
     double all = (double)tra_catalog_elements(t->cat);
     return t->bounded && t->entries && all > 0 ? (double)t->entries->all.expected / all : 1;

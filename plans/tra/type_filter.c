@@ -21,8 +21,10 @@ typedef struct box {
     tra_dims first, count;
 } box;
 
+/* The last value of component d. */
 static int64_t last(const box *b, int d) { return b->first.v[d] + b->count.v[d] - 1; }
 
+/* The search for the keys of c that the filter keeps. */
 typedef struct search {
     const tra_catalog *c;
     const tra_keyexpr *x; /* the predicate */
@@ -37,6 +39,7 @@ typedef struct search {
     tra_dims dropped[DROPPED_KEYS]; /* some keys that the filter drops */
 } search;
 
+/* How many keys a box has. */
 static __int128 size(const box *b) {
     __int128 n = 1;
     for (int d = 0; d < b->count.n; d++) n *= b->count.v[d];
@@ -102,7 +105,8 @@ static tra_status keep_box(search *s, const box *b, tra_err *e) {
     return list_box(s, b, e);
 }
 
-/* Decides the keys of a small box one by one: along dimensions that the predicate does not read all at once. */
+/* Decides the keys of a small box one by one; those that differ only in components that the predicate does not read,
+ * together. */
 static tra_status decide_keys(search *s, const box *b, tra_err *e) {
     tra_dims count = b->count, i = {.n = count.n};
     for (int d = 0; d < count.n; d++)

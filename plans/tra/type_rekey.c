@@ -22,8 +22,7 @@ typedef struct verdict {
     tra_dims most;                          /* DIFFER: the greatest value of each new component */
 } verdict;
 
-/* Key dimensions of more than one value that new components read together, and all components that read any of these.
- */
+/* Key dimensions of more than one value that new components read together, and the components that read them. */
 typedef struct part {
     uint32_t dims;
     int n, component[TRA_MAXDIM];
@@ -137,7 +136,7 @@ static tra_status look_at_keys(const tra_keyfn *f, const part *p, const tra_dims
     return s;
 }
 
-/* may_look: keys may be looked at where the forms prove nothing. */
+/* Decides a part. may_look: by its keys, where the forms of its components prove nothing. */
 static tra_status decide_part(const tra_keyfn *f, const part *p, const tra_dims *frontier, bool may_look, verdict *out,
                               tra_err *e) {
     tra_dims box = *frontier;
@@ -290,6 +289,7 @@ static tra_status closed_form(const tra_node *n, bool *fits, tra_catalog *out, t
                     c->n, TRA_MAX_LIST);
 }
 
+/* Sets the cut sets of the result: a dimension is cut by the component that reads just the keys that cut it. */
 static void set_cuts(tra_node *n) {
     const tra_type *x = &n->in[0]->type;
     for (int a = 0; a < x->cat->bound.n; a++) {
