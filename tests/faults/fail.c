@@ -1,6 +1,6 @@
 /* fail.c - a library to preload: makes the n-th call of one kind fail, in one process.
  *
- *   TRA_FAIL       KIND:N; KIND is one of malloc, read, write, fsync, rename, send, recv, finalize
+ *   TRA_FAIL       KIND:N; KIND is one of malloc, read, write, fsync, rename, thread, send, recv, finalize
  *   TRA_FAIL_RANK  the MPI rank whose call fails (default: any process)
  *   TRA_FAIL_LOG   a file to which each process appends, for every kind, "KIND CALLS" when it ends: the largest N
  *   TRA_FAIL_ORDER a file to which all ranks append "RANK write PATH", "RANK fsync PATH" and "RANK rename FROM TO" in
@@ -10,8 +10,9 @@
  *
  * Only calls that tra itself makes are counted and fail, which is seen by the address that they return to: how
  * libraries behave when their own calls fail is not tested. malloc stands for malloc, calloc, realloc and
- * aligned_alloc; read for read and pread; write for pwrite and write but to standard output and error; send and recv
- * for the calls of the exchange, blocking or not. A process whose MPI_Finalize is to fail aborts there.
+ * aligned_alloc; read for read and pread; write for pwrite and write but to standard output and error; thread for
+ * pthread_create; send and recv for the calls of the exchange, blocking or not. A process whose MPI_Finalize is to fail
+ * aborts there.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <mpi.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -29,8 +31,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MALLOC, READ, WRITE, FSYNC, RENAME, SEND, RECV, FINALIZE, KINDS };
-static const char *const names[KINDS] = {"malloc", "read", "write", "fsync", "rename", "send", "recv", "finalize"};
+enum { MALLOC, READ, WRITE, FSYNC, RENAME, THREAD, SEND, RECV, FINALIZE, KINDS };
+static const char *const names[KINDS] = {"malloc", "read", "write", "fsync",   "rename",
+                                         "thread", "send", "recv",  "finalize"};
 static atomic_long calls[KINDS];
 static int kind = -1;
 static long at;
@@ -170,6 +173,10 @@ int rename(const char *a, const char *b) {
 static int broken(MPI_Comm c) {
     MPI_Comm_call_errhandler(c, MPI_ERR_OTHER);
     return MPI_ERR_OTHER;
+}
+int pthread_create(pthread_t *id, const pthread_attr_t *attr, void *(*fn)(void *), void *ctx) {
+    REAL(pthread_create);
+    return fails(THREAD, FROM) ? EAGAIN : real(id, attr, fn, ctx);
 }
 int MPI_Isend(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r) {
     return fails(SEND, FROM) ? broken(c) : PMPI_Isend(b, n, t, to, tag, c, r);
