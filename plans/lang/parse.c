@@ -293,7 +293,8 @@ static bool parse_equation(parser *p, tra_stmt *s) {
     return s->kind == TRA_STMT_EINSUM ? parse_einsum(p, s) : parse_assign(p, s);
 }
 
-/* Parses an input, param, def or output statement, which its first word tells. */
+/* Parses an input, param, def or output statement, which its first word tells. Refuses the words storage and tensor:
+ * before a name they begin statements that are one token. */
 static bool parse_by_keyword(parser *p, tra_stmt *s) {
     static const struct {
         const char *word;
@@ -303,10 +304,14 @@ static bool parse_by_keyword(parser *p, tra_stmt *s) {
                 {"param", TRA_STMT_PARAM, parse_assign},
                 {"def", TRA_STMT_DEF, parse_def},
                 {"output", TRA_STMT_OUTPUT, parse_output}};
-    size_t i = 0;
-    while (!tra_parse_at_name(p, rows[i].word)) i++;
-    s->kind = rows[i].kind;
+    size_t i = 0, n = sizeof rows / sizeof *rows;
+    while (i < n && !tra_parse_at_name(p, rows[i].word)) i++;
     p->tok++;
+    if (i == n) {
+        tra_parse_unexpected(p, "man tra-storage has the statements storage and tensor", "a name");
+        return false;
+    }
+    s->kind = rows[i].kind;
     if (!parse_defined_name(p, s, s->kind == TRA_STMT_OUTPUT ? "the name of a relation" : "a name")) return false;
     return rows[i].parse(p, s);
 }

@@ -32,6 +32,9 @@ TEST(errors) {
     ERRORS("A = 1\nB = 2\nA = 3\n", "3:1: error: 'A' is defined twice\n1:1: note: defined here before\n");
     ERRORS("grad X = 3\n",
            "1:1: error: 'grad' is kept for a later version of the language and cannot begin a statement\n");
+    ERRORS("storage\ntensor 5\n storage, x = qr(A)\ntensor",
+           "1:8: error: a name expected, but the statement ends here\n2:8: error: a name expected, not '5'\n"
+           "3:9: error: a name expected, not ','\n4:7: error: a name expected, but the statement ends here\n");
     ERRORS("storage a[m, n] {\n real array v(m\nB = 3 +\n",
            "3:1: error: ',' or ')' expected, not 'B'\n"
            "3:8: error: an expression expected, but the statement ends "
