@@ -208,9 +208,10 @@ tra_node *tra_table_group(tra_table_builder *w) {
     tra_group_column *columns = tra_news(w->b->arena, tra_group_column, n + 1);
     w->op.agg = agg;
     for (int i = 0; i < n; i++) {
-        bool read = read_aggregate(w, w->call->kids[i + 2], &agg[i], &operand[i]);
+        int at = w->op.naggs; /* those that could not be read leave no gap */
+        bool read = read_aggregate(w, w->call->kids[i + 2], &agg[at], &operand[at]);
         w->op.naggs += read;
-        states = states && tra_aggregate_has_states(agg[i].f);
+        states = states && tra_aggregate_has_states(agg[at].f);
         ok = ok && read;
     }
     if (!ok) return NULL;

@@ -585,6 +585,7 @@ x = select(t, a is null)|',' or ')' expected, not 'is'|write isnull(x)
 x = project(t, b = a in (1, 2))|',' or ')' expected, not 'in'|write in(x, "a", "b")
 x = project(t, b = Start Station)|',' or ')' expected, not 'Station'|a name that has blanks stands in backquotes: `a b`
 x = group(t, [s], n = avg(a))|an aggregate is expected here|write mean(x)
+x = group(t, [s], m = avg(a), n = count(), k = sum(a))|an aggregate is expected here|write mean(x)
 x = group(t, [s], n = count(*))|write count(), the number of rows|
 x = project(t, b = coalesce(a, 0))|there is no function 'coalesce' of columns|write ifnull(x, y)
 x[i,j] = where(F[i,j] > 0, 1, 0)|there is no scalar function 'where'|write if(c, a, b)
