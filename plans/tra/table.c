@@ -343,7 +343,10 @@ static tra_node *build_union(tra_table_builder *w, relation_builder *relation) {
 }
 
 static tra_node *build_join(tra_table_builder *w, relation_builder *relation) {
-    if (w->call->nkids < 2) return tra_table_refuse(w, w->call, "a join has two tables"), NULL;
+    if (w->call->nkids < 2) {
+        tra_table_refuse(w, w->call, tra_arena_printf(w->b->arena, "%s has two tables", w->call->text));
+        return NULL;
+    }
     w->right = operand(w, relation, 1, false);
     return w->right ? tra_table_join(w) : NULL;
 }
