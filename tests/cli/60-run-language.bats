@@ -135,7 +135,7 @@ refused() {
     refused 'Z[i,j] = X[i,j] / sum[k] X[i,k]' 'stands in parentheses: sum[k](X[i,k])'
     refused 'Z[i,j] = X[i,j] / sum[k](X[i,j])' "label 'k' is nowhere in what is aggregated"
     refused 'Z[i,j] = X[i,j] * index(k)' "no reference of the statement has the label 'k'"
-    refused 'Z[i,j] = X[i,j] + index(i, j)' 'index takes a label'
+    refused 'Z[i,j] = X[i,j] + index(i, j)' 'index takes one label'
     refused 'Z[i,j] = if(X[i,j], 1)' 'if takes three arguments, not 2'
     refused 'Z[i,j] = foo(X[i,j])' "there is no scalar function 'foo'"
     refused 'Z[i] = median X[i,j]' 'aggregations are sum, mean, max, min, prod, argmax and argmin'
