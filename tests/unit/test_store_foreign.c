@@ -118,7 +118,7 @@ TEST(store_foreign_datasets) {
     tra_h5_enter();
     foreign_file(path, H5T_IEEE_F64LE, 0, false, v);
     tra_h5_leave();
-    CHECK_FAILS(tra_rel_open(path, &block, &r, &e), TRA_USAGE, e, "block 4 has 1 dimension, but the tensor 9 x 10 has 2");
+    CHECK_FAILS(tra_rel_open(path, &block, &r, &e), TRA_USAGE, e, "block 4 has 1 dimension, but");
     tra_h5_enter();
     hid_t f = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), s = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
     H5Dclose(H5Dcreate2(f, "text", s, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
