@@ -116,7 +116,7 @@ void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch) {
 
 /* Does the tree divide integers, or take their remainder? */
 static bool divides(const tra_colexpr *x) {
-    bool any = x->nkids > 0 && tra_colop_class(x->op) == TRA_COLCLASS_QUOTIENT;
+    bool named = x->op < TRA_C_COLUMN, any = named && tra_colop_class(x->op) == TRA_COLCLASS_QUOTIENT;
     for (int i = 0; i < x->nkids && !any; i++) any = divides(x->kids[i]);
     return any;
 }
