@@ -1,22 +1,11 @@
 /* test_lang_errors.c - what the parser says about texts that are wrong, and where; limits of the language. */
+#include "diag_util.h"
 #include "lang_util.h"
 
 static void check_errors(int line, const char *text, int n, const char *want) {
     parsed p = parse_n(text, n);
     run(&p);
-    tra_str got = {0}; /* the first lines of the diagnostics alone */
-    const char *s = tra_str_get(&p.text);
-    while (*s) {
-        size_t len = strcspn(s, "\n");
-        if (strncmp(s, "p.tra:", 6) == 0) {
-            tra_str_addn(&got, s + 6, len - 6);
-            tra_str_add(&got, "\n");
-        }
-        s += len + (s[len] == '\n');
-    }
-    if (strcmp(tra_str_get(&got), want) != 0)
-        check_report("line %d: diagnostics are\n%snot\n%s", line, tra_str_get(&got), want);
-    tra_str_free(&got);
+    check_diagnostics(line, tra_str_get(&p.text), want);
     done(&p);
 }
 #define ERRORS(text, want) check_errors(__LINE__, text, (int)strlen(text), want)

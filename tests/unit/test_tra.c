@@ -1,5 +1,6 @@
 /* The typed graph: building it from programs, typing of operators, printing. */
 #include "check.h"
+#include "diag_util.h"
 
 #include "../../plans/tra/tra.h"
 
@@ -209,19 +210,8 @@ static void check_errors(int line, const char *text, const char *want) {
     char *all =
         tra_asprintf("input A : f64 [10, 9] by [4, 3]; input B : f64 [9, 6] by [3, 2]; param p = 0.5\n%s", text);
     build(&b, all);
-    tra_str got = {0};
-    for (const char *s = tra_str_get(&b.text); *s;) {
-        size_t len = strcspn(s, "\n");
-        if (strncmp(s, "p.tra:", 6) == 0) {
-            tra_str_addn(&got, s + 6, len - 6);
-            tra_str_add(&got, "\n");
-        }
-        s += len + (s[len] == '\n');
-    }
-    if (strcmp(tra_str_get(&got), want) != 0)
-        check_report("line %d: diagnostics are\n%snot\n%s", line, tra_str_get(&got), want);
+    check_diagnostics(line, tra_str_get(&b.text), want);
     if (b.status != (b.d.errors ? TRA_PROGRAM : TRA_OK)) check_report("line %d: status %d", line, b.status);
-    tra_str_free(&got);
     done(&b);
     free(all);
 }
