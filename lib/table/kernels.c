@@ -94,7 +94,11 @@ static int64_t count_scratch(const void *data, const tra_dims *ext_a, const tra_
 
 static void count_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     (void)data, (void)b, (void)scratch;
-    *(int64_t *)out->array.data = a->array.ext.v[0];
+    if (tra_dtype_is_float(out->array.dtype))
+        *(float *)out->array.data = (float)a->array.ext.v[0];
+    else
+        *(int64_t *)out->array.data = a->array.ext.v[0];
 }
 
-const tra_rows_ops tra_rows_count_ops = {.scratch = count_scratch, .run = count_run}; /* a dense number */
+/* a dense number, i64 or f32 */
+const tra_rows_ops tra_rows_count_ops = {.scratch = count_scratch, .run = count_run};

@@ -124,8 +124,8 @@ static tra_status do_matrix(const tra_table_op *op, const ref_table *x, tra_aren
     return TRA_OK;
 }
 
-static void do_rows(const ref_table *x, tra_arena *a, tra_ref_rel *out) {
-    *out = (tra_ref_rel){.dtype = TRA_I64, .n = 1, .v = tra_new(a, tra_ref_tuple)};
+static void do_rows(const tra_table_op *op, const ref_table *x, tra_arena *a, tra_ref_rel *out) {
+    *out = (tra_ref_rel){.dtype = op->dtype, .n = 1, .v = tra_new(a, tra_ref_tuple)};
     out->v[0] = (tra_ref_tuple){.data = tra_new(a, ref_num)};
     out->v[0].data[0] = x->rows;
 }
@@ -147,7 +147,7 @@ tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra
     case TRA_TABLE_LIMIT: ref_table_limit(op, x, t); return TRA_OK;
     case TRA_TABLE_UNION: do_union(x, y, t); return TRA_OK;
     case TRA_TABLE_MATRIX: return do_matrix(op, x, a, out, e);
-    case TRA_TABLE_ROWS: do_rows(x, a, out); return TRA_OK;
+    case TRA_TABLE_ROWS: do_rows(op, x, a, out); return TRA_OK;
     case TRA_TABLE_PIVOT: return ref_table_pivot(op, x, a, out, e);
     case TRA_TABLE_ENTRIES:
     case TRA_TABLE_TABLE: return TRA_OK;

@@ -70,16 +70,47 @@ static tra_einsum *over_result(tra_build *b, const tra_einsum *s, int nrefs) {
 
 /* ---- aggregations of several statements -------------------------------------------------------------------------- */
 
+/* What has the rows that label l stands for, if only the run counts these; else NULL. */
+static const tra_node *rows_of(const tra_einsum *s, int l) {
+    for (int i = 0; i < s->nrefs; i++)
+        for (int d = 0; d < s->ref[i].n; d++) {
+            const tra_node *x = s->ref[i].node;
+            if (s->ref[i].label[d] == l && x && (x->type.bounded >> d & 1))
+                return x->rows && x->rows[d] ? x->rows[d] : x;
+        }
+    return NULL;
+}
+
+/* The number of rows that x has, as an argument of t, for use beside elements of that type; NULL after a diagnostic. */
+static const tra_scalar *add_count(tra_build *b, tra_span span, tra_einsum *t, const tra_node *x, tra_dtype type) {
+    const tra_node *count = tra_table_count_rows(b, span, x, type);
+    return count ? add_ref(b, t, count, 0, NULL) : NULL;
+}
+
+/* The product of the two; of one, if the other is NULL. */
+static const tra_scalar *times(tra_build *b, const tra_scalar *x, const tra_scalar *y) {
+    return x ? tra_scalar_of(b->arena, TRA_S_MUL, x, y) : y;
+}
+
 /* mean as two statements: the sum, and that divided by the number of terms. */
 static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
     int label[TRA_MAXLABELS], n = aggregated(s, label);
-    double terms = 1;
-    for (int i = 0; i < n; i++) terms *= (double)s->extent[label[i]];
+    double known = 1;
     tra_node *sum = tra_statement(b, span, s);
     if (!sum) return NULL;
-    tra_einsum *t = over_result(b, s, 1);
-    t->expr =
-        tra_scalar_of(b->arena, TRA_S_DIV, add_ref(b, t, sum, t->nout, t->out), tra_scalar_number(b->arena, terms));
+    tra_einsum *t = over_result(b, s, 1 + n);
+    const tra_scalar *x = add_ref(b, t, sum, t->nout, t->out), *terms = NULL;
+    for (int i = 0; i < n; i++) {
+        const tra_node *rows = rows_of(s, label[i]);
+        const tra_scalar *count = rows ? add_count(b, span, t, rows, sum->type.dtype) : NULL;
+        if (rows && !count) return NULL;
+        if (rows)
+            terms = times(b, terms, count);
+        else
+            known *= (double)s->extent[label[i]];
+    }
+    if (!terms || known != 1) terms = times(b, terms, tra_scalar_number(b->arena, known));
+    t->expr = tra_scalar_of(b->arena, TRA_S_DIV, x, terms);
     return tra_statement(b, span, t);
 }
 
@@ -95,6 +126,13 @@ static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const stru
     if (s->nout + 1 > TRA_MAXDIM / 2) {
         tra_diag_error(b->d, span, NULL, "%s needs a tensor of %d dimensions, more than %d", how->name, s->nout + 1,
                        TRA_MAXDIM / 2);
+        return NULL;
+    }
+    if (rows_of(s, along[0])) {
+        tra_diag_error(
+            b->d, span, "number the rows of the table, project(T, *, i = row()), and order it by the values",
+            "%s gives the position along label '%s', which the rows before tell, and only the run counts these",
+            how->name, s->name[along[0]]);
         return NULL;
     }
     tra_einsum *all = same_labels(b, s, 0);
@@ -119,36 +157,22 @@ static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const stru
     return tra_statement(b, span, t);
 }
 
-/* Sets label to the aggregated labels that stand for rows which only the run counts, and table to the tables that have
- * these rows (NULL: not known). Returns their number. */
-static int counted_labels(const tra_einsum *s, int *label, const tra_node **table) {
-    int all[TRA_MAXLABELS], n = 0, nall = aggregated(s, all);
-    for (int l = 0; l < nall; l++)
-        for (int i = 0, found = 0; i < s->nrefs && !found; i++)
-            for (int d = 0; d < s->ref[i].n && !found; d++) {
-                const tra_node *x = s->ref[i].node;
-                if (s->ref[i].label[d] != all[l] || !x || !(x->type.bounded >> d & 1)) continue;
-                label[n] = all[l];
-                table[n++] = x->rows ? x->rows[d] : NULL;
-                found = 1;
-            }
-    return n;
-}
-
-/* A maximum or minimum over the rows of n tables that only the run counts: an error of the run if there are none. */
-static tra_node *extreme_of_rows(tra_build *b, tra_span span, tra_einsum *s, int n, const tra_node *const *table) {
-    tra_node *extreme = tra_statement(b, span, s);
-    if (!extreme) return NULL;
+/* A maximum or minimum, also over rows that only the run counts: an error of the run if there are none. */
+static tra_node *extreme(tra_build *b, tra_span span, tra_einsum *s) {
+    int label[TRA_MAXLABELS], n = aggregated(s, label);
+    tra_node *found = tra_statement(b, span, s);
+    if (!found) return NULL;
     tra_einsum *t = over_result(b, s, 1 + n);
-    const tra_scalar *x = add_ref(b, t, extreme, t->nout, t->out), *has_rows = NULL;
+    const tra_scalar *x = add_ref(b, t, found, t->nout, t->out), *has_rows = NULL;
     for (int i = 0; i < n; i++) {
-        if (!table[i])
-            tra_diag_error(b->d, span, "make the matrix of a table here", "no table says how many rows there are");
-        const tra_node *count = table[i] ? tra_table_count_rows(b, span, table[i]) : NULL;
+        const tra_node *rows = rows_of(s, label[i]);
+        if (!rows) continue;
+        const tra_scalar *count = add_count(b, span, t, rows, TRA_I64);
         if (!count) return NULL;
-        const tra_scalar *one = tra_scalar_of(b->arena, TRA_S_SOME, add_ref(b, t, count, 0, NULL), NULL);
-        has_rows = has_rows ? tra_scalar_of(b->arena, TRA_S_AND, has_rows, one) : one;
+        count = tra_scalar_of(b->arena, TRA_S_SOME, count, NULL);
+        has_rows = has_rows ? tra_scalar_of(b->arena, TRA_S_AND, has_rows, count) : count;
     }
+    if (!has_rows) return found;
     t->expr = tra_scalar_of3(b->arena, TRA_S_IF, has_rows, x, x); /* the condition is what fails */
     return tra_statement(b, span, t);
 }
@@ -160,21 +184,10 @@ tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char
                        "there is no aggregation '%s'", name);
         return NULL;
     }
-    int label[TRA_MAXLABELS];
-    const tra_node *table[TRA_MAXLABELS];
-    int counted = counted_labels(s, label, table);
     s->fold = how->fold;
-    if ((how->mean || how->position) && counted) {
-        tra_diag_error(b->d, span,
-                       "write a sum and divide it by rows(T), or aggregate the table: group(T, [], m = mean(x))",
-                       "%s over label '%s' needs to know how many rows there are, which only the run tells", name,
-                       s->name[label[0]]);
-        return NULL;
-    }
     if (how->mean) return mean(b, span, s);
-    if (counted && (how->fold == TRA_S_MAX || how->fold == TRA_S_MIN))
-        return extreme_of_rows(b, span, s, counted, table);
-    return how->position ? position(b, span, s, how) : tra_statement(b, span, s);
+    if (how->position) return position(b, span, s, how);
+    return how->fold == TRA_S_MAX || how->fold == TRA_S_MIN ? extreme(b, span, s) : tra_statement(b, span, s);
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */

@@ -201,15 +201,15 @@ static bool has_comparison(const tra_scalar *e) {
            (e->c && has_comparison(e->c));
 }
 
-/* Checks that a label which stands for rows that only the run counts stands for those of one table. */
-static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s) {
-    const tra_node *rows[TRA_MAXLABELS] = {NULL};
+/* Checks that a label which stands for rows that only the run counts stands for those of one table. Sets rows[l] to
+ * what has the rows of label l; NULL: it stands for none such. */
+static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s, const tra_node **rows) {
     bool seen[TRA_MAXLABELS] = {false};
     for (int i = 0; i < s->nrefs; i++) {
         const tra_node *x = s->ref[i].node;
         for (int d = 0; d < s->ref[i].n; d++) {
             int l = s->ref[i].label[d];
-            const tra_node *own = x && (x->type.bounded >> d & 1) ? (x->rows ? x->rows[d] : x) : NULL;
+            const tra_node *own = x && (x->type.bounded >> d & 1) ? (x->rows && x->rows[d] ? x->rows[d] : x) : NULL;
             if (!seen[l] || rows[l] == own) {
                 seen[l] = true;
                 rows[l] = own;
@@ -275,18 +275,20 @@ static void set_types(tra_lowering *w, const tra_einsum *s) {
         tra_dtype t = s->ref[i].node->type.dtype;
         w->integers = w->integers || !tra_dtype_is_float(t);
         w->f32 = w->f32 || (tra_dtype_is_float(t) && tra_dtype_rows[t].sum != t);
+        w->type = i ? tra_dtype_join(w->type, t) : t;
     }
 }
 
 /* Keeps the statement in the graph, unless its result is a relation that existed already. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
-    if (!check_rows(b, span, s) || !read_position_labels(b, span, s, of)) return NULL;
+    const tra_node *rows[TRA_MAXLABELS] = {NULL};
+    if (!check_rows(b, span, s, rows) || !read_position_labels(b, span, s, of)) return NULL;
     tra_graph *g = b->g;
     int before = g->n;
     choose_blocks(b, s);
     widen_diagonals(s);
-    tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent};
+    tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent, .rows = rows};
     for (int i = 0; i < s->nrefs; i++) {
         int l = s->ref[i].label[0];
         if (!s->ref[i].node) s->ref[i].node = tra_positions(b, span, s->extent[l], s->block[l]);

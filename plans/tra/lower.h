@@ -16,12 +16,14 @@ typedef struct tra_lowering {
     tra_build *b;
     tra_span span; /* of the nodes that are made */
     int nlabels;
-    const char *const *name; /* of each label */
-    const int64_t *extent;   /* of each label */
-    bool sums;               /* it sums or multiplies over labels, so integers are computed as i64 */
-    bool integers;           /* it has operands of integers or bools */
-    bool f32;                /* it has operands of f32 */
-    bool compares;           /* it has comparisons */
+    const char *const *name;     /* of each label */
+    const int64_t *extent;       /* of each label; of one that stands for rows which only the run counts, a bound */
+    const tra_node *const *rows; /* of each label: what has these rows; NULL: the extent is exact */
+    bool sums;                   /* it sums or multiplies over labels, so integers are computed as i64 */
+    bool integers;               /* it has operands of integers or bools */
+    bool f32;                    /* it has operands of f32 */
+    tra_dtype type;              /* that holds the elements of all its operands */
+    bool compares;               /* it has comparisons */
     int noperands, cap;
     tra_operand *operand; /* argument i of expressions: first what the statement refers to, then intermediate results */
 } tra_lowering;

@@ -1,5 +1,6 @@
 /* lower_sums.c - sums of products: taken apart into terms and factors, and contracted two operands at a time. */
 #include "lower_int.h"
+#include "table_build.h"
 
 #include <assert.h>
 #include <math.h>
@@ -174,6 +175,20 @@ tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double sca
     return contract(w, &f, scale, out);
 }
 
+/* e, or the number 1 where it is NULL, times the numbers of rows that the labels of the set stand for, which only the
+ * run counts. Over no rows it is 0, whatever e is. NULL after a diagnostic. */
+static const tra_scalar *times_rows(tra_lowering *w, const tra_scalar *e, uint64_t set) {
+    for (; set; set &= set - 1) {
+        tra_node *count = tra_table_count_rows(w->b, w->span, w->rows[__builtin_ctzll(set)], w->type);
+        if (!count) return NULL;
+        const tra_scalar *n = tra_scalar_argument(w->b->arena, tra_lower_operand(w, &(tra_operand){.node = count}));
+        e = !e ? n
+               : tra_scalar_of3(w->b->arena, TRA_S_IF, n, tra_scalar_of(w->b->arena, TRA_S_MUL, n, e),
+                                tra_scalar_number(w->b->arena, 0));
+    }
+    return e;
+}
+
 tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t all, double scale,
                               const label_list *out) {
     const tra_scalar *sum = NULL;
@@ -181,11 +196,18 @@ tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t 
     for (int i = 0; i < terms->n; i++) {
         const tra_scalar *e = terms->v[i].e;
         double times = terms->v[i].times;
-        for (uint64_t rest = all & ~want & ~(e ? tra_lower_labels_of(w, e) : 0); rest; rest &= rest - 1)
-            times *= (double)w->extent[__builtin_ctzll(rest)];
+        uint64_t counted = 0;
+        for (uint64_t rest = all & ~want & ~(e ? tra_lower_labels_of(w, e) : 0); rest; rest &= rest - 1) {
+            int label = __builtin_ctzll(rest);
+            if (w->rows[label])
+                counted |= rest & -rest;
+            else
+                times *= (double)w->extent[label];
+        }
         bool minus = sum && times < 0;
         if (minus) times = -times;
         if (e && !(e = tra_lower_materialise(w, e, want))) return NULL;
+        if (counted && !(e = times_rows(w, e, counted))) return NULL;
         e = !e           ? tra_scalar_number(w->b->arena, times)
             : times == 1 ? e
                          : tra_scalar_of(w->b->arena, TRA_S_MUL, tra_scalar_number(w->b->arena, times), e);

@@ -292,13 +292,14 @@ static tra_node *build_matrix(tra_table_builder *w) {
     return tra_table_record(w, n);
 }
 
-/* rows(T): the numbers of rows of all blocks, added up. */
+/* rows(T): the numbers of rows of all blocks, added up, in the type of the operator. */
 static tra_node *count_rows(tra_table_builder *w) {
     tra_err e = {0};
+    tra_dtype t = w->op.dtype;
     tra_node sum = {.in = {tra_table_kernel(w, w->in, NULL, 0, 0,
-                                            &(tra_rows_kernel){.text = "rows",
+                                            &(tra_rows_kernel){.text = t == TRA_I64 ? "rows" : "rows.f32",
                                                                .use = TRA_USE_MAP,
-                                                               .dtype = TRA_I64,
+                                                               .dtype = t,
                                                                .rows = TRA_ROWS_NONE,
                                                                .share = 1,
                                                                .ops = &tra_rows_count_ops})}};
@@ -308,14 +309,18 @@ static tra_node *count_rows(tra_table_builder *w) {
 }
 
 static tra_node *build_rows(tra_table_builder *w) {
+    w->op.dtype = TRA_I64;
     if (w->call->nkids == 1) return count_rows(w);
     return tra_table_refuse(w, w->call, "rows has one argument, a table"), NULL;
 }
 
-tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *table) {
+tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *x, tra_dtype t) {
     const tra_ast call = {.span = span};
-    tra_table_builder w = {.b = b, .call = &call, .in = b->g->v[table->id], .op.op = TRA_TABLE_ROWS};
-    return count_rows(&w);
+    tra_table_builder w = {.b = b, .call = &call, .in = b->g->v[x->id], .op.op = TRA_TABLE_ROWS};
+    w.op.dtype = t == TRA_F32 ? TRA_F32 : TRA_I64;
+    if (x->type.columns) return count_rows(&w);
+    tra_diag_error(b->d, span, "make the matrix of a table here", "no table says how many rows there are");
+    return NULL;
 }
 
 typedef tra_node *relation_builder(tra_build *b, const tra_ast *x);

@@ -43,8 +43,9 @@ const char *tra_table_op_name(int i); /* of operator i; NULL after the last */
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *));
 /* Sets the type of a table that the program declares: input T : table [...] rows N by B. */
 bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n);
-/* rows(table): a node that the program has not written, but that an aggregation needs. */
-tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *table);
+/* rows(x), for a statement whose operands are of type t: the number is f32 where these are, so that it leaves them as
+ * they are, else i64. NULL after a diagnostic, as if x is no table. */
+tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *x, tra_dtype t);
 
 /* An operator that is being built: its operands, and what of `op` is known so far. Operators that consist of others
  * have a builder for each. */

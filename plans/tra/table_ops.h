@@ -65,7 +65,7 @@ struct tra_table_op {
     const tra_ast *where;     /* JOIN: further conditions, over the columns of `pair`; NULL: none */
     const tra_schema *pair;   /* JOIN, CROSS: the columns of a pair of rows */
     int64_t from, count;      /* LIMIT: rows [from, from + count) */
-    tra_dtype dtype;          /* MATRIX, PIVOT: of the elements */
+    tra_dtype dtype;          /* MATRIX, PIVOT: of the elements; ROWS: of the number */
     const double *fill;       /* MATRIX: the element for a NULL; NULL: a NULL is an error */
     const tra_pivot *pivot;   /* PIVOT: over the groups by row and column, which are in[0] */
     const tra_border *border; /* ENTRIES, TABLE: the labels of the tensor, and the columns */

@@ -495,7 +495,7 @@ W = matrix(project(R, c = a), [c])
 E = matrix(T, [a])
 f[i,j] = sum X[n,i] * Y[n,j]
 g[i,j] = sum X[n,i] * W[n,j]
-h[i] = mean X[n,i]
+h[i] = argmax X[n,i]
 k[i] = max X[n,i]
 l[n,i] = X[n,i] * index(n)
 m[i,j] = sum X[n,i] * E[n,j]
@@ -506,7 +506,7 @@ r = reblock(X, [5, 2])
 END
     status 2 tra check p.tra
     has "p.tra:8:1: error: label 'n' stands for rows of different tables"
-    has "p.tra:10:1: error: mean over label 'n' needs to know how many rows there are"
+    has "p.tra:10:1: error: argmax gives the position along label 'n', which the rows before tell"
     has "p.tra:12:1: error: label 'n' stands for rows of different tables"
     has "p.tra:13:1: error: label 'n' stands for rows of different tables"
     has "p.tra:17:5: error: repart meets rows of which only the run tells"

@@ -1,0 +1,71 @@
+# Tensors of rows that a predicate selects from a table, of which only the run tells how many there are: what they are
+# beside the rows that were kept, as numpy has it.
+load helper
+
+# rows N: a table t.h5 of N rows in blocks of 7, with columns g (0 to 9), a, b (small whole numbers) and r (floats).
+rows() {
+    "$PYTHON" -c '
+import random, sys
+r = random.Random(5)
+with open("t.csv", "w") as f:
+    f.write("g,a,b,r\n")
+    for i in range(int(sys.argv[1])):
+        f.write(f"{r.randrange(10)},{r.randrange(-9, 9)},{r.randrange(-9, 9)},{r.gauss(0, 1)}\n")' "$1"
+    tra import -q --table --block 7 t.csv -o t.h5
+    printf '3\n-5\n' >v.csv
+    for t in f64 f32 i64; do tra import -q --no-header --vector --dtype $t v.csv -o v_$t.h5; done
+    cat >judge.py <<'END'
+import csv, h5py, numpy as np
+table = [{k: float(v) for k, v in r.items()} for r in csv.DictReader(open("t.csv"))]
+def rows(where, *names): return np.array([[r[n] for n in names] for r in table if where(r)]).reshape(-1, len(names))
+v = np.array([3., -5.])
+def near(file, x, dtype=None):
+    y = h5py.File(file + ".h5")["data"][...]
+    x = np.asarray(x, float)
+    assert y.shape == x.shape, (file, y.shape, x.shape)
+    assert np.allclose(x, y, 1e-5, 1e-9, equal_nan=True), (file, x, y)
+    assert dtype is None or y.dtype == dtype, (file, y.dtype)
+END
+}
+
+@test "a term that lacks the label of counted rows counts once for each row, in each type and on 1, 2 and 3 sites" {
+    rows 60
+    for t in f64 f32 i64; do
+        cat >p.tra <<END
+input t from "t.h5"
+input v from "v_$t.h5"
+X = matrix(select(t, g < 4), [a, b], type = $t)
+Y = matrix(select(t, g > 6), [b, a], type = $t)
+N = matrix(select(t, g > 99), [a, b], type = $t)
+A[i,j] = sum (v[j] + X[n,i])
+B[i,j] = sum (X[n,i] - 2 * v[j] * Y[m,j] + 4)
+C[i,j] = sum (v[j] + N[n,i])
+D[i] = sum (X[n,i] * v[k] + v[i])
+E[i,j] = mean (v[j] + X[n,i])
+F[i,j] = mean (X[n,i] * Y[m,j] - v[k])
+G[n,i] = X[n,i] - mean[m](X[m,i])
+H[i] = mean N[n,i]
+END
+        for o in A B C D E F G H; do echo "output $o" >>p.tra; done
+        cat judge.py - >j.py <<END
+X, Y, t = rows(lambda r: r["g"] < 4, "a", "b"), rows(lambda r: r["g"] > 6, "b", "a"), "$t"
+n, m = len(X), len(Y)
+f = "f4" if t == "f32" else "f8"
+s = f if t != "i64" else "i8"
+near("A", X.sum(0)[:, None] + n * v, s)
+near("B", m * X.sum(0)[:, None] - 2 * n * v * Y.sum(0) + 4 * n * m, s)
+near("C", np.zeros((2, 2)), s)
+near("D", X.sum(0) * v.sum() + 2 * n * v, s)
+near("E", X.mean(0)[:, None] + v, f)
+near("F", X.mean(0)[:, None] * Y.mean(0) - v.mean(), f)
+near("G", X - X.mean(0), f)
+near("H", [np.nan, np.nan], f)
+END
+        for s in 1 2 3; do
+            status 0 tra run -q --no-history --sites $s p.tra
+            status 0 "$PYTHON" j.py
+        done
+        status 0 tra run -q --no-history --engine reference p.tra
+        status 0 "$PYTHON" j.py
+    done
+}
