@@ -23,18 +23,13 @@ typedef enum tra_opt_kind {
     TRA_OPT_OPTSTR, /* const char *: --name or --name=VALUE; "" when given bare */
 } tra_opt_kind;
 
-typedef struct tra_strlist {
-    int n;
-    const char **v;
-} tra_strlist;
-
 typedef struct tra_opt {
     char brief;       /* 'o' for -o, or 0 */
     const char *name; /* "output" for --output */
     tra_opt_kind kind;
-    void *value;         /* where it goes */
-    const char *arg;     /* "FILE" in help */
-    const char *help;    /* begins with the formats that it is for, if only for some: "mtx, tns: what it does" */
+    void *value;     /* where it goes */
+    const char *arg; /* "FILE" in help */
+    const char *help;
     const char *choices; /* ENUM */
     const char *env;     /* variable that gives a default, or NULL; the option beats it */
     bool *given;         /* set when the option was there, or NULL */
@@ -43,10 +38,12 @@ typedef struct tra_opt {
 typedef enum tra_need {
     TRA_NEED_MPI = 1, /* takes part in mpirun -n N; others run on rank 0 alone under mpirun */
     TRA_NEED_HDF5 = 2,
-    TRA_TAKES_JSON = 4,    /* --format text|json; without it --format is refused */
-    TRA_TAKES_DOT = 8,     /* and dot */
-    TRA_TAKES_DEFINE = 16, /* -D NAME=VALUE */
-    TRA_NEED_BLAS = 32,    /* computes, or tells by what: with the kernel that fits the processor */
+    TRA_TAKES_JSON = 4,      /* --format text|json; without it --format is refused */
+    TRA_TAKES_DOT = 8,       /* and dot */
+    TRA_TAKES_DEFINE = 16,   /* -D NAME=VALUE */
+    TRA_TAKES_READING = 64,  /* the options of formats that concern reading, */
+    TRA_TAKES_WRITING = 128, /* and writing */
+    TRA_NEED_BLAS = 32,      /* computes, or tells by what: with the kernel that fits the processor */
 } tra_need;
 
 typedef struct tra_cmd {
@@ -72,10 +69,10 @@ void tra_options_help(const tra_cmd *cmd, FILE *f);
 bool tra_opt_given(const tra_opt *o);
 /* Appends " --name 'value'" to out if it was. */
 void tra_opt_print(const tra_opt *o, tra_str *out);
-/* Does the option do something for the format? */
-bool tra_opt_is_for(const tra_opt *o, const char *format);
-/* Warns of options of a command's table that were given though they do nothing for the format of this file. */
-void tra_warn_unused(const tra_opt *opts, const char *format, const char *file);
+
+/* The options of formats, for reading and for writing, as a command's table has them (format_options.h). */
+const tra_opt *tra_reading_rows(void);
+const tra_opt *tra_writing_rows(void);
 
 /* Options that every command has. */
 enum { TRA_FORMAT_TEXT, TRA_FORMAT_JSON, TRA_FORMAT_DOT };

@@ -1,35 +1,24 @@
 /* export.c - tra export: a relation to a file of another program. */
 #include "cmd.h"
 #include "common.h"
-
-#include "../formats/formats.h"
+#include "format_options.h"
 
 #include <string.h>
 
-static const char *output, *to, *delimiter, *gzip;
+static const char *output, *to;
 static int64_t memory;
-static bool coordinate, gzip_given;
 
 static const tra_opt opts[] = {
     {'o', "output", TRA_OPT_STR, &output, "FILE|-", "the file to write, or standard output", NULL, NULL, NULL},
     {0, "to", TRA_OPT_STR, &to, "FORMAT",
      "npy, npz, mtx, tns, edges, csv, raw, h5ad, binsparse or h5 (default: by suffix)", NULL, NULL, NULL},
-    {0, "delimiter", TRA_OPT_STR, &delimiter, "CHAR", "csv: between cells (default: comma, tab for .tsv)", NULL, NULL,
-     NULL},
-    {0, "coordinate", TRA_OPT_FLAG, &coordinate, NULL, "mtx: only the elements that are not zero", NULL, NULL, NULL},
-    {0, "gzip", TRA_OPT_OPTSTR, &gzip, "LEVEL",
-     "h5: compress with gzip, level 1 to 9 (default: 4); without it nothing is", NULL, NULL, &gzip_given},
     {0, "memory", TRA_OPT_SIZE, &memory, "SIZE", "memory ceiling (default: 256M)", NULL, "TRA_MEMORY", NULL},
     TRA_OPT_PROGRESS,
     {0},
 };
 
 static tra_status read_options(const char *rel, tra_export_job *job, tra_err *e) {
-    *job = (tra_export_job){.from = rel,
-                            .to = output,
-                            .progress = tra_progress_here(),
-                            .memory = memory,
-                            .sink = {.coordinate = coordinate}};
+    *job = (tra_export_job){.from = rel, .to = output, .progress = tra_progress_here(), .memory = memory};
     if (!output) return tra_fail(e, TRA_USAGE, "say where it goes: -o FILE, or -o - with --to");
     if (to && !(job->format = tra_format_find(to)))
         return tra_fail(e, TRA_USAGE, "--to %s: no such format; it is one of %s", to, tra_format_choices());
@@ -40,12 +29,8 @@ static tra_status read_options(const char *rel, tra_export_job *job, tra_err *e)
     tra_arena_free(a);
     if (!job->format)
         return tra_fail(e, TRA_USAGE, "%s does not tell the format: say --to %s", output, tra_format_choices());
-    int64_t level = 4;
-    if (gzip_given && *gzip && (!tra_parse_int(gzip, &level) || level < 1 || level > 9))
-        return tra_fail(e, TRA_USAGE, "--gzip=%s: a level of 1 to 9 is expected", gzip);
-    job->sink.gzip = gzip_given ? (int)level : 0;
-    tra_warn_unused(opts, job->format->name, output);
-    return tra_csv_delimiter(delimiter, &job->sink.delimiter, e);
+    tra_options_warn(&tra_writing_opts, false, job->format->name, output);
+    return tra_sink_options_of(&tra_writing_opts, &job->sink, e);
 }
 
 static tra_status print(const char *rel, const tra_export_job *job, const tra_export_receipt *r, tra_err *e) {
@@ -106,6 +91,6 @@ const tra_cmd tra_cmd_export = {
     .opts = opts,
     .minargs = 1,
     .maxargs = 1,
-    .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,
+    .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_WRITING,
     .run = run,
 };

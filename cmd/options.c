@@ -31,10 +31,12 @@ static const tra_opt define_rows[] = {{'D', "define", TRA_OPT_LIST, &tra_common_
                                       {.name = NULL}};
 
 /* The tables that a command's options come from: its own and those that many share. */
-enum { TABLES = 4 };
+enum { TABLES = 6 };
 static int tables(const tra_cmd *cmd, const tra_opt *t[TABLES]) {
     int n = 0;
     if (cmd->opts) t[n++] = cmd->opts;
+    if (cmd->needs & TRA_TAKES_READING) t[n++] = tra_reading_rows();
+    if (cmd->needs & TRA_TAKES_WRITING) t[n++] = tra_writing_rows();
     if (cmd->needs & TRA_TAKES_DEFINE) t[n++] = define_rows;
     if (cmd->needs & (TRA_TAKES_DOT | TRA_TAKES_JSON)) t[n++] = cmd->needs & TRA_TAKES_DOT ? dot_rows : json_rows;
     t[n++] = common_rows;
@@ -248,40 +250,6 @@ void tra_opt_print(const tra_opt *o, tra_str *out) {
         for (int i = 0; i < l->n; i++) tra_str_printf(out, " --%s '%s'", o->name, l->v[i]);
         break;
     }
-    }
-}
-
-/* ---- options for some formats ------------------------------------------------------------------------------------ */
-
-/* Words between ", " up to a colon. */
-static const char *option_formats(const tra_opt *o, size_t *n) {
-    *n = 0;
-    for (const char *p = o->help;; p += 2) {
-        size_t word = strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789");
-        p += word;
-        if (word == 0) return "";
-        if (*p == ':') *n = (size_t)(p - o->help);
-        if (p[0] != ',' || p[1] != ' ') return *n ? o->help : "";
-    }
-}
-
-bool tra_opt_is_for(const tra_opt *o, const char *format) {
-    size_t n, word = strlen(format);
-    const char *list = option_formats(o, &n), *end = list + n;
-    for (const char *p = list; p < end; p += 2) {
-        const char *from = p;
-        while (p < end && *p != ',') p++;
-        if ((size_t)(p - from) == word && memcmp(from, format, word) == 0) return true;
-    }
-    return false;
-}
-
-void tra_warn_unused(const tra_opt *opts, const char *format, const char *file) {
-    for (const tra_opt *o = opts; o->name; o++) {
-        size_t n;
-        const char *list = option_formats(o, &n);
-        if (n > 0 && tra_opt_given(o) && !tra_opt_is_for(o, format))
-            tra_warn("--%s is for %.*s and does nothing here: %s is %s", o->name, (int)n, list, file, format);
     }
 }
 

@@ -3,6 +3,7 @@
  * Cells are taken one by one from the input's buffer; of all rows the first alone is kept, until it is known whether it
  * is a header. A file is passed over twice: once to count its lines (fast), so that the relation can be laid out, once
  * to read the numbers. */
+#include "reading.h"
 #include "csv_int.h"
 #include "../lib/relation/labels.h"
 #include "table_csv_import.h"
@@ -364,6 +365,8 @@ const tra_format tra_format_csv = {
     .name = "csv",
     .suffixes = ".csv .tsv .txt .dat",
     .sniff = sniff,
+    .reads = tra_options_csv,
+    .writes = TRA_OPTIONS(&tra_option_to_delimiter),
     .open = open_csv,
     .box = tra_csv_matrix_box,
     .next = next,

@@ -1,4 +1,5 @@
 /* edges.c - graphs as lists of edges, such as SNAP's: two vertices a line, and a weight if there is one. */
+#include "reading.h"
 #include "lines.h"
 
 #include <string.h>
@@ -60,6 +61,8 @@ const tra_format tra_format_edges = {
     .name = "edges",
     .suffixes = ".edges .el .wel .edgelist",
     .sniff = sniff,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_shape, &tra_option_base, &tra_option_duplicates,
+                         &tra_option_drop_zeros),
     .open = open_edges,
     .entries = tra_lines_entries,
     .prepare = prepare,

@@ -16,6 +16,7 @@
 #include "sorter.h"
 
 typedef struct tra_format tra_format;
+typedef struct tra_option tra_option; /* reading.h */
 
 /* ---- sources ------------------------------------------------------------------------------------------------- */
 
@@ -106,6 +107,7 @@ struct tra_format {
     bool binary;          /* it is refused on a terminal */
     bool opens_itself;    /* open() reads s->spec itself; s->in is closed */
     bool typeless;        /* its files do not tell their element type, so the user says it (option elem) */
+    const tra_option *const *reads, *const *writes; /* the options that it has; they end with NULL; NULL: none */
     /* Says whether the first bytes of a file look like this format. NULL: nothing tells it. */
     bool (*sniff)(const unsigned char *head, size_t n);
     /* Reads what stands before the data, and sets the fields of s that say so. On failure the caller calls close, if

@@ -1,5 +1,6 @@
 /* hdf5.c - HDF5 datasets of any chunking as a source, and groups that are sparse tensors (of tra, binsparse, AnnData,
  * 10x); as a target, a relation rewritten for programs without zstd. */
+#include "reading.h"
 #include "formats.h"
 
 #include "../lib/relation/labels.h"
@@ -235,6 +236,7 @@ const tra_format tra_format_h5ad = {
     .suffixes = ".h5ad",
     .binary = true,
     .opens_itself = true,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON),
     .open = open_h5ad,
     .box = box,
     .entries = entries,
@@ -251,6 +253,7 @@ const tra_format tra_format_binsparse = {
     .suffixes = ".bsp.h5",
     .binary = true,
     .opens_itself = true,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON),
     .open = open_h5,
     .box = box,
     .entries = entries,
@@ -268,6 +271,8 @@ const tra_format tra_format_h5 = {
     .binary = true,
     .opens_itself = true,
     .sniff = sniff,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON),
+    .writes = TRA_OPTIONS(&tra_option_gzip),
     .open = open_h5,
     .box = box,
     .entries = entries,

@@ -1,5 +1,6 @@
 /* mtx.c - MatrixMarket: arrays and coordinates of reals, integers and patterns, general, symmetric and skew-symmetric;
  * and coordinates of tensors (.ttx). */
+#include "reading.h"
 #include "lines.h"
 
 #include <math.h>
@@ -326,6 +327,8 @@ const tra_format tra_format_mtx = {
     .name = "mtx",
     .suffixes = ".mtx .mm .ttx",
     .sniff = sniff,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_base, &tra_option_duplicates, &tra_option_drop_zeros),
+    .writes = TRA_OPTIONS(&tra_option_coordinate),
     .open = open_mtx,
     .next = next,
     .entries = entries,

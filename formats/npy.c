@@ -1,4 +1,5 @@
 /* npy.c - numpy's .npy files, versions 1 to 3, both orders and both byte orders. */
+#include "reading.h"
 #include "npy.h"
 
 #include <stdlib.h>
@@ -222,6 +223,7 @@ const tra_format tra_format_npy = {
     .suffixes = ".npy",
     .binary = true,
     .sniff = sniff,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON),
     .open = open_npy,
     .box = tra_flat_source_box,
     .next = tra_flat_source_next,

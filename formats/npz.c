@@ -1,4 +1,5 @@
 /* npz.c - sparse matrices of scipy (scipy.sparse.save_npz): csr, csc, coo, bsr and dia. */
+#include "reading.h"
 #include "lines.h"
 #include "npz_int.h"
 #include "zip.h"
@@ -382,6 +383,7 @@ const tra_format tra_format_npz = {
     .suffixes = ".npz",
     .binary = true,
     .sniff = sniff,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_duplicates, &tra_option_drop_zeros),
     .open = open_npz,
     .entries = entries,
     .close = close_npz,

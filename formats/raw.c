@@ -1,4 +1,5 @@
 /* raw.c - elements and nothing else: shape, type, order and byte order come from options. */
+#include "reading.h"
 #include "formats.h"
 
 static tra_status open_raw(tra_source *s, tra_err *e) {
@@ -37,6 +38,7 @@ const tra_format tra_format_raw = {
     .suffixes = ".raw .bin",
     .binary = true,
     .typeless = true,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_shape, &tra_option_endian, &tra_option_order),
     .open = open_raw,
     .box = tra_flat_source_box,
     .next = tra_flat_source_next,

@@ -1,5 +1,6 @@
 /* tns.c - tensors as text, an entry a line: FROSTT's .tns, which has no header; the extended one, of which comments,
  * rank, number of entries and extents come first; and the Tensor Toolbox's, which begins with "sptensor". */
+#include "reading.h"
 #include "lines.h"
 
 #include <stdlib.h>
@@ -147,6 +148,8 @@ const tra_format tra_format_tns = {
     .name = "tns",
     .suffixes = ".tns",
     .sniff = sniff,
+    .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_shape, &tra_option_base, &tra_option_duplicates,
+                         &tra_option_drop_zeros),
     .open = open_tns,
     .entries = tra_lines_entries,
     .prepare = prepare,

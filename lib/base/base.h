@@ -129,6 +129,11 @@ void *tra_arena_grown(tra_arena *a, const void *v, size_t n, size_t cap, size_t 
 
 /* ---- text --------------------------------------------------------------------------------------------------- */
 
+typedef struct tra_strlist {
+    int n;
+    const char **v; /* from malloc */
+} tra_strlist;
+
 /* Growing string. Zero-initialise; s is NUL-terminated and never NULL after the first append; tra_str_free at the
  * end. */
 typedef struct tra_str {

@@ -452,7 +452,7 @@ with h5py.File("src.h5", "w") as f:
 
 @test "options of another format are warned of" {
     printf '1,2\n3,4\n' > t.csv
-    status 0 tra import t.csv -o t.h5 --shape 3x3; has "warning: --shape is for raw, tns, edges, components and does nothing here: t.csv is csv"
+    status 0 tra import t.csv -o t.h5 --shape 3x3; has "warning: --shape is for tns, edges, raw, components and does nothing here: t.csv is csv"
     status 0 tra import -q t.csv -o t.h5 --header; lacks warning
     status 0 tra export t.h5 -o t.npy --gzip --coordinate; has "--gzip is for h5"; has "--coordinate is for mtx"
     status 0 tra export t.h5 -o t.tsv --delimiter ';'; lacks warning

@@ -1,0 +1,89 @@
+/* reading.h - how files of other programs are read and written: the options of formats, and a file to a relation.
+ *
+ * An option is one constant, which the rows of its formats name (tra_format.reads, tra_format.writes). Command lines
+ * and the statements input and output take them from there, and so do help and completion.
+ */
+#ifndef TRA_READING_H
+#define TRA_READING_H
+
+#include "formats.h"
+
+/* What options said, as text that is not understood yet; NULL, false or empty: not given. */
+typedef struct tra_reading {
+    const char *block, *dtype, *shape, *endian, *order, *storage, *base, *duplicates;
+    const char *delimiter, *quote, *escape, *comment, *skip, *null, *decimal, *thousands, *encoding;
+    const char *names, *columns, *date_format, *timestamp_format, *rejects, *rejects_limit;
+    bool header, no_header, empty_nan, table, vector, pad_short, drop_long, strict, lenient, drop_zeros;
+    tra_strlist types, components;
+} tra_reading;
+
+typedef struct tra_writing {
+    const char *delimiter, *gzip; /* gzip: a level, or "" */
+    bool coordinate;
+} tra_writing;
+
+typedef enum tra_option_kind {
+    TRA_OPTION_YES,      /* bool */
+    TRA_OPTION_TEXT,     /* const char * */
+    TRA_OPTION_OPTIONAL, /* const char *, "" when it is given without a value */
+    TRA_OPTION_LIST,     /* tra_strlist: may be repeated */
+} tra_option_kind;
+
+struct tra_option {
+    const char *name; /* as after --; in programs '_' stands for '-' */
+    tra_option_kind kind;
+    size_t at; /* where in tra_reading or tra_writing its value is */
+    const char *arg, *help;
+    const char *choices; /* "a|b": nothing else is allowed; NULL: any text */
+    const char *only;    /* "tables" or "matrices" where a format has both; NULL: for both */
+    const char *also;    /* what it is for besides formats, or NULL */
+};
+
+/* Common to all formats, and of some. */
+extern const tra_option tra_option_block, tra_option_dtype, tra_option_storage, tra_option_component, tra_option_shape,
+    tra_option_endian, tra_option_order, tra_option_base, tra_option_duplicates, tra_option_drop_zeros;
+extern const tra_option *const tra_options_csv[]; /* ends with NULL; the common ones included */
+extern const tra_option tra_option_to_delimiter, tra_option_coordinate, tra_option_gzip;
+#define TRA_READS_COMMON &tra_option_block, &tra_option_dtype, &tra_option_storage, &tra_option_component
+#define TRA_OPTIONS(...)                                                                                               \
+    (const tra_option *const[]) { __VA_ARGS__, NULL }
+
+/* Of the options of all formats (reading, else writing) the i-th, each once; NULL after the last. */
+const tra_option *tra_option_at(bool reading, int i);
+/* The formats that have it, as "mtx, tns"; "" where all have it. At most 127 bytes; returns to. */
+const char *tra_option_formats(const tra_option *o, bool reading, char to[128]);
+bool tra_option_given(const tra_option *o, const void *values);
+/* Is the option of the format? Its name may be "components" and other things that options are for. */
+bool tra_option_is_for(const tra_option *o, bool reading, const char *format);
+/* Warns of options that were given though they do nothing for the format of this file. */
+void tra_options_warn(const void *values, bool reading, const char *format, const char *file);
+/* Sets an option by its text, which is "yes" or "no" for TRA_OPTION_YES. TRA_USAGE: the message names it as `as`. */
+TRA_MUSTUSE tra_status tra_option_set(const tra_option *o, void *values, const char *as, const char *text, tra_err *e);
+
+/* ---- a file to a relation --------------------------------------------------------------------------------------- */
+
+typedef struct tra_file_job {
+    const char *from, *to; /* as in tra_import_job */
+    const tra_format *format;
+    const tra_reading *reading;
+    tra_progress_form progress;
+    int64_t memory; /* ceiling of the process; 0: TRA_IMPORT_MEMORY */
+    tra_codec codec;
+    const char *history; /* or NULL */
+} tra_file_job;
+
+typedef struct tra_file_receipt {
+    bool table;
+    tra_table_receipt rows;    /* of a table, */
+    tra_import_receipt values; /* of a tensor */
+} tra_file_receipt;
+
+/* Imports a table or a tensor, as file and options tell which it is. Arrays of the receipt are in the arena. */
+TRA_MUSTUSE tra_status tra_import_file(const tra_file_job *job, tra_arena *a, tra_file_receipt *r, tra_err *e);
+/* What the options say of CSV (tables.c's half); private to formats. */
+TRA_MUSTUSE tra_status tra_table_job_of(const tra_file_job *job, tra_arena *a, tra_table_job *to, tra_err *e);
+
+/* The options of writing, understood. */
+TRA_MUSTUSE tra_status tra_sink_options_of(const tra_writing *w, tra_sink_options *to, tra_err *e);
+
+#endif
