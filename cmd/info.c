@@ -255,7 +255,7 @@ static void labels_text(const tra_dim_labels *const *labels, int rank, tra_str *
         tra_str_printf(out, "  %-10s  dimension %d, %s: ", n++ ? "" : "labels", d, l->name);
         for (int64_t i = 0; i < tra_min64(l->n, SHOWN); i++)
             tra_str_printf(out, "%s%s", i ? ", " : "", tra_dim_labels_text(a, l, i));
-        tra_str_add(out, l->n > SHOWN ? ", ...\n" : "\n");
+        tra_str_printf(out, "%s%s%s\n", l->n > SHOWN ? ", ..." : "", l->units ? " in " : "", l->units ? l->units : "");
     }
     tra_arena_free(a);
 }
@@ -270,6 +270,7 @@ static void labels_json(const tra_dim_labels *const *labels, int rank, tra_json 
         tra_json_int(j, "dimension", d);
         tra_json_str(j, "name", l->name);
         tra_json_str(j, "type", tra_coltype_name(l->type));
+        if (l->units) tra_json_str(j, "units", l->units);
         tra_json_int(j, "count", l->n);
         tra_json_begin(j, "first", '[');
         for (int64_t i = 0; i < tra_min64(l->n, SHOWN_JSON); i++) tra_json_str(j, NULL, tra_dim_labels_text(a, l, i));
@@ -320,6 +321,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_co
                        tra_shape_text(&i->chunk, a), i->layout);
     }
     labels_text(labels, c->bound.n, out);
+    if (i->decoding) tra_str_printf(out, "  decoded     %s\n", i->decoding);
     tra_str_printf(out, "  size        %s", tra_human(bytes, a));
     tra_str_printf(out, ", stored in %s", tra_human(i->stored_bytes, a));
     tra_str_printf(out, ", file %s\n", tra_human(i->file_bytes, a));
@@ -373,6 +375,7 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_co
     tra_json_ints(j, "chunk", i->chunk.n, i->chunk.v);
     if (i->storage) storage_json(rel, rows, j);
     labels_json(labels, c->bound.n, j);
+    if (i->decoding) tra_json_str(j, "decoding", i->decoding);
     tra_json_str(j, "codec", i->codec);
     tra_json_int(j, "stored_bytes", i->stored_bytes);
     tra_json_int(j, "file_bytes", i->file_bytes);

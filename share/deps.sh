@@ -43,6 +43,7 @@ install)
     python() { /usr/bin/python3 -c "$module" "$@"; }
     python numpy h5py scipy >/dev/null 2>&1 ||
         for m in numpy h5py scipy; do need "python3-$m" python "$m"; done
+    for m in xarray netCDF4 anndata; do need "python3-${m,,}" python "$m"; done
     ;;
 *)
     echo "usage: deps.sh build|install" >&2

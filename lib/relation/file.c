@@ -23,6 +23,14 @@ void tra_relspec(tra_arena *a, const char *spec, const char **path, const char *
     *name = tra_arena_strndup(a, after, strlen(after));
 }
 
+size_t tra_relspec_raw(const char *spec) {
+    static const char prefix[] = "raw:";
+    struct stat st;
+    size_t n = strlen(prefix);
+    if (strncmp(spec, prefix, n) != 0 || !spec[n] || lstat(spec, &st) == 0 || lstat("raw", &st) == 0) return 0;
+    return n;
+}
+
 /* ---- which dataset --------------------------------------------------------------------------------------------- */
 
 static tra_status open_file(tra_rel *r, tra_err *e) {
@@ -138,6 +146,7 @@ static void set_info(tra_rel *r, const header *h, bool tuple) {
     i->checksums = r->has_sums || i->checksums; /* a mapping has checked those of its components */
     i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
     i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
+    i->decoding = r->decode ? r->decode->text : NULL;
 }
 
 /* ---- a group of components ------------------------------------------------------------------------------------- */
@@ -273,7 +282,8 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
             tra_rel_close(r);
         return s;
     }
-    tra_relspec(a, spec, &r->path, &r->name);
+    r->raw = tra_relspec_raw(spec) > 0;
+    tra_relspec(a, spec + tra_relspec_raw(spec), &r->path, &r->name);
     const char *elsewhere;
     int files = 0;
     do {

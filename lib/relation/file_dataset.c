@@ -74,11 +74,21 @@ tra_status tra_file_read_type(tra_rel *r, header *h, tra_err *e) {
     hid_t type = H5Dget_type(r->dset);
     H5T_class_t c = H5Tget_class(type);
     bool readable = tra_h5_dtype(type, &r->type.dtype, &r->u64);
+    tra_status s = TRA_OK;
+    if (readable && !r->raw && H5Aexists(r->dset, "tra_format") <= 0) {
+        const char *where = tra_arena_printf(r->arena, "%s:%s", r->path, r->name);
+        s = tra_decode_find(r->dset, where, r->arena, &r->decode, e);
+    }
     r->size = tra_dtype_size(r->type.dtype);
+    if (r->decode) {
+        r->size = r->decode->size;
+        r->type.dtype = r->decode->to;
+        r->u64 = false;
+    }
     h->size = H5Tget_size(type);
     h->native = H5Tequal(type, tra_rel_memory_type(r)) > 0;
     H5Tclose(type);
-    if (readable) return TRA_OK;
+    if (readable) return s;
     bool known = c >= 0 && c < H5T_NCLASSES && class_name[c];
     return TRA_REL_BAD(r, e,
                        "its elements are of %s type; only floats, integers of at most 64 bits and booleans can be read",

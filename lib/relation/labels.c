@@ -4,6 +4,7 @@
 #include "dates.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static tra_dim_labels *new_labels(tra_arena *a, const char *name, tra_coltype type, int64_t n) {
@@ -53,9 +54,30 @@ int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y) 
         if (!one_kind) return i;
         const char *a = texts ? tra_dim_labels_bytes(x, i, &nx) : NULL,
                    *b = texts ? tra_dim_labels_bytes(y, i, &ny) : NULL;
-        if (texts ? tra_bytes_cmp(a, nx, b, ny) != 0 : x->whole[i] != y->whole[i]) return i;
+        bool reals = tra_coltype_is_float(x->type) || tra_coltype_is_float(y->type);
+        if (texts   ? tra_bytes_cmp(a, nx, b, ny) != 0
+            : reals ? tra_dim_labels_real(x, i) != tra_dim_labels_real(y, i)
+                    : x->whole[i] != y->whole[i])
+            return i;
     }
     return x->n == y->n ? -1 : tra_min64(x->n, y->n);
+}
+
+double tra_dim_labels_real(const tra_dim_labels *l, int64_t position) {
+    double v;
+    if (!tra_coltype_is_float(l->type)) return (double)l->whole[position];
+    memcpy(&v, &l->whole[position], sizeof v);
+    return v;
+}
+
+/* The fewest digits that give the same number again. */
+static const char *real_text(tra_arena *a, double v, bool narrow) {
+    char text[32];
+    for (int digits = narrow ? 6 : 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (narrow ? strtof(text, NULL) == (float)v : strtod(text, NULL) == v) break;
+    }
+    return tra_arena_printf(a, "%s", text);
 }
 
 const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position) {
@@ -70,6 +92,8 @@ const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t p
     case TRA_COL_BOOL: return v ? "true" : "false";
     case TRA_COL_DATE: return tra_arena_printf(a, "%s", tra_date_text((int32_t)v, text));
     case TRA_COL_TIMESTAMP: return tra_arena_printf(a, "%s", tra_timestamp_text(v, text));
+    case TRA_COL_F64:
+    case TRA_COL_F32: return real_text(a, tra_dim_labels_real(l, position), l->type == TRA_COL_F32);
     default: return tra_arena_printf(a, "%" PRId64, v);
     }
 }
@@ -82,11 +106,15 @@ const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l
 }
 
 const tra_dim_labels *tra_dim_labels_part(tra_arena *a, const tra_dim_labels *l, int64_t from, int64_t n) {
-    if (l->type != TRA_COL_STRING) return tra_dim_labels_of_whole(a, l->name, l->type, n, l->whole + from);
-    tra_dim_labels *part = new_labels(a, l->name, l->type, n);
+    tra_dim_labels *part = tra_new(a, tra_dim_labels);
+    *part = *l;
+    part->n = n;
+    if (l->type != TRA_COL_STRING) {
+        part->whole += from;
+        return part;
+    }
     int32_t *code = tra_news(a, int32_t, n + 1);
     for (int64_t i = 0; i < n; i++) code[i] = l->code ? l->code[from + i] : (int32_t)(from + i);
-    part->dict = l->dict;
     part->code = code;
     return part;
 }
@@ -95,6 +123,8 @@ const tra_dim_labels *tra_dim_labels_both(tra_arena *a, const tra_dim_labels *x,
     const tra_dim_labels *of[2] = {x, y};
     if (x->type != y->type) return NULL;
     tra_dim_labels *l = new_labels(a, x->name, x->type, x->n + y->n);
+    l->units = x->units && y->units && strcmp(x->units, y->units) == 0 ? x->units : NULL;
+    l->of_file = x->of_file;
     int64_t *whole = tra_news(a, int64_t, l->n + 1), at = 0;
     int32_t *code = tra_news(a, int32_t, l->n + 1), *map[2] = {NULL, NULL};
     const tra_dictionary *d[2] = {x->dict, y->dict};
@@ -123,7 +153,10 @@ void tra_dim_labels_put(const tra_dim_labels *l, int64_t position, void *values,
     case TRA_##name: ((ctype *)values)[at] = (ctype)v; break;
     switch (tra_coltype_held(l->type)) {
         TRA_WHOLE_DTYPES(X)
-    case TRA_FLOATS: break; /* labels are whole numbers or texts */
-    }
 #undef X
+#define X(name, text, ctype, ...)                                                                                      \
+    case TRA_##name: ((ctype *)values)[at] = (ctype)tra_dim_labels_real(l, position); break;
+        TRA_FLOAT_DTYPES(X)
+#undef X
+    }
 }

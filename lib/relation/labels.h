@@ -12,11 +12,13 @@
 
 typedef struct tra_dim_labels {
     const char *name;           /* of the dimension: "column", or the name of the column whose values these are */
-    tra_coltype type;           /* STRING; or I64, DATE, TIMESTAMP, BOOL */
+    const char *units;          /* of the values of a coordinate, as "degrees_north"; NULL: none are known */
+    bool of_file;               /* a file has given the dimension its name, which files made of it keep */
+    tra_coltype type;           /* STRING; or I64, F64, F32, DATE, TIMESTAMP, BOOL */
     int64_t n;                  /* the extent of the dimension */
     const tra_dictionary *dict; /* STRING: a sorted dictionary, */
     const int32_t *code;        /* and the code of each position; NULL: the position is the code */
-    const int64_t *whole;       /* other types: the value of each position */
+    const int64_t *whole;       /* other types: the value of each position; of floats the bits of a double */
 } tra_dim_labels;
 
 /* The labels of a dimension of n positions, in the arena. All is copied into it but a dictionary, which must live as
@@ -27,6 +29,8 @@ const tra_dim_labels *tra_dim_labels_of_dictionary(tra_arena *a, const char *nam
 const tra_dim_labels *tra_dim_labels_of_strings(tra_arena *a, const char *name, const tra_dictionary *d);
 const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tra_coltype type, int64_t n,
                                               const int64_t *v);
+/* The label of a position as a number; of types other than STRING. */
+double tra_dim_labels_real(const tra_dim_labels *l, int64_t position);
 
 /* The first position at which two labellings of one extent differ; -1: none. Names are not compared. */
 int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y);

@@ -353,7 +353,8 @@ static tra_status read_library(const tra_rel *r, int64_t ordinal, const tra_dims
 }
 
 /* The error for element i of a tuple's array, which the relation's type cannot hold. */
-static tra_status no_value(const tra_rel *r, int64_t ordinal, const tra_dims *ext, int64_t i, uint64_t v, tra_err *e) {
+static tra_status no_value(const tra_rel *r, int64_t ordinal, const tra_dims *ext, int64_t i, const char *v,
+                           tra_err *e) {
     char buf[TRA_DIMTEXT];
     tra_dims key, in, at = {.n = r->geom.dims.n};
     tra_catalog_key(&r->cat, ordinal, &key);
@@ -361,12 +362,14 @@ static tra_status no_value(const tra_rel *r, int64_t ordinal, const tra_dims *ex
     tra_unlinear(ext, i, &in);
     for (int a = 0; a < in.n; a++) at.v[r->geom.lead + a] += in.v[a];
     tra_dims_text(&at, "[", ",", "]", buf, sizeof buf);
-    if (r->u64)
+    if (r->decode && r->type.dtype != TRA_BOOL)
         return tra_fail(e, TRA_INPUT,
-                        "%s:%s: element %s is %" PRIu64 ", more than i64 holds (tra import --dtype f64 rounds it)",
+                        "%s:%s: element %s is %s, which %s does not hold (raw:%s:%s reads the numbers as stored)",
+                        r->path, r->name, buf, v, tra_dtype_name(r->type.dtype), r->path, r->name);
+    if (r->u64)
+        return tra_fail(e, TRA_INPUT, "%s:%s: element %s is %s, more than i64 holds (tra import --dtype f64 rounds it)",
                         r->path, r->name, buf, v);
-    return tra_fail(e, TRA_INPUT, "%s:%s: element %s of booleans is neither 0 nor 1 but %" PRIu64, r->path, r->name,
-                    buf, v);
+    return tra_fail(e, TRA_INPUT, "%s:%s: element %s of booleans is neither 0 nor 1 but %s", r->path, r->name, buf, v);
 }
 
 /* HDF5's types hold more values than those of relations: u64 beyond i64, and any byte as a bool. */
@@ -383,7 +386,9 @@ static tra_status check_values(const tra_rel *r, int64_t ordinal, const tra_dims
     if (all == 0) return TRA_OK;
     int64_t i = 0;
     while ((one_byte ? bytes[i] >> 1 : words[i] >> 63) == 0) i++;
-    return no_value(r, ordinal, ext, i, one_byte ? bytes[i] : words[i], e);
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, one_byte ? bytes[i] : words[i]);
+    return no_value(r, ordinal, ext, i, text, e);
 }
 
 static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scratch, bool direct, tra_err *e) {
@@ -407,6 +412,11 @@ static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scrat
             return damaged(r, ordinal, "it is not in the file's index", e);
         else
             fill_array(r, n, buf);
+    }
+    if (r->decode) {
+        char text[TRA_DIMTEXT];
+        int64_t bad = tra_decode_run(r->decode, n, buf, text);
+        if (bad >= 0) return no_value(r, ordinal, &ext, bad, text, e);
     }
     return check_values(r, ordinal, &ext, n, buf, e);
 }

@@ -119,7 +119,8 @@ uint64_t tra_scale_sum(const tra_dim_labels *l) {
 
 static bool put_values(hid_t dset, hid_t type, const tra_dim_labels *l, tra_arena *a) {
     if (l->type != TRA_COL_STRING)
-        return H5Dwrite(dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, l->whole) >= 0;
+        return H5Dwrite(dset, tra_coltype_is_float(l->type) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
+                        H5P_DEFAULT, l->whole) >= 0;
     const char **text = tra_news(a, const char *, l->n + 1);
     for (int64_t i = 0; i < l->n; i++) text[i] = tra_dim_labels_text(a, l, i);
     hid_t transfer = H5Pcreate(H5P_DATASET_XFER); /* whose buffer HDF5 clears: by default 1 MiB */
@@ -135,6 +136,8 @@ static bool put_type(hid_t dset, const tra_dim_labels *l) {
     const char *units = l->type == TRA_COL_DATE        ? "days since 1970-01-01"
                         : l->type == TRA_COL_TIMESTAMP ? "microseconds since 1970-01-01 00:00:00"
                                                        : NULL;
+    if (units && !tra_h5_put_text(dset, "calendar", "proleptic_gregorian")) return false;
+    if (!units) units = l->units;
     return tra_h5_put_text(dset, "tra_type", tra_coltype_name(l->type)) &&
            (!units || tra_h5_put_text(dset, "units", units)) && tra_h5_put_ints(dset, "tra_xxh64", 0, NULL, &sum);
 }

@@ -1,6 +1,7 @@
 /* scales_read.c - labels of dimensions from files: HDF5 dimension scales that tra wrote, or another program. */
 #include "labels.h"
 #include "scales.h"
+#include "decode.h"
 #include "table_int.h"
 
 #include <string.h>
@@ -19,21 +20,91 @@ static bool has_extent(hid_t scale, int64_t n) {
     return ok;
 }
 
+/* The type of labels that tra wrote, as they are in the file; of other programs the numbers themselves. */
 static tra_coltype type_of(hid_t scale, tra_arena *a) {
-    const char *text = tra_h5_get_text(scale, "tra_type", a), *units = tra_h5_get_text(scale, "units", a);
+    const char *text = tra_h5_get_text(scale, "tra_type", a);
     tra_coltype t;
-    if (text && tra_coltype_parse(text, &t) && (t == TRA_COL_BOOL || t == TRA_COL_DATE || t == TRA_COL_TIMESTAMP))
-        return t;
-    if (text || !units) return TRA_COL_I64;
-    if (strcmp(units, "days since 1970-01-01") == 0) return TRA_COL_DATE;
-    return strcmp(units, "microseconds since 1970-01-01 00:00:00") == 0 ? TRA_COL_TIMESTAMP : TRA_COL_I64;
+    return text && tra_coltype_parse(text, &t) && t != TRA_COL_TEXT && t != TRA_COL_I32 ? t : TRA_COL_I64;
 }
 
 /* Do all values fit the element type that holds them in memory? */
 static bool all_fit(tra_coltype t, int64_t n, const int64_t *v) {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && !tra_coltype_is_float(t); i++)
         if (!tra_dtype_holds(tra_coltype_held(t), v[i])) return false;
     return true;
+}
+
+static const tra_dim_labels *whole_labels(tra_rel *r, hid_t scale, const char *name, int64_t n) {
+    int64_t *v = tra_news(r->arena, int64_t, n + 1);
+    tra_coltype t = type_of(scale, r->arena);
+    bool ok = H5Dread(scale, tra_coltype_is_float(t) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, H5S_ALL, H5S_ALL,
+                      H5P_DEFAULT, v) >= 0;
+    return ok && all_fit(t, n, v) ? tra_dim_labels_of_whole(r->arena, name, t, n, v) : NULL;
+}
+
+/* The numbers of another program's coordinate, decoded as its attributes say (decode.h), as floats. False: they cannot
+ * be read. */
+static bool read_decoded(hid_t scale, const tra_decode *d, int64_t n, double *v) {
+    char text[TRA_DIMTEXT];
+    if (!d) return H5Dread(scale, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0;
+    if (H5Dread(scale, d->memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0 || tra_decode_run(d, n, v, text) >= 0)
+        return false;
+    if (d->to == TRA_F64) return true;
+    for (int64_t i = n - 1; i >= 0; i--) v[i] = tra_element_real(d->to, v, i);
+    return true;
+}
+
+/* Labels that are moments become timestamps where each of them is one; else they stay numbers. */
+static const tra_dim_labels *moments(tra_rel *r, hid_t scale, const tra_dim_labels *l) {
+    const char *units = l->units, *calendar = tra_h5_get_text(scale, "calendar", r->arena);
+    tra_cf_time t;
+    tra_err why = {0};
+    tra_status s = units ? tra_cf_time_parse(units, calendar, &t, &why) : TRA_NO;
+    if (s == TRA_NO) return l;
+    int64_t *v = tra_news(r->arena, int64_t, l->n + 1), i = 0;
+    for (; s == TRA_OK && i < l->n; i++) {
+        bool real = tra_coltype_is_float(l->type);
+        if (real ? !tra_cf_time_of_real(&t, tra_dim_labels_real(l, i), &v[i])
+                 : !tra_cf_time_of_whole(&t, l->whole[i], &v[i]))
+            s = tra_fail(&why, TRA_INPUT, "position %" PRId64 " is no moment from the year %s to 9999", i,
+                         t.mixed ? "1582" : "1");
+    }
+    if (s != TRA_OK) {
+        tra_warn("%s:%s: the labels of its dimension %s stay the numbers that they are, in %s: %s", r->path, r->name,
+                 l->name, units, why.msg);
+        return l;
+    }
+    return tra_dim_labels_of_whole(r->arena, l->name, TRA_COL_TIMESTAMP, l->n, v);
+}
+
+static bool by_attributes(tra_rel *r, hid_t scale, const char *name, const tra_decode **d) {
+    tra_err e = {0};
+    const char *where = tra_arena_printf(r->arena, "%s:%s", r->path, name);
+    *d = NULL;
+    if (r->raw || tra_decode_find(scale, where, r->arena, d, &e) == TRA_OK) return true;
+    tra_warn("%s:%s: its dimension %s stays without labels: %s", r->path, r->name, name, e.msg);
+    return false;
+}
+
+/* Labels of another program: whole numbers, or floats where they are stored as such or become so. */
+static const tra_dim_labels *foreign_numbers(tra_rel *r, hid_t scale, const char *name, int64_t n, bool whole,
+                                             bool narrow) {
+    const tra_decode *d;
+    if (!by_attributes(r, scale, name, &d)) return NULL;
+    int64_t *v = tra_news(r->arena, int64_t, n + 1);
+    tra_coltype t = TRA_COL_I64;
+    if (whole && !d) {
+        if (H5Dread(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0) return NULL;
+    } else {
+        t = (d ? d->to == TRA_F32 : narrow) ? TRA_COL_F32 : TRA_COL_F64;
+        double *real = tra_news(r->arena, double, n + 1);
+        if (!read_decoded(scale, d, n, real)) return NULL;
+        memcpy(v, real, (size_t)n * sizeof *v);
+    }
+    tra_dim_labels *l = tra_new(r->arena, tra_dim_labels);
+    *l = *tra_dim_labels_of_whole(r->arena, name, t, n, v);
+    l->units = tra_h5_get_text(scale, "units", r->arena);
+    return r->raw ? l : moments(r, scale, l);
 }
 
 /* The labels that a scale of n positions holds; NULL: it has none that can be read, or is damaged. */
@@ -46,20 +117,25 @@ static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name
     const tra_dim_labels *l = NULL;
     hid_t type = H5Dget_type(scale);
     tra_dtype dtype;
-    bool u64 = false, text = H5Tget_class(type) == H5T_STRING,
-         whole = H5Tget_class(type) == H5T_INTEGER && tra_h5_dtype(type, &dtype, &u64) && !u64;
+    bool u64 = false, readable = tra_h5_dtype(type, &dtype, &u64), own = H5Aexists(scale, "tra_type") > 0;
+    H5T_class_t class = H5Tget_class(type);
     H5Tclose(type);
-    if (text) {
+    if (class == H5T_STRING) {
         const tra_dictionary *d = tra_table_strings(r, scale);
         if (d) l = tra_dim_labels_of_strings(a, name, d);
-    } else if (whole) {
-        int64_t *v = tra_news(a, int64_t, n + 1);
-        tra_coltype t = type_of(scale, a);
-        if (H5Dread(scale, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) >= 0 && all_fit(t, n, v))
-            l = tra_dim_labels_of_whole(a, name, t, n, v);
+    } else if (own && readable) {
+        l = whole_labels(r, scale, name, n);
+    } else if (readable && (class == H5T_FLOAT || (class == H5T_INTEGER && !u64))) {
+        l = foreign_numbers(r, scale, name, n, class == H5T_INTEGER, dtype == TRA_F32);
     }
-    if (l) r->labels_bytes += l->type == TRA_COL_STRING ? l->dict->begin[l->dict->n] + 12 * n : 8 * n;
-    return l;
+    if (!l) return NULL;
+    r->labels_bytes += l->type == TRA_COL_STRING ? l->dict->begin[l->dict->n] + 12 * n : 8 * n;
+    tra_dim_labels *named = tra_new(a, tra_dim_labels);
+    *named = *l;
+    named->of_file = !own;
+    if (!named->units && l->type != TRA_COL_TIMESTAMP && l->type != TRA_COL_DATE)
+        named->units = tra_h5_get_text(scale, "units", a);
+    return named;
 }
 
 /* The last part of an object's path, which names the dimension in files of other programs. */

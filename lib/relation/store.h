@@ -61,6 +61,9 @@ typedef struct tra_rel tra_rel;
 /* Splits "file.h5:name" at the first "::", else at the last ':', unless a file has all of it as its name. name is NULL
  * when there is none. Both are in the arena. */
 void tra_relspec(tra_arena *a, const char *spec, const char **path, const char **name);
+/* Bytes of the prefix "raw:" of a spec, which asks for the numbers as they are stored; 0: it has none, or a file of
+ * that name is there. */
+size_t tra_relspec_raw(const char *spec);
 
 /* The relations that a file holds (at most 65536), in alphabetical order, in the arena. TRA_INPUT. */
 typedef struct tra_relation_names {
@@ -97,6 +100,7 @@ typedef struct tra_relinfo {
     int64_t file_bytes;
     bool checksums, lost;         /* lost: tra wrote checksums, but they are gone */
     const char *digest, *history; /* NULL when absent */
+    const char *decoding;         /* what the attributes of another program make of its numbers (decode.h); or NULL */
     const char *storage;          /* levels or mapping (stored.h, mapped.h); NULL: each tuple is stored as it is */
 } tra_relinfo;
 const tra_relinfo *tra_rel_info(const tra_rel *r);

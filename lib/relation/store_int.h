@@ -4,6 +4,7 @@
 
 #include "../base/newfile.h"
 #include "codec.h"
+#include "decode.h"
 #include "store.h"
 #include "vfd.h"
 
@@ -117,12 +118,14 @@ struct tra_rel {
     tra_vfd *vfd;
     tra_catalog cat;
     tra_type type;
-    tra_geom geom; /* with dims, chunk and grid as they are in the file (contiguous: of the blocks) */
-    size_t size;   /* bytes of an element in memory */
-    bool u64;      /* the file holds u64; the type says i64, and elements of 2^63 and more are refused, */
-    bool keep_u64; /* unless the caller asked for them as they are (tra_rel_keep_u64) */
-    bool ours;     /* tra wrote it */
-    bool scalar;   /* a dataset without dimensions */
+    tra_geom geom;            /* with dims, chunk and grid as they are in the file (contiguous: of the blocks) */
+    size_t size;              /* bytes of an element as it is read; those of the type where nothing is to be decoded */
+    bool u64;                 /* the file holds u64; the type says i64, and elements of 2^63 and more are refused, */
+    bool keep_u64;            /* unless the caller asked for them as they are (tra_rel_keep_u64) */
+    bool ours;                /* tra wrote it */
+    bool scalar;              /* a dataset without dimensions */
+    bool raw;                 /* the numbers are wanted as they are stored */
+    const tra_decode *decode; /* of another program: how elements become those of the type; NULL: they are */
     /* How arrays are read: pread of a chunk, pread of rows of a contiguous dataset, H5Dread, or made up
      * (tra_rel_positions). */
     enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY, TRA_BY_POSITION } how;
@@ -153,6 +156,7 @@ struct tra_rel {
 
 /* HDF5's type of the elements in memory. */
 static inline hid_t tra_rel_memory_type(const tra_rel *r) {
+    if (r->decode) return r->decode->memory;
     return r->u64 ? H5T_NATIVE_UINT64 : tra_h5_type(r->type.dtype);
 }
 

@@ -6,6 +6,8 @@ static ref_cell label_at(const tra_dim_labels *l, int64_t position) {
     ref_cell c = {.state = REF_VALUE, .i = position};
     if (l && l->type == TRA_COL_STRING)
         c.s = tra_dictionary_at(l->dict, l->code ? l->code[position] : position, &c.len);
+    else if (l && tra_coltype_is_float(l->type))
+        c.i = 0, c.f = tra_dim_labels_real(l, position);
     else if (l)
         c.i = l->whole[position];
     return c;

@@ -8,7 +8,9 @@
 /* A path that stands in the program, which is relative to the program's folder dir. */
 static const char *resolve(const char *dir, const char *path, tra_arena *a) {
     bool here = !dir || !*dir || strcmp(dir, ".") == 0;
-    return *path == '/' || here ? path : tra_arena_printf(a, "%s/%s", dir, path);
+    size_t raw = tra_relspec_raw(path);
+    if (path[raw] == '/' || here) return path;
+    return tra_arena_printf(a, "%.*s%s/%s", (int)raw, path, dir, path + raw);
 }
 
 /* Opens the file n->path and sets what follows from it. defined: the path is from -D. */

@@ -106,6 +106,7 @@ const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     tra_name_dimensions(b, n, rank, names);
     for (int d = 0; d < rank; d++)
-        if (n->labels[d]) labels[d] = tra_dim_labels_named(b->arena, n->labels[d], names[d]);
+        if (n->labels[d])
+            labels[d] = n->labels[d]->of_file ? n->labels[d] : tra_dim_labels_named(b->arena, n->labels[d], names[d]);
     return labels;
 }
