@@ -1,5 +1,6 @@
 /* copy_others.c - what else the target of a new file holds is copied into it: other relations, groups, links,
  * attributes. And whether the target can be completed so. */
+#include "references.h"
 #include "scales.h"
 #include "stored_int.h"
 #include "table_hook.h"
@@ -16,6 +17,9 @@ typedef struct copying {
     int nours;
     const char *at; /* path of the group being copied, with a '/' at the end unless it is the root */
     hid_t to;       /* the new file */
+    hid_t how;      /* properties of copies */
+    bool types;     /* named types are copied now, before the datasets that have them; all else is not */
+    tra_copies moved;
     tra_err *e;
 } copying;
 
@@ -54,9 +58,29 @@ static bool copy_object(copying *k, hid_t from, const char *name, const char *pa
         old->err)
         return false;
     old->blind = true;
-    bool ok = H5Ocopy(from, name, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0 && !old->err;
+    bool ok = H5Ocopy(from, name, k->to, path, k->how, H5P_DEFAULT) >= 0 && !old->err;
     old->blind = false;
     return ok;
+}
+
+/* Creates a group like the old one, and copies what it holds. */
+static bool copy_subgroup(copying *k, hid_t from, const char *name, const char *path) {
+    hid_t group = H5Gopen2(from, name, H5P_DEFAULT), gcpl = group >= 0 ? H5Gget_create_plist(group) : -1;
+    hid_t made = gcpl >= 0 ? H5Gcreate2(k->to, path, H5P_DEFAULT, gcpl, H5P_DEFAULT) : -1;
+    bool ok = made >= 0 && H5Gclose(made) >= 0;
+    ok = ok && copy_group(k, group, tra_arena_printf(k->arena, "%s/", path)) == TRA_OK;
+    if (gcpl >= 0) H5Pclose(gcpl);
+    if (group >= 0) H5Gclose(group);
+    return ok;
+}
+
+/* What a hard link leads to, which other links may lead to as well. */
+static bool copy_hard(copying *k, hid_t from, const char *name, const char *path, const H5O_info_t *obj) {
+    const char *there = tra_copies_find(&k->moved, obj->addr);
+    if (there) return H5Lcreate_hard(k->to, there, k->to, path, H5P_DEFAULT, H5P_DEFAULT) >= 0;
+    tra_copies_add(&k->moved, obj->addr, path);
+    if (obj->type == H5O_TYPE_GROUP) return copy_subgroup(k, from, name, path);
+    return copy_object(k, from, name, path);
 }
 
 static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, void *data) {
@@ -70,23 +94,27 @@ static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, vo
         if (owner && strcmp(owner, k->ours[i]) == 0) return 0; /* labels of a relation that is replaced */
         above = above || (strncmp(path, k->ours[i], n) == 0 && k->ours[i][n] == '/');
     }
+    H5O_info_t obj = {.type = H5O_TYPE_UNKNOWN};
+    if (info->type == H5L_TYPE_HARD && H5Oget_info_by_name2(from, name, &obj, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
+        return -1;
+    if ((obj.type == H5O_TYPE_NAMED_DATATYPE) != k->types) return 0;
     if (above) { /* the new file already has this group; what else it had is copied into it */
         hid_t group = H5Gopen2(from, name, H5P_DEFAULT);
         if (group < 0) return -1;
+        tra_copies_add(&k->moved, obj.addr, path);
         tra_status s = copy_group(k, group, tra_arena_printf(k->arena, "%s/", path));
         H5Gclose(group);
         return s == TRA_OK ? 0 : -1;
     }
     if (info->type == H5L_TYPE_HARD)
-        ok = copy_object(k, from, name, path);
+        ok = copy_hard(k, from, name, path, &obj);
     else
         ok = copy_soft_or_external(k, from, name, info, path);
-    if (!ok) {
+    if (!ok && k->e->msg[0] == 0) { /* else a group within has said why */
         tra_h5_fail(k->e, TRA_INPUT, k->old->err ? k->old : k->w->vfd, "cannot copy %s, which %s holds already", path,
                     k->w->path);
-        return -1;
     }
-    return 0;
+    return ok ? 0 : -1;
 }
 
 static bool copy_attribute(hid_t from, hid_t to, const char *name) {
@@ -121,8 +149,17 @@ static tra_status copy_group(copying *k, hid_t group, const char *at) {
     H5Gclose(to);
     if (r < 0)
         return tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy the attributes of /%s in %s", at, k->w->path);
-    r = H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_link, k);
+    hid_t gcpl = H5Gget_create_plist(group);
+    unsigned order = 0;
+    (void)H5Pget_link_creation_order(gcpl, &order);
+    H5Pclose(gcpl);
+    for (int types = 1; types >= 0 && r >= 0; types--) {
+        k->types = types;
+        r = H5Literate(group, order & H5P_CRT_ORDER_TRACKED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, NULL,
+                       copy_link, k);
+    }
     k->at = outer;
+    if (r < 0 && k->e->msg[0]) return TRA_INPUT;
     return r < 0 ? tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy what %s holds", k->w->path) : TRA_OK;
 }
 
@@ -155,6 +192,20 @@ static bool holds_tensor(hid_t file, const char *path) {
     return is;
 }
 
+/* Bytes before the HDF5 file proper, as MATLAB has them, are not copied. */
+static tra_status no_user_block(const tra_writer *w, hid_t old, tra_err *e) {
+    hid_t fcpl = H5Fget_create_plist(old);
+    hsize_t size = 0;
+    bool known = fcpl >= 0 && H5Pget_userblock(fcpl, &size) >= 0;
+    if (fcpl >= 0) H5Pclose(fcpl);
+    if (known && size == 0) return TRA_OK;
+    return tra_fail(e, TRA_INPUT,
+                    "cannot write %s:%s: %s begins with a user block of %" PRIu64
+                    " bytes (as MATLAB's files do), which "
+                    "would be lost; write to another file",
+                    w->path, w->name, w->path, (uint64_t)size);
+}
+
 tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
     hid_t old;
     tra_status s = open_old(w->path, &old, e);
@@ -172,9 +223,18 @@ tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
             s = tra_fail(e, TRA_INPUT, "cannot write %s:%s: there %s is not a %s", w->path, w->name, part,
                          *p ? "group" : "relation");
     }
+    if (old >= 0 && s == TRA_OK) s = no_user_block(w, old, e);
     if (old >= 0 && s == TRA_OK) s = tra_scales_check(w, old, e);
     if (old >= 0) H5Fclose(old);
     return s;
+}
+
+/* References to what is at this path in the old file lead to the same path in the new one. */
+static void note_place(copying *k, hid_t old, const char *path) {
+    H5O_info_t info;
+    bool root = strcmp(path, "/") == 0;
+    if ((root || tra_h5_exists(old, path)) && H5Oget_info_by_name2(old, path, &info, H5O_INFO_BASIC, H5P_DEFAULT) >= 0)
+        tra_copies_add(&k->moved, info.addr, path);
 }
 
 tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
@@ -189,9 +249,16 @@ tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
         k.ours[2 * i + 1] = tra_table_path(a, f->names[i], NULL);
     }
     k.old = tra_vfd_of(old);
+    k.how = H5Pcreate(H5P_OBJECT_COPY); /* named types stay those of the datasets that have them */
+    H5Pset_copy_object(k.how, H5O_COPY_MERGE_COMMITTED_DTYPE_FLAG);
     hid_t root = H5Gopen2(old, "/", H5P_DEFAULT);
+    note_place(&k, old, "/");
     tra_status s = copy_group(&k, root, "");
     H5Gclose(root);
+    for (int i = 0; i < f->nnames && s == TRA_OK; i++) note_place(&k, old, f->names[i]);
+    if (s == TRA_OK) s = tra_references_renew(old, f->file, &k.moved, f->path, e);
+    tra_copies_free(&k.moved);
+    H5Pclose(k.how);
     if (s == TRA_OK && !tra_scales_reattach(old, f->file, f->nnames, (const char *const *)f->names))
         s = tra_h5_fail(e, TRA_INPUT, k.old->err ? k.old : f->vfd, "cannot copy the labels in %s", f->path);
     H5Fclose(old);
