@@ -148,9 +148,10 @@ int64_t tra_memory_base(const tra_plan *p, int threads) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
         library = tra_max64(library, op->what.hdf5_bytes); /* one read at a time */
-        if (op->op == TRA_PLAN_OUTPUT && !tra_op_counts_first(op))
+        bool packed = op->what.levels || op->what.mapping || op->type.columns;
+        if (op->op == TRA_PLAN_OUTPUT && !packed)
             chunk = tra_max64(chunk, tra_store_chunk_bytes(&op->type));
-        if (op->op == TRA_PLAN_OUTPUT && (op->what.levels || op->what.mapping || op->type.columns) && p->compress)
+        if (op->op == TRA_PLAN_OUTPUT && packed && p->compress)
             codec = tra_max64(codec, tra_pack_bytes(&op->type, p->compress, threads));
     }
     if (p->compress && chunk > 0) codec = tra_max64(codec, threads * tra_codec_context(p->compress, chunk));

@@ -92,6 +92,7 @@ static bool streams_out(const tra_plan *p, const tra_edges *e, int i) {
 
 /* Bytes of scratch memory that a worker needs to write results of type `held` to this output. */
 static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *held) {
+    if (output->type.bounded && !output->type.columns) return 0; /* blocks wait as they are */
     if (tra_op_counts_first(output)) return tra_stored_room(held, output);
     int64_t spread = held->layout ? tra_store_chunk_bytes(held) + 63 : 0; /* a sparse array is made a dense chunk */
     return spread + (p->compress ? tra_codec_scratch(held) : 0);
@@ -375,7 +376,7 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
  * which only the uncompressed size is known, and tuples that are counted or packed before they are written. */
 static void walk_output(tra_plan *p, walk *w, tra_op *op, int64_t tuples) {
     const tra_type *t = &p->ops[op->in[0]].type;
-    const tra_mapping_use *m = op->what.mapping;
+    const tra_mapping_use *m = op->type.bounded ? NULL : op->what.mapping;
     tra_size *write = &op->predicted.cost.disk_write, waits = tra_size_exactly(0);
     *write = m ? tra_size_exactly(m->all) : tra_file_bytes(t, tra_op_counts_first(op), op->type.cat->n);
     p->cost.disk_write = tra_size_add(p->cost.disk_write, *write);

@@ -449,6 +449,15 @@ int tra_op_workers(const tra_plan *p, const tra_op *op, int threads) {
     return (int)tra_max64(1, tra_min64(threads, op->type.cat->n));
 }
 
+/* Bytes for storing a result of which only the run told the extents, when its chunks have come together: a chunk, and
+ * what it takes to store it in another way. */
+static int64_t rewrite_room(const tra_plan *p, const tra_op *output, int threads) {
+    tra_type dense = output->type;
+    dense.layout = NULL;
+    int64_t each = tra_stored_room(&dense, output), io = each || !p->compress ? each : tra_codec_scratch(&dense);
+    return footprint(tra_store_chunk_bytes(&dense)) + threads * footprint(io) + footprint(each);
+}
+
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
     if (op->op == TRA_PLAN_MAP) threads = tra_op_workers(p, op, threads);
@@ -475,9 +484,9 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
         out = tra_max64(tra_type_room(&from->type),
                         from->type.layout ? 0 : tra_block_footprint(tra_store_chunk_bytes(&op->type)));
         n = from->orders.direct ? 0 : tra_op_stored_room(p, from) + out + fixed + threads * derive_scratch(p, from);
-        if (op->type.bounded && !op->type.columns) /* chunks are read back */
-            n = tra_max64(n, footprint(tra_store_chunk_bytes(&op->type)));
-        if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */
+        if (op->type.bounded && !op->type.columns) /* chunks are read back, and perhaps stored in another way */
+            n = tra_max64(n, rewrite_room(p, op, threads));
+        else if (tra_op_counts_first(op) && !op->what.mapping) /* at the end each tuple is read back from scratch */
             n = tra_max64(n, within(op->orders.panel, tra_type_room(&from->type)) +
                                  footprint(tra_stored_room(&from->type, op)));
         break;

@@ -39,7 +39,8 @@ bool tra_storage_says_unique(const tra_storage *s);
 
 /* TRA_PROGRAM, saying why, where the storage cannot hold relations of the type: a position depends on what a component
  * holds, a value is computed, or it asks where blocks begin and these are no blocks of a tensor. Blocks that are too
- * large to be tried out now may still be refused by tra_mapping_pack. */
+ * large to be tried out now, and those of which only the run tells the extents, may still be refused when they are
+ * packed. */
 TRA_MUSTUSE tra_status tra_mapping_holds(const tra_storage *s, const tra_type *t, tra_err *e);
 /* A storage in which the arrays of a relation are packed, and its bytes. */
 typedef struct tra_mapping_use {

@@ -69,7 +69,7 @@ tra_status tra_mapping_holds(const tra_storage *s, const tra_type *t, tra_err *e
             return refuse(s, "the name of a component is too long for a result's file", e);
     }
     const tra_dims *bound = &t->cat->bound;
-    if (t->columns || t->bounded) return refuse(s, "only the run tells what extents these arrays have", e);
+    if (t->columns) return refuse(s, "tables are not stored so", e);
     if (bound->n < 1 || !tra_rows_can(bound))
         return refuse(s, "arrays must have a dimension, and be shorter than 2^32 along the last", e);
     if (s->at_origin && !tra_type_is_tensor(t, NULL))

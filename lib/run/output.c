@@ -6,12 +6,12 @@
 #define XXH_STATIC_LINKING_ONLY /* for the size of a state */
 #include <xxhash.h>
 
-static void outfile_free(tra_outfile *o) {
+void tra_outfile_free(tra_outfile *o) {
     if (o->spool >= 0) close(o->spool);
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
     free(o->counts);
-    free(o->row_begin);
+    tra_compact_free(o);
     free(o->spool_at);
     free(o->spool_file);
     free(o->encoded);
@@ -157,16 +157,19 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     tra_status s = TRA_OK;
     tra_write_options w = *wo;
     char tag[64];
-    const tra_levels *levels = op->what.levels;
-    const tra_mapping_use *mapping = op->what.mapping;
+    uint32_t counted = op->type.columns ? 0 : op->type.bounded;
+    const tra_levels *levels = counted ? NULL : op->what.levels;
+    const tra_mapping_use *mapping = counted ? NULL : op->what.mapping;
     *o = (tra_outfile){.comm = *comm, .file_type = op->type, .memory_type = op->type, .levels = levels, .spool = -1};
     o->op = op;
     o->mapping = mapping;
-    o->counted_dim = levels || mapping ? -1 : tra_compact_dim(&op->type);
-    o->ncounts = levels                                    ? levels->n
-                 : mapping                                 ? mapping->storage->ncomponents
-                 : op->type.columns || o->counted_dim >= 0 ? 1
-                                                           : 0;
+    o->counted = counted;
+    o->joined_fd = -1;
+    o->scratch = scratch;
+    o->ncounts = levels             ? levels->n
+                 : mapping          ? mapping->storage->ncomponents
+                 : op->type.columns ? 1
+                                    : __builtin_popcount(counted);
     o->memory_type.layout = held;
     o->file_type.layout = o->ncounts ? held : NULL;
     o->zstd = wo->codec.zstd && !o->ncounts;
@@ -176,9 +179,9 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     pthread_mutex_init(&o->lock, NULL);
     o->ntallies = tra_engine_threads(engine);
     o->tallies = tra_calloc((size_t)o->ntallies, sizeof *o->tallies);
-    o->digester = op->type.columns || o->counted_dim >= 0
-                      ? NULL
-                      : tra_digester_new(&o->memory_type); /* which rows these are is known in the end */
+    if (!op->type.columns && !counted)
+        o->digester = tra_digester_new(&o->memory_type); /* else it is known in the end
+                                                            which rows these are */
     o->chunk_bytes = tra_store_chunk_bytes(&o->file_type);
     o->log = tra_log_open(journal, op->id, o->zstd || o->ncounts);
     list_tuples(o, &op->place);
@@ -187,15 +190,10 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     w.levels = levels;
     w.labels = op->what.labels;
     w.mapping = mapping ? mapping->storage : NULL;
-    if (o->counted_dim >= 0) {
-        o->path = op->what.path;
+    if (counted) {
         o->options = *wo;
         o->options.labels = op->what.labels;
-        s = wo->codec.zstd ? tra_fail(e, TRA_USAGE,
-                                      "cannot compress %s: only the run tells how many rows the matrix has (--codec "
-                                      "none writes it as it is)",
-                                      op->what.path)
-                           : tra_compact_check(op, e);
+        s = tra_compact_check(op, e);
     } else if (comm->rank == 0)
         s = tra_writer_create(op->what.path, &o->file_type, &w, &o->writer, e);
     s = tra_comm_agree(comm, s, e);
@@ -205,7 +203,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     if (s == TRA_OK && w.reuse) s = resume(o, engine, e);
     if (s != TRA_OK) {
         if (o->writer) (w.reuse ? tra_writer_leave : tra_writer_abort)(o->writer);
-        outfile_free(o);
+        tra_outfile_free(o);
         return s;
     }
     *out = o;
@@ -303,9 +301,10 @@ tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
     if (s == TRA_OK && o->ncounts) s = tra_counted_place(o, e);
+    if (s == TRA_OK && o->joined_fd >= 0) return tra_compact_rewrite(o, e);
     if (s == TRA_OK && o->comm.rank != 0) s = tra_writer_sync(o->writer, e);
     s = tra_comm_agree(&o->comm, s, e);
-    if (s == TRA_OK && o->counted_dim >= 0) s = tra_compact_seal(o, e);
+    if (s == TRA_OK && o->counted) s = tra_compact_seal(o, e);
     if (s == TRA_OK && (o->levels || o->mapping || o->file_type.columns) && o->comm.rank == 0)
         s = tra_writer_pack(o->writer, tra_engine_threads(o->engine), e);
     s = tra_comm_agree(&o->comm, s, e);
@@ -340,7 +339,7 @@ tra_status tra_outfiles_commit(tra_outfile *const *files, int n, tra_status s, b
     }
     if (s == TRA_OK && comm.rank == 0) s = tra_writers_commit(w, digests, n, note, e);
     s = tra_comm_agree(&comm, s, e);
-    for (int i = 0; i < n; i++) outfile_free(files[i]);
+    for (int i = 0; i < n; i++) tra_outfile_free(files[i]);
     free(text);
     free(digests);
     free(w);

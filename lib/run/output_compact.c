@@ -1,45 +1,44 @@
-/* output_compact.c - outputs of tensors of which only the run tells an extent: the rows that satisfy a predicate.
+/* output_compact.c - outputs of tensors of which only the run tells some extents: the rows that satisfy a predicate.
  *
  * The file has them without gaps, in blocks as large as those that they come in. So where the rows of a block go
  * follows from how many all blocks before it have: blocks wait in scratch until all are there (output_counted.c), then
  * the file is made, and every rank writes the rows of its blocks, which may be parts of two chunks. Checksums and the
  * digest are of what is in the file then.
+ *
+ * Chunks that are compressed, or stored by levels or a mapping, are written as a whole. So they come together in a file
+ * beside the output first, which is removed in the end: then all is known of the tensor, and its chunks are the results
+ * of an output like any other.
  */
 #include "output_int.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The dimension whose extent is only bounded, or -1. */
-int tra_compact_dim(const tra_type *held) {
-    if (held->columns || !held->bounded) return -1;
-    return __builtin_ctz(held->bounded);
-}
+#include <unistd.h>
 
 tra_status tra_compact_check(const tra_op *op, tra_err *e) {
     const char *why;
     char place[512];
-    if (tra_compact_dim(&op->type) < 0) return TRA_OK;
-    if (op->type.bounded & (op->type.bounded - 1))
-        return tra_fail(e, TRA_PROGRAM, "%sonly the run tells the extents of two of its dimensions; sum over one",
-                        tra_op_text(op, place, sizeof place));
     if (tra_type_is_blocked(&op->type, &why)) return TRA_OK;
     return tra_fail(e, TRA_PROGRAM, "%sonly the run tells its rows, and it cannot be written: %s",
                     tra_op_text(op, place, sizeof place), why);
 }
 
-/* Fills begin[b]: where the rows of the blocks with key component b begin; and the number of all rows at the end. */
-static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
+/* ---- where blocks begin ------------------------------------------------------------------------------------------ */
+
+/* Fills o->begins[d], by the counts number k of each tuple: where the blocks with key component b begin along dimension
+ * d, and the whole extent at the end. */
+static tra_status find_begins(tra_outfile *o, int d, int k, tra_err *e) {
     const tra_catalog *c = o->memory_type.cat;
-    int64_t n = c->frontier.v[o->counted_dim];
-    for (int64_t b = 0; b <= n; b++) begin[b] = b ? -1 : 0;
+    int64_t n = c->frontier.v[d], *begin = o->begins[d] = tra_calloc((size_t)n + 1, sizeof *begin);
+    for (int64_t b = 1; b <= n; b++) begin[b] = -1;
     for (int64_t t = 0; t < c->n; t++) {
         tra_dims key;
         tra_catalog_key(c, t, &key);
-        int64_t *rows = &begin[key.v[o->counted_dim] + 1];
-        if (*rows >= 0 && *rows != o->counts[t])
+        int64_t *extent = &begin[key.v[d] + 1], count = o->counts[t * o->ncounts + k];
+        if (*extent >= 0 && *extent != count)
             return tra_fail(e, TRA_INTERNAL, "neighbouring blocks have different numbers of rows");
-        *rows = o->counts[t];
+        *extent = count;
     }
     for (int64_t b = 0; b < n; b++) begin[b + 1] = begin[b] + tra_max64(0, begin[b + 1]);
     return TRA_OK;
@@ -47,10 +46,16 @@ static tra_status begins(const tra_outfile *o, int64_t *begin, tra_err *e) {
 
 /* The type of what is written, whose catalog is o's. */
 static tra_status final_type(tra_outfile *o, tra_err *e) {
+    const tra_catalog *c = o->memory_type.cat;
     tra_dims shape;
+    int k = 0;
     tra_type_shape(&o->memory_type, &shape);
-    shape.v[o->counted_dim] = o->row_begin[o->memory_type.cat->frontier.v[o->counted_dim]];
-    TRA_TRY(tra_catalog_blocks(&shape, &o->memory_type.cat->bound, &o->compact, e));
+    for (int d = 0; d < shape.n; d++) {
+        if (!(o->counted >> d & 1)) continue;
+        TRA_TRY(find_begins(o, d, k++, e));
+        shape.v[d] = o->begins[d][c->frontier.v[d]];
+    }
+    TRA_TRY(tra_catalog_blocks(&shape, &c->bound, &o->compact, e));
     o->file_type = o->memory_type;
     o->file_type.cat = &o->compact;
     o->file_type.layout = NULL;
@@ -60,11 +65,47 @@ static tra_status final_type(tra_outfile *o, tra_err *e) {
     return TRA_OK;
 }
 
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static tra_status create_joined(tra_outfile *o, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    const char *path, *name;
+    tra_relspec(a, o->op->what.path, &path, &name);
+    tra_status s = tra_temp_create(path, NULL, false, &o->joined, e);
+    if (s == TRA_OK) o->joined_fd = o->joined.fd;
+    if (s == TRA_OK && ftruncate(o->joined_fd, o->compact.n * o->chunk_bytes) != 0)
+        s = tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", o->joined.path);
+    tra_arena_free(a);
+    return s;
+}
+
+/* Opens the file of rank 0 on the other ranks. Collective. */
+static tra_status share_joined(tra_outfile *o, tra_err *e) {
+    int64_t n = o->joined.path ? (int64_t)strlen(o->joined.path) + 1 : 0;
+    tra_comm_bcast(&o->comm, &n, sizeof n);
+    char *path = o->comm.rank == 0 ? tra_strdup(o->joined.path) : tra_malloc((size_t)n);
+    tra_comm_bcast(&o->comm, path, n);
+    if (o->comm.rank != 0) o->joined_fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    tra_status s = o->joined_fd >= 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write %s", path);
+    free(path);
+    return tra_comm_agree(&o->comm, s, e);
+}
+
 tra_status tra_compact_create(tra_outfile *o, tra_err *e) {
-    o->row_begin = tra_calloc((size_t)o->memory_type.cat->frontier.v[o->counted_dim] + 1, sizeof *o->row_begin);
-    TRA_TRY(begins(o, o->row_begin, e));
-    TRA_TRY(final_type(o, e));
-    return o->comm.rank == 0 ? tra_writer_create(o->path, &o->file_type, &o->options, &o->writer, e) : TRA_OK;
+    bool join = o->op->what.levels || o->op->what.mapping || o->options.codec.zstd;
+    tra_status s = final_type(o, e);
+    if (s == TRA_OK && o->comm.rank == 0)
+        s = join ? create_joined(o, e) : tra_writer_create(o->op->what.path, &o->file_type, &o->options, &o->writer, e);
+    s = tra_comm_agree(&o->comm, s, e);
+    return s == TRA_OK && join ? share_joined(o, e) : s;
+}
+
+void tra_compact_free(tra_outfile *o) {
+    for (int d = 0; d < TRA_MAXDIM; d++) free(o->begins[d]);
+    if (o->joined.path)
+        tra_temp_abort(&o->joined);
+    else if (o->joined_fd >= 0)
+        close(o->joined_fd);
 }
 
 /* ---- rows to their places ---------------------------------------------------------------------------------------- */
@@ -76,9 +117,16 @@ static tra_dims chunk_ext(const tra_outfile *o) {
     return ext;
 }
 
-/* Writes the rows of an array that begin with `from`, as many as sub has along counted_dim, to row `to` of a chunk. */
-static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *chunk, int64_t to, const tra_array *a,
-                             int64_t from, const tra_dims *sub, tra_err *e) {
+/* Writes bytes of chunk t, from `at` on. */
+static tra_status write_at(tra_outfile *o, int64_t t, int64_t at, const void *bytes, int64_t n, tra_err *e) {
+    if (o->joined_fd < 0) return tra_writer_write_at(o->writer, tra_writer_address(o->writer, t) + at, bytes, n, e);
+    return tra_pwrite(o->joined_fd, bytes, (size_t)n, t * o->chunk_bytes + at, "the output", e);
+}
+
+/* Writes the box of an array that begins at `from`, with the extents `sub`, to the box of chunk t that begins at `to`.
+ */
+static tra_status write_part(tra_outfile *o, int64_t t, const tra_dims *chunk, const tra_dims *to, const tra_array *a,
+                             const tra_dims *from, const tra_dims *sub, tra_err *e) {
     int64_t size = (int64_t)tra_dtype_size(a->dtype), run = sub->v[sub->n - 1];
     tra_dims outer = *sub, at = {.n = sub->n};
     int last = sub->n - 1; /* dimensions from here on are one run */
@@ -88,28 +136,36 @@ static tra_status write_part(tra_outfile *o, int64_t address, const tra_dims *ch
         int64_t source = 0, target = 0;
         for (int d = 0; d < sub->n; d++) {
             int64_t i = d < last ? at.v[d] : 0;
-            source = source * a->ext.v[d] + i + (d == o->counted_dim ? from : 0);
-            target = target * chunk->v[d] + i + (d == o->counted_dim ? to : 0);
+            source = source * a->ext.v[d] + i + from->v[d];
+            target = target * chunk->v[d] + i + to->v[d];
         }
-        TRA_TRY(
-            tra_writer_write_at(o->writer, address + target * size, (char *)a->data + source * size, run * size, e));
+        TRA_TRY(write_at(o, t, target * size, (char *)a->data + source * size, run * size, e));
     } while (tra_next(&outer, &at));
     return TRA_OK;
 }
 
 tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e) {
-    tra_dims key, sub = c->array.ext, chunk;
-    int64_t elements, d = o->counted_dim;
+    tra_dims key, begin, chunk, pieces = {.n = c->array.ext.n}, piece = pieces;
+    int64_t elements;
+    if (!tra_dims_product(&c->array.ext, &elements) || elements == 0) return TRA_OK;
     tra_catalog_key(o->memory_type.cat, t, &key);
-    if (!tra_dims_product(&sub, &elements) || elements == 0) return TRA_OK;
     chunk = chunk_ext(o);
-    int64_t begin = o->row_begin[key.v[d]], end = begin + c->array.ext.v[d];
-    for (int64_t row = begin; row < end; row += sub.v[d]) {
-        key.v[d] = row / chunk.v[d];
-        sub.v[d] = tra_min64(end, (key.v[d] + 1) * chunk.v[d]) - row;
-        int64_t address = tra_writer_address(o->writer, tra_catalog_find(&o->compact, &key));
-        TRA_TRY(write_part(o, address, &chunk, row % chunk.v[d], &c->array, row - begin, &sub, e));
+    for (int d = 0; d < pieces.n; d++) { /* along each dimension the block lies in so many chunks */
+        begin.v[d] = o->counted >> d & 1 ? o->begins[d][key.v[d]] : key.v[d] * chunk.v[d];
+        pieces.v[d] = (begin.v[d] + c->array.ext.v[d] - 1) / chunk.v[d] - begin.v[d] / chunk.v[d] + 1;
+        piece.v[d] = 0;
     }
+    do {
+        tra_dims to = piece, from = piece, sub = piece, at = piece;
+        for (int d = 0; d < piece.n; d++) {
+            at.v[d] = begin.v[d] / chunk.v[d] + piece.v[d];
+            int64_t low = tra_max64(begin.v[d], at.v[d] * chunk.v[d]);
+            sub.v[d] = tra_min64(begin.v[d] + c->array.ext.v[d], (at.v[d] + 1) * chunk.v[d]) - low;
+            to.v[d] = low % chunk.v[d];
+            from.v[d] = low - begin.v[d];
+        }
+        TRA_TRY(write_part(o, tra_catalog_find(&o->compact, &at), &chunk, &to, &c->array, &from, &sub, e));
+    } while (tra_next(&pieces, &piece));
     return TRA_OK;
 }
 
@@ -152,4 +208,77 @@ tra_status tra_compact_seal(tra_outfile *o, tra_err *e) {
     tra_block_free(o->pool, b);
     tra_digester_free(g);
     return s;
+}
+
+/* ---- stored in another way ----------------------------------------------------------------------------------------
+ */
+
+/* Context of a unit that reads chunk t and hands it over. */
+typedef struct moving {
+    tra_outfile *from;
+    tra_outlet *to;
+    int64_t t;
+} moving;
+
+static void end_move(tra_unit *u) { free(u->ctx); }
+
+static tra_status run_move(tra_unit *u, int task, tra_worker *w, tra_err *e) {
+    const moving *x = u->ctx;
+    tra_outfile *o = x->from;
+    tra_block *b = NULL;
+    tra_dims ext, chunk = chunk_ext(o);
+    (void)task;
+    TRA_TRY(tra_engine_take_block(w, o->chunk_bytes, &b, e));
+    tra_status s = tra_pread(o->joined_fd, b->ptr, (size_t)o->chunk_bytes, x->t * o->chunk_bytes, "the output", e);
+    if (s != TRA_OK) {
+        tra_block_free(o->pool, b);
+        return s;
+    }
+    tra_catalog_ext(&o->compact, x->t, &ext);
+    draw_together(b->ptr, &chunk, &ext, tra_dtype_size(o->file_type.dtype));
+    return tra_outlet_emit(x->to, w, x->t, 0, b, e);
+}
+
+/* Hands the chunks that this rank is to store to the output. */
+static tra_status move_chunks(tra_outfile *o, tra_outfile *to, const tra_op *op, tra_err *e) {
+    tra_outlet outlet = {.file = to, .pool = o->pool, .engine = o->engine, .op = op, .site = o->comm.rank};
+    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, tra_outlet_io(&outlet), e);
+    for (int64_t t = 0; t < o->compact.n && s == TRA_OK; t++) {
+        if (tra_outlet_has(&outlet, t)) continue;
+        tra_unit *u = tra_unit_new(0, 1);
+        moving *x = tra_malloc(sizeof *x);
+        *x = (moving){o, &outlet, t};
+        u->run = run_move;
+        u->end = end_move;
+        u->ctx = x;
+        s = tra_engine_submit(o->engine, u, e);
+    }
+    tra_err drained = {0};
+    tra_status end = tra_engine_drain(o->engine, &drained);
+    if (end != TRA_OK) *e = drained, s = end;
+    return s;
+}
+
+tra_status tra_compact_rewrite(tra_outfile *o, tra_err *e) {
+    tra_op op = *o->op;
+    tra_mapping_use use;
+    tra_outfile *to;
+    tra_status s = TRA_OK;
+    op.type = o->file_type;
+    op.place = tra_place_part(o->comm.size, op.type.cat, 1, (const int8_t[]){0});
+    if (op.what.mapping) { /* its bytes by the extents as they are */
+        use = (tra_mapping_use){.storage = op.what.mapping->storage, .name = op.what.mapping->name};
+        op.what.mapping = &use;
+        s = tra_mapping_measure(&op.type, &use, e);
+    }
+    if (s == TRA_OK && fsync(o->joined_fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write the output to disk");
+    TRA_TRY(tra_comm_agree(&o->comm, s, e));
+    TRA_TRY(tra_outfile_open(&o->comm, &op, NULL, &o->options, o->scratch, NULL, o->engine, o->pool, &to, e));
+    s = tra_outfile_finish(to, move_chunks(o, to, &op, e), e);
+    if (s != TRA_OK) return tra_outfiles_commit(&to, 1, s, false, NULL, e);
+    o->tallies[0].digest = to->tallies[0].digest;
+    o->writer = to->writer;
+    to->writer = NULL;
+    tra_outfile_free(to);
+    return TRA_OK;
 }

@@ -30,9 +30,12 @@ static tra_status find_scratch(tra_outfile *o, tra_worker *w, int64_t t, const t
                : tra_advise_blocks(s, "", &o->memory_type, t, tra_add_most(tra_cell_bytes(c), bytes), o->pool, &own, e);
 }
 
-/* Counts the positions, or rows, of tuple t. */
+/* Counts the positions, or rows, of tuple t; of tensors, what they have along each counted dimension. */
 static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell *c, tra_err *e) {
-    if (!o->levels) return o->counts[t] = c->array.ext.v[o->counted_dim < 0 ? 0 : o->counted_dim], TRA_OK;
+    int64_t *counts = o->counts + t * o->ncounts;
+    uint32_t dims = o->counted ? o->counted : 1;
+    for (; !o->levels && dims; dims &= dims - 1) *counts++ = c->array.ext.v[__builtin_ctz(dims)];
+    if (!o->levels) return TRA_OK;
     int64_t entries = tra_levels_in_order(o->levels) ? 0 : tra_held_entries(c); /* that are sorted */
     int64_t bytes = tra_stored_scratch(o->levels, entries);
     tra_block *own = NULL;
@@ -89,7 +92,7 @@ static tra_status run_put(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_unit_input *in = &u->inputs[0];
     (void)task;
     if (o->log) TRA_TRY(tra_stop_check(e)); /* what waits is saved */
-    if (o->counted_dim >= 0) return tra_compact_put(o, in->part->ordinal[in->i], &in->cell, e);
+    if (o->counted) return tra_compact_put(o, in->part->ordinal[in->i], &in->cell, e);
     if (!o->levels) return put_rows(o, w, in->part->ordinal[in->i], &in->cell, e);
     int64_t bytes = tra_stored_scratch(o->levels, tra_held_entries(&in->cell));
     tra_block *scratch = NULL;
@@ -166,13 +169,11 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
 tra_status tra_counted_place(tra_outfile *o, tra_err *e) {
     tra_status s = TRA_OK;
     tra_comm_sum(&o->comm, o->counts, o->file_type.cat->n * o->ncounts);
-    if (o->counted_dim >= 0)
-        s = tra_compact_create(o, e);
-    else if (o->comm.rank == 0)
+    if (!o->counted && o->comm.rank == 0)
         s = o->levels || o->mapping ? tra_writer_place(o->writer, o->counts, e)
                                     : tra_writer_place_rows(o->writer, o->counts, e);
-    s = tra_comm_agree(&o->comm, s, e);
-    if (s == TRA_OK && o->comm.size > 1) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
+    s = o->counted ? tra_compact_create(o, e) : tra_comm_agree(&o->comm, s, e);
+    if (s == TRA_OK && o->comm.size > 1 && o->joined_fd < 0) s = tra_comm_agree(&o->comm, tra_outfile_share(o, e), e);
     if (s == TRA_OK) s = put_all(o, e);
     return tra_comm_agree(&o->comm, s, e);
 }

@@ -5,6 +5,7 @@
 #ifndef TRA_OUTPUT_INT_H
 #define TRA_OUTPUT_INT_H
 
+#include "../base/newfile.h"
 #include "../relation/codec.h"
 #include "../relation/mapped.h"
 #include "../relation/stored.h"
@@ -46,11 +47,13 @@ struct tra_outfile {
     int64_t *counts;                /* [tuples][ncounts]; 0 for tuples of other ranks */
     const tra_levels *levels;       /* NULL: not stored by levels */
     const tra_mapping_use *mapping; /* NULL: not packed; what is packed is followed by its number of entries */
-    int counted_dim;                /* the dimension whose extent only the run tells (output_compact.c); -1: none; */
-    tra_catalog compact;            /* then the catalog of what is written, */
-    int64_t *row_begin;             /* where in the file the rows of each block begin, */
-    const char *path;               /* and arguments for making the writer */
+    uint32_t counted;            /* dimensions (bits) whose extents only the run tells (output_compact.c); 0: none; */
+    tra_catalog compact;         /* then the catalog of what is written, */
+    int64_t *begins[TRA_MAXDIM]; /* where in the file the blocks begin along each of these, and the extent, */
+    const char *scratch;         /* and arguments for making the file; */
     tra_write_options options;
+    tra_temp joined; /* and where chunks are not written as they are, the file of rank 0 in which they come together */
+    int joined_fd;   /* before that, as this rank has opened it; -1: there is none */
     int64_t count_room; /* bytes of scratch that each worker has for counting */
 
     /* The place of a compressed chunk, or of an array that is counted, follows from the lengths or counts of all arrays
@@ -70,14 +73,18 @@ int64_t tra_spool_reserve(tra_outfile *o, int64_t len);
 /* Gives the other ranks access to the file that rank 0 made. Collective. */
 TRA_MUSTUSE tra_status tra_outfile_share(tra_outfile *o, tra_err *e);
 
-/* output_compact.c: tensors of which only the run tells an extent, whose writer rank 0 makes when all rows are counted.
+/* output_compact.c: tensors of which only the run tells some extents, whose file is made when all blocks are counted.
  */
-int tra_compact_dim(const tra_type *held); /* the dimension; -1: the relation is none such */
 TRA_MUSTUSE tra_status tra_compact_check(const tra_op *op, tra_err *e); /* TRA_PROGRAM: it cannot be written */
-TRA_MUSTUSE tra_status tra_compact_create(tra_outfile *o, tra_err *e);
+TRA_MUSTUSE tra_status tra_compact_create(tra_outfile *o, tra_err *e);  /* collective */
 TRA_MUSTUSE tra_status tra_compact_put(tra_outfile *o, int64_t t, const tra_cell *c, tra_err *e);
-/* After all ranks have written: computes checksums and digest, of some of the chunks on each rank. */
+/* After all ranks have put all: computes checksums and digest, of some of the chunks on each rank. */
 TRA_MUSTUSE tra_status tra_compact_seal(tra_outfile *o, tra_err *e);
+/* The same where chunks have come together in a file of their own: stores them as the program says, by an output of
+ * which all is known. Then o has the writer and the digest of that. Collective. */
+TRA_MUSTUSE tra_status tra_compact_rewrite(tra_outfile *o, tra_err *e);
+void tra_compact_free(tra_outfile *o);
+void tra_outfile_free(tra_outfile *o);
 
 int64_t tra_held_entries(const tra_cell *c); /* entries of the array in a cell; of a dense one, its elements */
 

@@ -121,6 +121,7 @@ static tra_status fill_counted(const tra_ref_rel *r, const tra_type *type, const
     }
     TRA_TRY(ref_counted_type(type, &whole.ext, a, &own, e));
     TRA_TRY(ref_in_blocks(&whole, &block, type->dtype, a, &cut, e));
+    cut.sparse = r->sparse;
     return tra_reference_fill(&cut, &own, spec, o, a, out, digest_text, e);
 }
 

@@ -167,8 +167,6 @@ END
     has "p.tra:15:15: error: a result cannot be stored as both: storage both adds up several elements in one coordinate"
     has "p.tra:16:15: error: a result cannot be stored as symmetric: storage symmetric is for blocks of equal extents"
     local long=an_array_whose_name_has_more_letters_than_there_are_for_it_in_a_file_that_has_a_table_of_its_components
-    printf 'a,b\n1,2\n3,4\n' >t.csv
-    tra import -q --table t.csv -o t.h5
     cat >p.tra <<END
 storage placed[m, n] at [r, c] {
     real array v(m*n)
@@ -179,20 +177,16 @@ storage named[m, n] {
     sum(<i, _> in 0:m, <j, _> in 0:n) {@unique (i, j) -> $long(j*m + i)}
 }
 storage none[m, n] { sum(<i, _> in 0:m, <j, _> in 0:n) {@unique (i, j) -> 1.0} }
-input T from "t.h5"
 input A : f64 [40, 30] by [8, 8]
 input Q : f64 [30, 30] by [8, 8]
-B1 = store(matrix(select(T, a > 1), [a, b]), placed)
 B2 = store(rekey(filter(Q, (i, j) -> i == j), (i, j) -> (i)), placed)
 B3 = store(A, named)
 B4 = store(A, none)
-output B1
 output B2
 output B3
 output B4
 END
     status 2 tra check p.tra
-    has "stored as placed: storage placed: only the run tells what extents these arrays have"
     has "stored as placed: storage placed: it asks where blocks begin, and these are not the blocks of a tensor"
     has "stored as named: storage named: the name of a component is too long for a result's file"
     has "stored as none: storage none: it has no, or too many components"

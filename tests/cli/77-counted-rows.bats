@@ -69,3 +69,57 @@ END
         status 0 "$PYTHON" j.py
     done
 }
+
+@test "rows that only the run counts are stored in every storage that results have, compressed too, on 1 to 5 sites" {
+    rows 100
+    printf '3,0\n0,-5\n' >l.csv
+    tra import -q --no-header --storage csr l.csv -o l.h5
+    cat >p.tra <<'END'
+input t from "t.h5"
+input L from "l.h5"
+S = select(t, g < 6)
+G = matrix(select(t, g > 6), [p = a, q = b])
+H = matrix(select(t, g > 99), [a, b])
+X = matrix(S, [a, b, r])
+P = project(S, p = a, q = max(b, 0))
+M = matrix(P, [p, q])
+Y[n,i] as coo = 2 * X[n,i]
+W[n,k] = sum M[n,i] * L[i,k]
+K[n,m] as dcsr = sum M[n,i] * M[m,i]
+U[n,m] = sum M[n,i] * G[m,i]
+V[n] as csf = sum M[n,i]
+T[n,m,i] as csf = M[n,i] * M[m,i]
+B = store(X, band(200))
+N = store(matrix(select(t, g > 99), [a, b]), csr)
+F[n,k] = sum H[n,i] * L[i,k]
+END
+    for o in Y W K U V T B N F; do echo "output $o" >>p.tra; done
+    for s in csr csc coo csf dcsr dcsc colmajor dense; do printf 'X_%s = store(X, %s)\noutput X_%s\n' $s $s $s >>p.tra; done
+    cat judge.py - >j.py <<'END'
+import subprocess, os
+def near(name, x):
+    subprocess.run([os.environ["TRA"], "export", "-q", name + ".h5", "-o", "x.npy"], check=True)
+    y = np.load("x.npy")
+    assert y.shape == x.shape, (name, y.shape, x.shape)
+    assert np.allclose(x, y, 1e-12, 1e-12), (name, x, y)
+X, G = rows(lambda r: r["g"] < 6, "a", "b", "r"), rows(lambda r: r["g"] > 6, "a", "b")
+M = np.c_[X[:, 0], np.maximum(X[:, 1], 0)]
+none = np.zeros((0, 2))
+for name, x in (("Y", 2 * X), ("W", M * v), ("K", M @ M.T), ("U", M @ G.T), ("V", M.sum(1)), ("B", X),
+                ("T", np.einsum("ni,mi->nmi", M, M)), ("N", none), ("F", none)):
+    near(name, x)
+for s in "csr csc coo csf dcsr dcsc colmajor dense".split(): near("X_" + s, X)
+END
+    for s in 1 2 3 5; do
+        status 0 tra run -q --no-history --sites $s p.tra
+        status 0 "$PYTHON" j.py
+        tra digest ./[A-Z].h5 X_*.h5 >$s.txt
+        status 0 cmp 1.txt $s.txt
+        [ -z "$(find . -name '.*tmp*')" ]
+    done
+    status 0 tra run -q --no-history --codec zstd p.tra
+    status 0 "$PYTHON" j.py
+    for f in [A-Z].h5 X_*.h5; do status 0 tra verify -q "$f"; done
+    status 0 tra run -q --no-history --engine reference p.tra
+    status 0 "$PYTHON" j.py
+}
