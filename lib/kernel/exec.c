@@ -87,7 +87,7 @@ static void run_softmax(const tra_array *in, const tra_array *out) {
 /* Runs one step of a map. own: scratch for LAPACK. */
 static void run_map(const tra_kernel *step, const tra_array *in, const tra_array *out, bool sparse, void *own) {
     switch (step->cls) {
-    case TRA_K_LAPACK: tra_lapack_run(step->row->lapack, in, NULL, out, own); return;
+    case TRA_K_LAPACK: tra_lapack_run(step, in, NULL, out, own); return;
     case TRA_K_TOP: tra_top_run(step, in, NULL, out); return;
     case TRA_K_SCALAR: tra_code_run(step->code, in, NULL, out, &sparse); return;
     case TRA_K_ALIGNED: tra_aligned_run(step, in, NULL, out, &sparse); return;
@@ -252,7 +252,7 @@ void tra_join_sparse(const tra_kernel *k, const tra_array *a, const tra_array *b
     scratch = (char *)scratch + own_scratch(k, &c, TRA_USE_JOIN, &a->ext, &b->ext);
     tra_array first = first_place(&c, &ext, out, scratch);
     if (c.step[0]->cls == TRA_K_LAPACK)
-        tra_lapack_run(c.step[0]->row->lapack, a, b, &first, own);
+        tra_lapack_run(c.step[0], a, b, &first, own);
     else if (c.step[0]->cls == TRA_K_TOP)
         tra_top_run(c.step[0], a, b, &first);
     else if (c.step[0]->cls == TRA_K_SCALAR)

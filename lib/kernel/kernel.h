@@ -133,6 +133,9 @@ typedef struct tra_kernel tra_kernel;
  * takes matrices alone; vectors need an Einstein string, and the error of tra_kernel_shape2 says so. */
 TRA_MUSTUSE tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, int nargs,
                                         const double *args, const tra_kernel **out, tra_err *e);
+struct tra_dim_labels;
+/* Such a kernel of a matrix, whose messages call the columns of that matrix by these labels. NULL: by their numbers. */
+const tra_kernel *tra_kernel_labelled(tra_arena *a, const tra_kernel *k, const struct tra_dim_labels *columns);
 /* The name of the i-th named kernel, and its TRA_USE_ bits; NULL after the last. */
 const char *tra_kernel_list(int i, unsigned *uses);
 /* "ij,kj->ik": product and sum; one letter a label, one or two operands. Labels on the left must stand on the right;

@@ -2,6 +2,7 @@
 #ifndef TRA_KERNEL_INT_H
 #define TRA_KERNEL_INT_H
 
+#include "../relation/labels.h"
 #include "kernel.h"
 
 /* How a kernel is run. A class, not a name: many named kernels share one. */
@@ -66,7 +67,8 @@ typedef struct tra_row {
     tra_scalar_op fold;     /* ROW, COL, INDEX */
     double identity;        /* of the aggregation */
     tra_lapack lapack;
-    int type; /* of the result: sparse (1), dense (-1), or as it follows from the operands' */
+    int type;    /* of the result: sparse (1), dense (-1), or as it follows from the operands' */
+    bool narrow; /* LAPACK: the result is f32 */
 } tra_row;
 const tra_row *tra_row_find(const char *name);
 
@@ -92,6 +94,7 @@ struct tra_kernel {
     unsigned uses, props, over;
     const tra_row *row; /* NULL: not from the table */
     double args[1];     /* numbers in parentheses */
+    const tra_dim_labels *columns; /* LAPACK: of the matrix, for messages; NULL: it has none */
 
     /* SCALAR, ALIGNED */
     const tra_scalar *expr; /* NULL in a step that was fused from several */
@@ -151,7 +154,7 @@ size_t tra_lapack_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b); /
 double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
 /* Runs it; out is f64, or f32 where the operands are. A failure, such as of a singular matrix, is noted
  * (tra_kernel_failure). */
-void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
+void tra_lapack_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
 
 /* The same of those that take blocks of rows (tall.c). */
 static inline bool tra_lapack_is_tall(tra_lapack f) { return f >= TRA_L_TALL_R; }
@@ -159,13 +162,23 @@ const char *tra_tall_misfit(tra_lapack f, const tra_dims *a, const tra_dims *b);
 void tra_tall_shape(tra_lapack f, double arg, const tra_dims *a, const tra_dims *b, tra_dims *out);
 size_t tra_tall_scratch(tra_lapack f, const tra_dims *a, const tra_dims *b);
 double tra_tall_flops(tra_lapack f, const tra_dims *a, const tra_dims *b);
-void tra_tall_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
-/* What both share. m x n elements to columns of height `stride`; false when one is not finite. Whether a matrix of that
- * reciprocal condition is regular: warns where few of its digits are right, notes a failure where it is singular. */
+void tra_tall_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch);
+/* What both share. m x n elements to columns of height `stride`; false when one is not finite. */
 bool tra_lapack_load(const tra_array *x, int64_t m, int64_t n, double *to, int64_t stride);
 void tra_lapack_set(const tra_array *x, int64_t at, double v);
 void tra_lapack_fill(const tra_array *x, double v);
-bool tra_lapack_is_regular(double rcond, const char *name);
+/* singular.c. A matrix of n columns whose reciprocal condition is below this, when its columns have lengths near 1, is
+ * singular to working precision. t: the type of the result. */
+double tra_lapack_tolerance(int64_t n, tra_dtype t);
+/* The power of two that gives a column a length near 1, and scaling columns by it. */
+double tra_lapack_scale_of(const double *column, int64_t m);
+void tra_lapack_scale(double *a, int64_t m, int64_t n, int64_t stride, double *by);
+/* Whether it is regular; warns where few digits of what `name` makes of it are right. */
+bool tra_lapack_is_regular(double rcond, int64_t n, tra_dtype t, const char *name);
+/* Notes the failure of a singular matrix, of whose scaled columns r is the R, and which columns depend on each other.
+ * c: workspace of n numbers. */
+void tra_lapack_fail_singular(const char *name, const double *r, int64_t n, int64_t stride, tra_dtype t,
+                              const tra_dim_labels *columns, double *c);
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 

@@ -127,11 +127,14 @@ static void room(tra_lapack f, int64_t m, int64_t n, int64_t right, int64_t *wor
     switch (f) {
     case TRA_L_SOLVE:
     case TRA_L_INVERSE:
-        *work = n * right + 4 * n;
+        *work = n * right + 5 * n;
         *ints = 2 * n;
         break;
     case TRA_L_DET: *ints = n; break;
-    case TRA_L_CHOLESKY: break;
+    case TRA_L_CHOLESKY:
+        *work = 5 * n;
+        *ints = n;
+        break;
     case TRA_L_EIGH_W:
     case TRA_L_EIGH_V:
         *work = n + 1 + 6 * n + 2 * n * n;
@@ -165,6 +168,8 @@ typedef struct job {
     double *work;
     int64_t nwork;
     int *ints;
+    tra_dtype type;                /* of the result */
+    const tra_dim_labels *columns; /* of the matrix, or NULL */
 } job;
 
 void tra_lapack_set(const tra_array *x, int64_t at, double v) {
@@ -215,51 +220,73 @@ static bool refuse_unsymmetric(const job *w, const char *name) {
     return true;
 }
 
+/* Scales rows and columns of a symmetric matrix so that its diagonal is near 1, by powers of two; false when an element
+ * of the diagonal is not positive, so that the matrix is not positive definite. */
+static bool scale_both(job *w, double *by) {
+    int64_t n = w->n;
+    bool positive = true;
+    for (int64_t j = 0; j < n; j++) {
+        double length = sqrt(fmax(0, w->a[j * n + j]));
+        positive = positive && length > 0;
+        by[j] = tra_lapack_scale_of(&length, 1);
+    }
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) w->a[j * n + i] = w->a[j * n + i] * by[i] * by[j];
+    return positive;
+}
+
+static void scale_rows(double *b, int64_t n, int64_t right, const double *by) {
+    for (int64_t p = 0; p < n * right; p++) b[p] *= by[p % n];
+}
+
 /* ---- systems ------------------------------------------------------------------------------------------------ */
 
-bool tra_lapack_is_regular(double rcond, const char *name) {
-    if (!(rcond >= DBL_EPSILON / 2)) {
-        tra_kernel_fail(
-            "%s: the matrix is singular to working precision (its condition is about %.1e): columns depend on each "
-            "other, or are of very different size",
-            name, 1 / rcond);
-        return false;
-    }
-    if (rcond < 1e-10)
-        tra_warn("%s: the condition of the matrix is about %.1e, so that about %d digits of the result are right", name,
-                 1 / rcond, (int)fmax(0, floor(16 + log10(rcond))));
-    return true;
+/* By QR of a matrix that is known to be singular, whose columns have the lengths `by` makes of them. */
+static void fail_singular(job *w, const tra_array *a, const double *by, const char *name) {
+    int n = w->n, lwork = n, info;
+    tra_lapack_load(a, n, n, w->a, n);
+    for (int64_t p = 0; p < (int64_t)n * n; p++) w->a[p] *= by[p / n];
+    dgeqrf_(&n, &n, w->a, &n, w->work, w->work + n, &lwork, &info);
+    tra_lapack_fail_singular(name, w->a, n, n, w->type, w->columns, w->work);
 }
 
 /* a x = b, columns of b in place: by Cholesky where a is symmetric and positive definite, else by LU. The factor of
- * the first try is lost with it, so the matrix is loaded again. */
+ * the first try is lost with it, so the matrix is loaded again. What is factored is D a D, or a D, with D = by (see
+ * singular.c). */
 static void solve(job *w, const tra_array *a, double *b, int right, const char *name) {
     int n = w->n, info, i, j, *pivot = w->ints, *ints = w->ints + n;
-    double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1), rcond = 0;
-    bool positive = symmetric(w, 8, &i, &j);
-    for (int64_t d = 0; d < n && positive; d++) positive = w->a[d * n + d] > 0;
-    if (positive) {
-        dpotrf_("L", &n, w->a, &n, &info, 1);
-        positive = info == 0;
-        if (!positive) tra_lapack_load(a, n, n, w->a, n);
+    double rcond = 0, *by = w->work + 4 * (int64_t)n;
+    if (symmetric(w, 8, &i, &j)) {
+        bool positive = scale_both(w, by);
+        double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
+        if (positive) dpotrf_("L", &n, w->a, &n, &info, 1);
+        if (positive && info == 0) {
+            dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
+            if (tra_lapack_is_regular(rcond, n, w->type, name)) {
+                scale_rows(b, n, right, by);
+                dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
+                scale_rows(b, n, right, by);
+                return;
+            }
+        }
+        rcond = 0;
+        tra_lapack_load(a, n, n, w->a, n);
     }
-    if (positive) {
-        dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
-        if (tra_lapack_is_regular(rcond, name)) dpotrs_("L", &n, &right, w->a, &n, b, &n, &info, 1);
-        return;
-    }
+    tra_lapack_scale(w->a, n, n, n, by);
+    double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
     dgetrf_(&n, &n, w->a, &n, pivot, &info);
-    if (info > 0) {
-        tra_kernel_fail("%s: the matrix is singular: column %d follows from those before it", name, info - 1);
+    if (info == 0) dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
+    if (!tra_lapack_is_regular(rcond, n, w->type, name)) {
+        fail_singular(w, a, by, name);
         return;
     }
-    dgecon_("1", &n, w->a, &n, &norm, &rcond, w->work, ints, &info, 1);
-    if (tra_lapack_is_regular(rcond, name)) dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
+    dgetrs_("N", &n, &right, w->a, &n, pivot, b, &n, &info, 1);
+    scale_rows(b, n, right, by);
 }
 
 static void run_solve(job *w, const tra_array *a, const tra_array *b, const tra_array *out) {
     int right = b->ext.n == 2 ? (int)b->ext.v[1] : 1;
-    double *x = w->work + 4 * (int64_t)w->n;
+    double *x = w->work + 5 * (int64_t)w->n;
     if (!tra_lapack_load(b, w->n, right, x, w->n)) {
         tra_lapack_fill(out, NAN);
         return;
@@ -269,7 +296,7 @@ static void run_solve(job *w, const tra_array *a, const tra_array *b, const tra_
 }
 
 static void run_inverse(job *w, const tra_array *a, const tra_array *out) {
-    double *x = w->work + 4 * (int64_t)w->n;
+    double *x = w->work + 5 * (int64_t)w->n;
     memset(x, 0, (size_t)w->n * (size_t)w->n * sizeof *x);
     for (int64_t i = 0; i < w->n; i++) x[i * w->n + i] = 1;
     solve(w, a, x, w->n, "inverse");
@@ -284,15 +311,35 @@ static void run_det(job *w, const tra_array *out) {
     tra_lapack_set(out, 0, det);
 }
 
+/* The order of the first leading part of D a D that is not positive definite to working precision, by as much of its
+ * factor as there is (`info` of dpotrf: up to the order where it gave up); if each is, that of the smallest pivot. */
+static int64_t indefinite_part(const job *w, int info) {
+    int64_t n = info > 0 ? info - 1 : w->n, least = 0;
+    for (int64_t j = 0; j < n; j++) {
+        double pivot = w->a[j * w->n + j];
+        if (pivot * pivot <= 64 * tra_lapack_tolerance(w->n, w->type)) return j + 1;
+        if (pivot < w->a[least * w->n + least]) least = j;
+    }
+    return info > 0 ? info : least + 1;
+}
+
 static void run_cholesky(job *w, const tra_array *out) {
-    int n = w->n, info;
+    int n = w->n, info = 0, none;
+    double rcond = 0, *by = w->work + 4 * (int64_t)n;
     if (refuse_unsymmetric(w, "cholesky")) return;
+    scale_both(w, by);
+    double norm = dlange_("1", &n, &n, w->a, &n, w->work, 1);
     dpotrf_("L", &n, w->a, &n, &info, 1);
-    if (info > 0) {
-        tra_kernel_fail("cholesky: the matrix is not positive definite: its leading %d x %d part is not", info, info);
+    if (info == 0) dpocon_("L", &n, w->a, &n, &norm, &rcond, w->work, w->ints, &none, 1);
+    if (info > 0 || !tra_lapack_is_regular(rcond, n, w->type, "cholesky")) {
+        int64_t part = indefinite_part(w, info);
+        tra_kernel_fail("cholesky: the matrix is not positive definite: its leading %" PRId64 " x %" PRId64
+                        " part is not, to working precision",
+                        part, part);
         return;
     }
-    for (int64_t j = 1; j < n; j++) memset(w->a + j * n, 0, (size_t)j * sizeof *w->a);
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < n; i++) w->a[j * n + i] = i < j ? 0 : w->a[j * n + i] / by[i];
     store(w->a, n, out, n, n);
 }
 
@@ -364,12 +411,17 @@ static void run_svd(job *w, const tra_array *out, tra_lapack f) {
     }
 }
 
-void tra_lapack_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
+void tra_lapack_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
+    tra_lapack f = k->row->lapack;
     if (tra_lapack_is_tall(f)) {
-        tra_tall_run(f, a, b, out, scratch);
+        tra_tall_run(k, a, b, out, scratch);
         return;
     }
-    job w = {.m = (int)a->ext.v[0], .n = (int)a->ext.v[1], .a = scratch};
+    job w = {.m = (int)a->ext.v[0],
+             .n = (int)a->ext.v[1],
+             .a = scratch,
+             .type = out->dtype,
+             .columns = k->columns};
     int64_t ints, elements = a->ext.v[0] * a->ext.v[1];
     w.k = w.m < w.n ? w.m : w.n;
     room(f, w.m, w.n, b && b->ext.n == 2 ? b->ext.v[1] : f == TRA_L_INVERSE ? w.n : 1, &w.nwork, &ints);

@@ -77,6 +77,7 @@ static const tra_row rows[] = {
     {.name = "tall_end_r", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_END_R},
     {.name = "tall_end_q", .uses = MAP, .cls = TRA_K_LAPACK, .lapack = TRA_L_END_Q},
     {.name = "tall_end_x", .uses = MAP, .cls = TRA_K_LAPACK, .nargs = 1, .lapack = TRA_L_END_X},
+    {.name = "tall_end_x32", .uses = MAP, .cls = TRA_K_LAPACK, .nargs = 1, .lapack = TRA_L_END_X, .narrow = true},
 
     /* maps of each element */
     {.name = "neg", .uses = MAP, .expr = F1(NEG)},
@@ -117,6 +118,13 @@ const tra_row *tra_row_find(const char *name) {
     for (int i = 0; i < NROWS; i++)
         if (strcmp(rows[i].name, name) == 0) return &rows[i];
     return NULL;
+}
+
+const tra_kernel *tra_kernel_labelled(tra_arena *a, const tra_kernel *k, const tra_dim_labels *columns) {
+    tra_kernel *labelled = tra_new(a, tra_kernel);
+    *labelled = *k;
+    labelled->columns = columns;
+    return labelled;
 }
 
 const char *tra_kernel_list(int i, unsigned *uses) {

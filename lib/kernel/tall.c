@@ -63,6 +63,7 @@ typedef struct job {
     int m, w, k;            /* rows that are there, columns, the lesser of both */
     double *a, *tau, *work; /* a: column by column */
     int nwork, *ints;
+    const tra_dim_labels *columns; /* of the matrix, or NULL */
 } job;
 
 static bool is_there(const tra_array *a, int64_t i) {
@@ -125,18 +126,24 @@ static bool has_rows(const job *w, int64_t n, const char *name) {
 /* R of a matrix and its right sides has that of the matrix, and beside it Q' times the right sides. */
 static void put_x(job *w, const tra_array *out) {
     int n = (int)out->ext.v[0], right = w->w - n, info;
-    double rcond = 0;
+    double rcond = 0, *by = w->tau; /* which nobody reads any more */
     if (!has_rows(w, n, "solve")) return;
+    for (int64_t j = 0; j < n; j++) memset(w->a + j * w->m + j + 1, 0, (size_t)(w->m - j - 1) * sizeof *w->a);
+    tra_lapack_scale(w->a, n, n, w->m, by);
     dtrcon_("1", "U", "N", &n, w->a, &w->m, &rcond, w->work, w->ints, &info, 1, 1, 1);
-    if (!tra_lapack_is_regular(rcond, "solve")) return;
+    if (!tra_lapack_is_regular(rcond, n, out->dtype, "solve")) {
+        tra_lapack_fail_singular("solve", w->a, n, w->m, out->dtype, w->columns, w->work);
+        return;
+    }
     double *x = w->a + (int64_t)n * w->m;
     dtrtrs_("U", "N", "N", &n, &right, w->a, &w->m, x, &w->m, &info, 1, 1, 1);
     for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < right; j++) tra_lapack_set(out, i * right + j, x[j * w->m + i]);
+        for (int64_t j = 0; j < right; j++) tra_lapack_set(out, i * right + j, by[i] * x[j * w->m + i]);
 }
 
-void tra_tall_run(tra_lapack f, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
-    job w = {.w = (int)width(f, &a->ext, b ? &b->ext : NULL), .a = scratch};
+void tra_tall_run(const tra_kernel *k, const tra_array *a, const tra_array *b, const tra_array *out, void *scratch) {
+    tra_lapack f = k->row->lapack;
+    job w = {.w = (int)width(f, &a->ext, b ? &b->ext : NULL), .a = scratch, .columns = k->columns};
     int info;
     if (b && b->ext.v[0] != a->ext.v[0]) {
         tra_kernel_fail("solve: the matrix has %" PRId64 " rows, and its right side %" PRId64, a->ext.v[0],

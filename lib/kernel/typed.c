@@ -157,8 +157,10 @@ tra_dtype tra_step_dtype(const tra_kernel *k, tra_kernel_use use, tra_dtype a, t
     case TRA_K_COL:
     case TRA_K_FOLD: return folded(k->fold, a);
     case TRA_K_TOP: return use == TRA_USE_JOIN ? b : a;
-    case TRA_K_SOFTMAX:
-    case TRA_K_LAPACK: return float_of(both);
+    case TRA_K_SOFTMAX: return float_of(both);
+    case TRA_K_LAPACK: /* R of least squares is f64 whatever is solved: it tells what is singular */
+        if (k->row->narrow) return TRA_F32;
+        return k->row->lapack == TRA_L_TALL_R && use == TRA_USE_JOIN ? TRA_F64 : float_of(both);
     case TRA_K_INDEX: return TRA_F64;
     case TRA_K_ROWS: return k->rows->dtype;
     case TRA_K_PACK: return TRA_I64;

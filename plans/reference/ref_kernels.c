@@ -317,7 +317,7 @@ tra_status ref_join_pair(const tra_kernel *k, tra_dtype tx, tra_dtype ty, const 
         *t = ty;
         TRA_TRY(ref_top_eval(&ks[0], tx, x, y, a, &first, e));
     } else if (ref_is(&ks[0], "solve") || ref_is(&ks[0], "tall_r")) {
-        *t = ref_real(ref_both(tx, ty));
+        *t = ref_is(&ks[0], "tall_r") ? TRA_F64 : ref_real(ref_both(tx, ty));
         TRA_TRY(ref_lapack(ks[0].name, 0, *t, x, y, a, &first, fit, e));
     } else {
         bool stretch = true;

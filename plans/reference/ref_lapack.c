@@ -5,9 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[] = {"solve",  "inverse",     "det",         "cholesky",   "eigh_w",     "eigh_v",
-                                    "qr_q",   "qr_r",        "svd_u",       "svd_s",      "svd_v",      "tall_q",
-                                    "tall_r", "tall_more_q", "tall_more_r", "tall_end_q", "tall_end_r", "tall_end_x"};
+static const char *const names[] = {
+    "solve", "inverse", "det", "cholesky", "eigh_w", "eigh_v", "qr_q", "qr_r", "svd_u", "svd_s", "svd_v", "tall_q",
+    "tall_r", "tall_more_q", "tall_more_r", "tall_end_q", "tall_end_r", "tall_end_x", "tall_end_x32",
+};
 
 bool ref_is_lapack(const char *name) {
     for (size_t i = 0; name && i < sizeof names / sizeof *names; i++)
@@ -16,7 +17,7 @@ bool ref_is_lapack(const char *name) {
 }
 
 void ref_lapack_origin(const char *name, double arg, ref_origin *o) {
-    bool vector = (!strcmp(name, "tall_end_x") && arg == 0) || !strcmp(name, "eigh_w") || !strcmp(name, "svd_s");
+    bool vector = (!strncmp(name, "tall_end_x", 10) && arg == 0) || !strcmp(name, "eigh_w") || !strcmp(name, "svd_s");
     o->n = !strcmp(name, "det") ? 0 : vector ? 1 : 2;
     for (int d = 0; d < o->n; d++) o->from[d] = d, o->also[d] = -1;
 }
@@ -87,18 +88,36 @@ static ref_num norm(const matrix *x) {
     return most;
 }
 
-static matrix solve(tra_arena *arena, const matrix *a, const matrix *b, const char *name, ref_fit *fit) {
-    matrix x = copy(arena, b), inverse = zeros(arena, a->n, a->n), t = copy(arena, a);
-    for (int64_t i = 0; i < a->n; i++) *at(&inverse, i, i) = 1;
-    ref_num det = eliminate(&t, &inverse);
-    if (det == 0 || norm(a) * norm(&inverse) > 0x1p53L) fit->failed = name;
-    t = copy(arena, a);
+/* Is it singular to working precision, when its columns (symmetric: rows and columns) are scaled to the length 1? */
+static bool is_singular(tra_arena *arena, const matrix *a, bool symmetric, tra_dtype t) {
+    ref_num most = t == TRA_F32 ? 0x1p24L : 0x1p52L / (ref_num)(a->n + 50), *by = tra_news(arena, ref_num, a->n + 1);
+    matrix scaled = copy(arena, a), inverse = zeros(arena, a->n, a->n);
+    for (int64_t j = 0; j < a->n; j++) {
+        *at(&inverse, j, j) = 1;
+        for (int64_t i = 0; i < a->m && !symmetric; i++) by[j] += *at(a, i, j) * *at(a, i, j);
+        by[j] = sqrtl(symmetric ? fabsl(*at(a, j, j)) : by[j]);
+        if (by[j] == 0) return true;
+    }
+    for (int64_t i = 0; i < a->n; i++)
+        for (int64_t j = 0; j < a->n; j++) *at(&scaled, i, j) /= by[j] * (symmetric ? by[i] : 1);
+    ref_num length = norm(&scaled);
+    return eliminate(&scaled, &inverse) == 0 || length * norm(&inverse) > most;
+}
+
+static matrix solve(tra_arena *arena, const matrix *a, const matrix *b, const char *name, tra_dtype type,
+                    ref_fit *fit) {
+    matrix x = copy(arena, b), t = copy(arena, a);
+    if (is_singular(arena, a, false, type)) {
+        fit->failed = name;
+        return x;
+    }
     eliminate(&t, &x);
     return x;
 }
 
-static matrix cholesky(tra_arena *arena, const matrix *a, ref_fit *fit) {
+static matrix cholesky(tra_arena *arena, const matrix *a, tra_dtype t, ref_fit *fit) {
     matrix l = zeros(arena, a->n, a->n);
+    if (is_singular(arena, a, true, t)) fit->failed = "cholesky";
     for (int64_t j = 0; j < a->n; j++) {
         for (int64_t i = j; i < a->n; i++) {
             ref_num v = *at(a, i, j);
@@ -292,9 +311,9 @@ static matrix beside(tra_arena *a, const matrix *x, const matrix *y) {
 /* R of blocks of rows has as many rows as columns, zeros below those that are there, and, but in the end, a column that
  * says which are; Q the rows of the block, zeros where the R of which it is has no row. */
 static matrix tall(tra_arena *a, const char *name, double arg, const matrix *x, const matrix *right, bool fine,
-                   ref_fit *fit) {
+                   tra_dtype t, ref_fit *fit) {
     bool block = !strcmp(name, "tall_q") || !strcmp(name, "tall_r"), end = !strncmp(name, "tall_end", 8);
-    char result = name[strlen(name) - 1];
+    char result = name[strlen(end ? "tall_end_" : block ? "tall_" : "tall_more_")];
     matrix all = right ? beside(a, x, right) : block ? *x : rows_there(a, x), q, r, out;
     int64_t w = all.n, n = tra_max64(0, w - tra_max64(1, (int64_t)arg));
     if (result == 'q')
@@ -322,7 +341,7 @@ static matrix tall(tra_arena *a, const char *name, double arg, const matrix *x, 
     matrix square = zeros(a, n, n), b = zeros(a, n, out.n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < w; j++) *(j < n ? at(&square, i, j) : at(&b, i, j - n)) = *at(&r, i, j);
-    return n ? solve(a, &square, &b, "solve", fit) : out;
+    return n ? solve(a, &square, &b, "solve", t, fit) : out;
 }
 
 tra_status ref_lapack(const char *name, double arg, tra_dtype t, const ref_array *x, const ref_array *y, tra_arena *a,
@@ -340,17 +359,17 @@ tra_status ref_lapack(const char *name, double arg, tra_dtype t, const ref_array
     if (blocks) {
         matrix b = {m.m, y && y->ext.n == 2 ? y->ext.v[1] : 1, y ? y->data : NULL};
         fine = fine && (!y || all_finite(&b));
-        r = tall(a, name, arg, &m, y ? &b : NULL, fine, fit);
-        if (!strcmp(name, "tall_end_x") && arg == 0) rank = 1;
+        r = tall(a, name, arg, &m, y ? &b : NULL, fine, t, fit);
+        if (!strncmp(name, "tall_end_x", 10) && arg == 0) rank = 1;
     } else if (!strcmp(name, "solve")) {
         matrix b = {y->ext.v[0], y->ext.n == 2 ? y->ext.v[1] : 1, y->data};
         fine = fine && all_finite(&b);
-        r = fine ? solve(a, &m, &b, name, fit) : b;
+        r = fine ? solve(a, &m, &b, name, t, fit) : b;
         rank = y->ext.n;
     } else if (!strcmp(name, "inverse")) {
         matrix unit = zeros(a, m.n, m.n);
         for (int64_t i = 0; i < m.n; i++) *at(&unit, i, i) = 1;
-        r = fine ? solve(a, &m, &unit, name, fit) : m;
+        r = fine ? solve(a, &m, &unit, name, t, fit) : m;
     } else if (!strcmp(name, "det")) {
         other = copy(a, &m);
         q = zeros(a, m.n, 0);
@@ -358,7 +377,7 @@ tra_status ref_lapack(const char *name, double arg, tra_dtype t, const ref_array
         r = (matrix){1, 1, w};
         rank = 0;
     } else if (!strcmp(name, "cholesky")) {
-        r = fine ? cholesky(a, &m, fit) : m;
+        r = fine ? cholesky(a, &m, t, fit) : m;
     } else if (!strncmp(name, "eigh", 4)) {
         q = m;
         if (fine) jacobi_eigh(a, &m, w, &q);

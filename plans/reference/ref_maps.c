@@ -125,7 +125,7 @@ static tra_status map_eval(const tra_kernel_desc *k, tra_dtype tx, const ref_arr
         return ref_top_eval(k, tx, x, NULL, a, out, e);
     }
     if (ref_is_lapack(k->name)) {
-        *t = ref_real(tx);
+        *t = ref_is(k, "tall_end_x32") ? TRA_F32 : ref_real(tx);
         return ref_lapack(k->name, k->arg, *t, x, NULL, a, out, fit, e);
     }
     tra_dims ext = {.n = o.n};

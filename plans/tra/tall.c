@@ -122,8 +122,9 @@ tra_node *tra_build_least(tra_tall *t, tra_node *a, tra_node *b) {
     tra_type_shape(&b->type, &right);
     int64_t w = shape.v[1] + (right.n == 2 ? right.v[1] : 1), rows = tra_max64(rows_of_block(a, &shape), 2 * w);
     tra_node *r = join_blocks(t, dense_row_blocks(t, a, rows), dense_row_blocks(t, b, rows), "tall_r");
-    return combine_r(
-        t, r, w, rows,
-        tra_build_kernel_named(t->b, t->span, "tall_end_x", TRA_USE_MAP, 1, right.n == 2 ? (double)right.v[1] : 0),
-        NULL, &levels);
+    bool narrow = tra_dtype_join(a->type.dtype, b->type.dtype) == TRA_F32;
+    const tra_kernel *last = tra_build_kernel_named(t->b, t->span, narrow ? "tall_end_x32" : "tall_end_x", TRA_USE_MAP,
+                                                    1, right.n == 2 ? (double)right.v[1] : 0);
+    if (last && a->labels) last = tra_kernel_labelled(t->b->arena, last, a->labels[1]);
+    return combine_r(t, r, w, rows, last, NULL, &levels);
 }
