@@ -84,11 +84,20 @@ typedef enum tra_scalar_op {
         TRA_S_COUNT
 } tra_scalar_op;
 
+/* What a number that the program writes is, beside elements of integers. */
+typedef enum tra_number_form {
+    TRA_NUMBER_PLAIN, /* as its value says: whole, or a float */
+    TRA_NUMBER_REAL,  /* a float whose value is whole: 1.0, 1e3 */
+    TRA_NUMBER_EXACT, /* whole, of 2^53 or more: `whole` is the value, which f64 may not have */
+} tra_number_form;
+
 typedef struct tra_scalar tra_scalar;
 struct tra_scalar {
     tra_scalar_op op;
-    double value; /* CONST */
-    int arg;      /* ARG: index of the argument */
+    double value;         /* CONST */
+    tra_number_form form; /* CONST */
+    int64_t whole;        /* CONST, EXACT */
+    int arg;              /* ARG: index of the argument */
     const tra_scalar *a, *b, *c;
 };
 typedef enum tra_scalar_class {
@@ -107,7 +116,14 @@ double tra_mod(double a, double b); /* a - b * floor(a / b), of the sign of b; N
 /* The function of that name with so many arguments (exp, log, max, pow, ...); -1 if none. */
 int tra_scalar_find(const char *name, int arity);
 const char *tra_scalar_function(int i); /* the name of function i, whatever its arity; NULL after the last */
-double tra_scalar_eval(const tra_scalar *s, const double *args);                   /* one element: the definition */
+double tra_scalar_eval(const tra_scalar *s, const double *args); /* one element: the definition */
+/* The CONST of a whole number, and of a float, as the program writes them. */
+tra_scalar tra_scalar_of_whole(int64_t v);
+tra_scalar tra_scalar_of_real(double v);
+/* The number that an operator on numbers gives. */
+void tra_scalar_fold(const tra_scalar *s, tra_scalar *out);
+/* A number as the language writes it, and so that it reads back as the same. */
+void tra_number_print(double value, tra_number_form form, int64_t whole, tra_str *out);
 void tra_scalar_print(const tra_scalar *s, const char *const *args, tra_str *out); /* args: names of the arguments */
 
 /* ---- kernels ------------------------------------------------------------------------------------------------ */

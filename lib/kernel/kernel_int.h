@@ -78,6 +78,8 @@ typedef struct tra_insn {
     tra_scalar_op op; /* CONST fills d with value, ARG copies a */
     int d, a, b, c;
     double value;
+    tra_number_form form; /* of value, as in tra_scalar */
+    int64_t whole;
 } tra_insn;
 typedef struct tra_code {
     int n, nregs;
@@ -243,6 +245,7 @@ typedef struct tra_insn_read {
     int at;
     bool is_number;
     double number;
+    int64_t whole; /* the number as an i64, where integers read it */
     tra_dtype from;
 } tra_insn_read;
 /* An instruction for arguments of certain types: computed in type `in`; `type` is that of its result by the rules of

@@ -67,6 +67,56 @@ double tra_scalar_eval(const tra_scalar *s, const double *args) {
     return 0;
 }
 
+tra_scalar tra_scalar_of_whole(int64_t v) {
+    bool plain = v > -(INT64_C(1) << 53) && v < INT64_C(1) << 53;
+    return (tra_scalar){.op = TRA_S_CONST,
+                        .value = (double)v,
+                        .form = plain ? TRA_NUMBER_PLAIN : TRA_NUMBER_EXACT,
+                        .whole = plain ? 0 : v};
+}
+
+tra_scalar tra_scalar_of_real(double v) {
+    bool whole = v == rint(v) && fabs(v) < 0x1p63;
+    return (tra_scalar){.op = TRA_S_CONST, .value = v, .form = whole ? TRA_NUMBER_REAL : TRA_NUMBER_PLAIN};
+}
+
+static bool whole_of(const tra_scalar *s, int64_t *v) {
+    *v = s->form == TRA_NUMBER_EXACT ? s->whole : tra_int_of(s->value);
+    return s->form == TRA_NUMBER_EXACT || (s->form == TRA_NUMBER_PLAIN && (double)*v == s->value);
+}
+
+/* a to the power of n; false: it does not fit. */
+static bool whole_power(int64_t a, int64_t n, int64_t *v) {
+    bool small = a >= -1 && a <= 1;
+    if (n < 0 || (n > 63 && !small)) return false;
+    if (small && n > 2) n = 2 + n % 2;
+    for (*v = 1; n > 0; n--)
+        if (__builtin_mul_overflow(*v, a, v)) return false;
+    return true;
+}
+
+void tra_scalar_fold(const tra_scalar *s, tra_scalar *out) {
+    int64_t a = 0, b = 0, v = 0;
+    const tra_scalar *kid[3] = {s->a, s->b, s->c};
+    bool wholes = true, exact = whole_of(s->a, &a) && (!s->b || whole_of(s->b, &b));
+    for (int i = s->op == TRA_S_IF; i < ops[s->op].arity; i++) wholes = wholes && whole_of(kid[i], &v);
+    switch (exact ? s->op : TRA_S_COUNT) {
+    case TRA_S_NEG: exact = !__builtin_sub_overflow((int64_t)0, a, &v); break;
+    case TRA_S_ADD: exact = !__builtin_add_overflow(a, b, &v); break;
+    case TRA_S_SUB: exact = !__builtin_sub_overflow(a, b, &v); break;
+    case TRA_S_MUL: exact = !__builtin_mul_overflow(a, b, &v); break;
+    case TRA_S_MAX: v = tra_max64(a, b); break;
+    case TRA_S_MIN: v = tra_min64(a, b); break;
+    case TRA_S_POW: exact = whole_power(a, b, &v); break;
+    default: exact = false;
+    }
+    double value = tra_scalar_eval(s, NULL);
+    bool whole = ops[s->op].class == TRA_SC_BOOL || (wholes && ops[s->op].class != TRA_SC_REAL);
+    *out = exact   ? tra_scalar_of_whole(v)
+           : whole ? (tra_scalar){.op = TRA_S_CONST, .value = value}
+                   : tra_scalar_of_real(value);
+}
+
 /* ---- printing ----------------------------------------------------------------------------------------------- */
 
 /* How tightly an expression binds: or 1, and 2, comparison 3, sum 4, product 5, sign 6, power 7, all others 8. */
@@ -82,13 +132,18 @@ static int level(const tra_scalar *s) {
     return s->op == TRA_S_CONST && signbit(s->value) ? SIGN : ATOM;
 }
 
-static void print_number(double v, tra_str *out) {
+void tra_number_print(double v, tra_number_form form, int64_t whole, tra_str *out) {
     char buf[32];
+    if (form == TRA_NUMBER_EXACT) {
+        tra_str_printf(out, "%" PRId64, whole);
+        return;
+    }
     for (int digits = 15; digits <= 17; digits++) { /* the shortest that reads back the same */
         snprintf(buf, sizeof(buf), "%.*g", digits, v);
         if (strtod(buf, NULL) == v) break;
     }
     tra_str_add(out, buf);
+    if (form == TRA_NUMBER_REAL && !strpbrk(buf, ".en")) tra_str_add(out, ".0");
 }
 
 static void print(const tra_scalar *s, int outer, const char *const *args, tra_str *out) {
@@ -96,7 +151,7 @@ static void print(const tra_scalar *s, int outer, const char *const *args, tra_s
     const char *text = ops[s->op].text;
     if (mine < outer) tra_str_add(out, "(");
     if (s->op == TRA_S_CONST) {
-        print_number(s->value, out);
+        tra_number_print(s->value, s->form, s->whole, out);
     } else if (s->op == TRA_S_ARG) {
         tra_str_add(out, args[s->arg]);
     } else if (mine == ATOM) { /* a function */
@@ -265,8 +320,9 @@ static int emit_if(tra_code *c, const tra_scalar *s, int base) {
 static int emit(tra_code *c, const tra_scalar *s, int base) {
     if (s->op == TRA_S_ARG) return ~s->arg;
     if (s->op == TRA_S_IF) return emit_if(c, s, base);
-    tra_insn in = {.op = s->op, .d = base, .value = s->value};
-    if (s->op == TRA_S_POW && s->b->op == TRA_S_CONST && s->b->value == 2) { /* correctly rounded, and faster */
+    tra_insn in = {.op = s->op, .d = base, .value = s->value, .form = s->form, .whole = s->whole};
+    bool square = s->op == TRA_S_POW && s->b->op == TRA_S_CONST && s->b->value == 2;
+    if (square && s->b->form != TRA_NUMBER_REAL) { /* correctly rounded, and faster */
         in.op = TRA_S_MUL;
         in.a = in.b = emit(c, s->a, base);
     } else if (s->b && need(s->b) > need(s->a)) {

@@ -324,7 +324,10 @@ static const void *operand_load(const tra_array *a, const tra_nest *nest, int64_
 static const void *source(const tra_insn_read *x, tra_dtype in, double (*regs)[TRA_STRIP], const void *const *arg,
                           int64_t n, void *buf) {
     if (x->is_number) {
-        tra_strip(in)(TRA_S_CONST, buf, NULL, NULL, x->number, n);
+        if (in == TRA_I64)
+            tra_fill_strip(buf, TRA_I64, &x->whole, n);
+        else
+            tra_strip(in)(TRA_S_CONST, buf, NULL, NULL, x->number, n);
         return buf;
     }
     const void *at = x->at < 0 ? arg[~x->at] : regs[x->at];
@@ -340,9 +343,12 @@ static void run_typed(const tra_typed *code, double (*regs)[TRA_STRIP], const vo
         const tra_typed_insn *c = &code->v[i];
         bool last = i == code->n - 1, binary = tra_scalar_arity(c->op) >= 2;
         void *to_reg = last && to == c->in ? d : regs[c->d];
-        const void *a = c->op == TRA_S_CONST ? NULL : source(&c->a, c->in, regs, in, n, abuf);
+        bool number = c->op == TRA_S_CONST;
+        const void *a = number ? source(&c->a, c->in, NULL, NULL, n, to_reg) : source(&c->a, c->in, regs, in, n, abuf);
         const void *b = binary ? source(&c->b, c->in, regs, in, n, bbuf) : NULL;
-        if (c->op == TRA_S_IF)
+        if (number)
+            ; /* it is there */
+        else if (c->op == TRA_S_IF)
             select_values(c->in, to_reg, a, b, source(&c->c, c->in, regs, in, n, cbuf), n);
         else if (code->kill && code->kill[c->from])
             tra_strip_kill(c->in, c->op, to_reg, a, b, c->a.number, n, code->kill[c->from]);

@@ -9,20 +9,24 @@
 typedef struct operand {
     bool is_number;
     double number;
+    tra_number_form form;
+    int64_t whole;
     tra_dtype type, in; /* in: as it is computed */
     int at;
 } operand;
 
 /* The type that a number takes when it is combined with elements of type t. */
-static tra_dtype literal_type(double v, tra_dtype t) {
+static tra_dtype literal_type(const operand *x, tra_dtype t) {
+    double v = x->number;
     if (tra_dtype_is_float(t)) return t;
-    if (v != rint(v) || fabs(v) >= 0x1p63) return TRA_F64;
+    if (x->form != TRA_NUMBER_EXACT && (x->form == TRA_NUMBER_REAL || v != rint(v) || fabs(v) >= 0x1p63))
+        return TRA_F64;
     return t == TRA_I64 || v < INT32_MIN || v > INT32_MAX ? TRA_I64 : TRA_I32;
 }
 
 static tra_dtype common(const operand *x, const operand *y) {
-    if (x->is_number) return tra_dtype_join(literal_type(x->number, y->type), y->type);
-    if (y->is_number) return tra_dtype_join(literal_type(y->number, x->type), x->type);
+    if (x->is_number) return tra_dtype_join(literal_type(x, y->type), y->type);
+    if (y->is_number) return tra_dtype_join(literal_type(y, x->type), x->type);
     return tra_dtype_join(x->type, y->type);
 }
 
@@ -30,7 +34,8 @@ static tra_dtype float_of(tra_dtype t) { return tra_dtype_is_float(t) ? t : TRA_
 static tra_dtype int_of(tra_dtype t) { return tra_dtype_rows[t].class == TRA_CLASS_BOOL ? TRA_I32 : t; }
 
 static tra_dtype power_type(const operand *x, const operand *y) {
-    bool whole = y->is_number && y->number >= 0 && y->number == rint(y->number) && y->number < 0x1p63;
+    bool whole = y->is_number && y->form != TRA_NUMBER_REAL && y->number >= 0 && y->number == rint(y->number) &&
+                 y->number < 0x1p63;
     return whole && !x->is_number ? x->type : float_of(common(x, y));
 }
 
@@ -65,16 +70,20 @@ bool tra_code_is_wide(const tra_code *code) {
     return false;
 }
 
-static double number_of(tra_scalar_op op, const operand *v) {
+static void compute_number(tra_scalar_op op, const operand *v, operand *r) {
     tra_scalar kid[3];
     int n = tra_scalar_arity(op);
-    for (int o = 0; o < 3; o++) kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = v[o].number};
+    for (int o = 0; o < 3; o++)
+        kid[o] = (tra_scalar){.op = TRA_S_CONST, .value = v[o].number, .form = v[o].form, .whole = v[o].whole};
     const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
-    return tra_scalar_eval(&all, NULL);
+    tra_scalar result;
+    tra_scalar_fold(&all, &result);
+    r->number = result.value, r->form = result.form, r->whole = result.whole;
 }
 
 static tra_insn_read source_of(const operand *x) {
-    return (tra_insn_read){.at = x->at, .is_number = x->is_number, .number = x->number, .from = x->in};
+    int64_t whole = x->form == TRA_NUMBER_EXACT ? x->whole : tra_int_of(x->number);
+    return (tra_insn_read){.at = x->at, .is_number = x->is_number, .number = x->number, .whole = whole, .from = x->in};
 }
 
 void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool wide, tra_typed_insn *v,
@@ -109,10 +118,13 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
         }
         if (c->op == TRA_S_CONST) {
             r.is_number = true;
-            r.number = c->value;
+            r.number = c->value, r.form = c->form, r.whole = c->whole;
         } else if (numbers) {
             r.is_number = true;
-            r.number = c->op == TRA_S_ARG ? x[0].number : number_of(c->op, x);
+            if (c->op == TRA_S_ARG)
+                r.number = x[0].number, r.form = x[0].form, r.whole = x[0].whole;
+            else
+                compute_number(c->op, x, &r);
         } else {
             r.type = op_type(c->op, x, wide, &r.in);
             if (v)
@@ -124,7 +136,7 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
     }
     out->type = last.type;
     if (!last.is_number) return;
-    out->type = literal_type(last.number, all);
+    out->type = literal_type(&last, all);
     if (v) {
         tra_insn_read number = source_of(&last);
         v[out->n] = (tra_typed_insn){TRA_S_CONST, last.at,    tra_strip_type(out->type), out->type, number, number,

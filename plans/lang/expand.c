@@ -17,6 +17,7 @@ typedef struct expansion {
     tra_expander *x;
     const tra_stmt *def;
     const tra_ast *call;
+    tra_names labels; /* of the body, with the names that they get */
 } expansion;
 
 static const tra_ast *argument(const expansion *s, const char *name) {
@@ -25,16 +26,25 @@ static const tra_ast *argument(const expansion *s, const char *name) {
     return NULL;
 }
 
-/* Is this name a parameter of the function of keys or elements, and so none of the macro around it? */
-static bool has_parameter(const tra_ast *lambda, const char *name) {
-    for (int i = 0; i + 1 < lambda->nkids; i++)
-        if (strcmp(lambda->kids[i]->text, name) == 0) return true;
-    return false;
+/* Names of the body with the names that they get; of a function also the functions around it. */
+typedef struct renaming {
+    int n;
+    const char *const *from;
+    const char **to;
+    const struct renaming *outer;
+} renaming;
+
+static const char *renamed(const renaming *r, const char *name) {
+    for (; r; r = r->outer)
+        for (int i = 0; i < r->n; i++)
+            if (strcmp(r->from[i], name) == 0) return r->to[i];
+    return NULL;
 }
 
-static bool any_has_parameter(const tra_ast *const *lambda, int n, const char *name) {
-    for (int i = 0; i < n; i++)
-        if (has_parameter(lambda[i], name)) return true;
+static bool mentions(const tra_ast *x, const char *name) {
+    if (x->text && strcmp(x->text, name) == 0) return true;
+    for (int i = 0; i < x->nkids; i++)
+        if (mentions(x->kids[i], name)) return true;
     return false;
 }
 
@@ -63,14 +73,79 @@ static bool is_low(tra_expander *x, const tra_ast *tree) {
     return false;
 }
 
-/* The body of the macro with its parameters replaced. lambda: the functions in the macro that `body` is inside of. An
+/* A name like this one that the statement does not have so far: with apostrophes, which no program can write. */
+static const char *fresh_name(tra_expander *x, const char *name) {
+    const char *fresh = name;
+    while (tra_names_find(&x->used, fresh) >= 0) fresh = tra_arena_printf(x->arena, "%s'", fresh);
+    tra_names_add(&x->used, fresh, NULL);
+    return fresh;
+}
+
+static void note_name(tra_expander *x, const char *name) {
+    if (name && tra_names_find(&x->used, name) < 0) tra_names_add(&x->used, name, NULL);
+}
+
+static void note_names(tra_expander *x, const tra_ast *tree) {
+    note_name(x, tree->text);
+    for (int i = 0; i < tree->nkids; i++) note_names(x, tree->kids[i]);
+}
+
+/* Where in the body a name stands for what it names: a label, or anything else. */
+typedef enum place { VALUE, LABEL } place;
+
+/* The place of kid i of x, which is in a place itself. */
+static place place_of(const tra_ast *x, int i, place outer) {
+    bool index = x->kind == TRA_AST_CALL && strcmp(x->text, "index") == 0;
+    if (x->kind == TRA_AST_INDEX || index || (x->kind == TRA_AST_AGGREGATE && i + 1 < x->nkids)) return LABEL;
+    return outer == LABEL && x->kind == TRA_AST_CALL ? LABEL : VALUE;
+}
+
+/* The labels of the body that are none of its parameters are the macro's own: each expansion gives them new names, so
+ * that they never are labels of the statement or of an argument. */
+static const char *own_label(expansion *s, const char *name) {
+    int at = tra_names_find(&s->labels, name);
+    if (at >= 0) return s->labels.value[at];
+    const char *fresh = fresh_name(s->x, name);
+    tra_names_add(&s->labels, name, (void *)(uintptr_t)fresh);
+    return fresh;
+}
+
+/* The parameters of a function in the body, with new names where an argument of the macro has such a name. */
+static renaming *function_names(const expansion *s, const tra_ast *lambda, const renaming *outer) {
+    renaming *r = tra_new(s->x->arena, renaming);
+    const char **from = tra_news(s->x->arena, const char *, lambda->nkids);
+    *r = (renaming){.n = lambda->nkids - 1, .to = tra_news(s->x->arena, const char *, lambda->nkids), .outer = outer};
+    for (int i = 0; i < r->n; i++) {
+        from[i] = lambda->kids[i]->text;
+        bool clash = false;
+        for (int k = 0; k < s->call->nkids; k++) clash = clash || mentions(s->call->kids[k], from[i]);
+        r->to[i] = clash ? fresh_name(s->x, from[i]) : from[i];
+    }
+    r->from = from;
+    return r;
+}
+
+static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bound, place where);
+
+/* The name as a tree: an argument, or a name of the body. */
+static tra_ast *substitute_name(expansion *s, const tra_ast *body, const renaming *bound, place where) {
+    const char *to = body->quoted || where == LABEL ? NULL : renamed(bound, body->text);
+    const tra_ast *arg = body->quoted || to ? NULL : argument(s, body->text);
+    if (arg) return count_nodes(s, size_of(arg)) ? (tra_ast *)arg : NULL;
+    if (where == LABEL) to = own_label(s, body->text);
+    tra_ast *x = tra_new(s->x->arena, tra_ast);
+    *x = *body;
+    x->span = x->name_span = s->call->span;
+    if (to) x->text = to;
+    return x;
+}
+
+/* The body of the macro with its parameters replaced. bound: the parameters of functions that `body` is inside of. An
  * argument that is used several times is one tree in several places, and counts each time. */
-static tra_ast *substitute(const expansion *s, const tra_ast *body, const tra_ast **lambda, int nlambda) {
+static tra_ast *substitute(expansion *s, const tra_ast *body, const renaming *bound, place where) {
     if (!count_nodes(s, 1)) return NULL;
-    bool free_name = !body->quoted && body->text && !any_has_parameter(lambda, nlambda, body->text);
-    const tra_ast *arg =
-        free_name && (body->kind == TRA_AST_NAME || body->kind == TRA_AST_INDEX) ? argument(s, body->text) : NULL;
-    if (arg && body->kind == TRA_AST_NAME) return count_nodes(s, size_of(arg)) ? (tra_ast *)arg : NULL;
+    if (body->kind == TRA_AST_NAME) return substitute_name(s, body, bound, where);
+    const tra_ast *arg = body->kind == TRA_AST_INDEX && !renamed(bound, body->text) ? argument(s, body->text) : NULL;
     tra_ast *x = tra_new(s->x->arena, tra_ast);
     *x = *body;
     x->span = x->name_span = s->call->span;
@@ -83,24 +158,27 @@ static tra_ast *substitute(const expansion *s, const tra_ast *body, const tra_as
                        s->def->name);
         return NULL;
     }
+    bool lambda = body->kind == TRA_AST_LAMBDA;
+    if (lambda) bound = function_names(s, body, bound);
     x->kids = tra_news(s->x->arena, tra_ast *, body->nkids);
-    const tra_ast *inside[64];
-    if (nlambda) memcpy(inside, lambda, (size_t)nlambda * sizeof *inside);
-    int n = nlambda;
-    if (body->kind == TRA_AST_LAMBDA && n < 64) inside[n++] = body;
     for (int i = 0; i < body->nkids; i++) {
-        bool parameter = body->kind == TRA_AST_LAMBDA && i + 1 < body->nkids;
-        x->kids[i] = parameter ? body->kids[i] : substitute(s, body->kids[i], inside, n);
+        if (lambda && i + 1 < body->nkids) {
+            x->kids[i] = tra_new(s->x->arena, tra_ast);
+            *x->kids[i] = *body->kids[i];
+            x->kids[i]->text = bound->to[i];
+        } else {
+            x->kids[i] = substitute(s, body->kids[i], bound, place_of(body, i, where));
+        }
         if (!x->kids[i]) return NULL;
         x->depth = x->kids[i]->depth >= x->depth ? x->kids[i]->depth + 1 : x->depth;
     }
     return is_low(s->x, x) ? x : NULL;
 }
 
-tra_ast *tra_expand(tra_expander *x, tra_ast *tree) {
+static tra_ast *expand(tra_expander *x, tra_ast *tree) {
     tree->depth = 0;
     for (int i = 0; i < tree->nkids; i++) {
-        tree->kids[i] = tra_expand(x, tree->kids[i]);
+        tree->kids[i] = expand(x, tree->kids[i]);
         if (!tree->kids[i]) return NULL;
         tree->depth = tree->kids[i]->depth >= tree->depth ? tree->kids[i]->depth + 1 : tree->depth;
     }
@@ -109,11 +187,28 @@ tra_ast *tra_expand(tra_expander *x, tra_ast *tree) {
     if (at < 0) return tree;
     const tra_stmt *def = x->defs.value[at];
     if (def->nlabels == tree->nkids) {
-        expansion s = {x, def, tree};
-        return substitute(&s, def->value, NULL, 0);
+        expansion s = {.x = x, .def = def, .call = tree, .labels = {.arena = x->arena}};
+        tra_ast *made = substitute(&s, def->value, NULL, VALUE), *whole = made ? tra_new(x->arena, tra_ast) : NULL;
+        if (whole) *whole = *made, whole->parentheses = tree->span; /* it is one term, as the call is */
+        return whole;
     }
     tra_diag_error(x->d, tree->span, NULL, "the macro %s has %d parameter%s, not %d", def->name, def->nlabels,
                    def->nlabels == 1 ? "" : "s", tree->nkids);
     tra_diag_also(x->d, def->name_span, "defined here");
     return NULL;
+}
+
+static bool has_macro(const tra_expander *x, const tra_ast *tree) {
+    if (tree->kind == TRA_AST_CALL && tra_names_find(&x->defs, tree->text) >= 0) return true;
+    for (int i = 0; i < tree->nkids; i++)
+        if (has_macro(x, tree->kids[i])) return true;
+    return false;
+}
+
+tra_ast *tra_expand(tra_expander *x, const tra_stmt *st) {
+    if (!has_macro(x, st->value)) return st->value;
+    x->used = (tra_names){.arena = x->arena};
+    note_names(x, st->value);
+    for (int i = 0; i < st->nlabels; i++) note_name(x, st->labels[i]->text);
+    return expand(x, st->value);
 }

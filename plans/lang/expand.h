@@ -11,13 +11,15 @@ typedef struct tra_expander {
     tra_arena *arena;
     tra_diags *d;
     tra_names defs; /* value: its tra_stmt, whose own right side has no calls of macros any more */
+    tra_names used; /* names of the statement that is being expanded */
     int made;       /* nodes of all expansions so far, of which there are at most MAX_MADE */
 } tra_expander;
 
 /* Adds a macro. Where the name is defined already, which has its diagnostic elsewhere, the first definition counts. */
 void tra_expander_add(tra_expander *x, const tra_stmt *def);
-/* Returns the tree with every call of a macro replaced by the macro's right side, in which the arguments stand for the
- * parameters. All places in that are the place of the call. NULL after a diagnostic. */
-tra_ast *tra_expand(tra_expander *x, tra_ast *tree);
+/* Returns the right side of the statement with every call of a macro replaced by the macro's right side, in which the
+ * arguments stand for the parameters. Labels and parameters of functions that the macro has itself get new names where
+ * the statement has such names. All places in that are the place of the call. NULL after a diagnostic. */
+tra_ast *tra_expand(tra_expander *x, const tra_stmt *st);
 
 #endif

@@ -69,8 +69,9 @@ typedef enum tra_ast_kind {
 typedef struct tra_ast tra_ast;
 struct tra_ast {
     tra_ast_kind kind;
-    tra_span span;      /* of the whole */
-    tra_span name_span; /* CALL, INDEX: of the name */
+    tra_span span;        /* of the whole */
+    tra_span name_span;   /* CALL, INDEX: of the name */
+    tra_span parentheses; /* those around it; len 0: none */
     const char *text;
     double value;
     bool integer, quoted;
@@ -152,5 +153,10 @@ typedef struct tra_ast_program {
  * refused here: reserved words as statements, a second definition of a name (with both places), nesting deeper than
  * 200, text that is not UTF-8. */
 void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_program *out);
+
+/* Is it the word of an aggregation: sum, max, ...? */
+bool tra_is_aggregation_word(const char *name);
+/* The diagnostic for a param or a relation of rank 0 of such a name. */
+void tra_refuse_aggregation_name(tra_diags *d, tra_span at, const char *name);
 
 #endif

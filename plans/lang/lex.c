@@ -127,10 +127,14 @@ static bool begins_statement(const lexer *x, int p) {
     return s[p] == '=' && s[p + 1] != '=';
 }
 
-/* Is the line at p, which looks like a statement, a named argument in brackets that are open? */
+/* May the line at p, which looks like a statement, go on with what is open in brackets? A named argument "name = x", or
+ * a name such as that of a column "output desc", that is indented deeper than the statement. */
 static bool is_argument(const lexer *x, int p) {
-    int last = last_kind(x), name = skip_blanks(x->s, p), after = skip_blanks(x->s, skip_name(x->s, name));
-    return x->depth > 0 && (last == ',' || last == '(' || last == '[') && x->s[after] == '=' && name - p > x->indent;
+    int last = last_kind(x), name = skip_blanks(x->s, p), end = skip_name(x->s, name), after = skip_blanks(x->s, end);
+    bool later, word = tra_is_keyword(x->s + name, end - name, &later) && x->s[after] != '=';
+    if (x->depth == 0 || name - p <= x->indent) return false;
+    if (word) return true;
+    return (last == ',' || last == '(' || last == '[') && x->s[after] == '=';
 }
 
 static void lex_number(lexer *x) {

@@ -150,17 +150,27 @@ static const tra_token *after_bracket(const tra_token *t, bool *comma) {
     return t;
 }
 
-static bool names_aggregation(const parser *p) {
+bool tra_is_aggregation_word(const char *name) {
     static const char *const words[] = {"sum", "max", "min", "prod", "mean", "argmin", "argmax"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (tra_parse_at_name(p, words[i])) return true;
+        if (strcmp(name, words[i]) == 0) return true;
     return false;
 }
 
-/* Is the next token a word that aggregates the whole right side? It is not in sum[k](...), nor is a relation or param
- * of that name. */
-static bool is_aggregation(const parser *p) {
+void tra_refuse_aggregation_name(tra_diags *d, tra_span at, const char *name) {
+    tra_diag_error(d, at, "choose another name",
+                   "'%s' is the word of an aggregation, and would be read as that after '='", name);
+}
+
+static bool names_aggregation(parser *p) {
+    return p->tok->kind == TRA_T_NAME && tra_is_aggregation_word(tra_parse_token_text(p, p->tok));
+}
+
+/* Is the next token a word that aggregates the whole right side? It is not in sum[k](...), nor is a call of a macro of
+ * that name. */
+static bool is_aggregation(parser *p) {
     int kind = p->tok[1].kind;
+    if (kind == '(' && tra_names_find(&p->expander.defs, tra_parse_token_text(p, p->tok)) >= 0) return false;
     if (kind != TRA_T_NAME && kind != TRA_T_NUMBER && kind != '(' && kind != '-' && kind != '!') return false;
     return names_aggregation(p);
 }
@@ -342,7 +352,7 @@ static bool parse_statement(parser *p, tra_stmt *s) {
     } else {
         ok = parse_by_keyword(p, s);
     }
-    if (ok && s->value) s->value = tra_expand(&p->expander, s->value);
+    if (ok && s->value) s->value = tra_expand(&p->expander, s);
     if (s->value == NULL && s->kind != TRA_STMT_INPUT && s->kind != TRA_STMT_OUTPUT) return false;
     if (ok && s->kind == TRA_STMT_DEF) tra_expander_add(&p->expander, s);
     if (!ok || tra_parse_accept(p, TRA_T_END)) return ok;
@@ -363,9 +373,14 @@ static void parse_version(parser *p) {
     p->tok++;
 }
 
-/* False, with a diagnostic, when the name is defined already. */
+/* False, with a diagnostic, when the name is defined already, or would be read as an aggregation. */
 static bool define(parser *p, const tra_stmt *s) {
     if (s->kind == TRA_STMT_OUTPUT || !s->name) return true;
+    bool number = s->kind == TRA_STMT_PARAM || (s->kind == TRA_STMT_EINSUM && s->nlabels == 0 && !s->broken);
+    if (number && tra_is_aggregation_word(s->name)) {
+        tra_refuse_aggregation_name(p->d, s->name_span, s->name);
+        return false;
+    }
     int at = tra_names_find(&p->defined, s->name);
     if (at >= 0) {
         tra_diag_error(p->d, s->name_span, "a name is assigned once; choose another", "'%s' is defined twice", s->name);

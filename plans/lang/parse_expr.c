@@ -274,7 +274,10 @@ tra_ast *tra_parse_bracket(parser *p) {
     asts kids = {0};
     if (!tra_parse_items(p, open == '(' ? tra_parse_expr : parse_argument, open == '(' ? ')' : ']', &kids, &end))
         return NULL;
-    if (open == '(' && kids.n == 1) return kids.v[0];
+    if (open == '(' && kids.n == 1) {
+        kids.v[0]->parentheses = tra_parse_join_spans(begin, end);
+        return kids.v[0];
+    }
     tra_ast *x = new_ast(p, open == '(' ? TRA_AST_TUPLE : TRA_AST_LIST, tra_parse_join_spans(begin, end), NULL);
     return set_kids(p, x, kids.n, kids.v) ? x : NULL;
 }

@@ -381,6 +381,9 @@ static ref_item call(const tra_ast *x, const ref_item *k, tra_arena *a) {
 ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra_arena *a) {
     switch ((int)x->kind) {
     case TRA_AST_NUMBER: return x->integer ? of_int(TRA_COL_I64, strtoll(x->text, NULL, 10)) : of_float(x->value);
+    case TRA_AST_UNARY: /* the sign is read with the digits, for -2^63 */
+        if (*x->text != '-' || x->kids[0]->kind != TRA_AST_NUMBER || !x->kids[0]->integer) break;
+        return of_int(TRA_COL_I64, strtoll(tra_arena_printf(a, "-%s", x->kids[0]->text), NULL, 10));
     case TRA_AST_STRING: return of_text(x->text, (int64_t)strlen(x->text));
     case TRA_AST_LITERAL: return literal(x);
     case TRA_AST_NAME:

@@ -41,15 +41,16 @@ tra_dtype ref_real(tra_dtype t) { return ref_is_float(t) ? t : TRA_F64; }
 static tra_dtype counted(tra_dtype t) { return t == TRA_BOOL ? TRA_I32 : t; }
 
 /* The type of a number of the program in an operation with an element of type t. */
-static tra_dtype literal(ref_num v, tra_dtype t) {
+static tra_dtype literal(ref_value x, tra_dtype t) {
+    ref_num v = x.v;
     if (ref_is_float(t)) return t;
-    if (v != rintl(v) || fabsl(v) >= 0x1p63L) return TRA_F64;
+    if (x.real || v != rintl(v) || v >= 0x1p63L || v < -0x1p63L) return TRA_F64;
     return t == TRA_I64 || fabsl(v) > INT32_MAX + (v < 0 ? 1.0L : 0.0L) ? TRA_I64 : TRA_I32;
 }
 
 static tra_dtype common(ref_value x, ref_value y) {
-    if (x.number) x.t = literal(x.v, y.t);
-    if (y.number) y.t = literal(y.v, x.t);
+    if (x.number) x.t = literal(x, y.t);
+    if (y.number) y.t = literal(y, x.t);
     return ref_both(x.t, y.t);
 }
 
@@ -173,6 +174,32 @@ static ref_value of_integers(tra_scalar_op op, tra_dtype t, huge a, huge b, ref_
     }
 }
 
+static bool is_whole_number(ref_value x) { return !x.real && x.v == rintl(x.v) && x.v < 0x1p63L && x.v >= -0x1p63L; }
+
+/* An operator on numbers of the program. */
+static ref_value of_numbers(tra_scalar_op op, ref_value x, ref_value y) {
+    ref_fit fit = {0};
+    bool whole = is_whole_number(x) && is_whole_number(y) && (op != TRA_S_POW || (y.v >= 0 && y.v < 0x1p62L));
+    ref_value r = of_reals(op, TRA_F64, (double)x.v, (double)y.v);
+    r.number = true, r.real = !whole;
+    switch (op) {
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_MUL:
+    case TRA_S_NEG:
+    case TRA_S_ABS:
+    case TRA_S_MAX:
+    case TRA_S_MIN:
+    case TRA_S_POW: {
+        ref_value exact = whole ? of_integers(op, TRA_I64, (huge)x.v, (huge)y.v, &fit) : r;
+        if (whole && !fit.over) r.v = exact.v;
+        break;
+    }
+    default: break;
+    }
+    return r;
+}
+
 static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     bool numbers = x.number && y.number;
     tra_dtype t = numbers ? TRA_F64 : common(x, y);
@@ -211,14 +238,21 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     case TRA_S_ERF:
     case TRA_S_HYPOT:
     case TRA_S_ATAN2:
-    case TRA_S_SIGMOID: t = ref_real(t); break;
+    case TRA_S_SIGMOID:
+        t = ref_real(t);
+        if (numbers) {
+            ref_value r = of_numbers(op, x, y);
+            r.real = true;
+            return r;
+        }
+        break;
     case TRA_S_ADD:
     case TRA_S_SUB:
     case TRA_S_NEG: t = fit->wide ? summed(t) : counted(t); break;
     case TRA_S_MUL:
     case TRA_S_ABS: t = fit->wide ? summed(t) : t; break;
     case TRA_S_POW: {
-        bool exact = !x.number && y.number && y.v >= 0 && y.v == rintl(y.v);
+        bool exact = !x.number && y.number && !y.real && y.v >= 0 && y.v == rintl(y.v);
         t = numbers ? t : exact ? x.t : ref_real(t);
         if (exact && fit->wide) t = summed(t);
         if (exact && !ref_is_float(t)) return of_integers(op, t, (huge)x.v, (huge)fminl(y.v, 0x1p62L), fit);
@@ -226,10 +260,9 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     }
     default: break;
     }
+    if (numbers) return of_numbers(op, x, y);
     if (!ref_is_float(t)) return of_integers(op, t, (huge)x.v, (huge)y.v, fit);
-    ref_value r = of_reals(op, t, (double)as(x, t).v, (double)as(y, t).v);
-    r.number = numbers;
-    return r;
+    return of_reals(op, t, (double)as(x, t).v, (double)as(y, t).v);
 }
 
 static bool has_zero(ref_value x) { return x.number || x.has_zero; }
@@ -251,7 +284,7 @@ ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
 
 /* A number of the program as an element: of the type that it has in an operation with a bool. */
 static ref_value as_element(ref_value x) {
-    if (x.number) x.t = literal(x.v, TRA_BOOL), x.number = false, x.has_zero = true, x.zero = x.v;
+    if (x.number) x.t = literal(x, TRA_BOOL), x.number = false, x.has_zero = true, x.zero = x.v;
     return x;
 }
 
@@ -265,6 +298,7 @@ static ref_value choose(ref_value c, ref_value x, ref_value y) {
         yes = as(x, t), no = as(y, t);
     }
     ref_value r = c.v != 0 ? yes : no;
+    r.real = numbers && !(is_whole_number(x) && is_whole_number(y));
     r.has_zero = !numbers && has_zero(c) && has_zero(x) && has_zero(y);
     if (r.has_zero) r.zero = at_zero(c).v != 0 ? at_zero(x).v : at_zero(y).v;
     r.sparse = r.has_zero && r.zero == 0;
@@ -274,7 +308,10 @@ static ref_value choose(ref_value c, ref_value x, ref_value y) {
 ref_value ref_element(tra_dtype t, bool sparse) { return (ref_value){.t = t, .sparse = sparse, .has_zero = sparse}; }
 
 static ref_value eval(const tra_scalar *s, const ref_value *args, ref_fit *fit) {
-    if (s->op == TRA_S_CONST) return (ref_value){.v = s->value, .number = true};
+    if (s->op == TRA_S_CONST)
+        return (ref_value){.v = s->form == TRA_NUMBER_EXACT ? (ref_num)s->whole : s->value,
+                           .number = true,
+                           .real = s->form == TRA_NUMBER_REAL};
     if (s->op == TRA_S_ARG) return args[s->arg];
     ref_value a = eval(s->a, args, fit), b = s->b ? eval(s->b, args, fit) : a;
     if (s->op == TRA_S_IF) return choose(a, b, eval(s->c, args, fit));
@@ -288,7 +325,7 @@ ref_value ref_scalar(const tra_scalar *s, int n, const ref_value *args, ref_fit 
     fit->wide = before || s->op == TRA_S_WIDE;
     ref_value r = eval(s, args, fit);
     fit->wide = before;
-    return r.number ? as(r, literal(r.v, all)) : r;
+    return r.number ? as(r, literal(r, all)) : r;
 }
 
 /* ---- how large ---------------------------------------------------------------------------------------------- */

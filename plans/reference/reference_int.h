@@ -32,6 +32,7 @@ typedef struct ref_value {
     ref_num v;
     tra_dtype t;
     bool number, sparse;
+    bool real; /* of a number: a float, also where v is whole */
     bool has_zero;
     ref_num zero;
 } ref_value;

@@ -56,7 +56,7 @@ bool tra_type_eq(const tra_type *a, const tra_type *b, const char **why) {
 
 static void add_scalar(const tra_scalar *s, tra_str *out) {
     tra_str_printf(out, "(%s", tra_scalar_text(s->op));
-    if (s->op == TRA_S_CONST) tra_str_printf(out, " %.17g", s->value);
+    if (s->op == TRA_S_CONST) tra_str_printf(out, " %.17g %d %" PRId64, s->value, (int)s->form, s->whole);
     if (s->op == TRA_S_ARG) tra_str_printf(out, " %d", s->arg);
     if (s->a) add_scalar(s->a, out);
     if (s->b) add_scalar(s->b, out);

@@ -72,8 +72,16 @@ const char *tra_build_named_here(const char *function);
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
 /* The same for a list [..] of at most TRA_MAXDIM such integers. */
 bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out);
+/* Is x a number, or a minus sign and a number? The two are read together, so that -2^63 can be written. */
+bool tra_is_number(const tra_ast *x);
+const char *tra_number_beyond(const tra_ast *x); /* what is wrong with one that no i64 holds */
+/* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and
+ * products. False for other expressions, and if the value does not fit 64 bits. */
+bool tra_build_exact(const tra_build *b, const tra_ast *x, int64_t *v);
 /* The number that x stands for: numbers, params, scalar functions. */
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
+/* The expression over n arguments of these names: that of a function of elements. */
+const tra_scalar *tra_build_function(tra_build *b, const tra_ast *x, int n, const char *const *names);
 /* The function x of keys of that arity: it gives new key components, or is a predicate. */
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
 /* The kernel that x names or describes, for use in a join, an aggregation or a map. */
@@ -92,6 +100,8 @@ const tra_scalar *tra_scalar_of(tra_arena *a, tra_scalar_op op, const tra_scalar
 const tra_scalar *tra_scalar_of3(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y,
                                  const tra_scalar *z);
 const tra_scalar *tra_scalar_number(tra_arena *a, double v);
+/* Is it a number of which the value alone says what it is beside integers? */
+bool tra_scalar_is_plain(const tra_scalar *e);
 const tra_scalar *tra_scalar_argument(tra_arena *a, int i);
 const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d);
 

@@ -157,7 +157,7 @@ static const tra_scalar *fold_numbers(tra_arena *a, const tra_scalar *e) {
     *s = (tra_scalar){.op = e->op, .a = fold_numbers(a, e->a), .b = e->b ? fold_numbers(a, e->b) : NULL};
     s->c = e->c ? fold_numbers(a, e->c) : NULL;
     if (s->a->op == TRA_S_CONST && (!s->b || s->b->op == TRA_S_CONST) && (!s->c || s->c->op == TRA_S_CONST))
-        *s = (tra_scalar){.op = TRA_S_CONST, .value = tra_scalar_eval(s, NULL)};
+        tra_scalar_fold(&(tra_scalar){.op = s->op, .a = s->a, .b = s->b, .c = s->c}, s);
     return s;
 }
 
@@ -180,7 +180,10 @@ static bool check_left(reading *r, const tra_stmt *st, bool known) {
         }
         s->out[d] = find_label(s, x->text);
         if (s->out[d] >= 0 || !known) continue;
-        tra_diag_error(r->b->d, x->span, "each label of the result needs a dimension that says how far it runs",
+        bool of_macro = find_label(s, tra_arena_printf(r->b->arena, "%s'", x->text)) >= 0;
+        tra_diag_error(r->b->d, x->span,
+                       of_macro ? "labels of a macro are its own; make this one a parameter: def f(X, i) = X[i] ..."
+                                : "each label of the result needs a dimension that says how far it runs",
                        "label '%s' is nowhere on the right", x->text);
         ok = false;
     }
@@ -207,7 +210,8 @@ static bool check_aggregation(reading *r, const tra_stmt *st) {
                 tra_arena_printf(r->b->arena,
                                  "write sum, mean, max, min, prod, argmax or argmin after '=': %s[...] = sum ...",
                                  st->name),
-                "label '%s' is not on the left, and nothing says how it is aggregated", s->name[l]);
+                "label '%.*s'%s is not on the left, and nothing says how it is aggregated",
+                (int)strcspn(s->name[l], "'"), s->name[l], strchr(s->name[l], '\'') ? " of a macro" : "");
             return false;
         }
         if (s->extent[l] == 0) {
@@ -296,6 +300,7 @@ tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
                        "an EinSum statement needs a reference such as X[i,j]");
         return NULL;
     }
+    if (!tra_check_terms(b, st)) return NULL;
     warn_of_parenthesis(&r, st);
     s->expr = fold_numbers(b->arena, e);
     return tra_aggregation(b, st->span, s, st->agg ? st->agg : "sum");

@@ -279,6 +279,14 @@ static void set_types(tra_lowering *w, const tra_einsum *s) {
     }
 }
 
+/* The expression with numbers as their values say: which is a float does not matter where all operands are. */
+static const tra_scalar *plain_numbers(tra_arena *a, const tra_scalar *e) {
+    if (e->op == TRA_S_ARG || tra_scalar_is_plain(e)) return e;
+    if (e->op == TRA_S_CONST) return tra_scalar_number(a, e->value);
+    return tra_scalar_of3(a, e->op, plain_numbers(a, e->a), e->b ? plain_numbers(a, e->b) : NULL,
+                          e->c ? plain_numbers(a, e->c) : NULL);
+}
+
 /* Keeps the statement in the graph, unless its result is a relation that existed already. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
@@ -295,6 +303,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
         if (!s->ref[i].node) return NULL;
     }
     set_types(&w, s);
+    if (!w.integers && !w.compares) s->expr = plain_numbers(b->arena, s->expr);
     for (int i = 0; i < s->nrefs; i++)
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
     s->node = sparse_by_expression(&w, s, tra_lower(&w, s->expr, s->fold, s->nout, s->out));

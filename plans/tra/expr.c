@@ -1,10 +1,17 @@
-/* expr.c - expressions inside arguments: integers, functions of keys, scalar functions, kernels. */
+/* expr.c - expressions inside arguments: integers, functions of keys, scalar functions. Kernels are in kernels.c. */
 #include "build.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+const char *tra_number_beyond(const tra_ast *x) {
+    return x->kind == TRA_AST_UNARY ? "this number is smaller than -2^63" : "this number is larger than 2^63 - 1";
+}
+
+bool tra_is_number(const tra_ast *x) {
+    return x->kind == TRA_AST_NUMBER ||
+           (x->kind == TRA_AST_UNARY && *x->text == '-' && x->kids[0]->kind == TRA_AST_NUMBER);
+}
 
 /* ---- integers and functions of keys ------------------------------------------------------------------------- */
 
@@ -59,14 +66,13 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
 }
 
 static const tra_keyexpr *key_number(tra_build *b, const tra_ast *x, const key_scope *sc) {
-    errno = 0;
-    int64_t v = strtoll(x->text, NULL, 10);
-    if (!x->integer)
-        tra_diag_error(b->d, x->span, NULL, "%s is no integer, but %s needs integers", x->text, sc->what);
-    else if (errno == ERANGE)
-        tra_diag_error(b->d, x->span, NULL, "this number is larger than 2^63 - 1");
+    int64_t v;
+    const tra_ast *digits = x->kind == TRA_AST_UNARY ? x->kids[0] : x;
+    if (tra_build_exact(b, x, &v)) return key_int(b, v);
+    if (!digits->integer)
+        tra_diag_error(b->d, x->span, NULL, "%s is no integer, but %s needs integers", digits->text, sc->what);
     else
-        return key_int(b, v);
+        tra_diag_error(b->d, x->span, NULL, "%s", tra_number_beyond(x));
     return NULL;
 }
 
@@ -125,6 +131,7 @@ static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_sco
     case TRA_AST_CALL: return key_call(b, x, sc);
     case TRA_AST_BINARY: return key_binary(b, x, sc);
     case TRA_AST_UNARY: {
+        if (tra_is_number(x)) return key_number(b, x, sc);
         const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
         return a ? key_node(b, *x->text == '-' ? TRA_KEY_NEG : TRA_KEY_NOT, a, NULL) : NULL;
     }
@@ -241,6 +248,12 @@ const tra_scalar *tra_scalar_number(tra_arena *a, double v) {
     return scalar_node(a, (tra_scalar){.op = TRA_S_CONST, .value = v});
 }
 
+/* A number that the program writes: the whole one, or a float. */
+static const tra_scalar *scalar_whole(tra_arena *a, int64_t v) { return scalar_node(a, tra_scalar_of_whole(v)); }
+static const tra_scalar *scalar_real(tra_arena *a, double v) { return scalar_node(a, tra_scalar_of_real(v)); }
+
+bool tra_scalar_is_plain(const tra_scalar *e) { return e->op == TRA_S_CONST && e->form == TRA_NUMBER_PLAIN; }
+
 const tra_scalar *tra_scalar_argument(tra_arena *a, int i) {
     return scalar_node(a, (tra_scalar){.op = TRA_S_ARG, .arg = i});
 }
@@ -264,7 +277,14 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
         return NULL;
     }
     tra_symbol *s = tra_build_param(b, x);
-    return s ? tra_scalar_number(b->arena, s->value) : NULL;
+    if (!s) return NULL;
+    return s->exact ? scalar_whole(b->arena, s->whole) : scalar_real(b->arena, s->value);
+}
+
+static const tra_scalar *scalar_number(tra_build *b, const tra_ast *x) {
+    int64_t v;
+    if (tra_build_exact(b, x, &v)) return scalar_whole(b->arena, v);
+    return scalar_real(b->arena, x->kind == TRA_AST_UNARY ? -x->kids[0]->value : x->value);
 }
 
 static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_scope *sc) {
@@ -347,10 +367,11 @@ static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg
 static const tra_scalar *scalar_expr(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     switch (x->kind) {
     case TRA_AST_NAME: return scalar_name(b, x, sc);
-    case TRA_AST_NUMBER: return tra_scalar_number(b->arena, x->value);
+    case TRA_AST_NUMBER: return scalar_number(b, x);
     case TRA_AST_CALL: return scalar_call(b, x, sc);
     case TRA_AST_BINARY: return scalar_binary(b, x, sc);
     case TRA_AST_UNARY: {
+        if (tra_is_number(x)) return scalar_number(b, x);
         const tra_scalar *s = scalar_expr(b, x->kids[0], sc);
         return s ? tra_scalar_of(b->arena, *x->text == '-' ? TRA_S_NEG : TRA_S_NOT, s, NULL) : NULL;
     }
@@ -379,108 +400,13 @@ const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_re
     return scalar_expr(b, x, &sc);
 }
 
+const tra_scalar *tra_build_function(tra_build *b, const tra_ast *x, int n, const char *const *names) {
+    arg_scope sc = {.n = n, .names = names};
+    return scalar_expr(b, x, &sc);
+}
+
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out) {
-    arg_scope sc = {0};
-    const tra_scalar *s = scalar_expr(b, x, &sc);
+    const tra_scalar *s = tra_build_function(b, x, 0, NULL);
     if (s) *out = tra_scalar_eval(s, NULL);
     return s != NULL;
-}
-
-/* ---- kernels ------------------------------------------------------------------------------------------------ */
-
-const tra_kernel *tra_build_kernel_named(tra_build *b, tra_span span, const char *name, tra_kernel_use use, int nargs,
-                                         double arg) {
-    const tra_kernel *k = NULL;
-    tra_err e = {0};
-    if (tra_kernel_named(b->arena, name, use, nargs, &arg, &k, &e) != TRA_OK)
-        tra_diag_error(b->d, span, NULL, "%s", e.msg);
-    return k;
-}
-
-static const char agg_advice[] = "write matadd, elemmax, elemmin, elemmul, minindex or maxindex";
-
-static const char *use_name(tra_kernel_use use) {
-    return use == TRA_USE_JOIN ? "join" : use == TRA_USE_AGG ? "agg" : "transform";
-}
-
-static const tra_kernel *kernel_named(tra_build *b, const tra_ast *x, tra_kernel_use use) {
-    double args[8];
-    const tra_kernel *k = NULL;
-    tra_err e = {0};
-    if (x->nkids > 8) {
-        tra_diag_error(b->d, x->span, NULL, "a kernel with more than 8 numbers");
-        return NULL;
-    }
-    for (int i = 0; i < x->nkids; i++)
-        if (!tra_build_number(b, x->kids[i], &args[i])) return NULL;
-    if (tra_kernel_named(b->arena, x->text, use, x->nkids, args, &k, &e) == TRA_OK) return k;
-    const char *near = tra_kernel_nearest(x->text, use);
-    bool same = near && strcmp(near, x->text) == 0;
-    tra_diag_error(b->d, same ? x->span : x->name_span,
-                   near && !same ? tra_arena_printf(b->arena, "did you mean %s?", near) : NULL, "%s", e.msg);
-    return NULL;
-}
-
-static const tra_kernel *kernel_string(tra_build *b, const tra_ast *x, tra_kernel_use use) {
-    const tra_kernel *k = NULL;
-    tra_err e = {0};
-    bool two = strchr(x->text, ',') != NULL;
-    if (tra_kernel_einsum(b->arena, x->text, &k, &e) != TRA_OK)
-        tra_diag_error(b->d, x->span, NULL, "%s", e.msg);
-    else if (use == TRA_USE_AGG)
-        tra_diag_error(b->d, x->span, agg_advice, "agg takes no Einstein string");
-    else if (two != (use == TRA_USE_JOIN))
-        tra_diag_error(b->d, x->span, two ? "write for instance \"ij->ji\"" : "write for instance \"ij,jk->ik\"",
-                       "a kernel of %s has %s", use_name(use), two ? "one operand" : "two operands");
-    else
-        return k;
-    return NULL;
-}
-
-static const tra_kernel *kernel_lambda(tra_build *b, const tra_ast *x, tra_kernel_use use) {
-    int n = x->nkids - 1, want = use == TRA_USE_JOIN ? 2 : 1;
-    const char *names[2];
-    if (use == TRA_USE_AGG) {
-        tra_diag_error(b->d, x->span, agg_advice, "agg takes a kernel by its name, not a function");
-        return NULL;
-    }
-    if (n != want) {
-        tra_diag_error(b->d, x->span, want == 2 ? "write for instance (x,y) -> x*y" : "write for instance x -> 2*x",
-                       "a kernel of %s is a function of %s, not of %d", use_name(use),
-                       want == 2 ? "two elements" : "one element", n);
-        return NULL;
-    }
-    for (int i = 0; i < n; i++) names[i] = x->kids[i]->text;
-    arg_scope sc = {.n = n, .names = names};
-    const tra_scalar *s = scalar_expr(b, x->kids[n], &sc);
-    return s ? tra_kernel_lambda(b->arena, s, n, names) : NULL;
-}
-
-const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use) {
-    switch (x->kind) {
-    case TRA_AST_NAME:
-    case TRA_AST_CALL: return kernel_named(b, x, use);
-    case TRA_AST_STRING: return kernel_string(b, x, use);
-    case TRA_AST_LAMBDA: return kernel_lambda(b, x, use);
-    case TRA_AST_COMPOSE: {
-        const tra_kernel *next = tra_build_kernel(b, x->kids[0], TRA_USE_MAP);
-        const tra_kernel *first = tra_build_kernel(b, x->kids[1], use);
-        return next && first ? tra_kernel_then(b->arena, first, next) : NULL;
-    }
-    case TRA_AST_NUMBER:
-    case TRA_AST_TUPLE:
-    case TRA_AST_LIST:
-    case TRA_AST_INDEX:
-    case TRA_AST_AGGREGATE:
-    case TRA_AST_UNARY:
-    case TRA_AST_BINARY:
-    case TRA_AST_NAMED:
-    case TRA_AST_DESC:
-    case TRA_AST_STAR:
-    case TRA_AST_RANGE:
-    case TRA_AST_LITERAL: break;
-    }
-    tra_diag_error(b->d, x->span, "write a name such as matmul, a string \"ij,jk->ik\", or a function (x,y) -> x*y",
-                   "a kernel is expected here");
-    return NULL;
 }

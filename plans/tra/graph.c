@@ -71,10 +71,7 @@ static void add_name(tra_build *b, const char *name, const tra_symbol *s) {
     g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_storage_default(b->arena, &s->node->type)};
 }
 
-/* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and
- * products. False for other expressions, whose values are doubles and exact below 2^53 alone; also if the value does
- * not fit 64 bits. */
-static bool exact_value(tra_build *b, const tra_ast *x, int64_t *v) {
+bool tra_build_exact(const tra_build *b, const tra_ast *x, int64_t *v) {
     int64_t l, r;
     int at;
     switch ((int)x->kind) {
@@ -84,9 +81,13 @@ static bool exact_value(tra_build *b, const tra_ast *x, int64_t *v) {
         if (s) *v = s->whole;
         return s && s->exact;
     }
-    case TRA_AST_UNARY: return *x->text == '-' && exact_value(b, x->kids[0], &r) && tra_mul(r, -1, v);
+    case TRA_AST_UNARY:
+        if (*x->text != '-') return false;
+        if (x->kids[0]->kind == TRA_AST_NUMBER) /* together, for -2^63 */
+            return x->kids[0]->integer && tra_parse_int(tra_arena_printf(b->arena, "-%s", x->kids[0]->text), v);
+        return tra_build_exact(b, x->kids[0], &r) && tra_mul(r, -1, v);
     case TRA_AST_BINARY:
-        if (x->text[1] || !exact_value(b, x->kids[0], &l) || !exact_value(b, x->kids[1], &r)) return false;
+        if (x->text[1] || !tra_build_exact(b, x->kids[0], &l) || !tra_build_exact(b, x->kids[1], &r)) return false;
         return *x->text == '+'   ? tra_add(l, r, v)
                : *x->text == '-' ? tra_mul(r, -1, &r) && tra_add(l, r, v)
                                  : *x->text == '*' && tra_mul(l, r, v);
@@ -96,7 +97,7 @@ static bool exact_value(tra_build *b, const tra_ast *x, int64_t *v) {
 
 static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     s->ok = tra_build_number(b, st->value, &s->value);
-    s->exact = s->ok && exact_value(b, st->value, &s->whole);
+    s->exact = s->ok && tra_build_exact(b, st->value, &s->whole);
     if (!s->define || !tra_parse_num(s->define, &s->value)) return;
     s->ok = true;
     s->exact = tra_parse_int(s->define, &s->whole);
@@ -140,6 +141,11 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     }
     s->ok = s->node != NULL;
     if (!s->ok) return;
+    if (tra_is_aggregation_word(st->name) && !s->node->type.columns && s->node->type.cat->bound.n == 0) {
+        tra_refuse_aggregation_name(b->d, st->name_span, st->name);
+        s->ok = false;
+        return;
+    }
     if (!s->node->name) s->node->name = st->name;
     add_name(b, st->name, s);
 }

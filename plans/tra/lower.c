@@ -218,9 +218,9 @@ static const tra_kernel *map_kernel(tra_lowering *w, const tra_scalar *e, const 
     if (e->op == TRA_S_ARG) return NULL;
     if (!e->b && is_arg(e->a, 0) && tra_scalar_find(tra_scalar_text(e->op), 1) >= 0)
         return tra_build_kernel_named(w->b, w->span, tra_scalar_text(e->op), TRA_USE_MAP, 0, 0);
-    if (e->op == TRA_S_MUL && e->a->op == TRA_S_CONST && is_arg(e->b, 0))
+    if (e->op == TRA_S_MUL && tra_scalar_is_plain(e->a) && is_arg(e->b, 0))
         return tra_build_kernel_named(w->b, w->span, "scale", TRA_USE_MAP, 1, e->a->value);
-    if (e->op == TRA_S_MUL && e->b->op == TRA_S_CONST && is_arg(e->a, 0))
+    if (e->op == TRA_S_MUL && tra_scalar_is_plain(e->b) && is_arg(e->a, 0))
         return tra_build_kernel_named(w->b, w->span, "scale", TRA_USE_MAP, 1, e->b->value);
     return tra_kernel_lambda(w->b->arena, e, 1, names);
 }

@@ -45,6 +45,10 @@ int tra_lower_operand(tra_lowering *w, const tra_operand *x); /* adds an operand
  * before they are aggregated over keys, so that no clipped array is padded. */
 tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold, int n, const int *out);
 
+/* Refuses a sum or product without labels over terms on the top level of its right side, one of which lacks a label
+ * that is aggregated (einsum_terms.c). */
+bool tra_check_terms(tra_build *b, const tra_stmt *st);
+
 /* Builds the nodes of a statement of which all is set but `node`, `block` and the nodes of references to positions, and
  * returns the result; NULL after a diagnostic. aggregate.c also makes statements that are not in the program. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s);

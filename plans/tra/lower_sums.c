@@ -21,7 +21,7 @@ bool tra_lower_may_split(const tra_lowering *w, const tra_scalar *e) {
     if (w->integers && w->f32) return false;
     switch (e->op) {
     case TRA_S_ARG: return true;
-    case TRA_S_CONST: return e->value == rint(e->value);
+    case TRA_S_CONST: return tra_scalar_is_plain(e) && e->value == rint(e->value);
     case TRA_S_NEG: return tra_lower_may_split(w, e->a);
     case TRA_S_ADD:
     case TRA_S_SUB:

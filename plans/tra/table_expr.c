@@ -136,10 +136,11 @@ static const tra_colexpr *type_literal(const tra_table_scope *sc, const tra_ast 
 
 static const tra_colexpr *type_number(const tra_table_scope *sc, const tra_ast *x) {
     int64_t v;
-    if (!x->integer) return tra_colexpr_float(sc->b->arena, x->value);
-    if (tra_parse_int(x->text, &v)) return tra_colexpr_int(sc->b->arena, v);
-    tra_diag_error(sc->b->d, x->span, "a number with a point, or an exponent, is a float",
-                   "this number is larger than 2^63 - 1");
+    const tra_ast *digits = x->kind == TRA_AST_UNARY ? x->kids[0] : x;
+    if (!digits->integer)
+        return tra_colexpr_float(sc->b->arena, x->kind == TRA_AST_UNARY ? -digits->value : digits->value);
+    if (tra_build_exact(sc->b, x, &v)) return tra_colexpr_int(sc->b->arena, v);
+    tra_diag_error(sc->b->d, x->span, "a number with a point, or an exponent, is a float", "%s", tra_number_beyond(x));
     return NULL;
 }
 
@@ -234,8 +235,10 @@ static const tra_colexpr *type_expr(const tra_table_scope *sc, const tra_ast *x)
     case TRA_AST_NUMBER: return type_number(sc, x);
     case TRA_AST_STRING: return tra_colexpr_string(sc->b->arena, x->text, (int64_t)strlen(x->text));
     case TRA_AST_LITERAL: return type_literal(sc, x);
-    case TRA_AST_CALL:
     case TRA_AST_UNARY:
+        if (tra_is_number(x)) return type_number(sc, x);
+        return type_call(sc, x);
+    case TRA_AST_CALL:
     case TRA_AST_BINARY: return type_call(sc, x);
     case TRA_AST_LIST:
     case TRA_AST_TUPLE:

@@ -39,7 +39,7 @@ G[i,m]  = sum A[i,j] * A[m,j]
 s[]     = sum -A[i,j] * B[j,k] * b[k] / 2
 o[j,k]  = sum A[i,j] * b[k]
 w[i]    = sum A[i,j] * A[i,j]
-e[i,k]  = sum A[i,j] * B[j,k] / b[k] + b[k] - 1
+e[i,k]  = sum (A[i,j] * B[j,k] / b[k] + b[k] - 1)
 output C to "out.h5:C"
 output Ct to "out.h5:Ct"
 output y to "out.h5:y"
@@ -72,7 +72,7 @@ X[k,j]  = exp(-B[j,k]) + b[k]
 D[i,m]  = sum (A[i,j] - A[m,j])^2
 F[i,m]  = max abs(A[i,j] - A[m,j])
 N[k]    = min B[j,k] * b[k]
-P[j]    = prod 1 + A[i,j] / 10
+P[j]    = prod (1 + A[i,j] / 10)
 L[]     = max A[i,j]
 R[i,j]  = A[i,j] / L[]
 M[i,k]  = sum relu(A[i,j]) * tanh(B[j,k]) * sigmoid(b[k])
@@ -224,7 +224,7 @@ input A : f64 [100, 90] by [20, 30]
 input B : f64 [90, 10] by [45, 10]
 input c : f32 [10] by [4]
 H = filter(A, (i,j) -> i != 1)
-C[i,k] = sum A[i,j] * B[j,k] + c[k]
+C[i,k] = sum (A[i,j] * B[j,k] + c[k])
 D[i] = sum H[i,j]
 END
     status 0 tra check -q p.tra

@@ -113,7 +113,7 @@ a = stack(J, F, 0)                           ; np.vstack([J.astype(f8), W])     
 a = slice(C, [1:2, :, 5:])                   ; C[1:2, :, 5:]
 a[j] = mean (F[i,j] - mean[k](F[k,j]))^2 / sum[k,l](abs(F[k,l])) ; ((W - W.mean(0)) ** 2).mean(0) / abs(W).sum() ; f4
 a[i] = index(i) - argmax[j](F[i,j])          ; np.arange(7) - F.argmax(1)                  ; i8
-a[i] = sum F[i,k] - max[k](F[i,k])           ; (W - W.max(1, keepdims=True)).sum(1)        ; f4
+a[i] = sum (F[i,k] - max[k](F[i,k]))         ; (W - W.max(1, keepdims=True)).sum(1)        ; f4
 a[k] = mean C[i,j,k] - max[l](C[i,l,k])      ; (C - C.max(1, keepdims=True)).mean((0, 1))
 a[i,k] = sum if(index(j) < p, C[i,j,k], 0) * index(j) ; C[:, 1]
 a[i,j] = F[i,j] / max[k,l](F[k,l])           ; W / W.max()                                 ; f4

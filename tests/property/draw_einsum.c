@@ -224,7 +224,8 @@ bool draw_einsum(gen *g, relation *r) {
     tra_str_add(&text, "[");
     tra_str_add(&json, ",\"left\":[");
     append_names(&text, &json, (int)n, left);
-    tra_str_printf(&text, "] = %s%s", word, tra_str_get(&e));
+    bool covers = strcmp(word, "sum ") == 0 || strcmp(word, "prod ") == 0; /* all of its terms, which may lack labels */
+    tra_str_printf(&text, covers ? "] = %s(%s)" : "] = %s%s", word, tra_str_get(&e));
     tra_str_printf(&json, "],\"fold\":\"%.*s\",\"refs\":[", *word ? (int)strlen(word) - 1 : 3, *word ? word : "sum");
     for (int i = 0; i < s.nrefs; i++) {
         tra_str none = {0};

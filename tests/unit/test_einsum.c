@@ -123,7 +123,7 @@ TEST(what_statements_become) {
     LOWERED("C[i,j] = sum A[i,k] * B[k,m] / v[j]",
             "transform(B, \"km->k\")\nagg(#5, [0], matadd)\njoin(A, #6, [1], [0], \"ik,k->i\")\nagg(#7, [0], matadd)\n"
             "C = join(#8, v, [], [], \"i,j->ij\" (x, y) -> x / y)\n");
-    LOWERED("C[i,k] = sum A[i,j] * B[j,k] + B[j,k] - 1",
+    LOWERED("C[i,k] = sum (A[i,j] * B[j,k] + B[j,k] - 1)",
             "join(A, B, [1], [0], matmul)\nagg(#5, [0,2], matadd)\ntransform(B, \"jk->k\")\nagg(#7, [1], matadd)\n"
             "C = join(#6, #8, [1], [0], (x, y) -> x + y - 9)\n");
     /* diagonals, other blocks, holes, rank 0 */
@@ -282,7 +282,7 @@ TEST(long_expressions) {
     double t = check_seconds();
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
         tra_str text = {0};
-        tra_str_add(&text, "input S : f64 [3,3] by [2,2]\ninput v : f64 [3] by [2]\nZ[] = sum ");
+        tra_str_add(&text, "input S : f64 [3,3] by [2,2]\ninput v : f64 [3] by [2]\nZ[] = sum (");
         int n = f == 3 ? 150 : 400;
         for (int i = 0; i < n; i++) {
             int x = 'a' + i % 26, y = 'a' + (i + 1) % 26;
@@ -294,7 +294,7 @@ TEST(long_expressions) {
         }
         tra_str_add(&text, "S[a,b]");
         for (int i = 0; f == 3 && i < n; i++) tra_str_add(&text, ")");
-        tra_str_add(&text, "\n");
+        tra_str_add(&text, ")\n");
         built b = build(tra_str_get(&text));
         compile(&b);
         CHECK_OK(b.status, b.e);
