@@ -58,43 +58,108 @@ const char *tra_format_choices(void) {
     return text;
 }
 
+#define MAT_ADVICE                                                                                                     \
+    "write it again by save('FILE', 'NAME', '-v7.3') in MATLAB or save -hdf5 FILE NAME in Octave, or turn it into npy "  \
+    "by scipy.io.loadmat and numpy.save"
+#define COLUMNS_ADVICE     "write its columns as CSV or npy with the program that made it"
+#define UTF_ADVICE(digits) "iconv -f UTF-" digits " -t UTF-8 makes a file of it that can be read"
+
 /* Files that no format reads, by the bytes with which they begin, with what to do about them. */
+#define MAGIC(bytes) bytes, sizeof bytes - 1
 static const struct refused_kind {
-    const char *magic;  /* the first bytes */
+    const char *magic; /* the first bytes */
+    size_t n;
     const char *suffix; /* of the name; "": any */
     const char *what, *advice;
 } refused_kinds[] = {
-    {"\x1f\x8b", "", "compressed by gzip", "gunzip it first, since this format is not read forward"},
-    {"\x28\xb5\x2f\xfd", "", "compressed by zstd", "unzstd it first, since this format is not read forward"},
-    {"\xfd"
-     "7zXZ",
-     "", "compressed by xz", "xz -dc FILE | tra import - imports what is in it"},
-    {"BZh", "", "compressed by bzip2", "bzip2 -dc FILE | tra import - imports what is in it"},
-    {"PK\3\4", ".xlsx", "a workbook", "save the sheet as CSV and import that"},
-    {"PK\3\4", "", "a zip archive",
+    {MAGIC("\x1f\x8b"), "", "compressed by gzip", "gunzip it first, since this format is not read forward"},
+    {MAGIC("\x28\xb5\x2f\xfd"), "", "compressed by zstd", "unzstd it first, since this format is not read forward"},
+    {MAGIC("\xfd" "7zXZ"), "", "compressed by xz", "xz -dc FILE | tra import - imports what is in it"},
+    {MAGIC("BZh"), "", "compressed by bzip2", "bzip2 -dc FILE | tra import - imports what is in it"},
+    {MAGIC("\x04\x22\x4d\x18"), "", "compressed by lz4", "lz4 -dc FILE | tra import - imports what is in it"},
+    {MAGIC("7z\xbc\xaf\x27\x1c"), "", "a 7z archive", "7z x -so FILE NAME | tra import - imports what is in it"},
+    {MAGIC("Rar!\x1a\x07"), "", "a RAR archive", "unrar p -inul FILE NAME | tra import - imports what is in it"},
+    {MAGIC("PK\3\4"), ".xlsx", "a workbook", "save the sheet as CSV and import that"},
+    {MAGIC("PK\3\4"), ".ods", "a workbook", "save the sheet as CSV and import that"},
+    {MAGIC("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "", "a workbook or document of older Office programs",
+     "save the sheet as CSV and import that"},
+    {MAGIC("PK\3\4"), "", "a zip archive",
      "unzip -l FILE lists what is in it, and unzip -p FILE NAME | tra import - imports that"},
-    {"MATLAB 5.0 MAT-file", "", "a MAT-file of versions 5 to 7, which is not HDF5",
-     "write it again by save('FILE', 'NAME', '-v7.3') in MATLAB or save -hdf5 FILE NAME in Octave, or turn it into npy "
-     "by scipy.io.loadmat and numpy.save"},
-    {"PAR1", "", "a Parquet file", "write its columns as CSV or npy with the program that made it"},
+    {MAGIC("MATLAB 5.0 MAT-file"), "", "a MAT-file of versions 5 to 7, which is not HDF5", MAT_ADVICE},
+    {MAGIC("\x0e\x03\x13\x01"), "", "an HDF4 file, which is not HDF5", "h4toh5 FILE makes an HDF5 file of it"},
+    {MAGIC("PAR1"), "", "a Parquet file", COLUMNS_ADVICE},
+    {MAGIC("ARROW1"), "", "an Arrow or Feather file", COLUMNS_ADVICE},
+    {MAGIC("FEA1"), "", "a Feather file", COLUMNS_ADVICE},
+    {MAGIC("ORC"), "", "an ORC file", COLUMNS_ADVICE},
+    {MAGIC("Obj\1"), "", "an Avro file", COLUMNS_ADVICE},
+    {MAGIC("SQLite format 3"), "", "an SQLite database", "sqlite3 -csv -header FILE 'select ...' | tra import - -o OUT"},
+    {MAGIC("\x80\4\x95"), "", "a pickle of Python", "write the array by numpy.save, or the table by to_csv"},
+    {MAGIC("%PDF"), "", "a PDF document", "tra reads no documents"},
+    {MAGIC("\xff\xfe\0\0"), "", "UTF-32", UTF_ADVICE("32")},
+    {MAGIC("\0\0\xfe\xff"), "", "UTF-32", UTF_ADVICE("32")},
+    {MAGIC("\xff\xfe"), "", "UTF-16", UTF_ADVICE("16")},
+    {MAGIC("\xfe\xff"), "", "UTF-16", UTF_ADVICE("16")},
+    {MAGIC("version https://git-lfs.github.com/spec/"), "", "a pointer of Git LFS, not the file it stands for",
+     "git lfs pull fetches that"},
+    {MAGIC("<!DOCTYPE"), "", "a page of HTML", "a server may have sent it in place of the file"},
+    {MAGIC("<html"), "", "a page of HTML", "a server may have sent it in place of the file"},
+    {MAGIC("<?xml"), "", "XML", "write its records as CSV with the program that made it"},
+    {MAGIC("{\rtf"), "", "a document of a word processor", "save it as CSV"},
 };
+
+/* JSON: an object, or a list of objects or lists. */
+static bool is_json(const char *p, const char *end) {
+    static const char blanks[] = " \t\r\n";
+    if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
+    while (p < end && strchr(blanks, *p) && *p) p++;
+    bool list = p < end && *p == '[';
+    if (list) p++;
+    while (p < end && strchr(blanks, *p) && *p) p++;
+    if (p < end && list && *p == '[') return true;
+    if (p == end || *p++ != '{') return false;
+    while (p < end && strchr(blanks, *p) && *p) p++;
+    return p == end || *p == '"' || *p == '}';
+}
+
+/* A MAT-file of version 4 has no mark: its header is five numbers, and then a name. */
+static bool is_mat4(const unsigned char *head, size_t n) {
+    uint32_t v[5];
+    if (n < sizeof v + 2) return false;
+    memcpy(v, head, sizeof v);
+    for (int turned = 0; turned < 2; turned++) {
+        uint32_t t = v[0], name = v[4];
+        if (t < 5000 && t / 100 % 10 == 0 && t / 10 % 10 < 6 && t % 10 < 3 && v[3] < 2 && name > 1 && name < 65 &&
+            sizeof v + name <= n && head[sizeof v + name - 1] == 0 && head[sizeof v] >= 'A')
+            return true;
+        for (int i = 0; i < 5; i++) v[i] = __builtin_bswap32(v[i]);
+    }
+    return false;
+}
+
+static tra_status refuse_as(const char *spec, const char *what, const char *advice, tra_err *e) {
+    return tra_fail(e, TRA_INPUT, "%s is %s: %s", strcmp(spec, "-") == 0 ? "standard input" : spec, what, advice);
+}
 
 static tra_status refuse_known(const char *spec, const unsigned char *head, size_t n, tra_err *e) {
     size_t len = strlen(spec);
     for (size_t i = 0; i < sizeof refused_kinds / sizeof *refused_kinds; i++) {
         const struct refused_kind *k = &refused_kinds[i];
-        size_t m = strlen(k->magic), suffix = strlen(k->suffix);
-        if (n < m || memcmp(head, k->magic, m) != 0) continue;
+        size_t suffix = strlen(k->suffix);
+        if (n < k->n || memcmp(head, k->magic, k->n) != 0) continue;
         if (suffix && (len < suffix || strcasecmp(spec + len - suffix, k->suffix) != 0)) continue;
-        return tra_fail(e, TRA_INPUT, "%s is %s: %s", strcmp(spec, "-") == 0 ? "standard input" : spec, k->what,
-                        k->advice);
+        return refuse_as(spec, k->what, k->advice, e);
     }
+    if (is_mat4(head, n)) return refuse_as(spec, "a MAT-file of version 4, which is not HDF5", MAT_ADVICE, e);
+    if (n > 262 && memcmp(head + 257, "ustar", 5) == 0)
+        return refuse_as(spec, "a tar archive", "tar -xOf FILE NAME | tra import - imports what is in it", e);
+    if (is_json((const char *)head, (const char *)head + n))
+        return refuse_as(spec, "JSON", "write its records as CSV, as in jq -r '[.a, .b] | @csv' FILE", e);
     return TRA_OK;
 }
 
 /* The same for a file that its format opens by a library. A file that cannot be read is left to that library. */
 static tra_status refuse_known_file(const char *path, tra_err *e) {
-    unsigned char head[64];
+    unsigned char head[512];
     FILE *f = fopen(path, "rb");
     size_t n = f ? fread(head, 1, sizeof head, f) : 0;
     if (f) fclose(f);
@@ -111,7 +176,7 @@ static tra_status decompress(tra_source *s, tra_err *e) {
 static tra_status find_and_open(tra_source *s, tra_err *e) {
     const char *path, *name;
     tra_relspec(s->arena, s->spec, &path, &name);
-    bool by_suffix = !s->format && strcmp(s->spec, "-") != 0;
+    bool from = s->format != NULL, by_suffix = !from && strcmp(s->spec, "-") != 0;
     if (by_suffix) s->format = tra_format_by_suffix(path);
     if (s->format && s->format->opens_itself)
         TRA_TRY(refuse_known_file(path, e));
@@ -127,7 +192,9 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
         const tra_format *found = tra_format_sniff(s->in.buf + s->in.pos, have);
         if (by_suffix && s->format == &tra_format_csv && found && found != s->format && !found->opens_itself)
             s->format = found;
-        if (!found && (!s->format || s->format->sniff)) TRA_TRY(refuse_known(s->spec, s->in.buf + s->in.pos, have, e));
+        bool text = found == &tra_format_csv && !from; /* who says that it is CSV is believed */
+        if ((!found || text) && (!s->format || s->format->sniff))
+            TRA_TRY(refuse_known(s->spec, s->in.buf + s->in.pos, have, e));
         if (!s->format) {
             if (have == 0) return tra_fail(e, TRA_INPUT, "%s: is empty", s->in.name);
             s->format = found;

@@ -96,6 +96,10 @@ bool tra_decimal_num(bool negative, uint64_t m, int exponent, double *v);
 bool tra_scan_int(const char *s, size_t n, int64_t *v);
 /* Reads all of s[0..n) as a whole number, exactly; it may have a point and an exponent, as "3.0" and "1e3" have. */
 bool tra_scan_whole(const char *s, size_t n, int64_t *v);
+/* Is the text, which was read as v, a whole number of digits alone that a float of type t does not hold exactly? */
+bool tra_rounds_whole(tra_dtype t, const char *s, size_t n, double v);
+/* Counts such a one, and one that became infinite though its text is of a finite number. */
+void tra_count_losses(tra_dtype t, const char *s, size_t n, double v, int64_t *inexact, int64_t *overflow);
 /* A number that was read from text: `real` where the relation's type is a float, else `whole`. */
 typedef union tra_number {
     double real;

@@ -195,6 +195,7 @@ static tra_status collect_entries(lines *l, int64_t from, int64_t to, int64_t *g
         s->entries += p->entries;
         s->mirrored += p->mirrored;
         s->inexact += p->inexact;
+        s->overflow += p->overflow;
     }
     return TRA_OK;
 }

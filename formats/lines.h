@@ -17,7 +17,6 @@ typedef struct tra_line_form {
     char comment[2]; /* lines that begin with one of these are left out; 0: none */
     enum { TRA_LINE_VALUE, TRA_LINE_NO_VALUE, TRA_LINE_MAYBE } value; /* without one an entry is 1 */
     tra_symmetry symmetry;
-    bool integer;      /* values that a float does not hold exactly are counted */
     int64_t count;     /* entries that the file announces, or -1 */
     const char *shown; /* "ROW COLUMN VALUE" */
 } tra_line_form;

@@ -14,7 +14,7 @@ typedef struct piece {
     int64_t lines, first; /* lines, and the number of the first one */
     int64_t most;         /* entries at most, mirrored ones too */
     tra_item *to;
-    int64_t entries, mirrored, inexact; /* that were found */
+    int64_t entries, mirrored, inexact, overflow; /* that were found */
 } piece;
 
 typedef struct stretch {

@@ -121,10 +121,8 @@ static tra_status scan_value(const lines *l, piece *p, const char **s, tra_numbe
         return TRA_OK;
     }
     const char *end = tra_lines_word_end(*s);
-    int64_t whole;
     if (!tra_scan_value(src->dtype, *s, (size_t)(end - *s), v)) return bad_value(l, p, *s, (size_t)(end - *s), e);
-    if (l->form.integer && real && tra_scan_int(*s, (size_t)(end - *s), &whole))
-        p->inexact += (long double)v->real != (long double)whole;
+    if (real) tra_count_losses(src->dtype, *s, (size_t)(end - *s), v->real, &p->inexact, &p->overflow);
     const char *after = tra_lines_skip_blanks(end);
     if (*after != '\n') return tra_lines_refuse_form(l, p, *s, e);
     *s = after;

@@ -178,7 +178,6 @@ static tra_status open_mtx(tra_source *s, tra_err *e) {
         tra_line_form form = {.base = s->base,
                               .value = m->pattern ? TRA_LINE_NO_VALUE : TRA_LINE_VALUE,
                               .symmetry = m->symmetry,
-                              .integer = m->integer,
                               .count = entries,
                               .shown = m->tensor    ? "INDEX... VALUE"
                                        : m->pattern ? "ROW COLUMN"
@@ -203,10 +202,8 @@ static tra_status open_mtx(tra_source *s, tra_err *e) {
 static tra_status value(tra_source *s, const mtx *m, const char *word, size_t len, tra_number *v, tra_err *e) {
     char shown[TRA_SHOWN];
     double any;
-    int64_t whole;
     if (tra_scan_value(s->dtype, word, len, v)) {
-        if (m->integer && tra_dtype_is_float(s->dtype) && tra_scan_int(word, len, &whole))
-            s->inexact += (long double)v->real != (long double)whole;
+        if (tra_dtype_is_float(s->dtype)) tra_count_losses(s->dtype, word, len, v->real, &s->inexact, &s->overflow);
         return TRA_OK;
     }
     if (tra_scan_num(word, len, &any))

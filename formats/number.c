@@ -145,6 +145,26 @@ bool tra_scan_whole(const char *s, size_t n, int64_t *v) {
     return true;
 }
 
+bool tra_rounds_whole(tra_dtype t, const char *s, size_t n, double v) {
+    char digits[400];
+    int64_t whole;
+    if (n < (t == TRA_F32 ? 8 : 16)) return false;
+    for (size_t i = *s == '-' || *s == '+'; i < n; i++)
+        if (!is_digit(s[i])) return false;
+    double held = t == TRA_F32 ? (double)(float)v : v;
+    if (tra_scan_int(s, n, &whole)) return (long double)held != (long double)whole;
+    if (!isfinite(held)) return false; /* that is an overflow */
+    snprintf(digits, sizeof digits, "%.0f", fabs(held));
+    if (*s == '-' || *s == '+') s++, n--;
+    while (n > 0 && *s == '0') s++, n--;
+    return strlen(digits) != n || memcmp(digits, s, n) != 0;
+}
+
+void tra_count_losses(tra_dtype t, const char *s, size_t n, double v, int64_t *inexact, int64_t *overflow) {
+    *inexact += tra_rounds_whole(t, s, n, v);
+    *overflow += isinf(v) && !memchr(s, 'n', n) && !memchr(s, 'N', n);
+}
+
 bool tra_scan_value(tra_dtype t, const char *s, size_t n, tra_number *v) {
     if (tra_dtype_is_float(t)) return tra_scan_num(s, n, &v->real);
     return tra_scan_whole(s, n, &v->whole) && tra_dtype_holds(t, v->whole);
@@ -235,46 +255,57 @@ static bool first_digits(double x, int digits, uint64_t *m, int *e10) {
     return false;
 }
 
+/* The same by the C library, of any x > 0. */
+static void any_digits(double x, int digits, uint64_t *m, int *e10) {
+    char text[48], *e;
+    snprintf(text, sizeof text, "%.*e", digits - 1, x);
+    *e10 = (int)strtol((e = strchr(text, 'e')) + 1, NULL, 10);
+    *m = 0;
+    for (char *p = text; p < e; p++)
+        if (is_digit(*p)) *m = *m * 10 + (uint64_t)(*p - '0');
+}
+
+/* Is m * 10^exponent read as x? */
+static bool reads_back(uint64_t m, int exponent, bool single, double x) {
+    char text[48];
+    double back;
+    if (!single && tra_decimal_num(false, m, exponent, &back)) return back == x;
+    snprintf(text, sizeof text, "%" PRIu64 "e%d", m, exponent);
+    return (single ? (double)strtof(text, NULL) : strtod(text, NULL)) == x;
+}
+
+/* The fewest digits that are read as v again, at least `least` but of numbers that are not normal, and at most `most`,
+ * which always do. Below a power of two the next number is nearer than above: there the digits above may do alone. */
+static size_t put_shortest(char *to, double v, bool single, bool normal, int least, int most) {
+    double x = fabs(v);
+    int e2, e10, e;
+    uint64_t all, m, power = 1;
+    bool fast = first_digits(x, most, &all, &e10), edge = frexp(x, &e2) == 0.5;
+    if (!fast) any_digits(x, most, &all, &e10);
+    for (int digits = normal ? least : 1; digits < most; digits++) {
+        power = (uint64_t)power10[most - digits];
+        m = (all + power / 2) / power;
+        e = e10;
+        if (!fast) any_digits(x, digits, &m, &e);
+        if (fast && all % power == power / 2) m--; /* `all` was rounded: its last digit may have been below 5 */
+        for (int up = 0; up < 3; up++, m++) {
+            if (up > 0 && !edge && all % power != power / 2) break;
+            if (!reads_back(m, e - digits + 1, single, x)) continue;
+            bool carried = m == (uint64_t)power10[digits];
+            return put_decimal(to, v < 0, m, digits + carried, e + carried, most);
+        }
+    }
+    return put_decimal(to, v < 0, all, most, e10, most);
+}
+
 size_t tra_print_f64(char *to, double v) {
     if (!isfinite(v) || v == 0) return put_special(to, v);
-    double x = fabs(v), back;
-    uint64_t m;
-    int e10;
-    if (first_digits(x, 17, &m, &e10)) {
-        static const uint64_t cut[] = {100, 10};
-        for (int i = 0; i < 2; i++) {
-            uint64_t c = (m + cut[i] / 2) / cut[i];
-            int digits = 15 + i, p = e10 - digits + 1;
-            if (c > (UINT64_C(1) << 53) || p < -EXACT10 || p > EXACT10) continue; /* 17 digits do in any case */
-            if ((p < 0 ? (double)c / power10[-p] : (double)c * power10[p]) != x) continue;
-            bool carried = c == (i == 0 ? UINT64_C(1000000000000000) : UINT64_C(10000000000000000));
-            return put_decimal(to, v < 0, c, digits + carried, e10 + carried, 17);
-        }
-        return put_decimal(to, v < 0, m, 17, e10, 17);
-    }
-    int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
-        n = snprintf(to, TRA_NUMTEXT, "%.*g", digits, v);
-        if (digits == 17 || (tra_scan_num(to, (size_t)n, &back) && back == v)) break;
-    }
-    return (size_t)n;
+    return put_shortest(to, v, false, fabs(v) >= DBL_MIN, 15, 17);
 }
 
 size_t tra_print_f32(char *to, float v) {
-    if (!isfinite(v) || v == 0) return put_special(to, v);
-    float x = fabsf(v);
-    for (int digits = 6; digits <= 9; digits++) {
-        uint64_t m;
-        int e10;
-        size_t n;
-        if (first_digits(x, digits, &m, &e10))
-            n = put_decimal(to, v < 0, m, digits, e10, 9);
-        else
-            n = (size_t)snprintf(to, TRA_NUMTEXT, "%.*g", digits, v);
-        to[n] = '\0';
-        if (digits == 9 || strtof(to, NULL) == v) return n;
-    }
-    return 0; /* not reached */
+    if (!isfinite(v) || v == 0) return put_special(to, (double)v);
+    return put_shortest(to, (double)v, true, fabsf(v) >= FLT_MIN, 6, 9);
 }
 
 bool tra_value_is_zero(tra_dtype t, const void *data, int64_t i) {

@@ -47,7 +47,7 @@ static bool has_plain_numbers(const tra_csv_reading *r) {
 static void guess(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int c) {
     tra_csv_guess *g = &w->guess[c];
     const uint8_t numbers = 1 << TRA_CSV_NUMBER;
-    bool plain = has_plain_numbers(&m->reading);
+    bool plain = has_plain_numbers(&m->reading) && !m->reading.date_format && !m->reading.timestamp_format;
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool quoted;

@@ -165,19 +165,32 @@ static int64_t whole_of(const number *x) { return x->negative ? -(int64_t)x->dig
 int64_t tra_csv_skip_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad,
                              int64_t row, tra_csv_guess *g) {
     const tra_csv_cell *x = r->cells.v + row * r->columns + column;
-    int64_t values = 0;
-    bool fraction = false, wide = false;
+    int64_t values = 0, rounded = 0, small = 0;
+    bool fraction = false, wide = false, zero = false, uneven = false;
+    unsigned width = row < r->n ? x->n : 0;
     for (; row < r->n; row++, x += r->columns) {
         uint64_t bytes;
         number v;
-        if (bad[row]) continue;
-        if (!read_short(p, x, &bytes)) {
+        if (bad && bad[row]) continue;
+        if (!read_short(p, x, &bytes) || x->n == 8) {
             if (!read_number(p, x, &v)) break;
-            fraction |= v.behind >= 0;
-            wide |= v.behind < 0 && whole_of(&v) != (int32_t)whole_of(&v);
+            bool whole = v.behind < 0;
+            fraction |= !whole;
+            uneven |= v.negative || !whole;
+            wide |= whole && whole_of(&v) != (int32_t)whole_of(&v);
+            rounded += whole && (uint64_t)(double)v.digits != v.digits;
+            small += whole && (uint64_t)(float)v.digits != v.digits;
         }
+        uneven |= x->n != width;
+        zero |= p->text[x->at] == '0' && x->n > 1;
         values++;
     }
+    if (values && !uneven) uneven = g->width && g->width != width;
+    if (values) g->width = (uint8_t)width;
+    g->zero |= zero;
+    g->uneven |= uneven;
+    g->rounded[0] += rounded;
+    g->rounded[1] += small;
     if (values) g->kinds |= 1 << TRA_CSV_NUMBER;
     g->values += values;
     g->fraction |= fraction;
@@ -229,7 +242,7 @@ int64_t tra_csv_take_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int6
     for (; row < r->n; row++, x += r->columns) {
         uint64_t bytes;
         number v;
-        if (bad[row]) continue;
+        if (bad && bad[row]) continue;
         bool done = read_short(p, x, &bytes) && put_short(t, value_of(bytes, (int)x->n), to->values, *at);
         if (!done && (!read_number(p, x, &v) || !put_number(t, &v, to->values, *at))) break;
         if (to->state) to->state[*at] = TRA_STATE_VALUE;

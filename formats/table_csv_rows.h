@@ -51,7 +51,7 @@ TRA_MUSTUSE tra_status tra_csv_reject_at(const tra_csv_rules *rules, const tra_c
  * and what is in *out is of no use. */
 bool tra_csv_split_plain(const tra_csv_dialect *d, const tra_csv_piece *p, int64_t columns, tra_csv_rows *out);
 /* Takes cells of a column of the file, from a row on, as long as they are numbers of few digits, perhaps with a point;
- * the row of the first that is not. Rows that are bad are left out. The first takes them into account; the second puts
+ * the row of the first that is not. Rows that are bad are left out; bad: NULL for none. The first takes them into account; the second puts
  * them from place *at on. For callers by whom no number is NULL, and a point is what separates fractions. */
 int64_t tra_csv_skip_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad,
                              int64_t row, tra_csv_guess *g);

@@ -12,7 +12,7 @@ enum { RECORDS = 2000, COUNTS = 64 };
 
 typedef struct score {
     int64_t records, columns, regular; /* that were looked at; cells of most of them; records that have so many */
-    int64_t faults, quoted, first;     /* first: cells of the first record, which often is a header */
+    int64_t faults, unclosed, quoted, first; /* unclosed: of the faults; first: cells of the first record, which often is a header */
     int64_t values, times;             /* cells that are values; records that are a time of the day, perhaps of a day */
     bool rare; /* the delimiter is a character that texts have in them more often than files between cells */
 } score;
@@ -66,6 +66,7 @@ static void score_dialect(const tra_csv_dialect *d, const tra_csv_reading *r, co
         if (p == end && !whole && s->records > 0) break; /* it is cut off */
         if (s->records++ == 0) s->first = cells->n;
         s->faults += fault != TRA_CSV_FINE;
+        s->unclosed += fault == TRA_CSV_UNCLOSED;
         for (int64_t i = 0; i < cells->n; i++) {
             const tra_csv_cell *x = &cells->v[i];
             s->quoted += x->quoted;
@@ -205,6 +206,7 @@ static const char *past_titles(const tra_csv_dialect *d, const tra_csv_reading *
 /* The dialect into f->dialect, of which some is given; what it is worth. */
 static double choose_dialect(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
     static const char delimiters[] = {',', '\t', ';', '|', ':', '^', '~', ' '};
+    bool only_unclosed[sizeof delimiters];
     static const char quotes[][2] = {{'"', 0}, {'"', '\\'}, {'\'', 0}, {'\'', '\\'}, {0, 0}};
     tra_csv_cells cells = {0};
     tra_csv_dialect best = f->dialect;
@@ -220,6 +222,8 @@ static double choose_dialect(const char *p, const char *end, bool whole, const t
         for (size_t i = 0; i < sizeof delimiters; i++) {
             score s;
             d.delimiter = f->dialect.delimiter ? f->dialect.delimiter : delimiters[i];
+            if (q == 0) only_unclosed[i] = false;
+            if (d.quote != '"' && h->quote < 0 && only_unclosed[i]) continue;
             if (d.delimiter == d.quote || d.delimiter == d.escape) continue;
             d.blanks = false;
             score_dialect(&d, h->reading, p, end, whole, &cells, &s);
@@ -232,6 +236,8 @@ static double choose_dialect(const char *p, const char *end, bool whole, const t
                 else
                     d.blanks = false;
             }
+            /* A quote that is not closed, and no other fault: that is a mistake, and not quotes that are text. */
+            if (q == 0) only_unclosed[i] = s.unclosed > 0 && s.faults == s.unclosed;
             /* Quotes other than the usual ones only where they are used and explain more. */
             bool odd = q > 0 && (s.quoted == 0 || d.quote == '\'' || d.escape);
             if (odd && value_of(&s) <= value_of(&most) + (s.quoted > 0 ? 0.001 : 0.3)) continue;

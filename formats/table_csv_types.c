@@ -104,6 +104,17 @@ static bool number_of(const tra_csv_reading *r, const char *s, size_t n, bool *w
     return *whole || tra_scan_num(s, n, x);
 }
 
+/* Of a text that is a number: digits alone, perhaps with a sign and signs between thousands? */
+static bool has_digits_alone(const tra_csv_reading *r, const char *s, size_t n) {
+    trim(&s, &n);
+    if (n > 0 && (*s == '-' || *s == '+')) s++, n--;
+    for (size_t i = 0; i < n; i++)
+        if (!is_digit(s[i]) && s[i] != r->thousands) return false;
+    return n > 0;
+}
+
+static bool is_finite_text(const char *s, size_t n) { return !memchr(s, 'n', n) && !memchr(s, 'N', n); }
+
 static bool is_bool(const char *s, size_t n, bool *v) {
     *v = n == 4;
     return (n == 4 && strncasecmp(s, "true", 4) == 0) || (n == 5 && strncasecmp(s, "false", 5) == 0);
@@ -133,6 +144,12 @@ void tra_csv_guess_add(tra_csv_guess *to, const tra_csv_guess *g) {
     to->kinds |= g->kinds;
     to->fraction |= g->fraction;
     to->wide |= g->wide;
+    to->huge |= g->huge;
+    to->zero |= g->zero;
+    to->uneven |= g->uneven || (g->width && to->width && g->width != to->width);
+    if (g->width) to->width = g->width;
+    to->by_format += g->by_format;
+    for (int i = 0; i < 2; i++) to->rounded[i] += g->rounded[i], to->overflow[i] += g->overflow[i];
     to->time |= g->time;
     to->formatted |= g->formatted;
     to->usual |= g->usual;
@@ -160,6 +177,39 @@ static bool guess_day(const tra_csv_reading *r, tra_csv_guess *g, const char *s,
     return orders != 0;
 }
 
+/* A cell that is a number, and what it is. */
+static void guess_number(const tra_csv_reading *r, tra_csv_guess *g, const char *s, size_t n, bool whole, int64_t v,
+                         double x) {
+    int64_t micros;
+    bool digits = n > 0 && n < 256;
+    for (size_t i = 0; i < n && digits; i++) digits = is_digit(s[i]);
+    g->kinds |= NUMBERS;
+    g->values++;
+    if (digits) {
+        g->zero |= n > 1 && *s == '0';
+        g->uneven |= g->width && g->width != n;
+        g->width = (uint8_t)n;
+    } else {
+        g->uneven = true;
+    }
+    g->fraction |= !whole;
+    g->wide |= whole && v != (int32_t)v;
+    if (whole) {
+        g->rounded[0] += (long double)(double)v != (long double)v;
+        g->rounded[1] += (long double)(float)v != (long double)v;
+    } else if (has_digits_alone(r, s, n)) {
+        g->huge = true;
+        g->rounded[0]++, g->rounded[1]++;
+    }
+    if (!whole && is_finite_text(s, n)) g->overflow[0] += isinf(x), g->overflow[1] += isinf((float)x);
+    if (!r->date_format && !r->timestamp_format) return;
+    trim(&s, &n);
+    if (r->date_format && tra_date_by(r->date_format, s, n, &micros))
+        g->by_format++;
+    else if (r->timestamp_format && tra_date_by(r->timestamp_format, s, n, &micros))
+        g->by_format++, g->time = true;
+}
+
 void tra_csv_guess_cell(const tra_csv_reading *r, tra_csv_guess *g, const char *s, size_t n, bool quoted) {
     bool whole, truth;
     int64_t v;
@@ -173,10 +223,7 @@ void tra_csv_guess_cell(const tra_csv_reading *r, tra_csv_guess *g, const char *
         return;
     }
     if (!(g->kinds & ~NUMBERS) && number_of(r, s, n, &whole, &v, &x)) {
-        g->kinds |= NUMBERS;
-        g->values++;
-        g->fraction |= !whole;
-        g->wide |= whole && v != (int32_t)v;
+        guess_number(r, g, s, n, whole, v, x);
         return;
     }
     if (g->kinds & OTHERS) { /* a string: words are values, and nothing else is to be found out */
@@ -213,23 +260,54 @@ static tra_status ambiguous(const tra_csv_guess *g, const char *spec, const tra_
                     g->time ? " (... stands for the time as it is written)" : "", c->name);
 }
 
+/* The type of a column of numbers; one of which some would be another number is text, and that is said. */
+static tra_coltype number_type(const tra_csv_guess *g, const char *spec, const tra_csv_column *c) {
+    char shown[TRA_SHOWN];
+    const char *why = g->huge                     ? "it has whole numbers that i64 does not hold"
+                      : g->fraction && g->rounded[0] ? "beside fractions it has whole numbers that f64 does not hold"
+                      : g->zero && !g->uneven     ? "its numbers begin with zeros and have as many digits each"
+                                                  : NULL;
+    if (!why) return g->fraction ? TRA_COL_F64 : g->wide ? TRA_COL_I64 : TRA_COL_I32;
+    const char *other = g->huge || g->fraction ? "f64" : "i64";
+    tra_shown(c->name, strlen(c->name), shown);
+    tra_warn("%s: column \"%s\" is text: %s (--types '%s=%s' makes numbers of it)", spec, shown, why, shown, other);
+    return TRA_COL_STRING;
+}
+
+static void warn_losses(const tra_csv_guess *g, const char *spec, const tra_csv_column *c) {
+    char shown[TRA_SHOWN];
+    if (!tra_coltype_is_float(c->type)) return;
+    int64_t rounded = g->rounded[c->type == TRA_COL_F32], overflow = g->overflow[c->type == TRA_COL_F32];
+    const char *type = tra_coltype_name(c->type);
+    tra_shown(c->name, strlen(c->name), shown);
+    if (rounded > 0)
+        tra_warn("%s: column \"%s\": %" PRId64 " integers cannot be held exactly in %s and were rounded", spec, shown,
+                 rounded, type);
+    if (overflow > 0)
+        tra_warn("%s: column \"%s\": %" PRId64 " finite values are too large for %s and became infinite", spec, shown,
+                 overflow, type);
+}
+
 tra_status tra_csv_decide_type(const tra_csv_reading *r, const tra_csv_guess *g, const char *spec, tra_csv_column *c,
                                tra_err *e) {
-    bool coded = false, days = false;
+    bool coded = false, days = false, formatted = g->formatted || (g->by_format > 0 && g->by_format == g->values);
     if (!c->given) {
         switch (g->kinds) {
-        case NUMBERS: c->type = g->fraction ? TRA_COL_F64 : g->wide ? TRA_COL_I64 : TRA_COL_I32; break;
+        case NUMBERS:
+            c->type = formatted ? (g->time ? TRA_COL_TIMESTAMP : TRA_COL_DATE) : number_type(g, spec, c);
+            break;
         case BOOLS: c->type = TRA_COL_BOOL; break;
         case DAYS: c->type = g->time ? TRA_COL_TIMESTAMP : TRA_COL_DATE; break;
         default: c->type = TRA_COL_STRING; break;
         }
-        if (g->kinds == DAYS && (g->formatted ? g->usual : g->orders == 0)) c->type = TRA_COL_STRING;
+        if (g->kinds == DAYS && (formatted ? g->usual : g->orders == 0)) c->type = TRA_COL_STRING;
     }
+    warn_losses(g, spec, c);
     coded = tra_coltype_is_coded(c->type);
     days = c->type == TRA_COL_DATE || c->type == TRA_COL_TIMESTAMP;
     c->nullable = g->empty + (coded ? 0 : g->words) > 0;
     c->format = c->type == TRA_COL_DATE ? r->date_format : c->type == TRA_COL_TIMESTAMP ? r->timestamp_format : NULL;
-    if (!days || g->formatted || g->values == 0) return TRA_OK;
+    if (!days || formatted || g->values == 0) return TRA_OK;
     c->format = NULL;
     c->order = g->orders;
     if (c->order == 0)
@@ -269,13 +347,12 @@ static bool number_value(const tra_csv_reading *r, const char *s, size_t n, doub
 
 /* Also "3.0" and "1e3", which --types may ask for as integers. */
 static bool whole_value(const tra_csv_reading *r, const char *s, size_t n, int64_t *v) {
-    bool whole;
-    double x;
-    if (!number_of(r, s, n, &whole, v, &x)) return false;
-    if (whole) return true;
-    if (!(x >= -9007199254740992.0 && x <= 9007199254740992.0) || x != floor(x)) return false;
-    *v = (int64_t)x;
-    return true;
+    char buf[64];
+    if (short_int(s, n, v)) return true;
+    trim(&s, &n);
+    if (n == 0 || !begins_number(*s)) return false;
+    if (!usual_numbers(r) && !plain_number(r, &s, &n, buf)) return false;
+    return tra_scan_whole(s, n, v);
 }
 
 static bool bool_value(const tra_csv_reading *r, const char *s, size_t n, bool *v) {
