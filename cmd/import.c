@@ -150,10 +150,8 @@ static tra_status report(const char *source, const tra_file_receipt *r, tra_err 
     if (r->table && r->rows.rejected > 0)
         tra_warn("%s: %" PRId64 " record%s rejected, see %s", source, r->rows.rejected,
                  r->rows.rejected == 1 ? " is" : "s are", tra_reading_opts.rejects);
-    if (!r->table) {
-        warn_losses(source, &r->values);
-        tra_options_warn(&tra_reading_opts, true, r->values.format, source);
-    }
+    if (!r->table) warn_losses(source, &r->values);
+    tra_options_warn(&tra_reading_opts, true, r->values.format, source);
     if (tra_common_opts.quiet) return TRA_OK;
     if (r->table) return tra_table_receipt_print(source, output, &r->rows, e);
     return tra_common_opts.format == TRA_FORMAT_JSON ? print_json(source, &r->values, e)
@@ -183,7 +181,9 @@ const tra_cmd tra_cmd_import = {
     .brief = "read a file of another program into a relation",
     .usage = "[options] [FILE|-] -o OUT[:NAME]",
     .about =
-        "Reads a CSV file (a table, or a matrix where all cells are numbers), a numpy array, a file of coordinates "
+        "Reads a CSV file (a table if it has a header line, a matrix if it has none and numbers alone), a numpy array, "
+        "a "
+        "file of coordinates "
         "(MatrixMarket, .tns, edges, scipy's .npz), raw elements or an HDF5 dataset, and writes it in blocks to a "
         "relation. Memory stays below --memory whatever the size and the order of the source; what does not fit goes "
         "through a scratch file in TRA_SCRATCH, TMPDIR or the directory of the output. A receipt on standard output "

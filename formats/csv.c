@@ -1,10 +1,9 @@
-/* csv.c - tables of numbers as text: comma, tab, semicolon or blanks between cells, with or without a header.
+/* csv.c - CSV files: whether one is a table or a matrix, matrices read, and matrices written.
  *
- * Cells are taken one by one from the input's buffer; of all rows the first alone is kept, until it is known whether it
- * is a header. A file is passed over twice: once to count its lines (fast), so that the relation can be laid out, once
- * to read the numbers. */
+ * A header line makes a table; a file without one whose cells are all numbers is a matrix. Both are read by the same
+ * reader (table_csv_read.c, table_csv_rows.c). Of a matrix the first pass counts the rows and looks whether all cells
+ * are numbers; the second delivers the numbers, stretch by stretch. */
 #include "reading.h"
-#include "csv_int.h"
 #include "../lib/relation/labels.h"
 #include "table_csv_import.h"
 
@@ -12,8 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <xxhash.h>
 
 static bool sniff(const unsigned char *head, size_t n) {
     if (n == 0 || head[0] == '%') return false;
@@ -22,306 +19,327 @@ static bool sniff(const unsigned char *head, size_t n) {
     return true;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------- */
+typedef struct matrix {
+    tra_source *source;
+    tra_csv_import *m;
+    const tra_csv_column *column; /* those that are wanted; NULL: all */
+    int64_t columns;
+    tra_dtype dtype;
+    bool any;           /* the user gave the type, and so takes what it does to numbers */
+    _Atomic bool other; /* a cell is no number */
+    struct count {
+        int64_t rows, inexact, overflow;
+    } * count; /* of each worker */
+    /* The present stretch: the numbers of each piece, and how many rows; how many numbers of which piece were taken. */
+    char **block;
+    int64_t *cap, *rows, pieces, piece, taken;
+    bool more, begun;
+} matrix;
 
-/* The delimiter that the line at hand has outside quotes: tab, else semicolon, else comma, else blanks. */
-static tra_status find_delimiter(tra_source *s, tra_csv_text_file *c, tra_err *e) {
-    size_t have, n = strlen(s->spec), count[256] = {0};
-    if ((c->delimiter = s->o.delimiter)) return TRA_OK;
-    TRA_TRY(tra_stream_need(&s->in, 8192, &have, e));
-    bool quote = false;
-    for (size_t i = 0; i < have && (quote || s->in.buf[s->in.pos + i] != '\n'); i++) {
-        unsigned char x = s->in.buf[s->in.pos + i];
-        if (x == '"')
-            quote = !quote;
-        else if (!quote)
-            count[x]++;
+/* ---- cells that are no numbers ----------------------------------------------------------------------------------- */
+
+bool tra_csv_is_like_data(const char *s, size_t n) {
+    if (tra_csv_is_usual_null(s, n) || (n == 4 && strncasecmp(s, "true", n) == 0) ||
+        (n == 5 && strncasecmp(s, "false", n) == 0))
+        return true;
+    size_t i = 0, letters = 0;
+    for (size_t k = 0; k < n; k++)
+        letters += isalpha((unsigned char)s[k]) || (unsigned char)s[k] >= 0x80 || s[k] == '_';
+    if (letters == 0) return true; /* 1,234.5 and 10% and 2020-01-31 */
+    while (i < n) {                /* 1.5D+03, (5), and those with a sign of money or a minus that is not ASCII's */
+        unsigned char x = (unsigned char)s[i];
+        if (!strchr("+-.,($'= ", x) && x != 0xe2 && x != 0xc2) break;
+        i += x == 0xe2 ? 3 : x == 0xc2 ? 2 : 1;
     }
-    if (count['\t'] || (n > 4 && strcmp(s->spec + n - 4, ".tsv") == 0))
-        c->delimiter = '\t';
-    else if (count[';'])
-        c->delimiter = ';';
-    else if (count[','])
-        c->delimiter = ',';
-    else
-        c->delimiter = count[' '] ? TRA_CSV_BLANKS : ',';
-    return TRA_OK;
+    if (i < n && isdigit((unsigned char)s[i])) return true;
+    return i + 2 < n && strchr("OoIl", s[i]) && s[i + 1] == '.' && isdigit((unsigned char)s[i + 2]);
 }
 
-/* Is it a line to skip? #N/A,1 is a row: what a spreadsheet writes for a cell without a number. */
-static bool is_comment(const tra_stream *in, size_t have) {
-    const char *p = (const char *)in->buf + in->pos;
-    size_t n = 0;
-    if (have == 0 || *p != '#') return false;
-    while (n < have && !strchr(",;\t \r\n\"", p[n])) n++;
-    return !tra_csv_is_usual_null(p, n);
+/* How a cell can be read that is no number; "" when nothing is known. */
+static const char *advice_of(const char *s, size_t n) {
+    if (tra_csv_is_usual_null(s, n)) return " (missing numbers are nan; --null WORD,... reads words as such)";
+    if (memchr(s, ',', n)) return " (numbers have a decimal point, and no comma)";
+    if (!isdigit((unsigned char)*s) && !strchr("+-.", *s)) return " (--table takes columns of words, too)";
+    if (memchr(s, '%', n)) return " (numbers have no percent sign)";
+    if (memchr(s, 'd', n) || memchr(s, 'D', n)) return " (exponents are written with e, not d)";
+    return "";
 }
 
-/* Lines that begin with # before the first row (numpy.savetxt writes its header so), and a byte order mark. */
-static tra_status skip_comments(tra_source *s, tra_csv_text_file *c, tra_err *e) {
-    size_t have, n;
-    TRA_TRY(tra_stream_need(&s->in, 3, &have, e));
-    if (have >= 3 && memcmp(s->in.buf + s->in.pos, "\xef\xbb\xbf", 3) == 0) s->in.pos += 3;
-    for (;;) {
-        const char *line;
-        TRA_TRY(tra_stream_need(&s->in, 16, &have, e));
-        if (!is_comment(&s->in, have)) return TRA_OK;
-        TRA_TRY(tra_stream_line(&s->in, c->line, &line, &n, e));
-        if (line && memchr(line, '\r', n))
-            return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ": a comment goes on after its end%s", s->spec, c->line,
-                            TRA_LONE_RETURNS);
-        c->line++;
-        s->header_lines++;
-    }
+/* The cell is no number of the matrix's type; rounded: but one that it would round. */
+static tra_status bad_cell(const matrix *x, const tra_csv_piece *p, const tra_csv_rows *rows, int64_t row,
+                           int64_t source, const char *s, size_t n, bool rounded, tra_err *e) {
+    char shown[TRA_SHOWN], where[96];
+    const tra_csv_import *m = x->m;
+    const char *name = m->form->header && x->column ? x->column[0].name : NULL, *type = tra_dtype_name(x->dtype);
+    for (int64_t c = 0; name && c < x->columns; c++)
+        if (x->column[c].source == source) name = x->column[c].name;
+    snprintf(where, sizeof where, "line %" PRId64 ", column %" PRId64 "%s%.40s%s",
+             tra_csv_line(p, p->text + rows->place[row][0]), source + 1, name ? " (" : "",
+             name ? tra_shown(name, strlen(name), shown) : "", name ? ")" : "");
+    if (n == 0)
+        return tra_fail(e, TRA_INPUT, "%s: %s is empty%s", m->spec, where,
+                        tra_dtype_is_float(x->dtype) ? " (--empty-nan reads such cells as NaN)" : "");
+    tra_shown(s, n, shown);
+    if (rounded)
+        return tra_fail(e, TRA_INPUT,
+                        "%s: %s: %s does not hold the whole number \"%s\" exactly (--dtype i64 keeps whole numbers, "
+                        "--dtype f64 rounds them)",
+                        m->spec, where, type, shown);
+    if (tra_csv_kind_of(&m->reading, s, n) == TRA_CSV_NUMBER)
+        return tra_fail(e, TRA_INPUT, "%s: %s: %s does not hold \"%s\" (--dtype f64 takes any number)", m->spec, where,
+                        type, shown);
+    return tra_fail(e, TRA_INPUT, "%s: %s: \"%s\" is not a number%s", m->spec, where, shown, advice_of(s, n));
 }
 
-typedef struct cell_seen {
-    int64_t col; /* from 1; 0: none was seen */
-    char text[TRA_SHOWN];
-} cell_seen;
+/* ---- a table or a matrix? --------------------------------------------------------------------------------------- */
 
-static void note(cell_seen *seen, const tra_csv_text_file *c, const tra_csv_number_cell *x) {
-    if (seen->col) return;
-    seen->col = c->col + 1;
-    tra_shown(x->s, x->n, seen->text);
-}
-
-/* What the cells of the first row are: of each kind the first, and how many. */
-typedef struct first_cells {
-    cell_seen number, like_data, empty;
-    int64_t names, cap;
-    tra_status as_data; /* what reading it as data fails with, and its message */
-    tra_err why;
-} first_cells;
-
-static tra_status read_first_row(tra_source *s, tra_csv_text_file *c, first_cells *f, tra_err *e) {
-    int64_t most = tra_max64(1 << 12, s->o.memory / (int64_t)sizeof *c->first);
-    tra_csv_number_cell x;
-    do {
-        TRA_TRY(tra_csv_next_cell(s, c, &x, e));
-        if (!x.quoted && (memchr(x.s, '\r', x.n) || memchr(x.s, 0, x.n))) return tra_csv_bad_cell(s, c, &x, e);
-        tra_number v = {0};
-        bool value = tra_csv_cell_value(s, &x, &v);
-        if (!value && f->as_data == TRA_OK) f->as_data = tra_csv_bad_cell(s, c, &x, &f->why);
-        if (x.n == 0)
-            note(&f->empty, c, &x);
-        else if (value)
-            note(&f->number, c, &x);
-        else if (tra_csv_is_like_data(x.s, x.n))
-            note(&f->like_data, c, &x);
-        else
-            f->names++;
-        if (c->col == most)
-            return tra_fail(e, TRA_RESOURCE,
-                            "%s: line %" PRId64 " has more than %" PRId64
-                            " cells, more than the ceiling leaves room for: allow more memory with --memory",
-                            s->spec, c->line, most);
-        if (c->col == f->cap) {
-            f->cap = tra_min64(tra_max64(64, 2 * f->cap), most);
-            c->first = tra_realloc(c->first, (size_t)f->cap, sizeof v);
-        }
-        bool maybe = s->o.header == 1 || (s->o.header < 0 && !f->number.col && !f->like_data.col);
-        if (maybe)
-            tra_str_addn(&c->names, x.s, x.n), tra_str_addn(&c->names, "", 1);
-        else
-            tra_str_free(&c->names);
-        if (!value) v.whole = (int64_t)(XXH3_64bits(x.s, x.n) >> 1); /* to find names that are there twice */
-        c->first[c->col++] = v;
-    } while (x.end == TRA_CSV_ENDS_DELIMITER);
-    return TRA_OK;
-}
-
-static int by_value(const void *a, const void *b) {
-    int64_t x = ((const tra_number *)a)->whole, y = ((const tra_number *)b)->whole;
-    return (x > y) - (x < y);
-}
-
-static bool has_twice(tra_number *v, int64_t n) {
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    for (int64_t i = 1; i < n; i++)
-        if (v[i].whole == v[i - 1].whole) return true;
+static bool is_missing(const tra_csv_import *m, const char *s, size_t n) {
+    if (n == 0) return m->job->empty_nan || m->reading.nnulls > 0;
+    for (int i = 0; i < m->reading.nnulls; i++)
+        if (strlen(m->reading.nulls[i]) == n && memcmp(m->reading.nulls[i], s, n) == 0) return true;
     return false;
 }
 
-/* Whether the first row is a header, where the user does not say so: when all of its cells are names. One that may be
- * data with a mistake in it is refused, since nobody would see that it is missing. */
-static tra_status judge_header(tra_source *s, tra_csv_text_file *c, first_cells *f, int64_t line, bool *header,
-                               tra_err *e) {
-    const cell_seen *odd = f->like_data.col ? &f->like_data : &f->number;
-    *header = f->as_data != TRA_OK;
-    if (!*header) return TRA_OK;
-    if (f->names == 0 && !odd->col) return tra_fail(e, f->as_data, "%s", f->why.msg); /* only empty cells */
-    if (odd->col) {
-        char why[TRA_SHOWN + 64] = "";
-        if (odd == &f->number)
-            snprintf(why, sizeof why, ", while column %" PRId64 ", \"%s\", is one", odd->col, odd->text);
-        return tra_fail(e, TRA_INPUT, "%s%s: correct it, or say --header if the line is a header", f->why.msg, why);
+static bool is_number(const tra_csv_import *m, const char *s, size_t n) {
+    return tra_csv_kind_of(&m->reading, s, n) == TRA_CSV_NUMBER || is_missing(m, s, n);
+}
+
+/* Do the first bytes tell already that not all cells are numbers? */
+static bool begins_as_table(const tra_csv_import *m) {
+    int64_t n;
+    const char *text = tra_csv_head(m->file, &n), *p = text, *end = text + n;
+    bool all = tra_csv_head_is_all(m->file), is = false;
+    tra_csv_cells cells = {0};
+    tra_csv_fault fault;
+    while (!is && tra_csv_record(&m->form->dialect, text, &p, end, &cells, &fault) && (all || p < end)) {
+        for (int64_t i = 0; i < cells.n && !is; i++) is = !is_number(m, text + cells.v[i].at, cells.v[i].n);
+        cells.n = 0;
     }
-    if (f->empty.col)
-        tra_warn_always("%s: line %" PRId64 " is taken as a header, though column %" PRId64
-                        " is empty (--header says that it is one)",
-                        s->spec, line, f->empty.col);
-    else if (has_twice(c->first, c->col))
-        tra_warn_always("%s: line %" PRId64
-                        " is taken as a header, though a name is there twice (--header says that it is one)",
-                        s->spec, line);
+    free(cells.v);
+    return is;
+}
+
+/* All cells of the rows as one column of cells. */
+static tra_csv_rows flat(const tra_csv_rows *r) {
+    return (tra_csv_rows){.cells = r->cells, .n = r->n * r->columns, .columns = 1};
+}
+
+static bool is_wanted(const matrix *x, int64_t source) {
+    if (x->m->job->kind != TRA_CSV_MATRIX || !x->column) return true;
+    for (int64_t c = 0; c < x->columns; c++)
+        if (x->column[c].source == source) return true;
+    return false;
+}
+
+static int64_t rows_of(const matrix *x) {
+    int64_t rows = 0;
+    for (int k = 0; k < x->m->nworkers; k++) rows += x->count[k].rows;
+    return rows;
+}
+
+static tra_status count_piece(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e) {
+    matrix *x = ctx;
+    tra_csv_import *m = x->m;
+    tra_csv_worker *w = &m->worker[worker];
+    tra_csv_guess g = tra_csv_no_guess();
+    tra_err why = {0};
+    /* There may be a cell that is no number before the first fault that it tells. */
+    tra_status read = tra_csv_read_piece(m, w, p, item, false, &why);
+    x->count[worker].rows += w->rows.n;
+    tra_csv_rows cells = flat(&w->rows);
+    for (int64_t i = 0; i < cells.n && !x->other; i++) {
+        if (tra_csv_has_plain_numbers(&m->reading)) i = tra_csv_skip_numbers(p, &cells, 0, NULL, i, &g);
+        if (i == cells.n) break;
+        size_t n;
+        bool quoted;
+        int64_t row = i / m->width, source = i % m->width;
+        const char *s = tra_csv_cell_text(&m->form->dialect, p, &w->rows, row, source, &n, &quoted);
+        if (is_number(m, s, n) || !is_wanted(x, source)) continue;
+        if (m->job->kind == TRA_CSV_MATRIX) return bad_cell(x, p, &w->rows, row, source, s, n, false, e);
+        x->other = true;
+    }
+    return read == TRA_OK ? TRA_OK : (*e = why, read);
+}
+
+static tra_status after_counting(void *ctx, int64_t pieces, tra_err *e) {
+    matrix *x = ctx;
+    tra_source *s = x->source;
+    x->m->base += pieces;
+    if (x->other) return tra_fail(e, TRA_INPUT, "%s is a table", x->m->spec);
+    s->shape = (tra_dims){.n = 2, .v = {rows_of(x), x->columns}};
+    return s->o.more_rows ? s->o.more_rows(s->o.ctx, s, e) : TRA_OK;
+}
+
+/* Counts the rows; *table: not all cells are numbers, and there may be more rows. */
+static tra_status count_rows(matrix *x, bool *table, tra_err *e) {
+    tra_csv_import *m = x->m;
+    tra_status s = tra_csv_pass(m->file, count_piece, after_counting, x, e);
+    m->base = 0;
+    *table = x->other;
+    return *table ? TRA_OK : s;
+}
+
+/* ---- the numbers of a matrix ------------------------------------------------------------------------------------ */
+
+/* One cell, to number i of the block; *rounded: it fails since that would round it. */
+static bool put_cell(const matrix *x, struct count *count, const char *s, size_t n, char *to, int64_t i,
+                     bool *rounded) {
+    const tra_csv_import *m = x->m;
+    tra_csv_column as = {.type = tra_coltype_of(x->dtype)};
+    if (tra_dtype_is_float(x->dtype) && is_missing(m, s, n)) {
+        (void)tra_put_value(x->dtype, to, i, (tra_number){.real = NAN});
+        return true;
+    }
+    if (!tra_csv_value(&m->reading, &as, s, n, to, i)) return false;
+    if (!tra_dtype_is_float(x->dtype)) return true;
+    tra_csv_guess g = tra_csv_no_guess();
+    tra_csv_guess_cell(&m->reading, &g, s, n, false);
+    bool f32 = x->dtype == TRA_F32;
+    count->inexact += g.rounded[f32];
+    count->overflow += g.overflow[f32];
+    *rounded = g.rounded[f32] && !x->any;
+    return !*rounded;
+}
+
+static tra_status read_piece(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e) {
+    matrix *x = ctx;
+    tra_csv_import *m = x->m;
+    tra_csv_worker *w = &m->worker[worker];
+    tra_err why = {0};
+    /* There may be a fault before the first that it tells. */
+    tra_status read = tra_csv_read_piece(m, w, p, item, false, &why);
+    int64_t n = w->rows.n * x->columns, bytes = n * (int64_t)tra_dtype_size(x->dtype), at = 0;
+    if (bytes > x->cap[item]) {
+        free(x->block[item]);
+        x->cap[item] = bytes + bytes / 8;
+        x->block[item] = tra_malloc((size_t)x->cap[item] + 8);
+    }
+    x->rows[item] = w->rows.n;
+    tra_csv_rows cells = flat(&w->rows);
+    tra_vector to = {.values = x->block[item]};
+    bool plain = !x->column && tra_csv_has_plain_numbers(&m->reading);
+    for (int64_t i = 0; i < n; i++, at++) {
+        if (plain) i = tra_csv_take_numbers(p, &cells, 0, NULL, i, tra_coltype_of(x->dtype), &to, &at);
+        if (i == n) break;
+        size_t len;
+        bool quoted, rounded = false;
+        int64_t row = i / x->columns, source = x->column ? x->column[i % x->columns].source : i % x->columns;
+        const char *s = tra_csv_cell_text(&m->form->dialect, p, &w->rows, row, source, &len, &quoted);
+        while (len > 0 && (*s == ' ' || *s == '\t')) s++, len--;
+        while (len > 0 && (s[len - 1] == ' ' || s[len - 1] == '\t')) len--;
+        if (!put_cell(x, &x->count[worker], s, len, x->block[item], at, &rounded))
+            return bad_cell(x, p, &w->rows, row, source, s, len, rounded, e);
+    }
+    return read == TRA_OK ? TRA_OK : (*e = why, read);
+}
+
+static tra_status after_reading(void *ctx, int64_t pieces, tra_err *e) {
+    matrix *x = ctx;
+    (void)e;
+    x->m->base += pieces;
+    x->pieces = pieces;
+    x->piece = x->taken = 0;
     return TRA_OK;
 }
 
+static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e) {
+    matrix *x = s->state;
+    int64_t size = (int64_t)tra_dtype_size(x->dtype);
+    if (!x->begun) {
+        x->begun = x->more = true;
+        TRA_TRY(tra_csv_begin_pass(x->m->file, e));
+    }
+    for (*got = 0; *got < want;) {
+        if (x->piece == x->pieces) {
+            if (!x->more) break;
+            TRA_TRY(tra_csv_next_stretch(x->m->file, read_piece, after_reading, x, &x->more, e));
+            continue;
+        }
+        int64_t left = x->rows[x->piece] * x->columns - x->taken, n = tra_min64(left, want - *got);
+        memcpy((char *)buf + *got * size, x->block[x->piece] + x->taken * size, (size_t)(n * size));
+        *got += n;
+        x->taken += n;
+        if (n == left) x->piece++, x->taken = 0;
+    }
+    if (*got > 0) return TRA_OK;
+    s->inexact = s->overflow = 0;
+    for (int k = 0; k < x->m->nworkers; k++) {
+        s->inexact += x->count[k].inexact;
+        s->overflow += x->count[k].overflow;
+    }
+    return TRA_OK;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
+
 /* The names of a header, as labels of dimension 1. */
-static const tra_dim_labels *const *column_labels(tra_source *s, const tra_csv_text_file *c) {
-    const char *at = c->names.s, *end = at + c->names.n;
-    const char **name = tra_news(s->arena, const char *, c->cols + 1);
-    const tra_dim_labels **labels = tra_news(s->arena, const tra_dim_labels *, TRA_MAXDIM);
-    int64_t n = 0;
-    for (; n < c->cols && at < end; n++, at += strlen(at) + 1) name[n] = at;
-    if (n < c->cols) return NULL;
-    labels[1] = tra_dim_labels_of_texts(s->arena, "column", n, name);
+static const tra_dim_labels *const *column_labels(const tra_csv_import *m) {
+    const char **name = tra_news(m->arena, const char *, m->ncolumns);
+    const tra_dim_labels **labels = tra_news(m->arena, const tra_dim_labels *, TRA_MAXDIM);
+    for (int c = 0; c < m->ncolumns; c++) name[c] = m->column[c].name;
+    labels[1] = tra_dim_labels_of_texts(m->arena, "column", m->ncolumns, name);
     return labels;
 }
 
-static tra_status first_row(tra_source *s, tra_csv_text_file *c, tra_err *e) {
-    first_cells f = {0};
-    int64_t begin = c->line;
-    bool header = s->o.header == 1;
-    tra_status status = read_first_row(s, c, &f, e);
-    s->held = (size_t)f.cap * sizeof *c->first;
-    TRA_TRY(status);
-    if (s->o.header < 0) TRA_TRY(judge_header(s, c, &f, begin, &header, e));
-    if (!header && f.as_data != TRA_OK) return tra_fail(e, f.as_data, "%s", f.why.msg);
-    c->cols = c->col;
-    c->first_line = begin;
-    c->col = 0;
-    if (header) {
-        s->header_lines += (int)(c->line - begin + 1);
-        s->overflow = 0;
-        free(c->first);
-        c->first = NULL;
-        s->held = c->names.n;
-        s->labels = column_labels(s, c);
-    }
-    tra_str_free(&c->names);
+static tra_status open_matrix(matrix *x, tra_source *s, tra_err *e) {
+    tra_csv_import *m = x->m;
+    const tra_table_job *job = m->job;
+    int64_t pieces = tra_csv_most_pieces(m->file);
+    if (job->table_option)
+        return tra_fail(e, TRA_USAGE,
+                        "%s has no header line and numbers alone, so it is a matrix: --%s goes with --table", m->spec,
+                        job->table_option);
+    char d = job->delimiter;
+    if (d) TRA_TRY(tra_csv_delimiter((char[]){d, 0}, &d, e));
+    if (job->vector && x->columns != 1)
+        return tra_fail(e, TRA_USAGE, "--vector: %s has %" PRId64 " columns; say which one is meant with --columns",
+                        m->spec, x->columns);
+    if ((m->form->header || job->names) && !job->vector) s->labels = column_labels(m);
+    m->ncolumns = 0; /* for the passes: no types are given */
+    x->block = tra_news(m->arena, char *, pieces);
+    x->cap = tra_news(m->arena, int64_t, pieces);
+    x->rows = tra_news(m->arena, int64_t, pieces);
+    s->shape = (tra_dims){.n = job->vector ? 1 : 2, .v = {rows_of(x), x->columns}};
+    s->header_lines = m->form->header;
+    s->access = TRA_ACCESS_STREAM;
+    s->bytes_in = tra_csv_bytes(m->file);
     return TRA_OK;
 }
 
-static tra_status no_rows(const tra_source *s, tra_err *e) {
-    return tra_fail(e, TRA_INPUT, "%s: has no rows%s", s->spec,
-                    s->header_lines == 0 ? ""
-                    : s->o.header == 1   ? " below the header that --header says there is"
-                                         : " below its header (--no-header reads that as data)");
-}
-
-/* Counts the lines from here to the last one that is not blank, and comes back. */
-static tra_status count_rows(tra_source *s, tra_csv_text_file *c, tra_err *e) {
-    int64_t back = tra_stream_position(&s->in), lines = 0, last = 0;
-    bool all = tra_csv_blank_is_row(s, c);
-    bool fresh = true; /* at the beginning of a line, apart from blanks */
-    for (;;) {
-        size_t have;
-        TRA_TRY(tra_stream_need(&s->in, 1, &have, e));
-        if (have == 0) break;
-        const char *p = (const char *)s->in.buf + s->in.pos, *end = p + have;
-        while (p < end) {
-            if (fresh) {
-                while (p < end && !all && (tra_csv_is_blank(c, *p) || *p == '\r')) p++;
-                if (p == end) break;
-                if (all || *p != '\n') last = lines + 1, fresh = false;
-            }
-            const char *q = memchr(p, '\n', (size_t)(end - p));
-            if (!q) break;
-            lines++;
-            fresh = true;
-            p = q + 1;
-        }
-        s->in.pos = s->in.len;
-    }
-    c->expected = last + (c->first != NULL);
-    tra_stream_seek(&s->in, back);
-    return c->expected ? TRA_OK : no_rows(s, e);
-}
-
 static tra_status open_csv(tra_source *s, tra_err *e) {
-    if (s->o.text) return tra_csv_matrix_open(s, e);
-    tra_csv_text_file *c = tra_new(s->arena, tra_csv_text_file);
-    s->state = c;
-    *c = (tra_csv_text_file){.line = 1, .expected = -1};
-    s->header_lines = 0;
-    s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
-    bool empty;
-    TRA_TRY(skip_comments(s, c, e));
-    TRA_TRY(find_delimiter(s, c, e));
-    TRA_TRY(tra_csv_at_end(s, c, &empty, e));
-    if (empty) return no_rows(s, e);
-    TRA_TRY(first_row(s, c, e));
-    if (s->in.seekable) TRA_TRY(count_rows(s, c, e));
-    s->shape = (tra_dims){.n = 2, .v = {c->expected, c->cols}};
-    s->access = TRA_ACCESS_STREAM;
+    matrix *x = tra_new(s->arena, matrix);
+    s->state = x;
+    x->source = s;
+    TRA_TRY(tra_csv_begin(s, &x->m, e));
+    tra_csv_import *m = x->m;
+    const tra_table_job *job = m->job;
+    bool table = job->kind == TRA_CSV_TABLE || (job->kind != TRA_CSV_MATRIX && m->form->header);
+    x->any = s->o.has_dtype;
+    x->dtype = s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
+    if (job->kind == TRA_CSV_ANY && !table) table = begins_as_table(m);
+    if (!table) {
+        if (m->form->header || job->columns || job->names) TRA_TRY(tra_csv_choose_columns(m, e));
+        x->columns = m->width;
+        if (job->columns) x->column = m->column, x->columns = m->ncolumns;
+        tra_csv_make_workers(m);
+        x->count = tra_news(s->arena, struct count, m->nworkers);
+        TRA_TRY(count_rows(x, &table, e));
+    }
+    if (!table) return open_matrix(x, s, e);
+    if (job->matrix_option)
+        return tra_fail(e, TRA_USAGE, "%s %s, so it is a table: --%s goes with --matrix", m->spec,
+                        m->form->header ? "has a header line" : "has cells that are no numbers", job->matrix_option);
+    s->table = m;
     return TRA_OK;
 }
 
 static void close_csv(tra_source *s) {
-    if (s->o.text) {
-        tra_csv_matrix_close(s);
-        return;
-    }
-    tra_csv_text_file *c = s->state;
-    free(c->first);
-    tra_str_free(&c->names);
+    matrix *x = s->state;
+    for (int64_t i = 0; x->block && i < tra_csv_most_pieces(x->m->file); i++) free(x->block[i]);
+    tra_csv_end(x->m);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
-
-static tra_status next_value(tra_source *s, tra_csv_text_file *c, bool *end, tra_number *v, tra_err *e) {
-    *end = false;
-    if (c->first) {
-        *v = c->first[c->taken++];
-        if (c->taken == c->cols) {
-            free(c->first);
-            c->first = NULL;
-            c->rows = 1;
-        }
-        return TRA_OK;
-    }
-    if (c->col == 0) {
-        TRA_TRY(tra_csv_at_end(s, c, end, e));
-        if (*end) return TRA_OK;
-    }
-    tra_csv_number_cell x;
-    TRA_TRY(tra_csv_next_cell(s, c, &x, e));
-    if (c->col < c->cols && !tra_csv_cell_value(s, &x, v)) return tra_csv_bad_cell(s, c, &x, e);
-    c->col++;
-    if (x.end == TRA_CSV_ENDS_DELIMITER && c->col < c->cols) return TRA_OK;
-    if (x.end != TRA_CSV_ENDS_DELIMITER && c->col == c->cols) {
-        c->col = 0;
-        c->rows++;
-        return TRA_OK;
-    }
-    int64_t line = c->line;
-    while (x.end == TRA_CSV_ENDS_DELIMITER) { /* too long: say by how much */
-        TRA_TRY(tra_csv_next_cell(s, c, &x, e));
-        c->col++;
-    }
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 " has %" PRId64 " cells, line %" PRId64 " has %" PRId64, s->spec,
-                    line, c->col, c->first_line, c->cols);
-}
-
-static tra_status next(tra_source *s, void *buf, int64_t want, int64_t *got, tra_err *e) {
-    tra_csv_text_file *c = s->state;
-    for (*got = 0; *got < want; ++*got) {
-        bool end;
-        tra_number v = {0};
-        TRA_TRY(next_value(s, c, &end, &v, e));
-        if (end) {
-            if (c->expected >= 0 && c->rows != c->expected)
-                return tra_fail(e, TRA_INPUT, "%s: changed while it was read", s->spec);
-            if (c->rows == 0) return no_rows(s, e);
-            s->shape.v[0] = c->rows;
-            break;
-        }
-        s->overflow += tra_put_value(s->dtype, buf, *got, v);
-    }
-    return TRA_OK;
-}
+/* ---- writing ------------------------------------------------------------------------------------------------- */
 
 tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e) {
     if (!text) return TRA_OK;
@@ -334,8 +352,6 @@ tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e) {
     *to = x;
     return TRA_OK;
 }
-
-/* ---- writing ------------------------------------------------------------------------------------------------- */
 
 static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
     if (k->shape.n > 2)
@@ -368,7 +384,6 @@ const tra_format tra_format_csv = {
     .reads = tra_options_csv,
     .writes = TRA_OPTIONS(&tra_option_to_delimiter),
     .open = open_csv,
-    .box = tra_csv_matrix_box,
     .next = next,
     .close = close_csv,
     .prepare = prepare,

@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 extern const tra_format tra_format_npy, tra_format_npz, tra_format_mtx, tra_format_tns, tra_format_edges,
     tra_format_csv, tra_format_raw, tra_format_h5ad, tra_format_binsparse, tra_format_h5;
@@ -59,7 +58,8 @@ const char *tra_format_choices(void) {
 }
 
 #define MAT_ADVICE                                                                                                     \
-    "write it again by save('FILE', 'NAME', '-v7.3') in MATLAB or save -hdf5 FILE NAME in Octave, or turn it into npy "  \
+    "write it again by save('FILE', 'NAME', '-v7.3') in MATLAB or save -hdf5 FILE NAME in Octave, or turn it into "    \
+    "npy "                                                                                                             \
     "by scipy.io.loadmat and numpy.save"
 #define COLUMNS_ADVICE     "write its columns as CSV or npy with the program that made it"
 #define UTF_ADVICE(digits) "iconv -f UTF-" digits " -t UTF-8 makes a file of it that can be read"
@@ -74,7 +74,9 @@ static const struct refused_kind {
 } refused_kinds[] = {
     {MAGIC("\x1f\x8b"), "", "compressed by gzip", "gunzip it first, since this format is not read forward"},
     {MAGIC("\x28\xb5\x2f\xfd"), "", "compressed by zstd", "unzstd it first, since this format is not read forward"},
-    {MAGIC("\xfd" "7zXZ"), "", "compressed by xz", "xz -dc FILE | tra import - imports what is in it"},
+    {MAGIC("\xfd"
+           "7zXZ"),
+     "", "compressed by xz", "xz -dc FILE | tra import - imports what is in it"},
     {MAGIC("BZh"), "", "compressed by bzip2", "bzip2 -dc FILE | tra import - imports what is in it"},
     {MAGIC("\x04\x22\x4d\x18"), "", "compressed by lz4", "lz4 -dc FILE | tra import - imports what is in it"},
     {MAGIC("7z\xbc\xaf\x27\x1c"), "", "a 7z archive", "7z x -so FILE NAME | tra import - imports what is in it"},
@@ -92,7 +94,8 @@ static const struct refused_kind {
     {MAGIC("FEA1"), "", "a Feather file", COLUMNS_ADVICE},
     {MAGIC("ORC"), "", "an ORC file", COLUMNS_ADVICE},
     {MAGIC("Obj\1"), "", "an Avro file", COLUMNS_ADVICE},
-    {MAGIC("SQLite format 3"), "", "an SQLite database", "sqlite3 -csv -header FILE 'select ...' | tra import - -o OUT"},
+    {MAGIC("SQLite format 3"), "", "an SQLite database",
+     "sqlite3 -csv -header FILE 'select ...' | tra import - -o OUT"},
     {MAGIC("\x80\4\x95"), "", "a pickle of Python", "write the array by numpy.save, or the table by to_csv"},
     {MAGIC("%PDF"), "", "a PDF document", "tra reads no documents"},
     {MAGIC("\xff\xfe\0\0"), "", "UTF-32", UTF_ADVICE("32")},
@@ -210,33 +213,24 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
     if (s->o.has_elem && !s->o.has_dtype && !s->format->typeless)
         return tra_fail(e, TRA_USAGE, "--dtype %s: relations hold %s; only a raw file can hold this",
                         tra_elem_name(s->o.elem), tra_dtype_choices());
+    const char *option = s->o.text ? s->o.text->table_option : NULL;
+    if (option && s->format != &tra_format_csv)
+        return tra_fail(e, TRA_USAGE,
+                        "--%s is for tables of CSV files, and %s is %s by %s (--from csv reads it as CSV)", option,
+                        s->spec, s->format->name,
+                        from        ? "--from"
+                        : by_suffix ? "its name"
+                                    : "its content");
+    char d = s->o.text ? s->o.text->delimiter : 0;
+    if (d && s->format != &tra_format_csv) TRA_TRY(tra_csv_delimiter((char[]){d, 0}, &d, e));
     TRA_TRY(s->format->open(s, e));
     int64_t n, most = s->access == TRA_ACCESS_ENTRIES ? INT64_MAX - 1 : INT64_MAX / 16;
-    if ((s->shape.n == 0 || s->shape.v[0] >= 0) && (!tra_dims_product(&s->shape, &n) || n > most)) {
+    if (!tra_dims_product(&s->shape, &n) || n > most) {
         char text[TRA_DIMTEXT];
         return tra_fail(e, TRA_INPUT, "%s: its shape %s has more elements than any file can hold", s->spec,
                         tra_shape_text(&s->shape, text));
     }
     return TRA_OK;
-}
-
-bool tra_csv_by_name(const char *spec) {
-    tra_stream in;
-    int64_t held;
-    size_t have;
-    struct stat st;
-    const tra_format *f = tra_format_by_suffix(spec);
-    if (strcmp(spec, "-") == 0 || (f && f != &tra_format_csv) || stat(spec, &st) != 0) return false;
-    /* A pipe is opened but once: who writes to it would be ended, or heard by nobody, when it is closed again. */
-    if (!S_ISREG(st.st_mode)) return f != NULL;
-    if (tra_stream_open(spec, 16 << 10, &in, NULL) != TRA_OK) return false;
-    bool ok = tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
-    if (ok && tra_is_compressed(in.buf + in.pos, have))
-        ok = tra_stream_unpack(&in, INT64_MAX, &held, NULL) == TRA_OK &&
-             tra_stream_need(&in, 512, &have, NULL) == TRA_OK;
-    const tra_format *found = ok ? tra_format_sniff(in.buf + in.pos, have) : NULL;
-    tra_stream_close(&in);
-    return found == &tra_format_csv || (f && !found);
 }
 
 tra_status tra_source_open(const char *spec, const tra_format *from, const tra_source_options *o, tra_source **out,

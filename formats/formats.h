@@ -30,8 +30,9 @@ typedef enum tra_access {
 } tra_access;
 
 struct tra_table_job;
+struct tra_source;
 typedef struct tra_source_options {
-    const struct tra_table_job *text; /* csv: read the matrix by these options of tables; NULL: read plain numbers */
+    const struct tra_table_job *text; /* csv: how it is read; NULL: as is usual */
     bool has_dtype, has_elem, has_shape;
     tra_dtype dtype;     /* the type to store, if has_dtype */
     tra_elem elem;       /* raw: the type of the file's elements, if has_elem */
@@ -40,10 +41,10 @@ typedef struct tra_source_options {
     const char *scratch; /* path of the output, in whose directory scratch files may be */
     bool big_endian;     /* raw: the byte order of the file */
     bool fortran;        /* raw: the first dimension is the fastest */
-    char delimiter;      /* csv; 0: it is detected */
-    int header;          /* csv: 1: the first row is a header, 0: it is data, -1: it is detected */
-    bool empty_nan;      /* csv: an empty cell is NaN */
     int64_t memory;      /* bytes for the buffers of the whole import, of which a reader takes a small part */
+    /* Called while the rows of a stream are counted, with those that were so far in s->shape; NULL: nobody asks. */
+    tra_status (*more_rows)(void *ctx, const struct tra_source *s, tra_err *e);
+    void *ctx;
 } tra_source_options;
 
 typedef struct tra_source {
@@ -54,7 +55,7 @@ typedef struct tra_source {
     tra_arena *arena;
     void *state; /* belongs to the reader; from the arena */
     /* The reader's open sets these. */
-    tra_dims shape; /* of the tensor; v[0] is -1 where the number of rows is known only when the stream has ended */
+    tra_dims shape; /* of the tensor */
     bool fortran;
     tra_dtype dtype; /* of the elements that box, next and entries deliver */
     tra_access access;
@@ -74,7 +75,10 @@ typedef struct tra_source {
     int64_t most_entries; /* no more entries than this will come, mirrored ones included; -1: not known */
     int64_t least_room;   /* entries() must be given room for at least so many items */
     int64_t base;         /* the first index, for messages */
-    void *lines;          /* the state of lines.h, for formats that are text; from the arena */
+    int64_t bytes_in;     /* of the file, where the reader took the stream over */
+    /* The file is a table, and has no elements; for tra_csv_import_table. NULL: it is a tensor. */
+    struct tra_csv_import *table;
+    void *lines; /* the state of lines.h, for formats that are text; from the arena */
 } tra_source;
 
 /* ---- sinks --------------------------------------------------------------------------------------------------- */
@@ -170,6 +174,43 @@ tra_status tra_flat_put(tra_sink *k, const void *data, int64_t n, tra_err *e);
 
 enum { TRA_IMPORT_MEMORY = 256 << 20 }; /* default ceiling of import and export */
 
+/* What a CSV file is: by the rule (a header line makes a table, numbers alone without one a matrix), or as the user
+ * says.
+ */
+typedef enum tra_csv_kind_of_file { TRA_CSV_ANY, TRA_CSV_TABLE, TRA_CSV_MATRIX } tra_csv_kind_of_file;
+
+/* How a CSV file is read. */
+typedef struct tra_table_job {
+    tra_csv_kind_of_file kind;
+    const char *table_option, *matrix_option; /* an option that was given and that only tables have, or only matrices */
+    char delimiter;                           /* 0: it is detected */
+    char decimal, thousands;                  /* 0: a point; no separator of thousands */
+    int quote, escape, comment, header; /* -1: it is detected; 0: there is none; else the character, 1 for header */
+    int64_t skip;                       /* lines to leave out before anything is read */
+    bool strict, lenient, latin1, pad_short, drop_long;
+    int nnulls; /* number of words that mean NULL; -1: the usual words, in columns that are not strings */
+    const char *const *nulls;
+    const char *date_format, *timestamp_format;
+    const char *names, *columns; /* lists with commas: names for all columns; the columns to take, by name or number */
+    const char *const *types;    /* lists with commas of "name=type" */
+    int ntypes;
+    bool vector;           /* of a matrix: its only column becomes a tensor of rank 1 */
+    bool empty_nan;        /* of a matrix of floats: an empty cell is NaN */
+    const char *rejects;   /* file that gets the records that are at fault; NULL: the first of them is an error */
+    int64_t rejects_limit; /* how many rejected records are allowed; -1: any number */
+} tra_table_job;
+
+typedef struct tra_table_receipt {
+    int64_t rows, rejected, bytes_in, bytes_stored, block, blocks;
+    bool header;
+    char delimiter;
+    int columns;
+    struct tra_table_column {
+        const char *name, *type; /* from the arena; a constant */
+        int64_t nulls;
+    } * column;
+} tra_table_receipt;
+
 typedef struct tra_import_job {
     const char *from, *to; /* a file and "out.h5[:name]"; from is NULL where everything is in components */
     tra_progress_form progress;
@@ -202,60 +243,25 @@ typedef struct tra_import_receipt {
     int64_t zeros;               /* entries of value 0 that were left out */
     int header_lines;            /* -1: not a text table */
     int64_t spilled;             /* bytes that went through the scratch file */
+    bool is_table;               /* it is a table: nothing but the format is said above, and this: */
+    tra_table_receipt table;
 } tra_import_receipt;
 
-/* Reads a file into a new relation, which appears only when it is complete. The process stays below the job's ceiling;
+/* Reads a file into a new relation, a tensor or a table, which appears only when it is complete. Arrays of the receipt
+ * are in the arena. The process stays below the job's ceiling;
  * if not even one block fits, it fails with TRA_RESOURCE as soon as the shape is known, and the message says the least
  * ceiling that would do. */
-TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e);
+TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_arena *a, tra_import_receipt *r, tra_err *e);
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
-typedef struct tra_table_job {
-    const char *from, *to; /* a file, or "-" for standard input; the relation */
-    tra_progress_form progress;
-    char delimiter;                     /* 0: it is detected */
-    char decimal, thousands;            /* 0: a point; no separator of thousands */
-    int quote, escape, comment, header; /* -1: it is detected; 0: there is none; else the character, 1 for header */
-    int64_t skip;                       /* lines to leave out before anything is read */
-    bool strict, lenient, latin1, pad_short, drop_long;
-    int nnulls; /* number of words that mean NULL; -1: the usual words, in columns that are not strings */
-    const char *const *nulls;
-    const char *date_format, *timestamp_format;
-    const char *names, *columns; /* lists with commas: names for all columns; the columns to take, by name or number */
-    const char *const *types;    /* lists with commas of "name=type" */
-    int ntypes;
-    bool vector;           /* of a matrix: its only column becomes a tensor of rank 1 */
-    const char *rejects;   /* file that gets the records that are at fault; NULL: the first of them is an error */
-    int64_t rejects_limit; /* how many rejected records are allowed; -1: any number */
-    int64_t block, memory; /* rows of a block, 0: chosen; ceiling of the process, 0: TRA_IMPORT_MEMORY */
-    tra_codec codec;
-    const char *history; /* or NULL */
-} tra_table_job;
-
-typedef struct tra_table_receipt {
-    int64_t rows, rejected, bytes_in, bytes_stored, block, blocks;
-    bool header;
-    char delimiter;
-    int columns;
-    struct tra_table_column {
-        const char *name, *type; /* from the arena; a constant */
-        int64_t nulls;
-    } * column;
-} tra_table_receipt;
-
-/* Reads a CSV file into a new table, which appears only when it is complete. The receipt's arrays are in the arena. */
-TRA_MUSTUSE tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_receipt *r, tra_err *e);
+/* Writes the table that the source of a job is, which appears only when it is complete. The receipt's arrays are in the
+ * arena. */
+TRA_MUSTUSE tra_status tra_csv_import_table(struct tra_csv_import *m, const tra_import_job *job, tra_arena *a,
+                                            tra_table_receipt *r, tra_err *e);
 /* Checks a format for dates (date: else for timestamps) that the user gave as this option. TRA_USAGE: the message names
  * the option and what is wrong with the format. */
 TRA_MUSTUSE tra_status tra_csv_check_format(const char *option, const char *format, bool date, tra_err *e);
-/* Says whether spec is CSV: a file by its content and its suffix, a pipe by its suffix alone, without opening it. */
-bool tra_csv_by_name(const char *spec);
-/* Sets *is if the file is a table rather than a matrix: if it has a header, and below it a column that is not all
- * numbers or words for missing values, as far as its first bytes tell. Sets *titled if titles or comments stand above
- * it. For standard input and pipes, which can be read only once, both stay false. */
-TRA_MUSTUSE tra_status tra_looks_like_table(const tra_table_job *job, bool *is, bool *titled, tra_err *e);
-
 /* Reads `rows` rows of a table from row `from` on, in strips that fit the ceiling `memory`, and calls fn on each.
  * `first` is the number of the strip's first row; the batch is valid during the call. */
 typedef tra_status tra_table_strip(void *ctx, int64_t first, const tra_batch *b, tra_err *e);

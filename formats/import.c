@@ -30,28 +30,30 @@ static tra_status choose_blocks(dense_import *m, const tra_dims *shape, tra_err 
     return TRA_OK;
 }
 
-/* While the rows of a table are still coming, refuses blocks that the user asked for if they are too large already for
- * the rows that have come: more rows do not need less memory. The message says what whole blocks need. (Blocks that are
- * not asked for are chosen when the last row has come.) */
-static tra_status check_rows(dense_import *m, tra_err *e) {
-    tra_dims shape = m->source->shape;
-    int64_t row = (int64_t)tra_dtype_size(m->source->dtype);
-    for (int d = 1; d < shape.n; d++) row *= tra_max64(1, shape.v[d]);
-    shape.v[0] = tra_ceil_div(m->spilled, row);
+/* While the rows of a matrix are still counted, refuses blocks that the user asked for if they are too large already
+ * for the rows that have come: more rows do not need less memory. The message says what whole blocks need. (Blocks that
+ * are not asked for are chosen when the last row has come.) */
+static tra_status check_rows(void *ctx, const tra_source *s, tra_err *e) {
+    dense_import *m = ctx;
+    tra_dims shape = s->shape;
+    if (m->job->storage || !m->job->block || m->job->block->n != shape.n) return TRA_OK;
+    m->source = (tra_source *)s;
     TRA_TRY(choose_blocks(m, &shape, e));
     import_needs n = tra_import_needs(m);
-    if (tra_import_check_needs(m, &n, &shape, NULL) == TRA_OK) return TRA_OK;
-    shape.v[0] = tra_max64(shape.v[0], m->job->block->v[0]);
-    TRA_TRY(choose_blocks(m, &shape, e));
-    n = tra_import_needs(m);
-    return tra_import_check_needs(m, &n, &shape, e);
+    tra_status status = tra_import_check_needs(m, &n, &shape, NULL);
+    if (status != TRA_OK) {
+        shape.v[0] = tra_max64(shape.v[0], m->job->block->v[0]);
+        TRA_TRY(choose_blocks(m, &shape, e));
+        n = tra_import_needs(m);
+        status = tra_import_check_needs(m, &n, &shape, e);
+    }
+    m->source = NULL;
+    return status;
 }
 
 /* Writes the whole stream to a scratch file, since it has to be read by boxes, or its rows have to be counted first. */
 static tra_status spool(dense_import *m, tra_err *e) {
     tra_source *s = m->source;
-    bool uncounted = s->shape.n > 0 && s->shape.v[0] < 0;
-    bool given = !m->nonzeros && m->job->block && m->job->block->n == s->shape.n;
     int64_t size = (int64_t)tra_dtype_size(s->dtype), cap = tra_max64(1024, tra_min64(1 << 20, m->memory / 16) / size),
             got;
     TRA_TRY(tra_scratch_open(m->job->to, &m->spool, &m->where, e));
@@ -62,7 +64,6 @@ static tra_status spool(dense_import *m, tra_err *e) {
         if (status == TRA_OK && got > 0)
             status = tra_pwrite(m->spool, buf, (size_t)(got * size), m->spilled, m->where, e);
         m->spilled += got * size;
-        if (status == TRA_OK && uncounted && given && got > 0) status = check_rows(m, e);
     } while (status == TRA_OK && got > 0);
     free(buf);
     return status;
@@ -81,8 +82,9 @@ static tra_status refuse_itself(const dense_import *m, tra_err *e) {
     const char *path, *name;
     struct stat a, b;
     tra_relspec(m->arena, m->job->to, &path, &name);
-    if (m->source->in.fd >= 0 && fstat(m->source->in.fd, &a) == 0 && S_ISREG(a.st_mode) && stat(path, &b) == 0 &&
-        a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+    const tra_source *s = m->source;
+    bool is = s->in.fd >= 0 ? fstat(s->in.fd, &a) == 0 : !s->format->opens_itself && stat(s->spec, &a) == 0;
+    if (is && S_ISREG(a.st_mode) && stat(path, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return tra_fail(e, TRA_USAGE, "%s is the source itself: give the relation a name of its own", path);
     return TRA_OK;
 }
@@ -90,7 +92,6 @@ static tra_status refuse_itself(const dense_import *m, tra_err *e) {
 static tra_status read_and_store(dense_import *m, tra_err *e) {
     tra_source *s = m->source;
     const tra_import_job *job = m->job;
-    if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
     TRA_TRY(choose_blocks(m, &s->shape, e));
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
     TRA_TRY(tra_import_lay_out(m, e));
@@ -149,7 +150,7 @@ static void fill_source(const tra_source *s, tra_import_receipt *r) {
     r->entries = s->entries;
     r->mirrored = s->mirrored;
     r->header_lines = s->header_lines;
-    r->bytes_in = s->in.fd < 0 ? 0 : s->in.seekable ? s->in.size : tra_stream_position(&s->in);
+    r->bytes_in = s->in.fd < 0 ? s->bytes_in : s->in.seekable ? s->in.size : tra_stream_position(&s->in);
     snprintf(r->source_type, sizeof r->source_type, "%s", s->type_text ? s->type_text : "");
 }
 
@@ -171,24 +172,19 @@ static void fill_receipt(const dense_import *m, tra_import_receipt *r) {
     }
 }
 
-/* Makes *out the source of those elements of m->source that are not 0. A table whose rows are not counted yet is
- * spooled first. */
-static tra_status as_nonzeros(dense_import *m, tra_source *out, tra_err *e) {
+/* Makes *out the source of those elements of m->source that are not 0. */
+static void as_nonzeros(dense_import *m, tra_source *out) {
     tra_source *s = m->source;
-    m->nonzeros = true;
     m->dtype = m->job->source.has_dtype ? m->job->source.dtype : s->dtype;
-    if (s->access == TRA_ACCESS_STREAM && s->shape.n > 0 && s->shape.v[0] < 0) TRA_TRY(spool(m, e));
     m->storage = s->fortran ? tra_reversed(&s->shape) : s->shape;
-    if (m->spool >= 0) read_spool_by_boxes(m);
-    tra_nonzeros_of(s, m->dtype, m->memory, m->spool >= 0 ? &m->spooled : NULL, m->spool, m->where, m->arena, out);
-    return TRA_OK;
+    tra_nonzeros_of(s, m->dtype, m->memory, m->arena, out);
 }
 
 /* Imports into a relation that is stored by levels, or, where levels is NULL, by a mapping. */
 static tra_status import_stored(dense_import *m, const tra_levels *levels, tra_import_receipt *r, tra_err *e) {
     tra_source nonzeros, *s = m->source;
     if (s->access != TRA_ACCESS_ENTRIES) {
-        TRA_TRY(as_nonzeros(m, &nonzeros, e));
+        as_nonzeros(m, &nonzeros);
         s = &nonzeros;
     }
     tra_status status = levels ? tra_import_sparse(m->job, s, levels, m->ceiling, m->memory, r, e)
@@ -216,25 +212,36 @@ static tra_status import_dense(dense_import *m, tra_import_receipt *r, tra_err *
     return status;
 }
 
-tra_status tra_import(const tra_import_job *job, tra_import_receipt *r, tra_err *e) {
+static tra_status import_table(dense_import *m, tra_arena *a, tra_import_receipt *r, tra_err *e) {
+    enum { LEAST = 20 << 20 };
+    tra_status s = tra_buffer_check(m->ceiling, LEAST, e);
+    if (s == TRA_OK) s = refuse_itself(m, e);
+    r->is_table = true;
+    r->format = m->source->format->name;
+    return s == TRA_OK ? tra_csv_import_table(m->source->table, m->job, a, &r->table, e) : s;
+}
+
+tra_status tra_import(const tra_import_job *job, tra_arena *a, tra_import_receipt *r, tra_err *e) {
     tra_import_job j = *job;
     dense_import m = {.job = &j, .spool = -1, .ceiling = j.source.memory ? j.source.memory : TRA_IMPORT_MEMORY};
     j.source.memory = tra_max64(0, tra_buffer_bytes(m.ceiling));
     j.source.scratch = j.to;
+    j.source.more_rows = check_rows;
+    j.source.ctx = &m;
     m.memory = j.source.memory - tra_min64(j.source.memory / 8, TRA_IMPORT_READERS);
     *r = (tra_import_receipt){0};
     if (!j.from) return tra_import_mapped(&j, NULL, m.ceiling, m.memory, r, e);
     TRA_TRY(tra_source_open(j.from, j.format, &j.source, &m.source, e));
     m.arena = tra_arena_new();
     tra_levels levels;
-    bool dense, mapped;
-    tra_status status = choose_storage(&m, &levels, &dense, &mapped, e);
-    if (status == TRA_OK) status = refuse_itself(&m, e);
-    if (status == TRA_OK && dense && !mapped)
+    bool dense, mapped, table = m.source->table != NULL;
+    tra_status status = table ? import_table(&m, a, r, e) : choose_storage(&m, &levels, &dense, &mapped, e);
+    if (status == TRA_OK && !table) status = refuse_itself(&m, e);
+    if (status == TRA_OK && !table && dense && !mapped)
         status = import_dense(&m, r, e);
-    else if (status == TRA_OK)
+    else if (status == TRA_OK && !table)
         status = import_stored(&m, mapped ? NULL : &levels, r, e);
-    if (status == TRA_OK) fill_source(m.source, r);
+    if (status == TRA_OK && !table) fill_source(m.source, r);
     if (m.spool >= 0) close(m.spool);
     free(m.where);
     tra_source_close(m.source);

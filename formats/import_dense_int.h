@@ -53,7 +53,6 @@ typedef struct dense_import {
     tra_flat spooled; /* how to read it by boxes */
     int64_t spilled;  /* bytes written to it, or to the sorter's scratch file */
     tra_sorter_counts sorted;
-    bool nonzeros; /* only elements that are not 0 are wanted */
 } dense_import;
 
 /* Buffers of readers take an eighth of the memory, but at most so many bytes. */

@@ -83,6 +83,11 @@ tra_status tra_stream_need(tra_stream *in, size_t want, size_t *have, tra_err *e
     return TRA_OK;
 }
 
+void tra_stream_grow(tra_stream *in, size_t cap) {
+    in->buf = tra_realloc(in->buf, cap, 1);
+    in->cap = cap;
+}
+
 tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e) {
     char *p = to;
     while (n > 0) {

@@ -30,6 +30,8 @@ void tra_stream_close(tra_stream *in); /* also one that was never opened: {.fd =
 /* Brings at least `want` bytes (at most cap) into the buffer, unless the stream ends before, and sets *have to how many
  * are there. */
 TRA_MUSTUSE tra_status tra_stream_need(tra_stream *in, size_t want, size_t *have, tra_err *e);
+/* Makes the buffer larger: cap bytes. */
+void tra_stream_grow(tra_stream *in, size_t cap);
 /* Takes exactly n bytes. TRA_INPUT when the stream ends before that. */
 TRA_MUSTUSE tra_status tra_stream_take(tra_stream *in, void *to, size_t n, tra_err *e);
 /* Advice for messages about text in which a carriage return is not followed by a line feed: it would hide lines. */

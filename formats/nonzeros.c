@@ -7,9 +7,6 @@
 
 typedef struct nonzeros {
     tra_source *from;
-    tra_flat *flat; /* a stream that was kept: read by boxes; NULL: it was not */
-    int fd;
-    const char *where;
     tra_dims storage, box, boxes, at; /* storage coordinates; at: the box that comes next, of so many */
     bool more;
     int64_t next;             /* stream: the element that comes next, of the whole */
@@ -21,7 +18,7 @@ typedef struct nonzeros {
 
 /* The tensor's coordinates of element i of those that were read. */
 static void place(const nonzeros *x, int64_t i, tra_dims *at) {
-    bool stream = !x->flat && x->from->access == TRA_ACCESS_STREAM;
+    bool stream = x->from->access == TRA_ACCESS_STREAM;
     tra_unlinear(stream ? &x->storage : &x->count, stream ? x->first + i : i, at);
     for (int d = 0; !stream && d < at->n; d++) at->v[d] += x->start.v[d];
     if (x->from->fortran) *at = tra_reversed(at);
@@ -36,9 +33,7 @@ static tra_status read_box(nonzeros *x, void *to, int64_t *n, tra_err *e) {
     }
     tra_dims_product(&x->count, n);
     x->more = tra_next(&x->boxes, &x->at);
-    if (!x->flat) return s->format->box(s, &x->start, &x->count, to, e);
-    tra_losses none = {0};
-    return tra_flat_box(x->flat, x->fd, 0, x->where, &x->start, &x->count, s->dtype, to, &none, e);
+    return s->format->box(s, &x->start, &x->count, to, e);
 }
 
 /* The next elements; none are left: have is 0. */
@@ -46,7 +41,7 @@ static tra_status load_elements(nonzeros *x, tra_dtype want, tra_err *e) {
     tra_source *s = x->from;
     void *to = x->unconverted ? x->unconverted : x->data;
     x->loaded = x->taken = 0;
-    if (!x->flat && s->access == TRA_ACCESS_STREAM) {
+    if (s->access == TRA_ACCESS_STREAM) {
         x->first = x->next;
         TRA_TRY(s->format->next(s, to, x->cap, &x->loaded, e));
         x->next += x->loaded;
@@ -93,7 +88,7 @@ static void choose_box(nonzeros *x) {
     int64_t n = 1;
     x->box.n = x->boxes.n = x->at.n = shape->n;
     for (int d = shape->n - 1; d >= 0; d--) {
-        int64_t grain = !x->flat && x->from->grain.n == shape->n ? x->from->grain.v[d] : 1;
+        int64_t grain = x->from->grain.n == shape->n ? x->from->grain.v[d] : 1;
         x->box.v[d] = tra_max64(1, tra_min64(tra_min64(grain, shape->v[d]), x->cap / n));
         n *= x->box.v[d];
     }
@@ -110,13 +105,12 @@ static void choose_box(nonzeros *x) {
     }
 }
 
-void tra_nonzeros_of(tra_source *from, tra_dtype dtype, int64_t memory, tra_flat *flat, int fd, const char *where,
-                     tra_arena *a, tra_source *out) {
+void tra_nonzeros_of(tra_source *from, tra_dtype dtype, int64_t memory, tra_arena *a, tra_source *out) {
     enum { MOST = 1 << 18 };
     nonzeros *x = tra_new(a, nonzeros);
     size_t size = tra_dtype_size(dtype), source = from->dtype == dtype ? 0 : tra_dtype_size(from->dtype);
     int64_t all;
-    *x = (nonzeros){.from = from, .flat = flat, .fd = fd, .where = where};
+    *x = (nonzeros){.from = from};
     x->storage = from->fortran ? tra_reversed(&from->shape) : from->shape;
     if (!tra_dims_product(&from->shape, &all)) all = INT64_MAX;
     x->cap = tra_max64(1024, tra_min64(MOST, memory / 16 / (int64_t)(size + source)));

@@ -5,10 +5,8 @@
 #include "formats.h"
 
 /* *out, from the arena, reads `from`, of which the shape is known, by boxes or as a stream, and delivers elements of
- * that type; it keeps what memory allows, which counts as held. flat, NULL or the elements of a stream that was kept in
- * the file fd at `where`. Losses are counted in `from`. TRA_INPUT from its entries: an element that the type does not
- * hold. */
-void tra_nonzeros_of(tra_source *from, tra_dtype dtype, int64_t memory, tra_flat *flat, int fd, const char *where,
-                     tra_arena *a, tra_source *out);
+ * that type; it keeps what memory allows, which counts as held. Losses are counted in `from`. TRA_INPUT from its
+ * entries: an element that the type does not hold. */
+void tra_nonzeros_of(tra_source *from, tra_dtype dtype, int64_t memory, tra_arena *a, tra_source *out);
 
 #endif

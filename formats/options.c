@@ -71,12 +71,13 @@ static const tra_option csv[] = {
     {"no-header", YES, AT(no_header), NULL, "the first row is data", NULL, NULL, NULL},
     {"empty-nan", YES, AT(empty_nan), NULL, "an empty cell is NaN and not an error", NULL, "matrices", NULL},
     {"table", YES, AT(table), NULL,
-     "typed columns, also where all are numbers (default: where a column below a header is not all numbers)", NULL,
-     "tables", NULL},
+     "typed columns (default: where there is a header line, or a cell that is no number)", NULL, NULL, NULL},
+    {"matrix", YES, AT(matrix), NULL,
+     "a tensor of numbers (default: where there is no header line, and all cells are numbers)", NULL, NULL, NULL},
     {"vector", YES, AT(vector), NULL, "the one column is a tensor of rank 1", NULL, "matrices", NULL},
     {"types", LIST, AT(types), "NAME=TYPE,...",
      "types of columns: bool, i32, i64, f32, f64, date, timestamp, string or text", NULL, "tables", NULL},
-    {"names", TEXT, AT(names), "NAME,...", "names of all columns", NULL, "tables", NULL},
+    {"names", TEXT, AT(names), "NAME,...", "names of all columns", NULL, NULL, NULL},
     {"columns", TEXT, AT(columns), "NAME,...", "the columns that are wanted, by name or number", NULL, NULL, NULL},
     {"skip", TEXT, AT(skip), "N", "lines before the header to leave out", NULL, NULL, NULL},
     {"null", TEXT, AT(null), "WORD,...", "what stands for NULL, besides nothing at all", NULL, NULL, NULL},
@@ -98,8 +99,9 @@ static const tra_option csv[] = {
     {"lenient", YES, AT(lenient), NULL, "text after a closing quote belongs to the cell", NULL, NULL, NULL},
 };
 #define FIVE(i) &csv[i], &csv[i + 1], &csv[i + 2], &csv[i + 3], &csv[i + 4]
-const tra_option *const tra_options_csv[] = {TRA_READS_COMMON, FIVE(0), FIVE(5), FIVE(10), FIVE(15), FIVE(20), NULL};
-_Static_assert(sizeof csv / sizeof *csv == 25, "tra_options_csv names each once");
+const tra_option *const tra_options_csv[] = {TRA_READS_COMMON, FIVE(0),  FIVE(5),  FIVE(10),
+                                             FIVE(15),         FIVE(20), &csv[25], NULL};
+_Static_assert(sizeof csv / sizeof *csv == 26, "tra_options_csv names each once");
 
 const tra_option tra_option_to_delimiter = {
     "delimiter", TEXT, TO(delimiter), "CHAR", "between cells (default: comma, tab for .tsv)", NULL, NULL, NULL};

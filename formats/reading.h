@@ -13,7 +13,7 @@ typedef struct tra_reading {
     const char *block, *dtype, *shape, *endian, *order, *storage, *base, *duplicates;
     const char *delimiter, *quote, *escape, *comment, *skip, *null, *decimal, *thousands, *encoding;
     const char *names, *columns, *date_format, *timestamp_format, *rejects, *rejects_limit;
-    bool header, no_header, empty_nan, table, vector, pad_short, drop_long, strict, lenient, drop_zeros;
+    bool header, no_header, empty_nan, table, matrix, vector, pad_short, drop_long, strict, lenient, drop_zeros;
     tra_strlist types, components;
 } tra_reading;
 

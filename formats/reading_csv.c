@@ -48,12 +48,10 @@ static void split_nulls(tra_arena *a, const char *text, tra_table_job *job) {
 
 tra_status tra_table_job_of(const tra_file_job *from, tra_arena *a, tra_table_job *job, tra_err *e) {
     const tra_reading *o = from->reading;
-    *job = (tra_table_job){.from = from->from,
-                           .to = from->to,
-                           .progress = from->progress,
-                           .memory = from->memory,
-                           .codec = from->codec,
-                           .history = from->history,
+    *job = (tra_table_job){.kind = o->table    ? TRA_CSV_TABLE
+                                   : o->matrix ? TRA_CSV_MATRIX
+                                               : TRA_CSV_ANY,
+                           .empty_nan = o->empty_nan,
                            .header = o->header      ? 1
                                      : o->no_header ? 0
                                                     : -1,
@@ -76,6 +74,7 @@ tra_status tra_table_job_of(const tra_file_job *from, tra_arena *a, tra_table_jo
                            .lenient = o->lenient,
                            .latin1 = o->encoding && strcmp(o->encoding, "latin1") == 0};
     if (o->header && o->no_header) return tra_fail(e, TRA_USAGE, "--header and --no-header exclude each other");
+    if (o->table && o->matrix) return tra_fail(e, TRA_USAGE, "--table and --matrix exclude each other");
     if (job->strict && job->lenient) return tra_fail(e, TRA_USAGE, "--strict and --lenient exclude each other");
     TRA_TRY(some_character("--delimiter", o->delimiter, &job->delimiter, e));
     TRA_TRY(some_character("--decimal", o->decimal, &job->decimal, e));
@@ -86,7 +85,6 @@ tra_status tra_table_job_of(const tra_file_job *from, tra_arena *a, tra_table_jo
     if (job->escape > 0 && job->escape == (job->quote < 0 ? '"' : job->quote)) job->escape = 0;
     TRA_TRY(whole("--skip", o->skip, 0, &job->skip, e));
     TRA_TRY(whole("--rejects-limit", o->rejects_limit, 0, &job->rejects_limit, e));
-    if (!o->block || !strchr(o->block, 'x')) TRA_TRY(whole("--block", o->block, 1, &job->block, e));
     if (job->delimiter && job->delimiter == job->quote)
         return tra_fail(e, TRA_USAGE, "--delimiter and --quote are the same character");
     if ((job->decimal ? job->decimal : '.') == job->thousands)

@@ -24,6 +24,7 @@ typedef struct tra_csv_dialect {
     char escape;       /* before a quote in quotes; 0: quotes in quotes are doubled */
     char comment;      /* lines that begin with it are left out; 0: none */
     bool blanks;       /* blanks may stand before cells, and behind quoted ones */
+    bool runs;         /* any number of blanks and tabs is one delimiter, and none at the ends of a line */
     bool returns;      /* a carriage return alone ends a line */
     bool blank_is_row; /* a table of one column: a blank line is a row */
     tra_csv_strictness strictness;
@@ -48,7 +49,6 @@ typedef struct tra_csv_form {
     int64_t columns; /* of most records */
     bool header;
     bool comments; /* # begins comments also below the first record, though nobody said so */
-    bool utf16;    /* it cannot be read at all */
 } tra_csv_form;
 
 /* whole: text[0..n) is all of the file. */

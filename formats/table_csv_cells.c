@@ -61,10 +61,18 @@ static const char *closing(const tra_csv_dialect *d, const char *p, const char *
     }
 }
 
+static inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static const char *past_blanks(const char *p, const char *end) {
+    while (p < end && is_blank(*p)) p++;
+    return p;
+}
+
 /* The next cell, from p on, into x; to where its delimiter or line's end is, or the text ends. */
 static const char *cell_at(const tra_csv_dialect *d, const char *text, const char *p, const char *end, tra_csv_cell *x,
                            tra_csv_fault *fault) {
     while (d->blanks && p < end && *p == ' ') p++;
+    if (d->runs) p = past_blanks(p, end);
     const char *begin = p;
     bool quoted = d->quote && p < end && *p == d->quote, marked = false;
     if (quoted) {
@@ -77,7 +85,7 @@ static const char *cell_at(const tra_csv_dialect *d, const char *text, const cha
         begin++;
         p = close + 1;
         while (d->blanks && p < end && *p == ' ') p++;
-        if (p == end || *p == d->delimiter || line_end(d, p, end)) {
+        if (p == end || *p == d->delimiter || (d->runs && is_blank(*p)) || line_end(d, p, end)) {
             *x = (tra_csv_cell){(uint32_t)(begin - text), (uint32_t)(close - begin) & 0x3fffffff, 1, marked};
             return p;
         }
@@ -86,7 +94,7 @@ static const char *cell_at(const tra_csv_dialect *d, const char *text, const cha
     }
     char delimiter = d->delimiter;
     for (; p < end && *p != delimiter && *p != '\n'; p++)
-        if (*p == '\r' && line_end(d, p, end)) break;
+        if ((*p == '\r' && line_end(d, p, end)) || (d->runs && *p == '\t')) break;
     if (d->strictness == TRA_CSV_STRICTNESS_STRICT && !quoted && d->quote &&
         memchr(begin, d->quote, (size_t)(p - begin)))
         *fault = TRA_CSV_STRAY;
@@ -100,6 +108,10 @@ bool tra_csv_record(const tra_csv_dialect *d, const char *text, const char **at,
     *fault = TRA_CSV_FINE;
     for (;; p++) { /* past blank lines and comments */
         size_t n;
+        const char *text_at = past_blanks(p, end); /* a line of blanks alone is blank */
+        if (d->runs ||
+            (!strchr(" \t", d->delimiter) && !d->blank_is_row && (text_at == end || line_end(d, text_at, end))))
+            p = text_at;
         if (p < end && d->comment && *p == d->comment) {
             while (p < end && !(n = line_end(d, p, end))) p++;
             if (p < end) p += n - 1;
@@ -116,6 +128,11 @@ bool tra_csv_record(const tra_csv_dialect *d, const char *text, const char **at,
         if (to->n == to->cap) grow(to);
         p = cell_at(d, text, p, end, &to->v[to->n++], &here);
         if (here && !*fault) *fault = here, to->bad = to->n - 1 - first;
+        if (d->runs && p < end && is_blank(*p)) {
+            p = past_blanks(p, end) - 1;
+            if (p + 1 < end && !line_end(d, p + 1, end)) continue;
+            p++;
+        }
         if (p == end || *p != d->delimiter) break;
     }
     if (p < end) p += line_end(d, p, end);
@@ -196,7 +213,8 @@ tra_csv_quotes tra_csv_scan_quotes(const tra_csv_dialect *d, const char *begin, 
         if (!q) break;
         const char *b = q; /* behind what stands before the cell */
         while (d->blanks && b > from && b[-1] == ' ') b--;
-        bool opens = b == begin || b[-1] == d->delimiter || b[-1] == '\n' || (d->returns && b[-1] == '\r');
+        bool opens = b == begin || b[-1] == d->delimiter || (d->runs && b[-1] == '\t') || b[-1] == '\n' ||
+                     (d->returns && b[-1] == '\r');
         if (opens && !in_comment(d, begin, from, q)) {
             note_ends(d, &r, from, q);
             r.inside = true;

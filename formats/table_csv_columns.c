@@ -55,6 +55,8 @@ static tra_status must_be_name(const tra_csv_import *m, int64_t column, const ch
                     value ? "a value" : "rather a value with a mistake than a name");
 }
 
+enum { MOST_COLUMNS = 1 << 20 };
+
 /* The first record, as names; where there is no header, numbers. */
 static tra_status read_names(tra_csv_import *m, name_set *set, const char ***names, tra_err *e) {
     int64_t n;
@@ -67,13 +69,11 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
     if (m->rules.pad_short) m->width = tra_max64(m->width, m->form->columns);
     const tra_csv_cell *last = cells.n ? &cells.v[cells.n - 1] : NULL; /* "a,b," before rows of two cells */
     if (header && m->width == m->form->columns + 1 && last->n == 0 && !last->quoted) m->width--;
-    if (m->form->comments)
-        tra_warn_always("%s: lines that begin with # are left out, also between records (--comment none reads them)",
-                        m->spec);
-    if (m->form->titles > 0)
-        tra_warn_always("%s: what is above the header in line %" PRId64
-                        " is left out as titles (--header takes the first line as the header, --no-header as a row)",
-                        m->spec, m->form->lines + 1);
+    if (m->width > MOST_COLUMNS) {
+        free(cells.v);
+        return tra_fail(e, TRA_INPUT, "%s has %" PRId64 " columns; a table has at most %d", m->spec, m->width,
+                        MOST_COLUMNS);
+    }
     *names = tra_news(m->arena, const char *, m->width + 1);
     char *buf = header ? tra_malloc(2 * (size_t)(p - text) + 8) : NULL,
          *plain = header ? tra_malloc((size_t)(p - text) + 8) : NULL;
@@ -184,8 +184,6 @@ tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e) {
     name_set set = {0};
     const char **names = NULL;
     tra_status s = read_names(m, &set, &names, e);
-    if (s == TRA_OK && m->width > 1 << 20)
-        s = tra_fail(e, TRA_INPUT, "%s has %" PRId64 " columns; at most %d can be read", m->spec, m->width, 1 << 20);
     if (s == TRA_OK) s = given_names(m, &set, &names, e);
     if (s == TRA_OK) s = choose(m, &set, names, e);
     if (s == TRA_OK) s = give_types(m, &set, e);

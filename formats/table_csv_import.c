@@ -7,12 +7,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- the first pass --------------------------------------------------------------------------------------------- */
-
-/* Text of a piece takes no more than so much as cells, columns and words; twice in stretches. */
-enum { PER_BYTE = 40, LEAST_PIECE = 16 << 10, MOST_PIECE = 256 << 10, MOST_STRETCH = 8 << 20 };
 
 static void collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, int c) {
     tra_string_set *words = &w->words[c];
@@ -39,15 +35,10 @@ static void collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p
     if (w->held > m->memory / 4 / m->nworkers) tra_csv_spill_largest(m, w);
 }
 
-/* Are digits with a point a number, whatever the options? */
-static bool has_plain_numbers(const tra_csv_reading *r) {
-    return r->nnulls <= 0 && r->decimal == '.' && r->thousands == 0;
-}
-
 static void guess(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int c) {
     tra_csv_guess *g = &w->guess[c];
     const uint8_t numbers = 1 << TRA_CSV_NUMBER;
-    bool plain = has_plain_numbers(&m->reading) && !m->reading.date_format && !m->reading.timestamp_format;
+    bool plain = tra_csv_has_plain_numbers(&m->reading) && !m->reading.date_format && !m->reading.timestamp_format;
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
         bool quoted;
@@ -189,8 +180,8 @@ static tra_status fill_values(tra_csv_import *m, tra_csv_worker *w, const tra_cs
     char *to = w->vectors[c].values;
     uint8_t *state = w->vectors[c].state;
     size_t size = tra_coltype_size(col->type);
-    bool plain =
-        has_plain_numbers(&m->reading) && (tra_coltype_is_integer(col->type) || tra_coltype_is_float(col->type));
+    bool plain = tra_csv_has_plain_numbers(&m->reading) &&
+                 (tra_coltype_is_integer(col->type) || tra_coltype_is_float(col->type));
     int64_t i = 0;
     for (int64_t r = 0; r < w->rows.n; r++) {
         size_t n;
@@ -237,31 +228,32 @@ static tra_status write_piece(void *ctx, int worker, const tra_csv_piece *p, int
 
 enum { BLOCK = 1 << 18 };
 
-static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, tra_catalog *cat, tra_err *e) {
+static tra_status create(tra_csv_import *m, tra_column *columns, int64_t rows, int64_t rows_of_block, tra_catalog *cat,
+                         tra_err *e) {
     for (int c = 0; c < m->ncolumns; c++) {
         columns[c].name = m->column[c].name;
         columns[c].type = m->column[c].type;
         columns[c].nullable = m->column[c].nullable;
     }
     m->schema = (tra_schema){.n = m->ncolumns, .v = columns};
-    tra_dims shape = {.n = 1, .v = {rows}}, block = {.n = 1, .v = {m->job->block ? m->job->block : BLOCK}};
+    tra_dims shape = {.n = 1, .v = {rows}}, block = {.n = 1, .v = {rows_of_block ? rows_of_block : BLOCK}};
     if (rows > 0) block.v[0] = tra_min64(block.v[0], rows);
     TRA_TRY(tra_catalog_blocks(&shape, &block, cat, e));
     tra_type type = {.dtype = TRA_F64, .cat = cat, .layout = &tra_columns, .columns = &m->schema, .cut = {1}};
-    tra_write_options o = {.history = m->job->history, .codec = m->job->codec};
-    TRA_TRY(tra_writer_create(m->job->to, &type, &o, &m->writer, e));
+    tra_write_options o = {.history = m->history, .codec = m->codec};
+    TRA_TRY(tra_writer_create(m->to, &type, &o, &m->writer, e));
     tra_writer_spooled(m->writer, tra_csv_spooled(m));
     return tra_writer_place_rows(m->writer, NULL, e);
 }
 
-static tra_status import_file(tra_csv_import *m, tra_table_receipt *r, tra_err *e) {
+static tra_status import_rows(tra_csv_import *m, int64_t block, tra_table_receipt *r, tra_err *e) {
     tra_column *columns = tra_news(m->arena, tra_column, m->ncolumns + 1);
     tra_catalog cat;
     int64_t rows = 0;
     m->guessing = true;
     collect_likely_strings(m);
     make_room(m);
-    tra_meter_begin(m->job->progress, "looking at it", 0);
+    tra_meter_begin(m->progress, "looking at it", 0);
     tra_status s = tra_csv_pass(m->file, examine_piece, after_stretch, m, e);
     tra_meter_end();
     TRA_TRY(s);
@@ -274,9 +266,9 @@ static tra_status import_file(tra_csv_import *m, tra_table_receipt *r, tra_err *
     }
     TRA_TRY(tra_csv_spill_columns(m, columns, e));
     TRA_TRY(tra_csv_make_dictionaries(m, columns, e));
-    TRA_TRY(create(m, columns, rows, &cat, e));
+    TRA_TRY(create(m, columns, rows, block, &cat, e));
     m->base = 0;
-    tra_meter_begin(m->job->progress, "importing", r->bytes_in);
+    tra_meter_begin(m->progress, "importing", r->bytes_in);
     s = tra_csv_pass(m->file, write_piece, after_stretch, m, e);
     tra_meter_end();
     TRA_TRY(s);
@@ -298,79 +290,20 @@ static tra_status import_file(tra_csv_import *m, tra_table_receipt *r, tra_err *
     return tra_writer_commit(w, digest, e);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------------------ */
+/* ---- the receipt ------------------------------------------------------------------------------------------------ */
 
-tra_csv_hints tra_csv_hints_of(const tra_table_job *j, const tra_csv_reading *reading) {
-    return (tra_csv_hints){.delimiter = j->delimiter,
-                           .comment = j->comment,
-                           .quote = j->quote,
-                           .escape = j->escape,
-                           .header = j->header,
-                           .skip = j->skip,
-                           .reading = reading,
-                           .strictness = j->strict    ? TRA_CSV_STRICTNESS_STRICT
-                                         : j->lenient ? TRA_CSV_STRICTNESS_LENIENT
-                                                      : TRA_CSV_STRICTNESS_USUAL};
-}
-
-/* Sizes of buffers for a ceiling. */
-static tra_status sizes_of(const tra_table_job *j, tra_csv_sizes *z, int64_t *memory, tra_err *e) {
-    enum { LEAST = 20 << 20 };
-    int64_t ceiling = j->memory ? j->memory : 256 << 20, all = tra_buffer_bytes(ceiling);
-    TRA_TRY(tra_buffer_check(ceiling, LEAST, e));
-    z->workers = tra_cores();
-    while (z->workers > 1 && all / 4 < (int64_t)z->workers * PER_BYTE * (64 << 10)) z->workers--;
-    z->piece = tra_max64(LEAST_PIECE, tra_min64(MOST_PIECE, all / 4 / (z->workers * PER_BYTE)));
-    z->stretch = tra_max64(4 * z->piece, tra_min64(MOST_STRETCH, all / 16));
-    z->memory = all / 4;
-    *memory = all;
-    return TRA_OK;
-}
-
-static void make_workers(tra_csv_import *m) {
-    m->worker = tra_news(m->arena, tra_csv_worker, m->nworkers);
-    m->collect = tra_news(m->arena, bool, m->ncolumns + 1);
-    m->spilled = tra_arena_array(m->arena, (size_t)m->ncolumns + 1, sizeof *m->spilled);
-    m->words = tra_news(m->arena, tra_string_set, m->ncolumns + 1);
-    m->code = tra_news(m->arena, int32_t *, m->ncolumns + 1);
-    m->rejects = tra_news(m->arena, tra_csv_rejects, tra_csv_most_pieces(m->file));
-    m->at = tra_news(m->arena, const tra_csv_piece *, tra_csv_most_pieces(m->file));
-    for (int k = 0; k < m->nworkers; k++) {
-        tra_csv_worker *w = &m->worker[k];
-        w->guess = tra_news(m->arena, tra_csv_guess, m->ncolumns + 1);
-        for (int c = 0; c < m->ncolumns; c++) w->guess[c] = tra_csv_no_guess();
-        w->words = tra_news(m->arena, tra_string_set, m->ncolumns + 1);
-        w->seen = tra_news(m->arena, int64_t *, m->ncolumns + 1);
-        w->seen_cap = tra_news(m->arena, int64_t, m->ncolumns + 1);
-        w->vectors = tra_news(m->arena, tra_vector, m->ncolumns + 1);
-    }
-}
-
-static void free_workers(tra_csv_import *m) {
-    for (int k = 0; m->worker && k < m->nworkers; k++) {
-        tra_csv_worker *w = &m->worker[k];
-        tra_csv_rows_free(&w->rows);
-        for (int c = 0; c < m->ncolumns; c++) tra_string_set_free(&w->words[c]), free(w->seen[c]);
-        free(w->bad);
-        free(w->buf);
-        free(w->block);
-    }
-    for (int c = 0; m->words && c < m->ncolumns; c++) tra_string_set_free(&m->words[c]), free(m->code[c]);
-    for (int64_t i = 0; m->rejects && i < tra_csv_most_pieces(m->file); i++) free(m->rejects[i].v);
-}
-
-static void fill_receipt(const tra_csv_import *m, tra_table_receipt *r) {
+static void fill_receipt(const tra_csv_import *m, tra_arena *a, tra_table_receipt *r) {
     r->rejected = m->rejected;
     r->header = m->form->header;
     r->delimiter = m->form->dialect.delimiter;
     r->columns = m->ncolumns;
-    r->column = tra_arena_array(m->arena, (size_t)m->ncolumns + 1, sizeof *r->column);
+    r->column = tra_arena_array(a, (size_t)m->ncolumns + 1, sizeof *r->column);
     int64_t texts = 0;
     for (int c = 0; c < m->ncolumns; c++) {
         tra_csv_guess all = tra_csv_no_guess();
         for (int k = 0; k < m->nworkers; k++) tra_csv_guess_add(&all, &m->worker[k].guess[c]);
         bool coded = tra_coltype_is_coded(m->column[c].type);
-        r->column[c].name = m->column[c].name;
+        r->column[c].name = tra_arena_strndup(a, m->column[c].name, strlen(m->column[c].name));
         r->column[c].type = tra_coltype_name(m->column[c].type);
         r->column[c].nulls = all.empty + (coded ? 0 : all.words);
         texts += coded;
@@ -382,79 +315,20 @@ static void fill_receipt(const tra_csv_import *m, tra_table_receipt *r) {
                         m->spec, m->form->lines + 1);
 }
 
-tra_csv_reading tra_csv_reading_of(const tra_table_job *j) {
-    return (tra_csv_reading){.decimal = j->decimal ? j->decimal : '.',
-                             .thousands = j->thousands,
-                             .latin1 = j->latin1,
-                             .nnulls = j->nnulls,
-                             .nulls = j->nulls,
-                             .date_format = j->date_format,
-                             .timestamp_format = j->timestamp_format};
-}
-
-tra_status tra_import_table(const tra_table_job *job, tra_arena *a, tra_table_receipt *r, tra_err *e) {
-    tra_csv_import m = {.job = job, .arena = a, .spec = strcmp(job->from, "-") == 0 ? "standard input" : job->from};
-    tra_csv_sizes sizes;
-    m.reading = tra_csv_reading_of(job);
-    tra_csv_hints hints = tra_csv_hints_of(job, &m.reading);
+tra_status tra_csv_import_table(tra_csv_import *m, const tra_import_job *job, tra_arena *a, tra_table_receipt *r,
+                                tra_err *e) {
     *r = (tra_table_receipt){0};
-    TRA_TRY(sizes_of(job, &sizes, &m.memory, e));
-    m.rules = (tra_csv_rules){.spec = m.spec,
-                              .pad_short = job->pad_short,
-                              .drop_long = job->drop_long,
-                              .latin1 = job->latin1,
-                              .keep = job->rejects != NULL};
-    tra_status s = tra_csv_open(job->from, &hints, &sizes, job->to, &m.file, e);
-    if (s == TRA_OK) {
-        m.form = tra_csv_form_of(m.file);
-        m.nworkers = sizes.workers;
-        s = tra_csv_choose_columns(&m, e);
-    }
-    if (s == TRA_OK && m.width == 0) s = tra_fail(e, TRA_INPUT, "%s is empty: there is no table in it", m.spec);
-    if (s == TRA_OK) {
-        make_workers(&m);
-        s = tra_csv_begin_rejects(&m, e);
-    }
-    if (s == TRA_OK) s = import_file(&m, r, e);
-    if (s == TRA_OK) fill_receipt(&m, r);
-    if (m.out_open) tra_newfile_abort(&m.out);
-    tra_writer_abort(m.writer);
-    free_workers(&m);
-    tra_csv_spill_free(&m);
-    free(m.rows);
-    tra_csv_close(m.file);
-    return s;
-}
-
-/* ---- table or matrix -------------------------------------------------------------------------------------------- */
-
-tra_status tra_looks_like_table(const tra_table_job *job, bool *is, bool *titled, tra_err *e) {
-    tra_csv_sizes sizes = {.stretch = 1 << 16, .piece = 1 << 14, .memory = INT64_MAX, .workers = 1};
-    tra_csv_reading reading = tra_csv_reading_of(job);
-    tra_csv_hints hints = tra_csv_hints_of(job, &reading);
-    tra_csv_file *file;
-    struct stat st;
-    *is = *titled = false;
-    if (strcmp(job->from, "-") == 0 || (stat(job->from, &st) == 0 && !S_ISREG(st.st_mode))) return TRA_OK;
-    TRA_TRY(tra_csv_open(job->from, &hints, &sizes, job->to, &file, e));
-    const tra_csv_form *form = tra_csv_form_of(file);
-    int64_t n;
-    const char *text = tra_csv_head(file, &n), *p = text, *end = text + n;
-    tra_csv_cells cells = {0};
-    tra_csv_fault fault;
-    *titled = form->titles > 0 || form->comments;
-    for (bool first = true; form->header && !*is; first = false) {
-        cells.n = 0;
-        if (!tra_csv_record(&form->dialect, text, &p, end, &cells, &fault)) break;
-        if (p == end && !tra_csv_head_is_all(file)) cells.n--; /* it may be cut off */
-        for (int64_t i = 0; i < cells.n && !first && !*is; i++) {
-            const tra_csv_cell *x = &cells.v[i];
-            tra_csv_guess g = tra_csv_no_guess();
-            tra_csv_guess_cell(&reading, &g, text + x->at, x->n, x->quoted);
-            *is = g.kinds & ~(1 << TRA_CSV_NUMBER);
-        }
-    }
-    free(cells.v);
-    tra_csv_close(file);
+    m->progress = job->progress;
+    m->codec = job->codec;
+    m->history = job->history;
+    if (job->block && job->block->n != 1)
+        return tra_fail(e, TRA_USAGE, "--block: %s is a table, whose blocks are a number of rows", m->spec);
+    if (!m->column) TRA_TRY(tra_csv_choose_columns(m, e));
+    if (m->width == 0) return tra_fail(e, TRA_INPUT, "%s is empty: there is no table in it", m->spec);
+    tra_csv_make_workers(m);
+    TRA_TRY(tra_csv_begin_rejects(m, e));
+    m->rules.keep = m->job->rejects != NULL;
+    TRA_TRY(import_rows(m, job->block ? job->block->v[0] : 0, r, e));
+    fill_receipt(m, a, r);
     return TRA_OK;
 }

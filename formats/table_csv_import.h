@@ -9,7 +9,10 @@
 typedef struct tra_csv_import {
     const tra_table_job *job;
     tra_arena *arena;
-    const char *spec;
+    const char *spec, *to;      /* for messages; the relation, beside which scratch files are */
+    tra_progress_form progress; /* these three of the table that is written */
+    tra_codec codec;
+    const char *history;
     tra_csv_file *file;
     const tra_csv_form *form;
     tra_csv_reading reading;
@@ -18,7 +21,7 @@ typedef struct tra_csv_import {
     int ncolumns;  /* those that are wanted: */
     tra_csv_column *column;
     struct tra_csv_worker *worker;
-    int nworkers;
+    int nworkers, made;    /* made: columns for which workers have room */
     bool guessing;         /* this pass finds types, */
     bool *collect;         /* and strings of these columns, */
     _Atomic bool *spilled; /* but of these, which have too many for the memory (table_csv_spill.h) */
@@ -55,14 +58,16 @@ typedef struct tra_csv_worker {
     tra_digest digest;
 } tra_csv_worker;
 
-/* reading: tra_csv_reading_of the job, which must stay. */
-tra_csv_hints tra_csv_hints_of(const tra_table_job *j, const tra_csv_reading *reading);
-tra_csv_reading tra_csv_reading_of(const tra_table_job *j);
-/* A matrix by the options of tables: the functions of a format (formats.h). */
-TRA_MUSTUSE tra_status tra_csv_matrix_open(tra_source *s, tra_err *e);
-tra_status tra_csv_matrix_box(tra_source *s, const tra_dims *start, const tra_dims *count, void *buf, tra_err *e);
-void tra_csv_matrix_close(tra_source *s);
-/* Names, which columns are wanted, and given types. */
+/* Takes the stream of a source over, and finds the form of the file. To be ended, also after a failure. */
+TRA_MUSTUSE tra_status tra_csv_begin(tra_source *s, tra_csv_import **out, tra_err *e);
+void tra_csv_end(tra_csv_import *m); /* NULL allowed */
+/* Are digits with a point a number, whatever the options? */
+static inline bool tra_csv_has_plain_numbers(const tra_csv_reading *r) {
+    return r->nnulls <= 0 && r->decimal == '.' && r->thousands == 0;
+}
+/* For as many columns as there are; those that were made before are freed. */
+void tra_csv_make_workers(tra_csv_import *m);
+/* Names, which columns are wanted, and given types. To be called before the first pass where there is a header. */
 TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
 /* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. Where
  * nothing is put aside, the first fault of the piece is an error, and w->rows has what is before a record at fault. */

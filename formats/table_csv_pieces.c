@@ -94,7 +94,10 @@ tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_cs
         body.bytes = p->text + p->bytes - at;
     }
     tra_err why = {0};
-    tra_status split = tra_csv_split(&m->form->dialect, &m->rules, &body, m->width, &w->rows, to, &why);
+    tra_csv_rules rules = m->rules;
+    rules.line = m->form->lines + 1;
+    rules.columns = m->width;
+    tra_status split = tra_csv_split(&m->form->dialect, &rules, &body, m->width, &w->rows, to, &why);
     free(dropped.v);
     if (body.text != p->text) { /* places are told from where the piece begins */
         uint32_t by = (uint32_t)(body.text - p->text);

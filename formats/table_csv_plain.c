@@ -5,6 +5,7 @@
  */
 #include "table_csv_rows.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef __SSE2__
@@ -48,13 +49,20 @@ static void make_room(tra_csv_cells *to, int64_t need) {
     to->v = tra_realloc(to->v, (size_t)to->cap, sizeof *to->v);
 }
 
+/* Are these blanks alone, with which no cell can be meant? */
+static inline bool is_blank(const tra_csv_dialect *d, const char *s, size_t n) {
+    if (n > 0 && (d->delimiter == ' ' || d->delimiter == '\t')) return false;
+    while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) n--;
+    return n == 0;
+}
+
 /* The cells from `first` on are a record, which ends at byte `end`; false: it has not as many as there are columns. */
 static inline bool end_record(const tra_csv_dialect *d, const char *text, int64_t columns, int64_t first, uint32_t end,
                               tra_csv_rows *out) {
     tra_csv_cell *last = &out->cells.v[out->cells.n - 1];
     int64_t n = out->cells.n - first;
     while (last->n > 0 && text[last->at + last->n - 1] == '\r') last->n--;
-    if (n == 1 && last->n == 0 && !d->blank_is_row) {
+    if (n == 1 && !d->blank_is_row && is_blank(d, text + last->at, last->n)) {
         out->cells.n--;
         return true;
     }
@@ -73,7 +81,7 @@ bool tra_csv_split_plain(const tra_csv_dialect *d, const tra_csv_piece *p, int64
     uint32_t bytes = (uint32_t)p->bytes, begin = 0;
     int64_t first = 0;
     char tail[STRIP];
-    if (d->comment || d->blanks || d->returns || (d->quote && memchr(text, d->quote, bytes))) return false;
+    if (d->comment || d->blanks || d->runs || d->returns || (d->quote && memchr(text, d->quote, bytes))) return false;
     for (uint32_t i = 0; i < bytes; i += STRIP) {
         const char *strip = text + i;
         uint32_t left = bytes - i;
@@ -198,8 +206,8 @@ int64_t tra_csv_skip_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int6
     return row;
 }
 
-/* What eight digits are fits any float, and any integer of 32 bits. */
-#define FITS_FLOAT(T, v) true
+/* What eight digits are fits any double, and any integer of 32 bits. */
+#define FITS_FLOAT(T, v) (sizeof(T) == sizeof(double) || (v) <= 1 << FLT_MANT_DIG)
 #define FITS_INT(T, v)   (sizeof(T) >= 4 || (int64_t)(T)(v) == (int64_t)(v))
 #define FITS_BOOL(T, v)  false
 static inline bool put_short(tra_coltype t, uint64_t v, void *values, int64_t at) {
@@ -219,10 +227,12 @@ static bool real_of(const number *x, double *v) {
 /* Puts it to a place of a column; false: it is no value of that type, or has to be looked at again. */
 static inline bool put_number(tra_coltype t, const number *x, void *values, int64_t at) {
     double v;
-#define PUT_FLOAT(T) return real_of(x, &v) && (((T *)values)[at] = (T)v, true);
-#define FITS(T)      (x->behind < 0 && whole_of(x) == (T)whole_of(x))
-#define PUT_INT(T)   return FITS(T) && (((T *)values)[at] = (T)whole_of(x), true);
-#define PUT_BOOL(T)  return false;
+#define PUT_FLOAT(T)                                                                                                   \
+    return (x->behind >= 0 || x->digits == (uint64_t)(T)x->digits) && real_of(x, &v) &&                                \
+           (((T *)values)[at] = (T)v, true);
+#define FITS(T)     (x->behind < 0 && whole_of(x) == (T)whole_of(x))
+#define PUT_INT(T)  return FITS(T) && (((T *)values)[at] = (T)whole_of(x), true);
+#define PUT_BOOL(T) return false;
 #define X(name, text, T, class, ...)                                                                                   \
     case TRA_COL_##name: PUT_##class(T)
     switch (t) {

@@ -17,6 +17,7 @@ struct tra_csv_file {
     const char *spec;
     tra_stream in;
     tra_csv_form form;
+    int64_t first; /* bytes of the first record */
     tra_csv_sizes sizes;
     const char *scratch;
     int copy; /* what is read the first time goes to this scratch file too; -1: none */
@@ -25,6 +26,7 @@ struct tra_csv_file {
     bool passed;   /* a pass has been made */
     bool replaced; /* the scratch file, which begins with the records, is the input now */
     stretch stretch[2];
+    int now; /* the one that comes next */
     bool ended;
     int64_t at, line;     /* of the present stretch */
     tra_csv_quotes *runs; /* of each piece, for both beginnings */
@@ -52,55 +54,67 @@ const char *tra_csv_head(const tra_csv_file *f, int64_t *n) {
 
 bool tra_csv_head_is_all(const tra_csv_file *f) { return f->in.eof; }
 
-static tra_status sniff_head(tra_csv_file *f, const tra_csv_hints *h, tra_err *e) {
-    size_t have, most = f->in.cap < HEAD ? f->in.cap : HEAD;
-    TRA_TRY(tra_stream_need(&f->in, most, &have, e));
-    tra_csv_sniff((const char *)f->in.buf + f->in.pos, (int64_t)have, have < most, h, &f->form);
-    if (f->form.utf16)
-        return tra_fail(e, TRA_INPUT, "%s is UTF-16: iconv -f UTF-16 -t UTF-8 makes a file of it that can be read",
-                        f->spec);
-    f->in.pos += (size_t)f->form.begin;
-    return TRA_OK;
+static bool has_line_end(const char *p, const char *end) {
+    return memchr(p, '\n', (size_t)(end - p)) || memchr(p, '\r', (size_t)(end - p));
 }
 
-tra_status tra_csv_open_stream(tra_stream *in, const tra_csv_hints *h, const tra_csv_sizes *sizes, const char *scratch,
-                               tra_csv_file **out, tra_err *e) {
+/* Bytes of the first record; 0: it is cut off. */
+static int64_t first_record(const tra_csv_file *f) {
+    tra_csv_cells cells = {0};
+    tra_csv_fault fault;
+    int64_t n;
+    const char *text = tra_csv_head(f, &n), *p = text;
+    bool is = tra_csv_record(&f->form.dialect, text, &p, text + n, &cells, &fault);
+    free(cells.v);
+    return is && p == text + n && !f->in.eof ? 0 : p - text;
+}
+
+static tra_status sniff_head(tra_csv_file *f, const tra_csv_hints *h, int64_t longest, tra_err *e) {
+    size_t have, most = f->in.cap < HEAD ? f->in.cap : HEAD, line = 0; /* line: where the first record begins */
+    for (;; most *= 2) {
+        TRA_TRY(tra_stream_need(&f->in, most, &have, e));
+        const char *text = (const char *)f->in.buf + f->in.pos;
+        if (have < most || has_line_end(text + line, text + have)) {
+            tra_csv_sniff(text, (int64_t)have, have < most, h, &f->form);
+            line = (size_t)f->form.begin;
+            f->in.pos += line;
+            f->first = first_record(f);
+            if (f->first > 0 || have < most) return TRA_OK;
+            f->in.pos -= line;
+        }
+        if ((int64_t)most > longest)
+            return tra_fail(e, TRA_RESOURCE,
+                            "%s: line %" PRId64
+                            " has more than %zu bytes, more than the ceiling leaves room for: allow "
+                            "more memory with --memory",
+                            f->spec, f->form.lines + 1, most);
+        tra_stream_grow(&f->in, 2 * most);
+    }
+}
+
+tra_status tra_csv_open(tra_stream *in, const tra_csv_hints *h, int64_t longest, const char *scratch,
+                        tra_csv_file **out, tra_err *e) {
     tra_csv_file *f = tra_calloc(1, sizeof *f);
     *out = f;
     f->in = *in;
     *in = (tra_stream){.fd = -1};
     f->spec = f->in.name;
-    f->sizes = *sizes;
     f->scratch = scratch;
     f->copy = -1;
-    tra_status s = sniff_head(f, h, e);
-    if (s != TRA_OK) {
-        tra_csv_close(f);
-        *out = NULL;
-        return s;
-    }
+    return sniff_head(f, h, longest, e);
+}
+
+int64_t tra_csv_make_room(tra_csv_file *f, const tra_csv_sizes *sizes) {
+    f->sizes = *sizes;
+    f->sizes.stretch = tra_max64(f->sizes.stretch, f->first + f->first / 4 + f->sizes.piece);
     int64_t most = tra_csv_most_pieces(f);
-    for (int i = 0; i < 2; i++) f->stretch[i].text = tra_malloc((size_t)sizes->stretch + TRA_CSV_BEYOND);
+    for (int i = 0; i < 2; i++) f->stretch[i].text = tra_malloc((size_t)f->sizes.stretch + TRA_CSV_BEYOND);
     f->runs = tra_calloc((size_t)most, 2 * sizeof *f->runs);
     f->lines = tra_calloc((size_t)most, sizeof *f->lines);
     f->cuts = tra_calloc((size_t)most + 1, sizeof *f->cuts);
     f->pieces = tra_calloc((size_t)most, sizeof *f->pieces);
     f->crew = tra_crew_new(sizes->workers);
-    return TRA_OK;
-}
-
-tra_status tra_csv_open(const char *spec, const tra_csv_hints *h, const tra_csv_sizes *sizes, const char *scratch,
-                        tra_csv_file **out, tra_err *e) {
-    tra_stream in;
-    size_t have;
-    int64_t held;
-    *out = NULL;
-    TRA_TRY(tra_stream_open(spec, HEAD + 4096, &in, e));
-    tra_status s = tra_stream_need(&in, 16, &have, e);
-    if (s == TRA_OK && tra_is_compressed(in.buf + in.pos, have)) s = tra_stream_unpack(&in, sizes->memory, &held, e);
-    if (s == TRA_OK) s = tra_csv_open_stream(&in, h, sizes, scratch, out, e);
-    tra_stream_close(&in);
-    return s;
+    return f->sizes.stretch;
 }
 
 void tra_csv_close(tra_csv_file *f) {
@@ -216,8 +230,7 @@ static tra_status cut(tra_csv_file *f, const stretch *t, const char **whole, int
 
 /* ---- passes ---------------------------------------------------------------------------------------------------- */
 
-/* Goes to the first record. */
-static tra_status begin_pass(tra_csv_file *f, tra_err *e) {
+tra_status tra_csv_begin_pass(tra_csv_file *f, tra_err *e) {
     if (f->passed && f->copy >= 0) {
         if (!f->replaced) {
             int fd = dup(f->copy);
@@ -235,6 +248,7 @@ static tra_status begin_pass(tra_csv_file *f, tra_err *e) {
     f->at = f->form.begin;
     f->line = f->form.lines;
     f->stretch[0].rest = 0;
+    f->now = 0;
     return load(f, &f->stretch[0], e);
 }
 
@@ -243,32 +257,34 @@ static tra_status work_on(void *ctx, int worker, int64_t item, tra_err *e) {
     return f->work(f->ctx, worker, &f->pieces[item], item, e);
 }
 
-tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, tra_err *e) {
-    TRA_TRY(begin_pass(f, e));
+tra_status tra_csv_next_stretch(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, bool *more,
+                                tra_err *e) {
+    stretch *now = &f->stretch[f->now], *next = &f->stretch[!f->now];
+    const char *whole;
+    int64_t lines = 0;
+    bool last = f->ended;
     f->work = work;
     f->ctx = ctx;
-    for (stretch *now = &f->stretch[0], *next = &f->stretch[1];;) {
-        const char *whole;
-        int64_t lines = 0;
-        bool last = f->ended;
-        TRA_TRY(cut(f, now, &whole, &lines, e));
-        next->rest = now->text + now->n - whole;
-        memcpy(next->text, whole, (size_t)next->rest);
-        tra_crew_begin(f->crew, work_on, f, 0, f->npieces);
-        tra_err reading = {0}, working = {0};
-        tra_status read = last ? TRA_OK : load(f, next, &reading);
-        tra_status worked = tra_crew_wait(f->crew, &working);
-        if (worked == TRA_OK && after) worked = after(ctx, f->npieces, &working);
-        if (worked != TRA_OK) return *e = working, worked; /* it comes first in the file */
-        if (read != TRA_OK) return *e = reading, read;
-        TRA_TRY(tra_stop_check(e));
-        f->line += lines;
-        f->at += whole - now->text;
-        if (last) break;
-        stretch *t = now;
-        now = next;
-        next = t;
-    }
-    f->passed = true;
+    f->now = !f->now;
+    TRA_TRY(cut(f, now, &whole, &lines, e));
+    next->rest = now->text + now->n - whole;
+    memcpy(next->text, whole, (size_t)next->rest);
+    tra_crew_begin(f->crew, work_on, f, 0, f->npieces);
+    tra_err reading = {0}, working = {0};
+    tra_status read = last ? TRA_OK : load(f, next, &reading);
+    tra_status worked = tra_crew_wait(f->crew, &working);
+    if (worked == TRA_OK && after) worked = after(ctx, f->npieces, &working);
+    if (worked != TRA_OK) return *e = working, worked; /* it comes first in the file */
+    if (read != TRA_OK) return *e = reading, read;
+    f->line += lines;
+    f->at += whole - now->text;
+    f->passed |= last;
+    *more = !last;
+    return tra_stop_check(e);
+}
+
+tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, tra_err *e) {
+    TRA_TRY(tra_csv_begin_pass(f, e));
+    for (bool more = true; more;) TRA_TRY(tra_csv_next_stretch(f, work, after, ctx, &more, e));
     return TRA_OK;
 }

@@ -18,17 +18,15 @@ typedef struct tra_csv_piece {
 typedef struct tra_csv_file tra_csv_file;
 typedef struct tra_csv_sizes {
     int64_t stretch, piece; /* bytes that are read together, and that a thread takes at a time */
-    int64_t memory;         /* bytes that decompressing the file may keep (tra_stream_unpack) */
     int workers;
 } tra_csv_sizes;
 
-/* Opens a file ("-": standard input), also one packed by gzip or zstd, and finds its form. scratch: beside which a
- * scratch file may be, where it cannot be read twice. */
-TRA_MUSTUSE tra_status tra_csv_open(const char *spec, const tra_csv_hints *h, const tra_csv_sizes *sizes,
-                                    const char *scratch, tra_csv_file **out, tra_err *e);
-/* The same of what has been opened, and unpacked where it is packed; *in is its own from then on. */
-TRA_MUSTUSE tra_status tra_csv_open_stream(tra_stream *in, const tra_csv_hints *h, const tra_csv_sizes *sizes,
-                                           const char *scratch, tra_csv_file **out, tra_err *e);
+/* Finds the form of what has been opened, and unpacked where it is packed; *in is its own from then on. longest: bytes
+ * of the longest first record. scratch: beside which a scratch file may be, where it cannot be read twice. */
+TRA_MUSTUSE tra_status tra_csv_open(tra_stream *in, const tra_csv_hints *h, int64_t longest, const char *scratch,
+                                    tra_csv_file **out, tra_err *e);
+/* Makes room for passes; stretches that do not hold a record like the first become longer. Returns their bytes. */
+int64_t tra_csv_make_room(tra_csv_file *f, const tra_csv_sizes *sizes);
 void tra_csv_close(tra_csv_file *f); /* NULL allowed */
 const tra_csv_form *tra_csv_form_of(const tra_csv_file *f);
 /* The first bytes, from the first record on, as long as no pass has begun. */
@@ -41,6 +39,10 @@ int64_t tra_csv_bytes(const tra_csv_file *f); /* read in the last pass, unpacked
 typedef tra_status tra_csv_work(void *ctx, int worker, const tra_csv_piece *p, int64_t item, tra_err *e);
 typedef tra_status tra_csv_after(void *ctx, int64_t pieces, tra_err *e);
 TRA_MUSTUSE tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx, tra_err *e);
+/* The same by single stretches; *more: there is another one. */
+TRA_MUSTUSE tra_status tra_csv_begin_pass(tra_csv_file *f, tra_err *e);
+TRA_MUSTUSE tra_status tra_csv_next_stretch(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx,
+                                            bool *more, tra_err *e);
 /* Most pieces of a stretch. */
 int64_t tra_csv_most_pieces(const tra_csv_file *f);
 

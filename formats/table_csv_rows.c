@@ -83,10 +83,15 @@ tra_status tra_csv_reject_at(const tra_csv_rules *rules, const tra_csv_piece *p,
         snprintf(cell, sizeof cell, "\"%s\": ", tra_shown(x->cell, (size_t)tra_min64(x->cell_bytes, 1000), shown));
     size_t n = (size_t)tra_min64(x->end - x->begin, 1000);
     while (n > 0 && (x->begin[n - 1] == '\n' || x->begin[n - 1] == '\r')) n--;
-    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", byte %" PRId64 "%s: %s%s%s, in the record %s", rules->spec,
-                    tra_csv_line(p, x->begin), tra_csv_byte(p, x->cell ? x->cell : x->begin), column, cell,
+    char counts[128] = "";
+    int64_t line = tra_csv_line(p, x->begin);
+    if (x->cells > 0)
+        snprintf(counts, sizeof counts, " (line %" PRId64 " has %" PRId64 " cells, line %" PRId64 " has %" PRId64 ")",
+                 line, x->cells, rules->line, rules->columns);
+    return tra_fail(e, TRA_INPUT, "%s: line %" PRId64 ", byte %" PRId64 "%s: %s%s%s, in the record %s%s", rules->spec,
+                    line, tra_csv_byte(p, x->cell ? x->cell : x->begin), column, cell,
                     x->fault == TRA_CSV_CAST && type ? "it is no value of type " : tra_csv_fault_text(x->fault),
-                    x->fault == TRA_CSV_CAST && type ? type : "", tra_shown(x->begin, n, record));
+                    x->fault == TRA_CSV_CAST && type ? type : "", tra_shown(x->begin, n, record), counts);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
@@ -139,13 +144,14 @@ tra_status tra_csv_split(const tra_csv_dialect *d, const tra_csv_rules *rules, c
     out->cells.n = out->n = 0;
     while (at < end) {
         tra_csv_fault fault;
-        int64_t first = out->cells.n;
+        int64_t first = out->cells.n, count = 0;
         out->cells.bad = 0;
         if (!tra_csv_record(d, p->text, &at, end, &out->cells, &fault)) break;
         const tra_csv_cell *v = &out->cells.v[first];
         const char *begin = p->text + v->at - v->quoted;
         if (fault == TRA_CSV_FINE && out->cells.n - first != columns) {
             int64_t bad = out->cells.bad;
+            count = out->cells.n - first;
             fault = fit(rules, &out->cells, first, columns);
             if (fault == TRA_CSV_FINE) out->cells.bad = bad;
         }
@@ -161,6 +167,7 @@ tra_status tra_csv_split(const tra_csv_dialect *d, const tra_csv_rules *rules, c
         const tra_csv_cell *bad = &v[out->cells.bad];
         bool whole = fault == TRA_CSV_ENCODING || fault == TRA_CSV_ZERO;
         tra_csv_reject x = {.begin = begin, .end = at, .column = whole ? -1 : out->cells.bad, .fault = fault};
+        if (fault == TRA_CSV_MISSING || fault == TRA_CSV_TOO_MANY) x.cells = count;
         if (!whole && fault != TRA_CSV_MISSING) x.cell = p->text + bad->at, x.cell_bytes = bad->n;
         out->cells.n = first;
         TRA_TRY(tra_csv_reject_at(rules, p, &x, NULL, NULL, rejects, e));

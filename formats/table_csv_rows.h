@@ -11,6 +11,7 @@ typedef struct tra_csv_reject {
     const char *cell;
     int64_t cell_bytes;
     tra_csv_fault fault;
+    int64_t cells; /* too few, or too many: so many */
 } tra_csv_reject;
 
 typedef struct tra_csv_rejects {
@@ -33,7 +34,8 @@ void tra_csv_rows_free(tra_csv_rows *r);
 typedef struct tra_csv_rules {
     const char *spec;
     bool pad_short, drop_long, latin1;
-    bool keep; /* records that are at fault are put aside; else the first of them is an error */
+    int64_t line, columns; /* of the record that says how many cells there are */
+    bool keep;             /* records that are at fault are put aside; else the first of them is an error */
 } tra_csv_rules;
 
 /* Reads a piece. Records that are at fault are no rows. */
@@ -51,8 +53,9 @@ TRA_MUSTUSE tra_status tra_csv_reject_at(const tra_csv_rules *rules, const tra_c
  * and what is in *out is of no use. */
 bool tra_csv_split_plain(const tra_csv_dialect *d, const tra_csv_piece *p, int64_t columns, tra_csv_rows *out);
 /* Takes cells of a column of the file, from a row on, as long as they are numbers of few digits, perhaps with a point;
- * the row of the first that is not. Rows that are bad are left out; bad: NULL for none. The first takes them into account; the second puts
- * them from place *at on. For callers by whom no number is NULL, and a point is what separates fractions. */
+ * the row of the first that is not. Rows that are bad are left out; bad: NULL for none. The first takes them into
+ * account; the second puts them from place *at on. For callers by whom no number is NULL, and a point is what separates
+ * fractions. */
 int64_t tra_csv_skip_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad,
                              int64_t row, tra_csv_guess *g);
 int64_t tra_csv_take_numbers(const tra_csv_piece *p, const tra_csv_rows *r, int64_t column, const bool *bad,

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDS = 2000, COUNTS = 64 };
+enum { RECORDS = 2000, COUNTS = 64, LOOK = 1 << 20 };
 
 typedef struct score {
     int64_t records, columns, regular; /* that were looked at; cells of most of them; records that have so many */
-    int64_t faults, unclosed, quoted, first; /* unclosed: of the faults; first: cells of the first record, which often is a header */
-    int64_t values, times;             /* cells that are values; records that are a time of the day, perhaps of a day */
+    int64_t faults, unclosed, quoted,
+        first;             /* unclosed: of the faults; first: cells of the first record, which often is a header */
+    int64_t values, times; /* cells that are values; records that are a time of the day, perhaps of a day */
+    int64_t empty;         /* cells without anything */
     bool rare; /* the delimiter is a character that texts have in them more often than files between cells */
 } score;
 
@@ -70,6 +72,7 @@ static void score_dialect(const tra_csv_dialect *d, const tra_csv_reading *r, co
         for (int64_t i = 0; i < cells->n; i++) {
             const tra_csv_cell *x = &cells->v[i];
             s->quoted += x->quoted;
+            s->empty += x->n == 0 && !x->quoted;
             if (s->rare && !x->quoted) s->values += tra_csv_kind_of(r, text + x->at, x->n) != TRA_CSV_OTHER;
         }
         if (s->rare) s->times += is_time(text + cells->v[0].at, p);
@@ -111,7 +114,6 @@ static const char *skip_preamble(const char *text, const char *end, const tra_cs
     const char *p = text;
     *last = NULL;
     if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
-    f->utf16 = end - text >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0);
     for (int64_t i = 0; i < h->skip && p < end; i++, f->lines++) p = past_line(p, end, f->dialect.returns);
     while (p < end && f->dialect.comment && *p == f->dialect.comment) {
         *last = p;
@@ -151,7 +153,7 @@ static bool finds_header(const tra_csv_dialect *d, const tra_csv_reading *r, con
     int64_t names = 0, empty = 0, n = first.n;
     tra_csv_kind *kind = tra_calloc((size_t)n, sizeof *kind); /* of the column below; TRA_CSV_NOTHING: not known yet */
     bool *unlike = tra_calloc((size_t)n, sizeof *unlike);     /* a cell of the column is like a name */
-    for (int64_t i = 0; i < n; i++) names += is_name(r, text, &first.v[i]), empty += first.v[i].n == 0;
+    bool *bare = tra_calloc((size_t)n, sizeof *bare);         /* a cell of the column has no quotes */
     for (int64_t k = 0; k < RECORDS; k++) {
         row.n = 0;
         if (!tra_csv_record(d, text, &p, end, &row, &fault) || (p == end && !whole)) break;
@@ -159,17 +161,28 @@ static bool finds_header(const tra_csv_dialect *d, const tra_csv_reading *r, con
             const tra_csv_cell *x = &row.v[i];
             tra_csv_kind now = tra_csv_kind_of(r, text + x->at, x->n);
             if (now == TRA_CSV_NOTHING) continue;
+            bare[i] |= !x->quoted;
             unlike[i] |= now == TRA_CSV_OTHER && !is_like_data(text, x);
             kind[i] = kind[i] == TRA_CSV_NOTHING || kind[i] == now ? now : TRA_CSV_OTHER;
         }
     }
+    int64_t quoted = 0; /* numbers in quotes, where all numbers are in quotes: these are no names */
+    for (int64_t i = 0; i < n; i++) {
+        const tra_csv_cell *x = &first.v[i];
+        names += is_name(r, text, x);
+        empty += x->n == 0;
+        quoted += x->quoted && !bare[i] && (kind[i] == TRA_CSV_NUMBER || kind[i] == TRA_CSV_NOTHING) &&
+                  tra_csv_kind_of(r, text + x->at, x->n) == TRA_CSV_NUMBER;
+    }
+    if (quoted == n) names = 0;
     bool header = names + empty == n && names > 0;
     for (int64_t i = 0; i < n && header; i++)
         header = kind[i] != TRA_CSV_OTHER || unlike[i] || !is_like_data(text, &first.v[i]);
-    for (int64_t i = 0; i < n && !header; i++)
+    for (int64_t i = 0; i < n && !header && quoted < n; i++)
         header = kind[i] != TRA_CSV_NOTHING && kind[i] != TRA_CSV_OTHER && is_name(r, text, &first.v[i]);
     free(kind);
     free(unlike);
+    free(bare);
     free(first.v);
     free(row.v);
     return header;
@@ -206,7 +219,7 @@ static const char *past_titles(const tra_csv_dialect *d, const tra_csv_reading *
 /* The dialect into f->dialect, of which some is given; what it is worth. */
 static double choose_dialect(const char *p, const char *end, bool whole, const tra_csv_hints *h, tra_csv_form *f) {
     static const char delimiters[] = {',', '\t', ';', '|', ':', '^', '~', ' '};
-    bool only_unclosed[sizeof delimiters];
+    bool right[sizeof delimiters];
     static const char quotes[][2] = {{'"', 0}, {'"', '\\'}, {'\'', 0}, {'\'', '\\'}, {0, 0}};
     tra_csv_cells cells = {0};
     tra_csv_dialect best = f->dialect;
@@ -222,11 +235,19 @@ static double choose_dialect(const char *p, const char *end, bool whole, const t
         for (size_t i = 0; i < sizeof delimiters; i++) {
             score s;
             d.delimiter = f->dialect.delimiter ? f->dialect.delimiter : delimiters[i];
-            if (q == 0) only_unclosed[i] = false;
-            if (d.quote != '"' && h->quote < 0 && only_unclosed[i]) continue;
+            if (q == 0) right[i] = false;
+            if (d.quote != '"' && h->quote < 0 && right[i]) continue;
             if (d.delimiter == d.quote || d.delimiter == d.escape) continue;
-            d.blanks = false;
+            d.blanks = d.runs = false;
+            if (!f->dialect.delimiter && h->reading && d.delimiter == h->reading->decimal) continue;
             score_dialect(&d, h->reading, p, end, whole, &cells, &s);
+            if (d.delimiter == ' ' && s.empty > 0) { /* several blanks may be one delimiter */
+                score other;
+                d.runs = true;
+                score_dialect(&d, h->reading, p, end, whole, &cells, &other);
+                d.runs = value_of(&other) >= value_of(&s);
+                if (d.runs) s = other;
+            }
             if (s.faults > 0 && d.delimiter != ' ') { /* blanks between quotes and delimiters may be why */
                 score other;
                 d.blanks = true;
@@ -236,8 +257,9 @@ static double choose_dialect(const char *p, const char *end, bool whole, const t
                 else
                     d.blanks = false;
             }
-            /* A quote that is not closed, and no other fault: that is a mistake, and not quotes that are text. */
-            if (q == 0) only_unclosed[i] = s.unclosed > 0 && s.faults == s.unclosed;
+            /* Quotes that are used without a fault are quotes; one fault, or a quote that is not closed, is a mistake.
+             */
+            if (q == 0) right[i] = s.faults == 0 ? s.quoted > 0 : s.faults <= tra_max64(1, s.unclosed);
             /* Quotes other than the usual ones only where they are used and explain more. */
             bool odd = q > 0 && (s.quoted == 0 || d.quote == '\'' || d.escape);
             if (odd && value_of(&s) <= value_of(&most) + (s.quoted > 0 ? 0.001 : 0.3)) continue;
@@ -261,7 +283,8 @@ static double choose_dialect(const char *p, const char *end, bool whole, const t
 static bool names_columns(const tra_csv_dialect *d, const char *line, const char *end, int64_t columns) {
     tra_csv_cells cells = {0};
     tra_csv_fault fault;
-    bool is = columns > 1 && tra_csv_record(d, line, &line, end, &cells, &fault) && cells.n == columns;
+    bool is = columns > 1 && tra_csv_record(d, line, &line, end, &cells, &fault) && cells.n == columns &&
+              cells.v[0].n > 1; /* "# made by" names none */
     free(cells.v);
     return is;
 }
@@ -278,16 +301,18 @@ void tra_csv_sniff(const char *text, int64_t n, bool whole, const tra_csv_hints 
     p = skip_sep_line(p, end, out, d->delimiter ? &(char){0} : &d->delimiter);
     tra_csv_form commented = *out;
     if (h->comment < 0) d->comment = 0;
-    double plain = choose_dialect(p, end, whole, h, out);
+    const char *most = end - p > LOOK ? p + LOOK : end;
+    double plain = choose_dialect(p, most, whole && most == end, h, out);
     /* Comments begin the file: further lines of this kind are such where that explains more. */
-    if (comment && h->comment < 0 && choose_dialect(p, end, whole, h, &commented) > plain)
+    if (comment && h->comment < 0 && choose_dialect(p, most, whole && most == end, h, &commented) > plain)
         *out = commented, out->comments = true;
     if (comment && h->comment < 0 && !d->comment &&
         names_columns(d, comment, p, out->columns)) { /* "#id,x,y" is the header */
         p = comment;
         out->lines--;
     }
-    if (out->columns < 2) { /* it may have one column */
+    if (out->columns < 2 ||
+        most < end) { /* it may have one column; or the first record is longer than all that was seen */
         score s;
         tra_csv_cells cells = {0};
         d->blank_is_row = false;

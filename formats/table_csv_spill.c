@@ -166,7 +166,7 @@ static tra_status after_stretch(void *ctx, int64_t pieces, tra_err *e) {
 static tra_status collect_all(struct tra_csv_spill *x, tra_err *e) {
     tra_csv_import *m = x->m;
     m->base = 0;
-    tra_meter_begin(m->job->progress, "sorting its texts", tra_csv_bytes(m->file));
+    tra_meter_begin(m->progress, "sorting its texts", tra_csv_bytes(m->file));
     tra_status s = tra_csv_pass(m->file, collect_piece, after_stretch, x, e);
     tra_meter_end();
     for (int k = 0; k < m->nworkers && s == TRA_OK; k++) s = put_runs(x, k, e);
@@ -252,12 +252,12 @@ tra_status tra_csv_spill_columns(tra_csv_import *m, tra_column *columns, tra_err
     x->spooled = tra_news(m->arena, tra_spooled, m->ncolumns + 1);
     x->run_of = tra_malloc((size_t)(m->npieces + 1) * sizeof *x->run_of);
     for (int k = 0; k < m->nworkers; k++) x->worker[k].run = -1;
-    TRA_TRY(tra_scratch_open(m->job->to, &x->fd, &x->where, e));
+    TRA_TRY(tra_scratch_open(m->to, &x->fd, &x->where, e));
     for (int c = 0; c < m->ncolumns; c++) {
         x->slot[c] = m->spilled[c] ? x->n : -1;
         if (!m->spilled[c]) continue;
         x->runs[x->n] =
-            (tra_csv_text_runs){.fd = x->fd, .where = x->where, .output = m->job->to, .end = &x->end, .rows = x->rows};
+            (tra_csv_text_runs){.fd = x->fd, .where = x->where, .output = m->to, .end = &x->end, .rows = x->rows};
         x->column[x->n++] = c;
     }
     x->end = (4 * n * x->rows + 7) / 8 * 8;

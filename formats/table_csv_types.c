@@ -263,10 +263,10 @@ static tra_status ambiguous(const tra_csv_guess *g, const char *spec, const tra_
 /* The type of a column of numbers; one of which some would be another number is text, and that is said. */
 static tra_coltype number_type(const tra_csv_guess *g, const char *spec, const tra_csv_column *c) {
     char shown[TRA_SHOWN];
-    const char *why = g->huge                     ? "it has whole numbers that i64 does not hold"
+    const char *why = g->huge                        ? "it has whole numbers that i64 does not hold"
                       : g->fraction && g->rounded[0] ? "beside fractions it has whole numbers that f64 does not hold"
-                      : g->zero && !g->uneven     ? "its numbers begin with zeros and have as many digits each"
-                                                  : NULL;
+                      : g->zero && !g->uneven        ? "its numbers begin with zeros and have as many digits each"
+                                                     : NULL;
     if (!why) return g->fraction ? TRA_COL_F64 : g->wide ? TRA_COL_I64 : TRA_COL_I32;
     const char *other = g->huge || g->fraction ? "f64" : "i64";
     tra_shown(c->name, strlen(c->name), shown);

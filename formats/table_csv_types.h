@@ -29,16 +29,16 @@ tra_csv_kind tra_csv_kind_of(const tra_csv_reading *r, const char *s, size_t n);
 
 /* What is known of a column. Filled over all of its cells; such of several pieces are put together in any order. */
 typedef struct tra_csv_guess {
-    uint8_t kinds;               /* set of 1 << kind, of cells that are neither empty nor words */
-    bool fraction, wide;         /* numbers: not all of them whole; not all in i32 */
-    bool huge;                   /* whole numbers: some that i64 does not hold */
-    bool zero, uneven;           /* numbers: some that begin with 0 and another digit; not all of `width` digits alone */
+    uint8_t kinds;       /* set of 1 << kind, of cells that are neither empty nor words */
+    bool fraction, wide; /* numbers: not all of them whole; not all in i32 */
+    bool huge;           /* whole numbers: some that i64 does not hold */
+    bool zero, uneven;   /* numbers: some that begin with 0 and another digit; not all of `width` digits alone */
     uint8_t width;
     bool time, formatted, usual; /* dates: with a time; by a given format; by those that are usual */
     unsigned orders;             /* of dates: those that fit all */
     char separator;              /* of dates: what stands behind the first number of one */
     int64_t values, empty, words;
-    int64_t by_format; /* numbers that are dates by a given format, too */
+    int64_t by_format;               /* numbers that are dates by a given format, too */
     int64_t rounded[2], overflow[2]; /* in f64, and in f32: whole numbers, and finite ones that become infinite */
 } tra_csv_guess;
 tra_csv_guess tra_csv_no_guess(void);

@@ -2,9 +2,13 @@
 #include "source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    for (int header = -1; header < 2; header++)
-        fuzz_source("csv", (tra_source_options){.header = header, .empty_nan = size % 2}, data, size);
-    fuzz_source("csv", (tra_source_options){.header = -1, .has_dtype = true, .dtype = TRA_I64}, data, size);
+    tra_table_job how = {.kind = TRA_CSV_MATRIX, .quote = -1, .escape = -1, .comment = -1, .nnulls = -1};
+    how.empty_nan = size % 2;
+    for (how.header = -1; how.header < 2; how.header++)
+        fuzz_source("csv", (tra_source_options){.text = &how, .memory = 1 << 20}, data, size);
+    how.header = -1;
+    fuzz_source("csv", (tra_source_options){.text = &how, .memory = 1 << 20, .has_dtype = true, .dtype = TRA_I64}, data,
+                size);
     double v, back;
     int64_t whole;
     char text[TRA_NUMTEXT];

@@ -62,11 +62,15 @@ static void compare(const tra_csv_form *f, const char *text, int64_t n) {
 
 static void import(const char *from, const char *to, tra_table_job job) {
     tra_arena *a = tra_arena_new();
-    tra_table_receipt r;
+    tra_import_receipt r;
     tra_err e = {0};
-    job.from = from;
-    job.to = to;
-    tra_status s = tra_import_table(&job, a, &r, &e);
+    tra_dims block = {.n = 1, .v = {3}};
+    tra_import_job all = {.from = from,
+                          .to = to,
+                          .format = tra_format_find("csv"),
+                          .block = &block,
+                          .source = {.text = &job, .base = -1, .memory = 48 << 20}};
+    tra_status s = tra_import(&all, a, &r, &e);
     if (s != e.status || (s != TRA_OK && s != TRA_INPUT && s != TRA_RESOURCE)) {
         fprintf(stderr, "status %d: %s\n", (int)s, e.msg);
         abort();
@@ -74,7 +78,7 @@ static void import(const char *from, const char *to, tra_table_job job) {
     tra_rel *rel;
     if (s == TRA_OK) {
         if (tra_rel_open(to, NULL, &rel, &e) != TRA_OK || tra_rel_check(rel, &e) != TRA_OK ||
-            tra_rel_rows(rel) != r.rows)
+            tra_rel_rows(rel) != r.table.rows)
             abort();
         tra_rel_close(rel);
     }
@@ -105,7 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tra_csv_sniff(text, (int64_t)n, true, &h, &f);
     if (f.begin < 0 || f.begin > (int64_t)n) abort();
     compare(&f, text + f.begin, (int64_t)n - f.begin);
-    tra_table_job job = {.quote = -1,
+    tra_table_job job = {.kind = TRA_CSV_TABLE,
+                         .quote = -1,
                          .escape = h.escape,
                          .header = choice >> 3 & 1 ? 0 : -1,
                          .comment = h.comment,
@@ -115,9 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                          .pad_short = choice >> 4 & 1,
                          .drop_long = choice >> 5 & 1,
                          .latin1 = choice >> 6 & 1,
-                         .memory = 48 << 20,
-                         .rejects = choice >> 7 ? rejects : NULL,
-                         .block = 3};
+                         .rejects = choice >> 7 ? rejects : NULL};
     int fd = fuzz_file(text, n, name);
     import(name, path, job);
     close(fd);

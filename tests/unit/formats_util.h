@@ -15,7 +15,10 @@ static inline const char *file_of(const char *suffix, const void *bytes, size_t 
     return path;
 }
 
-static const tra_source_options defaults = {.header = -1, .base = -1, .memory = 1 << 20, .scratch = "/tmp/x"};
+/* CSV files are read as matrices, whatever is in them. */
+static tra_table_job numbers = {
+    .kind = TRA_CSV_MATRIX, .quote = -1, .escape = -1, .comment = -1, .header = -1, .nnulls = -1};
+static const tra_source_options defaults = {.text = &numbers, .base = -1, .memory = 1 << 20, .scratch = "/tmp/x"};
 
 static inline double element(tra_dtype t, const void *data, int64_t i) {
     switch (t) {

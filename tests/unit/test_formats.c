@@ -104,7 +104,7 @@ TEST(csv_dialects) {
     expect("1,2.5\n-3,4e2\n", 2, 2, want);
     expect("1,2.5\n-3,4e2", 2, 2, want);
     expect("a,b\r\n1,2.5\r\n-3,4e2\r\n\r\n", 2, 2, want);
-    expect("\"x \"\"y\",b\n \"1\" , 2.5\n-3, \"4e2\"\n\n  \n", 2, 2, want);
+    expect("\"x \"\"y\",b\n\"1\", 2.5\n-3,\"4e2\"\n\n  \n", 2, 2, want);
     expect("1;2.5\n-3;4e2\n", 2, 2, want);
     expect("1\t2.5\n-3\t4e2\n", 2, 2, want);
     expect("# made by x\n# again\n1 2.5\n-3   4e2 \n", 2, 2, want);
@@ -115,29 +115,33 @@ TEST(csv_dialects) {
     expect("\"two\nlines\",b\n1,2.5\n-3,4e2\n", 2, 2, want);
     expect("1\n2.5\n-3\n4e2\n", 4, 1, want);
     tra_source_options o = defaults;
-    o.header = 1;
+    tra_table_job how = numbers;
+    o.text = &how;
+    how.header = 1;
     CHECK_OK(read_all(file_of(".csv", "1,2\n3,4\n", 8), &o, 3, got, 256, &count, &shape, &err), err);
     CHECK(shape.v[0] == 1 && got[0] == 3);
-    o.empty_nan = true;
-    o.header = -1;
+    how.empty_nan = true;
+    how.header = -1;
     CHECK_OK(read_all(file_of(".csv", "1,\n,4\n", 6), &o, 3, got, 256, &count, &shape, &err), err);
     CHECK(shape.v[0] == 2 && isnan(got[1]) && isnan(got[2]) && got[3] == 4);
 }
 
 TEST(csv_names_line_and_column) {
     CHECK_FAILS(text(".csv", "1,2\n3,x\n"), TRA_INPUT, err, "line 2, column 2: \"x\" is not a number");
-    CHECK_FAILS(text(".csv", "1,2\n3,4,5\n"), TRA_INPUT, err, "line 2 has 3 cells, line 1 has 2");
-    CHECK_FAILS(text(".csv", "a,b\n1,2\n3\n4,5\n"), TRA_INPUT, err, "line 3 has 1 cells, line 1 has 2");
+    CHECK_FAILS(text(".csv", "1,2\n3,4,5\n"), TRA_INPUT, err, "line 1, byte 1, column 2: too few cells");
+    CHECK_FAILS(text(".csv", "a,b\n1,2\n3\n4,5\n"), TRA_INPUT, err, "line 3, byte 9, column 1: too few cells");
     CHECK_FAILS(text(".csv", "1,2\n,4\n"), TRA_INPUT, err, "line 2, column 1 is empty");
-    CHECK_FAILS(text(".csv", "1,2\n\n3,4\n"), TRA_INPUT, err, "line 2 is blank");
     CHECK_FAILS(text(".csv", "1;2\n3;4,5\n"), TRA_INPUT, err, "decimal point");
     CHECK_FAILS(text(".csv", "1,2\n3,\"4\n"), TRA_INPUT, err, "quote is not closed");
     CHECK_FAILS(text(".csv", "\"a\nb\",c\n1,2\n3,\"4\n5,6\n7,8\"\n"), TRA_INPUT, err, "line 4, column 2");
     CHECK_FAILS(text(".csv", "1,2\n3,\"4\"5\n"), TRA_INPUT, err, "after the closing quote");
-    CHECK_FAILS(text(".csv", ""), TRA_INPUT, err, "no rows");
-    CHECK_FAILS(text(".csv", "\n\n"), TRA_INPUT, err, "no rows");
+    CHECK_FAILS(text(".csv", ""), TRA_INPUT, err, "is empty");
+    CHECK_FAILS(text(".csv", "\n\n"), TRA_INPUT, err, "is empty");
+    CHECK_FAILS(text(".csv", "1,2\n9007199254740993,3\n"), TRA_INPUT, err, "--dtype i64 keeps whole numbers");
     tra_source_options o = defaults;
-    o.header = 0;
+    tra_table_job how = numbers;
+    o.text = &how;
+    how.header = 0;
     CHECK_FAILS(read_all(file_of(".csv", "1,b\n3,4\n", 8), &o, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
                 "line 1, column 2");
 }
@@ -160,27 +164,27 @@ TEST(csv_takes_no_row_of_data_for_a_header) {
         "2020-01-31,a\n1,2\n",
     };
     tra_source_options given = defaults;
+    tra_table_job how = numbers;
+    given.text = &how;
     for (size_t i = 0; i < sizeof unclear / sizeof *unclear; i++) {
-        CHECK_FAILS(text(".csv", unclear[i]), TRA_INPUT, err, "say --header if the line is a header");
-        given.header = 0;
-        CHECK_FAILS(
-            read_all(file_of(".csv", unclear[i], strlen(unclear[i])), &given, 3, got, 256, &count, &shape, &err),
-            TRA_INPUT, err, "line 1, column 1");
-        given.header = 1;
+        how.header = -1;
+        CHECK(text(".csv", unclear[i]) == TRA_INPUT);
+        how.header = 0;
+        CHECK(read_all(file_of(".csv", unclear[i], strlen(unclear[i])), &given, 3, got, 256, &count, &shape, &err) ==
+              TRA_INPUT);
+        how.header = 1;
         CHECK_OK(read_all(file_of(".csv", unclear[i], strlen(unclear[i])), &given, 3, got, 256, &count, &shape, &err),
                  err);
         CHECK_INT(shape.v[0], 1);
     }
     CHECK_FAILS(text(".csv", ",\n1,2\n"), TRA_INPUT, err, "line 1, column 1 is empty");
-    CHECK_FAILS(text(".csv", "a,b\n"), TRA_INPUT, err, "no rows below its header");
-    given.header = 1;
-    CHECK_FAILS(read_all(file_of(".csv", "1,2\n", 4), &given, 3, got, 256, &count, &shape, &err), TRA_INPUT, err,
-                "no rows below the header");
+    CHECK_OK(text(".csv", "a,b\n"), err);
+    CHECK(shape.v[0] == 0 && shape.v[1] == 2);
     double want[] = {1, 2};
     expect("x1,_2\n1,2\n", 1, 2, want); /* names, also with digits in them */
     expect("I,O\n1,2\n", 1, 2, want);
-    given = defaults;
-    given.empty_nan = true; /* an empty name is no number, an empty cell among numbers is */
+    how.header = -1;
+    how.empty_nan = true; /* an empty name is no number, an empty cell among numbers is */
     CHECK_OK(read_all(file_of(".csv", ",b\n1,2\n", 7), &given, 3, got, 256, &count, &shape, &err), err);
     CHECK_INT(shape.v[0], 1);
     CHECK_OK(read_all(file_of(".csv", "1\n\n2\n\n", 6), &given, 3, got, 256, &count, &shape, &err), err);
@@ -188,17 +192,11 @@ TEST(csv_takes_no_row_of_data_for_a_header) {
 }
 
 TEST(csv_lines_that_a_carriage_return_ends_alone) {
-    static const char *const texts[] = {"1,2\r3,4\r", "1\r2\r",     "1 2\r3 4\r",
-                                        "a,b\r1,2\r", "a b\r1 2\r", "\"a\"\r\"b\"\r"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        for (int header = -1; header < 2; header++) {
-            tra_source_options o = defaults;
-            o.header = header;
-            CHECK(read_all(file_of(".csv", texts[i], strlen(texts[i])), &o, 3, got, 256, &count, &shape, &err) ==
-                  TRA_INPUT);
-        }
-    CHECK_FAILS(text(".csv", "1,2\r3,4\r"), TRA_INPUT, err, "tr '\\r' '\\n'");
     double want[] = {1, 2, 3, 4};
+    expect("1,2\r3,4\r", 2, 2, want);
+    expect("1\r2\r", 2, 1, want);
+    expect("1 2\r3 4\r", 2, 2, want);
+    expect("a,b\r1,2\r", 1, 2, want);
     expect("1 2 \r\n3 4\r\r\n", 2, 2, want);
     expect("\"1\" \"2\"\r\n\"3\" \"4\"\r\n", 2, 2, want);
     expect("1,2\r\n3,4\r", 2, 2, want);
@@ -212,12 +210,12 @@ TEST(csv_rows_longer_than_the_buffer) {
     tra_source *s;
     static double all[2 * COLS + 1];
     int64_t n;
-    o.memory = COLS * 8 - 1; /* all but the first row */
+    o.memory = 64 << 10;
     CHECK_FAILS(tra_source_open(file_of(".csv", t.s, t.n), NULL, &o, &s, &err), TRA_RESOURCE, err,
-                "line 1 has more than 8999 cells");
-    o.memory = COLS * 8;
+                "allow more memory with --memory");
+    o.memory = 1 << 20;
     CHECK_OK(tra_source_open(file_of(".csv", t.s, t.n), NULL, &o, &s, &err), err);
-    CHECK(s->shape.v[0] == 2 && s->shape.v[1] == COLS && t.n > s->in.cap);
+    CHECK(s->shape.v[0] == 2 && s->shape.v[1] == COLS);
     CHECK_OK(s->format->next(s, all, 2 * COLS + 1, &n, &err), err);
     CHECK_INT(n, 2 * COLS);
     for (int i = 0; i < 2 * COLS; i++)
@@ -227,26 +225,6 @@ TEST(csv_rows_longer_than_the_buffer) {
         }
     tra_source_close(s);
     tra_str_free(&t);
-}
-
-/* ---- pipes ------------------------------------------------------------------------------------------------------ */
-
-/* To be asked about a pipe must not open it: that waits for a writer, and ends the writer when the pipe is closed. */
-TEST(pipes_are_told_by_their_names) {
-    snprintf(path, sizeof path, "/tmp/tra-test-%ld.csv", (long)getpid());
-    unlink(path); /* of a test before */
-    CHECK(mkfifo(path, 0600) == 0);
-    alarm(20);
-    CHECK(tra_csv_by_name(path));
-    alarm(0);
-    unlink(path);
-    snprintf(path, sizeof path, "/tmp/tra-test-%ld.pipe", (long)getpid());
-    CHECK(mkfifo(path, 0600) == 0);
-    alarm(20);
-    CHECK(!tra_csv_by_name(path));
-    alarm(0);
-    unlink(path);
-    CHECK(!tra_csv_by_name(path));
 }
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
