@@ -70,9 +70,9 @@ static tra_status bad_cell(const matrix *x, const tra_csv_piece *p, const tra_cs
                            int64_t source, const char *s, size_t n, bool rounded, tra_err *e) {
     char shown[TRA_SHOWN], where[96];
     const tra_csv_import *m = x->m;
-    const char *name = m->form->header && x->column ? x->column[0].name : NULL, *type = tra_dtype_name(x->dtype);
-    for (int64_t c = 0; name && c < x->columns; c++)
-        if (x->column[c].source == source) name = x->column[c].name;
+    const char *name = NULL, *type = tra_dtype_name(x->dtype);
+    for (int c = 0; m->column && m->form->header && c < m->made; c++)
+        if (m->column[c].source == source) name = m->column[c].name;
     snprintf(where, sizeof where, "line %" PRId64 ", column %" PRId64 "%s%.40s%s",
              tra_csv_line(p, p->text + rows->place[row][0]), source + 1, name ? " (" : "",
              name ? tra_shown(name, strlen(name), shown) : "", name ? ")" : "");
@@ -167,7 +167,7 @@ static tra_status after_counting(void *ctx, int64_t pieces, tra_err *e) {
     x->m->base += pieces;
     if (x->other) return tra_fail(e, TRA_INPUT, "%s is a table", x->m->spec);
     s->shape = (tra_dims){.n = 2, .v = {rows_of(x), x->columns}};
-    return s->o.more_rows ? s->o.more_rows(s->o.ctx, s, e) : TRA_OK;
+    return x->m->once && s->o.more_rows ? s->o.more_rows(s->o.ctx, s, e) : TRA_OK;
 }
 
 /* Counts the rows; *table: not all cells are numbers, and there may be more rows. */

@@ -18,11 +18,7 @@ static tra_status tensor_job_of(const tra_file_job *job, tra_import_job *to, tra
                            .ncomponents = o->components.n,
                            .no_duplicate = o->duplicates && strcmp(o->duplicates, "error") == 0,
                            .drop_zeros = o->drop_zeros,
-                           .source = {.header = o->header      ? 1
-                                                : o->no_header ? 0
-                                                               : -1,
-                                      .base = -1,
-                                      .empty_nan = o->empty_nan,
+                           .source = {.base = -1,
                                       .big_endian = o->endian && strcmp(o->endian, "big") == 0,
                                       .fortran = o->order && strcmp(o->order, "F") == 0,
                                       .memory = job->memory}};

@@ -17,6 +17,7 @@ typedef struct tra_csv_import {
     const tra_csv_form *form;
     tra_csv_reading reading;
     tra_csv_rules rules;
+    bool once;     /* it can be read but once, but for what is copied */
     int64_t width; /* cells of a record */
     int ncolumns;  /* those that are wanted: */
     tra_csv_column *column;

@@ -6,7 +6,14 @@
 
 /* Text of a piece takes no more than so much as cells, columns and words; twice in stretches. Buffers of LEAST bytes
  * are there in any ceiling. */
-enum { PER_BYTE = 40, LEAST_PIECE = 16 << 10, MOST_PIECE = 256 << 10, MOST_STRETCH = 8 << 20, LEAST = 1 << 20 };
+enum {
+    PER_BYTE = 40,
+    LEAST_PIECE = 16 << 10,
+    MOST_PIECE = 256 << 10,
+    MOST_STRETCH = 8 << 20,
+    FREE = 4 << 20,
+    LONGEST = 1 << 19
+};
 
 static const tra_table_job usual = {
     .quote = -1, .escape = -1, .comment = -1, .header = -1, .nnulls = -1, .rejects_limit = -1};
@@ -34,13 +41,14 @@ static tra_csv_reading reading_of(const tra_table_job *j) {
                              .timestamp_format = j->timestamp_format};
 }
 
-/* Of so much memory in all. The import of a matrix needs most of it for blocks. */
+/* Of so much memory in all. A matrix needs most of it for blocks, so its buffers are within FREE bytes, unless one
+ * record is longer: those are there in any ceiling. */
 static tra_csv_sizes sizes_for(int64_t all, bool matrix) {
     tra_csv_sizes z = {.workers = tra_cores()};
-    int64_t share = all / (matrix ? 16 : 4);
+    int64_t share = matrix ? tra_min64(all / 16, FREE / 2) : all / 4, least = matrix ? LEAST_PIECE / 4 : LEAST_PIECE;
     while (z.workers > 1 && all / 4 < (int64_t)z.workers * PER_BYTE * (64 << 10)) z.workers--;
-    z.piece = tra_max64(matrix ? LEAST_PIECE / 4 : LEAST_PIECE, tra_min64(MOST_PIECE, share / (z.workers * PER_BYTE)));
-    z.stretch = tra_max64(4 * z.piece, tra_min64(MOST_STRETCH, share / 4));
+    z.piece = tra_max64(least, tra_min64(MOST_PIECE, share / (z.workers * PER_BYTE)));
+    z.stretch = tra_max64(4 * z.piece, tra_min64(MOST_STRETCH, share / (matrix ? 8 : 4)));
     return z;
 }
 
@@ -52,15 +60,18 @@ tra_status tra_csv_begin(tra_source *s, tra_csv_import **out, tra_err *e) {
     m->rules = (tra_csv_rules){
         .spec = m->spec, .pad_short = job->pad_short, .drop_long = job->drop_long, .latin1 = job->latin1};
     tra_csv_hints hints = hints_of(job, &m->reading);
-    TRA_TRY(tra_csv_open(&s->in, &hints, tra_max64(LEAST / 2, m->memory / 32), m->to, &m->file, e));
+    m->once = !tra_stream_can_rewind(&s->in);
+    TRA_TRY(tra_csv_open(&s->in, &hints, tra_max64(LONGEST, m->memory / 32), m->to, &m->file, e));
     m->form = tra_csv_form_of(m->file);
     m->width = m->form->columns;
+    int64_t cells = tra_csv_first_cells(m->file);
+    if (job->kind != TRA_CSV_TABLE && !m->form->header && !job->pad_short && !job->drop_long) m->width = cells;
     bool matrix = job->kind == TRA_CSV_MATRIX || (job->kind == TRA_CSV_ANY && !m->form->header);
     tra_csv_sizes sizes = sizes_for(m->memory, matrix);
     m->nworkers = sizes.workers;
     int64_t stretch = tra_csv_make_room(m->file, &sizes);
     int64_t held = stretch * 6 + m->nworkers * PER_BYTE * sizes.piece; /* numbers are 4 times as much as text */
-    s->held += (size_t)tra_max64(0, held - 3 * LEAST);
+    s->held += (size_t)tra_max64(0, held - FREE);
     if (m->form->comments)
         tra_warn_always("%s: lines that begin with # are left out, also between records (--comment none reads them)",
                         m->spec);

@@ -17,7 +17,7 @@ struct tra_csv_file {
     const char *spec;
     tra_stream in;
     tra_csv_form form;
-    int64_t first; /* bytes of the first record */
+    int64_t first, cells; /* bytes of the first record, and its cells */
     tra_csv_sizes sizes;
     const char *scratch;
     int copy; /* what is read the first time goes to this scratch file too; -1: none */
@@ -43,6 +43,8 @@ int64_t tra_csv_most_pieces(const tra_csv_file *f) { return f->sizes.stretch / f
 
 const tra_csv_form *tra_csv_form_of(const tra_csv_file *f) { return &f->form; }
 
+int64_t tra_csv_first_cells(const tra_csv_file *f) { return f->cells; }
+
 int64_t tra_csv_bytes(const tra_csv_file *f) { return f->at; }
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
@@ -59,13 +61,14 @@ static bool has_line_end(const char *p, const char *end) {
 }
 
 /* Bytes of the first record; 0: it is cut off. */
-static int64_t first_record(const tra_csv_file *f) {
+static int64_t first_record(tra_csv_file *f) {
     tra_csv_cells cells = {0};
     tra_csv_fault fault;
     int64_t n;
     const char *text = tra_csv_head(f, &n), *p = text;
     bool is = tra_csv_record(&f->form.dialect, text, &p, text + n, &cells, &fault);
     free(cells.v);
+    f->cells = cells.n;
     return is && p == text + n && !f->in.eof ? 0 : p - text;
 }
 

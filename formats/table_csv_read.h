@@ -25,6 +25,7 @@ typedef struct tra_csv_sizes {
  * of the longest first record. scratch: beside which a scratch file may be, where it cannot be read twice. */
 TRA_MUSTUSE tra_status tra_csv_open(tra_stream *in, const tra_csv_hints *h, int64_t longest, const char *scratch,
                                     tra_csv_file **out, tra_err *e);
+int64_t tra_csv_first_cells(const tra_csv_file *f); /* of the first record */
 /* Makes room for passes; stretches that do not hold a record like the first become longer. Returns their bytes. */
 int64_t tra_csv_make_room(tra_csv_file *f, const tra_csv_sizes *sizes);
 void tra_csv_close(tra_csv_file *f); /* NULL allowed */

@@ -67,18 +67,21 @@ want() {
     while read -r word; do
         want '{"v": [1, None, 3]}' "v\n1\n${word/\\/\\\\}\n3\n" --table
         printf '%s,2\n3,4\n' "$word" >m.csv # no header, but a row with a hole
-        status 3 tra import m.csv -o m.h5
+        status 3 tra import m.csv --matrix -o m.h5
         [[ $output == *'missing numbers are nan'* || $word == '#'* ]] || { echo "$word: $output"; return 1; }
         if [[ $word != '#'* ]]; then
-            status 0 tra import m.csv -o m.h5 --null "$word"
+            status 0 tra import m.csv --matrix -o m.h5 --null "$word"
+            status 0 tra import m.csv -o m.h5
+            [[ $output == *'column_1  i32, 1 NULL'* ]]
         fi
         n=$((n + 1))
     done <words
     ((n == 23))
     printf 'a,b\n1,x\n' >s.csv
-    status 3 tra import - -o s.h5 <s.csv # of a stream nothing is known beforehand
+    status 0 tra import - -o s.h5 <s.csv # of a stream no less is known than of a file
+    [[ $output == *'b  string'* ]]
+    status 3 tra import - -o s.h5 --matrix <s.csv
     [[ $output == *'"x" is not a number (--table takes columns of words, too)' ]]
-    status 0 tra import - -o s.h5 --table <s.csv
 }
 
 # matrix TEXT WANT [OPTION...]: the text, imported, is the matrix.
@@ -91,11 +94,11 @@ matrix() {
         { printf 'of %s\n' "$1"; return 1; }
 }
 
-@test "numbers below titles are a matrix, whatever options it has; without a header the first row tells nothing else" {
-    matrix 'Title of it\n\na,b,c\n1,2,3\n4,5,6\n' '[[1, 2, 3], [4, 5, 6]]'
+@test "numbers below titles are read as a matrix too; without a header the first row tells nothing else" {
+    matrix 'Title of it\n\na,b,c\n1,2,3\n4,5,6\n' '[[1, 2, 3], [4, 5, 6]]' --matrix
     [[ $said == *"above the header in line 3 is left out"* ]]
-    matrix 'Title,,\n,,\na,b,c\n1,2,3\n' '[[1, 2, 3]]' --dtype i32 --block 1x2
-    matrix '# of\na,b\n# more\n1,2\n' '[[1, 2]]'
+    matrix 'Title,,\n,,\na,b,c\n1,2,3\n' '[[1, 2, 3]]' --matrix --dtype i32 --block 1x2
+    matrix '# of\na,b\n# more\n1,2\n' '[[1, 2]]' --matrix
     matrix 'Title\n1,2\n3,4\n' '[[1, 2], [3, 4]]' --skip 1
     printf 'Title of it\n1,2,3\n' >m.csv
     status 3 tra import m.csv -o m.h5

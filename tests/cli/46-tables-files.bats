@@ -10,7 +10,7 @@ people() {
         'Bob,,2021-12-31,NA,false,"two' 'lines"' 'Zoë,7,1999-02-28,3e2,TRUE,' > p.csv
 }
 
-@test "a CSV file with texts below a header becomes a table; one of numbers stays a matrix" {
+@test "a CSV file with a header line is a table, whatever is below it; --matrix reads it as a matrix" {
     people
     status 0 tra import p.csv -o p.h5
     has "rows     3"
@@ -21,11 +21,14 @@ assert t["name"] == ["Ann", "Bob", "Zoë"] and t["age"] == [34, None, 7] and t["
 assert t["when"] == [np.datetime64(x) for x in ("2020-01-05", "2021-12-31", "1999-02-28")], t
 assert t["ok"] == [True, False, True] and t["note"] == ["hello, \"you\"", "two\nlines", None]'
     printf 'a,b\n1,2\n3,4\n' > m.csv
-    tra import -q m.csv -o m.h5
-    is "(2, 2)" py 'print(h5py.File("m.h5")["data"].shape)'
-    tra import -q --table m.csv -o t.h5
+    tra import -q m.csv -o t.h5
     frame 'assert frame.read("t.h5") == {"a": [1, 3], "b": [2, 4]}'
-    status 2 tra import --table --dtype f32 m.csv -o t.h5
+    tra import -q --matrix m.csv -o m.h5
+    is "(2, 2)" py 'print(h5py.File("m.h5")["data"].shape)'
+    for how in "" --table; do
+        # shellcheck disable=SC2086
+        status 2 tra import $how --dtype f32 m.csv -o t.h5; has "has a header line, so it is a table: --dtype goes with --matrix"
+    done
 }
 
 @test "the narrowest type that holds all of a column, whatever comes late" {
@@ -204,7 +207,7 @@ open("m.csv", "w").write("\n".join(lines) + "\n")'
             TRA_THREADS=$t status 3 tra import f.csv --types a=i32,b=i32 -o f.h5 $o; has "line 30001, byte"; has "column 2 (b)"
             # shellcheck disable=SC2086
             TRA_THREADS=$t status 3 tra import g.csv --types b=i32,a=i32 -o f.h5 $o; has "line 29991,"
-            TRA_THREADS=$t status 3 tra import m.csv --null NA --no-header -o f.h5; has "line 30001,"; has "column 2"
+            TRA_THREADS=$t status 3 tra import m.csv --null NA --no-header --matrix -o f.h5; has "line 30001,"; has "column 2"
         done
     done
 }
@@ -384,13 +387,13 @@ put(m, "values", np.array([7, 8, 9])); put(m, "mask", np.array([False, True, Fal
 
 @test "matrices are read by the same options" {
     printf 'junk\na;b;c\n1,5;2;-\n1.000;-;3\n' > m.csv
-    status 0 tra import m.csv --skip 1 --decimal , --thousands . --null=- -o m.h5
+    status 0 tra import m.csv --matrix --skip 1 --decimal , --thousands . --null=- -o m.h5
     has "shape    2 x 3"
     is "[[1.5, 2.0, nan], [1000.0, nan, 3.0]]" py 'print(h5py.File("m.h5")["data"][()].tolist())'
-    tra import -q m.csv --skip 1 --decimal , --thousands . --columns a --vector -o v.h5
+    tra import -q m.csv --matrix --skip 1 --decimal , --thousands . --columns a --vector -o v.h5
     is "[1.5, 1000.0]" py 'print(h5py.File("v.h5")["data"][()].tolist())'
-    status 3 tra import m.csv --skip 1 --decimal , --dtype f64 -o x.h5
-    has "line 3, byte 18, column 3 (c)"
+    status 3 tra import m.csv --matrix --skip 1 --decimal , --dtype f64 -o x.h5
+    has "line 3, column 3 (c)"
     py 'a = np.random.default_rng(1).normal(size=(3000, 7)); np.savetxt("r.csv", a, delimiter=",", fmt="%.17g"); np.save("r.npy", a[:, [2, 0]])'
     gzip -k r.csv
     for f in r.csv r.csv.gz; do

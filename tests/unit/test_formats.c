@@ -203,16 +203,13 @@ TEST(csv_lines_that_a_carriage_return_ends_alone) {
 }
 
 TEST(csv_rows_longer_than_the_buffer) {
-    enum { COLS = 9000 };
+    enum { COLS = 90000 };
     tra_str t = {0};
     for (int i = 0; i < 2 * COLS; i++) tra_str_printf(&t, "%d%s", i, i % COLS == COLS - 1 ? "\r\n" : ",");
     tra_source_options o = defaults;
     tra_source *s;
     static double all[2 * COLS + 1];
     int64_t n;
-    o.memory = 64 << 10;
-    CHECK_FAILS(tra_source_open(file_of(".csv", t.s, t.n), NULL, &o, &s, &err), TRA_RESOURCE, err,
-                "allow more memory with --memory");
     o.memory = 1 << 20;
     CHECK_OK(tra_source_open(file_of(".csv", t.s, t.n), NULL, &o, &s, &err), err);
     CHECK(s->shape.v[0] == 2 && s->shape.v[1] == COLS);
