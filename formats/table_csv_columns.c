@@ -101,6 +101,11 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
             if (s == TRA_OK) s = must_be_name(m, i, buf, k, e);
             if (s == TRA_OK) name = tra_arena_strndup(m->arena, buf, k);
         }
+        (*names)[i] = name;
+        if (m->job->kind == TRA_CSV_MATRIX && header) { /* labels may be empty, or there twice */
+            (void)add_name(set, name);
+            continue;
+        }
         if (!*name) name = tra_arena_printf(m->arena, "column_%" PRId64, i + 1);
         for (int64_t twice = 2; s == TRA_OK && !add_name(set, name); twice++) {
             if (twice == 2) tra_warn_always("%s: two columns are called \"%s\"", m->spec, name);

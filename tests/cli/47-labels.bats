@@ -4,7 +4,7 @@ load helper
 # A matrix whose columns have names, and a program on it, whose results carry them on.
 matrix() {
     printf 'alpha,beta,gamma\n1,2,3\n4,5,6\n7,8,10\n2,0,1\n' >m.csv
-    status 0 tra import -q --block 2x2 m.csv -o m.h5
+    status 0 tra import -q --matrix --block 2x2 m.csv -o m.h5
     printf '%s\n' 'input M from "m.h5"' 'C[i,j] = sum M[n,i] * M[n,j]' 'D[k,l] as csr = C[k,l] * 2' \
         'output C to "c.h5:C"' 'output D to "d.h5"' >p.tra
 }
@@ -46,10 +46,10 @@ assert X.dims[0][0].shape == (4,) and X.dims[0][0].id.get_storage_size() == 0'
     for options in --no-header "--skip 1"; do
         sed 1d m.csv >n.csv
         [ "$options" = --no-header ] || sed -n p m.csv >n.csv
-        status 0 tra import -q $options n.csv -o n.h5
+        status 0 tra import -q --matrix $options n.csv -o n.h5
         shows n.h5 'assert "data.column" not in f'
     done
-    status 0 tra import -q --columns gamma,alpha m.csv -o g.h5
+    status 0 tra import -q --matrix --columns gamma,alpha m.csv -o g.h5
     shows g.h5 'assert t(f["data"].dims[1][0]) == ["gamma", "alpha"]'
 }
 
@@ -118,7 +118,7 @@ f["height"].make_scale("height")'
 
 @test "what else a file holds keeps its labels when a relation is written into it, and that one's go with it" {
     matrix
-    status 0 tra import -q m.csv -o all.h5:first
+    status 0 tra import -q --matrix m.csv -o all.h5:first
     "$PYTHON" -c '
 import h5py, numpy as np
 f = h5py.File("all.h5", "r+")
@@ -128,7 +128,7 @@ f["x"] = np.arange(3)
 f["x"].make_scale("x")
 for name in ["u", "v"]:
     f[name].dims[1].attach_scale(f["x"])'
-    status 0 tra import -q m.csv -o all.h5:second
+    status 0 tra import -q --matrix m.csv -o all.h5:second
     shows all.h5 'assert t(f["first"].dims[1][0]) == t(f["second"].dims[1][0]) == ["alpha", "beta", "gamma"]
 assert f["first"].dims[1][0].name == "/first.column"
 assert f["u"].dims[1][0] == f["v"].dims[1][0] == f["x"] and len(f["u"].dims[0]) == 0
@@ -136,12 +136,12 @@ assert sorted(f[r[0]].name for r in f["x"].attrs["REFERENCE_LIST"]) == ["/u", "/
     for r in first second; do status 0 tra verify -q all.h5:$r; done
     is "$(printf 'first\nsecond\nu\nv')" tra info --names all.h5
     sed 1d m.csv >n.csv
-    status 0 tra import -q n.csv -o all.h5:first
+    status 0 tra import -q --matrix n.csv -o all.h5:first
     shows all.h5 'assert "first.column" not in f and len(f["first"].dims[1]) == 0 and "second.column" in f'
-    status 3 tra import -q n.csv -o all.h5:second.column
+    status 3 tra import -q --matrix n.csv -o all.h5:second.column
     [[ $output == *"there second.column has the labels of second"* ]]
-    status 0 tra import -q n.csv -o all.h5:third.column
-    status 3 tra import -q m.csv -o all.h5:third
+    status 0 tra import -q --matrix n.csv -o all.h5:third.column
+    status 3 tra import -q --matrix m.csv -o all.h5:third
     [[ $output == *"something else has their name, third.column"* ]]
 }
 
@@ -156,7 +156,7 @@ f["soft"], f["away"], f["nowhere"] = h5py.SoftLink("/g/w"), h5py.ExternalLink("o
 f.attrs["note"], f.attrs["shape"] = "of the root", np.arange(3)
 f["g"].attrs["units"] = ["m", "s"]'
     for name in first g/second; do
-        status 0 tra import -q m.csv -o all.h5:$name
+        status 0 tra import -q --matrix m.csv -o all.h5:$name
         shows all.h5 'links = {k: f.get(k, getlink=True) for k in ("soft", "away", "nowhere")}
 assert links["soft"].path == "/g/w" and links["nowhere"].path == "/no/such" and f["soft"][1, 2] == 5
 assert (links["away"].filename, links["away"].path) == ("other.h5", "/y") and f["away"][3] == 3
@@ -204,7 +204,7 @@ END
 
 @test "two columns of one name, and names that HDF5 does not take, are labels as they are" {
     printf 'a/b,a/b,,é\n1,2,3,4\n' >m.csv
-    status 0 tra import -q --header m.csv -o m.h5
+    status 0 tra import -q --matrix --header m.csv -o m.h5
     shows m.h5 'assert t(f["data"].dims[1][0]) == ["a/b", "a/b", "", "é"]'
     printf '%s\n' 'input M from "m.h5"' '`x/y`[`.`,n] = M[n,`.`]' 'E = entries(M)' 'output E' >p.tra
     run tra check p.tra
