@@ -97,8 +97,8 @@ $(B)/pic/%.o: %.c $(B)/flags | require
 	$(call say,CC    $< (-fPIC))
 	$(Q)$(PLAIN) -fPIC -MMD -MP -c $< -o $@
 
-# Kernels are compiled by the compiler that was there, unless TRA_CC says otherwise.
-$(B)/lib/codegen/cache.o: private COMPILE += -DTRA_BUILT_WITH='"$(firstword $(CC))"'
+# Kernels are compiled by the compiler that was there (not by ccache), unless TRA_CC says otherwise.
+$(B)/lib/codegen/cache.o: private COMPILE += -DTRA_BUILT_WITH='"$(firstword $(filter-out ccache %/ccache,$(CC)))"'
 
 # Loops over the rows of tables and the bytes of CSV become vectors, however many there are; values stay IEEE.
 LOOPS := $(call objects,$(sort $(wildcard lib/table/*.c lib/relation/table_*.c formats/table_csv*.c)))

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "../lib/base/limits.h"
+#include "../lib/codegen/codegen.h"
 #include "common.h"
 #include "machine.h"
 
-tra_planning tra_planning_opts = {.sites = 1};
+tra_planning tra_planning_opts = {.sites = 1, .codec = "none"};
 
 /* ---- the request -------------------------------------------------------------------------------------------- */
 
@@ -52,6 +53,7 @@ static tra_rates rates_of(int here, int threads) {
 
 tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e) {
     const tra_planning *p = &tra_planning_opts;
+    tra_codec codec;
     TRA_TRY(range("--sites", p->sites, 1, TRA_MAXSITES, e));
     if (p->memory_given) TRA_TRY(range("--memory", p->memory, 1, INT64_MAX, e));
     if (p->plan_given) TRA_TRY(range("--plan", p->plan, 1, INT64_MAX, e));
@@ -59,8 +61,13 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
         TRA_TRY(range("--threads", p->threads, 1, TRA_MAXWORKERS, e));
     else
         TRA_TRY(tra_threads_check(e));
+    if (!tra_codec_parse(p->codec, &codec))
+        return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", p->codec);
+    if (p->codegen == TRA_CODEGEN_OFF) tra_kept_only_read();
+    bool compiled = p->codegen != TRA_CODEGEN_OFF && tra_codegen_has_compiler();
     if (here <= 0) here = (int)p->sites;
     int threads = p->threads ? (int)p->threads : (int)tra_max64(1, (cores ? cores : tra_cores()) / here);
+    tra_rates rates = rates_of(here, threads);
     *r = (tra_request){
         .options = {.sites = (int)p->sites,
                     .memory = p->memory ? p->memory : tra_machine_memory(NULL) / here,
@@ -69,11 +76,13 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
                     .threads = threads,
                     .reproducible = p->reproducible,
                     .first = 1,
-                    .rates = rates_of(here, threads)},
+                    .compress = codec.zstd ? codec.level : 0,
+                    .rates = compiled ? rates : tra_rates_interpreted(rates, threads)},
         .sites_given = p->sites_given,
         .memory_given = p->memory > 0,
         .cost_given = p->cost_given,
         .optimizer_given = p->optimizer_given,
+        .codec_given = p->codec_given,
         .threads_given = p->threads > 0,
         .plan = p->plan,
         .ndefines = tra_common_opts.define.n,

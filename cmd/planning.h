@@ -7,9 +7,9 @@
 
 typedef struct tra_planning {
     int64_t sites, memory, threads, plan;
-    int cost, optimizer;
-    const char *without;
-    bool reproducible, sites_given, memory_given, threads_given, cost_given, optimizer_given, plan_given;
+    int cost, optimizer, codegen;
+    const char *without, *codec;
+    bool reproducible, codec_given, sites_given, memory_given, threads_given, cost_given, optimizer_given, plan_given;
 } tra_planning;
 extern tra_planning tra_planning_opts;
 
@@ -32,7 +32,12 @@ extern tra_planning tra_planning_opts;
     {0, "reproducible", TRA_OPT_FLAG, &tra_planning_opts.reproducible, NULL,                                           \
      "the same bits on any number of sites, at a cost that is said", NULL, NULL, NULL},                                \
     {0, "without", TRA_OPT_STR, &tra_planning_opts.without, "RULE,...",                                                \
-     "leave rules out, of plans or of kernels", NULL, NULL, NULL}
+     "leave rules out, of plans or of kernels", NULL, NULL, NULL},                                                     \
+    {0, "codec", TRA_OPT_STR, &tra_planning_opts.codec, "CODEC", "of the outputs: none (default), zstd, zstd:LEVEL",   \
+     NULL, NULL, &tra_planning_opts.codec_given},                                                                      \
+    {0, "codegen", TRA_OPT_ENUM, &tra_planning_opts.codegen, NULL,                                                     \
+     "kernels are compiled where a compiler is found (auto), must be (require), or are not", "auto|require|off", NULL, \
+     NULL}
 /* For commands that settle on one plan. */
 #define TRA_PLANNING_ROW_PLAN                                                                                          \
     {0, "plan", TRA_OPT_INT, &tra_planning_opts.plan, "K", "the K-th alternative of `tra cost` (default: 1)", NULL,    \

@@ -56,7 +56,8 @@ static const tra_node *input_of(const tra_graph *g, const tra_op *op) {
     return NULL;
 }
 
-tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool resume, tra_codec codec) {
+tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool resume) {
+    tra_codec codec = tra_job_codec(job);
     const tra_plan *p = job->plan;
     tra_arena *a = job->program.arena;
     const char **identity = tra_news(a, const char *, p->nops);

@@ -13,6 +13,6 @@ const char *tra_resume_output(const char *path, const char *text, size_t n, tra_
 TRA_MUSTUSE tra_status tra_resume_done(const char *path, const char *text, size_t n, bool *done, tra_err *e);
 
 /* The request for a journal in dir. Lives in the job's arena. */
-tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool resume, tra_codec codec);
+tra_journal_request tra_resume_request(const tra_job *job, const char *dir, bool resume);
 
 #endif

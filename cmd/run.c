@@ -24,11 +24,11 @@
 enum { ENGINE_TRA, ENGINE_REFERENCE };
 
 static struct {
-    int engine, progress, transport, codegen;
+    int engine, progress, transport;
     bool dry, no_history, resume;
-    const char *scratch, *codec, *profile;
+    const char *scratch, *profile;
     int64_t scratch_limit;
-} opt = {.codec = "none"};
+} opt;
 
 static double begun; /* before planning, after MPI has started */
 
@@ -45,15 +45,10 @@ static const tra_opt options[] = {
     {0, "transport", TRA_OPT_ENUM, &opt.transport, NULL,
      "how sites exchange blocks: messages (default), or files in the scratch directory, which all must share",
      "mpi|files", NULL, NULL},
-    {0, "codec", TRA_OPT_STR, &opt.codec, "CODEC", "of the outputs: none (default), zstd, zstd:LEVEL", NULL, NULL,
-     NULL},
     {0, "no-history", TRA_OPT_FLAG, &opt.no_history, NULL, "leave the command out of the outputs", NULL, NULL, NULL},
     {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
     {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
      "tra, or the reference evaluator: one process, in memory, slow, for comparison", "tra|reference", NULL, NULL},
-    {0, "codegen", TRA_OPT_ENUM, &opt.codegen, NULL,
-     "kernels are compiled where a compiler is found (auto), must be (require), or are not", "auto|require|off", NULL,
-     NULL},
     {0, "profile", TRA_OPT_STR, &opt.profile, "FILE",
      "write what was measured, beside what was predicted, as JSON (see tra explain --analyze)", NULL, NULL, NULL},
     {0, "progress", TRA_OPT_ENUM, &opt.progress, NULL, "say on standard error what is being done (auto: on a terminal)",
@@ -80,12 +75,8 @@ static tra_status read_program(const tra_comm *comm, const char *path, char **te
 }
 
 /* The request of the command line. here: ranks on this machine, 0: all. */
-static tra_status request(int here, int cores, tra_request *r, tra_codec *codec, tra_err *e) {
-    if (opt.codegen == TRA_CODEGEN_OFF) tra_kept_only_read();
+static tra_status request(int here, int cores, tra_request *r, tra_err *e) {
     TRA_TRY(tra_planning_request(here, cores, r, e));
-    if (!tra_codec_parse(opt.codec, codec))
-        return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", opt.codec);
-    r->options.compress = codec->zstd ? codec->level : 0;
     if (opt.dry) r->options.first = 0; /* JSON has the alternatives */
     if (!opt.dry && tra_common_opts.format == TRA_FORMAT_JSON && !opt.profile) opt.profile = "-";
     if (opt.profile && opt.engine == ENGINE_REFERENCE)
@@ -118,7 +109,7 @@ static int64_t scratch_of(const tra_plan *p) {
     return p->scratch + (opt.transport == TRA_TRANSPORT_FILES ? tra_exchange_scratch(p) : 0);
 }
 
-static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, tra_err *e) {
+static tra_status check_scratch(const tra_job *job, int here, tra_err *e) {
     char most[32], have[32], likely[32];
     struct statvfs fs;
     const tra_plan *p = job->plan;
@@ -136,7 +127,7 @@ static tra_status check_scratch(const tra_job *job, tra_codec codec, int here, t
         return tra_fail_errno(e, TRA_RESOURCE, "make the scratch directory %s, or choose another (--scratch)", dir);
     int64_t room = (int64_t)(fs.f_bavail * fs.f_frsize);
     if (need > room / here) {
-        tra_journal_request saved = tra_resume_request(job, dir, opt.resume, codec);
+        tra_journal_request saved = tra_resume_request(job, dir, opt.resume);
         room += tra_journal_bytes(&saved, p);
     }
     if (expected > room / here)
@@ -257,18 +248,18 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     return s;
 }
 
-static tra_status execute(const tra_job *job, const tra_comm *comm, tra_codec codec, uint64_t step, tra_err *e) {
+static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t step, tra_err *e) {
     tra_exec_options o = {.step = step,
-                          .codec = codec,
+                          .codec = tra_job_codec(job),
                           .memory = job->options.memory,
                           .threads = job->options.threads,
                           .scratch = tra_scratch_dir(opt.scratch),
                           .transport = (tra_transport_kind)opt.transport,
                           .progress = wants_progress(),
-                          .codegen = (tra_codegen_mode)opt.codegen};
+                          .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
     char *text = opt.no_history ? NULL : history(job->program.graph);
     o.history = text;
-    tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume, codec);
+    tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume);
     o.journal = &saved;
     o.checkpoint_seconds = checkpoint_seconds();
     if (opt.scratch_limit > 0)
@@ -323,7 +314,6 @@ static void forget(const char *path, const char *text, size_t n) {
 /* Under mpirun: every rank is a site. *program, from malloc, is the text at path. */
 static tra_status run_rank(const tra_comm *comm, const char *path, char **program, size_t *size, tra_err *e) {
     tra_request r;
-    tra_codec codec;
     tra_job job = {0};
     bool done;
     int here = tra_comm_node_size(comm), level = tra_log_level;
@@ -332,7 +322,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
                         "--sites %" PRId64 " under an mpirun of %d ranks: every rank is a site; leave --sites out",
                         tra_planning_opts.sites, comm->size);
     tra_planning_opts.sites = comm->size;
-    TRA_TRY(tra_comm_agree(comm, request(here, tra_comm_cores(comm), &r, &codec, e), e));
+    TRA_TRY(tra_comm_agree(comm, request(here, tra_comm_cores(comm), &r, e), e));
     common_request(comm, &r);
     TRA_TRY(read_program(comm, path, program, size, e));
     TRA_TRY(is_done(comm, path, *program, *size, &done, e));
@@ -345,14 +335,14 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
                      "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again",
                      path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
     if (s == TRA_OK) s = check_runnable(&job, e);
-    if (s == TRA_OK) s = check_scratch(&job, codec, here, e);
+    if (s == TRA_OK) s = check_scratch(&job, here, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK) s = agree_on_plan(&job, comm, e);
     if (s == TRA_OK && opt.dry) {
         if (comm->rank == 0) s = dry_run(&job, e);
     } else if (s == TRA_OK) {
         if (comm->rank == 0) announce(&job);
-        s = execute(&job, comm, codec, tra_resume_step(*program, *size), e);
+        s = execute(&job, comm, tra_resume_step(*program, *size), e);
     }
     tra_job_free(&job);
     return s;
@@ -371,13 +361,12 @@ static void fix_resources(const tra_job *job) {
 static tra_status run_or_launch(const char *path, tra_err *e) {
     tra_comm self = tra_comm_self();
     tra_request r;
-    tra_codec codec;
     tra_job job = {0};
     char *text;
     size_t n;
     int status = 0;
     bool done = false;
-    TRA_TRY(request(0, 0, &r, &codec, e));
+    TRA_TRY(request(0, 0, &r, e));
     TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
     tra_status s = opt.dry ? TRA_OK : is_done(&self, path, text, n, &done, e);
     if (s == TRA_OK && !done) s = tra_job_load_text(path, text, n, &r, &job, e);
@@ -385,11 +374,11 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     if (s == TRA_OK && !done && opt.dry) {
         s = dry_run(&job, e);
     } else if (s == TRA_OK && !done) {
-        s = check_scratch(&job, codec, job.options.sites, e);
+        s = check_scratch(&job, job.options.sites, e);
         bool here = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && here) {
             announce(&job);
-            s = execute(&job, &self, codec, tra_resume_step(text, n), e);
+            s = execute(&job, &self, tra_resume_step(text, n), e);
         } else if (s == TRA_OK) {
             fix_resources(&job);
             s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);

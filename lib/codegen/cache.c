@@ -263,6 +263,13 @@ static const char *look_for_compiler(tra_codegen *g) {
     return NULL;
 }
 
+bool tra_codegen_has_compiler(void) {
+    tra_codegen *g = tra_codegen_open(TRA_CODEGEN_AUTO);
+    bool has = look_for_compiler(g) == NULL;
+    tra_codegen_close(g);
+    return has;
+}
+
 void gen_look(tra_codegen *g) {
     if (g->looked) return;
     g->looked = true;

@@ -70,6 +70,9 @@ typedef struct tra_codegen tra_codegen;
 tra_codegen *tra_codegen_open(tra_codegen_mode mode);
 void tra_codegen_close(tra_codegen *g); /* its kernels end too; NULL is allowed */
 
+/* Is there a compiler, by its name alone? */
+bool tra_codegen_has_compiler(void);
+
 /* Makes a kernel, which lives as long as g. compile: if it is not in the cache it is compiled; without it (on a host
  * where another rank compiles) it is then interpreted. Equal kernels share an object. Thread-safe. TRA_PROGRAM as
  * tra_codegen_source, unless the mode is OFF. The spec and its trees must live as long as the kernel. */

@@ -80,6 +80,7 @@ static tra_status agree(const char *path, const tra_planfile *f, const tra_reque
                         path, f->options.sites, f->options.sites == 1 ? "" : "s", r->options.sites);
     if (r->optimizer_given && r->options.optimizer != f->options.optimizer) return fixed(path, "--optimizer", e);
     if (r->cost_given && r->options.cost != f->options.cost) return fixed(path, "--cost", e);
+    if (r->codec_given && r->options.compress != f->options.compress) return fixed(path, "--codec", e);
     if (r->options.reproducible && !f->options.reproducible) return fixed(path, "--reproducible", e);
     bool left_out = r->options.without || r->options.without_rules;
     if (left_out && (r->options.without != f->options.without || r->options.without_rules != f->options.without_rules))
@@ -108,7 +109,6 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
     job->compiled = true;
     job->options = f->options;
     job->options.over = r->options.over;
-    job->options.compress = r->options.compress;
     job->options.first = r->options.first;
     job->options.also = f->rank;
     TRA_TRY(plan_all(job, e));
@@ -138,6 +138,10 @@ static tra_status load_plan(const char *path, const char *text, size_t n, const 
     if (s == TRA_OK) s = plan_again(path, &f, r, job, e);
     tra_arena_free(a);
     return s;
+}
+
+tra_codec tra_job_codec(const tra_job *job) {
+    return (tra_codec){.zstd = job->options.compress > 0, .level = job->options.compress};
 }
 
 tra_status tra_job_load_text(const char *path, const char *text, size_t n, const tra_request *r, tra_job *job,

@@ -8,7 +8,7 @@
 /* What the command line asked for. */
 typedef struct tra_request {
     tra_plan_options options; /* complete; memory is the default where it was not given */
-    bool sites_given, memory_given, cost_given, optimizer_given, threads_given;
+    bool sites_given, memory_given, cost_given, optimizer_given, codec_given, threads_given;
     int64_t plan; /* --plan K, from 1; 0: not given */
     int ndefines;
     const char *const *defines; /* NAME=VALUE */
@@ -33,6 +33,7 @@ TRA_MUSTUSE tra_status tra_job_load(const char *path, const tra_request *r, tra_
 /* The same of a text that has been read already; path is its name and where its relative paths count from. */
 TRA_MUSTUSE tra_status tra_job_load_text(const char *path, const char *text, size_t n, const tra_request *r,
                                          tra_job *job, tra_err *e);
+tra_codec tra_job_codec(const tra_job *job); /* of its outputs */
 void tra_job_free(tra_job *job);
 
 #endif

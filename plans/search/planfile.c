@@ -60,6 +60,7 @@ void tra_planfile_print(const char *path, const tra_job *job, const tra_request 
     tra_str_printf(out, "%s%d\nversion %s\n", magic, FORMAT, TRA_VERSION);
     tra_str_printf(out, "sites %d\nmemory %" PRId64 "\ncost %s\noptimizer %s\nthreads %d\n", o->sites, o->memory,
                    tra_cost_model_text(o->cost), tra_optimizer_text(o->optimizer), o->threads);
+    if (o->compress) tra_str_printf(out, "compress %d\n", o->compress);
     if (o->reproducible) tra_str_add(out, "reproducible 1\n");
     if (o->without || o->without_rules) tra_str_printf(out, "without %s\n", tra_plan_without_text(o, a));
     tra_str_add(out, "rates");
@@ -180,6 +181,9 @@ static tra_status get_other(reader *r, const char *key, const char *value, tra_e
     if (strcmp(key, "reproducible") == 0 && strcmp(value, "1") == 0 && !f->options.reproducible)
         return f->options.reproducible = true, TRA_OK;
     tra_err ignored = {0};
+    int64_t level;
+    if (strcmp(key, "compress") == 0 && !f->options.compress && get_int(value, 1, 19, &level))
+        return f->options.compress = (int)level, TRA_OK;
     if (strcmp(key, "without") == 0 && !f->options.without && !f->options.without_rules)
         return tra_plan_without(value, &f->options, &ignored) == TRA_OK ? TRA_OK : damaged(r, e);
     if (strcmp(key, "define") == 0 && f->ndefines < MANY) {

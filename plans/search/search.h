@@ -57,6 +57,8 @@ typedef struct tra_rates {
 } tra_rates;
 /* Of a site with one thread. */
 tra_rates tra_rates_builtin(void);
+/* The same site when kernels are not compiled, but interpreted by so many threads. */
+tra_rates tra_rates_interpreted(tra_rates r, int threads);
 /* Have all rates been measured that every machine has, that is, all but network and touch? */
 bool tra_rates_known(const tra_rates *r);
 /* What storel's plans are compared by on a site with so many threads: nanoseconds of one of them. */

@@ -26,6 +26,12 @@ tra_rates tra_rates_builtin(void) {
                        .disk_unhidden = 0.1};
 }
 
+tra_rates tra_rates_interpreted(tra_rates r, int threads) {
+    enum { STEPS = 20000000 }; /* of whatever kind, in a second */
+    r.entries = r.gathers = r.inserts = r.merges = r.hashes = r.operations = (double)STEPS * threads;
+    return r;
+}
+
 bool tra_rates_known(const tra_rates *r) {
     return r->disk_read > 0 && r->disk_write > 0 && r->flops_f64 > 0 && r->flops_f32 > 0 && r->memory > 0;
 }

@@ -63,3 +63,51 @@ times = (600 * 600 - 600) / (300 * 300 - 300) # tuples
 assert abs(b["flops"] - times * a["flops"]) < 1 and a["strategy"] == b["strategy"], (a["flops"], b["flops"])
 assert abs(b["seconds"] / a["seconds"] / times - 1) < .05, (a["seconds"], b["seconds"])'
 }
+
+@test "cost, explain, compile and run take the same options of plans; a plan file keeps the codec of its outputs" {
+    status 0 tra gen -q --shape 400x400 --block 100x100 -o a.h5
+    printf '%s\n' 'input A from "a.h5"' 'C[i,k] = sum A[i,j] * A[j,k]' 'output C' >p.tra
+    for codec in none zstd zstd:9; do
+        status 0 tra cost --codec $codec --format json p.tra
+        cost=$(json plans.0.least_memory_bytes)
+        status 0 tra explain --codec $codec --format json p.tra
+        [ "$(json plans.0.least_memory_bytes)" = "$cost" ]
+        status 0 tra run -n --codec $codec --format json p.tra
+        [ "$(json plans.0.least_memory_bytes)" = "$cost" ]
+        status 0 tra compile -q --codec $codec -o p.plan p.tra
+        status 0 tra run -q --no-history p.plan
+        cp C.h5 plan.h5
+        status 0 tra run -q --no-history --codec $codec p.tra
+        status 0 cmp C.h5 plan.h5
+        [ $codec = none ] || has_zstd=$(h5dump -pH C.h5 | grep -c 32015)
+    done
+    [ "$has_zstd" -gt 0 ]
+    status 2 tra run -q --codec zstd p.plan
+    has "--codec"
+    for command in cost explain; do
+        status 2 tra $command --codec gzip p.tra
+        has "--codec gzip: none, zstd or zstd:LEVEL"
+    done
+    status 2 tra compile --codec gzip p.tra -o q.plan
+}
+
+@test "without a compiler a plan is costed as its kernels run then, interpreted" {
+    tra gen -q --shape 3000x3000 --density 0.01 --seed 1 --block 1000x1000 -o sp.h5
+    tra gen -q --shape 3000x100 --block 500x100 --seed 4 --dist normal -o dn.h5
+    while IFS= read -r statement; do
+        printf '%s\n' 'input A from "sp.h5"' 'input N from "dn.h5"' "$statement" 'output G' >p.tra
+        status 0 tra cost -q --codegen off --format json p.tra
+        off=$(json plans.0.seconds)
+        status 0 env PATH=/nowhere TRA_CC= "$TRA" cost -q --format json p.tra
+        [ "$(json plans.0.seconds)" = "$off" ]
+        status 0 tra cost -q --format json p.tra
+        compiled=$(json plans.0.seconds)
+        status 0 tra explain --codegen off p.tra
+        lacks "S-1"
+        status 0 py 'assert float(sys.argv[1]) >= float(sys.argv[2])' "$off" "$compiled"
+    done <<'END'
+G[i,j] = sum A[i,j] * N[i,k] * N[j,k]
+G[i,k] = sum A[i,j] * N[j,k] + A[j,i] * N[j,k]
+G[] = sum A[i,j] * A[j,k] * A[i,k]
+END
+}
