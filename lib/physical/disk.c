@@ -142,7 +142,7 @@ static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     if (readers > 1 && !tra_scan_is_whole(p, i)) bytes.exact = false;
     for (int j = i + 1; j < p->nops; j++) {
         if (!reads_file(e, &p->ops[j], 0, i) && !reads_file(e, &p->ops[j], 1, i)) continue;
-        add_read(p, j, bytes);
+        add_read(p, tra_op_is_outside(p, i, j) ? i : j, bytes); /* not in each turn of a loop */
         if (tra_scan_is_whole(p, i)) break;
         bytes.expected = 0; /* the other readers find it in memory */
     }
@@ -168,7 +168,7 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
         again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
         if (again) bytes.expected = 0; /* most is in memory: the other side or another stage of the scan reads it */
         add_read(p, i, bytes);
-        p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+        p->cost.disk_read = tra_size_add(p->cost.disk_read, tra_size_times(bytes, (int64_t)tra_op_times(p, op)));
     }
 }
 

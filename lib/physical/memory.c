@@ -23,6 +23,13 @@ static tra_edges find_edges(const tra_plan *p) {
             e.gathered[in] |= tra_op_is(op->op, TRA_GATHERS) || (tra_op_is(op->op, TRA_RENAMES) && e.gathered[i]);
         }
     }
+    for (int i = 0; i < p->nops; i++) { /* what each turn of a loop reads is held until the loop has ended */
+        const tra_op *op = &p->ops[i];
+        for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
+            int until = op->op == TRA_PLAN_NEXT ? p->loops[op->what.loop].last : tra_op_until(p, op->in[side], i);
+            e.last[op->in[side]] = e.last[op->in[side]] < until ? until : e.last[op->in[side]];
+        }
+    }
     return e;
 }
 
@@ -48,6 +55,14 @@ static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
     return false;
 }
 
+/* Must the result be stored: for other turns of a loop than the one that makes it, or since a loop takes it? */
+static bool is_kept(const tra_plan *p, const tra_edges *e, int i) {
+    int user = p->nloops > 0 ? e->first[i] : -1;
+    while (user >= 0 && tra_op_is(p->ops[user].op, TRA_RENAMES) && p->ops[user].loop == p->ops[i].loop)
+        user = e->first[user];
+    return user >= 0 && (p->ops[user].loop != p->ops[i].loop || tra_op_is_end_of_turn(p->ops[user].op));
+}
+
 /* Fuses a MAP or TILE with its consumer if it has exactly one. Between a consumer and a stored result there may be one
  * fused operator, or several maps, which are composed into one. What a CONCAT reads is not fused: it holds a whole
  * group at once, which would then include the arrays that tiles are cut from. */
@@ -56,7 +71,8 @@ static void choose_fused(tra_plan *p, const tra_edges *e) {
         tra_op *op = &p->ops[i];
         op->orders.fused = false;
         if (!tra_op_is(op->op, TRA_FUSES)) continue;
-        op->orders.fused = !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]);
+        op->orders.fused = !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]) &&
+                           !is_kept(p, e, i);
         int j = op->in[0];
         while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
         bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP &&
@@ -324,6 +340,16 @@ static void predict_spills(tra_plan *p, const held_bytes *during, int threads, i
     }
 }
 
+/* Does a turn of a loop, or several, read what operator i, outside of the loop, has? */
+static bool is_read_each_turn(const tra_plan *p, int i) {
+    bool many = false;
+    for (int j = i + 1; p->nloops > 0 && j < p->nops; j++)
+        for (int side = 0; side < 2 && p->ops[j].in[side] >= 0; side++)
+            if (tra_op_is_outside(p, p->ops[j].in[side], j) && tra_op_holder(p, p->ops[j].in[side], &many) == i)
+                return true;
+    return false;
+}
+
 /* The state of the walk over a plan. */
 typedef struct walk {
     int threads;
@@ -342,9 +368,11 @@ static held_bytes held_of(const tra_plan *p, const walk *w, int i, int64_t here,
     const tra_op *op = &p->ops[i];
     if (tra_op_is(op->op, TRA_READS)) {
         int64_t least = held_of_input(p, i, here, w->threads, w->budget);
-        return (held_bytes){tra_scan_is_whole(p, i) ? least : here, least, 0, 0, 0};
+        bool once = tra_scan_is_whole(p, i) && !is_read_each_turn(p, i);
+        return (held_bytes){once ? least : here, least, 0, 0, 0};
     }
-    if (!tra_op_is_stage(op) || op->op == TRA_PLAN_OUTPUT || streams_out(p, &w->e, i)) return (held_bytes){0};
+    if (!tra_op_is_stage(op) || op->op == TRA_PLAN_OUTPUT || tra_op_is_end_of_turn(op->op) || streams_out(p, &w->e, i))
+        return (held_bytes){0};
     return (held_bytes){here, here, takes->bound, takes->expected, 0};
 }
 

@@ -170,9 +170,36 @@ int tra_op_holder(const tra_plan *p, int i, bool *many) {
     return i;
 }
 
+double tra_op_times(const tra_plan *p, const tra_op *op) {
+    double times = 1;
+    for (int l = p->nloops ? op->loop : -1; l >= 0; l = p->loops[l].outer) times *= (double)p->loops[l].most;
+    return times;
+}
+
+bool tra_loop_within(const tra_plan *p, int inner, int outer) {
+    if (p->nloops == 0) return true;
+    while (inner >= 0 && inner != outer) inner = p->loops[inner].outer;
+    return inner == outer;
+}
+
+bool tra_op_is_outside(const tra_plan *p, int i, int j) { return !tra_loop_within(p, p->ops[i].loop, p->ops[j].loop); }
+
+int tra_op_until(const tra_plan *p, int i, int j) {
+    int until = j;
+    for (int l = p->nloops ? p->ops[j].loop : -1; l >= 0 && !tra_loop_within(p, p->ops[i].loop, l); l = p->loops[l].outer)
+        until = p->loops[l].last;
+    return until;
+}
+
+/* Is the result of operator i, or the blocks of it, read in other turns too? */
+static bool lasts(const tra_plan *p, int i, const tra_op *reader) {
+    return p->ops[i].op == TRA_PLAN_STATE || tra_op_is_outside(p, i, reader->id);
+}
+
 bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
     bool many = tra_op_is(op->op, TRA_SPLITS);
     int mine = tra_op_viewed(p, op->in[side], &many), readers = 0;
+    if (lasts(p, mine, op)) return false;
     for (int j = mine + 1; j < p->nops && !many; j++) {
         const tra_op *reader = &p->ops[j];
         bool reads = !tra_op_is_view(reader);
@@ -186,6 +213,7 @@ bool tra_op_is_only_block_reader(const tra_plan *p, const tra_op *op, int side) 
     int me = (int)(op - p->ops), runs = op->orders.scan.first >= 0 ? op->orders.scan.first : me;
     bool many = tra_op_is(op->op, TRA_SPLITS), other = false;
     int mine = tra_op_holder(p, op->in[side], &many);
+    if (lasts(p, mine, op) || lasts(p, tra_op_viewed(p, op->in[side], &many), op)) return false;
     for (int j = 0; j < p->nops && !many; j++) {
         if (j < runs && !tra_op_overlaps(&p->ops[j])) continue;
         for (int k = 0; k < 2; k++) {

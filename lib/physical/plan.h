@@ -61,7 +61,21 @@ enum {
     /* exchange to any other placement */                                                                              \
     X(SHUF, 1, "shuf", TRA_EXCHANGES | TRA_FORWARDS)                                                                   \
     /* written to a file */                                                                                            \
-    X(OUTPUT, 1, "output", TRA_FILE | TRA_STREAMS)
+    X(OUTPUT, 1, "output", TRA_FILE | TRA_STREAMS)                                                                     \
+    /* the value of a state in this turn of its loop; its input is the first one */                                    \
+    X(STATE, 1, "state", TRA_FORWARDS)                                                                                 \
+    /* the number of the turn */                                                                                       \
+    X(TURN, 0, "turn", 0)                                                                                              \
+    /* its input becomes the value of the state at the end of the turn */                                              \
+    X(NEXT, 1, "next", TRA_FORWARDS)                                                                                   \
+    /* its input, one number, ends the loop if it is not 0 */                                                          \
+    X(UNTIL, 1, "until", 0)                                                                                            \
+    /* its input, one number, is noted for the table of a trace */                                                     \
+    X(TRACE, 1, "trace", 0)                                                                                            \
+    /* the value of a state, its input, when the loop has ended */                                                     \
+    X(LAST, 1, "last", TRA_FORWARDS)                                                                                   \
+    /* the table of what the turns of a loop traced */                                                                 \
+    X(TRACED, 0, "traced", 0)
 
 typedef enum tra_plan_op {
 #define X(name, arity, text, like) TRA_PLAN_##name,
@@ -69,6 +83,8 @@ typedef enum tra_plan_op {
 #undef X
         TRA_PLAN_COUNT
 } tra_plan_op;
+/* For switches: the operators that loops consist of, besides their bodies. */
+#define TRA_PLAN_LOOP_OPS TRA_PLAN_STATE... TRA_PLAN_TRACED
 const char *tra_plan_op_text(tra_plan_op op);
 /* Has the operator any of these properties (TRA_FILE | ...)? */
 bool tra_op_is(tra_plan_op op, unsigned like);
@@ -118,6 +134,7 @@ typedef struct tra_op_what {
     const struct tra_levels *levels;
     const struct tra_mapping_use *mapping;
     const struct tra_dim_labels *const *labels; /* OUTPUT: labels of its dimensions (labels.h), or NULL */
+    int loop, item, column; /* operators of a loop: which loop; which state or trace of it; TRACE: which column */
     int64_t read_scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch_bytes) */
     int64_t unpack_bytes; /* INPUT, READALL: bytes of a block in which a chunk is unpacked (tra_rel_unpack_bytes) */
     int64_t hdf5_bytes;   /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library_bytes) */
@@ -154,6 +171,7 @@ typedef struct tra_op_orders {
 
 typedef struct tra_op {
     int id;
+    int loop; /* in a plan with loops, the innermost one in whose turns it runs; -1: none */
     tra_plan_op op;
     int in[2];     /* ids of the inputs, smaller than id; -1 */
     tra_type type; /* of the result */
@@ -163,6 +181,20 @@ typedef struct tra_op {
     tra_op_predicted predicted;
     tra_op_orders orders;
 } tra_op;
+
+/* A loop: the operators first .. last run once in each turn, at most `most` times. Its states stand before it; their
+ * next values, the condition and what is traced are among them, at the end. */
+typedef struct tra_plan_loop {
+    int first, last;
+    int outer; /* the loop around it; -1 */
+    int64_t most;
+    int nstates, ntraces;
+    int *state, *next; /* of each state: its STATE and NEXT operators */
+    int turn, until;   /* the TURN and UNTIL operators; -1: none */
+    const tra_type **traced; /* the type of the table of each trace */
+    const tra_program_text *program;
+    int text_at, until_at; /* offsets of the statement and of its condition in the program's text */
+} tra_plan_loop;
 
 typedef struct tra_plan {
     tra_arena *arena; /* owns everything here */
@@ -183,8 +215,23 @@ typedef struct tra_plan {
     int rank; /* 1 = chosen first */
     int nops;
     tra_op *ops;
-    tra_cost cost; /* total */
+    int nloops;
+    tra_plan_loop *loops; /* one that stands in another comes after it */
+    tra_cost cost; /* total: operators of loops count for each turn, as often as these may run */
 } tra_plan;
+
+/* Is it an operator that a loop has at the end of each turn? It holds nothing itself. */
+static inline bool tra_op_is_end_of_turn(tra_plan_op op) {
+    return op == TRA_PLAN_NEXT || op == TRA_PLAN_UNTIL || op == TRA_PLAN_TRACE;
+}
+/* How often the operator runs at most: the product of the turns of the loops around it. */
+double tra_op_times(const tra_plan *p, const tra_op *op);
+/* Does loop `inner` (-1: none) stand in loop `outer`, or is it that? Every loop stands in -1. */
+bool tra_loop_within(const tra_plan *p, int inner, int outer);
+/* Is the result of operator i made outside of a loop in whose turns j runs? Each turn reads it. */
+bool tra_op_is_outside(const tra_plan *p, int i, int j);
+/* The last operator of the outermost loop around j that operator i is outside of; j itself if there is none. */
+int tra_op_until(const tra_plan *p, int i, int j);
 
 /* Prefix of messages about the operator: where it stands in the program, and its name: "job.tra:3: C: ". Less if that
  * is not known. Returns buf. */

@@ -91,6 +91,7 @@ static void try_stage(const tra_plan *p, scan *x, int i, int threads, int64_t bu
     int row[2] = {-1, -1}, result = -1;
     bool late = false, in[2] = {false, false}, sides[2];
     if (x->n == MOST || !is_fit(op) || op->orders.scan.first >= 0) return;
+    if (x->n > 0 && p->nloops > 0 && op->loop != p->ops[x->at[0]].loop) return;
     for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
         row[side] = row_of(p, x, op, side, &late);
         in[side] = input_of(p, op, side) == x->input;

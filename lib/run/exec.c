@@ -174,12 +174,13 @@ static tra_status run_op(tra_execution *x, int i, tra_err *e) {
         tra_outlet outlet = {.file = x->files[i], .pool = x->site.pool, .engine = x->site.engine, .op = op};
         outlet.counted = x->report->ops[i].counted;
         return tra_stage_copy(&x->site, op, l, &outlet, e);
+    case TRA_PLAN_LOOP_OPS: return tra_exec_loop_op(x, i, l, e);
     case TRA_PLAN_COUNT: break;
     }
     return tra_fail(e, TRA_INTERNAL, "operator %d is unknown", (int)op->op);
 }
 
-static void release(tra_execution *x, int i) {
+void tra_exec_release(tra_execution *x, int i) {
     if (i < 0 || --x->uses[i] > 0) return;
     tra_part_release(x->parts[i], x->site.pool);
     x->parts[i] = NULL;
@@ -233,45 +234,76 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     return tra_comm_agree(&x->site.comm, s, e);
 }
 
-static tra_status run_ops(tra_execution *x, tra_err *e) {
+/* Counts what an operator took since `before`, in addition to the turns before this one. */
+static void add_report(tra_execution *x, int i, const tra_pool_stats *before, const tra_op_report *begun, bool reads_on) {
+    const tra_op *op = &x->plan->ops[i];
+    tra_op_report *rep = &x->report->ops[i];
+    tra_pool_stats after = tra_pool_stat(x->site.pool);
+    if (!tra_op_overlaps(op)) { /* what an exchange that overlaps stages took is known when it ends */
+        rep->seconds += tra_now() - begun->seconds;
+        rep->sent += x->site.sent - begun->sent;
+        rep->received += x->site.received - begun->received;
+    }
+    rep->kernel_seconds += tra_engine_computed_seconds(x->site.engine) - begun->kernel_seconds;
+    rep->disk_read += reads_on ? 0 : after.read - x->read_before;
+    rep->spilled += after.spilled - before->spilled;
+    rep->unspilled += after.unspilled - before->unspilled;
+    rep->scratch = after.scratch;
+}
+
+/* Runs operator i, if it is to run, and gives up what nothing else reads. *reads_on: bytes that are read count for the
+ * stage which exchanges overlap. */
+static tra_status run_step(tra_execution *x, int i, bool *reads_on, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    bool in_loop = x->plan->nloops > 0 && op->loop >= 0, again = in_loop && x->loops[op->loop].turns > 0;
+    tra_pool_stats before = tra_pool_stat(x->site.pool);
+    tra_op_report begun = {.seconds = tra_now(),
+                           .kernel_seconds = tra_engine_computed_seconds(x->site.engine),
+                           .sent = x->site.sent,
+                           .received = x->site.received};
+    if (!*reads_on) x->read_before = before.read;
+    x->site.total = 0;
+    atomic_store(&x->site.done, 0);
+    tra_progress_op(&x->progress, i);
+    if (!x->ran[i] && !again) tell_begin(op);
+    bool runs = x->needed[i] && !x->complete[i] && !x->ran[i];
+    tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
+    if (!runs && x->noverlapping > 0) s = tra_comm_agree(&x->site.comm, end_overlapping(x, i, s, e), e);
+    if (s != TRA_OK) s = end_overlapping(x, -1, s, e); /* all: nothing that they would bring will be read */
+    for (int side = 0; side < 2; side++) /* what comes from outside of a loop is read in its next turn too */
+        if (op->in[side] >= 0 && !tra_op_is_outside(x->plan, op->in[side], i)) tra_exec_release(x, op->in[side]);
+    x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
+    if (s == TRA_OK && !in_loop) tra_checkpoint_stage_end(x->checkpoint, i, x->parts, x->complete);
+    *reads_on = tra_op_overlaps(op) ||
+                (*reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
+    add_report(x, i, &before, &begun, *reads_on);
+    if (!again) x->report->ops[i].peak_memory = see_peak(x->report);
+    if (s == TRA_OK && !again && !tra_op_overlaps(op) && !x->ran[i])
+        tell_end(op, &x->report->ops[i], tra_pool_stat(x->site.pool).past_cache - before.past_cache);
+    return s;
+}
+
+/* The loop in the turns of `loop` that begins with operator i; -1: none. */
+static int loop_at(const tra_execution *x, int loop, int i) {
+    for (int l = 0; l < x->plan->nloops; l++) {
+        const tra_plan_loop *p = &x->plan->loops[l];
+        if (p->outer == loop && p->first == i && p->last >= i) return l;
+    }
+    return -1;
+}
+
+tra_status tra_exec_range(tra_execution *x, int loop, int from, int to, tra_err *e) {
     bool reads_on = false;
-    for (int i = 0; i < x->plan->nops; i++) {
-        const tra_op *op = &x->plan->ops[i];
-        tra_op_report *rep = &x->report->ops[i];
-        tra_pool_stats before = tra_pool_stat(x->site.pool);
-        int64_t sent = x->site.sent, received = x->site.received;
-        double computed = tra_engine_computed_seconds(x->site.engine);
-        if (!reads_on) x->read_before = before.read;
-        double t0 = tra_now();
-        x->site.total = 0;
-        atomic_store(&x->site.done, 0);
-        tra_progress_op(&x->progress, i);
-        if (!x->ran[i]) tell_begin(op);
-        bool runs = x->needed[i] && !x->complete[i] && !x->ran[i];
-        tra_status s = runs ? run_needed(x, i, e) : TRA_OK;
-        if (!runs && x->noverlapping > 0) s = tra_comm_agree(&x->site.comm, end_overlapping(x, i, s, e), e);
-        if (s != TRA_OK) s = end_overlapping(x, -1, s, e); /* all: nothing that they would bring will be read */
-        release(x, op->in[0]);
-        release(x, op->in[1]);
-        x->complete[i] |= op->op == TRA_PLAN_OUTPUT;
-        if (s == TRA_OK) tra_checkpoint_stage_end(x->checkpoint, i, x->parts, x->complete);
-        tra_pool_stats after = tra_pool_stat(x->site.pool);
-        reads_on = tra_op_overlaps(op) ||
-                   (reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
-        /* what an exchange that overlaps stages took is known when it ends (end_overlapping) */
-        bool stage = !tra_op_overlaps(op);
-        *rep = (tra_op_report){.seconds = stage ? tra_now() - t0 : rep->seconds,
-                               .kernel_seconds = tra_engine_computed_seconds(x->site.engine) - computed,
-                               .sent = stage ? x->site.sent - sent : rep->sent,
-                               .received = stage ? x->site.received - received : rep->received,
-                               .disk_read = reads_on ? 0 : after.read - x->read_before,
-                               .counted = {rep->counted[0], rep->counted[1]},
-                               .spilled = after.spilled - before.spilled,
-                               .unspilled = after.unspilled - before.unspilled,
-                               .scratch = after.scratch,
-                               .peak_memory = see_peak(x->report)};
-        if (s != TRA_OK) return s;
-        if (stage && !x->ran[i]) tell_end(op, rep, after.past_cache - before.past_cache);
+    for (int i = from; i <= to; i++) {
+        int inner = loop_at(x, loop, i);
+        if (inner < 0) {
+            TRA_TRY(run_step(x, i, &reads_on, e));
+            continue;
+        }
+        int last = x->plan->loops[inner].last;
+        if (x->needed[last]) TRA_TRY(tra_exec_loop(x, inner, e));
+        for (int j = i; j <= last; j++) x->report->ops[j].peak_memory = see_peak(x->report);
+        i = last;
     }
     return TRA_OK;
 }
@@ -322,11 +354,15 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.needed = tra_news(x.arena, bool, n);
     x.complete = tra_news(x.arena, bool, n);
     x.ran = tra_news(x.arena, bool, n);
+    x.all_uses = tra_news(x.arena, int, n);
+    x.loops = tra_news(x.arena, tra_loop_run, plan->nloops);
+    for (int l = 0; l < plan->nloops; l++)
+        x.loops[l].trace = tra_news(x.arena, tra_traced, plan->loops[l].ntraces);
     x.overlapping = tra_news(x.arena, tra_exchange *, n);
     x.overlapping_op = tra_news(x.arena, int, n);
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < 2; j++) {
-            if (plan->ops[i].in[j] >= 0) x.uses[plan->ops[i].in[j]]++;
+            if (plan->ops[i].in[j] >= 0) x.all_uses[plan->ops[i].in[j]]++, x.uses[plan->ops[i].in[j]]++;
         }
     }
     tra_zero_divisions_init(&x.zero_divisions, plan);
@@ -360,11 +396,13 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
                                       o->checkpoint_seconds > 0 ? o->checkpoint_seconds : TRA_CHECKPOINT_SECONDS,
                                       o->checkpoint_limit);
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
-    if (s == TRA_OK) s = run_ops(&x, e);
+    if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     s = tra_exec_commit(&x, s, e);
     if (s == TRA_OK) tra_zero_divisions_gather(&x.zero_divisions, plan, comm, report);
     tra_progress_end(&x.progress);
     for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);
+    for (int l = 0; l < plan->nloops; l++)
+        for (int k = 0; k < plan->loops[l].ntraces; k++) free(x.loops[l].trace[k].v);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_checkpoint_free(x.checkpoint);
     tra_exchange_dir_remove(&x.site.exchange_dir, comm);

@@ -41,6 +41,7 @@ typedef struct tra_op_report {
 typedef struct tra_report {
     tra_op_report *ops;  /* plan->nops, from malloc, the caller frees */
     tra_op_report total; /* seconds: from the call until all outputs are in place */
+    bool unconverged;    /* the condition of a loop was never met */
 } tra_report;
 
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it

@@ -97,13 +97,18 @@ static tra_status take_over(tra_execution *x, int i, tra_err *e) {
 }
 
 tra_status tra_exec_list_needed(tra_execution *x, tra_err *e) {
+    bool *wanted = tra_news(x->arena, bool, x->plan->nloops); /* what the loop leaves is needed */
     for (int i = x->plan->nops - 1; i >= 0; i--) {
         const tra_op *op = &x->plan->ops[i];
         if (op->op == TRA_PLAN_OUTPUT) {
             int64_t all = op->type.cat->n, reused = tra_outfile_reused(x->files[i]);
             x->needed[i] = reused < all || all == 0;
             if (reused > 0) tra_journal_report(x->journal, reused, all, op->what.name ? op->what.name : op->what.path);
-        } else if (x->needed[i]) {
+        } else if (tra_op_is_end_of_turn(op->op)) {
+            x->needed[i] = wanted[op->what.loop];
+        } else if (x->needed[i] && (op->op == TRA_PLAN_LAST || op->op == TRA_PLAN_TRACED)) {
+            wanted[op->what.loop] = true;
+        } else if (x->needed[i] && (x->plan->nloops == 0 || op->loop < 0)) {
             TRA_TRY(take_over(x, i, e));
         }
         for (int j = 0; j < 2 && x->needed[i] && !x->complete[i]; j++) {

@@ -8,6 +8,22 @@
 #include "exchange.h"
 #include "exec.h"
 
+/* What the turns of a loop have traced, row by row: the bits of each column. */
+typedef struct tra_traced {
+    int64_t cap;
+    int64_t *v;
+} tra_traced;
+
+/* A loop while it runs, or as it has ended. */
+typedef struct tra_loop_run {
+    int64_t turns; /* that are done */
+    bool ends;     /* its condition is met */
+    bool nan;      /* it was said that a value is NaN */
+    bool converged;
+    double last; /* value of the condition */
+    tra_traced *trace;
+} tra_loop_run;
+
 typedef struct tra_execution {
     const tra_plan *plan;
     const tra_exec_options *o;
@@ -20,7 +36,9 @@ typedef struct tra_execution {
     tra_outfile **files; /* of an OUTPUT: its file */
     bool *needed;        /* some site needs its result */
     bool *complete;      /* its result is saved on all sites */
+    int *all_uses;       /* how many operators read its result each time that it is made */
     bool *ran;           /* it has run already, with an earlier stage of its scan or for such a stage */
+    tra_loop_run *loops;
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;
@@ -32,6 +50,20 @@ typedef struct tra_execution {
     int64_t read_before;        /* bytes that had been read from inputs when the first of them began */
     tra_zero_divisions zero_divisions;
 } tra_execution;
+
+/* exec.c */
+
+/* Runs the operators from..to, which run in the turns of `loop` (-1: of none), with the loops among them. */
+TRA_MUSTUSE tra_status tra_exec_range(tra_execution *x, int loop, int from, int to, tra_err *e);
+/* A reader of operator i's result has run; after the last one the result is given up. i < 0: there is none. */
+void tra_exec_release(tra_execution *x, int i);
+
+/* exec_loop.c */
+
+/* Runs an operator that belongs to a loop (TRA_PLAN_LOOP_OPS); in: its input, or NULL. */
+TRA_MUSTUSE tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e);
+/* Runs the turns of a loop whose states have their first values. */
+TRA_MUSTUSE tra_status tra_exec_loop(tra_execution *x, int loop, tra_err *e);
 
 /* exec_views.c */
 

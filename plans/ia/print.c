@@ -95,6 +95,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
         if (o->what.partial) tra_str_add(out, ", partial");
         break;
     case TRA_PLAN_MERGE: print_kernel(" ", o->what.agg, out); break;
+    case TRA_PLAN_LOOP_OPS: tra_str_printf(out, " %d of loop %d", o->what.item, o->what.loop); break;
     case TRA_PLAN_COUNT: break;
     }
 }
@@ -132,6 +133,13 @@ uint64_t tra_plan_digest(const tra_plan *p) {
     return h;
 }
 
+/* All that what a loop leaves follows from: what its turns compute, and how many they are. */
+static void print_loop_value(const tra_plan *p, const tra_plan_loop *l, const uint64_t *values, tra_str *out) {
+    tra_str_printf(out, " after %" PRId64 " turns of", l->most);
+    for (int i = l->first; i <= l->last; i++)
+        if (tra_op_is_end_of_turn(p->ops[i].op)) tra_str_printf(out, " %016" PRIx64, values[i]);
+}
+
 /* All that the bits of operator i's result follow from, but the seed. */
 static void print_value(const tra_plan *p, int i, const char *const *identities, const uint64_t *values, tra_str *out) {
     char buf[TRA_DIMTEXT], place[256];
@@ -151,6 +159,7 @@ static void print_value(const tra_plan *p, int i, const char *const *identities,
         print_extents(in, out);
     }
     if (p->reproducible && o->what.agg) tra_str_add(out, " by a tree");
+    if (o->op == TRA_PLAN_LAST || o->op == TRA_PLAN_TRACED) print_loop_value(p, &p->loops[o->what.loop], values, out);
     if (input) tra_str_printf(out, " %s", identities[i]);
     if (o->op == TRA_PLAN_OUTPUT) tra_str_printf(out, " to %s", o->what.path);
     /* programs may have different storages of one name */

@@ -94,8 +94,14 @@ typedef enum tra_stmt_kind {
     TRA_STMT_OUTPUT,
     TRA_STMT_STORAGE,
     TRA_STMT_TENSOR,
-    TRA_STMT_DEF /* labels: the parameters; its calls are replaced when they are parsed */
+    TRA_STMT_DEF, /* labels: the parameters; its calls are replaced when they are parsed */
+    TRA_STMT_REPEAT,
+    TRA_STMT_TRACE
 } tra_stmt_kind;
+
+/* Which value an ASSIGN or EINSUM statement gives to its name: the only one; the first one of a state, which a loop
+ * changes; or the one that a state has in the next turn of the loop around the statement. */
+typedef enum tra_stmt_role { TRA_ROLE_ONLY, TRA_ROLE_STATE, TRA_ROLE_NEXT } tra_stmt_role;
 
 /* How a relation is stored, as "as csr" or "as bsr(8, 8)" says it: the name of a storage of the program or of the
  * library, and its arguments, which are integers as in shapes. */
@@ -141,6 +147,12 @@ typedef struct tra_stmt {
     tra_span agg_parenthesis;        /* after agg, and before a sign, as in sum (A[i]) + 1; len 0: none */
     const tra_storage_decl *storage; /* STORAGE: checked; places in trees are bytes of the source */
     const tra_tensor_decl *tensor;   /* TENSOR: parsed; its names are those of the program */
+    tra_stmt_role role;              /* ASSIGN, EINSUM */
+    /* REPEAT: name is that of the turn counter, or "" */
+    struct tra_ast_program *body;
+    tra_ast *turns, *until; /* until: NULL where the loop has no condition */
+    int nvalues;            /* TRACE: what its rows have, NAMEs; name is that of the table */
+    tra_ast **values;
     bool broken;
 } tra_stmt;
 

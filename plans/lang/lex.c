@@ -23,8 +23,9 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 bool tra_is_keyword(const char *s, int n, bool *later) {
-    static const char *const words[] = {"input", "param", "output", "storage", "tensor", "def", "grad"};
-    enum { KEPT_FOR_LATER = 6, NWORDS = sizeof words / sizeof *words };
+    static const char *const words[] = {"input",  "param",  "output", "storage", "tensor", "def",
+                                        "repeat", "until",  "state",  "next",    "trace",  "grad"};
+    enum { KEPT_FOR_LATER = 11, NWORDS = sizeof words / sizeof *words };
     for (int i = 0; i < NWORDS; i++) {
         if ((int)strlen(words[i]) != n || memcmp(words[i], s, (size_t)n) != 0) continue;
         *later = i >= KEPT_FOR_LATER;
@@ -349,6 +350,11 @@ tra_token *tra_lex(const tra_script *src, tra_arena *a, tra_diags *d, int *n) {
             open_bracket(&x, c);
         } else if (c == ')' || c == ']') {
             close_bracket(&x, c);
+        } else if (c == '{') {
+            emit(&x, c, x.at++, 1);
+        } else if (c == '}') {
+            end_statement(&x, x.at, 0);
+            emit(&x, c, x.at++, 1);
         } else if ((unsigned char)c < 32 || (unsigned char)c >= 127) {
             lex_bad(&x);
         } else {

@@ -7,7 +7,7 @@
 /* Tokens of one character have it as their kind. */
 enum {
     TRA_T_EOF = 0,
-    TRA_T_END = '\n', /* end of a statement: end of line, or ';' */
+    TRA_T_END = '\n', /* end of a statement: end of line, ';', or before '}' */
     TRA_T_NAME = 256,
     TRA_T_QUOTED, /* a name in backquotes; a backquote in the name is written twice */
     TRA_T_NUMBER,

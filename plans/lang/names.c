@@ -42,3 +42,8 @@ int tra_names_add(tra_names *t, const char *name, void *value) {
     t->slot[s] = ++t->n;
     return t->n - 1;
 }
+
+/* The name that came last stands in no other name's way to its slot: it was put where that was free. */
+void tra_names_cut(tra_names *t, int n) {
+    while (t->n > n) t->slot[find_slot(t, t->name[--t->n])] = 0;
+}

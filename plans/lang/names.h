@@ -17,5 +17,7 @@ typedef struct tra_names {
 int tra_names_find(const tra_names *t, const char *name); /* index, or -1 */
 /* The name must not be there yet; it is kept, not copied. Returns its index. */
 int tra_names_add(tra_names *t, const char *name, void *value);
+/* Takes out all names but the first n. */
+void tra_names_cut(tra_names *t, int n);
 
 #endif

@@ -196,7 +196,8 @@ static bool parse_einsum(parser *p, tra_stmt *s) {
     return s->value != NULL;
 }
 
-static const char statements[] = "statements are input, param, output, def, storage, tensor, and NAME = expression";
+static const char statements[] =
+    "statements are input, param, output, def, state, repeat, storage, tensor, and NAME = expression";
 
 static bool parse_assign(parser *p, tra_stmt *s) {
     if (p->tok->kind != '=') {
@@ -294,8 +295,7 @@ static const char *after_expression(parser *p, const tra_stmt *s) {
     return "write * between factors, and each statement on a line of its own";
 }
 
-/* Parses "A[i,j] = ...", "A = ..." or "w, V = ...". */
-static bool parse_equation(parser *p, tra_stmt *s) {
+bool tra_parse_equation(parser *p, tra_stmt *s) {
     s->name = tra_parse_token_text(p, p->tok);
     s->name_span = p->tok++->span;
     s->kind = p->tok->kind == '[' ? TRA_STMT_EINSUM : TRA_STMT_ASSIGN;
@@ -326,6 +326,29 @@ static bool parse_by_keyword(parser *p, tra_stmt *s) {
     return rows[i].parse(p, s);
 }
 
+/* Does a statement of a loop begin here? repeat and until do so unless they are the names of relations that are
+ * defined; state, next and trace before a name only. */
+static bool begins_loop_statement(const parser *p) {
+    int next = p->tok[1].kind;
+    if (tra_parse_at_name(p, "repeat") || tra_parse_at_name(p, "until"))
+        return next != '=' && next != '[' && next != ',';
+    return next == TRA_T_NAME &&
+           (tra_parse_at_name(p, "state") || tra_parse_at_name(p, "next") || tra_parse_at_name(p, "trace"));
+}
+
+/* Is it one of these words, though no statement of a loop begins here? */
+static bool names_loop_word(const parser *p) {
+    static const char *const words[] = {"repeat", "until", "state", "next", "trace"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (tra_parse_at_name(p, words[i])) return true;
+    return false;
+}
+
+/* Do statements of this kind have a right side? */
+static bool has_value(tra_stmt_kind kind) {
+    return kind != TRA_STMT_INPUT && kind != TRA_STMT_OUTPUT && kind != TRA_STMT_REPEAT && kind != TRA_STMT_TRACE;
+}
+
 /* Parses one statement up to its end; s->name stays NULL if not even that could be read. */
 static bool parse_statement(parser *p, tra_stmt *s) {
     bool later = false;
@@ -341,8 +364,12 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         return false;
     }
     bool ok, word = tra_is_keyword(p->src->text + t->span.at, t->span.len, &later);
-    if (!word || t[1].kind == '=' || t[1].kind == '[' || (later && t[1].kind != TRA_T_NAME)) {
-        ok = parse_equation(p, s);
+    bool of_loop = begins_loop_statement(p);
+    if (of_loop) {
+        ok = tra_parse_loop_statement(p, s);
+    } else if (!word || t[1].kind == '=' || t[1].kind == '[' || names_loop_word(p) ||
+               (later && t[1].kind != TRA_T_NAME)) {
+        ok = tra_parse_equation(p, s);
     } else if (later) {
         tra_diag_error(p->d, t->span, "choose another name",
                        "'%s' is kept for a later version of the language and cannot begin a statement",
@@ -353,7 +380,7 @@ static bool parse_statement(parser *p, tra_stmt *s) {
         ok = parse_by_keyword(p, s);
     }
     if (ok && s->value) s->value = tra_expand(&p->expander, s);
-    if (s->value == NULL && s->kind != TRA_STMT_INPUT && s->kind != TRA_STMT_OUTPUT) return false;
+    if (s->value == NULL && has_value(s->kind)) return false;
     if (ok && s->kind == TRA_STMT_DEF) tra_expander_add(&p->expander, s);
     if (!ok || tra_parse_accept(p, TRA_T_END)) return ok;
     tra_parse_unexpected(p, s->value ? after_expression(p, s) : NULL, "the end of the statement");
@@ -375,7 +402,7 @@ static void parse_version(parser *p) {
 
 /* False, with a diagnostic, when the name is defined already, or would be read as an aggregation. */
 static bool define(parser *p, const tra_stmt *s) {
-    if (s->kind == TRA_STMT_OUTPUT || !s->name) return true;
+    if (s->kind == TRA_STMT_OUTPUT || s->role == TRA_ROLE_NEXT || !s->name || !*s->name) return true;
     bool number = s->kind == TRA_STMT_PARAM || (s->kind == TRA_STMT_EINSUM && s->nlabels == 0 && !s->broken);
     if (number && tra_is_aggregation_word(s->name)) {
         tra_refuse_aggregation_name(p->d, s->name_span, s->name);
@@ -393,8 +420,17 @@ static bool define(parser *p, const tra_stmt *s) {
     return true;
 }
 
+/* The tables of a loop's traces stand after it: their names are free for nothing else then. */
+static void define_traces(parser *p, const tra_stmt *s) {
+    for (int i = 0; s->kind == TRA_STMT_REPEAT && i < s->body->n; i++)
+        if (s->body->v[i].kind == TRA_STMT_TRACE) define(p, &s->body->v[i]);
+}
+
 static void add_statement(parser *p, const tra_stmt *s, int *cap, tra_ast_program *out) {
-    if (!define(p, s) || !s->name) return;
+    if (s->kind == TRA_STMT_REPEAT)
+        define_traces(p, s);
+    else if (!define(p, s) || !s->name)
+        return;
     TRA_ARENA_ROOM(p->arena, out->v, out->n, *cap);
     out->v[out->n++] = *s;
 }
@@ -408,31 +444,37 @@ static void add_parts(parser *p, tra_stmt *s, const tra_token *t, int *cap, tra_
     }
 }
 
+void tra_parse_statements(parser *p, tra_ast_program *out) {
+    int cap = 0;
+    *out = (tra_ast_program){0};
+    while (p->tok->kind != TRA_T_EOF && !(p->loops > 0 && p->tok->kind == '}')) {
+        if (tra_parse_accept(p, TRA_T_END)) continue;
+        const tra_token *begin = p->tok;
+        tra_stmt s = {0};
+        p->nest = 0;
+        if (!parse_statement(p, &s)) {
+            s.broken = true;
+            if (p->tok == begin && p->tok->kind == '}') p->tok++;
+            while (p->tok->kind != TRA_T_END && p->tok->kind != TRA_T_EOF) p->tok++;
+        } else {
+            p->tok--; /* onto the END again */
+        }
+        s.span = tra_parse_join_spans(begin->span, p->tok[-1].span);
+        if (s.nparts > 1)
+            add_parts(p, &s, begin, &cap, out);
+        else
+            add_statement(p, &s, &cap, out);
+    }
+}
+
 void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_program *out) {
-    int ntokens, cap = 0;
+    int ntokens;
     parser p = {.src = src,
                 .arena = a,
                 .d = d,
                 .defined = {.arena = a},
                 .expander = {.arena = a, .d = d, .defs = {.arena = a}}};
     p.tok = tra_lex(src, a, d, &ntokens);
-    *out = (tra_ast_program){0};
     parse_version(&p);
-    while (p.tok->kind != TRA_T_EOF) {
-        if (tra_parse_accept(&p, TRA_T_END)) continue;
-        const tra_token *begin = p.tok;
-        tra_stmt s = {0};
-        p.nest = 0;
-        if (!parse_statement(&p, &s)) {
-            s.broken = true;
-            while (p.tok->kind != TRA_T_END && p.tok->kind != TRA_T_EOF) p.tok++;
-        } else {
-            p.tok--; /* onto the END again */
-        }
-        s.span = tra_parse_join_spans(begin->span, p.tok[-1].span);
-        if (s.nparts > 1)
-            add_parts(&p, &s, begin, &cap, out);
-        else
-            add_statement(&p, &s, &cap, out);
-    }
+    tra_parse_statements(&p, out);
 }

@@ -1,4 +1,5 @@
-/* parse_int.h - what the two files of the parser share: parse.c (statements) and parse_expr.c (expressions). */
+/* parse_int.h - what the files of the parser share: parse.c (statements), parse_loop.c (loops) and parse_expr.c
+ * (expressions). */
 #ifndef TRA_PARSE_INT_H
 #define TRA_PARSE_INT_H
 
@@ -7,6 +8,7 @@
 #include "names.h"
 
 enum { MAX_NEST = 200 }; /* brackets and signs within each other */
+enum { MAX_LOOPS = 8 };  /* loops within each other */
 
 typedef struct parser {
     const tra_script *src;
@@ -16,6 +18,7 @@ typedef struct parser {
     int nest;             /* how many are open */
     tra_names defined;    /* value: tra_span of the definition */
     tra_expander expander;
+    int loops; /* repeat statements that are open */
 } parser;
 
 /* A list of trees that grows. */
@@ -41,5 +44,12 @@ tra_ast *tra_parse_string(parser *p);
 tra_ast *tra_parse_bracket(parser *p);
 tra_ast *tra_parse_primary(parser *p);
 tra_ast *tra_parse_expr(parser *p);
+
+/* Statements up to the end of the text, or up to the '}' that closes a loop, which stays. */
+void tra_parse_statements(parser *p, tra_ast_program *out);
+/* The statement of a loop that begins here, by its first word: repeat, until, state, next or trace. */
+bool tra_parse_loop_statement(parser *p, tra_stmt *s);
+/* "A[i,j] = ..", "A = .." or "w, V = ..". */
+bool tra_parse_equation(parser *p, tra_stmt *s);
 
 #endif

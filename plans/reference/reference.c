@@ -1,4 +1,5 @@
 /* reference.c - the reference evaluator: its relations, and what runs its operators over a graph. */
+#include "ref_loop.h"
 #include "ref_relations.h"
 #include "ref_table.h"
 
@@ -148,40 +149,51 @@ static bool only_computes(const tra_node *n, bool defined) {
     return !defined && n->op != TRA_OP_INPUT && (rows || n->type.columns);
 }
 
-tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out, tra_err *e) {
-    const tra_ref_rel **v = tra_news(a, const tra_ref_rel *, g->n);
-    bool *need = tra_news(a, bool, g->n);
-    const tra_einsum **defined = tra_news(a, const tra_einsum *, g->n); /* by the node that has the result */
-    for (int i = 0; i < g->neinsums; i++) defined[g->einsums[i]->node->id] = g->einsums[i];
-    const tra_tensor **tensor = tra_news(a, const tra_tensor *, g->n);
-    for (int i = 0; i < g->ntensors; i++) tensor[g->tensors[i].node->id] = &g->tensors[i];
-    const tra_table_op **table = tra_news(a, const tra_table_op *, g->n);
-    for (int i = 0; i < g->ntables; i++) table[g->tables[i]->node->id] = g->tables[i];
-    for (int i = 0; i < g->noutputs; i++) need[g->outputs[i].node->id] = true;
+/* Which nodes are needed: by outputs, or all that have a definition. */
+static void find_needed(ref_evaluation *x, bool all) {
+    const tra_graph *g = x->g;
+    for (int i = 0; i < g->noutputs; i++) x->need[g->outputs[i].node->id] = true;
     for (int i = g->n - 1; i >= 0; i--) {
-        need[i] = need[i] || (all && !only_computes(g->v[i], table[i] || tensor[i]));
-        if (!need[i]) continue;
-        for (int j = 0; tensor[i] && j < tensor[i]->n; j++)
-            if (tensor[i]->relation[j]) need[tensor[i]->relation[j]->id] = true;
-        for (int j = 0; table[i] && j < 2; j++)
-            if (table[i]->in[j]) need[table[i]->in[j]->id] = true;
-        if (tensor[i] || table[i]) continue;
-        for (int j = 0; defined[i] && j < defined[i]->nrefs; j++) need[defined[i]->ref[j].node->id] = true;
-        for (int j = 0; !defined[i] && j < 2; j++)
-            if (g->v[i]->in[j]) need[g->v[i]->in[j]->id] = true;
+        const tra_tensor *tensor = x->tensor[i];
+        const tra_table_op *table = x->table[i];
+        const tra_einsum *defined = x->defined[i];
+        x->need[i] = x->need[i] || (all && !only_computes(g->v[i], table || tensor));
+        if (!x->need[i]) continue;
+        for (int j = 0; tensor && j < tensor->n; j++)
+            if (tensor->relation[j]) x->need[tensor->relation[j]->id] = true;
+        for (int j = 0; table && j < 2; j++)
+            if (table->in[j]) x->need[table->in[j]->id] = true;
+        if (tensor || table) continue;
+        for (int j = 0; defined && j < defined->nrefs; j++) x->need[defined->ref[j].node->id] = true;
+        for (int j = 0; !defined && j < 2; j++)
+            if (g->v[i]->in[j]) x->need[g->v[i]->in[j]->id] = true;
     }
-    for (int i = 0; i < g->n; i++) {
-        const tra_node *n = g->v[i];
-        if (!need[i]) continue;
-        const tra_ref_rel *x = n->in[0] ? v[n->in[0]->id] : NULL, *y = n->in[1] ? v[n->in[1]->id] : NULL;
-        tra_ref_rel *r = tra_new(a, tra_ref_rel);
-        TRA_TRY(tra_stop_check(e));
-        TRA_TRY(tensor[i]    ? ref_tensor(tensor[i], v, a, r, e)
-                : table[i]   ? ref_table_op(table[i], v, a, r, e)
-                : defined[i] ? ref_einsum(defined[i], v, a, r, e)
-                             : tra_reference_apply(n, x, y, a, r, e));
-        v[i] = r;
-    }
-    *out = v;
+}
+
+tra_status ref_evaluate(ref_evaluation *x, int i, tra_err *e) {
+    const tra_node *n = x->g->v[i];
+    if (!x->need[i] || n->leaf) return TRA_OK; /* a loop sets its leaves */
+    const tra_ref_rel *l = n->in[0] ? x->v[n->in[0]->id] : NULL, *r = n->in[1] ? x->v[n->in[1]->id] : NULL;
+    tra_ref_rel *out = tra_new(x->a, tra_ref_rel);
+    TRA_TRY(tra_stop_check(e));
+    TRA_TRY(x->tensor[i]    ? ref_tensor(x->tensor[i], x->v, x->a, out, e)
+            : x->table[i]   ? ref_table_op(x->table[i], x->v, x->a, out, e)
+            : x->defined[i] ? ref_einsum(x->defined[i], x->v, x->a, out, e)
+                            : tra_reference_apply(n, l, r, x->a, out, e));
+    x->v[i] = out;
     return TRA_OK;
+}
+
+tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out, tra_err *e) {
+    ref_evaluation x = {.g = g, .a = a, .v = tra_news(a, const tra_ref_rel *, g->n)};
+    x.need = tra_news(a, bool, g->n);
+    x.defined = tra_news(a, const tra_einsum *, g->n);
+    x.tensor = tra_news(a, const tra_tensor *, g->n);
+    x.table = tra_news(a, const tra_table_op *, g->n);
+    for (int i = 0; i < g->neinsums; i++) x.defined[g->einsums[i]->node->id] = g->einsums[i];
+    for (int i = 0; i < g->ntensors; i++) x.tensor[g->tensors[i].node->id] = &g->tensors[i];
+    for (int i = 0; i < g->ntables; i++) x.table[g->tables[i]->node->id] = g->tables[i];
+    find_needed(&x, all);
+    *out = x.v;
+    return ref_evaluate_body(&x, -1, 0, g->n, e);
 }

@@ -72,8 +72,4 @@ void tra_memo_rebuild(tra_memo *m);
  * keeps one at least. Deterministic. Both from the memo's arena. */
 int *tra_memo_order(const tra_memo *m, int *n, bool **skip);
 
-/* Do relations of these types have the same keys, extents, bounds, cuts and elements, and are both sparse by type, or
- * neither? What is known of entries, and so how they would be held, may differ from expression to expression. */
-bool tra_type_eq(const tra_type *a, const tra_type *b, const char **why);
-
 #endif

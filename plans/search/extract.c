@@ -312,17 +312,26 @@ static void sweep(search *s, int n, const entry *v) {
 
 /* ---- outputs --------------------------------------------------------------------------------------------------- */
 
-/* Groups of outputs, each once, ascending. */
-static int output_groups(const search *s, int *v) {
-    int n = 0;
-    bool *is = tra_calloc((size_t)s->ngroups + 1, sizeof *is);
-    for (int i = 0; i < s->m->g->noutputs; i++)
-        is[s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group]] = true;
-    for (int g = 0; g < s->ngroups; g++) {
-        if (is[g]) v[n++] = g;
+static int by_group(const void *a, const void *b) {
+    const root *x = a, *y = b;
+    return x->group != y->group ? (x->group > y->group) - (x->group < y->group) : (x->place > y->place) - (x->place < y->place);
+}
+
+/* What outputs and loops take, each once, by group; a loop takes the first and the next values of its states where the
+ * states are. */
+static int find_roots(search *s, root *v) {
+    const tra_graph *graph = s->m->g;
+    int n = 0, m = 0;
+    for (int i = 0; i < graph->noutputs; i++) {
+        const tra_output *o = &graph->outputs[i];
+        bool placed = o->sink == TRA_SINK_FIRST || o->sink == TRA_SINK_NEXT;
+        int place = placed ? tra_place_of_input(s, graph->loops[o->loop]->states[o->item].state) : -1;
+        v[n++] = (root){s->at[s->m->v[s->m->of_node[o->node->id]]->group], place};
     }
-    free(is);
-    return n;
+    if (n) qsort(v, (size_t)n, sizeof *v, by_group);
+    for (int i = 0; i < n; i++)
+        if (m == 0 || by_group(&v[m - 1], &v[i])) v[m++] = v[i];
+    return m;
 }
 
 /* Marks what the groups in mark[] need. */
@@ -335,15 +344,14 @@ static void mark_needed(const search *s, uint64_t *mark) {
 }
 
 static entry *combine_outputs(search *s, uint64_t *open, int *n) {
-    int *out = tra_calloc((size_t)s->ngroups + 1, sizeof *out), m = output_groups(s, out);
-    root *roots = tra_calloc((size_t)m + 1, sizeof *roots);
+    root *roots = tra_calloc((size_t)s->m->g->noutputs + 1, sizeof *roots);
+    int m = find_roots(s, roots);
     cell have = {.place = -1};
     for (int i = 0; i < m; i++) {
         memset(open, 0, (size_t)s->ngroups * sizeof *open);
-        for (int j = i + 1; j < m; j++) open[out[j]] = ~(uint64_t)0;
+        for (int j = i + 1; j < m; j++) open[roots[j].group] = ~(uint64_t)0;
         mark_needed(s, open);
-        roots[i] = (root){out[i], -1};
-        const cell *c = cell_at(s, out[i], -1);
+        const cell *c = cell_at(s, roots[i].group, roots[i].place);
         candidates v = {0};
         if (i == 0) {
             for (int j = 0; j < c->n; j++) {
@@ -361,7 +369,6 @@ static entry *combine_outputs(search *s, uint64_t *open, int *n) {
         free(v.v);
     }
     free(roots);
-    free(out);
     *n = have.n;
     return have.v;
 }
@@ -399,14 +406,12 @@ entry *tra_extract(search *s, int *n) {
 /* ---- plans from implementations ---------------------------------------------------------------------------------- */
 
 entry tra_assemble(search *s, const int *implementation) {
-    int *out = tra_calloc((size_t)s->ngroups + 1, sizeof *out), n = output_groups(s, out);
-    root *roots = tra_calloc((size_t)n + 1, sizeof *roots);
-    for (int i = 0; i < n; i++) roots[i] = (root){out[i], -1};
+    root *roots = tra_calloc((size_t)s->m->g->noutputs + 1, sizeof *roots);
+    int n = find_roots(s, roots);
     int *v = tra_news(s->work, int, s->ngroups + 1);
     collect(s, implementation, n, roots, s->ngroups, v);
     entry e = {.n = s->ngroups, .supply = v, .s = score_of(s, s->ngroups, v, NULL)};
     free(roots);
-    free(out);
     return e;
 }
 

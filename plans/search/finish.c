@@ -6,34 +6,8 @@
 #include "../../lib/physical/memory.h"
 #include "../../lib/physical/repart.h"
 #include "../rules/fused.h"
-#include "search_int.h"
+#include "finish_int.h"
 
-/* An operator of the plan, as it follows from the implementation of a group. */
-typedef struct part {
-    tra_plan_op op;
-    int group;
-    const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
-    int in[2];            /* the operators whose results it reads */
-    int place;
-    bool partial; /* AGG, JOINAGG: leaves summands; SHUF: moves them */
-} part;
-
-typedef struct finish {
-    search *s;
-    reading reading;
-    const entry *x;
-    tra_arena *work; /* freed at the end */
-    tra_plan *plan;
-    tra_program_text *program;
-    int n, cap;
-    part *v;
-    int **at; /* of each group (NULL: not needed) the operators that have its relation: [0] where it is made, [i + 1] at
-               * the placement of demand i; -1: none yet */
-    int *order; /* the groups in the order in which they are made */
-    int norder;
-} finish;
-
-static const supply *supply_at(const finish *f, int g) { return &f->s->supplies.v[f->x->supply[g]]; }
 static const tra_node *node_of(const finish *f, int g) { return &supply_at(f, g)->m->f->x->node; }
 
 /* The demand with the most copies; -1: none wants more than one. */
@@ -158,7 +132,13 @@ static void add_op(finish *f, int id) {
     const implementation *m = supply_at(f, x->group)->m;
     const tra_node *n = x->node;
     tra_op *o = &f->plan->ops[id];
-    *o = (tra_op){.id = id, .op = x->op, .in = {x->in[0], x->in[1]}, .type = n->type, .place = s->places.v[x->place]};
+    *o = (tra_op){.id = id,
+                  .loop = x->loop,
+                  .op = x->op,
+                  .in = {x->in[0], x->in[1]},
+                  .type = n->type,
+                  .place = s->places.v[x->place]};
+    o->what.loop = x->of_loop, o->what.item = x->item, o->what.column = x->column;
     int p = x->in[0] >= 0 ? f->v[x->in[0]].place : -1;
     o->what.program = f->program->text ? f->program : NULL;
     o->what.text_at = n->span.at;
@@ -213,6 +193,7 @@ static void add_op(finish *f, int id) {
     }
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF: set_traffic(f->plan, o, tra_exact_traffic(s, n, x->partial, p, x->place), &s->o->rates); break;
+    case TRA_PLAN_LOOP_OPS:
     case TRA_PLAN_COUNT: break;
     }
 }
@@ -252,43 +233,57 @@ static const char *strategies(const finish *f) {
 static void sum_up(tra_plan *p) {
     for (int i = 0; i < p->nops; i++) {
         const tra_cost *c = &p->ops[i].predicted.cost;
-        p->cost.network_floats += c->network_floats;
-        p->cost.network_floats_bound += c->network_floats_bound;
-        p->cost.network_bytes = tra_size_add(p->cost.network_bytes, c->network_bytes);
-        p->cost.flops += c->flops;
-        p->cost.flops_bound += c->flops_bound;
-        p->cost.flops_max += c->flops_max; /* a bound: not always the same site */
+        double times = tra_op_times(p, &p->ops[i]);
+        p->cost.network_floats += times * c->network_floats;
+        p->cost.network_floats_bound += times * c->network_floats_bound;
+        p->cost.network_bytes = tra_size_add(p->cost.network_bytes, tra_size_times(c->network_bytes, (int64_t)times));
+        p->cost.flops += times * c->flops;
+        p->cost.flops_bound += times * c->flops_bound;
+        p->cost.flops_max += times * c->flops_max; /* a bound: not always the same site */
     }
 }
 
 /* ---- the order of operators ------------------------------------------------------------------------------------- */
 
-static int push(finish *f, part x) {
+int tra_finish_push(finish *f, part x) {
     TRA_ROOM(f->v, f->n, f->cap);
+    x.loop = f->loop;
     f->v[f->n] = x;
     return f->n++;
 }
 
-/* The operator that has group g's relation at the place: an exchange, when it is needed for the first time. */
-static int bring(finish *f, int g, int place) {
+int tra_finish_bring(finish *f, int g, int place) {
     const supply *x = supply_at(f, g);
     int i = 0;
     if (f->v[f->at[g][0]].place == place) return f->at[g][0];
     while (i < x->n && x->demand[i] != place) i++;
     assert(i < x->n);
     if (f->at[g][i + 1] >= 0) return f->at[g][i + 1];
-    int from = from_start(x, i) ? f->at[g][0] : bring(f, g, x->demand[supply_from(x)[i]]);
+    int from = from_start(x, i) ? f->at[g][0] : tra_finish_bring(f, g, x->demand[supply_from(x)[i]]);
     tra_plan_op op = tra_place_is_all(&f->s->places.v[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
     return f->at[g][i + 1] =
-               push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
+               tra_finish_push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
 }
 
 static bool is_output(const search *s, int g, int i) {
+    if (s->m->g->outputs[i].sink != TRA_SINK_FILE) return false;
     return s->at[s->m->v[s->m->of_node[s->m->g->outputs[i].node->id]]->group] == g;
 }
 
-/* The operators of group g, after those of its inputs. */
-static void emit(finish *f, int g) {
+void tra_finish_outputs(finish *f, int g) {
+    for (int i = 0; i < f->s->m->g->noutputs; i++) {
+        int at = f->at[g][0];
+        if (is_output(f->s, g, i))
+            tra_finish_push(f, (part){.op = TRA_PLAN_OUTPUT,
+                                      .group = g,
+                                      .node = f->v[at].node,
+                                      .in = {at, -1},
+                                      .place = f->v[at].place});
+    }
+}
+
+void tra_finish_emit(finish *f, int g) {
+    if (f->at[g] || tra_finish_leaf(f, g)) return;
     search *s = f->s;
     const supply *x = supply_at(f, g);
     const implementation *m = x->m;
@@ -296,9 +291,9 @@ static void emit(finish *f, int g) {
     part p = {.op = tra_operator_of(n->op), .group = g, .node = n, .in = {-1, -1}, .place = m->out};
     if (p.op == TRA_PLAN_AGG && m->f->join) p.op = TRA_PLAN_JOINAGG;
     for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) {
-        if (!f->at[m->f->in[i]]) emit(f, m->f->in[i]);
+        tra_finish_emit(f, m->f->in[i]);
     }
-    for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) p.in[i] = bring(f, m->f->in[i], m->in[i]);
+    for (int i = 0; i < 2 && m->f->in[i] >= 0; i++) p.in[i] = tra_finish_bring(f, m->f->in[i], m->in[i]);
     f->at[g] = tra_news(f->work, int, x->n + 1);
     for (int i = 0; i <= x->n; i++) f->at[g][i] = -1;
     f->order[f->norder++] = g;
@@ -308,25 +303,22 @@ static void emit(finish *f, int g) {
     }
     if (m->between >= 0 && tra_place_is_partial(&s->places.v[m->between])) {
         p.place = m->between, p.partial = true;
-        int local = push(f, p);
+        int local = tra_finish_push(f, p);
         p = (part){.op = TRA_PLAN_SHUF, .group = g, .node = n, .in = {local, -1}, .place = m->out, .partial = true};
-        p = (part){.op = TRA_PLAN_MERGE, .group = g, .node = n, .in = {push(f, p), -1}, .place = m->out};
+        p = (part){.op = TRA_PLAN_MERGE, .group = g, .node = n, .in = {tra_finish_push(f, p), -1}, .place = m->out};
     } else if (m->between >= 0) {
         const tra_node *j = &m->f->join->node;
         tra_placement pairs = tra_join_place(s->labels[j->id], &s->places.v[m->in[0]], &s->places.v[m->in[1]]);
         p.op = TRA_PLAN_JOIN, p.node = j, p.place = tra_place_intern(s, &pairs);
-        int from = push(f, p);
+        int from = tra_finish_push(f, p);
         if (p.place != m->between) {
             tra_plan_op op = tra_place_is_all(&s->places.v[m->between]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
-            from = push(f, (part){.op = op, .group = g, .node = j, .in = {from, -1}, .place = m->between});
+            from = tra_finish_push(f, (part){.op = op, .group = g, .node = j, .in = {from, -1}, .place = m->between});
         }
         p = (part){.op = TRA_PLAN_AGG, .group = g, .node = n, .in = {from, -1}, .place = m->out};
     }
-    f->at[g][0] = push(f, p);
-    for (int i = 0; i < s->m->g->noutputs; i++) { /* outputs are written from where the relation is made */
-        if (is_output(s, g, i))
-            push(f, (part){.op = TRA_PLAN_OUTPUT, .group = g, .node = n, .in = {f->at[g][0], -1}, .place = p.place});
-    }
+    f->at[g][0] = tra_finish_push(f, p);
+    tra_finish_outputs(f, g);
 }
 
 static tra_choices choices_of(const finish *f) {
@@ -360,14 +352,16 @@ static void emit_all(finish *f) {
         if (f->x->supply[g] && !supply_at(f, g)->m->inlined) v[n++] = g;
     }
     qsort_r(v, (size_t)n, sizeof *v, by_canonical, s);
+    tra_finish_find_loops(f);
+    f->sorted = v, f->nsorted = n;
     for (int i = 0; i < n; i++) {
-        if (!f->at[v[i]]) emit(f, v[i]);
+        if (!f->inside[v[i]]) tra_finish_emit(f, v[i]);
     }
 }
 
 /* The operators of the plan. No figures yet. */
 static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena *a, tra_choices *choices) {
-    finish f = {.s = s, .reading = reading, .x = x, .work = tra_arena_new(), .plan = tra_new(a, tra_plan)};
+    finish f = {.s = s, .reading = reading, .x = x, .work = tra_arena_new(), .plan = tra_new(a, tra_plan), .loop = -1};
     tra_plan *p = f.plan;
     *p = (tra_plan){.arena = a,
                     .sites = s->o->sites,
@@ -379,6 +373,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
     emit_all(&f);
     p->nops = f.n;
     p->ops = tra_news(a, tra_op, f.n);
+    tra_finish_set_loops(&f);
     int *written = tra_news(f.work, int, s->ngroups); /* outputs of each group so far */
     for (int i = 0; i < f.n; i++) {
         int g = f.v[i].group;

@@ -58,7 +58,7 @@ static void complete(search *s, implementation *m, int q) {
     m->memory = m->f->memory[1];
 }
 
-static int place_of_input(search *s, const tra_node *n) {
+int tra_place_of_input(search *s, const tra_node *n) {
     tra_placement p = tra_place_all(s->o->sites);
     int8_t dims[TRA_MAXAXISDIMS];
     if (s->o->sites > 1 && n->at == TRA_AT_ANY) return ANY;
@@ -101,7 +101,7 @@ int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) 
     const tra_node *n = &f->x->node;
     implementation m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
     if (n->op == TRA_OP_INPUT) {
-        m.out = place_of_input(s, n);
+        m.out = tra_place_of_input(s, n);
         return add_implementation(s, g, &m);
     }
     if (n->op == TRA_OP_REPART) {

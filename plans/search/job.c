@@ -16,7 +16,7 @@ void tra_job_free(tra_job *job) {
 
 static bool only_declared(const tra_graph *g) {
     for (int i = 0; i < g->n; i++) {
-        if (g->v[i]->op == TRA_OP_INPUT && !g->v[i]->rel) return true;
+        if (g->v[i]->op == TRA_OP_INPUT && !g->v[i]->rel && !g->v[i]->leaf) return true;
     }
     return false;
 }

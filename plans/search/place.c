@@ -196,6 +196,7 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     case TRA_PLAN_BCAST:
     case TRA_PLAN_SHUF:
     case TRA_PLAN_OUTPUT:
+    case TRA_PLAN_LOOP_OPS:
     case TRA_PLAN_COUNT: break;
     }
     return m->work = w;

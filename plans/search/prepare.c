@@ -367,6 +367,26 @@ static tra_status check_sizes(const search *s, tra_err *e) {
     return st;
 }
 
+/* How often each group is computed: the loops around it are those whose leaves its first expression reads. */
+static void find_times(search *s) {
+    const tra_graph *g = s->m->g;
+    uint64_t *in = tra_calloc((size_t)s->ngroups + 1, sizeof *in);
+    for (int i = 0; i < s->ngroups; i++) {
+        const variant *f = s->group[i].nvariants ? &s->group[i].f[0] : NULL;
+        const tra_node *n = s->group[i].node;
+        if (n->op == TRA_OP_INPUT && n->leaf) {
+            bool turns = n->leaf == TRA_LEAF_STATE || n->leaf == TRA_LEAF_TURN;
+            for (int l = turns ? n->loop : g->loops[n->loop]->outer; l >= 0; l = g->loops[l]->outer)
+                in[i] |= (uint64_t)1 << l;
+        }
+        for (int j = 0; f && j < 2 && f->in[j] >= 0; j++) in[i] |= in[f->in[j]];
+        s->group[i].times = 1;
+        for (int l = 0; l < g->nloops; l++)
+            if (in[i] >> l & 1) s->group[i].times *= (double)tra_max64(1, g->loops[l]->most);
+    }
+    free(in);
+}
+
 tra_status tra_prepare(search *s, tra_err *e) {
     bool *skip;
     int *order = tra_memo_order(s->m, &s->ngroups, &skip);
@@ -379,6 +399,7 @@ tra_status tra_prepare(search *s, tra_err *e) {
     for (int g = 0; g < s->ngroups; g++) s->at[order[g]] = g, s->group[g].canonical = order[g];
     for (int g = 0; g < s->ngroups; g++) TRA_TRY(tra_search_add_variants(s, g, skip, e));
     TRA_TRY(check_sizes(s, e));
+    find_times(s);
     find_alike(s);
     absorb(s);
     set_fixed(s);

@@ -120,6 +120,7 @@ typedef struct group {
     int idom, pre, post;  /* in the tree of dominators: all uses pass through idom */
     const tra_node *node; /* any one that computes its relation */
     int64_t move_memory;  /* bytes of blocks that an exchange needs */
+    double times;         /* how often it is computed: once, or in each turn of a loop */
 
     tra_arena *room; /* of what follows, which is freed after the last use; NULL: it is not there */
     int nentries;
@@ -246,6 +247,8 @@ tra_plan_op tra_operator_of(tra_opcode op);
 void tra_implement_all(search *s, int g);
 /* An implementation of one variant from inputs at l and r, -1 when it cannot run so. to: place of the result if there
  * are summands. */
+/* The placement of an input: ANY if it has none. */
+int tra_place_of_input(search *s, const tra_node *n);
 int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to);
 /* The same of an aggregation with its join, whose result is stored, and moved to where groups are whole. */
 int tra_implement_stored(search *s, int g, const variant *f, int l, int r);

@@ -148,7 +148,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     for (int i = 0; i < p->nops; i++) {
         p->ops[i].predicted.cost.seconds = overlapped(overlapped(spent[i][WORK], spent[i][DISK], rates->disk_unhidden),
                                                       spent[i][NETWORK], rates->network_unhidden);
-        if (!tra_op_overlaps(&p->ops[i])) p->cost.seconds += p->ops[i].predicted.cost.seconds;
+        if (!tra_op_overlaps(&p->ops[i]))
+            p->cost.seconds += tra_op_times(p, &p->ops[i]) * p->ops[i].predicted.cost.seconds;
     }
     free(spent);
 }

@@ -152,9 +152,10 @@ static void choose_exchanges(search *s, supply *x, int n, const int *demand, sco
     }
     set_demands(s, x, m, v, from);
     add_spent(&cost, &sum);
-    t->scalar = spent_scalar(s, &cost);
-    t->flops = cost.flops;
-    t->bytes = cost.bytes;
+    double times = s->group[x->m->group].times;
+    t->scalar = times * spent_scalar(s, &cost);
+    t->flops = times * cost.flops;
+    t->bytes = times * cost.bytes;
     t->memory = x->m->memory;
     if (n > (x->own >= 0)) t->memory = tra_max64(t->memory, s->group[x->m->group].move_memory);
 }

@@ -19,6 +19,8 @@ typedef struct tra_symbol {
     bool exact;                /* params: computed from whole numbers alone, so that `whole` is the exact value */
     int64_t whole;
     const char *define; /* params, inputs: the value or the file that -D gives, as text; NULL: none */
+    bool changed;       /* states: a loop changes it */
+    int depth;          /* how many loops are around the statement */
 } tra_symbol;
 
 typedef struct tra_build {
@@ -32,6 +34,8 @@ typedef struct tra_build {
     tra_storage_choice stored; /* what the last store(..) that was built says */
     int unreadable;            /* how many diagnostics say that an input cannot be opened */
     const char *first_unreadable; /* the message of the first of them */
+    int loop;                     /* the loop whose body is being built; -1: none */
+    int depth;                    /* loops around the statement that is being built */
 } tra_build;
 
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
@@ -112,6 +116,15 @@ bool tra_is_aggregation(const char *name);
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
 tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span);
 tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span);
+
+/* Builds the statements of a loop's body (graph.c). Their names are symbols until `end` has run. */
+void tra_build_body(tra_build *b, tra_ast_program *body, void (*end)(tra_build *b, void *ctx), void *ctx);
+/* The value of an ASSIGN or EINSUM statement, whose symbol is s. */
+tra_node *tra_build_value(tra_build *b, const tra_stmt *st, tra_symbol *s);
+/* Adds a name to those of the graph. */
+void tra_build_add_name(tra_build *b, const char *name, const tra_symbol *s);
+/* A repeat statement (loop.c). Afterwards its states have their last values, and there are symbols of its traces. */
+void tra_build_repeat(tra_build *b, const tra_stmt *st);
 
 tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s);
 void tra_build_output(tra_build *b, tra_stmt *st);

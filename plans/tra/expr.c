@@ -258,6 +258,8 @@ const tra_scalar *tra_scalar_argument(tra_arena *a, int i) {
     return scalar_node(a, (tra_scalar){.op = TRA_S_ARG, .arg = i});
 }
 
+static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_scope *sc);
+
 static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     for (int i = 0; i < sc->n; i++)
         if (strcmp(sc->names[i], x->text) == 0) return tra_scalar_argument(b->arena, i);
@@ -268,7 +270,13 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
                        x->text);
         return NULL;
     }
-    if (sc->ref && !((tra_symbol *)b->symbols.value[at])->param) {
+    const tra_symbol *symbol = b->symbols.value[at];
+    bool number = symbol->node && !symbol->node->type.columns && symbol->node->type.cat->bound.n == 0;
+    if (sc->ref && number) { /* of rank 0, as a turn counter is: X is X[] */
+        const tra_ast ref = {.kind = TRA_AST_INDEX, .span = x->span, .name_span = x->span, .text = x->text};
+        return scalar_ref(b, &ref, sc);
+    }
+    if (sc->ref && !symbol->param) {
         tra_diag_error(b->d, x->span,
                        tra_arena_printf(b->arena,
                                         "write %s[i,j], with a label for each dimension; %s[] when it has none",

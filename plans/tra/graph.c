@@ -29,7 +29,8 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     tra_symbol *s = b->symbols.value[i];
     bool macro = s->stmt->kind == TRA_STMT_DEF, storage = s->stmt->kind == TRA_STMT_STORAGE;
     s->used = true;
-    if (macro || storage || s->param != param)
+    bool turn = s->param && s->node; /* a turn counter: a number, and a relation of rank 0 */
+    if (macro || storage || (s->param != param && !turn))
         tra_diag_error(b->d, span,
                        macro ? tra_arena_printf(b->arena, "write %s(..), after its definition", name) : NULL,
                        "'%s' is a %s; a %s is expected here", name,
@@ -64,7 +65,7 @@ tra_node *tra_build_node(tra_build *b, tra_opcode op, tra_span span) {
 
 /* ---- statements ------------------------------------------------------------------------------------------------ */
 
-static void add_name(tra_build *b, const char *name, const tra_symbol *s) {
+void tra_build_add_name(tra_build *b, const char *name, const tra_symbol *s) {
     tra_graph *g = b->g;
     TRA_ARENA_DOUBLE(b->arena, g->names, g->nnames);
     bool own = s->stored.said || s->node->op == TRA_OP_INPUT;
@@ -122,22 +123,28 @@ static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     if (x->kind == TRA_AST_CALL && strcmp(x->text, "store") == 0) s->stored = b->stored;
 }
 
+tra_node *tra_build_value(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    if (st->kind == TRA_STMT_ASSIGN) {
+        build_assign(b, st, s);
+        return s->node;
+    }
+    tra_node *n = tra_build_einsum(b, st);
+    if (!n || !st->as.name) return n;
+    return tra_build_stored(b, &st->as, &n->type, &s->stored) ? tra_build_as(b, n, &s->stored, st->span) : NULL;
+}
+
 static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     switch (st->kind) {
     case TRA_STMT_INPUT: s->node = tra_build_input(b, st, s); break;
     case TRA_STMT_PARAM: build_param(b, st, s); return;
-    case TRA_STMT_ASSIGN: build_assign(b, st, s); break;
-    case TRA_STMT_EINSUM:
-        s->node = tra_build_einsum(b, st);
-        if (s->node && st->as.name)
-            s->node = tra_build_stored(b, &st->as, &s->node->type, &s->stored)
-                          ? tra_build_as(b, s->node, &s->stored, st->span)
-                          : NULL;
-        break;
+    case TRA_STMT_ASSIGN:
+    case TRA_STMT_EINSUM: s->node = tra_build_value(b, st, s); break;
     case TRA_STMT_OUTPUT: return;
     case TRA_STMT_STORAGE: tra_build_storage_statement(b, st); return;
     case TRA_STMT_TENSOR: s->node = tra_build_tensor(b, st, &s->stored); break;
-    case TRA_STMT_DEF: return;
+    case TRA_STMT_DEF:
+    case TRA_STMT_REPEAT:
+    case TRA_STMT_TRACE: return;
     }
     s->ok = s->node != NULL;
     if (!s->ok) return;
@@ -147,17 +154,64 @@ static void build_statement(tra_build *b, const tra_stmt *st, tra_symbol *s) {
         return;
     }
     if (!s->node->name) s->node->name = st->name;
-    add_name(b, st->name, s);
+    tra_build_add_name(b, st->name, s);
 }
 
-static void warn_unused(tra_build *b) {
-    if (b->d->errors || b->g->noutputs == 0)
-        return; /* a program without outputs is only looked at, so nothing in it is unused */
-    for (int i = 0; i < b->symbols.n; i++) {
+/* Warns of the names from number `from` on that nothing reads, and of states that no loop changes. */
+static void warn_unused(tra_build *b, int from) {
+    if (b->d->errors) return;
+    for (int i = from; i < b->symbols.n; i++) {
         const tra_symbol *s = b->symbols.value[i];
         if (!s->param && !s->used && s->stmt->kind != TRA_STMT_DEF)
             tra_diag_warn(b->d, s->stmt->name_span, NULL, "'%s' is not used", s->stmt->name);
+        else if (s->stmt->role == TRA_ROLE_STATE && !s->changed)
+            tra_diag_warn(b->d, s->stmt->name_span, "in a loop: next NAME = ..", "no loop changes the state '%s'",
+                          s->stmt->name);
     }
+}
+
+/* Has the statement a name that others may use after it? */
+static bool has_symbol(const tra_stmt *st) {
+    return st->kind != TRA_STMT_OUTPUT && st->kind != TRA_STMT_REPEAT && st->kind != TRA_STMT_TRACE &&
+           st->role != TRA_ROLE_NEXT;
+}
+
+static void add_symbols(tra_build *b, tra_ast_program *ast) {
+    for (int i = 0; i < ast->n; i++) {
+        if (!has_symbol(&ast->v[i])) continue;
+        tra_symbol *s = tra_new(b->arena, tra_symbol);
+        s->stmt = &ast->v[i];
+        s->param = s->stmt->kind == TRA_STMT_PARAM;
+        s->depth = b->depth;
+        tra_names_add(&b->symbols, ast->v[i].name, s);
+    }
+}
+
+/* Builds the statements whose symbols are there. */
+static void build_statements(tra_build *b, tra_ast_program *ast) {
+    const tra_symbol *previous = NULL;
+    for (int i = 0; i < ast->n; i++) {
+        const tra_stmt *st = &ast->v[i];
+        if (st->kind == TRA_STMT_REPEAT && !st->broken) tra_build_repeat(b, st);
+        if (!has_symbol(st)) continue;
+        tra_symbol *s = b->symbols.value[tra_names_find(&b->symbols, st->name)];
+        /* where one call has several results, one diagnostic is enough for all */
+        bool told = st->part > 0 && previous && previous->stmt->value == st->value && !previous->ok;
+        if (!st->broken && !told) build_statement(b, st, s);
+        s->seen = true;
+        previous = s;
+    }
+}
+
+void tra_build_body(tra_build *b, tra_ast_program *body, void (*end)(tra_build *b, void *ctx), void *ctx) {
+    int n = b->symbols.n;
+    b->depth++;
+    add_symbols(b, body);
+    build_statements(b, body);
+    end(b, ctx);
+    warn_unused(b, n);
+    tra_names_cut(&b->symbols, n);
+    b->depth--;
 }
 
 /* Takes -D RELATION=FILE for the output of a relation. False unless exactly one statement writes that relation. */
@@ -220,33 +274,18 @@ tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines,
                    .symbols = {.arena = a},
                    .written = {.arena = a},
                    .made = {.arena = a},
+                   .loop = -1,
                    .g = tra_new(a, tra_graph)};
     *out = NULL;
     b.g->arena = a;
     b.g->src = src;
     tra_parse(src, a, d, &ast);
-    for (int i = 0; i < ast.n; i++) {
-        if (ast.v[i].kind == TRA_STMT_OUTPUT) continue;
-        tra_symbol *s = tra_new(a, tra_symbol);
-        s->stmt = &ast.v[i];
-        s->param = s->stmt->kind == TRA_STMT_PARAM;
-        tra_names_add(&b.symbols, ast.v[i].name, s);
-    }
+    add_symbols(&b, &ast);
     TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));
-    const tra_symbol *previous = NULL;
-    for (int i = 0, at = 0; i < ast.n; i++) {
-        const tra_stmt *st = &ast.v[i];
-        if (st->kind == TRA_STMT_OUTPUT) continue;
-        tra_symbol *s = b.symbols.value[at++];
-        /* where one call has several results, one diagnostic is enough for all */
-        bool told = st->part > 0 && previous && previous->stmt->value == st->value && !previous->ok;
-        if (!st->broken && !told) build_statement(&b, st, s);
-        s->seen = true;
-        previous = s;
-    }
+    build_statements(&b, &ast);
     for (int i = 0; i < ast.n; i++)
         if (ast.v[i].kind == TRA_STMT_OUTPUT && !ast.v[i].broken) tra_build_output(&b, &ast.v[i]);
-    warn_unused(&b);
+    if (b.g->noutputs > 0) warn_unused(&b, 0); /* a program without outputs is only looked at: nothing is unused */
     *out = b.g;
     if (d->errors == 0) return TRA_OK;
     if (d->errors == b.unreadable) return tra_fail(e, TRA_INPUT, "%s", b.first_unreadable);

@@ -34,6 +34,10 @@ typedef enum tra_opcode {
 } tra_opcode;
 const char *tra_opcode_text(tra_opcode op);
 
+/* What an INPUT is that reads no file: the value of a state in this turn of its loop (STATE) or after the loop (LAST),
+ * the number of the turn, or the table of what the turns of a loop traced. */
+typedef enum tra_leaf { TRA_LEAF_FILE, TRA_LEAF_STATE, TRA_LEAF_LAST, TRA_LEAF_TURN, TRA_LEAF_TRACE } tra_leaf;
+
 typedef struct tra_node tra_node;
 struct tra_node {
     int id; /* position in the graph; inputs come before */
@@ -72,6 +76,8 @@ struct tra_node {
     tra_rel *rel;     /* open, closed by tra_graph_close; NULL when only declared */
     enum { TRA_AT_ANY, TRA_AT_ALL, TRA_AT_PART } at;
     tra_dims at_dims;
+    tra_leaf leaf;
+    int loop, item; /* of a leaf: its loop, and which state or trace of that it is */
 };
 
 /* How a relation is stored in a file. */
@@ -85,14 +91,55 @@ typedef struct tra_storage_choice {
     bool sparse; /* a relation that is stored so is sparse by type */
 } tra_storage_choice;
 
+/* Who takes a relation: a file; or a loop, as the first or the next value of a state, as a state (its leaf, so that each
+ * is in the plan), to end, or as a value that a turn traces. */
+typedef enum tra_sink {
+    TRA_SINK_FILE,
+    TRA_SINK_FIRST,
+    TRA_SINK_STATE,
+    TRA_SINK_NEXT,
+    TRA_SINK_UNTIL,
+    TRA_SINK_TRACE
+} tra_sink;
+
 typedef struct tra_output {
     const tra_node *node;
-    const char *name, *path; /* path resolved: file[:name] */
+    const char *name, *path; /* path resolved: file[:name]; NULL where a loop takes the relation */
     tra_storage_choice stored;
     /* The labels of its dimensions as the file has them, or NULL. Dimensions have the names that entries(X) gives to
      * their columns. */
     const tra_dim_labels *const *labels;
+    tra_sink sink;
+    int loop, item, column; /* of a loop: its number; of a state or trace: which; of a trace: the value's column */
 } tra_output;
+
+/* A loop of the program. Its body is the nodes from `begin` on, of which the first are its leaves: the states that it
+ * changes, and the turn. Those from `end` on, the last values of states and the tables of traces, stand after it. Nodes
+ * of the body that depend on none of its leaves are the same in each turn. */
+typedef struct tra_repeat_state {
+    const char *name;
+    tra_span span;                 /* of the name in its `next` */
+    tra_node *first, *state, *next, *last; /* the value before the loop; the leaves; what it is in the next turn */
+} tra_repeat_state;
+typedef struct tra_repeat_trace {
+    const char *name;
+    tra_span span;
+    int n; /* columns beside `turn` */
+    const tra_node **value;
+    tra_node *table;
+} tra_repeat_trace;
+typedef struct tra_repeat {
+    int outer;    /* the loop around it; -1 */
+    int64_t most; /* turns */
+    tra_span span, until_span;
+    tra_node *turn; /* NULL: the turns are not counted by a name */
+    int begin, end;
+    int nstates;
+    tra_repeat_state *states;
+    const tra_node *until; /* of rank 0: the loop ends after the first turn in which it is not 0; NULL: none */
+    int ntraces;
+    tra_repeat_trace *traces;
+} tra_repeat;
 
 /* A relation by the name the program gave it; two names may stand for one node (D = C). */
 typedef struct tra_named {
@@ -153,6 +200,8 @@ typedef struct tra_graph {
     const tra_table_op **tables; /* in program order */
     int nstorages;
     const tra_storage_decl **storages; /* storage statements, in program order */
+    int nloops;
+    tra_repeat **loops; /* in program order: one that stands in another comes after it */
 } tra_graph;
 
 /* -D NAME=VALUE of the command line. */
@@ -168,6 +217,10 @@ typedef struct tra_define {
 TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
 void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the caller's; NULL allowed */
+
+/* Do relations of these types have the same keys, extents, bounds, cuts and elements, and are both sparse by type, or
+ * neither? What is known of entries, and so how they would be held, may differ from expression to expression. */
+bool tra_type_eq(const tra_type *a, const tra_type *b, const char **why);
 
 /* Types one operator: fills n->type (its catalog in the arena) from the types of n->in and the other fields.
  * TRA_PROGRAM with a message that names no place in the program. *warn gets a warning in the arena (the joined keys

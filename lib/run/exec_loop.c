@@ -1,0 +1,228 @@
+/* exec_loop.c - loops: their turns, the values of their states, their conditions, what they trace. */
+#include "exec_int.h"
+#include "../relation/columns.h"
+#include "stages.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values of rank 0 -------------------------------------------------------------------------------------------- */
+
+/* The number that a part of rank 0 holds, as a double and as the bits that a column of its type has. Collective: the
+ * site that has it tells the others. */
+static tra_status read_number(tra_execution *x, const tra_op *op, tra_part *p, double *real, int64_t *bits, tra_err *e) {
+    int64_t told[2] = {INT64_MIN, INT64_MIN};
+    tra_dtype t = x->plan->ops[op->in[0]].type.dtype;
+    tra_status s = TRA_OK;
+    if (p->n > 0) {
+        const tra_part *parts[1] = {p};
+        tra_unit_input in = {.part = p, .i = 0, .after = TRA_AFTER_KEEP};
+        s = tra_engine_fetch(x->site.engine, &in, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e);
+        if (s == TRA_OK) {
+            double v = tra_element_real(t, in.cell.array.data, 0);
+            int64_t b = 0;
+            memcpy(&b, in.cell.array.data, tra_dtype_size(t));
+            memcpy(&told[0], &v, sizeof v);
+            told[1] = b;
+            tra_engine_release(x->site.engine, &in);
+        }
+    }
+    s = tra_comm_agree(&x->site.comm, s, e);
+    if (s != TRA_OK) return s;
+    tra_comm_max(&x->site.comm, told, 2);
+    memcpy(real, &told[0], sizeof *real);
+    *bits = told[1];
+    return TRA_OK;
+}
+
+/* ---- states ------------------------------------------------------------------------------------------------------ */
+
+/* The part with its arrays stored: itself, or one whose blocks are those of the part below a view. */
+static tra_part *stored(tra_execution *x, const tra_op *op, tra_part *in) {
+    if (in->kind == TRA_PART_STORED) {
+        tra_part_retain(in);
+        return in;
+    }
+    tra_part *p = tra_part_empty(&op->type, &op->place, x->site.comm.rank, 1);
+    assert(p->n == in->n);
+    for (int64_t i = 0; i < p->n; i++) {
+        tra_part_source src = tra_part_resolve(in, i);
+        assert(!src.via && p->ordinal[i] == in->ordinal[i]); /* what a loop takes is not fused (memory.c) */
+        p->block[i] = src.stored->block[src.at];
+        tra_block_share(x->site.pool, p->block[i]);
+    }
+    return p;
+}
+
+/* The table of what was traced: the block of rows from `from` on, if it is this site's. */
+static tra_status make_traced(tra_execution *x, int i, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    const tra_loop_run *run = &x->loops[op->what.loop];
+    const int64_t *v = run->trace[op->what.item].v;
+    int64_t each = op->type.cat->bound.v[0], n = op->type.columns->n;
+    tra_part *p = x->parts[i] = tra_exec_new_part(x, i);
+    for (int64_t t = 0; t < p->n; t++) {
+        int64_t from = p->ordinal[t] * each, rows = tra_max64(0, tra_min64(each, run->turns - from));
+        tra_batch b = {.v = tra_calloc((size_t)n, sizeof *b.v)};
+        tra_status s =
+            tra_block_new(x->site.pool, tra_block_footprint(tra_columns_room(op->type.columns, rows)), &p->block[t], e);
+        if (s == TRA_OK) {
+            tra_cell c = tra_cell_new(&op->type, p->ordinal[t], p->block[t]->ptr);
+            tra_columns_begin(&c, op->type.columns, rows, &b);
+            for (int64_t r = 0; r < rows; r++)
+                for (int64_t k = 0; k < n; k++) {
+                    size_t size = tra_coltype_size(op->type.columns->v[k].type);
+                    memcpy((char *)b.v[k].values + (size_t)r * size, &v[(from + r) * n + k], size);
+                }
+            tra_block_shrink(x->site.pool, p->block[t], tra_cell_bytes(&c));
+            tra_block_unpin(x->site.pool, p->block[t]);
+        }
+        free(b.v);
+        if (s != TRA_OK) return s;
+    }
+    return TRA_OK;
+}
+
+/* The number of the turn, as a relation. */
+static tra_status make_turn(tra_execution *x, int i, int64_t turn, tra_err *e) {
+    tra_part_release(x->parts[i], x->site.pool);
+    tra_part *p = x->parts[i] = tra_exec_new_part(x, i);
+    for (int64_t t = 0; t < p->n; t++) {
+        TRA_TRY(tra_block_new(x->site.pool, tra_block_footprint(sizeof turn), &p->block[t], e));
+        tra_cell c = tra_cell_new(&x->plan->ops[i].type, p->ordinal[t], p->block[t]->ptr);
+        memcpy(c.array.data, &turn, sizeof turn);
+        tra_block_unpin(x->site.pool, p->block[t]);
+    }
+    return TRA_OK;
+}
+
+/* Says once that a value which the loop looks at is no number any more. */
+static void tell_nan(tra_execution *x, const tra_op *op, double v) {
+    tra_loop_run *run = &x->loops[op->what.loop];
+    if (!isnan(v) || run->nan) return;
+    run->nan = true;
+    char place[512];
+    if (x->site.comm.rank == 0)
+        tra_warn("%s%s is NaN in turn %" PRId64 " of the loop", tra_op_text(op, place, sizeof place),
+                 op->op == TRA_PLAN_UNTIL ? "the condition" : "a value that is traced", run->turns);
+}
+
+static tra_status note_trace(tra_execution *x, const tra_op *op, tra_part *in, tra_err *e) {
+    tra_loop_run *run = &x->loops[op->what.loop];
+    const tra_schema *columns = x->plan->loops[op->what.loop].traced[op->what.item]->columns;
+    tra_traced *t = &run->trace[op->what.item];
+    double real;
+    int64_t bits;
+    TRA_TRY(read_number(x, op, in, &real, &bits, e));
+    int64_t need = (run->turns + 1) * columns->n;
+    if (need > t->cap) {
+        t->cap = tra_max64(need, 2 * t->cap);
+        t->v = tra_realloc(t->v, (size_t)t->cap, sizeof *t->v);
+    }
+    int64_t *row = &t->v[run->turns * columns->n];
+    row[0] = run->turns;
+    row[op->what.column + 1] = bits;
+    tell_nan(x, op, real);
+    return TRA_OK;
+}
+
+static tra_status note_until(tra_execution *x, const tra_op *op, tra_part *in, tra_err *e) {
+    tra_loop_run *run = &x->loops[op->what.loop];
+    int64_t bits;
+    TRA_TRY(read_number(x, op, in, &run->last, &bits, e));
+    tell_nan(x, op, run->last);
+    run->ends = run->last != 0 && !isnan(run->last);
+    return TRA_OK;
+}
+
+tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    switch (op->op) {
+    case TRA_PLAN_STATE:
+    case TRA_PLAN_LAST:
+        tra_part_retain(in);
+        x->parts[i] = in;
+        return TRA_OK;
+    case TRA_PLAN_NEXT: x->parts[i] = stored(x, op, in); return TRA_OK;
+    case TRA_PLAN_TURN: return make_turn(x, i, 0, e);
+    case TRA_PLAN_UNTIL: return note_until(x, op, in, e);
+    case TRA_PLAN_TRACE: return note_trace(x, op, in, e);
+    case TRA_PLAN_TRACED: return make_traced(x, i, e);
+    default: return tra_fail(e, TRA_INTERNAL, "operator %d is none of a loop", (int)op->op);
+    }
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+/* The states get their next values, all together. */
+static void change_states(tra_execution *x, const tra_plan_loop *l) {
+    for (int k = 0; k < l->nstates; k++) {
+        if (l->next[k] < 0) continue;
+        tra_part_release(x->parts[l->state[k]], x->site.pool);
+        x->parts[l->state[k]] = x->parts[l->next[k]];
+        x->parts[l->next[k]] = NULL;
+    }
+}
+
+/* Gives up what the turns have read and nothing outside of the loop will read again. */
+static void release_hoisted(tra_execution *x, const tra_plan_loop *l) {
+    for (int i = l->first; i <= l->last; i++)
+        for (int side = 0; side < 2; side++) {
+            int in = x->plan->ops[i].in[side];
+            bool mine = in >= 0 && tra_op_is_outside(x->plan, in, i) && (in < l->first || in > l->last);
+            if (mine && tra_loop_within(x->plan, x->plan->ops[in].loop, l->outer)) tra_exec_release(x, in);
+        }
+}
+
+static void begin_run(tra_execution *x, int loop) {
+    tra_loop_run *run = &x->loops[loop];
+    run->turns = 0;
+    run->ends = run->nan = false;
+}
+
+/* Says that the condition was never met, with the last values of what was traced. */
+static void tell_end(tra_execution *x, int loop) {
+    const tra_plan_loop *l = &x->plan->loops[loop];
+    tra_loop_run *run = &x->loops[loop];
+    run->converged = l->until < 0 || run->ends;
+    if (run->converged || l->most == 0) return;
+    x->report->unconverged = true;
+    int line = 1;
+    for (int i = 0; l->program && i < l->until_at; i++) line += l->program->text[i] == '\n';
+    tra_str values = {0};
+    for (int k = 0; k < l->ntraces; k++) {
+        const tra_schema *s = l->traced[k]->columns;
+        for (int c = 1; c < s->n; c++) {
+            int64_t bits = run->trace[k].v[(run->turns - 1) * s->n + c];
+            tra_str_printf(&values, "%s%s = %.6g", values.n ? ", " : "", s->v[c].name,
+                           tra_element_real(tra_coltype_held(s->v[c].type), &bits, 0));
+        }
+    }
+    if (x->site.comm.rank == 0)
+        tra_warn("%s:%d: the condition was not met in %" PRId64 " turns%s%s", l->program ? l->program->file : "", line,
+                 run->turns, values.n ? "; at the end " : "", tra_str_get(&values));
+    tra_str_free(&values);
+}
+
+tra_status tra_exec_loop(tra_execution *x, int loop, tra_err *e) {
+    const tra_plan_loop *l = &x->plan->loops[loop];
+    tra_loop_run *run = &x->loops[loop];
+    tra_status s = TRA_OK;
+    size_t n = (size_t)(l->last - l->first + 1);
+    begin_run(x, loop);
+    for (int64_t t = 0; t < l->most && !run->ends && s == TRA_OK; t++) {
+        if (l->turn >= 0) s = make_turn(x, l->turn, t, e);
+        memcpy(x->uses + l->first, x->all_uses + l->first, n * sizeof *x->uses);
+        memset(x->ran + l->first, 0, n * sizeof *x->ran);
+        if (s == TRA_OK) s = tra_exec_range(x, loop, l->first, l->last, e);
+        if (s != TRA_OK) break;
+        change_states(x, l);
+        run->turns++;
+    }
+    if (s != TRA_OK) return s;
+    tell_end(x, loop);
+    release_hoisted(x, l);
+    return TRA_OK;
+}

@@ -1,0 +1,146 @@
+/* parse_loop.c - the statements of loops: repeat, state, next, trace. */
+#include "parse_int.h"
+
+#include <string.h>
+
+/* ---- repeat ----------------------------------------------------------------------------------------------------- */
+
+/* Reports the statements of a body that stand before a loop only. */
+static void check_body(parser *p, const tra_ast_program *body) {
+    static const struct {
+        tra_stmt_kind kind;
+        const char *word, *advice;
+    } rows[] = {{TRA_STMT_INPUT, "an input", "write it before the loop"},
+                {TRA_STMT_PARAM, "a param", "write it before the loop"},
+                {TRA_STMT_STORAGE, "a storage", "write it before the loop"},
+                {TRA_STMT_OUTPUT, "an output",
+                 "write it after the loop; what the loop computes and is to be written is a state"}};
+    for (int i = 0; i < body->n; i++)
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+            if (body->v[i].kind == rows[k].kind)
+                tra_diag_error(p->d, body->v[i].span, rows[k].advice, "%s cannot stand in a loop", rows[k].word);
+}
+
+/* Goes to "until", perhaps on a line of its own; false if the loop has none. */
+static bool find_until(parser *p) {
+    const tra_token *at = p->tok;
+    while (p->tok->kind == TRA_T_END) p->tok++;
+    int next = p->tok->kind == TRA_T_NAME ? p->tok[1].kind : 0;
+    if (tra_parse_at_name(p, "until") && next != '=' && next != '[' && next != ',') return true;
+    p->tok = at;
+    return false;
+}
+
+/* Parses the statements between the braces. Their names are free again after them. */
+static bool parse_body(parser *p, tra_stmt *s) {
+    const tra_token *open = p->tok;
+    if (!tra_parse_expect(p, '{', "'{' and the statements of the loop")) return false;
+    int defined = p->defined.n, defs = p->expander.defs.n;
+    if (++p->loops > MAX_LOOPS) {
+        tra_diag_error(p->d, open->span, NULL, "at most %d loops may stand in one another", MAX_LOOPS);
+        return false;
+    }
+    s->body = tra_new(p->arena, tra_ast_program);
+    if (*s->name) { /* in its loop the counter is a name like others */
+        tra_span *span = tra_new(p->arena, tra_span);
+        *span = s->name_span;
+        tra_names_add(&p->defined, s->name, span);
+    }
+    tra_parse_statements(p, s->body);
+    p->loops--;
+    tra_names_cut(&p->defined, defined);
+    tra_names_cut(&p->expander.defs, defs);
+    if (!tra_parse_accept(p, '}')) {
+        tra_diag_error(p->d, open->span, NULL, "this '{' is not closed");
+        return false;
+    }
+    check_body(p, s->body);
+    return true;
+}
+
+/* Is the name of the counter free? */
+static bool check_counter(parser *p, const tra_stmt *s) {
+    int at = tra_names_find(&p->defined, s->name);
+    if (at < 0) return true;
+    tra_diag_error(p->d, s->name_span, "choose another name", "the counter has the name of another relation or param");
+    tra_diag_also(p->d, *(tra_span *)p->defined.value[at], "defined here");
+    return false;
+}
+
+/* Parses, after "repeat": N as t { .. } until condition */
+static bool parse_repeat(parser *p, tra_stmt *s) {
+    s->kind = TRA_STMT_REPEAT;
+    s->name = "";
+    s->name_span = p->tok[-1].span;
+    s->turns = tra_parse_expr(p);
+    if (s->turns) s->turns = tra_expand(&p->expander, s->turns);
+    if (!s->turns) return false;
+    if (tra_parse_at_name(p, "as")) {
+        p->tok++;
+        if (p->tok->kind != TRA_T_NAME) {
+            tra_parse_unexpected(p, "write repeat 100 as t { .. }", "the name of the turn counter");
+            return false;
+        }
+        s->name_span = p->tok->span;
+        s->name = tra_parse_token_text(p, p->tok++);
+        if (!check_counter(p, s)) return false;
+    }
+    if (!parse_body(p, s)) return false;
+    if (!find_until(p)) return true;
+    p->tok++;
+    s->until = tra_parse_expr(p);
+    if (s->until) s->until = tra_expand(&p->expander, s->until);
+    return s->until != NULL;
+}
+
+/* ---- trace ------------------------------------------------------------------------------------------------------ */
+
+/* Parses, after "trace": log(size, w) */
+static bool parse_trace(parser *p, tra_stmt *s) {
+    asts values = {0};
+    tra_span end;
+    s->kind = TRA_STMT_TRACE;
+    s->name_span = p->tok->span;
+    s->name = tra_parse_token_text(p, p->tok++);
+    if (!tra_parse_expect(p, '(', "'(' and the names of what the table has")) return false;
+    if (!tra_parse_items(p, tra_parse_label, ')', &values, &end)) return false;
+    s->nvalues = values.n;
+    s->values = values.v;
+    for (int i = 0; i < values.n; i++)
+        for (int j = 0; j < i; j++)
+            if (strcmp(values.v[i]->text, values.v[j]->text) == 0) {
+                tra_diag_error(p->d, values.v[i]->span, NULL, "'%s' stands twice", values.v[i]->text);
+                return false;
+            }
+    if (p->loops > 0) return true;
+    tra_diag_error(p->d, s->name_span, NULL, "trace stands in a loop: repeat 100 { .. trace %s(..) }", s->name);
+    return false;
+}
+
+/* ---- states ----------------------------------------------------------------------------------------------------- */
+
+/* Parses, after "state" or "next": NAME = .. or NAME[..] = .. */
+static bool parse_state(parser *p, tra_stmt *s, tra_stmt_role role) {
+    const char *word = role == TRA_ROLE_STATE ? "state" : "next";
+    if (!tra_parse_equation(p, s)) return false;
+    s->role = role;
+    if (s->nparts > 1) {
+        tra_diag_error(p->d, s->name_span, "name the results first, then give them to states one by one",
+                       "a %s statement has one name", word);
+        return false;
+    }
+    if (role == TRA_ROLE_STATE || p->loops > 0) return true;
+    tra_diag_error(p->d, s->name_span, NULL, "next stands in a loop: repeat 100 { .. next %s = .. }", s->name);
+    return false;
+}
+
+bool tra_parse_loop_statement(parser *p, tra_stmt *s) {
+    if (tra_parse_at_name(p, "until")) {
+        tra_parse_unexpected(p, NULL, "a statement; until stands after the '}' of a loop");
+        return false;
+    }
+    bool repeat = tra_parse_at_name(p, "repeat"), trace = tra_parse_at_name(p, "trace");
+    tra_stmt_role role = tra_parse_at_name(p, "state") ? TRA_ROLE_STATE : TRA_ROLE_NEXT;
+    p->tok++;
+    return repeat ? parse_repeat(p, s) : trace ? parse_trace(p, s) : parse_state(p, s, role);
+}

@@ -1,0 +1,332 @@
+/* loop.c - repeat statements: states, their next values, the condition, traces. */
+#include "storage.h"
+#include "table_build.h"
+
+#include <string.h>
+
+/* A loop that is being built. */
+typedef struct building {
+    const tra_stmt *st;
+    tra_repeat *loop;
+    int id, cap, captraces;
+    bool ok;
+    tra_symbol **symbol; /* of each state */
+} building;
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+
+/* A leaf of the loop with this type. */
+static tra_node *add_leaf(tra_build *b, const building *w, tra_leaf leaf, int item, const char *name, tra_span span,
+                          const tra_type *t) {
+    tra_node *n = tra_build_node(b, TRA_OP_INPUT, span);
+    n->at = TRA_AT_ALL;
+    n->leaf = leaf;
+    n->loop = w->id;
+    n->item = item;
+    n->name = name;
+    n->type = *t;
+    return n;
+}
+
+/* The type of a state in every turn: that of its first value, but how many entries it has may change. */
+static tra_type state_type(tra_build *b, const tra_type *first) {
+    tra_type t = *first;
+    if (!t.sparse) return t;
+    t.layout = NULL;
+    int64_t elements = tra_catalog_elements(t.cat);
+    t.entries = tra_entries_about(b->arena, &t, (double)tra_type_entries(first).expected, elements, INT64_MAX);
+    t.layout = tra_type_best_layout(&t);
+    t.entries = tra_entries_about(b->arena, &t, (double)tra_type_entries(first).expected, elements, INT64_MAX);
+    return t;
+}
+
+static void add_sink(tra_build *b, const tra_node *n, const char *name, tra_sink sink, int loop, int item, int column) {
+    tra_graph *g = b->g;
+    TRA_ARENA_DOUBLE(b->arena, g->outputs, g->noutputs);
+    g->outputs[g->noutputs++] =
+        (tra_output){.node = n, .name = name, .sink = sink, .loop = loop, .item = item, .column = column};
+    ((tra_node *)n)->uses++;
+}
+
+/* ---- states ------------------------------------------------------------------------------------------------------ */
+
+/* The state that `next` changes; NULL after a diagnostic. */
+static tra_symbol *find_state(tra_build *b, const tra_stmt *st) {
+    tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
+    if (!s) return NULL;
+    s->used = false;
+    if (s->stmt->role != TRA_ROLE_STATE) {
+        tra_diag_error(b->d, st->name_span, tra_arena_printf(b->arena, "write state %s = .. before the loop", st->name),
+                       "'%s' is no state", st->name);
+        tra_diag_also(b->d, s->stmt->name_span, "defined here");
+        return NULL;
+    }
+    if (s->depth == b->depth) return s;
+    tra_diag_error(b->d, st->name_span, "a loop changes the states that are defined beside it",
+                   "the state '%s' is defined outside of the loop around this one", st->name);
+    tra_diag_also(b->d, s->stmt->name_span, "defined here");
+    return NULL;
+}
+
+static const tra_stmt *earlier_next(const tra_ast_program *body, int i) {
+    for (int j = 0; j < i; j++)
+        if (body->v[j].role == TRA_ROLE_NEXT && strcmp(body->v[j].name, body->v[i].name) == 0) return &body->v[j];
+    return NULL;
+}
+
+/* Finds the states that the body changes, and makes their leaves. */
+static void begin_states(tra_build *b, building *w) {
+    const tra_ast_program *body = w->st->body;
+    w->symbol = tra_news(b->arena, tra_symbol *, body->n);
+    for (int i = 0; i < body->n; i++) {
+        const tra_stmt *st = &body->v[i];
+        if (st->role != TRA_ROLE_NEXT || st->broken) continue;
+        const tra_stmt *before = earlier_next(body, i);
+        if (before) {
+            tra_diag_error(b->d, st->name_span, "all states change together at the end of the turn",
+                           "'%s' has two next values", st->name);
+            tra_diag_also(b->d, before->name_span, "the other one");
+            w->ok = false;
+            continue;
+        }
+        tra_symbol *s = find_state(b, st);
+        if (!s) {
+            w->ok = false;
+            continue;
+        }
+        tra_repeat *l = w->loop;
+        TRA_ARENA_ROOM(b->arena, l->states, l->nstates, w->cap);
+        w->symbol[l->nstates] = s;
+        tra_type t = state_type(b, &s->node->type);
+        tra_node *leaf = add_leaf(b, w, TRA_LEAF_STATE, l->nstates, st->name, st->name_span, &t);
+        leaf->labels = s->node->labels;
+        leaf->rows = s->node->rows;
+        l->states[l->nstates++] =
+            (tra_repeat_state){.name = st->name, .span = st->name_span, .first = s->node, .state = leaf};
+        s->node = leaf;
+        s->changed = true;
+    }
+}
+
+static const char *shape_text(const tra_type *t, char *buf) {
+    tra_dims shape;
+    tra_type_shape(t, &shape);
+    return shape.n ? tra_shape_text(&shape, buf) : "one number";
+}
+
+/* Says how the next value of a state differs from the state; NULL: it does not, but for its blocks. */
+static const char *difference(tra_build *b, const tra_type *state, const tra_type *next) {
+    char x[TRA_DIMTEXT], y[TRA_DIMTEXT];
+    if (!state->columns != !next->columns)
+        return state->columns ? "the state is a table, its next value is not" : "its next value is a table";
+    if (state->columns) return NULL;
+    if (state->dtype != next->dtype)
+        return tra_arena_printf(b->arena, "the state has elements of %s, its next value of %s",
+                                tra_dtype_name(state->dtype), tra_dtype_name(next->dtype));
+    if (!tra_type_is_blocked(state, NULL) || !tra_type_is_blocked(next, NULL)) return NULL;
+    tra_dims s, n;
+    tra_type_shape(state, &s);
+    tra_type_shape(next, &n);
+    if (tra_dims_eq(&s, &n)) return NULL;
+    return tra_arena_printf(b->arena, "the state is %s, its next value %s", shape_text(state, x), shape_text(next, y));
+}
+
+/* The next value in the blocks of the state; NULL after a diagnostic. */
+static tra_node *fit_next(tra_build *b, const tra_stmt *st, const tra_repeat_state *state, tra_node *n) {
+    const tra_type *want = &state->state->type;
+    const char *why = difference(b, want, &n->type);
+    if (!why && want->sparse != n->type.sparse)
+        why = want->sparse ? "the state is sparse by type, its next value is dense"
+                           : "its next value is sparse by type, the state is dense";
+    const char *advice = NULL;
+    if (why && want->sparse != n->type.sparse && want->dtype == n->type.dtype)
+        advice = want->sparse ? "write next X[..] as csr = .., or state X[..] as dense = .."
+                              : "write next X[..] as dense = .., or state X[..] as csr = ..";
+    if (why) {
+        tra_diag_error(b->d, st->span, advice, "the next value of '%s' differs from it: %s", st->name, why);
+        tra_diag_also(b->d, state->first->span, "the state");
+        return NULL;
+    }
+    if (tra_type_is_blocked(want, NULL) && tra_type_is_blocked(&n->type, NULL) &&
+        !tra_dims_eq(&want->cat->bound, &n->type.cat->bound)) {
+        tra_node fields = {.in = {n}, .block = want->cat->bound};
+        for (int d = 0; d < fields.block.n; d++) fields.block.v[d] = tra_max64(1, fields.block.v[d]);
+        n = tra_build_made(b, TRA_OP_REPART, st->span, &fields);
+        if (!n) return NULL;
+    }
+    if (tra_type_eq(want, &n->type, &why)) return n;
+    tra_diag_error(b->d, st->span, NULL, "the next value of '%s' differs from it: %s", st->name, why);
+    tra_diag_also(b->d, state->first->span, "the state");
+    return NULL;
+}
+
+/* ---- the end of a turn ------------------------------------------------------------------------------------------- */
+
+static void build_next(tra_build *b, building *w, const tra_stmt *st) {
+    tra_repeat *l = w->loop;
+    int k = 0;
+    while (k < l->nstates && strcmp(l->states[k].name, st->name) != 0) k++;
+    if (k == l->nstates || l->states[k].next) return;
+    tra_symbol value = {.stmt = st};
+    tra_node *n = tra_build_value(b, st, &value);
+    l->states[k].next = n ? fit_next(b, st, &l->states[k], n) : NULL;
+    if (!l->states[k].next) w->ok = false;
+}
+
+/* The relation of rank 0 that the name stands for; NULL after a diagnostic. */
+static const tra_node *rank_0(tra_build *b, const building *w, const tra_ast *x) {
+    if (w->loop->turn && strcmp(x->text, w->loop->turn->name) == 0) return w->loop->turn;
+    tra_symbol *s = tra_build_relation_symbol(b, x->text, x->span);
+    if (!s) return NULL;
+    if (!s->node->type.columns && s->node->type.cat->bound.n == 0 && s->node->type.cat->n == 1) return s->node;
+    tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write for instance n[] = sum %s[..]^2", x->text),
+                   "'%s' is not one number", x->text);
+    return NULL;
+}
+
+static void build_trace(tra_build *b, building *w, const tra_stmt *st) {
+    tra_repeat *l = w->loop;
+    TRA_ARENA_ROOM(b->arena, l->traces, l->ntraces, w->captraces);
+    tra_repeat_trace *t = &l->traces[l->ntraces++];
+    *t = (tra_repeat_trace){.name = st->name, .span = st->name_span, .n = st->nvalues};
+    t->value = tra_news(b->arena, const tra_node *, st->nvalues);
+    for (int i = 0; i < st->nvalues; i++) {
+        if (strcmp(st->values[i]->text, "turn") == 0) {
+            tra_diag_error(b->d, st->values[i]->span, "choose another name", "the first column is called turn already");
+            w->ok = false;
+        }
+        t->value[i] = rank_0(b, w, st->values[i]);
+        w->ok = w->ok && t->value[i];
+    }
+}
+
+static void build_until(tra_build *b, building *w) {
+    const tra_ast *x = w->st->until;
+    if (!x) return;
+    tra_stmt st = {.kind = TRA_STMT_EINSUM, .span = x->span, .name = "until", .name_span = x->span, .value = (tra_ast *)x};
+    w->loop->until = tra_build_einsum(b, &st);
+    w->loop->until_span = x->span;
+    if (!w->loop->until) w->ok = false;
+}
+
+static void end_body(tra_build *b, void *ctx) {
+    building *w = ctx;
+    const tra_ast_program *body = w->st->body;
+    for (int i = 0; i < body->n; i++) {
+        if (body->v[i].broken) continue;
+        if (body->v[i].role == TRA_ROLE_NEXT) build_next(b, w, &body->v[i]);
+        if (body->v[i].kind == TRA_STMT_TRACE) build_trace(b, w, &body->v[i]);
+    }
+    build_until(b, w);
+}
+
+/* ---- after the loop ---------------------------------------------------------------------------------------------- */
+
+static const tra_schema *trace_columns(tra_build *b, const tra_repeat_trace *t, const tra_stmt *st) {
+    tra_column *v = tra_news(b->arena, tra_column, t->n + 1);
+    tra_schema *s = tra_new(b->arena, tra_schema);
+    v[0] = (tra_column){.name = "turn", .type = TRA_COL_I64};
+    for (int i = 0; i < t->n; i++)
+        v[i + 1] = (tra_column){.name = st->values[i]->text, .type = tra_coltype_of(t->value[i]->type.dtype)};
+    *s = (tra_schema){t->n + 1, v};
+    return s;
+}
+
+/* The table of a trace has a row for each turn: at most as many as the loop has. */
+static void add_trace_table(tra_build *b, building *w, int k, const tra_stmt *st) {
+    tra_repeat_trace *t = &w->loop->traces[k];
+    tra_dims rows = {1, {tra_max64(1, w->loop->most)}}, block = {1, {tra_min64(rows.v[0], TRA_TABLE_BLOCK_ROWS)}};
+    tra_catalog *c = tra_new(b->arena, tra_catalog);
+    tra_err e = {0};
+    if (tra_catalog_blocks(&rows, &block, c, &e) != TRA_OK) {
+        tra_diag_error(b->d, t->span, NULL, "%s", e.msg);
+        return;
+    }
+    tra_type type = {.dtype = TRA_F64,
+                     .cat = c,
+                     .layout = &tra_columns,
+                     .columns = trace_columns(b, t, st),
+                     .bounded = 1,
+                     .cut = {1}};
+    type.entries = tra_entries_about(b->arena, &type, (double)w->loop->most, w->loop->most, block.v[0]);
+    t->table = add_leaf(b, w, TRA_LEAF_TRACE, k, t->name, t->span, &type);
+    t->table->rows = tra_table_own_rows(b, t->table);
+}
+
+static void add_name(tra_build *b, const char *name, tra_node *n, const tra_stmt *st) {
+    tra_symbol *s = tra_new(b->arena, tra_symbol);
+    *s = (tra_symbol){.stmt = st, .ok = true, .seen = true, .node = n, .depth = b->depth};
+    if (tra_names_find(&b->symbols, name) < 0) tra_names_add(&b->symbols, name, s);
+    tra_build_add_name(b, name, s);
+}
+
+static const tra_stmt *trace_statement(const building *w, const char *name) {
+    for (int i = 0; i < w->st->body->n; i++)
+        if (w->st->body->v[i].kind == TRA_STMT_TRACE && strcmp(w->st->body->v[i].name, name) == 0)
+            return &w->st->body->v[i];
+    return NULL;
+}
+
+static void add_sinks(tra_build *b, const building *w) {
+    const tra_repeat *l = w->loop;
+    for (int i = 0; i < l->nstates; i++) {
+        add_sink(b, l->states[i].first, l->states[i].name, TRA_SINK_FIRST, w->id, i, 0);
+        add_sink(b, l->states[i].state, l->states[i].name, TRA_SINK_STATE, w->id, i, 0);
+        add_sink(b, l->states[i].next, l->states[i].name, TRA_SINK_NEXT, w->id, i, 0);
+    }
+    if (l->until) add_sink(b, l->until, "until", TRA_SINK_UNTIL, w->id, 0, 0);
+    for (int i = 0; i < l->ntraces; i++)
+        for (int j = 0; j < l->traces[i].n; j++)
+            add_sink(b, l->traces[i].value[j], l->traces[i].name, TRA_SINK_TRACE, w->id, i, j);
+}
+
+/* Gives the states their last values, and adds the tables of the traces. */
+static void end_loop(tra_build *b, building *w) {
+    tra_repeat *l = w->loop;
+    l->end = b->g->n;
+    for (int i = 0; i < l->nstates; i++) {
+        tra_repeat_state *s = &l->states[i];
+        s->last = add_leaf(b, w, TRA_LEAF_LAST, i, s->name, s->span, &s->state->type);
+        s->last->labels = s->state->labels;
+        s->last->rows = s->state->rows;
+        w->symbol[i]->node = s->last;
+        if (!w->ok) w->symbol[i]->ok = false;
+    }
+    for (int i = 0; i < l->ntraces && w->ok; i++) {
+        const tra_stmt *st = trace_statement(w, l->traces[i].name);
+        add_trace_table(b, w, i, st);
+        if (l->traces[i].table) add_name(b, l->traces[i].name, l->traces[i].table, st);
+    }
+    if (w->ok) add_sinks(b, w);
+}
+
+/* The turn counter is a relation of rank 0, and a param in its loop. */
+static void begin_turn(tra_build *b, building *w) {
+    tra_catalog *c = tra_new(b->arena, tra_catalog);
+    tra_dims none = {0};
+    tra_err e = {0};
+    if (!*w->st->name) return;
+    if (tra_catalog_blocks(&none, &none, c, &e) != TRA_OK) return;
+    tra_type t = {.dtype = TRA_I64, .cat = c};
+    w->loop->turn = add_leaf(b, w, TRA_LEAF_TURN, 0, w->st->name, w->st->name_span, &t);
+    tra_symbol *s = tra_new(b->arena, tra_symbol);
+    *s = (tra_symbol){.stmt = w->st, .param = true, .ok = true, .seen = true, .used = true, .node = w->loop->turn};
+    tra_names_add(&b->symbols, w->st->name, s);
+}
+
+void tra_build_repeat(tra_build *b, const tra_stmt *st) {
+    tra_graph *g = b->g;
+    building w = {.st = st, .loop = tra_new(b->arena, tra_repeat), .id = g->nloops, .ok = true};
+    int outer = b->loop, names = b->symbols.n;
+    *w.loop = (tra_repeat){.outer = outer, .span = st->span, .begin = g->n};
+    TRA_ARENA_DOUBLE(b->arena, g->loops, g->nloops);
+    g->loops[g->nloops++] = w.loop;
+    w.ok = tra_build_int(b, st->turns, "a number of turns", 0, &w.loop->most);
+    begin_states(b, &w);
+    begin_turn(b, &w);
+    b->loop = w.id;
+    tra_build_body(b, st->body, end_body, &w);
+    b->loop = outer;
+    tra_names_cut(&b->symbols, names);
+    end_loop(b, &w);
+}
