@@ -2,7 +2,6 @@
  * (gen_sparse.c). */
 #include "common.h"
 #include "gen_sparse.h"
-#include "gen_values.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "../formats/settle.h"
 #include "../formats/storage.h"
 #include "../lib/relation/block.h"
+#include "../lib/relation/gen_values.h"
 #include "../lib/relation/rows.h"
 
 static const char dists[] = "uniform|normal|identity|range|zero";

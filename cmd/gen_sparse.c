@@ -8,18 +8,10 @@
 #include "gen_sparse.h"
 
 #include "../formats/entries.h"
+#include "../lib/relation/gen_values.h"
 
 #include <math.h>
 #include <string.h>
-
-/* Two rounds of multiply, fold and shift. */
-uint64_t gen_mix(uint64_t x) {
-    x ^= x >> 32;
-    x *= 0xd6e8feb86659fd93u;
-    x ^= x >> 32;
-    x *= 0xd6e8feb86659fd93u;
-    return x ^ x >> 32;
-}
 
 /* A stream of draws. */
 typedef struct draws {

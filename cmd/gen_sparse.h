@@ -34,7 +34,4 @@ typedef struct gen_items {
  * once. They depend on pattern and shape alone, not on the blocks. */
 void gen_entries(const gen_pattern *p, const tra_dims *from, const tra_dims *ext, gen_items *out);
 
-/* 64 bits from a counter and a key. */
-uint64_t gen_mix(uint64_t x);
-
 #endif

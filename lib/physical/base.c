@@ -52,21 +52,16 @@ static void dictionary_bytes(const tra_plan *p, int64_t *files, int64_t *made, i
     if (*made <= INCLUDED) *made = 0;
 }
 
-/* Is the operator an input of positions (index(i))? Such an input is computed, so no file is open for it. */
-static bool is_positions(const tra_op *op) {
-    if (!tra_op_is(op->op, TRA_READS) || !op->what.path) return false;
-    tra_arena *a = tra_arena_new();
-    const char *positions = tra_rel_positions(a, 0, 1);
-    bool is = strncmp(op->what.path, positions, strcspn(positions, "0")) == 0;
-    tra_arena_free(a);
-    return is;
+/* Is the operator an input whose values are made? No file is open for it. */
+static bool is_made(const tra_op *op) {
+    return tra_op_is(op->op, TRA_READS) && op->what.path && tra_rel_is_made(op->what.path);
 }
 
 /* Bytes that a process holds both while it plans and while it runs. *of_files: the part of them that open tables hold.
  * *statistics: what planning holds in addition: the statistics of tables. */
 static int64_t process_bytes(const tra_plan *p, int64_t *of_files, int64_t *statistics) {
     int64_t files = 0, made;
-    for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE) && !is_positions(&p->ops[i]);
+    for (int i = 0; i < p->nops; i++) files += tra_op_is(p->ops[i].op, TRA_FILE) && !is_made(&p->ops[i]);
     dictionary_bytes(p, of_files, &made, statistics);
     return *of_files + made + (p->sites > 1 ? TRA_PROCESS_MPI : TRA_PROCESS) +
            tra_max64(0, files - TRA_FILES_INCLUDED) * TRA_FILE_CACHE;

@@ -240,32 +240,7 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
     return TRA_OK;
 }
 
-/* ---- positions ------------------------------------------------------------------------------------------------- */
-
-/* A prefix that is no path of a user: as a path it would be written with one slash. */
-static const char positions[] = "index://";
-
-const char *tra_rel_positions(tra_arena *a, int64_t extent, int64_t block) {
-    return tra_arena_printf(a, "%s%" PRId64 "/%" PRId64, positions, extent, block);
-}
-
-static tra_status open_positions(tra_rel *r, const char *spec, tra_err *e) {
-    tra_dims shape = {.n = 1}, block = {.n = 1};
-    const char *text = spec + strlen(positions), *slash = strchr(text, '/');
-    bool ok = slash && tra_parse_int(tra_arena_strndup(r->arena, text, (size_t)(slash - text)), &shape.v[0]) &&
-              tra_parse_int(slash + 1, &block.v[0]) && shape.v[0] >= 0 && block.v[0] >= 1;
-    if (!ok) return tra_fail(e, TRA_INPUT, "%s names no positions", spec);
-    r->path = tra_arena_strndup(r->arena, spec, strlen(spec));
-    r->name = "data";
-    r->how = TRA_BY_POSITION;
-    r->size = sizeof(int64_t);
-    TRA_TRY(tra_catalog_blocks(&shape, &block, &r->cat, e));
-    r->type = (tra_type){.dtype = TRA_I64, .cat = &r->cat, .cut = {1}};
-    r->info = (tra_relinfo){
-        .path = r->path, .name = r->name, .layout = "tensor", .dims = shape, .chunk = block, .codec = "none"};
-    r->stored_bytes_known = true;
-    return TRA_OK;
-}
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e) {
     tra_arena *a = tra_arena_new();
@@ -274,8 +249,8 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
     r->arena = a;
     r->file = r->dset = r->direct_fd = -1;
     tra_status s;
-    if (strncmp(spec, positions, strlen(positions)) == 0) {
-        s = open_positions(r, spec, e);
+    if (tra_rel_is_made(spec)) {
+        s = tra_made_open(r, spec, e);
         if (s == TRA_OK)
             *out = r;
         else

@@ -1,4 +1,5 @@
 /* reader.c - reading the arrays of an open relation, in any thread. */
+#include "gen_values.h"
 #include "stored_int.h"
 #include "table_hook.h"
 
@@ -123,7 +124,7 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     struct stat st;
     tra_err e = {0};
     uint64_t sum = r->parts_identity;
-    if (r->how == TRA_BY_POSITION) return tra_arena_strndup(a, r->path, strlen(r->path));
+    if (r->how == TRA_BY_VALUES) return tra_arena_strndup(a, r->path, strlen(r->path));
     tra_h5_enter();
     if (r->table)
         sum = tra_table_identity(r);
@@ -396,14 +397,14 @@ static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scrat
     int64_t n;
     if (r->table) return tra_table_read(r, ordinal, buf, scratch, e);
     if (r->stored) return tra_stored_read(r, ordinal, buf, scratch, e);
-    if (r->how != TRA_BY_POSITION) TRA_TRY(load(r, e));
+    if (r->how != TRA_BY_VALUES) TRA_TRY(load(r, e));
     tra_catalog_ext(&r->cat, ordinal, &ext);
     if (!tra_dims_product(&ext, &n) || n == 0) return TRA_OK;
     switch (r->how) {
     case TRA_BY_ROW: TRA_TRY(read_rows(r, ordinal, &ext, buf, e)); break;
     case TRA_BY_LIBRARY: TRA_TRY(read_library(r, ordinal, &ext, buf, e)); break;
-    case TRA_BY_POSITION:
-        for (int64_t i = 0; i < n; i++) ((int64_t *)buf)[i] = ordinal * r->cat.bound.v[0] + i;
+    case TRA_BY_VALUES:
+        gen_values_fill(r->values, &r->type, &r->info.dims, ordinal, buf);
         return TRA_OK;
     case TRA_BY_CHUNK:
         if (r->chunks[ordinal].addr >= 0)

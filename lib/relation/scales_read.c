@@ -196,7 +196,7 @@ tra_status tra_rel_labels(tra_rel *r, const tra_dim_labels *const **out, tra_err
     tra_status s = TRA_OK;
     const char *why;
     *out = r->labels;
-    if (r->labels || r->table || r->how == TRA_BY_POSITION || !tra_type_is_tensor(&r->type, &why)) return TRA_OK;
+    if (r->labels || r->table || r->how == TRA_BY_VALUES || !tra_type_is_tensor(&r->type, &why)) return TRA_OK;
     const tra_dim_labels **labels = tra_news(r->arena, const tra_dim_labels *, TRA_MAXDIM);
     tra_dims shape;
     tra_type_shape(&r->type, &shape);

@@ -109,6 +109,9 @@ uint64_t tra_mask_sum(int64_t ordinal, uint32_t mask);
  * cost of each request outweighs that. */
 enum { TRA_PAGE = 4096, TRA_DIRECT = 256 << 10 };
 
+/* Opens a relation that is in no file (made.c). */
+TRA_MUSTUSE tra_status tra_made_open(tra_rel *r, const char *spec, tra_err *e);
+
 /* ---- reader (file.c opens, reader.c reads) ---------------------------------------------------------------------- */
 
 struct tra_rel {
@@ -126,9 +129,10 @@ struct tra_rel {
     bool scalar;              /* a dataset without dimensions */
     bool raw;                 /* the numbers are wanted as they are stored */
     const tra_decode *decode; /* of another program: how elements become those of the type; NULL: they are */
-    /* How arrays are read: pread of a chunk, pread of rows of a contiguous dataset, H5Dread, or made up
-     * (tra_rel_positions). */
-    enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY, TRA_BY_POSITION } how;
+    /* How arrays are read: pread of a chunk, pread of rows of a contiguous dataset, H5Dread, or made
+     * (tra_rel_made). */
+    enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY, TRA_BY_VALUES } how;
+    const struct gen_values *values; /* BY_VALUES */
     int64_t library_bytes;   /* BY_LIBRARY: bytes that HDF5 takes for a read */
     tra_pipeline pipeline;   /* BY_CHUNK */
     int64_t base;            /* BY_ROW: address of the first element */

@@ -1,4 +1,5 @@
 /* expr.c - expressions inside arguments: integers, functions of keys, scalar functions. Kernels are in kernels.c. */
+#include "gen.h"
 #include "build.h"
 
 #include <math.h>
@@ -77,6 +78,8 @@ static const tra_keyexpr *key_number(tra_build *b, const tra_ast *x, const key_s
 }
 
 static const tra_keyexpr *key_call(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    int64_t extent;
+    if (strcmp(x->text, "extent") == 0) return tra_build_extent(b, x, &extent) ? key_int(b, extent) : NULL;
     bool is_min = strcmp(x->text, "min") == 0;
     if (strcmp(x->text, "abs") == 0 && x->nkids == 1) {
         const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
@@ -336,6 +339,9 @@ static const tra_scalar *scalar_extreme(tra_build *b, const tra_ast *x, const ar
 }
 
 static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    int64_t extent;
+    if (strcmp(x->text, "extent") == 0)
+        return tra_build_extent(b, x, &extent) ? tra_scalar_number(b->arena, (double)extent) : NULL;
     if (sc->ref && strcmp(x->text, "index") == 0) return scalar_ref(b, x, sc);
     static const char *const counts[] = {NULL, "one argument", "two arguments", "three arguments"};
     int arity = 1, op = -1;

@@ -76,6 +76,7 @@ bool tra_build_exact(const tra_build *b, const tra_ast *x, int64_t *v) {
     int64_t l, r;
     int at;
     switch ((int)x->kind) {
+    case TRA_AST_CALL: return strcmp(x->text, "extent") == 0 && tra_build_extent(b, x, v);
     case TRA_AST_NUMBER: return x->integer && tra_parse_int(x->text, v);
     case TRA_AST_NAME: {
         const tra_symbol *s = (at = tra_names_find(&b->symbols, x->text)) >= 0 ? b->symbols.value[at] : NULL;

@@ -318,7 +318,7 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
     for (int i = 0; i < NFORMS; i++) ADD(forms[i].name);
     for (int i = 0; i < NFUNCTIONS; i++) ADD(functions[i].name);
     for (int i = 0; tra_slice_name(i); i++) ADD(tra_slice_name(i));
-    ADD("topk"), ADD("store");
+    ADD("topk"), ADD("store"), ADD("gen");
     for (int i = 0; tra_linear_name(i); i++) ADD(tra_linear_name(i));
     int of_tensors = n;
     for (int i = 0; tra_table_op_name(i); i++) ADD(tra_table_op_name(i));
@@ -335,6 +335,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     if (strcmp(x->text, "store") == 0) return build_store(b, x);
     if (tra_is_linear(x->text)) return tra_build_linear_call(b, x, 0, 1);
     if (strcmp(x->text, "topk") == 0) return tra_build_top(b, x, tra_build_relation, 0, 1);
+    if (strcmp(x->text, "gen") == 0) return tra_build_gen(b, x);
     if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_relation);
     if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, tra_build_relation);
     for (int i = 0; i < NFUNCTIONS; i++)

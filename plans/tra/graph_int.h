@@ -2,6 +2,7 @@
 #ifndef TRA_GRAPH_INT_H
 #define TRA_GRAPH_INT_H
 
+#include "gen.h"
 #include "linear.h"
 #include "slice.h"
 #include "storage.h"

@@ -1,13 +1,21 @@
-/* gen_values.c - the values of elements that tra gen makes, each a function of the seed and the element's row-major
+/* gen_values.c - the values of elements that are made, not stored, each a function of the seed and the element's row-major
  * index alone. */
 #include "gen_values.h"
-#include "gen_sparse.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Two rounds of multiply, fold and shift. */
+uint64_t gen_mix(uint64_t x) {
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    x ^= x >> 32;
+    x *= 0xd6e8feb86659fd93u;
+    return x ^ x >> 32;
+}
+
 gen_values gen_values_of(gen_dist dist, int64_t seed) {
-    return (gen_values){dist, gen_mix((uint64_t)seed + 0xbf58476d1ce4e5b9u)};
+    return (gen_values){.dist = dist, .key = gen_mix((uint64_t)seed + 0xbf58476d1ce4e5b9u)};
 }
 
 /* 64 bits from a counter, keyed by the seed. Neighbouring indices and seeds give unrelated bits, so that every element
@@ -45,6 +53,10 @@ static uint8_t uniform_bool(uint64_t key, int64_t index) { return (uint8_t)(bits
 #define UNIFORM_INT(ctype, key, index)  uniform_int(key, index)
 #define UNIFORM_BOOL(ctype, key, index) uniform_bool(key, index)
 
+#define CONSTANT_FLOAT(v) (v)->real
+#define CONSTANT_INT(v)   (v)->whole
+#define CONSTANT_BOOL(v)  ((v)->whole != 0)
+
 /* A run of n elements of a type from row-major index `at`; `diagonal` is the index in the run that identity sets, or
  * -1. */
 #define X(name, text, ctype, class, ...)                                                                               \
@@ -58,6 +70,9 @@ static uint8_t uniform_bool(uint64_t key, int64_t index) { return (uint8_t)(bits
             break;                                                                                                     \
         case GEN_DIST_RANGE:                                                                                           \
             for (int64_t i = 0; i < n; i++) out[i] = (ctype)(at + i);                                                  \
+            break;                                                                                                     \
+        case GEN_DIST_CONSTANT:                                                                                        \
+            for (int64_t i = 0; i < n; i++) out[i] = (ctype)CONSTANT_##class(v);                                       \
             break;                                                                                                     \
         default:                                                                                                       \
             memset(out, 0, (size_t)n * sizeof *out);                                                                   \
