@@ -402,6 +402,7 @@ static void count_reads(const tra_joinagg *st, const tra_part *scanned, int64_t 
 static int64_t *count_scan(const tra_joinagg *st, int n, const tra_part *scanned) {
     const tra_op_scan *scan = &st->op->orders.scan;
     if (!scanned || !tra_scan_is_whole(st->site->plan, scan->input)) return NULL;
+    if (tra_op_is_outside(st->site->plan, scan->input, st->op->id)) return NULL; /* the next turn reads it too */
     int64_t *reads = tra_calloc((size_t)scanned->n + 1, sizeof *reads);
     for (int k = 0; k < n; k++) count_reads(&st[k], scanned, reads);
     return reads;

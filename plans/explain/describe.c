@@ -18,7 +18,7 @@ static const char *into_arena(tra_arena *a, tra_str *s) {
 
 /* The name of the operator's relation; of an exchange that of the relation that it moves. */
 static const char *relation_of(const tra_plan *p, const tra_op *o) {
-    while (!o->what.name && tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];
+    while (!o->what.name && o->in[0] >= 0 && tra_op_is(o->op, TRA_FORWARDS)) o = &p->ops[o->in[0]];
     return o->what.name;
 }
 
@@ -80,7 +80,13 @@ static void add_lines(tra_shown_plan *s, int op, int depth, bool *seen) {
     s->lines[s->nlines++] = (tra_shown_line){op, depth, again};
     if (again) return;
     seen[op] = true;
-    for (int i = 0; i < 2 && s->plan->ops[op].in[i] >= 0; i++) add_lines(s, s->plan->ops[op].in[i], depth + 1, seen);
+    const tra_op *o = &s->plan->ops[op];
+    bool ends = o->op == TRA_PLAN_LAST || o->op == TRA_PLAN_TRACED; /* below what a loop leaves stand its turns */
+    const tra_plan_loop *l = ends ? &s->plan->loops[o->what.loop] : NULL;
+    for (int i = l ? l->first : 0; l && i <= l->last; i++)
+        if (tra_op_is_end_of_turn(s->plan->ops[i].op) && s->plan->ops[i].what.loop == o->what.loop && !seen[i])
+            add_lines(s, i, depth + 1, seen);
+    for (int i = 0; i < 2 && o->in[i] >= 0; i++) add_lines(s, o->in[i], depth + 1, seen);
 }
 
 /* ---- why a plan is not the first choice --------------------------------------------------------------------- */

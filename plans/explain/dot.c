@@ -52,9 +52,20 @@ void tra_explain_dot(const tra_job *job, tra_str *out) {
     }
     tra_str_printf(out, "%d site%s, %s over the network\";\n", s->plan->sites, s->plan->sites == 1 ? "" : "s",
                    tra_size_text(s->plan->cost.network_bytes, human));
+    for (int l = 0; l < s->plan->nloops; l++) {
+        const tra_plan_loop *p = &s->plan->loops[l];
+        if (p->last < p->first) continue;
+        tra_str_printf(out, "    subgraph cluster_%d {\n    label=\"at most %" PRId64 " turns\"; style=dashed;\n   ", l, p->most);
+        for (int i = p->first; i <= p->last; i++)
+            if (s->plan->ops[i].loop == l) tra_str_printf(out, " n%d;", i);
+        tra_str_add(out, "\n    }\n");
+    }
     for (int i = 0; i < s->plan->nops; i++) {
         const tra_op *o = s->ops[i].op;
         add_node(&s->ops[i], out);
+        if (o->op == TRA_PLAN_NEXT) /* the state of the next turn */
+            tra_str_printf(out, "    n%d -> n%d [style=dotted, constraint=false];\n", i,
+                           s->plan->loops[o->what.loop].state[o->what.item]);
         for (int j = 0; j < 2 && o->in[j] >= 0; j++) {
             tra_str_printf(out, "    n%d -> n%d", o->in[j], i);
             if (o->predicted.cost.network_bytes.bound > 0)

@@ -72,4 +72,8 @@ void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k);
 void tra_text_storages(int n, const tra_kernel_set *x, tra_str *out);
 void tra_json_storages(tra_json *j, int n, const tra_kernel_set *x);
 
+/* The loops of a plan: the member "loops" of its JSON object; lines of text. */
+void tra_json_loops(tra_json *j, const tra_plan *p);
+void tra_text_loops(const tra_plan *p, tra_str *out);
+
 #endif

@@ -96,6 +96,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const t
     tra_json_str(j, "label", s->label);
     if (o->what.path) tra_json_str(j, "path", o->what.path);
     if (o->strategy) tra_json_str(j, "strategy", o->strategy);
+    if (p->nloops > 0 && o->loop >= 0) tra_json_int(j, "loop", o->loop);
     tra_json_str(j, "placement", s->place);
     tra_json_int(j, "keys", c->frontier.n);
     dims(j, "frontier", &c->frontier);
@@ -156,6 +157,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
         tra_json_begin(j, "operators", '[');
         for (int i = 0; i < p->nops; i++) operator(j, job, p, &s->ops[i], l, m);
         tra_json_end(j, ']');
+        if (p->nloops > 0) tra_json_loops(j, p);
         if (l) tra_json_statements(j, job->plans.labellings, l);
     }
     tra_json_end(j, '}');

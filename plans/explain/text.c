@@ -236,6 +236,7 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
     add_head(job, s, out);
     add_price_of_reproducible(job, s, out);
+    tra_text_loops(job->plan, out);
     tra_str_add(out, "\n");
     add_tree(s, out);
     if (o->measured) tra_text_analysis(s, o->measured, out);

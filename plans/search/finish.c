@@ -146,6 +146,7 @@ static void add_op(finish *f, int id) {
         o->type = m->f->summand;
     else if (!tra_op_is(x->op, TRA_FORWARDS))
         o->what.name = n->name;
+    if (x->name) o->what.name = x->name;
     o->what.partial = x->partial && x->op != TRA_PLAN_SHUF;
     hold(f->plan, o);
     switch (x->op) {

@@ -14,6 +14,7 @@ typedef struct part {
     int place;
     bool partial;     /* AGG, JOINAGG: leaves summands; SHUF: moves them */
     int loop;         /* the loop in whose turns it runs; -1: none */
+    const char *name; /* of a loop's own operators: of the state or trace; NULL: none */
     int of_loop, item, column; /* of a loop's own operators: which loop; which state or trace; which column */
 } part;
 

@@ -102,6 +102,7 @@ static int add_leaf(finish *f, const tra_node *n, tra_plan_op op, int in) {
                                             .node = &x->m->f->x->node,
                                             .in = {in, -1},
                                             .place = x->m->out,
+                                            .name = n->name,
                                             .of_loop = n->loop,
                                             .item = n->item});
     tra_finish_outputs(f, g);
@@ -127,6 +128,7 @@ static void end_turn(finish *f, int loop) {
                                   .node = &supply_at(f, group)->m->f->x->node,
                                   .in = {in[i], -1},
                                   .place = f->v[in[i]].place,
+                                  .name = o->name,
                                   .of_loop = loop,
                                   .item = o->item,
                                   .column = o->column});

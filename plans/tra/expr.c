@@ -279,6 +279,7 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
         const tra_ast ref = {.kind = TRA_AST_INDEX, .span = x->span, .name_span = x->span, .text = x->text};
         return scalar_ref(b, &ref, sc);
     }
+    if (sc->ref && !symbol->param && symbol->seen && !symbol->ok) return NULL; /* its definition has an error */
     if (sc->ref && !symbol->param) {
         tra_diag_error(b->d, x->span,
                        tra_arena_printf(b->arena,

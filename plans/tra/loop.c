@@ -169,6 +169,7 @@ static void build_next(tra_build *b, building *w, const tra_stmt *st) {
     if (k == l->nstates || l->states[k].next) return;
     tra_symbol value = {.stmt = st};
     tra_node *n = tra_build_value(b, st, &value);
+    if (n && !n->name && n->op != TRA_OP_INPUT) n->name = st->name;
     l->states[k].next = n ? fit_next(b, st, &l->states[k], n) : NULL;
     if (!l->states[k].next) w->ok = false;
 }
@@ -255,9 +256,9 @@ static void add_trace_table(tra_build *b, building *w, int k, const tra_stmt *st
 
 static void add_name(tra_build *b, const char *name, tra_node *n, const tra_stmt *st) {
     tra_symbol *s = tra_new(b->arena, tra_symbol);
-    *s = (tra_symbol){.stmt = st, .ok = true, .seen = true, .node = n, .depth = b->depth};
+    *s = (tra_symbol){.stmt = st, .ok = n != NULL, .seen = true, .node = n, .depth = b->depth};
     if (tra_names_find(&b->symbols, name) < 0) tra_names_add(&b->symbols, name, s);
-    tra_build_add_name(b, name, s);
+    if (n) tra_build_add_name(b, name, s);
 }
 
 static const tra_stmt *trace_statement(const building *w, const char *name) {
@@ -292,10 +293,10 @@ static void end_loop(tra_build *b, building *w) {
         w->symbol[i]->node = s->last;
         if (!w->ok) w->symbol[i]->ok = false;
     }
-    for (int i = 0; i < l->ntraces && w->ok; i++) {
+    for (int i = 0; i < l->ntraces; i++) {
         const tra_stmt *st = trace_statement(w, l->traces[i].name);
-        add_trace_table(b, w, i, st);
-        if (l->traces[i].table) add_name(b, l->traces[i].name, l->traces[i].table, st);
+        if (w->ok) add_trace_table(b, w, i, st);
+        add_name(b, l->traces[i].name, l->traces[i].table, st);
     }
     if (w->ok) add_sinks(b, w);
 }
