@@ -191,9 +191,11 @@ int tra_op_until(const tra_plan *p, int i, int j) {
     return until;
 }
 
-/* Is the result of operator i, or the blocks of it, read in other turns too? */
+/* Is the result of operator i, or the blocks of it, read in other turns too? Values of states are parts that others
+ * hold. */
 static bool lasts(const tra_plan *p, int i, const tra_op *reader) {
-    return p->ops[i].op == TRA_PLAN_STATE || tra_op_is_outside(p, i, reader->id);
+    bool state = p->ops[i].op == TRA_PLAN_STATE || p->ops[i].op == TRA_PLAN_LAST;
+    return state || tra_op_is_outside(p, i, reader->id);
 }
 
 bool tra_op_is_only_reader(const tra_plan *p, const tra_op *op, int side) {
