@@ -8,87 +8,6 @@
 
 #include <stdlib.h>
 
-static tra_edges find_edges(const tra_plan *p) {
-    size_t n = (size_t)p->nops + 1;
-    tra_edges e = {.uses = tra_calloc(4 * n, sizeof *e.uses), .gathered = tra_calloc(n, sizeof *e.gathered)};
-    e.first = e.uses + n, e.last = e.first + n, e.file = e.last + n;
-    for (int i = 0; i < p->nops; i++) e.first[i] = e.last[i] = e.file[i] = -1;
-    for (int i = p->nops - 1; i >= 0; i--) {
-        const tra_op *op = &p->ops[i];
-        for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
-            int in = op->in[side];
-            e.uses[in]++;
-            e.first[in] = i;
-            e.last[in] = e.last[in] < 0 ? i : e.last[in];
-            e.gathered[in] |= tra_op_is(op->op, TRA_GATHERS) || (tra_op_is(op->op, TRA_RENAMES) && e.gathered[i]);
-        }
-    }
-    for (int i = 0; i < p->nops; i++) { /* what each turn of a loop reads is held until the loop has ended */
-        const tra_op *op = &p->ops[i];
-        for (int side = 0; side < 2 && op->in[side] >= 0; side++) {
-            int until = op->op == TRA_PLAN_NEXT ? p->loops[op->what.loop].last : tra_op_until(p, op->in[side], i);
-            e.last[op->in[side]] = e.last[op->in[side]] < until ? until : e.last[op->in[side]];
-        }
-    }
-    return e;
-}
-
-static void free_edges(tra_edges *e) {
-    free(e->uses);
-    free(e->gathered);
-}
-
-/* Is the map so much work that it must be computed once, rather than each time that a join reads its result? */
-static bool is_made_once(const tra_plan *p, const tra_op *op, int user) {
-    enum { MUCH = 20 }; /* operations for a row: kernels that sort have more */
-    const tra_rows_kernel *rows = op->op == TRA_PLAN_MAP ? tra_kernel_rows(op->what.map) : NULL;
-    if (!rows || rows->flops < MUCH || user < 0 || p->ops[user].in[1] < 0) return false;
-    const tra_op *join = &p->ops[user];
-    int other = &p->ops[join->in[0]] == op ? 1 : 0;
-    const tra_dims *frontier = &p->ops[join->in[other]].type.cat->frontier;
-    const tra_dims *joined = other ? &join->what.joinr : &join->what.joinl;
-    for (int d = 0; d < frontier->n; d++) {
-        bool met_once = frontier->v[d] <= 1;
-        for (int j = 0; j < joined->n; j++) met_once |= joined->v[j] == d;
-        if (!met_once) return true;
-    }
-    return false;
-}
-
-/* Must the result be stored: for other turns of a loop than the one that makes it, or since a loop takes it? */
-static bool is_kept(const tra_plan *p, const tra_edges *e, int i) {
-    int user = p->nloops > 0 ? e->first[i] : -1;
-    while (user >= 0 && tra_op_is(p->ops[user].op, TRA_RENAMES) && p->ops[user].loop == p->ops[i].loop)
-        user = e->first[user];
-    return user >= 0 && (p->ops[user].loop != p->ops[i].loop || tra_op_is_end_of_turn(p->ops[user].op));
-}
-
-/* Fuses a MAP or TILE with its consumer if it has exactly one. Between a consumer and a stored result there may be one
- * fused operator, or several maps, which are composed into one. What a CONCAT reads is not fused: it holds a whole
- * group at once, which would then include the arrays that tiles are cut from. */
-static void choose_fused(tra_plan *p, const tra_edges *e) {
-    for (int i = 0; i < p->nops; i++) {
-        tra_op *op = &p->ops[i];
-        op->orders.fused = false;
-        if (!tra_op_is(op->op, TRA_FUSES)) continue;
-        op->orders.fused = !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]) &&
-                           !is_kept(p, e, i);
-        int j = op->in[0];
-        while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
-        bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP &&
-                   tra_kernel_composes(p->ops[j].what.map, op->what.map);
-        if (!one) p->ops[j].orders.fused = false;
-    }
-}
-
-/* A result is held until the last reader of any view of it has run. */
-static void extend_uses_by_views(const tra_plan *p, tra_edges *e) {
-    for (int i = p->nops - 1; i >= 0; i--) {
-        int in = p->ops[i].in[0];
-        if (in >= 0 && tra_op_is_view(&p->ops[i]) && e->last[i] > e->last[in]) e->last[in] = e->last[i];
-    }
-}
-
 /* Finds from which file reading each result reads: blocks that an exchange leaves on their site are still a file's. */
 static void find_files(const tra_plan *p, tra_edges *e) {
     for (int i = 0; i < p->nops; i++) {
@@ -448,14 +367,14 @@ static void predict_peak(tra_plan *p, const walk *w) {
 
 /* tra_plan_memory with p->unfused and p->panels as they are. Returns the least ceiling. */
 static int64_t predict(tra_plan *p, int threads, const site_bytes *of) {
-    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = find_edges(p), .of = of};
+    walk w = {.threads = threads, .base = tra_memory_base(p, threads), .e = tra_edges_find(p), .of = of};
     w.budget = p->memory > 0 ? p->memory - w.base : INT64_MAX / 4;
     w.least = w.peak = w.base + TRA_LEAST_BUDGET;
     w.held = tra_calloc(2 * (size_t)p->nops + 1, sizeof *w.held);
     w.during = w.held + p->nops;
-    choose_fused(p, &w.e);
+    tra_choose_fused(p, &w.e);
     find_files(p, &w.e);
-    extend_uses_by_views(p, &w.e);
+    tra_edges_extend_by_views(p, &w.e);
     find_io(p, &w.e);
     p->cost.disk_read = p->cost.disk_write = tra_size_exactly(0);
     p->scratch = p->scratch_expected = p->checkpointed = 0;
@@ -471,18 +390,18 @@ static int64_t predict(tra_plan *p, int threads, const site_bytes *of) {
     p->rereads = p->memory > 0 && w.peak + overlap > p->memory;
     tra_predict_reads(p, &w.e, threads, p->rereads ? w.budget : 0);
     predict_peak(p, &w);
-    free_edges(&w.e);
+    tra_edges_free(&w.e);
     free(w.held);
     return w.least;
 }
 
 /* Would any operator be fused with what reads it? Can the results of any be made in panels? */
 static void find_ways(tra_plan *p, bool *fused, bool *panels) {
-    tra_edges e = find_edges(p);
-    choose_fused(p, &e);
+    tra_edges e = tra_edges_find(p);
+    tra_choose_fused(p, &e);
     for (int i = 0; i < p->nops; i++) *fused |= p->ops[i].orders.fused;
     for (int i = 0; i < p->nops; i++) *panels |= panel_of(p, &e, i) > 0;
-    free_edges(&e);
+    tra_edges_free(&e);
 }
 
 /* Predicts the plan in the first of the ways to run it, each of which takes less memory than those before and perhaps

@@ -1,4 +1,4 @@
-/* memory_int.h - shared by memory.c (what is held, and when) and disk.c (what is read). */
+/* memory_int.h - shared by memory.c (what is held, and when), edges.c (who reads what) and disk.c (what is read). */
 #ifndef TRA_MEMORY_INT_H
 #define TRA_MEMORY_INT_H
 
@@ -10,6 +10,14 @@ typedef struct tra_edges {
     int *file;                /* the INPUT from whose file reading the result reads, or -1 */
     bool *gathered;           /* does a consumer read it, or a view of it, a whole group at a time? */
 } tra_edges;
+tra_edges tra_edges_find(const tra_plan *p); /* `file` is set by the caller */
+void tra_edges_free(tra_edges *e);
+/* A result is held until the last reader of any view of it has run. */
+void tra_edges_extend_by_views(const tra_plan *p, tra_edges *e);
+/* Fuses a MAP or TILE with its consumer if it has exactly one. Between a consumer and a stored result there may be one
+ * fused operator, or several maps, which are composed into one. What a CONCAT reads is not fused: it holds a whole
+ * group at once, which would then include the arrays that tiles are cut from. */
+void tra_choose_fused(tra_plan *p, const tra_edges *e);
 
 /* Bytes of files that reading so many tuples of a relation once takes, or writing them: whole chunks, or what is held
  * of those that are stored by levels. */

@@ -25,7 +25,8 @@ static bool sent_on(const tra_plan *p, int i, int to) {
 static int may_end(const tra_plan *p, int i) {
     int to = i + 1;
     while (to < p->nops && (!tra_op_is_stage(&p->ops[to]) || tra_op_is(p->ops[to].op, TRA_EXCHANGES))) to++;
-    bool alike = to < p->nops && (p->nloops == 0 || p->ops[to].loop == p->ops[i].loop) && tra_op_is(p->ops[to].op, TRA_MAKES | TRA_FILE);
+    bool alike = to < p->nops && (p->nloops == 0 || p->ops[to].loop == p->ops[i].loop) &&
+                 tra_op_is(p->ops[to].op, TRA_MAKES | TRA_FILE);
     return alike && !sent_on(p, i, to) && tra_scan_stages(p, &p->ops[to]) < 2 ? to : i;
 }
 

@@ -186,7 +186,8 @@ bool tra_op_is_outside(const tra_plan *p, int i, int j) { return !tra_loop_withi
 
 int tra_op_until(const tra_plan *p, int i, int j) {
     int until = j;
-    for (int l = p->nloops ? p->ops[j].loop : -1; l >= 0 && !tra_loop_within(p, p->ops[i].loop, l); l = p->loops[l].outer)
+    for (int l = p->nloops ? p->ops[j].loop : -1; l >= 0 && !tra_loop_within(p, p->ops[i].loop, l);
+         l = p->loops[l].outer)
         until = p->loops[l].last;
     return until;
 }

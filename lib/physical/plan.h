@@ -135,9 +135,9 @@ typedef struct tra_op_what {
     const struct tra_mapping_use *mapping;
     const struct tra_dim_labels *const *labels; /* OUTPUT: labels of its dimensions (labels.h), or NULL */
     int loop, item, column; /* operators of a loop: which loop; which state or trace of it; TRACE: which column */
-    int64_t read_scratch; /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch_bytes) */
-    int64_t unpack_bytes; /* INPUT, READALL: bytes of a block in which a chunk is unpacked (tra_rel_unpack_bytes) */
-    int64_t hdf5_bytes;   /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library_bytes) */
+    int64_t read_scratch;   /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch_bytes) */
+    int64_t unpack_bytes;   /* INPUT, READALL: bytes of a block in which a chunk is unpacked (tra_rel_unpack_bytes) */
+    int64_t hdf5_bytes;     /* INPUT, READALL: bytes that HDF5 allocates meanwhile (tra_rel_library_bytes) */
 } tra_op_what;
 
 /* What the planner expects of it, per site. */
@@ -189,8 +189,8 @@ typedef struct tra_plan_loop {
     int outer; /* the loop around it; -1 */
     int64_t most;
     int nstates, ntraces;
-    int *state, *next; /* of each state: its STATE and NEXT operators */
-    int turn, until;   /* the TURN and UNTIL operators; -1: none */
+    int *state, *next;       /* of each state: its STATE and NEXT operators */
+    int turn, until;         /* the TURN and UNTIL operators; -1: none */
     const tra_type **traced; /* the type of the table of each trace */
     const tra_program_text *program;
     int text_at, until_at; /* offsets of the statement and of its condition in the program's text */
@@ -217,7 +217,7 @@ typedef struct tra_plan {
     tra_op *ops;
     int nloops;
     tra_plan_loop *loops; /* one that stands in another comes after it */
-    tra_cost cost; /* total: operators of loops count for each turn, as often as these may run */
+    tra_cost cost;        /* total: operators of loops count for each turn, as often as these may run */
 } tra_plan;
 
 /* Is it an operator that a loop has at the end of each turn? It holds nothing itself. */

@@ -1,5 +1,5 @@
-/* gen_values.c - the values of elements that are made, not stored, each a function of the seed and the element's row-major
- * index alone. */
+/* gen_values.c - the values of elements that are made, not stored, each a function of the seed and the element's
+ * row-major index alone. */
 #include "gen_values.h"
 
 #include <math.h>

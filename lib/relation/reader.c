@@ -403,9 +403,7 @@ static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scrat
     switch (r->how) {
     case TRA_BY_ROW: TRA_TRY(read_rows(r, ordinal, &ext, buf, e)); break;
     case TRA_BY_LIBRARY: TRA_TRY(read_library(r, ordinal, &ext, buf, e)); break;
-    case TRA_BY_VALUES:
-        gen_values_fill(r->values, &r->type, &r->info.dims, ordinal, buf);
-        return TRA_OK;
+    case TRA_BY_VALUES: gen_values_fill(r->values, &r->type, &r->info.dims, ordinal, buf); return TRA_OK;
     case TRA_BY_CHUNK:
         if (r->chunks[ordinal].addr >= 0)
             TRA_TRY(read_chunk(r, ordinal, &ext, buf, scratch, direct, e));

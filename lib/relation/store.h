@@ -80,8 +80,8 @@ TRA_MUSTUSE tra_status tra_store_names(const char *path, tra_arena *a, tra_relat
  * in others they hold the fill value. Errors: TRA_INPUT, naming file and dataset. */
 TRA_MUSTUSE tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, tra_err *e);
 void tra_rel_close(tra_rel *r); /* NULL allowed */
-/* The spec of a relation that is in no file: its elements are made whenever they are read. In the arena. shape and block
- * have the same rank. tra_rel_positions: the tensor 0, 1, ..., extent - 1 of i64. */
+/* The spec of a relation that is in no file: its elements are made whenever they are read. In the arena. shape and
+ * block have the same rank. tra_rel_positions: the tensor 0, 1, ..., extent - 1 of i64. */
 struct gen_values;
 const char *tra_rel_made(tra_arena *a, const struct gen_values *v, int64_t seed, tra_dtype t, const tra_dims *shape,
                          const tra_dims *block);

@@ -133,12 +133,12 @@ struct tra_rel {
      * (tra_rel_made). */
     enum { TRA_BY_CHUNK, TRA_BY_ROW, TRA_BY_LIBRARY, TRA_BY_VALUES } how;
     const struct gen_values *values; /* BY_VALUES */
-    int64_t library_bytes;   /* BY_LIBRARY: bytes that HDF5 takes for a read */
-    tra_pipeline pipeline;   /* BY_CHUNK */
-    int64_t base;            /* BY_ROW: address of the first element */
-    uint64_t parts_identity; /* of a virtual dataset (tra_h5_parts) */
-    bool has_tables;         /* .tra/NAME exists and describes the dataset as it is now */
-    bool has_sums;           /* and so it has checksums */
+    int64_t library_bytes;           /* BY_LIBRARY: bytes that HDF5 takes for a read */
+    tra_pipeline pipeline;           /* BY_CHUNK */
+    int64_t base;                    /* BY_ROW: address of the first element */
+    uint64_t parts_identity;         /* of a virtual dataset (tra_h5_parts) */
+    bool has_tables;                 /* .tra/NAME exists and describes the dataset as it is now */
+    bool has_sums;                   /* and so it has checksums */
     tra_relinfo info;
     /* What follows is loaded at the first read, under the HDF5 lock; `loaded` is set last. */
     _Atomic bool loaded;

@@ -235,7 +235,8 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
 }
 
 /* Counts what an operator took since `before`, in addition to the turns before this one. */
-static void add_report(tra_execution *x, int i, const tra_pool_stats *before, const tra_op_report *begun, bool reads_on) {
+static void add_report(tra_execution *x, int i, const tra_pool_stats *before, const tra_op_report *begun,
+                       bool reads_on) {
     const tra_op *op = &x->plan->ops[i];
     tra_op_report *rep = &x->report->ops[i];
     tra_pool_stats after = tra_pool_stat(x->site.pool);
@@ -356,8 +357,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.ran = tra_news(x.arena, bool, n);
     x.all_uses = tra_news(x.arena, int, n);
     x.loops = tra_news(x.arena, tra_loop_run, plan->nloops);
-    for (int l = 0; l < plan->nloops; l++)
-        x.loops[l].trace = tra_news(x.arena, tra_traced, plan->loops[l].ntraces);
+    for (int l = 0; l < plan->nloops; l++) x.loops[l].trace = tra_news(x.arena, tra_traced, plan->loops[l].ntraces);
     x.overlapping = tra_news(x.arena, tra_exchange *, n);
     x.overlapping_op = tra_news(x.arena, int, n);
     for (int i = 0; i < n; i++) {

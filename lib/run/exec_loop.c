@@ -12,7 +12,8 @@
 
 /* The number that a part of rank 0 holds, as a double and as the bits that a column of its type has. Collective: the
  * site that has it tells the others. */
-static tra_status read_number(tra_execution *x, const tra_op *op, tra_part *p, double *real, int64_t *bits, tra_err *e) {
+static tra_status read_number(tra_execution *x, const tra_op *op, tra_part *p, double *real, int64_t *bits,
+                              tra_err *e) {
     int64_t told[2] = {INT64_MIN, INT64_MIN};
     tra_dtype t = x->plan->ops[op->in[0]].type.dtype;
     tra_status s = TRA_OK;
@@ -22,10 +23,8 @@ static tra_status read_number(tra_execution *x, const tra_op *op, tra_part *p, d
         s = tra_engine_fetch(x->site.engine, &in, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e);
         if (s == TRA_OK) {
             double v = tra_element_real(t, in.cell.array.data, 0);
-            int64_t b = 0;
-            memcpy(&b, in.cell.array.data, tra_dtype_size(t));
             memcpy(&told[0], &v, sizeof v);
-            told[1] = b;
+            told[1] = tra_element_bits(t, in.cell.array.data, 0);
             tra_engine_release(x->site.engine, &in);
         }
     }
@@ -56,6 +55,21 @@ static tra_part *stored(tra_execution *x, const tra_op *op, tra_part *in) {
     return p;
 }
 
+/* Sets value i of a column to what tra_element_bits gave. */
+static void set_value(const tra_column *c, void *values, int64_t i, int64_t bits) {
+    union {
+        int64_t bits;
+        double real;
+    } v = {.bits = bits};
+#define REAL_FLOAT(ctype) (ctype) v.real
+#define REAL_INT(ctype)   (ctype) v.bits
+#define REAL_BOOL(ctype)  (ctype) v.bits
+#define X(name, text, ctype, class, ...)                                                                               \
+    case TRA_##name: ((ctype *)values)[i] = REAL_##class(ctype); return;
+    switch (tra_coltype_held(c->type)) { TRA_DTYPES(X) }
+#undef X
+}
+
 /* The table of what was traced: the block of rows from `from` on, if it is this site's. */
 static tra_status make_traced(tra_execution *x, int i, tra_err *e) {
     const tra_op *op = &x->plan->ops[i];
@@ -72,10 +86,8 @@ static tra_status make_traced(tra_execution *x, int i, tra_err *e) {
             tra_cell c = tra_cell_new(&op->type, p->ordinal[t], p->block[t]->ptr);
             tra_columns_begin(&c, op->type.columns, rows, &b);
             for (int64_t r = 0; r < rows; r++)
-                for (int64_t k = 0; k < n; k++) {
-                    size_t size = tra_coltype_size(op->type.columns->v[k].type);
-                    memcpy((char *)b.v[k].values + (size_t)r * size, &v[(from + r) * n + k], size);
-                }
+                for (int64_t k = 0; k < n; k++)
+                    set_value(&op->type.columns->v[k], b.v[k].values, r, v[(from + r) * n + k]);
             tra_block_shrink(x->site.pool, p->block[t], tra_cell_bytes(&c));
             tra_block_unpin(x->site.pool, p->block[t]);
         }
@@ -195,9 +207,12 @@ static void tell_end(tra_execution *x, int loop) {
     for (int k = 0; k < l->ntraces; k++) {
         const tra_schema *s = l->traced[k]->columns;
         for (int c = 1; c < s->n; c++) {
-            int64_t bits = run->trace[k].v[(run->turns - 1) * s->n + c];
+            union {
+                int64_t bits;
+                double real;
+            } v = {.bits = run->trace[k].v[(run->turns - 1) * s->n + c]};
             tra_str_printf(&values, "%s%s = %.6g", values.n ? ", " : "", s->v[c].name,
-                           tra_element_real(tra_coltype_held(s->v[c].type), &bits, 0));
+                           tra_coltype_is_float(s->v[c].type) ? v.real : (double)v.bits);
         }
     }
     if (x->site.comm.rank == 0)

@@ -55,7 +55,8 @@ void tra_explain_dot(const tra_job *job, tra_str *out) {
     for (int l = 0; l < s->plan->nloops; l++) {
         const tra_plan_loop *p = &s->plan->loops[l];
         if (p->last < p->first) continue;
-        tra_str_printf(out, "    subgraph cluster_%d {\n    label=\"at most %" PRId64 " turns\"; style=dashed;\n   ", l, p->most);
+        tra_str_printf(out, "    subgraph cluster_%d {\n    label=\"at most %" PRId64 " turns\"; style=dashed;\n   ", l,
+                       p->most);
         for (int i = p->first; i <= p->last; i++)
             if (s->plan->ops[i].loop == l) tra_str_printf(out, " n%d;", i);
         tra_str_add(out, "\n    }\n");

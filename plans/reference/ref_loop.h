@@ -1,5 +1,5 @@
-/* ref_loop.h - programs of the reference evaluator: nodes in their order, and loops as their bodies written out. Private
- * to plans/reference. */
+/* ref_loop.h - programs of the reference evaluator: nodes in their order, and loops as their bodies written out.
+ * Private to plans/reference. */
 #ifndef TRA_REF_LOOP_H
 #define TRA_REF_LOOP_H
 
@@ -8,8 +8,8 @@
 typedef struct ref_evaluation {
     const tra_graph *g;
     tra_arena *a;
-    const tra_ref_rel **v; /* the result of each node so far; NULL: none */
-    bool *need;            /* does an output need it? */
+    const tra_ref_rel **v;      /* the result of each node so far; NULL: none */
+    bool *need;                 /* does an output need it? */
     const tra_einsum **defined; /* by the node that has the result: what defines it; NULL: the node itself */
     const tra_tensor **tensor;
     const tra_table_op **table;

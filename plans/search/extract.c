@@ -314,7 +314,8 @@ static void sweep(search *s, int n, const entry *v) {
 
 static int by_group(const void *a, const void *b) {
     const root *x = a, *y = b;
-    return x->group != y->group ? (x->group > y->group) - (x->group < y->group) : (x->place > y->place) - (x->place < y->place);
+    return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+                                : (x->place > y->place) - (x->place < y->place);
 }
 
 /* What outputs and loops take, each once, by group; a loop takes the first and the next values of its states where the

@@ -262,8 +262,8 @@ int tra_finish_bring(finish *f, int g, int place) {
     if (f->at[g][i + 1] >= 0) return f->at[g][i + 1];
     int from = from_start(x, i) ? f->at[g][0] : tra_finish_bring(f, g, x->demand[supply_from(x)[i]]);
     tra_plan_op op = tra_place_is_all(&f->s->places.v[place]) ? TRA_PLAN_BCAST : TRA_PLAN_SHUF;
-    return f->at[g][i + 1] =
-               tra_finish_push(f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
+    return f->at[g][i + 1] = tra_finish_push(
+               f, (part){.op = op, .group = g, .node = node_of(f, g), .in = {from, -1}, .place = place});
 }
 
 static bool is_output(const search *s, int g, int i) {
@@ -275,11 +275,10 @@ void tra_finish_outputs(finish *f, int g) {
     for (int i = 0; i < f->s->m->g->noutputs; i++) {
         int at = f->at[g][0];
         if (is_output(f->s, g, i))
-            tra_finish_push(f, (part){.op = TRA_PLAN_OUTPUT,
-                                      .group = g,
-                                      .node = f->v[at].node,
-                                      .in = {at, -1},
-                                      .place = f->v[at].place});
+            tra_finish_push(
+                f,
+                (part){
+                    .op = TRA_PLAN_OUTPUT, .group = g, .node = f->v[at].node, .in = {at, -1}, .place = f->v[at].place});
     }
 }
 

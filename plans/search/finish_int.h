@@ -12,9 +12,9 @@ typedef struct part {
     const tra_node *node; /* what it computes or moves; JOINAGG: the aggregation */
     int in[2];            /* the operators whose results it reads */
     int place;
-    bool partial;     /* AGG, JOINAGG: leaves summands; SHUF: moves them */
-    int loop;         /* the loop in whose turns it runs; -1: none */
-    const char *name; /* of a loop's own operators: of the state or trace; NULL: none */
+    bool partial;              /* AGG, JOINAGG: leaves summands; SHUF: moves them */
+    int loop;                  /* the loop in whose turns it runs; -1: none */
+    const char *name;          /* of a loop's own operators: of the state or trace; NULL: none */
     int of_loop, item, column; /* of a loop's own operators: which loop; which state or trace; which column */
 } part;
 
@@ -33,7 +33,7 @@ typedef struct finish {
     int norder;
     const int *sorted; /* all groups of the plan, in the order of the program where there is a choice */
     int nsorted;
-    int loop;        /* in whose turns what comes next runs; -1: none */
+    int loop;         /* in whose turns what comes next runs; -1: none */
     uint64_t *inside; /* of each group the loops (bits) whose turns compute it, by the plan that was chosen */
     bool *begun;      /* of each loop: its operators are there, or are being made */
     int *from, *to;   /* of each loop: the first and the last operator of its turns */

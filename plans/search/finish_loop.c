@@ -54,9 +54,7 @@ bool tra_finish_leaf(finish *f, int g) {
 }
 
 /* The placement of a state's leaf. */
-static int home(const finish *f, const tra_node *leaf) {
-    return supply_at(f, group_of(f, leaf))->m->out;
-}
+static int home(const finish *f, const tra_node *leaf) { return supply_at(f, group_of(f, leaf))->m->out; }
 
 /* The operator that has the relation in the form in which a sink takes it: a state at its place. */
 static int taken(finish *f, const tra_output *o) {

@@ -261,7 +261,10 @@ const tra_scalar *tra_scalar_argument(tra_arena *a, int i) {
     return scalar_node(a, (tra_scalar){.op = TRA_S_ARG, .arg = i});
 }
 
-static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_scope *sc);
+static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_scope *sc) {
+    int arg = sc->ref(sc->ctx, x);
+    return arg < 0 ? NULL : tra_scalar_argument(b->arena, arg);
+}
 
 static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     for (int i = 0; i < sc->n; i++)
@@ -297,11 +300,6 @@ static const tra_scalar *scalar_number(tra_build *b, const tra_ast *x) {
     int64_t v;
     if (tra_build_exact(b, x, &v)) return scalar_whole(b->arena, v);
     return scalar_real(b->arena, x->kind == TRA_AST_UNARY ? -x->kids[0]->value : x->value);
-}
-
-static const tra_scalar *scalar_ref(tra_build *b, const tra_ast *x, const arg_scope *sc) {
-    int arg = sc->ref(sc->ctx, x);
-    return arg < 0 ? NULL : tra_scalar_argument(b->arena, arg);
 }
 
 /* A call of a function that is not in the table. */

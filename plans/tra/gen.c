@@ -1,4 +1,5 @@
-/* gen.c - gen(uniform, [100, 20], by = [50, 20], seed = 1, type = f64): relations that are made, not read; extent(X, d).
+/* gen.c - gen(uniform, [100, 20], by = [50, 20], seed = 1, type = f64): relations that are made, not read; extent(X,
+ * d).
  */
 #include "build.h"
 #include "gen.h"
@@ -16,8 +17,8 @@ static bool read_values(tra_build *b, const tra_ast *x, gen_values *v) {
         if (strcmp(x->text, names[i]) == 0) return v->dist = (gen_dist)i, true;
     bool param = x->kind == TRA_AST_NAME && tra_names_find(&b->symbols, x->text) < 0;
     if (param) {
-        tra_diag_error(b->d, x->span, write, "'%s' is neither a param nor one of uniform, normal, identity, range, zero",
-                       x->text);
+        tra_diag_error(b->d, x->span, write,
+                       "'%s' is neither a param nor one of uniform, normal, identity, range, zero", x->text);
         return false;
     }
     v->dist = GEN_DIST_CONSTANT;
@@ -49,15 +50,16 @@ static bool read_options(tra_build *b, const tra_ast *call, tra_dims *block, int
 /* Do the elements have these values? */
 static bool check_values(tra_build *b, const tra_ast *call, const tra_dims *shape, tra_dtype t, gen_values *v) {
     const tra_ast *x = call->kids[0];
-    int64_t last = tra_max64(0, tra_dense_bytes(t, shape) / (int64_t)tra_dtype_size(t) - 1);
+    int64_t n = 0;
+    int64_t last = tra_dims_product(shape, &n) ? tra_max64(0, n - 1) : INT64_MAX;
     v->whole = 0;
     if (v->dist == GEN_DIST_IDENTITY && shape->n < 2)
         tra_diag_error(b->d, x->span, NULL, "identity has two dimensions or more");
     else if (v->dist == GEN_DIST_NORMAL && !tra_dtype_is_float(t))
         tra_diag_error(b->d, x->span, "write type = f64", "normal makes no whole numbers");
     else if (v->dist == GEN_DIST_RANGE && !tra_dtype_holds(t, last))
-        tra_diag_error(b->d, x->span, "write type = i64", "range goes to %" PRId64 " here, which %s does not hold", last,
-                       tra_dtype_name(t));
+        tra_diag_error(b->d, x->span, "write type = i64", "range goes to %" PRId64 " here, which %s does not hold",
+                       last, tra_dtype_name(t));
     else if (v->dist == GEN_DIST_CONSTANT && !tra_dtype_is_float(t) &&
              (!tra_build_int(b, x, "an element", INT64_MIN, &v->whole) || !tra_dtype_holds(t, v->whole)))
         tra_diag_error(b->d, x->span, NULL, "%s does not hold this number", tra_dtype_name(t));
@@ -97,7 +99,8 @@ tra_node *tra_build_gen(tra_build *b, const tra_ast *call) {
     if (!check_values(b, call, &shape, t, &v)) return NULL;
     const char *path = tra_rel_made(b->arena, &v, seed, t, &shape, &block);
     for (int i = 0; i < b->g->n; i++) /* equal values are one relation */
-        if (b->g->v[i]->op == TRA_OP_INPUT && b->g->v[i]->path && strcmp(b->g->v[i]->path, path) == 0) return b->g->v[i];
+        if (b->g->v[i]->op == TRA_OP_INPUT && b->g->v[i]->path && strcmp(b->g->v[i]->path, path) == 0)
+            return b->g->v[i];
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, call->span);
     n->name = tra_arena_printf(b->arena, "gen.%d", n->id); /* no name of a program has a point */
     n->path = path;

@@ -232,11 +232,8 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     if (st->as.name && !tra_build_stored(b, &st->as, &s->node->type, &stored)) return;
     if (!stored.said) stored = tra_storage_default(b->arena, &s->node->type);
     TRA_ARENA_DOUBLE(b->arena, g->outputs, g->noutputs);
-    g->outputs[g->noutputs++] = (tra_output){.node = s->node,
-                                             .name = st->name,
-                                             .path = path,
-                                             .stored = stored,
-                                             .labels = tra_labels_of_output(b, s->node)};
+    g->outputs[g->noutputs++] = (tra_output){
+        .node = s->node, .name = st->name, .path = path, .stored = stored, .labels = tra_labels_of_output(b, s->node)};
     s->node->uses++;
 }
 

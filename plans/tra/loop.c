@@ -204,7 +204,8 @@ static void build_trace(tra_build *b, building *w, const tra_stmt *st) {
 static void build_until(tra_build *b, building *w) {
     const tra_ast *x = w->st->until;
     if (!x) return;
-    tra_stmt st = {.kind = TRA_STMT_EINSUM, .span = x->span, .name = "until", .name_span = x->span, .value = (tra_ast *)x};
+    tra_stmt st = {
+        .kind = TRA_STMT_EINSUM, .span = x->span, .name = "until", .name_span = x->span, .value = (tra_ast *)x};
     w->loop->until = tra_build_einsum(b, &st);
     w->loop->until_span = x->span;
     if (!w->loop->until) w->ok = false;

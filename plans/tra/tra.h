@@ -91,8 +91,8 @@ typedef struct tra_storage_choice {
     bool sparse; /* a relation that is stored so is sparse by type */
 } tra_storage_choice;
 
-/* Who takes a relation: a file; or a loop, as the first or the next value of a state, as a state (its leaf, so that each
- * is in the plan), to end, or as a value that a turn traces. */
+/* Who takes a relation: a file; or a loop, as the first or the next value of a state, as a state (its leaf, so that
+ * each is in the plan), to end, or as a value that a turn traces. */
 typedef enum tra_sink {
     TRA_SINK_FILE,
     TRA_SINK_FIRST,
@@ -118,7 +118,7 @@ typedef struct tra_output {
  * of the body that depend on none of its leaves are the same in each turn. */
 typedef struct tra_repeat_state {
     const char *name;
-    tra_span span;                 /* of the name in its `next` */
+    tra_span span;                         /* of the name in its `next` */
     tra_node *first, *state, *next, *last; /* the value before the loop; the leaves; what it is in the next turn */
 } tra_repeat_state;
 typedef struct tra_repeat_trace {
