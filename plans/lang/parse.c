@@ -422,7 +422,7 @@ static bool define(parser *p, const tra_stmt *s) {
 
 /* The tables of a loop's traces stand after it: their names are free for nothing else then. */
 static void define_traces(parser *p, const tra_stmt *s) {
-    for (int i = 0; s->kind == TRA_STMT_REPEAT && i < s->body->n; i++)
+    for (int i = 0; s->body && i < s->body->n; i++)
         if (s->body->v[i].kind == TRA_STMT_TRACE) define(p, &s->body->v[i]);
 }
 

@@ -67,30 +67,35 @@ static bool check_counter(parser *p, const tra_stmt *s) {
     return false;
 }
 
-/* Parses, after "repeat": N as t { .. } until condition */
+/* Parses, after "repeat": N as t */
+static bool parse_turns(parser *p, tra_stmt *s) {
+    s->turns = tra_parse_expr(p);
+    if (s->turns) s->turns = tra_expand(&p->expander, s->turns);
+    if (!s->turns || !tra_parse_at_name(p, "as")) return s->turns != NULL;
+    p->tok++;
+    if (p->tok->kind != TRA_T_NAME) {
+        tra_parse_unexpected(p, "write repeat 100 as t { .. }", "the name of the turn counter");
+        return false;
+    }
+    s->name_span = p->tok->span;
+    s->name = tra_parse_token_text(p, p->tok++);
+    return check_counter(p, s);
+}
+
+/* Parses, after "repeat": N as t { .. } until condition. The body is read even if what stands before it is wrong. */
 static bool parse_repeat(parser *p, tra_stmt *s) {
     s->kind = TRA_STMT_REPEAT;
     s->name = "";
     s->name_span = p->tok[-1].span;
-    s->turns = tra_parse_expr(p);
-    if (s->turns) s->turns = tra_expand(&p->expander, s->turns);
-    if (!s->turns) return false;
-    if (tra_parse_at_name(p, "as")) {
-        p->tok++;
-        if (p->tok->kind != TRA_T_NAME) {
-            tra_parse_unexpected(p, "write repeat 100 as t { .. }", "the name of the turn counter");
-            return false;
-        }
-        s->name_span = p->tok->span;
-        s->name = tra_parse_token_text(p, p->tok++);
-        if (!check_counter(p, s)) return false;
-    }
-    if (!parse_body(p, s)) return false;
-    if (!find_until(p)) return true;
+    bool ok = parse_turns(p, s);
+    while (!ok && p->tok->kind != '{' && p->tok->kind != TRA_T_END && p->tok->kind != TRA_T_EOF) p->tok++;
+    if (!ok) s->name = "";
+    if (!(p->tok->kind == '{' || ok) || !parse_body(p, s)) return false;
+    if (!find_until(p)) return ok;
     p->tok++;
     s->until = tra_parse_expr(p);
     if (s->until) s->until = tra_expand(&p->expander, s->until);
-    return s->until != NULL;
+    return ok && s->until;
 }
 
 /* ---- trace ------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,176 @@
+# Loops: repeat, state, next, until, trace, gen, extent.
+load helper
+
+data() {
+    status 0 tra gen -q --shape 100x4 --block 50x4 --dist normal --seed 1 -o x.h5
+    status 0 tra gen -q --shape 100 --block 50 --seed 2 -o y.h5
+    cat >fit.tra <<'END'
+input X from "x.h5"
+input y from "y.h5"
+param eta = 0.1
+state w = gen(zero, [extent(X, 1)])
+repeat 30 as t {
+    p[n]   = sigmoid(sum[j](X[n,j] * w[j]))
+    g[j]   = mean[n](X[n,j] * (p[n] - y[n]))
+    next w[j] = w[j] - eta * g[j] / (t + 1)
+    size[] = max abs(g[j])
+    trace log(size, t)
+} until size < 0.0778
+output w
+output log
+END
+}
+
+@test "a loop ends when its condition is met, and gives what its turns written out give" {
+    data
+    status 0 tra run fit.tra
+    lacks "warning"
+    status 0 tra head log.h5
+    has "turn,size,t"
+    turns=$(tra head -n 100 log.h5 | tail -n +2 | wc -l)
+    [ "$turns" -gt 2 ]
+    [ "$turns" -lt 30 ]
+    {
+        echo 'input X from "x.h5"'
+        echo 'input y from "y.h5"'
+        echo 'w0 = gen(zero, [4])'
+        for ((t = 0; t < turns; t++)); do
+            echo "p${t}[n] = sigmoid(sum[j](X[n,j] * w${t}[j]))"
+            echo "g${t}[j] = mean[n](X[n,j] * (p${t}[n] - y[n]))"
+            echo "w$((t + 1))[j] = w${t}[j] - 0.1 * g${t}[j] / ($t + 1)"
+        done
+        echo "output w$turns to \"written.h5\""
+    } >written.tra
+    status 0 tra run -q written.tra
+    status 0 tra diff --rtol 1e-12 w.h5 written.h5
+    cp w.h5 one.h5
+    for sites in 2 3; do
+        status 0 tra run -q --sites $sites fit.tra
+        status 0 tra diff --rtol 1e-12 w.h5 one.h5
+    done
+    status 0 tra run -q --engine reference fit.tra
+    status 0 tra diff --rtol 1e-12 w.h5 one.h5
+}
+
+@test "inputs stay in memory from turn to turn, and what does not change is computed once" {
+    data
+    sed -i 's/ until.*//' fit.tra
+    sed -i 's/^repeat 30 as t/Z[n,j] = exp(X[n,j])\nrepeat 30 as t/; s/mean\[n\](X/mean[n](Z/' fit.tra
+    status 0 tra run -q --profile run.json fit.tra
+    status 0 python3 - <<'END'
+import json
+r = json.load(open("run.json"))
+p = r["plans"][0]
+assert p["measured"]["disk_read_bytes"] <= 5000, p["measured"]
+loop = p["loops"][0]
+assert loop["turns_most"] == 30 and loop["until"] is None
+assert [s["name"] for s in loop["states"]] == ["w"]
+assert loop["states"][0]["bytes"] == 32
+exp = [o for o in p["operators"] if "exp" in o["label"]]
+assert exp and all("loop" not in o for o in exp), exp
+inside = [o for o in p["operators"] if o.get("loop") == 0]
+total = sum(o["flops"] for o in p["operators"] if "loop" not in o) + 30 * sum(o["flops"] for o in inside)
+assert abs(total - p["flops"]) < 1e-6 * total
+assert abs(loop["once"]["flops"] + 30 * loop["turn"]["flops"] - p["flops"]) < 1e-6 * total
+END
+}
+
+@test "loops stand in loops, and begin anew in each turn of the one around" {
+    cat >nested.tra <<'END'
+state a = gen(1, [3])
+repeat 4 as t {
+    state b[i] = a[i]
+    repeat 3 {
+        next b[i] = 2 * b[i]
+    }
+    next a[i] = b[i] + t
+}
+output a
+END
+    for sites in 1 2; do
+        status 0 tra run -q --sites $sites nested.tra
+        is $'4179\n4179\n4179' tra head a.h5
+    done
+    status 0 tra run -q --engine reference nested.tra
+    is $'4179\n4179\n4179' tra head a.h5
+}
+
+@test "all states change together, and no turns leave them as they were" {
+    cat >swap.tra <<'END'
+param n = 3
+state a = gen(1, [2])
+state b = gen(2, [2])
+repeat n { next a = b
+    next b = a }
+output a
+output b
+END
+    status 0 tra run -q swap.tra
+    is $'2\n2' tra head a.h5
+    is $'1\n1' tra head b.h5
+    status 0 tra run -q -D n=0 swap.tra
+    is $'1\n1' tra head a.h5
+}
+
+@test "a condition that is never met, and values that become NaN, are told" {
+    cat >never.tra <<'END'
+state x = gen(1, [])
+repeat 5 {
+    next x[] = x - 1
+    r[] = log(x)
+    trace log(r, x)
+} until r > 10
+output x
+END
+    status 0 tra run never.tra
+    has "never.tra:6: the condition was not met in 5 turns; at the end r = "
+    has "NaN in turn 2 of the loop"
+    is "-4" tra head x.h5
+}
+
+@test "errors of loops name their place" {
+    check() { # MESSAGE PROGRAM
+        printf '%b\n' "$2" >p.tra
+        status 2 tra check p.tra
+        has "$1"
+    }
+    check "p.tra:2:17: error: 'x' is no state" 'x = gen(1, [2])\nrepeat 3 { next x[i] = x[i] }'
+    check "'a' has two next values" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\nnext a[i] = 2 * a[i] }'
+    check "the state is 2, its next value 3" 'state a = gen(1, [2])\nb = gen(1, [3])\nrepeat 3 { next a[i] = b[i] }'
+    check "the state has elements of f64, its next value of i64" \
+        'state a = gen(1, [2])\nb = gen(1, [2], type = i64)\nrepeat 3 { next a[i] = b[i] }'
+    check "next stands in a loop" 'state a = gen(1, [2])\nnext a[i] = a[i]'
+    check "trace stands in a loop" 'state a = gen(1, [2])\ntrace log(a)'
+    check "an output cannot stand in a loop" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\noutput a }'
+    check "an input cannot stand in a loop" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\ninput b from "b.h5" }'
+    check "this '{' is not closed" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]'
+    check "'b' is defined twice" 'state a = gen(1, [2])\nb = gen(1, [2])\nrepeat 3 { b[i] = a[i]\nnext a[i] = b[i] }'
+    check "the counter has the name of another relation or param" 'state a = gen(1, [2])\nrepeat 3 as a { next a[i] = a[i] }'
+    check "'a' is not one number" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\ntrace log(a) }'
+    check "is defined outside of the loop around this one" \
+        'state a = gen(1, [2])\nrepeat 3 { repeat 2 { next a[i] = a[i] } }'
+    check "until stands after the '}' of a loop" 'state a = gen(1, [2])\nuntil a > 1'
+    check "there is no relation 'b'" 'state a = gen(1, [2])\nrepeat 3 { b[i] = a[i]\nnext a[i] = b[i] }\noutput b'
+}
+
+@test "words of loops are names where no statement of a loop begins" {
+    printf 'state = gen(2, [2])\nnext[i] = state[i] + 1\nrepeat[i] = next[i] * state[i]\noutput repeat\n' >names.tra
+    status 0 tra run -q names.tra
+    is $'6\n6' tra head repeat.h5
+}
+
+@test "gen in a program has the values of tra gen" {
+    for dist in uniform normal range identity zero; do
+        status 0 tra gen -q --shape 7x5 --block 3x5 --dist $dist --seed 4 -o file.h5
+        printf 'A = gen(%s, [7, 5], by = [2, 3], seed = 4)\noutput A\n' $dist >gen.tra
+        status 0 tra run -q gen.tra
+        status 0 tra diff A.h5 file.h5
+    done
+    printf 'A = gen(3, [2], type = i64)\nn[] = sum A[i] * extent(A, 0)\noutput A\noutput n\n' >gen.tra
+    status 0 tra run -q gen.tra
+    is $'3\n3' tra head A.h5
+    is 12 tra head n.h5
+    printf 'A = gen(normal, [2], type = i64)\noutput A\n' >gen.tra
+    status 2 tra run -q gen.tra
+    has "normal makes no whole numbers"
+}
