@@ -25,8 +25,9 @@ enum { ENGINE_TRA, ENGINE_REFERENCE };
 
 static struct {
     int engine, progress, transport;
-    bool dry, no_history, resume;
-    const char *scratch, *profile;
+    bool dry, no_history, resume, require_convergence;
+    const char *scratch, *profile, *checkpoint;
+    double checkpoint_seconds;
     int64_t scratch_limit;
 } opt;
 
@@ -40,6 +41,12 @@ static const tra_opt options[] = {
      NULL},
     {0, "resume", TRA_OPT_FLAG, &opt.resume, NULL,
      "go on from what an earlier run of the same program saved, if it ended before it was done", NULL, NULL, NULL},
+    {0, "checkpoint", TRA_OPT_STR, &opt.checkpoint, "SECONDS",
+     "work that a killed run may lose; 0: the states of loops are saved at the end of each turn (default: 5, or more "
+     "where saving takes long)",
+     NULL, NULL, NULL},
+    {0, "require-convergence", TRA_OPT_FLAG, &opt.require_convergence, NULL,
+     "status 1 when a loop ends without its condition being met; outputs are written all the same", NULL, NULL, NULL},
     {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE",
      "refuse to begin when a site may need more scratch; of what --resume could use, save no more", NULL, NULL, NULL},
     {0, "transport", TRA_OPT_ENUM, &opt.transport, NULL,
@@ -77,6 +84,8 @@ static tra_status read_program(const tra_comm *comm, const char *path, char **te
 /* The request of the command line. here: ranks on this machine, 0: all. */
 static tra_status request(int here, int cores, tra_request *r, tra_err *e) {
     TRA_TRY(tra_planning_request(here, cores, r, e));
+    if (opt.checkpoint && (!tra_parse_num(opt.checkpoint, &opt.checkpoint_seconds) || !(opt.checkpoint_seconds >= 0)))
+        return tra_fail(e, TRA_USAGE, "--checkpoint %s: a number of seconds is expected", opt.checkpoint);
     if (opt.dry) r->options.first = 0; /* JSON has the alternatives */
     if (!opt.dry && tra_common_opts.format == TRA_FORMAT_JSON && !opt.profile) opt.profile = "-";
     if (opt.profile && opt.engine == ENGINE_REFERENCE)
@@ -98,6 +107,7 @@ static void common_request(const tra_comm *comm, tra_request *r) {
 static double checkpoint_seconds(void) {
     const char *s = getenv("TRA_CHECKPOINT_SECONDS");
     double v;
+    if (opt.checkpoint) return opt.checkpoint_seconds;
     if (!s || !*s) return 0;
     if (tra_parse_num(s, &v) && v > 0) return v;
     tra_warn("TRA_CHECKPOINT_SECONDS is '%s', no number above 0: it is ignored", s);
@@ -246,6 +256,8 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     }
     if (f && f != stdout) fclose(f);
     free(r.ops);
+    if (s == TRA_OK && r.unconverged && opt.require_convergence)
+        return tra_fail(e, TRA_NO, "a loop ended without its condition being met; the outputs are written");
     return s;
 }
 
@@ -263,6 +275,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume);
     o.journal = &saved;
     o.checkpoint_seconds = checkpoint_seconds();
+    o.checkpoint_turns = opt.checkpoint && opt.checkpoint_seconds == 0;
     if (opt.scratch_limit > 0)
         o.checkpoint_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
     tra_status s = opt.engine == ENGINE_TRA ? run_plan(job, comm, &o, e)
@@ -387,7 +400,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
         }
     }
     tra_job_free(&job);
-    if (s == TRA_OK && !opt.dry) forget(path, text, n);
+    if ((s == TRA_OK || s == TRA_NO) && !opt.dry) forget(path, text, n);
     free(text);
     return s;
 }
@@ -418,7 +431,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     *e->msg = 0;
     if (comm.rank == 0) tra_ranks_over(s);
     tra_comm_finish();
-    if (s == TRA_OK && comm.rank == 0 && !opt.dry && !getenv("TRA_LAUNCHED"))
+    if ((s == TRA_OK || s == TRA_NO) && comm.rank == 0 && !opt.dry && !getenv("TRA_LAUNCHED"))
         forget(argv[0], text, n); /* else the launcher */
     free(text);
     return s;

@@ -184,6 +184,7 @@ static bool save_part(tra_checkpoint *k, const tra_op *op, tra_part *part) {
 
 bool tra_checkpoint_saves(const tra_plan *p, int i) {
     bool many = false;
+    if (tra_op_is_end_of_turn(p->ops[i].op) || p->ops[i].op == TRA_PLAN_STATE) return false; /* by turns, below */
     if (!tra_op_is(p->ops[i].op, TRA_FORWARDS)) return tra_op_is(p->ops[i].op, TRA_MAKES) && !p->ops[i].orders.fused;
     return !tra_op_is(p->ops[tra_op_holder(p, i, &many)].op, TRA_READS); /* inputs can be read again */
 }
@@ -241,4 +242,114 @@ void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts,
     free(saved);
     double now = tra_now(), spent = now - begun;
     k->due = now + (20 * spent > k->seconds ? 20 * spent : k->seconds);
+}
+
+/* ---- turns of loops ---------------------------------------------------------------------------------------------- */
+
+/* Records of a turn have the turn, and what tells the turns of the loops around, in the place of a digest. The data of
+ * one turn are written over those of the turn before the last one that was saved, so that one is always whole. */
+
+bool tra_checkpoint_turn_is_due(const tra_checkpoint *k) {
+    if (!k || tra_journal_broken(k->journal)) return false;
+    int64_t due = tra_now() >= k->due;
+    tra_comm_max(&k->site->comm, &due, 1);
+    return due;
+}
+
+void tra_checkpoint_turn_saved(tra_checkpoint *k, double spent) {
+    if (!k) return;
+    tra_journal_flush(k->journal);
+    k->due = tra_now() + (k->seconds == 0 ? 0 : 20 * spent > k->seconds ? 20 * spent : k->seconds);
+}
+
+/* Writes bytes as array `ordinal` of the turn. room: where the data of this array go, by turns; at -1: nowhere yet. */
+static bool save_bytes(tra_checkpoint *k, int op, int64_t ordinal, const void *p, int64_t n, tra_digest turn,
+                       tra_turn_room *room) {
+    pthread_mutex_lock(&k->lock);
+    tra_log *log = tra_log_open(k->journal, op, true);
+    pthread_mutex_unlock(&k->lock);
+    tra_err e = {0};
+    if (!log) return false;
+    int fd = tra_log_fd(log, k->site->comm.rank);
+    tra_turn_slot *slot = &room->slot[room->next ^= 1];
+    if (slot->room < n) *slot = (tra_turn_slot){tra_log_reserve(log, n), n};
+    tra_saved s = {.ordinal = ordinal, .at = slot->at, .len = n, .sum = XXH64(p, (size_t)n, 0), .digest = turn};
+    if (tra_pwrite(fd, p, (size_t)n, s.at, "the scratch file", &e) != TRA_OK) {
+        tra_journal_give_up(k->journal, e.msg);
+        return false;
+    }
+    tra_log_add(log, &s);
+    return true;
+}
+
+bool tra_checkpoint_save_turn(tra_checkpoint *k, int op, tra_part *part, tra_digest turn, tra_turn_room *room) {
+    bool all = true;
+    const tra_op *o = &k->site->plan->ops[op];
+    for (int64_t i = 0; i < part->n && all; i++) {
+        tra_block *b = part->block[i];
+        bool load;
+        tra_err e = {0};
+        if (!is_first(k, o, part, i)) continue;
+        if (tra_block_pin(k->site->pool, b, &load, &e) != TRA_OK) return false;
+        all = (!load || tra_block_load(k->site->pool, b, NULL, &e) == TRA_OK) &&
+              save_bytes(k, op, part->ordinal[i], b->ptr, b->bytes, turn, &room[i]);
+        tra_block_unpin(k->site->pool, b);
+    }
+    return all;
+}
+
+bool tra_checkpoint_save_rows(tra_checkpoint *k, int op, const void *rows, int64_t bytes, tra_digest turn,
+                              tra_turn_room *room) {
+    return k->site->comm.rank != 0 || save_bytes(k, op, 0, rows, bytes, turn, room);
+}
+
+/* The record of an array of that turn whose data are whole; NULL: there is none. */
+static const tra_saved *find_saved(tra_log *log, int64_t ordinal, tra_digest turn) {
+    int64_t n;
+    const tra_saved *v = tra_log_saved(log, &n), *found = NULL;
+    for (int64_t i = 0; i < n; i++) {
+        bool same = v[i].ordinal == ordinal && v[i].digest.lo == turn.lo && v[i].digest.hi == turn.hi;
+        int fd = same ? tra_log_fd(log, v[i].file) : -1;
+        if (fd >= 0 && tra_file_matches(fd, v[i].at, v[i].len, v[i].sum)) found = &v[i];
+    }
+    return found;
+}
+
+static tra_log *saved_log(tra_checkpoint *k, int op) {
+    return tra_journal_resumed(k->journal) && tra_log_exists(k->journal, op) ? log_of(k, &k->site->plan->ops[op])
+                                                                             : NULL;
+}
+
+int64_t tra_checkpoint_last_turn(tra_checkpoint *k, int op, uint64_t around, int64_t before) {
+    tra_log *log = k ? saved_log(k, op) : NULL;
+    int64_t n, last = -1;
+    const tra_saved *v = tra_log_saved(log, &n);
+    for (int64_t i = 0; i < n; i++)
+        if (v[i].digest.hi == around && (int64_t)v[i].digest.lo < before)
+            last = tra_max64(last, (int64_t)v[i].digest.lo);
+    return last;
+}
+
+tra_status tra_checkpoint_take_turn(tra_checkpoint *k, int op, tra_digest turn, tra_part *part, bool *whole,
+                                    tra_err *e) {
+    tra_log *log = saved_log(k, op);
+    *whole = log != NULL || part->n == 0;
+    for (int64_t i = 0; i < part->n && *whole; i++) {
+        const tra_saved *s = find_saved(log, part->ordinal[i], turn);
+        *whole = s != NULL;
+        if (!s) break;
+        TRA_TRY(tra_block_new(k->site->pool, s->len, &part->block[i], e));
+        *whole = tra_pread(tra_log_fd(log, s->file), part->block[i]->ptr, (size_t)s->len, s->at, "the scratch file",
+                           e) == TRA_OK;
+        tra_block_unpin(k->site->pool, part->block[i]);
+    }
+    return TRA_OK;
+}
+
+bool tra_checkpoint_take_rows(tra_checkpoint *k, int op, tra_digest turn, void *rows, int64_t bytes) {
+    tra_log *log = saved_log(k, op);
+    const tra_saved *s = log ? find_saved(log, 0, turn) : NULL;
+    tra_err e = {0};
+    return s && s->len == bytes &&
+           tra_pread(tra_log_fd(log, s->file), rows, (size_t)bytes, s->at, "the scratch file", &e) == TRA_OK;
 }

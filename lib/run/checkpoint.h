@@ -31,4 +31,35 @@ void tra_checkpoint_result(tra_checkpoint *k, const tra_op *op, tra_part *part, 
  * operator (NULL: none). complete: which are saved on all ranks (updated). Collective. */
 void tra_checkpoint_stage_end(tra_checkpoint *k, int op, tra_part *const *parts, bool *complete);
 
+/* ---- turns of loops ---- */
+
+/* At the end of a turn of a loop its states may be saved, with those of the loops around it, from which a resumed run
+ * goes on: in the logs of their NEXT operators, and rows of traces in those of their TRACE operators. A turn is told by
+ * its number (lo) and by a digest of the turns of the loops around (hi). */
+
+/* Room in a data file for one array: two places, which the saved turns use in turn. Zeroed in the beginning. */
+typedef struct tra_turn_slot {
+    int64_t at, room;
+} tra_turn_slot;
+typedef struct tra_turn_room {
+    tra_turn_slot slot[2];
+    int next;
+} tra_turn_room;
+
+/* Is it time to save? Collective. */
+bool tra_checkpoint_turn_is_due(const tra_checkpoint *k);
+/* The states of a turn have been saved, which took so many seconds. */
+void tra_checkpoint_turn_saved(tra_checkpoint *k, double spent);
+/* Saves what operator op has made of the turn: its part, with room[n] for the n tuples; or rows, by rank 0. False if it
+ * could not be saved. */
+bool tra_checkpoint_save_turn(tra_checkpoint *k, int op, tra_part *part, tra_digest turn, tra_turn_room *room);
+bool tra_checkpoint_save_rows(tra_checkpoint *k, int op, const void *rows, int64_t bytes, tra_digest turn,
+                              tra_turn_room *room);
+/* The last turn below `before` of which something is saved; -1: none. `around`: hi of the turn. */
+int64_t tra_checkpoint_last_turn(tra_checkpoint *k, int op, uint64_t around, int64_t before);
+/* Fills the part's empty slots with what was saved of the turn. *whole: all were. */
+TRA_MUSTUSE tra_status tra_checkpoint_take_turn(tra_checkpoint *k, int op, tra_digest turn, tra_part *part, bool *whole,
+                                                tra_err *e);
+bool tra_checkpoint_take_rows(tra_checkpoint *k, int op, tra_digest turn, void *rows, int64_t bytes);
+
 #endif

@@ -393,7 +393,9 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = tra_exec_open_outputs(&x, e);
     x.checkpoint = tra_checkpoint_new(&x.site, x.journal,
-                                      o->checkpoint_seconds > 0 ? o->checkpoint_seconds : TRA_CHECKPOINT_SECONDS,
+                                      o->checkpoint_turns         ? 0
+                                      : o->checkpoint_seconds > 0 ? o->checkpoint_seconds
+                                                                  : TRA_CHECKPOINT_SECONDS,
                                       o->checkpoint_limit);
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
@@ -403,6 +405,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     for (int i = n - 1; i >= 0; i--) tra_part_release(x.parts[i], x.site.pool);
     for (int l = 0; l < plan->nloops; l++)
         for (int k = 0; k < plan->loops[l].ntraces; k++) free(x.loops[l].trace[k].v);
+    tra_exec_forget_turns(&x);
     for (int i = 0; i < n; i++) tra_rel_close(x.rels[i]);
     tra_checkpoint_free(x.checkpoint);
     tra_exchange_dir_remove(&x.site.exchange_dir, comm);

@@ -22,6 +22,7 @@ typedef struct tra_exec_options {
     const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
     double checkpoint_seconds;          /* seconds of work that a killed run may lose (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
+    bool checkpoint_turns;              /* each turn of a loop is saved */
     int64_t checkpoint_limit;           /* bytes that checkpoints may take in scratch; 0: no limit */
 } tra_exec_options;
 

@@ -107,7 +107,8 @@ tra_status tra_exec_list_needed(tra_execution *x, tra_err *e) {
         } else if (tra_op_is_end_of_turn(op->op)) {
             x->needed[i] = wanted[op->what.loop];
         } else if (x->needed[i] && (op->op == TRA_PLAN_LAST || op->op == TRA_PLAN_TRACED)) {
-            wanted[op->what.loop] = true;
+            if (op->op == TRA_PLAN_LAST && op->loop < 0) TRA_TRY(take_over(x, i, e));
+            wanted[op->what.loop] |= !x->complete[i];
         } else if (x->needed[i] && (x->plan->nloops == 0 || op->loop < 0)) {
             TRA_TRY(take_over(x, i, e));
         }
@@ -115,7 +116,7 @@ tra_status tra_exec_list_needed(tra_execution *x, tra_err *e) {
             if (op->in[j] >= 0) x->needed[op->in[j]] = true;
         }
     }
-    tra_journal_report_if_nothing(x->journal);
+    if (x->plan->nloops == 0) tra_journal_report_if_nothing(x->journal); /* loops tell of their turns later */
     return TRA_OK;
 }
 

@@ -22,6 +22,10 @@ typedef struct tra_loop_run {
     bool converged;
     double last; /* value of the condition */
     tra_traced *trace;
+    int64_t saved; /* the turns that were done when it was saved last; -1: never in this turn of the loop around */
+    tra_turn_room **room; /* of each state, of each of its tuples here; NULL: not saved yet */
+    tra_turn_room *rows;  /* of each trace */
+    tra_turn_room ended;  /* of whether the loop has ended */
 } tra_loop_run;
 
 typedef struct tra_execution {
@@ -39,6 +43,7 @@ typedef struct tra_execution {
     int *all_uses;       /* how many operators read its result each time that it is made */
     bool *ran;           /* it has run already, with an earlier stage of its scan or for such a stage */
     tra_loop_run *loops;
+    bool stopped; /* the run is to stop, and the states of its loops are saved */
     tra_report *report;
     tra_progress progress;
     tra_journal *journal;
@@ -64,6 +69,15 @@ void tra_exec_release(tra_execution *x, int i);
 TRA_MUSTUSE tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e);
 /* Runs the turns of a loop whose states have their first values. */
 TRA_MUSTUSE tra_status tra_exec_loop(tra_execution *x, int loop, tra_err *e);
+
+/* exec_turns.c: turns that are saved, from which a resumed run goes on. */
+
+/* Saves the states of the loop as its last turn left them, and those of the loops around it. Collective. */
+void tra_exec_save_turn(tra_execution *x, int loop);
+/* Gives the states of a loop that begins the values of the last turn that was saved, and its traces theirs, and sets
+ * how many turns are done. Collective. */
+TRA_MUSTUSE tra_status tra_exec_restore_turn(tra_execution *x, int loop, tra_err *e);
+void tra_exec_forget_turns(tra_execution *x); /* frees what saving took */
 
 /* exec_views.c */
 

@@ -191,6 +191,7 @@ static void release_hoisted(tra_execution *x, const tra_plan_loop *l) {
 static void begin_run(tra_execution *x, int loop) {
     tra_loop_run *run = &x->loops[loop];
     run->turns = 0;
+    run->saved = -1;
     run->ends = run->nan = false;
 }
 
@@ -221,22 +222,34 @@ static void tell_end(tra_execution *x, int loop) {
     tra_str_free(&values);
 }
 
+/* One turn. A run that is to stop keeps what the turn before left. */
+static tra_status run_turn(tra_execution *x, int loop, tra_err *e) {
+    const tra_plan_loop *l = &x->plan->loops[loop];
+    tra_loop_run *run = &x->loops[loop];
+    size_t n = (size_t)(l->last - l->first + 1);
+    tra_status s = l->turn >= 0 ? make_turn(x, l->turn, run->turns, e) : TRA_OK;
+    memcpy(x->uses + l->first, x->all_uses + l->first, n * sizeof *x->uses);
+    memset(x->ran + l->first, 0, n * sizeof *x->ran);
+    if (s == TRA_OK) s = tra_exec_range(x, loop, l->first, l->last, e);
+    if (s == TRA_STOPPED && !x->stopped) {
+        x->stopped = true; /* the loops around are saved with it */
+        tra_exec_save_turn(x, loop);
+    }
+    if (s != TRA_OK) return s;
+    change_states(x, l);
+    run->turns++;
+    return TRA_OK;
+}
+
 tra_status tra_exec_loop(tra_execution *x, int loop, tra_err *e) {
     const tra_plan_loop *l = &x->plan->loops[loop];
     tra_loop_run *run = &x->loops[loop];
-    tra_status s = TRA_OK;
-    size_t n = (size_t)(l->last - l->first + 1);
     begin_run(x, loop);
-    for (int64_t t = 0; t < l->most && !run->ends && s == TRA_OK; t++) {
-        if (l->turn >= 0) s = make_turn(x, l->turn, t, e);
-        memcpy(x->uses + l->first, x->all_uses + l->first, n * sizeof *x->uses);
-        memset(x->ran + l->first, 0, n * sizeof *x->ran);
-        if (s == TRA_OK) s = tra_exec_range(x, loop, l->first, l->last, e);
-        if (s != TRA_OK) break;
-        change_states(x, l);
-        run->turns++;
+    TRA_TRY(tra_exec_restore_turn(x, loop, e));
+    while (run->turns < l->most && !run->ends) {
+        TRA_TRY(run_turn(x, loop, e));
+        if (tra_checkpoint_turn_is_due(x->checkpoint)) tra_exec_save_turn(x, loop);
     }
-    if (s != TRA_OK) return s;
     tell_end(x, loop);
     release_hoisted(x, l);
     return TRA_OK;

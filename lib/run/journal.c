@@ -329,6 +329,11 @@ void tra_journal_report(tra_journal *j, int64_t there, int64_t all, const char *
     tra_info(0, "going on from %s: %" PRId64 " of %" PRId64 " blocks of %s are there", j->dir, there, all, name);
 }
 
+void tra_journal_report_turns(tra_journal *j, int64_t turns, int64_t most) {
+    j->reported = true;
+    tra_info(0, "going on from %s: %" PRId64 " of at most %" PRId64 " turns of a loop are done", j->dir, turns, most);
+}
+
 void tra_journal_report_if_nothing(tra_journal *j) {
     if (tra_journal_resumed(j) && !j->reported) tell_nothing(j->dir);
 }

@@ -48,6 +48,8 @@ const char *tra_journal_path(const tra_journal *j);              /* the entry; N
  * never said although the run was to resume, that it starts from the beginning. */
 void tra_journal_report(tra_journal *j, int64_t there, int64_t all, const char *name);
 void tra_journal_report_if_nothing(tra_journal *j);
+/* The same of the turns of a loop that need not be run again. */
+void tra_journal_report_turns(tra_journal *j, int64_t turns, int64_t most);
 void tra_journal_flush(tra_journal *j);         /* writes records that wait; any thread */
 bool tra_journal_has_any(const tra_journal *j); /* this rank knows of at least one record */
 bool tra_journal_broken(const tra_journal *j);  /* could not be written; nothing is added any more */
