@@ -244,14 +244,17 @@ bench: deps
 
 MAN1 := $(wildcard man/*.1)
 MAN5 := $(wildcard man/*.5)
+MAN7 := $(wildcard man/*.7)
 DATA := $(wildcard share/examples share/profiles share/batch share/storage)
 
 ## install: program, manual pages, completion, examples and the HDF5 filter, under PREFIX (DESTDIR for packagers)
 install: all
 	install -D -m 755 $(B)/tra $(DESTDIR)$(PREFIX)/bin/tra
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/tra
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+	    $(DESTDIR)$(PREFIX)/share/man/man7 $(DESTDIR)$(PREFIX)/share/tra
 	$(if $(MAN1),install -m 644 $(MAN1) $(DESTDIR)$(PREFIX)/share/man/man1)
 	$(if $(MAN5),install -m 644 $(MAN5) $(DESTDIR)$(PREFIX)/share/man/man5)
+	$(if $(MAN7),install -m 644 $(MAN7) $(DESTDIR)$(PREFIX)/share/man/man7)
 	install -D -m 644 share/completion/tra.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tra
 	$(if $(DATA),cp -R $(DATA) $(DESTDIR)$(PREFIX)/share/tra/)
 	install -D -m 755 $(B)/libh5zzstd.so $(DESTDIR)$(HDF5_PLUGIN_DIR)/libh5zzstd.so
@@ -263,6 +266,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tra $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tra
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN1)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man5/,$(notdir $(MAN5)))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man7/,$(notdir $(MAN7)))
 	rm -rf $(DESTDIR)$(PREFIX)/share/tra
 	rm -f $(DESTDIR)$(HDF5_PLUGIN_DIR)/libh5zzstd.so
 

@@ -494,8 +494,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_READALL:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
-    case TRA_PLAN_LOOP_OPS:
-    case TRA_PLAN_COUNT: break;
+    case TRA_PLAN_STATE... TRA_PLAN_COUNT: break; /* operators of loops */
     }
     return n + TRA_LEAST_BUDGET;
 }

@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+/* The expression with the macros that it calls, which stands in no statement of its own. */
+static tra_ast *expand(parser *p, tra_ast *x) {
+    const tra_stmt st = {.kind = TRA_STMT_PARAM, .value = x};
+    return x ? tra_expand(&p->expander, &st) : NULL;
+}
+
 /* ---- repeat ----------------------------------------------------------------------------------------------------- */
 
 /* Reports the statements of a body that stand before a loop only. */
@@ -69,8 +75,7 @@ static bool check_counter(parser *p, const tra_stmt *s) {
 
 /* Parses, after "repeat": N as t */
 static bool parse_turns(parser *p, tra_stmt *s) {
-    s->turns = tra_parse_expr(p);
-    if (s->turns) s->turns = tra_expand(&p->expander, s->turns);
+    s->turns = expand(p, tra_parse_expr(p));
     if (!s->turns || !tra_parse_at_name(p, "as")) return s->turns != NULL;
     p->tok++;
     if (p->tok->kind != TRA_T_NAME) {
@@ -93,8 +98,7 @@ static bool parse_repeat(parser *p, tra_stmt *s) {
     if (!(p->tok->kind == '{' || ok) || !parse_body(p, s)) return false;
     if (!find_until(p)) return ok;
     p->tok++;
-    s->until = tra_parse_expr(p);
-    if (s->until) s->until = tra_expand(&p->expander, s->until);
+    s->until = expand(p, tra_parse_expr(p));
     return ok && s->until;
 }
 

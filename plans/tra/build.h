@@ -81,7 +81,7 @@ bool tra_is_number(const tra_ast *x);
 const char *tra_number_beyond(const tra_ast *x); /* what is wrong with one that no i64 holds */
 /* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and
  * products. False for other expressions, and if the value does not fit 64 bits. */
-bool tra_build_exact(const tra_build *b, const tra_ast *x, int64_t *v);
+bool tra_build_exact(tra_build *b, const tra_ast *x, int64_t *v);
 /* The number that x stands for: numbers, params, scalar functions. */
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* The expression over n arguments of these names: that of a function of elements. */

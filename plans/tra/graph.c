@@ -72,7 +72,7 @@ void tra_build_add_name(tra_build *b, const char *name, const tra_symbol *s) {
     g->names[g->nnames++] = (tra_named){name, s->node, own ? s->stored : tra_storage_default(b->arena, &s->node->type)};
 }
 
-bool tra_build_exact(const tra_build *b, const tra_ast *x, int64_t *v) {
+bool tra_build_exact(tra_build *b, const tra_ast *x, int64_t *v) {
     int64_t l, r;
     int at;
     switch ((int)x->kind) {

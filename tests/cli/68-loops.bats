@@ -174,3 +174,52 @@ END
     status 2 tra run -q gen.tra
     has "normal makes no whole numbers"
 }
+
+@test "a loop that is killed goes on from its last saved turn, on one rank and on three" {
+    cat >long.tra <<'END'
+X = gen(normal, [600, 600], by = [200, 600], seed = 1)
+state a = gen(uniform, [600], by = [200], seed = 2)
+repeat 4 as t {
+    state b[i] = a[i]
+    repeat 40 {
+        y[i] = sum X[i,j] * b[j]
+        n[] = sum y[i]^2
+        next b[i] = y[i] / sqrt(n) + 0.01 * a[i]
+    }
+    next a[i] = b[i] + 0.1 * a[i] / (t + 1)
+    trace log(t)
+}
+output a
+output log
+END
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites long.tra
+        want=$(tra digest a.h5 log.h5)
+        [ -n "$want" ]
+        for after in 0.2 0.4 0.6; do
+            rm -f a.h5 log.h5
+            timeout -s KILL $after setsid --wait "$TRA" run -q --checkpoint 0 --sites $sites long.tra || true
+            pkill -KILL -f "run -q --checkpoint 0 --sites $sites long.tra" || true
+            status 0 tra run -q --resume --checkpoint 0 --sites $sites long.tra
+            is "$want" tra digest a.h5 log.h5
+        done
+    done
+}
+
+@test "a loop that is told to stop saves its states and says so; with --require-convergence status 1" {
+    cat >endless.tra <<'END'
+state x = gen(0, [])
+repeat 100000000 { next x[] = x + 1
+}
+output x
+END
+    run timeout -s TERM 1 "$TRA" run endless.tra
+    [ "$status" = 75 ] || [ "$status" = 124 ]
+    has "what is done is saved"
+    run timeout -s TERM 1 "$TRA" run --resume endless.tra
+    has "turns of a loop are done"
+    printf 'state x = gen(0, [])\nrepeat 3 { next x[] = x + 1\n} until x > 5\noutput x\n' >short.tra
+    status 1 tra run --require-convergence short.tra
+    has "condition"
+    is 3 tra head x.h5
+}

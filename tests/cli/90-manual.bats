@@ -23,7 +23,7 @@ of_page() {
 }
 
 @test "every example of the manual pages runs and prints what the page says" {
-    status 0 examples "$ROOT"/man/*.[15]
+    status 0 examples "$ROOT"/man/*.[157]
     [ "$(grep -c ' commands, 0 failed$' <<<"$output")" = "$(find "$ROOT/man" -name '*.[15]' | wc -l)" ]
 }
 
@@ -61,7 +61,7 @@ of_page() {
 }
 
 @test "every display of an EXAMPLES section is an example" {
-    for page in "$ROOT"/man/*.[15]; do
+    for page in "$ROOT"/man/*.[157]; do
         bad=$(awk '/^\.SH /{ inside = $2 == "EXAMPLES" } begins && inside && !/^\$ /{ print FILENAME ":" FNR ": " $0 }
             { begins = /^\.EX/ }' "$page")
         [ -z "$bad" ] || { echo "$bad"; return 1; }
@@ -190,14 +190,14 @@ choices() { awk '$1 ~ /^-/ { v = $1 ~ /,$/ ? $3 : $2; if (v ~ /[|]/) { gsub(/[][
 
 @test "mandoc finds nothing wrong with any page" {
     command -v mandoc >/dev/null || skip "mandoc is missing"
-    for page in "$ROOT"/man/*.[15]; do
+    for page in "$ROOT"/man/*.[157]; do
         status 0 mandoc -T lint -W warning "$page"
         [ -z "$output" ] || { echo "$output"; return 1; }
     done
 }
 
 @test "references between pages lead to pages that exist" {
-    for page in "$ROOT"/man/*.[15]; do
+    for page in "$ROOT"/man/*.[157]; do
         for ref in $(sed 's/\\-/-/g' "$page" | grep -o 'tra\(-[a-z]*\)\? ([15])' | tr -d ' '); do
             name=${ref%(*} section=${ref#*(}
             [ -e "$ROOT/man/$name.${section%)}" ] || { echo "${page##*/} refers to $ref"; return 1; }
