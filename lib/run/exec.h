@@ -35,7 +35,8 @@ typedef struct tra_op_report {
     int64_t spilled, unspilled;    /* to and from scratch */
     int64_t scratch;               /* the most that the scratch file has held until the end of it */
     int64_t counted[2];            /* of tables of which only the run tells the rows: rows, and tuples that have them */
-    int64_t by_zero;       /* on rank 0: values of all sites that are NULL because an integer was divided by zero */
+    int64_t by_zero;       /* on rank 0: values of all sites that are NULL for these causes: */
+    unsigned causes;       /* TRA_NULL_ bits (lib/table/table.h) */
     char where[TRA_WHERE]; /* the column of the first of them (zero_divisions.h) */
     int64_t peak_memory;   /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;

@@ -1,5 +1,5 @@
-/* zero_divisions.c - counting integers that were divided by zero. Only operators that divide by zero take memory: eight
- * bytes for each tuple. */
+/* zero_divisions.c - counting values that are NULL since an integer was divided by zero, or there is no such date. Only
+ * operators that have such values take memory: eight bytes for each tuple. */
 #include "zero_divisions.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@ void tra_zero_divisions_init(tra_zero_divisions *z, const tra_plan *p) {
     *z = (tra_zero_divisions){.nops = p->nops};
     z->counts = tra_calloc((size_t)p->nops + 1, sizeof *z->counts);
     z->where = tra_calloc((size_t)p->nops + 1, sizeof *z->where);
+    z->causes = tra_calloc((size_t)p->nops + 1, sizeof *z->causes);
     pthread_mutex_init(&z->lock, NULL);
 }
 
@@ -16,6 +17,7 @@ void tra_zero_divisions_free(tra_zero_divisions *z) {
     for (int i = 0; i < z->nops; i++) free(z->counts[i]);
     free(z->counts);
     free(z->where);
+    free(z->causes);
     pthread_mutex_destroy(&z->lock);
 }
 
@@ -30,19 +32,25 @@ void tra_zero_divisions_collect(tra_zero_divisions *z, const tra_op *op, int64_t
         *v = tuples_of(op);
         memcpy(z->where[op->id], notes.where, TRA_WHERE);
     }
+    z->causes[op->id] |= notes.causes;
     (*v)[ordinal] = notes.by_zero + (whole ? 0 : (*v)[ordinal]);
     pthread_mutex_unlock(&z->lock);
 }
 
 void tra_zero_divisions_gather(const tra_zero_divisions *z, const tra_plan *p, const tra_comm *comm, tra_report *r) {
     enum { WORDS = TRA_WHERE / sizeof(int64_t) };
-    int64_t *any = tra_calloc((size_t)p->nops + 1, sizeof *any),
-            *where = tra_calloc((size_t)comm->size * WORDS, sizeof *where);
-    for (int i = 0; i < p->nops; i++) any[i] = z->counts[i] != NULL;
-    tra_comm_max(comm, any, p->nops);
+    int64_t *any = tra_calloc(3 * (size_t)p->nops + 1, sizeof *any), /* any values, and for which causes */
+        *where = tra_calloc((size_t)comm->size * WORDS, sizeof *where);
+    for (int i = 0; i < p->nops; i++) {
+        any[3 * i] = z->counts[i] != NULL;
+        any[3 * i + 1] = (z->causes[i] & TRA_NULL_DIVIDED) != 0;
+        any[3 * i + 2] = (z->causes[i] & TRA_NULL_NO_DATE) != 0;
+    }
+    tra_comm_max(comm, any, 3 * (int64_t)p->nops);
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        if (!any[i]) continue;
+        if (!any[3 * i]) continue;
+        r->ops[i].causes = (any[3 * i + 1] ? TRA_NULL_DIVIDED : 0u) | (any[3 * i + 2] ? TRA_NULL_NO_DATE : 0u);
         int64_t n = op->type.cat->n, *all = tuples_of(op), words[WORDS];
         if (z->counts[i]) memcpy(all, z->counts[i], (size_t)n * sizeof *all);
         if (op->what.partial)

@@ -1,4 +1,5 @@
-/* zero_divisions.h - integers that were divided by zero: how many values of each operator are NULL because of it. A
+/* zero_divisions.h - values of each operator that are NULL since an integer was divided by zero, or since there is no
+ * such date. A
  * tuple counts once, however often it was computed, and on however many sites.
  */
 #ifndef TRA_ZERO_DIVISIONS_H
@@ -14,6 +15,7 @@ typedef struct tra_zero_divisions {
     int nops;
     int64_t **counts;         /* of each operator: how many values of each tuple; NULL: of none */
     char (*where)[TRA_WHERE]; /* of each operator: the column of the first of them */
+    unsigned *causes;         /* of each operator: TRA_NULL_ bits */
 } tra_zero_divisions;
 
 void tra_zero_divisions_init(tra_zero_divisions *z, const tra_plan *p);

@@ -68,6 +68,7 @@ static const tra_colexpr *fold(tra_arena *a, const tra_colexpr *x) {
     tra_colrun_strip(&run, NULL, 0, 1);
     tra_colvalue v = tra_colrun_result(&run, 0);
     uint8_t state = v.state ? v.state[0] : TRA_STATE_VALUE;
+    if (tra_colrun_by_zero(&run, 0, 1).n) return tra_arena_free(own), x; /* the run says so */
     tra_colexpr *c = tra_colexpr_null_of(a, x->type, x->dict);
     c->null = c->nullable = state == TRA_STATE_NULL;
     if (state == TRA_STATE_VALUE) {

@@ -114,18 +114,21 @@ void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch) {
     }
 }
 
-/* Does the tree divide integers, or take their remainder? */
+/* May the tree make a NULL that is noted? */
 static bool divides(const tra_colexpr *x) {
-    bool named = x->op < TRA_C_COLUMN, any = named && tra_colop_class(x->op) == TRA_COLCLASS_QUOTIENT;
+    bool any = x->op == TRA_C_LOOKUP && x->tstate;
+    if (x->op < TRA_C_COLUMN)
+        any = tra_colop_class(x->op) == TRA_COLCLASS_QUOTIENT || tra_colop_class(x->op) == TRA_COLCLASS_MOMENT;
     for (int i = 0; i < x->nkids && !any; i++) any = divides(x->kids[i]);
     return any;
 }
 
-int64_t tra_colrun_by_zero(const tra_colrun *r, int root, int n) {
+tra_null_rows tra_colrun_by_zero(const tra_colrun *r, int root, int n) {
     const uint8_t *state = tra_colrun_result(r, root).state;
-    int64_t rows = 0;
-    if (!r->divided || !state || !divides(r->code->v[r->code->root[root]].x)) return 0;
-    for (int i = 0; i < n; i++) rows += state[i] == TRA_STATE_NULL && r->zero[i];
+    tra_null_rows rows = {0};
+    if (!r->divided || !state || !divides(r->code->v[r->code->root[root]].x)) return rows;
+    for (int i = 0; i < n; i++) rows.n += state[i] == TRA_STATE_NULL && r->zero[i];
+    for (int i = 0; i < n && rows.n > 0; i++) rows.causes |= state[i] == TRA_STATE_NULL ? r->zero[i] : 0u;
     return rows;
 }
 

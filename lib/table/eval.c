@@ -88,10 +88,11 @@ TRA_ANY_TARGET static void arithmetic(tra_colstep *s) {
     }
 }
 
-static void note_zero(tra_colrun *r, int i) {
+void tra_colstep_note(tra_colstep *s, int i, unsigned cause) {
+    tra_colrun *r = s->run;
     if (!r->divided) memset(r->zero, 0, sizeof r->zero);
     r->divided = true;
-    r->zero[i] = 1;
+    r->zero[i] |= (uint8_t)cause;
 }
 
 static void whole_quotient(tra_colstep *s) {
@@ -102,7 +103,7 @@ static void whole_quotient(tra_colstep *s) {
         d[i] = 0;
         if (b[i] == 0) {
             uint8_t *state = tra_colstep_states(s);
-            if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, note_zero(s->run, i);
+            if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, tra_colstep_note(s, i, TRA_NULL_DIVIDED);
         } else if (b[i] == -1) {
             if (div && a[i] == INT64_MIN)
                 tra_colstep_fail(s, i);

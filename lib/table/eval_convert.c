@@ -55,7 +55,10 @@ static void look_up(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) {
         if (state && state[i]) continue;
         memcpy(d + (size_t)i * size, table + (size_t)c[i] * size, size);
-        if (tstate && tstate[c[i]]) tra_colstep_states(s)[i] = tstate[c[i]];
+        if (!tstate || !tstate[c[i]]) continue;
+        tra_colstep_states(s)[i] = tstate[c[i]];
+        bool moment = s->x->type == TRA_COL_DATE || s->x->type == TRA_COL_TIMESTAMP;
+        if (moment && tstate[c[i]] == TRA_STATE_NULL) tra_colstep_note(s, i, TRA_NULL_NO_DATE);
     }
 }
 
@@ -87,7 +90,9 @@ static void moment_of_parts(tra_colstep *s) {
             ((int32_t *)s->out->values)[i] = days;
         else
             ((int64_t *)s->out->values)[i] = micros;
-        if (!is && tra_colstep_states(s)[i] == TRA_STATE_VALUE) tra_colstep_states(s)[i] = TRA_STATE_NULL;
+        if (is || tra_colstep_states(s)[i] != TRA_STATE_VALUE) continue;
+        tra_colstep_states(s)[i] = TRA_STATE_NULL;
+        tra_colstep_note(s, i, TRA_NULL_NO_DATE);
     }
 }
 

@@ -32,6 +32,8 @@ static inline void tra_colstep_fail(tra_colstep *s, int i) {
     if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_ERROR;
 }
 
+/* eval.c: notes that row i is NULL for this cause (TRA_NULL_). */
+void tra_colstep_note(tra_colstep *s, int i, unsigned cause);
 /* eval_convert.c: what only the compiler of expressions makes (CONVERT, RECODE, LOOKUP); parts of dates; dates and
  * timestamps; hashes. */
 void tra_colstep_made(tra_colstep *s);

@@ -183,8 +183,9 @@ static const char *name_of(const tra_lookup *l, int side) {
     return l->s.name[side] ? l->s.name[side] : names[side];
 }
 
-static tra_status find_slots(const tra_lookup *l, finder *x, int64_t rows, tra_err *e) {
-    for (int64_t r = 0; r < rows; r++) {
+static tra_status find_slots(const tra_lookup *l, const tra_batch *right, finder *x, tra_err *e) {
+    char key[TRA_ROWTEXT];
+    for (int64_t rows = right->rows, r = 0; r < rows; r++) {
         const uint64_t *w = x->word + r * x->words;
         x->slot[r] = -1;
         if (!can_match(l, w)) continue;
@@ -196,8 +197,8 @@ static tra_status find_slots(const tra_lookup *l, finder *x, int64_t rows, tra_e
         while (x->slot[before] != s) before++;
         return tra_fail(e, TRA_INPUT,
                         "row %" PRId64 " of the %s table has the key that row %" PRId64
-                        " has, but no two are expected to (expect)",
-                        r, name_of(l, 1), before);
+                        " has, %s, but no two are expected to (expect)",
+                        r, name_of(l, 1), before, tra_row_text(right, r, l->s.nkeys, l->s.rkey, key));
     }
     return TRA_OK;
 }
@@ -226,7 +227,7 @@ static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder
     x->nslots = !x->direct ? hash_slots(rows) : least > most ? 0 : most - least + 1;
     memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
     if (!x->direct) memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
-    TRA_TRY(find_slots(l, x, rows, e));
+    TRA_TRY(find_slots(l, right, x, e));
     for (int64_t s = 0; s < x->nslots; s++) x->begin[s + 1] += x->begin[s];
     for (int64_t r = rows - 1; r >= 0; r--) { /* backwards, so that begin[s + 1] becomes where s begins */
         if (x->slot[r] >= 0) x->list[--x->begin[x->slot[r] + 1]] = (int32_t)r;
@@ -315,8 +316,10 @@ static tra_status evaluate_condition(pairing *p, const uint8_t **pass, tra_err *
 }
 
 static tra_status unmatched(const pairing *p, int64_t l, tra_err *e) {
-    return tra_fail(e, TRA_INPUT, "row %" PRId64 " of the %s table has no partner, but each is expected to (matched)",
-                    p->first + l, name_of(p->l, 0));
+    char key[TRA_ROWTEXT];
+    return tra_fail(e, TRA_INPUT,
+                    "row %" PRId64 " of the %s table has no partner for %s, but each is expected to (matched)",
+                    p->first + l, name_of(p->l, 0), tra_row_text(p->left, l, p->l->s.nkeys, p->l->s.lkey, key));
 }
 
 static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {

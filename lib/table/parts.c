@@ -52,9 +52,11 @@ static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at,
         if (kept == 0 || !tra_rows_equal(in, x->n, x->column, at[kept - 1], at[i])) {
             at[kept++] = at[i];
         } else if (x->keep == TRA_ARRANGE_UNIQUE) {
+            char key[TRA_ROWTEXT];
             tra_kernel_fail("row %" PRId64 " of the %s table has the key that row %" PRId64
-                            " has, but no two are expected to (expect)",
-                            number_of(x, in, at[i]), x->name, number_of(x, in, at[kept - 1]));
+                            " has, %s, but no two are expected to (expect)",
+                            number_of(x, in, at[i]), x->name, number_of(x, in, at[kept - 1]),
+                            tra_row_text(in, at[i], x->n, x->column, key));
             return kept;
         }
     }

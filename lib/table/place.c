@@ -1,6 +1,7 @@
 /* place.c - joins of sorted parts, and what has been found put beside the rows for which it was. */
 #include "parts.h"
 
+#include "join.h"
 #include "order.h"
 
 #include <string.h>
@@ -228,8 +229,10 @@ static bool open_placing(const tra_placing *x, const tra_cell *a, const tra_cell
     for (int64_t i = 0; i < n; i++) {
         p->rows += rows_of(p, i);
         if (!x->matched || p->begin[i] < p->begin[i + 1]) continue;
-        tra_kernel_fail("row %" PRId64 " of the %s table has no partner, but each is expected to (matched)",
-                        tra_max64(0, a->first) + i, x->name);
+        char key[TRA_ROWTEXT];
+        const tra_lookup_spec *s = tra_lookup_spec_of(x->join);
+        tra_kernel_fail("row %" PRId64 " of the %s table has no partner for %s, but each is expected to (matched)",
+                        tra_max64(0, a->first) + i, x->name, tra_row_text(&p->left, i, s->nkeys, s->lkey, key));
         return false;
     }
     return true;

@@ -129,6 +129,9 @@ typedef enum tra_colop {
     TRA_C_LOOKUP,  /* code -> value of the node's type, and its state */
 } tra_colop;
 
+/* What a whole number counts, where that is a span of time: only the compiler of programs asks. */
+typedef enum tra_time_unit { TRA_TIME_NONE, TRA_TIME_MICROS, TRA_TIME_DAYS } tra_time_unit;
+
 typedef struct tra_colexpr tra_colexpr;
 struct tra_colexpr {
     tra_colop op;
@@ -149,7 +152,8 @@ struct tra_colexpr {
     bool null;             /* CONST: it is NULL */
     const void *table;     /* RECODE, LOOKUP: the result for each code, in the type that tra_coltype_held says */
     const uint8_t *tstate; /* LOOKUP: the state of each of these; NULL: all are values */
-    bool calendar;         /* DATE, TIMESTAMP: made of year, month, day, ... */
+    tra_time_unit counts;
+    bool calendar; /* DATE, TIMESTAMP: made of year, month, day, ... */
 };
 
 /* The operator of that text with so many operands; -1: none. "-" is SUB of two and NEG of one. */
@@ -222,8 +226,11 @@ const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, cons
 
 /* What a kernel notes beside its result. */
 enum { TRA_WHERE = 80 };
+/* Why a value is NULL though no operand is: an integer was divided by zero; there is no such date or time. */
+enum { TRA_NULL_DIVIDED = 1, TRA_NULL_NO_DATE = 2 };
 typedef struct tra_table_notes {
-    int64_t by_zero;       /* values that are NULL, of columns or conditions, where an integer was divided by zero */
+    int64_t by_zero;       /* values that are NULL, of columns or conditions, for these causes: */
+    unsigned causes;       /* TRA_NULL_ bits */
     char where[TRA_WHERE]; /* "column `k`", of the first of them */
 } tra_table_notes;
 /* What kernels on this thread noted since the last call; false, and *n is not set, if they did not. */

@@ -68,16 +68,20 @@ typedef struct tra_colrun {
     const tra_colcode *code;
     tra_colvalue *at; /* of each instruction */
     char *regs;
-    bool divided;               /* in some row of this strip an integer was divided by zero: */
-    uint8_t zero[TRA_COLSTRIP]; /* of each row, whether it was; set only if `divided` */
+    bool divided;               /* in some row of this strip a value became NULL for a cause that is noted: */
+    uint8_t zero[TRA_COLSTRIP]; /* of each row, TRA_NULL_ bits; set only if `divided` */
 } tra_colrun;
 void tra_colrun_begin(tra_colrun *r, const tra_colcode *c, void *scratch);
 /* Evaluates n rows (at most TRA_COLSTRIP) of columns that begin at `columns`; `first` is what row() gives for the
  * first. */
 void tra_colrun_strip(tra_colrun *r, const tra_vector *columns, int64_t first, int n);
 static inline tra_colvalue tra_colrun_result(const tra_colrun *r, int root) { return r->at[r->code->root[root]]; }
-/* Counts the rows of the strip's first n in which this result is NULL and an integer was divided by zero. */
-int64_t tra_colrun_by_zero(const tra_colrun *r, int root, int n);
+/* Counts the rows of the strip's first n in which this result is NULL for one of the causes that are noted. */
+typedef struct tra_null_rows {
+    int64_t n;
+    unsigned causes; /* TRA_NULL_ bits */
+} tra_null_rows;
+tra_null_rows tra_colrun_by_zero(const tra_colrun *r, int root, int n);
 
 /* One instruction on one strip (eval.c). */
 typedef struct tra_colstep {
@@ -93,7 +97,10 @@ typedef struct tra_colstep {
 void tra_colstep_run(tra_colstep *s);
 
 /* Adds to the notes that `rows` more values of a column are NULL by a division by zero; column NULL: of a condition. */
-void tra_table_note_rows(tra_table_notes *n, int64_t rows, const char *column);
+void tra_table_note_rows(tra_table_notes *n, tra_null_rows rows, const char *column);
+/* "(a 3, b soylent)": these columns of a row. Returns `to`. */
+enum { TRA_ROWTEXT = 200 };
+char *tra_row_text(const tra_batch *b, int64_t row, int n, const int *column, char to[TRA_ROWTEXT]);
 void tra_table_notes_add(const tra_table_notes *n); /* for tra_table_noted */
 /* Notes the same for the condition on n pairs of rows. Joins call it in the pass that counts rows, so that each pair is
  * noted once. */

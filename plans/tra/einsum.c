@@ -96,7 +96,10 @@ static int read_index(reading *r, const tra_ast *x) {
     }
     if (!find_extent(r->b, r->right_side, x->kids[0]->text, &extent, &block)) {
         if (!all_known(r->b, r->right_side)) return -1; /* the unknown one has a diagnostic */
-        tra_diag_error(r->b->d, x->kids[0]->span, "its extent is that of a reference's dimension: X[i,j]",
+        tra_diag_error(r->b->d, x->kids[0]->span,
+                       tra_arena_printf(r->b->arena,
+                                        "index(%s) runs as far as a reference: where none is needed, add 0 * X[%s]",
+                                        x->kids[0]->text, x->kids[0]->text),
                        "no reference of the statement has the label '%s'", x->kids[0]->text);
         return -1;
     }

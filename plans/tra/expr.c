@@ -112,17 +112,6 @@ static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_s
     return NULL;
 }
 
-const char *tra_build_named_here(const char *function) {
-    static const char *const meant[][2] = {
-        {"where", "write if(c, a, b)"}, {"ifelse", "write if(c, a, b)"},     {"avg", "write mean(x)"},
-        {"ln", "write log(x)"},         {"coalesce", "write ifnull(x, y)"},  {"stddev", "write std(x)"},
-        {"variance", "write var(x)"},   {"power", "write pow(x, y) or x^y"}, {"len", "write length(x)"},
-    };
-    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
-        if (strcmp(meant[i][0], function) == 0) return meant[i][1];
-    return NULL;
-}
-
 const char *tra_build_equals_advice(const tra_ast *x) {
     return x->kind == TRA_AST_NAMED ? "write == to compare" : NULL;
 }
@@ -187,7 +176,8 @@ bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t le
 }
 
 const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate) {
-    const char *form = predicate ? "write for instance (i,j) -> i < j" : "write for instance (i,j) -> (j,i)";
+    const char *form = predicate ? "write for instance (i,j) -> i < j; rows of a table are selected by select(T, a > 1)"
+                                 : "write for instance (i,j) -> (j,i)";
     if (x->kind != TRA_AST_LAMBDA) {
         tra_diag_error(b->d, x->span, form, "a function of the key is expected here");
         return NULL;

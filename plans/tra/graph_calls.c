@@ -325,8 +325,14 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
 #undef ADD
     for (int i = 0; i < n; i++)
         list = tra_arena_printf(b->arena, "%s%s %s", list, i == of_tensors ? ", of tables" : "", names[i]);
-    const char *near = tra_nearest(x->text, n, names);
-    tra_diag_error(b->d, x->name_span, near ? tra_arena_printf(b->arena, "did you mean %s?", near) : list,
+    const char *near = tra_nearest(x->text, n, names), *here = tra_build_operator_here(x->text);
+    if (!here && (tra_is_aggregation(x->text) || tra_aggregate_find(x->text) >= 0))
+        here = tra_arena_printf(b->arena, "write M[j] = %s X[i,j] of a tensor, group(T, [key], m = %s(x)) of a table",
+                                x->text, x->text);
+    tra_diag_error(b->d, x->name_span,
+                   here   ? here
+                   : near ? tra_arena_printf(b->arena, "did you mean %s?", near)
+                          : list,
                    "there is no operator '%s'", x->text);
     return NULL;
 }

@@ -74,6 +74,20 @@ tra_node *tra_table_project(tra_table_builder *w);
 /* Adds the operator, whose result is n, to those of the graph. Returns n. */
 tra_node *tra_table_record(tra_table_builder *w, tra_node *n);
 
+/* ---- spans of time (table_durations.c) ----------------------------------------------------------------------- */
+
+const char *tra_table_duration(int i); /* the name of the i-th: seconds, days, ...; NULL after the last */
+/* Is x the call of one? Then its expression, of the typed operand k. x, which is resolved, becomes the product that it
+ * stands for. */
+bool tra_table_is_duration(const tra_ast *x);
+const tra_colexpr *tra_table_type_duration(const tra_table_scope *sc, tra_ast *x, const tra_colexpr *k);
+/* Brings operands that count days and microseconds to one unit, in kids and in x, which is the call of op. False after
+ * a diagnostic: a time that would move by a number without unit. */
+bool tra_table_match_units(const tra_table_scope *sc, tra_ast *x, tra_colop op, int n, const tra_colexpr **kids);
+/* The result r of op, which counts what follows from its operands. */
+const tra_colexpr *tra_table_set_units(const tra_table_scope *sc, tra_colop op, int n, const tra_colexpr *const *kids,
+                                       const tra_colexpr *r);
+
 /* ---- what operators are built of (table_nodes.c) ------------------------------------------------------------ */
 
 /* Moves the text into the arena. */

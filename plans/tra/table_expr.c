@@ -118,7 +118,7 @@ static tra_ast *resolve(const tra_table_scope *sc, const tra_ast *x) {
 
 /* ---- types -------------------------------------------------------------------------------------------------- */
 
-static const tra_colexpr *type_expr(const tra_table_scope *sc, const tra_ast *x);
+static const tra_colexpr *type_expr(const tra_table_scope *sc, tra_ast *x);
 
 /* date "..." or timestamp "...". */
 static const tra_colexpr *type_literal(const tra_table_scope *sc, const tra_ast *x) {
@@ -185,11 +185,11 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
 }
 
 /* An operator applied to typed operands. */
-static const tra_colexpr *apply(const tra_table_scope *sc, const tra_ast *x, tra_colop op, int n,
-                                const tra_colexpr *const *kids) {
+static const tra_colexpr *apply(const tra_table_scope *sc, tra_ast *x, tra_colop op, int n, const tra_colexpr **kids) {
     const tra_colexpr *r = NULL;
     tra_err e = {0};
-    if (tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK) return r;
+    if (tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK)
+        return n ? tra_table_set_units(sc, op, n, kids, r) : r;
     const char *advice = NULL; /* where a date meets something else */
     for (int i = 0; i < n && n == 2; i++) {
         if (kids[i]->type == kids[1 - i]->type) continue;
@@ -200,7 +200,11 @@ static const tra_colexpr *apply(const tra_table_scope *sc, const tra_ast *x, tra
     return NULL;
 }
 
-static const tra_colexpr *type_call(const tra_table_scope *sc, const tra_ast *x) {
+static const tra_colexpr *type_call(const tra_table_scope *sc, tra_ast *x) {
+    if (tra_table_is_duration(x)) {
+        const tra_colexpr *k = type_expr(sc, x->kids[0]);
+        return k ? tra_table_type_duration(sc, x, k) : NULL;
+    }
     /* min and max take any number of arguments, two at a time */
     bool extreme = x->kind == TRA_AST_CALL && (!strcmp(x->text, "min") || !strcmp(x->text, "max")) && x->nkids > 2;
     int op = tra_colop_find(x->text, extreme ? 2 : x->nkids);
@@ -214,14 +218,17 @@ static const tra_colexpr *type_call(const tra_table_scope *sc, const tra_ast *x)
         return NULL;
     }
     if (op == TRA_C_ROW && !sc->row_allowed) {
-        tra_diag_error(sc->b->d, x->span, "write the rows to a file first, and number those",
-                       "row() stands where rows are counted already, not after a select");
+        tra_diag_error(
+            sc->b->d, x->span,
+            "project(T, *, i = number(a, b)) numbers rows by the order of columns, from 0; or write the rows "
+            "to a file first",
+            "row() stands where rows are counted already: those of a file, and of project and matrix of it");
         return NULL;
     }
     const tra_colexpr **kids = tra_news(sc->b->arena, const tra_colexpr *, x->nkids + 1);
     bool ok = true;
     for (int i = 0; i < x->nkids; i++) ok = (kids[i] = type_expr(sc, x->kids[i])) && ok;
-    if (!ok) return NULL;
+    if (!ok || !tra_table_match_units(sc, x, (tra_colop)op, x->nkids, kids)) return NULL;
     if (!extreme) return apply(sc, x, (tra_colop)op, x->nkids, kids);
     const tra_colexpr *r = kids[0];
     for (int i = 1; i < x->nkids && r; i++) r = apply(sc, x, (tra_colop)op, 2, (const tra_colexpr *[]){r, kids[i]});
@@ -229,7 +236,7 @@ static const tra_colexpr *type_call(const tra_table_scope *sc, const tra_ast *x)
 }
 
 /* The typed expression of one whose names are resolved. */
-static const tra_colexpr *type_expr(const tra_table_scope *sc, const tra_ast *x) {
+static const tra_colexpr *type_expr(const tra_table_scope *sc, tra_ast *x) {
     switch (x->kind) {
     case TRA_AST_NAME: return type_name(sc, x);
     case TRA_AST_NUMBER: return type_number(sc, x);

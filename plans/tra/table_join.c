@@ -1,46 +1,13 @@
 /* table_join.c - join and cross. The rows of each left block find their partners in the whole right table, or in its
  * parts. */
 #include "table_bounds.h"
+#include "table_join.h"
 #include "table_parts.h"
 #include "table_estimates.h"
 
 #include <string.h>
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
-
-/* The number of the column that a side of an equality names, or -1. */
-static int column_of(const tra_schema *s, const tra_ast *x) {
-    return x->kind == TRA_AST_NAME ? tra_schema_find(s, x->text) : -1;
-}
-
-/* How many conditions are joined by &&. */
-static int count_conditions(const tra_ast *x) {
-    bool both = x->kind == TRA_AST_BINARY && strcmp(x->text, "&&") == 0;
-    return both ? count_conditions(x->kids[0]) + count_conditions(x->kids[1]) : 1;
-}
-
-/* Splits conditions that are joined by &&: equalities of columns become keys; *rest gets the others, joined by &&. */
-static void split_conditions(tra_table_builder *w, const tra_ast *x, int *lkey, int *rkey, const tra_ast **rest) {
-    if (x->kind == TRA_AST_BINARY && strcmp(x->text, "&&") == 0) {
-        split_conditions(w, x->kids[0], lkey, rkey, rest);
-        split_conditions(w, x->kids[1], lkey, rkey, rest);
-        return;
-    }
-    bool equal = x->kind == TRA_AST_BINARY && strcmp(x->text, "==") == 0;
-    int l = equal ? column_of(w->in->type.columns, x->kids[0]) : -1;
-    int r = equal ? column_of(w->right->type.columns, x->kids[1]) : -1;
-    if (l >= 0 && r >= 0) {
-        lkey[w->op.lookup.nkeys] = l;
-        rkey[w->op.lookup.nkeys++] = r;
-        return;
-    }
-    tra_ast *both = tra_new(w->b->arena, tra_ast);
-    *both = (tra_ast){.kind = TRA_AST_BINARY, .span = x->span, .name_span = x->span, .text = "&&", .nkids = 2};
-    both->kids = tra_news(w->b->arena, tra_ast *, 2);
-    both->kids[0] = (tra_ast *)*rest;
-    both->kids[1] = (tra_ast *)x;
-    *rest = *rest ? both : x;
-}
 
 /* What `expect` says, by a set of two bits: 1: keys are unique in the right table; 2: in the left one. */
 static const char *const expectations[] = {NULL, "m:1", "1:m", "1:1"};
@@ -367,19 +334,25 @@ tra_node *tra_table_join(tra_table_builder *w) {
     const tra_ast *rest = NULL, *cond = !cross && w->call->nkids > 2 ? w->call->kids[2] : NULL;
     if (!cross && (!cond || cond->kind == TRA_AST_NAMED))
         return tra_table_refuse(w, w->call, "join has two tables and a condition"), NULL;
-    int most = cond ? count_conditions(cond) : 0;
+    int most = cond ? tra_join_count_conditions(cond) : 0;
     int *lkey = tra_news(w->b->arena, int, most + 1), *rkey = tra_news(w->b->arena, int, most + 1);
     tra_lookup_spec *s = &w->op.lookup;
     *s = (tra_lookup_spec){.left = w->in->type.columns, .right = w->right->type.columns, .lkey = lkey, .rkey = rkey};
     if (!join_options(w, cross ? 2 : 3)) return NULL;
-    if (cond) split_conditions(w, cond, lkey, rkey, &rest);
+    if (cond) tra_join_split_conditions(w, cond, lkey, rkey, &rest);
     if (!cross && s->nkeys == 0) {
         tra_diag_error(w->b->d, cond->span,
-                       "write a == b, a column of the left table and one of the right without their tables; or "
-                       "cross(L, R) and select",
+                       tra_join_of_one_name(w)
+                           ? tra_join_of_one_name(w)
+                           : tra_arena_printf(w->b->arena,
+                                              "the left table has %s; the right one has %s; without an equality write "
+                                              "select(cross(L, R), ..)",
+                                              tra_join_column_names(w, s->left), tra_join_column_names(w, s->right)),
                        "no part of this condition is an equality of a column of the left table and one of the right");
         return NULL;
     }
+    const tra_schema *right = s->right;
+    if (!s->prefix && !tra_join_rename_clashes(w)) return NULL;
     tra_lookup_spec pairs = *s;
     if (s->how == TRA_LOOKUP_RIGHT) pairs.how = TRA_LOOKUP_INNER;
     if (s->how == TRA_LOOKUP_OUTER) pairs.how = TRA_LOOKUP_LEFT;
@@ -388,6 +361,7 @@ tra_node *tra_table_join(tra_table_builder *w) {
     if (!l) return NULL;
     w->op.pair = tra_lookup_pair(l);
     tra_table_term where = {0};
+    if (rest && !(rest = tra_join_without_tables(w, right, rest))) return NULL;
     if (rest) {
         tra_table_scope sc = {w->b, w->op.pair, "the pair of rows", .row_allowed = false};
         if (!tra_table_build_predicate(&sc, rest, &where)) return NULL;

@@ -1,0 +1,130 @@
+# What expressions over columns and joins say: durations, dates, names of two tables, and words of other languages.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    printf 'ts,d,n\n2024-02-28 23:00:00,2024-02-28,3\n2024-03-01 00:00:00,2024-03-01,4\n' |
+        "$TRA" import -q --table - -o t.h5
+    printf 'y,m,d,s\n2024,2,30,2024-02-30\n2024,2,29,2024-02-29\n2023,2,29,x\n' | "$TRA" import -q --table - -o ymd.h5
+    printf 'code,name,v\n1,a,10\n2,b,20\n9,soylent,3\n' | "$TRA" import -q --table - -o L.h5
+    printf 'g,name,w\n2,x,5\n1,y,6\n' | "$TRA" import -q --table - -o C.h5
+}
+
+program() {
+    rm -f p.tra
+    for x in t ymd L C; do echo "input $x from \"$BATS_FILE_TMPDIR/$x.h5\"" >>p.tra; done
+    printf '%b\n' "$@" >>p.tra
+}
+
+# gives WANT STATEMENTS...: the last of these, Y, is that table in CSV (lines joined by a blank), by both engines.
+gives() {
+    local want=$1
+    program "${@:2}" 'output Y'
+    for how in '' '--sites 2' '--engine reference'; do
+        rm -f Y.h5
+        # shellcheck disable=SC2086
+        status 0 tra run -q $how p.tra
+        is "$want" bash -c '"$0" export -q Y.h5 -o - --to csv | paste -sd" "' "$TRA"
+    done
+}
+
+refused() {
+    program "${@:2}" 'output Y'
+    status 2 tra check p.tra
+    has "$1"
+}
+
+@test "times move by durations, and by no number" {
+    for e in 'ts + 3600' '5 + ts' 'ts - n' 'ts + (n + 1)'; do
+        refused 'a timestamp moves by a duration, and this is a number' "Y = project(t, a = $e)"
+        has 'seconds(5)'
+    done
+    gives 'a,b,c 2024-02-28 23:00:05,2024-02-28 22:00:00,2024-02-29 23:00:00 2024-03-01 00:00:05,2024-02-29 23:00:00,2024-03-02 00:00:00' \
+        'Y = project(t, a = ts + seconds(5), b = ts - hours(1), c = days(1) + ts)'
+    gives 'a,b 2024-03-20 23:00:00,2024-02-28 23:00:00.500000 2024-03-29 00:00:00,2024-03-01 00:00:00.500000' \
+        'Y = project(t, a = ts + weeks(n), b = ts + seconds(0.5))'
+    gives 'a,b 2024-02-28 23:00:00.003000,2024-02-28 23:00:00.000003 2024-03-01 00:00:00.004000,2024-03-01 00:00:00.000004' \
+        'Y = project(t, a = ts + milliseconds(n), b = ts + microseconds(n))'
+    gives 'a,b 2024-02-29 05:00:00,2024-02-29 00:00:00 2024-03-01 08:00:00,2024-03-02 00:00:00' \
+        'Y = project(t, a = ts + 2 * hours(n), b = ts + if(n > 3, days(1), hours(1)))'
+    gives 'a,b 2024-02-29 22:00:00,23 2024-03-03 00:00:00,48' \
+        'Y = project(t, a = ts + (ts - timestamp "2024-02-28 00:00:00"), b = (ts - timestamp "2024-02-28 00:00:00") / hours(1))'
+    gives 'n 4' 'Y = project(select(t, ts - timestamp "2024-02-28 00:00:00" > days(1)), n)'
+    # dates move by whole days
+    gives 'a,b,c 2024-02-29,2024-02-29,2024-02-21 2024-03-02,2024-03-02,2024-02-23' \
+        'Y = project(t, a = d + 1, b = d + days(1), c = d - weeks(1))'
+    refused 'a date moves by whole days' 'Y = project(t, a = d + hours(5))'
+    for e in '>= days(1)' '>= hours(24)' '>= 1' '> minutes(1)'; do
+        gives 'n 4' "Y = project(select(t, d - date \"2024-02-28\" $e), n)"
+    done
+    refused 'seconds takes whole numbers' 'Y = project(t, a = ts + seconds(n * 0.5))'
+}
+
+@test "days that are in no calendar are NULL, and the run says so, as of a division by zero" {
+    local says="since there is no such date"
+    for e in 'date(y, m, d)' 'date(s)' 'timestamp(y, m, d, 0, 0, 0)'; do
+        program "Y = project(ymd, a = $e)" 'output Y'
+        for sites in 1 2; do
+            status 0 tra run --sites $sites p.tra
+            has "2 values of column \`a\` are NULL, $says"
+        done
+    done
+    program 'Y = select(ymd, date(y, m, d) > date "2024-01-01")' 'output Y'
+    status 0 tra run p.tra
+    has "2 values of a condition are NULL, $says"
+    program 'Y = project(ymd, a = date(2024, 2, 30), b = 1 div 0)' 'output Y'
+    status 0 tra run p.tra
+    has 'since an integer was divided by zero, or since there is no such date'
+    program 'Y = project(ymd, a = isnull(date(y, m, d)))' 'output Y'
+    status 0 tra run p.tra
+    lacks "$says"
+}
+
+@test "a join's equalities stand in either order and say their tables; names that clash get that of the table" {
+    local want='code,name,v,g,C_name,w 1,a,10,1,y,6 2,b,20,2,x,5'
+    for on in 'code == g' 'g == code' 'L.code == C.g' 'C.g == L.code' 'L.code == g'; do
+        gives "$want" "Y = join(L, C, $on)"
+    done
+    gives 'code,name,v,g,C_name,w 1,a,10,1,y,6' 'Y = join(L, C, C.g == L.code && C.w > 5 && L.v < 100)'
+    gives 'code,name,v,q_g,q_name,q_w 2,b,20,2,x,5' \
+        'Y = join(L, C, C.g == L.code && C.name != "y" && L.name != C.name, prefix = "q_")'
+    gives 'code,name,v,r_name 1,a,10,y 2,b,20,x 9,soylent,3,' \
+        'Y = join(L, project(C, code = g, name), code == code, how = left)'
+    gives 'g,name,w,code,L_name,v 2,x,5,2,b,20 1,y,6,1,a,10 ,,,9,soylent,3' 'Y = join(C, L, g == code, how = right)'
+    gives 'code,name,v 9,soylent,3' 'Y = join(L, C, L.code == C.g, how = anti)'
+    gives 'code,name,v,L_name,L_v 9,soylent,3,soylent,3' 'Y = join(select(L, v < 5), L, code == code)'
+    refused 'both tables have one name' 'Y = join(L, L, L.code == L.code)'
+    refused "both tables are 'L'" 'Y = join(L, L, code == code && L.v < L.v)'
+    refused 'the left table has code, name, v; the right one has g, name, w' 'Y = join(L, C, code == nope)'
+}
+
+@test "a row that breaks what a join expects is named with its key" {
+    program 'Y = join(L, C, code == g, matched = left)' 'output Y'
+    status 3 tra run -q p.tra
+    has 'p.tra:5: Y: row 2 of the left table has no partner for (code 9)'
+    program 'D = project(L, key = name)' 'E = project(C, key = name)' 'Y = join(D, E, key == key, matched = left)' 'output Y'
+    status 3 tra run -q p.tra
+    has 'has no partner for (key a)'
+    program 'D = union(C, C)' 'Y = join(L, D, code == g, expect = "m:1")' 'output Y'
+    status 3 tra run -q p.tra
+    has 'has the key that row 0 has, (g 2)'
+}
+
+@test "a word of another language is answered with what does it here" {
+    while IFS='|' read -r statement advice; do
+        refused "$advice" "$statement"
+    done <<'END'
+Y = sort(L, v)|write order(T, [a, b desc])
+Y = unique(L)|write distinct(T, [a, b])
+Y = rename(L, a = v)|write project(T, new = old, *)
+Y = head(L, 5)|write limit(T, 10)
+Y = filter(L, v > 1)|select(T, a > 1)
+Y = mean(L)|group(T, [key], m = mean(x))
+Y = std(L)|group(T, [key], m = std(x))
+Y = project(L, a = log2(v))|write log(x) / log(2)
+Y = project(L, a = lag(v))|number(keys)
+Y = project(L, a = avg(v))|write mean(x)
+Y = project(L, a = coalesce(v, 1))|write ifnull(x, y)
+Y = project(select(L, v > 3), i = row())|number(a, b)
+END
+}
