@@ -54,6 +54,7 @@ typedef struct tra_cmd {
     int minargs, maxargs; /* -1: any number */
     unsigned needs;
     tra_status (*run)(int argc, char **argv, tra_err *e); /* arguments after the options */
+    const tra_opt *more;                                  /* the table of another command, whose options it has too */
 } tra_cmd;
 
 extern const tra_cmd *const tra_cmds[];                                                 /* ends with NULL */

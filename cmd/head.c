@@ -1,4 +1,6 @@
 /* head.c - tra head REL: the first rows of a table, or of a tensor of rank 1 or 2. */
+#include "head.h"
+
 #include "common.h"
 #include "tables.h"
 
@@ -17,8 +19,8 @@ typedef struct grid {
     int columns;
     int64_t n, cap;
     const char **cell;
-    bool *left; /* columns that begin at the left: texts */
-    bool more;
+    bool *left;   /* columns that begin at the left: texts */
+    int64_t more; /* rows that are left out */
 } grid;
 
 static void add(grid *g, const char *s, size_t n) {
@@ -76,7 +78,7 @@ static void aligned(grid *g, tra_str *out) {
         }
         tra_str_add(out, "\n");
     }
-    if (g->more) tra_str_add(out, "...\n");
+    if (g->more > 0) tra_str_printf(out, "... (%" PRId64 " more row%s)\n", g->more, g->more == 1 ? "" : "s");
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
@@ -115,7 +117,7 @@ static tra_status head_table(tra_rel *rel, grid *g, bool terminal, tra_err *e) {
         if (terminal) add(g, s->v[c].name, strlen(s->v[c].name));
     }
     if (!terminal) tra_csv_put_header(&p.out, s, ',');
-    g->more = n < tra_rel_rows(rel);
+    g->more = tra_rel_rows(rel) - n;
     tra_status status =
         n == 0 && !terminal ? tra_print(tra_str_get(&p.out), e) : tra_table_strips(rel, 0, n, memory, put_rows, &p, e);
     tra_str_free(&p.out);
@@ -173,7 +175,7 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
     g->columns = (int)m + (b.row != NULL);
     g->left = tra_news(g->arena, bool, m + 2);
     g->left[0] = b.row != NULL;
-    g->more = r > 0 && n < v.shape.v[0];
+    g->more = r > 0 ? v.shape.v[0] - n : 0;
     if (b.row && b.column) add(g, b.row->name, strlen(b.row->name));
     for (int64_t c = 0; b.column && c < m; c++) add_label(g, b.column, c);
     if (s == TRA_OK) s = put_box(&v, g, &b, n, m, e);
@@ -188,15 +190,14 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
 
 /* ---- command ---------------------------------------------------------------------------------------------------- */
 
-static tra_status run(int argc, char **argv, tra_err *e) {
-    (void)argc;
+tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, tra_err *e) {
     tra_rel *rel = NULL;
-    if (rows < 0) return tra_fail(e, TRA_USAGE, "-n %" PRId64 ": a number of rows is expected", rows);
-    TRA_TRY(tra_rel_open(argv[0], NULL, &rel, e));
+    rows = n;
+    memory = ceiling;
+    TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
     bool terminal = isatty(STDOUT_FILENO);
     grid g = {.arena = tra_arena_new()};
-    tra_status s =
-        tra_rel_is_table(rel) ? head_table(rel, &g, terminal, e) : head_tensor(rel, argv[0], &g, terminal, e);
+    tra_status s = tra_rel_is_table(rel) ? head_table(rel, &g, terminal, e) : head_tensor(rel, spec, &g, terminal, e);
     if (s == TRA_OK && terminal) {
         tra_str out = {0};
         aligned(&g, &out);
@@ -207,6 +208,12 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_arena_free(g.arena);
     tra_rel_close(rel);
     return s;
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    if (rows < 0) return tra_fail(e, TRA_USAGE, "-n %" PRId64 ": a number of rows is expected", rows);
+    return tra_head_print(argv[0], rows, memory, e);
 }
 
 const tra_cmd tra_cmd_head = {

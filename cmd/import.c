@@ -57,22 +57,6 @@ static void history(const char *source, tra_str *out) {
     if (tra_reading_opts.rejects) tra_str_add(out, " --rejects");
 }
 
-static void warn_losses(const char *source, const tra_import_receipt *r) {
-    char buf[TRA_DIMTEXT];
-    int64_t n;
-    if (tra_dims_product(&r->shape, &n) && n == 0)
-        tra_warn("%s: there are no numbers in it (%s)", source, tra_shape_text(&r->shape, buf));
-    if (r->inexact > 0)
-        tra_warn("%s: %" PRId64 " integers cannot be held exactly in %s and were rounded", source, r->inexact,
-                 tra_dtype_name(r->dtype));
-    if (r->duplicates > 0)
-        tra_warn("%s: %" PRId64 " entries are of elements that were given before, and were added to these", source,
-                 r->duplicates);
-    if (r->overflow > 0)
-        tra_warn("%s: %" PRId64 " finite values are too large for %s and became infinite", source, r->overflow,
-                 tra_dtype_name(r->dtype));
-}
-
 static double ratio(const tra_import_receipt *r) {
     double payload = (double)r->elements * (double)tra_dtype_size(r->dtype);
     return r->bytes_stored > 0 ? payload / (double)r->bytes_stored : 1;
@@ -147,10 +131,7 @@ static tra_status print_json(const char *source, const tra_import_receipt *r, tr
 /* What is worth a warning, and the receipt. */
 static tra_status report(const char *source, const tra_file_receipt *r, tra_err *e) {
     if (!source) source = "components";
-    if (r->table && r->rows.rejected > 0)
-        tra_warn("%s: %" PRId64 " record%s rejected, see %s", source, r->rows.rejected,
-                 r->rows.rejected == 1 ? " is" : "s are", tra_reading_opts.rejects);
-    if (!r->table) warn_losses(source, &r->values);
+    tra_import_warn(source, r, &tra_reading_opts);
     tra_options_warn(&tra_reading_opts, true, r->values.format, source);
     if (tra_common_opts.quiet) return TRA_OK;
     if (r->table) return tra_table_receipt_print(source, output, &r->rows, e);

@@ -1,7 +1,9 @@
 /* main.c - the table of commands; parses, dispatches, turns a status into an exit. */
 #include "cmd.h"
+#include "common.h"
 #include "launch.h"
 
+#include "../formats/stand_in.h"
 #include "../lib/kernel/kernel.h"
 
 #include <fcntl.h>
@@ -12,6 +14,7 @@
 
 /* One row each, in the order of `tra help`; groups stay together. */
 #define COMMANDS(X)                                                                                                    \
+    X(eval)                                                                                                            \
     X(import)                                                                                                          \
     X(export)                                                                                                          \
     X(gen)                                                                                                             \
@@ -120,6 +123,23 @@ static int finish(tra_status s, tra_err *e) {
     return tra_status_exit(s);
 }
 
+/* The value of a command's own option; NULL: it has none of that name. */
+static const void *value_of(const tra_cmd *cmd, const char *name) {
+    for (int i = 0; i < 2; i++)
+        for (const tra_opt *o = i ? cmd->more : cmd->opts; o && o->name; o++)
+            if (strcmp(o->name, name) == 0) return o->value;
+    return NULL;
+}
+
+/* Files of any format are read by way of the scratch directory, below the command's ceiling. */
+static void take_all_files(const tra_cmd *cmd) {
+    const char *const *scratch = value_of(cmd, "scratch");
+    const int64_t *memory = value_of(cmd, "memory");
+    tra_stand_ins.scratch = tra_scratch_dir(scratch ? *scratch : getenv("TRA_SCRATCH"));
+    if (memory) tra_stand_ins.memory = *memory;
+    tra_stand_ins_begin();
+}
+
 /* ---- dispatch ----------------------------------------------------------------------------------------------- */
 
 tra_status tra_cmd_find(const char *name, const tra_cmd **cmd, tra_err *e) {
@@ -156,7 +176,10 @@ static tra_status dispatch(int argc, char **argv, tra_err *e) {
     tra_log_level = tra_common_opts.quiet ? -1 : tra_common_opts.verbose;
     /* Commands that take no part in MPI run on rank 0; the others leave (no rank calls MPI_Init, so none is missed). */
     if (tra_log_mute && !(cmd->needs & TRA_NEED_MPI)) return TRA_OK;
-    return cmd->run(nargs, argv + 2, e);
+    if (cmd->needs & TRA_NEED_HDF5) take_all_files(cmd);
+    tra_status s = cmd->run(nargs, argv + 2, e);
+    tra_stand_ins_end();
+    return s;
 }
 
 /* Does every rank carry the command out? */

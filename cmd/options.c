@@ -31,10 +31,11 @@ static const tra_opt define_rows[] = {{'D', "define", TRA_OPT_LIST, &tra_common_
                                       {.name = NULL}};
 
 /* The tables that a command's options come from: its own and those that many share. */
-enum { TABLES = 6 };
+enum { TABLES = 7 };
 static int tables(const tra_cmd *cmd, const tra_opt *t[TABLES]) {
     int n = 0;
     if (cmd->opts) t[n++] = cmd->opts;
+    if (cmd->more) t[n++] = cmd->more;
     if (cmd->needs & TRA_TAKES_READING) t[n++] = tra_reading_rows();
     if (cmd->needs & TRA_TAKES_WRITING) t[n++] = tra_writing_rows();
     if (cmd->needs & TRA_TAKES_DEFINE) t[n++] = define_rows;
@@ -215,10 +216,12 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
     }
     *nargs = n;
     if (tra_common_opts.help) return TRA_OK;
-    for (const tra_opt *o = cmd->opts; o && o->name; o++) {
-        const char *v = o->env && !tra_opt_given(o) ? getenv(o->env) : NULL;
-        if (v && *v) TRA_TRY(set(o, o->env, v, e));
-    }
+    const tra_opt *t[TABLES];
+    for (int i = tables(cmd, t) - 1; i >= 0; i--)
+        for (const tra_opt *o = t[i]; o->name; o++) {
+            const char *v = o->env && !tra_opt_given(o) ? getenv(o->env) : NULL;
+            if (v && *v) TRA_TRY(set(o, o->env, v, e));
+        }
     if (n < cmd->minargs) return tra_fail(e, TRA_USAGE, "usage: tra %s %s", cmd->name, cmd->usage);
     if (cmd->maxargs >= 0 && n > cmd->maxargs) {
         return tra_fail(e, TRA_USAGE, "'%s' is one argument too many; usage: tra %s %s", argv[cmd->maxargs], cmd->name,

@@ -4,9 +4,12 @@
 #include "launch.h"
 #include "machine.h"
 #include "planning.h"
+#include "outputs.h"
 #include "resume.h"
+#include "run.h"
 #include "run_report.h"
 
+#include "../formats/stand_in.h"
 #include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
 #include "../lib/physical/memory.h"
@@ -25,15 +28,16 @@ enum { ENGINE_TRA, ENGINE_REFERENCE };
 
 static struct {
     int engine, progress, transport;
-    bool dry, no_history, resume, require_convergence;
+    bool dry, no_history, resume, keep_imports, require_convergence;
     const char *scratch, *profile, *checkpoint;
     double checkpoint_seconds;
     int64_t scratch_limit;
 } opt;
 
+static const tra_run_source *source;
 static double begun; /* before planning, after MPI has started */
 
-static const tra_opt options[] = {
+const tra_opt tra_run_rows[] = {
     TRA_PLANNING_ROWS,
     TRA_PLANNING_ROW_PLAN,
     {0, "scratch", TRA_OPT_STR, &opt.scratch, "DIR",
@@ -53,6 +57,8 @@ static const tra_opt options[] = {
      "how sites exchange blocks: messages (default), or files in the scratch directory, which all must share",
      "mpi|files", NULL, NULL},
     {0, "no-history", TRA_OPT_FLAG, &opt.no_history, NULL, "leave the command out of the outputs", NULL, NULL, NULL},
+    {0, "keep-imports", TRA_OPT_FLAG, &opt.keep_imports, NULL,
+     "leave what was made of files that are not HDF5 in the scratch directory, for later runs", NULL, NULL, NULL},
     {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
     {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
      "tra, or the reference evaluator: one process, in memory, slow, for comparison", "tra|reference", NULL, NULL},
@@ -66,11 +72,11 @@ static const tra_opt options[] = {
 /* ---- before the start -------------------------------------------------------------------------------------------- */
 
 /* The text of the program, read by rank 0 for all. *text from malloc. */
-static tra_status read_program(const tra_comm *comm, const char *path, char **text, size_t *n, tra_err *e) {
+static tra_status read_program(const tra_comm *comm, char **text, size_t *n, tra_err *e) {
     tra_status s = TRA_OK;
     *text = NULL;
     *n = 0;
-    if (comm->rank == 0) s = tra_slurp(path, TRA_MAX_PROGRAM, text, n, e);
+    if (comm->rank == 0) s = source->read(source->path, text, n, e);
     s = tra_comm_agree(comm, s, e);
     if (s != TRA_OK) return s;
     int64_t len = (int64_t)*n;
@@ -153,6 +159,7 @@ static tra_status check_scratch(const tra_job *job, int here, tra_err *e) {
 }
 
 static tra_status check_runnable(const tra_job *job, tra_err *e) {
+    TRA_TRY(tra_outputs_check(job->program.graph, e));
     for (int i = 0; i < job->plan->nops; i++) {
         const tra_op *op = &job->plan->ops[i];
         if (tra_op_is(op->op, TRA_READS) && !op->what.path)
@@ -163,6 +170,7 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
 }
 
 static void announce(const tra_job *job) {
+    if (source->quiet) return;
     if (opt.engine != ENGINE_REFERENCE)
         tra_run_announce(job, scratch_of(job->plan), opt.scratch_limit > 0);
     else if (!tra_common_opts.quiet)
@@ -249,7 +257,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         m.seconds = tra_now() - begun;
         m.process_seconds = tra_now() - tra_process_begin();
         if (comm->rank == 0) tra_run_warn_of_zeros(job->plan, &r);
-        if (comm->rank == 0) tra_run_report(job, &m);
+        if (comm->rank == 0 && !source->quiet) tra_run_report(job, &m);
         if (f) s = write_profile(job, &m, f, e);
         tra_profile_free(&m);
         s = tra_comm_agree(comm, s, e);
@@ -284,7 +292,13 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                        : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
     free(text);
-    return s;
+    tra_status shown = TRA_OK;
+    if (comm->rank == 0 && (s == TRA_OK || s == TRA_NO)) {
+        shown = tra_outputs_export(job->program.graph, o.memory, e);
+        if (shown == TRA_OK && source->after) shown = source->after(job, e);
+    }
+    shown = tra_comm_agree(comm, shown, e);
+    return shown == TRA_OK ? s : shown;
 }
 
 static tra_status dry_run(const tra_job *job, tra_err *e) {
@@ -325,6 +339,22 @@ static void forget(const char *path, const char *text, size_t n) {
     tra_arena_free(a);
 }
 
+/* Rank 0 is the first to open inputs, which are made readable then: others find what stands in for them. */
+static tra_status load_on_rank(const tra_comm *comm, const char *path, const char *text, size_t n, const tra_request *r,
+                               tra_job *job, tra_err *e) {
+    char word[64] = "";
+    tra_status s = TRA_OK;
+    if (comm->rank == 0) {
+        s = tra_job_load_text(path, text, n, r, job, e);
+        snprintf(word, sizeof word, "%s", tra_pipe_word());
+    }
+    s = tra_comm_agree(comm, s, e);
+    tra_comm_bcast(comm, word, sizeof word);
+    if (s != TRA_OK || comm->rank == 0) return s;
+    tra_pipe_word_take(word);
+    return tra_job_load_text(path, text, n, r, job, e);
+}
+
 /* Under mpirun: every rank is a site. *program, from malloc, is the text at path. */
 static tra_status run_rank(const tra_comm *comm, const char *path, char **program, size_t *size, tra_err *e) {
     tra_request r;
@@ -338,11 +368,11 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
     tra_planning_opts.sites = comm->size;
     TRA_TRY(tra_comm_agree(comm, request(here, tra_comm_cores(comm), &r, e), e));
     common_request(comm, &r);
-    TRA_TRY(read_program(comm, path, program, size, e));
+    TRA_TRY(read_program(comm, program, size, e));
     TRA_TRY(is_done(comm, path, *program, *size, &done, e));
     if (done) return TRA_OK;
     if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
-    tra_status s = tra_job_load_text(path, *program, *size, &r, &job, e);
+    tra_status s = load_on_rank(comm, path, *program, *size, &r, &job, e);
     tra_log_level = level;
     if (s == TRA_OK && job.options.sites != comm->size)
         s = tra_fail(e, TRA_USAGE,
@@ -381,7 +411,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     int status = 0;
     bool done = false;
     TRA_TRY(request(0, 0, &r, e));
-    TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
+    TRA_TRY(source->read(path, &text, &n, e));
     tra_status s = opt.dry ? TRA_OK : is_done(&self, path, text, n, &done, e);
     if (s == TRA_OK && !done) s = tra_job_load_text(path, text, n, &r, &job, e);
     if (s == TRA_OK && !done) s = check_runnable(&job, e);
@@ -410,21 +440,24 @@ static void exit_all(int status) {
     _exit(status);
 }
 
-static tra_status run(int argc, char **argv, tra_err *e) {
+tra_status tra_run_program(const tra_run_source *program, tra_err *e) {
     tra_comm comm;
     int size;
-    (void)argc;
+    const char *path = program->path;
+    source = program;
+    opt.dry |= program->dry;
+    tra_stand_ins.keep = opt.keep_imports;
     begun = tra_now();
     tra_stop_catch();
     tra_end_with_launcher();
-    if (!tra_comm_launched(&size) && size <= 1) return run_or_launch(argv[0], e);
+    if (!tra_comm_launched(&size) && size <= 1) return run_or_launch(path, e);
     TRA_TRY(tra_comm_init(&comm, e));
     begun = tra_now();
     tra_exit_now = exit_all;
     tra_log_mute = comm.rank != 0;
     char *text = NULL;
     size_t n = 0;
-    tra_status s = run_rank(&comm, argv[0], &text, &n, e);
+    tra_status s = run_rank(&comm, path, &text, &n, e);
     /* Rank 0 says it, and before any rank may end: mpirun kills those that are left when the first ends with a
      * status. */
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
@@ -432,9 +465,18 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (comm.rank == 0) tra_ranks_over(s);
     tra_comm_finish();
     if ((s == TRA_OK || s == TRA_NO) && comm.rank == 0 && !opt.dry && !getenv("TRA_LAUNCHED"))
-        forget(argv[0], text, n); /* else the launcher */
+        forget(path, text, n); /* else the launcher */
     free(text);
     return s;
+}
+
+static tra_status read_file(const char *path, char **text, size_t *n, tra_err *e) {
+    return tra_slurp(path, TRA_MAX_PROGRAM, text, n, e);
+}
+
+static tra_status run(int argc, char **argv, tra_err *e) {
+    (void)argc;
+    return tra_run_program(&(tra_run_source){.path = argv[0], .read = read_file}, e);
 }
 
 const tra_cmd tra_cmd_run = {
@@ -450,7 +492,7 @@ const tra_cmd tra_cmd_run = {
         "were.\n\n"
         "--sites N starts N ranks on this machine. On a cluster start the ranks yourself: `mpirun -n N tra run "
         "PROGRAM`; every rank is then a site, and all need to see the same files.",
-    .opts = options,
+    .opts = tra_run_rows,
     .minargs = 1,
     .maxargs = 1,
     .needs = TRA_NEED_MPI | TRA_NEED_BLAS | TRA_NEED_HDF5 | TRA_TAKES_JSON | TRA_TAKES_DEFINE,

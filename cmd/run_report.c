@@ -58,7 +58,7 @@ void tra_run_report(const tra_job *job, const tra_profile *m) {
     const tra_op_report *r = tra_profile_site(m, m->nops, 0);
     if (tra_common_opts.quiet) return;
     for (int i = 0; i < job->program.graph->noutputs; i++)
-        if (job->program.graph->outputs[i].sink == TRA_SINK_FILE)
+        if (job->program.graph->outputs[i].sink == TRA_SINK_FILE && !job->program.graph->outputs[i].target)
             tra_info(0, "%s written to %s", job->program.graph->outputs[i].name, job->program.graph->outputs[i].path);
     tra_info(0, "%.3f s;%s %s read, %s written%s%s, %s of memory at most; %.3f s with start-up", m->seconds,
              m->sites > 1 ? " of the first site:" : "", tra_human(r->disk_read, read),

@@ -354,9 +354,8 @@ tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e) {
 }
 
 static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
-    if (k->shape.n > 2)
-        return tra_fail(e, TRA_INPUT, "a table of text has 2 dimensions, this tensor %d: export it to npy, raw or h5",
-                        k->shape.n);
+    (void)e;
+    k->entries = k->shape.n > 2;           /* as entries() has them */
     k->state = tra_new(k->arena, int64_t); /* the column of the next cell */
     size_t n = strlen(to);
     if (!k->o.delimiter) k->o.delimiter = n > 4 && strcmp(to + n - 4, ".tsv") == 0 ? '\t' : ',';
@@ -377,15 +376,38 @@ static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
     return TRA_OK;
 }
 
+static tra_status begin(tra_sink *k, tra_err *e) {
+    tra_str head = {0};
+    for (int d = 0; k->entries && d < k->shape.n; d++) tra_str_printf(&head, "i%d%c", d, k->o.delimiter);
+    if (k->entries) tra_str_add(&head, "value\n");
+    tra_status s = tra_newfile_write(&k->out, tra_str_get(&head), head.n, e);
+    tra_str_free(&head);
+    return s;
+}
+
+static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_err *e) {
+    TRA_TRY(tra_newfile_room(&k->out, (size_t)(k->shape.n + 1) * (TRA_NUMTEXT + 1), e));
+    char *p = k->out.buf + k->out.len, *from = p;
+    for (int d = 0; d < k->shape.n; d++) p += sprintf(p, "%" PRId64 "%c", at->v[d], k->o.delimiter);
+    p += tra_print_value(k->dtype, value, 0, p);
+    *p++ = '\n';
+    k->out.len += (size_t)(p - from);
+    k->out.bytes += p - from;
+    return TRA_OK;
+}
+
 const tra_format tra_format_csv = {
     .name = "csv",
     .suffixes = ".csv .tsv .txt .dat",
     .sniff = sniff,
     .reads = tra_options_csv,
     .writes = TRA_OPTIONS(&tra_option_to_delimiter),
+    .tables = true,
     .open = open_csv,
     .next = next,
     .close = close_csv,
     .prepare = prepare,
+    .begin = begin,
     .put = put,
+    .entry = entry,
 };

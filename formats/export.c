@@ -135,6 +135,23 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     return s;
 }
 
+tra_status tra_export_check(const tra_export_job *job, const char *name, const tra_type *type, tra_err *e) {
+    const tra_format *f = job->format;
+    tra_sink k = {.format = f, .o = job->sink, .dtype = type->dtype, .to = job->to};
+    if (type->columns && !f->tables)
+        return tra_fail(e, TRA_INPUT, "%s is a table, which --to %s cannot hold: csv, npy and h5 can", name, f->name);
+    if (type->columns || f->rewrite) return TRA_OK;
+    if (!tra_type_is_tensor(type, NULL))
+        return tra_fail(e, TRA_INPUT, "%s is in tuple layout, which only h5 can hold", name);
+    if (!f->prepare) return TRA_OK;
+    tra_type_shape(type, &k.shape);
+    k.arena = tra_arena_new();
+    tra_status s = f->prepare(&k, job->to, e);
+    if (f->discard && k.state) f->discard(&k);
+    tra_arena_free(k.arena);
+    return s;
+}
+
 tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e) {
     tra_export_job j = *job;
     if (!j.memory) j.memory = TRA_IMPORT_MEMORY;

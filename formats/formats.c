@@ -27,18 +27,31 @@ const tra_format *tra_format_find(const char *name) {
     return NULL;
 }
 
-const tra_format *tra_format_by_suffix(const char *path) {
+/* *stem: the length of the path without suffixes. */
+static const tra_format *by_suffix(const char *path, size_t *stem) {
     size_t n = strlen(path);
     for (const char *const *p = (const char *const[]){".gz", ".zst", NULL}; *p; p++) /* what is packed in it */
         if (n > strlen(*p) && strcasecmp(path + n - strlen(*p), *p) == 0) n -= strlen(*p);
+    *stem = n;
     for (const tra_format *const *f = tra_formats; *f; f++)
         for (const char *s = (*f)->suffixes; *s;) {
             size_t len = strcspn(s, " ");
-            if (n > len && strncasecmp(path + n - len, s, len) == 0) return *f;
+            if (n > len && strncasecmp(path + n - len, s, len) == 0) return *stem = n - len, *f;
             s += len;
             s += strspn(s, " ");
         }
     return NULL;
+}
+
+const tra_format *tra_format_by_suffix(const char *path) {
+    size_t stem;
+    return by_suffix(path, &stem);
+}
+
+size_t tra_format_stem(const char *path) {
+    size_t stem;
+    by_suffix(path, &stem);
+    return stem;
 }
 
 const tra_format *tra_format_sniff(const unsigned char *head, size_t n) {

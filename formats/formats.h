@@ -110,6 +110,7 @@ struct tra_format {
     const char *suffixes; /* separated by blanks: ".csv .tsv" */
     bool binary;          /* it is refused on a terminal */
     bool opens_itself;    /* open() reads s->spec itself; s->in is closed */
+    bool tables;          /* it can hold tables */
     bool typeless;        /* its files do not tell their element type, so the user says it (option elem) */
     const tra_option *const *reads, *const *writes; /* the options that it has; they end with NULL; NULL: none */
     /* Says whether the first bytes of a file look like this format. NULL: nothing tells it. */
@@ -149,6 +150,7 @@ struct tra_format {
 extern const tra_format *const tra_formats[];             /* ends with NULL */
 const tra_format *tra_format_find(const char *name);      /* NULL: none of this name */
 const tra_format *tra_format_by_suffix(const char *path); /* NULL: none */
+size_t tra_format_stem(const char *path);                 /* the length of the path without the suffix that tells it */
 const tra_format *tra_format_sniff(const unsigned char *head, size_t n);
 const char *tra_format_choices(void); /* "npy|csv|..." in the order of the table */
 
@@ -291,6 +293,8 @@ typedef struct tra_export_receipt {
     bool closed;   /* it failed because the reader of the pipe went away, which is no reason for a message */
 } tra_export_receipt;
 
+/* Can the job's format hold a relation of this type? name: of the relation, for the message. */
+TRA_MUSTUSE tra_status tra_export_check(const tra_export_job *job, const char *name, const tra_type *type, tra_err *e);
 /* Writes a relation to a file, which appears only when it is complete, or to a stream. TRA_INPUT when the format cannot
  * hold this kind of relation. */
 TRA_MUSTUSE tra_status tra_export(const tra_export_job *job, tra_export_receipt *r, tra_err *e);

@@ -273,6 +273,7 @@ const tra_format tra_format_h5 = {
     .sniff = sniff,
     .reads = TRA_OPTIONS(TRA_READS_COMMON),
     .writes = TRA_OPTIONS(&tra_option_gzip),
+    .tables = true,
     .open = open_h5,
     .box = box,
     .entries = entries,

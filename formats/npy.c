@@ -224,6 +224,7 @@ const tra_format tra_format_npy = {
     .binary = true,
     .sniff = sniff,
     .reads = TRA_OPTIONS(TRA_READS_COMMON),
+    .tables = true,
     .open = open_npy,
     .box = tra_flat_source_box,
     .next = tra_flat_source_next,

@@ -199,6 +199,28 @@ tra_status tra_option_set(const tra_option *o, void *values, const char *as, con
     return TRA_OK;
 }
 
+void tra_option_copy(const tra_option *o, const tra_reading *from, tra_reading *to) {
+    static const size_t sizes[] = {[YES] = sizeof(bool),
+                                   [TEXT] = sizeof(char *),
+                                   [TRA_OPTION_OPTIONAL] = sizeof(char *),
+                                   [LIST] = sizeof(tra_strlist)};
+    if (tra_option_given(o, from)) memcpy((char *)to + o->at, (const char *)from + o->at, sizes[o->kind]);
+}
+
+void tra_reading_text(const tra_reading *r, tra_str *out) {
+    const tra_option *o;
+    for (int i = 0; (o = tra_option_at(true, i)); i++) {
+        const char *at = (const char *)r + o->at;
+        if (!tra_option_given(o, r)) continue;
+        tra_str_printf(out, " %s=", o->name);
+        if (o->kind == LIST)
+            for (int k = 0; k < ((const tra_strlist *)at)->n; k++)
+                tra_str_printf(out, "%s,", ((const tra_strlist *)at)->v[k]);
+        else
+            tra_str_add(out, o->kind == YES ? "yes" : *(const char *const *)at);
+    }
+}
+
 tra_status tra_sink_options_of(const tra_writing *w, tra_sink_options *to, tra_err *e) {
     int64_t level = 4;
     *to = (tra_sink_options){.coordinate = w->coordinate};

@@ -59,6 +59,10 @@ bool tra_option_is_for(const tra_option *o, bool reading, const char *format);
 void tra_options_warn(const void *values, bool reading, const char *format, const char *file);
 /* Sets an option by its text, which is "yes" or "no" for TRA_OPTION_YES. TRA_USAGE: the message names it as `as`. */
 TRA_MUSTUSE tra_status tra_option_set(const tra_option *o, void *values, const char *as, const char *text, tra_err *e);
+/* Copies one option's value, as far as it was given. */
+void tra_option_copy(const tra_option *o, const tra_reading *from, tra_reading *to);
+/* Appends all that was given, as " name=value". */
+void tra_reading_text(const tra_reading *r, tra_str *out);
 
 /* ---- a file to a relation --------------------------------------------------------------------------------------- */
 
@@ -80,7 +84,10 @@ typedef struct tra_file_receipt {
 
 /* Imports a table or a tensor, as file and options tell which it is. Arrays of the receipt are in the arena. */
 TRA_MUSTUSE tra_status tra_import_file(const tra_file_job *job, tra_arena *a, tra_file_receipt *r, tra_err *e);
-/* What the options say of CSV (tables.c's half); private to formats. */
+/* Warns of what was lost or left out. */
+void tra_import_warn(const char *source, const tra_file_receipt *r, const tra_reading *how);
+/* What the options say of sources and of CSV; private to formats. */
+TRA_MUSTUSE tra_status tra_source_options_of(const tra_file_job *job, tra_source_options *to, tra_err *e);
 TRA_MUSTUSE tra_status tra_table_job_of(const tra_file_job *job, tra_arena *a, tra_table_job *to, tra_err *e);
 
 /* The options of writing, understood. */

@@ -306,11 +306,10 @@ static tra_status write_h5(const tra_export_job *job, tra_rel *rel, writing *w, 
 tra_status tra_export_table(const tra_export_job *job, tra_rel *rel, tra_export_receipt *r, tra_err *e) {
     writing w = {0};
     const char *to = job->format->name;
-    bool csv = strcmp(to, "csv") == 0, npy = strcmp(to, "npy") == 0, h5 = strcmp(to, "h5") == 0;
+    bool csv = strcmp(to, "csv") == 0, npy = strcmp(to, "npy") == 0, h5 = job->format->rewrite != NULL;
     r->shape = (tra_dims){.n = 1, .v = {tra_rel_rows(rel)}};
     r->table = true;
-    if (!csv && !npy && !h5)
-        return tra_fail(e, TRA_INPUT, "%s is a table, which --to %s cannot hold: csv, npy and h5 can", job->from, to);
+    TRA_TRY(tra_export_check(job, job->from, tra_rel_type(rel), e));
     tra_status s = TRA_OK;
     if (!h5) s = tra_newfile_open(job->to, !csv, 256 << 10, &w.out, e);
     if (s != TRA_OK) return s;

@@ -136,7 +136,7 @@ static tra_status geometry(tra_rel *r, const header *h, bool tuple, tra_err *e) 
 
 static void set_info(tra_rel *r, const header *h, bool tuple) {
     tra_relinfo *i = &r->info;
-    i->path = r->path;
+    i->path = r->stand_in.identity ? r->stand_in.file : r->path;
     i->name = r->name;
     i->foreign = !r->ours;
     i->layout = tuple && r->ours ? "tuple" : "tensor";
@@ -247,7 +247,7 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
     tra_rel *r = tra_new(a, tra_rel);
     *out = NULL;
     r->arena = a;
-    r->file = r->dset = r->direct_fd = -1;
+    r->file = r->dset = r->direct_fd = r->outside = -1;
     tra_status s;
     if (tra_rel_is_made(spec)) {
         s = tra_made_open(r, spec, e);
@@ -257,6 +257,11 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
             tra_rel_close(r);
         return s;
     }
+    if (tra_file_hooks_set && (s = tra_file_hooks_set->input(spec, &r->stand_in, e)) != TRA_OK) {
+        tra_rel_close(r);
+        return s;
+    }
+    if (r->stand_in.path) spec = r->stand_in.path;
     r->raw = tra_relspec_raw(spec) > 0;
     tra_relspec(a, spec + tra_relspec_raw(spec), &r->path, &r->name);
     const char *elsewhere;
@@ -292,6 +297,7 @@ void tra_rel_close(tra_rel *r) {
     if (r->file >= 0) H5Fclose(r->file);
     tra_h5_leave();
     if (r->direct_fd >= 0) close(r->direct_fd);
+    if (r->outside >= 0) close(r->outside);
     free(r->chunks);
     free(r->sums);
     free(r->checked);

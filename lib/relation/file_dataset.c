@@ -2,6 +2,8 @@
 
 #include "file_int.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -168,6 +170,20 @@ static int64_t library_bytes(const header *h) {
     return n + n / 128;
 }
 
+/* The elements of what stands in for a file are in that file. */
+static tra_status open_outside(tra_rel *r, hid_t dcpl, tra_err *e) {
+    char file[PATH_MAX];
+    off_t at;
+    hsize_t size;
+    if (H5Pget_external(dcpl, 0, sizeof file, file, &at, &size) < 0)
+        return tra_h5_fail(e, TRA_INPUT, r->vfd, "%s does not say which file it stands in for", r->path);
+    r->outside = open(file, O_RDONLY | O_CLOEXEC);
+    if (r->outside < 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", file);
+    r->how = TRA_BY_ROW;
+    r->base = (int64_t)at;
+    return TRA_OK;
+}
+
 tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
     hid_t dcpl = H5Dget_create_plist(r->dset);
     hsize_t chunk[H5S_MAX_RANK];
@@ -191,6 +207,8 @@ tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
             r->how = TRA_BY_ROW;
             r->base = (int64_t)at;
         }
+    } else if (h->layout == H5D_CONTIGUOUS && h->native && r->stand_in.identity) {
+        s = open_outside(r, dcpl, e);
     } else if (h->layout == H5D_VIRTUAL) {
         s = tra_h5_parts(dcpl, r->path, r->name, &r->parts_identity, e);
     }

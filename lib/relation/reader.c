@@ -125,6 +125,7 @@ const char *tra_rel_identity(const tra_rel *rel, tra_arena *a) {
     tra_err e = {0};
     uint64_t sum = r->parts_identity;
     if (r->how == TRA_BY_VALUES) return tra_arena_strndup(a, r->path, strlen(r->path));
+    if (r->stand_in.identity) return tra_arena_strndup(a, r->stand_in.identity, strlen(r->stand_in.identity));
     tra_h5_enter();
     if (r->table)
         sum = tra_table_identity(r);
@@ -319,7 +320,8 @@ static tra_status read_rows(const tra_rel *r, int64_t ordinal, const tra_dims *e
         int64_t pos = 0;
         for (int d = 0; d < ext->n; d++) pos = pos * r->geom.dims.v[d] + off[d] + (d < n ? at.v[d] : 0);
         tra_err cause = {0};
-        if (tra_pread(r->vfd->fd, to, piece, r->base + pos * (int64_t)r->size, r->path, &cause) != TRA_OK)
+        if (tra_pread(r->outside >= 0 ? r->outside : r->vfd->fd, to, piece, r->base + pos * (int64_t)r->size, r->path,
+                      &cause) != TRA_OK)
             return damaged(r, ordinal, cause.msg, e);
         to += piece;
     } while (tra_next(&outer, &at));

@@ -5,6 +5,7 @@
 #include "../base/newfile.h"
 #include "codec.h"
 #include "decode.h"
+#include "stand_in.h"
 #include "store.h"
 #include "vfd.h"
 
@@ -119,6 +120,8 @@ struct tra_rel {
     const char *path, *name; /* name: of the dataset or group */
     hid_t file, dset;
     tra_vfd *vfd;
+    tra_stand_in stand_in; /* identity NULL: there is none */
+    int outside;           /* BY_ROW: the file that has the elements, where it is not this one; else -1 */
     tra_catalog cat;
     tra_type type;
     tra_geom geom;            /* with dims, chunk and grid as they are in the file (contiguous: of the blocks) */

@@ -50,7 +50,7 @@ static bool starts_char(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
 void tra_script_place(const tra_script *s, int at, int *line, int *column) {
     *line = *column = 1;
     if (at > s->n) at = s->n;
-    for (int i = 0; i < at; i++) {
+    for (int i = at < s->first ? 0 : s->first; i < at; i++) {
         if (s->text[i] == '\n') {
             ++*line;
             *column = 1;

@@ -17,7 +17,10 @@ typedef struct tra_script {
     const char *name; /* as the user gave it, "-" prints as <stdin> */
     const char *text; /* NUL-terminated, UTF-8 */
     int n;
+    int first; /* where its first line begins: what stands before was not written by the user */
 } tra_script;
+/* A line that ends what stands before the first line. */
+#define TRA_FIRST_LINE "#line 1\n"
 
 /* ---- diagnostics -------------------------------------------------------------------------------------------- */
 
@@ -128,6 +131,8 @@ typedef struct tra_stmt {
     tra_span name_span;
     const char *path; /* INPUT from, OUTPUT to: string; NULL if absent */
     tra_span path_span;
+    int noptions; /* INPUT from: how the file is read, each a NAMED whose kid is a NAME, NUMBER, STRING or LIST */
+    tra_ast **options;
     bool path_here;    /* OUTPUT: the path is from the command line, so it counts from the working directory */
     const char *dtype; /* INPUT declared: "f64"; NULL otherwise */
     tra_span dtype_span;
@@ -170,5 +175,20 @@ void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_progra
 bool tra_is_aggregation_word(const char *name);
 /* The diagnostic for a param or a relation of rank 0 of such a name. */
 void tra_refuse_aggregation_name(tra_diags *d, tra_span at, const char *name);
+
+/* The last value of a program that was typed as one text: its last statement, which may be an expression alone, or else
+ * what was assigned last. Nothing is checked but how statements begin and end. */
+typedef struct tra_last {
+    bool bare;               /* the last statement is an expression, which begins at byte `at` */
+    bool einsum;             /* and the right side of an EinSum statement, */
+    const char *free_labels; /* which nothing aggregates over these: "i, j", or "" */
+    int at;
+    const char *name; /* else what was assigned last, or NULL */
+    bool several;     /* by an operator with several results */
+    bool outputs;     /* the program has output statements */
+    int nnames;
+    const char **names; /* all names that stand in it */
+} tra_last;
+void tra_last_value(const tra_script *src, tra_arena *a, tra_last *out);
 
 #endif

@@ -122,7 +122,7 @@ static bool parse_declared_input(parser *p, tra_stmt *s) {
 static bool parse_input(parser *p, tra_stmt *s) {
     if (tra_parse_at_name(p, "from")) {
         p->tok++;
-        if (!parse_path(p, &s->path, &s->path_span)) return false;
+        if (!parse_path(p, &s->path, &s->path_span) || !tra_parse_file_options(p, s)) return false;
     } else if (tra_parse_accept(p, ':')) {
         if (!parse_declared_input(p, s)) return false;
     } else {

@@ -210,7 +210,7 @@ static tra_ast *parse_range(parser *p, tra_ast *from) {
 
 /* An argument of a call or an item of a list: an expression, "name = expression", "expression desc", "*"; of a list
  * also a range "from:to", of which either end may be left out. */
-static tra_ast *parse_argument(parser *p) {
+tra_ast *tra_parse_argument(parser *p) {
     const tra_token *t = p->tok;
     if (t->kind == ':') return parse_range(p, new_ast(p, TRA_AST_STAR, t->span, "*"));
     bool quoted = t->kind == TRA_T_QUOTED;
@@ -255,7 +255,7 @@ static tra_ast *parse_name(parser *p) {
     const char *text = tra_parse_token_text(p, p->tok++);
     asts kids = {0};
     if (tra_parse_accept(p, '(')) {
-        if (!tra_parse_items(p, parse_argument, ')', &kids, &end)) return NULL;
+        if (!tra_parse_items(p, tra_parse_argument, ')', &kids, &end)) return NULL;
     } else if (tra_parse_accept(p, '[')) {
         if (!tra_parse_items(p, tra_parse_label, ']', &kids, &end)) return NULL;
         if (tra_parse_accept(p, '(')) return parse_aggregate(p, name, text, &kids);
@@ -272,7 +272,7 @@ tra_ast *tra_parse_bracket(parser *p) {
     int open = p->tok->kind;
     tra_span begin = p->tok++->span, end;
     asts kids = {0};
-    if (!tra_parse_items(p, open == '(' ? tra_parse_expr : parse_argument, open == '(' ? ')' : ']', &kids, &end))
+    if (!tra_parse_items(p, open == '(' ? tra_parse_expr : tra_parse_argument, open == '(' ? ')' : ']', &kids, &end))
         return NULL;
     if (open == '(' && kids.n == 1) {
         kids.v[0]->parentheses = tra_parse_join_spans(begin, end);

@@ -41,6 +41,9 @@ tra_ast *tra_parse_label(parser *p);
 /* Items separated by commas up to the closing bracket, whose span goes to *end. The opening one is read already. */
 bool tra_parse_items(parser *p, tra_ast *(*item)(parser *), int close, asts *out, tra_span *end);
 tra_ast *tra_parse_string(parser *p);
+tra_ast *tra_parse_argument(parser *p);
+/* Parses, after a file name: (header = no, null = ["NA", "-"]), if it is there. */
+bool tra_parse_file_options(parser *p, tra_stmt *s);
 tra_ast *tra_parse_bracket(parser *p);
 tra_ast *tra_parse_primary(parser *p);
 tra_ast *tra_parse_expr(parser *p);

@@ -2,15 +2,56 @@
 #include "storage.h"
 #include "table_build.h"
 
+#include "../../lib/relation/stand_in.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+/* Bytes of a path before the file. */
+static int prefix_of(const char *path) {
+    return (int)(tra_file_hooks_set ? tra_file_hooks_set->prefix(path) : tra_relspec_raw(path));
+}
 
 /* A path that stands in the program, which is relative to the program's folder dir. */
 static const char *resolve(const char *dir, const char *path, tra_arena *a) {
     bool here = !dir || !*dir || strcmp(dir, ".") == 0;
-    size_t raw = tra_relspec_raw(path);
-    if (path[raw] == '/' || here) return path;
-    return tra_arena_printf(a, "%.*s%s/%s", (int)raw, path, dir, path + raw);
+    int prefix = prefix_of(path);
+    if (path[prefix] == '/' || here || strcmp(path + prefix, "-") == 0) return path;
+    return tra_arena_printf(a, "%.*s%s/%s", prefix, path, dir, path + prefix);
+}
+
+/* Appends the value of an option as files' specs have it. */
+static void put_option(const tra_ast *x, tra_str *out) {
+    if (x->kind == TRA_AST_LIST) {
+        for (int i = 0; i < x->nkids; i++) {
+            tra_str_add(out, i ? "," : "[");
+            put_option(x->kids[i], out);
+        }
+        tra_str_add(out, "]");
+        return;
+    }
+    tra_str_add(out, "\"");
+    for (const char *p = x->text; *p; p++) {
+        if (*p == '"' || *p == '\\') tra_str_add(out, "\\");
+        tra_str_addn(out, p, 1);
+    }
+    tra_str_add(out, "\"");
+}
+
+/* The path of an input with its options before it: "csv(header=no):trips.csv". */
+static const char *with_options(const tra_stmt *st, const char *path, tra_arena *a) {
+    if (st->noptions == 0) return path;
+    int prefix = prefix_of(path);
+    tra_str s = {0};
+    tra_str_printf(&s, "%.*s(", prefix ? prefix - 1 : 0, path);
+    for (int i = 0; i < st->noptions; i++) {
+        tra_str_printf(&s, "%s%s=", i ? "," : "", st->options[i]->text);
+        put_option(st->options[i]->kids[0], &s);
+    }
+    tra_str_printf(&s, "):%s", path + prefix);
+    const char *spec = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return spec;
 }
 
 /* Opens the file n->path and sets what follows from it. defined: the path is from -D. */
@@ -117,7 +158,7 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     if (s->define)
         n->path = s->define;
     else if (st->path)
-        n->path = resolve(b->dir, st->path, b->arena);
+        n->path = with_options(st, resolve(b->dir, st->path, b->arena), b->arena);
     const tra_type as_declared = n->type;
     if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
     if (n->path) s->stored = stored_in(b, n->rel, n->type.cat->bound.n);
@@ -166,9 +207,16 @@ static bool lies_in(const char *key, const char *other) {
     return strncmp(key, other, n) == 0 && key[n] == '/';
 }
 
-const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a) {
+static const char *spec_of_output(const tra_stmt *st, const char *dir, tra_arena *a) {
     if (st->path_here) return st->path;
     return resolve(dir, st->path ? st->path : tra_arena_printf(a, "%s.h5", st->name), a);
+}
+
+const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a) {
+    const char *spec = spec_of_output(st, dir, a), *path = spec;
+    bool other;
+    if (tra_file_hooks_set && tra_file_hooks_set->output(spec, a, &path, &other, NULL) != TRA_OK) return spec;
+    return path;
 }
 
 /* An earlier output that cannot be written beside the one of this canonical text; NULL: none. whole_file: this one has
@@ -215,25 +263,30 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
     tra_symbol *s = tra_build_relation_symbol(b, st->name, st->name_span);
     if (!s) return;
     const tra_span span = st->path ? st->path_span : st->name_span;
-    if (st->path && strcmp(st->path, "-") == 0) {
-        tra_diag_error(b->d, span, "name a file, and write that by: tra export FILE -o -",
-                       "a relation cannot be written to a stream");
-        return;
-    }
     const tra_catalog *c = s->node && s->node->type.cat ? s->node->type.cat : NULL;
     if (c && c->frontier.n + c->bound.n > TRA_MAXDIM) {
         tra_diag_error(b->d, span, NULL, "%s has %d key and %d array dimensions; a file has at most %d together",
                        st->name, c->frontier.n, c->bound.n, TRA_MAXDIM);
         return;
     }
-    const char *path = tra_output_path(st, b->dir, b->arena);
+    const char *target = spec_of_output(st, b->dir, b->arena), *path = target;
+    bool other = false;
+    tra_err why = {0};
+    if (tra_file_hooks_set && tra_file_hooks_set->output(target, b->arena, &path, &other, &why) != TRA_OK) {
+        tra_diag_error(b->d, span, NULL, "%s", why.msg);
+        return;
+    }
     if (!take_path(b, st, path, span)) return;
     tra_storage_choice stored = s->stored;
     if (st->as.name && !tra_build_stored(b, &st->as, &s->node->type, &stored)) return;
     if (!stored.said) stored = tra_storage_default(b->arena, &s->node->type);
     TRA_ARENA_DOUBLE(b->arena, g->outputs, g->noutputs);
-    g->outputs[g->noutputs++] = (tra_output){
-        .node = s->node, .name = st->name, .path = path, .stored = stored, .labels = tra_labels_of_output(b, s->node)};
+    g->outputs[g->noutputs++] = (tra_output){.node = s->node,
+                                             .name = st->name,
+                                             .path = path,
+                                             .target = other ? target : NULL,
+                                             .stored = stored,
+                                             .labels = tra_labels_of_output(b, s->node)};
     s->node->uses++;
 }
 

@@ -51,7 +51,9 @@ tra_status tra_program_from_text(const char *name, char *text, size_t size, cons
                                  const char *const *defines, bool colour, tra_program *p, tra_err *e) {
     *p = (tra_program){.arena = tra_arena_new()};
     if (strcmp(name, "-") == 0) name = "<stdin>"; /* as all messages call it */
-    p->src = (tra_script){tra_arena_strndup(p->arena, name, strlen(name)), text, (int)size};
+    const char *first = strncmp(text, "input ", 6) == 0 ? strstr(text, "\n" TRA_FIRST_LINE) : NULL;
+    p->src = (tra_script){.name = tra_arena_strndup(p->arena, name, strlen(name)), .text = text, .n = (int)size};
+    if (first) p->src.first = (int)(first - text) + (int)strlen("\n" TRA_FIRST_LINE);
     tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, colour, e);
     if (s != TRA_OK) tra_program_free(p);
     return s;
@@ -68,7 +70,7 @@ static const char *defined(int n, const char *const *defines, const char *name) 
 
 const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, int ndefines,
                                        const char *const *defines, tra_arena *a) {
-    tra_script src = {"", text, (int)size};
+    tra_script src = {.name = "", .text = text, .n = (int)size};
     tra_diags diags = {.arena = a, .src = &src};
     tra_ast_program ast;
     int n = 0;

@@ -93,23 +93,24 @@ typedef struct tra_storage_choice {
 
 /* Who takes a relation: a file; or a loop, as the first or the next value of a state, as a state (its leaf, so that
  * each is in the plan), to end, or as a value that a turn traces. */
-typedef enum tra_sink {
+typedef enum tra_output_sink {
     TRA_SINK_FILE,
     TRA_SINK_FIRST,
     TRA_SINK_STATE,
     TRA_SINK_NEXT,
     TRA_SINK_UNTIL,
     TRA_SINK_TRACE
-} tra_sink;
+} tra_output_sink;
 
 typedef struct tra_output {
     const tra_node *node;
     const char *name, *path; /* path resolved: file[:name]; NULL where a loop takes the relation */
+    const char *target;      /* what the path is exported to, where that is not HDF5; else NULL */
     tra_storage_choice stored;
     /* The labels of its dimensions as the file has them, or NULL. Dimensions have the names that entries(X) gives to
      * their columns. */
     const tra_dim_labels *const *labels;
-    tra_sink sink;
+    tra_output_sink sink;
     int loop, item, column; /* of a loop: its number; of a state or trace: which; of a trace: the value's column */
 } tra_output;
 

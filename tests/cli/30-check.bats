@@ -17,11 +17,11 @@ load helper
     done
 }
 
-@test "outputs: no stream, none inside another, no more dimensions than a file can have; the end of a program without" {
+@test "outputs: no unknown format, none inside another, no more dimensions than a file can have; the end of a program without" {
     tra gen -q --shape 4x4 -o w.h5
     outputs() { printf '%s\n' 'input A from "w.h5"' "${@:2}" >p.tra; status "$1" tra check p.tra; }
-    outputs 2 'output A to "-"'
-    has "p.tra:2:13: error: a relation cannot be written to a stream"
+    outputs 2 'output A to "a.xyz"'
+    has "p.tra:2:13: error: no format has the suffix .xyz: write h5:a.xyz for HDF5"
     outputs 2 'output A to "f.h5:x"' 'B = transform(A, neg)' 'output B to "f.h5:x/z"'
     has "p.tra:4:13: error: f.h5:x/z cannot be a relation and hold another one"
     outputs 2 'output A to "f.h5:x/y/z"' 'B = transform(A, neg)' 'output B to "f.h5:x"'

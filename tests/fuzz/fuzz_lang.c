@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tra_arena *a = tra_arena_new();
     char *text = tra_arena_alloc(a, size + 1);
     if (size) memcpy(text, data, size);
-    tra_script src = {"fuzz.tra", text, (int)size};
+    tra_script src = {.name = "fuzz.tra", .text = text, .n = (int)size};
     tra_diags d = {.arena = a, .src = &src};
     tra_ast_program ast;
     tra_str out = {0};

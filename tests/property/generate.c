@@ -248,7 +248,7 @@ static void write_program(gen *g, bool plain, tra_str *out) {
 
 static tra_status build(const char *dir, const char *text, tra_arena *a, tra_graph **out, tra_err *e) {
     tra_script *src = tra_new(a, tra_script);
-    *src = (tra_script){"prog.tra", text, (int)strlen(text)};
+    *src = (tra_script){.name = "prog.tra", .text = text, .n = (int)strlen(text)};
     tra_diags *d = tra_new(a, tra_diags);
     *d = (tra_diags){.arena = a, .src = src};
     *out = NULL;
@@ -284,7 +284,7 @@ tra_status load(const char *dir, tra_arena *a, tra_graph **out, tra_err *e) {
 static tra_status retype(gen *g, tra_err *e) {
     tra_str text = {0};
     write_program(g, true, &text);
-    tra_script src = {"prog.tra", text.s, (int)text.n};
+    tra_script src = {.name = "prog.tra", .text = text.s, .n = (int)text.n};
     tra_diags d = {.arena = g->a, .src = &src};
     tra_ast_program tree = {0};
     tra_parse(&src, g->a, &d, &tree);

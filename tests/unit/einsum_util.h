@@ -17,7 +17,8 @@ typedef struct built {
 
 static inline built build(const char *text) {
     built b = {.a = tra_arena_new()};
-    b.src = (tra_script){"p.tra", tra_arena_strndup(b.a, text, strlen(text)), (int)strlen(text)};
+    b.src = (tra_script){
+        .name = "p.tra", .text = tra_arena_strndup(b.a, text, strlen(text)), .n = (int)strlen(text)};
     b.d = (tra_diags){.arena = b.a};
     return b;
 }

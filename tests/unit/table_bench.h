@@ -253,7 +253,7 @@ static void compare(const char *program, const ref_table *got, const ref_table *
 /* Checks that the program compiles, and that both give the same, or both fail: for instance where an integer in a
  * predicate does not fit. */
 static void try_program(bench *b, const char *program, int *ran) {
-    tra_script src = {"p.tra", program, (int)strlen(program)};
+    tra_script src = {.name = "p.tra", .text = program, .n = (int)strlen(program)};
     tra_diags d = {.arena = b->a, .src = &src};
     tra_graph *g;
     const tra_ref_rel **v = NULL;

@@ -249,7 +249,7 @@ static void check_huge(int line, const char *operator, const char * want) {
                    "input A : f64 [2097151, 2097152] by [2, 2]; input H : f64 [1099511627776] by [1]; input V : f64 "
                    "[1099511627777] by [2]; input S : f64 [50000] by [10]\nC = %s\n",
                    operator);
-    tra_script src = {"p", tra_str_get(&text), (int)text.n};
+    tra_script src = {.name = "p", .text = tra_str_get(&text), .n = (int)text.n};
     tra_diags d = {.arena = a, .src = &src};
     tra_graph *g = NULL;
     tra_err e = {0};

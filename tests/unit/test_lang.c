@@ -161,7 +161,7 @@ TEST(tables_and_parts) {
                        "input U : table [a: f64] rows 10\n"
                        "w, V = eigh(A)\n";
     parsed p = parse_n("", 0);
-    p.src = (tra_script){"p.tra", text, (int)strlen(text)};
+    p.src = (tra_script){.name = "p.tra", .text = text, .n = (int)strlen(text)};
     run(&p);
     CHECK_INT(p.d.errors, 1); /* 3 * n stands in parentheses */
     done(&p);

@@ -74,7 +74,7 @@ static void input(bench *b, const char *name, tra_dtype dtype, const char *shape
 
 /* Runs a program; the status of the evaluation. A program that does not compile is a failed check. */
 static tra_status run(bench *b, const char *text) {
-    tra_script src = {"test.tra", text, (int)strlen(text)};
+    tra_script src = {.name = "test.tra", .text = text, .n = (int)strlen(text)};
     tra_diags d = {.arena = b->a, .src = &src};
     tra_status s = tra_graph_build(&src, b->dir, 0, NULL, b->a, &d, &b->g, &b->e);
     if (s != TRA_OK) {

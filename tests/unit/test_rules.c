@@ -90,7 +90,7 @@ static bool make(made *x, const char *body, const char *out, const tra_rule *onl
     bool file = strstr(body, "(log, ");
     const char *log = file ? tra_arena_printf(x->a, "input log from \"%s\"\n", log_file()) : "";
     const char *text = tra_arena_printf(x->a, "%s%s%soutput %s\n", inputs, log, body, out);
-    x->src = (tra_script){"case", text, (int)strlen(text)};
+    x->src = (tra_script){.name = "case", .text = text, .n = (int)strlen(text)};
     x->d = (tra_diags){.arena = x->a, .src = &x->src};
     if (tra_graph_build(&x->src, ".", 0, NULL, x->a, &x->d, &x->g, &e) != TRA_OK) {
         tra_str s = {0};

@@ -26,7 +26,7 @@ static bool make(made *x, const char *body, int of, bool known, bool special) {
     tra_err e = {0};
     *x = (made){.a = tra_arena_new()};
     const char *text = tra_arena_printf(x->a, "%s%s", inputs, body);
-    x->src = (tra_script){"types", text, (int)strlen(text)};
+    x->src = (tra_script){.name = "types", .text = text, .n = (int)strlen(text)};
     x->d = (tra_diags){.arena = x->a, .src = &x->src};
     if (tra_graph_build(&x->src, ".", 0, NULL, x->a, &x->d, &x->g, &e) != TRA_OK) {
         tra_str s = {0};

@@ -1,0 +1,60 @@
+/* outputs.c - outputs of programs in other formats: the run writes HDF5 in the scratch directory, which is exported. */
+#include "outputs.h"
+
+#include "../formats/stand_in.h"
+#include "common.h"
+
+#include <string.h>
+#include <unistd.h>
+
+bool tra_outputs_any(const tra_graph *g) {
+    int i = 0;
+    while (i < g->noutputs && !g->outputs[i].target) i++;
+    return i < g->noutputs;
+}
+
+static tra_status job_of(const tra_output *o, tra_arena *a, tra_export_job *job, tra_err *e) {
+    *job = (tra_export_job){.from = o->path};
+    return tra_output_format(o->target, a, &job->format, &job->to, e);
+}
+
+tra_status tra_outputs_check(const tra_graph *g, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    tra_status s = TRA_OK;
+    for (int i = 0; i < g->noutputs && s == TRA_OK; i++) {
+        const tra_output *o = &g->outputs[i];
+        tra_export_job job;
+        if (!o->target) continue;
+        tra_cleanup_add(o->path);
+        s = job_of(o, a, &job, e);
+        if (s == TRA_OK) s = tra_export_check(&job, o->name, &o->node->type, e);
+    }
+    tra_arena_free(a);
+    return s;
+}
+
+tra_status tra_outputs_export(const tra_graph *g, int64_t memory, tra_err *e) {
+    tra_arena *a = tra_arena_new();
+    tra_status s = TRA_OK;
+    for (int i = 0; i < g->noutputs && s == TRA_OK; i++) {
+        const tra_output *o = &g->outputs[i];
+        tra_export_job job;
+        tra_export_receipt r;
+        if (!o->target) continue;
+        tra_commit_end(o->path);
+        s = job_of(o, a, &job, e);
+        job.memory = memory;
+        job.progress = tra_progress_here();
+        if (s == TRA_OK) s = tra_print_flush(e);
+        if (s != TRA_OK) break;
+        s = tra_export(&job, &r, e);
+        tra_pipe_closed |= r.closed;
+    }
+    for (int i = 0; i < g->noutputs; i++) {
+        if (!g->outputs[i].target) continue;
+        (void)unlink(g->outputs[i].path);
+        tra_cleanup_drop(g->outputs[i].path);
+    }
+    tra_arena_free(a);
+    return s;
+}
