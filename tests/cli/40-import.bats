@@ -543,7 +543,8 @@ assert sys.argv[1] or most < 32 << 20, most' "${SAN-}" "$TRA" import $how --memo
     [ ! -e x.h5 ]
     status 0 tra import -q t --types a=i32 -o x.h5 # no suffix: text
     tra import -q t --from csv --types a=i32 -o x.h5
-    status 3 tra info t # and a file of another format for a relation
+    status 0 tra info t # and a file of another format for a relation
+    status 3 tra info h5:t
     is "tra: t is not an HDF5 file (tra import makes a relation of files of other formats)" echo "$output"
 }
 
