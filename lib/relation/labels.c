@@ -98,9 +98,10 @@ const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t p
     }
 }
 
-const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name) {
+const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name, bool keys) {
     tra_dim_labels *named = tra_new(a, tra_dim_labels);
     *named = *l;
+    named->keys = keys;
     named->name = tra_arena_strndup(a, name, strlen(name));
     return named;
 }

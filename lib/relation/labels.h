@@ -16,6 +16,7 @@ typedef struct tra_dim_labels {
     bool of_file;               /* a file has given the dimension its name, which files made of it keep */
     tra_coltype type;           /* STRING; or I64, F64, F32, DATE, TIMESTAMP, BOOL */
     int64_t n;                  /* the extent of the dimension */
+    bool keys;                  /* of a file: pivot made the dimension, with its keys in ascending order */
     const tra_dictionary *dict; /* STRING: a sorted dictionary, */
     const int32_t *code;        /* and the code of each position; NULL: the position is the code */
     const int64_t *whole;       /* other types: the value of each position; of floats the bits of a double */
@@ -38,8 +39,8 @@ int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y);
 const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position);
 const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t position,
                                  int64_t *len); /* of type STRING; no NUL at its end */
-/* The same labels under another name of the dimension. */
-const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name);
+/* The same labels under another name of the dimension. keys: pivot made the dimension. */
+const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name, bool keys);
 /* The labels of positions from .. from + n - 1. */
 const tra_dim_labels *tra_dim_labels_part(tra_arena *a, const tra_dim_labels *l, int64_t from, int64_t n);
 /* The labels of x, then those of y; NULL if their types differ. */

@@ -108,7 +108,7 @@ static hid_t text_type(void) {
 }
 
 uint64_t tra_scale_sum(const tra_dim_labels *l) {
-    uint64_t h = XXH64(tra_coltype_name(l->type), strlen(tra_coltype_name(l->type)), (uint64_t)l->n);
+    uint64_t h = XXH64(tra_coltype_name(l->type), strlen(tra_coltype_name(l->type)), (uint64_t)l->n + l->keys);
     for (int64_t i = 0; i < l->n; i++) {
         int64_t n = sizeof *l->whole;
         const void *p = l->type == TRA_COL_STRING ? (const void *)tra_dim_labels_bytes(l, i, &n) : &l->whole[i];
@@ -138,7 +138,8 @@ static bool put_type(hid_t dset, const tra_dim_labels *l) {
                                                        : NULL;
     if (units && !tra_h5_put_text(dset, "calendar", "proleptic_gregorian")) return false;
     if (!units) units = l->units;
-    return tra_h5_put_text(dset, "tra_type", tra_coltype_name(l->type)) &&
+    return (!l->keys || tra_h5_put_text(dset, "tra_order", "keys")) &&
+           tra_h5_put_text(dset, "tra_type", tra_coltype_name(l->type)) &&
            (!units || tra_h5_put_text(dset, "units", units)) && tra_h5_put_ints(dset, "tra_xxh64", 0, NULL, &sum);
 }
 

@@ -3,8 +3,9 @@
  *
  * NAME.<dimension>  a dimension scale with the labels: strings (UTF-8, of any length), integers, or days and
  *                   microseconds since 1970 with `units`; attributes tra_type, tra_xxh64 (of all labels),
- *                   tra_labels_of (NAME). Dimensions of a dataset that have no labels get empty scales, as netCDF
- *                   has them for dimensions that are no variables.
+ *                   tra_labels_of (NAME), and tra_order, "keys", where pivot made the dimension. Dimensions of a
+ *                   dataset that have no labels get empty scales, as netCDF has them for dimensions that are no
+ *                   variables.
  * NAME              DIMENSION_LIST, DIMENSION_LABELS; tra_labels: a line for each dimension, with its name where it
  *                   has labels. A group (of a relation by levels) has only tra_labels.
  */

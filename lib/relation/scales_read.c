@@ -167,6 +167,8 @@ static tra_status read_own_one(tra_rel *r, int d, const char *name, const tra_di
     if (scale < 0) return TRA_REL_BAD(r, e, "the labels of its dimension %d (%s) are missing or damaged", d, path);
     tra_status s = TRA_OK;
     if (tra_h5_is_scale(scale)) *out = labels_of(r, scale, name, shape->v[d]);
+    const char *order = *out ? tra_h5_get_text(scale, "tra_order", r->arena) : NULL;
+    if (order && strcmp(order, "keys") == 0) *out = tra_dim_labels_named(r->arena, *out, name, true);
     if (!*out)
         s = TRA_REL_BAD(r, e, "the labels of its dimension %d (%s) are damaged", d, path);
     else if (tra_h5_get_ints(scale, "tra_xxh64", &sum, 1) != 1 || (uint64_t)sum != tra_scale_sum(*out))

@@ -39,6 +39,20 @@ void tra_diag_warn(tra_diags *d, tra_span at, const char *advice, const char *fm
     va_end(ap);
 }
 
+void tra_diag_warn_always(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add(d, true, at, advice, fmt, ap);
+    va_end(ap);
+    tra_diag *last = &d->v[d->n - 1];
+    last->always = true;
+    for (tra_diag *g = d->v; g < last; g++)
+        if (g->span.at == at.at && g->warning && strcmp(g->msg, last->msg) == 0) {
+            d->n--;
+            return;
+        }
+}
+
 void tra_diag_also(tra_diags *d, tra_span at, const char *note) {
     if (d->n == 0) return;
     d->v[d->n - 1].also = at;
@@ -110,17 +124,19 @@ static int by_place(const void *a, const void *b) {
 
 void tra_diags_print(const tra_diags *d, bool colour, tra_str *out) {
     if (d->n == 0) return;
+    bool quiet = d->quiet && d->errors == 0;
     const char *name = d->src->name;
     const tra_diag **v = tra_malloc((size_t)d->n * sizeof(tra_diag *));
     for (int i = 0; i < d->n; i++) v[i] = &d->v[i];
     qsort(v, (size_t)d->n, sizeof(tra_diag *), by_place);
     for (int i = 0; i < d->n && i < MAX_SHOWN; i++) {
         const tra_diag *g = v[i];
+        if (quiet && !g->always) continue;
         show_one(d->src, name, g->span, g->warning ? "warning" : "error", g->warning ? "\033[1;35m" : "\033[1;31m",
                  g->msg, colour, out);
         if (g->advice) tra_str_printf(out, "    %s\n", g->advice);
         if (g->note) show_one(d->src, name, g->also, "note", "\033[1;36m", g->note, colour, out);
     }
-    if (d->n > MAX_SHOWN) tra_str_printf(out, "%s: and %d more\n", name, d->n - MAX_SHOWN);
+    if (d->n > MAX_SHOWN && !quiet) tra_str_printf(out, "%s: and %d more\n", name, d->n - MAX_SHOWN);
     free(v);
 }

@@ -26,7 +26,7 @@ typedef struct tra_script {
 
 typedef struct tra_diag {
     tra_span span;
-    bool warning;
+    bool warning, always; /* always: a warning that -q does not silence */
     const char *msg, *advice; /* advice: what to write instead, or NULL */
     tra_span also;            /* a second place (len 0: none) with its note, such as an earlier definition */
     const char *note;
@@ -36,11 +36,14 @@ typedef struct tra_diag {
 typedef struct tra_diags {
     tra_arena *arena;
     const tra_script *src;
+    bool quiet; /* without an error only warnings that are always shown are printed */
     int n, errors;
     tra_diag *v;
 } tra_diags;
 void tra_diag_error(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
 void tra_diag_warn(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
+/* A warning that is shown under -q too: the result may be wrong. One text at one place is shown once. */
+void tra_diag_warn_always(tra_diags *d, tra_span at, const char *advice, const char *fmt, ...) TRA_PRINTF(4, 5);
 /* Gives the last diagnostic a second place. */
 void tra_diag_also(tra_diags *d, tra_span at, const char *note);
 /* FILE:LINE:COLUMN: error: text, the line, a caret under the span, advice. Sorted by place. colour: ANSI. */

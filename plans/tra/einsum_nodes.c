@@ -1,6 +1,7 @@
 /* einsum_nodes.c - from a checked EinSum statement to nodes: which blocks each label has, operands as these want them,
  * and the statement lowered. */
 #include "lower.h"
+#include "meet.h"
 
 #include <math.h>
 #include <string.h>
@@ -224,36 +225,28 @@ static bool check_rows(tra_build *b, tra_span span, const tra_einsum *s, const t
     return true;
 }
 
-/* Sets of[l] to what the positions along label l of the statement stand for (labels.h), on which all references that
- * have labels of positions must agree. False after a diagnostic. */
-static bool read_position_labels(tra_build *b, tra_span span, const tra_einsum *s, const tra_dim_labels **of) {
-    int from[TRA_MAXLABELS]; /* the reference that of[l] is from */
+/* Sets m[l] to what the positions along label l of the statement stand for, on which all references must agree. False
+ * after a diagnostic. */
+static bool read_position_labels(tra_build *b, tra_span span, const tra_einsum *s, tra_meeting *m) {
     for (int i = 0; i < s->nrefs; i++) {
         const tra_node *x = s->ref[i].node;
-        for (int d = 0; x && x->labels && d < s->ref[i].n; d++) {
+        for (int d = 0; x && d < s->ref[i].n; d++) {
             int l = s->ref[i].label[d];
-            const tra_dim_labels *own = x->labels[d];
-            int64_t at = own && of[l] ? tra_dim_labels_differ(of[l], own) : -1;
-            if (own && !of[l]) of[l] = own, from[l] = i;
-            if (at < 0) continue;
-            const tra_node *y = s->ref[from[l]].node;
-            tra_diag_error(b->d, span, "bring them into one order, or select the same columns of both",
-                           "label '%s' stands for different things: position %" PRId64 " is '%s' in %s, '%s' in %s",
-                           s->name[l], at, tra_dim_labels_text(b->arena, of[l], at),
-                           y->name ? y->name : "one reference", tra_dim_labels_text(b->arena, own, at),
-                           x->name ? x->name : "another");
-            return false;
+            const char *what = tra_arena_printf(b->arena, "label '%s'", s->name[l]);
+            if (!tra_meeting_add(b, span, &m[l], what, x, d)) return false;
         }
     }
     return true;
 }
 
-/* Gives the result the labels of positions that read_position_labels found. */
-static void set_position_labels(tra_build *b, const tra_einsum *s, const tra_dim_labels *const *of) {
-    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
-    bool any = false;
-    for (int d = 0; d < s->nout; d++) any |= (labels[d] = of[s->out[d]]) != NULL;
-    if (any && !s->node->labels) s->node->labels = labels;
+/* Gives the result what read_position_labels found. */
+static void set_position_labels(tra_build *b, const tra_einsum *s, const tra_meeting *m) {
+    for (int d = 0; d < s->nout; d++) {
+        const tra_meeting *own = &m[s->out[d]];
+        const tra_dim_order *order = tra_meeting_order(own);
+        if (own->labels || order)
+            tra_set_dim(b, s->node, d, own->labels ? own->labels : tra_labels_of_dim(s->node, d), order);
+    }
 }
 
 /* The result x as a node that is sparse by type if the expression is 0 wherever its operands of sparse type are. An
@@ -289,7 +282,7 @@ static const tra_scalar *plain_numbers(tra_arena *a, const tra_scalar *e) {
 
 /* Keeps the statement in the graph, unless its result is a relation that existed already. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
-    const tra_dim_labels *of[TRA_MAXLABELS] = {NULL};
+    tra_meeting of[TRA_MAXLABELS] = {{0}};
     const tra_node *rows[TRA_MAXLABELS] = {NULL};
     if (!check_rows(b, span, s, rows) || !read_position_labels(b, span, s, of)) return NULL;
     tra_graph *g = b->g;

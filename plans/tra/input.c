@@ -1,4 +1,5 @@
 /* input.c - inputs and outputs: files, declared types, placements. */
+#include "meet.h"
 #include "storage.h"
 #include "table_build.h"
 
@@ -54,13 +55,30 @@ static const char *with_options(const tra_stmt *st, const char *path, tra_arena 
     return spec;
 }
 
+/* What the positions of an open input follow. What gen made up has no order that anything else could have. */
+static void set_file_order(tra_build *b, tra_node *n) {
+    const char *history = tra_rel_info(n->rel)->history, *why, *colon = history ? strchr(history, ':') : NULL;
+    bool made_up = colon && strncmp(colon, ": gen ", 6) == 0;
+    if (n->type.columns || !tra_type_is_tensor(&n->type, &why)) return;
+    for (int d = 0; d < n->type.cat->bound.n; d++) {
+        const tra_dim_labels *l = tra_labels_of_dim(n, d);
+        if (l && l->keys)
+            tra_set_dim(b, n, d, l, tra_dim_order_new(b, TRA_ORDER_KEYS, l->name));
+        else if (!l && !made_up)
+            tra_set_dim(b, n, d, NULL, tra_dim_order_new(b, TRA_ORDER_FILE, n->path));
+    }
+}
+
 /* Opens the file n->path and sets what follows from it. defined: the path is from -D. */
 static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
     if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
         n->type = *tra_rel_type(n->rel);
         if (n->type.bounded) n->rows = tra_table_own_rows(b, n);
-        if (tra_rel_labels(n->rel, &n->labels, &e) == TRA_OK) return true;
+        if (tra_rel_labels(n->rel, &n->labels, &e) == TRA_OK) {
+            set_file_order(b, n);
+            return true;
+        }
     }
     tra_diag_error(b->d, span, defined ? "the file is the one that -D names" : NULL, "%s", e.msg);
     if (b->unreadable++ == 0) {

@@ -2,7 +2,7 @@
  * are called. */
 #include <string.h>
 
-#include "build.h"
+#include "meet.h"
 
 /* ---- labels of nodes ---------------------------------------------------------------------------------------- */
 
@@ -58,19 +58,21 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
     const tra_node *l = n->in[0], *r = n->in[1];
     const char *why;
     tra_dimsrc src;
-    if (n->labels || n->type.columns || !l || !(l->labels || (r && r->labels))) return;
+    bool known = l && (l->labels || l->order || (r && (r->labels || r->order)));
+    if (n->labels || n->order || n->type.columns || !known) return;
     /* pieces of a tensor carry the labels of the whole, which a concat then has again */
     bool pieces = n->op == TRA_OP_TILE || n->op == TRA_OP_CONCAT, tensor = tra_type_is_tensor(&n->type, &why);
     if ((!tensor && !pieces) || !find_sources(n, &src)) return;
     tra_dims shape = n->type.cat->bound;
     if (tensor) tra_type_shape(&n->type, &shape);
-    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     for (int d = 0; d < shape.n; d++) {
         const tra_node *from = src.from[d] >= 32 ? r : src.from[d] >= 0 ? l : NULL;
-        const tra_dim_labels *own = from ? labels_of_part(b, n, d, tra_labels_of_dim(from, src.from[d] % 32)) : NULL;
-        if (own && (!tensor || own->n == shape.v[d]) && keeps_positions(n, d)) labels[d] = own;
+        if (!from || !keeps_positions(n, d)) continue;
+        const tra_dim_labels *own = labels_of_part(b, n, d, tra_labels_of_dim(from, src.from[d] % 32));
+        if (own && tensor && own->n != shape.v[d]) own = NULL;
+        const tra_dim_order *order = tra_order_of_dim(from, src.from[d] % 32);
+        if (own || order) tra_set_dim(b, n, d, own, order);
     }
-    n->labels = labels;
 }
 
 /* ---- what a dimension is called ----------------------------------------------------------------------------- */
@@ -105,8 +107,11 @@ const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *
     int rank = n->type.cat->bound.n;
     const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
     tra_name_dimensions(b, n, rank, names);
-    for (int d = 0; d < rank; d++)
-        if (n->labels[d])
-            labels[d] = n->labels[d]->of_file ? n->labels[d] : tra_dim_labels_named(b->arena, n->labels[d], names[d]);
+    for (int d = 0; d < rank; d++) {
+        const tra_dim_labels *l = n->labels[d];
+        const tra_dim_order *order = tra_order_of_dim(n, d);
+        bool keys = order && order->by == TRA_ORDER_KEYS;
+        if (l) labels[d] = tra_dim_labels_named(b->arena, l, l->of_file ? l->name : names[d], keys);
+    }
     return labels;
 }

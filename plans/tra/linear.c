@@ -1,5 +1,6 @@
 /* linear.c - solve, inverse and the decompositions of matrices, as kernels on single blocks. */
 #include "linear.h"
+#include "meet.h"
 
 #include <string.h>
 
@@ -80,17 +81,15 @@ static tra_node *drop_keys(tra_build *b, tra_node *n, int rank, tra_span span) {
     return tra_build_made(b, TRA_OP_REKEY, span, &fields);
 }
 
-/* The labels of rows or columns of an operand; NULL: none. */
-static const tra_dim_labels *label_of(char from, tra_node *const *in) {
-    const tra_node *n = from == 'b' ? in[1] : in[0];
-    return from == '-' || !n || !n->labels ? NULL : n->labels[from == 'r' ? 0 : 1];
-}
-
 /* Labels the dimensions of the result as `from` says (struct linear). */
 static void set_labels(tra_build *b, tra_node *n, const char *from, tra_node *const *in) {
-    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
-    for (int d = 0; from[d] && d < n->type.cat->bound.n; d++) labels[d] = label_of(from[d], in);
-    n->labels = labels;
+    n->labels = NULL;
+    n->order = NULL;
+    for (int d = 0; from[d] && d < n->type.cat->bound.n; d++) {
+        const tra_node *x = from[d] == 'b' ? in[1] : in[0];
+        int of = from[d] == 'r' ? 0 : 1;
+        if (from[d] != '-') tra_set_dim(b, n, d, tra_labels_of_dim(x, of), tra_order_of_dim(x, of));
+    }
 }
 
 /* Checks that both operands of a least squares problem have the same rows, also where only the run counts these. */
@@ -155,6 +154,9 @@ tra_node *tra_build_linear(tra_build *b, const tra_ast *call, int nin, tra_node 
     }
     for (int i = 0; i < nin; i++)
         if (!check_operand(b, call->kids[i], f->name, in[i], i ? 1 : 2, 2)) return NULL;
+    tra_meeting rows = {0}; /* of a matrix and its right side */
+    for (int i = 0; i < nin && nin > 1; i++)
+        if (!tra_meeting_add(b, call->span, &rows, "dimension 0", in[i], 0)) return NULL;
     tra_dims shape;
     tra_type_shape(&in[0]->type, &shape);
     if (strcmp(f->name, "eigh") == 0 && !in[0]->type.bounded && shape.v[0] != shape.v[1]) {

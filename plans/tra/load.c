@@ -23,9 +23,9 @@ const char *tra_program_dir(tra_arena *a, const char *path) {
 static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, bool colour, tra_err *e) {
     tra_define *d = tra_news(p->arena, tra_define, n);
     for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
-    tra_diags diags = {.arena = p->arena, .src = &p->src};
+    tra_diags diags = {.arena = p->arena, .src = &p->src, .quiet = tra_log_level < 0};
     tra_status s = tra_graph_build(&p->src, dir, n, d, p->arena, &diags, &p->graph, e);
-    if (tra_log_mute || (tra_log_level < 0 && diags.errors == 0) || diags.n == 0) return s;
+    if (tra_log_mute || diags.n == 0) return s;
     tra_str out = {0};
     tra_diags_print(&diags, colour, &out);
     fputs(tra_str_get(&out), stderr);

@@ -4,6 +4,7 @@
 #include "slice.h"
 
 #include "lower.h"
+#include "meet.h"
 
 #include <string.h>
 
@@ -111,29 +112,23 @@ static tra_node *add(tra_build *b, const tra_ast *call, tra_node *x, tra_node *y
     return !fields.kernel ? NULL : tra_build_made(b, TRA_OP_JOIN, call->span, &fields);
 }
 
-/* The labels of dimension d of a stack: if it is stacked along d those of all operands, one after the other; else those
- * that the operands have, if these are equal. NULL: none. */
-static const tra_dim_labels *labels_of_stack(tra_build *b, int n, tra_node *const *x, int d, bool stacked) {
-    const tra_dim_labels *all = NULL;
+/* Sets what dimension d of the stack of x[0] to x[n - 1] stands for: if they are stacked along it the labels of all,
+ * one after the other; else those that they have, which must be equal. False after a diagnostic. */
+static bool label_stack(tra_build *b, const tra_ast *call, tra_node *all, int n, tra_node *const *x, int d,
+                        bool stacked) {
+    tra_meeting m = {0};
+    const tra_dim_labels *labels = tra_labels_of_dim(x[0], d);
+    const tra_dim_order *order = tra_order_of_dim(x[0], d);
+    const char *what = tra_arena_printf(b->arena, "dimension %d of the stack", d);
     for (int i = 0; i < n; i++) {
-        const tra_dim_labels *l = x[i]->labels ? x[i]->labels[d] : NULL;
-        if (stacked) {
-            if (!l || (i > 0 && !(l = tra_dim_labels_both(b->arena, all, l)))) return NULL;
-            all = l;
-        } else if (l) {
-            if (all && tra_dim_labels_differ(all, l) >= 0) return NULL;
-            all = l;
-        }
+        if (!stacked && !tra_meeting_add(b, call->span, &m, what, x[i], d)) return false;
+        const tra_dim_labels *l = tra_labels_of_dim(x[i], d);
+        const tra_dim_order *o = tra_order_of_dim(x[i], d);
+        if (stacked && i > 0) labels = l && labels ? tra_dim_labels_both(b->arena, labels, l) : NULL;
+        if (stacked && o && (!order || o->by > order->by)) order = o;
     }
-    return all;
-}
-
-/* Sets the labels of `all`, which is the stack of x[0] to x[n - 1] along dim. */
-static void set_stack_labels(tra_build *b, tra_node *all, int n, tra_node *const *x, int rank, int dim) {
-    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
-    bool any = false;
-    for (int d = 0; d < rank; d++) any = (labels[d] = labels_of_stack(b, n, x, d, d == dim)) || any;
-    all->labels = any ? labels : NULL;
+    tra_set_dim(b, all, d, stacked ? labels : m.labels, stacked ? order : tra_meeting_order(&m));
+    return true;
 }
 
 static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
@@ -165,7 +160,9 @@ static tra_node *build_stack(tra_build *b, const tra_ast *call, tra_build_operan
         if (!all) return NULL;
         at += shape[i].v[dim];
     }
-    if (n > 1) set_stack_labels(b, all, n, x, shape[0].n, (int)dim);
+    if (n > 1) all->labels = NULL, all->order = NULL;
+    for (int d = 0; d < shape[0].n && n > 1; d++)
+        if (!label_stack(b, call, all, n, x, d, d == dim)) return NULL;
     return n == 1 ? x[0] : all;
 }
 
@@ -245,10 +242,9 @@ static tra_node *top_values(tra_build *b, const tra_ast *call, tra_node *x, bool
  * x then. */
 static tra_node *copy_row_labels(tra_build *b, tra_node *top, const tra_node *x, int rank) {
     if (!top) return NULL;
-    const tra_dim_labels **labels = tra_news(b->arena, const tra_dim_labels *, TRA_MAXDIM);
-    bool any = false;
-    for (int d = 0; d < rank - 1 && x->labels; d++) any = (labels[d] = x->labels[d]) || any;
-    if (any) top->labels = labels;
+    top->labels = NULL;
+    top->order = NULL;
+    for (int d = 0; d < rank - 1; d++) tra_set_dim(b, top, d, tra_labels_of_dim(x, d), tra_order_of_dim(x, d));
     return top;
 }
 

@@ -1,4 +1,5 @@
 /* table.c - calls of operators on tables: their arguments, and the operators that are a pass over rows. */
+#include "meet.h"
 #include "table_build.h"
 
 #include "table_estimates.h"
@@ -286,9 +287,8 @@ static tra_node *build_matrix(tra_table_builder *w) {
     tra_node *n = tra_table_rowwise(w, r, tra_table_call_text(w), false, 1);
     if (n) n = tra_table_add_column_key(w, n);
     if (!n) return NULL;
-    const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
-    labels[1] = tra_dim_labels_of_texts(w->b->arena, "column", w->op.nterms, names);
-    n->labels = labels;
+    tra_set_dim(w->b, n, 1, tra_dim_labels_of_texts(w->b->arena, "column", w->op.nterms, names), NULL);
+    tra_set_dim(w->b, n, 0, NULL, tra_dim_order_new(w->b, TRA_ORDER_ROWS, w->in_name));
     return tra_table_record(w, n);
 }
 

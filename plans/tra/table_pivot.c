@@ -2,6 +2,7 @@
 #include "../../lib/relation/table_file.h"
 #include "../../lib/table/group.h"
 #include "lower.h"
+#include "meet.h"
 #include "table_build.h"
 
 #include <stdlib.h>
@@ -321,7 +322,8 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     w->op.dtype = tra_coltype_held(s->v[2].type);
     tra_node *n = groups->type.cat->n > 1 ? pivot_parts(w, groups, p) : pivot_whole(w, groups, p);
     if (n) n = tra_table_add_column_key(w, n);
-    if (n) n->labels = labels;
+    for (int k = 0; n && k < 2; k++)
+        tra_set_dim(w->b, n, k, labels[k], tra_dim_order_new(w->b, TRA_ORDER_KEYS, s->v[k].name));
     if (n) w->op.dtype = n->type.dtype; /* sums of the blocks of i32 are i64 */
     return tra_table_record(w, n);
 }

@@ -38,6 +38,13 @@ const char *tra_opcode_text(tra_opcode op);
  * the number of the turn, or the table of what the turns of a loop traced. */
 typedef enum tra_leaf { TRA_LEAF_FILE, TRA_LEAF_STATE, TRA_LEAF_LAST, TRA_LEAF_TURN, TRA_LEAF_TRACE } tra_leaf;
 
+/* What the positions along a dimension follow: the keys of a pivot, in ascending order; the rows of a table, in its
+ * order; or the positions in a file that does not label them. */
+typedef struct tra_dim_order {
+    enum { TRA_ORDER_FILE, TRA_ORDER_ROWS, TRA_ORDER_KEYS } by;
+    const char *of; /* the file, the table, or the column of keys, for messages */
+} tra_dim_order;
+
 typedef struct tra_node tra_node;
 struct tra_node {
     int id; /* position in the graph; inputs come before */
@@ -69,6 +76,8 @@ struct tra_node {
     /* For each array dimension what its positions stand for (labels.h), or NULL. NULL as a whole: there are no labels.
      */
     const tra_dim_labels *const *labels;
+    /* For each array dimension what its positions follow, or NULL. NULL as a whole: nothing is known of any. */
+    const tra_dim_order *const *order;
     const int *label; /* of a node made for an EinSum statement: the label of each key dimension; else NULL */
 
     /* INPUT */
