@@ -47,6 +47,8 @@ static const char language[] = "A program is a text of statements, one a line; #
                                "    distinct(T, [a])                      limit(T, n)\n"
                                "    union(A, B)                           entries(X), table(X) of a tensor\n"
                                "  M = matrix(T, [a, b])              a tensor; also rows(T), pivot(...)\n"
+                               "  X = label(X, d, T, column)         what positions stand for; unlabel(X, d)\n"
+                               "  X = align(X, d, Y, e, fill = v)    in the order of the labels of Y\n"
                                "  storage, tensor ...                layouts of one's own ('man tra-storage')\n"
                                "  output C to \"c.h5\"                 writes the relation\n";
 

@@ -5,6 +5,7 @@
 
 #include "../formats/stand_in.h"
 #include "../lib/kernel/kernel.h"
+#include "../plans/reference/reference.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -196,6 +197,7 @@ int main(int argc, char **argv) {
     tra_oom_handler(out_of_memory);
     catch_signals();
     tra_log_mute = launched_rank() != 0;
+    tra_find_column_values = tra_reference_values;
     tra_err e = {0};
     tra_status s = dispatch(argc, argv, &e);
     /* Rank 0 has found it too and says it, but for what this rank alone was given; and mpirun would end it before it

@@ -276,6 +276,8 @@ void tra_kernel_bounded(const tra_kernel *k, tra_kernel_use use, const tra_type 
     tra_rows_extent rows = k->rows ? k->rows->rows : TRA_ROWS_NONE;
     if (rows == TRA_ROWS_SAME || rows == TRA_ROWS_MOST) /* as many as the left operand has */
         out->bounded = k->rows->counts || a->bounded ? 1 : 0;
+    else if (rows == TRA_ROWS_TAKEN)
+        out->bounded = a->bounded & ~(1u << k->rows->width);
     else if (rows != TRA_ROWS_ONE && rows != TRA_ROWS_NONE && rows != TRA_ROWS_FIXED)
         out->bounded = k->rows->counts || any ? 1 : 0;
     if (any && takes_any_rows(k)) any = 0;

@@ -186,6 +186,8 @@ typedef enum tra_rows_extent {
     TRA_ROWS_ELEMENTS, /* the elements of the (left) operand, or `most` */
     TRA_ROWS_FIXED,    /* `most`, exactly */
     TRA_ROWS_NONE,     /* the result is a number, of rank 0 */
+    TRA_ROWS_TAKEN,    /* of a tensor: the extents of the left operand, but along dimension `width` as many positions as
+                          the right one has; an entry of the left one has at most `each` in the result */
 } tra_rows_extent;
 
 /* What runs them, whose `data` that is; cells are as in the functions of cells below. Failures are noted by

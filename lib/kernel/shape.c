@@ -153,6 +153,11 @@ static void shape_rows(const tra_rows_kernel *k, const tra_dims *a, const tra_di
         n = tra_min64(n, k->most);
         break;
     case TRA_ROWS_NONE: out->n = 0; return;
+    case TRA_ROWS_TAKEN:
+        *out = *a;
+        out->v[k->width] = right;
+        for (int d = 0; src && d < a->n; d++) src->from[d] = (int8_t)(d == k->width ? 32 : d);
+        return;
     }
     *out = (tra_dims){.n = k->columns ? 1 : 2, .v = {n, k->width}};
     if (src) src->from[0] = 0; /* rows are cut by the key that cuts those of the left operand */

@@ -42,6 +42,33 @@ const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tr
     return l;
 }
 
+tra_status tra_dim_labels_of_column(tra_arena *a, const tra_column *c, const tra_vector *v, int64_t n,
+                                    const tra_dim_labels **out, tra_err *e) {
+    bool coded = tra_coltype_is_coded(c->type), real = tra_coltype_is_float(c->type);
+    tra_dim_labels *l = new_labels(a, c->name, c->type == TRA_COL_I32 ? TRA_COL_I64 : c->type, n);
+    int64_t *whole = coded ? NULL : tra_news(a, int64_t, n + 1);
+    int32_t *code = coded ? tra_news(a, int32_t, n + 1) : NULL, *place = NULL;
+    if (coded) {
+        l->type = TRA_COL_STRING;
+        l->dict = c->dict->sorted ? c->dict : tra_dictionary_union(a, 1, &c->dict, &place);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (v->state && v->state[i] != TRA_STATE_VALUE)
+            return tra_fail(e, TRA_INPUT, "row %" PRId64 " has NULL in column '%s', which is no label", i, c->name);
+        double x = real ? tra_element_real(tra_coltype_held(c->type), v->values, i) : 0;
+        if (real)
+            memcpy(&whole[i], &x, sizeof x);
+        else if (coded)
+            code[i] = place ? place[((const int32_t *)v->values)[i]] : ((const int32_t *)v->values)[i];
+        else
+            whole[i] = tra_element_whole(tra_coltype_held(c->type), v->values, i);
+    }
+    l->whole = whole;
+    l->code = code;
+    *out = l;
+    return TRA_OK;
+}
+
 const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t i, int64_t *len) {
     return tra_dictionary_at(l->dict, l->code ? l->code[i] : i, len);
 }
@@ -160,4 +187,65 @@ void tra_dim_labels_put(const tra_dim_labels *l, int64_t position, void *values,
         TRA_FLOAT_DTYPES(X)
 #undef X
     }
+}
+
+/* ---- looking labels up ------------------------------------------------------------------------------------------- */
+
+/* Labels in the order of their values. */
+typedef struct sorted {
+    const tra_dim_labels *l;
+    int64_t at;
+} sorted;
+
+static int compare(const tra_dim_labels *x, int64_t i, const tra_dim_labels *y, int64_t k) {
+    bool texts = x->type == TRA_COL_STRING;
+    if (texts != (y->type == TRA_COL_STRING)) return texts ? 1 : -1;
+    if (texts) {
+        int64_t nx, ny;
+        const char *a = tra_dim_labels_bytes(x, i, &nx), *b = tra_dim_labels_bytes(y, k, &ny);
+        return tra_bytes_cmp(a, nx, b, ny);
+    }
+    if (tra_coltype_is_float(x->type) || tra_coltype_is_float(y->type)) {
+        double a = tra_dim_labels_real(x, i), b = tra_dim_labels_real(y, k);
+        return a != a || b != b ? (a != a) - (b != b) : (a > b) - (a < b);
+    }
+    return (x->whole[i] > y->whole[k]) - (x->whole[i] < y->whole[k]);
+}
+
+static int by_label(const void *x, const void *y) {
+    const sorted *a = x, *b = y;
+    int c = compare(a->l, a->at, b->l, b->at);
+    return c ? c : (a->at > b->at) - (a->at < b->at);
+}
+
+static sorted *sort_labels(const tra_dim_labels *l) {
+    sorted *v = tra_calloc((size_t)l->n + 1, sizeof *v);
+    for (int64_t i = 0; i < l->n; i++) v[i] = (sorted){l, i};
+    qsort(v, (size_t)l->n, sizeof *v, by_label);
+    return v;
+}
+
+bool tra_dim_labels_twice(const tra_dim_labels *l, int64_t *first, int64_t *second) {
+    sorted *v = sort_labels(l);
+    bool found = false;
+    for (int64_t i = 1; i < l->n; i++) {
+        if (compare(l, v[i - 1].at, l, v[i].at) != 0 || (found && v[i].at >= *second)) continue;
+        found = true;
+        *first = v[i - 1].at;
+        *second = v[i].at;
+    }
+    free(v);
+    return found;
+}
+
+int64_t *tra_dim_labels_find(tra_arena *a, const tra_dim_labels *l, const tra_dim_labels *which) {
+    sorted *v = sort_labels(l);
+    int64_t *at = tra_news(a, int64_t, which->n + 1);
+    for (int64_t i = 0; i < which->n; i++) {
+        int64_t k = 0;
+        TRA_BISECT(k, l->n, mid, compare(l, v[mid].at, which, i) < 0);
+        at[i] = k < l->n && compare(l, v[k].at, which, i) == 0 ? v[k].at : -1;
+    }
+    free(v);
+    return at;
 }

@@ -30,11 +30,18 @@ const tra_dim_labels *tra_dim_labels_of_dictionary(tra_arena *a, const char *nam
 const tra_dim_labels *tra_dim_labels_of_strings(tra_arena *a, const char *name, const tra_dictionary *d);
 const tra_dim_labels *tra_dim_labels_of_whole(tra_arena *a, const char *name, tra_coltype type, int64_t n,
                                               const int64_t *v);
+/* The same of n values of a column, none of which may be NULL (TRA_INPUT). */
+TRA_MUSTUSE tra_status tra_dim_labels_of_column(tra_arena *a, const tra_column *c, const tra_vector *v, int64_t n,
+                                                const tra_dim_labels **out, tra_err *e);
 /* The label of a position as a number; of types other than STRING. */
 double tra_dim_labels_real(const tra_dim_labels *l, int64_t position);
 
 /* The first position at which two labellings of one extent differ; -1: none. Names are not compared. */
 int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y);
+/* Two positions that have one label, the first such; false: there are none. */
+bool tra_dim_labels_twice(const tra_dim_labels *l, int64_t *first, int64_t *second);
+/* For each label of `which` the first position of l that has it, or -1; in the arena. */
+int64_t *tra_dim_labels_find(tra_arena *a, const tra_dim_labels *l, const tra_dim_labels *which);
 /* The label of a position as CSV files have it, for messages and as the name of a column; in the arena. */
 const char *tra_dim_labels_text(tra_arena *a, const tra_dim_labels *l, int64_t position);
 const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t position,

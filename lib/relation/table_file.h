@@ -101,6 +101,11 @@ void tra_rel_drop_facts(tra_rel *r);
 TRA_MUSTUSE tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena *a, const int64_t **out,
                                              int64_t *n, tra_err *e);
 
+/* The values of a column in the order of its rows, as labels that live as long as the relation is open. TRA_INPUT: one
+ * is NULL, or there are too many for labels. */
+struct tra_dim_labels;
+TRA_MUSTUSE tra_status tra_rel_column_labels(tra_rel *r, int column, const struct tra_dim_labels **out, tra_err *e);
+
 /* What is known of a column in one block of rows. TRA_NO: the file does not have it. */
 typedef struct tra_block_facts {
     int64_t min, max, nulls; /* min and max if not all are NULL */

@@ -1,5 +1,7 @@
 /* table_values.c - finds the different values of a column of integers, which the statistics do not list when there are
  * many. */
+#include "labels.h"
+#include "scales.h"
 #include "table_int.h"
 
 #include <stdlib.h>
@@ -77,4 +79,33 @@ tra_status tra_rel_column_values(tra_rel *r, int column, int64_t most, tra_arena
     free(v);
     free(x.v);
     return status;
+}
+
+/* Reads all rows of a column that has room for them. */
+static tra_status read_column(tra_rel *r, int column, const tra_vector *all, tra_err *e) {
+    const tra_schema *s = &r->table->schema;
+    int64_t rows = tra_rel_rows(r), strip = tra_max64(1, r->table->form.block);
+    size_t size = tra_coltype_size(s->v[column].type);
+    tra_vector *v = tra_calloc((size_t)s->n + 1, sizeof *v);
+    tra_status status = TRA_OK;
+    for (int64_t at = 0; at < rows && status == TRA_OK; at += strip) {
+        tra_batch b = {.schema = s, .rows = tra_min64(strip, rows - at), .v = v};
+        v[column] = (tra_vector){(char *)all->values + (size_t)at * size, all->state ? all->state + at : NULL};
+        status = tra_rel_read_rows(r, at, &b, e);
+    }
+    free(v);
+    return status;
+}
+
+tra_status tra_rel_column_labels(tra_rel *r, int column, const tra_dim_labels **out, tra_err *e) {
+    const tra_column *c = &r->table->schema.v[column];
+    int64_t rows = tra_rel_rows(r);
+    if (rows > TRA_SCALE_LABELS)
+        return tra_fail(e, TRA_INPUT, "%s:%s has %" PRId64 " rows, and labels are at most %d", r->path, r->name, rows,
+                        TRA_SCALE_LABELS);
+    tra_vector v = {tra_arena_alloc(r->arena, (size_t)(rows + 8) * sizeof(int64_t)), NULL};
+    if (tra_column_has_states(c)) v.state = tra_arena_alloc(r->arena, (size_t)rows + 8);
+    r->labels_bytes += 16 * rows;
+    TRA_TRY(read_column(r, column, &v, e));
+    return tra_dim_labels_of_column(r->arena, c, &v, rows, out, e);
 }

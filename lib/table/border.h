@@ -35,6 +35,15 @@ typedef struct tra_gather {
 } tra_gather;
 extern const tra_rows_ops tra_gather_ops;
 
+/* Of an array the positions along a dimension that a list says, in its order: a join of a block that is whole along it
+ * with the positions of a block of the result (i64). */
+typedef struct tra_take {
+    int dim;
+    const int64_t *from; /* for each position of the result that of the array, -1: there is none */
+    double fill;         /* what then stands there */
+} tra_take;
+extern const tra_rows_ops tra_take_ops;
+
 /* A dimension of a pivot: where the values of a key stand along it. */
 typedef struct tra_pivot_key {
     int64_t n;            /* values, which are all that the key may have */

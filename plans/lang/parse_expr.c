@@ -248,6 +248,22 @@ static tra_ast *parse_literal(parser *p) {
     return make1(p, TRA_AST_LITERAL, tra_parse_join_spans(word, string->span), text, string);
 }
 
+/* An index of a reference: a label, or what stands for a position. */
+static tra_ast *parse_index(parser *p) {
+    bool plain = p->tok->kind == TRA_T_NAME && (p->tok[1].kind == ',' || p->tok[1].kind == ']');
+    return plain ? tra_parse_label(p) : tra_parse_expr(p);
+}
+
+/* Are the indices labels, as those of an aggregation are? False after a diagnostic. */
+static bool all_labels(parser *p, const asts *v) {
+    for (int i = 0; i < v->n; i++)
+        if (v->v[i]->kind != TRA_AST_NAME) {
+            tra_diag_error(p->d, v->v[i]->span, "write for instance sum[k](X[i,k])", "an aggregation names labels");
+            return false;
+        }
+    return true;
+}
+
 static tra_ast *parse_name(parser *p) {
     if (p->tok[1].kind == TRA_T_STRING && (tra_parse_at_name(p, "date") || tra_parse_at_name(p, "timestamp")))
         return parse_literal(p);
@@ -257,7 +273,8 @@ static tra_ast *parse_name(parser *p) {
     if (tra_parse_accept(p, '(')) {
         if (!tra_parse_items(p, tra_parse_argument, ')', &kids, &end)) return NULL;
     } else if (tra_parse_accept(p, '[')) {
-        if (!tra_parse_items(p, tra_parse_label, ']', &kids, &end)) return NULL;
+        if (!tra_parse_items(p, parse_index, ']', &kids, &end)) return NULL;
+        if (p->tok->kind == '(' && !all_labels(p, &kids)) return NULL;
         if (tra_parse_accept(p, '(')) return parse_aggregate(p, name, text, &kids);
     } else {
         return new_ast(p, TRA_AST_NAME, name, text);

@@ -150,7 +150,10 @@ tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra
     case TRA_TABLE_ROWS: do_rows(op, x, a, out); return TRA_OK;
     case TRA_TABLE_PIVOT: return ref_table_pivot(op, x, a, out, e);
     case TRA_TABLE_ENTRIES:
-    case TRA_TABLE_TABLE: return TRA_OK;
+    case TRA_TABLE_TABLE:
+    case TRA_TABLE_LABEL:
+    case TRA_TABLE_UNLABEL: return TRA_OK;
+    case TRA_TABLE_ALIGN: return ref_table_align(op, v[op->in[0]->id], a, out, e);
     }
     return TRA_OK;
 }

@@ -51,6 +51,10 @@ TRA_MUSTUSE tra_status ref_table_pivot(const tra_table_op *op, const ref_table *
 TRA_MUSTUSE tra_status ref_table_border(const tra_table_op *op, const tra_ref_rel *x, tra_arena *a, ref_table **out,
                                         tra_err *e);
 
+/* align(X, d, Y, e), and lookups: positions of a tensor along one dimension (ref_border.c). */
+TRA_MUSTUSE tra_status ref_table_align(const tra_table_op *op, const tra_ref_rel *x, tra_arena *a, tra_ref_rel *out,
+                                       tra_err *e);
+
 /* As tra_reference_fill, of a table (ref_table_write.c). */
 TRA_MUSTUSE tra_status ref_table_fill(const ref_table *t, const tra_type *type, const char *spec,
                                       const tra_write_options *o, tra_arena *a, tra_writer **out, char digest_text[33],

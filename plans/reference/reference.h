@@ -44,6 +44,10 @@ typedef struct tra_ref_rel {
 TRA_MUSTUSE tra_status tra_reference_run(const tra_graph *g, bool all, tra_arena *a, const tra_ref_rel ***out,
                                          tra_err *e);
 
+/* The values of a column of a table of the graph, which may still be built, as labels (tra.h, tra_find_values). */
+TRA_MUSTUSE tra_status tra_reference_values(const tra_graph *g, const tra_node *table, int column, tra_arena *a,
+                                            const tra_dim_labels **out, tra_err *e);
+
 /* One operator: the result of node n for given inputs (x, y are NULL where it has none; an INPUT reads its file). */
 TRA_MUSTUSE tra_status tra_reference_apply(const tra_node *n, const tra_ref_rel *x, const tra_ref_rel *y, tra_arena *a,
                                            tra_ref_rel *out, tra_err *e);

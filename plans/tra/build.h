@@ -32,7 +32,7 @@ typedef struct tra_build {
     tra_names written;         /* files that outputs write so far; value: tra_stmt */
     tra_names made;            /* the typed nodes by what they compute (tra_build_key); value: the latest such node */
     tra_storage_choice stored; /* what the last store(..) that was built says */
-    int unreadable;            /* how many diagnostics say that an input cannot be opened */
+    int unreadable;            /* how many diagnostics say that an input cannot be read */
     const char *first_unreadable; /* the message of the first of them */
     int loop;                     /* the loop whose body is being built; -1: none */
     int depth;                    /* loops around the statement that is being built */
@@ -41,6 +41,9 @@ typedef struct tra_build {
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
  * already. */
 
+/* Reports that an input cannot be read, or that what is in it is wrong: where nothing else is, the status is TRA_INPUT.
+ */
+void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const char *why);
 /* The param, or the relation, of that name, which must be defined above. */
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);

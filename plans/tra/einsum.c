@@ -1,5 +1,6 @@
 /* einsum.c - EinSum statements: their labels and references, and what is wrong with them; the functions of whole
  * relations that stand for such statements. einsum_nodes.c makes nodes of them. */
+#include "lookup.h"
 #include "lower.h"
 
 #include <math.h>
@@ -74,7 +75,7 @@ static bool find_extent(const tra_build *b, const tra_ast *x, const char *label,
     if (symbol && symbol->node && symbol->ok && tra_type_is_blocked(&symbol->node->type, NULL)) {
         tra_type_shape(&symbol->node->type, &shape);
         for (int d = 0; d < x->nkids && d < shape.n; d++) {
-            if (strcmp(x->kids[d]->text, label) != 0) continue;
+            if (x->kids[d]->kind != TRA_AST_NAME || strcmp(x->kids[d]->text, label) != 0) continue;
             *extent = shape.v[d];
             *block = tra_max64(1, symbol->node->type.cat->bound.v[d]);
             return true;
@@ -142,10 +143,14 @@ static int read_ref(void *ctx, const tra_ast *x) {
                        x->nkids == 1 ? "" : "s", x->text, shape.n, shape.n == 1 ? "" : "s");
         return -1;
     }
-    tra_einsum_ref ref = {.node = n, .n = x->nkids};
+    const tra_ast *label[TRA_MAXDIM];
+    tra_einsum_ref ref = {.n = 0};
+    ref.node = n = tra_looked_up(b, x, r->right_side, n, label, &ref.n);
+    if (!n) return -1;
+    tra_type_shape(&n->type, &shape);
     bool ok = true;
-    for (int d = 0; d < x->nkids; d++) {
-        ref.label[d] = bind_label(r, x->kids[d], shape.v[d]);
+    for (int d = 0; d < ref.n; d++) {
+        ref.label[d] = bind_label(r, label[d], shape.v[d]);
         ok = ok && ref.label[d] >= 0;
     }
     if (!ok) return -1;

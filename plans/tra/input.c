@@ -69,6 +69,14 @@ static void set_file_order(tra_build *b, tra_node *n) {
     }
 }
 
+void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const char *why) {
+    tra_diag_error(b->d, span, advice, "%s", why);
+    if (b->unreadable++ > 0) return;
+    int line, column;
+    tra_script_place(b->g->src, span.at, &line, &column);
+    b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, why);
+}
+
 /* Opens the file n->path and sets what follows from it. defined: the path is from -D. */
 static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
@@ -80,12 +88,7 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
             return true;
         }
     }
-    tra_diag_error(b->d, span, defined ? "the file is the one that -D names" : NULL, "%s", e.msg);
-    if (b->unreadable++ == 0) {
-        int line, column;
-        tra_script_place(b->g->src, span.at, &line, &column);
-        b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, e.msg);
-    }
+    tra_build_unreadable(b, span, defined ? "the file is the one that -D names" : NULL, e.msg);
     return false;
 }
 

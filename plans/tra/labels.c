@@ -69,7 +69,7 @@ void tra_carry_labels(tra_build *b, tra_node *n) {
         const tra_node *from = src.from[d] >= 32 ? r : src.from[d] >= 0 ? l : NULL;
         if (!from || !keeps_positions(n, d)) continue;
         const tra_dim_labels *own = labels_of_part(b, n, d, tra_labels_of_dim(from, src.from[d] % 32));
-        if (own && tensor && own->n != shape.v[d]) own = NULL;
+        if (own && tensor && own->n != shape.v[d] && !(n->type.bounded >> d & 1)) own = NULL;
         const tra_dim_order *order = tra_order_of_dim(from, src.from[d] % 32);
         if (own || order) tra_set_dim(b, n, d, own, order);
     }

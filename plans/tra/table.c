@@ -35,7 +35,7 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
     static const char *const forms[] = {
         [TRA_TABLE_SELECT] = "write select(T, duration > 0)",
         [TRA_TABLE_PROJECT] = "write project(T, a, b = a + 1, *)",
-        [TRA_TABLE_MATRIX] = "write matrix(T, [a, b = a + 1], fill = 0, type = f64)",
+        [TRA_TABLE_MATRIX] = "write matrix(T, [a, b = a + 1], fill = 0, type = f64, rows = key)",
         [TRA_TABLE_JOIN] = "write join(L, R, a == b && c > 0, how = left, prefix = \"p_\")",
         [TRA_TABLE_CROSS] = "write cross(L, R, prefix = \"p_\")",
         [TRA_TABLE_GROUP] = "write group(T, [a, k = b div 2], n = count(), m = mean(x))",
@@ -46,7 +46,10 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_ROWS] = "write rows(T)",
         [TRA_TABLE_PIVOT] = "write pivot(T, row, column, value, sum)",
         [TRA_TABLE_ENTRIES] = "write entries(X)",
-        [TRA_TABLE_TABLE] = "write table(X)"};
+        [TRA_TABLE_TABLE] = "write table(X)",
+        [TRA_TABLE_LABEL] = "write label(X, 0, T, column)",
+        [TRA_TABLE_UNLABEL] = "write unlabel(X, 0)",
+        [TRA_TABLE_ALIGN] = "write align(X, 0, Y, 1), or align(X, 0, Y, 1, fill = 0)"};
     tra_diag_error(w->b->d, at->span, forms[w->op.op], "%s", why);
 }
 
@@ -250,11 +253,13 @@ static tra_node *build_project(tra_table_builder *w) {
     return tra_table_project(w);
 }
 
-static bool matrix_options(tra_table_builder *w) {
-    static const char *const names[] = {"fill", "type"};
-    const tra_ast *value[2] = {NULL, NULL};
+/* rows: the column that labels the rows; NULL: none does. */
+static bool matrix_options(tra_table_builder *w, const tra_ast **rows) {
+    static const char *const names[] = {"fill", "type", "rows"};
+    const tra_ast *value[3] = {NULL, NULL, NULL};
     w->op.dtype = TRA_F64;
-    if (!tra_table_named_args(w, 2, 2, names, value)) return false;
+    if (!tra_table_named_args(w, 2, 3, names, value)) return false;
+    *rows = value[2];
     if (value[0]) {
         double *fill = tra_new(w->b->arena, double);
         if (!tra_build_number(w->b, value[0], fill)) return false;
@@ -267,6 +272,14 @@ static bool matrix_options(tra_table_builder *w) {
     return false;
 }
 
+/* The labels of rows = column. */
+static bool row_labels(const tra_table_builder *w, const tra_ast *x, const tra_dim_labels **out) {
+    tra_table_scope sc = tra_table_scope_of(w);
+    if (x->kind != TRA_AST_NAME) return tra_table_refuse(w, x, "rows are labelled by a column: rows = key"), false;
+    int c = tra_table_find_column(&sc, x);
+    return c >= 0 && tra_labels_of_column(w->b, x, w->in_name, w->in, c, out);
+}
+
 static tra_node *build_matrix(tra_table_builder *w) {
     const char **names;
     const tra_colexpr **x;
@@ -274,7 +287,10 @@ static tra_node *build_matrix(tra_table_builder *w) {
     const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
     if (!list || list->kind != TRA_AST_LIST)
         return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list"), NULL;
-    bool ok = matrix_options(w);
+    const tra_ast *rows = NULL;
+    const tra_dim_labels *labels = NULL;
+    bool ok = matrix_options(w, &rows);
+    if (ok && rows) ok = row_labels(w, rows, &labels);
     for (int i = 0; i < list->nkids; i++) ok = tra_table_add_term(w, list->kids[i]) && ok;
     if (!ok) return NULL;
     if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns, and this one would have none"), NULL;
@@ -288,7 +304,7 @@ static tra_node *build_matrix(tra_table_builder *w) {
     if (n) n = tra_table_add_column_key(w, n);
     if (!n) return NULL;
     tra_set_dim(w->b, n, 1, tra_dim_labels_of_texts(w->b->arena, "column", w->op.nterms, names), NULL);
-    tra_set_dim(w->b, n, 0, NULL, tra_dim_order_new(w->b, TRA_ORDER_ROWS, w->in_name));
+    tra_set_dim(w->b, n, 0, labels, rows ? NULL : tra_dim_order_new(w->b, TRA_ORDER_ROWS, w->in_name));
     return tra_table_record(w, n);
 }
 
@@ -347,6 +363,14 @@ static tra_node *build_union(tra_table_builder *w, relation_builder *relation) {
     return w->in;
 }
 
+/* label(X, d, T, column), align(X, d, Y, e): an operator on a tensor and what is its third argument. */
+static tra_node *build_labels(tra_table_builder *w, relation_builder *relation) {
+    bool align = w->op.op == TRA_TABLE_ALIGN;
+    if (w->op.op == TRA_TABLE_UNLABEL) return tra_table_unlabel(w);
+    if (w->call->nkids > 2 && !(w->right = operand(w, relation, 2, align))) return NULL;
+    return align ? tra_table_align(w) : tra_table_label(w);
+}
+
 static tra_node *build_join(tra_table_builder *w, relation_builder *relation) {
     if (w->call->nkids < 2) {
         tra_table_refuse(w, w->call, tra_arena_printf(w->b->arena, "%s has two tables", w->call->text));
@@ -358,7 +382,7 @@ static tra_node *build_join(tra_table_builder *w, relation_builder *relation) {
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
     tra_table_builder w = {.b = b, .call = call, .op.op = (tra_table_opcode)find_op(call->text)};
-    bool tensor = w.op.op == TRA_TABLE_ENTRIES || w.op.op == TRA_TABLE_TABLE;
+    bool tensor = w.op.op >= TRA_TABLE_ENTRIES; /* the operators on tensors are the last */
     if (call->nkids == 0)
         return tra_table_refuse(
                    &w, call, tensor ? "its argument is missing, a tensor" : "its first argument is missing, a table"),
@@ -381,6 +405,9 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_PIVOT: return tra_table_pivot(&w);
     case TRA_TABLE_ENTRIES:
     case TRA_TABLE_TABLE: return tra_table_of_tensor(&w);
+    case TRA_TABLE_LABEL:
+    case TRA_TABLE_UNLABEL:
+    case TRA_TABLE_ALIGN: return build_labels(&w, relation);
     }
     return NULL;
 }

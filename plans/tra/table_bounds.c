@@ -56,7 +56,10 @@ static int column_of_operand(const tra_table_op *op, int column) {
     case TRA_TABLE_ROWS:
     case TRA_TABLE_PIVOT:
     case TRA_TABLE_ENTRIES:
-    case TRA_TABLE_TABLE: break;
+    case TRA_TABLE_TABLE:
+    case TRA_TABLE_LABEL:
+    case TRA_TABLE_UNLABEL:
+    case TRA_TABLE_ALIGN: break;
     }
     return -1;
 }

@@ -143,6 +143,17 @@ tra_node *tra_table_join(tra_table_builder *w);
 tra_node *tra_table_pivot(tra_table_builder *w);
 tra_node *tra_table_of_tensor(tra_table_builder *w);
 
+/* label_ops.c: label(X, d, T, column), with T in w->right; unlabel(X, d); align(X, d, Y, e, fill = v), with Y there. */
+tra_node *tra_table_label(tra_table_builder *w);
+tra_node *tra_table_unlabel(tra_table_builder *w);
+tra_node *tra_table_align(tra_table_builder *w);
+/* w->in with other positions along one dimension, of which there are n. */
+tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n);
+/* The values of column c of table t, which differ, as labels; what stands `at` asks for them. NULL: files that are not
+ * there have them. */
+bool tra_labels_of_column(tra_build *b, const tra_ast *at, const char *table, const tra_node *t, int c,
+                          const tra_dim_labels **out);
+
 /* table_join.c: w->in, where each row has exactly one partner in w->right, with the number of that row in a column of
  * this name. The columns lkey of w->in and rkey of w->right are equal; NULLs are equal too. */
 tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey,

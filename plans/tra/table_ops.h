@@ -27,7 +27,10 @@
     X(ROWS, "rows")                                                                                                    \
     X(PIVOT, "pivot")                                                                                                  \
     X(ENTRIES, "entries")                                                                                              \
-    X(TABLE, "table")
+    X(TABLE, "table")                                                                                                  \
+    X(LABEL, "label")                                                                                                  \
+    X(UNLABEL, "unlabel")                                                                                              \
+    X(ALIGN, "align")
 
 typedef enum tra_table_opcode {
 #define X(name, text) TRA_TABLE_##name,
@@ -69,6 +72,8 @@ struct tra_table_op {
     const double *fill;       /* MATRIX: the element for a NULL; NULL: a NULL is an error */
     const tra_pivot *pivot;   /* PIVOT: over the groups by row and column, which are in[0] */
     const tra_border *border; /* ENTRIES, TABLE: the labels of the tensor, and the columns */
+    const tra_take *take;     /* ALIGN: which positions of the tensor the result has, */
+    int64_t taken;            /* and how many */
 };
 
 #endif

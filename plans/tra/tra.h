@@ -232,6 +232,13 @@ void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the calle
  * neither? What is known of entries, and so how they would be held, may differ from expression to expression. */
 bool tra_type_eq(const tra_type *a, const tra_type *b, const char **why);
 
+/* Finds the values of column `column` of a table that a program computes, before it is planned, as labels in the arena.
+ * Whoever runs the program's commands sets it (plans/reference). TRA_NO: a file that is only declared has them.
+ * TRA_RESOURCE: the table is too large for that. NULL: nobody finds them. */
+typedef tra_status tra_find_values(const tra_graph *g, const tra_node *table, int column, tra_arena *a,
+                                   const tra_dim_labels **out, tra_err *e);
+extern tra_find_values *tra_find_column_values;
+
 /* Types one operator: fills n->type (its catalog in the arena) from the types of n->in and the other fields.
  * TRA_PROGRAM with a message that names no place in the program. *warn gets a warning in the arena (the joined keys
  * have unlike ranges), or NULL. The rewrite rules call this for what they build. */
