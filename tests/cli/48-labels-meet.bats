@@ -93,7 +93,7 @@ P = transpose(Q)'; do
     status 0 tra run -q p.tra
     [ -z "$output" ]
     # labels in the order of a file or a projection meet positions without a word
-    printf 'a,b\n1,2\n3,4\n' | tra import -q - -o m.h5
+    printf 'a,b\n1,2\n3,4\n' | tra import -q --matrix - -o m.h5
     tra gen --shape 2 -o v.h5
     printf '1\n2\n' | tra import -q - -o w.h5
     printf '%s\n' 'input M from "m.h5"' 'input w from "w.h5"' 'input t from "t.h5"' 'N = matrix(t, [v, w = v])' \
