@@ -448,6 +448,8 @@ tra_node *tra_lower_reduce(tra_lowering *w, const tra_scalar *e, tra_scalar_op f
                            const label_list *out) {
     uint64_t all = tra_lower_labels_of(w, e);
     if (fold != TRA_S_ADD || all == tra_lower_set_of(out->n, out->v)) return tra_lower_apply(w, e, fold, scale, out);
+    if (tra_lower_sums_branches(w, e, all, tra_lower_set_of(out->n, out->v)))
+        return tra_lower_sum_branches(w, e, all, scale, out);
     if (!tra_lower_may_split(w, e)) return tra_lower_apply(w, e, fold, scale, out);
     if (tra_lower_is_product(e) && count_arguments(e) > 1) return tra_lower_sum_product(w, e, scale, out);
     if (has_full_operand(w, e, all)) return tra_lower_apply(w, e, fold, scale, out);

@@ -30,9 +30,10 @@ typedef struct term_list {
 
 /* May the sum of e be computed term by term, and numbers be taken out of products? For floating types yes, since only
  * roundings change. Integers must come out exactly and in the type of the expression as it is written: so only whole
- * numbers may be taken out, and not one that divides. With operands of f32 beside integers no, since the type of a
- * product would depend on which factors meet first. Comparisons and functions count as operands. */
-bool tra_lower_may_split(const tra_lowering *w, const tra_scalar *e);
+ * numbers may be taken out, and not one that divides, unless the product is f64 anyway. With operands of f32 beside
+ * integers only such a product whose first step is f64, since otherwise its type would depend on which factors meet first. Comparisons and
+ * functions count as operands. */
+bool tra_lower_may_split(tra_lowering *w, const tra_scalar *e);
 /* Writes `times` times e as a sum of terms and appends these to out. */
 void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, term_list *out);
 /* Is e a product of references and numbers alone? */
@@ -63,6 +64,11 @@ tra_node *tra_lower_sum_product(tra_lowering *w, const tra_scalar *e, double sca
  * summed counts once for each of their values. */
 tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t all, double scale,
                               const label_list *out);
+/* Is e an `if` whose condition lacks labels that are summed? Then each of its branches may be summed over these first,
+ * and the branch that is not taken still adds nothing. */
+bool tra_lower_sums_branches(tra_lowering *w, const tra_scalar *e, uint64_t all, uint64_t want);
+tra_node *tra_lower_sum_branches(tra_lowering *w, const tra_scalar *e, uint64_t all, double scale,
+                                 const label_list *out);
 /* Makes nodes for e, summed over its labels that are not in `keep`, and returns the argument that stands for the
  * result. */
 const tra_scalar *tra_lower_materialise(tra_lowering *w, const tra_scalar *e, uint64_t keep);

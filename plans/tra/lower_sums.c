@@ -16,19 +16,31 @@ static bool is_number(const tra_scalar *e) { return e->op == TRA_S_CONST; }
 /* Is e divided by a number that is not 0? */
 static bool by_number(const tra_scalar *e) { return e->op == TRA_S_DIV && is_number(e->b) && e->b->value != 0; }
 
-bool tra_lower_may_split(const tra_lowering *w, const tra_scalar *e) {
-    if (!w->integers && !w->compares) return true;
-    if (w->integers && w->f32) return false;
-    switch (e->op) {
-    case TRA_S_ARG: return true;
-    case TRA_S_CONST: return tra_scalar_is_plain(e) && e->value == rint(e->value);
-    case TRA_S_NEG: return tra_lower_may_split(w, e->a);
-    case TRA_S_ADD:
-    case TRA_S_SUB:
-    case TRA_S_MUL: return tra_lower_may_split(w, e->a) && tra_lower_may_split(w, e->b);
-    case TRA_S_DIV: return !w->f32 && !is_number(e->b) && tra_lower_may_split(w, e->a);
-    default: return !w->f32;
-    }
+static bool is_whole(const tra_scalar *e) { return tra_scalar_is_plain(e) && e->value == rint(e->value); }
+
+/* Has e no operands of integers, and no comparisons? */
+static bool is_of_floats(const tra_lowering *w, const tra_scalar *e) {
+    if (!e || is_number(e)) return true;
+    if (e->op == TRA_S_ARG) return tra_dtype_is_float(w->operand[e->arg].node->type.dtype);
+    return tra_scalar_class_of(e->op) != TRA_SC_BOOL && is_of_floats(w, e->a) && is_of_floats(w, e->b) &&
+           is_of_floats(w, e->c);
+}
+
+/* Finds the type of an expression of references, comparisons and numbers by + - * /; factors that are numbers may make
+ * it wider. */
+static bool type_of(const tra_lowering *w, const tra_scalar *e, tra_dtype *t) {
+    tra_dtype x, y;
+    if (is_number(e)) return *t = TRA_BOOL, true;
+    if (e->op == TRA_S_ARG) return *t = w->operand[e->arg].node->type.dtype, true;
+    if (tra_scalar_class_of(e->op) == TRA_SC_BOOL) return *t = TRA_BOOL, true;
+    bool sum = e->op == TRA_S_ADD || e->op == TRA_S_SUB;
+    if (!sum && e->op != TRA_S_MUL && e->op != TRA_S_DIV) return false;
+    if (sum && ((is_number(e->a) && !is_whole(e->a)) || (is_number(e->b) && !is_whole(e->b)))) return false;
+    if (!type_of(w, e->a, &x) || !type_of(w, e->b, &y)) return false;
+    *t = tra_dtype_join(x, y);
+    if (sum && *t == TRA_BOOL) *t = TRA_I32;
+    if (e->op == TRA_S_DIV && !tra_dtype_is_float(*t)) *t = TRA_F64;
+    return true;
 }
 
 void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, term_list *out) {
@@ -71,6 +83,47 @@ static void split_factors(tra_lowering *w, const tra_scalar *e, double *times, t
     }
 }
 
+/* The first factor that has all labels of the set, and whole elements if that is asked; the number of factors: none. */
+static int factor_with(const tra_lowering *w, const term_list *f, uint64_t set, bool whole) {
+    tra_dtype t;
+    for (int i = 0; i < f->n; i++)
+        if ((set & ~tra_lower_labels_of(w, f->v[i].e)) == 0 &&
+            (!whole || (type_of(w, f->v[i].e, &t) && !tra_dtype_is_float(t))))
+            return i;
+    return f->n;
+}
+
+/* Is e f64 because a divisor of whole elements stands below a factor of such ones? place_divisors divides that first,
+ * and all that follows is f64. */
+static bool divides_whole(tra_lowering *w, const tra_scalar *e) {
+    term_list f = {0}, below = {0};
+    double times = 1;
+    tra_dtype t;
+    split_factors(w, e, &times, &f, &below);
+    for (int i = 0; i < below.n; i++)
+        if (type_of(w, below.v[i].e, &t) && !tra_dtype_is_float(t) &&
+            factor_with(w, &f, tra_lower_labels_of(w, below.v[i].e), true) < f.n)
+            return true;
+    return false;
+}
+
+bool tra_lower_may_split(tra_lowering *w, const tra_scalar *e) {
+    tra_dtype t;
+    if (is_number(e)) return is_whole(e) || (!w->integers && !w->compares);
+    if (is_of_floats(w, e)) return true;
+    if (type_of(w, e, &t) && t == TRA_F64 && (!w->f32 || divides_whole(w, e))) return true;
+    if (w->integers && w->f32) return false;
+    switch (e->op) {
+    case TRA_S_ARG: return true;
+    case TRA_S_NEG: return tra_lower_may_split(w, e->a);
+    case TRA_S_ADD:
+    case TRA_S_SUB:
+    case TRA_S_MUL: return tra_lower_may_split(w, e->a) && tra_lower_may_split(w, e->b);
+    case TRA_S_DIV: return !w->f32 && !is_number(e->b) && tra_lower_may_split(w, e->a);
+    default: return !w->f32;
+    }
+}
+
 bool tra_lower_is_product(const tra_scalar *e) {
     if (e->op == TRA_S_MUL) return tra_lower_is_product(e->a) && tra_lower_is_product(e->b);
     if (e->op == TRA_S_NEG || by_number(e)) return tra_lower_is_product(e->a);
@@ -109,18 +162,19 @@ static tra_node *contract(tra_lowering *w, const term_list *f, double scale, con
 }
 
 /* Leaves in `below` the divisors that the sum as a whole can be divided by, whose labels are all in the set `want`.
- * Divides a factor that has all labels of the divisor by each of the others. */
+ * Divides a factor that has all labels of the divisor by each of the others. With operands of f32 beside integers also
+ * a factor of whole elements is divided: then all that follows is f64, as the quotient is. */
 static void place_divisors(tra_lowering *w, uint64_t want, term_list *f, term_list *below) {
     int left = 0;
     for (int i = 0; i < below->n; i++) {
         const tra_scalar *d = below->v[i].e;
         uint64_t set = tra_lower_labels_of(w, d);
-        int at = 0;
-        if ((set & ~want) == 0) {
+        int at = w->integers && w->f32 ? factor_with(w, f, set, true) : f->n;
+        if ((set & ~want) == 0 && at == f->n) {
             below->v[left++] = below->v[i];
             continue;
         }
-        while (at < f->n && (set & ~tra_lower_labels_of(w, f->v[at].e))) at++;
+        if (at == f->n) at = factor_with(w, f, set, false);
         if (at == f->n) add_term(w, f, tra_scalar_number(w->b->arena, 1), 1);
         f->v[at].e = tra_scalar_of(w->b->arena, TRA_S_DIV, f->v[at].e, d);
     }
@@ -189,10 +243,9 @@ static const tra_scalar *times_rows(tra_lowering *w, const tra_scalar *e, uint64
     return e;
 }
 
-tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t all, double scale,
-                              const label_list *out) {
+/* The sum of terms over the labels of `all` that are not in `want`, whose parts are intermediate results. */
+static const tra_scalar *summed_terms(tra_lowering *w, const term_list *terms, uint64_t all, uint64_t want) {
     const tra_scalar *sum = NULL;
-    uint64_t want = tra_lower_set_of(out->n, out->v);
     for (int i = 0; i < terms->n; i++) {
         const tra_scalar *e = terms->v[i].e;
         double times = terms->v[i].times;
@@ -213,5 +266,30 @@ tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t 
                          : tra_scalar_of(w->b->arena, TRA_S_MUL, tra_scalar_number(w->b->arena, times), e);
         sum = sum ? tra_scalar_of(w->b->arena, minus ? TRA_S_SUB : TRA_S_ADD, sum, e) : e;
     }
-    return tra_lower_reduce(w, sum, TRA_S_ADD, scale, out);
+    return sum;
+}
+
+tra_node *tra_lower_sum_terms(tra_lowering *w, const term_list *terms, uint64_t all, double scale,
+                              const label_list *out) {
+    const tra_scalar *sum = summed_terms(w, terms, all, tra_lower_set_of(out->n, out->v));
+    return sum ? tra_lower_reduce(w, sum, TRA_S_ADD, scale, out) : NULL;
+}
+
+bool tra_lower_sums_branches(tra_lowering *w, const tra_scalar *e, uint64_t all, uint64_t want) {
+    if (e->op != TRA_S_IF || (all & ~want & ~tra_lower_labels_of(w, e->a)) == 0) return false;
+    return tra_lower_may_split(w, e->b) && tra_lower_may_split(w, e->c);
+}
+
+tra_node *tra_lower_sum_branches(tra_lowering *w, const tra_scalar *e, uint64_t all, double scale,
+                                 const label_list *out) {
+    const tra_scalar *branch[2] = {e->b, e->c};
+    uint64_t keep = tra_lower_set_of(out->n, out->v) | tra_lower_labels_of(w, e->a);
+    for (int i = 0; i < 2; i++) {
+        term_list terms = {0};
+        tra_lower_split_terms(w, branch[i], 1, &terms);
+        branch[i] = summed_terms(w, &terms, all, keep);
+        if (!branch[i]) return NULL;
+    }
+    return tra_lower_reduce(w, tra_scalar_of3(w->b->arena, TRA_S_IF, e->a, branch[0], branch[1]), TRA_S_ADD, scale,
+                            out);
 }
