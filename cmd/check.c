@@ -6,11 +6,12 @@
 
 #include <string.h>
 
-/* The EinSum statement that gives the relation, or NULL. */
-static const tra_einsum *statement_of(const tra_graph *g, const tra_node *n) {
-    for (int i = 0; i < g->neinsums; i++)
-        if (g->einsums[i]->node == n) return g->einsums[i];
-    return NULL;
+/* Of each node the first EinSum statement that gives it, or NULL; in the arena. */
+static const tra_einsum **statements_of(const tra_program *p) {
+    const tra_graph *g = p->graph;
+    const tra_einsum **of = tra_news(p->arena, const tra_einsum *, g->n);
+    for (int i = g->neinsums - 1; i >= 0; i--) of[g->einsums[i]->node->id] = g->einsums[i];
+    return of;
 }
 
 /* References that have other blocks than their labels. */
@@ -57,7 +58,7 @@ static void columns_json(const tra_type *t, tra_json *j) {
     tra_json_end(j, ']');
 }
 
-static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
+static void relation_json(const tra_named *r, const tra_einsum *s, tra_json *j) {
     const tra_type *t = &r->node->type;
     const tra_catalog *c = t->cat;
     tra_json_begin(j, NULL, '{');
@@ -80,7 +81,7 @@ static void relation_json(const tra_graph *g, const tra_named *r, tra_json *j) {
     } else {
         tra_json_str(j, "tensor", NULL);
     }
-    recut_json(statement_of(g, r->node), j);
+    recut_json(s, j);
     tra_json_end(j, '}');
 }
 
@@ -100,6 +101,7 @@ static void storages_json(const tra_graph *g, tra_json *j) {
 
 static void render(const tra_program *p, tra_json *j) {
     const tra_graph *g = p->graph;
+    const tra_einsum **of = statements_of(p);
     if (tra_common_opts.format != TRA_FORMAT_JSON) {
         for (int i = 0; i < g->nstorages; i++) {
             tra_storage_decl_print(g->storages[i], &j->out);
@@ -113,14 +115,14 @@ static void render(const tra_program *p, tra_json *j) {
                 tra_str_printf(&j->out, ", stored as %s", g->names[i].stored.name);
             bool table = named.type.columns, holes = tra_catalog_holes(named.type.cat) > 0;
             tra_str_add(&j->out, table || holes ? "\n" : ", continuous\n");
-            recut_text(statement_of(g, g->names[i].node), &j->out);
+            recut_text(of[g->names[i].node->id], &j->out);
         }
         return;
     }
     tra_json_begin(j, NULL, '{');
     tra_json_str(j, "program", p->src.name);
     tra_json_begin(j, "relations", '[');
-    for (int i = 0; i < g->nnames; i++) relation_json(g, &g->names[i], j);
+    for (int i = 0; i < g->nnames; i++) relation_json(&g->names[i], of[g->names[i].node->id], j);
     tra_json_end(j, ']');
     storages_json(g, j);
     tra_json_end(j, '}');

@@ -341,22 +341,21 @@ static tra_status logic(tra_arena *a, tra_colop op, int n, const tra_colexpr **k
     return TRA_OK;
 }
 
+/* x is one of n > 0 values: a tree of few levels, so that whoever walks it needs a small stack. */
+static tra_status is_any(tra_arena *a, const tra_colexpr *x, int n, const tra_colexpr **value, const tra_colexpr **out,
+                         tra_err *e) {
+    if (n == 1) return compare(a, TRA_C_EQ, (const tra_colexpr *[]){x, value[0]}, out, e);
+    const tra_colexpr *half[2];
+    TRA_TRY(is_any(a, x, (n + 1) / 2, value, &half[0], e));
+    TRA_TRY(is_any(a, x, n / 2, value + (n + 1) / 2, &half[1], e));
+    return logic(a, TRA_C_OR, 2, half, out, e);
+}
+
 static tra_status in_list(tra_arena *a, int n, const tra_colexpr **kids, const tra_colexpr **out, tra_err *e) {
     bool strings = tra_coltype_is_coded(kids[0]->type);
     for (int i = 1; i < n; i++) strings &= constant_string(kids[i]);
     if (strings) return tra_colexpr_of_strings(a, TRA_C_IN, n, kids, out, e);
-    const tra_colexpr *any = NULL;
-    for (int i = 1; i < n; i++) {
-        const tra_colexpr *pair[2] = {kids[0], kids[i]}, *eq;
-        TRA_TRY(compare(a, TRA_C_EQ, pair, &eq, e));
-        const tra_colexpr *both[2] = {any, eq};
-        if (any)
-            TRA_TRY(logic(a, TRA_C_OR, 2, both, &any, e));
-        else
-            any = eq;
-    }
-    *out = any;
-    return TRA_OK;
+    return is_any(a, kids[0], n - 1, kids + 1, out, e);
 }
 
 static tra_status calendar(tra_arena *a, tra_colop op, const tra_colexpr *k, const tra_colexpr **out, tra_err *e) {

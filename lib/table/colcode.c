@@ -13,6 +13,7 @@ typedef struct compiler {
     tra_colinsn *v;
     int n, cap;
     int *last; /* of each instruction, the last one that reads its result; n for those of the roots */
+    int nslots, *slot; /* where instructions are found by their nodes: a power of two of them; number + 1, or 0 */
 } compiler;
 
 static int count_nodes(const tra_colexpr *x) {
@@ -21,18 +22,26 @@ static int count_nodes(const tra_colexpr *x) {
     return n;
 }
 
+static int *find_slot(const compiler *c, const tra_colexpr *x) {
+    uint64_t key = x->op == TRA_C_COLUMN ? (uint64_t)x->column : (uint64_t)(uintptr_t)x;
+    for (uint64_t i = key * 0x9E3779B97F4A7C15u >> 32;; i++) {
+        int *slot = &c->slot[i & (uint64_t)(c->nslots - 1)];
+        const tra_colexpr *y = *slot ? c->v[*slot - 1].x : x;
+        if (y == x || (x->op == TRA_C_COLUMN && y->op == TRA_C_COLUMN && x->column == y->column)) return slot;
+    }
+}
+
 /* Adds the instruction of a node after those of its operands, unless it is there already: a node that is shared, and a
  * column, have one instruction. */
 static int add_node(compiler *c, const tra_colexpr *x) {
-    for (int i = 0; i < c->n; i++) {
-        const tra_colexpr *y = c->v[i].x;
-        if (y == x || (x->op == TRA_C_COLUMN && y->op == TRA_C_COLUMN && x->column == y->column)) return i;
-    }
+    int *slot = find_slot(c, x);
+    if (*slot) return *slot - 1;
     int *kid = tra_news(c->arena, int, x->nkids);
     for (int i = 0; i < x->nkids; i++) kid[i] = add_node(c, x->kids[i]);
     for (int i = 0; i < x->nkids; i++) c->last[kid[i]] = c->n;
     c->v[c->n] = (tra_colinsn){.x = x, .kid = kid};
     c->last[c->n] = c->n;
+    *find_slot(c, x) = c->n + 1;
     return c->n++;
 }
 
@@ -51,8 +60,9 @@ static int assign_registers(compiler *c) {
         for (int k = 0; k < v->x->nkids; k++) {
             int j = v->kid[k], reg = c->v[j].reg;
             bool again = false;
+            if (c->last[j] != i || reg < 0 || c->v[j].x->op == TRA_C_CONST) continue;
             for (int l = 0; l < k; l++) again |= v->kid[l] == j;
-            if (c->last[j] == i && !again && reg >= 0 && c->v[j].x->op != TRA_C_CONST) freed[nfree++] = reg;
+            if (!again) freed[nfree++] = reg;
         }
     }
     return regs;
@@ -63,6 +73,8 @@ tra_colcode *tra_colcode_new(tra_arena *a, int nroots, const tra_colexpr *const 
     for (int i = 0; i < nroots; i++) c.cap += count_nodes(roots[i]);
     c.v = tra_news(a, tra_colinsn, c.cap + 1);
     c.last = tra_news(a, int, c.cap + 1);
+    for (c.nslots = 2; c.nslots < 2 * c.cap; c.nslots *= 2) continue;
+    c.slot = tra_news(a, int, c.nslots);
     int *root = tra_news(a, int, nroots + 1);
     for (int i = 0; i < nroots; i++) root[i] = add_node(&c, roots[i]);
     for (int i = 0; i < nroots; i++) c.last[root[i]] = c.n;

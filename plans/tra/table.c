@@ -75,6 +75,8 @@ bool tra_table_named_args(const tra_table_builder *w, int from, int n, const cha
     return ok;
 }
 
+static int find_term(const tra_table_builder *w, const char *name) { return tra_names_find(&w->terms, name); }
+
 static void add_term(tra_table_builder *w, const tra_table_term *t) {
     int n = w->op.nterms;
     if ((n & (n - 1)) == 0) { /* the room doubles when it is full */
@@ -83,12 +85,8 @@ static void add_term(tra_table_builder *w, const tra_table_term *t) {
         w->op.term = v;
     }
     ((tra_table_term *)w->op.term)[w->op.nterms++] = *t;
-}
-
-static int find_term(const tra_table_builder *w, const char *name) {
-    for (int i = 0; i < w->op.nterms; i++)
-        if (strcmp(w->op.term[i].name, name) == 0) return i;
-    return -1;
+    w->terms.arena = w->b->arena;
+    if (t->name && find_term(w, t->name) < 0) tra_names_add(&w->terms, t->name, NULL);
 }
 
 bool tra_table_add_term(tra_table_builder *w, const tra_ast *x) {

@@ -55,6 +55,7 @@ typedef struct tra_table_builder {
     tra_node *in, *right; /* the operands; right: NULL if there is one */
     const char *in_name;  /* the name of the first operand in the program; NULL: it has none */
     int own_columns;      /* PROJECT: the first so many columns of `in` are the program's; 0: all */
+    tra_names terms;      /* the names of op.term */
     tra_table_op op;
 } tra_table_builder;
 

@@ -9,8 +9,7 @@
 
 /* Is there a key or an aggregate of this name? */
 static bool is_taken(const tra_table_builder *w, const char *name) {
-    for (int i = 0; i < w->op.nterms; i++)
-        if (strcmp(w->op.term[i].name, name) == 0) return true;
+    if (tra_names_find(&w->terms, name) >= 0) return true;
     for (int i = 0; i < w->op.naggs; i++)
         if (strcmp(w->op.agg[i].name, name) == 0) return true;
     return false;
