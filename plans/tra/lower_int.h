@@ -30,9 +30,9 @@ typedef struct term_list {
 
 /* May the sum of e be computed term by term, and numbers be taken out of products? For floating types yes, since only
  * roundings change. Integers must come out exactly and in the type of the expression as it is written: so only whole
- * numbers may be taken out, and not one that divides, unless the product is f64 anyway. With operands of f32 beside
- * integers only such a product whose first step is f64, since otherwise its type would depend on which factors meet first. Comparisons and
- * functions count as operands. */
+ * numbers without a point may be taken out, and not one that divides, unless the product is f64 anyway. With operands
+ * of f32 beside integers only such a product whose first step is f64, since otherwise its type would depend on which
+ * factors meet first. Comparisons and functions count as operands. */
 bool tra_lower_may_split(tra_lowering *w, const tra_scalar *e);
 /* Writes `times` times e as a sum of terms and appends these to out. */
 void tra_lower_split_terms(tra_lowering *w, const tra_scalar *e, double times, term_list *out);
