@@ -476,3 +476,12 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     }
     return 0;
 }
+
+double tra_kernel_lapack_share(const tra_kernel *k) {
+    const tra_kernel *self = k, *const *step;
+    tra_steps(k, &step, &self);
+    if (step[0]->cls != TRA_K_LAPACK) return 0;
+    tra_lapack f = step[0]->row->lapack;
+    bool qr = tra_lapack_is_tall(f) || f == TRA_L_QR_Q || f == TRA_L_QR_R; /* half of it multiplies by vectors */
+    return qr ? 1.0 / 12 : 1.0 / 4;
+}

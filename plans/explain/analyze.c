@@ -1,6 +1,7 @@
 /* analyze.c - explain --analyze as text: what a run measured beside what was predicted. */
 #include "explain_int.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Adds a line of a name and seven figures, in three groups. */
@@ -40,6 +41,14 @@ static void add_measured_row(const char *what, const tra_cost *c, const tra_prof
     tra_text_seconds(r.seconds, text[5], sizeof text[5]);
     tra_text_seconds(first, text[6], sizeof text[6]);
     add_row(out, what, cells);
+}
+
+double tra_seconds_factor(double predicted, double measured, bool *off) {
+    enum { MOST = 3 };
+    static const double LEAST = 1e-6; /* what takes less is not told apart */
+    double p = fmax(predicted, LEAST), m = fmax(measured, LEAST), factor = p > m ? p / m : m / p;
+    *off = factor > MOST;
+    return factor;
 }
 
 double tra_rows_error(const tra_type *t, const tra_op_report *r, double *expected) {
@@ -82,6 +91,13 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
     }
     tra_str_printf(out, "%s\npeak memory %s of a site, predicted %s; spilled %s\n\n", m->sites > 4 ? " .." : "",
                    tra_human(all.peak_memory, a), tra_human(p->cost.peak_memory, b), tra_human(all.spilled, c));
+    bool off;
+    double factor = tra_seconds_factor(p->cost.seconds, all.seconds, &off);
+    if (off)
+        tra_str_printf(out, "the run took %.3g times %s than the %s that were predicted: is the machine busy, or its "
+                       "rates not measured (tra calibrate)?\n\n",
+                       factor, all.seconds > p->cost.seconds ? "longer" : "less",
+                       tra_text_seconds(p->cost.seconds, a, sizeof a));
     add_row(out, "", groups);
     add_row(out, "operator", names);
     for (int i = 0; i < p->nops; i++) {

@@ -45,6 +45,9 @@ void tra_text_catalog(const tra_graph *g, tra_str *out);
 
 /* analyze.c: the operators of a plan with what was measured of them. */
 void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out);
+/* How many times more, or less, a run took than was predicted, from 1 on; off: so many times that the constants of the
+ * machine, or of an operator, are wrong. */
+double tra_seconds_factor(double predicted, double measured, bool *off);
 /* By what factor, at least 1, the rows that an operator made (a type of tables whose rows only the run tells) differ
  * from those that were *expected. 0: not all of them were counted. */
 double tra_rows_error(const tra_type *t, const tra_op_report *r, double *expected);

@@ -44,12 +44,15 @@ static void report_members(tra_json *j, const tra_op_report *r) {
 
 /* What was measured of an operator (m->nops: of the whole run) on all sites together and on each. t: the type of its
  * result; NULL: of the whole run. */
-static void measured(tra_json *j, const tra_profile *m, int op, const tra_type *t) {
+static void measured(tra_json *j, const tra_profile *m, int op, const tra_type *t, double predicted) {
+    bool off;
     tra_op_report all = tra_profile_sum(m, op);
     double expected, error = t ? tra_rows_error(t, &all, &expected) : 0;
     tra_json_begin(j, "measured", '{');
     report_members(j, &all);
     if (error > 0) tra_json_num(j, "q_error", error);
+    tra_json_num(j, "seconds_factor", tra_seconds_factor(predicted, all.seconds, &off));
+    tra_json_bool(j, "seconds_off", off);
     tra_json_begin(j, "sites", '[');
     for (int s = 0; s < m->sites; s++) {
         tra_json_begin(j, NULL, '{');
@@ -121,7 +124,7 @@ static void operator(tra_json *j, const tra_job *job, const tra_plan *p, const t
     tra_json_num(j, "seconds", o->predicted.cost.seconds);
     tra_json_words(j, "rules", s->rules);
     if (l && s->statement >= 0) tra_json_statement(j, job->plans.labellings->graph, l, s->statement);
-    if (m) measured(j, m, o->id, &o->type);
+    if (m) measured(j, m, o->id, &o->type, o->predicted.cost.seconds);
     tra_json_end(j, '}');
 }
 
@@ -152,7 +155,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
     tra_json_bool(j, "fits", s->fits);
     tra_json_str(j, "note", s->why_not);
     tra_json_words(j, "rules", s->rules);
-    if (m) measured(j, m, m->nops, NULL);
+    if (m) measured(j, m, m->nops, NULL, p->cost.seconds);
     if (operators) {
         tra_json_begin(j, "operators", '[');
         for (int i = 0; i < p->nops; i++) operator(j, job, p, &s->ops[i], l, m);

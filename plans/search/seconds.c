@@ -51,6 +51,8 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
     if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
+    double share = k ? tra_kernel_lapack_share(k) : 0; /* in f64, whatever the operands are */
+    if (share > 0) return busiest / (share * rates->flops_f64);
     if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
         enum { SLOWER = 4 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
         bool blas = tra_dtype_rows[t].blas;
@@ -111,8 +113,21 @@ static int *runs_in(const tra_plan *p) {
     return at;
 }
 
-/* The kernel whose rate the work of a join goes by: that of dense arrays, or of a fused statement; else NULL. */
+/* Seconds for the dictionaries of a table that is written: one string after the other. */
+static double dictionary_seconds(const tra_op *op) {
+    static const double STRING = 5e-7;
+    double strings = 0;
+    if (op->op != TRA_PLAN_OUTPUT || !op->type.columns) return 0;
+    for (int c = 0; c < op->type.columns->n; c++) {
+        const tra_column *x = &op->type.columns->v[c];
+        if (tra_coltype_is_coded(x->type) && x->dict) strings += (double)x->dict->n;
+    }
+    return STRING * strings;
+}
+
+/* The kernel whose rate the work of an operator goes by: that of dense arrays, or of a fused statement; else NULL. */
 static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {
+    if (o->what.map && tra_kernel_lapack_share(o->what.map) > 0) return o->what.map;
     if (o->what.join && tra_kernel_pace(o->what.join) > 0) return o->what.join;
     bool rows = o->what.join && (tra_is_held(&p->ops[o->in[0]].type) || tra_is_held(&p->ops[o->in[1]].type));
     return rows ? NULL : o->what.join;
@@ -127,13 +142,13 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         const tra_op *o = &p->ops[i];
         const tra_cost *c = &o->predicted.cost;
         double *s = spent[at[i]], work = c->flops_max;
-        if (o->op == TRA_PLAN_MAP) work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type);
+        if (o->op == TRA_PLAN_MAP && !tra_kernel_lapack_share(o->what.map)) work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type);
         s[NETWORK] += c->seconds; /* so far: those of the network alone */
         s[DISK] +=
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
             p->sites;
         s[WORK] += tra_work_seconds(timed_kernel(p, o), o->type.dtype, work, rates) + tree_seconds(p, o, rates) +
-                   growth_seconds(p, o, rates);
+                   growth_seconds(p, o, rates) + dictionary_seconds(o);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)
             s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;

@@ -1,0 +1,50 @@
+# 51-cost-seconds.bats - predicted seconds: of linear algebra, of dictionaries, and what a profile says of them.
+
+load helper
+
+# predicted STATEMENT: the seconds of a plan of one thread by the built-in rates.
+predicted() {
+    printf '%s\n' 'input A : f64 [50000, 512] by [2000, 512]' 'input y : f64 [50000] by [2000]' \
+        'input S : f64 [2000, 2000] by [2000, 2000]' 'input b : f64 [2000] by [2000]' "$1" 'output x' >p.tra
+    "$TRA" cost -q --threads 1 --format json p.tra | "$PYTHON" -c '
+import json, sys
+print(json.load(sys.stdin)["plans"][0]["seconds"])'
+}
+
+@test "LAPACK computes at a share of the rate of BLAS, not at that of the memory" {
+    # 2 m n^2 = 2.6e10 operations take some 5 s of one thread, and 2/3 n^3 = 5.3e9 half a second
+    while IFS='|' read -r least most statement; do
+        status 0 py 'assert float(sys.argv[1]) < float(sys.argv[2]) < float(sys.argv[3]), sys.argv[1:]' \
+            "$least" "$(predicted "$statement")" "$most"
+    done <<'END'
+2|15|x = solve(A, y)
+2|15|q, x = qr(A)
+0.1|1.5|x = solve(S, b)
+0.1|1.5|x = det(S)
+0.5|6|x = inverse(S)
+2|25|w, x = eigh(S)
+END
+}
+
+@test "a dictionary takes its time, and a profile says how far off the seconds were" {
+    py 'open("t.csv", "w").write("name,v\n" + "".join(f"name{i},{i}\n" for i in range(200000)))'
+    status 0 tra import -q --table t.csv -o t.h5
+    printf '%s\n' 'input t from "t.h5"' 'S = project(t, name, w = v + 1)' 'N = project(t, w = v + 1)' \
+        'output S' 'output N' >p.tra
+    status 0 tra run -q --no-history --profile p.json p.tra
+    status 0 py 'p = json.load(open("p.json"))["plans"][0]
+by = {(o["op"], o["name"]): o for o in p["operators"]}
+assert p["seconds"] > 0.1, p["seconds"]                 # 200,000 strings
+m = p["measured"]
+factor = max(p["seconds"], m["seconds"]) / min(p["seconds"], m["seconds"])
+assert abs(m["seconds_factor"] / factor - 1) < 1e-6
+assert m["seconds_off"] == (factor > 3)
+p["measured"]["seconds"] *= 100
+for o in p["operators"]: assert o["measured"]["seconds_factor"] >= 1'
+    # a run that was predicted to take far longer: its own profile with other figures
+    status 0 py 'p = json.load(open("p.json")); m = p["plans"][0]["measured"]
+for s in m["sites"]: s["seconds"] *= 1000
+json.dump(p, open("slow.json", "w"))'
+    status 0 tra explain --analyze=slow.json p.tra
+    has "times longer than the "
+}
