@@ -94,8 +94,8 @@ void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *o
     bool off;
     double factor = tra_seconds_factor(p->cost.seconds, all.seconds, &off);
     if (off)
-        tra_str_printf(out, "the run took %.3g times %s than the %s that were predicted: is the machine busy, or its "
-                       "rates not measured (tra calibrate)?\n\n",
+        tra_str_printf(out, "the run took %.3g times %s than the %s predicted: is the machine busy, or not\n"
+                       "calibrated (tra calibrate)?\n\n",
                        factor, all.seconds > p->cost.seconds ? "longer" : "less",
                        tra_text_seconds(p->cost.seconds, a, sizeof a));
     add_row(out, "", groups);

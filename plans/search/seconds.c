@@ -142,7 +142,8 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
         const tra_op *o = &p->ops[i];
         const tra_cost *c = &o->predicted.cost;
         double *s = spent[at[i]], work = c->flops_max;
-        if (o->op == TRA_PLAN_MAP && !tra_kernel_lapack_share(o->what.map)) work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type);
+        if (o->op == TRA_PLAN_MAP && !tra_kernel_lapack_share(o->what.map))
+            work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type);
         s[NETWORK] += c->seconds; /* so far: those of the network alone */
         s[DISK] +=
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
