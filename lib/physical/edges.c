@@ -55,7 +55,9 @@ static bool is_kept(const tra_plan *p, const tra_edges *e, int i) {
     int user = p->nloops > 0 ? e->first[i] : -1;
     while (user >= 0 && tra_op_is(p->ops[user].op, TRA_RENAMES) && p->ops[user].loop == p->ops[i].loop)
         user = e->first[user];
-    return user >= 0 && (p->ops[user].loop != p->ops[i].loop || tra_op_is_end_of_turn(p->ops[user].op));
+    if (user < 0) return false;
+    bool taken = p->ops[user].op == TRA_PLAN_STATE || tra_op_is_end_of_turn(p->ops[user].op);
+    return taken || p->ops[user].loop != p->ops[i].loop;
 }
 
 void tra_choose_fused(tra_plan *p, const tra_edges *e) {

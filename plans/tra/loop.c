@@ -28,9 +28,29 @@ static tra_node *add_leaf(tra_build *b, const building *w, tra_leaf leaf, int it
     return n;
 }
 
+/* The columns of a state: any value of them may be NULL, or could not be computed. */
+static const tra_schema *state_columns(tra_build *b, const tra_schema *s) {
+    tra_column *v = tra_news(b->arena, tra_column, s->n);
+    tra_schema *out = tra_new(b->arena, tra_schema);
+    for (int i = 0; i < s->n; i++) {
+        v[i] = s->v[i];
+        v[i].nullable = v[i].fails = true;
+        v[i].file = NULL;
+    }
+    *out = (tra_schema){s->n, v};
+    return out;
+}
+
 /* The type of a state in every turn: that of its first value, but how many entries it has may change. */
 static tra_type state_type(tra_build *b, const tra_type *first) {
     tra_type t = *first;
+    if (t.columns) { /* in other turns there may be fewer rows */
+        int64_t rows = t.bounded ? tra_type_entries(first).expected : t.cat->bound.v[0] * t.cat->n;
+        int64_t most = tra_mul_most(t.cat->bound.v[0], t.cat->n);
+        t.bounded = 1;
+        t.columns = state_columns(b, t.columns);
+        t.entries = tra_entries_about(b->arena, &t, (double)tra_min64(rows, most), most, t.cat->bound.v[0]);
+    }
     if (!t.sparse) return t;
     t.layout = NULL;
     int64_t elements = tra_catalog_elements(t.cat);
@@ -49,6 +69,33 @@ static void add_sink(tra_build *b, const tra_node *n, const char *name, tra_outp
 }
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
+
+/* The table with columns that may be NULL, all of them: whether a column of a state is may change from turn to turn,
+ * but not how its blocks look. NULL after a diagnostic. */
+static tra_node *widen(tra_build *b, tra_node *n, tra_span span) {
+    tra_arena *a = b->arena;
+    tra_ast *call = tra_new(a, tra_ast), *truth = tra_new(a, tra_ast), *null = tra_new(a, tra_ast);
+    *call = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "project"};
+    *truth = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "true"};
+    *null = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "null"};
+    tra_table_builder w = {.b = b, .call = call, .in = n, .op.op = TRA_TABLE_PROJECT};
+    bool all = true;
+    for (int i = 0; i < n->type.columns->n; i++) {
+        const tra_column *c = &n->type.columns->v[i];
+        tra_ast *value = tra_table_name_ast(a, c->name, span), *named = tra_new(a, tra_ast);
+        tra_ast *kids[] = {truth, value, null};
+        if (!tra_column_has_states(c)) {
+            all = false;
+            value = tra_new(a, tra_ast);
+            *value = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "if", .nkids = 3};
+            value->kids = memcpy(tra_news(a, tra_ast *, 3), kids, sizeof kids);
+        }
+        *named = (tra_ast){.kind = TRA_AST_NAMED, .span = span, .text = c->name, .quoted = true, .nkids = 1};
+        named->kids = memcpy(tra_news(a, tra_ast *, 1), &value, sizeof value);
+        if (!tra_table_add_term(&w, named)) return NULL;
+    }
+    return all ? n : tra_table_project(&w);
+}
 
 /* The state that `next` changes; NULL after a diagnostic. */
 static tra_symbol *find_state(tra_build *b, const tra_stmt *st) {
@@ -97,12 +144,17 @@ static void begin_states(tra_build *b, building *w) {
         tra_repeat *l = w->loop;
         TRA_ARENA_ROOM(b->arena, l->states, l->nstates, w->cap);
         w->symbol[l->nstates] = s;
-        tra_type t = state_type(b, &s->node->type);
+        tra_node *first = s->node->type.columns ? widen(b, s->node, st->name_span) : s->node;
+        if (!first) {
+            w->ok = false;
+            continue;
+        }
+        tra_type t = state_type(b, &first->type);
         tra_node *leaf = add_leaf(b, w, TRA_LEAF_STATE, l->nstates, st->name, st->name_span, &t);
         leaf->labels = s->node->labels;
-        leaf->rows = s->node->rows;
+        leaf->rows = t.columns ? tra_table_own_rows(b, leaf) : s->node->rows;
         l->states[l->nstates++] =
-            (tra_repeat_state){.name = st->name, .span = st->name_span, .first = s->node, .state = leaf};
+            (tra_repeat_state){.name = st->name, .span = st->name_span, .first = first, .state = leaf};
         s->node = leaf;
         s->changed = true;
     }
@@ -114,12 +166,41 @@ static const char *shape_text(const tra_type *t, char *buf) {
     return shape.n ? tra_shape_text(&shape, buf) : "one number";
 }
 
+static const char *table_difference(tra_build *b, const tra_type *state, const tra_type *next) {
+    const tra_schema *s = state->columns, *n = next->columns;
+    for (int i = 0; i < s->n && i < n->n; i++) {
+        const tra_column *x = &s->v[i], *y = &n->v[i];
+        const char *name = x->name;
+        if (strcmp(name, y->name) != 0)
+            return tra_arena_printf(b->arena, "column %d is %s in the state, %s in its next value", i + 1, name,
+                                    y->name);
+        if (x->type != y->type)
+            return tra_arena_printf(b->arena, "%s is %s in the state, %s in its next value", name,
+                                    tra_coltype_name(x->type), tra_coltype_name(y->type));
+        if (tra_column_has_states(x) != tra_column_has_states(y))
+            return tra_arena_printf(b->arena, "%s may be NULL in the %s only", name,
+                                    tra_column_has_states(x) ? "state" : "next value");
+        if (x->dict != y->dict && !(x->dict && y->dict && tra_dictionary_eq(x->dict, y->dict)))
+            return tra_arena_printf(b->arena, "%s has strings of other dictionaries", name);
+    }
+    if (s->n != n->n) return tra_arena_printf(b->arena, "the state has %d columns, its next value %d", s->n, n->n);
+    if (!tra_dims_eq(&state->cat->frontier, &next->cat->frontier))
+        return tra_arena_printf(b->arena, "the state has %" PRId64 " blocks of rows, its next value %" PRId64,
+                                state->cat->n, next->cat->n);
+    if (next->cat->bound.v[0] > state->cat->bound.v[0])
+        return tra_arena_printf(b->arena,
+                                "its next value may have %" PRId64 " rows in a block, the state has at most %" PRId64
+                                "; limit(T, N) gives a bound",
+                                next->cat->bound.v[0], state->cat->bound.v[0]);
+    return NULL;
+}
+
 /* Says how the next value of a state differs from the state; NULL: it does not, but for its blocks. */
 static const char *difference(tra_build *b, const tra_type *state, const tra_type *next) {
     char x[TRA_DIMTEXT], y[TRA_DIMTEXT];
     if (!state->columns != !next->columns)
         return state->columns ? "the state is a table, its next value is not" : "its next value is a table";
-    if (state->columns) return NULL;
+    if (state->columns) return table_difference(b, state, next);
     if (state->dtype != next->dtype)
         return tra_arena_printf(b->arena, "the state has elements of %s, its next value of %s",
                                 tra_dtype_name(state->dtype), tra_dtype_name(next->dtype));
@@ -134,6 +215,8 @@ static const char *difference(tra_build *b, const tra_type *state, const tra_typ
 /* The next value in the blocks of the state; NULL after a diagnostic. */
 static tra_node *fit_next(tra_build *b, const tra_stmt *st, const tra_repeat_state *state, tra_node *n) {
     const tra_type *want = &state->state->type;
+    if (want->columns && n->type.columns) n = widen(b, n, st->span);
+    if (!n) return NULL;
     const char *why = difference(b, want, &n->type);
     if (!why && want->sparse != n->type.sparse)
         why = want->sparse ? "the state is sparse by type, its next value is dense"
@@ -154,7 +237,7 @@ static tra_node *fit_next(tra_build *b, const tra_stmt *st, const tra_repeat_sta
         n = tra_build_made(b, TRA_OP_REPART, st->span, &fields);
         if (!n) return NULL;
     }
-    if (tra_type_eq(want, &n->type, &why)) return n;
+    if (want->columns || tra_type_eq(want, &n->type, &why)) return n;
     tra_diag_error(b->d, st->span, NULL, "the next value of '%s' differs from it: %s", st->name, why);
     tra_diag_also(b->d, state->first->span, "the state");
     return NULL;
@@ -290,7 +373,7 @@ static void end_loop(tra_build *b, building *w) {
         tra_repeat_state *s = &l->states[i];
         s->last = add_leaf(b, w, TRA_LEAF_LAST, i, s->name, s->span, &s->state->type);
         s->last->labels = s->state->labels;
-        s->last->rows = s->state->rows;
+        s->last->rows = s->state->type.columns ? tra_table_own_rows(b, s->last) : s->state->rows;
         w->symbol[i]->node = s->last;
         if (!w->ok) w->symbol[i]->ok = false;
     }
