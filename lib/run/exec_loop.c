@@ -222,12 +222,23 @@ static void tell_end(tra_execution *x, int loop) {
     tra_str_free(&values);
 }
 
+/* Sets where the slices that move with the turns of this loop begin. */
+static void move_slices(tra_execution *x, int loop) {
+    for (int i = x->plan->loops[loop].first; i <= x->plan->loops[loop].last; i++) {
+        const tra_op_what *w = &x->plan->ops[i].what;
+        tra_dims *origin = (tra_dims *)&w->origin; /* the plan is this run's */
+        for (int d = 0; w->origins && w->loop == loop && d < origin->n; d++)
+            origin->v[d] = w->origins[x->loops[loop].turns * origin->n + d];
+    }
+}
+
 /* One turn. A run that is to stop keeps what the turn before left. */
 static tra_status run_turn(tra_execution *x, int loop, tra_err *e) {
     const tra_plan_loop *l = &x->plan->loops[loop];
     tra_loop_run *run = &x->loops[loop];
     size_t n = (size_t)(l->last - l->first + 1);
     tra_status s = l->turn >= 0 ? make_turn(x, l->turn, run->turns, e) : TRA_OK;
+    move_slices(x, loop);
     memcpy(x->uses + l->first, x->all_uses + l->first, n * sizeof *x->uses);
     memset(x->ran + l->first, 0, n * sizeof *x->ran);
     if (s == TRA_OK) s = tra_exec_range(x, loop, l->first, l->last, e);

@@ -74,6 +74,7 @@ void tra_op_print(const tra_op *o, tra_str *out) {
         print_dims(&o->what.origin, out);
         tra_str_add(out, " extents ");
         print_dims(&shape, out);
+        if (o->what.origins) tra_str_printf(out, " moving %016" PRIx64, o->what.origins_digest);
         break;
     case TRA_PLAN_JOIN:
     case TRA_PLAN_JOINAGG:

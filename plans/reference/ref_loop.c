@@ -9,7 +9,7 @@ static bool *find_changing(const ref_evaluation *x, const tra_repeat *l, int loo
     bool *changes = tra_news(x->a, bool, x->g->n);
     for (int i = l->begin; i < l->end; i++) {
         const tra_node *n = x->g->v[i];
-        changes[i] = n->leaf && n->loop >= loop;
+        changes[i] = (n->leaf && n->loop >= loop) || (n->turn && n->turn->loop >= loop);
         for (int j = 0; j < 2; j++)
             if (n->in[j]) changes[i] |= changes[n->in[j]->id];
         for (int j = 0; x->defined[i] && j < x->defined[i]->nrefs; j++)

@@ -175,6 +175,12 @@ tra_status ref_evaluate(ref_evaluation *x, int i, tra_err *e) {
     if (!x->need[i] || n->leaf) return TRA_OK; /* a loop sets its leaves */
     const tra_ref_rel *l = n->in[0] ? x->v[n->in[0]->id] : NULL, *r = n->in[1] ? x->v[n->in[1]->id] : NULL;
     tra_ref_rel *out = tra_new(x->a, tra_ref_rel);
+    tra_node slice = *n;
+    if (n->turn) { /* a slice that moves from turn to turn */
+        const int64_t *at = n->origins + (int64_t)x->v[n->turn->id]->v[0].data[0] * n->origin.n;
+        for (int d = 0; d < n->origin.n; d++) slice.origin.v[d] = at[d];
+        n = &slice;
+    }
     TRA_TRY(tra_stop_check(e));
     TRA_TRY(x->tensor[i]    ? ref_tensor(x->tensor[i], x->v, x->a, out, e)
             : x->table[i]   ? ref_table_op(x->table[i], x->v, x->a, out, e)

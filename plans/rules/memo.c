@@ -77,6 +77,7 @@ static char *expr_text(tra_arena *a, const tra_node *n) {
         add_dims(&n->block, &s);
         add_dims(&n->origin, &s);
         add_dims(&n->extent, &s);
+        if (n->turn) tra_str_printf(&s, " moving %016" PRIx64, n->origins_digest);
         break;
     }
     char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);

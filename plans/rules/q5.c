@@ -14,7 +14,9 @@ typedef struct slicing {
     tra_expr *x; /* the slice */
 } slicing;
 
-static bool is_slice(const tra_expr *x) { return x->node.op == TRA_OP_REPART && x->node.origin.n > 0; }
+static bool is_slice(const tra_expr *x) {
+    return x->node.op == TRA_OP_REPART && x->node.origin.n > 0 && !x->node.turn;
+}
 
 /* Does the slice lie inside the tensor? What is beyond is 0 in a slice, but need not be 0 in a product of slices, if
  * the other factor is not finite. */

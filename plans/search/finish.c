@@ -168,6 +168,9 @@ static void add_op(finish *f, int id) {
     case TRA_PLAN_CONCAT: o->what.dim = n->dim, o->what.keydim = n->keydim, o->what.most_rows = n->most; break;
     case TRA_PLAN_REPART:
         o->what.origin = n->origin;
+        o->what.origins = n->turn ? n->origins : NULL;
+        o->what.origins_digest = n->origins_digest;
+        o->what.loop = n->turn ? n->turn->loop : -1;
         set_traffic(f->plan, o, tra_repart_traffic(s, n, p, x->place), &s->o->rates);
         break;
     case TRA_PLAN_JOIN: set_join(f, o, m); break;

@@ -42,6 +42,7 @@ void tra_finish_find_loops(finish *f) {
             bool turns = leaf->leaf == TRA_LEAF_STATE || leaf->leaf == TRA_LEAF_TURN;
             f->inside[i] = around(g, turns ? leaf->loop : g->loops[leaf->loop]->outer);
         }
+        if (m->f->x->node.turn) f->inside[i] |= around(g, m->f->x->node.turn->loop);
         for (int j = 0; j < 2 && m->f->in[j] >= 0; j++) f->inside[i] |= f->inside[m->f->in[j]];
     }
 }

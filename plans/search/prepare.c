@@ -379,6 +379,7 @@ static void find_times(search *s) {
             for (int l = turns ? n->loop : g->loops[n->loop]->outer; l >= 0; l = g->loops[l]->outer)
                 in[i] |= (uint64_t)1 << l;
         }
+        for (int l = n->turn ? n->turn->loop : -1; l >= 0; l = g->loops[l]->outer) in[i] |= (uint64_t)1 << l;
         for (int j = 0; f && j < 2 && f->in[j] >= 0; j++) in[i] |= in[f->in[j]];
         s->group[i].times = 1;
         for (int l = 0; l < g->nloops; l++)

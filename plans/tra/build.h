@@ -44,7 +44,7 @@ typedef struct tra_build {
 /* Reports that an input cannot be read, or that what is in it is wrong: where nothing else is, the status is TRA_INPUT.
  */
 void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const char *why);
-/* The param, or the relation, of that name, which must be defined above. */
+/* The param, or the relation, of that name, which must be defined above. A turn counter is no param here. */
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
 /* The advice "did you mean X?" for a name that no param (params) or no relation of the program has; NULL if no name is
@@ -87,6 +87,10 @@ const char *tra_number_beyond(const tra_ast *x); /* what is wrong with one that 
 /* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and
  * products. False for other expressions, and if the value does not fit 64 bits. */
 bool tra_build_exact(tra_build *b, const tra_ast *x, int64_t *v);
+/* The integer as a function of the turn of a loop: *x has it as its component 0, and *turn is the counter, or NULL where
+ * x does not depend on any. */
+bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out,
+                           const tra_symbol **turn);
 /* The number that x stands for: numbers, params, scalar functions. */
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* The expression over n arguments of these names: that of a function of elements. */

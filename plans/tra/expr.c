@@ -20,6 +20,7 @@ typedef struct key_scope {
     int n;
     const char *const *names; /* of the components of the key */
     const char *what;         /* what the expression is, for messages: "a key expression", "a tile size" */
+    const tra_symbol **turn;  /* a turn counter may stand in it as component 0, and is noted here; NULL: none may */
 } key_scope;
 
 const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d) {
@@ -50,6 +51,11 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
                        sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'",
                        x->text);
         return NULL;
+    }
+    const tra_symbol *turn = b->symbols.value[tra_names_find(&b->symbols, x->text)];
+    if (sc->turn && turn->param && turn->node && (!*sc->turn || *sc->turn == turn)) {
+        *sc->turn = turn;
+        return tra_keyexpr_component(b->arena, 0);
     }
     tra_symbol *s = tra_build_param(b, x);
     if (!s) return NULL;
@@ -158,6 +164,12 @@ bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t lea
     if (*out >= least) return true;
     tra_diag_error(b->d, x->span, NULL, "%s is at least %" PRId64 ", not %" PRId64, what, least, *out);
     return false;
+}
+
+bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out,
+                           const tra_symbol **turn) {
+    key_scope sc = {.what = what, .turn = turn};
+    return (*out = key_expr(b, x, &sc)) != NULL;
 }
 
 bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out) {

@@ -47,7 +47,13 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     return NULL;
 }
 
-tra_symbol *tra_build_param(tra_build *b, const tra_ast *x) { return use_symbol(b, x->text, x->span, true); }
+tra_symbol *tra_build_param(tra_build *b, const tra_ast *x) {
+    tra_symbol *s = use_symbol(b, x->text, x->span, true);
+    if (!s || !s->node) return s;
+    tra_diag_error(b->d, x->span, "EinSum expressions, the condition, traces and the ends of slices read it",
+                   "the turn counter '%s' cannot stand here", x->text);
+    return NULL;
+}
 
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span) {
     return use_symbol(b, name, span, false);

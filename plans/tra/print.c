@@ -193,6 +193,7 @@ void tra_node_print(const tra_node *n, tra_str *out) {
         add_list(out, &n->origin);
         tra_str_add(out, " extents ");
         add_list(out, &n->extent);
+        if (n->turn) tra_str_printf(out, " moving %016" PRIx64, n->origins_digest);
         break;
     }
     tra_str_add(out, ")");

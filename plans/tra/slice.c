@@ -7,6 +7,7 @@
 #include "meet.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 static const char *const names[] = {"slice", "stack", NULL};
 
@@ -29,22 +30,72 @@ static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra
     return true;
 }
 
-/* Reads from:to, a range of a dimension of extent n; false after a diagnostic. */
-static bool read_range(tra_build *b, const tra_ast *x, int64_t n, int64_t *from, int64_t *to) {
-    *from = 0, *to = n;
+/* A range from:to of a dimension, as functions of the turn of a loop. */
+typedef struct range {
+    const tra_keyexpr *from, *to; /* NULL: the end of the dimension */
+} range;
+
+/* A slice that is being built. turn: the counter on which it depends; NULL: none. */
+typedef struct slicing {
+    tra_build *b;
+    const tra_ast *list;
+    const tra_symbol *turn;
+    tra_dims shape;
+    range at[TRA_MAXDIM];
+} slicing;
+
+static bool read_range(slicing *w, int d) {
+    const tra_ast *x = w->list->kids[d];
     if (x->kind != TRA_AST_RANGE) {
-        tra_diag_error(b->d, x->span, "write from:to, of which either may be left out: [0:10, :]",
+        tra_diag_error(w->b->d, x->span, "write from:to, of which either may be left out: [0:10, :]",
                        "slice takes a range of each dimension");
         return false;
     }
-    if (x->kids[0]->kind != TRA_AST_STAR && !tra_build_int(b, x->kids[0], "the begin of a range", 0, from))
+    range *r = &w->at[d];
+    bool from = x->kids[0]->kind != TRA_AST_STAR, to = x->kids[1]->kind != TRA_AST_STAR;
+    if (from && !tra_build_int_of_turn(w->b, x->kids[0], "the begin of a range", &r->from, &w->turn)) return false;
+    return !to || tra_build_int_of_turn(w->b, x->kids[1], "the end of a range", &r->to, &w->turn);
+}
+
+/* The range of dimension d in a turn; false after a diagnostic. */
+static bool range_in(const slicing *w, int d, int64_t turn, int64_t *from, int64_t *to) {
+    const tra_dims key = {1, {turn}};
+    const tra_span span = w->list->kids[d]->span;
+    int64_t n = w->shape.v[d];
+    char when[48] = "";
+    tra_err e = {0};
+    *from = 0, *to = n;
+    if ((w->at[d].from && tra_keyexpr_eval(w->at[d].from, &key, from, &e) != TRA_OK) ||
+        (w->at[d].to && tra_keyexpr_eval(w->at[d].to, &key, to, &e) != TRA_OK)) {
+        tra_diag_error(w->b->d, span, NULL, "%s", e.msg);
         return false;
-    if (x->kids[1]->kind != TRA_AST_STAR && !tra_build_int(b, x->kids[1], "the end of a range", 0, to)) return false;
-    if (*from <= *to && *to <= n) return true;
-    tra_diag_error(b->d, x->span, "a range from:to has the positions from, ..., to - 1",
-                   "this dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", n, *from,
-                   *to);
+    }
+    if (*from >= 0 && *from <= *to && *to <= n) return true;
+    if (w->turn) snprintf(when, sizeof when, "in turn %" PRId64 " ", turn);
+    tra_diag_error(w->b->d, span, "a range from:to has the positions from, ..., to - 1",
+                   "%sthis dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", when, n,
+                   *from, *to);
     return false;
+}
+
+/* Sets the origins of all turns. The slice has the same extents in each. */
+static bool find_origins(const slicing *w, tra_node *fields) {
+    const tra_repeat *l = w->b->g->loops[w->turn->node->loop];
+    int64_t turns = tra_max64(1, l->most), *v = tra_arena_array(w->b->arena, (size_t)turns * w->shape.n, sizeof *v);
+    for (int64_t t = 0; t < turns; t++)
+        for (int d = 0; d < w->shape.n; d++) {
+            int64_t to, *from = &v[t * w->shape.n + d];
+            if (!range_in(w, d, t, from, &to)) return false;
+            if (to - *from == fields->extent.v[d]) continue;
+            tra_diag_error(w->b->d, w->list->kids[d]->span, "write for instance t*b : (t+1)*b",
+                           "in turn %" PRId64 " the range has %" PRId64 " positions, in turn 0 %" PRId64, t, to - *from,
+                           fields->extent.v[d]);
+            return false;
+        }
+    fields->turn = w->turn->node;
+    fields->origins = v;
+    fields->origins_digest = XXH64(v, (size_t)turns * (size_t)w->shape.n * sizeof *v, (uint64_t)w->turn->node->loop);
+    return true;
 }
 
 static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
@@ -53,25 +104,25 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
         return NULL;
     }
     tra_node fields = {.in = {operand(b, call->kids[0])}};
-    const tra_ast *list = call->kids[1];
-    tra_dims shape;
+    slicing w = {.b = b, .list = call->kids[1]};
     bool ok = true, all = true;
-    if (!fields.in[0] || !shape_of(b, call->kids[0], "slice", fields.in[0], &shape)) return NULL;
-    if (list->nkids != shape.n) {
-        tra_diag_error(b->d, list->span, "write : for a whole dimension", "%d ranges for a tensor of %d dimensions",
-                       list->nkids, shape.n);
+    if (!fields.in[0] || !shape_of(b, call->kids[0], "slice", fields.in[0], &w.shape)) return NULL;
+    if (w.list->nkids != w.shape.n) {
+        tra_diag_error(b->d, w.list->span, "write : for a whole dimension", "%d ranges for a tensor of %d dimensions",
+                       w.list->nkids, w.shape.n);
         return NULL;
     }
     fields.block = fields.in[0]->type.cat->bound;
-    fields.origin.n = fields.extent.n = shape.n;
-    for (int d = 0; d < shape.n; d++) {
+    fields.origin.n = fields.extent.n = w.shape.n;
+    for (int d = 0; d < w.shape.n; d++) {
         int64_t to = 0;
-        ok = read_range(b, list->kids[d], shape.v[d], &fields.origin.v[d], &to) && ok;
+        ok = read_range(&w, d) && range_in(&w, d, 0, &fields.origin.v[d], &to) && ok;
         fields.extent.v[d] = to - fields.origin.v[d];
         fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.extent.v[d]));
-        all = all && fields.extent.v[d] == shape.v[d];
+        all = all && fields.extent.v[d] == w.shape.v[d];
     }
-    return !ok ? NULL : all ? fields.in[0] : tra_build_made(b, TRA_OP_REPART, call->span, &fields);
+    if (!ok || (w.turn && !find_origins(&w, &fields))) return NULL;
+    return all ? fields.in[0] : tra_build_made(b, TRA_OP_REPART, call->span, &fields);
 }
 
 /* Sets *total to the sum of the operands' extents along `dim`; false, after a diagnostic, if they differ along another

@@ -70,6 +70,11 @@ struct tra_node {
     /* REPART: where the result begins in the input, in elements (it may be before or beyond it), and its extents;
      * outside of the input it is 0. Both have n = 0 where the result is the tensor of the input. */
     tra_dims origin, extent;
+    /* REPART in a loop: the turn of the loop on which the origin depends, with the origin of each turn, one after the
+     * other; `origin` is that of the first. NULL: on none. */
+    const tra_node *turn;
+    const int64_t *origins;
+    uint64_t origins_digest;
     /* For each array dimension the table whose rows it stands for, if only the run counts these, else NULL. NULL as a
      * whole: there is no such dimension. */
     const tra_node *const *rows;

@@ -223,3 +223,83 @@ END
     has "condition"
     is 3 tra head x.h5
 }
+
+@test "slices move with the turn: minibatches" {
+    cat >batches.tra <<'END'
+X = gen(normal, [100, 4], by = [30, 4], seed = 1)
+y = gen(uniform, [100], by = [30], seed = 2)
+state w = gen(zero, [4])
+repeat 3 {
+    state v[j] = w[j]
+    repeat 5 as t {
+        A = slice(X, [t*20 : (t+1)*20, :])
+        b = slice(y, [t*20 : (t+1)*20])
+        g[j] = mean[n](A[n,j] * (sum[k](A[n,k] * v[k]) - b[n]))
+        next v[j] = v[j] - 0.1 * g[j]
+    }
+    next w[j] = v[j]
+}
+output w
+END
+    status 0 tra run -q --engine reference batches.tra
+    cp w.h5 reference.h5
+    for sites in 1 2 3; do
+        status 0 tra run -q --sites $sites batches.tra
+        status 0 tra diff --rtol 1e-12 w.h5 reference.h5
+    done
+    sed -i 's/(t+1)\*20, :/(t+1)*20 + t, :/' batches.tra
+    status 2 tra check batches.tra
+    has "in turn 1 the range has 21 positions, in turn 0 20"
+    sed -i 's/(t+1)\*20 + t, :/(t+2)*20, :/; s/t\*20 : (t+2)/(t+1)*20 : (t+2)/' batches.tra
+    status 2 tra check batches.tra
+    has "in turn 4 this dimension has 100 positions, of which 100:120 is no range"
+    printf 'state a = gen(1, [3])\nrepeat 3 as t {\n    next a = filter(a, (i) -> i < t)\n}\noutput a\n' >keys.tra
+    status 2 tra check keys.tra
+    has "the turn counter 't' cannot stand here"
+}
+
+@test "states are sparse tensors and tables too" {
+    status 0 tra gen -q --shape 50x50 --density 0.1 --storage csr --seed 3 -o s.h5
+    cat >power.tra <<'END'
+input S from "s.h5"
+state A[i,j] as csr = S[i,j]
+repeat 3 {
+    next A[i,k] as csr = sum A[i,j] * S[j,k]
+    n[] = sum A[i,j]
+    trace log(n)
+}
+output A
+output log
+END
+    printf 'k,v\n1,2\n2,3\n3,4\n' | tra import -q --table - -o t.h5
+    cat >rows.tra <<'END'
+input t from "t.h5"
+state s = project(t, k, v = v + 0)
+state all = gen(0, [], type = i64)
+repeat 5 {
+    g = group(s, [k], v = sum(v))
+    next s = project(select(g, v > 1), k, v = v - 1)
+    M = matrix(s, [v], type = i64)
+    m[] = sum M[n,c]
+    next all[] = all + m
+}
+output s
+output all
+END
+    for program in power rows; do
+        status 0 tra run -q --engine reference $program.tra
+        for f in A log s all; do [ ! -e $f.h5 ] || mv $f.h5 $f.reference; done
+        for sites in 1 2; do
+            status 0 tra run -q --sites $sites $program.tra
+            for f in A log s all; do
+                [ -e $f.reference ] || continue
+                status 0 tra diff --rtol 1e-12 $f.h5 $f.reference
+            done
+        done
+        rm -f *.reference
+    done
+    is 19 tra head all.h5
+    printf 'input t from "t.h5"\nstate s = t\nrepeat 2 { next s = project(s, k, v = v + 1) }\noutput s\n' >types.tra
+    status 2 tra check types.tra
+    has "v is i32 in the state, i64 in its next value"
+}
