@@ -259,9 +259,9 @@ END
 }
 
 @test "states are sparse tensors and tables too" {
-    status 0 tra gen -q --shape 50x50 --density 0.1 --storage csr --seed 3 -o s.h5
+    status 0 tra gen -q --shape 50x50 --density 0.1 --storage csr --seed 3 -o graph.h5
     cat >power.tra <<'END'
-input S from "s.h5"
+input S from "graph.h5"
 state A[i,j] as csr = S[i,j]
 repeat 3 {
     next A[i,k] as csr = sum A[i,j] * S[j,k]
