@@ -287,6 +287,7 @@ output s
 output all
 END
     for program in power rows; do
+        rm -f A.h5 log.h5 s.h5 all.h5
         status 0 tra run -q --engine reference $program.tra
         for f in A log s all; do [ ! -e $f.h5 ] || mv $f.h5 $f.reference; done
         for sites in 1 2; do
