@@ -32,7 +32,7 @@ PROP_SRC := $(sort $(wildcard tests/property/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
-LIB_OBJ  := $(call objects,$(LIB_SRC)) $(B)/made/storages.o
+LIB_OBJ  := $(call objects,$(LIB_SRC)) $(B)/made/storages.o $(B)/made/algorithms.o
 CMD_OBJ  := $(call objects,$(CMD_SRC))
 PLUG_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(PLUG_SRC))
 ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) \
@@ -112,6 +112,15 @@ $(B)/made/storages.c: $(STORAGES) Makefile
 	$(call say,MAKE  $@)
 	$(Q){ echo '#include "lib/calculus/library.h"'; echo 'const tra_library_file tra_library_files[] = {'; \
 	    for f in $(STORAGES); do n=$${f##*/}; echo "{\"$${n%.tra}\","; \
+	        sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } >$@
+
+# So the programs that are run by name.
+ALGORITHMS := $(sort $(wildcard share/algorithms/*.tra))
+$(B)/made/algorithms.c: $(ALGORITHMS) Makefile
+	@mkdir -p $(@D)
+	$(call say,MAKE  $@)
+	$(Q){ echo '#include "plans/tra/algorithms.h"'; echo 'const tra_algorithm tra_algorithms[] = {'; \
+	    for f in $(ALGORITHMS); do n=$${f##*/}; echo "{\"$${n%.tra}\","; \
 	        sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } >$@
 
 $(B)/made/%.o: $(B)/made/%.c $(B)/flags
@@ -245,7 +254,7 @@ bench: deps
 MAN1 := $(wildcard man/*.1)
 MAN5 := $(wildcard man/*.5)
 MAN7 := $(wildcard man/*.7)
-DATA := $(wildcard share/examples share/profiles share/batch share/storage)
+DATA := $(wildcard share/examples share/profiles share/batch share/algorithms share/storage)
 
 ## install: program, manual pages, completion, examples and the HDF5 filter, under PREFIX (DESTDIR for packagers)
 install: all

@@ -1,4 +1,5 @@
 /* help.c - tra help [COMMAND]: the list of commands, or the help of one. */
+#include "../plans/tra/algorithms.h"
 #include "cmd.h"
 
 #include "../lib/kernel/kernel.h"
@@ -77,10 +78,21 @@ static tra_status kernels(tra_err *e) {
     return status;
 }
 
+static tra_status algorithms(tra_err *e) {
+    tra_str s = {0};
+    tra_str_add(&s, "Programs that come with tra, run by name: tra run @kmeans -D X=points.h5 -D k=3\n"
+                    "Outputs are files of this folder; -D NAME=FILE names another one for an output too.\n\n");
+    tra_algorithms_describe(&s);
+    tra_status status = tra_print(tra_str_get(&s), e);
+    tra_str_free(&s);
+    return status;
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     if (argc == 0) return list(e);
     if (strcmp(argv[0], "lang") == 0) return tra_print(language, e);
     if (strcmp(argv[0], "kernels") == 0) return kernels(e);
+    if (strcmp(argv[0], "algorithms") == 0) return algorithms(e);
     const tra_cmd *cmd = NULL;
     TRA_TRY(tra_cmd_find(argv[0], &cmd, e));
     tra_options_help(cmd, stdout);
@@ -91,9 +103,10 @@ const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
     .brief = "list the commands, or explain one",
-    .usage = "[COMMAND|lang|kernels]",
+    .usage = "[COMMAND|lang|kernels|algorithms]",
     .about = "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
-             "page on the language of programs, kernels lists the kernels that have names.",
+             "page on the language of programs, kernels lists the kernels that have names, algorithms the programs that "
+             "come with tra and are run by name.",
     .maxargs = 1,
     .run = run,
 };

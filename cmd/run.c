@@ -1,4 +1,5 @@
 /* run.c - tra run: carries out a program or a compiled plan. */
+#include "../plans/tra/algorithms.h"
 #include "cmd.h"
 #include "common.h"
 #include "launch.h"
@@ -470,13 +471,9 @@ tra_status tra_run_program(const tra_run_source *program, tra_err *e) {
     return s;
 }
 
-static tra_status read_file(const char *path, char **text, size_t *n, tra_err *e) {
-    return tra_slurp(path, TRA_MAX_PROGRAM, text, n, e);
-}
-
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
-    return tra_run_program(&(tra_run_source){.path = argv[0], .read = read_file}, e);
+    return tra_run_program(&(tra_run_source){.path = argv[0], .read = tra_program_read}, e);
 }
 
 const tra_cmd tra_cmd_run = {

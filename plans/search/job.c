@@ -1,4 +1,5 @@
 /* job.c - from a file to a plan. */
+#include "../tra/algorithms.h"
 #include "job.h"
 
 #include <stdlib.h>
@@ -168,7 +169,7 @@ tra_status tra_job_load(const char *path, const tra_request *r, tra_job *job, tr
     char *text;
     size_t n;
     *job = (tra_job){0};
-    TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &n, e));
+    TRA_TRY(tra_program_read(path, &text, &n, e));
     tra_status s = tra_job_load_text(path, text, n, r, job, e);
     free(text);
     return s;

@@ -1,3 +1,4 @@
+#include "algorithms.h"
 #include "load.h"
 
 #include "build.h"
@@ -40,7 +41,7 @@ tra_status tra_program_load(const char *path, int n, const char *const *defines,
     char *text = NULL;
     size_t size = 0;
     *p = (tra_program){0};
-    TRA_TRY(tra_slurp(path, TRA_MAX_PROGRAM, &text, &size, e));
+    TRA_TRY(tra_program_read(path, &text, &size, e));
     tra_arena *a = tra_arena_new();
     tra_status s = tra_program_from_text(path, text, size, tra_program_dir(a, path), n, defines, colour, p, e);
     tra_arena_free(a);

@@ -1,0 +1,149 @@
+"""Runs the algorithms that come with tra on small data, and compares them with numpy and scipy: algorithms.py (TRA is
+the program; works in the current folder)."""
+import os
+import subprocess
+
+import h5py
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+import scipy.sparse.csgraph
+
+T = os.environ["TRA"]
+rng = np.random.default_rng(0)
+
+
+def tra(*args):
+    p = subprocess.run([T, *args], capture_output=True, text=True)
+    assert p.returncode == 0, (args, p.stdout, p.stderr)
+
+
+def run(*args):
+    tra("run", "-q", *args)
+
+
+def put(name, a, block=None):
+    np.save(name + ".npy", a)
+    tra("import", "-q", name + ".npy", "-o", name + ".h5", *(["--block", block] if block else []))
+
+
+def put_sparse(name, a):
+    scipy.io.mmwrite(name + ".mtx", a)
+    tra("import", "-q", name + ".mtx", "-o", name + ".h5")
+
+
+def get(name):
+    return h5py.File(name + ".h5")["data"][...]
+
+
+def close(a, b, tolerance):
+    assert np.allclose(a, b, rtol=0, atol=tolerance), (a, b)
+
+
+# k-means
+X = np.concatenate([rng.normal(c, 0.3, (60, 3)) for c in (0, 2, 5)])
+X = X[rng.permutation(180)]
+put("X", X, "70x3")
+run("@kmeans", "-D", "k=3")
+C = X[:3].copy()
+for _ in range(100):
+    near = ((X[:, None] - C[None]) ** 2).sum(2).argmin(1)
+    new = np.array([X[near == c].mean(0) if (near == c).any() else C[c] for c in range(3)])
+    moved, C = abs(new - C).max(), new
+    if moved <= 1e-9:
+        break
+close(get("C"), C, 1e-9)
+assert (get("centre") == ((X[:, None] - C[None]) ** 2).sum(2).argmin(1)).all()
+
+# logistic regression, by gradient and by Newton
+A = np.c_[np.ones(300), rng.normal(size=(300, 3))]
+y = (rng.random(300) < 1 / (1 + np.exp(-(A @ [0.5, 1, -2, 0.3])))).astype(float)
+put("A", A, "100x4")
+put("y", y)
+run("@logistic", "-D", "X=A.h5", "-D", "turns=5000", "-D", "tolerance=1e-9")
+by_gradient = get("w")
+run("@logistic_newton", "-D", "X=A.h5")
+w = np.zeros(4)
+for _ in range(25):
+    p = 1 / (1 + np.exp(-A @ w))
+    w += np.linalg.solve((A * (p * (1 - p))[:, None]).T @ A + 1e-9 * np.eye(4), A.T @ (y - p))
+close(by_gradient, w, 1e-6)
+close(get("w")[:, 0], w, 1e-8)
+
+# ridge regression, dense and sparse
+t = rng.normal(size=300)
+put("t", t)
+for ridge in (0, 3.5):
+    run("@ridge", "-D", "X=A.h5", "-D", "y=t.h5", "-D", f"ridge={ridge}")
+    close(get("w"), np.linalg.solve(A.T @ A + ridge * np.eye(4), A.T @ t), 1e-8)
+S = sp.random(200, 30, 0.1, random_state=1, format="csr")
+put_sparse("S", S)
+t = rng.normal(size=200)
+put("t", t)
+run("@ridge", "-D", "X=S.h5", "-D", "y=t.h5", "-D", "ridge=0.1")
+close(get("w"), np.linalg.solve((S.T @ S).toarray() + 0.1 * np.eye(30), S.T @ t), 1e-7)
+
+# PageRank
+G = sp.random(100, 100, 0.03, random_state=2, format="csr")
+G.data[:] = 1
+put_sparse("G", G)
+run("@pagerank")
+out = np.asarray(G.sum(1)).ravel()
+r = np.full(100, 0.01)
+for _ in range(200):
+    r = 0.85 * (G.T @ np.where(out > 0, r / np.maximum(out, 1), 0) + r[out == 0].sum() / 100) + 0.15 / 100
+close(get("rank"), r, 1e-9)
+
+# connected components, label propagation
+U = ((G + G.T) > 0).astype(float).tocsr()
+put_sparse("U", U)
+run("@components", "-D", "G=U.h5")
+n, label = sp.csgraph.connected_components(U)
+first = {}
+for i, l in enumerate(label):
+    first.setdefault(l, i)
+assert (get("least") == [first[l] for l in label]).all()
+F = np.zeros((100, 2))
+F[0, 0] = F[1, 1] = F[2, 0] = 1
+put("F", F)
+run("@propagation", "-D", "G=U.h5", "-D", "turns=300", "-D", "tolerance=1e-12")
+P, degree = F.copy(), np.asarray(U.sum(1)).ravel()[:, None]
+for _ in range(300):
+    P = np.where(degree > 0, (U @ P) / np.maximum(degree, 1), P)
+    P[:3] = F[:3]
+close(get("S"), P, 1e-8)
+
+# nonnegative factors
+V = rng.random((40, 6)) @ rng.random((6, 25))
+put("V", V, "20x25")
+run("@nmf", "-D", "rank=6", "-D", "turns=400")
+W, H = get("W"), get("H")
+assert (W >= 0).all() and (H >= 0).all()
+assert np.linalg.norm(V - W @ H) < 0.02 * np.linalg.norm(V)
+
+# principal components
+B = rng.normal(size=(400, 6)) @ np.diag([5, 3, 1, 0.5, 0.2, 0.1])
+put("B", B, "150x6")
+run("@pca", "-D", "X=B.h5", "-D", "k=2")
+values, vectors = np.linalg.eigh(np.cov(B.T))
+assert np.allclose(get("variance"), values[::-1][:2], rtol=1e-6)
+close(abs((get("component") * vectors[:, ::-1][:, :2]).sum(0)), 1, 1e-5)
+
+# Gaussian mixture
+run("@gmm", "-D", "k=3")
+m, s, p, before = X[:3].copy(), np.tile(X.var(0), (3, 1)), np.full(3, 1 / 3), -1e300
+for _ in range(200):
+    a = np.log(p) - 0.5 * (((X[:, None] - m) ** 2 / s).sum(2) + np.log(2 * np.pi * s).sum(1))
+    top = a.max(1)
+    e = np.exp(a - top[:, None])
+    likelihood = (top + np.log(e.sum(1))).mean()
+    R = e / e.sum(1)[:, None]
+    N = R.sum(0)
+    m = R.T @ X / N[:, None]
+    s = np.maximum(R.T @ X**2 / N[:, None] - m**2, 1e-6)
+    p = N / len(X)
+    if abs(likelihood - before) <= 1e-9:
+        break
+    before = likelihood
+close(get("M"), m, 1e-6)
+close(get("w"), p, 1e-6)
