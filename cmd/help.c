@@ -104,9 +104,10 @@ const tra_cmd tra_cmd_help = {
     .group = "About tra",
     .brief = "list the commands, or explain one",
     .usage = "[COMMAND|lang|kernels|algorithms]",
-    .about = "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
-             "page on the language of programs, kernels lists the kernels that have names, algorithms the programs that "
-             "come with tra and are run by name.",
+    .about =
+        "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
+        "page on the language of programs, kernels lists the kernels that have names, algorithms the programs that "
+        "come with tra and are run by name.",
     .maxargs = 1,
     .run = run,
 };

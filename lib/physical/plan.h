@@ -128,9 +128,10 @@ typedef struct tra_op_what {
     int64_t most_rows;      /* CONCAT: no result has more rows than this, even if its pieces could; 0: not known */
     tra_dims origin;        /* REPART: offset of the result in the input's tensor; n 0: none */
     uint64_t origins_digest;
-    const int64_t *origins; /* REPART: its offset in each turn of loop `loop`, which a run sets; NULL: always the same */
-    int64_t size;           /* TILE: extent of a tile along `dim` */
-    const char *path;       /* INPUT, READALL, OUTPUT: file[:name] */
+    const int64_t
+        *origins;     /* REPART: its offset in each turn of loop `loop`, which a run sets; NULL: always the same */
+    int64_t size;     /* TILE: extent of a tile along `dim` */
+    const char *path; /* INPUT, READALL, OUTPUT: file[:name] */
     /* OUTPUT: the storage format of the arrays in the file. levels: by levels (stored.h); mapping: by a mapping that is
      * not one of levels (mapped.h); both NULL: dense arrays, or a table. */
     const struct tra_levels *levels;

@@ -87,8 +87,8 @@ const char *tra_number_beyond(const tra_ast *x); /* what is wrong with one that 
 /* The exact value of an expression of whole numbers: numbers, params that have one, and their sums, differences and
  * products. False for other expressions, and if the value does not fit 64 bits. */
 bool tra_build_exact(tra_build *b, const tra_ast *x, int64_t *v);
-/* The integer as a function of the turn of a loop: *x has it as its component 0, and *turn is the counter, or NULL where
- * x does not depend on any. */
+/* The integer as a function of the turn of a loop: *x has it as its component 0, and *turn is the counter, or NULL
+ * where x does not depend on any. */
 bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out,
                            const tra_symbol **turn);
 /* The number that x stands for: numbers, params, scalar functions. */
