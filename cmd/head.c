@@ -21,6 +21,7 @@ typedef struct grid {
     const char **cell;
     bool *left;   /* columns that begin at the left: texts */
     int64_t more; /* rows that are left out */
+    bool aligned; /* for a terminal: labels are cells too */
 } grid;
 
 static void add(grid *g, const char *s, size_t n) {
@@ -126,7 +127,7 @@ static tra_status head_table(tra_rel *rel, grid *g, bool terminal, tra_err *e) {
 
 /* ---- tensors ---------------------------------------------------------------------------------------------------- */
 
-/* The labels that a terminal gets with the numbers. */
+/* The labels that stand with the numbers. */
 typedef struct margins {
     const tra_dim_labels *row, *column; /* NULL: they have no labels */
 } margins;
@@ -150,7 +151,7 @@ static tra_status put_box(tra_view *v, grid *g, const margins *b, int64_t n, int
     tra_status s = n * m > 0 ? tra_view_box(v, &start, &count, buf, stride, e) : TRA_OK;
     for (int64_t i = 0; i < n * m && s == TRA_OK; i++) {
         char text[TRA_NUMTEXT];
-        if (b->row && i % m == 0) add_label(g, b->row, i / m);
+        if (g->aligned && b->row && i % m == 0) add_label(g, b->row, i / m);
         add(g, text, tra_print_value(t, buf, i, text));
     }
     free(buf);
@@ -170,19 +171,24 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
         (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held_bytes(rel);
     if (s == TRA_OK) s = tra_buffer_check(memory, need, e);
     const tra_dim_labels *const *labels = NULL;
-    if (s == TRA_OK && terminal) s = tra_rel_labels(rel, &labels, e);
+    if (s == TRA_OK) s = tra_rel_labels(rel, &labels, e);
     margins b = {labels && r > 0 ? labels[0] : NULL, labels && r > 1 ? labels[1] : NULL};
     g->columns = (int)m + (b.row != NULL);
     g->left = tra_news(g->arena, bool, m + 2);
     g->left[0] = b.row != NULL;
+    g->aligned = terminal;
     g->more = r > 0 ? v.shape.v[0] - n : 0;
-    if (b.row && b.column) add(g, b.row->name, strlen(b.row->name));
-    for (int64_t c = 0; b.column && c < m; c++) add_label(g, b.column, c);
+    if (terminal && b.row && b.column) add(g, b.row->name, strlen(b.row->name));
+    for (int64_t c = 0; terminal && b.column && c < m; c++) add_label(g, b.column, c);
     if (s == TRA_OK) s = put_box(&v, g, &b, n, m, e);
     tra_view_close(&v);
     if (s != TRA_OK || terminal) return s;
     tra_str out = {0};
-    for (int64_t i = 0; i < g->n; i++) tra_str_printf(&out, "%s%s", g->cell[i], (i + 1) % m ? "," : "\n");
+    tra_csv_put_top(&out, labels, r, ',');
+    for (int64_t i = 0; i < g->n; i++) {
+        if (r > 0 && i % m == 0) tra_csv_put_margin(&out, labels, i / m, ',');
+        tra_str_printf(&out, "%s%s", g->cell[i], (i + 1) % m ? "," : "\n");
+    }
     s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
     return s;

@@ -353,47 +353,79 @@ tra_status tra_csv_delimiter(const char *text, char *to, tra_err *e) {
     return TRA_OK;
 }
 
+typedef struct place {
+    int64_t row, column;
+} place;
+
 static tra_status prepare(tra_sink *k, const char *to, tra_err *e) {
     (void)e;
-    k->entries = k->shape.n > 2;           /* as entries() has them */
-    k->state = tra_new(k->arena, int64_t); /* the column of the next cell */
+    k->entries = k->shape.n > 2;         /* as entries() has them */
+    k->state = tra_new(k->arena, place); /* of the next cell */
     size_t n = strlen(to);
     if (!k->o.delimiter) k->o.delimiter = n > 4 && strcmp(to + n - 4, ".tsv") == 0 ? '\t' : ',';
     return TRA_OK;
 }
 
+/* The label of a row, before its cells. */
+static tra_status put_margin(tra_sink *k, int64_t row, tra_err *e) {
+    tra_str label = {0};
+    tra_csv_put_margin(&label, k->labels, row, k->o.delimiter);
+    tra_status s = tra_newfile_write(&k->out, tra_str_get(&label), label.n, e);
+    tra_str_free(&label);
+    return s;
+}
+
 static tra_status put(tra_sink *k, const void *data, int64_t n, tra_err *e) {
-    int64_t *col = k->state, cols = k->shape.n == 2 ? k->shape.v[1] : 1; /* a vector is a column */
+    place *at = k->state;
+    int64_t cols = k->shape.n == 2 ? k->shape.v[1] : 1; /* a vector is a column */
+    bool labelled = k->labels && k->shape.n > 0 && k->labels[0];
     for (int64_t i = 0; i < n; i++) {
+        if (labelled && at->column == 0) TRA_TRY(put_margin(k, at->row, e));
         TRA_TRY(tra_newfile_room(&k->out, TRA_NUMTEXT + 1, e));
         char *p = k->out.buf + k->out.len;
         size_t len = tra_print_value(k->dtype, data, i, p);
-        if (++*col == cols) *col = 0;
-        p[len++] = *col ? k->o.delimiter : '\n';
+        if (++at->column == cols) at->column = 0, at->row++;
+        p[len++] = at->column ? k->o.delimiter : '\n';
         k->out.len += len;
         k->out.bytes += (int64_t)len;
     }
     return TRA_OK;
 }
 
+static const tra_dim_labels *labels_of(const tra_sink *k, int d) { return k->labels ? k->labels[d] : NULL; }
+
+/* The header: of entries the names of dimensions, as entries() has them; else the labels of columns. */
 static tra_status begin(tra_sink *k, tra_err *e) {
     tra_str head = {0};
-    for (int d = 0; k->entries && d < k->shape.n; d++) tra_str_printf(&head, "i%d%c", d, k->o.delimiter);
-    if (k->entries) tra_str_add(&head, "value\n");
+    for (int d = 0; k->entries && d < k->shape.n; d++) {
+        const tra_dim_labels *l = labels_of(k, d);
+        tra_csv_put_name(&head, l ? l->name : tra_arena_printf(k->arena, "i%d", d), k->o.delimiter);
+        tra_str_addn(&head, &k->o.delimiter, 1);
+    }
+    if (k->entries)
+        tra_str_add(&head, "value\n");
+    else
+        tra_csv_put_top(&head, k->labels, k->shape.n, k->o.delimiter);
     tra_status s = tra_newfile_write(&k->out, tra_str_get(&head), head.n, e);
     tra_str_free(&head);
     return s;
 }
 
 static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_err *e) {
-    TRA_TRY(tra_newfile_room(&k->out, (size_t)(k->shape.n + 1) * (TRA_NUMTEXT + 1), e));
-    char *p = k->out.buf + k->out.len, *from = p;
-    for (int d = 0; d < k->shape.n; d++) p += sprintf(p, "%" PRId64 "%c", at->v[d], k->o.delimiter);
-    p += tra_print_value(k->dtype, value, 0, p);
-    *p++ = '\n';
-    k->out.len += (size_t)(p - from);
-    k->out.bytes += p - from;
-    return TRA_OK;
+    tra_str line = {0};
+    char number[TRA_NUMTEXT + 2];
+    for (int d = 0; d < k->shape.n; d++) {
+        if (labels_of(k, d))
+            tra_csv_put_label(&line, labels_of(k, d), at->v[d], k->o.delimiter);
+        else
+            tra_str_printf(&line, "%" PRId64, at->v[d]);
+        tra_str_addn(&line, &k->o.delimiter, 1);
+    }
+    tra_str_addn(&line, number, tra_print_value(k->dtype, value, 0, number));
+    tra_str_add(&line, "\n");
+    tra_status s = tra_newfile_write(&k->out, line.s, line.n, e);
+    tra_str_free(&line);
+    return s;
 }
 
 const tra_format tra_format_csv = {

@@ -113,7 +113,8 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     if (tra_view_sparse(&v)) k.o.coordinate = true; /* of a stored tensor entries are the elements that it has */
     k.arena = tra_arena_new();
     r->shape = v.shape;
-    tra_status s = k.format->prepare ? k.format->prepare(&k, job->to, e) : TRA_OK;
+    tra_status s = tra_rel_labels(rel, &k.labels, e);
+    if (s == TRA_OK && k.format->prepare) s = k.format->prepare(&k, job->to, e);
     size_t cap = (size_t)tra_max64(4096, tra_min64(256 << 10, tra_buffer_bytes(job->memory) / 16));
     if (s == TRA_OK) s = tra_newfile_open(job->to, k.format->binary, cap, &k.out, e);
     if (s == TRA_OK) {

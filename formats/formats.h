@@ -98,6 +98,7 @@ typedef struct tra_sink {
     tra_arena *arena;
     void *state;
     const char *to; /* the path as the user gave it */
+    const struct tra_dim_labels *const *labels; /* what positions stand for (TRA_MAXDIM pointers, some NULL), or NULL */
     bool entries;   /* prepare sets it where the format wants entries (entry) instead of all elements (put) */
     bool fortran;   /* prepare sets it where put wants the first dimension fastest */
     int64_t count;  /* with entries: how many will come; known when begin is called */
@@ -274,6 +275,13 @@ enum { TRA_VALUETEXT = 64 };
 size_t tra_column_text(const tra_column *c, const tra_vector *v, int64_t i, char buf[TRA_VALUETEXT], const char **text);
 /* Append a cell, the header, and row i of a batch as CSV; cells are quoted where they have to be. text: the cell is a
  * string, so that an empty one gets quotes, which tell it from NULL. */
+void tra_csv_put_name(tra_str *out, const char *name, char delimiter); /* as a cell, as the next */
+/* The label of a position. */
+void tra_csv_put_label(tra_str *out, const struct tra_dim_labels *l, int64_t position, char delimiter);
+/* The cell before a row where rows have labels, and the line above a vector that has some, or a matrix whose columns
+ * have; else nothing. */
+void tra_csv_put_margin(tra_str *out, const struct tra_dim_labels *const *labels, int64_t row, char delimiter);
+void tra_csv_put_top(tra_str *out, const struct tra_dim_labels *const *labels, int rank, char delimiter);
 void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter);
 void tra_csv_put_row(tra_str *out, const tra_batch *b, int64_t i, char delimiter);
 

@@ -1,4 +1,5 @@
 /* table_export.c - tables to files of other programs: CSV, numpy's arrays of records, HDF5. */
+#include "../lib/relation/labels.h"
 #include "formats.h"
 #include "export_int.h"
 
@@ -94,6 +95,36 @@ void tra_csv_put_header(tra_str *out, const tra_schema *s, char delimiter) {
     for (int c = 0; c < s->n; c++) {
         if (c) tra_str_addn(out, &delimiter, 1);
         put_cell(out, s->v[c].name, strlen(s->v[c].name), delimiter, true);
+    }
+    tra_str_addn(out, "\n", 1);
+}
+
+void tra_csv_put_name(tra_str *out, const char *name, char delimiter) {
+    put_cell(out, name, strlen(name), delimiter, true);
+}
+
+void tra_csv_put_label(tra_str *out, const tra_dim_labels *l, int64_t position, char delimiter) {
+    tra_arena *a = tra_arena_new();
+    const char *text = tra_dim_labels_text(a, l, position);
+    put_cell(out, text, strlen(text), delimiter, l->type == TRA_COL_STRING);
+    tra_arena_free(a);
+}
+
+void tra_csv_put_margin(tra_str *out, const tra_dim_labels *const *labels, int64_t row, char delimiter) {
+    if (!labels || !labels[0]) return;
+    tra_csv_put_label(out, labels[0], row, delimiter);
+    tra_str_addn(out, &delimiter, 1);
+}
+
+void tra_csv_put_top(tra_str *out, const tra_dim_labels *const *labels, int rank, char delimiter) {
+    const tra_dim_labels *rows = labels && rank > 0 ? labels[0] : NULL,
+                         *columns = labels && rank == 2 ? labels[1] : NULL;
+    if (!columns && !(rows && rank == 1)) return;
+    if (rows) put_cell(out, rows->name, strlen(rows->name), delimiter, true);
+    if (rank == 1) tra_str_printf(out, "%cvalue", delimiter);
+    for (int64_t c = 0; columns && c < columns->n; c++) {
+        if (c || rows) tra_str_addn(out, &delimiter, 1);
+        tra_csv_put_label(out, columns, c, delimiter);
     }
     tra_str_addn(out, "\n", 1);
 }

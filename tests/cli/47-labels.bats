@@ -41,7 +41,7 @@ assert X.dims[0][0].shape == (4,) and X.dims[0][0].id.get_storage_size() == 0'
     run "$PYTHON" -c 'import json; print(json.load(open("m.json"))["relations"][0]["labels"][0])'
     [[ $output == *"{'dimension': 1, 'name': 'column', 'type': 'string', 'count': 3, 'first': ['alpha', 'beta', 'gamma']}"* ]]
     is "$(printf 'data')" tra info --names m.h5
-    is "$(printf '1,2,3\n4,5,6\n7,8,10\n2,0,1')" tra head m.h5
+    is "$(printf 'alpha,beta,gamma\n1,2,3\n4,5,6\n7,8,10\n2,0,1')" tra head m.h5
     status 0 tra verify -q m.h5
     for options in --no-header "--skip 1"; do
         sed 1d m.csv >n.csv
@@ -316,14 +316,29 @@ END2
     [ $n = 31 ]
 }
 
-@test "head shows labels beside and above the numbers on a terminal, and numbers alone elsewhere" {
+@test "head shows labels beside and above the numbers on a terminal, and as a header and a first column elsewhere" {
     script -qec true /dev/null >/dev/null 2>&1 || skip "no pseudo-terminals here"
     printf 'a,b,v\nx,p,1\nx,qq,2\nyy,p,3\n' | tra import -q --table - -o t.h5
     printf 'input t from "t.h5"\nP = pivot(t, a, b, v, sum)\noutput P\n' >p.tra
     tra run -q p.tra
-    is "$(printf '1,2\n3,0')" tra head P.h5
+    is "$(printf 'a,p,qq\nx,1,2\nyy,3,0')" tra head P.h5
     script -qec "'$TRA' head P.h5" /dev/null | tr -d '\r' | tr -s ' ' >shown
     grep -q ' p qq *$' shown
     grep -q '^ *x 1 2 *$' shown
     grep -q '^ *yy 3 0 *$' shown
+}
+
+@test "export to CSV has the labels of columns as a header, and those of rows as the first column, quoted as texts are" {
+    printf 'id,v,"a ""b"", c"\n"x, y",1,2.5\nz,3,4\n' | tra import -q --table - -o t.h5
+    printf '%s\n' 'input t from "t.h5"' 'M = matrix(t, [v, `a "b", c`], rows = id)' 'N = unlabel(M, 0)' \
+        'U = unlabel(M, 1)' 'R[i] = sum M[i,j]' 'output M' 'output N' 'output U' 'output R' >p.tra
+    status 0 tra run -q p.tra
+    is "$(printf 'id,v,"a ""b"", c"\n"x, y",1,2.5\nz,3,4')" tra export -q M.h5 -o - --to csv
+    is "$(printf 'v,"a ""b"", c"\n1,2.5\n3,4')" tra export -q N.h5 -o - --to csv
+    is "$(printf '"x, y",1,2.5\nz,3,4')" tra export -q U.h5 -o - --to csv
+    is "$(printf 'i,value\n"x, y",3.5\nz,7')" tra export -q R.h5 -o - --to csv
+    for r in M N U R; do is "$(tra export -q $r.h5 -o - --to csv)" tra head $r.h5; done
+    status 0 tra export -q M.h5 -o M.csv
+    status 0 tra import -q --table M.csv -o back.h5
+    is "$(tra head M.h5)" tra head back.h5
 }
