@@ -49,6 +49,7 @@ static tra_status print(const char *rel, const tra_export_job *job, const tra_ex
             tra_json_str(&j, "dtype", tra_dtype_name(r->dtype));
         }
         tra_json_int(&j, "bytes", r->bytes);
+        tra_json_int(&j, "inexact", r->inexact);
         tra_json_end(&j, '}');
         tra_str_add(&j.out, "\n");
         s = tra_print(tra_str_get(&j.out), e);
@@ -76,6 +77,10 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_status s = tra_export(&job, &r, e);
     tra_pipe_closed |= r.closed;
     TRA_TRY(s);
+    if (r.inexact > 0)
+        tra_warn("%s: %" PRId64 " integers beside NULLs cannot be held exactly in f64 and were rounded (--to csv or h5 "
+                 "keeps them)",
+                 output, r.inexact);
     return tra_common_opts.quiet || strcmp(output, "-") == 0 ? TRA_OK : print(argv[0], &job, &r, e);
 }
 

@@ -165,6 +165,7 @@ static tra_status after_counting(void *ctx, int64_t pieces, tra_err *e) {
     matrix *x = ctx;
     tra_source *s = x->source;
     x->m->base += pieces;
+    if (x->other && x->m->once) return TRA_OK; /* all of it has to be copied first */
     if (x->other) return tra_fail(e, TRA_INPUT, "%s is a table", x->m->spec);
     s->shape = (tra_dims){.n = 2, .v = {rows_of(x), x->columns}};
     return x->m->once && s->o.more_rows ? s->o.more_rows(s->o.ctx, s, e) : TRA_OK;

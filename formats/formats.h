@@ -297,7 +297,8 @@ typedef struct tra_export_receipt {
     tra_dims shape;
     bool table; /* it is a table, and shape has its number of rows */
     tra_dtype dtype;
-    int64_t bytes; /* written */
+    int64_t bytes;   /* written */
+    int64_t inexact; /* whole numbers that were rounded: those beside a NULL, which is NaN in numpy */
     bool closed;   /* it failed because the reader of the pipe went away, which is no reason for a message */
 } tra_export_receipt;
 

@@ -23,7 +23,8 @@ struct tra_csv_file {
     int copy; /* what is read the first time goes to this scratch file too; -1: none */
     char *where;
     int64_t copied;
-    bool passed;   /* a pass has been made */
+    bool begun;    /* a pass has been begun, */
+    bool passed;   /* and made */
     bool replaced; /* the scratch file, which begins with the records, is the input now */
     stretch stretch[2];
     int now; /* the one that comes next */
@@ -242,11 +243,12 @@ tra_status tra_csv_begin_pass(tra_csv_file *f, tra_err *e) {
             f->replaced = true;
         }
         tra_stream_seek(&f->in, 0);
-    } else if (f->passed) {
+    } else if (f->begun && tra_stream_can_rewind(&f->in)) {
         TRA_TRY(tra_stream_rewind(&f->in, f->form.begin, e));
     } else if (!tra_stream_can_rewind(&f->in)) {
         TRA_TRY(tra_scratch_open(f->scratch, &f->copy, &f->where, e));
     }
+    f->begun = true;
     f->ended = false;
     f->at = f->form.begin;
     f->line = f->form.lines;

@@ -198,8 +198,12 @@ static void guess_number(const tra_csv_reading *r, tra_csv_guess *g, const char 
         g->rounded[0] += (long double)(double)v != (long double)v;
         g->rounded[1] += (long double)(float)v != (long double)v;
     } else if (has_digits_alone(r, s, n)) {
+        const char *p = s;
+        size_t len = n;
+        trim(&p, &len);
         g->huge = true;
-        g->rounded[0]++, g->rounded[1]++;
+        g->rounded[0] += r->thousands || tra_rounds_whole(TRA_F64, p, len, x);
+        g->rounded[1] += r->thousands || tra_rounds_whole(TRA_F32, p, len, x);
     }
     if (!whole && is_finite_text(s, n)) g->overflow[0] += isinf(x), g->overflow[1] += isinf((float)x);
     if (!r->date_format && !r->timestamp_format) return;

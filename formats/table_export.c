@@ -149,6 +149,7 @@ typedef struct writing {
     struct record *record; /* npy */
     char *row;
     int64_t row_bytes;
+    int64_t inexact;    /* npy: whole numbers that were rounded */
     tra_writer *writer; /* h5 */
     tra_digest digest;
 } writing;
@@ -230,7 +231,9 @@ static void put_points(const char *s, int64_t n, int64_t points, char *to) {
     }
 }
 
-static void put_field(const tra_column *c, const record *r, const tra_vector *v, int64_t i, char *to) {
+/* *inexact counts whole numbers that are rounded. */
+static void put_field(const tra_column *c, const record *r, const tra_vector *v, int64_t i, char *to,
+                      int64_t *inexact) {
     bool null = v->state && v->state[i];
     size_t size = tra_coltype_size(c->type);
     const char *at = (const char *)v->values + (size_t)i * size;
@@ -246,6 +249,7 @@ static void put_field(const tra_column *c, const record *r, const tra_vector *v,
         memcpy(to, &whole, 8);
     } else if (r->floats) {
         double x = null ? (double)NAN : (double)whole;
+        *inexact += !null && (long double)x != (long double)whole;
         memcpy(to, &x, 8);
     } else if (null) {
         float f = NAN;
@@ -262,7 +266,7 @@ static tra_status npy_strip(void *ctx, int64_t first, const tra_batch *b, tra_er
     for (int64_t i = 0; i < b->rows; i++) {
         char *at = w->row;
         for (int c = 0; c < b->schema->n; c++) {
-            put_field(&b->schema->v[c], &w->record[c], &b->v[c], i, at);
+            put_field(&b->schema->v[c], &w->record[c], &b->v[c], i, at, &w->inexact);
             at += w->record[c].bytes;
         }
         TRA_TRY(tra_newfile_write(&w->out, w->row, (size_t)w->row_bytes, e));
@@ -353,6 +357,7 @@ tra_status tra_export_table(const tra_export_job *job, tra_rel *rel, tra_export_
         tra_newfile_abort(&w.out);
     if (!h5) r->bytes = w.out.bytes;
     r->closed = w.out.closed;
+    r->inexact = w.inexact;
     tra_writer_abort(w.writer);
     tra_str_free(&w.line);
     free(w.record);

@@ -71,6 +71,8 @@ const tra_dim_labels *const *tra_labels_of_output(tra_build *b, const tra_node *
 
 /* The relation that an expression of the program computes. */
 tra_node *tra_build_relation(tra_build *b, const tra_ast *x);
+/* The same of a tensor: a table of numbers stands for the matrix of its columns. */
+tra_node *tra_build_operand_tensor(tra_build *b, const tra_ast *x);
 /* Advice for an argument "name = x" in a place without named arguments: == may be meant. NULL for any other x. */
 const char *tra_build_equals_advice(const tra_ast *x);
 /* Advice for a function that does not exist, by the name that it has in other languages; NULL: none. */

@@ -2,6 +2,7 @@
  * relations that stand for such statements. einsum_nodes.c makes nodes of them. */
 #include "lookup.h"
 #include "lower.h"
+#include "table_build.h"
 
 #include <math.h>
 #include <string.h>
@@ -124,14 +125,10 @@ static int read_ref(void *ctx, const tra_ast *x) {
     r->ok = false;
     tra_symbol *symbol = tra_build_relation_symbol(b, x->text, x->name_span);
     if (!symbol) return -1;
-    const tra_node *n = symbol->node;
+    const tra_node *n = tra_table_as_matrix(b, x, symbol->node);
     const char *why;
     tra_dims shape;
-    if (n->type.columns) {
-        tra_diag_error(b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
-                       "'%s' is a table, which has no labels", x->text);
-        return -1;
-    }
+    if (!n) return -1;
     if (!tra_type_is_blocked(&n->type, &why)) {
         tra_diag_error(b->d, x->span, "tra check prints the type of each relation",
                        "EinSum needs tensors in blocks; of '%s' %s", x->text, why);

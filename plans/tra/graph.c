@@ -117,7 +117,7 @@ static void build_assign(tra_build *b, const tra_stmt *st, tra_symbol *s) {
         if (x->kind == TRA_AST_CALL && tra_is_linear(x->text))
             s->node = tra_build_linear_call(b, x, st->part, st->nparts);
         else if (x->kind == TRA_AST_CALL && strcmp(x->text, "topk") == 0)
-            s->node = tra_build_top(b, x, tra_build_relation, st->part, st->nparts);
+            s->node = tra_build_top(b, x, tra_build_operand_tensor, st->part, st->nparts);
         else
             tra_diag_error(b->d, x->span, "write w, V = eigh(A); Q, R = qr(A); U, s, V = svd(A); v, p = topk(X, k)",
                            "several results are those of eigh, qr, svd and topk");

@@ -82,7 +82,7 @@ static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x
     tra_kernel_use use = f->op == TRA_OP_JOIN ? TRA_USE_JOIN : f->op == TRA_OP_AGG ? TRA_USE_AGG : TRA_USE_MAP;
     const tra_catalog *c = a->in[0] ? a->in[0]->type.cat : NULL;
     switch (f->args[i]) {
-    case 'R': return (a->in[a->nin++] = tra_build_relation(b, x)) != NULL;
+    case 'R': return (a->in[a->nin++] = tra_build_operand_tensor(b, x)) != NULL;
     case 'L': {
         const tra_node *of = a->in[a->nlists];
         const char *which = f->op != TRA_OP_JOIN ? "the relation"
@@ -266,7 +266,7 @@ static tra_node *build_function(tra_build *b, const struct function *f, const tr
                        f->name, x->nkids);
         return NULL;
     }
-    tra_node *in = tra_build_relation(b, x->kids[0]);
+    tra_node *in = tra_build_operand_tensor(b, x->kids[0]);
     return in ? f->build(b, in, x->span) : NULL;
 }
 
@@ -283,18 +283,19 @@ static tra_node *build_store(tra_build *b, const tra_ast *x) {
 tra_node *tra_build_linear_call(tra_build *b, const tra_ast *x, int part, int nparts) {
     tra_node *in[2] = {NULL, NULL};
     bool ok = true;
-    for (int i = 0; i < x->nkids && i < 2; i++) ok = (in[i] = tra_build_relation(b, x->kids[i])) && ok;
+    for (int i = 0; i < x->nkids && i < 2; i++) ok = (in[i] = tra_build_operand_tensor(b, x->kids[i])) && ok;
     return ok ? tra_build_linear(b, x, x->nkids, in, part, nparts) : NULL;
 }
 
-/* Is a join that of the algebra, which has lists of keys in place of the condition of a join of tables? Its first
- * relation tells, or where that is not known yet its third argument. */
+/* Is a join that of the algebra, which has lists of keys in place of the condition of a join of tables? Its third
+ * argument tells, and where the first is a table its fourth. */
 static bool joins_tensors(tra_build *b, const tra_ast *x) {
     if (strcmp(x->text, "join") != 0) return false;
     int at = x->nkids && x->kids[0]->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->kids[0]->text) : -1;
     const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
-    if (s && s->node && s->node->type.cat) return !s->node->type.columns;
-    return x->nkids < 3 || x->kids[2]->kind == TRA_AST_LIST;
+    bool list = x->nkids < 3 || x->kids[2]->kind == TRA_AST_LIST;
+    if (s && s->node && s->node->type.columns && (x->nkids < 4 || x->kids[3]->kind != TRA_AST_LIST)) return false;
+    return list;
 }
 
 static tra_node *build_form(tra_build *b, const struct form *f, const tra_ast *x) {
@@ -340,15 +341,19 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
 static tra_node *build_call(tra_build *b, const tra_ast *x) {
     if (strcmp(x->text, "store") == 0) return build_store(b, x);
     if (tra_is_linear(x->text)) return tra_build_linear_call(b, x, 0, 1);
-    if (strcmp(x->text, "topk") == 0) return tra_build_top(b, x, tra_build_relation, 0, 1);
+    if (strcmp(x->text, "topk") == 0) return tra_build_top(b, x, tra_build_operand_tensor, 0, 1);
     if (strcmp(x->text, "gen") == 0) return tra_build_gen(b, x);
-    if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_relation);
+    if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_operand_tensor);
     if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, tra_build_relation);
     for (int i = 0; i < NFUNCTIONS; i++)
         if (strcmp(functions[i].name, x->text) == 0) return build_function(b, &functions[i], x);
     for (int i = 0; i < NFORMS; i++)
         if (strcmp(forms[i].name, x->text) == 0) return build_form(b, &forms[i], x);
     return unknown_operator(b, x);
+}
+
+tra_node *tra_build_operand_tensor(tra_build *b, const tra_ast *x) {
+    return tra_table_as_matrix(b, x, tra_build_relation(b, x));
 }
 
 tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {

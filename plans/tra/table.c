@@ -337,17 +337,53 @@ tra_node *tra_table_count_rows(tra_build *b, tra_span span, const tra_node *x, t
     return NULL;
 }
 
+/* ---- tables as matrices, and matrices as tables ------------------------------------------------------------------ */
+
+/* The call of an operator on x, which is not in the program. */
+static tra_ast *call_on(tra_build *b, const char *name, const tra_ast *x, int nkids) {
+    tra_ast *call = tra_new(b->arena, tra_ast);
+    *call = (tra_ast){.kind = TRA_AST_CALL, .span = x->span, .name_span = x->span, .text = name, .nkids = nkids};
+    call->kids = tra_news(b->arena, tra_ast *, nkids + 1);
+    call->kids[0] = (tra_ast *)x;
+    return call;
+}
+
+tra_node *tra_table_as_matrix(tra_build *b, const tra_ast *x, tra_node *n) {
+    if (!n || !n->type.columns) return n;
+    const tra_schema *s = n->type.columns;
+    tra_ast *call = call_on(b, "matrix", x, 2), *list = call_on(b, NULL, x, s->n);
+    tra_table_builder w = {.b = b, .call = call, .in = n, .op.op = TRA_TABLE_MATRIX};
+    call->kids[1] = list;
+    list->kind = TRA_AST_LIST;
+    for (int c = 0; c < s->n; c++) {
+        tra_coltype t = s->v[c].type;
+        if (t != TRA_COL_BOOL && !tra_coltype_is_integer(t) && !tra_coltype_is_float(t)) {
+            tra_diag_error(b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
+                           "this table stands where a tensor is expected, and its column '%s' is no number but %s",
+                           s->v[c].name, tra_coltype_name(t));
+            return NULL;
+        }
+        list->kids[c] = tra_new(b->arena, tra_ast);
+        *list->kids[c] = (tra_ast){.kind = TRA_AST_NAME, .span = x->span, .name_span = x->span, .text = s->v[c].name};
+    }
+    return build_matrix(&w);
+}
+
+tra_node *tra_matrix_as_table(tra_build *b, const tra_ast *x, tra_node *n) {
+    if (!n || n->type.columns) return n;
+    tra_table_builder w = {.b = b, .call = call_on(b, "table", x, 1), .in = n, .op.op = TRA_TABLE_TABLE};
+    return tra_table_of_tensor(&w);
+}
+
 typedef tra_node *relation_builder(tra_build *b, const tra_ast *x);
 
-/* Operand i of the call, which must be a table, or, if `tensor`, a tensor. */
+/* Operand i of the call as a table, or, if `tensor`, as a tensor. */
 static tra_node *operand(const tra_table_builder *w, relation_builder *relation, int i, bool tensor) {
-    tra_node *n = relation(w->b, w->call->kids[i]);
-    if (!n || tensor == !n->type.columns) return n;
-    tra_diag_error(w->b->d, w->call->kids[i]->span,
-                   tensor ? "matrix(T, [a, b]) makes a tensor of columns of a table T"
-                          : "table(X) makes a table of a vector or a matrix X, entries(X) of any tensor",
-                   tensor ? "this is a table already; a tensor is expected here"
-                          : "this is a tensor; a table is expected here");
+    const tra_ast *x = w->call->kids[i];
+    tra_node *n = relation(w->b, x);
+    if (!tensor) return tra_matrix_as_table(w->b, x, n);
+    if (!n || !n->type.columns || w->op.op == TRA_TABLE_ENTRIES) return tra_table_as_matrix(w->b, x, n);
+    tra_diag_error(w->b->d, x->span, NULL, "this is a table already; a tensor is expected here");
     return NULL;
 }
 

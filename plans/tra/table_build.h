@@ -41,6 +41,11 @@ bool tra_is_table_op(const char *name);
 const char *tra_table_op_name(int i); /* of operator i; NULL after the last */
 /* Builds the call of an operator on tables; `relation` builds its operands. */
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *));
+/* n, or where it is a table of numbers and bools the matrix of all its columns (f64), x standing for it in the program.
+ */
+tra_node *tra_table_as_matrix(tra_build *b, const tra_ast *x, tra_node *n);
+/* n, or where it is a vector or a matrix the table of its columns. */
+tra_node *tra_matrix_as_table(tra_build *b, const tra_ast *x, tra_node *n);
 /* Sets the type of a table that the program declares: input T : table [...] rows N by B. */
 bool tra_build_declared_table(tra_build *b, const tra_stmt *st, tra_node *n);
 /* rows(x), for a statement whose operands are of type t: the number is f32 where these are, so that it leaves them as
