@@ -49,7 +49,9 @@ static const char *shown(grid *g, const char *s) {
     int n = 0;
     for (; *s && n < WIDEST; s++) {
         bool more = (*s & 0xc0) == 0x80;
-        char c = (unsigned char)*s < ' ' || *s == 0x7f ? '?' : *s;
+        bool pair = (unsigned char)*s == 0xc2 && (unsigned char)s[1] >= 0x80 && (unsigned char)s[1] < 0xa0;
+        char c = (unsigned char)*s < ' ' || *s == 0x7f || pair ? '?' : *s;
+        s += pair;
         tra_str_addn(&t, &c, 1);
         n += !more;
         while (n == WIDEST && (s[1] & 0xc0) == 0x80) tra_str_addn(&t, ++s, 1);

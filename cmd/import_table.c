@@ -30,7 +30,9 @@ static tra_status print_text(const char *source, const char *output, const tra_t
             tra_str_printf(&t, "    ... (tra info lists all)\n");
             break;
         }
-        tra_str_printf(&t, "    %-*s  %s", widest, r->column[c].name, r->column[c].type);
+        char name[TRA_NAMETEXT];
+        tra_printable_name(r->column[c].name, name);
+        tra_str_printf(&t, "    %-*s  %s", widest, name, r->column[c].type);
         if (r->column[c].nulls > 0) tra_str_printf(&t, ", %" PRId64 " NULL", r->column[c].nulls);
         tra_str_add(&t, "\n");
     }

@@ -251,10 +251,11 @@ static void labels_text(const tra_dim_labels *const *labels, int rank, tra_str *
     tra_arena *a = tra_arena_new();
     for (int d = 0, n = 0; labels && d < rank; d++) {
         const tra_dim_labels *l = labels[d];
+        char name[TRA_NAMETEXT];
         if (!l) continue;
-        tra_str_printf(out, "  %-10s  dimension %d, %s: ", n++ ? "" : "labels", d, l->name);
+        tra_str_printf(out, "  %-10s  dimension %d, %s: ", n++ ? "" : "labels", d, tra_printable_name(l->name, name));
         for (int64_t i = 0; i < tra_min64(l->n, SHOWN); i++)
-            tra_str_printf(out, "%s%s", i ? ", " : "", tra_dim_labels_text(a, l, i));
+            tra_str_printf(out, "%s%s", i ? ", " : "", tra_printable_name(tra_dim_labels_text(a, l, i), name));
         tra_str_printf(out, "%s%s%s\n", l->n > SHOWN ? ", ..." : "", l->units ? " in " : "", l->units ? l->units : "");
     }
     tra_arena_free(a);

@@ -98,10 +98,13 @@ static int launched_rank(void) {
 }
 
 void tra_say_error(const tra_err *e) {
-    if (strchr(e->msg, '\n')) {
-        fprintf(stderr, "%s%s", e->msg, e->msg[strlen(e->msg) - 1] == '\n' ? "" : "\n");
+    char msg[sizeof e->msg];
+    memcpy(msg, e->msg, sizeof msg);
+    if (e->status != TRA_PROGRAM) tra_printable(msg, true); /* diagnostics may have colours */
+    if (strchr(msg, '\n')) {
+        fprintf(stderr, "%s%s", msg, msg[strlen(msg) - 1] == '\n' ? "" : "\n");
     } else if (*e->msg) {
-        fprintf(stderr, "tra: %s\n", e->msg);
+        fprintf(stderr, "tra: %s\n", tra_printable(msg, false));
     }
     if (*e->msg && e->file && tra_log_level >= 2) fprintf(stderr, "tra: raised at %s:%d\n", e->file, e->line);
 }

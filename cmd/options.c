@@ -348,8 +348,11 @@ static tra_status print_failed(tra_err *e) {
 }
 
 tra_status tra_print(const char *s, tra_err *e) {
+    char *shown = tra_printable(tra_asprintf("%s", s), true);
     errno = 0;
-    return fputs(s, stdout) >= 0 ? TRA_OK : print_failed(e);
+    bool ok = fputs(shown, stdout) >= 0;
+    free(shown);
+    return ok ? TRA_OK : print_failed(e);
 }
 
 tra_status tra_print_flush(tra_err *e) {

@@ -154,7 +154,8 @@ static void column_text(tra_rel *rel, int i, int widest, tra_str *out) {
     const tra_column *c = &tra_rel_type(rel)->columns->v[i];
     tra_arena *a = tra_arena_new();
     tra_column_facts f;
-    tra_str_printf(out, "    %-*s  %-9s", widest, c->name, tra_coltype_name(c->type));
+    char name[TRA_NAMETEXT];
+    tra_str_printf(out, "    %-*s  %-9s", widest, tra_printable_name(c->name, name), tra_coltype_name(c->type));
     if (tra_rel_column_facts(rel, i, a, &f, NULL) == TRA_OK) {
         char shown[2][TRA_SHOWN];
         bool any = f.rows > f.nulls;

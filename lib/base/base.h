@@ -143,7 +143,13 @@ typedef struct tra_str {
 void tra_str_addn(tra_str *b, const char *s, size_t n);
 void tra_str_add(tra_str *b, const char *s);
 void tra_str_printf(tra_str *b, const char *fmt, ...) TRA_PRINTF(2, 3);
-const char *tra_str_get(const tra_str *b); /* "" when nothing was appended */
+/* Puts '?' in place of control characters, which would disturb a terminal; `lines`: line ends and tabs stay. Returns s.
+ * What people are shown goes through one of these: names and values of files may be anything. */
+char *tra_printable(char *s, bool lines);
+enum { TRA_NAMETEXT = 1024 };
+const char *tra_printable_name(const char *s,
+                               char buf[TRA_NAMETEXT]); /* the same of a name, in buf; long ones are cut */
+const char *tra_str_get(const tra_str *b);              /* "" when nothing was appended */
 void tra_str_free(tra_str *b);
 
 /* The closest of the names, if close enough to be a slip of the finger (a third of its letters, at least one, or

@@ -9,7 +9,7 @@ bool tra_log_mute = false;
 static void say(const char *kind, const char *fmt, va_list ap) {
     char *text = NULL;
     if (vasprintf(&text, fmt, ap) < 0) return;
-    char *line = tra_asprintf("tra: %s%s\n", kind, text);
+    char *line = tra_asprintf("tra: %s%s\n", kind, tra_printable(text, true));
     fputs(line, stderr);
     free(line);
     free(text);

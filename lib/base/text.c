@@ -91,3 +91,23 @@ const char *tra_nearest(const char *name, int n, const char *const *names) {
     }
     return best;
 }
+
+char *tra_printable(char *s, bool lines) {
+    for (unsigned char *p = (unsigned char *)s; *p; p++) {
+        bool control = *p < ' ' ? !lines || (*p != '\n' && *p != '\t') : *p == 127;
+        if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) *p++ = '?', control = true; /* those of ISO 8859-1 */
+        if (control) *p = '?';
+    }
+    return s;
+}
+
+const char *tra_printable_name(const char *s, char buf[TRA_NAMETEXT]) {
+    size_t n = strlen(s), cut = n;
+    if (n >= TRA_NAMETEXT) {
+        cut = TRA_NAMETEXT - 4;
+        while (cut > 0 && ((unsigned char)s[cut] & 0xc0) == 0x80) cut--;
+    }
+    memcpy(buf, s, cut);
+    strcpy(buf + cut, cut < n ? "..." : "");
+    return tra_printable(buf, false);
+}

@@ -17,11 +17,12 @@ static tra_diag *push(tra_diags *d) {
 static void add(tra_diags *d, bool warning, tra_span at, const char *advice, const char *fmt, va_list ap) {
     char msg[1024];
     vsnprintf(msg, sizeof msg, fmt, ap);
+    tra_printable(msg, false);
     tra_diag *g = push(d);
     g->span = at;
     g->warning = warning;
     g->msg = tra_arena_strndup(d->arena, msg, strlen(msg));
-    g->advice = advice ? tra_arena_strndup(d->arena, advice, strlen(advice)) : NULL;
+    g->advice = advice ? tra_printable(tra_arena_strndup(d->arena, advice, strlen(advice)), true) : NULL;
     d->errors += !warning;
 }
 

@@ -73,7 +73,9 @@ static void describe_table(const tra_node *n, tra_str *out) {
     for (int i = 0; i < s->n; i++) width = strlen(s->v[i].name) > width ? strlen(s->v[i].name) : width;
     for (int i = 0; i < s->n; i++) {
         const tra_column *c = &s->v[i];
-        tra_str_printf(out, "\n  %-*s  %s", (int)(width > 40 ? 40 : width), c->name, tra_coltype_name(c->type));
+        char name[TRA_NAMETEXT];
+        tra_str_printf(out, "\n  %-*s  %s", (int)(width > 40 ? 40 : width), tra_printable_name(c->name, name),
+                       tra_coltype_name(c->type));
         if (tra_coltype_is_coded(c->type) && c->dict)
             tra_str_printf(out, " of %" PRId64 " value%s", c->dict->n, c->dict->n == 1 ? "" : "s");
         if (c->nullable) tra_str_add(out, ", may be NULL");

@@ -274,3 +274,27 @@ assert (v("K") == np.hstack([t, x])).all() and (v("T") == t.T).all()'
     printf '%s\n' 'input n from "n.h5"' 'G[i,j] = sum n[k,i] * n[k,j]' 'output G' >p.tra
     status 3 tra run p.tra; has "row 1"
 }
+
+@test "names and values of files are shown without control characters" {
+    py 'open("n.csv", "w", newline="").write("\"a\x1b[31m\",\"b\nc\",d\xe9\n1,\x1b]0;x\x07,y\x9b2J\n")'
+    shows_none() {
+        printf '%s' "$output" >shown
+        py 'b = open("shown", "rb").read().decode(); bad = [c for c in b if (c < " " and c != "\n" and c != "\t") or "\x7f" <= c < "\xa0"]
+assert not bad, (bad, b)'
+    }
+    status 0 tra import n.csv -o n.h5; shows_none; has "a?[31m"; has "b?c"
+    status 0 tra info n.h5; shows_none; has "b?c"
+    status 0 tra info n.h5 --format json; shows_none
+    printf '%s\n' 'input n from "n.h5"' 'm = select(n, `dé` == "x")' 'output m' >p.tra
+    status 0 tra check p.tra; shows_none
+    status 0 tra explain p.tra; shows_none
+    status 3 tra import --types '1=date' n.csv -o x.h5; shows_none
+    printf '%s\n' 'input n from "n.h5"' 'm = matrix(n, [`b?c`])' 'output m' >p.tra
+    status 2 tra check p.tra; shows_none
+    printf '"a\033[31m"\n1\n' | tra import -q - --from csv --matrix -o l.h5
+    status 0 tra info l.h5; shows_none
+    status 3 tra info $'no\033[31m.h5'; shows_none
+    status 0 script -qec "'$TRA' head n.h5" /dev/null
+    output=$(tr -d '\r' <<<"$output")
+    shows_none
+}
