@@ -29,7 +29,7 @@ static tra_status open_edges(tra_source *s, tra_err *e) {
         return tra_fail(e, TRA_INPUT,
                         "%s: has no edges, so that nothing tells how many vertices there are: say --shape", s->spec);
     /* From and to are vertices of one graph: the matrix is square. */
-    int64_t n = tra_max64(found.most[0], found.most[1]) - s->base + 1;
+    int64_t n = found.count == 0 ? 0 : tra_max64(found.most[0], found.most[1]) - s->base + 1;
     s->shape = s->o.has_shape ? s->o.shape : (tra_dims){.n = 2, .v = {n, n}};
     tra_lines_shape(s);
     return TRA_OK;

@@ -247,7 +247,8 @@ static tra_status read_kind(tra_source *s, npz *z, tra_err *e) {
     }
     tra_stream_close(&c.in);
     TRA_TRY(status);
-    for (int i = 0; i < 3; i++) name[i] = raw[wide ? 4 * i : i];
+    int low = wide && strchr(c.h.descr, '>') ? 3 : 0; /* numpy on s390x writes the high byte first */
+    for (int i = 0; i < 3; i++) name[i] = raw[wide ? 4 * i + low : i];
     for (int i = 0; i < 5; i++)
         if (strcmp(name, names[i]) == 0) {
             z->kind = i;
