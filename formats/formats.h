@@ -258,6 +258,8 @@ TRA_MUSTUSE tra_status tra_import(const tra_import_job *job, tra_arena *a, tra_i
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
 
+/* The bytes of buffers that importing the table takes at least, with what each of its columns takes. */
+int64_t tra_csv_table_needs(const struct tra_csv_import *m);
 /* Writes the table that the source of a job is, which appears only when it is complete. The receipt's arrays are in the
  * arena. */
 TRA_MUSTUSE tra_status tra_csv_import_table(struct tra_csv_import *m, const tra_import_job *job, tra_arena *a,

@@ -213,8 +213,7 @@ static tra_status import_dense(dense_import *m, tra_import_receipt *r, tra_err *
 }
 
 static tra_status import_table(dense_import *m, tra_arena *a, tra_import_receipt *r, tra_err *e) {
-    enum { LEAST = 20 << 20 };
-    tra_status s = tra_buffer_check(m->ceiling, LEAST, e);
+    tra_status s = tra_buffer_check(m->ceiling, tra_csv_table_needs(m->source->table), e);
     if (s == TRA_OK) s = refuse_itself(m, e);
     r->is_table = true;
     r->format = m->source->format->name;

@@ -298,3 +298,19 @@ assert not bad, (bad, b)'
     output=$(tr -d '\r' <<<"$output")
     shows_none
 }
+
+@test "the columns of a very wide table count: the ceiling is kept, or the least is said" {
+    py 'n = 100000
+open("commas.csv", "w").write("," * 3000000 + "\n")
+open("wide.csv", "w").write(",".join(f"c{i}" for i in range(n)) + "\n" + ",".join(["1"] * n) + "\n")
+open("some.csv", "w").write(",".join(f"c{i}" for i in range(5000)) + "\n" + ",".join(["1"] * 5000) + "\n")'
+    for f in commas wide some; do
+        "$PYTHON" -c 'import resource, subprocess, sys
+r = subprocess.run(sys.argv[2:], capture_output=True, text=True)
+assert r.returncode in (0, 4), r
+assert r.returncode == 0 or "--memory" in r.stderr, r
+most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10
+assert sys.argv[1] or most < 64 << 20, most' "${SAN-}" "$TRA" import -q --table --memory 64M $f.csv -o $f.h5
+    done
+    [ -e some.h5 ]
+}
