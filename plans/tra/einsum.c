@@ -126,9 +126,16 @@ static int read_ref(void *ctx, const tra_ast *x) {
     tra_symbol *symbol = tra_build_relation_symbol(b, x->text, x->name_span);
     if (!symbol) return -1;
     const tra_node *n = tra_table_as_matrix(b, x, symbol->node);
+    const tra_column *other = n ? tra_table_other_column(n) : NULL;
     const char *why;
     tra_dims shape;
     if (!n) return -1;
+    if (other) {
+        tra_diag_error(b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
+                       "'%s' is a table, which has no labels: its column '%s' is no number but %s", x->text,
+                       other->name, tra_coltype_name(other->type));
+        return -1;
+    }
     if (!tra_type_is_blocked(&n->type, &why)) {
         tra_diag_error(b->d, x->span, "tra check prints the type of each relation",
                        "EinSum needs tensors in blocks; of '%s' %s", x->text, why);

@@ -348,21 +348,23 @@ static tra_ast *call_on(tra_build *b, const char *name, const tra_ast *x, int nk
     return call;
 }
 
+const tra_column *tra_table_other_column(const tra_node *n) {
+    const tra_schema *s = n->type.columns;
+    for (int c = 0; s && c < s->n; c++) {
+        tra_coltype t = s->v[c].type;
+        if (t != TRA_COL_BOOL && !tra_coltype_is_integer(t) && !tra_coltype_is_float(t)) return &s->v[c];
+    }
+    return NULL;
+}
+
 tra_node *tra_table_as_matrix(tra_build *b, const tra_ast *x, tra_node *n) {
-    if (!n || !n->type.columns) return n;
+    if (!n || !n->type.columns || tra_table_other_column(n)) return n;
     const tra_schema *s = n->type.columns;
     tra_ast *call = call_on(b, "matrix", x, 2), *list = call_on(b, NULL, x, s->n);
     tra_table_builder w = {.b = b, .call = call, .in = n, .op.op = TRA_TABLE_MATRIX};
     call->kids[1] = list;
     list->kind = TRA_AST_LIST;
     for (int c = 0; c < s->n; c++) {
-        tra_coltype t = s->v[c].type;
-        if (t != TRA_COL_BOOL && !tra_coltype_is_integer(t) && !tra_coltype_is_float(t)) {
-            tra_diag_error(b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
-                           "this table stands where a tensor is expected, and its column '%s' is no number but %s",
-                           s->v[c].name, tra_coltype_name(t));
-            return NULL;
-        }
         list->kids[c] = tra_new(b->arena, tra_ast);
         *list->kids[c] = (tra_ast){.kind = TRA_AST_NAME, .span = x->span, .name_span = x->span, .text = s->v[c].name};
     }
@@ -382,8 +384,10 @@ static tra_node *operand(const tra_table_builder *w, relation_builder *relation,
     const tra_ast *x = w->call->kids[i];
     tra_node *n = relation(w->b, x);
     if (!tensor) return tra_matrix_as_table(w->b, x, n);
-    if (!n || !n->type.columns || w->op.op == TRA_TABLE_ENTRIES) return tra_table_as_matrix(w->b, x, n);
-    tra_diag_error(w->b->d, x->span, NULL, "this is a table already; a tensor is expected here");
+    if (n && w->op.op == TRA_TABLE_ENTRIES) n = tra_table_as_matrix(w->b, x, n);
+    if (!n || !n->type.columns) return n;
+    tra_diag_error(w->b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
+                   "this is a table already; a tensor is expected here");
     return NULL;
 }
 

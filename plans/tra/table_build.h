@@ -41,8 +41,10 @@ bool tra_is_table_op(const char *name);
 const char *tra_table_op_name(int i); /* of operator i; NULL after the last */
 /* Builds the call of an operator on tables; `relation` builds its operands. */
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *));
-/* n, or where it is a table of numbers and bools the matrix of all its columns (f64), x standing for it in the program.
- */
+/* The first column that is neither of numbers nor of bools; NULL: there is none, or no table. */
+const tra_column *tra_table_other_column(const tra_node *n);
+/* n, or where it is a table of numbers and bools alone the matrix of all its columns (f64), x standing for it in the
+ * program. */
 tra_node *tra_table_as_matrix(tra_build *b, const tra_ast *x, tra_node *n);
 /* n, or where it is a vector or a matrix the table of its columns. */
 tra_node *tra_matrix_as_table(tra_build *b, const tra_ast *x, tra_node *n);

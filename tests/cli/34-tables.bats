@@ -287,7 +287,7 @@ END
     has "p.tra:11:24: error: matrix has no argument 'fil'"
     has "p.tra:12:31: error: an element type is expected here"
     has "p.tra:13:15: error: A has no column 'start'"
-    has "p.tra:14:15: error: this table stands where a tensor is expected, and its column 'name' is no number but string"
+    has "p.tra:14:5: error: transform takes tensors, and this is a table"
     has "p.tra:15:"
     has "p.tra:16:24: error: this is no date"
     has "p.tra:17:15: error: sum is an aggregate, which stands in group"
