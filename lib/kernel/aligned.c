@@ -4,6 +4,7 @@
 #include "kernel_int.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { A, B, C };
@@ -228,16 +229,17 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
         }
     assert(k->code->nregs <= TRA_MAXREGS);
     double regs[k->code->nregs + 3][TRA_STRIP] __attribute__((aligned(64)));
-    tra_typed_insn v[k->code->n + 1];
+    tra_typed_insn *v = tra_malloc(((size_t)k->code->n + 1) * sizeof *v);
+    uint8_t *kill = tra_malloc((size_t)k->code->n);
     tra_dtype types[2] = {a->dtype, arg[k->nin - 1]->dtype};
     runner r = {.k = k, .arg = {a, b}, .identity = tra_identity(k->identity, out->dtype), .regs = regs};
     tra_code_type(k->code, k->nin, types, tra_aligned_sums(k), v, &r.code);
     r.t = tra_dtype_rows[r.code.type].sum;
-    uint8_t kill[k->code->n];
     bool kills = false, folds = tra_code_sparse(k->code, sparse, kill, &kills);
     if (kills) r.code.kill = kill;
-    if (!kills && k->nin == 2 && tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced)) return;
     r.strip = tra_strip_fold(r.t, k->fold, folds);
-    if (k->nin == 2 && reduce_planes(&r, &kept, &reduced, out)) return;
-    reduce(&r, &kept, &reduced, out);
+    bool tiles = !kills && k->nin == 2 && tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced);
+    if (!tiles && !(k->nin == 2 && reduce_planes(&r, &kept, &reduced, out))) reduce(&r, &kept, &reduced, out);
+    free(kill);
+    free(v);
 }

@@ -255,8 +255,10 @@ static const tra_kernel *fuse(tra_arena *a, const tra_kernel *first, const tra_k
     return k;
 }
 
-/* May the two be one program? Not if the first gives the same number everywhere, since that would take the type of what
- * it is combined with, nor if they compute integers in different types. */
+enum { MOST_INSTRUCTIONS = 256 }; /* of a program that is composed: beyond that, steps come one after the other */
+
+/* May the two be one program? Not if it would be too long, or if the first gives the same number everywhere, since that
+ * would take the type of what it is combined with, nor if they compute integers in different types. */
 static bool may_fuse(const tra_code *first, const tra_code *next) {
     bool reads = false;
     for (int i = 0; i < first->n; i++) {
@@ -264,7 +266,7 @@ static bool may_fuse(const tra_code *first, const tra_code *next) {
         int n = tra_scalar_arity(c->op);
         reads = reads || (c->op != TRA_S_CONST && (c->a < 0 || (n > 1 && c->b < 0) || (n > 2 && c->c < 0)));
     }
-    return reads && !tra_code_is_wide(first) && !tra_code_is_wide(next);
+    return reads && first->n + next->n <= MOST_INSTRUCTIONS && !tra_code_is_wide(first) && !tra_code_is_wide(next);
 }
 
 bool tra_kernel_composes(const tra_kernel *first, const tra_kernel *next) {

@@ -184,8 +184,11 @@ void tra_lapack_fail_singular(const char *name, const double *r, int64_t n, int6
 
 /* ---- execution ---------------------------------------------------------------------------------------------- */
 
-enum { TRA_MAXREGS = 40 }; /* of a program; more would take 2^38 operators */
-enum { TRA_STRIP = 512 };  /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
+enum {
+    TRA_MAXREGS = 40
+};                        /* of a program: of an expression more would take 2^38 operators, and a composition of
+                             several takes one more than the greediest */
+enum { TRA_STRIP = 512 }; /* elements that one instruction handles at a time: 4 KiB of f64 stay in the first cache */
 
 /* The type in which elements of type t are computed: all integers and bools in i64. */
 static inline tra_dtype tra_strip_type(tra_dtype t) { return tra_dtype_is_float(t) ? t : TRA_I64; }

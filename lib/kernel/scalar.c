@@ -345,6 +345,39 @@ tra_code *tra_scalar_compile(tra_arena *a, const tra_scalar *s) {
     return c;
 }
 
+/* How many operands an instruction reads. */
+static int reads(const tra_insn *in) { return in->op == TRA_S_ARG ? 1 : ops[in->op].arity; }
+
+/* Gives the results registers anew, each the first that holds nothing which is still to be read: so a chain of maps
+ * takes as many as its greediest map, and one, however long it is. */
+static void assign_registers(tra_arena *a, tra_code *c) {
+    int(*from)[3] =
+        tra_arena_alloc(a, (size_t)c->n * sizeof *from); /* the instructions that made the operands; -1: none */
+    int *maker = tra_news(a, int, c->nregs), *last = tra_news(a, int, c->n); /* of each result, its last reader */
+    bool *taken = tra_news(a, bool, c->nregs);
+    for (int i = 0; i < c->n; i++) {
+        const int at[3] = {c->v[i].a, c->v[i].b, c->v[i].c};
+        for (int o = 0; o < 3; o++) {
+            from[i][o] = o < reads(&c->v[i]) && at[o] >= 0 ? maker[at[o]] : -1;
+            if (from[i][o] >= 0) last[from[i][o]] = i;
+        }
+        maker[c->v[i].d] = i;
+    }
+    c->nregs = 0;
+    for (int i = 0; i < c->n; i++) {
+        tra_insn *in = &c->v[i];
+        int *at[3] = {&in->a, &in->b, &in->c}, n = reads(in), r = 0;
+        for (int o = 0; o < 3; o++)
+            if (from[i][o] >= 0) *at[o] = c->v[from[i][o]].d;
+        for (int o = n; o < 3; o++) *at[o] = n ? in->a : 0;
+        for (int o = 0; o < n; o++)
+            if (from[i][o] >= 0 && last[from[i][o]] == i) taken[*at[o]] = false;
+        while (taken[r]) r++;
+        taken[in->d = r] = true;
+        if (r >= c->nregs) c->nregs = r + 1;
+    }
+}
+
 tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *next) {
     tra_code *c = tra_new(a, tra_code);
     c->v = tra_news(a, tra_insn, first->n + next->n);
@@ -361,5 +394,6 @@ tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *nex
         c->v[first->n + i] = in;
     }
     c->nregs = next->nregs + 1 > first->nregs ? next->nregs + 1 : first->nregs;
+    assign_registers(a, c);
     return c;
 }

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The compiler may assume that nobody watches floating-point exceptions or errno; values stay IEEE. */
@@ -388,13 +389,13 @@ void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg
                     const bool *sparse) {
     assert(code->nregs <= TRA_MAXREGS && nargs <= 2);
     double regs[code->nregs + 2][TRA_STRIP] __attribute__((aligned(64)));
-    tra_typed_insn v[code->n + 1];
     tra_typed typed;
     tra_dtype types[2] = {arg[0]->dtype, arg[nargs - 1]->dtype};
     int64_t n = tra_elements_of(&out->ext);
     if (n == 0) return;
+    tra_typed_insn *v = tra_malloc(((size_t)code->n + 1) * sizeof *v);
+    uint8_t *kill = tra_malloc((size_t)code->n);
     tra_code_type(code, nargs, types, false, v, &typed);
-    uint8_t kill[code->n];
     bool kills = false;
     tra_code_sparse(code, sparse, kill, &kills);
     if (kills) typed.kill = kill;
@@ -407,6 +408,8 @@ void tra_code_nests(const tra_code *code, int nargs, const tra_array *const *arg
         tra_typed_strip(&typed, regs, in, len, (char *)out->data + (size_t)pos * tra_dtype_size(out->dtype),
                         out->dtype);
     }
+    free(kill);
+    free(v);
 }
 
 void tra_code_run(const tra_code *code, const tra_array *a, const tra_array *b, const tra_array *out,

@@ -60,7 +60,10 @@ static bool is_kept(const tra_plan *p, const tra_edges *e, int i) {
     return taken || p->ops[user].loop != p->ops[i].loop;
 }
 
+enum { MOST_MAPS = 64 }; /* that are composed into one */
+
 void tra_choose_fused(tra_plan *p, const tra_edges *e) {
+    int *maps = tra_calloc((size_t)p->nops + 1, sizeof *maps); /* of a MAP: with those that are fused with it */
     for (int i = 0; i < p->nops; i++) {
         tra_op *op = &p->ops[i];
         op->orders.fused = false;
@@ -69,10 +72,12 @@ void tra_choose_fused(tra_plan *p, const tra_edges *e) {
             !p->unfused && e->uses[i] == 1 && !e->gathered[i] && !is_made_once(p, op, e->first[i]) && !is_kept(p, e, i);
         int j = op->in[0];
         while (tra_op_is(p->ops[j].op, TRA_RENAMES)) j = p->ops[j].in[0];
-        bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP &&
+        bool one = op->op == TRA_PLAN_MAP && p->ops[j].op == TRA_PLAN_MAP && maps[j] < MOST_MAPS &&
                    tra_kernel_composes(p->ops[j].what.map, op->what.map);
         if (!one) p->ops[j].orders.fused = false;
+        maps[i] = p->ops[j].orders.fused ? maps[j] + 1 : 1;
     }
+    free(maps);
 }
 
 void tra_edges_extend_by_views(const tra_plan *p, tra_edges *e) {

@@ -1,6 +1,8 @@
 /* plan.c - the table of operators, questions about operators of a plan, and whether a plan is valid. */
 #include "plan.h"
 
+#include "../relation/columns.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -136,7 +138,8 @@ bool tra_op_is_stage(const tra_op *op) { return !tra_op_is(op->op, TRA_READS) &&
 bool tra_op_grows(const tra_op *op) {
     const tra_kernel *agg = op->what.agg;
     if (!agg || !op->type.layout || tra_kernel_needs_tensor(agg)) return false;
-    return !op->what.partial || tra_kernel_is_sum(agg);
+    /* of entries the identity of other folds than sums is not the absent element */
+    return !op->what.partial || tra_kernel_is_sum(agg) || op->type.layout == &tra_counted;
 }
 
 bool tra_op_counts_first(const tra_op *op) {

@@ -1,4 +1,5 @@
 /* superblock_tasks.c - the tasks of super-blocks: adding a term to an output, step by step, and emitting results. */
+#include "../relation/columns.h"
 #include "superblock_int.h"
 
 #include <stdlib.h>
@@ -269,13 +270,22 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
 
 /* ---- identities ------------------------------------------------------------------------------------------------ */
 
-/* Emits a sum without entries. */
+/* Emits a sum without entries, or, where only the run counts the rows, a fold without rows: with others it takes theirs.
+ */
 static tra_status empty_sum(tra_joinagg *st, int64_t ordinal, tra_err *e) {
     tra_cell c = tra_cell_new(&st->op->type, ordinal, NULL);
+    tra_dims ext = c.array.ext;
+    bool counted = c.layout == &tra_counted;
     tra_block *b;
-    TRA_TRY(tra_block_new(st->site->pool, tra_cell_gather_bytes(NULL, 0, &c), &b, e));
+    for (int d = 0; d < ext.n; d++)
+        if (st->op->type.bounded >> d & 1) ext.v[d] = 0;
+    int64_t bytes = counted ? tra_counted_room(c.array.dtype, &ext) : tra_cell_gather_bytes(NULL, 0, &c);
+    TRA_TRY(tra_block_new(st->site->pool, bytes, &b, e));
     c.head = b->ptr;
-    tra_cell_gather(NULL, 0, &c);
+    if (counted)
+        tra_counted_begin(&c, &ext);
+    else
+        tra_cell_gather(NULL, 0, &c);
     tra_block_shrink(st->site->pool, b, tra_cell_bytes(&c));
     return tra_outlet_emit(st->outlet, NULL, ordinal, st->how.summand, b, e);
 }

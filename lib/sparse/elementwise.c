@@ -6,6 +6,7 @@
 #include "sparse.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 tra_dtype tra_unary_type(const tra_unary *f) {
@@ -22,8 +23,8 @@ void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t
         tra_convert(result, to, narrow, f->arg, n);
     } else {
         double regs[f->code->nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
-        tra_typed_insn v[f->code->n + 1];
-        uint8_t kill[f->code->n];
+        tra_typed_insn *v = tra_malloc(((size_t)f->code->n + 1) * sizeof *v);
+        uint8_t *kill = tra_malloc((size_t)f->code->n);
         tra_typed typed;
         bool kills = false;
         tra_code_type(f->code, 1, &f->arg, f->wide, v, &typed);
@@ -32,6 +33,8 @@ void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t
         tra_convert(own, typed.load[0], narrow, f->arg, n);
         const void *arg[2] = {own, NULL};
         tra_typed_strip(&typed, regs, arg, n, result, to);
+        free(kill);
+        free(v);
     }
     memcpy(out, result, (size_t)n * tra_dtype_size(to));
 }
@@ -220,16 +223,39 @@ int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int n
     return tra_rows_compute(code, types, nargs, false, in, out, count);
 }
 
+/* What tra_rows_compute does, when the operands and the code of the job are typed. */
+static int64_t compute_rows(job *j, bool count) {
+    tra_cell *out = j->out;
+    int64_t nregs = j->code ? j->code->nregs : 0;
+    double regs[nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
+    assert(nregs <= TRA_MAXREGS);
+    j->regs = regs;
+    if (!out->layout) {
+        for (int64_t row = 0; row < j->rows && !tra_cancelled(); row++) {
+            at_row(j, row);
+            dense_row(j, row);
+        }
+        return 0;
+    }
+    choose(j);
+    int64_t nrows, n;
+    if (count || out->counted[1] == 0) {
+        walk(j, NULL, &nrows, &n);
+        tra_rows_counted(out, nrows, n);
+    }
+    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
+    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
+    if (out->counted[1] > 0) walk(j, &to, &nrows, &n);
+    return tra_rows_made(&to);
+}
+
 int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
                          tra_cell *out, bool count) {
     job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext};
-    int64_t nregs = code ? code->nregs : 0;
-    double regs[nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
-    tra_typed_insn v[code ? code->n + 1 : 1];
-    uint8_t kill[code ? code->n : 1];
+    size_t room = code ? (size_t)code->n + 1 : 1;
+    tra_typed_insn *v = tra_malloc(room * sizeof *v);
+    uint8_t *kill = tra_malloc(room);
     bool kills = false;
-    assert(nregs <= TRA_MAXREGS);
-    j.regs = regs;
     j.rows = tra_rows_box(&j.ext);
     j.columns = tra_last_extent(&j.ext);
     for (int i = 0; i < nargs; i++) {
@@ -243,21 +269,8 @@ int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs
         if (kills) j.typed.kill = kill;
     }
     if (j.columns == 0) j.rows = 0;
-    if (!out->layout) {
-        for (int64_t row = 0; row < j.rows && !tra_cancelled(); row++) {
-            at_row(&j, row);
-            dense_row(&j, row);
-        }
-        return 0;
-    }
-    choose(&j);
-    int64_t nrows, n;
-    if (count || out->counted[1] == 0) {
-        walk(&j, NULL, &nrows, &n);
-        tra_rows_counted(out, nrows, n);
-    }
-    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
-    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
-    if (out->counted[1] > 0) walk(&j, &to, &nrows, &n);
-    return tra_rows_made(&to);
+    int64_t bytes = compute_rows(&j, count);
+    free(kill);
+    free(v);
+    return bytes;
 }

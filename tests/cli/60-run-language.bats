@@ -275,3 +275,41 @@ END2
         is "$digest" tra digest X.h5
     done
 }
+
+# chain N TEMPLATE: a statement B1, B2 ... for each step, in which $1 is the number of the step and $2 that of the one
+# before; the last one is the output Z.
+chain() {
+    local i
+    # shellcheck disable=SC2059
+    for ((i = 1; i <= $1; i++)); do printf "$2\n" $i $((i - 1)); done
+    printf 'output B%d to "Z.h5"\n' "$1"
+}
+
+@test "chains of element-wise steps are as long as a program wants, of floats, integers and entries, and in tables" {
+    printf '1,-2\n3,4\n0,0\n' >a.csv
+    printf '2,-4\n6,8\n0,0\n' >twice.csv
+    tra import -q a.csv --no-header -o a_f64.h5
+    tra import -q a.csv --no-header --dtype i64 -o a_i64.h5
+    tra import -q a.csv --no-header --storage csr -o a_csr.h5
+    for t in f64 i64 csr; do
+        printf 'input A from "a_%s.h5"\n' $t >head
+        { cat head; echo 'B0[i,j] = A[i,j]'; chain 70 'B%d[i,j] = -B%d[i,j]'; } >neg.tra
+        { cat head; echo 'B0[i,j] = A[i,j]'; chain 50 'B%d[i,j] = 2 * B%d[i,j] - A[i,j]'; } >two.tra
+        { cat head; echo 'B0[i,j] = A[i,j]'; chain 50 'B%d[i,j] = sign(B%d[i,j]) * abs(A[i,j])'; } >sign.tra
+        { cat head; printf 'Z = transform(A, neg'; printf ' . neg%.0s' {1..599}; echo ')'; echo 'output Z'; } >dots.tra
+        { cat head; printf 'Z[i,j] = A[i,j]'; printf ' + A[i,j] - A[i,j]%.0s' {1..490}; echo; echo 'output Z'; } >sum.tra
+        for p in neg two sign dots sum; do
+            rm -f Z.h5
+            status 0 tra run -q --no-history $p.tra
+            tra export -q Z.h5 --to csv -o z.csv
+            status 0 py 'assert (np.loadtxt("z.csv", delimiter=",") == np.loadtxt("a.csv", delimiter=",")).all()'
+        done
+        { cat head; echo 'B0[i,j] = A[i,j]'; chain 50 'B%d[i,j] = -B%d[i,j]'; echo 'S[j] = sum B50[i,j] * A[i,j]'; } >s.tra
+        echo 'output S' >>s.tra
+        status 0 tra run -q --no-history --sites 2 s.tra
+        is $'10\n20' tra export -q S.h5 --to csv -o -
+    done
+    { echo 'input A from "a_i64.h5"'; echo 'B0 = table(A)'; chain 50 'B%d = project(B%d, c0 = -c0, c1 = -c1)'; } >t.tra
+    status 0 tra run -q --no-history t.tra
+    is "$(cat a.csv)" eval 'tra export -q Z.h5 --to csv -o - | tail -n +2'
+}

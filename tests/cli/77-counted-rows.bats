@@ -123,3 +123,39 @@ END
     status 0 tra run -q --no-history --engine reference p.tra
     status 0 "$PYTHON" j.py
 }
+
+@test "folds of counted rows over a label that sites share are merged, whatever the sites have of it" {
+    rows 40
+    printf '1\n2\n3\n4\n5\n6\n' >w.csv
+    tra import -q w.csv --no-header --vector --block 2 -o w.h5
+    cat >p.tra <<'END'
+input t from "t.h5"
+input W from "w.h5"
+X = matrix(select(t, g < 4), [a, b])
+I = matrix(select(t, g < 4), [a, b], type = i64)
+V[n,w,i] = X[n,i] * W[w]
+U[n,w,i] as csf = I[n,i] * floor(W[w])
+A[n,i] = max floor(V[n,w,i])
+B[n,i] = min floor(V[n,w,i])
+C[n,i] = sum floor(V[n,w,i])
+D[n,i] = prod floor(V[n,w,i] / 4)
+E[n,i] = mean floor(V[n,w,i])
+F[n,i] as csr = max U[n,w,i]
+G[n,i] = argmax floor(V[n,w,i])
+H[n,i,m] = max (V[n,w,i] - X[m,i] * W[w])
+END
+    for o in A B C D E F G H; do echo "output $o" >>p.tra; done
+    cat judge.py - >j.py <<'END'
+import os, subprocess
+X, W = rows(lambda r: r["g"] < 4, "a", "b"), np.arange(1, 7.)
+V = np.floor(X[:, None, :] * W[None, :, None])
+near("A", V.max(1)); near("B", V.min(1)); near("C", V.sum(1)); near("D", np.floor(V / 4).prod(1)); near("E", V.mean(1))
+near("G", V.argmax(1)); near("H", (V[:, :, :, None] - np.einsum("mi,w->wim", X, W)).max(1))
+subprocess.run([os.environ["TRA"], "export", "-q", "F.h5", "-o", "f.npy"], check=True)
+assert (np.load("f.npy") == V.max(1)).all()
+END
+    for s in 1 2 3 5; do
+        status 0 tra run -q --no-history --sites $s p.tra
+        status 0 "$PYTHON" j.py
+    done
+}

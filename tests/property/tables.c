@@ -368,7 +368,7 @@ tra_status expect_tables(const tra_graph *g, tra_arena *a, expected *out, tra_er
         out->overflow |= has_error(r->table);
         out->tol[n->id] = tra_news(a, double *, r->n + 1);
         for (int64_t i = 0; i < r->n && !r->table; i++) {
-            int64_t all = tra_catalog_elements_of(n->type.cat, i);
+            int64_t all = elements_of(&r->v[i].ext);
             out->tol[n->id][i] = tra_news(a, double, all + 1);
             for (int64_t j = 0; j < all; j++) out->tol[n->id][i][j] = 1e-9 * fabs((double)r->v[i].data[j]) + 1e-9;
         }
