@@ -72,10 +72,14 @@ void tra_run_warn_of_zeros(const tra_plan *p, const tra_report *r) {
     for (int i = 0; i < p->nops; i++) {
         int64_t n = r->ops[i].by_zero;
         if (n == 0) continue;
-        bool divided = r->ops[i].causes & TRA_NULL_DIVIDED, date = r->ops[i].causes & TRA_NULL_NO_DATE;
+        unsigned causes = r->ops[i].causes;
+        bool date = causes & TRA_NULL_NO_DATE, floats = causes & TRA_NULL_DIVIDED_FLOAT;
+        bool divided = floats || (causes & TRA_NULL_DIVIDED);
         tra_warn("%s%" PRId64 " value%s of %s %s NULL, since %s%s%s", tra_op_text(&p->ops[i], place, sizeof place), n,
                  n == 1 ? "" : "s", r->ops[i].where, n == 1 ? "is" : "are",
-                 divided ? "an integer was divided by zero" : "", divided && date ? ", or since " : "",
-                 date ? "there is no such date" : "");
+                 floats    ? "a number was divided by zero"
+                 : divided ? "an integer was divided by zero"
+                           : "",
+                 divided && date ? ", or since " : "", date ? "there is no such date" : "");
     }
 }

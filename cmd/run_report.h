@@ -10,7 +10,7 @@
 void tra_run_announce(const tra_job *job, int64_t scratch_bytes, bool limited);
 /* Where the outputs are, and what the run took. */
 void tra_run_report(const tra_job *job, const tra_profile *m);
-/* Warns of values that are NULL because an integer was divided by zero. */
+/* Warns of values that are NULL because a number was divided by zero. */
 void tra_run_warn_of_zeros(const tra_plan *p, const tra_report *r);
 
 #endif

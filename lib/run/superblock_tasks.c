@@ -270,7 +270,7 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
 
 /* ---- identities ------------------------------------------------------------------------------------------------ */
 
-/* Emits a sum without entries, or, where only the run counts the rows, a fold without rows: it takes those of others. */
+/* Emits a sum without entries; where only the run counts the rows, a fold without rows, which takes those of others. */
 static tra_status empty_sum(tra_joinagg *st, int64_t ordinal, tra_err *e) {
     tra_cell c = tra_cell_new(&st->op->type, ordinal, NULL);
     tra_dims ext = c.array.ext;

@@ -251,8 +251,8 @@ static const tra_colexpr *quotient(tra_arena *a, tra_colop op, const tra_colexpr
     tra_coltype t = is_whole(l) && is_whole(r) ? TRA_COL_I64 : TRA_COL_F64;
     const tra_colexpr *kids[2] = {convert(a, l, t), convert(a, r, t)};
     tra_colexpr *x = node(a, op, t, 2, kids);
+    x->nullable |= t == TRA_COL_F64 ? true : kids[1]->least <= 0 && kids[1]->most >= 0;
     if (t == TRA_COL_F64) return fold(a, x);
-    x->nullable |= kids[1]->least <= 0 && kids[1]->most >= 0;
     x->fails |= op == TRA_C_IDIV && kids[0]->least == INT64_MIN && kids[1]->least <= -1 && kids[1]->most >= -1;
     if (op == TRA_C_MOD && kids[1]->least > 0) x->least = 0, x->most = kids[1]->most - 1;
     return fold(a, x);

@@ -95,6 +95,12 @@ void tra_colstep_note(tra_colstep *s, int i, unsigned cause) {
     r->zero[i] |= (uint8_t)cause;
 }
 
+/* What is divided by zero is NULL, unless it is so already or could not be computed. */
+static void divided_by_zero(tra_colstep *s, int i, unsigned cause) {
+    uint8_t *state = tra_colstep_states(s);
+    if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, tra_colstep_note(s, i, cause);
+}
+
 static void whole_quotient(tra_colstep *s) {
     const int64_t *a = s->kid[0]->values, *b = s->kid[1]->values;
     int64_t *d = s->out->values;
@@ -102,8 +108,7 @@ static void whole_quotient(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) {
         d[i] = 0;
         if (b[i] == 0) {
-            uint8_t *state = tra_colstep_states(s);
-            if (state[i] == TRA_STATE_VALUE) state[i] = TRA_STATE_NULL, tra_colstep_note(s, i, TRA_NULL_DIVIDED);
+            divided_by_zero(s, i, TRA_NULL_DIVIDED);
         } else if (b[i] == -1) {
             if (div && a[i] == INT64_MIN)
                 tra_colstep_fail(s, i);
@@ -123,12 +128,17 @@ static double float_mod(double a, double b) {
 }
 
 static void quotient(tra_colstep *s) {
-    if (tra_colstep_held(s->x) == TRA_I64)
+    if (tra_colstep_held(s->x) == TRA_I64) {
         whole_quotient(s);
-    else if (s->x->op == TRA_C_IDIV)
+        return;
+    }
+    if (s->x->op == TRA_C_IDIV)
         LOOP2(double, double, floor(a / b));
     else
         LOOP2(double, double, float_mod(a, b));
+    const double *by = s->kid[1]->values;
+    for (int i = 0; i < s->n; i++)
+        if (by[i] == 0) divided_by_zero(s, i, TRA_NULL_DIVIDED_FLOAT);
 }
 
 #define COMPARE(T)                                                                                                     \

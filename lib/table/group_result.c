@@ -82,6 +82,12 @@ static int64_t sort_values(const tra_group_aggregate *x, const tra_batch *in, co
     return n;
 }
 
+/* What lies at `share` of the way from low to high, also where their difference is infinite. */
+static double between(double low, double high, double share) {
+    if (low == high || share == 0) return low;
+    return isfinite(high - low) ? low + (high - low) * share : low * (1 - share) + high * share;
+}
+
 static void put_quantile(const tra_group_aggregate *x, const tra_batch *in, const tra_group_members *m, double q,
                          tra_vector *v, const tra_column *c, int64_t to) {
     int64_t n = sort_values(x, in, m);
@@ -91,7 +97,7 @@ static void put_quantile(const tra_group_aggregate *x, const tra_batch *in, cons
         double low = tra_value_real(&x->of, from, m->spare[(int64_t)below]);
         double high = tra_value_real(&x->of, from, m->spare[tra_min64((int64_t)below + 1, n - 1)]);
         double last = tra_value_real(&x->of, from, m->spare[n - 1]);
-        r = isnan(last) ? last : place == below ? low : low + (high - low) * (place - below);
+        r = isnan(last) ? last : between(low, high, place - below);
     }
     put_real(v, c, to, n > 0, r);
 }

@@ -30,12 +30,14 @@ static inline bool tra_group_present(const tra_vector *v, int64_t i) {
 /* Is the value of row i to stand for those before it? */
 bool tra_group_replaces(const tra_group_aggregate *g, const tra_vector *v, int64_t row, int64_t i);
 
-/* The mean and the squares of both parts together. What differs from an infinite mean is not a number. */
+/* The mean and the squares of both parts together. What differs from an infinite mean is not a number. Of what is so
+ * large that squares or a difference do not fit, the squares are infinite, and the mean is one of the values. */
 static inline void tra_group_combine(tra_group_total *t, int64_t n, double mean, double square) {
     if (n == 0) return;
-    double all = (double)(t->n + n), difference = mean - t->mean;
-    t->square += isfinite(mean) ? square + difference * difference * ((double)t->n * (double)n / all) : (double)NAN;
-    t->mean += difference * ((double)n / all);
+    double all = (double)(t->n + n), difference = mean - t->mean, share = (double)n / all;
+    double apart = t->n == 0 ? 0 : difference * difference * ((double)t->n * (double)n / all);
+    t->square += isfinite(mean) ? square + apart : (double)NAN;
+    t->mean = isfinite(difference) ? t->mean + difference * share : t->mean * (1 - share) + mean * share;
     t->n += n;
 }
 

@@ -226,8 +226,9 @@ const tra_rowwise *tra_rowwise_then(tra_arena *a, const tra_rowwise *first, cons
 
 /* What a kernel notes beside its result. */
 enum { TRA_WHERE = 80 };
-/* Why a value is NULL though no operand is: an integer was divided by zero; there is no such date or time. */
-enum { TRA_NULL_DIVIDED = 1, TRA_NULL_NO_DATE = 2 };
+/* Why a value is NULL though no operand is: an integer was divided by zero; there is no such date or time; div or %
+ * divided a float by zero. */
+enum { TRA_NULL_DIVIDED = 1, TRA_NULL_NO_DATE = 2, TRA_NULL_DIVIDED_FLOAT = 4 };
 typedef struct tra_table_notes {
     int64_t by_zero;       /* values that are NULL, of columns or conditions, for these causes: */
     unsigned causes;       /* TRA_NULL_ bits */

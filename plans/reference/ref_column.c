@@ -144,6 +144,7 @@ static ref_item arithmetic(char op, const ref_item *a, const ref_item *b) {
 
 static ref_item divide(const tra_ast *x, const ref_item *a, const ref_item *b) {
     if (!whole(a) || !whole(b)) {
+        if (real(b) == 0) return made(TRA_COL_F64, REF_NULL);
         double q = floor(real(a) / real(b)), r = fmod(real(a), real(b));
         if (r != 0 && (r < 0) != (real(b) < 0)) r += real(b);
         return of_float(is(x, "div") ? q : r);
@@ -244,11 +245,11 @@ static ref_item cased(const ref_item *v, bool up, tra_arena *a) {
 }
 
 static ref_item substring(const ref_item *k, int n) {
-    int64_t at = 0, from = k[1].c.i, count = n > 2 ? k[2].c.i : INT64_MAX, place = 1;
-    while (at < k[0].c.len && place < from) at = step(k[0].c.s, at, k[0].c.len), place++;
+    int64_t at = 0, from = k[1].c.i, place = 1;
+    __int128 beyond = (__int128)from + (n > 2 ? k[2].c.i : INT64_MAX); /* the place after the last one */
+    for (; at < k[0].c.len && place < from; place++) at = step(k[0].c.s, at, k[0].c.len);
     int64_t end = at;
-    for (int64_t taken = tra_max64(0, 1 - from); from < 1 && taken > 0 && count > 0; taken--) count--;
-    for (; end < k[0].c.len && count > 0; count--) end = step(k[0].c.s, end, k[0].c.len);
+    for (; end < k[0].c.len && place < beyond; place++) end = step(k[0].c.s, end, k[0].c.len);
     return of_text(k[0].c.s + at, end - at);
 }
 

@@ -53,7 +53,7 @@ static ref_cell spread(const values *g, bool root) {
     for (int64_t i = 0; i < g->n; i++) mean += number(g->v[i]) / g->n;
     for (int64_t i = 0; i < g->n; i++) sum += (number(g->v[i]) - mean) * (number(g->v[i]) - mean);
     sum /= g->n - 1;
-    return real(g->n > 1, root ? sqrtl(sum) : sum);
+    return real(g->n > 1, root ? sqrtl((ref_num)(double)sum) : sum);
 }
 
 static void sort_values(values *g) {
@@ -71,7 +71,9 @@ static ref_cell quantile(values *g, double q) {
     double place = q * (double)(g->n - 1);
     int64_t below = (int64_t)floor(place);
     ref_num low = number(g->v[below]), high = number(g->v[tra_min64(below + 1, g->n - 1)]);
-    return real(true, place == (double)below ? low : low + (high - low) * (place - (double)below));
+    ref_num share = place - (double)below;
+    if (low == high || share == 0) return real(true, low);
+    return real(true, isinf((double)(high - low)) ? low * (1 - share) + high * share : low + (high - low) * share);
 }
 
 static tra_status aggregate(const tra_table_agg *a, values *g, int64_t rows, ref_cell *out, tra_err *e) {

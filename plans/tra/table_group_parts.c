@@ -10,6 +10,7 @@
 
 #include "lower.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- columns ------------------------------------------------------------------------------------------------ */
@@ -160,18 +161,29 @@ static tra_node *ranked_values(tra_table_builder *w, tra_node *sorted, const tra
             .data = x});
 }
 
-/* The quantile: low + (high - low) x part, and low where part is 0, as for whole groups (lib/table/group_run.c). */
+/* Calls of numbers, which never fail. */
+static const tra_colexpr *call(tra_arena *a, tra_colop op, const tra_colexpr *x, const tra_colexpr *y) {
+    tra_err e = {0};
+    return tra_colexpr_call(a, op, y ? 2 : 1, (const tra_colexpr *const[]){x, y}, &x, &e) == TRA_OK ? x : NULL;
+}
+
+static const tra_colexpr *choose(tra_arena *a, const tra_colexpr *c, const tra_colexpr *x, const tra_colexpr *y) {
+    tra_err e = {0};
+    return tra_colexpr_call(a, TRA_C_IF, 3, (const tra_colexpr *const[]){c, x, y}, &x, &e) == TRA_OK ? x : NULL;
+}
+
+/* The quantile, as for whole groups (lib/table/group_result.c): low where part is 0 or both are equal, low + (high -
+ * low) x part, or where that difference is infinite low x (1 - part) + high x part. */
 static const tra_colexpr *interpolated(tra_arena *a, const tra_schema *s, int nkeys) {
     const tra_colexpr *low = tra_colexpr_column(a, s, nkeys + LOW), *high = tra_colexpr_column(a, s, nkeys + HIGH),
-                      *part = tra_colexpr_column(a, s, nkeys + PART), *x, *y;
-    tra_err e = {0};
-    bool ok = tra_colexpr_call(a, TRA_C_SUB, 2, (const tra_colexpr *const[]){high, low}, &x, &e) == TRA_OK &&
-              tra_colexpr_call(a, TRA_C_MUL, 2, (const tra_colexpr *const[]){x, part}, &x, &e) == TRA_OK &&
-              tra_colexpr_call(a, TRA_C_ADD, 2, (const tra_colexpr *const[]){low, x}, &x, &e) == TRA_OK &&
-              tra_colexpr_call(a, TRA_C_EQ, 2, (const tra_colexpr *const[]){part, tra_colexpr_float(a, 0)}, &y, &e) ==
-                  TRA_OK &&
-              tra_colexpr_call(a, TRA_C_IF, 3, (const tra_colexpr *const[]){y, low, x}, &x, &e) == TRA_OK;
-    return ok ? x : low; /* these are numbers, for which no call fails */
+                      *part = tra_colexpr_column(a, s, nkeys + PART), *rest, *apart, *near, *far;
+    apart = call(a, TRA_C_SUB, high, low);
+    near = call(a, TRA_C_ADD, low, call(a, TRA_C_MUL, apart, part));
+    rest = call(a, TRA_C_SUB, tra_colexpr_float(a, 1), part);
+    far = call(a, TRA_C_ADD, call(a, TRA_C_MUL, low, rest), call(a, TRA_C_MUL, high, part));
+    near = choose(a, call(a, TRA_C_LT, call(a, TRA_C_ABS, apart, NULL), tra_colexpr_float(a, INFINITY)), near, far);
+    near = choose(a, call(a, TRA_C_EQ, low, high), low, near);
+    return choose(a, call(a, TRA_C_EQ, part, tra_colexpr_float(a, 0)), low, near);
 }
 
 /* A quantile of each group, where rows of keys and values are divided as d says. */
