@@ -172,8 +172,8 @@ static const tra_colexpr *choose(tra_arena *a, const tra_colexpr *c, const tra_c
     return tra_colexpr_call(a, TRA_C_IF, 3, (const tra_colexpr *const[]){c, x, y}, &x, &e) == TRA_OK ? x : NULL;
 }
 
-/* The quantile, as for whole groups (lib/table/group_result.c): low where part is 0 or both are equal, low + (high -
- * low) x part, or where that difference is infinite low x (1 - part) + high x part. */
+/* The quantile, as for whole groups (lib/table/group_result.c): NaN where part is; low where it is 0 or both are equal;
+ * low + (high - low) x part, or where that difference is infinite low x (1 - part) + high x part. */
 static const tra_colexpr *interpolated(tra_arena *a, const tra_schema *s, int nkeys) {
     const tra_colexpr *low = tra_colexpr_column(a, s, nkeys + LOW), *high = tra_colexpr_column(a, s, nkeys + HIGH),
                       *part = tra_colexpr_column(a, s, nkeys + PART), *rest, *apart, *near, *far;
@@ -183,7 +183,8 @@ static const tra_colexpr *interpolated(tra_arena *a, const tra_schema *s, int nk
     far = call(a, TRA_C_ADD, call(a, TRA_C_MUL, low, rest), call(a, TRA_C_MUL, high, part));
     near = choose(a, call(a, TRA_C_LT, call(a, TRA_C_ABS, apart, NULL), tra_colexpr_float(a, INFINITY)), near, far);
     near = choose(a, call(a, TRA_C_EQ, low, high), low, near);
-    return choose(a, call(a, TRA_C_EQ, part, tra_colexpr_float(a, 0)), low, near);
+    near = choose(a, call(a, TRA_C_EQ, part, tra_colexpr_float(a, 0)), low, near);
+    return choose(a, call(a, TRA_C_NE, part, part), part, near);
 }
 
 /* A quantile of each group, where rows of keys and values are divided as d says. */

@@ -7,7 +7,7 @@ import numpy as np
 inf, nan = np.inf, np.nan
 groups = [[inf, inf], [-inf] * 4, [-inf, 1], [1, inf], [-inf, inf], [-inf, -inf, 5, inf, inf], [nan, 1], [nan, inf],
           [-1.6e308, 1.6e308], [1.6e308, 1.6e308, -1.6e308, 0.], [1e200, -1e200], [1e200, 1e200], [7.], [inf], [nan],
-          [1e308, -1e308, 0., 0., 5.], [5e-324, 0.], [3., -0., 0., -2.5, 8.]]
+          [1e308, -1e308, 0., 0., 5.], [nan, 2., 2.], [2., nan, 2., 2., 2.], [5e-324, 0.], [3., -0., 0., -2.5, 8.]]
 with open("v.csv", "w") as f:
     f.write("g,x,w\n")
     for i in range(max(map(len, groups))):
