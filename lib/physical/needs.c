@@ -252,7 +252,8 @@ static int64_t dense_state(const tra_plan *p, const tra_op *op, const terms *t) 
 }
 
 int64_t tra_op_state_room(const tra_plan *p, const tra_op *op) {
-    if (!op->what.agg || tra_op_grows(op) || !has_own_block(op)) return 0;
+    if (tra_op_grows(op)) return tra_max64(0, tra_op_grown(p, op).result - tra_type_room(&op->type));
+    if (!op->what.agg || !has_own_block(op)) return 0;
     terms t = terms_of(p, op);
     return tra_tree_depth(tra_op_tree(p, op).leaves) * state_bytes(p, op, &t);
 }
@@ -449,8 +450,7 @@ int tra_op_workers(const tra_plan *p, const tra_op *op, int threads) {
     return (int)tra_max64(1, tra_min64(threads, op->type.cat->n));
 }
 
-/* Bytes for storing a result of which only the run told the extents, when its chunks have come together: a chunk, and
- * what it takes to store it in another way. */
+/* Bytes for storing a result of counted extents, when its chunks have come together: a chunk, and what that takes. */
 static int64_t rewrite_room(const tra_plan *p, const tra_op *output, int threads) {
     tra_type dense = output->type;
     dense.layout = NULL;

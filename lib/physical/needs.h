@@ -117,7 +117,7 @@ int64_t tra_op_stored_room(const tra_plan *p, const tra_op *op);
 int64_t tra_op_read_room(const tra_plan *p, const tra_op *op);
 /* one output of a join or aggregation: its state, and its result where that needs a block of its own; */
 int64_t tra_op_output_room(const tra_plan *p, const tra_op *op, int threads);
-/* the part of that which is a dense state, if the result has another block, which may be smaller; 0: there is none. */
+/* the part of that beside the block of the result: a dense state, or what sums that grow hold besides; 0: none. */
 int64_t tra_op_state_room(const tra_plan *p, const tra_op *op);
 
 #endif

@@ -94,5 +94,10 @@ tra_status ref_einsum(const tra_einsum *s, const tra_ref_rel *const *v, tra_aren
     TRA_TRY(ref_in_blocks(&result, &block, reduces ? ref_sum_begin(s->fold, one, false).t : one, a, out, e));
     out->loose = fit.loose;
     out->counted = counted;
+    if (counted && out->n == 0) { /* an array without elements, which tells the extents */
+        out->n = 1;
+        out->v = tra_new(a, tra_ref_tuple);
+        out->v[0] = (tra_ref_tuple){.key.n = ext.n, .ext = ext};
+    }
     return TRA_OK;
 }

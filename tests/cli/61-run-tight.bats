@@ -459,3 +459,25 @@ for i in range(120000): print(f"{i * 7919 % 60013},{i % 11},{i % 5}")' >t.csv
     status 0 tra run -q p.tra --threads 1
     status 0 tra diff g.h5 tight.h5
 }
+
+@test "bytes read that are called exact are those that are counted, and bounds hold, whatever the ceiling" {
+    tra gen -q --shape 3000x3000 --density 0.01 --seed 1 --block 1000x1000 -o a.h5
+    printf 'input A from "a.h5"\nG[i,k] as dcsr = sum A[i,j] * A[k,j]\noutput G\n' >p.tra
+    cat >judge.py <<'END'
+import json, sys
+p = json.load(open("pr.json"))["plans"][0]
+m = p["measured"]
+for k in "disk_read_bytes", "disk_write_bytes", "network_bytes":
+    kind, a, b = p[k + "_kind"], p[k], p.get(k + "_bound")
+    assert kind != "exact" or a == m[k], (sys.argv[1:], k, a, m[k])
+    assert b is None or m[k] <= b, (sys.argv[1:], k, b, m[k])
+END
+    for m in 70M 85M 95M 110M; do
+        for o in "--reproducible --threads 1" "--reproducible --threads 2" "--threads 1"; do
+            # shellcheck disable=SC2086
+            status 0 tra run -q --no-history --codegen require --memory $m $o --profile pr.json p.tra
+            # shellcheck disable=SC2086
+            status 0 "$PYTHON" judge.py $m $o
+        done
+    done
+}

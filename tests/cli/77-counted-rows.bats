@@ -159,3 +159,33 @@ END
         status 0 "$PYTHON" j.py
     done
 }
+
+@test "counted rows keep their blocks in products with matrices cut in others; empty products have their extents" {
+    rows 50
+    printf '1,2\n3,-4\n5,6\n' >w.csv
+    tra import -q --no-header --block 2x1 w.csv -o w.h5
+    tra import -q --no-header --block 1x2 --storage csr w.csv -o c.h5
+    cat >p.tra <<'END'
+input t from "t.h5"
+input w from "w.h5"
+input c from "c.h5"
+X = matrix(select(t, g < 5), [a, b, r])
+N = matrix(select(t, g > 99), [a, b, r])
+A[n,k] = sum X[n,i] * w[i,k]
+B[n,k] = sum X[n,i] * c[i,k] + X[n,i] * w[i,k]
+C[n,m] = sum X[n,i] * N[m,i]
+D[n] = sum C[n,m]
+E[n,k] = sum N[n,i] * w[i,k]
+END
+    for o in A B C D E; do echo "output $o" >>p.tra; done
+    cat judge.py - >j.py <<'END'
+X, w = rows(lambda r: r["g"] < 5, "a", "b", "r"), np.loadtxt("w.csv", delimiter=",")
+near("A", X @ w); near("B", 2 * X @ w); near("C", np.zeros((len(X), 0))); near("D", np.zeros(len(X)))
+near("E", np.zeros((0, 2)))
+END
+    for o in "--sites 1" "--sites 3" "--engine reference"; do
+        # shellcheck disable=SC2086
+        status 0 tra run -q --no-history $o p.tra
+        status 0 "$PYTHON" j.py
+    done
+}

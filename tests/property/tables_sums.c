@@ -5,6 +5,24 @@
 
 /* ---- over the rows of tables ------------------------------------------------------------------------------------- */
 
+/* The rows of X, u and v, of which perhaps only the run tells how many there are: in every storage, as rows and columns
+ * of products, and in sums and means with terms that know nothing of them. */
+static void draw_counted(maker *m) {
+    static const char *const storages[] = {"csr", "csc",      "coo",   "dcsr",       "dcsc",
+                                           "csf", "colmajor", "dense", "band(4000)", NULL};
+    static const char *const results[] = {"[n,a]%s = if(X[n,a] > 0, X[n,a], 0)", "[a,n]%s = X[n,a] * 2",
+                                          "[n,m]%s = sum X[n,a] * X[m,a]", "[n,b]%s = sum X[n,a] * XX[a,b]",
+                                          "[n,a]%s = X[n,a] - mean[m](X[m,a])"};
+    static const char *const sums[] = {"sum (X[n,a] + XX[b,c])", "sum (2 * X[n,a] - X[m,b] * 3)",
+                                       "mean (X[n,a] * XX[b,a])", "sum (X[n,a] * X[m,b] + XX[a,b])"};
+    const char *storage = storages[rng_below(&m->g, 10)];
+    const char *as = storage ? tra_arena_printf(m->a, " as %s", storage) : "";
+    tra_str_add(&m->text, "XC");
+    tra_str_printf(&m->text, results[rng_below(&m->g, 5)], as);
+    tra_str_add(&m->text, "\noutput XC to \"XC.h5\"\n");
+    tra_str_printf(&m->text, "XD[a,b] = %s\noutput XD to \"XD.h5\"\n", sums[rng_below(&m->g, 4)]);
+}
+
 /* Sums of products over the rows of the last table. */
 void draw_matrix(maker *m, const table *of) {
     const known *x = some_column(m, of, REAL), *y = some_column(m, of, WHOLE);
@@ -15,6 +33,7 @@ void draw_matrix(maker *m, const table *of) {
                          x->name, y->name, rng_chance(&m->g, 80) ? ", fill = 2" : "");
     tra_str_printf(&m->text, "X = matrix(%s, %s)\nXX[a,b] = sum X[n,a] * X[n,b]\noutput XX to \"XX.h5\"\n", of->name,
                    columns);
+    if (rng_chance(&m->g, 60)) draw_counted(m);
     if (rng_chance(&m->g, 30)) tra_str_add(&m->text, "XU, Xs, XV = svd(X)\noutput Xs to \"Xs.h5\"\n");
     if (rng_chance(&m->g, 20)) /* twice the rows: a single row would be refused, since there are more columns */
         tra_str_printf(&m->text,
