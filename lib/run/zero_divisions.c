@@ -39,18 +39,18 @@ void tra_zero_divisions_collect(tra_zero_divisions *z, const tra_op *op, int64_t
 
 void tra_zero_divisions_gather(const tra_zero_divisions *z, const tra_plan *p, const tra_comm *comm, tra_report *r) {
     enum { WORDS = TRA_WHERE / sizeof(int64_t) };
-    int64_t *any = tra_calloc(3 * (size_t)p->nops + 1, sizeof *any), /* any values, and for which causes */
+    enum { CAUSES = 3 };
+    int64_t *any = tra_calloc((1 + CAUSES) * (size_t)p->nops + 1, sizeof *any), /* any values, and for which causes */
         *where = tra_calloc((size_t)comm->size * WORDS, sizeof *where);
     for (int i = 0; i < p->nops; i++) {
-        any[3 * i] = z->counts[i] != NULL;
-        any[3 * i + 1] = (z->causes[i] & TRA_NULL_DIVIDED) != 0;
-        any[3 * i + 2] = (z->causes[i] & TRA_NULL_NO_DATE) != 0;
+        any[(1 + CAUSES) * i] = z->counts[i] != NULL;
+        for (int k = 0; k < CAUSES; k++) any[(1 + CAUSES) * i + 1 + k] = z->causes[i] >> k & 1;
     }
-    tra_comm_max(comm, any, 3 * (int64_t)p->nops);
+    tra_comm_max(comm, any, (1 + CAUSES) * (int64_t)p->nops);
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        if (!any[3 * i]) continue;
-        r->ops[i].causes = (any[3 * i + 1] ? TRA_NULL_DIVIDED : 0u) | (any[3 * i + 2] ? TRA_NULL_NO_DATE : 0u);
+        if (!any[(1 + CAUSES) * i]) continue;
+        for (int k = 0; k < CAUSES; k++) r->ops[i].causes |= any[(1 + CAUSES) * i + 1 + k] ? 1u << k : 0u;
         int64_t n = op->type.cat->n, *all = tuples_of(op), words[WORDS];
         if (z->counts[i]) memcpy(all, z->counts[i], (size_t)n * sizeof *all);
         if (op->what.partial)
