@@ -121,14 +121,24 @@ static const char *new_name(const tra_last *last) {
     return name;
 }
 
+/* Ranks that tra eval --sites launched have a terminal of mpirun: the one that counts is that of the launcher. */
+static bool is_terminal(void) {
+    const char *told = getenv("TRA_STDOUT");
+    if (!told || !getenv("TRA_LAUNCHED")) {
+        told = isatty(STDOUT_FILENO) ? "terminal" : "other";
+        setenv("TRA_STDOUT", told, 1);
+    }
+    return strcmp(told, "terminal") == 0;
+}
+
 /* Where the last value goes; NULL: nowhere, since the program has outputs of its own. */
 static const char *destination(const tra_last *last) {
     const char *format = to ? to : "csv";
     if (output && !to) return output;
     if (output) return tra_arena_printf(eval.arena, "%s:%s", to, output);
     if (last->outputs) return NULL;
-    if (to || explain || !isatty(STDOUT_FILENO)) return tra_arena_printf(eval.arena, "%s:-", format);
-    eval.shown = tra_asprintf("%s/" TRA_OUTPUT_NAME "%ld.h5", tra_stand_ins.scratch, (long)getpid());
+    if (to || explain || !is_terminal()) return tra_arena_printf(eval.arena, "%s:-", format);
+    eval.shown = tra_asprintf("%s/" TRA_OUTPUT_NAME "%016lx.h5", tra_stand_ins.scratch, (long)getpid());
     tra_cleanup_add(eval.shown);
     return eval.shown;
 }
@@ -187,7 +197,7 @@ static tra_status show(const tra_job *job, tra_err *e) {
     const tra_graph *g = job->program.graph;
     const tra_type *t = &g->outputs[g->noutputs - 1].node->type;
     int64_t memory = job->options.memory;
-    if (t->columns || t->cat->bound.n <= 2) return tra_head_print(eval.shown, TERMINAL_ROWS, memory, e);
+    if (t->columns || t->cat->bound.n <= 2) return tra_head_print(eval.shown, TERMINAL_ROWS, memory, true, e);
     tra_export_receipt r;
     tra_export_job all = {.from = eval.shown, .to = "-", .format = tra_format_find("csv"), .memory = memory};
     return tra_export(&all, &r, e);
@@ -201,11 +211,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (to && !tra_format_find(to))
         return tra_fail(e, TRA_USAGE, "--to %s: no such format; it is one of %s", to, tra_format_choices());
     tra_stand_ins.reading = &tra_reading_opts;
-    tra_run_source source = {.path = "eval",
-                             .read = read_text,
-                             .dry = explain,
-                             .quiet = tra_common_opts.verbose == 0,
-                             .after = show};
+    tra_run_source source = {
+        .path = "eval", .read = read_text, .dry = explain, .quiet = tra_common_opts.verbose == 0, .after = show};
     tra_status s = tra_run_program(&source, e);
     if (eval.shown) {
         (void)unlink(eval.shown);

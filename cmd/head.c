@@ -198,12 +198,11 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
 
 /* ---- command ---------------------------------------------------------------------------------------------------- */
 
-tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, tra_err *e) {
+tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, bool terminal, tra_err *e) {
     tra_rel *rel = NULL;
     rows = n;
     memory = ceiling;
     TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
-    bool terminal = isatty(STDOUT_FILENO);
     grid g = {.arena = tra_arena_new()};
     tra_status s = tra_rel_is_table(rel) ? head_table(rel, &g, terminal, e) : head_tensor(rel, spec, &g, terminal, e);
     if (s == TRA_OK && terminal) {
@@ -221,7 +220,7 @@ tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, tra_err 
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     if (rows < 0) return tra_fail(e, TRA_USAGE, "-n %" PRId64 ": a number of rows is expected", rows);
-    return tra_head_print(argv[0], rows, memory, e);
+    return tra_head_print(argv[0], rows, memory, isatty(STDOUT_FILENO), e);
 }
 
 const tra_cmd tra_cmd_head = {

@@ -4,7 +4,7 @@
 
 #include "cmd.h"
 
-/* Prints them: aligned on a terminal, with a line on the rows that are left out, else as CSV. */
-TRA_MUSTUSE tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, tra_err *e);
+/* Prints them: for a terminal aligned, with a line on the rows that are left out, else as CSV. */
+TRA_MUSTUSE tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, bool terminal, tra_err *e);
 
 #endif

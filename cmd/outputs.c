@@ -4,7 +4,9 @@
 #include "../formats/stand_in.h"
 #include "common.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 bool tra_outputs_any(const tra_graph *g) {
@@ -42,13 +44,16 @@ tra_status tra_outputs_export(const tra_graph *g, int64_t memory, tra_err *e) {
         tra_export_receipt r;
         if (!o->target) continue;
         tra_commit_end(o->path);
+        int in_use = open(o->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC); /* tra clean leaves it alone */
+        if (in_use >= 0) (void)flock(in_use, LOCK_SH);
         s = job_of(o, a, &job, e);
         job.memory = memory;
         job.progress = tra_progress_here();
         if (s == TRA_OK) s = tra_print_flush(e);
-        if (s != TRA_OK) break;
-        s = tra_export(&job, &r, e);
+        r.closed = false;
+        if (s == TRA_OK) s = tra_export(&job, &r, e);
         tra_pipe_closed |= r.closed;
+        if (in_use >= 0) close(in_use);
     }
     for (int i = 0; i < g->noutputs; i++) {
         if (!g->outputs[i].target) continue;

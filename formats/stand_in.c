@@ -4,7 +4,7 @@
  * compared. Who uses it holds a shared lock on it; the last one removes it, unless it is kept. */
 #include "stand_in.h"
 
-#include "spec.h"
+#include "pattern.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +54,7 @@ typedef struct wanted {
     tra_arena *arena;
     tra_file_spec at;
     tra_reading reading;
+    tra_pattern files;                     /* of a pattern */
     const char *identity, *kept, *passing; /* paths that it has in the scratch directory */
     bool pipe;
 } wanted;
@@ -78,9 +79,16 @@ static tra_status identify(wanted *w, tra_err *e) {
     struct stat st;
     const char *real = realpath(path, NULL);
     bool is_stdin = strcmp(path, "-") == 0;
-    if (!is_stdin && stat(path, &st) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
-    w->pipe = is_stdin ? fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode) : !S_ISREG(st.st_mode);
-    w->pipe |= is_stdin;
+    for (int i = 0; i < w->files.n; i++) {
+        if (stat(w->files.path[i], &st) != 0) return tra_fail_errno(e, TRA_INPUT, "cannot open %s", w->files.path[i]);
+        tra_str_printf(&text, "%s %lld %lld.%09ld %llu ", w->files.path[i], (long long)st.st_size,
+                       (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
+    }
+    if (w->files.n)
+        real = getcwd(NULL, 0);
+    else if (!is_stdin && stat(path, &st) != 0)
+        return tra_fail_errno(e, TRA_INPUT, "cannot open %s", path);
+    w->pipe = is_stdin || (!w->files.n && !S_ISREG(st.st_mode));
     if (w->pipe)
         tra_str_printf(&text, "%s of %s", path, tra_pipe_word());
     else
@@ -197,6 +205,31 @@ static tra_status convert(const wanted *w, const tra_file_job *job, made *m, tra
     return s;
 }
 
+/* Converts the files of a pattern by way of one file. */
+static tra_status join(const wanted *w, tra_file_job *job, made *m, tra_err *e) {
+    int64_t bytes;
+    int64_t memory = tra_max64(0, tra_buffer_bytes(job->memory ? job->memory : TRA_IMPORT_MEMORY));
+    int fd = tra_unnamed_file(tra_stand_ins.scratch);
+    if (fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "%s: no scratch file can be made there", tra_stand_ins.scratch);
+    tra_status s = tra_pattern_join(&w->files, &w->reading, memory, fd, &bytes, e);
+    job->from = tra_arena_printf(w->arena, "/proc/self/fd/%d", fd);
+    job->format = tra_format_find("csv");
+    m->is.path = job->to;
+    if (s == TRA_OK) s = convert(w, job, m, e);
+    char *at = s == TRA_OK || !e ? NULL : strstr(e->msg, job->from);
+    if (at) { /* it has no name of its own */
+        char *rest = tra_strdup(at + strlen(job->from));
+        snprintf(at, (size_t)(e->msg + sizeof e->msg - at), "%s%s", w->at.path, rest);
+        free(rest);
+    }
+    m->is.bytes_in = bytes;
+    close(fd);
+    if (s != TRA_OK) return s;
+    if (job->to == w->passing) tra_cleanup_add(job->to);
+    m->lock = take_shared(job->to);
+    return m->lock >= 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "%s: what was made of it is gone", w->at.path);
+}
+
 /* Makes it once; TRA_RESOURCE also where another process is making it. */
 static tra_status make(const wanted *w, made *m, tra_err *e) {
     const char *to = tra_stand_ins.keep && !w->pipe ? w->kept : w->passing;
@@ -209,6 +242,7 @@ static tra_status make(const wanted *w, made *m, tra_err *e) {
                         .memory = tra_stand_ins.memory,
                         .history = w->identity};
     bool referred;
+    if (w->files.n) return join(w, &job, m, e);
     if (!job.format && !w->pipe) job.format = tra_spec_sniff(w->at.path);
     m->is.format = job.format ? job.format->name : "";
     m->is.how = "in place";
@@ -250,6 +284,16 @@ static tra_status is_foreign(wanted *w, const char *spec, bool *is, tra_err *e) 
     *is = false;
     tra_spec_parse(spec, w->arena, at);
     if (strcmp(at->path, "-") == 0) return *is = true, TRA_OK;
+    TRA_TRY(tra_pattern_files(at->path, w->arena, &w->files, e));
+    if (w->files.n == 1) at->path = w->files.path[0], w->files.n = 0;
+    for (int i = 0; i < w->files.n; i++) {
+        const tra_format *f = at->format ? at->format : tra_format_by_suffix(w->files.path[i]);
+        if (f && strcmp(f->name, "csv") == 0) continue;
+        return tra_fail(e, TRA_INPUT,
+                        "%s: a pattern of several files is the union of CSV tables, and %s is %s: read each by itself",
+                        at->path, w->files.path[i], f ? f->name : "none");
+    }
+    if (w->files.n) return at->format = tra_format_find("csv"), *is = true, TRA_OK;
     bool signed_ = tra_spec_is_hdf5(at->path), told = at->format != NULL;
     if (!told) at->format = tra_format_by_suffix(at->path);
     if (access(at->path, F_OK) != 0 && !is_hdf5(at->format) && (told || at->format || at->options))

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../relation/store.h"
+#include "../relation/stand_in.h"
 
 typedef enum kind {
     NOTHING,
@@ -22,6 +22,7 @@ typedef enum kind {
     COMMIT,   /* the record of outputs that were complete, which are put in place before it goes */
     PROGRESS, /* directory; its lock is beside it */
     EXCHANGE, /* directory; its lock is in it */
+    STAND_IN, /* of stand_in.h; who uses it holds a lock on it */
 } kind;
 static const char *const texts[] = {
     [NOTHING] = "",
@@ -31,6 +32,7 @@ static const char *const texts[] = {
     [COMMIT] = "record of outputs that are complete, by which --resume knows that the run is done",
     [PROGRESS] = "progress of a run, from which --resume can go on",
     [EXCHANGE] = "blocks of an exchange",
+    [STAND_IN] = "what was made of a file of another format",
 };
 
 typedef struct find {
@@ -82,7 +84,14 @@ static kind beside_target(const char *dir, const char *name, find *f) {
     return TAGGED;
 }
 
+/* A name of stand_in.h. */
+static bool is_stand_in(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return tra_is_passing(name) && dot && strcmp(dot, ".h5") == 0 && dot - name > 16 && is_hex(dot - 16, 16);
+}
+
 static kind kind_of(const char *dir, const char *name, find *f) {
+    if (is_stand_in(name)) return STAND_IN;
     static const char exchange[] = "tra-exchange-", doctor[] = ".tra-doctor-";
     if (strncmp(name, exchange, sizeof exchange - 1) == 0) return EXCHANGE;
     if (strncmp(name, ".tra-", 5) == 0 && strlen(name) == 21 && is_hex(name + 5, 16)) return EXCHANGE; /* begun */
@@ -156,7 +165,7 @@ static void settle(const find *f, int *error) {
 static bool take_and_remove(const find *f, bool is_dir, int *error) {
     bool first;
     tra_err busy = {0};
-    if (f->kind == UNFINISHED || f->kind == EXCHANGE) {
+    if (f->kind == UNFINISHED || f->kind == EXCHANGE || f->kind == STAND_IN) {
         *error = remove_path(f->path, is_dir);
         return true;
     }
@@ -180,6 +189,8 @@ static void report(const char *dir, find *f, bool remove, void (*fn)(const tra_l
     if (!is_ours(f, &is_dir)) return;
     if (f->kind == EXCHANGE)
         held = take_exchange(f->path, &is_free);
+    else if (f->kind == STAND_IN)
+        is_free = (held = open(f->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0;
     else if (f->kind == UNFINISHED)
         is_free = !may_be_remote(dir, f->path);
     else

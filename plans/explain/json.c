@@ -3,6 +3,7 @@
 
 #include "../../lib/physical/memory.h"
 #include "../../lib/physical/needs.h"
+#include "../../lib/relation/stand_in.h"
 #include "../ia/ia.h"
 #include "explain_int.h"
 
@@ -220,6 +221,25 @@ static void derivation(tra_json *j, const tra_job *job) {
     tra_arena_free(a);
 }
 
+/* What was done so that files of other formats can be read. */
+static void imports(const tra_graph *g, tra_json *j) {
+    tra_json_begin(j, "imports", '[');
+    for (int i = 0; i < g->n; i++) {
+        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        if (!s) continue;
+        tra_json_begin(j, NULL, '{');
+        tra_json_str(j, "input", g->v[i]->name);
+        tra_json_str(j, "file", s->file);
+        tra_json_str(j, "format", s->format);
+        tra_json_str(j, "how", s->how);
+        tra_json_num(j, "seconds", s->seconds);
+        tra_json_int(j, "bytes_in", s->bytes_in);
+        tra_json_int(j, "bytes_stored", s->bytes_stored);
+        tra_json_end(j, '}');
+    }
+    tra_json_end(j, ']');
+}
+
 /* Writes the whole object, with the first k plans and the chosen one. m: what was measured of the chosen plan, or NULL;
  * o: NULL if no further sections are wanted. */
 static void render(const tra_job *job, int k, bool operators, const tra_profile *m, const tra_explain_options *o,
@@ -238,6 +258,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
     tra_json_int(&j, "chosen", job->plan->rank);
     tra_json_int(&j, "alternatives", job->plans.n);
     tra_json_bool(&j, "bounded", job->plans.bounded);
+    imports(g, &j);
     if (m) run(&j, m);
     tra_json_begin(&j, "plans", '[');
     for (int i = 0; i < job->plans.n; i++) {

@@ -5,6 +5,7 @@
 
 #include "../ia/ia.h"
 #include "../../lib/physical/needs.h"
+#include "../../lib/relation/stand_in.h"
 #include "../search/cost.h"
 #include "explain_int.h"
 
@@ -231,12 +232,27 @@ static void add_operators(const tra_plan *p, tra_str *out) {
     }
 }
 
+/* What was done so that files of other formats can be read. */
+static void add_imports(const tra_graph *g, tra_str *out) {
+    char read[32], written[32];
+    for (int i = 0; i < g->n; i++) {
+        const tra_stand_in *s = g->v[i]->rel ? tra_rel_stand_in(g->v[i]->rel) : NULL;
+        if (!s) continue;
+        tra_str_printf(out, "input %s of %s (%s), %s", g->v[i]->name, s->file, s->format, s->how);
+        if (s->bytes_stored)
+            tra_str_printf(out, " in %.3g s: %s read, %s written to scratch", s->seconds, tra_human(s->bytes_in, read),
+                           tra_human(s->bytes_stored, written));
+        tra_str_add(out, "\n");
+    }
+}
+
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out) {
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
     add_head(job, s, out);
     add_price_of_reproducible(job, s, out);
     tra_text_loops(job->plan, out);
+    add_imports(job->program.graph, out);
     tra_str_add(out, "\n");
     add_tree(s, out);
     if (o->measured) tra_text_analysis(s, o->measured, out);

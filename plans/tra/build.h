@@ -33,7 +33,8 @@ typedef struct tra_build {
     tra_names made;            /* the typed nodes by what they compute (tra_build_key); value: the latest such node */
     tra_storage_choice stored; /* what the last store(..) that was built says */
     int unreadable;            /* how many diagnostics say that an input cannot be read */
-    const char *first_unreadable; /* the message of the first of them */
+    const char *first_unreadable; /* the message of the first of them, and its status */
+    tra_status unreadable_as;
     int loop;                     /* the loop whose body is being built; -1: none */
     int depth;                    /* loops around the statement that is being built */
 } tra_build;

@@ -295,6 +295,6 @@ tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines,
     if (b.g->noutputs > 0) warn_unused(&b, 0); /* a program without outputs is only looked at: nothing is unused */
     *out = b.g;
     if (d->errors == 0) return TRA_OK;
-    if (d->errors == b.unreadable) return tra_fail(e, TRA_INPUT, "%s", b.first_unreadable);
+    if (d->errors == b.unreadable) return tra_fail(e, b.unreadable_as, "%s", b.first_unreadable);
     return tra_fail(e, TRA_PROGRAM, "%s does not compile: %d error%s", src->name, d->errors, d->errors == 1 ? "" : "s");
 }

@@ -69,12 +69,13 @@ static void set_file_order(tra_build *b, tra_node *n) {
     }
 }
 
-void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const char *why) {
-    tra_diag_error(b->d, span, advice, "%s", why);
+void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why) {
+    tra_diag_error(b->d, span, advice, "%s", why->msg);
     if (b->unreadable++ > 0) return;
+    b->unreadable_as = why->status;
     int line, column;
     tra_script_place(b->g->src, span.at, &line, &column);
-    b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, why);
+    b->first_unreadable = tra_arena_printf(b->arena, "%s:%d:%d: %s", b->g->src->name, line, column, why->msg);
 }
 
 /* Opens the file n->path and sets what follows from it. defined: the path is from -D. */
@@ -88,7 +89,7 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
             return true;
         }
     }
-    tra_build_unreadable(b, span, defined ? "the file is the one that -D names" : NULL, e.msg);
+    tra_build_unreadable(b, span, defined ? "the file is the one that -D names" : NULL, &e);
     return false;
 }
 

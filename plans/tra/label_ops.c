@@ -47,7 +47,7 @@ bool tra_labels_of_column(tra_build *b, const tra_ast *at, const char *table, co
                      first, second, table ? table : "the table", name, tra_dim_labels_text(b->arena, *out, first));
     if (s == TRA_OK) *out = tra_dim_labels_named(b->arena, *out, name, false);
     if (s == TRA_INPUT)
-        tra_build_unreadable(b, at->span, NULL, e.msg);
+        tra_build_unreadable(b, at->span, NULL, &e);
     else if (s != TRA_OK)
         tra_diag_error(b->d, at->span, NULL, "%s", e.msg);
     return s == TRA_OK;

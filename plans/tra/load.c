@@ -31,7 +31,7 @@ static tra_status build(tra_program *p, const char *dir, int n, const char *cons
     tra_diags_print(&diags, colour, &out);
     fputs(tra_str_get(&out), stderr);
     tra_str_free(&out);
-    if (s == TRA_INPUT) /* the first one was shown, and there may be more */
+    if (s != TRA_PROGRAM && s != TRA_OK) /* the first one was shown, and there may be more */
         snprintf(e->msg, sizeof e->msg, "%d input%s cannot be read", diags.errors, diags.errors == 1 ? "" : "s");
     return s;
 }

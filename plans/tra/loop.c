@@ -60,7 +60,8 @@ static tra_type state_type(tra_build *b, const tra_type *first) {
     return t;
 }
 
-static void add_sink(tra_build *b, const tra_node *n, const char *name, tra_output_sink sink, int loop, int item, int column) {
+static void add_sink(tra_build *b, const tra_node *n, const char *name, tra_output_sink sink, int loop, int item,
+                     int column) {
     tra_graph *g = b->g;
     TRA_ARENA_DOUBLE(b->arena, g->outputs, g->noutputs);
     g->outputs[g->noutputs++] =

@@ -1,0 +1,176 @@
+# Files of any format where a relation is read or a program writes one, and tra eval.
+load helper
+
+setup_files() {
+    export TRA_SCRATCH=$PWD/scratch
+    mkdir -p scratch
+    "$PYTHON" - <<'END'
+import numpy as n, h5py
+A = n.arange(12.).reshape(3, 4) + 0.5
+n.save("a.npy", A); n.save("f.npy", n.asfortranarray(A)); n.save("i.npy", A.astype("i2")); n.save("s.npy", n.array(2.5))
+A.astype(">f8").tofile("big.raw"); A.tofile("little.raw")
+n.savetxt("a.csv", A, delimiter=",", fmt="%.17g")
+with open("a.mtx", "w") as f:
+    f.write("%%MatrixMarket matrix coordinate real general\n3 4 12\n")
+    for i in range(3):
+        for j in range(4): f.write(f"{i+1} {j+1} {A[i, j]}\n")
+with open("a.tns", "w") as f:
+    for i in range(3):
+        for j in range(4): f.write(f"{i+1} {j+1} {A[i, j]}\n")
+with open("a.edges", "w") as f:
+    for i in range(3):
+        for j in range(4): f.write(f"{i}\t{j}\t{A[i, j]}\n")
+h5py.File("a.h5", "w")["data"] = A
+END
+    printf 'start,end,duration\nHill,Market,310\nMarket,Hill,325\nHill,Hill,60\n' >trips.csv
+}
+
+# Nothing is left in the scratch directory.
+nothing_left() { is "" find scratch -mindepth 1; }
+
+@test "every format is a relation for every command that reads one" {
+    setup_files
+    want=$(tra digest a.h5 | cut -c 1-32)
+    [ ${#want} = 32 ]
+    # file, and what has to be said of it; sparse formats have the same values
+    local shape='(dtype=f64,shape=[3,4])'
+    for f in a.npy f.npy a.csv a.mtx a.tns 'edges(shape="3x4"):a.edges' "raw$shape:little.raw" \
+        'raw(dtype=f64, shape="3x4", endian=big):big.raw' npy:a.npy; do
+        is "$want" eval 'tra digest "$f" | cut -c 1-32'
+        status 0 tra head "$f"
+        status 0 tra info -s "$f"; has "3 x 4"
+        status 0 tra verify "$f"
+        status 0 tra diff "$f" a.h5
+        tra export -q "$f" -o out.npy
+        is "$want" eval 'tra digest out.npy | cut -c 1-32'
+        printf 'input A from "%s"\nT[] = sum A[i,j]\noutput T to "csv:-"\n' "${f//\"/\\\"}" >p.tra
+        status 0 tra check p.tra
+        status 0 tra explain p.tra; has "input A of"
+        status 0 tra cost p.tra
+        is 72 tra run -q p.tra
+        is 72 tra run -q p.tra --sites 2
+        is 72 tra eval 'sum A[i,j]' "A=$f"
+        nothing_left
+    done
+    is "$(tra digest i.npy | cut -c 1-32)" eval 'tra import -q i.npy -o i.h5; tra digest i.h5 | cut -c 1-32'
+    is 2.5 tra eval 's[]' s.npy
+}
+
+@test "outputs go to the format of their suffix, together, and never as HDF5 under the name of another" {
+    setup_files
+    printf 'input A from "a.npy"\ninput t from "trips.csv"\noutput A to "%s"\n' c.{npy,csv,mtx,tns,edges,h5} none h5:odd.x |
+        sed '4,${/^input/d}' >p.tra
+    tra run -q p.tra
+    for f in c.npy c.csv c.mtx c.tns none; do status 0 tra diff "$f" a.h5; done
+    [ "$(head -c 6 c.npy | tail -c 5)" = NUMPY ]
+    [ "$(head -c 4 odd.x | tail -c 3)" = HDF ]
+    tra run -q - --sites 3 <<<'input A from "a.npy"; B[j] = sum A[i,j]; output B to "b.csv"; output B to "b.h5"'
+    is "13.5 16.5 19.5 22.5" eval 'tr "\n" " " <b.csv | sed "s/ $//"'
+    status 0 tra diff b.csv b.h5 || true
+    status 2 tra run -q - <<<'input A from "a.npy"; output A to "c.parquet"'
+    has "no format has the suffix .parquet"
+    status 3 tra run -q - <<<'input t from "trips.csv"; output t to "t.mtx"'
+    has "which --to mtx cannot hold"
+    [ ! -e c.parquet ]; [ ! -e t.mtx ]
+    is "3.5" tra run -q -D A=i.npy - <<<'input A from "a.npy"; m[] = max A[i,j]; o[] = m[] / 2 - 2; output o to "-"'
+    nothing_left
+}
+
+@test "eval: names, last values, and what is wrong with them" {
+    setup_files
+    is $'start,n\nHill,2\nMarket,1' tra eval 'group(trips, [start], n = count())' trips.csv
+    is $'start,n\nHill,2\nMarket,1' tra eval 'group(t, [start], n = count())' t=trips.csv
+    is $'start,n\nHill,2\nMarket,1' eval 'cat trips.csv | tra eval "group(t, [start], n = count())" t=-'
+    is $'start,n\nHill,2\nMarket,1' eval 'cat trips.csv | tra eval "group(t, [start], n = count())" t=- --sites 2'
+    is $'start,n\nHill,2\nMarket,1' eval 'echo "group(trips, [start], n = count())" | tra eval - trips.csv'
+    is 72 tra eval $'B[i,j] = a[i,j]\nsum B[i,j]' a.npy
+    is 144 tra eval 'param k = 2; k * (sum[i,j](a[i,j]))' a.npy
+    is 11.5 tra eval 'max a[i,j]' a.npy
+    is $'i0,i1,i2,value' eval 'tra eval "T[i,j,k] = a[i,j] * a[i,k]" a.npy | head -1'
+    is 3 eval 'tra eval "T[i] = sum a[i,j]" a.npy | wc -l'
+    tra eval 'T[i] = sum a[i,j]' a.npy -o t.npy
+    is "" tra eval 'T[i] = sum a[i,j]; output T to "u.npy"' a.npy
+    cmp t.npy u.npy
+    status 0 tra eval 'sum a[i,j]' a.npy --explain; has "input a of a.npy (npy), in place"
+    status 2 tra eval 'a[i,j] * 2' a.npy; has "C[i,j] = ..."
+    status 2 tra eval 'w, V = eigh(a)' a.npy; has "several results"
+    status 2 tra eval 'sum b[i,j]' a.npy; has "which the program does not name"
+    status 2 tra eval 'sum a[i,j]' a.npy ./a.npy; has "would both be a"
+    status 2 tra eval 'sum a[i,j]' -; has "say the name of what is read from standard input"
+    status 2 tra eval - t=- <<<'t'; has "standard input is read once"
+    cp a.npy 2x.npy
+    status 2 tra eval 'sum x[i,j]' 2x.npy; has "say NAME=2x.npy"
+    status 2 tra eval 'x = 1 +' a.npy
+    status 2 tra eval 'trips' trips.csv --to nonsense; has "no such format"
+    status 3 tra eval 'trips' trips.tsv=trips.csv missing.csv || true
+    status 3 tra eval 'missing' missing.csv; has "cannot open missing.csv"
+    nothing_left
+}
+
+@test "options of a file: in programs, in specs and for all files of eval" {
+    setup_files
+    printf '1;NA\n2;3\n' >h.txt
+    is $'column_1,column_2\n1,\n2,3' tra run -q - <<<'input t from "h.txt" (header = no, null = ["NA", "-"], table = yes); output t to "-"'
+    is $'column_1,column_2\n1,\n2,3' tra eval 't' 't=csv(header=no,null=NA,table=yes):h.txt'
+    is $'column_1,column_2\n1,\n2,3' tra eval t t=h.txt --no-header --null NA --table
+    status 2 tra run -q - <<<'input t from "h.txt" (heder = no); output t to "-"'; has "did you mean header?"
+    status 2 tra run -q - <<<'input t from "h.txt" (base = 1); output t to "-"'; has "base is an option of"
+    status 2 tra run -q - <<<'input t from "h.txt" (1 + 2); output t to "-"'; has "no option of a file"
+    status 2 tra run -q - <<<'input t from "h.txt" (header = maybe); output t to "-"'; has "neither yes nor no"
+}
+
+@test "a pattern is the union of CSV files; other columns, no file and tensors are errors" {
+    setup_files
+    mkdir p
+    printf 'a,b\n1,x\n2,y\n' >p/1.csv
+    printf 'a,b\n3.5,z' | gzip >p/2.csv.gz
+    printf 'a,b\n' >p/3.csv
+    is $'a,b\n1,x\n2,y\n3.5,z' tra eval t 't=p/*.csv*'
+    is $'n\n3' tra run -q - <<<'input t from "p/*.csv*"; g = group(t, [], n = count()); output g to "-"'
+    printf 'a,c\n4,z\n' >p/4.csv
+    status 3 tra eval t 't=p/*.csv'; has "the columns of p/4.csv are a,c, those of p/1.csv are a,b"
+    status 3 tra eval t 't=q/*.csv'; has "no file matches the pattern q/*.csv"
+    status 3 tra eval 'sum t[i,j]' 't=*.npy'; has "union of CSV tables"
+    status 2 tra eval t 'p/*.csv'; has "a pattern of files, which needs a name"
+    nothing_left
+}
+
+@test "what is not what its name says is told so, and nothing is left behind" {
+    setup_files
+    cp trips.csv t.npy; cp a.h5 h.csv; printf 'x' >e.mtx
+    status 3 tra head t.npy
+    status 3 tra head h.csv; has "is an HDF5 file, and not csv"
+    status 3 tra eval 'sum e[i,j]' e.mtx
+    status 3 tra eval 'sum a[i,j]' npy:trips.csv=x || true
+    status 0 tra head h5:h.csv
+    nothing_left
+}
+
+@test "conversions are kept on demand and found again; a change of the file or an option is seen; clean removes them" {
+    setup_files
+    tra eval --keep-imports 'group(trips, [], n = count())' trips.csv >one
+    is 1 eval 'ls scratch | grep -c ^tra-kept-'
+    tra eval --explain --keep-imports 'group(trips, [], n = count())' trips.csv >two; grep -q 'found' two
+    tra eval --explain --keep-imports 'group(trips, [], n = count())' trips.csv --null Hill >three; grep -q 'converted' three
+    printf 'Hill,Hill,70\n' >>trips.csv
+    is $'n\n4' tra eval --keep-imports 'group(trips, [], n = count())' trips.csv
+    is 3 eval 'ls scratch | grep -c ^tra-kept-'
+    status 0 tra clean --scratch scratch; has "what was made of a file of another format"
+    nothing_left
+}
+
+@test "a reader that goes away ends eval quietly; a kill leaves nothing that clean does not find" {
+    setup_files
+    "$PYTHON" -c 'print("a"); [print(i) for i in range(300000)]' >n.csv
+    status 0 bash -c '"$TRA" eval n n.csv 2>err | head -n 2'
+    is "" cat err
+    nothing_left
+    status 4 bash -c 'ulimit -f 100; "$TRA" eval "order(n, [a desc])" n.csv'
+    nothing_left
+    mkfifo pipe
+    "$TRA" eval "group(t, [], n = count())" t=csv:pipe & pid=$!
+    { head -n 100000 n.csv; sleep 1; kill -9 "$pid"; } >pipe || true
+    wait "$pid" || true
+    tra clean -q --scratch scratch
+    nothing_left
+}
