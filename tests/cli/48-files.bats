@@ -174,3 +174,20 @@ nothing_left() { is "" find scratch -mindepth 1; }
     tra clean -q --scratch scratch
     nothing_left
 }
+
+@test "every line of tra-from(7) is one of the language" {
+    printf 'a,b,d,k,v,r,c,s\n1,9,3,4,5,p,7,x\n,9,4,4,5,p,7,x\n' >t.csv
+    printf 'id,w\n4,2\n' >u.csv
+    "$PYTHON" -c 'import numpy as n; n.save("A.npy", n.eye(6)); n.save("B.npy", n.eye(6)); n.save("x.npy", n.ones(6))'
+    local n=0
+    while read -r line; do
+        { printf 'input %s from "%s"\n' t t.csv u u.csv A A.npy B B.npy x x.npy
+          [[ $line =~ ^(input|output) ]] && continue
+          [ "$line" != 'union(t, u)' ] || line='union(t, t)'
+          if [[ $line =~ ^[A-Za-z]+([,\ A-Za-z]*|\[[a-z,]*\])\ =\  ]]; then echo "$line"; else echo "R = $line"; fi
+        } >p.tra
+        tra check p.tra >out 2>&1 || { cat p.tra out; return 1; }
+        n=$((n + 1))
+    done < <(sed -n 's/^\.B //p' "$ROOT/man/tra-from.7" | sed 's/\\-/-/g; s/\\(dq/"/g')
+    [ "$n" -gt 25 ]
+}
