@@ -44,7 +44,7 @@ typedef struct tra_build {
 
 /* Reports that an input cannot be read, or that what is in it is wrong: where nothing else is, the status is TRA_INPUT.
  */
-void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const char *why);
+void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why);
 /* The param, or the relation, of that name, which must be defined above. A turn counter is no param here. */
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
