@@ -25,7 +25,7 @@ tra_known tra_known_result(tra_scalar_op op, const tra_known *x) {
     }
     const tra_scalar all = {.op = op, .a = &kid[0], .b = n > 1 ? &kid[1] : NULL, .c = n > 2 ? &kid[2] : NULL};
     r.zero = tra_scalar_eval(&all, NULL);
-    if (op == TRA_S_MOD && x[1].zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
+    if ((op == TRA_S_MOD || op == TRA_S_IDIV) && x[1].zero == 0) r.all = false; /* NaN of floats, but 0 of integers */
     r.sparse = annihilates(op, x) || (r.reads && r.all && r.zero == 0);
     if (r.sparse) r.all = true, r.zero = 0; /* an operand of sparse type as any other */
     return r;

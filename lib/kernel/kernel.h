@@ -9,6 +9,7 @@
 #define TRA_KERNEL_H
 
 #include "../relation/cell.h"
+#include "functions.h"
 
 #include <stdatomic.h>
 
@@ -18,9 +19,10 @@ size_t tra_array_bytes(const tra_array *a);
 
 /* Operators of scalar expressions, the one table: name in C, arity, text, class of the result's type, definition on
  * doubles (a, b, c). max and min give NaN if an operand is NaN; comparisons give 1 or 0 (0 with NaN, != gives 1). if
- * gives b where a is not 0, else c: what it does not give does not matter. mod has the sign of b (of integers it is 0
- * where b is), round is half to even. STEP is 1 where positive, else 0, in the type of its operand. WIDE changes
- * nothing but that the arithmetic of the whole expression makes i64 of integers, as in what a sum adds up.
+ * gives b where a is not 0, else c: what it does not give does not matter. mod has the sign of b and div is the floor
+ * of the quotient (of integers both are 0 where b is), round is half to even. STEP is 1 where positive, else 0, in the
+ * type of its operand. WIDE changes nothing but that the arithmetic of the whole expression makes i64 of integers, as
+ * in what a sum adds up.
  *
  * Classes, for operands that were brought to one type: SAME that type; SUM the same, but i32 for bools (all integers
  * i64 where WIDE); PRODUCT the same (i64 where WIDE); POWER the type of the base where the exponent is a whole number
@@ -42,38 +44,15 @@ size_t tra_array_bytes(const tra_array *a);
     X(AND, 2, "&&", BOOL, a != 0 && b != 0)                                                                            \
     X(OR, 2, "||", BOOL, a != 0 || b != 0)                                                                             \
     X(NOT, 1, "!", BOOL, a == 0)                                                                                       \
-    X(ISNAN, 1, "isnan", BOOL, isnan(a) != 0)                                                                          \
-    X(ISINF, 1, "isinf", BOOL, isinf(a) != 0)                                                                          \
     X(IF, 3, "if", IF, a != 0 ? b : c)                                                                                 \
     X(MAX, 2, "max", SAME, a != a || b != b ? a + b : a > b ? a : b)                                                   \
     X(MIN, 2, "min", SAME, a != a || b != b ? a + b : a < b ? a : b)                                                   \
     X(MOD, 2, "mod", SAME, tra_mod(a, b))                                                                              \
-    X(HYPOT, 2, "hypot", REAL, hypot(a, b))                                                                            \
-    X(ATAN2, 2, "atan2", REAL, atan2(a, b))                                                                            \
+    X(IDIV, 2, "div", SAME, floor(a / b))                                                                              \
     X(NEG, 1, "neg", SUM, -a)                                                                                          \
     X(ABS, 1, "abs", PRODUCT, fabs(a))                                                                                 \
-    X(SIGN, 1, "sign", SAME, a > 0 ? 1 : a < 0 ? -1 : a)                                                               \
-    X(FLOOR, 1, "floor", SAME, floor(a))                                                                               \
-    X(CEIL, 1, "ceil", SAME, ceil(a))                                                                                  \
-    X(ROUND, 1, "round", SAME, rint(a))                                                                                \
-    X(TRUNC, 1, "trunc", SAME, trunc(a))                                                                               \
-    X(SQRT, 1, "sqrt", REAL, sqrt(a))                                                                                  \
-    X(EXP, 1, "exp", REAL, exp(a))                                                                                     \
-    X(EXPM1, 1, "expm1", REAL, expm1(a))                                                                               \
-    X(LOG, 1, "log", REAL, log(a))                                                                                     \
-    X(LOG1P, 1, "log1p", REAL, log1p(a))                                                                               \
-    X(SIN, 1, "sin", REAL, sin(a))                                                                                     \
-    X(COS, 1, "cos", REAL, cos(a))                                                                                     \
-    X(TAN, 1, "tan", REAL, tan(a))                                                                                     \
-    X(ASIN, 1, "asin", REAL, asin(a))                                                                                  \
-    X(ACOS, 1, "acos", REAL, acos(a))                                                                                  \
-    X(ATAN, 1, "atan", REAL, atan(a))                                                                                  \
-    X(SINH, 1, "sinh", REAL, sinh(a))                                                                                  \
-    X(COSH, 1, "cosh", REAL, cosh(a))                                                                                  \
-    X(TANH, 1, "tanh", REAL, tanh(a))                                                                                  \
-    X(ERF, 1, "erf", REAL, erf(a))                                                                                     \
-    X(SIGMOID, 1, "sigmoid", REAL, 1 / (1 + exp(-a)))                                                                  \
-    X(RELU, 1, "relu", SAME, a != a ? a : a > 0 ? a : 0.0)                                                             \
+    TRA_PARTS(TRA_SCALAR_PART, X)                                                                                      \
+    TRA_REALS(TRA_SCALAR_REAL, X)                                                                                      \
     X(STEP, 1, "relu_grad", SAME, a > 0)                                                                               \
     X(WIDE, 1, "wide", SAME, a)                                                                                        \
     X(SOME, 1, "some", BOOL, a != 0) /* of a number of rows: 0 is an error */

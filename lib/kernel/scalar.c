@@ -30,6 +30,7 @@ static bool is_function(int op) {
 
 int tra_scalar_find(const char *name, int arity) {
     if (strcmp(name, "pow") == 0 && arity == 2) return TRA_S_POW;
+    if (strcmp(name, "%") == 0 && arity == 2) return TRA_S_MOD;
     for (int i = 0; i < TRA_S_COUNT; i++)
         if (is_function(i) && ops[i].arity == arity && strcmp(ops[i].text, name) == 0) return i;
     return -1;

@@ -50,6 +50,16 @@ static int64_t modulo(int64_t a, int64_t b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+/* 0 where b is 0. */
+static int64_t quotient(int64_t a, int64_t b) {
+    if (b == 0) return 0;
+    if (b == -1) {
+        tra_overflow |= a == INT64_MIN;
+        return (int64_t)(0 - (uint64_t)a);
+    }
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
 #ifdef __x86_64__
 #include <immintrin.h>
 
@@ -59,6 +69,7 @@ static int64_t modulo(int64_t a, int64_t b) {
     target vec Sleef_expm1##suffix##_u10##isa(vec);                                                                    \
     target vec Sleef_log##suffix##_u10##isa(vec);                                                                      \
     target vec Sleef_log1p##suffix##_u10##isa(vec);                                                                    \
+    target vec Sleef_log10##suffix##_u10##isa(vec);                                                                    \
     target vec Sleef_sin##suffix##_u10##isa(vec);                                                                      \
     target vec Sleef_cos##suffix##_u10##isa(vec);                                                                      \
     target vec Sleef_tan##suffix##_u10##isa(vec);                                                                      \
@@ -165,6 +176,10 @@ tra_strip_fn *tra_strip(tra_dtype t) {
     }
     assert(!"an element type");
     return NULL;
+}
+
+void tra_elementary_of(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, int64_t n) {
+    tra_strip(t)(op, d, a, b, 0, n);
 }
 
 void tra_elementary(tra_scalar_op op, double *d, const double *a, const double *b, int64_t n) {

@@ -99,25 +99,13 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_MOD:
         for (int64_t i = 0; i < n; i++) d[i] = modulo(a[i], b[i]);
         return;
+    case TRA_S_IDIV:
+        for (int64_t i = 0; i < n; i++) d[i] = quotient(a[i], b[i]);
+        return;
+#define F(X, name, ...) case TRA_S_##name:
+        TRA_REALS(F, )
+#undef F
     case TRA_S_DIV:
-    case TRA_S_HYPOT:
-    case TRA_S_ATAN2:
-    case TRA_S_SQRT:
-    case TRA_S_EXP:
-    case TRA_S_EXPM1:
-    case TRA_S_LOG:
-    case TRA_S_LOG1P:
-    case TRA_S_SIN:
-    case TRA_S_COS:
-    case TRA_S_TAN:
-    case TRA_S_ASIN:
-    case TRA_S_ACOS:
-    case TRA_S_ATAN:
-    case TRA_S_SINH:
-    case TRA_S_COSH:
-    case TRA_S_TANH:
-    case TRA_S_ERF:
-    case TRA_S_SIGMOID:
     case TRA_S_IF:
     case TRA_S_COUNT: break;
     }

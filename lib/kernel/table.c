@@ -84,31 +84,13 @@ static const tra_row rows[] = {
     {.name = "square", .uses = MAP, .expr = F2(MUL, ARG0, ARG0)},
     {.name = "relu_grad", .uses = MAP, .expr = F1(STEP)},
     {.name = "abs", .uses = MAP, .expr = F1(ABS)},
-    {.name = "sign", .uses = MAP, .expr = F1(SIGN)},
-    {.name = "floor", .uses = MAP, .expr = F1(FLOOR)},
-    {.name = "ceil", .uses = MAP, .expr = F1(CEIL)},
-    {.name = "round", .uses = MAP, .expr = F1(ROUND)},
-    {.name = "trunc", .uses = MAP, .expr = F1(TRUNC)},
-    {.name = "sqrt", .uses = MAP, .expr = F1(SQRT)},
-    {.name = "exp", .uses = MAP, .expr = F1(EXP)},
-    {.name = "expm1", .uses = MAP, .expr = F1(EXPM1)},
-    {.name = "log", .uses = MAP, .expr = F1(LOG)},
-    {.name = "log1p", .uses = MAP, .expr = F1(LOG1P)},
-    {.name = "sin", .uses = MAP, .expr = F1(SIN)},
-    {.name = "cos", .uses = MAP, .expr = F1(COS)},
-    {.name = "tan", .uses = MAP, .expr = F1(TAN)},
-    {.name = "asin", .uses = MAP, .expr = F1(ASIN)},
-    {.name = "acos", .uses = MAP, .expr = F1(ACOS)},
-    {.name = "atan", .uses = MAP, .expr = F1(ATAN)},
-    {.name = "sinh", .uses = MAP, .expr = F1(SINH)},
-    {.name = "cosh", .uses = MAP, .expr = F1(COSH)},
-    {.name = "tanh", .uses = MAP, .expr = F1(TANH)},
-    {.name = "erf", .uses = MAP, .expr = F1(ERF)},
-    {.name = "sigmoid", .uses = MAP, .expr = F1(SIGMOID)},
-    {.name = "relu", .uses = MAP, .expr = F1(RELU)},
-    {.name = "isnan", .uses = MAP, .expr = F1(ISNAN)},
-    {.name = "isinf", .uses = MAP, .expr = F1(ISINF)},
-    {.name = "densify", .uses = MAP, .expr = ARG0, .type = -1}, /* the same elements */
+#define PART(X, id, text, ...) {.name = text, .uses = MAP, .expr = F1(id)},
+#define REAL(X, id, arity, text, ...)                                                                                  \
+    {.name = (arity) == 1 ? text : "", .uses = MAP, .expr = F1(id)}, /* of one operand */
+    TRA_PARTS(PART, ) TRA_REALS(REAL, )
+#undef PART
+#undef REAL
+        {.name = "densify", .uses = MAP, .expr = ARG0, .type = -1}, /* the same elements */
     {.name = "sparsify", .uses = MAP, .expr = ARG0, .type = 1},
     {.name = "scale", .uses = MAP, .expr = F2(MUL, ARG0, ARG1), .nargs = 1},
 };

@@ -82,7 +82,7 @@ static void compute_number(tra_scalar_op op, const operand *v, operand *r) {
 }
 
 static tra_insn_read source_of(const operand *x) {
-    int64_t whole = x->form == TRA_NUMBER_EXACT ? x->whole : tra_int_of(x->number);
+    int64_t whole = x->form == TRA_NUMBER_EXACT ? x->whole : isnan(x->number) ? 0 : tra_int_of(x->number);
     return (tra_insn_read){.at = x->at, .is_number = x->is_number, .number = x->number, .whole = whole, .from = x->in};
 }
 

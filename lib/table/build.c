@@ -281,10 +281,23 @@ static tra_status real(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
     return TRA_OK;
 }
 
-static tra_status to_whole(tra_arena *a, tra_colop op, const tra_colexpr **kids, const tra_colexpr **out, tra_err *e) {
+/* A function of TRA_PARTS. */
+static tra_status part_of_number(tra_arena *a, tra_colop op, const tra_colexpr **kids, const tra_colexpr **out,
+                                 tra_err *e) {
     TRA_TRY(numbers(a, op, 1, kids, false, e));
-    *out = is_whole(kids[0]) ? convert(a, kids[0], TRA_COL_I64) : fold(a, node(a, op, kids[0]->type, 1, kids));
-    return TRA_OK;
+    if (op == TRA_C_ISNAN || op == TRA_C_ISINF) {
+        const tra_colexpr *k = convert(a, kids[0], TRA_COL_F64);
+        return *out = fold(a, node(a, op, TRA_COL_BOOL, 1, &k)), TRA_OK;
+    }
+    const tra_colexpr *k = is_whole(kids[0]) ? convert(a, kids[0], TRA_COL_I64) : kids[0];
+    bool itself = is_whole(k) && op != TRA_C_SIGN && op != TRA_C_RELU;
+    if (itself) return *out = k, TRA_OK;
+    tra_colexpr *x = node(a, op, k->type, 1, &k);
+    if (is_whole(k)) {
+        x->least = op == TRA_C_SIGN ? -1 : tra_max64(0, k->least);
+        x->most = op == TRA_C_SIGN ? 1 : tra_max64(0, k->most);
+    }
+    return *out = fold(a, x), TRA_OK;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
@@ -422,7 +435,7 @@ static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
         return *out = fold(a, x), TRA_OK;
     case TRA_COLCLASS_CHOICE: return choose(a, op, n, kids, out, e);
     case TRA_COLCLASS_LIST: return in_list(a, n, kids, out, e);
-    case TRA_COLCLASS_ROUNDING: return to_whole(a, op, kids, out, e);
+    case TRA_COLCLASS_ROUNDING: return part_of_number(a, op, kids, out, e);
     case TRA_COLCLASS_REAL: return real(a, op, n, kids, out, e);
     case TRA_COLCLASS_CALENDAR: return calendar(a, op, kids[0], out, e);
     case TRA_COLCLASS_MOMENT: return moment(a, op, n, kids, out, e);
@@ -475,15 +488,4 @@ tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype t
         return tra_fail(e, TRA_PROGRAM, "a value of type %s does not become one of type %s", tra_coltype_name(x->type),
                         tra_coltype_name(type));
     return *out = convert(a, x, type), TRA_OK;
-}
-
-const tra_colexpr *tra_colexpr_substitute(tra_arena *a, const tra_colexpr *x, const tra_colexpr *const *by) {
-    if (x->op == TRA_C_COLUMN) return by[x->column];
-    if (x->nkids == 0) return x;
-    tra_colexpr *y = tra_new(a, tra_colexpr);
-    const tra_colexpr **kids = tra_news(a, const tra_colexpr *, x->nkids);
-    for (int i = 0; i < x->nkids; i++) kids[i] = tra_colexpr_substitute(a, x->kids[i], by);
-    *y = *x;
-    y->kids = kids;
-    return y;
 }

@@ -250,12 +250,24 @@ static void extreme(tra_colstep *s) {
 #undef X
 }
 
-static void to_whole(tra_colstep *s) {
-    tra_colop op = s->x->op;
-    if (tra_colstep_held(s->x) == TRA_F32)
-        LOOP1(float, float, op == TRA_C_FLOOR ? floorf(a) : op == TRA_C_CEIL ? ceilf(a) : rintf(a));
+/* The scalar operator that a function of the common table is. */
+static tra_scalar_op scalar_op(tra_colop op) {
+    static const tra_scalar_op ops[] = {
+#define REAL(X, name, ...) [TRA_C_##name] = TRA_S_##name,
+        TRA_REALS(REAL, ) TRA_PARTS(REAL, )
+#undef REAL
+    };
+    return ops[op];
+}
+
+/* A function of TRA_PARTS: in the type of the operand, but that of NaN and infinity gives a bool. */
+static void part_of_number(tra_colstep *s) {
+    if (s->x->op == TRA_C_ISNAN)
+        LOOP1(double, uint8_t, isnan(a) != 0);
+    else if (s->x->op == TRA_C_ISINF)
+        LOOP1(double, uint8_t, isinf(a) != 0);
     else
-        LOOP1(double, double, op == TRA_C_FLOOR ? floor(a) : op == TRA_C_CEIL ? ceil(a) : rint(a));
+        tra_elementary_of(tra_colstep_held(s->x), scalar_op(s->x->op), s->out->values, s->kid[0]->values, NULL, s->n);
 }
 
 static void negate(tra_colstep *s) {
@@ -274,27 +286,12 @@ static void negate(tra_colstep *s) {
     }
 }
 
-static void elementary(tra_colstep *s, tra_scalar_op op) {
-    tra_elementary(op, s->out->values, s->kid[0]->values, s->x->nkids > 1 ? s->kid[1]->values : NULL, s->n);
-}
-
 static void real(tra_colstep *s) {
-    switch (s->x->op) {
-    case TRA_C_SQRT: elementary(s, TRA_S_SQRT); break;
-    case TRA_C_EXP: elementary(s, TRA_S_EXP); break;
-    case TRA_C_LOG: elementary(s, TRA_S_LOG); break;
-    case TRA_C_SIN: elementary(s, TRA_S_SIN); break;
-    case TRA_C_COS: elementary(s, TRA_S_COS); break;
-    case TRA_C_TAN: elementary(s, TRA_S_TAN); break;
-    case TRA_C_ASIN: elementary(s, TRA_S_ASIN); break;
-    case TRA_C_ACOS: elementary(s, TRA_S_ACOS); break;
-    case TRA_C_ATAN: elementary(s, TRA_S_ATAN); break;
-    case TRA_C_ATAN2: elementary(s, TRA_S_ATAN2); break;
-    case TRA_C_HYPOT: elementary(s, TRA_S_HYPOT); break;
-    case TRA_C_RADIANS: LOOP1(double, double, a *(M_PI / 180)); break;
+    const void *b = s->x->nkids > 1 ? s->kid[1]->values : NULL;
+    switch ((int)s->x->op) {
     case TRA_C_POW: LOOP2(double, double, pow(a, b)); break; /* whole powers of whole numbers are exact */
     case TRA_C_DIV: LOOP2(double, double, a / b); break;
-    default: assert(false);
+    default: tra_elementary_of(TRA_F64, scalar_op(s->x->op), s->out->values, s->kid[0]->values, b, s->n);
     }
 }
 
@@ -323,7 +320,7 @@ static void run_named(tra_colstep *s) {
     case TRA_COLCLASS_CHOICE:
         s->x->op == TRA_C_IF ? if_else(s) : s->x->op == TRA_C_IFNULL ? if_null(s) : extreme(s);
         break;
-    case TRA_COLCLASS_ROUNDING: to_whole(s); break;
+    case TRA_COLCLASS_ROUNDING: part_of_number(s); break;
     case TRA_COLCLASS_REAL: real(s); break;
     case TRA_COLCLASS_CALENDAR: tra_colstep_calendar(s); break;
     case TRA_COLCLASS_MOMENT: tra_colstep_moment(s); break;

@@ -81,3 +81,14 @@ tra_column tra_colexpr_result(const tra_colexpr *x, const char *name) {
                         .file = x->file,
                         .number = x->number};
 }
+
+const tra_colexpr *tra_colexpr_substitute(tra_arena *a, const tra_colexpr *x, const tra_colexpr *const *by) {
+    if (x->op == TRA_C_COLUMN) return by[x->column];
+    if (x->nkids == 0) return x;
+    tra_colexpr *y = tra_new(a, tra_colexpr);
+    const tra_colexpr **kids = tra_news(a, const tra_colexpr *, x->nkids);
+    for (int i = 0; i < x->nkids; i++) kids[i] = tra_colexpr_substitute(a, x->kids[i], by);
+    *y = *x;
+    y->kids = kids;
+    return y;
+}

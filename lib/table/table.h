@@ -10,6 +10,7 @@
 #ifndef TRA_TABLE_H
 #define TRA_TABLE_H
 
+#include "../kernel/kernel.h"
 #include "../relation/columns.h"
 #include "../relation/dates.h"
 
@@ -27,7 +28,8 @@
  *   && || !     three-valued
  *   if ifnull min max  the type that holds both; of strings a string of both dictionaries
  *   in          a == any of the others, as || of them
- *   abs floor ceil round  the type of the operand, of integers i64
+ *   abs, and the functions of TRA_PARTS  the type of the operand, of integers i64; isnan, isinf: bool
+ *   the functions of TRA_REALS  f64
  *   year ... weekday      i64, of dates and timestamps; hour and minute of timestamps alone
  *   date        of a date, timestamp or string (NULL where that is no date), or of year, month, day (NULL where they
  *               are not one)
@@ -42,6 +44,8 @@
  *   row         i64: number of the row in its table, from 0
  * Unless this list says otherwise a result is NULL where an operand is NULL, and an error where an operand is one
  * (columns.h). */
+#define TRA_COLREAL(X, name, arity, text, def, loop) X(name, text, arity, arity, REAL)
+#define TRA_COLPART(X, name, text, cls, def)         X(name, text, 1, 1, ROUNDING)
 #define TRA_COLOPS(X)                                                                                                  \
     X(ADD, "+", 2, 2, SUM)                                                                                             \
     X(SUB, "-", 2, 2, SUM)                                                                                             \
@@ -68,37 +72,14 @@
     X(MIN, "min", 2, 2, CHOICE)                                                                                        \
     X(MAX, "max", 2, 2, CHOICE)                                                                                        \
     X(ABS, "abs", 1, 1, SIGN)                                                                                          \
-    X(FLOOR, "floor", 1, 1, ROUNDING)                                                                                  \
-    X(CEIL, "ceil", 1, 1, ROUNDING)                                                                                    \
-    X(ROUND, "round", 1, 1, ROUNDING)                                                                                  \
-    X(SQRT, "sqrt", 1, 1, REAL)                                                                                        \
-    X(EXP, "exp", 1, 1, REAL)                                                                                          \
-    X(LOG, "log", 1, 1, REAL)                                                                                          \
-    X(SIN, "sin", 1, 1, REAL)                                                                                          \
-    X(COS, "cos", 1, 1, REAL)                                                                                          \
-    X(TAN, "tan", 1, 1, REAL)                                                                                          \
-    X(ASIN, "asin", 1, 1, REAL)                                                                                        \
-    X(ACOS, "acos", 1, 1, REAL)                                                                                        \
-    X(ATAN, "atan", 1, 1, REAL)                                                                                        \
-    X(RADIANS, "radians", 1, 1, REAL)                                                                                  \
-    X(ATAN2, "atan2", 2, 2, REAL)                                                                                      \
-    X(HYPOT, "hypot", 2, 2, REAL)                                                                                      \
-    X(YEAR, "year", 1, 1, CALENDAR)                                                                                    \
-    X(MONTH, "month", 1, 1, CALENDAR)                                                                                  \
-    X(DAY, "day", 1, 1, CALENDAR)                                                                                      \
-    X(HOUR, "hour", 1, 1, CALENDAR)                                                                                    \
-    X(MINUTE, "minute", 1, 1, CALENDAR)                                                                                \
-    X(WEEKDAY, "weekday", 1, 1, CALENDAR)                                                                              \
-    X(DATE, "date", 1, 3, MOMENT)                                                                                      \
-    X(TIMESTAMP, "timestamp", 1, 6, MOMENT)                                                                            \
-    X(LIKE, "like", 2, 2, TEXT)                                                                                        \
-    X(STARTSWITH, "startswith", 2, 2, TEXT)                                                                            \
-    X(LENGTH, "length", 1, 1, TEXT)                                                                                    \
-    X(LOWER, "lower", 1, 1, TEXT)                                                                                      \
-    X(UPPER, "upper", 1, 1, TEXT)                                                                                      \
-    X(SUBSTR, "substr", 2, 3, TEXT)                                                                                    \
-    X(HASH, "hash", 1, -1, HASH)                                                                                       \
-    X(ROW, "row", 0, 0, ROW)
+    TRA_PARTS(TRA_COLPART, X)                                                                                          \
+    TRA_REALS(TRA_COLREAL, X) X(YEAR, "year", 1, 1, CALENDAR) X(MONTH, "month", 1, 1, CALENDAR)                        \
+        X(DAY, "day", 1, 1, CALENDAR) X(HOUR, "hour", 1, 1, CALENDAR) X(MINUTE, "minute", 1, 1, CALENDAR)              \
+            X(WEEKDAY, "weekday", 1, 1, CALENDAR) X(DATE, "date", 1, 3, MOMENT)                                        \
+                X(TIMESTAMP, "timestamp", 1, 6, MOMENT) X(LIKE, "like", 2, 2, TEXT)                                    \
+                    X(STARTSWITH, "startswith", 2, 2, TEXT) X(LENGTH, "length", 1, 1, TEXT)                            \
+                        X(LOWER, "lower", 1, 1, TEXT) X(UPPER, "upper", 1, 1, TEXT) X(SUBSTR, "substr", 2, 3, TEXT)    \
+                            X(HASH, "hash", 1, -1, HASH) X(ROW, "row", 0, 0, ROW)
 typedef enum tra_colclass {
     TRA_COLCLASS_SUM,
     TRA_COLCLASS_PRODUCT,

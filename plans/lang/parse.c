@@ -162,8 +162,15 @@ void tra_refuse_aggregation_name(tra_diags *d, tra_span at, const char *name) {
                    "'%s' is the word of an aggregation, and would be read as that after '='", name);
 }
 
+/* Is the next token the word of an aggregation? Words that came later than others are names where the program has
+ * such a name. */
 static bool names_aggregation(parser *p) {
-    return p->tok->kind == TRA_T_NAME && tra_is_aggregation_word(tra_parse_token_text(p, p->tok));
+    static const char *const later[] = {"var", "std", "count", "any", "all", "nansum", "nanmean"};
+    if (p->tok->kind != TRA_T_NAME) return false;
+    const char *word = tra_parse_token_text(p, p->tok);
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(word, later[i]) == 0) return tra_names_find(&p->defined, word) < 0;
+    return tra_is_aggregation_word(word);
 }
 
 /* Is the next token a word that aggregates the whole right side? It is not in sum[k](...), nor is a call of a macro of

@@ -266,21 +266,43 @@ static uint64_t hash(const ref_item *v, uint64_t seed) {
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
 
-static const struct real1 {
-    const char *name;
-    double (*f)(double);
-} reals[] = {{"sqrt", sqrt}, {"exp", exp},   {"log", log},   {"sin", sin},  {"cos", cos},
-             {"tan", tan},   {"asin", asin}, {"acos", acos}, {"atan", atan}};
+static double real_of(const tra_ast *x, double a, double b) {
+    (void)b;
+#define F(X, name, arity, text, def, loop)                                                                             \
+    if (is(x, text) && x->nkids == (arity)) return def;
+    TRA_REALS(F, )
+#undef F
+    return a;
+}
+
+static bool is_real(const tra_ast *x) {
+    bool any = false;
+#define F(X, name, arity, text, ...) any = any || (is(x, text) && x->nkids == (arity));
+    TRA_REALS(F, )
+#undef F
+    return any;
+}
 
 static ref_item of_number(const tra_ast *x, const ref_item *k) {
-    if (is(x, "radians")) return of_float(real(k) * (3.14159265358979323846 / 180));
-    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
-        if (is(x, reals[i].name)) return of_float(reals[i].f(real(k)));
+    if (is_real(x)) return of_float(real_of(x, real(k), x->nkids > 1 ? real(&k[1]) : 0));
+    if (is(x, "isnan")) return of_bool(isnan(real(k)));
+    if (is(x, "isinf")) return of_bool(isinf(real(k)));
     ref_item r = *k;
-    if (whole(k))
-        return is(x, "abs") ? fits(TRA_COL_I64, k->c.i < 0 ? -(__int128)k->c.i : k->c.i) : of_int(TRA_COL_I64, k->c.i);
+    if (whole(k)) {
+        int64_t v = k->c.i;
+        if (is(x, "abs")) return fits(TRA_COL_I64, v < 0 ? -(__int128)v : v);
+        return of_int(TRA_COL_I64, is(x, "sign") ? (v > 0) - (v < 0) : is(x, "relu") ? tra_max64(0, v) : v);
+    }
     double v = k->c.f;
-    r.c.f = is(x, "abs") ? fabs(v) : is(x, "floor") ? floor(v) : is(x, "ceil") ? ceil(v) : rint(v);
+    r.c.f = is(x, "abs")     ? fabs(v)
+            : is(x, "floor") ? floor(v)
+            : is(x, "ceil")  ? ceil(v)
+            : is(x, "trunc") ? trunc(v)
+            : is(x, "sign")  ? (isnan(v) ? v : (v > 0) - (v < 0))
+            : is(x, "relu")  ? (isnan(v) ? v
+                                : v > 0  ? v
+                                         : 0)
+                             : rint(v);
     return r;
 }
 
@@ -333,6 +355,7 @@ static bool sees_null(const tra_ast *x, const ref_item *k, ref_item *out) {
 static tra_coltype type_when_null(const tra_ast *x, const ref_item *k) {
     if (x->kind == TRA_AST_BINARY && strchr("<>=!", *x->text)) return TRA_COL_BOOL;
     if (is(x, "like") || is(x, "startswith") || is(x, "!")) return TRA_COL_BOOL;
+    if (is(x, "isnan") || is(x, "isinf")) return TRA_COL_BOOL;
     if (is(x, "lower") || is(x, "upper") || is(x, "substr")) return TRA_COL_STRING;
     if (is(x, "date")) return TRA_COL_DATE;
     if (is(x, "timestamp")) return TRA_COL_TIMESTAMP;
@@ -340,7 +363,8 @@ static tra_coltype type_when_null(const tra_ast *x, const ref_item *k) {
     for (size_t i = 0; i < sizeof whole_parts / sizeof *whole_parts; i++)
         if (is(x, whole_parts[i])) return TRA_COL_I64;
     if (is(x, "min") || is(x, "max")) return as_both(&k[0], &k[1]).type;
-    if (x->nkids == 1 && (is(x, "abs") || is(x, "floor") || is(x, "ceil") || is(x, "round")))
+    if (x->nkids == 1 && (is(x, "abs") || is(x, "floor") || is(x, "ceil") || is(x, "round") || is(x, "trunc") ||
+                          is(x, "sign") || is(x, "relu")))
         return whole(k) ? TRA_COL_I64 : k->type;
     if (x->nkids == 2 && strchr("+-*", *x->text) && !x->text[1]) return arithmetic(*x->text, &k[0], &k[1]).type;
     if ((is(x, "div") || is(x, "%")) && whole(&k[0]) && whole(&k[1])) return TRA_COL_I64;
@@ -362,8 +386,6 @@ static ref_item call(const tra_ast *x, const ref_item *k, tra_arena *a) {
     if (is(x, "!")) return of_bool(!k->c.i);
     if (x->kind == TRA_AST_BINARY) return of_bool(holds(x->text, compare(&k[0], &k[1])));
     if (is(x, "min") || is(x, "max")) return extreme(x, k);
-    if (is(x, "hypot")) return of_float(hypot(real(&k[0]), real(&k[1])));
-    if (is(x, "atan2")) return of_float(atan2(real(&k[0]), real(&k[1])));
     if (is(x, "date") || is(x, "timestamp")) return to_moment(x, k, a);
     if (is(x, "like")) return of_bool(like(k[0].c.s, k[0].c.len, k[1].c.s, k[1].c.len));
     if (is(x, "startswith"))

@@ -37,14 +37,17 @@ static const struct {
     const char *name;
     tra_scalar_op op;
 } elementwise[] = {
-    {"neg", TRA_S_NEG},         {"square", TRA_S_MUL},   {"relu_grad", TRA_S_STEP}, {"abs", TRA_S_ABS},
-    {"sign", TRA_S_SIGN},       {"floor", TRA_S_FLOOR},  {"ceil", TRA_S_CEIL},      {"round", TRA_S_ROUND},
-    {"trunc", TRA_S_TRUNC},     {"sqrt", TRA_S_SQRT},    {"exp", TRA_S_EXP},        {"expm1", TRA_S_EXPM1},
-    {"log", TRA_S_LOG},         {"log1p", TRA_S_LOG1P},  {"sin", TRA_S_SIN},        {"cos", TRA_S_COS},
-    {"tan", TRA_S_TAN},         {"asin", TRA_S_ASIN},    {"acos", TRA_S_ACOS},      {"atan", TRA_S_ATAN},
-    {"sinh", TRA_S_SINH},       {"cosh", TRA_S_COSH},    {"tanh", TRA_S_TANH},      {"erf", TRA_S_ERF},
-    {"sigmoid", TRA_S_SIGMOID}, {"relu", TRA_S_RELU},    {"isnan", TRA_S_ISNAN},    {"isinf", TRA_S_ISINF},
-    {"densify", TRA_S_ARG},     {"sparsify", TRA_S_ARG},
+    {"neg", TRA_S_NEG},
+    {"square", TRA_S_MUL},
+    {"relu_grad", TRA_S_STEP},
+    {"abs", TRA_S_ABS},
+#define PART(X, name, text, ...)        {text, TRA_S_##name},
+#define REAL(X, name, arity, text, ...) {arity == 1 ? text : "", TRA_S_##name},
+    TRA_PARTS(PART, ) TRA_REALS(REAL, )
+#undef PART
+#undef REAL
+        {"densify", TRA_S_ARG},
+    {"sparsify", TRA_S_ARG},
 };
 
 /* The join kernels that pair elements: of equal extents, or stretched. */

@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const char *const names[] = {
-    "solve", "inverse", "det", "cholesky", "eigh_w", "eigh_v", "qr_q", "qr_r", "svd_u", "svd_s", "svd_v", "tall_q",
-    "tall_r", "tall_more_q", "tall_more_r", "tall_end_q", "tall_end_r", "tall_end_x", "tall_end_x32",
+    "solve",       "inverse",    "det",        "cholesky",   "eigh_w",       "eigh_v", "qr_q",
+    "qr_r",        "svd_u",      "svd_s",      "svd_v",      "tall_q",       "tall_r", "tall_more_q",
+    "tall_more_r", "tall_end_q", "tall_end_r", "tall_end_x", "tall_end_x32",
 };
 
 bool ref_is_lapack(const char *name) {

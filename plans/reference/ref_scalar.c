@@ -126,30 +126,17 @@ static ref_value of_reals(tra_scalar_op op, tra_dtype t, double a, double b) {
     case TRA_S_MIN: return real(t, lesser(a, b));
     case TRA_S_NEG: return real(t, -a);
     case TRA_S_ABS: return real(t, fabs(a));
-    case TRA_S_EXP: return real(t, exp(a));
-    case TRA_S_LOG: return real(t, log(a));
-    case TRA_S_SQRT: return real(t, sqrt(a));
-    case TRA_S_EXPM1: return real(t, expm1(a));
-    case TRA_S_LOG1P: return real(t, log1p(a));
-    case TRA_S_SIN: return real(t, sin(a));
-    case TRA_S_COS: return real(t, cos(a));
-    case TRA_S_TAN: return real(t, tan(a));
-    case TRA_S_ASIN: return real(t, asin(a));
-    case TRA_S_ACOS: return real(t, acos(a));
-    case TRA_S_ATAN: return real(t, atan(a));
-    case TRA_S_SINH: return real(t, sinh(a));
-    case TRA_S_COSH: return real(t, cosh(a));
-    case TRA_S_TANH: return real(t, tanh(a));
-    case TRA_S_ERF: return real(t, erf(a));
     case TRA_S_FLOOR: return real(t, floor(a));
     case TRA_S_CEIL: return real(t, ceil(a));
     case TRA_S_TRUNC: return real(t, trunc(a));
     case TRA_S_ROUND: return real(t, nearbyint(a));
     case TRA_S_SIGN: return real(t, isnan(a) ? a : (a > 0) - (a < 0));
     case TRA_S_MOD: return real(t, remainder_below(a, b));
-    case TRA_S_HYPOT: return real(t, hypot(a, b));
-    case TRA_S_ATAN2: return real(t, atan2(a, b));
-    case TRA_S_SIGMOID: return real(t, 1 / (1 + exp(-a)));
+    case TRA_S_IDIV: return real(t, floor(a / b));
+#define F(X, name, arity, text, def, loop)                                                                             \
+    case TRA_S_##name: return real(t, def);
+        TRA_REALS(F, )
+#undef F
     case TRA_S_RELU: return real(t, isnan(a) ? a : a > 0 ? a : 0);
     case TRA_S_STEP: return real(t, a > 0);
     default: return real(t, a);
@@ -170,6 +157,7 @@ static ref_value of_integers(tra_scalar_op op, tra_dtype t, huge a, huge b, ref_
     case TRA_S_STEP: return whole(t, a > 0, fit);
     case TRA_S_SIGN: return whole(t, (a > 0) - (a < 0), fit);
     case TRA_S_MOD: return whole(t, whole_remainder(a, b), fit);
+    case TRA_S_IDIV: return whole(t, b == 0 ? 0 : (a - whole_remainder(a, b)) / b, fit);
     default: return whole(t, a, fit);
     }
 }
@@ -221,24 +209,9 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
         return numbers ? (ref_value){.v = yes, .number = true} : (ref_value){.v = yes, .t = TRA_BOOL};
     }
     case TRA_S_DIV:
-    case TRA_S_EXP:
-    case TRA_S_LOG:
-    case TRA_S_SQRT:
-    case TRA_S_EXPM1:
-    case TRA_S_LOG1P:
-    case TRA_S_SIN:
-    case TRA_S_COS:
-    case TRA_S_TAN:
-    case TRA_S_ASIN:
-    case TRA_S_ACOS:
-    case TRA_S_ATAN:
-    case TRA_S_SINH:
-    case TRA_S_COSH:
-    case TRA_S_TANH:
-    case TRA_S_ERF:
-    case TRA_S_HYPOT:
-    case TRA_S_ATAN2:
-    case TRA_S_SIGMOID:
+#define F(X, name, ...) case TRA_S_##name:
+        TRA_REALS(F, )
+#undef F
         t = ref_real(t);
         if (numbers) {
             ref_value r = of_numbers(op, x, y);
@@ -274,7 +247,8 @@ ref_value ref_apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     ref_fit none = *fit;
     bool annihilates = (op == TRA_S_MUL && (x.sparse || y.sparse)) || (op == TRA_S_DIV && x.sparse);
     r.has_zero = !r.number && has_zero(x) && has_zero(y);
-    if (op == TRA_S_MOD && at_zero(y).v == 0) r.has_zero = false; /* which is not the same for all types */
+    if ((op == TRA_S_MOD || op == TRA_S_IDIV) && at_zero(y).v == 0)
+        r.has_zero = false; /* which is not the same for all types */
     if (r.has_zero) r.zero = apply(op, at_zero(x), at_zero(y), &none).v;
     r.sparse = annihilates || (r.has_zero && r.zero == 0);
     if (r.sparse) r.has_zero = true, r.zero = 0;

@@ -4,15 +4,22 @@
 
 #include <string.h>
 
+typedef struct aggregation aggregation;
+typedef tra_node *aggregate(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how);
+static aggregate plain, mean, position, spread, count, any_of, without_nan;
+
 static const struct aggregation {
     const char *name;
     tra_scalar_op fold; /* of the values */
-    bool position;      /* its result is where the extreme is */
-    bool mean;
-} aggregations[] = {{"sum", TRA_S_ADD, false, false},  {"prod", TRA_S_MUL, false, false},
-                    {"max", TRA_S_MAX, false, false},  {"min", TRA_S_MIN, false, false},
-                    {"mean", TRA_S_ADD, false, true},  {"argmin", TRA_S_MIN, true, false},
-                    {"argmax", TRA_S_MAX, true, false}};
+    aggregate *build;
+    bool root; /* std, and not var; nanmean, and not nansum; all, and not any */
+} aggregations[] = {{"sum", TRA_S_ADD, plain, false},          {"prod", TRA_S_MUL, plain, false},
+                    {"max", TRA_S_MAX, plain, false},          {"min", TRA_S_MIN, plain, false},
+                    {"mean", TRA_S_ADD, mean, false},          {"argmin", TRA_S_MIN, position, false},
+                    {"argmax", TRA_S_MAX, position, false},    {"var", TRA_S_ADD, spread, false},
+                    {"std", TRA_S_ADD, spread, true},          {"count", TRA_S_ADD, count, false},
+                    {"any", TRA_S_MAX, any_of, false},         {"all", TRA_S_MIN, any_of, true},
+                    {"nansum", TRA_S_ADD, without_nan, false}, {"nanmean", TRA_S_ADD, without_nan, true}};
 
 static const struct aggregation *find(const char *name) {
     for (size_t i = 0; i < sizeof aggregations / sizeof *aggregations; i++)
@@ -92,25 +99,96 @@ static const tra_scalar *times(tra_build *b, const tra_scalar *x, const tra_scal
     return x ? tra_scalar_of(b->arena, TRA_S_MUL, x, y) : y;
 }
 
-/* mean as two statements: the sum, and that divided by the number of terms. */
-static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s) {
+/* How many terms s aggregates, for use in t beside elements of that type; NULL after a diagnostic. */
+static const tra_scalar *number_of_terms(tra_build *b, tra_span span, const tra_einsum *s, tra_einsum *t,
+                                         tra_dtype type) {
     int label[TRA_MAXLABELS], n = aggregated(s, label);
     double known = 1;
-    tra_node *sum = tra_statement(b, span, s);
-    if (!sum) return NULL;
-    tra_einsum *t = over_result(b, s, 1 + n);
-    const tra_scalar *x = add_ref(b, t, sum, t->nout, t->out), *terms = NULL;
+    const tra_scalar *terms = NULL;
     for (int i = 0; i < n; i++) {
         const tra_node *rows = rows_of(s, label[i]);
-        const tra_scalar *count = rows ? add_count(b, span, t, rows, sum->type.dtype) : NULL;
+        const tra_scalar *count = rows ? add_count(b, span, t, rows, type) : NULL;
         if (rows && !count) return NULL;
         if (rows)
             terms = times(b, terms, count);
         else
             known *= (double)s->extent[label[i]];
     }
-    if (!terms || known != 1) terms = times(b, terms, tra_scalar_number(b->arena, known));
+    return !terms || known != 1 ? times(b, terms, tra_scalar_number(b->arena, known)) : terms;
+}
+
+/* mean as two statements: the sum, and that divided by the number of terms. */
+static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    (void)how;
+    tra_node *sum = tra_statement(b, span, s);
+    if (!sum) return NULL;
+    tra_einsum *t = over_result(b, s, 1 + s->nlabels);
+    const tra_scalar *x = add_ref(b, t, sum, t->nout, t->out);
+    const tra_scalar *terms = number_of_terms(b, span, s, t, sum->type.dtype);
+    if (!terms) return NULL;
     t->expr = tra_scalar_of(b->arena, TRA_S_DIV, x, terms);
+    return tra_statement(b, span, t);
+}
+
+/* The statement s with another expression, which may have one more reference. */
+static tra_einsum *again(tra_build *b, const tra_einsum *s) {
+    tra_einsum *t = same_labels(b, s, s->nrefs + 1);
+    for (int i = 0; i < s->nrefs; i++) t->ref[i] = s->ref[i];
+    t->nrefs = s->nrefs;
+    return t;
+}
+
+/* var and std as the mean, the sum of squares of what differs from it, and that divided by the number of terms less
+ * one: NaN of one term. */
+static tra_node *spread(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    tra_arena *a = b->arena;
+    tra_node *middle = mean(b, span, again(b, s), how);
+    if (!middle) return NULL;
+    tra_einsum *t = again(b, s);
+    const tra_scalar *difference = tra_scalar_of(a, TRA_S_SUB, s->expr, add_ref(b, t, middle, s->nout, s->out));
+    t->expr = tra_scalar_of(a, TRA_S_POW, difference, tra_scalar_number(a, 2));
+    tra_node *squares = tra_statement(b, span, t);
+    if (!squares) return NULL;
+    tra_einsum *u = over_result(b, s, 1 + s->nlabels);
+    const tra_scalar *x = add_ref(b, u, squares, u->nout, u->out);
+    const tra_scalar *terms = number_of_terms(b, span, s, u, squares->type.dtype);
+    if (!terms) return NULL;
+    u->expr = tra_scalar_of(a, TRA_S_DIV, x, tra_scalar_of(a, TRA_S_SUB, terms, tra_scalar_number(a, 1)));
+    if (how->root) u->expr = tra_scalar_of(a, TRA_S_SQRT, u->expr, NULL);
+    return tra_statement(b, span, u);
+}
+
+/* The sum of s in which each value becomes 0 where it is NaN, else `present`; NULL: what it is. */
+static tra_node *sum_of_present(tra_build *b, tra_span span, const tra_einsum *s, const tra_scalar *present) {
+    tra_einsum *t = again(b, s);
+    const tra_scalar *is_nan = tra_scalar_of(b->arena, TRA_S_ISNAN, s->expr, NULL);
+    t->expr = tra_scalar_of3(b->arena, TRA_S_IF, is_nan, tra_scalar_number(b->arena, 0), present ? present : s->expr);
+    return tra_statement(b, span, t);
+}
+
+/* How many values are not NaN. */
+static tra_node *count(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    (void)how;
+    return sum_of_present(b, span, s, tra_scalar_number(b->arena, 1));
+}
+
+/* any and all: is any value, are all values other than 0? */
+static tra_node *any_of(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    tra_einsum *t = again(b, s);
+    t->fold = how->fold;
+    t->expr = tra_scalar_of(b->arena, TRA_S_NE, s->expr, tra_scalar_number(b->arena, 0));
+    return tra_statement(b, span, t);
+}
+
+/* nansum, and nanmean as that divided by the number of values that are not NaN: NaN of none. */
+static tra_node *without_nan(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    tra_node *sum = sum_of_present(b, span, s, NULL);
+    if (!sum || !how->root) return sum;
+    tra_node *present = count(b, span, s, how);
+    if (!present) return NULL;
+    tra_einsum *t = over_result(b, s, 2);
+    const tra_scalar *x = add_ref(b, t, sum, t->nout, t->out), *n = add_ref(b, t, present, t->nout, t->out);
+    t->expr = tra_scalar_of(b->arena, TRA_S_DIV, x, n);
     return tra_statement(b, span, t);
 }
 
@@ -177,17 +255,20 @@ static tra_node *extreme(tra_build *b, tra_span span, tra_einsum *s) {
     return tra_statement(b, span, t);
 }
 
+static tra_node *plain(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    return how->fold == TRA_S_MAX || how->fold == TRA_S_MIN ? extreme(b, span, s) : tra_statement(b, span, s);
+}
+
 tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char *name) {
     const struct aggregation *how = find(name);
     if (!how) {
-        tra_diag_error(b->d, span, "aggregations are sum mean max min prod argmin argmax",
+        tra_diag_error(b->d, span,
+                       "aggregations are sum mean max min prod argmin argmax var std count any all nansum nanmean",
                        "there is no aggregation '%s'", name);
         return NULL;
     }
     s->fold = how->fold;
-    if (how->mean) return mean(b, span, s);
-    if (how->position) return position(b, span, s, how);
-    return how->fold == TRA_S_MAX || how->fold == TRA_S_MIN ? extreme(b, span, s) : tra_statement(b, span, s);
+    return how->build(b, span, s, how);
 }
 
 /* ---- positions --------------------------------------------------------------------------------------------------- */

@@ -84,6 +84,8 @@ const char *tra_build_operator_here(const char *name);
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
 /* The same for a list [..] of at most TRA_MAXDIM such integers. */
 bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out);
+/* The numbers that have names, where nothing else has them: nan, inf, pi. */
+bool tra_build_named_number(const char *name, double *v);
 /* Is x a number, or a minus sign and a number? The two are read together, so that -2^63 can be written. */
 bool tra_is_number(const tra_ast *x);
 const char *tra_number_beyond(const tra_ast *x); /* what is wrong with one that no i64 holds */

@@ -116,7 +116,8 @@ static uint64_t aggregated(const tra_stmt *st, const labels *all) {
 bool tra_check_terms(tra_build *b, const tra_stmt *st) {
     terms t = {.arena = b->arena};
     labels all = {0};
-    if (!st->agg || (strcmp(st->agg, "sum") != 0 && strcmp(st->agg, "prod") != 0)) return true;
+    bool sum = st->agg && (strcmp(st->agg, "sum") == 0 || strcmp(st->agg, "nansum") == 0);
+    if (!sum && !(st->agg && strcmp(st->agg, "prod") == 0)) return true;
     add_terms(&t, st->value, false);
     if (t.n < 2) return true;
     add_labels(st->value, false, &all);
@@ -141,7 +142,7 @@ bool tra_check_terms(tra_build *b, const tra_stmt *st) {
                    tra_arena_printf(b->arena, "write %s = %s, or, if that is meant, %s = %s (%.*s)", to,
                                     tra_str_get(&apart), to, st->agg, s.len, b->g->src->text + s.at),
                    "this term has no label '%.*s': %s would %s it once for each %.*s", n, lacks, st->agg,
-                   *st->agg == 's' ? "add" : "multiply by", n, lacks);
+                   sum ? "add" : "multiply by", n, lacks);
     tra_str_free(&apart);
     tra_str_free(&left);
     return false;

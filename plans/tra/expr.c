@@ -272,6 +272,8 @@ static const tra_scalar *scalar_name(tra_build *b, const tra_ast *x, const arg_s
     for (int i = 0; i < sc->n; i++)
         if (strcmp(sc->names[i], x->text) == 0) return tra_scalar_argument(b->arena, i);
     int at = tra_names_find(&b->symbols, x->text);
+    double named;
+    if (at < 0 && tra_build_named_number(x->text, &named)) return scalar_real(b->arena, named);
     if (at < 0) {
         tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
                        sc->n ? "'%s' is neither an argument of the function nor a param" : "there is no param '%s'",
@@ -306,7 +308,7 @@ static const tra_scalar *scalar_number(tra_build *b, const tra_ast *x) {
 
 /* A call of a function that is not in the table. */
 static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const arg_scope *sc) {
-    const char *names[TRA_S_COUNT + 1];
+    const char *names[TRA_S_COUNT + 4];
     int n = 0;
     if (sc->ref && tra_is_aggregation(x->text)) {
         tra_diag_error(b->d, x->name_span,
@@ -344,6 +346,12 @@ static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_s
     if (strcmp(x->text, "extent") == 0)
         return tra_build_extent(b, x, &extent) ? tra_scalar_number(b->arena, (double)extent) : NULL;
     if (sc->ref && strcmp(x->text, "index") == 0) return scalar_ref(b, x, sc);
+    if (strcmp(x->text, "clip") == 0 && x->nkids == 3) { /* a NaN stays */
+        const tra_scalar *v[3];
+        for (int i = 0; i < 3; i++) v[i] = scalar_expr(b, x->kids[i], sc);
+        if (!v[0] || !v[1] || !v[2]) return NULL;
+        return tra_scalar_of(b->arena, TRA_S_MIN, tra_scalar_of(b->arena, TRA_S_MAX, v[0], v[1]), v[2]);
+    }
     static const char *const counts[] = {NULL, "one argument", "two arguments", "three arguments"};
     int arity = 1, op = -1;
     while (arity <= 3 && (op = tra_scalar_find(x->text, arity)) < 0) arity++;
@@ -372,10 +380,11 @@ static const tra_scalar *scalar_binary(tra_build *b, const tra_ast *x, const arg
     static const tra_scalar_op ops[] = {TRA_S_ADD, TRA_S_SUB, TRA_S_MUL, TRA_S_DIV, TRA_S_POW, TRA_S_LT, TRA_S_LE,
                                         TRA_S_GT,  TRA_S_GE,  TRA_S_EQ,  TRA_S_NE,  TRA_S_AND, TRA_S_OR};
     const tra_scalar *l = scalar_expr(b, x->kids[0], sc), *r = scalar_expr(b, x->kids[1], sc);
+    int named = tra_scalar_find(x->text, 2); /* % and div */
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        if (strcmp(tra_scalar_text(ops[i]), x->text) == 0) return l && r ? tra_scalar_of(b->arena, ops[i], l, r) : NULL;
-    tra_diag_error(b->d, x->span, *x->text == '%' ? "write mod(a, b)" : NULL, "scalar functions have no operator '%s'",
-                   x->text);
+        if (strcmp(tra_scalar_text(ops[i]), x->text) == 0) named = (int)ops[i];
+    if (named >= 0) return l && r ? tra_scalar_of(b->arena, (tra_scalar_op)named, l, r) : NULL;
+    tra_diag_error(b->d, x->span, NULL, "scalar functions have no operator '%s'", x->text);
     return NULL;
 }
 

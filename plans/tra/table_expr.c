@@ -79,8 +79,20 @@ static tra_ast *resolve_name(const tra_table_scope *sc, const tra_ast *x) {
     int at;
     if (tra_schema_find(sc->columns, x->text) >= 0) return y->quoted = true, y;
     if (is_word(x, "null") || is_word(x, "true") || is_word(x, "false")) return y;
-    if (!x->quoted && (at = tra_names_find(&sc->b->symbols, x->text)) >= 0)
-        if (((const tra_symbol *)sc->b->symbols.value[at])->param) return param_number(sc->b, x);
+    if (!x->quoted && (at = tra_names_find(&sc->b->symbols, x->text)) >= 0) {
+        const tra_symbol *s = sc->b->symbols.value[at];
+        if (s->param) return param_number(sc->b, x);
+        if (s->node && s->stmt->kind != TRA_STMT_DEF) {
+            tra_diag_error(sc->b->d, x->span, "expressions over columns read columns and params",
+                           "'%s' is a relation, not a column", x->text);
+            return NULL;
+        }
+    }
+    if (!x->quoted && tra_build_named_number(x->text, &y->value)) {
+        y->kind = TRA_AST_NUMBER;
+        y->integer = false;
+        return y;
+    }
     report_no_column(sc, x);
     return NULL;
 }
@@ -153,7 +165,7 @@ static const tra_colexpr *type_name(const tra_table_scope *sc, const tra_ast *x)
 
 /* Reports that there is no such function, or none with so many arguments. */
 static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
-    const char *names[128];
+    const char *names[136];
     int n = 0;
     bool exists = false; /* with another number of arguments */
     tra_build *b = sc->b;
@@ -200,7 +212,23 @@ static const tra_colexpr *apply(const tra_table_scope *sc, tra_ast *x, tra_colop
     return NULL;
 }
 
+/* pow(x, y) is x ^ y, mod(x, y) is x % y, clip(x, lo, hi) is min(max(x, lo), hi). */
+static void rewrite_alias(const tra_table_scope *sc, tra_ast *x) {
+    bool pow = strcmp(x->text, "pow") == 0, mod = strcmp(x->text, "mod") == 0;
+    if (x->kind != TRA_AST_CALL) return;
+    if ((pow || mod) && x->nkids == 2) x->kind = TRA_AST_BINARY, x->text = pow ? "^" : "%";
+    if (strcmp(x->text, "clip") != 0 || x->nkids != 3) return;
+    tra_ast *inner = copy_of(sc->b, x), **kids = tra_news(sc->b->arena, tra_ast *, 2);
+    inner->text = "max";
+    inner->nkids = 2;
+    kids[0] = inner, kids[1] = x->kids[2];
+    x->text = "min";
+    x->nkids = 2;
+    x->kids = kids;
+}
+
 static const tra_colexpr *type_call(const tra_table_scope *sc, tra_ast *x) {
+    rewrite_alias(sc, x);
     if (tra_table_is_duration(x)) {
         const tra_colexpr *k = type_expr(sc, x->kids[0]);
         return k ? tra_table_type_duration(sc, x, k) : NULL;

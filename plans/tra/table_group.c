@@ -15,12 +15,22 @@ static bool is_taken(const tra_table_builder *w, const char *name) {
     return false;
 }
 
+/* The name of an aggregate that the program gives none: count, or mean_a of a column a. NULL: it needs one. */
+static const char *default_name(const tra_table_builder *w, const tra_ast *call) {
+    if (call->kind != TRA_AST_CALL || tra_aggregate_find(call->text) < 0) return NULL;
+    if (call->nkids == 0) return call->text;
+    if (call->kids[0]->kind != TRA_AST_NAME) return NULL;
+    return tra_arena_printf(w->b->arena, "%s_%s", call->text, call->kids[0]->text);
+}
+
 /* Reads one argument, name = sum(x) or name = quantile(x, q), to *to, and its expression to *operand. */
 static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg *to, tra_table_term *operand) {
     tra_table_scope sc = tra_table_scope_of(w);
     const tra_ast *call = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
     int f = call->kind == TRA_AST_CALL ? tra_aggregate_find(call->text) : -1;
-    if (x->kind != TRA_AST_NAMED) return tra_table_refuse(w, x, "an aggregate has a name: n = count()"), false;
+    const char *name = x->kind == TRA_AST_NAMED ? x->text : default_name(w, call);
+    bool unknown = call->kind == TRA_AST_CALL && f < 0;
+    if (!name && !unknown) return tra_table_refuse(w, x, "an aggregate has a name: n = count()"), false;
     if (f < 0)
         return tra_diag_error(w->b->d, call->span, call->kind == TRA_AST_CALL ? tra_build_named_here(call->text) : NULL,
                               "an aggregate is expected here: count, sum, mean, min, max, ..."),
@@ -33,18 +43,18 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
                        nargs == 1 ? "" : "s", call->nkids);
         return false;
     }
-    if (is_taken(w, x->text)) {
-        tra_diag_error(w->b->d, x->span, "give one of them another name", "there are two columns '%s'", x->text);
+    if (is_taken(w, name)) {
+        tra_diag_error(w->b->d, x->span, "give one of them another name", "there are two columns '%s'", name);
         return false;
     }
-    *to = (tra_table_agg){.name = x->text, .f = (tra_aggregate)f};
+    *to = (tra_table_agg){.name = name, .f = (tra_aggregate)f};
     *operand = (tra_table_term){0};
     if (f == TRA_AGGREGATE_QUANTILE) {
         if (!tra_build_number(w->b, call->kids[1], &to->q)) return false;
         if (!(to->q >= 0 && to->q <= 1)) return tra_table_refuse(w, call->kids[1], "a quantile is from 0 to 1"), false;
     }
     if (call->nkids == 0) return true;
-    if (!tra_table_build_term(&sc, x->text, call->kids[0], operand)) return false;
+    if (!tra_table_build_term(&sc, name, call->kids[0], operand)) return false;
     to->ast = operand->ast;
     if (!operand->x->untyped) return true;
     tra_diag_error(w->b->d, call->kids[0]->span, "write if(false, 0, null) for a NULL among integers",

@@ -117,7 +117,9 @@ static bool have_same_columns(tra_table_builder *w, const tra_ast *at) {
         }
     for (int c = 0; c < s[0]->n; c++) {
         const tra_column *x = &s[0]->v[c], *y = &s[1]->v[tra_schema_find(s[1], x->name)];
-        if (x->type == y->type) continue;
+        bool integers = (x->type == TRA_COL_I32 || x->type == TRA_COL_I64) &&
+                        (y->type == TRA_COL_I32 || y->type == TRA_COL_I64); /* the wider one is taken */
+        if (x->type == y->type || integers) continue;
         tra_diag_error(w->b->d, at->span, "project(T, name = ..., *) makes a column of another type",
                        "column '%s' is %s here and %s in the table before", x->name, tra_coltype_name(y->type),
                        tra_coltype_name(x->type));

@@ -1,7 +1,18 @@
 /* words.c - what words of other languages are called here. */
 #include "build.h"
 
+#include <math.h>
 #include <string.h>
+
+bool tra_build_named_number(const char *name, double *v) {
+    static const struct {
+        const char *name;
+        double v;
+    } numbers[] = {{"nan", NAN}, {"inf", INFINITY}, {"pi", 3.14159265358979323846}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(numbers[i].name, name) == 0) return *v = numbers[i].v, true;
+    return false;
+}
 
 const char *tra_build_named_here(const char *function) {
     static const char *const meant[][2] = {

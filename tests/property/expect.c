@@ -49,6 +49,7 @@ static double scalar_bound(const tra_scalar *s, const double *args) {
     case TRA_S_ISINF:
     case TRA_S_SIGN: return fmax(1, fmax(a, b));
     case TRA_S_IF: return fmax(a, fmax(b, c));
+    case TRA_S_IDIV:
     case TRA_S_MOD:
     case TRA_S_MAX:
     case TRA_S_MIN: return fmax(a, b);

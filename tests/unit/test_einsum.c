@@ -51,8 +51,8 @@ TEST(what_is_refused) {
     ERRORS("C[j] = v[j] + sum(v[j]) + max(v[j])",
            "2:15: error: 'sum' aggregates a whole right side, not a part of it\n2:27: error: max takes two or more "
            "arguments, not 1\n");
-    ERRORS("C[j] = v[j] % v[j]\nD[j] = if(v[j], 1)\nE[j] = \"x\"\nF[j] = cosec(v[j])\nG[j] = atan2(v[j])",
-           "2:8: error: scalar functions have no operator '%'\n3:8: error: if takes three arguments, not 2\n"
+    ERRORS("C[j] = v[j] % 2\nD[j] = if(v[j], 1)\nE[j] = \"x\"\nF[j] = cosec(v[j])\nG[j] = atan2(v[j])",
+           "3:8: error: if takes three arguments, not 2\n"
            "4:8: error: this has no place here; a number or a scalar expression is expected\n"
            "5:8: error: there is no scalar function 'cosec'\n6:8: error: atan2 takes two arguments, not 1\n");
     ERRORS(

@@ -1,0 +1,49 @@
+/* functions.h - the table of functions of numbers: whoever adds a row has the function in EinSum statements, functions
+ * of elements, kernels of transform, expressions over columns, and the reference evaluator.
+ */
+#ifndef TRA_FUNCTIONS_H
+#define TRA_FUNCTIONS_H
+
+/* The functions that EinSum, functions of elements and tables share: the one table of them. Rows of TRA_REALS: name in
+ * C, arity, text, definition on doubles, and the loop over a strip of vectors x, y (strip_body.h); they give floats.
+ * Rows of TRA_PARTS, of one argument: name in C, text, class, definition; in tables whole numbers stay such. F makes of
+ * a row one of the table X. A function of TRA_UNARY has the same name here, in the C library and in SLEEF (declared in
+ * strip.c). */
+#define TRA_UNARY(G, F, X)                                                                                             \
+    G(F, X, EXP, exp)                                                                                                  \
+    G(F, X, EXPM1, expm1)                                                                                              \
+    G(F, X, LOG, log)                                                                                                  \
+    G(F, X, LOG1P, log1p)                                                                                              \
+    G(F, X, LOG10, log10)                                                                                              \
+    G(F, X, SIN, sin)                                                                                                  \
+    G(F, X, COS, cos)                                                                                                  \
+    G(F, X, TAN, tan)                                                                                                  \
+    G(F, X, ASIN, asin)                                                                                                \
+    G(F, X, ACOS, acos)                                                                                                \
+    G(F, X, ATAN, atan)                                                                                                \
+    G(F, X, TANH, tanh)                                                                                                \
+    G(F, X, ERF, erf)
+#define TRA_UNARY_ROW(F, X, NAME, name) F(X, NAME, 1, #name, name(a), UNARY(name))
+#define TRA_REALS(F, X)                                                                                                \
+    F(X, HYPOT, 2, "hypot", hypot(a, b), BINARY(hypot, u05))                                                           \
+    F(X, ATAN2, 2, "atan2", atan2(a, b), BINARY(atan2, u10))                                                           \
+    F(X, SQRT, 1, "sqrt", sqrt(a), VECTORS(((void)y, ROOT(x))))                                                        \
+    TRA_UNARY(TRA_UNARY_ROW, F, X)                                                                                     \
+    F(X, SINH, 1, "sinh", sinh(a), HYPERBOLIC(sinh))                                                                   \
+    F(X, COSH, 1, "cosh", cosh(a), HYPERBOLIC(cosh))                                                                   \
+    F(X, SIGMOID, 1, "sigmoid", 1 / (1 + exp(-a)), VECTORS(((void)y, (T)1 / ((T)1 + ELEMENTARY(exp, u10)(-x)))))       \
+    F(X, RADIANS, 1, "radians", a *(3.14159265358979323846 / 180), LOOP((double)a[i] * (3.14159265358979323846 / 180)))
+#define TRA_PARTS(F, X)                                                                                                \
+    F(X, ISNAN, "isnan", BOOL, isnan(a) != 0)                                                                          \
+    F(X, ISINF, "isinf", BOOL, isinf(a) != 0)                                                                          \
+    F(X, SIGN, "sign", SAME, a > 0 ? 1 : a < 0 ? -1 : a)                                                               \
+    F(X, FLOOR, "floor", SAME, floor(a))                                                                               \
+    F(X, CEIL, "ceil", SAME, ceil(a))                                                                                  \
+    F(X, ROUND, "round", SAME, rint(a))                                                                                \
+    F(X, TRUNC, "trunc", SAME, trunc(a))                                                                               \
+    F(X, RELU, "relu", SAME, a != a ? a : a > 0 ? a : 0.0)
+
+#define TRA_SCALAR_REAL(X, name, arity, text, def, loop) X(name, arity, text, REAL, def)
+#define TRA_SCALAR_PART(X, name, text, cls, def)         X(name, 1, text, cls, def)
+
+#endif

@@ -1,0 +1,128 @@
+# Every scalar function in EinSum, functions of elements and tables, and every aggregation, against numpy and scipy.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    py '
+r = np.random.default_rng(7)
+x = np.concatenate([[0., -0.5, 0.5, 1., -1., 2.5, -2.5, 0.3, 700., -700.], r.normal(size=90)])
+i = np.concatenate([[0, 1, -1, 2, -7, 5, 9, 3], r.integers(-20, 20, 92)])
+k = np.where(r.integers(-5, 5, 100) == 0, 3, r.integers(-5, 5, 100))
+data = {"f8": x, "f4": x.astype("f4"), "i8": i, "i4": i.astype("i4"), "b1": i > 0, "k": np.where(k == 0, 2, k)}
+for n, v in data.items(): np.save(n + ".npy", v)
+m = r.normal(size=(12, 9)); m[2, 3] = m[5, 0] = np.nan; m[7] = np.nan
+np.save("M.npy", m); np.save("N.npy", np.nan_to_num(m)); np.save("J.npy", r.integers(-9, 9, (12, 9)))
+np.savetxt("t.csv", np.column_stack([x, i, data["k"]]), delimiter=",", header="x,i,k", comments="", fmt=["%.17g", "%d", "%d"])
+'
+    for n in f8 f4 i8 i4 b1 k; do "$TRA" import -q --block 40 $n.npy -o $n.h5; done
+    for n in M N J; do "$TRA" import -q --block 5x4 $n.npy -o $n.h5; done
+    "$TRA" import -q --table t.csv -o t.h5
+}
+
+@test "each function is numpy's in EinSum, in functions of elements and in tables, of every type" {
+    ln -s "$BATS_FILE_TMPDIR"/*.h5 "$BATS_FILE_TMPDIR"/*.npy .
+    py '
+import subprocess, scipy.special as sp
+tra = sys.argv[1]
+one = dict(abs=np.abs, sign=np.sign, floor=np.floor, ceil=np.ceil, round=np.rint, trunc=np.trunc, sqrt=np.sqrt, exp=np.exp,
+    expm1=np.expm1, log=np.log, log1p=np.log1p, log10=np.log10, sin=np.sin, cos=np.cos, tan=np.tan, asin=np.arcsin,
+    acos=np.arccos, atan=np.arctan, sinh=np.sinh, cosh=np.cosh, tanh=np.tanh, erf=sp.erf, relu=lambda v: np.maximum(v, 0),
+    sigmoid=lambda v: 1 / (1 + np.exp(-v)), radians=np.radians, isnan=np.isnan, isinf=np.isinf)
+two = {"mod(%s, %s)": np.mod, "%s %% %s": np.mod, "%s div %s": np.floor_divide, "min(%s, %s)": np.minimum,
+    "max(%s, %s)": np.maximum, "hypot(%s, %s)": np.hypot, "atan2(%s, %s)": np.arctan2, "%s / %s": np.true_divide,
+    "clip(%s, -1, %s)": lambda v, k: np.minimum(np.maximum(v, -1), k), "if(%s > 0, %s, -1)": lambda v, k: np.where(v > 0, k, -1)}
+np.seterr(all="ignore")
+k = np.load("k.npy")
+def run(text, *names):
+    open("p.tra", "w").write(text)
+    for how in ([], ["--engine", "reference"]):
+        subprocess.run([tra, "run", "-q", *how, "p.tra"], check=True)
+        yield how, h5py.File("out.h5")
+def near(got, want, what):
+    want = np.asarray(want, float)
+    np.testing.assert_allclose(np.asarray(got, float), want, rtol=3e-6 if "f4" in what else 1e-12, atol=1e-6 if "f4" in what else 1e-13, err_msg=what)
+for n in ("f8", "f4", "i8", "i4", "b1"):
+    x = np.load(n + ".npy")
+    v = x.astype(n) if n != "b1" else x.astype("i4")
+    text, want = [f"input x from \"{n}.h5\"\ninput k from \"k.h5\""], {}
+    def add(e, w, lam=None):
+        name = f"r{len(want)}"
+        text.append(f"{name}[i] = {e}" if lam is None else f"{name} = transform(x, x -> {lam})")
+        text.append(f"output {name} to \"out.h5:{name}\"")
+        want[name] = (w, f"{n}: {lam or e}")
+    for f, w in one.items():
+        ref = v.astype(float) if n[0] in "ib" else v
+        ref = w(ref)
+        add(f"{f}(x[i])", ref); add(None, ref, f"{f}(x)")
+    for f, w in two.items(): add(f.replace("%%", "%") % ("x[i]", "k[i]") if "%%" not in f else "x[i] % k[i]", w(v, k))
+    for how, out in run("\n".join(text) + "\n"):
+        for name, (w, what) in want.items(): near(out[name][()], w, what + str(how))
+        out.close()
+# tables
+x, i = np.load("f8.npy"), np.load("i8.npy")
+text, want = [], {}
+for f, w in one.items():
+    for c, v in (("x", x), ("i", i.astype(float))): want[f"{f}_{c}"] = (w(v), f"{f}({c})")
+for g, (f, w) in enumerate(two.items()):
+    for c, v in (("x", x), ("i", i)): want[f"two{g}_{c}"] = (w(v, k), (f % (c, "k")) if "%%" in f or "%s" in f else f)
+cols = ", ".join(f"{n} = {e}" for n, (_, e) in want.items())
+for how, out in run(f"input t from \"t.h5\"\nR = project(t, {cols})\noutput R to \"out.h5:R\"\n"):
+    for n, (w, e) in want.items():
+        c = out["R"][n]
+        near(c["values"][()] if isinstance(c, h5py.Group) else c[()], w, "table: " + e + str(how))
+    out.close()
+' "$TRA"
+}
+
+@test "each aggregation is numpy's after = and inside, with missing values, of floats and integers, on several sites" {
+    ln -s "$BATS_FILE_TMPDIR"/*.h5 "$BATS_FILE_TMPDIR"/*.npy .
+    py '
+import subprocess, warnings
+tra = sys.argv[1]
+warnings.simplefilter("ignore"); np.seterr(all="ignore")
+agg = dict(sum=np.sum, mean=np.mean, var=lambda a, axis: a.var(axis, ddof=1), std=lambda a, axis: a.std(axis, ddof=1),
+    count=lambda a, axis: (~np.isnan(a)).sum(axis), any=lambda a, axis: (a != 0).any(axis), all=lambda a, axis: (a != 0).all(axis),
+    nansum=np.nansum, nanmean=np.nanmean, max=np.max, min=np.min)
+text = ["input %s from \"%s.h5\"" % (n, n) for n in "MNJ"]
+want = {}
+for n in "MNJ":
+    a = np.load(n + ".npy")
+    for f, w in agg.items():
+        for left, axis in (("i", 1), ("j", 0), ("", None)):
+            name = f"{f}{n}{left}"
+            text += [f"{name}[{left}] = {f} {n}[i,j]", f"output {name} to \"out.h5:{name}\""]
+            want[name] = w(a, axis)
+        text += [f"in{f}{n}[i,j] = {n}[i,j] - {f}[k]({n}[i,k])", f"output in{f}{n} to \"out.h5:in{f}{n}\""]
+        want[f"in{f}{n}"] = a - w(a.astype(float), 1)[:, None]
+open("p.tra", "w").write("\n".join(text) + "\n")
+for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
+    subprocess.run([tra, "run", "-q", *how, "p.tra"], check=True)
+    with h5py.File("out.h5") as out:
+        for n, w in want.items(): np.testing.assert_allclose(out[n][()].reshape(np.shape(w)), w, rtol=1e-11, atol=1e-12, err_msg=n + str(how))
+' "$TRA"
+}
+
+@test "nan, inf and pi are words, where no other thing has the name; names of aggregates, and of relations in tables" {
+    ln -s "$BATS_FILE_TMPDIR"/*.h5 .
+    program() { printf '%b\n' 'input t from "t.h5"' 'input x from "f8.h5"' "$@" 'output Y' >p.tra; }
+    program 'Y[i] = if(x[i] > 0, pi, nan) * 0 + inf'
+    status 0 tra run -q p.tra
+    py 'y = h5py.File("Y.h5")["data"][()]; x = h5py.File("f8.h5")["data"][()]; assert (np.isinf(y) == (x > 0)).all() and (np.isnan(y) == ~(x > 0)).all()'
+    program 'param pi = 3' 'Y[i] = 0 * x[i] + pi'
+    status 0 tra run -q p.tra
+    py 'assert (h5py.File("Y.h5")["data"][()] == 3).all()'
+    program 'T = project(t, a = if(i > 0, 1, null))' 'Y = matrix(T, [a], fill = nan)'
+    status 0 tra run -q p.tra
+    py 'y = h5py.File("Y.h5")["data"][:, 0]; i = h5py.File("t.h5")["data"]["i"][()]; assert (np.isnan(y) == ~(i > 0)).all()'
+    program 'Y = group(t, [], count(), mean(x), sum(i), q = quantile(x, 0.5))'
+    status 0 tra run -q p.tra
+    is 'count,mean_x,sum_i,q' bash -c '"$0" export -q Y.h5 -o - --to csv | head -1' "$TRA"
+    program 'Y = group(t, [], mean(x * 2))'
+    status 2 tra check p.tra
+    has 'an aggregate has a name'
+    program 'Y = select(t, x > 0)' 'Z = project(t, a = Y + 1)'
+    status 2 tra check p.tra
+    has "'Y' is a relation, not a column"
+    program 'W = project(t, i, big = i * 5000000000)' 'V = project(t, i, big = i)' 'Y = union(limit(W, 3), limit(V, 3))'
+    status 0 tra run -q p.tra
+}
