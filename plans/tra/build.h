@@ -18,9 +18,10 @@ typedef struct tra_symbol {
     double value;              /* params */
     bool exact;                /* params: computed from whole numbers alone, so that `whole` is the exact value */
     int64_t whole;
-    const char *define; /* params, inputs: the value or the file that -D gives, as text; NULL: none */
-    bool changed;       /* states: a loop changes it */
-    int depth;          /* how many loops are around the statement */
+    const tra_ast *literal; /* params: the string, date or timestamp that it is; NULL: a number */
+    const char *define;     /* params, inputs: the value or the file that -D gives, as text; NULL: none */
+    bool changed;           /* states: a loop changes it */
+    int depth;              /* how many loops are around the statement */
 } tra_symbol;
 
 typedef struct tra_build {
@@ -46,7 +47,8 @@ typedef struct tra_build {
  */
 void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why);
 /* The param, or the relation, of that name, which must be defined above. A turn counter is no param here. */
-tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);
+tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);     /* a number */
+tra_symbol *tra_build_any_param(tra_build *b, const tra_ast *x); /* also a string, date or timestamp */
 tra_symbol *tra_build_relation_symbol(tra_build *b, const char *name, tra_span span);
 /* The advice "did you mean X?" for a name that no param (params) or no relation of the program has; NULL if no name is
  * near. X is one of these, or of the n names in `extra`. */

@@ -47,11 +47,20 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     return NULL;
 }
 
-tra_symbol *tra_build_param(tra_build *b, const tra_ast *x) {
+tra_symbol *tra_build_any_param(tra_build *b, const tra_ast *x) {
     tra_symbol *s = use_symbol(b, x->text, x->span, true);
     if (!s || !s->node) return s;
     tra_diag_error(b->d, x->span, "EinSum expressions, the condition, traces and the ends of slices read it",
                    "the turn counter '%s' cannot stand here", x->text);
+    return NULL;
+}
+
+tra_symbol *tra_build_param(tra_build *b, const tra_ast *x) {
+    tra_symbol *s = tra_build_any_param(b, x);
+    if (!s || !s->literal) return s;
+    tra_diag_error(b->d, x->span, "expressions over columns take it: select(T, name == who)",
+                   "'%s' is a %s; a number is expected here", x->text,
+                   s->literal->kind == TRA_AST_STRING ? "string" : s->literal->text);
     return NULL;
 }
 
@@ -103,7 +112,42 @@ bool tra_build_exact(tra_build *b, const tra_ast *x, int64_t *v) {
     return false;
 }
 
+/* Is the text of -D a string in quotes, or date "..", or timestamp ".."? Then what it is, as in a program. */
+static const tra_ast *read_literal(tra_build *b, const tra_stmt *st, const char *text) {
+    static const char *const words[] = {"date", "timestamp"};
+    const char *word = NULL, *at = text;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0) word = words[i], at = text + strlen(words[i]);
+    while (*at == ' ') at++;
+    size_t n = strlen(at);
+    if (n < 2 || at[0] != '"' || at[n - 1] != '"') return NULL;
+    tra_ast *s = tra_new(b->arena, tra_ast), *x = tra_new(b->arena, tra_ast);
+    *s = (tra_ast){.kind = TRA_AST_STRING, .span = st->value->span, .text = tra_arena_strndup(b->arena, at + 1, n - 2)};
+    if (!word) return s;
+    *x = (tra_ast){.kind = TRA_AST_LITERAL, .span = st->value->span, .text = word, .nkids = 1};
+    x->kids = tra_new(b->arena, tra_ast *);
+    x->kids[0] = s;
+    return x;
+}
+
+/* What -D gives for a param that is a string, a date or a timestamp in the program, or is one by what -D says; NULL: a
+ * number. Such a param takes the text of -D also without quotes and its word. */
+static const tra_ast *defined_literal(tra_build *b, const tra_stmt *st, const char *define) {
+    const tra_ast *own = st->value, *said = read_literal(b, st, define);
+    if (said && !(own->kind == TRA_AST_LITERAL && said->kind == TRA_AST_STRING)) return said;
+    if (own->kind != TRA_AST_STRING && own->kind != TRA_AST_LITERAL) return NULL;
+    const char *quoted = said ? define : tra_arena_printf(b->arena, "\"%s\"", define);
+    return read_literal(b, st,
+                        own->kind == TRA_AST_STRING ? quoted : tra_arena_printf(b->arena, "%s %s", own->text, quoted));
+}
+
 static void build_param(tra_build *b, const tra_stmt *st, tra_symbol *s) {
+    bool literal = st->value->kind == TRA_AST_STRING || st->value->kind == TRA_AST_LITERAL;
+    s->literal = s->define ? defined_literal(b, st, s->define) : literal ? st->value : NULL;
+    if (s->literal) {
+        s->ok = true;
+        return;
+    }
     s->ok = tra_build_number(b, st->value, &s->value);
     s->exact = s->ok && tra_build_exact(b, st->value, &s->whole);
     if (!s->define || !tra_parse_num(s->define, &s->value)) return;
@@ -263,7 +307,8 @@ static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const 
         if (s && s->stmt->kind != TRA_STMT_INPUT && !s->param && define_output(ast, &v[i])) continue;
         if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM))
             return refuse_define(b, &v[i], s, e);
-        if (s->param && !tra_parse_num(v[i].value, &number))
+        bool literal = s->param && !s->stmt->broken && defined_literal(b, s->stmt, v[i].value);
+        if (s->param && !literal && !tra_parse_num(v[i].value, &number))
             return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is a param, and '%s' is no number", v[i].name, v[i].value,
                             v[i].name, v[i].value);
         if (!*v[i].value) return tra_fail(e, TRA_USAGE, "-D %s=: a file is expected", v[i].name);

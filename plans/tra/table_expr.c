@@ -49,11 +49,13 @@ int tra_table_find_column(const tra_table_scope *sc, const tra_ast *x) {
     return i;
 }
 
-/* A param as a number. */
+/* A param as a number, or as the string, date or timestamp that it is. */
 static tra_ast *param_number(tra_build *b, const tra_ast *x) {
-    const tra_symbol *s = tra_build_param(b, x);
+    const tra_symbol *s = tra_build_any_param(b, x);
     if (!s) return NULL;
-    tra_ast *n = copy_of(b, x);
+    tra_ast *n = copy_of(b, s->literal ? s->literal : x);
+    n->span = x->span;
+    if (s->literal) return n;
     bool negative = s->exact ? s->whole < 0 : s->value < 0;
     n->kind = TRA_AST_NUMBER;
     n->integer = s->exact;

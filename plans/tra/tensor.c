@@ -14,7 +14,7 @@ static void make_scope(converter *c) {
     c->node = tra_news(b->arena, const tra_node *, b->symbols.n);
     for (int i = 0; i < b->symbols.n; i++) {
         const tra_symbol *s = b->symbols.value[i];
-        if (!s->seen || !s->ok || (!s->param && !s->node)) continue;
+        if (!s->seen || !s->ok || s->literal || (!s->param && !s->node)) continue;
         tra_calc_name *n = &scope[c->nfree];
         n->name = b->symbols.name[i];
         meaning *m = tra_tensor_bind(c, n->name, s->param ? IS_PARAM : IS_VIEW);

@@ -128,3 +128,19 @@ Y = project(L, a = coalesce(v, 1))|write ifnull(x, y)
 Y = project(select(L, v > 3), i = row())|number(a, b)
 END
 }
+
+@test "a param is a string, a date or a timestamp too; -D gives another, with or without its quotes" {
+    gives 'n 4' 'param since = date "2024-02-29"' 'Y = project(select(t, d > since), n)'
+    gives 'n 3 4' 'param at = timestamp "2024-02-28 23:30:00"' 'Y = project(select(t, ts > at - hours(2)), n)'
+    gives 'name a' 'param who = "a"' 'Y = project(select(L, name == who), name)'
+    program 'param who = "a"' 'param since = date "2024-02-29"' 'Y = project(select(L, name == who), name, since = since)' 'output Y'
+    for who in b '"b"'; do
+        for since in 2023-01-01 '"2023-01-01"' 'date "2023-01-01"'; do
+            status 0 tra run -q -D who="$who" -D since="$since" p.tra
+            is 'name,since b,2023-01-01' bash -c '"$0" export -q Y.h5 -o - --to csv | paste -sd" "' "$TRA"
+        done
+    done
+    status 2 tra run -q -D since=yesterday p.tra
+    has 'this is no date'
+    refused "'who' is a string; a number is expected here" 'param who = "a"' 'M = matrix(L, [v])' 'Y[i,j] = M[i,j] * who'
+}
