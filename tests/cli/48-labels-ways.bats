@@ -190,3 +190,7 @@ assert np.array_equal(h5py.File("V.h5")["data"][()], np.array([(w == k).sum() fo
     status 2 tra check p.tra
     [[ $output == *"no reference of the statement has the label 't' by itself"* ]]
 }
+
+@test "random programs over labelled rows: sums of the rows that belong together, as numpy has them, or an error" {
+    status 0 "$PYTHON" "$BATS_TEST_DIRNAME/labels-random.py" "$TRA" 3 15
+}
