@@ -223,21 +223,13 @@ static tra_status prepare_binsparse(tra_sink *k, const char *to, tra_err *e) {
     return tra_hdf5_group_prepare(k, &tra_binsparse_names, e);
 }
 
-/* A matrix of AnnData is named, as in a.h5ad:X; X is what a file without a name stands for. */
-static tra_status open_h5ad(tra_source *s, tra_err *e) {
-    const char *path, *name;
-    tra_relspec(s->arena, s->spec, &path, &name);
-    if (!name && strcmp(s->spec, "-") != 0) s->spec = tra_arena_printf(s->arena, "%s:X", s->spec);
-    return open_h5(s, e);
-}
-
 const tra_format tra_format_h5ad = {
     .name = "h5ad",
     .suffixes = ".h5ad",
     .binary = true,
     .opens_itself = true,
     .reads = TRA_OPTIONS(TRA_READS_COMMON),
-    .open = open_h5ad,
+    .open = open_h5,
     .box = box,
     .entries = entries,
     .close = close_h5,
@@ -267,7 +259,7 @@ const tra_format tra_format_binsparse = {
 
 const tra_format tra_format_h5 = {
     .name = "h5",
-    .suffixes = ".h5 .hdf5 .hdf .mat .nc",
+    .suffixes = ".h5 .hdf5 .hdf .mat .nc .loom",
     .binary = true,
     .opens_itself = true,
     .sniff = sniff,

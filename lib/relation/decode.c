@@ -209,10 +209,14 @@ static tra_dtype decoded_type(const finding *f, const tra_decode *d, bool misses
     return tra_dtype_of_bits(f->digits - !f->is_unsigned);
 }
 
-/* A bool as xarray writes it: a byte that is 0 or 1. */
-static bool is_bool(const finding *f) {
-    const char *text = f->integers && f->digits == 8 ? tra_h5_get_text(f->dset, "dtype", f->a) : NULL;
-    return text && strcmp(text, "bool") == 0;
+/* Bools as xarray and MATLAB write them: bytes that are 0 or 1. The attribute that says so; NULL: they are none. */
+static const char *bool_by(const finding *f) {
+    static const char *const says[][2] = {{"dtype", "bool"}, {"MATLAB_class", "logical"}};
+    for (int i = 0; i < 2 && f->integers && f->digits == 8; i++) {
+        const char *text = tra_h5_get_text(f->dset, says[i][0], f->a);
+        if (text && strcmp(text, says[i][1]) == 0) return says[i][0];
+    }
+    return NULL;
 }
 
 static tra_status find(finding *f, tra_decode *d, bool *any) {
@@ -230,11 +234,11 @@ static tra_status find(finding *f, tra_decode *d, bool *any) {
     bool misses = fill.n || missing.n || d->has_least || d->has_most;
     *any = sign || misses || d->scaled;
     d->to = decoded_type(f, d, misses, f32);
-    if (!*any && is_bool(f)) {
-        *any = true;
-        d->to = TRA_BOOL;
-        say(f, "0 and 1 are booleans (dtype)");
-    }
+    const char *by = *any ? NULL : bool_by(f);
+    if (!by) return TRA_OK;
+    *any = true;
+    d->to = TRA_BOOL;
+    say(f, "0 and 1 are booleans (%s)", by);
     return TRA_OK;
 }
 

@@ -34,7 +34,10 @@ size_t tra_relspec_raw(const char *spec) {
 /* ---- which dataset --------------------------------------------------------------------------------------------- */
 
 static tra_status open_file(tra_rel *r, tra_err *e) {
-    TRA_TRY(tra_h5_open(r->path, &r->file, e));
+    tra_vfd_alone = r->virtual;
+    tra_status s = tra_h5_open(r->path, &r->file, e);
+    tra_vfd_alone = false;
+    TRA_TRY(s);
     r->vfd = tra_vfd_of(r->file);
     return r->vfd ? TRA_OK : tra_fail(e, TRA_INTERNAL, "%s was opened by another driver", r->path);
 }
@@ -212,6 +215,12 @@ static tra_status open_stored(tra_rel *r, const tra_dims *block, tra_err *e) {
     return TRA_OK;
 }
 
+static tra_dims reversed(const tra_dims *d) {
+    tra_dims r = {.n = d->n};
+    for (int i = 0; i < d->n; i++) r.v[i] = d->v[d->n - 1 - i];
+    return r;
+}
+
 static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **elsewhere, tra_err *e) {
     header h = {0};
     bool tuple = false;
@@ -233,8 +242,14 @@ static tra_status open_relation(tra_rel *r, const tra_dims *block, const char **
         TRA_TRY(find_tables(r, e));
         TRA_TRY(tra_file_find_tuples(r, &grid, e));
     } else {
-        TRA_TRY(tra_file_foreign(r, &h, block, e));
+        tra_dims of_file = block ? reversed(block) : (tra_dims){0};
+        TRA_TRY(tra_file_foreign(r, &h, block && r->turned ? &of_file : block, e));
         TRA_TRY(geometry(r, &h, false, e));
+        if (r->turned) {
+            tra_dims shape = reversed(&h.shape), bound = reversed(&r->cat.bound);
+            TRA_TRY(tra_catalog_blocks(&shape, &bound, &r->shown, e));
+            r->type.cat = &r->shown;
+        }
     }
     set_info(r, &h, tuple);
     return TRA_OK;
@@ -272,6 +287,12 @@ tra_status tra_rel_open(const char *spec, const tra_dims *block, tra_rel **out, 
         if (s != TRA_OK) break;
         tra_h5_enter();
         s = open_relation(r, block, &elsewhere, e);
+        if (s == TRA_OK && r->virtual && !r->vfd->alone) { /* which is known only now */
+            H5Oclose(r->dset);
+            H5Fclose(r->file);
+            r->file = r->dset = -1;
+            s = open_relation(r, block, &elsewhere, e);
+        }
         if (elsewhere) { /* that file may have links too */
             H5Fclose(r->file);
             r->file = -1;

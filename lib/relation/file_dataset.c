@@ -23,10 +23,27 @@ static const char *enumerate(tra_rel *r, const tra_relation_names *list) {
     return text;
 }
 
+/* What a file without a relation's name stands for, if it also holds the two others: of AnnData and loom the matrix. */
+static const char *const mains[][3] = {{"data", NULL, NULL}, {"X", "obs", "var"}, {"matrix", "row_attrs", "col_attrs"}};
+
+/* A variable of GNU Octave is a group, in which `value` has its elements. False: it is none. */
+static bool of_octave(tra_rel *r, hid_t *obj) {
+    if (H5Iget_type(*obj) != H5I_GROUP || H5Aexists(*obj, "OCTAVE_NEW_FORMAT") <= 0 || !tra_h5_exists(*obj, "value"))
+        return false;
+    hid_t value = H5Oopen(*obj, "value", H5P_DEFAULT);
+    H5Oclose(*obj);
+    *obj = value;
+    r->name = tra_arena_printf(r->arena, "%s/value", r->name);
+    return value >= 0 && H5Iget_type(value) == H5I_DATASET && !r->raw;
+}
+
 tra_status tra_file_open_dataset(tra_rel *r, const char **elsewhere, tra_err *e) {
     tra_relation_names list;
     *elsewhere = NULL;
-    if (!r->name && tra_h5_exists(r->file, "data")) r->name = "data";
+    for (size_t i = 0; i < sizeof mains / sizeof *mains && !r->name; i++)
+        if (tra_h5_exists(r->file, mains[i][0]) && (!mains[i][1] || tra_h5_exists(r->file, mains[i][1])) &&
+            (!mains[i][2] || tra_h5_exists(r->file, mains[i][2])))
+            r->name = mains[i][0];
     if (!r->name) {
         tra_h5_names(r->file, r->arena, MAX_NAMES, &list);
         if (list.n == 0)
@@ -48,6 +65,7 @@ tra_status tra_file_open_dataset(tra_rel *r, const char **elsewhere, tra_err *e)
                         enumerate(r, &list));
     }
     hid_t obj = H5Oopen(r->file, r->name, H5P_DEFAULT);
+    bool turned = obj >= 0 && of_octave(r, &obj);
     if (obj < 0) return tra_h5_fail(e, TRA_INPUT, NULL, "%s:%s is damaged", r->path, r->name);
     if (H5Iget_type(obj) == H5I_GROUP && tra_table_is(obj)) {
         tra_table_begin(r);
@@ -59,6 +77,7 @@ tra_status tra_file_open_dataset(tra_rel *r, const char **elsewhere, tra_err *e)
                            "it is neither a dataset nor a table nor a sparse tensor (binsparse, AnnData, 10x)");
     }
     r->dset = obj;
+    r->turned = turned || (!r->raw && H5Iget_type(obj) == H5I_DATASET && H5Aexists(obj, "MATLAB_class") > 0);
     hid_t file = H5Iget_file_id(obj);
     bool here = tra_vfd_of(file) == r->vfd;
     H5Fclose(file);
@@ -90,6 +109,10 @@ tra_status tra_file_read_type(tra_rel *r, header *h, tra_err *e) {
     h->size = H5Tget_size(type);
     h->native = H5Tequal(type, tra_rel_memory_type(r)) > 0;
     H5Tclose(type);
+    const char *text = r->raw ? NULL : tra_h5_get_text(r->dset, "MATLAB_class", r->arena);
+    if (readable && text && strcmp(text, "char") == 0)
+        return TRA_REL_BAD(r, e, "it is text (MATLAB_class char), not numbers; raw:%s:%s reads its codes", r->path,
+                           r->name);
     if (readable) return s;
     bool known = c >= 0 && c < H5T_NCLASSES && class_name[c];
     return TRA_REL_BAD(r, e,
@@ -97,7 +120,29 @@ tra_status tra_file_read_type(tra_rel *r, header *h, tra_err *e) {
                        known ? class_name[c] : "no");
 }
 
+/* MATLAB and Octave store the extents in place of the elements where there are none. */
+static bool read_empty(tra_rel *r, header *h) {
+    int64_t yes = 0;
+    bool empty = (tra_h5_get_ints(r->dset, "MATLAB_empty", &yes, 1) == 1 && yes) ||
+                 H5Aexists(r->dset, "OCTAVE_EMPTY_MATRIX") > 0;
+    hid_t space = H5Dget_space(r->dset), type = H5Dget_type(r->dset);
+    hssize_t n = H5Sget_simple_extent_npoints(space);
+    tra_dims shape = {.n = (int)n};
+    empty = empty && !r->raw && H5Tget_class(type) == H5T_INTEGER && n > 0 && n <= TRA_MAXDIM &&
+            H5Dread(r->dset, H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, shape.v) >= 0;
+    H5Tclose(type);
+    H5Sclose(space);
+    int64_t all;
+    for (int d = 0; d < shape.n && empty; d++) empty = shape.v[d] >= 0;
+    if (!empty || !tra_dims_product(&shape, &all) || all != 0) return false;
+    h->shape = shape;
+    h->empty = true;
+    r->turned = false;
+    return true;
+}
+
 tra_status tra_file_read_space(tra_rel *r, header *h, tra_err *e) {
+    if (read_empty(r, h)) return TRA_OK;
     hid_t space = H5Dget_space(r->dset);
     H5S_class_t c = H5Sget_simple_extent_type(space);
     int n = H5Sget_simple_extent_ndims(space);
@@ -119,7 +164,7 @@ tra_status tra_file_read_space(tra_rel *r, header *h, tra_err *e) {
     return s;
 }
 
-static const char *filter_name(tra_rel *r, H5Z_filter_t id, const char *name) {
+static const char *filter_name(tra_arena *a, H5Z_filter_t id, const char *name) {
     switch (id) {
     case H5Z_FILTER_DEFLATE: return "gzip";
     case H5Z_FILTER_SHUFFLE: return "shuffle";
@@ -129,24 +174,40 @@ static const char *filter_name(tra_rel *r, H5Z_filter_t id, const char *name) {
     case H5Z_FILTER_SCALEOFFSET: return "scaleoffset";
     case TRA_ZSTD_FILTER: return "zstd";
     }
-    return name[0] ? tra_arena_printf(r->arena, "%d (%s)", (int)id, name) : tra_arena_printf(r->arena, "%d", (int)id);
+    return name[0] ? tra_arena_printf(a, "%d (%s)", (int)id, name) : tra_arena_printf(a, "%d", (int)id);
+}
+
+static const char *filter_at(hid_t dcpl, int i, tra_arena *a, H5Z_filter_t *id) {
+    char name[128] = "";
+    unsigned flags;
+    size_t ncd = 0;
+    *id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, sizeof name, name, NULL);
+    return filter_name(a, *id, name);
+}
+
+const char *tra_h5_missing_filter(hid_t dset, tra_arena *a) {
+    hid_t dcpl = H5Dget_create_plist(dset);
+    const char *missing = NULL;
+    for (int i = 0, n = H5Pget_nfilters(dcpl); i < n && !missing; i++) {
+        H5Z_filter_t id;
+        const char *text = filter_at(dcpl, i, a, &id);
+        if (H5Zfilter_avail(id) <= 0) missing = text;
+    }
+    H5Pclose(dcpl);
+    return missing;
 }
 
 static tra_status read_filters(tra_rel *r, hid_t dcpl, header *h, tra_err *e) {
     int n = H5Pget_nfilters(dcpl);
     unsigned opts = 0;
     bool other = false;
+    const char *missing = tra_h5_missing_filter(r->dset, r->arena);
+    if (missing) return TRA_REL_BAD(r, e, "its chunks " TRA_MISSING_FILTER, missing);
     r->pipeline = TRA_PIPELINE_NONE;
     r->info.codec = "none";
     for (int i = 0; i < n; i++) {
-        char name[128] = "";
-        unsigned flags;
-        size_t ncd = 0;
-        H5Z_filter_t id = H5Pget_filter2(dcpl, (unsigned)i, &flags, &ncd, NULL, sizeof name, name, NULL);
-        const char *text = filter_name(r, id, name);
-        if (H5Zfilter_avail(id) <= 0)
-            return TRA_REL_BAD(r, e, "its chunks went through the HDF5 filter %s, whose plugin is not installed here",
-                               text);
+        H5Z_filter_t id;
+        const char *text = filter_at(dcpl, i, r->arena, &id);
         if (id == H5Z_FILTER_SHUFFLE && r->pipeline.shuffle < 0 && r->pipeline.zstd < 0)
             r->pipeline.shuffle = i;
         else if (id == TRA_ZSTD_FILTER && r->pipeline.zstd < 0)
@@ -192,6 +253,11 @@ tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
     h->layout = H5Pget_layout(dcpl);
     r->how = TRA_BY_LIBRARY;
     r->info.codec = "none";
+    if (h->empty) { /* so it has no chunks, and nothing is read */
+        h->layout = H5D_CONTIGUOUS;
+        H5Pclose(dcpl);
+        return TRA_OK;
+    }
     if (h->layout == H5D_CHUNKED) {
         h->chunk.n = h->shape.n;
         H5Pget_chunk(dcpl, H5S_MAX_RANK, chunk);
@@ -210,6 +276,7 @@ tra_status tra_file_read_layout(tra_rel *r, header *h, tra_err *e) {
     } else if (h->layout == H5D_CONTIGUOUS && h->native && r->stand_in.identity) {
         s = open_outside(r, dcpl, e);
     } else if (h->layout == H5D_VIRTUAL) {
+        r->virtual = true;
         s = tra_h5_parts(dcpl, r->path, r->name, &r->parts_identity, e);
     }
     H5Pclose(dcpl);

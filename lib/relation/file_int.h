@@ -11,6 +11,7 @@
 typedef struct header {
     tra_dims shape, chunk; /* chunk: when it is chunked */
     bool native;           /* elements have the same bytes in the file and in memory */
+    bool empty;            /* it stands for an array without elements, of this shape */
     size_t size;           /* bytes of an element in the file */
     H5D_layout_t layout;
     bool reachable; /* tra can decode its chunks without HDF5 */

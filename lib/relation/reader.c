@@ -164,7 +164,7 @@ int64_t tra_rel_held_bytes(const tra_rel *r) {
 }
 
 size_t tra_rel_unpack_bytes(const tra_rel *r) {
-    return !r->stored && !r->table && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
+    return !r->turned && !r->stored && !r->table && r->how == TRA_BY_CHUNK && filtered(r) ? chunk_bytes(r) : 0;
 }
 
 size_t tra_rel_buffer_bytes(const tra_rel *r) {
@@ -175,12 +175,23 @@ size_t tra_rel_buffer_bytes(const tra_rel *r) {
 /* Bytes that are read at a time, where they are copied from scratch. */
 static size_t piece_of(const tra_rel *r) { return chunk_bytes(r) < PIECE ? align64(chunk_bytes(r)) : PIECE; }
 
-size_t tra_rel_scratch_bytes(const tra_rel *r) {
-    if (r->table) return tra_table_scratch(r);
-    if (r->stored) return tra_stored_read_scratch(r);
+/* Bytes for an array as the file has it, before it is turned. */
+static size_t turning_bytes(const tra_rel *r) {
+    size_t array = (size_t)tra_type_bytes_largest(&r->type).bound;
+    return !r->turned ? 0 : align64(filtered(r) && chunk_bytes(r) > array ? chunk_bytes(r) : array);
+}
+
+/* Bytes of scratch for reading an array as the file has it. */
+static size_t reading_bytes(const tra_rel *r) {
     if (r->how != TRA_BY_CHUNK || (!filtered(r) && !ragged(r))) return 0;
     size_t unshuffle = filtered(r) ? tra_shuffle_room((size_t)r->geom.chunk_elements, r->size) : 0;
     return align64(unshuffle > piece_of(r) ? unshuffle : piece_of(r));
+}
+
+size_t tra_rel_scratch_bytes(const tra_rel *r) {
+    if (r->table) return tra_table_scratch(r);
+    if (r->stored) return tra_stored_read_scratch(r);
+    return turning_bytes(r) + reading_bytes(r);
 }
 
 static tra_status damaged(const tra_rel *r, int64_t ordinal, const char *why, tra_err *e) {
@@ -424,12 +435,31 @@ static tra_status read_array(tra_rel *r, int64_t ordinal, void *buf, void *scrat
 
 bool tra_rel_keep_u64(tra_rel *r) { return r->keep_u64 = r->u64; }
 
+/* Reads an array whose dimensions the file has in the other order. */
+static tra_status read_turned(tra_rel *r, int64_t ordinal, void *buf, char *scratch, tra_err *e) {
+    tra_dims key, of_file, ext, stored;
+    int64_t to[TRA_MAXDIM], in_file[TRA_MAXDIM], from[TRA_MAXDIM];
+    tra_catalog_key(&r->shown, ordinal, &key);
+    tra_catalog_ext(&r->shown, ordinal, &ext);
+    of_file.n = key.n;
+    for (int d = 0; d < key.n; d++) of_file.v[d] = key.v[key.n - 1 - d];
+    int64_t there = tra_catalog_find(&r->cat, &of_file);
+    TRA_TRY(read_array(r, there, scratch, scratch + turning_bytes(r), false, e));
+    tra_catalog_ext(&r->cat, there, &stored);
+    tra_strides(&ext, to);
+    tra_strides(&stored, in_file);
+    for (int d = 0; d < ext.n; d++) from[d] = in_file[ext.n - 1 - d];
+    tra_copy_strided(tra_dtype_size(r->type.dtype), &ext, buf, to, scratch, from);
+    return TRA_OK;
+}
+
 tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
-    return read_array(r, ordinal, buf, scratch, false, e);
+    return r->turned ? read_turned(r, ordinal, buf, scratch, e) : read_array(r, ordinal, buf, scratch, false, e);
 }
 
 bool tra_rel_can_read_direct(const tra_rel *r, int64_t ordinal) {
-    if (!r->loaded || r->direct_fd < 0 || r->chunks[ordinal].addr < 0 || r->chunks[ordinal].addr % TRA_PAGE)
+    if (r->turned || !r->loaded || r->direct_fd < 0 || r->chunks[ordinal].addr < 0 ||
+        r->chunks[ordinal].addr % TRA_PAGE)
         return false;
     tra_dims ext;
     int64_t n;

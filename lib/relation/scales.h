@@ -32,6 +32,10 @@ TRA_MUSTUSE tra_status tra_scales_check(const tra_writer *w, hid_t old, tra_err 
 /* Writes the scales. Call it before the seal of the relation's attributes is made. */
 bool tra_scales_put(tra_writer *w);
 
+/* Names of cells and genes, which AnnData, 10x and loom keep beside an array: sets the labels of dimensions that have
+ * such (labels_foreign.c). */
+void tra_labels_of_others(tra_rel *r, const tra_dims *shape, const struct tra_dim_labels **labels);
+
 bool tra_h5_is_scale(hid_t obj);
 /* The relation whose labels the object has, if it is a scale that tra wrote, in the arena; else NULL. */
 const char *tra_scale_owner(hid_t loc, const char *path, tra_arena *a);

@@ -146,15 +146,41 @@ static const char *last_part(hid_t obj, char buf[TRA_SCALE_NAME]) {
     return slash ? slash + 1 : buf;
 }
 
-/* Labels from another program's scales: those that can be read. */
-static void read_foreign(tra_rel *r, const tra_dims *shape, const tra_dim_labels **labels) {
+/* Sets *n, the positions of dimension d, to those that a scale has; of a dimension that can grow, the scale may have
+ * more. False: it has others. */
+static bool positions_of(tra_rel *r, hid_t scale, int d, int64_t *n) {
+    hid_t space = H5Dget_space(scale), own = H5Dget_space(r->dset);
+    hsize_t extent = 0, most[H5S_MAX_RANK];
+    bool ok = H5Sget_simple_extent_ndims(space) != 1;
+    if (!ok && H5Sget_simple_extent_dims(space, &extent, NULL) >= 0 &&
+        H5Sget_simple_extent_dims(own, NULL, most) >= 0) {
+        ok = (int64_t)extent == *n || (most[d] == H5S_UNLIMITED && (int64_t)extent > *n);
+        *n = (int64_t)extent;
+    }
+    H5Sclose(own);
+    H5Sclose(space);
+    return ok;
+}
+
+/* Labels from another program's scales: those that can be read. TRA_INPUT: one has more or fewer positions. */
+static tra_status read_foreign(tra_rel *r, const tra_dims *shape, const tra_dim_labels **labels, tra_err *e) {
     for (int d = 0; d < shape->n; d++) {
         char buf[TRA_SCALE_NAME];
         hid_t scale = tra_scale_attached(r->dset, d, shape->n);
         if (scale < 0) continue;
-        labels[d] = labels_of(r, scale, tra_arena_printf(r->arena, "%s", last_part(scale, buf)), shape->v[d]);
+        const char *name = tra_arena_printf(r->arena, "%s", last_part(scale, buf));
+        int64_t n = shape->v[d];
+        bool ok = positions_of(r, scale, d, &n);
+        if (ok) labels[d] = labels_of(r, scale, name, n);
+        if (labels[d] && n > shape->v[d]) labels[d] = tra_dim_labels_part(r->arena, labels[d], 0, shape->v[d]);
         H5Oclose(scale);
+        if (!ok)
+            return TRA_REL_BAD(r, e,
+                               "its dimension %d has %" PRId64 " positions, but its scale %s has %" PRId64
+                               ": one of them is damaged",
+                               d, shape->v[d], name, n);
     }
+    return TRA_OK;
 }
 
 static tra_status read_own_one(tra_rel *r, int d, const char *name, const tra_dims *shape, const tra_dim_labels **out,
@@ -206,10 +232,12 @@ tra_status tra_rel_labels(tra_rel *r, const tra_dim_labels *const **out, tra_err
     const char *names = tra_h5_get_text(r->dset, "tra_labels", r->arena);
     if (names)
         s = read_own(r, names, &shape, labels, e);
-    else if (!r->stored && shape.n > 0)
-        read_foreign(r, &shape, labels);
-    tra_h5_leave();
+    else if (!r->stored && !r->turned && shape.n > 0)
+        s = read_foreign(r, &shape, labels, e);
     bool any = false;
+    for (int d = 0; d < shape.n; d++) any = any || labels[d];
+    if (!names && !any && s == TRA_OK) tra_labels_of_others(r, &shape, labels);
+    tra_h5_leave();
     for (int d = 0; d < shape.n; d++) any = any || labels[d];
     if (s == TRA_OK && any) *out = r->labels = labels;
     return s;

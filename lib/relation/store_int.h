@@ -52,6 +52,11 @@ hid_t tra_h5_plain_type(tra_dtype t); /* the same, but of a bool the integer of 
  * *u64: the HDF5 type has 64 bits without a sign, so that some values are beyond the i64 that it is read as. */
 bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64);
 
+/* The first filter of a dataset's chunks that is not installed here, in the arena; NULL: all are. And what is said of
+ * it. */
+const char *tra_h5_missing_filter(hid_t dset, tra_arena *a);
+#define TRA_MISSING_FILTER "went through the HDF5 filter %s, whose plugin is not installed here"
+
 bool tra_h5_exists(hid_t loc, const char *path); /* Do all links of the path exist, and the object they lead to? */
 
 /* Opens a file for reading. TRA_INPUT. */
@@ -130,6 +135,10 @@ struct tra_rel {
     bool keep_u64;            /* unless the caller asked for them as they are (tra_rel_keep_u64) */
     bool ours;                /* tra wrote it */
     bool scalar;              /* a dataset without dimensions */
+    /* The file has the last dimension first, as MATLAB and Octave write it: `cat` is of the file's dimensions, and that
+     * of the type, `shown`, has them in the other order. */
+    bool turned;
+    tra_catalog shown;
     bool raw;                 /* the numbers are wanted as they are stored */
     const tra_decode *decode; /* of another program: how elements become those of the type; NULL: they are */
     /* How arrays are read: pread of a chunk, pread of rows of a contiguous dataset, H5Dread, or made
@@ -139,7 +148,8 @@ struct tra_rel {
     int64_t library_bytes;           /* BY_LIBRARY: bytes that HDF5 takes for a read */
     tra_pipeline pipeline;           /* BY_CHUNK */
     int64_t base;                    /* BY_ROW: address of the first element */
-    uint64_t parts_identity;         /* of a virtual dataset (tra_h5_parts) */
+    bool virtual;                    /* its elements are those of other datasets, */
+    uint64_t parts_identity;         /* which this identifies (tra_h5_parts) */
     bool has_tables;                 /* .tra/NAME exists and describes the dataset as it is now */
     bool has_sums;                   /* and so it has checksums */
     tra_relinfo info;

@@ -18,7 +18,10 @@ enum {
 typedef struct found {
     tra_levels levels;
     tra_dims shape;
-    bool scipy;      /* datasets are named indptr, indices, data */
+    /* NULL, or the names of its datasets by what they hold (TRA_POINTERS, ...), which are not those of binsparse */
+    const char *const *names;
+    int64_t stored;  /* how many values it says it has; -1: it does not */
+    bool absent;     /* there are no entries, and no datasets of them */
     bool iso, bytes; /* one value for all entries; values are bytes that are booleans */
     int mirror;      /* as tra_stored.mirror */
 } found;
@@ -151,6 +154,8 @@ static tra_status take_binsparse(tra_rel *r, found *f, tra_err *e) {
     if (!(type = get(r, json, "data_types.values"))) return odd(r, "it does not tell the type of its values", e);
     if (strstr(type, "complex")) return TRA_REL_BAD(r, e, "its values are complex (%.40s): these cannot be read", type);
     f->iso = strncmp(type, "iso[", 4) == 0;
+    const char *stored = get(r, json, "number_of_stored_values");
+    if (stored && !tra_parse_int(stored, &f->stored)) return odd(r, "number_of_stored_values is no number", e);
     f->bytes = strstr(type, "bint8");
     return TRA_OK;
 }
@@ -158,9 +163,10 @@ static tra_status take_binsparse(tra_rel *r, found *f, tra_err *e) {
 /* ---- AnnData and 10x --------------------------------------------------------------------------------------------- */
 
 static tra_status take_scipy(tra_rel *r, found *f, tra_err *e) {
+    static const char *const names[] = {"indptr", "indices", "data"};
     const char *encoding = tra_h5_get_text(r->dset, "encoding-type", r->arena);
     bool rows = encoding && strcmp(encoding, "csr_matrix") == 0;
-    f->scipy = true;
+    f->names = names;
     f->shape.n = 2;
     int64_t n = tra_h5_get_ints(r->dset, "shape", f->shape.v, 2);
     if (!encoding) { /* 10x has a dataset */
@@ -173,6 +179,27 @@ static tra_status take_scipy(tra_rel *r, found *f, tra_err *e) {
     if (n != 2 || f->shape.v[0] < 0 || f->shape.v[1] < 0)
         return TRA_REL_BAD(r, e, "%s", "its shape is not two extents");
     return tra_levels_parse(rows ? "csr" : "csc", 2, &f->levels, e);
+}
+
+/* ---- MATLAB ------------------------------------------------------------------------------------------------------ */
+
+/* Columns after each other; there are no datasets of entries where there are none. */
+static tra_status take_matlab(tra_rel *r, found *f, tra_err *e) {
+    static const char *const names[] = {"jc", "ir", "data"};
+    tra_dataset_reader d = {0};
+    const char *class = tra_h5_get_text(r->dset, "MATLAB_class", r->arena);
+    f->names = names;
+    f->bytes = class && strcmp(class, "logical") == 0;
+    f->shape.n = 2;
+    if (tra_h5_get_ints(r->dset, "MATLAB_sparse", f->shape.v, 1) != 1 || f->shape.v[0] < 0)
+        return TRA_REL_BAD(r, e, "%s", "its attribute MATLAB_sparse is not its number of rows");
+    tra_status s = tra_dataset_open(r, r->dset, names[TRA_POINTERS], -1, &d, e);
+    f->shape.v[1] = d.count - 1;
+    tra_dataset_close(&d);
+    TRA_TRY(s);
+    if (f->shape.v[1] < 0) return TRA_REL_BAD(r, e, "%s", "its dataset jc is empty");
+    f->absent = !tra_h5_exists(r->dset, names[TRA_INDICES]) && !tra_h5_exists(r->dset, names[TRA_VALUES]);
+    return tra_levels_parse("csc", 2, &f->levels, e);
 }
 
 /* ---- datasets ---------------------------------------------------------------------------------------------------- */
@@ -197,10 +224,7 @@ static tra_status open_values(tra_rel *r, const char *name, const found *f, tra_
                             out, e);
 }
 
-static const char *dataset_of(const found *f, const tra_dataset *c) {
-    if (!f->scipy) return c->name;
-    return c->kind == TRA_POINTERS ? "indptr" : c->kind == TRA_INDICES ? "indices" : "data";
-}
+static const char *dataset_of(const found *f, const tra_dataset *c) { return f->names ? f->names[c->kind] : c->name; }
 
 static tra_status open_datasets(tra_rel *r, const found *f, tra_err *e) {
     struct tra_stored *x = r->stored;
@@ -211,8 +235,11 @@ static tra_status open_datasets(tra_rel *r, const found *f, tra_err *e) {
     for (int i = 0; i < form->n; i++) {
         tra_dataset *c = &form->c[i];
         const char *name = dataset_of(f, c);
-        TRA_TRY(c->kind == TRA_VALUES ? open_values(r, name, f, &x->c[i], e)
-                                      : tra_dataset_open(r, r->dset, name, -1, &x->c[i], e));
+        if (f->absent && c->kind != TRA_POINTERS)
+            x->c[i] = (tra_dataset_reader){.memory = H5T_NATIVE_INT64, .base = -1, .each = 8, .sign = true};
+        else
+            TRA_TRY(c->kind == TRA_VALUES ? open_values(r, name, f, &x->c[i], e)
+                                          : tra_dataset_open(r, r->dset, name, -1, &x->c[i], e));
         c->each = x->c[i].each;
         if (name != c->name) snprintf(c->name, sizeof c->name, "%s", name);
     }
@@ -327,6 +354,12 @@ static tra_status check_lengths(tra_rel *r, const cuts *c, tra_err *e) {
         if (p->kind == TRA_VALUES && x->iso) expected = 1;
         if (x->c[i].count != expected) return wrong_length(r, p->name, x->c[i].count, expected, e);
     }
+    int64_t positions = c->at[(f->levels.n - 1) * (c->n + 1) + c->n];
+    if (x->said >= 0 && x->said != positions && !(x->iso && x->said == 1))
+        return TRA_REL_BAD(r, e,
+                           "its attribute binsparse says number_of_stored_values %" PRId64 ", but it has %" PRId64
+                           ": it is damaged",
+                           x->said, positions);
     return TRA_OK;
 }
 
@@ -436,21 +469,29 @@ static tra_status cut(tra_rel *r, const found *f, const tra_dims *block, cuts *c
 
 tra_status tra_stored_foreign(tra_rel *r, const tra_dims *block, tra_err *e) {
     struct tra_stored *x = r->stored;
-    found f = {0};
+    found f = {.stored = -1};
     cuts c = {0};
     const char *storage = tra_h5_get_text(r->dset, "tra_storage", r->arena);
     if (tra_stored_is_mapping(storage)) return tra_stored_mapping(r, storage, e);
     if (storage)
         return TRA_REL_BAD(r, e, "%s", "it has lost its attribute tra_format but not tra_storage: it is damaged");
     x->unordered = true;
-    TRA_TRY(H5Aexists(r->dset, "binsparse") > 0 ? take_binsparse(r, &f, e) : take_scipy(r, &f, e));
+    TRA_TRY(H5Aexists(r->dset, "binsparse") > 0       ? take_binsparse(r, &f, e)
+            : H5Aexists(r->dset, "MATLAB_sparse") > 0 ? take_matlab(r, &f, e)
+                                                      : take_scipy(r, &f, e));
     TRA_TRY(open_datasets(r, &f, e));
     r->size = tra_dtype_size(r->type.dtype);
+    x->said = f.stored;
     tra_status s = cut(r, &f, block, &c, e);
     free(c.at);
     TRA_TRY(s);
     for (int d = 0; d < f.shape.n; d++) r->type.cut[d] = 1u << d;
     TRA_TRY(tra_stored_complete(r, e));
+    if (x->most[f.levels.n - 1] > UINT32_MAX) /* entries of a block are numbered so while it is sorted */
+        return TRA_REL_BAD(r, e,
+                           "a block of it has %" PRId64 " entries; at most %" PRIu32 " can be read: take smaller "
+                           "blocks",
+                           x->most[f.levels.n - 1], UINT32_MAX);
     int64_t n = r->cat.n, last = f.levels.n - 1, all = f.mirror ? x->before[n] : x->begin[last * (n + 1) + n];
     if (r->type.sparse) r->type.entries = tra_entries_about(r->arena, &r->type, (double)all, all, x->most[last]);
     return TRA_OK;

@@ -153,6 +153,7 @@ struct tra_stored {
     int64_t outer;            /* unordered: extent of a block along the outer dimension */
     int mirror; /* the file has one triangle of a symmetric matrix (1) or of a skew-symmetric one (-1); 0: it has all */
     int64_t *before;    /* mirrored: [n + 1] how many entries of both triangles are in the tuples before */
+    int64_t said;       /* of another program: how many values its attribute says it has; -1: it does not */
     bool iso;           /* all entries have the same value, which is stored once */
     uint64_t *sums;     /* [n][datasets] checksums of slices; NULL: none */
     int64_t *of, *rows; /* of each tuple: its entries, and rows that have entries; NULL: not known */

@@ -7,7 +7,9 @@
 
 bool tra_stored_is(hid_t group) {
     static const char *const tenx[] = {"data", "indices", "indptr", "shape", "barcodes"};
-    if (H5Aexists(group, "binsparse") > 0 || H5Aexists(group, "tra_storage") > 0) return true;
+    if (H5Aexists(group, "binsparse") > 0 || H5Aexists(group, "tra_storage") > 0 ||
+        H5Aexists(group, "MATLAB_sparse") > 0)
+        return true;
     tra_arena *a = tra_arena_new();
     const char *encoding = tra_h5_get_text(group, "encoding-type", a);
     bool is = encoding && (strcmp(encoding, "csr_matrix") == 0 || strcmp(encoding, "csc_matrix") == 0);
@@ -65,7 +67,11 @@ tra_status tra_dataset_open(tra_rel *r, hid_t group, const char *name, hid_t mem
     hid_t space = H5Dget_space(s->dset), type = H5Dget_type(s->dset);
     hsize_t n = 0;
     tra_status st = TRA_OK;
-    if (H5Sget_simple_extent_ndims(space) != 1 || H5Sget_simple_extent_dims(space, &n, NULL) < 0 || n > INT64_MAX / 64)
+    const char *missing = tra_h5_missing_filter(s->dset, r->arena);
+    if (missing)
+        st = TRA_REL_BAD(r, e, "its dataset %s " TRA_MISSING_FILTER, name, missing);
+    else if (H5Sget_simple_extent_ndims(space) != 1 || H5Sget_simple_extent_dims(space, &n, NULL) < 0 ||
+             n > INT64_MAX / 64)
         st = TRA_REL_BAD(r, e, "its dataset %s has not one dimension", name);
     else if (memory < 0 && !is_whole(type))
         st = TRA_REL_BAD(r, e, "its dataset %s is not of whole numbers", name);
@@ -233,6 +239,19 @@ static tra_status open_sources(tra_rel *r, tra_err *e) {
     return TRA_OK;
 }
 
+/* Other programs find the number of values in the attribute of binsparse. */
+static tra_status check_stored_values(tra_rel *r, tra_err *e) {
+    struct tra_stored *x = r->stored;
+    const char *json = tra_h5_get_text(r->dset, "binsparse", r->arena);
+    size_t n = 0;
+    int64_t said = -1, have = x->c[x->form.values].count;
+    const char *text = json ? tra_json_find(json, "binsparse.number_of_stored_values", &n) : NULL;
+    if (!text || (tra_parse_int(tra_arena_strndup(r->arena, text, n), &said) && said == have)) return TRA_OK;
+    return TRA_REL_BAD(
+        r, e, "its attribute binsparse says number_of_stored_values %.*s, but it has %" PRId64 ": it is damaged",
+        (int)tra_min64(20, (int64_t)n), text, have);
+}
+
 tra_status tra_stored_open(tra_rel *r, tra_err *e) {
     struct tra_stored *x = r->stored;
     const char *text = tra_h5_get_text(r->dset, "tra_storage", r->arena);
@@ -252,6 +271,7 @@ tra_status tra_stored_open(tra_rel *r, tra_err *e) {
     free(table);
     if (!ok) return TRA_REL_BAD(r, e, "the table of where its blocks begin (.tra/%s/components) is damaged", r->name);
     TRA_TRY(find_entries(r, e));
+    TRA_TRY(check_stored_values(r, e));
     if (r->has_sums && !(x->sums = (uint64_t *)tra_sealed_table(r, "xxh64", 2, dims)))
         return TRA_REL_BAD(r, e, "its table of checksums (.tra/%s/xxh64) is damaged", r->name);
     return tra_stored_complete(r, e);

@@ -99,6 +99,8 @@ static tra_status visit_value(reading *x, int64_t row, int64_t column, bool insi
 static tra_status visit_dense(reading *x, int l, int64_t row, int64_t column) {
     const tra_form *f = x->form;
     int64_t n = l == 0 ? x->end[0] : f->ext[l], before = x->n;
+    for (int d = l + 1; d < f->levels.n; d++)
+        if (f->ext[d] == 0) return TRA_OK; /* no position below any of these */
     for (int64_t i = 0; i < n; i++) {
         int64_t at = l == x->last ? i : column;
         TRA_TRY(visit(x, l + 1, row + i * x->stride[l], at));

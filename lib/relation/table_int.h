@@ -9,6 +9,7 @@
 typedef struct tra_table_part {
     int column;
     bool mask;             /* of NULLs; else values or codes */
+    bool u64;              /* of another program: its values are u64, read as i64 */
     int size;              /* bytes of an element */
     bool direct;           /* the bytes are those in memory, in chunks of a block that are stored as they are */
     bool coded;            /* the same, but chunks went through the filters of our codec, so far as their masks say */
@@ -92,6 +93,8 @@ const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset);
 /* The strings of rows as a dictionary, in which each stands once, in the order in which they first appear, and codes of
  * the rows, in the relation's arena: -1 of those for which `null` is set. */
 int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t *null, tra_dictionary **out);
+/* A string that a dictionary has twice, in the relation's arena; NULL: there is none. */
+const char *tra_table_twice(tra_rel *r, const tra_dictionary *d);
 
 /* Where the chunks of an array are, found once; n elements of a chunk, from `first` on, as they are in the file. room:
  * tra_table_scratch bytes, or NULL. */

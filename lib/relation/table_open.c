@@ -118,6 +118,18 @@ static tra_status strings_column(tra_rel *r, hid_t obj, int i, const uint8_t *nu
     return TRA_OK;
 }
 
+/* Groups and joins go by codes, so that each category must have one. */
+static tra_status distinct(tra_rel *r, const tra_column *c, tra_err *e) {
+    const char *twice = tra_table_twice(r, c->dict);
+    if (!twice) return TRA_OK;
+    return bad_column(r, c->name,
+                      tra_arena_printf(r->arena,
+                                       "its categories have \"%.60s\" twice, so that equal values have "
+                                       "different codes: they are damaged",
+                                       twice),
+                      e);
+}
+
 /* Categories as files before version 0.2.0 of data frames have them: the column has the codes, and an attribute that
  * says where the categories are. */
 static tra_status old_categorical(tra_rel *r, hid_t obj, const char *path, int i, tra_column *c, tra_err *e) {
@@ -134,6 +146,7 @@ static tra_status old_categorical(tra_rel *r, hid_t obj, const char *path, int i
     bool native, u64 = false;
     if (!c->dict || !number_type(obj, &t, &native, &u64) || (t != TRA_COL_I32 && t != TRA_COL_I64) || u64)
         return bad_column(r, c->name, "its codes or categories are damaged", e);
+    TRA_TRY(distinct(r, c, e));
     c->nullable = true;
     c->type = c->dict->sorted ? TRA_COL_STRING : TRA_COL_TEXT;
     return add_part(r, path, i, false, 4, false, &r->table->form.values[i], e);
@@ -151,9 +164,9 @@ static tra_status plain_column(tra_rel *r, hid_t obj, const char *path, int i, t
     if (r->table->foreign && H5Aexists(obj, "categories") > 0) return old_categorical(r, obj, path, i, c, e);
     if (!number_type(obj, &c->type, &native, &u64))
         return bad_column(r, c->name, "it is neither of numbers nor of strings", e);
-    if (u64) return bad_column(r, c->name, "it is of u64, which does not fit i64", e);
     find_units(obj, &c->type, r->arena);
     TRA_TRY(add_part(r, path, i, false, (int)tra_coltype_size(c->type), native, &f->values[i], e));
+    f->part[f->values[i]].u64 = u64;
     const char *nulls = tra_h5_get_text(obj, "tra_nulls", r->arena);
     if (!nulls || r->table->foreign) return TRA_OK;
     c->nullable = true;
@@ -182,6 +195,7 @@ static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, 
         return bad_column(r, c->name, "its codes or categories are damaged", e);
     if (r->table->foreign && !c->dict)
         return bad_column(r, c->name, "its categories are neither strings nor numbers", e);
+    if (r->table->foreign) TRA_TRY(distinct(r, c, e));
     bool texts = text && strcmp(text, "text") == 0;
     c->type = texts || (c->dict && !c->dict->sorted) ? TRA_COL_TEXT : TRA_COL_STRING;
     if (!c->dict) { /* own_dictionaries fills it; only its size is known now */
@@ -196,10 +210,10 @@ static tra_status categorical(tra_rel *r, hid_t group, const char *path, int i, 
 static tra_status nullable(tra_rel *r, hid_t group, const char *path, int i, tra_column *c, tra_err *e) {
     tra_table_form *f = &r->table->form;
     hid_t values = open_array(group, "values"), mask = open_array(group, "mask");
-    bool native = false, mask_native = false, u64 = false;
+    bool native = false, mask_native = false, u64 = false, mask_u64 = false;
     tra_coltype m = TRA_COL_F64;
-    bool ok = values >= 0 && mask >= 0 && number_type(values, &c->type, &native, &u64) && !u64 &&
-              !tra_coltype_is_float(c->type) && number_type(mask, &m, &mask_native, &u64) && m == TRA_COL_BOOL;
+    bool ok = values >= 0 && mask >= 0 && number_type(values, &c->type, &native, &u64) &&
+              !tra_coltype_is_float(c->type) && number_type(mask, &m, &mask_native, &mask_u64) && m == TRA_COL_BOOL;
     if (values >= 0) H5Dclose(values);
     if (mask >= 0) H5Dclose(mask);
     if (!ok) return bad_column(r, c->name, "its values or their mask are damaged", e);
@@ -207,7 +221,16 @@ static tra_status nullable(tra_rel *r, hid_t group, const char *path, int i, tra
     c->nullable = true;
     TRA_TRY(add_part(r, tra_arena_printf(r->arena, "%s/values", path), i, false, (int)tra_coltype_size(c->type), native,
                      &f->values[i], e));
+    f->part[f->values[i]].u64 = u64;
     return add_part(r, tra_arena_printf(r->arena, "%s/mask", path), i, true, 1, mask_native, &f->nulls[i], e);
+}
+
+/* Can the dataset have n bytes? Without filters it stores them; with filters it may be that much smaller. */
+static bool holds(hid_t dset, int64_t n) {
+    hid_t dcpl = H5Dget_create_plist(dset);
+    int64_t most = H5Pget_nfilters(dcpl) > 0 ? 1 << 16 : 1;
+    H5Pclose(dcpl);
+    return tra_mul_most((int64_t)H5Dget_storage_size(dset), most) >= n;
 }
 
 /* Strings, and which of them are NULL. */
@@ -217,7 +240,7 @@ static tra_status nullable_strings(tra_rel *r, hid_t group, int i, tra_column *c
     tra_coltype t = TRA_COL_F64;
     bool native, u64,
         ok = values >= 0 && n >= 0 && extent_of(values) == n && number_type(mask, &t, &native, &u64) &&
-             t == TRA_COL_BOOL && (int64_t)H5Dget_storage_size(mask) >= (n > 0);
+             t == TRA_COL_BOOL && holds(mask, n);
     uint8_t *null = ok ? tra_calloc((size_t)n + 1, 1) : NULL;
     ok = ok && (n == 0 || H5Dread(mask, tra_h5_type(TRA_BOOL), H5S_ALL, H5S_ALL, H5P_DEFAULT, null) >= 0);
     tra_status s = ok ? strings_column(r, values, i, null, c, e)
@@ -226,6 +249,20 @@ static tra_status nullable_strings(tra_rel *r, hid_t group, int i, tra_column *c
     if (values >= 0) H5Dclose(values);
     if (mask >= 0) H5Dclose(mask);
     return s;
+}
+
+/* Can HDF5 decode the chunks of the column's datasets? */
+static tra_status check_filters(tra_rel *r, hid_t obj, const char *name, tra_err *e) {
+    static const char *const parts[] = {".", "values", "mask", "codes", "categories"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        bool here = i == 0;
+        if (here != (H5Iget_type(obj) == H5I_DATASET)) continue;
+        hid_t dset = here ? obj : open_array(obj, parts[i]);
+        const char *missing = dset >= 0 ? tra_h5_missing_filter(dset, r->arena) : NULL;
+        if (dset >= 0 && !here) H5Dclose(dset);
+        if (missing) return bad_column(r, name, tra_arena_printf(r->arena, "it " TRA_MISSING_FILTER, missing), e);
+    }
+    return TRA_OK;
 }
 
 static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c, tra_err *e) {
@@ -239,7 +276,11 @@ static tra_status open_column(tra_rel *r, const char *name, int i, tra_column *c
     const char *encoding = tra_h5_get_text(obj, "encoding-type", r->arena),
                *own = tra_h5_get_text(obj, "tra_name", r->arena);
     if (own && *own && !r->table->foreign) c->name = own;
-    tra_status s;
+    tra_status s = check_filters(r, obj, c->name, e);
+    if (s != TRA_OK) {
+        H5Oclose(obj);
+        return s;
+    }
     if (H5Iget_type(obj) == H5I_DATASET)
         s = plain_column(r, obj, path, i, c, e);
     else if (encoding && strcmp(encoding, "categorical") == 0)
@@ -298,12 +339,20 @@ static void add_index(tra_rel *r, const char ***names, int *n) {
     ++*n;
 }
 
+static int by_name(const void *x, const void *y) {
+    return strcmp(((const tra_column *)x)->name, ((const tra_column *)y)->name);
+}
+
 static tra_status same_names(tra_rel *r, tra_err *e) {
     const tra_schema *s = &r->table->schema;
-    for (int i = 1; i < s->n && s->n < 2000; i++)
-        for (int j = 0; j < i; j++)
-            if (strcmp(s->v[i].name, s->v[j].name) == 0) return bad_column(r, s->v[i].name, "it is there twice", e);
-    return TRA_OK;
+    tra_column *sorted = tra_calloc((size_t)s->n + 1, sizeof *sorted);
+    const char *twice = NULL;
+    memcpy(sorted, s->v, (size_t)s->n * sizeof *sorted);
+    qsort(sorted, (size_t)s->n, sizeof *sorted, by_name);
+    for (int i = 1; i < s->n && !twice; i++)
+        if (strcmp(sorted[i].name, sorted[i - 1].name) == 0) twice = sorted[i].name;
+    free(sorted);
+    return twice ? bad_column(r, twice, "it is there twice", e) : TRA_OK;
 }
 
 /* Compressed tables that have checksums have sums of masks too. So an array that has become compressed, or no longer

@@ -72,6 +72,15 @@ static tra_status check_bools(tra_rel *r, int col, int64_t n, const uint8_t *v, 
                : TRA_REL_BAD(r, e, "column \"%s\": a value is no bool: it is damaged", r->table->schema.v[col].name);
 }
 
+/* Of u64 HDF5 makes the largest i64 where a value does not fit. */
+static tra_status check_wide(tra_rel *r, int col, int64_t n, const int64_t *v, const uint8_t *state, tra_err *e) {
+    for (int64_t i = 0; i < n; i++)
+        if (v[i] == INT64_MAX && !(state && state[i]))
+            return TRA_REL_BAD(r, e, "column \"%s\": it is of u64, and a value is more than i64 holds",
+                               r->table->schema.v[col].name);
+    return TRA_OK;
+}
+
 static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, const tra_vector *v, char *room,
                               tra_err *e) {
     const tra_table_form *f = &r->table->form;
@@ -83,10 +92,12 @@ static tra_status read_column(tra_rel *r, int col, int64_t first, int64_t n, con
     }
     const tra_table_part *p = &f->part[f->values[col]];
     TRA_TRY(read_part(r, f->values[col], first, n, v->values, room, e));
+    if (p->u64 && !v->state) TRA_TRY(check_wide(r, col, n, v->values, NULL, e));
     if (tra_coltype_is_coded(c->type)) return widen_codes(r, col, p->direct ? p->size : 4, n, v->values, v->state, e);
     if (c->type == TRA_COL_BOOL) TRA_TRY(check_bools(r, col, n, v->values, e));
     if (!v->state) return TRA_OK;
     TRA_TRY(read_part(r, f->nulls[col], first, n, v->state, room, e));
+    if (p->u64) TRA_TRY(check_wide(r, col, n, v->values, v->state, e));
     return apply_mask(r, col, n, v->values, v->state, e);
 }
 

@@ -155,6 +155,18 @@ int32_t *tra_table_encode(tra_rel *r, const tra_dictionary *rows, const uint8_t 
     return code;
 }
 
+const char *tra_table_twice(tra_rel *r, const tra_dictionary *d) {
+    tra_dictionary *once;
+    if (d->sorted) return NULL;
+    const int32_t *code = tra_table_encode(r, d, NULL, &once);
+    for (int64_t i = 0; i < d->n; i++) {
+        int64_t len;
+        const char *s = tra_dictionary_at(d, i, &len);
+        if (code[i] < i) return tra_arena_strndup(r->arena, s, (size_t)len);
+    }
+    return NULL;
+}
+
 const tra_dictionary *tra_table_categories(tra_rel *r, hid_t dset) {
     hid_t type = H5Dget_type(dset), space = H5Dget_space(dset);
     bool strings = H5Tget_class(type) == H5T_STRING, u64 = false, ok = !strings;

@@ -27,6 +27,7 @@ typedef struct tra_vfd {
     size_t len;
     bool discard; /* the file will be removed or left as it is: writes are dropped, so that closing cannot fail */
     bool kept;    /* opened with tra_vfd_new.keep: the file may be longer than what HDF5 knows of */
+    bool alone;   /* HDF5 never takes it and another open file to be one */
     bool blind;   /* raw data that cannot be read is replaced by zeros; err tells */
     int err;      /* errno of the first failed operation, 0 */
     bool lost;    /* a write has failed: further ones are dropped, and closing fails */
@@ -42,6 +43,9 @@ extern struct tra_vfd_new {
 } tra_vfd_new;
 
 extern int tra_vfd_last; /* descriptor of the file that was read last; -1: none */
+/* Files that are opened while this is set are `alone`. HDF5 keeps the parts of a virtual dataset open with it, and
+ * crashes where two files that it took to be one are closed, and one of them has the parts. */
+extern bool tra_vfd_alone;
 
 hid_t tra_vfd_register(void);    /* id of the driver, negative on failure; call it once per process */
 tra_vfd *tra_vfd_of(hid_t file); /* state of an open file; NULL: another driver has it */
