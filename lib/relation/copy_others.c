@@ -83,6 +83,26 @@ static bool copy_hard(copying *k, hid_t from, const char *name, const char *path
     return copy_object(k, from, name, path);
 }
 
+/* The labels of relations of which all are replaced are not copied. Where a new relation has the same labels under the
+ * same path, these are those of the others too. *done: there is nothing to copy. */
+static bool keep_labels(copying *k, const char *path, const char *owners, bool *done) {
+    bool others = false, ok = true;
+    for (const char *p = owners; p; p = strchr(p, '\n')) {
+        p += *p == '\n';
+        const char *one = tra_arena_strndup(k->arena, p, strcspn(p, "\n"));
+        bool replaced = false;
+        for (int i = 0; i < k->nours; i++) replaced = replaced || strcmp(one, k->ours[i]) == 0;
+        others = others || !replaced;
+        const char *now = !replaced && tra_h5_exists(k->to, path) ? tra_scale_owner(k->to, path, k->arena) : NULL;
+        if (!now || tra_scale_is_of(now, one)) continue;
+        hid_t scale = H5Oopen(k->to, path, H5P_DEFAULT);
+        ok = ok && scale >= 0 && tra_scale_own(scale, tra_arena_printf(k->arena, "%s\n%s", now, one));
+        if (scale >= 0) H5Oclose(scale);
+    }
+    *done = !others || tra_h5_exists(k->to, path);
+    return ok;
+}
+
 static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, void *data) {
     copying *k = data;
     const char *path = tra_arena_printf(k->arena, "%s%s", k->at, name);
@@ -91,9 +111,11 @@ static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, vo
     bool ok, above = false;
     for (int i = 0; i < k->nours; i++) {
         if (strcmp(path, k->ours[i]) == 0) return 0;
-        if (owner && strcmp(owner, k->ours[i]) == 0) return 0; /* labels of a relation that is replaced */
         above = above || (strncmp(path, k->ours[i], n) == 0 && k->ours[i][n] == '/');
     }
+    bool done = false;
+    if (owner && !keep_labels(k, path, owner, &done)) return -1;
+    if (done) return 0;
     H5O_info_t obj = {.type = H5O_TYPE_UNKNOWN};
     if (info->type == H5L_TYPE_HARD && H5Oget_info_by_name2(from, name, &obj, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
         return -1;

@@ -21,6 +21,11 @@ const char *tra_scale_path(tra_arena *a, const char *relation, const char *dimen
     return tra_arena_printf(a, "%s.%s", relation, dimension);
 }
 
+const char *tra_scale_plain_path(tra_arena *a, const char *relation, const char *dimension) {
+    const char *slash = strrchr(relation, '/');
+    return tra_arena_printf(a, "%.*s%s", slash ? (int)(slash + 1 - relation) : 0, relation, dimension);
+}
+
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
 /* Makes a name without slashes and control characters, short enough for a link, that is none of the d names before
@@ -51,7 +56,8 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
     if (!labels || t->columns || !tra_type_is_tensor(t, &why)) return TRA_OK;
     tra_type_shape(t, &shape);
     const tra_dim_labels **own = tra_news(w->arena, const tra_dim_labels *, TRA_MAXDIM);
-    const char **names = tra_news(w->arena, const char *, TRA_MAXDIM);
+    const char **names = tra_news(w->arena, const char *, TRA_MAXDIM), *last = strrchr(w->name, '/');
+    last = last ? last + 1 : w->name;
     for (int d = 0; d < shape.n; d++) {
         own[d] = labels[d] && labels[d]->n == shape.v[d] && shape.v[d] > 0 && shape.v[d] <= TRA_SCALE_LABELS ? labels[d]
                                                                                                              : NULL;
@@ -73,14 +79,50 @@ tra_status tra_scales_plan(tra_writer *w, const tra_dim_labels *const *labels, t
             names[d] = dimension_name(w->arena, own[d] ? own[d]->name : NULL, names, d);
     w->labels = own;
     w->dimension = names;
+    w->scale = tra_news(w->arena, const char *, TRA_MAXDIM);
+    for (int d = 0; d < shape.n; d++)
+        if (names[d])
+            w->scale[d] = own[d] && own[d]->of_file && strcmp(names[d], last) != 0
+                              ? tra_scale_plain_path(w->arena, w->name, names[d])
+                              : tra_scale_path(w->arena, w->name, names[d]);
     return TRA_OK;
+}
+
+bool tra_scale_is_of(const char *owners, const char *relation) {
+    size_t n = strlen(relation);
+    for (const char *p = owners; p; p = strchr(p, '\n')) {
+        p += *p == '\n';
+        if (strncmp(p, relation, n) == 0 && (p[n] == 0 || p[n] == '\n')) return true;
+    }
+    return false;
+}
+
+/* Has the scale just these labels? */
+static bool has_labels(hid_t file, const char *path, const tra_dim_labels *l) {
+    int64_t sum = 0;
+    hid_t scale = H5Oopen(file, path, H5P_DEFAULT);
+    bool same = scale >= 0 && tra_h5_is_scale(scale) && tra_h5_get_ints(scale, "tra_xxh64", &sum, 1) == 1 &&
+                (uint64_t)sum == tra_scale_sum(l);
+    if (scale >= 0) H5Oclose(scale);
+    return same;
+}
+
+/* Has something else than such labels, or labels of the writer's relation alone, this path? */
+static bool has_other(const tra_writer *w, hid_t file, const char *path, const tra_dim_labels *l) {
+    const char *owner = tra_h5_exists(file, path) ? tra_scale_owner(file, path, w->arena) : w->name;
+    return !owner || (strcmp(owner, w->name) != 0 && !has_labels(file, path, l));
 }
 
 tra_status tra_scales_check(const tra_writer *w, hid_t old, tra_err *e) {
     for (int d = 0; w->dimension && d < w->type.cat->bound.n; d++) {
-        const char *path = w->dimension[d] ? tra_scale_path(w->arena, w->name, w->dimension[d]) : NULL;
+        const char *path = w->scale[d], *owner;
+        bool plain = path && strcmp(path, tra_scale_path(w->arena, w->name, w->dimension[d])) != 0;
+        if (plain && has_other(w, old, path, w->labels[d])) /* the scale of its own that another relation has */
+            path = w->scale[d] = tra_scale_path(w->arena, w->name, w->dimension[d]);
+        else if (plain)
+            continue;
         if (!path || !tra_h5_exists(old, path)) continue;
-        const char *owner = tra_scale_owner(old, path, w->arena);
+        owner = tra_scale_owner(old, path, w->arena);
         if (!owner || strcmp(owner, w->name) != 0)
             return tra_fail(e, TRA_INPUT, "cannot write %s:%s with its labels: something else has their name, %s",
                             w->path, w->name, path);
@@ -153,7 +195,7 @@ static hid_t file_type(const tra_dim_labels *l, hid_t text) {
 /* Writes the scale of dimension d; without labels it has nothing but its extent. */
 static hid_t put_scale(tra_writer *w, int d, int64_t n, tra_arena *a) {
     const tra_dim_labels *l = w->labels[d];
-    const char *path = tra_scale_path(a, w->name, w->dimension[d]);
+    const char *path = w->scale[d];
     hsize_t extent = (hsize_t)n;
     hid_t space = H5Screate_simple(1, &extent, NULL), dcpl = H5Pcreate(H5P_DATASET_CREATE), text = text_type(),
           dset = -1;
@@ -256,6 +298,10 @@ static bool put_names(tra_writer *w, int n) {
     return ok;
 }
 
+bool tra_scale_own(hid_t scale, const char *owners) {
+    return H5Adelete(scale, of_relation) >= 0 && tra_h5_put_text(scale, of_relation, owners);
+}
+
 bool tra_scales_put(tra_writer *w) {
     if (!w->labels) return true;
     tra_arena *a = tra_arena_new();
@@ -265,11 +311,22 @@ bool tra_scales_put(tra_writer *w) {
     tra_type_shape(&w->type, &shape);
     for (int d = 0; d < shape.n && ok; d++) {
         if (!w->dimension[d]) continue;
-        while (tra_h5_exists(w->file,
-                             path[d] = tra_scale_path(a, w->name, w->dimension[d]))) /* something else has that name */
-            w->dimension[d] = tra_arena_printf(w->arena, "%s_", w->dimension[d]);
-        hid_t scale = put_scale(w, d, shape.v[d], a);
-        ok = scale >= 0 && (!dataset || add_back_reference(w->file, scale, w->name, d));
+        const char *shares = NULL;                               /* the relations that have the same labels there */
+        while (tra_h5_exists(w->file, w->scale[d]) && !shares) { /* something else has that name */
+            if (w->labels[d] && has_labels(w->file, w->scale[d], w->labels[d]))
+                shares = tra_scale_owner(w->file, w->scale[d], a);
+            if (shares) break;
+            const char *own = tra_scale_path(w->arena, w->name, w->dimension[d]);
+            if (strcmp(own, w->scale[d]) == 0) {
+                w->dimension[d] = tra_arena_printf(w->arena, "%s_", w->dimension[d]);
+                own = tra_scale_path(w->arena, w->name, w->dimension[d]);
+            }
+            w->scale[d] = own;
+        }
+        path[d] = w->scale[d];
+        hid_t scale = shares ? H5Dopen2(w->file, w->scale[d], H5P_DEFAULT) : put_scale(w, d, shape.v[d], a);
+        if (scale >= 0 && shares) ok = tra_scale_own(scale, tra_arena_printf(a, "%s\n%s", shares, w->name));
+        ok = ok && scale >= 0 && (!dataset || add_back_reference(w->file, scale, w->name, d));
         if (scale >= 0 && H5Dclose(scale) < 0) ok = false;
     }
     ok = ok && put_names(w, shape.n) &&
@@ -364,7 +421,7 @@ static bool is_ours(const copied *c, hid_t to, const char *name) {
     const char *owner = tra_scale_owner(to, name, a);
     bool ours = false;
     for (int i = 0; i < c->nours; i++)
-        ours = ours || strcmp(name, c->ours[i]) == 0 || (owner && strcmp(owner, c->ours[i]) == 0);
+        ours = ours || strcmp(name, c->ours[i]) == 0 || tra_scale_is_of(owner, c->ours[i]);
     tra_arena_free(a);
     return ours;
 }

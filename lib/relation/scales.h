@@ -6,6 +6,8 @@
  *                   tra_labels_of (NAME), and tra_order, "keys", where pivot made the dimension. Dimensions of a
  *                   dataset that have no labels get empty scales, as netCDF has them for dimensions that are no
  *                   variables.
+ * <dimension>       the same, beside NAME, where the dimension has the name that another program's file gave it and
+ *                   nothing else has that name.
  * NAME              DIMENSION_LIST, DIMENSION_LABELS; tra_labels: a line for each dimension, with its name where it
  *                   has labels. A group (of a relation by levels) has only tra_labels.
  */
@@ -19,6 +21,8 @@ enum { TRA_SCALE_NAME = 200, TRA_SCALE_LABELS = 1 << 24 }; /* at most: bytes of 
 extern const char tra_scale_without_labels[];
 
 const char *tra_scale_path(tra_arena *a, const char *relation, const char *dimension); /* "RELATION.DIMENSION" */
+/* The path of a dimension that a file has named (tra_dim_labels.of_file): DIMENSION, beside the relation. */
+const char *tra_scale_plain_path(tra_arena *a, const char *relation, const char *dimension);
 uint64_t tra_scale_sum(const struct tra_dim_labels *l); /* the checksum of all labels, tra_xxh64 */
 /* Opens the first scale that is attached to dimension d of a dataset; -1: there is none. Under the HDF5 lock. */
 hid_t tra_scale_attached(hid_t dset, int d, int rank);
@@ -37,8 +41,11 @@ bool tra_scales_put(tra_writer *w);
 void tra_labels_of_others(tra_rel *r, const tra_dims *shape, const struct tra_dim_labels **labels);
 
 bool tra_h5_is_scale(hid_t obj);
-/* The relation whose labels the object has, if it is a scale that tra wrote, in the arena; else NULL. */
+/* The relations whose labels the object has, a line for each, if it is a scale that tra wrote, in the arena; else
+ * NULL. Is a relation one of them (NULL: of none)? And writing whose they are. */
 const char *tra_scale_owner(hid_t loc, const char *path, tra_arena *a);
+bool tra_scale_is_of(const char *owners, const char *relation);
+bool tra_scale_own(hid_t scale, const char *owners);
 /* Objects that were copied from one file to another refer to scales by addresses that are no longer right: makes these
  * references anew, except in the n new relations `ours`. */
 bool tra_scales_reattach(hid_t old, hid_t to, int n, const char *const *ours);

@@ -107,8 +107,9 @@ static const tra_dim_labels *foreign_numbers(tra_rel *r, hid_t scale, const char
     return r->raw ? l : moments(r, scale, l);
 }
 
-/* The labels that a scale of n positions holds; NULL: it has none that can be read, or is damaged. */
-static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name, int64_t n) {
+/* The labels that a scale of n positions holds; NULL: it has none that can be read, or is damaged. of_file: as in
+ * tra_dim_labels. */
+static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name, int64_t n, bool of_file) {
     tra_arena *a = r->arena;
     const char *said = tra_h5_get_text(scale, "NAME", a);
     if (!has_extent(scale, n) ||
@@ -132,7 +133,7 @@ static const tra_dim_labels *labels_of(tra_rel *r, hid_t scale, const char *name
     r->labels_bytes += l->type == TRA_COL_STRING ? l->dict->begin[l->dict->n] + 12 * n : 8 * n;
     tra_dim_labels *named = tra_new(a, tra_dim_labels);
     *named = *l;
-    named->of_file = !own;
+    named->of_file = of_file;
     if (!named->units && l->type != TRA_COL_TIMESTAMP && l->type != TRA_COL_DATE)
         named->units = tra_h5_get_text(scale, "units", a);
     return named;
@@ -171,7 +172,7 @@ static tra_status read_foreign(tra_rel *r, const tra_dims *shape, const tra_dim_
         const char *name = tra_arena_printf(r->arena, "%s", last_part(scale, buf));
         int64_t n = shape->v[d];
         bool ok = positions_of(r, scale, d, &n);
-        if (ok) labels[d] = labels_of(r, scale, name, n);
+        if (ok) labels[d] = labels_of(r, scale, name, n, true);
         if (labels[d] && n > shape->v[d]) labels[d] = tra_dim_labels_part(r->arena, labels[d], 0, shape->v[d]);
         H5Oclose(scale);
         if (!ok)
@@ -185,14 +186,20 @@ static tra_status read_foreign(tra_rel *r, const tra_dims *shape, const tra_dim_
 
 static tra_status read_own_one(tra_rel *r, int d, const char *name, const tra_dims *shape, const tra_dim_labels **out,
                                tra_err *e) {
-    const char *path = tra_scale_path(r->arena, r->name, name);
+    const char *path = tra_scale_path(r->arena, r->name, name), *plain = tra_scale_plain_path(r->arena, r->name, name),
+               *owner = NULL;
+    bool of_file = false;
     int64_t sum;
     hid_t scale = -1;
+    if (!tra_h5_exists(r->file, path) && tra_h5_exists(r->file, plain))
+        owner = tra_scale_owner(r->file, plain, r->arena);
+    of_file = tra_scale_is_of(owner, r->name);
+    if (of_file) path = plain;
     if (tra_h5_exists(r->file, path)) scale = H5Oopen(r->file, path, H5P_DEFAULT);
     if (scale < 0) scale = tra_scale_attached(r->dset, d, shape->n); /* another program may have renamed it */
     if (scale < 0) return TRA_REL_BAD(r, e, "the labels of its dimension %d (%s) are missing or damaged", d, path);
     tra_status s = TRA_OK;
-    if (tra_h5_is_scale(scale)) *out = labels_of(r, scale, name, shape->v[d]);
+    if (tra_h5_is_scale(scale)) *out = labels_of(r, scale, name, shape->v[d], of_file);
     const char *order = *out ? tra_h5_get_text(scale, "tra_order", r->arena) : NULL;
     if (order && strcmp(order, "keys") == 0) *out = tra_dim_labels_named(r->arena, *out, name, true);
     if (!*out)

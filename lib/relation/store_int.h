@@ -219,7 +219,8 @@ struct tra_writer {
     struct tra_placing *placing;     /* not NULL: stored by levels or a mapping (stored_int.h), and dset is a group */
     struct tra_table_placing *table; /* not NULL: a table (table_int.h), and dset is a group */
     const struct tra_dim_labels *const *labels; /* labels of dimensions (scales.h); NULL: none */
-    const char **dimension;                     /* and the names of the dimensions */
+    const char **dimension;                     /* and the names of the dimensions, */
+    const char **scale;                         /* and paths of their scales */
     const struct tra_mapped *mapped;            /* not NULL: one block whose components are given (mapped.h) */
 };
 

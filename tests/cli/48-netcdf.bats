@@ -164,3 +164,56 @@ days since 1970-01-01|standard|np.array([0, np.nan])[:1]|time
 days since 1970-01-01|standard|np.array([0, 10**15])|number
 END
 }
+
+@test "results open in xarray with the dimensions, units and times of the file that they come from" {
+    "$PYTHON" -c 'import xarray, netCDF4' 2>/dev/null || skip "there is no xarray for python"
+    "$PYTHON" -W ignore -c '
+import numpy as np, pandas as pd, xarray as xr
+T = np.arange(24.0).reshape(4, 2, 3)
+xr.Dataset({"t2m": (("time", "lat", "lon"), T, {"units": "K"})}, coords={
+    "time": pd.date_range("2020-01-31 06:00", periods=4, freq="6H"), "lat": ("lat", np.array([10.5, -3.1], "f4"), {"units": "degrees_north"}),
+    "lon": ("lon", [0.1, 0.2, 0.30000000000000004])}).to_netcdf("x.nc", encoding={
+    "t2m": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -1}, "time": {"units": "hours since 1900-01-01", "dtype": "f8"}})'
+    printf '%s\n' 'input A from "x.nc:t2m"' 'm[t,y] = sum A[t,y,x]' 'n[y,x] = sum A[t,y,x]' 'E = entries(m)' 'p = slice(A, [1:3, :, :])' \
+        'output m' 'output n to "both.h5:n"' 'output m to "both.h5:m"' 'output E' 'output p' >p.tra
+    for sites in 1 2 3; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 "$PYTHON" -W ignore -c '
+import numpy as np, xarray as xr
+x = xr.open_dataset("x.nc", engine="netcdf4")["t2m"]
+m = xr.open_dataset("m.h5", engine="netcdf4")["data"]
+assert m.dims == ("time", "lat") and np.allclose(m, x.sum("lon")) and (m.time.values == x.time.values).all()
+assert m.lat.values.tolist() == x.lat.values.tolist() and m.lat.dtype == np.float32 and m.lat.attrs["units"] == "degrees_north"
+both = xr.open_dataset("both.h5", engine="netcdf4")
+assert both["n"].dims == ("lat", "lon") and both["m"].dims == ("time", "lat"), both
+assert both["m"].lat.values.tolist() == x.lat.values.tolist() == both["n"].lat.values.tolist()
+p = xr.open_dataset("p.h5", engine="netcdf4")["data"]
+assert np.allclose(p, x[1:3]) and (p.time.values == x.time.values[1:3]).all() and p.lon.values.tolist() == x.lon.values.tolist()'
+    done
+    is "$(printf '%s\n' time,lat,value | sed s/time,lat/t,y/; printf '2020-01-31 06:00:00,10.5,3')" eval 'tra export -q E.h5 -o - --to csv | head -n 2'
+    for file in m.h5 both.h5:n both.h5:m p.h5; do status 0 tra verify -q $file; done
+    status 0 tra import -q m.h5 -o again.h5
+    run tra info again.h5
+    [[ $output == *"dimension 0, time: 2020-01-31 06:00:00"*"dimension 1, lat: 10.5, -3.1 in degrees_north"* ]]
+    printf '%s\n' 'input m from "m.h5"' 'k[a,b] = m[a,b] * 2' 'output k' >q.tra
+    status 0 tra run -q q.tra
+    status 0 "$PYTHON" -W ignore -c 'import xarray; assert xarray.open_dataset("k.h5", engine="netcdf4")["data"].dims == ("time", "lat")'
+    cp both.h5 before.h5
+    printf '%s\n' 'input A from "x.nc:t2m"' 'n[y,x] = mean A[t,y,x]' 'output n to "both.h5:n"' >q.tra
+    status 0 tra run -q q.tra # the labels of m are those of n still
+    for r in n m; do status 0 tra verify -q both.h5:$r; done
+    status 0 "$PYTHON" -W ignore -c '
+import xarray
+both = xarray.open_dataset("both.h5", engine="netcdf4")
+assert both["n"].dims == ("lat", "lon") and both["m"].dims == ("time", "lat") and both["m"].lat.values.tolist() == both["n"].lat.values.tolist()'
+    printf '%s\n' 'input A from "x.nc:t2m"' 'n[y,x] = sum A[t,y,x]' 'm = slice(n, [0:1, :])' 'output m to "both.h5:n"' >q.tra
+    status 0 tra run -q q.tra # other labels than those of m
+    for r in n m; do status 0 tra verify -q both.h5:$r; done
+    status 0 "$PYTHON" -W ignore -c '
+import xarray
+both = xarray.open_dataset("both.h5", engine="netcdf4")
+assert both["m"].dims == ("time", "lat") and both["m"].shape == (4, 2) and both["n"].shape == (1, 3)'
+    status 0 tra run -q p.tra
+    is "$(tra digest before.h5:n | cut -c1-32)" eval 'tra digest both.h5:n | cut -c1-32'
+    for r in n m; do status 0 tra verify -q both.h5:$r; done
+}
