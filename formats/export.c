@@ -116,7 +116,7 @@ static tra_status write_tensor(const tra_export_job *job, tra_rel *rel, tra_expo
     tra_status s = tra_rel_labels(rel, &k.labels, e);
     if (s == TRA_OK && k.format->prepare) s = k.format->prepare(&k, job->to, e);
     size_t cap = (size_t)tra_max64(4096, tra_min64(256 << 10, tra_buffer_bytes(job->memory) / 16));
-    if (s == TRA_OK) s = tra_newfile_open(job->to, k.format->binary, cap, &k.out, e);
+    if (s == TRA_OK) s = tra_newfile_open(k.to, k.format->binary, cap, &k.out, e);
     if (s == TRA_OK) {
         int64_t all = 1;
         tra_dims_product(&v.shape, &all);

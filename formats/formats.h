@@ -97,7 +97,7 @@ typedef struct tra_sink {
     tra_dtype dtype;
     tra_arena *arena;
     void *state;
-    const char *to; /* the path as the user gave it */
+    const char *to; /* the path as the user gave it; prepare sets it to that of the file where it names more */
     const struct tra_dim_labels *const *labels; /* what positions stand for (TRA_MAXDIM pointers, some NULL), or NULL */
     bool entries;   /* prepare sets it where the format wants entries (entry) instead of all elements (put) */
     bool fortran;   /* prepare sets it where put wants the first dimension fastest */

@@ -213,14 +213,9 @@ static tra_status rewrite(tra_rel *rel, const char *to, const tra_sink_options *
     return s;
 }
 
-static tra_status prepare_h5ad(tra_sink *k, const char *to, tra_err *e) {
-    (void)to;
-    return tra_hdf5_group_prepare(k, &tra_anndata_names, e);
-}
-
 static tra_status prepare_binsparse(tra_sink *k, const char *to, tra_err *e) {
     (void)to;
-    return tra_hdf5_group_prepare(k, &tra_binsparse_names, e);
+    return tra_hdf5_group_prepare(k, tra_new(k->arena, tra_hdf5_group_writer), &tra_binsparse_names, e);
 }
 
 const tra_format tra_format_h5ad = {
@@ -233,11 +228,12 @@ const tra_format tra_format_h5ad = {
     .box = box,
     .entries = entries,
     .close = close_h5,
-    .prepare = prepare_h5ad,
-    .begin = tra_hdf5_group_begin,
+    .prepare = tra_anndata_prepare,
+    .begin = tra_anndata_begin,
+    .put = tra_anndata_put,
     .entry = tra_hdf5_group_entry,
-    .end = tra_hdf5_group_end,
-    .discard = tra_hdf5_group_discard,
+    .end = tra_anndata_end,
+    .discard = tra_anndata_discard,
 };
 
 const tra_format tra_format_binsparse = {

@@ -10,8 +10,9 @@
 #include <sys/stat.h>
 
 typedef struct copying {
-    tra_vfd *old; /* state of the old file */
-    tra_new_file *w;
+    tra_vfd *old;     /* state of the old file */
+    const char *path; /* of the old file */
+    tra_vfd *vfd;     /* of the new one; NULL: another driver has it */
     tra_arena *arena;
     const char **ours; /* paths that the new relations replace */
     int nours;
@@ -133,8 +134,8 @@ static herr_t copy_link(hid_t from, const char *name, const H5L_info_t *info, vo
     else
         ok = copy_soft_or_external(k, from, name, info, path);
     if (!ok && k->e->msg[0] == 0) { /* else a group within has said why */
-        tra_h5_fail(k->e, TRA_INPUT, k->old->err ? k->old : k->w->vfd, "cannot copy %s, which %s holds already", path,
-                    k->w->path);
+        tra_h5_fail(k->e, TRA_INPUT, k->old->err ? k->old : k->vfd, "cannot copy %s, which %s holds already", path,
+                    k->path);
     }
     return ok ? 0 : -1;
 }
@@ -169,8 +170,7 @@ static tra_status copy_group(copying *k, hid_t group, const char *at) {
     k->at = at;
     herr_t r = H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute_of, &to);
     H5Gclose(to);
-    if (r < 0)
-        return tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy the attributes of /%s in %s", at, k->w->path);
+    if (r < 0) return tra_h5_fail(k->e, TRA_INPUT, k->vfd, "cannot copy the attributes of /%s in %s", at, k->path);
     hid_t gcpl = H5Gget_create_plist(group);
     unsigned order = 0;
     (void)H5Pget_link_creation_order(gcpl, &order);
@@ -182,7 +182,22 @@ static tra_status copy_group(copying *k, hid_t group, const char *at) {
     }
     k->at = outer;
     if (r < 0 && k->e->msg[0]) return TRA_INPUT;
-    return r < 0 ? tra_h5_fail(k->e, TRA_INPUT, k->w->vfd, "cannot copy what %s holds", k->w->path) : TRA_OK;
+    return r < 0 ? tra_h5_fail(k->e, TRA_INPUT, k->vfd, "cannot copy what %s holds", k->path) : TRA_OK;
+}
+
+/* Bytes before the HDF5 file proper, as MATLAB has them, are not copied. */
+static tra_status no_user_block(const char *path, hid_t *old, tra_err *e) {
+    hid_t fcpl = H5Fget_create_plist(*old);
+    hsize_t size = 0;
+    bool known = fcpl >= 0 && H5Pget_userblock(fcpl, &size) >= 0;
+    if (fcpl >= 0) H5Pclose(fcpl);
+    if (known && size == 0) return TRA_OK;
+    H5Fclose(*old);
+    *old = -1;
+    return tra_fail(e, TRA_INPUT,
+                    "cannot write into %s: it begins with a user block of %" PRIu64
+                    " bytes (as MATLAB's files do), which would be lost; write to another file",
+                    path, (uint64_t)size);
 }
 
 /* Opens the target as it is; *old is -1 when it does not exist or is empty. */
@@ -204,7 +219,7 @@ static tra_status open_old(const char *path, hid_t *old, tra_err *e) {
                         "anew",
                         path);
     H5Pclose(fapl);
-    return s;
+    return s == TRA_OK ? no_user_block(path, old, e) : s;
 }
 
 static bool holds_tensor(hid_t file, const char *path) {
@@ -214,23 +229,24 @@ static bool holds_tensor(hid_t file, const char *path) {
     return is;
 }
 
-/* Bytes before the HDF5 file proper, as MATLAB has them, are not copied. */
-static tra_status no_user_block(const tra_writer *w, hid_t old, tra_err *e) {
-    hid_t fcpl = H5Fget_create_plist(old);
-    hsize_t size = 0;
-    bool known = fcpl >= 0 && H5Pget_userblock(fcpl, &size) >= 0;
-    if (fcpl >= 0) H5Pclose(fcpl);
-    if (known && size == 0) return TRA_OK;
+/* In a file of AnnData its programs do not know what to make of a relation's attributes, labels and tables. */
+static tra_status not_anndata(const tra_writer *w, hid_t old, tra_err *e) {
+    size_t n = strlen(w->path), suffix = strlen(".h5ad");
+    bool is = n > suffix && strcmp(w->path + n - suffix, ".h5ad") == 0;
+    hid_t root = old >= 0 ? H5Gopen2(old, "/", H5P_DEFAULT) : -1;
+    const char *encoding = root >= 0 ? tra_h5_get_text(root, "encoding-type", w->arena) : NULL;
+    if (root >= 0) H5Gclose(root);
+    if (!is && !(encoding && strcmp(encoding, "anndata") == 0)) return TRA_OK;
     return tra_fail(e, TRA_INPUT,
-                    "cannot write %s:%s: %s begins with a user block of %" PRIu64
-                    " bytes (as MATLAB's files do), which "
-                    "would be lost; write to another file",
-                    w->path, w->name, w->path, (uint64_t)size);
+                    "cannot write %s:%s: it is a file of AnnData, whose programs could not read it then; write to "
+                    "another file, and from there by tra export RESULT.h5 --to h5ad -o %s:layers/NAME",
+                    w->path, w->name, w->path);
 }
 
 tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
     hid_t old;
     tra_status s = open_old(w->path, &old, e);
+    if (s == TRA_OK) s = not_anndata(w, old, e);
     for (const char *p = w->name; old >= 0 && s == TRA_OK && *p;) {
         p += strcspn(p + (*p == '/'), "/") + (*p == '/');
         const char *part = tra_arena_strndup(w->arena, w->name, (size_t)(p - w->name));
@@ -245,7 +261,6 @@ tra_status tra_writer_check_target(tra_writer *w, tra_err *e) {
             s = tra_fail(e, TRA_INPUT, "cannot write %s:%s: there %s is not a %s", w->path, w->name, part,
                          *p ? "group" : "relation");
     }
-    if (old >= 0 && s == TRA_OK) s = no_user_block(w, old, e);
     if (old >= 0 && s == TRA_OK) s = tra_scales_check(w, old, e);
     if (old >= 0) H5Fclose(old);
     return s;
@@ -259,16 +274,17 @@ static void note_place(copying *k, hid_t old, const char *path) {
         tra_copies_add(&k->moved, info.addr, path);
 }
 
-tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
+/* vfd: of the new file; NULL: another driver has it. */
+static tra_status copy_all(hid_t to, tra_vfd *vfd, const char *path, int n, const char *const *names, tra_err *e) {
     hid_t old;
-    TRA_TRY(open_old(f->path, &old, e));
+    TRA_TRY(open_old(path, &old, e));
     if (old < 0) return TRA_OK;
     tra_arena *a = tra_arena_new();
-    copying k = {.w = f, .arena = a, .at = "", .to = f->file, .e = e, .nours = 2 * f->nnames};
+    copying k = {.path = path, .vfd = vfd, .arena = a, .at = "", .to = to, .e = e, .nours = 2 * n};
     k.ours = tra_news(a, const char *, k.nours);
-    for (int i = 0; i < f->nnames; i++) {
-        k.ours[2 * i] = f->names[i];
-        k.ours[2 * i + 1] = tra_table_path(a, f->names[i], NULL);
+    for (int i = 0; i < n; i++) {
+        k.ours[2 * i] = names[i];
+        k.ours[2 * i + 1] = tra_table_path(a, names[i], NULL);
     }
     k.old = tra_vfd_of(old);
     k.how = H5Pcreate(H5P_OBJECT_COPY); /* named types stay those of the datasets that have them */
@@ -277,13 +293,21 @@ tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
     note_place(&k, old, "/");
     tra_status s = copy_group(&k, root, "");
     H5Gclose(root);
-    for (int i = 0; i < f->nnames && s == TRA_OK; i++) note_place(&k, old, f->names[i]);
-    if (s == TRA_OK) s = tra_references_renew(old, f->file, &k.moved, f->path, e);
+    for (int i = 0; i < n && s == TRA_OK; i++) note_place(&k, old, names[i]);
+    if (s == TRA_OK) s = tra_references_renew(old, to, &k.moved, path, e);
     tra_copies_free(&k.moved);
     H5Pclose(k.how);
-    if (s == TRA_OK && !tra_scales_reattach(old, f->file, f->nnames, (const char *const *)f->names))
-        s = tra_h5_fail(e, TRA_INPUT, k.old->err ? k.old : f->vfd, "cannot copy the labels in %s", f->path);
+    if (s == TRA_OK && !tra_scales_reattach(old, to, n, names))
+        s = tra_h5_fail(e, TRA_INPUT, k.old->err ? k.old : k.vfd, "cannot copy the labels in %s", path);
     H5Fclose(old);
     tra_arena_free(a);
     return s;
+}
+
+tra_status tra_h5_copy_others(hid_t to, const char *path, int n, const char *const *names, tra_err *e) {
+    return copy_all(to, NULL, path, n, names, e);
+}
+
+tra_status tra_new_file_copy_others(tra_new_file *f, tra_err *e) {
+    return copy_all(f->file, f->vfd, f->path, f->nnames, (const char *const *)f->names, e);
 }

@@ -57,4 +57,9 @@ const tra_dim_labels *tra_dim_labels_both(tra_arena *a, const tra_dim_labels *x,
 tra_column tra_dim_labels_column(const tra_dim_labels *l, const char *name);
 void tra_dim_labels_put(const tra_dim_labels *l, int64_t position, void *values, int64_t at);
 
+/* The names that a data frame of an AnnData file ("obs", "var") has for its rows, in the arena; *out is NULL where it
+ * has none (labels_foreign.c). TRA_INPUT: the file cannot be read. */
+TRA_MUSTUSE tra_status tra_anndata_names(const char *path, const char *frame, tra_arena *a, const tra_dim_labels **out,
+                                         tra_err *e);
+
 #endif

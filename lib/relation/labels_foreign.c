@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The strings of a dataset of n elements as labels; NULL: it has none. */
+/* The strings of a dataset of n elements (-1: of any number) as labels; NULL: it has none. */
 static const tra_dim_labels *strings_at(tra_rel *r, const char *path, const char *name, int64_t n) {
     const tra_dim_labels *l = NULL;
     const char *values = tra_arena_printf(r->arena, "%s/values", path); /* beside which of them are missing */
@@ -15,11 +15,11 @@ static const tra_dim_labels *strings_at(tra_rel *r, const char *path, const char
     if (dset >= 0 && H5Iget_type(dset) == H5I_DATASET && n <= TRA_SCALE_LABELS &&
         !tra_h5_missing_filter(dset, r->arena)) {
         const tra_dictionary *d = tra_table_strings(r, dset);
-        if (d && d->n == n) l = tra_dim_labels_of_strings(r->arena, name, d);
+        if (d && (n < 0 || d->n == n)) l = tra_dim_labels_of_strings(r->arena, name, d);
     }
     if (dset >= 0) H5Oclose(dset);
     if (!l) return NULL;
-    r->labels_bytes += l->dict->begin[l->dict->n] + 12 * n;
+    r->labels_bytes += l->dict->begin[l->dict->n] + 12 * l->n;
     tra_dim_labels *named = tra_new(r->arena, tra_dim_labels);
     *named = *l;
     named->of_file = true;
@@ -97,4 +97,18 @@ void tra_labels_of_others(tra_rel *r, const tra_dims *shape, const tra_dim_label
     } else {
         (void)of_anndata(r, shape, labels);
     }
+}
+
+tra_status tra_anndata_names(const char *path, const char *frame, tra_arena *a, const tra_dim_labels **out,
+                             tra_err *e) {
+    tra_rel r = {.arena = a, .path = path, .name = frame, .file = -1, .dset = -1};
+    *out = NULL;
+    tra_h5_enter();
+    tra_status s = tra_h5_open(path, &r.file, e);
+    if (s == TRA_OK) {
+        *out = index_of(&r, "", frame, -1);
+        H5Fclose(r.file);
+    }
+    tra_h5_leave();
+    return s;
 }

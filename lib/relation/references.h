@@ -25,4 +25,8 @@ void tra_copies_free(tra_copies *m);
  * one leads to an object that has not been copied. */
 TRA_MUSTUSE tra_status tra_references_renew(hid_t old, hid_t to, const tra_copies *m, const char *file, tra_err *e);
 
+/* Copies what the file at `path` holds, besides the n objects of these paths, into the new file (copy_others.c). There
+ * need be no such file. */
+TRA_MUSTUSE tra_status tra_h5_copy_others(hid_t to, const char *path, int n, const char *const *names, tra_err *e);
+
 #endif
