@@ -152,7 +152,9 @@ static const char *last_part(hid_t obj, char buf[TRA_SCALE_NAME]) {
 static bool positions_of(tra_rel *r, hid_t scale, int d, int64_t *n) {
     hid_t space = H5Dget_space(scale), own = H5Dget_space(r->dset);
     hsize_t extent = 0, most[H5S_MAX_RANK];
-    bool ok = H5Sget_simple_extent_ndims(space) != 1;
+    const char *said = tra_h5_get_text(scale, "NAME", r->arena);
+    bool names_only = said && strncmp(said, tra_scale_without_labels, strlen(tra_scale_without_labels)) == 0;
+    bool ok = names_only || H5Sget_simple_extent_ndims(space) != 1;
     if (!ok && H5Sget_simple_extent_dims(space, &extent, NULL) >= 0 &&
         H5Sget_simple_extent_dims(own, NULL, most) >= 0) {
         ok = (int64_t)extent == *n || (most[d] == H5S_UNLIMITED && (int64_t)extent > *n);
