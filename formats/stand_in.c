@@ -355,7 +355,11 @@ tra_status tra_output_format(const char *spec, tra_arena *a, const tra_format **
     if (!*format && suffix_of(at.path))
         return tra_fail(e, TRA_USAGE, "no format has the suffix %s: write h5:%s for HDF5, or another prefix of %s",
                         suffix_of(at.path), at.path, tra_format_choices());
-    if (is_hdf5(*format)) *format = NULL;
+    if (*format == tra_format_find("h5ad")) { /* which other programs read: a relation there would not do */
+        if (at.dataset) *path = tra_arena_printf(a, "%s::%s", at.path, at.dataset);
+    } else if (is_hdf5(*format)) {
+        *format = NULL;
+    }
     return TRA_OK;
 }
 

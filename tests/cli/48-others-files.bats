@@ -416,9 +416,21 @@ END
     status 3 tra export -q L.h5 -o turned.h5ad:layers/x
     [[ $output == *'position 0 of dimension 0 of layers/x is "c59", but "c0" in obs of turned.h5ad'* ]]
     printf '%s\n' 'input X from "a.h5ad"' 'Y[c,g] = X[c,g] * 2' 'output Y to "b.h5ad:layers/y"' >q.tra
-    run tra run -q q.tra # AnnData's encoding, or refused
-    [ "$status" = 0 ] || cmp b.h5ad before.h5ad
-    status 0 "$PYTHON" -W ignore -c 'import anndata; anndata.read_h5ad("b.h5ad")'
+    printf '%s\n' 'z[c] = sum X[c,g]' 'output z to "b.h5ad:obs/z"' 'output Y to "fresh.h5ad"' >>q.tra
+    for sites in 1 2; do
+        status 0 tra run -q --sites $sites q.tra
+        status 0 "$PYTHON" -W ignore -c '
+import anndata, numpy as np
+a, b, f = (anndata.read_h5ad(x) for x in ("a.h5ad", "b.h5ad", "fresh.h5ad"))
+y = b.layers["y"]
+assert np.allclose(y.toarray() if hasattr(y, "toarray") else y, 2 * a.X.toarray()) and np.allclose(b.obs["z"], a.X.sum(1).ravel())
+assert np.allclose(f.X.toarray(), 2 * a.X.toarray()) and f.obs_names.equals(a.obs_names)'
+    done
+    cp b.h5ad before.h5ad
+    printf '%s\n' 'input X from "a.h5ad"' 'Y[c,g] = X[c,g] * 2' 'output Y to "b.h5ad:nowhere"' >q.tra
+    run tra run -q q.tra
+    [ "$status" != 0 ]
+    cmp b.h5ad before.h5ad
     cp a.h5ad hidden.h5
     status 3 tra import -q w.npy -o hidden.h5:w
     [[ $output == *"is a file of AnnData"* ]]
