@@ -73,6 +73,8 @@ const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t i, int64_t *le
     return tra_dictionary_at(l->dict, l->code ? l->code[i] : i, len);
 }
 
+static bool real_differs(double a, double b) { return a != b && !(a != a && b != b); }
+
 int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y) {
     bool texts = x->type == TRA_COL_STRING, one_kind = texts == (y->type == TRA_COL_STRING);
     if (x == y || (texts && one_kind && x->dict == y->dict && !x->code && !y->code)) return -1;
@@ -83,7 +85,7 @@ int64_t tra_dim_labels_differ(const tra_dim_labels *x, const tra_dim_labels *y) 
                    *b = texts ? tra_dim_labels_bytes(y, i, &ny) : NULL;
         bool reals = tra_coltype_is_float(x->type) || tra_coltype_is_float(y->type);
         if (texts   ? tra_bytes_cmp(a, nx, b, ny) != 0
-            : reals ? tra_dim_labels_real(x, i) != tra_dim_labels_real(y, i)
+            : reals ? real_differs(tra_dim_labels_real(x, i), tra_dim_labels_real(y, i))
                     : x->whole[i] != y->whole[i])
             return i;
     }
