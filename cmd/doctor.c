@@ -156,7 +156,8 @@ static void check_scratch(report *r, const tra_comm *comm, int here) {
 
 /* Do two descriptors of one file exclude each other? *made: a file could be made at all. */
 static bool locks_work(const char *dir, bool *made, char *why, size_t n) {
-    char *path = tra_asprintf("%s/.tra-doctor-%d-XXXXXX", dir, (int)getpid());
+    char *me = tra_process_name(), *path = tra_asprintf("%s/.tra-doctor-%s-XXXXXX", dir, me);
+    free(me);
     int a = mkstemp(path), b = a < 0 ? -1 : open(path, O_RDWR | O_CLOEXEC);
     *made = a >= 0;
     bool ok = a >= 0 && b >= 0 && flock(a, LOCK_EX | LOCK_NB) == 0;

@@ -5,6 +5,7 @@
 
 #include "../formats/stand_in.h"
 #include "../lib/kernel/kernel.h"
+#include "../lib/run/comm.h"
 #include "../plans/reference/reference.h"
 
 #include <fcntl.h>
@@ -86,17 +87,6 @@ static void fill_closed_streams(void) {
     }
 }
 
-/* This process's rank as its launcher tells, before MPI is begun; 0 without one. */
-static int launched_rank(void) {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const char *s = getenv(names[i]);
-        int64_t rank;
-        if (s && tra_parse_int(s, &rank) && rank >= 0) return (int)rank;
-    }
-    return 0;
-}
-
 void tra_say_error(const tra_err *e) {
     char msg[sizeof e->msg];
     memcpy(msg, e->msg, sizeof msg);
@@ -120,10 +110,8 @@ static int finish(tra_status s, tra_err *e) {
         signal(SIGPIPE, SIG_DFL);
         raise(SIGPIPE);
     }
-    if (s != TRA_OK) {
-        tra_say_error(e);
-        tra_cleanup_all();
-    }
+    if (s != TRA_OK) tra_say_error(e);
+    tra_cleanup_all(); /* also what could not be removed before */
     return tra_status_exit(s);
 }
 
@@ -199,15 +187,13 @@ int main(int argc, char **argv) {
     fill_closed_streams();
     tra_oom_handler(out_of_memory);
     catch_signals();
-    tra_log_mute = launched_rank() != 0;
+    tra_log_mute = tra_comm_launched_rank() != 0;
     tra_find_column_values = tra_reference_values;
     tra_err e = {0};
     tra_status s = dispatch(argc, argv, &e);
     /* Rank 0 has found it too and says it, but for what this rank alone was given; and mpirun would end it before it
      * does, if this rank went first. */
-    if (s == TRA_USAGE && tra_log_mute && *e.msg) {
-        sleep(ANOTHER_SAYS_IT);
-        if (!takes_part(argc, argv)) e.msg[0] = 0;
-    }
+    if (s == TRA_USAGE && tra_log_mute && !takes_part(argc, argv)) return 0; /* rank 0 is the only one that runs it */
+    if (s == TRA_USAGE && tra_log_mute && *e.msg) sleep(ANOTHER_SAYS_IT);
     return finish(s, &e);
 }

@@ -4,6 +4,7 @@
 #include <cblas.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include "../lib/relation/stand_in.h"
@@ -13,35 +14,60 @@
 
 /* ---- steps that are done ---------------------------------------------------------------------------------------- */
 
-uint64_t tra_resume_step(const char *text, size_t n) {
-    tra_str all = {0};
-    tra_str_addn(&all, text, n);
-    for (int i = 0; i < tra_common_opts.define.n; i++) tra_str_printf(&all, "\n-D %s", tra_common_opts.define.v[i]);
-    uint64_t step = XXH64(tra_str_get(&all), all.n, 0);
-    tra_str_free(&all);
-    return step ? step : 1;
-}
-
-static const char *const *outputs(const char *path, const char *text, size_t n, tra_arena *a) {
+/* The files that the text at path writes or reads. */
+static const char *const *files(const char *path, const char *text, size_t n, bool inputs, tra_arena *a) {
     tra_planfile f;
     tra_err none = {0};
     if (!tra_planfile_sniff(text, n))
-        return tra_program_outputs(text, n, tra_program_dir(a, path), tra_common_opts.define.n,
-                                   (const char *const *)tra_common_opts.define.v, a);
+        return tra_program_files(text, n, tra_program_dir(a, path), tra_common_opts.define.n,
+                                 (const char *const *)tra_common_opts.define.v, inputs, a);
     if (tra_planfile_parse(path, text, n, a, &f, &none) != TRA_OK) return tra_news(a, const char *, 1);
-    return tra_program_outputs(f.program, f.size, f.dir, f.ndefines, f.defines, a);
+    return tra_program_files(f.program, f.size, f.dir, f.ndefines, f.defines, inputs, a);
+}
+
+static bool is_among(const char *file, const char *const *v) {
+    char *real = tra_resolve_folder(file);
+    bool found = false;
+    for (; *v && !found; v++) {
+        char *other = tra_resolve_folder(*v);
+        found = strcmp(real, other) == 0;
+        free(other);
+    }
+    free(real);
+    return found;
+}
+
+/* An input that the run replaces by an output is another file when the run is done; so it does not count. */
+uint64_t tra_resume_step(const char *path, const char *text, size_t n) {
+    tra_arena *a = tra_arena_new();
+    const char *const *in = files(path, text, n, true, a), *const *out = files(path, text, n, false, a);
+    tra_str all = {0};
+    tra_str_addn(&all, text, n);
+    for (int i = 0; i < tra_common_opts.define.n; i++) tra_str_printf(&all, "\n-D %s", tra_common_opts.define.v[i]);
+    for (int i = 0; in[i]; i++) {
+        const char *file, *name;
+        struct stat st;
+        tra_relspec(a, in[i], &file, &name);
+        if (is_among(file, out) || stat(file, &st) != 0) continue;
+        tra_str_printf(&all, "\n%s %lld %lld %lld %lld.%09ld", in[i], (long long)st.st_dev, (long long)st.st_ino,
+                       (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    }
+    uint64_t step = XXH64(tra_str_get(&all), all.n, 0);
+    tra_str_free(&all);
+    tra_arena_free(a);
+    return step ? step : 1;
 }
 
 const char *tra_resume_output(const char *path, const char *text, size_t n, tra_arena *a) {
-    return outputs(path, text, n, a)[0];
+    return files(path, text, n, false, a)[0];
 }
 
 tra_status tra_resume_done(const char *path, const char *text, size_t n, bool *done, tra_err *e) {
     tra_arena *a = tra_arena_new();
-    const char *const *out = outputs(path, text, n, a);
+    const char *const *out = files(path, text, n, false, a);
     tra_status s = TRA_OK;
     for (int i = 0; out[i] && s == TRA_OK; i++) s = tra_commit_settle(out[i], e);
-    *done = s == TRA_OK && out[0] && tra_commit_done(out[0], tra_resume_step(text, n));
+    *done = s == TRA_OK && out[0] && tra_commit_done(out[0], tra_resume_step(path, text, n));
     for (int i = 0; out[i]; i++) *done &= !tra_is_passing(out[i]); /* it was not exported yet */
     tra_arena_free(a);
     return s;

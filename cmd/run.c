@@ -387,7 +387,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
         if (comm->rank == 0) s = dry_run(&job, e);
     } else if (s == TRA_OK) {
         if (comm->rank == 0) announce(&job);
-        s = execute(&job, comm, tra_resume_step(*program, *size), e);
+        s = execute(&job, comm, tra_resume_step(path, *program, *size), e);
     }
     tra_job_free(&job);
     return s;
@@ -423,7 +423,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
         bool here = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && here) {
             announce(&job);
-            s = execute(&job, &self, tra_resume_step(text, n), e);
+            s = execute(&job, &self, tra_resume_step(path, text, n), e);
         } else if (s == TRA_OK) {
             fix_resources(&job);
             s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);

@@ -41,11 +41,14 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         tra_json_str(&j, "blas", v.blas);
         tra_json_str(&j, "blas_kernel", v.kernel);
         tra_json_str(&j, "zstd", v.zstd);
+        if (tra_common_opts.verbose) tra_json_int(&j, "process_bytes", -tra_buffer_bytes(0));
         tra_json_end(&j, '}');
         tra_str_add(&j.out, "\n");
     } else {
         tra_str_printf(&j.out, "tra %s\nHDF5 %s\n%s\n%s, kernel %s\nzstd %s\n", TRA_VERSION, v.hdf5, v.mpi, v.blas,
                        v.kernel, v.zstd);
+        if (tra_common_opts.verbose)
+            tra_str_printf(&j.out, "bytes of a process that streams: %" PRId64 "\n", -tra_buffer_bytes(0));
     }
     tra_status s = tra_print(tra_str_get(&j.out), e);
     tra_json_free(&j);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-uint64_t tra_string_set_hash(const char *s, size_t n) { return XXH3_64bits(s, n); }
+uint64_t tra_string_set_hash(const char *s, size_t n) { return XXH3_64bits_withSeed(s, n, tra_hash_seed()); }
 
 static bool is_it(const tra_string_set *w, uint64_t slot, const char *s, size_t n, uint64_t hash) {
     if ((slot ^ hash) >> 32) return false;

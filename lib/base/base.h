@@ -8,6 +8,7 @@
 #define TRA_BASE_H
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -261,10 +262,35 @@ void tra_cleanup_all(void);
 
 /* Has a process of this host ended? Also one that nobody has waited for. */
 bool tra_process_gone(long pid);
-/* The second in which a process of this host began: start in ticks since boot plus the time of boot, so that it still
- * tells two processes of one pid apart after a reboot. -1 if there is no such process, 0 if it has ended and nobody has
- * waited for it. */
+/* When a process of this host began: clock ticks since this boot of the kernel, which no change of the clock moves, and
+ * no time namespace. It tells two processes of one pid and one boot apart. -1 if there is no such process, 0 if it has
+ * ended and nobody has waited for it. */
 long long tra_process_started(long pid);
+/* The pid namespace of this process, in which its numbers of processes mean something; 0: not known. */
+unsigned long long tra_process_space(void);
+
+/* A process in the names of its files: "PID", or "PID.SPACE" in the pid namespace of a container. */
+char *tra_process_name(void); /* of this process, from malloc */
+typedef enum tra_process_state {
+    TRA_PROCESS_NONE, /* no process is named */
+    TRA_PROCESS_LIVES,
+    TRA_PROCESS_GONE,
+    TRA_PROCESS_ELSEWHERE /* it is of another pid namespace: whether it lives is not known here */
+} tra_process_state;
+/* The process that a text begins with the name of, up to a '.' or '-', which *end (unless NULL) then points to. */
+tra_process_state tra_process_of_name(const char *name, const char **end);
+
+/* ---- threads ------------------------------------------------------------------------------------------------ */
+
+/* pthread_create with a stack of 8 MiB, whatever `ulimit -s` says: kernels keep strips of values on it. */
+int tra_thread_start(pthread_t *id, void *(*fn)(void *), void *ctx);
+
+/* ---- hash tables -------------------------------------------------------------------------------------------- */
+
+/* The seed of hash tables whose keys come from data: another one in each process, so that nobody can make data whose
+ * keys all collide. No result may depend on it. fix_seed sets it, for tests. */
+uint64_t tra_hash_seed(void);
+void tra_hash_fix_seed(uint64_t seed);
 
 /* ---- stopping ----------------------------------------------------------------------------------------------- */
 

@@ -64,7 +64,7 @@ tra_crew *tra_crew_new(int workers) {
     for (int i = 0; i < workers; i++) {
         worker *w = tra_malloc(sizeof *w);
         *w = (worker){c, i};
-        if (pthread_create(&c->thread[i], NULL, work, w) != 0) {
+        if (tra_thread_start(&c->thread[i], work, w) != 0) {
             free(w);
             break;
         }

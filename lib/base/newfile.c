@@ -42,14 +42,16 @@ static int open_tagged(tra_temp *t, const char *folder, const char *name, bool r
 
 static int open_numbered(tra_temp *t, const char *folder, const char *name) {
     int fd = -1;
+    char *me = tra_process_name();
     for (int i = 1; fd < 0 && i <= MOST_NAMES; i++) {
         char again[24] = "";
         if (i > 1) snprintf(again, sizeof again, "-%d", i);
         free(t->path);
-        t->path = tra_asprintf("%s/.%s.tra-%ld%s.tmp", folder, name, (long)getpid(), again);
+        t->path = tra_asprintf("%s/.%s.tra-%s%s.tmp", folder, name, me, again);
         fd = open(t->path, MODE | O_CREAT | O_EXCL, 0666);
         if (fd < 0 && errno != EEXIST) break;
     }
+    free(me);
     if (fd >= 0) tra_cleanup_add(t->path);
     return fd;
 }
@@ -137,10 +139,7 @@ tra_status tra_temp_commit(tra_temp *t, bool durable, tra_err *e) {
 }
 
 void tra_temp_abort(tra_temp *t) {
-    if (t->path) {
-        (void)unlink(t->path);
-        tra_cleanup_drop(t->path);
-    }
+    if (t->path && (unlink(t->path) == 0 || errno == ENOENT)) tra_cleanup_drop(t->path); /* else it is tried again */
     temp_free(t);
 }
 
@@ -168,13 +167,12 @@ tra_status tra_replace_file(const char *path, const void *bytes, size_t n, bool 
 /* Does nobody need the temporary file whose name goes on with `rest` after ".TARGET.tra-"? *tagged: a later process
  * could have continued it. */
 static bool is_orphan(const char *rest, const char *spared, bool *tagged) {
-    char *end;
+    const char *end;
     size_t n = strlen(rest);
     if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return false;
-    long pid = strtol(rest, &end, 10);
-    *tagged = end == rest;
+    *tagged = *rest < '0' || *rest > '9';
     if (*tagged) return !spared || strncmp(rest, spared, strlen(spared)) != 0;
-    return pid > 0 && (strcmp(end, ".tmp") == 0 || *end == '-') && tra_process_gone(pid);
+    return tra_process_of_name(rest, &end) == TRA_PROCESS_GONE && (strcmp(end, ".tmp") == 0 || *end == '-');
 }
 
 void tra_temp_reclaim(const char *target, const char *spared) {

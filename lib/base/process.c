@@ -5,27 +5,61 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* By how many ticks the time since boot of this time namespace is ahead of the kernel's own. */
+static long long boottime_offset(void) {
+    char *text, *p;
+    size_t n;
+    long long seconds = 0, ns = 0, hz = sysconf(_SC_CLK_TCK);
+    if (tra_slurp("/proc/self/timens_offsets", 4096, &text, &n, NULL) != TRA_OK) return 0;
+    if ((p = strstr(text, "boottime"))) (void)sscanf(p, "boottime %lld %lld", &seconds, &ns);
+    free(text);
+    return seconds * hz + ns * hz / 1000000000;
+}
 
 long long tra_process_started(long pid) {
     char name[64], *text, *p;
     size_t n;
-    tra_err e = {0};
-    long long ticks = -1, boot = -1;
+    long long ticks = -1;
     char state = 0;
     snprintf(name, sizeof name, "/proc/%ld/stat", pid);
-    if (tra_slurp(name, 1 << 16, &text, &n, &e) != TRA_OK) return -1;
+    if (tra_slurp(name, 1 << 16, &text, &n, NULL) != TRA_OK) return -1;
     if ((p = strrchr(text, ')'))) /* the name in parentheses may hold anything; field 22 is the 20th after it */
         sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state,
                &ticks);
     free(text);
     if (state == 'Z' || state == 'X') return 0;
-    if (tra_slurp("/proc/stat", 1 << 24, &text, &n, &e) != TRA_OK) return -1;
-    if ((p = strstr(text, "\nbtime "))) sscanf(p, " btime %lld", &boot);
-    free(text);
-    return ticks < 0 || boot < 0 ? -1 : boot + ticks / sysconf(_SC_CLK_TCK);
+    return ticks < 0 ? -1 : tra_max64(1, ticks - boottime_offset());
+}
+
+unsigned long long tra_process_space(void) {
+    struct stat space;
+    return stat("/proc/self/ns/pid", &space) == 0 ? (unsigned long long)space.st_ino : 0;
 }
 
 bool tra_process_gone(long pid) {
     return (kill((pid_t)pid, 0) != 0 && errno == ESRCH) || tra_process_started(pid) == 0;
+}
+
+/* The namespace that is no container's, PROC_PID_INIT_INO of the kernel: names of its processes leave it out. */
+enum { INITIAL = 0xEFFFFFFC };
+
+char *tra_process_name(void) {
+    unsigned long long space = tra_process_space();
+    if (space == 0 || space == (unsigned)INITIAL) return tra_asprintf("%ld", (long)getpid());
+    return tra_asprintf("%ld.%llu", (long)getpid(), space);
+}
+
+tra_process_state tra_process_of_name(const char *name, const char **end) {
+    char *at;
+    long pid = strtol(name, &at, 10);
+    unsigned long long space = (unsigned)INITIAL, here = tra_process_space();
+    if (at == name || pid <= 0) return TRA_PROCESS_NONE;
+    if (*at == '.' && at[1] >= '0' && at[1] <= '9') space = strtoull(at + 1, &at, 10);
+    if (*at != '.' && *at != '-') return TRA_PROCESS_NONE;
+    if (end) *end = at;
+    if (here != 0 && space != here) return TRA_PROCESS_ELSEWHERE;
+    return tra_process_gone(pid) ? TRA_PROCESS_GONE : TRA_PROCESS_LIVES;
 }

@@ -1,5 +1,6 @@
 /* seen.c - the keys that @unique has seen. */
 #include "eval.h"
+#include "../base/mix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,8 @@ void calc_seen_free(calc_seen *s) {
 }
 
 static uint64_t hash_keys(const int64_t *key, int n) {
-    uint64_t h = 0;
-    for (int i = 0; i < n; i++) h = (h ^ (uint64_t)key[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 31;
+    uint64_t h = tra_hash_seed();
+    for (int i = 0; i < n; i++) h = tra_mix(h ^ (uint64_t)key[i]);
     return h;
 }
 

@@ -1,5 +1,6 @@
 /* value.c - dictionaries that are built, and views of those that are not. */
 #include "value.h"
+#include "../base/mix.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,10 +57,7 @@ void calc_dict_free(calc_dict *d) {
     free(d);
 }
 
-static uint64_t hash_of(int64_t key) {
-    uint64_t x = (uint64_t)key * 0x9e3779b97f4a7c15u;
-    return x ^ x >> 29;
-}
+static uint64_t hash_of(int64_t key) { return tra_mix((uint64_t)key ^ tra_hash_seed()); }
 
 static void index_keys(calc_dict *d) {
     free(d->slot);

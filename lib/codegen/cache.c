@@ -214,12 +214,14 @@ void tra_kept_write(const char *name, const char *text, tra_arena *a) {
 #if defined __x86_64__
 #include <cpuid.h>
 static char *processor(tra_arena *a) {
-    unsigned r[4] = {0}, s[4] = {0}, t[4] = {0};
+    unsigned r[4] = {0}, s[4] = {0}, t[4] = {0}, u[4] = {0};
     __get_cpuid(1, &r[0], &r[1], &r[2], &r[3]);
     __get_cpuid_count(7, 0, &s[0], &s[1], &s[2], &s[3]);
     __get_cpuid_count(7, 1, &t[0], &t[1], &t[2], &t[3]);
     /* model and features, but not the number of the core */
-    return tra_arena_printf(a, "x86 %x %x %x %x %x %x %x", r[0], r[2] & ~(1u << 27), r[3], s[1], s[2], s[3], t[0]);
+    __get_cpuid(0x80000001, &u[0], &u[1], &u[2], &u[3]); /* LZCNT, FMA4 and others that -march=native turns on */
+    return tra_arena_printf(a, "x86 %x %x %x %x %x %x %x %x %x", r[0], r[2] & ~(1u << 27), r[3], s[1], s[2], s[3], t[0],
+                            u[2], u[3]);
 }
 #else
 #include <sys/auxv.h>
@@ -260,6 +262,11 @@ static const char *look_for_compiler(tra_codegen *g) {
     /* identifies the compiler without running it: another version is another file */
     g->compiler_is =
         tra_arena_printf(g->arena, "%s %lld %lld", g->compiler, (long long)st.st_size, (long long)st.st_mtime);
+    static const char *const changes[] = {"CPATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX", "COMPILER_PATH"};
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) { /* what else a compiler's work depends on */
+        const char *v = getenv(changes[i]);
+        if (v) g->compiler_is = tra_arena_printf(g->arena, "%s %s=%s", g->compiler_is, changes[i], v);
+    }
     return NULL;
 }
 

@@ -3,15 +3,37 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* Runs the compiler; its messages go to a file. Returns its exit status, or -1 with errno set. */
+/* Waits for the compiler, and ends it when the run is asked to stop or after minutes: without the kernel the run goes on
+ * by the interpreter. Returns as waitpid. */
+static int wait_for(pid_t pid, int *status) {
+    enum { LONGEST = 20000000, MOST_SECONDS = 300 };
+    double from = tra_now();
+    int n;
+    for (long ns = 500000; (n = waitpid(pid, status, WNOHANG)) == 0 || (n < 0 && errno == EINTR);) {
+        if (tra_stop_asked() || tra_now() > from + MOST_SECONDS) {
+            kill(-pid, SIGKILL);
+            while ((n = waitpid(pid, status, 0)) < 0 && errno == EINTR) {
+            }
+            break;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+        ns = ns * 2 < LONGEST ? ns * 2 : LONGEST;
+    }
+    return n;
+}
+
+/* Runs the compiler in a process group of its own; its messages go to a file. Returns its exit status, or -1 with errno
+ * set. */
 static int run(char *const *argv, const char *log) {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
@@ -21,15 +43,15 @@ static int run(char *const *argv, const char *log) {
     sigemptyset(&none);
     posix_spawnattr_init(&how);
     posix_spawnattr_setsigmask(&how, &none);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&how, 0);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
     errno = posix_spawn(&pid, argv[0], &files, &how, argv, environ);
     if (errno == 0) {
-        while ((n = waitpid(pid, &status, 0)) < 0 && errno == EINTR) {
-        }
+        n = wait_for(pid, &status);
         status = n < 0 ? -1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     }
     posix_spawn_file_actions_destroy(&files);

@@ -190,7 +190,7 @@ void tra_catbuilder_free(tra_catbuilder *b) {
 /* The slot of the class of these extents, or the free slot where it would be. */
 static uint32_t *slot_of(const tra_catbuilder *b, const int64_t *ext) {
     size_t bytes = (size_t)b->r * sizeof *ext;
-    uint64_t at = XXH64(ext, bytes, 0);
+    uint64_t at = XXH64(ext, bytes, tra_hash_seed());
     for (;; at++) {
         uint32_t *slot = &b->slots[at & (b->nslots - 1)];
         if (*slot == 0 || memcmp(b->ext + (*slot - 1) * (size_t)b->r, ext, bytes) == 0) return slot;

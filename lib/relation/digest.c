@@ -4,7 +4,7 @@
  * Index and bits of an element are mixed to two independent 64-bit numbers, each of which is added up modulo 2^64.
  * Zeros of both signs add nothing, and all NaN count as one value.
  */
-#include "mix.h"
+#include "../base/mix.h"
 #include "rows.h"
 #include "store_int.h"
 

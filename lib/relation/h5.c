@@ -19,12 +19,20 @@ static hid_t driver = -1;
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 enum { CRASHES = sizeof crashes / sizeof *crashes };
 static struct sigaction before[CRASHES];
-static volatile sig_atomic_t depth; /* of tra_h5_enter */
-static pthread_t holder;            /* while depth > 0 */
+static volatile sig_atomic_t depth;  /* of tra_h5_enter */
+static _Atomic pthread_t holder;     /* while depth > 0 */
+static volatile sig_atomic_t is_our; /* an assertion of this program has failed, so no file is to blame */
+
+/* What assert() calls, in place of the C library's: the message says that the program is wrong. */
+void __assert_fail(const char *what, const char *file, unsigned line, const char *function) {
+    fprintf(stderr, "tra: internal error: %s:%u: %s: %s does not hold; please report it\n", file, line, function, what);
+    is_our = 1;
+    abort();
+}
 
 /* HDF5 1.10 crashes on some damaged files. Nothing can be continued then, but the message can name the file. */
 static void on_crash(int sig) {
-    if (depth > 0 && pthread_equal(holder, pthread_self())) {
+    if (!is_our && depth > 0 && pthread_equal(holder, pthread_self())) {
         char link[40], name[4096], text[5000];
         snprintf(link, sizeof link, "/proc/self/fd/%d", tra_vfd_last);
         ssize_t n = readlink(link, name, sizeof name);

@@ -18,11 +18,13 @@ typedef struct held {
 static held *all;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* A process, with what makes its number unique: the boot of the kernel and the pid namespace. */
+/* A process, with what makes its number unique: the boot of the kernel, the pid namespace, and when it began.
+ * The text of a lock is "HOST PID tSTART BOOT SPACE COMMAND". Locks of earlier versions have START without t, in seconds
+ * of a clock that may have been set since: their owners are gone when no process has their number. */
 typedef struct owner {
     char host[256];
     long pid;
-    long long start;
+    long long start;          /* tra_process_started; -1: not known */
     char boot[40];            /* "-": not known, as in locks of earlier versions */
     unsigned long long space; /* inode of the pid namespace; 0: not known */
     char command[128];        /* "": not known */
@@ -51,13 +53,12 @@ static void own_command(char *to, size_t n) {
 }
 
 static void this_process(owner *o) {
-    struct stat space;
     char *boot;
     size_t n;
     *o = (owner){.pid = getpid(), .boot = "-"};
     if (gethostname(o->host, sizeof o->host - 1) != 0 || !o->host[0]) snprintf(o->host, sizeof o->host, "localhost");
     o->start = tra_process_started(o->pid);
-    if (stat("/proc/self/ns/pid", &space) == 0) o->space = space.st_ino;
+    o->space = tra_process_space();
     if (tra_slurp("/proc/sys/kernel/random/boot_id", 4096, &boot, &n, NULL) == TRA_OK) {
         (void)sscanf(boot, "%39s", o->boot);
         free(boot);
@@ -66,9 +67,11 @@ static void this_process(owner *o) {
 }
 
 static bool parse(const char *text, owner *o) {
-    *o = (owner){.boot = "-"};
-    return sscanf(text, "%255s %ld %lld %39s %llu %127[^\n]", o->host, &o->pid, &o->start, o->boot, &o->space,
-                  o->command) >= 3;
+    char start[32] = "";
+    *o = (owner){.start = -1, .boot = "-"};
+    int n = sscanf(text, "%255s %ld %31s %39s %llu %127[^\n]", o->host, &o->pid, start, o->boot, &o->space, o->command);
+    if (start[0] == 't') o->start = strtoll(start + 1, NULL, 10);
+    return n >= 3;
 }
 
 /* Is the owner gone? This can be known only if its number means the same here: two containers may have the same host
@@ -83,20 +86,30 @@ static bool provably_dead(const owner *o) {
     if (strcmp(o->boot, me.boot) != 0) return o->space == (unsigned)INITIAL;
     if (tra_process_gone(o->pid)) return true;
     long long start = tra_process_started(o->pid);
-    /* the number was given to another process; 2 seconds allow for rounding */
-    return start > 0 && o->start >= 0 && llabs(start - o->start) > 2;
+    /* the number was given to another process; ticks of two time namespaces may be rounded apart */
+    return start > 0 && o->start > 0 && llabs(start - o->start) > 1;
+}
+
+/* Did link(), which returned this, make the link? NFS may repeat a call whose answer was lost, and then says EEXIST
+ * of the link that it has made itself: the file has two names. */
+static bool is_linked(const tra_temp *t, int result) {
+    struct stat st;
+    int why = errno;
+    bool linked = result == 0 || (why == EEXIST && fstat(t->fd, &st) == 0 && st.st_nlink == 2);
+    errno = why;
+    return linked;
 }
 
 /* Puts a whole lock file in place, or fails with EEXIST: link is atomic on NFS too. */
 static tra_status place(const char *file, const owner *me, bool *placed, tra_err *e) {
     char text[600];
-    size_t n = (size_t)snprintf(text, sizeof text, "%s %ld %lld %s %llu %s\n", me->host, me->pid, me->start, me->boot,
+    size_t n = (size_t)snprintf(text, sizeof text, "%s %ld t%lld %s %llu %s\n", me->host, me->pid, me->start, me->boot,
                                 me->space, me->command);
     tra_temp temp;
     *placed = false;
     TRA_TRY(tra_temp_create(file, NULL, false, &temp, e));
     tra_status s = tra_pwrite(temp.fd, text, n, 0, temp.path, e);
-    if (s == TRA_OK && link(temp.path, file) == 0) {
+    if (s == TRA_OK && is_linked(&temp, link(temp.path, file))) {
         *placed = true;
     } else if (s == TRA_OK && errno != EEXIST) { /* a file system without hard links */
         int direct = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -113,7 +126,7 @@ static tra_status place(const char *file, const owner *me, bool *placed, tra_err
 /* Removes the lock of a dead owner, but not a lock that a third process has put there meanwhile: it is renamed first,
  * and put back if it is not the one that was seen. */
 static void remove_stale(const char *file, const owner *dead) {
-    char *moved = tra_asprintf("%s.%ld.stale", file, (long)getpid()), *text = NULL;
+    char *me = tra_process_name(), *moved = tra_asprintf("%s.%s.stale", file, me), *text = NULL;
     size_t n;
     owner o;
     tra_err e = {0};
@@ -129,6 +142,7 @@ static void remove_stale(const char *file, const owner *dead) {
     }
     tra_cleanup_drop(moved);
     free(moved);
+    free(me);
 }
 
 static tra_status take(const char *what, const char *file, tra_err *e) {

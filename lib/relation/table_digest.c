@@ -1,5 +1,5 @@
 /* table_digest.c - the digest of a table: a sum over its rows and columns, so that blocks and ranks do not matter. */
-#include "mix.h"
+#include "../base/mix.h"
 #include "table_int.h"
 
 #include "../base/simd.h"

@@ -194,9 +194,13 @@ static void load_statistics(tra_rel *r) {
     struct tra_table *t = r->table;
     static const char *const names[] = {"statistics", "frequencies", "histograms", "sketches"};
     struct tra_table_numbers *const to[] = {&t->statistics, &t->frequencies, &t->histograms, &t->sketches};
-    for (int i = 0; i < 4 && !t->has_loaded; i++) {
-        to[i]->v = tra_sealed_numbers(r, names[i], &to[i]->n);
-    }
+    bool all = t->blocks != NULL;
+    if (t->has_loaded) return;
+    for (int i = 0; i < 4; i++) all &= (to[i]->v = tra_sealed_numbers(r, names[i], &to[i]->n)) != NULL;
+    if (!all && r->ours && !t->warned)
+        tra_warn("%s:%s: its statistics (.tra/%s) are missing or damaged: plans are made without them", r->path, r->name,
+                 r->name);
+    t->warned |= !all;
     t->has_loaded = true;
 }
 

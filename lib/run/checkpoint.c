@@ -63,8 +63,9 @@ static void end_check(tra_unit *u) { free(u->ctx); }
 
 static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     check *c = u->ctx;
-    (void)task, (void)w, (void)e;
-    int fd = tra_log_fd(c->log, c->s->file);
+    int fd;
+    (void)task, (void)w;
+    TRA_TRY(tra_log_open_saved(c->log, c->s->file, &fd, e));
     if (fd >= 0 && tra_file_matches(fd, c->s->at, c->s->len, c->s->sum))
         *c->slot = tra_block_of_saved(fd, c->s->at, c->s->len, c->s->sum);
     return TRA_OK;

@@ -14,15 +14,39 @@
 
 enum { PIECE = 1 << 26 }; /* largest message, bytes: counts never come near 2^31 */
 
+/* The number that a variable of the environment holds; -1: none. */
+static int number_in(const char *name) {
+    const char *s = getenv(name);
+    int64_t v;
+    return s && tra_parse_int(s, &v) && v >= 0 && v <= INT32_MAX ? (int)v : -1;
+}
+
+/* What launchers tell of a process: mpirun of Open MPI; srun with PMIx, and Open MPI's prterun; mpiexec of MPICH (Hydra),
+ * and srun with PMI-1 and PMI-2; srun alone, which gives MPI no way to join. */
+static const struct launcher {
+    const char *rank, *size;
+    bool joins;
+} launchers[] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
+                 {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", true},
+                 {"PMI_RANK", "PMI_SIZE", true},
+                 {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", false}};
+enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
+
 bool tra_comm_launched(int *size) {
-    static const char *const marks[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
-    const char *s = getenv("OMPI_COMM_WORLD_SIZE");
-    const char *steps = getenv("SLURM_STEP_NUM_TASKS");
-    *size = s ? atoi(s) : steps && getenv("SLURM_PROCID") ? atoi(steps) : 0;
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (getenv(marks[i])) return true;
+    *size = 0;
+    for (int i = 0; i < LAUNCHERS; i++) {
+        int n = number_in(launchers[i].size);
+        if (*size == 0 && n > 0 && getenv(launchers[i].rank)) *size = n;
+        if (getenv(launchers[i].rank) && launchers[i].joins) return true;
     }
     return false;
+}
+
+int tra_comm_launched_rank(void) {
+    for (int i = 0; i < LAUNCHERS; i++) {
+        if (number_in(launchers[i].rank) >= 0) return number_in(launchers[i].rank);
+    }
+    return 0;
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -71,13 +95,13 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     if (done) MPI_Query_thread(&got);
     if (got < MPI_THREAD_FUNNELED)
         return tra_fail(e, TRA_RESOURCE, "this MPI library does not allow processes that have threads; use another");
-    MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &c->size);
     c->mpi = MPI_COMM_WORLD;
     MPI_Errhandler ours;
     MPI_Comm_create_errhandler(mpi_failed, &ours);
     MPI_Comm_set_errhandler(c->mpi, ours); /* duplicates of the communicator inherit it */
     MPI_Errhandler_free(&ours);
+    MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &c->size);
     MPI_Comm_dup(c->mpi, &c->alarms);
     if (want > 1 && c->size == 1)
         return tra_fail(e, TRA_INTERNAL,

@@ -16,6 +16,7 @@ typedef struct tra_comm {
 } tra_comm;
 
 bool tra_comm_launched(int *size); /* did mpirun (or srun) start this process? *size: how many it says, or 0 */
+int tra_comm_launched_rank(void);  /* this process's rank as its launcher tells, before MPI is begun; 0 without one */
 /* Joins the ranks: MPI_Init_thread when several were launched. TRA_INTERNAL when the launcher says more ranks than MPI
  * sees (N singletons that would overwrite each other's output). */
 TRA_MUSTUSE tra_status tra_comm_init(tra_comm *c, tra_err *e);

@@ -179,7 +179,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     tra_pool_set_busy(pool, busy, meanwhile, g);
     for (int i = 0; i < threads; i++) {
         g->workers[i] = (tra_worker){.id = i, .engine = g};
-        if (pthread_create(&g->tid[i], NULL, tra_engine_run_worker, &g->workers[i]) != 0) {
+        if (tra_thread_start(&g->tid[i], tra_engine_run_worker, &g->workers[i]) != 0) {
             tra_err dropped = {0};
             (void)tra_fail(e ? e : &dropped, TRA_RESOURCE, "cannot start worker thread %d of %d; lower --threads",
                            i + 1, threads);

@@ -91,7 +91,7 @@ static void *run_background(void *arg) {
 /* Starts one more background thread, up to TRA_BACKGROUND_THREADS. True if there is any. Under the lock. */
 static bool start_background(tra_engine *g) {
     if (g->background.threads < TRA_BACKGROUND_THREADS &&
-        pthread_create(&g->background.tid[g->background.threads], NULL, run_background, g) == 0)
+        tra_thread_start(&g->background.tid[g->background.threads], run_background, g) == 0)
         g->background.threads++;
     return g->background.threads > 0;
 }

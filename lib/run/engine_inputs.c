@@ -102,7 +102,8 @@ static tra_status decode(tra_engine *g, tra_unit_input *in, tra_worker *w, void 
     pthread_mutex_lock(&g->lock);
     tra_engine_end_computing(g);
     pthread_mutex_unlock(&g->lock);
-    return s;
+    /* a kernel that is told to give up leaves its result unfinished: nobody may have it, least of all another rank */
+    return s == TRA_OK && tra_cancelled() ? tra_fail(e, TRA_LOST, "a worker failed") : s;
 }
 
 static void loaded(tra_engine *g) { /* another unit may wait for it */

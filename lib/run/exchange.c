@@ -294,7 +294,7 @@ static bool step_once(tra_exchange *x, bool wanted) {
     return any;
 }
 
-static void wait_a_little(int idle) {
+void tra_exchange_idle(int idle) {
     if (idle > 64)
         nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
     else if (idle)
@@ -305,7 +305,7 @@ static void run_to_end(tra_exchange *x) {
     for (int idle = 0; under_way(x);) {
         idle = step_once(x, true) ? 0 : idle + 1;
         if (x->status == TRA_OK) tra_exchange_fail(x, tra_engine_tick(x->site->engine, x->e));
-        wait_a_little(idle);
+        tra_exchange_idle(idle);
     }
 }
 

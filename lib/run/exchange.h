@@ -152,6 +152,8 @@ TRA_MUSTUSE tra_status tra_piece_place_received(tra_exchange *x, const tra_trans
 void tra_pieces_make_empty(tra_exchange *x, int64_t slot);
 void tra_pieces_drop(tra_exchange *x, int64_t slot); /* the pieces of a result that is not dense */
 
+void tra_exchange_idle(int idle); /* waits a little, when nothing has happened so many times in a row */
+
 /* Make the lists of transfers (transfers.c), the same on all ranks: of tuples, in the order in which a stage that
  * overlaps the exchange reads them (collective); or of the pieces of the next batch, counting batch.missing. */
 void tra_list_tuples(tra_exchange *x);

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum {
     STREAM = 16,           /* operations for each byte that is written: a plan with fewer is limited by the disk */
@@ -338,6 +339,14 @@ static void drop_statistics(const tra_plan *plan) {
     }
 }
 
+/* A run that goes on opens the files of every rank of the one before, for each operator: as many as the system lets. */
+static void raise_files(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o, tra_report *report,
                     tra_err *e) {
     double t0 = tra_now();
@@ -346,6 +355,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     tra_execution x = {.plan = plan, .o = o, .report = report};
     assert(comm->size == plan->sites && tra_plan_valid(plan, &why));
     drop_statistics(plan);
+    raise_files();
     *report = (tra_report){.ops = tra_calloc((size_t)n + 1, sizeof *report->ops)};
     x.arena = tra_arena_new();
     x.parts = tra_news(x.arena, tra_part *, n);

@@ -149,8 +149,6 @@ tra_status tra_exec_commit(tra_execution *x, tra_status s, tra_err *e) {
     int64_t any = tra_journal_has_any(x->journal);
     tra_comm_max(&x->site.comm, &any, 1);
     s = tra_comm_agree(&x->site.comm, s, e);
-    if (s == TRA_INPUT || s == TRA_PROGRAM)
-        any = 0; /* with these inputs a resumed run fails again; with others it may not resume */
     for (int i = 0; i < x->plan->nops; i++) {
         double t0 = tra_now();
         tra_status before = s;
@@ -159,6 +157,8 @@ tra_status tra_exec_commit(tra_execution *x, tra_status s, tra_err *e) {
         x->report->ops[i].seconds += tra_now() - t0;
     }
     tra_pool_give_back(x->site.pool); /* statistics of tables take some */
+    if (s == TRA_INPUT || s == TRA_PROGRAM)
+        any = 0; /* with these inputs a resumed run fails again; with others it may not resume */
     s = put_in_place(x, s, any, e);
     if (s != TRA_OK && any) {
         size_t n = strlen(e->msg);

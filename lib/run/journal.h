@@ -80,7 +80,10 @@ void tra_log_discard(tra_log *l);
 void tra_log_add(tra_log *l, const tra_saved *s);
 /* Room in this rank's data file. Thread-safe. */
 int64_t tra_log_reserve(tra_log *l, int64_t len);
-int tra_log_fd(tra_log *l, int file); /* of a rank's data file; -1 */
+/* Of a rank's data file; -1 with errno. open_saved is the same, but TRA_RESOURCE when too many files are open, which
+ * is no sign of damage; *fd is -1 when the file is gone. */
+int tra_log_fd(tra_log *l, int file);
+TRA_MUSTUSE tra_status tra_log_open_saved(tra_log *l, int file, int *fd, tra_err *e);
 /* Have the len bytes at `at` this checksum? False too if they cannot be read. */
 bool tra_file_matches(int fd, int64_t at, int64_t len, uint64_t sum);
 

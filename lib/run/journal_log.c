@@ -275,6 +275,14 @@ int tra_log_fd(tra_log *l, int file) {
     return fd;
 }
 
+tra_status tra_log_open_saved(tra_log *l, int file, int *fd, tra_err *e) {
+    errno = 0;
+    *fd = tra_log_fd(l, file);
+    if (*fd >= 0 || (errno != EMFILE && errno != ENFILE)) return TRA_OK;
+    return tra_fail_errno(e, TRA_RESOURCE, "cannot open what rank %d saved: raise the limit of open files (ulimit -n)",
+                          file);
+}
+
 bool tra_file_matches(int fd, int64_t at, int64_t len, uint64_t sum) {
     enum { PIECE = 256 << 10 };
     char *buf = tra_malloc(PIECE);

@@ -16,7 +16,7 @@
 
 typedef enum kind {
     NOTHING,
-    UNFINISHED, /* a temporary file, by the number of its process */
+    UNFINISHED, /* a temporary file, by the name of its process */
     TAGGED,     /* one that --resume could go on from; that of a process that holds the target's lock */
     LOCK,
     COMMIT,   /* the record of outputs that were complete, which are put in place before it goes */
@@ -39,29 +39,30 @@ typedef struct find {
     kind kind;
     char *path;   /* from malloc, as the next */
     char *target; /* what the lock is on */
+    bool elsewhere; /* UNFINISHED: its process is of another pid namespace */
 } find;
 
 static bool is_hex(const char *s, size_t n) { return strspn(s, "0123456789abcdef") >= n; }
 
-/* Does the text begin with the number of a process that is gone? */
-static bool gone(const char *number) {
-    char *end;
-    long pid = strtol(number, &end, 10);
-    return end > number && pid > 0 && (*end == '.' || *end == '-') && tra_process_gone(pid);
+/* The kind of a file whose name goes on with the name of its process: an unfinished one, unless that process lives. */
+static kind by_process(const char *name, find *f) {
+    tra_process_state state = tra_process_of_name(name, NULL);
+    f->elsewhere = state == TRA_PROCESS_ELSEWHERE;
+    return f->elsewhere || state == TRA_PROCESS_GONE ? UNFINISHED : NOTHING;
 }
 
-/* Could a process of another machine be writing it? On a file system of several machines that is so for what was
- * written to within the last hour. */
-static bool may_be_remote(const char *dir, const char *path) {
+/* Could a process that is not seen here be writing it? That is so for what was written to within the last hour, if its
+ * process is of another container, or the file system one of several machines. */
+static bool may_be_written(const find *f, const char *dir) {
     enum { NFS = 0x6969, SMB = 0x517B, P9 = 0x01021997, CEPH = 0x00c36400, FUSE = 0x65735546, LUSTRE = 0x0BD00BD0 };
     enum { GPFS = 0x47504653, BEEGFS = 0x19830326, HOUR = 3600 };
     static const uint32_t shared[] = {NFS, SMB, P9, CEPH, FUSE, LUSTRE, GPFS, BEEGFS, 0xFF534D42u, 0xFE534D42u};
     struct statfs fs;
     struct stat st;
-    bool among = false;
+    bool among = f->elsewhere;
     if (statfs(dir, &fs) != 0) return true;
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) among |= (uint32_t)fs.f_type == shared[i];
-    return among && (stat(path, &st) != 0 || time(NULL) - st.st_mtime < HOUR);
+    return among && (stat(f->path, &st) != 0 || time(NULL) - st.st_mtime < HOUR);
 }
 
 /* ".TARGET.tra-REST", where TARGET may itself be such a name. */
@@ -74,13 +75,13 @@ static kind beside_target(const char *dir, const char *name, find *f) {
     f->target = tra_asprintf("%s/%.*s", dir, (int)(mark - name - 1), name + 1);
     if (strcmp(rest, "lock") == 0) return LOCK;
     if (strcmp(rest, "commit") == 0) return COMMIT;
-    if (strncmp(rest, "lock.", 5) == 0) return gone(rest + 5) ? UNFINISHED : NOTHING;
+    if (strncmp(rest, "lock.", 5) == 0) return by_process(rest + 5, f);
     if (n < 5 || strcmp(rest + n - 4, ".tmp") != 0) return NOTHING;
     char *record = tra_asprintf("%s/%.*s.tra-commit", dir, (int)(mark - name), name);
     bool needed = access(record, F_OK) == 0;
     free(record);
     if (needed) return NOTHING;
-    if (strchr("123456789", *rest)) return gone(rest) ? UNFINISHED : NOTHING;
+    if (strchr("123456789", *rest)) return by_process(rest, f);
     return TAGGED;
 }
 
@@ -95,7 +96,7 @@ static kind kind_of(const char *dir, const char *name, find *f) {
     static const char exchange[] = "tra-exchange-", doctor[] = ".tra-doctor-";
     if (strncmp(name, exchange, sizeof exchange - 1) == 0) return EXCHANGE;
     if (strncmp(name, ".tra-", 5) == 0 && strlen(name) == 21 && is_hex(name + 5, 16)) return EXCHANGE; /* begun */
-    if (strncmp(name, doctor, sizeof doctor - 1) == 0) return gone(name + sizeof doctor - 1) ? UNFINISHED : NOTHING;
+    if (strncmp(name, doctor, sizeof doctor - 1) == 0) return by_process(name + sizeof doctor - 1, f);
     if (strncmp(name, "tra-", 4) == 0 && strlen(name) == 37 && is_hex(name + 4, 16) && name[20] == '-' &&
         is_hex(name + 21, 16)) {
         f->target = tra_asprintf("%s/%.20s", dir, name);
@@ -192,7 +193,7 @@ static void report(const char *dir, find *f, bool remove, void (*fn)(const tra_l
     else if (f->kind == STAND_IN)
         is_free = (held = open(f->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0;
     else if (f->kind == UNFINISHED)
-        is_free = !may_be_remote(dir, f->path);
+        is_free = !may_be_written(f, dir);
     else
         is_free = !tra_lock_held(f->target);
     int64_t bytes = bytes_of(f->path, is_dir);

@@ -66,7 +66,8 @@ static tra_status run_check(tra_unit *u, int task, tra_worker *w, tra_err *e) {
     const tra_saved *s = ((check *)u->ctx)->s;
     bool waits = o->zstd || o->ncounts;
     (void)task;
-    int fd = waits ? tra_log_fd(o->log, s->file) : tra_writer_fd(o->writer);
+    int fd = waits ? -1 : tra_writer_fd(o->writer);
+    if (waits) TRA_TRY(tra_log_open_saved(o->log, s->file, &fd, e));
     if (!waits && (s->at != tra_writer_address(o->writer, s->ordinal) || s->len != o->chunk_bytes)) return TRA_OK;
     if (!admits(o, s) || !tra_file_matches(fd, s->at, s->len, s->sum)) return TRA_OK;
     if (o->mapping) TRA_TRY(tra_packed_recount(o, s, e));

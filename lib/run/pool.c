@@ -387,6 +387,7 @@ tra_block *tra_block_of_saved(int fd, int64_t at, int64_t bytes, uint64_t sum) {
 
 void tra_block_saved(tra_pool *p, tra_block *b, int fd, int64_t at, uint64_t sum) {
     pthread_mutex_lock(&p->lock);
+    assert(b->pins > 0); /* else it may be being spilled */
     forget_copy(p, b);
     b->copy_at = at;
     b->copy_fd = fd;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGE = TRA_PAGE, LARGE_PAGE = 2 << 20, LINE = TRA_CACHE_LINE, SLOTS = TRA_SLOTS, SMALL = TRA_SMALL_BLOCK };
 
@@ -25,7 +26,10 @@ static int64_t lines_of(int64_t bytes) { return tra_max64(1, tra_ceil_div(bytes,
 
 /* ---- pages ----------------------------------------------------------------------------------------------------- */
 
-static int64_t page_of(const tra_pool *p) { return p->large_pages ? LARGE_PAGE : PAGE; }
+/* What the system gives and takes back as a whole: its own page may be larger than PAGE, by which blocks are counted. */
+static int64_t page_of(const tra_pool *p) {
+    return p->large_pages ? LARGE_PAGE : tra_max64(PAGE, sysconf(_SC_PAGESIZE));
+}
 
 /* Address space only; pages come when they are touched. */
 static bool make_region(tra_pool *p) {
@@ -65,7 +69,7 @@ static void release_free(tra_pool *p) {
         int64_t from = tra_ceil_div(p->mem.v[i].at, page) * page, end = p->mem.v[i].at + p->mem.v[i].n;
         int64_t to = tra_min64(end, p->touched_end) / page * page; /* what lies beyond was never touched */
         if (from >= to) continue;
-        madvise(p->region + from, (size_t)(to - from), MADV_DONTNEED);
+        if (madvise(p->region + from, (size_t)(to - from), MADV_DONTNEED) != 0) continue; /* it stays resident */
         for (int64_t k = from / PAGE; k < to / PAGE; k++) {
             p->resident -= p->touched[k] ? PAGE : 0;
             p->touched[k] = false;

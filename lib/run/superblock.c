@@ -223,6 +223,7 @@ static tra_unit *new_step(tra_joinagg *st, superblock *s, const tra_walk *w, con
     tra_pairs_range in = within(st, w, at);
     int64_t nl = in.l1 - in.l0, nr = in.r1 - in.r0;
     if (nl == 0 || (nr == 0 && st->pairs.r.part)) return NULL;
+    assert(nl + nr <= INT32_MAX && (int64_t)s->ni * s->nj * s->tiles <= INT32_MAX);
     tra_unit *u = tra_unit_new((int)(nl + nr), (int)(s->ni * s->nj * s->tiles));
     step *x = tra_calloc(1, sizeof *x);
     *x = (step){.s = s, .nl = nl, .line = tra_calloc((size_t)(nl + nr), sizeof *x->line)};

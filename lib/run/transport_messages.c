@@ -160,9 +160,9 @@ static void send(tra_exchange *x, const tra_transfer *t, tra_payload *p) {
     m->bytes += p->held;
     send_part(x, s, t->to, &s->head, sizeof s->head);
     for (int64_t at = 0; at < p->bytes; at += tra_tune.message) {
-        while (m->nout >= tra_tune.sends) { /* one transfer of more pieces; others may wait for us meanwhile */
-            progress(x);
-            tra_exchange_receive(x);
+        for (int idle = 0; m->nout >= tra_tune.sends; tra_exchange_idle(idle)) {
+            bool any = progress(x); /* one transfer of more pieces; others may wait for us meanwhile */
+            idle = tra_exchange_receive(x) || any ? 0 : idle + 1;
         }
         send_part(x, s, t->to, p->data + at, tra_min64(tra_tune.message, p->bytes - at));
     }

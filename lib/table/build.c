@@ -148,7 +148,7 @@ tra_status tra_colexpr_unify(tra_arena *a, tra_colop op, int n, const tra_colexp
     }
     if (!first) return TRA_OK;
     if (kind_of(first) == STRING) {
-        const tra_colexpr *typed[n];
+        const tra_colexpr **typed = tra_news(a, const tra_colexpr *, n);
         int m = 0;
         for (int i = 0; i < n; i++) {
             if (!kids[i]->untyped) typed[m++] = kids[i];

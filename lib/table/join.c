@@ -1,24 +1,13 @@
 /* join.c - joins of a block of rows with a whole table. */
-#include "join.h"
+#include "join_int.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "table_int.h"
+#include "../kernel/kernel.h"
 
 enum { STRIP = TRA_COLSTRIP };
-
-struct tra_lookup {
-    tra_arena *arena;
-    tra_lookup_spec s;
-    tra_keys left, right;
-    const tra_schema *pair, *out;
-    const int *from;              /* of each column of the result its number in `pair`; -1: the partner's row number */
-    const tra_colexpr *condition; /* the further condition on pairs, or NULL; */
-    tra_colcode *where;           /* the program that evaluates it, */
-    const bool *read;             /* and which columns of `pair` it reads */
-};
 
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
@@ -39,8 +28,8 @@ static tra_status find_keys(tra_lookup *l, tra_err *e) {
         TRA_TRY(tra_colexpr_unify(l->arena, TRA_C_EQ, 2, both, false, e));
         x[k] = both[0], y[k] = both[1];
     }
-    l->left = tra_keys_new(l->arena, s->nkeys, x);
-    l->right = tra_keys_new(l->arena, s->nkeys, y);
+    l->left = tra_keys_new(l->arena, s->nkeys, x, s->left->n);
+    l->right = tra_keys_new(l->arena, s->nkeys, y, s->right->n);
     return TRA_OK;
 }
 
@@ -108,135 +97,9 @@ void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
     l->read = read;
 }
 
-/* ---- the index of the right table -------------------------------------------------------------------------------- */
-
-/* The index of the right table by key. Each key has a slot; the right rows of slot s are list[begin[s]] .. list[begin[s
- * + 1] - 1]. */
-typedef struct finder {
-    int nkeys;
-    int words;      /* words of a row's keys (tra_keys_words) */
-    uint64_t *word; /* the keys of the right rows */
-    bool direct;    /* the slot of a key is the key less `least`; else its place in a hash table */
-    int64_t least;
-    int64_t nslots; /* of a hash table a power of 2 */
-    int32_t *head;  /* hash table: of each slot a right row that has its key, or -1 where the slot is free */
-    int32_t *begin, *list;
-    int32_t *slot; /* of each right row; -1: a NULL key that matches nothing */
-} finder;
-
-/* Keys that lie so close together, for so many rows, are their own slots. */
-static int64_t direct_slots(int64_t rows) { return 4 * rows + (1 << 16); }
-
-static int64_t hash_slots(int64_t rows) {
-    int64_t n = 16;
-    while (n < 2 * rows) n *= 2;
-    return n;
-}
-
-static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
-
-static int64_t index_bytes(const tra_lookup *l, int64_t rows) {
-    return tra_round64(rows * tra_keys_words(l->s.nkeys) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
-           tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows);
-}
-
-static bool can_match(const tra_lookup *l, const uint64_t *words) {
-    uint64_t nulls = 0;
-    for (int i = 0; i < tra_keys_null_words(l->s.nkeys); i++) nulls |= words[i];
-    return l->s.nulls_match || nulls == 0;
-}
-
-/* Are the keys whole numbers close together? */
-static bool lie_close(const tra_lookup *l, const finder *x, int64_t rows, int64_t *least, int64_t *most) {
-    if (l->s.nkeys != 1 || l->s.nulls_match || tra_coltype_is_float(l->right.x[0]->type)) return false;
-    *least = INT64_MAX, *most = INT64_MIN;
-    for (int64_t r = 0; r < rows; r++) {
-        const uint64_t *w = x->word + r * x->words;
-        if (!can_match(l, w)) continue;
-        *least = tra_min64(*least, (int64_t)w[1]);
-        *most = tra_max64(*most, (int64_t)w[1]);
-    }
-    return *least > *most || (uint64_t)*most - (uint64_t)*least < (uint64_t)direct_slots(rows);
-}
-
-/* The slot of a key: where it is, or would be (then head is -1). */
-static int64_t hashed(const finder *x, const uint64_t *words) {
-    int64_t mask = x->nslots - 1, s = (int64_t)(tra_keys_hash(words, x->nkeys) & (uint64_t)mask);
-    while (x->head[s] >= 0 && memcmp(x->word + (int64_t)x->head[s] * x->words, words, (size_t)x->words * 8) != 0)
-        s = (s + 1) & mask;
-    return s;
-}
-
-/* The slot of a left row's key, -1 where it has no partner. */
-static int64_t find(const tra_lookup *l, const finder *x, const uint64_t *words) {
-    if (!can_match(l, words)) return -1;
-    if (x->direct) {
-        uint64_t s = words[1] - (uint64_t)x->least;
-        return s < (uint64_t)x->nslots ? (int64_t)s : -1;
-    }
-    int64_t s = hashed(x, words);
-    return x->head[s] < 0 ? -1 : s;
-}
-
-static const char *name_of(const tra_lookup *l, int side) {
+const char *tra_lookup_name(const tra_lookup *l, int side) {
     static const char *const names[] = {"left", "right"};
     return l->s.name[side] ? l->s.name[side] : names[side];
-}
-
-static tra_status find_slots(const tra_lookup *l, const tra_batch *right, finder *x, tra_err *e) {
-    char key[TRA_ROWTEXT];
-    for (int64_t rows = right->rows, r = 0; r < rows; r++) {
-        const uint64_t *w = x->word + r * x->words;
-        x->slot[r] = -1;
-        if (!can_match(l, w)) continue;
-        int64_t s = x->direct ? (int64_t)(w[1] - (uint64_t)x->least) : hashed(x, w);
-        if (!x->direct && x->head[s] < 0) x->head[s] = (int32_t)r;
-        x->slot[r] = (int32_t)s;
-        if (x->begin[s + 1]++ == 0 || !l->s.unique) continue;
-        int64_t before = 0;
-        while (x->slot[before] != s) before++;
-        return tra_fail(e, TRA_INPUT,
-                        "row %" PRId64 " of the %s table has the key that row %" PRId64
-                        " has, %s, but no two are expected to (expect)",
-                        r, name_of(l, 1), before, tra_row_text(right, r, l->s.nkeys, l->s.rkey, key));
-    }
-    return TRA_OK;
-}
-
-/* Makes the index in *scratch, and sets that to what is left of it. */
-static tra_status make_index(const tra_lookup *l, const tra_batch *right, finder *x, void **scratch, tra_err *e) {
-    int64_t rows = right->rows, least = 0, most = -1;
-    char *p = *scratch;
-    if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
-    *x = (finder){.nkeys = l->s.nkeys, .words = tra_keys_words(l->s.nkeys), .word = (uint64_t *)p};
-    p += tra_round64(rows * x->words * 8);
-    x->begin = (int32_t *)p;
-    p += tra_round64(4 * (most_slots(rows) + 1));
-    x->head = (int32_t *)p;
-    p += tra_round64(4 * hash_slots(rows));
-    x->slot = (int32_t *)p;
-    p += tra_round64(4 * rows);
-    x->list = (int32_t *)p;
-    *scratch = p + tra_round64(4 * rows);
-    for (int64_t r = 0; r < rows; r += STRIP) {
-        int n = (int)tra_min64(STRIP, rows - r);
-        TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, *scratch, 0, e));
-    }
-    x->direct = lie_close(l, x, rows, &least, &most);
-    x->least = least;
-    x->nslots = !x->direct ? hash_slots(rows) : least > most ? 0 : most - least + 1;
-    memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
-    if (!x->direct) memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
-    TRA_TRY(find_slots(l, right, x, e));
-    for (int64_t s = 0; s < x->nslots; s++) x->begin[s + 1] += x->begin[s];
-    for (int64_t r = rows - 1; r >= 0; r--) { /* backwards, so that begin[s + 1] becomes where s begins */
-        if (x->slot[r] >= 0) x->list[--x->begin[x->slot[r] + 1]] = (int32_t)r;
-    }
-    memmove(x->begin, x->begin + 1, (size_t)x->nslots * sizeof *x->begin);
-    int64_t all = 0;
-    for (int64_t r = 0; r < rows; r++) all += x->slot[r] >= 0;
-    x->begin[x->nslots] = (int32_t)all;
-    return TRA_OK;
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
@@ -319,7 +182,7 @@ static tra_status unmatched(const pairing *p, int64_t l, tra_err *e) {
     char key[TRA_ROWTEXT];
     return tra_fail(e, TRA_INPUT,
                     "row %" PRId64 " of the %s table has no partner for %s, but each is expected to (matched)",
-                    p->first + l, name_of(p->l, 0), tra_row_text(p->left, l, p->l->s.nkeys, p->l->s.lkey, key));
+                    p->first + l, tra_lookup_name(p->l, 0), tra_row_text(p->left, l, p->l->s.nkeys, p->l->s.lkey, key));
 }
 
 static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
@@ -356,12 +219,12 @@ static tra_status push(pairing *p, int64_t l, int64_t r, tra_err *e) {
     return p->npairs == STRIP ? flush(p, e) : TRA_OK;
 }
 
-static tra_status pair_row(pairing *p, const finder *x, int64_t row, const uint64_t *words, tra_err *e) {
+static tra_status pair_row(pairing *p, tra_finder *x, int64_t row, const uint64_t *words, tra_err *e) {
     bool first_is_enough = !p->l->where && p->l->s.how >= TRA_LOOKUP_SEMI;
     if (p->l->s.nkeys == 0) {
         for (int64_t r = 0; r < p->right->rows; r++) TRA_TRY(push(p, row, r, e));
     } else {
-        int64_t s = find(p->l, x, words), to = s < 0 ? 0 : x->begin[s + 1];
+        int64_t s = tra_finder_find(p->l, x, words), to = s < 0 ? 0 : x->begin[s + 1];
         for (int64_t i = s < 0 ? 0 : x->begin[s]; i < to; i++) {
             TRA_TRY(push(p, row, x->list[i], e));
             if (first_is_enough) break;
@@ -373,7 +236,7 @@ static tra_status pair_row(pairing *p, const finder *x, int64_t row, const uint6
 /* ---- keys of at most one partner --------------------------------------------------------------------------------- */
 
 /* Keys that are their own slots, of which none has two right rows: partners are found a strip at a time. */
-static bool is_single(const tra_lookup *l, const finder *x) {
+static bool is_single(const tra_lookup *l, const tra_finder *x) {
     bool single = x->direct && !l->where;
     for (int64_t s = 0; single && s < x->nslots; s++) single = x->begin[s + 1] - x->begin[s] <= 1;
     return single;
@@ -388,7 +251,7 @@ static bool is_single(const tra_lookup *l, const finder *x) {
         break;
 
 /* The right row of each key, -1 where there is none. */
-static tra_status find_partners(const pairing *p, const finder *x, tra_colvalue v, int64_t row, int n, int64_t *partner,
+static tra_status find_partners(const pairing *p, const tra_finder *x, tra_colvalue v, int64_t row, int n, int64_t *partner,
                                 tra_err *e) {
     switch (tra_coltype_held(p->l->left.x[0]->type)) {
         TRA_WHOLE_DTYPES(PARTNERS)
@@ -417,11 +280,10 @@ static tra_status put_single(pairing *p, int64_t row, int n, const int64_t *part
     return TRA_OK;
 }
 
-static tra_status run_single(pairing *p, const finder *x, void *scratch, tra_err *e) {
+static tra_status run_single(pairing *p, const tra_finder *x, void *scratch, tra_err *e) {
     const tra_batch *b = p->left;
-    tra_vector column[b->schema->n + 1];
     tra_colrun run;
-    tra_colrun_begin(&run, p->l->left.code, scratch);
+    tra_vector *column = tra_keys_begin(&p->l->left, scratch, &run);
     for (int64_t row = 0; row < b->rows; row += STRIP) {
         int n = (int)tra_min64(STRIP, b->rows - row);
         tra_strip_of(b, row, column);
@@ -434,10 +296,11 @@ static tra_status run_single(pairing *p, const finder *x, void *scratch, tra_err
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-static tra_status run_pairs(pairing *p, const finder *x, uint64_t *words, void *scratch, tra_err *e) {
+static tra_status run_pairs(pairing *p, tra_finder *x, uint64_t *words, void *scratch, tra_err *e) {
     const tra_lookup *l = p->l;
     for (int64_t r = 0; r < p->left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, p->left->rows - r);
+        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, p->first, e));
         for (int i = 0; i < n; i++) TRA_TRY(pair_row(p, x, r + i, words + (int64_t)i * tra_keys_words(l->s.nkeys), e));
     }
@@ -448,14 +311,14 @@ static tra_status run_pairs(pairing *p, const finder *x, uint64_t *words, void *
 
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
     int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
-    return index_bytes(l, right_rows) + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
+    return tra_finder_bytes(l, right_rows) + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
 }
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                           tra_batch *out, int64_t *rows, void *scratch, tra_err *e) {
-    finder x = {0};
+    tra_finder x = {0};
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
-    if (l->s.nkeys > 0) TRA_TRY(make_index(l, right, &x, &scratch, e));
+    if (l->s.nkeys > 0) TRA_TRY(tra_finder_make(l, right, &x, &scratch, e));
     uint64_t *words = scratch;
     scratch = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int i = 0; i < 2; i++) {
@@ -474,15 +337,15 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
 
 tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                                const int32_t **list, int32_t *from, int32_t *to, void *scratch, tra_err *e) {
-    finder x;
-    TRA_TRY(make_index(l, right, &x, &scratch, e));
+    tra_finder x;
+    TRA_TRY(tra_finder_make(l, right, &x, &scratch, e));
     uint64_t *words = scratch;
     void *own = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
         TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, first, e));
         for (int i = 0; i < n; i++) {
-            int64_t s = find(l, &x, words + (int64_t)i * tra_keys_words(l->s.nkeys));
+            int64_t s = tra_finder_find(l, &x, words + (int64_t)i * tra_keys_words(l->s.nkeys));
             from[r + i] = s < 0 ? 0 : x.begin[s];
             to[r + i] = s < 0 ? 0 : x.begin[s + 1];
         }

@@ -4,11 +4,18 @@
 
 #include "table_int.h"
 
-tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x) {
-    return (tra_keys){n, tra_colcode_new(a, n, x), x};
+tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x, int columns) {
+    return (tra_keys){n, columns, tra_colcode_new(a, n, x), x};
 }
 
-int64_t tra_keys_scratch(const tra_keys *k) { return tra_round64(tra_colcode_scratch(k->code)); }
+int64_t tra_keys_scratch(const tra_keys *k) {
+    return tra_vectors_bytes(k->columns + 1) + tra_round64(tra_colcode_scratch(k->code));
+}
+
+tra_vector *tra_keys_begin(const tra_keys *k, void *scratch, tra_colrun *run) {
+    tra_colrun_begin(run, k->code, (char *)scratch + tra_vectors_bytes(k->columns + 1));
+    return scratch;
+}
 
 static uint64_t float_word(double f) {
     uint64_t w;
@@ -50,10 +57,9 @@ static tra_status add_column(const tra_keys *k, int c, tra_colvalue v, int n, ui
 
 tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int n, uint64_t *words, void *scratch,
                        int64_t first, tra_err *e) {
-    tra_vector column[b->schema->n + 1];
     tra_colrun run;
+    tra_vector *column = tra_keys_begin(k, scratch, &run);
     tra_strip_of(b, from, column);
-    tra_colrun_begin(&run, k->code, scratch);
     tra_colrun_strip(&run, column, first + from, n);
     memset(words, 0, (size_t)n * (size_t)tra_keys_words(k->n) * sizeof *words);
     for (int c = 0; c < k->n; c++) TRA_TRY(add_column(k, c, tra_colrun_result(&run, c), n, words, first + from, e));
@@ -61,7 +67,7 @@ tra_status tra_keys_of(const tra_keys *k, const tra_batch *b, int64_t from, int 
 }
 
 uint64_t tra_keys_hash(const uint64_t *words, int n) {
-    return XXH64(words, (size_t)tra_keys_words(n) * sizeof *words, 0);
+    return XXH64(words, (size_t)tra_keys_words(n) * sizeof *words, tra_hash_seed());
 }
 
 #define GATHER(T)                                                                                                      \

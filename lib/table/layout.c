@@ -2,6 +2,7 @@
 #include "../kernel/kernel.h"
 #include "table_int.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows of all pieces. */
@@ -39,18 +40,19 @@ void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const
 /* Appends the pieces in the order in which they follow each other. */
 static void gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
     const tra_schema *s = out->columns;
-    tra_vector to[s->n + 1], from[s->n + 1];
-    tra_batch all = {.v = to}, one = {.v = from};
+    tra_vector *v = tra_calloc(2 * (size_t)s->n + 1, sizeof *v); /* a table may have millions of columns */
+    tra_batch all = {.v = v}, one = {.v = v + s->n};
     tra_columns_begin(out, s, rows_of(p, n), &all);
     for (int64_t i = 0; i < n; i++) {
         tra_err e = {0};
         int64_t at = p[i].to.v[0];
         if (tra_columns_of(p[i].src, s, &one, &e) != TRA_OK) {
             tra_kernel_fail("%s", e.msg);
-            return;
+            break;
         }
         tra_append_rows(s, &all, at, &one);
     }
+    free(v);
 }
 
 static const tra_layout_kernels kernels = {.gather_bytes = gather_bytes, .gather = gather};

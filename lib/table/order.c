@@ -65,7 +65,7 @@ typedef struct order {
 
 static int compare_rows(const order *o, int64_t i, int64_t j) {
     for (int k = 0; k < o->n; k++) {
-        int c = o->column[k];
+        int c = o->column ? o->column[k] : k;
         int r = tra_value_compare(&o->b->schema->v[c], &o->b->v[c], i, j, o->desc && o->desc[k]);
         if (r) return r;
     }

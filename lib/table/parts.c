@@ -117,7 +117,7 @@ const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch, .bytes = sample_
 static int64_t splitters_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_sampling *x = data;
     (void)ext_b;
-    return tra_add_most(tra_vectors_bytes(2 * x->out->n) + 8 * x->parts,
+    return tra_add_most(tra_vectors_bytes(2 * x->out->n) + 8 * x->parts + 8 * (x->n / 2 + 1),
                         tra_mul_most(ext_a->v[0], (1 + TRA_ORDER_SPARE) * (int64_t)sizeof(int64_t)));
 }
 
@@ -132,8 +132,9 @@ static void splitters_run(const void *data, const tra_cell *a, const tra_cell *b
     tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
     (void)b;
     if (!tra_open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *some = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->out->n)), *at = some + x->parts, n = in.rows;
-    int column[x->n + 1];
+    int64_t *some = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->out->n)), *at = some + x->parts + x->n / 2 + 1,
+            n = in.rows;
+    int *column = (int *)(some + x->parts);
     for (int k = 0; k < x->n; k++) column[k] = k;
     for (int64_t i = 0; i < n; i++) at[i] = i;
     tra_order_rows(&in, x->n, column, x->desc, at, n, at + n);

@@ -36,18 +36,19 @@ static int64_t condition_bytes(const tra_merging *x) {
     tra_arena *a = tra_arena_new();
     int64_t code = tra_colcode_scratch(tra_colcode_new(a, 1, &x->where));
     tra_arena_free(a);
-    return tra_vectors_bytes(pair_columns(x)) + tra_round64(pair_columns(x) * (int64_t)STRIP * 9) + tra_round64(code);
+    return tra_vectors_bytes(pair_columns(x)) + tra_round64(pair_columns(x) * (int64_t)STRIP * 9) + tra_round64(code) +
+           tra_round64(pair_columns(x));
 }
 
 /* Evaluates the condition for the pairs that wait: element i is 1 where pair i counts. */
 static const uint8_t *evaluate_condition(pairs *p) {
     const tra_merging *x = p->x;
     int n = pair_columns(x);
-    bool read[n + 1];
     tra_vector *v = (tra_vector *)p->room;
-    char *at = p->room + tra_vectors_bytes(n), *own = at + tra_round64(n * (int64_t)STRIP * 9);
+    char *at = p->room + tra_vectors_bytes(n), *own = at + tra_round64(n * (int64_t)STRIP * 9) + tra_round64(n);
+    bool *read = (bool *)(own - tra_round64(n));
     tra_colrun run;
-    memset(read, 0, sizeof read);
+    memset(read, 0, (size_t)n * sizeof *read);
     tra_colexpr_columns(x->where, read);
     for (int c = 0; c < n; c++, at += STRIP * 9) {
         bool left = c < x->left->n;

@@ -203,8 +203,8 @@ tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_c
 }
 
 void tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered) {
-    const tra_dictionary *d[n];
-    int32_t *map[n];
+    const tra_dictionary **d = tra_news(a, const tra_dictionary *, n);
+    int32_t **map = tra_news(a, int32_t *, n);
     bool same = true;
     for (int i = 0; i < n; i++) {
         same &= kids[i]->type == kids[0]->type && tra_dictionary_eq(kids[i]->dict, kids[0]->dict);

@@ -111,12 +111,14 @@ void tra_table_note_pairs(const tra_colrun *r, int n);
 /* Values of several expressions as words that are equal where the values are: -0 as 0, any NaN as one, NULL as a word
  * of its own. */
 typedef struct tra_keys {
-    int n;
+    int n, columns; /* columns of the table */
     tra_colcode *code;
     const tra_colexpr *const *x;
 } tra_keys;
-tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x);
+tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x, int columns);
 int64_t tra_keys_scratch(const tra_keys *k);
+/* Begins evaluating the keys in scratch memory; returns room there for a strip of the table's columns. */
+tra_vector *tra_keys_begin(const tra_keys *k, void *scratch, tra_colrun *run);
 /* The keys of a row are tra_keys_words(n) words: first tra_keys_null_words(n), with a bit for each key that is NULL,
  * then one word for each of the n keys. */
 static inline int tra_keys_null_words(int n) { return n / 64 + 1; }

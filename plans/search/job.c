@@ -115,8 +115,8 @@ static tra_status plan_again(const char *path, const tra_planfile *f, const tra_
     TRA_TRY(plan_all(job, e));
     if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
         return tra_fail(e, TRA_INPUT,
-                        "the plan %s was made by another version of tra (%s; this is %s): compile the program "
-                        "again",
+                        "the plan %s is not what this tra makes of its program (tra %s compiled it, this is %s): "
+                        "compile the program again",
                         path, f->version, TRA_VERSION);
     job->plan = job->plans.v[f->rank - 1];
     if (r->threads_given) job->options.threads = r->options.threads;

@@ -157,16 +157,8 @@ static bool take_args(tra_build *b, const struct form *f, const args *a, tra_spa
 }
 
 const char *tra_build_key(tra_build *b, const tra_node *n) {
-    tra_node numbered = *n, in[2]; /* inputs by number, since they get their names later */
-    tra_str text = {0};
-    for (int i = 0; i < 2 && n->in[i]; i++) {
-        in[i] = (tra_node){.id = n->in[i]->id};
-        numbered.in[i] = &in[i];
-    }
-    tra_node_print(&numbered, &text);
-    const char *key = tra_arena_strndup(b->arena, tra_str_get(&text), text.n);
-    tra_str_free(&text);
-    return key;
+    return tra_arena_printf(b->arena, "%d %d%s", n->in[0] ? n->in[0]->id : -1, n->in[1] ? n->in[1]->id : -1,
+                            tra_node_text(b->arena, n));
 }
 
 static bool is_densify(const tra_kernel *k) {

@@ -69,8 +69,8 @@ static const char *defined(int n, const char *const *defines, const char *name) 
     return value;
 }
 
-const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, int ndefines,
-                                       const char *const *defines, tra_arena *a) {
+const char *const *tra_program_files(const char *text, size_t size, const char *dir, int ndefines,
+                                     const char *const *defines, bool inputs, tra_arena *a) {
     tra_script src = {.name = "", .text = text, .n = (int)size};
     tra_diags diags = {.arena = a, .src = &src};
     tra_ast_program ast;
@@ -79,10 +79,11 @@ const char *const *tra_program_outputs(const char *text, size_t size, const char
     const char **v = tra_news(a, const char *, ast.n + 1);
     for (int i = 0; i < ast.n; i++) {
         const char *path, *name;
-        if (ast.v[i].kind != TRA_STMT_OUTPUT || ast.v[i].broken) continue;
+        if (ast.v[i].kind != (inputs ? TRA_STMT_INPUT : TRA_STMT_OUTPUT) || ast.v[i].broken) continue;
         const char *given = defined(ndefines, defines, ast.v[i].name);
-        for (int j = 0; j < ast.n; j++) /* -D of an input names the file that is read */
+        for (int j = 0; j < ast.n && !inputs; j++) /* -D of an input names the file that is read */
             if (ast.v[j].kind == TRA_STMT_INPUT && !strcmp(ast.v[j].name, ast.v[i].name)) given = NULL;
+        if (inputs && !given && !ast.v[i].path) continue; /* it is only declared */
         if (given) ast.v[i].path = given, ast.v[i].path_here = true;
         tra_relspec(a, tra_output_path(&ast.v[i], dir, a), &path, &name);
         v[n++] = path;

@@ -20,10 +20,10 @@ enum { TRA_MAX_PROGRAM = 64 << 20 }; /* bytes of a program that is read */
 /* The same for a text from malloc, NUL-terminated, that p takes over; its relative paths count from dir. */
 TRA_MUSTUSE tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
                                              const char *const *defines, bool colour, tra_program *p, tra_err *e);
-/* The files that the output statements of a text write, found without opening or checking anything: paths from the
- * arena, with a NULL at the end. defines: as above. */
-const char *const *tra_program_outputs(const char *text, size_t size, const char *dir, int ndefines,
-                                       const char *const *defines, tra_arena *a);
+/* The files that the output statements of a text write, or its input statements read, found without opening or checking
+ * anything: paths from the arena, with a NULL at the end. defines: as above. */
+const char *const *tra_program_files(const char *text, size_t size, const char *dir, int ndefines,
+                                     const char *const *defines, bool inputs, tra_arena *a);
 /* The directory from which the relative paths of the program at `path` count. */
 const char *tra_program_dir(tra_arena *a, const char *path);
 void tra_program_free(tra_program *p); /* closes the inputs; may be called twice, or on a zeroed one */

@@ -3,6 +3,7 @@
 #include "tra.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 static const char *const texts[] = {
 #define X(name, arity, text) [TRA_OP_##name] = text,
@@ -199,6 +200,82 @@ void tra_node_print(const tra_node *n, tra_str *out) {
         break;
     }
     tra_str_add(out, ")");
+}
+
+/* ---- identity ------------------------------------------------------------------------------------------- */
+
+static void add_scalar(const tra_scalar *s, tra_str *out) {
+    tra_str_printf(out, "(%s", tra_scalar_text(s->op));
+    if (s->op == TRA_S_CONST) tra_str_printf(out, " %.17g %d %" PRId64, s->value, (int)s->form, s->whole);
+    if (s->op == TRA_S_ARG) tra_str_printf(out, " %d", s->arg);
+    if (s->a) add_scalar(s->a, out);
+    if (s->b) add_scalar(s->b, out);
+    if (s->c) add_scalar(s->c, out);
+    tra_str_add(out, ")");
+}
+
+static void add_kernel(const tra_kernel *k, tra_str *out) {
+    for (; k; k = tra_kernel_rest(k)) {
+        tra_kernel_desc d = tra_kernel_describe(tra_kernel_first(k));
+        tra_str_printf(out, " %s %.17g", d.rows ? d.rows->text : d.name ? d.name : "-", d.arg);
+        if (d.einsum) tra_str_printf(out, " %s %s", d.einsum, tra_scalar_text(d.fold));
+        if (d.scalar) add_scalar(d.scalar, out);
+    }
+}
+
+static void add_keyexpr(const tra_keyexpr *x, tra_str *out) {
+    tra_str_printf(out, "(%d", x->op);
+    if (x->op == TRA_KEY_INT) tra_str_printf(out, " %" PRId64, x->value);
+    if (x->op == TRA_KEY_VAR) tra_str_printf(out, " %d", x->var);
+    if (x->a) add_keyexpr(x->a, out);
+    if (x->b) add_keyexpr(x->b, out);
+    tra_str_add(out, ")");
+}
+
+static void add_dims(const tra_dims *d, tra_str *out) {
+    char buf[TRA_DIMTEXT];
+    tra_str_add(out, tra_dims_text(d, " [", ",", "]", buf, sizeof buf));
+}
+
+char *tra_node_text(tra_arena *a, const tra_node *n) {
+    tra_str s = {0};
+    tra_str_add(&s, tra_opcode_text(n->op));
+    switch (n->op) {
+    case TRA_OP_INPUT:
+        tra_str_printf(&s, " %s", n->name);
+        if (n->leaf) tra_str_printf(&s, ", %d of loop %d, item %d", (int)n->leaf, n->loop, n->item);
+        for (int i = 0; n->type.columns && i < n->type.columns->n; i++)
+            tra_str_printf(&s, " %s", n->type.columns->v[i].name);
+        if (n->type.columns && tra_type_skipped(&n->type) > 0)
+            tra_str_printf(&s, ", blocks %016" PRIx64,
+                           (uint64_t)XXH64(n->type.entries->of, (size_t)n->type.cat->n * sizeof(int64_t), 0));
+        break;
+    case TRA_OP_JOIN:
+        add_dims(&n->joinl, &s);
+        add_dims(&n->joinr, &s);
+        add_kernel(n->kernel, &s);
+        break;
+    case TRA_OP_AGG:
+        add_dims(&n->group, &s);
+        add_kernel(n->kernel, &s);
+        break;
+    case TRA_OP_TRANSFORM: add_kernel(n->kernel, &s); break;
+    case TRA_OP_REKEY:
+    case TRA_OP_FILTER:
+        for (int i = 0; i < n->keyfn->n; i++) add_keyexpr(n->keyfn->expr[i], &s);
+        break;
+    case TRA_OP_TILE: tra_str_printf(&s, " %d %" PRId64, n->dim, n->size); break;
+    case TRA_OP_CONCAT: tra_str_printf(&s, " %d %d %" PRId64, n->keydim, n->dim, n->most); break;
+    case TRA_OP_REPART:
+        add_dims(&n->block, &s);
+        add_dims(&n->origin, &s);
+        add_dims(&n->extent, &s);
+        if (n->turn) tra_str_printf(&s, " moving %016" PRIx64, n->origins_digest);
+        break;
+    }
+    char *text = tra_arena_strndup(a, tra_str_get(&s), s.n);
+    tra_str_free(&s);
+    return text;
 }
 
 /* ---- validity ----------------------------------------------------------------------------------------------- */

@@ -33,7 +33,7 @@ load helper
     is tensor json relations.0.layout
     is false json relations.0.foreign
     is true json relations.0.checksums
-    is "$(tra digest a.h5 | cut -d' ' -f1)" json relations.0.digest
+    is "$(digest_of a.h5)" json relations.0.digest
 }
 
 @test "info --stats agrees with numpy, NaN aside" {

@@ -31,7 +31,7 @@ with h5py.File("c.h5", "w") as f:
     [[ ${lines[1]} == *"  b.h5:other" ]]
     [ "$(cut -c1-32 <<<"$output" | sort -u | wc -l)" = 1 ]
     status 0 tra digest --format json a.h5 b.h5:other
-    is "$(tra digest a.h5 | cut -c1-32)" json digests.0.digest
+    is "$(digest_of a.h5)" json digests.0.digest
     is b.h5:other json digests.1.name
 }
 

@@ -62,7 +62,7 @@ END
 }
 
 # same FILE NAME...: the outputs NAME and NAME2 hold the same tensor.
-same() { for n in "$@"; do [ "$(tra digest "$n.h5" | cut -d ' ' -f 1)" = "$(tra digest "${n}2.h5" | cut -d ' ' -f 1)" ] || { echo "$n differs"; return 1; }; done; }
+same() { for n in "$@"; do same_digest "$n.h5" "${n}2.h5" || { echo "$n differs"; return 1; }; done; }
 
 @test "a tensor statement that is a sum of products is the EinSum statement that it means" {
     tra gen -q --shape 6x4 --block 4x3 --seed 1 -o a.h5

@@ -11,7 +11,6 @@ io.mmwrite("m.mtx", m); sp.save_npz("m.npz", m); np.save("m.npy", m.toarray())'
 }
 
 # digest_of REL: without its name.
-digest_of() { tra digest "$1" | cut -c 1-32; }
 
 @test "an import compressed at any level is the relation that it is without, and h5py reads it" {
     matrix

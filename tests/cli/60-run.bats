@@ -312,7 +312,7 @@ g = open("b.h5", "r+b"); g.seek(at + 1000); x = g.read(1); g.seek(at + 1000); g.
 @test "the history of an output names the command and the digests of the inputs" {
     matmul 30 20 10 8x8 8x8
     status 0 tra run -q mm.tra
-    a=$(tra digest a.h5 | cut -d' ' -f1) b=$(tra digest b.h5 | cut -d' ' -f1)
+    a=$(digest_of a.h5) b=$(digest_of b.h5)
     status 0 tra info c.h5
     has "run -q mm.tra; A $a; B $b"
     status 0 tra run -q mm.tra --sites 2

@@ -70,14 +70,14 @@ XX[a,b] = sum X[n,a] * X[n,b]
 output XX to "xx.h5"
 END
     status 0 tra run -q --threads 1 p.tra
-    one=$(tra digest xx.h5 | cut -c1-32)
+    one=$(digest_of xx.h5)
     status 0 tra run -q --threads 4 --memory 48M p.tra
-    [ "$(tra digest xx.h5 | cut -c1-32)" = "$one" ]
+    [ "$(digest_of xx.h5)" = "$one" ]
     status 0 tra run -q --reproducible p.tra
-    one=$(tra digest xx.h5 | cut -c1-32)
+    one=$(digest_of xx.h5)
     for sites in 2 3; do
         status 0 tra run -q --reproducible --sites $sites p.tra
-        [ "$(tra digest xx.h5 | cut -c1-32)" = "$one" ]
+        [ "$(digest_of xx.h5)" = "$one" ]
     done
     close "$(tra head xx.h5)" \
         "$(of '(lambda X: X.T @ X)(np.stack([u, v, u / v], 1)[(name == "a") | (month > 4)])')"

@@ -40,10 +40,10 @@ load fused
     done
     grep -q '^strategy.*fused' plan
     tra run -q --plan $k p.tra --codegen require
-    bits=$(tra digest Y.h5 | cut -d ' ' -f 1)
+    bits=$(digest_of Y.h5)
     [ "$(find cache -name '*.so' | wc -l)" = 1 ]
     TRA_CACHE=$PWD/none tra run -q --plan $k p.tra --codegen off
-    [ "$(tra digest Y.h5 | cut -d ' ' -f 1)" = "$bits" ]
+    [ "$(digest_of Y.h5)" = "$bits" ]
     [ ! -e none ] # it keeps nothing
     TRA_CACHE=$PWD/none tra run -q --plan $k p.tra
     [ -e none ]

@@ -93,13 +93,36 @@ is() {
     [[ $got == "$want" ]] || { echo "$* gives '$got', not '$want'"; return 1; }
 }
 
+# digest_of RELATION: its digest alone. Fails where `tra digest` does, as a pipe to cut would not.
+digest_of() {
+    local line
+    line=$("$TRA" digest "$1") || return
+    echo "${line%% *}"
+}
+
+# same_digest RELATION RELATION: both can be read, and have the same digest.
+same_digest() {
+    local one other
+    one=$(digest_of "$1") || return
+    other=$(digest_of "$2") || return
+    [[ $one == "$other" ]] || { echo "$1 has the digest $one, $2 $other"; return 1; }
+}
+
+# same_output SCRIPT SCRIPT: each succeeds, all commands of its pipes too, and both print the same.
+same_output() {
+    local one other
+    one=$(set -o pipefail; eval "$1") || { echo "fails: $1"; return 1; }
+    other=$(set -o pipefail; eval "$2") || { echo "fails: $2"; return 1; }
+    [[ $one == "$other" ]] || { echo "'$one', but '$other'"; return 1; }
+}
+
 # room SIZE: a ceiling that leaves a command that streams so many bytes (or 20K, 1M) for buffers, besides what the
 # process takes.
 room() {
     local process
-    process=$(sed -n 's/^enum { PROCESS = \(.*\) };.*/\1/p' "$ROOT/lib/base/num.c")
-    [ -n "$process" ] || { echo "no PROCESS in num.c" >&2; return 1; }
-    echo $(((process) + $(numfmt --from=iec "$1")))
+    process=$("$TRA" version --verbose | sed -n 's/^bytes of a process that streams: //p')
+    [ -n "$process" ] || { echo "tra version --verbose does not say what a process takes" >&2; return 1; }
+    echo $((process + $(numfmt --from=iec "$1")))
 }
 
 # peak COMMAND...: runs it; the most memory that it held, in bytes. Fails unless it exits with 0 or 1.
