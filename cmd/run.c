@@ -482,7 +482,8 @@ const tra_cmd tra_cmd_run = {
     .brief = "carry out a program or a compiled plan",
     .usage = "[options] PROGRAM|PLAN",
     .about =
-        "Plans the program (- is standard input), or takes a plan that `tra compile` made, and computes its outputs. "
+        "Plans the program (- is standard input), or makes again the plan that `tra compile` chose, and computes its "
+        "outputs. "
         "Memory stays under --memory per site, whatever the size of the data; what does not fit is read again or "
         "spilled to the scratch directory. A run that cannot fit is refused before anything is read, with the least "
         "ceiling that would do. Outputs appear when they are complete; a run that fails leaves earlier files as they "

@@ -1,10 +1,10 @@
 /* newfile.h - files that appear when they are complete: written under another name beside their target, then renamed.
  *
- * The other name is ".TARGET.tra-PROCESS.tmp" (tra_process_name), or with "-2" ... if that is taken; or ".TARGET.tra-TAG.tmp" for a file
- * that a later process may continue. Since others may be able to write to the folder and could foresee these names, no
- * file that has one already is opened, and no link followed; a tagged file is continued only if it is a plain file of
- * this user. If the target is a link, the link is replaced; a caller that means the file which it leads to resolves
- * it first (tra_resolve_links).
+ * The other name is ".TARGET.tra-PROCESS.tmp" (tra_process_name), or with "-2" ... if that is taken; or
+ * ".TARGET.tra-TAG.tmp" for a file that a later process may continue. Since others may be able to write to the folder
+ * and could foresee these names, no file that has one already is opened, and no link followed; a tagged file is
+ * continued only if it is a plain file of this user. If the target is a link, the link is replaced; a caller that means
+ * the file which it leads to resolves it first (tra_resolve_links).
  */
 #ifndef TRA_NEWFILE_H
 #define TRA_NEWFILE_H

@@ -13,8 +13,8 @@
 
 extern char **environ;
 
-/* Waits for the compiler, and ends it when the run is asked to stop or after minutes: without the kernel the run goes on
- * by the interpreter. Returns as waitpid. */
+/* Waits for the compiler, and ends it when the run is asked to stop or after minutes: without the kernel the run goes
+ * on by the interpreter. Returns as waitpid. */
 static int wait_for(pid_t pid, int *status) {
     enum { LONGEST = 20000000, MOST_SECONDS = 300 };
     double from = tra_now();

@@ -19,8 +19,8 @@ static held *all;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* A process, with what makes its number unique: the boot of the kernel, the pid namespace, and when it began.
- * The text of a lock is "HOST PID tSTART BOOT SPACE COMMAND". Locks of earlier versions have START without t, in seconds
- * of a clock that may have been set since: their owners are gone when no process has their number. */
+ * The text of a lock is "HOST PID tSTART BOOT SPACE COMMAND". Locks of earlier versions have START without t, in
+ * seconds of a clock that may have been set since: their owners are gone when no process has their number. */
 typedef struct owner {
     char host[256];
     long pid;

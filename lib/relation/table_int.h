@@ -62,7 +62,7 @@ struct tra_table {
     int32_t **codes;  /* foreign, of columns of plain strings: the code of each row; -1: NULL */
     int64_t stored_bytes, held;
     bool has_loaded; /* the following were read: tables of statistics, NULL where missing or damaged */
-    bool warned; /* that statistics are damaged */
+    bool warned;     /* that statistics are damaged */
     struct tra_table_numbers {
         int64_t *v, n;
     } statistics, frequencies, histograms, sketches;

@@ -198,8 +198,8 @@ static void load_statistics(tra_rel *r) {
     if (t->has_loaded) return;
     for (int i = 0; i < 4; i++) all &= (to[i]->v = tra_sealed_numbers(r, names[i], &to[i]->n)) != NULL;
     if (!all && r->ours && !t->warned)
-        tra_warn("%s:%s: its statistics (.tra/%s) are missing or damaged: plans are made without them", r->path, r->name,
-                 r->name);
+        tra_warn("%s:%s: its statistics (.tra/%s) are missing or damaged: plans are made without them", r->path,
+                 r->name, r->name);
     t->warned |= !all;
     t->has_loaded = true;
 }

@@ -21,8 +21,8 @@ static int number_in(const char *name) {
     return s && tra_parse_int(s, &v) && v >= 0 && v <= INT32_MAX ? (int)v : -1;
 }
 
-/* What launchers tell of a process: mpirun of Open MPI; srun with PMIx, and Open MPI's prterun; mpiexec of MPICH (Hydra),
- * and srun with PMI-1 and PMI-2; srun alone, which gives MPI no way to join. */
+/* What launchers tell of a process: mpirun of Open MPI; srun with PMIx, and Open MPI's prterun; mpiexec of MPICH
+ * (Hydra), and srun with PMI-1 and PMI-2; srun alone, which gives MPI no way to join. */
 static const struct launcher {
     const char *rank, *size;
     bool joins;

@@ -37,7 +37,8 @@ static tra_status make_dir(tra_exchange_dir *f, const char *scratch, tra_err *e)
     if (getrandom(&id, sizeof id, 0) != (ssize_t)sizeof id) return tra_fail_errno(e, TRA_INTERNAL, "random numbers");
     int length = snprintf(f->dir, sizeof f->dir, "%s/%s%016" PRIx64, scratch, prefix, id);
     if (length < 0 || (size_t)length >= sizeof f->dir)
-        return tra_fail(e, TRA_RESOURCE, "the path of the scratch directory is too long: choose another with --scratch");
+        return tra_fail(e, TRA_RESOURCE,
+                        "the path of the scratch directory is too long: choose another with --scratch");
     char *hidden = tra_asprintf("%s/.tra-%016" PRIx64, scratch, id), *lock = tra_asprintf("%s/%s", hidden, lock_name);
     bool ok = mkdir(hidden, 0700) == 0 && (f->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600)) >= 0 &&
               flock(f->lock, LOCK_EX | LOCK_NB) == 0 && rename(hidden, f->dir) == 0;

@@ -37,8 +37,8 @@ static const char *const texts[] = {
 
 typedef struct find {
     kind kind;
-    char *path;   /* from malloc, as the next */
-    char *target; /* what the lock is on */
+    char *path;     /* from malloc, as the next */
+    char *target;   /* what the lock is on */
     bool elsewhere; /* UNFINISHED: its process is of another pid namespace */
 } find;
 

@@ -26,7 +26,8 @@ static int64_t lines_of(int64_t bytes) { return tra_max64(1, tra_ceil_div(bytes,
 
 /* ---- pages ----------------------------------------------------------------------------------------------------- */
 
-/* What the system gives and takes back as a whole: its own page may be larger than PAGE, by which blocks are counted. */
+/* What the system gives and takes back as a whole: its own page may be larger than PAGE, by which blocks are counted.
+ */
 static int64_t page_of(const tra_pool *p) {
     return p->large_pages ? LARGE_PAGE : tra_max64(PAGE, sysconf(_SC_PAGESIZE));
 }

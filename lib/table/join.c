@@ -251,8 +251,8 @@ static bool is_single(const tra_lookup *l, const tra_finder *x) {
         break;
 
 /* The right row of each key, -1 where there is none. */
-static tra_status find_partners(const pairing *p, const tra_finder *x, tra_colvalue v, int64_t row, int n, int64_t *partner,
-                                tra_err *e) {
+static tra_status find_partners(const pairing *p, const tra_finder *x, tra_colvalue v, int64_t row, int n,
+                                int64_t *partner, tra_err *e) {
     switch (tra_coltype_held(p->l->left.x[0]->type)) {
         TRA_WHOLE_DTYPES(PARTNERS)
     case TRA_FLOATS: break;
@@ -311,7 +311,8 @@ static tra_status run_pairs(pairing *p, tra_finder *x, uint64_t *words, void *sc
 
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
     int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
-    return tra_finder_bytes(l, right_rows) + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
+    return tra_finder_bytes(l, right_rows) + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) +
+           keys;
 }
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,

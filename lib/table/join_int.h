@@ -32,7 +32,7 @@ typedef struct tra_finder {
     int32_t *slot; /* of each right row; -1: a NULL key that matches nothing */
 } tra_finder;
 
-const char *tra_lookup_name(const tra_lookup *l, int side); /* of the left (0) or right (1) table, for messages */
+const char *tra_lookup_name(const tra_lookup *l, int side);  /* of the left (0) or right (1) table, for messages */
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows); /* of an index of so many rows */
 /* Makes the index in *scratch, and sets that to what is left of it. */
 TRA_MUSTUSE tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, tra_finder *x, void **scratch,

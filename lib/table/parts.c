@@ -132,8 +132,8 @@ static void splitters_run(const void *data, const tra_cell *a, const tra_cell *b
     tra_batch in, made = {.v = (tra_vector *)scratch + x->out->n};
     (void)b;
     if (!tra_open_rows(a, x->out, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
-    int64_t *some = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->out->n)), *at = some + x->parts + x->n / 2 + 1,
-            n = in.rows;
+    int64_t *some = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->out->n)),
+            *at = some + x->parts + x->n / 2 + 1, n = in.rows;
     int *column = (int *)(some + x->parts);
     for (int k = 0; k < x->n; k++) column[k] = k;
     for (int64_t i = 0; i < n; i++) at[i] = i;

@@ -416,7 +416,7 @@ ref_item ref_column_value(const tra_ast *x, const ref_table *t, int64_t row, tra
         if (*x->text != 'n') return of_bool(*x->text == 't');
         return (ref_item){.any = true, .c.state = REF_NULL};
     }
-    if (x->nkids == 0) return of_int(TRA_COL_I64, row); /* row() */
+    if (x->nkids == 0) return of_int(TRA_COL_I64, row);           /* row() */
     ref_item *kids = tra_malloc((size_t)x->nkids * sizeof *kids); /* `in` may have many */
     for (int i = 0; i < x->nkids; i++) kids[i] = ref_column_value(x->kids[i], t, row, a);
     ref_item value = call(x, kids, a);

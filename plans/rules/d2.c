@@ -239,7 +239,7 @@ static tra_node *any_of(const tra_memo *m, int group) { return &m->v[m->group[tr
  * Then one of two orders multiplies padded zeros and the other does not, which matters where a factor is infinite. */
 static bool pads(const tra_node *in, const tra_dims *group) {
     const tra_catalog *c = in->type.cat;
-    if (!c->grid && !(c->cls && c->nclasses > 1)) return false;      /* all arrays are alike */
+    if (!c->grid && !(c->cls && c->nclasses > 1)) return false;        /* all arrays are alike */
     if (!c->grid && !tra_type_is_tensor(&in->type, NULL)) return true; /* nothing tells which of them meet */
     for (int a = 0; a < c->bound.n; a++) {
         int by = c->grid ? c->by[a] : in->type.cut[a] ? __builtin_ctz(in->type.cut[a]) : -1;

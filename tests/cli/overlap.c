@@ -1,6 +1,6 @@
-/* overlap.c - a library to preload: one rank's worker fails to write a block, as on a full disk, while its main thread
- * is in the middle of an exchange that overlaps the stage. TRA_OVERLAP_RANK is the rank; TRA_OVERLAP_LOG a file to which
- * it appends a line when it has happened.
+/* overlap.c - a library to preload: a worker of one rank fails to write a block, as on a full disk, while its main
+ * thread is in the middle of an exchange that overlaps the stage. TRA_OVERLAP_RANK is the rank; TRA_OVERLAP_LOG a file
+ * to which it appends a line when it has happened.
  *
  * The main thread looks for messages at each step of an exchange. It is held there, once blocks have been sent and
  * written, until a worker has written another one, which fails; and a little longer, so that all hear of the failure

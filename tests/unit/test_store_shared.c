@@ -262,8 +262,8 @@ TEST(store_locks) {
     CHECK_OK(write_all(path, &t, "none", &e), e); /* taken over, and the debris removed */
     CHECK_INT(leftovers(), 0);
     CHECK_INT(child_status(pid), 1);
-    /* locks of others: of another host, container or boot, of an earlier version; of a process that lives, of one whose
-     * pid was given to another; and an unreadable one */
+    /* locks of others: of another host, container or boot, of an earlier version (i is 2 and 7); of a process that
+     * lives, of one whose pid was given to another; and an unreadable one */
     CHECK(gethostname(host, sizeof host) == 0);
     snprintf(name, sizeof name, "%s/.locked.h5.tra-lock", dir);
     struct stat space;
@@ -272,14 +272,15 @@ TEST(store_locks) {
     char *boot = slurp("/proc/sys/kernel/random/boot_id", &length), text[500];
     boot[strcspn(boot, "\n")] = 0;
     unsigned long long ns = space.st_ino;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         long gone = (long)pid, lives = (long)getppid();
         if (i == 0) snprintf(text, sizeof text, "elsewhere %ld 5 %s %llu\n", gone, boot, ns);
         if (i == 1) snprintf(text, sizeof text, "%s %ld 5 %s %llu\n", host, gone, boot, ns - 1);
         if (i == 2) snprintf(text, sizeof text, "%s %ld 5\n", host, gone);
         if (i == 3) snprintf(text, sizeof text, "%s %ld 5 another-boot %llu\n", host, gone, ns - 1);
         if (i == 4) snprintf(text, sizeof text, "%s %ld -1 %s %llu\n", host, lives, boot, ns);
-        if (i == 5) snprintf(text, sizeof text, "%s %ld 1000 %s %llu\n", host, lives, boot, ns);
+        if (i == 5) snprintf(text, sizeof text, "%s %ld t1000 %s %llu\n", host, lives, boot, ns);
+        if (i == 7) snprintf(text, sizeof text, "%s %ld 1000 %s %llu\n", host, lives, boot, ns);
         if (i == 6) snprintf(text, sizeof text, "?\n");
         write_bytes(name, text, strlen(text));
         if (i == 5)
