@@ -6,6 +6,7 @@
 #include "../formats/stand_in.h"
 #include "../lib/kernel/kernel.h"
 #include "../lib/run/comm.h"
+#include "../lib/run/exec.h"
 #include "../plans/reference/reference.h"
 
 #include <fcntl.h>
@@ -53,11 +54,13 @@ void (*tra_exit_now)(int status) = _exit;
 
 static void out_of_memory(size_t wanted) {
     char text[100];
-    int n = snprintf(text, sizeof text, "tra: out of memory (%zu bytes wanted)\n", wanted);
+    bool is_done = tra_exec_is_settled();
+    int n = snprintf(text, sizeof text, "tra: out of memory (%zu bytes wanted)%s\n", wanted,
+                     is_done ? ", when all outputs were in place" : "");
     if (write(STDERR_FILENO, text, (size_t)n) < 0) { /* nothing is left to be done about it */
     }
     tra_cleanup_all();
-    tra_exit_now(tra_status_exit(TRA_RESOURCE));
+    tra_exit_now(is_done ? 0 : tra_status_exit(TRA_RESOURCE));
 }
 
 /* The temporary files go, then the signal does what it does by default. Commands that save progress have handlers of

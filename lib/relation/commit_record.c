@@ -229,6 +229,11 @@ tra_status tra_commit_renames(tra_rename *v, int n, const tra_commit_note *note,
     tra_status s = recorded ? write_record(&r, e) : TRA_OK;
     *decided = recorded && s == TRA_OK;
     if (s == TRA_OK) s = rename_all(v, n, e);
+    if (*decided && s != TRA_OK && e) {
+        size_t n_said = strlen(e->msg);
+        snprintf(e->msg + n_said, sizeof e->msg - n_said,
+                 "; all outputs are complete, and whoever reads or writes one next puts in place what is not yet");
+    }
     *decided |= s == TRA_OK;
     tra_arena_free(r.arena);
     return s;

@@ -52,5 +52,7 @@ typedef struct tra_report {
  * to go on from. TRA_STOPPED soon after tra_stop_asked. */
 TRA_MUSTUSE tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_options *o,
                                 tra_report *report, tra_err *e);
+/* Have all outputs of a run of this process appeared? From then on nothing that fails can undo them. Any thread. */
+bool tra_exec_is_settled(void);
 
 #endif

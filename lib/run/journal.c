@@ -149,6 +149,38 @@ static tra_status refuse(const other *o, const char *about, tra_err *e) {
     return s;
 }
 
+/* Does the line tell how a run makes its results, which is no part of what they are? Records are found by values, so
+ * those that hold in the other way too are used. */
+static bool is_of_way(const char *line) {
+    static const char *const ways[] = {"--sites ", "--plan ",        "--memory ",        "--optimizer ",
+                                       "--cost ",  "--reproducible", "no --reproducible"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strncmp(line, ways[i], strlen(ways[i])) == 0) return true;
+    return false;
+}
+
+/* Takes over the entry of a run of the same program and inputs that made its results in another way. False: it is of
+ * something else, or cannot be had. */
+static bool adopt(tra_journal *j, const other *o, const char *about) {
+    char *now = tra_asprintf("\n%s", about), *text = NULL;
+    tra_str differs = {0};
+    bool ok = true;
+    for (const char *line = strchr(o->text, '\n') + 1; *line && ok; line += strcspn(line, "\n"), line += *line != 0) {
+        int n = (int)strcspn(line, "\n");
+        if (has_line(now, line, (size_t)n)) continue;
+        ok = is_of_way(line);
+        if (strncmp(line, "--memory", 8) != 0) tra_str_printf(&differs, "%s%.*s", differs.n ? ", " : "", n, line);
+    }
+    ok = ok && rename(o->dir, j->dir) == 0 && read_about(j->dir, &text, &j->run) && write_about(j, about);
+    if (ok)
+        tra_info(0, "--resume: the progress is of a run with %s: what this one makes in another way is computed again",
+                 differs.n ? differs.s : "other options");
+    tra_str_free(&differs);
+    free(text);
+    free(now);
+    return ok;
+}
+
 /* ---- space ---------------------------------------------------------------------------------------------------- */
 
 typedef struct holding {
@@ -254,7 +286,8 @@ static tra_status open_entry(tra_journal *j, const tra_journal_request *r, const
         j->resumed = make_dir(j->dir) && read_about(j->dir, &text, &j->run);
         free(text);
         if (!j->resumed) each_entry(r->dir, prefix, find_other, &o);
-        if (o.dir)
+        if (o.dir) j->resumed = adopt(j, &o, r->about);
+        if (o.dir && !j->resumed)
             s = refuse(&o, r->about, e);
         else if (!j->resumed)
             tell_nothing(r->dir);

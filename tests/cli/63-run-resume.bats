@@ -110,19 +110,41 @@ EOF2
     [ -z "$(ls -A | grep tmp)" ]
 }
 
-@test "refused: another number of sites, where sums are divided among them" {
+@test "gone on with on any number of sites, also where sums are divided among them: the rest is computed again" {
     "$TRA" gen -q --shape 400x1600 --block 50x50 --dist normal -o a.h5
-    printf '%s\n' 'input A from "a.h5"' 'C = agg(join(A, A, [1], [1], (x, y) -> tanh(tanh(x * y))), [0,2], matadd)' \
-        'output C to "c.h5"' >p.tra
-    local k
-    k=$(tra cost p.tra --sites 2 --threads 1 | awk -F'\t' '$2 == "cmm" { print $1 }')
+    printf '%s\n' 'input A from "a.h5"' 'B = transform(A, sin)' \
+        'C = agg(join(B, B, [1], [1], (x, y) -> tanh(tanh(x * y))), [0,2], matadd)' \
+        'D = agg(join(C, A, [1], [0], matmul), [0,2], matadd)' 'output C to "c.h5"' 'output D to "d.h5"' >p.tra
+    local k cmm
+    k=$(tra cost p.tra --sites 3 --threads 1 | awk -F'\t' '$2 ~ /cmm/ { print $1; exit }')
     export TRA_CHECKPOINT_SECONDS=0.01
-    # shellcheck disable=SC2086
-    cut_short TERM 2 p.tra --sites 2 --threads 1 --plan "$k"
-    status 2 tra run p.tra --resume
-    has "of a run with --sites 2"
-    status 0 tra run p.tra --sites 2 --threads 1 --plan "$k" --resume
-    has "blocks of #1 (join-agg) are there"
+    for after in 1 2 5; do
+        tra run -q p.tra --sites $after --threads 1 # the bits of sums are those of so many sites
+        mkdir -p want
+        mv c.h5 d.h5 want/
+        # shellcheck disable=SC2086
+        cut_short TERM 40 p.tra --sites 3 --threads 1 --plan "$k"
+        status 0 tra run p.tra --resume --sites $after --threads 1
+        has "the progress is of a run with"
+        has "--sites 3"
+        same_digest c.h5 want/c.h5
+        same_digest d.h5 want/d.h5
+        [ -z "$(ls -A "$TRA_SCRATCH" | grep tra-)" ]
+        [ -z "$(ls -A | grep tmp)" ]
+    done
+    # a rank that is killed, and the way back to as many
+    slow 5 "$TRA" run -q p.tra --sites 3 --threads 1 --plan "$k" 2>log &
+    run=$!
+    for _ in $(seq 400); do [ "$(recorded)" -ge 3000 ] && break; sleep 0.01; done
+    kill -KILL "$(pgrep -P "$(pgrep -P $run mpirun)" | tail -1)"
+    wait $run || true
+    TRA_SLOW_MS=5 slowly p.tra --resume --sites 2 --threads 1
+    sleep 0.7
+    kill -KILL $run || true
+    wait $run || true
+    status 0 tra run p.tra --resume --sites 5 --threads 1
+    same_digest c.h5 want/c.h5
+    same_digest d.h5 want/d.h5
 }
 
 @test "refused: another level of the codec, another kernel of BLAS" {

@@ -41,7 +41,7 @@ ssize_t pwrite(int fd, const void *buf, size_t n, off_t at) {
 int MPI_Isend(const void *b, int n, MPI_Datatype t, int to, int tag, MPI_Comm c, MPI_Request *r) {
     static int late;
     if (n > 64) atomic_fetch_add(&sent, 1);
-    if (failed && n <= 64 && late++ == 1) usleep(150000); /* the peer computes with what was sent before */
+    if (failed && n <= 64 && late++ == 1) usleep(500000); /* the peer computes with what was sent before */
     return PMPI_Isend(b, n, t, to, tag, c, r);
 }
 

@@ -1,6 +1,7 @@
 /* fail.c - a library to preload: makes the n-th call of one kind fail, in one process.
  *
- *   TRA_FAIL       KIND:N; KIND is one of malloc, read, write, fsync, rename, thread, send, recv, finalize
+ *   TRA_FAIL       KIND:N; KIND is one of malloc, read, write, fsync, rename, unlink, link, open, thread, send, recv,
+ *                  finalize
  *   TRA_FAIL_RANK  the MPI rank whose call fails (default: any process)
  *   TRA_FAIL_LOG   a file to which each process appends, for every kind, "KIND CALLS" when it ends: the largest N
  *   TRA_FAIL_ORDER a file to which all ranks append "RANK write PATH", "RANK fsync PATH" and "RANK rename FROM TO" in
@@ -10,7 +11,8 @@
  *
  * Only calls that tra itself makes are counted and fail, which is seen by the address that they return to: how
  * libraries behave when their own calls fail is not tested. malloc stands for malloc, calloc, realloc and
- * aligned_alloc; read for read and pread; write for pwrite and write but to standard output and error; thread for
+ * aligned_alloc; read for read and pread; write for pwrite and write but to standard output and error;
+ * unlink for unlink, unlinkat and rmdir; link for link and mkdir; open for open of any file; thread for
  * pthread_create; send and recv for the calls of the exchange, blocking or not. A process whose MPI_Finalize is to fail
  * aborts there.
  */
@@ -28,12 +30,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MALLOC, READ, WRITE, FSYNC, RENAME, THREAD, SEND, RECV, FINALIZE, KINDS };
-static const char *const names[KINDS] = {"malloc", "read", "write", "fsync",   "rename",
-                                         "thread", "send", "recv",  "finalize"};
+enum { MALLOC, READ, WRITE, FSYNC, RENAME, UNLINK, LINK, OPEN, THREAD, SEND, RECV, FINALIZE, KINDS };
+static const char *const names[KINDS] = {"malloc", "read", "write",  "fsync", "rename", "unlink",
+                                         "link",   "open", "thread", "send",  "recv",   "finalize"};
 static atomic_long calls[KINDS];
 static int kind = -1;
 static long at;
@@ -167,6 +170,35 @@ int rename(const char *a, const char *b) {
     int status = real(a, b);
     if (status == 0 && order_fd >= 0 && realpath(b, to)) log_call("rename", from, to);
     return status;
+}
+
+int unlink(const char *path) {
+    REAL(unlink);
+    return fails(UNLINK, FROM) ? (errno = EIO, -1) : real(path);
+}
+int unlinkat(int dir, const char *path, int flags) {
+    REAL(unlinkat);
+    return fails(UNLINK, FROM) ? (errno = EIO, -1) : real(dir, path, flags);
+}
+int rmdir(const char *path) {
+    REAL(rmdir);
+    return fails(UNLINK, FROM) ? (errno = EIO, -1) : real(path);
+}
+int link(const char *a, const char *b) {
+    REAL(link);
+    return fails(LINK, FROM) ? (errno = EIO, -1) : real(a, b);
+}
+int mkdir(const char *path, mode_t mode) {
+    REAL(mkdir);
+    return fails(LINK, FROM) ? (errno = EIO, -1) : real(path, mode);
+}
+int open(const char *path, int flags, ...) {
+    REAL(open);
+    va_list ap;
+    va_start(ap, flags);
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+    va_end(ap);
+    return fails(OPEN, FROM) ? (errno = EIO, -1) : real(path, flags, mode);
 }
 
 /* Calls the error handler of the communicator, as MPI does. */
