@@ -49,8 +49,8 @@ const tra_cmd tra_cmd_compile = {
         "Plans a program (- is standard input) and writes the plan (- is standard output) for explain, cost and run. "
         "The "
         "file is text: the options, the program, the identities of the input files and, for people, the tree of "
-        "operators. It is refused later when an input has changed since, or when another version of tra would plan "
-        "differently.",
+        "operators. It is refused later when an input has changed since, or when this tra makes another "
+        "plan of the program.",
     .opts = (const tra_opt[]){{'o', "output", TRA_OPT_STR, &output, "PLAN", "the file to write", NULL, NULL, NULL},
                               TRA_PLANNING_ROW_PLAN,
                               TRA_PLANNING_ROWS,

@@ -474,4 +474,8 @@ const tra_rule tra_rule_d_2 = {
          .refused = "share no label"},
         {.program = "Z = agg(join(join(A, D, [0,1], [0,1], elemmul), V, [1], [0], \"ij,j->ij\"), [1], matadd)\n",
          .refused = "what pads them would be multiplied"},
+        {.program = "Q = rekey(filter(A, (i,j) -> i + j == 2 && i != 1), (i,j) -> (i + j - 2, i))\n"
+                    "X = join(Q, V, [0], [0], \"ij,k->ijk\")\n"
+                    "Z = agg(join(X, V, [1], [0], \"ijk,l->ijkl\"), [0], matadd)\n",
+         .refused = "what pads them would be multiplied"},
     }};

@@ -140,7 +140,7 @@ t = re.sub(r"digest [0-9a-f]{16}", "digest 0123456789abcdef", t)
 open("q.plan", "w").write(t[:t.rindex("checksum")])'
     printf 'checksum %s\n' "$(xxh64 q.plan)" >>q.plan
     status 3 tra explain q.plan
-    has "was made by another version of tra"
+    has "is not what this tra makes of its program"
 }
 
 # XXH64 of a file, through the library.
@@ -181,4 +181,26 @@ print("%016x" % x.XXH64(d, len(d), 0))' "$1"; }
     has "for 2 sites"
     status 0 bash -c '"$TRA" compile - -o q.plan --sites 2 <p.tra'
     status 0 tra explain q.plan
+}
+
+@test "a plan is run with another codec or ceiling: other buffers, the same plan" {
+    tra gen -q --shape 400x400 --block 100x100 -o a.h5
+    printf 'input A from "a.h5"\nC[i,k] = sum A[i,j] * A[j,k]\noutput C\n' >p.tra
+    for sites in 1 4; do
+        tra compile -q --sites $sites --threads 1 --memory 41M p.tra -o p.plan
+        tra run -q p.plan
+        want=$(digest_of C.h5)
+        for how in '--codec zstd' '--codec zstd:9 --memory 60M' '--codec none --codegen off'; do
+            # shellcheck disable=SC2086
+            status 0 tra run -q -n p.plan $how
+            # shellcheck disable=SC2086
+            status 0 tra run -q p.plan $how
+            is "$want" digest_of C.h5
+        done
+    done
+    # what does not fit is told as what it is
+    tra compile -q --sites 4 --threads 1 --memory 39500K p.tra -o p.plan
+    run tra run -q -n p.plan --codec zstd
+    lacks "another version"
+    [ "$status" -eq 0 ] || { [ "$status" -eq 4 ] && has "does not fit in a memory ceiling"; }
 }
