@@ -15,10 +15,10 @@ exchange() {
         "C[i,k] = sum $1 * B[j,k]" 'output C to "c.h5"' >p.tra
     "$TRA" run -q p.tra
     want=$(digest_of c.h5)
-    for k in 1 2 3 4 5 6; do
-        if "$TRA" explain p.tra --sites "$2" --threads 1 --plan $k | grep -q 'bcast'; then break; fi
+    for k in 1 2 3 4 5 6 7 8 9; do
+        if "$TRA" explain p.tra --sites "$2" --threads 1 --plan $k | grep -A1 'bcast' | grep -q transform; then break; fi
     done
-    "$TRA" explain p.tra --sites "$2" --threads 1 --plan $k | grep -q 'bcast'
+    "$TRA" explain p.tra --sites "$2" --threads 1 --plan $k | grep -A1 'bcast' | grep -q transform
     options="--sites $2 --threads 1 --plan $k --codegen off"
 }
 
@@ -37,11 +37,11 @@ fails_amid() {
 }
 
 @test "arrays that a failed stage left unfinished are not sent to other sites, and not taken over" {
-    for case in 'tanh(S[i,j]) 2' '(S[i,j] * S[i,j]) 3'; do
+    for case in 'tanh(S[i,j]) 2' 'tanh(S[i,j]) 3'; do
         read -r of sites <<<"${case% *} ${case##* }"
         # shellcheck disable=SC2086
         exchange "${case% *}" ${case##* }
-        for rank in 0 1; do
+        for rank in 0 1 0 1; do # other threads are where they are at that moment: not each time an array is sent
             fails_amid $rank
             # shellcheck disable=SC2086
             status 0 tra run p.tra --resume $options

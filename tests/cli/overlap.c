@@ -23,8 +23,14 @@ static int chosen(void) {
     return rank && want && strcmp(rank, want) == 0;
 }
 
+static int is_output(int fd) {
+    char link[40], path[4096] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return readlink(link, path, sizeof path - 1) > 0 && strstr(path, ".h5.tra-");
+}
+
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t at) {
-    if (n >= BLOCK && gettid() != getpid() && chosen()) {
+    if (n >= BLOCK && gettid() != getpid() && chosen() && is_output(fd)) {
         int one = 1;
         if (atomic_compare_exchange_strong(&armed, &one, 2)) {
             FILE *f = fopen(getenv("TRA_OVERLAP_LOG"), "a");
