@@ -203,6 +203,7 @@ static int growth(const tra_scalar *s) {
     int a = s->a ? growth(s->a) : 0, b = s->b ? growth(s->b) : 0;
     if (a < 0 || b < 0) return -1;
     int either = a > 0 || b > 0;
+    if (s->a && !either) return -1; /* a constant that is computed may be infinite, as exp(1000) is */
     switch (s->op) {
     case TRA_S_CONST: return isfinite(s->value) ? 0 : -1;
     case TRA_S_ARG: return 1;

@@ -312,4 +312,17 @@ chain() {
     { echo 'input A from "a_i64.h5"'; echo 'B0 = table(A)'; chain 50 'B%d = project(B%d, c0 = -c0, c1 = -c1)'; } >t.tra
     status 0 tra run -q --no-history t.tra
     is "$(cat a.csv)" eval 'tra export -q Z.h5 --to csv -o - | tail -n +2'
+
+@test "a constant that is computed and infinite: the maximum is not taken before it is added" {
+    py "
+with h5py.File('a.h5', 'w') as f: f.create_dataset('data', data=np.array([[-np.inf, 5.], [1., 2.]]), chunks=(1, 2))"
+    for f in 'x + exp(1000.0)' 'x * exp(800.0)' 'exp(800.0) + tanh(x)'; do
+        for m in elemmax elemmin; do
+            printf '%s\n' 'input A from "a.h5"' "N = agg(transform(A, x -> $f), [1], $m)" 'output N' >g.tra
+            tra run -q g.tra --engine reference
+            want=$(tra export -q N.h5 -o - --to csv)
+            tra run -q g.tra
+            is "$want" tra export -q N.h5 -o - --to csv
+        done
+    done
 }
