@@ -312,6 +312,7 @@ chain() {
     { echo 'input A from "a_i64.h5"'; echo 'B0 = table(A)'; chain 50 'B%d = project(B%d, c0 = -c0, c1 = -c1)'; } >t.tra
     status 0 tra run -q --no-history t.tra
     is "$(cat a.csv)" eval 'tra export -q Z.h5 --to csv -o - | tail -n +2'
+}
 
 @test "a constant that is computed and infinite: the maximum is not taken before it is added" {
     py "
