@@ -215,7 +215,7 @@ const tra_rule tra_rule_q_8 = {
          .makes = "project(k = k, j = j, x = x, n = n, s = s"},
         {.program = "P = join(join(join(trip, shop, k == k, expect = \"m:1\"), zone, j == j), zone, k == j, how = "
                     "semi)\n" SUM_OF("x, u"),
-         .makes = ".u})"},
+         .makes = ".u))"},
         {.program = "P = join(join(trip, shop, k == k), zone, j == j)\n" SUM_OF("x"),
          .refused = "several partners",
          .tables = true},
