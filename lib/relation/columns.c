@@ -152,9 +152,8 @@ tra_status tra_dictionary_check(const tra_dictionary *d, tra_err *e) {
 /* ---- schemas ----------------------------------------------------------------------------------------------------- */
 
 int tra_schema_find(const tra_schema *s, const char *name) {
-    static _Thread_local int next; /* columns are often asked for one after the other: where to begin */
-    for (int i = 0, at = next < s->n ? next : 0; i < s->n; i++, at = at + 1 < s->n ? at + 1 : 0) {
-        if (strcmp(s->v[at].name, name) == 0) return next = at + 1, at;
+    for (int i = 0; i < s->n; i++) {
+        if (strcmp(s->v[i].name, name) == 0) return i;
     }
     return -1;
 }

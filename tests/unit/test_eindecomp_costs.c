@@ -138,7 +138,7 @@ static char *random_program(int statements, int scale, bool shared) {
             tra_str_printf(&s, "R%d[i,j] = R%d[i,j] + R%d[j,i]\n", count, x, x);
             rows[count] = r, cols[count] = c;
         } else {
-            tra_str_printf(&s, "R%d[i,j] = sum R%d[i,j] - R%d[i,l]\n", count, x, x);
+            tra_str_printf(&s, "R%d[i,j] = sum (R%d[i,j] - R%d[i,l])\n", count, x, x);
             rows[count] = r, cols[count] = c;
         }
         used[count] = 0;

@@ -128,7 +128,7 @@ TEST(csv_dialects) {
 
 TEST(csv_names_line_and_column) {
     CHECK_FAILS(text(".csv", "1,2\n3,x\n"), TRA_INPUT, err, "line 2, column 2: \"x\" is not a number");
-    CHECK_FAILS(text(".csv", "1,2\n3,4,5\n"), TRA_INPUT, err, "line 1, byte 1, column 2: too few cells");
+    CHECK_FAILS(text(".csv", "1,2\n3,4,5\n"), TRA_INPUT, err, "line 2, byte 9, column 3: \"5\": too many cells");
     CHECK_FAILS(text(".csv", "a,b\n1,2\n3\n4,5\n"), TRA_INPUT, err, "line 3, byte 9, column 1: too few cells");
     CHECK_FAILS(text(".csv", "1,2\n,4\n"), TRA_INPUT, err, "line 2, column 1 is empty");
     CHECK_FAILS(text(".csv", "1;2\n3;4,5\n"), TRA_INPUT, err, "decimal point");
