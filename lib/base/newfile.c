@@ -89,7 +89,8 @@ static tra_status sync_folder(const char *path, tra_err *e) {
     char *folder = tra_folder_of(path, &name);
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* some file systems cannot and need not */
-    tra_status s = ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "cannot write the folder of %s to disk", path);
+    tra_status s =
+        ok ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "%s is in place, but its folder cannot be written to disk", path);
     if (fd >= 0) close(fd);
     free(folder);
     return s;

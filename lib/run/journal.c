@@ -118,6 +118,48 @@ static void find_other(const char *dir, void *ctx) {
     if (!o->dir && read_about(dir, &o->text, &run)) o->dir = tra_strdup(dir);
 }
 
+/* Does the line tell how a run makes its results, which is no part of what they are? Records are found by values, so
+ * those that hold in the other way too are used. */
+static bool is_of_way(const char *line) {
+    static const char *const ways[] = {"--sites ", "--plan ",        "--memory ",        "--optimizer ",
+                                       "--cost ",  "--reproducible", "no --reproducible"};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (strncmp(line, ways[i], strlen(ways[i])) == 0) return true;
+    return false;
+}
+
+/* The first line of what is said now that the entry has not, and that tells what the results are; or NULL. */
+static const char *first_added(const other *o, const char *about) {
+    for (const char *line = about; *line; line += strcspn(line, "\n"), line += *line != 0)
+        if (!is_of_way(line) && !has_line(o->text, line, strcspn(line, "\n"))) return line;
+    return NULL;
+}
+
+/* Takes over the entry of a run of the same program and inputs that made its results in another way. False: it is of
+ * something else, or cannot be had. */
+static bool adopt(tra_journal *j, const other *o, const char *about) {
+    char *now = tra_asprintf("\n%s", about), *text = NULL;
+    tra_str differs = {0};
+    bool ok = true;
+    for (const char *line = strchr(o->text, '\n') + 1; *line && ok; line += strcspn(line, "\n"), line += *line != 0) {
+        int n = (int)strcspn(line, "\n");
+        if (has_line(now, line, (size_t)n)) continue;
+        ok = is_of_way(line);
+        if (strncmp(line, "--memory", 8) != 0) tra_str_printf(&differs, "%s%.*s", differs.n ? ", " : "", n, line);
+    }
+    ok = ok && !first_added(o, about) && rename(o->dir, j->dir) == 0 && read_about(j->dir, &text, &j->run) &&
+         write_about(j, about);
+    if (ok)
+        tra_info(0, "--resume: the progress is of a run with %s: what this one makes in another way is computed again",
+                 differs.n ? differs.s : "other options");
+    tra_str_free(&differs);
+    free(text);
+    free(now);
+    return ok;
+}
+
+/* ---- space ---------------------------------------------------------------------------------------------------- */
+
 /* Refuses to resume: names the first thing that has changed since the entry was made. */
 static tra_status refuse(const other *o, const char *about, tra_err *e) {
     static const char again[] = "run without --resume to begin anew";
@@ -142,46 +184,18 @@ static tra_status refuse(const other *o, const char *about, tra_err *e) {
                          o->dir, (int)n, line);
         }
     }
+    const char *added = first_added(o, about);
+    if (s == TRA_OK && added)
+        s = tra_fail(e, TRA_USAGE,
+                     "--resume: the progress in %s is of a run without %.*s, which makes its results in another way; "
+                     "run without that, or without --resume to begin anew",
+                     o->dir, (int)strcspn(added, "\n"), added);
     if (s == TRA_OK)
         s = tra_fail(e, TRA_USAGE, "--resume: the progress in %s is of a run that makes its results in another way; %s",
                      o->dir, again);
     free(now);
     return s;
 }
-
-/* Does the line tell how a run makes its results, which is no part of what they are? Records are found by values, so
- * those that hold in the other way too are used. */
-static bool is_of_way(const char *line) {
-    static const char *const ways[] = {"--sites ", "--plan ",        "--memory ",        "--optimizer ",
-                                       "--cost ",  "--reproducible", "no --reproducible"};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-        if (strncmp(line, ways[i], strlen(ways[i])) == 0) return true;
-    return false;
-}
-
-/* Takes over the entry of a run of the same program and inputs that made its results in another way. False: it is of
- * something else, or cannot be had. */
-static bool adopt(tra_journal *j, const other *o, const char *about) {
-    char *now = tra_asprintf("\n%s", about), *text = NULL;
-    tra_str differs = {0};
-    bool ok = true;
-    for (const char *line = strchr(o->text, '\n') + 1; *line && ok; line += strcspn(line, "\n"), line += *line != 0) {
-        int n = (int)strcspn(line, "\n");
-        if (has_line(now, line, (size_t)n)) continue;
-        ok = is_of_way(line);
-        if (strncmp(line, "--memory", 8) != 0) tra_str_printf(&differs, "%s%.*s", differs.n ? ", " : "", n, line);
-    }
-    ok = ok && rename(o->dir, j->dir) == 0 && read_about(j->dir, &text, &j->run) && write_about(j, about);
-    if (ok)
-        tra_info(0, "--resume: the progress is of a run with %s: what this one makes in another way is computed again",
-                 differs.n ? differs.s : "other options");
-    tra_str_free(&differs);
-    free(text);
-    free(now);
-    return ok;
-}
-
-/* ---- space ---------------------------------------------------------------------------------------------------- */
 
 typedef struct holding {
     const tra_journal_request *r;

@@ -29,10 +29,11 @@ print(eval(sys.argv[1]))
 END
 }
 
-# close A B: two lists of numbers, to 7 digits.
+# close A B: two lists of numbers, to 7 digits; names of rows and columns among them do not count.
 close() {
-    "$PYTHON" -c 'import sys, numpy as np
-a, b = ([float(x) for x in s.replace(",", " ").replace("[", " ").replace("]", " ").split()] for s in sys.argv[1:])
+    "$PYTHON" -c 'import re, sys, numpy as np
+word = re.compile("(?!nan|inf)[A-Za-z]")
+a, b = ([float(x) for x in re.split(r"[][,\s]+", s) if x and not word.match(x)] for s in sys.argv[1:])
 sys.exit(0 if len(a) == len(b) and np.allclose(a, b, rtol=1e-7) else f"{a} is not {b}")' "$1" "$2"
 }
 
@@ -225,7 +226,7 @@ END
         is $'a,b,e_b\n1,x,\n2,y,\n2,z,' tra head o.h5:J
         is 'a,b,f_b' tra head o.h5:I
         is r tra head o.h5:R
-        is 0 tra head o.h5:XX
+        is $'i,a\na,0' tra head o.h5:XX
     done
     printf 'input Z from "z.h5"\nN = rows(Z)\nU = group(Z, [], n = count(b))\noutput N to "n.h5:n"\n' >p.tra
     printf 'output U to "n.h5:u"\n' >>p.tra

@@ -209,7 +209,7 @@ END
     wait $run || true
     [ ! -e C.h5 ]
     status 2 tra run p.tra --no-history --memory 1G --resume --threads 1 -D p=3
-    has "is of a run that makes its results in another way"
+    has "is of a run without -D p=3, which makes its results in another way"
     status 0 tra run p.tra --no-history --memory 1G --resume --sites 2 --threads 1
     has "blocks of C are there"
     cmp C.h5 want

@@ -94,7 +94,7 @@ D[i,j] = sum M[n,i] * N[n,j]
 output T to "t2.h5"
 output D to "d.h5"'
     is "$(printf 'a,d\n3,8\n5,12\n7,17')" tra head t2.h5
-    is "$(printf '248.5')" tra head d.h5
+    is $'i,b\nd,248.5' tra head d.h5
 }
 
 @test "labels pass through solve, and two orders of columns in one label are an error that names the first" {

@@ -16,7 +16,7 @@ load fused
     tra run -q --plan $k p.tra --codegen require
     bits=$(tra digest Y.h5)
     tra export -q Y.h5 --to npy -o Y.npy
-    tra run -q --plan $k p.tra --codegen off
+    interpreted p.tra --plan $k
     is "$bits" tra digest Y.h5
     py 'import numpy as np
 T, D, Y = (np.load(f + ".npy") for f in "TDY")
@@ -43,7 +43,7 @@ T, D, Y = (np.load(f + ".npy") for f in "TDY")
 Z = np.einsum("ijk,kr->ijr", T, D)
 assert np.allclose(Y, Z, rtol=1e-12)
 assert json.loads(sys.argv[1])["relations"][0]["entries"] == np.count_nonzero(Z)' "$output"
-    tra run -q p.tra --codegen off
+    interpreted p.tra
     is "$bits" tra digest Y.h5
 }
 
@@ -166,7 +166,7 @@ import scipy.sparse as s
 a, b, q = (s.load_npz(f + '.npz').tocsr() for f in 'abq')
 d = (a @ b) - q
 assert q.nnz == (a @ b).nnz and abs(d).max() < 1e-12"
-    tra run -q --codegen off p.tra
+    interpreted p.tra
     is "$bits" tra digest Q.h5
 }
 
@@ -189,7 +189,7 @@ assert q.nnz == (a @ b).nnz and abs(d).max() < 1e-12"
     [ -z "$(grep '[BC]_c0' plan)" ]
     tra run -q --plan $k p.tra --codegen require
     bits=$(digest_of Y.h5)
-    tra run -q --plan $k p.tra --codegen off
+    interpreted p.tra --plan $k
     [ "$(digest_of Y.h5)" = "$bits" ]
     # its rows as entries, which are fewer than those that meet: by one thread, and by several in pieces
     tra gen -q --shape 20x300x250 --block 20x300x250 --density .02 --seed 3 -o T.h5

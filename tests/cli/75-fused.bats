@@ -42,7 +42,7 @@ load fused
     tra run -q --plan $k p.tra --codegen require
     bits=$(digest_of Y.h5)
     [ "$(find cache -name '*.so' | wc -l)" = 1 ]
-    TRA_CACHE=$PWD/none tra run -q --plan $k p.tra --codegen off
+    TRA_CACHE=$PWD/none interpreted p.tra --plan $k
     [ "$(digest_of Y.h5)" = "$bits" ]
     [ ! -e none ] # it keeps nothing
     TRA_CACHE=$PWD/none tra run -q --plan $k p.tra
@@ -64,7 +64,7 @@ load fused
         tra export -q Y.h5 --to npy -o $p.npy
         tra run -q $p.tra --threads 3
         is "$bits" tra digest Y.h5
-        tra run -q $p.tra --threads 2 --codegen off
+        interpreted $p.tra --threads 2
         is "$bits" tra digest Y.h5
     done
     py 'import numpy as np
@@ -86,10 +86,10 @@ assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
     tra run -q p.tra --threads 1 --codegen require
     bits=$(tra digest Y.h5)
     tra export -q Y.h5 --to npy -o Y.npy
-    for how in "--threads 3" "--threads 2 --codegen off"; do
-        tra run -q p.tra $how
-        is "$bits" tra digest Y.h5
-    done
+    tra run -q p.tra --threads 3
+    is "$bits" tra digest Y.h5
+    interpreted p.tra --threads 2
+    is "$bits" tra digest Y.h5
     tra run -q p.tra --reproducible
     bits=$(tra digest Y.h5)
     tra run -q p.tra --reproducible --sites 3
@@ -102,7 +102,7 @@ assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
     grep -q 'prefetch(&b_value' code
     tra run -q q.tra --codegen require
     bits=$(tra digest P.h5)
-    tra run -q q.tra --codegen off
+    interpreted q.tra
     is "$bits" tra digest P.h5
     tra export -q P.h5 -o P.npz
     py 'import scipy.sparse
@@ -233,7 +233,7 @@ END
             for r in D E F G; do tra export -q $r.h5 --to npy -o run$sites$k-$r.npy; done
             runs+=(run$sites$k)
             tra digest D.h5 E.h5 F.h5 G.h5 >compiled
-            tra run -q --codegen off --sites $sites --plan $k p.tra
+            interpreted p.tra --sites $sites --plan $k
             tra digest D.h5 E.h5 F.h5 G.h5 | diff compiled -
         done
     done

@@ -81,7 +81,7 @@ z[i] = sum X[n,i] * u[n]" "C g G z"
 J = join(trip, S, start == code)
 X = matrix(J, [one = 1, $(many lat lon)up, none, minutes, m = minutes - 45])
 V = matrix(J, [w])
-p[n] = sum V[n,c] - 2.5
+p[n] = sum (V[n,c] - 2.5)
 q[n] = sum exp(V[n,c])
 G[i,j] = sum p[n] * X[n,i] * X[n,j]
 H[i,j] = sum q[n] * X[n,i] * X[n,j]

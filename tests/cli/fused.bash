@@ -31,3 +31,10 @@ for f in sys.argv[1:]:
     echo "$fused fused"
     [ "$fused" -ge "${3:-1}" ]
 }
+
+# interpreted PROGRAM [OPTIONS]: runs the plan that the options choose without a compiler. It is saved first: where
+# nothing is compiled, plans have other costs and so other numbers.
+interpreted() {
+    tra compile -q "$@" -o interpreted.plan
+    tra run -q interpreted.plan --codegen off
+}
