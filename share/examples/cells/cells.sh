@@ -5,9 +5,9 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../tra.sh"
-cp "$here/cells.h5ad" "$here/genes.txt" .
+cp "$here/cells.h5ad" .
 run cells.tra
-echo "counts of the first cells: $(value depth.h5 | head -n 5 | paste -sd' ' -)"
+echo "counts of the first cells: $(value depth.h5 | sed -n '2,6p' | paste -sd' ' -)"
 echo "genes that vary most for their mean:"
-value dispersion.h5 | paste - genes.txt | sort -rg | head -n 5
+value dispersion.h5 | tail -n +2 | sort -t, -k2 -rg | head -n 5
 echo "The statistics are depth.h5, found.h5, mean.h5, variance.h5 and dispersion.h5 in $work."
