@@ -24,7 +24,7 @@ of_page() {
 
 @test "every example of the manual pages runs and prints what the page says" {
     status 0 examples "$ROOT"/man/*.[157]
-    [ "$(grep -c ' commands, 0 failed$' <<<"$output")" = "$(find "$ROOT/man" -name '*.[15]' | wc -l)" ]
+    [ "$(grep -c ' commands, 0 failed$' <<<"$output")" = "$(find "$ROOT/man" -name '*.[157]' | wc -l)" ]
 }
 
 @test "every example of the README runs and prints what it says" {

@@ -9,7 +9,7 @@ awk -v rows="${ROWS:-20000}" -v stations=stations.csv -f "$here/data.awk" >trips
 "$tra" import -q --table stations.csv -o stations.h5
 
 run bixi.tra
-value beta.h5 | paste -s -d ' ' | while read -r base slope; do
+value beta.h5 | tail -n +2 | cut -d, -f2 | paste -s -d ' ' | while read -r base slope; do
     echo "a trip takes $base s, and $slope s for each km"
 done
 echo "on the trips held out: root of mean squares $(value rmse.h5) s, R2 $(value r2.h5)"
