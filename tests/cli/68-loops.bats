@@ -304,3 +304,33 @@ END
     status 2 tra check types.tra
     has "v is i32 in the state, i64 in its next value"
 }
+
+@test "a compiled plan has the loop: the same bits on 1 and 3 sites, and what it costs once and in each turn" {
+    tra gen -q --shape 300x4 --block 70x4 --dist normal --seed 3 -o X.h5
+    cat >p.tra <<'END'
+input X from "X.h5"
+state w = gen(zero, [extent(X, 1)])
+repeat 40 as t {
+    r[n]      = sum X[n,j] * w[j]
+    g[j]      = mean[n](X[n,j] * (r[n] - 1))
+    next w[j] = w[j] - g[j] / (t + 1)
+    size[]    = max abs(g[j])
+    trace log(size)
+} until size < 1e-3
+output w
+output log
+END
+    for sites in 1 3; do
+        tra run -q --sites $sites --threads 1 p.tra
+        want=$(tra digest w.h5 log.h5)
+        rm w.h5 log.h5
+        tra compile -q --sites $sites --threads 1 p.tra -o p.plan
+        tra explain p.plan >plan
+        grep -q '^loop 0 (line 3): at most 40 turns, until size < ' plan
+        tra run -q p.plan
+        is "$want" tra digest w.h5 log.h5
+    done
+    tra gen -q --shape 300x4 --block 70x4 --dist normal --seed 4 -o X.h5
+    status 3 tra run p.plan
+    has "changed since the plan was made"
+}
