@@ -7,13 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/data.inc"
 printf 'age,buys,spent\n-1,1,-1\n0,0,0\n1,-1,1\n' | "$tra" import -q --from csv -o centres.h5 -
 
-step=1
-while [ $step -le "${STEPS:-50}" ]; do
-    run step.tra
-    moved=$(value moved.h5)
-    echo "step $step: sum of squares $(value error.h5), centres moved $moved"
-    [ "$moved" != 0 ] || break
-    step=$((step + 1))
-done
+run segments.tra -D steps="${STEPS:-50}"
+value log.h5 | awk -F, 'NR > 1 { print "step " NR - 1 ": sum of squares " $(NF - 1) ", centres moved " $NF }'
 "$tra" head segments.h5
 echo "The kinds are segments.h5 in $work."

@@ -7,12 +7,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 "$tra" import -q --block 300x64 -o x.h5 "$here/../digits/pixels.csv"
 head -n 10 "$here/../digits/pixels.csv" | "$tra" import -q --from csv --block 10x64 -o centres.h5 -
 
-step=1
-while [ $step -le "${STEPS:-100}" ]; do
-    run step.tra
-    moved=$(value moved.h5)
-    echo "step $step: sum of squares $(value error.h5), centres moved $moved"
-    [ "$moved" != 0 ] || break
-    step=$((step + 1))
-done
+run kmeans.tra -D steps="${STEPS:-100}"
+value log.h5 | awk -F, 'NR > 1 { print "step " NR - 1 ": sum of squares " $(NF - 1) ", centres moved " $NF }'
 echo "The centres are centres.h5 in $work."
