@@ -9,12 +9,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 "$tra" gen -q --shape 1654x4 --block 512x4 --dist uniform --seed 1 -o a.h5
 "$tra" gen -q --shape 3116x4 --block 1024x4 --dist uniform --seed 2 -o b.h5
 "$tra" gen -q --shape 3x4 --dist uniform --seed 3 -o c.h5
-step=1
-while [ $step -le "${STEPS:-20}" ]; do
-    run step.tra
-    step=$((step + 1))
-done
-echo "$((step - 1)) steps; what is left of the squared norm: $(value left.h5)"
+run factors.tra -D steps="${STEPS:-20}"
+value log.h5 | awk -F, 'END { print NR - 1 " steps; what is left of the squared norm: " $NF }'
 for r in 1 2 3 4; do
     echo "factor $r: $(value b.h5 | cut -d, -f$r | paste - "$here/to.txt" | sort -rg | head -n 5 | cut -f2 | paste -sd' ' -)"
 done
