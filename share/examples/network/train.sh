@@ -1,5 +1,5 @@
 #!/bin/sh
-# Trains a network with 64 hidden units on handwritten digits, a tra run for each batch, and tests it on rows held out.
+# Trains a network with 64 hidden units on handwritten digits in batches, and tests it on rows held out.
 # usage: train.sh [FOLDER FOR THE RESULTS]; EPOCHS (25) and BATCHES (14, all) shorten it, SITES (1) spreads it
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,25 +14,6 @@ done
 "$tra" gen -q --shape 10 --dist range -o digit.h5
 "$tra" gen -q --shape 64x64 --block 64x32 --dist normal --seed 1 -o w0.h5
 "$tra" gen -q --shape 64x10 --block 32x10 --dist normal --seed 2 -o v0.h5
-cat >begin.tra <<'EOF'
-input w0 from "w0.h5"
-input v0 from "v0.h5"
-W = transform(w0, scale(0.15))
-V = transform(v0, scale(0.15))
-output W to "w.h5"
-output V to "v.h5"
-EOF
-run begin.tra
-
-epoch=1
-while [ $epoch -le "${EPOCHS:-25}" ]; do
-    batch=0
-    while [ $batch -lt "${BATCHES:-14}" ]; do
-        run step.tra -D b=$batch
-        batch=$((batch + 1))
-    done
-    run accuracy.tra
-    echo "epoch $epoch: accuracy $(value accuracy.h5)"
-    epoch=$((epoch + 1))
-done
+run network.tra -D epochs="${EPOCHS:-25}" -D batches="${BATCHES:-14}"
+value log.h5 | awk -F, 'NR > 1 { print "epoch " NR - 1 ": accuracy " $NF }'
 echo "The weights are w.h5 and v.h5 in $work."
