@@ -147,3 +147,43 @@ for _ in range(200):
     before = likelihood
 close(get("M"), m, 1e-6)
 close(get("w"), p, 1e-6)
+
+# CP factors of a tensor, dense and sparse
+T3 = np.einsum("ir,jr,kr->ijk", rng.random((12, 3)), rng.random((15, 3)), rng.random((9, 3)))
+T3[rng.random(T3.shape) < 0.5] = 0
+put("T", T3, "5x15x4")
+with open("S.tns", "w", encoding="ascii") as f:
+    for at in zip(*np.nonzero(T3)):
+        f.write(" ".join(str(x + 1) for x in at) + f" {float(T3[at])!r}\n")
+tra("import", "-q", "S.tns", "--shape", "12x15x9", "--storage", "csf", "-o", "S.h5")
+for name, size, seed in ("A", 12, 1), ("B", 15, 2), ("C", 9, 3):
+    tra("gen", "-q", "--shape", f"3x{size}", "--dist", "uniform", "--seed", str(seed), "-o", name + "0.h5")
+A, B, C = (get(n + "0") for n in "ABC")
+for _ in range(25):
+    A = np.linalg.solve((B @ B.T) * (C @ C.T), np.einsum("ijk,rj,rk->ri", T3, B, C))
+    B = np.linalg.solve((A @ A.T) * (C @ C.T), np.einsum("ijk,ri,rk->rj", T3, A, C))
+    C = np.linalg.solve((A @ A.T) * (B @ B.T), np.einsum("ijk,ri,rj->rk", T3, A, B))
+for file in "TS":
+    run("@cp", "-D", f"T={file}.h5", "-D", "rank=3", "-D", "turns=25", "-D", "tolerance=0")
+    for name, want in zip("ABC", (A, B, C)):
+        close(get(name), want, 1e-9)
+
+# a network, whose batches do not fit the blocks
+X = rng.normal(size=(330, 5))
+y = (X[:, 0] > 0) + (X[:, 1] > 0.5).astype(float)
+put("X", X, "70x5")
+put("y", y)
+tra("gen", "-q", "--shape", "5x8", "--dist", "normal", "--seed", "1", "-o", "w.h5")
+tra("gen", "-q", "--shape", "8x3", "--dist", "normal", "--seed", "2", "-o", "v.h5")
+w, v = 0.1 * get("w"), 0.1 * get("v")
+for b in 50 * np.tile(np.arange(6), 4):
+    x, c = X[b : b + 50], y[b : b + 50]
+    a = x @ w
+    z = np.maximum(a, 0)
+    e = np.exp(z @ v)
+    e = (e / e.sum(1)[:, None] - (c[:, None] == np.arange(3))) / 50
+    w, v = w - 0.5 * x.T @ ((e @ v.T) * (a > 0)), v - 0.5 * z.T @ e
+for sites in "1", "3":
+    run("--sites", sites, "@network", "-D", "classes=3", "-D", "hidden=8", "-D", "rows=50", "-D", "turns=4")
+    close(get("W"), w, 1e-9)
+    close(get("V"), v, 1e-9)
