@@ -133,15 +133,17 @@ EOF2
         [ -z "$(ls -A | grep tmp)" ]
     done
     # a rank that is killed, and the way back to as many
+    rm c.h5 d.h5
     slow 5 "$TRA" run -q p.tra --sites 3 --threads 1 --plan "$k" 2>log &
     run=$!
     for _ in $(seq 400); do [ "$(recorded)" -ge 3000 ] && break; sleep 0.01; done
     kill -KILL "$(pgrep -P "$(pgrep -P $run mpirun)" | tail -1)"
     wait $run || true
-    TRA_SLOW_MS=5 slowly p.tra --resume --sites 2 --threads 1
+    TRA_SLOW_MS=30 slowly p.tra --resume --sites 2 --threads 1
     sleep 0.7
     kill -KILL $run || true
     wait $run || true
+    [ ! -e c.h5 ] # else there is nothing to go on with
     status 0 tra run p.tra --resume --sites 5 --threads 1
     same_digest c.h5 want/c.h5
     same_digest d.h5 want/d.h5
