@@ -41,9 +41,9 @@ typedef enum tra_need {
     TRA_TAKES_JSON = 4,      /* --format text|json; without it --format is refused */
     TRA_TAKES_DOT = 8,       /* and dot */
     TRA_TAKES_DEFINE = 16,   /* -D NAME=VALUE */
-    TRA_TAKES_READING = 64,  /* the options of formats that concern reading, */
-    TRA_TAKES_WRITING = 128, /* and writing */
     TRA_NEED_BLAS = 32,      /* computes, or tells by what: with the kernel that fits the processor */
+    TRA_TAKES_READING = 64,  /* the options of formats that concern reading files */
+    TRA_TAKES_WRITING = 128, /* the options of formats that concern writing files */
 } tra_need;
 
 typedef struct tra_cmd {

@@ -1,15 +1,16 @@
-/* outputs.h - outputs of programs in other formats than HDF5. */
+/* outputs.h - outputs of programs in other formats than HDF5. The run writes each as an intermediate HDF5 file in the
+ * scratch directory, which is then exported. */
 #ifndef TRA_OUTPUTS_H
 #define TRA_OUTPUTS_H
 
 #include "../plans/search/job.h"
 
-/* Checks, before anything is computed, that the formats can hold what the program writes in them. TRA_PROGRAM. What is
- * written by the way is removed when the process ends early. */
+/* Checks, before anything is computed, that the formats can hold what the program writes in them. TRA_PROGRAM.
+ * Intermediate files are removed when the process ends early. */
 TRA_MUSTUSE tra_status tra_outputs_check(const tra_graph *g, tra_err *e);
-/* Is there one? */
+/* Has the program such an output? */
 bool tra_outputs_any(const tra_graph *g);
-/* Writes each in its format, and removes what was written by the way. memory: the ceiling. */
+/* Writes each in its format, and removes the intermediate files. memory: the ceiling in bytes. */
 TRA_MUSTUSE tra_status tra_outputs_export(const tra_graph *g, int64_t memory, tra_err *e);
 
 #endif

@@ -68,7 +68,7 @@ tra_status tra_resume_done(const char *path, const char *text, size_t n, bool *d
     tra_status s = TRA_OK;
     for (int i = 0; out[i] && s == TRA_OK; i++) s = tra_commit_settle(out[i], e);
     *done = s == TRA_OK && out[0] && tra_commit_done(out[0], tra_resume_step(path, text, n));
-    for (int i = 0; out[i]; i++) *done &= !tra_is_passing(out[i]); /* it was not exported yet */
+    for (int i = 0; out[i]; i++) *done &= !tra_is_intermediate(out[i]); /* it was not exported yet */
     tra_arena_free(a);
     return s;
 }

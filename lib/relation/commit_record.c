@@ -200,7 +200,7 @@ static bool is_pending(const record *r) {
 static tra_status rename_all(const tra_rename *v, int n, tra_err *e) {
     for (int i = 0; i < n; i++) { /* files that are in place already are skipped */
         if (is_file(v[i].temp, v[i].id))
-            TRA_TRY(tra_put_in_place(v[i].temp, v[i].target, !tra_is_passing(v[i].target), e));
+            TRA_TRY(tra_put_in_place(v[i].temp, v[i].target, !tra_is_intermediate(v[i].target), e));
     }
     return TRA_OK;
 }

@@ -7,7 +7,7 @@
 
 const tra_file_hooks *tra_file_hooks_set;
 
-bool tra_is_passing(const char *path) {
+bool tra_is_intermediate(const char *path) {
     static const char *const names[] = {TRA_IMPORT_NAME, TRA_KEPT_NAME, TRA_OUTPUT_NAME};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t i = 0, n = sizeof names / sizeof *names;

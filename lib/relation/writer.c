@@ -213,7 +213,7 @@ static tra_status create(tra_writer *w, tra_err *e) {
     if (!tra_writer_chunked(w)) return tra_stored_create_group(w, e);
     TRA_TRY(create_dataset(w, e));
     if (!plain(w)) return TRA_OK;
-    if (!tra_is_passing(w->path)) w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
+    if (!tra_is_intermediate(w->path)) w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     return allocate_all(w, e);
 }
 
@@ -326,7 +326,7 @@ tra_status tra_writer_attach(const void *blob, size_t n, const tra_type *type, t
         s = tra_fail_errno(e, TRA_RESOURCE, "cannot open %s, which rank 0 made; do all ranks see this directory?",
                            w->temp);
     if (s == TRA_OK && w->placing && w->placing->fd < 0) w->placing->fd = w->fd;
-    if (s == TRA_OK && plain(w) && !tra_is_passing(w->path))
+    if (s == TRA_OK && plain(w) && !tra_is_intermediate(w->path))
         w->direct_fd = open(w->temp, O_WRONLY | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (s != TRA_OK)
         writer_free(w);
@@ -389,7 +389,7 @@ static tra_status finish_file(tra_new_file *f, int64_t id[2], tra_err *e) {
         if (H5Fclose(file) < 0) s = tra_h5_fail(e, TRA_RESOURCE, NULL, "cannot close %s", f->made.path);
     }
     tra_h5_leave();
-    return s == TRA_OK && !tra_is_passing(f->path) ? tra_temp_sync(&f->made, e) : s;
+    return s == TRA_OK && !tra_is_intermediate(f->path) ? tra_temp_sync(&f->made, e) : s;
 }
 
 /* Lets go of the new file; the last writer that does closes it and ends the temporary file. */

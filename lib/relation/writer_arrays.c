@@ -159,7 +159,7 @@ tra_status tra_writer_store(tra_writer *w, int64_t ordinal, const void *chunk, t
         done = write_direct(w, addr, chunk, n / TRA_PAGE * TRA_PAGE);
     TRA_TRY(tra_writer_write_at(w, addr + done, (const char *)chunk + done, n - done, e));
     /* begin writing to the disk now rather than at fsync */
-    if (done == 0 && !tra_is_passing(w->path)) (void)sync_file_range(w->fd, addr, n, SYNC_FILE_RANGE_WRITE);
+    if (done == 0 && !tra_is_intermediate(w->path)) (void)sync_file_range(w->fd, addr, n, SYNC_FILE_RANGE_WRITE);
     return TRA_OK;
 }
 

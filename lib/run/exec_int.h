@@ -70,7 +70,7 @@ TRA_MUSTUSE tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, t
 /* Runs the turns of a loop whose states have their first values. */
 TRA_MUSTUSE tra_status tra_exec_loop(tra_execution *x, int loop, tra_err *e);
 
-/* exec_turns.c: turns that are saved, from which a resumed run goes on. */
+/* loop_saves.c: turns that are saved, from which a resumed run goes on. */
 
 /* Saves the states of the loop as its last turn left them, and those of the loops around it. Collective. */
 void tra_exec_save_turn(tra_execution *x, int loop);

@@ -88,7 +88,7 @@ static kind beside_target(const char *dir, const char *name, find *f) {
 /* A name of stand_in.h. */
 static bool is_stand_in(const char *name) {
     const char *dot = strrchr(name, '.');
-    return tra_is_passing(name) && dot && strcmp(dot, ".h5") == 0 && dot - name > 16 && is_hex(dot - 16, 16);
+    return tra_is_intermediate(name) && dot && strcmp(dot, ".h5") == 0 && dot - name > 16 && is_hex(dot - 16, 16);
 }
 
 static kind kind_of(const char *dir, const char *name, find *f) {

@@ -117,17 +117,25 @@ static const tra_scalar *number_of_terms(tra_build *b, tra_span span, const tra_
     return !terms || known != 1 ? times(b, terms, tra_scalar_number(b->arena, known)) : terms;
 }
 
-/* mean as two statements: the sum, and that divided by the number of terms. */
-static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
-    (void)how;
-    tra_node *sum = tra_statement(b, span, s);
-    if (!sum) return NULL;
+/* The statement `sum`, which has the labels of s, divided by the number of terms of s less `less`; its square root if
+ * `root`. */
+static tra_node *over_terms(tra_build *b, tra_span span, tra_einsum *s, const tra_node *sum, int less, bool root) {
+    tra_arena *a = b->arena;
     tra_einsum *t = over_result(b, s, 1 + s->nlabels);
     const tra_scalar *x = add_ref(b, t, sum, t->nout, t->out);
     const tra_scalar *terms = number_of_terms(b, span, s, t, sum->type.dtype);
     if (!terms) return NULL;
-    t->expr = tra_scalar_of(b->arena, TRA_S_DIV, x, terms);
+    if (less) terms = tra_scalar_of(a, TRA_S_SUB, terms, tra_scalar_number(a, less));
+    t->expr = tra_scalar_of(a, TRA_S_DIV, x, terms);
+    if (root) t->expr = tra_scalar_of(a, TRA_S_SQRT, t->expr, NULL);
     return tra_statement(b, span, t);
+}
+
+/* mean as two statements: the sum, and that divided by the number of terms. */
+static tra_node *mean(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    (void)how;
+    const tra_node *sum = tra_statement(b, span, s);
+    return sum ? over_terms(b, span, s, sum, 0, false) : NULL;
 }
 
 /* The statement s with another expression, which may have one more reference. */
@@ -147,15 +155,8 @@ static tra_node *spread(tra_build *b, tra_span span, tra_einsum *s, const aggreg
     tra_einsum *t = again(b, s);
     const tra_scalar *difference = tra_scalar_of(a, TRA_S_SUB, s->expr, add_ref(b, t, middle, s->nout, s->out));
     t->expr = tra_scalar_of(a, TRA_S_POW, difference, tra_scalar_number(a, 2));
-    tra_node *squares = tra_statement(b, span, t);
-    if (!squares) return NULL;
-    tra_einsum *u = over_result(b, s, 1 + s->nlabels);
-    const tra_scalar *x = add_ref(b, u, squares, u->nout, u->out);
-    const tra_scalar *terms = number_of_terms(b, span, s, u, squares->type.dtype);
-    if (!terms) return NULL;
-    u->expr = tra_scalar_of(a, TRA_S_DIV, x, tra_scalar_of(a, TRA_S_SUB, terms, tra_scalar_number(a, 1)));
-    if (how->root) u->expr = tra_scalar_of(a, TRA_S_SQRT, u->expr, NULL);
-    return tra_statement(b, span, u);
+    const tra_node *squares = tra_statement(b, span, t);
+    return squares ? over_terms(b, span, s, squares, 1, how->root) : NULL;
 }
 
 /* The sum of s in which each value becomes 0 where it is NaN, else `present`; NULL: what it is. */

@@ -1,4 +1,4 @@
-/* last.c - what the last statement of a program given as text says: its value, which may be a bare expression. */
+/* last_value.c - what the last statement of a program given as text says: its value, which may be a bare expression. */
 #include "../../lib/kernel/kernel.h"
 #include "lex.h"
 #include "parse_int.h"

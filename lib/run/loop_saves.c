@@ -1,4 +1,4 @@
-/* exec_turns.c - turns of loops that are saved, from which a resumed run goes on. */
+/* loop_saves.c - the states of loops that are saved after a turn, from which a resumed run goes on. */
 #include "exec_int.h"
 
 #include <stdlib.h>
