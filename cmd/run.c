@@ -2,6 +2,7 @@
 #include "../plans/tra/algorithms.h"
 #include "cmd.h"
 #include "common.h"
+#include "deadline.h"
 #include "launch.h"
 #include "machine.h"
 #include "planning.h"
@@ -50,6 +51,7 @@ const tra_opt tra_run_rows[] = {
      "work that a killed run may lose; 0: the states of loops are saved at the end of each turn (default: 5, or more "
      "where saving takes long)",
      NULL, NULL, NULL},
+    TRA_DEADLINE_ROWS,
     {0, "require-convergence", TRA_OPT_FLAG, &opt.require_convergence, NULL,
      "status 1 when a loop ends without its condition being met; outputs are written all the same", NULL, NULL, NULL},
     {0, "scratch-limit", TRA_OPT_SIZE, &opt.scratch_limit, "SIZE",
@@ -91,6 +93,7 @@ static tra_status read_program(const tra_comm *comm, char **text, size_t *n, tra
 /* The request of the command line. here: ranks on this machine, 0: all. */
 static tra_status request(int here, int cores, tra_request *r, tra_err *e) {
     TRA_TRY(tra_planning_request(here, cores, r, e));
+    TRA_TRY(tra_deadline_begin(e));
     if (opt.checkpoint && (!tra_parse_num(opt.checkpoint, &opt.checkpoint_seconds) || !(opt.checkpoint_seconds >= 0)))
         return tra_fail(e, TRA_USAGE, "--checkpoint %s: a number of seconds is expected", opt.checkpoint);
     if (opt.dry) r->options.first = 0; /* JSON has the alternatives */
@@ -109,8 +112,7 @@ static void common_request(const tra_comm *comm, tra_request *r) {
     tra_rates_least(comm, &r->options.rates);
 }
 
-/* How much work may be lost before results that no output takes are saved: for those who pay for scratch by the
- * byte. */
+/* Work that may be lost before results that no output takes are saved: for those who pay for scratch by the byte. */
 static double checkpoint_seconds(void) {
     const char *s = getenv("TRA_CHECKPOINT_SECONDS");
     double v;
@@ -167,7 +169,8 @@ static tra_status check_runnable(const tra_job *job, tra_err *e) {
             return tra_fail(e, TRA_INPUT, "input %s is only declared: give it a file with -D %s=FILE%s", op->what.name,
                             op->what.name, job->compiled ? " when the plan is compiled" : "");
     }
-    return TRA_OK;
+    tra_journal_request saved = tra_resume_request(job, tra_scratch_dir(opt.scratch), false); /* all of it */
+    return tra_deadline_check(job->plan, opt.resume ? tra_journal_bytes(&saved, job->plan) : 0, e);
 }
 
 static void announce(const tra_job *job) {
@@ -317,8 +320,7 @@ static tra_status dry_run(const tra_job *job, tra_err *e) {
 /* Ranks that have other plans would wait for one another for ever. */
 static tra_status agree_on_plan(const tra_job *job, const tra_comm *comm, tra_err *e) {
     if (tra_comm_same(comm, job->plan ? tra_plan_digest(job->plan) : 0)) return TRA_OK;
-    return tra_fail(e, TRA_INPUT,
-                    "the ranks do not have the same plan: do all nodes see the same input files, and the same tra?");
+    return tra_fail(e, TRA_INPUT, "the ranks do not have the same plan: do all nodes see the same files and tra?");
 }
 
 /* The outputs are what an earlier run of this text made of it, which was ended before it could say so. */
@@ -340,7 +342,7 @@ static void forget(const char *path, const char *text, size_t n) {
     tra_arena_free(a);
 }
 
-/* Rank 0 is the first to open inputs, which are made readable then: others find what stands in for them. */
+/* Rank 0 opens inputs first, and makes them readable: others find what stands in for them. */
 static tra_status load_on_rank(const tra_comm *comm, const char *path, const char *text, size_t n, const tra_request *r,
                                tra_job *job, tra_err *e) {
     char word[64] = "";
@@ -459,8 +461,7 @@ tra_status tra_run_program(const tra_run_source *program, tra_err *e) {
     char *text = NULL;
     size_t n = 0;
     tra_status s = run_rank(&comm, path, &text, &n, e);
-    /* Rank 0 says it, and before any rank may end: mpirun kills those that are left when the first ends with a
-     * status. */
+    /* Rank 0 says it, before any rank may end: mpirun kills the others when the first ends with a status. */
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     *e->msg = 0;
     if (comm.rank == 0) tra_ranks_over(s);

@@ -228,6 +228,11 @@ char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT
 TRA_MUSTUSE tra_status tra_buffer_check(int64_t ceiling, int64_t need, tra_err *e);
 
 double tra_now(void); /* monotonic seconds */
+/* Seconds of a span as people write them: 90, 90s, 4h, 1h30m, 1.5d, and 4:00:00 or 1-12:00:00 as schedulers do. */
+bool tra_parse_span(const char *s, double *seconds);
+/* The same seconds for people: "4 h 5 min". Returns buf. */
+enum { TRA_SPANTEXT = 48 };
+char *tra_span_text(double seconds, char buf[TRA_SPANTEXT]);
 
 /* ---- files -------------------------------------------------------------------------------------------------- */
 
@@ -298,6 +303,7 @@ void tra_hash_fix_seed(uint64_t seed);
  * loops call tra_stop_asked now and then. A second SIGINT ends the process at once. */
 void tra_stop_catch(void);
 void tra_stop_when_gone(long pid); /* the end of that process of this host also counts as being asked to stop */
+void tra_stop_at(double when);    /* so does this moment (of tra_now); 0: none. Before threads are started */
 bool tra_stop_asked(void);
 tra_status tra_stop_check(tra_err *e); /* TRA_STOPPED once asked */
 

@@ -95,6 +95,60 @@ double tra_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* D-HH:MM:SS, HH:MM:SS or MM:SS. */
+static bool parse_clock(const char *s, double *seconds) {
+    double part = 0;
+    int parts = 0;
+    for (*seconds = 0;; s++) {
+        size_t n = strspn(s, "0123456789");
+        if (n == 0 || n > 9) return false;
+        part = strtod(s, NULL);
+        s += n;
+        *seconds = 60 * *seconds + part;
+        if (*s == '-' && parts == 0) {
+            *seconds *= 24;
+            double rest;
+            if (!parse_clock(s + 1, &rest)) return false;
+            *seconds = 3600 * *seconds + rest;
+            return true;
+        }
+        if (++parts > 3 || (parts > 1 && part >= 60)) return false;
+        if (!*s) return parts > 1;
+        if (*s != ':') return false;
+    }
+}
+
+bool tra_parse_span(const char *s, double *seconds) {
+    static const char units[] = "dhms";
+    static const double size[] = {86400, 3600, 60, 1};
+    const char *from = units; /* a unit comes after larger ones */
+    if (strchr(s, ':')) return parse_clock(s, seconds);
+    for (*seconds = 0; *s;) {
+        char number[32];
+        double v;
+        size_t n = strspn(s, "0123456789.");
+        if (n == 0 || n >= sizeof number) return false;
+        snprintf(number, sizeof number, "%.*s", (int)n, s);
+        const char *unit = s[n] ? strchr(from, s[n]) : from == units ? units + 3 : NULL;
+        if (!unit || !tra_parse_num(number, &v)) return false;
+        *seconds += v * size[unit - units];
+        from = unit + 1;
+        s += n + (s[n] ? 1 : 0);
+    }
+    return from != units;
+}
+
+char *tra_span_text(double seconds, char buf[TRA_SPANTEXT]) {
+    int64_t s = seconds < 1e15 ? (int64_t)(seconds + 0.5) : INT64_C(1000000000000000);
+    if (seconds < 60)
+        snprintf(buf, TRA_SPANTEXT, "%.3g s", seconds);
+    else if (s < 3600)
+        snprintf(buf, TRA_SPANTEXT, "%" PRId64 " min %" PRId64 " s", s / 60, s % 60);
+    else
+        snprintf(buf, TRA_SPANTEXT, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
+    return buf;
+}
+
 char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT]) {
     char size[32], exact[40] = "";
     if (tra_log_level > 0) snprintf(exact, sizeof exact, ", exactly %" PRId64, bytes);

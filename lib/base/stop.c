@@ -1,11 +1,12 @@
-/* stop.c - signals that ask a run to save its progress and end. */
+/* stop.c - signals, and a time, that ask a run to save its progress and end. */
 #include "base.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t asked; /* by this signal, or by the time (LATE) */
+enum { LATE = -1 };
 
 static void on_signal(int sig) {
     if (asked && sig == SIGINT) { /* who asks twice at the terminal does not want to wait */
@@ -30,11 +31,17 @@ static pid_t needed; /* by tra_stop_when_gone; 0: none */
 
 void tra_stop_when_gone(long pid) { needed = (pid_t)pid; }
 
+static double last; /* tra_stop_at; 0: there is none */
+
+void tra_stop_at(double when) { last = when; }
+
 bool tra_stop_asked(void) {
+    if (!asked && last > 0 && tra_now() >= last) asked = LATE;
     if (!asked && needed > 0 && kill(needed, 0) != 0 && errno == ESRCH) asked = SIGTERM;
     return asked != 0;
 }
 
 tra_status tra_stop_check(tra_err *e) {
-    return tra_stop_asked() ? tra_fail(e, TRA_STOPPED, "stopped by a signal") : TRA_OK;
+    if (!tra_stop_asked()) return TRA_OK;
+    return tra_fail(e, TRA_STOPPED, asked == LATE ? "stopped before the --deadline" : "stopped by a signal");
 }

@@ -1,0 +1,71 @@
+/* deadline.c - run --deadline: predicted seconds beside those that are left, and a stop in time. */
+#include "deadline.h"
+
+#include "launch.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+tra_deadline_options tra_deadline_opts;
+
+static double end, stop, margin; /* of tra_now; the run is to stop so much before the end */
+
+/* Seconds are kept for the end: for units that have begun, and for what is still to be saved. */
+static void leave(double seconds) {
+    double most = (end - tra_process_begin()) / 2;
+    stop = end - (seconds < most ? seconds : most);
+    tra_stop_at(stop);
+}
+
+tra_status tra_deadline_begin(tra_err *e) {
+    enum { SHARE = 20 };
+    const char *s = tra_deadline_opts.time;
+    double v, most = 120, least = 0.2;
+    if (!s && tra_deadline_opts.strict) return tra_fail(e, TRA_USAGE, "--strict is about --deadline TIME: give it too");
+    if (!s) return TRA_OK;
+    bool clock = *s == '@';
+    if (clock ? !tra_parse_num(s + 1, &v) : !tra_parse_span(s, &v))
+        return tra_fail(e, TRA_USAGE, "--deadline %s: a time such as 90s, 4h, 1h30m, 4:00:00 or @1764136800", s);
+    if (clock) v -= (double)time(NULL) - (tra_now() - tra_process_begin());
+    if (!(v > 0)) return tra_fail(e, TRA_USAGE, "--deadline %s: %s", s, clock ? "that time is over" : "it is no time");
+    end = tra_process_begin() + v;
+    margin = v / SHARE > most ? most : v / SHARE < least ? least : v / SHARE;
+    leave(margin);
+    return TRA_OK;
+}
+
+/* The longest that a unit which has begun may take: a stage makes its tuples one after the other. */
+static double longest_unit(const tra_plan *p) {
+    double most = 0;
+    for (int i = 0; i < p->nops; i++) {
+        int64_t n = p->ops[i].type.cat ? p->ops[i].type.cat->n : 1;
+        double each = p->ops[i].predicted.cost.seconds * p->sites / (double)tra_max64(n, 1);
+        most = each > most ? each : most;
+    }
+    return most;
+}
+
+tra_status tra_deadline_check(const tra_plan *p, int64_t saved, tra_err *e) {
+    const double ranks = 1.5; /* seconds in which ranks agree that they stop, and MPI ends */
+    char need[TRA_SPANTEXT], have[TRA_SPANTEXT], kept[32];
+    if (!tra_deadline_opts.time) return TRA_OK;
+    double spare = longest_unit(p) + (p->sites > 1 ? ranks : 0), left;
+    leave(spare > margin ? spare : margin);
+    left = stop - tra_now();
+    if (p->cost.seconds <= left || getenv("TRA_LAUNCHED")) return TRA_OK; /* the launcher has said it */
+    tra_span_text(p->cost.seconds, need);
+    tra_span_text(left > 0 ? left : 0, have);
+    const char *most = p->nloops > 0 ? " when its loops take all their turns" : "";
+    if (saved > 0) {
+        tra_warn("all of it is expected to take %s%s, and %s are left to --deadline; %s of it are saved already", need,
+                 most, have, tra_human(saved, kept));
+        return TRA_OK;
+    }
+    if (tra_deadline_opts.strict)
+        return tra_fail(e, TRA_RESOURCE, "expected to take %s%s, but %s are left to --deadline %s", need, most, have,
+                        tra_deadline_opts.time);
+    tra_warn("expected to take %s%s, but %s are left to --deadline: it will save its progress and end with 75; "
+             "--resume goes on",
+             need, most, have);
+    return TRA_OK;
+}
