@@ -112,8 +112,9 @@ static tra_status unknown(const tra_cmd *cmd, const char *dashed, const char *na
         for (const tra_opt *o = t[i]; o->name && n < 128; o++) names[n++] = o->name;
     }
     const char *near = tra_nearest(name, n, names);
-    return tra_fail(e, TRA_USAGE, "%s has no option %s%s%s%s (see tra help %s)", cmd->name, dashed,
-                    near ? "; did you mean --" : "", near ? near : "", near ? "?" : "", cmd->name);
+    const char *first = cmd->minargs > 0 && dashed[1] != '-' ? "; an argument that begins with - stands after --" : "";
+    return tra_fail(e, TRA_USAGE, "%s has no option %s%s%s%s%s (see tra help %s)", cmd->name, dashed,
+                    near ? "; did you mean --" : "", near ? near : "", near ? "?" : "", first, cmd->name);
 }
 
 /* The option called by the first n bytes of name, or by a prefix that fits no other. */

@@ -149,6 +149,22 @@ const tra_dim_labels *tra_dim_labels_part(tra_arena *a, const tra_dim_labels *l,
     return part;
 }
 
+const tra_dim_labels *tra_dim_labels_at(tra_arena *a, const tra_dim_labels *l, const int64_t *position, int64_t n) {
+    tra_dim_labels *some = tra_new(a, tra_dim_labels);
+    int64_t *whole = tra_news(a, int64_t, n + 1);
+    int32_t *code = tra_news(a, int32_t, n + 1);
+    *some = *l;
+    some->n = n;
+    for (int64_t i = 0; i < n; i++)
+        if (l->type == TRA_COL_STRING)
+            code[i] = l->code ? l->code[position[i]] : (int32_t)position[i];
+        else
+            whole[i] = l->whole[position[i]];
+    some->code = l->type == TRA_COL_STRING ? code : NULL;
+    some->whole = l->type == TRA_COL_STRING ? NULL : whole;
+    return some;
+}
+
 const tra_dim_labels *tra_dim_labels_both(tra_arena *a, const tra_dim_labels *x, const tra_dim_labels *y) {
     const tra_dim_labels *of[2] = {x, y};
     if (x->type != y->type) return NULL;

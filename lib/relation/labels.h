@@ -50,6 +50,8 @@ const char *tra_dim_labels_bytes(const tra_dim_labels *l, int64_t position,
 const tra_dim_labels *tra_dim_labels_named(tra_arena *a, const tra_dim_labels *l, const char *name, bool keys);
 /* The labels of positions from .. from + n - 1. */
 const tra_dim_labels *tra_dim_labels_part(tra_arena *a, const tra_dim_labels *l, int64_t from, int64_t n);
+/* The labels of n of the positions, in that order. */
+const tra_dim_labels *tra_dim_labels_at(tra_arena *a, const tra_dim_labels *l, const int64_t *position, int64_t n);
 /* The labels of x, then those of y; NULL if their types differ. */
 const tra_dim_labels *tra_dim_labels_both(tra_arena *a, const tra_dim_labels *x, const tra_dim_labels *y);
 /* The column of a table whose values are such labels; and writing the label of a position as value number `at` of

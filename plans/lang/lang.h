@@ -68,7 +68,7 @@ typedef enum tra_ast_kind {
     TRA_AST_NAMED,     /* text = kid, in the arguments of a call or in a list; quoted as of a NAME */
     TRA_AST_DESC,      /* kid desc, in the same places */
     TRA_AST_STAR,      /* *, in the same places */
-    TRA_AST_RANGE,     /* a:b in a list, two kids; an end that is left out is a STAR */
+    TRA_AST_RANGE,     /* a:b or a:b:step in a list, two or three kids; an end that is left out is a STAR */
     TRA_AST_LITERAL,   /* date "..." or timestamp "...": text is the word, the kid the string */
 } tra_ast_kind;
 
@@ -176,6 +176,8 @@ void tra_parse(const tra_script *src, tra_arena *a, tra_diags *d, tra_ast_progra
 
 /* Is it the word of an aggregation: sum, max, ...? */
 bool tra_is_aggregation_word(const char *name);
+/* Is it one of those that came later than others, and are names where the program has such a name: var, std, ...? */
+bool tra_is_later_aggregation_word(const char *name);
 /* The diagnostic for a param or a relation of rank 0 of such a name. */
 void tra_refuse_aggregation_name(tra_diags *d, tra_span at, const char *name);
 

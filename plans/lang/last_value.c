@@ -21,11 +21,9 @@ static const char *text_of(const reader *r, int i, tra_arena *a) {
     return tra_arena_strndup(a, r->src->text + r->t[i].span.at, (size_t)r->t[i].span.len);
 }
 
-static bool aggregates(const reader *r, int i) {
-    static const char *const words[] = {"sum", "max", "min", "prod", "mean", "argmin", "argmax"};
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
-        if (is(r, i, words[w])) return true;
-    return false;
+static bool aggregates(const reader *r, int i, tra_arena *a) {
+    const char *word = i < r->n && r->t[i].kind == TRA_T_NAME ? text_of(r, i, a) : "";
+    return tra_is_aggregation_word(word) || tra_is_later_aggregation_word(word);
 }
 
 static int closing(const reader *r, int i) {
@@ -60,19 +58,22 @@ static bool is_einsum(const reader *r, tra_arena *a, const char **free_labels) {
     bool refers = false, word = false;
     int next = r->n > 1 ? r->t[1].kind : 0;
     *free_labels = "";
-    if (aggregates(r, 0)) word = next == TRA_T_NAME || next == TRA_T_NUMBER || next == '-' || next == '!';
-    if (aggregates(r, 0) && next == '(') {
-        word = true; /* but max(a, b) and min(a, b) are functions */
-        for (int i = 2, end = closing(r, 1); i < end; i++) {
-            if (r->t[i].kind == ',') word = false;
-            if (r->t[i].kind == '(' || r->t[i].kind == '[') i = closing(r, i);
+    if (aggregates(r, 0, a)) word = next == TRA_T_NAME || next == TRA_T_NUMBER || next == '-' || next == '!';
+    if (aggregates(r, 0, a) && next == '(') {
+        bool comma = false; /* max(a, b) and min(a, b) are functions, and sum(A) one of a whole tensor */
+        for (int i = 2, end = closing(r, 1), depth = 0; i < end; i++) {
+            int kind = r->t[i].kind;
+            word |= kind == '[' && r->t[i - 1].kind == TRA_T_NAME;
+            comma |= kind == ',' && depth == 0;
+            depth += kind == '(' || kind == '[' ? 1 : kind == ')' || kind == ']' ? -1 : 0;
         }
+        word &= !comma;
     }
     if (!word && is_operator_call(r, a)) return false;
     for (int i = 0; i + 1 < r->n; i++) {
         if (r->t[i].kind != TRA_T_NAME || r->t[i + 1].kind != '[') continue;
         int end = closing(r, i + 1);
-        bool binds = aggregates(r, i) && end + 1 < r->n && r->t[end + 1].kind == '(';
+        bool binds = aggregates(r, i, a) && end + 1 < r->n && r->t[end + 1].kind == '(';
         refers = true;
         for (int j = i + 2; j < end; j++) {
             if (r->t[j].kind != TRA_T_NAME || n == 64 || nbound == 64) continue;
@@ -91,15 +92,27 @@ static bool is_einsum(const reader *r, tra_arena *a, const char **free_labels) {
     return word || refers;
 }
 
-static void take_statement(const reader *r, tra_arena *a, tra_last *out) {
+static bool begins_with(const reader *r, const char *word) {
+    return r->n > 1 && is(r, 0, word) && r->t[1].kind != '=' && r->t[1].kind != '[' && r->t[1].kind != ',';
+}
+
+/* in_loop: braces are around the statement, of whose names only those of states are known after the loop. */
+static void take_statement(const reader *r, bool in_loop, tra_arena *a, tra_last *out) {
     bool later;
     const tra_token *t = r->t;
     if (r->n == 0) return;
     bool keyword = t[0].kind == TRA_T_NAME && tra_is_keyword(r->src->text + t[0].span.at, t[0].span.len, &later) &&
                    r->n > 1 && t[1].kind == TRA_T_NAME;
+    bool state = keyword && (is(r, 0, "state") || is(r, 0, "next"));
     int at = equals(r);
+    if (in_loop && !state) return;
     out->bare = false;
-    if (keyword || t[0].kind == TRA_T_DECLARED || is(r, 0, "tra")) {
+    if (state) {
+        out->name = text_of(r, 1, a);
+        out->several = false;
+        return;
+    }
+    if (keyword || begins_with(r, "repeat") || begins_with(r, "until") || t[0].kind == TRA_T_DECLARED || is(r, 0, "tra")) {
         out->outputs |= is(r, 0, "output");
         return;
     }
@@ -114,7 +127,7 @@ static void take_statement(const reader *r, tra_arena *a, tra_last *out) {
 }
 
 void tra_last_value(const tra_script *src, tra_arena *a, tra_last *out) {
-    int n, from = 0;
+    int n, from = 0, depth = 0;
     tra_diags unused = {.arena = a, .src = src};
     tra_token *t = tra_lex(src, a, &unused, &n);
     *out = (tra_last){.free_labels = ""};
@@ -122,9 +135,11 @@ void tra_last_value(const tra_script *src, tra_arena *a, tra_last *out) {
     reader all = {src, t, n};
     for (int i = 0; i < n; i++) {
         if (t[i].kind == TRA_T_NAME) out->names[out->nnames++] = text_of(&all, i, a);
-        if (t[i].kind != TRA_T_END && t[i].kind != TRA_T_EOF) continue;
+        bool brace = t[i].kind == '{' || t[i].kind == '}';
+        if (t[i].kind != TRA_T_END && t[i].kind != TRA_T_EOF && !brace) continue;
         reader r = {src, t + from, i - from};
-        take_statement(&r, a, out);
+        take_statement(&r, depth > 0, a, out);
+        depth += t[i].kind == '{' ? 1 : t[i].kind == '}' ? -1 : 0;
         from = i + 1;
     }
 }

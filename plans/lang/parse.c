@@ -157,20 +157,23 @@ bool tra_is_aggregation_word(const char *name) {
     return false;
 }
 
+bool tra_is_later_aggregation_word(const char *name) {
+    static const char *const words[] = {"var", "std", "count", "any", "all", "nansum", "nanmean"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(name, words[i]) == 0) return true;
+    return false;
+}
+
 void tra_refuse_aggregation_name(tra_diags *d, tra_span at, const char *name) {
     tra_diag_error(d, at, "choose another name",
                    "'%s' is the word of an aggregation, and would be read as that after '='", name);
 }
 
-/* Is the next token the word of an aggregation? Words that came later than others are names where the program has
- * such a name. */
+/* Is the next token the word of an aggregation? */
 static bool names_aggregation(parser *p) {
-    static const char *const later[] = {"var", "std", "count", "any", "all", "nansum", "nanmean"};
     if (p->tok->kind != TRA_T_NAME) return false;
     const char *word = tra_parse_token_text(p, p->tok);
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(word, later[i]) == 0) return tra_names_find(&p->defined, word) < 0;
-    return tra_is_aggregation_word(word);
+    return tra_is_later_aggregation_word(word) ? tra_names_find(&p->defined, word) < 0 : tra_is_aggregation_word(word);
 }
 
 /* Is the next token a word that aggregates the whole right side? It is not in sum[k](...), nor is a call of a macro of

@@ -197,19 +197,26 @@ tra_ast *tra_parse_string(parser *p) {
     return new_ast(p, TRA_AST_STRING, span, text);
 }
 
-/* The end of a range after its colon; of a range that ends there, STAR. */
-static tra_ast *parse_range(parser *p, tra_ast *from) {
+/* What stands after a colon of a range; where nothing does, STAR. */
+static tra_ast *parse_range_end(parser *p) {
     const tra_token *t = p->tok++;
-    bool open = p->tok->kind == ',' || p->tok->kind == ']';
-    tra_ast *to = open ? new_ast(p, TRA_AST_STAR, t->span, "*") : tra_parse_expr(p);
-    if (!from || !to) return NULL;
-    tra_ast *kids[2] = {from, to};
-    tra_ast *x = new_ast(p, TRA_AST_RANGE, tra_parse_join_spans(from->span, to->span), ":");
-    return set_kids(p, x, 2, kids) ? x : NULL;
+    bool open = p->tok->kind == ',' || p->tok->kind == ']' || p->tok->kind == ':';
+    return open ? new_ast(p, TRA_AST_STAR, t->span, "*") : tra_parse_expr(p);
+}
+
+/* The end of a range after its colon, and its step. */
+static tra_ast *parse_range(parser *p, tra_ast *from) {
+    tra_ast *to = from ? parse_range_end(p) : NULL, *step = NULL;
+    if (!to) return NULL;
+    if (p->tok->kind == ':' && !(step = parse_range_end(p))) return NULL;
+    if (step && step->kind == TRA_AST_STAR) step = NULL;
+    tra_ast *kids[3] = {from, to, step};
+    tra_ast *x = new_ast(p, TRA_AST_RANGE, tra_parse_join_spans(from->span, (step ? step : to)->span), ":");
+    return set_kids(p, x, step ? 3 : 2, kids) ? x : NULL;
 }
 
 /* An argument of a call or an item of a list: an expression, "name = expression", "expression desc", "*"; of a list
- * also a range "from:to", of which either end may be left out. */
+ * also a range "from:to" or "from:to:step", of which either end may be left out. */
 tra_ast *tra_parse_argument(parser *p) {
     const tra_token *t = p->tok;
     if (t->kind == ':') return parse_range(p, new_ast(p, TRA_AST_STAR, t->span, "*"));

@@ -99,7 +99,14 @@ static bool parse_repeat(parser *p, tra_stmt *s) {
     if (!find_until(p)) return ok;
     p->tok++;
     s->until = expand(p, tra_parse_expr(p));
-    return ok && s->until;
+    const char *word = s->until && s->until->kind == TRA_AST_NAME ? s->until->text : "";
+    if (p->tok->kind != TRA_T_NAME || !(tra_is_aggregation_word(word) || tra_is_later_aggregation_word(word)))
+        return ok && s->until;
+    tra_diag_error(p->d, s->until->span,
+                   tra_arena_printf(p->arena, "write x[] = %s .. in the loop, and until x < 1e-6", word),
+                   "the condition is an expression of relations of rank 0, which aggregates nothing");
+    while (p->tok->kind != TRA_T_END && p->tok->kind != TRA_T_EOF && p->tok->kind != '}') p->tok++;
+    return false;
 }
 
 /* ---- trace ------------------------------------------------------------------------------------------------------ */
@@ -145,7 +152,8 @@ static bool parse_state(parser *p, tra_stmt *s, tra_stmt_role role) {
 
 bool tra_parse_loop_statement(parser *p, tra_stmt *s) {
     if (tra_parse_at_name(p, "until")) {
-        tra_parse_unexpected(p, NULL, "a statement; until stands after the '}' of a loop");
+        tra_diag_error(p->d, p->tok->span, "write repeat 100 { .. } until x < 1e-6: after the '}', perhaps on a new line",
+                       "until stands after the '}' of a loop, not as a statement");
         return false;
     }
     bool repeat = tra_parse_at_name(p, "repeat"), trace = tra_parse_at_name(p, "trace");

@@ -127,11 +127,8 @@ const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d);
 
 /* Is this the name of an aggregation of the language: sum, prod, max, min, mean, argmin, argmax? */
 bool tra_is_aggregation(const char *name);
-/* The results of EinSum statements, and of the functions of whole relations that stand for such statements (einsum.c).
- */
+/* The result of an EinSum statement. */
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
-tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span);
-tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span);
 
 /* Builds the statements of a loop's body (graph.c). Their names are symbols until `end` has run. */
 void tra_build_body(tra_build *b, tra_ast_program *body, void (*end)(tra_build *b, void *ctx), void *ctx);

@@ -1,5 +1,5 @@
-/* einsum.c - EinSum statements: their labels and references, and what is wrong with them; the functions of whole
- * relations that stand for such statements. einsum_nodes.c makes nodes of them. */
+/* einsum.c - EinSum statements: their labels and references, and what is wrong with them. einsum_nodes.c makes
+ * nodes of them. */
 #include "lookup.h"
 #include "lower.h"
 #include "table_build.h"
@@ -316,98 +316,4 @@ tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st) {
     warn_of_parenthesis(&r, st);
     s->expr = fold_numbers(b->arena, e);
     return tra_aggregation(b, st->span, s, st->agg ? st->agg : "sum");
-}
-
-/* ---- functions that stand for statements ----------------------------------------------------------------------- */
-
-/* A statement whose labels and result are those of the dimensions of x, without an expression and with nrefs references
- * to be set. */
-static tra_einsum *over_dimensions(tra_build *b, const tra_node *x, int nrefs) {
-    static const char *const names[] = {"i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w"};
-    tra_einsum *s = tra_new(b->arena, tra_einsum);
-    tra_dims shape;
-    tra_type_shape(&x->type, &shape);
-    s->nlabels = s->nout = shape.n;
-    s->fold = TRA_S_ADD;
-    for (int d = 0; d < shape.n; d++) {
-        s->name[d] = names[d];
-        s->extent[d] = shape.v[d];
-        s->out[d] = d;
-    }
-    s->nrefs = nrefs;
-    s->ref = tra_news(b->arena, tra_einsum_ref, nrefs);
-    return s;
-}
-
-/* Makes reference i one to x, over the first labels. */
-static void set_ref(tra_einsum *s, int i, const tra_node *x) {
-    s->ref[i] = (tra_einsum_ref){.node = x, .n = x->type.cat->bound.n};
-    for (int d = 0; d < s->ref[i].n; d++) s->ref[i].label[d] = d;
-}
-
-static bool check_blocked(tra_build *b, const tra_node *x, const char *name, tra_span span) {
-    const char *why;
-    if (tra_type_is_blocked(&x->type, &why)) return true;
-    tra_diag_error(b->d, span, tra_arena_printf(b->arena, "transform(X, %s) works on each array by itself", name),
-                   "%s needs a tensor in blocks; of this relation %s", name, why);
-    return false;
-}
-
-tra_node *tra_build_transpose(tra_build *b, tra_node *x, tra_span span) {
-    if (!check_blocked(b, x, "transpose", span)) return NULL;
-    tra_einsum *s = over_dimensions(b, x, 1);
-    set_ref(s, 0, x);
-    for (int d = 0; d < s->nout; d++) s->out[d] = s->nout - 1 - d;
-    s->expr = tra_scalar_argument(b->arena, 0);
-    return tra_statement(b, span, s);
-}
-
-/* The statement that folds x over its last dimension. */
-static tra_node *fold_last(tra_build *b, const tra_node *x, tra_scalar_op fold, tra_span span) {
-    tra_einsum *s = over_dimensions(b, x, 1);
-    set_ref(s, 0, x);
-    s->nout--;
-    s->fold = fold;
-    s->expr = tra_scalar_argument(b->arena, 0);
-    return tra_statement(b, span, s);
-}
-
-/* The element-wise statement e of x (argument 0) and `of_rows` (argument 1), which lacks the last dimension of x. */
-static tra_node *with_rows(tra_build *b, const tra_node *x, const tra_node *of_rows, const tra_scalar *e,
-                           tra_span span) {
-    tra_einsum *s = over_dimensions(b, x, 2);
-    set_ref(s, 0, x);
-    set_ref(s, 1, of_rows);
-    s->expr = e;
-    return tra_statement(b, span, s);
-}
-
-/* M[i] = max X[i,j]; E[i,j] = exp(X[i,j] - M[i]); S[i] = sum E[i,j]; E[i,j] / S[i]. Where each array has whole rows a
- * kernel does all that. */
-tra_node *tra_build_softmax(tra_build *b, tra_node *x, tra_span span) {
-    if (!check_blocked(b, x, "softmax", span)) return NULL;
-    tra_arena *a = b->arena;
-    const tra_catalog *c = x->type.cat;
-    if (c->bound.n == 0) {
-        tra_diag_error(b->d, span, NULL, "softmax works along the last dimension, and this tensor has none");
-        return NULL;
-    }
-    if ((c->grid || c->n == 0) && c->frontier.v[c->frontier.n - 1] <= 1) {
-        tra_lowering w = {.b = b, .span = span};
-        const tra_kernel *k = tra_build_kernel_named(b, span, "softmax", TRA_USE_MAP, 0, 0);
-        return tra_lower_node(&w, TRA_OP_TRANSFORM, &(tra_node){.in = {x}, .kernel = k});
-    }
-    tra_node *maximum = fold_last(b, x, TRA_S_MAX, span);
-    if (!maximum) return NULL;
-    const tra_scalar *element = tra_scalar_argument(a, 0), *greatest = tra_scalar_argument(a, 1);
-    if (!tra_dtype_is_float(
-            x->type.dtype)) { /* as the kernel does: the difference of integers may not fit their type */
-        const tra_scalar *one = tra_scalar_number(a, 1);
-        element = tra_scalar_of(a, TRA_S_DIV, element, one), greatest = tra_scalar_of(a, TRA_S_DIV, greatest, one);
-    }
-    const tra_scalar *difference = tra_scalar_of(a, TRA_S_SUB, element, greatest);
-    tra_node *power = with_rows(b, x, maximum, tra_scalar_of(a, TRA_S_EXP, difference, NULL), span);
-    tra_node *sum = power ? fold_last(b, power, TRA_S_ADD, span) : NULL;
-    const tra_scalar *quotient = tra_scalar_of(a, TRA_S_DIV, tra_scalar_argument(a, 0), tra_scalar_argument(a, 1));
-    return sum ? with_rows(b, power, sum, quotient, span) : NULL;
 }

@@ -244,24 +244,6 @@ tra_node *tra_build_dense(tra_build *b, tra_node *n, tra_span span) {
     return tra_build_made(b, TRA_OP_TRANSFORM, span, &fields);
 }
 
-/* Functions of a whole relation that stand for EinSum statements. */
-static const struct function {
-    const char *name;
-    tra_node *(*build)(tra_build *b, tra_node *x, tra_span span);
-} functions[] = {{"softmax", tra_build_softmax}, {"transpose", tra_build_transpose}};
-
-enum { NFUNCTIONS = sizeof functions / sizeof functions[0] };
-
-static tra_node *build_function(tra_build *b, const struct function *f, const tra_ast *x) {
-    if (x->nkids != 1) {
-        tra_diag_error(b->d, x->span, tra_arena_printf(b->arena, "write %s(X)", f->name), "%s has 1 argument, not %d",
-                       f->name, x->nkids);
-        return NULL;
-    }
-    tra_node *in = tra_build_operand_tensor(b, x->kids[0]);
-    return in ? f->build(b, in, x->span) : NULL;
-}
-
 /* store(X, NAME) */
 static tra_node *build_store(tra_build *b, const tra_ast *x) {
     if (x->nkids != 2) {
@@ -309,7 +291,7 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
     int n = 0, cap = 0;
 #define ADD(name) (TRA_ARENA_ROOM(b->arena, names, n, cap), names[n++] = (name))
     for (int i = 0; i < NFORMS; i++) ADD(forms[i].name);
-    for (int i = 0; i < NFUNCTIONS; i++) ADD(functions[i].name);
+    for (int i = 0; tra_whole_name(i); i++) ADD(tra_whole_name(i));
     for (int i = 0; tra_slice_name(i); i++) ADD(tra_slice_name(i));
     ADD("topk"), ADD("store"), ADD("gen");
     for (int i = 0; tra_linear_name(i); i++) ADD(tra_linear_name(i));
@@ -337,10 +319,12 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     if (strcmp(x->text, "gen") == 0) return tra_build_gen(b, x);
     if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_operand_tensor);
     if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, tra_build_relation);
-    for (int i = 0; i < NFUNCTIONS; i++)
-        if (strcmp(functions[i].name, x->text) == 0) return build_function(b, &functions[i], x);
+    int whole = tra_whole_find(x->text);
+    if (whole >= 0) return tra_build_whole_function(b, whole, x, tra_build_operand_tensor);
     for (int i = 0; i < NFORMS; i++)
         if (strcmp(forms[i].name, x->text) == 0) return build_form(b, &forms[i], x);
+    if (tra_is_whole_aggregation(x)) return tra_build_whole_aggregation(b, x, tra_build_relation);
+    if (tra_is_elementwise(x)) return tra_build_elementwise(b, x, tra_build_operand_tensor);
     return unknown_operator(b, x);
 }
 
@@ -357,9 +341,9 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     }
     case TRA_AST_CALL: return build_call(b, x);
     case TRA_AST_INDEX: advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k]"; break;
-    case TRA_AST_AGGREGATE:
     case TRA_AST_BINARY:
-    case TRA_AST_UNARY: advice = "label the dimensions: C[i,j] = A[i,j] + B[i,j]"; break;
+    case TRA_AST_UNARY: return tra_build_elementwise(b, x, tra_build_operand_tensor);
+    case TRA_AST_AGGREGATE: advice = "label the dimensions of the result: C[i] = A[i] - sum[j](B[i,j])"; break;
     case TRA_AST_NUMBER: advice = "numbers are named by: param eta = 0.01"; break;
     case TRA_AST_STRING:
     case TRA_AST_LIST:

@@ -7,6 +7,7 @@
 #include "slice.h"
 #include "storage.h"
 #include "table_build.h"
+#include "whole.h"
 
 /* Result `part` of the nparts results of x, a call of solve, inverse or a decomposition (linear.h). */
 tra_node *tra_build_linear_call(tra_build *b, const tra_ast *x, int part, int nparts);

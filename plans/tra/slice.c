@@ -5,6 +5,7 @@
 
 #include "lower.h"
 #include "meet.h"
+#include "table_build.h"
 
 #include <string.h>
 #include <xxhash.h>
@@ -33,6 +34,7 @@ static bool shape_of(tra_build *b, const tra_ast *x, const char *name, const tra
 /* A range from:to of a dimension, as functions of the turn of a loop. */
 typedef struct range {
     const tra_keyexpr *from, *to; /* NULL: the end of the dimension */
+    int64_t step;
 } range;
 
 /* A slice that is being built. turn: the counter on which it depends; NULL: none. */
@@ -44,35 +46,49 @@ typedef struct slicing {
     range at[TRA_MAXDIM];
 } slicing;
 
+static bool has_turn(const tra_keyexpr *x) {
+    return x && (x->op == TRA_KEY_VAR || has_turn(x->a) || has_turn(x->b));
+}
+
 static bool read_range(slicing *w, int d) {
     const tra_ast *x = w->list->kids[d];
     if (x->kind != TRA_AST_RANGE) {
-        tra_diag_error(w->b->d, x->span, "write from:to, of which either may be left out: [0:10, :]",
+        tra_diag_error(w->b->d, x->span, "write from:to or from:to:step, of which ends may be left out: [0:10, ::2, :]",
                        "slice takes a range of each dimension");
         return false;
     }
     range *r = &w->at[d];
+    r->step = 1;
+    if (x->nkids > 2 && !tra_build_int(w->b, x->kids[2], "a step", INT64_MIN, &r->step)) return false;
+    if (r->step == 0) {
+        tra_diag_error(w->b->d, x->kids[2]->span, "a step back is written ::-1", "a step is not 0");
+        return false;
+    }
     bool from = x->kids[0]->kind != TRA_AST_STAR, to = x->kids[1]->kind != TRA_AST_STAR;
     if (from && !tra_build_int_of_turn(w->b, x->kids[0], "the begin of a range", &r->from, &w->turn)) return false;
     return !to || tra_build_int_of_turn(w->b, x->kids[1], "the end of a range", &r->to, &w->turn);
 }
 
-/* The range of dimension d in a turn; false after a diagnostic. */
+/* The range of dimension d in a turn; false after a diagnostic. A range with a step back begins above its end, and an
+ * end that is left out is then one before the first position. */
 static bool range_in(const slicing *w, int d, int64_t turn, int64_t *from, int64_t *to) {
     const tra_dims key = {1, {turn}};
     const tra_span span = w->list->kids[d]->span;
     int64_t n = w->shape.v[d];
     char when[48] = "";
     tra_err e = {0};
-    *from = 0, *to = n;
+    bool back = w->at[d].step < 0;
+    *from = back ? n - 1 : 0, *to = back ? -1 : n;
     if ((w->at[d].from && tra_keyexpr_eval(w->at[d].from, &key, from, &e) != TRA_OK) ||
         (w->at[d].to && tra_keyexpr_eval(w->at[d].to, &key, to, &e) != TRA_OK)) {
         tra_diag_error(w->b->d, span, NULL, "%s", e.msg);
         return false;
     }
-    if (*from >= 0 && *from <= *to && *to <= n) return true;
+    if (back ? *from < n && *to <= *from && *to >= -1 : *from >= 0 && *from <= *to && *to <= n) return true;
     if (w->turn) snprintf(when, sizeof when, "in turn %" PRId64 " ", turn);
-    tra_diag_error(w->b->d, span, "a range from:to has the positions from, ..., to - 1",
+    tra_diag_error(w->b->d, span,
+                   back ? "a range from:to:-1 has the positions from, from - 1, ..., to + 1; write 10::-1 for all down to 0"
+                        : "a range from:to has the positions from, ..., to - 1",
                    "%sthis dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", when, n,
                    *from, *to);
     return false;
@@ -98,6 +114,32 @@ static bool find_origins(const slicing *w, tra_node *fields) {
     return true;
 }
 
+/* The positions of x along dimension d that a range with a step has. */
+static tra_node *take_steps(slicing *w, const tra_ast *call, tra_node *x, int d) {
+    enum { MOST = 1 << 26 };
+    tra_build *b = w->b;
+    int64_t from, to, step = w->at[d].step;
+    if (!range_in(w, d, 0, &from, &to)) return NULL;
+    int64_t n = tra_ceil_div(step > 0 ? to - from : from - to, step > 0 ? step : tra_max64(step, -INT64_MAX) * -1);
+    bool turn = has_turn(w->at[d].from) || has_turn(w->at[d].to);
+    if (turn || w->shape.v[d] > MOST) {
+        tra_diag_error(b->d, w->list->kids[d]->span, "take the range first, and of it the steps: slice(Y, [::2])",
+                       turn ? "a range that depends on the turn has no step"
+                                     : "a range with a step is of at most %d positions", MOST);
+        return NULL;
+    }
+    int64_t *position = tra_news(b->arena, int64_t, n + 1);
+    for (int64_t i = 0; i < n; i++) position[i] = from + i * step;
+    tra_take *t = tra_new(b->arena, tra_take);
+    *t = (tra_take){.dim = d, .from = position};
+    tra_table_builder taken = {.b = b, .call = call, .in = x, .op.op = TRA_TABLE_ALIGN};
+    const tra_dim_labels *l = tra_labels_of_dim(x, d);
+    const tra_dim_order *order = tra_order_of_dim(x, d);
+    tra_node *y = tra_table_taken(&taken, t, n);
+    if (y) tra_set_dim(b, y, d, l ? tra_dim_labels_at(b->arena, l, position, n) : NULL, order);
+    return y;
+}
+
 static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand) {
     if (call->nkids != 2 || call->kids[1]->kind != TRA_AST_LIST) {
         tra_diag_error(b->d, call->span, "write slice(X, [0:10, :])", "slice has a relation and a list of ranges");
@@ -112,11 +154,18 @@ static tra_node *build_slice(tra_build *b, const tra_ast *call, tra_build_operan
                        w.list->nkids, w.shape.n);
         return NULL;
     }
+    for (int d = 0; d < w.shape.n; d++) ok = read_range(&w, d) && ok;
+    for (int d = 0; d < w.shape.n && ok; d++) /* their positions do not change those along other dimensions */
+        if (w.at[d].step != 1) ok = (fields.in[0] = take_steps(&w, call, fields.in[0], d)) != NULL;
+    if (!ok) return NULL;
+    tra_dims now;
+    tra_type_shape(&fields.in[0]->type, &now);
     fields.block = fields.in[0]->type.cat->bound;
     fields.origin.n = fields.extent.n = w.shape.n;
     for (int d = 0; d < w.shape.n; d++) {
+        if (w.at[d].step != 1) w.at[d] = (range){.step = 1}, w.shape.v[d] = now.v[d];
         int64_t to = 0;
-        ok = read_range(&w, d) && range_in(&w, d, 0, &fields.origin.v[d], &to) && ok;
+        ok = range_in(&w, d, 0, &fields.origin.v[d], &to) && ok;
         fields.extent.v[d] = to - fields.origin.v[d];
         fields.block.v[d] = tra_max64(1, tra_min64(fields.block.v[d], fields.extent.v[d]));
         all = all && fields.extent.v[d] == w.shape.v[d];

@@ -384,7 +384,7 @@ static tra_node *operand(const tra_table_builder *w, relation_builder *relation,
     const tra_ast *x = w->call->kids[i];
     tra_node *n = relation(w->b, x);
     if (!tensor) return tra_matrix_as_table(w->b, x, n);
-    if (n && w->op.op == TRA_TABLE_ENTRIES) n = tra_table_as_matrix(w->b, x, n);
+    if (n && w->op.op != TRA_TABLE_TABLE) n = tra_table_as_matrix(w->b, x, n);
     if (!n || !n->type.columns) return n;
     tra_diag_error(w->b->d, x->span, "matrix(T, [a, b]) makes a tensor of columns of a table T",
                    "this is a table already; a tensor is expected here");

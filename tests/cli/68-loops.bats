@@ -334,3 +334,14 @@ END
     status 3 tra run p.plan
     has "changed since the plan was made"
 }
+
+@test "the last value of eval may be a state of a loop; a misplaced until says where it stands" {
+    [ "$(tra eval -q 'state w = gen(zero, [2]); repeat 3 as t { next w[i] = w[i] + t }')" = $'3\n3' ]
+    [ "$(tra eval -q 'state w = gen(zero, [2]); repeat 9 as t { v[i] = w[i] + t; next w = v; s[] = sum w[i] }; until s > 2' | head -1)" = 6 ]
+    [ "$(tra eval -q $'state w = gen(zero, [2])\nrepeat 3 as t {\n s[] = sum w[i]\n next w[i] = w[i] + t\n trace log(s)\n}\nlog')" = $'turn,s\n0,0\n1,0\n2,2' ]
+    [ "$(tra eval -q $'state w = gen(zero, [2])\nrepeat 3 as t {\n next w[i] = w[i] + t\n}\nw * 2')" = $'6\n6' ]
+    status 2 tra eval 'state w = gen(zero, [2]); repeat 3 as t { next w[i] = w[i] + t; until t > 1 }'
+    has "until stands after the '}' of a loop"
+    status 2 tra eval $'state w = gen(zero, [2])\nrepeat 3 {\n v[i] = w[i] + 1; next w = v\n} until max v[i] > 2'
+    has 'write x[] = max .. in the loop, and until x < 1e-6'
+}
