@@ -152,7 +152,8 @@ static bool parse_state(parser *p, tra_stmt *s, tra_stmt_role role) {
 
 bool tra_parse_loop_statement(parser *p, tra_stmt *s) {
     if (tra_parse_at_name(p, "until")) {
-        tra_diag_error(p->d, p->tok->span, "write repeat 100 { .. } until x < 1e-6: after the '}', perhaps on a new line",
+        tra_diag_error(p->d, p->tok->span,
+                       "write repeat 100 { .. } until x < 1e-6: after the '}', perhaps on a new line",
                        "until stands after the '}' of a loop, not as a statement");
         return false;
     }

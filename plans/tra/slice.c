@@ -46,9 +46,7 @@ typedef struct slicing {
     range at[TRA_MAXDIM];
 } slicing;
 
-static bool has_turn(const tra_keyexpr *x) {
-    return x && (x->op == TRA_KEY_VAR || has_turn(x->a) || has_turn(x->b));
-}
+static bool has_turn(const tra_keyexpr *x) { return x && (x->op == TRA_KEY_VAR || has_turn(x->a) || has_turn(x->b)); }
 
 static bool read_range(slicing *w, int d) {
     const tra_ast *x = w->list->kids[d];
@@ -86,11 +84,12 @@ static bool range_in(const slicing *w, int d, int64_t turn, int64_t *from, int64
     }
     if (back ? *from < n && *to <= *from && *to >= -1 : *from >= 0 && *from <= *to && *to <= n) return true;
     if (w->turn) snprintf(when, sizeof when, "in turn %" PRId64 " ", turn);
-    tra_diag_error(w->b->d, span,
-                   back ? "a range from:to:-1 has the positions from, from - 1, ..., to + 1; write 10::-1 for all down to 0"
-                        : "a range from:to has the positions from, ..., to - 1",
-                   "%sthis dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", when, n,
-                   *from, *to);
+    tra_diag_error(
+        w->b->d, span,
+        back ? "a range from:to:-1 has the positions from, from - 1, ..., to + 1; write 10::-1 for all down to 0"
+             : "a range from:to has the positions from, ..., to - 1",
+        "%sthis dimension has %" PRId64 " positions, of which %" PRId64 ":%" PRId64 " is no range", when, n, *from,
+        *to);
     return false;
 }
 
@@ -125,7 +124,8 @@ static tra_node *take_steps(slicing *w, const tra_ast *call, tra_node *x, int d)
     if (turn || w->shape.v[d] > MOST) {
         tra_diag_error(b->d, w->list->kids[d]->span, "take the range first, and of it the steps: slice(Y, [::2])",
                        turn ? "a range that depends on the turn has no step"
-                                     : "a range with a step is of at most %d positions", MOST);
+                            : "a range with a step is of at most %d positions",
+                       MOST);
         return NULL;
     }
     int64_t *position = tra_news(b->arena, int64_t, n + 1);

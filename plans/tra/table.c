@@ -35,7 +35,7 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
     static const char *const forms[] = {
         [TRA_TABLE_SELECT] = "write select(T, duration > 0)",
         [TRA_TABLE_PROJECT] = "write project(T, a, b = a + 1, *)",
-        [TRA_TABLE_MATRIX] = "write matrix(T, [a, b = a + 1], fill = 0, type = f64, rows = key)",
+        [TRA_TABLE_MATRIX] = "write matrix(T, [a, b = a + 1, onehot(city), *], fill = 0, type = f64, rows = key)",
         [TRA_TABLE_JOIN] = "write join(L, R, a == b && c > 0, how = left, prefix = \"p_\")",
         [TRA_TABLE_CROSS] = "write cross(L, R, prefix = \"p_\")",
         [TRA_TABLE_GROUP] = "write group(T, [a, k = b div 2], n = count(), m = mean(x))",
@@ -182,40 +182,36 @@ static tra_node *build_select(tra_table_builder *w) {
     return tra_table_record(w, tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x)));
 }
 
-/* Does an argument name the column, or a new one that is called so? */
-static bool is_named(const tra_ast *call, const char *name) {
-    for (int i = 1; i < call->nkids; i++) {
-        const tra_ast *x = call->kids[i];
-        bool named = x->kind == TRA_AST_NAME || x->kind == TRA_AST_NAMED;
-        if (named && strcmp(x->text, name) == 0) return true;
+/* Does one of the n arguments name the column, or a new one that is called so? */
+static bool is_named(int n, tra_ast *const *v, const char *name) {
+    for (int i = 0; i < n; i++) {
+        bool named = v[i]->kind == TRA_AST_NAME || v[i]->kind == TRA_AST_NAMED;
+        if (named && strcmp(v[i]->text, name) == 0) return true;
     }
     return false;
 }
 
-/* Adds what * stands for: the columns that no other argument names, without the dropped ones (NULL: none). */
-static bool add_star(tra_table_builder *w, const tra_ast *x, const bool *dropped) {
+bool tra_table_add_star(tra_table_builder *w, const tra_ast *x, int n, tra_ast *const *v, const bool *without) {
     const tra_schema *s = w->in->type.columns;
     for (int i = 0; i < (w->own_columns ? w->own_columns : s->n); i++) {
-        if ((dropped && dropped[i]) || is_named(w->call, s->v[i].name)) continue;
+        if ((without && without[i]) || is_named(n, v, s->v[i].name)) continue;
         if (!tra_table_add_term(w, tra_table_name_ast(w->b->arena, s->v[i].name, x->span))) return false;
     }
     return true;
 }
 
-/* Adds what drop(a, b) stands for: the same as *, without these columns. */
-static bool add_all_but(tra_table_builder *w, const tra_ast *x) {
+bool *tra_table_dropped(const tra_table_builder *w, const tra_ast *x) {
     tra_table_scope sc = tra_table_scope_of(w);
     bool *dropped = tra_news(w->b->arena, bool, w->in->type.columns->n);
     for (int i = 0; i < x->nkids; i++) {
         int at = tra_table_find_column(&sc, x->kids[i]);
-        if (at < 0) return false;
+        if (at < 0) return NULL;
         dropped[at] = true;
     }
-    return add_star(w, x, dropped);
+    return dropped;
 }
 
-/* The names and expressions of the terms, as arrays. */
-static void split_terms(const tra_table_builder *w, const char ***names, const tra_colexpr ***x) {
+void tra_table_split_terms(const tra_table_builder *w, const char ***names, const tra_colexpr ***x) {
     *names = tra_news(w->b->arena, const char *, w->op.nterms);
     *x = tra_news(w->b->arena, const tra_colexpr *, w->op.nterms);
     for (int i = 0; i < w->op.nterms; i++) {
@@ -228,7 +224,7 @@ tra_node *tra_table_project(tra_table_builder *w) {
     const char **names;
     const tra_colexpr **x;
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
-    split_terms(w, &names, &x);
+    tra_table_split_terms(w, &names, &x);
     tra_rowwise_project(r, w->op.nterms, names, x);
     return tra_table_record(w, tra_table_rowwise(w, r, tra_table_call_text(w), false, 1));
 }
@@ -238,10 +234,11 @@ static tra_node *build_project(tra_table_builder *w) {
     if (!tra_table_build_numbers(w)) return NULL;
     for (int i = 1; i < w->call->nkids; i++) {
         const tra_ast *arg = w->call->kids[i];
-        if (arg->kind == TRA_AST_STAR)
-            ok = add_star(w, arg, NULL) && ok;
-        else if (arg->kind == TRA_AST_CALL && strcmp(arg->text, "drop") == 0)
-            ok = add_all_but(w, arg) && ok;
+        bool drop = arg->kind == TRA_AST_CALL && strcmp(arg->text, "drop") == 0;
+        const bool *dropped = drop ? tra_table_dropped(w, arg) : NULL;
+        if (drop || arg->kind == TRA_AST_STAR)
+            ok =
+                !(drop && !dropped) && tra_table_add_star(w, arg, w->call->nkids - 1, w->call->kids + 1, dropped) && ok;
         else
             ok = tra_table_add_term(w, arg) && ok;
     }
@@ -249,61 +246,6 @@ static tra_node *build_project(tra_table_builder *w) {
     if (w->op.nterms == 0)
         return tra_table_refuse(w, w->call, "a table has columns, and this one would have none"), NULL;
     return tra_table_project(w);
-}
-
-/* rows: the column that labels the rows; NULL: none does. */
-static bool matrix_options(tra_table_builder *w, const tra_ast **rows) {
-    static const char *const names[] = {"fill", "type", "rows"};
-    const tra_ast *value[3] = {NULL, NULL, NULL};
-    w->op.dtype = TRA_F64;
-    if (!tra_table_named_args(w, 2, 3, names, value)) return false;
-    *rows = value[2];
-    if (value[0]) {
-        double *fill = tra_new(w->b->arena, double);
-        if (!tra_build_number(w->b, value[0], fill)) return false;
-        w->op.fill = fill;
-    }
-    if (!value[1]) return true;
-    if (value[1]->kind == TRA_AST_NAME && tra_dtype_parse(value[1]->text, &w->op.dtype)) return true;
-    tra_diag_error(w->b->d, value[1]->span, tra_arena_printf(w->b->arena, "types are %s", tra_dtype_choices()),
-                   "an element type is expected here");
-    return false;
-}
-
-/* The labels of rows = column. */
-static bool row_labels(const tra_table_builder *w, const tra_ast *x, const tra_dim_labels **out) {
-    tra_table_scope sc = tra_table_scope_of(w);
-    if (x->kind != TRA_AST_NAME) return tra_table_refuse(w, x, "rows are labelled by a column: rows = key"), false;
-    int c = tra_table_find_column(&sc, x);
-    return c >= 0 && tra_labels_of_column(w->b, x, w->in_name, w->in, c, out);
-}
-
-static tra_node *build_matrix(tra_table_builder *w) {
-    const char **names;
-    const tra_colexpr **x;
-    tra_err e = {0};
-    const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
-    if (!list || list->kind != TRA_AST_LIST)
-        return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list"), NULL;
-    const tra_ast *rows = NULL;
-    const tra_dim_labels *labels = NULL;
-    bool ok = matrix_options(w, &rows);
-    if (ok && rows) ok = row_labels(w, rows, &labels);
-    for (int i = 0; i < list->nkids; i++) ok = tra_table_add_term(w, list->kids[i]) && ok;
-    if (!ok) return NULL;
-    if (w->op.nterms == 0) return tra_table_refuse(w, list, "a matrix has columns, and this one would have none"), NULL;
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
-    split_terms(w, &names, &x);
-    if (tra_rowwise_matrix(r, w->op.nterms, names, x, w->op.dtype, w->op.fill, &e) != TRA_OK) {
-        tra_diag_error(w->b->d, list->span, NULL, "%s", e.msg);
-        return NULL;
-    }
-    tra_node *n = tra_table_rowwise(w, r, tra_table_call_text(w), false, 1);
-    if (n) n = tra_table_add_column_key(w, n);
-    if (!n) return NULL;
-    tra_set_dim(w->b, n, 1, tra_dim_labels_of_texts(w->b->arena, "column", w->op.nterms, names), NULL);
-    tra_set_dim(w->b, n, 0, labels, rows ? NULL : tra_dim_order_new(w->b, TRA_ORDER_ROWS, w->in_name));
-    return tra_table_record(w, n);
 }
 
 /* rows(T): the numbers of rows of all blocks, added up, in the type of the operator. */
@@ -348,12 +290,14 @@ static tra_ast *call_on(tra_build *b, const char *name, const tra_ast *x, int nk
     return call;
 }
 
+bool tra_column_is_number(const tra_column *c) {
+    return c->type == TRA_COL_BOOL || tra_coltype_is_integer(c->type) || tra_coltype_is_float(c->type);
+}
+
 const tra_column *tra_table_other_column(const tra_node *n) {
     const tra_schema *s = n->type.columns;
-    for (int c = 0; s && c < s->n; c++) {
-        tra_coltype t = s->v[c].type;
-        if (t != TRA_COL_BOOL && !tra_coltype_is_integer(t) && !tra_coltype_is_float(t)) return &s->v[c];
-    }
+    for (int c = 0; s && c < s->n; c++)
+        if (!tra_column_is_number(&s->v[c])) return &s->v[c];
     return NULL;
 }
 
@@ -368,7 +312,7 @@ tra_node *tra_table_as_matrix(tra_build *b, const tra_ast *x, tra_node *n) {
         list->kids[c] = tra_new(b->arena, tra_ast);
         *list->kids[c] = (tra_ast){.kind = TRA_AST_NAME, .span = x->span, .name_span = x->span, .text = s->v[c].name};
     }
-    return build_matrix(&w);
+    return tra_table_matrix(&w);
 }
 
 tra_node *tra_matrix_as_table(tra_build *b, const tra_ast *x, tra_node *n) {
@@ -438,7 +382,7 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_DISTINCT: return tra_table_order(&w);
     case TRA_TABLE_LIMIT: return tra_table_limit(&w);
     case TRA_TABLE_UNION: return build_union(&w, relation);
-    case TRA_TABLE_MATRIX: return build_matrix(&w);
+    case TRA_TABLE_MATRIX: return tra_table_matrix(&w);
     case TRA_TABLE_ROWS: return build_rows(&w);
     case TRA_TABLE_PIVOT: return tra_table_pivot(&w);
     case TRA_TABLE_ENTRIES:

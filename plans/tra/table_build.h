@@ -41,6 +41,7 @@ bool tra_is_table_op(const char *name);
 const char *tra_table_op_name(int i); /* of operator i; NULL after the last */
 /* Builds the call of an operator on tables; `relation` builds its operands. */
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *));
+bool tra_column_is_number(const tra_column *c); /* of numbers or bools */
 /* The first column that is neither of numbers nor of bools; NULL: there is none, or no table. */
 const tra_column *tra_table_other_column(const tra_node *n);
 /* n, or where it is a table of numbers and bools alone the matrix of all its columns (f64), x standing for it in the
@@ -75,6 +76,13 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
 bool tra_table_named_args(const tra_table_builder *w, int from, int n, const char *const *names, const tra_ast **value);
 /* Adds a column, or "name = expression", to the terms of the operator. */
 bool tra_table_add_term(tra_table_builder *w, const tra_ast *x);
+/* Adds what * stands for, which stands at x: the columns that none of the n arguments v names, without those of which
+ * without[c] is set (NULL: none). */
+bool tra_table_add_star(tra_table_builder *w, const tra_ast *x, int n, tra_ast *const *v, const bool *without);
+/* The columns of w->in that x, drop(a, b), names. */
+bool *tra_table_dropped(const tra_table_builder *w, const tra_ast *x);
+/* The names and expressions of the terms, as arrays. */
+void tra_table_split_terms(const tra_table_builder *w, const char ***names, const tra_colexpr ***x);
 /* The call with resolved names, "project(a, b = a + 1)", without its operands: the text of kernels. */
 const char *tra_table_call_text(const tra_table_builder *w);
 /* A table whose columns are the terms of w. */
@@ -143,12 +151,18 @@ tra_node *tra_table_one_block(tra_table_builder *w, tra_node *n, int arity);
 
 /* ---- operators that have files of their own ----------------------------------------------------------------- */
 
-/* table_group.c, table_order.c, table_join.c, table_pivot.c, table_from_tensor.c: the operator that w->call is. */
+/* table_group.c, table_order.c, table_join.c, table_pivot.c, table_matrix.c,
+ * table_from_tensor.c: the operator that w->call is. */
 tra_node *tra_table_group(tra_table_builder *w);
 tra_node *tra_table_order(tra_table_builder *w);
 tra_node *tra_table_limit(tra_table_builder *w);
 tra_node *tra_table_join(tra_table_builder *w);
 tra_node *tra_table_pivot(tra_table_builder *w);
+tra_node *tra_table_matrix(tra_table_builder *w);
+/* Finds the values that a key may have, in their order, and the labels of a dimension that has them. `at` is the column
+ * of w->in, or name = expression; c its column in a table made of w->in, NULL: there is none. */
+bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const tra_ast *at, tra_pivot_key *key,
+                          const tra_dim_labels **labels);
 tra_node *tra_table_of_tensor(tra_table_builder *w);
 
 /* label_ops.c: label(X, d, T, column), with T in w->right; unlabel(X, d); align(X, d, Y, e, fill = v), with Y there. */

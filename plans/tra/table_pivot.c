@@ -157,12 +157,23 @@ static bool computed_values(tra_arena *a, const tra_schema *s, const tra_colexpr
 
 /* ---- which values there are --------------------------------------------------------------------------------- */
 
-/* Finds the values that a key may have, c being its column in the table of groups, and `at` the argument: their places,
- * and the labels of the dimension. False after a diagnostic. */
-static bool key_values(const tra_table_builder *w, const tra_column *c, const tra_ast *at, tra_pivot_key *key,
-                       const tra_dim_labels **labels) {
+/* The column that a key is: one of w->in, or a computed one. NULL after a diagnostic. */
+static const tra_column *key_column(const tra_table_builder *w, const tra_ast *at) {
+    tra_table_scope sc = tra_table_scope_of(w);
+    tra_table_term term;
+    int c = at->kind == TRA_AST_NAME ? tra_table_find_column(&sc, at) : -1;
+    if (at->kind == TRA_AST_NAME) return c >= 0 ? &w->in->type.columns->v[c] : NULL;
+    if (!tra_table_build_term(&sc, at->text, at->kids[0], &term)) return NULL;
+    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
+    tra_rowwise_project(r, 1, &term.name, &term.x);
+    return &tra_rowwise_out(r)->v[0];
+}
+
+bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const tra_ast *at, tra_pivot_key *key,
+                          const tra_dim_labels **labels) {
     tra_arena *a = w->b->arena;
     tra_err e = {0};
+    if (!c && !(c = key_column(w, at))) return false;
     if (tra_coltype_is_coded(c->type) && c->dict) {
         const tra_dictionary *sorted = c->dict;
         int32_t *place;
@@ -193,10 +204,10 @@ static bool key_values(const tra_table_builder *w, const tra_column *c, const tr
         return true;
     }
     tra_diag_error(w->b->d, at->span,
-                   !whole ? "keys of pivot are strings, integers, bools, dates and timestamps"
+                   !whole ? "such keys are strings, integers, bools, dates and timestamps"
                    : at->kind == TRA_AST_NAMED
                        ? "they are known where it is computed of columns of a file that have few values, and of strings"
-                       : "compute it in pivot, pivot(T, key = expression, ...), or write the table to a file first",
+                       : "compute it here, key = expression, of columns of a file, or write the table to a file first",
                    "which values column '%s' has is not known before the program runs", c->name);
     return false;
 }
@@ -304,7 +315,7 @@ tra_node *tra_table_pivot(tra_table_builder *w) {
     const tra_dim_labels **labels = tra_news(w->b->arena, const tra_dim_labels *, TRA_MAXDIM);
     *p = (tra_pivot){.in = s};
     for (int k = 0; k < 2; k++) {
-        if (!key_values(w, &s->v[k], call->kids[ROW + k], &p->key[k], &labels[k])) return NULL;
+        if (!tra_table_key_values(w, &s->v[k], call->kids[ROW + k], &p->key[k], &labels[k])) return NULL;
         if (p->key[k].n) continue;
         tra_diag_error(
             w->b->d, call->kids[ROW + k]->span, "group(T, [row, column], ...) makes a table, which may be empty",

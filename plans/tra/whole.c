@@ -227,9 +227,10 @@ tra_node *tra_build_whole_aggregation(tra_build *b, const tra_ast *x, tra_build_
     tra_node *in = operand(b, x->kids[0]);
     if (!in) return NULL;
     if (in->type.columns) {
-        tra_diag_error(b->d, x->span,
-                       tra_arena_printf(b->arena, "write group(T, [], m = %s(x)), or rows(T) for their number", x->text),
-                       "%s(X) aggregates a tensor; of a table it is a column that is aggregated", x->text);
+        tra_diag_error(
+            b->d, x->span,
+            tra_arena_printf(b->arena, "write group(T, [], m = %s(x)), or rows(T) for their number", x->text),
+            "%s(X) aggregates a tensor; of a table it is a column that is aggregated", x->text);
         return NULL;
     }
     if (!check_blocked(b, in, x->text, x->span)) return NULL;

@@ -5,8 +5,8 @@
 #include "slice.h"
 
 /* Functions of one whole tensor: softmax, transpose, diag, trace, norm. */
-int tra_whole_find(const char *name);       /* -1: it is none of them */
-const char *tra_whole_name(int i);          /* NULL after the last */
+int tra_whole_find(const char *name); /* -1: it is none of them */
+const char *tra_whole_name(int i);    /* NULL after the last */
 tra_node *tra_build_whole_function(tra_build *b, int i, const tra_ast *call, tra_build_operand *operand);
 
 /* sum(X), mean(X), ...: an aggregation over all dimensions. */

@@ -229,7 +229,7 @@ assert (np.load("p.npy") == want).all()'
     [[ $output == *"is not known before the program runs"* ]]
     sed -i 's/P = pivot.*/P = pivot(project(n, k = v * 2, b, v), k, b, v, sum)/' p.tra
     status 2 tra check p.tra
-    has "compute it in pivot, pivot(T, key = expression, ...), or write the table to a file first"
+    has "compute it here, key = expression, of columns of a file, or write the table to a file first"
 }
 
 @test "a pivot by a column that has no values is an error that names the column" {
