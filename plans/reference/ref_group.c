@@ -4,8 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The order of keys: NULLs last, NaN greatest, -0 as 0, strings by bytes. */
-static int key_order(tra_coltype t, const ref_cell *a, const ref_cell *b, bool desc) {
+int ref_key_order(tra_coltype t, const ref_cell *a, const ref_cell *b, bool desc) {
     int r;
     if (a->state != REF_VALUE || b->state != REF_VALUE) return (a->state != REF_VALUE) - (b->state != REF_VALUE);
     if (tra_coltype_is_coded(t)) {
@@ -21,24 +20,18 @@ static int key_order(tra_coltype t, const ref_cell *a, const ref_cell *b, bool d
 
 /* ---- aggregates --------------------------------------------------------------------------------------------- */
 
-/* Values that are not NULL, in the order of their rows. */
-typedef struct values {
-    int64_t n;
-    const ref_item **v;
-} values;
-
-static ref_num number(const ref_item *x) { return x->type <= TRA_COL_I64 ? (ref_num)x->c.i : (ref_num)x->c.f; }
+ref_num ref_number(const ref_item *x) { return x->type <= TRA_COL_I64 ? (ref_num)x->c.i : (ref_num)x->c.f; }
 
 static ref_cell real(bool any, ref_num v) { return (ref_cell){.state = any ? REF_VALUE : REF_NULL, .f = (double)v}; }
 
-static ref_cell extreme(const values *g, tra_aggregate f) {
+static ref_cell extreme(const ref_values *g, tra_aggregate f) {
     if (g->n == 0) return (ref_cell){.state = REF_NULL};
     const ref_item *best = g->v[0];
     for (int64_t i = 1; i < g->n; i++) {
         const ref_item *x = g->v[i];
         bool floats = tra_coltype_is_float(x->type);
         if (floats && isnan(best->c.f)) break; /* it propagates */
-        int c = key_order(x->type, &x->c, &best->c, false);
+        int c = ref_key_order(x->type, &x->c, &best->c, false);
         bool better = f == TRA_AGGREGATE_LAST                            ? true
                       : f == TRA_AGGREGATE_MAX || f == TRA_AGGREGATE_ANY ? c > 0
                       : f == TRA_AGGREGATE_FIRST                         ? false
@@ -48,41 +41,41 @@ static ref_cell extreme(const values *g, tra_aggregate f) {
     return f == TRA_AGGREGATE_LAST ? g->v[g->n - 1]->c : f == TRA_AGGREGATE_FIRST ? g->v[0]->c : best->c;
 }
 
-static ref_cell spread(const values *g, bool root) {
+static ref_cell spread(const ref_values *g, bool root) {
     ref_num mean = 0, sum = 0;
-    for (int64_t i = 0; i < g->n; i++) mean += number(g->v[i]) / g->n;
-    for (int64_t i = 0; i < g->n; i++) sum += (number(g->v[i]) - mean) * (number(g->v[i]) - mean);
+    for (int64_t i = 0; i < g->n; i++) mean += ref_number(g->v[i]) / g->n;
+    for (int64_t i = 0; i < g->n; i++) sum += (ref_number(g->v[i]) - mean) * (ref_number(g->v[i]) - mean);
     sum /= g->n - 1;
     return real(g->n > 1, root ? sqrtl((ref_num)(double)sum) : sum);
 }
 
-static void sort_values(values *g) {
+static void sort_values(ref_values *g) {
     for (int64_t i = 1; i < g->n; i++)
-        for (int64_t j = i; j > 0 && key_order(g->v[j]->type, &g->v[j]->c, &g->v[j - 1]->c, false) < 0; j--) {
+        for (int64_t j = i; j > 0 && ref_key_order(g->v[j]->type, &g->v[j]->c, &g->v[j - 1]->c, false) < 0; j--) {
             const ref_item *t = g->v[j];
             g->v[j] = g->v[j - 1];
             g->v[j - 1] = t;
         }
 }
 
-static ref_cell quantile(values *g, double q) {
+static ref_cell quantile(ref_values *g, double q) {
     sort_values(g);
-    if (g->n == 0 || isnan((double)number(g->v[g->n - 1]))) return real(g->n > 0, (ref_num)NAN);
+    if (g->n == 0 || isnan((double)ref_number(g->v[g->n - 1]))) return real(g->n > 0, (ref_num)NAN);
     double place = q * (double)(g->n - 1);
     int64_t below = (int64_t)floor(place);
-    ref_num low = number(g->v[below]), high = number(g->v[tra_min64(below + 1, g->n - 1)]);
+    ref_num low = ref_number(g->v[below]), high = ref_number(g->v[tra_min64(below + 1, g->n - 1)]);
     ref_num share = place - (double)below;
     if (low == high || share == 0) return real(true, low);
     return real(true, isinf((double)(high - low)) ? low * (1 - share) + high * share : low + (high - low) * share);
 }
 
-static tra_status aggregate(const tra_table_agg *a, values *g, int64_t rows, ref_cell *out, tra_err *e) {
+tra_status ref_aggregate(const tra_table_agg *a, ref_values *g, int64_t rows, ref_cell *out, tra_err *e) {
     __int128 exact = 0;
     double sum = 0;
     bool whole = g->n && g->v[0]->type <= TRA_COL_I64;
     for (int64_t i = 0; i < g->n; i++) {
         if (whole) exact += g->v[i]->c.i;
-        if (!whole) sum += (double)number(g->v[i]);
+        if (!whole) sum += (double)ref_number(g->v[i]);
     }
     switch (a->f) {
     case TRA_AGGREGATE_COUNT: *out = (ref_cell){.i = a->ast ? g->n : rows}; return TRA_OK;
@@ -105,7 +98,7 @@ static tra_status aggregate(const tra_table_agg *a, values *g, int64_t rows, ref
     case TRA_AGGREGATE_DISTINCT:
         sort_values(g);
         *out = (ref_cell){.i = g->n > 0};
-        for (int64_t i = 1; i < g->n; i++) out->i += key_order(g->v[i]->type, &g->v[i]->c, &g->v[i - 1]->c, false) != 0;
+        for (int64_t i = 1; i < g->n; i++) out->i += ref_key_order(g->v[i]->type, &g->v[i]->c, &g->v[i - 1]->c, false) != 0;
         return TRA_OK;
     case TRA_AGGREGATE_MEDIAN: *out = quantile(g, 0.5); return TRA_OK;
     case TRA_AGGREGATE_QUANTILE: *out = quantile(g, a->q); return TRA_OK;
@@ -117,7 +110,7 @@ static tra_status aggregate(const tra_table_agg *a, values *g, int64_t rows, ref
 
 static int compare_keys(int n, const ref_item *a, const ref_item *b) {
     for (int k = 0; k < n; k++) {
-        int c = key_order(a[k].type, &a[k].c, &b[k].c, false);
+        int c = ref_key_order(a[k].type, &a[k].c, &b[k].c, false);
         if (c) return c;
     }
     return 0;
@@ -144,12 +137,12 @@ tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena
         for (end = begin; end < x->rows && compare_keys(nk, &key[at[begin] * nk], &key[at[end] * nk]) == 0;) end++;
         for (int k = 0; k < nk; k++) *ref_at(out, out->rows, k) = key[at[begin] * nk + k].c;
         for (int g = 0; g < op->naggs; g++) {
-            values v = {.v = tra_news(a, const ref_item *, end - begin + 1)};
+            ref_values v = {.v = tra_news(a, const ref_item *, end - begin + 1)};
             for (int64_t i = begin; i < end; i++) {
                 const ref_item *one = &value[at[i] * op->naggs + g];
                 if (op->agg[g].ast && one->c.state == REF_VALUE) v.v[v.n++] = one;
             }
-            TRA_TRY(aggregate(&op->agg[g], &v, end - begin, ref_at(out, out->rows, nk + g), e));
+            TRA_TRY(ref_aggregate(&op->agg[g], &v, end - begin, ref_at(out, out->rows, nk + g), e));
         }
         out->rows++;
         if (end == begin) break;
@@ -162,7 +155,7 @@ tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena
 static int compare_rows(const tra_table_op *op, const ref_table *x, int64_t i, int64_t j, tra_arena *a) {
     for (int k = 0; k < op->nterms; k++) {
         ref_item l = ref_column_value(op->term[k].ast, x, i, a), r = ref_column_value(op->term[k].ast, x, j, a);
-        int c = key_order(l.type, &l.c, &r.c, op->term[k].desc);
+        int c = ref_key_order(l.type, &l.c, &r.c, op->term[k].desc);
         if (c) return c;
     }
     return 0;
@@ -207,9 +200,9 @@ static bool meets(const tra_lookup_spec *s, const ref_table *x, const ref_table 
             continue;
         }
         if (tra_coltype_is_number(l.type) && l.type != r.type) {
-            ref_num p = number(&l), q = number(&r);
+            ref_num p = ref_number(&l), q = ref_number(&r);
             if (!(p == q || (isnan((double)p) && isnan((double)q)))) return false;
-        } else if (key_order(l.type, &l.c, &r.c, false) != 0) {
+        } else if (ref_key_order(l.type, &l.c, &r.c, false) != 0) {
             return false;
         }
     }

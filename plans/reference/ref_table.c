@@ -72,8 +72,7 @@ static tra_status do_select(const tra_table_op *op, const ref_table *x, tra_aren
     return TRA_OK;
 }
 
-/* As a column of the type holds it. */
-static ref_cell stored(const ref_item *v, tra_coltype type) {
+ref_cell ref_stored(const ref_item *v, tra_coltype type) {
     ref_cell c = v->c;
     bool whole = v->type <= TRA_COL_I64, real = type == TRA_COL_F32 || type == TRA_COL_F64;
     if (c.state != REF_VALUE) return (ref_cell){.state = c.state};
@@ -86,7 +85,7 @@ static void do_project(const tra_table_op *op, const ref_table *x, tra_arena *a,
     for (int64_t i = 0; i < x->rows; i++, out->rows++)
         for (int c = 0; c < op->nterms; c++) {
             ref_item v = ref_column_value(op->term[c].ast, x, i, a);
-            *ref_at(out, i, c) = stored(&v, out->column[c].type);
+            *ref_at(out, i, c) = ref_stored(&v, out->column[c].type);
         }
 }
 
@@ -145,6 +144,7 @@ tra_status ref_table_op(const tra_table_op *op, const tra_ref_rel *const *v, tra
     case TRA_TABLE_ORDER: ref_table_sort(op, x, a, t); return TRA_OK;
     case TRA_TABLE_DISTINCT: ref_table_distinct(op, x, a, t); return TRA_OK;
     case TRA_TABLE_LIMIT: ref_table_limit(op, x, t); return TRA_OK;
+    case TRA_TABLE_WINDOW: return ref_table_window(op, x, a, t, e);
     case TRA_TABLE_UNION: do_union(x, y, t); return TRA_OK;
     case TRA_TABLE_MATRIX: return do_matrix(op, x, a, out, e);
     case TRA_TABLE_ROWS: do_rows(op, x, a, out); return TRA_OK;

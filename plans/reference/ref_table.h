@@ -66,9 +66,23 @@ TRA_MUSTUSE tra_status ref_table_input(tra_rel *rel, tra_arena *a, tra_ref_rel *
 /* Rows of a batch, appended to t, which has room for them from row `at` on. */
 void ref_table_take(const tra_schema *s, const tra_batch *b, ref_table *t, int64_t at, tra_arena *a);
 
+/* The order of keys: NULLs last, NaN greatest, -0 as 0, strings by bytes. */
+int ref_key_order(tra_coltype t, const ref_cell *a, const ref_cell *b, bool desc);
+ref_num ref_number(const ref_item *x); /* of a column of numbers */
+/* The value as a column of the type holds it. */
+ref_cell ref_stored(const ref_item *v, tra_coltype type);
+/* Values that are not NULL, in the order of their rows, of so many rows in all; and an aggregate of them. */
+typedef struct ref_values {
+    int64_t n;
+    const ref_item **v;
+} ref_values;
+TRA_MUSTUSE tra_status ref_aggregate(const tra_table_agg *a, ref_values *g, int64_t rows, ref_cell *out, tra_err *e);
+
 /* Into out, which has room for the rows of x (ref_group.c); a join makes its own. */
 TRA_MUSTUSE tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out,
                                        tra_err *e);
+TRA_MUSTUSE tra_status ref_table_window(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out,
+                                        tra_err *e);
 void ref_table_sort(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out);
 void ref_table_distinct(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out);
 void ref_table_limit(const tra_table_op *op, const ref_table *x, ref_table *out);

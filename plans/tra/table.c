@@ -43,6 +43,7 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_DISTINCT] = "write distinct(T, [a, b])",
         [TRA_TABLE_LIMIT] = "write limit(T, 10, from = 20)",
         [TRA_TABLE_UNION] = "write union(A, B, C)",
+        [TRA_TABLE_WINDOW] = "write window(T, [k], [t, x desc], r = row_number(), s = sum(x), frame = rows(-2, 0))",
         [TRA_TABLE_ROWS] = "write rows(T)",
         [TRA_TABLE_PIVOT] = "write pivot(T, row, column, value, sum)",
         [TRA_TABLE_ENTRIES] = "write entries(X)",
@@ -382,6 +383,7 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_DISTINCT: return tra_table_order(&w);
     case TRA_TABLE_LIMIT: return tra_table_limit(&w);
     case TRA_TABLE_UNION: return build_union(&w, relation);
+    case TRA_TABLE_WINDOW: return tra_table_window(&w);
     case TRA_TABLE_MATRIX: return tra_table_matrix(&w);
     case TRA_TABLE_ROWS: return build_rows(&w);
     case TRA_TABLE_PIVOT: return tra_table_pivot(&w);

@@ -49,6 +49,7 @@ static int column_of_operand(const tra_table_op *op, int column) {
         bool one_partner = op->lookup.unique && (how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_LEFT);
         return (no_pairs || one_partner) && column < in->n ? column : -1;
     }
+    case TRA_TABLE_WINDOW: return column < in->n ? column : -1;
     case TRA_TABLE_CROSS:
     case TRA_TABLE_GROUP:
     case TRA_TABLE_UNION:

@@ -156,6 +156,7 @@ tra_node *tra_table_one_block(tra_table_builder *w, tra_node *n, int arity);
 tra_node *tra_table_group(tra_table_builder *w);
 tra_node *tra_table_order(tra_table_builder *w);
 tra_node *tra_table_limit(tra_table_builder *w);
+tra_node *tra_table_window(tra_table_builder *w);
 tra_node *tra_table_join(tra_table_builder *w);
 tra_node *tra_table_pivot(tra_table_builder *w);
 tra_node *tra_table_matrix(tra_table_builder *w);

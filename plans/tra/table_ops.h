@@ -10,6 +10,7 @@
 #include "../../lib/table/group.h"
 #include "../../lib/table/join.h"
 #include "../../lib/table/table.h"
+#include "../../lib/table/window.h"
 #include "tra.h"
 
 /* Name in C, name in the language. */
@@ -23,6 +24,7 @@
     X(DISTINCT, "distinct")                                                                                            \
     X(LIMIT, "limit")                                                                                                  \
     X(UNION, "union")                                                                                                  \
+    X(WINDOW, "window")                                                                                                \
     X(MATRIX, "matrix")                                                                                                \
     X(ROWS, "rows")                                                                                                    \
     X(PIVOT, "pivot")                                                                                                  \
@@ -55,13 +57,27 @@ typedef struct tra_table_agg {
     double q;           /* QUANTILE: from 0, the least value, to 1, the greatest */
 } tra_table_agg;
 
+/* name = function(expression) over the rows around each one. */
+typedef struct tra_table_around {
+    const char *name;
+    tra_window_function f;
+    const tra_ast *ast;       /* the expression; NULL: none */
+    int64_t n;                /* LAG, LEAD, NTH, NTILE */
+    double q;                 /* QUANTILE */
+    const tra_ast *otherwise; /* LAG, LEAD: where there is no such row; NULL: a NULL */
+    tra_window_frame frame;
+} tra_table_around;
+
 struct tra_table_op {
     tra_table_opcode op;
     const tra_node *node;      /* the result, which the nodes up to this one compute */
     const tra_node *in[2];     /* the operands; in[1]: NULL if there is one */
     const tra_schema *columns; /* of the result; NULL: a tensor */
     int nterms;
-    const tra_table_term *term; /* SELECT: the predicate; PROJECT, MATRIX: the columns; GROUP, ORDER, DISTINCT: keys */
+    const tra_table_term *term; /* SELECT: the predicate; PROJECT, MATRIX: the columns; GROUP, ORDER, DISTINCT: keys;
+                                   WINDOW: nkeys keys, then the order */
+    int nkeys, narounds;
+    const tra_table_around *around; /* WINDOW */
     int naggs;
     const tra_table_agg *agg; /* GROUP */
     tra_lookup_spec lookup;   /* JOIN, CROSS: the equalities, which are between columns of the operands, and options */

@@ -37,8 +37,7 @@ tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, co
 
 /* ---- distinct ----------------------------------------------------------------------------------------------- */
 
-/* A table of numbers of rows, in their order, as blocks: those of each block of the table `blocks`. */
-static tra_node *split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks) {
+tra_node *tra_table_split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks) {
     tra_number_slicing *s = tra_new(w->b->arena, tra_number_slicing);
     tra_node *numbers = sorted ? tra_table_block_numbers(w, blocks) : NULL;
     if (!numbers) return NULL;
@@ -84,7 +83,7 @@ static tra_node *distinct_parts(tra_table_builder *w, const tra_part_keys *k, co
     static const int zero[] = {0};
     x = (tra_arrange){.in = x.out, .out = x.out, .from = zero, .n = 1, .column = zero, .number = -1, .what = ""};
     numbers = tra_table_sort_blocks(w, numbers, &x, "sort([row])");
-    tra_node *found = split_numbers(w, numbers, w->in);
+    tra_node *found = tra_table_split_numbers(w, numbers, w->in);
     if (!found) return NULL;
     tra_placing *p = tra_new(a, tra_placing);
     *p = (tra_placing){.left = s, .right = x.out, .out = s, .how = TRA_PLACE_SEMI, .rows = w->in->type.cat->bound.v[0]};

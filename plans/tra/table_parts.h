@@ -59,6 +59,9 @@ tra_node *tra_table_order_parts(tra_table_builder *w, const tra_part_keys *k, co
 /* The table with the number of each row in a column of this name. Works also where only the run tells how many rows the
  * blocks have. */
 tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *name);
+/* A table whose first column is numbers of rows (tra_table_block_numbers), in their order, as blocks: the rows for each
+ * block of the table `blocks`. */
+tra_node *tra_table_split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks);
 
 /* table_group.c: the groups of rows whose first columns are the keys; w->op says how keys are called. states: all
  * aggregates have states, so that groups are made block by block first. */

@@ -1,0 +1,240 @@
+/* window.c - functions of each row and of the rows around it: their types, and the kernel. */
+#include "window_int.h"
+
+#include "table_int.h"
+
+#include <string.h>
+
+static const struct row {
+    const char *text;
+    int least, most;
+    tra_aggregate_takes takes;
+    tra_aggregate_gives gives;
+    tra_window_way way;
+} table[] = {
+#define X(name, text, least, most, takes, gives, way)                                                                  \
+    {text, least, most, TRA_TAKES_##takes, TRA_GIVES_##gives, TRA_WINDOW_##way},
+    TRA_WINDOWS(X)
+#undef X
+};
+enum { NWINDOWS = sizeof table / sizeof *table };
+
+const char *tra_window_text(tra_window_function f) { return table[f].text; }
+const char *tra_window_name(int i) { return i < NWINDOWS ? table[i].text : NULL; }
+tra_window_way tra_window_way_of(tra_window_function f) { return table[f].way; }
+
+int tra_window_find(const char *name) {
+    for (int i = 0; i < NWINDOWS; i++)
+        if (strcmp(table[i].text, name) == 0) return i;
+    return -1;
+}
+
+void tra_window_arguments(tra_window_function f, int *least, int *most) {
+    *least = table[f].least;
+    *most = table[f].most;
+}
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+static tra_column result_of(const tra_window_column *v, const tra_column *of) {
+    tra_column c = {.name = v->name, .type = TRA_COL_F64, .nullable = true};
+    switch (table[v->f].gives) {
+    case TRA_GIVES_NUMBER:
+        c.type = TRA_COL_I64;
+        c.nullable = false;
+        break;
+    case TRA_GIVES_TOTAL: c.type = tra_coltype_is_float(of->type) ? TRA_COL_F64 : TRA_COL_I64; break;
+    case TRA_GIVES_VALUE:
+        if (!of) return (tra_column){.name = v->name, .type = TRA_COL_BOOL};
+        c.type = of->type;
+        c.dict = of->dict;
+        c.fails = of->fails && table[v->f].way != TRA_WINDOW_FOLD;
+        break;
+    case TRA_GIVES_REAL: break;
+    }
+    return c;
+}
+
+tra_status tra_window_new(tra_arena *a, const tra_window *fields, const tra_window **out, tra_err *e) {
+    tra_window *x = tra_new(a, tra_window);
+    *x = *fields;
+    int nby = x->nkeys + x->norder, *column = tra_news(a, int, nby + 1);
+    bool *desc = tra_news(a, bool, nby + 1);
+    tra_window_column *own = tra_news(a, tra_window_column, x->n + 1);
+    tra_column *c = tra_news(a, tra_column, x->n + 1);
+    tra_schema *s = tra_new(a, tra_schema);
+    for (int k = 0; k < nby; k++) {
+        column[k] = k;
+        desc[k] = k >= x->nkeys && fields->desc && fields->desc[k - x->nkeys];
+    }
+    c[0] = (tra_column){.name = "row", .type = TRA_COL_I64};
+    for (int i = 0; i < x->n; i++) {
+        const tra_column *of = fields->v[i].column >= 0 ? &x->in->v[fields->v[i].column] : NULL;
+        own[i] = fields->v[i];
+        if (of && table[own[i].f].takes == TRA_TAKES_NUMBERS && !tra_coltype_is_number(of->type))
+            return tra_fail(e, TRA_PROGRAM, "%s does not take values of type %s", table[own[i].f].text,
+                            tra_coltype_name(of->type));
+        c[1 + i] = result_of(&own[i], of);
+    }
+    *s = (tra_schema){1 + x->n, c};
+    x->column = column;
+    x->desc = desc;
+    x->v = own;
+    x->out = s;
+    *out = x;
+    return TRA_OK;
+}
+
+/* ---- places and other rows -------------------------------------------------------------------------------------- */
+
+/* The part of `parts` that holds row `row` of n, from 1: the first parts have one row more than the last ones. */
+static int64_t ntile(int64_t row, int64_t n, int64_t parts) {
+    int64_t each = n / parts, more = n % parts;
+    if (row < more * (each + 1)) return row / (each + 1) + 1;
+    return more + (row - more * (each + 1)) / each + 1;
+}
+
+static void find_places(tra_windowing *w, int i) {
+    const tra_window_column *v = &w->x->v[i];
+    int64_t *out = w->out->v[1 + i].values;
+    for (int64_t k = 0, tie = 0; k < w->ngroups; k++) {
+        int64_t begin = w->group[k], end = w->group[k + 1], dense = 0;
+        int64_t first = tra_window_place(w, begin);
+        int64_t all = tra_window_place(w, end - 1) + tra_window_rows(w, end - 1) - first;
+        for (; tie < w->nties && w->tie[tie] < end; tie++) {
+            int64_t rank = tra_window_place(w, w->tie[tie]) - first;
+            dense += w->ties ? tra_max64(1, w->ties[w->tie[tie]]) : 1;
+            for (int64_t j = w->tie[tie]; j < w->tie[tie + 1]; j++) {
+                int64_t row = tra_window_place(w, j) - first, to = w->to[j];
+                if (to < 0) continue;
+                out[to] = v->f == TRA_WINDOW_RANK         ? rank + 1
+                          : v->f == TRA_WINDOW_DENSE_RANK ? dense
+                          : v->f == TRA_WINDOW_NTILE      ? ntile(row, all, v->n)
+                                                          : row + 1;
+            }
+        }
+    }
+}
+
+/* The item at that place, between `from`, whose place is not above it, and `end`; -1: there is none. */
+static int64_t item_at(const tra_windowing *w, int64_t from, int64_t end, int64_t place) {
+    if (!w->place) return place < end ? place : -1;
+    while (from < end && w->place[from] < place) from++;
+    return from < end && w->place[from] == place ? from : -1;
+}
+
+static void find_moved(const tra_windowing *w, int i, int64_t *source) {
+    const tra_window_column *v = &w->x->v[i];
+    bool lag = v->f == TRA_WINDOW_LAG;
+    int64_t by = lag ? -v->n : v->n;
+    for (int64_t k = 0; k < w->ngroups; k++) {
+        int64_t begin = w->group[k], end = w->group[k + 1], from = begin;
+        for (int64_t j = begin; j < end; j++) {
+            int64_t place, item = -1;
+            if (w->to[j] < 0) continue;
+            bool inside = !__builtin_add_overflow(tra_window_place(w, j), by, &place);
+            if (inside && place >= tra_window_place(w, begin)) item = item_at(w, from, end, place);
+            if (item >= 0) from = item;
+            source[w->to[j]] = item < 0 ? -1 : w->at[item];
+        }
+    }
+}
+
+static void find_ends(tra_windowing *w, int i, int64_t *source) {
+    const tra_window_column *v = &w->x->v[i];
+    tra_window_find_frames(w, &v->frame);
+    for (int64_t j = 0, from = 0; j < w->n; j++) {
+        int64_t low = w->low[j], high = w->high[j], item = v->f == TRA_WINDOW_LAST ? high - 1 : low;
+        if (w->to[j] < 0) continue;
+        if (low == high) item = -1;
+        if (item >= 0 && v->f == TRA_WINDOW_NTH) {
+            int64_t place;
+            bool inside = !__builtin_add_overflow(tra_window_place(w, low), v->n - 1, &place);
+            from = from < low ? low : from;
+            item = inside ? item_at(w, w->place && w->place[from] <= place ? from : low, high, place) : -1;
+            if (item >= 0) from = item;
+        }
+        source[w->to[j]] = item < 0 ? -1 : w->at[item];
+    }
+}
+
+static void run_function(tra_windowing *w, int i) {
+    const tra_window_column *v = &w->x->v[i];
+    const tra_column *c = &w->x->out->v[1 + i];
+    int64_t *source = w->work + tra_window_work(w->n);
+    tra_vector *to = &w->out->v[1 + i];
+    int from = v->column;
+    switch (table[v->f].way) {
+    case TRA_WINDOW_PLACE: find_places(w, i); return;
+    case TRA_WINDOW_RANKED: tra_window_rank(w, i); return;
+    case TRA_WINDOW_MOVE: find_moved(w, i, source); break;
+    case TRA_WINDOW_END: find_ends(w, i, source); break;
+    case TRA_WINDOW_FOLD:
+        tra_window_fold(w, i, source);
+        if (v->f != TRA_WINDOW_MIN && v->f != TRA_WINDOW_MAX) return;
+        from = tra_window_value_column(w, i);
+        break;
+    }
+    if (from >= 0) {
+        tra_gather_rows(to, 0, &w->in.v[from], c->type, source, w->results);
+        return;
+    }
+    for (int64_t j = 0; j < w->results; j++) ((uint8_t *)to->values)[j] = source[j] >= 0;
+}
+
+/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+
+static int64_t vectors(const tra_window *x) { return tra_vectors_bytes(tra_window_columns(x)->n + x->out->n); }
+
+static int64_t words(int64_t n) { return 6 * n + 8 + tra_window_work(n) + n; }
+
+static int64_t window_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    (void)ext_b;
+    int64_t n = ext_a->v[0];
+    if (n > INT64_MAX / 256) return INT64_MAX;
+    return tra_add_most(vectors(data), 8 * words(n));
+}
+
+static int64_t window_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_window *x = data;
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(x->out, a->array.ext.v[0]);
+}
+
+/* Brings the items in their order, and finds groups and ties. */
+static void sort_items(tra_windowing *w) {
+    const tra_window *x = w->x;
+    int nby = x->nkeys + x->norder;
+    for (int64_t i = 0; i < w->n; i++) w->at[i] = i;
+    if (!x->context) tra_order_rows(&w->in, nby, x->column, x->desc, w->at, w->n, w->work);
+    w->ngroups = tra_order_runs(&w->in, x->nkeys, x->column, w->at, w->n, w->group);
+    w->nties = tra_order_runs(&w->in, nby, x->column, w->at, w->n, w->tie);
+}
+
+static void window_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_window *x = data;
+    const tra_schema *s = tra_window_columns(x);
+    tra_windowing w = {.x = x};
+    tra_batch made = {.v = (tra_vector *)scratch + s->n};
+    (void)b;
+    if (!tra_open_rows(a, s, true, scratch, &w.in)) return tra_columns_begin(out, x->out, 0, &made);
+    int64_t n = w.n = w.in.rows, *at = (int64_t *)((char *)scratch + vectors(x));
+    w.out = &made;
+    w.at = at, w.group = at + n, w.tie = w.group + n + 1, w.to = w.tie + n + 1, w.low = w.to + n, w.high = w.low + n;
+    w.work = w.high + n;
+    tra_refuse_errors(a, &w.in, x->nkeys + x->norder, x->column, "a key or the order of a window");
+    for (int i = 0; i < x->n; i++)
+        if (x->v[i].column >= 0 && table[x->v[i].f].way >= TRA_WINDOW_FOLD)
+            tra_refuse_errors(a, &w.in, 1, &x->v[i].column, "which a window function takes");
+    tra_window_open_context(&w);
+    sort_items(&w);
+    for (int64_t i = 0; i < n; i++) w.to[i] = !x->context ? w.at[i] : w.rows[i] == 0 ? w.results++ : -1;
+    if (!x->context) w.results = n;
+    tra_columns_begin(out, x->out, w.results, &made);
+    int64_t *number = made.v[0].values;
+    for (int64_t i = 0; i < n; i++)
+        if (w.to[i] >= 0) number[w.to[i]] = x->number < 0 ? w.at[i] : ((int64_t *)w.in.v[x->number].values)[w.at[i]];
+    for (int i = 0; i < x->n && n > 0; i++) run_function(&w, i);
+}
+
+const tra_rows_ops tra_window_ops = {.scratch = window_scratch, .bytes = window_bytes, .run = window_run};
