@@ -34,7 +34,12 @@ void tra_window_arguments(tra_window_function f, int *least, int *most) {
     *most = table[f].most;
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------------ */
+bool tra_window_takes(tra_window_function f, tra_coltype t) {
+    return table[f].takes != TRA_TAKES_NUMBERS || tra_coltype_is_number(t);
+}
+
+/* ---- types ----------------------------------------------------------------------------------------------------------
+ */
 
 static tra_column result_of(const tra_window_column *v, const tra_column *of) {
     tra_column c = {.name = v->name, .type = TRA_COL_F64, .nullable = true};
@@ -55,7 +60,7 @@ static tra_column result_of(const tra_window_column *v, const tra_column *of) {
     return c;
 }
 
-tra_status tra_window_new(tra_arena *a, const tra_window *fields, const tra_window **out, tra_err *e) {
+const tra_window *tra_window_new(tra_arena *a, const tra_window *fields) {
     tra_window *x = tra_new(a, tra_window);
     *x = *fields;
     int nby = x->nkeys + x->norder, *column = tra_news(a, int, nby + 1);
@@ -71,9 +76,6 @@ tra_status tra_window_new(tra_arena *a, const tra_window *fields, const tra_wind
     for (int i = 0; i < x->n; i++) {
         const tra_column *of = fields->v[i].column >= 0 ? &x->in->v[fields->v[i].column] : NULL;
         own[i] = fields->v[i];
-        if (of && table[own[i].f].takes == TRA_TAKES_NUMBERS && !tra_coltype_is_number(of->type))
-            return tra_fail(e, TRA_PROGRAM, "%s does not take values of type %s", table[own[i].f].text,
-                            tra_coltype_name(of->type));
         c[1 + i] = result_of(&own[i], of);
     }
     *s = (tra_schema){1 + x->n, c};
@@ -81,11 +83,11 @@ tra_status tra_window_new(tra_arena *a, const tra_window *fields, const tra_wind
     x->desc = desc;
     x->v = own;
     x->out = s;
-    *out = x;
-    return TRA_OK;
+    return x;
 }
 
-/* ---- places and other rows -------------------------------------------------------------------------------------- */
+/* ---- places and other rows ------------------------------------------------------------------------------------------
+ */
 
 /* The part of `parts` that holds row `row` of n, from 1: the first parts have one row more than the last ones. */
 static int64_t ntile(int64_t row, int64_t n, int64_t parts) {
@@ -182,7 +184,8 @@ static void run_function(tra_windowing *w, int i) {
     for (int64_t j = 0; j < w->results; j++) ((uint8_t *)to->values)[j] = source[j] >= 0;
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+/* ---- the kernel -----------------------------------------------------------------------------------------------------
+ */
 
 static int64_t vectors(const tra_window *x) { return tra_vectors_bytes(tra_window_columns(x)->n + x->out->n); }
 

@@ -52,9 +52,10 @@ typedef enum tra_window_function {
 #undef X
 } tra_window_function;
 const char *tra_window_text(tra_window_function f);
-const char *tra_window_name(int i); /* of function i; NULL after the last */
+const char *tra_window_name(int i);    /* of function i; NULL after the last */
 int tra_window_find(const char *name); /* -1: none */
 tra_window_way tra_window_way_of(tra_window_function f);
+bool tra_window_takes(tra_window_function f, tra_coltype t); /* values of that type? */
 void tra_window_arguments(tra_window_function f, int *least, int *most);
 
 /* From its first row to its last: an end is open, or so many rows after the row, or where the order is so much more
@@ -69,9 +70,9 @@ typedef struct tra_window_frame {
 typedef struct tra_window_column {
     const char *name; /* of the result */
     tra_window_function f;
-    int column;     /* of `in`; -1: count() and functions of the place. LAG, LEAD: is there such a row? as a bool */
-    int64_t n;      /* LAG, LEAD, NTH: rows; NTILE: parts */
-    double q;       /* QUANTILE */
+    int column; /* of `in`; -1: count() and functions of the place. LAG, LEAD: is there such a row? as a bool */
+    int64_t n;  /* LAG, LEAD, NTH: rows; NTILE: parts */
+    double q;   /* QUANTILE */
     tra_window_frame frame;
 } tra_window_column;
 
@@ -87,9 +88,8 @@ typedef struct tra_window {
     const tra_window_column *v;
     const struct tra_window_context *context; /* NULL: `in` has all rows of its groups, in their order in the table */
 } tra_window;
-/* Fills what follows from the rest: out, column, desc (of the order: as given; NULL: all ascend). TRA_PROGRAM when a
- * function does not take such a column. */
-TRA_MUSTUSE tra_status tra_window_new(tra_arena *a, const tra_window *fields, const tra_window **out, tra_err *e);
+/* Fills what follows from the rest: out, column, desc (of the order: as given; NULL: all ascend). */
+const tra_window *tra_window_new(tra_arena *a, const tra_window *fields);
 extern const tra_rows_ops tra_window_ops; /* data: a tra_window */
 
 #endif

@@ -1,5 +1,5 @@
-/* window_fold.c - aggregates over frames that are found from those of parts of the frame: counts and sums of integers by
- * running totals; sums of floats, moments, least and greatest values by a tree in which each total is that of FAN
+/* window_fold.c - aggregates over frames that are found from those of parts of the frame: counts and sums of integers
+ * by running totals; sums of floats, moments, least and greatest values by a tree in which each total is that of FAN
  * totals below it. */
 #include "window_int.h"
 
@@ -20,8 +20,8 @@ typedef struct tree {
     const tra_windowing *w;
     const tra_column *c; /* BEST: the column and its values, */
     const tra_vector *v;
-    bool most;              /* whether the greatest stands for all, */
-    const uint64_t *code;   /* and words that compare as values do; NULL: values are compared */
+    bool most;            /* whether the greatest stands for all, */
+    const uint64_t *code; /* and words that compare as values do; NULL: values are compared */
     int levels;
     int64_t length[LEVELS];
     double *sum[LEVELS], *n[LEVELS], *square[LEVELS];
@@ -30,7 +30,8 @@ typedef struct tree {
 
 static const total nothing = {.best = -1};
 
-/* ---- two totals ---------------------------------------------------------------------------------------------------- */
+/* ---- two totals -----------------------------------------------------------------------------------------------------
+ */
 
 static inline bool is_better(const tree *t, int64_t i, int64_t than) {
     if (than < 0) return true;
@@ -112,7 +113,8 @@ static inline __attribute__((always_inline)) void fold_frames(tree *t, fold_kind
     }
 }
 
-/* ---- leaves -------------------------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------------------------------
+ */
 
 /* Words for the totals of a tree over n items, each time from *at on. */
 static int64_t *take(int64_t **at, int64_t n) {
@@ -122,7 +124,8 @@ static int64_t *take(int64_t **at, int64_t n) {
 }
 
 static void begin_levels(tree *t, int64_t n) {
-    for (t->levels = 0; t->levels < LEVELS && (t->levels == 0 || n > 0); t->levels++, n /= FAN) t->length[t->levels] = n;
+    for (t->levels = 0; t->levels < LEVELS && (t->levels == 0 || n > 0); t->levels++, n /= FAN)
+        t->length[t->levels] = n;
 }
 
 static double value_of(const tra_windowing *w, int c, int64_t i) {
@@ -131,7 +134,8 @@ static double value_of(const tra_windowing *w, int c, int64_t i) {
 
 static bool has_value(const tra_windowing *w, int c, int64_t i) { return tra_window_present(&w->in.v[c], w->at[i]); }
 
-/* ---- counts and sums of integers ------------------------------------------------------------------------------------ */
+/* ---- counts and sums of integers ------------------------------------------------------------------------------------
+ */
 
 /* How many values, or where there is no column rows, stand before each item. */
 static int64_t *count_before(tra_windowing *w, int i, int64_t **at) {
@@ -184,7 +188,8 @@ static void put_whole_sums(tra_windowing *w, int i, const int64_t *count, int64_
     }
 }
 
-/* ---- sums of floats, and moments ------------------------------------------------------------------------------------- */
+/* ---- sums of floats, and moments
+ * ------------------------------------------------------------------------------------- */
 
 static void put_real(const tra_windowing *w, int i, int64_t to, const total *x, const tree *t, int64_t *source) {
     (void)t, (void)source;
@@ -237,7 +242,8 @@ static void fold_moments(tra_windowing *w, int i) {
     fold_frames(&t, FOLD_MOMENTS, i, put_spread, NULL);
 }
 
-/* ---- least and greatest ---------------------------------------------------------------------------------------------- */
+/* ---- least and greatest
+ * ---------------------------------------------------------------------------------------------- */
 
 static uint64_t code_of_whole(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
 
@@ -273,7 +279,8 @@ static void fold_best(tra_windowing *w, int i, int64_t *source) {
     fold_frames(&t, FOLD_BEST, i, put_best, source);
 }
 
-/* ---- all ------------------------------------------------------------------------------------------------------------- */
+/* ---- all
+ * ------------------------------------------------------------------------------------------------------------- */
 
 void tra_window_fold(tra_windowing *w, int i, int64_t *source) {
     const tra_window_column *v = &w->x->v[i];

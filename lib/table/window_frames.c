@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-/* ---- rows before and after ------------------------------------------------------------------------------------- */
+/* ---- rows before and after ------------------------------------------------------------------------------------------
+ */
 
 static int64_t moved(int64_t place, int64_t by) {
     int64_t to;
@@ -28,7 +29,8 @@ static void find_by_rows(tra_windowing *w, const tra_window_frame *f, int64_t be
     }
 }
 
-/* ---- ties and distances ------------------------------------------------------------------------------------------ */
+/* ---- ties and distances ---------------------------------------------------------------------------------------------
+ */
 
 static int64_t tie_of(const tra_windowing *w, int64_t i, int64_t tie) {
     while (w->tie[tie + 1] <= i) tie++;
@@ -104,7 +106,8 @@ void tra_window_find_frames(tra_windowing *w, const tra_window_frame *f) {
     const tra_window_frame *g = w->frame;
     w->frame = f;
     if (g && g->range == f->range && g->open[0] == f->open[0] && g->open[1] == f->open[1] &&
-        g->whole[0] == f->whole[0] && g->whole[1] == f->whole[1] && g->real[0] == f->real[0] && g->real[1] == f->real[1])
+        g->whole[0] == f->whole[0] && g->whole[1] == f->whole[1] && g->real[0] == f->real[0] &&
+        g->real[1] == f->real[1])
         return;
     for (int64_t k = 0, tie = 0; k < w->ngroups; k++) {
         int64_t begin = w->group[k], end = w->group[k + 1];

@@ -1,4 +1,5 @@
-/* window_int.h - functions of rows and the rows around them, while they are computed. Private to the files window*.c. */
+/* window_int.h - functions of rows and the rows around them, while they are computed. Private to the files window*.c.
+ */
 #ifndef TRA_WINDOW_INT_H
 #define TRA_WINDOW_INT_H
 

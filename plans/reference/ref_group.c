@@ -98,7 +98,8 @@ tra_status ref_aggregate(const tra_table_agg *a, ref_values *g, int64_t rows, re
     case TRA_AGGREGATE_DISTINCT:
         sort_values(g);
         *out = (ref_cell){.i = g->n > 0};
-        for (int64_t i = 1; i < g->n; i++) out->i += ref_key_order(g->v[i]->type, &g->v[i]->c, &g->v[i - 1]->c, false) != 0;
+        for (int64_t i = 1; i < g->n; i++)
+            out->i += ref_key_order(g->v[i]->type, &g->v[i]->c, &g->v[i - 1]->c, false) != 0;
         return TRA_OK;
     case TRA_AGGREGATE_MEDIAN: *out = quantile(g, 0.5); return TRA_OK;
     case TRA_AGGREGATE_QUANTILE: *out = quantile(g, a->q); return TRA_OK;

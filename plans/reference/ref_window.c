@@ -1,4 +1,5 @@
-/* ref_window.c - windows by their definition: for each row its group is sorted, and its frame is looked at row by row. */
+/* ref_window.c - windows by their definition: for each row its group is sorted, and its frame is looked at row by row.
+ */
 #include "ref_table.h"
 
 #include <math.h>
@@ -149,8 +150,7 @@ static tra_status put(const windows *w, int i, const ref_table *x, tra_arena *a,
         ref_num sum = 0;
         for (int64_t k = 0; k < v.n; k++) sum += ref_number(v.v[k]);
         bool any = v.n > 0 && own->c.state == REF_VALUE;
-        *to = (ref_cell){.state = any ? REF_VALUE : REF_NULL,
-                         .f = any ? (double)ref_number(own) / (double)sum : 0};
+        *to = (ref_cell){.state = any ? REF_VALUE : REF_NULL, .f = any ? (double)ref_number(own) / (double)sum : 0};
         return TRA_OK;
     }
     case TRA_WINDOW_COUNT:

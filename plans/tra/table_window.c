@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- frames ------------------------------------------------------------------------------------------------- */
+/* ---- frames ---------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_null(const tra_ast *x) { return x->kind == TRA_AST_NAME && !x->quoted && strcmp(x->text, "null") == 0; }
 
@@ -47,18 +48,15 @@ static bool read_distance(const tra_table_builder *w, const tra_ast *at, const t
     if (!order) return refuse(w, at, "a range by distance has one column of the order, and here there are others");
     const char *wrong = check_distance(order, x, false);
     if (wrong) return refuse(w, at, wrong);
-    bool to_micros = x->counts == TRA_TIME_DAYS &&
-                     (order->type == TRA_COL_TIMESTAMP || order->counts == TRA_TIME_MICROS);
+    bool to_micros =
+        x->counts == TRA_TIME_DAYS && (order->type == TRA_COL_TIMESTAMP || order->counts == TRA_TIME_MICROS);
     bool to_days = x->counts == TRA_TIME_MICROS && (order->type == TRA_COL_DATE || order->counts == TRA_TIME_DAYS);
     if (tra_coltype_is_float(order->type)) {
         f->real[e] = value;
         return true;
     }
     double rounded = e ? floor(value) : ceil(value); /* whole numbers lie within what is rounded inwards */
-    f->whole[e] = !real               ? x->value.i
-                  : rounded >= 0x1p63 ? INT64_MAX
-                  : rounded < -0x1p63 ? INT64_MIN
-                                      : (int64_t)rounded;
+    f->whole[e] = !real ? x->value.i : rounded >= 0x1p63 ? INT64_MAX : rounded < -0x1p63 ? INT64_MIN : (int64_t)rounded;
     if (to_days && f->whole[e] % day != 0) return refuse(w, at, "a date moves by whole days");
     if (to_days) f->whole[e] /= day;
     if (to_micros && __builtin_mul_overflow(f->whole[e], day, &f->whole[e]))
@@ -86,7 +84,8 @@ static bool read_frame(const tra_table_builder *w, const tra_window_by *by, cons
     return true;
 }
 
-/* ---- keys and order ------------------------------------------------------------------------------------------- */
+/* ---- keys and order -------------------------------------------------------------------------------------------------
+ */
 
 /* The columns of one list become terms; any expression may stand there, and its name is not needed. */
 static bool read_list(tra_table_builder *w, const tra_ast *list, bool order, tra_table_term *to) {
@@ -108,7 +107,8 @@ static bool read_list(tra_table_builder *w, const tra_ast *list, bool order, tra
     return ok;
 }
 
-/* ---- functions ------------------------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------------------------------
+ */
 
 static bool no_function(const tra_table_builder *w, const tra_ast *call) {
     enum { MOST = 32 };
@@ -134,7 +134,10 @@ typedef struct arguments {
 static bool read_arguments(const tra_table_builder *w, const tra_ast *call, tra_window_function f, arguments *a) {
     int least, most;
     bool moves = tra_window_way_of(f) == TRA_WINDOW_MOVE, framed = tra_window_way_of(f) >= TRA_WINDOW_END;
-    const char *const names[] = {NULL, moves || f == TRA_WINDOW_NTH ? "n" : f == TRA_WINDOW_QUANTILE ? "q" : NULL,
+    const char *const names[] = {NULL,
+                                 moves || f == TRA_WINDOW_NTH ? "n"
+                                 : f == TRA_WINDOW_QUANTILE   ? "q"
+                                                              : NULL,
                                  moves ? "default" : NULL};
     *a = (arguments){0};
     tra_window_arguments(f, &least, &most);
@@ -215,6 +218,11 @@ static bool read_function(const tra_table_builder *w, const tra_window_by *by, c
     if (!tra_table_build_term(&sc, name, v.v[0], operand)) return false;
     to->ast = operand->ast;
     if (operand->x->untyped) return refuse(w, v.v[0], "null alone has no type");
+    if (!tra_window_takes(to->f, operand->x->type)) {
+        tra_diag_error(w->b->d, v.v[0]->span, NULL, "%s does not take values of type %s", call->text,
+                       tra_coltype_name(operand->x->type));
+        return false;
+    }
     if (!v.v[2]) return true;
     if (!tra_table_build_term(&sc, name, v.v[2], otherwise)) return false;
     if (otherwise->x->untyped) otherwise->ast = NULL, otherwise->x = NULL; /* as without one */
@@ -222,7 +230,8 @@ static bool read_function(const tra_table_builder *w, const tra_window_by *by, c
     return true;
 }
 
-/* ---- the table of keys, order and operands ---------------------------------------------------------------------- */
+/* ---- the table of keys, order and operands --------------------------------------------------------------------------
+ */
 
 typedef struct operands {
     int n;
@@ -242,11 +251,12 @@ static int add_operand(tra_arena *a, operands *o, const tra_colexpr *x) {
 /* The operand of a function as the kernel takes it: totals of shares are of floats. */
 static const tra_colexpr *as_operand(tra_arena *a, tra_window_function f, const tra_colexpr *x) {
     tra_err e = {0};
-    if (f != TRA_WINDOW_SHARE || !tra_coltype_is_number(x->type)) return x;
+    if (f != TRA_WINDOW_SHARE) return x;
     return tra_colexpr_convert(a, x, TRA_COL_F64, NULL, &x, &e) == TRA_OK ? x : NULL;
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------------------------------
+ */
 
 static void add_frame_text(const tra_window_frame *f, tra_str *s) {
     tra_str_add(s, f->range ? " range" : " rows");
@@ -302,18 +312,12 @@ static tra_node *number_blocks(tra_table_builder *w, tra_node *in) {
 }
 
 /* The functions of the rows, by numbers of rows that ascend, for each block of w->in. */
-static tra_node *find_functions(tra_table_builder *w, tra_node *in, tra_window *fields, const tra_ast *at) {
-    tra_err e = {0};
-    const tra_window *x;
+static tra_node *find_functions(tra_table_builder *w, tra_node *in, tra_window *fields) {
     bool one = in->type.cat->frontier.v[0] == 1;
     if (!one && !(in = number_blocks(w, in))) return NULL;
     fields->in = in->type.columns;
     fields->number = one ? -1 : fields->in->n - 1;
-    if (tra_window_new(w->b->arena, fields, &x, &e) != TRA_OK) {
-        tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
-        return NULL;
-    }
-    tra_node *n = window_kernel(w, tra_table_one_block(w, in, 1), x);
+    tra_node *n = window_kernel(w, tra_table_one_block(w, in, 1), tra_window_new(w->b->arena, fields));
     return one || !n ? n : tra_table_split_numbers(w, n, w->in);
 }
 
@@ -345,12 +349,13 @@ static tra_node *put_beside(tra_table_builder *w, tra_node *found, const char *t
     return n;
 }
 
-/* ---- the operator ------------------------------------------------------------------------------------------------ */
+/* ---- the operator ---------------------------------------------------------------------------------------------------
+ */
 
 /* What is computed of the functions at last: shares, and the defaults of lag and lead. found: of each function the
  * column that says whether there is such a row, or -1. */
-static tra_node *finish(tra_table_builder *w, tra_node *n, const tra_table_term *operand, const tra_table_term *otherwise,
-                        const int *found) {
+static tra_node *finish(tra_table_builder *w, tra_node *n, const tra_table_term *operand,
+                        const tra_table_term *otherwise, const int *found) {
     tra_arena *a = w->b->arena;
     int m = w->in->type.columns->n, k = w->op.narounds;
     const char **names = tra_news(a, const char *, m + k);
@@ -366,11 +371,12 @@ static tra_node *finish(tra_table_builder *w, tra_node *n, const tra_table_term 
         if (i < 0 || (found[i] < 0 && w->op.around[i].f != TRA_WINDOW_SHARE)) continue;
         any = true;
         const tra_colexpr *share[] = {operand[i].x, x[c]},
-                          *choice[] = {found[i] < 0 ? NULL : tra_colexpr_column(a, s, m + found[i]), x[c], otherwise[i].x};
+                          *choice[] = {found[i] < 0 ? NULL : tra_colexpr_column(a, s, m + found[i]), x[c],
+                                       otherwise[i].x};
         tra_status status = found[i] < 0 ? tra_colexpr_call(a, TRA_C_DIV, 2, share, &x[c], &e)
                                          : tra_colexpr_call(a, TRA_C_IF, 3, choice, &x[c], &e);
         if (status == TRA_OK) continue;
-        tra_diag_error(w->b->d, w->call->kids[0]->span, "the default of lag and lead is of the type of their values",
+        tra_diag_error(w->b->d, otherwise[i].ast->span, "the default of lag and lead is of the type of their values",
                        "`%s`: %s", w->op.around[i].name, e.msg);
         return NULL;
     }
@@ -404,7 +410,7 @@ static tra_node *build(tra_table_builder *w, const tra_window_by *by, const tra_
     }
     if (o.n == 0) add_operand(a, &o, tra_colexpr_column(a, w->in->type.columns, 0)); /* a table has a column */
     tra_node *n = tra_table_columns(w, w->in, o.n, o.names, o.x);
-    n = n ? find_functions(w, n, &x, w->call) : NULL;
+    n = n ? find_functions(w, n, &x) : NULL;
     return finish(w, put_beside(w, n, "window beside rows"), operand, otherwise, found);
 }
 
@@ -449,7 +455,6 @@ tra_node *tra_table_window(tra_table_builder *w) {
         ok = ok && read;
     }
     if (!ok) return NULL;
-    if (w->op.narounds == 0)
-        return tra_table_refuse(w, w->call, "a window has functions: r = row_number()"), NULL;
+    if (w->op.narounds == 0) return tra_table_refuse(w, w->call, "a window has functions: r = row_number()"), NULL;
     return tra_table_record(w, build(w, &by, operand, otherwise));
 }

@@ -82,6 +82,8 @@ const char *tra_build_operator_here(const char *name) {
         {"count", "write rows(T), or group(T, [key], n = count())"},
         {"merge", "write join(L, R, a == b)"},
         {"left_join", "write join(L, R, a == b, how = left)"},
+        {"over", "write window(T, [k], [t], r = row_number(), s = sum(x))"},
+        {"partition", "write window(T, [k], [t], r = row_number(), s = sum(x))"},
         {"append", "write union(A, B)"},
         {"rbind", "write union(A, B)"},
         {"vstack", "write stack(A, B, 0), or union(A, B) of tables"},

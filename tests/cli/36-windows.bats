@@ -19,3 +19,81 @@ windows() {
         status 0 windows 1$seed 60 13 ""
     done
 }
+
+@test "windows of tables without rows, of one row, of one group, and of groups of one row" {
+    for shape in one each half; do
+        for rows in 0 1 2 40; do
+            status 0 windows $rows $rows 7 $shape
+        done
+    done
+}
+
+@test "windows are the same on 1, 2, 3 and 5 sites and by the reference evaluator" {
+    status 0 windows 21 80 9 half
+    mkdir one
+    mv W*.h5 one
+    for n in 2 3 5; do
+        status 0 tra run -q w.tra --sites $n
+        for w in W*.h5; do status 0 tra diff "$w" "one/$w"; done
+    done
+    status 0 tra run -q w.tra --engine reference
+    for w in W*.h5; do status 0 tra diff --rtol 1e-12 "$w" "one/$w"; done
+}
+
+# refused TEXT WHY: the window of the text is an error at the place of its @, and says so.
+refused() {
+    local before=${1%%@*}
+    printf '%s\n' 'input T : table [k: string, n: i32, x: f64, d: date, t: timestamp] rows 9' "W = ${1/@/}" 'output W' >p.tra
+    status 2 tra check p.tra
+    has "p.tra:2:$((${#before} + 5)): error: "
+    has "$2"
+}
+
+@test "what a window cannot be is refused at its place" {
+    refused 'window(T, [k], r = sum(n), frame = @rows(-1, 0))' "a frame needs an order"
+    refused 'window(T, [n], [k], r = sum(n, frame = range(@-1, 0)))' "a range is over numbers, dates or timestamps"
+    refused 'window(T, [k], [n, x], r = sum(n, frame = range(@-1, 0)))' "has one column of the order"
+    refused 'window(T, [k], [n], r = ntile(@0))' "at least 1, not 0"
+    refused 'window(T, [k], [n], r = @row_nummber())' "did you mean row_number?"
+    refused 'window(T, [k], [n], r = sum(@k))' "sum does not take values of type string"
+    refused 'window(T, [k], [n], r = rank(), @r = sum(n))' "there is a column 'r' already"
+    refused 'window(T, [k], [n], @x = sum(n))' "there is a column 'x' already"
+    refused 'window(T, [k], [n], r = rank(@frame = rows(0, 1)))' "rank has no frame"
+    refused 'window(T, [k], [n], r = lag(n, 1, @"x"))' "a number and a string"
+    refused 'window(T, [k], [n], r = nth(n, @0))' "at least 1, not 0"
+    refused 'window(T, [k], [n], r = quantile(x, @2))' "a quantile is from 0 to 1"
+    refused 'window(T, [k], [n], r = sum(n, frame = rows(@0.5, 1)))' "needs integers"
+    refused 'window(T, [k], [t], r = sum(n, frame = range(@-5, 0)))' "a range over timestamps has durations"
+    refused 'window(T, [k], [d], r = sum(n, frame = range(@-hours(5), 0)))' "a date moves by whole days"
+    refused 'window(T, [k], [n], r = sum(n, frame = range(@-days(5), 0)))' "and this a duration"
+    refused '@window(T, [k], [n])' "a window has functions"
+    refused 'window(T, @k, r = rank())' "stand in a list"
+    refused 'window(T, [k], [n], @rank)' "a function has a name"
+    refused 'window(T, [@q], r = rank())' "T has no column 'q'"
+    refused 'window(T, [k], [n], r = sum(n, frame = @groups(1, 2)))' "a frame is rows(-2, 0)"
+    refused 'window(T, [k], [n], r = @lag(n, 1, 2, 3))' "lag has at most 3 arguments"
+    refused 'window(T, [@k desc], r = rank())' "keys of groups have no direction"
+    refused 'window(T, [k], [n], r = sum(n, frame = range(@x, 0)))' "the ends of a range are"
+}
+
+@test "a NaN and an infinity leave a frame with their row; a total that does not fit names its row" {
+    printf 'i,x\n1,1\n2,nan\n3,2\n4,inf\n5,3\n6,-inf\n7,4\n8,5\n' | tra import -q --table - -o t.h5
+    printf 'input T from "t.h5"\nW = window(T, [], [i], frame = rows(-1, 0), %s)\noutput W\n' \
+        's = sum(x), v = var(x), m = max(x), l = min(x), q = median(x)' | tra run -q -
+    status 0 tra head W.h5
+    [ "${lines[1]}" = 1,1,1,,1,1,1 ]
+    [ "${lines[2]}" = 2,nan,nan,nan,nan,nan,nan ]
+    [ "${lines[3]}" = 3,2,nan,nan,nan,nan,nan ]
+    [ "${lines[4]}" = 4,inf,inf,nan,inf,2,inf ]
+    [ "${lines[7]}" = 7,4,-inf,nan,4,-inf,-inf ]
+    [ "${lines[8]}" = 8,5,9,0.5,5,4,4.5 ]
+    printf 'i,n\n1,9223372036854775800\n2,7\n3,1\n4,-1\n' | tra import -q --table - -o t.h5
+    printf 'input T from "t.h5"\nW = window(T, [], [i], s = sum(n), m = mean(n))\noutput W\n' >p.tra
+    status 3 tra run -q p.tra
+    has 'the total `s` of the frame of row 2 does not fit i64'
+    sed -i 's/s = sum(n)/s = sum(n, frame = rows(-1, 0))/' p.tra
+    status 0 tra run -q p.tra
+    status 0 tra head W.h5
+    [ "${lines[2]%,*}" = 2,7,9223372036854775807 ]
+    [ "${lines[3]%,*}" = 3,1,8 ]
+}
