@@ -33,7 +33,7 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
 LIB_OBJ  := $(call objects,$(LIB_SRC)) $(B)/made/storages.o $(B)/made/algorithms.o
-CMD_OBJ  := $(call objects,$(CMD_SRC))
+CMD_OBJ  := $(call objects,$(CMD_SRC)) $(B)/made/batch.o
 PLUG_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(PLUG_SRC))
 ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) \
             $(call objects,$(TEST_SRC) $(BENCH_OWN) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
@@ -121,6 +121,15 @@ $(B)/made/algorithms.c: $(ALGORITHMS) Makefile
 	$(call say,MAKE  $@)
 	$(Q){ echo '#include "plans/tra/algorithms.h"'; echo 'const tra_algorithm tra_algorithms[] = {'; \
 	    for f in $(ALGORITHMS); do n=$${f##*/}; echo "{\"$${n%.tra}\","; \
+	        sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } >$@
+
+# And the scripts of jobs, which explain --job fills in.
+BATCH := $(sort $(wildcard share/batch/*.sh))
+$(B)/made/batch.c: $(BATCH) Makefile
+	@mkdir -p $(@D)
+	$(call say,MAKE  $@)
+	$(Q){ echo '#include "cmd/request.h"'; echo 'const tra_job_template tra_job_templates[] = {'; \
+	    for f in $(BATCH); do n=$${f##*/}; echo "{\"$${n%.sh}\","; \
 	        sed 's/[\\"]/\\&/g; s/.*/"&\\n"/' $$f; echo '},'; done; echo '{0, 0}};'; } >$@
 
 $(B)/made/%.o: $(B)/made/%.c $(B)/flags

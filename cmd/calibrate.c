@@ -4,6 +4,7 @@
 #include "machine.h"
 
 #include "../lib/base/crew.h"
+#include "../lib/base/limits.h"
 #include "../lib/base/newfile.h"
 #include "../lib/run/measure.h"
 
@@ -45,6 +46,8 @@ static void combine(const tra_comm *comm, tra_machine *m) {
     tra_comm node = tra_comm_node(comm);
     tra_rates_sum(&node, &m->rates);
     tra_comm_sum(&node, &m->threads, 1);
+    m->memory = tra_machine_memory(NULL);
+    tra_comm_min(comm, &m->memory, 1);
     tra_rates_least(comm, &m->rates);
     tra_comm_min(comm, &m->threads, 1);
     m->ranks = comm->size;

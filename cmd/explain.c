@@ -6,6 +6,7 @@
 #include "../plans/explain/explain.h"
 #include "../plans/ia/ia.h"
 #include "planning.h"
+#include "request.h"
 
 static tra_explain_options opts;
 static const char *alternatives, *analyze, *optimizers, *storages;
@@ -168,6 +169,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_profile m = {0};
     tra_str out = {0};
     int64_t k;
+    if (tra_request_wanted()) return tra_request_run(argv[0], e);
     if (alternatives && *alternatives) {
         if (!tra_parse_int(alternatives, &k) || k < 1)
             return tra_fail(e, TRA_USAGE, "--alternatives=%s: a number of plans, from 1", alternatives);
@@ -243,6 +245,7 @@ const tra_cmd tra_cmd_explain = {
              NULL},
             {0, "storages", TRA_OPT_STR, &storages, "A=csr,csc,...", "the kernels with operands stored in each way",
              NULL, NULL, NULL},
+            TRA_REQUEST_ROWS,
             TRA_PLANNING_ROW_PLAN,
             TRA_PLANNING_ROWS,
             {.name = NULL}},

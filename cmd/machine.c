@@ -1,6 +1,7 @@
 /* machine.c - the file of rates. */
 #include "machine.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,7 @@ void tra_machine_json(const tra_machine *m, tra_str *out) {
     tra_json_str(&j, "when", m->when);
     tra_json_int(&j, "ranks", m->ranks);
     tra_json_int(&j, "threads", m->threads);
+    if (m->memory > 0) tra_json_int(&j, "memory_bytes", m->memory);
 #define X(member, name) tra_json_num(&j, name, m->rates.member);
     TRA_RATES(X)
 #undef X
@@ -72,24 +74,30 @@ static double rate(const char *json, const char *name, double otherwise) {
     return value(json, name, text, sizeof text) && tra_parse_num(text, &v) && v >= 0 ? v : otherwise;
 }
 
-static bool parse(const char *json, tra_machine *m) {
+/* NULL: all is there; else the name of what lacks, or is not a value that it can have. */
+static const char *parse(const char *json, tra_machine *m) {
     int64_t version;
     *m = (tra_machine){.ranks = 0};
-    if (!whole(json, "tra_machine", &version) || version != 1 || !value(json, "host", m->host, sizeof m->host) ||
-        !value(json, "cpu", m->cpu, sizeof m->cpu) || !value(json, "blas_kernel", m->kernel, sizeof m->kernel) ||
-        !value(json, "when", m->when, sizeof m->when) || !whole(json, "ranks", &m->ranks) ||
-        !whole(json, "threads", &m->threads))
-        return false;
-#define X(member, name) m->rates.member = rate(json, name, 0);
+    if (!whole(json, "tra_machine", &version) || version != 1) return "tra_machine";
+    if (!value(json, "host", m->host, sizeof m->host)) return "host";
+    if (!value(json, "cpu", m->cpu, sizeof m->cpu)) return "cpu";
+    if (!value(json, "blas_kernel", m->kernel, sizeof m->kernel)) return "blas_kernel";
+    if (!value(json, "when", m->when, sizeof m->when)) return "when";
+    if (!whole(json, "ranks", &m->ranks) || m->ranks <= 0) return "ranks";
+    if (!whole(json, "threads", &m->threads) || m->threads <= 0) return "threads";
+    if (!whole(json, "memory_bytes", &m->memory) || m->memory < 0) m->memory = 0;
+#define X(member, name)                                                                                                \
+    m->rates.member = rate(json, name, 0);                                                                             \
+    if (m->rates.member <= 0 && tra_rate_is_needed(offsetof(tra_rates, member))) return name;
     TRA_RATES(X)
 #undef X
 #define X(member, name)                                                                                                \
     m->rates.member = rate(json, name, -1);                                                                            \
-    if (m->rates.member > 1) return false;
+    if (m->rates.member > 1) return name;
     TRA_UNHIDDEN(X)
 #undef X
     m->rates.network = rate(json, "network_bytes_per_second", -1); /* 0: not measured */
-    return m->rates.network >= 0 && m->ranks > 0 && m->threads > 0 && tra_rates_known(&m->rates);
+    return m->rates.network >= 0 ? NULL : "network_bytes_per_second";
 }
 
 char *tra_machine_file(void) {
@@ -106,9 +114,22 @@ static int load(const char *path, tra_machine *m) {
     if (!f) return 0;
     fclose(f);
     if (tra_slurp(path, 1 << 16, &text, &n, NULL) != TRA_OK) return -1;
-    bool ok = parse(text, m);
+    bool ok = !parse(text, m);
     free(text);
     return ok ? 1 : -1;
+}
+
+tra_status tra_machine_read(const char *path, tra_machine *m, tra_err *e) {
+    char *text;
+    size_t n;
+    TRA_TRY(tra_slurp(path, 1 << 16, &text, &n, e));
+    const char *lacks = parse(text, m);
+    free(text);
+    if (!lacks) return TRA_OK;
+    return tra_fail(e, TRA_INPUT,
+                    "%s lacks \"%s\", or has a value there that it cannot have: tra calibrate -o %s on "
+                    "that machine writes it",
+                    path, lacks, path);
 }
 
 bool tra_machine_load(tra_machine *m, char **path) {

@@ -10,6 +10,7 @@ typedef struct tra_machine {
     char host[64], cpu[128], kernel[32]; /* measured on; the BLAS kernel */
     char when[32];
     int64_t ranks, threads; /* of all machines; of this machine, all ranks together */
+    int64_t memory;         /* bytes that its jobs may use together; 0: not known, as in files of earlier versions */
     tra_rates rates;        /* of this machine; network, touch 0, shares < 0: not measured */
 } tra_machine;
 
@@ -23,6 +24,8 @@ char *tra_machine_file(void);
 /* What was measured: of that file, else of /etc/tra/machine.json. *path (from malloc) tells of which; false: there is
  * none, or (with a warning) it is not what calibrate writes. */
 bool tra_machine_load(tra_machine *m, char **path);
+/* What calibrate wrote to the file at path; TRA_INPUT names what the file lacks. */
+TRA_MUSTUSE tra_status tra_machine_read(const char *path, tra_machine *m, tra_err *e);
 void tra_machine_json(const tra_machine *m, tra_str *out);
 
 #endif

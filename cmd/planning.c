@@ -22,33 +22,43 @@ static tra_status range(const char *name, int64_t v, int64_t min, int64_t max, t
 /* A share that was not measured is negative. */
 static double or_else(double measured, double builtin) { return measured >= 0 ? measured : builtin; }
 
-/* The rates of a site with so many threads, of `here` on this machine. */
-static tra_rates rates_of(int here, int threads) {
+/* The same of one of `here` sites with so many threads on machine m. */
+static tra_rates share_of(const tra_machine *m, int here, int threads) {
     tra_rates r = tra_rates_builtin();
-    tra_machine m;
-    char *path;
+    double part = (double)threads / (double)m->threads, most = part < 1 ? part : 1;
+    return (tra_rates){.network = m->rates.network > 0 ? m->rates.network / here : r.network,
+                       .one_way = m->rates.one_way / here,
+                       .disk_read = m->rates.disk_read / here,
+                       .disk_write = m->rates.disk_write / here,
+                       .flops_f64 = m->rates.flops_f64 * part,
+                       .flops_f32 = m->rates.flops_f32 * part,
+                       .memory = m->rates.memory * most,
+                       .touch = m->rates.touch * most,
+                       .entries = m->rates.entries * part,
+                       .gathers = m->rates.gathers * part,
+                       .inserts = m->rates.inserts * part,
+                       .merges = m->rates.merges * part,
+                       .hashes = m->rates.hashes * part,
+                       .operations = m->rates.operations * part,
+                       .network_unhidden = or_else(m->rates.network_unhidden, r.network_unhidden),
+                       .disk_unhidden = or_else(m->rates.disk_unhidden, r.disk_unhidden)};
+}
+
+tra_rates tra_planning_rates(const tra_machine *m, int here, int threads) {
+    tra_rates r = tra_rates_builtin();
+    tra_machine own;
+    char *path = NULL;
     r.flops_f64 *= threads;
     r.flops_f32 *= threads;
-    if (!tra_machine_load(&m, &path)) return r;
-    tra_info(1, "rates of %s", path);
+    if (m) {
+        r = share_of(m, here, threads);
+    } else if (tra_machine_load(&own, &path)) {
+        tra_info(1, "rates of %s", path);
+        r = share_of(&own, here, threads);
+    }
     free(path);
-    double part = (double)threads / (double)m.threads, most = part < 1 ? part : 1;
-    return (tra_rates){.network = m.rates.network > 0 ? m.rates.network / here : r.network,
-                       .one_way = m.rates.one_way / here,
-                       .disk_read = m.rates.disk_read / here,
-                       .disk_write = m.rates.disk_write / here,
-                       .flops_f64 = m.rates.flops_f64 * part,
-                       .flops_f32 = m.rates.flops_f32 * part,
-                       .memory = m.rates.memory * most,
-                       .touch = m.rates.touch * most,
-                       .entries = m.rates.entries * part,
-                       .gathers = m.rates.gathers * part,
-                       .inserts = m.rates.inserts * part,
-                       .merges = m.rates.merges * part,
-                       .hashes = m.rates.hashes * part,
-                       .operations = m.rates.operations * part,
-                       .network_unhidden = or_else(m.rates.network_unhidden, r.network_unhidden),
-                       .disk_unhidden = or_else(m.rates.disk_unhidden, r.disk_unhidden)};
+    bool compiled = tra_planning_opts.codegen != TRA_CODEGEN_OFF && tra_codegen_has_compiler();
+    return compiled ? r : tra_rates_interpreted(r, threads);
 }
 
 tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e) {
@@ -64,10 +74,8 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
     if (!tra_codec_parse(p->codec, &codec))
         return tra_fail(e, TRA_USAGE, "--codec %s: none, zstd or zstd:LEVEL", p->codec);
     if (p->codegen == TRA_CODEGEN_OFF) tra_kept_only_read();
-    bool compiled = p->codegen != TRA_CODEGEN_OFF && tra_codegen_has_compiler();
     if (here <= 0) here = (int)p->sites;
     int threads = p->threads ? (int)p->threads : (int)tra_max64(1, (cores ? cores : tra_cores()) / here);
-    tra_rates rates = rates_of(here, threads);
     *r = (tra_request){
         .options = {.sites = (int)p->sites,
                     .memory = p->memory ? p->memory : tra_machine_memory(NULL) / here,
@@ -77,7 +85,7 @@ tra_status tra_planning_request(int here, int cores, tra_request *r, tra_err *e)
                     .reproducible = p->reproducible,
                     .first = 1,
                     .compress = codec.zstd ? codec.level : 0,
-                    .rates = compiled ? rates : tra_rates_interpreted(rates, threads)},
+                    .rates = tra_planning_rates(NULL, here, threads)},
         .sites_given = p->sites_given,
         .memory_given = p->memory > 0,
         .cost_given = p->cost_given,

@@ -61,6 +61,7 @@ tra_rates tra_rates_builtin(void);
 tra_rates tra_rates_interpreted(tra_rates r, int threads);
 /* Have all rates been measured that every machine has, that is, all but network and touch? */
 bool tra_rates_known(const tra_rates *r);
+bool tra_rate_is_needed(size_t member); /* is the one at this offset of tra_rates among them? */
 /* What storel's plans are compared by on a site with so many threads: nanoseconds of one of them. */
 tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads);
 

@@ -32,8 +32,21 @@ tra_rates tra_rates_interpreted(tra_rates r, int threads) {
     return r;
 }
 
+static const size_t needed[] = {offsetof(tra_rates, disk_read), offsetof(tra_rates, disk_write),
+                                offsetof(tra_rates, flops_f64), offsetof(tra_rates, flops_f32),
+                                offsetof(tra_rates, memory)};
+enum { NEEDED = sizeof needed / sizeof *needed };
+
+bool tra_rate_is_needed(size_t member) {
+    bool is = false;
+    for (int i = 0; i < NEEDED; i++) is |= needed[i] == member;
+    return is;
+}
+
 bool tra_rates_known(const tra_rates *r) {
-    return r->disk_read > 0 && r->disk_write > 0 && r->flops_f64 > 0 && r->flops_f32 > 0 && r->memory > 0;
+    bool all = true;
+    for (int i = 0; i < NEEDED; i++) all &= *(const double *)((const char *)r + needed[i]) > 0;
+    return all;
 }
 
 tra_storel_costs tra_rates_kernels(const tra_rates *r, int threads) {
