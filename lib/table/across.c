@@ -51,17 +51,22 @@ static bool equal(const tra_ranking *x, const tra_batch *b, int64_t i, int64_t j
     return tra_rows_equal(b, x->nkeys, NULL, i, j);
 }
 
+/* How many rows from `from` on, going by `by` (1 or -1), are of its group: of a sorted block, so found by halving. */
+static int64_t rows_alike(const tra_ranking *x, const tra_batch *b, int64_t from, int by) {
+    int64_t most = by > 0 ? b->rows - from : from + 1, alike = 1, step = 1;
+    while (alike + step <= most && equal(x, b, from, from + by * (alike + step - 1))) alike += step, step *= 2;
+    for (; step > 0; step /= 2)
+        if (alike + step <= most && equal(x, b, from, from + by * (alike + step - 1))) alike += step;
+    return alike;
+}
+
 /* Where the group ends whose rows begin at row `from` of a sorted block. */
 static int64_t end_of(const tra_ranking *x, const tra_batch *b, int64_t from) {
-    int64_t to = from + 1;
-    while (to < b->rows && equal(x, b, from, to)) to++;
-    return to;
+    return from + rows_alike(x, b, from, 1);
 }
 
 static int64_t begin_of_last(const tra_ranking *x, const tra_batch *b) {
-    int64_t from = b->rows - 1;
-    while (from > 0 && equal(x, b, from - 1, b->rows - 1)) from--;
-    return from;
+    return b->rows - rows_alike(x, b, b->rows - 1, -1);
 }
 
 /* Values of a group, which stand before its NULLs; and those of them that are NaN. */

@@ -101,7 +101,7 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
     int at = nkeys;
     for (int i = 0; i < n; i++) {
         tra_group_aggregate *x = &g->v[i];
-        *x = (tra_group_aggregate){.c = v[i], .state = at};
+        *x = (tra_group_aggregate){.c = v[i], .state = at, .way = tra_aggregate_way_of(v[i].f)};
         own[i] = v[i];
         if (v[i].column >= 0) x->of = in->v[v[i].column];
         x->whole = !tra_coltype_is_float(x->of.type);

@@ -11,6 +11,7 @@ typedef struct tra_group_aggregate {
     tra_group_column c;
     tra_column of; /* what is aggregated; of count() nothing */
     int state, nstates;
+    tra_aggregate_way way;
     bool whole; /* of integers: sums are exact */
 } tra_group_aggregate;
 

@@ -1,113 +1,9 @@
-/* group_run.c - rows that become groups, by three ways: straight to the totals of groups that are found by their codes,
- * all rows as one group, or by sorted rows. */
-#include "group_total.h"
+/* group_run.c - rows that become groups: straight to the totals of groups that are found by their keys
+ * (group_direct.c), all rows as one group, or by sorted rows. */
+#include "group_direct.h"
 #include "order.h"
 
 static const tra_schema *operand(const tra_group *g) { return tra_group_takes_states(g) ? g->states : g->in; }
-
-/* ---- groups by their codes --------------------------------------------------------------------------------------- */
-
-/* Rows in the order of the table go straight to the totals of their groups, where keys have few values and no aggregate
- * needs the rows of a group together. */
-typedef struct direct {
-    const tra_group *g;
-    const tra_batch *in;
-    int64_t n, groups;
-    int64_t *first; /* row of each group */
-    int64_t *of;    /* the group of each row */
-    tra_group_total *t;
-} direct;
-
-enum { ROWS_PER_SLOT = 16 };
-
-/* Numbers groups by the order of their keys; false where these have too many values. spare: of n words each, first and
- * of being the first two. */
-static bool find_direct(direct *d, int64_t *spare) {
-    int64_t most = d->n / ROWS_PER_SLOT, *slot = spare + 2 * d->n;
-    for (int i = 0; i < d->g->n; i++)
-        if (!tra_aggregate_has_states(d->g->v[i].c.f)) return false;
-    d->first = spare;
-    d->of = spare + d->n;
-    if (most < 2 || d->g->nkeys == 0) return false;
-    int bits = tra_order_codes(d->in, d->g->nkeys, d->g->key, d->n, 63 - __builtin_clzll((uint64_t)most),
-                               (uint64_t *)d->of, spare, (uint64_t *)slot);
-    if (bits < 0) return false;
-    int64_t slots = INT64_C(1) << bits;
-    for (int64_t i = 0; i < slots; i++) slot[i] = -1;
-    for (int64_t i = d->n - 1; i >= 0; i--) slot[d->of[i]] = i;
-    for (int64_t i = 0; i < slots; i++) {
-        if (slot[i] < 0) continue;
-        d->first[d->groups] = slot[i];
-        slot[i] = d->groups++;
-    }
-    for (int64_t i = 0; i < d->n; i++) d->of[i] = slot[d->of[i]];
-    return true;
-}
-
-#define TOTAL_FLOAT real
-#define TOTAL_INT   sum
-#define TOTAL_BOOL  sum
-#define SUM(name, text, T, class, ...)                                                                                 \
-    case TRA_##name:                                                                                                   \
-        for (int64_t i = 0; i < d->n; i++) {                                                                           \
-            if (state && state[i]) continue;                                                                           \
-            d->t[d->of[i]].n++;                                                                                        \
-            d->t[d->of[i]].TOTAL_##class += ((const T *)v->values)[i];                                                 \
-        }                                                                                                              \
-        break;
-
-static void sum_direct(const direct *d, const tra_group_aggregate *x) {
-    const tra_vector *v = &d->in->v[x->c.column];
-    const uint8_t *state = v->state;
-    switch (tra_coltype_held(x->of.type)) { TRA_DTYPES(SUM) }
-}
-
-/* The greatest or least of whole numbers: the first of equal ones. */
-#define EXTREME(T, beats)                                                                                              \
-    for (int64_t i = 0; i < d->n; i++) {                                                                               \
-        tra_group_total *t = &d->t[d->of[i]];                                                                          \
-        if (state && state[i]) continue;                                                                               \
-        if (t->row < 0 || ((const T *)v->values)[i] beats((const T *)v->values)[t->row]) t->row = i;                   \
-    }
-
-static bool extreme_direct(const direct *d, const tra_group_aggregate *x) {
-    const tra_vector *v = &d->in->v[x->c.column];
-    const uint8_t *state = v->state;
-    bool max = x->c.f == TRA_AGGREGATE_MAX;
-    if (tra_coltype_is_coded(x->of.type) || (!max && x->c.f != TRA_AGGREGATE_MIN)) return false;
-#define X(name, text, T, ...)                                                                                          \
-    case TRA_##name:                                                                                                   \
-        if (max) EXTREME(T, >) else EXTREME(T, <) return true;
-    switch (tra_coltype_held(x->of.type)) {
-        TRA_WHOLE_DTYPES(X)
-    case TRA_FLOATS: break;
-    }
-#undef X
-    return false;
-}
-
-static void total_direct(const direct *d, const tra_group_aggregate *x) {
-    bool states = tra_group_takes_states(d->g);
-    for (int64_t i = 0; i < d->groups; i++) d->t[i] = (tra_group_total){.row = -1};
-    if (!states && tra_group_has_way(x, TRA_WAY_COUNT) && x->c.column < 0) {
-        for (int64_t i = 0; i < d->n; i++) d->t[d->of[i]].n++;
-    } else if (!states && tra_group_has_way(x, TRA_WAY_SUM)) {
-        sum_direct(d, x);
-    } else if (!states && x->c.column >= 0 && extreme_direct(d, x)) {
-        return;
-    } else if (states) {
-        for (int64_t i = 0; i < d->n; i++) tra_group_add_state(x, d->in, i, &d->t[d->of[i]]);
-    } else {
-        for (int64_t i = 0; i < d->n; i++) tra_group_add_row(x, d->in, i, &d->t[d->of[i]]);
-    }
-}
-
-static void run_direct(const direct *d, tra_batch *out) {
-    for (int i = 0; i < d->g->n; i++) {
-        total_direct(d, &d->g->v[i]);
-        for (int64_t k = 0; k < d->groups; k++) tra_group_put(d->g, i, d->in, &d->t[k], NULL, out, k);
-    }
-}
 
 /* ---- all rows as one group --------------------------------------------------------------------------------------- */
 
@@ -160,7 +56,7 @@ static bool extreme_all(const tra_group_aggregate *x, const tra_vector *v, int64
 static void total_all(const tra_group *g, const tra_group_aggregate *x, const tra_batch *in, tra_group_total *t) {
     const tra_vector *v = x->c.column >= 0 ? &in->v[x->c.column] : NULL;
     bool states = tra_group_takes_states(g), sums = tra_group_has_way(x, TRA_WAY_SUM);
-    *t = (tra_group_total){.row = -1};
+    *t = tra_group_none(x);
     if (!states && (sums || tra_group_has_way(x, TRA_WAY_COUNT))) {
         t->n = in->rows;
         for (int64_t i = 0; v && v->state && i < in->rows; i++) t->n -= v->state[i] != TRA_STATE_VALUE;
@@ -203,7 +99,7 @@ static void find_sorted(sorted *s) {
 
 static void total_sorted(const sorted *s, const tra_group_aggregate *x, const int64_t *row, int64_t n,
                          tra_group_total *t) {
-    *t = (tra_group_total){.row = -1};
+    *t = tra_group_none(x);
     if (tra_group_takes_states(s->g))
         for (int64_t j = 0; j < n; j++) tra_group_add_state(x, s->in, row[j], t);
     else
@@ -224,14 +120,13 @@ static void run_sorted(const sorted *s, tra_batch *out) {
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 /* Half words for each row. Its place and the list of groups, with values in order and what that takes; or without such
- * aggregates less; or else two lists, slots, and totals. And a few words. */
-enum { HALVES = 2 * (3 + TRA_ORDER_SPARE), HALVES_OF_STATES = 7, MORE = 8 };
-_Static_assert(HALVES_OF_STATES >= 6 + 2 * (int)sizeof(tra_group_total) / ROWS_PER_SLOT / 8, "room for totals");
+ * aggregates what TRA_DIRECT_HALVES says, which is more than places and a list take. And a few words. */
+enum { HALVES = 2 * (3 + TRA_ORDER_SPARE), MORE = TRA_DIRECT_MORE };
 
 static int64_t half_words(const tra_group *g) {
     for (int i = 0; i < g->n; i++)
         if (!tra_aggregate_has_states(g->v[i].c.f)) return HALVES;
-    return HALVES_OF_STATES;
+    return TRA_DIRECT_HALVES;
 }
 
 static int64_t head_bytes(const tra_group *g) { return tra_vectors_bytes(operand(g)->n + tra_group_out(g)->n); }
@@ -265,12 +160,11 @@ static void put_keys(const tra_group *g, const tra_batch *in, const int64_t *fir
 
 static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *words, tra_batch *out) {
     if (g->nkeys == 0 && in->rows > 0 && run_all(g, in, out)) return 1;
-    direct d = {
-        .g = g, .in = in, .n = in->rows, .t = (tra_group_total *)(((uintptr_t)(words + 3 * in->rows) + 15) / 16 * 16)};
-    if (find_direct(&d, words)) {
+    tra_group_direct d;
+    if (tra_group_find_direct(g, in, words, &d)) {
         if (!have_room(g, in->rows, d.groups)) return 0;
         put_keys(g, in, d.first, d.groups, out);
-        run_direct(&d, out);
+        tra_group_run_direct(&d, out);
         return d.groups;
     }
     sorted s = {.g = g, .in = in, .at = words, .n = in->rows, .spare = words + in->rows};

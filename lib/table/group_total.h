@@ -15,12 +15,17 @@ static inline bool tra_group_makes_states(const tra_group *g) {
     return g->pass == TRA_GROUP_PARTIAL || g->pass == TRA_GROUP_MERGE;
 }
 
-/* What is known of an aggregate in a group so far. */
+/* What is known of an aggregate in a group so far; which of it, its way says. */
 typedef struct tra_group_total {
     int64_t n; /* values */
-    __int128 sum;
-    double real, mean, square; /* square: the sum of squares of what differs from the mean */
-    int64_t row;               /* of min, max, first, last, any, all: where the value is; -1: none yet */
+    union {
+        __int128 sum; /* of whole numbers */
+        double real;  /* their sum */
+        struct {
+            double mean, square; /* square: the sum of squares of what differs from the mean */
+        };
+        int64_t row; /* of min, max, first, last, any, all: where the value is; -1: none yet */
+    };
 } tra_group_total;
 
 static inline bool tra_group_present(const tra_vector *v, int64_t i) {
@@ -41,12 +46,14 @@ static inline void tra_group_combine(tra_group_total *t, int64_t n, double mean,
     t->n += n;
 }
 
-static inline bool tra_group_has_way(const tra_group_aggregate *g, tra_aggregate_way way) {
-    return tra_aggregate_way_of(g->c.f) == way;
-}
+static inline bool tra_group_has_way(const tra_group_aggregate *g, tra_aggregate_way way) { return g->way == way; }
 
 static inline bool tra_group_has_place(const tra_group_aggregate *g) {
     return tra_group_has_way(g, TRA_WAY_EXTREME) || tra_group_has_way(g, TRA_WAY_END);
+}
+
+static inline tra_group_total tra_group_none(const tra_group_aggregate *g) {
+    return tra_group_has_place(g) ? (tra_group_total){.row = -1} : (tra_group_total){0};
 }
 
 static inline void tra_group_add_row(const tra_group_aggregate *g, const tra_batch *in, int64_t i, tra_group_total *t) {

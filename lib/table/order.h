@@ -26,11 +26,11 @@ void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const b
 /* The same where strings need not be looked up (radix.c). */
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                          int64_t *spare);
-/* Gives each of the first n rows a word, such that words compare as rows do by these columns, and are equal where rows
- * are. Returns how many bits the words have; -1 where these would be more than `most`, or strings must be looked up. at
- * and other have n words each, which are overwritten, the first with 0, 1, ... n - 1. */
+/* Gives each of the first n rows a word, such that words are equal where rows are in these columns, and compare as rows
+ * do unless strings must be looked up (tra_order_looks_up). Returns how many bits the words have; -1 where these would
+ * be more than `most`. other has n words, which are overwritten. */
 int tra_order_codes(const tra_batch *b, int ncolumns, const int *column, int64_t n, int most, uint64_t *word,
-                    int64_t *at, uint64_t *other);
+                    uint64_t *other);
 /* Finds the runs of equal rows among sorted rows at[0..n): sets begin[0..runs) to where each begins in `at`, and
  * begin[runs] to n; returns the number of runs. begin has room for n + 1 numbers. */
 int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,

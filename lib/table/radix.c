@@ -7,11 +7,12 @@
 /* A word is the number of a row, in the order so far, below as many bits of keys as have room: of the last key the
  * lowest bits lie lowest. When a word is full the rows are sorted by it, which is stable, and the next bits begin. */
 typedef struct words {
-    int64_t *at, n;
+    int64_t *at, n;         /* at NULL: rows as they stand, which are not sorted */
     uint64_t *word, *other; /* n each */
     int row_bits, used;     /* used: bits of keys */
 } words;
 
+static int64_t row(const words *w, int64_t i) { return w->at ? w->at[i] : i; }
 static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
 static uint64_t low_bits(int n) { return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1; }
 
@@ -74,7 +75,10 @@ static uint64_t code_of_whole(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 6
 #define CODE_BOOL(x)  code_of_whole(x)
 #define CODES(name, text, T, class, ...)                                                                               \
     case TRA_##name:                                                                                                   \
-        for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[w->at[i]]);               \
+        if (w->at)                                                                                                     \
+            for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[w->at[i]]);           \
+        else                                                                                                           \
+            for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[i]);                  \
         break;
 
 /* Of every row a number that is ordered as its value is, into w->other. */
@@ -92,24 +96,27 @@ static range range_of(words *w, const tra_column *c, const tra_vector *v) {
     range r = {.least = UINT64_MAX};
     int64_t missing = 0;
     take_codes(w, c->type, v);
-    for (int64_t i = 0; i < w->n; i++) {
-        bool none = v->state && v->state[w->at[i]];
+    for (int64_t i = 0; v->state && i < w->n; i++) {
+        bool none = v->state[row(w, i)];
         missing += none;
         if (none) continue;
         if (w->other[i] < r.least) r.least = w->other[i];
         if (w->other[i] > r.most) r.most = w->other[i];
+    }
+    for (int64_t i = 0; !v->state && i < w->n; i++) {
+        r.least = w->other[i] < r.least ? w->other[i] : r.least;
+        r.most = w->other[i] > r.most ? w->other[i] : r.most;
     }
     r.bits = missing == w->n ? 0 : bits_of(r.most - r.least);
     r.some_missing = missing > 0 && missing < w->n;
     return r;
 }
 
-/* The same counted from the least, or where rows descend from the greatest; what has no value is 0. */
-static void count_codes(words *w, const tra_column *c, const tra_vector *v, bool desc, const range *r) {
-    take_codes(w, c->type, v);
+/* Codes, counted from the least, or where rows descend from the greatest; what has no value is 0. */
+static void count_codes(words *w, const tra_vector *v, bool desc, const range *r) {
     for (int64_t i = 0; i < w->n; i++) w->other[i] = desc ? r->most - w->other[i] : w->other[i] - r->least;
     for (int64_t i = 0; v->state && i < w->n; i++)
-        if (v->state[w->at[i]]) w->other[i] = 0;
+        if (v->state[row(w, i)]) w->other[i] = 0;
 }
 
 /* Bits `from` to from + n of w->other join the words. */
@@ -122,17 +129,19 @@ static void add_bits(words *w, int from, int n) {
 
 /* Another bit, above those of the value. */
 static void add_missing(words *w, const tra_vector *v) {
-    for (int64_t i = 0; i < w->n; i++) w->other[i] = v->state[w->at[i]] != TRA_STATE_VALUE;
+    for (int64_t i = 0; i < w->n; i++) w->other[i] = v->state[row(w, i)] != TRA_STATE_VALUE;
     add_bits(w, 0, 1);
 }
 
 static void add_column(words *w, const tra_column *c, const tra_vector *v, bool desc) {
     range r = range_of(w, c, v);
     int room = 64 - w->row_bits;
-    for (int from = 0, n; from < r.bits; from += n) {
-        if (w->used == room) sort_words(w);
+    bool fresh = true; /* w->other has codes */
+    for (int from = 0, n; from < r.bits; from += n, fresh = false) {
+        if (w->used == room) sort_words(w), fresh = false;
         n = (int)tra_min64(r.bits - from, room - w->used);
-        count_codes(w, c, v, desc, &r);
+        if (!fresh) take_codes(w, c->type, v);
+        count_codes(w, v, desc, &r);
         add_bits(w, from, n);
     }
     if (r.some_missing && w->used == room) sort_words(w);
@@ -149,17 +158,14 @@ void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, co
 }
 
 int tra_order_codes(const tra_batch *b, int ncolumns, const int *column, int64_t n, int most, uint64_t *word,
-                    int64_t *at, uint64_t *other) {
-    words w = {.at = at, .n = n, .word = word, .other = other};
-    if (tra_order_looks_up(b->schema, ncolumns, column)) return -1;
-    for (int64_t i = 0; i < n; i++) at[i] = i;
+                    uint64_t *other) {
+    words w = {.n = n, .word = word, .other = other};
     memset(word, 0, (size_t)n * sizeof *word);
     for (int k = ncolumns - 1; k >= 0; k--) {
-        const tra_column *c = &b->schema->v[column[k]];
         const tra_vector *v = &b->v[column[k]];
-        range r = range_of(&w, c, v);
+        range r = range_of(&w, &b->schema->v[column[k]], v);
         if (w.used + r.bits + r.some_missing > most) return -1;
-        count_codes(&w, c, v, false, &r);
+        count_codes(&w, v, false, &r);
         if (r.bits > 0) add_bits(&w, 0, r.bits);
         if (r.some_missing) add_missing(&w, v);
     }

@@ -77,7 +77,7 @@ TEST(codes_and_runs_tell_rows_apart_as_their_values_do) {
         tra_batch b = random_rows(a, rows);
         int n = 1 + (int)check_draw(3), column[COLUMNS];
         for (int k = 0; k < n; k++) column[k] = (int)check_draw(COLUMNS);
-        int bits = tra_order_codes(&b, n, column, rows, 20, word, at, other);
+        int bits = tra_order_codes(&b, n, column, rows, 20, word, other);
         coded += bits >= 0;
         for (int64_t i = 1; bits >= 0 && i < rows; i++) {
             int r = compare(&b, n, column, ascends, i - 1, i), w = (word[i - 1] > word[i]) - (word[i - 1] < word[i]);
