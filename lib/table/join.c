@@ -1,5 +1,5 @@
 /* join.c - joins of a block of rows with a whole table. */
-#include "join_int.h"
+#include "asof.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -18,18 +18,31 @@ static bool is_shared_key(const tra_lookup_spec *s, int right) {
     return false;
 }
 
+/* The time *x of an as-of join, NULL instead of NaN, with which no time compares. */
+static tra_status without_nan(tra_arena *a, const tra_colexpr **x, tra_err *e) {
+    const tra_colexpr *kids[3] = {*x, tra_colexpr_null(a), *x};
+    if (!tra_coltype_is_float((*x)->type)) return TRA_OK;
+    TRA_TRY(tra_colexpr_call(a, TRA_C_ISNAN, 1, kids, &kids[0], e));
+    return tra_colexpr_call(a, TRA_C_IF, 3, kids, x, e);
+}
+
 static tra_status find_keys(tra_lookup *l, tra_err *e) {
     const tra_lookup_spec *s = &l->s;
     const tra_colexpr **x = tra_news(l->arena, const tra_colexpr *, s->nkeys + 1),
                       **y = tra_news(l->arena, const tra_colexpr *, s->nkeys + 1);
-    for (int k = 0; k < s->nkeys; k++) {
+    for (int k = 0; k < tra_lookup_compared(s); k++) {
         const tra_colexpr *both[2] = {tra_colexpr_column(l->arena, s->left, s->lkey[k]),
                                       tra_colexpr_column(l->arena, s->right, s->rkey[k])};
-        TRA_TRY(tra_colexpr_unify(l->arena, TRA_C_EQ, 2, both, false, e));
+        TRA_TRY(tra_colexpr_unify(l->arena, k < s->nkeys ? TRA_C_EQ : TRA_C_GE, 2, both, false, e));
         x[k] = both[0], y[k] = both[1];
     }
     l->left = tra_keys_new(l->arena, s->nkeys, x, s->left->n);
     l->right = tra_keys_new(l->arena, s->nkeys, y, s->right->n);
+    if (!s->asof) return TRA_OK;
+    TRA_TRY(without_nan(l->arena, &x[s->nkeys], e));
+    TRA_TRY(without_nan(l->arena, &y[s->nkeys], e));
+    l->time[0] = tra_keys_new(l->arena, 1, x + s->nkeys, s->left->n);
+    l->time[1] = tra_keys_new(l->arena, 1, y + s->nkeys, s->right->n);
     return TRA_OK;
 }
 
@@ -69,10 +82,10 @@ static tra_status check_names(const tra_lookup *l, tra_err *e) {
 tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **out, tra_err *e) {
     tra_lookup *l = tra_new(a, tra_lookup);
     *l = (tra_lookup){.arena = a, .s = *s};
-    int *keys = tra_news(a, int, 2 * s->nkeys + 1);
-    for (int k = 0; k < s->nkeys; k++) keys[k] = s->lkey[k], keys[s->nkeys + k] = s->rkey[k];
+    int n = tra_lookup_compared(s), *keys = tra_news(a, int, 2 * n + 1);
+    for (int k = 0; k < n; k++) keys[k] = s->lkey[k], keys[n + k] = s->rkey[k];
     l->s.lkey = keys;
-    l->s.rkey = keys + s->nkeys;
+    l->s.rkey = keys + n;
     TRA_TRY(find_keys(l, e));
     set_columns(l);
     TRA_TRY(check_names(l, e));
@@ -309,17 +322,33 @@ static tra_status run_pairs(pairing *p, tra_finder *x, uint64_t *words, void *sc
     return TRA_OK;
 }
 
+/* Of each left row the one partner that an as-of join chooses. */
+static tra_status run_asof(pairing *p, tra_finder *x, uint64_t *words, void *scratch, tra_err *e) {
+    const tra_lookup *l = p->l;
+    tra_asof_index index;
+    TRA_TRY(tra_asof_open(l, p->right, x, &index, &scratch, e));
+    for (int64_t r = 0; r < p->left->rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, p->left->rows - r);
+        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+        TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, p->first, e));
+        TRA_TRY(tra_asof_partners(l, p->left, r, n, p->first, x, words, &index, p->pair[1], scratch, e));
+        TRA_TRY(put_single(p, r, n, p->pair[1], e));
+    }
+    return TRA_OK;
+}
+
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
     int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
-    return tra_finder_bytes(l, right_rows) + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) +
-           keys;
+    for (int i = 0; l->s.asof && i < 2; i++) keys = tra_max64(keys, tra_keys_scratch(&l->time[i]));
+    return tra_finder_bytes(l, right_rows) + tra_asof_bytes(l, right_rows) +
+           tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
 }
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                           tra_batch *out, int64_t *rows, void *scratch, tra_err *e) {
     tra_finder x = {0};
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
-    if (l->s.nkeys > 0) TRA_TRY(tra_finder_make(l, right, &x, &scratch, e));
+    if (l->s.nkeys > 0 || l->s.asof) TRA_TRY(tra_finder_make(l, right, &x, &scratch, e));
     uint64_t *words = scratch;
     scratch = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int i = 0; i < 2; i++) {
@@ -330,7 +359,9 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     p.gathered = (char *)p.column + tra_vectors_bytes(l->pair->n + 1);
     char *own = (char *)scratch + pairing_bytes(l);
     p.code = own - (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
-    TRA_TRY(is_single(l, &x) ? run_single(&p, &x, own, e) : run_pairs(&p, &x, words, own, e));
+    TRA_TRY(l->s.asof          ? run_asof(&p, &x, words, own, e)
+            : is_single(l, &x) ? run_single(&p, &x, own, e)
+                               : run_pairs(&p, &x, words, own, e));
     if (out) out->rows = p.rows;
     *rows = p.rows;
     return TRA_OK;

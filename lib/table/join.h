@@ -28,20 +28,35 @@ typedef enum tra_lookup_how {
 #undef X
 } tra_lookup_how;
 
+/* Which partner an as-of join takes of the right rows with equal keys: the last one whose time is at most that of the
+ * left row, the first one whose time is at least that, or the nearer of both (of two as near the earlier one). */
+typedef enum tra_asof_way { TRA_ASOF_BEFORE, TRA_ASOF_AFTER, TRA_ASOF_NEAREST } tra_asof_way;
+typedef struct tra_asof {
+    tra_asof_way way;
+    bool strict;   /* not a row of the same time */
+    bool limited;  /* and none that is further away than */
+    int64_t whole; /* this, of whole numbers, dates and timestamps, */
+    double real;   /* or this, of floats */
+} tra_asof;
+
 typedef struct tra_lookup_spec {
     const tra_schema *left, *right;
     tra_lookup_how how;
     int nkeys; /* 0: every pair */
     const int *lkey, *rkey;
-    const char *prefix;  /* of the right table's columns in the result; NULL: none */
-    bool nulls_match;    /* NULL equals NULL; else a NULL key has no partner */
-    bool unique;         /* it is an error, which names the first, if two right rows have one key */
-    bool matched;        /* it is an error, which names the first, if a left row has no partner */
-    bool unique_left;    /* the same of the left table, and of the right one; kernels do not see these two: the */
-    bool matched_right;  /* compiler makes a join of the exchanged tables for them */
-    const char *number;  /* KEEP: name of a column that gets the number of the first partner's row; NULL: none */
-    const char *name[2]; /* what messages call the tables; NULL: left, right */
+    const tra_asof *asof; /* NULL: all partners count. Else lkey[nkeys] and rkey[nkeys] are the columns of the times */
+    const char *prefix;   /* of the right table's columns in the result; NULL: none */
+    bool nulls_match;     /* NULL equals NULL; else a NULL key has no partner */
+    bool unique;          /* it is an error, which names the first, if two right rows have one key */
+    bool matched;         /* it is an error, which names the first, if a left row has no partner */
+    bool unique_left;     /* the same of the left table, and of the right one; kernels do not see these two: the */
+    bool matched_right;   /* compiler makes a join of the exchanged tables for them */
+    const char *number;   /* KEEP: name of a column that gets the number of the first partner's row; NULL: none */
+    const char *name[2];  /* what messages call the tables; NULL: left, right */
 } tra_lookup_spec;
+
+/* How many columns of each table are compared: the keys, and after them the time of an as-of join. */
+static inline int tra_lookup_compared(const tra_lookup_spec *s) { return s->nkeys + (s->asof != NULL); }
 
 typedef struct tra_lookup tra_lookup;
 /* TRA_PROGRAM, in the terms of the language, for keys of types that do not compare and for names that collide (which
@@ -57,7 +72,8 @@ const tra_schema *tra_lookup_out(const tra_lookup *l);
 const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l);
 const tra_colexpr *tra_lookup_condition(const tra_lookup *l); /* NULL: none */
 
-/* Its keys, over the columns of the left and of the right table, brought to the same types and dictionaries. */
+/* Its keys, and after them the time of an as-of join, which is NULL instead of NaN; over the columns of the left and of
+ * the right table, brought to the same types and dictionaries. */
 const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l);
 const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l);
 /* Of each column of the result its number in the pair. */

@@ -9,6 +9,7 @@ struct tra_lookup {
     tra_arena *arena;
     tra_lookup_spec s;
     tra_keys left, right;
+    tra_keys time[2]; /* of an as-of join: of the left and of the right rows */
     const tra_schema *pair, *out;
     const int *from;              /* of each column of the result its number in `pair`; -1: the partner's row number */
     const tra_colexpr *condition; /* the further condition on pairs, or NULL; */

@@ -34,7 +34,7 @@ static int64_t arrange_bytes(const void *data, const tra_cell *a, const tra_cell
 }
 
 static bool has_null(const tra_arrange *x, const tra_batch *in, int64_t row) {
-    for (int k = 0; k < x->n; k++) {
+    for (int k = x->free; k < x->n; k++) {
         const uint8_t *state = in->v[x->column[k]].state;
         if (state && state[row] == TRA_STATE_NULL) return true;
     }
@@ -212,8 +212,10 @@ static slice find_slice(const tra_slicing *x, const tra_cell *a, const tra_cell 
         if (((const uint8_t *)range.v[x->range->n - 1].values)[j])
             end = find_row(x, &s.in, &range, j, x->closed);
         else
-            s.begin = find_row(x, &s.in, &range, j, false);
+            s.begin = find_row(x, &s.in, &range, j, x->open);
     }
+    if (x->before && s.begin > 0) s.begin--;
+    if (x->after && end < s.in.rows) end++;
     s.rows = tra_max64(0, end - s.begin);
     return s;
 }

@@ -26,7 +26,8 @@ typedef struct tra_arrange {
     int n;
     const int *column; /* keys, in `in` */
     const bool *desc;  /* NULL: all ascend */
-    bool matching;     /* rows of which a key is NULL are left out */
+    bool matching;     /* rows of which a key is NULL are left out, */
+    int free;          /* but not for the first so many keys */
     tra_arrange_keep keep;
     int number; /* the column of `in` that has the number of the row, for messages; -1: they count from the block */
     const char *what; /* for messages: "by which rows are ordered"; */
@@ -57,7 +58,9 @@ typedef struct tra_slicing {
     int n;
     const int *column; /* keys, in `in`, that are compared with the first n columns of the range */
     const bool *desc;  /* NULL: all ascend */
-    bool closed;       /* rows that equal the upper splitter belong to the part too */
+    bool closed;       /* rows that equal the upper splitter belong to the part too; */
+    bool open;         /* those that equal the lower one do not */
+    int before, after; /* so many more rows (0 or 1) of the block that come before the part, and after it */
 } tra_slicing;
 extern const tra_rows_ops tra_slice_ops;
 
@@ -122,6 +125,9 @@ typedef struct tra_merging {
     int n, from;
     bool one;
     const tra_colexpr *where; /* a pair counts only where this is true, over the columns of left, then of right */
+    /* NULL, or: column n is the time, by which both parts are sorted after the keys, and of the right rows of equal
+     * keys the one comes that this chooses */
+    const struct tra_asof *asof;
 } tra_merging;
 extern const tra_rows_ops tra_merge_join_ops;
 

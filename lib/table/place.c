@@ -1,7 +1,7 @@
 /* place.c - joins of sorted parts, and what has been found put beside the rows for which it was. */
 #include "parts.h"
 
-#include "join.h"
+#include "asof.h"
 #include "order.h"
 
 #include <string.h>
@@ -26,6 +26,7 @@ typedef struct pairs {
     int64_t met;       /* the last left row that came out */
     tra_colcode *code; /* of the condition; NULL: none */
     char *room;        /* for it: columns, values, and what a run takes */
+    uint64_t *time;    /* of an as-of join: of the right rows */
 } pairs;
 
 static int pair_columns(const tra_merging *x) { return x->left->n + x->right->n; }
@@ -124,8 +125,32 @@ static int64_t advance(const pairs *p, int64_t l, int64_t at) {
     return low;
 }
 
+/* Of each left row the one partner that the as-of join chooses. */
+static void find_nearest(pairs *p) {
+    const tra_row_view left = {&p->left, NULL}, right = {&p->right, NULL};
+    int n = p->x->n;
+    const tra_vector *lt = &p->left.v[n], *rt = &p->right.v[n];
+    tra_dtype type = tra_coltype_held(p->x->left->v[n].type);
+    int64_t begin = 0, end = 0, from = 0;
+    for (int64_t r = 0; r < p->right.rows; r++) p->time[r] = tra_asof_word(type, rt->values, r);
+    p->rows = p->n = 0;
+    p->met = -1;
+    p->code = NULL;
+    for (int64_t l = 0; l < p->left.rows; l++) {
+        if (l == 0 || tra_rows_compare(&left, l - 1, &left, l, n, NULL) != 0) {
+            begin = end = from = advance(p, l, end);
+            while (end < p->right.rows && tra_rows_compare(&right, end, &left, l, n, NULL) == 0) end++;
+        }
+        int64_t r = tra_asof_find(p->x->asof, tra_dtype_is_float(type), p->time, begin, end, &from,
+                                  tra_asof_word(type, lt->values, l));
+        if (r >= 0) add_pair(p, l, r);
+    }
+    write_pairs(p);
+}
+
 static void find_pairs(pairs *p) {
     const tra_row_view left = {&p->left, NULL}, right = {&p->right, NULL};
+    if (p->x->asof) return find_nearest(p);
     tra_arena *a = p->x->where ? tra_arena_new() : NULL;
     int64_t at = 0;
     p->rows = p->n = 0;
@@ -144,8 +169,9 @@ static void find_pairs(pairs *p) {
 
 static int64_t merge_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_merging *x = data;
-    (void)ext_a, (void)ext_b;
-    return tra_vectors_bytes(pair_columns(x) + x->out->n) + tra_round64(sizeof(pairs)) + condition_bytes(x);
+    (void)ext_a;
+    int64_t fixed = tra_vectors_bytes(pair_columns(x) + x->out->n) + tra_round64(sizeof(pairs)) + condition_bytes(x);
+    return x->asof ? tra_add_most(fixed, tra_mul_most(8, ext_b->v[0])) : fixed;
 }
 
 static bool open_pairs(const tra_merging *x, const tra_cell *a, const tra_cell *b, void *scratch, pairs **p) {
@@ -154,6 +180,7 @@ static bool open_pairs(const tra_merging *x, const tra_cell *a, const tra_cell *
     (*p)->x = x;
     (*p)->out = NULL;
     (*p)->room = (char *)*p + tra_round64(sizeof(pairs));
+    (*p)->time = (uint64_t *)(*p)->room;
     return open_rows(a, x->left, x->n, v, &(*p)->left) && open_rows(b, x->right, x->n, v + x->left->n, &(*p)->right);
 }
 

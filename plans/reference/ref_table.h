@@ -78,7 +78,7 @@ typedef struct ref_values {
 } ref_values;
 TRA_MUSTUSE tra_status ref_aggregate(const tra_table_agg *a, ref_values *g, int64_t rows, ref_cell *out, tra_err *e);
 
-/* Into out, which has room for the rows of x (ref_group.c); a join makes its own. */
+/* Into out, which has room for the rows of x (ref_group.c); a join makes its own (ref_join.c). */
 TRA_MUSTUSE tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out,
                                        tra_err *e);
 TRA_MUSTUSE tra_status ref_table_window(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out,

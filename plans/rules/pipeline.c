@@ -18,6 +18,7 @@ const tra_lookup *tra_lookup_of_expr(const tra_expr *x) {
 
 const char *tra_lookup_refused(const tra_lookup *l) {
     const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    if (s->asof) return "an as-of join chooses one of several partners";
     if (tra_lookup_condition(l)) return "a join has further conditions on the pair";
     if (s->matched) return "a join checks that all rows are matched, and names the first that is not";
     switch (s->how) {
@@ -45,7 +46,7 @@ static bool has_rows_of(const tra_memo *m, int group, const tra_rel *file) {
 
 bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec *s) {
     tra_column_facts f;
-    if (s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->unique) return true;
+    if (s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI || s->unique || s->asof) return true;
     for (int k = 0; k < s->nkeys; k++) {
         const tra_column *c = &s->right->v[s->rkey[k]];
         if (!c->file || !has_rows_of(m, x->in[1], c->file)) continue;

@@ -105,6 +105,7 @@ static const char *refused(const pushing *p, const tra_colexpr *x, int sides) {
     if (p->s->matched) return "the join checks that all rows are matched";
     if (how == TRA_LOOKUP_KEEP) return "the join checks or numbers all rows";
     if (sides == 2 && how != TRA_LOOKUP_INNER) return "rows without partner are kept, whatever the right table has";
+    if (sides == 2 && p->s->asof) return "an as-of join chooses among all rows of the right table";
     if (sides == 2 && p->s->unique) return "the join checks that no key is there twice on the right";
     return NULL;
 }

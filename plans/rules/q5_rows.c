@@ -128,6 +128,7 @@ static const char *join_refused(const tra_lookup_spec *s, int side) {
     bool keyed = false;
     if (side == 0 && s->how != TRA_LOOKUP_INNER && s->how != TRA_LOOKUP_SEMI)
         return "the join keeps rows that have no partner";
+    if (s->asof) return "an as-of join chooses one of several partners";
     if (s->matched) return "the join checks that all rows are matched";
     if (side == 1 && s->unique)
         return "the join checks that keys of the right table, which is a product, are there once";

@@ -71,7 +71,7 @@ static void read_by_lookup(const narrowing *u, const tra_lookup *l, const bool *
         int from = tra_lookup_from(l)[i];
         if (need[i] && from >= 0) *(from < n ? &left[from] : &right[from - n]) = true;
     }
-    for (int k = 0; k < s->nkeys; k++) left[s->lkey[k]] = right[s->rkey[k]] = true;
+    for (int k = 0; k < tra_lookup_compared(s); k++) left[s->lkey[k]] = right[s->rkey[k]] = true;
     if (!where) return;
     bool *pair = tra_news(u->a, bool, tra_lookup_pair(l)->n + 1);
     tra_colexpr_columns(where, pair);
@@ -218,10 +218,11 @@ static bool narrow_join(narrowing *u, const tra_expr *x, const tra_lookup *l, tr
     tra_lookup_spec s = *old;
     tra_lookup *made;
     tra_err e = {0};
-    int *lkey = tra_news(u->a, int, s.nkeys + 1), *rkey = tra_news(u->a, int, s.nkeys + 1);
+    int compared = tra_lookup_compared(&s);
+    int *lkey = tra_news(u->a, int, compared + 1), *rkey = tra_news(u->a, int, compared + 1);
     s.left = input_of(u, x, 0)->type.columns;
     s.right = input_of(u, x, 1)->type.columns;
-    for (int k = 0; k < s.nkeys; k++) {
+    for (int k = 0; k < compared; k++) {
         lkey[k] = place_of(u, x, 0, old->lkey[k]);
         rkey[k] = place_of(u, x, 1, old->rkey[k]);
     }

@@ -36,7 +36,7 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_SELECT] = "write select(T, duration > 0)",
         [TRA_TABLE_PROJECT] = "write project(T, a, b = a + 1, *)",
         [TRA_TABLE_MATRIX] = "write matrix(T, [a, b = a + 1, onehot(city), *], fill = 0, type = f64, rows = key)",
-        [TRA_TABLE_JOIN] = "write join(L, R, a == b && c > 0, how = left, prefix = \"p_\")",
+        [TRA_TABLE_JOIN] = "write join(L, R, a == b && c > 0, how = left), or join(L, R, a == b, asof = L.t >= R.t)",
         [TRA_TABLE_CROSS] = "write cross(L, R, prefix = \"p_\")",
         [TRA_TABLE_GROUP] = "write group(T, [a, k = b div 2], n = count(), m = mean(x))",
         [TRA_TABLE_ORDER] = "write order(T, [a, b desc])",

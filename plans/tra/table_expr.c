@@ -19,6 +19,7 @@ static const char *columns_advice(const tra_table_scope *sc, const char *name) {
     tra_str text = {0};
     for (int i = 0; i < s->n; i++) names[i] = s->v[i].name;
     const char *near = tra_nearest(name, s->n, names);
+    if (s->n == 0) return NULL;
     if (near) {
         tra_str_add(&text, "did you mean ");
         tra_name_print(near, &text);

@@ -27,15 +27,16 @@ static bool find_word(tra_table_builder *w, const tra_ast *x, int n, const char 
     return false;
 }
 
-/* Reads the named arguments, which begin with argument `from`. */
-static bool join_options(tra_table_builder *w, int from) {
-    enum { HOW, PREFIX, EXPECT, MATCHED, NULLS, OPTIONS };
-    static const char *const names[] = {"how", "prefix", "expect", "matched", "nulls"};
+/* The named arguments of a join; of a cross those before EXPECT. */
+enum { HOW, PREFIX, EXPECT, MATCHED, NULLS, ASOF, WITHIN, OPTIONS };
+
+/* Reads the named arguments, which begin with argument `from`, into the join and v. */
+static bool join_options(tra_table_builder *w, int from, const tra_ast **v) {
+    static const char *const names[] = {"how", "prefix", "expect", "matched", "nulls", "asof", "within"};
     static const char *const how[] = {"inner", "left", "semi", "anti", "right", "outer"};
     static const tra_lookup_how hows[] = {TRA_LOOKUP_INNER, TRA_LOOKUP_LEFT,  TRA_LOOKUP_SEMI,
                                           TRA_LOOKUP_ANTI,  TRA_LOOKUP_RIGHT, TRA_LOOKUP_OUTER};
     static const char *const nulls[] = {"match"};
-    const tra_ast *v[OPTIONS] = {NULL};
     tra_lookup_spec *s = &w->op.lookup;
     int at, expected = 0, matched = 0;
     bool cross = w->op.op == TRA_TABLE_CROSS;
@@ -84,6 +85,8 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
         if (s->nkeys) tra_str_add(&t, " && ");
         tra_ast_print(w->op.where, &t);
     }
+    if (s->asof && s->nkeys) tra_str_add(&t, ", ");
+    tra_join_asof_print(s, &t);
     if (s->how) tra_str_printf(&t, ", how = %s", how_text(s->how));
     if (s->prefix) tra_str_printf(&t, ", prefix = \"%s\"", s->prefix);
     if (s->unique || s->unique_left)
@@ -103,10 +106,10 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
 static bool divide_right(const tra_lookup_spec *s, const tra_node *left, const tra_node *right, bool one_partner,
                          tra_division *d) {
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
-    x.key_bytes = s->nkeys * ((int64_t)sizeof(int64_t) + 1);
+    x.key_bytes = tra_lookup_compared(s) * ((int64_t)sizeof(int64_t) + 1);
     x.numbered = !one_partner;
     x.may_run = true;
-    return s->nkeys > 0 && tra_table_divide(right->type.cat, &x, d);
+    return tra_lookup_compared(s) > 0 && tra_table_divide(right->type.cat, &x, d);
 }
 
 /* The expected share of left rows that are in the result, where each is there once at most. */
@@ -157,6 +160,7 @@ static tra_join_size size_of(const tra_table_builder *w, const tra_lookup_spec *
     m.rows_expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
     if (s->how == TRA_LOOKUP_LEFT) m.rows_most = tra_add_most(m.rows_most, x.bound);
     if (s->how == TRA_LOOKUP_LEFT && known) m.rows_expected += (1 - p.matched) * (double)x.expected;
+    if (s->asof) m.partners_most = 1, m.rows_most = x.bound;
     return m;
 }
 
@@ -203,8 +207,8 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, con
                              tra_node *right) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
     tra_join_size size = size_of(w, s, l, left, right);
-    bool unique = s->unique || size.partners_most == 1, once = unique || filters || keeps;
-    bool one_partner = once && (unique || !tra_lookup_condition(l)); /* else a condition chooses among several */
+    bool unique = !s->asof && (s->unique || size.partners_most == 1), once = unique || s->asof || filters || keeps;
+    bool one_partner = once && !s->asof && (unique || !tra_lookup_condition(l)); /* else one of several is chosen */
     tra_division d;
     if (!s->number && divide_right(s, left, right, one_partner, &d)) {
         tra_lookup_spec known = *s;
@@ -212,7 +216,7 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, con
         return tra_table_join_parts(w, &known, l, left, right, join_text(w, s), &d, &size);
     }
     tra_cross_division x;
-    if (s->nkeys == 0 && !once && s->how == TRA_LOOKUP_INNER && tra_table_divide_cross(left, right, &x))
+    if (tra_lookup_compared(s) == 0 && !once && s->how == TRA_LOOKUP_INNER && tra_table_divide_cross(left, right, &x))
         return tra_table_cross_parts(w, l, left, right, join_text(w, s), &x);
     right = tra_table_one_block(w, right, 0);
     if (!right) return NULL;
@@ -331,16 +335,25 @@ static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_
 
 tra_node *tra_table_join(tra_table_builder *w) {
     bool cross = w->op.op == TRA_TABLE_CROSS;
-    const tra_ast *rest = NULL, *cond = !cross && w->call->nkids > 2 ? w->call->kids[2] : NULL;
-    if (!cross && (!cond || cond->kind == TRA_AST_NAMED))
-        return tra_table_refuse(w, w->call, "join has two tables and a condition"), NULL;
+    const tra_ast *rest = NULL, *option[OPTIONS] = {NULL},
+                  *cond = !cross && w->call->nkids > 2 ? w->call->kids[2] : NULL;
+    if (cond && cond->kind == TRA_AST_NAMED) cond = NULL;
     int most = cond ? tra_join_count_conditions(cond) : 0;
     int *lkey = tra_news(w->b->arena, int, most + 1), *rkey = tra_news(w->b->arena, int, most + 1);
     tra_lookup_spec *s = &w->op.lookup;
     *s = (tra_lookup_spec){.left = w->in->type.columns, .right = w->right->type.columns, .lkey = lkey, .rkey = rkey};
-    if (!join_options(w, cross ? 2 : 3)) return NULL;
+    if (!join_options(w, cond ? 3 : 2, option)) return NULL;
+    if (!cross && !cond && !option[ASOF])
+        return tra_table_refuse(w, w->call, "join has two tables and a condition"), NULL;
+    if (option[WITHIN] && !option[ASOF]) return tra_table_refuse(w, option[WITHIN], "within stands beside asof"), NULL;
     if (cond) tra_join_split_conditions(w, cond, lkey, rkey, &rest);
-    if (!cross && s->nkeys == 0) {
+    if (option[ASOF] && rest) {
+        tra_diag_error(w->b->d, rest->span, "select(R, ..) before, or select(join(..), ..) after",
+                       "the condition of an as-of join is equalities of columns, and this is none");
+        return NULL;
+    }
+    if (option[ASOF] && !tra_join_asof(w, option[ASOF], option[WITHIN], lkey, rkey)) return NULL;
+    if (!cross && tra_lookup_compared(s) == 0) {
         tra_diag_error(w->b->d, cond->span,
                        tra_join_of_one_name(w)
                            ? tra_join_of_one_name(w)
@@ -357,7 +370,7 @@ tra_node *tra_table_join(tra_table_builder *w) {
     if (s->how == TRA_LOOKUP_RIGHT) pairs.how = TRA_LOOKUP_INNER;
     if (s->how == TRA_LOOKUP_OUTER) pairs.how = TRA_LOOKUP_LEFT;
     pairs.unique_left = pairs.matched_right = false;
-    tra_lookup *l = lookup_of(w, &pairs, cond ? cond : w->call);
+    tra_lookup *l = lookup_of(w, &pairs, option[ASOF] ? option[ASOF] : cond ? cond : w->call);
     if (!l) return NULL;
     w->op.pair = tra_lookup_pair(l);
     tra_table_term where = {0};

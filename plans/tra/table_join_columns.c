@@ -36,8 +36,7 @@ static int side_of(const tra_table_builder *w, const tra_ast **x) {
     return is[LEFT] ? LEFT : RIGHT;
 }
 
-/* The number of the column of one table that a side of an equality names, or -1. */
-static int column_of(const tra_table_builder *w, int side, const tra_ast *x) {
+int tra_join_column_of(const tra_table_builder *w, int side, const tra_ast *x) {
     int said = side_of(w, &x);
     const tra_node *n = side == LEFT ? w->in : w->right;
     return x->kind == TRA_AST_NAME && (said == EITHER || said == side) ? tra_schema_find(n->type.columns, x->text) : -1;
@@ -57,9 +56,10 @@ void tra_join_split_conditions(tra_table_builder *w, const tra_ast *x, int *lkey
         return;
     }
     bool equal = x->kind == TRA_AST_BINARY && strcmp(x->text, "==") == 0;
-    int l = equal ? column_of(w, LEFT, x->kids[0]) : -1, r = l >= 0 ? column_of(w, RIGHT, x->kids[1]) : -1;
+    int l = equal ? tra_join_column_of(w, LEFT, x->kids[0]) : -1,
+        r = l >= 0 ? tra_join_column_of(w, RIGHT, x->kids[1]) : -1;
     if (equal && (l < 0 || r < 0))
-        l = column_of(w, LEFT, x->kids[1]), r = l >= 0 ? column_of(w, RIGHT, x->kids[0]) : -1;
+        l = tra_join_column_of(w, LEFT, x->kids[1]), r = l >= 0 ? tra_join_column_of(w, RIGHT, x->kids[0]) : -1;
     if (l >= 0 && r >= 0) {
         lkey[w->op.lookup.nkeys] = l;
         rkey[w->op.lookup.nkeys++] = r;

@@ -51,38 +51,48 @@ static const char *keep_text(tra_arrange_keep keep) {
     return keep == TRA_ARRANGE_UNIQUE ? ", each once" : keep == TRA_ARRANGE_FIRST ? ", first of each" : "";
 }
 
+/* Which rows a sort leaves out: those that match nothing because a key is NULL, or a time is. */
+static void drop_nulls(const tra_lookup_spec *l, tra_arrange *x) {
+    x->matching = !l->nulls_match || l->asof;
+    x->free = l->nulls_match ? l->nkeys : 0;
+}
+
+static const char *nulls_text(const tra_arrange *x) {
+    return !x->matching ? "" : x->free ? ", no NULL at the end" : ", no NULLs";
+}
+
 /* Sorts the blocks of the right table, whose columns are the keys and what the join needs besides. The result has the
  * number of the row after the keys. */
 static tra_node *sort_right(tra_table_builder *w, const tra_lookup_spec *l, tra_node *rows, tra_arrange_keep keep) {
     tra_arena *a = w->b->arena;
     if (!rows) return NULL;
     const tra_schema *s = rows->type.columns;
+    int n = tra_lookup_compared(l);
     tra_column *v = tra_news(a, tra_column, s->n + 1);
     int *from = tra_news(a, int, s->n + 1);
     for (int c = 0, at = 0; c <= s->n; c++) {
-        from[c] = c == l->nkeys ? -1 : at++;
+        from[c] = c == n ? -1 : at++;
         if (from[c] >= 0) v[c] = s->v[from[c]];
     }
-    v[l->nkeys] = (tra_column){.name = tra_table_free_name(a, s, "row"), .type = TRA_COL_I64};
+    v[n] = (tra_column){.name = tra_table_free_name(a, s, "row"), .type = TRA_COL_I64};
     tra_schema *out = tra_new(a, tra_schema);
     *out = (tra_schema){s->n + 1, v};
-    tra_arrange x = {.in = s, .out = out, .from = from, .n = l->nkeys, .column = tra_table_counting(a, l->nkeys, 0)};
-    x.matching = !l->nulls_match;
+    tra_arrange x = {.in = s, .out = out, .from = from, .n = n, .column = tra_table_counting(a, n, 0)};
+    drop_nulls(l, &x);
     x.keep = keep;
     x.number = -1;
     x.what = "a key of the join";
     x.name = right_name(l);
     /* the text says where the number stands, since sorts of left tables have it last */
-    const char *text =
-        tra_arena_printf(a, "sort(%s)%s%s, numbered%s", tra_table_list_text(a, s, l->nkeys, NULL, NULL),
-                         x.matching ? ", no NULLs" : "", keep_text(keep), s->n > l->nkeys ? " after the keys" : "");
+    const char *text = tra_arena_printf(a, "sort(%s)%s%s, numbered%s", tra_table_list_text(a, s, n, NULL, NULL),
+                                        nulls_text(&x), keep_text(keep), s->n > n ? " after the keys" : "");
     return tra_table_sort_blocks(w, rows, &x, text);
 }
 
 /* Sorts the parts of the right table, which have the columns of its sorted blocks. */
 static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_node *parts, tra_arrange_keep keep) {
     tra_arena *a = w->b->arena;
-    int n = l->nkeys;
+    int n = tra_lookup_compared(l);
     if (!parts) return NULL;
     const tra_schema *s = parts->type.columns;
     tra_arrange x = {
@@ -96,23 +106,27 @@ static tra_node *sort_parts(tra_table_builder *w, const tra_lookup_spec *l, tra_
 }
 
 /* Joins sorted slices with the sorted parts of the right table: for each partner of a left row the number of the row,
- * and the nwanted columns that follow the number in the part. one: only the first partner. text: by which keys. */
-static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *right, int nkeys, int nwanted, bool one,
-                            const tra_colexpr *where, const tra_join_size *size, const char *text) {
+ * and the nwanted columns that follow the number in the part. one: only the first partner, or the one of an as-of join.
+ * text: by which keys. */
+static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
+                            int nwanted, bool one, const tra_colexpr *where, const tra_join_size *size,
+                            const char *text) {
     tra_arena *a = w->b->arena;
     if (!left || !right) return NULL;
     const tra_schema *l = left->type.columns, *r = right->type.columns;
     tra_merging *m = tra_new(a, tra_merging);
     tra_column *v = tra_news(a, tra_column, nwanted + 1);
     tra_schema *out = tra_new(a, tra_schema);
-    *m = (tra_merging){.left = l, .right = r, .out = out, .n = nkeys, .from = nkeys + 1, .one = one, .where = where};
+    *m = (tra_merging){.left = l, .right = r, .out = out, .n = s->nkeys, .one = one, .where = where};
+    m->from = tra_lookup_compared(s) + 1;
+    m->asof = s->asof;
     v[0] = l->v[l->n - 1];
     for (int c = 0; c < nwanted; c++) v[1 + c] = r->v[m->from + c];
     v[0].name = tra_table_free_name(a, r, "row");
     *out = (tra_schema){1 + nwanted, v};
     return tra_table_kernel(
         w, left, right, 1, 0,
-        &(tra_rows_kernel){.text = tra_arena_printf(a, "%smatches by %s", one ? "first " : "", text),
+        &(tra_rows_kernel){.text = tra_arena_printf(a, "%smatches by %s", one && !s->asof ? "first " : "", text),
                            .use = TRA_USE_JOIN,
                            .columns = out,
                            .dtype = TRA_F64,
@@ -136,7 +150,7 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
                                          [TRA_LOOKUP_ANTI] = TRA_PLACE_ANTI,
                                          [TRA_LOOKUP_KEEP] = TRA_PLACE_KEEP};
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
-    bool once = s->unique || filters || keeps; /* each left row comes out once at most */
+    bool once = s->unique || s->asof || filters || keeps; /* each left row comes out once at most */
     bool has_all = keeps || (once && !filters && (s->how == TRA_LOOKUP_LEFT || s->matched));
     if (!found) return NULL;
     int64_t rows = left->type.cat->bound.v[0], more = found->type.cat->bound.v[0];
@@ -170,18 +184,18 @@ static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tr
 static tra_node *sort_left(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *rows,
                            int nmore, const int *more) {
     tra_arena *a = w->b->arena;
-    tra_node *keys = keys_and_columns(w, rows, s->nkeys, tra_lookup_left_keys(l), s->lkey, nmore, more);
+    int n = tra_lookup_compared(s);
+    tra_node *keys = keys_and_columns(w, rows, n, tra_lookup_left_keys(l), s->lkey, nmore, more);
     if (!keys) return NULL;
     const tra_schema *in = keys->type.columns;
-    const int *column = tra_table_counting(a, s->nkeys + nmore, -1);
-    tra_arrange x = {.in = in, .from = column, .n = s->nkeys, .column = column};
-    x.out = tra_table_subschema(a, in, s->nkeys + nmore, column, true);
-    x.matching = !s->nulls_match;
+    const int *column = tra_table_counting(a, n + nmore, -1);
+    tra_arrange x = {.in = in, .from = column, .n = n, .column = column};
+    x.out = tra_table_subschema(a, in, n + nmore, column, true);
+    drop_nulls(s, &x);
     x.number = -1;
     x.what = "a key of the join";
-    const char *text = tra_table_list_text(a, in, s->nkeys, NULL, NULL);
-    return tra_table_sort_blocks(w, keys, &x,
-                                 tra_arena_printf(a, "sort(%s)%s, numbered", text, x.matching ? ", no NULLs" : ""));
+    const char *text = tra_table_list_text(a, in, n, NULL, NULL);
+    return tra_table_sort_blocks(w, keys, &x, tra_arena_printf(a, "sort(%s)%s, numbered", text, nulls_text(&x)));
 }
 
 /* ---- further conditions ------------------------------------------------------------------------------------- */
@@ -211,7 +225,7 @@ static const tra_colexpr *over_slice_and_part(tra_arena *a, const tra_lookup *l,
     const tra_schema both = {n, v};
     for (int c = 0; c < n; c++) v[c] = c < slice->n ? slice->v[c] : part->v[c - slice->n];
     by = tra_news(a, const tra_colexpr *, pair + 1);
-    for (int i = 0; i < nmore; i++) by[more[i]] = tra_colexpr_column(a, &both, s->nkeys + i);
+    for (int i = 0; i < nmore; i++) by[more[i]] = tra_colexpr_column(a, &both, tra_lookup_compared(s) + i);
     for (int i = 0; i < nright; i++) by[s->left->n + more_right[i]] = tra_colexpr_column(a, &both, n - nright + i);
     return tra_colexpr_substitute(a, x, by);
 }
@@ -236,33 +250,39 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     for (int i = 0; i < nright; i++) wanted[nwanted + i] = more_right[i];
 
     /* the right table, sorted and in parts */
-    tra_node *rows = keys_and_columns(w, right, s->nkeys, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
+    int n = tra_lookup_compared(s);
+    tra_node *rows = keys_and_columns(w, right, n, tra_lookup_right_keys(l), s->rkey, nwanted + nright, wanted);
     tra_node *blocks = sort_right(w, s, tra_table_make_runs(w, rows, d), keep);
     if (!blocks) return NULL;
-    const char *keys = tra_table_list_text(a, blocks->type.columns, s->nkeys, NULL, NULL);
-    tra_part_keys by = {s->nkeys, tra_table_counting(a, s->nkeys, s->nkeys), NULL, keys};
+    const char *keys = tra_table_list_text(a, blocks->type.columns, n, NULL, NULL);
+    tra_part_keys by = {n, tra_table_counting(a, n, n), NULL, keys};
     if (!one_partner) by.n++, by.text = tra_arena_printf(a, "%s, numbered", keys);
     tra_node *ranges = tra_table_part_ranges(w, blocks, &by, d);
-    tra_node *parts = tra_table_concat(w, tra_table_slice_blocks(w, blocks, ranges, &by, false, d), 0, d->part_rows);
+    const tra_asof *asof = s->asof;
+    tra_slice_ends own = {.before = asof && asof->way != TRA_ASOF_AFTER, .after = asof && asof->way != TRA_ASOF_BEFORE};
+    int64_t part_rows = tra_add_most(d->part_rows, (own.before + own.after) * d->runs);
+    tra_node *parts = tra_table_concat(w, tra_table_slice_blocks(w, blocks, ranges, &by, own, d), 0, part_rows);
     parts = sort_parts(w, s, parts, keep);
     if (!parts) return NULL;
 
     /* the left table, sorted and cut at the same ranges */
     tra_node *sorted = sort_left(w, s, l, left, nmore, more);
     if (!sorted) return NULL;
-    const char *left_keys = tra_table_list_text(a, sorted->type.columns, s->nkeys, NULL, NULL);
-    tra_part_keys compared = {s->nkeys, by.column, NULL, left_keys};
-    tra_node *slices = tra_table_slice_blocks(w, sorted, ranges, &compared, !one_partner, d);
+    const char *left_keys = tra_table_list_text(a, sorted->type.columns, n, NULL, NULL);
+    tra_part_keys compared = {n, by.column, NULL, left_keys};
+    bool below = asof && (asof->way == TRA_ASOF_AFTER) != asof->strict; /* which part rows equal to its end belong to */
+    tra_slice_ends ends = {.closed = asof ? below : !one_partner, .open = below};
+    tra_node *slices = tra_table_slice_blocks(w, sorted, ranges, &compared, ends, d);
     if (!slices) return NULL;
 
     /* partners, for the left blocks */
     const tra_colexpr *on =
         over_slice_and_part(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
-    const char *how = where ? tra_arena_printf(a, "%s where %s", left_keys, text) : left_keys;
-    tra_node *found = merge_join(w, slices, parts, s->nkeys, nwanted, s->unique || found_or_not, on, size, how);
-    int64_t partners = one_partner    ? 1
-                       : found_or_not ? tra_min64(d->parts, size->partners_most) /* one of each part */
-                                      : size->partners_most;
+    const char *how = where || asof ? tra_arena_printf(a, "%s where %s", left_keys, text) : left_keys;
+    tra_node *found = merge_join(w, slices, parts, s, nwanted, s->unique || asof || found_or_not, on, size, how);
+    int64_t partners = one_partner || asof ? 1
+                       : found_or_not      ? tra_min64(d->parts, size->partners_most) /* one of each part */
+                                           : size->partners_most;
     int64_t most = partners == INT64_MAX ? 0 : tra_mul_most(left->type.cat->bound.v[0], partners);
     found = tra_table_concat(w, found, 1, most);
     return place_found(w, l, s, left, found, right, size->rows_most, text);

@@ -167,28 +167,37 @@ tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tr
 }
 
 tra_node *tra_table_slice_blocks(tra_table_builder *w, tra_node *sorted, tra_node *ranges, const tra_part_keys *k,
-                                 bool closed, const tra_division *d) {
+                                 tra_slice_ends ends, const tra_division *d) {
     if (!sorted || !ranges) return NULL;
     tra_slicing *s = tra_new(w->b->arena, tra_slicing);
     *s = (tra_slicing){.in = sorted->type.columns, .range = ranges->type.columns, .n = k->n, .column = k->column};
     s->desc = k->desc;
-    s->closed = closed;
-    return tra_table_kernel(w, sorted, ranges, -1, -1,
-                            &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "rows in %srange(%s)",
-                                                                        closed ? "closed " : "", k->text),
-                                               .use = TRA_USE_JOIN,
-                                               .columns = s->in,
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_SAME,
-                                               .counts = true,
-                                               .share = 1 / (double)d->parts,
-                                               .divides = !closed,
-                                               .flops = 1 / (double)d->parts,
-                                               .ops = &tra_slice_ops,
-                                               .data = s});
+    s->closed = ends.closed;
+    s->open = ends.open;
+    s->before = ends.before;
+    s->after = ends.after;
+    bool divides = ends.closed == ends.open && !ends.before && !ends.after;
+    const char *kind = ends.open && ends.closed ? "right-" : ends.open ? "open " : ends.closed ? "closed " : "";
+    const char *more = ends.before && ends.after ? ", and one on each side"
+                       : ends.before             ? ", and one before"
+                       : ends.after              ? ", and one after"
+                                                 : "";
+    return tra_table_kernel(
+        w, sorted, ranges, -1, -1,
+        &(tra_rows_kernel){.text = tra_arena_printf(w->b->arena, "rows in %srange(%s)%s", kind, k->text, more),
+                           .use = TRA_USE_JOIN,
+                           .columns = s->in,
+                           .dtype = TRA_F64,
+                           .rows = TRA_ROWS_SAME,
+                           .counts = true,
+                           .share = 1 / (double)d->parts,
+                           .divides = divides,
+                           .flops = 1 / (double)d->parts,
+                           .ops = &tra_slice_ops,
+                           .data = s});
 }
 
 tra_node *tra_table_make_parts(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d) {
     tra_node *ranges = tra_table_part_ranges(w, sorted, k, d);
-    return tra_table_concat(w, tra_table_slice_blocks(w, sorted, ranges, k, false, d), 0, d->part_rows);
+    return tra_table_concat(w, tra_table_slice_blocks(w, sorted, ranges, k, (tra_slice_ends){0}, d), 0, d->part_rows);
 }

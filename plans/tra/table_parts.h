@@ -44,10 +44,15 @@ tra_node *tra_table_make_runs(tra_table_builder *w, tra_node *in, const tra_divi
 tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_arrange *x, const char *text);
 /* The range of each part p, with key <p>, from samples of sorted blocks. */
 tra_node *tra_table_part_ranges(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d);
-/* The rows of each sorted block b that lie in the range of part p, with key <b, p>. closed: rows that equal the upper
- * end of a range are in its slice too, and so in two slices. */
+/* Which rows at the ends of a range are in its slice. By default those that equal its lower end are. */
+typedef struct tra_slice_ends {
+    bool closed;        /* those that equal the upper end are too; */
+    bool open;          /* those that equal the lower one are not */
+    bool before, after; /* the row of the block before the range is, and the one after it */
+} tra_slice_ends;
+/* The rows of each sorted block b that lie in the range of part p, with key <b, p>. */
 tra_node *tra_table_slice_blocks(tra_table_builder *w, tra_node *sorted, tra_node *ranges, const tra_part_keys *k,
-                                 bool closed, const tra_division *d);
+                                 tra_slice_ends ends, const tra_division *d);
 tra_node *tra_table_make_parts(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d);
 
 /* For each block, an i64 array whose first element is the block's number x the bound of its rows: numbers of rows that

@@ -1,0 +1,132 @@
+/* asof.c - as-of joins: which of the right rows with equal keys is the partner of a left row. */
+#include "asof.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../kernel/kernel.h"
+
+enum { STRIP = TRA_COLSTRIP };
+
+/* Words of times compare as the times do: the sign bit of whole numbers is flipped; of negative floats all bits are. */
+static const uint64_t sign = UINT64_C(1) << 63;
+
+static uint64_t real_word(double f) {
+    uint64_t w;
+    if (f == 0) f = 0;
+    memcpy(&w, &f, sizeof w);
+    return w & sign ? ~w : w | sign;
+}
+
+static double real_of(uint64_t w) {
+    double f;
+    w = w & sign ? w & ~sign : ~w;
+    memcpy(&f, &w, sizeof f);
+    return f;
+}
+
+uint64_t tra_asof_word(tra_dtype t, const void *values, int64_t i) {
+    if (tra_dtype_is_float(t)) return real_word(tra_element_real(t, values, i));
+    return (uint64_t)tra_element_whole(t, values, i) ^ sign;
+}
+
+/* Is x <= y, of the distances between two pairs of times, low before high? */
+static bool is_nearer(bool real, uint64_t low, uint64_t at, uint64_t high) {
+    return real ? real_of(at) - real_of(low) <= real_of(high) - real_of(at) : at - low <= high - at;
+}
+
+static bool is_within(const tra_asof *x, bool real, uint64_t low, uint64_t high) {
+    if (!x->limited || low == high) return true;
+    return real ? real_of(high) - real_of(low) <= x->real : high - low <= (uint64_t)x->whole;
+}
+
+int64_t tra_asof_find(const tra_asof *x, bool real, const uint64_t *t, int64_t begin, int64_t end, int64_t *from,
+                      uint64_t at) {
+    bool after = x->way == TRA_ASOF_AFTER, past = after == x->strict; /* past: equal times come before the place */
+    int64_t low = *from, step = 1;
+    while (low + step <= end && (past ? t[low + step - 1] <= at : t[low + step - 1] < at)) low += step, step *= 2;
+    TRA_BISECT(low, tra_min64(low + step, end), i, past ? t[i] <= at : t[i] < at);
+    *from = low;
+    bool is_before = low > begin, is_after = low < end;
+    if (x->way == TRA_ASOF_NEAREST && is_before && is_after) is_before = is_nearer(real, t[low - 1], at, t[low]);
+    if (after ? !is_after : !is_before && (x->way == TRA_ASOF_BEFORE || !is_after)) return -1;
+    if (!after && is_before) return is_within(x, real, t[low - 1], at) ? low - 1 : -1;
+    return is_within(x, real, at, t[low]) ? low : -1;
+}
+
+/* ---- the right rows of each key, by time ------------------------------------------------------------------------- */
+
+static bool is_real(const tra_lookup *l) { return tra_coltype_is_float(l->time[0].x[0]->type); }
+
+/* The word that tra_keys_of makes of a time as one that compares as the time does; false: it is NULL. */
+static bool word_of(const tra_lookup *l, const uint64_t *key, uint64_t *out) {
+    double f;
+    memcpy(&f, &key[1], sizeof f);
+    *out = is_real(l) ? real_word(f) : key[1] ^ sign;
+    return key[0] == 0;
+}
+
+int64_t tra_asof_bytes(const tra_lookup *l, int64_t rows) {
+    return l->s.asof ? 2 * tra_round64(8 * rows) + tra_round64(2 * 8 * STRIP) : 0;
+}
+
+static int by_time(const void *a, const void *b, void *ctx) {
+    int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;
+    const uint64_t *t = ctx;
+    return t[i] != t[j] ? (t[i] > t[j]) - (t[i] < t[j]) : (i > j) - (i < j);
+}
+
+/* Takes the rows without a time out of the list of the index, and puts those of each key in the order of time. */
+static void sort_times(tra_finder *x, uint64_t *time, const uint8_t *null) {
+    int32_t kept = 0;
+    for (int64_t s = 0, from = 0; s < x->nslots; s++) {
+        int32_t begin = kept;
+        bool sorted = true;
+        for (int64_t to = x->begin[s + 1]; from < to; from++) {
+            int32_t r = x->list[from];
+            if (null[r]) continue;
+            sorted = sorted && (kept == begin || time[x->list[kept - 1]] <= time[r]);
+            x->list[kept++] = r;
+        }
+        x->begin[s] = begin;
+        if (!sorted) qsort_r(x->list + begin, (size_t)(kept - begin), sizeof *x->list, by_time, time);
+    }
+    x->begin[x->nslots] = kept;
+}
+
+tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_asof_index *index,
+                         void **scratch, tra_err *e) {
+    int64_t rows = right->rows;
+    char *p = *scratch;
+    uint64_t *time = (uint64_t *)p;
+    *index = (tra_asof_index){.time = (uint64_t *)(p + tra_round64(8 * rows))};
+    index->words = (uint64_t *)(p + 2 * tra_round64(8 * rows));
+    *scratch = p + tra_asof_bytes(l, rows);
+    uint8_t *null = (uint8_t *)index->time; /* until the times are put in order */
+    for (int64_t r = 0; r < rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - r);
+        TRA_TRY(tra_keys_of(&l->time[1], right, r, n, index->words, *scratch, 0, e));
+        for (int i = 0; i < n; i++) null[r + i] = !word_of(l, index->words + 2 * i, &time[r + i]);
+    }
+    sort_times(x, time, null);
+    for (int64_t i = 0; i < x->begin[x->nslots]; i++) index->time[i] = time[x->list[i]];
+    return TRA_OK;
+}
+
+tra_status tra_asof_partners(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
+                             tra_finder *x, const uint64_t *words, tra_asof_index *index, int64_t *partner,
+                             void *scratch, tra_err *e) {
+    int width = tra_keys_words(l->s.nkeys);
+    TRA_TRY(tra_keys_of(&l->time[0], left, row, n, index->words, scratch, first, e));
+    for (int i = 0; i < n; i++) {
+        uint64_t at;
+        int64_t s = word_of(l, index->words + 2 * i, &at) ? tra_finder_find(l, x, words + (int64_t)i * width) : -1;
+        partner[i] = -1;
+        if (s < 0) continue;
+        int64_t begin = x->begin[s], from = begin;
+        int64_t found = tra_asof_find(l->s.asof, is_real(l), index->time, begin, x->begin[s + 1], &from, at);
+        if (found >= 0) partner[i] = x->list[found];
+    }
+    return TRA_OK;
+}

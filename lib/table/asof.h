@@ -1,0 +1,33 @@
+/* asof.h - the partner of a left row in an as-of join. Private to lib/table.
+ *
+ * Times are words that compare as they do. Those of the right rows with one key stand in order, rows of one time in the
+ * order of the table; rows without a time (NULL, NaN) are not among them.
+ */
+#ifndef TRA_TABLE_ASOF_H
+#define TRA_TABLE_ASOF_H
+
+#include "join_int.h"
+
+/* The word of element i of an array of times, none of which is NULL or NaN. */
+uint64_t tra_asof_word(tra_dtype t, const void *values, int64_t i);
+/* The place in t[begin..end), which ascends, of the partner of a row of time `at`, or -1. real: the words are of
+ * floats. *from: a place up to which all times are before `at`; `begin` will do. It moves on, for a later `at`. */
+int64_t tra_asof_find(const tra_asof *x, bool real, const uint64_t *t, int64_t begin, int64_t end, int64_t *from,
+                      uint64_t at);
+
+/* Beside the index of a right table by keys, whose lists are now in the order of time. */
+typedef struct tra_asof_index {
+    uint64_t *time;  /* of each row of the list, */
+    uint64_t *words; /* and room for those of a strip */
+} tra_asof_index;
+int64_t tra_asof_bytes(const tra_lookup *l, int64_t rows); /* what it takes; 0 of joins that are none */
+/* Makes it in *scratch, and sets that to what is left of it. TRA_INPUT for a time that could not be computed. */
+TRA_MUSTUSE tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_asof_index *index,
+                                     void **scratch, tra_err *e);
+/* The partners of the n left rows (at most a strip) from `row` on, which have these keys; -1: none. first: the number
+ * of the batch's first row. TRA_INPUT as above. */
+TRA_MUSTUSE tra_status tra_asof_partners(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
+                                         tra_finder *x, const uint64_t *words, tra_asof_index *index, int64_t *partner,
+                                         void *scratch, tra_err *e);
+
+#endif
