@@ -137,6 +137,7 @@ static void predict_input(tra_plan *p, const tra_edges *e, int i) {
     int readers = 0;
     if (!all_read(p, i)) bytes.exact = false;
     p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+    p->ops[i].predicted.read = bytes.expected;
     for (int j = i + 1; j < p->nops; j++) readers += reads_file(e, &p->ops[j], 0, i) || reads_file(e, &p->ops[j], 1, i);
     if (readers == 0) add_read(p, i, bytes);
     if (readers > 1 && !tra_scan_is_whole(p, i)) bytes.exact = false;
@@ -168,11 +169,14 @@ static void predict_rereads(tra_plan *p, const tra_edges *e, int i, int threads,
         again |= tra_scan_reads(p, op, side) && op->orders.scan.first < i;
         if (again) bytes.expected = 0; /* most is in memory: the other side or another stage of the scan reads it */
         add_read(p, i, bytes);
-        p->cost.disk_read = tra_size_add(p->cost.disk_read, tra_size_times(bytes, (int64_t)tra_op_times(p, op)));
+        bytes = tra_size_times(bytes, (int64_t)tra_op_times(p, op));
+        p->cost.disk_read = tra_size_add(p->cost.disk_read, bytes);
+        p->ops[f].predicted.read = tra_add_most(p->ops[f].predicted.read, bytes.expected);
     }
 }
 
 void tra_predict_reads(tra_plan *p, const tra_edges *e, int threads, int64_t budget) {
+    for (int i = 0; i < p->nops; i++) p->ops[i].predicted.read = 0;
     for (int i = 0; i < p->nops; i++) {
         if (budget)
             predict_rereads(p, e, i, threads, budget);

@@ -360,6 +360,7 @@ static void predict_peak(tra_plan *p, const walk *w) {
     int64_t in_use = w->base + TRA_LEAST_BUDGET, most = p->memory > 0 ? tra_max64(p->memory, w->least) : INT64_MAX;
     for (int i = 0; i < p->nops; i++) {
         in_use = tra_max64(in_use, w->during[i].least);
+        p->ops[i].predicted.held = tra_min64(w->during[i].least, most);
         p->ops[i].predicted.cost.peak_memory = tra_min64(in_use, most);
     }
     p->cost.peak_memory = tra_min64(in_use, most);

@@ -14,6 +14,10 @@ int64_t tra_plan_memory(tra_plan *p, int threads);
  * does, which need not be the least. */
 int64_t tra_plan_memory_judged(tra_plan *p, int threads);
 
+/* Bytes of files that reading so many tuples of a relation once takes, or writing them: whole chunks, or what is held
+ * of those that are stored by levels. */
+tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples);
+
 /* Bytes of scratch that a site may need for the largest exchange when exchanges go by files. */
 int64_t tra_exchange_scratch(const tra_plan *p);
 

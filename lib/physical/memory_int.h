@@ -19,9 +19,6 @@ void tra_edges_extend_by_views(const tra_plan *p, tra_edges *e);
  * group at once, which would then include the arrays that tiles are cut from. */
 void tra_choose_fused(tra_plan *p, const tra_edges *e);
 
-/* Bytes of files that reading so many tuples of a relation once takes, or writing them: whole chunks, or what is held
- * of those that are stored by levels. */
-tra_size tra_file_bytes(const tra_type *t, bool levels, int64_t tuples);
 /* Adds to each operator's predicted.cost.disk_read, and to the plan's, the bytes of inputs that are read. budget: for
  * blocks; 0: everything stays in memory once it is read. */
 void tra_predict_reads(tra_plan *p, const tra_edges *e, int threads, int64_t budget);

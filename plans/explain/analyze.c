@@ -77,27 +77,33 @@ static void add_row_counts(const tra_shown_plan *s, const tra_profile *m, tra_st
     }
 }
 
-void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
-    static const char *const groups[] = {"moved:", "", "disk:", "", "time:", "the last", "the first"};
-    static const char *const names[] = {"predicted", "measured", "predicted", "measured", "predicted", "site", "site"};
+void tra_text_measured(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
     const tra_plan *p = s->plan;
     char a[32], b[32], c[32];
     tra_op_report all = tra_profile_sum(m, m->nops);
-    tra_str_printf(out, "\nMeasured: %s, %s for the whole process; BLAS kernel %s; on",
+    tra_str_printf(out, "Measured: %s, %s for the whole process; BLAS kernel %s; on",
                    tra_text_seconds(m->seconds, a, sizeof a), tra_text_seconds(m->process_seconds, b, sizeof b),
                    m->kernel);
     for (int i = 0; i < m->sites && i < 4; i++) {
         if (i == 0 || strcmp(m->host[i], m->host[i - 1])) tra_str_printf(out, " %s", m->host[i]);
     }
-    tra_str_printf(out, "%s\npeak memory %s of a site, predicted %s; spilled %s\n\n", m->sites > 4 ? " .." : "",
+    tra_str_printf(out, "%s\npeak memory %s of a site, predicted %s; spilled %s\n", m->sites > 4 ? " .." : "",
                    tra_human(all.peak_memory, a), tra_human(p->cost.peak_memory, b), tra_human(all.spilled, c));
     bool off;
     double factor = tra_seconds_factor(p->cost.seconds, all.seconds, &off);
     if (off)
-        tra_str_printf(out, "the run took %.3g times %s than the %s predicted: is the machine busy, or not\n"
-                       "calibrated (tra calibrate)?\n\n",
+        tra_str_printf(out,
+                       "the run took %.3g times %s than the %s predicted: is the machine busy, or not\n"
+                       "calibrated (tra calibrate)?\n",
                        factor, all.seconds > p->cost.seconds ? "longer" : "less",
                        tra_text_seconds(p->cost.seconds, a, sizeof a));
+}
+
+void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
+    static const char *const groups[] = {"moved:", "", "disk:", "", "time:", "the last", "the first"};
+    static const char *const names[] = {"predicted", "measured", "predicted", "measured", "predicted", "site", "site"};
+    const tra_plan *p = s->plan;
+    tra_str_add(out, "\n");
     add_row(out, "", groups);
     add_row(out, "operator", names);
     for (int i = 0; i < p->nops; i++) {

@@ -96,7 +96,7 @@ static void add_keys(const tra_catalog *c, tra_str *out) {
             count = (int)tra_max64(count, snprintf(text, sizeof text, "%" PRId64, v[i].n));
             tra_str_printf(&line, "%*s  %*s key%s  %s", wide - (int)line.n, "", count, text, v[i].n == 1 ? " " : "s",
                            c->bound.n ? tra_shape_text(&v[i].ext, ext) : "scalar");
-            if (pass == 1 && line.n <= TRA_TEXT_WIDTH - 4)
+            if (pass == 1 && (int)line.n <= tra_text_width() - 4)
                 tra_str_printf(out, "    %s\n", tra_str_get(&line));
             else if (pass == 1)
                 tra_text_wrapped(tra_str_get(&line), 4, 6, out);

@@ -46,8 +46,8 @@ void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out) {
     bool first = true;
     tra_str_printf(out, "%*s", begin, "");
     while (*text) {
-        int n = (int)tra_min64((int64_t)strcspn(text, " "), TRA_TEXT_WIDTH - indent); /* a longer word is cut */
-        if (!first && column + 1 + n > TRA_TEXT_WIDTH) {
+        int n = (int)tra_min64((int64_t)strcspn(text, " "), tra_text_width() - indent); /* a longer word is cut */
+        if (!first && column + 1 + n > tra_text_width()) {
             tra_str_printf(out, "\n%*s", indent, "");
             column = indent;
         } else if (!first) {
@@ -86,6 +86,15 @@ void tra_json_words(tra_json *j, const char *key, const char *text) {
 
 const char *tra_text_strategy(const tra_plan *p) { return *p->strategy ? p->strategy : "-"; }
 
+void tra_text_placed(const char *strategy, int sites, tra_str *out) {
+    for (const char *p = strategy; *p;) {
+        size_t n = strcspn(p, " ");
+        bool local = strncmp(p, "local", 5) == 0 && (n == 5 || (n == 6 && p[5] == '*'));
+        if (sites > 1 || !local) tra_str_add(out, " "), tra_str_addn(out, p, n);
+        p += n + strspn(p + n, " ");
+    }
+}
+
 /* Columns of the arrow, and at least of an operator's text behind it: number, operator, strategy. */
 enum { MAXDEPTH = 16, ARROW = 3, LEAST_TEXT = 22 };
 
@@ -101,7 +110,7 @@ void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int wid
     else if (l->depth > 0)
         tra_str_add(out, "-> ");
     tra_str_printf(out, "#%d %s", o->op->id, op);
-    if (o->op->strategy && !l->again) tra_str_printf(&how, " %s", o->op->strategy);
+    if (o->op->strategy && !l->again) tra_text_placed(o->op->strategy, p->plan->sites, &how);
     if (o->op->orders.fused && !l->again) tra_str_add(&how, " fused");
     int first = o->op->orders.scan.first;
     if (first >= 0 && first != o->op->id && !l->again) tra_str_printf(&how, " scan of #%d", first);

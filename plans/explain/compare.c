@@ -3,7 +3,8 @@
 
 #include "explain_int.h"
 
-enum { COLUMNS = 4, NAME = 22, CELL = (TRA_TEXT_WIDTH - NAME) / COLUMNS - 1, MAXROWS = 40 };
+enum { COLUMNS = 4, NAME = 22, MAXROWS = 40 };
+static int cell_width(void) { return (tra_text_width() - NAME) / COLUMNS - 1; }
 
 typedef struct row {
     const char *name;
@@ -90,7 +91,7 @@ static void print_row(const table *t, const row *r, tra_str *out) {
     tra_text_cell(out, r->name, NAME);
     for (int i = 0; i < t->columns; i++) {
         tra_str_add(out, " ");
-        tra_text_cell(out, r->cell[i] ? r->cell[i] : "-", CELL);
+        tra_text_cell(out, r->cell[i] ? r->cell[i] : "-", cell_width());
     }
     tra_text_end_line(out);
 }
@@ -105,10 +106,10 @@ static void print_wrapped(const table *t, const char *name, const char *const *t
         more = false;
         for (int i = 0; i < t->columns; i++) {
             int n = (int)strlen(rest[i]);
-            if (n > CELL) {
-                n = CELL;
+            if (n > cell_width()) {
+                n = cell_width();
                 while (n > 0 && rest[i][n] != ' ') n--;
-                if (n == 0) n = CELL;
+                if (n == 0) n = cell_width();
             }
             r.cell[i] = tra_arena_strndup(t->a, rest[i], (size_t)n);
             rest[i] += n + strspn(rest[i] + n, " ");
@@ -203,7 +204,7 @@ void tra_text_alternatives(const tra_job *job, int k, tra_str *out) {
         tra_str_printf(out, " %8s", tra_text_number(p->cost.flops, buf, sizeof buf));
         tra_str_printf(out, " %9s  ", tra_human(p->cost.peak_memory, buf));
         tra_text_cell(out, *s->why_not ? s->why_not : "the choice",
-                      (int)tra_max64(10, TRA_TEXT_WIDTH - 5 - wide - 42 - figure));
+                      (int)tra_max64(10, tra_text_width() - 5 - wide - 42 - figure));
         tra_text_end_line(out);
     }
     tra_arena_free(a);

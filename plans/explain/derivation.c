@@ -7,7 +7,8 @@
 #include "../search/derive.h"
 #include "explain_int.h"
 
-enum { PLACE = 22, MOVED = 10, OPERATOR = TRA_TEXT_WIDTH - 3 - PLACE - MOVED - 4 }; /* widths of columns */
+enum { PLACE = 22, MOVED = 10 }; /* widths of columns */
+static int operator_width(void) { return tra_text_width() - 3 - PLACE - MOVED - 4; }
 enum { ALL_SHOWN = 24 }; /* a tree of so many lines is shown whole */
 
 /* The first rule of a text of names, which is moved behind it; NULL at the end. */
@@ -27,8 +28,8 @@ static char **lines_of(const tra_shown_plan *s, tra_arena *a) {
     for (int i = 0; i < s->nlines; i++) {
         const tra_shown_op *o = &s->ops[s->lines[i].op];
         tra_str what = {0}, line = {0};
-        tra_text_operator(s, &s->lines[i], OPERATOR, &what);
-        tra_text_cell(&line, tra_str_get(&what), OPERATOR);
+        tra_text_operator(s, &s->lines[i], operator_width(), &what);
+        tra_text_cell(&line, tra_str_get(&what), operator_width());
         tra_str_add(&line, "  ");
         if (!s->lines[i].again) {
             tra_text_cell(&line, o->place, PLACE);

@@ -39,6 +39,7 @@ TRA_MUSTUSE tra_status tra_profile_read(const char *path, tra_profiled_plan *of,
 /* What explain shows besides the plan. Pointers are the caller's. */
 typedef struct tra_explain_options {
     int alternatives; /* how many plans besides the chosen one; INT_MAX: all; 0: none in text, a few in JSON */
+    bool operators;   /* the tree of operators; JSON always has them */
     bool rules;       /* the derivation of the plan */
     bool tra;         /* the typed graph */
     bool ia;          /* operators and placements before fusion */
@@ -52,6 +53,8 @@ typedef struct tra_explain_options {
     int nstorages;
     const tra_kernel_set *storages; /* storages of operands, side by side */
     const tra_profile *measured;    /* what was measured of the chosen plan; NULL: nothing */
+    int nchanges;
+    const char *const *changes; /* what would change the picture (tra_explain_changes) */
 } tra_explain_options;
 
 /* ---- the description of a plan ------------------------------------------------------------------------------ */
@@ -98,9 +101,15 @@ tra_derivation tra_explain_derivation(const tra_job *job, tra_arena *a);
 /* The labelling that a plan follows; NULL: none. */
 const tra_labelling *tra_explain_labelling(const tra_job *job, const tra_plan *p);
 
+/* What other options, or other blocks of an input, would change, each in a sentence that was found by planning again:
+ * by the first plan of the job and at most `seconds`. ndefines, defines: those of the request. Returns how many, in the
+ * arena. */
+int tra_explain_changes(const tra_job *job, int ndefines, const char *const *defines, double seconds, tra_arena *a,
+                        const char *const **out);
+
 /* ---- rendering: each function appends to out ---------------------------------------------------------------- */
 
-/* tra explain: as text in lines of at most 100 columns, as JSON, as a graph for graphviz. */
+/* tra explain: as text as wide as the terminal (elsewhere 100 columns), as JSON, as a graph for graphviz. */
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out);
 void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out);
 void tra_explain_dot(const tra_job *job, tra_str *out);

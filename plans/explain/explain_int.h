@@ -7,7 +7,9 @@
 
 /* ---- text (cells.c) ----------------------------------------------------------------------------------------- */
 
-enum { TRA_TEXT_WIDTH = 100 };
+enum { TRA_TEXT_WIDTH = 100 }; /* where standard output is no terminal */
+/* Columns of a line: those of the terminal (COLUMNS, or what it says itself). */
+int tra_text_width(void);
 
 /* A number as 1.12e10; below a million up to six digits. Into buf, returned. */
 char *tra_text_number(double v, char *buf, size_t n);
@@ -17,13 +19,16 @@ char *tra_text_seconds(double s, char *buf, size_t n);
 void tra_text_cell(tra_str *out, const char *text, int width);
 /* Removes the blanks at the end of the last line, and ends it. */
 void tra_text_end_line(tra_str *out);
-/* Adds text as lines of at most TRA_TEXT_WIDTH columns, broken at blanks. The first is indented by `begin` columns, the
+/* Adds text as lines of at most tra_text_width columns, broken at blanks. The first is indented by `begin` columns, the
  * others by `indent`. */
 void tra_text_wrapped(const char *text, int begin, int indent, tra_str *out);
 
 /* Adds an operator as a tree shows it: indentation, number, relation, strategy, what it does. A long name of a relation
  * is cut so that number, operator and strategy have room in `width` columns; the caller cuts what is behind them. */
 void tra_text_operator(const tra_shown_plan *p, const tra_shown_line *l, int width, tra_str *out);
+/* Adds a blank and the strategy of a join, or of several; on one site, where there is nothing to place, nothing but
+ * what is fused. */
+void tra_text_placed(const char *strategy, int sites, tra_str *out);
 /* The strategies of a plan's joins, "-" if it has no join. */
 const char *tra_text_strategy(const tra_plan *p);
 
@@ -34,6 +39,36 @@ void tra_json_size(tra_json *j, const char *key, tra_size s);
 /* The words of a text as an array. */
 void tra_json_words(tra_json *j, const char *key, const char *text);
 
+/* ---- the program's statements (lines.c) --------------------------------------------------------------------- */
+
+/* A statement with what its operators cost together, in all turns of the loops that it stands in. */
+typedef struct tra_shown_statement {
+    tra_stmt_kind kind;
+    int at, line; /* where it begins in the program's text */
+    int depth;    /* how many loops it stands in */
+    const char *text, *name;
+    int first; /* of its operators; -1: it has none */
+    double seconds;
+    int64_t memory; /* the most that a site holds while it is computed */
+    tra_size read, written, moved;
+    tra_op_report measured; /* seconds, disk, sent, and the most memory that the process had held when it ended */
+} tra_shown_statement;
+typedef struct tra_shown_statements {
+    int n; /* in program order */
+    tra_shown_statement *v;
+    int *of;  /* of each operator: its statement; -1: none */
+    int peak; /* the statement that holds the most memory; -1: none */
+} tra_shown_statements;
+/* m: what was measured of p, or NULL. */
+tra_shown_statements tra_explain_statements(const tra_job *job, const tra_plan *p, const tra_profile *m, tra_arena *a);
+/* Is it a loop, or does it cost anything? */
+bool tra_statement_is_shown(const tra_shown_statement *x);
+/* Adds a table of the statements that are shown. measured: beside each figure that was measured. */
+void tra_text_lines(const tra_shown_statements *s, int sites, bool measured, tra_str *out);
+
+/* changes.c: a line for each of n changes. */
+void tra_text_changes(int n, const char *const *v, tra_str *out);
+
 /* ---- sections ----------------------------------------------------------------------------------------------- */
 
 /* derivation.c: the steps from the direct translation to the job's plan, and the rules that were refused. */
@@ -43,7 +78,8 @@ void tra_text_alternatives(const tra_job *job, int k, tra_str *out);
 /* catalog.c: keys and extents of every relation of the program; keys whose arrays have equal extents are one line. */
 void tra_text_catalog(const tra_graph *g, tra_str *out);
 
-/* analyze.c: the operators of a plan with what was measured of them. */
+/* analyze.c: what was measured of a whole run; the operators of its plan with what was measured of them. */
+void tra_text_measured(const tra_shown_plan *s, const tra_profile *m, tra_str *out);
 void tra_text_analysis(const tra_shown_plan *s, const tra_profile *m, tra_str *out);
 /* How many times more, or less, a run took than was predicted, from 1 on; off: so many times that the constants of the
  * machine, or of an operator, are wrong. */
@@ -75,8 +111,9 @@ void tra_json_composed(tra_json *j, int n, const tra_storel_kernel *k);
 void tra_text_storages(int n, const tra_kernel_set *x, tra_str *out);
 void tra_json_storages(tra_json *j, int n, const tra_kernel_set *x);
 
-/* The loops of a plan: the member "loops" of its JSON object; lines of text. */
+/* loops.c: the loops of a plan: the member "loops" of its JSON object; lines of text, with the numbers of their
+ * operators if `operators`. */
 void tra_json_loops(tra_json *j, const tra_plan *p);
-void tra_text_loops(const tra_plan *p, tra_str *out);
+void tra_text_loops(const tra_plan *p, bool operators, tra_str *out);
 
 #endif

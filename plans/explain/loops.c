@@ -92,7 +92,7 @@ void tra_json_loops(tra_json *j, const tra_plan *p) {
     tra_arena_free(a);
 }
 
-void tra_text_loops(const tra_plan *p, tra_str *out) {
+void tra_text_loops(const tra_plan *p, bool operators, tra_str *out) {
     tra_arena *a = tra_arena_new();
     char x[TRA_SIZETEXT], y[TRA_SIZETEXT], z[40], u[40];
     for (int i = 0; i < p->nloops; i++) {
@@ -102,14 +102,16 @@ void tra_text_loops(const tra_plan *p, tra_str *out) {
         const char *until = until_of(l, a);
         int line = 1;
         for (int k = 0; l->program && k < l->text_at; k++) line += l->program->text[k] == '\n';
-        tra_str_printf(out, "loop %d (line %d): at most %" PRId64 " turns%s%s, #%d to #%d\n", i, line, l->most,
-                       until ? ", until " : "", until ? until : "", l->first, l->last);
-        tra_str_printf(out, "  once %s, %s flops, %s read; each turn %s, %s flops, %s read, %s moved\n",
+        tra_str_printf(out, "loop %d (line %d): at most %" PRId64 " turns%s%s", i, line, l->most,
+                       until ? ", until " : "", until ? until : "");
+        if (operators) tra_str_printf(out, ", #%d to #%d", l->first, l->last);
+        tra_str_add(out, "\n");
+        tra_str_printf(out, "  once %s, %s flops, %s read; each turn %s, %s flops, %s read%s%s\n",
                        tra_text_seconds(first.seconds, z, sizeof z), tra_text_number(first.flops, x, sizeof x),
                        tra_size_text(first.read, y), tra_text_seconds(turn.seconds, u, sizeof u),
                        tra_text_number(turn.flops, (char[40]){0}, 40),
-                       tra_size_text(turn.read, (char[TRA_SIZETEXT]){0}),
-                       tra_size_text(turn.network, (char[TRA_SIZETEXT]){0}));
+                       tra_size_text(turn.read, (char[TRA_SIZETEXT]){0}), p->sites > 1 ? ", moved " : "",
+                       p->sites > 1 ? tra_size_text(turn.network, (char[TRA_SIZETEXT]){0}) : "");
     }
     tra_arena_free(a);
 }

@@ -59,7 +59,7 @@ void tra_text_optimizers(const tra_job *job, int n, const tra_measurement *m, tr
         const tra_plan *p = v[i].plan;
         tra_str_printf(out, "%-13s ", v[i].name);
         if (!p) {
-            tra_text_cell(out, v[i].error, TRA_TEXT_WIDTH - 14);
+            tra_text_cell(out, v[i].error, tra_text_width() - 14);
             tra_text_end_line(out);
             continue;
         }

@@ -9,7 +9,7 @@
 #include "../search/cost.h"
 #include "explain_int.h"
 
-enum { WIDTH = TRA_TEXT_WIDTH, FEW_PLANS = 10 }; /* FEW_PLANS: how many are compared if all are asked for */
+enum { FEW_PLANS = 10 }; /* FEW_PLANS: how many are compared if all are asked for */
 
 /* ---- the tree ----------------------------------------------------------------------------------------------- */
 
@@ -70,14 +70,20 @@ static const char *column_text(const tra_shown_op *o, int column, char *buf, siz
     }
 }
 
-/* Each column is as wide as its texts, placement and size within limits; the operator has what is left. */
-static widths find_widths(const tra_shown_plan *p) {
+/* On one site there is nothing to place, and nothing moves. */
+static bool has_column(const tra_shown_plan *p, int column) {
+    return p->plan->sites > 1 || (column != PLACEMENT && column != MOVED);
+}
+
+/* Each column is as wide as its texts, placement and size within limits; the operator has what is left of `width`. */
+static widths find_widths(const tra_shown_plan *p, int width) {
     static const int least[] = {[PLACEMENT] = 9, [SIZE] = 14, [MOVED] = 5, [FLOPS] = 5};
-    static const int most[] = {[PLACEMENT] = 22, [SIZE] = 32, [MOVED] = WIDTH, [FLOPS] = WIDTH};
+    static const int most[] = {[PLACEMENT] = 22, [SIZE] = 32, [MOVED] = 30, [FLOPS] = 30};
     widths w = {{0}};
     char buf[TRA_DIMTEXT + 64];
-    w.of[OPERATOR] = WIDTH;
+    w.of[OPERATOR] = width;
     for (int c = PLACEMENT; c < COLUMNS; c++) {
+        if (!has_column(p, c)) continue;
         w.of[c] = least[c];
         for (int i = 0; i < p->nlines; i++) {
             const char *text = column_text(&p->ops[p->lines[i].op], c, buf, sizeof buf);
@@ -94,11 +100,12 @@ static void add_cell(const widths *w, int column, const char *text, tra_str *out
     tra_text_cell(out, text, column >= MOVED ? -w->of[column] : w->of[column]);
 }
 
-static void add_tree(const tra_shown_plan *p, tra_str *out) {
+static void add_tree(const tra_shown_plan *p, int width, tra_str *out) {
     static const char *const names[] = {"operator", "placement", "tuples x bound", "moved", "flops"};
-    widths w = find_widths(p);
+    widths w = find_widths(p, width);
     char buf[TRA_DIMTEXT + 64];
-    for (int c = 0; c < COLUMNS; c++) add_cell(&w, c, names[c], out);
+    for (int c = 0; c < COLUMNS; c++)
+        if (has_column(p, c)) add_cell(&w, c, names[c], out);
     tra_text_end_line(out);
     for (int i = 0; i < p->nlines; i++) {
         const tra_shown_op *o = &p->ops[p->lines[i].op];
@@ -107,14 +114,14 @@ static void add_tree(const tra_shown_plan *p, tra_str *out) {
         add_cell(&w, OPERATOR, tra_str_get(&what), out);
         tra_str_free(&what);
         for (int c = PLACEMENT; c < COLUMNS && !p->lines[i].again; c++)
-            add_cell(&w, c, column_text(o, c, buf, sizeof buf), out);
+            if (has_column(p, c)) add_cell(&w, c, column_text(o, c, buf, sizeof buf), out);
         tra_text_end_line(out);
     }
 }
 
 void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out) {
     tra_arena *a = tra_arena_new();
-    add_tree(tra_explain_plan(job, p, a), out);
+    add_tree(tra_explain_plan(job, p, a), TRA_TEXT_WIDTH, out);
     tra_arena_free(a);
 }
 
@@ -124,7 +131,7 @@ void tra_explain_tree(const tra_job *job, const tra_plan *p, tra_str *out) {
 static void add_head(const tra_job *job, const tra_shown_plan *s, tra_str *out) {
     const tra_plan *p = s->plan;
     const tra_plan_options *o = &job->options;
-    char a[TRA_SIZETEXT], b[TRA_SIZETEXT], c[TRA_SIZETEXT], d[TRA_SIZETEXT];
+    char a[TRA_SIZETEXT];
     tra_str_printf(out, "Plan %d of %d for %d site%s of %d thread%s, ", p->rank, job->plans.n, o->sites,
                    o->sites == 1 ? "" : "s", o->threads, o->threads == 1 ? "" : "s");
     if (o->memory > 0)
@@ -140,27 +147,51 @@ static void add_head(const tra_job *job, const tra_shown_plan *s, tra_str *out) 
     }
     if (job->plans.bounded)
         tra_str_add(out, "the search was bounded: there may be cheaper plans that it did not look at\n");
-    if (*p->strategy) {
-        tra_str_add(out, "strategy ");
-        tra_text_cell(out, p->strategy, WIDTH - 9);
-        tra_text_end_line(out);
-    }
     if (s->densifying)
         tra_str_printf(out, "densify: %d operator%s dense what is sparse\n", s->densifying,
                        s->densifying == 1 ? " makes" : "s make");
-    tra_str_printf(out, "network %s floats, %s; disk %s read, %s written\n",
-                   tra_text_number(p->cost.network_floats, a, sizeof a), tra_size_text(p->cost.network_bytes, b),
-                   tra_size_text(p->cost.disk_read, c), tra_size_text(p->cost.disk_write, d));
-    tra_str_printf(out, "%s flops, peak memory %s (%s without blocks) of a site, %s, ",
-                   tra_text_number(p->cost.flops, a, sizeof a), tra_human(p->cost.peak_memory, b),
-                   tra_human(tra_memory_base(p, o->threads), c), tra_text_seconds(p->cost.seconds, d, sizeof d));
+}
+
+/* Writes what the plan takes: seconds, disk, network, memory and scratch. */
+static void add_costs(const tra_job *job, const tra_plan *p, tra_str *out) {
+    char a[TRA_SIZETEXT], b[TRA_SIZETEXT], c[TRA_SIZETEXT];
+    tra_str text = {0};
+    bool one = p->sites == 1, less = (double)p->least_memory < 0.99 * (double)p->cost.peak_memory;
+    tra_str_printf(&text, "%s; disk %s read, %s written", tra_text_seconds(p->cost.seconds, a, sizeof a),
+                   tra_size_text(p->cost.disk_read, b), tra_size_text(p->cost.disk_write, c));
+    if (!one) tra_str_printf(&text, "; %s between sites", tra_size_text(p->cost.network_bytes, a));
+    tra_text_wrapped(tra_str_get(&text), 0, 2, out);
+    tra_str_free(&text);
+    tra_str_printf(&text, "peak memory %s (%s without blocks)%s", tra_human(p->cost.peak_memory, a),
+                   tra_human(tra_memory_base(p, job->options.threads), b), one ? "" : " of a site");
+    if (less) tra_str_printf(&text, ", %s would do", tra_human(p->least_memory, a));
     if (p->scratch > 0 && p->scratch_expected < p->scratch / 2)
-        tra_str_printf(out, "about %s of scratch, at most %s\n", tra_human(p->scratch_expected, a),
+        tra_str_printf(&text, "; about %s of scratch, at most %s", tra_human(p->scratch_expected, a),
                        tra_human(p->scratch, b));
     else if (p->scratch > 0)
-        tra_str_printf(out, "%s of scratch\n", tra_human(p->scratch, a));
+        tra_str_printf(&text, "; %s of scratch", tra_human(p->scratch, a));
     else
-        tra_str_add(out, "no scratch\n");
+        tra_str_add(&text, "; no scratch");
+    tra_text_wrapped(tra_str_get(&text), 0, 2, out);
+    tra_str_free(&text);
+}
+
+/* Writes what belongs to the operators: how joins are placed, floats that move, operations. */
+static void add_algebra(const tra_plan *p, tra_str *out) {
+    char a[TRA_SIZETEXT], b[TRA_SIZETEXT];
+    tra_str placed = {0};
+    tra_text_placed(p->strategy, p->sites, &placed);
+    tra_str_add(out, "\n");
+    if (placed.n) {
+        tra_str_add(out, "strategy");
+        tra_text_cell(out, tra_str_get(&placed), tra_text_width() - 8);
+        tra_text_end_line(out);
+    }
+    tra_str_free(&placed);
+    if (p->sites > 1)
+        tra_str_printf(out, "network %s floats, %s; ", tra_text_number(p->cost.network_floats, a, sizeof a),
+                       tra_size_text(p->cost.network_bytes, b));
+    tra_str_printf(out, "%s flops\n\n", tra_text_number(p->cost.flops, a, sizeof a));
 }
 
 /* Writes the cost of this plan beside that of the best plan without --reproducible. */
@@ -249,13 +280,21 @@ static void add_imports(const tra_graph *g, tra_str *out) {
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out) {
     tra_arena *a = tra_arena_new();
     const tra_shown_plan *s = tra_explain_plan(job, job->plan, a);
+    tra_shown_statements lines = tra_explain_statements(job, job->plan, o->measured, a);
     add_head(job, s, out);
+    add_costs(job, job->plan, out);
     add_price_of_reproducible(job, s, out);
-    tra_text_loops(job->plan, out);
+    if (o->measured) tra_text_measured(s, o->measured, out);
+    tra_text_loops(job->plan, o->operators, out);
     add_imports(job->program.graph, out);
     tra_str_add(out, "\n");
-    add_tree(s, out);
-    if (o->measured) tra_text_analysis(s, o->measured, out);
+    tra_text_lines(&lines, job->plan->sites, o->measured != NULL, out);
+    tra_text_changes(o->nchanges, o->changes, out);
+    if (o->operators) {
+        add_algebra(job->plan, out);
+        add_tree(s, tra_text_width(), out);
+        if (o->measured) tra_text_analysis(s, o->measured, out);
+    }
     tra_text_statements(job, job->plan, out);
     if (o->optimizers) tra_text_optimizers(job, o->nmeasurements, o->measurements, out);
     if (o->composed) tra_text_composed(o->composed->n, o->composed->kernel, out);

@@ -213,8 +213,8 @@ END
     [ "${#lines[@]}" -eq 4 ]
     [ "${lines[2]}" = "C: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB, continuous" ]
     [ "${lines[3]}" = "P: keys 2 <5,4>, f64 7 x 8, tensor 30 x 25, 20 tuples, 5.9 KiB, continuous" ]
-    status 0 tra explain p.tra
-    has "join-agg C local [1]=[0] matmul, group [0,2] ma"
+    status 0 tra explain --operators p.tra
+    has "join-agg C [1]=[0] matmul, group [0,2] ma"
     has '"ij->i" max'
 }
 
@@ -421,7 +421,7 @@ END
     tra gen -q --shape 40x60 --block 10x60 --seed 1 -o a.h5
     tra gen -q --shape 60x50 --block 20x50 --seed 2 -o b.h5
     printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' 'Q[] = sum A[i,k] * B[k,j]' 'output Q to "q.h5"' >p.tra
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     lacks 'repart [10,20]' # of A
     has 'repart [20]'
     status 0 tra run -q p.tra

@@ -82,7 +82,7 @@ G[i,j] = exp(A[i,j])
 output G" >p.tra
     run tra check p.tra
     grep -q "p.tra:3:1: warning: the result is dense: 29.1 GiB, of sparse operands of 24.2 MiB" <<<"$output"
-    tra explain p.tra 2>/dev/null | grep -q "densify: 1 operator makes dense what is sparse"
+    tra explain --operators p.tra 2>/dev/null | grep -q "densify: 1 operator makes dense what is sparse"
     [ "$(tra explain --format json p.tra 2>/dev/null | "$PYTHON" -c '
 import json, sys
 p = json.load(sys.stdin)["plans"][0]

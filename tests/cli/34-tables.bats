@@ -201,7 +201,7 @@ r = {x["name"]: x for x in json.loads(subprocess.check_output([os.environ["TRA"]
 assert [c["type"] for c in r["P"]["columns"]] == ["f64", "f64", "bool"], r["P"]
 assert r["X"]["bounded"] and not r["XX"]["bounded"] and r["trip"]["dtype"] == "table"'
     printf 'output beta\noutput n\n' >>p.tra
-    status 0 tra explain p.tra --sites 2
+    status 0 tra explain --operators p.tra --sites 2
     has "select(sta"
     has "3e6 of <= 1e7 rows x"
     has "10000000 rows"

@@ -287,7 +287,7 @@ assert not bad, (bad, b)'
     status 0 tra info n.h5 --format json; shows_none
     printf '%s\n' 'input n from "n.h5"' 'm = select(n, `dé` == "x")' 'output m' >p.tra
     status 0 tra check p.tra; shows_none
-    status 0 tra explain p.tra; shows_none
+    status 0 tra explain --operators p.tra; shows_none
     status 3 tra import --types '1=date' n.csv -o x.h5; shows_none
     printf '%s\n' 'input n from "n.h5"' 'm = matrix(n, [`b?c`])' 'output m' >p.tra
     status 2 tra check p.tra; shows_none

@@ -45,7 +45,7 @@ nothing_left() { is "" find scratch -mindepth 1; }
         is "$want" eval 'tra digest out.npy | cut -c 1-32'
         printf 'input A from "%s"\nT[] = sum A[i,j]\noutput T to "csv:-"\n' "${f//\"/\\\"}" >p.tra
         status 0 tra check p.tra
-        status 0 tra explain p.tra; has "input A of"
+        status 0 tra explain --operators p.tra; has "input A of"
         status 0 tra cost p.tra
         is 72 tra run -q p.tra
         is 72 tra run -q p.tra --sites 2

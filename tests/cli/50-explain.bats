@@ -17,7 +17,7 @@ for p in json.loads(sys.argv[1])["plans"]:
 
 @test "explain prints a tree that fits in 100 columns" {
     matmul 40000 40000 40000 >p.tra
-    status 0 tra explain --sites 10 --cost tra --alternatives --rules --tra --ia --catalog p.tra
+    status 0 tra explain --operators --sites 10 --cost tra --alternatives --rules --tra --ia --catalog p.tra
     has "Plan 1 of 9 for 10 sites"
     has "no memory ceiling"
     has "strategy rmm(2,1,5)"
@@ -46,7 +46,7 @@ D = transform(join(C, C, [0,1], [0,1], elemmul), abs)
 E = agg(D, [1], elemmax)
 output E
 END
-    status 0 tra explain --sites 4 --tra --ia --cost tra p.tra
+    status 0 tra explain --operators --sites 4 --tra --ia --cost tra p.tra
     diff - <(sed -n '/^TRA:/,$p' <<<"$output") <<'END'
 TRA: the typed graph
 #0 input A : f64 [400,400] by [40,40]
@@ -80,7 +80,7 @@ END
 
 @test "alternatives stand side by side with what distinguishes them" {
     matmul 40000 40000 40000 >p.tra
-    status 0 tra explain --sites 10 --cost tra --alternatives p.tra
+    status 0 tra explain --operators --sites 10 --cost tra --alternatives p.tra
     grep -Eq '^plan +\* 1 +2 +3 +4$' <<<"$output"
     grep -Eq '^join for C +rmm\(1,5,2\) +rmm\(2,5,1\) +bmm-left +bmm-right$' <<<"$output"
     grep -Eq '^move A +shuf 11.9 GiB +- +bcast 107.3 GiB +-$' <<<"$output"
@@ -95,10 +95,10 @@ D[n,d] = q[d] - X[n,d]
 P[n,e] = sum D[n,d] * A[d,e]
 output P
 END
-    status 0 tra explain --sites 8 --cost tra --alternatives=2 two.tra
+    status 0 tra explain --operators --sites 8 --cost tra --alternatives=2 two.tra
     grep -Eq '^\([0-9]+ rows? more, alike in these plans\)$' <<<"$output"
     # one plan has nothing to be compared with and still says what it does
-    status 0 tra explain --sites 1 --alternatives p.tra
+    status 0 tra explain --operators --sites 1 --alternatives p.tra
     grep -Eq '^join for C +local$' <<<"$output"
 }
 
@@ -108,7 +108,7 @@ END
           echo "X$i = transform(agg(join(X$((i - 1)), X0, [1], [0], matmul), [0,2], matadd), x -> max(x, 0) + 1.5 * abs(x) - 3)"
       done
       echo 'output X25'; } >deep.tra
-    status 0 tra explain --sites 6 --alternatives --rules --tra --ia --catalog deep.tra
+    status 0 tra explain --operators --sites 6 --alternatives --rules --tra --ia --catalog deep.tra
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
 }
 
@@ -145,7 +145,7 @@ END
           echo "$name$i = agg(join($name$((i - 1)), ${name}0, [1], [0], matmul), [0,2], matadd)"
       done
       echo "output ${name}40"; } >long.tra
-    status 0 tra explain --sites 6 --alternatives --rules --ia --tra --catalog long.tra
+    status 0 tra explain --operators --sites 6 --alternatives --rules --ia --tra --catalog long.tra
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
     grep -Eq '^-> #[0-9]+ join-agg a_relation_[a-z_]*\.\. (rmm\([0-9],[0-9],[0-9]\)|bmm-(left|right)|cmm)' <<<"$output"
     grep -Eq '^ +30> #[0-9]+ join-agg' <<<"$output"
@@ -153,7 +153,7 @@ END
 
 @test "the derivation goes from the direct translation to the plan, and says what was refused" {
     matmul 40000 40000 40000 >p.tra
-    status 0 tra explain --sites 10 --cost tra --rules p.tra
+    status 0 tra explain --operators --sites 10 --cost tra --rules p.tra
     has "0 the direct translation"
     has "cost 3.2e10 floats; 214.6 GiB moved"
     has "cost 2.72e10 floats; 155 GiB moved"
@@ -176,7 +176,7 @@ F = rekey(join(A, B, [1], [0], matmul), (i,j,k) -> (k,j,i))
 output E
 output F
 END
-    status 0 tra explain --sites 3 --rules miss.tra
+    status 0 tra explain --operators --sites 3 --rules miss.tra
     has "R1-4 transform(agg(A, [0], matadd), exp): exp does not distribute over matadd"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
     status 0 tra explain --sites 3 --rules --format json miss.tra
@@ -184,7 +184,7 @@ END
 print(json.dumps([r["rule"] for r in json.loads(sys.argv[1])["refused"] if "exp does not" in r["reason"]][0]))' "$output"
     has '"reason": "the key function is not the identity: the rekey stays above the join"'
     # nothing is placed on one site
-    status 0 tra explain --sites 1 --rules p.tra
+    status 0 tra explain --operators --sites 1 --rules p.tra
     has "1 what no rule is needed for: joins are one operator with their aggregations"
 }
 
@@ -266,7 +266,7 @@ input Q : f64 [3, 3, 3] by [2, 2, 2]
 V = filter(H, (i,j) -> i < 2 && j < 3)
 output L; output D; output r; output t; output e; output z; output V; output Q
 END
-    status 0 tra explain --catalog p.tra
+    status 0 tra explain --operators --catalog p.tra
     diff - <(sed '1,/^Catalog/d' <<<"$output") <<'END'
 A: keys 2 <8,3>, f64 256 x 30, tensor 1797 x 64, 24 tuples, 898.5 KiB
     dimension 0 cut by key 0, dimension 1 cut by key 1
@@ -346,14 +346,14 @@ END
     is 0 json plans.0.network_floats
     is "[]" json plans.0.rules
     [ "$(json memory_bytes)" -gt 0 ]
-    status 0 tra explain --sites 3 p.tra
+    status 0 tra explain --operators --sites 3 p.tra
     rm a.h5
     status 3 tra explain p.tra
 }
 
 @test "a plan that does not fit is shown and marked" {
     matmul 40000 40000 40000 >p.tra
-    status 0 tra explain --sites 4 --memory 100M p.tra
+    status 0 tra explain --operators --sites 4 --memory 100M p.tra
     has "DOES NOT FIT"
     has "run would refuse it"
     status 0 tra explain -q --sites 4 --memory 100M --format json p.tra
@@ -397,9 +397,9 @@ END
     tra gen -q --shape 8x8 --block 4x4 -o a.h5
     echo 'input A from "a.h5"; r = agg(A, [0], matadd); output r' >p.tra
     export TRA_MEMORY=1G TRA_THREADS=3
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     has "of 3 threads, 1 GiB of memory"
-    status 0 tra explain --memory 2G --threads 1 p.tra
+    status 0 tra explain --operators --memory 2G --threads 1 p.tra
     has "of 1 thread, 2 GiB of memory"
 }
 
@@ -413,9 +413,9 @@ output D
 END
     local from to
     from=$(date +%s%N)
-    tra explain --sites 10 p.tra >/dev/null
-    tra explain --sites 10 p.tra >/dev/null
-    tra explain --sites 10 p.tra >/dev/null
+    tra explain --operators --sites 10 p.tra >/dev/null
+    tra explain --operators --sites 10 p.tra >/dev/null
+    tra explain --operators --sites 10 p.tra >/dev/null
     to=$(date +%s%N)
     [ $(((to - from) / 3000000)) -lt 500 ] # ten milliseconds when the machine is idle
 }
@@ -430,7 +430,7 @@ END
 most = max(o["scratch_bytes"] for o in p["operators"])
 assert p["scratch_bytes"] == most and (most > 0) == (sys.argv[1] == "32M"), p
 assert 0 < p["base_memory_bytes"] < p["least_memory_bytes"] and 1200 * 1200 * 8 <= p["resume_scratch_bytes"] < 1.1 * 1200 * 1200 * 8' $m
-        text=$(tra explain p.tra --threads 1 --memory $m | grep -oE '[0-9.]+ MiB of scratch|no scratch')
+        text=$(tra explain --operators p.tra --threads 1 --memory $m | grep -oE '[0-9.]+ MiB of scratch|no scratch')
         run tra run p.tra --threads 1 --memory $m
         has ", ${text/no scratch/none of scratch}"
     done
@@ -439,7 +439,7 @@ assert 0 < p["base_memory_bytes"] < p["least_memory_bytes"] and 1200 * 1200 * 8 
 @test "what makes arrays small comes before the sum over blocks, whichever the program names first" {
     for c in 'transform(agg(A, [], matadd), rowsum)' 'agg(transform(A, rowsum), [], matadd)'; do
         printf 'input A : f64 [16000,16000] by [1000,1000]\nC = %s\noutput C\n' "$c" >sum.tra
-        status 0 tra explain sum.tra --sites 2
+        status 0 tra explain --operators sum.tra --sites 2
         [[ ${output%%fused rowsum*} == *"agg"*"matadd"* && $output == *"fused rowsum"*"input A"* ]] || { echo "$output"; return 1; }
         lacks "rowsum . matadd"
     done
@@ -464,7 +464,7 @@ for o in p["operators"] + [p]:
         assert o[k + "_kind"] == "exact" or o[k] <= o[k + "_bound"], k
         assert o["measured"].get(k, 0) <= o.get(k + "_bound", o[k]), k
         assert o["measured"].get(k, o[k]) == o[k] or o[k + "_kind"] == "estimate", k'
-    status 0 tra explain q.tra
+    status 0 tra explain --operators q.tra
     has "disk up to 37.5 KiB read"
     sed -i 's/agg(F/agg(A/' q.tra
     status 0 tra run -q q.tra --threads 1 --profile m.json

@@ -45,6 +45,6 @@ for o in p["operators"]: assert o["measured"]["seconds_factor"] >= 1'
     status 0 py 'p = json.load(open("p.json")); m = p["plans"][0]["measured"]
 for s in m["sites"]: s["seconds"] *= 1000
 json.dump(p, open("slow.json", "w"))'
-    status 0 tra explain --analyze=slow.json p.tra
+    status 0 tra explain --operators --analyze=slow.json p.tra
     has "times longer than the "
 }

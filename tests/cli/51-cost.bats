@@ -102,7 +102,7 @@ assert abs(b["seconds"] / a["seconds"] / times - 1) < .05, (a["seconds"], b["sec
         [ "$(json plans.0.seconds)" = "$off" ]
         status 0 tra cost -q --format json p.tra
         compiled=$(json plans.0.seconds)
-        status 0 tra explain --codegen off p.tra
+        status 0 tra explain --operators --codegen off p.tra
         lacks "S-1"
         status 0 py 'assert float(sys.argv[1]) >= float(sys.argv[2])' "$off" "$compiled"
     done <<'END'

@@ -57,9 +57,9 @@ END
     tra gen -q --shape 60x40 --block 20x10 -o other.h5
     status 0 tra compile sub/p.tra -o sub/p.plan --sites 2 -D c=3 -D A=other.h5
     cd sub
-    status 0 tra explain p.plan
+    status 0 tra explain --operators p.plan
     has "12 x (20x10) f64"
-    status 0 tra explain --tra p.plan
+    status 0 tra explain --operators --tra p.plan
     has "3"
     status 2 tra explain -D c=4 p.plan
     has "compile the program again"
@@ -84,9 +84,9 @@ END
     has "is for 2 sites, not for 3"
     status 2 tra explain --cost tra p.plan
     status 2 tra explain --plan 2 p.plan
-    status 0 tra explain --sites 2 --memory 300M p.plan
+    status 0 tra explain --operators --sites 2 --memory 300M p.plan
     has "300 MiB of memory each"
-    status 0 tra explain --memory 1M p.plan
+    status 0 tra explain --operators --memory 1M p.plan
     has "DOES NOT FIT"
 }
 
@@ -106,7 +106,7 @@ END
     program
     tra compile p.tra -o p.plan
     rm p.tra
-    status 0 tra explain p.plan
+    status 0 tra explain --operators p.plan
 }
 
 @test "damaged plan files" {
@@ -177,10 +177,10 @@ print("%016x" % x.XXH64(d, len(d), 0))' "$1"; }
 @test "plans by way of standard output and input" {
     program
     tra compile p.tra -o - --sites 2 >p.plan
-    status 0 bash -c '"$TRA" explain - <p.plan'
+    status 0 bash -c '"$TRA" explain --operators - <p.plan'
     has "for 2 sites"
     status 0 bash -c '"$TRA" compile - -o q.plan --sites 2 <p.tra'
-    status 0 tra explain q.plan
+    status 0 tra explain --operators q.plan
 }
 
 @test "a plan is run with the codec that it was made for; another is refused as what it is" {

@@ -13,39 +13,39 @@ END
 }
 
 @test "explain prints statements with their vectors and costs" {
-    status 0 tra explain --sites 8 --optimizer eindecomp --cost eindecomp "$EXAMPLES/chain-skewed.tra"
+    status 0 tra explain --operators --sites 8 --optimizer eindecomp --cost eindecomp "$EXAMPLES/chain-skewed.tra"
     has "by cost eindecomp"
     has "Statements, tree for 8 processors: 2.42e10 floats, join 2.27e10, agg 1.12e9, repart 3.2e8"
     grep -Eq '^DE\[i,k\] = D\[i,j\] E\[j,k\] +j=8 +8 +1.76e10 +1.12e9 +0$' <<<"$output"
     grep -Eq '^CDE\[i,k\] = C\[i,j\] DE\[j,k\] +i=4 k=2 +8 +9.6e8 +0 +3.2e8$' <<<"$output"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
     # a graph: what linearisation loses is said; sites that are no power of two
-    status 0 tra explain --sites 7 --optimizer eindecomp "$EXAMPLES/attention.tra"
+    status 0 tra explain --operators --sites 7 --optimizer eindecomp "$EXAMPLES/attention.tra"
     has "for 8 processors"
     grep -Eq '^linearised as in the paper 1.41e10, 1.0[0-9]+ times the optimum of 1.37e10$' <<<"$output"
-    status 0 tra explain --sites 7 --optimizer eindecomp-any "$EXAMPLES/attention.tra"
+    status 0 tra explain --operators --sites 7 --optimizer eindecomp-any "$EXAMPLES/attention.tra"
     has "for 7 processors"
     grep -Eq ' [a-z]=7  ' <<<"$output"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
     # labels that cannot be cut so often
     printf 'input X : f64 [3] by [1]\nY[i] = exp(X[i])\noutput Y\n' >few.tra
-    status 0 tra explain --sites 16 --optimizer eindecomp few.tra
+    status 0 tra explain --operators --sites 16 --optimizer eindecomp few.tra
     has "1 statement in fewer parts"
     lacks "cut finer"
     # and blocks that sites cannot share
     printf 'input X : f64 [6,6] by [6,6]\nZ[i,k] = sum X[i,j] * X[j,k]\noutput Z\n' >block.tra
-    status 0 tra explain --sites 4 --optimizer eindecomp block.tra
+    status 0 tra explain --operators --sites 4 --optimizer eindecomp block.tra
     has "1 statement cut finer than its blocks: computed on the nearest grid of sites"
-    status 0 tra explain --sites 16 --optimizer eindecomp few.tra
+    status 0 tra explain --operators --sites 16 --optimizer eindecomp few.tra
     grep -Eq '^Y\[i\] = X\[i\] +i=2 +2 ' <<<"$output"
     # without it there is no such table
-    status 0 tra explain --sites 8 "$EXAMPLES/chain-skewed.tra"
+    status 0 tra explain --operators --sites 8 "$EXAMPLES/chain-skewed.tra"
     lacks "Statements"
 }
 
 @test "optimizers stand side by side, with what was measured" {
     long >p.tra
-    status 0 tra explain --sites 4 --optimizers p.tra
+    status 0 tra explain --operators --sites 4 --optimizers p.tra
     grep -Eq '^search +placements +2.03e8 +22.9 MiB ' <<<"$output"
     grep -Eq '^eindecomp +tree +2.03e8 +22.9 MiB ' <<<"$output"
     grep -Eq '^sqrt +sqrt +4e8 +1.5 GiB ' <<<"$output"
@@ -60,41 +60,41 @@ END
     printf 'input X from "x.h5" at part(0)\ninput Y from "y.h5" at part(0)\nZ[i,k] = sum X[i,j] * Y[j,k]\noutput Z\n' >q.tra
     tra run -q --sites 2 --memory 100M --optimizer sqrt --profile s.json q.tra
     tra run -q --sites 2 --memory 100M --optimizer data --profile d.json q.tra
-    status 0 tra explain --sites 2 --memory 100M --optimizers=s.json,d.json q.tra
+    status 0 tra explain --operators --sites 2 --memory 100M --optimizers=s.json,d.json q.tra
     grep -Eq '^sqrt +sqrt .*  ([0-9.]+ KiB) .*  \1 ' <<<"$output"
     status 0 tra explain --sites 2 --memory 100M --optimizers=s.json,d.json --format json q.tra
     is "$(json optimizers.3.network_bytes)" json optimizers.3.measured.network_bytes
-    grep -Eq '^ +predicted +measured$' <<<"$(tra explain --sites 2 --memory 100M --optimizers=s.json,,d.json q.tra)"
+    grep -Eq '^ +predicted +measured$' <<<"$(tra explain --operators --sites 2 --memory 100M --optimizers=s.json,,d.json q.tra)"
     is s.json json optimizers.3.measured.file # of runs of one plan that of the optimizer itself
     is d.json json optimizers.4.measured.file
     # options that are not given are those of the first run; a run of another plan is named
-    status 0 tra explain --optimizers=s.json,d.json q.tra
+    status 0 tra explain --operators --optimizers=s.json,d.json q.tra
     has "for 2 sites"
     grep -Eq '^sqrt +sqrt .*  ([0-9.]+ KiB) .*  \1 ' <<<"$output"
     lacks "is of another plan"
-    status 0 tra explain --sites 3 --optimizers=s.json q.tra
+    status 0 tra explain --operators --sites 3 --optimizers=s.json q.tra
     has "s.json is of another plan than these, by sqrt for 2 sites of"
     status 3 tra explain --optimizers=q.tra q.tra
     has "is not what tra run --profile writes"
     # a profile says under which optimizer it was made
-    status 0 tra explain --analyze s.json q.tra
+    status 0 tra explain --operators --analyze s.json q.tra
     has "Statements, sqrt for 2 processors"
 }
 
 @test "alternatives are labellings where the optimizer makes them" {
-    status 0 tra explain --sites 8 --optimizer eindecomp --alternatives "$EXAMPLES/attention.tra"
+    status 0 tra explain --operators --sites 8 --optimizer eindecomp --alternatives "$EXAMPLES/attention.tra"
     has "Alternatives: the cheapest plan of each labelling, 3 of 3"
     grep -Eq '^  #  labelling ' <<<"$output"
     for how in moved linearised exact; do grep -Eq "^[* ] [123]  $how " <<<"$output"; done
     grep -Eq '^floats, eindecomp  +1.48e10 +1.41e10 +1.37e10 *$' <<<"$output"
-    status 0 tra explain --sites 8 --alternatives=2 "$EXAMPLES/attention.tra"
+    status 0 tra explain --operators --sites 8 --alternatives=2 "$EXAMPLES/attention.tra"
     has "Alternatives: the cheapest plan of each strategy, 2 of"
 }
 
 # Costs of every statement from vectors and extents, by the formulas of the paper, and their sums.
 @test "derivations of plans that follow labellings" {
     for o in eindecomp sqrt data; do
-        status 0 tra explain --sites 2 --optimizer $o --rules "$EXAMPLES/chain-skewed.tra"
+        status 0 tra explain --operators --sites 2 --optimizer $o --rules "$EXAMPLES/chain-skewed.tra"
         status 0 tra explain --sites 2 --optimizer $o --rules --format json "$EXAMPLES/chain-skewed.tra"
     done
 }
@@ -107,7 +107,7 @@ END
             'D = agg(join(C, A3, [1], [0], matmul), [0,2], matadd)' 'output D'
     } >p.tra
     for m in 1K 100M 150M 250M 1G; do
-        status 0 tra explain p.tra --sites 4 --optimizer eindecomp --memory $m
+        status 0 tra explain --operators p.tra --sites 4 --optimizer eindecomp --memory $m
         if [[ $output == *"DOES NOT FIT"* ]]; then status 4 tra compile p.tra --sites 4 --optimizer eindecomp --memory $m -o q
         else status 0 tra compile p.tra --sites 4 --optimizer eindecomp --memory $m -o q; fi
     done
@@ -172,7 +172,7 @@ END
     printf 'input X from "x.h5"\nZ[i,k] = sum X[i,j] * X[k,j]\noutput Z\n' >p.tra
     for by in eindecomp eindecomp-any sqrt data; do
         status 0 tra compile -q --sites 3 --optimizer $by p.tra -o p.plan
-        status 0 tra explain p.plan
+        status 0 tra explain --operators p.plan
         has "Statements, "
         status 2 tra explain --optimizer search p.plan
         has "fixed in the plan"
@@ -186,7 +186,7 @@ END
 @test "a model of a thousand statements is planned" {
     "$EXAMPLES/llama.sh" >llama.tra
     for p in 8 64; do
-        status 0 timeout 60 "$TRA" explain --sites $p --optimizer eindecomp llama.tra
+        status 0 timeout 60 "$TRA" explain --operators --sites $p --optimizer eindecomp llama.tra
         [ "$(grep -c ' = ' <<<"$output")" -gt 1000 ]
         has "linearised as in the paper"
     done

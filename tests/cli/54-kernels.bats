@@ -18,7 +18,7 @@ print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
 
 @test "explain --kernels shows naive plan, stages, physical plan, cardinalities and operations" {
     declared csr >p.tra
-    status 0 tra explain --kernels p.tra
+    status 0 tra explain --operators --kernels p.tra
     has "Q: A as csr, x as dense"
     has "let A = sum(<i0, _> in 0:n_i, <p1, i1> in A_indices_1("
     has "in sum(<(i, j), v> in A, <(i, k), v_2> in A) {j -> 2.0"
@@ -30,10 +30,10 @@ print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
     has "8.06e6 operations on 8 combinations of arrays"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
     # no such part without the option, nor without a stored operand
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     lacks "composed with storages"
     printf 'input A : f64 [20, 20] by [5, 5]\nC[i] = sum A[i,j]\noutput C\n' >dense.tra
-    status 0 tra explain --kernels dense.tra
+    status 0 tra explain --operators --kernels dense.tra
     has "no statement has a stored operand"
 }
 
@@ -61,7 +61,7 @@ print(eval(sys.argv[2], {"k": k}))' "$output" "$1"; }
     status 0 tra explain --kernels --without D2,D3,M1,M2 --format json p.tra
     is True kernel "k['plans'][0]['operations'] > 10 * $all"
     # without fusion the matrix is materialised first
-    status 0 tra explain --kernels --without F3 p.tra
+    status 0 tra explain --operators --kernels --without F3 p.tra
     has "let A = sum(<i0, _> in 0:n_i) {@hash i0 -> "
     status 2 tra explain --kernels --without D9 p.tra
     has "there is no rule 'D9'"
@@ -80,15 +80,15 @@ input x : f64 [9000]
 like[j] = sum G[i,j] * G[i,k] * x[k]
 output like
 END
-    status 0 tra explain p.tra
-    has "strategy fused local"
-    status 0 tra explain --rules --without S-1 p.tra
-    has "strategy local local"
+    status 0 tra explain --operators p.tra
+    has "strategy fused"
+    status 0 tra explain --operators --rules --without S-1 p.tra
+    lacks "fused"
     lacks "S-1"
     tra compile -q --without S-1,D2 p.tra -o p.plan
     grep -x 'without D2,S-1' p.plan
-    status 0 tra explain p.plan
-    has "strategy local local"
+    status 0 tra explain --operators p.plan
+    lacks "fused"
 }
 
 @test "statistics of kernels come from the files of their operands" {
@@ -105,13 +105,13 @@ s.save_npz("a.npz", a.tocsr())'
     # taken apart the rows cost their entries; as one loop in the other the sum of their squares, 160399
     status 0 tra explain --kernels --without D2,D3,M1,M2 --format json p.tra
     is True kernel 'min(p["operations"] for p in k["plans"]) == 3 * 160399'
-    status 0 tra explain --storages A=dcsr p.tra
+    status 0 tra explain --operators --storages A=dcsr p.tra
     has "A as dcsr"
 }
 
 @test "explain --storages puts storages side by side, the cheapest first" {
     declared csr >p.tra
-    status 0 tra explain --storages 'A=dense,csc,csr,band(5)' p.tra
+    status 0 tra explain --operators --storages 'A=dense,csc,csr,band(5)' p.tra
     is "csr csc dense" echo $(grep -Eo '^A as (csr|csc|dense)' <<<"$output" | cut -d' ' -f3)
     has "A as band(5)"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
@@ -135,7 +135,7 @@ R[i,j] = max(A[i,j], 0) / 2 - abs(A[i,j]) + exp(A[i,j]) * min(A[i,j], 2) - sqrt(
 S[i,j] = M[i,j] / 3 - min(M[i,j], 2)
 output R; output S
 END
-    status 0 tra explain --kernels p.tra
+    status 0 tra explain --operators --kernels p.tra
     plans=$(tr -s ' \n' ' ' <<<"$output")
     [[ $plans == *"max(A(i, j), 0.0) / 2.0 - abs(A(i, j)) + exp(A(i, j)) * min(A(i, j), 2.0) - sqrt(A(i, j)) + log("* ]]
     [[ $plans == *"real(M(i, j)) / 3 - min(M(i, j), 2)"* ]]
@@ -144,6 +144,6 @@ END
     for i in {1..100}; do echo "input A$i : f64 [600, 600] as csr nnz 2000"; done >p.tra
     echo "S[i,j] = $(seq -s ' + ' -f 'A%g[i,j]' 100)" >>p.tra
     echo 'output S' >>p.tra
-    status 0 tra explain --kernels p.tra
+    status 0 tra explain --operators --kernels p.tra
     has "a statement over more than 256 components"
 }

@@ -201,7 +201,7 @@ E[m,n] = sum if(Q[m,d] > X[n,d], 1, 0) * (Q[m,d] - X[n,d])^2
 F[m,n] = sum Q[m,d] * abs(Q[m,d] - X[n,d]) * X[n,d] / 3
 output D; output E; output F
 END2
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     is 3 grep -c '> #[0-9]* join' <<<"$output" # one for each statement
     for sites in 1 3; do
         status 0 tra run -q --sites $sites --threads 1 --memory 64M p.tra
@@ -266,7 +266,7 @@ F = filter(R, (i,j) -> i != 2 || j == 1)
 X = transform(tile(F, 0, 5), relu)
 output X
 END2
-    status 0 tra explain p.tra --sites 3
+    status 0 tra explain --operators p.tra --sites 3
     is 5 grep -c ' owned ' <<<"$output"
     tra run -q --engine reference p.tra
     digest=$(tra digest X.h5)

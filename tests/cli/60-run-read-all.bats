@@ -54,7 +54,7 @@ operators() { tra explain --format json "$@" | py 'print(*[o["op"] for o in json
         same_digest C.h5 plain/C.h5
     done
     [[ " $(operators --sites 3 product.tra) " = *" read-all "* ]]
-    tra explain --sites 3 product.tra >text
+    tra explain --operators --sites 3 product.tra >text
     grep -q 'read-all B  *all ' text
 }
 

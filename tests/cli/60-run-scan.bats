@@ -52,7 +52,7 @@ figure() { py 'print(json.load(open("p.json"))["plans"][0]'"$1"')'; }
     done
     [ $chunks -gt $bytes ]
     [ "$(py 'print(len({o["scan"] for o in json.load(open("p.json"))["plans"][0]["operators"] if "scan" in o}))')" -eq 1 ]
-    tra explain several.tra >text
+    tra explain --operators several.tra >text
     grep -q 'scan of #' text
 }
 

@@ -251,7 +251,7 @@ assert (u == (a + a) ** 2).all() and (s == a + a).all()'
     has "the least that would do is about "
     has "M), by an estimate of the entries of C"
     [[ $output != *smaller* ]] # the process takes most of it
-    status 0 tra explain p.tra --memory 2M
+    status 0 tra explain --operators p.tra --memory 2M
     has "DOES NOT FIT in that memory: it needs about "
     matmul 3000 3000 3000 3000x3000 3000x3000
     status 4 tra run mm.tra --memory 2M
@@ -461,7 +461,8 @@ assert (s == want.sum(1)).all(), (s, want)'
 @test "a dry run shows the plan and does nothing" {
     matmul 30 20 25 7x6 6x9
     status 0 tra run --dry-run mm.tra --sites 4
-    has "join-agg"
+    has "line  statement"
+    lacks "join-agg"
     [ ! -e c.h5 ]
     status 0 tra run --dry-run --format json mm.tra --sites 4
     is 4 json sites

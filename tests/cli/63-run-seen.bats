@@ -58,7 +58,7 @@ assert p["measured"]["peak_memory_bytes"] <= 200 << 20 or "SAN" in __import__("o
     [ "$plans" -ge 2 ]
     status 0 tra run -q p.tra --sites 3 --plan 2 --profile m.json
     py 'd = json.load(open("m.json")); assert d["chosen"] == 2 and [p["rank"] for p in d["plans"]] == [2]'
-    status 0 tra explain p.tra --analyze m.json
+    status 0 tra explain --operators p.tra --analyze m.json
     has "Plan 2 of $plans for 3 sites"
 }
 
@@ -88,7 +88,7 @@ assert 0 < m["kernel_seconds"] <= m["seconds"], m' "$output"
 @test "explain --analyze: measured beside predicted, with the options of the run" {
     program
     status 0 tra run -q p.tra --sites 2 --memory 300M --cost tra --threads 1 --profile m.json
-    status 0 tra explain p.tra --analyze m.json
+    status 0 tra explain --operators p.tra --analyze m.json
     has "for 2 sites of 1 thread, 300 MiB of memory each, by cost tra"
     has "BLAS kernel $("$TRA" version | sed -n 's/.*kernel //p')"
     for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
@@ -194,8 +194,8 @@ assert p["operators"][-1]["peak_memory_bytes"] == p["peak_memory_bytes"]
 assert max(o["least_memory_bytes"] for o in p["operators"]) == p["least_memory_bytes"]
 assert (p["disk_read_bytes_kind"] == "exact") == (p["measured"]["disk_read_bytes"] == p["disk_read_bytes"])'
     done
-    status 0 tra explain q.tra --memory 80M --threads 1
+    status 0 tra explain --operators q.tra --memory 80M --threads 1
     has "; disk up to "
-    status 0 tra explain q.tra --memory 1G --threads 1
+    status 0 tra explain --operators q.tra --memory 1G --threads 1
     lacks "up to"
 }

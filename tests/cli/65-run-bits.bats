@@ -68,7 +68,7 @@ bits() {
 
 @test "--reproducible: plans of summands are among them, and without it they give other bits" {
     programs
-    status 0 tra explain mm.tra --sites 4 --reproducible
+    status 0 tra explain --operators mm.tra --sites 4 --reproducible
     has "strategy cmm"
     [ "$(bits mm.tra --sites 4)" != "$(bits mm.tra)" ]
     [ "$(bits mm.tra --sites 3)" != "$(bits mm.tra --sites 2)" ]
@@ -126,10 +126,10 @@ bits() {
 
 @test "what it costs is said" {
     programs
-    status 0 tra explain mm.tra --reproducible
+    status 0 tra explain --operators mm.tra --reproducible
     has " times the cost of the best plan without"
     printf '%s\n' 'input A : f64 [6000, 6000] by [500, 500]' 'B[i,j] = sum A[i,k] * A[k,j]' 'output B' >sums.tra
-    status 0 tra explain sums.tra --sites 1 --threads 1 --reproducible --memory 2G
+    status 0 tra explain --operators sums.tra --sites 1 --threads 1 --reproducible --memory 2G
     has "reproducible sums: 1.18 times the cost of the best plan without" # 1.2 was measured
     status 0 tra explain mm.tra --sites 3 --reproducible --cost tra --format json
     is true json reproducible
@@ -155,6 +155,6 @@ print(json.load(sys.stdin)["plans"][0]["least_memory_bytes"])'; }
     status 2 tra run free.plan --reproducible
     has "--reproducible is fixed in the plan"
     status 0 tra run -q mm.tra --reproducible --sites 2 --profile m.json
-    status 0 tra explain mm.tra --analyze m.json
+    status 0 tra explain --operators mm.tra --analyze m.json
     has "reproducible sums"
 }

@@ -325,7 +325,7 @@ END
         want=$(tra digest w.h5 log.h5)
         rm w.h5 log.h5
         tra compile -q --sites $sites --threads 1 p.tra -o p.plan
-        tra explain p.plan >plan
+        tra explain --operators p.plan >plan
         grep -q '^loop 0 (line 3): at most 40 turns, until size < ' plan
         tra run -q p.plan
         is "$want" tra digest w.h5 log.h5

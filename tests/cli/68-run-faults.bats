@@ -16,9 +16,9 @@ exchange() {
     "$TRA" run -q p.tra
     want=$(digest_of c.h5)
     for k in 1 2 3 4 5 6 7 8 9; do
-        if "$TRA" explain p.tra --sites "$2" --threads 1 --plan $k | grep -A1 'bcast' | grep -q transform; then break; fi
+        if "$TRA" explain --operators p.tra --sites "$2" --plan $k | grep -A1 'bcast' | grep -q transform; then break; fi
     done
-    "$TRA" explain p.tra --sites "$2" --threads 1 --plan $k | grep -A1 'bcast' | grep -q transform
+    "$TRA" explain --operators p.tra --sites "$2" --threads 1 --plan $k | grep -A1 'bcast' | grep -q transform
     options="--sites $2 --threads 1 --plan $k --codegen off"
 }
 

@@ -75,13 +75,13 @@ assert d["flops_f32_per_second"] > d["flops_f64_per_second"]' "$output"
     printf 'input A : f64 [9,9] by [3,3]\nB = transform(A, neg)\noutput B\n' >p.tra
     for text in '' '{}' '{"tra_machine": 2}' 'rates'; do
         echo "$text" >config/tra/machine.json
-        status 0 tra explain p.tra
+        status 0 tra explain --operators p.tra
         has "machine.json is not what tra calibrate writes"
     done
     for r in '1 1 1 0 1 1 1' '-1 1 1 1 1 1 1' '"fast" 1 1 1 1 1 1'; do # a rate of nothing, and what is none
         # shellcheck disable=SC2086
         rates $r
-        status 0 tra explain p.tra
+        status 0 tra explain --operators p.tra
         has "machine.json is not what tra calibrate writes"
     done
 }

@@ -173,7 +173,7 @@ BR = rekey(B, (i,j,k) -> (i, 2-j, k))
 S = agg(join(AR, BR, [0,1,2], [0,1,2], elemmul), [0,2], matadd)
 output S as coo
 END
-    tra explain p.tra >plan.txt
+    tra explain --operators p.tra >plan.txt
     grep -q 'agg S.* rows' plan.txt
     for sites in 1 3; do
         tra run -q p.tra --sites $sites
@@ -283,7 +283,7 @@ for i, j, l in zip(*np.nonzero(a)): want[i, j] += a[i, j, l] * d[l]
 assert np.array_equal(np.isinf(q), np.isinf(want)) and np.isinf(want).any()
 assert np.allclose(q[np.isfinite(want)], want[np.isfinite(want)]) and q.any()'
     done
-    output=$("$TRA" explain p.tra --alternatives=2 | grep -c '^[* ] [12]  \(fused \)\?local ')
+    output=$("$TRA" explain --operators p.tra --alternatives=2 | grep -c '^[* ] [12]  \(fused \)\?local ')
     is 2 echo "$output"
 }
 
@@ -370,7 +370,7 @@ np.save("c.npy", a.sum(0).A1); np.save("r.npy", a.sum(1).A1)'
     for block in 500x90000 1000x30000; do
         tra import -q a.npz --storage csr --block "$block" -o a.h5
         printf 'input A from "a.h5"\nc[j] = sum A[i,j]\nr[i] = sum A[i,j]\noutput c\noutput r\n' >p.tra
-        tra explain p.tra >plan
+        tra explain --operators p.tra >plan
         ! grep -E 'agg .*(\([0-9]+x[0-9]+\) f64 rows|"ij->[ij]" \.)' plan || { cat plan; false; }
         for sites in 1 3; do
             rm -f c.h5 r.h5

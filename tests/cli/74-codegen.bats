@@ -83,7 +83,7 @@ END
     done
     diff off require
     [ "$(find cache -name '*.so' | wc -l)" = 2 ]
-    status 0 tra explain t.tra --code
+    status 0 tra explain --operators t.tra --code
     [[ $output == *"Compiled kernels"*"sum(<i, row> in D, <j, d> in row)"*"int tra_kernel(struct kernel_args"* ]]
     tra export -q Z.h5 --to npy -o z.npy
     py '
@@ -108,10 +108,10 @@ assert np.array_equal(z, np.where(d > .5, np.sqrt(np.abs(d)), 0))'
 
 @test "explain --kernels shows the plan of a kernel in the calculus, --code its C, which compiles" {
     program
-    status 0 tra explain p.tra --plan 2 --kernels # the product of two, not the fused statement
+    status 0 tra explain --operators p.tra --plan 2 --kernels # the product of two, not the fused statement
     [[ $output == *"Compiled kernels"*"let place = sum(<q, k> in b_row) {@dense k -> q + 1} in"* ]]
     [[ $output != *"int tra_kernel("* ]]
-    tra explain p.tra --plan 2 --code | sed -n '/^\/\* product/,$p' >k.c
+    tra explain --operators p.tra --plan 2 --code | sed -n '/^\/\* product/,$p' >k.c
     grep -q 'int tra_kernel(struct kernel_args \*a) {' k.c
     cc -std=c11 -Wall -Wno-unused -Werror -c k.c -o k.o
     tra explain p.tra --plan 2 --code --format json >k.json
@@ -122,7 +122,7 @@ assert p["plans"][p["chosen"] - 1]["operators"][k["operator"]]["op"] == "join-ag
 assert "@dense" in k["plan"] and "tra_kernel" in k["code"]'
     [ -z "$(find . -name '*.so')" ]
     printf 'input A from "a.h5"\nB[i] as dense = sum A[i,j]\noutput B\n' >none.tra
-    status 0 tra explain none.tra --kernels
+    status 0 tra explain --operators none.tra --kernels
     [[ $output == *"No kernel of this plan is compiled"* ]]
     tra run -q none.tra --codegen require
     [ -z "$(find . -name '*.so')" ]

@@ -418,7 +418,7 @@ output t to "o.h5:t"
 output G to "o.h5:G"
 output H to "o.h5:H"'
     printf '%s\n' "$text" >p.tra
-    status 0 tra explain --color never p.tra
+    status 0 tra explain --operators --color never p.tra
     [[ $output != *"partial group([a"* && $output == *"partial group([b"* ]]
     for sites in 1 2; do
         program $sites "$text"

@@ -9,7 +9,7 @@ load fused
     for r in T D; do tra export -q $r.h5 --to npy -o $r.npy; done
     printf 'input T from "T.h5"\ninput D from "D.h5"\nY[i,j,r] as csf = sum T[i,j,k] * D[k,r]\noutput Y\n' >p.tra
     for k in 1 2 3; do
-        tra explain --plan $k p.tra >plan
+        tra explain --operators --plan $k p.tra >plan
         ! grep -q '^strategy.*fused' plan || break
     done
     grep -q '^strategy.*fused' plan
@@ -31,7 +31,7 @@ D[:, 30:40] = 0; D[np.random.default_rng(2).random(D.shape) < .02] = 0
 np.save("D.npy", D)'
     tra import -q D.npy -o D.h5
     printf 'input T from "T.h5"\ninput D from "D.h5"\nY[i,j,r] as csf = sum T[i,j,k] * D[k,r]\noutput Y\n' >p.tra
-    tra explain p.tra >plan
+    tra explain --operators p.tra >plan
     grep -q '^strategy.*fused' plan
     grep -q 'f64 rows .*[0-9]$' plan
     tra run -q p.tra --codegen require
@@ -181,7 +181,7 @@ assert q.nnz == (a @ b).nnz and abs(d).max() < 1e-12"
     all_plans 2 'np.einsum("ijk,jr,kr->ir", T, B, C)'
     # one is fused and has no list of the rows of B and C
     for k in 1 2 3 4; do
-        tra explain --code --plan $k p.tra >plan
+        tra explain --operators --code --plan $k p.tra >plan
         ! grep -q '^strategy.*fused' plan || break
     done
     grep -q 'B_begin(T_c1' plan
@@ -213,7 +213,7 @@ Y[i,r] = sum T[i,j,k] * S[j,r] * C[k,r]
 output Y
 END
         for k in 1 2 3 4; do
-            tra explain --code --plan $k p.tra >plan
+            tra explain --operators --code --plan $k p.tra >plan
             ! grep -q '^strategy.*fused' plan || break
         done
         grep -q 'C_begin(k)' plan

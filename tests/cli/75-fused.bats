@@ -35,7 +35,7 @@ load fused
     printf 'input T from "T.h5"\ninput B from "B.h5"\ninput C from "C.h5"\n' >p.tra
     printf 'Y[i,r] = sum T[i,j,k] * B[j,r] * C[k,r]\noutput Y\n' >>p.tra
     for k in 1 2 3 4; do
-        tra explain --plan $k p.tra >plan
+        tra explain --operators --plan $k p.tra >plan
         ! grep -q '^strategy.*fused' plan || break
     done
     grep -q '^strategy.*fused' plan
@@ -57,7 +57,7 @@ load fused
     printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum 2 * A[i,j] * A[i,k] * x[k]\noutput Y\n' >sums.tra
     printf 'input A from "A.h5"\ninput D from "D.h5"\nY[i,r] = sum A[i,k] * D[k,r]\noutput Y\n' >apart.tra
     for p in sums apart; do
-        tra explain $p.tra >plan
+        tra explain --operators $p.tra >plan
         grep -q '^strategy.*fused' plan
         tra run -q $p.tra --threads 1 --codegen require
         bits=$(tra digest Y.h5)
@@ -80,8 +80,8 @@ assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
     tra export -q x.h5 -o x.npy
     for r in A C; do tra export -q $r.h5 -o $r.npz; done
     printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum 2 * A[i,j] * A[i,k] * x[k]\noutput Y\n' >p.tra
-    tra explain p.tra | grep -q '^strategy.*fused'
-    tra explain --kernels --code p.tra >code
+    tra explain --operators p.tra | grep -q '^strategy.*fused'
+    tra explain --operators --kernels --code p.tra >code
     grep -q 'prefetch(&out' code
     tra run -q p.tra --threads 1 --codegen require
     bits=$(tra digest Y.h5)
@@ -98,7 +98,7 @@ assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
     tra run -q s.tra
     tra export -q S.h5 -o S.npy
     printf 'input A from "A.h5"\ninput C from "C.h5"\nP[i,j] as csr = sum A[i,k] * C[k,j]\noutput P\n' >q.tra
-    tra explain --kernels --code q.tra >code
+    tra explain --operators --kernels --code q.tra >code
     grep -q 'prefetch(&b_value' code
     tra run -q q.tra --codegen require
     bits=$(tra digest P.h5)
@@ -178,14 +178,14 @@ input Q : f64 [5000,32] by [5000,32]
 Y[i,j] = sum A[i,j] * P[i,k] * Q[j,k]
 output Y as csr
 END
-    tra explain p.tra >plan
-    grep -q '^strategy.*fused local' plan
-    tra explain --code p.tra >plan
+    tra explain --operators p.tra >plan
+    grep -q '^strategy.*fused' plan
+    tra explain --operators --code p.tra >plan
     grep -q '^   sum(<q, i> in A_c0)' plan
     # each factor's row sum once beats all pairs of rows
     printf 'input A : f64 [6000,500] by [600,500] as csr nnz 300000\nY[] = sum A[i,k] * A[j,k]\n' >p.tra
     echo 'output Y' >>p.tra
-    tra explain p.tra >plan
+    tra explain --operators p.tra >plan
     [ "$(grep -c "^strategy.*fused" plan)" = 0 ]
     # rows of Q that no cache holds, gathered for each element, take more time than all of P Q-transposed
     cat >p.tra <<'END'
@@ -228,7 +228,7 @@ END
     for sites in 1 3; do
         for k in 1 2 3 4 5 6; do
             tra run -q --sites $sites --plan $k p.tra 2>err || { grep -q 'there' err && break; cat err; return 1; }
-            tra explain --sites $sites --plan $k p.tra >plan
+            tra explain --operators --sites $sites --plan $k p.tra >plan
             fused=$((fused + $(grep -c 'fused' plan)))
             for r in D E F G; do tra export -q $r.h5 --to npy -o run$sites$k-$r.npy; done
             runs+=(run$sites$k)
@@ -250,7 +250,7 @@ a[3, 4] = a[3, 5] = 2 ** 40
 np.save('a.npy', a)"
     tra import -q a.npy -o a.h5 --storage csr
     printf 'input A from "a.h5"\nQ[j] = sum A[i,j] * A[i,k]\noutput Q\n' >p.tra
-    tra explain p.tra | grep -q fused
+    tra explain --operators p.tra | grep -q fused
     for how in auto off; do
         run tra run --codegen $how p.tra
         [ "$status" -eq 3 ]
@@ -265,7 +265,7 @@ np.save('a.npy', a)"
     tra gen -q --shape 50x50 --density .1 --block 20x20 --seed 9 -o S.h5
     tra export -q S.h5 --to npy -o S.npy
     printf 'input S from "S.h5"\nF[k] = max S[i,k] * S[i,j]\noutput F\n' >p.tra
-    tra explain --rules p.tra | tr -s '\n ' ' ' >plan
+    tra explain --operators --rules p.tra | tr -s '\n ' ' ' >plan
     grep -q 'S-1 [^:]*: it does not add up, and only sums have' plan
     tra run -q p.tra
     tra export -q F.h5 --to npy -o F.npy
@@ -288,7 +288,7 @@ np.save('x.npy', x)"
     tra import -q a.npz -o a.h5 --storage csr
     tra import -q x.npy -o x.h5
     printf 'input A from "a.h5"\ninput x from "x.h5"\nQ[j] = sum A[i,j] * A[i,k] * x[k]\noutput Q\n' >p.tra
-    tra explain p.tra | grep -q '^strategy.*fused'
+    tra explain --operators p.tra | grep -q '^strategy.*fused'
     for how in require off; do
         tra run -q --codegen $how p.tra
         tra export -q Q.h5 -o q.npy

@@ -9,7 +9,7 @@ alike() {
     { printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\n' "$1"; printf 'output %s\n' $2; } >p.tra
     tra run -q --without Q-10 p.tra
     for o in $2; do mv $o.h5 $o.without.h5; done
-    status 0 tra explain --rules p.tra
+    status 0 tra explain --operators --rules p.tra
     has "Q-10: "
     for sites in 1 3; do
         status 0 tra run -q --sites $sites p.tra
@@ -95,7 +95,7 @@ g[i] = sum X[n,i] * p[n]" "G H D g"
         printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
             'J = join(trip, station, start == code)' 'X = matrix(J, [one = 1, lat, minutes])' 'V = matrix(J, [w])' \
             "${p//; /$'\n'}" 'output G' >p.tra
-        status 0 tra explain --rules p.tra
+        status 0 tra explain --operators --rules p.tra
         printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
         grep -q "Q-10 agg(.*$why" flat
         status 0 tra run -q p.tra
@@ -262,7 +262,7 @@ with open("station.csv", "w") as f:
 X = matrix(J, [one = 1, $(many a_lat b_lat)d = a_lat * b_lat])
 Y = matrix(J, [$v])
 A[i,j] = sum X[n,i] * Y[n,j]"
-        run tra explain p.tra
+        run tra explain --operators p.tra
         has "tile dimension 0 by 16384"
     done
     # words are added by each worker to a sum of its own, as far as memory goes
@@ -284,7 +284,7 @@ A[i,j] = sum X[n,i] * Y[n,j]"
         'J = join(select(trip, w > 1), station, start == code)' 'X = matrix(J, [one = 1, lat, w])' \
         'y = matrix(J, [minutes])' 'XX[i,j] = sum X[n,i] * X[n,j]' 'Xy[i,j] = sum X[n,i] * y[n,j]' \
         'output XX' 'output Xy' >p.tra
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     is 1 grep -c "transform [A-Za-z ]*sums of [0-9]" <<<"$output"
     status 0 tra run -q --without Q-10 p.tra
     for f in XX Xy; do mv $f.h5 $f.without.h5; done
@@ -304,7 +304,7 @@ A[i,j] = sum X[n,i] * Y[n,j]"
     printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' 'J = join(trip, station, start == code)' \
         "X = matrix(J, [one = 1, $(many lat)i = w * lat, j = lon * minutes])" 'A[i,j] = sum X[n,i] * X[n,j]' \
         'output A to "a.h5"' >p.tra
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     has "sums of"
     status 0 tra run -q p.tra
     status 0 py '

@@ -62,7 +62,7 @@ A[i,j] = sum X[n,i] * X[n,j]"
         'A = project(select(J, minutes > 40), s_code, km = s_lon * 2)' 'output A to "a.h5"' >p.tra
     status 0 tra run -q --without Q-6 p.tra
     status 0 mv a.h5 without.h5
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     has "input trip of start, minutes, w"
     has "input station of code, lat, lon"
     for sites in 1 3; do
@@ -79,7 +79,7 @@ assert read == p["disk_read_bytes"] > 0, (read, p["disk_read_bytes"])'
 same_table() {
     printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
     tra run -q --without "$1" p.tra && mv a.h5 without.h5
-    status 0 tra explain --rules p.tra
+    status 0 tra explain --operators --rules p.tra
     [ -z "${3-}" ] || has "$3: "
     for sites in 1 3; do
         status 0 tra run -q --sites $sites p.tra
@@ -102,7 +102,7 @@ A = select(P, twice > 30 && kind == "a" && w < lat)' Q-3
 # product RULES STATEMENTS: as same_table, and explain shows the sparse product.
 product() {
     same_table Q-11 "$1" Q-11
-    run "$TRA" explain p.tra
+    run "$TRA" explain --operators p.tra
     has "sparse product"
 }
 
@@ -172,7 +172,7 @@ EOF
         done
     done
     sed -i 's/x \* y/x + y/' p.tra
-    status 0 tra explain --rules p.tra
+    status 0 tra explain --operators --rules p.tra
     printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
     status 0 grep -q 'Q-11 .*what is summed is no product of one factor from each table' flat
 }
@@ -184,7 +184,7 @@ EOF
     for f in a b; do status 0 tra import -q --table $f.csv -o $f.h5; done
     printf '%s\n' 'input a from "a.h5"' 'input b from "b.h5"' \
         'A = group(join(a, b, k == k), [i, j], s = sum(x * y))' 'output A to "c.h5"' >p.tra
-    status 0 tra explain --rules p.tra
+    status 0 tra explain --operators --rules p.tra
     has "Q-11: "
     for without in Q-11 Q-1; do
         status 3 tra run -q --without $without p.tra
@@ -239,7 +239,7 @@ A = join(J, few, end == code, how = semi)" Q-8
 A = join(J, few, end == code, how = anti)"
     same_table Q-8 'J = join(trip, station, start == code, prefix = "s_")
 A = join(J, station, end == code, prefix = "e_")'
-    status 0 tra explain --rules p.tra
+    status 0 tra explain --operators --rules p.tra
     has "Q-8 join"
     printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
     status 0 grep -q 'rows may have several partners in both tables' flat
@@ -255,7 +255,7 @@ input fewer from "fewer.h5"
     same_table Q-8 "${in}J = project(join(trip, station, start == code, prefix = \"s_\"), end, m = minutes, s_lat, w)
 K = select(join(J, few, end == code, prefix = \"f_\"), f_zone == 1 || w < s_lat)
 A = join(K, fewer, m == code, prefix = \"m_\")" Q-8
-    run "$TRA" explain p.tra
+    run "$TRA" explain --operators p.tra
     is 'join(0.minutes' sed -n '$p' <(grep -o 'join(0[.a-z]*' <<<"$output")
     same_table Q-8 "${in}J = join(trip, few, end == code, prefix = \"f_\", how = left)
 K = join(J, station, f_zone == code, prefix = \"z_\", nulls = match)
@@ -274,7 +274,7 @@ A = group(J, [$1], $2)"
     same_float() {
         printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
         tra run -q --without "$1" p.tra && mv a.h5 without.h5
-        status 0 tra explain p.tra
+        status 0 tra explain --operators p.tra
         has "after the join"
         for sites in 1 3; do
             status 0 tra run -q --sites $sites p.tra
@@ -298,7 +298,7 @@ for i in range(60000): print(f"{i * 7 % 13 - 2},{i},{i % 90}")' | tra import -q 
         printf '%s\n' 'input trip from "trip.h5"' 'input station from "station.h5"' \
             'J = join(trip, station, start == code, prefix = "s_")' \
             "A = group(J, [${keys% *}], n_ = count(), m = mean(minutes))" 'output A to "a.h5"' >p.tra
-        status 0 tra explain p.tra
+        status 0 tra explain --operators p.tra
         if [ "${keys#* }" = early ]; then has "before th"; else lacks "before th"; fi
         lacks " 0 of <="
     done
@@ -318,7 +318,7 @@ with open("trip.csv", "w") as f:
     printf 'code\n1\n' | tra import -q --table - -o station.h5
     kept() { # kept BLOCKS PREDICATE: the rows are those of all blocks, of which so many are read
         same_table Q-12 "A = select(trip, $2)"
-        run "$TRA" explain p.tra
+        run "$TRA" explain --operators p.tra
         if (($1 < 16)); then has "input trip $1 of 16 blocks"; else lacks "of 16 blocks"; fi
         status 0 tra run -q --profile p.json p.tra
         status 0 py '
@@ -348,7 +348,7 @@ assert read == p["disk_read_bytes"] and p["disk_read_bytes_kind"] == "exact", (r
     status 0 py '
 with h5py.File("trip.h5", "a") as f: f[".tra/data/blocks"][1, 0, 0] = 100'
     same_table Q-12 'A = select(trip, n - 5 > 3 && n < 700)'
-    run "$TRA" explain p.tra
+    run "$TRA" explain --operators p.tra
     lacks "of 16 blocks"
     status 0 tra diff a.h5 whole.h5
     # outputs know their blocks too
@@ -356,7 +356,7 @@ with h5py.File("trip.h5", "a") as f: f[".tra/data/blocks"][1, 0, 0] = 100'
     printf 'input trip from "trip.h5"\noutput o = order(trip, [z]) to "o.h5"\n' | sed 's/output o = \(.*\) to/o = \1\noutput o to/' >o.tra
     status 0 tra run -q --sites 2 o.tra
     printf 'input o from "o.h5"\nA = select(o, z == 0)\noutput A to "a.h5"\n' >p.tra
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     has "input o 2 of "
 }
 
@@ -376,7 +376,7 @@ for name, file in ("J", "j.h5"), ("A", "a.h5"):
     assert abs(o["measured"]["q_error"] - max(true / o["rows"], o["rows"] / true)) < 1e-9
     assert o["rows_kind"] == "estimate" and o["rows_bound"] >= true
 assert rows["J"]["measured"]["q_error"] < 1.01, "the frequencies of both keys are known"'
-        status 0 tra explain --analyze p.json --without Q-9 --sites $sites p.tra
+        status 0 tra explain --operators --analyze p.json --without Q-9 --sites $sites p.tra
         has "at most      counted       factor"
         grep -qE 'J +[0-9e+.]+ +[0-9e+.]+ +[0-9]+ +1$' <<<"$output"
     done
@@ -423,11 +423,11 @@ END2
     printf '%s\n' 'input l from "l.h5"' 'input d from "d.h5"' 'J = join(l, l, k == k, prefix = "b_")' \
         'G = group(J, [c, b_c], s = sum(x * b_x))' 'output G' 'A = join(l, d, k == k)' 'B = join(d, l, k == k)' \
         'output A' 'output B' >p.tra
-    status 0 tra explain p.tra
+    status 0 tra explain --operators p.tra
     has "sparse product"
-    has "join A local join(k == k)"
-    is 2 eval 'grep -c "join [AB] local .* 20[67][0-9] of <= " <<<"$output"'
-    status 0 tra explain --without Q-11 p.tra
+    has "join A join(k == k)"
+    is 2 eval 'grep -c "join [AB] .* 20[67][0-9] of <= " <<<"$output"'
+    status 0 tra explain --operators --without Q-11 p.tra
     has "4.08e6 of <="
 }
 

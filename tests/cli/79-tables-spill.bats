@@ -137,7 +137,7 @@ G = group(J, [d], n = count(), s = sum(v))
 O = order(G, [s])
 output O
 END2
-    for sites in 1 3; do status 0 timeout 15 "$TRA" explain p.tra --sites $sites --threads 1; done
+    for sites in 1 3; do status 0 timeout 15 "$TRA" explain --operators p.tra --sites $sites --threads 1; done
 }
 
 @test "a join, a grouping and an order of 2e7 rows are planned for 64M on any number of sites: each has its own tuples" {
@@ -150,7 +150,7 @@ O = order(G, [s, d desc])
 output O
 END
     for sites in 2 3 5; do
-        status 0 tra explain p.tra --sites $sites --threads 1 --memory 64M
+        status 0 tra explain --operators p.tra --sites $sites --threads 1 --memory 64M
         lacks "DOES NOT FIT"
         tra explain p.tra --sites $sites --threads 1 --memory 64M --format json >p.json
         py 'p = json.load(open("p.json"))["plans"][0]

@@ -19,7 +19,7 @@ all_plans() {
     for k in 1 2 3 4 5 6 7 8; do
         rm -f Y.h5
         tra run -q --sites "$1" --plan $k p.tra 2>err || { grep -q 'there' err && break; cat err; return 1; }
-        tra explain --sites "$1" --plan $k p.tra >plan
+        tra explain --operators --sites "$1" --plan $k p.tra >plan
         ! grep -q '^strategy.*fused' plan || fused=$((fused + 1))
         tra export -q Y.h5 --to npy -o Y-$k.npy
     done

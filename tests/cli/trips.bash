@@ -37,7 +37,7 @@ same() {
     } >p.tra
     tra run -q --without "$rule" p.tra
     for o in "${of[@],,}"; do mv $o.h5 $o.without.h5; done
-    status 0 tra explain --rules p.tra
+    status 0 tra explain --operators --rules p.tra
     [ "$(grep -c "$rule: " <<<"$output")" -ge ${#of[@]} ]
     for sites in 1 3; do
         status 0 tra run -q --sites $sites p.tra
@@ -47,7 +47,7 @@ same() {
 
 # refuses RULE PATTERN: `explain --rules` of p.tra says why the rule does not apply; lines are broken anywhere.
 refuses() {
-    status 0 tra explain --rules p.tra
+    status 0 tra explain --operators --rules p.tra
     printf '%s\n' "$output" | tr -s ' \n' ' ' | grep -q "$1 agg(.*$2"
 }
 

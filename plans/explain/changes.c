@@ -1,0 +1,249 @@
+/* changes.c - what would change a plan: the program planned again with other memory ceilings, and with other blocks of
+ * its inputs. Each sentence is the difference of two plans. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/physical/memory.h"
+#include "../../lib/relation/stand_in.h"
+#include "explain_int.h"
+
+enum { MOST_CHANGES = 8, MB = 1 << 20 };
+
+/* What is told of a plan. */
+typedef struct picture {
+    bool fits;
+    double seconds;
+    int64_t read, scratch, least;
+    int scans;          /* stages that read an input together with another stage */
+    const char *shared; /* the input of such a scan; NULL: none */
+    int ninputs;
+    struct input {
+        const char *name;
+        int64_t read; /* bytes in all */
+    } * inputs;
+} picture;
+
+typedef struct changes {
+    const tra_job *job;
+    tra_arena *a;
+    double until; /* by tra_now: no plan is begun after that */
+    int n;
+    const char **v;
+    picture now;
+} changes;
+
+static const char *copy(tra_arena *a, const char *s) { return s ? tra_arena_strndup(a, s, strlen(s)) : ""; }
+
+/* In the arena, so that the plan may go. */
+static picture picture_of(const tra_plan *p, int64_t memory, tra_arena *a) {
+    picture x = {.fits = memory == 0 || p->least_memory <= memory,
+                 .seconds = p->cost.seconds,
+                 .read = p->cost.disk_read.expected,
+                 .scratch = p->scratch};
+    x.inputs = tra_news(a, struct input, p->nops);
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        const tra_op_scan *s = &o->orders.scan;
+        if (tra_op_is(o->op, TRA_READS))
+            x.inputs[x.ninputs++] = (struct input){copy(a, o->what.name), o->predicted.read};
+        if (s->first < 0 || s->first == i) continue;
+        x.scans++;
+        if (s->input >= 0) x.shared = copy(a, p->ops[s->input].what.name);
+    }
+    return x;
+}
+
+/* Plans graph g under a ceiling. The arena begins with as many bytes as the job's has, which count as the program. */
+static bool plan_again(const changes *c, const tra_graph *g, int64_t memory, picture *out) {
+    tra_plan_options o = c->job->options;
+    tra_plans plans;
+    tra_err ignored = {0};
+    o.memory = memory;
+    o.over = true;
+    o.first = 1;
+    o.also = 0;
+    if (tra_now() > c->until) return false;
+    tra_arena *a = tra_arena_new();
+    tra_arena_alloc(a, tra_arena_bytes(c->job->program.arena));
+    bool ok = tra_optimize(g, &o, a, &plans, &ignored) == TRA_OK && plans.n > 0;
+    if (ok) *out = picture_of(plans.v[0], memory, c->a);
+    tra_arena_free(a);
+    return ok;
+}
+
+static void add(changes *c, const char *text) {
+    if (c->n < MOST_CHANGES) c->v[c->n++] = text;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------- */
+
+static bool is_less(int64_t v, int64_t than) { return (double)v < 0.95 * (double)than; }
+
+static const char *times_text(const changes *c, double n) {
+    static const char *const words[] = {"never", "once", "twice", "three times", "four times", "five times"};
+    int64_t whole = (int64_t)(n + 0.5);
+    bool is_whole = n - (double)whole < 0.02 && (double)whole - n < 0.02;
+    if (is_whole && whole < (int64_t)(sizeof words / sizeof *words)) return words[whole];
+    return is_whole ? tra_arena_printf(c->a, "%" PRId64 " times", whole) : tra_arena_printf(c->a, "%.2g times", n);
+}
+
+/* "A once instead of three times, ": the inputs that a plan reads less often. */
+static const char *reads_text(const changes *c, const picture *best) {
+    const tra_graph *g = c->job->program.graph;
+    const char *text = "";
+    for (int i = 0; i < c->now.ninputs; i++) {
+        const struct input *x = &c->now.inputs[i];
+        int64_t all = 0, after = 0;
+        for (int k = 0; k < g->n; k++)
+            if (g->v[k]->op == TRA_OP_INPUT && g->v[k]->name && strcmp(g->v[k]->name, x->name) == 0)
+                all = tra_file_bytes(&g->v[k]->type, g->v[k]->type.layout, g->v[k]->type.cat->n).expected;
+        for (int k = 0; k < best->ninputs; k++)
+            if (strcmp(best->inputs[k].name, x->name) == 0) after = best->inputs[k].read;
+        if (all == 0 || after == 0 || !is_less(after, x->read)) continue;
+        text =
+            tra_arena_printf(c->a, "%s%s%s %s instead of %s", text, *text ? ", " : "", x->name,
+                             times_text(c, (double)after / (double)all), times_text(c, (double)x->read / (double)all));
+    }
+    return text;
+}
+
+/* The least ceiling above `low` that gives what `best` is, to 1 %, but at least to a mebibyte. */
+static int64_t least_ceiling(const changes *c, int64_t low, picture best) {
+    int64_t high = low;
+    picture x;
+    do {
+        high = tra_mul_most(high, 2);
+        if (!plan_again(c, c->job->program.graph, high, &x)) return 0;
+    } while (high < (int64_t)1 << 50 && (x.read > best.read || x.scratch > best.scratch || !x.fits));
+    if (high >= (int64_t)1 << 50) return 0;
+    low = tra_max64(low, high / 2);
+    while (high - low > tra_max64(MB, high / 100)) {
+        int64_t middle = (low + high) / 2;
+        if (!plan_again(c, c->job->program.graph, middle, &x)) break;
+        bool enough = x.fits && x.read <= best.read && x.scratch <= best.scratch;
+        *(enough ? &high : &low) = middle;
+    }
+    return tra_ceil_div(high, MB) * MB;
+}
+
+static void try_memory(changes *c) {
+    char a[32], b[32];
+    picture best;
+    int64_t memory = c->job->options.memory;
+    if (memory == 0 || !plan_again(c, c->job->program.graph, 0, &best)) return;
+    bool reads = is_less(best.read, c->now.read), spills = is_less(best.scratch, c->now.scratch);
+    int64_t enough = reads || spills || !c->now.fits ? least_ceiling(c, memory, best) : 0;
+    if (enough == 0) return;
+    const char *what = reads ? reads_text(c, &best) : "", *text = "";
+    if (*what)
+        text = tra_arena_printf(c->a, "read %s: %s instead of %s", what, tra_human(best.read, a),
+                                tra_human(c->now.read, b));
+    else if (reads)
+        text = tra_arena_printf(c->a, "read %s instead of %s", tra_human(best.read, a), tra_human(c->now.read, b));
+    if (spills)
+        text = tra_arena_printf(c->a, "%s%sneed %s of scratch instead of %s", text, *text ? ", and " : "",
+                                best.scratch ? tra_human(best.scratch, a) : "none", tra_human(c->now.scratch, b));
+    if (!*text) text = tra_arena_printf(c->a, "be enough");
+    add(c, tra_arena_printf(c->a, "--memory %" PRId64 "M would %s", enough / MB, text));
+}
+
+/* ---- blocks of an input --------------------------------------------------------------------------------------- */
+
+static void add_shape(const tra_dims *d, tra_str *out) {
+    tra_str_add(out, "[");
+    for (int i = 0; i < d->n; i++) tra_str_printf(out, "%s%" PRId64, i ? ", " : "", d->v[i]);
+    tra_str_add(out, "]");
+}
+
+/* The program with the statement of input n declared in blocks of `block`: the file's own are not looked at. */
+static char *with_blocks(const changes *c, const tra_node *n, const tra_dims *block) {
+    const tra_script *src = &c->job->program.src;
+    tra_diags diags = {.arena = c->a, .src = src};
+    tra_ast_program ast;
+    tra_str out = {0};
+    tra_dims all;
+    tra_parse(src, c->a, &diags, &ast);
+    for (int i = 0; i < ast.n; i++) {
+        const tra_stmt *s = &ast.v[i];
+        if (s->kind != TRA_STMT_INPUT || strcmp(s->name, n->name)) continue;
+        tra_str_addn(&out, src->text, (size_t)s->span.at);
+        tra_str_add(&out, "input ");
+        tra_name_print(n->name, &out);
+        tra_str_printf(&out, " : %s ", tra_dtype_name(n->type.dtype));
+        tra_type_shape(&n->type, &all);
+        add_shape(&all, &out);
+        tra_str_add(&out, " by ");
+        add_shape(block, &out);
+        tra_str_add(&out, src->text + s->span.at + s->span.len);
+        return out.s;
+    }
+    return NULL;
+}
+
+/* Is it a dense tensor in a file, whose blocks a user may choose? */
+static bool has_free_blocks(const tra_node *n) {
+    return n->op == TRA_OP_INPUT && tra_type_is_blocked(&n->type, NULL) && n->rel && n->name && !n->type.layout &&
+           !n->type.columns && !n->type.sparse && !tra_rel_stand_in(n->rel);
+}
+
+static void try_blocks(changes *c, const tra_node *n, const tra_dims *block, int ndefines, const char *const *defines) {
+    char read[32], now[32], seconds[32], before[32], shape[TRA_DIMTEXT];
+    const char **others = tra_news(c->a, const char *, ndefines);
+    size_t length = strlen(n->name);
+    int nothers = 0;
+    tra_program again;
+    tra_err ignored = {0};
+    picture x;
+    for (int i = 0; i < ndefines; i++) /* the input is declared now, and has no file */
+        if (strncmp(defines[i], n->name, length) || defines[i][length] != '=') others[nothers++] = defines[i];
+    char *text = with_blocks(c, n, block);
+    if (!text) return;
+    bool mute = tra_log_mute;
+    tra_log_mute = true;
+    const char *path = c->job->program.src.name;
+    tra_status s = tra_program_from_text(path, text, strlen(text), tra_program_dir(c->a, path), nothers, others, false,
+                                         &again, &ignored);
+    tra_log_mute = mute;
+    if (s != TRA_OK) return;
+    if (plan_again(c, again.graph, c->job->options.memory, &x) && x.fits && is_less(x.read, c->now.read)) {
+        tra_dims_text(block, "", "x", "", shape, sizeof shape);
+        bool shares = x.scans > c->now.scans && x.shared;
+        add(c, tra_arena_printf(c->a,
+                                "%s in blocks of %s (tra import --block %s) would %s%s%sread %s instead of %s, in %s "
+                                "instead of %s",
+                                n->name, shape, shape, shares ? "share the scan of " : "", shares ? x.shared : "",
+                                shares ? ", and " : "", tra_human(x.read, read), tra_human(c->now.read, now),
+                                tra_text_seconds(x.seconds, seconds, sizeof seconds),
+                                tra_text_seconds(c->now.seconds, before, sizeof before)));
+    }
+    tra_program_free(&again);
+}
+
+/* Blocks that the plan cuts an input into by itself, before anything else is done with it. */
+static void try_repartitions(changes *c, int ndefines, const char *const *defines) {
+    const tra_graph *g = c->job->program.graph;
+    const tra_plan *p = c->job->plan;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        if (o->op != TRA_PLAN_REPART || !tra_op_is(p->ops[o->in[0]].op, TRA_READS)) continue;
+        for (int k = 0; k < g->n; k++)
+            if (has_free_blocks(g->v[k]) && strcmp(g->v[k]->name, p->ops[o->in[0]].what.name) == 0)
+                try_blocks(c, g->v[k], &o->type.cat->bound, ndefines, defines);
+    }
+}
+
+int tra_explain_changes(const tra_job *job, int ndefines, const char *const *defines, double seconds, tra_arena *a,
+                        const char *const **out) {
+    changes c = {.job = job, .a = a, .until = tra_now() + seconds, .v = tra_news(a, const char *, MOST_CHANGES)};
+    *out = c.v;
+    if (job->plan->rank != 1) return 0;
+    c.now = picture_of(job->plan, job->options.memory, a);
+    try_memory(&c);
+    if (!job->compiled) try_repartitions(&c, ndefines, defines);
+    return c.n;
+}
+
+void tra_text_changes(int n, const char *const *v, tra_str *out) {
+    if (n > 0) tra_str_add(out, "\nWhat would change this:\n");
+    for (int i = 0; i < n; i++) tra_text_wrapped(v[i], 2, 4, out);
+}

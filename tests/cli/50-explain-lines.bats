@@ -1,0 +1,140 @@
+# tra explain: a line for each statement, and what would change it.
+load helper
+
+ridge() { # A in ten blocks, y in one
+    tra gen -q --shape 20000x256 --block 2000x256 -o A.h5
+    tra gen -q --shape 20000 --block 20000 -o y.h5
+    cat >p.tra <<'END'
+# ridge regression
+input A from "A.h5"
+input y from "y.h5"
+G[i,j] = sum A[n,i] * A[n,j]   # a comment
+b[i] = sum A[n,i] *
+       y[n]
+w = solve(G, b)
+output w
+END
+}
+
+# Bytes read by the plan under a ceiling.
+read_under() { tra explain --format json --threads 2 --memory "$1" "${2:-p.tra}" |
+    "$PYTHON" -c 'import json, sys; print(json.load(sys.stdin)["plans"][0]["disk_read_bytes"])'; }
+
+@test "explain has a line for each statement, with its place and its text, and marks the peak" {
+    ridge
+    status 0 tra explain --threads 2 --memory 1G p.tra
+    grep -Eq '^line +statement +seconds +memory +read +written$' <<<"$output"
+    grep -Eq '^   4  G\[i,j\] = sum A\[n,i\] \* A\[n,j\] .* MiB +<- peak$' <<<"$output"
+    grep -Eq '^   5  b\[i\] = sum A\[n,i\] \* y\[n\] ' <<<"$output"
+    grep -Eq '^   7  w = solve\(G, b\) ' <<<"$output"
+    grep -Eq '^   8  output w .* KiB$' <<<"$output"
+    is 1 grep -c '<- peak' <<<"$output"
+    lacks "placement"
+    lacks "join-agg"
+    lacks "local"
+    lacks "What would change"
+    status 0 tra explain --threads 2 --memory 1G --operators p.tra
+    has "join-agg G"
+    lacks "placement"
+    lacks "local"
+    status 0 tra explain --threads 2 --memory 1G --operators --sites 2 p.tra
+    has "placement"
+    has "strategy "
+    grep -Eq '^line .* moved$' <<<"$output"
+}
+
+@test "the figures of the statements are those of the operators, with all turns of loops" {
+    tra gen -q --shape 500x40 --block 100x40 -o X.h5
+    cat >p.tra <<'END'
+input X from "X.h5"
+G[i,j] = sum X[n,i] * X[n,j]
+state v[i] = sum G[i,j]
+repeat 7 {
+    u[i] = sum G[i,j] * v[j]
+    s[]  = max abs(u[i])
+    next v[i] = u[i] / s[]
+} until s < 1e-30
+output v
+END
+    status 0 tra explain p.tra
+    grep -Eq '^   4  repeat 7 \{' <<<"$output"
+    grep -Eq '^   5    u\[i\] = sum G\[i,j\] \* v\[j\] ' <<<"$output"
+    tra explain --format json p.tra >p.json
+    "$PYTHON" - "$output" <<'END'
+import json, re, sys
+unit = {"us": 1e-6, "ms": 1e-3, "s": 1, "min": 60}
+told = sum(float(v) * unit[u] for v, u in re.findall(r"^ +\d+  .*?  +([\d.e-]+) (us|ms|s|min)\b", sys.argv[1], re.M))
+plan = json.load(open("p.json"))["plans"][0]
+assert abs(told - plan["seconds"]) < 0.02 * plan["seconds"], (told, plan["seconds"])
+END
+}
+
+@test "what would change the picture is what planning again gives" {
+    ridge
+    status 0 tra explain --threads 2 --memory 48M p.tra
+    grep -Eq -- '--memory [0-9]+M would read A once instead of twice: ' <<<"$output"
+    m=$(sed -n 's/.*--memory \([0-9]*\)M would .*/\1/p' <<<"$output")
+    best=$(read_under 4G)
+    [ "$(read_under 48M)" -gt "$best" ]
+    is "$best" read_under ${m}M
+    [ "$(read_under $((m * 9 / 10))M)" -gt "$best" ]
+    # blocks of another input: as they are said, they do
+    grep -q 'y in blocks of 2000 (tra import --block 2000) would share the scan of A' <<<"$output"
+    tra gen -q --shape 20000 --block 2000 -o z.h5
+    sed 's/y.h5/z.h5/' p.tra >z.tra
+    is "$best" read_under 48M z.tra
+    status 0 tra explain --threads 2 --memory 48M z.tra
+    lacks "What would change"
+    # a ceiling that is too low
+    status 0 tra explain --threads 2 --memory 30M p.tra
+    has "DOES NOT FIT"
+    grep -Eq -- '--memory [0-9]+M would ' <<<"$output"
+}
+
+@test "scratch that a higher ceiling spares is named; a compiled plan and a second choice are told of too" {
+    cat >p.tra <<'END'
+input A : f64 [6000, 6000] by [500, 500]
+B[i,k] = sum A[i,j] * A[j,k]
+C[i,k] = sum B[i,j] * B[j,k]
+output C
+END
+    status 0 tra explain --threads 1 --memory 200M p.tra
+    grep -Eq -- '--memory [0-9]+M would .*of scratch instead of ' <<<"$output"
+    m=$(sed -n 's/.*--memory \([0-9]*\)M would .*/\1/p' <<<"$output")
+    status 0 tra explain --threads 1 --memory ${m}M p.tra
+    has "no scratch"
+    tra gen -q --shape 600x600 --block 50x50 -o A.h5
+    sed -i 's/^input.*/input A from "A.h5"/' p.tra
+    tra compile -q --memory 64M --threads 1 p.tra -o p.plan
+    status 0 tra explain p.plan
+    grep -Eq '^   2  B\[i,k\] = sum A\[i,j\] \* A\[j,k\] ' <<<"$output"
+}
+
+@test "explain is as wide as the terminal, and has 100 columns elsewhere" {
+    ridge
+    long="C[i,j] = sum A[n,i] * A[n,j] + 0 * (A[n,i] + A[n,j]) + 0 * (A[n,i] - A[n,j]) + 0 * (A[n,i] * 2 - A[n,j] * 3)"
+    printf 'input A from "A.h5"\n%s\noutput C\n' "$long" >l.tra
+    for columns in 80 100 200; do
+        COLUMNS=$columns "$PYTHON" -c 'import pty, sys; pty.spawn(sys.argv[1:])' "$TRA" explain l.tra | tr -d '\r' >seen
+        mapfile -t lines <seen
+        for l in "${lines[@]}"; do [ "${#l}" -le $columns ] || { echo "too long: $l"; false; }; done
+        is $((columns == 200)) eval 'grep -cF "$long" seen || true'
+    done
+    COLUMNS=300 status 0 tra explain l.tra
+    for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
+}
+
+@test "explain --analyze has what was measured in the same lines" {
+    ridge
+    for sites in 1 2; do
+        tra run -q --sites $sites --memory 200M --threads 1 --profile m.json p.tra
+        status 0 tra explain --analyze m.json p.tra
+        has "Measured: "
+        grep -Eq '^line +statement +plan +run +plan +run ' <<<"$output"
+        grep -Eq '^   4  G\[i,j\] = .* [0-9.]+(us|ms|s) +[0-9.]+(us|ms|s) +[0-9.]+M +[0-9.]+M ' <<<"$output"
+        lacks "operator "
+        for l in "${lines[@]}"; do [ "${#l}" -le 100 ] || { echo "too long: $l"; false; }; done
+    done
+    status 0 tra explain --analyze m.json --operators p.tra
+    has "the first"
+}
