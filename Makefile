@@ -17,13 +17,21 @@ SAN_thread := -fsanitize=thread
 COUNT    := --coverage -fno-early-inlining # what is inlined early has no counters of its own
 VARIANT  := $(SAN_$(SAN)) $(if $(COVERAGE),$(COUNT)) \
             $(if $(FUZZ),-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=undefined)
-PACKAGES := hdf5-serial ompi-c libzstd libxxhash openblas zlib
+PACKAGES := hdf5-serial libzstd libxxhash openblas zlib
+
+# Which MPI: openmpi, mpich, or no (one site; libraries from their archives). Or MPICC=, the compiler of any.
+MPI ?= openmpi
+export MPI MPICC
+MPI_NAME    := $(or $(notdir $(MPICC)),$(MPI))
+MPI_PACKAGE := $(patsubst openmpi,ompi-c,$(MPI))
 PLAIN     = $(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -ffp-contract=off -pthread \
             $(CFLAGS) $(PKG_CFLAGS)
 COMPILE   = $(PLAIN) $(VARIANT)
 LIBS      = $(PKG_LIBS) -lsleef -lm -lpthread
 
-LIB_SRC  := $(sort $(wildcard lib/*/*.c formats/*.c plans/*/*.c))
+# What calls MPI itself, and is compiled for each.
+MPI_SRC  := $(addprefix lib/run/,comm.c measure.c transport_files.c transport_messages.c)
+LIB_SRC  := $(filter-out $(MPI_SRC),$(sort $(wildcard lib/*/*.c formats/*.c plans/*/*.c)))
 CMD_SRC  := $(sort $(wildcard cmd/*.c))
 PLUG_SRC := $(sort $(wildcard lib/relation/plugin/*.c)) lib/relation/zfilter.c
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c))
@@ -32,10 +40,12 @@ PROP_SRC := $(sort $(wildcard tests/property/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 objects   = $(patsubst %.c,$(B)/%.o,$(1))
+WITH_MPI := $(B)/mpi-$(MPI_NAME)
+MPI_OBJ  := $(patsubst %.c,$(WITH_MPI)/%.o,$(MPI_SRC))
 LIB_OBJ  := $(call objects,$(LIB_SRC)) $(B)/made/storages.o $(B)/made/algorithms.o
 CMD_OBJ  := $(call objects,$(CMD_SRC)) $(B)/made/batch.o
 PLUG_OBJ := $(patsubst %.c,$(B)/pic/%.o,$(PLUG_SRC))
-ALL_OBJ  := $(LIB_OBJ) $(CMD_OBJ) $(PLUG_OBJ) \
+ALL_OBJ  := $(LIB_OBJ) $(MPI_OBJ) $(CMD_OBJ) $(PLUG_OBJ) \
             $(call objects,$(TEST_SRC) $(BENCH_OWN) $(PROP_SRC) $(FUZZ_SRC) tests/fuzz/replay.c)
 TESTS    := $(addprefix $(B)/tests/,$(basename $(notdir $(TEST_SRC))) property_driver)
 REPLAYS  := $(addprefix $(B)/tests/,$(basename $(notdir $(FUZZ_SRC))))
@@ -74,8 +84,22 @@ require:
 	@bash share/deps.sh build
 
 ifneq ($(filter-out $(OUTER),$(or $(MAKECMDGOALS),all)),)
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+# Without pkg-config: Debian's folders.
+MULTIARCH  := $(shell $(CC) -print-multiarch)
+PKG_CFLAGS := $(or $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null),$(addprefix -I,\
+    $(wildcard /usr/include/hdf5/serial /usr/include/$(MULTIARCH)/openblas-pthread)))
+PKG_LIBS   := $(or $(shell pkg-config --libs $(PACKAGES) 2>/dev/null),\
+    $(addprefix -L,$(wildcard $(addprefix /usr/lib/$(MULTIARCH)/,hdf5/serial openblas-pthread))) \
+    -lhdf5 -lzstd -lxxhash -lopenblas -lz)
+ifneq ($(MPICC),)
+MPI_FLAGS  := $(wordlist 2,1000,$(shell $(MPICC) -show))
+else ifeq ($(MPI),no)
+MPI_FLAGS  := -Ilib/run/alone
+else
+MPI_FLAGS  := $(shell pkg-config --cflags --libs $(MPI_PACKAGE) 2>/dev/null)
+endif
+MPI_CFLAGS := $(filter -I% -D%,$(MPI_FLAGS))
+MPI_LIBS   := $(filter-out -I% -D%,$(MPI_FLAGS))
 -include $(ALL_OBJ:.o=.d)
 endif
 
@@ -85,7 +109,19 @@ endif
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(filter-out -Werror,$(COMPILE)) $(LIBS)' | cmp -s - $@ || echo '$(filter-out -Werror,$(COMPILE)) $(LIBS)' >$@
+$(WITH_MPI)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(MPI_FLAGS)' | cmp -s - $@ || echo '$(MPI_FLAGS)' >$@
+# Rewritten when the program is to have another MPI than it has.
+$(B)/mpi: FORCE
+	@mkdir -p $(@D)
+	@echo '$(MPI_NAME)' | cmp -s - $@ || echo '$(MPI_NAME)' >$@
 FORCE:
+
+$(WITH_MPI)/%.o: %.c $(B)/flags $(WITH_MPI)/flags | require
+	@mkdir -p $(@D)
+	$(call say,CC    $< ($(MPI_NAME)))
+	$(Q)$(COMPILE) $(MPI_CFLAGS) -MMD -MP -c $< -o $@
 
 $(B)/%.o: %.c $(B)/flags | require
 	@mkdir -p $(@D)
@@ -144,11 +180,19 @@ $(B)/libtra.a: $(LIB_OBJ)
 
 # HDF5 from its archive, where that can be linked: the shared library needs libcurl and what that needs, some 25
 # libraries, which take half of the time in which a command starts. (Sanitizers know its leaks by its name.)
-H5_INSIDE = $(patsubst -lhdf5,-l:libhdf5.a,$(LIBS)) -lsz -ldl -lm
-$(B)/tra: $(CMD_OBJ) $(B)/libtra.a
+# Without MPI all comes from archives that has one, and such a program runs where only the C library is. What has none
+# in Debian is SLEEF.
+H5_INSIDE  = $(patsubst -lhdf5,-l:libhdf5.a,$(LIBS)) -lsz -ldl -lm $(MPI_LIBS)
+archive    = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
+ALL_INSIDE = $(filter -L%,$(PKG_LIBS)) $(patsubst %,-l:lib%.a,hdf5 openblas zstd xxhash sz aec z gfortran quadmath) \
+             $(call archive,sleef) -static-libgcc -lm -lpthread -ldl
+MOST       = $(if $(filter no,$(MPI_NAME)),$(ALL_INSIDE),$(H5_INSIDE))
+$(WITH_MPI)/tra: $(CMD_OBJ) $(MPI_OBJ) $(B)/libtra.a
 	$(call say,LINK  $@)
-	$(Q)link() { $(COMPILE) -o $@ $(CMD_OBJ) $(B)/libtra.a $(LDFLAGS) "$$@"; }; \
-	    $(if $(strip $(VARIANT)),false,link $(H5_INSIDE)) 2>/dev/null || link $(LIBS)
+	$(Q)link() { $(COMPILE) -o $@ $(CMD_OBJ) $(MPI_OBJ) $(B)/libtra.a $(LDFLAGS) "$$@"; }; \
+	    $(if $(strip $(VARIANT)),false,link $(MOST)) 2>/dev/null || link $(LIBS) $(MPI_LIBS)
+$(B)/tra: $(WITH_MPI)/tra $(B)/mpi
+	$(Q)ln -f $< $@
 
 # Depends on no HDF5 library, and has no sanitizers: HDF5 programs of any build can load it.
 $(B)/libh5zzstd.so: $(PLUG_OBJ)
@@ -156,24 +200,24 @@ $(B)/libh5zzstd.so: $(PLUG_OBJ)
 	$(Q)$(PLAIN) -shared -o $@ $(PLUG_OBJ) $(LDFLAGS) $(shell pkg-config --libs libzstd)
 
 define test_program
-$(B)/tests/$(basename $(notdir $(1))): $(call objects,$(1)) $(2) $(B)/libtra.a
+$(B)/tests/$(basename $(notdir $(1))): $(call objects,$(1)) $(2) $(MPI_OBJ) $(B)/libtra.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK  $$@)
-	$$(Q)$$(COMPILE) -o $$@ $(call objects,$(1)) $(2) $(B)/libtra.a $$(LDFLAGS) $$(LIBS)
+	$$(Q)$$(COMPILE) -o $$@ $(call objects,$(1)) $(2) $(MPI_OBJ) $(B)/libtra.a $$(LDFLAGS) $$(LIBS) $$(MPI_LIBS)
 endef
 $(foreach s,$(TEST_SRC) $(BENCH_OWN),$(eval $(call test_program,$(s))))
 
 # The property tests are one program of several files.
-$(B)/tests/property_driver: $(call objects,$(PROP_SRC)) $(B)/libtra.a
+$(B)/tests/property_driver: $(call objects,$(PROP_SRC)) $(MPI_OBJ) $(B)/libtra.a
 	@mkdir -p $(@D)
 	$(call say,LINK  $@)
-	$(Q)$(COMPILE) -o $@ $(call objects,$(PROP_SRC)) $(B)/libtra.a $(LDFLAGS) $(LIBS)
+	$(Q)$(COMPILE) -o $@ $(call objects,$(PROP_SRC)) $(MPI_OBJ) $(B)/libtra.a $(LDFLAGS) $(LIBS) $(MPI_LIBS)
 $(foreach s,$(FUZZ_SRC),$(eval $(call test_program,$(s),$(call objects,tests/fuzz/replay.c))))
 
-$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(B)/libtra.a
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(MPI_OBJ) $(B)/libtra.a
 	@mkdir -p $(@D)
 	$(call say,LINK  $@)
-	$(Q)$(COMPILE) -fsanitize=fuzzer -o $@ $< $(B)/libtra.a $(LDFLAGS) $(LIBS)
+	$(Q)$(COMPILE) -fsanitize=fuzzer -o $@ $< $(MPI_OBJ) $(B)/libtra.a $(LDFLAGS) $(LIBS) $(MPI_LIBS)
 
 tests: $(PROGRAMS) $(TESTS) $(B)/tests/choice $(REPLAYS)
 

@@ -61,17 +61,18 @@ static void check_ranks(report *r, const tra_comm *comm, int here, const tra_err
     const char *tasks = getenv("SLURM_NTASKS");
     bool launched = tra_comm_launched(&said);
     if (failed->status != TRA_OK) {
-        finding(r, "ranks", FAIL,
-                "start the ranks with the mpirun of the MPI library that tra uses (tra version), or with srun "
-                "--mpi=pmix",
-                "%s", failed->msg);
+        const char *advice = strrchr(failed->msg, ';');
+        finding(r, "ranks", FAIL, advice ? advice + 2 : NULL, "%.*s",
+                advice ? (int)(advice - failed->msg) : (int)strlen(failed->msg), failed->msg);
     } else if (launched && comm->size > 1) {
         finding(r, "ranks", FINE, NULL, "%d ranks joined, %d on this machine", comm->size, here);
     } else if (tasks && atoi(tasks) > 1 && !launched) {
         finding(r, "ranks", WARN, "start it by mpirun or srun --mpi=pmix inside the batch script",
                 "one process, though the batch job has %s tasks", tasks);
     } else {
-        finding(r, "ranks", FINE, NULL, "one process; mpirun or tra run --sites makes more");
+        finding(r, "ranks", FINE, NULL, "%s",
+                tra_comm_built_with() == TRA_MPI_NONE ? "one process: this tra was built without MPI"
+                                                      : "one process; mpirun or tra run --sites makes more");
     }
 }
 
@@ -314,7 +315,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_err join = {0};
     report r = {.worst = FINE};
     if (tra_comm_init(&comm, &join) != TRA_OK) comm = tra_comm_self();
-    tra_log_mute = comm.rank != 0;
+    tra_log_mute = comm.rank != 0 || (tra_comm_is_unjoined() && tra_log_mute);
     int here = tra_comm_node_size(&comm), cores = tra_comm_cores(&comm);
     tra_json_begin(&r.json, NULL, '{');
     tra_json_begin(&r.json, "checks", '[');
@@ -333,7 +334,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (worst > (int64_t)r.worst)
         finding(&r, "others", (state)worst, "run tra doctor there",
                 "another rank's machine is worse off than this one");
-    tra_status s = comm.rank == 0 ? print(&r, e) : TRA_OK;
+    tra_status s = tra_log_mute ? TRA_OK : print(&r, e);
     tra_json_free(&r.json);
     tra_str_free(&r.text);
     tra_comm_finish();

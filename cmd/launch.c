@@ -1,11 +1,13 @@
-/* launch.c - runs mpirun as a child: passes signals on, maps its exit status. */
+/* launch.c - runs the launcher of the MPI library as a child: passes signals on, maps its exit status. */
 #include "launch.h"
 
 #include "../lib/relation/store.h"
+#include "../lib/run/comm.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,21 +130,89 @@ static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
     return status;
 }
 
-/* The command line of mpirun for n ranks of this program. From malloc; the texts are the caller's. */
-static const char **mpirun_arguments(const char *self, const char *count, int argc, char **argv) {
+/* The launchers of MPI libraries. Another may have the name as well: then what it is a link to says whose it is. */
+static const struct kind {
+    const char *names[4], *others[4];
+    const char *package;
+    const char *args[6];
+} kinds[] = {
     /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
-    const char *fixed[] = {"mpirun", "-q", "--bind-to", "none", "--oversubscribe", "-n", count};
-    size_t nfixed = sizeof fixed / sizeof *fixed, at = 0;
-    const char **args = tra_calloc(nfixed + (size_t)argc + 3, sizeof *args);
-    for (size_t i = 0; i < nfixed; i++) args[at++] = fixed[i];
-    if (geteuid() == 0) args[at++] = "--allow-run-as-root";
+    [TRA_MPI_OPEN] = {.names = {"mpirun", "mpirun.openmpi", "orterun"},
+                      .others = {"hydra", "mpich"},
+                      .package = "openmpi-bin",
+                      .args = {"-q", "--bind-to", "none", "--oversubscribe"}},
+    [TRA_MPI_MPICH] = {.names = {"mpiexec.hydra", "mpiexec.mpich", "mpiexec"},
+                       .others = {"openmpi", "orterun", "prterun"},
+                       .package = "mpich",
+                       .args = {"-launcher", "fork", "-hosts", "localhost"}},
+};
+
+/* Is the file at path, by the name of what it is a link to, of another MPI library? */
+static bool of_another(const struct kind *k, const char *path) {
+    char real[PATH_MAX];
+    if (!realpath(path, real)) return false;
+    for (int i = 0; k->others[i]; i++)
+        if (strstr(strrchr(real, '/'), k->others[i])) return true;
+    return false;
+}
+
+/* The path of the launcher, of the folders of PATH or what TRA_MPIRUN says. From malloc; NULL: there is none. */
+static char *find_launcher(const struct kind *k) {
+    const char *given = getenv("TRA_MPIRUN"), *path = getenv("PATH");
+    if (given && *given) return tra_strdup(given);
+    for (int i = 0; k->names[i]; i++) {
+        for (const char *at = path; at && *at; at += strcspn(at, ":"), at += *at == ':') {
+            char *file = tra_asprintf("%.*s/%s", (int)strcspn(at, ":"), at, k->names[i]);
+            if (access(file, X_OK) == 0 && !of_another(k, file)) return file;
+            free(file);
+        }
+    }
+    return NULL;
+}
+
+/* Its command line for n ranks of this program. From malloc; the texts are the caller's. */
+static const char **launcher_arguments(const struct kind *k, const char *launcher, const char *self, const char *count,
+                                       int argc, char **argv) {
+    size_t at = 0;
+    const char **args = tra_calloc(sizeof k->args / sizeof *k->args + (size_t)argc + 6, sizeof *args);
+    args[at++] = launcher;
+    for (int i = 0; k->args[i]; i++) args[at++] = k->args[i];
+    args[at++] = "-n";
+    args[at++] = count;
+    if (k == &kinds[TRA_MPI_OPEN] && geteuid() == 0) args[at++] = "--allow-run-as-root";
     args[at++] = self;
     for (int i = 1; i < argc; i++) args[at++] = argv[i];
     return args;
 }
 
+/* Hydra says what became of its ranks on standard output, where only they may speak: they get what this program has as
+ * descriptors of their own, and Hydra's own words go nowhere, but with -v. */
+static void keep_streams(void) {
+    char text[32];
+    int out = fcntl(STDOUT_FILENO, F_DUPFD, 10), err = fcntl(STDERR_FILENO, F_DUPFD, 10);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (out < 0 || err < 0 || nowhere < 0) return;
+    snprintf(text, sizeof text, "%d %d", out, err);
+    setenv("TRA_STREAMS", text, 1);
+    dup2(tra_log_level > 0 ? err : nowhere, STDOUT_FILENO);
+    dup2(tra_log_level > 0 ? err : nowhere, STDERR_FILENO);
+}
+
+void tra_take_streams(void) {
+    launcher l;
+    int from[2];
+    const char *text = getenv("TRA_STREAMS");
+    if (!text || !launched_here(&l) || sscanf(text, "%d %d", &from[0], &from[1]) != 2) return;
+    for (int i = 0; i < 2; i++) {
+        dup2(from[i], STDOUT_FILENO + i);
+        close(from[i]);
+    }
+    unsetenv("TRA_STREAMS");
+}
+
 /* In the child: does not return. */
-static void become_mpirun(const char **args, int in, int over, pid_t parent, const sigset_t *mask) {
+static void become_launcher(const struct kind *k, const char **args, int in, int over, pid_t parent,
+                            const sigset_t *mask) {
     sigprocmask(SIG_SETMASK, mask, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* who kills this program wants the ranks to end too */
     if (getppid() != parent) _exit(127);
@@ -157,12 +227,20 @@ static void become_mpirun(const char **args, int in, int over, pid_t parent, con
     setenv("TRA_LAUNCHED", us, 1);
     if (isatty(STDERR_FILENO)) setenv("TRA_TERMINAL", "1", 1); /* the ranks have a pipe to mpirun */
     dup2(in, STDIN_FILENO);
-    execvp("mpirun", (char *const *)args);
+    if (k == &kinds[TRA_MPI_MPICH]) keep_streams();
+    execvp(args[0], (char *const *)args);
     _exit(127);
 }
 
-/* Hands signals on to mpirun until it has ended. Returns its status as a shell tells it. */
-static int pass_signals(pid_t pid, const sigset_t *chld, const sigset_t *before, bool *stuck) {
+/* As a shell tells it. Hydra's is the signal of a rank, where that is no status of tra. */
+static int status_of(const struct kind *k, int status) {
+    if (!WIFEXITED(status)) return 128 + WTERMSIG(status);
+    int code = WEXITSTATUS(status), known = tra_status_exit(TRA_INTERNAL);
+    return k == &kinds[TRA_MPI_MPICH] && code > known && code < NSIG ? 128 + code : code;
+}
+
+/* Hands signals on to the launcher until it has ended. Returns its status. */
+static int pass_signals(const struct kind *k, pid_t pid, const sigset_t *chld, const sigset_t *before, bool *stuck) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     enum { N = sizeof signals / sizeof *signals };
     struct sigaction pass = {.sa_handler = pass_on}, old[N];
@@ -176,13 +254,13 @@ static int pass_signals(pid_t pid, const sigset_t *chld, const sigset_t *before,
     child = 0;
     sigprocmask(SIG_SETMASK, before, NULL);
     for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return status_of(k, status);
 }
 
 /* mpirun's own status, of a crash or of its own: no rank ends with it. */
 static bool own_failure(int status) { return status == 1 || status > 128; }
 
-static tra_status judge(int status, bool stuck, tra_err *e) {
+static tra_status judge(const struct kind *k, int status, bool stuck, tra_err *e) {
     bool asked = status == 128 + SIGUSR1 || status == 128 + SIGTERM; /* a rank, before it could hear it */
     bool killed = signalled && own_failure(status);                  /* ranks, before they could say so */
     if (asked || killed) return tra_fail(e, TRA_STOPPED, "stopped by a signal; --resume goes on from what was saved");
@@ -190,7 +268,7 @@ static tra_status judge(int status, bool stuck, tra_err *e) {
         return tra_fail(e, TRA_LOST,
                         "mpirun did not start its ranks, or did not end with them; if an output is missing, --resume "
                         "goes on");
-    if (status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install openmpi-bin");
+    if (status == 127) return tra_fail(e, TRA_INTERNAL, "mpirun cannot be started; install %s", k->package);
     if (own_failure(status))
         return tra_fail(e, TRA_LOST, "a rank was lost (mpirun says %d); no output was made", status);
     return TRA_OK;
@@ -213,19 +291,29 @@ static tra_status check_files(int n, tra_err *e) {
 
 tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e) {
     char self[4096], count[16];
+    if (tra_comm_built_with() == TRA_MPI_NONE)
+        return tra_fail(e, TRA_USAGE,
+                        "--sites %d: this tra was built without MPI, and has one site; leave --sites out, or use a tra "
+                        "that was built with MPI",
+                        n);
+    const struct kind *k = &kinds[tra_comm_built_with()];
     TRA_TRY(check_files(n, e));
     ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
     if (len < 0) return tra_fail_errno(e, TRA_INTERNAL, "cannot find this program's own file");
     self[len] = '\0';
     int argc, in = input ? as_file(input, input_len) : open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (in < 0) return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
-    char **argv = tra_own_arguments(&argc);
-    if (!argv) {
+    char **argv = tra_own_arguments(&argc), *launcher = find_launcher(k);
+    if (!argv || !launcher) {
         close(in);
-        return tra_fail(e, TRA_INTERNAL, "cannot read this program's own command line");
+        free(argv);
+        free(launcher);
+        return argv ? tra_fail(e, TRA_INTERNAL, "%s is not in PATH; install %s, or say in TRA_MPIRUN where it is",
+                               k->names[0], k->package)
+                    : tra_fail(e, TRA_INTERNAL, "cannot read this program's own command line");
     }
     snprintf(count, sizeof count, "%d", n);
-    const char **args = mpirun_arguments(self, count, argc, argv);
+    const char **args = launcher_arguments(k, launcher, self, count, argc, argv);
     fflush(NULL);
     sigset_t chld, before;
     sigemptyset(&chld);
@@ -235,10 +323,11 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     int over = memfd_create(name, MFD_CLOEXEC), code; /* over -1: the ranks cannot tell their status, and need not */
     free(name);
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0) become_mpirun(args, in, over, parent, &before);
+    if (pid == 0) become_launcher(k, args, in, over, parent, &before);
     int failed = errno;
     free(args);
     free(argv);
+    free(launcher);
     close(in);
     if (pid < 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
@@ -246,10 +335,10 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
         return tra_fail_errno(e, TRA_RESOURCE, "cannot start mpirun");
     }
     bool stuck;
-    *exit_status = pass_signals(pid, &chld, &before, &stuck);
+    *exit_status = pass_signals(k, pid, &chld, &before, &stuck);
     bool told = over >= 0 && pread(over, &code, sizeof code, 0) == sizeof code;
     if (over >= 0) close(over);
-    if (!told || !(stuck || own_failure(*exit_status))) return judge(*exit_status, stuck, e);
+    if (!told || !(stuck || own_failure(*exit_status))) return judge(k, *exit_status, stuck, e);
     *exit_status = code;
     return TRA_OK;
 }

@@ -187,6 +187,7 @@ enum { ANOTHER_SAYS_IT = 5 }; /* seconds */
 
 int main(int argc, char **argv) {
     tra_process_begin();
+    tra_take_streams();
     fill_closed_streams();
     tra_oom_handler(out_of_memory);
     catch_signals();
@@ -196,7 +197,9 @@ int main(int argc, char **argv) {
     tra_status s = dispatch(argc, argv, &e);
     /* Rank 0 has found it too and says it, but for what this rank alone was given; and mpirun would end it before it
      * does, if this rank went first. */
+    bool unjoined = tra_comm_is_unjoined() && tra_log_mute;
     if (s == TRA_USAGE && tra_log_mute && !takes_part(argc, argv)) return 0; /* rank 0 is the only one that runs it */
-    if (s == TRA_USAGE && tra_log_mute && *e.msg) sleep(ANOTHER_SAYS_IT);
+    if ((s == TRA_USAGE && tra_log_mute && *e.msg) || unjoined) sleep(ANOTHER_SAYS_IT);
+    if (unjoined) *e.msg = 0;
     return finish(s, &e);
 }

@@ -1,14 +1,16 @@
 /* version.c - the versions of tra and of the libraries in use. */
 #include "cmd.h"
 
+#include "../lib/run/comm.h"
+
 #include <cblas.h>
 #include <hdf5.h>
-#include <mpi.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 typedef struct versions {
-    char hdf5[32], mpi[MPI_MAX_LIBRARY_VERSION_STRING], blas[64];
+    char hdf5[32], *mpi, blas[64];
     const char *kernel, *zstd;
 } versions;
 
@@ -16,9 +18,7 @@ static void collect(versions *v) {
     unsigned a = 0, b = 0, c = 0;
     H5get_libversion(&a, &b, &c);
     snprintf(v->hdf5, sizeof v->hdf5, "%u.%u.%u", a, b, c);
-    int n = 0;
-    MPI_Get_library_version(v->mpi, &n);        /* may be called before MPI_Init */
-    v->mpi[strcspn(v->mpi, ",")] = 0;           /* what follows is how it was built */
+    v->mpi = tra_comm_library();
     const char *config = openblas_get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE ..." */
     int words = (int)strcspn(config, " ");
     if (config[words]) words += 1 + (int)strcspn(config + words + 1, " ");
@@ -52,6 +52,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     }
     tra_status s = tra_print(tra_str_get(&j.out), e);
     tra_json_free(&j);
+    free(v.mpi);
     return s;
 }
 

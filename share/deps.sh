@@ -5,7 +5,7 @@
 #   deps.sh install   installs what is missing for building and testing, with apt-get
 #
 # Looks for the things themselves (commands, libraries, modules), so that it is quick and that other ways of having
-# them count.
+# them count. MPI (openmpi, mpich, no) says which MPI is to be built with; where MPICC is set, its own is there.
 set -u
 
 lacks=()
@@ -19,23 +19,37 @@ have() { command -v "$1"; }
 need gcc have gcc
 need libc6-dev test -e /usr/include/stdlib.h
 need make have make
-if have pkg-config >/dev/null; then
-    pkgs=(libhdf5-dev:hdf5-serial libopenmpi-dev:ompi-c libopenblas-dev:openblas libzstd-dev:libzstd
-        libxxhash-dev:libxxhash zlib1g-dev:zlib)
-    if ! pkg-config --exists "${pkgs[@]#*:}" 2>/dev/null; then
-        for p in "${pkgs[@]}"; do need "${p%:*}" pkg-config --exists "${p#*:}"; done
-    fi
-else
-    lacks+=(pkg-config libhdf5-dev libopenmpi-dev libopenblas-dev libzstd-dev libxxhash-dev zlib1g-dev)
-fi
+mpi=${MPI:-openmpi}
+[[ ${MPICC:-} ]] && mpi=own
+pkgs=(libhdf5-dev:hdf5-serial libopenblas-dev:openblas libzstd-dev:libzstd libxxhash-dev:libxxhash zlib1g-dev:zlib)
+case $mpi in
+openmpi) pkgs+=(libopenmpi-dev:ompi-c) ;;
+mpich) pkgs+=(libmpich-dev:mpich) ;;
+own) need "$MPICC" have "$MPICC" ;;
+esac
 header() { compgen -G "/usr/include/$1" || compgen -G "/usr/include/*-linux-gnu/$1" || compgen -G "/usr/local/include/$1"; }
+if have pkg-config >/dev/null && pkg-config --exists "${pkgs[@]#*:}" 2>/dev/null; then
+    : # the quick way
+elif [[ $mpi == openmpi || $mpi == mpich ]]; then
+    have pkg-config >/dev/null || lacks+=(pkg-config)
+    for p in "${pkgs[@]}"; do need "${p%:*}" pkg-config --exists "${p#*:}"; done
+else
+    need libhdf5-dev header hdf5/serial/hdf5.h
+    need libopenblas-dev header 'openblas-*/cblas.h'
+    need libzstd-dev header zstd.h
+    need libxxhash-dev header xxhash.h
+    need zlib1g-dev header zlib.h
+fi
 need libsleef-dev header sleef.h
-need openmpi-bin have mpirun
+[[ $mpi == openmpi ]] && need openmpi-bin have mpirun
+[[ $mpi == mpich ]] && need mpich have mpiexec.mpich
 
 case ${1-} in
 build) ;;
 install)
     need bats have bats
+    need libmpich-dev test -e "$(compgen -G '/usr/include/*-linux-gnu/mpich/mpi.h')" # the second MPI of the tests
+    need mpich have mpiexec.mpich
     need procps have pgrep
     need hdf5-tools have h5dump
     need mandoc have mandoc

@@ -29,7 +29,9 @@ enum {
 /* OpenBLAS is to compute each call on the thread that makes it, since the workers are the threads. Those that the
  * library starts before main wait for work in a loop for some 25 ms: they are ended where it offers a way to. */
 extern int blas_thread_shutdown_(void) __attribute__((weak));
+void gotoblas_init(void) __attribute__((weak)); /* OpenBLAS's own constructor, which does it once */
 static __attribute__((constructor)) void one_thread(void) {
+    if (gotoblas_init) gotoblas_init(); /* it would come after this one where OpenBLAS is in the program */
     openblas_set_num_threads(1);
     if (blas_thread_shutdown_) blas_thread_shutdown_();
 }

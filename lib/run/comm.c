@@ -1,5 +1,5 @@
 /* comm.c - joining the ranks and agreeing among them. */
-#include "comm.h"
+#include "comm_int.h"
 
 #include "../base/limits.h"
 
@@ -58,7 +58,35 @@ int __lsan_is_turned_off(void) {
 }
 #endif
 
-tra_comm tra_comm_self(void) { return (tra_comm){.rank = 0, .size = 1, .mpi = MPI_COMM_NULL, .alarms = MPI_COMM_NULL}; }
+tra_mpi tra_comm_built_with(void) {
+#if defined(TRA_NO_MPI)
+    return TRA_MPI_NONE;
+#elif defined(OPEN_MPI)
+    return TRA_MPI_OPEN;
+#else
+    return TRA_MPI_MPICH; /* and those that came of it */
+#endif
+}
+
+char *tra_comm_library(void) {
+    char *text = tra_calloc(MPI_MAX_LIBRARY_VERSION_STRING, 1);
+    int n;
+    MPI_Get_library_version(text, &n); /* may be called before MPI_Init */
+    text[strcspn(text, ",\n")] = 0;    /* what follows is how it was built */
+    for (char *tab; (tab = strchr(text, '\t'));) *tab = ' '; /* MPICH has them there */
+    return text;
+}
+
+tra_comm tra_comm_self(void) { return (tra_comm){.rank = 0, .size = 1}; }
+
+/* The ranks of an MPI communicator, which is the result's from now on. */
+static tra_comm ranks_of(MPI_Comm all, MPI_Comm alarms) {
+    tra_comm c = {.mpi = tra_malloc(sizeof *c.mpi)};
+    *c.mpi = (struct tra_comm_mpi){.all = all, .alarms = alarms};
+    MPI_Comm_rank(all, &c.rank);
+    MPI_Comm_size(all, &c.size);
+    return c;
+}
 
 /* What MPI does of itself is to end all ranks with a status and text of its own, which mpirun -q keeps to itself. */
 static void mpi_failed(MPI_Comm *c, int *code, ...) {
@@ -71,18 +99,30 @@ static void mpi_failed(MPI_Comm *c, int *code, ...) {
     tra_comm_abort(tra_status_exit(TRA_LOST));
 }
 
+static tra_comm world;
+static int64_t alarms; /* that this rank has sent to each other */
+static bool unjoined;
+bool tra_comm_is_unjoined(void) { return unjoined; }
+
+static tra_status not_joined(int want, tra_err *e) {
+    char *library = tra_comm_library();
+    static const char *const how[] = {
+        [TRA_MPI_NONE] = "start one process, or use a tra that was built with MPI",
+        [TRA_MPI_OPEN] = "start them with Open MPI's mpirun, or with srun --mpi=pmix",
+        [TRA_MPI_MPICH] = "start them with MPICH's mpiexec, or with srun --mpi=pmi2"};
+    unjoined = true;
+    tra_fail(e, TRA_INTERNAL, "the launcher started %d ranks, which did not join: this tra has %s; %s", want, library,
+             how[tra_comm_built_with()]);
+    free(library);
+    return TRA_INTERNAL;
+}
+
 tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     int want, got = MPI_THREAD_FUNNELED;
+    bool joins = tra_comm_launched(&want) && tra_comm_built_with() != TRA_MPI_NONE;
     *c = tra_comm_self();
-    if (!tra_comm_launched(&want)) {
-        if (want > 1)
-            return tra_fail(e, TRA_INTERNAL,
-                            "the launcher says %d ranks but gives MPI no way to join them; use mpirun, or srun "
-                            "--mpi=pmix",
-                            want);
-        return TRA_OK;
-    }
-    if (want == 1) return TRA_OK; /* there is nobody to talk to, and MPI alone takes 12 MiB */
+    if (!joins && want > 1) return not_joined(want, e);
+    if (!joins || want == 1) return TRA_OK; /* there is nobody to talk to, and MPI alone takes 12 MiB */
     /* Defaults that the user's own settings beat: fast start, and copy-in/copy-out, which is faster than CMA here. */
     setenv("OMPI_MCA_pml", "ob1", 0);
     setenv("OMPI_MCA_btl", "self,vader,tcp", 0);
@@ -95,61 +135,61 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     if (done) MPI_Query_thread(&got);
     if (got < MPI_THREAD_FUNNELED)
         return tra_fail(e, TRA_RESOURCE, "this MPI library does not allow processes that have threads; use another");
-    c->mpi = MPI_COMM_WORLD;
     MPI_Errhandler ours;
+    MPI_Comm dup;
     MPI_Comm_create_errhandler(mpi_failed, &ours);
-    MPI_Comm_set_errhandler(c->mpi, ours); /* duplicates of the communicator inherit it */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, ours); /* duplicates of the communicator inherit it */
     MPI_Errhandler_free(&ours);
-    MPI_Comm_rank(MPI_COMM_WORLD, &c->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &c->size);
-    MPI_Comm_dup(c->mpi, &c->alarms);
-    if (want > 1 && c->size == 1)
-        return tra_fail(e, TRA_INTERNAL,
-                        "the launcher says %d ranks, MPI sees 1: the ranks did not join; "
-                        "use the mpirun of the MPI library that tra was built with",
-                        want);
-    return TRA_OK;
+    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    *c = world = ranks_of(MPI_COMM_WORLD, dup);
+    return want > 1 && c->size == 1 ? not_joined(want, e) : TRA_OK;
 }
 
 tra_comm tra_comm_node(const tra_comm *c) {
-    tra_comm node = tra_comm_self();
-    if (c->mpi == MPI_COMM_NULL) return node;
-    MPI_Comm_split_type(c->mpi, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node.mpi);
-    MPI_Comm_rank(node.mpi, &node.rank);
-    MPI_Comm_size(node.mpi, &node.size);
-    return node;
+    MPI_Comm node;
+    if (!c->mpi) return tra_comm_self();
+    MPI_Comm_split_type(c->mpi->all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    return ranks_of(node, MPI_COMM_NULL);
 }
 
-void tra_comm_free(tra_comm *node) {
-    if (node->mpi != MPI_COMM_NULL) MPI_Comm_free(&node->mpi);
+tra_comm tra_comm_split(const tra_comm *c, int color) {
+    MPI_Comm part, alarms;
+    if (!c->mpi) return tra_comm_self();
+    MPI_Comm_split(c->mpi->all, color, 0, &part);
+    MPI_Comm_dup(part, &alarms);
+    return ranks_of(part, alarms);
+}
+
+void tra_comm_free(tra_comm *part) {
+    if (!part->mpi) return;
+    MPI_Comm_free(&part->mpi->all);
+    if (part->mpi->alarms != MPI_COMM_NULL) MPI_Comm_free(&part->mpi->alarms);
+    free(part->mpi);
+    *part = tra_comm_self();
 }
 
 int tra_comm_node_size(const tra_comm *c) {
     tra_comm node = tra_comm_node(c);
+    int size = node.size;
     tra_comm_free(&node);
-    return node.size;
+    return size;
 }
 
 /* The kernel's number of this boot tells machines apart, where containers and namespaces have names of their own. */
 static int machine_color(void) {
     char *id = NULL;
     size_t n = 0;
-    if (tra_slurp("/proc/sys/kernel/random/boot_id", 256, &id, &n, NULL) != TRA_OK) return MPI_UNDEFINED;
+    if (tra_slurp("/proc/sys/kernel/random/boot_id", 256, &id, &n, NULL) != TRA_OK) return -1;
     int color = (int)(XXH64(id, n, 0) & 0x7fffffff);
     free(id);
     return color;
 }
 
 tra_comm tra_comm_machine(const tra_comm *c) {
-    tra_comm machine = tra_comm_self();
-    if (c->mpi == MPI_COMM_NULL) return machine;
-    int64_t color = machine_color(), known = color == MPI_UNDEFINED ? 0 : 1;
+    int color = machine_color();
+    int64_t known = color >= 0;
     tra_comm_min(c, &known, 1);
-    if (!known) return tra_comm_node(c);
-    MPI_Comm_split(c->mpi, (int)color, 0, &machine.mpi);
-    MPI_Comm_rank(machine.mpi, &machine.rank);
-    MPI_Comm_size(machine.mpi, &machine.size);
-    return machine;
+    return known ? tra_comm_split(c, color) : tra_comm_node(c);
 }
 
 int tra_comm_share(int n, const int64_t *here, const int64_t *all) {
@@ -163,7 +203,7 @@ int tra_comm_share(int n, const int64_t *here, const int64_t *all) {
 int tra_comm_cores(const tra_comm *c) {
     cpu_set_t set;
     int64_t v[2][CPU_SETSIZE] = {{0}}, n = tra_machine_cores();
-    if (c->mpi == MPI_COMM_NULL) return (int)n;
+    if (!c->mpi) return (int)n;
     if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
     for (int i = 0; i < CPU_SETSIZE; i++) v[0][i] = v[1][i] = CPU_ISSET(i, &set) ? 1 : 0;
     tra_comm node = tra_comm_node(c), machine = tra_comm_machine(c);
@@ -198,6 +238,10 @@ void tra_comm_finish(void) {
     MPI_Finalized(&fin);
     if (!init || fin) return;
     keep_modules();
+    int64_t heard = -alarms;
+    tra_comm_sum(&world, &alarms, 1);
+    for (heard += alarms; heard > 0; heard--) /* libraries warn of messages that nobody has received */
+        MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, 0, world.mpi->alarms, MPI_STATUS_IGNORE);
     MPI_Finalize();
 }
 
@@ -210,16 +254,17 @@ void tra_comm_abort(int status) {
 
 void tra_comm_alarm(const tra_comm *c) {
     MPI_Request r;
-    for (int i = 0; c->mpi != MPI_COMM_NULL && i < c->size; i++) {
+    alarms += c->mpi == world.mpi;
+    for (int i = 0; c->mpi && i < c->size; i++) {
         if (i == c->rank) continue;
-        MPI_Isend(NULL, 0, MPI_BYTE, i, 0, c->alarms, &r);
+        MPI_Isend(NULL, 0, MPI_BYTE, i, 0, c->mpi->alarms, &r);
         MPI_Request_free(&r);
     }
 }
 
 bool tra_comm_alarmed(const tra_comm *c) {
     int found = 0;
-    if (c->mpi != MPI_COMM_NULL) MPI_Iprobe(MPI_ANY_SOURCE, 0, c->alarms, &found, MPI_STATUS_IGNORE);
+    if (c->mpi) MPI_Iprobe(MPI_ANY_SOURCE, 0, c->mpi->alarms, &found, MPI_STATUS_IGNORE);
     return found;
 }
 
@@ -241,8 +286,8 @@ static void wait_for(MPI_Request r) {
 
 static void broadcast(const tra_comm *c, void *buf, int64_t n, int root) {
     MPI_Request r;
-    for (int64_t at = 0; c->mpi != MPI_COMM_NULL && at < n; at += PIECE) {
-        MPI_Ibcast((char *)buf + at, (int)tra_min64(PIECE, n - at), MPI_BYTE, root, c->mpi, &r);
+    for (int64_t at = 0; c->mpi && at < n; at += PIECE) {
+        MPI_Ibcast((char *)buf + at, (int)tra_min64(PIECE, n - at), MPI_BYTE, root, c->mpi->all, &r);
         wait_for(r);
     }
 }
@@ -251,8 +296,8 @@ void tra_comm_bcast(const tra_comm *c, void *buf, int64_t n) { broadcast(c, buf,
 
 static void reduce(const tra_comm *c, int64_t *v, int64_t n, MPI_Op op) {
     MPI_Request r;
-    for (int64_t at = 0; c->mpi != MPI_COMM_NULL && at < n; at += PIECE / 8) {
-        MPI_Iallreduce(MPI_IN_PLACE, v + at, (int)tra_min64(PIECE / 8, n - at), MPI_INT64_T, op, c->mpi, &r);
+    for (int64_t at = 0; c->mpi && at < n; at += PIECE / 8) {
+        MPI_Iallreduce(MPI_IN_PLACE, v + at, (int)tra_min64(PIECE / 8, n - at), MPI_INT64_T, op, c->mpi->all, &r);
         wait_for(r);
     }
 }
@@ -269,25 +314,25 @@ bool tra_comm_same(const tra_comm *c, uint64_t v) {
 }
 
 void tra_comm_gather(const tra_comm *c, const int64_t *mine, int64_t *all, int64_t n) {
-    if (c->mpi == MPI_COMM_NULL) {
+    if (!c->mpi) {
         memcpy(all, mine, (size_t)n * sizeof *all);
         return;
     }
     assert(n <= PIECE / 8);
     MPI_Request r;
-    MPI_Iallgather(mine, (int)n, MPI_INT64_T, all, (int)n, MPI_INT64_T, c->mpi, &r);
+    MPI_Iallgather(mine, (int)n, MPI_INT64_T, all, (int)n, MPI_INT64_T, c->mpi->all, &r);
     wait_for(r);
 }
 
 void tra_comm_barrier(const tra_comm *c) {
     MPI_Request r;
-    if (c->mpi == MPI_COMM_NULL) return;
-    MPI_Ibarrier(c->mpi, &r);
+    if (!c->mpi) return;
+    MPI_Ibarrier(c->mpi->all, &r);
     wait_for(r);
 }
 
 tra_status tra_comm_agree(const tra_comm *c, tra_status s, tra_err *e) {
-    if (c->mpi == MPI_COMM_NULL) return s;
+    if (!c->mpi) return s;
     /* TRA_LOST (a peer failed) has the lowest priority: the message of the rank that failed is wanted */
     int64_t who = s == TRA_OK ? 2 * c->size : s == TRA_LOST ? c->size + c->rank : c->rank;
     tra_comm_min(c, &who, 1);

@@ -1,25 +1,29 @@
-/* comm.h - the ranks of a run: one process alone without MPI, or the ranks that mpirun started.
+/* comm.h - the ranks of a run: one process alone without MPI, or the ranks that a launcher started.
  *
- * MPI is initialised only when a launcher started us (start-up costs 15 to 250 ms), and called by one thread only.
+ * MPI is initialised only when a launcher started us (start-up costs 15 to 250 ms), and called by one thread only. What
+ * includes this header does not depend on which MPI there is, or whether there is one: comm_int.h does.
  */
 #ifndef TRA_COMM_H
 #define TRA_COMM_H
 
 #include "../base/base.h"
 
-#include <mpi.h>
-
 typedef struct tra_comm {
     int rank, size;
-    MPI_Comm mpi;    /* MPI_COMM_NULL: alone */
-    MPI_Comm alarms; /* of messages that a rank has failed */
+    struct tra_comm_mpi *mpi; /* NULL: alone */
 } tra_comm;
+
+/* The MPI library that this program was built with. */
+typedef enum tra_mpi { TRA_MPI_NONE, TRA_MPI_OPEN, TRA_MPI_MPICH } tra_mpi;
+tra_mpi tra_comm_built_with(void);
+char *tra_comm_library(void); /* its name and version, as it is at run time. From malloc */
 
 bool tra_comm_launched(int *size); /* did mpirun (or srun) start this process? *size: how many it says, or 0 */
 int tra_comm_launched_rank(void);  /* this process's rank as its launcher tells, before MPI is begun; 0 without one */
 /* Joins the ranks: MPI_Init_thread when several were launched. TRA_INTERNAL when the launcher says more ranks than MPI
- * sees (N singletons that would overwrite each other's output). */
+ * sees (N singletons that would overwrite each other's output): each finds that, and the first is to say it. */
 TRA_MUSTUSE tra_status tra_comm_init(tra_comm *c, tra_err *e);
+bool tra_comm_is_unjoined(void); /* has it found that? */
 void tra_comm_finish(void); /* MPI_Finalize if initialised */
 /* Ends all ranks at once with this exit status; for what cannot wait for the others. Does not return under MPI. */
 void tra_comm_abort(int status);
@@ -28,7 +32,9 @@ tra_comm tra_comm_self(void);
 tra_comm tra_comm_node(const tra_comm *c);
 /* Those that run under one kernel, also where they have hosts (containers, namespaces) of their own. As above. */
 tra_comm tra_comm_machine(const tra_comm *c);
-void tra_comm_free(tra_comm *node);
+/* The ranks of c that give the same color, which is not negative; alone where c is. As above. */
+tra_comm tra_comm_split(const tra_comm *c, int color);
+void tra_comm_free(tra_comm *part);
 int tra_comm_node_size(const tra_comm *c); /* how many ranks tra_comm_node has */
 /* Cores that these may use together, at least 1: what they share with ranks of other hosts counts in part. */
 int tra_comm_cores(const tra_comm *c);

@@ -1,4 +1,5 @@
 /* measure.c - how fast disk, network, BLAS and memory are here. */
+#include "comm_int.h"
 #include "measure_int.h"
 
 #include <errno.h>
@@ -143,8 +144,8 @@ static void round_of(const tra_comm *c, traffic *t, int d, int count) {
     if (t->fresh) madvise(t->in, (size_t)(count * t->piece), MADV_DONTNEED);
     for (int i = 0; i < count; i++) {
         int at = d ? d : i + 1, to = (c->rank + at) % c->size, src = (c->rank + c->size - at) % c->size;
-        MPI_Irecv(t->in + i * t->piece, (int)t->piece, MPI_BYTE, src, 0, c->mpi, &t->req[k++]);
-        MPI_Isend(t->out, (int)t->piece, MPI_BYTE, to, 0, c->mpi, &t->req[k++]);
+        MPI_Irecv(t->in + i * t->piece, (int)t->piece, MPI_BYTE, src, 0, c->mpi->all, &t->req[k++]);
+        MPI_Isend(t->out, (int)t->piece, MPI_BYTE, to, 0, c->mpi->all, &t->req[k++]);
     }
     MPI_Waitall(k, t->req, MPI_STATUSES_IGNORE);
 }
@@ -163,9 +164,12 @@ static void gathers(const tra_comm *c, traffic *t, int64_t n) {
     for (int to = 0; to < c->size; to++) {
         for (int64_t i = 0; i < DEPTH * n; i++) {
             int k = 0;
-            for (int r = 0; r < c->size && c->rank == to; r++)
-                if (r != to) MPI_Irecv(t->in + k * t->piece, (int)t->piece, MPI_BYTE, r, 0, c->mpi, &t->req[k]), k++;
-            if (c->rank != to) MPI_Isend(t->out, (int)t->piece, MPI_BYTE, to, 0, c->mpi, &t->req[k++]);
+            for (int r = 0; r < c->size && c->rank == to; r++) {
+                if (r == to) continue;
+                MPI_Irecv(t->in + k * t->piece, (int)t->piece, MPI_BYTE, r, 0, c->mpi->all, &t->req[k]);
+                k++;
+            }
+            if (c->rank != to) MPI_Isend(t->out, (int)t->piece, MPI_BYTE, to, 0, c->mpi->all, &t->req[k++]);
             MPI_Waitall(k, t->req, MPI_STATUSES_IGNORE);
         }
         tra_comm_barrier(c);

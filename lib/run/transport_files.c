@@ -2,6 +2,7 @@
  * A rank writes its transfers to another rank, in the order of the list, into segments (segment.h), and announces each
  * complete segment by a small message. The receiver reads a segment when its turn comes, and removes it. Announcements
  * say how many transfers a segment has, so that segments of different lists do not mix. */
+#include "comm_int.h"
 #include "exchange.h"
 #include "segment.h"
 
@@ -88,7 +89,7 @@ static int64_t held(const tra_exchange *x) {
 static void notify(tra_exchange *x, int to, notice n) {
     files *f = x->state;
     f->v[f->n] = n;
-    MPI_Isend(&f->v[f->n], (int)sizeof n, MPI_BYTE, to, tra_exchange_tag(x), x->site->comm.mpi, &f->req[f->n]);
+    MPI_Isend(&f->v[f->n], (int)sizeof n, MPI_BYTE, to, tra_exchange_tag(x), x->site->comm.mpi->all, &f->req[f->n]);
     f->n++;
 }
 
@@ -150,9 +151,9 @@ static int next_segment(tra_exchange *x) {
         if (x->lists.next_in[src] == x->lists.incoming[src].n) continue;
         f->turn = src; /* a segment is read to its end */
         if (f->peer[src].unread > 0) return src;
-        MPI_Iprobe(src, tra_exchange_tag(x), x->site->comm.mpi, &found, MPI_STATUS_IGNORE);
+        MPI_Iprobe(src, tra_exchange_tag(x), x->site->comm.mpi->all, &found, MPI_STATUS_IGNORE);
         if (!found) continue;
-        MPI_Recv(&n, (int)sizeof n, MPI_BYTE, src, tra_exchange_tag(x), x->site->comm.mpi, MPI_STATUS_IGNORE);
+        MPI_Recv(&n, (int)sizeof n, MPI_BYTE, src, tra_exchange_tag(x), x->site->comm.mpi->all, MPI_STATUS_IGNORE);
         if (n.number >= 0) {
             open_segment(x, src, &n);
             return src;

@@ -3,6 +3,7 @@
  * Before the pieces of a transfer goes a header that says how many bytes they have together, or that there are none
  * since the sender has failed. Messages of one pair of ranks stay in order, so the pieces are what comes next.
  */
+#include "comm_int.h"
 #include "exchange.h"
 
 #include <assert.h>
@@ -98,7 +99,8 @@ static void receive_piece(tra_exchange *x, receiving *r) {
     int64_t n = tra_min64(tra_tune.message, r->bytes - r->begun);
     void *to = r->b ? (char *)r->b->ptr + r->begun : m->sink;
     r->begun += n;
-    MPI_Irecv(to, (int)n, MPI_BYTE, r->t->from, tra_exchange_tag(x), x->site->comm.mpi, add(m, (message){.in = r}));
+    MPI_Request *q = add(m, (message){.in = r});
+    MPI_Irecv(to, (int)n, MPI_BYTE, r->t->from, tra_exchange_tag(x), x->site->comm.mpi->all, q);
 }
 
 static void received(tra_exchange *x, receiving *r) {
@@ -149,7 +151,7 @@ static int64_t held(const tra_exchange *x) {
 
 static void send_part(tra_exchange *x, sending *s, int to, const void *data, int64_t n) {
     messages *m = x->state;
-    MPI_Isend(data, (int)n, MPI_BYTE, to, tra_exchange_tag(x), x->site->comm.mpi, add(m, (message){.out = s}));
+    MPI_Isend(data, (int)n, MPI_BYTE, to, tra_exchange_tag(x), x->site->comm.mpi->all, add(m, (message){.out = s}));
     m->nout++;
 }
 
@@ -181,7 +183,7 @@ static void look_for_header(tra_exchange *x, int src) {
     MPI_Message msg;
     int found;
     if (m->has[src] || x->lists.next_in[src] == x->lists.incoming[src].n) return;
-    MPI_Improbe(src, tra_exchange_tag(x), x->site->comm.mpi, &found, &msg, MPI_STATUS_IGNORE);
+    MPI_Improbe(src, tra_exchange_tag(x), x->site->comm.mpi->all, &found, &msg, MPI_STATUS_IGNORE);
     if (!found) return;
     const tra_transfer *t = &x->lists.incoming[src].v[x->lists.next_in[src]];
     header *h = &m->next[src];
@@ -208,7 +210,7 @@ static int next(tra_exchange *x, int64_t *bytes) {
     messages *m = x->state;
     int size = x->site->comm.size, any = 0;
     if (x->lists.received < x->lists.expected)
-        MPI_Iprobe(MPI_ANY_SOURCE, tra_exchange_tag(x), x->site->comm.mpi, &any, MPI_STATUS_IGNORE);
+        MPI_Iprobe(MPI_ANY_SOURCE, tra_exchange_tag(x), x->site->comm.mpi->all, &any, MPI_STATUS_IGNORE);
     for (int i = 0; (any || m->nhas > 0) && i < size; i++) {
         int src = (m->turn + i) % size;
         if (any && !m->sinks) look_for_header(x, src); /* pieces that go nowhere are taken one by one: more may come */

@@ -20,11 +20,11 @@ kill_run() {
         sleep 0.05
     done
     [ "$i" -lt 1000 ]
-    mpirun=$(pgrep -P $run mpirun)
+    mpirun=$(launcher_of $run)
     case $1 in
     tra) target=$run ;;
     mpirun) target=$mpirun ;;
-    rank) target=$(pgrep -P "$mpirun" | head -1) ;;
+    rank) target=$(ranks_of $run | head -1) ;;
     esac
     kill -"$2" "$target"
     got=0
@@ -61,7 +61,7 @@ kill_run() {
     for signal in TERM USR1; do # the status by which mpirun tells of it
         printf '#!/bin/sh\nexit %d\n' $((128 + $(kill -l $signal))) >bin/mpirun
         chmod +x bin/mpirun
-        PATH=$PWD/bin:$PATH status 75 tra run -q long.tra --sites 2
+        TRA_MPIRUN=$PWD/bin/mpirun status 75 tra run -q long.tra --sites 2
         has 'tra: stopped'
     done
 }
@@ -72,7 +72,7 @@ kill_run() {
     printf '#!%s\nimport os, signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit(1))\n%s\n' \
         "$(command -v "$PYTHON")" 'if os.fork() > 0: time.sleep(1000)' >bin/mpirun
     chmod +x bin/mpirun
-    PATH=$PWD/bin:$PATH status 5 timeout 60 "$TRA" run -q long.tra --sites 2
+    TRA_MPIRUN=$PWD/bin/mpirun status 5 timeout 60 "$TRA" run -q long.tra --sites 2
     has 'or did not end with them'
 }
 
@@ -165,7 +165,7 @@ EOF2
     chmod +x fake/mpirun
     tra gen -q --shape 10x10 -o a.h5
     printf 'input A from "a.h5"\noutput A to "c.h5"\n' >p.tra
-    PATH=$PWD/fake:$PATH status 5 timeout 60 "$TRA" run p.tra --sites 2
+    TRA_MPIRUN=$PWD/fake/mpirun status 5 timeout 60 "$TRA" run p.tra --sites 2
     has 'or did not end with them'
 }
 

@@ -67,6 +67,35 @@ long_program() {
         'output C to "c.h5"' >long.tra
 }
 
+# The MPI library of the program under test: tests/run of make check-mpich sets it.
+TRA_TEST_MPI=${TRA_TEST_MPI:-openmpi}
+
+# mpirun -q -n N --bind-to none COMMAND...: the launcher of that library, which may have other options.
+mpirun() {
+    local words=()
+    [[ $TRA_TEST_MPI == openmpi ]] && { command mpirun "$@"; return; }
+    while (($#)); do
+        case $1 in
+        -q) ;;
+        --bind-to) shift ;;
+        -n) words+=(-n "$2"); shift ;;
+        -*) words+=("$1") ;;
+        *) break ;;
+        esac
+        shift
+    done
+    mpiexec.mpich "${words[@]}" "$@"
+}
+
+# launcher_of RUN: the process by which a tra run --sites, given by its process, started its ranks; ranks_of RUN: these.
+launcher_of() { pgrep -P "$1" 'mpirun|mpiexec'; }
+ranks_of() {
+    local p
+    p=$(launcher_of "$1") || return
+    p=$(pgrep -P "$p" hydra_pmi_proxy || echo "$p")
+    pgrep -P "$p"
+}
+
 # running PROGRAM: the processes here that run it.
 running() {
     local pid

@@ -97,11 +97,9 @@ static tra_status compare_counts(const tra_plan *p, const tra_profile *m, tra_er
 /* After a run that failed alarms and messages may still be on their way, which the next run would take for its own; in
  * tra itself a process makes one run only. */
 static void forget_messages(bench *b) {
-    MPI_Comm old[2] = {b->c->mpi, b->c->alarms};
-    if (b->c->mpi == MPI_COMM_NULL) return;
-    MPI_Comm_dup(old[0], &b->c->mpi);
-    MPI_Comm_dup(old[0], &b->c->alarms);
-    for (int i = 0; i < 2; i++) MPI_Comm_free(&old[i]);
+    tra_comm old = *b->c;
+    *b->c = tra_comm_split(&old, 0);
+    tra_comm_free(&old);
 }
 
 typedef enum ceiling { MUCH, LEAST, BETWEEN } ceiling;

@@ -184,14 +184,8 @@ static void missing(const tra_comm *world, counts *c, tra_str *out) {
 }
 
 static tra_comm split(const tra_comm *world, int color) {
-    tra_comm c = tra_comm_self();
-    if (world->size == 1) return c;
     tra_comm_barrier(world); /* sleeps until all ranks are ready, where MPI itself would spin */
-    MPI_Comm_split(world->mpi, color, world->rank, &c.mpi);
-    MPI_Comm_dup(c.mpi, &c.alarms);
-    MPI_Comm_rank(c.mpi, &c.rank);
-    MPI_Comm_size(c.mpi, &c.size);
-    return c;
+    return tra_comm_split(world, color);
 }
 
 /* Is the program run on communicators of so many? What runs do on several takes long, so each does it on some. The
@@ -218,9 +212,7 @@ static void run_all(const options *o, const tra_comm *world, int color, int stri
         working_on(o, i, c.size);
         check_engine(dir, o->seed, i, o->all, &c, &t[c.size]);
     }
-    if (c.mpi == MPI_COMM_NULL) return;
-    MPI_Comm_free(&c.mpi);
-    MPI_Comm_free(&c.alarms);
+    tra_comm_free(&c);
 }
 
 static void usage(void) {
