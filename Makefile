@@ -60,8 +60,8 @@ say = $(if $(V),,@echo '  $(1)')
 SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # These compile nothing themselves, but call make again when the packages are there.
-OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-cluster \
-         check-faults check-mutants check-coverage fuzz demo bench uninstall clean format
+OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-mpich \
+         check-cluster check-faults check-mutants check-coverage fuzz demo bench uninstall clean format
 .PHONY: $(OUTER) all tests fuzz-now install
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -73,7 +73,8 @@ all: $(PROGRAMS)
 help:
 	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t s; do \
 	    printf '  make %-16s%s\n' "$$t" "$$s"; done
-	@echo '  Variables: B= (build folder), V=1 (show commands), CFLAGS=, WERROR=1, PREFIX=, DESTDIR=, HDF5_PLUGIN_DIR='
+	@echo '  Variables: B= (build folder), MPI=openmpi|mpich|no (or MPICC=), V=1 (show commands), CFLAGS=, WERROR=1,' \
+	    'PREFIX=, DESTDIR=, HDF5_PLUGIN_DIR='
 
 ## deps: installs the Debian packages that building and testing need, when missing
 deps:
@@ -224,15 +225,26 @@ tests: $(PROGRAMS) $(TESTS) $(B)/tests/choice $(REPLAYS)
 # ---- testing ----
 # The packages come first, then a second make finds them.
 
+# Also the program with each other MPI, which 66-mpi.bats tests.
+define build_tests
+	@$(SUBMAKE) WERROR=1 tests
+	@for mpi in no mpich; do $(SUBMAKE) WERROR=1 MPI=$$mpi $(B)/mpi-$$mpi/tra || exit 1; done
+endef
+
 ## check: builds with -Werror and runs all tests; the last line counts them
 check: deps
-	@$(SUBMAKE) WERROR=1 tests
+	$(build_tests)
 	@bash tests/run $(B)
 
 ## check-long: check, with the tests that take long
 check-long: deps
-	@$(SUBMAKE) WERROR=1 tests
+	$(build_tests)
 	@TRA_TEST_LONG=1 bash tests/run $(B)
+
+## check-mpich: builds with MPICH and runs what takes several ranks
+check-mpich: deps
+	@$(SUBMAKE) B=build-mpich MPI=mpich WERROR=1 tests
+	@MPI=mpich bash tests/run build-mpich property ranks
 
 ## check-property: PROPERTY_ROUNDS (10) times 1000 random programs by all their plans, PROPERTY_SEED (of the day) on
 check-property: deps
@@ -334,7 +346,7 @@ uninstall:
 
 ## clean: removes everything that was built
 clean:
-	rm -rf $(B) build-asan build-tsan build-fuzz build-coverage
+	rm -rf $(B) build-asan build-tsan build-fuzz build-coverage build-mpich
 
 ## format: rewrites the sources by .clang-format
 format:

@@ -338,6 +338,8 @@ tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_stat
     *exit_status = pass_signals(k, pid, &chld, &before, &stuck);
     bool told = over >= 0 && pread(over, &code, sizeof code, 0) == sizeof code;
     if (over >= 0) close(over);
+    if (k == &kinds[TRA_MPI_MPICH] && *exit_status == 0 && over >= 0) /* Hydra says so whatever ranks say after USR1 */
+        *exit_status = told ? code : 128 + SIGKILL;
     if (!told || !(stuck || own_failure(*exit_status))) return judge(k, *exit_status, stuck, e);
     *exit_status = code;
     return TRA_OK;

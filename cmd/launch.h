@@ -8,11 +8,11 @@
  * free; NULL, and *argc 0, when it cannot be had. */
 char **tra_own_arguments(int *argc);
 
-/* Runs this program again with the same command line on n ranks of this machine under mpirun (or what TRA_MPIRUN
- * names) and waits. input (may be
- * NULL) is what rank 0 gets on its standard input. *exit_status is that of the ranks; the loss of one (mpirun's 137) is
- * TRA_LOST. TRA_INTERNAL when mpirun cannot be started, TRA_USAGE when there is no MPI. The ranks find TRA_LAUNCHED in
- * their environment: what this process has said already they need not say again. Its value is when this process began, its pid and its host. */
+/* Runs this program again with the same command line on n ranks of this machine, under mpirun or what TRA_MPIRUN names,
+ * and waits. input (may be NULL) is what rank 0 gets on its standard input. *exit_status is that of the ranks; the loss
+ * of one (mpirun's 137) is TRA_LOST. TRA_INTERNAL when mpirun cannot be started, TRA_USAGE when there is no MPI. The
+ * ranks find TRA_LAUNCHED in their environment: what this process has said already they need not say again. Its value
+ * is when this process began, its pid and its host. */
 TRA_MUSTUSE tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e);
 
 /* Of a rank, before it says anything: takes the standard output and error that its launcher has kept for it. */

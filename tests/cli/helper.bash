@@ -67,8 +67,8 @@ long_program() {
         'output C to "c.h5"' >long.tra
 }
 
-# The MPI library of the program under test: tests/run of make check-mpich sets it.
-TRA_TEST_MPI=${TRA_TEST_MPI:-openmpi}
+# The MPI library of the program under test.
+TRA_TEST_MPI=${TRA_TEST_MPI:-${MPI:-openmpi}}
 
 # mpirun -q -n N --bind-to none COMMAND...: the launcher of that library, which may have other options.
 mpirun() {
