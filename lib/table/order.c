@@ -47,6 +47,10 @@ int tra_value_compare(const tra_column *c, const tra_vector *v, int64_t i, int64
     return compare_two(c, v, i, v, j, desc);
 }
 
+int tra_values_compare(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j) {
+    return compare_two(c, v, i, w, j, false);
+}
+
 int tra_rows_compare(const tra_row_view *x, int64_t i, const tra_row_view *y, int64_t j, int n, const bool *desc) {
     for (int k = 0; k < n; k++) {
         int c = x->column ? x->column[k] : k, d = y->column ? y->column[k] : k;

@@ -7,6 +7,9 @@
 /* How two values of a column compare: NULL is last whatever `desc` says, NaN greatest, -0 as 0, strings by bytes. */
 int tra_value_compare(const tra_column *c, const tra_vector *v, int64_t i, int64_t j, bool desc);
 
+/* The same of values of two vectors of the column, ascending. */
+int tra_values_compare(const tra_column *c, const tra_vector *v, int64_t i, const tra_vector *w, int64_t j);
+
 /* Rows by these columns; NULL: by the first ones. */
 typedef struct tra_row_view {
     const tra_batch *b;

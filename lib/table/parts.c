@@ -6,17 +6,20 @@
 
 #include <string.h>
 
+void tra_copy_rows(tra_vector *to, const tra_vector *from, tra_coltype t, int64_t begin, int64_t n) {
+    size_t size = tra_coltype_size(t);
+    memcpy(to->values, (const char *)from->values + (size_t)begin * size, (size_t)n * size);
+    if (!to->state) return;
+    if (from->state)
+        memcpy(to->state, from->state + begin, (size_t)n);
+    else
+        memset(to->state, TRA_STATE_VALUE, (size_t)n);
+}
+
 /* Copies the n rows from row `begin` on to the first rows of out. */
 static void copy_rows(const tra_batch *in, int64_t begin, int64_t n, tra_batch *out) {
-    for (int c = 0; c < out->schema->n && n > 0; c++) {
-        size_t size = tra_coltype_size(out->schema->v[c].type);
-        memcpy(out->v[c].values, (const char *)in->v[c].values + (size_t)begin * size, (size_t)n * size);
-        if (!out->v[c].state) continue;
-        if (in->v[c].state)
-            memcpy(out->v[c].state, in->v[c].state + begin, (size_t)n);
-        else
-            memset(out->v[c].state, TRA_STATE_VALUE, (size_t)n);
-    }
+    for (int c = 0; c < out->schema->n && n > 0; c++)
+        tra_copy_rows(&out->v[c], &in->v[c], out->schema->v[c].type, begin, n);
 }
 
 /* ---- sorted blocks --------------------------------------------------------------------------------------------- */

@@ -142,6 +142,8 @@ void tra_strip_of(const tra_batch *b, int64_t from, tra_vector *to);
 /* Copies all rows of `from` to rows at, at + 1, ... of `to`, which has the same columns, of which more may have NULLs.
  */
 void tra_append_rows(const tra_schema *s, const tra_batch *to, int64_t at, const tra_batch *from);
+/* Copies the n values from row `begin` on to the first rows. */
+void tra_copy_rows(tra_vector *to, const tra_vector *from, tra_coltype t, int64_t begin, int64_t n);
 /* Copies of rows: to[i] = from[at[i]], and where at[i] is negative NULL. */
 void tra_gather_rows(tra_vector *to, int64_t begin, const tra_vector *from, tra_coltype t, const int64_t *at,
                      int64_t n);

@@ -2,6 +2,7 @@
 #include "window_int.h"
 
 #include "table_int.h"
+#include "window_context.h"
 
 #include <string.h>
 
@@ -105,7 +106,7 @@ static void find_places(tra_windowing *w, int i) {
         int64_t all = tra_window_place(w, end - 1) + tra_window_rows(w, end - 1) - first;
         for (; tie < w->nties && w->tie[tie] < end; tie++) {
             int64_t rank = tra_window_place(w, w->tie[tie]) - first;
-            dense += w->ties ? tra_max64(1, w->ties[w->tie[tie]]) : 1;
+            dense += tra_window_ties(w, w->tie[tie]);
             for (int64_t j = w->tie[tie]; j < w->tie[tie + 1]; j++) {
                 int64_t row = tra_window_place(w, j) - first, to = w->to[j];
                 if (to < 0) continue;
@@ -160,12 +161,21 @@ static void find_ends(tra_windowing *w, int i, int64_t *source) {
     }
 }
 
+/* The values of MIN and MAX that bundles have, which are -2 - row in `source`. */
+static void take_of_bundles(tra_windowing *w, int i, const int64_t *source) {
+    const tra_vector *from = &w->reached.v[tra_window_state_column(w->x, i)];
+    for (int64_t j = 0; j < w->results; j++) {
+        int64_t bundle = -2 - source[j];
+        if (bundle < 0) continue;
+        tra_gather_rows(&w->out->v[1 + i], j, from, w->x->out->v[1 + i].type, &bundle, 1);
+    }
+}
+
 static void run_function(tra_windowing *w, int i) {
     const tra_window_column *v = &w->x->v[i];
     const tra_column *c = &w->x->out->v[1 + i];
     int64_t *source = w->work + tra_window_work(w->n);
     tra_vector *to = &w->out->v[1 + i];
-    int from = v->column;
     switch (table[v->f].way) {
     case TRA_WINDOW_PLACE: find_places(w, i); return;
     case TRA_WINDOW_RANKED: tra_window_rank(w, i); return;
@@ -174,11 +184,11 @@ static void run_function(tra_windowing *w, int i) {
     case TRA_WINDOW_FOLD:
         tra_window_fold(w, i, source);
         if (v->f != TRA_WINDOW_MIN && v->f != TRA_WINDOW_MAX) return;
-        from = tra_window_value_column(w, i);
         break;
     }
-    if (from >= 0) {
-        tra_gather_rows(to, 0, &w->in.v[from], c->type, source, w->results);
+    if (v->column >= 0) {
+        tra_gather_rows(to, 0, &w->in.v[v->column], c->type, source, w->results);
+        if (w->place && w->x->context->states && table[v->f].way == TRA_WINDOW_FOLD) take_of_bundles(w, i, source);
         return;
     }
     for (int64_t j = 0; j < w->results; j++) ((uint8_t *)to->values)[j] = source[j] >= 0;
@@ -187,7 +197,9 @@ static void run_function(tra_windowing *w, int i) {
 /* ---- the kernel -----------------------------------------------------------------------------------------------------
  */
 
-static int64_t vectors(const tra_window *x) { return tra_vectors_bytes(tra_window_columns(x)->n + x->out->n); }
+static int64_t vectors(const tra_window *x) {
+    return tra_vectors_bytes(x->in->n + x->out->n + (x->context ? x->context->summary->n : 0));
+}
 
 static int64_t words(int64_t n) { return 6 * n + 8 + tra_window_work(n) + n; }
 
@@ -201,7 +213,8 @@ static int64_t window_scratch(const void *data, const tra_dims *ext_a, const tra
 static int64_t window_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_window *x = data;
     (void)b, (void)out, (void)scratch;
-    return tra_columns_room(x->out, a->array.ext.v[0]);
+    int64_t n = a->array.ext.v[0];
+    return tra_columns_room(x->out, x->context ? tra_min64(n, x->context->part_rows) : n);
 }
 
 /* Brings the items in their order, and finds groups and ties. */
@@ -209,18 +222,38 @@ static void sort_items(tra_windowing *w) {
     const tra_window *x = w->x;
     int nby = x->nkeys + x->norder;
     for (int64_t i = 0; i < w->n; i++) w->at[i] = i;
-    if (!x->context) tra_order_rows(&w->in, nby, x->column, x->desc, w->at, w->n, w->work);
+    if (!w->place) tra_order_rows(&w->in, nby, x->column, x->desc, w->at, w->n, w->work);
     w->ngroups = tra_order_runs(&w->in, x->nkeys, x->column, w->at, w->n, w->group);
     w->nties = tra_order_runs(&w->in, nby, x->column, w->at, w->n, w->tie);
 }
 
+/* Opens the operands: rows of the table, or the context of a part and what the part reaches. */
+static bool open_window(tra_windowing *w, const tra_cell *a, const tra_cell *b, tra_vector *v) {
+    const tra_window *x = w->x;
+    if (!tra_open_rows(a, x->in, true, v, &w->in)) return false;
+    if (!x->context) return true;
+    if (!tra_open_rows(b, x->context->summary, true, v + x->in->n + x->out->n, &w->reached)) return false;
+    w->place = w->in.v[x->context->place].values;
+    const int64_t *number = w->in.v[x->number].values;
+    for (int64_t i = 0; i < w->in.rows; i++)
+        if (-2 - number[i] >= w->reached.rows) return tra_kernel_fail("a bundle of rows is not there"), false;
+    return true;
+}
+
+/* Which items have results, and in which rows. */
+static void number_results(tra_windowing *w) {
+    for (int64_t i = 0; i < w->n; i++) {
+        int64_t number = w->x->number < 0 ? 0 : ((const int64_t *)w->in.v[w->x->number].values)[w->at[i]];
+        w->to[i] = !w->place ? w->at[i] : number >= 0 ? w->results++ : -1;
+    }
+    if (!w->place) w->results = w->n;
+}
+
 static void window_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_window *x = data;
-    const tra_schema *s = tra_window_columns(x);
     tra_windowing w = {.x = x};
-    tra_batch made = {.v = (tra_vector *)scratch + s->n};
-    (void)b;
-    if (!tra_open_rows(a, s, true, scratch, &w.in)) return tra_columns_begin(out, x->out, 0, &made);
+    tra_batch made = {.v = (tra_vector *)scratch + x->in->n};
+    if (!open_window(&w, a, b, scratch)) return tra_columns_begin(out, x->out, 0, &made);
     int64_t n = w.n = w.in.rows, *at = (int64_t *)((char *)scratch + vectors(x));
     w.out = &made;
     w.at = at, w.group = at + n, w.tie = w.group + n + 1, w.to = w.tie + n + 1, w.low = w.to + n, w.high = w.low + n;
@@ -229,15 +262,13 @@ static void window_run(const void *data, const tra_cell *a, const tra_cell *b, t
     for (int i = 0; i < x->n; i++)
         if (x->v[i].column >= 0 && table[x->v[i].f].way >= TRA_WINDOW_FOLD)
             tra_refuse_errors(a, &w.in, 1, &x->v[i].column, "which a window function takes");
-    tra_window_open_context(&w);
     sort_items(&w);
-    for (int64_t i = 0; i < n; i++) w.to[i] = !x->context ? w.at[i] : w.rows[i] == 0 ? w.results++ : -1;
-    if (!x->context) w.results = n;
+    number_results(&w);
     tra_columns_begin(out, x->out, w.results, &made);
     int64_t *number = made.v[0].values;
     for (int64_t i = 0; i < n; i++)
         if (w.to[i] >= 0) number[w.to[i]] = x->number < 0 ? w.at[i] : ((int64_t *)w.in.v[x->number].values)[w.at[i]];
-    for (int i = 0; i < x->n && n > 0; i++) run_function(&w, i);
+    for (int i = 0; i < x->n && w.results > 0; i++) run_function(&w, i);
 }
 
 const tra_rows_ops tra_window_ops = {.scratch = window_scratch, .bytes = window_bytes, .run = window_run};

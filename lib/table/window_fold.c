@@ -1,6 +1,7 @@
 /* window_fold.c - aggregates over frames that are found from those of parts of the frame: counts and sums of integers
  * by running totals; sums of floats, moments, least and greatest values by a tree in which each total is that of FAN
  * totals below it. */
+#include "window_context.h"
 #include "window_int.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ typedef struct total {
 typedef struct tree {
     const tra_windowing *w;
     const tra_column *c; /* BEST: the column and its values, */
-    const tra_vector *v;
+    const tra_vector *v, *bundles;
     bool most;            /* whether the greatest stands for all, */
     const uint64_t *code; /* and words that compare as values do; NULL: values are compared */
     int levels;
@@ -33,10 +34,19 @@ static const total nothing = {.best = -1};
 /* ---- two totals -----------------------------------------------------------------------------------------------------
  */
 
+/* The vector that has the value of item i, in that row. */
+static const tra_vector *values_of(const tree *t, int64_t i, int64_t *row) {
+    int64_t bundle = tra_window_bundle(t->w, i);
+    *row = bundle >= 0 ? bundle : t->w->at[i];
+    return bundle >= 0 ? t->bundles : t->v;
+}
+
 static inline bool is_better(const tree *t, int64_t i, int64_t than) {
     if (than < 0) return true;
     if (t->code) return t->most ? t->code[i] > t->code[than] : t->code[i] < t->code[than];
-    int r = tra_value_compare(t->c, t->v, t->w->at[i], t->w->at[than], false);
+    int64_t row[2];
+    const tra_vector *v[2] = {values_of(t, i, &row[0]), values_of(t, than, &row[1])};
+    int r = tra_values_compare(t->c, v[0], row[0], v[1], row[1]);
     return t->most ? r > 0 : r < 0;
 }
 
@@ -143,7 +153,7 @@ static int64_t *count_before(tra_windowing *w, int i, int64_t **at) {
     int64_t *n = take(at, w->n + 1);
     n[0] = 0;
     for (int64_t j = 0; j < w->n; j++) {
-        const tra_group_total *of = tra_window_bundle(w, i, j);
+        const tra_group_total *of = tra_window_total(w, i, j);
         n[j + 1] = n[j] + (of ? of->n : c < 0 ? 1 : has_value(w, c, j));
     }
     return n;
@@ -168,7 +178,7 @@ static void put_whole_sums(tra_windowing *w, int i, const int64_t *count, int64_
     tra_vector *v = &w->out->v[1 + i];
     sum[0] = 0;
     for (int64_t j = 0; j < w->n; j++) {
-        const tra_group_total *of = tra_window_bundle(w, i, j);
+        const tra_group_total *of = tra_window_total(w, i, j);
         sum[j + 1] = sum[j] + (of                   ? of->sum
                                : has_value(w, c, j) ? tra_value_whole(&w->x->in->v[c], &w->in.v[c], w->at[j])
                                                     : 0);
@@ -203,7 +213,7 @@ static void fold_real(tra_windowing *w, int i, const int64_t *count, int64_t *at
     begin_levels(&t, w->n);
     for (int k = 0; k < t.levels; k++) t.sum[k] = (double *)take(&at, t.length[k]);
     for (int64_t j = 0; j < w->n; j++) {
-        const tra_group_total *of = tra_window_bundle(w, i, j);
+        const tra_group_total *of = tra_window_total(w, i, j);
         t.sum[0][j] = of ? of->real : has_value(w, c, j) ? value_of(w, c, j) : 0;
     }
     fold_frames(&t, FOLD_REAL, i, put_real, NULL);
@@ -233,7 +243,7 @@ static void fold_moments(tra_windowing *w, int i) {
         t.square[k] = (double *)take(&at, t.length[k]);
     }
     for (int64_t j = 0; j < w->n; j++) {
-        const tra_group_total *of = tra_window_bundle(w, i, j);
+        const tra_group_total *of = tra_window_total(w, i, j);
         bool any = !of && has_value(w, c, j);
         t.sum[0][j] = of ? of->mean : any ? value_of(w, c, j) : 0;
         t.n[0][j] = of ? (double)of->n : any;
@@ -258,24 +268,27 @@ static uint64_t code_of_real(double x, bool most) {
 
 static void put_best(const tra_windowing *w, int i, int64_t to, const total *x, const tree *t, int64_t *source) {
     (void)i, (void)t;
-    source[to] = x->best < 0 ? -1 : w->at[x->best];
+    int64_t bundle = x->best < 0 ? -1 : tra_window_bundle(w, x->best);
+    source[to] = x->best < 0 ? -1 : bundle >= 0 ? -2 - bundle : w->at[x->best];
 }
 
 static void fold_best(tra_windowing *w, int i, int64_t *source) {
-    int c = tra_window_value_column(w, i);
-    int64_t *at = w->work;
-    tree t = {.w = w, .c = &w->in.schema->v[c], .v = &w->in.v[c], .most = w->x->v[i].f == TRA_WINDOW_MAX};
-    bool real = tra_coltype_is_float(t.c->type);
+    int c = w->x->v[i].column;
+    int64_t *at = w->work, row;
+    tree t = {.w = w, .c = &w->x->in->v[c], .v = &w->in.v[c], .most = w->x->v[i].f == TRA_WINDOW_MAX};
+    bool real = tra_coltype_is_float(t.c->type), looks_up = tra_order_looks_up(w->x->in, 1, &c);
+    if (w->place && w->x->context->states) t.bundles = &w->reached.v[tra_window_state_column(w->x, i)];
     begin_levels(&t, w->n);
     for (int k = 0; k < t.levels; k++) t.best[k] = take(&at, t.length[k]);
-    if (!tra_order_looks_up(w->in.schema, 1, &c)) {
-        uint64_t *code = (uint64_t *)take(&at, w->n);
-        t.code = code;
-        for (int64_t j = 0; j < w->n; j++)
-            code[j] = real ? code_of_real(tra_value_real(t.c, t.v, w->at[j]), t.most)
-                           : code_of_whole(tra_value_whole(t.c, t.v, w->at[j]));
+    uint64_t *code = looks_up ? NULL : (uint64_t *)take(&at, w->n);
+    t.code = code;
+    for (int64_t j = 0; j < w->n; j++) {
+        const tra_vector *v = values_of(&t, j, &row);
+        t.best[0][j] = tra_window_present(v, row) ? j : -1;
+        if (code)
+            code[j] = real ? code_of_real(tra_value_real(t.c, v, row), t.most)
+                           : code_of_whole(tra_value_whole(t.c, v, row));
     }
-    for (int64_t j = 0; j < w->n; j++) t.best[0][j] = tra_window_present(t.v, w->at[j]) ? j : -1;
     fold_frames(&t, FOLD_BEST, i, put_best, source);
 }
 

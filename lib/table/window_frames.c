@@ -51,28 +51,27 @@ static int compare_real(double x, double y) {
     return (x > y) - (x < y);
 }
 
-/* How the order of item j compares with that of item i, moved. */
-static int compare_moved(const tra_windowing *w, const tra_window_frame *f, int e, int64_t j, int64_t i) {
-    int c = w->x->nkeys, r;
-    bool desc = w->x->desc[c];
-    const tra_column *column = &w->x->in->v[c];
-    const tra_vector *v = &w->in.v[c];
+int tra_window_compare_moved(const tra_window *x, const tra_batch *b, const tra_window_frame *f, int e, int64_t j,
+                             int64_t i) {
+    int c = x->nkeys, r;
+    const tra_column *column = &x->in->v[c];
+    const tra_vector *v = &b->v[c];
     if (tra_coltype_is_float(column->type)) {
-        double by = desc ? -f->real[e] : f->real[e];
-        r = compare_real(tra_value_real(column, v, w->at[j]), tra_value_real(column, v, w->at[i]) + by);
+        double by = x->desc[c] ? -f->real[e] : f->real[e];
+        r = compare_real(tra_value_real(column, v, j), tra_value_real(column, v, i) + by);
     } else {
-        __int128 to = tra_value_whole(column, v, w->at[i]), from = tra_value_whole(column, v, w->at[j]);
-        to += desc ? -(__int128)f->whole[e] : f->whole[e];
+        __int128 to = tra_value_whole(column, v, i), from = tra_value_whole(column, v, j);
+        to += x->desc[c] ? -(__int128)f->whole[e] : f->whole[e];
         r = (from > to) - (from < to);
     }
-    return desc ? -r : r;
+    return x->desc[c] ? -r : r;
 }
 
 /* Ends of a range that are neither open nor at ties, of the items [begin, end), which have values. */
 static void find_by_distance(tra_windowing *w, const tra_window_frame *f, int e, int64_t begin, int64_t end) {
     int64_t at = begin, *to = e ? w->high : w->low;
     for (int64_t i = begin; i < end; i++) {
-        while (at < end && compare_moved(w, f, e, at, i) < e) at++;
+        while (at < end && tra_window_compare_moved(w->x, &w->in, f, e, w->at[at], w->at[i]) < e) at++;
         to[i] = at;
     }
 }

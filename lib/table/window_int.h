@@ -23,19 +23,28 @@ typedef struct tra_windowing {
     const tra_window_frame *frame; /* that they are of; NULL: none yet */
     int64_t *work;                 /* room for tra_window_work words */
     int64_t results;               /* rows of the result */
-    /* of a context (window_context.h), NULL elsewhere: the place of the item among all rows; how many rows it is, 0 of
-     * one of those that are asked for; how many ties a bundle has, 0 of a row */
-    const int64_t *place, *rows, *ties;
+    /* of a context (window_context.h), NULL elsewhere: the places of the items, and what the part reaches, where bundles
+     * are */
+    const int64_t *place;
+    tra_batch reached;
     tra_group_total total; /* of the bundle that was asked for last */
 } tra_windowing;
 static inline int64_t tra_window_work(int64_t n) { return 7 * n + n / 4 + 256; }
 
 static inline int64_t tra_window_place(const tra_windowing *w, int64_t i) { return w->place ? w->place[i] : i; }
-/* How many rows an item is. */
-static inline int64_t tra_window_rows(const tra_windowing *w, int64_t i) {
-    return w->rows ? tra_max64(1, w->rows[i]) : 1;
+/* The row of what the part reaches that the item is, if it is a bundle; -1: it is a row. */
+static inline int64_t tra_window_bundle(const tra_windowing *w, int64_t i) {
+    if (!w->place) return -1;
+    int64_t number = ((const int64_t *)w->in.v[w->x->number].values)[w->at[i]];
+    return number <= -2 ? -2 - number : -1;
 }
+/* How many rows an item is, and how many ties. */
+int64_t tra_window_rows(const tra_windowing *w, int64_t i);
+int64_t tra_window_ties(const tra_windowing *w, int64_t i);
 
+/* How the order of row j compares with that of row i, moved by end e of the frame. */
+int tra_window_compare_moved(const tra_window *x, const tra_batch *b, const tra_window_frame *f, int e, int64_t j,
+                             int64_t i);
 /* Sets low and high (window_frames.c). */
 void tra_window_find_frames(tra_windowing *w, const tra_window_frame *f);
 
@@ -44,16 +53,14 @@ void tra_window_find_frames(tra_windowing *w, const tra_window_frame *f);
 void tra_window_fold(tra_windowing *w, int i, int64_t *source);
 void tra_window_rank(tra_windowing *w, int i);
 
-/* The columns of the operand (window_context.c); and sets what only a context has. */
-const tra_schema *tra_window_columns(const tra_window *x);
-void tra_window_open_context(tra_windowing *w);
-/* What is known of a bundle for function i; NULL: the item is a row (window_context.c). */
-const tra_group_total *tra_window_total(tra_windowing *w, int i, int64_t item);
-static inline const tra_group_total *tra_window_bundle(tra_windowing *w, int i, int64_t item) {
-    return w->ties && w->ties[item] > 0 ? tra_window_total(w, i, item) : NULL;
+/* What is known of a bundle for function i; NULL: the item is a row. */
+const tra_group_total *tra_window_bundled(tra_windowing *w, int i, int64_t bundle);
+static inline const tra_group_total *tra_window_total(tra_windowing *w, int i, int64_t item) {
+    int64_t bundle = tra_window_bundle(w, item);
+    return bundle >= 0 ? tra_window_bundled(w, i, bundle) : NULL;
 }
-/* The column where function i, MIN or MAX, finds values of rows and of bundles. */
-int tra_window_value_column(const tra_windowing *w, int i);
+/* The column of what the part reaches in which function i, MIN or MAX, finds the values of bundles. */
+int tra_window_state_column(const tra_window *x, int i);
 
 static inline bool tra_window_present(const tra_vector *v, int64_t row) {
     return !v->state || v->state[row] == TRA_STATE_VALUE;

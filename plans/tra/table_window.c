@@ -6,6 +6,9 @@
  */
 #include "table_window.h"
 
+#include "../../lib/table/window_context.h"
+#include "lower.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -285,14 +288,17 @@ static const char *kernel_text(const tra_window *x, tra_arena *a) {
     return tra_table_text(a, &s);
 }
 
-/* The functions of all rows of `in`, which are whole groups; by number of the row. */
-static tra_node *window_kernel(tra_table_builder *w, tra_node *in, const tra_window *x) {
-    return tra_table_kernel(w, in, NULL, 0, 0,
+/* The functions of all rows of `in`, which are whole groups, or the context of a part, with what that reaches; by number
+ * of the row. */
+static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *reached, const tra_window *x) {
+    return tra_table_kernel(w, in, reached, 0, 0,
                             &(tra_rows_kernel){.text = kernel_text(x, w->b->arena),
-                                               .use = TRA_USE_MAP,
+                                               .use = reached ? TRA_USE_JOIN : TRA_USE_MAP,
                                                .columns = x->out,
                                                .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_SAME,
+                                               .rows = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME,
+                                               .most = reached ? x->context->part_rows : 0,
+                                               .counts = reached != NULL,
                                                .share = 1,
                                                .divides = true,
                                                .flops = TRA_SORT_FLOPS + 20.0 * x->n,
@@ -311,13 +317,104 @@ static tra_node *number_blocks(tra_table_builder *w, tra_node *in) {
     return tra_table_sort_blocks(w, in, &x, "numbered");
 }
 
+/* The rows sorted by keys and order, in parts; after them the number of the row, and its place in the order. */
+static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_window *x, const tra_division *d) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = in->type.columns;
+    int nby = x->nkeys + x->norder, *by = tra_table_counting(a, nby, s->n);
+    bool *desc = tra_news(a, bool, nby + 1);
+    for (int k = 0; k < x->norder; k++) desc[x->nkeys + k] = x->desc[k];
+    const char *text = tra_table_list_text(a, s, nby, NULL, desc);
+    tra_arrange sort = {.in = s, .from = tra_table_counting(a, s->n, -1), .n = nby, .column = by, .desc = desc};
+    sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
+    sort.number = -1;
+    sort.what = "a key or the order of a window";
+    tra_node *sorted = tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort,
+                                             tra_arena_printf(a, "sort(%s), numbered", text));
+    tra_part_keys keys = {nby + 1, by, desc, tra_arena_printf(a, "%s, numbered", text)};
+    tra_node *parts = sorted ? tra_table_make_parts(w, sorted, &keys, d) : NULL;
+    sort.in = sort.out;
+    sort.from = tra_table_counting(a, s->n + 1, -1);
+    parts = tra_table_sort_blocks(w, parts, &sort, tra_arena_printf(a, "sort(%s) of numbered", text));
+    return parts ? tra_table_number_rows(w, parts, "place") : NULL;
+}
+
+/* The context of each part, and in *reached what the part reaches. */
+static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_window *x, const tra_division *d,
+                          tra_node **reached) {
+    tra_arena *a = w->b->arena;
+    const struct tra_window_context *c = x->context;
+    tra_node *numbers = tra_positions(w->b, w->call->span, d->parts, 1);
+    const char *text = kernel_text(x, a);
+    if (!numbers) return NULL;
+    tra_rows_kernel k = {.text = tra_arena_printf(a, "summary for %s", text),
+                         .use = TRA_USE_JOIN,
+                         .columns = c->summary,
+                         .dtype = TRA_F64,
+                         .rows = TRA_ROWS_MOST,
+                         .most = TRA_WINDOW_SUMMARY_ROWS,
+                         .counts = true,
+                         .share = 1,
+                         .flops = 10,
+                         .ops = &tra_window_summary_ops,
+                         .data = x};
+    tra_node *all = tra_table_one_block(w, tra_table_kernel(w, parts, numbers, 0, 0, &k), 0);
+    k.text = tra_arena_printf(a, "reach of %s", text);
+    k.rows = TRA_ROWS_SAME;
+    k.share = 1 / (double)d->parts;
+    k.flops = 1;
+    k.ops = &tra_window_reach_ops;
+    *reached = tra_table_kernel(w, all, numbers, -1, -1, &k);
+    if (!*reached) return NULL;
+    k = (tra_rows_kernel){.text = tra_arena_printf(a, "context of %s", text),
+                          .use = TRA_USE_JOIN,
+                          .columns = x->in,
+                          .dtype = TRA_F64,
+                          .rows = TRA_ROWS_SAME,
+                          .counts = true,
+                          .share = 1 / (double)d->parts,
+                          .flops = 1 / (double)d->parts,
+                          .ops = &tra_window_pick_ops,
+                          .data = x};
+    return tra_table_concat(w, tra_table_kernel(w, parts, *reached, -1, -1, &k), 0, c->most);
+}
+
+/* The functions of a divided table, by numbers of rows that ascend in each part. */
+static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_window *fields, const tra_division *d) {
+    tra_arena *a = w->b->arena;
+    tra_err e = {0};
+    static const int zero[] = {0};
+    int64_t all = tra_catalog_elements(in->type.cat);
+    tra_node *parts = sorted_parts(w, in, fields, d), *reached, *context;
+    if (!parts) return NULL;
+    fields->in = parts->type.columns;
+    fields->number = fields->in->n - 2;
+    if (tra_window_context_new(a, fields, d->part_rows, d->parts, all, &fields->context, &e) != TRA_OK) return NULL;
+    const tra_window *x = tra_window_new(a, fields);
+    context = contexts(w, parts, x, d, &reached);
+    tra_node *n = context ? window_kernel(w, context, reached, x) : NULL;
+    if (!n) return NULL;
+    tra_arrange sort = {.in = x->out, .out = x->out, .from = tra_table_counting(a, x->out->n, -1), .n = 1};
+    sort.column = zero;
+    sort.number = -1;
+    sort.what = "";
+    return tra_table_sort_blocks(w, n, &sort, "sort([row])");
+}
+
 /* The functions of the rows, by numbers of rows that ascend, for each block of w->in. */
 static tra_node *find_functions(tra_table_builder *w, tra_node *in, tra_window *fields) {
     bool one = in->type.cat->frontier.v[0] == 1;
+    const tra_schema *s = in->type.columns;
+    tra_division d;
+    tra_division_input x = {.columns = s, .whole_share = 1, .numbered = true, .may_run = true};
+    const int *by = tra_table_counting(w->b->arena, s->n, -1);
+    x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, fields->nkeys + fields->norder, by, true));
+    if (!one && tra_table_divide(in->type.cat, &x, &d))
+        return tra_table_split_numbers(w, functions_of_parts(w, in, fields, &d), w->in);
     if (!one && !(in = number_blocks(w, in))) return NULL;
     fields->in = in->type.columns;
     fields->number = one ? -1 : fields->in->n - 1;
-    tra_node *n = window_kernel(w, tra_table_one_block(w, in, 1), tra_window_new(w->b->arena, fields));
+    tra_node *n = window_kernel(w, tra_table_one_block(w, in, 1), NULL, tra_window_new(w->b->arena, fields));
     return one || !n ? n : tra_table_split_numbers(w, n, w->in);
 }
 

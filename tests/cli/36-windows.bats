@@ -97,3 +97,57 @@ refused() {
     [ "${lines[2]%,*}" = 2,7,9223372036854775807 ]
     [ "${lines[3]%,*}" = 3,1,8 ]
 }
+
+@test "windows of divided tables, whose groups may have many parts, are as sqlite3 has them" {
+    for shape in "" half one each; do
+        status 0 windows 31 2000 20 "$shape"
+        status 0 windows 32 2000 31 "$shape" --sites 3
+    done
+    mkdir one
+    mv W*.h5 one
+    for n in 1 2 5; do
+        status 0 tra run -q w.tra --sites $n
+        for w in W*.h5; do status 0 tra diff "$w" "one/$w"; done
+    done
+}
+
+# many ROWS BLOCK: a table of so many rows, half of which are one group.
+many() {
+    py 'n = int(sys.argv[1])
+r = np.random.default_rng(3)
+k = np.where(r.random(n) < 0.5, 7, r.integers(0, n // 10, n))
+np.savetxt("t.csv", np.c_[k, r.integers(0, n, n), r.integers(-999, 999, n)], "%d", ",", header="k,t,x", comments="")' "$1"
+    tra import -q --table --block "$2" t.csv -o t.h5
+    printf '%s\n' 'input T from "t.h5"' 'W = window(T, [k], [t], r = row_number(), d = dense_rank(), s = sum(x),' \
+        '    m = max(x, frame = rows(-100000, -50000)), b = mean(x, frame = range(-5000, 0)), g = lag(x, 3000))' \
+        'output W' >p.tra
+    sed -i ':a;N;$!ba;s/,\n    /, /' p.tra
+}
+
+@test "a group of half of all rows, and frames longer than memory, keep the least ceiling; killed runs go on" {
+    many 600000 8192
+    status 0 tra run -q p.tra
+    mv W.h5 want.h5
+    status 4 tra run p.tra --memory 1M
+    least=$(sed -n 's/.*(--memory \([0-9]*\)M).*/\1/p' <<<"$output")
+    [ "$least" -lt 64 ]
+    status 0 tra run p.tra --memory "${least}M"
+    used=$(sed -n 's/.* \([0-9.]*\) MiB of memory at most.*/\1/p' <<<"$output")
+    [ "${used%.*}" -le "$least" ]
+    status 0 tra diff W.h5 want.h5
+    status 0 tra run -q p.tra --sites 2 --memory "$((least + 8))M"
+    status 0 tra diff W.h5 want.h5
+    "$PYTHON" - <<'END'
+import h5py, numpy as np
+w = h5py.File("want.h5")["data"]
+c = {n: w[n]["values"][:] if isinstance(w[n], h5py.Group) else w[n][:] for n in ("k", "t", "x", "r", "s", "m", "g")}
+at = np.flatnonzero(c["k"] == 7)
+at = at[np.argsort(c["t"][at], kind="stable")]
+x = c["x"][at].astype(int)
+assert (c["r"][at] == np.arange(1, len(at) + 1)).all()
+last = np.flatnonzero(np.r_[np.diff(c["t"][at]) != 0, True])
+assert (c["s"][at][last] == np.cumsum(x)[last]).all()
+assert (c["g"][at][3000:] == x[:-3000]).all()
+assert c["m"][at][200000] == x[100000:150001].max()
+END
+}
