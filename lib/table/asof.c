@@ -26,9 +26,17 @@ static double real_of(uint64_t w) {
     return f;
 }
 
-uint64_t tra_asof_word(tra_dtype t, const void *values, int64_t i) {
-    if (tra_dtype_is_float(t)) return real_word(tra_element_real(t, values, i));
-    return (uint64_t)tra_element_whole(t, values, i) ^ sign;
+#define WHOLE(name, text, T, ...)                                                                                      \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < n; i++) out[i] = (uint64_t)(int64_t)((const T *)values)[i] ^ sign;                     \
+        break;
+#define REAL(name, text, T, ...)                                                                                       \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 0; i < n; i++) out[i] = real_word((double)((const T *)values)[i]);                            \
+        break;
+
+void tra_asof_words(tra_dtype t, const void *values, int64_t n, uint64_t *out) {
+    switch (t) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }
 }
 
 /* Is x <= y, of the distances between two pairs of times, low before high? */

@@ -8,8 +8,8 @@
 
 #include "join_int.h"
 
-/* The word of element i of an array of times, none of which is NULL or NaN. */
-uint64_t tra_asof_word(tra_dtype t, const void *values, int64_t i);
+/* The words of n times, none of which is NULL or NaN. */
+void tra_asof_words(tra_dtype t, const void *values, int64_t n, uint64_t *out);
 /* The place in t[begin..end), which ascends, of the partner of a row of time `at`, or -1. real: the words are of
  * floats. *from: a place up to which all times are before `at`; `begin` will do. It moves on, for a later `at`. */
 int64_t tra_asof_find(const tra_asof *x, bool real, const uint64_t *t, int64_t begin, int64_t end, int64_t *from,

@@ -25,8 +25,7 @@ typedef struct pairs {
     int n;
     int64_t met;       /* the last left row that came out */
     tra_colcode *code; /* of the condition; NULL: none */
-    char *room;        /* for it: columns, values, and what a run takes */
-    uint64_t *time;    /* of an as-of join: of the right rows */
+    char *room; /* for it: columns, values, and what a run takes; of an as-of join for times, and where keys begin */
 } pairs;
 
 static int pair_columns(const tra_merging *x) { return x->left->n + x->right->n; }
@@ -125,38 +124,57 @@ static int64_t advance(const pairs *p, int64_t l, int64_t at) {
     return low;
 }
 
+#define BEGINS(name, text, T, ...)                                                                                     \
+    case TRA_##name:                                                                                                   \
+        for (int64_t i = 1; i < b->rows; i++) {                                                                        \
+            T x = ((const T *)v->values)[i - 1], y = ((const T *)v->values)[i];                                        \
+            begins[i] |= x != y && (x == x || y == y);                                                                 \
+        }                                                                                                              \
+        break;
+
+/* Which of the sorted rows differ from the one before in the first n columns. NULLs have equal values. */
+static void mark_begins(const tra_batch *b, int n, uint8_t *begins) {
+    memset(begins, 0, (size_t)b->rows);
+    if (b->rows > 0) begins[0] = 1;
+    for (int k = 0; k < n; k++) {
+        const tra_vector *v = &b->v[k];
+        switch (tra_coltype_held(b->schema->v[k].type)) { TRA_DTYPES(BEGINS) }
+        for (int64_t i = 1; v->state && i < b->rows; i++) begins[i] |= !v->state[i - 1] != !v->state[i];
+    }
+}
+
 /* Of each left row the one partner that the as-of join chooses. */
 static void find_nearest(pairs *p) {
     const tra_row_view left = {&p->left, NULL}, right = {&p->right, NULL};
     int n = p->x->n;
-    const tra_vector *lt = &p->left.v[n], *rt = &p->right.v[n];
+    int64_t begin = 0, end = 0, from = 0, rows = p->right.rows;
     tra_dtype type = tra_coltype_held(p->x->left->v[n].type);
-    int64_t begin = 0, end = 0, from = 0;
-    for (int64_t r = 0; r < p->right.rows; r++) p->time[r] = tra_asof_word(type, rt->values, r);
-    p->rows = p->n = 0;
-    p->met = -1;
-    p->code = NULL;
+    uint64_t *time = (uint64_t *)p->room, *at = time + rows;
+    uint8_t *begins = (uint8_t *)(at + p->left.rows), *right_begins = begins + p->left.rows;
+    tra_asof_words(type, p->right.v[n].values, rows, time);
+    tra_asof_words(type, p->left.v[n].values, p->left.rows, at);
+    mark_begins(&p->left, n, begins);
+    mark_begins(&p->right, n, right_begins);
     for (int64_t l = 0; l < p->left.rows; l++) {
-        if (l == 0 || tra_rows_compare(&left, l - 1, &left, l, n, NULL) != 0) {
+        if (begins[l]) {
             begin = end = from = advance(p, l, end);
-            while (end < p->right.rows && tra_rows_compare(&right, end, &left, l, n, NULL) == 0) end++;
+            if (end < rows && tra_rows_compare(&right, end, &left, l, n, NULL) == 0)
+                for (end++; end < rows && !right_begins[end];) end++;
         }
-        int64_t r = tra_asof_find(p->x->asof, tra_dtype_is_float(type), p->time, begin, end, &from,
-                                  tra_asof_word(type, lt->values, l));
+        int64_t r = tra_asof_find(p->x->asof, tra_dtype_is_float(type), time, begin, end, &from, at[l]);
         if (r >= 0) add_pair(p, l, r);
     }
-    write_pairs(p);
 }
 
 static void find_pairs(pairs *p) {
     const tra_row_view left = {&p->left, NULL}, right = {&p->right, NULL};
-    if (p->x->asof) return find_nearest(p);
     tra_arena *a = p->x->where ? tra_arena_new() : NULL;
     int64_t at = 0;
     p->rows = p->n = 0;
     p->met = -1;
     p->code = a ? tra_colcode_new(a, 1, &p->x->where) : NULL;
-    for (int64_t l = 0; l < p->left.rows; l++) {
+    if (p->x->asof) find_nearest(p);
+    for (int64_t l = 0; !p->x->asof && l < p->left.rows; l++) {
         at = advance(p, l, at);
         for (int64_t r = at; r < p->right.rows && tra_rows_compare(&right, r, &left, l, p->x->n, NULL) == 0; r++) {
             add_pair(p, l, r);
@@ -169,9 +187,8 @@ static void find_pairs(pairs *p) {
 
 static int64_t merge_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_merging *x = data;
-    (void)ext_a;
     int64_t fixed = tra_vectors_bytes(pair_columns(x) + x->out->n) + tra_round64(sizeof(pairs)) + condition_bytes(x);
-    return x->asof ? tra_add_most(fixed, tra_mul_most(8, ext_b->v[0])) : fixed;
+    return x->asof ? tra_add_most(fixed, tra_mul_most(9, tra_add_most(ext_a->v[0], ext_b->v[0]))) : fixed;
 }
 
 static bool open_pairs(const tra_merging *x, const tra_cell *a, const tra_cell *b, void *scratch, pairs **p) {
@@ -180,7 +197,6 @@ static bool open_pairs(const tra_merging *x, const tra_cell *a, const tra_cell *
     (*p)->x = x;
     (*p)->out = NULL;
     (*p)->room = (char *)*p + tra_round64(sizeof(pairs));
-    (*p)->time = (uint64_t *)(*p)->room;
     return open_rows(a, x->left, x->n, v, &(*p)->left) && open_rows(b, x->right, x->n, v + x->left->n, &(*p)->right);
 }
 
@@ -194,6 +210,8 @@ static int64_t count_pairs(pairs *p, tra_cell *out) {
 static int64_t merge_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_merging *x = data;
     pairs *p;
+    if (x->asof)
+        return tra_columns_room(x->out, a->array.ext.v[0]); /* one of each, at most: no need to count them first */
     return tra_columns_room(x->out, open_pairs(x, a, b, scratch, &p) ? count_pairs(p, out) : 0);
 }
 
@@ -202,9 +220,10 @@ static void merge_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     tra_batch made = {.v = (tra_vector *)scratch + x->left->n + x->right->n};
     pairs *p;
     if (!open_pairs(x, a, b, scratch, &p)) return tra_columns_begin(out, x->out, 0, &made);
-    tra_columns_begin(out, x->out, count_pairs(p, out), &made);
+    tra_columns_begin(out, x->out, x->asof ? p->left.rows : count_pairs(p, out), &made);
     p->out = &made;
     find_pairs(p);
+    if (x->asof) tra_columns_end(out, x->out, p->rows);
 }
 
 const tra_rows_ops tra_merge_join_ops = {.scratch = merge_scratch, .bytes = merge_bytes, .run = merge_run};
