@@ -45,7 +45,8 @@ static int64_t begin_of(const tra_window *x, const tra_batch *b, int64_t from, i
     return low;
 }
 
-/* ---- summaries ------------------------------------------------------------------------------------------------------ */
+/* ---- summaries ------------------------------------------------------------------------------------------------------
+ */
 
 /* Rows [from, to) of a part, as rows of its summary. */
 typedef struct piece {
@@ -94,7 +95,7 @@ static void put_totals(const tra_window *x, const tra_batch *b, const piece *p, 
     const struct tra_window_context *c = x->context;
     tra_batch totals = {.schema = c->summary, .rows = out->rows, .v = out->v + c->totals};
     for (int i = 0; c->states && i < c->states->n; i++) {
-        tra_group_total t = {.row = -1};
+        tra_group_total t = tra_group_none(&c->states->v[i]);
         for (int64_t row = p->from; row < p->to; row++) tra_group_add_row(&c->states->v[i], b, row, &t);
         tra_group_put(c->states, i, b, &t, NULL, &totals, to);
     }
@@ -122,8 +123,7 @@ static void summary_run(const void *data, const tra_cell *a, const tra_cell *b, 
     int n = ok ? find_pieces(x, &in, v) : 0;
     tra_columns_begin(out, c->summary, n, &made);
     for (int k = 0; k < n; k++) from[k] = v[k].from;
-    for (int k = 0; k < x->in->n && n > 0; k++)
-        tra_gather_rows(&made.v[k], 0, &in.v[k], x->in->v[k].type, from, n);
+    for (int k = 0; k < x->in->n && n > 0; k++) tra_gather_rows(&made.v[k], 0, &in.v[k], x->in->v[k].type, from, n);
     for (int k = 0; k < n; k++) {
         bool one = v[k].to - v[k].from == 1;
         wholes(&made, c->rows)[k] = v[k].to - v[k].from;
@@ -135,7 +135,8 @@ static void summary_run(const void *data, const tra_cell *a, const tra_cell *b, 
 
 const tra_rows_ops tra_window_summary_ops = {.scratch = summary_scratch, .bytes = summary_bytes, .run = summary_run};
 
-/* ---- what a part reaches --------------------------------------------------------------------------------------------- */
+/* ---- what a part reaches
+ * --------------------------------------------------------------------------------------------- */
 
 /* Rows [from, to) of all summaries: of one part, its first or last group. */
 typedef struct segment {
@@ -278,7 +279,8 @@ static void reach_run(const void *data, const tra_cell *a, const tra_cell *b, tr
 
 const tra_rows_ops tra_window_reach_ops = {.scratch = reach_scratch, .bytes = reach_bytes, .run = reach_run};
 
-/* ---- what a part takes of another one -------------------------------------------------------------------------------- */
+/* ---- what a part takes of another one
+ * -------------------------------------------------------------------------------- */
 
 typedef struct picking {
     tra_batch in, reached;
@@ -345,8 +347,8 @@ static void pick_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     picking p;
     bool ok = open_picking(x, a, b, scratch, &p), rows = p.to > p.from;
     tra_batch made = {.v = p.rest};
-    int64_t n = ok ? picked(&p) : 0, *at = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->in->n +
-                                                                                          x->context->summary->n));
+    int64_t n = ok ? picked(&p) : 0,
+            *at = (int64_t *)((char *)scratch + tra_vectors_bytes(2 * x->in->n + x->context->summary->n));
     tra_columns_begin(out, x->in, n, &made);
     if (n == 0) return;
     for (int64_t k = 0; !rows && k < n; k++) at[k] = p.first + k;
@@ -365,7 +367,8 @@ static void pick_run(const void *data, const tra_cell *a, const tra_cell *b, tra
 
 const tra_rows_ops tra_window_pick_ops = {.scratch = pick_scratch, .bytes = pick_bytes, .run = pick_run};
 
-/* ---- bundles in a window ---------------------------------------------------------------------------------------------- */
+/* ---- bundles in a window
+ * ---------------------------------------------------------------------------------------------- */
 
 int64_t tra_window_rows(const tra_windowing *w, int64_t i) {
     int64_t bundle = tra_window_bundle(w, i);
@@ -384,7 +387,7 @@ int tra_window_state_column(const tra_window *x, int i) {
 const tra_group_total *tra_window_bundled(tra_windowing *w, int i, int64_t bundle) {
     const struct tra_window_context *c = w->x->context;
     const tra_batch totals = {.schema = c->summary, .rows = w->reached.rows, .v = w->reached.v + c->totals};
-    w->total = (tra_group_total){.row = -1};
+    w->total = tra_group_none(&c->states->v[c->state[i]]);
     tra_group_add_state(&c->states->v[c->state[i]], &totals, bundle, &w->total);
     return &w->total;
 }

@@ -28,9 +28,9 @@ struct tra_window_context {
     const tra_window_frame *span;
     int nnth;
     const int64_t *nth;
-    bool bundles;       /* of other parts bundles are needed, */
-    bool counts_ties;   /* with the number of ties */
-    int64_t reach[2];   /* no row further away is needed, unless it is in a bundle; if there are no bundles */
+    bool bundles;            /* of other parts bundles are needed, */
+    bool counts_ties;        /* with the number of ties */
+    int64_t reach[2];        /* no row further away is needed, unless it is in a bundle; if there are no bundles */
     int64_t part_rows, most; /* rows of a part and of a context, at most */
 };
 enum { TRA_WINDOW_OWN = -1, TRA_WINDOW_FROM = -2, TRA_WINDOW_UP_TO = -3, TRA_WINDOW_SUMMARY_ROWS = 14 };

@@ -286,8 +286,8 @@ static void fold_best(tra_windowing *w, int i, int64_t *source) {
         const tra_vector *v = values_of(&t, j, &row);
         t.best[0][j] = tra_window_present(v, row) ? j : -1;
         if (code)
-            code[j] = real ? code_of_real(tra_value_real(t.c, v, row), t.most)
-                           : code_of_whole(tra_value_whole(t.c, v, row));
+            code[j] =
+                real ? code_of_real(tra_value_real(t.c, v, row), t.most) : code_of_whole(tra_value_whole(t.c, v, row));
     }
     fold_frames(&t, FOLD_BEST, i, put_best, source);
 }

@@ -23,8 +23,8 @@ typedef struct tra_windowing {
     const tra_window_frame *frame; /* that they are of; NULL: none yet */
     int64_t *work;                 /* room for tra_window_work words */
     int64_t results;               /* rows of the result */
-    /* of a context (window_context.h), NULL elsewhere: the places of the items, and what the part reaches, where bundles
-     * are */
+    /* of a context (window_context.h), NULL elsewhere: the places of the items, and what the part reaches, where
+     * bundles are */
     const int64_t *place;
     tra_batch reached;
     tra_group_total total; /* of the bundle that was asked for last */

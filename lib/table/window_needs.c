@@ -81,8 +81,8 @@ static int64_t count_most(const needs *s, int64_t parts, int64_t all) {
     int64_t most = tra_mul_most(s->c->part_rows, 1 + s->c->nnth);
     for (int k = 0; k < s->c->nspans; k++) {
         const tra_window_frame *f = &s->span[k];
-        bool one = is_same(f, &(tra_window_frame){f->range, {false, false}, {f->whole[0], f->whole[0]},
-                                                  {f->real[0], f->real[0]}});
+        bool one = is_same(
+            f, &(tra_window_frame){f->range, {false, false}, {f->whole[0], f->whole[0]}, {f->real[0], f->real[0]}});
         int64_t apart = one ? 0 : INT64_MAX;
         if (!one && !f->range && !f->open[0] && !f->open[1] && f->whole[0] > -all && f->whole[1] < all)
             apart = tra_max64(0, f->whole[1] - f->whole[0]);
@@ -93,7 +93,8 @@ static int64_t count_most(const needs *s, int64_t parts, int64_t all) {
     return tra_add_most(tra_min64(most, all), tra_mul_most(parts, TRA_WINDOW_SUMMARY_ROWS));
 }
 
-/* ---- columns -------------------------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------------------------------
+ */
 
 static tra_aggregate aggregate_of(tra_window_function f) {
     switch (f) {

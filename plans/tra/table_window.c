@@ -288,8 +288,8 @@ static const char *kernel_text(const tra_window *x, tra_arena *a) {
     return tra_table_text(a, &s);
 }
 
-/* The functions of all rows of `in`, which are whole groups, or the context of a part, with what that reaches; by number
- * of the row. */
+/* The functions of all rows of `in`, which are whole groups, or the context of a part, with what that reaches; by
+ * number of the row. */
 static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *reached, const tra_window *x) {
     return tra_table_kernel(w, in, reached, 0, 0,
                             &(tra_rows_kernel){.text = kernel_text(x, w->b->arena),
@@ -329,8 +329,8 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
     sort.number = -1;
     sort.what = "a key or the order of a window";
-    tra_node *sorted = tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort,
-                                             tra_arena_printf(a, "sort(%s), numbered", text));
+    tra_node *sorted =
+        tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort, tra_arena_printf(a, "sort(%s), numbered", text));
     tra_part_keys keys = {nby + 1, by, desc, tra_arena_printf(a, "%s, numbered", text)};
     tra_node *parts = sorted ? tra_table_make_parts(w, sorted, &keys, d) : NULL;
     sort.in = sort.out;
