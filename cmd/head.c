@@ -1,11 +1,13 @@
-/* head.c - tra head REL: the first rows of a table, or of a tensor of rank 1 or 2. */
+/* head.c - tra head REL: the first rows of a table, the corner of a tensor, or its first elements. */
 #include "head.h"
 
 #include "common.h"
+#include "plot.h"
 #include "tables.h"
 
 #include "../formats/formats.h"
 #include "../lib/relation/labels.h"
+#include "../lib/relation/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,24 +141,122 @@ static void add_label(grid *g, const tra_dim_labels *l, int64_t position) {
     add(g, text, strlen(text));
 }
 
+/* The corner of the last two dimensions, of n x m elements, at the beginning of all others. */
 static tra_status put_box(tra_view *v, grid *g, const margins *b, int64_t n, int64_t m, tra_err *e) {
     tra_dims start = v->shape, count = v->shape;
-    int r = v->shape.n;
+    int r = v->shape.n, last = r > 1 ? r - 1 : 0;
     tra_dtype t = tra_rel_type(v->rel)->dtype;
     for (int d = 0; d < r; d++) start.v[d] = 0, count.v[d] = 1;
-    if (r > 0) count.v[0] = n;
-    if (r > 1) count.v[1] = m;
+    if (r > 0) count.v[last] = m;
+    if (r > 0) count.v[r > 1 ? r - 2 : 0] = n;
     int64_t stride[TRA_MAXDIM];
     tra_strides(&count, stride);
     void *buf = tra_malloc((size_t)tra_dense_bytes(t, &count) + 1);
-    tra_view_room(v, NULL, NULL);
     tra_status s = n * m > 0 ? tra_view_box(v, &start, &count, buf, stride, e) : TRA_OK;
+    bool dots = g->aligned && tra_view_sparse(v); /* what no entry is stored for */
     for (int64_t i = 0; i < n * m && s == TRA_OK; i++) {
         char text[TRA_NUMTEXT];
         if (g->aligned && b->row && i % m == 0) add_label(g, b->row, i / m);
-        add(g, text, tra_print_value(t, buf, i, text));
+        if (dots && tra_element_real(t, buf, i) == 0)
+            add(g, ".", 1);
+        else
+            add(g, text, tra_print_value(t, buf, i, text));
     }
     free(buf);
+    return s;
+}
+
+/* A line of CSV: where an element is, and what it is. */
+static void put_element(tra_str *out, const tra_dim_labels *const *labels, const tra_dims *at, tra_dtype t,
+                        const void *data, int64_t i) {
+    char text[TRA_NUMTEXT];
+    for (int d = 0; d < at->n; d++) {
+        if (labels && labels[d])
+            tra_csv_put_label(out, labels[d], at->v[d], ',');
+        else
+            tra_str_printf(out, "%" PRId64, at->v[d]);
+        tra_str_add(out, ",");
+    }
+    tra_str_addn(out, text, tra_print_value(t, data, i, text));
+    tra_str_add(out, "\n");
+}
+
+/* The first n entries, block by block. */
+static tra_status put_entries(tra_view *v, const tra_dim_labels *const *labels, int64_t n, tra_str *out, tra_err *e) {
+    const tra_type *t = tra_rel_type(v->rel);
+    for (int64_t k = 0; k < t->cat->n && n > 0; k++) {
+        tra_dims at, ext, place;
+        TRA_TRY(tra_view_load(v, k, e));
+        tra_cell cell = tra_view_cell(v);
+        tra_rows_view x = tra_rows_of(&cell);
+        tra_view_offset(v, k, &at);
+        tra_catalog_ext(t->cat, k, &ext);
+        int lead = at.n - ext.n;
+        place = at;
+        for (int64_t r = 0; r < x.nrows && n > 0; r++) {
+            int64_t left = x.row[r];
+            for (int d = ext.n - 2; d >= 0; left /= ext.v[d--]) place.v[lead + d] = at.v[lead + d] + left % ext.v[d];
+            for (int64_t i = x.begin[r]; i < x.begin[r + 1] && n > 0; i++, n--) {
+                place.v[at.n - 1] = at.v[at.n - 1] + x.column[i];
+                put_element(out, labels, &place, t->dtype, x.value, i);
+            }
+        }
+    }
+    return TRA_OK;
+}
+
+/* The first n elements in the order of rows. */
+static tra_status put_elements(tra_view *v, const tra_dim_labels *const *labels, int64_t n, tra_str *out, tra_err *e) {
+    tra_dims at = v->shape, count = v->shape;
+    int last = at.n - 1;
+    int64_t stride[TRA_MAXDIM], all = 1;
+    tra_dtype t = tra_rel_type(v->rel)->dtype;
+    for (int d = 0; d < at.n; d++) all = tra_mul_most(all, v->shape.v[d]), at.v[d] = 0, count.v[d] = 1;
+    n = tra_min64(n, all);
+    count.v[last] = tra_min64(n, v->shape.v[last]);
+    tra_strides(&count, stride);
+    void *buf = tra_malloc((size_t)tra_dense_bytes(t, &count) + 1);
+    tra_status s = TRA_OK;
+    while (n > 0 && s == TRA_OK) {
+        s = tra_view_box(v, &at, &count, buf, stride, e);
+        tra_dims place = at;
+        for (int64_t i = 0; i < count.v[last] && n > 0 && s == TRA_OK; i++, n--) {
+            place.v[last] = i;
+            put_element(out, labels, &place, t, buf, i);
+        }
+        for (int d = last - 1; d >= 0 && ++at.v[d] == v->shape.v[d]; d--) at.v[d] = 0;
+    }
+    free(buf);
+    return s;
+}
+
+/* CSV of a tensor of more than two dimensions: a line for each element. */
+static tra_status list_elements(tra_view *v, const tra_dim_labels *const *labels, tra_err *e) {
+    tra_str out = {0};
+    for (int d = 0; d < v->shape.n; d++) {
+        if (labels && labels[d])
+            tra_csv_put_name(&out, labels[d]->name, ',');
+        else
+            tra_str_printf(&out, "dim%d", d);
+        tra_str_add(&out, ",");
+    }
+    tra_str_add(&out, "value\n");
+    tra_status s = tra_view_sparse(v) ? put_entries(v, labels, rows, &out, e) : put_elements(v, labels, rows, &out, e);
+    if (s == TRA_OK) s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
+    return s;
+}
+
+/* Which part of a larger tensor a terminal gets. */
+static tra_status say_part(const tra_view *v, tra_err *e) {
+    char shape[TRA_DIMTEXT];
+    tra_str out = {0};
+    if (v->shape.n <= 2) return TRA_OK;
+    tra_str_add(&out, "[");
+    for (int d = 0; d < v->shape.n - 2; d++) tra_str_add(&out, "0, ");
+    tra_str_printf(&out, ":, :] of %s\n", tra_shape_text(&v->shape, shape));
+    tra_status s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
     return s;
 }
 
@@ -164,24 +264,29 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
     enum { COLUMNS = 10 };
     tra_view v;
     TRA_TRY(tra_view_open(&v, rel, spec, e));
-    int r = v.shape.n;
-    int64_t n = r > 0 ? tra_min64(rows, v.shape.v[0]) : 1, m = r > 1 ? v.shape.v[1] : 1;
+    int r = v.shape.n, down = r > 1 ? r - 2 : 0;
+    int64_t n = r > 0 ? tra_min64(rows, v.shape.v[down]) : 1, m = r > 1 ? v.shape.v[r - 1] : 1;
     if (terminal) m = tra_min64(m, COLUMNS);
-    tra_status s = TRA_OK;
-    if (r > 2) s = tra_fail(e, TRA_INPUT, "%s is a tensor of %d dimensions: only those of 1 and 2 have rows", spec, r);
     int64_t need =
         (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held_bytes(rel);
-    if (s == TRA_OK) s = tra_buffer_check(memory, need, e);
+    tra_status s = tra_buffer_check(memory, need, e);
     const tra_dim_labels *const *labels = NULL;
     if (s == TRA_OK) s = tra_rel_labels(rel, &labels, e);
-    margins b = {labels && r > 0 ? labels[0] : NULL, labels && r > 1 ? labels[1] : NULL};
+    tra_view_room(&v, NULL, NULL);
+    if (r > 2 && !terminal) {
+        if (s == TRA_OK) s = list_elements(&v, labels, e);
+        tra_view_close(&v);
+        return s;
+    }
+    margins b = {labels && r > 0 ? labels[down] : NULL, labels && r > 1 ? labels[r - 1] : NULL};
     g->columns = (int)m + (b.row != NULL);
     g->left = tra_news(g->arena, bool, m + 2);
     g->left[0] = b.row != NULL;
     g->aligned = terminal;
-    g->more = r > 0 ? v.shape.v[0] - n : 0;
+    g->more = r > 0 ? v.shape.v[down] - n : 0;
     if (terminal && b.row && b.column) add(g, b.row->name, strlen(b.row->name));
     for (int64_t c = 0; terminal && b.column && c < m; c++) add_label(g, b.column, c);
+    if (s == TRA_OK && terminal) s = say_part(&v, e);
     if (s == TRA_OK) s = put_box(&v, g, &b, n, m, e);
     tra_view_close(&v);
     if (s != TRA_OK || terminal) return s;
@@ -192,6 +297,22 @@ static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool term
         tra_str_printf(&out, "%s%s", g->cell[i], (i + 1) % m ? "," : "\n");
     }
     s = tra_print(tra_str_get(&out), e);
+    tra_str_free(&out);
+    return s;
+}
+
+/* Where the entries of a sparse tensor are, of which a corner tells little. */
+static tra_status show_density(tra_rel *rel, const char *spec, grid *g, tra_err *e) {
+    tra_plot p;
+    tra_dims shape;
+    if (!tra_rel_type(rel)->layout || !tra_type_is_tensor(tra_rel_type(rel), NULL)) return TRA_OK;
+    tra_type_shape(tra_rel_type(rel), &shape);
+    if (shape.n < 2 || shape.v[0] == 0 || shape.v[1] == 0) return TRA_OK;
+    TRA_TRY(tra_plot_density(rel, spec, true, memory, g->arena, &p, e));
+    tra_str out = {0};
+    tra_str_add(&out, "\n");
+    tra_plot_text(&p, &out);
+    tra_status s = tra_print(tra_str_get(&out), e);
     tra_str_free(&out);
     return s;
 }
@@ -210,6 +331,7 @@ tra_status tra_head_print(const char *spec, int64_t n, int64_t ceiling, bool ter
         aligned(&g, &out);
         s = tra_print(tra_str_get(&out), e);
         tra_str_free(&out);
+        if (s == TRA_OK && !tra_rel_is_table(rel)) s = show_density(rel, spec, &g, e);
     }
     free(g.cell);
     tra_arena_free(g.arena);
@@ -231,7 +353,10 @@ const tra_cmd tra_cmd_head = {
     .about =
         "Prints the first rows of a table, with a line of names; or those of a tensor of 1 or 2 dimensions, of "
         "which a terminal gets the first 10 columns. Cells are aligned on a terminal; in a pipe it is CSV, of which "
-        "NULL is nothing between the commas.",
+        "NULL is nothing between the commas. Of a tensor of more dimensions a terminal gets the corner of the last "
+        "two, a pipe a line for each of the first elements (of a sparse one: entries) with its coordinates. Of a "
+        "sparse "
+        "tensor a terminal also gets a map of where its entries are.",
     .opts = (const tra_opt[]){{'n', "rows", TRA_OPT_INT, &rows, "N", "how many rows (default: 10)", NULL, NULL, NULL},
                               TRA_OPT_MEMORY(memory),
                               {.name = NULL}},

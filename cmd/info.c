@@ -2,117 +2,19 @@
 #include "../lib/relation/labels.h"
 #include "../lib/relation/rows.h"
 #include "../lib/relation/stored.h"
+#include "../lib/base/newfile.h"
 #include "common.h"
+#include "plot.h"
+#include "values.h"
 #include "tables.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool want_stats, want_mapping, want_spread, want_names;
+static const char *want_plot, *picture; /* picture: the file for it */
 static int64_t memory = TRA_SCAN_MEMORY;
-
-/* ---- statistics --------------------------------------------------------------------------------------------- */
-
-typedef struct stats {
-    double min, max; /* floats: of what is not NaN; NaN when there is nothing */
-    int64_t least, most;
-    long double sum; /* wide, so that the order in which workers add hardly shows */
-    int64_t numbers, nans;
-} stats;
-static const stats nothing = {.min = NAN, .max = NAN, .least = INT64_MAX, .most = INT64_MIN};
-
-typedef struct gathering {
-    const tra_type *type;
-    stats part[TRA_MAXWORKERS];
-} gathering;
-
-static void merge(stats *s, const stats *p) {
-    s->min = fmin(s->min, p->min);
-    s->max = fmax(s->max, p->max);
-    s->least = tra_min64(s->least, p->least);
-    s->most = tra_max64(s->most, p->most);
-    s->sum += p->sum;
-    s->numbers += p->numbers;
-    s->nans += p->nans;
-}
-
-/* The mean. With both +inf and -inf there is none: always the same NaN, without a sign. */
-static double mean_of(const stats *s) {
-    double mean = s->numbers ? (double)(s->sum / s->numbers) : NAN;
-    return isnan(mean) ? NAN : mean;
-}
-
-#define GATHER_FLOAT(ctype)                                                                                            \
-    for (int64_t i = 0; i < n; i++) {                                                                                  \
-        double x = (double)((const ctype *)data)[i];                                                                   \
-        bool number = x == x;                                                                                          \
-        count += number;                                                                                               \
-        sum += number ? x : 0;                                                                                         \
-        min = x < min ? x : min;                                                                                       \
-        max = x > max ? x : max;                                                                                       \
-    }
-#define GATHER_INT(ctype)                                                                                              \
-    for (int64_t i = 0; i < n; i++) {                                                                                  \
-        int64_t x = ((const ctype *)data)[i];                                                                          \
-        sum += x;                                                                                                      \
-        p.least = x < p.least ? x : p.least;                                                                           \
-        p.most = x > p.most ? x : p.most;                                                                              \
-    }                                                                                                                  \
-    count = n;
-#define GATHER_BOOL GATHER_INT
-
-/* Adds n elements to the statistics of a worker. */
-static void gather_run(gathering *g, int worker, const void *data, int64_t n) {
-    int64_t count = 0;
-    double min = INFINITY, max = -INFINITY;
-    long double sum = 0;
-    stats p = nothing;
-    switch (g->type->dtype) {
-#define X(name, text, ctype, class, ...)                                                                               \
-    case TRA_##name: GATHER_##class(ctype); break;
-        TRA_DTYPES(X)
-#undef X
-    }
-    if (count && tra_dtype_is_float(g->type->dtype)) p.min = min, p.max = max;
-    p.sum = sum;
-    p.numbers = count;
-    p.nans = n - count;
-    merge(&g->part[worker], &p);
-}
-
-/* Counts n elements that are 0 because they are not stored. */
-static void gather_zeros(gathering *g, int worker, int64_t n) {
-    stats p = nothing;
-    if (n == 0) return;
-    p.min = p.max = 0;
-    p.least = p.most = 0;
-    p.numbers = n;
-    merge(&g->part[worker], &p);
-}
-
-static tra_status gather(void *ctx, int worker, int64_t ordinal, const void *data, tra_err *e) {
-    gathering *g = ctx;
-    int64_t n = tra_catalog_elements_of(g->type->cat, ordinal);
-    if (!data) return e->status;
-    if (!g->type->layout) {
-        gather_run(g, worker, data, n);
-        return TRA_OK;
-    }
-    tra_cell cell = tra_cell_new(g->type, ordinal, (void *)(uintptr_t)data);
-    tra_rows_view v = tra_rows_of(&cell);
-    gather_run(g, worker, v.value, v.n);
-    gather_zeros(g, worker, n - v.n);
-    return TRA_OK;
-}
-
-static tra_status statistics(tra_rel *rel, stats *s, tra_err *e) {
-    gathering g = {.type = tra_rel_type(rel)};
-    for (int i = 0; i < TRA_MAXWORKERS; i++) g.part[i] = nothing;
-    TRA_TRY(tra_scan(rel, tra_rel_info(rel)->path, memory, gather, &g, e));
-    *s = g.part[0];
-    for (int i = 1; i < TRA_MAXWORKERS; i++) merge(s, &g.part[i]);
-    return TRA_OK;
-}
 
 /* ---- what is stored by levels ------------------------------------------------------------------------------- */
 
@@ -289,7 +191,7 @@ static const char *readers(const tra_relinfo *i) {
     return "HDF5 programs that find the zstd filter 32015 (make install puts it there); for others: tra export --to h5";
 }
 
-static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows,
+static void text_of(tra_rel *rel, const char *spec, const tra_values *s, const row_counts *rows,
                     const tra_dim_labels *const *labels, tra_str *out) {
     const tra_type *t = tra_rel_type(rel);
     const tra_catalog *c = t->cat;
@@ -335,7 +237,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_co
     else
         tra_str_printf(out, "  readable by %s\n", readers(i));
     if (s) {
-        double mean = mean_of(s);
+        double mean = tra_values_mean(s);
         if (!tra_dtype_is_float(t->dtype) && s->numbers)
             tra_str_printf(out, "  values      min %" PRId64 ", max %" PRId64 ", mean %.10g\n", s->least, s->most,
                            mean);
@@ -347,7 +249,7 @@ static void text_of(tra_rel *rel, const char *spec, const stats *s, const row_co
 
 /* ---- JSON --------------------------------------------------------------------------------------------------- */
 
-static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_counts *rows,
+static void json_of(tra_rel *rel, const char *spec, const tra_values *s, const row_counts *rows,
                     const tra_dim_labels *const *labels, tra_json *j) {
     const tra_type *t = tra_rel_type(rel);
     const tra_catalog *c = t->cat;
@@ -393,7 +295,7 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_co
             tra_json_num(j, "min", s->min);
             tra_json_num(j, "max", s->max);
         }
-        tra_json_num(j, "mean", mean_of(s));
+        tra_json_num(j, "mean", tra_values_mean(s));
         tra_json_int(j, "nan", s->nans);
         tra_json_end(j, '}');
     }
@@ -402,27 +304,61 @@ static void json_of(tra_rel *rel, const char *spec, const stats *s, const row_co
 
 /* ---- command ------------------------------------------------------------------------------------------------ */
 
-static tra_status describe(const char *spec, tra_json *out, tra_err *e) {
-    tra_rel *rel = NULL;
-    TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
-    if (tra_rel_is_table(rel)) {
-        tra_status told = tra_info_table(rel, spec, out, e);
-        tra_rel_close(rel);
-        return told;
-    }
-    stats s;
+static tra_status describe_tensor(tra_rel *rel, const char *spec, tra_json *out, tra_err *e) {
+    tra_values s;
     row_counts rows;
     const tra_dim_labels *const *labels = NULL;
-    tra_status status = want_stats ? statistics(rel, &s, e) : TRA_OK;
-    if (status == TRA_OK) status = tra_rel_labels(rel, &labels, e);
-    if (status == TRA_OK) status = count_rows(rel, &rows, e);
-    if (status == TRA_OK && tra_common_opts.format == TRA_FORMAT_JSON) {
+    if (want_stats) TRA_TRY(tra_values_of(rel, memory, &s, e));
+    TRA_TRY(tra_rel_labels(rel, &labels, e));
+    TRA_TRY(count_rows(rel, &rows, e));
+    if (tra_common_opts.format == TRA_FORMAT_JSON)
         json_of(rel, spec, want_stats ? &s : NULL, &rows, labels, out);
-    } else if (status == TRA_OK) {
+    else
         text_of(rel, spec, want_stats ? &s : NULL, &rows, labels, &out->out);
+    return TRA_OK;
+}
+
+/* Pictures of all relations. */
+typedef struct pictures {
+    tra_arena *arena;
+    int n;
+    tra_plot *v;
+} pictures;
+
+static tra_status describe(const char *spec, tra_json *out, pictures *all, tra_err *e) {
+    tra_rel *rel = NULL;
+    tra_plot *v;
+    int n = 0;
+    bool text = !picture && tra_common_opts.format != TRA_FORMAT_JSON;
+    TRA_TRY(tra_rel_open(spec, NULL, &rel, e));
+    tra_status s = tra_rel_is_table(rel) ? tra_info_table(rel, spec, out, e) : describe_tensor(rel, spec, out, e);
+    if (s == TRA_OK && want_plot)
+        s = tra_plots_of(rel, spec, *want_plot ? want_plot : NULL, text, memory, all->arena, &n, &v, e);
+    if (s == TRA_OK && n > 0) {
+        all->v = tra_realloc(all->v, (size_t)(all->n + n), sizeof *v);
+        memcpy(all->v + all->n, v, (size_t)n * sizeof *v);
+        all->n += n;
+    }
+    for (int i = 0; s == TRA_OK && text && i < n; i++) {
+        tra_str_add(&out->out, "\n");
+        tra_plot_text(&v[i], &out->out);
     }
     tra_rel_close(rel);
-    return status;
+    return s;
+}
+
+static tra_status save_pictures(const pictures *p, tra_err *e) {
+    tra_str svg = {0};
+    tra_plots_svg(p->n, p->v, &svg);
+    tra_status s = tra_replace_file(picture, tra_str_get(&svg), svg.n, false, e);
+    tra_str_free(&svg);
+    return s;
+}
+
+static void json_pictures(const pictures *p, tra_json *j) {
+    tra_json_begin(j, "plots", '[');
+    for (int i = 0; i < p->n; i++) tra_plot_json(&p->v[i], j);
+    tra_json_end(j, ']');
 }
 
 /* The relations of each file, a line each. */
@@ -443,21 +379,30 @@ static tra_status list_names(int argc, char **argv, tra_err *e) {
 
 static tra_status run(int argc, char **argv, tra_err *e) {
     if (want_names) return list_names(argc, argv, e);
+    size_t n = picture ? strlen(picture) : 0;
+    if (picture && !want_plot) return tra_fail(e, TRA_USAGE, "-o %s is for the picture that --plot makes", picture);
+    if (picture && (n < 4 || strcmp(picture + n - 4, ".svg") != 0))
+        return tra_fail(e, TRA_USAGE, "-o %s: the picture is SVG; call it NAME.svg", picture);
     bool json = tra_common_opts.format == TRA_FORMAT_JSON;
     tra_json j = {0};
+    pictures p = {.arena = tra_arena_new()};
     tra_status s = TRA_OK;
     if (json) {
         tra_json_begin(&j, NULL, '{');
         tra_json_begin(&j, "relations", '[');
     }
-    for (int i = 0; i < argc && s == TRA_OK; i++) s = describe(argv[i], &j, e);
+    for (int i = 0; i < argc && s == TRA_OK; i++) s = describe(argv[i], &j, &p, e);
     if (json) {
         tra_json_end(&j, ']');
+        if (want_plot) json_pictures(&p, &j);
         tra_json_end(&j, '}');
         tra_str_add(&j.out, "\n");
     }
+    if (s == TRA_OK && picture) s = save_pictures(&p, e);
     if (s == TRA_OK) s = tra_print(tra_str_get(&j.out), e);
     tra_json_free(&j);
+    free(p.v);
+    tra_arena_free(p.arena);
     return s;
 }
 
@@ -470,16 +415,21 @@ const tra_cmd tra_cmd_info = {
         "Tells of each relation (FILE.h5 or FILE.h5:NAME) its type, blocks and keys, how it is stored and who can read "
         "the file. Reads no data unless --stats asks for it. Statistics are of the elements that exist: holes are "
         "not counted.",
-    .opts = (const tra_opt[]){{'s', "stats", TRA_OPT_FLAG, &want_stats, NULL,
-                               "reads the data: minimum, maximum, mean, number of NaN", NULL, NULL, NULL},
-                              {0, "mapping", TRA_OPT_FLAG, &want_mapping, NULL,
-                               "the levels by which a sparse relation is stored", NULL, NULL, NULL},
-                              {0, "statistics", TRA_OPT_FLAG, &want_spread, NULL,
-                               "how the entries of a sparse relation are spread over rows", NULL, NULL, NULL},
-                              {0, "names", TRA_OPT_FLAG, &want_names, NULL,
-                               "only the names of the relations that each file holds, a line each", NULL, NULL, NULL},
-                              TRA_OPT_MEMORY(memory),
-                              {.name = NULL}},
+    .opts =
+        (const tra_opt[]){
+            {'s', "stats", TRA_OPT_FLAG, &want_stats, NULL, "reads the data: minimum, maximum, mean, number of NaN",
+             NULL, NULL, NULL},
+            {0, "mapping", TRA_OPT_FLAG, &want_mapping, NULL, "the levels by which a sparse relation is stored", NULL,
+             NULL, NULL},
+            {0, "statistics", TRA_OPT_FLAG, &want_spread, NULL,
+             "how the entries of a sparse relation are spread over rows", NULL, NULL, NULL},
+            {0, "names", TRA_OPT_FLAG, &want_names, NULL,
+             "only the names of the relations that each file holds, a line each", NULL, NULL, NULL},
+            {0, "plot", TRA_OPT_OPTSTR, &want_plot, "COLUMN",
+             "reads the data: histograms of values or columns, heat maps of matrices", NULL, NULL, NULL},
+            {'o', "output", TRA_OPT_STR, &picture, "FILE.svg", "draw what --plot shows there", NULL, NULL, NULL},
+            TRA_OPT_MEMORY(memory),
+            {.name = NULL}},
     .minargs = 1,
     .maxargs = -1,
     .needs = TRA_NEED_HDF5 | TRA_TAKES_JSON,

@@ -17,13 +17,14 @@ typedef struct scan {
     tra_column_fn *fn;
     void *ctx;
     int64_t strip, strips; /* rows at a time */
+    int only;              /* column; -1: all */
     tra_vector *room;      /* of each worker */
 } scan;
 
 static tra_status scan_item(void *ctx, int worker, int64_t item, tra_err *e) {
     scan *s = ctx;
     const tra_schema *schema = tra_rel_type(s->rel)->columns;
-    int c = (int)(item / s->strips);
+    int c = s->only < 0 ? (int)(item / s->strips) : s->only;
     int64_t first = item % s->strips * s->strip, n = tra_min64(s->strip, tra_rel_rows(s->rel) - first);
     tra_vector *v = tra_calloc((size_t)schema->n + 1, sizeof *v);
     v[c] = s->room[worker];
@@ -49,15 +50,16 @@ static tra_status cut(scan *s, int64_t strip, int64_t memory, int *workers, int6
         tra_max64(block * 8, (int64_t)tra_rel_scratch_bytes(s->rel)); /* is read as a whole for its checksum */
     s->strip = strip;
     s->strips = tra_max64(1, tra_ceil_div(rows, strip));
-    *items = rows ? s->strips * tra_rel_type(s->rel)->columns->n : 0;
+    *items = rows ? s->strips * (s->only < 0 ? tra_rel_type(s->rel)->columns->n : 1) : 0;
     return tra_workers(memory, tra_rel_held_bytes(s->rel), strip * 9 + chunk + TRA_WORKER_BYTES, tra_max64(1, *items),
                        workers, e);
 }
 
-tra_status tra_scan_columns(tra_rel *rel, const char *what, int64_t memory, tra_column_fn *fn, void *ctx, tra_err *e) {
+tra_status tra_scan_columns(tra_rel *rel, const char *what, int only, int64_t memory, tra_column_fn *fn, void *ctx,
+                            tra_err *e) {
     int n;
     int64_t items, block = tra_rel_type(rel)->cat->bound.v[0];
-    scan s = {.rel = rel, .fn = fn, .ctx = ctx};
+    scan s = {.rel = rel, .fn = fn, .ctx = ctx, .only = only};
     /* a compressed block is decoded once when it is read whole */
     if (!tra_rel_is_coded(rel) || block <= STRIP || cut(&s, block, memory, &n, &items, NULL) != TRA_OK)
         TRA_TRY(cut(&s, STRIP, memory, &n, &items, e));
@@ -84,7 +86,7 @@ static tra_status add_digest(void *ctx, int worker, int c, int64_t first, const 
 
 tra_status tra_digest_table(tra_rel *rel, const char *spec, int64_t memory, char text[33], tra_err *e) {
     tra_digest *part = tra_calloc(TRA_MAXWORKERS, sizeof *part);
-    tra_status s = tra_scan_columns(rel, spec, memory, add_digest, part, e);
+    tra_status s = tra_scan_columns(rel, spec, -1, memory, add_digest, part, e);
     for (int i = 1; i < TRA_MAXWORKERS; i++) tra_digest_add(&part[0], &part[i]);
     if (s == TRA_OK) tra_digest_table_text(&part[0], tra_rel_type(rel)->columns, tra_rel_rows(rel), text);
     free(part);

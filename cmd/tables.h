@@ -6,11 +6,11 @@
 
 #include "../lib/relation/table_file.h"
 
-/* Reads all columns, each in strips of rows, on several threads. b has the values of column c alone; NULL: they cannot
- * be read, and e says why: fn returns TRA_OK to go on or the status to stop. */
+/* Reads column `only` (-1: all columns), each in strips of rows, on several threads. b has the values of column c
+ * alone; NULL: they cannot be read, and e says why: fn returns TRA_OK to go on or the status to stop. */
 typedef tra_status tra_column_fn(void *ctx, int worker, int c, int64_t first, const tra_batch *b, tra_err *e);
-TRA_MUSTUSE tra_status tra_scan_columns(tra_rel *rel, const char *what, int64_t memory, tra_column_fn *fn, void *ctx,
-                                        tra_err *e);
+TRA_MUSTUSE tra_status tra_scan_columns(tra_rel *rel, const char *what, int only, int64_t memory, tra_column_fn *fn,
+                                        void *ctx, tra_err *e);
 TRA_MUSTUSE tra_status tra_digest_table(tra_rel *rel, const char *spec, int64_t memory, char text[33], tra_err *e);
 /* What `tra info` says of it. */
 TRA_MUSTUSE tra_status tra_info_table(tra_rel *rel, const char *spec, tra_json *out, tra_err *e);

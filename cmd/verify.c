@@ -112,7 +112,7 @@ static tra_status verify(const char *spec, tra_json *out, bool *damaged, tra_err
     verifying v = {.type = tra_rel_type(rel),
                    .digester = tra_rel_is_table(rel) ? NULL : tra_digester_new(tra_rel_type(rel)),
                    .lock = PTHREAD_MUTEX_INITIALIZER};
-    tra_status s = tra_rel_is_table(rel) ? tra_scan_columns(rel, spec, memory, check_column, &v, e)
+    tra_status s = tra_rel_is_table(rel) ? tra_scan_columns(rel, spec, -1, memory, check_column, &v, e)
                                          : tra_scan(rel, spec, memory, check, &v, e);
     tra_err other = {0}; /* what is damaged besides blocks */
     if (s == TRA_OK && tra_rel_check(rel, &other) != TRA_OK) s = add_damage(&v, 0, &other, e);
