@@ -2,6 +2,8 @@
 #include "table_bounds.h"
 #include "table_estimates.h"
 
+#include <string.h>
+
 /* The statistics of a column; false if there are none. */
 static bool facts_of(const tra_column *c, tra_arena *a, tra_column_facts *f) {
     return tra_table_facts(c->file, c->number, a, f);
@@ -30,27 +32,75 @@ static const tra_table_op *op_of(const tra_graph *g, const tra_node *n) {
     return NULL;
 }
 
-/* The column of the first operand that a column of the result is, if the result has each row of that operand once at
- * most; else -1. */
-static int column_of_operand(const tra_table_op *op, int column) {
-    const tra_schema *in = op->in[0]->type.columns;
+/* A column of an input whose values a column of a computed table has. NULL: there is none. times: a bound of how many
+ * rows of the table are made of a row of the input. */
+typedef struct origin {
+    const tra_column *column;
+    int64_t times;
+} origin;
+
+/* How far operators are looked into, which is a graph whose paths can be many more than its nodes. */
+enum { MOST_STEPS = 256 };
+typedef struct search {
+    const tra_graph *g;
+    int steps;
+    bool nulls; /* of values NULL is one, too */
+} search;
+
+static int64_t rows_per_value(search *s, const tra_node *n, int column);
+
+static int column_named(const tra_schema *s, const char *name) {
+    for (int c = 0; c < s->n; c++)
+        if (strcmp(s->v[c].name, name) == 0) return c;
+    return -1;
+}
+
+/* Do equal keys mean that columns of these types have equal values? */
+static bool keeps_values(tra_coltype x, tra_coltype y) {
+    return x == y || !(tra_coltype_is_float(x) || tra_coltype_is_float(y));
+}
+
+/* A bound of the rows of operand `side` that one row of the other one meets. */
+static int64_t partners_most(search *s, const tra_table_op *op, int side) {
+    const tra_lookup_spec *l = &op->lookup;
+    int64_t most = tra_type_entries(&op->in[side]->type).bound;
+    search keys = {s->g, s->steps, l->nulls_match};
+    if (side ? l->unique : l->unique_left) return 1;
+    for (int k = 0; k < l->nkeys; k++)
+        if (keeps_values(l->left->v[l->lkey[k]].type, l->right->v[l->rkey[k]].type))
+            most = tra_min64(most, rows_per_value(&keys, op->in[side], (side ? l->rkey : l->lkey)[k]));
+    s->steps = keys.steps;
+    return most;
+}
+
+/* The operand, and in *column its column, that a column of a join is; in *times how many rows one of them makes. */
+static const tra_node *side_of_join(search *s, const tra_table_op *op, int *column, int64_t *times) {
+    tra_lookup_how how = op->lookup.how;
+    int n = op->in[0]->type.columns->n;
+    bool once = how == TRA_LOOKUP_SEMI || how == TRA_LOOKUP_ANTI || how == TRA_LOOKUP_KEEP, left = *column < n;
+    if (!left) *column = op->pair ? column_named(op->pair, op->columns->v[*column].name) - n : -1;
+    if (*column < 0 || (once && !left)) return NULL;
+    if (!once && how != TRA_LOOKUP_INNER && (how != TRA_LOOKUP_LEFT || (!left && s->nulls))) return NULL;
+    *times = once || (left && op->lookup.asof) ? 1 : tra_max64(1, partners_most(s, op, left));
+    return op->in[!left];
+}
+
+/* The operand that a column of the result comes from, as above; NULL: it is computed otherwise. */
+static const tra_node *operand_of(search *s, const tra_table_op *op, int *column, int64_t *times) {
+    *times = 1;
     switch (op->op) {
     case TRA_TABLE_SELECT:
     case TRA_TABLE_ORDER:
     case TRA_TABLE_DISTINCT:
-    case TRA_TABLE_LIMIT: return column;
+    case TRA_TABLE_LIMIT: return op->in[0];
     case TRA_TABLE_PROJECT: {
-        const tra_colexpr *x = column < op->nterms ? op->term[column].x : NULL;
-        return x && x->op == TRA_C_COLUMN ? x->column : -1;
+        const tra_colexpr *x = *column < op->nterms ? op->term[*column].x : NULL;
+        *column = x && x->op == TRA_C_COLUMN ? x->column : -1;
+        return *column >= 0 ? op->in[0] : NULL;
     }
-    case TRA_TABLE_JOIN: {
-        tra_lookup_how how = op->lookup.how;
-        bool no_pairs = how == TRA_LOOKUP_SEMI || how == TRA_LOOKUP_ANTI || how == TRA_LOOKUP_KEEP;
-        bool one_partner = op->lookup.unique && (how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_LEFT);
-        return (no_pairs || one_partner) && column < in->n ? column : -1;
-    }
-    case TRA_TABLE_WINDOW: return column < in->n ? column : -1;
     case TRA_TABLE_CROSS:
+    case TRA_TABLE_JOIN: return side_of_join(s, op, column, times);
+    case TRA_TABLE_WINDOW: return *column < op->in[0]->type.columns->n ? op->in[0] : NULL;
     case TRA_TABLE_GROUP:
     case TRA_TABLE_UNION:
     case TRA_TABLE_MATRIX:
@@ -62,33 +112,58 @@ static int column_of_operand(const tra_table_op *op, int column) {
     case TRA_TABLE_UNLABEL:
     case TRA_TABLE_ALIGN: break;
     }
-    return -1;
+    return NULL;
 }
 
-/* The column of an input whose values a column has, each row of the input being there once at most. NULL if there is
- * none; then *differ says whether all values of the column differ, since it is the only key of a group. */
-static const tra_column *column_of_input(const tra_graph *g, const tra_node *n, int column, bool *differ) {
-    const tra_table_op *op;
-    *differ = false;
-    while ((op = op_of(g, n))) {
-        *differ = op->op == TRA_TABLE_GROUP && op->nterms == 1 && column == 0;
-        column = column_of_operand(op, column);
-        if (column < 0) return NULL;
-        n = op->in[0];
+/* Goes from a column of a table to where its values come from: to the first operator that is no more told of, which is
+ * *at, or to the input that the result names. */
+static origin origin_of(search *s, const tra_node *n, int *column, const tra_table_op **at) {
+    origin o = {.times = 1};
+    int64_t times;
+    for (*at = op_of(s->g, n); *at; *at = op_of(s->g, n)) {
+        int c = *column;
+        const tra_node *of = --s->steps > 0 ? operand_of(s, *at, &c, &times) : NULL;
+        if (!of) return o;
+        o.times = tra_mul_most(o.times, times);
+        *column = c;
+        n = of;
     }
-    return n->op == TRA_OP_INPUT ? &n->type.columns->v[column] : NULL;
+    if (n->op == TRA_OP_INPUT) o.column = &n->type.columns->v[*column];
+    return o;
+}
+
+/* Rows of a group, or of tables that are put together, which have one value in a column, at most. */
+static int64_t rows_made(search *s, const tra_table_op *op, int column) {
+    int64_t most = 1;
+    if (op && op->op == TRA_TABLE_GROUP && column < op->nterms) {
+        for (int k = 0; k < op->nterms; k++)
+            if (k != column) most = tra_mul_most(most, tra_table_values_most(&op->columns->v[k], op->term[k].x));
+        return most;
+    }
+    if (!op || op->op != TRA_TABLE_UNION || s->steps <= 0) return INT64_MAX;
+    most = 0;
+    for (int i = 0; i < 2 && op->in[i]; i++) {
+        int c = column_named(op->in[i]->type.columns, op->columns->v[column].name);
+        most = c < 0 ? INT64_MAX : tra_add_most(most, rows_per_value(s, op->in[i], c));
+    }
+    return most;
+}
+
+static int64_t rows_per_value(search *s, const tra_node *n, int column) {
+    tra_column_facts f;
+    const tra_table_op *at;
+    origin o = origin_of(s, n, &column, &at);
+    if (!o.column) return tra_mul_most(o.times, rows_made(s, at, column));
+    tra_arena *a = tra_arena_new();
+    int64_t most = INT64_MAX;
+    if (facts_of(o.column, a, &f)) most = tra_max64(most_frequent(&f), s->nulls ? f.nulls : 1);
+    tra_arena_free(a);
+    return tra_mul_most(o.times, most);
 }
 
 int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int column, bool nulls) {
-    tra_column_facts f;
-    bool differ;
-    const tra_column *c = column_of_input(g, n, column, &differ);
-    if (!c) return differ ? 1 : INT64_MAX;
-    tra_arena *a = tra_arena_new();
-    int64_t most = INT64_MAX;
-    if (facts_of(c, a, &f)) most = tra_max64(most_frequent(&f), nulls ? f.nulls : 1);
-    tra_arena_free(a);
-    return most;
+    search s = {g, MOST_STEPS, nulls};
+    return rows_per_value(&s, n, column);
 }
 
 static bool is_whole(const tra_column *c) {
@@ -97,8 +172,10 @@ static bool is_whole(const tra_column *c) {
 
 int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,
                              bool nulls) {
-    bool differ;
-    const tra_column *l = column_of_input(g, left, lcolumn, &differ), *r = column_of_input(g, right, rcolumn, &differ);
+    search s = {g, MOST_STEPS, nulls};
+    const tra_table_op *at;
+    origin lo = origin_of(&s, left, &lcolumn, &at), ro = origin_of(&s, right, &rcolumn, &at);
+    const tra_column *l = lo.column, *r = ro.column;
     tra_column_facts x, y;
     int64_t most = INT64_MAX;
     if (!l || !r || tra_coltype_is_float(l->type) || !(l->type == r->type || (is_whole(l) && is_whole(r))))
@@ -108,6 +185,7 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
     if (facts_of(l, a, &x) && facts_of(r, a, &y) && x.whole && y.whole) {
         most = tra_table_count_pairs(l, r, &x, &y, a);
         if (nulls) most = tra_add_most(most, tra_mul_most(x.nulls, y.nulls));
+        most = tra_mul_most(most, tra_mul_most(lo.times, ro.times));
     }
     tra_arena_free(a);
     return most;

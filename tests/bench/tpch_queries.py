@@ -265,7 +265,7 @@ O = limit(order(group(alone, [s_name], n = count()), [n desc, s_name]), 100)""",
     and b.l_suppkey <> a.l_suppkey) and not exists (select * from lineitem c where c.l_orderkey = a.l_orderkey
     and c.l_suppkey <> a.l_suppkey and c.l_receiptdate > c.l_commitdate) and s_nationkey = n_nationkey and n_name = 'SAUDI ARABIA'
     group by 1 order by n desc, s_name limit 100"""),
-    "q22": ("""coded = select(project(customer, c_custkey, c_acctbal, code = substr(c_phone, 0, 2)), in(code, "13", "31", "23", "29", "30", "18", "17"))
+    "q22": ("""coded = select(project(customer, c_custkey, c_acctbal, code = substr(c_phone, 1, 2)), in(code, "13", "31", "23", "29", "30", "18", "17"))
 rich = select(cross(coded, group(select(coded, c_acctbal > 0.0), [], m = mean(c_acctbal))), c_acctbal > m)
 idle = join(rich, orders, c_custkey == o_custkey, how = anti)
 O = group(idle, [code], n = count(), total = sum(c_acctbal))""",

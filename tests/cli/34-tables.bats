@@ -595,3 +595,43 @@ w, V = eigh(F)|eigh takes a symmetric matrix, and this one is 3 x 2|
 x = join(t, t, t.a == t.a)|no part of this condition is an equality|a column of the left table and one of the right without their tables
 END
 }
+
+# Bounds of joins of computed tables: whose keys differ is followed through joins, groups and unions.
+bounds() { # prints name, bound of rows, for each table that the program computes
+    tra check "$1" | sed -n 's/^\([a-z]*\): table of \(about [0-9]* of <= \)\?\([0-9]*\) rows.*/\1 \3/p'
+}
+
+@test "a chain of joins by keys that differ has no more rows than its first table" {
+    { echo k,g; for i in $(seq 1 30); do echo $i,$((i % 5)); done; } >a.csv
+    { echo g,h; for i in 0 1 2 3 4; do echo $i,$((i % 2)); done; } >b.csv
+    printf 'h,w\n0,5\n1,6\n' >c.csv
+    cat >chain.tra <<'END2'
+input a from "a.csv"
+input b from "b.csv"
+input c from "c.csv"
+bc = project(join(b, c, h == h), g, w)
+abc = join(a, bc, g == g)
+self = join(abc, project(abc, k, v = w), k == k)
+grouped = join(self, group(a, [k, s = k + 1], n = count()), k == k)
+kept = join(a, bc, g == g, how = left)
+many = join(bc, a, g == g)
+twice = join(a, union(bc, bc), g == g)
+outer = join(a, bc, g == g, how = outer)
+again = join(outer, a, g == g)
+output self
+output grouped
+output kept
+output many
+output twice
+output again
+END2
+    bounds chain.tra >bounds
+    for t in abc self grouped kept many; do [ "$(sed -n "s/^$t //p" bounds)" -eq 30 ]; done
+    [ "$(sed -n 's/^twice //p' bounds)" -eq 60 ]
+    tra run -q chain.tra
+    for t in self grouped kept many twice again; do
+        rows=$(tra info $t.h5 | sed -n 's/.*table  *\([0-9]*\) rows.*/\1/p')
+        [ "$rows" -le "$(sed -n "s/^$t //p" bounds)" ]
+    done
+    [ "$(tra info twice.h5 | sed -n 's/.*table  *\([0-9]*\) rows.*/\1/p')" -eq 60 ]
+}
