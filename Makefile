@@ -17,7 +17,7 @@ SAN_thread := -fsanitize=thread
 COUNT    := --coverage -fno-early-inlining # what is inlined early has no counters of its own
 VARIANT  := $(SAN_$(SAN)) $(if $(COVERAGE),$(COUNT)) \
             $(if $(FUZZ),-fsanitize=fuzzer-no-link$(comma)address$(comma)undefined -fno-sanitize-recover=undefined)
-PACKAGES := hdf5-serial libzstd libxxhash openblas zlib
+PACKAGES := hdf5-serial libzstd libxxhash openblas zlib libpcre2-8
 
 # Which MPI: openmpi, mpich, or no (one site; libraries from their archives). Or MPICC=, the compiler of any.
 MPI ?= openmpi

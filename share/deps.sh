@@ -21,7 +21,8 @@ need libc6-dev test -e /usr/include/stdlib.h
 need make have make
 mpi=${MPI:-openmpi}
 [[ ${MPICC:-} ]] && mpi=own
-pkgs=(libhdf5-dev:hdf5-serial libopenblas-dev:openblas libzstd-dev:libzstd libxxhash-dev:libxxhash zlib1g-dev:zlib)
+pkgs=(libhdf5-dev:hdf5-serial libopenblas-dev:openblas libzstd-dev:libzstd libxxhash-dev:libxxhash zlib1g-dev:zlib
+    libpcre2-dev:libpcre2-8)
 case $mpi in
 openmpi) pkgs+=(libopenmpi-dev:ompi-c) ;;
 mpich) pkgs+=(libmpich-dev:mpich) ;;
@@ -39,8 +40,10 @@ else
     need libzstd-dev header zstd.h
     need libxxhash-dev header xxhash.h
     need zlib1g-dev header zlib.h
+    need libpcre2-dev header pcre2.h
 fi
 need libsleef-dev header sleef.h
+need tzdata test -e /usr/share/zoneinfo/UTC
 [[ $mpi == openmpi ]] && need openmpi-bin have mpirun
 [[ $mpi == mpich ]] && need mpich have mpiexec.mpich
 

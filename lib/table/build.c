@@ -39,8 +39,7 @@ const char *tra_colop_function(int i) {
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-/* A node that is NULL or an error where an operand is. */
-static tra_colexpr *node(tra_arena *a, tra_colop op, tra_coltype type, int n, const tra_colexpr *const *kids) {
+tra_colexpr *tra_colexpr_node(tra_arena *a, tra_colop op, tra_coltype type, int n, const tra_colexpr *const *kids) {
     tra_colexpr *x = tra_colexpr_leaf(a, op, type);
     const tra_colexpr **copy = tra_news(a, const tra_colexpr *, n);
     for (int i = 0; i < n; i++) {
@@ -53,8 +52,7 @@ static tra_colexpr *node(tra_arena *a, tra_colop op, tra_coltype type, int n, co
     return x;
 }
 
-/* The value of a tree that reads no column. */
-static const tra_colexpr *fold(tra_arena *a, const tra_colexpr *x) {
+const tra_colexpr *tra_colexpr_fold(tra_arena *a, const tra_colexpr *x) {
     if (x->op == TRA_C_COLUMN || x->op == TRA_C_CONST || x->op == TRA_C_ROW) return x;
     for (int i = 0; i < x->nkids; i++) {
         if (x->kids[i]->op != TRA_C_CONST) return x;
@@ -85,19 +83,19 @@ static const tra_colexpr *fold(tra_arena *a, const tra_colexpr *x) {
 
 const tra_colexpr *tra_colexpr_lookup(tra_arena *a, const tra_colexpr *x, tra_coltype type, const void *table,
                                       const uint8_t *tstate) {
-    tra_colexpr *y = node(a, TRA_C_LOOKUP, type, 1, &x);
+    tra_colexpr *y = tra_colexpr_node(a, TRA_C_LOOKUP, type, 1, &x);
     y->table = table;
     y->tstate = tstate;
     if (tstate) y->nullable = true;
-    return x->dict ? fold(a, y) : y;
+    return x->dict ? tra_colexpr_fold(a, y) : y;
 }
 
 const tra_colexpr *tra_colexpr_recode(tra_arena *a, const tra_colexpr *x, const tra_dictionary *dict,
                                       const int32_t *table) {
-    tra_colexpr *y = node(a, TRA_C_RECODE, TRA_COL_STRING, 1, &x);
+    tra_colexpr *y = tra_colexpr_node(a, TRA_C_RECODE, TRA_COL_STRING, 1, &x);
     y->dict = dict;
     y->table = table;
-    return dict ? fold(a, y) : y;
+    return dict ? tra_colexpr_fold(a, y) : y;
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
@@ -119,13 +117,13 @@ static bool is_whole(const tra_colexpr *x) { return x->type <= TRA_COL_I64; } /*
 static const tra_colexpr *convert(tra_arena *a, const tra_colexpr *x, tra_coltype to) {
     if (x->untyped) return tra_colexpr_null_of(a, to, NULL);
     if (x->type == to) return x;
-    tra_colexpr *y = node(a, TRA_C_CONVERT, to, 1, &x);
+    tra_colexpr *y = tra_colexpr_node(a, TRA_C_CONVERT, to, 1, &x);
     if (!tra_coltype_is_float(to)) {
         y->fails |= x->least < y->least || x->most > y->most;
         y->least = tra_max64(x->least, y->least);
         y->most = tra_min64(x->most, y->most);
     }
-    return fold(a, y);
+    return tra_colexpr_fold(a, y);
 }
 
 /* The type that holds the values of two numbers. */
@@ -217,16 +215,16 @@ static bool range_of(tra_colop op, const tra_colexpr *l, const tra_colexpr *r, i
 static const tra_colexpr *whole_arithmetic(tra_arena *a, tra_colop op, const tra_colexpr *l, const tra_colexpr *r,
                                            tra_coltype type) {
     const tra_colexpr *kids[2] = {convert(a, l, TRA_COL_I64), convert(a, r, TRA_COL_I64)};
-    tra_colexpr *x = node(a, op, TRA_COL_I64, 2, kids);
+    tra_colexpr *x = tra_colexpr_node(a, op, TRA_COL_I64, 2, kids);
     x->fails |= !range_of(op, kids[0], kids[1], &x->least, &x->most);
-    return convert(a, fold(a, x), type);
+    return convert(a, tra_colexpr_fold(a, x), type);
 }
 
 /* A date or timestamp as the number that it is; and back. */
 static const tra_colexpr *arithmetic(tra_arena *a, tra_colop op, const tra_colexpr *l, const tra_colexpr *r) {
     if (is_whole(l) && is_whole(r)) return whole_arithmetic(a, op, l, r, TRA_COL_I64);
     const tra_colexpr *kids[2] = {convert(a, l, TRA_COL_F64), convert(a, r, TRA_COL_F64)};
-    return fold(a, node(a, op, TRA_COL_F64, 2, kids));
+    return tra_colexpr_fold(a, tra_colexpr_node(a, op, TRA_COL_F64, 2, kids));
 }
 
 static tra_status add_sub(tra_arena *a, tra_colop op, const tra_colexpr **kids, const tra_colexpr **out, tra_err *e) {
@@ -250,18 +248,22 @@ static tra_status add_sub(tra_arena *a, tra_colop op, const tra_colexpr **kids, 
 static const tra_colexpr *quotient(tra_arena *a, tra_colop op, const tra_colexpr *l, const tra_colexpr *r) {
     tra_coltype t = is_whole(l) && is_whole(r) ? TRA_COL_I64 : TRA_COL_F64;
     const tra_colexpr *kids[2] = {convert(a, l, t), convert(a, r, t)};
-    tra_colexpr *x = node(a, op, t, 2, kids);
+    tra_colexpr *x = tra_colexpr_node(a, op, t, 2, kids);
     x->nullable |= t == TRA_COL_F64 ? true : kids[1]->least <= 0 && kids[1]->most >= 0;
-    if (t == TRA_COL_F64) return fold(a, x);
+    if (t == TRA_COL_F64) return tra_colexpr_fold(a, x);
     x->fails |= op == TRA_C_IDIV && kids[0]->least == INT64_MIN && kids[1]->least <= -1 && kids[1]->most >= -1;
     if (op == TRA_C_MOD && kids[1]->least > 0) x->least = 0, x->most = kids[1]->most - 1;
-    return fold(a, x);
+    if (op == TRA_C_IDIV && kids[1]->least == kids[1]->most && kids[1]->least > 0) {
+        x->least = tra_floor_div(kids[0]->least, kids[1]->least);
+        x->most = tra_floor_div(kids[0]->most, kids[1]->least);
+    }
+    return tra_colexpr_fold(a, x);
 }
 
 static tra_status negate(tra_arena *a, tra_colop op, const tra_colexpr *x, const tra_colexpr **out, tra_err *e) {
     TRA_TRY(numbers(a, op, 1, &x, false, e));
     const tra_colexpr *k = convert(a, x, is_whole(x) ? TRA_COL_I64 : x->type);
-    tra_colexpr *y = node(a, op, k->type, 1, &k);
+    tra_colexpr *y = tra_colexpr_node(a, op, k->type, 1, &k);
     if (is_whole(k)) {
         y->fails |= k->least == INT64_MIN;
         int64_t least = tra_max64(k->least, -INT64_MAX);
@@ -269,7 +271,7 @@ static tra_status negate(tra_arena *a, tra_colop op, const tra_colexpr *x, const
         y->most = -least;
         if (op == TRA_C_ABS) y->most = tra_max64(k->most, -least), y->least = 0;
     }
-    *out = fold(a, y);
+    *out = tra_colexpr_fold(a, y);
     return TRA_OK;
 }
 
@@ -277,7 +279,7 @@ static tra_status real(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
                        tra_err *e) {
     TRA_TRY(numbers(a, op, n, kids, false, e));
     for (int i = 0; i < n; i++) kids[i] = convert(a, kids[i], TRA_COL_F64);
-    *out = fold(a, node(a, op, TRA_COL_F64, n, kids));
+    *out = tra_colexpr_fold(a, tra_colexpr_node(a, op, TRA_COL_F64, n, kids));
     return TRA_OK;
 }
 
@@ -287,17 +289,17 @@ static tra_status part_of_number(tra_arena *a, tra_colop op, const tra_colexpr *
     TRA_TRY(numbers(a, op, 1, kids, false, e));
     if (op == TRA_C_ISNAN || op == TRA_C_ISINF) {
         const tra_colexpr *k = convert(a, kids[0], TRA_COL_F64);
-        return *out = fold(a, node(a, op, TRA_COL_BOOL, 1, &k)), TRA_OK;
+        return *out = tra_colexpr_fold(a, tra_colexpr_node(a, op, TRA_COL_BOOL, 1, &k)), TRA_OK;
     }
     const tra_colexpr *k = is_whole(kids[0]) ? convert(a, kids[0], TRA_COL_I64) : kids[0];
     bool itself = is_whole(k) && op != TRA_C_SIGN && op != TRA_C_RELU;
     if (itself) return *out = k, TRA_OK;
-    tra_colexpr *x = node(a, op, k->type, 1, &k);
+    tra_colexpr *x = tra_colexpr_node(a, op, k->type, 1, &k);
     if (is_whole(k)) {
         x->least = op == TRA_C_SIGN ? -1 : tra_max64(0, k->least);
         x->most = op == TRA_C_SIGN ? 1 : tra_max64(0, k->most);
     }
-    return *out = fold(a, x), TRA_OK;
+    return *out = tra_colexpr_fold(a, x), TRA_OK;
 }
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
@@ -319,9 +321,9 @@ static tra_status compare(tra_arena *a, tra_colop op, const tra_colexpr **kids, 
     if (tra_coltype_is_float(kids[0]->type)) {
         for (int i = 0; i < 2; i++) kids[i] = convert(a, kids[i], TRA_COL_F64);
     }
-    tra_colexpr *x = node(a, op, TRA_COL_BOOL, 2, kids);
+    tra_colexpr *x = tra_colexpr_node(a, op, TRA_COL_BOOL, 2, kids);
     if (op == TRA_C_SAME) x->nullable = false;
-    *out = fold(a, x);
+    *out = tra_colexpr_fold(a, x);
     return TRA_OK;
 }
 
@@ -337,20 +339,20 @@ static tra_status choose(tra_arena *a, tra_colop op, int n, const tra_colexpr **
         *out = kids[from];
         return TRA_OK;
     }
-    tra_colexpr *x = node(a, op, kids[from]->type, n, kids);
+    tra_colexpr *x = tra_colexpr_node(a, op, kids[from]->type, n, kids);
     x->dict = kids[from]->dict;
     x->least = tra_min64(kids[from]->least, kids[from + 1]->least);
     x->most = tra_max64(kids[from]->most, kids[from + 1]->most);
     if (op == TRA_C_IF) x->nullable = kids[1]->nullable || kids[2]->nullable;
     if (op == TRA_C_IFNULL) x->nullable = kids[1]->nullable && kids[0]->nullable;
-    *out = fold(a, x);
+    *out = tra_colexpr_fold(a, x);
     return TRA_OK;
 }
 
 static tra_status logic(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
                         tra_err *e) {
     TRA_TRY(bools(a, op, n, kids, e));
-    *out = fold(a, node(a, op, TRA_COL_BOOL, n, kids));
+    *out = tra_colexpr_fold(a, tra_colexpr_node(a, op, TRA_COL_BOOL, n, kids));
     return TRA_OK;
 }
 
@@ -372,19 +374,26 @@ static tra_status in_list(tra_arena *a, int n, const tra_colexpr **kids, const t
 }
 
 static tra_status calendar(tra_arena *a, tra_colop op, const tra_colexpr *k, const tra_colexpr **out, tra_err *e) {
-    bool times = op == TRA_C_HOUR || op == TRA_C_MINUTE;
+    static const struct {
+        tra_colop op;
+        int64_t least, most;
+    } ranges[] = {{TRA_C_QUARTER, 1, 4}, {TRA_C_MONTH, 1, 12},  {TRA_C_WEEK, 1, 53},   {TRA_C_YEARDAY, 1, 366},
+                  {TRA_C_DAY, 1, 31},    {TRA_C_WEEKDAY, 0, 6}, {TRA_C_HOUR, 0, 23},   {TRA_C_MINUTE, 0, 59},
+                  {TRA_C_SECOND, 0, 59}};
+    bool times = op == TRA_C_HOUR || op == TRA_C_MINUTE || op == TRA_C_SECOND;
     if (k->untyped) k = tra_colexpr_null_of(a, TRA_COL_TIMESTAMP, NULL);
     if (k->type != TRA_COL_TIMESTAMP && (times || k->type != TRA_COL_DATE))
         return tra_fail(e, TRA_PROGRAM, "%s takes a timestamp%s, not %s", tra_colop_text(op), times ? "" : " or a date",
                         kind_text(k));
-    tra_colexpr *x = node(a, op, TRA_COL_I64, 1, &k);
-    if (op == TRA_C_YEAR) x->least = -6000000, x->most = 6000000;
-    if (op == TRA_C_MONTH) x->least = 1, x->most = 12;
-    if (op == TRA_C_DAY) x->least = 1, x->most = 31;
-    if (op == TRA_C_HOUR) x->least = 0, x->most = 23;
-    if (op == TRA_C_MINUTE) x->least = 0, x->most = 59;
-    if (op == TRA_C_WEEKDAY) x->least = 0, x->most = 6;
-    *out = fold(a, x);
+    tra_colexpr *x = tra_colexpr_node(a, op, TRA_COL_I64, 1, &k);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        if (ranges[i].op == op) x->least = ranges[i].least, x->most = ranges[i].most;
+    int64_t unit = k->type == TRA_COL_DATE ? 1 : INT64_C(86400000000);
+    if (op == TRA_C_YEAR || op == TRA_C_ISOYEAR) {
+        x->least = tra_date_part(op, tra_floor_div(k->least, unit), 0);
+        x->most = tra_date_part(op, tra_floor_div(k->most, unit), 0);
+    }
+    *out = tra_colexpr_fold(a, x);
     return TRA_OK;
 }
 
@@ -396,9 +405,9 @@ static tra_status moment(tra_arena *a, tra_colop op, int n, const tra_colexpr **
     if (n == parts) {
         TRA_TRY(numbers(a, op, n, kids, true, e));
         for (int i = 0; i < n; i++) kids[i] = convert(a, kids[i], TRA_COL_I64);
-        tra_colexpr *x = node(a, op, to, n, kids);
+        tra_colexpr *x = tra_colexpr_node(a, op, to, n, kids);
         x->calendar = x->nullable = true;
-        *out = fold(a, x);
+        *out = tra_colexpr_fold(a, x);
         return TRA_OK;
     }
     if (n != 1) return tra_fail(e, TRA_PROGRAM, "%s takes 1 or %d arguments, not %d", tra_colop_text(op), parts, n);
@@ -408,10 +417,10 @@ static tra_status moment(tra_arena *a, tra_colop op, int n, const tra_colexpr **
     if (kind_of(kids[0]) == NUMBER)
         return tra_fail(e, TRA_PROGRAM, "%s takes a %s or a string, not %s", tra_colop_text(op),
                         op == TRA_C_DATE ? "timestamp" : "date", kind_text(kids[0]));
-    tra_colexpr *x = node(a, op, to, 1, kids);
+    tra_colexpr *x = tra_colexpr_node(a, op, to, 1, kids);
     const int64_t far = INT64_MAX / 86400000000; /* days whose microseconds still fit */
     x->fails |= op == TRA_C_TIMESTAMP && (kids[0]->least < -far || kids[0]->most > far);
-    *out = fold(a, x);
+    *out = tra_colexpr_fold(a, x);
     return TRA_OK;
 }
 
@@ -430,21 +439,21 @@ static tra_status call(tra_arena *a, tra_colop op, int n, const tra_colexpr **ki
     case TRA_COLCLASS_LOGIC: return logic(a, op, n, kids, out, e);
     case TRA_COLCLASS_SIGN: return negate(a, op, kids[0], out, e);
     case TRA_COLCLASS_TEST:
-        x = node(a, op, TRA_COL_BOOL, 1, kids);
+        x = tra_colexpr_node(a, op, TRA_COL_BOOL, 1, kids);
         x->nullable = false;
-        return *out = fold(a, x), TRA_OK;
+        return *out = tra_colexpr_fold(a, x), TRA_OK;
     case TRA_COLCLASS_CHOICE: return choose(a, op, n, kids, out, e);
     case TRA_COLCLASS_LIST: return in_list(a, n, kids, out, e);
     case TRA_COLCLASS_ROUNDING: return part_of_number(a, op, kids, out, e);
     case TRA_COLCLASS_REAL: return real(a, op, n, kids, out, e);
     case TRA_COLCLASS_CALENDAR: return calendar(a, op, kids[0], out, e);
     case TRA_COLCLASS_MOMENT: return moment(a, op, n, kids, out, e);
-    case TRA_COLCLASS_TEXT: return tra_colexpr_of_strings(a, op, n, kids, out, e);
+    case TRA_COLCLASS_CALL: return tra_colexpr_of_call(a, op, n, kids, out, e);
     case TRA_COLCLASS_HASH:
-        x = node(a, op, TRA_COL_I64, n, kids);
+        x = tra_colexpr_node(a, op, TRA_COL_I64, n, kids);
         x->nullable = false;
         x->least = 0;
-        return *out = fold(a, x), TRA_OK;
+        return *out = tra_colexpr_fold(a, x), TRA_OK;
     case TRA_COLCLASS_ROW:
         x = tra_colexpr_leaf(a, op, TRA_COL_I64);
         x->least = 0;
@@ -477,10 +486,10 @@ tra_status tra_colexpr_convert(tra_arena *a, const tra_colexpr *x, tra_coltype t
             assert(to >= 0);
             table[c] = (int32_t)to;
         }
-        tra_colexpr *y = node(a, TRA_C_RECODE, type, 1, &x);
+        tra_colexpr *y = tra_colexpr_node(a, TRA_C_RECODE, type, 1, &x);
         y->dict = dict;
         y->table = table;
-        return *out = table ? fold(a, y) : y, TRA_OK;
+        return *out = table ? tra_colexpr_fold(a, y) : y, TRA_OK;
     }
     bool fits = x->type == type ||
                 (tra_coltype_is_number(type) && kind_of(x) == NUMBER && (tra_coltype_is_float(type) || is_whole(x)));

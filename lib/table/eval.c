@@ -325,9 +325,9 @@ static void run_named(tra_colstep *s) {
     case TRA_COLCLASS_CALENDAR: tra_colstep_calendar(s); break;
     case TRA_COLCLASS_MOMENT: tra_colstep_moment(s); break;
     case TRA_COLCLASS_HASH: tra_colstep_hash(s); break;
+    case TRA_COLCLASS_CALL: tra_colstep_call(s); break;
     case TRA_COLCLASS_ROW: number_rows(s); break;
-    case TRA_COLCLASS_LIST: /* became others when they were built */
-    case TRA_COLCLASS_TEXT: assert(false);
+    case TRA_COLCLASS_LIST: assert(false); /* became others when they were built */
     }
 }
 

@@ -3,6 +3,7 @@
 #include "eval_int.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <xxhash.h>
 
 /* ---- conversions, codes ------------------------------------------------------------------------------------------ */
@@ -60,6 +61,55 @@ static void look_up(tra_colstep *s) {
         bool moment = s->x->type == TRA_COL_DATE || s->x->type == TRA_COL_TIMESTAMP;
         if (moment && tstate[c[i]] == TRA_STATE_NULL) tra_colstep_note(s, i, TRA_NULL_NO_DATE);
     }
+}
+
+/* Where the value lies on the axis; -1: nowhere. */
+static int64_t place_on(const tra_colaxis *x, int64_t v) {
+    int64_t low = 0, high = x->count;
+    if (!x->list) return v >= x->least && (uint64_t)v - (uint64_t)x->least < (uint64_t)x->count ? v - x->least : -1;
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        if (x->list[mid] < v)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < x->count && x->list[low] == v ? low : -1;
+}
+
+static void pick(tra_colstep *s) {
+    size_t size = tra_coltype_size(s->x->type);
+    for (int i = 0; i < s->n; i++) {
+        int64_t entry = 0;
+        if (s->out->state && s->out->state[i]) continue;
+        for (int k = 0; k < s->x->nkids && entry >= 0; k++) {
+            tra_dtype held = tra_coltype_held(s->x->kids[k]->type);
+            int64_t v = tra_element_whole(held, s->run->at[s->insn->kid[k]].values, i);
+            int64_t at = place_on(&s->x->axis[k], v);
+            entry = at < 0 ? -1 : entry * s->x->axis[k].count + at;
+        }
+        int state = entry < 0 ? TRA_STATE_ERROR : s->x->tstate ? s->x->tstate[entry] : TRA_STATE_VALUE;
+        if (state != TRA_STATE_VALUE)
+            tra_colstep_states(s)[i] = (uint8_t)state;
+        else
+            memcpy((char *)s->out->values + (size_t)i * size, (const char *)s->x->table + (size_t)entry * size, size);
+    }
+}
+
+void tra_colstep_call(tra_colstep *s) {
+    tra_call_value *v = tra_calloc((size_t)s->x->nkids + 1, sizeof *v);
+    tra_call c = {.op = s->x->op, .n = s->x->nkids, .v = v, .prepared = s->x->prepared};
+    for (int i = 0; i < s->n; i++) {
+        if (s->out->state && s->out->state[i]) continue;
+        for (int k = 0; k < c.n; k++)
+            v[k] = tra_call_value_of(s->x->kids[k], s->run->at[s->insn->kid[k]].values, i);
+        tra_call_run(&c);
+        if (c.out.state != TRA_STATE_VALUE)
+            tra_colstep_states(s)[i] = (uint8_t)c.out.state;
+        else
+            tra_call_put(&c.out, s->out->values, i);
+    }
+    free(v);
 }
 
 /* ---- dates ------------------------------------------------------------------------------------------------------- */
@@ -155,6 +205,7 @@ void tra_colstep_made(tra_colstep *s) {
     case TRA_C_CONVERT: convert(s); break;
     case TRA_C_RECODE: recode(s); break;
     case TRA_C_LOOKUP: look_up(s); break;
+    case TRA_C_PICK: pick(s); break;
     default: assert(false); /* columns and constants are there already */
     }
 }

@@ -40,5 +40,6 @@ void tra_colstep_made(tra_colstep *s);
 void tra_colstep_calendar(tra_colstep *s);
 void tra_colstep_moment(tra_colstep *s);
 void tra_colstep_hash(tra_colstep *s);
+void tra_colstep_call(tra_colstep *s); /* a function of calls.h that gives no string */
 
 #endif

@@ -6,8 +6,8 @@
 
 /* What a function of a dictionary's entries gives for each: what was computed when the program was compiled. */
 static uint64_t table_digest(const tra_colexpr *x) {
-    const tra_dictionary *from = x->kids[0]->dict, *to = x->dict;
-    size_t n = from && x->table ? (size_t)from->n : 0;
+    const tra_dictionary *from = x->nkids ? x->kids[0]->dict : NULL, *to = x->dict;
+    size_t n = !x->table ? 0 : x->op == TRA_C_PICK ? (size_t)x->entries : from ? (size_t)from->n : 0;
     uint64_t h = n ? XXH64(x->table, n * tra_coltype_size(x->type), 0) : 0;
     if (n && x->tstate) h = XXH64(x->tstate, n, h);
     if (to) h = XXH64(to->begin, (size_t)(to->n + 1) * sizeof *to->begin, h);
@@ -49,6 +49,7 @@ void tra_colexpr_print(const tra_colexpr *x, const tra_schema *s, tra_str *out) 
     case TRA_C_CONST: add_constant(x, out); return;
     case TRA_C_CONVERT: name = tra_coltype_name(x->type); break;
     case TRA_C_RECODE:
+    case TRA_C_PICK:
     case TRA_C_LOOKUP: tra_str_printf(out, "by_entry_%08x", (unsigned)table_digest(x)); break;
     default:
         if (x->nkids != 2 || (name[0] >= 'a' && name[0] <= 'z' && x->op != TRA_C_IDIV)) break;

@@ -13,6 +13,7 @@
 #include "../kernel/kernel.h"
 #include "../relation/columns.h"
 #include "../relation/dates.h"
+#include "calls.h"
 
 /* ---- expressions --------------------------------------------------------------------------------------------- */
 
@@ -30,14 +31,11 @@
  *   in          a == any of the others, as || of them
  *   abs, and the functions of TRA_PARTS  the type of the operand, of integers i64; isnan, isinf: bool
  *   the functions of TRA_REALS  f64
- *   year ... weekday      i64, of dates and timestamps; hour and minute of timestamps alone
+ *   year ... weekday      i64, of dates and timestamps; hour, minute and second of timestamps alone
  *   date        of a date, timestamp or string (NULL where that is no date), or of year, month, day (NULL where they
  *               are not one)
  *   timestamp   of a timestamp, date or string, or of year, month, day, hour, minute, second
- *   like        b a constant: % any bytes, _ one code point, no escape
- *   startswith  b a constant
- *   length      code points
- *   substr(s, from, n)  from 1, in code points, constants; n may be missing
+ *   the functions of TRA_CALLS  as calls.h has them
  *   hash        i64 >= 0: XXH64 of the bytes of a, whose seed is 0, then of b, whose seed is that, ...; without the
  *               sign bit at the end. Bytes: integers, bools, dates, timestamps: 8, little-endian, as i64; floats: 8, as
  *               f64, -0 as 0 and any NaN as 0x7ff8000000000000; strings: theirs; NULL: none. Never NULL.
@@ -46,6 +44,7 @@
  * (columns.h). */
 #define TRA_COLREAL(X, name, arity, text, def, loop) X(name, text, arity, arity, REAL)
 #define TRA_COLPART(X, name, text, cls, def)         X(name, text, 1, 1, ROUNDING)
+#define TRA_COLCALL(X, name, text, least, most, ...) X(name, text, least, most, CALL)
 #define TRA_COLOPS(X)                                                                                                  \
     X(ADD, "+", 2, 2, SUM)                                                                                             \
     X(SUB, "-", 2, 2, SUM)                                                                                             \
@@ -73,13 +72,23 @@
     X(MAX, "max", 2, 2, CHOICE)                                                                                        \
     X(ABS, "abs", 1, 1, SIGN)                                                                                          \
     TRA_PARTS(TRA_COLPART, X)                                                                                          \
-    TRA_REALS(TRA_COLREAL, X) X(YEAR, "year", 1, 1, CALENDAR) X(MONTH, "month", 1, 1, CALENDAR)                        \
-        X(DAY, "day", 1, 1, CALENDAR) X(HOUR, "hour", 1, 1, CALENDAR) X(MINUTE, "minute", 1, 1, CALENDAR)              \
-            X(WEEKDAY, "weekday", 1, 1, CALENDAR) X(DATE, "date", 1, 3, MOMENT)                                        \
-                X(TIMESTAMP, "timestamp", 1, 6, MOMENT) X(LIKE, "like", 2, 2, TEXT)                                    \
-                    X(STARTSWITH, "startswith", 2, 2, TEXT) X(LENGTH, "length", 1, 1, TEXT)                            \
-                        X(LOWER, "lower", 1, 1, TEXT) X(UPPER, "upper", 1, 1, TEXT) X(SUBSTR, "substr", 2, 3, TEXT)    \
-                            X(HASH, "hash", 1, -1, HASH) X(ROW, "row", 0, 0, ROW)
+    TRA_REALS(TRA_COLREAL, X)                                                                                          \
+    X(YEAR, "year", 1, 1, CALENDAR)                                                                                    \
+    X(QUARTER, "quarter", 1, 1, CALENDAR)                                                                              \
+    X(MONTH, "month", 1, 1, CALENDAR)                                                                                  \
+    X(WEEK, "week", 1, 1, CALENDAR)                                                                                    \
+    X(ISOYEAR, "isoyear", 1, 1, CALENDAR)                                                                              \
+    X(YEARDAY, "yearday", 1, 1, CALENDAR)                                                                              \
+    X(DAY, "day", 1, 1, CALENDAR)                                                                                      \
+    X(WEEKDAY, "weekday", 1, 1, CALENDAR)                                                                              \
+    X(HOUR, "hour", 1, 1, CALENDAR)                                                                                    \
+    X(MINUTE, "minute", 1, 1, CALENDAR)                                                                                \
+    X(SECOND, "second", 1, 1, CALENDAR)                                                                                \
+    X(DATE, "date", 1, 3, MOMENT)                                                                                      \
+    X(TIMESTAMP, "timestamp", 1, 6, MOMENT)                                                                            \
+    TRA_CALLS(TRA_COLCALL, X)                                                                                          \
+    X(HASH, "hash", 1, -1, HASH)                                                                                       \
+    X(ROW, "row", 0, 0, ROW)
 typedef enum tra_colclass {
     TRA_COLCLASS_SUM,
     TRA_COLCLASS_PRODUCT,
@@ -94,7 +103,7 @@ typedef enum tra_colclass {
     TRA_COLCLASS_REAL,
     TRA_COLCLASS_CALENDAR,
     TRA_COLCLASS_MOMENT,
-    TRA_COLCLASS_TEXT,
+    TRA_COLCLASS_CALL,
     TRA_COLCLASS_HASH,
     TRA_COLCLASS_ROW,
 } tra_colclass;
@@ -108,10 +117,17 @@ typedef enum tra_colop {
     TRA_C_CONVERT, /* to the type of the node */
     TRA_C_RECODE,  /* code -> code of the node's dictionary */
     TRA_C_LOOKUP,  /* code -> value of the node's type, and its state */
+    TRA_C_PICK,    /* the same of several operands: where each lies on its axis, the last one running fastest */
 } tra_colop;
 
 /* What a whole number counts, where that is a span of time: only the compiler of programs asks. */
 typedef enum tra_time_unit { TRA_TIME_NONE, TRA_TIME_MICROS, TRA_TIME_DAYS } tra_time_unit;
+
+/* The values for which a table has results: codes or whole numbers, count of them from `least` on, or of a list. */
+typedef struct tra_colaxis {
+    int64_t least, count;
+    const int64_t *list; /* ascending; NULL: all from `least` on */
+} tra_colaxis;
 
 typedef struct tra_colexpr tra_colexpr;
 struct tra_colexpr {
@@ -135,6 +151,9 @@ struct tra_colexpr {
     const uint8_t *tstate; /* LOOKUP: the state of each of these; NULL: all are values */
     tra_time_unit counts;
     bool calendar; /* DATE, TIMESTAMP: made of year, month, day, ... */
+    const tra_colaxis *axis; /* PICK: of each operand; `entries` results in the table */
+    int64_t entries;
+    const void *prepared; /* a function of calls.h */
 };
 
 /* The operator of that text with so many operands; -1: none. "-" is SUB of two and NEG of one. */

@@ -18,10 +18,26 @@ tra_colexpr *tra_colexpr_null_of(tra_arena *a, tra_coltype type, const tra_dicti
 /* year, month, ... of a day since 1970 and microseconds since its beginning. */
 int64_t tra_date_part(tra_colop op, int64_t days, int64_t of_day);
 
-/* A function of a string and constants, computed once for each entry of the string's dictionary (strings.c): the result
- * is a tree that looks up codes. */
+/* The week of ISO 8601 that has the day, and the year to which that belongs. */
+int64_t tra_iso_week(int64_t days, int64_t *year);
+
+/* A comparison of a string with constants, or a date or timestamp of one, computed once for each entry of the string's
+ * dictionary (strings.c): the result is a tree that looks up codes. */
 TRA_MUSTUSE tra_status tra_colexpr_of_strings(tra_arena *a, tra_colop op, int n, const tra_colexpr *const *kids,
                                               const tra_colexpr **out, tra_err *e);
+/* A function of calls.h (calls_build.c); kids may be changed. */
+TRA_MUSTUSE tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids,
+                                           const tra_colexpr **out, tra_err *e);
+/* n strings in any order, some of them twice, one after another in `bytes` up to end[i], as a sorted dictionary; table:
+ * the code of each, int32. */
+const tra_dictionary *tra_strings_sorted(tra_arena *a, int64_t n, const char *bytes, const int64_t *end,
+                                         const void **table);
+/* Element i of a column that is x; and puts a value that is not a string as element i (calls.c). */
+tra_call_value tra_call_value_of(const tra_colexpr *x, const void *values, int64_t i);
+void tra_call_put(const tra_call_value *v, void *to, int64_t i);
+/* A node that is NULL or an error where an operand is; and what a tree is that reads no column (build.c). */
+tra_colexpr *tra_colexpr_node(tra_arena *a, tra_colop op, tra_coltype type, int n, const tra_colexpr *const *kids);
+const tra_colexpr *tra_colexpr_fold(tra_arena *a, const tra_colexpr *x);
 /* Recodes coded operands to one sorted dictionary, unless they share one already whose order suffices: any order, or,
  * if `ordered`, a sorted one. */
 void tra_colexpr_unite(tra_arena *a, int n, const tra_colexpr **kids, bool ordered);

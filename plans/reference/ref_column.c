@@ -10,7 +10,8 @@ static bool is(const tra_ast *x, const char *name) { return strcmp(x->text, name
 
 static bool whole(const ref_item *x) { return x->type <= TRA_COL_I64; }
 static bool number(const ref_item *x) { return x->type <= TRA_COL_F64; }
-static bool text(const ref_item *x) { return x->type == TRA_COL_STRING || x->type == TRA_COL_TEXT; }
+static bool text_type(tra_coltype t) { return t == TRA_COL_STRING || t == TRA_COL_TEXT; }
+static bool text(const ref_item *x) { return text_type(x->type); }
 static double real(const ref_item *x) { return whole(x) ? (double)x->c.i : x->c.f; }
 
 static ref_item made(tra_coltype type, int state) { return (ref_item){.type = type, .c.state = state}; }
@@ -59,8 +60,14 @@ static ref_item date_part(const tra_ast *x, const ref_item *v) {
     if (is(x, "hour")) return of_int(TRA_COL_I64, second / HOUR);
     if (is(x, "minute")) return of_int(TRA_COL_I64, second % HOUR / 60);
     if (is(x, "weekday")) return of_int(TRA_COL_I64, ((days + 3) % 7 + 7) % 7); /* 1970-01-01 was a Thursday */
+    if (is(x, "second")) return of_int(TRA_COL_I64, second % 60);
+    bool week = is(x, "week"), of_year = week || is(x, "yearday"), iso = week || is(x, "isoyear");
+    if (iso) days += 3 - ((days + 3) % 7 + 7) % 7; /* the Thursday of its week */
     calendar(days, &y, &m, &d);
-    return of_int(TRA_COL_I64, is(x, "year") ? y : is(x, "month") ? m : d);
+    for (int64_t i = 1; of_year && i < m; i++) d += month_days(y, i);
+    if (is(x, "quarter")) return of_int(TRA_COL_I64, (m + 2) / 3);
+    if (week) return of_int(TRA_COL_I64, (d + 6) / 7);
+    return of_int(TRA_COL_I64, is(x, "year") || iso ? y : is(x, "month") ? m : d);
 }
 
 /* Reads exactly n digits at *s, and moves *s past them. */
@@ -212,45 +219,42 @@ static ref_item as_both(const ref_item *v, const ref_item *other) {
     return r;
 }
 
-/* ---- strings ------------------------------------------------------------------------------------------------ */
+/* ---- functions of strings and dates, and casts ---------------------------------------------------------------- */
 
-static int64_t step(const char *s, int64_t at, int64_t n) {
-    for (at++; at < n && ((unsigned char)s[at] & 0xC0) == 0x80; at++) {
-    }
-    return at;
+static tra_call_value value_of(const ref_item *x) {
+    return (tra_call_value){.type = x->type, .state = x->c.state, .i = x->c.i, .f = x->c.f, .s = x->c.s, .n = x->c.len};
 }
 
-static bool like(const char *s, int64_t n, const char *p, int64_t m) {
-    if (m == 0) return n == 0;
-    if (*p == '%') {
-        for (int64_t i = 0; i <= n; i++)
-            if (like(s + i, n - i, p + 1, m - 1)) return true;
-        return false;
-    }
-    if (n == 0) return false;
-    if (*p == '_') {
-        int64_t next = step(s, 0, n);
-        return like(s + next, n - next, p + 1, m - 1);
-    }
-    return *s == *p && like(s + 1, n - 1, p + 1, m - 1);
+/* The function of calls.h, or -1. */
+static int called(const tra_ast *x) {
+    int op = x->kind == TRA_AST_CALL ? tra_colop_find(x->text, x->nkids) : -1;
+#define OP(X, name, ...) || op == TRA_C_##name
+    return false TRA_CALLS(OP, ) ? op : -1;
+#undef OP
 }
 
-static ref_item cased(const ref_item *v, bool up, tra_arena *a) {
-    char *s = tra_arena_strndup(a, v->c.s, (size_t)v->c.len);
-    for (int64_t i = 0; i < v->c.len; i++) {
-        if (up && s[i] >= 'a' && s[i] <= 'z') s[i] -= 32;
-        if (!up && s[i] >= 'A' && s[i] <= 'Z') s[i] += 32;
+static ref_item run_call(int op, const tra_ast *x, const ref_item *k, tra_arena *a) {
+    tra_call_value *v = tra_news(a, tra_call_value, x->nkids + 1);
+    tra_str text = {0};
+    tra_call c = {.op = op, .n = x->nkids, .v = v, .text = &text};
+    tra_err e = {0};
+    for (int i = 0; i < x->nkids; i++) {
+        v[i] = value_of(&k[i]);
+        if (tra_call_takes(op, i) == 't' && v[i].type == TRA_COL_DATE)
+            v[i].type = TRA_COL_TIMESTAMP, v[i].i *= DAY * MICRO;
     }
-    return of_text(s, v->c.len);
+    if (tra_call_prepare(a, op, c.n, v, &c.prepared, &e) != TRA_OK) return made(TRA_COL_BOOL, REF_ERROR);
+    tra_call_run(&c);
+    ref_item r = {.type = c.out.type, .c = {.state = c.out.state, .i = c.out.i}};
+    if (tra_coltype_is_float(r.type)) r.c.f = c.out.f;
+    if (text_type(r.type)) r.c.s = tra_arena_strndup(a, c.out.s ? c.out.s : "", (size_t)c.out.n), r.c.len = c.out.n;
+    tra_str_free(&text);
+    return r;
 }
 
-static ref_item substring(const ref_item *k, int n) {
-    int64_t at = 0, from = k[1].c.i, place = 1;
-    __int128 beyond = (__int128)from + (n > 2 ? k[2].c.i : INT64_MAX); /* the place after the last one */
-    for (; at < k[0].c.len && place < from; place++) at = step(k[0].c.s, at, k[0].c.len);
-    int64_t end = at;
-    for (; end < k[0].c.len && place < beyond; place++) end = step(k[0].c.s, end, k[0].c.len);
-    return of_text(k[0].c.s + at, end - at);
+static tra_coltype type_of_call(int op, const tra_ast *x, const ref_item *k) {
+    tra_call_value v[2] = {value_of(&k[0]), value_of(&k[x->nkids > 1])};
+    return tra_call_type(op, v);
 }
 
 static uint64_t hash(const ref_item *v, uint64_t seed) {
@@ -354,12 +358,14 @@ static bool sees_null(const tra_ast *x, const ref_item *k, ref_item *out) {
 
 static tra_coltype type_when_null(const tra_ast *x, const ref_item *k) {
     if (x->kind == TRA_AST_BINARY && strchr("<>=!", *x->text)) return TRA_COL_BOOL;
-    if (is(x, "like") || is(x, "startswith") || is(x, "!")) return TRA_COL_BOOL;
+    int op = called(x);
+    if (op >= 0) return type_of_call(op, x, k);
+    if (is(x, "!")) return TRA_COL_BOOL;
     if (is(x, "isnan") || is(x, "isinf")) return TRA_COL_BOOL;
-    if (is(x, "lower") || is(x, "upper") || is(x, "substr")) return TRA_COL_STRING;
     if (is(x, "date")) return TRA_COL_DATE;
     if (is(x, "timestamp")) return TRA_COL_TIMESTAMP;
-    static const char *const whole_parts[] = {"year", "month", "day", "hour", "minute", "weekday", "length"};
+    static const char *const whole_parts[] = {"year", "quarter", "month", "week", "isoyear", "yearday", "day", "weekday",
+                                              "hour", "minute",  "second"};
     for (size_t i = 0; i < sizeof whole_parts / sizeof *whole_parts; i++)
         if (is(x, whole_parts[i])) return TRA_COL_I64;
     if (is(x, "min") || is(x, "max")) return as_both(&k[0], &k[1]).type;
@@ -387,16 +393,8 @@ static ref_item call(const tra_ast *x, const ref_item *k, tra_arena *a) {
     if (x->kind == TRA_AST_BINARY) return of_bool(holds(x->text, compare(&k[0], &k[1])));
     if (is(x, "min") || is(x, "max")) return extreme(x, k);
     if (is(x, "date") || is(x, "timestamp")) return to_moment(x, k, a);
-    if (is(x, "like")) return of_bool(like(k[0].c.s, k[0].c.len, k[1].c.s, k[1].c.len));
-    if (is(x, "startswith"))
-        return of_bool(k[1].c.len <= k[0].c.len && memcmp(k[0].c.s, k[1].c.s, (size_t)k[1].c.len) == 0);
-    if (is(x, "lower") || is(x, "upper")) return cased(k, *x->text == 'u', a);
-    if (is(x, "substr")) return substring(k, x->nkids);
-    if (is(x, "length")) {
-        int64_t n = 0;
-        for (int64_t at = 0; at < k->c.len; n++) at = step(k->c.s, at, k->c.len);
-        return of_int(TRA_COL_I64, n);
-    }
+    int op = called(x);
+    if (op >= 0) return run_call(op, x, k, a);
     if (k->type == TRA_COL_DATE || k->type == TRA_COL_TIMESTAMP) return date_part(x, k);
     return of_number(x, k);
 }

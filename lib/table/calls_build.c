@@ -1,0 +1,462 @@
+/* calls_build.c - calls of the functions of calls.h in trees over columns: their operands, and the tables that they
+ * become.
+ *
+ * A call of which all that is not constant comes of one column of strings is a table over the entries of its
+ * dictionary. So is a call that gives strings, over all that its operands may be: the entries of dictionaries, the
+ * numbers of a range, the values that a column of a file has. Another call is computed row by row. */
+#include "calls_int.h"
+
+#include "../relation/table_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENTRIES_FEW = 1 << 16, ENTRIES_MOST = 1 << 22 };
+#define BYTES_MOST (INT64_C(1) << 29) /* of the strings of a table */
+
+static bool is_constant(const tra_colexpr *x) { return x->op == TRA_C_CONST && !x->untyped; }
+static bool is_coded(const tra_colexpr *x) { return !x->untyped && tra_coltype_is_coded(x->type); }
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+static const char *letter_text(char letter) {
+    switch (letter) {
+    case 's': return "a string";
+    case 'i': return "a whole number";
+    case 'm':
+    case 't': return "a date or a timestamp";
+    case 'v': return "a string, a number or a bool";
+    case 'c': return "a string that stands in the program";
+    case 'p': return "a regular expression that stands in the program";
+    case 'u': return "a unit of time that stands in the program, as \"month\"";
+    case 'z': return "a time zone that stands in the program, as \"Europe/Berlin\"";
+    case 'k': return "a whole number that stands in the program";
+    case 'f':
+    case 'g': return "a format that stands in the program, as \"%Y-%m\"";
+    default: return "a value";
+    }
+}
+
+/* Brings operand i of op to what the letter takes. */
+static tra_status operand(tra_arena *a, tra_colop op, int i, const tra_colexpr **x, tra_err *e) {
+    char letter = tra_call_takes(op, i);
+    const tra_colexpr *y = *x;
+    bool constant = tra_call_takes_constant(letter), number = tra_coltype_is_number(y->type), fits;
+    bool moment = y->type == TRA_COL_DATE || y->type == TRA_COL_TIMESTAMP;
+    if (y->untyped && !constant) {
+        tra_coltype to = letter == 'i' ? TRA_COL_I64 : letter == 'm' || letter == 't' ? TRA_COL_TIMESTAMP : TRA_COL_STRING;
+        const tra_colexpr *empty = tra_colexpr_string(a, "", 0);
+        *x = tra_colexpr_null_of(a, to, to == TRA_COL_STRING ? empty->dict : NULL);
+        return TRA_OK;
+    }
+    switch (letter) {
+    case 's': fits = is_coded(y); break;
+    case 'i':
+    case 'k': fits = y->type <= TRA_COL_I64; break;
+    case 'm':
+    case 't': fits = moment; break;
+    case 'v': fits = is_coded(y) || number; break;
+    case 'x': fits = true; break;
+    default: fits = is_coded(y);
+    }
+    if (!fits || y->untyped || (constant && (!is_constant(y) || y->null)))
+        return tra_fail(e, TRA_PROGRAM, "argument %d of %s is %s, not %s", i + 1, tra_colop_text(op),
+                        letter_text(letter),
+                        fits && constant ? "what rows tell" : y->untyped ? "null" : tra_coltype_name(y->type));
+    if (letter == 'i' || letter == 'k') return tra_colexpr_convert(a, y, TRA_COL_I64, NULL, x, e);
+    if (letter == 't' && y->type == TRA_COL_DATE) return tra_colexpr_call(a, TRA_C_TIMESTAMP, 1, &y, x, e);
+    return TRA_OK;
+}
+
+static tra_call_value constant_of(const tra_colexpr *x) {
+    tra_call_value v = {.type = x->type, .i = x->value.i, .f = x->value.f, .state = x->null};
+    if (tra_coltype_is_float(x->type)) v.i = 0;
+    if (tra_coltype_is_coded(x->type) && !x->null) v.s = tra_dictionary_at(x->dict, x->value.i, &v.n);
+    return v;
+}
+
+/* ---- what operands may be ---------------------------------------------------------------------------------------- */
+
+/* The values that an expression may have: codes or whole numbers, from `least` on or those of a list. */
+typedef struct axis {
+    const tra_colexpr *x;
+    tra_colaxis v;
+} axis;
+
+static void range_of(int64_t least, int64_t most, tra_colaxis *v) {
+    int64_t span;
+    if (__builtin_sub_overflow(most, least, &span)) span = INT64_MAX - 1;
+    *v = (tra_colaxis){.least = least, .count = span < 0 ? 0 : tra_add_most(span, 1)};
+}
+
+/* Days and timestamps are those of the years 1 to 9999. */
+static void clamp(const tra_colexpr *x, int64_t *least, int64_t *most) {
+    const int64_t first = -719162, last = 2932896, day = TRA_DAY_MICROS;
+    bool date = x->type == TRA_COL_DATE, moment = date || x->type == TRA_COL_TIMESTAMP;
+    *least = moment ? tra_max64(x->least, date ? first : first * day) : x->least;
+    *most = moment ? tra_min64(x->most, date ? last : last * day + day - 1) : x->most;
+}
+
+/* Without reading files. False: a float. */
+static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
+    int64_t least, most;
+    if (tra_coltype_is_float(x->type)) return false;
+    if (tra_coltype_is_coded(x->type)) return *v = (tra_colaxis){.count = x->dict->n}, true;
+    if (x->type == TRA_COL_BOOL) return range_of(0, 1, v), true;
+    clamp(x, &least, &most);
+    tra_column_facts f;
+    tra_err e = {0};
+    tra_arena *own = tra_arena_new();
+    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, own, &f, &e) == TRA_OK) {
+        least = f.rows > f.nulls ? tra_max64(least, f.min) : 0;
+        most = f.rows > f.nulls ? tra_min64(most, f.max) : -1;
+    }
+    tra_arena_free(own);
+    range_of(least, most, v);
+    return true;
+}
+
+/* The values that a column of a file has. */
+static bool values_of(tra_arena *a, const tra_colexpr *x, tra_colaxis *v) {
+    tra_err e = {0};
+    bool whole = !tra_coltype_is_float(x->type) && !tra_coltype_is_coded(x->type);
+    if (x->op != TRA_C_COLUMN || !x->file || !whole) return false;
+    *v = (tra_colaxis){0};
+    return tra_rel_column_values(x->file, x->number, ENTRIES_MOST, a, &v->list, &v->count, &e) == TRA_OK;
+}
+
+/* The one column that all operands come of; NULL: there is none, or several. */
+static const tra_colexpr *only_column(const tra_colexpr *x, const tra_colexpr *so_far, bool *several) {
+    if (x->op == TRA_C_ROW) *several = true;
+    if (x->op == TRA_C_COLUMN) {
+        *several = *several || (so_far && so_far->column != x->column);
+        return x;
+    }
+    for (int i = 0; i < x->nkids; i++) so_far = only_column(x->kids[i], so_far, several);
+    return so_far;
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
+
+/* A table under way. */
+typedef struct tabulation {
+    tra_arena *arena;
+    tra_call call;
+    const tra_colexpr *const *kids;
+    tra_str text;    /* strings of results */
+    int64_t n, *end; /* of each result: where its string ends */
+    void *values;    /* of others */
+    uint8_t *state;
+    bool nulls, errors;
+} tabulation;
+
+/* Adds the result of operands whose states are the worst of these. */
+static tra_status add_result(tabulation *t, const tra_call_value *v, tra_err *e) {
+    int state = TRA_STATE_VALUE;
+    for (int i = 0; i < t->call.n; i++) state = v[i].state > state ? v[i].state : state;
+    t->call.v = v;
+    t->call.text = &t->text;
+    size_t from = t->text.n;
+    if (state == TRA_STATE_VALUE) tra_call_run(&t->call), state = t->call.out.state;
+    if (state != TRA_STATE_VALUE) t->text.n = from;
+    if (state == TRA_STATE_ERROR && tra_call_takes(t->call.op, 1) == 'p')
+        return tra_fail(e, TRA_PROGRAM, "%s: the regular expression takes too many steps on '%.*s%s'",
+                        tra_colop_text((tra_colop)t->call.op), (int)tra_min64(v[0].n, 60), v[0].s,
+                        v[0].n > 60 ? ".." : "");
+    if ((int64_t)t->text.n > BYTES_MOST)
+        return tra_fail(e, TRA_PROGRAM, "%s would make strings of more than %" PRId64 " MiB",
+                        tra_colop_text((tra_colop)t->call.op), BYTES_MOST >> 20);
+    if (t->end)
+        t->end[t->n] = (int64_t)t->text.n;
+    else if (state == TRA_STATE_VALUE)
+        tra_call_put(&t->call.out, t->values, t->n);
+    t->state[t->n++] = (uint8_t)state;
+    t->nulls = t->nulls || state == TRA_STATE_NULL;
+    t->errors = t->errors || state == TRA_STATE_ERROR;
+    return TRA_OK;
+}
+
+/* Results for all values of the axes, the last one running fastest. */
+static tra_status tabulate(tabulation *t, int naxes, const axis *x, int64_t total, tra_err *e) {
+    int n = t->call.n;
+    tra_call_value *v = tra_news(t->arena, tra_call_value, n + 1);
+    int64_t *digit = tra_news(t->arena, int64_t, naxes + 1);
+    for (int i = 0; i < n; i++)
+        if (is_constant(t->kids[i])) v[i] = constant_of(t->kids[i]);
+    for (int64_t entry = 0; entry < total; entry++) {
+        for (int i = 0, k = 0; i < n; i++) {
+            if (is_constant(t->kids[i])) continue;
+            const tra_colaxis *by = &x[k].v;
+            int64_t whole = by->list ? by->list[digit[k]] : by->least + digit[k];
+            v[i] = (tra_call_value){.type = t->kids[i]->type, .i = whole};
+            if (is_coded(t->kids[i])) v[i].s = tra_dictionary_at(t->kids[i]->dict, whole, &v[i].n);
+            k++;
+        }
+        TRA_TRY(add_result(t, v, e));
+        for (int k = naxes - 1; k >= 0 && ++digit[k] == x[k].v.count; k--) digit[k] = 0;
+    }
+    return TRA_OK;
+}
+
+/* Results for all values of the one column, by computing the operands of each; and, where it has NULLs, of NULL.
+ * *strict: that is NULL. */
+static tra_status tabulate_column(tabulation *t, const axis *x, bool *strict, tra_err *e) {
+    int n = t->call.n;
+    tra_arena *own = tra_arena_new();
+    tra_colcode *code = tra_colcode_new(own, n, t->kids);
+    char *scratch = tra_arena_alloc(own, (size_t)tra_colcode_scratch(code) + 64);
+    tra_call_value *v = tra_news(own, tra_call_value, n + 1);
+    tra_vector *columns = tra_news(own, tra_vector, x->x->column + 1), *c = &columns[x->x->column];
+    uint8_t *nulls = tra_news(own, uint8_t, TRA_COLSTRIP);
+    int64_t count = x->v.count + 1; /* the last one is NULL */
+    tra_status status = TRA_OK;
+    c->values = tra_arena_array(own, TRA_COLSTRIP, 8);
+    tra_colrun run;
+    tra_colrun_begin(&run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64);
+    for (int64_t from = 0; from < count && status == TRA_OK; from += TRA_COLSTRIP) {
+        int m = (int)tra_min64(TRA_COLSTRIP, count - from);
+        c->state = NULL;
+        for (int i = 0; i < m; i++) {
+            bool null = from + i == x->v.count;
+            int64_t whole = null ? 0 : x->v.list ? x->v.list[from + i] : x->v.least + from + i;
+            tra_call_put(&(tra_call_value){.type = x->x->type, .i = whole}, c->values, i);
+            nulls[i] = null;
+            if (null) c->state = nulls;
+        }
+        tra_colrun_strip(&run, columns, 0, m);
+        for (int i = 0; i < m && status == TRA_OK; i++) {
+            for (int k = 0; k < n; k++) {
+                tra_colvalue r = tra_colrun_result(&run, k);
+                int state = r.state ? r.state[i] : TRA_STATE_VALUE;
+                v[k] = state == TRA_STATE_VALUE ? tra_call_value_of(t->kids[k], r.values, i)
+                                                : (tra_call_value){.type = t->kids[k]->type, .state = state};
+            }
+            bool nulls_before = t->nulls;
+            status = add_result(t, v, e);
+            if (from + i == x->v.count) *strict = t->state[t->n - 1] == TRA_STATE_NULL, t->nulls = nulls_before;
+        }
+    }
+    t->n--;
+    tra_arena_free(own);
+    return status;
+}
+
+/* The tree of a table: by the codes of one expression a lookup, else by all axes. */
+static const tra_colexpr *finish(tabulation *t, tra_coltype type, int naxes, const axis *x, int64_t total) {
+    tra_arena *a = t->arena;
+    const tra_colexpr **kids = tra_news(a, const tra_colexpr *, naxes + 1);
+    tra_colaxis *axes = tra_news(a, tra_colaxis, naxes + 1);
+    for (int k = 0; k < naxes; k++) kids[k] = x[k].x, axes[k] = x[k].v;
+    bool lookup = naxes == 1 && is_coded(kids[0]);
+    tra_colexpr *y = tra_colexpr_node(a, lookup ? TRA_C_LOOKUP : TRA_C_PICK, type, naxes, kids);
+    y->axis = axes;
+    y->entries = total;
+    y->tstate = t->nulls || t->errors ? t->state : NULL;
+    y->nullable = y->nullable || t->nulls;
+    for (int k = 0; k < naxes && !lookup; k++) {
+        bool all = !axes[k].list && kids[k]->least >= axes[k].least && kids[k]->most < axes[k].least + axes[k].count;
+        y->fails = y->fails || !(is_coded(kids[k]) || all);
+    }
+    y->fails = y->fails || t->errors;
+    y->table = t->values;
+    if (t->end) {
+        y->dict = tra_strings_sorted(a, t->n, t->text.s, t->end, &y->table);
+    } else if (!tra_coltype_is_float(type)) {
+        bool any = false;
+        for (int64_t i = 0; i < t->n; i++) {
+            if (t->state[i] != TRA_STATE_VALUE) continue;
+            int64_t v = tra_element_whole(tra_coltype_held(type), y->table, i);
+            y->least = any ? tra_min64(y->least, v) : v, y->most = any ? tra_max64(y->most, v) : v;
+            any = true;
+        }
+    }
+    return y;
+}
+
+/* Makes a table of n results. */
+static tabulation begin(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type, int64_t n) {
+    tabulation t = {.arena = a, .call = *c, .kids = kids};
+    bool strings = tra_coltype_is_coded(type);
+    t.state = tra_news(a, uint8_t, n + 1);
+    t.end = strings ? tra_news(a, int64_t, n + 1) : NULL;
+    t.values = strings ? NULL : tra_arena_array(a, (size_t)n + 1, 8);
+    return t;
+}
+
+/* ---- formats ----------------------------------------------------------------------------------------------------- */
+
+/* The column with the range that the statistics of its file tell; another expression as it is. */
+static const tra_colexpr *narrowed(tra_arena *a, const tra_colexpr *x) {
+    tra_colaxis v;
+    if (x->op != TRA_C_COLUMN || !axis_of(x, &v) || v.count == 0) return x;
+    tra_colexpr *y = tra_new(a, tra_colexpr);
+    *y = *x;
+    y->least = v.least;
+    y->most = v.least + v.count - 1;
+    return y;
+}
+
+static tra_status call2(tra_arena *a, tra_colop op, const tra_colexpr *x, const tra_colexpr *by,
+                        const tra_colexpr **out, tra_err *e) {
+    const tra_colexpr *kids[2] = {x, by};
+    return tra_colexpr_call(a, op, by ? 2 : 1, kids, out, e);
+}
+
+/* The operands of strftime as the numbers that the format needs: of days, and of the time of day. */
+static tra_status split_format(tra_arena *a, const tra_colexpr *x, tra_format *f, const tra_colexpr **kids, int *n,
+                               tra_err *e) {
+    static const int64_t unit[] = {0, INT64_C(3600000000), 60000000, 1000000, 1};
+    static const tra_colop part[] = {[TRA_DAYS_WEEKDAY] = TRA_C_WEEKDAY, [TRA_DAYS_OF_YEAR_MONTH] = TRA_C_MONTH,
+                                     [TRA_DAYS_YEAR] = TRA_C_YEAR};
+    bool date = x->type == TRA_COL_DATE;
+    const tra_colexpr *day = tra_colexpr_int(a, date ? 1 : TRA_DAY_MICROS), *whole, *year, *month;
+    x = narrowed(a, x);
+    TRA_TRY(call2(a, TRA_C_SUB, x, date ? tra_colexpr_days(a, 0) : tra_colexpr_micros(a, 0), &whole, e));
+    if (date) f->times = TRA_TIMES_NONE;
+    f->split = true;
+    *n = 0;
+    if (f->days == TRA_DAYS_DAY) {
+        TRA_TRY(call2(a, TRA_C_IDIV, whole, day, &kids[(*n)++], e));
+    } else if (f->days == TRA_DAYS_MONTH) {
+        TRA_TRY(call2(a, TRA_C_YEAR, x, NULL, &year, e));
+        TRA_TRY(call2(a, TRA_C_MONTH, x, NULL, &month, e));
+        TRA_TRY(call2(a, TRA_C_MUL, year, tra_colexpr_int(a, 12), &year, e));
+        TRA_TRY(call2(a, TRA_C_SUB, month, tra_colexpr_int(a, 1), &month, e));
+        TRA_TRY(call2(a, TRA_C_ADD, year, month, &kids[(*n)++], e));
+    } else if (f->days != TRA_DAYS_NONE) {
+        TRA_TRY(call2(a, part[f->days], x, NULL, &kids[(*n)++], e));
+    }
+    if (f->times == TRA_TIMES_NONE) return TRA_OK;
+    TRA_TRY(call2(a, TRA_C_MOD, whole, day, &whole, e));
+    return call2(a, TRA_C_IDIV, whole, tra_colexpr_int(a, unit[f->times]), &kids[(*n)++], e);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* What all the axes have together; INT64_MAX: some have no end. */
+static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, axis *x, int *naxes) {
+    int64_t total = 1;
+    *naxes = 0;
+    for (int i = 0; i < n; i++) {
+        if (is_constant(kids[i])) continue;
+        axis *one = &x[(*naxes)++];
+        one->x = narrowed(a, kids[i]);
+        if (!axis_of(one->x, &one->v)) return INT64_MAX;
+        total = tra_mul_most(total, one->v.count);
+    }
+    return total;
+}
+
+static tra_status too_many(tra_colop op, int64_t total, tra_err *e) {
+    char many[48] = "";
+    if (total < INT64_MAX) snprintf(many, sizeof many, ", and %" PRId64 " are possible", total);
+    return tra_fail(e, TRA_PROGRAM,
+                    "the strings that %s makes are to be known before the program runs, at most %d different ones%s; "
+                    "make it of fewer values, as of %s, or write the table to a file first, whose values are known",
+                    tra_colop_text(op), (int)ENTRIES_MOST, many, op == TRA_C_STRFTIME ? "date_trunc(\"hour\", t)" : "round(x) or date(t)");
+}
+
+/* A call whose result is a string, or that only reads one column of strings; else it is run for each row. */
+static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type,
+                        const tra_colexpr **out, tra_err *e) {
+    int n = c->n, naxes = 0;
+    bool several = false, strict = false, strings = tra_coltype_is_coded(type), known = true;
+    const tra_colexpr *column = NULL;
+    for (int i = 0; i < n; i++) {
+        column = only_column(kids[i], column, &several);
+        known = known && !(tra_coltype_is_coded(kids[i]->type) && !kids[i]->dict);
+    }
+    if (several || (column && tra_coltype_is_coded(column->type) && !column->dict)) column = NULL;
+    if (!known && strings) { /* of a table that is only declared */
+        *out = tra_colexpr_node(a, TRA_C_PICK, type, n, kids);
+        return TRA_OK;
+    }
+    axis one = {.x = column}, *x = tra_news(a, axis, n + 1);
+    bool coded = column && tra_coltype_is_coded(column->type);
+    if (coded) one.v.count = column->dict->n;
+    int64_t total = strings ? axes_of(a, n, kids, x, &naxes) : INT64_MAX;
+    if (strings && !coded && total > ENTRIES_FEW) {
+        bool listed = column && values_of(a, column, &one.v);
+        if (!listed || one.v.count >= total) column = NULL;
+        if (!column && total > ENTRIES_MOST) return too_many(c->op, total, e);
+    } else if (!coded) {
+        column = NULL;
+    }
+    if (column) {
+        tabulation t = begin(a, c, kids, type, one.v.count + 1);
+        tra_status status = tabulate_column(&t, &one, &strict, e);
+        if (status == TRA_OK && strict) *out = finish(&t, type, 1, &one, one.v.count);
+        tra_str_free(&t.text);
+        if (status != TRA_OK || strict) return status;
+        if (strings && total > ENTRIES_MOST) return too_many(c->op, total, e);
+    }
+    if (!strings) {
+        tra_colexpr *y = tra_colexpr_node(a, c->op, type, n, kids);
+        y->prepared = c->prepared;
+        y->nullable = y->nullable || strchr(tra_call_may(c->op), 'n');
+        y->fails = y->fails || strchr(tra_call_may(c->op), 'e');
+        *out = y;
+        return TRA_OK;
+    }
+    tabulation t = begin(a, c, kids, type, total);
+    tra_status status = tabulate(&t, naxes, x, total, e);
+    if (status == TRA_OK) *out = finish(&t, type, naxes, x, total);
+    tra_str_free(&t.text);
+    return status;
+}
+
+/* A string of constants alone. */
+static tra_status constant_string(tra_arena *a, tra_call *c, const tra_colexpr *const *kids, const tra_colexpr **out,
+                                  tra_err *e) {
+    tra_str text = {0};
+    tra_call_value *v = tra_news(a, tra_call_value, c->n + 1);
+    for (int i = 0; i < c->n; i++) v[i] = constant_of(kids[i]);
+    c->v = v;
+    c->text = &text;
+    tra_call_run(c);
+    if (c->out.state == TRA_STATE_VALUE) *out = tra_colexpr_string(a, c->out.s, c->out.n);
+    if (c->out.state == TRA_STATE_NULL) *out = tra_colexpr_null_of(a, TRA_COL_STRING, tra_colexpr_string(a, "", 0)->dict);
+    tra_str_free(&text);
+    if (c->out.state != TRA_STATE_ERROR) return TRA_OK;
+    return tra_fail(e, TRA_PROGRAM, "%s has no value here", tra_colop_text((tra_colop)c->op));
+}
+
+/* Casts of numbers that other conversions do. */
+static bool is_conversion(tra_colop op, const tra_colexpr *x, tra_coltype to) {
+    if (op > TRA_C_TO_F64 || op < TRA_C_TO_I32 || !tra_coltype_is_number(x->type)) return false;
+    return to == TRA_COL_F64 || (!tra_coltype_is_float(to) && x->type <= TRA_COL_I64);
+}
+
+tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_colexpr **kids, const tra_colexpr **out,
+                               tra_err *e) {
+    tra_call c = {.op = op, .n = n};
+    tra_call_value *v = tra_news(a, tra_call_value, n + 1);
+    bool constants = true, null = false;
+    for (int i = 0; i < n; i++) {
+        TRA_TRY(operand(a, op, i, &kids[i], e));
+        v[i] = is_constant(kids[i]) ? constant_of(kids[i]) : (tra_call_value){.type = kids[i]->type};
+        constants = constants && is_constant(kids[i]);
+        null = null || (is_constant(kids[i]) && kids[i]->null);
+    }
+    tra_coltype type = tra_call_type(op, v);
+    TRA_TRY(tra_call_prepare(a, op, n, v, &c.prepared, e));
+    if (null) {
+        bool coded = tra_coltype_is_coded(type);
+        return *out = tra_colexpr_null_of(a, type, coded ? tra_colexpr_string(a, "", 0)->dict : NULL), TRA_OK;
+    }
+    if (is_conversion(op, kids[0], type)) return tra_colexpr_convert(a, kids[0], type, NULL, out, e);
+    if (op == TRA_C_TO_STRING && is_coded(kids[0])) return *out = kids[0], TRA_OK;
+    if (constants && tra_coltype_is_coded(type)) return constant_string(a, &c, kids, out, e);
+    if (op == TRA_C_STRFTIME && !constants) {
+        tra_format *f = tra_new(a, tra_format);
+        *f = *(const tra_format *)c.prepared;
+        c.prepared = f;
+        const tra_colexpr *moment = kids[0];
+        kids = tra_news(a, const tra_colexpr *, 3);
+        TRA_TRY(split_format(a, moment, f, kids, &c.n, e));
+    }
+    TRA_TRY(build(a, &c, kids, type, out, e));
+    *out = tra_colexpr_fold(a, *out);
+    return TRA_OK;
+}

@@ -1,0 +1,151 @@
+/* calls_regex.c - functions of regular expressions, by PCRE2. */
+#include "calls_int.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+#include <string.h>
+
+/* An expression that is compiled, in the arena. Steps of one match are limited, so that none takes long. */
+enum { STEPS_MOST = 1000000, HEAP_MOST = 16 * 1024 /* KiB */ };
+typedef struct regex {
+    const pcre2_code *code;
+} regex;
+
+static void *take(size_t n, void *arena) { return tra_arena_alloc(arena, n); }
+static void leave(void *p, void *arena) { (void)p, (void)arena; }
+
+tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, const void **out, tra_err *e) {
+    int error = 0;
+    PCRE2_SIZE at = 0;
+    PCRE2_UCHAR text[256];
+    pcre2_general_context *memory = pcre2_general_context_create(take, leave, a);
+    pcre2_compile_context *how = pcre2_compile_context_create(memory);
+    regex *x = tra_new(a, regex);
+    pcre2_set_compile_extra_options(how, 0);
+    x->code = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n, PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &error,
+                            &at, how);
+    *out = x;
+    if (x->code) return TRA_OK;
+    pcre2_get_error_message(error, text, sizeof text);
+    int shown = (int)tra_min64((int64_t)at, 60);
+    return tra_fail(e, TRA_PROGRAM, "%s: the regular expression is wrong at character %" PRId64 ", after '%.*s': %s",
+                    name, tra_points((tra_bytes){pattern.s, (int64_t)at}) + 1, shown,
+                    pattern.s + ((int64_t)at - shown), (const char *)text);
+}
+
+/* What is kept for matches of one call, on one thread. */
+typedef struct matching {
+    const pcre2_code *code;
+    pcre2_match_data *data;
+    pcre2_match_context *how;
+} matching;
+
+static matching begin(const tra_call *c) {
+    matching m = {.code = ((const regex *)c->prepared)->code};
+    m.data = pcre2_match_data_create_from_pattern(m.code, NULL);
+    m.how = pcre2_match_context_create(NULL);
+    pcre2_set_match_limit(m.how, STEPS_MOST);
+    pcre2_set_depth_limit(m.how, STEPS_MOST);
+    pcre2_set_heap_limit(m.how, HEAP_MOST);
+    return m;
+}
+
+static void end(matching *m) {
+    pcre2_match_data_free(m->data);
+    pcre2_match_context_free(m->how);
+}
+
+/* Finds the expression from byte `from` on: false if it is not there; so too, with an error of the row, if that takes
+ * too long. */
+static bool search(matching *m, tra_call *c, tra_bytes t, int64_t from, uint32_t options) {
+    int found = pcre2_match(m->code, (PCRE2_SPTR)t.s, (PCRE2_SIZE)t.n, (PCRE2_SIZE)from, options, m->data, m->how);
+    if (found < 0 && found != PCRE2_ERROR_NOMATCH) c->out.state = TRA_STATE_ERROR;
+    return found >= 0;
+}
+
+void tra_call_matches(tra_call *c) {
+    matching m = begin(c);
+    c->out.i = search(&m, c, tra_call_bytes(c, 0), 0, 0);
+    end(&m);
+}
+
+/* Bytes of a group of what was found; false: it took no part. */
+static bool group_of(const matching *m, tra_bytes t, int64_t group, tra_bytes *out) {
+    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m->data);
+    if (at[2 * group] == PCRE2_UNSET || at[2 * group] > at[2 * group + 1]) return false;
+    *out = (tra_bytes){t.s + at[2 * group], (int64_t)(at[2 * group + 1] - at[2 * group])};
+    return true;
+}
+
+static uint32_t groups_of(const void *prepared) {
+    uint32_t n = 0;
+    pcre2_pattern_info(((const regex *)prepared)->code, PCRE2_INFO_CAPTURECOUNT, &n);
+    return n;
+}
+
+void tra_call_extract(tra_call *c) {
+    matching m = begin(c);
+    tra_bytes t = tra_call_bytes(c, 0), part = {0};
+    if (search(&m, c, t, 0, 0) && group_of(&m, t, c->n > 2 ? c->v[2].i : 0, &part))
+        tra_str_addn(c->text, part.s, (size_t)part.n);
+    else if (c->out.state == TRA_STATE_VALUE)
+        c->out.state = TRA_STATE_NULL;
+    end(&m);
+}
+
+/* The number of a group that a replacement names by \0 .. \9; -1: it names none there. */
+static int named_group(tra_bytes to, int64_t i) {
+    return to.s[i] == '\\' && i + 1 < to.n && to.s[i + 1] >= '0' && to.s[i + 1] <= '9' ? to.s[i + 1] - '0' : -1;
+}
+
+static void add_replacement(tra_call *c, const matching *m, tra_bytes t, tra_bytes to) {
+    for (int64_t i = 0; i < to.n; i++) {
+        tra_bytes part;
+        int group = named_group(to, i);
+        if (group >= 0) {
+            if (group_of(m, t, group, &part)) tra_str_addn(c->text, part.s, (size_t)part.n);
+            i++;
+        } else {
+            if (to.s[i] == '\\' && i + 1 < to.n && to.s[i + 1] == '\\') i++;
+            tra_str_addn(c->text, to.s + i, 1);
+        }
+    }
+}
+
+/* Every place where it is found. After an empty one the search goes on with what is not empty at the same place, else
+ * one code point later. */
+void tra_call_regex_replace(tra_call *c) {
+    matching m = begin(c);
+    tra_bytes t = tra_call_bytes(c, 0), to = tra_call_bytes(c, 2), all;
+    int64_t from = 0, copied = 0;
+    uint32_t options = 0;
+    size_t start = c->text->n;
+    while (from <= t.n) {
+        if (!search(&m, c, t, from, options)) {
+            if (c->out.state != TRA_STATE_VALUE || !options || from >= t.n) break;
+            from += tra_point((tra_bytes){t.s + from, t.n - from});
+            options = 0;
+            continue;
+        }
+        if (!group_of(&m, t, 0, &all)) break;
+        tra_str_addn(c->text, t.s + copied, (size_t)(all.s - t.s - copied));
+        add_replacement(c, &m, t, to);
+        copied = from = all.s - t.s + all.n;
+        options = all.n == 0 ? PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED : 0;
+        if (c->text->n - start > TRA_MADE_MOST) c->out.state = TRA_STATE_ERROR;
+        if (c->out.state != TRA_STATE_VALUE) break;
+    }
+    tra_str_addn(c->text, t.s + copied, (size_t)(t.n - copied));
+    end(&m);
+}
+
+tra_status tra_regex_check(const void *prepared, const char *name, int64_t group, const tra_bytes *to, tra_err *e) {
+    int64_t groups = groups_of(prepared), named = group;
+    for (int64_t i = 0; to && i < to->n; i++) {
+        if (to->s[i] == '\\' && i + 1 < to->n && to->s[i + 1] == '\\') i++;
+        else named = tra_max64(named, named_group(*to, i));
+    }
+    if (named >= 0 && named <= groups) return TRA_OK;
+    return tra_fail(e, TRA_PROGRAM, "%s: the regular expression has %" PRId64 " group%s, and there is no group %" PRId64,
+                    name, groups, groups == 1 ? "" : "s", named);
+}

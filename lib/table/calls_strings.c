@@ -1,0 +1,254 @@
+/* calls_strings.c - functions of strings, and casts. */
+#include "calls_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- bytes and code points --------------------------------------------------------------------------------------- */
+
+static bool goes_on(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
+
+int64_t tra_point(tra_bytes t) {
+    int64_t n = 1;
+    unsigned char c = (unsigned char)t.s[0];
+    int64_t most = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+    while (n < most && n < t.n && goes_on(t.s[n])) n++;
+    return n;
+}
+
+static tra_bytes after(tra_bytes t, int64_t bytes) { return (tra_bytes){t.s + bytes, t.n - bytes}; }
+
+int64_t tra_points(tra_bytes t) {
+    int64_t n = 0;
+    for (; t.n > 0; t = after(t, tra_point(t))) n++;
+    return n;
+}
+
+/* From code point number `from` (1 is the first), so many of them; what is before the first counts too. */
+static tra_bytes part_of(tra_bytes t, int64_t from, int64_t count) {
+    if (count < 0) count = 0;
+    if (from < 1) count = tra_max64(0, from - 1 < -count ? 0 : count + from - 1), from = 1;
+    while (t.n > 0 && from > 1) t = after(t, tra_point(t)), from--;
+    tra_bytes end = t;
+    while (end.n > 0 && count > 0) end = after(end, tra_point(end)), count--;
+    return (tra_bytes){t.s, t.n - end.n};
+}
+
+static bool begins(tra_bytes t, tra_bytes with) { return t.n >= with.n && memcmp(t.s, with.s, (size_t)with.n) == 0; }
+
+/* Where `what`, which is not empty, stands first; -1: nowhere. */
+static int64_t find(tra_bytes t, tra_bytes what) {
+    const char *at = t.n > 0 ? memmem(t.s, (size_t)t.n, what.s, (size_t)what.n) : NULL;
+    return at ? at - t.s : -1;
+}
+
+static void give(tra_call *c, tra_bytes t) { tra_str_addn(c->text, t.s, (size_t)t.n); }
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+/* % any code points, _ one. Goes back to the last % alone, which is enough. */
+void tra_call_like(tra_call *c) {
+    tra_bytes s = tra_call_bytes(c, 0), p = tra_call_bytes(c, 1), star = {0}, at = {0};
+    while (s.n > 0) {
+        if (p.n > 0 && *p.s == '%') {
+            star = p = after(p, 1);
+            at = s;
+        } else if (p.n > 0 && *p.s == '_') {
+            p = after(p, 1);
+            s = after(s, tra_point(s));
+        } else if (p.n > 0 && *p.s == *s.s) {
+            p = after(p, 1);
+            s = after(s, 1);
+        } else if (star.s) {
+            p = star;
+            s = at = after(at, 1);
+        } else
+            return;
+    }
+    while (p.n > 0 && *p.s == '%') p = after(p, 1);
+    c->out.i = p.n == 0;
+}
+
+void tra_call_startswith(tra_call *c) { c->out.i = begins(tra_call_bytes(c, 0), tra_call_bytes(c, 1)); }
+
+void tra_call_endswith(tra_call *c) {
+    tra_bytes t = tra_call_bytes(c, 0), with = tra_call_bytes(c, 1);
+    c->out.i = t.n >= with.n && begins(after(t, t.n - with.n), with);
+}
+
+void tra_call_contains(tra_call *c) {
+    tra_bytes what = tra_call_bytes(c, 1);
+    c->out.i = what.n == 0 || find(tra_call_bytes(c, 0), what) >= 0;
+}
+
+void tra_call_position(tra_call *c) {
+    tra_bytes t = tra_call_bytes(c, 0), what = tra_call_bytes(c, 1);
+    int64_t at = what.n == 0 ? 0 : find(t, what);
+    c->out.i = at < 0 ? 0 : tra_points((tra_bytes){t.s, at}) + 1;
+}
+
+void tra_call_length(tra_call *c) { c->out.i = tra_points(tra_call_bytes(c, 0)); }
+
+/* ---- strings of strings ------------------------------------------------------------------------------------------ */
+
+static void change_case(tra_call *c, char from, char to) {
+    tra_bytes t = tra_call_bytes(c, 0);
+    size_t begin = c->text->n;
+    give(c, t);
+    for (size_t i = begin; i < c->text->n; i++)
+        if (c->text->s[i] >= from && c->text->s[i] <= to) c->text->s[i] = (char)(c->text->s[i] ^ 0x20);
+}
+void tra_call_lower(tra_call *c) { change_case(c, 'A', 'Z'); }
+void tra_call_upper(tra_call *c) { change_case(c, 'a', 'z'); }
+
+void tra_call_substr(tra_call *c) {
+    give(c, part_of(tra_call_bytes(c, 0), c->v[1].i, c->n > 2 ? c->v[2].i : INT64_MAX / 4));
+}
+
+/* Any value as text. */
+static void print(tra_call *c, const tra_call_value *v) {
+    char text[TRA_DATETEXT];
+    switch (v->type) {
+    case TRA_COL_STRING:
+    case TRA_COL_TEXT: tra_str_addn(c->text, v->s, (size_t)v->n); break;
+    case TRA_COL_BOOL: tra_str_add(c->text, v->i ? "true" : "false"); break;
+    case TRA_COL_DATE: tra_str_add(c->text, tra_date_text((int32_t)v->i, text)); break;
+    case TRA_COL_TIMESTAMP: tra_str_add(c->text, tra_timestamp_text(v->i, text)); break;
+    case TRA_COL_F32:
+    case TRA_COL_F64: tra_str_add(c->text, tra_exactly(v->f, text)); break;
+    case TRA_COL_I32:
+    case TRA_COL_I64: tra_str_printf(c->text, "%" PRId64, v->i); break;
+    }
+}
+
+void tra_call_concat(tra_call *c) {
+    for (int i = 0; i < c->n; i++) print(c, &c->v[i]);
+}
+
+/* The part before the first separator, and how many bytes are before what follows it; the whole, if there is none. */
+static tra_bytes first_part(tra_bytes t, tra_bytes by, bool *more, tra_bytes *rest) {
+    int64_t at = by.n > 0 ? find(t, by) : -1;
+    *more = at >= 0;
+    if (!*more) return t;
+    *rest = after(t, at + by.n);
+    return (tra_bytes){t.s, at};
+}
+
+void tra_call_split_part(tra_call *c) {
+    tra_bytes t = tra_call_bytes(c, 0), by = tra_call_bytes(c, 1), rest = t, part;
+    int64_t k = c->v[2].i, n = 1;
+    bool more;
+    for ((void)first_part(rest, by, &more, &rest); more; n++) (void)first_part(rest, by, &more, &rest);
+    if (k < 0) k = n + 1 + k;
+    if (k < 1 || k > n) return;
+    rest = t;
+    do part = first_part(rest, by, &more, &rest);
+    while (--k > 0);
+    give(c, part);
+}
+
+void tra_call_replace(tra_call *c) {
+    tra_bytes t = tra_call_bytes(c, 0), what = tra_call_bytes(c, 1), by = tra_call_bytes(c, 2);
+    size_t begin = c->text->n;
+    for (int64_t at; what.n > 0 && (at = find(t, what)) >= 0; t = after(t, at + what.n)) {
+        give(c, (tra_bytes){t.s, at});
+        give(c, by);
+        if (c->text->n - begin > TRA_MADE_MOST) return (void)(c->out.state = TRA_STATE_ERROR);
+    }
+    give(c, t);
+}
+
+static bool is_among(tra_bytes point, tra_bytes set) {
+    for (; set.n > 0; set = after(set, tra_point(set)))
+        if (tra_point(set) == point.n && memcmp(set.s, point.s, (size_t)point.n) == 0) return true;
+    return false;
+}
+
+static void strip(tra_call *c, bool left, bool right) {
+    tra_bytes t = tra_call_bytes(c, 0), set = c->n > 1 ? tra_call_bytes(c, 1) : (tra_bytes){" \t\n\v\f\r", 6};
+    while (left && t.n > 0 && is_among((tra_bytes){t.s, tra_point(t)}, set)) t = after(t, tra_point(t));
+    while (right && t.n > 0) {
+        int64_t at = t.n - 1;
+        while (at > 0 && t.n - at < 4 && goes_on(t.s[at])) at--;
+        tra_bytes last = after(t, at);
+        if (tra_point(last) != last.n) last = after(t, t.n - 1);
+        if (!is_among(last, set)) break;
+        t.n -= last.n;
+    }
+    give(c, t);
+}
+void tra_call_trim(tra_call *c) { strip(c, true, true); }
+void tra_call_ltrim(tra_call *c) { strip(c, true, false); }
+void tra_call_rtrim(tra_call *c) { strip(c, false, true); }
+
+static void add_padding(tra_call *c, int64_t points, tra_bytes fill) {
+    for (tra_bytes rest = fill; points > 0 && fill.n > 0; points--) {
+        if (rest.n == 0) rest = fill;
+        give(c, (tra_bytes){rest.s, tra_point(rest)});
+        rest = after(rest, tra_point(rest));
+    }
+}
+
+static void pad(tra_call *c, bool left) {
+    tra_bytes t = tra_call_bytes(c, 0), fill = c->n > 2 ? tra_call_bytes(c, 2) : (tra_bytes){" ", 1};
+    int64_t width = tra_max64(0, c->v[1].i), n = tra_points(t);
+    if (width > TRA_MADE_MOST / 4) return (void)(c->out.state = TRA_STATE_ERROR);
+    if (left) add_padding(c, width - n, fill);
+    give(c, part_of(t, 1, width));
+    if (!left) add_padding(c, width - n, fill);
+}
+void tra_call_lpad(tra_call *c) { pad(c, true); }
+void tra_call_rpad(tra_call *c) { pad(c, false); }
+
+void tra_call_reverse(tra_call *c) {
+    tra_bytes t = tra_call_bytes(c, 0);
+    size_t begin = c->text->n;
+    give(c, t);
+    for (int64_t n; t.n > 0; t = after(t, n)) {
+        n = tra_point(t);
+        memcpy(c->text->s + begin + (size_t)(t.n - n), t.s, (size_t)n);
+    }
+}
+
+void tra_call_repeat(tra_call *c) {
+    tra_bytes t = tra_call_bytes(c, 0);
+    if (tra_mul_most(t.n, tra_max64(0, c->v[1].i)) > TRA_MADE_MOST) return (void)(c->out.state = TRA_STATE_ERROR);
+    for (int64_t i = 0; i < c->v[1].i && t.n > 0; i++) give(c, t);
+}
+
+/* ---- casts ------------------------------------------------------------------------------------------------------- */
+
+/* What the string says, as a number: *whole, or else *real. False: it is none. */
+static bool number_of(tra_bytes t, tra_coltype to, int64_t *whole, double *real) {
+    char text[512];
+    if (t.n >= (int64_t)sizeof text || memchr(t.s, 0, (size_t)t.n)) return false;
+    memcpy(text, t.s, (size_t)t.n);
+    text[t.n] = 0;
+    if (to == TRA_COL_BOOL) return *whole = !strcmp(text, "true"), *whole || !strcmp(text, "false");
+    return tra_coltype_is_float(to) ? tra_parse_num(text, real) : tra_parse_int(text, whole);
+}
+
+void tra_call_cast(tra_call *c) {
+    const tra_call_value *v = c->v;
+    tra_coltype to = c->out.type;
+    bool floats = tra_coltype_is_float(to), from_float = tra_coltype_is_float(v->type), ok = true;
+    int64_t whole = v->i;
+    double real = from_float ? v->f : (double)v->i;
+    if (tra_coltype_is_coded(v->type)) {
+        ok = number_of((tra_bytes){v->s, v->n}, to, &whole, &real);
+    } else if (to == TRA_COL_BOOL) {
+        whole = real != 0;
+        ok = real == real;
+    } else if (from_float && !floats) {
+        real = trunc(real);
+        ok = real >= -0x1p63 && real < 0x1p63;
+        whole = ok ? (int64_t)real : 0;
+    }
+    if (ok && to == TRA_COL_F32 && isfinite(real) && isinf((float)real)) ok = false;
+    if (ok && !floats && to != TRA_COL_BOOL) ok = tra_dtype_holds(tra_coltype_held(to), whole);
+    bool tries = *tra_call_may(c->op) == 'n';
+    c->out.state = ok ? TRA_STATE_VALUE : tries ? TRA_STATE_NULL : TRA_STATE_ERROR;
+    c->out.i = whole;
+    c->out.f = to == TRA_COL_F32 ? (double)(float)real : real;
+}
