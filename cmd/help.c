@@ -1,6 +1,6 @@
 /* help.c - tra help [COMMAND]: the list of commands, or the help of one. */
 #include "../plans/tra/algorithms.h"
-#include "cmd.h"
+#include "help.h"
 
 #include "../lib/kernel/kernel.h"
 
@@ -17,7 +17,8 @@ static tra_status list(tra_err *e) {
         tra_str_printf(&s, "  %-12s%s\n", (*c)->name, (*c)->brief);
     }
     tra_str_add(&s, "\n'tra help COMMAND' or 'man tra-COMMAND' tells more; 'man tra' is where to begin.\n"
-                    "'tra help lang' shows the language of programs, 'tra help kernels' its kernels.\n");
+                    "'tra help lang' shows the language of programs, 'tra help functions' its functions, 'tra help kernels'\n"
+                    "its kernels.\n");
     tra_status status = tra_print(tra_str_get(&s), e);
     tra_str_free(&s);
     return status;
@@ -93,6 +94,10 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (argc == 0) return list(e);
     if (strcmp(argv[0], "lang") == 0) return tra_print(language, e);
     if (strcmp(argv[0], "kernels") == 0) return kernels(e);
+    bool json = tra_common_opts.format == TRA_FORMAT_JSON;
+    if (strcmp(argv[0], "functions") == 0) return tra_help_functions(argc > 1 ? argv[1] : NULL, json, e);
+    if (argc > 1) return tra_fail(e, TRA_USAGE, "only 'functions' takes a name: tra help functions NAME");
+    if (strcmp(argv[0], "functions.7") == 0) return tra_help_functions_page(e);
     if (strcmp(argv[0], "algorithms") == 0) return algorithms(e);
     const tra_cmd *cmd = NULL;
     TRA_TRY(tra_cmd_find(argv[0], &cmd, e));
@@ -104,11 +109,13 @@ const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
     .brief = "list the commands, or explain one",
-    .usage = "[COMMAND|lang|kernels|algorithms]",
+    .usage = "[COMMAND|lang|functions [NAME]|kernels|algorithms]",
     .about =
         "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
-        "page on the language of programs, kernels lists the kernels that have names, algorithms the programs that "
-        "come with tra and are run by name.",
-    .maxargs = 1,
+        "page on the language of programs, functions lists the functions, with a line of each, and shows an example of "
+        "the one that is named; kernels lists the kernels that have names, algorithms the programs that come with tra "
+        "and are run by name. With --format json the functions are an array.",
+    .maxargs = 2,
+    .needs = TRA_TAKES_JSON,
     .run = run,
 };

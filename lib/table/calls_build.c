@@ -108,6 +108,7 @@ static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
     tra_column_facts f;
     tra_err e = {0};
     tra_arena *own = tra_arena_new();
+    while (x->op == TRA_C_CONVERT) x = x->kids[0];
     if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, own, &f, &e) == TRA_OK) {
         least = f.rows > f.nulls ? tra_max64(least, f.min) : 0;
         most = f.rows > f.nulls ? tra_min64(most, f.max) : -1;
@@ -121,6 +122,7 @@ static bool axis_of(const tra_colexpr *x, tra_colaxis *v) {
 static bool values_of(tra_arena *a, const tra_colexpr *x, tra_colaxis *v) {
     tra_err e = {0};
     bool whole = !tra_coltype_is_float(x->type) && !tra_coltype_is_coded(x->type);
+    while (x->op == TRA_C_CONVERT) x = x->kids[0];
     if (x->op != TRA_C_COLUMN || !x->file || !whole) return false;
     *v = (tra_colaxis){0};
     return tra_rel_column_values(x->file, x->number, ENTRIES_MOST, a, &v->list, &v->count, &e) == TRA_OK;
@@ -289,7 +291,7 @@ static tabulation begin(tra_arena *a, const tra_call *c, const tra_colexpr *cons
 /* The column with the range that the statistics of its file tell; another expression as it is. */
 static const tra_colexpr *narrowed(tra_arena *a, const tra_colexpr *x) {
     tra_colaxis v;
-    if (x->op != TRA_C_COLUMN || !axis_of(x, &v) || v.count == 0) return x;
+    if ((x->op != TRA_C_COLUMN && x->op != TRA_C_CONVERT) || !axis_of(x, &v) || v.count == 0) return x;
     tra_colexpr *y = tra_new(a, tra_colexpr);
     *y = *x;
     y->least = v.least;
@@ -334,18 +336,25 @@ static tra_status split_format(tra_arena *a, const tra_colexpr *x, tra_format *f
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-/* What all the axes have together; INT64_MAX: some have no end. */
+/* What all the axes have together; INT64_MAX: some have no end. Where that is much, those of columns of files are the
+ * values that these have. */
 static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, axis *x, int *naxes) {
-    int64_t total = 1;
+    int64_t total = 1, listed = 1;
     *naxes = 0;
     for (int i = 0; i < n; i++) {
         if (is_constant(kids[i])) continue;
         axis *one = &x[(*naxes)++];
         one->x = narrowed(a, kids[i]);
-        if (!axis_of(one->x, &one->v)) return INT64_MAX;
+        if (!axis_of(one->x, &one->v)) one->v.count = INT64_MAX;
         total = tra_mul_most(total, one->v.count);
     }
-    return total;
+    if (total <= ENTRIES_FEW) return total;
+    for (int k = 0; k < *naxes; k++) {
+        tra_colaxis v;
+        if (x[k].v.count > ENTRIES_FEW / 16 && values_of(a, x[k].x, &v) && v.count < x[k].v.count) x[k].v = v;
+        listed = tra_mul_most(listed, x[k].v.count);
+    }
+    return listed;
 }
 
 static tra_status too_many(tra_colop op, int64_t total, tra_err *e) {

@@ -29,6 +29,10 @@ static const struct aggregation *find(const char *name) {
 
 bool tra_is_aggregation(const char *name) { return find(name) != NULL; }
 
+const char *tra_aggregation_name(int i) {
+    return i < (int)(sizeof aggregations / sizeof *aggregations) ? aggregations[i].name : NULL;
+}
+
 /* ---- statements over the labels of another one ------------------------------------------------------------------- */
 
 /* A statement with the same labels and result as s, without references, but with room for nrefs of them. */
@@ -262,10 +266,13 @@ static tra_node *plain(tra_build *b, tra_span span, tra_einsum *s, const aggrega
 
 tra_node *tra_aggregation(tra_build *b, tra_span span, tra_einsum *s, const char *name) {
     const struct aggregation *how = find(name);
+    size_t n = 0;
     if (!how) {
-        tra_diag_error(b->d, span,
-                       "aggregations are sum mean max min prod argmin argmax var std count any all nansum nanmean",
+        tra_str all = {0};
+        for (const char *one; (one = tra_aggregation_name((int)n)); n++) tra_str_printf(&all, " %s", one);
+        tra_diag_error(b->d, span, tra_arena_printf(b->arena, "aggregations are%s", tra_str_get(&all)),
                        "there is no aggregation '%s'", name);
+        tra_str_free(&all);
         return NULL;
     }
     s->fold = how->fold;

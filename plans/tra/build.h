@@ -127,6 +127,7 @@ const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d);
 
 /* Is this the name of an aggregation of the language: sum, prod, max, min, mean, argmin, argmax? */
 bool tra_is_aggregation(const char *name);
+const char *tra_aggregation_name(int i); /* of aggregation i; NULL after the last */
 /* The result of an EinSum statement. */
 tra_node *tra_build_einsum(tra_build *b, const tra_stmt *st);
 

@@ -22,17 +22,21 @@ np.savetxt("t.csv", np.column_stack([x, i, data["k"]]), delimiter=",", header="x
 @test "each function is numpy's in EinSum, in functions of elements and in tables, of every type" {
     ln -s "$BATS_FILE_TMPDIR"/*.h5 "$BATS_FILE_TMPDIR"/*.npy .
     py '
-import subprocess, scipy.special as sp
+import re, subprocess, scipy.special as sp
 tra = sys.argv[1]
 one = dict(abs=np.abs, sign=np.sign, floor=np.floor, ceil=np.ceil, round=np.rint, trunc=np.trunc, sqrt=np.sqrt, exp=np.exp,
     expm1=np.expm1, log=np.log, log1p=np.log1p, log10=np.log10, sin=np.sin, cos=np.cos, tan=np.tan, asin=np.arcsin,
     acos=np.arccos, atan=np.arctan, sinh=np.sinh, cosh=np.cosh, tanh=np.tanh, erf=sp.erf, relu=lambda v: np.maximum(v, 0),
     sigmoid=lambda v: 1 / (1 + np.exp(-v)), radians=np.radians, isnan=np.isnan, isinf=np.isinf)
 two = {"mod(%s, %s)": np.mod, "%s %% %s": np.mod, "%s div %s": np.floor_divide, "min(%s, %s)": np.minimum,
-    "max(%s, %s)": np.maximum, "hypot(%s, %s)": np.hypot, "atan2(%s, %s)": np.arctan2, "%s / %s": np.true_divide,
+    "max(%s, %s)": np.maximum, "hypot(%s, %s)": np.hypot, "atan2(%s, %s)": np.arctan2, "%s / %s": np.true_divide, "pow(%s, 2 + 0 * %s)": lambda v, k: v.astype(float) ** 2,
     "clip(%s, -1, %s)": lambda v, k: np.minimum(np.maximum(v, -1), k), "if(%s > 0, %s, -1)": lambda v, k: np.where(v > 0, k, -1)}
 np.seterr(all="ignore")
 k = np.load("k.npy")
+# every function of tensors has a line here or above: the program lists them
+listed = {f["name"] for f in json.loads(subprocess.run([tra, "help", "functions", "--format", "json"], capture_output=True).stdout) if "tensors" in f["in"]}
+tested = set(one) | {re.match(r"(%s )?([a-z0-9]+)", e)[2] for e in two if re.match(r"(%s )?([a-z0-9]+)", e)} 
+assert listed <= tested, listed - tested
 def run(text, *names):
     open("p.tra", "w").write(text)
     for how in ([], ["--engine", "reference"]):
@@ -125,4 +129,52 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     has "'Y' is a relation, not a column"
     program 'W = project(t, i, big = i * 5000000000)' 'V = project(t, i, big = i)' 'Y = union(limit(W, 3), limit(V, 3))'
     status 0 tra run -q p.tra
+}
+
+@test "each function that help lists gives what help says, where help says that it stands" {
+    printf '%s\n' x,y,s 1,1,b 2,3,a 4,5,c 8,8,a >t.csv
+    py 'np.save("X.npy", [1., 2, 4, 8]); np.save("O.npy", [0.])'
+    printf 'one\n1\n' >one.csv
+    "$TRA" help functions --format json >help.json
+    py '
+import csv, subprocess
+tra, rows = sys.argv[1], json.load(open("help.json"))
+assert len(rows) > 120
+def same(got, want, what):
+    try: ok = got == want or abs(float(got) - float(want)) < 1e-9 * max(1, abs(float(want)))
+    except ValueError: ok = got == want
+    assert ok, (what, "gives", got, "not", want)
+def table(statement, values):
+    names = ", ".join(f"r{k} = {v}" for k, v in enumerate(values))
+    open("p.tra", "w").write("input one from \"one.csv\"\ninput t from \"t.csv\"\nR = " + statement % names + "\noutput R to \"r.csv\"\n")
+    for how in ([], ["--engine", "reference"], ["--sites", "2"]):
+        subprocess.run([tra, "run", "-q", *how, "p.tra"], check=True)
+        yield list(csv.reader(open("r.csv")))[1]
+def each(place): return [r for r in rows if place in r["in"] and r["example"]]
+for got in table("project(one, %s)", [r["example"] for r in each("tables")]):
+    for g, r in zip(got, each("tables")): same(g, r["gives"], r["example"])
+for got in table("group(t, [], %s)", [r["example"] for r in each("group")]):
+    for g, r in zip(got, each("group")): same(g, r["gives"], r["example"])
+text = ["input X from \"X.npy\"", "input O from \"O.npy\""]
+tensors = each("tensors") + each("einsum")
+for k, r in enumerate(tensors):
+    text += [f"r{k}[i] = 0 * O[i] + " + r["example"] if "tensors" in r["in"] else f"r{k}[] = " + r["example"], f"output r{k} to \"out.h5:r{k}\""]
+open("q.tra", "w").write("\n".join(text) + "\n")
+for how in ([], ["--engine", "reference"], ["--sites", "2"]):
+    subprocess.run([tra, "run", "-q", *how, "q.tra"], check=True)
+    with h5py.File("out.h5") as f:
+        for k, r in enumerate(tensors): same(float(f[f"r{k}"][()].reshape(-1)[0]), {"true": 1, "false": 0}.get(r["gives"], r["gives"]), r["example"])
+' "$TRA"
+}
+
+@test "tra-functions(7) is what the table of functions makes; help knows words of other languages" {
+    "$TRA" help functions.7 >page
+    cmp page "$ROOT/man/tra-functions.7"
+    status 0 tra help functions strftime
+    has 'strftime(date "2024-02-29", "%d.%m.%Y") is 29.02.2024'
+    status 2 tra help functions strftim
+    has 'did you mean strftime?'
+    status 2 tra help functions coalesce
+    has 'write ifnull(x, y)'
+    status 2 tra help run now
 }

@@ -1,0 +1,11 @@
+/* help.h - topics of tra help that have files of their own. Private to help*.c. */
+#ifndef TRA_HELP_H
+#define TRA_HELP_H
+
+#include "cmd.h"
+
+/* Prints all functions, as JSON if asked for, or what there is to say of one. TRA_USAGE: there is none of that name. */
+TRA_MUSTUSE tra_status tra_help_functions(const char *name, bool json, tra_err *e);
+TRA_MUSTUSE tra_status tra_help_functions_page(tra_err *e); /* prints the source of tra-functions(7) */
+
+#endif

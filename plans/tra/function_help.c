@@ -1,0 +1,212 @@
+/* function_help.c - the table of what there is to say of each function. */
+#include "function_help.h"
+
+#include <string.h>
+
+enum {
+    T = TRA_IN_TABLES,
+    N = TRA_IN_TENSORS,
+    B = T | N,
+    G = TRA_IN_GROUPS,
+    S = TRA_IN_SUMS,
+};
+
+static const char num[] = "Numbers", when[] = "Conditions and NULLs", str[] = "Strings", dat[] = "Dates and times",
+                  cst[] = "Casts", row[] = "Rows", agg[] = "Aggregates";
+
+static const tra_function_help rows[] = {
+    {num, B, "abs", "abs(x)", "the absolute value", "abs(-3)", "3"},
+    {num, B, "sign", "sign(x)", "-1, 0 or 1; of a NaN NaN", "sign(-2.5)", "-1"},
+    {num, B, "floor", "floor(x)", "the greatest whole number that is not above x", "floor(-2.5)", "-3"},
+    {num, B, "ceil", "ceil(x)", "the least whole number that is not below x", "ceil(2.1)", "3"},
+    {num, B, "round", "round(x)", "the nearest whole number, half to even", "round(2.5)", "2"},
+    {num, B, "trunc", "trunc(x)", "without its fraction, toward 0", "trunc(-2.7)", "-2"},
+    {num, B, "relu", "relu(x)", "x where it is positive, else 0", "relu(-2)", "0"},
+    {num, B, "mod", "mod(a, b), a % b", "what a div b leaves, of the sign of b; in tables NULL where b is 0",
+     "mod(-7, 3)", "2"},
+    {num, B, "div", "a div b", "the floor of the quotient; in tables NULL where b is 0", "-7 div 2", "-4"},
+    {num, B, "pow", "pow(a, b), a ^ b", "a to the power of b", "pow(2, 10)", "1024"},
+    {num, B, "clip", "clip(x, low, high)", "x brought between both; a NaN stays", "clip(7, 0, 5)", "5"},
+    {num, B, "min", "min(a, b, ...)", "the least; of a NaN NaN; in tables of strings, dates and times too", "min(3, 2)",
+     "2"},
+    {num, B, "max", "max(a, b, ...)", "the greatest, as min", "max(3, 2)", "3"},
+    {num, B, "sqrt", "sqrt(x)", "the square root", "sqrt(16)", "4"},
+    {num, B, "hypot", "hypot(a, b)", "the root of a^2 + b^2, without overflow", "hypot(3, 4)", "5"},
+    {num, B, "exp", "exp(x)", "e to the power of x", "exp(0)", "1"},
+    {num, B, "expm1", "expm1(x)", "exp(x) - 1, exact near 0", "expm1(0)", "0"},
+    {num, B, "log", "log(x)", "the natural logarithm", "log(1)", "0"},
+    {num, B, "log1p", "log1p(x)", "log(1 + x), exact near 0", "log1p(0)", "0"},
+    {num, B, "log10", "log10(x)", "the logarithm to base 10", "log10(1000)", "3"},
+    {num, B, "sin", "sin(x)", "the sine, of radians", "sin(0)", "0"},
+    {num, B, "cos", "cos(x)", "the cosine, of radians", "cos(0)", "1"},
+    {num, B, "tan", "tan(x)", "the tangent, of radians", "tan(0)", "0"},
+    {num, B, "asin", "asin(x)", "the arc sine, in radians", "asin(0)", "0"},
+    {num, B, "acos", "acos(x)", "the arc cosine, in radians", "acos(1)", "0"},
+    {num, B, "atan", "atan(x)", "the arc tangent, in radians", "atan(0)", "0"},
+    {num, B, "atan2", "atan2(y, x)", "the angle of the point (x, y), in radians", "atan2(0, 1)", "0"},
+    {num, B, "sinh", "sinh(x)", "the hyperbolic sine", "sinh(0)", "0"},
+    {num, B, "cosh", "cosh(x)", "the hyperbolic cosine", "cosh(0)", "1"},
+    {num, B, "tanh", "tanh(x)", "the hyperbolic tangent", "tanh(0)", "0"},
+    {num, B, "erf", "erf(x)", "the error function", "erf(0)", "0"},
+    {num, B, "sigmoid", "sigmoid(x)", "1 / (1 + exp(-x))", "sigmoid(0)", "0.5"},
+    {num, B, "radians", "radians(x)", "degrees as radians", "radians(0)", "0"},
+
+    {when, B, "if", "if(c, a, b)", "a where c is true, else b; a NULL c is not true", "if(1 > 2, 10, 20)", "20"},
+    {when, B, "isnan", "isnan(x)", "is it a NaN?", "isnan(nan)", "true"},
+    {when, B, "isinf", "isinf(x)", "is it infinite?", "isinf(-inf)", "true"},
+    {when, T, "isnull", "isnull(x)", "is it NULL?", "isnull(null)", "true"},
+    {when, T, "ifnull", "ifnull(x, y)", "x, or y where x is NULL", "ifnull(null, 7)", "7"},
+    {when, T, "same", "same(x, y)", "x == y, but NULL is the same as NULL and NaN as NaN: never NULL",
+     "same(null, null)", "true"},
+    {when, T, "in", "in(x, a, b, ...)", "is x one of the others?", "in(3, 1, 2, 3)", "true"},
+
+    {str, T, "length", "length(s)", "code points", "length(\"Gr\xC3\xBC\xC3\x9F\x65\")", "5"},
+    {str, T, "lower", "lower(s)", "A to Z as a to z; other letters stay", "lower(\"AbC\")", "abc"},
+    {str, T, "upper", "upper(s)", "a to z as A to Z; other letters stay", "upper(\"AbC\")", "ABC"},
+    {str, T, "substr", "substr(s, from), substr(s, from, n)", "n code points, the first of s being number 1",
+     "substr(\"abcdef\", 2, 3)", "bcd"},
+    {str, T, "concat", "concat(a, b, ...)", "one after another; numbers, dates and bools as text; NULL if one is NULL",
+     "concat(\"a\", 1, true)", "a1true"},
+    {str, T, "position", "position(s, t)", "where t stands first in s, from 1; 0: nowhere",
+     "position(\"abcb\", \"b\")", "2"},
+    {str, T, "contains", "contains(s, t)", "does t stand in s?", "contains(\"abc\", \"bc\")", "true"},
+    {str, T, "startswith", "startswith(s, t)", "does s begin with t?", "startswith(\"abc\", \"ab\")", "true"},
+    {str, T, "endswith", "endswith(s, t)", "does s end with t?", "endswith(\"abc\", \"bc\")", "true"},
+    {str, T, "like", "like(s, pattern)", "SQL's LIKE: % any code points, _ one, no escape", "like(\"abc\", \"a%\")",
+     "true"},
+    {str, T, "split_part", "split_part(s, by, n)", "part n between separators, from 1, or from the end: -1; else \"\"",
+     "split_part(\"a-b-c\", \"-\", 2)", "b"},
+    {str, T, "replace", "replace(s, t, by)", "s with `by` in the place of each t", "replace(\"a-b-c\", \"-\", \"+\")",
+     "a+b+c"},
+    {str, T, "trim", "trim(s), trim(s, chars)", "without white space, or these code points, at both ends",
+     "trim(\"--a-b--\", \"-\")", "a-b"},
+    {str, T, "ltrim", "ltrim(s), ltrim(s, chars)", "the same at the beginning", "ltrim(\"--a--\", \"-\")", "a--"},
+    {str, T, "rtrim", "rtrim(s), rtrim(s, chars)", "the same at the end", "rtrim(\"--a--\", \"-\")", "--a"},
+    {str, T, "lpad", "lpad(s, n), lpad(s, n, fill)", "n code points: filled on the left, with blanks or fill, or cut",
+     "lpad(\"7\", 3, \"0\")", "007"},
+    {str, T, "rpad", "rpad(s, n), rpad(s, n, fill)", "the same, filled on the right", "rpad(\"7\", 3, \".\")", "7.."},
+    {str, T, "reverse", "reverse(s)", "code points from the last to the first", "reverse(\"abc\")", "cba"},
+    {str, T, "repeat", "repeat(s, n)", "n times", "repeat(\"ab\", 3)", "ababab"},
+    {str, T, "matches", "matches(s, regex)", "is the regular expression (PCRE2) found in s? ^ and $ bind it to the ends",
+     "matches(\"abc\", \"^a.c$\")", "true"},
+    {str, T, "extract", "extract(s, regex), extract(s, regex, group)",
+     "what the expression, or a group of it, finds first; NULL if it is not found",
+     "extract(\"km 42\", \"([a-z]+) ([0-9]+)\", 2)", "42"},
+    {str, T, "regex_replace", "regex_replace(s, regex, by)",
+     "each place where it is found replaced; \\\\1 to \\\\9 in `by` are groups, \\\\0 is all",
+     "regex_replace(\"a1b22\", \"[0-9]+\", \"<\\\\0>\")", "a<1>b<22>"},
+
+    {dat, T, "date", "date(y, m, d), date(x)", "that day, or the day of a timestamp or string; NULL where there is none",
+     "date(2024, 2, 29)", "2024-02-29"},
+    {dat, T, "timestamp", "timestamp(y, m, d, h, min, s), timestamp(x)", "that time, or that of a date or string",
+     "timestamp(2024, 2, 29, 12, 30, 0)", "2024-02-29 12:30:00"},
+    {dat, T, "year", "year(t)", "the year, of dates and timestamps, as all up to weekday",
+     "year(date \"2024-02-29\")", "2024"},
+    {dat, T, "quarter", "quarter(t)", "1 to 4", "quarter(date \"2024-05-01\")", "2"},
+    {dat, T, "month", "month(t)", "1 to 12", "month(date \"2024-02-29\")", "2"},
+    {dat, T, "week", "week(t)", "the week of ISO 8601, 1 to 53", "week(date \"2021-01-03\")", "53"},
+    {dat, T, "isoyear", "isoyear(t)", "the year to which that week belongs", "isoyear(date \"2021-01-03\")", "2020"},
+    {dat, T, "yearday", "yearday(t)", "the day of the year, 1 to 366", "yearday(date \"2024-12-31\")", "366"},
+    {dat, T, "day", "day(t)", "the day of the month", "day(date \"2024-02-29\")", "29"},
+    {dat, T, "weekday", "weekday(t)", "0 is Monday", "weekday(date \"2024-02-29\")", "3"},
+    {dat, T, "hour", "hour(t)", "0 to 23, of timestamps", "hour(timestamp \"2024-02-29 12:30:05\")", "12"},
+    {dat, T, "minute", "minute(t)", "0 to 59", "minute(timestamp \"2024-02-29 12:30:05\")", "30"},
+    {dat, T, "second", "second(t)", "0 to 59, without its fraction", "second(timestamp \"2024-02-29 12:30:05\")", "5"},
+    {dat, T, "date_trunc", "date_trunc(unit, t)",
+     "the beginning of its year, quarter, month, week, day, hour, minute, second or millisecond",
+     "date_trunc(\"month\", date \"2024-02-29\")", "2024-02-01"},
+    {dat, T, "date_diff", "date_diff(unit, a, b)", "how many beginnings of the unit lie after a and until b",
+     "date_diff(\"month\", date \"2024-01-31\", date \"2024-03-01\")", "2"},
+    {dat, T, "add_months", "add_months(t, n)", "n months later, on the last day of a month that is too short",
+     "add_months(date \"2024-01-31\", 1)", "2024-02-29"},
+    {dat, T, "strftime", "strftime(t, format)",
+     "as text, by %Y %m %d %H %M %S %f %y %j %b %B %a %A %I %p %e %F %T %R %u %w %U %W %V %G of C and Python",
+     "strftime(date \"2024-02-29\", \"%d.%m.%Y\")", "29.02.2024"},
+    {dat, T, "strptime", "strptime(s, format)", "a timestamp of text, by the same parts, and %z; NULL where it does not fit",
+     "strptime(\"29.02.2024\", \"%d.%m.%Y\")", "2024-02-29 00:00:00"},
+    {dat, T, "to_zone", "to_zone(t, zone)", "the local time, in the zone of that name, of a time in UTC",
+     "to_zone(timestamp \"2024-07-01 12:00:00\", \"Europe/Berlin\")", "2024-07-01 14:00:00"},
+    {dat, T, "from_zone", "from_zone(t, zone)",
+     "the time in UTC of a local one; what is there twice is the first, what is left out counts from before the gap",
+     "from_zone(timestamp \"2024-07-01 14:00:00\", \"Europe/Berlin\")", "2024-07-01 12:00:00"},
+    {dat, T, "microseconds", "microseconds(n)", "a duration, by which timestamps move",
+     "timestamp \"2024-01-01 00:00:00\" + microseconds(5)", "2024-01-01 00:00:00.000005"},
+    {dat, T, "milliseconds", "milliseconds(n)", "a duration", "seconds(1) / milliseconds(1)", "1000"},
+    {dat, T, "seconds", "seconds(n)", "a duration", "minutes(1) / seconds(1)", "60"},
+    {dat, T, "minutes", "minutes(n)", "a duration", "hours(1) / minutes(1)", "60"},
+    {dat, T, "hours", "hours(n)", "a duration", "timestamp \"2024-01-01 00:00:00\" + hours(5)", "2024-01-01 05:00:00"},
+    {dat, T, "days", "days(n)", "a duration, by which dates move too", "date \"2024-02-28\" + days(2)", "2024-03-01"},
+    {dat, T, "weeks", "weeks(n)", "a duration", "date \"2024-02-28\" - weeks(1)", "2024-02-21"},
+
+    {cst, T, "bool", "bool(x)", "of \"true\" and \"false\", or is the number other than 0? else an error of the row",
+     "bool(\"true\")", "true"},
+    {cst, T, "i32", "i32(x)", "a whole number of a string or number, without its fraction; what does not fit is an error",
+     "i32(-2.7)", "-2"},
+    {cst, T, "i64", "i64(x)", "the same", "i64(\"42\")", "42"},
+    {cst, T, "f32", "f32(x)", "a float of a string or number", "f32(\"1.5\")", "1.5"},
+    {cst, T, "f64", "f64(x)", "the same", "f64(\"1e3\")", "1000"},
+    {cst, T, "string", "string(x)", "as text; the values must be known before the program runs", "string(12)", "12"},
+    {cst, T, "try_bool", "try_bool(x)", "as bool, but NULL where that is an error", "isnull(try_bool(\"yes\"))", "true"},
+    {cst, T, "try_i32", "try_i32(x)", "as i32, but NULL", "ifnull(try_i32(\"3000000000\"), 0)", "0"},
+    {cst, T, "try_i64", "try_i64(x)", "as i64, but NULL", "ifnull(try_i64(\"abc\"), -1)", "-1"},
+    {cst, T, "try_f32", "try_f32(x)", "as f32, but NULL", "ifnull(try_f32(\"abc\"), 0)", "0"},
+    {cst, T, "try_f64", "try_f64(x)", "as f64, but NULL", "ifnull(try_f64(\"1,5\"), 0)", "0"},
+
+    {row, T, "hash", "hash(x, ...)", "a number that depends on the values alone, not negative: for samples and splits",
+     "hash(1) == hash(1)", "true"},
+    {row, T, "row", "row()", "the number of the row, from 0, where rows are counted already", "row()", "0"},
+    {row, T, "number", "number(k, ...)", "in project: the number of the row's group, from 0, in the order of keys", "", ""},
+
+    {agg, G, "count", "count(), count(x)", "rows, or values that are not NULL", "count()", "4"},
+    {agg, G, "sum", "sum(x)", "the sum, of integers exactly", "sum(x)", "15"},
+    {agg, G, "mean", "mean(x)", "the mean", "mean(x)", "3.75"},
+    {agg, G, "min", "min(x)", "the least value", "min(s)", "a"},
+    {agg, G, "max", "max(x)", "the greatest value", "max(s)", "c"},
+    {agg, G, "var", "var(x)", "the variance, by n - 1; of one value NULL", "var(x)", "9.583333333333334"},
+    {agg, G, "std", "std(x)", "its root", "std(y)", "2.98607881119482"},
+    {agg, G, "first", "first(x)", "the first value that is not NULL, in the order of rows", "first(s)", "b"},
+    {agg, G, "last", "last(x)", "the last one", "last(x)", "8"},
+    {agg, G, "any", "any(x)", "is any true? of bools", "any(x > 7)", "true"},
+    {agg, G, "all", "all(x)", "are all true?", "all(x > 7)", "false"},
+    {agg, G, "distinct", "distinct(x)", "how many different values", "distinct(s)", "3"},
+    {agg, G, "median", "median(x)", "the middle value, or the mean of both", "median(x)", "3"},
+    {agg, G, "quantile", "quantile(x, q)", "the value at that share, interpolated between two", "quantile(x, 0.25)",
+     "1.75"},
+
+    {agg, S, "sum", "sum[j](x)", "the sum over the labels; `= sum` takes the whole right side", "sum X[i]", "15"},
+    {agg, S, "prod", "prod[j](x)", "the product", "prod X[i]", "64"},
+    {agg, S, "mean", "mean[j](x)", "the mean", "mean X[i]", "3.75"},
+    {agg, S, "max", "max[j](x)", "the greatest; of a NaN NaN", "max X[i]", "8"},
+    {agg, S, "min", "min[j](x)", "the least", "min X[i]", "1"},
+    {agg, S, "argmax", "argmax[j](x)", "the first position of the greatest", "argmax X[i]", "3"},
+    {agg, S, "argmin", "argmin[j](x)", "the first position of the least", "argmin X[i]", "0"},
+    {agg, S, "var", "var[j](x)", "the variance, by n - 1", "var X[i]", "9.583333333333334"},
+    {agg, S, "std", "std[j](x)", "its root", "std X[i]", "3.095695936834452"},
+    {agg, S, "count", "count[j](x)", "values that are not NaN", "count X[i]", "4"},
+    {agg, S, "any", "any[j](x)", "is any value not 0?", "any X[i]", "1"},
+    {agg, S, "all", "all[j](x)", "is none 0?", "all X[i]", "1"},
+    {agg, S, "nansum", "nansum[j](x)", "the sum of what is no NaN", "nansum X[i]", "15"},
+    {agg, S, "nanmean", "nanmean[j](x)", "the mean of what is no NaN", "nanmean X[i]", "3.75"},
+};
+
+int tra_function_helps(const tra_function_help **v) {
+    *v = rows;
+    return (int)(sizeof rows / sizeof *rows);
+}
+
+const tra_function_help *tra_function_help_find(const char *name, int from) {
+    for (int i = from; i < (int)(sizeof rows / sizeof *rows); i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
+    return NULL;
+}
+
+const char *tra_function_help_where(unsigned in, char buf[128]) {
+    static const char *const words[] = {"in tables", "in tensors", "in group and pivot", "in EinSum", "in window"};
+    *buf = 0;
+    for (int i = 0; i < 5; i++) {
+        if (!(in >> i & 1)) continue;
+        if (*buf) strcat(buf, ", ");
+        strcat(buf, words[i]);
+    }
+    return buf;
+}
