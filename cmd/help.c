@@ -17,8 +17,8 @@ static tra_status list(tra_err *e) {
         tra_str_printf(&s, "  %-12s%s\n", (*c)->name, (*c)->brief);
     }
     tra_str_add(&s, "\n'tra help COMMAND' or 'man tra-COMMAND' tells more; 'man tra' is where to begin.\n"
-                    "'tra help lang' shows the language of programs, 'tra help functions' its functions, 'tra help kernels'\n"
-                    "its kernels.\n");
+                    "'tra help lang' shows the language of programs, 'tra help functions' its functions,\n"
+                    "'tra help kernels' its kernels.\n");
     tra_status status = tra_print(tra_str_get(&s), e);
     tra_str_free(&s);
     return status;

@@ -116,8 +116,9 @@ static const char head[] =
     "numbers of x.\n"
     ".P\n"
     "Strings that a function makes are known before the program runs.\n"
-    "So a function of one column of strings is computed once for each of its different strings; one of several columns\n"
-    "for all combinations of what these may hold, of which there are at most 4194304: of numbers and times that is\n"
+    "So a function of one column of strings is computed once for each of its different strings;\n"
+    "one of several columns for all combinations of what these may hold, of which there are at most 4194304: of "
+    "numbers and times that is\n"
     "their range by the statistics of the file, or the values that the column of a file has.\n"
     "A regular expression stands in the program, and one string may take a million steps.\n"
     "Time zones are those of /usr/share/zoneinfo (tzdata).\n";

@@ -72,7 +72,9 @@ tra_call_value tra_call_value_of(const tra_colexpr *x, const void *values, int64
 /* Puts a value that is not a string as element i. */
 void tra_call_put(const tra_call_value *v, void *to, int64_t i) {
 #define WHOLE(name, text, T, ...)                                                                                      \
-    case TRA_##name: ((T *)to)[i] = (T)v->i; break;
+    case TRA_##name:                                                                                                   \
+        ((T *)to)[i] = (T)v->i;                                                                                        \
+        break;
 #define REAL(name, text, T, ...)                                                                                       \
     case TRA_##name: ((T *)to)[i] = (T)v->f; break;
     switch (tra_coltype_held(v->type)) { TRA_WHOLE_DTYPES(WHOLE) TRA_FLOAT_DTYPES(REAL) }

@@ -45,7 +45,8 @@ static tra_status operand(tra_arena *a, tra_colop op, int i, const tra_colexpr *
     bool constant = tra_call_takes_constant(letter), number = tra_coltype_is_number(y->type), fits;
     bool moment = y->type == TRA_COL_DATE || y->type == TRA_COL_TIMESTAMP;
     if (y->untyped && !constant) {
-        tra_coltype to = letter == 'i' ? TRA_COL_I64 : letter == 'm' || letter == 't' ? TRA_COL_TIMESTAMP : TRA_COL_STRING;
+        bool time = letter == 'm' || letter == 't';
+        tra_coltype to = letter == 'i' ? TRA_COL_I64 : time ? TRA_COL_TIMESTAMP : TRA_COL_STRING;
         const tra_colexpr *empty = tra_colexpr_string(a, "", 0);
         *x = tra_colexpr_null_of(a, to, to == TRA_COL_STRING ? empty->dict : NULL);
         return TRA_OK;
@@ -63,7 +64,9 @@ static tra_status operand(tra_arena *a, tra_colop op, int i, const tra_colexpr *
     if (!fits || y->untyped || (constant && (!is_constant(y) || y->null)))
         return tra_fail(e, TRA_PROGRAM, "argument %d of %s is %s, not %s", i + 1, tra_colop_text(op),
                         letter_text(letter),
-                        fits && constant ? "what rows tell" : y->untyped ? "null" : tra_coltype_name(y->type));
+                        fits && constant ? "what rows tell"
+                        : y->untyped     ? "null"
+                                         : tra_coltype_name(y->type));
     if (letter == 'i' || letter == 'k') return tra_colexpr_convert(a, y, TRA_COL_I64, NULL, x, e);
     if (letter == 't' && y->type == TRA_COL_DATE) return tra_colexpr_call(a, TRA_C_TIMESTAMP, 1, &y, x, e);
     return TRA_OK;
@@ -309,8 +312,8 @@ static tra_status call2(tra_arena *a, tra_colop op, const tra_colexpr *x, const 
 static tra_status split_format(tra_arena *a, const tra_colexpr *x, tra_format *f, const tra_colexpr **kids, int *n,
                                tra_err *e) {
     static const int64_t unit[] = {0, INT64_C(3600000000), 60000000, 1000000, 1};
-    static const tra_colop part[] = {[TRA_DAYS_WEEKDAY] = TRA_C_WEEKDAY, [TRA_DAYS_OF_YEAR_MONTH] = TRA_C_MONTH,
-                                     [TRA_DAYS_YEAR] = TRA_C_YEAR};
+    static const tra_colop part[] = {
+        [TRA_DAYS_WEEKDAY] = TRA_C_WEEKDAY, [TRA_DAYS_OF_YEAR_MONTH] = TRA_C_MONTH, [TRA_DAYS_YEAR] = TRA_C_YEAR};
     bool date = x->type == TRA_COL_DATE;
     const tra_colexpr *day = tra_colexpr_int(a, date ? 1 : TRA_DAY_MICROS), *whole, *year, *month;
     x = narrowed(a, x);
@@ -359,11 +362,12 @@ static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, axis
 
 static tra_status too_many(tra_colop op, int64_t total, tra_err *e) {
     char many[48] = "";
+    const char *what = op == TRA_C_STRFTIME ? "date_trunc(\"hour\", t)" : "round(x) or date(t)";
     if (total < INT64_MAX) snprintf(many, sizeof many, ", and %" PRId64 " are possible", total);
     return tra_fail(e, TRA_PROGRAM,
                     "the strings that %s makes are to be known before the program runs, at most %d different ones%s; "
                     "make it of fewer values, as of %s, or write the table to a file first, whose values are known",
-                    tra_colop_text(op), (int)ENTRIES_MOST, many, op == TRA_C_STRFTIME ? "date_trunc(\"hour\", t)" : "round(x) or date(t)");
+                    tra_colop_text(op), (int)ENTRIES_MOST, many, what);
 }
 
 /* A call whose result is a string, or that only reads one column of strings; else it is run for each row. */
@@ -425,7 +429,8 @@ static tra_status constant_string(tra_arena *a, tra_call *c, const tra_colexpr *
     c->text = &text;
     tra_call_run(c);
     if (c->out.state == TRA_STATE_VALUE) *out = tra_colexpr_string(a, c->out.s, c->out.n);
-    if (c->out.state == TRA_STATE_NULL) *out = tra_colexpr_null_of(a, TRA_COL_STRING, tra_colexpr_string(a, "", 0)->dict);
+    if (c->out.state == TRA_STATE_NULL)
+        *out = tra_colexpr_null_of(a, TRA_COL_STRING, tra_colexpr_string(a, "", 0)->dict);
     tra_str_free(&text);
     if (c->out.state != TRA_STATE_ERROR) return TRA_OK;
     return tra_fail(e, TRA_PROGRAM, "%s has no value here", tra_colop_text((tra_colop)c->op));

@@ -14,32 +14,19 @@ static const struct part {
     bool reads;
     tra_format_days days;
     tra_format_times times;
-} parts[] = {{'Y', true, TRA_DAYS_YEAR, 0},
-             {'y', true, TRA_DAYS_YEAR, 0},
-             {'m', true, TRA_DAYS_OF_YEAR_MONTH, 0},
-             {'b', true, TRA_DAYS_OF_YEAR_MONTH, 0},
-             {'B', true, TRA_DAYS_OF_YEAR_MONTH, 0},
-             {'a', true, TRA_DAYS_WEEKDAY, 0},
-             {'A', true, TRA_DAYS_WEEKDAY, 0},
-             {'u', false, TRA_DAYS_WEEKDAY, 0},
-             {'w', false, TRA_DAYS_WEEKDAY, 0},
-             {'d', true, TRA_DAYS_DAY, 0},
-             {'e', true, TRA_DAYS_DAY, 0},
-             {'j', true, TRA_DAYS_DAY, 0},
-             {'U', false, TRA_DAYS_DAY, 0},
-             {'W', false, TRA_DAYS_DAY, 0},
-             {'V', false, TRA_DAYS_DAY, 0},
-             {'G', false, TRA_DAYS_DAY, 0},
-             {'F', true, TRA_DAYS_DAY, 0},
-             {'H', true, 0, TRA_TIMES_HOUR},
-             {'I', true, 0, TRA_TIMES_HOUR},
-             {'p', true, 0, TRA_TIMES_HOUR},
-             {'M', true, 0, TRA_TIMES_MINUTE},
-             {'R', true, 0, TRA_TIMES_MINUTE},
-             {'S', true, 0, TRA_TIMES_SECOND},
-             {'T', true, 0, TRA_TIMES_SECOND},
-             {'f', true, 0, TRA_TIMES_MICRO},
-             {'%', true, 0, 0}};
+} parts[] = {{'Y', true, TRA_DAYS_YEAR, 0},          {'y', true, TRA_DAYS_YEAR, 0},
+             {'m', true, TRA_DAYS_OF_YEAR_MONTH, 0}, {'b', true, TRA_DAYS_OF_YEAR_MONTH, 0},
+             {'B', true, TRA_DAYS_OF_YEAR_MONTH, 0}, {'a', true, TRA_DAYS_WEEKDAY, 0},
+             {'A', true, TRA_DAYS_WEEKDAY, 0},       {'u', false, TRA_DAYS_WEEKDAY, 0},
+             {'w', false, TRA_DAYS_WEEKDAY, 0},      {'d', true, TRA_DAYS_DAY, 0},
+             {'e', true, TRA_DAYS_DAY, 0},           {'j', true, TRA_DAYS_DAY, 0},
+             {'U', false, TRA_DAYS_DAY, 0},          {'W', false, TRA_DAYS_DAY, 0},
+             {'V', false, TRA_DAYS_DAY, 0},          {'G', false, TRA_DAYS_DAY, 0},
+             {'F', true, TRA_DAYS_DAY, 0},           {'H', true, 0, TRA_TIMES_HOUR},
+             {'I', true, 0, TRA_TIMES_HOUR},         {'p', true, 0, TRA_TIMES_HOUR},
+             {'M', true, 0, TRA_TIMES_MINUTE},       {'R', true, 0, TRA_TIMES_MINUTE},
+             {'S', true, 0, TRA_TIMES_SECOND},       {'T', true, 0, TRA_TIMES_SECOND},
+             {'f', true, 0, TRA_TIMES_MICRO},        {'%', true, 0, 0}};
 
 static const struct part *part_of(char letter) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -204,7 +191,10 @@ static bool read_literal(reading *r, char c) { return r->s < r->end && *r->s == 
 static bool read_part(reading *r, char letter) {
     int64_t v;
     switch (letter) {
-    case 'Y': { const char *from = r->s; return read_number(r, 4, 1, 9999, &r->year) && r->s - from == 4; }
+    case 'Y': {
+        const char *from = r->s;
+        return read_number(r, 4, 1, 9999, &r->year) && r->s - from == 4;
+    }
     case 'y':
         if (!read_number(r, 2, 0, 99, &v)) return false;
         return r->year = v < 69 ? 2000 + v : 1900 + v, true;
@@ -235,7 +225,9 @@ static bool read_part(reading *r, char letter) {
         for (int64_t n = r->s - from; n < 6; n++) r->micro *= 10;
         return true;
     }
-    case 'F': return read_part(r, 'Y') && read_literal(r, '-') && read_part(r, 'm') && read_literal(r, '-') && read_part(r, 'd');
+    case 'F':
+        return read_part(r, 'Y') && read_literal(r, '-') && read_part(r, 'm') && read_literal(r, '-') &&
+               read_part(r, 'd');
     case 'R': return read_part(r, 'H') && read_literal(r, ':') && read_part(r, 'M');
     case 'T': return read_part(r, 'R') && read_literal(r, ':') && read_part(r, 'S');
     case 'z': return read_zone(r);

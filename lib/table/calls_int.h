@@ -4,7 +4,8 @@
 
 #include "table_int.h"
 
-#define TRA_CALL_DECLARED(X, name, text, least, most, takes, gives, may, function) void tra_call_##function(tra_call *c);
+#define TRA_CALL_DECLARED(X, name, text, least, most, takes, gives, may, function)                                     \
+    void tra_call_##function(tra_call *c);
 TRA_CALLS(TRA_CALL_DECLARED, )
 
 /* Bytes. */
@@ -15,7 +16,7 @@ typedef struct tra_bytes {
 static inline tra_bytes tra_call_bytes(const tra_call *c, int i) { return (tra_bytes){c->v[i].s, c->v[i].n}; }
 /* calls_strings.c: bytes of the code point that begins there (n > 0); what is no UTF-8 counts byte by byte. */
 int64_t tra_point(tra_bytes t);
-int64_t tra_points(tra_bytes t); /* how many code points */
+int64_t tra_points(tra_bytes t);  /* how many code points */
 enum { TRA_MADE_MOST = 1 << 28 }; /* bytes of a string that a function makes: more is an error of the row */
 
 /* Regular expressions (calls_regex.c). TRA_PROGRAM names the place in the expression. */
@@ -44,18 +45,29 @@ typedef enum tra_unit {
 TRA_MUSTUSE tra_status tra_unit_prepare(tra_arena *a, const char *name, tra_bytes text, const void **out, tra_err *e);
 
 /* A format, and of which parts of a moment it tells: enough to know it by. */
-typedef enum tra_format_days { TRA_DAYS_NONE, TRA_DAYS_WEEKDAY, TRA_DAYS_OF_YEAR_MONTH, TRA_DAYS_YEAR,
-                               TRA_DAYS_MONTH, TRA_DAYS_DAY } tra_format_days;
-typedef enum tra_format_times { TRA_TIMES_NONE, TRA_TIMES_HOUR, TRA_TIMES_MINUTE, TRA_TIMES_SECOND,
-                                TRA_TIMES_MICRO } tra_format_times;
+typedef enum tra_format_days {
+    TRA_DAYS_NONE,
+    TRA_DAYS_WEEKDAY,
+    TRA_DAYS_OF_YEAR_MONTH,
+    TRA_DAYS_YEAR,
+    TRA_DAYS_MONTH,
+    TRA_DAYS_DAY
+} tra_format_days;
+typedef enum tra_format_times {
+    TRA_TIMES_NONE,
+    TRA_TIMES_HOUR,
+    TRA_TIMES_MINUTE,
+    TRA_TIMES_SECOND,
+    TRA_TIMES_MICRO
+} tra_format_times;
 typedef struct tra_format {
     tra_bytes text;
     tra_format_days days;
     tra_format_times times;
     bool split; /* the operands are numbers: of the days, where days are told, and of the time of day, where that is */
 } tra_format;
-TRA_MUSTUSE tra_status tra_format_prepare(tra_arena *a, const char *name, tra_bytes text, bool reads,
-                                          const void **out, tra_err *e);
+TRA_MUSTUSE tra_status tra_format_prepare(tra_arena *a, const char *name, tra_bytes text, bool reads, const void **out,
+                                          tra_err *e);
 
 /* Time zones (zones.c). */
 TRA_MUSTUSE tra_status tra_zone_prepare(tra_arena *a, const char *name, tra_bytes zone, const void **out, tra_err *e);

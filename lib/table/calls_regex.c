@@ -22,15 +22,15 @@ tra_status tra_regex_prepare(tra_arena *a, const char *name, tra_bytes pattern, 
     pcre2_compile_context *how = pcre2_compile_context_create(memory);
     regex *x = tra_new(a, regex);
     pcre2_set_compile_extra_options(how, 0);
-    x->code = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n, PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &error,
-                            &at, how);
+    x->code = pcre2_compile((PCRE2_SPTR)pattern.s, (PCRE2_SIZE)pattern.n,
+                            PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C, &error, &at, how);
     *out = x;
     if (x->code) return TRA_OK;
     pcre2_get_error_message(error, text, sizeof text);
     int shown = (int)tra_min64((int64_t)at, 60);
     return tra_fail(e, TRA_PROGRAM, "%s: the regular expression is wrong at character %" PRId64 ", after '%.*s': %s",
-                    name, tra_points((tra_bytes){pattern.s, (int64_t)at}) + 1, shown,
-                    pattern.s + ((int64_t)at - shown), (const char *)text);
+                    name, tra_points((tra_bytes){pattern.s, (int64_t)at}) + 1, shown, pattern.s + ((int64_t)at - shown),
+                    (const char *)text);
 }
 
 /* What is kept for matches of one call, on one thread. */
@@ -142,10 +142,13 @@ void tra_call_regex_replace(tra_call *c) {
 tra_status tra_regex_check(const void *prepared, const char *name, int64_t group, const tra_bytes *to, tra_err *e) {
     int64_t groups = groups_of(prepared), named = group;
     for (int64_t i = 0; to && i < to->n; i++) {
-        if (to->s[i] == '\\' && i + 1 < to->n && to->s[i + 1] == '\\') i++;
-        else named = tra_max64(named, named_group(*to, i));
+        if (to->s[i] == '\\' && i + 1 < to->n && to->s[i + 1] == '\\')
+            i++;
+        else
+            named = tra_max64(named, named_group(*to, i));
     }
     if (named >= 0 && named <= groups) return TRA_OK;
-    return tra_fail(e, TRA_PROGRAM, "%s: the regular expression has %" PRId64 " group%s, and there is no group %" PRId64,
-                    name, groups, groups == 1 ? "" : "s", named);
+    return tra_fail(e, TRA_PROGRAM,
+                    "%s: the regular expression has %" PRId64 " group%s, and there is no group %" PRId64, name, groups,
+                    groups == 1 ? "" : "s", named);
 }

@@ -152,8 +152,10 @@ static bool parse(tra_arena *a, const unsigned char *p, const unsigned char *end
         add_change(a, z, &room, big_endian(v.v + i * size, size), (int32_t)big_endian(types + 6 * type, 4));
     }
     if (size == 8 && end - (v.v + v.bytes) > 2) { /* between two line ends */
-        const char *text = (const char *)v.v + v.bytes + 1, *stop = memchr(text, '\n', (size_t)((const char *)end - text));
-        if (stop && stop > text && !follow_rule(a, z, &room, tra_arena_strndup(a, text, (size_t)(stop - text)))) return false;
+        const char *text = (const char *)v.v + v.bytes + 1,
+                   *stop = memchr(text, '\n', (size_t)((const char *)end - text));
+        if (stop && stop > text && !follow_rule(a, z, &room, tra_arena_strndup(a, text, (size_t)(stop - text))))
+            return false;
     }
     z->wall = tra_arena_array(a, (size_t)z->n + 1, sizeof *z->wall);
     for (int i = 0; i < z->n; i++) z->wall[i] = z->at[i] + tra_max64(z->offset[i], z->offset[i + 1]);

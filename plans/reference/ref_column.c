@@ -364,8 +364,8 @@ static tra_coltype type_when_null(const tra_ast *x, const ref_item *k) {
     if (is(x, "isnan") || is(x, "isinf")) return TRA_COL_BOOL;
     if (is(x, "date")) return TRA_COL_DATE;
     if (is(x, "timestamp")) return TRA_COL_TIMESTAMP;
-    static const char *const whole_parts[] = {"year", "quarter", "month", "week", "isoyear", "yearday", "day", "weekday",
-                                              "hour", "minute",  "second"};
+    static const char *const whole_parts[] = {"year", "quarter", "month", "week",   "isoyear", "yearday",
+                                              "day",  "weekday", "hour",  "minute", "second"};
     for (size_t i = 0; i < sizeof whole_parts / sizeof *whole_parts; i++)
         if (is(x, whole_parts[i])) return TRA_COL_I64;
     if (is(x, "min") || is(x, "max")) return as_both(&k[0], &k[1]).type;

@@ -1,5 +1,6 @@
 /* Each operator and function of columns, and each aggregate, of the tables of them: whoever adds one and forgets its
- * loop, its definition or its line in the manual is told here; test_function_help.c misses those that the manual does not have. */
+ * loop, its definition or its line in the manual is told here.
+ * test_function_help.c misses what the manual does not have. */
 #include "table_bench.h"
 
 #include "../../lib/calculus/calculus.h"
@@ -99,7 +100,8 @@ TEST(each_operator_of_columns) {
                 bool moment = operators[o].class == TRA_COLCLASS_MOMENT;
                 tra_str_printf(&text, "input T from \"%s\"\nR = project(T, c = ", b.path);
                 const char *const *v = operands_for(operators[o].class, moment ? n : most, round), *own[4];
-                for (int i = 0; i < n && call; i++) own[i] = operand_for(tra_colop_find(operators[o].text, n), i, round);
+                for (int i = 0; i < n && call; i++)
+                    own[i] = operand_for(tra_colop_find(operators[o].text, n), i, round);
                 print_call(operators[o].text, n, call ? own : v, &text);
                 tra_str_add(&text, ")\n");
                 try_program(&b, tra_str_get(&text), &ran);
