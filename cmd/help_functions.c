@@ -123,8 +123,19 @@ static const char head[] =
     "A regular expression stands in the program, and one string may take a million steps.\n"
     "Time zones are those of /usr/share/zoneinfo (tzdata).\n";
 
-static const char tail[] = ".SH SEE ALSO\n.BR tra\\-from (7),\n.BR tra\\-help (1),\n.BR tra\\-lang (5),\n"
-                           ".BR tra\\-table (5)\n";
+static const char tail[] =
+    ".SH EXAMPLES\n.EX\n"
+    "$ tra help functions median\n"
+    "median(x)\n"
+    "  the middle value, or the mean of both (in group and pivot)\n"
+    "  median(x) is 3\n"
+    "$ printf \\(aqwhen\\en2024\\-02\\-29\\en\\(aq >t.csv\n"
+    "$ tra eval \\(aqproject(t, day = strftime(when, \"%A\"), due = add_months(when, 1))\\(aq t.csv\n"
+    "day,due\n"
+    "Thursday,2024\\-03\\-29\n"
+    ".EE\n"
+    ".SH SEE ALSO\n.BR tra\\-from (7),\n.BR tra\\-help (1),\n.BR tra\\-lang (5),\n"
+    ".BR tra\\-table (5)\n";
 
 tra_status tra_help_functions_page(tra_err *e) {
     const tra_function_help *v;

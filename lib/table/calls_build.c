@@ -470,6 +470,10 @@ tra_status tra_colexpr_of_call(tra_arena *a, tra_colop op, int n, const tra_cole
         kids = tra_news(a, const tra_colexpr *, 3);
         TRA_TRY(split_format(a, moment, f, kids, &c.n, e));
     }
+    if (constants && tra_call_takes(op, 1) == 'p') { /* does it take too long? */
+        tabulation t = begin(a, &c, kids, type, 1);
+        TRA_TRY(add_result(&t, v, e));
+    }
     TRA_TRY(build(a, &c, kids, type, out, e));
     *out = tra_colexpr_fold(a, *out);
     return TRA_OK;
