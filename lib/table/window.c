@@ -39,8 +39,7 @@ bool tra_window_takes(tra_window_function f, tra_coltype t) {
     return table[f].takes != TRA_TAKES_NUMBERS || tra_coltype_is_number(t);
 }
 
-/* ---- types ----------------------------------------------------------------------------------------------------------
- */
+/* ---- types ------------------------------------------------------------------------------------------------------- */
 
 static tra_column result_of(const tra_window_column *v, const tra_column *of) {
     tra_column c = {.name = v->name, .type = TRA_COL_F64, .nullable = true};
@@ -87,8 +86,7 @@ const tra_window *tra_window_new(tra_arena *a, const tra_window *fields) {
     return x;
 }
 
-/* ---- places and other rows ------------------------------------------------------------------------------------------
- */
+/* ---- places and other rows --------------------------------------------------------------------------------------- */
 
 /* The part of `parts` that holds row `row` of n, from 1: the first parts have one row more than the last ones. */
 static int64_t ntile(int64_t row, int64_t n, int64_t parts) {
@@ -194,8 +192,7 @@ static void run_function(tra_windowing *w, int i) {
     for (int64_t j = 0; j < w->results; j++) ((uint8_t *)to->values)[j] = source[j] >= 0;
 }
 
-/* ---- the kernel -----------------------------------------------------------------------------------------------------
- */
+/* ---- the kernel -------------------------------------------------------------------------------------------------- */
 
 static int64_t vectors(const tra_window *x) {
     return tra_vectors_bytes(x->in->n + x->out->n + (x->context ? x->context->summary->n : 0));

@@ -45,8 +45,7 @@ static int64_t begin_of(const tra_window *x, const tra_batch *b, int64_t from, i
     return low;
 }
 
-/* ---- summaries ------------------------------------------------------------------------------------------------------
- */
+/* ---- summaries --------------------------------------------------------------------------------------------------- */
 
 /* Rows [from, to) of a part, as rows of its summary. */
 typedef struct piece {

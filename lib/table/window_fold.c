@@ -31,8 +31,7 @@ typedef struct tree {
 
 static const total nothing = {.best = -1};
 
-/* ---- two totals -----------------------------------------------------------------------------------------------------
- */
+/* ---- two totals -------------------------------------------------------------------------------------------------- */
 
 /* The vector that has the value of item i, in that row. */
 static const tra_vector *values_of(const tree *t, int64_t i, int64_t *row) {
@@ -123,8 +122,7 @@ static inline __attribute__((always_inline)) void fold_frames(tree *t, fold_kind
     }
 }
 
-/* ---- leaves ---------------------------------------------------------------------------------------------------------
- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 /* Words for the totals of a tree over n items, each time from *at on. */
 static int64_t *take(int64_t **at, int64_t n) {
@@ -144,8 +142,7 @@ static double value_of(const tra_windowing *w, int c, int64_t i) {
 
 static bool has_value(const tra_windowing *w, int c, int64_t i) { return tra_window_present(&w->in.v[c], w->at[i]); }
 
-/* ---- counts and sums of integers ------------------------------------------------------------------------------------
- */
+/* ---- counts and sums of integers --------------------------------------------------------------------------------- */
 
 /* How many values, or where there is no column rows, stand before each item. */
 static int64_t *count_before(tra_windowing *w, int i, int64_t **at) {

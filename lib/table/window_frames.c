@@ -3,8 +3,7 @@
 
 #include <math.h>
 
-/* ---- rows before and after ------------------------------------------------------------------------------------------
- */
+/* ---- rows before and after --------------------------------------------------------------------------------------- */
 
 static int64_t moved(int64_t place, int64_t by) {
     int64_t to;
@@ -29,8 +28,7 @@ static void find_by_rows(tra_windowing *w, const tra_window_frame *f, int64_t be
     }
 }
 
-/* ---- ties and distances ---------------------------------------------------------------------------------------------
- */
+/* ---- ties and distances ------------------------------------------------------------------------------------------ */
 
 static int64_t tie_of(const tra_windowing *w, int64_t i, int64_t tie) {
     while (w->tie[tie + 1] <= i) tie++;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- parts of which all rows are needed ------------------------------------------------------------------------- */
+/* ---- parts of which all rows are needed -------------------------------------------------------------------------- */
 
 typedef struct needs {
     struct tra_window_context *c;
@@ -93,8 +93,7 @@ static int64_t count_most(const needs *s, int64_t parts, int64_t all) {
     return tra_add_most(tra_min64(most, all), tra_mul_most(parts, TRA_WINDOW_SUMMARY_ROWS));
 }
 
-/* ---- columns --------------------------------------------------------------------------------------------------------
- */
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static tra_aggregate aggregate_of(tra_window_function f) {
     switch (f) {

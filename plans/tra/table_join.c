@@ -267,8 +267,7 @@ static tra_node *unique_left(tra_table_builder *w, tra_node *left) {
     return l ? lookup_node(w, &s, l, left, left) : NULL;
 }
 
-/* The rows of w->in, each with the one right row that has its keys. */
-static tra_node *join_by(tra_table_builder *w, tra_node *right, int nkeys, const int *lkey, const int *rkey) {
+tra_node *tra_table_join_by(tra_table_builder *w, tra_node *right, int nkeys, const int *lkey, const int *rkey) {
     tra_lookup_spec s = {w->in->type.columns, right->type.columns, TRA_LOOKUP_INNER, nkeys, lkey, rkey, .prefix = NULL};
     s.nulls_match = s.unique = s.matched = true;
     tra_lookup *l = lookup_of(w, &s, w->call);
@@ -279,7 +278,7 @@ static tra_node *join_by(tra_table_builder *w, tra_node *right, int nkeys, const
 
 tra_node *tra_table_join_by_keys(tra_table_builder *w, int n) {
     const int *key = tra_table_counting(w->b->arena, n, 0);
-    return join_by(w, w->right, n, key, key);
+    return tra_table_join_by(w, w->right, n, key, key);
 }
 
 tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *lkey, const int *rkey,
@@ -292,7 +291,7 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
     if (!l) return NULL;
     if (!divide_right(s, w->in, w->right, true, &d)) return tra_table_record(w, lookup_node(w, s, l, w->in, w->right));
     tra_node *numbered = tra_table_number_rows(w, w->right, name);
-    return tra_table_record(w, numbered ? join_by(w, numbered, nkeys, lkey, rkey) : NULL);
+    return tra_table_record(w, numbered ? tra_table_join_by(w, numbered, nkeys, lkey, rkey) : NULL);
 }
 
 /* Does the result have column `right` of the right table only as a key, which is column *left of the left table? */

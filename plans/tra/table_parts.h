@@ -78,6 +78,8 @@ tra_node *tra_table_group_parts(tra_table_builder *w, tra_node *rows, const tra_
 
 /* table_join.c: the rows of w->in, each with the one row of w->right that has the same first n columns. */
 tra_node *tra_table_join_by_keys(tra_table_builder *w, int n);
+/* The rows of w->in, each with the one row of `right` that has its keys, NULLs included. */
+tra_node *tra_table_join_by(tra_table_builder *w, tra_node *right, int nkeys, const int *lkey, const int *rkey);
 
 /* table_cross.c: how every pair of rows is made in blocks of usual size. Each block of the left table is cut in
  * `slices` slices of `rows` rows; each slice meets the right table as a whole (right_blocks 1), or its blocks one by

@@ -1,0 +1,211 @@
+/* table_window_nodes.c - what a window is computed of.
+ *
+ * Keys, order and operands become columns of a table of their own, with the numbers of the rows. Sorted, it gives
+ * the functions of each row, which are brought back to the blocks of the operand by these numbers and put beside its
+ * rows. So the other columns are not moved. Aggregates of whole groups need no order: they are a group, with which the
+ * rows are joined.
+ */
+#include "table_window.h"
+
+#include <string.h>
+
+/* ---- the table of keys, order and operands ----------------------------------------------------------------------- */
+
+typedef struct operands {
+    int n;
+    const char **names;
+    const tra_colexpr **x;
+} operands;
+
+static operands operands_new(tra_arena *a, int most) {
+    return (operands){0, tra_news(a, const char *, most + 1), tra_news(a, const tra_colexpr *, most + 1)};
+}
+
+/* The number of the column of that expression, which is added unless a column of the table is there already. */
+static int add_operand(tra_arena *a, operands *o, const tra_colexpr *x) {
+    for (int k = 0; k < o->n && x->op == TRA_C_COLUMN; k++)
+        if (o->x[k]->op == TRA_C_COLUMN && o->x[k]->column == x->column) return k;
+    o->names[o->n] = tra_arena_printf(a, "%d", o->n);
+    o->x[o->n] = x;
+    return o->n++;
+}
+
+/* The operand of a function as the kernel takes it: totals of shares are of floats. */
+static const tra_colexpr *as_operand(tra_arena *a, tra_window_function f, const tra_colexpr *x) {
+    tra_err e = {0};
+    if (f != TRA_WINDOW_SHARE) return x;
+    return tra_colexpr_convert(a, x, TRA_COL_F64, NULL, &x, &e) == TRA_OK ? x : NULL;
+}
+
+/* The table of them: a table has a column. */
+static tra_node *project_operands(tra_table_builder *w, operands *o) {
+    if (o->n == 0) add_operand(w->b->arena, o, tra_colexpr_column(w->b->arena, w->in->type.columns, 0));
+    return tra_table_columns(w, w->in, o->n, o->names, o->x);
+}
+
+/* Puts the functions beside the rows. */
+static tra_node *put_beside(tra_table_builder *w, tra_node *found) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = w->in->type.columns;
+    if (!found) return NULL;
+    const tra_schema *f = found->type.columns;
+    tra_column *v = tra_news(a, tra_column, s->n + f->n);
+    tra_schema *out = tra_new(a, tra_schema);
+    memcpy(v, s->v, (size_t)s->n * sizeof *v);
+    memcpy(v + s->n, f->v + 1, (size_t)(f->n - 1) * sizeof *v);
+    *out = (tra_schema){s->n + f->n - 1, v};
+    tra_placing *p = tra_new(a, tra_placing);
+    *p = (tra_placing){.left = s, .right = f, .out = out, .how = TRA_PLACE_KEEP, .rows = w->in->type.cat->bound.v[0]};
+    tra_node *n = tra_table_kernel(w, w->in, found, 0, 0,
+                                   &(tra_rows_kernel){.text = "window beside rows",
+                                                      .use = TRA_USE_JOIN,
+                                                      .columns = out,
+                                                      .dtype = TRA_F64,
+                                                      .rows = TRA_ROWS_SAME,
+                                                      .share = 1,
+                                                      .divides = true,
+                                                      .flops = 10,
+                                                      .ops = &tra_place_ops,
+                                                      .data = p});
+    if (n) n->rows = w->in->rows;
+    return n;
+}
+
+/* ---- aggregates of whole groups ---------------------------------------------------------------------------------- */
+
+/* Is it an aggregate of the whole group, which its rows have in common? */
+static bool is_of_group(const tra_table_around *f) {
+    return tra_window_way_of(f->f) >= TRA_WINDOW_FOLD && f->frame.open[0] && f->frame.open[1];
+}
+
+static tra_aggregate aggregate_of(tra_window_function f) {
+    int g = tra_aggregate_find(tra_window_text(f == TRA_WINDOW_SHARE ? TRA_WINDOW_SUM : f));
+    return (tra_aggregate)g;
+}
+
+/* The groups, of which each has the aggregates of these functions, n of them. */
+static tra_node *make_groups(tra_table_builder *w, int n, const int *function, const tra_table_term *operand) {
+    tra_arena *a = w->b->arena;
+    int nkeys = w->op.nkeys;
+    operands o = operands_new(a, nkeys + n);
+    tra_table_term *term = tra_news(a, tra_table_term, nkeys + 1);
+    tra_table_agg *agg = tra_news(a, tra_table_agg, n + 1);
+    tra_group_column *columns = tra_news(a, tra_group_column, n + 1);
+    bool states = true;
+    for (int k = 0; k < nkeys; k++) {
+        o.names[k] = tra_arena_printf(a, "key %d", k);
+        o.x[k] = w->op.term[k].x;
+        term[k] = (tra_table_term){.name = o.names[k], .ast = tra_table_name_ast(a, o.names[k], w->call->span)};
+    }
+    o.n = nkeys;
+    for (int i = 0; i < n; i++) {
+        const tra_table_around *f = &w->op.around[function[i]];
+        const tra_colexpr *x = operand[function[i]].x;
+        columns[i] = (tra_group_column){.name = f->name, .f = aggregate_of(f->f), .column = -1, .q = f->q};
+        if (x) columns[i].column = add_operand(a, &o, as_operand(a, f->f, x));
+        agg[i] = (tra_table_agg){.name = f->name, .f = columns[i].f, .ast = f->ast, .q = f->q};
+        states = states && tra_aggregate_has_states(columns[i].f);
+    }
+    tra_node *rows = project_operands(w, &o);
+    tra_table_builder one = {.b = w->b, .call = w->call, .in = rows, .op.op = TRA_TABLE_GROUP};
+    one.op.nterms = nkeys;
+    one.op.term = term;
+    one.op.naggs = n;
+    one.op.agg = agg;
+    if (!rows) return NULL;
+    if (!states && tra_table_divides_groups(&one, rows, columns)) return tra_table_group_parts(&one, rows, columns);
+    return tra_table_group_rows(&one, rows, columns, states);
+}
+
+/* The rows of n, which has the columns of w->in first, with the columns of the groups of their keys. */
+static tra_node *join_groups(tra_table_builder *w, tra_node *n, tra_node *groups) {
+    tra_arena *a = w->b->arena;
+    if (!n || !groups) return NULL;
+    const tra_schema *s = n->type.columns;
+    int nkeys = w->op.nkeys, *key = tra_news(a, int, nkeys + 1), all = s->n;
+    operands o = operands_new(a, s->n + nkeys);
+    for (int c = 0; c < s->n; c++) o.names[c] = s->v[c].name, o.x[c] = tra_colexpr_column(a, s, c);
+    for (int k = 0; k < nkeys; k++) {
+        const tra_colexpr *x = w->op.term[k].x;
+        key[k] = x->op == TRA_C_COLUMN ? x->column : all;
+        if (x->op == TRA_C_COLUMN) continue;
+        o.names[all] = tra_arena_printf(a, "computed key %d", k);
+        o.x[all++] = x;
+    }
+    if (all > s->n) n = tra_table_columns(w, n, all, o.names, o.x);
+    tra_table_builder both = {.b = w->b, .call = w->call, .in = n, .right = groups, .op.op = TRA_TABLE_JOIN};
+    return n ? tra_table_join_by(&both, groups, nkeys, key, tra_table_counting(a, nkeys, 0)) : NULL;
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+/* The functions that see the order of rows; found[i]: the name of the column that says whether a row has the row of lag
+ * or lead number i, which has a default. */
+static tra_node *make_ordered(tra_table_builder *w, const tra_table_term *operand, const tra_table_term *otherwise,
+                              const char **found) {
+    tra_arena *a = w->b->arena;
+    int nkeys = w->op.nkeys, nby = w->op.nterms, k = w->op.narounds;
+    operands o = operands_new(a, nby + k);
+    tra_window_column *v = tra_news(a, tra_window_column, 2 * k + 1);
+    bool *desc = tra_news(a, bool, nby + 1);
+    tra_window x = {.nkeys = nkeys, .norder = nby - nkeys, .desc = desc, .v = v};
+    for (int i = 0; i < nby; i++) {
+        o.names[o.n] = tra_arena_printf(a, "%d", o.n);
+        o.x[o.n++] = w->op.term[i].x;
+        if (i >= nkeys) desc[i - nkeys] = w->op.term[i].desc;
+    }
+    for (int i = 0; i < k; i++) {
+        const tra_table_around *f = &w->op.around[i];
+        if (is_of_group(f)) continue;
+        tra_window_column *to = &v[x.n++];
+        *to = (tra_window_column){.name = f->name, .f = f->f, .column = -1, .n = f->n, .q = f->q, .frame = f->frame};
+        if (operand[i].x) to->column = add_operand(a, &o, as_operand(a, f->f, operand[i].x));
+        if (!otherwise[i].x) continue;
+        v[x.n] = *to;
+        v[x.n].column = -1;
+        found[i] = v[x.n++].name = tra_arena_printf(a, "%s is there", f->name);
+    }
+    if (x.n == 0) return w->in;
+    tra_node *n = project_operands(w, &o);
+    return put_beside(w, n ? tra_table_window_functions(w, n, &x) : NULL);
+}
+
+/* What is computed of the functions at last: shares, and the defaults of lag and lead. */
+static tra_node *finish(tra_table_builder *w, tra_node *n, const tra_table_term *operand,
+                        const tra_table_term *otherwise, const char *const *found) {
+    tra_arena *a = w->b->arena;
+    int m = w->in->type.columns->n, k = w->op.narounds;
+    operands o = operands_new(a, m + k);
+    tra_err e = {0};
+    if (!n) return NULL;
+    const tra_schema *s = n->type.columns;
+    bool same = s->n == m + k;
+    for (int c = 0; c < m + k; c++) {
+        int i = c - m, at = i < 0 ? c : tra_schema_find(s, w->op.around[i].name);
+        const tra_colexpr *x = tra_colexpr_column(a, s, at);
+        o.names[c] = s->v[at].name;
+        o.x[c] = x;
+        same = same && at == c;
+        if (i < 0 || (!found[i] && w->op.around[i].f != TRA_WINDOW_SHARE)) continue;
+        same = false;
+        const tra_colexpr *kids[] = {operand[i].x, x, otherwise[i].x};
+        if (found[i]) kids[0] = tra_colexpr_column(a, s, tra_schema_find(s, found[i]));
+        if (tra_colexpr_call(a, found[i] ? TRA_C_IF : TRA_C_DIV, found[i] ? 3 : 2, kids, &o.x[c], &e) == TRA_OK)
+            continue;
+        tra_diag_error(w->b->d, otherwise[i].ast->span, "the default of lag and lead is of the type of their values",
+                       "`%s`: %s", w->op.around[i].name, e.msg);
+        return NULL;
+    }
+    return same ? n : tra_table_columns(w, n, m + k, o.names, o.x);
+}
+
+tra_node *tra_table_window_nodes(tra_table_builder *w, const tra_table_term *operand, const tra_table_term *otherwise) {
+    tra_arena *a = w->b->arena;
+    int *grouped = tra_news(a, int, w->op.narounds + 1), n = 0;
+    const char **found = tra_news(a, const char *, w->op.narounds + 1);
+    for (int i = 0; i < w->op.narounds; i++)
+        if (is_of_group(&w->op.around[i])) grouped[n++] = i;
+    tra_node *rows = make_ordered(w, operand, otherwise, found);
+    if (n > 0) rows = join_groups(w, rows, make_groups(w, n, grouped, operand));
+    return finish(w, rows, operand, otherwise, found);
+}

@@ -1,0 +1,164 @@
+/* table_window_parts.c - the functions of a window: over all rows in one block, or, where the table is divided, over
+ * its sorted parts, each with its context (lib/table/window_context.h). */
+#include "table_window.h"
+
+#include "../../lib/table/window_context.h"
+#include "lower.h"
+
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
+
+static void add_frame_text(const tra_window_frame *f, tra_str *s) {
+    tra_str_add(s, f->range ? " range" : " rows");
+    for (int e = 0; e < 2; e++) {
+        if (f->open[e])
+            tra_str_add(s, " open");
+        else
+            tra_str_printf(s, " %" PRId64 " %.17g", f->whole[e], f->real[e]);
+    }
+}
+
+static const char *kernel_text(const tra_window *x, tra_arena *a) {
+    tra_str s = {0};
+    tra_str_printf(&s, "window of %d keys, order of %d", x->nkeys, x->norder);
+    for (int k = 0; k < x->norder; k++)
+        if (x->desc[x->nkeys + k]) tra_str_printf(&s, " %d desc", k);
+    for (int i = 0; i < x->n; i++) {
+        const tra_window_column *v = &x->v[i];
+        tra_str_printf(&s, ", %s = %s(", v->name, tra_window_text(v->f));
+        if (v->column >= 0) tra_str_printf(&s, "%d", v->column);
+        if (tra_window_way_of(v->f) == TRA_WINDOW_MOVE || v->n > 1) tra_str_printf(&s, ", %" PRId64, v->n);
+        if (v->f == TRA_WINDOW_QUANTILE) tra_str_printf(&s, ", %.17g", v->q);
+        tra_str_add(&s, ")");
+        if (tra_window_way_of(v->f) >= TRA_WINDOW_END) add_frame_text(&v->frame, &s);
+    }
+    return tra_table_text(a, &s);
+}
+
+/* The functions of all rows of `in`, which are whole groups, or the context of a part, with what that reaches; by
+ * number of the row. */
+static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *reached, const tra_window *x) {
+    return tra_table_kernel(w, in, reached, 0, 0,
+                            &(tra_rows_kernel){.text = kernel_text(x, w->b->arena),
+                                               .use = reached ? TRA_USE_JOIN : TRA_USE_MAP,
+                                               .columns = x->out,
+                                               .dtype = TRA_F64,
+                                               .rows = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME,
+                                               .most = reached ? x->context->part_rows : 0,
+                                               .counts = reached != NULL,
+                                               .share = 1,
+                                               .divides = true,
+                                               .flops = TRA_SORT_FLOPS + 20.0 * x->n,
+                                               .ops = &tra_window_ops,
+                                               .data = x});
+}
+
+/* The rows of each block as they are, and after them their numbers. */
+static tra_node *number_blocks(tra_table_builder *w, tra_node *in) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = in->type.columns;
+    const int *all = tra_table_counting(a, s->n, -1);
+    tra_arrange x = {.in = s, .out = tra_table_subschema(a, s, s->n, all, true), .from = all, .column = all};
+    x.number = -1;
+    x.what = "";
+    return tra_table_sort_blocks(w, in, &x, "numbered");
+}
+
+/* The rows sorted by keys and order, in parts; after them the number of the row, and its place in the order. */
+static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_window *x, const tra_division *d) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = in->type.columns;
+    int nby = x->nkeys + x->norder, *by = tra_table_counting(a, nby, s->n);
+    bool *desc = tra_news(a, bool, nby + 1);
+    for (int k = 0; k < x->norder; k++) desc[x->nkeys + k] = x->desc[k];
+    const char *text = tra_table_list_text(a, s, nby, NULL, desc);
+    tra_arrange sort = {.in = s, .from = tra_table_counting(a, s->n, -1), .n = nby, .column = by, .desc = desc};
+    sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
+    sort.number = -1;
+    sort.what = "a key or the order of a window";
+    tra_node *sorted =
+        tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort, tra_arena_printf(a, "sort(%s), numbered", text));
+    tra_part_keys keys = {nby + 1, by, desc, tra_arena_printf(a, "%s, numbered", text)};
+    tra_node *parts = sorted ? tra_table_make_parts(w, sorted, &keys, d) : NULL;
+    sort.in = sort.out;
+    sort.from = tra_table_counting(a, s->n + 1, -1);
+    parts = tra_table_sort_blocks(w, parts, &sort, tra_arena_printf(a, "sort(%s) of numbered", text));
+    return parts ? tra_table_number_rows(w, parts, "place") : NULL;
+}
+
+/* The context of each part, and in *reached what the part reaches. */
+static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_window *x, const tra_division *d,
+                          tra_node **reached) {
+    tra_arena *a = w->b->arena;
+    const struct tra_window_context *c = x->context;
+    tra_node *numbers = tra_positions(w->b, w->call->span, d->parts, 1);
+    const char *text = kernel_text(x, a);
+    if (!numbers) return NULL;
+    tra_rows_kernel k = {.text = tra_arena_printf(a, "summary for %s", text),
+                         .use = TRA_USE_JOIN,
+                         .columns = c->summary,
+                         .dtype = TRA_F64,
+                         .rows = TRA_ROWS_MOST,
+                         .most = TRA_WINDOW_SUMMARY_ROWS,
+                         .counts = true,
+                         .share = 1,
+                         .flops = 10,
+                         .ops = &tra_window_summary_ops,
+                         .data = x};
+    tra_node *all = tra_table_one_block(w, tra_table_kernel(w, parts, numbers, 0, 0, &k), 0);
+    k.text = tra_arena_printf(a, "reach of %s", text);
+    k.rows = TRA_ROWS_SAME;
+    k.share = 1 / (double)d->parts;
+    k.flops = 1;
+    k.ops = &tra_window_reach_ops;
+    *reached = tra_table_kernel(w, all, numbers, -1, -1, &k);
+    if (!*reached) return NULL;
+    k = (tra_rows_kernel){.text = tra_arena_printf(a, "context of %s", text),
+                          .use = TRA_USE_JOIN,
+                          .columns = x->in,
+                          .dtype = TRA_F64,
+                          .rows = TRA_ROWS_SAME,
+                          .counts = true,
+                          .share = 1 / (double)d->parts,
+                          .flops = 1 / (double)d->parts,
+                          .ops = &tra_window_pick_ops,
+                          .data = x};
+    return tra_table_concat(w, tra_table_kernel(w, parts, *reached, -1, -1, &k), 0, c->most);
+}
+
+/* The functions of a divided table, by numbers of rows that ascend in each part. */
+static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_window *fields, const tra_division *d) {
+    tra_arena *a = w->b->arena;
+    tra_err e = {0};
+    static const int zero[] = {0};
+    int64_t all = tra_catalog_elements(in->type.cat);
+    tra_node *parts = sorted_parts(w, in, fields, d), *reached, *context;
+    if (!parts) return NULL;
+    fields->in = parts->type.columns;
+    fields->number = fields->in->n - 2;
+    if (tra_window_context_new(a, fields, d->part_rows, d->parts, all, &fields->context, &e) != TRA_OK) return NULL;
+    const tra_window *x = tra_window_new(a, fields);
+    context = contexts(w, parts, x, d, &reached);
+    tra_node *n = context ? window_kernel(w, context, reached, x) : NULL;
+    if (!n) return NULL;
+    tra_arrange sort = {.in = x->out, .out = x->out, .from = tra_table_counting(a, x->out->n, -1), .n = 1};
+    sort.column = zero;
+    sort.number = -1;
+    sort.what = "";
+    return tra_table_sort_blocks(w, n, &sort, "sort([row])");
+}
+
+tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields) {
+    bool one = in->type.cat->frontier.v[0] == 1;
+    const tra_schema *s = in->type.columns;
+    tra_division d;
+    tra_division_input x = {.columns = s, .whole_share = 1, .numbered = true, .may_run = true};
+    const int *by = tra_table_counting(w->b->arena, s->n, -1);
+    x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, fields->nkeys + fields->norder, by, true));
+    if (!one && tra_table_divide(in->type.cat, &x, &d))
+        return tra_table_split_numbers(w, functions_of_parts(w, in, fields, &d), w->in);
+    if (!one && !(in = number_blocks(w, in))) return NULL;
+    fields->in = in->type.columns;
+    fields->number = one ? -1 : fields->in->n - 1;
+    tra_node *n = window_kernel(w, tra_table_one_block(w, in, 1), NULL, tra_window_new(w->b->arena, fields));
+    return one || !n ? n : tra_table_split_numbers(w, n, w->in);
+}
