@@ -198,7 +198,9 @@ static tra_status find_and_open(tra_source *s, tra_err *e) {
         TRA_TRY(refuse_known_file(path, e));
     else {
         size_t have, cap = (size_t)tra_max64(16 << 10, tra_min64(1 << 20, s->o.memory / 16));
-        TRA_TRY(tra_stream_open(s->format ? s->spec : path, cap, &s->in, e));
+        bool members = s->format && s->format->members;
+        if (members) s->member = name;
+        TRA_TRY(tra_stream_open(s->format && !members ? s->spec : path, cap, &s->in, e));
         TRA_TRY(tra_stream_need(&s->in, 512, &have, e));
         if ((!s->format || s->format->sniff) && tra_is_compressed(s->in.buf + s->in.pos, have)) {
             TRA_TRY(decompress(s, e));

@@ -49,7 +49,8 @@ typedef struct tra_source_options {
 
 typedef struct tra_source {
     const tra_format *format;
-    const char *spec; /* the path as the user gave it, for messages */
+    const char *spec;   /* the path as the user gave it, for messages */
+    const char *member; /* the name after it, of formats that have members; NULL: none is given */
     tra_source_options o;
     tra_stream in; /* closed for formats that open the file themselves */
     tra_arena *arena;
@@ -112,6 +113,7 @@ struct tra_format {
     bool binary;          /* it is refused on a terminal */
     bool opens_itself;    /* open() reads s->spec itself; s->in is closed */
     bool tables;          /* it can hold tables */
+    bool members;         /* its files hold arrays by name: s->member */
     bool typeless;        /* its files do not tell their element type, so the user says it (option elem) */
     const tra_option *const *reads, *const *writes; /* the options that it has; they end with NULL; NULL: none */
     /* Says whether the first bytes of a file look like this format. NULL: nothing tells it. */

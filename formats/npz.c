@@ -1,4 +1,5 @@
-/* npz.c - sparse matrices of scipy (scipy.sparse.save_npz): csr, csc, coo, bsr and dia. */
+/* npz.c - archives of numpy arrays (numpy.savez), of which one is read; sparse matrices of scipy
+ * (scipy.sparse.save_npz): csr, csc, coo, bsr and dia. */
 #include "reading.h"
 #include "lines.h"
 #include "npz_int.h"
@@ -228,17 +229,13 @@ static tra_status entries(tra_source *s, const tra_places *p, tra_item *to, int6
 
 /* ---- opening --------------------------------------------------------------------------------------------------- */
 
-/* The format's name, as bytes or as text of 32 bits a letter. */
+/* The format's name, as bytes or as text of 32 bits a letter. TRA_NO: scipy did not write the archive. */
 static tra_status read_kind(tra_source *s, npz *z, tra_err *e) {
     static const char *const names[] = {"csr", "csc", "coo", "bsr", "dia"};
     column c = {.in.fd = -1};
     char raw[64] = {0}, name[16] = {0};
     tra_status status = open_column(s, &c, "format", false, e);
-    if (status == TRA_OK && !c.there)
-        status = tra_fail(e, TRA_INPUT,
-                          "%s: is an archive of numpy arrays, but none that scipy.sparse.save_npz wrote: unzip -l FILE "
-                          "lists them, and unzip -p FILE NAME.npy | tra import - imports one",
-                          s->spec);
+    if (status == TRA_OK && !c.there) status = TRA_NO;
     bool wide = c.there && strchr(c.h.descr, 'U');
     if (status == TRA_OK) {
         size_t have;
@@ -348,12 +345,66 @@ static tra_status open_diagonals(tra_source *s, npz *z, tra_err *e) {
                : tra_fail(e, TRA_INPUT, "%s: arrays data and offsets are not of as many diagonals", s->spec);
 }
 
+/* The names of the arrays, "a, b". */
+static tra_status list_arrays(tra_source *s, const char **text, const char **only, int *n, tra_err *e) {
+    enum { SHOWN = 20 };
+    const char **names;
+    int all;
+    TRA_TRY(tra_zip_names(s->in.fd, s->in.size, s->spec, s->arena, &all, &names, e));
+    *text = "";
+    for (int i = *n = 0; i < all; i++) {
+        size_t len = strlen(names[i]);
+        if (len < 5 || strcmp(names[i] + len - 4, ".npy") != 0) continue;
+        *only = tra_arena_strndup(s->arena, names[i], len - 4);
+        if (*n < SHOWN) *text = tra_arena_printf(s->arena, "%s%s%s", *text, *n ? ", " : "", *only);
+        if (*n == SHOWN) *text = tra_arena_printf(s->arena, "%s, ...", *text);
+        ++*n;
+    }
+    return TRA_OK;
+}
+
+/* Opens one array of the archive as the npy file that it is. */
+static tra_status open_array(tra_source *s, tra_err *e) {
+    const char *text, *only = NULL, *name = s->member;
+    tra_file_part part;
+    bool found = false;
+    int n;
+    if (!name) {
+        TRA_TRY(list_arrays(s, &text, &only, &n, e));
+        if (n == 0) return tra_fail(e, TRA_INPUT, "%s: is an archive without arrays of numpy", s->spec);
+        if (n > 1)
+            return tra_fail(e, TRA_INPUT, "%s holds several arrays: %s; name one as in %s:%s", s->spec, text, s->spec,
+                            only);
+        name = only;
+    }
+    const char *member = tra_arena_printf(s->arena, "%s.npy", name);
+    TRA_TRY(tra_zip_find(s->in.fd, s->in.size, s->spec, member, &part, &found, e));
+    if (!found) {
+        TRA_TRY(list_arrays(s, &text, &only, &n, e));
+        return tra_fail(e, TRA_INPUT, "%s: there is no array '%s'; it holds %s", s->spec, name, text);
+    }
+    tra_stream archive = s->in;
+    part.at += archive.base;
+    tra_status status = tra_stream_part(archive.fd, &part, s->spec, archive.cap, &s->in, e);
+    s->in.owned = archive.owned;
+    archive.owned = false;
+    tra_stream_close(&archive);
+    TRA_TRY(status);
+    s->held += (size_t)s->in.cap;
+    s->format = tra_format_find("npy");
+    s->state = NULL;
+    return s->format->open(s, e);
+}
+
 static tra_status open_npz(tra_source *s, tra_err *e) {
     if (!s->in.seekable) return tra_fail(e, TRA_INPUT, "an npz archive cannot be read from a stream: give its name");
     npz *z = tra_new(s->arena, npz);
     for (int i = 0; i < COLUMNS; i++) z->col[i].in.fd = -1;
+    if (s->member) return open_array(s, e);
     s->state = z;
-    TRA_TRY(read_kind(s, z, e));
+    tra_status kind = read_kind(s, z, e);
+    if (kind == TRA_NO) return open_array(s, e);
+    TRA_TRY(kind);
     TRA_TRY(read_shape(s, e));
     if (z->kind != COO && s->shape.n != 2)
         return tra_fail(e, TRA_INPUT, "%s: format %s is of 2 dimensions, and its shape has %d", s->spec, s->type_text,
@@ -383,6 +434,7 @@ const tra_format tra_format_npz = {
     .name = "npz",
     .suffixes = ".npz",
     .binary = true,
+    .members = true,
     .sniff = sniff,
     .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_duplicates, &tra_option_drop_zeros),
     .open = open_npz,

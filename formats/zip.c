@@ -96,14 +96,15 @@ static tra_status locate(int fd, int64_t size, const char *spec, const unsigned 
     return TRA_OK;
 }
 
-tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *member, tra_file_part *part, bool *found,
-                        tra_err *e) {
+/* What is done with each entry of a directory; TRA_NO: no further one is wanted. */
+typedef tra_status each_entry(void *ctx, const unsigned char *p, size_t name, tra_err *e);
+
+static tra_status go_through(int fd, int64_t size, const char *spec, each_entry *each, void *ctx, tra_err *e) {
     int64_t at, bytes, count;
-    *found = false;
     TRA_TRY(find_directory(fd, size, spec, &at, &bytes, &count, e));
     unsigned char *dir = tra_malloc((size_t)bytes + 1), *p = dir, *end = dir + bytes;
     tra_status s = tra_pread(fd, dir, (size_t)bytes, at, spec, e);
-    for (int64_t i = 0; i < count && s == TRA_OK && !*found; i++) {
+    for (int64_t i = 0; i < count && s == TRA_OK; i++) {
         size_t rest = (size_t)(end - p);
         if (rest < ENTRY || number(p, 4) != ENTRY_MARK ||
             rest < ENTRY + number(p + 28, 2) + number(p + 30, 2) + number(p + 32, 2)) {
@@ -111,11 +112,54 @@ tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *memb
             break;
         }
         size_t name = number(p + 28, 2);
-        *found = name == strlen(member) && memcmp(p + ENTRY, member, name) == 0;
-        if (*found) s = locate(fd, size, spec, p, part, e);
+        s = each(ctx, p, name, e);
         p += ENTRY + name + number(p + 30, 2) + number(p + 32, 2);
     }
     free(dir);
+    return s == TRA_NO ? TRA_OK : s;
+}
+
+typedef struct finding {
+    int fd;
+    int64_t size;
+    const char *spec, *member;
+    tra_file_part *part;
+    bool found;
+    tra_arena *arena;
+    int n;
+    const char **names;
+} finding;
+
+static tra_status find_member(void *ctx, const unsigned char *p, size_t name, tra_err *e) {
+    finding *f = ctx;
+    f->found = name == strlen(f->member) && memcmp(p + ENTRY, f->member, name) == 0;
+    if (!f->found) return TRA_OK;
+    TRA_TRY(locate(f->fd, f->size, f->spec, p, f->part, e));
+    return TRA_NO;
+}
+
+static tra_status note_member(void *ctx, const unsigned char *p, size_t name, tra_err *e) {
+    finding *f = ctx;
+    (void)e;
+    TRA_ARENA_DOUBLE(f->arena, f->names, f->n);
+    f->names[f->n++] = tra_arena_strndup(f->arena, (const char *)p + ENTRY, name);
+    return TRA_OK;
+}
+
+tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *member, tra_file_part *part, bool *found,
+                        tra_err *e) {
+    finding f = {.fd = fd, .size = size, .spec = spec, .member = member, .part = part};
+    tra_status s = go_through(fd, size, spec, find_member, &f, e);
+    *found = f.found;
+    return s;
+}
+
+tra_status tra_zip_names(int fd, int64_t size, const char *spec, tra_arena *a, int *n, const char ***names,
+                         tra_err *e) {
+    finding f = {.arena = a};
+    tra_status s = go_through(fd, size, spec, note_member, &f, e);
+    *n = f.n;
+    *names = f.names;
     return s;
 }
 

@@ -9,6 +9,10 @@
 TRA_MUSTUSE tra_status tra_zip_find(int fd, int64_t size, const char *spec, const char *member, tra_file_part *part,
                                     bool *found, tra_err *e);
 
+/* The names of the members, in the order of the directory, in the arena. */
+TRA_MUSTUSE tra_status tra_zip_names(int fd, int64_t size, const char *spec, tra_arena *a, int *n, const char ***names,
+                                     tra_err *e);
+
 /* Members are written uncompressed: begin, all of their bytes, the next one; then the end. */
 typedef struct tra_zip tra_zip;
 tra_zip *tra_zip_new(tra_newfile *out);

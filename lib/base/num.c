@@ -149,10 +149,19 @@ char *tra_span_text(double seconds, char buf[TRA_SPANTEXT]) {
     return buf;
 }
 
+/* A number of bytes that is at least so large and is printed as it is, so that it never reads as less. */
+static int64_t printed_above(int64_t bytes) {
+    int64_t unit = 1;
+    while (unit < bytes >> 10) unit <<= 10;
+    bool tenths = unit > 1 && bytes < 999 * unit;
+    int64_t steps = tra_ceil_div(tenths ? bytes * 10 : bytes, unit);
+    return tenths ? tra_ceil_div(steps * unit, 10) : steps * unit;
+}
+
 char *tra_ceiling_text(int64_t bytes, const char *what, char buf[TRA_CEILINGTEXT]) {
     char size[32], exact[40] = "";
     if (tra_log_level > 0) snprintf(exact, sizeof exact, ", exactly %" PRId64, bytes);
-    snprintf(buf, TRA_CEILINGTEXT, "%s%s (--memory %" PRId64 "M%s)", tra_human(bytes, size), what,
+    snprintf(buf, TRA_CEILINGTEXT, "%s%s (--memory %" PRId64 "M%s)", tra_human(printed_above(bytes), size), what,
              tra_ceil_div(bytes, 1 << 20), exact);
     return buf;
 }

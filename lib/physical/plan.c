@@ -44,12 +44,17 @@ static int statement_name(const char *text, int at, const char **name) {
     return *after == '=' || *after == '[' ? n : 0;
 }
 
+int tra_program_line(const tra_program_text *p, int at) {
+    int line = 1;
+    for (int i = p ? p->first : 0; p && i < at; i++) line += p->text[i] == '\n';
+    return line;
+}
+
 char *tra_op_text(const tra_op *op, char *buf, size_t n) {
     const tra_program_text *p = op->what.program;
     const char *name = op->what.name ? op->what.name : "";
-    int line = 1, len = (int)strlen(name);
+    int line = tra_program_line(p, op->what.text_at), len = (int)strlen(name);
     if (len == 0 && p) len = statement_name(p->text, op->what.text_at, &name);
-    for (int i = 0; p && i < op->what.text_at; i++) line += p->text[i] == '\n';
     size_t at = p ? (size_t)snprintf(buf, n, "%.200s:%d: ", p->file, line) : 0;
     if (at < n) snprintf(buf + at, n - at, "%.*s%s", len < 200 ? len : 200, name, len ? ": " : "");
     return buf;

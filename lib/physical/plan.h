@@ -108,7 +108,10 @@ typedef struct tra_cost {
 /* Name and text of the program's file, for messages of a run. */
 typedef struct tra_program_text {
     const char *file, *text;
+    int first; /* where its first line begins: what stands before was not written by the user */
 } tra_program_text;
+/* The line, from 1, of the place in the text; 1 if p is NULL. */
+int tra_program_line(const tra_program_text *p, int at);
 
 /* What the program asks of an operator, and the file that an input reads or an output writes. */
 typedef struct tra_op_what {

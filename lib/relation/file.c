@@ -137,6 +137,27 @@ static tra_status geometry(tra_rel *r, const header *h, bool tuple, tra_err *e) 
     return TRA_OK;
 }
 
+/* The names that the numbers of an enumeration stand for; NULL: the dataset has none. */
+static const char *enumeration(tra_rel *r) {
+    enum { SHOWN = 20 };
+    hid_t type = r->dset >= 0 && H5Iget_type(r->dset) == H5I_DATASET ? H5Dget_type(r->dset) : -1;
+    int n = type >= 0 && H5Tget_class(type) == H5T_ENUM && r->type.dtype != TRA_BOOL ? H5Tget_nmembers(type) : 0;
+    const char *text = n > 0 ? "an enumeration:" : NULL;
+    for (int i = 0; i < n && i < SHOWN; i++) {
+        int64_t v[4] = {0};
+        char *name = H5Tget_member_name(type, (unsigned)i);
+        hid_t of = H5Tget_super(type);
+        if (name && H5Tget_member_value(type, (unsigned)i, v) >= 0 &&
+            H5Tconvert(of, H5T_NATIVE_INT64, 1, v, NULL, H5P_DEFAULT) >= 0)
+            text = tra_arena_printf(r->arena, "%s%s %s = %" PRId64, text, i ? "," : "", name, v[0]);
+        H5Tclose(of);
+        H5free_memory(name);
+    }
+    if (n > SHOWN) text = tra_arena_printf(r->arena, "%s, ... (%d names)", text, n);
+    if (type >= 0) H5Tclose(type);
+    return text;
+}
+
 static void set_info(tra_rel *r, const header *h, bool tuple) {
     tra_relinfo *i = &r->info;
     i->path = r->stand_in.identity ? r->stand_in.file : r->path;
@@ -149,7 +170,7 @@ static void set_info(tra_rel *r, const header *h, bool tuple) {
     i->checksums = r->has_sums || i->checksums; /* a mapping has checked those of its components */
     i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
     i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
-    i->decoding = r->decode ? r->decode->text : NULL;
+    i->decoding = r->decode ? r->decode->text : enumeration(r);
 }
 
 /* ---- a group of components ------------------------------------------------------------------------------------- */

@@ -166,7 +166,13 @@ bool tra_h5_dtype(hid_t type, tra_dtype *t, bool *u64) {
     H5T_class_t class = H5Tget_class(type);
     size_t digits = class == H5T_INTEGER ? H5Tget_precision(type) - (H5Tget_sign(type) == H5T_SGN_2) : 0;
     *u64 = digits == 64;
-    if (class == H5T_ENUM) return *t = TRA_BOOL, is_bool(type);
+    if (class == H5T_ENUM && is_bool(type)) return *t = TRA_BOOL, true;
+    if (class == H5T_ENUM) { /* the numbers that stand for its names */
+        hid_t of = H5Tget_super(type);
+        bool readable = tra_h5_dtype(of, t, u64);
+        H5Tclose(of);
+        return readable;
+    }
     if (class == H5T_FLOAT) return *t = H5Tget_size(type) <= sizeof(float) ? TRA_F32 : TRA_F64, true;
     return *t = tra_dtype_of_bits(digits), class == H5T_INTEGER && digits <= 64;
 }

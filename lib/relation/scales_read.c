@@ -170,6 +170,8 @@ static tra_status read_foreign(tra_rel *r, const tra_dims *shape, const tra_dim_
     for (int d = 0; d < shape->n; d++) {
         char buf[TRA_SCALE_NAME];
         hid_t scale = tra_scale_attached(r->dset, d, shape->n);
+        if (scale < 0 && shape->n == 1 && tra_h5_is_scale(r->dset)) /* a coordinate labels itself */
+            scale = H5Oopen(r->dset, ".", H5P_DEFAULT);
         if (scale < 0) continue;
         const char *name = tra_arena_printf(r->arena, "%s", last_part(scale, buf));
         int64_t n = shape->v[d];

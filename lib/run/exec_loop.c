@@ -202,8 +202,7 @@ static void tell_end(tra_execution *x, int loop) {
     run->converged = l->until < 0 || run->ends;
     if (run->converged || l->most == 0) return;
     x->report->unconverged = true;
-    int line = 1;
-    for (int i = 0; l->program && i < l->until_at; i++) line += l->program->text[i] == '\n';
+    int line = tra_program_line(l->program, l->until_at);
     tra_str values = {0};
     for (int k = 0; k < l->ntraces; k++) {
         const tra_schema *s = l->traced[k]->columns;

@@ -100,8 +100,7 @@ void tra_text_loops(const tra_plan *p, bool operators, tra_str *out) {
         if (l->last < l->first) continue;
         const figures turn = of_turn(p, i), first = once(p, i);
         const char *until = until_of(l, a);
-        int line = 1;
-        for (int k = 0; l->program && k < l->text_at; k++) line += l->program->text[k] == '\n';
+        int line = tra_program_line(l->program, l->text_at);
         tra_str_printf(out, "loop %d (line %d): at most %" PRId64 " turns%s%s", i, line, l->most,
                        until ? ", until " : "", until ? until : "");
         if (operators) tra_str_printf(out, ", #%d to #%d", l->first, l->last);

@@ -372,7 +372,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
                     .compress = s->o->compress,
                     .reproducible = s->o->reproducible};
     f.program = tra_new(a, tra_program_text);
-    if (s->m->g->src) *f.program = (tra_program_text){s->m->g->src->name, s->m->g->src->text};
+    if (s->m->g->src) *f.program = (tra_program_text){s->m->g->src->name, s->m->g->src->text, s->m->g->src->first};
     emit_all(&f);
     p->nops = f.n;
     p->ops = tra_news(a, tra_op, f.n);
