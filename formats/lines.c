@@ -1,6 +1,7 @@
 /* lines.c - coordinate files of text, parsed by all threads. */
 #include "lines_int.h"
 #include "../lib/base/crew.h"
+#include "../lib/relation/scales.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ void tra_lines_close(tra_source *s) {
     if (!l) return;
     tra_crew_free(l->crew);
     if (l->copy >= 0) close(l->copy);
+    for (int i = 0; i < l->nsets; i++) tra_string_set_free(&l->set[i]);
+    free(l->place);
     free(l->where);
 }
 
@@ -234,11 +237,35 @@ void tra_lines_shape(tra_source *s) {
 
 /* ---- the survey ------------------------------------------------------------------------------------------------ */
 
+/* Notes the names of a line. */
+static tra_status survey_names(lines *l, piece *p, const char *s, int worker, tra_err *e) {
+    tra_line_survey *f = &l->survey[worker];
+    tra_string_set *set = &l->set[worker];
+    const char *begin = s;
+    bool numbers = true, fresh;
+    for (int d = 0; d < l->rank; d++) {
+        const char *end = tra_lines_word_end(s);
+        int64_t any;
+        if (end == s) return tra_lines_refuse_form(l, p, begin, e);
+        numbers &= tra_scan_int(s, (size_t)(end - s), &any);
+        tra_string_set_add(set, s, (size_t)(end - s), tra_string_set_hash(s, (size_t)(end - s)), &fresh);
+        if (set->n > TRA_SCALE_LABELS)
+            return tra_fail(e, TRA_INPUT, "%s: has more than %d names of vertices", l->source->spec, TRA_SCALE_LABELS);
+        s = tra_lines_skip_blanks(end);
+    }
+    f->words += !numbers;
+    f->count++;
+    return TRA_OK;
+}
+
 static tra_status survey_piece(lines *l, piece *p, int worker, tra_err *e) {
     tra_line_survey *f = &l->survey[worker];
     for (const char *s = p->text, *end = s + p->bytes; s < end; s++) {
         const char *begin = s = tra_lines_skip_blanks(s);
-        if (!tra_lines_is_empty(l, s)) {
+        if (!tra_lines_is_empty(l, s) && l->nsets) {
+            TRA_TRY(survey_names(l, p, s, worker, e));
+            s = memchr(s, '\n', (size_t)(end - s));
+        } else if (!tra_lines_is_empty(l, s)) {
             for (int d = 0; d < l->rank; d++) {
                 int64_t v;
                 if (!tra_lines_scan_index(&s, 0, &v)) return tra_lines_refuse_form(l, p, begin, e);
@@ -275,6 +302,70 @@ static int first_words(const lines *l) {
     return 0;
 }
 
+/* Is a coordinate of the first entry no number? */
+static bool begins_with_names(const lines *l) {
+    const stretch *t = &l->stretch[0];
+    for (const char *s = t->text, *end = s + t->n; s < end; s = (const char *)memchr(s, '\n', (size_t)(end - s)) + 1) {
+        s = tra_lines_skip_blanks(s);
+        if (tra_lines_is_empty(l, s)) continue;
+        bool numbers = true;
+        for (int d = 0; d < l->rank; d++) {
+            const char *word = tra_lines_word_end(s);
+            int64_t any;
+            if (word == s) return false;
+            numbers &= tra_scan_int(s, (size_t)(word - s), &any);
+            s = tra_lines_skip_blanks(word);
+        }
+        return !numbers;
+    }
+    return false;
+}
+
+/* All names, in ascending order; for each number of l->set[0] its place in them. */
+static tra_status order_names(lines *l, tra_line_survey *found, tra_err *e) {
+    tra_string_set *all = &l->set[0];
+    tra_source *s = l->source;
+    bool fresh;
+    if (found->words == 1 && found->count > 1 && !l->form.names)
+        return tra_fail(e, TRA_INPUT,
+                        "%s: the first entry alone has names, and all others numbers, as if it were a header: begin it "
+                        "with #",
+                        s->spec);
+    for (int i = 1; i < l->nsets; i++) {
+        const tra_string_set *w = &l->set[i];
+        for (int64_t k = 0; k < w->n; k++) {
+            const char *name = w->bytes + w->begin[k];
+            size_t n = (size_t)(w->begin[k + 1] - w->begin[k]);
+            tra_string_set_add(all, name, n, tra_string_set_hash(name, n), &fresh);
+        }
+        tra_string_set_free(&l->set[i]);
+    }
+    l->nsets = 1;
+    int32_t *order = tra_string_set_order(all);
+    const char **name = tra_news(s->arena, const char *, all->n + 1);
+    l->place = tra_calloc((size_t)all->n + 1, sizeof *l->place);
+    for (int64_t i = 0; i < all->n; i++) {
+        const char *at = all->bytes + all->begin[order[i]];
+        l->place[order[i]] = (int32_t)i;
+        name[i] = tra_arena_strndup(s->arena, at, (size_t)(all->begin[order[i] + 1] - all->begin[order[i]]));
+    }
+    free(order);
+    found->nnames = all->n;
+    found->name = name;
+    s->held += (size_t)(tra_string_set_bytes(all) + 4 * all->n);
+    return TRA_OK;
+}
+
+bool tra_lines_scan_name(const lines *l, const char **s, int64_t *v) {
+    const char *end = tra_lines_word_end(*s);
+    size_t n = (size_t)(end - *s);
+    int64_t number = n ? tra_string_set_find(&l->set[0], *s, n, tra_string_set_hash(*s, n)) : -1;
+    if (number < 0) return false;
+    *v = l->place[number];
+    *s = tra_lines_skip_blanks(end);
+    return true;
+}
+
 static tra_status find_rank(lines *l, tra_err *e) {
     int words = first_words(l);
     if (words == 1 || words > TRA_MAXRANK + 1)
@@ -302,6 +393,7 @@ tra_status tra_lines_survey(tra_source *s, int rank, tra_line_survey *found, tra
     lines *l = lines_of(s);
     int64_t line = l->line, start = tra_stream_position(&s->in);
     int workers = tra_cores();
+    bool first = true;
     l->rank = rank;
     l->survey = tra_news(s->arena, tra_line_survey, workers);
     for (int i = 0; i < workers; i++)
@@ -311,6 +403,10 @@ tra_status tra_lines_survey(tra_source *s, int rank, tra_line_survey *found, tra
         TRA_TRY(next_stretch(l, e));
         if (l->pieces == 0) break;
         if (l->rank == 0) TRA_TRY(find_rank(l, e));
+        if (l->form.may_be_names && first) {
+            if (l->form.names || begins_with_names(l)) l->set = tra_news(s->arena, tra_string_set, l->nsets = workers);
+            first = first_words(l) == 0;
+        }
         start_crew(l, 0, l->pieces, survey_piece);
         tra_status read = load_stretch(l, &l->stretch[1], e);
         TRA_TRY(tra_crew_wait(l->crew, e));
@@ -320,12 +416,15 @@ tra_status tra_lines_survey(tra_source *s, int rank, tra_line_survey *found, tra
     for (int i = 1; i < workers; i++) {
         const tra_line_survey *f = &l->survey[i];
         found->count += f->count;
+        found->words += f->words;
         for (int d = 0; d < l->rank; d++) {
             found->least[d] = tra_min64(found->least[d], f->least[d]);
             found->most[d] = tra_max64(found->most[d], f->most[d]);
         }
     }
     found->rank = l->rank;
+    found->nnames = -1;
+    if (l->nsets) TRA_TRY(order_names(l, found, e));
     return rewind_to_entries(l, start, line, e);
 }
 

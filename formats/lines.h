@@ -19,6 +19,8 @@ typedef struct tra_line_form {
     tra_symmetry symmetry;
     int64_t count;     /* entries that the file announces, or -1 */
     const char *shown; /* "ROW COLUMN VALUE" */
+    bool may_be_names; /* coordinates may be names: the first entry tells whether they are, */
+    bool names;        /* or it is known that they are */
 } tra_line_form;
 
 /* What a whole pass over the text finds. */
@@ -26,6 +28,9 @@ typedef struct tra_line_survey {
     int rank;      /* of the first line */
     int64_t count; /* entries */
     int64_t least[TRA_MAXRANK], most[TRA_MAXRANK];
+    int64_t words;           /* lines whose coordinates are not all numbers, where they may be names */
+    int64_t nnames;          /* coordinates are names: so many, in ascending order; else -1 */
+    const char *const *name; /* in the arena of the source */
 } tra_line_survey;
 
 /* What follows in s->in are entries; so many lines have been read. Sets s->access, s->least_room and s->entries. */

@@ -3,6 +3,7 @@
 #define TRA_LINES_INT_H
 
 #include "lines.h"
+#include "string_set.h"
 
 enum { LONGEST = 4096 }; /* bytes of a line */
 enum { PIECE = 2048 };   /* bytes of a piece, which ends at the next line end: of as much there must always be room */
@@ -46,6 +47,10 @@ typedef struct lines {
     int copy;                /* what is read goes to this scratch file too, or -1 */
     char *where;
     int64_t copied;
+    /* Coordinates that are names. */
+    int nsets; /* 0: they are numbers */
+    tra_string_set *set; /* of each worker; after the survey the first has all */
+    int32_t *place;      /* of each string of that, in ascending order */
 } lines;
 
 /* Past blanks. A carriage return is one at the end of a line only: elsewhere it ends a line for whoever wrote it, and
@@ -62,6 +67,9 @@ TRA_MUSTUSE tra_status tra_lines_skip_comment(const lines *l, const piece *p, co
 /* An index at *s, from the base, to *v; *s is then behind it. False when there is none. */
 bool tra_lines_scan_index(const char **s, int64_t base, int64_t *v);
 TRA_MUSTUSE tra_status tra_lines_too_long(const lines *l, int64_t line, tra_err *e);
+
+/* The same for a name. */
+bool tra_lines_scan_name(const lines *l, const char **s, int64_t *v);
 
 /* Makes entries of the lines of a piece, for a crew. */
 TRA_MUSTUSE tra_status tra_lines_parse_piece(lines *l, piece *p, int worker, tra_err *e);

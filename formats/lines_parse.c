@@ -160,7 +160,8 @@ tra_status tra_lines_parse_piece(lines *l, piece *p, int worker, tra_err *e) {
         int64_t v[TRA_MAXRANK];
         bool inside = true;
         for (int d = 0; d < rank; d++) {
-            if (!tra_lines_scan_index(&s, base, &v[d])) return tra_lines_refuse_form(l, p, begin, e);
+            bool found = l->place ? tra_lines_scan_name(l, &s, &v[d]) : tra_lines_scan_index(&s, base, &v[d]);
+            if (!found) return tra_lines_refuse_form(l, p, begin, e);
             inside &= v[d] >= 0 && v[d] < extent[d];
         }
         if (!inside) return outside(l, p, begin, v, e);

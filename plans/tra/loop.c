@@ -374,6 +374,7 @@ static void end_loop(tra_build *b, building *w) {
         tra_repeat_state *s = &l->states[i];
         s->last = add_leaf(b, w, TRA_LEAF_LAST, i, s->name, s->span, &s->state->type);
         s->last->labels = s->state->labels;
+        if (!s->last->labels && s->next && l->most > 0) s->last->labels = s->next->labels;
         s->last->rows = s->state->type.columns ? tra_table_own_rows(b, s->last) : s->state->rows;
         w->symbol[i]->node = s->last;
         if (!w->ok) w->symbol[i]->ok = false;
