@@ -24,8 +24,7 @@ static tra_status take_names(tra_source *s, const tra_line_survey *found, tra_er
         return tra_fail(e, TRA_USAGE, "--%s: the vertices of %s have names, not numbers",
                         s->o.has_shape ? "shape" : "base", s->spec);
     const tra_dim_labels **labels = tra_news(s->arena, const tra_dim_labels *, TRA_MAXDIM);
-    for (int d = 0; d < 2; d++)
-        labels[d] = tra_dim_labels_of_texts(s->arena, dims[d], found->nnames, found->name);
+    for (int d = 0; d < 2; d++) labels[d] = tra_dim_labels_of_texts(s->arena, dims[d], found->nnames, found->name);
     s->labels = labels;
     s->shape = (tra_dims){.n = 2, .v = {found->nnames, found->nnames}};
     tra_lines_shape(s);

@@ -48,7 +48,7 @@ typedef struct lines {
     char *where;
     int64_t copied;
     /* Coordinates that are names. */
-    int nsets; /* 0: they are numbers */
+    int nsets;           /* 0: they are numbers */
     tra_string_set *set; /* of each worker; after the survey the first has all */
     int32_t *place;      /* of each string of that, in ascending order */
 } lines;
