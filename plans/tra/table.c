@@ -171,6 +171,7 @@ tra_node *tra_table_record(tra_table_builder *w, tra_node *n) {
 }
 
 static tra_node *build_select(tra_table_builder *w) {
+    if (!tra_table_build_counters(w)) return NULL;
     tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
     tra_err e = {0};
@@ -180,7 +181,9 @@ static tra_node *build_select(tra_table_builder *w) {
     add_term(w, &t);
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     tra_rowwise_select(r, t.x);
-    return tra_table_record(w, tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x)));
+    tra_node *n =
+        tra_table_record(w, tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x)));
+    return n && w->own_columns ? tra_table_without_counters(w, n) : n;
 }
 
 /* Does one of the n arguments name the column, or a new one that is called so? */
@@ -232,7 +235,7 @@ tra_node *tra_table_project(tra_table_builder *w) {
 
 static tra_node *build_project(tra_table_builder *w) {
     bool ok = true;
-    if (!tra_table_build_numbers(w)) return NULL;
+    if (!tra_table_build_counters(w) || !tra_table_build_numbers(w)) return NULL;
     for (int i = 1; i < w->call->nkids; i++) {
         const tra_ast *arg = w->call->kids[i];
         bool drop = arg->kind == TRA_AST_CALL && strcmp(arg->text, "drop") == 0;
@@ -378,7 +381,7 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     case TRA_TABLE_PROJECT: return build_project(&w);
     case TRA_TABLE_JOIN:
     case TRA_TABLE_CROSS: return build_join(&w, relation);
-    case TRA_TABLE_GROUP: return tra_table_group(&w);
+    case TRA_TABLE_GROUP: return tra_table_build_counters(&w) ? tra_table_group(&w) : NULL;
     case TRA_TABLE_ORDER:
     case TRA_TABLE_DISTINCT: return tra_table_order(&w);
     case TRA_TABLE_LIMIT: return tra_table_limit(&w);

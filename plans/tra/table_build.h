@@ -183,6 +183,10 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
                                     const char *name);
 /* table_number.c: replaces each number(...) in the call of a project by the name of a column that it adds to w->in. */
 bool tra_table_build_numbers(tra_table_builder *w);
+/* Replaces each counter of a loop in the call by the name of a column that it adds to w->in. */
+bool tra_table_build_counters(tra_table_builder *w);
+/* n, which has the columns of w->in, without those that the counters have added. */
+tra_node *tra_table_without_counters(const tra_table_builder *w, tra_node *n);
 /* table_union.c: all rows of w->in, then all of w->right, whose syntax is `at`. Columns are matched by their names. */
 tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at);
 /* All rows of in[0], then all of in[1]. The result has n columns: of the rows of in[0] expressions x, of those of in[1]

@@ -1,4 +1,5 @@
-/* table_number.c - number(keys) in project: the number of the group of each row, groups being in the order of keys.
+/* table_number.c - what expressions read that is no column, and becomes one: number(keys), the number of the group of
+ * each row, groups being in the order of keys; and the counter of a loop.
  *
  * The keys become columns. The groups by these are a table, in which the number of a row is the number of the group;
  * each row of the operand finds its group there by a join.
@@ -84,9 +85,80 @@ static tra_ast *replace_calls(tra_table_builder *w, const tra_ast *x, int *n) {
 bool tra_table_build_numbers(tra_table_builder *w) {
     tra_ast *call = copy_of(w, w->call);
     int n = 0;
-    w->own_columns = w->in->type.columns->n;
+    if (!w->own_columns) w->own_columns = w->in->type.columns->n;
     for (int i = 1; i < call->nkids; i++)
         if (!(call->kids[i] = replace_calls(w, call->kids[i], &n))) return false;
     if (n > 0) w->call = call;
     return true;
+}
+
+/* ---- counters of loops ------------------------------------------------------------------------------------------- */
+
+/* The counter that a name stands for where no column has it; NULL: none. */
+static const tra_symbol *counter_of(const tra_table_builder *w, const tra_ast *x) {
+    if (x->kind != TRA_AST_NAME || x->quoted || tra_schema_find(w->in->type.columns, x->text) >= 0) return NULL;
+    int at = tra_names_find(&w->b->symbols, x->text);
+    const tra_symbol *s = at >= 0 ? w->b->symbols.value[at] : NULL;
+    return s && s->param && s->node && s->seen ? s : NULL;
+}
+
+/* cross(w->in, T), T being the row of the counter, in a column of that name. */
+static tra_node *with_counter(const tra_table_builder *w, const tra_symbol *counter, const char *name,
+                              const tra_ast *at) {
+    tra_ast *call = copy_of(w, w->call), *named = copy_of(w, w->call);
+    tra_table_builder one = {.b = w->b, .call = call, .in = counter->node, .op.op = TRA_TABLE_ENTRIES};
+    call->text = "entries";
+    call->nkids = 1;
+    tra_table_builder row = {.b = w->b, .call = w->call, .in = tra_table_of_tensor(&one), .op.op = TRA_TABLE_PROJECT};
+    named->kind = TRA_AST_NAMED;
+    named->text = name;
+    named->nkids = 1;
+    named->kids = tra_new(w->b->arena, tra_ast *);
+    named->kids[0] = tra_table_name_ast(w->b->arena, "value", at->span);
+    if (!row.in || !tra_table_add_term(&row, named)) return NULL;
+    tra_ast *cross = copy_of(w, w->call);
+    cross->text = "cross";
+    cross->nkids = 2;
+    cross->kids = tra_news(w->b->arena, tra_ast *, 2);
+    for (int i = 0; i < 2; i++) cross->kids[i] = tra_table_name_ast(w->b->arena, name, at->span);
+    tra_table_builder both = {.b = w->b,
+                              .call = cross,
+                              .in = w->in,
+                              .right = tra_table_project(&row),
+                              .in_name = w->in_name,
+                              .op.op = TRA_TABLE_CROSS};
+    return both.right ? tra_table_join(&both) : NULL;
+}
+
+static tra_ast *replace_counters(tra_table_builder *w, const tra_ast *x) {
+    const tra_symbol *counter = counter_of(w, x);
+    if (counter) {
+        const char *name = tra_arena_printf(w->b->arena, "turn %s", x->text);
+        if (!w->own_columns) w->own_columns = w->in->type.columns->n;
+        bool there = tra_schema_find(w->in->type.columns, name) >= 0;
+        if (!there && !(w->in = with_counter(w, counter, name, x))) return NULL;
+        ((tra_symbol *)counter)->used = true;
+        return tra_table_name_ast(w->b->arena, name, x->span);
+    }
+    tra_ast *y = copy_of(w, x);
+    for (int i = 0; i < x->nkids; i++)
+        if (!(y->kids[i] = replace_counters(w, x->kids[i]))) return NULL;
+    return y;
+}
+
+bool tra_table_build_counters(tra_table_builder *w) {
+    tra_ast *call = copy_of(w, w->call);
+    for (int i = 1; i < call->nkids; i++)
+        if (!(call->kids[i] = replace_counters(w, call->kids[i]))) return false;
+    if (w->own_columns) w->call = call;
+    return true;
+}
+
+tra_node *tra_table_without_counters(const tra_table_builder *w, tra_node *n) {
+    tra_table_builder one = {.b = w->b, .call = w->call, .in = n, .op.op = TRA_TABLE_PROJECT};
+    for (int i = 0; i < w->own_columns; i++) {
+        const char *name = n->type.columns->v[i].name;
+        if (!tra_table_add_term(&one, tra_table_name_ast(w->b->arena, name, w->call->span))) return NULL;
+    }
+    return tra_table_project(&one);
 }

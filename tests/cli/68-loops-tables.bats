@@ -1,0 +1,38 @@
+# The counter of a loop in expressions over columns.
+load helper
+
+@test "the counter in select, project, group and matrix is the turn, on 1 and 3 sites, and by the reference evaluator" {
+    py 'r = np.random.default_rng(1); np.savetxt("t.csv", np.column_stack([r.integers(0, 12, 200), r.integers(0, 99, 200) + 2**40]), fmt="%d", delimiter=",", header="a,b", comments="")'
+    printf '%s\n' 'input t from "t.csv"' 'param k = 2' 'state S = project(t, a, b)' 'repeat 5 as i {' \
+        '  next S = project(select(S, a != i && a < 20 - i), *, b = b + i * a - k)' \
+        '  g = group(S, [p = (a + i) % 3], s = sum(b * i))' '  m = matrix(g, [s, p, i2 = i * 2])' '  v[] = sum m[r,c]' \
+        '  n[] = rows(S)' '  trace log(v, n)' '}' 'output S' 'output log' >p.tra
+    sed -i 's/  n\[\] = rows(S)/  n = rows(S)/' p.tra
+    for how in "--sites 1" "--sites 3" "--engine reference"; do
+        status 0 tra run -q $how p.tra
+        tra export -q S.h5 -o S.csv
+        tra export -q log.h5 -o log.csv
+        py '
+t = np.loadtxt("t.csv", delimiter=",", skiprows=1, dtype=np.int64); log = []
+a, b = t.T
+for i in range(5):
+    p = (a + i) % 3
+    log.append((i, sum(int((b * i)[p == q].sum()) + q + 2 * i for q in set(p)), len(a)))
+    keep = (a != i) & (a < 20 - i); a, b = a[keep], b[keep]; b = b + i * a - 2
+np.testing.assert_array_equal(np.loadtxt("S.csv", delimiter=",", skiprows=1, dtype=np.int64), np.column_stack([a, b]))
+np.testing.assert_array_equal(np.loadtxt("log.csv", delimiter=",", skiprows=1), log)
+'
+    done
+}
+
+@test "a column of the counter's name wins; where the counter cannot stand the message says where it can" {
+    printf 'i,b\n7,1\n0,2\n' >t.csv
+    [ "$(tra eval 'state S = project(t, *)
+repeat 2 as i { next S = select(S, i == 7) }
+S' t.csv)" = $'i,b\n7,1' ]
+    status 2 tra eval 'state S = project(t, *)
+repeat 2 as j { next S = limit(S, j + 1) }
+S' t.csv
+    has "the turn counter 'j' cannot stand here"
+    has 'EinSum, select, project, group, matrix'
+}
