@@ -1,6 +1,7 @@
 /* expr.c - expressions inside arguments: integers, functions of keys, scalar functions. Kernels are in kernels.c. */
 #include "gen.h"
 #include "build.h"
+#include "whole.h"
 
 #include <math.h>
 #include <string.h>
@@ -322,6 +323,9 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
         tra_str_printf(&all, " %s", name);
     }
     const char *near = tra_nearest(x->text, n, names), *here = tra_build_named_here(x->text);
+    if (sc->ref && tra_whole_find(x->text) >= 0)
+        here = tra_arena_printf(b->arena, "it takes a whole tensor: n = %s(X), and here n[i] with its labels, or n alone",
+                                x->text);
     tra_diag_error(b->d, x->name_span,
                    here   ? here
                    : near ? tra_arena_printf(b->arena, "did you mean %s?", near)

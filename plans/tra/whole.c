@@ -275,7 +275,8 @@ bool tra_is_elementwise(const tra_ast *x) {
 static bool is_relation(const tra_build *b, const tra_ast *x) {
     if (x->kind == TRA_AST_CALL) return strcmp(x->text, "extent") != 0 && strcmp(x->text, "index") != 0;
     int at = x->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->text) : -1;
-    return at >= 0 && !((const tra_symbol *)b->symbols.value[at])->param;
+    const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    return s && (!s->param || s->node); /* the counter of a loop is of rank 0 */
 }
 
 /* The expression with a reference in place of each relation. */

@@ -1,0 +1,118 @@
+"""Kills loops of all kinds at random moments, resumes them, and compares digests with those of runs that were not killed.
+
+loop-kills.py TRA KILLS SECONDS SEED: ends after so many kills, or seconds. The kinds are dense, sparse and table states,
+loops in loops, and minibatches, on 1 and on 3 sites.
+"""
+import os, random, signal, subprocess, sys, tempfile, time
+
+tra, most, seconds, seed = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+r = random.Random(seed)
+where = os.path.realpath(tempfile.mkdtemp(dir=os.environ.get("BATS_TEST_TMPDIR")))
+os.chdir(where)
+X = "X = gen(normal, [400, 400], by = [200, 400], seed = 1)\n"
+KINDS = {
+    "dense": X + """state a = gen(uniform, [400], by = [200], seed = 2)
+repeat 120 as t {
+    y[i] = sum X[i,j] * a[j]
+    n = norm(y)
+    next a[i] = y[i] / n[] + 0.01 / (t + 1)
+    trace log(n)
+}
+output a
+output log
+""", "sparse": """input G from "G.h5"
+state P[i,j] as csr = G[i,j]
+repeat 90 as t {
+    q[i,j] as csr = sum G[i,k] * P[k,j]
+    n[] = sum q[i,j]^2
+    next P[i,j] as csr = q[i,j] / sqrt(n) + G[i,j] * 0.1
+    trace log(n)
+}
+output P
+output log
+""", "table": """input t from "t.csv"
+state S = project(t, a, b)
+repeat 90 as i {
+    next S = order(project(S, a = (a * 7 + i) % 1009, b = (b + a) % 1000003), [b, a])
+    n = rows(S)
+    trace log(n)
+}
+output S
+output log
+""", "nested": X + """state a = gen(uniform, [400], by = [200], seed = 2)
+repeat 8 as t {
+    state b[i] = a[i]
+    repeat 8 {
+        y[i] = sum X[i,j] * b[j]
+        n = norm(y)
+        next b[i] = y[i] / n[] + 0.01 * a[i]
+    }
+    next a[i] = b[i] + 0.1 * a[i] / (t + 1)
+    trace log(t)
+}
+output a
+output log
+""", "batches": """X = gen(normal, [3000, 40], by = [10, 40], seed = 1)
+state w = gen(zero, [40])
+repeat 90 as t {
+    B = slice(X, [t*10 : (t+1)*10, :])
+    p[n] = sum B[n,j] * w[j]
+    g[j] = mean[n](B[n,j] * (p[n] - 1))
+    next w[j] = w[j] - 0.1 * g[j]
+    m[] = max abs(g[j])
+    trace log(m)
+}
+output w
+output log
+"""}
+
+
+def command(kind, sites, *more):
+    return [tra, "run", "-q", "--checkpoint", "0", "--threads", "1", "--sites", str(sites), *more, kind + ".tra"]
+
+
+def kill_all():
+    """The processes that run here."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            name = open(f"/proc/{pid}/comm").read().strip()
+            if os.readlink(f"/proc/{pid}/cwd") == where and name in ("tra", "mpirun", "orterun", "prterun"):
+                os.kill(int(pid), signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def digests(kind):
+    outputs = [l.split()[1] for l in KINDS[kind].splitlines() if l.startswith("output")]
+    got = subprocess.run([tra, "digest", *(o + ".h5" for o in outputs)], capture_output=True, text=True)
+    for o in outputs:
+        if os.path.exists(o + ".h5"): os.remove(o + ".h5")
+    return got.stdout
+
+
+subprocess.run([tra, "gen", "-q", "--shape", "300x300", "--density", "0.02", "--storage", "csr", "--seed", "3", "-o", "G.h5"], check=True)
+open("t.csv", "w").write("a,b\n" + "".join(f"{2**33 + i * 31 % 997},{2**33 + i}\n" for i in range(3000)))
+begun, kills, ended, bad, want, took = time.time(), 0, 0, 0, {}, {}
+for kind, text in KINDS.items(): open(kind + ".tra", "w").write(text)
+while kills < most and time.time() - begun < seconds and not bad:
+    kind, sites = r.choice(list(KINDS)), r.choice([1, 1, 3])
+    if (kind, sites) not in want:
+        at = time.time()
+        subprocess.run(command(kind, sites), check=True)
+        took[kind, sites], want[kind, sites] = time.time() - at, digests(kind)
+    resume, tries = (), 0
+    while True:
+        p = subprocess.Popen(command(kind, sites, *resume), stderr=subprocess.PIPE, text=True, start_new_session=True)
+        try:
+            p.wait(r.uniform(0.02, 0.7 * took[kind, sites]) if tries < 4 else 60)
+            if p.returncode != 0: print(kind, sites, "ended with", p.returncode, p.stderr.read()); bad += 1
+            ended += 1
+            break
+        except subprocess.TimeoutExpired:
+            kill_all()
+            p.wait()
+            kills, tries, resume = kills + 1, tries + 1, ("--resume",)
+    got = digests(kind)
+    if got != want[kind, sites]: print(kind, sites, "differs:\n" + got + want[kind, sites]); bad += 1
+print(f"{kills} kills of {ended} runs, {len(want)} kinds, {bad} wrong, {time.time() - begun:.0f} s")
+sys.exit(bad > 0)
