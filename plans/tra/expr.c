@@ -324,8 +324,8 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
     }
     const char *near = tra_nearest(x->text, n, names), *here = tra_build_named_here(x->text);
     if (sc->ref && tra_whole_find(x->text) >= 0)
-        here = tra_arena_printf(b->arena, "it takes a whole tensor: n = %s(X), and here n[i] with its labels, or n alone",
-                                x->text);
+        here = tra_arena_printf(
+            b->arena, "it takes a whole tensor: n = %s(X), and here n[i] with its labels, or n alone", x->text);
     tra_diag_error(b->d, x->name_span,
                    here   ? here
                    : near ? tra_arena_printf(b->arena, "did you mean %s?", near)

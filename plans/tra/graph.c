@@ -50,7 +50,8 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
 tra_symbol *tra_build_any_param(tra_build *b, const tra_ast *x) {
     tra_symbol *s = use_symbol(b, x->text, x->span, true);
     if (!s || !s->node) return s;
-    tra_diag_error(b->d, x->span, "EinSum, select, project, group, matrix, the condition, traces and the ends of slices read it",
+    tra_diag_error(b->d, x->span,
+                   "EinSum, select, project, group, matrix, the condition, traces and the ends of slices read it",
                    "the turn counter '%s' cannot stand here", x->text);
     return NULL;
 }
