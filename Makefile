@@ -62,7 +62,7 @@ SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$
 # These compile nothing themselves, but call make again when the packages are there.
 OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-mpich \
          check-cluster check-faults check-mutants check-coverage fuzz demo bench uninstall clean format
-.PHONY: $(OUTER) all tests fuzz-now install
+.PHONY: $(OUTER) all tests fuzz-now install deb
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -80,9 +80,9 @@ help:
 deps:
 	@bash share/deps.sh install
 
-# What is missing is only said: a plain `make` installs nothing.
+# What is missing is only said: a plain `make` installs nothing. Who gives PKG_LIBS= says himself where libraries are.
 require:
-	@bash share/deps.sh build
+	$(if $(filter command%,$(origin PKG_LIBS)),,@bash share/deps.sh build)
 
 ifneq ($(filter-out $(OUTER),$(or $(MAKECMDGOALS),all)),)
 # Without pkg-config: Debian's folders.
@@ -321,6 +321,10 @@ MAN5 := $(wildcard man/*.5)
 MAN7 := $(wildcard man/*.7)
 DATA := $(wildcard share/examples share/profiles share/batch share/algorithms share/storage)
 
+ZSH    := $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)/_tra
+FISH   := $(PREFIX)/share/fish/vendor_completions.d/tra.fish
+MODULE := $(PREFIX)/share/tra/module.lua
+
 ## install: program, manual pages, completion, examples and the HDF5 filter, under PREFIX (DESTDIR for packagers)
 install: all
 	install -D -m 755 $(B)/tra $(DESTDIR)$(PREFIX)/bin/tra
@@ -330,14 +334,23 @@ install: all
 	$(if $(MAN5),install -m 644 $(MAN5) $(DESTDIR)$(PREFIX)/share/man/man5)
 	$(if $(MAN7),install -m 644 $(MAN7) $(DESTDIR)$(PREFIX)/share/man/man7)
 	install -D -m 644 share/completion/tra.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tra
+	install -d $(dir $(DESTDIR)$(ZSH) $(DESTDIR)$(FISH) $(DESTDIR)$(MODULE))
+	$(B)/tra help zsh >$(DESTDIR)$(ZSH)
+	$(B)/tra help fish >$(DESTDIR)$(FISH)
+	sed 's|@PREFIX@|$(PREFIX)|; s|@PLUGINS@|$(HDF5_PLUGIN_DIR)|' share/packaging/module.lua >$(DESTDIR)$(MODULE)
 	$(if $(DATA),cp -R $(DATA) $(DESTDIR)$(PREFIX)/share/tra/)
 	install -D -m 755 $(B)/libh5zzstd.so $(DESTDIR)$(HDF5_PLUGIN_DIR)/libh5zzstd.so
 	$(if $(filter $(SYSTEM_PLUGINS),$(HDF5_PLUGIN_DIR)),,@echo 'Other HDF5 programs read zstd relations after: \
 	    export HDF5_PLUGIN_PATH=$(HDF5_PLUGIN_DIR)')
 
+## deb: build/tra_VERSION_ARCH.deb, a package for Debian and Ubuntu
+deb: all
+	@bash share/packaging/deb $(B)
+
 ## uninstall: removes what install put there
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/tra $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tra
+	rm -f $(DESTDIR)$(ZSH) $(DESTDIR)$(FISH)
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN1)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man5/,$(notdir $(MAN5)))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man7/,$(notdir $(MAN7)))

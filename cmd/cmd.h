@@ -66,6 +66,11 @@ TRA_MUSTUSE tra_status tra_cmd_find(const char *name, const tra_cmd **cmd, tra_e
  * counts them (their number is checked). TRA_USAGE with a message and the nearest spelling. Stops at --help. */
 TRA_MUSTUSE tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nargs, tra_err *e);
 void tra_options_help(const tra_cmd *cmd, FILE *f);
+/* The tables that a command's options come from: its own and those that many share. Returns their number. */
+enum { TRA_OPT_TABLES = 7 };
+int tra_opt_tables(const tra_cmd *cmd, const tra_opt *t[TRA_OPT_TABLES]);
+/* Appends the completion file of a shell to out; false: there is none for it. */
+bool tra_completion(const char *shell, tra_str *out);
 /* Of an option's row: was it on the command line? */
 bool tra_opt_given(const tra_opt *o);
 /* Appends " --name 'value'" to out if it was. */

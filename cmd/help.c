@@ -91,12 +91,18 @@ static tra_status algorithms(tra_err *e) {
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
+    tra_str completion = {0};
     if (argc == 0) return list(e);
     if (strcmp(argv[0], "lang") == 0) return tra_print(language, e);
     if (strcmp(argv[0], "kernels") == 0) return kernels(e);
     bool json = tra_common_opts.format == TRA_FORMAT_JSON;
     if (strcmp(argv[0], "functions") == 0) return tra_help_functions(argc > 1 ? argv[1] : NULL, json, e);
     if (argc > 1) return tra_fail(e, TRA_USAGE, "only 'functions' takes a name: tra help functions NAME");
+    if (tra_completion(argv[0], &completion)) {
+        tra_status s = tra_print(tra_str_get(&completion), e);
+        tra_str_free(&completion);
+        return s;
+    }
     if (strcmp(argv[0], "functions.7") == 0) return tra_help_functions_page(e);
     if (strcmp(argv[0], "algorithms") == 0) return algorithms(e);
     const tra_cmd *cmd = NULL;
@@ -109,12 +115,13 @@ const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
     .brief = "list the commands, or explain one",
-    .usage = "[COMMAND|lang|functions [NAME]|kernels|algorithms]",
+    .usage = "[COMMAND|lang|functions [NAME]|kernels|algorithms|zsh|fish]",
     .about =
         "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
         "page on the language of programs, functions lists the functions, with a line of each, and shows an example of "
         "the one that is named; kernels lists the kernels that have names, algorithms the programs that come with tra "
-        "and are run by name. With --format json the functions are an array.",
+        "and are run by name. With --format json the functions are an array. zsh and fish print what completes "
+        "commands and options in these shells.",
     .maxargs = 2,
     .needs = TRA_TAKES_JSON,
     .run = run,

@@ -30,9 +30,7 @@ static const tra_opt define_rows[] = {{'D', "define", TRA_OPT_LIST, &tra_common_
                                        "sets a param, or binds an input or an output to a file", NULL, NULL, NULL},
                                       {.name = NULL}};
 
-/* The tables that a command's options come from: its own and those that many share. */
-enum { TABLES = 7 };
-static int tables(const tra_cmd *cmd, const tra_opt *t[TABLES]) {
+int tra_opt_tables(const tra_cmd *cmd, const tra_opt *t[TRA_OPT_TABLES]) {
     int n = 0;
     if (cmd->opts) t[n++] = cmd->opts;
     if (cmd->more) t[n++] = cmd->more;
@@ -105,10 +103,10 @@ static const char *value_text(const tra_opt *o) {
 /* ---- parsing ------------------------------------------------------------------------------------------------ */
 
 static tra_status unknown(const tra_cmd *cmd, const char *dashed, const char *name, tra_err *e) {
-    const tra_opt *t[TABLES];
+    const tra_opt *t[TRA_OPT_TABLES];
     const char *names[128];
     int n = 0;
-    for (int i = tables(cmd, t) - 1; i >= 0; i--) {
+    for (int i = tra_opt_tables(cmd, t) - 1; i >= 0; i--) {
         for (const tra_opt *o = t[i]; o->name && n < 128; o++) names[n++] = o->name;
     }
     const char *near = tra_nearest(name, n, names);
@@ -119,9 +117,9 @@ static tra_status unknown(const tra_cmd *cmd, const char *dashed, const char *na
 
 /* The option called by the first n bytes of name, or by a prefix that fits no other. */
 static tra_status find_long(const tra_cmd *cmd, const char *name, size_t n, const tra_opt **found, tra_err *e) {
-    const tra_opt *t[TABLES], *second = NULL;
+    const tra_opt *t[TRA_OPT_TABLES], *second = NULL;
     *found = NULL;
-    int nt = tables(cmd, t);
+    int nt = tra_opt_tables(cmd, t);
     for (int i = 0; i < nt; i++) {
         for (const tra_opt *o = t[i]; o->name; o++) {
             if (strncmp(o->name, name, n) != 0) continue;
@@ -142,8 +140,8 @@ static tra_status find_long(const tra_cmd *cmd, const char *name, size_t n, cons
 }
 
 static const tra_opt *find_brief(const tra_cmd *cmd, char c) {
-    const tra_opt *t[TABLES];
-    int nt = tables(cmd, t);
+    const tra_opt *t[TRA_OPT_TABLES];
+    int nt = tra_opt_tables(cmd, t);
     for (int i = 0; i < nt; i++) {
         for (const tra_opt *o = t[i]; o->name; o++) {
             if (o->brief == c) return o;
@@ -217,8 +215,8 @@ tra_status tra_options_parse(const tra_cmd *cmd, int argc, char **argv, int *nar
     }
     *nargs = n;
     if (tra_common_opts.help) return TRA_OK;
-    const tra_opt *t[TABLES];
-    for (int i = tables(cmd, t) - 1; i >= 0; i--)
+    const tra_opt *t[TRA_OPT_TABLES];
+    for (int i = tra_opt_tables(cmd, t) - 1; i >= 0; i--)
         for (const tra_opt *o = t[i]; o->name; o++) {
             const char *v = o->env && !tra_opt_given(o) ? getenv(o->env) : NULL;
             if (v && *v) TRA_TRY(set(o, o->env, v, e));
@@ -328,8 +326,8 @@ void tra_options_help(const tra_cmd *cmd, FILE *f) {
         help_rows(cmd->opts, f);
     }
     fprintf(f, "\nCommon options:\n");
-    const tra_opt *t[TABLES];
-    int n = tables(cmd, t);
+    const tra_opt *t[TRA_OPT_TABLES];
+    int n = tra_opt_tables(cmd, t);
     for (int i = cmd->opts ? 1 : 0; i < n; i++) help_rows(t[i], f);
 }
 

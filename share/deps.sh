@@ -54,6 +54,7 @@ install)
     need libmpich-dev test -e "$(compgen -G '/usr/include/*-linux-gnu/mpich/mpi.h')" # the second MPI of the tests
     need mpich have mpiexec.mpich
     need procps have pgrep
+    need dpkg-dev have dpkg-shlibdeps # of the package that tests build
     need hdf5-tools have h5dump
     need mandoc have mandoc
     module='import importlib.util as u, sys; sys.exit(not all(u.find_spec(m) for m in sys.argv[1:]))'
