@@ -75,8 +75,14 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
     sort.number = -1;
     sort.what = "a key or the order of a window";
+    if (in->type.bounded || !in->type.cat->grid) { /* runs do not tell of which block a row is */
+        in = number_blocks(w, in);
+        sort.in = sort.out;
+        sort.from = tra_table_counting(a, s->n + 1, -1);
+    }
     tra_node *sorted =
-        tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort, tra_arena_printf(a, "sort(%s), numbered", text));
+        tra_table_sort_blocks(w, tra_table_make_runs(w, in, d), &sort,
+                              tra_arena_printf(a, "sort(%s)%s", text, sort.in == s ? ", numbered" : " of numbered"));
     tra_part_keys keys = {nby + 1, by, desc, tra_arena_printf(a, "%s, numbered", text)};
     tra_node *parts = sorted ? tra_table_make_parts(w, sorted, &keys, d) : NULL;
     sort.in = sort.out;

@@ -304,7 +304,7 @@ static void draw_operator(maker *m) {
     const table *of = &m->t[m->ntables - 1], *with = &m->t[rng_below(&m->g, m->ntables)];
     bool sortable = false;
     for (int i = 0; i < of->n; i++) sortable |= of->c[i].k != OPAQUE;
-    switch (rng_below(&m->g, 9)) {
+    switch (rng_below(&m->g, 11)) {
     case 0: draw_select(m, of); return;
     case 1: draw_project(m, of); return;
     case 2:
@@ -317,6 +317,8 @@ static void draw_operator(maker *m) {
         if (sortable) draw_order(m, of, "distinct");
         return;
     case 7: draw_union(m, of); return;
+    case 8:
+    case 9: draw_window(m, of); return;
     default: draw_limit(m, of);
     }
 }

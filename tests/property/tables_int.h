@@ -38,6 +38,9 @@ table *begin(maker *m, const table *like);
 void add_column(table *t, const char *name, kind k);
 void draw_select(maker *m, const table *of);
 
+/* tables_windows.c */
+void draw_window(maker *m, const table *of);
+
 /* tables_sums.c: sums of products over rows of a table, of joined tables, and tensors that are made of tables and
  * become tables again. */
 void draw_matrix(maker *m, const table *of);
