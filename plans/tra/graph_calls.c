@@ -1,5 +1,6 @@
 /* graph_calls.c - operators and their arguments: what a relational expression is in the graph. */
 #include "graph_int.h"
+#include "table_derived.h"
 
 #include <string.h>
 
@@ -297,6 +298,7 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
     for (int i = 0; tra_linear_name(i); i++) ADD(tra_linear_name(i));
     int of_tensors = n;
     for (int i = 0; tra_table_op_name(i); i++) ADD(tra_table_op_name(i));
+    for (int i = 0; tra_table_derived_name(i); i++) ADD(tra_table_derived_name(i));
 #undef ADD
     for (int i = 0; i < n; i++)
         list = tra_arena_printf(b->arena, "%s%s %s", list, i == of_tensors ? ", of tables" : "", names[i]);
@@ -319,6 +321,7 @@ static tra_node *build_call(tra_build *b, const tra_ast *x) {
     if (strcmp(x->text, "gen") == 0) return tra_build_gen(b, x);
     if (tra_is_slice(x->text)) return tra_build_slice(b, x, tra_build_operand_tensor);
     if (tra_is_table_op(x->text) && !joins_tensors(b, x)) return tra_build_table_op(b, x, tra_build_relation);
+    if (tra_is_table_derived(x->text)) return tra_build_table_derived(b, x, tra_build_relation);
     int whole = tra_whole_find(x->text);
     if (whole >= 0) return tra_build_whole_function(b, whole, x, tra_build_operand_tensor);
     for (int i = 0; i < NFORMS; i++)

@@ -1,6 +1,7 @@
 /* table.c - calls of operators on tables: their arguments, and the operators that are a pass over rows. */
 #include "meet.h"
 #include "table_build.h"
+#include "table_derived.h"
 
 #include "table_estimates.h"
 
@@ -40,12 +41,13 @@ void tra_table_refuse(const tra_table_builder *w, const tra_ast *at, const char 
         [TRA_TABLE_CROSS] = "write cross(L, R, prefix = \"p_\")",
         [TRA_TABLE_GROUP] = "write group(T, [a, k = b div 2], n = count(), m = mean(x))",
         [TRA_TABLE_ORDER] = "write order(T, [a, b desc])",
-        [TRA_TABLE_DISTINCT] = "write distinct(T, [a, b])",
+        [TRA_TABLE_DISTINCT] = "write distinct(T, [a, b]), or distinct(T, [a], order = [t desc], keep = last)",
         [TRA_TABLE_LIMIT] = "write limit(T, 10, from = 20)",
         [TRA_TABLE_UNION] = "write union(A, B, C)",
         [TRA_TABLE_WINDOW] = "write window(T, [k], [t, x desc], r = row_number(), s = sum(x), frame = rows(-2, 0))",
         [TRA_TABLE_ROWS] = "write rows(T)",
-        [TRA_TABLE_PIVOT] = "write pivot(T, row, column, value, sum)",
+        [TRA_TABLE_PIVOT] =
+            "write pivot(T, row, column, value, sum), a matrix, or pivot(T, [key], column, value, sum), a table",
         [TRA_TABLE_ENTRIES] = "write entries(X)",
         [TRA_TABLE_TABLE] = "write table(X)",
         [TRA_TABLE_LABEL] = "write label(X, 0, T, column)",
@@ -377,24 +379,45 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     if (!w.in) return NULL;
     w.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
     switch (w.op.op) {
-    case TRA_TABLE_SELECT: return build_select(&w);
-    case TRA_TABLE_PROJECT: return build_project(&w);
     case TRA_TABLE_JOIN:
     case TRA_TABLE_CROSS: return build_join(&w, relation);
-    case TRA_TABLE_GROUP: return tra_table_build_counters(&w) ? tra_table_group(&w) : NULL;
-    case TRA_TABLE_ORDER:
-    case TRA_TABLE_DISTINCT: return tra_table_order(&w);
-    case TRA_TABLE_LIMIT: return tra_table_limit(&w);
     case TRA_TABLE_UNION: return build_union(&w, relation);
-    case TRA_TABLE_WINDOW: return tra_table_window(&w);
-    case TRA_TABLE_MATRIX: return tra_table_matrix(&w);
-    case TRA_TABLE_ROWS: return build_rows(&w);
-    case TRA_TABLE_PIVOT: return tra_table_pivot(&w);
-    case TRA_TABLE_ENTRIES:
-    case TRA_TABLE_TABLE: return tra_table_of_tensor(&w);
     case TRA_TABLE_LABEL:
     case TRA_TABLE_UNLABEL:
     case TRA_TABLE_ALIGN: return build_labels(&w, relation);
+    default: return tra_table_built(&w);
+    }
+}
+
+/* Does an argument of the call have that name? */
+static bool has_named(const tra_ast *call) {
+    bool any = false;
+    for (int i = 1; i < call->nkids; i++) any = any || call->kids[i]->kind == TRA_AST_NAMED;
+    return any;
+}
+
+tra_node *tra_table_built(tra_table_builder *w) {
+    const tra_ast *call = w->call;
+    bool list = call->nkids > 1 && call->kids[1]->kind == TRA_AST_LIST;
+    switch (w->op.op) {
+    case TRA_TABLE_SELECT: return build_select(w);
+    case TRA_TABLE_PROJECT: return build_project(w);
+    case TRA_TABLE_JOIN:
+    case TRA_TABLE_CROSS: return tra_table_join(w);
+    case TRA_TABLE_GROUP: return tra_table_build_counters(w) ? tra_table_group(w) : NULL;
+    case TRA_TABLE_ORDER: return tra_table_order(w);
+    case TRA_TABLE_DISTINCT: return has_named(call) ? tra_table_distinct_of(w) : tra_table_order(w);
+    case TRA_TABLE_LIMIT: return tra_table_limit(w);
+    case TRA_TABLE_WINDOW: return tra_table_window(w);
+    case TRA_TABLE_MATRIX: return tra_table_matrix(w);
+    case TRA_TABLE_ROWS: return build_rows(w);
+    case TRA_TABLE_PIVOT: return list ? tra_table_wide(w) : tra_table_pivot(w);
+    case TRA_TABLE_ENTRIES:
+    case TRA_TABLE_TABLE: return tra_table_of_tensor(w);
+    case TRA_TABLE_UNION: /* these have more operands, and are built above */
+    case TRA_TABLE_LABEL:
+    case TRA_TABLE_UNLABEL:
+    case TRA_TABLE_ALIGN: break;
     }
     return NULL;
 }

@@ -67,6 +67,9 @@ typedef struct tra_table_builder {
     tra_table_op op;
 } tra_table_builder;
 
+/* The operator that w->op and w->call say, of the nodes w->in and w->right. */
+tra_node *tra_table_built(tra_table_builder *w);
+
 /* The scope of expressions over the columns of w->in. */
 tra_table_scope tra_table_scope_of(const tra_table_builder *w);
 /* Reports an error at `at`, and how the operator is written. */
