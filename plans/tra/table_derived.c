@@ -107,10 +107,8 @@ void tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
-/* Finds the arguments that have a name, from number `from` on; the others stay where they are. *n: how many these are,
- * the table included, which come first. */
-static bool named_args(const tra_deriving *d, int from, int n, const char *const *names, const tra_ast **value,
-                       int *plain) {
+bool tra_derive_named_args(const tra_deriving *d, int from, int n, const char *const *names, const tra_ast **value,
+                           int *plain) {
     const tra_ast *call = d->call;
     *plain = from;
     while (*plain < call->nkids && call->kids[*plain]->kind != TRA_AST_NAMED) ++*plain;
@@ -131,21 +129,18 @@ static bool named_args(const tra_deriving *d, int from, int n, const char *const
     return true;
 }
 
-/* The number of the column of the operand that x names; -1 after a diagnostic. */
-static int column_of(const tra_deriving *d, const tra_ast *x) {
+int tra_derive_column(const tra_deriving *d, const tra_ast *x) {
     const tra_table_scope sc = {d->b, d->in->type.columns, d->in_name, .row_allowed = false};
     return tra_table_find_column(&sc, x);
 }
 
-/* The text of a name, or `other` where there is none. NULL after a diagnostic. */
-static const char *name_of(const tra_deriving *d, const tra_ast *x, const char *other) {
+const char *tra_derive_word(const tra_deriving *d, const tra_ast *x, const char *other) {
     if (!x) return other;
     if (x->kind == TRA_AST_NAME) return x->text;
     return tra_derive_refuse(d, x, "the name of a column is expected here"), NULL;
 }
 
-/* The constant that x is. NULL after a diagnostic. */
-static const tra_colexpr *constant_of(const tra_deriving *d, const tra_ast *x, const char *what) {
+const tra_colexpr *tra_derive_constant(const tra_deriving *d, const tra_ast *x, const char *what) {
     static const tra_schema none = {0};
     const tra_table_scope sc = {d->b, &none, d->call->text, .row_allowed = false};
     tra_table_term t;
@@ -154,160 +149,21 @@ static const tra_colexpr *constant_of(const tra_deriving *d, const tra_ast *x, c
     return tra_derive_refuse(d, x, what), NULL;
 }
 
-static bool is_free(const tra_deriving *d, const tra_ast *at, const char *name, const bool *gone) {
-    int c = tra_schema_find(d->in->type.columns, name);
-    if (c < 0 || (gone && gone[c])) return true;
-    tra_derive_refuse(d, at, tra_arena_printf(d->b->arena, "the table has a column '%s' already", name));
-    return false;
-}
-
-/* ---- unpivot ------------------------------------------------------------------------------------------------ */
-
-/* Marks the columns of a list: names, or drop(a, b) for all but these, or *. */
-static bool mark_columns(const tra_deriving *d, const tra_ast *list, bool *marked, int *order, int *n) {
-    const tra_schema *s = d->in->type.columns;
-    for (int i = 0; i < list->nkids; i++) {
-        const tra_ast *x = list->kids[i];
-        bool drop = x->kind == TRA_AST_CALL && strcmp(x->text, "drop") == 0, star = x->kind == TRA_AST_STAR;
-        bool *left = tra_news(d->b->arena, bool, s->n + 1);
-        for (int k = 0; drop && k < x->nkids; k++) {
-            int c = column_of(d, x->kids[k]);
-            if (c < 0) return false;
-            left[c] = true;
-        }
-        int c = drop || star ? 0 : column_of(d, x), end = drop || star ? s->n : c + 1;
-        if (c < 0) return false;
-        for (; c < end; c++) {
-            if (left[c] || (marked[c] && end > 1 && (drop || star))) continue;
-            if (marked[c]) return tra_derive_refuse(d, x, "this column stands there twice"), false;
-            marked[c] = true;
-            order[(*n)++] = c;
-        }
-    }
-    return true;
-}
-
-/* if(i == 0, x[0], if(i == 1, x[1], ... x[n - 1])) */
-static tra_ast *choice(const tra_deriving *d, const char *i, int n, tra_ast *const *x) {
-    tra_ast *all = x[n - 1];
-    for (int k = n - 2; k >= 0; k--) {
-        tra_ast *is = tra_derive_binary(d, "==", tra_derive_name(d, i), tra_derive_int(d, k));
-        all = tra_derive_call(d, "if", 3, (tra_ast *[]){is, x[k], all});
-    }
-    return all;
-}
-
-/* What a column may stand beside in one column. */
-static int kind_of(tra_coltype t) {
-    return tra_coltype_is_coded(t) ? 0 : t == TRA_COL_DATE ? 1 : t == TRA_COL_TIMESTAMP ? 2 : t == TRA_COL_BOOL ? 3 : 4;
-}
-
-/* Each row once for each of the columns: cross(T, numbers), and what the number chooses. */
-static tra_node *unpivot(tra_deriving *d) {
-    enum { NAME, VALUE, OPTIONS, MOST = 900 }; /* MOST: syntax is not deeper than 1000 */
-    static const char *const options[] = {"name", "value"};
-    const tra_schema *s = d->in->type.columns;
-    tra_arena *a = d->b->arena;
-    const tra_ast *v[OPTIONS] = {NULL}, *list = d->call->nkids > 1 ? d->call->kids[1] : NULL;
-    bool *gone = tra_news(a, bool, s->n + 1);
-    int *column = tra_news(a, int, 2 * s->n + 1), n = 0, plain, out = 0;
-    if (!list || list->kind != TRA_AST_LIST)
-        return tra_derive_refuse(d, list ? list : d->call, "the columns that become rows stand in a list"), NULL;
-    if (!named_args(d, 2, OPTIONS, options, v, &plain)) return NULL;
-    if (plain > 2) return tra_derive_refuse(d, d->call->kids[2], "this argument is one too many"), NULL;
-    if (!mark_columns(d, list, gone, column, &n)) return NULL;
-    if (n == 0 || n > MOST)
-        return tra_derive_refuse(d, list, n ? "more than 900 columns are too many" : "no column becomes rows"), NULL;
-    for (int k = 1; k < n; k++) {
-        const tra_column *x = &s->v[column[0]], *y = &s->v[column[k]];
-        if (kind_of(x->type) == kind_of(y->type)) continue;
-        tra_derive_refuse(d, list,
-                          tra_arena_printf(a, "'%s' is a %s and '%s' a %s, which do not become one column", x->name,
-                                           tra_coltype_name(x->type), y->name, tra_coltype_name(y->type)));
-        return NULL;
-    }
-    const char *name = name_of(d, v[NAME], "name"), *value = name_of(d, v[VALUE], "value");
-    if (!name || !value || !is_free(d, v[NAME] ? v[NAME] : d->call, name, gone)) return NULL;
-    if (!is_free(d, v[VALUE] ? v[VALUE] : d->call, value, gone)) return NULL;
-    const char *i = tra_table_free_name(a, s, "i");
-    tra_ast **args = tra_news(a, tra_ast *, s->n + 3), **names = tra_news(a, tra_ast *, n),
-            **values = tra_news(a, tra_ast *, n);
-    for (int c = 0; c < s->n; c++)
-        if (!gone[c]) args[out++] = tra_derive_name(d, s->v[c].name);
-    for (int k = 0; k < n; k++) {
-        names[k] = tra_derive_ast(d, TRA_AST_STRING, s->v[column[k]].name, 0, NULL);
-        values[k] = tra_derive_name(d, s->v[column[k]].name);
-    }
-    args[out++] = tra_derive_named(d, name, choice(d, i, n, names));
-    args[out++] = tra_derive_named(d, value, choice(d, i, n, values));
-    tra_node *all = tra_derive_op(d, TRA_TABLE_CROSS, d->in, tra_derive_numbers(d, n, i), 0, NULL);
-    return tra_derive_op(d, TRA_TABLE_PROJECT, all, NULL, out, args);
-}
-
-/* ---- explode ------------------------------------------------------------------------------------------------ */
-
-/* The most pieces that a string of the dictionary has. */
-static int64_t pieces_most(const tra_dictionary *dict, const char *sep) {
-    int64_t most = 1;
-    size_t size = strlen(sep);
-    for (int64_t c = 0; dict && c < dict->n; c++) {
-        int64_t len, pieces = 1;
-        const char *s = tra_dictionary_at(dict, c, &len);
-        for (const char *at; (at = memmem(s, (size_t)len, sep, size)); pieces++) len -= at + size - s, s = at + size;
-        most = tra_max64(most, pieces);
-    }
-    return most;
-}
-
-/* cross(T, numbers), of which those stay that number a piece, and the piece in place of the string. */
-static tra_node *explode(tra_deriving *d) {
-    const tra_ast *call = d->call;
-    const tra_schema *s = d->in->type.columns;
-    tra_arena *a = d->b->arena;
-    if (call->nkids != 3 || call->kids[2]->kind != TRA_AST_STRING || !*call->kids[2]->text)
-        return tra_derive_refuse(d, call,
-                                 "explode has a table, a column of strings, and what stands between the parts"),
-               NULL;
-    int c = column_of(d, call->kids[1]);
-    if (c < 0) return NULL;
-    if (!tra_coltype_is_coded(s->v[c].type))
-        return tra_derive_refuse(d, call->kids[1], "the column is not one of strings"), NULL;
-    const char *i = tra_table_free_name(a, s, "i"), *sep = call->kids[2]->text;
-    tra_ast *x = tra_derive_name(d, s->v[c].name), *between = call->kids[2], *at = tra_derive_name(d, i);
-    tra_ast *without =
-        tra_derive_call(d, "replace", 3, (tra_ast *[]){x, between, tra_derive_ast(d, TRA_AST_STRING, "", 0, NULL)});
-    tra_ast *length = tra_derive_call(d, "length", 1, &x), *rest = tra_derive_call(d, "length", 1, &without);
-    tra_ast *size = tra_derive_call(d, "length", 1, &between);
-    tra_ast *last = tra_derive_binary(d, "div", tra_derive_binary(d, "-", length, rest), size);
-    /* of NULL the one row with NULL stays */
-    tra_ast *stays =
-        tra_derive_binary(d, "<=", at, tra_derive_call(d, "ifnull", 2, (tra_ast *[]){last, tra_derive_int(d, 0)}));
-    tra_ast *place = tra_derive_binary(d, "+", at, tra_derive_int(d, 1));
-    tra_ast *piece = tra_derive_call(d, "split_part", 3, (tra_ast *[]){x, between, place});
-    tra_node *all =
-        tra_derive_op(d, TRA_TABLE_CROSS, d->in, tra_derive_numbers(d, pieces_most(s->v[c].dict, sep), i), 0, NULL);
-    all = tra_derive_op(d, TRA_TABLE_SELECT, all, NULL, 1, &stays);
-    tra_ast **args = tra_news(a, tra_ast *, s->n + 1);
-    for (int k = 0; k < s->n; k++)
-        args[k] = k == c ? tra_derive_named(d, s->v[k].name, piece) : tra_derive_name(d, s->v[k].name);
-    return tra_derive_op(d, TRA_TABLE_PROJECT, all, NULL, s->n, args);
-}
-
 /* ---- sample ------------------------------------------------------------------------------------------------- */
 
 /* Rows are taken by the hash of their number and of the seed, so that every run of the program takes the same. */
-static tra_node *sample(tra_deriving *d) {
+tra_node *tra_derive_sample(tra_deriving *d) {
     enum { ROWS, FRACTION, SEED, OPTIONS };
     static const char *const options[] = {"n", "fraction", "seed"};
     const tra_ast *v[OPTIONS] = {NULL}, *at;
     tra_arena *a = d->b->arena;
     int plain;
-    if (!named_args(d, 1, OPTIONS, options, v, &plain)) return NULL;
+    if (!tra_derive_named_args(d, 1, OPTIONS, options, v, &plain)) return NULL;
     if (plain + (v[ROWS] != NULL) + (v[FRACTION] != NULL) != 2)
         return tra_derive_refuse(d, d->call, "sample has a table, and a number of rows or a fraction of them"), NULL;
     at = v[ROWS] ? v[ROWS] : v[FRACTION] ? v[FRACTION] : d->call->kids[1];
-    const tra_colexpr *x = constant_of(d, at, "a number is expected here");
-    if (!x || (v[SEED] && !constant_of(d, v[SEED], "a seed is a whole number"))) return NULL;
+    const tra_colexpr *x = tra_derive_constant(d, at, "a number is expected here");
+    if (!x || (v[SEED] && !tra_derive_constant(d, v[SEED], "a seed is a whole number"))) return NULL;
     bool number = tra_coltype_is_number(x->type) && x->type != TRA_COL_BOOL, real = tra_coltype_is_float(x->type);
     bool rows = number && !real && !v[FRACTION];
     double share = !number ? -1 : real ? x->value.f : (double)x->value.i;
@@ -347,7 +203,7 @@ static tra_node *fill(tra_deriving *d, bool forward) {
                NULL;
     bool *filled = tra_news(a, bool, s->n + 1);
     for (int k = 3; k < call->nkids; k++) {
-        int c = column_of(d, call->kids[k]);
+        int c = tra_derive_column(d, call->kids[k]);
         if (c < 0) return NULL;
         filled[c] = true;
     }
@@ -415,17 +271,17 @@ static bool step_of(const tra_deriving *d, const tra_ast *at, const tra_colexpr 
 }
 
 /* project(numbers, name = from + i * step) */
-static tra_node *series(tra_deriving *d) {
+tra_node *tra_derive_series(tra_deriving *d) {
     static const char *const options[] = {"name", "step"};
     const tra_ast *v[2] = {NULL}, *call = d->call;
     int plain;
-    if (!named_args(d, 0, 2, options, v, &plain)) return NULL;
+    if (!tra_derive_named_args(d, 0, 2, options, v, &plain)) return NULL;
     if (plain == 3 && !v[1]) v[1] = call->kids[--plain];
     if (plain != 2) return tra_derive_refuse(d, call, "series has a first value, a last one, and a step"), NULL;
-    const char *name = name_of(d, v[0], "value");
-    const tra_colexpr *x = constant_of(d, call->kids[0], "a constant is expected here"),
-                      *y = x ? constant_of(d, call->kids[1], "a constant is expected here") : NULL,
-                      *step = v[1] ? constant_of(d, v[1], "a constant is expected here") : NULL;
+    const char *name = tra_derive_word(d, v[0], "value");
+    const tra_colexpr *x = tra_derive_constant(d, call->kids[0], "a constant is expected here"),
+                      *y = x ? tra_derive_constant(d, call->kids[1], "a constant is expected here") : NULL,
+                      *step = v[1] ? tra_derive_constant(d, v[1], "a constant is expected here") : NULL;
     if (!name || !y || (v[1] && !step)) return NULL;
     bool times = x->type == TRA_COL_DATE || x->type == TRA_COL_TIMESTAMP;
     bool fits = times ? x->type == y->type
@@ -461,7 +317,7 @@ tra_node *tra_table_distinct_of(tra_table_builder *w) {
     tra_arena *a = w->b->arena;
     const tra_ast *v[OPTIONS] = {NULL};
     int plain;
-    if (!named_args(&d, 1, OPTIONS, options, v, &plain)) return NULL;
+    if (!tra_derive_named_args(&d, 1, OPTIONS, options, v, &plain)) return NULL;
     if (v[ORDER] && v[ORDER]->kind != TRA_AST_LIST)
         return tra_table_refuse(w, v[ORDER], "the order stands in a list: order = [t desc]"), NULL;
     bool word = v[KEEP] && v[KEEP]->kind == TRA_AST_NAME, last = word && strcmp(v[KEEP]->text, "last") == 0;
@@ -494,19 +350,19 @@ tra_node *tra_table_distinct_of(tra_table_builder *w) {
 
 /* ---- the table ---------------------------------------------------------------------------------------------- */
 
-static tra_node *ffill(tra_deriving *d) { return fill(d, true); }
-static tra_node *bfill(tra_deriving *d) { return fill(d, false); }
+tra_node *tra_derive_ffill(tra_deriving *d) { return fill(d, true); }
+tra_node *tra_derive_bfill(tra_deriving *d) { return fill(d, false); }
 
 tra_node *tra_build_table_derived(tra_build *b, const tra_ast *call,
                                   tra_node *(*relation)(tra_build *, const tra_ast *)) {
     static tra_node *(*const build[])(tra_deriving *) = {
-#define X(name, form) name,
+#define X(name, form) tra_derive_##name,
         TRA_TABLE_DERIVED(X)
 #undef X
     };
     int word = find_word(call->text);
     tra_deriving d = {.b = b, .call = call};
-    if (strcmp(call->text, "series") == 0) return series(&d);
+    if (strcmp(call->text, "series") == 0) return tra_derive_series(&d);
     if (call->nkids == 0) return tra_derive_refuse(&d, call, "its first argument is missing, a table"), NULL;
     d.in = tra_matrix_as_table(b, call->kids[0], relation(b, call->kids[0]));
     d.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;

@@ -49,6 +49,21 @@ tra_node *tra_derive_numbered(const tra_deriving *d, tra_node *in, const char *n
 tra_node *tra_derive_numbers(const tra_deriving *d, int64_t n, const char *name);
 void tra_derive_refuse(const tra_deriving *d, const tra_ast *at, const char *why);
 
+/* Finds the arguments that have a name, from number `from` on, which come last. *plain: how many come before these, the
+ * table included. */
+bool tra_derive_named_args(const tra_deriving *d, int from, int n, const char *const *names, const tra_ast **value,
+                           int *plain);
+/* The number of the column of the operand that x names; -1 after a diagnostic. */
+int tra_derive_column(const tra_deriving *d, const tra_ast *x);
+/* The text of a name, or `other` where there is none. NULL after a diagnostic. */
+const char *tra_derive_word(const tra_deriving *d, const tra_ast *x, const char *other);
+/* The constant that x is. NULL after a diagnostic. */
+const tra_colexpr *tra_derive_constant(const tra_deriving *d, const tra_ast *x, const char *what);
+
+/* The operators: of d->call. */
+#define X(name, form) tra_node *tra_derive_##name(tra_deriving *d);
+TRA_TABLE_DERIVED(X)
+#undef X
 /* distinct(T, [a], order = [t desc], keep = last). */
 tra_node *tra_table_distinct_of(tra_table_builder *w);
 /* table_wide.c: pivot(T, [key], column, value, aggregate, values = [..], prefix = ".."), a table. */

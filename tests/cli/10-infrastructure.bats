@@ -266,7 +266,7 @@ in/sparse" tra info --names f.h5
     for o in $(sed -n 's/^    {"\([a-z]*\)", TRA_OP_[A-Z]*,.*/\1/p' "$ROOT/plans/tra/graph_calls.c") \
         store slice stack topk softmax transpose \
         $(sed -n 's/^    {"\([a-z]*\)", "[^"]*(A.*/\1/p' "$ROOT/plans/tra/linear.c") \
-        $(sed -n 's/.*TRA_TABLE_[A-Z]*\] = "write \([a-z]*\)(.*/\1/p' "$ROOT/plans/tra/table.c"); do
+        $(sed -n 's/.*TRA_TABLE_[A-Z]*\] = "write \([a-z]*\)(.*/\1/p' "$ROOT/plans/tra/table.c") unpivot explode sample ffill series; do
         has "$o("
     done
     [ -z "$(awk 'length > 80' <<<"$output")" ]
