@@ -66,6 +66,21 @@ static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at,
     return kept;
 }
 
+/* Of sorted rows those of the first ranks of each group; spare has a word more than there are rows. */
+static int64_t keep_top(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t n, int64_t *spare) {
+    int64_t groups = tra_order_runs(in, x->of_keys, x->column, at, n, spare), kept = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        int64_t rank = 0;
+        for (int64_t i = spare[g]; i < spare[g + 1]; i++) {
+            bool tie = i > spare[g] && tra_rows_equal(in, x->n, x->column, at[kept - 1], at[i]);
+            if (!tie) rank = x->dense ? rank + 1 : i - spare[g] + 1;
+            if (rank > x->top) break;
+            at[kept++] = at[i];
+        }
+    }
+    return kept;
+}
+
 static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_arrange *x = data;
     tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
@@ -77,6 +92,7 @@ static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, 
         if (!x->matching || !has_null(x, &in, i)) at[n++] = i;
     tra_order_rows(&in, x->n, x->column, x->desc, at, n, at + in.rows);
     if (x->keep != TRA_ARRANGE_ALL) n = keep_some(x, &in, at, n);
+    if (x->top > 0 && n > 0) n = keep_top(x, &in, at, n, at + in.rows);
     tra_columns_begin(out, x->out, n, &made);
     for (int c = 0; c < x->out->n; c++) {
         if (x->from[c] >= 0) {

@@ -237,13 +237,35 @@ static bool open_window(tra_windowing *w, const tra_cell *a, const tra_cell *b, 
     return true;
 }
 
-/* Which items have results, and in which rows. */
-static void number_results(tra_windowing *w) {
-    for (int64_t i = 0; i < w->n; i++) {
-        int64_t number = w->x->number < 0 ? 0 : ((const int64_t *)w->in.v[w->x->number].values)[w->at[i]];
-        w->to[i] = !w->place ? w->at[i] : number >= 0 ? w->results++ : -1;
+/* Of the items of all ranks those beyond the first ones have no results: to[i] is 0 of these, else 1. */
+static void choose_top(tra_windowing *w) {
+    const tra_window *x = w->x;
+    for (int64_t k = 0, tie = 0; k < w->ngroups; k++) {
+        int64_t first = tra_window_place(w, w->group[k]), dense = 0;
+        for (; tie < w->nties && w->tie[tie] < w->group[k + 1]; tie++) {
+            int64_t rank = tra_window_place(w, w->tie[tie]) - first + 1;
+            dense += tra_window_ties(w, w->tie[tie]);
+            for (int64_t j = w->tie[tie]; j < w->tie[tie + 1]; j++) {
+                int64_t row = tra_window_place(w, j) - first + 1;
+                int64_t is = x->by == TRA_WINDOW_DENSE_RANK ? dense : x->by == TRA_WINDOW_RANK ? rank : row;
+                w->to[j] = x->top == 0 || is <= x->top;
+            }
+        }
     }
-    if (!w->place) w->results = w->n;
+}
+
+/* Which items have results, and in which rows: those of a part in their order, others in that of the table. */
+static void number_results(tra_windowing *w) {
+    const int64_t *number = w->place ? w->in.v[w->x->number].values : NULL;
+    choose_top(w);
+    for (int64_t i = 0; i < w->n && !w->place; i++) w->work[w->at[i]] = w->to[i];
+    for (int64_t row = 0; row < w->n && !w->place; row++) w->work[row] = w->work[row] ? w->results++ : -1;
+    for (int64_t i = 0; i < w->n; i++) {
+        if (w->place)
+            w->to[i] = w->to[i] && number[w->at[i]] >= 0 ? w->results++ : -1;
+        else
+            w->to[i] = w->work[w->at[i]];
+    }
 }
 
 static void window_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {

@@ -86,6 +86,8 @@ typedef struct tra_window {
     int number;        /* the column of `in` that has the number of the row; -1: rows count from 0 */
     int n;
     const tra_window_column *v;
+    int64_t top;                              /* not 0: only rows whose rank is at most this have results, */
+    tra_window_function by;                   /* by row_number, rank or dense_rank */
     const struct tra_window_context *context; /* NULL: `in` has all rows of its groups, in their order in the table */
 } tra_window;
 /* Fills what follows from the rest: out, column, desc (of the order: as given; NULL: all ascend). */

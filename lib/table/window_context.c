@@ -149,6 +149,7 @@ typedef struct reaching {
     int64_t *ties; /* and what stands for ties; INT64_MIN: what is there */
     int64_t *place;
     int64_t n;
+    int64_t rows; /* of parts that are reached as rows */
 } reaching;
 
 static void take_row(reaching *r, int64_t row, int64_t ties, int64_t place) {
@@ -200,6 +201,7 @@ static void take_segment(reaching *r, const segment *own, const segment *other, 
         if (c->reach[0] > INT64_MIN) first = tra_max64(first, low + c->reach[0]);
         if (c->reach[1] < INT64_MAX) last = tra_min64(last, high + c->reach[1]);
         if (first > last) return;
+        r->rows += last - first + 1;
         take_row(r, other->from, before ? TRA_WINDOW_FROM : TRA_WINDOW_UP_TO, before ? first : last);
         return;
     }
@@ -235,6 +237,12 @@ static void find_reached(reaching *r, int64_t part) {
         s = segment_of(r, s.to);
         take_segment(r, &last, &s, group, false);
     }
+    r->rows += end_place(r, to - 1) - place_of(r, from);
+    if (r->rows <= r->x->context->most) return;
+    tra_kernel_fail_with(TRA_RESOURCE,
+                         "the ranges of %" PRId64 " rows begin or end among %" PRId64 " rows, and at most %" PRId64
+                         " are held at once: make larger blocks (--block of import)",
+                         end_place(r, to - 1) - place_of(r, from), r->rows, r->x->context->most);
 }
 
 static int64_t reach_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {

@@ -77,7 +77,7 @@ static bool join_spans(needs *s, int64_t near) {
 /* Rows of all parts that may be needed. Ends that lie in a part touch two of them besides; how many rows lie between
  * two values nobody knows. */
 static int64_t count_most(const needs *s, int64_t parts, int64_t all) {
-    enum { OF_ROWS = 3, OF_RANGE = 6 };
+    enum { OF_ROWS = 3, OF_RANGE = 8 };
     int64_t most = tra_mul_most(s->c->part_rows, 1 + s->c->nnth);
     for (int k = 0; k < s->c->nspans; k++) {
         const tra_window_frame *f = &s->span[k];

@@ -181,10 +181,13 @@ static tra_node *build_select(tra_table_builder *w) {
     if (!tra_table_build_predicate(&sc, w->call->kids[1], &t)) return NULL;
     if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, &e) != TRA_OK) return NULL;
     add_term(w, &t);
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
+    tra_node *in = w->in, *top = tra_table_window_top(w, t.x);
+    tra_rowwise *r = tra_rowwise_new(w->b->arena, in->type.columns);
     tra_rowwise_select(r, t.x);
-    tra_node *n =
-        tra_table_record(w, tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x)));
+    if (top) w->in = top; /* it has the same columns */
+    tra_node *n = tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x));
+    w->in = in;
+    n = tra_table_record(w, n);
     return n && w->own_columns ? tra_table_without_counters(w, n) : n;
 }
 

@@ -62,9 +62,11 @@ typedef struct tra_table_around {
     const char *name;
     tra_window_function f;
     const tra_ast *ast;       /* the expression; NULL: none */
+    const tra_colexpr *x;     /* the same, typed */
     int64_t n;                /* LAG, LEAD, NTH, NTILE */
     double q;                 /* QUANTILE */
     const tra_ast *otherwise; /* LAG, LEAD: where there is no such row; NULL: a NULL */
+    const tra_colexpr *other; /* the same, typed */
     tra_window_frame frame;
 } tra_table_around;
 

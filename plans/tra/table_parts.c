@@ -82,21 +82,22 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     if (!in) return NULL;
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
-    bool numbered = is_numbered(x), fewer = x->matching || x->keep == TRA_ARRANGE_FIRST;
+    bool numbered = is_numbered(x), fewer = x->matching || x->keep == TRA_ARRANGE_FIRST || x->top > 0;
     tra_node *numbers = numbered ? tra_table_block_numbers(w, in) : NULL;
     if (numbered && !numbers) return NULL;
-    return tra_table_kernel(w, in, numbers, 0, 0,
-                            &(tra_rows_kernel){.text = text,
-                                               .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
-                                               .columns = x->out,
-                                               .dtype = TRA_F64,
-                                               .rows = TRA_ROWS_SAME,
-                                               .counts = fewer,
-                                               .share = x->keep == TRA_ARRANGE_FIRST ? TRA_SHARE_ASSUMED : 1,
-                                               .divides = true,
-                                               .flops = TRA_SORT_FLOPS,
-                                               .ops = &tra_arrange_ops,
-                                               .data = own});
+    return tra_table_kernel(
+        w, in, numbers, 0, 0,
+        &(tra_rows_kernel){.text = text,
+                           .use = numbered ? TRA_USE_JOIN : TRA_USE_MAP,
+                           .columns = x->out,
+                           .dtype = TRA_F64,
+                           .rows = TRA_ROWS_SAME,
+                           .counts = fewer,
+                           .share = x->keep == TRA_ARRANGE_FIRST || x->top > 0 ? TRA_SHARE_ASSUMED : 1,
+                           .divides = true,
+                           .flops = TRA_SORT_FLOPS,
+                           .ops = &tra_arrange_ops,
+                           .data = own});
 }
 
 /* The samples of sorted blocks: every so-many-th row, its keys alone. */

@@ -185,9 +185,9 @@ static bool read_numbers(const tra_table_builder *w, const arguments *v, tra_tab
     return (to->q >= 0 && to->q <= 1) || refuse(w, v->v[1], "a quantile is from 0 to 1");
 }
 
-/* Reads name = f(..) to *to, its expression to *operand, and the default of lag and lead to *otherwise. */
-static bool read_function(const tra_table_builder *w, const tra_window_by *by, const tra_ast *x, tra_table_around *to,
-                          tra_table_term *operand, tra_table_term *otherwise) {
+/* Reads name = f(..) to *to. */
+static bool read_function(const tra_table_builder *w, const tra_window_by *by, const tra_ast *x, tra_table_around *to) {
+    tra_table_term operand, otherwise;
     tra_table_scope sc = tra_table_scope_of(w);
     const tra_ast *call = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
     int f = call->kind == TRA_AST_CALL ? tra_window_find(call->text) : -1;
@@ -200,25 +200,26 @@ static bool read_function(const tra_table_builder *w, const tra_window_by *by, c
         return false;
     }
     *to = (tra_table_around){.name = name, .f = (tra_window_function)f};
-    *operand = *otherwise = (tra_table_term){0};
     if (!read_arguments(w, call, to->f, &v) || !read_numbers(w, &v, to)) return false;
     bool ordered = by->norder > 0 && f != TRA_WINDOW_SHARE;
     to->frame = (tra_window_frame){.range = true, .open = {true, !ordered}};
     const tra_ast *frame = v.frame ? v.frame : tra_window_way_of(to->f) >= TRA_WINDOW_END ? by->frame : NULL;
     if (frame && !read_frame(w, by, frame, &to->frame)) return false;
     if (f == TRA_WINDOW_NTILE || !v.v[0]) return true;
-    if (!tra_table_build_term(&sc, name, v.v[0], operand)) return false;
-    to->ast = operand->ast;
-    if (operand->x->untyped) return refuse(w, v.v[0], "null alone has no type");
-    if (!tra_window_takes(to->f, operand->x->type)) {
+    if (!tra_table_build_term(&sc, name, v.v[0], &operand)) return false;
+    to->ast = operand.ast;
+    to->x = operand.x;
+    if (operand.x->untyped) return refuse(w, v.v[0], "null alone has no type");
+    if (!tra_window_takes(to->f, operand.x->type)) {
         tra_diag_error(w->b->d, v.v[0]->span, NULL, "%s does not take values of type %s", call->text,
-                       tra_coltype_name(operand->x->type));
+                       tra_coltype_name(operand.x->type));
         return false;
     }
     if (!v.v[2]) return true;
-    if (!tra_table_build_term(&sc, name, v.v[2], otherwise)) return false;
-    if (otherwise->x->untyped) otherwise->ast = NULL, otherwise->x = NULL; /* as without one */
-    to->otherwise = otherwise->ast;
+    if (!tra_table_build_term(&sc, name, v.v[2], &otherwise)) return false;
+    if (otherwise.x->untyped) return true; /* as without one */
+    to->otherwise = otherwise.ast;
+    to->other = otherwise.x;
     return true;
 }
 
@@ -254,17 +255,16 @@ tra_node *tra_table_window(tra_table_builder *w) {
     bool ok = read_by(w, &by);
     if (!ok) return NULL;
     tra_table_around *around = tra_news(a, tra_table_around, most);
-    tra_table_term *operand = tra_news(a, tra_table_term, most), *otherwise = tra_news(a, tra_table_term, most);
     w->op.around = around;
     for (int i = by.from; i < most; i++) {
         const tra_ast *x = w->call->kids[i];
         int at = w->op.narounds;
         if (x->kind == TRA_AST_NAMED && x->kids[0] == by.frame) continue;
-        bool read = read_function(w, &by, x, &around[at], &operand[at], &otherwise[at]);
+        bool read = read_function(w, &by, x, &around[at]);
         w->op.narounds += read;
         ok = ok && read;
     }
     if (!ok) return NULL;
     if (w->op.narounds == 0) return tra_table_refuse(w, w->call, "a window has functions: r = row_number()"), NULL;
-    return tra_table_record(w, tra_table_window_nodes(w, operand, otherwise));
+    return tra_table_record(w, tra_table_window_nodes(w, 0, 0));
 }

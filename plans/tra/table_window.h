@@ -12,9 +12,9 @@ typedef struct tra_window_by {
     const tra_ast *frame; /* of functions that have none of their own; NULL: there is none */
 } tra_window_by;
 
-/* table_window_nodes.c: the nodes of the window whose terms and functions w->op has. operand: the expression of each
- * function, otherwise: the default of lag and lead; x NULL where there is none. */
-tra_node *tra_table_window_nodes(tra_table_builder *w, const tra_table_term *operand, const tra_table_term *otherwise);
+/* table_window_nodes.c: the nodes of the window whose terms and functions w->op has. top: unless it is 0 only rows
+ * whose `by` is at most this are wanted. */
+tra_node *tra_table_window_nodes(tra_table_builder *w, int64_t top, tra_window_function by);
 /* table_window_parts.c: the functions of `fields`, over the rows of `in` (which has their columns, and the blocks of
  * w->in), by numbers of rows that ascend, for each block. */
 tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields);

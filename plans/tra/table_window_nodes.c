@@ -44,7 +44,7 @@ static tra_node *project_operands(tra_table_builder *w, operands *o) {
 }
 
 /* Puts the functions beside the rows. */
-static tra_node *put_beside(tra_table_builder *w, tra_node *found) {
+static tra_node *put_beside(tra_table_builder *w, tra_node *found, bool top) {
     tra_arena *a = w->b->arena;
     const tra_schema *s = w->in->type.columns;
     if (!found) return NULL;
@@ -55,19 +55,25 @@ static tra_node *put_beside(tra_table_builder *w, tra_node *found) {
     memcpy(v + s->n, f->v + 1, (size_t)(f->n - 1) * sizeof *v);
     *out = (tra_schema){s->n + f->n - 1, v};
     tra_placing *p = tra_new(a, tra_placing);
-    *p = (tra_placing){.left = s, .right = f, .out = out, .how = TRA_PLACE_KEEP, .rows = w->in->type.cat->bound.v[0]};
-    tra_node *n = tra_table_kernel(w, w->in, found, 0, 0,
-                                   &(tra_rows_kernel){.text = "window beside rows",
-                                                      .use = TRA_USE_JOIN,
-                                                      .columns = out,
-                                                      .dtype = TRA_F64,
-                                                      .rows = TRA_ROWS_SAME,
-                                                      .share = 1,
-                                                      .divides = true,
-                                                      .flops = 10,
-                                                      .ops = &tra_place_ops,
-                                                      .data = p});
-    if (n) n->rows = w->in->rows;
+    *p = (tra_placing){.left = s,
+                       .right = f,
+                       .out = out,
+                       .how = top ? TRA_PLACE_INNER : TRA_PLACE_KEEP,
+                       .rows = w->in->type.cat->bound.v[0]};
+    tra_node *n =
+        tra_table_kernel(w, w->in, found, 0, 0,
+                         &(tra_rows_kernel){.text = top ? "first of window beside rows" : "window beside rows",
+                                            .use = TRA_USE_JOIN,
+                                            .columns = out,
+                                            .dtype = TRA_F64,
+                                            .rows = TRA_ROWS_SAME,
+                                            .counts = top,
+                                            .share = top ? TRA_SHARE_ASSUMED : 1,
+                                            .divides = true,
+                                            .flops = 10,
+                                            .ops = &tra_place_ops,
+                                            .data = p});
+    if (n && !top) n->rows = w->in->rows;
     return n;
 }
 
@@ -84,7 +90,7 @@ static tra_aggregate aggregate_of(tra_window_function f) {
 }
 
 /* The groups, of which each has the aggregates of these functions, n of them. */
-static tra_node *make_groups(tra_table_builder *w, int n, const int *function, const tra_table_term *operand) {
+static tra_node *make_groups(tra_table_builder *w, int n, const int *function) {
     tra_arena *a = w->b->arena;
     int nkeys = w->op.nkeys;
     operands o = operands_new(a, nkeys + n);
@@ -100,7 +106,7 @@ static tra_node *make_groups(tra_table_builder *w, int n, const int *function, c
     o.n = nkeys;
     for (int i = 0; i < n; i++) {
         const tra_table_around *f = &w->op.around[function[i]];
-        const tra_colexpr *x = operand[function[i]].x;
+        const tra_colexpr *x = f->x;
         columns[i] = (tra_group_column){.name = f->name, .f = aggregate_of(f->f), .column = -1, .q = f->q};
         if (x) columns[i].column = add_operand(a, &o, as_operand(a, f->f, x));
         agg[i] = (tra_table_agg){.name = f->name, .f = columns[i].f, .ast = f->ast, .q = f->q};
@@ -141,14 +147,13 @@ static tra_node *join_groups(tra_table_builder *w, tra_node *n, tra_node *groups
 
 /* The functions that see the order of rows; found[i]: the name of the column that says whether a row has the row of lag
  * or lead number i, which has a default. */
-static tra_node *make_ordered(tra_table_builder *w, const tra_table_term *operand, const tra_table_term *otherwise,
-                              const char **found) {
+static tra_node *make_ordered(tra_table_builder *w, const char **found, int64_t top, tra_window_function by) {
     tra_arena *a = w->b->arena;
     int nkeys = w->op.nkeys, nby = w->op.nterms, k = w->op.narounds;
     operands o = operands_new(a, nby + k);
     tra_window_column *v = tra_news(a, tra_window_column, 2 * k + 1);
     bool *desc = tra_news(a, bool, nby + 1);
-    tra_window x = {.nkeys = nkeys, .norder = nby - nkeys, .desc = desc, .v = v};
+    tra_window x = {.nkeys = nkeys, .norder = nby - nkeys, .desc = desc, .v = v, .top = top, .by = by};
     for (int i = 0; i < nby; i++) {
         o.names[o.n] = tra_arena_printf(a, "%d", o.n);
         o.x[o.n++] = w->op.term[i].x;
@@ -159,20 +164,19 @@ static tra_node *make_ordered(tra_table_builder *w, const tra_table_term *operan
         if (is_of_group(f)) continue;
         tra_window_column *to = &v[x.n++];
         *to = (tra_window_column){.name = f->name, .f = f->f, .column = -1, .n = f->n, .q = f->q, .frame = f->frame};
-        if (operand[i].x) to->column = add_operand(a, &o, as_operand(a, f->f, operand[i].x));
-        if (!otherwise[i].x) continue;
+        if (f->x) to->column = add_operand(a, &o, as_operand(a, f->f, f->x));
+        if (!f->other) continue;
         v[x.n] = *to;
         v[x.n].column = -1;
         found[i] = v[x.n++].name = tra_arena_printf(a, "%s is there", f->name);
     }
     if (x.n == 0) return w->in;
     tra_node *n = project_operands(w, &o);
-    return put_beside(w, n ? tra_table_window_functions(w, n, &x) : NULL);
+    return put_beside(w, n ? tra_table_window_functions(w, n, &x) : NULL, top > 0);
 }
 
 /* What is computed of the functions at last: shares, and the defaults of lag and lead. */
-static tra_node *finish(tra_table_builder *w, tra_node *n, const tra_table_term *operand,
-                        const tra_table_term *otherwise, const char *const *found) {
+static tra_node *finish(tra_table_builder *w, tra_node *n, const char *const *found) {
     tra_arena *a = w->b->arena;
     int m = w->in->type.columns->n, k = w->op.narounds;
     operands o = operands_new(a, m + k);
@@ -188,24 +192,74 @@ static tra_node *finish(tra_table_builder *w, tra_node *n, const tra_table_term 
         same = same && at == c;
         if (i < 0 || (!found[i] && w->op.around[i].f != TRA_WINDOW_SHARE)) continue;
         same = false;
-        const tra_colexpr *kids[] = {operand[i].x, x, otherwise[i].x};
+        const tra_colexpr *kids[] = {w->op.around[i].x, x, w->op.around[i].other};
         if (found[i]) kids[0] = tra_colexpr_column(a, s, tra_schema_find(s, found[i]));
         if (tra_colexpr_call(a, found[i] ? TRA_C_IF : TRA_C_DIV, found[i] ? 3 : 2, kids, &o.x[c], &e) == TRA_OK)
             continue;
-        tra_diag_error(w->b->d, otherwise[i].ast->span, "the default of lag and lead is of the type of their values",
-                       "`%s`: %s", w->op.around[i].name, e.msg);
+        tra_diag_error(w->b->d, w->op.around[i].otherwise->span,
+                       "the default of lag and lead is of the type of their values", "`%s`: %s", w->op.around[i].name,
+                       e.msg);
         return NULL;
     }
     return same ? n : tra_table_columns(w, n, m + k, o.names, o.x);
 }
 
-tra_node *tra_table_window_nodes(tra_table_builder *w, const tra_table_term *operand, const tra_table_term *otherwise) {
+tra_node *tra_table_window_nodes(tra_table_builder *w, int64_t top, tra_window_function by) {
     tra_arena *a = w->b->arena;
     int *grouped = tra_news(a, int, w->op.narounds + 1), n = 0;
     const char **found = tra_news(a, const char *, w->op.narounds + 1);
     for (int i = 0; i < w->op.narounds; i++)
         if (is_of_group(&w->op.around[i])) grouped[n++] = i;
-    tra_node *rows = make_ordered(w, operand, otherwise, found);
-    if (n > 0) rows = join_groups(w, rows, make_groups(w, n, grouped, operand));
-    return finish(w, rows, operand, otherwise, found);
+    tra_node *rows = make_ordered(w, found, top, by);
+    if (n > 0) rows = join_groups(w, rows, make_groups(w, n, grouped));
+    return finish(w, rows, found);
+}
+
+/* ---- the first rows of each group -----------------------------------------------------------------------------------
+ */
+
+/* Does the function depend on rows up to the row and its ties alone? ties: its ties are there where it is. */
+static bool looks_back(const tra_table_around *f) {
+    switch (tra_window_way_of(f->f)) {
+    case TRA_WINDOW_PLACE: return f->f != TRA_WINDOW_NTILE;
+    case TRA_WINDOW_MOVE: return f->f == TRA_WINDOW_LAG ? f->n >= 0 : f->n <= 0;
+    case TRA_WINDOW_END:
+    case TRA_WINDOW_FOLD:
+    case TRA_WINDOW_RANKED: break;
+    }
+    return is_of_group(f) || (!f->frame.open[1] && f->frame.whole[1] <= 0 && f->frame.real[1] <= 0);
+}
+
+/* The greatest value that the predicate lets a column have, and which column, from number `from` on, that is; else 0.
+ */
+static int64_t most_of(const tra_colexpr *x, int from, int *column) {
+    if (x->op == TRA_C_AND) {
+        int64_t most = most_of(x->kids[0], from, column);
+        return most > 0 ? most : most_of(x->kids[1], from, column);
+    }
+    bool turned = x->op == TRA_C_GE || x->op == TRA_C_GT;
+    if (x->nkids != 2 || (x->op != TRA_C_LE && x->op != TRA_C_LT && x->op != TRA_C_EQ && !turned)) return 0;
+    const tra_colexpr *r = x->kids[turned], *n = x->kids[!turned];
+    if (r->op != TRA_C_COLUMN || r->column < from || n->op != TRA_C_CONST || n->null || n->type != TRA_COL_I64)
+        return 0;
+    *column = r->column;
+    return tra_max64(1, n->value.i - (x->op == TRA_C_LT || x->op == TRA_C_GT));
+}
+
+tra_node *tra_table_window_top(tra_table_builder *w, const tra_colexpr *predicate) {
+    const tra_graph *g = w->b->g;
+    const tra_table_op *op = NULL;
+    int column = -1;
+    for (int i = g->ntables - 1; i >= 0 && !op; i--)
+        if (g->tables[i]->node == w->in) op = g->tables[i];
+    if (!op || op->op != TRA_TABLE_WINDOW) return NULL;
+    int own = op->in[0]->type.columns->n;
+    int64_t top = most_of(predicate, own, &column);
+    if (top == 0) return NULL;
+    tra_window_function by = op->around[column - own].f;
+    if (by != TRA_WINDOW_ROW_NUMBER && by != TRA_WINDOW_RANK && by != TRA_WINDOW_DENSE_RANK) return NULL;
+    for (int i = 0; i < op->narounds; i++)
+        if (!looks_back(&op->around[i])) return NULL;
+    tra_table_builder one = {.b = w->b, .call = w->call, .in = g->v[op->in[0]->id], .op = *op};
+    return tra_table_window_nodes(&one, top, by);
 }

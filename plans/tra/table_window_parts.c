@@ -31,6 +31,7 @@ static const char *kernel_text(const tra_window *x, tra_arena *a) {
         tra_str_add(&s, ")");
         if (tra_window_way_of(v->f) >= TRA_WINDOW_END) add_frame_text(&v->frame, &s);
     }
+    if (x->top > 0) tra_str_printf(&s, ", %s <= %" PRId64, tra_window_text(x->by), x->top);
     return tra_table_text(a, &s);
 }
 
@@ -44,8 +45,8 @@ static tra_node *window_kernel(tra_table_builder *w, tra_node *in, tra_node *rea
                                                .dtype = TRA_F64,
                                                .rows = reached ? TRA_ROWS_MOST : TRA_ROWS_SAME,
                                                .most = reached ? x->context->part_rows : 0,
-                                               .counts = reached != NULL,
-                                               .share = 1,
+                                               .counts = reached != NULL || x->top > 0,
+                                               .share = x->top > 0 ? TRA_SHARE_ASSUMED : 1,
                                                .divides = true,
                                                .flops = TRA_SORT_FLOPS + 20.0 * x->n,
                                                .ops = &tra_window_ops,
@@ -75,6 +76,11 @@ static tra_node *sorted_parts(tra_table_builder *w, tra_node *in, const tra_wind
     sort.out = tra_table_subschema(a, s, s->n, sort.from, true);
     sort.number = -1;
     sort.what = "a key or the order of a window";
+    sort.top = x->top; /* by rank, so that ties of what is kept are there */
+    sort.of_keys = x->nkeys;
+    sort.dense = x->by == TRA_WINDOW_DENSE_RANK;
+    if (x->top > 0)
+        text = tra_arena_printf(a, "%s, %d keys%s, %" PRId64, text, x->nkeys, sort.dense ? " dense" : "", x->top);
     if (in->type.bounded || !in->type.cat->grid) { /* runs do not tell of which block a row is */
         in = number_blocks(w, in);
         sort.in = sort.out;

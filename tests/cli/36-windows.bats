@@ -205,3 +205,37 @@ END
     has "window of"
     status 0 tra cost p.tra
 }
+
+@test "of the first rows of each group alone are kept while rows are sorted, and rows and functions are the same" {
+    cat >p.tra <<'END'
+input T from "t.h5"
+W = window(T, [k], [n desc], r = row_number(), e = dense_rank(), q = rank(), a = sum(x), l = lag(i), m = max(x),
+    z = count(frame = rows(null, null)))
+A = select(W, r <= 2)
+B = select(W, 3 > e && n > 0)
+C = select(W, q == 1)
+D = select(W, r < 2 && e <= 5)
+E = select(window(T, [], [x], r = row_number()), r <= 7)
+F = select(window(T, [k, s], [], r = row_number(), after = lead(i)), r <= 1)
+output A
+output B
+output C
+output D
+output E
+output F
+END
+    sed -i ':a;N;$!ba;s/,\n    /, /' p.tra
+    mkdir want
+    for block in 1000 90 13; do
+        status 0 windows 5 700 $block ""
+        rm -f W*.h5
+        status 0 tra run -q p.tra --engine reference
+        mv [A-F].h5 want
+        for n in 1 3; do
+            status 0 tra run -q p.tra --sites $n
+            for f in A B C D E F; do status 0 tra diff --rtol 1e-9 $f.h5 want/$f.h5; done
+        done
+    done
+    status 0 tra explain p.tra --operators
+    has "first of window beside rows"
+}

@@ -60,13 +60,18 @@ void draw_window(maker *m, const table *of) {
                        rng_chance(&m->g, 40) ? " desc" : "");
     }
     tra_str_add(&m->text, "]");
+    const char *place = NULL; /* a column of ranks */
     for (int i = (int)rng_range(&m->g, 1, 4); i > 0; i--) {
         kind gives;
         char name[32];
         snprintf(name, sizeof name, "w%d", m->names++);
         const char *f = function(m, of, norder > 0 && rng_chance(&m->g, 60) ? frame(m, order) : "", &gives);
         tra_str_printf(&m->text, ", %s = %s", name, f);
+        if (strstr(f, "rank()") || strstr(f, "number()")) place = tra_arena_printf(m->a, "%s", name);
         add_column(t, name, gives);
     }
     tra_str_add(&m->text, ")\n");
+    if (!place || rng_chance(&m->g, 50)) return;
+    begin(m, t);
+    tra_str_printf(&m->text, "select(%s, %s <= %d)\n", t->name, place, (int)rng_range(&m->g, 1, 4));
 }
