@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 /* ---- what the thread that makes units does while it waits ------------------------------------------------------ */
 
@@ -52,6 +53,13 @@ static void tick(tra_engine *g) {
     if (s != TRA_OK) tra_engine_fail(g, NULL, &e);
 }
 
+/* Workers run what the producer has held back for itself. Under the lock. */
+static void give_up_held(tra_engine *g) {
+    if (!g->queue.held) return;
+    g->queue.held = false;
+    pthread_cond_broadcast(&g->work);
+}
+
 /* A step of the exchanges that overlap the stage, under the lock; true: something happened, or it failed. */
 static bool step_overlapped(tra_engine *g) {
     tra_err e = {0};
@@ -71,6 +79,7 @@ static bool step_overlapped(tra_engine *g) {
 static bool meanwhile(void *ctx, bool *soon) { /* the pool waits */
     tra_engine *g = ctx;
     pthread_mutex_lock(&g->lock);
+    give_up_held(g);
     if (g->producer.tick) tick(g);
     bool any = step_overlapped(g);
     *soon = g->producer.overlap;
@@ -86,6 +95,7 @@ void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx)
 /* Waits for cond under the lock: until it is signalled, at most a quarter of a second when there is a tick, and about a
  * millisecond when an exchange overlaps the stage. The caller must look again whether its condition holds. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
+    give_up_held(g);
     if (g->producer.overlap) {
         if (!step_overlapped(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
     } else if (!g->producer.tick) {
@@ -164,6 +174,13 @@ bool tra_engine_busy(tra_engine *g) {
 
 static bool busy(void *ctx) { return tra_engine_busy(ctx); }
 
+/* Kernels keep strips of values on the stack, of which threads of this program have enough whatever the limit says. */
+static bool has_room_to_work(void) {
+    enum { STACK = 8 << 20 };
+    struct rlimit limit;
+    return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur >= STACK;
+}
+
 /* ---- threads and their memory ---------------------------------------------------------------------------------- */
 
 tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
@@ -177,6 +194,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     g->tid = tra_calloc((size_t)threads, sizeof *g->tid);
     g->workers = tra_calloc((size_t)threads, sizeof *g->workers);
     tra_pool_set_busy(pool, busy, meanwhile, g);
+    g->producer.may_work = has_room_to_work();
     for (int i = 0; i < threads; i++) {
         g->workers[i] = (tra_worker){.id = i, .engine = g};
         if (tra_thread_start(&g->tid[i], tra_engine_run_worker, &g->workers[i]) != 0) {
@@ -280,6 +298,16 @@ tra_status tra_engine_await_inputs(tra_engine *g, const tra_unit *u, tra_err *e)
     return s;
 }
 
+/* Is the unit, alone in the queue, so small that waking a worker would take longer? Under the lock. */
+static bool is_small(const tra_engine *g, const tra_unit *u) {
+    enum { SMALL = 1 << 15 }; /* bytes of its inputs */
+    bool small = g->producer.may_work && !g->producer.overlap && u->ntasks == 1 && u->ninputs > 0 &&
+                 g->queue.head == u && !g->failed && atomic_load(&g->queue.inflight) == 0 && u->bytes <= SMALL;
+    for (int i = 0; i < u->ninputs && small; i++)
+        small = !u->inputs[i].load && u->inputs[i].block->state == TRA_BLOCK_HERE;
+    return small;
+}
+
 tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_lock(&g->lock);
     while ((atomic_load(&g->queue.inflight) >= TRA_LOOKAHEAD ||
@@ -320,15 +348,23 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
         g->queue.head = u;
     g->queue.tail = u;
     if (u->chain) u->chain->last = u;
+    g->queue.held = is_small(g, u);
     atomic_fetch_add(&g->queue.inflight, 1);
-    pthread_cond_broadcast(&g->work);
-    tra_engine_wake_readers(g);
+    if (!g->queue.held) {
+        pthread_cond_broadcast(&g->work);
+        tra_engine_wake_readers(g);
+    }
     pthread_mutex_unlock(&g->lock);
     return TRA_OK;
 }
 
 tra_status tra_engine_drain(tra_engine *g, tra_err *e) {
     pthread_mutex_lock(&g->lock);
+    if (g->queue.held) {
+        tra_engine_run_held(g);
+        g->queue.held = false; /* nothing of it is left */
+        if (g->producer.tick) tick(g);
+    }
     while (g->queue.head || atomic_load(&g->queue.inflight) > 0 ||
            atomic_load(&g->background.calls) > 0) { /* a unit has ended when what it held is given back */
         if (g->failed) {                            /* drop what has nothing running */

@@ -41,6 +41,7 @@ struct tra_engine {
         int64_t bytes;         /* of their inputs */
         int64_t units;         /* that have been queued so far */
         atomic_int inflight;   /* units that have not ended */
+        bool held; /* one small unit, which no worker was woken for: the producer runs it, unless it has to wait */
     } queue;
     struct {
         pthread_t tid[TRA_BACKGROUND_THREADS]; /* started when first needed */
@@ -74,6 +75,7 @@ struct tra_engine {
         double ticked; /* when tick was last called */
         tra_engine_overlap_fn *overlap;
         void *overlap_ctx;
+        bool may_work;   /* its stack is as large as a worker's */
         bool wanted;     /* the next unit waits for what the overlapping exchanges bring */
         bool in_overlap; /* it is inside of `overlap`: memory that is waited for there comes from workers alone */
     } producer;
@@ -101,6 +103,9 @@ TRA_MUSTUSE tra_status tra_engine_prepare(tra_engine *g, tra_unit_input *in, tra
 /* Gives back the pins, blocks and reservations of n inputs. */
 void tra_engine_drop_inputs(tra_engine *g, tra_unit_input *in, int n);
 
+/* Runs the unit that is held, on the calling thread in place of worker 0, which no worker is woken for. Under the lock,
+ * which it releases meanwhile. */
+void tra_engine_run_held(tra_engine *g);
 /* The thread of a worker. */
 void *tra_engine_run_worker(void *worker);
 /* Marks input i of a queued unit as one that somebody has begun to prepare. Under the lock. */

@@ -58,9 +58,9 @@ static void run_pieces(tra_shared_work *x, void *scratch) {
     for (int i; (i = atomic_fetch_add(&x->taken, 1)) < x->n;) x->fn(x->ctx, i, scratch);
 }
 
-/* Work of which pieces are left, or NULL. Under the lock. */
+/* Work of which pieces are left, or NULL. Under the lock. The producer has the memory of worker 0 while it works. */
 static tra_shared_work *find_shared(tra_engine *g, const tra_worker *w) {
-    tra_shared_work *x = w->id < g->at_work ? g->shared : NULL;
+    tra_shared_work *x = w->id < g->at_work && !(g->queue.held && w->id == 0) ? g->shared : NULL;
     while (x && atomic_load(&x->taken) >= x->n) x = x->next;
     return x;
 }
@@ -101,6 +101,48 @@ static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scra
 
 /* ---- the thread ------------------------------------------------------------------------------------------------ */
 
+/* Runs a task, or prepares an input (task < 0), that find_work has found. Under the lock, which it releases meanwhile.
+ */
+static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
+    g->now.occupied++;
+    if (task >= 0) g->now.computing++, tra_engine_begin_computing(g), tra_engine_wake_readers(g);
+    pthread_mutex_unlock(&g->lock);
+    tra_err e = {0};
+    tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
+    pthread_mutex_lock(&g->lock);
+    g->now.occupied--;
+    if (s != TRA_OK) tra_engine_fail(g, u, &e);
+    if (task < 0) {
+        u->preps_done++;
+    } else {
+        g->now.computing--;
+        tra_engine_end_computing(g);
+        u->done[task] = 1;
+        u->tasks_done++;
+    }
+    if (!g->queue.held) pthread_cond_broadcast(&g->work);
+    if (task < 0 || u->tasks_done < u->ntasks) return;
+    tra_engine_dequeue(g, u);
+    pthread_mutex_unlock(&g->lock);
+    tra_unit_drop(g, u);
+    pthread_mutex_lock(&g->lock);
+    atomic_fetch_sub(&g->queue.inflight, 1);
+    pthread_cond_broadcast(&g->ended);
+    pthread_mutex_unlock(&g->lock);
+    tra_pool_wake(g->pool);
+    pthread_mutex_lock(&g->lock);
+}
+
+void tra_engine_run_held(tra_engine *g) {
+    int task;
+    tra_unit *u;
+    tra_worker *w = &g->workers[0];
+    sharer mine = {{share}, g};
+    tra_share_by(&mine.base);
+    while ((u = find_work(g, w, &task))) run_found(g, w, u, task);
+    tra_share_by(NULL);
+}
+
 void *tra_engine_run_worker(void *arg) {
     tra_worker *w = arg;
     tra_engine *g = w->engine;
@@ -109,45 +151,18 @@ void *tra_engine_run_worker(void *arg) {
     pthread_mutex_lock(&g->lock);
     for (;;) {
         int task;
-        tra_unit *u;
+        tra_unit *u = NULL;
         tra_shared_work *x = NULL;
-        while (!(u = find_work(g, w, &task)) && !(x = find_shared(g, w)) && !g->stop) {
+        while (!(!g->queue.held && (u = find_work(g, w, &task))) && !(x = find_shared(g, w)) && !g->stop) {
             g->direct.late |= g->direct.reading > 0;
             pthread_cond_wait(&g->work, &g->lock);
         }
-        if (!u && x) {
+        if (u)
+            run_found(g, w, u, task);
+        else if (x)
             help(g, x, w);
-            continue;
-        }
-        if (!u) break;
-        g->now.occupied++;
-        if (task >= 0) g->now.computing++, tra_engine_begin_computing(g), tra_engine_wake_readers(g);
-        pthread_mutex_unlock(&g->lock);
-        tra_err e = {0};
-        tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
-        pthread_mutex_lock(&g->lock);
-        g->now.occupied--;
-        if (s != TRA_OK) tra_engine_fail(g, u, &e);
-        if (task < 0) {
-            u->preps_done++;
-        } else {
-            g->now.computing--;
-            tra_engine_end_computing(g);
-            u->done[task] = 1;
-            u->tasks_done++;
-        }
-        pthread_cond_broadcast(&g->work);
-        if (task >= 0 && u->tasks_done == u->ntasks) {
-            tra_engine_dequeue(g, u);
-            pthread_mutex_unlock(&g->lock);
-            tra_unit_drop(g, u);
-            pthread_mutex_lock(&g->lock);
-            atomic_fetch_sub(&g->queue.inflight, 1);
-            pthread_cond_broadcast(&g->ended);
-            pthread_mutex_unlock(&g->lock);
-            tra_pool_wake(g->pool);
-            pthread_mutex_lock(&g->lock);
-        }
+        else
+            break;
     }
     pthread_mutex_unlock(&g->lock);
     return NULL;

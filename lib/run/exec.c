@@ -135,9 +135,9 @@ static tra_status end_overlapping(tra_execution *x, int with, tra_status s, tra_
             continue;
         }
         tra_status end = tra_exchange_end(x->overlapping[k], s, &m, e);
-        rep->seconds = m.seconds;
-        rep->sent = m.sent;
-        rep->received = m.received;
+        rep->seconds += m.seconds;
+        rep->sent += m.sent;
+        rep->received += m.received;
         if (s == TRA_OK) s = end;
         if (s == TRA_OK) tell_end(&x->plan->ops[i], rep, 0);
     }

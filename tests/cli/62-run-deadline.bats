@@ -10,7 +10,7 @@ ends_within() {
 
 @test "a run that does not fit says so with its figures, saves its progress and ends before the time" {
     long_program
-    ends_within 4 75 slow 60 "$TRA" run long.tra --deadline 4s --threads 1
+    ends_within 6 75 slow 60 "$TRA" run long.tra --deadline 4s --threads 1
     has "are left to --deadline"
     has "stopped before the --deadline"
     [ ! -e c.h5 ]

@@ -345,3 +345,21 @@ END
     status 2 tra eval $'state w = gen(zero, [2])\nrepeat 3 {\n v[i] = w[i] + 1; next w = v\n} until max v[i] > 2'
     has 'write x[] = max .. in the loop, and until x < 1e-6'
 }
+
+@test "bytes that ranks send are those of all turns, as predicted, also where an exchange overlaps a stage" {
+    data
+    sed -i 's/ until.*//' fit.tra
+    for ranks in 2 3; do
+        status 0 tra run -q --sites $ranks --threads 1 --profile run.json fit.tra
+        py 'p = json.load(open("run.json"))["plans"][0]
+assert p["network_bytes"] == p["measured"]["network_bytes"] > 0, (p["network_bytes"], p["measured"]["network_bytes"])'
+    done
+}
+
+@test "a turn that does next to nothing wakes no thread" {
+    printf 'state s = gen(zero, [])\nrepeat 20000 {\nnext s[] = s[] + 1\n}\noutput s\n' >empty.tra
+    command -v strace >/dev/null || skip "no strace"
+    status 0 strace -f -c -e trace=futex -o calls "$TRA" run -q --threads 2 empty.tra
+    [ "$(awk '$NF == "futex" { print $4 }' calls)" -lt 5000 ]
+    is 20000 tra head s.h5
+}

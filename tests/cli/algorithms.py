@@ -120,6 +120,14 @@ run("@nmf", "-D", "rank=6", "-D", "turns=400")
 W, H = get("W"), get("H")
 assert (W >= 0).all() and (H >= 0).all()
 assert np.linalg.norm(V - W @ H) < 0.02 * np.linalg.norm(V)
+V = V * (rng.random(V.shape) < 0.3) # the same of a sparse matrix as of its dense one
+put("V", V, "20x25")
+run("@nmf", "-D", "rank=3", "-D", "turns=20")
+W, H = get("W"), get("H")
+put_sparse("V", scipy.sparse.coo_matrix(V))
+run("@nmf", "-D", "rank=3", "-D", "turns=20")
+close(get("W"), W, 1e-9)
+close(get("H"), H, 1e-9)
 
 # principal components
 B = rng.normal(size=(400, 6)) @ np.diag([5, 3, 1, 0.5, 0.2, 0.1])
