@@ -122,6 +122,7 @@ static const char *advice_after_argument(const parser *p) {
         {"and", "write && for 'and'"},       {"or", "write || for 'or'"},       {"is", "write isnull(x)"},
         {"in", "write in(x, \"a\", \"b\")"}, {"like", "write like(x, \"a%\")"}, {"between", "write x >= a && x <= b"},
     };
+    if (p->tok->kind == ':') return "a part of a tensor is slice(A, [0:2, :])";
     if (p->tok->kind != TRA_T_NAME) return NULL;
     for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
         if (tra_parse_at_name(p, meant[i][0])) return meant[i][1];
@@ -326,7 +327,10 @@ tra_ast *tra_parse_primary(parser *p) {
     case '(':
     case '[': x = tra_parse_bracket(p); break;
     default:
-        tra_parse_unexpected(p, p->tok->kind == '*' && p->tok[-1].kind == '*' ? "a power is written x^2" : NULL,
+        tra_parse_unexpected(p,
+                             p->tok->kind == '*' && p->tok[-1].kind == '*' ? "a power is written x^2"
+                             : p->tok->kind == ':'                         ? "a part of a tensor is slice(A, [0:2, :])"
+                                                                           : NULL,
                              "an expression");
     }
     if (x && p->tok->kind == TRA_T_ARROW) {

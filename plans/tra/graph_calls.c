@@ -352,11 +352,15 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_LIST:
     case TRA_AST_TUPLE:
     case TRA_AST_LAMBDA:
-    case TRA_AST_COMPOSE:
     case TRA_AST_DESC:
     case TRA_AST_STAR:
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
+    case TRA_AST_COMPOSE:
+        advice = x->kids[1]->kind == TRA_AST_NAME && strcmp(x->kids[1]->text, "T") == 0
+                     ? "write transpose(A)"
+                     : "a column is named without its table, in operators on that: project(T, a, b)";
+        break;
     case TRA_AST_NAMED: advice = tra_build_equals_advice(x); break;
     }
     tra_diag_error(b->d, x->span, advice, "a relation is expected here");

@@ -191,13 +191,22 @@ static tra_node *build_select(tra_table_builder *w) {
     return n && w->own_columns ? tra_table_without_counters(w, n) : n;
 }
 
-/* Does one of the n arguments name the column, or a new one that is called so? */
+static bool is_drop(const tra_ast *x) { return x->kind == TRA_AST_CALL && strcmp(x->text, "drop") == 0; }
+
+/* Does one of the n arguments name the column, or a new one that is called so, or drop it? */
 static bool is_named(int n, tra_ast *const *v, const char *name) {
     for (int i = 0; i < n; i++) {
         bool named = v[i]->kind == TRA_AST_NAME || v[i]->kind == TRA_AST_NAMED;
         if (named && strcmp(v[i]->text, name) == 0) return true;
+        if (is_drop(v[i]) && is_named(v[i]->nkids, v[i]->kids, name)) return true;
     }
     return false;
+}
+
+bool tra_table_has_star(int n, tra_ast *const *v) {
+    int i = 0;
+    while (i < n && v[i]->kind != TRA_AST_STAR) i++;
+    return i < n;
 }
 
 bool tra_table_add_star(tra_table_builder *w, const tra_ast *x, int n, tra_ast *const *v, const bool *without) {
@@ -243,8 +252,9 @@ static tra_node *build_project(tra_table_builder *w) {
     if (!tra_table_build_counters(w) || !tra_table_build_numbers(w)) return NULL;
     for (int i = 1; i < w->call->nkids; i++) {
         const tra_ast *arg = w->call->kids[i];
-        bool drop = arg->kind == TRA_AST_CALL && strcmp(arg->text, "drop") == 0;
+        bool drop = is_drop(arg);
         const bool *dropped = drop ? tra_table_dropped(w, arg) : NULL;
+        if (dropped && tra_table_has_star(w->call->nkids - 1, w->call->kids + 1)) continue; /* without these */
         if (drop || arg->kind == TRA_AST_STAR)
             ok =
                 !(drop && !dropped) && tra_table_add_star(w, arg, w->call->nkids - 1, w->call->kids + 1, dropped) && ok;
@@ -408,8 +418,8 @@ tra_node *tra_table_built(tra_table_builder *w) {
     case TRA_TABLE_JOIN:
     case TRA_TABLE_CROSS: return tra_table_join(w);
     case TRA_TABLE_GROUP: return tra_table_build_counters(w) ? tra_table_group(w) : NULL;
-    case TRA_TABLE_ORDER: return tra_table_order(w);
-    case TRA_TABLE_DISTINCT: return has_named(call) ? tra_table_distinct_of(w) : tra_table_order(w);
+    case TRA_TABLE_ORDER: return tra_table_order_by(w);
+    case TRA_TABLE_DISTINCT: return has_named(call) ? tra_table_distinct_of(w) : tra_table_order_by(w);
     case TRA_TABLE_LIMIT: return tra_table_limit(w);
     case TRA_TABLE_WINDOW: return tra_table_window(w);
     case TRA_TABLE_MATRIX: return tra_table_matrix(w);

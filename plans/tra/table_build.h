@@ -82,6 +82,8 @@ bool tra_table_add_term(tra_table_builder *w, const tra_ast *x);
 /* Adds what * stands for, which stands at x: the columns that none of the n arguments v names, without those of which
  * without[c] is set (NULL: none). */
 bool tra_table_add_star(tra_table_builder *w, const tra_ast *x, int n, tra_ast *const *v, const bool *without);
+/* Is * among the n arguments, so that drop(a, b) says what it leaves out? */
+bool tra_table_has_star(int n, tra_ast *const *v);
 /* The columns of w->in that x, drop(a, b), names. */
 bool *tra_table_dropped(const tra_table_builder *w, const tra_ast *x);
 /* The names and expressions of the terms, as arrays. */
@@ -189,6 +191,8 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
                                     const char *name);
 /* table_number.c: replaces each number(...) in the call of a project by the name of a column that it adds to w->in. */
 bool tra_table_build_numbers(tra_table_builder *w);
+/* tra_table_order, whose keys may be computed. */
+tra_node *tra_table_order_by(tra_table_builder *w);
 /* Replaces each counter of a loop in the call by the name of a column that it adds to w->in. */
 bool tra_table_build_counters(tra_table_builder *w);
 /* n, which has the columns of w->in, without those that the counters have added. */

@@ -193,8 +193,10 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
     const char *advice = tra_build_named_here(x->text);
     if (!advice && near) advice = tra_arena_printf(b->arena, "did you mean %s?", near);
     if (exists)
-        tra_diag_error(b->d, x->span, "man tra-table lists the functions", "%s does not take %d argument%s", x->text,
-                       x->nkids, x->nkids == 1 ? "" : "s");
+        tra_diag_error(b->d, x->span,
+                       strcmp(x->text, "round") == 0 ? "to two places: round(x * 100) / 100"
+                                                     : "tra help functions lists the functions",
+                       "%s does not take %d argument%s", x->text, x->nkids, x->nkids == 1 ? "" : "s");
     else
         tra_diag_error(b->d, x->name_span, advice, "there is no function '%s' of columns", x->text);
 }

@@ -50,6 +50,7 @@ static bool add_numbers(tra_table_builder *w, const tra_ast *list, const tra_ast
     const tra_schema *s = w->in->type.columns;
     bool *without = is_call(x, "drop") ? tra_table_dropped(w, x) : tra_news(w->b->arena, bool, s->n + 1);
     if (!without) return false;
+    if (is_call(x, "drop") && tra_table_has_star(list->nkids, list->kids)) return true;
     if (rows) note_columns(s, rows, without);
     for (int i = 0; i < list->nkids; i++) {
         const tra_ast *of = list->kids[i]->kind == TRA_AST_NAMED ? list->kids[i]->kids[0] : list->kids[i];

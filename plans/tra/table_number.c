@@ -162,3 +162,40 @@ tra_node *tra_table_without_counters(const tra_table_builder *w, tra_node *n) {
     }
     return tra_table_project(&one);
 }
+
+/* ---- keys of order and distinct that are computed --------------------------------------------------------------- */
+
+/* Replaces each key that is computed by the name of a column that it adds to w->in. */
+static bool build_keys(tra_table_builder *w) {
+    const tra_ast *list = w->call->nkids == 2 && w->call->kids[1]->kind == TRA_AST_LIST ? w->call->kids[1] : NULL;
+    tra_ast *keys = list ? copy_of(w, list) : NULL, *call = copy_of(w, w->call), *computed = copy_of(w, w->call);
+    const char **name = tra_news(w->b->arena, const char *, list ? list->nkids + 1 : 1);
+    int own = w->own_columns ? w->own_columns : w->in->type.columns->n;
+    computed->nkids = 0;
+    computed->kids = tra_news(w->b->arena, tra_ast *, list ? list->nkids + 1 : 1);
+    for (int i = 0; list && i < list->nkids; i++) {
+        bool desc = list->kids[i]->kind == TRA_AST_DESC;
+        tra_ast *x = desc ? list->kids[i]->kids[0] : list->kids[i];
+        if (x->kind != TRA_AST_CALL && x->kind != TRA_AST_UNARY && x->kind != TRA_AST_BINARY) continue;
+        int k = computed->nkids++;
+        name[k] = tra_arena_printf(w->b->arena, "key %d", k);
+        computed->kids[k] = x;
+        keys->kids[i] = tra_table_name_ast(w->b->arena, name[k], x->span);
+        if (!desc) continue;
+        tra_ast *down = copy_of(w, list->kids[i]);
+        down->kids[0] = keys->kids[i];
+        keys->kids[i] = down;
+    }
+    if (computed->nkids == 0) return true;
+    w->own_columns = own;
+    call->kids[1] = keys;
+    w->in = with_keys(w, computed, name);
+    w->call = call;
+    return w->in != NULL;
+}
+
+tra_node *tra_table_order_by(tra_table_builder *w) {
+    if (!tra_table_build_counters(w) || !build_keys(w)) return NULL;
+    tra_node *n = tra_table_order(w);
+    return n && w->own_columns ? tra_table_without_counters(w, n) : n;
+}

@@ -229,7 +229,9 @@ tra_node *tra_build_whole_aggregation(tra_build *b, const tra_ast *x, tra_build_
     if (in->type.columns) {
         tra_diag_error(
             b->d, x->span,
-            tra_arena_printf(b->arena, "write group(T, [], m = %s(x)), or rows(T) for their number", x->text),
+            tra_arena_printf(b->arena,
+                             "write group(T, [key], m = %s(x)), of all rows with [], or rows(T) for their number",
+                             x->text),
             "%s(X) aggregates a tensor; of a table it is a column that is aggregated", x->text);
         return NULL;
     }

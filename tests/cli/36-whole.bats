@@ -126,3 +126,37 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     status 2 tra eval 'state w = gen(zero, [8]); repeat 2 as t { next w = slice(w, [t:4+t:2]) }'
     has 'depends on the turn has no step'
 }
+
+@test "what numpy and pandas users type is answered by what does it here" {
+    printf '1,2\n3,4\n' >A.csv
+    printf 'a,s\n1,x\n-3,y\n' >t.csv
+    answers() { status 2 tra eval "$1" A.csv; has "$2"; }
+    answers 'A.T' 'write transpose(A)'
+    answers 'A[0:2,:]' 'slice(A, [0:2, :])'
+    answers 'A[:,0]' 'slice(A, [0:2, :])'
+    answers 'norm(A) + zeros(3) + A' 'gen(zero, [3, 4])'
+    answers 'x = eye(3); A' 'gen(identity, [3, 3])'
+    answers 'reshape(A, [4])' 'entries(X)'
+    answers 'y[i] = norm(A) + A[i,0]' 'n = norm(X)'
+    answers 'describe(A)' 'tra info -s FILE'
+    status 2 tra eval 'project(t, u = round(a / 3, 2), v = s + "z")' t.csv
+    has 'round(x * 100) / 100'
+    has 'concat(a, b) puts strings together'
+    status 2 tra eval 'mean(t.a)' t.csv
+    has 'a column is named without its table'
+}
+
+@test "keys of order and distinct may be computed, and drop beside * leaves columns out" {
+    printf 'a,s\n1,x\n-3,y\n2,xa\n' >t.csv
+    for how in "" "--sites 3"; do
+        [ "$(tra eval $how 'order(t, [abs(a) desc])' t.csv)" = $'a,s\n-3,y\n2,xa\n1,x' ]
+        [ "$(tra eval $how 'order(t, [length(s) desc, -a])' t.csv)" = $'a,s\n2,xa\n1,x\n-3,y' ]
+        [ "$(tra eval $how 'distinct(t, [substr(s, 1, 1)])' t.csv)" = $'a,s\n1,x\n-3,y' ]
+    done
+    printf 'input t from "t.csv"\nR = order(t, [a %% 2, s desc])\noutput R to "csv:R.csv"\n' >p.tra
+    status 0 tra run -q --engine reference p.tra
+    is $'a,s\n2,xa\n-3,y\n1,x' cat R.csv
+    [ "$(tra eval 'project(t, *, drop(s), b = a * 2)' t.csv | head -2)" = $'a,b\n1,2' ]
+    [ "$(tra eval 'project(t, drop(s), *, b = a * 2)' t.csv | head -2)" = $'a,b\n1,2' ]
+    [ "$(tra eval 'matrix(t, [*, drop(a), b = a * 2])' t.csv | head -2)" = $'b\n2' ]
+}
