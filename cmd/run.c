@@ -268,6 +268,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     }
     if (f && f != stdout) fclose(f);
     free(r.ops);
+    free(r.loops);
     if (s == TRA_OK && r.unconverged && opt.require_convergence)
         return tra_fail(e, TRA_NO, "a loop ended without its condition being met; the outputs are written");
     return s;

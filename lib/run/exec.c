@@ -356,7 +356,8 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     assert(comm->size == plan->sites && tra_plan_valid(plan, &why));
     drop_statistics(plan);
     raise_files();
-    *report = (tra_report){.ops = tra_calloc((size_t)n + 1, sizeof *report->ops)};
+    *report = (tra_report){.ops = tra_calloc((size_t)n + 1, sizeof *report->ops),
+                           .loops = tra_calloc((size_t)plan->nloops + 1, sizeof *report->loops)};
     x.arena = tra_arena_new();
     x.parts = tra_news(x.arena, tra_part *, n);
     x.uses = tra_news(x.arena, int, n);

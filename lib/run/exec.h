@@ -35,15 +35,24 @@ typedef struct tra_op_report {
     int64_t spilled, unspilled;    /* to and from scratch */
     int64_t scratch;               /* the most that the scratch file has held until the end of it */
     int64_t counted[2];            /* of tables of which only the run tells the rows: rows, and tuples that have them */
-    int64_t by_zero;       /* on rank 0: values of all sites that are NULL for these causes: */
-    unsigned causes;       /* TRA_NULL_ bits (lib/table/table.h) */
-    char where[TRA_WHERE]; /* the column of the first of them (zero_divisions.h) */
-    int64_t peak_memory;   /* the most that the process has held until the end of it (VmHWM) */
+    int64_t by_zero;               /* on rank 0: values of all sites that are NULL for these causes: */
+    unsigned causes;               /* TRA_NULL_ bits (lib/table/table.h) */
+    char where[TRA_WHERE];         /* the column of the first of them (zero_divisions.h) */
+    int64_t peak_memory;           /* the most that the process has held until the end of it (VmHWM) */
 } tra_op_report;
+/* What this site measured of the turns of a loop that it did; of one in another, in all turns of that. */
+typedef struct tra_loop_report {
+    int64_t turns, done;             /* turns in the end, with those that a run before did; turns that were measured */
+    bool converged;                  /* its condition was met, or it has none */
+    double first, others;            /* seconds of the first of these, and of all others */
+    int64_t first_read, others_read; /* disk_read, in the same way, */
+    int64_t first_sent, others_sent; /* and sent */
+} tra_loop_report;
 typedef struct tra_report {
-    tra_op_report *ops;  /* plan->nops, from malloc, the caller frees */
-    tra_op_report total; /* seconds: from the call until all outputs are in place */
-    bool unconverged;    /* the condition of a loop was never met */
+    tra_op_report *ops;     /* plan->nops, from malloc, the caller frees */
+    tra_loop_report *loops; /* plan->nloops, the same */
+    tra_op_report total;    /* seconds: from the call until all outputs are in place */
+    bool unconverged;       /* the condition of a loop was never met */
 } tra_report;
 
 /* Runs the plan on the ranks of comm, one site each (comm->size must be plan->sites). Collective: every rank calls it

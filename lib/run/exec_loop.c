@@ -200,6 +200,8 @@ static void tell_end(tra_execution *x, int loop) {
     const tra_plan_loop *l = &x->plan->loops[loop];
     tra_loop_run *run = &x->loops[loop];
     run->converged = l->until < 0 || run->ends;
+    x->report->loops[loop].turns = run->turns;
+    x->report->loops[loop].converged = run->converged;
     if (run->converged || l->most == 0) return;
     x->report->unconverged = true;
     int line = tra_program_line(l->program, l->until_at);
@@ -231,11 +233,33 @@ static void move_slices(tra_execution *x, int loop) {
     }
 }
 
+/* Adds up what the operators of a loop have read and sent so far. */
+static void count_bytes(const tra_execution *x, const tra_plan_loop *l, int64_t *read, int64_t *sent) {
+    *read = *sent = 0;
+    for (int i = l->first; i <= l->last; i++) {
+        *read += x->report->ops[i].disk_read;
+        *sent += x->report->ops[i].sent;
+    }
+}
+
+static void note_turn(tra_execution *x, int loop, double begun, int64_t read, int64_t sent) {
+    tra_loop_report *r = &x->report->loops[loop];
+    bool first = r->done++ == 0;
+    int64_t all_read, all_sent;
+    count_bytes(x, &x->plan->loops[loop], &all_read, &all_sent);
+    *(first ? &r->first : &r->others) += tra_now() - begun;
+    *(first ? &r->first_read : &r->others_read) += all_read - read;
+    *(first ? &r->first_sent : &r->others_sent) += all_sent - sent;
+}
+
 /* One turn. A run that is to stop keeps what the turn before left. */
 static tra_status run_turn(tra_execution *x, int loop, tra_err *e) {
     const tra_plan_loop *l = &x->plan->loops[loop];
     tra_loop_run *run = &x->loops[loop];
     size_t n = (size_t)(l->last - l->first + 1);
+    double begun = tra_now();
+    int64_t read, sent;
+    count_bytes(x, l, &read, &sent);
     tra_status s = l->turn >= 0 ? make_turn(x, l->turn, run->turns, e) : TRA_OK;
     move_slices(x, loop);
     memcpy(x->uses + l->first, x->all_uses + l->first, n * sizeof *x->uses);
@@ -247,6 +271,7 @@ static tra_status run_turn(tra_execution *x, int loop, tra_err *e) {
     }
     if (s != TRA_OK) return s;
     change_states(x, l);
+    note_turn(x, loop, begun, read, sent);
     run->turns++;
     return TRA_OK;
 }

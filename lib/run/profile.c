@@ -45,7 +45,7 @@ void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra
     int64_t n = (int64_t)(nops + 1) * FIGURES, each = n + NAME;
     int64_t *mine = tra_calloc((size_t)each, sizeof *mine),
             *all = tra_calloc((size_t)each * (size_t)comm->size, sizeof *all);
-    *out = (tra_profile){.sites = comm->size, .nops = nops};
+    *out = (tra_profile){.sites = comm->size, .nops = nops, .loops = r->loops};
     for (int i = 0; i < nops; i++) pack(&r->ops[i], mine + i * FIGURES);
     pack(&r->total, mine + nops * FIGURES);
     gethostname((char *)(mine + n), TRA_HOSTNAME - 1);

@@ -8,11 +8,12 @@ enum { TRA_HOSTNAME = 64 };
 
 typedef struct tra_profile {
     int sites, nops;
-    tra_op_report *of;          /* [(nops + 1) * sites]: operator, then site; after the operators the whole run */
-    char (*host)[TRA_HOSTNAME]; /* of each site */
-    char kernel[32];            /* of BLAS, on site 0 */
-    double seconds;             /* of the run, from before planning until all outputs are in place */
-    double process_seconds;     /* since the command was started */
+    tra_op_report *of;            /* [(nops + 1) * sites]: operator, then site; after the operators the whole run */
+    char (*host)[TRA_HOSTNAME];   /* of each site */
+    char kernel[32];              /* of BLAS, on site 0 */
+    const tra_loop_report *loops; /* on this site: those of the report */
+    double seconds;               /* of the run, from before planning until all outputs are in place */
+    double process_seconds;       /* since the command was started */
 } tra_profile;
 
 /* What every rank measured, brought together. Collective; every rank gets it. seconds and process_seconds are the

@@ -113,7 +113,7 @@ void tra_json_storages(tra_json *j, int n, const tra_kernel_set *x);
 
 /* loops.c: the loops of a plan: the member "loops" of its JSON object; lines of text, with the numbers of their
  * operators if `operators`. */
-void tra_json_loops(tra_json *j, const tra_plan *p);
+void tra_json_loops(tra_json *j, const tra_plan *p, const tra_profile *m); /* m: what was measured of p, or NULL */
 void tra_text_loops(const tra_plan *p, bool operators, tra_str *out);
 
 #endif

@@ -161,7 +161,7 @@ static void plan(tra_json *j, const tra_job *job, const tra_shown_plan *s, bool 
         tra_json_begin(j, "operators", '[');
         for (int i = 0; i < p->nops; i++) operator(j, job, p, &s->ops[i], l, m);
         tra_json_end(j, ']');
-        if (p->nloops > 0) tra_json_loops(j, p);
+        if (p->nloops > 0) tra_json_loops(j, p, m);
         if (l) tra_json_statements(j, job->plans.labellings, l);
     }
     tra_json_end(j, '}');

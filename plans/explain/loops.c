@@ -62,7 +62,27 @@ static const char *until_of(const tra_plan_loop *l, tra_arena *a) {
     return tra_arena_strndup(a, at, n);
 }
 
-void tra_json_loops(tra_json *j, const tra_plan *p) {
+static void turns_json(tra_json *j, const char *name, double seconds, int64_t read, int64_t sent, int64_t turns) {
+    double n = turns > 0 ? (double)turns : 1;
+    tra_json_begin(j, name, '{');
+    tra_json_num(j, "seconds", seconds / n);
+    tra_json_num(j, "disk_read_bytes", (double)read / n);
+    tra_json_num(j, "sent_bytes", (double)sent / n);
+    tra_json_end(j, '}');
+}
+
+/* What the first site measured: of the first turn, and of the others their mean. */
+static void measured_json(tra_json *j, const tra_loop_report *r) {
+    tra_json_int(j, "turns", r->turns);
+    tra_json_bool(j, "converged", r->converged);
+    tra_json_begin(j, "measured", '{');
+    tra_json_int(j, "turns", r->done);
+    turns_json(j, "first", r->first, r->first_read, r->first_sent, 1);
+    turns_json(j, "others", r->others, r->others_read, r->others_sent, r->done - 1);
+    tra_json_end(j, '}');
+}
+
+void tra_json_loops(tra_json *j, const tra_plan *p, const tra_profile *m) {
     tra_arena *a = tra_arena_new();
     char place[256];
     tra_json_begin(j, "loops", '[');
@@ -86,6 +106,7 @@ void tra_json_loops(tra_json *j, const tra_plan *p) {
         tra_json_end(j, ']');
         figures_json(j, "once", &first);
         figures_json(j, "turn", &turn);
+        if (m) measured_json(j, &m->loops[i]);
         tra_json_end(j, '}');
     }
     tra_json_end(j, ']');

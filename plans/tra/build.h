@@ -114,6 +114,9 @@ const tra_kernel *tra_build_kernel_named(tra_build *b, tra_span span, const char
 typedef int tra_build_ref(void *ctx, const tra_ast *x);
 const tra_scalar *tra_build_indexed(tra_build *b, const tra_ast *x, tra_build_ref *ref, void *ctx);
 
+/* The text of a reference that gets the node of the graph whose number is its value, not a relation of the program. */
+extern const char tra_of_node[];
+
 /* New expressions in the arena: an operator with its operands (NULL where it has none), a number, argument i, component
  * d of a key. */
 const tra_scalar *tra_scalar_of(tra_arena *a, tra_scalar_op op, const tra_scalar *x, const tra_scalar *y);

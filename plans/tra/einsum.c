@@ -123,9 +123,10 @@ static int read_ref(void *ctx, const tra_ast *x) {
     if (x->kind == TRA_AST_CALL) return read_index(r, x);
     if (x->kind == TRA_AST_AGGREGATE) return read_aggregate(r, x);
     r->ok = false;
-    tra_symbol *symbol = tra_build_relation_symbol(b, x->text, x->name_span);
-    if (!symbol) return -1;
-    const tra_node *n = tra_table_as_matrix(b, x, symbol->node);
+    bool named = x->text != tra_of_node;
+    tra_symbol *symbol = named ? tra_build_relation_symbol(b, x->text, x->name_span) : NULL;
+    if (named && !symbol) return -1;
+    const tra_node *n = named ? tra_table_as_matrix(b, x, symbol->node) : b->g->v[(int)x->value];
     const tra_column *other = n ? tra_table_other_column(n) : NULL;
     const char *why;
     tra_dims shape;

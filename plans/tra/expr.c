@@ -1,6 +1,6 @@
 /* expr.c - expressions inside arguments: integers, functions of keys, scalar functions. Kernels are in kernels.c. */
 #include "gen.h"
-#include "build.h"
+#include "table_build.h"
 #include "whole.h"
 
 #include <math.h>
@@ -345,8 +345,34 @@ static const tra_scalar *scalar_extreme(tra_build *b, const tra_ast *x, const ar
     return s;
 }
 
+const char tra_of_node[] = "a node";
+
+/* What has the rows that extent(X, d) counts, if only the run does; else NULL. */
+static const tra_node *counted_rows(tra_build *b, const tra_ast *x) {
+    int at = x->nkids == 2 && x->kids[0]->kind == TRA_AST_NAME ? tra_names_find(&b->symbols, x->kids[0]->text) : -1;
+    const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    const tra_node *n = s && s->ok ? s->node : NULL;
+    int64_t d;
+    if (!n || !n->type.bounded || !tra_build_exact(b, x->kids[1], &d) || d < 0 || d >= n->type.cat->bound.n)
+        return NULL;
+    return !(n->type.bounded >> d & 1) ? NULL : n->rows && n->rows[d] ? n->rows[d] : n;
+}
+
+/* extent(X, d) of such rows: their number, a relation of rank 0. */
+static const tra_scalar *scalar_rows(tra_build *b, const tra_ast *x, const tra_node *rows, const arg_scope *sc) {
+    tra_node *n = tra_table_count_rows(b, x->span, rows, rows->type.columns ? TRA_I64 : rows->type.dtype);
+    if (!n) return NULL;
+    int at = tra_names_find(&b->symbols, x->kids[0]->text);
+    ((tra_symbol *)b->symbols.value[at])->used = true;
+    const tra_ast ref = {
+        .kind = TRA_AST_INDEX, .span = x->span, .name_span = x->span, .text = tra_of_node, .value = n->id};
+    return scalar_ref(b, &ref, sc);
+}
+
 static const tra_scalar *scalar_call(tra_build *b, const tra_ast *x, const arg_scope *sc) {
     int64_t extent;
+    const tra_node *rows = sc->ref && strcmp(x->text, "extent") == 0 ? counted_rows(b, x) : NULL;
+    if (rows) return scalar_rows(b, x, rows, sc);
     if (strcmp(x->text, "extent") == 0)
         return tra_build_extent(b, x, &extent) ? tra_scalar_number(b->arena, (double)extent) : NULL;
     if (sc->ref && strcmp(x->text, "index") == 0) return scalar_ref(b, x, sc);

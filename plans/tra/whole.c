@@ -308,6 +308,13 @@ static tra_ast *with_references(whole *w, const tra_ast *x) {
 static int take_reference(void *ctx, const tra_ast *x) {
     whole *w = ctx;
     if (x->kind == TRA_AST_INDEX && x->text == reference) return (int)x->value;
+    if (x->kind == TRA_AST_INDEX && x->text == tra_of_node) { /* of rank 0 */
+        tra_einsum_ref *all = tra_news(w->b->arena, tra_einsum_ref, w->s->nrefs + 1);
+        memcpy(all, w->s->ref, (size_t)w->s->nrefs * sizeof *all);
+        all[w->s->nrefs] = (tra_einsum_ref){.node = w->b->g->v[(int)x->value]};
+        w->s->ref = all;
+        return w->s->nrefs++;
+    }
     tra_diag_error(w->b->d, x->span, "label the dimensions of all: C[i,j] = A[i,j] + sum[k](B[i,k])",
                    "indices stand only in EinSum statements, whose left side has them too");
     return -1;
@@ -350,7 +357,7 @@ tra_node *tra_build_elementwise(tra_build *b, const tra_ast *x, tra_build_operan
     }
     const tra_node *shape = common_shape(&w);
     if (!shape) return NULL;
-    tra_einsum *s = over_dimensions(b, shape, w.n);
+    tra_einsum *s = w.s = over_dimensions(b, shape, w.n);
     for (int i = 0; i < w.n; i++) set_ref(s, i, w.node[i]);
     s->expr = tra_build_indexed(b, y, take_reference, &w);
     return s->expr ? tra_statement(b, x->span, s) : NULL;

@@ -160,3 +160,14 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     [ "$(tra eval 'project(t, drop(s), *, b = a * 2)' t.csv | head -2)" = $'a,b\n1,2' ]
     [ "$(tra eval 'matrix(t, [*, drop(a), b = a * 2])' t.csv | head -2)" = $'b\n2' ]
 }
+
+@test "extent of rows that only the run counts is their number in EinSum and in arithmetic of whole tensors" {
+    printf 'k,v\n1,2\n3,4\n5,9\n' >t.csv
+    for how in "" "--sites 3" "--engine reference"; do
+        [ "$(tra eval $how 's = select(t, v > 3); M = matrix(s, [v]); m[j] = sum[i](M[i,j]) / extent(M, 0)' t.csv)" = $'j,value\nv,6.5' ]
+        [ "$(tra eval $how 's = select(t, v > 3); M = matrix(s, [v]); sum(M) / extent(M, 0) - extent(s, 0)' t.csv)" = 4.5 ]
+        [ "$(tra eval $how 's = select(t, v > 30); M = matrix(s, [v]); M / extent(M, 0)' t.csv)" = v ]
+    done
+    status 2 tra eval 's = select(t, v > 3); gen(zero, [extent(s, 0)])' t.csv
+    has 'only the run tells how many rows'
+}

@@ -36,3 +36,26 @@ S' t.csv
     has "the turn counter 'j' cannot stand here"
     has 'EinSum, select, project, group, matrix'
 }
+
+@test "a profile has the turns of each loop, what the first took, and the mean of the others" {
+    cat >p.tra <<'END'
+X = gen(normal, [300, 300], by = [100, 300], seed = 1)
+state a = gen(uniform, [300], by = [100], seed = 2)
+repeat 7 as t {
+    state b[i] = a[i]
+    repeat 3 { next b[i] = tanh(sum[j](X[i,j] * b[j])) }
+    n = norm(b)
+    next a[i] = b[i] / n[]
+} until n < 0
+output a
+END
+    for sites in 1 3; do
+        status 0 tra run -q --sites $sites --profile p.json p.tra
+        py '
+d = json.load(open("p.json"))["plans"][0]["loops"]
+assert [(l["turns"], l["measured"]["turns"], l["converged"]) for l in d] == [(7, 7, False), (3, 21, True)], d
+assert all(l["measured"][k]["seconds"] > 0 and l["measured"][k]["disk_read_bytes"] >= 0 for l in d for k in ("first", "others"))
+assert (d[0]["measured"]["others"]["sent_bytes"] > 0) == (sys.argv[1] == "3")
+' $sites
+    done
+}

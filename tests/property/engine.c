@@ -164,6 +164,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     tra_profile m;
     tra_profile_gather(b->c, &r, p->nops, &m);
     free(r.ops);
+    free(r.loops);
     if (b->c->rank == 0) {
         bool refused = s == TRA_INPUT && (b->index >= FIRST_OF_TABLES || strstr(e.msg, "does not fit"));
         b->t->runs++;
