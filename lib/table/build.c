@@ -233,9 +233,7 @@ static tra_status add_sub(tra_arena *a, tra_colop op, const tra_colexpr **kids, 
     bool moves = op == TRA_C_ADD ? (kl == NUMBER) != (kr == NUMBER) : kl != NUMBER && kr == NUMBER;
     bool spans = op == TRA_C_SUB && kl == kr && kl != NUMBER;
     if (kl == STRING || kr == STRING || (kl != NUMBER && !moves && !spans) || (kr != NUMBER && !moves && !spans))
-        return tra_fail(e, TRA_PROGRAM, "%s is given %s and %s%s", tra_colop_text(op), kind_text(l), kind_text(r),
-                        op == TRA_C_ADD && (kl == STRING || kr == STRING) ? " (concat(a, b) puts strings together)"
-                                                                          : "");
+        return tra_fail(e, TRA_PROGRAM, "%s is given %s and %s", tra_colop_text(op), kind_text(l), kind_text(r));
     if (kl == NUMBER) TRA_TRY(numbers(a, op, 1, &l, moves, e));
     if (kr == NUMBER) TRA_TRY(numbers(a, op, 1, &r, moves, e));
     if (spans)
@@ -379,9 +377,9 @@ static tra_status calendar(tra_arena *a, tra_colop op, const tra_colexpr *k, con
     static const struct {
         tra_colop op;
         int64_t least, most;
-    } ranges[] = {{TRA_C_QUARTER, 1, 4},   {TRA_C_MONTH, 1, 12},  {TRA_C_WEEK, 1, 53},
-                  {TRA_C_YEARDAY, 1, 366}, {TRA_C_DAY, 1, 31},    {TRA_C_WEEKDAY, 0, 6},
-                  {TRA_C_HOUR, 0, 23},     {TRA_C_MINUTE, 0, 59}, {TRA_C_SECOND, 0, 59}};
+    } ranges[] = {{TRA_C_QUARTER, 1, 4}, {TRA_C_MONTH, 1, 12},  {TRA_C_WEEK, 1, 53},   {TRA_C_YEARDAY, 1, 366},
+                  {TRA_C_DAY, 1, 31},    {TRA_C_WEEKDAY, 0, 6}, {TRA_C_HOUR, 0, 23},   {TRA_C_MINUTE, 0, 59},
+                  {TRA_C_SECOND, 0, 59}};
     bool times = op == TRA_C_HOUR || op == TRA_C_MINUTE || op == TRA_C_SECOND;
     if (k->untyped) k = tra_colexpr_null_of(a, TRA_COL_TIMESTAMP, NULL);
     if (k->type != TRA_COL_TIMESTAMP && (times || k->type != TRA_COL_DATE))

@@ -207,8 +207,9 @@ static const tra_colexpr *apply(const tra_table_scope *sc, tra_ast *x, tra_colop
     tra_err e = {0};
     if (tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK)
         return n ? tra_table_set_units(sc, op, n, kids, r) : r;
-    const char *advice = NULL; /* where a date meets something else */
+    const char *advice = NULL; /* where a date meets something else, or strings are added */
     for (int i = 0; i < n && n == 2; i++) {
+        if (op == TRA_C_ADD && tra_coltype_is_coded(kids[i]->type)) advice = "concat(a, b) puts strings together";
         if (kids[i]->type == kids[1 - i]->type) continue;
         if (kids[i]->type == TRA_COL_DATE) advice = "write date \"2017-04-15\" for a day";
         if (kids[i]->type == TRA_COL_TIMESTAMP) advice = "write timestamp \"2017-04-15 08:15:00\" for a time";
