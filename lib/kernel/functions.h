@@ -43,6 +43,16 @@
     F(X, TRUNC, "trunc", SAME, trunc(a))                                                                               \
     F(X, RELU, "relu", SAME, a != a ? a : a > 0 ? a : 0.0)
 
+/* Casts, in tensors (tables have theirs in calls.h): name in C, element type, definition. To a whole number without the
+ * fraction; what does not fit is an error. */
+#define TRA_CASTS(F, X)                                                                                                \
+    F(X, TO_BOOL, BOOL, "bool", a != 0)                                                                                \
+    F(X, TO_I32, I32, "i32", trunc(a))                                                                                 \
+    F(X, TO_I64, I64, "i64", trunc(a))                                                                                 \
+    F(X, TO_F32, F32, "f32", (double)(float)a)                                                                         \
+    F(X, TO_F64, F64, "f64", a)
+
+#define TRA_SCALAR_CAST(X, name, type, text, def)        X(name, 1, text, CAST, def)
 #define TRA_SCALAR_REAL(X, name, arity, text, def, loop) X(name, arity, text, REAL, def)
 #define TRA_SCALAR_PART(X, name, text, cls, def)         X(name, 1, text, cls, def)
 

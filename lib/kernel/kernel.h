@@ -26,7 +26,7 @@ size_t tra_array_bytes(const tra_array *a);
  *
  * Classes, for operands that were brought to one type: SAME that type; SUM the same, but i32 for bools (all integers
  * i64 where WIDE); PRODUCT the same (i64 where WIDE); POWER the type of the base where the exponent is a whole number
- * of the program, else as REAL: f64 for integers; BOOL bool; IF the type that holds both branches. */
+ * of the program, else as REAL: f64 for integers; BOOL bool; IF the type that holds both branches; CAST its own. */
 #define TRA_SCALARS(X)                                                                                                 \
     X(CONST, 0, "const", SAME, 0)                                                                                      \
     X(ARG, 0, "arg", SAME, 0)                                                                                          \
@@ -53,6 +53,7 @@ size_t tra_array_bytes(const tra_array *a);
     X(ABS, 1, "abs", PRODUCT, fabs(a))                                                                                 \
     TRA_PARTS(TRA_SCALAR_PART, X)                                                                                      \
     TRA_REALS(TRA_SCALAR_REAL, X)                                                                                      \
+    TRA_CASTS(TRA_SCALAR_CAST, X)                                                                                      \
     X(STEP, 1, "relu_grad", SAME, a > 0)                                                                               \
     X(WIDE, 1, "wide", SAME, a)                                                                                        \
     X(SOME, 1, "some", BOOL, a != 0) /* of a number of rows: 0 is an error */
@@ -86,10 +87,16 @@ typedef enum tra_scalar_class {
     TRA_SC_POWER,
     TRA_SC_REAL,
     TRA_SC_BOOL,
-    TRA_SC_IF
+    TRA_SC_IF,
+    TRA_SC_CAST
 } tra_scalar_class;
 int tra_scalar_arity(tra_scalar_op op);
 tra_scalar_class tra_scalar_class_of(tra_scalar_op op);
+tra_dtype tra_scalar_cast(tra_scalar_op op); /* what a CAST gives */
+/* Is the type of the result, whatever those of the operands: of comparisons and casts? */
+static inline bool tra_scalar_has_own_type(tra_scalar_op op) {
+    return tra_scalar_class_of(op) == TRA_SC_BOOL || tra_scalar_class_of(op) == TRA_SC_CAST;
+}
 const char *tra_scalar_text(tra_scalar_op op);
 double tra_mod(double a, double b); /* a - b * floor(a / b), of the sign of b; NaN where b is 0 */
 /* The function of that name with so many arguments (exp, log, max, pow, ...); -1 if none. */

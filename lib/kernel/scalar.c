@@ -23,6 +23,16 @@ const char *tra_scalar_text(tra_scalar_op op) { return ops[op].text; }
 
 tra_scalar_class tra_scalar_class_of(tra_scalar_op op) { return ops[op].class; }
 
+tra_dtype tra_scalar_cast(tra_scalar_op op) {
+    switch ((int)op) {
+#define F(X, name, type, ...)                                                                                          \
+    case TRA_S_##name: return TRA_##type;
+        TRA_CASTS(F, )
+#undef F
+    }
+    return TRA_F64;
+}
+
 /* Is the operator called by its name in the language? Not those written as signs, nor those that no program writes. */
 static bool is_function(int op) {
     return ops[op].arity > 0 && isalpha((unsigned char)ops[op].text[0]) && op < TRA_S_STEP && op != TRA_S_NEG;
@@ -112,7 +122,10 @@ void tra_scalar_fold(const tra_scalar *s, tra_scalar *out) {
     default: exact = false;
     }
     double value = tra_scalar_eval(s, NULL);
-    bool whole = ops[s->op].class == TRA_SC_BOOL || (wholes && ops[s->op].class != TRA_SC_REAL);
+    bool cast = ops[s->op].class == TRA_SC_CAST, inside = value >= -0x1p63 && value < 0x1p63;
+    if (cast && !tra_dtype_is_float(tra_scalar_cast(s->op)) && inside)
+        return (void)(*out = tra_scalar_of_whole(whole_of(s->a, &a) && s->op == TRA_S_TO_I64 ? a : (int64_t)value));
+    bool whole = ops[s->op].class == TRA_SC_BOOL || (wholes && !cast && ops[s->op].class != TRA_SC_REAL);
     *out = exact   ? tra_scalar_of_whole(v)
            : whole ? (tra_scalar){.op = TRA_S_CONST, .value = value}
                    : tra_scalar_of_real(value);

@@ -94,6 +94,22 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_CEIL: LOOP(REAL(ceil, a[i]));
     case TRA_S_ROUND: LOOP(REAL(rint, a[i]));
     case TRA_S_TRUNC: LOOP(REAL(trunc, a[i]));
+    case TRA_S_TO_BOOL: LOOP(a[i] != 0 ? (T)1 : (T)0);
+    case TRA_S_TO_F32:
+    case TRA_S_TO_F64: LOOP(a[i]);
+    case TRA_S_TO_I32:
+    case TRA_S_TO_I64: {
+        double end = op == TRA_S_TO_I32 ? 0x1p31 : 0x1p63; /* what is no such number is noted, and 0 */
+        bool fits = true;
+        for (int64_t i = 0; i < n; i++) {
+            double whole = trunc((double)a[i]);
+            bool inside = whole >= -end && whole < end;
+            fits &= inside;
+            d[i] = inside ? (T)whole : (T)0;
+        }
+        tra_overflow |= !fits;
+        return;
+    }
     case TRA_S_RELU: LOOP(a[i] != a[i] ? a[i] : a[i] > 0 ? a[i] : (T)0);
     case TRA_S_STEP: LOOP(a[i] > 0 ? (T)1 : (T)0);
     case TRA_S_IDIV: LOOP(floor((double)a[i] / (double)b[i])); /* as defined, also of f32 */

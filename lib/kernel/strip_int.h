@@ -92,6 +92,11 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
     case TRA_S_ISNAN:
     case TRA_S_ISINF: LOOP(0);
     case TRA_S_SIGN: LOOP((a[i] > 0) - (a[i] < 0));
+    case TRA_S_TO_BOOL: LOOP(a[i] != 0);
+    case TRA_S_TO_I32:
+    case TRA_S_TO_I64:
+    case TRA_S_TO_F32:
+    case TRA_S_TO_F64:
     case TRA_S_FLOOR:
     case TRA_S_CEIL:
     case TRA_S_ROUND:

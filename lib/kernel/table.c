@@ -87,7 +87,9 @@ static const tra_row rows[] = {
 #define PART(X, id, text, ...) {.name = text, .uses = MAP, .expr = F1(id)},
 #define REAL(X, id, arity, text, ...)                                                                                  \
     {.name = (arity) == 1 ? text : "", .uses = MAP, .expr = F1(id)}, /* of one operand */
-    TRA_PARTS(PART, ) TRA_REALS(REAL, )
+#define CAST(X, id, type, text, ...) {.name = text, .uses = MAP, .expr = F1(id)},
+    TRA_PARTS(PART, ) TRA_CASTS(CAST, ) TRA_REALS(REAL, )
+#undef CAST
 #undef PART
 #undef REAL
         {.name = "densify", .uses = MAP, .expr = ARG0, .type = -1}, /* the same elements */

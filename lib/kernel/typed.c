@@ -59,6 +59,10 @@ static tra_dtype op_type(tra_scalar_op op, const operand *x, bool wide, tra_dtyp
         break;
     case TRA_SC_BOOL: *in = tra_strip_type(t); return TRA_BOOL;
     case TRA_SC_REAL: r = float_of(t); break;
+    case TRA_SC_CAST: /* a float becomes whole as a float, which then is one */
+        r = tra_scalar_cast(op);
+        *in = tra_strip_type(tra_dtype_is_float(t) && !tra_dtype_is_float(r) ? t : r);
+        return r;
     }
     *in = tra_strip_type(r);
     return r;
@@ -96,7 +100,7 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
         out->alike = out->alike && arg[i] == all && tra_dtype_is_float(all);
         out->load[i] = tra_strip_type(arg[i]);
     }
-    for (int i = 0; i < code->n; i++) out->alike = out->alike && tra_scalar_class_of(code->v[i].op) != TRA_SC_BOOL;
+    for (int i = 0; i < code->n; i++) out->alike = out->alike && !tra_scalar_has_own_type(code->v[i].op);
     out->type = all;
     if (out->alike) return;
     wide = wide || tra_code_is_wide(code);

@@ -43,7 +43,9 @@ static const struct {
     {"abs", TRA_S_ABS},
 #define PART(X, name, text, ...)        {text, TRA_S_##name},
 #define REAL(X, name, arity, text, ...) {arity == 1 ? text : "", TRA_S_##name},
-    TRA_PARTS(PART, ) TRA_REALS(REAL, )
+#define CAST(X, name, type, text, ...)  {text, TRA_S_##name},
+    TRA_PARTS(PART, ) TRA_CASTS(CAST, ) TRA_REALS(REAL, )
+#undef CAST
 #undef PART
 #undef REAL
         {"densify", TRA_S_ARG},

@@ -97,7 +97,8 @@ static bool holds(tra_scalar_op op, ref_num a, ref_num b) {
     case TRA_S_NOT: return a == 0;
     case TRA_S_ISNAN: return isnan(a);
     case TRA_S_ISINF: return isinf(a);
-    case TRA_S_SOME: return a != 0;
+    case TRA_S_SOME:
+    case TRA_S_TO_BOOL: return a != 0;
     default: return a != b;
     }
 }
@@ -130,6 +131,8 @@ static ref_value of_reals(tra_scalar_op op, tra_dtype t, double a, double b) {
     case TRA_S_CEIL: return real(t, ceil(a));
     case TRA_S_TRUNC: return real(t, trunc(a));
     case TRA_S_ROUND: return real(t, nearbyint(a));
+    case TRA_S_TO_I32:
+    case TRA_S_TO_I64: return real(t, trunc(a));
     case TRA_S_SIGN: return real(t, isnan(a) ? a : (a > 0) - (a < 0));
     case TRA_S_MOD: return real(t, remainder_below(a, b));
     case TRA_S_IDIV: return real(t, floor(a / b));
@@ -188,6 +191,20 @@ static ref_value of_numbers(tra_scalar_op op, ref_value x, ref_value y) {
     return r;
 }
 
+/* f32(x), i64(x), ... A number of the program stays one. */
+static ref_value cast(tra_scalar_op op, ref_value x, ref_fit *fit) {
+    tra_dtype to = op == TRA_S_TO_I32 ? TRA_I32 : op == TRA_S_TO_I64 ? TRA_I64 : op == TRA_S_TO_F32 ? TRA_F32 : TRA_F64;
+    ref_value r = x;
+    if (ref_is_float(to)) {
+        if (to == TRA_F32) r.v = (float)(x.number || ref_is_float(x.t) ? (double)x.v : x.v);
+        return x.number ? (r.real = true, r) : real(to, (double)r.v);
+    }
+    ref_num v = truncl(x.v);
+    if (x.number) return r.v = v, r.real = false, r;
+    if (!(v >= -0x1p63L && v < 0x1p63L)) return fit->over = true, whole(to, 0, fit);
+    return whole(to, (huge)v, fit);
+}
+
 static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit) {
     bool numbers = x.number && y.number;
     tra_dtype t = numbers ? TRA_F64 : common(x, y);
@@ -203,6 +220,7 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
     case TRA_S_ISNAN:
     case TRA_S_ISINF:
     case TRA_S_SOME:
+    case TRA_S_TO_BOOL:
     case TRA_S_NE: {
         bool yes = holds(op, as(x, t).v, as(y, t).v);
         fit->none = fit->none || (op == TRA_S_SOME && !yes);
@@ -219,6 +237,10 @@ static ref_value apply(tra_scalar_op op, ref_value x, ref_value y, ref_fit *fit)
             return r;
         }
         break;
+    case TRA_S_TO_I32:
+    case TRA_S_TO_I64:
+    case TRA_S_TO_F32:
+    case TRA_S_TO_F64: return cast(op, x, fit);
     case TRA_S_ADD:
     case TRA_S_SUB:
     case TRA_S_NEG: t = fit->wide ? summed(t) : counted(t); break;

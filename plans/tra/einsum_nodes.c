@@ -199,10 +199,9 @@ static bool is_known(const tra_graph *g, const tra_einsum *s, int before) {
     return s->node->name != NULL;
 }
 
-/* Has the expression a part whose type is not that of its operands, such as a comparison or an `if`? */
+/* Has the expression a part whose type is not that of its operands, such as a comparison, an `if` or a cast? */
 static bool has_comparison(const tra_scalar *e) {
-    tra_scalar_class class = tra_scalar_class_of(e->op);
-    bool compares = class == TRA_SC_BOOL || class == TRA_SC_IF;
+    bool compares = tra_scalar_has_own_type(e->op) || tra_scalar_class_of(e->op) == TRA_SC_IF;
     return compares || (e->a && has_comparison(e->a)) || (e->b && has_comparison(e->b)) ||
            (e->c && has_comparison(e->c));
 }

@@ -36,7 +36,8 @@ k = np.load("k.npy")
 # every function of tensors has a line here or above: the program lists them
 listed = {f["name"] for f in json.loads(subprocess.run([tra, "help", "functions", "--format", "json"], capture_output=True).stdout) if "tensors" in f["in"]}
 tested = set(one) | {re.match(r"(%s )?([a-z0-9]+)", e)[2] for e in two if re.match(r"(%s )?([a-z0-9]+)", e)} 
-assert listed <= tested, listed - tested
+casts = {"bool", "i32", "i64", "f32", "f64"} # in a test of their own
+assert listed <= tested | casts, listed - tested - casts
 def run(text, *names):
     open("p.tra", "w").write(text)
     for how in ([], ["--engine", "reference"]):
@@ -76,6 +77,45 @@ for how, out in run(f"input t from \"t.h5\"\nR = project(t, {cols})\noutput R to
         near(c["values"][()] if isinstance(c, h5py.Group) else c[()], w, "table: " + e + str(how))
     out.close()
 ' "$TRA"
+}
+
+@test "casts of elements give that type, in EinSum, in functions of elements, in loops; what does not fit is an error" {
+    ln -s "$BATS_FILE_TMPDIR"/*.h5 "$BATS_FILE_TMPDIR"/*.npy .
+    py '
+import subprocess
+tra = sys.argv[1]
+kinds = dict(bool="?", i32="<i4", i64="<i8", f32="<f4", f64="<f8")
+for n in ("f8", "f4", "i8", "i4", "b1"):
+    x = np.load(n + ".npy")
+    text, want = [f"input x from \"{n}.h5\""], {}
+    for c, d in kinds.items():
+        w = (x != 0) if c == "bool" else x.astype(d)
+        for k, (e, v) in enumerate({f"{c}(x[i])": w, f"{c}(x[i] * 2 + 1) + {c}(x[i])": None, f"i64({c}(x[i])) + 1": None}.items()):
+            if k == 1: v = (x * 2 + 1 != 0) + (x != 0).astype("i4") if c == "bool" else (x.astype("f8") * 2 + 1).astype(d) + x.astype(d)
+            if k == 2: v = w.astype("i8") + 1
+            text += [f"{c}{k}[i] = {e}", f"output {c}{k} to \"out.h5:{c}{k}\""]
+            want[f"{c}{k}"] = (v, e)
+        text += [f"{c}t = transform(x, v -> {c}(v))", f"output {c}t to \"out.h5:{c}t\"", f"{c}s[] = sum {c}(x[i])", f"output {c}s to \"out.h5:{c}s\""]
+        want[f"{c}t"] = (w, "transform " + c)
+        want[f"{c}s"] = (w.sum(dtype="f8" if c[0] == "f" else "i8"), "sum " + c)
+    open("p.tra", "w").write("\n".join(text) + "\n")
+    for how in ([], ["--engine", "reference"], ["--sites", "3"]):
+        subprocess.run([tra, "run", "-q", *how, "p.tra"], check=True)
+        with h5py.File("out.h5") as out:
+            for k, (v, e) in want.items():
+                g = out[k]
+                if k[-1] in "0t": assert g.dtype == v.dtype, (k, g.dtype, v.dtype, n)
+                np.testing.assert_allclose(np.asarray(g[()], float).reshape(np.shape(v)), np.asarray(v, float), rtol=2e-6 if "f4" in n or "f32" in e else 1e-13, err_msg=f"{n} {e} {how}")
+' "$TRA"
+    printf '%s\n' 'input x from "f4.h5"' 'state S = x' 'repeat 3 as k { next S[i] = f32(S[i] + k) }' 'output S' >l.tra
+    status 0 tra run -q l.tra
+    py 'x = np.load("f4.npy"); s = h5py.File("S.h5")["data"]; assert s.dtype == "f4"; np.testing.assert_allclose(s[()], x + np.float32(3), rtol=1e-5, atol=1e-4)'
+    for e in 'i64(x[i] / 0)' 'i32(x[i] * 1e9)' 'i64(nan + 0 * x[i])'; do
+        printf '%s\n' 'input x from "f8.h5"' "Y[i] = $e" 'output Y' >e.tra
+        status 3 tra run -q e.tra
+        has 'does not fit'
+        status 3 tra run -q --engine reference e.tra
+    done
 }
 
 @test "each aggregation is numpy's after = and inside, with missing values, of floats and integers, on several sites" {
