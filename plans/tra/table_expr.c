@@ -1,5 +1,6 @@
 /* table_expr.c - expressions over columns: names are resolved, then types are found. */
 #include "table_build.h"
+#include "table_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +174,7 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
     bool exists = false; /* with another number of arguments */
     tra_build *b = sc->b;
     bool extreme = !strcmp(x->text, "min") || !strcmp(x->text, "max");
-    if (tra_aggregate_find(x->text) >= 0 && (!extreme || x->nkids == 1)) {
+    if ((tra_aggregate_find(x->text) >= 0 || tra_is_composed_aggregate(x->text)) && (!extreme || x->nkids == 1)) {
         tra_diag_error(
             b->d, x->name_span,
             tra_arena_printf(b->arena, "write group(T, [key], name = %s(...)), then use its columns", x->text),

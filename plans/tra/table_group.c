@@ -211,6 +211,10 @@ tra_node *tra_table_group(tra_table_builder *w) {
         tra_table_refuse(w, list ? list : w->call, "the keys of groups stand in a list, which may be empty");
         return NULL;
     }
+    for (int i = 0; i < n; i++) {
+        const tra_ast *x = w->call->kids[i + 2], *call = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
+        if (call->kind == TRA_AST_CALL && tra_is_composed_aggregate(call->text)) return tra_table_group_composed(w);
+    }
     for (int i = 0; i < list->nkids; i++) ok = tra_table_add_term(w, list->kids[i]) && ok;
     tra_table_agg *agg = tra_news(w->b->arena, tra_table_agg, n + 1);
     tra_table_term *operand = tra_news(w->b->arena, tra_table_term, n + 1);

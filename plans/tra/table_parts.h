@@ -68,6 +68,11 @@ tra_node *tra_table_number_rows(tra_table_builder *w, tra_node *in, const char *
  * block of the table `blocks`. */
 tra_node *tra_table_split_numbers(tra_table_builder *w, tra_node *sorted, const tra_node *blocks);
 
+/* group of which some aggregate is one of several operators (table_group_composed.c): is this the name of such one? Of
+ * aggregate i, NULL after the last. */
+tra_node *tra_table_group_composed(tra_table_builder *w);
+bool tra_is_composed_aggregate(const char *name);
+const char *tra_composed_aggregate(int i);
 /* table_group.c: the groups of rows whose first columns are the keys; w->op says how keys are called. states: all
  * aggregates have states, so that groups are made block by block first. */
 tra_node *tra_table_group_rows(tra_table_builder *w, tra_node *rows, const tra_group_column *columns, bool states);

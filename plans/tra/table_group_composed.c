@@ -1,0 +1,294 @@
+/* table_group_composed.c - aggregates that are several operators: corr, covar, skewness, mode, ...
+ *
+ * A group that has such aggregates is written anew as a program of its own, whose operators are those of the language:
+ * rows with the keys and what aggregates read (rows), their groups (groups), each row beside its group (beside), the
+ * groups of these (more), and the results of both. So what is said of those operators (memory, ranks, NULLs, orders)
+ * holds for these aggregates too. Where values are counted first, `rows` is itself a group of rows. */
+#include "table_build.h"
+#include "table_parts.h"
+
+#include <string.h>
+
+/* In these texts #a is a column of the aggregate, $1 and $2 are its arguments. */
+typedef struct composed {
+    const char *name;
+    int nargs;
+    const char *row;    /* columns of each row */
+    const char *counts; /* of each different value of #a in a group: aggregates of its rows; NULL: each row counts */
+    const char *first;  /* aggregates of these */
+    const char *second; /* aggregates of each row beside the first ones; NULL: none */
+    const char *result;
+} composed;
+
+#define PAIR         "#a = if(isnull($2), null, ($1) * 1.0), #b = if(isnull($1), null, ($2) * 1.0)"
+#define PAIR_MEANS   "#n = count(#a), #s = mean(#a), #t = mean(#b)"
+#define PAIR_PRODUCT "#w = sum((#a - #s) * (#b - #t))"
+#define BEST         "#a = $1, #b = if(isnull($1), null, $2)"
+#define AT_BEST      "#r = first(if(#b == #m || (#b != #b && #m != #m), #a, null))"
+/* HyperLogLog: 4096 registers; each the greatest number of leading zeros and one more, of 51 bits */
+#define REGISTER                                                                                                       \
+    "#a = hash($1) % 4096, #b = if(isnull($1), null, 51 - i64(floor(log(hash($1) div 4096 + 0.5) / log(2))))"
+#define ESTIMATE "(0.7213 / (1 + 1.079 / 4096) * 16777216 / (ifnull(#s, 0) + 4096 - #n))"
+
+static const composed composites[] = {
+    {"corr", 2, PAIR, NULL, PAIR_MEANS, PAIR_PRODUCT ", #u = sum((#a - #s)^2), #v = sum((#b - #t)^2)",
+     "if(#n < 2, null, clip(#w / (sqrt(#u) * sqrt(#v)), -1, 1))"},
+    {"covar", 2, PAIR, NULL, PAIR_MEANS, PAIR_PRODUCT, "if(#n < 2, null, #w / (#n - 1))"},
+    {"covar_pop", 2, PAIR, NULL, PAIR_MEANS, PAIR_PRODUCT, "if(#n < 1, null, #w / #n)"},
+    {"skewness", 1, "#a = ($1) * 1.0", NULL, "#n = count(#a), #s = mean(#a)",
+     "#u = sum((#a - #s)^2), #v = sum((#a - #s)^3)",
+     "if(#n < 3, null, sqrt(#n * (#n - 1.0)) / (#n - 2) * (#v / #n) / (#u / #n)^1.5)"},
+    {"kurtosis", 1, "#a = ($1) * 1.0", NULL, "#n = count(#a), #s = mean(#a)",
+     "#u = sum((#a - #s)^2), #v = sum((#a - #s)^4)",
+     "if(#n < 4, null, (#n - 1.0) / ((#n - 2.0) * (#n - 3)) * ((#n + 1) * (#v / #n) / (#u / #n)^2 - 3 * (#n - 1.0)))"},
+    {"wmean", 2, "#a = if(isnull($2), null, ($1) * 1.0 * ($2)), #b = if(isnull($1), null, ($2) * 1.0)", NULL,
+     "#s = sum(#a), #t = sum(#b)", NULL, "#s / #t"},
+    {"arg_min", 2, BEST, NULL, "#m = min(#b)", AT_BEST, "#r"},
+    {"arg_max", 2, BEST, NULL, "#m = max(#b)", AT_BEST, "#r"},
+    {"mode", 1, "#a = $1", "#n = count(#a)", "#m = max(#n)", "#r = first(if(#n == #m, #a, null))", "#r"},
+    {"approx_distinct", 1, REGISTER, "#r = max(#b)", "#n = count(#r), #s = sum(2.0^(0 - #r))", NULL,
+     "i64(round(if(#n < 4096 && " ESTIMATE " <= 10240, 4096 * log(4096 / (4096.0 - #n)), " ESTIMATE ")))"},
+};
+
+static const composed *find(const char *name) {
+    for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
+        if (strcmp(composites[i].name, name) == 0) return &composites[i];
+    return NULL;
+}
+
+bool tra_is_composed_aggregate(const char *name) { return find(name) != NULL; }
+
+const char *tra_composed_aggregate(int i) {
+    return i < (int)(sizeof composites / sizeof *composites) ? composites[i].name : NULL;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+/* An aggregate of the call: its name, what computes it (own: an aggregate of one operator), its arguments as text. */
+typedef struct item {
+    const char *name, *argument[2];
+    composed how;
+} item;
+
+typedef struct writer {
+    tra_table_builder *w;
+    int nkeys, nitems;
+    const char **key;      /* names, as the language writes them */
+    const char **key_text; /* the keys as the call has them */
+    item *v;
+    int nsymbols; /* of the program, before those of this group */
+} writer;
+
+static void separate(tra_str *s) {
+    if (s->n) tra_str_add(s, ", ");
+}
+
+/* Appends the text of an aggregate, with its columns and arguments. */
+static void expand(const writer *x, int i, const char *text, tra_str *out) {
+    separate(out);
+    for (; *text; text++) {
+        if (*text == '#')
+            tra_str_printf(out, "`%c.%d`", *++text, i);
+        else if (*text == '$')
+            tra_str_printf(out, "(%s)", x->v[i].argument[*++text - '1']);
+        else
+            tra_str_addn(out, text, 1);
+    }
+}
+
+static void add_keys(const writer *x, const char *const *text, tra_str *out) {
+    for (int k = 0; k < x->nkeys; k++) separate(out), tra_str_add(out, text[k]);
+}
+
+static void rename_all(tra_ast *x, tra_span span) {
+    x->span = x->name_span = span;
+    if (x->kind == TRA_AST_NAME && strncmp(x->text, "group__", 7) == 0) ((char *)(uintptr_t)x->text)[5] = '.';
+    for (int i = 0; i < x->nkids; i++) rename_all(x->kids[i], span);
+}
+
+/* Builds what the text computes; its relations are those that were built before, by name. NULL after a diagnostic. */
+static tra_node *build(writer *x, const char *name, const char *text) {
+    tra_build *b = x->w->b;
+    tra_diags own = {.arena = b->arena};
+    tra_script script = {.name = "group", .text = tra_arena_printf(b->arena, "R = %s\n", text)};
+    tra_ast_program program;
+    script.n = (int)strlen(script.text);
+    own.src = &script;
+    tra_parse(&script, b->arena, &own, &program);
+    if (own.errors || program.n != 1) {
+        tra_diag_error(b->d, x->w->call->span, NULL, "these aggregates cannot be written as operators: %s", text);
+        return NULL;
+    }
+    rename_all(program.v[0].value, x->w->call->span);
+    tra_node *n = tra_build_relation(b, program.v[0].value);
+    if (!n) return NULL;
+    tra_symbol *s = tra_new(b->arena, tra_symbol);
+    *s = (tra_symbol){.stmt = &program.v[0], .ok = true, .seen = true, .used = true, .node = n, .depth = b->depth};
+    tra_names_add(&b->symbols, tra_arena_printf(b->arena, "group._%s", name), s);
+    return n;
+}
+
+static const char *kept(writer *x, tra_str *s) {
+    const char *text = tra_arena_printf(x->w->b->arena, "%s", tra_str_get(s));
+    tra_str_free(s);
+    return text;
+}
+
+/* Rows beside rows of equal keys; all of them, where there are no keys. */
+static const char *beside(writer *x, const char *left, const char *right) {
+    tra_str s = {0};
+    if (x->nkeys == 0) return tra_arena_printf(x->w->b->arena, "cross(group__%s, group__%s)", left, right);
+    tra_str_printf(&s, "join(group__%s, group__%s, ", left, right);
+    for (int k = 0; k < x->nkeys; k++) tra_str_printf(&s, "%s%s == %s", k ? " && " : "", x->key[k], x->key[k]);
+    tra_str_add(&s, ", nulls = match, expect = \"m:1\")");
+    return kept(x, &s);
+}
+
+static const char *grouped(writer *x, const char *of, const char *aggregates) {
+    tra_str keys = {0};
+    add_keys(x, x->key, &keys);
+    const char *list = kept(x, &keys);
+    return tra_arena_printf(x->w->b->arena, "group(%s, [%s]%s%s)", of, list, *aggregates ? ", " : "", aggregates);
+}
+
+/* The groups of rows `of`, with the aggregates of items from .. from + n - 1; their relation is called `name`. */
+static bool add_groups(writer *x, const char *of, int from, int n, bool counted, const char *name) {
+    tra_str first = {0}, second = {0};
+    tra_arena *a = x->w->b->arena;
+    for (int i = from; i < from + n; i++) {
+        const composed *how = &x->v[i].how;
+        if ((how->counts != NULL) != counted) continue;
+        expand(x, i, how->first, &first);
+        if (how->second) expand(x, i, how->second, &second);
+    }
+    const char *firsts = kept(x, &first), *seconds = kept(x, &second);
+    const char *own = *seconds ? tra_arena_printf(a, "%s_first", name) : name;
+    const char *more = tra_arena_printf(a, "%s_more", name);
+    if (!build(x, own, grouped(x, tra_arena_printf(a, "group__%s", of), firsts))) return false;
+    if (!*seconds) return true;
+    return build(x, more, grouped(x, beside(x, of, own), seconds)) && build(x, name, beside(x, own, more));
+}
+
+/* ---- the group --------------------------------------------------------------------------------------------------- */
+
+static const char *text_of(tra_arena *a, const tra_ast *x) {
+    tra_str s = {0};
+    if (x->kind == TRA_AST_NAMED) {
+        tra_name_print(x->text, &s);
+        tra_str_add(&s, " = ");
+        x = x->kids[0];
+    }
+    tra_ast_print(x, &s);
+    const char *text = tra_arena_printf(a, "%s", tra_str_get(&s));
+    tra_str_free(&s);
+    return text;
+}
+
+static const char *name_text(tra_arena *a, const char *name) {
+    tra_str s = {0};
+    tra_name_print(name, &s);
+    const char *text = tra_arena_printf(a, "%s", tra_str_get(&s));
+    tra_str_free(&s);
+    return text;
+}
+
+/* An aggregate of the call; false after a diagnostic. */
+static bool read_item(writer *x, const tra_ast *arg, item *to) {
+    tra_build *b = x->w->b;
+    const tra_ast *call = arg->kind == TRA_AST_NAMED ? arg->kids[0] : arg;
+    const composed *how = call->kind == TRA_AST_CALL ? find(call->text) : NULL;
+    bool own = call->kind == TRA_AST_CALL && !how && tra_aggregate_find(call->text) >= 0 && call->nkids <= 2;
+    bool column = call->nkids > 0 && call->kids[0]->kind == TRA_AST_NAME;
+    if (arg->kind == TRA_AST_NAMED)
+        to->name = arg->text;
+    else if (column || call->nkids == 0)
+        to->name = call->nkids ? tra_arena_printf(b->arena, "%s_%s", call->text, call->kids[0]->text) : call->text;
+    if (!to->name) return tra_table_refuse(x->w, arg, "an aggregate has a name: n = count()"), false;
+    if (how && call->nkids != how->nargs)
+        return tra_diag_error(b->d, call->span, NULL, "%s has %d argument%s, not %d", call->text, how->nargs,
+                              how->nargs == 1 ? "" : "s", call->nkids),
+               false;
+    if (!how && !own)
+        return tra_diag_error(b->d, call->span, call->kind == TRA_AST_CALL ? tra_build_named_here(call->text) : NULL,
+                              "an aggregate is expected here: count, sum, mean, min, max, ..."),
+               false;
+    for (int k = 0; k < call->nkids; k++) to->argument[k] = text_of(b->arena, call->kids[k]);
+    if (how) return to->how = *how, true;
+    to->how = (composed){.name = call->text, .row = call->nkids ? "#a = $1" : "", .result = "#r"};
+    to->how.first =
+        tra_arena_printf(b->arena, "#r = %s(%s%s)", call->text, call->nkids ? "#a" : "", call->nkids > 1 ? ", $2" : "");
+    return true;
+}
+
+/* The keys' names, and their texts. */
+static bool read_keys(writer *x, const tra_ast *list) {
+    tra_arena *a = x->w->b->arena;
+    x->nkeys = list->nkids;
+    x->key = tra_news(a, const char *, x->nkeys + 1);
+    x->key_text = tra_news(a, const char *, x->nkeys + 1);
+    for (int k = 0; k < x->nkeys; k++) {
+        const tra_ast *key = list->kids[k];
+        if (key->kind != TRA_AST_NAMED && key->kind != TRA_AST_NAME)
+            return tra_table_refuse(x->w, key, "a key that is computed has a name: m = month(t)"), false;
+        x->key[k] = name_text(a, key->text);
+        x->key_text[k] = text_of(a, key);
+    }
+    return true;
+}
+
+static bool write_all(writer *x) {
+    tra_arena *a = x->w->b->arena;
+    tra_str row = {0}, result = {0};
+    add_keys(x, x->key_text, &row);
+    add_keys(x, x->key, &result);
+    for (int i = 0; i < x->nitems; i++) {
+        if (*x->v[i].how.row) expand(x, i, x->v[i].how.row, &row);
+        separate(&result);
+        tra_str_printf(&result, "%s = ", name_text(a, x->v[i].name));
+        tra_str one = {0};
+        expand(x, i, x->v[i].how.result, &one);
+        tra_str_add(&result, tra_str_get(&one));
+        tra_str_free(&one);
+    }
+    const char *rows = kept(x, &row), *results = kept(x, &result), *all = NULL;
+    if (!build(x, "rows", tra_arena_printf(a, "project(group__in, %s)", rows))) return false;
+    for (int i = 0; i < x->nitems && !all; i++)
+        if (!x->v[i].how.counts) all = "all";
+    if (all && !add_groups(x, "rows", 0, x->nitems, false, all)) return false;
+    for (int i = 0; i < x->nitems; i++) {
+        const composed *how = &x->v[i].how;
+        if (!how->counts) continue;
+        tra_str keys = {0}, counts = {0};
+        add_keys(x, x->key, &keys);
+        separate(&keys);
+        tra_str_printf(&keys, "`a.%d`", i);
+        expand(x, i, how->counts, &counts);
+        const char *list = kept(x, &keys), *counted = kept(x, &counts);
+        const char *of = tra_arena_printf(a, "counted%d", i), *own = tra_arena_printf(a, "own%d", i);
+        if (!build(x, of, tra_arena_printf(a, "group(group__rows, [%s], %s)", list, counted))) return false;
+        if (!add_groups(x, of, i, 1, true, own)) return false;
+        const char *next = tra_arena_printf(a, "all%d", i + 1);
+        if (all && !build(x, next, beside(x, all, own))) return false;
+        all = all ? next : own;
+    }
+    return build(x, "result", tra_arena_printf(a, "project(group__%s, %s)", all, results)) != NULL;
+}
+
+tra_node *tra_table_group_composed(tra_table_builder *w) {
+    tra_build *b = w->b;
+    writer x = {.w = w, .nitems = w->call->nkids - 2, .nsymbols = b->symbols.n};
+    tra_symbol *in = tra_new(b->arena, tra_symbol);
+    tra_stmt *none = tra_new(b->arena, tra_stmt);
+    none->kind = TRA_STMT_ASSIGN;
+    *in = (tra_symbol){.stmt = none, .ok = true, .seen = true, .used = true, .node = w->in, .depth = b->depth};
+    x.v = tra_news(b->arena, item, x.nitems + 1);
+    bool ok = read_keys(&x, w->call->kids[1]);
+    for (int i = 0; i < x.nitems; i++) ok = read_item(&x, w->call->kids[i + 2], &x.v[i]) && ok;
+    tra_node *result = NULL;
+    if (ok) {
+        tra_names_add(&b->symbols, "group._in", in);
+        if (write_all(&x)) result = ((tra_symbol *)b->symbols.value[b->symbols.n - 1])->node;
+        tra_names_cut(&b->symbols, x.nsymbols);
+    }
+    return result;
+}

@@ -1,0 +1,120 @@
+# Aggregates of several operators (corr, mode, arg_min, ...) against numpy and scipy, on several sites and under small
+# ceilings.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    py '
+r = np.random.default_rng(11)
+n = 6000
+k, l = r.integers(0, 40, n), r.choice(list("abcd"), n)
+x = np.where(r.random(n) < .3, 1e6 + r.normal(size=n), r.normal(size=n) * 3).round(6)
+y = (x * .01 + r.normal(size=n)).round(6)
+i = r.integers(-3, 9, n)
+s = r.choice(["", "x", "yy", "zz z", "Ü"], n)
+none = r.random((6, n)) < .08
+none[0] |= k == 39; none[1, k == 38] = True; none[2, k == 37] = True; none[2, np.flatnonzero(k == 37)[:2]] = False
+np.savez("d.npz", k=k, l=l, x=x, y=y, i=i, s=s, none=none)
+with open("t.csv", "w") as f:
+    f.write("k,l,x,y,i,s\n")
+    for j in range(n):
+        v = [str(k[j]), l[j], repr(float(x[j])), repr(float(y[j])), str(i[j]), "\"%s\"" % s[j]]
+        f.write(",".join("" if none[c, j] and c != 1 else v[c] for c in range(6)) + "\n")
+'
+    "$TRA" import -q --table t.csv -o t.h5 --block 700
+}
+
+@test "correlation, covariance, skewness, kurtosis, mode, weighted means, arg_min and arg_max are those of numpy and scipy" {
+    ln -s "$BATS_FILE_TMPDIR"/t.h5 "$BATS_FILE_TMPDIR"/d.npz .
+    cat >g.tra <<'END'
+input t from "t.h5"
+A = group(t, [k, l], n = count(), corr(x, y), covar(x, y), p = covar_pop(x, i), skewness(x), u = kurtosis(y * 2), w = wmean(x, i), m = mode(s), e = mode(i), lo = arg_min(s, y), hi = arg_max(y, x), md = median(x), q = quantile(y, 0.25), f = first(s), d = approx_distinct(s))
+B = group(t, [], c = corr(x, y), m = mode(i), hi = arg_max(s, x), a = approx_distinct(y), s = sum(i))
+C = group(t, [odd = k % 2 == 1], m = mode(l))
+E = group(select(t, k > 1000), [], c = corr(x, y), m = mode(i), a = approx_distinct(y), n = count())
+output A to "A.csv"
+output B to "B.csv"
+output C to "C.csv"
+output E to "E.csv"
+output A to "A.h5"
+END
+    py '
+import csv, subprocess, scipy.stats as st, warnings
+tra = sys.argv[1]; warnings.simplefilter("ignore"); np.seterr(all="ignore")
+z = np.load("d.npz"); none = z["none"]; none[1] = False
+c = {n: z[n].astype(object) for n in "klxyis"}
+for j, n in enumerate("klxyis"): c[n][none[j]] = None
+def have(rows, *names):
+    ok = np.array([all(c[n][r] is not None for n in names) for r in rows], bool)
+    return [np.array([c[n][r] for r in rows[ok]]) for n in names]
+def mode(v):
+    v = list(v)
+    return min((x for x in set(v) if v.count(x) == max(map(v.count, set(v)))), key=lambda s: s.encode() if isinstance(s, str) else s) if v else None
+def corr(x, y): return np.corrcoef(x.astype(float), y.astype(float))[0, 1] if len(x) > 1 else None
+def cov(x, y, d): return np.cov(x.astype(float), y.astype(float), ddof=d)[0, 1] if len(x) > d else None
+def best(x, by, f): return x[f(by)] if len(by) else None
+def check(got, want, what):
+    if want is None: assert got == "", (what, got)
+    elif isinstance(want, str): assert got == want, (what, got, want)
+    else: assert got != "" and (abs(float(got) - want) <= 1e-8 * max(1, abs(want)) or (np.isnan(want) and np.isnan(float(got)))), (what, got, want)
+keys = {}
+for r in range(len(c["k"])): keys.setdefault((c["k"][r], c["l"][r]), []).append(r)
+order = sorted(keys, key=lambda k: (k[0] is None, k[0] or 0, k[1]))
+def rows(f): return list(csv.DictReader(open(f)))
+def group(g, r):
+    F = float
+    check(g["n"], len(r), "n")
+    check(g["corr_x"], corr(*have(r, "x", "y")), "corr"); check(g["covar_x"], cov(*have(r, "x", "y"), 1), "covar")
+    check(g["p"], cov(*have(r, "x", "i"), 0), "covar_pop")
+    x, = have(r, "x"); y, = have(r, "y"); x, y = x.astype(float), y.astype(float)
+    check(g["skewness_x"], st.skew(x, bias=False) if len(x) > 2 else None, "skewness")
+    check(g["u"], st.kurtosis(y * 2, bias=False) if len(y) > 3 else None, "kurtosis")
+    a, w = have(r, "x", "i"); check(g["w"], (np.sum(a * w) / F(np.sum(w)) if np.sum(w) else np.nan if np.sum(a * w) == 0 else np.inf * np.sum(a * w)) if len(a) else None, "wmean")
+    s, = have(r, "s"); i, = have(r, "i")
+    check(g["m"], mode(s), "mode"); check(g["e"], mode(i), "mode of integers")
+    check(g["lo"], best(*have(r, "s", "y"), np.argmin), "arg_min"); check(g["hi"], best(*have(r, "y", "x"), np.argmax), "arg_max")
+    check(g["md"], np.median(x) if len(x) else None, "median"); check(g["q"], np.quantile(y, .25) if len(y) else None, "quantile")
+    check(g["f"], s[0] if len(s) else None, "first"); check(g["d"], len(set(s)), "approx_distinct of few")
+digests = set()
+for how in (["--engine", "reference"], [], ["--sites", "2"], ["--sites", "3", "--memory", "64M"], ["--sites", "5"]):
+    if how[:1] == ["--engine"]:
+        small = open("g.tra").read().replace("input t from \"t.h5\"", "input u from \"t.h5\"\nt = limit(u, 900)")
+        open("r.tra", "w").write(small)
+        subprocess.run([tra, "run", "-q", "r.tra"], check=True); a = [open(f + ".csv").read() for f in "BCE"]
+        subprocess.run([tra, "run", "-q", *how, "r.tra"], check=True); b = [open(f + ".csv").read() for f in "BCE"]
+        for u, v in zip(a, b):
+            for p, q in zip(u.replace("\n", ",").split(","), v.replace("\n", ",").split(",")):
+                assert p == q or abs(float(p) - float(q)) < 1e-9 * abs(float(q)), (p, q)
+        continue
+    subprocess.run([tra, "run", "-q", *how, "g.tra"], check=True)
+    got = rows("A.csv")
+    assert len(got) == len(order)
+    for g, k in zip(got, order): group(g, np.array(keys[k]))
+    every = np.arange(len(c["k"])); g = rows("B.csv")[0]
+    check(g["c"], corr(*have(every, "x", "y")), "corr of all"); check(g["m"], mode(have(every, "i")[0]), "mode of all")
+    check(g["hi"], best(*have(every, "s", "x"), np.argmax), "arg_max of all")
+    many = len(set(have(every, "y")[0])); assert abs(float(g["a"]) / many - 1) < .05, (g["a"], many)
+    assert open("E.csv").read().split() == ["c,m,a,n", ",,0,0"], open("E.csv").read()
+    digests.add(subprocess.run([tra, "digest", "A.h5"], capture_output=True, text=True).stdout)
+assert len(digests) == 1, digests
+' "$TRA"
+}
+
+@test "what such aggregates do not take is told at their place" {
+    ln -s "$BATS_FILE_TMPDIR"/t.h5 .
+    refused() {
+        printf 'input t from "t.h5"\nR = group(t, [k], %s)\noutput R\n' "$1" >e.tra
+        status 2 tra check e.tra
+        has 'e.tra:2:'
+        has "$2"
+    }
+    refused 'a = corr(x)' 'corr has 2 arguments, not 1'
+    refused 'a = corr(x, s)' '* takes numbers'
+    refused 'corr(x * 2, y)' 'an aggregate has a name'
+    refused 'a = corr(x, y), b = summ(x)' 'an aggregate is expected here'
+    refused 'a = skew(x)' 'write skewness(x)'
+    refused 'a = mode(zz)' "has no column 'zz'"
+    printf 'input t from "t.h5"\nR = project(t, a = mode(x))\noutput R\n' >e.tra
+    status 2 tra check e.tra
+    has 'mode is an aggregate, which stands in group'
+}
