@@ -185,7 +185,8 @@ $(B)/libtra.a: $(LIB_OBJ)
 # in Debian is SLEEF.
 H5_INSIDE  = $(patsubst -lhdf5,-l:libhdf5.a,$(LIBS)) -lsz -ldl -lm $(MPI_LIBS)
 archive    = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
-ALL_INSIDE = $(filter -L%,$(PKG_LIBS)) $(patsubst %,-l:lib%.a,hdf5 openblas zstd xxhash pcre2-8 sz aec z gfortran quadmath) \
+ALL_INSIDE = $(filter -L%,$(PKG_LIBS)) \
+             $(patsubst %,-l:lib%.a,hdf5 openblas zstd xxhash pcre2-8 sz aec z gfortran quadmath) \
              $(call archive,sleef) -static-libgcc -lm -lpthread -ldl
 MOST       = $(if $(filter no,$(MPI_NAME)),$(ALL_INSIDE),$(H5_INSIDE))
 $(WITH_MPI)/tra: $(CMD_OBJ) $(MPI_OBJ) $(B)/libtra.a
