@@ -235,6 +235,41 @@ static void walk_dots(const tra_contraction *x, const steps *w) {
     }
 }
 
+/* Is each row of entries to meet one number of the dense operand, and to be added to a row of the result? */
+static bool is_scatter(const tra_contraction *x, const steps *w, const tra_nest *rest) {
+    const int8_t *label = x->p.in[w->s];
+    if (x->p.rank[w->s] != 2 || label[0] == label[1] || rest->n > 0 || w->vector || w->careful ||
+        x->in[w->s]->array.dtype != x->t)
+        return false;
+    int l = label[1];
+    return x->sc[l] != 0 && x->s[w->o][l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
+}
+
+/* Computes these. A finite number times an entry of value 0 adds nothing, so only others need care; nor does a 0 of
+ * sparse type, whatever it meets. */
+static void walk_scatters(const tra_contraction *x, const steps *w) {
+    const tra_cell *in = x->in[w->s], *dense = x->in[w->o];
+    tra_rows_view v = tra_rows_of(in);
+    int l = x->p.in[w->s][0], last = x->p.in[w->s][1];
+    int64_t sd = x->s[w->o][l], sc = x->sc[l], step = x->sc[last], from, to;
+    tra_row_range(x, w->s, &v, &from, &to);
+    for (int64_t r = from; r < to && !tra_cancelled(); r++) {
+        int64_t d = v.row[r] * sd, c = v.row[r] * sc, k = v.begin[r], end = v.begin[r + 1];
+        const void *y = element(dense->array.data, x->t, d + w->d[0]);
+        if (dense->sparse && !tra_not_zero(y, x->t, 0)) continue;
+        if (tra_finite(y, x->t, 1)) {
+            x->loops->scatter(v.value + (size_t)k * v.size, v.column + k, end - k, y,
+                              (char *)x->out->data + (size_t)(c + w->c[0]) * v.size, step);
+            continue;
+        }
+        tra_row_part part;
+        for (; k < end; k += TRA_STRIP) {
+            tra_row_values(v.value, x->t, v.column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
+            meet(x, w, &part, d, c, last);
+        }
+    }
+}
+
 static void with_dense(const tra_contraction *x, int s) {
     steps w = {.s = s, .o = 1 - s, .width = 1};
     tra_nest rest;
@@ -264,6 +299,8 @@ static void with_dense(const tra_contraction *x, int s) {
         }
         if (is_dot(x, &w, &rest))
             walk_dots(x, &w);
+        else if (is_scatter(x, &w, &rest))
+            walk_scatters(x, &w);
         else
             walk_rows(x, &w);
     }

@@ -78,9 +78,14 @@ static void add_natural(const tra_contraction *x, const tra_inner *in, const voi
     size_t size = v->size;
     int64_t sc = x->sc[x->p.in[in->o][x->p.rank[in->o] - 1]];
     tra_row_part part;
+    char *to = (char *)x->out->data + (size_t)c * size;
+    if (tra_finite(value, x->t, 1)) { /* then entries of value 0 add nothing */
+        x->loops->scatter(v->value + (size_t)k * size, v->column + k, end - k, value, to, sc);
+        k = end;
+    }
     for (; k < end; k += TRA_STRIP) {
         tra_row_values(v->value, x->t, v->column, k, tra_min64(TRA_STRIP, end - k), x->t, &part);
-        x->loops->scatter(part.value, part.column, part.n, value, (char *)x->out->data + (size_t)c * size, sc);
+        x->loops->scatter(part.value, part.column, part.n, value, to, sc);
     }
     ++*hint;
 }

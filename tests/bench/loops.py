@@ -94,7 +94,7 @@ def make(b):
     b.gen("loops_points.h5", f"{rows(KMEANS)}x20", "20000x20", 3)
     b.gen("loops_v.h5", f"{rows(NMF[0])}x{rows(NMF[1])}", f"{rows(NMF[0])}x{rows(NMF[1])}", 4, "--density", "0.01", "--storage", "csr")
     n = rows(PAGES)
-    b.gen("loops_g.h5", f"{n}x{n}", f"{n}x{n}", 1, "--density", f"{1.5e-5 / SCALE:.4g}", "--pattern", "rmat", "--storage", "csr")
+    b.gen("loops_g.h5", f"{n}x{n}", f"{n}x{n}", 1, "--density", f"{1.5e-5 / SCALE:.4g}", "--pattern", "rmat", "--storage", "csr", "--memory", "3G")
 
 
 # name: turns, the most that tra may take of the peer's time, words of the run

@@ -381,3 +381,38 @@ np.save("c.npy", a.sum(0).A1); np.save("r.npy", a.sum(1).A1)'
         done
     done
 }
+
+@test "a vector times the rows of a sparse matrix: zeros, infinities and NaN on both sides, sparse and dense vectors" {
+    py '
+import scipy.io, scipy.sparse as sp
+r = np.random.default_rng(4)
+m = sp.random(90, 70, 0.15, format="coo", random_state=5)
+m.data = r.choice([0.0, -0.0, 1.5, -2.0, 1e3], m.nnz)
+odd = m.copy()
+odd.data = np.where(r.random(m.nnz) < 0.05, r.choice([np.inf, -np.inf, np.nan], m.nnz), m.data)
+ints = m.copy()
+ints.data = r.integers(-3, 4, m.nnz)
+for name, a in (("m", m), ("odd", odd), ("ints", ints)): scipy.io.mmwrite(name + ".mtx", a)
+v = np.where(r.random(90) < 0.3, 0, r.normal(size=90))
+np.save("v.npy", v)
+np.save("o.npy", np.where(r.random(90) < 0.2, r.choice([np.inf, np.nan, -0.0], 90), v))
+np.save("k.npy", r.integers(-3, 4, 90))'
+    for f in m odd ints; do tra import -q $f.mtx -o $f.h5 --block 40x70; done
+    for f in v o k; do
+        tra import -q $f.npy -o $f.h5 --block 40
+        tra import -q $f.npy -o s$f.h5 --block 40 --storage csr 2>/dev/null || cp $f.h5 s$f.h5
+    done
+    for G in m odd ints; do
+        for x in v o k sv so sk; do
+            printf '%s\n' "input G from \"$G.h5\"" "input x from \"$x.h5\"" 'y[j] as dense = sum x[i] * G[i,j]' \
+                'output y to "y.h5"' >p.tra
+            for more in "" "--memory 40M --threads 1" "--sites 2 --threads 1"; do
+                # shellcheck disable=SC2086
+                status 0 tra run -q $more p.tra
+                cp y.h5 own.h5
+                status 0 tra run -q --engine reference p.tra
+                status 0 tra diff --rtol 1e-12 own.h5 y.h5 || { echo "$G $x $more"; false; }
+            done
+        done
+    done
+}
