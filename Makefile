@@ -61,7 +61,7 @@ SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$
 
 # These compile nothing themselves, but call make again when the packages are there.
 OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-mpich \
-         check-cluster check-faults check-mutants check-coverage fuzz demo bench uninstall clean format
+         check-cluster check-slurm check-faults check-mutants check-coverage fuzz demo bench uninstall clean format
 .PHONY: $(OUTER) all tests fuzz-now install deb
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -184,10 +184,10 @@ $(B)/libtra.a: $(LIB_OBJ)
 # Without MPI all comes from archives that has one, and such a program runs where only the C library is. What has none
 # in Debian is SLEEF.
 H5_INSIDE  = $(patsubst -lhdf5,-l:libhdf5.a,$(LIBS)) -lsz -ldl -lm $(MPI_LIBS)
-archive    = $(if $(filter /%,$(shell $(CC) -print-file-name=lib$(1).a)),-l:lib$(1).a,-l$(1))
-ALL_INSIDE = $(filter -L%,$(PKG_LIBS)) \
-             $(patsubst %,-l:lib%.a,hdf5 openblas zstd xxhash pcre2-8 sz aec z gfortran quadmath) \
-             $(call archive,sleef) -static-libgcc -lm -lpthread -ldl
+archive    = $(if $(or $(wildcard $(patsubst -L%,%/lib$(1).a,$(filter -L%,$(PKG_LIBS)))),$(filter /%,$(shell \
+             $(CC) -print-file-name=lib$(1).a))),-l:lib$(1).a,-l$(1))
+ALL_INSIDE = $(filter -L%,$(PKG_LIBS)) $(foreach l,$(patsubst -l%,%,$(filter -l%,$(PKG_LIBS))) sz aec sleef gfortran \
+             quadmath,$(call archive,$(l))) -static-libgcc -lm -lpthread -ldl
 MOST       = $(if $(filter no,$(MPI_NAME)),$(ALL_INSIDE),$(H5_INSIDE))
 $(WITH_MPI)/tra: $(CMD_OBJ) $(MPI_OBJ) $(B)/libtra.a
 	$(call say,LINK  $@)
@@ -201,11 +201,16 @@ $(B)/libh5zzstd.so: $(PLUG_OBJ)
 	$(call say,LINK  $@)
 	$(Q)$(PLAIN) -shared -o $@ $(PLUG_OBJ) $(LDFLAGS) $(shell pkg-config --libs libzstd)
 
+# Test programs need not be fast, and there are many of them.
+TEST_OBJ := $(call objects,$(filter-out tests/property/%,$(TEST_SRC) $(FUZZ_SRC)))
+$(TEST_OBJ): private COMPILE += $(if $(strip $(VARIANT)),,-O1 -g1)
+TEST_LD   = $(if $(strip $(VARIANT)),,$(if $(shell command -v ld.gold),-fuse-ld=gold))
+
 define test_program
 $(B)/tests/$(basename $(notdir $(1))): $(call objects,$(1)) $(2) $(MPI_OBJ) $(B)/libtra.a
 	@mkdir -p $$(@D)
 	$$(call say,LINK  $$@)
-	$$(Q)$$(COMPILE) -o $$@ $(call objects,$(1)) $(2) $(MPI_OBJ) $(B)/libtra.a $$(LDFLAGS) $$(LIBS) $$(MPI_LIBS)
+	$$(Q)$$(COMPILE) -o $$@ $(call objects,$(1)) $(2) $(MPI_OBJ) $(B)/libtra.a $(TEST_LD) $$(LDFLAGS) $$(LIBS) $$(MPI_LIBS)
 endef
 $(foreach s,$(TEST_SRC) $(BENCH_OWN),$(eval $(call test_program,$(s))))
 
@@ -280,6 +285,11 @@ check-valgrind: deps
 	@command -v valgrind >/dev/null || { echo 'valgrind is missing: apt-get install valgrind'; exit 1; }
 	@$(SUBMAKE) WERROR=1 tests
 	@OPENBLAS_CORETYPE=Haswell TRA_TEST_WRAP='valgrind -q --error-exitcode=99' bash tests/run $(B) unit
+
+## check-slurm: jobs under a real Slurm on this machine, which it installs, starts and ends (needs root)
+check-slurm: deps
+	$(build_tests)
+	@tests/slurm/run $(B)
 
 ## check-faults: fails every call that can fail, kills runs at random moments, fills a disk
 check-faults: deps

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <dlfcn.h>
+#include <glob.h>
 #include <link.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -99,6 +100,31 @@ static void mpi_failed(MPI_Comm *c, int *code, ...) {
     tra_comm_abort(tra_status_exit(TRA_LOST));
 }
 
+/* Where srun offers PMI-1 or PMI-2 alone, an Open MPI without a module for these ends each rank with a page of advice. */
+static bool lacks_pmi(void) {
+    bool has_some = false, has_pmi = false;
+#if defined(OPEN_MPI)
+    Dl_info of;
+    glob_t found;
+    char *file = NULL;
+    if (!getenv("SLURM_STEP_ID") || !getenv("PMI_RANK") || getenv("PMIX_RANK") || getenv("OMPI_COMM_WORLD_RANK"))
+        return false;
+    if (dladdr((void *)(uintptr_t)MPI_Init, &of) && of.dli_fname) file = realpath(of.dli_fname, NULL);
+    if (!file) return false;
+    *strrchr(file, '/') = '\0';
+    char *pattern = tra_asprintf("%s/{,openmpi*/lib/}openmpi*/mca_pmix_*", file);
+    if (glob(pattern, GLOB_BRACE, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            has_pmi = has_pmi || strstr(found.gl_pathv[i], "mca_pmix_s1") || strstr(found.gl_pathv[i], "mca_pmix_s2");
+        has_some = found.gl_pathc > 0;
+        globfree(&found);
+    }
+    free(pattern);
+    free(file);
+#endif
+    return has_some && !has_pmi;
+}
+
 static tra_comm world;
 static int64_t alarms; /* that this rank has sent to each other */
 static bool unjoined;
@@ -119,7 +145,7 @@ static tra_status not_joined(int want, tra_err *e) {
 
 tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     int want, got = MPI_THREAD_FUNNELED;
-    bool joins = tra_comm_launched(&want) && tra_comm_built_with() != TRA_MPI_NONE;
+    bool joins = tra_comm_launched(&want) && tra_comm_built_with() != TRA_MPI_NONE && !lacks_pmi();
     *c = tra_comm_self();
     if (!joins && want > 1) return not_joined(want, e);
     if (!joins || want == 1) return TRA_OK; /* there is nobody to talk to, and MPI alone takes 12 MiB */

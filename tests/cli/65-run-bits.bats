@@ -58,7 +58,8 @@ bits() {
         for n in 2 3 4 5 8; do
             plans=$("$TRA" cost $p.tra --sites $n --reproducible | tail -n +2 | wc -l)
             [ "$plans" -ge 1 ]
-            for k in $(seq $((plans > 4 ? 4 : plans))); do
+            plans=$((plans > 4 ? 4 : plans))
+            for k in $(some "$n" $(seq "$plans")); do
                 got=$(bits $p.tra --reproducible --sites $n --plan "$k")
                 [ "$got" = "$want" ] || { echo "$p on $n ranks by plan $k: $got, not $want"; false; }
             done

@@ -104,6 +104,16 @@ running() {
     done
 }
 
+# some I WAY...: prints two of the ways, others for each I, so that many tests with different I have all of them together;
+# with TRA_TEST_LONG all.
+some() {
+    local i=$1 n=$(($# - 1))
+    shift
+    [[ ${TRA_TEST_LONG-} ]] && { printf '%s\n' "$@"; return; }
+    printf '%s\n' "${@:i % n + 1:1}"
+    ((n == 1)) || printf '%s\n' "${@:(i + n / 2) % n + 1:1}"
+}
+
 # has TEXT: $output contains it. lacks TEXT: it does not.
 has() { [[ $output == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }; }
 lacks() { [[ $output != *"$1"* ]] || { echo "'$1' in: $output"; return 1; }; }
