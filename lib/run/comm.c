@@ -100,7 +100,7 @@ static void mpi_failed(MPI_Comm *c, int *code, ...) {
     tra_comm_abort(tra_status_exit(TRA_LOST));
 }
 
-/* Where srun offers PMI-1 or PMI-2 alone, an Open MPI without a module for these ends each rank with a page of advice. */
+/* Where srun offers PMI-1 or PMI-2 alone, an Open MPI without a module for them ends each rank with a page of text. */
 static bool lacks_pmi(void) {
     bool has_some = false, has_pmi = false;
 #if defined(OPEN_MPI)
