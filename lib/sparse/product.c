@@ -5,7 +5,7 @@
  * group the other operand's entries that the shared labels lead to are added up at their places in that part (sums.h),
  * which is then read in order. An operand of rows whose order does not fit is sorted first (project.c). */
 #include "../kernel/share.h"
-#include "generated.h"
+#include "matmul.h"
 #include "sums.h"
 
 #include <assert.h>
@@ -377,6 +377,9 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
     n = round64(tra_sums_scratch(w.box, touched_most(&w, most[w.o], most[1 - w.o])));
     for (int o = 0; o < 2; o++)
         if (in[o].layout) n = tra_add_most(n, round64(tra_project_scratch(most[o])));
+    tra_matrices m;
+    if (tra_matrices_of(&w.x, w.o, w.np, &out.ext, &m))
+        n = tra_matrices_scratch(&m, (const int64_t[2]){most[w.o], most[1 - w.o]});
     return tra_min64(n, TRA_SIZE_MOST);
 }
 
@@ -407,15 +410,6 @@ static void go(run *w, char *scratch) {
         walk_in_order(w);
     else
         walk_sorted(w, scratch);
-}
-
-/* No more than tra_rows_product_scratch said of operands that may have been larger. */
-static int64_t scratch_now(const run *w) {
-    const tra_cell *outer = w->x.in[w->o], *inner = w->x.in[1 - w->o];
-    int64_t n = round64(tra_sums_scratch(w->box, touched_most(w, entries_of(outer), entries_of(inner))));
-    for (int o = 0; o < 2; o++)
-        if (w->x.in[o]->layout) n = tra_add_most(n, round64(tra_project_scratch(entries_of(w->x.in[o]))));
-    return n;
 }
 
 /* Of extents that may be larger than those of the term at hand. */
@@ -449,8 +443,9 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     w.count = true;
     if (!none && make_wide(&w, out, count))
         return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
-    if (!none && !after->code && tra_generated_product(&w.x, w.o, w.np, out, count, scratch, scratch_now(&w)))
-        return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
+    tra_matrices m;
+    if (!none && tra_matrices_of(&w.x, w.o, w.np, &out->array.ext, &m))
+        return tra_matrices_product(&m, after, NULL, out, count, scratch);
     if (none) {
         tra_rows_counted(out, 0, 0);
     } else if (count || out->counted[1] == 0) {

@@ -1,0 +1,399 @@
+/* matmul.c - see matmul.h. */
+#include "matmul.h"
+
+#include "../kernel/share.h"
+
+#include <string.h>
+
+enum {
+    WIDE = 1 << 22,  /* places that an array has at most */
+    SMALL = 1 << 15, /* places that the second cache holds: no table is faster */
+    TABLE = 1 << 10, /* places that a table holds */
+    SLOTS = 4 * TABLE,
+    NEAR = 4, /* entries that a prefetch comes before its use */
+    FAR = 12
+};
+#define EMPTY UINT32_MAX
+
+/* One row of the result: its entries in the outer matrix and in the state; most: places that may be touched. */
+typedef struct line {
+    int64_t row, first, end, state, state_end, most;
+} line;
+
+/* What a piece adds up in. Between two rows no key is there, no bit is set, and all sums of `flat` are 0. */
+typedef struct adder {
+    char *sum, *in_table;
+    bool clean; /* sum is all 0 */
+    uint64_t *bits, *touched;
+    uint32_t *key;
+    bool direct; /* elements are put as they are */
+    tra_rows_view *to;
+    int64_t nrows, n;
+    /* otherwise: elements of one row of the result that are not put yet */
+    int64_t row, held;
+    tra_dtype type;
+    double value[TRA_STRIP];
+    uint32_t column[TRA_STRIP];
+} adder;
+
+typedef struct work {
+    const tra_matmul *m;
+    tra_cell *out;
+    tra_rows_view state;
+    uint32_t *place; /* of each shared coordinate: its row in the inner matrix, from 1; NULL: its own, or to be sought */
+    bool all_there;
+    int64_t *steps;  /* of each row of the outer matrix from the first: products before it */
+    int64_t first;   /* of the outer matrix: the first row that is computed */
+    int pieces;
+    int64_t at[TRA_PIECES + 1]; /* rows of the result where pieces begin */
+    int64_t from_a[TRA_PIECES + 1], from_state[TRA_PIECES + 1];
+    bool exact;
+    int64_t skip; /* bytes of a thread's scratch before what pieces use */
+    tra_rows_pieces rows;
+} work;
+
+/* ---- scratch ------------------------------------------------------------------------------------------------- */
+
+static bool has_places(int64_t entries, int64_t shared) { return shared <= tra_max64(1 << 16, 16 * entries); }
+
+static int64_t places_room(int64_t entries, int64_t shared) {
+    return tra_round64(4 * tra_min64(shared, tra_max64(1 << 16, tra_mul_most(16, entries))));
+}
+
+static int64_t width_of(int64_t box) { return tra_min64(box, WIDE); }
+
+static int64_t adder_room(int64_t box) {
+    int64_t width = width_of(box), words = width / 64 + 1;
+    return tra_round64(8 * width) + tra_round64(8 * words) + tra_round64(16 * tra_max64(words, 2 * TABLE)) + tra_round64(12 * SLOTS);
+}
+
+int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared) {
+    return tra_add_most(tra_round64(tra_mul_most(8, tra_add_most(rows, 1))), places_room(entries, shared));
+}
+
+int64_t tra_matmul_scratch(int64_t box) { return adder_room(box); }
+
+static void begin_adder(adder *s, const work *w, char *scratch) {
+    int64_t width = width_of(w->m->box), words = width / 64 + 1;
+    s->sum = scratch;
+    scratch += tra_round64(8 * width);
+    s->bits = (uint64_t *)(void *)scratch;
+    scratch += tra_round64(8 * words);
+    s->touched = (uint64_t *)(void *)scratch;
+    scratch += tra_round64(16 * tra_max64(words, 2 * TABLE));
+    s->in_table = scratch;
+    s->key = (uint32_t *)(void *)(scratch + 8 * SLOTS);
+    s->clean = false;
+    memset(s->key, 255, SLOTS * sizeof *s->key);
+    memset(s->bits, 0, (size_t)words * sizeof *s->bits);
+    s->row = -1;
+    s->held = s->nrows = s->n = 0;
+    s->type = w->out->array.dtype;
+    s->direct = w->m->rows_each == 1 && !w->m->after->code && s->type == w->m->t && w->m->after->arg == s->type;
+}
+
+/* ---- what rows meet ------------------------------------------------------------------------------------------- */
+
+/* The row of the inner matrix that a shared coordinate leads to; -1: none. */
+static inline int64_t inner_row(const work *w, uint32_t shared) {
+    if (w->place) return (int64_t)w->place[shared] - 1;
+    if (w->all_there) return shared;
+    int64_t q = tra_rows_from(&w->m->b, shared);
+    return q < w->m->b.nrows && w->m->b.row[q] == shared ? q : -1;
+}
+
+/* Asks for what entries after entry k of the outer matrix lead to. */
+static inline void ahead(const work *w, int64_t k) {
+    const tra_rows_view *a = &w->m->a, *b = &w->m->b;
+    if (k + FAR >= a->begin[a->nrows] || !(w->place || w->all_there)) return;
+    int64_t far = inner_row(w, a->column[k + FAR]), q = inner_row(w, a->column[k + NEAR]);
+    if (far >= 0) __builtin_prefetch(&b->begin[far]);
+    if (q < 0) return;
+    int64_t i = b->begin[q];
+    __builtin_prefetch(&b->column[i]);
+    __builtin_prefetch(b->value + (size_t)i * b->size);
+}
+
+/* The place of an entry of the state in the row at hand. */
+static inline int64_t state_place(const work *w, const line *l, int64_t k) {
+    if (w->m->rows_each == 1) return w->state.column[k];
+    const tra_rows_view *v = &w->state;
+    int64_t r = 0, to = v->nrows;
+    TRA_BISECT(r, to, mid, v->begin[mid] <= k);
+    return (v->row[r - 1] - l->row * w->m->rows_each) * w->m->columns + v->column[k];
+}
+
+/* ---- order of what was touched --------------------------------------------------------------------------------- */
+
+/* Sorts n keys, of which bits `shift` and up count, by their digits; the room for them has room for as many again. */
+static void sort_keys(uint64_t *key, int64_t n, int shift) {
+    uint64_t differ = 0, *from = key, *to = key + n;
+    bool sorted = true;
+    for (int64_t i = 1; i < n; i++) differ |= key[i] ^ key[0], sorted &= key[i] >= key[i - 1];
+    if (sorted) return;
+    if (n <= 32) {
+        for (int64_t i = 1; i < n; i++) {
+            uint64_t x = key[i];
+            int64_t j = i;
+            for (; j > 0 && key[j - 1] > x; j--) key[j] = key[j - 1];
+            key[j] = x;
+        }
+        return;
+    }
+    for (; shift < 64 && differ >> shift; shift += 8) {
+        uint32_t at[256] = {0}, sum = 0;
+        if (!(differ >> shift & 255)) continue;
+        for (int64_t i = 0; i < n; i++) at[from[i] >> shift & 255]++;
+        for (int d = 0; d < 256; d++) {
+            uint32_t here = at[d];
+            at[d] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < n; i++) to[at[from[i] >> shift & 255]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != key) memcpy(key, from, (size_t)n * sizeof *key);
+}
+
+static void sort_touched(adder *s, int64_t n) { sort_keys(s->touched, n, 32); }
+static void sort_touched_words(adder *s, int64_t n) { sort_keys(s->touched, n, 0); }
+
+/* ---- putting elements ------------------------------------------------------------------------------------------ */
+
+static void open_row(adder *s, int64_t row) {
+    if (s->nrows > 0 && s->to->row[s->nrows - 1] == row) return;
+    s->to->row[s->nrows] = row;
+    s->to->begin[s->nrows++] = s->n;
+}
+
+static void flush(const work *w, adder *s) {
+    double own[TRA_STRIP];
+    size_t size = tra_dtype_size(s->type);
+    if (s->held > 0) tra_unary_strip(w->m->after, s->value, w->m->t, s->held, own, s->type);
+    for (int64_t i = 0; i < s->held; i++) {
+        if (!tra_not_zero(own, s->type, i)) continue;
+        open_row(s, s->row);
+        s->to->column[s->n] = s->column[i];
+        memcpy(s->to->value + (size_t)s->n++ * size, (const char *)own + (size_t)i * size, size);
+    }
+    s->held = 0;
+}
+
+#define PUT(name, T)                                                                                                   \
+    static inline void name(const work *w, adder *s, int64_t row, uint64_t place, T value) {                           \
+        if (s->direct) {                                                                                               \
+            s->to->column[s->n] = (uint32_t)place;                                                                     \
+            ((T *)(void *)s->to->value)[s->n++] = value;                                                               \
+            return;                                                                                                    \
+        }                                                                                                              \
+        int64_t in = (int64_t)place / w->m->columns;                                                                   \
+        row = row * w->m->rows_each + in;                                                                              \
+        if (row != s->row || s->held == TRA_STRIP) flush(w, s);                                                        \
+        s->row = row;                                                                                                  \
+        s->column[s->held] = (uint32_t)((int64_t)place - in * w->m->columns);                                          \
+        ((T *)(void *)s->value)[s->held++] = value;                                                                    \
+    }
+PUT(put_f64, double)
+PUT(put_f32, float)
+PUT(put_i64, int64_t)
+#undef PUT
+
+#define T              double
+#define NAME(f)        f##_f64
+#define ADD(sum, x, y) ((sum) += (x) * (y))
+#include "matmul_body.h"
+#define T              float
+#define NAME(f)        f##_f32
+#define ADD(sum, x, y) ((sum) += (x) * (y))
+#include "matmul_body.h"
+static inline void add_whole(int64_t *sum, int64_t x, int64_t y) {
+    int64_t product;
+    bool over = __builtin_mul_overflow(x, y, &product);
+    tra_overflow |= over | __builtin_add_overflow(*sum, product, sum);
+}
+#define T              int64_t
+#define NAME(f)        f##_i64
+#define ADD(sum, x, y) add_whole(&(sum), x, y)
+#include "matmul_body.h"
+
+static int64_t one_row(const work *w, adder *s, const line *l, bool count) {
+    bool table = l->most <= TABLE && w->m->box > SMALL;
+    if (!table && !count && !s->clean) memset(s->sum, 0, (size_t)(8 * width_of(w->m->box)));
+    if (!table && !count) s->clean = true;
+    if (w->m->t == TRA_F64) return (table ? hashed_f64 : flat_f64)(w, s, l, count);
+    if (w->m->t == TRA_F32) return (table ? hashed_f32 : flat_f32)(w, s, l, count);
+    return (table ? hashed_i64 : flat_i64)(w, s, l, count);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+/* The next row of the result from these places in the outer matrix and the state on; false: there is none in the
+ * piece. */
+static bool next_line(const work *w, int piece, int64_t *a, int64_t *r, line *l) {
+    const tra_rows_view *v = &w->m->a, *state = &w->state;
+    int64_t end = w->from_a[piece + 1], state_end = w->from_state[piece + 1], each = w->m->rows_each;
+    if (*a == end && *r == state_end) return false;
+    int64_t row = *a < end ? v->row[*a] : INT64_MAX;
+    if (*r < state_end) row = tra_min64(row, state->row[*r] / each);
+    *l = (line){.row = row};
+    if (*a < end && v->row[*a] == row) {
+        l->first = v->begin[*a];
+        l->end = v->begin[*a + 1];
+        l->most = w->steps[*a + 1 - w->first] - w->steps[*a - w->first];
+        ++*a;
+    }
+    if (*r < state_end && state->row[*r] / each == row) {
+        l->state = state->begin[*r];
+        while (*r < state_end && state->row[*r] / each == row) ++*r;
+        l->state_end = state->begin[*r];
+    }
+    l->most = tra_min64(w->m->box, l->most + l->state_end - l->state);
+    return true;
+}
+
+static void count_piece(void *ctx, int piece, void *scratch) {
+    work *w = ctx;
+    adder s; /* not initialised as a whole: it is large */
+    int64_t a = w->from_a[piece], r = w->from_state[piece], *counted = w->out->counted_of[piece];
+    line l;
+    if (w->exact) begin_adder(&s, w, (char *)scratch + w->skip);
+    counted[0] = counted[1] = 0;
+    while (next_line(w, piece, &a, &r, &l) && !tra_cancelled()) {
+        counted[1] += w->exact ? one_row(w, &s, &l, true) : l.most;
+        counted[0] += tra_min64(l.most, w->m->rows_each);
+    }
+}
+
+static void run_piece(void *ctx, int piece, void *scratch) {
+    work *w = ctx;
+    adder s;
+    int64_t a = w->from_a[piece], r = w->from_state[piece];
+    tra_rows_view *to = &w->rows.piece[piece];
+    line l;
+    begin_adder(&s, w, (char *)scratch + w->skip);
+    s.to = to;
+    while (next_line(w, piece, &a, &r, &l) && !tra_cancelled()) {
+        int64_t before = s.n;
+        one_row(w, &s, &l, false);
+        if (s.direct && s.n > before) to->row[s.nrows] = l.row, to->begin[s.nrows++] = before;
+    }
+    if (!s.direct) flush(w, &s);
+    to->begin[s.nrows] = s.n;
+    to->nrows = s.nrows;
+    to->n = s.n;
+}
+
+/* Do rows here and there have nearly as many entries as there are products? Then these need not be counted. */
+static bool meets_little(work *w, void *scratch) {
+    enum { SAMPLES = 16 };
+    int64_t most = 0, n = 0;
+    adder s;
+    line l;
+    begin_adder(&s, w, (char *)scratch + w->skip);
+    for (int i = 0; i < w->pieces; i++) {
+        int64_t rows = w->from_a[i + 1] - w->from_a[i];
+        for (int64_t k = 0; k < tra_min64(SAMPLES, rows); k++) {
+            int64_t a = w->from_a[i] + k * (rows / tra_min64(SAMPLES, rows)), r = w->from_state[i + 1];
+            next_line(w, i, &a, &r, &l);
+            most += l.most;
+            n += one_row(w, &s, &l, true);
+        }
+    }
+    return most - n <= most / 16;
+}
+
+static int64_t count_all(work *w, void *scratch) {
+    enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
+    w->exact = false;
+    tra_share(w->pieces, count_piece, w, scratch);
+    int64_t bytes = tra_rows_pieces_counted(w->out, w->pieces);
+    int64_t enough = tra_max64(QUICK, 24 * (w->m->a.n + w->m->b.n));
+    w->exact = w->out->tight || (bytes > enough && !meets_little(w, scratch));
+    w->out->loose = !w->exact;
+    if (w->exact) tra_share(w->pieces, count_piece, w, scratch);
+    return tra_rows_pieces_counted(w->out, w->pieces);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+
+static void find_places(work *w) {
+    const tra_rows_view *b = &w->m->b;
+    memset(w->place, 0, (size_t)w->m->shared * sizeof *w->place);
+    for (int64_t q = 0; q < b->nrows; q++) w->place[b->row[q]] = (uint32_t)(q + 1);
+}
+
+/* Products of rows, of one part of the outer matrix. */
+typedef struct counting {
+    work *w;
+    int n;
+    int64_t at[TRA_PIECES + 1];
+} counting;
+
+static void count_steps(void *ctx, int piece, void *scratch) {
+    counting *x = ctx;
+    work *w = x->w;
+    const tra_rows_view *a = &w->m->a, *b = &w->m->b;
+    (void)scratch;
+    for (int64_t r = x->at[piece]; r < x->at[piece + 1]; r++) {
+        int64_t n = 0;
+        for (int64_t k = a->begin[r]; k < a->begin[r + 1]; k++) {
+            int64_t q = inner_row(w, a->column[k]);
+            if (q >= 0) n += b->begin[q + 1] - b->begin[q];
+        }
+        w->steps[r + 1 - w->first] = n;
+    }
+}
+
+/* Cuts rows of the result in pieces of about as many products. */
+static void cut(work *w, int64_t end) {
+    const tra_rows_view *a = &w->m->a;
+    counting x = {.w = w};
+    tra_rows_view part = *a;
+    part.begin += w->first;
+    part.row += w->first;
+    part.nrows = end - w->first;
+    int64_t n = part.begin[part.nrows] - part.begin[0];
+    x.n = tra_share_rows(&part, NULL, tra_share_pieces(8 * n), x.at);
+    for (int i = 0; i <= x.n; i++) x.at[i] += w->first;
+    tra_share(x.n, count_steps, &x, NULL);
+    w->steps[0] = 0;
+    for (int64_t r = 0; r < part.nrows; r++) w->steps[r + 1] += w->steps[r];
+    int64_t all = w->steps[part.nrows], held = w->m->state ? w->state.n : 0;
+    int most = tra_share_pieces(tra_mul_most(4, tra_add_most(all, n + held)));
+    w->pieces = 0;
+    w->at[0] = w->m->from;
+    for (int i = 1; i < most; i++) {
+        int64_t r = 0, want = (int64_t)((__int128)all * i / most);
+        TRA_BISECT(r, part.nrows, mid, w->steps[mid] < want);
+        int64_t row = r < part.nrows ? part.row[r] : w->m->to;
+        if (row > w->at[w->pieces] && row < w->m->to) w->at[++w->pieces] = row;
+    }
+    w->at[++w->pieces] = w->m->to;
+    for (int i = 0; i <= w->pieces; i++) {
+        w->from_a[i] = tra_rows_from(a, w->at[i]);
+        w->from_state[i] = w->m->state ? tra_rows_from(&w->state, tra_mul_most(w->at[i], w->m->rows_each)) : 0;
+    }
+}
+
+int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch, int64_t at) {
+    work w = {.m = m, .out = out, .skip = at};
+    if (m->state) w.state = tra_rows_of(m->state);
+    w.first = tra_rows_from(&m->a, m->from);
+    int64_t end = tra_rows_from(&m->a, m->to);
+    w.steps = room;
+    w.all_there = m->b.nrows == m->shared;
+    if (!w.all_there && has_places(m->b.n, m->shared)) {
+        w.place = (uint32_t *)(void *)((char *)room + tra_round64(8 * (end - w.first + 1)));
+        find_places(&w);
+    }
+    cut(&w, end);
+    if (count || out->counted[1] == 0) {
+        int64_t bytes = count_all(&w, scratch);
+        if (count) return bytes;
+    }
+    tra_rows_pieces_begin(&w.rows, out, w.pieces);
+    tra_share(w.pieces, run_piece, &w, scratch);
+    return tra_rows_pieces_end(&w.rows);
+}

@@ -1,0 +1,47 @@
+/* matmul.h - the product of two matrices that are rows of entries, row by row of the result (Gustavson's order): what
+ * every product of two sparse operands comes to, whatever its labels. Pieces of the result's rows are shared by all
+ * threads. Each element is a sum in the order of the outer matrix's columns, however the work is cut. */
+#ifndef TRA_SPARSE_MATMUL_H
+#define TRA_SPARSE_MATMUL_H
+
+#include "project.h"
+
+/* Both matrices may have several entries at one place. No entry is 0. */
+typedef struct tra_matmul {
+    tra_dtype t;                /* of both, and in which is computed: f64, f32, i64 */
+    tra_rows_view a, b;         /* outer: row, shared; inner: shared, place */
+    int64_t shared, box;        /* how many shared coordinates, and places of a row, there are */
+    int64_t rows_each, columns; /* row r, place p is row r*rows_each + p/columns, column p%columns of the result */
+    const tra_cell *state;      /* rows of the result, of type t, to which the product is added; NULL */
+    const tra_unary *after;     /* of each element */
+    int64_t from, to;           /* rows of the outer matrix that are computed */
+} tra_matmul;
+
+/* Bytes of room for an outer matrix of at most so many rows and an inner one of so many entries; of scratch of each
+ * piece. */
+int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared);
+int64_t tra_matmul_scratch(int64_t box);
+/* Makes the result. count: only counts what it takes, or a bound of that. Returns its bytes. The scratch of each piece
+ * begins `at` bytes after what its thread was given (tra_share); what the caller was given is `scratch`. */
+int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch, int64_t at);
+
+/* ---- operands as matrices (matrices.c) ------------------------------------------------------------------------- */
+
+/* How the operands of a contraction are matrices. */
+typedef struct tra_matrices {
+    const tra_contraction *x;
+    int outer, np; /* the outer operand; how many of the result's first labels number its rows */
+    tra_route route[2]; /* of the outer and the inner operand */
+    int64_t parts, shared, box, rows_each, columns;
+    bool natural[2]; /* the outer and the inner one, if no entry is 0, are so as they are */
+} tra_matrices;
+/* False: they are none, as the outer operand has labels of the result besides the first ones, or numbers are too
+ * large. */
+bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims *out, tra_matrices *m);
+/* Bytes of scratch for the product of operands of at most so many entries: outer, inner. */
+int64_t tra_matrices_scratch(const tra_matrices *m, const int64_t entries[2]);
+/* As tra_rows_product does; state: as in tra_matmul. */
+int64_t tra_matrices_product(const tra_matrices *m, const tra_unary *after, const tra_cell *state, tra_cell *out,
+                             bool count, void *scratch);
+
+#endif
