@@ -189,6 +189,21 @@ int64_t tra_cell_merge_bytes(const tra_kernel *agg, const tra_cell *state, const
     return room_of(out, &ext);
 }
 
+int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
+                          const tra_cell *out) {
+    const tra_layout *l = kept(out->layout);
+    if (join->rows || tra_kernel_is_program(join) || !l || !l->kernels->sum_room) return -1;
+    if (!tra_kernel_is_sum(tra_kernel_first(agg))) return -1;
+    for (int i = 0; i < n; i++)
+        if (a[i].layout != l || b[i].layout != l) return -1;
+    return l->kernels->sum_room(join, a, b, n, out);
+}
+
+int64_t tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                     tra_cell *out, bool count, void *room, void *scratch) {
+    return out->layout->kernels->sum(join, a, b, n, state, out, count, room, scratch);
+}
+
 void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {
     tra_cell x;
     assert(out->layout);

@@ -29,9 +29,10 @@ typedef struct tra_grow {
 TRA_MUSTUSE tra_status tra_grow_join(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *out,
                                      tra_err *e);
 /* Adds a term to a sum, none of whose blocks is pinned before or after: the join of l and r, an array of these extents;
- * or l, where r is NULL. */
+ * or l, where r is NULL. Terms of a sum of products of entries may be held, as copies, and added with later ones at
+ * once, or with the last one; what the sum is to the bits does not depend on which. */
 TRA_MUSTUSE tra_status tra_grow_add(const tra_grow *g, const tra_cell *l, const tra_cell *r, const tra_dims *ext,
-                                    tra_panels *sum, tra_err *e);
+                                    bool last, tra_panels *sum, tra_err *e);
 /* Adds another sum, *from, which becomes empty. */
 TRA_MUSTUSE tra_status tra_grow_merge(const tra_grow *g, tra_panels *sum, tra_panels *from, tra_err *e);
 /* Makes the result of *sum, which becomes empty, and gives it to the stage's outlet. */

@@ -12,12 +12,21 @@ typedef struct tra_panel {
     int64_t from, to;
     tra_block *block; /* not pinned */
     int64_t nrows, n; /* rows and entries of the block */
+    int added;        /* of the terms at hand: how many it has already */
 } tra_panel;
+
+/* Copies of the operands of a term, in blocks that are not pinned. */
+typedef struct tra_held_term {
+    tra_cell cell[2];
+    tra_block *block[2];
+} tra_held_term;
 
 /* In ascending order, without gaps; n 0: nothing yet. */
 typedef struct tra_panels {
     tra_panel *v; /* from malloc */
     int n;
+    tra_held_term *held; /* terms that are yet to be added, at once; from malloc */
+    int nheld;
 } tra_panels;
 
 /* Cuts panel i in two at the coordinate, which lies between its ends: both share its block. */

@@ -46,6 +46,7 @@ typedef struct tra_joinagg {
         pthread_mutex_t lock;   /* workers end super-blocks */
         int64_t n, reserved;    /* how many there are; bytes of the pool for them, at least what they take together */
     } outputs;
+    _Atomic int64_t held; /* bytes of copies of terms that are yet to be added (grow.c) */
     struct {
         tra_block **v; /* blocks of L that stay pinned for a row of super-blocks; from malloc */
         int64_t n, cap;

@@ -67,13 +67,13 @@ static void slice(tra_array *a, int tile, int tiles) {
 }
 
 /* Adds a pair to an output that grows or is counted, which is one tile. */
-static tra_status grow(tra_joinagg *st, output *c, int sum, const tra_unit_input *l, const tra_unit_input *r,
-                       tra_worker *w, tra_err *e) {
+static tra_status grow(tra_joinagg *st, output *c, int sum, bool last, const tra_unit_input *l,
+                       const tra_unit_input *r, tra_worker *w, tra_err *e) {
     tra_grow g = {st, w, c->ordinal, &c->state};
     tra_dims ext;
     if (st->how.counted) return tra_grow_join(&g, &l->cell, &r->cell, &c->panels[0], e);
     TRA_TRY(tra_superblock_term_shape(st, l->i, r ? r->i : 0, &ext, e));
-    return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, &c->panels[sum], e);
+    return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, last, &c->panels[sum], e);
 }
 
 bool tra_superblock_makes_terms(const tra_joinagg *st) {
@@ -248,7 +248,7 @@ tra_status tra_superblock_task(tra_unit *u, int task, tra_worker *w, tra_err *e)
             if (s->sums.n > 0)
                 *begun = x->last && tra_worker_sums_close(&s->sums, s->st->agg);
             else if (s->st->how.grows || s->st->how.counted)
-                TRA_TRY(grow(s->st, c, x->sum.sum, l, r, w, e));
+                TRA_TRY(grow(s->st, c, x->sum.sum, x->last, l, r, w, e));
             else if (ahead.data)
                 add_ahead(s->st, sum_of(c, x->sum.sum), &ahead, first);
             else if (term.array.data == NULL || term.array.data != c->state.data)

@@ -183,6 +183,20 @@ static bool join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cel
     return p.way == PRODUCT && tra_rows_product_by_panels(p.step, a, b, out);
 }
 
+static int64_t sum_room(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out) {
+    plan p = plan_of(k, TRA_USE_JOIN, a->array.dtype, b->array.dtype, &a->array.ext, &b->array.ext, held_of(a, b),
+                     out->layout);
+    if (p.way != PRODUCT || p.after.code || held_of(a, b) != (LEFT | RIGHT)) return -1;
+    return tra_rows_sum_room(p.step, a, b, n, out);
+}
+
+static int64_t sum(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                   tra_cell *out, bool count, void *room, void *scratch) {
+    const tra_kernel *const *step;
+    tra_steps(k, &step, &k);
+    return tra_rows_sum(step[0], a, b, n, state, out, count, room, scratch);
+}
+
 static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     run_join(k, a, b, out, false, scratch);
 }
@@ -228,6 +242,8 @@ static const tra_layout_kernels kernels = {
     .gather = tra_rows_gather,
     .copy = tra_rows_copy,
     .join_by_panels = join_by_panels,
+    .sum_room = sum_room,
+    .sum = sum,
 };
 
 const tra_layout tra_rows = {

@@ -10,8 +10,8 @@ enum {
     SMALL = 1 << 15, /* places that the second cache holds: no table is faster */
     TABLE = 1 << 10, /* places that a table holds */
     SLOTS = 4 * TABLE,
-    NEAR = 4, /* entries that a prefetch comes before its use */
-    FAR = 12
+    NEAR = 16, /* entries that a prefetch comes before its use; twice as many for each load fewer that leads to it */
+    LARGE = 1 << 17 /* elements that no cache holds: they are prefetched */
 };
 #define EMPTY UINT32_MAX
 
@@ -48,7 +48,7 @@ typedef struct work {
     int64_t at[TRA_PIECES + 1]; /* rows of the result where pieces begin */
     int64_t from_a[TRA_PIECES + 1], from_state[TRA_PIECES + 1];
     bool exact;
-    int64_t skip; /* bytes of a thread's scratch before what pieces use */
+    int64_t calm; /* entries of the outer matrix before this one prefetch */
     tra_rows_pieces rows;
 } work;
 
@@ -104,14 +104,17 @@ static inline int64_t inner_row(const work *w, uint32_t shared) {
 
 /* Asks for what entries after entry k of the outer matrix lead to. */
 static inline void ahead(const work *w, int64_t k) {
-    const tra_rows_view *a = &w->m->a, *b = &w->m->b;
-    if (k + FAR >= a->begin[a->nrows] || !(w->place || w->all_there)) return;
-    int64_t far = inner_row(w, a->column[k + FAR]), q = inner_row(w, a->column[k + NEAR]);
-    if (far >= 0) __builtin_prefetch(&b->begin[far]);
+    const tra_rows_view *b = &w->m->b;
+    const uint32_t *column = w->m->a.column + k;
+    if (k >= w->calm) return;
+    if (w->place) __builtin_prefetch(&w->place[column[4 * NEAR]]);
+    int64_t far = inner_row(w, column[2 * NEAR]), q = inner_row(w, column[NEAR]);
+    __builtin_prefetch(&b->begin[far + 1]);
     if (q < 0) return;
     int64_t i = b->begin[q];
     __builtin_prefetch(&b->column[i]);
     __builtin_prefetch(b->value + (size_t)i * b->size);
+    __builtin_prefetch(b->value + (size_t)i * b->size + 64);
 }
 
 /* The place of an entry of the state in the row at hand. */
@@ -258,7 +261,7 @@ static void count_piece(void *ctx, int piece, void *scratch) {
     adder s; /* not initialised as a whole: it is large */
     int64_t a = w->from_a[piece], r = w->from_state[piece], *counted = w->out->counted_of[piece];
     line l;
-    if (w->exact) begin_adder(&s, w, (char *)scratch + w->skip);
+    if (w->exact) begin_adder(&s, w, scratch);
     counted[0] = counted[1] = 0;
     while (next_line(w, piece, &a, &r, &l) && !tra_cancelled()) {
         counted[1] += w->exact ? one_row(w, &s, &l, true) : l.most;
@@ -272,7 +275,7 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     int64_t a = w->from_a[piece], r = w->from_state[piece];
     tra_rows_view *to = &w->rows.piece[piece];
     line l;
-    begin_adder(&s, w, (char *)scratch + w->skip);
+    begin_adder(&s, w, scratch);
     s.to = to;
     while (next_line(w, piece, &a, &r, &l) && !tra_cancelled()) {
         int64_t before = s.n;
@@ -291,7 +294,7 @@ static bool meets_little(work *w, void *scratch) {
     int64_t most = 0, n = 0;
     adder s;
     line l;
-    begin_adder(&s, w, (char *)scratch + w->skip);
+    begin_adder(&s, w, scratch);
     for (int i = 0; i < w->pieces; i++) {
         int64_t rows = w->from_a[i + 1] - w->from_a[i];
         for (int64_t k = 0; k < tra_min64(SAMPLES, rows); k++) {
@@ -340,6 +343,8 @@ static void count_steps(void *ctx, int piece, void *scratch) {
         int64_t n = 0;
         for (int64_t k = a->begin[r]; k < a->begin[r + 1]; k++) {
             int64_t q = inner_row(w, a->column[k]);
+            if (k < w->calm && w->place) __builtin_prefetch(&w->place[a->column[k + 4 * NEAR]]);
+            if (k < w->calm) __builtin_prefetch(&b->begin[inner_row(w, a->column[k + 2 * NEAR]) + 1]);
             if (q >= 0) n += b->begin[q + 1] - b->begin[q];
         }
         w->steps[r + 1 - w->first] = n;
@@ -377,8 +382,8 @@ static void cut(work *w, int64_t end) {
     }
 }
 
-int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch, int64_t at) {
-    work w = {.m = m, .out = out, .skip = at};
+int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch) {
+    work w = {.m = m, .out = out};
     if (m->state) w.state = tra_rows_of(m->state);
     w.first = tra_rows_from(&m->a, m->from);
     int64_t end = tra_rows_from(&m->a, m->to);
@@ -388,6 +393,7 @@ int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *roo
         w.place = (uint32_t *)(void *)((char *)room + tra_round64(8 * (end - w.first + 1)));
         find_places(&w);
     }
+    if (m->b.n > LARGE && (w.place || w.all_there)) w.calm = m->a.begin[m->a.nrows] - 4 * NEAR;
     cut(&w, end);
     if (count || out->counted[1] == 0) {
         int64_t bytes = count_all(&w, scratch);

@@ -21,16 +21,15 @@ typedef struct tra_matmul {
  * piece. */
 int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared);
 int64_t tra_matmul_scratch(int64_t box);
-/* Makes the result. count: only counts what it takes, or a bound of that. Returns its bytes. The scratch of each piece
- * begins `at` bytes after what its thread was given (tra_share); what the caller was given is `scratch`. */
-int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch, int64_t at);
+/* Makes the result. count: only counts what it takes, or a bound of that. Returns its bytes. */
+int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch);
 
 /* ---- operands as matrices (matrices.c) ------------------------------------------------------------------------- */
 
 /* How the operands of a contraction are matrices. */
 typedef struct tra_matrices {
     const tra_contraction *x;
-    int outer, np; /* the outer operand; how many of the result's first labels number its rows */
+    int outer, np;      /* the outer operand; how many of the result's first labels number its rows */
     tra_route route[2]; /* of the outer and the inner operand */
     int64_t parts, shared, box, rows_each, columns;
     bool natural[2]; /* the outer and the inner one, if no entry is 0, are so as they are */
@@ -38,10 +37,12 @@ typedef struct tra_matrices {
 /* False: they are none, as the outer operand has labels of the result besides the first ones, or numbers are too
  * large. */
 bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims *out, tra_matrices *m);
-/* Bytes of scratch for the product of operands of at most so many entries: outer, inner. */
-int64_t tra_matrices_scratch(const tra_matrices *m, const int64_t entries[2]);
-/* As tra_rows_product does; state: as in tra_matmul. */
-int64_t tra_matrices_product(const tra_matrices *m, const tra_unary *after, const tra_cell *state, tra_cell *out,
-                             bool count, void *scratch);
+/* Bytes of room for the operands of products that are added up, with so many entries in all: outer, inner; shared: of
+ * all. */
+int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]);
+/* Makes the sum of n products, as tra_rows_product does, and of a state as in tra_matmul. The products agree in parts
+ * and box. Pieces use the first tra_matmul_scratch bytes of their thread's scratch. */
+int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
+                         bool count, void *room, void *scratch);
 
 #endif

@@ -4,7 +4,7 @@
 #include "matmul.h"
 #include "order.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 static bool has_label(const int8_t *label, int n, int l) {
     for (int d = 0; d < n; d++)
@@ -69,10 +69,12 @@ bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims
     return tra_can_order(m->parts, m->shared) && m->box < UINT32_MAX;
 }
 
-int64_t tra_matrices_scratch(const tra_matrices *m, const int64_t entries[2]) {
-    int64_t n = tra_add_most(tra_round64(tra_order_room(entries[0])), tra_round64(tra_order_room(entries[1])));
-    n = tra_add_most(n, tra_matmul_room(tra_min64(m->parts, entries[0]), entries[1], m->shared));
-    return tra_min64(TRA_SIZE_MOST, tra_add_most(n, tra_matmul_scratch(m->box) + 64));
+int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]) {
+    int64_t n = tra_round64(tra_order_room(entries[0], m->parts));
+    n = tra_add_most(n, tra_round64(tra_order_room(entries[1], shared)));
+    n = tra_add_most(n, tra_round64(tra_order_scratch(tra_max64(entries[0], entries[1]))));
+    n = tra_add_most(n, tra_matmul_room(tra_min64(m->parts, entries[0]), entries[1], shared));
+    return tra_min64(TRA_SIZE_MOST, n);
 }
 
 static bool has_zeros(const tra_cell *c) {
@@ -82,25 +84,38 @@ static bool has_zeros(const tra_cell *c) {
     return false;
 }
 
-int64_t tra_matrices_product(const tra_matrices *m, const tra_unary *after, const tra_cell *state, tra_cell *out,
-                             bool count, void *scratch) {
-    const tra_contraction *x = m->x;
-    int64_t all = out->array.ext.n ? tra_max64(1, out->array.ext.v[0]) : 1, each = m->parts / all;
-    tra_matmul p = {.t = x->t, .shared = m->shared, .box = m->box, .rows_each = m->rows_each, .columns = m->columns,
-                    .state = state, .after = after, .to = m->parts};
-    if (m->np > 0 && out->panel[1] > 0) p.from = tra_min64(all, out->panel[0]) * each, p.to = tra_min64(all, out->panel[1]) * each;
-    char *at = scratch;
-    for (int k = 0; k < 2; k++) {
-        const tra_cell *in = x->in[k ? 1 - m->outer : m->outer];
-        tra_rows_view *v = k ? &p.b : &p.a;
-        if (m->natural[k] && !has_zeros(in)) {
-            *v = tra_rows_of(in);
-            continue;
-        }
-        tra_order_entries(in, &m->route[k], k ? m->shared : m->parts, x->t, at, v);
-        at += tra_round64(tra_order_room(tra_rows_of(in).n));
+static const tra_cell *operand(const tra_matrices *m, int k) { return m->x->in[k ? 1 - m->outer : m->outer]; }
+
+/* The outer (0) or inner matrix of all products; *at: where room is left. */
+static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at, tra_rows_view *v) {
+    tra_ordering *all;
+    int64_t before = 0, entries = 0;
+    if (n == 1 && m->natural[k] && !has_zeros(operand(m, k))) {
+        *v = tra_rows_of(operand(m, k));
+        return;
     }
-    void *room = at;
-    at += tra_matmul_room(p.a.nrows, p.b.n, m->shared);
-    return tra_matmul_run(&p, out, count, room, scratch, at - (char *)scratch);
+    all = tra_malloc((size_t)n * sizeof *all);
+    for (int i = 0; i < n; before += m[i++].shared) {
+        all[i] = (tra_ordering){operand(&m[i], k), m[i].route[k], k ? before : 0, k ? 0 : before};
+        entries += tra_rows_of(all[i].in).n;
+    }
+    int64_t box = k ? shared : m->parts;
+    void *room = *at;
+    *at += tra_round64(tra_order_room(entries, box));
+    tra_order_entries(all, n, box, m->x->t, room, *at, v);
+    free(all);
+}
+
+int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
+                         bool count, void *room, void *scratch) {
+    int64_t all = out->array.ext.n ? tra_max64(1, out->array.ext.v[0]) : 1, each = m->parts / all, shared = 0;
+    char *at = room;
+    for (int i = 0; i < n; i++) shared += m[i].shared;
+    tra_matmul p = {.t = m->x->t, .shared = shared, .box = m->box, .rows_each = m->rows_each, .columns = m->columns,
+                    .state = state, .after = after, .to = m->parts};
+    if (m->np > 0 && out->panel[1] > 0)
+        p.from = tra_min64(all, out->panel[0]) * each, p.to = tra_min64(all, out->panel[1]) * each;
+    bring(m, n, 0, shared, &at, &p.a);
+    bring(m, n, 1, shared, &at, &p.b);
+    return tra_matmul_run(&p, out, count, at, scratch);
 }

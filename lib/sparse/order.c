@@ -15,36 +15,41 @@ typedef struct item {
 } item;
 
 typedef struct job {
-    const tra_cell *in;
-    const tra_route *route;
+    const tra_ordering *in;
+    int n;
     tra_dtype t;
-    tra_rows_view v;
-    int64_t cuts[TRA_PIECES + 1];
+    int64_t cuts[TRA_PIECES + 1]; /* rows of all cells, one after the other */
     int pieces, shift;
     int64_t parts, groups; /* groups: of parts, each of which one piece of work sorts */
     int64_t (*at)[PARTS];  /* of each piece: how many entries it has of each part, then where these go */
     int64_t *first;        /* of each part and the end: its first entry */
     int64_t *rows;         /* of each part and the end: its first row */
-    item *items, *other;   /* other: where rows and begin will be */
-    bool whole;            /* all entries of a row of the operand stay, but those that are 0 */
+    item *items, *other;
     tra_rows_view *out;
 } job;
 
-static int64_t fixed_room(void) { return TRA_PIECES * PARTS * 8 + 2 * (PARTS + 8) * 8; }
+static int64_t fixed_room(void) { return tra_round64(TRA_PIECES * PARTS * 8) + 2 * tra_round64((PARTS + 1) * 8); }
 
-int64_t tra_order_room(int64_t entries) {
-    int64_t each = 2 * (int64_t)sizeof(item) + 4 + 8; /* items; rows and begin, or the other items; column; value */
-    return tra_min64(TRA_SIZE_MOST, tra_add_most(tra_mul_most(each, entries), fixed_room() + 8 * 64));
+int64_t tra_order_room(int64_t entries, int64_t rows) {
+    int64_t n = tra_add_most(tra_mul_most(4 + 8, entries), tra_mul_most(16, tra_min64(rows, entries)));
+    return tra_min64(TRA_SIZE_MOST, tra_add_most(n, 8 * 64));
+}
+
+int64_t tra_order_scratch(int64_t entries) {
+    int64_t n = tra_mul_most(2 * (int64_t)sizeof(item), entries);
+    return tra_min64(TRA_SIZE_MOST, tra_add_most(n, fixed_room() + 128));
 }
 
 /* The coordinates that the leading dimensions of a row of the operand give its entries; false: none of them stays.
  * *from and *to: columns that stay. */
-static bool row_at(const job *x, int64_t r, int64_t *row, int64_t *column, int64_t *from, int64_t *to) {
-    const tra_route *route = x->route;
-    const tra_dims *ext = &x->in->array.ext;
+static bool row_at(const tra_ordering *in, int64_t rest, int64_t *row, int64_t *column, int64_t *from, int64_t *to) {
+    const tra_route *route = &in->route;
+    const tra_dims *ext = &in->in->array.ext;
     int last = ext->n - 1;
-    int64_t rest = x->v.row[r], c[TRA_MAXDIM], only = -1;
-    *row = *column = *from = 0;
+    int64_t c[TRA_MAXDIM], only = -1;
+    *row = in->row;
+    *column = in->column;
+    *from = 0;
     *to = tra_last_extent(ext);
     if (route->from && ext->n)
         *from = route->from[route->label[last]], *to = tra_min64(*to, route->to[route->label[last]]);
@@ -63,18 +68,37 @@ static bool row_at(const job *x, int64_t r, int64_t *row, int64_t *column, int64
     return *from < *to;
 }
 
-/* Calls `each` with k, row and column of the entries of a piece that stay. */
+/* The rows of a cell that a piece has; false: none. */
+static bool rows_in(const job *x, int piece, int i, int64_t *before, tra_rows_view *v) {
+    *v = tra_rows_of(x->in[i].in);
+    int64_t first = *before, from = tra_max64(0, x->cuts[piece] - first), to = x->cuts[piece + 1] - first;
+    *before += v->nrows;
+    to = tra_min64(to, v->nrows);
+    if (from >= to) return false;
+    v->row += from;
+    v->begin += from;
+    v->nrows = to - from;
+    return true;
+}
+
+/* Runs a statement with cell i, its view v, entry k, and the row and column of each entry of a piece that stays. */
 #define WALK(x, piece, ...)                                                                                            \
-    for (int64_t r = (x)->cuts[piece]; r < (x)->cuts[piece + 1]; r++) {                                                \
-        int64_t row0, column0, from, to, rank = (x)->in->array.ext.n;                                                  \
-        if (!row_at(x, r, &row0, &column0, &from, &to)) continue;                                                      \
-        int64_t mr = rank ? (x)->route->row[rank - 1] : 0, mc = rank ? (x)->route->column[rank - 1] : 0;               \
-        int64_t k = from > 0 ? tra_rows_entry(&(x)->v, r, from) : (x)->v.begin[r], end = (x)->v.begin[r + 1];          \
-        for (; k < end && (int64_t)(x)->v.column[k] < to; k++) {                                                       \
-            int64_t at_ = (x)->v.column[k], row = row0 + at_ * mr, column = column0 + at_ * mc;                        \
-            if (!(x)->whole && !tra_not_zero((x)->v.value, (x)->in->array.dtype, k)) continue;                         \
-            (void)column;                                                                                              \
-            __VA_ARGS__;                                                                                               \
+    for (int64_t i = 0, before = 0; i < (x)->n; i++) {                                                                 \
+        const tra_ordering *in = &(x)->in[i];                                                                          \
+        tra_rows_view v;                                                                                               \
+        int64_t row0, column0, from, to;                                                                               \
+        int last = in->in->array.ext.n - 1;                                                                            \
+        int64_t mr = last >= 0 ? in->route.row[last] : 0, mc = last >= 0 ? in->route.column[last] : 0;                 \
+        if (!rows_in(x, piece, (int)i, &before, &v)) continue;                                                         \
+        for (int64_t r = 0; r < v.nrows; r++) {                                                                        \
+            if (!row_at(in, v.row[r], &row0, &column0, &from, &to)) continue;                                          \
+            int64_t k = from > 0 ? tra_rows_entry(&v, r, from) : v.begin[r], end = v.begin[r + 1];                     \
+            for (; k < end && (int64_t)v.column[k] < to; k++) {                                                        \
+                int64_t row = row0 + (int64_t)v.column[k] * mr, column = column0 + (int64_t)v.column[k] * mc;          \
+                if (!tra_not_zero(v.value, in->in->array.dtype, k)) continue;                                          \
+                (void)column;                                                                                          \
+                __VA_ARGS__;                                                                                           \
+            }                                                                                                          \
         }                                                                                                              \
     }
 
@@ -91,17 +115,15 @@ static void divide_piece(void *ctx, int piece, void *scratch) {
     const job *x = ctx;
     int64_t *at = x->at[piece];
     int shift = x->shift;
-    size_t size = x->v.size;
     (void)scratch;
-    if (x->in->array.dtype == x->t && size == 8) {
-        const uint64_t *value = (const uint64_t *)(const void *)x->v.value;
-        WALK(x, piece, x->items[at[row >> shift]++] = ((item){(uint32_t)row, (uint32_t)column, value[k]}))
-        return;
-    }
     WALK(x, piece, {
         item *to_ = &x->items[at[row >> shift]++];
-        *to_ = (item){(uint32_t)row, (uint32_t)column, 0};
-        tra_pick(&to_->value, 0, x->t, x->v.value, x->in->array.dtype, k);
+        to_->row = (uint32_t)row;
+        to_->column = (uint32_t)column;
+        if (v.size == 8 && in->in->array.dtype == x->t)
+            memcpy(&to_->value, v.value + (size_t)k * 8, 8);
+        else
+            tra_pick(&to_->value, 0, x->t, v.value, in->in->array.dtype, k);
     })
 }
 
@@ -205,46 +227,59 @@ static int64_t place(job *x) {
 
 static void *take(char **room, int64_t bytes) {
     void *p = *room;
-    *room += tra_ceil_div(bytes, 64) * 64;
+    *room += tra_round64(bytes);
     return p;
 }
 
-static bool has_zeros(const tra_rows_view *v, tra_dtype t) {
-    for (int64_t k = v->begin[0]; k < v->begin[v->nrows]; k++)
-        if (!tra_not_zero(v->value, t, k)) return true;
-    return false;
+/* Cuts the rows of all cells in pieces of about as many entries. */
+static void cut(job *x, int64_t entries) {
+    int most = tra_share_pieces(tra_mul_most(8, entries)), cell = 0;
+    int64_t rows = 0, before = 0; /* of the cells before this one */
+    x->pieces = 0;
+    x->cuts[0] = 0;
+    for (int p = 1; p <= most; p++) {
+        int64_t want = (int64_t)((__int128)entries * p / most), r = 0;
+        tra_rows_view v = tra_rows_of(x->in[cell].in);
+        while (cell + 1 < x->n && before + v.n < want) {
+            rows += v.nrows;
+            before += v.n;
+            v = tra_rows_of(x->in[++cell].in);
+        }
+        TRA_BISECT(r, v.nrows, mid, before + v.begin[mid] < want);
+        if (p == most) r = v.nrows;
+        if (rows + r > x->cuts[x->pieces] || p == most) x->cuts[++x->pieces] = rows + r;
+    }
 }
 
-void tra_order_entries(const tra_cell *in, const tra_route *route, int64_t row_box, tra_dtype t, void *room,
-               tra_rows_view *out) {
-    job x = {.in = in, .route = route, .t = t, .v = tra_rows_of(in), .out = out, .parts = 1};
-    char *at = room;
-    int64_t n = x.v.n;
+void tra_order_entries(const tra_ordering *in, int n, int64_t row_box, tra_dtype t, void *room, void *scratch,
+                       tra_rows_view *out) {
+    job x = {.in = in, .n = n, .t = t, .out = out, .parts = 1};
+    char *at = scratch;
+    int64_t entries = 0;
     int bits = 0;
     while (row_box > 1 && (row_box - 1) >> bits) bits++;
+    for (int i = 0; i < n; i++) entries += tra_rows_of(in[i].in).n;
     x.at = take(&at, TRA_PIECES * PARTS * 8);
     x.first = take(&at, (PARTS + 1) * 8);
     x.rows = take(&at, (PARTS + 1) * 8);
-    x.items = take(&at, n * (int64_t)sizeof(item));
-    *out = (tra_rows_view){.size = tra_dtype_size(t)};
-    x.other = (item *)(void *)at;
-    out->row = take(&at, 8 * n);
-    out->begin = take(&at, 8 * (n + 1));
-    out->column = take(&at, 4 * n);
-    out->value = take(&at, 8 * n);
-    while (x.parts < PARTS && x.parts * EACH < n && x.parts < row_box) x.parts *= 2;
-    for (int64_t p = x.parts; p > 1; p /= 2) x.shift++;
-    x.shift = tra_max64(0, bits - x.shift);
-    x.whole = !has_zeros(&x.v, in->array.dtype);
-    x.pieces = tra_share_rows(&x.v, NULL, tra_share_pieces(tra_mul_most(8, n)), x.cuts);
-    x.groups = tra_min64(x.parts, tra_share_pieces(tra_mul_most(16, n)));
+    x.items = take(&at, entries * (int64_t)sizeof(item));
+    x.other = take(&at, entries * (int64_t)sizeof(item));
+    while (x.parts < PARTS && x.parts * EACH < entries && x.parts < row_box) x.parts *= 2, x.shift++;
+    x.shift = (int)tra_max64(0, bits - x.shift);
+    cut(&x, entries);
+    x.groups = tra_min64(x.parts, tra_share_pieces(tra_mul_most(16, entries)));
     tra_share(x.pieces, count_piece, &x, NULL);
-    out->n = place(&x);
+    *out = (tra_rows_view){.size = tra_dtype_size(t), .n = place(&x)};
     tra_share(x.pieces, divide_piece, &x, NULL);
     tra_share((int)x.groups, sort_parts, &x, NULL);
     x.rows[0] = 0;
     for (int64_t p = 0; p < x.parts; p++) x.rows[p + 1] += x.rows[p];
     out->nrows = x.rows[x.parts];
+    at = room;
+    out->column = take(&at, 4 * out->n);
+    out->value = take(&at, 8 * out->n);
+    out->row = take(&at, 8 * out->nrows);
+    out->begin = take(&at, 8 * (out->nrows + 1));
     tra_share((int)x.groups, write_parts, &x, NULL);
     out->begin[out->nrows] = out->n;
 }

@@ -4,16 +4,24 @@
 
 #include "project.h"
 
-/* Bytes of room for so many entries. */
-int64_t tra_order_room(int64_t entries);
+/* A cell whose entries are put in order, each row and column moved by so much. */
+typedef struct tra_ordering {
+    const tra_cell *in;
+    tra_route route;
+    int64_t row, column;
+} tra_ordering;
+
+/* Bytes of room for the result, in at most so many rows, and of scratch, for so many entries. */
+int64_t tra_order_room(int64_t entries, int64_t rows);
+int64_t tra_order_scratch(int64_t entries);
 /* Can entries of rows below row_box, in columns below column_box, be put in order by it? */
 static inline bool tra_can_order(int64_t row_box, int64_t column_box) {
     return row_box <= (int64_t)1 << 32 && column_box <= (int64_t)1 << 32;
 }
-/* Sets *out to the entries that stay (project.h) and are not 0, with values of type t, in rows below row_box: sorted by
- * row, then by column. Entries that come to the same place keep their order, one after the other. *out lies in room,
- * which is aligned to 64 bytes. */
-void tra_order_entries(const tra_cell *in, const tra_route *route, int64_t row_box, tra_dtype t, void *room,
-               tra_rows_view *out);
+/* Sets *out to the entries of n cells that stay (project.h) and are not 0, with values of type t, in rows below
+ * row_box: sorted by row, then by column. Entries that come to the same place keep their order, one after the other.
+ * *out lies in room; that and scratch are aligned to 64 bytes. */
+void tra_order_entries(const tra_ordering *in, int n, int64_t row_box, tra_dtype t, void *room, void *scratch,
+                       tra_rows_view *out);
 
 #endif

@@ -6,11 +6,13 @@
  * which is then read in order. An operand of rows whose order does not fit is sorted first (project.c). */
 #include "../kernel/share.h"
 #include "matmul.h"
+#include "order.h"
 #include "sums.h"
 
 #include <assert.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct run {
@@ -379,7 +381,8 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
         if (in[o].layout) n = tra_add_most(n, round64(tra_project_scratch(most[o])));
     tra_matrices m;
     if (tra_matrices_of(&w.x, w.o, w.np, &out.ext, &m))
-        n = tra_matrices_scratch(&m, (const int64_t[2]){most[w.o], most[1 - w.o]});
+        n = tra_add_most(tra_round64(tra_matmul_scratch(m.box)),
+                         tra_matrices_room(&m, m.shared, (const int64_t[2]){most[w.o], most[1 - w.o]}));
     return tra_min64(n, TRA_SIZE_MOST);
 }
 
@@ -445,7 +448,8 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
         return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
     tra_matrices m;
     if (!none && tra_matrices_of(&w.x, w.o, w.np, &out->array.ext, &m))
-        return tra_matrices_product(&m, after, NULL, out, count, scratch);
+        return tra_matrices_sum(&m, 1, after, NULL, out, count,
+                                (char *)scratch + tra_round64(tra_matmul_scratch(m.box)), scratch);
     if (none) {
         tra_rows_counted(out, 0, 0);
     } else if (count || out->counted[1] == 0) {
@@ -458,4 +462,61 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     w.to = &to;
     if (!none && out->counted[1] > 0) go(&w, scratch);
     return tra_rows_made(&to);
+}
+
+/* ---- sums of several products ---------------------------------------------------------------------------------- */
+
+typedef struct sum {
+    tra_contraction *x;
+    tra_matrices *m;
+} sum;
+
+static void sum_free(sum *s) {
+    free(s->x);
+    free(s->m);
+}
+
+/* The products as matrices; false: they are none of which a sum can be made at once. */
+static bool sum_begin(sum *s, const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out) {
+    tra_dtype t = tra_kernel_dtype(step, TRA_USE_JOIN, a->array.dtype, b->array.dtype);
+    tra_array shape = {tra_strip_type(t), out->array.ext, NULL};
+    *s = (sum){tra_malloc((size_t)n * sizeof *s->x), tra_malloc((size_t)n * sizeof *s->m)};
+    bool can = out->array.dtype == t && t == shape.dtype, rows[2] = {a->layout, b->layout};
+    for (int i = 0; can && i < n; i++) {
+        can = tra_rows_contracts(step, &a[i].array.ext, &b[i].array.ext);
+        if (!can) break;
+        tra_contraction_of(&s->x[i], step, &a[i], &b[i], &shape, -1);
+        int o = outer_of(&s->x[i], rows);
+        can = tra_matrices_of(&s->x[i], o, prefix_in(&s->x[i], o), &shape.ext, &s->m[i]);
+        can = can && s->m[i].outer == s->m[0].outer && s->m[i].np == s->m[0].np && s->m[i].parts == s->m[0].parts;
+    }
+    if (!can) sum_free(s);
+    return can;
+}
+
+int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out) {
+    sum s;
+    int64_t entries[2] = {0, 0}, shared = 0;
+    if (!sum_begin(&s, step, a, b, n, out)) return -1;
+    for (int i = 0; i < n; i++) {
+        entries[s.m->outer] += entries_of(&a[i]);
+        entries[1 - s.m->outer] += entries_of(&b[i]);
+        shared = tra_add_most(shared, s.m[i].shared);
+    }
+    int64_t room = tra_can_order(s.m->parts, shared) ? tra_matrices_room(s.m, shared, entries) : -1;
+    sum_free(&s);
+    return room;
+}
+
+int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                     tra_cell *out, bool count, void *room, void *scratch) {
+    sum s;
+    const tra_unary as_is = {.arg = out->array.dtype};
+    bool can = sum_begin(&s, step, a, b, n, out);
+    assert(can);
+    (void)can;
+    if (!room) room = (char *)scratch + tra_round64(tra_matmul_scratch(s.m->box));
+    int64_t bytes = tra_matrices_sum(s.m, n, &as_is, state, out, count, room, scratch);
+    sum_free(&s);
+    return bytes;
 }

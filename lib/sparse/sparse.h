@@ -164,6 +164,12 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
 /* Can the product be made panel by panel, a range of the result's first dimension at a time? */
 bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 
+/* Sums of n products and a state (NULL: none), of the type of the products, at once: each element is added up in the
+ * order of the products. tra_rows_sum_room: bytes of room for it; -1: it cannot be made so. */
+int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
+int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                     tra_cell *out, bool count, void *room, void *scratch);
+
 /* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
 
 /* Computes a function of one or two operands at each element; operands are broadcast. types: the type that each
