@@ -133,12 +133,15 @@ void tra_rows_fill(const tra_array *a, tra_cell *out) {
 
 int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
                            int64_t n) {
-    int64_t count = 0;
+    int64_t count = 0, at = to ? to->v.n : 0;
+    bool opens = to && n > 0 && (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != row);
+    if (opens) tra_rows_open(to, row);
 #define PUT(type)                                                                                                      \
-    for (int64_t i = 0; i < n; i++) {                                                                                  \
+    for (int64_t i = 0; !to && i < n; i++) count += ((const type *)value)[i] != 0;                                     \
+    for (int64_t i = 0; to && i < n; i++) {                                                                            \
         if (((const type *)value)[i] == 0) continue;                                                                   \
-        count++;                                                                                                       \
-        if (to) *(type *)tra_rows_put(to, row, column[i]) = ((const type *)value)[i];                                  \
+        to->v.column[at + count] = column[i];                                                                          \
+        ((type *)(void *)to->v.value)[at + count++] = ((const type *)value)[i];                                        \
     }
     switch (t) {
 #define X(name, text, type, ...)                                                                                       \
@@ -147,5 +150,7 @@ int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const u
 #undef X
     }
 #undef PUT
+    if (to) to->v.n += count;
+    if (opens) tra_rows_close(to);
     return count;
 }

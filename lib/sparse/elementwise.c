@@ -3,6 +3,7 @@
  * A dense result is computed strip by strip. One that is rows is computed only where it may be other than 0: where an
  * operand has an entry whose absence alone makes it 0 (a factor), or else any operand of sparse type has one; where
  * neither is enough, everywhere. */
+#include "../kernel/share.h"
 #include "sparse.h"
 
 #include <assert.h>
@@ -45,6 +46,7 @@ typedef struct operand {
     int64_t stride[TRA_MAXDIM]; /* of the result's leading dimensions, in rows of the operand */
     bool leads;                 /* its rows are the result's */
     bool wide;                  /* its one column stands for all */
+    int64_t r;                  /* its rows before this one come before the row at hand */
     /* of the row at hand: */
     const uint32_t *column;
     int64_t count, first, at;
@@ -91,7 +93,16 @@ static void at_row(job *j, int64_t number) {
         operand *x = &j->arg[i];
         x->column = x->in.dense ? NULL : x->in.v.column; /* also where there is no entry */
         x->at = 0;
-        x->count = tra_read_row(&x->in, row[i], &x->column, &x->first);
+        if (x->in.dense || !x->leads) {
+            x->count = tra_read_row(&x->in, row[i], &x->column, &x->first);
+            continue;
+        }
+        const tra_rows_view *v = &x->in.v;
+        while (x->r < v->nrows && v->row[x->r] < number) x->r++;
+        bool there = x->r < v->nrows && v->row[x->r] == number;
+        x->first = there ? v->begin[x->r] : 0;
+        x->count = there ? v->begin[x->r + 1] - x->first : 0;
+        x->column = v->column + x->first;
     }
 }
 
@@ -156,8 +167,92 @@ static int64_t next_column(job *j, int64_t from) {
     return next;
 }
 
-/* Appends the row; to NULL: counts where it may be other than 0. */
+/* Do both operands have the places where the row may be other than 0, and is it there that they are read? */
+static bool is_union(const job *j) {
+    bool both = j->nargs == 2 && j->candidate[0] && j->candidate[1] && !j->all;
+    for (int i = 0; both && i < 2; i++) both = !j->arg[i].in.dense && !j->arg[i].wide;
+    return both;
+}
+
+/* Reads the next places of two rows of entries side by side: their columns, and the values of both, of which one may be
+ * 0. Returns how many, at most a strip. */
+#define READ_BOTH(name, T)                                                                                             \
+    static int64_t name(operand *x, operand *y, uint32_t *column, T *u, T *v) {                                        \
+        const uint32_t *cx = x->column, *cy = y->column;                                                               \
+        const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
+        const T *vy = (const T *)(const void *)y->in.v.value + y->first;                                               \
+        int64_t n = 0, a = x->at, b = y->at, ends[2] = {x->count, y->count};                                           \
+        for (; n < TRA_STRIP && a < ends[0] && b < ends[1]; n++) {                                                     \
+            bool first = cx[a] <= cy[b], second = cy[b] <= cx[a];                                                      \
+            column[n] = first ? cx[a] : cy[b];                                                                         \
+            u[n] = first ? vx[a] : 0;                                                                                  \
+            v[n] = second ? vy[b] : 0;                                                                                 \
+            a += first;                                                                                                \
+            b += second;                                                                                               \
+        }                                                                                                              \
+        for (; n < TRA_STRIP && b == ends[1] && a < ends[0]; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;      \
+        for (; n < TRA_STRIP && a == ends[0] && b < ends[1]; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];      \
+        x->at = a;                                                                                                     \
+        y->at = b;                                                                                                     \
+        return n;                                                                                                      \
+    }
+READ_BOTH(read_both_8, uint64_t)
+READ_BOTH(read_both_4, uint32_t)
+#undef READ_BOTH
+
+/* Are its values read as they are? */
+static bool is_plain(const job *j, int i) {
+    tra_dtype t = j->arg[i].in.cell->array.dtype;
+    return t == j->typed.load[i] && tra_dtype_size(t) >= 4;
+}
+
+/* Appends a row of entries that both operands have. */
+static int64_t union_row(job *j, int64_t number, tra_rows_maker *to) {
+    double in[2][TRA_STRIP], out[TRA_STRIP];
+    uint32_t column[TRA_STRIP];
+    int64_t entries = 0, n;
+    bool wide = tra_dtype_size(j->typed.load[0]) == 8;
+    for (;; entries += n) {
+        if (wide)
+            n = read_both_8(&j->arg[0], &j->arg[1], column, (uint64_t *)(void *)in[0], (uint64_t *)(void *)in[1]);
+        else
+            n = read_both_4(&j->arg[0], &j->arg[1], column, (uint32_t *)(void *)in[0], (uint32_t *)(void *)in[1]);
+        if (n == 0) return entries;
+        compute(j, in, n, out);
+        tra_rows_put_strip(to, j->out->array.dtype, number, column, out, n);
+    }
+}
+
+/* The places where the row may be other than 0 are one operand's entries: appends the row. */
+static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to) {
+    double in[2][TRA_STRIP], out[TRA_STRIP], *arg[2] = {in[0], in[1]};
+    operand *x = &j->arg[which];
+    size_t size = tra_dtype_size(j->typed.load[which]);
+    for (int64_t k = 0; k < x->count; k += TRA_STRIP) {
+        int64_t n = tra_min64(TRA_STRIP, x->count - k);
+        const uint32_t *column = x->column + k;
+        if (is_plain(j, which))
+            memcpy(arg[which], x->in.v.value + (size_t)(x->first + k) * size, (size_t)n * size);
+        else
+            for (int64_t i = 0; i < n; i++)
+                tra_pick(arg[which], i, j->typed.load[which], x->in.v.value, x->in.cell->array.dtype, x->first + k + i);
+        for (int64_t i = 0; j->nargs == 2 && i < n; i++)
+            take(&j->arg[1 - which], column[i], j->typed.load[1 - which], arg[1 - which], i);
+        compute(j, in, n, out);
+        tra_rows_put_strip(to, j->out->array.dtype, number, column, out, n);
+    }
+    return x->count;
+}
+
+/* Appends the row; to NULL: counts where it may be other than 0, or more than that. */
 static int64_t sparse_row(job *j, int64_t number, tra_rows_maker *to) {
+    int one = j->all || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
+    if (one >= 0 && !j->arg[one].in.dense && !j->arg[one].wide)
+        return to ? entries_row(j, one, number, to) : j->arg[one].count;
+    if (is_union(j) && !to && !j->out->tight) return tra_min64(j->columns, j->arg[0].count + j->arg[1].count);
+    if (is_union(j) && to && is_plain(j, 0) && is_plain(j, 1) &&
+        tra_dtype_size(j->typed.load[0]) == tra_dtype_size(j->typed.load[1]))
+        return union_row(j, number, to);
     double in[2][TRA_STRIP], out[TRA_STRIP];
     uint32_t column[TRA_STRIP];
     int64_t entries = 0;
@@ -176,15 +271,16 @@ static int64_t sparse_row(job *j, int64_t number, tra_rows_maker *to) {
 }
 
 /* The next row that may have an entry, from `from` on. */
-static int64_t next_row(const job *j, int64_t from) {
+static int64_t next_row(job *j, int64_t from) {
     int64_t next = j->rows;
     if (j->all) return from;
     for (int i = 0; i < j->nargs; i++) {
-        const operand *x = &j->arg[i];
+        operand *x = &j->arg[i];
         if (!j->candidate[i]) continue;
         if (x->in.dense || !x->leads) return from;
-        int64_t r = tra_rows_from(&x->in.v, from);
-        if (r < x->in.v.nrows) next = tra_min64(next, x->in.v.row[r]);
+        const tra_rows_view *v = &x->in.v;
+        while (x->r < v->nrows && v->row[x->r] < from) x->r++;
+        if (x->r < v->nrows) next = tra_min64(next, v->row[x->r]);
     }
     return next;
 }
@@ -206,14 +302,78 @@ static void choose(job *j) {
     if (!j->candidate[0] && !j->candidate[1]) j->all = true;
 }
 
-static void walk(job *j, tra_rows_maker *to, int64_t *nrows, int64_t *n) {
-    *nrows = *n = 0;
-    for (int64_t row = 0; (row = next_row(j, row)) < j->rows && !tra_cancelled(); row++) {
-        at_row(j, row);
-        int64_t here = sparse_row(j, row, to);
-        *nrows += here > 0;
-        *n += here;
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+
+typedef struct pieces {
+    const job *j;
+    int n;
+    int64_t at[TRA_PIECES + 1]; /* rows of the result where they begin */
+    bool count;
+    tra_rows_pieces rows; /* of a result that is rows */
+} pieces;
+
+/* Cuts the rows by the entries of the operand that has the most, or evenly. */
+static void cut(pieces *x) {
+    const job *j = x->j;
+    const tra_rows_view *v = NULL;
+    for (int i = 0; i < j->nargs; i++)
+        if (!j->arg[i].in.dense && j->arg[i].leads && (!v || j->arg[i].in.v.n > v->n)) v = &j->arg[i].in.v;
+    bool every = !v || !j->out->layout || j->all;
+    for (int i = 0; i < j->nargs; i++)
+        every = every || (j->candidate[i] && (j->arg[i].in.dense || !j->arg[i].leads));
+    int64_t steps = every ? tra_mul_most(2 * j->rows, j->columns) : tra_mul_most(8, v->n);
+    x->n = tra_share_pieces(steps);
+    if (every) {
+        x->n = (int)tra_max64(1, tra_min64(x->n, j->rows));
+        for (int i = 0; i <= x->n; i++) x->at[i] = (int64_t)((__int128)j->rows * i / x->n);
+        return;
     }
+    x->n = tra_share_rows(v, NULL, x->n, x->at);
+    for (int i = 1; i < x->n; i++) x->at[i] = v->row[x->at[i]];
+    x->at[0] = 0;
+    x->at[x->n] = j->rows;
+}
+
+/* The job of a piece. */
+static job job_at(const pieces *x, int piece, double (*regs)[TRA_STRIP]) {
+    job j = *x->j;
+    j.regs = regs;
+    j.rows = x->at[piece + 1];
+    for (int i = 0; i < j.nargs; i++)
+        if (!j.arg[i].in.dense && j.arg[i].leads) j.arg[i].r = tra_rows_from(&j.arg[i].in.v, x->at[piece]);
+    return j;
+}
+
+static void run_piece(void *ctx, int piece, void *scratch) {
+    pieces *x = ctx;
+    int64_t nregs = x->j->code ? x->j->code->nregs : 0, nrows = 0, n = 0;
+    double regs[nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
+    assert(nregs <= TRA_MAXREGS);
+    job j = job_at(x, piece, regs);
+    (void)scratch;
+    if (!j.out->layout) {
+        for (int64_t row = x->at[piece]; row < j.rows && !tra_cancelled(); row++) {
+            at_row(&j, row);
+            dense_row(&j, row);
+        }
+        return;
+    }
+    tra_rows_maker to = {.cell = j.out};
+    if (!x->count) to.v = x->rows.piece[piece], to.v.nrows = to.v.n = 0;
+    for (int64_t row = x->at[piece]; (row = next_row(&j, row)) < j.rows && !tra_cancelled(); row++) {
+        at_row(&j, row);
+        int64_t here = sparse_row(&j, row, x->count ? NULL : &to);
+        nrows += here > 0;
+        n += here;
+    }
+    if (x->count) {
+        j.out->counted_of[piece][0] = nrows;
+        j.out->counted_of[piece][1] = n;
+        return;
+    }
+    to.v.begin[to.v.nrows] = to.v.n;
+    x->rows.piece[piece].nrows = to.v.nrows;
+    x->rows.piece[piece].n = to.v.n;
 }
 
 /* ---- the interface ------------------------------------------------------------------------------------------- */
@@ -226,27 +386,25 @@ int64_t tra_rows_elementwise(const tra_code *code, const tra_dtype *types, int n
 /* What tra_rows_compute does, when the operands and the code of the job are typed. */
 static int64_t compute_rows(job *j, bool count) {
     tra_cell *out = j->out;
-    int64_t nregs = j->code ? j->code->nregs : 0;
-    double regs[nregs + 1][TRA_STRIP] __attribute__((aligned(64)));
-    assert(nregs <= TRA_MAXREGS);
-    j->regs = regs;
+    pieces x; /* not initialised as a whole: it is large */
+    x.j = j;
+    x.count = true;
+    if (out->layout) choose(j);
+    cut(&x);
     if (!out->layout) {
-        for (int64_t row = 0; row < j->rows && !tra_cancelled(); row++) {
-            at_row(j, row);
-            dense_row(j, row);
-        }
+        tra_share(x.n, run_piece, &x, NULL);
         return 0;
     }
-    choose(j);
-    int64_t nrows, n;
     if (count || out->counted[1] == 0) {
-        walk(j, NULL, &nrows, &n);
-        tra_rows_counted(out, nrows, n);
+        tra_share(x.n, run_piece, &x, NULL);
+        tra_rows_pieces_counted(out, x.n);
+        out->loose = is_union(j) && !out->tight;
     }
     if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
-    tra_rows_maker to = tra_rows_make(out, out->counted[0], out->counted[1]);
-    if (out->counted[1] > 0) walk(j, &to, &nrows, &n);
-    return tra_rows_made(&to);
+    x.count = false;
+    tra_rows_pieces_begin(&x.rows, out, x.n);
+    tra_share(x.n, run_piece, &x, NULL);
+    return tra_rows_pieces_end(&x.rows);
 }
 
 int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
