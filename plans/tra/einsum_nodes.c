@@ -28,50 +28,72 @@ static bool conflict(const tra_einsum_ref *x, const tra_einsum_ref *y) {
     return false;
 }
 
-/* Bytes that are moved if the reference is reblocked: of rows that only the run counts more than of all others, since
- * they stay in their blocks. */
-static double bytes_of(const tra_einsum_ref *r) {
-    double bytes = (double)tra_type_bytes_all(&r->node->type).expected;
-    return r->node->type.bounded ? bytes + 0x1p63 : bytes;
+static double bytes_of(const tra_einsum_ref *r) { return (double)tra_type_bytes_all(&r->node->type).expected; }
+
+/* Bytes of a block of x, which is dense, if it is cut along labels in common as y is. */
+static double bytes_cut_as(const tra_einsum_ref *x, const tra_einsum_ref *y) {
+    double n = (double)tra_dtype_size(x->node->type.dtype);
+    for (int d = 0; d < x->n; d++) {
+        int64_t block = x->node->type.cat->bound.v[d];
+        for (int j = 0; j < y->n; j++)
+            if (y->label[j] == x->label[d]) block = y->node->type.cat->bound.v[j];
+        n *= (double)block;
+    }
+    return n;
 }
 
-/* A search for the references that keep their blocks, so that as few bytes as possible are reblocked. */
+/* What it costs to reblock a reference, in the time that a byte of a dense one takes. An entry moves by itself, and the
+ * rows of sparse blocks are short when they are cut; so its bytes count several times, but where that would make blocks
+ * of a dense reference too large for a small memory. Rows that only the run counts stay in their blocks. */
+static double cost_of(const tra_einsum *s, const tra_einsum_ref *r) {
+    enum { TIMES = 16, MOST = 1 << 30 };
+    double bytes = bytes_of(r);
+    if (r->node->type.bounded) return bytes + 0x1p63;
+    if (!r->node->type.layout || !r->node->type.sparse) return bytes;
+    for (int i = 0; i < s->nrefs; i++) {
+        const tra_einsum_ref *o = &s->ref[i];
+        if (o->node && !o->node->type.layout && conflict(o, r) && bytes_cut_as(o, r) > MOST) return bytes;
+    }
+    return TIMES * bytes;
+}
+
+/* A search for the references that keep their blocks, so that reblocking the others costs least. */
 typedef struct block_search {
     const tra_einsum *s;
     int n, *ref;       /* the references that can keep them, the largest first */
     bool *kept, *best; /* by reference: in the choice that is looked at, and in the best one so far */
-    double best_bytes; /* that keep their blocks in the best choice; -1: there is none yet */
+    double best_cost;  /* of what keeps its blocks in the best choice; -1: there is none yet */
     int64_t budget;    /* how many choices may still be looked at */
 } block_search;
 
-/* Branch and bound over references i and later ones, each of which keeps its blocks or not. bytes: of those before i
+/* Branch and bound over references i and later ones, each of which keeps its blocks or not. cost: of those before i
  * that keep theirs; rest: of i and all later ones. The first choice is the greedy one; of equal choices the first is
  * taken. */
-static void search_blocks(block_search *w, int i, double bytes, double rest) {
-    if (bytes + rest <= w->best_bytes || (w->best_bytes >= 0 && --w->budget < 0)) return;
+static void search_blocks(block_search *w, int i, double cost, double rest) {
+    if (cost + rest <= w->best_cost || (w->best_cost >= 0 && --w->budget < 0)) return;
     if (i == w->n) {
-        w->best_bytes = bytes;
+        w->best_cost = cost;
         memcpy(w->best, w->kept, (size_t)w->s->nrefs * sizeof *w->kept);
         return;
     }
     const tra_einsum_ref *r = &w->s->ref[w->ref[i]];
     bool fits = true;
-    double own = bytes_of(r);
+    double own = cost_of(w->s, r);
     for (int j = 0; j < i && fits; j++) fits = !w->kept[w->ref[j]] || !conflict(r, &w->s->ref[w->ref[j]]);
     if (fits) {
         w->kept[w->ref[i]] = true;
-        search_blocks(w, i + 1, bytes + own, rest - own);
+        search_blocks(w, i + 1, cost + own, rest - own);
         w->kept[w->ref[i]] = false;
     }
-    search_blocks(w, i + 1, bytes, rest - own);
+    search_blocks(w, i + 1, cost, rest - own);
 }
 
 enum { MOST_CHOICES = 20000 };
 
-/* Chooses the blocks of each label such that the fewest bytes of references have to be reblocked: the largest set of
- * references that agree keep theirs. A label that none of these has is cut as the largest of the others has it. */
+/* Chooses the blocks of each label such that reblocking costs least: the set of references that agree, and would cost
+ * most, keep theirs. A label that none of these has is cut as the largest of the others has it. */
 static void choose_blocks(tra_build *b, tra_einsum *s) {
-    block_search w = {.s = s, .best_bytes = -1, .budget = MOST_CHOICES};
+    block_search w = {.s = s, .best_cost = -1, .budget = MOST_CHOICES};
     double all = 0, size[TRA_MAXLABELS];
     w.ref = tra_news(b->arena, int, s->nrefs);
     w.kept = tra_news(b->arena, bool, s->nrefs);
@@ -79,16 +101,16 @@ static void choose_blocks(tra_build *b, tra_einsum *s) {
     for (int i = 0; i < s->nrefs; i++) {
         if (!can_keep(&s->ref[i])) continue;
         int at = w.n++;
-        for (; at > 0 && bytes_of(&s->ref[w.ref[at - 1]]) < bytes_of(&s->ref[i]); at--) w.ref[at] = w.ref[at - 1];
+        for (; at > 0 && cost_of(s, &s->ref[w.ref[at - 1]]) < cost_of(s, &s->ref[i]); at--) w.ref[at] = w.ref[at - 1];
         w.ref[at] = i;
-        all += bytes_of(&s->ref[i]);
+        all += cost_of(s, &s->ref[i]);
     }
     search_blocks(&w, 0, 0, all);
     for (int l = 0; l < s->nlabels; l++) size[l] = -1;
     for (int i = 0; i < s->nrefs; i++)
         for (int d = 0; d < s->ref[i].n && s->ref[i].node; d++) {
             int l = s->ref[i].label[d];
-            double own = w.best[i] ? INFINITY : bytes_of(&s->ref[i]);
+            double own = w.best[i] ? INFINITY : cost_of(s, &s->ref[i]);
             if (own <= size[l]) continue;
             size[l] = own;
             s->block[l] = s->ref[i].node->type.cat->bound.v[d];
