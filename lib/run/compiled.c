@@ -3,13 +3,6 @@
 
 #include "../kernel/program.h"
 
-/* Which loops the operator's join is computed by, where they can be compiled. */
-static tra_generated generated_of(const tra_plan *p, const tra_op *op) {
-    if (op->op != TRA_PLAN_JOIN && op->op != TRA_PLAN_JOINAGG) return TRA_GENERATED_NONE;
-    const tra_type *a = &p->ops[op->in[0]].type, *b = &p->ops[op->in[1]].type;
-    return tra_generated_of(op->what.join, a, &a->cat->bound, b, &b->cat->bound, &op->type);
-}
-
 /* The program of the calculus that its join runs, if that is one that can be compiled. */
 static const tra_kernel *program_of(const tra_op *op) {
     bool join = op->op == TRA_PLAN_JOIN || op->op == TRA_PLAN_JOINAGG;
@@ -21,13 +14,9 @@ static const tra_layout *held_as(const tra_op *op) {
     return op->what.agg && !tra_op_grows(op) ? NULL : op->type.layout;
 }
 
-bool tra_op_compiles(const tra_plan *p, const tra_op *op) {
-    return generated_of(p, op) != TRA_GENERATED_NONE || program_of(op);
-}
+bool tra_op_compiles(const tra_op *op) { return program_of(op); }
 
 tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra_str *c, tra_err *e) {
-    tra_generated form = generated_of(p, op);
-    if (form != TRA_GENERATED_NONE) return tra_generated_source(form, plan, c, e);
     return tra_program_source(program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, held_as(op), plan, c,
                               e);
 }
@@ -35,8 +24,6 @@ tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra
 static tra_status make(const tra_plan *p, tra_codegen *g, bool compile, tra_err *e) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *op = &p->ops[i];
-        tra_generated form = generated_of(p, op);
-        if (form != TRA_GENERATED_NONE) TRA_TRY(tra_generated_make(g, form, compile, e));
         if (!program_of(op)) continue;
         TRA_TRY(tra_program_compile(g, program_of(op), &p->ops[op->in[0]].type, &p->ops[op->in[1]].type, held_as(op),
                                     compile, e));
@@ -49,7 +36,7 @@ tra_status tra_compiled_begin(const tra_plan *p, const tra_comm *comm, tra_codeg
     bool any = false, fused = false;
     *g = NULL;
     for (int i = 0; i < p->nops; i++) {
-        any = any || tra_op_compiles(p, &p->ops[i]);
+        any = any || tra_op_compiles(&p->ops[i]);
         fused = fused || (program_of(&p->ops[i]) && tra_program_is_fused(program_of(&p->ops[i])));
     }
     if (!any || (mode == TRA_CODEGEN_OFF && !fused)) return TRA_OK; /* fused statements have no other interpreter */
@@ -64,7 +51,6 @@ tra_status tra_compiled_begin(const tra_plan *p, const tra_comm *comm, tra_codeg
 }
 
 void tra_compiled_end(tra_codegen *g) {
-    tra_generated_end();
     tra_program_forget();
     tra_codegen_close(g);
 }

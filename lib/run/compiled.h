@@ -3,12 +3,12 @@
 #ifndef TRA_COMPILED_H
 #define TRA_COMPILED_H
 
-#include "../sparse/generated.h"
-#include "comm.h"
+#include "../codegen/codegen.h"
 #include "../physical/plan.h"
+#include "comm.h"
 
-/* Is what the operator's join computes compiled: such loops, or a program of the calculus? */
-bool tra_op_compiles(const tra_plan *p, const tra_op *op);
+/* Is what the operator's join computes a program of the calculus that can be compiled? */
+bool tra_op_compiles(const tra_op *op);
 /* Of one that is: the physical plan in the calculus, and its C. TRA_PROGRAM where it has none, and is interpreted. */
 TRA_MUSTUSE tra_status tra_op_source(const tra_plan *p, const tra_op *op, tra_str *plan, tra_str *c, tra_err *e);
 

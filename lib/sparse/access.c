@@ -134,11 +134,12 @@ void tra_rows_fill(const tra_array *a, tra_cell *out) {
 int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const uint32_t *column, const void *value,
                            int64_t n) {
     int64_t count = 0, at = to ? to->v.n : 0;
-    bool opens = to && n > 0 && (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != row);
-    if (opens) tra_rows_open(to, row);
+    int64_t first = 0; /* there is no room for a row without entries */
+    while (to && first < n && !tra_not_zero(value, t, first)) first++;
+    if (to && first < n && (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != row)) tra_rows_open(to, row);
 #define PUT(type)                                                                                                      \
     for (int64_t i = 0; !to && i < n; i++) count += ((const type *)value)[i] != 0;                                     \
-    for (int64_t i = 0; to && i < n; i++) {                                                                            \
+    for (int64_t i = first; to && i < n; i++) {                                                                        \
         if (((const type *)value)[i] == 0) continue;                                                                   \
         to->v.column[at + count] = column[i];                                                                          \
         ((type *)(void *)to->v.value)[at + count++] = ((const type *)value)[i];                                        \
@@ -151,6 +152,5 @@ int64_t tra_rows_put_strip(tra_rows_maker *to, tra_dtype t, int64_t row, const u
     }
 #undef PUT
     if (to) to->v.n += count;
-    if (opens) tra_rows_close(to);
     return count;
 }

@@ -319,12 +319,14 @@ static void cut(pieces *x) {
     for (int i = 0; i < j->nargs; i++)
         if (!j->arg[i].in.dense && j->arg[i].leads && (!v || j->arg[i].in.v.n > v->n)) v = &j->arg[i].in.v;
     bool every = !v || !j->out->layout || j->all;
-    for (int i = 0; i < j->nargs; i++)
-        every = every || (j->candidate[i] && (j->arg[i].in.dense || !j->arg[i].leads));
+    for (int i = 0; i < j->nargs; i++) every = every || (j->candidate[i] && (j->arg[i].in.dense || !j->arg[i].leads));
     int64_t steps = every ? tra_mul_most(2 * j->rows, j->columns) : tra_mul_most(8, v->n);
     x->n = tra_share_pieces(steps);
     if (every) {
+        tra_dtype t = j->arg[0].in.cell->array.dtype;
         x->n = (int)tra_max64(1, tra_min64(x->n, j->rows));
+        /* a dense state may be the memory of the result, whose elements are then to be read before they are written */
+        if (!j->out->layout && tra_dtype_size(t) != tra_dtype_size(j->out->array.dtype)) x->n = 1;
         for (int i = 0; i <= x->n; i++) x->at[i] = (int64_t)((__int128)j->rows * i / x->n);
         return;
     }

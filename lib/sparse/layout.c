@@ -75,7 +75,8 @@ static bool finishes(const tra_kernel *agg, const tra_dims *ext) {
 
 /* Room for what is merged, before it is folded. */
 static int64_t merged_room(int64_t entries, const tra_dims *ext) {
-    return (tra_add_most(tra_rows_room(TRA_F64, tra_min64(entries, tra_rows_box(ext)) + TRA_CELL_PIECES, entries), 63)) / 64 * 64;
+    int64_t rows = tra_add_most(tra_min64(entries, tra_rows_box(ext)), TRA_CELL_PIECES);
+    return tra_round64(tra_rows_room(TRA_F64, rows, entries));
 }
 
 static int64_t merge_scratch(const tra_type *a, const tra_dims *ext_a, const tra_type *b, const tra_dims *ext_b) {

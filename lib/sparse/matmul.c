@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    WIDE = 1 << 22,  /* places that an array has at most */
+    WIDE = 1 << 21,  /* places that an array has at most */
     SMALL = 1 << 15, /* places that the second cache holds: no table is faster */
     TABLE = 1 << 10, /* places that a table holds */
     SLOTS = 4 * TABLE,
@@ -22,9 +22,11 @@ typedef struct line {
 
 /* What a piece adds up in. Between two rows no key is there, no bit is set, and all sums of `flat` are 0. */
 typedef struct adder {
-    char *sum, *in_table;
-    bool clean; /* sum is all 0 */
+    char *sum, *part, *in_table; /* in_table: sums, then those of a term */
+    bool clean;                  /* sum and part are all 0 */
     uint64_t *bits, *touched;
+    uint64_t *own_bits, *own; /* of a term */
+    uint8_t *in_term;
     uint32_t *key;
     bool direct; /* elements are put as they are */
     tra_rows_view *to;
@@ -40,10 +42,10 @@ typedef struct work {
     const tra_matmul *m;
     tra_cell *out;
     tra_rows_view state;
-    uint32_t *place; /* of each shared coordinate: its row in the inner matrix, from 1; NULL: its own, or to be sought */
+    uint32_t *place; /* of each shared coordinate: its row in the inner matrix, from 1; NULL: to be sought */
     bool all_there;
-    int64_t *steps;  /* of each row of the outer matrix from the first: products before it */
-    int64_t first;   /* of the outer matrix: the first row that is computed */
+    int64_t *steps; /* of each row of the outer matrix from the first: products before it */
+    int64_t first;  /* of the outer matrix: the first row that is computed */
     int pieces;
     int64_t at[TRA_PIECES + 1]; /* rows of the result where pieces begin */
     int64_t from_a[TRA_PIECES + 1], from_state[TRA_PIECES + 1];
@@ -62,9 +64,13 @@ static int64_t places_room(int64_t entries, int64_t shared) {
 
 static int64_t width_of(int64_t box) { return tra_min64(box, WIDE); }
 
+static int64_t words_of(int64_t box) { return width_of(box) / 64 + 1; }
+static int64_t touched_most(int64_t box) { return tra_max64(words_of(box), 2 * TABLE); }
+
 static int64_t adder_room(int64_t box) {
-    int64_t width = width_of(box), words = width / 64 + 1;
-    return tra_round64(8 * width) + tra_round64(8 * words) + tra_round64(16 * tra_max64(words, 2 * TABLE)) + tra_round64(12 * SLOTS);
+    int64_t flat = tra_round64(8 * width_of(box)) + tra_round64(8 * words_of(box));
+    int64_t lists = tra_round64(16 * touched_most(box)) + tra_round64(8 * touched_most(box));
+    return 2 * flat + lists + SLOTS * (8 + 8 + 4 + 1);
 }
 
 int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared) {
@@ -73,19 +79,28 @@ int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared) {
 
 int64_t tra_matmul_scratch(int64_t box) { return adder_room(box); }
 
+static void *piece_of(char **scratch, int64_t bytes) {
+    void *p = *scratch;
+    *scratch += tra_round64(bytes);
+    return p;
+}
+
 static void begin_adder(adder *s, const work *w, char *scratch) {
-    int64_t width = width_of(w->m->box), words = width / 64 + 1;
-    s->sum = scratch;
-    scratch += tra_round64(8 * width);
-    s->bits = (uint64_t *)(void *)scratch;
-    scratch += tra_round64(8 * words);
-    s->touched = (uint64_t *)(void *)scratch;
-    scratch += tra_round64(16 * tra_max64(words, 2 * TABLE));
-    s->in_table = scratch;
-    s->key = (uint32_t *)(void *)(scratch + 8 * SLOTS);
+    int64_t box = w->m->box, words = words_of(box);
+    s->sum = piece_of(&scratch, 8 * width_of(box));
+    s->part = piece_of(&scratch, 8 * width_of(box));
+    s->bits = piece_of(&scratch, 8 * words);
+    s->own_bits = piece_of(&scratch, 8 * words);
+    s->touched = piece_of(&scratch, 16 * touched_most(box));
+    s->own = piece_of(&scratch, 8 * touched_most(box));
+    s->in_table = piece_of(&scratch, 16 * SLOTS);
+    s->key = piece_of(&scratch, 4 * SLOTS);
+    s->in_term = piece_of(&scratch, SLOTS);
     s->clean = false;
     memset(s->key, 255, SLOTS * sizeof *s->key);
+    memset(s->in_term, 0, SLOTS);
     memset(s->bits, 0, (size_t)words * sizeof *s->bits);
+    memset(s->own_bits, 0, (size_t)words * sizeof *s->bits);
     s->row = -1;
     s->held = s->nrows = s->n = 0;
     s->type = w->out->array.dtype;
@@ -100,6 +115,14 @@ static inline int64_t inner_row(const work *w, uint32_t shared) {
     if (w->all_there) return shared;
     int64_t q = tra_rows_from(&w->m->b, shared);
     return q < w->m->b.nrows && w->m->b.row[q] == shared ? q : -1;
+}
+
+/* Where the entries of the term of entry `from` of a row end, which ends at `end`; *term: one not after it. */
+static inline int64_t end_of_term(const tra_matmul *m, int *term, int64_t from, int64_t end) {
+    if (m->nterms == 1) return end;
+    while (m->a.column[from] >= m->ends[*term]) ++*term;
+    while (from < end && m->a.column[from] < m->ends[*term]) from++;
+    return from;
 }
 
 /* Asks for what entries after entry k of the outer matrix lead to. */
@@ -160,9 +183,6 @@ static void sort_keys(uint64_t *key, int64_t n, int shift) {
     if (from != key) memcpy(key, from, (size_t)n * sizeof *key);
 }
 
-static void sort_touched(adder *s, int64_t n) { sort_keys(s->touched, n, 32); }
-static void sort_touched_words(adder *s, int64_t n) { sort_keys(s->touched, n, 0); }
-
 /* ---- putting elements ------------------------------------------------------------------------------------------ */
 
 static void open_row(adder *s, int64_t row) {
@@ -206,10 +226,12 @@ PUT(put_i64, int64_t)
 #define T              double
 #define NAME(f)        f##_f64
 #define ADD(sum, x, y) ((sum) += (x) * (y))
+#define PLUS(sum, x)   ((sum) += (x))
 #include "matmul_body.h"
 #define T              float
 #define NAME(f)        f##_f32
 #define ADD(sum, x, y) ((sum) += (x) * (y))
+#define PLUS(sum, x)   ((sum) += (x))
 #include "matmul_body.h"
 static inline void add_whole(int64_t *sum, int64_t x, int64_t y) {
     int64_t product;
@@ -219,11 +241,15 @@ static inline void add_whole(int64_t *sum, int64_t x, int64_t y) {
 #define T              int64_t
 #define NAME(f)        f##_i64
 #define ADD(sum, x, y) add_whole(&(sum), x, y)
+#define PLUS(sum, x)   add_whole(&(sum), x, 1)
 #include "matmul_body.h"
 
 static int64_t one_row(const work *w, adder *s, const line *l, bool count) {
     bool table = l->most <= TABLE && w->m->box > SMALL;
-    if (!table && !count && !s->clean) memset(s->sum, 0, (size_t)(8 * width_of(w->m->box)));
+    if (!table && !count && !s->clean) {
+        memset(s->sum, 0, (size_t)(8 * width_of(w->m->box)));
+        if (w->m->nterms > 1) memset(s->part, 0, (size_t)(8 * width_of(w->m->box)));
+    }
     if (!table && !count) s->clean = true;
     if (w->m->t == TRA_F64) return (table ? hashed_f64 : flat_f64)(w, s, l, count);
     if (w->m->t == TRA_F32) return (table ? hashed_f32 : flat_f32)(w, s, l, count);

@@ -1,6 +1,7 @@
 /* matmul.h - the product of two matrices that are rows of entries, row by row of the result (Gustavson's order): what
  * every product of two sparse operands comes to, whatever its labels. Pieces of the result's rows are shared by all
- * threads. Each element is a sum in the order of the outer matrix's columns, however the work is cut. */
+ * threads. Each term of an element is a sum in the order of the outer
+ * matrix's columns, however the work is cut. */
 #ifndef TRA_SPARSE_MATMUL_H
 #define TRA_SPARSE_MATMUL_H
 
@@ -10,6 +11,8 @@
 typedef struct tra_matmul {
     tra_dtype t;                /* of both, and in which is computed: f64, f32, i64 */
     tra_rows_view a, b;         /* outer: row, shared; inner: shared, place */
+    int nterms;                 /* the product is a sum of so many, each of which is made by itself and then added: */
+    const int64_t *ends;        /* where the shared coordinates of each end; of one: NULL */
     int64_t shared, box;        /* how many shared coordinates, and places of a row, there are */
     int64_t rows_each, columns; /* row r, place p is row r*rows_each + p/columns, column p%columns of the result */
     const tra_cell *state;      /* rows of the result, of type t, to which the product is added; NULL */
@@ -25,6 +28,14 @@ int64_t tra_matmul_scratch(int64_t box);
 int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch);
 
 /* ---- operands as matrices (matrices.c) ------------------------------------------------------------------------- */
+
+/* tra_prefix_in: how many of the result's first labels operand o has, but the last. tra_in_order: are these its own
+ * first ones in this order, if it is rows? tra_outer_of: which operand is the outer one: that of more labels of the
+ * result, rows (rows[o]) and what is in order before others. */
+int tra_prefix_in(const tra_contraction *x, int o);
+bool tra_in_order(const tra_contraction *x, int o, int np);
+int tra_outer_of(const tra_contraction *x, const bool *rows);
+int64_t tra_entries_of(const tra_cell *c); /* or elements */
 
 /* How the operands of a contraction are matrices. */
 typedef struct tra_matrices {

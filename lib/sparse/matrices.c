@@ -4,7 +4,40 @@
 #include "matmul.h"
 #include "order.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+int tra_prefix_in(const tra_contraction *x, int o) {
+    int n = 0;
+    while (n + 1 < x->p.nout && x->has[o][x->p.out[n]]) n++;
+    return n;
+}
+
+/* Are the labels of the groups the first of operand o, which is rows, in this order? */
+bool tra_in_order(const tra_contraction *x, int o, int np) {
+    if (np > x->p.rank[o] - 1) return np == 0;
+    for (int d = 0; d < np; d++)
+        if (x->p.in[o][d] != x->p.out[d]) return false;
+    return true;
+}
+
+/* Which operand is the outer one: that of more labels of the result; rows and what is in order before others. */
+int tra_outer_of(const tra_contraction *x, const bool *rows) {
+    int n[2], good[2];
+    for (int o = 0; o < 2; o++) {
+        n[o] = tra_prefix_in(x, o);
+        good[o] = (rows[o] ? 2 : 0) + (!rows[o] || tra_in_order(x, o, n[o]));
+        good[o] += rows[1 - o] && tra_is_natural(x, 1 - o);
+    }
+    if (n[0] != n[1]) return n[0] > n[1] ? 0 : 1;
+    return good[1] > good[0];
+}
+
+int64_t tra_entries_of(const tra_cell *c) {
+    int64_t n = 0;
+    if (c->layout) return tra_rows_of(c).n;
+    return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
+}
 
 static bool has_label(const int8_t *label, int n, int l) {
     for (int d = 0; d < n; d++)
@@ -110,12 +143,81 @@ int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, c
                          bool count, void *room, void *scratch) {
     int64_t all = out->array.ext.n ? tra_max64(1, out->array.ext.v[0]) : 1, each = m->parts / all, shared = 0;
     char *at = room;
-    for (int i = 0; i < n; i++) shared += m[i].shared;
-    tra_matmul p = {.t = m->x->t, .shared = shared, .box = m->box, .rows_each = m->rows_each, .columns = m->columns,
-                    .state = state, .after = after, .to = m->parts};
+    int64_t *ends = tra_malloc((size_t)n * sizeof *ends);
+    for (int i = 0; i < n; i++) ends[i] = shared += m[i].shared;
+    tra_matmul p = {.t = m->x->t,
+                    .nterms = n,
+                    .ends = ends,
+                    .shared = shared,
+                    .box = m->box,
+                    .rows_each = m->rows_each,
+                    .columns = m->columns,
+                    .state = state,
+                    .after = after,
+                    .to = m->parts};
     if (m->np > 0 && out->panel[1] > 0)
         p.from = tra_min64(all, out->panel[0]) * each, p.to = tra_min64(all, out->panel[1]) * each;
     bring(m, n, 0, shared, &at, &p.a);
     bring(m, n, 1, shared, &at, &p.b);
-    return tra_matmul_run(&p, out, count, at, scratch);
+    int64_t bytes = tra_matmul_run(&p, out, count, at, scratch);
+    free(ends);
+    return bytes;
+}
+
+/* ---- sums of several products ---------------------------------------------------------------------------------- */
+
+typedef struct sum {
+    tra_contraction *x;
+    tra_matrices *m;
+} sum;
+
+static void sum_free(sum *s) {
+    free(s->x);
+    free(s->m);
+}
+
+/* The products as matrices; false: they are none of which a sum can be made at once. */
+static bool sum_begin(sum *s, const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n,
+                      const tra_cell *out) {
+    tra_dtype t = tra_kernel_dtype(step, TRA_USE_JOIN, a->array.dtype, b->array.dtype);
+    tra_array shape = {tra_strip_type(t), out->array.ext, NULL};
+    *s = (sum){tra_malloc((size_t)n * sizeof *s->x), tra_malloc((size_t)n * sizeof *s->m)};
+    bool can = out->array.dtype == t && t == shape.dtype, rows[2] = {a->layout, b->layout};
+    for (int i = 0; can && i < n; i++) {
+        can = tra_rows_contracts(step, &a[i].array.ext, &b[i].array.ext);
+        if (!can) break;
+        tra_contraction_of(&s->x[i], step, &a[i], &b[i], &shape, -1);
+        int o = tra_outer_of(&s->x[i], rows);
+        can = tra_matrices_of(&s->x[i], o, tra_prefix_in(&s->x[i], o), &shape.ext, &s->m[i]);
+        can = can && s->m[i].outer == s->m[0].outer && s->m[i].np == s->m[0].np && s->m[i].parts == s->m[0].parts;
+    }
+    if (!can) sum_free(s);
+    return can;
+}
+
+int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out) {
+    sum s;
+    int64_t entries[2] = {0, 0}, shared = 0;
+    if (!sum_begin(&s, step, a, b, n, out)) return -1;
+    for (int i = 0; i < n; i++) {
+        entries[s.m->outer] += tra_entries_of(&a[i]);
+        entries[1 - s.m->outer] += tra_entries_of(&b[i]);
+        shared = tra_add_most(shared, s.m[i].shared);
+    }
+    int64_t room = tra_can_order(s.m->parts, shared) ? tra_matrices_room(s.m, shared, entries) : -1;
+    sum_free(&s);
+    return room;
+}
+
+int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
+                     tra_cell *out, bool count, void *room, void *scratch) {
+    sum s;
+    const tra_unary as_is = {.arg = out->array.dtype};
+    bool can = sum_begin(&s, step, a, b, n, out);
+    assert(can);
+    (void)can;
+    if (!room) room = (char *)scratch + tra_round64(tra_matmul_scratch(s.m->box));
+    int64_t bytes = tra_matrices_sum(s.m, n, &as_is, state, out, count, room, scratch);
+    sum_free(&s);
+    return bytes;
 }

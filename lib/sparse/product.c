@@ -6,13 +6,11 @@
  * which is then read in order. An operand of rows whose order does not fit is sorted first (project.c). */
 #include "../kernel/share.h"
 #include "matmul.h"
-#include "order.h"
 #include "sums.h"
 
 #include <assert.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct run {
@@ -30,31 +28,6 @@ typedef struct run {
     int64_t hint, nrows, n;
     int64_t at[2 * TRA_MAXDIM];
 } run;
-
-static int prefix_in(const tra_contraction *x, int o) {
-    int n = 0;
-    while (n + 1 < x->p.nout && x->has[o][x->p.out[n]]) n++;
-    return n;
-}
-
-/* Are the labels of the groups the first of operand o, which is rows, in this order? */
-static bool in_order(const tra_contraction *x, int o, int np) {
-    if (np > x->p.rank[o] - 1) return np == 0;
-    for (int d = 0; d < np; d++)
-        if (x->p.in[o][d] != x->p.out[d]) return false;
-    return true;
-}
-
-/* Which operand is the outer one: that of more labels of the result; rows and what is in order before others. */
-static int outer_of(const tra_contraction *x, const bool *rows) {
-    int n[2], good[2];
-    for (int o = 0; o < 2; o++) {
-        n[o] = prefix_in(x, o);
-        good[o] = (rows[o] ? 2 : 0) + (!rows[o] || in_order(x, o, n[o])) + (rows[1 - o] && tra_is_natural(x, 1 - o));
-    }
-    if (n[0] != n[1]) return n[0] > n[1] ? 0 : 1;
-    return good[1] > good[0];
-}
 
 /* The parts of the result: sets sc, and the sizes. */
 static void set_parts(run *w, const tra_dims *out) {
@@ -293,7 +266,8 @@ static bool wide_of(run *w, wide *x) {
     int rank = c->p.rank[w->o], last = rank ? c->p.in[w->o][rank - 1] : -1;
     if (!outer->layout || inner->layout || w->np < 1 || w->np != rank - 1 || w->np + 1 != c->p.nout) return false;
     if (c->t != TRA_F64 || outer->array.dtype != TRA_F64 || inner->array.dtype != TRA_F64) return false;
-    if (w->out->array.dtype != TRA_F64 || w->after->code || !in_order(c, w->o, w->np) || c->sc[last] != 0) return false;
+    if (w->out->array.dtype != TRA_F64 || w->after->code || c->sc[last] != 0) return false;
+    if (!tra_in_order(c, w->o, w->np)) return false;
     for (int d = 0; d < w->np; d++)
         if (c->has[1 - w->o][c->p.out[d]] || c->p.out[d] == last) return false;
     make_nest(w);
@@ -373,8 +347,8 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
     if (tra_kernel_shape2(step, ext_a, ext_b, ext_a, ext_b, &out.ext, NULL, &e) != TRA_OK) return 0;
     int64_t most[2] = {tra_most_entries(a, ext_a), tra_most_entries(b, ext_b)}, n = 0;
     tra_contraction_of(&w.x, step, &in[0], &in[1], &out, -1);
-    w.o = outer_of(&w.x, (const bool[2]){a->layout, b->layout});
-    w.np = prefix_in(&w.x, w.o);
+    w.o = tra_outer_of(&w.x, (const bool[2]){a->layout, b->layout});
+    w.np = tra_prefix_in(&w.x, w.o);
     set_parts(&w, &out.ext);
     n = round64(tra_sums_scratch(w.box, touched_most(&w, most[w.o], most[1 - w.o])));
     for (int o = 0; o < 2; o++)
@@ -386,30 +360,24 @@ int64_t tra_rows_product_scratch(const tra_kernel *step, const tra_type *a, cons
     return tra_min64(n, TRA_SIZE_MOST);
 }
 
-static int64_t entries_of(const tra_cell *c) {
-    int64_t n = 0;
-    if (c->layout) return tra_rows_of(c).n;
-    return tra_dims_product(&c->array.ext, &n) ? n : INT64_MAX;
-}
-
 /* Goes through the product once. */
 static void go(run *w, char *scratch) {
     const tra_cell *outer = w->x.in[w->o], *inner = w->x.in[1 - w->o];
-    int64_t touched = touched_most(w, entries_of(outer), entries_of(inner));
+    int64_t touched = touched_most(w, tra_entries_of(outer), tra_entries_of(inner));
     w->nrows = w->n = w->hint = 0;
     memset(w->at, 0, sizeof w->at);
     w->sums = tra_sums_begin(w->box, touched, w->x.t, scratch);
     scratch += round64(tra_sums_scratch(w->box, touched));
     if (inner->layout) {
         tra_inner_of(&w->x, 1 - w->o, &w->inner, scratch);
-        scratch += round64(tra_project_scratch(entries_of(inner)));
+        scratch += round64(tra_project_scratch(tra_entries_of(inner)));
         w->skip = outer->sparse || tra_finite(tra_rows_of(inner).value, inner->array.dtype, tra_rows_of(inner).n);
     } else {
         make_nest(w);
     }
     if (!outer->layout)
         walk_dense(w);
-    else if (in_order(&w->x, w->o, w->np))
+    else if (tra_in_order(&w->x, w->o, w->np))
         walk_in_order(w);
     else
         walk_sorted(w, scratch);
@@ -427,7 +395,7 @@ bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const
     tra_contraction x;
     tra_array shape = {tra_strip_type(out->array.dtype), out->array.ext, NULL};
     tra_contraction_of(&x, step, a, b, &shape, -1);
-    return out->array.ext.n > 1 && prefix_in(&x, outer_of(&x, (const bool[2]){a->layout, b->layout})) > 0;
+    return out->array.ext.n > 1 && tra_prefix_in(&x, tra_outer_of(&x, (const bool[2]){a->layout, b->layout})) > 0;
 }
 
 int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const tra_cell *a, const tra_cell *b,
@@ -435,8 +403,8 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     run w;
     tra_array shape = {tra_strip_type(after->arg), out->array.ext, NULL};
     tra_contraction_of(&w.x, step, a, b, &shape, -1);
-    w.o = outer_of(&w.x, (const bool[2]){a->layout, b->layout});
-    w.np = prefix_in(&w.x, w.o);
+    w.o = tra_outer_of(&w.x, (const bool[2]){a->layout, b->layout});
+    w.np = tra_prefix_in(&w.x, w.o);
     w.out = out;
     w.after = after;
     set_parts(&w, &out->array.ext);
@@ -462,61 +430,4 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
     w.to = &to;
     if (!none && out->counted[1] > 0) go(&w, scratch);
     return tra_rows_made(&to);
-}
-
-/* ---- sums of several products ---------------------------------------------------------------------------------- */
-
-typedef struct sum {
-    tra_contraction *x;
-    tra_matrices *m;
-} sum;
-
-static void sum_free(sum *s) {
-    free(s->x);
-    free(s->m);
-}
-
-/* The products as matrices; false: they are none of which a sum can be made at once. */
-static bool sum_begin(sum *s, const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out) {
-    tra_dtype t = tra_kernel_dtype(step, TRA_USE_JOIN, a->array.dtype, b->array.dtype);
-    tra_array shape = {tra_strip_type(t), out->array.ext, NULL};
-    *s = (sum){tra_malloc((size_t)n * sizeof *s->x), tra_malloc((size_t)n * sizeof *s->m)};
-    bool can = out->array.dtype == t && t == shape.dtype, rows[2] = {a->layout, b->layout};
-    for (int i = 0; can && i < n; i++) {
-        can = tra_rows_contracts(step, &a[i].array.ext, &b[i].array.ext);
-        if (!can) break;
-        tra_contraction_of(&s->x[i], step, &a[i], &b[i], &shape, -1);
-        int o = outer_of(&s->x[i], rows);
-        can = tra_matrices_of(&s->x[i], o, prefix_in(&s->x[i], o), &shape.ext, &s->m[i]);
-        can = can && s->m[i].outer == s->m[0].outer && s->m[i].np == s->m[0].np && s->m[i].parts == s->m[0].parts;
-    }
-    if (!can) sum_free(s);
-    return can;
-}
-
-int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out) {
-    sum s;
-    int64_t entries[2] = {0, 0}, shared = 0;
-    if (!sum_begin(&s, step, a, b, n, out)) return -1;
-    for (int i = 0; i < n; i++) {
-        entries[s.m->outer] += entries_of(&a[i]);
-        entries[1 - s.m->outer] += entries_of(&b[i]);
-        shared = tra_add_most(shared, s.m[i].shared);
-    }
-    int64_t room = tra_can_order(s.m->parts, shared) ? tra_matrices_room(s.m, shared, entries) : -1;
-    sum_free(&s);
-    return room;
-}
-
-int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, void *room, void *scratch) {
-    sum s;
-    const tra_unary as_is = {.arg = out->array.dtype};
-    bool can = sum_begin(&s, step, a, b, n, out);
-    assert(can);
-    (void)can;
-    if (!room) room = (char *)scratch + tra_round64(tra_matmul_scratch(s.m->box));
-    int64_t bytes = tra_matrices_sum(s.m, n, &as_is, state, out, count, room, scratch);
-    sum_free(&s);
-    return bytes;
 }

@@ -8,7 +8,7 @@
 /* Writes physical plan and C of the kernel of an operator's join. False if it has none that is compiled. */
 static bool source_of(const tra_plan *p, int op, tra_str *plan, tra_str *c) {
     tra_err e = {0};
-    return tra_op_compiles(p, &p->ops[op]) && tra_op_source(p, &p->ops[op], plan, c, &e) == TRA_OK;
+    return tra_op_compiles(&p->ops[op]) && tra_op_source(p, &p->ops[op], plan, c, &e) == TRA_OK;
 }
 
 /* The first operator whose C is this; there is one. */

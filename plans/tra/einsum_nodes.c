@@ -32,14 +32,12 @@ static double bytes_of(const tra_einsum_ref *r) { return (double)tra_type_bytes_
 
 /* Bytes of a block of x, which is dense, if it is cut along labels in common as y is. */
 static double bytes_cut_as(const tra_einsum_ref *x, const tra_einsum_ref *y) {
-    double n = (double)tra_dtype_size(x->node->type.dtype);
+    tra_dims ext = x->node->type.cat->bound;
     for (int d = 0; d < x->n; d++) {
-        int64_t block = x->node->type.cat->bound.v[d];
         for (int j = 0; j < y->n; j++)
-            if (y->label[j] == x->label[d]) block = y->node->type.cat->bound.v[j];
-        n *= (double)block;
+            if (y->label[j] == x->label[d]) ext.v[d] = y->node->type.cat->bound.v[j];
     }
-    return n;
+    return (double)tra_dense_bytes(x->node->type.dtype, &ext);
 }
 
 /* What it costs to reblock a reference, in the time that a byte of a dense one takes. An entry moves by itself, and the
