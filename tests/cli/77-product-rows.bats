@@ -176,3 +176,75 @@ join(entries(A), rank, i0 == code)|no product of two tensors in blocks is below
 select(join(E, rank, i == code), code * 4611686018427387904 > 1)|may not be computed for rows that would be left out
 CASES
 }
+
+@test "products of every transpose, storage and type, in one block and many, as scipy has them, on 1, 2, 3, 5 sites" {
+    py '
+import scipy.sparse as sp, scipy.io as io
+r = np.random.default_rng(8)
+for name, seed in (("a", 1), ("b", 2)):
+    m = sp.random(130, 130, .06, random_state=seed, format="coo")
+    m.data = r.integers(-4, 5, m.nnz).astype(float) # some of them 0, and sums that cancel
+    io.mmwrite(name + ".mtx", m, precision=17)'
+    cat >t.tra <<'END'
+input A from "a.h5"
+input B from "b.h5"
+P[i,k] as csr = sum A[i,j] * B[j,k]
+Q[j,k] as csc = sum A[i,j] * B[i,k]
+R[i,k] as dcsr = sum A[i,j] * B[k,j]
+S[j,i] as coo = sum A[i,k] * B[k,j]
+T[j,k] as csr = sum A[i,j] * A[i,k]
+U[i,k] as csr = sum A[i,j] * A[k,j]
+V[i,j] as csr = A[i,j] + B[i,j]
+W[i,j] as csr = A[i,j] - B[j,i]
+X[i,j] as csr = A[i,j] * B[i,j]
+output P to "P.h5"
+output Q to "Q.h5"
+output R to "R.h5"
+output S to "S.h5"
+output T to "T.h5"
+output U to "U.h5"
+output V to "V.h5"
+output W to "W.h5"
+output X to "X.h5"
+END
+    n=0
+    for how in "csr f64 130x130" "csc f32 40x130" "coo i64 50x30" "dcsr f64 130x25" "csf f32 60x60" "csr i64 130x130"; do
+        read -r storage type block <<<"$how"
+        for x in a b; do
+            tra import -q $x.mtx --storage $storage --dtype $type --block $block -o $x.h5
+        done
+        for sites in 1 $((2 + n++ % 2)) 5; do
+            tra run -q t.tra --sites $sites $( ((sites == 1)) && echo --codegen off)
+            for x in P Q R S T U V W X; do tra digest $x.h5; done >digests.$sites
+            diff digests.1 digests.$sites
+        done
+        for x in P Q R S T U V W X; do tra export -q $x.h5 --to npz -o $x.npz; done
+        py '
+import scipy.sparse as sp, scipy.io as io
+a, b = (io.mmread(x).tocsr() for x in ("a.mtx", "b.mtx"))
+want = dict(P=a @ b, Q=a.T @ b, R=a @ b.T, S=(a @ b).T, T=a.T @ a, U=a @ a.T, V=a + b, W=a - b.T, X=a.multiply(b))
+for name, w in want.items():
+    g = sp.load_npz(name + ".npz")
+    assert np.array_equal(g.toarray(), w.toarray()), name
+    assert g.nnz == np.count_nonzero(w.toarray()), name'
+    done
+}
+
+@test "terms of a sum of products are added at once, or one by one where memory is short: the same bits" {
+    tra gen -q --shape 3000x2000 --density .01 --block 100x2000 -o a.h5:A
+    printf 'input A from "a.h5:A"\nC[j,k] as csr = sum A[i,j] * A[i,k]\noutput C\n' >p.tra
+    tra run -q p.tra --memory 2G
+    digest=$(digest_of C.h5)
+    for memory in 60M 90M 200M; do
+        tra run -q p.tra --memory $memory --scratch .
+        [ "$(digest_of C.h5)" = "$digest" ]
+    done
+    TRA_CACHE=$PWD/none tra run -q p.tra --threads 1
+    [ "$(digest_of C.h5)" = "$digest" ]
+    tra export -q C.h5 --to npz -o c.npz
+    tra export -q a.h5:A --to npz -o a.npz
+    py '
+import scipy.sparse as sp
+a, c = sp.load_npz("a.npz"), sp.load_npz("c.npz")
+assert abs(c - a.T @ a).max() < 1e-12'
+}
