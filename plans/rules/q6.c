@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../lib/table/kernels.h"
+#include "../../lib/table/parts.h"
 #include "pipeline.h"
 
 /* A group of the memo whose relation is a table. */
@@ -30,6 +31,13 @@ static table *table_of(const narrowing *u, int group) { return &u->group[tra_mem
 static const tra_rowwise *rowwise_of(const tra_expr *x) {
     const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
     return k && k->ops == &tra_rowwise_ops ? k->data : NULL;
+}
+
+/* What puts functions of rows beside these; it is no join of the program. */
+static const tra_placing *placing_of(const tra_expr *x) {
+    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+    const tra_placing *p = k && k->ops == &tra_place_ops ? k->data : NULL;
+    return p && !p->join && p->out->n == p->left->n + p->right->n - 1 ? p : NULL;
 }
 
 static void set_all(bool *need, int n) {
@@ -82,6 +90,7 @@ static void read_by_lookup(const narrowing *u, const tra_lookup *l, const bool *
 static void read_by(narrowing *u, const tra_expr *x) {
     const tra_rowwise *r = rowwise_of(x);
     const tra_lookup *l = tra_lookup_of_expr(x);
+    const tra_placing *p = placing_of(x);
     const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
     bool *in[2] = {NULL, NULL};
     for (int i = 0; i < 2 && x->in[i] >= 0; i++) in[i] = table_of(u, x->in[i])->need;
@@ -90,6 +99,9 @@ static void read_by(narrowing *u, const tra_expr *x) {
         for (int i = 0; i < tra_rowwise_in(r)->n; i++) in[0][i] |= first[i];
     } else if (l) {
         read_by_lookup(u, l, need, in[0], in[1]);
+    } else if (p) {
+        for (int i = 0; i < p->left->n; i++) in[0][i] |= need[i];
+        for (int i = 0; i < p->right->n; i++) in[1][i] |= i == 0 || need[p->left->n + i - 1];
     } else if (need && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY)) {
         for (int i = 0; i < columns_of(x)->n; i++) in[0][i] |= need[i];
     } else {
@@ -251,6 +263,28 @@ static bool narrow_join(narrowing *u, const tra_expr *x, const tra_lookup *l, tr
     return true;
 }
 
+static void narrow_placing(narrowing *u, const tra_expr *x, const tra_placing *old, tra_node *n, int *at) {
+    tra_placing *made = tra_new(u->a, tra_placing);
+    tra_column *v = tra_news(u->a, tra_column, old->out->n);
+    tra_schema *out = tra_new(u->a, tra_schema);
+    int columns = 0;
+    for (int i = 0; i < old->out->n; i++) {
+        bool right = i >= old->left->n;
+        at[i] = place_of(u, x, right, right ? i - old->left->n + 1 : i) < 0 ? -1 : columns;
+        if (at[i] >= 0) v[columns++] = old->out->v[i];
+    }
+    *out = (tra_schema){columns, v};
+    *made = *old;
+    made->left = input_of(u, x, 0)->type.columns;
+    made->right = input_of(u, x, 1)->type.columns;
+    made->out = out;
+    tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
+    k.columns = out;
+    k.data = made;
+    k.flops = tra_flops_of_columns(k.flops, old->out->n - columns);
+    n->kernel = tra_kernel_of_rows(u->a, &k);
+}
+
 static void narrow_input(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
     const tra_schema *s = columns_of(x);
     tra_schema *chosen = tra_new(u->a, tra_schema);
@@ -278,6 +312,8 @@ static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
         return false;
     } else if (l) {
         return narrow_join(u, x, l, n, at);
+    } else if (placing_of(x)) {
+        narrow_placing(u, x, placing_of(x), n, at);
     } else if (columns_of(x) && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY)) {
         for (int i = 0; i < columns_of(x)->n; i++) at[i] = place_of(u, x, 0, i);
     } else {
@@ -322,7 +358,7 @@ void tra_narrow_tables(tra_rewriting *w) {
 const tra_rule tra_rule_q_6 = {
     .name = "Q-6",
     .equivalence = "an operator over a table = the same over the columns that anybody reads",
-    .condition = "it is known which columns are read: of select, project, matrix and joins",
+    .condition = "it is known which columns are read: of select, project, matrix, joins and windows",
     .cases = {
         {.program = "P = join(trip, shop, k == k)\nX = matrix(P, [x, v])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
          .makes = "join(trip"},

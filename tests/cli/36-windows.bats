@@ -239,3 +239,15 @@ END
     status 0 tra explain p.tra --operators
     has "first of window beside rows"
 }
+
+@test "columns that only the table of a window has are not read" {
+    status 0 windows 51 300 20 ""
+    printf '%s\n' 'input T from "t.h5"' 'W = window(T, [k], [n], r = row_number(), a = sum(x))' \
+        'P = project(select(W, r > 1), i, r, a)' 'output P' >p.tra
+    status 0 tra explain p.tra --operators
+    has "input T of i, k, n, x"
+    status 0 tra run -q p.tra
+    mv P.h5 want.h5
+    status 0 tra run -q p.tra --engine reference
+    status 0 tra diff --rtol 1e-9 P.h5 want.h5
+}
