@@ -39,7 +39,7 @@ typedef enum tra_need {
     TRA_NEED_MPI = 1, /* takes part in mpirun -n N; others run on rank 0 alone under mpirun */
     TRA_NEED_HDF5 = 2,
     TRA_TAKES_JSON = 4,      /* --format text|json; without it --format is refused */
-    TRA_TAKES_DOT = 8,       /* and dot */
+    TRA_TAKES_DOT = 8,       /* and pictures: dot, svg, html, trace */
     TRA_TAKES_DEFINE = 16,   /* -D NAME=VALUE */
     TRA_NEED_BLAS = 32,      /* computes, or tells by what: with the kernel that fits the processor */
     TRA_TAKES_READING = 64,  /* the options of formats that concern reading files */
@@ -81,7 +81,7 @@ const tra_opt *tra_reading_rows(void);
 const tra_opt *tra_writing_rows(void);
 
 /* Options that every command has. */
-enum { TRA_FORMAT_TEXT, TRA_FORMAT_JSON, TRA_FORMAT_DOT };
+enum { TRA_FORMAT_TEXT, TRA_FORMAT_JSON, TRA_FORMAT_DOT, TRA_FORMAT_SVG, TRA_FORMAT_HTML, TRA_FORMAT_TRACE };
 typedef struct tra_common {
     bool help;
     bool quiet;

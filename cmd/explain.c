@@ -45,7 +45,9 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
     if (as && !tra_planning_opts.sites_given) tra_planning_opts.sites = as->sites;
     TRA_TRY(tra_planning_request(0, 0, &r, e));
     r.options.over = true;
-    if (alternatives || analyze || tra_common_opts.format == TRA_FORMAT_JSON) r.options.first = 0; /* all */
+    if (alternatives || analyze || tra_common_opts.format == TRA_FORMAT_JSON ||
+        tra_common_opts.format == TRA_FORMAT_HTML)
+        r.options.first = 0; /* all */
     if (as) as_measured(as, &r);
     TRA_TRY(tra_job_load(path, &r, job, e));
     tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;
@@ -185,6 +187,9 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     } else if (alternatives) {
         opts.alternatives = INT_MAX;
     }
+    if (tra_common_opts.format == TRA_FORMAT_TRACE && !analyze)
+        return tra_fail(e, TRA_USAGE,
+                        "--format trace tells of a run: --analyze FILE names what run --profile FILE wrote");
     opts.optimizers = optimizers != NULL;
     double begun = tra_now();
     tra_measurement *measurements = NULL;
@@ -196,8 +201,15 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         return s;
     }
     if (analyze) opts.measured = &m;
+    if (tra_common_opts.format == TRA_FORMAT_TRACE && m.timeline.buckets == 0) {
+        tra_profile_free(&m);
+        tra_job_free(&job);
+        free_measurements(measurements);
+        return tra_fail(e, TRA_INPUT, "%s does not say what was done when: an older tra wrote it; run again", analyze);
+    }
     tra_arena *a = tra_arena_new();
-    if (tra_common_opts.format == TRA_FORMAT_TEXT) find_changes(&job, tra_now() - begun, a);
+    if (tra_common_opts.format == TRA_FORMAT_TEXT || tra_common_opts.format == TRA_FORMAT_HTML)
+        find_changes(&job, tra_now() - begun, a);
     s = find_kernels(&job, a, e);
     if (s != TRA_OK) {
         free_measurements(measurements);
@@ -215,6 +227,12 @@ static tra_status run(int argc, char **argv, tra_err *e) {
         tra_explain_json(&job, &opts, &out);
     else if (tra_common_opts.format == TRA_FORMAT_DOT)
         tra_explain_dot(&job, &out);
+    else if (tra_common_opts.format == TRA_FORMAT_SVG)
+        tra_explain_svg(&job, opts.measured, &out);
+    else if (tra_common_opts.format == TRA_FORMAT_HTML)
+        tra_explain_html(&job, &opts, &out);
+    else if (tra_common_opts.format == TRA_FORMAT_TRACE)
+        tra_explain_trace(&job, opts.measured, &out);
     else
         tra_explain_text(&job, &opts, &out);
     s = tra_print(tra_str_get(&out), e);

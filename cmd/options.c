@@ -24,7 +24,7 @@ static const tra_opt json_rows[] = {{0, "format", TRA_OPT_ENUM, &tra_common_opts
                                      "form of the output (default: text)", "text|json", NULL, NULL},
                                     {.name = NULL}};
 static const tra_opt dot_rows[] = {{0, "format", TRA_OPT_ENUM, &tra_common_opts.format, NULL,
-                                    "form of the output (default: text)", "text|json|dot", NULL, NULL},
+                                    "form of the output (default: text)", "text|json|dot|svg|html|trace", NULL, NULL},
                                    {.name = NULL}};
 static const tra_opt define_rows[] = {{'D', "define", TRA_OPT_LIST, &tra_common_opts.define, "NAME=VALUE",
                                        "sets a param, or binds an input or an output to a file", NULL, NULL, NULL},

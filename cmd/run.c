@@ -9,6 +9,7 @@
 #include "outputs.h"
 #include "resume.h"
 #include "run.h"
+#include "run_files.h"
 #include "run_report.h"
 
 #include "../formats/stand_in.h"
@@ -31,13 +32,14 @@ enum { ENGINE_TRA, ENGINE_REFERENCE };
 static struct {
     int engine, progress, transport;
     bool dry, no_history, resume, keep_imports, require_convergence;
-    const char *scratch, *profile, *checkpoint;
+    const char *scratch, *checkpoint;
     double checkpoint_seconds;
     int64_t scratch_limit;
 } opt;
 
 static const tra_run_source *source;
-static double begun; /* before planning, after MPI has started */
+static double begun;    /* before planning, after MPI has started */
+static bool ranks_told; /* rank 0 of those that this process launched has written the metrics */
 
 const tra_opt tra_run_rows[] = {
     TRA_PLANNING_ROWS,
@@ -65,10 +67,14 @@ const tra_opt tra_run_rows[] = {
     {'n', "dry-run", TRA_OPT_FLAG, &opt.dry, NULL, "show the plan and what it needs, and do nothing", NULL, NULL, NULL},
     {0, "engine", TRA_OPT_ENUM, &opt.engine, NULL,
      "tra, or the reference evaluator: one process, in memory, slow, for comparison", "tra|reference", NULL, NULL},
-    {0, "profile", TRA_OPT_STR, &opt.profile, "FILE",
+    {0, "profile", TRA_OPT_STR, &tra_run_files_opts.profile, "FILE",
      "write what was measured, beside what was predicted, as JSON (see tra explain --analyze)", NULL, NULL, NULL},
+    {0, "report", TRA_OPT_STR, &tra_run_files_opts.report, "FILE",
+     "write what was planned and what was measured as one page of HTML", NULL, NULL, NULL},
+    {0, "metrics", TRA_OPT_STR, &tra_run_files_opts.metrics, "FILE",
+     "write seconds, bytes, memory and status for Prometheus, also of a run that fails", NULL, NULL, NULL},
     {0, "progress", TRA_OPT_ENUM, &opt.progress, NULL, "say on standard error what is being done (auto: on a terminal)",
-     "auto|always|never", NULL, NULL},
+     "auto|always|never|json", NULL, NULL},
     {0},
 };
 
@@ -97,9 +103,15 @@ static tra_status request(int here, int cores, tra_request *r, tra_err *e) {
     if (opt.checkpoint && (!tra_parse_num(opt.checkpoint, &opt.checkpoint_seconds) || !(opt.checkpoint_seconds >= 0)))
         return tra_fail(e, TRA_USAGE, "--checkpoint %s: a number of seconds is expected", opt.checkpoint);
     if (opt.dry) r->options.first = 0; /* JSON has the alternatives */
-    if (!opt.dry && tra_common_opts.format == TRA_FORMAT_JSON && !opt.profile) opt.profile = "-";
-    if (opt.profile && opt.engine == ENGINE_REFERENCE)
-        return tra_fail(e, TRA_USAGE, "--profile and --format json tell of plans: --engine reference has none");
+    if (tra_run_files_opts.report) r->options.first = 10;
+    if (!opt.dry && tra_common_opts.format == TRA_FORMAT_JSON && !tra_run_files_opts.profile)
+        tra_run_files_opts.profile = "-";
+    tra_run_files_opts.events = opt.progress == TRA_PROGRESS_EVENTS;
+    if (opt.dry && tra_run_files_opts.report)
+        return tra_fail(e, TRA_USAGE, "--report tells of a run; of a plan tra explain --format html does");
+    if (tra_run_files_record() && opt.engine == ENGINE_REFERENCE)
+        return tra_fail(e, TRA_USAGE,
+                        "--profile, --report and --format json tell of plans: --engine reference has none");
     return TRA_OK;
 }
 
@@ -224,24 +236,6 @@ static tra_status with_reference(const tra_job *job, const tra_write_options *o,
     return s;
 }
 
-/* The file is opened before anything is computed: a run is not lost to a wrong name. */
-static tra_status open_profile(FILE **f, tra_err *e) {
-    *f = !opt.profile ? NULL : strcmp(opt.profile, "-") == 0 ? stdout : fopen(opt.profile, "w");
-    if (opt.profile && !*f) return tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
-    return TRA_OK;
-}
-
-static tra_status write_profile(const tra_job *job, const tra_profile *m, FILE *f, tra_err *e) {
-    tra_str text = {0};
-    tra_status s = TRA_OK;
-    tra_explain_profile(job, m, &text);
-    errno = 0;
-    if (fputs(tra_str_get(&text), f) < 0 || fflush(f) != 0)
-        s = tra_fail_errno(e, TRA_RESOURCE, "--profile %s", opt.profile);
-    tra_str_free(&text);
-    return s;
-}
-
 /* The terminal of ranks that `tra run --sites` launched is that of the launcher. */
 static tra_progress_form wants_progress(void) {
     return tra_progress_wanted(opt.progress, tra_common_opts.quiet,
@@ -251,10 +245,7 @@ static tra_progress_form wants_progress(void) {
 /* Runs the plan, and says and writes what was measured. */
 static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_exec_options *o, tra_err *e) {
     tra_report r = {0};
-    FILE *f = NULL;
-    tra_status s = comm->rank == 0 ? open_profile(&f, e) : TRA_OK;
-    s = tra_comm_agree(comm, s, e);
-    if (s == TRA_OK) s = tra_exec(job->plan, comm, o, &r, e);
+    tra_status s = tra_exec(job->plan, comm, o, &r, e);
     if (s == TRA_OK) {
         tra_profile m;
         tra_profile_gather(comm, &r, job->plan->nops, &m);
@@ -262,11 +253,11 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
         m.process_seconds = tra_now() - tra_process_begin();
         if (comm->rank == 0) tra_run_warn_of_zeros(job->plan, &r);
         if (comm->rank == 0 && !source->quiet) tra_run_report(job, &m);
-        if (f) s = write_profile(job, &m, f, e);
+        if (comm->rank == 0) s = tra_run_files_write(job, &m, e);
         tra_profile_free(&m);
         s = tra_comm_agree(comm, s, e);
     }
-    if (f && f != stdout) fclose(f);
+    tra_record_free(r.record);
     free(r.ops);
     free(r.loops);
     if (s == TRA_OK && r.unconverged && opt.require_convergence)
@@ -282,7 +273,10 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
                           .scratch = tra_scratch_dir(opt.scratch),
                           .transport = (tra_transport_kind)opt.transport,
                           .progress = wants_progress(),
+                          .record = tra_run_files_record(),
                           .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
+    TRA_TRY(tra_comm_agree(comm, comm->rank == 0 ? tra_run_files_check(e) : TRA_OK, e));
+    tra_run_files_planned(job);
     char *text = opt.no_history ? NULL : history(job->program.graph);
     o.history = text;
     tra_journal_request saved = tra_resume_request(job, o.scratch, opt.resume);
@@ -429,7 +423,9 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
             s = execute(&job, &self, tra_resume_step(path, text, n), e);
         } else if (s == TRA_OK) {
             fix_resources(&job);
+            tra_run_files_planned(&job);
             s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);
+            ranks_told = status != tra_status_exit(TRA_INTERNAL);
             if (s == TRA_OK && status) s = tra_status_of_exit(status); /* the ranks have said why */
         }
     }
@@ -454,7 +450,10 @@ tra_status tra_run_program(const tra_run_source *program, tra_err *e) {
     begun = tra_now();
     tra_stop_catch();
     tra_end_with_launcher();
-    if (!tra_comm_launched(&size) && size <= 1) return run_or_launch(path, e);
+    if (!tra_comm_launched(&size) && size <= 1) {
+        tra_status s = run_or_launch(path, e);
+        return opt.dry || ranks_told ? s : tra_run_files_end(path, s, e);
+    }
     TRA_TRY(tra_comm_init(&comm, e));
     begun = tra_now();
     tra_exit_now = exit_all;
@@ -462,6 +461,7 @@ tra_status tra_run_program(const tra_run_source *program, tra_err *e) {
     char *text = NULL;
     size_t n = 0;
     tra_status s = run_rank(&comm, path, &text, &n, e);
+    if (comm.rank == 0 && !opt.dry) s = tra_run_files_end(path, s, e);
     /* Rank 0 says it, before any rank may end: mpirun kills the others when the first ends with a status. */
     if (s != TRA_OK && comm.rank == 0) tra_say_error(e);
     *e->msg = 0;

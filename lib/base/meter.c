@@ -10,6 +10,7 @@
 enum { BAR = 24 };
 
 tra_progress_form tra_progress_wanted(int option, bool quiet, bool terminal) {
+    if (option == TRA_PROGRESS_EVENTS) return TRA_PROGRESS_JSON;
     if (quiet || option == TRA_PROGRESS_NEVER) return TRA_PROGRESS_NONE;
     if (terminal) return TRA_PROGRESS_BAR;
     return option == TRA_PROGRESS_ALWAYS ? TRA_PROGRESS_LINES : TRA_PROGRESS_NONE;
@@ -35,6 +36,19 @@ double tra_progress_draw(tra_progress_form form, const char *what, double share,
     double due = tra_now() + (form == TRA_PROGRESS_BAR ? 0.25 : 10);
     char took[32], left[64] = "", bar[BAR + 1], text[32];
     if (form == TRA_PROGRESS_NONE || is_blocked()) return due;
+    if (form == TRA_PROGRESS_JSON) {
+        tra_json j = {0};
+        tra_json_begin(&j, NULL, '{');
+        tra_json_str(&j, "event", "progress");
+        tra_json_num(&j, "share", share);
+        tra_json_num(&j, "seconds", spent);
+        if (share > 0.02 && spent > 1) tra_json_num(&j, "left_seconds", spent * (1 - share) / share);
+        tra_json_str(&j, "what", what);
+        tra_json_end(&j, '}');
+        fprintf(stderr, "%s\n", tra_str_get(&j.out));
+        tra_json_free(&j);
+        return tra_now() + 1;
+    }
     if (share > 0.02 && spent > 1)
         snprintf(left, sizeof left, ", about %s left", duration(spent * (1 - share) / share, text, sizeof text));
     for (int i = 0; i < BAR; i++) bar[i] = i < (int)(share * BAR) ? '#' : '.';

@@ -4,10 +4,16 @@
 
 #include "base.h"
 
-typedef enum tra_progress_form { TRA_PROGRESS_NONE, TRA_PROGRESS_BAR, TRA_PROGRESS_LINES } tra_progress_form;
+typedef enum tra_progress_form {
+    TRA_PROGRESS_NONE,
+    TRA_PROGRESS_BAR,
+    TRA_PROGRESS_LINES,
+    TRA_PROGRESS_JSON
+} tra_progress_form;
 
-/* The form that --progress auto|always|never asks for: a bar on a terminal (auto, always), lines elsewhere (always). */
-enum { TRA_PROGRESS_AUTO, TRA_PROGRESS_ALWAYS, TRA_PROGRESS_NEVER };
+/* The form that --progress auto|always|never|json asks for: a bar on a terminal (auto, always), lines elsewhere
+ * (always), objects of JSON (json). */
+enum { TRA_PROGRESS_AUTO, TRA_PROGRESS_ALWAYS, TRA_PROGRESS_NEVER, TRA_PROGRESS_EVENTS };
 tra_progress_form tra_progress_wanted(int option, bool quiet, bool terminal);
 
 /* Draws once: the share of the work that is done, and the seconds since it began. Writes nothing while nobody reads

@@ -67,7 +67,9 @@ static bool step_overlapped(tra_engine *g) {
     if (g->producer.in_overlap || !g->producer.overlap) return false;
     g->producer.in_overlap = true;
     pthread_mutex_unlock(&g->lock);
+    tra_doing before = tra_track_do(g->producer.track, TRA_DO_EXCHANGE);
     tra_status s = g->producer.overlap(g->producer.overlap_ctx, g->producer.wanted, &any, &e);
+    (void)tra_track_do(g->producer.track, before);
     pthread_mutex_lock(&g->lock);
     g->producer.in_overlap = false;
     if (s == TRA_OK) return any;
@@ -96,6 +98,7 @@ void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx)
  * millisecond when an exchange overlaps the stage. The caller must look again whether its condition holds. */
 static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     give_up_held(g);
+    tra_doing before = tra_track_do(g->producer.track, TRA_DO_AWAIT_WORK);
     if (g->producer.overlap) {
         if (!step_overlapped(g)) tra_wait_for(cond, &g->lock, TRA_SHORTLY);
     } else if (!g->producer.tick) {
@@ -103,8 +106,18 @@ static void wait_for(tra_engine *g, pthread_cond_t *cond) {
     } else {
         tra_wait_briefly(cond, &g->lock);
     }
+    (void)tra_track_do(g->producer.track, before);
     if (g->producer.tick) tick(g);
 }
+
+void tra_engine_set_record(tra_engine *g, tra_record *r) {
+    pthread_mutex_lock(&g->lock);
+    g->producer.track = tra_record_track(r, -1);
+    for (int i = 0; i < g->threads; i++) g->workers[i].track = tra_record_track(r, i);
+    pthread_mutex_unlock(&g->lock);
+}
+
+tra_doing tra_engine_do(tra_engine *g, tra_doing what) { return tra_track_do(g->producer.track, what); }
 
 /* ---- units ----------------------------------------------------------------------------------------------------- */
 
@@ -144,6 +157,7 @@ double tra_engine_computed_seconds(tra_engine *g) {
 
 void tra_engine_set_writing(tra_worker *w, bool begins) {
     tra_engine *g = w->engine;
+    (void)tra_track_do(w->track, begins ? TRA_DO_WRITE : TRA_DO_COMPUTE);
     pthread_mutex_lock(&g->lock);
     if (begins)
         tra_engine_end_computing(g);
@@ -318,7 +332,9 @@ tra_status tra_engine_submit(tra_engine *g, tra_unit *u, tra_err *e) {
     pthread_mutex_unlock(&g->lock);
     tra_status s = tra_engine_await_inputs(g, u, e);
     int pinned = 0;
+    tra_doing before = tra_track_do(g->producer.track, TRA_DO_AWAIT_MEMORY); /* takes no time where there is room */
     for (; s == TRA_OK && pinned < u->ninputs; pinned++) s = tra_engine_pin(g, &u->inputs[pinned], true, e);
+    (void)tra_track_do(g->producer.track, before);
     for (int i = 0; s != TRA_OK && i < pinned; i++) {
         if (u->inputs[i].extra_pin && u->inputs[i].block) tra_block_unpin(g->pool, u->inputs[i].block);
     }

@@ -10,6 +10,7 @@
 
 #include "../physical/constants.h"
 #include "part.h"
+#include "record.h"
 
 struct tra_zero_divisions;
 
@@ -22,6 +23,7 @@ typedef struct tra_worker {
     void *io;      /* for reading and writing, likewise */
     tra_engine *engine;
     tra_block *memory[2]; /* private: the blocks of scratch and io */
+    tra_track *track;     /* where it records what it does, or NULL */
 } tra_worker;
 
 typedef struct tra_unit_input {
@@ -90,6 +92,10 @@ typedef tra_status tra_engine_overlap_fn(void *ctx, bool wanted, bool *any, tra_
 void tra_engine_set_overlap(tra_engine *g, tra_engine_overlap_fn *fn, void *ctx);
 /* Where it is noted which inputs that are computed on reading divided integers by zero; NULL: nowhere. */
 void tra_engine_set_zero_divisions(tra_engine *g, struct tra_zero_divisions *zero_divisions);
+/* Where workers and the producer record what they do. To be called before the first stage. */
+void tra_engine_set_record(tra_engine *g, tra_record *r);
+/* The producer does this now; returns what it did. */
+tra_doing tra_engine_do(tra_engine *g, tra_doing what);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
 /* Begins a stage: so many workers (0: all) get so many bytes of the pool, until the next stage begins or the queue is

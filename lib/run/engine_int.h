@@ -77,6 +77,7 @@ struct tra_engine {
         void *overlap_ctx;
         bool may_work;   /* its stack is as large as a worker's */
         bool wanted;     /* the next unit waits for what the overlapping exchanges bring */
+        tra_track *track;
         bool in_overlap; /* it is inside of `overlap`: memory that is waited for there comes from workers alone */
     } producer;
 };

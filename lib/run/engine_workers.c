@@ -73,8 +73,10 @@ static void help(tra_engine *g, tra_shared_work *x, const tra_worker *w) {
     g->now.occupied++;
     g->now.computing++;
     tra_engine_wake_readers(g);
+    (void)tra_track_do(w->track, TRA_DO_COMPUTE);
     pthread_mutex_unlock(&g->lock);
     run_pieces(x, w->scratch);
+    (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     g->now.computing--;
@@ -108,7 +110,9 @@ static void run_found(tra_engine *g, tra_worker *w, tra_unit *u, int task) {
     if (task >= 0) g->now.computing++, tra_engine_begin_computing(g), tra_engine_wake_readers(g);
     pthread_mutex_unlock(&g->lock);
     tra_err e = {0};
+    (void)tra_track_do(w->track, task < 0 ? TRA_DO_READ : TRA_DO_COMPUTE);
     tra_status s = task < 0 ? tra_engine_prepare(g, &u->inputs[-1 - task], w, &e) : u->run(u, task, w, &e);
+    (void)tra_track_do(w->track, TRA_DO_AWAIT_WORK);
     pthread_mutex_lock(&g->lock);
     g->now.occupied--;
     if (s != TRA_OK) tra_engine_fail(g, u, &e);
@@ -174,8 +178,10 @@ bool tra_engine_await_turn(tra_worker *w, const tra_unit *u, int task) {
     tra_engine *g = w->engine;
     pthread_mutex_lock(&g->lock);
     g->now.waiting++;
+    tra_doing before = tra_track_do(w->track, TRA_DO_AWAIT_TURN);
     while (u->before && !u->before->done[task] && !tra_engine_gives_up(g, u)) pthread_cond_wait(&g->work, &g->lock);
     g->now.waiting--;
+    (void)tra_track_do(w->track, before);
     bool ok = !tra_engine_gives_up(g, u);
     pthread_mutex_unlock(&g->lock);
     return ok;
@@ -188,6 +194,7 @@ tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err
     pthread_mutex_lock(&g->lock);
     if (s == TRA_RESOURCE) g->now.short_of_memory++;
     bool needy = s == TRA_RESOURCE, last = false;
+    tra_doing before = needy ? tra_track_do(w->track, TRA_DO_AWAIT_MEMORY) : TRA_DO_COMPUTE;
     while (needy && g->now.retrying && !g->failed) pthread_cond_wait(&g->work, &g->lock);
     bool mine = needy && !g->now.retrying;
     if (mine) g->now.retrying = true;
@@ -201,6 +208,7 @@ tra_status tra_engine_retry(tra_worker *w, tra_engine_fn *fn, void *ctx, tra_err
     }
     if (mine) g->now.retrying = false;
     if (needy) {
+        (void)tra_track_do(w->track, before);
         g->now.short_of_memory--;
         pthread_cond_broadcast(&g->work);
         pthread_cond_broadcast(&g->ended);

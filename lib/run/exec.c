@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum {
     STREAM = 16,           /* operations for each byte that is written: a plan with fewer is limited by the disk */
@@ -200,6 +201,22 @@ static int64_t see_peak(tra_report *r) {
     return r->total.peak_memory;
 }
 
+/* Records what the process holds now, and what was read, written and sent so far. */
+static void sample(tra_execution *x) {
+    int64_t counters[TRA_COUNTERS_COUNT], pages = 0;
+    tra_pool_stats pool = tra_pool_stat(x->site.pool);
+    char line[128];
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f && fgets(line, sizeof line, f) && strchr(line, ' ')) pages = strtoll(strchr(line, ' '), NULL, 10);
+    if (f) fclose(f);
+    counters[TRA_COUNTER_READ] = pool.read;
+    counters[TRA_COUNTER_SPILLED] = pool.spilled + pool.unspilled;
+    counters[TRA_COUNTER_WRITTEN] = x->written;
+    counters[TRA_COUNTER_SENT] = x->site.sent;
+    counters[TRA_COUNTER_RECEIVED] = x->site.received;
+    tra_record_sample(x->report->record, pages * sysconf(_SC_PAGESIZE), counters);
+}
+
 /* TRA_STOPPED when the run is to stop, TRA_LOST when another rank has failed. */
 static tra_status check_site(tra_site *site, tra_err *e) {
     if (site->can_stop) TRA_TRY(tra_stop_check(e));
@@ -210,6 +227,7 @@ static tra_status tick(void *ctx, tra_err *e) {
     tra_execution *x = ctx;
     if (x->progress.form != TRA_PROGRESS_NONE)
         tra_progress_show(&x->progress, atomic_load(&x->site.done), x->site.total);
+    if (tra_record_wants_sample(x->report->record)) sample(x);
     tra_journal_flush(x->journal);
     return check_site(&x->site, e);
 }
@@ -228,7 +246,9 @@ static tra_status run_needed(tra_execution *x, int i, tra_err *e) {
     /* all ranks must begin an exchange, or none: it finds out about failures by itself */
     bool together = tra_op_is(x->plan->ops[i].op, TRA_EXCHANGES);
     tra_status s = together ? TRA_OK : check_site(&x->site, e);
+    tra_doing before = together ? tra_engine_do(x->site.engine, TRA_DO_EXCHANGE) : TRA_DO_COMPUTE;
     if (s == TRA_OK) s = run_op(x, i, e);
+    if (together) (void)tra_engine_do(x->site.engine, before);
     tra_journal_flush(x->journal);
     if (s != TRA_OK && s != TRA_INPUT) tra_comm_alarm(&x->site.comm);
     s = tra_exec_name_statement(&x->plan->ops[i], end_overlapping(x, i, s, e), e);
@@ -279,6 +299,12 @@ static tra_status run_step(tra_execution *x, int i, bool *reads_on, tra_err *e) 
     *reads_on = tra_op_overlaps(op) ||
                 (*reads_on && !tra_op_is_stage(op)); /* bytes that it reads count for the join that it overlaps */
     add_report(x, i, &before, &begun, *reads_on);
+    tra_record_op(x->report->record, i, begun.seconds, tra_now());
+    if (tra_record_wants_sample(x->report->record)) {
+        x->written = 0;
+        for (int k = 0; k < x->plan->nops; k++) x->written += x->files[k] ? tra_outfile_written(x->files[k]) : 0;
+        sample(x);
+    }
     if (!again) x->report->ops[i].peak_memory = see_peak(x->report);
     if (s == TRA_OK && !again && !tra_op_overlaps(op) && !x->ran[i])
         tell_end(op, &x->report->ops[i], tra_pool_stat(x->site.pool).past_cache - before.past_cache);
@@ -392,7 +418,11 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (x.site.engine) tra_engine_set_zero_divisions(x.site.engine, &x.zero_divisions);
     x.site.can_stop = o->journal != NULL;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
-    bool ticks = o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
+    if (s == TRA_OK && o->record) {
+        report->record = tra_record_new(o->threads, plan->nloops);
+        tra_engine_set_record(x.site.engine, report->record);
+    }
+    bool ticks = o->record || o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;
     if (s == TRA_OK && ticks) tra_engine_set_tick(x.site.engine, tick, &x);
     x.site.transport = o->transport == TRA_TRANSPORT_FILES ? &tra_transport_files : &tra_transport_messages;
     x.site.exchange_dir.lock = -1;
@@ -410,6 +440,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
                                       o->checkpoint_limit);
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
+    if (report->record) sample(&x);
     s = tra_exec_commit(&x, s, e);
     if (s == TRA_OK) tra_zero_divisions_gather(&x.zero_divisions, plan, comm, report);
     tra_progress_end(&x.progress);

@@ -7,6 +7,7 @@
 #include "../physical/plan.h"
 #include "../table/table.h"
 #include "progress.h"
+#include "record.h"
 
 typedef enum tra_transport_kind { TRA_TRANSPORT_MPI, TRA_TRANSPORT_FILES } tra_transport_kind;
 
@@ -23,6 +24,7 @@ typedef struct tra_exec_options {
     double checkpoint_seconds;          /* seconds of work that a killed run may lose (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
     bool checkpoint_turns;              /* each turn of a loop is saved */
+    bool record;                        /* what is done when is recorded (record.h) */
     int64_t checkpoint_limit;           /* bytes that checkpoints may take in scratch; 0: no limit */
 } tra_exec_options;
 
@@ -52,6 +54,7 @@ typedef struct tra_report {
     tra_op_report *ops;     /* plan->nops, from malloc, the caller frees */
     tra_loop_report *loops; /* plan->nloops, the same */
     tra_op_report total;    /* seconds: from the call until all outputs are in place */
+    tra_record *record;     /* of this site, for tra_profile_gather, which frees it; NULL: none was asked for */
     bool unconverged;       /* the condition of a loop was never met */
 } tra_report;
 

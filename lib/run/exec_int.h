@@ -52,6 +52,7 @@ typedef struct tra_execution {
     int noverlapping;           /* exchanges that overlap stages and have not ended: */
     tra_exchange **overlapping; /* these, */
     int *overlapping_op;        /* of these operators */
+    int64_t written;            /* to outputs, when an operator had ended last */
     int64_t read_before;        /* bytes that had been read from inputs when the first of them began */
     tra_zero_divisions zero_divisions;
 } tra_execution;

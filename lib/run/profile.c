@@ -40,7 +40,7 @@ static tra_op_report unpack(const int64_t *v) {
                            .scratch = v[12]};
 }
 
-void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra_profile *out) {
+void tra_profile_gather(const tra_comm *comm, tra_report *r, int nops, tra_profile *out) {
     enum { NAME = TRA_HOSTNAME / sizeof(int64_t) };
     int64_t n = (int64_t)(nops + 1) * FIGURES, each = n + NAME;
     int64_t *mine = tra_calloc((size_t)each, sizeof *mine),
@@ -59,11 +59,15 @@ void tra_profile_gather(const tra_comm *comm, const tra_report *r, int nops, tra
     snprintf(out->kernel, sizeof out->kernel, "%s", tra_blas_kernel());
     free(mine);
     free(all);
+    out->timeline = tra_timeline_gather(comm, r->record);
+    tra_record_free(r->record);
+    r->record = NULL;
 }
 
 void tra_profile_free(tra_profile *p) {
     free(p->of);
     free(p->host);
+    tra_timeline_free(&p->timeline);
     *p = (tra_profile){0};
 }
 

@@ -11,6 +11,7 @@ typedef struct tra_progress {
     double begun, due;    /* when it began, when the next line is due */
     double before, total; /* weight (predicted seconds) of the operators that are done, and of all */
     int current;
+    int told; /* operators below have had their events */
 } tra_progress;
 
 void tra_progress_begin(tra_progress *p, const tra_plan *plan, tra_progress_form form);

@@ -113,6 +113,14 @@ int tra_explain_changes(const tra_job *job, int ndefines, const char *const *def
 void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str *out);
 void tra_explain_json(const tra_job *job, const tra_explain_options *o, tra_str *out);
 void tra_explain_dot(const tra_job *job, tra_str *out);
+/* A page of HTML that needs nothing else; with what was measured, if anything was. It begins with a line that has
+ * TRA_REPORT_MARK. And the drawing of the plan alone, as SVG. */
+#define TRA_REPORT_MARK "<meta name=\"generator\" content=\"tra report\">"
+void tra_explain_html(const tra_job *job, const tra_explain_options *o, tra_str *out);
+void tra_explain_svg(const tra_job *job, const tra_profile *measured, tra_str *out);
+/* What a run did over time, as Trace Event JSON: sites are processes, their threads are threads, operators and what the
+ * threads did are complete events, memory, disk and network are counters. measured->timeline.buckets is not 0. */
+void tra_explain_trace(const tra_job *job, const tra_profile *measured, tra_str *out);
 /* tra cost: a line of names, then a line for each alternative, with tabs between columns; or explain's JSON of all
  * plans, without operators. */
 void tra_explain_cost(const tra_job *job, tra_str *out);

@@ -66,6 +66,25 @@ bool tra_statement_is_shown(const tra_shown_statement *x);
 /* Adds a table of the statements that are shown. measured: beside each figure that was measured. */
 void tra_text_lines(const tra_shown_statements *s, int sites, bool measured, tra_str *out);
 
+/* text.c: the number of tuples of a result and the bound of their arrays; of a table the expected and the possible
+ * rows, and the bytes of a row. Into buf, returned. */
+char *tra_text_size_of(const tra_op *o, char *buf, size_t n);
+
+/* drawing.c: text as HTML and SVG have it: every character that has a meaning there is escaped. n: at most so many
+ * characters, the last of them dots if there are more; 0: all. */
+void tra_html_text(const char *text, int n, tra_str *out);
+/* The plan as an <svg> element. s: its operators; m: what was measured, or NULL; alone: it is a file of its own. */
+void tra_svg_plan(const tra_shown_plan *s, const tra_profile *m, bool alone, tra_str *out);
+enum { TRA_MOST_DRAWN = 300 }; /* operators; plans of more are not drawn */
+
+/* charts.c: what the sites did over time, as sections of a page. */
+void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_str *out);
+
+/* timeline.c: what the sites did over time, as the member "timeline" of a profile, if it was recorded; the same read
+ * again: false where it is damaged, and buckets 0 where there is none. nops: of the plan. */
+void tra_json_timeline(tra_json *j, const tra_timeline *t);
+bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out);
+
 /* changes.c: a line for each of n changes. */
 void tra_text_changes(int n, const char *const *v, tra_str *out);
 

@@ -270,6 +270,7 @@ static void render(const tra_job *job, int k, bool operators, const tra_profile 
         tra_arena_free(a);
     }
     tra_json_end(&j, ']');
+    if (m) tra_json_timeline(&j, &m->timeline);
     if (o && o->rules) derivation(&j, job);
     if (o && (o->kernels || o->code)) tra_json_kernels(&j, job->plan, o->code, o->composed);
     tra_json_begin(&j, "relations", '[');

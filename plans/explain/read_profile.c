@@ -1,6 +1,6 @@
 /* read_profile.c - reads a file of run --profile, which json.c has written. */
 #include "../search/cost.h"
-#include "explain.h"
+#include "explain_int.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -106,7 +106,8 @@ static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
     }
     return *end == 0 && read_number(json, "run.seconds", &p->seconds) &&
            read_number(json, "run.process_seconds", &p->process_seconds) &&
-           read_string(json, "run.blas_kernel", p->kernel, sizeof p->kernel) && read_operators(json, p);
+           read_string(json, "run.blas_kernel", p->kernel, sizeof p->kernel) && read_operators(json, p) &&
+           tra_timeline_read(json, p->sites, p->nops, &p->timeline);
 }
 
 tra_status tra_profile_read(const char *path, tra_profiled_plan *of, tra_profile *out, tra_err *e) {

@@ -26,9 +26,7 @@ static char *estimate_text(double v, char buf[32]) {
     return tra_text_number(strtod(digits, NULL), buf, 32);
 }
 
-/* The number of tuples and the bound of their arrays; of a table the expected and the possible rows, and the bytes of a
- * row. */
-static char *size_text(const tra_op *o, char *buf, size_t n) {
+char *tra_text_size_of(const tra_op *o, char *buf, size_t n) {
     char shape[TRA_DIMTEXT], a[32], b[32];
     const tra_catalog *c = o->type.cat;
     tra_dims_text(&c->bound, "", "x", "", shape, sizeof shape);
@@ -64,7 +62,7 @@ static char *flops_text(const tra_op *o, char *buf, size_t n) {
 static const char *column_text(const tra_shown_op *o, int column, char *buf, size_t n) {
     switch (column) {
     case PLACEMENT: return o->place;
-    case SIZE: return size_text(o->op, buf, n);
+    case SIZE: return tra_text_size_of(o->op, buf, n);
     case MOVED: return moved_text(o->op, buf);
     default: return flops_text(o->op, buf, n);
     }

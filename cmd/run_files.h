@@ -1,0 +1,27 @@
+/* run_files.h - what a run leaves beside its outputs: its profile, a report, metrics; and its events. */
+#ifndef TRA_RUN_FILES_H
+#define TRA_RUN_FILES_H
+
+#include "../lib/run/profile.h"
+#include "../plans/search/job.h"
+
+typedef struct tra_run_files {
+    const char *profile, *report, *metrics; /* NULL: none */
+    bool events;                            /* --progress json */
+} tra_run_files;
+extern tra_run_files tra_run_files_opts;
+
+/* Is what the run does to be recorded? */
+bool tra_run_files_record(void);
+/* Before anything is computed, so that no run is lost to a wrong name: the files can be written, and none of them is
+ * some other file. TRA_USAGE, TRA_RESOURCE. */
+TRA_MUSTUSE tra_status tra_run_files_check(tra_err *e);
+/* The plan is chosen: its figures are those of the metrics. */
+void tra_run_files_planned(const tra_job *job);
+/* The outputs are in place: writes profile and report. TRA_RESOURCE where that fails, with a message that says so. */
+TRA_MUSTUSE tra_status tra_run_files_write(const tra_job *job, const tra_profile *m, tra_err *e);
+/* The run has ended so, whatever it was: writes the metrics, and the last event. Returns s, or TRA_RESOURCE if that was
+ * TRA_OK and the metrics cannot be written. */
+TRA_MUSTUSE tra_status tra_run_files_end(const char *program, tra_status s, tra_err *e);
+
+#endif

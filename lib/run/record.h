@@ -1,0 +1,90 @@
+/* record.h - what a site did, and when: of each thread, of memory, disk and network, over the time of a run.
+ *
+ * The time is cut in at most TRA_TIME_BUCKETS buckets of equal width. When a run takes longer, two buckets become one,
+ * and each is twice as wide: so a record has the same size however long the run is.
+ */
+#ifndef TRA_RECORD_H
+#define TRA_RECORD_H
+
+#include "comm.h"
+
+enum { TRA_TIME_BUCKETS = 256 };
+
+/* What a thread does: name in JSON and in pictures. */
+#define TRA_DOINGS(X)                                                                                                  \
+    X(COMPUTE, "compute") /* of the main thread: it plans units of work and hands them out */                          \
+    X(READ, "read")                                                                                                    \
+    X(WRITE, "write")                                                                                                  \
+    X(EXCHANGE, "exchange")                                                                                            \
+    X(AWAIT_TURN, "wait_for_turn") /* for another worker's term of the same sum */                                     \
+    X(AWAIT_MEMORY, "wait_for_memory")                                                                                 \
+    X(AWAIT_WORK, "wait_for_work") /* of a worker: inputs are not there; of the main thread: workers are busy */
+typedef enum tra_doing {
+#define X(name, text) TRA_DO_##name,
+    TRA_DOINGS(X)
+#undef X
+        TRA_DOINGS_COUNT
+} tra_doing;
+const char *tra_doing_text(tra_doing what);
+
+/* What is counted over time: bytes since the run began. */
+#define TRA_COUNTERS(X)                                                                                                \
+    X(READ, "disk_read_bytes")                                                                                         \
+    X(SPILLED, "spilled_bytes") /* to scratch, and read back from there */                                             \
+    X(WRITTEN, "disk_write_bytes")                                                                                     \
+    X(SENT, "network_bytes")                                                                                           \
+    X(RECEIVED, "received_bytes")
+typedef enum tra_counter {
+#define X(name, text) TRA_COUNTER_##name,
+    TRA_COUNTERS(X)
+#undef X
+        TRA_COUNTERS_COUNT
+} tra_counter;
+const char *tra_counter_text(tra_counter c);
+
+/* What one thread does. Only that thread writes it. */
+typedef struct tra_track tra_track;
+/* The thread begins to do this, and has ended what it did before, which is returned. t NULL: nothing is recorded. */
+tra_doing tra_track_do(tra_track *t, tra_doing what);
+
+/* The record of a site. */
+typedef struct tra_record tra_record;
+tra_record *tra_record_new(int workers, int nloops);
+void tra_record_free(tra_record *r); /* NULL is allowed */
+/* Of worker w; w -1: of the main thread. */
+tra_track *tra_record_track(tra_record *r, int w);
+/* The main thread calls these. Operator `op` ran; a turn of the loop has ended that took so many seconds; memory of the
+ * process, and counters. r NULL: nothing. */
+void tra_record_op(tra_record *r, int op, double from, double to);
+void tra_record_turn(tra_record *r, int loop, double seconds);
+bool tra_record_wants_sample(const tra_record *r); /* a while after the one before */
+void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA_COUNTERS_COUNT]);
+
+/* The records of all sites, or what a file has of them. A site has `fields` numbers for each bucket: these, then
+ * nanoseconds of what each thread did: tra_timeline_did. */
+enum { TRA_TL_OP, TRA_TL_MEMORY, TRA_TL_COUNTER }; /* operator + 1, 0: none; bytes, 0: not known; bytes in the bucket */
+typedef struct tra_timeline {
+    int sites, threads; /* threads: workers of a site, and its main thread, which is the first */
+    int buckets;        /* 0: nothing was recorded */
+    int nloops;
+    int fields;
+    double width; /* seconds of a bucket */
+    int64_t *v;   /* [sites][buckets][fields], from malloc */
+    struct tra_loop_time {
+        int64_t turns;
+        double first, all; /* seconds of the first turn, and of all, on the first site */
+    } * loops;
+} tra_timeline;
+tra_timeline tra_timeline_new(int sites, int threads, int buckets, int nloops, double width);
+static inline int64_t *tra_timeline_at(const tra_timeline *t, int site, int bucket, int field) {
+    return &t->v[((int64_t)site * t->buckets + bucket) * t->fields + field];
+}
+static inline int tra_timeline_did(int thread, tra_doing what) {
+    return TRA_TL_COUNTER + TRA_COUNTERS_COUNT + thread * TRA_DOINGS_COUNT + (int)what;
+}
+/* Brings the records of all ranks together; every rank gets them. Collective; the threads have ended. r NULL on all:
+ * nothing was recorded. */
+tra_timeline tra_timeline_gather(const tra_comm *comm, tra_record *r);
+void tra_timeline_free(tra_timeline *t);
+
+#endif

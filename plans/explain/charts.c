@@ -1,0 +1,229 @@
+/* charts.c - what the sites of a run did over time: threads, memory, disk and network, as sections of a page. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain_int.h"
+
+enum { TALL = 100 }; /* units of a chart; its width has one for each bucket */
+enum { MOST_SITES = 64, MOST_THREADS = 33 };
+
+typedef struct chart {
+    const tra_timeline *t;
+    tra_str *out;
+} chart;
+
+static double at(const chart *c, int site, int bucket, int field) {
+    return (double)*tra_timeline_at(c->t, site, bucket, field);
+}
+
+static void begin_svg(const chart *c, const char *class, const char *label) {
+    tra_str_printf(c->out,
+                   "<svg class=\"%s\" viewBox=\"0 0 %d %d\" preserveAspectRatio=\"none\" role=\"img\" "
+                   "aria-label=\"%s\">",
+                   class, c->t->buckets, TALL, label);
+}
+
+/* A figure from each bucket, between `below` and `above` it, as a filled area. */
+static void add_area(const chart *c, const char *class, const double *below, const double *above) {
+    double last = -1;
+    bool any = false;
+    for (int b = 0; b < c->t->buckets; b++) any |= above[b] > below[b];
+    if (!any) return;
+    tra_str_printf(c->out, "<path class=\"%s\" d=\"", class);
+    for (int b = 0; b < c->t->buckets; b++) {
+        double v = TALL - above[b];
+        if (b == 0) tra_str_printf(c->out, "M0 %.4g", v);
+        if (b > 0 && v != last) tra_str_printf(c->out, "V%.4g", v);
+        if (b + 1 == c->t->buckets || above[b + 1] != above[b]) tra_str_printf(c->out, "H%d", b + 1);
+        last = v;
+    }
+    for (int b = c->t->buckets - 1; b >= 0; b--) {
+        double v = TALL - below[b];
+        if (v != last) tra_str_printf(c->out, "V%.4g", v);
+        if (b == 0 || below[b - 1] != below[b]) tra_str_printf(c->out, "H%d", b);
+        last = v;
+    }
+    tra_str_add(c->out, "Z\"/>");
+}
+
+static double round_to(double v) { return floor(v * 10 + 0.5) / 10; }
+
+/* A thread: in each bucket the shares of what it did, one upon the other. */
+static void add_thread(const chart *c, int site, int thread) {
+    double below[TRA_TIME_BUCKETS] = {0}, above[TRA_TIME_BUCKETS];
+    begin_svg(c, "row", "a thread");
+    for (int k = 0; k < TRA_DO_AWAIT_WORK; k++) {
+        char class[32];
+        for (int b = 0; b < c->t->buckets; b++) {
+            double share = at(c, site, b, tra_timeline_did(thread, (tra_doing)k)) * 1e-9 / c->t->width;
+            above[b] = fmin(TALL, round_to(below[b] + TALL * share));
+        }
+        snprintf(class, sizeof class, "do%d", k);
+        add_area(c, class, below, above);
+        memcpy(below, above, sizeof below);
+    }
+    tra_str_add(c->out, "</svg>");
+}
+
+/* The operators of a site, one after the other. */
+static void add_operators(const chart *c, const tra_shown_plan *s, int site) {
+    begin_svg(c, "row ops", "operators");
+    for (int b = 0, end; b < c->t->buckets; b = end) {
+        int op = (int)at(c, site, b, TRA_TL_OP) - 1;
+        for (end = b + 1; end < c->t->buckets && (int)at(c, site, end, TRA_TL_OP) == op + 1;) end++;
+        if (op < 0) continue;
+        tra_str_printf(c->out, "<rect class=\"op%d\" x=\"%d\" y=\"0\" width=\"%d\" height=\"%d\"><title>#%d ", op % 6,
+                       b, end - b, TALL, op);
+        tra_html_text(tra_plan_op_text(s->ops[op].op->op), 0, c->out);
+        if (s->ops[op].relation) tra_str_add(c->out, " "), tra_html_text(s->ops[op].relation, 60, c->out);
+        tra_str_add(c->out, "</title></rect>");
+    }
+    tra_str_add(c->out, "</svg>");
+}
+
+/* The operators that took the longest of a site's time, in the order in which they ran, with their colours. */
+static void add_names(const chart *c, const tra_shown_plan *s, int site) {
+    enum { MOST = 8 };
+    int *buckets = tra_calloc((size_t)s->plan->nops + 1, sizeof *buckets), least = 1;
+    for (int b = 0; b < c->t->buckets; b++) {
+        int op = (int)at(c, site, b, TRA_TL_OP) - 1;
+        if (op >= 0) buckets[op]++;
+    }
+    for (int n = MOST + 1; n > MOST; least++) {
+        n = 0;
+        for (int i = 0; i < s->plan->nops; i++) n += buckets[i] >= least;
+        if (n <= MOST) break;
+    }
+    tra_str_add(c->out, "<p class=\"key\">");
+    for (int i = 0; i < s->plan->nops; i++) {
+        if (buckets[i] < least) continue;
+        tra_str_printf(c->out, "<span><i class=\"op%d\"></i>#%d ", i % 6, i);
+        tra_html_text(tra_plan_op_text(s->ops[i].op->op), 0, c->out);
+        if (s->ops[i].relation) tra_str_add(c->out, " "), tra_html_text(s->ops[i].relation, 24, c->out);
+        tra_str_add(c->out, "</span> ");
+    }
+    tra_str_add(c->out, "</p>\n");
+    free(buckets);
+}
+
+/* What a thread did with its time, as text. */
+static void add_shares(const chart *c, int site, int thread) {
+    double all = c->t->width * c->t->buckets;
+    const char *comma = "";
+    tra_str_add(c->out, "<small>");
+    for (int k = 0; k < TRA_DOINGS_COUNT; k++) {
+        double ns = 0;
+        char name[40];
+        for (int b = 0; b < c->t->buckets; b++) ns += at(c, site, b, tra_timeline_did(thread, (tra_doing)k));
+        if (ns * 1e-9 < 0.005 * all) continue;
+        snprintf(name, sizeof name, "%s", tra_doing_text((tra_doing)k));
+        for (char *p = name; *p; p++) *p = *p == '_' ? ' ' : *p;
+        tra_str_printf(c->out, "%s%s %.0f %%", comma, name, 100 * ns * 1e-9 / all);
+        comma = ", ";
+    }
+    tra_str_add(c->out, "</small>");
+}
+
+static void add_axis(const chart *c) {
+    char a[40], b[40];
+    double all = c->t->width * c->t->buckets;
+    tra_str_printf(c->out, "<div class=\"axis\"><span>0</span><span>%s</span><span>%s</span></div>\n",
+                   tra_text_seconds(all / 2, a, sizeof a), tra_text_seconds(all, b, sizeof b));
+}
+
+/* Memory of a site, below the line of its ceiling. */
+static void add_memory(const chart *c, const tra_job *job, int site) {
+    double below[TRA_TIME_BUCKETS] = {0}, above[TRA_TIME_BUCKETS], most = 0, last = 0;
+    char a[32], b[32];
+    for (int i = 0; i < c->t->buckets; i++) {
+        double v = at(c, site, i, TRA_TL_MEMORY);
+        above[i] = last = v > 0 ? v : last; /* not looked at in that bucket */
+        most = fmax(most, v);
+    }
+    double top = 1.05 * fmax(most, (double)job->options.memory), ceiling = (double)job->options.memory;
+    if (top <= 0) return;
+    for (int i = 0; i < c->t->buckets; i++) above[i] = round_to(TALL * above[i] / top);
+    tra_str_printf(c->out, "<p class=\"cap\">memory: at most %s seen%s%s</p>", tra_human((int64_t)most, a),
+                   ceiling > 0 ? ", ceiling " : "", ceiling > 0 ? tra_human((int64_t)ceiling, b) : "");
+    begin_svg(c, "area", "memory");
+    add_area(c, "memory", below, above);
+    if (ceiling > 0)
+        tra_str_printf(c->out, "<path class=\"ceiling\" d=\"M0 %.4gH%d\"/>", TALL - TALL * ceiling / top,
+                       c->t->buckets);
+    tra_str_add(c->out, "</svg>\n");
+}
+
+/* Bytes a second of some counters, one upon the other. */
+static void add_rates(const chart *c, int site, const char *what, int n, const tra_counter *of,
+                      const char *const *names) {
+    double below[TRA_TIME_BUCKETS] = {0}, above[TRA_TIME_BUCKETS], most = 0;
+    char text[32];
+    for (int b = 0; b < c->t->buckets; b++) {
+        double all = 0;
+        for (int k = 0; k < n; k++) all += at(c, site, b, TRA_TL_COUNTER + (int)of[k]);
+        most = fmax(most, all);
+    }
+    if (most <= 0) return;
+    tra_str_printf(c->out, "<p class=\"cap\">%s: at most %s/s;", what, tra_human((int64_t)(most / c->t->width), text));
+    for (int k = 0; k < n; k++) {
+        double all = 0;
+        for (int b = 0; b < c->t->buckets; b++) all += at(c, site, b, TRA_TL_COUNTER + (int)of[k]);
+        if (all > 0)
+            tra_str_printf(c->out, " <span><i class=\"co%d\"></i>%s %s</span>", (int)of[k], names[k],
+                           tra_human((int64_t)all, text));
+    }
+    tra_str_add(c->out, "</p>");
+    begin_svg(c, "area low", what);
+    for (int k = 0; k < n; k++) {
+        char class[32];
+        for (int b = 0; b < c->t->buckets; b++)
+            above[b] = round_to(below[b] + TALL * at(c, site, b, TRA_TL_COUNTER + (int)of[k]) / most);
+        snprintf(class, sizeof class, "co%d", (int)of[k]);
+        add_area(c, class, below, above);
+        memcpy(below, above, sizeof below);
+    }
+    tra_str_add(c->out, "</svg>\n");
+}
+
+static void add_site(const chart *c, const tra_job *job, const tra_shown_plan *s, const char *host, int site) {
+    static const tra_counter disk[] = {TRA_COUNTER_READ, TRA_COUNTER_WRITTEN, TRA_COUNTER_SPILLED},
+                             network[] = {TRA_COUNTER_SENT, TRA_COUNTER_RECEIVED};
+    static const char *const disk_names[] = {"read", "written", "scratch"}, *const network_names[] = {"sent",
+                                                                                                      "received"};
+    tra_str_printf(c->out, "<h3>Site %d on ", site);
+    tra_html_text(host, 0, c->out);
+    tra_str_add(c->out, "</h3>\n<div class=\"track\"><b>operators</b>");
+    add_operators(c, s, site);
+    tra_str_add(c->out, "</div>\n");
+    add_names(c, s, site);
+    for (int i = 0; i < c->t->threads && i < MOST_THREADS; i++) {
+        tra_str_printf(c->out, i ? "<div class=\"track\"><b>worker %d</b>" : "<div class=\"track\"><b>main thread</b>",
+                       i);
+        add_shares(c, site, i);
+        add_thread(c, site, i);
+        tra_str_add(c->out, "</div>\n");
+    }
+    add_axis(c);
+    add_memory(c, job, site);
+    add_rates(c, site, "disk", 3, disk, disk_names);
+    if (c->t->sites > 1) add_rates(c, site, "network", 2, network, network_names);
+}
+
+void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_str *out) {
+    chart c = {&m->timeline, out};
+    if (c.t->buckets == 0) {
+        tra_str_add(out, "<p>What was done when is not known: an older tra wrote the profile.</p>\n");
+        return;
+    }
+    tra_str_add(out, "<p class=\"key\">");
+    for (int k = 0; k < TRA_DO_AWAIT_WORK; k++) {
+        char name[40];
+        snprintf(name, sizeof name, "%s", tra_doing_text((tra_doing)k));
+        for (char *p = name; *p; p++) *p = *p == '_' ? ' ' : *p;
+        tra_str_printf(out, "<span><i class=\"do%d\"></i>%s</span> ", k, name);
+    }
+    tra_str_add(out, "<span><i></i>waits for work</span></p>\n");
+    for (int i = 0; i < m->sites && i < MOST_SITES; i++) add_site(&c, job, s, m->host[i], i);
+    if (m->sites > MOST_SITES) tra_str_printf(out, "<p>%d sites more are not shown.</p>\n", m->sites - MOST_SITES);
+}
