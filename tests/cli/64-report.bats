@@ -1,0 +1,393 @@
+# Reports, traces, metrics and events of runs.
+load helper
+
+ridge() { # A in ten blocks
+    tra gen -q --shape 20000x128 --block 2000x128 -o A.h5
+    tra gen -q --shape 20000 --block 2000 -o y.h5
+    cat >p.tra <<'END'
+input A from "A.h5"
+input y from "y.h5"
+G[i,j] = sum A[n,i] * A[n,j]
+b[i] = sum A[n,i] * y[n]
+w = solve(G, b)
+output w
+END
+}
+
+loop() {
+    tra gen -q --shape 2000x16 --block 500x16 -o X.h5
+    cat >l.tra <<'END'
+input X from "X.h5"
+state C = slice(X, [0:3, :])
+repeat 5 {
+    near[n]     = argmin[c](sum[d]((X[n,d] - C[c,d])^2))
+    own[n,c]    = if(near[n] == index(c), 1, 0 * C[c,0])
+    new[c,d]    = sum[n](own[n,c] * X[n,d]) / sum[n](own[n,c])
+    next C[c,d] = new[c,d]
+    moved[]     = max abs(new[c,d] - C[c,d])
+} until moved < 1e-30
+output C
+END
+}
+
+# Skips where there is no Chromium.
+browser() {
+    chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+        skip "no chromium, to look at pages with"
+}
+
+# look PAGE WIDTH: what a browser sees of a page at that width: errors, what overflows, boxes that overlap, requests.
+look() {
+    "$PYTHON" - "$1" "$2" <<'END'
+import sys
+page, width = open(sys.argv[1]).read(), sys.argv[2]
+script = """<script>
+window.onerror = function(m) { document.title = 'error ' + m };
+window.onload = function() {
+  var f = document.getElementById('f'), d = f.contentDocument, out = [];
+  var boxes = [].map.call(d.querySelectorAll('.plan .box'), function(b) { return b.getBoundingClientRect() });
+  var overlaps = 0, outside = 0;
+  for (var i = 0; i < boxes.length; i++)
+    for (var j = 0; j < i; j++) {
+      var a = boxes[i], b = boxes[j];
+      if (a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1) overlaps++;
+    }
+  [].forEach.call(d.querySelectorAll('.plan g.op'), function(g) {
+    var box = g.querySelector('.box').getBoundingClientRect();
+    [].forEach.call(g.querySelectorAll('text,rect'), function(t) {
+      var r = t.getBoundingClientRect();
+      if (r.width && (r.right > box.right + 1 || r.left < box.left - 1 || r.bottom > box.bottom + 1)) outside++;
+    });
+  });
+  out.push('width=' + d.documentElement.scrollWidth, 'boxes=' + boxes.length, 'overlaps=' + overlaps,
+    'outside=' + outside, 'scripts=' + d.scripts.length,
+    'loaded=' + f.contentWindow.performance.getEntriesByType('resource').length,
+    'headings=' + [].map.call(d.querySelectorAll('h2'), function(h) { return h.textContent }).join('|'));
+  document.getElementById('seen').textContent = out.join('\\n');
+};</script>"""
+import html
+open("look.html", "w").write('<!DOCTYPE html><meta charset="utf-8"><pre id="seen"></pre><iframe id="f" style="border:0;'
+    'width:%spx;height:3000px" srcdoc="%s"></iframe>%s' % (width, html.escape(page), script))
+END
+    HOME=$PWD timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --virtual-time-budget=5000 \
+        --user-data-dir="$PWD/profile" --enable-logging=stderr --dump-dom "file://$PWD/look.html" >dom 2>console
+    ! grep -E 'CONSOLE.*(rror|efused|ailed)' console || return 1
+    sed -n '/<pre id="seen">/,/<\/pre>/p' dom | sed 's/.*<pre id="seen">//; s/<\/pre>.*//' >seen
+    [ -s seen ]
+}
+
+@test "a report is one page that needs nothing else, and has what was predicted beside what was measured" {
+    ridge
+    tra run -q --report r.html --profile r.json --memory 64M p.tra
+    [ "$(wc -c <r.html)" -lt 500000 ]
+    lacks_in() { ! grep -Eq "$1" "$2" || { grep -Eo ".{0,60}$1.{0,60}" "$2"; return 1; }; }
+    lacks_in '<script|https?://[^w]|src=|@import|url\(|<link' r.html
+    for what in Statements 'The plan' 'What was done when' Operators Alternatives 'The program'; do
+        grep -q "<h2>$what</h2>" r.html
+    done
+    grep -q 'G\[i,j\] = sum A\[n,i\] \* A\[n,j\]' r.html
+    grep -q 'ceiling 64 MiB' r.html
+    grep -q 'worker 1' r.html
+    grep -q 'class="bar r"' r.html
+    # the same page of the profile; without one a page of the plan
+    tra explain --format html --analyze r.json p.tra >a.html
+    grep -q 'class="bar r"' a.html
+    grep -q '<h2>What was done when</h2>' a.html
+    tra explain --format html --memory 64M p.tra >e.html
+    lacks_in 'class="bar r"|What was done when' e.html
+    "$PYTHON" - r.html a.html e.html <<'END'
+import sys
+from html.parser import HTMLParser
+void = {"meta", "br", "link", "img", "input"}
+class Check(HTMLParser):
+    def __init__(self): super().__init__(); self.open = []
+    def handle_starttag(self, tag, attrs):
+        if tag not in void: self.open.append(tag)
+    def handle_startendtag(self, tag, attrs): pass
+    def handle_endtag(self, tag):
+        while self.open[-1] in ("td", "tr", "li", "thead") and self.open[-1] != tag: self.open.pop()
+        assert self.open.pop() == tag, tag
+for name in sys.argv[1:]:
+    c = Check(); c.feed(open(name).read()); assert not c.open, c.open
+END
+}
+
+@test "a browser sees no error, nothing that overflows, and no boxes that overlap, wide and narrow" {
+    browser
+    ridge
+    loop
+    tra run -q --sites 2 --threads 1 --report p.html p.tra
+    tra run -q --sites 3 --threads 1 --report l.html l.tra
+    for page in p l; do
+        [ "$(wc -c <$page.html)" -lt 500000 ]
+        for width in 1280 400; do
+            look $page.html $width
+            [ "$(sed -n 's/^width=//p' seen)" -le $width ]
+            grep -qx 'overlaps=0' seen
+            grep -qx 'outside=0' seen
+            grep -qx 'scripts=0' seen
+            grep -qx 'loaded=0' seen
+            grep -Eqx 'boxes=[1-9][0-9]*' seen
+        done
+    done
+    grep -q 'headings=.*Loops' seen
+}
+
+@test "the drawing alone is SVG, of plans of any size" {
+    loop
+    for sites in 1 4; do
+        tra explain --format svg --sites $sites l.tra >l.svg
+        "$PYTHON" -c 'import sys, xml.dom.minidom as m
+d = m.parse("l.svg").documentElement
+assert d.tagName == "svg" and d.getAttribute("xmlns"), d.tagName
+print(len([r for r in d.getElementsByTagName("rect") if "box" in r.getAttribute("class")]))' >n
+        tra explain --format json --sites $sites l.tra >l.json
+        is "$(cat n)" "$PYTHON" -c 'import json; p = json.load(open("l.json"))["plans"][0]; print(len(p["operators"]))'
+    done
+    grep -q 'class="edge moves"' l.svg
+    grep -q 'moved</text>' l.svg
+    { echo 'input X0 : f64 [64,64] by [32,32]'
+      for i in $(seq 1 120); do echo "X$i[i,k] = sum X$((i - 1))[i,j] * X0[j,k]"; done
+      echo 'output X120'; } >deep.tra
+    status 0 tra explain --format html --sites 2 deep.tra
+    [ "${#output}" -lt 500000 ]
+}
+
+@test "hostile names of files, columns and statements are text in reports, drawings, traces and metrics" {
+    d='a"b<img src=x onerror=alert(1)>&'\''\'
+    mkdir "$d"
+    cd "$d"
+    printf '<script>,b&c\n1,2\n3,4\n' | tra import -q --table - -o '<t>&".h5'
+    printf 'input t from "<t>&\\".h5"   # </pre><script>alert(1)</script>\nG = group(t, [`<script>`], s = sum(`b&c`))\n' >'p<.tra'
+    echo 'output G' >>'p<.tra'
+    printf '\xff\xfe bad' >bad
+    tra run -q --report r.html --metrics m.prom --profile m.json 'p<.tra' || {
+        sed -i 's/<t>&\\"/t/' 'p<.tra'; mv '<t>&".h5' t.h5
+        tra run -q --report r.html --metrics m.prom --profile m.json 'p<.tra'; }
+    for f in r.html; do
+        ! grep -Eqi '<script|<img|</pre><s' $f
+        grep -q '&#60;script&#62;' $f
+    done
+    tra explain --format svg 'p<.tra' >p.svg
+    "$PYTHON" -c 'import xml.dom.minidom as m; m.parse("p.svg")'
+    tra explain --analyze m.json --format trace 'p<.tra' >t.json
+    "$PYTHON" -c 'import json; json.load(open("t.json"))'
+    grep -q '{program="p<.tra"} 0' m.prom
+}
+
+@test "a report is never written over another file, and a run is not lost to a report that cannot be written" {
+    ridge
+    echo "my notes" >notes.html
+    status 2 tra run --report notes.html p.tra
+    has "notes.html"
+    is "my notes" cat notes.html
+    [ ! -e w.h5 ]
+    status 2 tra run -q --metrics notes.html p.tra
+    is "my notes" cat notes.html
+    status 2 tra run -q --report . p.tra
+    status 4 tra run -q --report no/such/r.html p.tra
+    [ ! -e w.h5 ]
+    status 2 tra run --dry-run --report r.html p.tra
+    status 2 tra run --engine reference --report r.html p.tra
+    # one of tra is replaced, and so is an empty file
+    : >r.html
+    tra run -q --report r.html p.tra
+    tra run -q --report r.html p.tra
+    head -c 200 r.html | grep -q 'tra report'
+    # what goes wrong at the end is said, with status 4, and the outputs are in place
+    rm w.h5
+    mkdir full
+    if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k none full 2>/dev/null; then
+        status 4 tra run -q --report full/r.html p.tra
+        umount full
+        has "the outputs are in place, but --report full/r.html was not written"
+        [ -e w.h5 ]
+        is "" ls full
+    fi
+    is 0 eval 'ls -A | grep -c "tra-.*tmp" || true'
+}
+
+@test "a run that fails or is killed leaves no report, and the one before as it was" {
+    ridge
+    tra run -q --report r.html p.tra
+    cp r.html before.html
+    status 4 tra run -q --memory 1M --report r.html p.tra
+    cmp r.html before.html
+    tra gen -q --shape 30000x512 --block 1000x512 -o A.h5
+    tra gen -q --shape 30000 --block 1000 -o y.h5
+    for sites in 1 2; do
+        TRA_FAULT= "$TRA" run -q --sites $sites --report r.html p.tra &
+        pid=$!
+        sleep 0.3
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid || true
+        if ! cmp -s r.html before.html; then tail -n 1 r.html | grep -q '</html>'; fi
+        is 0 eval 'ls -A | grep -c "^\.r\.html" || true'
+    done
+}
+
+@test "profiles of other programs, cut and changed ones are named, and old ones have no timeline" {
+    ridge
+    tra run -q --threads 2 --profile m.json p.tra
+    sed 's/sum A\[n,i\] \* y\[n\]/max A[n,i] * y[n]/' p.tra >q.tra
+    for format in html trace svg; do
+        status 3 tra explain --format $format --analyze m.json q.tra
+        has "m.json"
+        status 3 tra explain --format $format --analyze p.tra p.tra
+        head -c 3000 m.json >cut.json
+        status 3 tra explain --format $format --analyze cut.json p.tra
+        has "cut.json"
+    done
+    "$PYTHON" - <<'END'
+import json
+m = json.load(open("m.json"))
+t = m.pop("timeline")
+json.dump(m, open("old.json", "w"))
+def save(name, **changed): json.dump(dict(m, timeline=dict(t, **changed)), open(name, "w"))
+save("b1.json", buckets=100000)
+save("b2.json", sites=[])
+save("b3.json", bucket_seconds=-1)
+s = json.loads(json.dumps(t["sites"]))
+s[0]["operator"][0] = 77
+save("b4.json", sites=s)
+s = json.loads(json.dumps(t["sites"]))
+s[0]["threads"] = s[0]["threads"][:1]
+save("b5.json", sites=s)
+END
+    status 3 tra explain --format trace --analyze old.json p.tra
+    has "old.json"
+    status 0 tra explain --format html --analyze old.json p.tra
+    has "What was done when is not known"
+    for i in 1 2 3 4 5; do
+        status 3 tra explain --format html --analyze b$i.json p.tra
+        has "b$i.json"
+    done
+    status 2 tra explain --format trace p.tra
+    has -- "--analyze"
+}
+
+@test "a trace follows the rules of its format: numbers, events that nest, counters, names" {
+    ridge
+    loop
+    for run in '1 p' '2 p' '3 l'; do
+        set -- $run
+        tra run -q --sites $1 --threads 2 --memory 200M --profile m.json $2.tra
+        tra explain --analyze m.json --format trace $2.tra >t.json
+        "$PYTHON" - $1 <<'END'
+import collections, json, sys
+sites = int(sys.argv[1])
+t = json.load(open("t.json"))
+threads, names = collections.defaultdict(list), set()
+for e in t["traceEvents"]:
+    assert e["ph"] in "XCM" and isinstance(e["pid"], int) and isinstance(e["tid"], int), e
+    assert 0 <= e["pid"] < sites
+    if e["ph"] == "M": names.add((e["name"], e["pid"], e["tid"])); assert e["args"]["name"]
+    else: assert isinstance(e["ts"], int) and e["ts"] >= 0
+    if e["ph"] == "C": assert e["args"] and all(isinstance(v, (int, float)) for v in e["args"].values())
+    if e["ph"] == "X":
+        assert isinstance(e["dur"], int) and e["dur"] > 0
+        threads[e["pid"], e["tid"]].append(e)
+for key, events in threads.items():
+    assert ("process_name", key[0], 0) in names and ("thread_name",) + key in names
+    open_ = []
+    for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
+        while open_ and open_[-1]["ts"] + open_[-1]["dur"] <= e["ts"]: open_.pop()
+        if open_: assert e["ts"] + e["dur"] <= open_[-1]["ts"] + open_[-1]["dur"], (open_[-1], e)
+        if e["cat"] == "doing": assert open_ and open_[0]["cat"] == "operator", e
+        open_.append(e)
+assert {k[0] for k in threads} == set(range(sites))
+counters = {e["name"] for e in t["traceEvents"] if e["ph"] == "C"}
+assert counters >= {"memory, bytes", "disk, bytes/s"} and ("network, bytes/s" in counters) == (sites > 1), counters
+assert any(e["ph"] == "C" and e["args"].get("ceiling") == 200 << 20 for e in t["traceEvents"])
+END
+    done
+}
+
+@test "what is recorded does not grow with the run, and its times are those of the run" {
+    loop
+    sed -i 's/repeat 5/repeat 300/; s/} until .*/}/' l.tra
+    tra run -q --threads 1 --profile long.json l.tra
+    sed -i 's/repeat 300/repeat 3/' l.tra
+    tra run -q --threads 1 --profile short.json l.tra
+    "$PYTHON" - <<'END'
+import json
+for name, turns in ("long", 300), ("short", 3):
+    m = json.load(open(name + ".json"))
+    t = m["timeline"]
+    assert 1 <= t["buckets"] <= 256
+    assert len(json.dumps(t)) < 60000, len(json.dumps(t))
+    all = t["bucket_seconds"] * t["buckets"]
+    assert all <= m["run"]["process_seconds"] + 2 * t["bucket_seconds"], (all, m["run"])
+    for thread in t["sites"][0]["threads"]:
+        did = sum(sum(v) for v in thread.values()) * 1e-9
+        assert abs(did - all) <= 0.1 * all + 2 * t["bucket_seconds"], (did, all)
+    assert t["loop_times"][0]["turns"] == turns, t["loop_times"]
+    assert 0 < t["loop_times"][0]["first_seconds"] <= t["loop_times"][0]["seconds"]
+    read = sum(t["sites"][0]["disk_read_bytes"])
+    assert read == m["plans"][0]["measured"]["disk_read_bytes"], (read, m["plans"][0]["measured"])
+END
+}
+
+# metric NAME FILE: its value.
+metric() { sed -n "s/^tra_run_$1{[^}]*} //p" "$2"; }
+
+@test "metrics are a file of Prometheus, of runs that succeed and of those that fail" {
+    ridge
+    for sites in 1 2; do
+        rm -f m.prom
+        tra run -q --sites $sites --memory 200M --metrics m.prom p.tra
+        "$PYTHON" - <<'END'
+import re
+types = {}
+for line in open("m.prom"):
+    if line.startswith("# HELP "): assert re.match(r"# HELP [a-z_]+ .+\.$", line), line; continue
+    m = re.match(r"# TYPE ([a-z_]+) gauge$", line)
+    if m: assert m[1] not in types; types[m[1]] = None; continue
+    m = re.match(r'([a-z_]+)\{program="p.tra"\} (\S+)$', line)
+    assert m and types[m[1]] is None, line
+    types[m[1]] = float(m[2])
+v = {k[len("tra_run_"):]: x for k, x in types.items()}
+assert v["exit_status"] == 0 and v["last_success_timestamp_seconds"] == v["end_timestamp_seconds"] > 1.5e9
+assert v["memory_ceiling_bytes"] == 200 << 20 and 0 < v["peak_memory_bytes"] <= 200 << 20
+assert v["disk_read_bytes"] == v["predicted_disk_read_bytes"] == 20000 * 129 * 8
+assert v["seconds"] > 0 and v["predicted_seconds"] > 0 and v["process_seconds"] >= v["seconds"]
+END
+        success=$(metric last_success_timestamp_seconds m.prom)
+        # refused for want of memory, of an input, of sense
+        status 4 tra run -q --sites $sites --memory 1M --metrics m.prom p.tra
+        is 4 metric exit_status m.prom
+        is "$success" metric last_success_timestamp_seconds m.prom
+        sed 's/A.h5/none.h5/' p.tra >none.tra
+        status 3 tra run -q --sites $sites --metrics m.prom none.tra
+        is 3 metric exit_status m.prom
+        echo 'output Q' >>none.tra
+        sed -i 's/none.h5/A.h5/' none.tra
+        status 2 tra run -q --sites $sites --metrics m.prom none.tra
+        is 2 metric exit_status m.prom
+        is "$success" metric last_success_timestamp_seconds m.prom
+        is "" metric seconds m.prom
+    done
+    is 0 eval 'ls -A | grep -c "tra-.*tmp" || true'
+    status 4 tra run -q --metrics none/m.prom p.tra
+}
+
+@test "--progress json is a line an event, from the beginning to the end" {
+    ridge
+    for sites in 1 2; do
+        tra run -q --sites $sites --progress json p.tra 2>log
+        status 4 tra run -q --sites $sites --progress json --memory 1M p.tra
+        printf '%s\n' "$output" >failed
+        "$PYTHON" - $sites <<'END'
+import json, sys
+events = [json.loads(line) for line in open("log")]
+kinds = [e["event"] for e in events]
+assert kinds[0] == "begin" and kinds[-1] == "end" and kinds.count("end") == 1, kinds
+assert set(kinds) <= {"begin", "operator", "progress", "end"}
+assert events[0]["sites"] == int(sys.argv[1]) and events[-1]["status"] == 0
+ids = [e["id"] for e in events if e["event"] == "operator"]
+assert ids == sorted(set(ids)) and any(e.get("name") == "G" for e in events)
+failed = [json.loads(line) for line in open("failed") if line.startswith("{")]
+assert [e["event"] for e in failed] == ["end"] and failed[0]["status"] == 4 and failed[0]["message"], failed
+END
+    done
+}
