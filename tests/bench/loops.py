@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Loops: whole processes from files to files beside numpy, scipy and scikit-learn; what a turn costs; ceilings; figures.
 
-tests/bench/run loops. TRA_BENCH_SCALE: shares of the sizes (1), as 0.05 to see that all works. Peers run as
+tests/bench/run loops. TRA_BENCH_SCALE: shares of the sizes (1), as 0.05 to see that all works.
+TRA_BENCH_CASES=pagerank,nmf: only these beside their peers. Peers run as
 `loops.py CASE` in processes of their own; those that are not installed are left out."""
 import json, os, resource, statistics, subprocess, sys, time
 
@@ -87,14 +88,17 @@ def inside(b, *words):
     return plan["measured"]["seconds"], plan
 
 
-def make(b):
+def make(b, names):
     rows = lambda n: max(int(n * SCALE), 200)
-    b.gen("loops_x.h5", f"{rows(LOGISTIC)}x40", "20000x40", 1)
-    b.gen("loops_y.h5", f"{rows(LOGISTIC)}", "20000", 2)
-    b.gen("loops_points.h5", f"{rows(KMEANS)}x20", "20000x20", 3)
-    b.gen("loops_v.h5", f"{rows(NMF[0])}x{rows(NMF[1])}", f"{rows(NMF[0])}x{rows(NMF[1])}", 4, "--density", "0.01", "--storage", "csr")
-    n = rows(PAGES)
-    b.gen("loops_g.h5", f"{n}x{n}", f"{n}x{n}", 1, "--density", f"{1.5e-5 / SCALE:.4g}", "--pattern", "rmat", "--storage", "csr", "--memory", "3G")
+    n, whole = rows(PAGES), ("--storage", "csr", "--memory", "3G")
+    graph = ("--density", f"{1.5e-5 / SCALE:.4g}", "--pattern", "rmat", *whole)
+    inputs = {"logistic": [("x", f"{rows(LOGISTIC)}x40", "20000x40"), ("y", f"{rows(LOGISTIC)}", "20000")],
+              "kmeans": [("points", f"{rows(KMEANS)}x20", "20000x20")],
+              "nmf": [("v", *2 * [f"{rows(NMF[0])}x{rows(NMF[1])}"], "--density", "0.01", *whole)],
+              "pagerank": [("g", *2 * [f"{n}x{n}"], *graph)],
+              "blocks": [("b", f"{n}x{n}", f"{n // 16 + 1}x{n}", *graph)]}
+    for case in names:
+        for name, shape, block, *more in inputs[case]: b.gen(f"loops_{name}.h5", shape, block, 1 + len(name), *more)
 
 
 # name: turns, the most that tra may take of the peer's time, words of the run
@@ -161,7 +165,8 @@ def turns(b):
 
 def ceilings(b):
     print("\n### A quarter of the data as the ceiling\n\n| case | ceiling | with it | with all memory | ratio | target |\n|---|---|---|---|---|---|")
-    for name, words, file in (("pagerank", CASES["pagerank"][2], "loops_g.h5"), ("pca", PCA, "loops_x.h5")):
+    blocks = [w.replace("loops_g", "loops_b") for w in CASES["pagerank"][2]]
+    for name, words, file in (("pagerank", blocks, "loops_b.h5"), ("pca", PCA, "loops_x.h5")):
         memory = max(os.path.getsize(os.path.join(b.DIR, file)) // 4, 64 << 20)
         own = [(timed(b, [b.TRA, "run", "-q", "--threads", "2", "--memory", str(memory), *words])[0],
                 timed(b, [b.TRA, "run", "-q", "--threads", "2", *words])[0]) for _ in range(b.REPEATS)]
@@ -181,10 +186,12 @@ def figures(b):
 
 
 def loops(b):
-    make(b)
     only = os.environ.get("TRA_BENCH_CASES")
-    beside_peers(b, only.split(",") if only else CASES)
+    names = only.split(",") if only else list(CASES)
+    make(b, names)
+    beside_peers(b, names)
     if only: return
+    make(b, ["blocks"])
     turns(b)
     ceilings(b)
     figures(b)
