@@ -241,8 +241,7 @@ static bool is_scatter(const tra_contraction *x, const steps *w, const tra_nest 
     if (x->p.rank[w->s] != 2 || label[0] == label[1] || rest->n > 0 || w->vector || w->careful ||
         x->in[w->s]->array.dtype != x->t)
         return false;
-    int l = label[1];
-    return x->sc[l] != 0 && x->s[w->o][l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
+    return x->sc[label[1]] != 0 && x->s[w->o][label[1]] == 0;
 }
 
 /* Computes these. A finite number times an entry of value 0 adds nothing, so only others need care; nor does a 0 of
@@ -254,9 +253,10 @@ static void walk_scatters(const tra_contraction *x, const steps *w) {
     int64_t sd = x->s[w->o][l], sc = x->sc[l], step = x->sc[last], from, to;
     tra_row_range(x, w->s, &v, &from, &to);
     for (int64_t r = from; r < to && !tra_cancelled(); r++) {
-        int64_t d = v.row[r] * sd, c = v.row[r] * sc, k = v.begin[r], end = v.begin[r + 1];
+        int64_t d = v.row[r] * sd, c = v.row[r] * sc, k, end;
         const void *y = element(dense->array.data, x->t, d + w->d[0]);
         if (dense->sparse && !tra_not_zero(y, x->t, 0)) continue;
+        tra_entries_at(x, w->s, &v, r, NULL, &k, &end); /* no label is there twice */
         if (tra_finite(y, x->t, 1)) {
             x->loops->scatter(v.value + (size_t)k * v.size, v.column + k, end - k, y,
                               (char *)x->out->data + (size_t)(c + w->c[0]) * v.size, step);

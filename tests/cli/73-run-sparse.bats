@@ -415,4 +415,19 @@ np.save("k.npy", r.integers(-3, 4, 90))'
             done
         done
     done
+    # a result of several tiles
+    py '
+import scipy.io, scipy.sparse as sp
+r = np.random.default_rng(6)
+m = sp.random(90, 1300000, 2e-5, format="coo", random_state=7)
+m.data[::50] = 0
+scipy.io.mmwrite("wide.mtx", m)
+np.save("want.npy", np.load("v.npy") @ m.tocsr())'
+    tra import -q wide.mtx -o wide.h5 --memory 1G
+    tra import -q want.npy -o want.h5
+    for x in v sv; do
+        printf '%s\n' 'input G from "wide.h5"' "input x from \"$x.h5\"" 'y[j] as dense = sum x[i] * G[i,j]' 'output y to "y.h5"' >p.tra
+        status 0 tra run -q --threads 2 p.tra
+        status 0 tra diff --rtol 1e-12 y.h5 want.h5
+    done
 }
