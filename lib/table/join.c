@@ -347,6 +347,9 @@ int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                           tra_batch *out, int64_t *rows, void *scratch, tra_err *e) {
     tra_finder x = {0};
+    *rows = 0;
+    if (out) out->rows = 0;
+    if (left->rows == 0 && !l->s.unique) return TRA_OK;
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
     if (l->s.nkeys > 0 || l->s.asof) TRA_TRY(tra_finder_make(l, right, &x, &scratch, e));
     uint64_t *words = scratch;

@@ -94,6 +94,15 @@ TRA_MUSTUSE tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch 
                                            int64_t first, const int32_t **list, int32_t *from, int32_t *to,
                                            void *scratch, tra_err *e);
 
+/* A join of a block with the right table, by which the pairs that it makes are counted: the columns of the left rows,
+ * and the number of the pairs of the rows before. Only the keys count (join_before.c). */
+typedef struct tra_pairs_before {
+    const tra_lookup *join;
+    const tra_schema *left, *right, *out;
+    int64_t most; /* it is an error if a block makes more */
+} tra_pairs_before;
+extern const tra_rows_ops tra_pairs_before_ops;
+
 /* The executor's: data is a tra_lookup, the operands are cells of rows. */
 extern const tra_rows_ops tra_lookup_ops;
 

@@ -276,7 +276,7 @@ static int64_t number_scratch(const void *data, const tra_dims *ext_a, const tra
 }
 
 static slice find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
-    int64_t first = tra_position(b);
+    int64_t first = x->pieces ? tra_mul_most(tra_position(b), x->rows) : tra_position(b);
     slice s = {.rest = (tra_vector *)scratch + x->in->n};
     if (!tra_open_rows(a, x->in, false, scratch, &s.in)) return s;
     s.begin = find_number(&s.in, x->column, first);

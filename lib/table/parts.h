@@ -67,12 +67,13 @@ typedef struct tra_slicing {
 } tra_slicing;
 extern const tra_rows_ops tra_slice_ops;
 
-/* A join of a block that is sorted by a column of row numbers with an i64 array whose first element is such a number:
- * the rows with numbers from it on, below it + `rows`. */
+/* A join of a block that is sorted by a column of row numbers with an i64 array whose first element is such a number,
+ * or with `pieces` the number of a piece of `rows` numbers: the rows with numbers from it on, below it + `rows`. */
 typedef struct tra_number_slicing {
     const tra_schema *in;
     int column;
     int64_t rows;
+    bool pieces;
 } tra_number_slicing;
 extern const tra_rows_ops tra_number_slice_ops;
 

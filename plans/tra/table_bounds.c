@@ -191,6 +191,39 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
     return most;
 }
 
+/* ---- columns of one table ------------------------------------------------------------------------------------ */
+
+/* The operand that all of these columns come from, whose numbers become those in it; NULL: there is none. */
+static const tra_node *operand_of_all(search *s, const tra_table_op *op, int n, int *column) {
+    const tra_node *of = NULL;
+    for (int i = 0; i < n; i++) {
+        int64_t times;
+        const tra_node *own = --s->steps > 0 ? operand_of(s, op, &column[i], &times) : NULL;
+        if (!own || (of && own != of)) return NULL;
+        of = own;
+    }
+    return of;
+}
+
+int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int nx, const tra_colexpr *const *x) {
+    search s = {g, MOST_STEPS, true};
+    const tra_schema *all = n->type.columns;
+    tra_arena *a = tra_arena_new();
+    bool *used = tra_news(a, bool, all->n + 1);
+    int *column = tra_news(a, int, all->n + 1), ncolumns = 0;
+    for (int i = 0; i < nx; i++)
+        if (x[i]) tra_colexpr_columns(x[i], used);
+    for (int c = 0; c < all->n; c++)
+        if (used[c]) column[ncolumns++] = c;
+    int64_t most = tra_type_entries(&n->type).bound;
+    for (const tra_table_op *op; ncolumns > 0 && (op = op_of(g, n));) {
+        if (!(n = operand_of_all(&s, op, ncolumns, column))) break;
+        most = tra_min64(most, tra_type_entries(&n->type).bound);
+    }
+    tra_arena_free(a);
+    return most;
+}
+
 /* ---- groups ------------------------------------------------------------------------------------------------- */
 
 /* How many different whole numbers lie in the range that the expression is known to have. */

@@ -15,6 +15,9 @@ int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolu
                              bool nulls);
 /* How many different values a column has at most, NULL included. x: the expression that computes it, or NULL. */
 int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x);
+/* How many different combinations of values the columns x read of a table have, at most: as many as any table has rows
+ * that all of these columns come from. */
+int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int nx, const tra_colexpr *const *x);
 /* How many groups there are by the first nkeys columns, at most. x: the expressions that compute these columns. */
 int64_t tra_table_groups_most(const tra_schema *s, int nkeys, const tra_colexpr *const *x);
 

@@ -10,8 +10,7 @@
 
 enum { MAXBLOCKS = 1 << 20 }; /* of the result */
 
-/* Keys <b, s> or <b, s, r>, of the extents n, as one number in row-major order. */
-static tra_node *one_key(tra_table_builder *w, tra_node *in, int arity, const int64_t *n) {
+tra_node *tra_table_one_key(tra_table_builder *w, tra_node *in, int arity, const int64_t *n) {
     const tra_keyexpr *all = tra_table_key_var(w->b, 0);
     for (int d = 1; d < arity; d++) {
         all = tra_table_key_op(w->b, TRA_KEY_MUL, all, tra_table_key_int(w->b, n[d]));
@@ -69,7 +68,7 @@ tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_n
                                                           .ops = &tra_lookup_ops,
                                                           .data = l});
     int64_t n[] = {left->type.cat->n, x->slices, x->right_blocks};
-    tra_node *out = one_key(w, pairs, x->right_blocks == 1 ? 2 : 3, n);
+    tra_node *out = tra_table_one_key(w, pairs, x->right_blocks == 1 ? 2 : 3, n);
     if (out) out->rows = tra_table_own_rows(w->b, out);
     return out;
 }

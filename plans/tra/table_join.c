@@ -210,7 +210,11 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, con
     bool unique = !s->asof && (s->unique || size.partners_most == 1), once = unique || s->asof || filters || keeps;
     bool one_partner = once && !s->asof && (unique || !tra_lookup_condition(l)); /* else one of several is chosen */
     tra_division d;
-    if (!s->number && divide_right(s, left, right, one_partner, &d)) {
+    bool parts = !s->number && divide_right(s, left, right, one_partner, &d);
+    tra_join_slices slices;
+    if (!once && tra_table_slice_join(s, left, right, &size, parts, &slices))
+        return tra_table_join_slices(w, l, left, right, join_text(w, s), &size, &slices);
+    if (parts) {
         tra_lookup_spec known = *s;
         known.unique = unique;
         return tra_table_join_parts(w, &known, l, left, right, join_text(w, s), &d, &size);

@@ -94,6 +94,8 @@ typedef struct tra_cross_division {
 } tra_cross_division;
 /* False if pairs of one block on the left and all rows on the right have room in one block. */
 bool tra_table_divide_cross(const tra_node *left, const tra_node *right, tra_cross_division *x);
+/* Keys <b, s> or <b, s, r>, of the extents n, as one number in row-major order. */
+tra_node *tra_table_one_key(tra_table_builder *w, tra_node *in, int arity, const int64_t *n);
 tra_node *tra_table_cross_parts(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
                                 const char *text, const tra_cross_division *x);
 
@@ -106,6 +108,16 @@ typedef struct tra_join_size {
 /* The expected rows, as the share of `tra_rows_kernel`: of the rows that would come out if each left row had
  * partners_most partners, with the numbers of rows that are expected of the operands. */
 double tra_table_join_share(const tra_join_size *m, const tra_type *left, const tra_type *right);
+/* table_join_slices.c (parts: would the right table be divided else?): how left blocks are cut for a join: each in n
+ * slices, whose rows make so many pairs, or one row more; a block of the result has `most` rows at most. False: it need
+ * not be cut. */
+typedef struct tra_join_slices {
+    int64_t rows, n, most;
+} tra_join_slices;
+bool tra_table_slice_join(const tra_lookup_spec *s, const tra_node *left, const tra_node *right,
+                          const tra_join_size *size, bool parts, tra_join_slices *x);
+tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
+                                const char *text, const tra_join_size *size, const tra_join_slices *x);
 /* table_join_parts.c: a join by keys whose right table is divided. s: what the join is; text: that of the kernel. */
 tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
                                tra_node *right, const char *text, const tra_division *d, const tra_join_size *size);

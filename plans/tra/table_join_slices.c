@@ -1,0 +1,118 @@
+/* table_join_slices.c - joins that may make more pairs of rows of a left block than a block should have: of computed
+ * tables only a bound of these is known, which they hardly ever reach.
+ *
+ * A pass over each left block counts the pairs that its rows make, and cuts the block where a block of the result is
+ * full. There is room for what the bound says, or, where that is far too much, for many times the pairs that are
+ * expected, in slices of which those that no pairs reach are empty. So the memory that is planned is that of one slice,
+ * whatever the bound is. */
+#include "lower.h"
+#include "table_parts.h"
+
+#include <math.h>
+
+enum {
+    SLICED = 4 * TRA_TABLE_BLOCK_ROWS, /* pairs of a block that are not too many, */
+    PARTED = 4 * SLICED,               /* or where the right table is in parts: each meets all rows of the block */
+    WHOLE = 1 << 21,                   /* rows of the right table, which a slice meets as a whole */
+    LEAST = 1 << 8,                    /* slices of all left blocks together, unless the bound needs fewer; */
+    MOST = 1 << 10,                    /* and no more */
+    SPARE = 64                         /* how many times the expected pairs there is room for, at least */
+};
+
+bool tra_table_slice_join(const tra_lookup_spec *s, const tra_node *left, const tra_node *right,
+                          const tra_join_size *size, bool parts, tra_join_slices *x) {
+    const tra_catalog *l = left->type.cat, *r = right->type.cat;
+    int64_t partners = tra_min64(size->partners_most, tra_catalog_elements(r));
+    int64_t pairs = tra_min64(tra_mul_most(l->bound.v[0], partners), size->rows_most);
+    bool makes_pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
+    if (!l->grid || s->nkeys == 0 || !makes_pairs || s->matched) return false;
+    if (pairs <= (parts ? PARTED : SLICED) || (parts && tra_catalog_elements(r) > WHOLE)) return false;
+    double likely = SPARE * size->rows_expected / (double)tra_max64(1, l->n); /* of a left block */
+    int64_t blocks = tra_max64(1, l->n), least = tra_max64(1, LEAST / blocks), most = tra_max64(1, MOST / blocks);
+    bool all = tra_ceil_div(pairs, most) <= SLICED; /* there is room for what the bound says */
+    double room = all ? (double)pairs : fmin((double)pairs, likely), slices = ceil(room / TRA_TABLE_BLOCK_ROWS);
+    int64_t n = slices < (double)least ? least : slices > (double)most ? most : (int64_t)slices;
+    int64_t rows = tra_max64(TRA_TABLE_BLOCK_ROWS, (int64_t)fmin(0x1p60, ceil(room / (double)n)));
+    n = tra_min64(n, tra_ceil_div(pairs, rows));
+    *x = (tra_join_slices){rows, n, tra_add_most(rows, partners)};
+    return true;
+}
+
+/* How much of its bound of rows a table is expected to have. */
+static double share_of(const tra_node *n) {
+    return (double)tra_type_entries(&n->type).expected / (double)tra_max64(1, tra_catalog_elements(n->type.cat));
+}
+
+/* The rows of each left block, and the number of the pairs that come before those of each row. */
+static tra_node *count_before(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
+                              const char *text, const tra_join_slices *x) {
+    tra_arena *a = w->b->arena;
+    const tra_schema *s = left->type.columns;
+    tra_pairs_before *p = tra_new(a, tra_pairs_before);
+    *p = (tra_pairs_before){l, s, right->type.columns, NULL, tra_mul_most(x->rows, x->n)};
+    p->out = tra_table_subschema(a, s, s->n, tra_table_counting(a, s->n, -1), true);
+    return tra_table_kernel(
+        w, left, right, -1, -1,
+        &(tra_rows_kernel){.text = tra_arena_printf(a, "pairs before, at most %" PRId64 ", of %s", p->most, text),
+                           .use = TRA_USE_JOIN,
+                           .columns = p->out,
+                           .dtype = TRA_F64,
+                           .rows = TRA_ROWS_SAME,
+                           .share = 1,
+                           .divides = true,
+                           .flops = TRA_LOOKUP_FLOPS,
+                           .ops = &tra_pairs_before_ops,
+                           .data = p});
+}
+
+/* The slices of each block, with keys <b * slices + s>, without that number. */
+static tra_node *cut(tra_table_builder *w, tra_node *before, const tra_schema *s, const tra_join_slices *x) {
+    tra_arena *a = w->b->arena;
+    tra_number_slicing *cut = tra_new(a, tra_number_slicing);
+    *cut = (tra_number_slicing){before->type.columns, s->n, x->rows, true};
+    tra_node *at = tra_positions(w->b, w->call->span, x->n, 1);
+    const int64_t n[] = {before->type.cat->n, x->n};
+    if (!at) return NULL;
+    tra_node *slices =
+        tra_table_kernel(w, before, at, -1, -1,
+                         &(tra_rows_kernel){.text = tra_arena_printf(a, "rows of %" PRId64 " pairs", x->rows),
+                                            .use = TRA_USE_JOIN,
+                                            .columns = cut->in,
+                                            .dtype = TRA_F64,
+                                            .rows = TRA_ROWS_SAME,
+                                            .counts = true,
+                                            .share = 1 / (double)x->n,
+                                            .divides = true,
+                                            .flops = 1 / (double)x->n,
+                                            .ops = &tra_number_slice_ops,
+                                            .data = cut});
+    if (!slices || !(slices = tra_table_one_key(w, slices, 2, n))) return NULL;
+    const char **names = tra_news(a, const char *, s->n + 1);
+    const tra_colexpr **columns = tra_news(a, const tra_colexpr *, s->n + 1);
+    for (int c = 0; c < s->n; c++) names[c] = s->v[c].name, columns[c] = tra_colexpr_column(a, cut->in, c);
+    return tra_table_columns(w, slices, s->n, names, columns);
+}
+
+tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right,
+                                const char *text, const tra_join_size *size, const tra_join_slices *x) {
+    const tra_schema *s = left->type.columns;
+    if (!(right = tra_table_one_block(w, right, 0))) return NULL;
+    tra_node *slices = count_before(w, l, left, right, text, x);
+    if (!slices || !(slices = cut(w, slices, s, x))) return NULL;
+    double all = (double)x->most * (double)slices->type.cat->n * fmin(share_of(slices), share_of(right));
+    tra_node *n = tra_table_kernel(w, slices, right, -1, -1,
+                                   &(tra_rows_kernel){.text = text,
+                                                      .use = TRA_USE_JOIN,
+                                                      .columns = tra_lookup_out(l),
+                                                      .dtype = TRA_F64,
+                                                      .rows = TRA_ROWS_PAIRS,
+                                                      .most = x->most,
+                                                      .all = size->rows_most,
+                                                      .counts = true,
+                                                      .share = fmin(1, size->rows_expected / fmax(1, all)),
+                                                      .flops = TRA_LOOKUP_FLOPS,
+                                                      .ops = &tra_lookup_ops,
+                                                      .data = l});
+    if (n) n->rows = tra_table_own_rows(w->b, n);
+    return n;
+}
