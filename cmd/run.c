@@ -248,7 +248,7 @@ static tra_status run_plan(const tra_job *job, const tra_comm *comm, const tra_e
     tra_status s = tra_exec(job->plan, comm, o, &r, e);
     if (s == TRA_OK) {
         tra_profile m;
-        tra_profile_gather(comm, &r, job->plan->nops, &m);
+        tra_profile_gather(comm, &r, job->plan, &m);
         m.seconds = tra_now() - begun;
         m.process_seconds = tra_now() - tra_process_begin();
         if (comm->rank == 0) tra_run_warn_of_zeros(job->plan, &r);

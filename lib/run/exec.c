@@ -419,7 +419,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.site.can_stop = o->journal != NULL;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
     if (s == TRA_OK && o->record) {
-        report->record = tra_record_new(o->threads, plan->nloops);
+        report->record = tra_record_new(o->threads);
         tra_engine_set_record(x.site.engine, report->record);
     }
     bool ticks = o->record || o->journal || comm->size > 1 || x.progress.form != TRA_PROGRESS_NONE;

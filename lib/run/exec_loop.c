@@ -282,9 +282,7 @@ tra_status tra_exec_loop(tra_execution *x, int loop, tra_err *e) {
     begin_run(x, loop);
     TRA_TRY(tra_exec_restore_turn(x, loop, e));
     while (run->turns < l->most && !run->ends) {
-        double begun = tra_now();
         TRA_TRY(run_turn(x, loop, e));
-        tra_record_turn(x->report->record, loop, tra_now() - begun);
         if (tra_checkpoint_turn_is_due(x->checkpoint)) tra_exec_save_turn(x, loop);
     }
     tell_end(x, loop);

@@ -40,12 +40,13 @@ static tra_op_report unpack(const int64_t *v) {
                            .scratch = v[12]};
 }
 
-void tra_profile_gather(const tra_comm *comm, tra_report *r, int nops, tra_profile *out) {
+void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *plan, tra_profile *out) {
+    int nops = plan->nops;
     enum { NAME = TRA_HOSTNAME / sizeof(int64_t) };
     int64_t n = (int64_t)(nops + 1) * FIGURES, each = n + NAME;
     int64_t *mine = tra_calloc((size_t)each, sizeof *mine),
             *all = tra_calloc((size_t)each * (size_t)comm->size, sizeof *all);
-    *out = (tra_profile){.sites = comm->size, .nops = nops, .loops = r->loops};
+    *out = (tra_profile){.sites = comm->size, .nops = nops, .nloops = plan->nloops};
     for (int i = 0; i < nops; i++) pack(&r->ops[i], mine + i * FIGURES);
     pack(&r->total, mine + nops * FIGURES);
     gethostname((char *)(mine + n), TRA_HOSTNAME - 1);
@@ -59,6 +60,8 @@ void tra_profile_gather(const tra_comm *comm, tra_report *r, int nops, tra_profi
     snprintf(out->kernel, sizeof out->kernel, "%s", tra_blas_kernel());
     free(mine);
     free(all);
+    out->loops = tra_calloc((size_t)plan->nloops + 1, sizeof *out->loops);
+    if (plan->nloops > 0 && r->loops) memcpy(out->loops, r->loops, (size_t)plan->nloops * sizeof *r->loops);
     out->timeline = tra_timeline_gather(comm, r->record);
     tra_record_free(r->record);
     r->record = NULL;
@@ -67,6 +70,7 @@ void tra_profile_gather(const tra_comm *comm, tra_report *r, int nops, tra_profi
 void tra_profile_free(tra_profile *p) {
     free(p->of);
     free(p->host);
+    free(p->loops);
     tra_timeline_free(&p->timeline);
     *p = (tra_profile){0};
 }

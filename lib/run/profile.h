@@ -7,19 +7,19 @@
 enum { TRA_HOSTNAME = 64 };
 
 typedef struct tra_profile {
-    int sites, nops;
-    tra_op_report *of;            /* [(nops + 1) * sites]: operator, then site; after the operators the whole run */
-    char (*host)[TRA_HOSTNAME];   /* of each site */
-    char kernel[32];              /* of BLAS, on site 0 */
-    const tra_loop_report *loops; /* on this site: those of the report */
-    double seconds;               /* of the run, from before planning until all outputs are in place */
-    double process_seconds;       /* since the command was started */
-    tra_timeline timeline;        /* buckets 0: nothing was recorded */
+    int sites, nops, nloops;
+    tra_op_report *of;          /* [(nops + 1) * sites]: operator, then site; after the operators the whole run */
+    char (*host)[TRA_HOSTNAME]; /* of each site */
+    char kernel[32];            /* of BLAS, on site 0 */
+    tra_loop_report *loops;     /* of each loop, on the first site */
+    double seconds;             /* of the run, from before planning until all outputs are in place */
+    double process_seconds;     /* since the command was started */
+    tra_timeline timeline;      /* buckets 0: nothing was recorded */
 } tra_profile;
 
 /* What every rank measured, brought together. Frees r->record. Collective; every rank gets it. seconds and
  * process_seconds are the caller's to set. Free with tra_profile_free. */
-void tra_profile_gather(const tra_comm *comm, tra_report *r, int nops, tra_profile *out);
+void tra_profile_gather(const tra_comm *comm, tra_report *r, const tra_plan *plan, tra_profile *out);
 void tra_profile_free(tra_profile *p);
 
 /* Of an operator, or of the whole run (op = nops): on one site; and over all sites, the bytes added up, of seconds,

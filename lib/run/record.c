@@ -43,8 +43,6 @@ struct tra_record {
     double begun, width, sampled;
     int64_t counted[TRA_COUNTERS_COUNT]; /* at the last sample */
     moment v[TRA_TIME_BUCKETS];
-    int nloops;
-    struct tra_loop_time *loops;
     int ntracks;
     tra_track *tracks;
 };
@@ -85,12 +83,10 @@ tra_doing tra_track_do(tra_track *t, tra_doing what) {
 
 /* ---- a site ---------------------------------------------------------------------------------------------------- */
 
-tra_record *tra_record_new(int workers, int nloops) {
+tra_record *tra_record_new(int workers) {
     tra_record *r = tra_calloc(1, sizeof *r);
     r->begun = tra_now();
     r->width = FINEST;
-    r->nloops = nloops;
-    r->loops = tra_calloc((size_t)nloops + 1, sizeof *r->loops);
     r->ntracks = workers + 1;
     r->tracks = tra_calloc((size_t)r->ntracks, sizeof *r->tracks);
     for (int i = 0; i < r->ntracks; i++)
@@ -101,7 +97,6 @@ tra_record *tra_record_new(int workers, int nloops) {
 
 void tra_record_free(tra_record *r) {
     if (!r) return;
-    free(r->loops);
     free(r->tracks);
     free(r);
 }
@@ -144,13 +139,6 @@ void tra_record_op(tra_record *r, int op, double from, double to) {
     }
 }
 
-void tra_record_turn(tra_record *r, int loop, double seconds) {
-    if (!r) return;
-    struct tra_loop_time *l = &r->loops[loop];
-    if (l->turns++ == 0) l->first = seconds;
-    l->all += seconds;
-}
-
 bool tra_record_wants_sample(const tra_record *r) { return r && tra_now() - r->sampled > r->width; }
 
 void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA_COUNTERS_COUNT]) {
@@ -167,17 +155,15 @@ void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA
 
 /* ---- all sites ------------------------------------------------------------------------------------------------- */
 
-tra_timeline tra_timeline_new(int sites, int threads, int buckets, int nloops, double width) {
-    tra_timeline t = {.sites = sites, .threads = threads, .buckets = buckets, .nloops = nloops, .width = width};
+tra_timeline tra_timeline_new(int sites, int threads, int buckets, double width) {
+    tra_timeline t = {.sites = sites, .threads = threads, .buckets = buckets, .width = width};
     t.fields = tra_timeline_did(threads, 0);
     t.v = tra_calloc((size_t)sites * (size_t)buckets * (size_t)t.fields + 1, sizeof *t.v);
-    t.loops = tra_calloc((size_t)nloops + 1, sizeof *t.loops);
     return t;
 }
 
 void tra_timeline_free(tra_timeline *t) {
     free(t->v);
-    free(t->loops);
     *t = (tra_timeline){0};
 }
 
@@ -224,13 +210,11 @@ tra_timeline tra_timeline_gather(const tra_comm *comm, tra_record *r) {
     while (spent / width > (double)tra_max64(FEWEST, room)) width *= 2;
     widen_to(r, width);
     int buckets = (int)tra_min64((int64_t)(spent / width) + 1, TRA_TIME_BUCKETS);
-    tra_timeline mine = tra_timeline_new(1, r->ntracks, buckets, 0, width);
-    tra_timeline all = tra_timeline_new(comm->size, r->ntracks, buckets, r->nloops, width);
+    tra_timeline mine = tra_timeline_new(1, r->ntracks, buckets, width);
+    tra_timeline all = tra_timeline_new(comm->size, r->ntracks, buckets, width);
     fill(r, &mine);
     int64_t each = (int64_t)buckets * mine.fields;
     tra_comm_gather(comm, mine.v, all.v, each);
-    tra_comm_bcast(comm, r->loops, r->nloops * (int64_t)sizeof *r->loops);
-    memcpy(all.loops, r->loops, (size_t)r->nloops * sizeof *r->loops);
     tra_timeline_free(&mine);
     return all;
 }

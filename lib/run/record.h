@@ -49,14 +49,12 @@ tra_doing tra_track_do(tra_track *t, tra_doing what);
 
 /* The record of a site. */
 typedef struct tra_record tra_record;
-tra_record *tra_record_new(int workers, int nloops);
+tra_record *tra_record_new(int workers);
 void tra_record_free(tra_record *r); /* NULL is allowed */
 /* Of worker w; w -1: of the main thread. */
 tra_track *tra_record_track(tra_record *r, int w);
-/* The main thread calls these. Operator `op` ran; a turn of the loop has ended that took so many seconds; memory of the
- * process, and counters. r NULL: nothing. */
+/* The main thread calls these. Operator `op` ran; memory of the process, and counters. r NULL: nothing. */
 void tra_record_op(tra_record *r, int op, double from, double to);
-void tra_record_turn(tra_record *r, int loop, double seconds);
 bool tra_record_wants_sample(const tra_record *r); /* a while after the one before */
 void tra_record_sample(tra_record *r, int64_t memory, const int64_t counters[TRA_COUNTERS_COUNT]);
 
@@ -66,16 +64,11 @@ enum { TRA_TL_OP, TRA_TL_MEMORY, TRA_TL_COUNTER }; /* operator + 1, 0: none; byt
 typedef struct tra_timeline {
     int sites, threads; /* threads: workers of a site, and its main thread, which is the first */
     int buckets;        /* 0: nothing was recorded */
-    int nloops;
     int fields;
     double width; /* seconds of a bucket */
     int64_t *v;   /* [sites][buckets][fields], from malloc */
-    struct tra_loop_time {
-        int64_t turns;
-        double first, all; /* seconds of the first turn, and of all, on the first site */
-    } * loops;
 } tra_timeline;
-tra_timeline tra_timeline_new(int sites, int threads, int buckets, int nloops, double width);
+tra_timeline tra_timeline_new(int sites, int threads, int buckets, double width);
 static inline int64_t *tra_timeline_at(const tra_timeline *t, int site, int bucket, int field) {
     return &t->v[((int64_t)site * t->buckets + bucket) * t->fields + field];
 }

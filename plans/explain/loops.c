@@ -106,7 +106,7 @@ void tra_json_loops(tra_json *j, const tra_plan *p, const tra_profile *m) {
         tra_json_end(j, ']');
         figures_json(j, "once", &first);
         figures_json(j, "turn", &turn);
-        if (m) measured_json(j, &m->loops[i]);
+        if (m && i < m->nloops) measured_json(j, &m->loops[i]);
         tra_json_end(j, '}');
     }
     tra_json_end(j, ']');

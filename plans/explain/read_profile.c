@@ -3,6 +3,7 @@
 #include "explain_int.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,44 @@ static bool read_operators(const char *json, tra_profile *p) {
     return ok;
 }
 
+/* What was measured of the turns of loop l, as loops.c has written it. */
+static bool read_loop(const char *json, int l, tra_loop_report *r) {
+    char path[64];
+    double read[2], sent[2];
+    snprintf(path, sizeof path, "plans.0.loops.%d", l);
+    char *loop = value_at(json, path), *converged = loop ? value_at(loop, "converged") : NULL;
+    bool ok = converged && read_int(loop, "turns", &r->turns) && read_int(loop, "measured.turns", &r->done) &&
+              read_number(loop, "measured.first.seconds", &r->first) &&
+              read_number(loop, "measured.first.disk_read_bytes", &read[0]) &&
+              read_number(loop, "measured.first.sent_bytes", &sent[0]) &&
+              read_number(loop, "measured.others.seconds", &r->others) &&
+              read_number(loop, "measured.others.disk_read_bytes", &read[1]) &&
+              read_number(loop, "measured.others.sent_bytes", &sent[1]) && r->done >= 0 && r->done < INT64_MAX / 4;
+    if (ok) {
+        double others = (double)tra_max64(r->done - 1, 1); /* they are written as means */
+        r->converged = strcmp(converged, "true") == 0;
+        r->others *= others;
+        r->first_read = (int64_t)fmin(read[0], 9e18), r->others_read = (int64_t)fmin(read[1] * others + 0.5, 9e18);
+        r->first_sent = (int64_t)fmin(sent[0], 9e18), r->others_sent = (int64_t)fmin(sent[1] * others + 0.5, 9e18);
+    }
+    free(converged);
+    free(loop);
+    return ok;
+}
+
+/* A profile by a tra that did not measure turns has none. */
+static bool read_loops(const char *json, tra_profile *p) {
+    char path[64];
+    size_t n;
+    while (p->nloops < p->nops &&
+           (snprintf(path, sizeof path, "plans.0.loops.%d.measured", p->nloops), tra_json_find(json, path, &n)))
+        p->nloops++;
+    p->loops = tra_calloc((size_t)p->nloops + 1, sizeof *p->loops);
+    for (int l = 0; l < p->nloops; l++)
+        if (!read_loop(json, l, &p->loops[l])) return false;
+    return true;
+}
+
 static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
     char text[64], *end;
     int64_t sites, threads;
@@ -107,7 +146,7 @@ static bool parse(const char *json, tra_profiled_plan *of, tra_profile *p) {
     return *end == 0 && read_number(json, "run.seconds", &p->seconds) &&
            read_number(json, "run.process_seconds", &p->process_seconds) &&
            read_string(json, "run.blas_kernel", p->kernel, sizeof p->kernel) && read_operators(json, p) &&
-           tra_timeline_read(json, p->sites, p->nops, &p->timeline);
+           read_loops(json, p) && tra_timeline_read(json, p->sites, p->nops, &p->timeline);
 }
 
 tra_status tra_profile_read(const char *path, tra_profiled_plan *of, tra_profile *out, tra_err *e) {

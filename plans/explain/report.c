@@ -289,12 +289,14 @@ static void add_loops(page *g) {
     }
     tra_str_free(&lines);
     add(g, "</pre>\n");
-    for (int l = 0; g->m && l < g->m->timeline.nloops && l < p->nloops; l++) {
-        const struct tra_loop_time *t = &g->m->timeline.loops[l];
-        if (t->turns == 0) continue;
-        tra_str_printf(g->out, "<p>Loop %d: %" PRId64 " turns ran in %s, the first in %s, the others in %s each.</p>\n",
-                       l, t->turns, seconds_of(g, t->all), seconds_of(g, t->first),
-                       t->turns > 1 ? seconds_of(g, (t->all - t->first) / (double)(t->turns - 1)) : "-");
+    for (int l = 0; g->m && l < g->m->nloops && l < p->nloops; l++) {
+        const tra_loop_report *t = &g->m->loops[l];
+        if (t->done == 0) continue;
+        tra_str_printf(g->out,
+                       "<p>Loop %d: %" PRId64 " turns ran in %s, the first in %s, the others in %s each%s.</p>\n", l,
+                       t->done, seconds_of(g, t->first + t->others), seconds_of(g, t->first),
+                       t->done > 1 ? seconds_of(g, t->others / (double)(t->done - 1)) : "-",
+                       t->converged ? "" : "; its condition was never met");
     }
     add(g, "</section>\n");
 }

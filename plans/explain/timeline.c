@@ -26,15 +26,6 @@ void tra_json_timeline(tra_json *j, const tra_timeline *t) {
     tra_json_num(j, "bucket_seconds", t->width);
     tra_json_int(j, "buckets", t->buckets);
     tra_json_int(j, "threads", t->threads);
-    tra_json_begin(j, "loop_times", '[');
-    for (int l = 0; l < t->nloops; l++) {
-        tra_json_begin(j, NULL, '{');
-        tra_json_int(j, "turns", t->loops[l].turns);
-        tra_json_num(j, "first_seconds", t->loops[l].first);
-        tra_json_num(j, "seconds", t->loops[l].all);
-        tra_json_end(j, '}');
-    }
-    tra_json_end(j, ']');
     tra_json_begin(j, "sites", '[');
     for (int s = 0; s < t->sites; s++) {
         tra_json_begin(j, NULL, '{');
@@ -115,20 +106,7 @@ bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out)
     bool ok = number(all, "buckets", &buckets) && buckets >= 1 && buckets <= TRA_TIME_BUCKETS &&
               number(all, "threads", &threads) && threads >= 1 && threads <= MOST_THREADS &&
               number(all, "bucket_seconds", &width) && width > 0;
-    int nloops = 0;
-    for (size_t n;
-         ok && nloops < nops && (snprintf(path, sizeof path, "loop_times.%d", nloops), tra_json_find(all, path, &n));)
-        nloops++;
-    if (ok) *out = tra_timeline_new(sites, (int)threads, (int)buckets, nloops, width);
-    for (int l = 0; l < nloops && ok; l++) {
-        double turns;
-        snprintf(path, sizeof path, "loop_times.%d", l);
-        char *loop = member(all, path);
-        ok = number(loop, "turns", &turns) && turns < 1e15 && number(loop, "first_seconds", &out->loops[l].first) &&
-             number(loop, "seconds", &out->loops[l].all);
-        if (ok) out->loops[l].turns = (int64_t)turns;
-        free(loop);
-    }
+    if (ok) *out = tra_timeline_new(sites, (int)threads, (int)buckets, width);
     for (int s = 0; s < sites && ok; s++) {
         snprintf(path, sizeof path, "sites.%d", s);
         char *site = member(all, path);

@@ -321,11 +321,16 @@ for name, turns in ("long", 300), ("short", 3):
     for thread in t["sites"][0]["threads"]:
         did = sum(sum(v) for v in thread.values()) * 1e-9
         assert abs(did - all) <= 0.1 * all + 2 * t["bucket_seconds"], (did, all)
-    assert t["loop_times"][0]["turns"] == turns, t["loop_times"]
-    assert 0 < t["loop_times"][0]["first_seconds"] <= t["loop_times"][0]["seconds"]
+    assert m["plans"][0]["loops"][0]["measured"]["turns"] == turns, m["plans"][0]["loops"]
     read = sum(t["sites"][0]["disk_read_bytes"])
     assert read == m["plans"][0]["measured"]["disk_read_bytes"], (read, m["plans"][0]["measured"])
 END
+    # what was measured of turns is read again as it was written
+    tra explain --analyze short.json --format json l.tra >again.json
+    "$PYTHON" -c 'import json
+a, b = (json.load(open(f))["plans"][0]["loops"][0]["measured"] for f in ("short.json", "again.json"))
+assert a["turns"] == b["turns"] == 3 and abs(a["others"]["seconds"] - b["others"]["seconds"]) < 1e-9, (a, b)'
+    tra explain --analyze short.json --format html l.tra | grep -q 'Loop 0: 3 turns ran in '
 }
 
 # metric NAME FILE: its value.

@@ -162,7 +162,7 @@ static void run_way(bench *b, const char *by, const tra_plan *plan, way w, tra_r
     o.codec = (tra_codec){.zstd = level > 0, .level = level};
     tra_status s = tra_exec(p, b->c, &o, &r, &e), agreed = s; /* by all ranks */
     tra_profile m;
-    tra_profile_gather(b->c, &r, p->nops, &m);
+    tra_profile_gather(b->c, &r, p, &m);
     free(r.ops);
     free(r.loops);
     if (b->c->rank == 0) {
