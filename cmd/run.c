@@ -13,6 +13,7 @@
 #include "run_report.h"
 
 #include "../formats/stand_in.h"
+#include "../lib/base/limits.h"
 #include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
 #include "../lib/physical/memory.h"
@@ -138,6 +139,18 @@ static double checkpoint_seconds(void) {
 /* Bytes of scratch that a site may need: what it spills, and its share of the largest exchange by files. */
 static int64_t scratch_of(const tra_plan *p) {
     return p->scratch + (opt.transport == TRA_TRANSPORT_FILES ? tra_exchange_scratch(p) : 0);
+}
+
+/* A run that passes the limit of its cgroup is killed without a word. */
+static tra_status check_memory(const tra_job *job, int here, tra_err *e) {
+    char what[TRA_LIMIT_TEXT], most[32], all[32];
+    int64_t limit = tra_job_memory(what), need = job->plan->cost.peak_memory;
+    if (limit == 0 || need <= limit / here || opt.engine == ENGINE_REFERENCE) return TRA_OK;
+    return tra_fail(e, TRA_RESOURCE,
+                    "the plan may take %s of memory%s, but this job has %s (%s): ask for more, or give --memory %" PRId64
+                    "M",
+                    tra_human(need, most), here > 1 ? " on each site here" : "", tra_human(limit, all), what,
+                    limit / here >> 20);
 }
 
 static tra_status check_scratch(const tra_job *job, int here, tra_err *e) {
@@ -377,6 +390,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
                      "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again",
                      path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
     if (s == TRA_OK) s = check_runnable(&job, e);
+    if (s == TRA_OK) s = check_memory(&job, here, e);
     if (s == TRA_OK) s = check_scratch(&job, here, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK) s = agree_on_plan(&job, comm, e);
@@ -416,7 +430,8 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     if (s == TRA_OK && !done && opt.dry) {
         s = dry_run(&job, e);
     } else if (s == TRA_OK && !done) {
-        s = check_scratch(&job, job.options.sites, e);
+        s = check_memory(&job, job.options.sites, e);
+        if (s == TRA_OK) s = check_scratch(&job, job.options.sites, e);
         bool here = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && here) {
             announce(&job);

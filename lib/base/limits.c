@@ -82,7 +82,7 @@ static void slurm_limit(const char *name, int64_t mib, limit *l) {
     if (l->what) snprintf(l->what, TRA_LIMIT_TEXT, "%s", name);
 }
 
-int64_t tra_machine_memory(char *what) {
+int64_t tra_job_memory(char *what) {
     const char *node = getenv("SLURM_MEM_PER_NODE"), *cpu = getenv("SLURM_MEM_PER_CPU"); /* MiB */
     const char *n = getenv("SLURM_CPUS_ON_NODE");
     limit l = {meminfo("MemTotal"), what};
@@ -94,7 +94,12 @@ int64_t tra_machine_memory(char *what) {
         slurm_limit("SLURM_MEM_PER_NODE", v, &l);
     else if (cpu && n && tra_parse_int(cpu, &v) && tra_parse_int(n, &cpus) && v > 0 && cpus > 0 && tra_mul(v, cpus, &v))
         slurm_limit("SLURM_MEM_PER_CPU", v, &l);
-    if (l.least < total) return l.least;
+    return l.least < total ? l.least : 0;
+}
+
+int64_t tra_machine_memory(char *what) {
+    int64_t limit = tra_job_memory(what);
+    if (limit) return limit;
     if (what) snprintf(what, TRA_LIMIT_TEXT, "80 %% of what is available");
     return meminfo("MemAvailable") / 10 * 8;
 }

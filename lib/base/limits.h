@@ -10,6 +10,9 @@ enum { TRA_LIMIT_TEXT = 8192 };
  * of what is available now. what (TRA_LIMIT_TEXT bytes, or NULL): where that comes from. */
 int64_t tra_machine_memory(char *what);
 
+/* The same where cgroups or the scheduler set a limit; 0: they set none. */
+int64_t tra_job_memory(char *what);
+
 /* Cores that this process may use: those it is bound to, and no more than its cgroups' quota; at least 1. */
 int tra_machine_cores(void);
 

@@ -90,6 +90,19 @@ for c in d["checks"]: assert (c["advice"] is None) == (c["state"] == "ok"), c' "
     # and nothing is killed: data of twice the limit, which all ranks share
     [ -z "${SAN:-}" ] || return 0
     echo 160M >"$memory/$file"
+    # a ceiling above the limit is refused where the plan would take it, with the one to give
+    tra gen -q --shape 4000x4000 --block 4000x4000 --dist range -o big.h5
+    printf '%s\n' 'input A from "big.h5"' 'B = transform(A, neg)' 'output B to "b.h5"' >big.tra
+    for n in 1 2; do
+        status 4 inside "$TRA" run -q big.tra --memory 3G --sites $n
+        has "but this job has 160 MiB ("
+        has "give --memory $((160 / n))M"
+        [ "${#lines[@]}" -eq 1 ]
+        [ ! -e b.h5 ]
+        status 0 inside "$TRA" run -q p.tra --memory 3G --sites $n
+    done
+    SLURM_MEM_PER_NODE=150 status 4 "$TRA" run -q big.tra --memory 3G
+    has "150 MiB (SLURM_MEM_PER_NODE)"
     tra gen -q --shape 4000x5000 --block 250x5000 -o a.h5
     printf '%s\n' 'input A from "a.h5"' 'C = reblock(transform(A, exp), [4000, 250])' 'output C to "c.h5"' >p.tra
     for n in 1 2; do
