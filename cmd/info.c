@@ -224,6 +224,7 @@ static void text_of(tra_rel *rel, const char *spec, const tra_values *s, const r
                        tra_shape_text(&i->chunk, a), i->layout);
     }
     labels_text(labels, c->bound.n, out);
+    if (i->units) tra_str_printf(out, "  units       %s\n", i->units);
     if (i->decoding) tra_str_printf(out, "  decoded     %s\n", i->decoding);
     tra_str_printf(out, "  size        %s", tra_human(bytes, a));
     tra_str_printf(out, ", stored in %s", tra_human(i->stored_bytes, a));

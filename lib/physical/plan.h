@@ -140,6 +140,7 @@ typedef struct tra_op_what {
     const struct tra_levels *levels;
     const struct tra_mapping_use *mapping;
     const struct tra_dim_labels *const *labels; /* OUTPUT: labels of its dimensions (labels.h), or NULL */
+    const char *units;                          /* OUTPUT: of its elements, or NULL */
     int loop, item, column; /* operators of a loop: which loop; which state or trace of it; TRACE: which column */
     int64_t read_scratch;   /* INPUT, READALL: bytes that a worker needs to read a chunk (tra_rel_scratch_bytes) */
     int64_t unpack_bytes;   /* INPUT, READALL: bytes of a block in which a chunk is unpacked (tra_rel_unpack_bytes) */

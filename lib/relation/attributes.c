@@ -71,6 +71,7 @@ bool tra_writer_put_cuts(tra_writer *w) {
 
 bool tra_writer_put_notes(tra_writer *w, const char *digest) {
     return (!digest || put_text(w->dset, "tra_digest", digest)) &&
+           (!w->units || put_text(w->dset, "units", w->units)) &&
            (!w->history || put_text(w->dset, "tra_history", w->history));
 }
 

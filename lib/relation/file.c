@@ -170,6 +170,7 @@ static void set_info(tra_rel *r, const header *h, bool tuple) {
     i->checksums = r->has_sums || i->checksums; /* a mapping has checked those of its components */
     i->digest = tra_h5_get_text(r->dset, "tra_digest", r->arena);
     i->history = tra_h5_get_text(r->dset, "tra_history", r->arena);
+    i->units = tra_h5_get_text(r->dset, "units", r->arena);
     i->decoding = r->decode ? r->decode->text : enumeration(r);
 }
 

@@ -105,6 +105,7 @@ typedef struct tra_relinfo {
     int64_t file_bytes;
     bool checksums, lost;         /* lost: tra wrote checksums, but they are gone */
     const char *digest, *history; /* NULL when absent */
+    const char *units;            /* of the elements, as the attribute of the dataset says; or NULL */
     const char *decoding;         /* what the attributes of another program make of its numbers (decode.h); or NULL */
     const char *storage;          /* levels or mapping (stored.h, mapped.h); NULL: each tuple is stored as it is */
 } tra_relinfo;
@@ -164,6 +165,7 @@ typedef struct tra_write_options {
     /* NULL, or labels of a tensor's dimensions (labels.h), each of which may be NULL. They must outlive the writer.
      * Labels whose number is not the extent are left out. */
     const struct tra_dim_labels *const *labels;
+    const char *units; /* of the elements: an attribute; NULL: none */
     /* NULL, or the levels by which arrays are stored (stored.h). gzip must be 0. */
     const struct tra_levels *levels;
     /* NULL, or the components of the relation's one block (mapped.h). They must outlive tra_writer_create; gzip must be

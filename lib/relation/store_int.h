@@ -199,7 +199,7 @@ struct tra_writer {
     tra_type type;
     tra_geom geom;
     tra_codec codec;
-    const char *history;
+    const char *history, *units;
     size_t size; /* of an element */
     int64_t chunk_bytes;
     bool creator;

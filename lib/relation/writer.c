@@ -233,6 +233,7 @@ tra_status tra_writer_create(const char *spec, const tra_type *type, const tra_w
     w->tag = o->tag ? tra_arena_strndup(w->arena, o->tag, strlen(o->tag)) : NULL;
     w->reuse = o->tag && o->reuse;
     w->history = o->history ? tra_arena_strndup(w->arena, o->history, strlen(o->history)) : NULL;
+    w->units = o->units ? tra_arena_strndup(w->arena, o->units, strlen(o->units)) : NULL;
     tra_status s = TRA_OK;
     if (!good_name(w->name)) s = tra_fail(e, TRA_INPUT, "\"%s\" cannot name a relation (in %s)", w->name, spec);
     if (s == TRA_OK && (o->levels || o->mapped || o->mapping) && w->gzip)

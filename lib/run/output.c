@@ -190,10 +190,12 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     w.reuse = tra_journal_resumed(journal);
     w.levels = levels;
     w.labels = op->what.labels;
+    w.units = op->what.units;
     w.mapping = mapping ? mapping->storage : NULL;
     if (counted) {
         o->options = *wo;
         o->options.labels = op->what.labels;
+        o->options.units = op->what.units;
         s = tra_compact_check(op, e);
     } else if (comm->rank == 0)
         s = tra_writer_create(op->what.path, &o->file_type, &w, &o->writer, e);

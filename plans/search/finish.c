@@ -388,6 +388,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
             p->ops[i].what.path = s->m->g->outputs[j].path;
             p->ops[i].what.levels = s->m->g->outputs[j].stored.levels;
             p->ops[i].what.labels = s->m->g->outputs[j].labels;
+            p->ops[i].what.units = s->m->g->outputs[j].units;
             p->ops[i].what.mapping = s->m->g->outputs[j].stored.mapping;
         }
         written[g]++;

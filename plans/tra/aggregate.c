@@ -132,7 +132,9 @@ static tra_node *over_terms(tra_build *b, tra_span span, tra_einsum *s, const tr
     if (less) terms = tra_scalar_of(a, TRA_S_SUB, terms, tra_scalar_number(a, less));
     t->expr = tra_scalar_of(a, TRA_S_DIV, x, terms);
     if (root) t->expr = tra_scalar_of(a, TRA_S_SQRT, t->expr, NULL);
-    return tra_statement(b, span, t);
+    tra_node *n = tra_statement(b, span, t);
+    if (n && !less) n->units = sum->units; /* of a mean */
+    return n;
 }
 
 /* mean as two statements: the sum, and that divided by the number of terms. */

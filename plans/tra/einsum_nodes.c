@@ -2,6 +2,7 @@
  * and the statement lowered. */
 #include "lower.h"
 #include "meet.h"
+#include "units.h"
 
 #include <math.h>
 #include <string.h>
@@ -311,6 +312,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     if (!check_rows(b, span, s, rows) || !read_position_labels(b, span, s, of)) return NULL;
     tra_graph *g = b->g;
     int before = g->n;
+    const char *units = tra_units_of_statement(s);
     choose_blocks(b, s);
     widen_diagonals(s);
     tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent, .rows = rows};
@@ -325,6 +327,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
         if (!add_operand(&w, s, &s->ref[i])) return NULL;
     s->node = sparse_by_expression(&w, s, tra_lower(&w, s->expr, s->fold, s->nout, s->out));
     if (s->node) set_position_labels(b, s, of);
+    if (s->node && !s->node->units) s->node->units = units;
     if (!s->node || is_known(g, s, before)) return s->node;
     TRA_ARENA_DOUBLE(b->arena, g->einsums, g->neinsums);
     g->einsums[g->neinsums++] = s;

@@ -217,6 +217,7 @@ static tra_node *finish(tra_build *b, tra_node *n) {
     }
     set_rows(b, n);
     tra_carry_labels(b, n);
+    tra_carry_units(n);
     warn_dense(b, n);
     for (int i = 0; i < 2; i++)
         if (n->in[i]) n->in[i]->uses++;

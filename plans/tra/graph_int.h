@@ -7,6 +7,7 @@
 #include "slice.h"
 #include "storage.h"
 #include "table_build.h"
+#include "units.h"
 #include "whole.h"
 
 /* Result `part` of the nparts results of x, a call of solve, inverse or a decomposition (linear.h). */

@@ -2,6 +2,7 @@
 #include "meet.h"
 #include "storage.h"
 #include "table_build.h"
+#include "units.h"
 
 #include "../../lib/relation/stand_in.h"
 
@@ -83,6 +84,7 @@ static bool open_input(tra_build *b, tra_span span, tra_node *n, bool defined) {
     tra_err e = {0};
     if (tra_rel_open(n->path, NULL, &n->rel, &e) == TRA_OK) {
         n->type = *tra_rel_type(n->rel);
+        n->units = tra_units_of_file(n->rel);
         if (n->type.bounded) n->rows = tra_table_own_rows(b, n);
         if (tra_rel_labels(n->rel, &n->labels, &e) == TRA_OK) {
             set_file_order(b, n);
@@ -308,7 +310,8 @@ void tra_build_output(tra_build *b, tra_stmt *st) {
                                              .path = path,
                                              .target = other ? target : NULL,
                                              .stored = stored,
-                                             .labels = tra_labels_of_output(b, s->node)};
+                                             .labels = tra_labels_of_output(b, s->node),
+                                             .units = s->node->units};
     s->node->uses++;
 }
 

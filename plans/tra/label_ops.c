@@ -191,7 +191,7 @@ tra_node *tra_table_taken(tra_table_builder *w, const tra_take *t, int64_t n) {
     for (int d = 0; made && d < shape.n; d++)
         tra_set_dim(b, made, d, d == t->dim ? NULL : tra_labels_of_dim(w->in, d),
                     d == t->dim ? NULL : tra_order_of_dim(w->in, d));
-    if (made) made->rows = w->in->rows;
+    if (made) made->rows = w->in->rows, made->units = w->in->units;
     w->op.take = t;
     w->op.taken = n;
     return tra_table_record(w, made);

@@ -81,6 +81,7 @@ struct tra_node {
     /* For each array dimension what its positions stand for (labels.h), or NULL. NULL as a whole: there are no labels.
      */
     const tra_dim_labels *const *labels;
+    const char *units; /* of the elements; NULL: none are known */
     /* For each array dimension what its positions follow, or NULL. NULL as a whole: nothing is known of any. */
     const tra_dim_order *const *order;
     const int *label; /* of a node made for an EinSum statement: the label of each key dimension; else NULL */
@@ -124,6 +125,7 @@ typedef struct tra_output {
     /* The labels of its dimensions as the file has them, or NULL. Dimensions have the names that entries(X) gives to
      * their columns. */
     const tra_dim_labels *const *labels;
+    const char *units; /* of the elements, or NULL */
     tra_output_sink sink;
     int loop, item, column; /* of a loop: its number; of a state or trace: which; of a trace: the value's column */
 } tra_output;

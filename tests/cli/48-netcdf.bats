@@ -217,3 +217,40 @@ assert both["m"].dims == ("time", "lat") and both["m"].shape == (4, 2) and both[
     is "$(tra digest before.h5:n | cut -c1-32)" eval 'tra digest both.h5:n | cut -c1-32'
     for r in n m; do status 0 tra verify -q both.h5:$r; done
 }
+
+@test "units of the elements pass through what keeps them, and stand in what is written" {
+    py '
+with h5py.File("t.nc", "w") as f:
+    x = f.create_dataset("lat", data=[10., 20., 30.]); x.make_scale("lat"); x.attrs["units"] = "degrees_north"
+    for n, u in (("T", "K"), ("P", "Pa"), ("when", "days since 2000-01-01")):
+        v = f.create_dataset(n, data=np.arange(12.).reshape(4, 3)); v.attrs["units"] = u; v.dims[1].attach_scale(x)
+'
+    units() { # EXPRESSION WANT
+        tra eval -q "$1" T=t.nc:T P=t.nc:P when=t.nc:when -o o.nc 2>/dev/null || tra eval -q "$1" T=t.nc:T -o o.nc
+        got=$(py 'u = h5py.File("o.nc")["data"].attrs.get("units", b"-"); print(u.decode() if isinstance(u, bytes) else u)')
+        [ "$got" = "$2" ] || { echo "$1: $got"; return 1; }
+    }
+    units 'm[y] = mean T[t,y]' K
+    units 'A[t,y] = T[t,y] - mean[u](T[u,y])' K
+    units 'transpose(slice(T, [::2, 1:3]))' K
+    units 'if(isnan(T), 0, T)' K
+    units 'max(T) - T' K
+    units 'T * 2' -
+    units 'T - 273.15' -
+    units 'T / 100' -
+    units 'T * T' -
+    units 'T > 3' -
+    tra eval 'T + P' T=t.nc:T P=t.nc:P -o o.nc
+    status 0 tra info o.nc
+    lacks 'units  '
+    tra eval 'when + when' when=t.nc:when -o o.nc
+    status 0 tra info o.nc
+    lacks 'units  '
+    tra eval --sites 2 'T' T=t.nc:T -o o.nc
+    status 0 tra info o.nc
+    has 'units       K'
+    status 0 tra verify o.nc
+    tra eval 'o + o' o.nc -o o2.h5
+    status 0 tra info o2.h5
+    has 'units       K'
+}
