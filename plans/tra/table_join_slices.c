@@ -99,7 +99,7 @@ tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_n
     if (!(right = tra_table_one_block(w, right, 0))) return NULL;
     tra_node *slices = count_before(w, l, left, right, text, x);
     if (!slices || !(slices = cut(w, slices, s, x))) return NULL;
-    double all = (double)x->most * (double)slices->type.cat->n * fmin(share_of(slices), share_of(right));
+    double all = (double)x->most * (double)slices->type.cat->n, of_them = fmin(share_of(slices), share_of(right));
     tra_node *n = tra_table_kernel(w, slices, right, -1, -1,
                                    &(tra_rows_kernel){.text = text,
                                                       .use = TRA_USE_JOIN,
@@ -109,7 +109,7 @@ tra_node *tra_table_join_slices(tra_table_builder *w, const tra_lookup *l, tra_n
                                                       .most = x->most,
                                                       .all = size->rows_most,
                                                       .counts = true,
-                                                      .share = fmin(1, size->rows_expected / fmax(1, all)),
+                                                      .share = fmin(1, size->rows_expected / all) / fmax(of_them, 1e-9),
                                                       .flops = TRA_LOOKUP_FLOPS,
                                                       .ops = &tra_lookup_ops,
                                                       .data = l});
