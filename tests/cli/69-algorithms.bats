@@ -5,6 +5,18 @@ load helper
     status 0 "$PYTHON" "$ROOT/tests/cli/algorithms.py"
 }
 
+# beside LIBRARY: skips where it is not installed.
+beside() {
+    local got=0
+    "$PYTHON" "$ROOT/tests/cli/algorithms_peers.py" "$1" || got=$?
+    [ $got -ne 77 ] || skip "python has no $1"
+    [ $got -eq 0 ]
+}
+
+@test "algorithms give what scikit-learn gives" { beside sklearn; }
+
+@test "algorithms give what networkx gives" { beside networkx; }
+
 @test "tra help algorithms lists them with their arguments, and an unknown name suggests the nearest" {
     status 0 tra help algorithms
     for f in "$ROOT"/share/algorithms/*.tra; do

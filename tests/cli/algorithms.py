@@ -129,6 +129,33 @@ run("@nmf", "-D", "rank=3", "-D", "turns=20")
 close(get("W"), W, 1e-9)
 close(get("H"), H, 1e-9)
 
+# alternating least squares: of the ratings that are there
+R = (rng.random((60, 4)) @ rng.random((4, 45))) * (rng.random((60, 45)) < 0.3)
+R[7] = 0
+put_sparse("R", scipy.sparse.coo_matrix(R))
+run("@als", "-D", "rank=4", "-D", "turns=6")
+tra("gen", "-q", "--shape", "45x4", "--dist", "uniform", "--seed", "2", "-o", "V0.h5")
+
+
+def least_squares(R, V):
+    U = np.zeros((len(R), V.shape[1]))
+    for u, has in enumerate(R != 0):
+        v = V[has]
+        if len(v): U[u] = np.linalg.solve(v.T @ v + 0.1 * len(v) * np.eye(V.shape[1]), v.T @ R[u, has])
+    return U
+
+
+V = get("V0")
+for _ in range(6):
+    U = least_squares(R, V)
+    V = least_squares(R.T, U)
+close(get("U"), U, 1e-9)
+close(get("V"), V, 1e-9)
+fitted = (get("U"), get("V"))
+run("@als", "-D", "rank=4", "-D", "turns=6", "--sites", "2", "--threads", "1")
+close(get("U"), fitted[0], 1e-9)
+close(get("V"), fitted[1], 1e-9)
+
 # principal components
 B = rng.normal(size=(400, 6)) @ np.diag([5, 3, 1, 0.5, 0.2, 0.1])
 put("B", B, "150x6")
