@@ -12,6 +12,8 @@ typedef struct plan {
     way way;
     const tra_kernel *step;
     tra_unary before, after;
+    int of;      /* MERGE: the operand whose labels are all; */
+    tra_dims as; /* extents of the other, as those of an array with the same labels */
 } plan;
 
 /* Is a function of one argument 0 at 0? */
@@ -19,14 +21,27 @@ static bool keeps_zero(const tra_kernel *step) {
     return tra_code_sparse(step->code, (const bool[1]){true}, NULL, NULL);
 }
 
-/* Is it a function of two operands of rows at the same place, folded: by entries that either has? It is where the
- * function is 0 where both are. */
-static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims *ext_b) {
-    if (step->cls != TRA_K_ALIGNED || step->nin != 2 || ext_b == NULL || !tra_dims_eq(ext_a, ext_b)) return false;
-    if (step->rank[0] != step->rank[1] || step->rank[0] != ext_a->n || ext_a->n == 0) return false;
-    for (int d = 0; d < ext_a->n; d++)
-        if (step->in[0][d] != step->in[1][d]) return false;
-    return tra_code_sparse(step->code, (const bool[2]){true, true}, NULL, NULL);
+/* Is it a function of two operands at the same place, folded, which is computed by entries alone? Both are rows with the
+ * same labels, and it is 0 where both are; or one is rows, it is 0 where that is, and the other is dense and has some
+ * of its labels in their order. *of: the one whose labels are all; as: extents of the other, 1 where it has no label.
+ */
+static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims *ext_b, unsigned held, int *of,
+                   tra_dims *as) {
+    const tra_dims *ext[2] = {ext_a, ext_b};
+    if (step->cls != TRA_K_ALIGNED || step->nin != 2 || ext_b == NULL) return false;
+    *of = held == RIGHT;
+    const tra_dims *all = ext[*of], *some = ext[1 - *of];
+    const bool both = held == (LEFT | RIGHT), sparse[2] = {both || *of == 0, both || *of == 1};
+    if (all->n == 0 || step->rank[*of] != all->n || !tra_code_sparse(step->code, sparse, NULL, NULL)) return false;
+    int d = 0;
+    *as = (tra_dims){.n = all->n};
+    for (int i = 0; i < all->n; i++) {
+        bool has = d < some->n && step->in[1 - *of][d] == step->in[*of][i] && some->v[d] == all->v[i];
+        if (memchr(step->in[*of], step->in[*of][i], (size_t)i)) return false;
+        as->v[i] = has ? all->v[i] : 1;
+        d += has;
+    }
+    return d == some->n && (!both || tra_dims_eq(as, all));
 }
 
 /* Chooses the way. held: which operands are rows, as bits; out: the layout of the result. */
@@ -35,7 +50,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
     const tra_kernel *const *step;
     const tra_kernel *self = k;
     int n = tra_steps(k, &step, &self), i = 0;
-    bool rows = held, both = held == (LEFT | RIGHT);
+    bool rows = held;
     plan p = {.way = SLOW, .before.arg = a};
     tra_dims ext = *ext_a;
     if (n == 1 && step[0]->cls == TRA_K_SCALAR) return p.step = step[0], p.way = ELEMENTS, p;
@@ -56,7 +71,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
         p.after.code = step[i]->code;
     }
     if (use == TRA_USE_MAP && tra_rows_reduces(p.step, ext.n)) p.way = REDUCE;
-    if (use == TRA_USE_JOIN && both && merges(p.step, ext_a, ext_b)) p.way = MERGE;
+    if (use == TRA_USE_JOIN && merges(p.step, ext_a, ext_b, held, &p.of, &p.as)) p.way = MERGE;
     if (use == TRA_USE_JOIN && tra_rows_contracts(p.step, ext_a, ext_b)) p.way = PRODUCT;
     if (p.way == PRODUCT && !out && p.after.code) { /* in the memory of the result */
         size_t size = tra_dtype_size(p.after.arg);
@@ -79,10 +94,13 @@ static int64_t merged_room(int64_t entries, const tra_dims *ext) {
     return tra_round64(tra_rows_room(TRA_F64, rows, entries));
 }
 
-static int64_t merge_scratch(const tra_type *a, const tra_dims *ext_a, const tra_type *b, const tra_dims *ext_b) {
-    int64_t n = tra_add_most(tra_most_entries(a, ext_a), tra_most_entries(b, ext_b)), all = n;
-    if (tra_dims_product(ext_a, &all)) n = tra_min64(n, all);
-    return tra_min64(tra_add_most(merged_room(n, ext_a), tra_project_scratch(n)), TRA_SIZE_MOST);
+static int64_t merge_scratch(const plan *p, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
+                             const tra_dims *ext_b) {
+    const tra_dims *ext = p->of ? ext_b : ext_a;
+    int64_t n = a->layout ? tra_most_entries(a, ext_a) : 0, all = n;
+    if (b->layout) n = tra_add_most(n, tra_most_entries(b, ext_b));
+    if (tra_dims_product(ext, &all)) n = tra_min64(n, all);
+    return tra_min64(tra_add_most(merged_room(n, ext), tra_project_scratch(n)), TRA_SIZE_MOST);
 }
 
 static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
@@ -97,7 +115,7 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
                    : tra_rows_contract_scratch(p.step, a, ext_a, b, ext_b);
     case REDUCE:
         return tra_rows_reduce_scratch(p.step, &p.before, &p.after, a->dtype, ext_a, out, tra_most_entries(a, ext_a));
-    case MERGE: return merge_scratch(a, ext_a, b, ext_b);
+    case MERGE: return merge_scratch(&p, a, ext_a, b, ext_b);
     case SLOW: break;
     }
     return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
@@ -145,13 +163,18 @@ static int64_t merge(const plan *p, const tra_cell *const *in, tra_cell *out, bo
     tra_typed_insn v[one.code->n + 1];
     tra_typed typed;
     tra_unary as_is;
-    tra_cell both = {.layout = in[0]->layout, .sparse = true, .array.ext = in[0]->array.ext, .head = scratch};
+    tra_cell own[2] = {*in[0], *in[1]}; /* what tra_rows_compute broadcasts */
+    const tra_cell *operand[2] = {&own[0], &own[1]};
+    tra_cell both = {.layout = &tra_rows, .sparse = true, .array.ext = in[p->of]->array.ext, .head = scratch};
+    own[1 - p->of].array.ext = p->as;
     tra_code_type(one.code, 2, types, wide, v, &typed);
     both.array.dtype = typed.type;
-    tra_rows_compute(one.code, types, 2, wide, in, &both, true);
+    tra_rows_compute(one.code, types, 2, wide, operand, &both, true);
     int64_t room = merged_room(both.counted[1], &both.array.ext);
-    tra_rows_compute(one.code, types, 2, wide, in, &both, false);
+    tra_rows_compute(one.code, types, 2, wide, operand, &both, false);
     one.nin = 1;
+    memcpy(one.in[0], p->step->in[p->of], sizeof one.in[0]);
+    one.rank[0] = p->step->rank[p->of];
     as_is = (tra_unary){.arg = typed.type};
     return tra_rows_reduce(&one, &as_is, &p->after, &both, out, count, (char *)scratch + room);
 }

@@ -248,3 +248,30 @@ import scipy.sparse as sp
 a, c = sp.load_npz("a.npz"), sp.load_npz("c.npz")
 assert abs(c - a.T @ a).max() < 1e-12'
 }
+
+@test "a comparison of a sparse operand times a dense one is summed by entries, whatever labels the dense one has" {
+    tra gen -q --shape 300x200 --density .05 --block 100x70 -o a.h5:A
+    tra gen -q --shape 200 --block 70 -o x.h5:x
+    tra gen -q --shape 300 --block 100 -o z.h5:z
+    cat >t.tra <<'END'
+input A from "a.h5:A"
+input x from "x.h5:x"
+input z from "z.h5:z"
+P[i] = sum (A[i,j] > 0.5) * x[j]
+Q[j] = sum (A[i,j] != 0) * z[i]
+R[j] = sum z[i] * abs(A[i,j])
+S[i] = max (A[i,j] > 0.5) * x[j]
+output P to "P.h5"
+output Q to "Q.h5"
+output R to "R.h5"
+output S to "S.h5"
+END
+    tra run -q t.tra
+    for x in P Q R S; do cp $x.h5 $x-run.h5; done
+    tra run -q --engine reference t.tra
+    for x in P Q R S; do tra diff --rtol 1e-12 $x.h5 $x-run.h5; done
+    tra gen -q --shape 1000000x1000000 --density 1e-8 -o g.h5:A
+    tra gen -q --shape 1000000 -o w.h5:x
+    printf 'input A from "g.h5:A"\ninput x from "w.h5:x"\nP[i] = sum (A[i,j] > 0.5) * x[j]\noutput P\n' >l.tra
+    tra run -q l.tra --memory 300M
+}
