@@ -21,10 +21,10 @@ static bool keeps_zero(const tra_kernel *step) {
     return tra_code_sparse(step->code, (const bool[1]){true}, NULL, NULL);
 }
 
-/* Is it a function of two operands at the same place, folded, which is computed by entries alone? Both are rows with the
- * same labels, and it is 0 where both are; or one is rows, it is 0 where that is, and the other is dense and has some
- * of its labels in their order. *of: the one whose labels are all; as: extents of the other, 1 where it has no label.
- */
+/* Is it a function of two operands at the same place, folded, which is computed by entries alone? Both are rows with
+ * the same labels, and it is 0 where both are; or one is rows, it is 0 where that is, and the other is dense and has
+ * some of its labels in their order. *of: the one whose labels are all; as: extents of the other, 1 where it has no
+ * label. */
 static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims *ext_b, unsigned held, int *of,
                    tra_dims *as) {
     const tra_dims *ext[2] = {ext_a, ext_b};

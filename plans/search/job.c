@@ -1,5 +1,6 @@
 /* job.c - from a file to a plan. */
 #include "../tra/algorithms.h"
+#include "becomes_dense.h"
 #include "job.h"
 
 #include <stdlib.h>
@@ -100,10 +101,11 @@ static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
     if (memory == 0 || p->least_memory <= memory || job->options.over) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
                     "the plan does not fit in a memory ceiling of %s per site; the least that would do is "
-                    "%s",
+                    "%s%s",
                     tra_human(memory, have),
                     tra_least_text(p->least_memory, tra_memory_base(p, job->options.threads),
-                                   tra_plan_memory_estimated(p), "", least));
+                                   tra_plan_memory_estimated(p), "", least),
+                    tra_becomes_dense(job->program.graph, job->program.arena));
 }
 
 static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {

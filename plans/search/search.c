@@ -10,6 +10,7 @@
 #include "../../lib/physical/needs.h"
 #include "../rules/rules.h"
 #include "../rules/fused.h"
+#include "becomes_dense.h"
 #include "search_int.h"
 
 enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
@@ -276,8 +277,9 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
     if (!fit && !o->over) {
         char have[32], text[TRA_LEASTTEXT];
         return tra_fail(e, TRA_RESOURCE,
-                        "no plan fits in a memory ceiling of %s per site; the least that would do is %s",
-                        tra_human(o->memory, have), tra_least_text(least.least, least.base, least.estimated, "", text));
+                        "no plan fits in a memory ceiling of %s per site; the least that would do is %s%s",
+                        tra_human(o->memory, have), tra_least_text(least.least, least.base, least.estimated, "", text),
+                        tra_becomes_dense(m->g, a));
     }
     make_plans(f, o, fit, a, out);
     return TRA_OK;

@@ -431,3 +431,19 @@ np.save("want.npy", np.load("v.npy") @ m.tocsr())'
         status 0 tra diff --rtol 1e-12 y.h5 want.h5
     done
 }
+
+@test "what becomes dense beyond the ceiling is told of: operand, statement, size, what to write instead" {
+    tra gen -q --shape 1000000x1000000 --density 1e-8 -o g.h5:A
+    printf 'input G from "g.h5:A"\nP[i] = sum exp(G[i,j])\noutput P\n' >p.tra
+    status 4 tra run p.tra --memory 1G
+    [[ $output == *"G is sparse and becomes dense"*"TiB, in 'P[i] = sum exp(G[i,j])', which is not 0 where G is"*"G != 0"* ]]
+    printf 'input G from "g.h5:A"\nP[i,j] = exp(G[i,j])\noutput P\n' >p.tra
+    status 4 tra run p.tra --memory 1G
+    [[ $output == *"G is sparse and becomes dense"*"TiB, in 'P[i,j] = exp(G[i,j])'"* ]]
+    printf 'input G from "g.h5:A"\nP[i,j] = if(G[i,j] > 0.5, exp(G[i,j]), 0) + max(G[i,j], 0) + (G[i,j] != 0)\noutput P\n' >p.tra
+    status 0 tra run p.tra --memory 1G
+    # memory that is short for another reason is not put down to this
+    printf 'input G from "g.h5:A"\nP[i,k] = sum G[i,j] * G[j,k]\noutput P\n' >p.tra
+    status 4 tra run p.tra --memory 24M
+    [[ $output != *"becomes dense"* ]]
+}
