@@ -19,7 +19,6 @@
 #include "../lib/physical/memory.h"
 #include "../lib/physical/needs.h"
 #include "../plans/explain/explain.h"
-#include "../plans/reference/reference.h"
 #include "../plans/search/cost.h"
 
 #include <errno.h>
@@ -147,8 +146,8 @@ static tra_status check_memory(const tra_job *job, int here, tra_err *e) {
     int64_t limit = tra_job_memory(what), need = job->plan->cost.peak_memory;
     if (limit == 0 || need <= limit / here || opt.engine == ENGINE_REFERENCE) return TRA_OK;
     return tra_fail(e, TRA_RESOURCE,
-                    "the plan may take %s of memory%s, but this job has %s (%s): ask for more, or give --memory %" PRId64
-                    "M",
+                    "the plan may take %s of memory%s, but this job has %s (%s): ask for more, or give --memory "
+                    "%" PRId64 "M",
                     tra_human(need, most), here > 1 ? " on each site here" : "", tra_human(limit, all), what,
                     limit / here >> 20);
 }
@@ -224,31 +223,6 @@ static char *history(const tra_graph *g) {
     return s.s;
 }
 
-static tra_status with_reference(const tra_job *job, const tra_write_options *o, uint64_t step, tra_err *e) {
-    const tra_graph *g = job->program.graph;
-    tra_arena *a = job->program.arena;
-    const tra_ref_rel **v;
-    TRA_TRY(tra_reference_run(g, false, a, &v, e));
-    tra_writer **w = tra_news(a, tra_writer *, g->noutputs);
-    const char **digests = tra_news(a, const char *, g->noutputs);
-    tra_status s = TRA_OK;
-    int n = 0;
-    for (int i = 0; i < g->noutputs && s == TRA_OK; i++) {
-        const tra_output *out = &g->outputs[i];
-        if (out->sink != TRA_SINK_FILE) continue;
-        char *digest = tra_news(a, char, 33);
-        digests[n] = digest;
-        tra_write_options own = *o;
-        own.levels = out->stored.levels;
-        own.labels = out->labels;
-        own.mapping = out->stored.mapping ? out->stored.mapping->storage : NULL;
-        s = tra_reference_fill(v[out->node->id], &out->node->type, out->path, &own, a, &w[n++], digest, e);
-    }
-    if (s == TRA_OK) return tra_writers_commit(w, digests, n, &(tra_commit_note){.step = step}, e);
-    for (int i = 0; i + 1 < n; i++) tra_writer_abort(w[i]); /* the last was not made */
-    return s;
-}
-
 /* The terminal of ranks that `tra run --sites` launched is that of the launcher. */
 static tra_progress_form wants_progress(void) {
     return tra_progress_wanted(opt.progress, tra_common_opts.quiet,
@@ -300,7 +274,7 @@ static tra_status execute(const tra_job *job, const tra_comm *comm, uint64_t ste
         o.checkpoint_limit = tra_max64(1, opt.scratch_limit - (job->plan ? scratch_of(job->plan) : 0));
     tra_status s = opt.engine == ENGINE_TRA ? run_plan(job, comm, &o, e)
                    : comm->rank == 0
-                       ? with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, step, e)
+                       ? tra_run_with_reference(job, &(tra_write_options){.codec = o.codec, .history = text}, step, e)
                        : TRA_OK; /* one process, as it says */
     if (opt.engine == ENGINE_REFERENCE) s = tra_comm_agree(comm, s, e);
     free(text);

@@ -18,6 +18,10 @@ typedef struct tra_run_source {
 /* Plans and runs it in this process, under an mpirun that it starts, or as one rank. */
 TRA_MUSTUSE tra_status tra_run_program(const tra_run_source *source, tra_err *e);
 
+/* Computes the outputs of the program by the reference evaluator, and puts their files in place. */
+TRA_MUSTUSE tra_status tra_run_with_reference(const tra_job *job, const tra_write_options *o, uint64_t step,
+                                              tra_err *e);
+
 /* The rows of the options of tra run. */
 extern const tra_opt tra_run_rows[];
 
