@@ -158,7 +158,7 @@ bool tra_is_aggregation_word(const char *name) {
 }
 
 bool tra_is_later_aggregation_word(const char *name) {
-    static const char *const words[] = {"var", "std", "count", "any", "all", "nansum", "nanmean"};
+    static const char *const words[] = {"var", "std", "count", "any", "all", "nansum", "nanmean", "median"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(name, words[i]) == 0) return true;
     return false;

@@ -172,7 +172,7 @@ static tra_ast *parse_lambda(parser *p, tra_ast *params) {
     return set_kids(p, x, kids.n, kids.v) ? x : NULL;
 }
 
-/* sum[k](X[i,k]): after the parenthesis opens. */
+/* sum[k](X[i,k]): after the parenthesis opens. Of a quantile the value is its share. */
 static tra_ast *parse_aggregate(parser *p, tra_span name, const char *text, asts *kids) {
     if (!enter(p)) return NULL;
     tra_ast *body = tra_parse_expr(p);
@@ -181,6 +181,20 @@ static tra_ast *parse_aggregate(parser *p, tra_span name, const char *text, asts
     asts_add(p, kids, body);
     tra_ast *x = new_ast(p, TRA_AST_AGGREGATE, tra_parse_join_spans(name, p->tok->span), text);
     x->name_span = name;
+    if (strcmp(text, "quantile") == 0) { /* quantile[j](x, 0.9) */
+        if (!tra_parse_accept(p, ',')) {
+            tra_diag_error(p->d, x->span, NULL, "a quantile has its share: quantile[j](X[i,j], 0.9)");
+            return NULL;
+        }
+        if (p->tok->kind != TRA_T_NUMBER || !tra_parse_num(tra_parse_token_text(p, p->tok), &x->value) ||
+            x->value > 1) {
+            tra_diag_error(p->d, p->tok->span, NULL, "the share of a quantile is a number from 0 to 1");
+            return NULL;
+        }
+        x->integer = true;
+        p->tok++;
+        x->span = tra_parse_join_spans(name, p->tok->span);
+    }
     if (!tra_parse_expect(p, ')', "')'")) return NULL;
     return set_kids(p, x, kids->n, kids->v) ? x : NULL;
 }

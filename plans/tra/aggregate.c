@@ -1,12 +1,14 @@
 /* aggregate.c - aggregations that are several statements: mean, argmin and argmax; and the positions along a label. */
 #include "lower.h"
+#include "slice.h"
 #include "table_build.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct aggregation aggregation;
 typedef tra_node *aggregate(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how);
-static aggregate plain, mean, position, spread, count, any_of, without_nan;
+static aggregate plain, mean, position, spread, count, any_of, without_nan, ranked;
 
 static const struct aggregation {
     const char *name;
@@ -19,7 +21,8 @@ static const struct aggregation {
                     {"argmax", TRA_S_MAX, position, false},    {"var", TRA_S_ADD, spread, false},
                     {"std", TRA_S_ADD, spread, true},          {"count", TRA_S_ADD, count, false},
                     {"any", TRA_S_MAX, any_of, false},         {"all", TRA_S_MIN, any_of, true},
-                    {"nansum", TRA_S_ADD, without_nan, false}, {"nanmean", TRA_S_ADD, without_nan, true}};
+                    {"nansum", TRA_S_ADD, without_nan, false}, {"nanmean", TRA_S_ADD, without_nan, true},
+                    {"median", TRA_S_ADD, ranked, false},      {"quantile", TRA_S_ADD, ranked, true}};
 
 static const struct aggregation *find(const char *name) {
     for (size_t i = 0; i < sizeof aggregations / sizeof *aggregations; i++)
@@ -199,33 +202,90 @@ static tra_node *without_nan(tra_build *b, tra_span span, tra_einsum *s, const a
     return tra_statement(b, span, t);
 }
 
-/* argmin and argmax as three statements: the values; their extreme; the least position at which a value equals it, or
- * is NaN (then the extreme is NaN too). */
-static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct aggregation *how) {
+/* The one label that s aggregates; -1 after a diagnostic. */
+static int only_label(tra_build *b, tra_span span, const tra_einsum *s, const aggregation *how) {
     int along[TRA_MAXLABELS], n = aggregated(s, along);
+    bool positions = how->build == position;
+    if (how->build == ranked && how->root && !s->shared) {
+        tra_diag_error(b->d, span, NULL, "a quantile has its share: q[i] = quantile[j](X[i,j], 0.9)");
+        return -1;
+    }
     if (n != 1) {
-        tra_diag_error(b->d, span, "aggregate the others before, by max or min",
-                       "%s gives the position along one label, but %d are aggregated here", how->name, n);
-        return NULL;
+        tra_diag_error(b->d, span,
+                       positions ? "aggregate the others before, by max or min" : "group(entries(X), [], m = median(value)) takes all elements",
+                       "%s gives the %s along one label, but %d are aggregated here", how->name,
+                       positions ? "position" : "value", n);
+        return -1;
     }
     if (s->nout + 1 > TRA_MAXDIM / 2) {
         tra_diag_error(b->d, span, NULL, "%s needs a tensor of %d dimensions, more than %d", how->name, s->nout + 1,
                        TRA_MAXDIM / 2);
-        return NULL;
+        return -1;
     }
     if (rows_of(s, along[0])) {
-        tra_diag_error(
-            b->d, span, "number the rows of the table, project(T, *, i = row()), and order it by the values",
-            "%s gives the position along label '%s', which the rows before tell, and only the run counts these",
-            how->name, s->name[along[0]]);
-        return NULL;
+        tra_diag_error(b->d, span,
+                       positions ? "number the rows of the table, project(T, *, i = row()), and order it by the values"
+                                 : "aggregate the column: group(T, [], m = median(x))",
+                       "%s goes along label '%s', which the rows before tell, and only the run counts these", how->name,
+                       s->name[along[0]]);
+        return -1;
     }
-    tra_einsum *all = same_labels(b, s, 0);
-    all->nrefs = s->nrefs;
-    all->ref = s->ref;
-    all->out[all->nout++] = along[0];
-    all->expr = s->expr;
-    tra_node *values = tra_statement(b, span, all);
+    return along[0];
+}
+
+/* The values of s with label l kept, as the last one. */
+static tra_node *values_along(tra_build *b, tra_span span, const tra_einsum *s, int l, tra_einsum **all) {
+    *all = same_labels(b, s, 0);
+    (*all)->nrefs = s->nrefs;
+    (*all)->ref = s->ref;
+    (*all)->out[(*all)->nout++] = l;
+    (*all)->expr = s->expr;
+    return tra_statement(b, span, *all);
+}
+
+static const tra_scalar *real(tra_build *b, double v) {
+    tra_scalar *s = tra_new(b->arena, tra_scalar);
+    *s = tra_scalar_of_real(v);
+    return s;
+}
+
+/* median and quantile as the sorted values up to the place (the least or the greatest, as fewer do), and the sum of
+ * the two around it by their shares, to which a NaN is added. */
+static tra_node *ranked(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
+    tra_arena *a = b->arena;
+    tra_einsum *all;
+    int l = only_label(b, span, s, how);
+    tra_node *values = l < 0 ? NULL : values_along(b, span, s, l, &all);
+    if (!values) return NULL;
+    int64_t n = s->extent[l], low = (int64_t)floor((how->root ? s->q : 0.5) * (double)(n - 1));
+    double share = (how->root ? s->q : 0.5) * (double)(n - 1) - (double)low;
+    bool least = 2 * low < n;
+    int64_t k = least ? tra_min64(n, low + 2) : n - low, at = least ? low : k - 1, next = least ? at + 1 : at - 1;
+    tra_node *top = tra_top_values(b, span, values, least, k);
+    if (!top) return NULL;
+    tra_einsum *t = over_result(b, s, 2);
+    int rank = t->nlabels++, of[TRA_MAXDIM];
+    t->name[rank] = s->name[l];
+    t->extent[rank] = k;
+    t->block[rank] = top->type.cat->bound.v[s->nout];
+    for (int d = 0; d < s->nout; d++) of[d] = d;
+    of[s->nout] = rank;
+    const tra_scalar *x = add_ref(b, t, top, s->nout + 1, of), *i = add_ref(b, t, NULL, 1, &rank);
+    const tra_scalar *nan = tra_scalar_of3(a, TRA_S_IF, tra_scalar_of(a, TRA_S_ISNAN, x, NULL), x, real(b, 0)),
+                     *r = nan;
+    const tra_scalar *here[2] = {tra_scalar_of(a, TRA_S_EQ, i, tra_scalar_number(a, (double)at)),
+                                 tra_scalar_of(a, TRA_S_EQ, i, tra_scalar_number(a, (double)next))};
+    if (share > 0) r = tra_scalar_of3(a, TRA_S_IF, here[1], tra_scalar_of(a, TRA_S_MUL, x, real(b, share)), r);
+    t->expr = tra_scalar_of3(a, TRA_S_IF, here[0], tra_scalar_of(a, TRA_S_MUL, x, real(b, 1 - share)), r);
+    return tra_statement(b, span, t);
+}
+
+/* argmin and argmax as three statements: the values; their extreme; the least position at which a value equals it, or
+ * is NaN (then the extreme is NaN too). */
+static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct aggregation *how) {
+    tra_einsum *all;
+    int along = only_label(b, span, s, how);
+    tra_node *values = along < 0 ? NULL : values_along(b, span, s, along, &all);
     if (!values) return NULL;
     tra_einsum *folded = same_labels(b, s, 1);
     folded->fold = how->fold;
@@ -237,8 +297,8 @@ static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const stru
     const tra_scalar *x = add_ref(b, t, values, all->nout, all->out), *m = add_ref(b, t, extreme, s->nout, s->out);
     const tra_scalar *here = tra_scalar_of(b->arena, TRA_S_OR, tra_scalar_of(b->arena, TRA_S_EQ, x, m),
                                            tra_scalar_of(b->arena, TRA_S_ISNAN, x, NULL));
-    const tra_scalar *i = add_ref(b, t, NULL, 1, along);
-    t->expr = tra_scalar_of3(b->arena, TRA_S_IF, here, i, tra_scalar_number(b->arena, (double)s->extent[along[0]]));
+    const tra_scalar *i = add_ref(b, t, NULL, 1, &along);
+    t->expr = tra_scalar_of3(b->arena, TRA_S_IF, here, i, tra_scalar_number(b->arena, (double)s->extent[along]));
     return tra_statement(b, span, t);
 }
 

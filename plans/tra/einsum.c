@@ -274,6 +274,7 @@ static int read_aggregate(reading *r, const tra_ast *x) {
     for (int l = 0; l < s->nlabels; l++)
         if (!(aggregated >> l & 1)) s->out[s->nout++] = l;
     s->expr = fold_numbers(b->arena, e);
+    s->shared = x->integer, s->q = x->value;
     tra_einsum_ref ref = {.n = s->nout, .node = tra_aggregation(b, x->span, s, x->text)};
     if (!ref.node) return -1;
     for (int d = 0; d < s->nout; d++) {

@@ -9,10 +9,12 @@ enum {
     B = T | N,
     G = TRA_IN_GROUPS,
     S = TRA_IN_SUMS,
+    W = TRA_IN_WINDOWS,
+    A = G | W,
 };
 
 static const char num[] = "Numbers", when[] = "Conditions and NULLs", str[] = "Strings", dat[] = "Dates and times",
-                  cst[] = "Casts", row[] = "Rows", agg[] = "Aggregates";
+                  cst[] = "Casts", row[] = "Rows", agg[] = "Aggregates", win[] = "Windows";
 
 static const tra_function_help rows[] = {
     {num, B, "abs", "abs(x)", "the absolute value", "abs(-3)", "3"},
@@ -161,20 +163,20 @@ static const tra_function_help rows[] = {
     {row, T, "number", "number(k, ...)", "in project: the number of the row's group, from 0, in the order of keys", "",
      ""},
 
-    {agg, G, "count", "count(), count(x)", "rows, or values that are not NULL", "count()", "4"},
-    {agg, G, "sum", "sum(x)", "the sum, of integers exactly", "sum(x)", "15"},
-    {agg, G, "mean", "mean(x)", "the mean", "mean(x)", "3.75"},
-    {agg, G, "min", "min(x)", "the least value", "min(s)", "a"},
-    {agg, G, "max", "max(x)", "the greatest value", "max(s)", "c"},
-    {agg, G, "var", "var(x)", "the variance, by n - 1; of one value NULL", "var(x)", "9.583333333333334"},
-    {agg, G, "std", "std(x)", "its root", "std(y)", "2.98607881119482"},
+    {agg, A, "count", "count(), count(x)", "rows, or values that are not NULL", "count()", "4"},
+    {agg, A, "sum", "sum(x)", "the sum, of integers exactly", "sum(x)", "15"},
+    {agg, A, "mean", "mean(x)", "the mean", "mean(x)", "3.75"},
+    {agg, A, "min", "min(x)", "the least value", "min(s)", "a"},
+    {agg, A, "max", "max(x)", "the greatest value", "max(s)", "c"},
+    {agg, A, "var", "var(x)", "the variance, by n - 1; of one value NULL", "var(x)", "9.583333333333334"},
+    {agg, A, "std", "std(x)", "its root", "std(y)", "2.98607881119482"},
     {agg, G, "first", "first(x)", "the first value that is not NULL, in the order of rows", "first(s)", "b"},
     {agg, G, "last", "last(x)", "the last one", "last(x)", "8"},
     {agg, G, "any", "any(x)", "is any true? of bools", "any(x > 7)", "true"},
     {agg, G, "all", "all(x)", "are all true?", "all(x > 7)", "false"},
     {agg, G, "distinct", "distinct(x)", "how many different values", "distinct(s)", "3"},
-    {agg, G, "median", "median(x)", "the middle value, or the mean of both", "median(x)", "3"},
-    {agg, G, "quantile", "quantile(x, q)", "the value at that share, interpolated between two", "quantile(x, 0.25)",
+    {agg, A, "median", "median(x)", "the middle value, or the mean of both", "median(x)", "3"},
+    {agg, A, "quantile", "quantile(x, q)", "the value at that share, interpolated between two", "quantile(x, 0.25)",
      "1.75"},
     {agg, G, "mode", "mode(x)", "the most frequent value, of several the least", "mode(s)", "a"},
     {agg, G, "arg_min", "arg_min(x, by)", "x of the first row with the least `by`, of rows that have both",
@@ -209,6 +211,21 @@ static const tra_function_help rows[] = {
     {agg, S, "all", "all[j](x)", "is none 0?", "all X[i]", "1"},
     {agg, S, "nansum", "nansum[j](x)", "the sum of what is no NaN", "nansum X[i]", "15"},
     {agg, S, "nanmean", "nanmean[j](x)", "the mean of what is no NaN", "nanmean X[i]", "3.75"},
+    {agg, S, "median", "median[j](x)", "the middle value along one label, or the mean of both; of a NaN NaN",
+     "median X[i]", "3"},
+    {agg, S, "quantile", "quantile[j](x, q)", "the value at that share, a number, interpolated between two",
+     "quantile[i](X[i], 0.25)", "1.75"},
+
+    {win, W, "row_number", "row_number()", "the place of the row in its group, from 1", "", ""},
+    {win, W, "rank", "rank()", "the place of the first of its ties", "", ""},
+    {win, W, "dense_rank", "dense_rank()", "the same, ties counting as one", "", ""},
+    {win, W, "ntile", "ntile(n)", "the part of the row, of n parts of equal size", "", ""},
+    {win, W, "lag", "lag(x), lag(x, n), lag(x, n, default)", "x of the row n before, 1 if n is missing", "", ""},
+    {win, W, "lead", "lead(x), lead(x, n), lead(x, n, default)", "x of the row n after", "", ""},
+    {win, W, "first", "first(x)", "x of the first row of the frame, NULL or not", "", ""},
+    {win, W, "last", "last(x)", "x of the last row of the frame", "", ""},
+    {win, W, "nth", "nth(x, n)", "x of row n of the frame, from 1", "", ""},
+    {win, W, "share", "share(x)", "x divided by the total of the frame, or group", "", ""},
 };
 
 int tra_function_helps(const tra_function_help **v) {

@@ -348,6 +348,20 @@ static tra_node *copy_row_labels(tra_build *b, tra_node *top, const tra_node *x,
     return top;
 }
 
+/* The first k of each row of any tensor. */
+static tra_node *top_of_rows(tra_build *b, const tra_ast *call, tra_node *x, bool positions, bool least, int64_t k) {
+    int rank = x->type.cat->bound.n;
+    x = tra_build_dense(b, x, call->span);
+    if (x && !x->type.cat->grid) { /* fills holes, since their zeros have positions too */
+        tra_node fields = {.in = {x}, .block = x->type.cat->bound};
+        x = tra_build_made(b, TRA_OP_REPART, call->span, &fields);
+    }
+    tra_node *top = x ? top_values(b, call, x, positions, least, k) : NULL;
+    if (!top || x->type.cat->bound.v[rank - 1] >= k) return copy_row_labels(b, top, x, rank);
+    tra_node fields = {.in = {top}, .block = x->type.cat->bound}; /* in the blocks of X */
+    return copy_row_labels(b, tra_build_made(b, TRA_OP_REPART, call->span, &fields), x, rank);
+}
+
 tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts) {
     const char *advice = "write values, positions = topk(X, 3), or topk(X, 3, least)";
     bool least = call->nkids == 3 && call->kids[2]->kind == TRA_AST_NAME && !strcmp(call->kids[2]->text, "least");
@@ -366,13 +380,10 @@ tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *op
                        shape.n ? shape.v[shape.n - 1] : 0);
         return NULL;
     }
-    x = tra_build_dense(b, x, call->span);
-    if (x && !x->type.cat->grid) { /* fills holes, since their zeros have positions too */
-        tra_node fields = {.in = {x}, .block = x->type.cat->bound};
-        x = tra_build_made(b, TRA_OP_REPART, call->span, &fields);
-    }
-    tra_node *top = x ? top_values(b, call, x, part == 1, least, k) : NULL;
-    if (!top || x->type.cat->bound.v[shape.n - 1] >= k) return copy_row_labels(b, top, x, shape.n);
-    tra_node fields = {.in = {top}, .block = x->type.cat->bound}; /* in the blocks of X */
-    return copy_row_labels(b, tra_build_made(b, TRA_OP_REPART, call->span, &fields), x, shape.n);
+    return top_of_rows(b, call, x, part == 1, least, k);
+}
+
+tra_node *tra_top_values(tra_build *b, tra_span span, tra_node *x, bool least, int64_t k) {
+    const tra_ast call = {.span = span, .name_span = span};
+    return top_of_rows(b, &call, x, false, least, k);
 }

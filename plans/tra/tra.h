@@ -180,6 +180,8 @@ typedef struct tra_einsum {
     const char *name[TRA_MAXLABELS]; /* of each label */
     int64_t extent[TRA_MAXLABELS], block[TRA_MAXLABELS];
     int nout, out[TRA_MAXDIM]; /* the labels of the result */
+    bool shared;               /* quantile: at the share q of the values */
+    double q;
     tra_scalar_op fold;        /* ADD, MUL, MAX, MIN: over the labels that are not in out, for the whole expression */
     const tra_scalar *expr;    /* ARG i: the element of ref[i] */
     int nrefs;

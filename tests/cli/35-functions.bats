@@ -126,18 +126,22 @@ tra = sys.argv[1]
 warnings.simplefilter("ignore"); np.seterr(all="ignore")
 agg = dict(sum=np.sum, mean=np.mean, var=lambda a, axis: a.var(axis, ddof=1), std=lambda a, axis: a.std(axis, ddof=1),
     count=lambda a, axis: (~np.isnan(a)).sum(axis), any=lambda a, axis: (a != 0).any(axis), all=lambda a, axis: (a != 0).all(axis),
-    nansum=np.nansum, nanmean=np.nanmean, max=np.max, min=np.min)
+    nansum=np.nansum, nanmean=np.nanmean, max=np.max, min=np.min, median=np.median)
 text = ["input %s from \"%s.h5\"" % (n, n) for n in "MNJ"]
 want = {}
 for n in "MNJ":
     a = np.load(n + ".npy")
     for f, w in agg.items():
-        for left, axis in (("i", 1), ("j", 0), ("", None)):
+        for left, axis in (("i", 1), ("j", 0), ("", None))[:2 if f == "median" else 3]:
             name = f"{f}{n}{left}"
             text += [f"{name}[{left}] = {f} {n}[i,j]", f"output {name} to \"out.h5:{name}\""]
             want[name] = w(a, axis)
         text += [f"in{f}{n}[i,j] = {n}[i,j] - {f}[k]({n}[i,k])", f"output in{f}{n} to \"out.h5:in{f}{n}\""]
         want[f"in{f}{n}"] = a - w(a.astype(float), 1)[:, None]
+    for k, q in enumerate((0, 0.1, 0.5, 0.77, 1)):
+        for left, axis in (("i", 1), ("j", 0)):
+            text += [f"q{k}{n}{left}[{left}] = quantile[{chr(105 + axis)}]({n}[i,j] * 2, {q})", f"output q{k}{n}{left} to \"out.h5:q{k}{n}{left}\""]
+            want[f"q{k}{n}{left}"] = np.quantile(a * 2, q, axis)
 open("p.tra", "w").write("\n".join(text) + "\n")
 for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     subprocess.run([tra, "run", "-q", *how, "p.tra"], check=True)

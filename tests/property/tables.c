@@ -135,24 +135,84 @@ const char *truth(maker *m, const table *t, int depth) {
     return tra_arena_printf(m->a, "(%s %s %s)", x, compare[rng_below(&m->g, 6)], y);
 }
 
+/* Functions of strings and times: %1$s and %2$s are columns of the kind that they take. The strings that one makes are
+ * not many more than those that it takes. */
+typedef struct function {
+    kind gives, takes;
+    const char *text;
+} function;
+static const function functions[] = {
+    {WORD, WORD, "upper(%1$s)"},
+    {WORD, WORD, "substr(%1$s, 1, 1)"},
+    {WORD, WORD, "replace(%1$s, \"b\", \"<->\")"},
+    {WORD, WORD, "split_part(%1$s, \"b\", 2)"},
+    {WORD, WORD, "trim(%1$s, \"az\")"},
+    {WORD, WORD, "lpad(%1$s, 4, \"*\")"},
+    {WORD, WORD, "rpad(reverse(%1$s), 2)"},
+    {WORD, WORD, "concat(substr(%1$s, 1, 1), substr(%2$s, 1, 1))"},
+    {WORD, WORD, "extract(%1$s, \"(b|z+)( |$)\", 1)"},
+    {WORD, WORD, "regex_replace(%1$s, \"[ab]+\", \"<\\\\0>\")"},
+    {WORD, DAY, "strftime(%1$s, \"%%a %%b\")"},
+    {WORD, TRUTH, "concat(%1$s, %2$s)"},
+    {WHOLE, WORD, "position(%1$s, %2$s)"},
+    {WHOLE, WORD, "length(%1$s)"},
+    {WHOLE, WORD, "try_i64(%1$s)"},
+    {WHOLE, REAL, "try_i64(%1$s)"},
+    {WHOLE, DAY, "year(%1$s)"},
+    {WHOLE, DAY, "week(%1$s)"},
+    {WHOLE, DAY, "date_diff(\"month\", %1$s, %2$s)"},
+    {WHOLE, MOMENT, "second(to_zone(%1$s, \"Asia/Kolkata\"))"},
+    {TRUTH, WORD, "contains(%1$s, %2$s)"},
+    {TRUTH, WORD, "endswith(%1$s, \"b\")"},
+    {TRUTH, WORD, "matches(%1$s, \"^[aB]+$\")"},
+    {DAY, DAY, "date_trunc(\"month\", %1$s)"},
+    {DAY, DAY, "add_months(%1$s, 1)"},
+    {MOMENT, MOMENT, "from_zone(%1$s, \"Europe/Berlin\")"},
+    {MOMENT, MOMENT, "date_trunc(\"hour\", %1$s)"},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+/* A function that gives this kind; NULL: there is none. */
+static const char *drawn_function(maker *m, const table *t, kind k) {
+    int of_kind[FUNCTIONS], n = 0;
+    for (int i = 0; i < FUNCTIONS; i++)
+        if (functions[i].gives == k) of_kind[n++] = i;
+    if (n == 0) return NULL;
+    const function *f = &functions[of_kind[rng_below(&m->g, n)]];
+    tra_str s = {0};
+    const char *x[2] = {leaf(m, t, f->takes), leaf(m, t, f->takes)};
+    for (const char *p = f->text; *p; p++) {
+        bool column = p[0] == '%' && p[1] != '%';
+        if (column)
+            tra_str_add(&s, x[p[1] - '1']);
+        else
+            tra_str_addn(&s, p, 1);
+        p += column ? 3 : *p == '%';
+    }
+    const char *text = tra_arena_printf(m->a, "%s", tra_str_get(&s));
+    tra_str_free(&s);
+    return text;
+}
+
 static const char *expression(maker *m, const table *t, kind k, int depth) {
     static const char *const whole[] = {"+", "-", "*", "div", "%"}, *const real[] = {"+", "-", "*"};
     if (depth <= 0 || rng_chance(&m->g, 40)) return leaf(m, t, k);
     const char *x = leaf(m, t, k);
     if (rng_chance(&m->g, 15))
         return tra_arena_printf(m->a, "if(%s, %s, %s)", truth(m, t, depth - 1), x, expression(m, t, k, depth - 1));
+    if (rng_chance(&m->g, k == WORD ? 100 : 30)) {
+        const char *made = drawn_function(m, t, k);
+        if (made) return made;
+    }
     switch (k) {
-    case WHOLE:
-        if (rng_chance(&m->g, 15)) return tra_arena_printf(m->a, "year(%s)", leaf(m, t, DAY));
-        if (rng_chance(&m->g, 15)) return tra_arena_printf(m->a, "length(%s)", leaf(m, t, WORD));
-        return tra_arena_printf(m->a, "(%s %s %s)", x, whole[rng_below(&m->g, 5)], leaf(m, t, WHOLE));
+    case WHOLE: return tra_arena_printf(m->a, "(%s %s %s)", x, whole[rng_below(&m->g, 5)], leaf(m, t, WHOLE));
     case REAL:
         if (rng_chance(&m->g, 20)) return tra_arena_printf(m->a, "floor(%s)", x);
         return tra_arena_printf(m->a, "(%s %s %s)", x, real[rng_below(&m->g, 3)],
                                 leaf(m, t, rng_chance(&m->g, 50) ? WHOLE : REAL));
     case TRUTH: return truth(m, t, depth);
-    case WORD: return tra_arena_printf(m->a, rng_chance(&m->g, 50) ? "upper(%s)" : "substr(%s, 1, 1)", x);
     case DAY: return tra_arena_printf(m->a, "(%s + %d)", x, (int)rng_below(&m->g, 30));
+    case WORD:
     case MOMENT:
     case OPAQUE: break;
     }
@@ -263,10 +323,23 @@ static void draw_group(maker *m, const table *of) {
         if (k <= REAL && rng_chance(&m->g, 50)) f = rng_chance(&m->g, 60) ? "sum" : "mean";
         if (k <= REAL && rng_chance(&m->g, 20)) f = rng_chance(&m->g, 50) ? "std" : "median";
         if (k == TRUTH) f = rng_chance(&m->g, 50) ? "any" : "all";
-        if (!strcmp(f, "count") || !strcmp(f, "distinct")) gives = WHOLE;
+        static const char *const composed[] = {"corr", "covar", "wmean", "skewness", "kurtosis"};
+        const char *second = NULL;
+        if (rng_chance(&m->g, 6)) f = rng_chance(&m->g, 60) ? "mode" : "approx_distinct";
+        if (rng_chance(&m->g, 6)) {
+            f = rng_chance(&m->g, 50) ? "arg_min" : "arg_max";
+            second = leaf(m, of, (kind)rng_below(&m->g, KINDS));
+        } else if (k <= REAL && rng_chance(&m->g, 8)) {
+            int which = (int)rng_below(&m->g, 5);
+            f = composed[which];
+            if (which < 3) second = leaf(m, of, rng_chance(&m->g, 50) ? WHOLE : REAL);
+            gives = OPAQUE;
+        }
+        if (!strcmp(f, "count") || !strcmp(f, "distinct") || !strcmp(f, "approx_distinct")) gives = WHOLE;
         if (!strcmp(f, "mean") || !strcmp(f, "std") || !strcmp(f, "median")) gives = OPAQUE;
         snprintf(name, sizeof name, "a%d", m->names++);
-        tra_str_printf(&m->text, ", %s = %s(%s)", name, f, leaf(m, of, k));
+        tra_str_printf(&m->text, ", %s = %s(%s%s%s)", name, f, leaf(m, of, k), second ? ", " : "",
+                       second ? second : "");
         add_column(t, name, gives);
     }
     tra_str_add(&m->text, ")\n");

@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "../../lib/kernel/kernel.h"
-#include "../../lib/table/group.h"
+#include "../../lib/table/window.h"
 #include "../../plans/tra/function_help.h"
 #include "../../plans/tra/lower.h"
 #include "../../plans/tra/table_parts.h"
@@ -26,6 +26,7 @@ TEST(each_function_has_a_row) {
     for (int i = 0; (name = tra_table_duration(i)); i++) has(name, TRA_IN_TABLES);
     for (int i = 0; (name = tra_scalar_function(i)); i++) has(name, TRA_IN_TENSORS);
     for (size_t i = 0; i < sizeof aggregates / sizeof *aggregates; i++) has(aggregates[i], TRA_IN_GROUPS);
+    for (int i = 0; (name = tra_window_name(i)); i++) has(name, TRA_IN_WINDOWS);
     for (int i = 0; (name = tra_composed_aggregate(i)); i++) has(name, TRA_IN_GROUPS);
     for (int i = 0; (name = tra_aggregation_name(i)); i++) has(name, TRA_IN_SUMS);
 }
