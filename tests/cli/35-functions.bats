@@ -222,3 +222,16 @@ for how in ([], ["--engine", "reference"], ["--sites", "2"]):
     has 'write ifnull(x, y)'
     status 2 tra help run now
 }
+
+@test "a quantile has its share, and goes along one label" {
+    refused() {
+        printf '%s\n' 'input X : f64 [9,9] by [3,3]' "$1" 'output q' >e.tra
+        status 2 tra check e.tra
+        has 'e.tra:2:'
+        has "$2"
+    }
+    refused 'q[i] = quantile[j](X[i,j])' 'a quantile has its share'
+    refused 'q[i] = quantile[j](X[i,j], 1.5)' 'a number from 0 to 1'
+    refused 'q[] = median X[i,j]' 'median gives the value along one label'
+    refused 'q[i] = std X[i,j] + skew(X[i,j])' "there is no scalar function 'skew'"
+}
