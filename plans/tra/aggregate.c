@@ -212,7 +212,8 @@ static int only_label(tra_build *b, tra_span span, const tra_einsum *s, const ag
     }
     if (n != 1) {
         tra_diag_error(b->d, span,
-                       positions ? "aggregate the others before, by max or min" : "group(entries(X), [], m = median(value)) takes all elements",
+                       positions ? "aggregate the others before, by max or min"
+                                 : "group(entries(X), [], m = median(value)) takes all elements",
                        "%s gives the %s along one label, but %d are aggregated here", how->name,
                        positions ? "position" : "value", n);
         return -1;
