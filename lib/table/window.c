@@ -172,7 +172,7 @@ static void take_of_bundles(tra_windowing *w, int i, const int64_t *source) {
 static void run_function(tra_windowing *w, int i) {
     const tra_window_column *v = &w->x->v[i];
     const tra_column *c = &w->x->out->v[1 + i];
-    int64_t *source = w->work + tra_window_work(w->n);
+    int64_t *source = w->work + tra_window_work(w->x, w->n);
     tra_vector *to = &w->out->v[1 + i];
     switch (table[v->f].way) {
     case TRA_WINDOW_PLACE: find_places(w, i); return;
@@ -198,13 +198,26 @@ static int64_t vectors(const tra_window *x) {
     return tra_vectors_bytes(x->in->n + x->out->n + (x->context ? x->context->summary->n : 0));
 }
 
-static int64_t words(int64_t n) { return 6 * n + 8 + tra_window_work(n) + n; }
+/* In arrays of n words, a tree of n totals being one of these and a fifteenth: of sums and counts of integers 3, of
+ * floats a count and a tree, of least values a tree and codes, of moments three trees, of ranks 6. */
+int64_t tra_window_work(const tra_window *x, int64_t n) {
+    int64_t arrays = x->context ? 1 : 2;
+    for (int i = 0; i < x->n; i++) {
+        tra_window_way way = table[x->v[i].f].way;
+        if (way == TRA_WINDOW_RANKED) arrays = tra_max64(arrays, 6);
+        if (way == TRA_WINDOW_FOLD) arrays = tra_max64(arrays, 3);
+    }
+    return tra_add_most(tra_mul_most(n, arrays), n / 4 + 256);
+}
+
+static int64_t words(const tra_window *x, int64_t n) { return 7 * n + 8 + tra_window_work(x, n); }
 
 static int64_t window_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_b;
+    const tra_window *x = data;
     int64_t n = ext_a->v[0];
     if (n > INT64_MAX / 256) return INT64_MAX;
-    return tra_add_most(vectors(data), 8 * words(n));
+    return tra_add_most(vectors(data), 8 * words(x, n));
 }
 
 static int64_t window_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {

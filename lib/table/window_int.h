@@ -29,7 +29,8 @@ typedef struct tra_windowing {
     tra_batch reached;
     tra_group_total total; /* of the bundle that was asked for last */
 } tra_windowing;
-static inline int64_t tra_window_work(int64_t n) { return 7 * n + n / 4 + 256; }
+/* Words of `work` for n items: what the function that takes the most needs, and a sort. */
+int64_t tra_window_work(const tra_window *x, int64_t n);
 
 static inline int64_t tra_window_place(const tra_windowing *w, int64_t i) { return w->place ? w->place[i] : i; }
 /* The row of what the part reaches that the item is, if it is a bundle; -1: it is a row. */

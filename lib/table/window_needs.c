@@ -87,7 +87,10 @@ static int64_t count_most(const needs *s, int64_t parts, int64_t all) {
         if (!one && !f->range && !f->open[0] && !f->open[1] && f->whole[0] > -all && f->whole[1] < all)
             apart = tra_max64(0, f->whole[1] - f->whole[0]);
         if (!one && f->range && !f->open[0] && !f->open[1]) apart = tra_mul_most(s->c->part_rows, OF_RANGE);
-        most = tra_add_most(most, tra_mul_most(s->c->part_rows, f->range ? OF_RANGE : OF_ROWS));
+        bool near = one && !f->range && f->whole[0] > -s->c->part_rows && f->whole[0] < s->c->part_rows;
+        int64_t rows = tra_mul_most(s->c->part_rows, f->range ? OF_RANGE : near ? 1 : OF_ROWS);
+        if (near) rows = tra_add_most(rows, f->whole[0] < 0 ? -f->whole[0] : f->whole[0]);
+        most = tra_add_most(most, rows);
         most = tra_add_most(most, apart);
     }
     return tra_add_most(tra_min64(most, all), tra_mul_most(parts, TRA_WINDOW_SUMMARY_ROWS));

@@ -13,9 +13,10 @@
 static double division_bytes(const tra_division_input *x, const tra_division *d, int64_t run_rows, int64_t samples) {
     enum { SLICE = 130, SORTING = 48 };
     double row = 2.0 * (double)tra_schema_row_bytes(x->columns) + SORTING;
-    double sorting = row * (double)tra_max64(run_rows, d->part_rows);
+    double sorting = row * (double)tra_max64(run_rows, tra_mul_most(tra_max64(1, x->held), d->part_rows));
     double sampling = (2.0 * (double)x->key_bytes + SORTING) * (double)samples;
-    double slices = ((double)d->runs + 2 * (double)x->other_blocks) * (double)d->parts;
+    double slices =
+        ((double)d->runs + 2 * (double)x->other_blocks + (x->held ? (double)d->parts : 0)) * (double)d->parts;
     return SLICE * slices + (sorting > sampling ? sorting : sampling);
 }
 

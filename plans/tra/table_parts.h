@@ -21,6 +21,7 @@ typedef struct tra_division_input {
     const tra_schema *columns;
     int64_t key_bytes;    /* of the keys of one row */
     int64_t other_blocks; /* blocks of another table, which is cut into slices at the same ranges */
+    int64_t held;         /* so many parts are held at once, for each other part; 0: one, by itself */
     int64_t whole_share;  /* a table stays whole as long as it has at most 2 / whole_share blocks of rows */
     bool numbered;        /* the number of the row is the last key; if not, each key is in one row of a block at most */
     bool may_run;         /* blocks may be sorted together */

@@ -130,6 +130,7 @@ static tra_node *contexts(tra_table_builder *w, tra_node *parts, const tra_windo
                           .dtype = TRA_F64,
                           .rows = TRA_ROWS_SAME,
                           .counts = true,
+                          .all = tra_mul_most(d->parts, c->most),
                           .share = 1 / (double)d->parts,
                           .flops = 1 / (double)d->parts,
                           .ops = &tra_window_pick_ops,
@@ -159,6 +160,18 @@ static tra_node *functions_of_parts(tra_table_builder *w, tra_node *in, tra_wind
     return tra_table_sort_blocks(w, n, &sort, "sort([row])");
 }
 
+/* How many parts of one size the context of a part may have, with all that its frames reach; 1 where that is all. */
+static int64_t parts_held(tra_table_builder *w, const tra_window *fields, const tra_schema *columns) {
+    enum { ROWS = 1 << 18, MOST = 64 };
+    const struct tra_window_context *c;
+    tra_window x = *fields;
+    tra_err e = {0};
+    x.in = columns;
+    if (tra_window_context_new(w->b->arena, &x, ROWS, 1, INT64_MAX / 2, &c, &e) != TRA_OK) return 1;
+    int64_t held = tra_max64(1, (c->most + ROWS / 2) / ROWS);
+    return held > MOST ? 1 : held;
+}
+
 tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_window *fields) {
     bool one = in->type.cat->frontier.v[0] == 1;
     const tra_schema *s = in->type.columns;
@@ -166,6 +179,7 @@ tra_node *tra_table_window_functions(tra_table_builder *w, tra_node *in, tra_win
     tra_division_input x = {.columns = s, .whole_share = 1, .numbered = true, .may_run = true};
     const int *by = tra_table_counting(w->b->arena, s->n, -1);
     x.key_bytes = tra_schema_row_bytes(tra_table_subschema(w->b->arena, s, fields->nkeys + fields->norder, by, true));
+    if (!one) x.held = parts_held(w, fields, s);
     if (!one && tra_table_divide(in->type.cat, &x, &d))
         return tra_table_split_numbers(w, functions_of_parts(w, in, fields, &d), w->in);
     if (!one && !(in = number_blocks(w, in))) return NULL;
