@@ -1,6 +1,8 @@
-/* deadline.c - run --deadline: predicted seconds beside those that are left, and a stop in time. */
+/* deadline.c - does a run fit into its time and memory? run --deadline: predicted seconds beside those that are left,
+ * and a stop in time. */
 #include "deadline.h"
 
+#include "../lib/base/limits.h"
 #include "launch.h"
 
 #include <stdlib.h>
@@ -68,4 +70,15 @@ tra_status tra_deadline_check(const tra_plan *p, int64_t saved, tra_err *e) {
              "--resume goes on",
              need, most, have);
     return TRA_OK;
+}
+
+tra_status tra_memory_check(const tra_plan *p, int here, tra_err *e) {
+    char what[TRA_LIMIT_TEXT], most[32], all[32];
+    int64_t limit = tra_job_memory(what);
+    if (limit == 0 || p->cost.peak_memory <= limit / here) return TRA_OK;
+    return tra_fail(e, TRA_RESOURCE,
+                    "the plan may take %s of memory%s, but this job has %s (%s): ask for more, or give --memory "
+                    "%" PRId64 "M",
+                    tra_human(p->cost.peak_memory, most), here > 1 ? " on each site here" : "", tra_human(limit, all),
+                    what, limit / here >> 20);
 }

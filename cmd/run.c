@@ -13,13 +13,11 @@
 #include "run_report.h"
 
 #include "../formats/stand_in.h"
-#include "../lib/base/limits.h"
 #include "../lib/codegen/codegen.h"
 #include "../lib/run/exec.h"
 #include "../lib/physical/memory.h"
 #include "../lib/physical/needs.h"
 #include "../plans/explain/explain.h"
-#include "../plans/search/cost.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -140,24 +138,13 @@ static int64_t scratch_of(const tra_plan *p) {
     return p->scratch + (opt.transport == TRA_TRANSPORT_FILES ? tra_exchange_scratch(p) : 0);
 }
 
-/* A run that passes the limit of its cgroup is killed without a word. */
-static tra_status check_memory(const tra_job *job, int here, tra_err *e) {
-    char what[TRA_LIMIT_TEXT], most[32], all[32];
-    int64_t limit = tra_job_memory(what), need = job->plan->cost.peak_memory;
-    if (limit == 0 || need <= limit / here || opt.engine == ENGINE_REFERENCE) return TRA_OK;
-    return tra_fail(e, TRA_RESOURCE,
-                    "the plan may take %s of memory%s, but this job has %s (%s): ask for more, or give --memory "
-                    "%" PRId64 "M",
-                    tra_human(need, most), here > 1 ? " on each site here" : "", tra_human(limit, all), what,
-                    limit / here >> 20);
-}
-
-static tra_status check_scratch(const tra_job *job, int here, tra_err *e) {
+static tra_status check_room(const tra_job *job, int here, tra_err *e) {
     char most[32], have[32], likely[32];
     struct statvfs fs;
     const tra_plan *p = job->plan;
     const char *dir = tra_scratch_dir(opt.scratch);
     int64_t need = scratch_of(p), expected = p->scratch_expected + need - p->scratch;
+    if (opt.engine != ENGINE_REFERENCE) TRA_TRY(tra_memory_check(p, here, e));
     if (!opt.dry) tra_make_directory(dir);
     if (need == 0) return TRA_OK;
     if (opt.scratch_limit > 0 && need > opt.scratch_limit)
@@ -364,8 +351,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
                      "the plan %s is for %d site%s, but mpirun started %d ranks: start as many, or compile it again",
                      path, job.options.sites, job.options.sites == 1 ? "" : "s", comm->size);
     if (s == TRA_OK) s = check_runnable(&job, e);
-    if (s == TRA_OK) s = check_memory(&job, here, e);
-    if (s == TRA_OK) s = check_scratch(&job, here, e);
+    if (s == TRA_OK) s = check_room(&job, here, e);
     s = tra_comm_agree(comm, s, e);
     if (s == TRA_OK) s = agree_on_plan(&job, comm, e);
     if (s == TRA_OK && opt.dry) {
@@ -404,8 +390,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     if (s == TRA_OK && !done && opt.dry) {
         s = dry_run(&job, e);
     } else if (s == TRA_OK && !done) {
-        s = check_memory(&job, job.options.sites, e);
-        if (s == TRA_OK) s = check_scratch(&job, job.options.sites, e);
+        s = check_room(&job, job.options.sites, e);
         bool here = job.options.sites == 1 || opt.engine == ENGINE_REFERENCE;
         if (s == TRA_OK && here) {
             announce(&job);
