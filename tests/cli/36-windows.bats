@@ -135,7 +135,7 @@ np.savetxt("t.csv", np.c_[k, r.integers(0, n, n), r.integers(-999, 999, n)], "%d
     used=$(sed -n 's/.* \([0-9.]*\) MiB of memory at most.*/\1/p' <<<"$output")
     [ "${used%.*}" -le "$least" ]
     status 0 tra diff W.h5 want.h5
-    status 0 tra run -q p.tra --sites 2 --memory "$((least + 8))M"
+    status 0 tra run -q p.tra --sites 2 --memory "$((least + 24))M"
     status 0 tra diff W.h5 want.h5
     "$PYTHON" - <<'END'
 import h5py, numpy as np
