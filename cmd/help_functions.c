@@ -125,10 +125,10 @@ static const char head[] =
 
 static const char tail[] =
     ".SH EXAMPLES\n.EX\n"
-    "$ tra help functions median\n"
-    "median(x)\n"
-    "  the middle value, or the mean of both (in group and pivot)\n"
-    "  median(x) is 3\n"
+    "$ tra help functions mode\n"
+    "mode(x)\n"
+    "  the most frequent value, of several the least (in group and pivot)\n"
+    "  mode(s) is a\n"
     "$ printf \\(aqwhen\\en2024\\-02\\-29\\en\\(aq >t.csv\n"
     "$ tra eval \\(aqproject(t, day = strftime(when, \"%A\"), due = add_months(when, 1))\\(aq t.csv\n"
     "day,due\n"
