@@ -269,17 +269,35 @@ void tra_order_entries(const tra_ordering *in, int n, int64_t row_box, tra_dtype
     cut(&x, entries);
     x.groups = tra_min64(x.parts, tra_share_pieces(tra_mul_most(16, entries)));
     tra_share(x.pieces, count_piece, &x, NULL);
-    *out = (tra_rows_view){.size = tra_dtype_size(t), .n = place(&x)};
+    int64_t all = place(&x);
+    if (room) *out = (tra_rows_view){.size = tra_dtype_size(t)};
+    out->n = all;
     tra_share(x.pieces, divide_piece, &x, NULL);
     tra_share((int)x.groups, sort_parts, &x, NULL);
     x.rows[0] = 0;
     for (int64_t p = 0; p < x.parts; p++) x.rows[p + 1] += x.rows[p];
     out->nrows = x.rows[x.parts];
-    at = room;
-    out->column = take(&at, 4 * out->n);
-    out->value = take(&at, 8 * out->n);
-    out->row = take(&at, 8 * out->nrows);
-    out->begin = take(&at, 8 * (out->nrows + 1));
+    if (room) {
+        at = room;
+        out->column = take(&at, 4 * out->n);
+        out->value = take(&at, 8 * out->n);
+        out->row = take(&at, 8 * out->nrows);
+        out->begin = take(&at, 8 * (out->nrows + 1));
+    }
     tra_share((int)x.groups, write_parts, &x, NULL);
     out->begin[out->nrows] = out->n;
+}
+
+int64_t tra_order_count(const tra_ordering *in, int64_t row_box, void *scratch, int64_t *rows) {
+    job x = {.in = in, .n = 1, .cuts = {0, tra_rows_of(in->in).nrows}, .pieces = 1};
+    uint64_t *seen = memset(scratch, 0, (size_t)(tra_ceil_div(row_box, 64) * 8));
+    int64_t n = 0;
+    *rows = 0;
+    WALK(&x, 0, {
+        uint64_t bit = (uint64_t)1 << (row & 63);
+        *rows += !(seen[row >> 6] & bit);
+        seen[row >> 6] |= bit;
+        n++;
+    })
+    return n;
 }

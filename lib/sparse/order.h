@@ -20,8 +20,11 @@ static inline bool tra_can_order(int64_t row_box, int64_t column_box) {
 }
 /* Sets *out to the entries of n cells that stay (project.h) and are not 0, with values of type t, in rows below
  * row_box: sorted by row, then by column. Entries that come to the same place keep their order, one after the other.
- * *out lies in room; that and scratch are aligned to 64 bytes. */
+ * *out lies in room; that and scratch are aligned to 64 bytes. room
+ * NULL: *out has been laid out for all these entries and their rows. */
 void tra_order_entries(const tra_ordering *in, int n, int64_t row_box, tra_dtype t, void *room, void *scratch,
                        tra_rows_view *out);
+/* Counts the entries of one cell that stay, and the rows that they come to; scratch: a bit for each row of the box. */
+int64_t tra_order_count(const tra_ordering *in, int64_t row_box, void *scratch, int64_t *rows);
 
 #endif

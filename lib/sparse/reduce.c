@@ -2,6 +2,7 @@
  * and column folds. Entries are sorted by where they come to; those that come together are folded, and where these are
  * fewer than the elements that they stand for the others, which are 0, take part. */
 #include "../kernel/share.h"
+#include "order.h"
 #include "sums.h"
 
 #include <assert.h>
@@ -328,6 +329,26 @@ static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra
     return count ? tra_rows_counted(out, nrows, n) : tra_rows_made(&to);
 }
 
+/* Are there so many entries that what sorting takes in scratch has room for putting them in order in pieces? */
+static bool is_quick(const tra_cell *in, int64_t box, int64_t columns) {
+    int64_t have = tra_project_scratch(tra_rows_of(in).n);
+    return tra_can_order(box, columns) && tra_add_most(tra_order_scratch(tra_rows_of(in).n), 64) <= have &&
+           tra_ceil_div(box, 8) + 128 <= have;
+}
+
+/* Entries that only move, into rows. */
+static int64_t move(const tra_cell *in, const tra_route *route, int64_t box, tra_cell *out, bool count, void *scratch) {
+    tra_ordering all = {.in = in, .route = *route};
+    if (count || out->counted[1] == 0) {
+        int64_t rows, n = tra_order_count(&all, box, scratch, &rows);
+        tra_rows_counted(out, rows, n);
+    }
+    if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
+    tra_rows_view v = tra_rows_begin(out, out->counted[0], out->counted[1]);
+    tra_order_entries(&all, 1, box, out->array.dtype, NULL, scratch, &v);
+    return tra_rows_end(out, v.nrows, v.n);
+}
+
 int64_t tra_rows_reduce_scratch(const tra_kernel *step, const tra_unary *before, const tra_unary *after, tra_dtype t,
                                 const tra_dims *ext, const tra_layout *out, int64_t entries) {
     labels l;
@@ -347,9 +368,11 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
     bool moves = step->cls == TRA_K_TRANSPOSE || step->cls == TRA_K_DIAG || (step->props & TRA_P_MOVES) ||
                  (step->cls == TRA_K_ALIGNED && step->nlabels == step->nout);
     make_route(&l, &out->array.ext, &route);
-    int64_t rows, entries;
-    if (count && moves &&
-        (entries = tra_project_rows(in, &route, tra_rows_box(&out->array.ext), scratch, &rows)) >= 0) {
+    int64_t rows, entries, box = tra_rows_box(&out->array.ext);
+    if (moves && out->layout && !before->code && !after->code && in->array.dtype == out->array.dtype &&
+        tra_dtype_size(in->array.dtype) >= 4 && is_quick(in, box, tra_last_extent(&out->array.ext)))
+        return move(in, &route, box, out, count, scratch);
+    if (count && moves && (entries = tra_project_rows(in, &route, box, scratch, &rows)) >= 0) {
         tra_rows_counted(out, rows, entries);
         return tra_rows_room(out->array.dtype, rows, entries);
     }

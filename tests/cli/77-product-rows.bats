@@ -275,3 +275,35 @@ END
     printf 'input A from "g.h5:A"\ninput x from "w.h5:x"\nP[i] = sum (A[i,j] > 0.5) * x[j]\noutput P\n' >l.tra
     tra run -q l.tra --memory 300M
 }
+
+@test "dimensions of many entries in another order, of every type, in one block and many: what numpy says" {
+    py '
+r = np.random.default_rng(4)
+a = r.integers(-3, 4, (60, 70, 50)) * (r.random((60, 70, 50)) < .3)
+np.save("a.npy", a.astype(float)); np.save("m.npy", a.reshape(600, 350).astype(float))'
+    cat >t.tra <<'END'
+input A from "a.h5"
+input M from "m.h5"
+P[k,j,i] = A[i,j,k]
+Q[j,i,k] = A[i,j,k]
+R[k,i,j] = A[i,j,k]
+S[j,i] = M[i,j]
+output P
+output Q
+output R
+output S
+END
+    for how in "f64 60x70x50 600x350" "f32 60x70x50 600x350" "i64 60x70x50 600x350" "f64 30x70x25 600x100"; do
+        read -r type block of_matrix <<<"$how"
+        tra import -q a.npy --storage csf --dtype $type --block $block -o a.h5
+        tra import -q m.npy --storage csr --dtype $type --block $of_matrix -o m.h5
+        for sites in 1 3; do
+            tra run -q t.tra --sites $sites
+            for x in P Q R S; do tra export -q $x.h5 -o $x.npy; done
+            py '
+a, m = np.load("a.npy"), np.load("m.npy")
+for name, want in dict(P=a.transpose(2, 1, 0), Q=a.transpose(1, 0, 2), R=a.transpose(2, 0, 1), S=m.T).items():
+    assert np.array_equal(np.load(name + ".npy"), want), name'
+        done
+    done
+}
