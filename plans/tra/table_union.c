@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lower.h"
-#include "table_build.h"
+#include "table_parts.h"
 
 /* ---- blocks of both tables ---------------------------------------------------------------------------------- */
 
@@ -128,6 +128,18 @@ static bool have_same_columns(tra_table_builder *w, const tra_ast *at) {
     return true;
 }
 
+/* The table with many small blocks put together: else the blocks of unions of unions are more and more. */
+static tra_node *fewer_blocks(tra_table_builder *w, tra_node *n) {
+    enum { MANY = 256 };
+    const tra_catalog *c = n ? n->type.cat : NULL;
+    int64_t blocks = c && c->grid && c->frontier.n == 1 ? c->frontier.v[0] : 0;
+    int64_t run = blocks < MANY ? 1 : TRA_TABLE_BLOCK_ROWS / tra_max64(1, c->bound.v[0]);
+    if (run < 2) return n;
+    tra_node *out = tra_table_make_runs(w, n, &(tra_division){.run_blocks = tra_min64(run, blocks)});
+    if (out) out->rows = tra_table_own_rows(w->b, out);
+    return out;
+}
+
 tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at) {
     const tra_schema *s = w->in->type.columns, *t = w->right->type.columns;
     tra_arena *a = w->b->arena;
@@ -139,5 +151,6 @@ tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at) {
         x[c] = tra_colexpr_column(a, s, c);
         y[c] = tra_colexpr_column(a, t, tra_schema_find(t, names[c]));
     }
-    return tra_table_record(w, tra_table_append(w, (tra_node *const[]){w->in, w->right}, s->n, names, x, y));
+    tra_node *both = tra_table_append(w, (tra_node *const[]){w->in, w->right}, s->n, names, x, y);
+    return tra_table_record(w, fewer_blocks(w, both));
 }

@@ -84,3 +84,17 @@ for i in range(40000): print(f"{i % 3},{i}")' | tra import -q --table - -o s.h5
     has "write one of its tables to a file before"
     [ ! -e G.h5 ]
 }
+
+@test "a table that is doubled again and again has as many rows, in their order, in few blocks" {
+    sold 3000 1
+    tra import -q --table --block 500 s.csv -o s.h5
+    {
+        printf 'input s from "s.h5"\nJ0 = project(s, shop, day, rev)\n'
+        for i in {1..24}; do echo "J$i = union(J$((i - 1)), J$((i - 1)))"; done
+        printf '%s\n' 'm = rows(J24)' 'n = rows(J9)' 'L = limit(J9, 5, from = 4500)' 'output n' 'output L'
+    } >p.tra
+    status 0 tra check p.tra
+    status 0 tra run -q p.tra
+    is 1536000 tra head n.h5
+    is "$(sed -n '1p;1502,1506p' s.csv)" tra export -q L.h5 -o - --to csv
+}
