@@ -41,7 +41,7 @@ static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims
         as->v[i] = has ? all->v[i] : 1;
         d += has;
     }
-    return d == some->n && (!both || tra_dims_eq(as, all));
+    return d == some->n && (!both || some->n == all->n); /* rows of other ranks are numbered otherwise */
 }
 
 /* Chooses the way. held: which operands are rows, as bits; out: the layout of the result. */
