@@ -180,6 +180,8 @@ typedef enum tra_rows_extent {
  * tra_kernel_fail. b, ext_b: of a join, else NULL. */
 typedef struct tra_rows_ops {
     int64_t (*scratch)(const void *data, const tra_dims *ext_a, const tra_dims *ext_b); /* bytes */
+    /* Of a join: bytes of what is kept of the right operand (tra_kept). May be missing. */
+    int64_t (*keep)(const void *data, const tra_dims *ext_b);
     /* Bytes of a result that is not dense, or a bound that is near. */
     int64_t (*bytes)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*run)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
@@ -434,6 +436,8 @@ typedef struct tra_layout_kernels {
  * less than tra_kernel_scratch. TRA_SIZE_MOST where it is too much to count. */
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
+/* Bytes of what a join keeps of an operand of these extents (tra_kept). */
+int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b);
 
 /* Bytes that the result will take, or a bound that is near; out: its layout, type and extents, without a block. Of
  * results that are not dense, here and below. What was counted is left in out: whoever gives it a block and hands the

@@ -98,8 +98,7 @@ static const tra_op *unnamed(const tra_plan *p, int i) {
     return &p->ops[i];
 }
 
-/* Bytes of kernel scratch for computing one tuple of a MAP, fused or not; fused maps of maps are one composed kernel.
- */
+/* Bytes of kernel scratch for computing one tuple of a MAP, fused or not; fused maps are one composed kernel. */
 static int64_t derive_scratch(const tra_plan *p, const tra_op *op) {
     while (tra_op_is(op->op, TRA_RENAMES)) op = &p->ops[op->in[0]];
     if (op->op != TRA_PLAN_MAP) return 0;
@@ -184,16 +183,17 @@ tra_dtype tra_op_state_dtype(const tra_plan *p, const tra_op *op) {
     return tra_op_accumulates(p, op) ? op->what.term : tra_agg_state_dtype(op->what.agg, op->what.term);
 }
 
-/* Extents of the largest terms that are aggregated, and of states of them; scratch of the join's kernel. */
+/* Extents of the largest terms that are aggregated, and of states of them; scratch of the join's kernel, and what it
+ * keeps. */
 typedef struct terms {
     tra_dims ext, state;
-    int64_t kernel;
+    int64_t kernel, keep;
 } terms;
 
 static terms terms_of(const tra_plan *p, const tra_op *op) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     terms t = {.ext = l->type.cat->bound};
-    if (r) join_term(op, l, r, &t.ext, &t.kernel);
+    if (r) join_term(op, l, r, &t.ext, &t.kernel), t.keep = tra_cell_keep(op->what.join, &r->type.cat->bound);
     if (op->what.agg) tra_agg_state_ext(op->what.agg, &t.ext, &t.state);
     return t;
 }
@@ -281,7 +281,7 @@ static need join_need(const tra_plan *p, const tra_op *op, int threads) {
         finish = tra_cell_scratch(op->what.agg, TRA_USE_AGG, &state, &t.state, NULL, NULL, op->type.layout);
     }
     int64_t derive = tra_max64(derive_scratch(p, l), r ? derive_scratch(p, r) : 0);
-    int64_t scratch = footprint(tra_max64(term + tra_max64(t.kernel, finish), derive));
+    int64_t scratch = footprint(tra_add_most(tra_max64(term + tra_max64(t.kernel, finish), derive), t.keep));
     n.fixed = threads * (scratch + footprint(op->orders.io_bytes)) + tra_op_grow_at_once(op, threads) * step;
     if (!grows && !counted) n.panels = n.output;
     return n;
@@ -494,7 +494,7 @@ int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     case TRA_PLAN_READALL:
     case TRA_PLAN_FILTER:
     case TRA_PLAN_REKEY:
-    case TRA_PLAN_STATE... TRA_PLAN_COUNT: break; /* operators of loops */
+    case TRA_PLAN_STATE ... TRA_PLAN_COUNT: break; /* operators of loops */
     }
     return n + TRA_LEAST_BUDGET;
 }

@@ -49,6 +49,13 @@ struct tra_layout {
     const struct tra_layout_kernels *kernels; /* lib/kernel/kernel.h */
 };
 
+/* Room for what a join's kernel keeps of its right operand from one call to the next, as an index of its rows: of each
+ * worker its own. The kernel sets `of` to its data when that is there; NULL: it is not, as with another operand. */
+typedef struct tra_kept {
+    const void *of;
+    void *room; /* of as many bytes as the kernel asks for (tra_cell_keep) */
+} tra_kept;
+
 /* What a kernel sees of a block. It is a view: the block belongs to someone else. */
 struct tra_cell {
     const tra_layout *layout;  /* NULL: dense */
@@ -57,6 +64,7 @@ struct tra_cell {
     int64_t first;       /* number of the first row in the tensor, where one key cuts dimension 0; -1: not known yet */
     tra_array array;     /* type and extents; data: of a dense array, else NULL (but see adopt_extents) */
     tra_cell_head *head; /* the block, of layouts that are not dense */
+    tra_kept *kept;      /* of the right operand of a join; NULL: there is no room for it */
     /* Not dense and yet to be made: the two counts (rows and entries, say) that the kernels' `bytes` function found,
      * for the kernel that makes it; 0: not counted. */
     int64_t counted[2];

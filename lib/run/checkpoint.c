@@ -81,7 +81,7 @@ static tra_status check_all(tra_checkpoint *k, const tra_op *op, tra_log *log, t
                             tra_err *e) {
     int64_t n, *last = tra_calloc((size_t)part->n, sizeof *last); /* record of each tuple, from 1 */
     const tra_saved *v = tra_log_saved(log, &n);
-    tra_status s = tra_engine_begin_stage(k->site->engine, 0, 0, 0, e);
+    tra_status s = tra_engine_begin_stage(k->site->engine, 0, 0, 0, 0, e);
     for (int64_t i = 0; i < n; i++) {
         int64_t at = tra_part_find(part, v[i].ordinal, v[i].summand);
         if (at >= 0 && tra_size_admits(tra_type_bytes(part->type, v[i].ordinal), v[i].len)) last[at] = i + 1;

@@ -253,7 +253,8 @@ void tra_engine_free(tra_engine *g) {
     free(g);
 }
 
-tra_status tra_engine_begin_stage(tra_engine *g, int workers, size_t scratch, size_t io, tra_err *e) {
+tra_status tra_engine_begin_stage(tra_engine *g, int workers, size_t scratch, size_t keep, size_t io, tra_err *e) {
+    scratch = (scratch + 63) / 64 * 64;
     assert(!g->queue.head);
     free_worker_memory(g);
     pthread_mutex_lock(&g->lock);
@@ -261,9 +262,11 @@ tra_status tra_engine_begin_stage(tra_engine *g, int workers, size_t scratch, si
     pthread_mutex_unlock(&g->lock);
     for (int i = 0; i < g->at_work; i++) {
         tra_worker *w = &g->workers[i];
-        if (scratch > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)scratch, &w->memory[0], e));
+        if (scratch + keep > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)(scratch + keep), &w->memory[0], e));
         if (io > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)io, &w->memory[1], e));
         w->scratch = scratch > 0 ? w->memory[0]->ptr : NULL;
+        w->kept_by = NULL;
+        w->kept = (tra_kept){.room = keep > 0 ? (char *)w->memory[0]->ptr + scratch : NULL};
         w->io = io > 0 ? w->memory[1]->ptr : NULL;
     }
     return TRA_OK;

@@ -191,6 +191,7 @@ typedef struct pair_need {
     int64_t term;    /* of its array, where that is not added to the state directly */
     tra_dims ext;    /* largest extents of such an array */
     int64_t scratch; /* of the kernel */
+    int64_t keep;    /* what it keeps of the right array */
 } pair_need;
 
 static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_dims *b, pair_need *most, tra_err *e) {
@@ -214,6 +215,7 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
             e, TRA_RESOURCE,
             "a join of two blocks needs too much scratch memory; import the inputs with smaller blocks (--block)");
     most->scratch = tra_max64(most->scratch, scratch);
+    most->keep = tra_max64(most->keep, tra_cell_keep(st->join, b));
     return TRA_OK;
 }
 
@@ -284,7 +286,7 @@ static bool goes_ahead(const tra_joinagg *st, const tra_dims *term) {
 
 /* Bytes that each worker needs. */
 typedef struct worker_needs {
-    size_t scratch, io;
+    size_t scratch, keep, io;
 } worker_needs;
 
 static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
@@ -335,6 +337,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     scratch = scratch > derive ? scratch : derive;
     read = read > write ? read : write;
     if (scratch > workers->scratch) workers->scratch = scratch;
+    if ((size_t)most.keep > workers->keep) workers->keep = (size_t)most.keep;
     if (read > workers->io) workers->io = read;
     return TRA_OK;
 }
@@ -455,11 +458,11 @@ static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int
 tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_part *scanned, tra_err *e) {
     tra_joinagg *st = tra_calloc((size_t)n, sizeof *st);
     tra_unit **next = tra_calloc((size_t)n, sizeof(tra_unit *));
-    worker_needs most = {0, 0};
+    worker_needs most = {0};
     tra_status s = TRA_OK;
     int begun = 0;
     while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
-    if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, 0, most.scratch, most.io, e);
+    if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, 0, most.scratch, most.keep, most.io, e);
     int64_t *reads = s == TRA_OK ? count_scan(st, n, scanned) : NULL;
     if (s == TRA_OK) s = queue_all(st, n, scanned, reads, next, e);
     free(reads);

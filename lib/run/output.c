@@ -94,7 +94,7 @@ static tra_status take_over(tra_outfile *o, tra_engine *engine, tra_err *e) {
     int64_t n, damaged = 0;
     const tra_saved *v = tra_log_saved(o->log, &n);
     int64_t *last = tra_calloc((size_t)o->file_type.cat->n, sizeof *last); /* record of each tuple, from 1 */
-    tra_status s = tra_engine_begin_stage(engine, 0, 0, (size_t)o->count_room, e);
+    tra_status s = tra_engine_begin_stage(engine, 0, 0, 0, (size_t)o->count_room, e);
     for (int64_t i = 0; i < n; i++) {
         if (v[i].ordinal < o->file_type.cat->n && o->tuple_flags[v[i].ordinal] & TRA_TUPLE_MINE)
             last[v[i].ordinal] = i + 1;

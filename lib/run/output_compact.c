@@ -242,7 +242,7 @@ static tra_status run_move(tra_unit *u, int task, tra_worker *w, tra_err *e) {
 /* Hands the chunks that this rank is to store to the output. */
 static tra_status move_chunks(tra_outfile *o, tra_outfile *to, const tra_op *op, tra_err *e) {
     tra_outlet outlet = {.file = to, .pool = o->pool, .engine = o->engine, .op = op, .site = o->comm.rank};
-    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, tra_outlet_io(&outlet), e);
+    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, 0, tra_outlet_io(&outlet), e);
     for (int64_t t = 0; t < o->compact.n && s == TRA_OK; t++) {
         if (tra_outlet_has(&outlet, t)) continue;
         tra_unit *u = tra_unit_new(0, 1);

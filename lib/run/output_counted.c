@@ -145,7 +145,7 @@ static tra_part *waiting(const tra_outfile *o) {
 static tra_status put_all(tra_outfile *o, tra_err *e) {
     tra_part *p = waiting(o);
     int64_t room = tra_block_footprint(o->count_room); /* for one worker, so that at least one can go on */
-    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, 0, e);
+    tra_status s = tra_engine_begin_stage(o->engine, 0, 0, 0, 0, e);
     if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
     bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {

@@ -72,7 +72,8 @@ static tra_status begin(tra_site *site, const tra_op *op, tra_part *in, const tr
     const tra_part *parts[1] = {in};
     size_t read = tra_stage_io(parts, 1), write = tra_outlet_io(outlet);
     int workers = tra_op_workers(site->plan, op, tra_engine_threads(site->engine));
-    return tra_engine_begin_stage(site->engine, workers, tra_stage_scratch(parts, 1), read > write ? read : write, e);
+    return tra_engine_begin_stage(site->engine, workers, tra_stage_scratch(parts, 1), 0, read > write ? read : write,
+                                  e);
 }
 
 /* Submits a unit. bytes: of the block for its result; -1: its input will be that. takes: the worker allocates the

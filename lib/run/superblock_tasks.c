@@ -71,7 +71,13 @@ static tra_status grow(tra_joinagg *st, output *c, int sum, bool last, const tra
                        const tra_unit_input *r, tra_worker *w, tra_err *e) {
     tra_grow g = {st, w, c->ordinal, &c->state};
     tra_dims ext;
-    if (st->how.counted) return tra_grow_join(&g, &l->cell, &r->cell, &c->panels[0], e);
+    if (st->how.counted) {
+        tra_cell right = r->cell;
+        if (w->kept.room) right.kept = &w->kept;
+        if (w->kept_by != st || st->pairs.r.part->type->cat->n != 1) w->kept.of = NULL; /* another right block, maybe */
+        w->kept_by = st;
+        return tra_grow_join(&g, &l->cell, &right, &c->panels[0], e);
+    }
     TRA_TRY(tra_superblock_term_shape(st, l->i, r ? r->i : 0, &ext, e));
     return tra_grow_add(&g, &l->cell, r ? &r->cell : NULL, &ext, last, &c->panels[sum], e);
 }

@@ -103,18 +103,17 @@ static void sort_times(tra_finder *x, uint64_t *time, const uint8_t *null) {
     x->begin[x->nslots] = kept;
 }
 
-tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_asof_index *index,
-                         void **scratch, tra_err *e) {
+tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_asof_index *index, void *room,
+                         void *scratch, tra_err *e) {
     int64_t rows = right->rows;
-    char *p = *scratch;
+    char *p = room;
     uint64_t *time = (uint64_t *)p;
     *index = (tra_asof_index){.time = (uint64_t *)(p + tra_round64(8 * rows))};
     index->words = (uint64_t *)(p + 2 * tra_round64(8 * rows));
-    *scratch = p + tra_asof_bytes(l, rows);
     uint8_t *null = (uint8_t *)index->time; /* until the times are put in order */
     for (int64_t r = 0; r < rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, rows - r);
-        TRA_TRY(tra_keys_of(&l->time[1], right, r, n, index->words, *scratch, 0, e));
+        TRA_TRY(tra_keys_of(&l->time[1], right, r, n, index->words, scratch, 0, e));
         for (int i = 0; i < n; i++) null[r + i] = !word_of(l, index->words + 2 * i, &time[r + i]);
     }
     sort_times(x, time, null);

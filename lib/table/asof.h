@@ -21,9 +21,9 @@ typedef struct tra_asof_index {
     uint64_t *words; /* and room for those of a strip */
 } tra_asof_index;
 int64_t tra_asof_bytes(const tra_lookup *l, int64_t rows); /* what it takes; 0 of joins that are none */
-/* Makes it in *scratch, and sets that to what is left of it. TRA_INPUT for a time that could not be computed. */
+/* Makes it in room, of so many bytes. TRA_INPUT for a time that could not be computed. */
 TRA_MUSTUSE tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_asof_index *index,
-                                     void **scratch, tra_err *e);
+                                     void *room, void *scratch, tra_err *e);
 /* The partners of the n left rows (at most a strip) from `row` on, which have these keys; -1: none. first: the number
  * of the batch's first row. TRA_INPUT as above. */
 TRA_MUSTUSE tra_status tra_asof_partners(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,

@@ -248,11 +248,9 @@ static tra_status pair_row(pairing *p, tra_finder *x, int64_t row, const uint64_
 
 /* ---- keys of at most one partner --------------------------------------------------------------------------------- */
 
-/* Keys that are their own slots, of which none has two right rows: partners are found a strip at a time. */
+/* Whole keys of which none has two right rows: partners are found a strip at a time. */
 static bool is_single(const tra_lookup *l, const tra_finder *x) {
-    bool single = x->direct && !l->where;
-    for (int64_t s = 0; single && s < x->nslots; s++) single = x->begin[s + 1] - x->begin[s] <= 1;
-    return single;
+    return x->single && !l->where && tra_finder_is_whole(l);
 }
 
 #define PARTNERS(name, text, T, ...)                                                                                   \
@@ -263,13 +261,36 @@ static bool is_single(const tra_lookup *l, const tra_finder *x) {
         }                                                                                                              \
         break;
 
-/* The right row of each key, -1 where there is none. */
-static tra_status find_partners(const pairing *p, const tra_finder *x, tra_colvalue v, int64_t row, int n,
-                                int64_t *partner, tra_err *e) {
-    switch (tra_coltype_held(p->l->left.x[0]->type)) {
+#define LOOK_UP(name, text, T, ...)                                                                                    \
+    case TRA_##name:                                                                                                   \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            const uint64_t key[2] = {0, (uint64_t)(int64_t)((const T *)v.values)[i]};                                  \
+            int64_t s = tra_finder_find(l, x, key);                                                                    \
+            partner[i] = s < 0 ? -1 : x->exists ? 0 : x->list[x->begin[s]];                                            \
+        }                                                                                                              \
+        break;
+
+static void look_up(const tra_lookup *l, tra_finder *x, tra_colvalue v, int n, int64_t *partner) {
+    switch (tra_coltype_held(l->left.x[0]->type)) {
+        TRA_WHOLE_DTYPES(LOOK_UP)
+    case TRA_FLOATS: break;
+    }
+}
+
+static void take_slots(const tra_lookup *l, const tra_finder *x, tra_colvalue v, int n, int64_t *partner) {
+    switch (tra_coltype_held(l->left.x[0]->type)) {
         TRA_WHOLE_DTYPES(PARTNERS)
     case TRA_FLOATS: break;
     }
+}
+
+/* The right row of each key, -1 where there is none. */
+static tra_status find_partners(const pairing *p, tra_finder *x, tra_colvalue v, int64_t row, int n, int64_t *partner,
+                                tra_err *e) {
+    if (x->direct)
+        take_slots(p->l, x, v, n, partner);
+    else
+        look_up(p->l, x, v, n, partner);
     for (int i = 0; v.state && i < n; i++) {
         if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed(p->first + row + i, e);
         if (v.state[i] == TRA_STATE_NULL) partner[i] = -1;
@@ -293,7 +314,7 @@ static tra_status put_single(pairing *p, int64_t row, int n, const int64_t *part
     return TRA_OK;
 }
 
-static tra_status run_single(pairing *p, const tra_finder *x, void *scratch, tra_err *e) {
+static tra_status run_single(pairing *p, tra_finder *x, void *scratch, tra_err *e) {
     const tra_batch *b = p->left;
     tra_colrun run;
     tra_vector *column = tra_keys_begin(&p->l->left, scratch, &run);
@@ -323,35 +344,57 @@ static tra_status run_pairs(pairing *p, tra_finder *x, uint64_t *words, void *sc
 }
 
 /* Of each left row the one partner that an as-of join chooses. */
-static tra_status run_asof(pairing *p, tra_finder *x, uint64_t *words, void *scratch, tra_err *e) {
+static tra_status run_asof(pairing *p, tra_finder *x, tra_asof_index *index, uint64_t *words, void *scratch,
+                           tra_err *e) {
     const tra_lookup *l = p->l;
-    tra_asof_index index;
-    TRA_TRY(tra_asof_open(l, p->right, x, &index, &scratch, e));
     for (int64_t r = 0; r < p->left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, p->left->rows - r);
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, p->first, e));
-        TRA_TRY(tra_asof_partners(l, p->left, r, n, p->first, x, words, &index, p->pair[1], scratch, e));
+        TRA_TRY(tra_asof_partners(l, p->left, r, n, p->first, x, words, index, p->pair[1], scratch, e));
         TRA_TRY(put_single(p, r, n, p->pair[1], e));
     }
     return TRA_OK;
 }
 
-int64_t tra_lookup_scratch(const tra_lookup *l, int64_t right_rows) {
+/* The index of the right table, at the beginning of what is kept. */
+typedef struct right_index {
+    tra_finder x;
+    tra_asof_index asof;
+} right_index;
+
+int64_t tra_lookup_keep(const tra_lookup *l, int64_t right_rows) {
+    return tra_round64(sizeof(right_index)) + tra_finder_bytes(l, right_rows) + tra_asof_bytes(l, right_rows);
+}
+
+/* The index, which is made if it is not there. lists: with the rows of each key, not only whether there are some. */
+static tra_status index_of(const tra_lookup *l, const tra_batch *right, bool lists, tra_kept *kept, void *scratch,
+                           right_index **out, tra_err *e) {
+    right_index *r = *out = kept->room;
+    void *room = (char *)r + tra_round64(sizeof *r);
+    if (kept->of == l && !(lists && r->x.exists)) return TRA_OK;
+    kept->of = NULL;
+    r->x = (tra_finder){0};
+    if (l->s.nkeys > 0 || l->s.asof) TRA_TRY(tra_finder_make(l, right, lists, &r->x, &room, scratch, e));
+    if (l->s.asof) TRA_TRY(tra_asof_open(l, right, &r->x, &r->asof, room, scratch, e));
+    kept->of = l;
+    return TRA_OK;
+}
+
+int64_t tra_lookup_scratch(const tra_lookup *l) {
     int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
     for (int i = 0; l->s.asof && i < 2; i++) keys = tra_max64(keys, tra_keys_scratch(&l->time[i]));
-    return tra_finder_bytes(l, right_rows) + tra_asof_bytes(l, right_rows) +
-           tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
+    return tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
 }
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                          tra_batch *out, int64_t *rows, void *scratch, tra_err *e) {
-    tra_finder x = {0};
+                          tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e) {
+    right_index *r;
     *rows = 0;
     if (out) out->rows = 0;
     if (left->rows == 0 && !l->s.unique) return TRA_OK;
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
-    if (l->s.nkeys > 0 || l->s.asof) TRA_TRY(tra_finder_make(l, right, &x, &scratch, e));
+    TRA_TRY(index_of(l, right, false, kept, scratch, &r, e));
     uint64_t *words = scratch;
     scratch = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int i = 0; i < 2; i++) {
@@ -362,29 +405,30 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     p.gathered = (char *)p.column + tra_vectors_bytes(l->pair->n + 1);
     char *own = (char *)scratch + pairing_bytes(l);
     p.code = own - (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
-    TRA_TRY(l->s.asof          ? run_asof(&p, &x, words, own, e)
-            : is_single(l, &x) ? run_single(&p, &x, own, e)
-                               : run_pairs(&p, &x, words, own, e));
+    TRA_TRY(l->s.asof             ? run_asof(&p, &r->x, &r->asof, words, own, e)
+            : is_single(l, &r->x) ? run_single(&p, &r->x, own, e)
+                                  : run_pairs(&p, &r->x, words, own, e));
     if (out) out->rows = p.rows;
     *rows = p.rows;
     return TRA_OK;
 }
 
 tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                               const int32_t **list, int32_t *from, int32_t *to, void *scratch, tra_err *e) {
-    tra_finder x;
-    TRA_TRY(tra_finder_make(l, right, &x, &scratch, e));
+                               const int32_t **list, int32_t *from, int32_t *to, tra_kept *kept, void *scratch,
+                               tra_err *e) {
+    right_index *x;
+    TRA_TRY(index_of(l, right, true, kept, scratch, &x, e));
     uint64_t *words = scratch;
     void *own = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
         TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, first, e));
         for (int i = 0; i < n; i++) {
-            int64_t s = tra_finder_find(l, &x, words + (int64_t)i * tra_keys_words(l->s.nkeys));
-            from[r + i] = s < 0 ? 0 : x.begin[s];
-            to[r + i] = s < 0 ? 0 : x.begin[s + 1];
+            int64_t s = tra_finder_find(l, &x->x, words + (int64_t)i * tra_keys_words(l->s.nkeys));
+            from[r + i] = s < 0 ? 0 : x->x.begin[s];
+            to[r + i] = s < 0 ? 0 : x->x.begin[s + 1];
         }
     }
-    *list = x.list;
+    *list = x->x.list;
     return TRA_OK;
 }

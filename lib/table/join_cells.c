@@ -8,12 +8,15 @@ static int64_t vectors(const tra_lookup *l) {
 }
 
 static int64_t ops_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_a;
-    return vectors(data) + tra_lookup_scratch(data, ext_b->v[0]);
+    (void)ext_a, (void)ext_b;
+    return vectors(data) + tra_lookup_scratch(data);
 }
+
+static int64_t ops_keep(const void *data, const tra_dims *ext_b) { return tra_lookup_keep(data, ext_b->v[0]); }
 
 typedef struct operands {
     tra_batch left, right, out;
+    tra_kept *kept;
     void *rest; /* of scratch */
 } operands;
 
@@ -25,6 +28,7 @@ static bool open_operands(const tra_lookup *l, const tra_cell *a, const tra_cell
     o->right.v = v + s->left->n;
     o->out.v = v + tra_lookup_pair(l)->n;
     o->rest = (char *)scratch + vectors(l);
+    o->kept = b->kept;
     if (tra_columns_of(a, s->left, &o->left, &e) == TRA_OK && tra_columns_of(b, s->right, &o->right, &e) == TRA_OK)
         return true;
     tra_kernel_fail("%s", e.msg);
@@ -36,7 +40,7 @@ static int64_t count(const tra_lookup *l, operands *o, int64_t first, tra_cell *
     tra_err e = {0};
     int64_t rows = 0;
     if (out->counted[0]) return out->counted[0] - 1;
-    if (tra_lookup_run(l, &o->left, &o->right, first, NULL, &rows, o->rest, &e) != TRA_OK) {
+    if (tra_lookup_run(l, &o->left, &o->right, first, NULL, &rows, o->kept, o->rest, &e) != TRA_OK) {
         tra_kernel_fail("%s", e.msg);
         return 0;
     }
@@ -59,7 +63,8 @@ static void ops_run(const void *data, const tra_cell *a, const tra_cell *b, tra_
     if (open_operands(l, a, b, scratch, &o)) rows = count(l, &o, first, out);
     tra_columns_begin(out, tra_lookup_out(l), rows, &o.out);
     if (rows == 0 || tra_kernel_failure()) return;
-    if (tra_lookup_run(l, &o.left, &o.right, first, &o.out, &rows, o.rest, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+    if (tra_lookup_run(l, &o.left, &o.right, first, &o.out, &rows, o.kept, o.rest, &e) != TRA_OK)
+        tra_kernel_fail("%s", e.msg);
 }
 
-const tra_rows_ops tra_lookup_ops = {.scratch = ops_scratch, .bytes = ops_bytes, .run = ops_run};
+const tra_rows_ops tra_lookup_ops = {.scratch = ops_scratch, .keep = ops_keep, .bytes = ops_bytes, .run = ops_run};

@@ -17,11 +17,15 @@ static int64_t hash_slots(int64_t rows) {
     return n;
 }
 
+/* Bits for values that lie within so many, or for hashes: a power of 2. */
+static int64_t most_bits(int64_t rows) { return 64 * rows + (1 << 16); }
+static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
+
 static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
 
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows) {
     return tra_round64(rows * tra_keys_words(l->s.nkeys) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
-           tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows);
+           tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows) + tra_round64(most_bits(rows) / 8 + 8);
 }
 
 static bool can_match(const tra_lookup *l, const uint64_t *words) {
@@ -30,26 +34,41 @@ static bool can_match(const tra_lookup *l, const uint64_t *words) {
     return l->s.nulls_match || nulls == 0;
 }
 
-/* Are the keys whole numbers close together? */
-static bool lie_close(const tra_lookup *l, const tra_finder *x, int64_t rows, int64_t *least, int64_t *most) {
-    if (l->s.nkeys != 1 || l->s.nulls_match || tra_coltype_is_float(l->right.x[0]->type)) return false;
-    *least = INT64_MAX, *most = INT64_MIN;
+bool tra_finder_is_whole(const tra_lookup *l) {
+    return l->s.nkeys == 1 && !l->s.nulls_match && !tra_coltype_is_float(l->right.x[0]->type);
+}
+
+/* The range of keys that are whole numbers: how far the greatest lies above the least; -1: there are none. */
+static int64_t range_of(const tra_lookup *l, const tra_finder *x, int64_t rows, int64_t *least) {
+    int64_t most = INT64_MIN;
+    *least = INT64_MAX;
     for (int64_t r = 0; r < rows; r++) {
         const uint64_t *w = x->word + r * x->words;
         if (!can_match(l, w)) continue;
         *least = tra_min64(*least, (int64_t)w[1]);
-        *most = tra_max64(*most, (int64_t)w[1]);
+        most = tra_max64(most, (int64_t)w[1]);
     }
-    return *least > *most || (uint64_t)*most - (uint64_t)*least < (uint64_t)direct_slots(rows);
+    if (*least > most) return -1;
+    uint64_t range = (uint64_t)most - (uint64_t)*least;
+    return range < INT64_MAX ? (int64_t)range : INT64_MAX - 1;
 }
 
 static int compare_key(const tra_finder *x, int32_t row, const uint64_t *words) {
     return memcmp(x->word + (int64_t)row * x->words, words, (size_t)x->words * 8);
 }
 
+/* The bit of a key; -1: the key lies outside. */
+static int64_t bit_of(const tra_finder *x, const uint64_t *words, uint64_t hash) {
+    if (!x->close) return (int64_t)(hash >> 32 & (uint64_t)(x->nbits - 1));
+    uint64_t b = words[1] - (uint64_t)x->least;
+    return b < (uint64_t)x->nbits ? (int64_t)b : -1;
+}
+
+static bool has_bit(const tra_finder *x, int64_t b) { return b >= 0 && (x->bit[b / 64] >> (b % 64) & 1); }
+
 /* The slot of a key: where it is, or would be (then head is -1). */
-static int64_t hashed(tra_finder *x, const uint64_t *words) {
-    int64_t mask = x->nslots - 1, first = (int64_t)(tra_keys_hash(words, x->nkeys) & (uint64_t)mask), s = first;
+static int64_t hashed(tra_finder *x, const uint64_t *words, uint64_t hash) {
+    int64_t mask = x->nslots - 1, first = (int64_t)(hash & (uint64_t)mask), s = first;
     while (x->head[s] >= 0 && compare_key(x, x->head[s], words) != 0) s = (s + 1) & mask;
     x->probes += (s - first) & mask;
     return s;
@@ -64,13 +83,28 @@ static int64_t bisected(const tra_finder *x, const uint64_t *words) {
 
 int64_t tra_finder_find(const tra_lookup *l, tra_finder *x, const uint64_t *words) {
     if (!can_match(l, words)) return -1;
+    if (x->exists) return has_bit(x, bit_of(x, words, 0)) ? 0 : -1;
     if (x->sorted) return bisected(x, words);
     if (x->direct) {
         uint64_t s = words[1] - (uint64_t)x->least;
         return s < (uint64_t)x->nslots ? (int64_t)s : -1;
     }
-    int64_t s = hashed(x, words);
+    if (x->close && !has_bit(x, bit_of(x, words, 0))) return -1;
+    uint64_t hash = tra_keys_hash(words, x->nkeys);
+    if (!x->close && !has_bit(x, bit_of(x, words, hash))) return -1;
+    int64_t s = hashed(x, words, hash);
     return x->head[s] < 0 ? -1 : s;
+}
+
+/* Sets the bits of all keys. */
+static void set_bits(const tra_lookup *l, tra_finder *x, int64_t rows) {
+    memset(x->bit, 0, (size_t)(x->nbits / 8 + 8));
+    for (int64_t r = 0; r < rows; r++) {
+        const uint64_t *w = x->word + r * x->words;
+        if (!can_match(l, w)) continue;
+        int64_t b = bit_of(x, w, x->close ? 0 : tra_keys_hash(w, x->nkeys));
+        x->bit[b / 64] |= UINT64_C(1) << b % 64;
+    }
 }
 
 /* Do so many probes meet other keys that this is no chance? Then the keys were made to collide. */
@@ -103,7 +137,9 @@ static tra_status find_slots(const tra_lookup *l, const tra_batch *right, tra_fi
         x->slot[r] = -1;
         if (r % STRIP == 0 && tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         if (!can_match(l, w)) continue;
-        int64_t s = x->direct ? (int64_t)(w[1] - (uint64_t)x->least) : x->sorted ? bisected(x, w) : hashed(x, w);
+        int64_t s = x->direct   ? (int64_t)(w[1] - (uint64_t)x->least)
+                    : x->sorted ? bisected(x, w)
+                                : hashed(x, w, tra_keys_hash(w, x->nkeys));
         if (!x->direct && x->head[s] < 0) x->head[s] = (int32_t)r;
         if (!x->direct && !x->sorted && too_many_probes(x, rows)) {
             sort_keys(l, x, rows);
@@ -123,9 +159,39 @@ static tra_status find_slots(const tra_lookup *l, const tra_batch *right, tra_fi
     return TRA_OK;
 }
 
-tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, tra_finder *x, void **scratch, tra_err *e) {
-    int64_t rows = right->rows, least = 0, most = -1;
-    char *p = *scratch;
+/* Of a join that asks only whether a key is there, the bits are enough, if keys lie close together. They are found
+ * without room for the keys. *made: it is so. */
+static tra_status make_bits(const tra_lookup *l, const tra_batch *right, tra_finder *x, uint64_t *strip, bool *made,
+                            void *scratch, tra_err *e) {
+    int64_t rows = right->rows, least = INT64_MAX, most = INT64_MIN, n;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t r = 0; r < rows; r += n) {
+            n = tra_min64(STRIP, rows - r);
+            if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+            TRA_TRY(tra_keys_of(&l->right, right, r, (int)n, strip, scratch, 0, e));
+            for (int64_t i = 0; i < n; i++) {
+                int64_t v = (int64_t)strip[2 * i + 1], b = pass ? (int64_t)((uint64_t)v - (uint64_t)least) : 0;
+                if (strip[2 * i]) continue; /* NULL */
+                if (pass) x->bit[b / 64] |= UINT64_C(1) << b % 64;
+                least = pass ? least : tra_min64(least, v);
+                most = pass ? most : tra_max64(most, v);
+            }
+        }
+        if (pass) break;
+        *made = least > most || (uint64_t)most - (uint64_t)least < (uint64_t)most_bits(rows);
+        if (!*made) return TRA_OK;
+        x->least = least > most ? 0 : least;
+        x->nbits = least > most ? 0 : most - least + 1;
+        memset(x->bit, 0, (size_t)(x->nbits / 8 + 8));
+    }
+    x->exists = x->close = x->single = true;
+    return TRA_OK;
+}
+
+tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lists, tra_finder *x, void **room,
+                           void *scratch, tra_err *e) {
+    int64_t rows = right->rows, range = -1;
+    char *p = *room;
     if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
     *x = (tra_finder){.nkeys = l->s.nkeys, .words = tra_keys_words(l->s.nkeys), .word = (uint64_t *)p};
     p += tra_round64(rows * x->words * 8);
@@ -136,18 +202,33 @@ tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, tra_find
     x->slot = (int32_t *)p;
     p += tra_round64(4 * rows);
     x->list = (int32_t *)p;
-    *scratch = p + tra_round64(4 * rows);
+    p += tra_round64(4 * rows);
+    x->bit = (uint64_t *)p;
+    *room = p + tra_round64(most_bits(rows) / 8 + 8);
+    bool asks = !lists && (l->s.how == TRA_LOOKUP_SEMI || l->s.how == TRA_LOOKUP_ANTI) && !l->where && !l->s.unique &&
+                !l->s.asof;
+    bool made = false;
+    if (asks && tra_finder_is_whole(l) && rows > STRIP) TRA_TRY(make_bits(l, right, x, x->word, &made, scratch, e));
+    if (made) return TRA_OK;
     for (int64_t r = 0; r < rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, rows - r);
-        TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, *scratch, 0, e));
+        TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, scratch, 0, e));
     }
-    x->direct = lie_close(l, x, rows, &least, &most);
-    x->least = least;
-    x->nslots = !x->direct ? hash_slots(rows) : least > most ? 0 : most - least + 1;
+    bool whole = tra_finder_is_whole(l);
+    if (whole) range = range_of(l, x, rows, &x->least);
+    x->direct = whole && range < direct_slots(rows);
+    x->close = whole && range < most_bits(rows);
+    x->nslots = x->direct ? range + 1 : hash_slots(rows);
+    x->nbits = x->close ? range + 1 : hash_bits(rows);
     memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
     if (!x->direct) memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
     TRA_TRY(find_slots(l, right, x, e));
-    for (int64_t s = 0; s < x->nslots; s++) x->begin[s + 1] += x->begin[s];
+    if (!x->direct) set_bits(l, x, rows);
+    x->single = true;
+    for (int64_t s = 0; s < x->nslots; s++) {
+        x->single = x->single && x->begin[s + 1] <= 1;
+        x->begin[s + 1] += x->begin[s];
+    }
     for (int64_t r = rows - 1; r >= 0; r--) { /* backwards, so that begin[s + 1] becomes where s begins */
         if (x->slot[r] >= 0) x->list[--x->begin[x->slot[r] + 1]] = (int32_t)r;
     }

@@ -25,7 +25,12 @@ typedef struct tra_finder {
     uint64_t *word; /* the keys of the right rows */
     bool direct;    /* the slot of a key is the key less `least`; else its place in a hash table, */
     bool sorted;    /* or, where too many keys collide there, among all keys in order */
+    bool single;    /* no two right rows have one key */
+    bool exists;    /* there are bits alone, which say whether a key is there: their places are slots */
+    bool close;     /* `bit` has a bit for each value from `least` on, set if a key has it; else for hashes */
     int64_t least;
+    int64_t nbits;
+    uint64_t *bit;  /* most left rows that have no partner are recognized by it; not where keys are their own slots */
     int64_t nslots; /* of a hash table a power of 2 */
     int32_t *head;  /* of each slot a right row that has its key; hash table: -1 where the slot is free */
     int64_t probes; /* that have met another key, so far */
@@ -35,9 +40,11 @@ typedef struct tra_finder {
 
 const char *tra_lookup_name(const tra_lookup *l, int side);  /* of the left (0) or right (1) table, for messages */
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows); /* of an index of so many rows */
-/* Makes the index in *scratch, and sets that to what is left of it. */
-TRA_MUSTUSE tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, tra_finder *x, void **scratch,
-                                       tra_err *e);
+/* Makes the index in *room, and sets that to what is left of it. lists: with the rows of each key, also of joins that
+ * ask only whether there are some. */
+TRA_MUSTUSE tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lists, tra_finder *x,
+                                       void **room, void *scratch, tra_err *e);
+bool tra_finder_is_whole(const tra_lookup *l); /* has the join one key, of whole numbers, dates or codes, never NULL? */
 int64_t tra_finder_find(const tra_lookup *l, tra_finder *x, const uint64_t *words); /* the slot of a key, or -1 */
 
 #endif

@@ -84,7 +84,7 @@ static int64_t keep_top(const tra_arrange *x, const tra_batch *in, int64_t *at, 
 static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_arrange *x = data;
     tra_batch in, made = {.v = (tra_vector *)scratch + x->in->n};
-    int64_t first = b ? tra_position(b) : 0, n = 0;
+    int64_t first = b ? tra_mul_most(tra_position(b), x->block) : 0, n = 0;
     if (!tra_open_rows(a, x->in, true, scratch, &in)) return tra_columns_begin(out, x->out, 0, &made);
     int64_t *at = (int64_t *)((char *)scratch + tra_vectors_bytes(x->in->n + x->out->n));
     tra_refuse_errors(a, &in, x->n, x->column, x->what);
@@ -276,7 +276,7 @@ static int64_t number_scratch(const void *data, const tra_dims *ext_a, const tra
 }
 
 static slice find_numbers(const tra_number_slicing *x, const tra_cell *a, const tra_cell *b, void *scratch) {
-    int64_t first = x->pieces ? tra_mul_most(tra_position(b), x->rows) : tra_position(b);
+    int64_t first = tra_mul_most(tra_position(b), x->rows);
     slice s = {.rest = (tra_vector *)scratch + x->in->n};
     if (!tra_open_rows(a, x->in, false, scratch, &s.in)) return s;
     s.begin = find_number(&s.in, x->column, first);

@@ -35,8 +35,9 @@ typedef struct tra_arrange {
     int number; /* the column of `in` that has the number of the row, for messages; -1: they count from the block */
     const char *what; /* for messages: "by which rows are ordered"; */
     const char *name; /* of UNIQUE: "right", what they call the table */
+    int64_t block;    /* a block's first row has the number of the block times this */
 } tra_arrange;
-/* A map, or a join with an i64 array whose first element is the number of the block's first row. */
+/* A map, or a join with an i64 array whose first element is the number of the block. */
 extern const tra_rows_ops tra_arrange_ops;
 
 /* Samples, and what is made of them: tables whose first n columns are the keys. */
@@ -67,13 +68,12 @@ typedef struct tra_slicing {
 } tra_slicing;
 extern const tra_rows_ops tra_slice_ops;
 
-/* A join of a block that is sorted by a column of row numbers with an i64 array whose first element is such a number,
- * or with `pieces` the number of a piece of `rows` numbers: the rows with numbers from it on, below it + `rows`. */
+/* A join of a block that is sorted by a column of row numbers with an i64 array whose first element is b: the rows with
+ * numbers from b * rows on, below (b + 1) * rows. */
 typedef struct tra_number_slicing {
     const tra_schema *in;
     int column;
     int64_t rows;
-    bool pieces;
 } tra_number_slicing;
 extern const tra_rows_ops tra_number_slice_ops;
 

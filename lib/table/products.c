@@ -51,8 +51,12 @@ static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *
     int64_t of_left = tra_add_most(grouping_bytes(left), 2 * words(left));
     int64_t of_right = tra_add_most(grouping_bytes(right), 6 * words(right));
     int64_t totals = tra_mul_most(right, s->n * (int64_t)sizeof(total));
-    int64_t all = tra_add_most(tra_add_most(of_left, of_right), tra_add_most(totals, tra_lookup_scratch(s->l, right)));
+    int64_t all = tra_add_most(tra_add_most(of_left, of_right), tra_add_most(totals, tra_lookup_scratch(s->l)));
     return tra_add_most(all, vectors(s) + 64);
+}
+
+static int64_t keep(const void *data, const tra_dims *ext_b) {
+    return tra_lookup_keep(((const tra_joined_sums *)data)->l, ext_b->v[0]);
 }
 
 static void *take(char **p, int64_t bytes) {
@@ -100,8 +104,8 @@ static bool prepare(product *x, const tra_cell *a, const tra_cell *b, void *room
     x->seen = take(&p, words(right));
     x->t = take(&p, right * s->n * (int64_t)sizeof(total));
     memset(x->seen, 0, (size_t)right);
-    if (tra_lookup_partners(s->l, &x->left, &x->right, tra_max64(0, a->first), &x->list, x->from, x->to, p, &e) ==
-        TRA_OK)
+    if (tra_lookup_partners(s->l, &x->left, &x->right, tra_max64(0, a->first), &x->list, x->from, x->to, b->kept, p,
+                            &e) == TRA_OK)
         return true;
     tra_kernel_fail("%s", e.msg);
     return false;
@@ -274,4 +278,4 @@ static void run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell
     tra_columns_end(out, x.s->out, x.made);
 }
 
-const tra_rows_ops tra_joined_sums_ops = {.scratch = scratch, .bytes = bytes, .run = run};
+const tra_rows_ops tra_joined_sums_ops = {.scratch = scratch, .keep = keep, .bytes = bytes, .run = run};

@@ -201,8 +201,8 @@ static void try_blocks(changes *c, const tra_node *n, const tra_dims *block, int
     bool mute = tra_log_mute;
     tra_log_mute = true;
     const char *path = c->job->program.src.name;
-    tra_status s = tra_program_from_text(path, text, strlen(text), tra_program_dir(c->a, path), nothers, others, false,
-                                         &again, &ignored);
+    tra_status s = tra_program_from_text(path, text, strlen(text), tra_program_dir(c->a, path), nothers, others, 0,
+                                         false, &again, &ignored);
     tra_log_mute = mute;
     if (s != TRA_OK) return;
     if (plan_again(c, again.graph, c->job->options.memory, &x) && x.fits && is_less(x.read, c->now.read)) {

@@ -52,6 +52,27 @@ static tra_status plan_all(tra_job *job, tra_err *e) {
     return s;
 }
 
+/* What the program is built again with. */
+typedef struct building {
+    const char *dir;
+    int n;
+    const char *const *defines;
+} building;
+
+/* Of the ceiling: the bytes up to which right tables of joins are not divided. A plan that the ceiling has no room for
+ * is made anew with divided ones. */
+static int64_t whole_of(int64_t memory) { return memory / 4; }
+
+static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
+    tra_status s = plan_all(job, e);
+    int64_t memory = job->options.memory;
+    bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory;
+    if (fits || memory == 0 || (s != TRA_OK && s != TRA_RESOURCE)) return s;
+    *e = (tra_err){0};
+    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, 0, e));
+    return plan_all(job, e);
+}
+
 static tra_status no_output(const tra_program *p, tra_err *e) {
     int line, column;
     tra_script_place(&p->src, p->src.n > 0 ? p->src.n - 1 : 0, &line, &column);
@@ -61,12 +82,15 @@ static tra_status no_output(const tra_program *p, tra_err *e) {
                     p->src.name, line);
 }
 
-static tra_status plan_program(const tra_request *r, tra_job *job, tra_err *e) {
+static tra_status plan_program(const tra_request *r, const building *b, tra_job *job, tra_err *e) {
     job->options = r->options;
     job->options.also = (int)tra_min64(r->plan, INT32_MAX);
     if (job->program.graph->noutputs == 0) return no_output(&job->program, e);
-    if (!r->memory_given && only_declared(job->program.graph)) job->options.memory = 0;
-    TRA_TRY(plan_all(job, e));
+    if (!r->memory_given && only_declared(job->program.graph)) {
+        job->options.memory = 0;
+        TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, 0, e));
+    }
+    TRA_TRY(plan_in_memory(job, b, e));
     return choose(job, r->plan, e);
 }
 
@@ -109,12 +133,13 @@ static tra_status set_memory(tra_job *job, int64_t memory, tra_err *e) {
 }
 
 static tra_status plan_again(const char *path, const tra_planfile *f, const tra_request *r, tra_job *job, tra_err *e) {
+    const building b = {f->dir, f->ndefines, f->defines};
     job->compiled = true;
     job->options = f->options;
     job->options.over = r->options.over;
     job->options.first = r->options.first;
     job->options.also = f->rank;
-    TRA_TRY(plan_all(job, e));
+    TRA_TRY(plan_in_memory(job, &b, e));
     if (f->rank > job->plans.n || tra_plan_digest(job->plans.v[f->rank - 1]) != f->digest)
         return tra_fail(e, TRA_INPUT,
                         "the plan %s is not what this tra makes of its program (tra %s compiled it, this is %s): "
@@ -136,7 +161,8 @@ static tra_status load_plan(const char *path, const char *text, size_t n, const 
     if (s == TRA_OK) s = tra_planfile_check(&f, e);
     if (s == TRA_OK) {
         char *copy = tra_strdup(f.program);
-        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines, r->colour, &job->program, e);
+        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines, whole_of(f.options.memory),
+                                  r->colour, &job->program, e);
     }
     if (s == TRA_OK) s = plan_again(path, &f, r, job, e);
     tra_arena_free(a);
@@ -158,10 +184,11 @@ tra_status tra_job_load_text(const char *path, const char *text, size_t n, const
         char *copy = tra_malloc(n + 1);
         memcpy(copy, text, n);
         copy[n] = 0;
-        s = tra_program_from_text(path, copy, n, tra_program_dir(a, path), r->ndefines, r->defines, r->colour,
+        const building b = {tra_program_dir(a, path), r->ndefines, r->defines};
+        s = tra_program_from_text(path, copy, n, b.dir, b.n, b.defines, whole_of(r->options.memory), r->colour,
                                   &job->program, e);
+        if (s == TRA_OK) s = plan_program(r, &b, job, e);
         tra_arena_free(a);
-        if (s == TRA_OK) s = plan_program(r, job, e);
     }
     if (s != TRA_OK) tra_job_free(job);
     return s;

@@ -25,6 +25,7 @@ typedef struct tra_symbol {
 } tra_symbol;
 
 typedef struct tra_build {
+    int64_t whole; /* bytes up to which the right table of a join stays whole; 0: as few rows as it must */
     tra_graph *g;
     tra_arena *arena;
     tra_diags *d;

@@ -320,8 +320,14 @@ static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const 
 
 tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                            tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
+    return tra_graph_build_for(src, dir, ndefines, defines, 0, a, d, out, e);
+}
+
+tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
+                               int64_t whole, tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e) {
     tra_ast_program ast;
     tra_build b = {.arena = a,
+                   .whole = whole,
                    .d = d,
                    .dir = dir,
                    .symbols = {.arena = a},

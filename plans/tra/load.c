@@ -21,11 +21,12 @@ const char *tra_program_dir(tra_arena *a, const char *path) {
 }
 
 /* Builds the graph and prints the diagnostics. */
-static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, bool colour, tra_err *e) {
+static tra_status build(tra_program *p, const char *dir, int n, const char *const *defines, int64_t whole, bool colour,
+                        tra_err *e) {
     tra_define *d = tra_news(p->arena, tra_define, n);
     for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
     tra_diags diags = {.arena = p->arena, .src = &p->src, .quiet = tra_log_level < 0};
-    tra_status s = tra_graph_build(&p->src, dir, n, d, p->arena, &diags, &p->graph, e);
+    tra_status s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
     if (tra_log_mute || diags.n == 0) return s;
     tra_str out = {0};
     tra_diags_print(&diags, colour, &out);
@@ -43,19 +44,19 @@ tra_status tra_program_load(const char *path, int n, const char *const *defines,
     *p = (tra_program){0};
     TRA_TRY(tra_program_read(path, &text, &size, e));
     tra_arena *a = tra_arena_new();
-    tra_status s = tra_program_from_text(path, text, size, tra_program_dir(a, path), n, defines, colour, p, e);
+    tra_status s = tra_program_from_text(path, text, size, tra_program_dir(a, path), n, defines, 0, colour, p, e);
     tra_arena_free(a);
     return s;
 }
 
 tra_status tra_program_from_text(const char *name, char *text, size_t size, const char *dir, int n,
-                                 const char *const *defines, bool colour, tra_program *p, tra_err *e) {
+                                 const char *const *defines, int64_t whole, bool colour, tra_program *p, tra_err *e) {
     *p = (tra_program){.arena = tra_arena_new()};
     if (strcmp(name, "-") == 0) name = "<stdin>"; /* as all messages call it */
     const char *first = strncmp(text, "input ", 6) == 0 ? strstr(text, "\n" TRA_FIRST_LINE) : NULL;
     p->src = (tra_script){.name = tra_arena_strndup(p->arena, name, strlen(name)), .text = text, .n = (int)size};
     if (first) p->src.first = (int)(first - text) + (int)strlen("\n" TRA_FIRST_LINE);
-    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, colour, e);
+    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, whole, colour, e);
     if (s != TRA_OK) tra_program_free(p);
     return s;
 }
@@ -96,4 +97,15 @@ void tra_program_free(tra_program *p) {
     free((char *)p->src.text);
     tra_arena_free(p->arena);
     *p = (tra_program){0};
+}
+
+tra_status tra_program_rebuild(tra_program *p, const char *dir, int n, const char *const *defines, int64_t whole,
+                               tra_err *e) {
+    bool mute = tra_log_mute;
+    tra_graph_close(p->graph);
+    p->graph = NULL;
+    tra_log_mute = true;
+    tra_status s = build(p, tra_arena_strndup(p->arena, dir, strlen(dir)), n, defines, whole, false, e);
+    tra_log_mute = mute;
+    return s;
 }

@@ -166,6 +166,45 @@ int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int colu
     return rows_per_value(&s, n, column);
 }
 
+/* Are the columns that make the rows of a group, or of distinct rows, different all among these? */
+static bool covers(const tra_table_op *op, int n, const int *column) {
+    for (int k = 0; k < op->nterms; k++) {
+        const tra_colexpr *x = op->term[k].x;
+        int key = op->op == TRA_TABLE_GROUP ? k : x && x->op == TRA_C_COLUMN ? x->column : -1;
+        bool there = false;
+        for (int i = 0; i < n; i++) there = there || column[i] == key;
+        if (!there) return false;
+    }
+    return op->nterms > 0;
+}
+
+bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const int *column) {
+    search s = {g, MOST_STEPS, true};
+    tra_arena *a = tra_arena_new();
+    int *c = tra_news(a, int, n + 1);
+    const tra_table_op *op;
+    bool differ = false;
+    memcpy(c, column, (size_t)n * sizeof *c);
+    while (t && !differ && (op = op_of(g, t)) && --s.steps > 0) {
+        const tra_node *next = NULL;
+        int64_t times = 1;
+        differ = (op->op == TRA_TABLE_GROUP || op->op == TRA_TABLE_DISTINCT) && covers(op, n, c);
+        int kept = 0;
+        for (int i = 0; i < n && !differ;
+             i++) { /* columns of the first operand, each row of which is there once at most */
+            int at = c[i];
+            const tra_node *of = operand_of(&s, op, &at, &times);
+            if (of != op->in[0] || times != 1) continue;
+            next = of;
+            c[kept++] = at;
+        }
+        n = kept;
+        t = next;
+    }
+    tra_arena_free(a);
+    return differ;
+}
+
 static bool is_whole(const tra_column *c) {
     return c->type == TRA_COL_BOOL || c->type == TRA_COL_I32 || c->type == TRA_COL_I64;
 }

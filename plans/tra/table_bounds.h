@@ -9,6 +9,8 @@
 
 /* How many rows of the table have the same value in a column, at most. nulls: NULL is a value too. */
 int64_t tra_table_rows_per_value(const tra_graph *g, const tra_node *n, int column, bool nulls);
+/* Does no row of the table agree with another one in all of these n columns, since a group or distinct made them so? */
+bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const int *column);
 /* How many pairs of rows are equal in these columns, at most: counted by the frequencies of all values of the files
  * that the columns come from. nulls: NULLs are equal. */
 int64_t tra_table_pairs_most(const tra_graph *g, const tra_node *left, int lcolumn, const tra_node *right, int rcolumn,

@@ -103,12 +103,17 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
 
 /* Divides the right table if it has so many rows that it should be. one_partner: of each key one right row at most
  * matters. */
-static bool divide_right(const tra_lookup_spec *s, const tra_node *left, const tra_node *right, bool one_partner,
-                         tra_division *d) {
+static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const tra_node *left, const tra_node *right,
+                         bool one_partner, tra_division *d) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    int64_t rows = tra_type_entries(&right->type).bound, row = tra_schema_row_bytes(right->type.columns);
+    int64_t index = rows < INT32_MAX / 8 ? tra_lookup_keep(l, rows) : INT64_MAX; /* of each of two workers */
+
     tra_division_input x = {.columns = right->type.columns, .other_blocks = left->type.cat->n, .whole_share = 4};
     x.key_bytes = tra_lookup_compared(s) * ((int64_t)sizeof(int64_t) + 1);
     x.numbered = !one_partner;
     x.may_run = true;
+    if (tra_add_most(tra_mul_most(rows, row), tra_mul_most(2, index)) <= w->b->whole) return false;
     return tra_lookup_compared(s) > 0 && tra_table_divide(right->type.cat, &x, d);
 }
 
@@ -130,10 +135,13 @@ static int key_column(const tra_colexpr *x) {
 static int64_t rows_per_key(const tra_table_builder *w, const tra_lookup_spec *s, const tra_colexpr *const *key,
                             const tra_node *n) {
     int64_t most = INT64_MAX;
+    int ncolumns = 0, *column = tra_news(w->b->arena, int, s->nkeys + 1);
     for (int k = 0; k < s->nkeys; k++) {
         int c = key_column(key[k]);
+        if (c >= 0) column[ncolumns++] = c;
         if (c >= 0) most = tra_min64(most, tra_table_rows_per_value(w->b->g, n, c, s->nulls_match));
     }
+    if (most > 1 && ncolumns > 1 && tra_table_keys_differ(w->b->g, n, ncolumns, column)) most = 1;
     return most;
 }
 
@@ -210,7 +218,7 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, con
     bool unique = !s->asof && (s->unique || size.partners_most == 1), once = unique || s->asof || filters || keeps;
     bool one_partner = once && !s->asof && (unique || !tra_lookup_condition(l)); /* else one of several is chosen */
     tra_division d;
-    bool parts = !s->number && divide_right(s, left, right, one_partner, &d);
+    bool parts = !s->number && divide_right(w, l, left, right, one_partner, &d);
     tra_join_slices slices;
     if (!once && tra_table_slice_join(s, left, right, &size, parts, &slices))
         return tra_table_join_slices(w, l, left, right, join_text(w, s), &size, &slices);
@@ -293,7 +301,8 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
     tra_lookup *l = lookup_of(w, s, w->call);
     tra_division d;
     if (!l) return NULL;
-    if (!divide_right(s, w->in, w->right, true, &d)) return tra_table_record(w, lookup_node(w, s, l, w->in, w->right));
+    if (!divide_right(w, l, w->in, w->right, true, &d))
+        return tra_table_record(w, lookup_node(w, s, l, w->in, w->right));
     tra_node *numbered = tra_table_number_rows(w, w->right, name);
     return tra_table_record(w, numbered ? tra_table_join_by(w, numbered, nkeys, lkey, rkey) : NULL);
 }

@@ -69,7 +69,7 @@ static tra_node *count_before(tra_table_builder *w, const tra_lookup *l, tra_nod
 static tra_node *cut(tra_table_builder *w, tra_node *before, const tra_schema *s, const tra_join_slices *x) {
     tra_arena *a = w->b->arena;
     tra_number_slicing *cut = tra_new(a, tra_number_slicing);
-    *cut = (tra_number_slicing){before->type.columns, s->n, x->rows, true};
+    *cut = (tra_number_slicing){before->type.columns, s->n, x->rows};
     tra_node *at = tra_positions(w->b, w->call->span, x->n, 1);
     const int64_t n[] = {before->type.cat->n, x->n};
     if (!at) return NULL;

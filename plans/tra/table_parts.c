@@ -59,9 +59,7 @@ bool tra_table_divide(const tra_catalog *c, const tra_division_input *x, tra_div
 /* ---- nodes -------------------------------------------------------------------------------------------------- */
 
 tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in) {
-    const tra_catalog *c = in->type.cat;
-    int64_t block = tra_max64(1, c->bound.v[0]);
-    return tra_positions(w->b, w->call->span, tra_mul_most(c->frontier.v[0], block), block);
+    return tra_positions(w->b, w->call->span, in->type.cat->frontier.v[0], 1);
 }
 
 /* Has the result a column for the number of the row? */
@@ -83,6 +81,7 @@ tra_node *tra_table_sort_blocks(tra_table_builder *w, tra_node *in, const tra_ar
     if (!in) return NULL;
     tra_arrange *own = tra_new(w->b->arena, tra_arrange);
     *own = *x;
+    own->block = tra_max64(1, in->type.cat->bound.v[0]);
     bool numbered = is_numbered(x), fewer = x->matching || x->keep == TRA_ARRANGE_FIRST || x->top > 0;
     tra_node *numbers = numbered ? tra_table_block_numbers(w, in) : NULL;
     if (numbered && !numbers) return NULL;

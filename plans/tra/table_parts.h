@@ -56,8 +56,8 @@ tra_node *tra_table_slice_blocks(tra_table_builder *w, tra_node *sorted, tra_nod
                                  tra_slice_ends ends, const tra_division *d);
 tra_node *tra_table_make_parts(tra_table_builder *w, tra_node *sorted, const tra_part_keys *k, const tra_division *d);
 
-/* For each block, an i64 array whose first element is the block's number x the bound of its rows: numbers of rows that
- * ascend, and by which a row is found again. */
+/* For each block, an i64 array whose first element is the block's number. That times the bound of a block's rows is the
+ * number of its first row: such numbers ascend, and by them a row is found again. */
 tra_node *tra_table_block_numbers(tra_table_builder *w, const tra_node *in);
 
 /* table_order.c: the table, divided, in the order of the keys. */

@@ -235,6 +235,11 @@ typedef struct tra_define {
  * then to be closed all the same (it is NULL only on TRA_USAGE). */
 TRA_MUSTUSE tra_status tra_graph_build(const tra_script *src, const char *dir, int ndefines, const tra_define *defines,
                                        tra_arena *a, tra_diags *d, tra_graph **out, tra_err *e);
+/* The same, where right tables of joins that take up to `whole` bytes, with indexes, may stay whole. 0: those that
+ * have many rows are divided, so that joins run in little memory; the results are the same. */
+TRA_MUSTUSE tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefines,
+                                           const tra_define *defines, int64_t whole, tra_arena *a, tra_diags *d,
+                                           tra_graph **out, tra_err *e);
 void tra_graph_close(tra_graph *g); /* closes the inputs; the arena is the caller's; NULL allowed */
 
 /* Do relations of these types have the same keys, extents, bounds, cuts and elements, and are both sparse by type, or

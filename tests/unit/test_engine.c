@@ -89,7 +89,7 @@ TEST(workers_give_memory_back_while_a_block_is_spilled) {
     memset(cold->ptr, 7, 600000);
     tra_block_unpin(p, cold);
     CHECK_OK(tra_block_new(p, 200000, &x.block, &e), e);
-    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
     writing = WAITS;
     CHECK_OK(tra_engine_submit(g, unit_of(give_back, &x), &e), e);
     double begun = now();
@@ -129,13 +129,13 @@ TEST(workers_without_memory_rest_until_the_next_stage) {
     tra_err e = {0};
     tra_engine *g = tra_engine_new(p, 4, &e);
     seen x = {0};
-    CHECK_OK(tra_engine_begin_stage(g, 1, SCRATCH, 0, &e), e); /* there is no room for four */
+    CHECK_OK(tra_engine_begin_stage(g, 1, SCRATCH, 0, 0, &e), e); /* there is no room for four */
     for (int i = 0; i < UNITS; i++) CHECK_OK(tra_engine_submit(g, unit_of(note_worker, &x), &e), e);
     CHECK_OK(tra_engine_drain(g, &e), e);
     CHECK_INT(x.tasks, UNITS);
     CHECK_INT(x.others, 0);
     x.tasks = 0;
-    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
     for (int i = 0; i < UNITS; i++) CHECK_OK(tra_engine_submit(g, unit_of(note_worker, &x), &e), e);
     CHECK_OK(tra_engine_drain(g, &e), e);
     CHECK_INT(x.tasks, UNITS);
@@ -182,7 +182,7 @@ TEST(early_tasks_of_a_chain_run_together_and_take_turns) {
         tra_engine *g = tra_engine_new(p, 3, &e);
         turns all = {.in_order = true, .fails = fails};
         turn of[TURNS];
-        CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, &e), e);
+        CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
         for (int i = 0; i < TURNS; i++) {
             of[i] = (turn){&all, i};
             tra_unit *u = unit_of(take_turn, &of[i]);
@@ -234,7 +234,7 @@ TEST(workers_go_on_while_the_tick_takes_its_time) {
         ticking = all_done = false;
         done = 0;
         tra_engine_set_tick(g, slow_tick, &seen);
-        CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, &e), e);
+        CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
         if (memory) CHECK_OK(tra_block_new(p, 900000, &x.block, &e), e);
         for (int i = 0; i < UNITS; i++) CHECK_OK(tra_engine_submit(g, unit_of(count, i || !memory ? NULL : &x), &e), e);
         if (memory) {
@@ -281,7 +281,7 @@ TEST(inputs_that_wait_are_not_looked_for_again_and_again) {
     one->inputs[0] = (tra_unit_input){.part = part, .i = 0};
     for (int i = 0; i < N; i++) many->inputs[i] = (tra_unit_input){.part = part, .i = i};
     one->run = many->run = nothing;
-    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
     double before = check_seconds();
     CHECK_OK(tra_engine_submit(g, one, &e), e);
     CHECK_OK(tra_engine_submit(g, many, &e), e);
@@ -327,7 +327,7 @@ TEST(a_failure_in_the_background_is_the_failure_of_the_stage) {
     tra_pool *p = tra_pool_new(1 << 20, "/tmp");
     tra_err e = {0};
     tra_engine *g = tra_engine_new(p, 1, &e);
-    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
     tra_engine_background(g, fail_in_background, NULL);
     CHECK_FAILS(tra_engine_drain(g, &e), TRA_RESOURCE, e, "written in the background");
     tra_engine_free(g);
@@ -358,7 +358,7 @@ TEST(a_block_that_cannot_be_read_ahead_is_the_failure_of_the_stage) {
         part->ordinal[i] = i;
         part->block[i] = tra_block_of_file(r, i, BYTES, BYTES);
     }
-    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, &e), e);
+    CHECK_OK(tra_engine_begin_stage(g, 0, 0, 0, 0, &e), e);
     CHECK_OK(read_all(r, &e), e);        /* its chunks are looked up now */
     if (tra_rel_can_read_direct(r, 1)) { /* else the file system has no direct reads, and nothing is read ahead */
         reading = FAILS;

@@ -196,7 +196,7 @@ static tra_status take(void *ctx, bool wanted, bool *any, tra_err *e) {
 }
 
 static void begin_holding(tra_engine *g, beside *x, tra_err *e) {
-    CHECK_INT(tra_engine_begin_stage(g, 0, 0, 0, e), TRA_OK);
+    CHECK_INT(tra_engine_begin_stage(g, 0, 0, 0, 0, e), TRA_OK);
     CHECK_INT(tra_block_new(x->pool, 900000, &x->all, e), TRA_OK);
     tra_unit *u = tra_unit_new(0, 1);
     u->run = hold_a_while;

@@ -104,7 +104,7 @@ static tra_status run_wishes(int64_t bytes, int together, wish *w, int n, tra_er
     tra_pool *p = tra_pool_new(1 << 20, check_folder());
     tra_engine *g = tra_engine_new(p, n, e);
     atomic_int met = 0;
-    tra_status s = tra_engine_begin_stage(g, 0, 0, 0, e);
+    tra_status s = tra_engine_begin_stage(g, 0, 0, 0, 0, e);
     for (int i = 0; i < n && s == TRA_OK; i++) {
         w[i] = (wish){.pool = p, .bytes = bytes, .met = &met, .all = together};
         tra_unit *u = tra_unit_new(0, 1);

@@ -106,17 +106,19 @@ static int64_t compare(const tra_lookup *l, const tra_lookup_spec *s, bool where
 
 static tra_status run(const tra_lookup *l, const tra_batch *x, const tra_batch *y, tra_batch *out, tra_err *e) {
     int64_t rows = 0, again = 0;
-    void *scratch = aligned_alloc(64, (size_t)(tra_lookup_scratch(l, y->rows) + 63) / 64 * 64);
-    tra_status s = tra_lookup_run(l, x, y, 0, NULL, &rows, scratch, e);
+    void *scratch = aligned_alloc(64, (size_t)(tra_lookup_scratch(l) + 63) / 64 * 64);
+    tra_kept kept = {.room = aligned_alloc(64, (size_t)(tra_lookup_keep(l, y->rows) + 63) / 64 * 64)};
+    tra_status s = tra_lookup_run(l, x, y, 0, NULL, &rows, &kept, scratch, e);
     const tra_schema *sc = tra_lookup_out(l);
     *out = (tra_batch){sc, 0, tra_news(arena, tra_vector, sc->n)};
     for (int c = 0; c < sc->n && s == TRA_OK; c++) {
         out->v[c].values = tra_arena_alloc(arena, (size_t)rows * 8 + 8);
         if (tra_column_has_states(&sc->v[c])) out->v[c].state = tra_arena_alloc(arena, (size_t)rows + 1);
     }
-    if (s == TRA_OK) s = tra_lookup_run(l, x, y, 0, out, &again, scratch, e);
+    if (s == TRA_OK) s = tra_lookup_run(l, x, y, 0, out, &again, &kept, scratch, e);
     CHECK_INT(again, s == TRA_OK ? rows : 0);
     free(scratch);
+    free(kept.room);
     return s;
 }
 
