@@ -11,6 +11,8 @@
 extern const tra_rule tra_rule_fused;
 /* Its bit in a set of rules that are left out, which tra_rule_bit does not know. */
 #define TRA_FUSED_BIT ((uint64_t)1 << 63)
+/* The same of what is decided before: whether right tables of joins stay whole (J-1; plans/search/job.c). */
+#define TRA_WHOLE_BIT ((uint64_t)1 << 62)
 
 typedef struct tra_fused_options {
     uint64_t without;              /* rules of the optimizer (plans/storel) */

@@ -10,6 +10,7 @@
 #include "../ia/ia.h"
 #include "cost.h"
 #include "planfile.h"
+#include "../rules/fused.h"
 
 void tra_job_free(tra_job *job) {
     tra_program_free(&job->program);
@@ -59,9 +60,9 @@ typedef struct building {
     const char *const *defines;
 } building;
 
-/* Of the ceiling: the bytes up to which right tables of joins are not divided. A plan that the ceiling has no room for
- * is made anew with divided ones. */
-static int64_t whole_of(int64_t memory) { return memory / 4; }
+/* J-1: the bytes up to which right tables of joins are not divided. A plan that the ceiling has no room for is made
+ * anew with divided ones. */
+static int64_t whole_of(const tra_plan_options *o) { return o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory / 4; }
 
 static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
     tra_status s = plan_all(job, e);
@@ -161,8 +162,8 @@ static tra_status load_plan(const char *path, const char *text, size_t n, const 
     if (s == TRA_OK) s = tra_planfile_check(&f, e);
     if (s == TRA_OK) {
         char *copy = tra_strdup(f.program);
-        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines, whole_of(f.options.memory),
-                                  r->colour, &job->program, e);
+        s = tra_program_from_text(f.source, copy, f.size, f.dir, f.ndefines, f.defines, whole_of(&f.options), r->colour,
+                                  &job->program, e);
     }
     if (s == TRA_OK) s = plan_again(path, &f, r, job, e);
     tra_arena_free(a);
@@ -185,8 +186,8 @@ tra_status tra_job_load_text(const char *path, const char *text, size_t n, const
         memcpy(copy, text, n);
         copy[n] = 0;
         const building b = {tra_program_dir(a, path), r->ndefines, r->defines};
-        s = tra_program_from_text(path, copy, n, b.dir, b.n, b.defines, whole_of(r->options.memory), r->colour,
-                                  &job->program, e);
+        s = tra_program_from_text(path, copy, n, b.dir, b.n, b.defines, whole_of(&r->options), r->colour, &job->program,
+                                  e);
         if (s == TRA_OK) s = plan_program(r, &b, job, e);
         tra_arena_free(a);
     }

@@ -12,12 +12,25 @@ static const tra_rule *placing(const char *name, size_t n) {
     return NULL;
 }
 
+/* What is no rule of a memo, but is left out by its name, too. */
+static const struct special {
+    const char *name;
+    uint64_t bit;
+} specials[] = {{"S-1", TRA_FUSED_BIT}, {"J-1", TRA_WHOLE_BIT}};
+enum { NSPECIALS = sizeof specials / sizeof *specials };
+
+static uint64_t bit_of(const char *name, size_t n) {
+    for (int i = 0; i < NSPECIALS; i++)
+        if (n == strlen(specials[i].name) && strncmp(name, specials[i].name, n) == 0) return specials[i].bit;
+    return tra_rule_bit(name, n);
+}
+
 tra_status tra_plan_without(const char *names, tra_plan_options *o, tra_err *e) {
     tra_str kernels = {0};
     o->without_rules = 0;
     for (const char *at = names; *at;) {
         size_t n = strcspn(at, ",");
-        uint64_t bit = n == 3 && strncmp(at, tra_rule_fused.name, n) == 0 ? TRA_FUSED_BIT : tra_rule_bit(at, n);
+        uint64_t bit = bit_of(at, n);
         if (placing(at, n)) {
             tra_str_free(&kernels);
             return tra_fail(e, TRA_USAGE, "rule %.*s says where operators are placed, and cannot be left out", (int)n,
@@ -36,7 +49,8 @@ const char *tra_plan_without_text(const tra_plan_options *o, tra_arena *a) {
     const char *text = tra_storel_without_text(o->without, a);
     for (int i = 0; tra_rules[i]; i++)
         if (o->without_rules >> i & 1) text = tra_arena_printf(a, "%s%s%s", text, *text ? "," : "", tra_rules[i]->name);
-    if (o->without_rules & TRA_FUSED_BIT)
-        text = tra_arena_printf(a, "%s%s%s", text, *text ? "," : "", tra_rule_fused.name);
+    for (int i = 0; i < NSPECIALS; i++)
+        if (o->without_rules & specials[i].bit)
+            text = tra_arena_printf(a, "%s%s%s", text, *text ? "," : "", specials[i].name);
     return text;
 }
