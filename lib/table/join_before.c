@@ -9,7 +9,12 @@ static int64_t vectors(const tra_pairs_before *x) { return tra_vectors_bytes(x->
 static int64_t before_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_pairs_before *x = data;
     int64_t numbers = tra_mul_most(ext_a->v[0], 2 * (int64_t)sizeof(int32_t));
-    return tra_add_most(tra_add_most(vectors(x), tra_round64(numbers)), tra_lookup_scratch(x->join, ext_b->v[0]));
+    (void)ext_b;
+    return tra_add_most(tra_add_most(vectors(x), tra_round64(numbers)), tra_lookup_scratch(x->join));
+}
+
+static int64_t before_keep(const void *data, const tra_dims *ext_b) {
+    return tra_lookup_keep(((const tra_pairs_before *)data)->join, ext_b->v[0]);
 }
 
 static int64_t before_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
@@ -40,7 +45,8 @@ static void before_run(const void *data, const tra_cell *a, const tra_cell *b, t
     char *rest = (char *)scratch + vectors(x) + tra_round64(rows * 2 * (int64_t)sizeof *from);
     tra_columns_begin(out, x->out, rows, &made);
     if (rows == 0) return;
-    if (tra_lookup_partners(x->join, &left, &right, tra_max64(0, a->first), &list, from, to, rest, &e) != TRA_OK) {
+    int64_t first = tra_max64(0, a->first);
+    if (tra_lookup_partners(x->join, &left, &right, first, &list, from, to, b->kept, rest, &e) != TRA_OK) {
         tra_kernel_fail("%s", e.msg);
         return;
     }
@@ -52,4 +58,5 @@ static void before_run(const void *data, const tra_cell *a, const tra_cell *b, t
                         pairs, x->most);
 }
 
-const tra_rows_ops tra_pairs_before_ops = {.scratch = before_scratch, .bytes = before_bytes, .run = before_run};
+const tra_rows_ops tra_pairs_before_ops = {
+    .scratch = before_scratch, .keep = before_keep, .bytes = before_bytes, .run = before_run};

@@ -8,7 +8,7 @@ load helper
         'D[i,j] = exp(C[i,j] / 100)' 'Z = slice(D, [7:23, 30:50])' 'output Z to "z.h5"' >p.tra
     status 0 tra run -q --without Q-5 p.tra
     status 0 mv z.h5 without.h5
-    status 0 tra explain --operators --rules p.tra
+    status 0 tra explain --without J-1 --operators --rules p.tra
     has "Q-5"
     for sites in 1 3; do
         status 0 tra run -q --sites $sites p.tra
@@ -161,7 +161,7 @@ U = select(table(Y), (c == "c007" || c > "c145") && c020 > 3)' S T U
             'P[i,j] = sum A[i,k] * B[k,j]' 'E = entries(P)' 'input C from "c.h5"' \
             'D[i,j] = sum C[i,k] * B[k,j]' 'F = entries(D)' 'input papers from "papers.h5"' \
             'X = pivot(papers, author, conf, papers, sum)' 'XX[c,d] = sum X[a,c] * X[a,d]' "S = $j" 'output S' >p.tra
-        status 0 tra explain --operators --rules p.tra
+        status 0 tra explain --without J-1 --operators --rules p.tra
         printf '%s\n' "$output" | tr -s ' \n' ' ' >flat
         status 0 grep -q "Q-5 .*$why" flat
     done <<'CASES'
