@@ -17,8 +17,7 @@ typedef struct built {
 
 static inline built build(const char *text) {
     built b = {.a = tra_arena_new()};
-    b.src = (tra_script){
-        .name = "p.tra", .text = tra_arena_strndup(b.a, text, strlen(text)), .n = (int)strlen(text)};
+    b.src = (tra_script){.name = "p.tra", .text = tra_arena_strndup(b.a, text, strlen(text)), .n = (int)strlen(text)};
     b.d = (tra_diags){.arena = b.a};
     return b;
 }

@@ -164,7 +164,10 @@ static tra_status read_small(const char *path, bool keep_u64, uint64_t *sum, tra
     for (int64_t i = 0; i < t->cat->n && s == TRA_OK; i++) {
         s = tra_rel_read(r, i, buf, scratch, e);
         int64_t n = tra_catalog_elements_of(t->cat, i);
-        for (int64_t j = 0; j < n; j++) *sum += t->dtype == TRA_BOOL ? ((unsigned char *)buf)[j] : buf[j];
+        for (int64_t j = 0; j < n; j++)
+            *sum += t->dtype == TRA_BOOL  ? ((unsigned char *)buf)[j]
+                    : t->dtype == TRA_I32 ? ((uint32_t *)buf)[j]
+                                          : buf[j];
     }
     tra_rel_close(r);
     return s;
@@ -194,20 +197,19 @@ TEST(store_unsigned_beyond_i64) {
     }
 }
 
-/* h5py's, with members in any order; other enumerations are none, and neither is a byte that is no member. */
+/* h5py's, with members in any order; other enumerations are numbers. A byte that is no member is none. */
 TEST(store_booleans_of_others) {
     const char *path = at("bool.h5");
     static const struct {
         const char *name[3];
         int8_t value[3];
         int members;
-        bool good;
-    } cases[] = {{{"FALSE", "TRUE"}, {0, 1}, 2, true},
-                 {{"TRUE", "FALSE"}, {1, 0}, 2, true},
-                 {{"FALSE", "TRUE"}, {1, 0}, 2, false},
-                 {{"NO", "YES"}, {0, 1}, 2, false},
-                 {{"FALSE", "TRUE", "MAYBE"}, {0, 1, 2}, 3, false},
-                 {{"FALSE"}, {0}, 1, false}};
+    } cases[] = {{{"FALSE", "TRUE"}, {0, 1}, 2},
+                 {{"TRUE", "FALSE"}, {1, 0}, 2},
+                 {{"FALSE", "TRUE"}, {1, 0}, 2},
+                 {{"NO", "YES"}, {0, 1}, 2},
+                 {{"FALSE", "TRUE", "MAYBE"}, {0, 1, 2}, 3},
+                 {{"FALSE"}, {0}, 1}};
     int8_t v[12] = {1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
     uint64_t sum;
     tra_err e = {0};
@@ -218,12 +220,8 @@ TEST(store_booleans_of_others) {
         small_file(path, type, type, i % 2, v);
         H5Tclose(type);
         tra_h5_leave();
-        if (cases[i].good) {
-            CHECK_OK(read_small(path, false, &sum, &e), e);
-            CHECK_INT(sum, 3);
-        } else {
-            CHECK_FAILS(read_small(path, false, &sum, &e), TRA_INPUT, e, "no relation");
-        }
+        CHECK_OK(read_small(path, false, &sum, &e), e);
+        CHECK_INT(sum, 3);
     }
     v[6] = 2;
     for (int chunked = 0; chunked < 2; chunked++) {

@@ -300,7 +300,8 @@ TEST(errors) {
         "2:5: error: softmax has 1 argument, not 2\n3:5: error: transpose needs a tensor in blocks; of this relation a "
         "dimension is cut by more than one key\n4:5: error: softmax needs a tensor in blocks; of this relation its "
         "key arity differs from its rank, so some key cuts no dimension or some dimension is not cut\n");
-    ERRORS("C = A + B\nD = A[i]", "2:5: error: a relation is expected here\n3:5: error: a relation is expected here\n");
+    ERRORS("C = A + B\nD = A[i]", "2:9: error: without labels shapes must agree: 9 x 6 here, 10 x 9 before\n"
+                                  "2:5: note: the other one\n3:5: error: a relation is expected here\n");
     ERRORS("output C\noutput p\noutput A to \"x.h5\"\noutput B to \"./x.h5:data\"\noutput B to \"x.h5:b\"",
            "2:8: error: there is no relation 'C'\n3:8: error: 'p' is a param; a relation is expected here\n"
            "1:72: note: defined here\n5:13: error: dir/./x.h5:data is the file of another output already\n"
