@@ -299,7 +299,7 @@ static const char *after_expression(parser *p, const tra_stmt *s) {
     p->tok++;
     if (s->kind == TRA_STMT_EINSUM && word) return "an aggregation stands once, directly after '='";
     if (s->kind == TRA_STMT_EINSUM && first && name && !s->agg)
-        return "aggregations are sum, mean, max, min, prod, argmax and argmin";
+        return "aggregations are sum, mean, max, min, prod, argmax and argmin, and others: tra help functions";
     if (word)
         return tra_arena_printf(p->arena, "the labels of the result stand on the left: %s[i,j] = sum ...", s->name);
     return "write * between factors, and each statement on a line of its own";

@@ -115,7 +115,7 @@ open("cut.npz", "wb").write(b[:-30]); c = bytearray(b); c[200] ^= 255; open("bit
 def save(n, **k): np.savez(n, **{**dict(format=b"csr", shape=np.array(a.shape), data=a.data, indices=a.indices, indptr=a.indptr), **k})
 i = a.indptr.copy(); i[3] = 10**6; save("ptr.npz", indptr=i); i = a.indptr.copy(); i[5] = -1; save("neg.npz", indptr=i)
 i = a.indices.copy(); i[3] = 30; save("col.npz", indices=i); save("short.npz", data=a.data[:-1]); save("fmt.npz", format=b"lil")
-save("rank.npz", shape=np.array([40])); save("cplx.npz", data=a.data * 1j); np.savez("plain.npz", x=np.ones(3))'
+save("rank.npz", shape=np.array([40])); save("cplx.npz", data=a.data * 1j); np.savez("plain.npz", x=np.ones(3), y=np.ones(2))'
     status 3 tra import cut.npz -o x.h5; has "damaged"
     status 3 tra import bits.npz -o x.h5
     status 3 tra import ptr.npz -o x.h5; has "indptr does not ascend"
@@ -125,7 +125,7 @@ save("rank.npz", shape=np.array([40])); save("cplx.npz", data=a.data * 1j); np.s
     status 3 tra import fmt.npz -o x.h5; has "none of csr, csc, coo, bsr, dia"
     status 3 tra import rank.npz -o x.h5; has "of 2 dimensions"
     status 3 tra import cplx.npz -o x.h5; has "complex"
-    status 3 tra import plain.npz -o x.h5; has "unzip -p FILE NAME.npy | tra import -"
+    status 3 tra import plain.npz -o x.h5; has "name one as in plain.npz:y"
     status 3 tra import --from npz - -o x.h5 < <(cat cut.npz); has "stream"
 }
 

@@ -83,7 +83,7 @@ END
     status 0 tra explain --operators p.tra
     has "strategy fused"
     status 0 tra explain --operators --rules --without S-1 p.tra
-    lacks "fused"
+    lacks "strategy fused"
     lacks "S-1"
     tra compile -q --without S-1,D2 p.tra -o p.plan
     grep -x 'without D2,S-1' p.plan

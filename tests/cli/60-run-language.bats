@@ -138,7 +138,7 @@ refused() {
     refused 'Z[i,j] = X[i,j] + index(i, j)' 'index takes one label'
     refused 'Z[i,j] = if(X[i,j], 1)' 'if takes three arguments, not 2'
     refused 'Z[i,j] = foo(X[i,j])' "there is no scalar function 'foo'"
-    refused 'Z[i] = median X[i,j]' 'aggregations are sum, mean, max, min, prod, argmax and argmin'
+    refused 'Z[i] = middle X[i,j]' 'aggregations are sum, mean, max, min, prod, argmax and argmin'
     refused 'Z = slice(X, [2:99, :])' '2:99 is no range'
     refused 'Z = slice(X, [2:3])' 'write : for a whole dimension'
     refused 'Z = stack(X, I, 2)' 'dimension 2 of a tensor of 2'
