@@ -159,7 +159,7 @@ END
     want=$(tra digest W.h5)
     for sites in 1 3; do
         rm -f W.h5
-        TRA_CHECKPOINT_SECONDS=0.01 slow 2 "$TRA" run -q p.tra --threads 1 --memory 50M --sites $sites 2>log &
+        TRA_CHECKPOINT_SECONDS=0.01 slow 20 "$TRA" run -q p.tra --threads 1 --memory 50M --sites $sites 2>log &
         run=$!
         sleep "0.$((RANDOM % 5 + 3))"
         if kill -KILL $run 2>/dev/null; then killed=$((killed + 1)); fi
