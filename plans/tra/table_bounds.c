@@ -272,6 +272,20 @@ static int64_t values_in_range(const tra_colexpr *x) {
     return n < 0 ? 0 : n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
+/* How many results an expression has at most, NULL included, since it has how many combinations of values of the
+ * columns that it reads. */
+static int64_t combinations(const tra_colexpr *x, tra_arena *a) {
+    tra_column_facts f;
+    int64_t n = 1;
+    if (x->op == TRA_C_CONST) return 1;
+    if (x->op == TRA_C_COLUMN)
+        return x->file && tra_table_facts(x->file, x->number, a, &f) && f.exact ? tra_add_most(f.distinct, 1)
+                                                                                : INT64_MAX;
+    if (x->nkids == 0) return INT64_MAX; /* the number of the row */
+    for (int i = 0; i < x->nkids; i++) n = tra_mul_most(n, combinations(x->kids[i], a));
+    return n;
+}
+
 int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x) {
     tra_column_facts f;
     int64_t most = c->type == TRA_COL_BOOL                    ? 2
@@ -279,8 +293,10 @@ int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x) {
                                                               : values_in_range(x);
     tra_arena *a = tra_arena_new();
     if (facts_of(c, a, &f) && f.exact) most = tra_min64(most, f.distinct);
+    most = c->nullable ? tra_add_most(most, 1) : most;
+    if (x) most = tra_min64(most, combinations(x, a));
     tra_arena_free(a);
-    return c->nullable ? tra_add_most(most, 1) : most;
+    return most;
 }
 
 int64_t tra_table_groups_most(const tra_schema *s, int nkeys, const tra_colexpr *const *x) {

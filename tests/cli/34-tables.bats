@@ -505,7 +505,7 @@ r = reblock(X, [5, 2])
 END
     status 2 tra check p.tra
     has "p.tra:8:1: error: label 'n' stands for rows of different tables"
-    has "p.tra:10:1: error: argmax gives the position along label 'n', which the rows before tell"
+    has "p.tra:10:1: error: argmax goes along label 'n', which the rows before tell"
     has "p.tra:12:1: error: label 'n' stands for rows of different tables"
     has "p.tra:13:1: error: label 'n' stands for rows of different tables"
     has "p.tra:17:5: error: repart meets rows of which only the run tells"
@@ -634,4 +634,23 @@ END2
         [ "$rows" -le "$(sed -n "s/^$t //p" bounds)" ]
     done
     [ "$(tra info twice.h5 | sed -n 's/.*table  *\([0-9]*\) rows.*/\1/p')" -eq 60 ]
+}
+
+@test "a function of columns has no more values, and a group by it no more rows, than there are combinations of theirs" {
+    { echo d,k,x; for i in $(seq 1 400); do echo "2024-0$((i % 3 + 1))-1$((i % 4)),$((i % 5)),$i"; done; } >t.csv
+    printf '%s\n' 'input t from "t.csv"' 'y = group(t, [y = year(d)], n = count())' \
+        'm = group(t, [m = date_trunc("month", d)], n = count())' 's = group(t, [s = k * 7 + 1], n = count())' \
+        'b = group(t, [b = if(k > 2, d, null)], n = count())' 'r = group(t, [r = row() % 100 + x], n = count())' \
+        'output y' 'output m' 'output s' 'output b' 'output r' >functions.tra
+    bounds functions.tra >bounds
+    [ "$(sed -n 's/^y //p' bounds)" -le 13 ]
+    [ "$(sed -n 's/^m //p' bounds)" -le 13 ]
+    [ "$(sed -n 's/^s //p' bounds)" -le 6 ]
+    [ "$(sed -n 's/^r //p' bounds)" -eq 400 ]
+    tra run -q functions.tra
+    for t in y:1 m:3 s:5 b:7 r:400; do
+        rows=$(tra info "${t%:*}.h5" | sed -n 's/.*table  *\([0-9]*\) rows\?,.*/\1/p')
+        [ "$rows" -le "$(sed -n "s/^${t%:*} //p" bounds)" ]
+        [[ ${t%:*} == [br] ]] || [ "$rows" -eq "${t#*:}" ]
+    done
 }

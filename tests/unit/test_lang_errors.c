@@ -100,7 +100,8 @@ static void check_advice(int line, const char *text, const char *want) {
 #define ADVICE(text, want) check_advice(__LINE__, text, want)
 
 TEST(advice) {
-    ADVICE("C[i] = avg A[i,j]", "aggregations are sum, mean, max, min, prod, argmax and argmin, and others: tra help functions");
+    ADVICE("C[i] = avg A[i,j]",
+           "aggregations are sum, mean, max, min, prod, argmax and argmin, and others: tra help functions");
     ADVICE("C[i,j] = A[i,j] / sum[k] A[i,k]",
            "what an aggregation inside an expression is of stands in parentheses: sum[k](X[i,k])");
     ADVICE("C[i] = min A[i,j] + sum B[j,k]", "an aggregation stands once, directly after '='");
