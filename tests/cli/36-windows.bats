@@ -154,12 +154,12 @@ END
 
 @test "runs of windows that are killed at random moments are gone on with" {
     local run killed=0 sites
-    many 20000 1000
+    many 40000 1000
     tra run -q p.tra
     want=$(tra digest W.h5)
     for sites in 1 3; do
         rm -f W.h5
-        TRA_CHECKPOINT_SECONDS=0.01 slow 20 "$TRA" run -q p.tra --threads 1 --memory 50M --sites $sites 2>log &
+        TRA_CHECKPOINT_SECONDS=0.01 slow 60 "$TRA" run -q p.tra --threads 1 --memory 50M --sites $sites 2>log &
         run=$!
         sleep "0.$((RANDOM % 5 + 3))"
         if kill -KILL $run 2>/dev/null; then killed=$((killed + 1)); fi
