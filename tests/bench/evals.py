@@ -2,7 +2,7 @@
 """One command on files as they are: tra eval beside DuckDB, numpy and scipy, whole processes, in turn.
 
 tests/bench/run eval. TRA_BENCH_SCALE: shares of the sizes (1). DUCKDB_DIR: a folder with `npm install @duckdb/node-api`
-(default /work/duck, /tmp/duck). Peers run as `evals.py CASE`; what is not installed is left out, with the reason."""
+(default /tmp/duck). Peers run as `evals.py CASE`; what is not installed is left out, with the reason."""
 import os, resource, shutil, statistics, subprocess, sys, time
 
 SCALE = float(os.environ.get("TRA_BENCH_SCALE", "1"))
@@ -40,10 +40,10 @@ def make(b):
             f.write("start,end,duration,at\n")
             for _ in range(ROWS // len(lines)): f.write("".join(lines))
     b.gen("eval_s.h5", f"{max(ENTRIES // 100, 1)}x10000", f"{max(ENTRIES // 100, 1)}x10000", 7, "--density", "0.01", "--storage", "csr")
-    if not os.path.exists(os.path.join(b.DIR, MTX)): b.sh(b.TRA, "export", "-q", "eval_s.h5", "-o", MTX)
+    if not os.path.exists(os.path.join(b.DIR, MTX)): b.sh(b.TRA, "export", "-q", "--memory", "4G", "eval_s.h5", "-o", MTX)
     for name, seed in (("a", 1), ("b", 2)):
         b.gen(f"eval_{name}.h5", f"{SIDE}x{SIDE}", f"{SIDE}x{SIDE}", seed)
-        if not os.path.exists(os.path.join(b.DIR, f"eval_{name}.npy")): b.sh(b.TRA, "export", "-q", f"eval_{name}.h5", "-o", f"eval_{name}.npy")
+        if not os.path.exists(os.path.join(b.DIR, f"eval_{name}.npy")): b.sh(b.TRA, "export", "-q", "--memory", "4G", f"eval_{name}.h5", "-o", f"eval_{name}.npy")
     with open(os.path.join(b.DIR, "eval_small.csv"), "w") as f: f.write("k,v\n" + "".join(f"{i % 7},{i}\n" for i in range(100)))
     with open(os.path.join(b.DIR, "eval.mjs"), "w") as f: f.write(NODE)
 
@@ -67,7 +67,7 @@ def timed(b, words, file=None):
 def duckdb():
     """Its folder, or why there is none."""
     if not shutil.which("node"): return None, "there is no node"
-    for d in (os.environ.get("DUCKDB_DIR"), "/work/duck", "/tmp/duck"):
+    for d in (os.environ.get("DUCKDB_DIR"), "/tmp/duck"):
         if d and os.path.isdir(os.path.join(d, "node_modules/@duckdb/node-api")): return d, None
     return None, "npm install @duckdb/node-api in DUCKDB_DIR was not run"
 
