@@ -259,14 +259,8 @@ const tra_rows_ops tra_slice_ops = {.scratch = slice_scratch, .bytes = slice_byt
 
 static int64_t find_number(const tra_batch *in, int column, int64_t number) {
     const int64_t *v = in->v[column].values;
-    int64_t low = 0, high = in->rows;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (v[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    int64_t low = 0;
+    TRA_BISECT(low, in->rows, middle, v[middle] < number);
     return low;
 }
 

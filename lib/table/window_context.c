@@ -306,14 +306,8 @@ static int64_t pick_scratch(const void *data, const tra_dims *ext_a, const tra_d
 /* The first row of what is reached whose place is not below this. */
 static int64_t find_place(const tra_window *x, const tra_batch *reached, int64_t place) {
     const int64_t *v = wholes(reached, x->context->place);
-    int64_t low = 0, high = reached->rows;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (v[middle] < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    int64_t low = 0;
+    TRA_BISECT(low, reached->rows, middle, v[middle] < place);
     return low;
 }
 
