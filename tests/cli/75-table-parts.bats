@@ -435,3 +435,49 @@ END2
         done
     done
 }
+
+@test "the index that is kept of a right table: keys at the ends of i64, times, bools, NULLs, and a state that turns change" {
+    "$PYTHON" - <<'END2'
+import random
+r = random.Random(2)
+ends = [-2**63, -2**63 + 1, 2**63 - 1, 0, 5] + [r.randint(-2**63, 2**63 - 1) for _ in range(2000)]
+def write(name, head, n, low):
+    with open(name, "w") as f:
+        f.write(head + "\n")
+        for _ in range(n):
+            k = r.choice(ends) if r.random() > .1 else ""
+            f.write(f"{k},x{r.randint(low, low + 4000)},2024-01-{r.randint(1, 28):02} {r.randint(0, 23):02}:00:00,{r.choice(['true', 'false', ''])}\n")
+write("l.csv", "k,s,t,b", 4000, 0), write("r.csv", "k,s,t,v", 3000, 2000)
+open("b.csv", "w").write("b,w\ntrue,1\n,3\n")
+END2
+    for t in l r; do tra import -q --table --block 400 $t.csv -o $t.h5; done
+    cat >p.tra <<'END2'
+input l from "l.h5"
+input r from "r.h5"
+input b from "b.csv"
+A = join(l, r, k == k, how = anti)
+B = join(l, r, s == s, how = semi)
+C = join(l, distinct(r, [t]), t == t)
+D = join(l, b, b == b, nulls = match, how = left)
+E = join(l, r, k == k && s == s, how = left)
+state S = limit(r, 1500)
+state N = rows(l)
+repeat 3 as i {
+  next N = N + rows(join(l, S, k == k, how = semi))
+  next S = select(S, s > "x30")
+}
+output A
+output B
+output C
+output D
+output E
+output N
+END2
+    tra run -q --engine reference p.tra
+    mkdir ref
+    mv [A-EN].h5 ref
+    for options in "" "--without J-1" "--sites 3"; do
+        tra run -q $options p.tra
+        for o in A B C D E N; do tra diff ref/$o.h5 $o.h5; done
+    done
+}
