@@ -294,14 +294,22 @@ static const char *after_expression(parser *p, const tra_stmt *s) {
     if (p->tok->kind != TRA_T_NAME && p->tok->kind != TRA_T_NUMBER) return NULL;
     if (s->kind == TRA_STMT_EINSUM && after_labels(p))
         return "what an aggregation inside an expression is of stands in parentheses: sum[k](X[i,k])";
+    const char *sql = tra_parse_word_advice(p);
+    if (sql) return sql;
     p->tok--;
+    if (tra_parse_at_name(p, "select") && p->tok[-1].kind == '=') {
+        p->tok++;
+        return "write project(T, a, b) for columns, select(T, a > 0) for rows, group(T, [key], n = count()) for groups";
+    }
     bool word = is_aggregation(p), first = p->tok[-1].kind == '=', name = p->tok->kind == TRA_T_NAME;
     p->tok++;
     if (s->kind == TRA_STMT_EINSUM && word) return "an aggregation stands once, directly after '='";
     if (s->kind == TRA_STMT_EINSUM && first && name && !s->agg)
         return "aggregations are sum, mean, max, min, prod, argmax and argmin, and others: tra help functions";
     if (word)
-        return tra_arena_printf(p->arena, "the labels of the result stand on the left: %s[i,j] = sum ...", s->name);
+        return tra_arena_printf(p->arena,
+                                "the labels of the result stand on the left: %s[i,j] = sum ..., or %s[] = sum ...",
+                                s->name, s->name);
     return "write * between factors, and each statement on a line of its own";
 }
 

@@ -116,16 +116,33 @@ tra_ast *tra_parse_label(parser *p) {
     return x;
 }
 
+const char *tra_parse_word_advice(const parser *p) {
+    static const char *const meant[][2] = {
+        {"and", "write && for 'and'"},
+        {"or", "write || for 'or'"},
+        {"is", "write isnull(x)"},
+        {"in", "write in(x, \"a\", \"b\")"},
+        {"like", "write like(x, \"a%\")"},
+        {"between", "write x >= a && x <= b"},
+        {"where", "write select(T, a > 0 && b < 1)"},
+        {"group", "write group(T, [key], n = count(), m = mean(x))"},
+        {"order", "write order(T, [a, b desc])"},
+        {"limit", "write limit(T, 10)"},
+        {"join", "write join(L, R, a == b)"},
+    };
+    for (size_t i = 0; p->tok->kind == TRA_T_NAME && i < sizeof meant / sizeof *meant; i++)
+        if (tra_parse_at_name(p, meant[i][0])) return meant[i][1];
+    return NULL;
+}
+
 /* What may be meant where after an argument stands a name: an operator of other languages, or the rest of a name. */
 static const char *advice_after_argument(const parser *p) {
-    static const char *const meant[][2] = {
-        {"and", "write && for 'and'"},       {"or", "write || for 'or'"},       {"is", "write isnull(x)"},
-        {"in", "write in(x, \"a\", \"b\")"}, {"like", "write like(x, \"a%\")"}, {"between", "write x >= a && x <= b"},
-    };
     if (p->tok->kind == ':') return "a part of a tensor is slice(A, [0:2, :])";
-    if (p->tok->kind != TRA_T_NAME) return NULL;
-    for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
-        if (tra_parse_at_name(p, meant[i][0])) return meant[i][1];
+    const char *sql = tra_parse_word_advice(p);
+    if (sql || p->tok->kind != TRA_T_NAME) return sql;
+    parser before = *p;
+    before.tok--;
+    if (tra_parse_at_name(&before, "distinct")) return "write distinct(x), the number of different values";
     return p->tok[-1].kind == TRA_T_NAME ? "a name that has blanks stands in backquotes: `a b`" : NULL;
 }
 

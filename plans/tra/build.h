@@ -79,10 +79,11 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x);
 tra_node *tra_build_operand_tensor(tra_build *b, const tra_ast *x);
 /* Advice for an argument "name = x" in a place without named arguments: == may be meant. NULL for any other x. */
 const char *tra_build_equals_advice(const tra_ast *x);
-/* Advice for a function that does not exist, by the name that it has in other languages; NULL: none. */
-const char *tra_build_named_here(const char *function);
+/* Advice for a function that is not in this place: its name here for that of another language, or the place where it
+ * stands; NULL: nothing is known of the word. */
+const char *tra_build_named_here(tra_arena *a, const char *function);
 /* The same for an operator on relations. */
-const char *tra_build_operator_here(const char *name);
+const char *tra_build_operator_here(tra_arena *a, const char *name);
 /* The integer that x stands for: numbers, integer params, integer arithmetic. what: "a tile size". */
 bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out);
 /* The same for a list [..] of at most TRA_MAXDIM such integers. */

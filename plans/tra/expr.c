@@ -322,7 +322,7 @@ static const tra_scalar *unknown_function(tra_build *b, const tra_ast *x, const 
         names[n] = name;
         tra_str_printf(&all, " %s", name);
     }
-    const char *near = tra_nearest(x->text, n, names), *here = tra_build_named_here(x->text);
+    const char *near = tra_nearest(x->text, n, names), *here = tra_build_named_here(b->arena, x->text);
     if (sc->ref && tra_whole_find(x->text) >= 0)
         here = tra_arena_printf(
             b->arena, "it takes a whole tensor: n = %s(X), and here n[i] with its labels, or n alone", x->text);

@@ -303,7 +303,7 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
 #undef ADD
     for (int i = 0; i < n; i++)
         list = tra_arena_printf(b->arena, "%s%s %s", list, i == of_tensors ? ", of tables" : "", names[i]);
-    const char *near = tra_nearest(x->text, n, names), *here = tra_build_operator_here(x->text);
+    const char *near = tra_nearest(x->text, n, names), *here = tra_build_operator_here(b->arena, x->text);
     if (!here && (tra_is_aggregation(x->text) || tra_aggregate_find(x->text) >= 0))
         here = tra_arena_printf(b->arena, "write M[j] = %s X[i,j] of a tensor, group(T, [key], m = %s(x)) of a table",
                                 x->text, x->text);
@@ -344,7 +344,9 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
         return s ? s->node : NULL;
     }
     case TRA_AST_CALL: return build_call(b, x);
-    case TRA_AST_INDEX: advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k]"; break;
+    case TRA_AST_INDEX:
+        advice = "indices stand only in EinSum statements: C[i,k] = sum A[i,j] * B[j,k], or C[] = sum A[i,j]";
+        break;
     case TRA_AST_BINARY:
     case TRA_AST_UNARY: return tra_build_elementwise(b, x, tra_build_operand_tensor);
     case TRA_AST_AGGREGATE: advice = "label the dimensions of the result: C[i] = A[i] - sum[j](B[i,j])"; break;
@@ -360,6 +362,8 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_COMPOSE:
         advice = x->kids[1]->kind == TRA_AST_NAME && strcmp(x->kids[1]->text, "T") == 0
                      ? "write transpose(A)"
+                 : x->kids[1]->kind == TRA_AST_CALL
+                     ? tra_arena_printf(b->arena, "an operator stands before what it takes: %s(..)", x->kids[1]->text)
                      : "a column is named without its table, in operators on that: project(T, a, b)";
         break;
     case TRA_AST_NAMED: advice = tra_build_equals_advice(x); break;

@@ -191,7 +191,7 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
         exists = exists || strcmp(f, x->text) == 0;
     }
     const char *near = exists ? NULL : tra_nearest(x->text, n, names);
-    const char *advice = tra_build_named_here(x->text);
+    const char *advice = tra_build_named_here(b->arena, x->text);
     if (!advice && near) advice = tra_arena_printf(b->arena, "did you mean %s?", near);
     if (exists)
         tra_diag_error(b->d, x->span,

@@ -27,12 +27,13 @@ static const char *default_name(const tra_table_builder *w, const tra_ast *call)
 static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg *to, tra_table_term *operand) {
     tra_table_scope sc = tra_table_scope_of(w);
     const tra_ast *call = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
-    int f = call->kind == TRA_AST_CALL ? tra_aggregate_find(call->text) : -1;
+    bool called = call->kind == TRA_AST_CALL;
+    int f = called ? tra_aggregate_find(call->text) : -1;
     const char *name = x->kind == TRA_AST_NAMED ? x->text : default_name(w, call);
-    bool unknown = call->kind == TRA_AST_CALL && f < 0;
+    bool unknown = called && f < 0;
     if (!name && !unknown) return tra_table_refuse(w, x, "an aggregate has a name: n = count()"), false;
     if (f < 0)
-        return tra_diag_error(w->b->d, call->span, call->kind == TRA_AST_CALL ? tra_build_named_here(call->text) : NULL,
+        return tra_diag_error(w->b->d, call->span, called ? tra_build_named_here(w->b->arena, call->text) : NULL,
                               "an aggregate is expected here: count, sum, mean, min, max, ..."),
                false;
     int nargs = f == TRA_AGGREGATE_QUANTILE ? 2 : 1;

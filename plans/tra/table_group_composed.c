@@ -196,8 +196,9 @@ static const char *name_text(tra_arena *a, const char *name) {
 static bool read_item(writer *x, const tra_ast *arg, item *to) {
     tra_build *b = x->w->b;
     const tra_ast *call = arg->kind == TRA_AST_NAMED ? arg->kids[0] : arg;
-    const composed *how = call->kind == TRA_AST_CALL ? find(call->text) : NULL;
-    bool own = call->kind == TRA_AST_CALL && !how && tra_aggregate_find(call->text) >= 0 && call->nkids <= 2;
+    bool called = call->kind == TRA_AST_CALL;
+    const composed *how = called ? find(call->text) : NULL;
+    bool own = called && !how && tra_aggregate_find(call->text) >= 0 && call->nkids <= 2;
     bool column = call->nkids > 0 && call->kids[0]->kind == TRA_AST_NAME;
     if (arg->kind == TRA_AST_NAMED)
         to->name = arg->text;
@@ -209,7 +210,7 @@ static bool read_item(writer *x, const tra_ast *arg, item *to) {
                               how->nargs == 1 ? "" : "s", call->nkids),
                false;
     if (!how && !own)
-        return tra_diag_error(b->d, call->span, call->kind == TRA_AST_CALL ? tra_build_named_here(call->text) : NULL,
+        return tra_diag_error(b->d, call->span, called ? tra_build_named_here(b->arena, call->text) : NULL,
                               "an aggregate is expected here: count, sum, mean, min, max, ..."),
                false;
     for (int k = 0; k < call->nkids; k++) to->argument[k] = text_of(b->arena, call->kids[k]);

@@ -110,7 +110,7 @@ static bool no_function(const tra_table_builder *w, const tra_ast *call) {
     while (n < MOST && (names[n] = tra_window_name(n))) n++;
     const char *near = tra_nearest(call->text, n, names);
     if (near) advice = tra_arena_printf(w->b->arena, "did you mean %s?", near);
-    tra_diag_error(w->b->d, call->name_span, advice ? advice : tra_build_named_here(call->text),
+    tra_diag_error(w->b->d, call->name_span, advice ? advice : tra_build_named_here(w->b->arena, call->text),
                    "there is no window function '%s': they are row_number, rank, dense_rank, ntile, lag, lead, first, "
                    "last, nth, count, sum, mean, min, max, var, std, share, median, quantile",
                    call->text);

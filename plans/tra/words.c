@@ -15,7 +15,7 @@ bool tra_build_named_number(const char *name, double *v) {
     return false;
 }
 
-const char *tra_build_named_here(const char *function) {
+static const char *elsewhere(const char *function) {
     static const char *const meant[][2] = {
         {"where", "write if(c, a, b)"},
         {"ifelse", "write if(c, a, b)"},
@@ -33,7 +33,7 @@ const char *tra_build_named_here(const char *function) {
         {"sd", "write std(x)"},
         {"variance", "write var(x)"},
         {"power", "write pow(x, y) or x^y"},
-        {"len", "write length(x)"},
+        {"len", "write length(s) of a string, rows(T) of a table, extent(X, 0) of a tensor"},
         {"int", "write i64(x), or try_i64(x), which is NULL where that is none"},
         {"integer", "write i64(x)"},
         {"bigint", "write i64(x)"},
@@ -122,10 +122,6 @@ const char *tra_build_named_here(const char *function) {
         {"dateadd", "write t + days(3) or t + hours(5)"},
         {"interval", "write seconds(5), minutes(5), hours(5), days(1) or weeks(1)"},
         {"now", "a program has no clock: param now = .., and -D now=.."},
-        {"lag", "number(keys) numbers the rows, and a join with row number - 1 brings the row before"},
-        {"lead", "number(keys) numbers the rows, and a join with row number + 1 brings the next row"},
-        {"rank", "number(keys) numbers groups of rows in the order of the keys, from 0"},
-        {"row_number", "number(keys) numbers rows in the order of the keys, from 0"},
         {"argmin", "write arg_min(x, by) in group, argmin[j](X[i,j]) of tensors"},
         {"argmax", "write arg_max(x, by) in group, argmax[j](X[i,j]) of tensors"},
         {"min_by", "write arg_min(x, by)"},
@@ -151,14 +147,21 @@ const char *tra_build_named_here(const char *function) {
         {"quantile_cont", "write quantile(x, 0.9)"},
         {"percentile_cont", "write quantile(x, 0.9)"},
         {"average_weighted", "write wmean(x, w)"},
-        {"cumsum", "join the table with itself on rows that are not later, and group"},
+        {"cumsum", "write window(T, [key], [order], total = sum(x))"},
+        {"cumulative", "write window(T, [key], [order], total = sum(x))"},
+        {"rolling", "write window(T, [key], [order], m = mean(x), frame = rows(-6, 0))"},
+        {"rolling_mean", "write window(T, [key], [order], m = mean(x), frame = rows(-6, 0))"},
+        {"shift", "write window(T, [key], [order], before = lag(x))"},
+        {"diff", "write window(T, [key], [order], before = lag(x)), then project(.., d = x - before)"},
+        {"first_value", "write first(x), in window or group"},
+        {"last_value", "write last(x), in window or group"},
     };
     for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
         if (strcmp(meant[i][0], function) == 0) return meant[i][1];
     return NULL;
 }
 
-const char *tra_build_operator_here(const char *name) {
+static const char *operator_elsewhere(const char *name) {
     static const char *const meant[][2] = {
         {"sort", "write order(T, [a, b desc])"},
         {"sort_by", "write order(T, [a, b desc])"},
@@ -178,7 +181,7 @@ const char *tra_build_operator_here(const char *name) {
         {"head", "write limit(T, 10)"},
         {"tail", "write limit(order(T, [a desc]), 10)"},
         {"top", "write limit(order(T, [a desc]), 10), or v, p = topk(X, k) of a tensor"},
-        {"where", "write select(T, a > 0 && b < 1)"},
+        {"where", "write if(c, a, b) of numbers, select(T, a > 0 && b < 1) of rows"},
         {"groupby", "write group(T, [key], n = count(), m = mean(x))"},
         {"group_by", "write group(T, [key], n = count(), m = mean(x))"},
         {"summarise", "write group(T, [key], n = count(), m = mean(x))"},
@@ -249,11 +252,37 @@ const char *tra_build_operator_here(const char *name) {
     };
     for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
         if (strcmp(meant[i][0], name) == 0) return meant[i][1];
-    const char *function = tra_build_named_here(name);
-    return function && tra_is_aggregation(name) ? NULL : function;
+    return NULL;
+}
+
+/* A function that stands elsewhere: the operator that takes it, with the first of its signatures. */
+static const char *place_of(tra_arena *a, const char *function) {
+    static const struct {
+        unsigned in;
+        const char *form;
+    } places[] = {{TRA_IN_GROUPS, "group(T, [key], v = %.*s)"},
+                  {TRA_IN_TABLES, "project(T, *, v = %.*s)"},
+                  {TRA_IN_WINDOWS, "window(T, [key], [order], v = %.*s)"},
+                  {TRA_IN_TENSORS | TRA_IN_SUMS, "Y[i] = %.*s"}};
+    const tra_function_help *f = tra_function_help_find(function, 0);
+    for (size_t i = 0; f && i < sizeof places / sizeof *places; i++)
+        if (f->in & places[i].in)
+            return tra_arena_printf(a, tra_arena_printf(a, "write %s", places[i].form),
+                                    (int)strcspn(f->signature, ")") + 1, f->signature);
+    return NULL;
+}
+
+const char *tra_build_named_here(tra_arena *a, const char *function) {
+    const char *here = elsewhere(function);
+    return here ? here : place_of(a, function);
+}
+
+const char *tra_build_operator_here(tra_arena *a, const char *name) {
+    const char *here = operator_elsewhere(name);
+    return here || tra_is_aggregation(name) ? here : tra_build_named_here(a, name);
 }
 
 const char *tra_function_help_elsewhere(const char *name) {
-    const char *here = tra_build_named_here(name);
-    return here ? here : tra_build_operator_here(name);
+    const char *here = elsewhere(name);
+    return here ? here : operator_elsewhere(name);
 }

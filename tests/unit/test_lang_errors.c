@@ -106,7 +106,7 @@ TEST(advice) {
            "what an aggregation inside an expression is of stands in parentheses: sum[k](X[i,k])");
     ADVICE("C[i] = min A[i,j] + sum B[j,k]", "an aggregation stands once, directly after '='");
     ADVICE("C[i] = sum sum A[i,j]", "an aggregation stands once, directly after '='");
-    ADVICE("C = sum A[i,j]", "the labels of the result stand on the left: C[i,j] = sum ...");
+    ADVICE("C = sum A[i,j]", "the labels of the result stand on the left: C[i,j] = sum ..., or C[] = sum ...");
     ADVICE("C[i,k] = sum A[i,j] B[j,k]", "write * between factors, and each statement on a line of its own");
     ADVICE("x = 2 y", "write * between factors, and each statement on a line of its own");
     ADVICE("C[i] = A[i] ** 2", "a power is written x^2");
