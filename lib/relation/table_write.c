@@ -430,8 +430,9 @@ static tra_status check_states(const tra_writer *w, int64_t first, const tra_bat
     const uint8_t *state = b->v[c].state;
     for (int64_t i = 0; state && i < b->rows; i++) {
         if (state[i] == TRA_STATE_ERROR)
-            return tra_fail(e, TRA_INPUT, "%s: row %" PRId64 ", column \"%s\": its value does not fit its type",
-                            w->path, first + i, col->name);
+            return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW,
+                                 "row %" PRId64 ": column %s could not be computed: an integer does not fit %s",
+                                 first + i, col->name, tra_coltype_name(col->type));
         if (state[i] == TRA_STATE_NULL && !col->nullable)
             return tra_fail(e, TRA_INTERNAL, "%s: a NULL in column \"%s\", which has none by its type", w->path,
                             col->name);

@@ -83,6 +83,12 @@ static tra_status put_rows(tra_outfile *o, tra_worker *w, int64_t t, const tra_c
     if (s == TRA_OK) s = tra_writer_put_rows(o->writer, first, &b, e);
     if (s == TRA_OK) tra_digest_rows(&o->tallies[w->id].digest, first, &b);
     free(b.v);
+    if (s != TRA_OK && e->kind == TRA_KIND_OVERFLOW) {
+        tra_err was = *e;
+        char place[512];
+        *e = (tra_err){0};
+        tra_fail_kind(e, s, was.kind, "%s%s", tra_op_text(o->op, place, sizeof place), was.msg);
+    }
     return s;
 }
 

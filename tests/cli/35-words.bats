@@ -174,7 +174,7 @@ i64(ifnull(extract(s, "[0-9]{1,5}"), "0"))	int(s and first("[0-9]{1,5}", s) or 0
 END
     printf 'input t from "t.h5"\nR = project(t, a = i64(s))\noutput R\n' >e.tra
     status 3 tra run -q e.tra
-    has 'its value does not fit its type'
+    has 'e.tra:2: R: row 0: column a could not be computed: an integer does not fit i64'
     printf 'input t from "t.h5"\nR = project(select(t, matches(s, "^-?[0-9]{1,9}$")), a = i64(s))\noutput R\n' >e.tra
     status 0 tra run -q e.tra
 }
