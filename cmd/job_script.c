@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../lib/run/comm.h"
+#include "launch.h"
 #include "planning.h"
 #include "request.h"
 
@@ -65,13 +67,12 @@ static void add_resources(tra_str *out, const tra_point *p) {
     add_memory(out, p);
 }
 
-static void add_mpirun(tra_str *out, const tra_point *p) {
-    tra_str_printf(out, " mpirun -q --bind-to none -n %d", p->sites);
-    if (p->machines > 1) tra_str_printf(out, " --map-by ppr:%d:node", p->here);
+static void add_launcher(tra_str *out, const tra_point *p) {
+    tra_launch_words(p->sites, p->machines > 1 ? p->here : 0, out);
 }
 
 void tra_job_command(const char *program, const tra_point *p, tra_str *out) {
-    if (p->machines > 1) add_mpirun(out, p);
+    if (p->machines > 1) add_launcher(out, p);
     tra_str_add(out, " tra run");
     if (p->machines == 1 && p->sites > 1) tra_str_printf(out, " --sites %d", p->sites);
     add_resources(out, p);
@@ -146,7 +147,7 @@ static void by_mpirun(const char *program, const tra_point *p, double limit, tra
     tra_str_add(out, "#!/bin/bash\n");
     add_about(out, p);
     tra_str_add(out, "exec");
-    add_mpirun(out, p);
+    add_launcher(out, p);
     tra_str_add(out, " tra run --resume");
     if (tra_request_opts.deadline) tra_str_printf(out, " --deadline %.0fs", limit);
     add_resources(out, p);
@@ -206,6 +207,11 @@ static tra_status by_cron(const char *program, const tra_point *p, double limit,
 tra_status tra_job_script(int kind, const char *program, const tra_point *p, double limit, tra_str *out, tra_err *e) {
     if (strcmp(program, "-") == 0)
         return tra_fail(e, TRA_USAGE, "--job needs the program in a file, which the job reads");
+    if (p->sites > 1 && tra_comm_built_with() == TRA_MPI_NONE)
+        return tra_fail(e, TRA_USAGE,
+                        "this tra was built without MPI and has one site, the job asks for %d: --sites 1, or use a tra "
+                        "that was built with MPI",
+                        p->sites);
     switch (kind) {
     case TRA_JOB_SLURM: slurm(program, p, limit, out); return TRA_OK;
     case TRA_JOB_MPIRUN: by_mpirun(program, p, limit, out); return TRA_OK;

@@ -134,18 +134,30 @@ static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
 static const struct kind {
     const char *names[4], *others[4];
     const char *package;
-    const char *args[6];
+    const char *args[6];      /* of one on this machine */
+    const char *job, *on_each[2]; /* in a job script; what stands around the number of ranks on each machine */
 } kinds[] = {
     /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
     [TRA_MPI_OPEN] = {.names = {"mpirun", "mpirun.openmpi", "orterun"},
                       .others = {"hydra", "mpich"},
                       .package = "openmpi-bin",
-                      .args = {"-q", "--bind-to", "none", "--oversubscribe"}},
+                      .args = {"-q", "--bind-to", "none", "--oversubscribe"},
+                      .job = "mpirun -q --bind-to none",
+                      .on_each = {"--map-by ppr:", ":node"}},
     [TRA_MPI_MPICH] = {.names = {"mpiexec.hydra", "mpiexec.mpich", "mpiexec"},
                        .others = {"openmpi", "orterun", "prterun"},
                        .package = "mpich",
-                       .args = {"-launcher", "fork", "-hosts", "localhost"}},
+                       .args = {"-launcher", "fork", "-hosts", "localhost"},
+                       .job = "mpiexec",
+                       .on_each = {"-ppn ", ""}},
 };
+
+void tra_launch_words(int n, int on_each, tra_str *out) {
+    const struct kind *k = &kinds[tra_comm_built_with()];
+    if (!k->job) return;
+    tra_str_printf(out, " %s -n %d", k->job, n);
+    if (on_each) tra_str_printf(out, " %s%d%s", k->on_each[0], on_each, k->on_each[1]);
+}
 
 /* Is the file at path, by the name of what it is a link to, of another MPI library? */
 static bool of_another(const struct kind *k, const char *path) {

@@ -15,6 +15,10 @@ char **tra_own_arguments(int *argc);
  * is when this process began, its pid and its host. */
 TRA_MUSTUSE tra_status tra_launch(int n, const char *input, size_t input_len, int *exit_status, tra_err *e);
 
+/* Appends the launcher of the MPI library, as a job script starts n ranks by it, on_each of them on each machine (0: as
+ * the launcher likes), each word after a blank. Nothing where there is no MPI. */
+void tra_launch_words(int n, int on_each, tra_str *out);
+
 /* Of a rank, before it says anything: takes the standard output and error that its launcher has kept for it. */
 void tra_take_streams(void);
 

@@ -399,7 +399,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
             fix_resources(&job);
             tra_run_files_planned(&job);
             s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);
-            ranks_told = status != tra_status_exit(TRA_INTERNAL);
+            ranks_told = s == TRA_OK && status != tra_status_exit(TRA_INTERNAL); /* not where one was lost */
             if (s == TRA_OK && status) s = tra_status_of_exit(status); /* the ranks have said why */
         }
     }

@@ -16,8 +16,14 @@
 export TRA_SCRATCH=${TRA_SCRATCH:-$PWD/scratch} TRA_THREADS=${TRA_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 mkdir -p "$TRA_SCRATCH"
 
-# mpirun hands USR1 on to the ranks; bash runs the trap while it waits.
-mpirun -q --bind-to none -n "${SLURM_NTASKS:-1}" tra run --resume "$@" &
+# The launcher of the MPI library that tra was built with; it hands USR1 on to the ranks. bash runs the trap while it
+# waits.
+case $(tra version) in
+*"Open MPI"*) start=(mpirun -q --bind-to none -n "${SLURM_NTASKS:-1}") ;;
+*"no MPI"*) start=() ;;
+*) start=(srun --mpi=pmi2 --kill-on-bad-exit) ;;
+esac
+"${start[@]}" tra run --resume "$@" &
 run=$!
 trap 'signalled=1; kill -USR1 $run 2>/dev/null' USR1 TERM
 wait $run

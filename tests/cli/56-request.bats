@@ -100,7 +100,8 @@ stand_in() {
     mkdir -p bin
     printf '#!/bin/bash\nprintf "<%%s>" "$@" >%q/seen\n' "$PWD" >bin/mpirun
     chmod +x bin/mpirun
-    cp bin/mpirun bin/tra
+    sed '1a [ "$1" != version ] || { echo Open MPI; exit; }' bin/mpirun >bin/tra
+    chmod +x bin/tra
 }
 
 @test "jobs: what is printed is bash, and runs the program whatever its name" {
@@ -203,4 +204,27 @@ stand_in() {
     printf 'input A from "a.h5"\nstate w = gen(zero, [100])\nrepeat 30 {\np[i] = sum[j](A[i,j] * w[j])\nnext w[i] = p[i] + 1\n}\noutput w\n' >l.tra
     status 0 tra explain --request l.tra
     status 3 tra explain --request none.tra
+}
+
+@test "jobs begin with the launcher of the program's MPI library, and run by it" {
+    product
+    machine m.json
+    for mpi in mpich no; do
+        export TRA=$BUILD/mpi-$mpi/tra
+        [ -x "$TRA" ] || skip "no such program; make MPI=$mpi $TRA"
+        tra explain --request=memory p.tra --sites 1 --job mpirun >job
+        PATH=$(dirname "$TRA"):$PATH bash job
+        [ -e c.h5 ]
+        rm c.h5
+    done
+    is 1 grep -c '^exec tra run --resume' job
+    for kind in mpirun slurm cron; do
+        status 2 tra explain --request=time p.tra --machine m.json --sites 4 --threads 8 --job $kind
+        has "built without MPI"
+    done
+    export TRA=$BUILD/mpi-mpich/tra
+    status 0 tra explain --request=time p.tra --machine m.json --sites 4 --threads 8 --job mpirun
+    has "exec mpiexec -n 4 -ppn 1 tra run --resume"
+    status 0 tra explain --request=time p.tra --machine m.json --sites 4 --threads 8
+    has "mpiexec -n 4 -ppn 1 tra run"
 }

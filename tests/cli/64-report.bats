@@ -376,6 +376,30 @@ END
     status 4 tra run -q --metrics none/m.prom p.tra
 }
 
+@test "metrics and events of a run whose rank is killed, the first or another, say status 5" {
+    ridge
+    tra run -q --sites 2 --metrics m.prom p.tra
+    success=$(metric last_success_timestamp_seconds m.prom)
+    printf 'input A from "A.h5"\nC = transform(A, exp)\noutput C\n' >slow.tra
+    for which in 1 3; do
+        slow 300 "$TRA" run -q --sites 3 --threads 1 --metrics m.prom --progress json slow.tra 2>log &
+        run=$!
+        for _ in $(seq 400); do grep -q '"begin"' log && break; sleep 0.05; done
+        kill -KILL "$(ranks_of $run | sed -n ${which}p)"
+        got=0
+        wait $run || got=$?
+        is 5 echo $got
+        is 5 metric exit_status m.prom
+        is "$success" metric last_success_timestamp_seconds m.prom
+        is 3 metric sites m.prom
+        is "end 5" "$PYTHON" -c 'import json
+ends = [e for e in map(json.loads, (l for l in open("log") if l.startswith("{"))) if e["event"] == "end"]
+assert len(ends) == 1
+print("end", ends[0]["status"])'
+        [ ! -e C.h5 ]
+    done
+}
+
 @test "--progress json is a line an event, from the beginning to the end" {
     ridge
     for sites in 1 2; do

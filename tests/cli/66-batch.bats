@@ -52,27 +52,44 @@ job() {
     has "set TRA to the program"
 }
 
-@test "Slurm: asked to stop it puts itself back into the queue, and goes on when it begins again" {
-    job
-    mkdir bin
+# slurm FOLDER: the template on job.tra with the program of that folder, by stand-ins for scontrol and srun. Asked to stop
+# it puts itself back into the queue, and goes on when it begins again.
+slurm() {
+    mkdir -p bin
     printf '#!/bin/sh\necho "$@" >>%s/queue\n' "$PWD" >bin/scontrol
-    chmod +x bin/scontrol
-    export PATH=$PWD/bin:$PATH SLURM_JOB_ID=17 SLURM_NTASKS=2
+    printf '#!/bin/bash\n[ "$1 $2" = "--mpi=pmi2 --kill-on-bad-exit" ] || exit 9\nexec mpiexec.mpich -n 2 "${@:3}"\n' >bin/srun
+    chmod +x bin/scontrol bin/srun
+    export SLURM_JOB_ID=17 SLURM_NTASKS=2
     for round in $(seq 30); do
         rm -f queue
-        slow 100 bash "$ROOT/share/batch/slurm.sh" job.tra --threads 1 >log 2>&1 &
+        PATH=$PWD/bin:$1:$PATH slow 100 bash "$ROOT/share/batch/slurm.sh" job.tra --threads 1 >log 2>&1 &
         run=$!
         sleep $((1 + round))
         kill -USR1 $run || true
         got=0
         wait $run || got=$?
         [ $got -eq 0 ] && break
-        [ $got -eq 75 ] || { echo "status $got"; cat log; false; }
-        grep -q 'tra: stopped' log
-        is 'requeue 17' cat queue
+        [ $got -eq 75 ] || { echo "status $got"; cat log; return 1; }
+        grep -q 'tra: stopped' log || return 1
+        is 'requeue 17' cat queue || return 1
     done
-    [ $got -eq 0 ]
-    [ ! -e queue ]
-    [ "$round" -gt 1 ]
+    is 0 echo $got
+    [ ! -e queue ] || return 1
+    [ "$round" -gt 1 ] || { cat log; return 1; }
     is "$want" tra digest c.h5
+}
+
+@test "Slurm: asked to stop it puts itself back into the queue, and goes on when it begins again" {
+    job
+    slurm "$(dirname "$TRA")"
+}
+
+@test "Slurm: the template starts the program by the launcher of its MPI library, or alone without one" {
+    for mpi in mpich no; do
+        [ -x "$BUILD/mpi-$mpi/tra" ] || skip "no such program; make MPI=$mpi $BUILD/mpi-$mpi/tra"
+        job
+        slurm "$BUILD/mpi-$mpi"
+        grep -q "^tra: $([ $mpi = no ] || echo "2 sites of ")1 thread, plan 1" log || { cat log; false; }
+        rm c.h5
+    done
 }
