@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../formats/io.h"
+#include "../formats/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "../plans/search/planfile.h"
 #include "planning.h"
@@ -29,6 +30,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_request r;
     tra_job job;
     if (!output || !*output) return tra_fail(e, TRA_USAGE, "-o is missing: say where the plan goes, -o FILE");
+    tra_stand_ins.whole = true; /* who runs the plan does not see the program */
     TRA_TRY(tra_planning_request(0, 0, &r, e));
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
     tra_status s =

@@ -199,6 +199,10 @@ typedef struct tra_table_job {
     const char *names, *columns; /* lists with commas: names for all columns; the columns to take, by name or number */
     const char *const *types;    /* lists with commas of "name=type" */
     int ntypes;
+    const char *const *wanted; /* columns are left out whose names end none of these; NULL: none are left out */
+    int nwanted;
+    const char *const *must; /* none is left out either where one of these words has no column */
+    int nmust;
     bool vector;           /* of a matrix: its only column becomes a tensor of rank 1 */
     bool empty_nan;        /* of a matrix of floats: an empty cell is NaN */
     const char *rejects;   /* file that gets the records that are at fault; NULL: the first of them is an error */

@@ -38,6 +38,10 @@ tra_status tra_stream_open(const char *path, size_t cap, tra_stream *in, tra_err
             in->size = tra_max64(0, (int64_t)st.st_size - at);
         }
     }
+#ifdef F_SETPIPE_SZ
+    enum { ROOM = 1 << 20 }; /* so that writer and reader take turns less often; who may not have it has less */
+    if (S_ISFIFO(st.st_mode)) (void)fcntl(in->fd, F_SETPIPE_SZ, ROOM);
+#endif
     in->cap = cap;
     in->buf = tra_malloc(cap);
     return TRA_OK;

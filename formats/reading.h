@@ -15,6 +15,8 @@ typedef struct tra_reading {
     const char *names, *columns, *date_format, *timestamp_format, *rejects, *rejects_limit;
     bool header, no_header, empty_nan, table, matrix, vector, pad_short, drop_long, strict, lenient, drop_zeros;
     tra_strlist types, components;
+    tra_strlist wanted; /* no option: of a table only columns whose names end one of these; empty: all; */
+    tra_strlist must;   /* all too where one of these has no such column */
 } tra_reading;
 
 typedef struct tra_writing {

@@ -23,12 +23,23 @@ typedef struct made {
     struct made *next;
     const char *spec;
     tra_stand_in is;
-    int lock; /* the file, with a shared lock; -1: nothing stands in */
+    int lock;      /* the file, with a shared lock; -1: nothing stands in */
+    bool narrowed; /* it may lack columns, and can be made again */
 } made;
+
+/* What a program uses of a file that it names so. */
+typedef struct used {
+    struct used *next;
+    const char *spec;
+    int n, nonly; /* n -1: all */
+    const char **words, **only;
+} used;
 
 static struct {
     tra_arena *arena;
     made *first;
+    used *used;
+    bool wide; /* no file shall lack columns */
     const char *word; /* of pipes */
     bool reads_pipes;
 } all;
@@ -72,8 +83,18 @@ static tra_status set_options(wanted *w, const char *spec, tra_err *e) {
     return tra_spec_options(&w->at, spec, &w->reading, w->arena, e);
 }
 
+/* Says which columns are wanted, if not all are. */
+static void leave_out(wanted *w, const char *spec) {
+    if (tra_stand_ins.keep || tra_stand_ins.whole || all.wide) return;
+    for (const used *u = all.used; u; u = u->next) {
+        if (strcmp(u->spec, spec) != 0) continue;
+        if (u->n > 0) w->reading.wanted = (tra_strlist){.n = u->n, .v = u->words};
+        if (w->pipe) w->reading.must = (tra_strlist){.n = u->nonly, .v = u->only};
+    }
+}
+
 /* All that decides what is made of the file. */
-static tra_status identify(wanted *w, tra_err *e) {
+static tra_status identify(wanted *w, const char *spec, tra_err *e) {
     const char *path = w->at.path;
     tra_str text = {0};
     struct stat st;
@@ -96,7 +117,10 @@ static tra_status identify(wanted *w, tra_err *e) {
                        (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
     tra_str_printf(&text, " %s", w->at.format ? w->at.format->name : "-");
     if (w->at.dataset) tra_str_printf(&text, ":%s", w->at.dataset);
+    leave_out(w, spec);
     tra_reading_text(&w->reading, &text);
+    const tra_strlist *only = &w->reading.wanted;
+    for (int i = 0; i < only->n; i++) tra_str_printf(&text, "%s%s", i ? "," : " of ", only->v[i]);
     tra_str_printf(&text, " %s", TRA_VERSION);
     w->identity = tra_arena_strndup(w->arena, tra_str_get(&text), text.n);
     uint64_t hash = XXH64(w->identity, text.n, 0);
@@ -324,12 +348,13 @@ static tra_status input(const char *spec, tra_stand_in *out, tra_err *e) {
     tra_status s = is_foreign(&w, spec, &foreign, e);
     if (s == TRA_OK && !foreign) without_prefix(&w, spec, out);
     if (s == TRA_OK && foreign) s = set_options(&w, spec, e);
-    if (s == TRA_OK && foreign) s = identify(&w, e);
+    if (s == TRA_OK && foreign) s = identify(&w, spec, e);
     if (s == TRA_OK && foreign) {
         made *m = tra_new(all.arena, made);
         m->lock = -1;
         s = find_or_make(&w, m, e);
         m->spec = tra_arena_printf(all.arena, "%s", spec);
+        m->narrowed = w.reading.wanted.n > 0 && !w.pipe;
         m->is.path = s == TRA_OK ? tra_arena_printf(all.arena, "%s", m->is.path) : NULL;
         m->is.identity = tra_arena_printf(all.arena, "%s", w.identity);
         m->is.file = tra_arena_printf(all.arena, "%s", w.at.path);
@@ -379,22 +404,57 @@ static tra_status output(const char *spec, tra_arena *a, const char **to, bool *
     return TRA_OK;
 }
 
+static void columns(const char *spec, int n, const char *const *words, const bool *only) {
+    used *u = all.used;
+    while (u && strcmp(u->spec, spec) != 0) u = u->next;
+    if (u && n >= 0) return; /* the same program has the same words */
+    if (!u) {
+        u = tra_new(all.arena, used);
+        *u = (used){.next = all.used, .spec = tra_arena_printf(all.arena, "%s", spec)};
+        all.used = u;
+    }
+    u->n = n;
+    u->words = tra_news(all.arena, const char *, n + 1);
+    u->only = tra_news(all.arena, const char *, n + 1);
+    for (int i = 0; i < n; i++) {
+        u->words[i] = tra_arena_printf(all.arena, "%s", words[i]);
+        if (only[i]) u->only[u->nonly++] = u->words[i];
+    }
+}
+
+static void let_go(made **at) {
+    made *m = *at;
+    *at = m->next;
+    if (m->lock < 0) return;
+    const char *slash = strrchr(m->is.path, '/');
+    bool kept = strncmp(slash + 1, TRA_KEPT_NAME, strlen(TRA_KEPT_NAME)) == 0;
+    if (!kept && flock(m->lock, LOCK_EX | LOCK_NB) == 0) (void)unlink(m->is.path);
+    tra_cleanup_drop(m->is.path);
+    close(m->lock);
+}
+
+static bool widen(void) {
+    bool any = false;
+    all.wide = true;
+    for (made **m = &all.first; *m;) {
+        any |= (*m)->narrowed;
+        if ((*m)->narrowed)
+            let_go(m);
+        else
+            m = &(*m)->next;
+    }
+    return any;
+}
+
 void tra_stand_ins_begin(void) {
-    static const tra_file_hooks hooks = {.prefix = tra_spec_prefix, .input = input, .output = output};
+    static const tra_file_hooks hooks = {
+        .prefix = tra_spec_prefix, .input = input, .output = output, .columns = columns, .widen = widen};
     all.arena = tra_arena_new();
     tra_file_hooks_set = &hooks;
 }
 
 void tra_stand_ins_end(void) {
-    for (made *m = all.first; m; m = m->next) {
-        if (m->lock < 0) continue;
-        const char *slash = strrchr(m->is.path, '/');
-        bool kept = strncmp(slash + 1, TRA_KEPT_NAME, strlen(TRA_KEPT_NAME)) == 0;
-        if (!kept && flock(m->lock, LOCK_EX | LOCK_NB) == 0) (void)unlink(m->is.path);
-        tra_cleanup_drop(m->is.path);
-        close(m->lock);
-    }
-    all.first = NULL;
+    while (all.first) let_go(&all.first);
     if (all.arena) tra_arena_free(all.arena);
     all.arena = NULL;
     tra_file_hooks_set = NULL;

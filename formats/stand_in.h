@@ -10,6 +10,7 @@ typedef struct tra_stand_in_options {
     const char *scratch;        /* the directory of conversions */
     int64_t memory;             /* ceiling of a conversion; 0: TRA_IMPORT_MEMORY */
     bool keep;                  /* conversions stay for later commands */
+    bool whole;                 /* no column is left out because the program does not use it */
     const tra_reading *reading; /* options for all files of the formats that have them, or NULL */
     tra_progress_form progress;
 } tra_stand_in_options;

@@ -195,3 +195,31 @@ tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e) {
     tra_string_set_free(&set.words);
     return s;
 }
+
+/* apart: what stands before it must end with _, as what joins put before names mostly does. */
+static bool ends(const char *word, const char *name, bool apart) {
+    size_t n = strlen(word), k = strlen(name);
+    return n >= k && memcmp(word + n - k, name, k) == 0 && (n == k || !apart || word[n - k - 1] == '_');
+}
+
+static bool is_wanted(const tra_table_job *job, const char *name) {
+    for (int i = 0; i < job->nwanted; i++)
+        if (ends(job->wanted[i], name, false)) return true;
+    return false;
+}
+
+static bool has_column(const tra_csv_import *m, const char *word) {
+    for (int c = 0; c < m->ncolumns; c++)
+        if (ends(word, m->column[c].name, true)) return true;
+    return false;
+}
+
+void tra_csv_leave_out(tra_csv_import *m) {
+    int n = 0;
+    if (m->job->nwanted == 0) return;
+    for (int i = 0; i < m->job->nmust; i++)
+        if (!has_column(m, m->job->must[i])) return;
+    for (int c = 0; c < m->ncolumns; c++)
+        if (is_wanted(m->job, m->column[c].name)) m->column[n++] = m->column[c];
+    m->ncolumns = n > 0 ? n : (int)tra_min64(m->ncolumns, 1);
+}

@@ -63,6 +63,7 @@ static tra_status examine_piece(void *ctx, int worker, const tra_csv_piece *p, i
     tra_csv_worker *w = &m->worker[worker];
     TRA_TRY(tra_csv_read_piece(m, w, p, item, m->guessing, e));
     if (m->guessing) keep_rows(m, w, item);
+    if (m->guessing && m->pack) TRA_TRY(tra_csv_pack_piece(m, w, p, m->base + item, e));
     for (int c = 0; c < m->ncolumns; c++) {
         if (m->guessing) guess(m, w, p, c);
         if (m->collect[c]) collect(m, w, p, item, c);
@@ -74,6 +75,7 @@ static tra_status examine_piece(void *ctx, int worker, const tra_csv_piece *p, i
 /* Room for what is kept of the pieces of the next stretch. */
 static void make_room(tra_csv_import *m) {
     int64_t need = m->base + tra_csv_most_pieces(m->file);
+    if (m->guessing) tra_csv_pack_room(m, 2 * need);
     if (need <= m->rows_cap) return;
     m->rows_cap = 2 * need;
     m->rows = tra_realloc(m->rows, (size_t)m->rows_cap, sizeof *m->rows);
@@ -125,7 +127,7 @@ static tra_status decide_types(tra_csv_import *m, tra_err *e) {
     m->guessing = false;
     m->npieces = m->base;
     m->base = 0;
-    return late ? tra_csv_pass(m->file, examine_piece, after_stretch, m, e) : TRA_OK;
+    return late ? tra_csv_pass_again(m, examine_piece, after_stretch, m, e) : TRA_OK;
 }
 
 /* ---- the second pass -------------------------------------------------------------------------------------------- */
@@ -252,6 +254,7 @@ static tra_status import_rows(tra_csv_import *m, int64_t block, tra_table_receip
     int64_t rows = 0;
     m->guessing = true;
     collect_likely_strings(m);
+    if (m->ncolumns > 0 && tra_csv_take_once(m->file)) TRA_TRY(tra_csv_pack_begin(m, e));
     make_room(m);
     tra_meter_begin(m->progress, "looking at it", 0);
     tra_status s = tra_csv_pass(m->file, examine_piece, after_stretch, m, e);
@@ -268,8 +271,8 @@ static tra_status import_rows(tra_csv_import *m, int64_t block, tra_table_receip
     TRA_TRY(tra_csv_make_dictionaries(m, columns, e));
     TRA_TRY(create(m, columns, rows, block, &cat, e));
     m->base = 0;
-    tra_meter_begin(m->progress, "importing", r->bytes_in);
-    s = tra_csv_pass(m->file, write_piece, after_stretch, m, e);
+    tra_meter_begin(m->progress, "importing", tra_csv_bytes_again(m));
+    s = tra_csv_pass_again(m, write_piece, after_stretch, m, e);
     tra_meter_end();
     TRA_TRY(s);
     if (m->base != m->npieces) return changed(m, 0, e);
@@ -330,6 +333,7 @@ tra_status tra_csv_import_table(tra_csv_import *m, const tra_import_job *job, tr
     if (job->block && job->block->n != 1)
         return tra_fail(e, TRA_USAGE, "--block: %s is a table, whose blocks are a number of rows", m->spec);
     if (!m->column) TRA_TRY(tra_csv_choose_columns(m, e));
+    tra_csv_leave_out(m);
     if (m->width == 0) return tra_fail(e, TRA_INPUT, "%s is empty: there is no table in it", m->spec);
     tra_csv_make_workers(m);
     TRA_TRY(tra_csv_begin_rejects(m, e));

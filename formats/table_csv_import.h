@@ -27,6 +27,7 @@ typedef struct tra_csv_import {
     bool *collect;         /* and strings of these columns, */
     _Atomic bool *spilled; /* but of these, which have too many for the memory (table_csv_spill.h) */
     struct tra_csv_spill *spill;
+    struct tra_csv_pack *pack; /* wanted cells in a scratch file; NULL: the file is read again */
     int64_t base;  /* pieces before this stretch */
     int64_t *rows; /* of each piece: those that are not rejected */
     int64_t rows_cap, npieces;
@@ -53,6 +54,8 @@ typedef struct tra_csv_worker {
     int64_t bad_cap;
     char *buf; /* text in UTF-8 */
     size_t buf_cap;
+    char *pack; /* cells of a piece */
+    size_t pack_cap;
     void *block; /* columns of the rows of a piece */
     int64_t block_cap;
     tra_vector *vectors;
@@ -70,6 +73,8 @@ static inline bool tra_csv_has_plain_numbers(const tra_csv_reading *r) {
 void tra_csv_make_workers(tra_csv_import *m);
 /* Names, which columns are wanted, and given types. To be called before the first pass where there is a header. */
 TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
+/* Leaves out the columns that nobody wants, but one of them: a table has columns. */
+void tra_csv_leave_out(tra_csv_import *m);
 /* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. Where
  * nothing is put aside, the first fault of the piece is an error, and w->rows has what is before a record at fault. */
 TRA_MUSTUSE tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item,
@@ -77,6 +82,21 @@ TRA_MUSTUSE tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, 
 /* The text of a cell of a string column, in UTF-8. */
 const char *tra_csv_string(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t row, int column,
                            size_t *n, bool *null);
+/* ---- passes after the first (table_csv_pack.c) ----------------------------------------------------------------- */
+
+/* The first pass, which begins now, packs the wanted cells of each piece: the room is made before a stretch. */
+TRA_MUSTUSE tra_status tra_csv_pack_begin(tra_csv_import *m, tra_err *e);
+void tra_csv_pack_room(tra_csv_import *m, int64_t pieces);
+TRA_MUSTUSE tra_status tra_csv_pack_piece(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t number,
+                                          tra_err *e);
+/* Sets w->rows in a later pass; false: nothing is packed, and the piece is text. */
+bool tra_csv_unpack_rows(const tra_csv_import *m, tra_csv_worker *w, int64_t number);
+/* tra_csv_pass over what was packed, or over the file. `after` may be called once for all pieces. */
+TRA_MUSTUSE tra_status tra_csv_pass_again(tra_csv_import *m, tra_csv_work *work, tra_csv_after *after, void *ctx,
+                                          tra_err *e);
+int64_t tra_csv_bytes_again(const tra_csv_import *m); /* those that such a pass reads */
+void tra_csv_pack_free(tra_csv_import *m);
+
 /* Writes what was put aside in a stretch. */
 TRA_MUSTUSE tra_status tra_csv_write_rejects(tra_csv_import *m, int64_t pieces, tra_err *e);
 TRA_MUSTUSE tra_status tra_csv_begin_rejects(tra_csv_import *m, tra_err *e);

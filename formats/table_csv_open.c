@@ -90,6 +90,7 @@ static void free_workers(tra_csv_import *m) {
         for (int c = 0; c < m->made; c++) tra_string_set_free(&w->words[c]), free(w->seen[c]);
         free(w->bad);
         free(w->buf);
+        free(w->pack);
         free(w->block);
     }
     for (int c = 0; m->words && c < m->made; c++) tra_string_set_free(&m->words[c]), free(m->code[c]);
@@ -123,6 +124,7 @@ void tra_csv_end(tra_csv_import *m) {
     tra_writer_abort(m->writer);
     free_workers(m);
     tra_csv_spill_free(m);
+    tra_csv_pack_free(m);
     free(m->rows);
     tra_csv_close(m->file);
 }

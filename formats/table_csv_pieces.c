@@ -78,10 +78,20 @@ static tra_status check_all(tra_csv_import *m, tra_csv_worker *w, const tra_csv_
     return of ? tra_csv_reject_at(&m->rules, p, &first, of->name, tra_coltype_name(of->type), NULL, e) : TRA_OK;
 }
 
+/* No row is rejected yet. */
+static void make_bad(tra_csv_worker *w) {
+    if (w->rows.n > w->bad_cap) {
+        w->bad_cap = 2 * w->rows.n;
+        w->bad = tra_realloc(w->bad, (size_t)w->bad_cap, sizeof *w->bad);
+    }
+    if (w->rows.n) memset(w->bad, 0, (size_t)w->rows.n);
+}
+
 tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t item, bool note,
                               tra_err *e) {
     tra_csv_rejects dropped = {0};
     tra_csv_rejects *to = note ? &m->rejects[item] : &dropped;
+    if (tra_csv_unpack_rows(m, w, m->base + item)) return make_bad(w), TRA_OK;
     m->at[item] = p;
     tra_csv_piece body = *p;
     if (m->base + item == 0 && m->form->header) { /* the header is no row */
@@ -104,11 +114,7 @@ tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_cs
         for (int64_t i = 0; i < w->rows.n * m->width; i++) w->rows.cells.v[i].at += by;
         for (int64_t i = 0; i < w->rows.n; i++) w->rows.place[i][0] += by, w->rows.place[i][1] += by;
     }
-    if (w->rows.n > w->bad_cap) {
-        w->bad_cap = 2 * w->rows.n;
-        w->bad = tra_realloc(w->bad, (size_t)w->bad_cap, sizeof *w->bad);
-    }
-    if (w->rows.n) memset(w->bad, 0, (size_t)w->rows.n);
+    make_bad(w);
     TRA_TRY(check_all(m, w, p, note ? to : NULL, e));
     return split == TRA_OK ? TRA_OK : (*e = why, split);
 }

@@ -23,6 +23,7 @@ struct tra_csv_file {
     int copy; /* what is read the first time goes to this scratch file too; -1: none */
     char *where;
     int64_t copied;
+    bool once;     /* there is but one pass, so nothing is copied */
     bool begun;    /* a pass has been begun, */
     bool passed;   /* and made */
     bool replaced; /* the scratch file, which begins with the records, is the input now */
@@ -245,7 +246,7 @@ tra_status tra_csv_begin_pass(tra_csv_file *f, tra_err *e) {
         tra_stream_seek(&f->in, 0);
     } else if (f->begun && tra_stream_can_rewind(&f->in)) {
         TRA_TRY(tra_stream_rewind(&f->in, f->form.begin, e));
-    } else if (!tra_stream_can_rewind(&f->in)) {
+    } else if (!tra_stream_can_rewind(&f->in) && !f->once) {
         TRA_TRY(tra_scratch_open(f->scratch, &f->copy, &f->where, e));
     }
     f->begun = true;
@@ -255,6 +256,11 @@ tra_status tra_csv_begin_pass(tra_csv_file *f, tra_err *e) {
     f->stretch[0].rest = 0;
     f->now = 0;
     return load(f, &f->stretch[0], e);
+}
+
+bool tra_csv_take_once(tra_csv_file *f) {
+    f->once = !f->begun && (f->in.unpack || !tra_stream_can_rewind(&f->in));
+    return f->once;
 }
 
 static tra_status work_on(void *ctx, int worker, int64_t item, tra_err *e) {

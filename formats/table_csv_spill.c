@@ -166,8 +166,8 @@ static tra_status after_stretch(void *ctx, int64_t pieces, tra_err *e) {
 static tra_status collect_all(struct tra_csv_spill *x, tra_err *e) {
     tra_csv_import *m = x->m;
     m->base = 0;
-    tra_meter_begin(m->progress, "sorting its texts", tra_csv_bytes(m->file));
-    tra_status s = tra_csv_pass(m->file, collect_piece, after_stretch, x, e);
+    tra_meter_begin(m->progress, "sorting its texts", tra_csv_bytes_again(m));
+    tra_status s = tra_csv_pass_again(m, collect_piece, after_stretch, x, e);
     tra_meter_end();
     for (int k = 0; k < m->nworkers && s == TRA_OK; k++) s = put_runs(x, k, e);
     if (s == TRA_OK && m->base != m->npieces) s = changed(m, e);

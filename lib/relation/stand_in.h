@@ -29,6 +29,11 @@ typedef struct tra_file_hooks {
     /* *path: the relation to write for the output of a program. *other: it is of another format, so that what is
      * written there is to be exported to the spec. In the arena. TRA_USAGE: no format has this suffix. */
     tra_status (*output)(const char *spec, tra_arena *a, const char **path, bool *other, tra_err *e);
+    /* Of a table in this file, which is not open yet, only columns are used whose names are one of these words, or end
+     * with one; n < 0: any column may be. only: this word can be nothing but a column, of this file or of another. */
+    void (*columns)(const char *spec, int n, const char *const *words, const bool *only);
+    /* True: files lack columns of which nobody said that they are used; they are read wholly from now on. */
+    bool (*widen)(void);
 } tra_file_hooks;
 extern const tra_file_hooks *tra_file_hooks_set; /* NULL: none */
 

@@ -146,6 +146,10 @@ void tra_build_add_name(tra_build *b, const char *name, const tra_symbol *s);
 void tra_build_repeat(tra_build *b, const tra_stmt *st);
 
 tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s);
+/* The file that an input statement reads, as tra_rel_open takes it; NULL: it is only declared. */
+const char *tra_input_path(tra_build *b, const tra_stmt *st, const tra_symbol *s);
+/* Tells tra_file_hooks which columns of the inputs the program may use. Once, before its statements are built. */
+void tra_build_demands(tra_build *b, const tra_ast_program *ast);
 void tra_build_output(tra_build *b, tra_stmt *st);
 /* Where an OUTPUT statement of a program in dir writes to: from the arena, or as the statement has it. */
 const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a);

@@ -341,6 +341,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     tra_parse(src, a, d, &ast);
     add_symbols(&b, &ast);
     TRA_TRY(take_defines(&b, &ast, ndefines, defines, e));
+    tra_build_demands(&b, &ast);
     build_statements(&b, &ast);
     for (int i = 0; i < ast.n; i++)
         if (ast.v[i].kind == TRA_STMT_OUTPUT && !ast.v[i].broken) tra_build_output(&b, &ast.v[i]);

@@ -172,6 +172,11 @@ static bool place_input(tra_build *b, const tra_ast *at, tra_node *n) {
     return ok;
 }
 
+const char *tra_input_path(tra_build *b, const tra_stmt *st, const tra_symbol *s) {
+    if (s->define) return s->define;
+    return st->path ? with_options(st, resolve(b->dir, st->path, b->arena), b->arena) : NULL;
+}
+
 tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     tra_node *n = tra_build_node(b, TRA_OP_INPUT, st->span);
     n->at = TRA_AT_ANY;
@@ -179,10 +184,7 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     bool declared = st->shape && declare_input(b, st, n, &s->stored);
     if (st->shape && !declared) return NULL;
     if (st->rows && !tra_build_declared_table(b, st, n)) return NULL;
-    if (s->define)
-        n->path = s->define;
-    else if (st->path)
-        n->path = with_options(st, resolve(b->dir, st->path, b->arena), b->arena);
+    n->path = tra_input_path(b, st, s);
     const tra_type as_declared = n->type;
     if (n->path && !open_input(b, st->path ? st->path_span : st->name_span, n, s->define)) return NULL;
     if (n->path) s->stored = stored_in(b, n->rel, n->type.cat->bound.n);

@@ -3,6 +3,8 @@
 
 #include "build.h"
 
+#include "../../lib/relation/stand_in.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,13 @@ static tra_status build(tra_program *p, const char *dir, int n, const char *cons
     for (int i = 0; i < n; i++) TRA_TRY(split_define(p->arena, defines[i], &d[i], e));
     tra_diags diags = {.arena = p->arena, .src = &p->src, .quiet = tra_log_level < 0};
     tra_status s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
+    if (s == TRA_PROGRAM && tra_file_hooks_set) { /* what is said of columns is of all that a file has */
+        tra_graph_close(p->graph);
+        bool again = tra_file_hooks_set->widen();
+        if (again) diags = (tra_diags){.arena = p->arena, .src = &p->src, .quiet = diags.quiet};
+        p->graph = NULL;
+        if (again) s = tra_graph_build_for(&p->src, dir, n, d, whole, p->arena, &diags, &p->graph, e);
+    }
     if (tra_log_mute || diags.n == 0) return s;
     tra_str out = {0};
     tra_diags_print(&diags, colour, &out);
