@@ -204,6 +204,11 @@ static tra_status show(const tra_job *job, tra_err *e) {
 }
 
 static tra_status run(int argc, char **argv, tra_err *e) {
+    if (strpbrk(argv[0], "./") && access(argv[0], F_OK) == 0)
+        return tra_fail(e, TRA_USAGE,
+                        "%s is a file; the program comes first, as in tra eval 'limit(t, 10)' t=%s (tra run "
+                        "runs the program in a file)",
+                        argv[0], argv[0]);
     eval.program = argv[0];
     eval.n = argc - 1;
     eval.args = argv + 1;

@@ -1,5 +1,7 @@
 /* help.c - tra help [COMMAND]: the list of commands, or the help of one. */
 #include "../plans/tra/algorithms.h"
+#include "../plans/tra/function_help.h"
+#include "../plans/tra/operator_help.h"
 #include "help.h"
 
 #include "../lib/kernel/kernel.h"
@@ -17,8 +19,8 @@ static tra_status list(tra_err *e) {
         tra_str_printf(&s, "  %-12s%s\n", (*c)->name, (*c)->brief);
     }
     tra_str_add(&s, "\n'tra help COMMAND' or 'man tra-COMMAND' tells more; 'man tra' is where to begin.\n"
-                    "'tra help lang' shows the language of programs, 'tra help functions' its functions,\n"
-                    "'tra help kernels' its kernels.\n");
+                    "'tra help lang' shows the language of programs, 'tra help operators' and 'tra help functions'\n"
+                    "what there is in it, 'tra help NAME' one of these; 'tra help kernels' the kernels.\n");
     tra_status status = tra_print(tra_str_get(&s), e);
     tra_str_free(&s);
     return status;
@@ -93,6 +95,47 @@ static tra_status algorithms(tra_err *e) {
     return status;
 }
 
+static tra_status operators(tra_err *e) {
+    const tra_operator_help *v;
+    int n = tra_operator_helps(&v);
+    tra_str s = {0};
+    for (int i = 0; i < n; i++) tra_str_printf(&s, "%s\n    %s\n", v[i].form, v[i].says);
+    tra_str_add(&s, "\nA statement gives the result a name: R = select(T, km > 2). Products and sums over tensors are\n"
+                    "written with labels: C[i,k] = sum A[i,j] * B[j,k]. 'tra help lang' shows both.\n");
+    tra_status status = tra_print(tra_str_get(&s), e);
+    tra_str_free(&s);
+    return status;
+}
+
+/* An operator or a function of the language; TRA_USAGE: there is neither, nor a command of that name. */
+static tra_status word(const char *name, tra_err *e) {
+    tra_str s = {0};
+    const tra_operator_help *o = tra_operator_help_find(name, 0);
+    for (const tra_operator_help *all = NULL; o; o = tra_operator_help_find(name, (int)(o - all) + 1)) {
+        tra_operator_helps(&all);
+        tra_str_printf(&s, "%s\n  %s (an operator: %s)\n", o->form, o->says, o->page);
+    }
+    tra_function_help_describe(name, &s);
+    const char *here = tra_function_help_elsewhere(name);
+    tra_status status = TRA_OK;
+    if (*tra_str_get(&s))
+        status = tra_print(tra_str_get(&s), e);
+    else if (here)
+        status = tra_fail(e, TRA_USAGE, "there is no command, operator or function '%s': %s", name, here);
+    else {
+        const tra_cmd *cmd;
+        status = tra_cmd_find(name, &cmd, e);
+    }
+    tra_str_free(&s);
+    return status;
+}
+
+static bool is_command(const char *name) {
+    for (const tra_cmd *const *c = tra_cmds; *c; c++)
+        if (strcmp((*c)->name, name) == 0) return true;
+    return false;
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     tra_str completion = {0};
     if (argc == 0) return list(e);
@@ -108,6 +151,8 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     }
     if (strcmp(argv[0], "functions.7") == 0) return tra_help_functions_page(e);
     if (strcmp(argv[0], "algorithms") == 0) return algorithms(e);
+    if (strcmp(argv[0], "operators") == 0) return operators(e);
+    if (!is_command(argv[0])) return word(argv[0], e);
     const tra_cmd *cmd = NULL;
     TRA_TRY(tra_cmd_find(argv[0], &cmd, e));
     tra_options_help(cmd, stdout);
@@ -118,12 +163,13 @@ const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
     .brief = "list the commands, or explain one",
-    .usage = "[COMMAND|lang|functions [NAME]|kernels|algorithms|zsh|fish]",
+    .usage = "[COMMAND|NAME|lang|operators|functions|kernels|algorithms]",
     .about =
         "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
-        "page on the language of programs, functions lists the functions, with a line of each, and shows an example of "
-        "the one that is named; kernels lists the kernels that have names, algorithms the programs that come with tra "
-        "and are run by name. With --format json the functions are an array. zsh and fish print what completes "
+        "page on the language of programs, operators and functions list what there is in it, with a line of each, and "
+        "NAME tells of one of them, with an example; kernels lists the kernels that have names, algorithms the "
+        "programs that come with tra and are run by name. With --format json the functions are an array. zsh and fish "
+        "print what completes "
         "commands and options in these shells.",
     .maxargs = 2,
     .needs = TRA_TAKES_JSON,

@@ -38,21 +38,24 @@ static tra_status print_json(tra_err *e) {
     return status;
 }
 
+int tra_function_help_describe(const char *name, tra_str *s) {
+    const tra_function_help *v = tra_function_help_find(name, 0), *all;
+    int n = 0;
+    char where[128];
+    tra_function_helps(&all);
+    for (; v; v = tra_function_help_find(name, (int)(v - all) + 1), n++) {
+        if (*tra_str_get(s)) tra_str_add(s, "\n");
+        tra_str_printf(s, "%s\n  %s (%s)\n", v->signature, v->says, tra_function_help_where(v->in, where));
+        if (*v->example) tra_str_printf(s, "  %s is %s\n", v->example, v->gives);
+    }
+    return n;
+}
+
 static tra_status describe(const char *name, tra_err *e) {
     tra_str s = {0};
-    char where[128];
-    int n = 0;
-    const tra_function_help *v, *first = NULL;
+    if (tra_function_help_describe(name, &s)) return print(&s, e);
+    const tra_function_help *v;
     int rows = tra_function_helps(&v);
-    for (int i = 0; i < rows; i++) {
-        if (strcmp(v[i].name, name) != 0) continue;
-        if (first) tra_str_add(&s, "\n");
-        first = &v[i];
-        tra_str_printf(&s, "%s\n  %s (%s)\n", v[i].signature, v[i].says, tra_function_help_where(v[i].in, where));
-        if (*v[i].example) tra_str_printf(&s, "  %s is %s\n", v[i].example, v[i].gives);
-        n++;
-    }
-    if (n) return print(&s, e);
     const char **names = tra_calloc((size_t)rows + 1, sizeof *names);
     for (int i = 0; i < rows; i++) names[i] = v[i].name;
     const char *near = tra_nearest(name, rows, names), *here = tra_function_help_elsewhere(name);

@@ -148,6 +148,9 @@ tra_status tra_cmd_find(const char *name, const tra_cmd **cmd, tra_err *e) {
         names[n] = tra_cmds[n]->name;
     }
     const char *near = tra_nearest(name, n, names);
+    if (!near && access(name, F_OK) == 0)
+        return tra_fail(e, TRA_USAGE, "%s is a file: 'tra head %s' shows it, 'tra eval' answers questions of it", name,
+                        name);
     return tra_fail(e, TRA_USAGE, "there is no command '%s'%s%s%s (tra help lists them)", name,
                     near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }

@@ -1,5 +1,6 @@
 /* graph_calls.c - operators and their arguments: what a relational expression is in the graph. */
 #include "graph_int.h"
+#include "operator_help.h"
 #include "table_derived.h"
 
 #include <string.h>
@@ -23,6 +24,8 @@ static const struct form {
     {"reblock", TRA_OP_REPART, "RX", "reblock(X, [b0, b1])"},
 };
 enum { NFORMS = sizeof forms / sizeof forms[0] };
+
+const char *tra_form_name(int i) { return i < NFORMS ? forms[i].name : NULL; }
 
 /* The arguments of a call that were read so far, each checked by itself. */
 typedef struct args {
@@ -289,20 +292,10 @@ static tra_node *build_form(tra_build *b, const struct form *f, const tra_ast *x
 }
 
 static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
-    const char **names = NULL, *list = "operators are";
-    int n = 0, cap = 0;
-#define ADD(name) (TRA_ARENA_ROOM(b->arena, names, n, cap), names[n++] = (name))
-    for (int i = 0; i < NFORMS; i++) ADD(forms[i].name);
-    for (int i = 0; tra_whole_name(i); i++) ADD(tra_whole_name(i));
-    for (int i = 0; tra_slice_name(i); i++) ADD(tra_slice_name(i));
-    ADD("topk"), ADD("store"), ADD("gen");
-    for (int i = 0; tra_linear_name(i); i++) ADD(tra_linear_name(i));
-    int of_tensors = n;
-    for (int i = 0; tra_table_op_name(i); i++) ADD(tra_table_op_name(i));
-    for (int i = 0; tra_table_derived_name(i); i++) ADD(tra_table_derived_name(i));
-#undef ADD
-    for (int i = 0; i < n; i++)
-        list = tra_arena_printf(b->arena, "%s%s %s", list, i == of_tensors ? ", of tables" : "", names[i]);
+    const tra_operator_help *v;
+    int n = tra_operator_helps(&v);
+    const char **names = tra_news(b->arena, const char *, n);
+    for (int i = 0; i < n; i++) names[i] = v[i].name;
     const char *near = tra_nearest(x->text, n, names), *here = tra_build_operator_here(b->arena, x->text);
     if (!here && (tra_is_aggregation(x->text) || tra_aggregate_find(x->text) >= 0))
         here = tra_arena_printf(b->arena, "write M[j] = %s X[i,j] of a tensor, group(T, [key], m = %s(x)) of a table",
@@ -310,7 +303,7 @@ static tra_node *unknown_operator(tra_build *b, const tra_ast *x) {
     tra_diag_error(b->d, x->name_span,
                    here   ? here
                    : near ? tra_arena_printf(b->arena, "did you mean %s?", near)
-                          : list,
+                          : "tra help operators lists them",
                    "there is no operator '%s'", x->text);
     return NULL;
 }
@@ -360,8 +353,7 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_RANGE:
     case TRA_AST_LITERAL: break;
     case TRA_AST_COMPOSE:
-        advice = x->kids[1]->kind == TRA_AST_NAME && strcmp(x->kids[1]->text, "T") == 0
-                     ? "write transpose(A)"
+        advice = x->kids[1]->kind == TRA_AST_NAME && strcmp(x->kids[1]->text, "T") == 0 ? "write transpose(A)"
                  : x->kids[1]->kind == TRA_AST_CALL
                      ? tra_arena_printf(b->arena, "an operator stands before what it takes: %s(..)", x->kids[1]->text)
                      : "a column is named without its table, in operators on that: project(T, a, b)";

@@ -235,3 +235,19 @@ for how in ([], ["--engine", "reference"], ["--sites", "2"]):
     refused 'q[] = median X[i,j]' 'median gives the value along one label'
     refused 'q[i] = std X[i,j] + skew(X[i,j])' "there is no scalar function 'skew'"
 }
+
+@test "tra help names operators, functions and words of other languages; a file in the place of a command is told" {
+    is 'group(T, [a, m = month(day)], n = count(), mean(x))' bash -c '"$0" help group | head -n 1' "$TRA"
+    is '2' bash -c '"$0" help join | grep -c "an operator"' "$TRA"
+    status 0 tra help sum
+    has 'in group and pivot'
+    status 2 tra help coalesce
+    has 'write ifnull(x, y)'
+    status 2 tra help groupp
+    has 'there is no command'
+    printf 'a\n1\n' >x.csv
+    status 2 tra x.csv
+    has "x.csv is a file: 'tra head x.csv' shows it"
+    status 2 tra eval x.csv
+    has 'the program comes first'
+}

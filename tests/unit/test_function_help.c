@@ -4,8 +4,13 @@
 #include "../../lib/kernel/kernel.h"
 #include "../../lib/table/window.h"
 #include "../../plans/tra/function_help.h"
+#include "../../plans/tra/linear.h"
 #include "../../plans/tra/lower.h"
+#include "../../plans/tra/operator_help.h"
+#include "../../plans/tra/slice.h"
+#include "../../plans/tra/table_derived.h"
 #include "../../plans/tra/table_parts.h"
+#include "../../plans/tra/whole.h"
 
 static void has(const char *name, unsigned in) {
     const tra_function_help *v;
@@ -42,4 +47,18 @@ TEST(each_row_is_of_a_function) {
             check_report("%s does not begin with %s", v[i].signature, v[i].name);
         CHECK(v[i].says[0] && (!v[i].example[0]) == (!v[i].gives[0]));
     }
+}
+
+TEST(each_operator_has_a_row) {
+    const char *name;
+#define EACH(list)                                                                                                     \
+    for (int i = 0; (name = list(i)); i++)                                                                             \
+        if (!tra_operator_help_find(name, 0)) check_report("plans/tra/operator_help.c does not have %s", name);
+    EACH(tra_whole_name)
+    EACH(tra_slice_name)
+    EACH(tra_linear_name)
+    EACH(tra_table_op_name)
+    EACH(tra_table_derived_name)
+    EACH(tra_form_name)
+#undef EACH
 }
