@@ -178,7 +178,12 @@ static tra_node *sum_of_present(tra_build *b, tra_span span, const tra_einsum *s
 
 /* How many values are not NaN. */
 static tra_node *count(tra_build *b, tra_span span, tra_einsum *s, const aggregation *how) {
-    (void)how;
+    const tra_scalar *x = s->expr;
+    const tra_node *alone = x && x->op == TRA_S_ARG && x->arg < s->nrefs ? s->ref[x->arg].node : NULL;
+    bool condition = x && (alone ? alone->type.dtype == TRA_BOOL : tra_scalar_class_of(x->op) == TRA_SC_BOOL);
+    if (how->build == count && condition)
+        tra_diag_warn(b->d, span, "sum counts the elements of which it is true",
+                      "count counts what is not NaN: every element, of a condition");
     return sum_of_present(b, span, s, tra_scalar_number(b->arena, 1));
 }
 

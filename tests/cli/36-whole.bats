@@ -171,3 +171,10 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     status 2 tra eval 's = select(t, v > 3); gen(zero, [extent(s, 0)])' t.csv
     has 'only the run tells how many rows'
 }
+
+@test "count of a condition is warned of: it is the number of elements" {
+    status 0 tra eval 'count(v > 0)' v.npy
+    has 'warning: count counts what is not NaN: every element, of a condition'
+    has 'sum counts the elements of which it is true'
+    is '11' bash -c '"$0" eval "count(v)" v.npy 2>&1' "$TRA"
+}
