@@ -1,6 +1,7 @@
 /* test_table_join.c - joins of batches, against comparing every pair of rows: NULLs, NaN, -0, strings of two
  * dictionaries, keys that lie close together or do not, duplicates, further conditions, empty sides. */
 #include "../../lib/table/join.h"
+#include "../../lib/table/table_int.h"
 #include "check.h"
 
 static tra_arena *arena;
@@ -224,5 +225,29 @@ TEST(keys_and_names_are_checked_when_it_is_made) {
     s.how = TRA_LOOKUP_SEMI;
     CHECK_OK(tra_lookup_new(arena, &s, &l, &e), e);
     CHECK_INT(tra_lookup_out(l)->n, COLUMNS);
+    tra_arena_free(arena);
+}
+
+/* Keys that were made to meet in the same slots of the hash table are put in order instead. */
+TEST(keys_that_collide) {
+    enum { ROWS = 3000, SLOTS = 8192, FULL = 32 };
+    arena = tra_arena_new();
+    tra_err e = {0};
+    tra_batch x = random_rows(0, ROWS, 9), y = random_rows(1, ROWS, 9), out;
+    int64_t *left = x.v[B].values, *right = y.v[B].values, n = 0;
+    for (int64_t v = 1; n < ROWS; v += 1000003) {
+        uint64_t key[2] = {0, (uint64_t)v};
+        if ((tra_keys_hash(key, 1) & (SLOTS - 1)) < FULL) right[n++] = v;
+    }
+    for (int64_t i = 0; i < ROWS; i++) left[i] = right[draw(ROWS)] + draw(3) / 2; /* a third has no partner */
+    for (int64_t i = 0; i < 50; i++) right[draw(ROWS)] = right[draw(ROWS)];
+    int key[1] = {B};
+    for (int how = 0; how < 4; how++) {
+        tra_lookup_spec spec = {x.schema, y.schema, (tra_lookup_how)how, 1, key, key, .prefix = "r_"};
+        tra_lookup *l;
+        CHECK_OK(tra_lookup_new(arena, &spec, &l, &e), e);
+        CHECK_OK(run(l, &x, &y, &out, &e), e);
+        CHECK_INT(compare(l, &spec, false, &x, &y, &out), out.rows);
+    }
     tra_arena_free(arena);
 }
