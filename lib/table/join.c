@@ -1,5 +1,5 @@
 /* join.c - joins of a block of rows with a whole table. */
-#include "asof.h"
+#include "join_right.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -108,7 +108,10 @@ void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
     l->condition = condition;
     l->where = tra_colcode_new(l->arena, 1, &condition);
     l->read = read;
+    l->band = tra_band_of(l, condition);
 }
+
+bool tra_lookup_is_banded(const tra_lookup *l) { return l->band != NULL; }
 
 const char *tra_lookup_name(const tra_lookup *l, int side) {
     static const char *const names[] = {"left", "right"};
@@ -125,6 +128,7 @@ typedef struct pairing {
     const tra_batch *left, *right;
     tra_batch *out; /* NULL: only counts */
     int64_t first, rows;
+    bool sure;       /* the pairs that wait need no look at the condition */
     bool met;        /* the current left row has a partner, */
     int64_t partner; /* of which this is the first */
     int npairs, nout;
@@ -211,7 +215,7 @@ static tra_status end_of_row(pairing *p, int64_t l, tra_err *e) {
 static tra_status flush(pairing *p, tra_err *e) {
     bool pairs = p->l->s.how == TRA_LOOKUP_INNER || p->l->s.how == TRA_LOOKUP_LEFT;
     const uint8_t *pass = NULL;
-    if (p->l->where && p->npairs > 0) TRA_TRY(evaluate_condition(p, &pass, e));
+    if (p->l->where && !p->sure && p->npairs > 0) TRA_TRY(evaluate_condition(p, &pass, e));
     for (int i = 0; i < p->npairs; i++) {
         int64_t l = p->pair[0][i], r = p->pair[1][i];
         if (r == -2) {
@@ -232,17 +236,39 @@ static tra_status push(pairing *p, int64_t l, int64_t r, tra_err *e) {
     return p->npairs == STRIP ? flush(p, e) : TRA_OK;
 }
 
-static tra_status pair_row(pairing *p, tra_finder *x, int64_t row, const uint64_t *words, tra_err *e) {
+/* The pairs of a left row with the right rows at places begin .. end - 1 of the lists. */
+static tra_status pair_list(pairing *p, const tra_finder *x, int64_t row, int64_t begin, int64_t end, tra_err *e) {
     bool first_is_enough = !p->l->where && p->l->s.how >= TRA_LOOKUP_SEMI;
-    if (p->l->s.nkeys == 0) {
-        for (int64_t r = 0; r < p->right->rows; r++) TRA_TRY(push(p, row, r, e));
-    } else {
-        int64_t s = tra_finder_find(p->l, x, words), to = s < 0 ? 0 : x->begin[s + 1];
-        for (int64_t i = s < 0 ? 0 : x->begin[s]; i < to; i++) {
-            TRA_TRY(push(p, row, x->list[i], e));
-            if (first_is_enough) break;
-        }
+    for (int64_t i = begin; i < end; i++) {
+        TRA_TRY(push(p, row, x->list[i], e));
+        if (first_is_enough) break;
     }
+    return push(p, row, -2, e);
+}
+
+/* The same, of the right rows that lie in the box of row i of the strip. */
+static tra_status pair_box(pairing *p, const tra_right *r, const tra_band_query *q, int i, int64_t row, int64_t begin,
+                           int64_t end, tra_err *e) {
+    const tra_lookup *l = p->l;
+    const tra_finder *x = &r->x;
+    bool pairs = l->s.how == TRA_LOOKUP_INNER || l->s.how == TRA_LOOKUP_LEFT, sure = l->band->exact;
+    if (q->asks[i] == TRA_BAND_NONE) end = begin;
+    if (p->sure != (sure && q->asks[i] != TRA_BAND_ALL)) TRA_TRY(flush(p, e));
+    p->sure = sure && q->asks[i] != TRA_BAND_ALL;
+    if (q->asks[i] == TRA_BAND_ALL) { /* lists lack rows that no box has: all are looked at, but where lists have all */
+        for (int64_t k = 0; !r->band.all && k < p->right->rows; k++)
+            if (begin < end && (l->s.nkeys == 0 || x->slot[k] == x->slot[x->list[begin]])) TRA_TRY(push(p, row, k, e));
+        return r->band.all ? pair_list(p, x, row, begin, end, e) : push(p, row, -2, e);
+    }
+    bool only_counts = p->sure && (!pairs || !p->out);
+    int64_t most = pairs || !p->sure ? INT64_MAX : 1, n = 0;
+    if (begin < end) n = tra_band_find(l, &r->band, x, q, i, begin, end, !only_counts, most);
+    if (only_counts) {
+        p->met = n > 0;
+        p->rows += pairs ? n : 0;
+        return end_of_row(p, row, e);
+    }
+    for (int64_t k = 0; k < n; k++) TRA_TRY(push(p, row, r->band.found[k], e));
     return push(p, row, -2, e);
 }
 
@@ -330,13 +356,20 @@ static tra_status run_single(pairing *p, tra_finder *x, void *scratch, tra_err *
 
 /* ---- a run ------------------------------------------------------------------------------------------------------- */
 
-static tra_status run_pairs(pairing *p, tra_finder *x, uint64_t *words, void *scratch, tra_err *e) {
+static tra_status run_pairs(pairing *p, tra_right *r, uint64_t *words, void *scratch, tra_err *e) {
     const tra_lookup *l = p->l;
-    for (int64_t r = 0; r < p->left->rows; r += STRIP) {
-        int n = (int)tra_min64(STRIP, p->left->rows - r);
+    int64_t begin, end;
+    tra_band_query q;
+    for (int64_t row = 0; row < p->left->rows; row += STRIP) {
+        int n = (int)tra_min64(STRIP, p->left->rows - row);
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, p->first, e));
-        for (int i = 0; i < n; i++) TRA_TRY(pair_row(p, x, r + i, words + (int64_t)i * tra_keys_words(l->s.nkeys), e));
+        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, row, n, words, scratch, p->first, e));
+        tra_right_ask(l, p->left, row, n, p->first, r, &q, scratch);
+        for (int i = 0; i < n; i++) {
+            tra_right_places(l, &r->x, words, i, &begin, &end);
+            TRA_TRY(l->band ? pair_box(p, r, &q, i, row + i, begin, end, e)
+                            : pair_list(p, &r->x, row + i, begin, end, e));
+        }
     }
     TRA_TRY(flush(p, e));
     write_out(p);
@@ -357,44 +390,19 @@ static tra_status run_asof(pairing *p, tra_finder *x, tra_asof_index *index, uin
     return TRA_OK;
 }
 
-/* The index of the right table, at the beginning of what is kept. */
-typedef struct right_index {
-    tra_finder x;
-    tra_asof_index asof;
-} right_index;
-
-int64_t tra_lookup_keep(const tra_lookup *l, int64_t right_rows) {
-    return tra_round64(sizeof(right_index)) + tra_finder_bytes(l, right_rows) + tra_asof_bytes(l, right_rows);
-}
-
-/* The index, which is made if it is not there. lists: with the rows of each key, not only whether there are some. */
-static tra_status index_of(const tra_lookup *l, const tra_batch *right, bool lists, tra_kept *kept, void *scratch,
-                           right_index **out, tra_err *e) {
-    right_index *r = *out = kept->room;
-    void *room = (char *)r + tra_round64(sizeof *r);
-    if (kept->of == l && !(lists && r->x.exists)) return TRA_OK;
-    kept->of = NULL;
-    r->x = (tra_finder){0};
-    if (l->s.nkeys > 0 || l->s.asof) TRA_TRY(tra_finder_make(l, right, lists, &r->x, &room, scratch, e));
-    if (l->s.asof) TRA_TRY(tra_asof_open(l, right, &r->x, &r->asof, room, scratch, e));
-    kept->of = l;
-    return TRA_OK;
-}
-
 int64_t tra_lookup_scratch(const tra_lookup *l) {
-    int64_t keys = tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
-    for (int i = 0; l->s.asof && i < 2; i++) keys = tra_max64(keys, tra_keys_scratch(&l->time[i]));
-    return tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + keys;
+    return tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + tra_right_scratch(l) +
+           tra_band_query_bytes(l);
 }
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                           tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e) {
-    right_index *r;
+    tra_right *r;
     *rows = 0;
     if (out) out->rows = 0;
     if (left->rows == 0 && !l->s.unique) return TRA_OK;
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
-    TRA_TRY(index_of(l, right, false, kept, scratch, &r, e));
+    TRA_TRY(tra_right_index(l, right, false, kept, scratch, &r, e));
     uint64_t *words = scratch;
     scratch = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
     for (int i = 0; i < 2; i++) {
@@ -407,28 +415,8 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     p.code = own - (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
     TRA_TRY(l->s.asof             ? run_asof(&p, &r->x, &r->asof, words, own, e)
             : is_single(l, &r->x) ? run_single(&p, &r->x, own, e)
-                                  : run_pairs(&p, &r->x, words, own, e));
+                                  : run_pairs(&p, r, words, own, e));
     if (out) out->rows = p.rows;
     *rows = p.rows;
-    return TRA_OK;
-}
-
-tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                               const int32_t **list, int32_t *from, int32_t *to, tra_kept *kept, void *scratch,
-                               tra_err *e) {
-    right_index *x;
-    TRA_TRY(index_of(l, right, true, kept, scratch, &x, e));
-    uint64_t *words = scratch;
-    void *own = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
-    for (int64_t r = 0; r < left->rows; r += STRIP) {
-        int n = (int)tra_min64(STRIP, left->rows - r);
-        TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, first, e));
-        for (int i = 0; i < n; i++) {
-            int64_t s = tra_finder_find(l, &x->x, words + (int64_t)i * tra_keys_words(l->s.nkeys));
-            from[r + i] = s < 0 ? 0 : x->x.begin[s];
-            to[r + i] = s < 0 ? 0 : x->x.begin[s + 1];
-        }
-    }
-    *list = x->x.list;
     return TRA_OK;
 }

@@ -96,8 +96,18 @@ TRA_MUSTUSE tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch 
                                            int64_t first, const int32_t **list, int32_t *from, int32_t *to,
                                            tra_kept *kept, void *scratch, tra_err *e);
 
-/* A join of a block with the right table, by which the pairs that it makes are counted: the columns of the left rows,
- * and the number of the pairs of the rows before. Only the keys count (join_before.c). */
+/* Of each left row how many right rows its pairs have at most: those that have its keys and lie within what the
+ * condition bounds (band.h). */
+TRA_MUSTUSE tra_status tra_lookup_count(const tra_lookup *l, const tra_batch *left, const tra_batch *right,
+                                        int64_t first, int64_t *pairs, tra_kept *kept, void *scratch, tra_err *e);
+
+/* Does the condition bound what a right row has by what a left row has, so that not all pairs are looked at? */
+bool tra_lookup_is_banded(const tra_lookup *l);
+/* "lo, hi": what it bounds of right rows; of a join without such nothing. */
+void tra_lookup_print_band(const tra_lookup *l, tra_str *out);
+
+/* A join of a block with the right table, by which the pairs that it makes are counted (tra_lookup_count): the columns
+ * of the left rows, and the number of the pairs of the rows before (join_before.c). */
 typedef struct tra_pairs_before {
     const tra_lookup *join;
     const tra_schema *left, *right, *out;

@@ -24,6 +24,7 @@ static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
 static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
 
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows) {
+    if (l->s.nkeys == 0) return 64 + tra_round64(4 * rows);
     return tra_round64(rows * tra_keys_words(l->s.nkeys) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
            tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows) + tra_round64(most_bits(rows) / 8 + 8);
 }
@@ -82,6 +83,7 @@ static int64_t bisected(const tra_finder *x, const uint64_t *words) {
 }
 
 int64_t tra_finder_find(const tra_lookup *l, tra_finder *x, const uint64_t *words) {
+    if (x->nkeys == 0) return 0;
     if (!can_match(l, words)) return -1;
     if (x->exists) return has_bit(x, bit_of(x, words, 0)) ? 0 : -1;
     if (x->sorted) return bisected(x, words);
@@ -188,11 +190,21 @@ static tra_status make_bits(const tra_lookup *l, const tra_batch *right, tra_fin
     return TRA_OK;
 }
 
+/* Of a join without keys: all rows are in one list. */
+static void list_all(tra_finder *x, int64_t rows, void **room) {
+    *x = (tra_finder){.nslots = 1, .begin = *room, .list = (int32_t *)((char *)*room + 64)};
+    x->begin[0] = 0;
+    x->begin[1] = (int32_t)rows;
+    for (int64_t r = 0; r < rows; r++) x->list[r] = (int32_t)r;
+    *room = (char *)x->list + tra_round64(4 * rows);
+}
+
 tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lists, tra_finder *x, void **room,
                            void *scratch, tra_err *e) {
     int64_t rows = right->rows, range = -1;
     char *p = *room;
     if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
+    if (l->s.nkeys == 0) return list_all(x, rows, room), TRA_OK;
     *x = (tra_finder){.nkeys = l->s.nkeys, .words = tra_keys_words(l->s.nkeys), .word = (uint64_t *)p};
     p += tra_round64(rows * x->words * 8);
     x->begin = (int32_t *)p;

@@ -14,7 +14,8 @@ struct tra_lookup {
     const int *from;              /* of each column of the result its number in `pair`; -1: the partner's row number */
     const tra_colexpr *condition; /* the further condition on pairs, or NULL; */
     tra_colcode *where;           /* the program that evaluates it, */
-    const bool *read;             /* and which columns of `pair` it reads */
+    const bool *read;             /* which columns of `pair` it reads, */
+    const struct tra_band *band;  /* and what it bounds (band.h), or NULL */
 };
 
 /* The index of the right table by key. Each key has a slot; the right rows of slot s are list[begin[s]] .. list[begin[s

@@ -19,6 +19,9 @@ typedef struct tra_join_selectivity {
 } tra_join_selectivity;
 /* False if the statistics of a key are not known; then *out says that every row meets every row. */
 bool tra_table_join_selectivity(const tra_lookup_spec *s, tra_join_selectivity *out);
+/* The share of these pairs that is expected to lie in what the condition bounds (lib/table/band.h); 1: it bounds
+ * nothing. rows: of the right table. (table_band_estimates.c) */
+double tra_table_band_selectivity(const tra_lookup *l, double rows);
 /* How many pairs of rows have equal values in columns l and r of two files, of which x and y have all values. */
 int64_t tra_table_count_pairs(const tra_column *l, const tra_column *r, const tra_column_facts *x,
                               const tra_column_facts *y, tra_arena *a);

@@ -72,7 +72,7 @@ static const char *how_text(tra_lookup_how how) {
 }
 
 /* The join as the language writes it, without its operands: the text of kernels. */
-static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *s) {
+static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l) {
     tra_str t = {0};
     tra_str_printf(&t, "%s(", tra_table_op_text(w->op.op));
     for (int i = 0; i < s->nkeys; i++) {
@@ -95,6 +95,10 @@ static const char *join_text(const tra_table_builder *w, const tra_lookup_spec *
         tra_str_printf(&t, ", matched = %s", matches[s->matched + 2 * s->matched_right]);
     if (s->nulls_match) tra_str_add(&t, ", nulls = match");
     if (s->number) tra_str_printf(&t, ", number as `%s`", s->number);
+    if (tra_lookup_is_banded(l)) {
+        tra_str_add(&t, ", found by ranges of ");
+        tra_lookup_print_band(l, &t);
+    }
     tra_str_add(&t, ")");
     return tra_table_text(w->b->arena, &t);
 }
@@ -166,6 +170,7 @@ static tra_join_size size_of(const tra_table_builder *w, const tra_lookup_spec *
     m.rows_most = tra_min64(tra_mul_most(x.bound, m.partners_most), tra_mul_most(y.bound, left_most));
     m.rows_most = tra_min64(m.rows_most, pairs_most(w, s, l, left, right));
     m.rows_expected = known ? p.pairs * (double)x.expected * (double)y.expected : (double)x.expected;
+    m.rows_expected *= tra_table_band_selectivity(l, known ? p.pairs * (double)y.expected : 1);
     if (s->how == TRA_LOOKUP_LEFT) m.rows_most = tra_add_most(m.rows_most, x.bound);
     if (s->how == TRA_LOOKUP_LEFT && known) m.rows_expected += (1 - p.matched) * (double)x.expected;
     if (s->asof) m.partners_most = 1, m.rows_most = x.bound;
@@ -192,7 +197,7 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
     bool loses = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_SEMI; /* left rows without partner */
     bool has_all = s->how == TRA_LOOKUP_LEFT || (s->matched && !w->op.where);
     bool exact = s->how == TRA_LOOKUP_KEEP || (once && has_all && !filters);
-    return (tra_rows_kernel){.text = join_text(w, s),
+    return (tra_rows_kernel){.text = join_text(w, s, l),
                              .use = TRA_USE_JOIN,
                              .columns = tra_lookup_out(l),
                              .dtype = TRA_F64,
@@ -209,6 +214,26 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
                              .data = l};
 }
 
+static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                             tra_node *right);
+
+static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
+    tra_lookup *l;
+    tra_err e = {0};
+    if (tra_lookup_new(w->b->arena, s, &l, &e) == TRA_OK) return l;
+    tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
+    return NULL;
+}
+
+/* The left table, after a test that each of its rows has a partner in this join. */
+static tra_node *all_matched(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right) {
+    tra_lookup_spec s = *tra_lookup_spec_of(l);
+    s.how = TRA_LOOKUP_KEEP;
+    tra_lookup *keeps = lookup_of(w, &s, w->call);
+    if (keeps && tra_lookup_condition(l)) tra_lookup_where(keeps, tra_lookup_condition(l));
+    return keeps ? lookup_node(w, &s, keeps, left, right) : NULL;
+}
+
 /* A join that kernels know. The right table is in one block, or divided if it has too many rows for that; where all
  * pairs are made of too many rows, both are. */
 static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
@@ -220,16 +245,19 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, con
     tra_division d;
     bool parts = !s->number && divide_right(w, l, left, right, one_partner, &d);
     tra_join_slices slices;
-    if (!once && tra_table_slice_join(s, left, right, &size, parts, &slices))
-        return tra_table_join_slices(w, l, left, right, join_text(w, s), &size, &slices);
+    bool joins = s->nkeys > 0 || tra_lookup_condition(l);
+    if (!once && joins && tra_table_slice_join(s, left, right, &size, parts, &slices)) {
+        if (s->matched && !(left = all_matched(w, l, left, right))) return NULL;
+        return tra_table_join_slices(w, l, left, right, join_text(w, s, l), &size, &slices);
+    }
     if (parts) {
         tra_lookup_spec known = *s;
         known.unique = unique;
-        return tra_table_join_parts(w, &known, l, left, right, join_text(w, s), &d, &size);
+        return tra_table_join_parts(w, &known, l, left, right, join_text(w, s, l), &d, &size);
     }
     tra_cross_division x;
     if (tra_lookup_compared(s) == 0 && !once && s->how == TRA_LOOKUP_INNER && tra_table_divide_cross(left, right, &x))
-        return tra_table_cross_parts(w, l, left, right, join_text(w, s), &x);
+        return tra_table_cross_parts(w, l, left, right, join_text(w, s, l), &x);
     right = tra_table_one_block(w, right, 0);
     if (!right) return NULL;
     double share = once ? share_of_left(s) : tra_table_join_share(&size, &left->type, &right->type);
@@ -237,14 +265,6 @@ static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, con
     tra_node *n = tra_table_kernel(w, left, right, -1, -1, &k);
     if (n && keeps) n->rows = left->rows;
     return n;
-}
-
-static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
-    tra_lookup *l;
-    tra_err e = {0};
-    if (tra_lookup_new(w->b->arena, s, &l, &e) == TRA_OK) return l;
-    tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
-    return NULL;
 }
 
 /* ---- right and outer joins, and what the program expects ---------------------------------------------------- */
@@ -345,6 +365,38 @@ static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_
     return rest ? append_unmatched(w, pairs, rest) : NULL;
 }
 
+/* Does a condition say of a column whose it is? */
+static bool says_table(const tra_ast *x) {
+    bool says = x->kind == TRA_AST_COMPOSE;
+    for (int i = 0; i < x->nkids && !says; i++) says = says_table(x->kids[i]);
+    return says;
+}
+
+/* Refuses a condition that says nothing of which rows meet. */
+static void refuse_condition(const tra_table_builder *w, const tra_ast *cond) {
+    const tra_lookup_spec *s = &w->op.lookup;
+    const char *of_one_name = tra_join_of_one_name(w);
+    tra_diag_error(w->b->d, cond->span,
+                   of_one_name
+                       ? of_one_name
+                       : tra_arena_printf(w->b->arena,
+                                          "the left table has %s; the right one has %s; for all pairs write "
+                                          "select(cross(L, R), ..)",
+                                          tra_join_column_names(w, s->left), tra_join_column_names(w, s->right)),
+                   "no part of this condition is an equality, or another comparison, of a column of the left table and "
+                   "one of the right");
+}
+
+/* Has a condition on pairs a part for which both tables count? */
+static bool is_of_both(const tra_table_builder *w, const tra_colexpr *x) {
+    int n = w->op.pair->n, left = w->op.lookup.left->n;
+    bool *read = tra_news(w->b->arena, bool, n + 1), reads[2] = {false, false};
+    if (x->op == TRA_C_AND) return is_of_both(w, x->kids[0]) || is_of_both(w, x->kids[1]);
+    tra_colexpr_columns(x, read);
+    for (int c = 0; c < n; c++) reads[c >= left] |= read[c];
+    return reads[0] && reads[1];
+}
+
 tra_node *tra_table_join(tra_table_builder *w) {
     bool cross = w->op.op == TRA_TABLE_CROSS;
     const tra_ast *rest = NULL, *option[OPTIONS] = {NULL},
@@ -365,17 +417,12 @@ tra_node *tra_table_join(tra_table_builder *w) {
         return NULL;
     }
     if (option[ASOF] && !tra_join_asof(w, option[ASOF], option[WITHIN], lkey, rkey)) return NULL;
-    if (!cross && tra_lookup_compared(s) == 0) {
-        tra_diag_error(w->b->d, cond->span,
-                       tra_join_of_one_name(w)
-                           ? tra_join_of_one_name(w)
-                           : tra_arena_printf(w->b->arena,
-                                              "the left table has %s; the right one has %s; without an equality write "
-                                              "select(cross(L, R), ..)",
-                                              tra_join_column_names(w, s->left), tra_join_column_names(w, s->right)),
-                       "no part of this condition is an equality of a column of the left table and one of the right");
-        return NULL;
-    }
+    if (s->nkeys == 0 && option[EXPECT] && !option[ASOF])
+        return tra_table_refuse(w, option[EXPECT],
+                                "expect says how often keys occur, and this condition has no equality"),
+               NULL;
+    if (!cross && tra_lookup_compared(s) == 0 && tra_join_of_one_name(w) && says_table(cond))
+        return refuse_condition(w, cond), NULL;
     const tra_schema *right = s->right;
     if (!s->prefix && !tra_join_rename_clashes(w)) return NULL;
     tra_lookup_spec pairs = *s;
@@ -392,6 +439,10 @@ tra_node *tra_table_join(tra_table_builder *w) {
         if (!tra_table_build_predicate(&sc, rest, &where)) return NULL;
         tra_lookup_where(l, where.x);
         w->op.where = where.ast;
+        if (s->nkeys == 0 && !is_of_both(w, where.x)) return refuse_condition(w, cond), NULL;
+        if (s->nkeys == 0 && !tra_lookup_is_banded(l))
+            tra_diag_warn(w->b->d, cond->span, "a == b, a < b or abs(a - b) < c, beside it, says which rows can meet",
+                          "this join looks at every pair of rows");
     }
     return tra_table_record(w, join_nodes(w, &pairs, l, where.x));
 }

@@ -25,7 +25,7 @@ bool tra_table_slice_join(const tra_lookup_spec *s, const tra_node *left, const 
     int64_t partners = tra_min64(size->partners_most, tra_catalog_elements(r));
     int64_t block = tra_mul_most(l->bound.v[0], partners), pairs = tra_min64(block, size->rows_most);
     bool makes_pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
-    if (!l->grid || s->nkeys == 0 || !makes_pairs || s->matched) return false;
+    if (!l->grid || !makes_pairs || (s->matched && s->nkeys > 0)) return false;
     if (block <= (parts ? PARTED : SLICED) || (parts && tra_catalog_elements(r) > WHOLE)) return false;
     double likely = SPARE * size->rows_expected / (double)tra_max64(1, l->n); /* of a left block */
     int64_t blocks = tra_max64(1, l->n), least = tra_max64(1, LEAST / blocks), most = tra_max64(1, MOST / blocks);

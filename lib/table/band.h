@@ -1,0 +1,80 @@
+/* band.h - joins on ranges: which right rows a left row can meet, found without looking at all pairs.
+ *
+ * A condition on pairs of rows is split at its &&. A part that compares what a left row has with what a right row has
+ * is an end: it bounds a value of the right row from below or above by one of the left row. So a left row asks for the
+ * right rows in a box, with a side for each such value. Right rows with one key stand in the order of their first
+ * value, and above them is a tree whose nodes know the least and the greatest of each value among 16 nodes below: so
+ * the rows that are found, and not all pairs, are what a search takes, whichever ends of intervals vary. What a box has
+ * is a superset of the partners, unless `exact` says that it is these. Private to lib/table.
+ */
+#ifndef TRA_TABLE_BAND_H
+#define TRA_TABLE_BAND_H
+
+#include "join_int.h"
+
+/* Sums and differences of what a row has: L.t - R.t < 5. One term that is no sum compares in its own type. */
+typedef struct tra_band_term {
+    int root; /* of the code of its side */
+    bool minus;
+} tra_band_term;
+typedef struct tra_band_value {
+    int n;
+    const tra_band_term *v;
+    bool sum;          /* computed in f64, with some slack: such a share of its terms; */
+    double slack, far; /* where these come to so much, the sum may not be a whole number of its type */
+} tra_band_value;
+typedef struct tra_band_end {
+    tra_band_value at;  /* of the left row */
+    int of;             /* the value of the right row that it bounds */
+    bool lower, strict; /* from below; the value is not equal to it */
+} tra_band_end;
+typedef struct tra_band {
+    int n, nends;
+    const tra_band_value *value; /* of right rows */
+    const tra_band_end *end;
+    tra_keys side[2]; /* the code of all terms of left rows, and of right ones */
+    bool exact;       /* the condition is these ends and nothing else, */
+    bool rest_fails;  /* or what it is besides may be an error */
+    bool tiled;       /* two values are bounded from both sides: rows lie in tiles, not in the order of one value */
+} tra_band;
+
+/* The ends of a condition over pairs; NULL: it has none. The right value that is bounded from both sides comes first.
+ */
+const tra_band *tra_band_of(const tra_lookup *l, const tra_colexpr *condition);
+
+enum { TRA_BAND_LEVELS = 10, TRA_BAND_FAN = 16 };
+/* Beside the index of a right table by keys, whose lists are in the order of the first value then, without the rows
+ * that no left row can meet. */
+typedef struct tra_band_index {
+    bool all;                           /* each left row may meet all rows of its key, whose list is as it was */
+    bool ascends;                       /* the lists are in the order of the right table */
+    int64_t rows;                       /* in lists */
+    double *most;                       /* of sums: the most that the terms of a row come to, without their signs */
+    uint64_t **word;                    /* [value][place in lists]: words that compare as the values do */
+    uint64_t **box[2];                  /* [value]: the least and the greatest below each node, level by level; */
+    int64_t level[TRA_BAND_LEVELS + 1]; /* where each level begins */
+    int levels;
+    int32_t *found; /* room for what one left row meets, */
+    uint64_t *bits; /* and a bit for each right row, all 0 */
+} tra_band_index;
+int64_t tra_band_bytes(const tra_lookup *l, int64_t rows); /* what it takes; 0 of joins that have no band */
+TRA_MUSTUSE tra_status tra_band_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_band_index *index,
+                                     void *room, void *scratch, tra_err *e);
+
+/* What a strip of left rows asks for. */
+typedef enum tra_band_asks { TRA_BAND_BOX, TRA_BAND_NONE, TRA_BAND_ALL } tra_band_asks;
+typedef struct tra_band_query {
+    uint64_t *low, *high; /* [value * STRIP + row] */
+    uint8_t *asks;
+} tra_band_query;
+int64_t tra_band_query_bytes(const tra_lookup *l);
+int64_t tra_band_scratch(const tra_lookup *l); /* that computing values takes */
+/* The boxes of n rows (at most a strip) from `row` on. room: of tra_band_query_bytes. */
+void tra_band_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
+                  const tra_band_index *index, tra_band_query *q, void *room, void *scratch);
+/* How many right rows at places begin .. end - 1 lie in the box of row i of the strip. found: they are put there, in
+ * the order of the right table; else they are only counted. most: it stops at so many. */
+int64_t tra_band_find(const tra_lookup *l, const tra_band_index *index, const tra_finder *x, const tra_band_query *q,
+                      int i, int64_t begin, int64_t end, bool found, int64_t most);
+
+#endif

@@ -1,0 +1,343 @@
+/* band_index.c - the right rows of each key in the order of what a band bounds, and those that lie in a box. */
+#include "band.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asof.h"
+#include "order.h"
+
+enum { STRIP = TRA_COLSTRIP, FAN = TRA_BAND_FAN };
+/* Of tiles: the rows of one, about. */
+enum { TILE = 16 };
+
+/* ---- values of rows ------------------------------------------------------------------------------------------ */
+
+typedef enum row_state { THERE, NEVER, UNKNOWN } row_state; /* is a right row found, or must all be looked at? */
+
+/* A strip's value: words, and *most of the terms of sums. state becomes worse where it is. null: what a NULL is. */
+static void words_of(const tra_band *b, int side, const tra_colrun *run, const tra_band_value *v, int n, row_state null,
+                     uint64_t *word, uint8_t *state, double *sum, double *most) {
+    for (int i = 0; i < n && v->sum; i++) sum[i] = most[i] = 0;
+    for (int t = 0; t < v->n; t++) {
+        tra_colvalue x = tra_colrun_result(run, v->v[t].root);
+        tra_dtype type = tra_coltype_held(b->side[side].x[v->v[t].root]->type);
+        for (int i = 0; x.state && i < n; i++) {
+            row_state s = x.state[i] == TRA_STATE_ERROR ? UNKNOWN : x.state[i] == TRA_STATE_NULL ? null : THERE;
+            if (s == UNKNOWN || state[i] == THERE) state[i] = (uint8_t)s;
+        }
+        for (int i = 0; i < n && tra_dtype_is_float(type); i++)
+            if (isnan(tra_element_real(type, x.values, i)) && state[i] == THERE) state[i] = NEVER;
+        if (!v->sum) tra_asof_words(type, x.values, n, word);
+        for (int i = 0; v->sum && i < n; i++) {
+            bool real = tra_dtype_is_float(type);
+            double d = real ? tra_element_real(type, x.values, i) : (double)tra_element_whole(type, x.values, i);
+            sum[i] += v->v[t].minus ? -d : d;
+            most[i] += isinf(d) ? 0 : fabs(d);
+        }
+    }
+    for (int i = 0; v->sum && i < n; i++) {
+        if (state[i] == THERE && isnan(sum[i])) state[i] = NEVER;
+        if (state[i] == THERE && most[i] >= v->far) state[i] = UNKNOWN;
+    }
+}
+
+static uint64_t word_of_real(double d) {
+    uint64_t w;
+    tra_asof_words(TRA_F64, &d, 1, &w);
+    return w;
+}
+
+/* ---- the index ----------------------------------------------------------------------------------------------- */
+
+static int64_t nodes_most(int64_t rows) {
+    int64_t all = 0;
+    for (int64_t n = rows; n > 1;) all += n = tra_ceil_div(n, FAN);
+    return all;
+}
+
+/* What is by row first, and by place in lists later; and what sorting takes first, and the tree later. */
+static int64_t first_bytes(const tra_band *b, int64_t rows) {
+    return tra_round64(b->n * rows * 8) + tra_round64(rows / 8 + 8) + tra_round64(rows);
+}
+static int64_t second_bytes(const tra_band *b, int64_t rows) {
+    int64_t tree = b->n * (tra_round64(rows * 8) + 2 * tra_round64(nodes_most(rows) * 8));
+    return tra_max64(tree, tra_round64((1 + TRA_ORDER_SPARE) * rows * 8));
+}
+
+int64_t tra_band_bytes(const tra_lookup *l, int64_t rows) {
+    const tra_band *b = l->band;
+    if (!b) return 0;
+    int64_t fixed = tra_round64(3 * b->n * (int64_t)sizeof(void *)) + tra_round64(b->n * (int64_t)sizeof(double));
+    return tra_add_most(fixed, tra_add_most(first_bytes(b, rows), second_bytes(b, rows)));
+}
+
+int64_t tra_band_query_bytes(const tra_lookup *l) {
+    return l->band ? tra_round64(2 * l->band->n * STRIP * 8 + STRIP + 64) : 0;
+}
+
+int64_t tra_band_scratch(const tra_lookup *l) {
+    if (!l->band) return 0;
+    int64_t keys = tra_max64(tra_keys_scratch(&l->band->side[0]), tra_keys_scratch(&l->band->side[1]));
+    return keys + 3 * STRIP * 8;
+}
+
+/* Computes the values of all right rows: word[value][row] and the state of each row. */
+static tra_status values_of(const tra_lookup *l, const tra_batch *right, uint64_t *word, uint8_t *state,
+                            tra_band_index *index, void *scratch, tra_err *e) {
+    const tra_band *b = l->band;
+    double *sum = scratch, *most = sum + STRIP;
+    tra_colrun run;
+    tra_vector *column = tra_keys_begin(&b->side[1], (char *)scratch + 3 * STRIP * 8, &run);
+    memset(state, 0, (size_t)right->rows);
+    for (int v = 0; v < b->n; v++) index->most[v] = 0;
+    for (int64_t r = 0; r < right->rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, right->rows - r);
+        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+        tra_strip_of(right, r, column);
+        tra_colrun_strip(&run, column, r, n);
+        for (int v = 0; v < b->n; v++) {
+            uint64_t *to = word + v * right->rows + r;
+            words_of(b, 1, &run, &b->value[v], n, b->rest_fails ? UNKNOWN : NEVER, to, state + r, sum, most);
+            for (int i = 0; b->value[v].sum && i < n; i++) {
+                to[i] = word_of_real(sum[i]);
+                if (state[r + i] == THERE) index->most[v] = fmax(index->most[v], most[i]);
+            }
+        }
+        for (int i = 0; i < n; i++) index->all |= state[r + i] == UNKNOWN;
+    }
+    return TRA_OK;
+}
+
+/* Sorts the numbers at[0..n) of rows by a value. */
+static void sort_by(uint64_t *word, int64_t rows, int64_t *at, int64_t n, int64_t *spare) {
+    const tra_column c = {.name = "", .type = TRA_COL_I64};
+    const tra_schema s = {1, &c};
+    tra_vector v = {.values = word};
+    const int column = 0;
+    bool sorted = true;
+    for (int64_t i = 1; i < n && sorted; i++) sorted = word[at[i - 1]] <= word[at[i]];
+    if (sorted) return;
+    for (int64_t i = 0; i < n; i++) word[at[i]] ^= UINT64_C(1) << 63; /* as an i64 */
+    tra_order_by_digits(&(tra_batch){&s, rows, &v}, 1, &column, NULL, at, n, spare);
+    for (int64_t i = 0; i < n; i++) word[at[i]] ^= UINT64_C(1) << 63;
+}
+
+/* The rows of one key in tiles: slabs by the first value, each in the order of the second. */
+static void sort_tiles(uint64_t *word, int64_t rows, int64_t *at, int64_t n, int64_t *spare) {
+    int64_t slab = (int64_t)sqrt((double)n * TILE);
+    for (int64_t i = 0; i < n; i += slab) sort_by(word + rows, rows, at + i, tra_min64(slab, n - i), spare);
+}
+
+/* Puts the rows of each key that are there in the order of the first value, in the lists and in `at`. */
+static void sort_rows(const tra_band *b, tra_finder *x, int64_t rows, uint64_t *word, const uint8_t *state, int64_t *at,
+                      tra_band_index *index) {
+    int64_t *spare = at + rows, kept = 0, slots = x->nslots;
+    index->ascends = true;
+    for (int64_t s = 0, from = 0; s < slots; s++) {
+        int64_t begin = kept;
+        for (int64_t to = x->begin[s + 1]; from < to; from++)
+            if (state[x->list[from]] == THERE) at[kept++] = x->list[from];
+        x->begin[s] = (int32_t)begin;
+        sort_by(word, rows, at + begin, kept - begin, spare);
+        if (b->tiled) sort_tiles(word, rows, at + begin, kept - begin, spare);
+        for (int64_t i = begin + 1; i < kept && index->ascends; i++) index->ascends = at[i - 1] < at[i];
+    }
+    x->begin[slots] = (int32_t)kept;
+    index->rows = kept;
+    for (int64_t i = 0; i < kept; i++) x->list[i] = (int32_t)at[i];
+}
+
+static void make_tree(const tra_band *b, tra_band_index *index) {
+    int64_t n = index->rows;
+    index->levels = 0;
+    index->level[0] = 0;
+    while (n > 1) {
+        int64_t nodes = tra_ceil_div(n, FAN), at = index->level[index->levels],
+                below = index->levels ? index->level[index->levels - 1] : 0;
+        for (int v = 0; v < b->n; v++) {
+            const uint64_t *low = index->levels ? index->box[0][v] + below : index->word[v],
+                           *high = index->levels ? index->box[1][v] + below : index->word[v];
+            for (int64_t i = 0; i < nodes; i++) {
+                uint64_t least = UINT64_MAX, most = 0;
+                for (int64_t k = i * FAN; k < tra_min64(n, (i + 1) * FAN); k++) {
+                    least = low[k] < least ? low[k] : least;
+                    most = high[k] > most ? high[k] : most;
+                }
+                index->box[0][v][at + i] = least;
+                index->box[1][v][at + i] = most;
+            }
+        }
+        index->level[++index->levels] = at + nodes;
+        n = nodes;
+    }
+}
+
+tra_status tra_band_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_band_index *index, void *room,
+                         void *scratch, tra_err *e) {
+    const tra_band *b = l->band;
+    int64_t rows = right->rows;
+    char *p = room;
+    *index = (tra_band_index){.word = (uint64_t **)p};
+    index->box[0] = index->word + b->n;
+    index->box[1] = index->word + 2 * b->n;
+    p += tra_round64(3 * b->n * (int64_t)sizeof(void *));
+    index->most = (double *)p;
+    p += tra_round64(b->n * (int64_t)sizeof(double));
+    uint64_t *word = (uint64_t *)p;
+    char *after = p + tra_round64(b->n * rows * 8), *second = p + first_bytes(b, rows);
+    uint8_t *state = (uint8_t *)after + tra_round64(rows / 8 + 8);
+    TRA_TRY(values_of(l, right, word, state, index, scratch, e));
+    index->found = (int32_t *)word;
+    index->bits = (uint64_t *)after;
+    if (index->all) return TRA_OK;
+    sort_rows(b, x, rows, word, state, (int64_t *)second, index);
+    for (int v = 0; v < b->n; v++) {
+        index->word[v] = (uint64_t *)second;
+        second += tra_round64(rows * 8);
+        for (int k = 0; k < 2; k++) {
+            index->box[k][v] = (uint64_t *)second;
+            second += tra_round64(nodes_most(rows) * 8);
+        }
+    }
+    for (int v = 0; v < b->n; v++)
+        for (int64_t i = 0; i < index->rows; i++) index->word[v][i] = word[v * rows + x->list[i]];
+    make_tree(b, index);
+    memset(index->bits, 0, (size_t)(rows / 8 + 8));
+    return TRA_OK;
+}
+
+/* ---- left rows ----------------------------------------------------------------------------------------------- */
+
+void tra_band_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
+                  const tra_band_index *index, tra_band_query *q, void *room, void *scratch) {
+    static const uint8_t asks[] = {[THERE] = TRA_BAND_BOX, [NEVER] = TRA_BAND_NONE, [UNKNOWN] = TRA_BAND_ALL};
+    const tra_band *b = l->band;
+    double *sum = scratch, *most = sum + STRIP;
+    uint64_t *at = (uint64_t *)(most + STRIP);
+    tra_colrun run;
+    tra_vector *column = tra_keys_begin(&b->side[0], (char *)scratch + 3 * STRIP * 8, &run);
+    *q = (tra_band_query){room, (uint64_t *)room + b->n * STRIP, (uint8_t *)((uint64_t *)room + 2 * b->n * STRIP)};
+    memset(q->asks, THERE, STRIP);
+    memset(q->low, 0, (size_t)b->n * STRIP * 8);
+    memset(q->high, 0xff, (size_t)b->n * STRIP * 8);
+    tra_strip_of(left, row, column);
+    tra_colrun_strip(&run, column, first + row, n);
+    for (int k = 0; k < b->nends; k++) {
+        const tra_band_end *d = &b->end[k];
+        uint64_t *low = q->low + d->of * STRIP, *high = q->high + d->of * STRIP;
+        words_of(b, 0, &run, &d->at, n, b->rest_fails ? UNKNOWN : NEVER, at, q->asks, sum, most);
+        for (int i = 0; d->at.sum && i < n; i++) {
+            double slack = d->at.slack * (most[i] + index->most[d->of]) + 0x1p-1000;
+            at[i] = word_of_real(d->lower ? sum[i] - slack : sum[i] + slack);
+        }
+        for (int i = 0; i < n; i++) {
+            uint64_t own = at[i], step = d->strict && !d->at.sum;
+            if (d->lower) {
+                if (own > UINT64_MAX - step && q->asks[i] == THERE) q->asks[i] = NEVER;
+                low[i] = own + step > low[i] ? own + step : low[i];
+            } else {
+                if (own < step && q->asks[i] == THERE) q->asks[i] = NEVER;
+                high[i] = own - step < high[i] ? own - step : high[i];
+            }
+        }
+    }
+    for (int i = 0; i < n; i++) q->asks[i] = index->all ? TRA_BAND_ALL : asks[q->asks[i]];
+}
+
+/* ---- a search ------------------------------------------------------------------------------------------------ */
+
+typedef struct search {
+    const tra_band_index *index;
+    int from, n; /* the values that are looked at */
+    const uint64_t *low, *high;
+    int64_t begin, end; /* places */
+    int64_t rows, most;
+    int32_t *found;
+    const int32_t *list;
+} search;
+
+static void visit(search *s, int level, int64_t from, int64_t to) {
+    const tra_band_index *x = s->index;
+    for (int64_t i = from; i < to && s->rows < s->most; i++) {
+        bool meets = true;
+        for (int v = s->from; v < s->n && meets; v++) {
+            const uint64_t low = s->low[v * STRIP], high = s->high[v * STRIP];
+            if (level == 0)
+                meets = x->word[v][i] >= low && x->word[v][i] <= high;
+            else
+                meets = x->box[1][v][x->level[level - 1] + i] >= low && x->box[0][v][x->level[level - 1] + i] <= high;
+        }
+        if (!meets) continue;
+        if (level == 0) {
+            if (s->found) s->found[s->rows] = s->list[i];
+            s->rows++;
+            continue;
+        }
+        int64_t width = 1; /* places below each node of the level below */
+        for (int k = 1; k < level; k++) width *= FAN;
+        visit(s, level - 1, tra_max64(i * FAN, s->begin / width),
+              tra_min64((i + 1) * FAN, tra_ceil_div(s->end, width)));
+    }
+}
+
+static int by_number(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
+
+/* Puts what was found in the order of the right table. */
+static void sort_found(const tra_band_index *index, int64_t n, int64_t rows) {
+    enum { FEW = 24 };
+    int32_t *v = index->found;
+    if (index->ascends || n < 2) return;
+    if (n <= FEW || n < rows / 512) {
+        for (int64_t i = 1; i < n && n <= FEW; i++) {
+            int32_t x = v[i];
+            int64_t k = i;
+            for (; k > 0 && v[k - 1] > x; k--) v[k] = v[k - 1];
+            v[k] = x;
+        }
+        if (n > FEW) qsort(v, (size_t)n, sizeof *v, by_number);
+        return;
+    }
+    int32_t least = INT32_MAX, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        index->bits[v[i] / 64] |= UINT64_C(1) << v[i] % 64;
+        least = v[i] < least ? v[i] : least;
+        most = v[i] > most ? v[i] : most;
+    }
+    int64_t at = 0;
+    for (int64_t w = least / 64; w <= most / 64; w++) {
+        for (uint64_t b = index->bits[w]; b; b &= b - 1) v[at++] = (int32_t)(w * 64 + __builtin_ctzll(b));
+        index->bits[w] = 0;
+    }
+}
+
+int64_t tra_band_find(const tra_lookup *l, const tra_band_index *index, const tra_finder *x, const tra_band_query *q,
+                      int i, int64_t begin, int64_t end, bool found, int64_t most) {
+    const tra_band *b = l->band;
+    search s = {.index = index, .n = b->n, .low = q->low + i, .high = q->high + i, .most = most, .list = x->list};
+    for (int v = 0; v < b->n; v++)
+        if (s.low[v * STRIP] > s.high[v * STRIP]) return 0;
+    if (!b->tiled) {
+        const uint64_t *w = index->word[0];
+        TRA_BISECT(begin, end, mid, w[mid] < s.low[0]);
+        int64_t from = begin;
+        TRA_BISECT(from, end, mid, w[mid] <= s.high[0]);
+        end = from;
+        s.from = 1;
+    }
+    s.begin = begin, s.end = end;
+    s.found = found ? index->found : NULL;
+    if (begin >= end) return 0;
+    if (s.from == b->n && (!found || most < end - begin)) {
+        s.rows = tra_min64(most, end - begin);
+        if (found) s.found[0] = s.list[begin];
+        return s.rows;
+    }
+    int level = 0;
+    int64_t width = 1;
+    while (s.from < b->n && level < index->levels && end - begin > width * FAN) level++, width *= FAN;
+    visit(&s, level, begin / width, tra_ceil_div(end, width));
+    if (found) sort_found(index, s.rows, index->rows);
+    return s.rows;
+}

@@ -1,0 +1,27 @@
+/* join_right.h - the right table of a join, as left rows look it up. Private to lib/table. */
+#ifndef TRA_JOIN_RIGHT_H
+#define TRA_JOIN_RIGHT_H
+
+#include "asof.h"
+#include "band.h"
+
+/* The index of the right table, at the beginning of what is kept. */
+typedef struct tra_right {
+    tra_finder x;
+    tra_asof_index asof;
+    tra_band_index band;
+} tra_right;
+
+/* The index, which is made if it is not there. lists: with the rows of each key, not only whether there are some. */
+TRA_MUSTUSE tra_status tra_right_index(const tra_lookup *l, const tra_batch *right, bool lists, tra_kept *kept,
+                                       void *scratch, tra_right **out, tra_err *e);
+/* Bytes that computing keys, times and what bounds them takes; what left rows ask for (tra_right_ask) stands after
+ * these, in tra_band_query_bytes. */
+int64_t tra_right_scratch(const tra_lookup *l);
+/* The places in lists of the right rows with the keys of row i of a strip. */
+void tra_right_places(const tra_lookup *l, tra_finder *x, const uint64_t *words, int i, int64_t *begin, int64_t *end);
+/* The boxes of n left rows from `row` on; nothing, if the join has no band. */
+void tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first, tra_right *r,
+                   tra_band_query *q, void *scratch);
+
+#endif

@@ -1,0 +1,109 @@
+# Joins on ranges: by SQLite on random tables, on any number of sites, under small ceilings.
+load helper
+
+# drawn SEED ROWS BLOCK: random tables in blocks of so many rows, a program of six joins, and what they are.
+drawn() {
+    rm -f want-*.csv
+    "$PYTHON" "$ROOT/tests/cli/ranges.py" draw "$1" "$2"
+    for t in l r; do tra import -q --table --block "$3" --types "$(cat columns-$t)" $t.csv -o $t.h5; done
+}
+
+# ways OPTIONS...: the joins, run with each of these sets of options, are what is wanted.
+ways() {
+    local o how
+    for how in "$@"; do
+        rm -f [A-F].h5 [A-F].csv
+        # shellcheck disable=SC2086
+        status 0 tra run -q $how p.tra
+        for o in A B C D E F; do tra export -q $o.h5 -o $o.csv; done
+        "$PYTHON" "$ROOT/tests/cli/ranges.py" same || { echo "run $how"; return 1; }
+    done
+}
+
+@test "joins on ranges of one block are what SQLite says, and the reference evaluator" {
+    for seed in {0..19}; do
+        drawn "$seed" 60 1000
+        ways "" "--engine reference"
+    done
+}
+
+@test "joins on ranges of many blocks are the same on every number of sites, by both transports, under a small ceiling" {
+    for seed in 100 103 106; do
+        drawn "$seed" 300 40
+        ways "--sites 2" "--sites 3 --transport files" "--sites 5" "--memory 40M --threads 1"
+        tra compile p.tra -o p.plan
+        status 0 tra run -q p.plan
+        for o in A B C D E F; do tra export -q $o.h5 -o $o.csv; done
+        "$PYTHON" "$ROOT/tests/cli/ranges.py" same
+    done
+}
+
+@test "a join on ranges does not look at all pairs, and says by what it finds them and how many it expects" {
+    py '
+r = np.random.default_rng(5)
+n = 200000
+x, lo = r.random(n) * n, r.random(n) * n
+with open("l.csv", "w") as f: f.write("x\n" + "".join(f"{v:.5f}\n" for v in x))
+with open("r.csv", "w") as f: f.write("lo,hi\n" + "".join(f"{v:.5f},{v + w:.5f}\n" for v, w in zip(lo, r.random(n) * 10)))'
+    for t in l r; do tra import -q --table $t.csv -o $t.h5; done
+    printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' 'J = join(L, R, lo <= x && x < hi)' \
+        'G = group(J, [], n = count())' 'output G' >p.tra
+    tra explain --format json p.tra >plan
+    grep -q "found by ranges of lo, hi" plan
+    "$PYTHON" -c '
+import json, re
+plan = open("plan").read()
+assert float(re.search(r"\"seconds\": *([0-9.e-]+)", plan)[1]) < 10, plan[:300]'
+    status 0 tra run -q p.tra --memory 200M
+    py '
+l, r = np.loadtxt("l.csv", skiprows=1), np.loadtxt("r.csv", skiprows=1, delimiter=",")
+l.sort()
+with h5py.File("G.h5") as f: got = f["data/n"][0]
+assert got == (np.searchsorted(l, r[:, 1]) - np.searchsorted(l, r[:, 0])).sum()'
+}
+
+@test "a sum in the condition that overflows is an error of the pair, as without a range; what matches nothing is none" {
+    printf 'x,c\n1,a\n9223372036854775807,b\n' | tra import -q --table - -o l.h5
+    printf 'y,d\n2,a\n-9223372036854775807,c\n' | tra import -q --table - -o r.h5
+    printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' 'J = join(L, R, x - y < 3)' 'output J' >p.tra
+    status 3 tra run -q p.tra
+    has "the condition of the join could not be computed"
+    printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' 'J = join(L, R, c == d && x - y < 3)' 'output J' >p.tra
+    status 0 tra run -q p.tra
+    is "x,c,y,d
+1,a,2,a" tra head J.h5
+}
+
+@test "a condition that does not compare the tables is refused with its place, and one that looks at all pairs says so" {
+    printf 'a,s\n1,x\n' | tra import -q --table - -o l.h5
+    printf 'b,t\n1,x\n' | tra import -q --table - -o r.h5
+    while IFS='|' read -r join text; do
+        printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' "J = $join" 'output J' >p.tra
+        status 2 tra check p.tra
+        has "p.tra:3:"
+        has "$text"
+    done <<'END'
+join(L, R, a > 3)|no part of this condition is an equality, or another comparison
+join(L, R, a > 3 && b < 2)|no part of this condition is an equality, or another comparison
+join(L, R, a < t)|a number and a string
+join(L, R, a < b, expect = "m:1")|this condition has no equality
+join(L, L, L.a < L.a)|both tables have one name
+END
+    printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' "J = join(L, R, (a + b) % 2 == 0)" 'output J' >p.tra
+    status 0 tra run p.tra
+    has "looks at every pair of rows"
+    is "a,s,b,t
+1,x,1,x" tra head J.h5
+}
+
+@test "a row of a join on ranges that has to be matched, and is not, is named" {
+    printf 'a\n1\n7\n' | tra import -q --table - -o l.h5
+    printf 'b\n5\n' | tra import -q --table - -o r.h5
+    for how in inner left; do
+        printf '%s\n' 'input L from "l.h5"' 'input R from "r.h5"' "J = join(L, R, a < b, how = $how, matched = left)" \
+            'output J' >p.tra
+        status 3 tra run -q p.tra
+        has "row 1 of the left table has no partner"
+        [ ! -e J.h5 ]
+    done
+}
