@@ -118,11 +118,12 @@ static const char head[] =
     "In examples of aggregates a table has four rows, with x 1, 2, 4, 8, y 1, 3, 5, 8 and s b, a, c, a; X[i] has the\n"
     "numbers of x.\n"
     ".P\n"
-    "Strings that a function makes are known before the program runs.\n"
-    "So a function of one column of strings is computed once for each of its different strings;\n"
-    "one of several columns for all combinations of what these may hold, of which there are at most 4194304: of "
-    "numbers and times that is\n"
-    "their range by the statistics of the file, or the values that the column of a file has.\n"
+    "A function of one column of strings is computed once for each of its different strings; one that makes strings "
+    "of\n"
+    "other values for all that these may hold, if few combinations are possible: of numbers and times that is their\n"
+    "range by the statistics of the file, or the values that the column of a file has.\n"
+    "Where they are many, the strings are those of the rows, which are computed first (tra\\-table(5), STRINGS OF "
+    "ROWS).\n"
     "A regular expression stands in the program, and one string may take a million steps.\n"
     "Time zones are those of /usr/share/zoneinfo (tzdata).\n";
 

@@ -5,6 +5,7 @@
 #include "deadline.h"
 #include "launch.h"
 #include "machine.h"
+#include "made.h"
 #include "planning.h"
 #include "outputs.h"
 #include "resume.h"
@@ -111,6 +112,15 @@ static tra_status request(int here, int cores, tra_request *r, tra_err *e) {
         return tra_fail(e, TRA_USAGE,
                         "--profile, --report and --format json tell of plans: --engine reference has none");
     return TRA_OK;
+}
+
+/* How strings are made that must be known before the program is planned. */
+static void begin_making(const tra_request *r) {
+    static tra_exec_options how;
+    how = (tra_exec_options){.scratch = tra_scratch_dir(opt.scratch),
+                             .transport = (tra_transport_kind)opt.transport,
+                             .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
+    if (!opt.dry) tra_made_begin(r, &how);
 }
 
 /* All ranks must plan alike: with the least of what their machines offer. */
@@ -344,6 +354,7 @@ static tra_status run_rank(const tra_comm *comm, const char *path, char **progra
     TRA_TRY(is_done(comm, path, *program, *size, &done, e));
     if (done) return TRA_OK;
     if (getenv("TRA_LAUNCHED")) tra_log_level = -1; /* warnings were given */
+    begin_making(&r);
     tra_status s = load_on_rank(comm, path, *program, *size, &r, &job, e);
     tra_log_level = level;
     if (s == TRA_OK && job.options.sites != comm->size)
@@ -385,6 +396,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
     TRA_TRY(request(0, 0, &r, e));
     TRA_TRY(source->read(path, &text, &n, e));
     tra_status s = opt.dry ? TRA_OK : is_done(&self, path, text, n, &done, e);
+    begin_making(&r);
     if (s == TRA_OK && !done) s = tra_job_load_text(path, text, n, &r, &job, e);
     if (s == TRA_OK && !done) s = check_runnable(&job, e);
     if (s == TRA_OK && !done && opt.dry) {

@@ -68,6 +68,8 @@ typedef struct wanted {
     tra_pattern files;                     /* of a pattern */
     const char *identity, *kept, *passing; /* paths that it has in the scratch directory */
     bool pipe;
+    tra_make_file *make; /* what is made of no file; else NULL */
+    void *ctx;
 } wanted;
 
 static bool is_hdf5(const tra_format *f) { return f && f->opens_itself; }
@@ -91,6 +93,14 @@ static void leave_out(wanted *w, const char *spec) {
         if (u->n > 0) w->reading.wanted = (tra_strlist){.n = u->n, .v = u->words};
         if (w->pipe) w->reading.must = (tra_strlist){.n = u->nonly, .v = u->only};
     }
+}
+
+/* The paths of what a text tells of. */
+static void name_files(wanted *w, const char *text) {
+    w->identity = tra_arena_printf(w->arena, "%s %s", text, TRA_VERSION);
+    uint64_t hash = XXH64(w->identity, strlen(w->identity), 0);
+    w->kept = tra_arena_printf(w->arena, "%s/" TRA_KEPT_NAME "%016" PRIx64 ".h5", tra_stand_ins.scratch, hash);
+    w->passing = tra_arena_printf(w->arena, "%s/" TRA_IMPORT_NAME "%016" PRIx64 ".h5", tra_stand_ins.scratch, hash);
 }
 
 /* All that decides what is made of the file. */
@@ -121,11 +131,7 @@ static tra_status identify(wanted *w, const char *spec, tra_err *e) {
     tra_reading_text(&w->reading, &text);
     const tra_strlist *only = &w->reading.wanted;
     for (int i = 0; i < only->n; i++) tra_str_printf(&text, "%s%s", i ? "," : " of ", only->v[i]);
-    tra_str_printf(&text, " %s", TRA_VERSION);
-    w->identity = tra_arena_strndup(w->arena, tra_str_get(&text), text.n);
-    uint64_t hash = XXH64(w->identity, text.n, 0);
-    w->kept = tra_arena_printf(w->arena, "%s/" TRA_KEPT_NAME "%016" PRIx64 ".h5", tra_stand_ins.scratch, hash);
-    w->passing = tra_arena_printf(w->arena, "%s/" TRA_IMPORT_NAME "%016" PRIx64 ".h5", tra_stand_ins.scratch, hash);
+    name_files(w, tra_str_get(&text));
     tra_str_free(&text);
     free((char *)real);
     return TRA_OK;
@@ -229,6 +235,18 @@ static tra_status convert(const wanted *w, const tra_file_job *job, made *m, tra
     return s;
 }
 
+/* Where it is made. */
+static const char *target_of(const wanted *w) {
+    return tra_stand_ins.keep && !w->pipe && !w->make ? w->kept : w->passing;
+}
+
+static tra_status take_made(const wanted *w, const char *to, made *m, tra_err *e) {
+    if (to == w->passing) tra_cleanup_add(to);
+    m->is.path = to;
+    m->lock = take_shared(to);
+    return m->lock >= 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "%s: what was made of it is gone", w->at.path);
+}
+
 /* Converts the files of a pattern by way of one file. */
 static tra_status join(const wanted *w, tra_file_job *job, made *m, tra_err *e) {
     int64_t bytes;
@@ -248,15 +266,16 @@ static tra_status join(const wanted *w, tra_file_job *job, made *m, tra_err *e) 
     }
     m->is.bytes_in = bytes;
     close(fd);
-    if (s != TRA_OK) return s;
-    if (job->to == w->passing) tra_cleanup_add(job->to);
-    m->lock = take_shared(job->to);
-    return m->lock >= 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "%s: what was made of it is gone", w->at.path);
+    return s != TRA_OK ? s : take_made(w, job->to, m, e);
 }
 
 /* Makes it once; TRA_RESOURCE also where another process is making it. */
 static tra_status make(const wanted *w, made *m, tra_err *e) {
-    const char *to = tra_stand_ins.keep && !w->pipe ? w->kept : w->passing;
+    const char *to = target_of(w);
+    if (w->make) {
+        TRA_TRY(w->make(w->ctx, w->identity, to, e));
+        return take_made(w, to, m, e);
+    }
     const char *from = w->at.dataset ? tra_arena_printf(w->arena, "%s:%s", w->at.path, w->at.dataset) : w->at.path;
     tra_file_job job = {.from = from,
                         .to = to,
@@ -273,9 +292,7 @@ static tra_status make(const wanted *w, made *m, tra_err *e) {
     m->is.path = to;
     TRA_TRY(refer(w, &job, &referred, e));
     if (!referred) TRA_TRY(convert(w, &job, m, e));
-    if (to == w->passing) tra_cleanup_add(to);
-    m->lock = take_shared(to);
-    return m->lock >= 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "%s: what was made of it is gone", w->at.path);
+    return take_made(w, to, m, e);
 }
 
 static tra_status find_or_make(const wanted *w, made *m, tra_err *e) {
@@ -295,7 +312,7 @@ static tra_status find_or_make(const wanted *w, made *m, tra_err *e) {
         tra_status s = make(w, m, e);
         umask(mask);
         m->is.seconds = tra_now() - begun;
-        if (s != TRA_RESOURCE || !tra_lock_held(tra_stand_ins.keep && !w->pipe ? w->kept : w->passing)) return s;
+        if (s != TRA_RESOURCE || !tra_lock_held(target_of(w))) return s;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
 }
@@ -339,6 +356,33 @@ static void without_prefix(const wanted *w, const char *spec, tra_stand_in *out)
     out->file = out->path = tra_arena_printf(all.arena, "%s", spec + tra_spec_prefix(spec));
 }
 
+/* Finds or makes what is wanted, and notes that the spec stands for it. */
+static tra_status obtain(const wanted *w, const char *spec, const char *file, tra_stand_in *out, tra_err *e) {
+    made *m = tra_new(all.arena, made);
+    m->lock = -1;
+    TRA_TRY(find_or_make(w, m, e));
+    m->spec = tra_arena_printf(all.arena, "%s", spec);
+    m->narrowed = w->reading.wanted.n > 0 && !w->pipe;
+    m->is.path = tra_arena_printf(all.arena, "%s", m->is.path);
+    m->is.identity = tra_arena_printf(all.arena, "%s", w->identity);
+    m->is.file = tra_arena_printf(all.arena, "%s", file);
+    m->next = all.first, all.first = m, *out = m->is;
+    return TRA_OK;
+}
+
+tra_status tra_stand_in_made(const char *identity, tra_make_file *make, void *ctx, const char **path, tra_err *e) {
+    tra_stand_in is;
+    for (made *m = all.first; m; m = m->next)
+        if (strcmp(m->spec, identity) == 0) return *path = m->is.path, TRA_OK;
+    wanted w = {.arena = tra_arena_new(), .make = make, .ctx = ctx};
+    w.at.path = "a table";
+    name_files(&w, identity);
+    tra_status s = obtain(&w, identity, w.at.path, &is, e);
+    if (s == TRA_OK) *path = is.path;
+    tra_arena_free(w.arena);
+    return s;
+}
+
 static tra_status input(const char *spec, tra_stand_in *out, tra_err *e) {
     *out = (tra_stand_in){0};
     for (made *m = all.first; m; m = m->next)
@@ -349,17 +393,7 @@ static tra_status input(const char *spec, tra_stand_in *out, tra_err *e) {
     if (s == TRA_OK && !foreign) without_prefix(&w, spec, out);
     if (s == TRA_OK && foreign) s = set_options(&w, spec, e);
     if (s == TRA_OK && foreign) s = identify(&w, spec, e);
-    if (s == TRA_OK && foreign) {
-        made *m = tra_new(all.arena, made);
-        m->lock = -1;
-        s = find_or_make(&w, m, e);
-        m->spec = tra_arena_printf(all.arena, "%s", spec);
-        m->narrowed = w.reading.wanted.n > 0 && !w.pipe;
-        m->is.path = s == TRA_OK ? tra_arena_printf(all.arena, "%s", m->is.path) : NULL;
-        m->is.identity = tra_arena_printf(all.arena, "%s", w.identity);
-        m->is.file = tra_arena_printf(all.arena, "%s", w.at.path);
-        if (s == TRA_OK) m->next = all.first, all.first = m, *out = m->is;
-    }
+    if (s == TRA_OK && foreign) s = obtain(&w, spec, w.at.path, out, e);
     tra_arena_free(w.arena);
     return s;
 }

@@ -20,6 +20,11 @@ extern tra_stand_in_options tra_stand_ins;
 void tra_stand_ins_begin(void);
 /* Lets go of what was made, and removes what is not kept, unless another process uses it. */
 void tra_stand_ins_end(void);
+/* The path of a file that is made of no file, by `make`, whose history is the identity and the version. Such a file is
+ * found again as conversions are. */
+typedef tra_status tra_make_file(void *ctx, const char *identity, const char *to, tra_err *e);
+TRA_MUSTUSE tra_status tra_stand_in_made(const char *identity, tra_make_file *make, void *ctx, const char **path,
+                                         tra_err *e);
 /* Pipes are read by one process; others find what it made of them by this word, which it hands on. */
 const char *tra_pipe_word(void);
 void tra_pipe_word_take(const char *word);

@@ -416,7 +416,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (wants_large_pages(plan, o->threads, budget)) tra_pool_large_pages(x.site.pool);
     s = tra_comm_agree(comm, s, e);
     if (x.site.engine) tra_engine_set_zero_divisions(x.site.engine, &x.zero_divisions);
-    x.site.can_stop = o->journal != NULL;
+    x.site.can_stop = o->journal || o->stops;
     tra_progress_begin(&x.progress, plan, comm->rank == 0 ? o->progress : TRA_PROGRESS_NONE);
     if (s == TRA_OK && o->record) {
         report->record = tra_record_new(o->threads);

@@ -20,7 +20,8 @@ typedef struct tra_exec_options {
     const char *history;          /* of the outputs, or NULL */
     tra_progress_form progress;   /* on rank 0 */
     uint64_t step; /* tra_commit_note.step of the outputs, whose record the caller ends; 0: there is none */
-    const tra_journal_request *journal; /* NULL: nothing is saved, and signals do not stop the run */
+    const tra_journal_request *journal; /* NULL: nothing is saved, and signals stop the run only if it */
+    bool stops;                         /* stops all the same */
     double checkpoint_seconds;          /* seconds of work that a killed run may lose (checkpoint.h); 0: the default */
     tra_codegen_mode codegen;           /* of kernels that can be compiled */
     bool checkpoint_turns;              /* each turn of a loop is saved */

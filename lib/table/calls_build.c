@@ -3,16 +3,17 @@
  *
  * A call of which all that is not constant comes of one column of strings is a table over the entries of its
  * dictionary. So is a call that gives strings, over all that its operands may be: the entries of dictionaries, the
- * numbers of a range, the values that a column of a file has. Another call is computed row by row. */
+ * numbers of a range, the values that a column of a file has; where these are too many, its strings are made of the
+ * rows (made.h). Another call is computed row by row. */
 #include "calls_int.h"
 
 #include "../relation/table_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ENTRIES_FEW = 1 << 16, ENTRIES_MOST = 1 << 22 };
+int64_t tra_combinations_most = ENTRIES_MOST;
 #define BYTES_MOST (INT64_C(1) << 29) /* of the strings of a table */
 
 static bool is_constant(const tra_colexpr *x) { return x->op == TRA_C_CONST && !x->untyped; }
@@ -156,7 +157,7 @@ typedef struct tabulation {
     bool nulls, errors;
 } tabulation;
 
-/* Adds the result of operands whose states are the worst of these. */
+/* Adds the result of operands whose states are the worst of these. TRA_NO: the strings become too many bytes. */
 static tra_status add_result(tabulation *t, const tra_call_value *v, tra_err *e) {
     int state = TRA_STATE_VALUE;
     for (int i = 0; i < t->call.n; i++) state = v[i].state > state ? v[i].state : state;
@@ -169,9 +170,7 @@ static tra_status add_result(tabulation *t, const tra_call_value *v, tra_err *e)
         return tra_fail(e, TRA_PROGRAM, "%s: the regular expression takes too many steps on '%.*s%s'",
                         tra_colop_text((tra_colop)t->call.op), (int)tra_min64(v[0].n, 60), v[0].s,
                         v[0].n > 60 ? ".." : "");
-    if ((int64_t)t->text.n > BYTES_MOST)
-        return tra_fail(e, TRA_PROGRAM, "%s would make strings of more than %" PRId64 " MiB",
-                        tra_colop_text((tra_colop)t->call.op), BYTES_MOST >> 20);
+    if ((int64_t)t->text.n > BYTES_MOST) return TRA_NO;
     if (t->end)
         t->end[t->n] = (int64_t)t->text.n;
     else if (state == TRA_STATE_VALUE)
@@ -360,14 +359,13 @@ static int64_t axes_of(tra_arena *a, int n, const tra_colexpr *const *kids, axis
     return listed;
 }
 
-static tra_status too_many(tra_colop op, int64_t total, tra_err *e) {
-    char many[48] = "";
-    const char *what = op == TRA_C_STRFTIME ? "date_trunc(\"hour\", t)" : "round(x) or date(t)";
-    if (total < INT64_MAX) snprintf(many, sizeof many, ", and %" PRId64 " are possible", total);
-    return tra_fail(e, TRA_PROGRAM,
-                    "the strings that %s makes are to be known before the program runs, at most %d different ones%s; "
-                    "make it of fewer values, as of %s, or write the table to a file first, whose values are known",
-                    tra_colop_text(op), (int)ENTRIES_MOST, many, what);
+/* A call as a node of its own: run row by row; or, of strings, without a dictionary (made.h). */
+static const tra_colexpr *as_node(tra_arena *a, const tra_call *c, const tra_colexpr *const *kids, tra_coltype type) {
+    tra_colexpr *y = tra_colexpr_node(a, (tra_colop)c->op, type, c->n, kids);
+    y->prepared = c->prepared;
+    y->nullable = y->nullable || strchr(tra_call_may(c->op), 'n');
+    y->fails = y->fails || strchr(tra_call_may(c->op), 'e');
+    return y;
 }
 
 /* A call whose result is a string, or that only reads one column of strings; else it is run for each row. */
@@ -381,10 +379,7 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         known = known && !(tra_coltype_is_coded(kids[i]->type) && !kids[i]->dict);
     }
     if (several || (column && tra_coltype_is_coded(column->type) && !column->dict)) column = NULL;
-    if (!known && strings) { /* of a table that is only declared */
-        *out = tra_colexpr_node(a, TRA_C_PICK, type, n, kids);
-        return TRA_OK;
-    }
+    if (!known && strings) return *out = as_node(a, c, kids, type), TRA_OK;
     axis one = {.x = column}, *x = tra_news(a, axis, n + 1);
     bool coded = column && tra_coltype_is_coded(column->type);
     if (coded) one.v.count = column->dict->n;
@@ -392,7 +387,8 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
     if (strings && !coded && total > ENTRIES_FEW) {
         bool listed = column && values_of(a, column, &one.v);
         if (!listed || one.v.count >= total) column = NULL;
-        if (!column && total > ENTRIES_MOST) return too_many(c->op, total, e);
+        if (!column && total > (naxes == 1 ? ENTRIES_MOST : tra_combinations_most))
+            return *out = as_node(a, c, kids, type), TRA_OK;
     } else if (!coded) {
         column = NULL;
     }
@@ -401,20 +397,15 @@ static tra_status build(tra_arena *a, const tra_call *c, const tra_colexpr *cons
         tra_status status = tabulate_column(&t, &one, &strict, e);
         if (status == TRA_OK && strict) *out = finish(&t, type, 1, &one, one.v.count);
         tra_str_free(&t.text);
+        if (status == TRA_NO) return *out = as_node(a, c, kids, type), TRA_OK;
         if (status != TRA_OK || strict) return status;
-        if (strings && total > ENTRIES_MOST) return too_many(c->op, total, e);
+        if (strings && total > tra_combinations_most) return *out = as_node(a, c, kids, type), TRA_OK;
     }
-    if (!strings) {
-        tra_colexpr *y = tra_colexpr_node(a, c->op, type, n, kids);
-        y->prepared = c->prepared;
-        y->nullable = y->nullable || strchr(tra_call_may(c->op), 'n');
-        y->fails = y->fails || strchr(tra_call_may(c->op), 'e');
-        *out = y;
-        return TRA_OK;
-    }
+    if (!strings) return *out = as_node(a, c, kids, type), TRA_OK;
     tabulation t = begin(a, c, kids, type, total);
     tra_status status = tabulate(&t, naxes, x, total, e);
     if (status == TRA_OK) *out = finish(&t, type, naxes, x, total);
+    if (status == TRA_NO) *out = as_node(a, c, kids, type), status = TRA_OK;
     tra_str_free(&t.text);
     return status;
 }

@@ -37,8 +37,9 @@ typedef struct tra_build {
     int unreadable;            /* how many diagnostics say that an input cannot be read */
     const char *first_unreadable; /* the message of the first of them, and its status */
     tra_status unreadable_as;
-    int loop;                     /* the loop whose body is being built; -1: none */
-    int depth;                    /* loops around the statement that is being built */
+    int deferred, nmade; /* strings that could not be made yet (table_strings.c); what has been made so far */
+    int loop;            /* the loop whose body is being built; -1: none */
+    int depth;           /* loops around the statement that is being built */
 } tra_build;
 
 /* Everything below that can fail returns false or NULL after a diagnostic, or silently where the cause has one
@@ -150,6 +151,8 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s);
 const char *tra_input_path(tra_build *b, const tra_stmt *st, const tra_symbol *s);
 /* Tells tra_file_hooks which columns of the inputs the program may use. Once, before its statements are built. */
 void tra_build_demands(tra_build *b, const tra_ast_program *ast);
+/* The table in a file that was made for the program. */
+tra_node *tra_build_made_input(tra_build *b, tra_span span, const char *path);
 void tra_build_output(tra_build *b, tra_stmt *st);
 /* Where an OUTPUT statement of a program in dir writes to: from the arena, or as the statement has it. */
 const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a);

@@ -202,6 +202,14 @@ tra_node *tra_build_input(tra_build *b, const tra_stmt *st, tra_symbol *s) {
     return n;
 }
 
+tra_node *tra_build_made_input(tra_build *b, tra_span span, const char *path) {
+    tra_node *n = tra_build_node(b, TRA_OP_INPUT, span);
+    n->at = TRA_AT_ANY;
+    n->path = path;
+    n->name = tra_arena_printf(b->arena, "strings %d", b->nmade++);
+    return open_input(b, span, n, false) ? n : NULL;
+}
+
 /* ---- outputs ------------------------------------------------------------------------------------------------ */
 
 /* File and relation of an output, with a line end between them, such that two names of one file give the same text: the

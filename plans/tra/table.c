@@ -372,13 +372,10 @@ static tra_node *build_labels(tra_table_builder *w, relation_builder *relation) 
     return align ? tra_table_align(w) : tra_table_label(w);
 }
 
-static tra_node *build_join(tra_table_builder *w, relation_builder *relation) {
-    if (w->call->nkids < 2) {
-        tra_table_refuse(w, w->call, tra_arena_printf(w->b->arena, "%s has two tables", w->call->text));
-        return NULL;
-    }
-    w->right = operand(w, relation, 1, false);
-    return w->right ? tra_table_join(w) : NULL;
+static tra_node *join_operand(const tra_table_builder *w, relation_builder *relation) {
+    if (w->call->nkids >= 2) return operand(w, relation, 1, false);
+    tra_table_refuse(w, w->call, tra_arena_printf(w->b->arena, "%s has two tables", w->call->text));
+    return NULL;
 }
 
 tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*relation)(tra_build *, const tra_ast *)) {
@@ -393,7 +390,7 @@ tra_node *tra_build_table_op(tra_build *b, const tra_ast *call, tra_node *(*rela
     w.in_name = call->kids[0]->kind == TRA_AST_NAME ? call->kids[0]->text : NULL;
     switch (w.op.op) {
     case TRA_TABLE_JOIN:
-    case TRA_TABLE_CROSS: return build_join(&w, relation);
+    case TRA_TABLE_CROSS: w.right = join_operand(&w, relation); return w.right ? tra_table_built(&w) : NULL;
     case TRA_TABLE_UNION: return build_union(&w, relation);
     case TRA_TABLE_LABEL:
     case TRA_TABLE_UNLABEL:
@@ -409,7 +406,7 @@ static bool has_named(const tra_ast *call) {
     return any;
 }
 
-tra_node *tra_table_built(tra_table_builder *w) {
+static tra_node *build_operator(tra_table_builder *w) {
     const tra_ast *call = w->call;
     bool list = call->nkids > 1 && call->kids[1]->kind == TRA_AST_LIST;
     switch (w->op.op) {
@@ -434,6 +431,8 @@ tra_node *tra_table_built(tra_table_builder *w) {
     }
     return NULL;
 }
+
+tra_node *tra_table_built(tra_table_builder *w) { return tra_table_with_strings(w, build_operator); }
 
 /* ---- declared tables ---------------------------------------------------------------------------------------- */
 

@@ -191,6 +191,13 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
                                     const char *name);
 /* table_number.c: replaces each number(...) in the call of a project by the name of a column that it adds to w->in. */
 bool tra_table_build_numbers(tra_table_builder *w);
+/* table_strings.c: the operator w, built by `build`; where it reads strings that only rows tell, these are made first
+ * and stand in columns of w->in (made.h). */
+tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_table_builder *));
+/* The strings of each group of `in`, whose last column has them and is sorted by the others, put together: a table of
+ * the groups, with the result in a column of this name. */
+tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char *name, const char *separator);
+#define TRA_STRING_AGGREGATE "string_agg"
 /* tra_table_order, whose keys may be computed. */
 tra_node *tra_table_order_by(tra_table_builder *w);
 /* Replaces each counter of a loop in the call by the name of a column that it adds to w->in. */

@@ -1,4 +1,5 @@
 /* table_expr.c - expressions over columns: names are resolved, then types are found. */
+#include "../../lib/table/made.h"
 #include "table_build.h"
 #include "table_parts.h"
 
@@ -206,8 +207,9 @@ static void report_no_function(const tra_table_scope *sc, const tra_ast *x) {
 static const tra_colexpr *apply(const tra_table_scope *sc, tra_ast *x, tra_colop op, int n, const tra_colexpr **kids) {
     const tra_colexpr *r = NULL;
     tra_err e = {0};
-    if (tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK)
-        return n ? tra_table_set_units(sc, op, n, kids, r) : r;
+    bool ok = tra_colexpr_call(sc->b->arena, op, n, kids, &r, &e) == TRA_OK;
+    if (ok && tra_colexpr_can_be_made(r)) sc->b->deferred++;
+    if (ok) return n ? tra_table_set_units(sc, op, n, kids, r) : r;
     const char *advice = NULL; /* where a date meets something else, or strings are added */
     for (int i = 0; i < n && n == 2; i++) {
         if (op == TRA_C_ADD && tra_coltype_is_coded(kids[i]->type)) advice = "concat(a, b) puts strings together";

@@ -45,12 +45,14 @@ static const composed composites[] = {
      "#s = sum(#a), #t = sum(#b)", NULL, "#s / #t"},
     {"arg_min", 2, BEST, NULL, "#m = min(#b)", AT_BEST, "#r"},
     {"arg_max", 2, BEST, NULL, "#m = max(#b)", AT_BEST, "#r"},
+    {TRA_STRING_AGGREGATE, 1, "#a = $1", "", NULL, NULL, "#r"},
     {"mode", 1, "#a = $1", "#n = count(#a)", "#m = max(#n)", "#r = first(if(#n == #m, #a, null))", "#r"},
     {"approx_distinct", 1, REGISTER, "#r = max(#b)", "#n = count(#r), #s = sum(2.0^(0 - #r))", NULL,
      "i64(round(if(#n < 4096 && " ESTIMATE " <= 10240, 4096 * log(4096 / (4096.0 - #n)), " ESTIMATE ")))"},
 };
 
 static const composed *find(const char *name) {
+    if (strcmp(name, "join") == 0) name = TRA_STRING_AGGREGATE; /* as other languages have it: join(x, ", ") */
     for (size_t i = 0; i < sizeof composites / sizeof *composites; i++)
         if (strcmp(composites[i].name, name) == 0) return &composites[i];
     return NULL;
@@ -68,6 +70,9 @@ const char *tra_composed_aggregate(int i) {
 typedef struct item {
     const char *name, *argument[2];
     composed how;
+    const char *separator; /* of strings that are put together (table_group_strings.c); NULL: of no such aggregate */
+    const char *order;     /* in which order, as keys of order; "": that of rows */
+    bool distinct;
 } item;
 
 typedef struct writer {
@@ -106,6 +111,16 @@ static void rename_all(tra_ast *x, tra_span span) {
     for (int i = 0; i < x->nkids; i++) rename_all(x->kids[i], span);
 }
 
+/* Gives the node a name, by which texts have it. */
+static tra_node *call_it(writer *x, const char *name, const tra_stmt *st, tra_node *n) {
+    tra_build *b = x->w->b;
+    if (!n) return NULL;
+    tra_symbol *s = tra_new(b->arena, tra_symbol);
+    *s = (tra_symbol){.stmt = st, .ok = true, .seen = true, .used = true, .node = n, .depth = b->depth};
+    tra_names_add(&b->symbols, tra_arena_printf(b->arena, "group._%s", name), s);
+    return n;
+}
+
 /* Builds what the text computes; its relations are those that were built before, by name. NULL after a diagnostic. */
 static tra_node *build(writer *x, const char *name, const char *text) {
     tra_build *b = x->w->b;
@@ -120,12 +135,7 @@ static tra_node *build(writer *x, const char *name, const char *text) {
         return NULL;
     }
     rename_all(program.v[0].value, x->w->call->span);
-    tra_node *n = tra_build_relation(b, program.v[0].value);
-    if (!n) return NULL;
-    tra_symbol *s = tra_new(b->arena, tra_symbol);
-    *s = (tra_symbol){.stmt = &program.v[0], .ok = true, .seen = true, .used = true, .node = n, .depth = b->depth};
-    tra_names_add(&b->symbols, tra_arena_printf(b->arena, "group._%s", name), s);
-    return n;
+    return call_it(x, name, &program.v[0], tra_build_relation(b, program.v[0].value));
 }
 
 static const char *kept(writer *x, tra_str *s) {
@@ -169,6 +179,28 @@ static bool add_groups(writer *x, const char *of, int from, int n, bool counted,
     return build(x, more, grouped(x, beside(x, of, own), seconds)) && build(x, name, beside(x, own, more));
 }
 
+/* The strings of item i of each group, put together, in the column r of a relation with this name. */
+static bool add_strings(writer *x, int i, const char *name) {
+    tra_arena *a = x->w->b->arena;
+    const item *v = &x->v[i];
+    tra_str keys = {0}, order = {0};
+    add_keys(x, x->key, &keys);
+    const char *list = kept(x, &keys), *comma = *list ? ", " : "", *rows = "group__rows";
+    if (*v->order) expand(x, i, v->order, &order);
+    const char *by = kept(x, &order), *then = *by ? ", " : "";
+    if (v->distinct)
+        rows = tra_arena_printf(a, "distinct(%s, [%s%s`a.%d`]%s%s%s)", rows, list, comma, i, *by ? ", order = [" : "",
+                                by, *by ? "], keep = first" : "");
+    if (*list || *by) rows = tra_arena_printf(a, "order(%s, [%s%s%s])", rows, list, *list ? then : "", by);
+    const char *text = tra_arena_printf(a, "project(%s, %s%s`a.%d`)", rows, list, comma, i);
+    const char *sorted = tra_arena_printf(a, "sorted%d", i);
+    tra_node *n = build(x, sorted, text);
+    if (!n) return false;
+    n = tra_table_join_strings(x->w, n, tra_arena_printf(a, "r.%d", i), v->separator);
+    const tra_symbol *s = x->w->b->symbols.value[x->w->b->symbols.n - 1];
+    return call_it(x, name, s->stmt, n) != NULL;
+}
+
 /* ---- the group --------------------------------------------------------------------------------------------------- */
 
 static const char *text_of(tra_arena *a, const tra_ast *x) {
@@ -192,6 +224,50 @@ static const char *name_text(tra_arena *a, const char *name) {
     return text;
 }
 
+/* string_agg(x, ", ", order = [t desc, ..], distinct = true): the order's keys are columns 0, 1, .. of the item. */
+static bool read_strings(writer *x, const tra_ast *call, const composed *how, item *to) {
+    tra_build *b = x->w->b;
+    const tra_ast *separator = NULL, *order = NULL, *distinct = NULL;
+    bool ok = call->nkids > 0;
+    for (int i = 1; i < call->nkids; i++) {
+        const tra_ast *arg = call->kids[i];
+        const tra_ast **value = arg->kind != TRA_AST_NAMED           ? i == 1 ? &separator : NULL
+                                : strcmp(arg->text, "order") == 0    ? &order
+                                : strcmp(arg->text, "distinct") == 0 ? &distinct
+                                                                     : NULL;
+        ok = ok && value && !*value;
+        if (ok) *value = arg->kind == TRA_AST_NAMED ? arg->kids[0] : arg;
+    }
+    bool yes = distinct && distinct->kind == TRA_AST_NAME && strcmp(distinct->text, "true") == 0;
+    bool no = distinct && distinct->kind == TRA_AST_NAME && strcmp(distinct->text, "false") == 0;
+    ok = ok && (!distinct || yes || no) && (!order || (order->kind == TRA_AST_LIST && order->nkids <= 10));
+    if (separator && separator->kind == TRA_AST_NAME) {
+        const tra_symbol *s = tra_build_any_param(b, separator);
+        if (!s) return false;
+        separator = s->literal ? s->literal : separator;
+    }
+    if (!ok || (separator && separator->kind != TRA_AST_STRING))
+        return tra_diag_error(
+                   b->d, call->span, NULL,
+                   "write string_agg(x, \", \"), or string_agg(x, \", \", order = [t desc], distinct = true)"),
+               false;
+    tra_str row = {0}, keys = {0};
+    tra_str_add(&row, how->row);
+    for (int k = 0; order && k < order->nkids; k++) {
+        const tra_ast *key = order->kids[k];
+        bool desc = key->kind == TRA_AST_DESC;
+        tra_str_printf(&row, ", #%d = %s", k, text_of(b->arena, desc ? key->kids[0] : key));
+        tra_str_printf(&keys, "%s#%d%s", k ? ", " : "", k, desc ? " desc" : "");
+    }
+    to->how = *how;
+    to->how.row = kept(x, &row);
+    to->order = kept(x, &keys);
+    to->distinct = yes;
+    to->separator = separator ? separator->text : ",";
+    to->argument[0] = text_of(b->arena, call->kids[0]);
+    return true;
+}
+
 /* An aggregate of the call; false after a diagnostic. */
 static bool read_item(writer *x, const tra_ast *arg, item *to) {
     tra_build *b = x->w->b;
@@ -205,6 +281,7 @@ static bool read_item(writer *x, const tra_ast *arg, item *to) {
     else if (column || call->nkids == 0)
         to->name = call->nkids ? tra_arena_printf(b->arena, "%s_%s", call->text, call->kids[0]->text) : call->text;
     if (!to->name) return tra_table_refuse(x->w, arg, "an aggregate has a name: n = count()"), false;
+    if (how && strcmp(how->name, TRA_STRING_AGGREGATE) == 0) return read_strings(x, call, how, to);
     if (how && call->nkids != how->nargs)
         return tra_diag_error(b->d, call->span, NULL, "%s has %d argument%s, not %d", call->text, how->nargs,
                               how->nargs == 1 ? "" : "s", call->nkids),
@@ -237,6 +314,19 @@ static bool read_keys(writer *x, const tra_ast *list) {
     return true;
 }
 
+/* Groups of item i, by way of those of its different values. */
+static bool add_counted(writer *x, int i, const char *name) {
+    tra_arena *a = x->w->b->arena;
+    tra_str keys = {0}, counts = {0};
+    add_keys(x, x->key, &keys);
+    separate(&keys);
+    tra_str_printf(&keys, "`a.%d`", i);
+    expand(x, i, x->v[i].how.counts, &counts);
+    const char *list = kept(x, &keys), *counted = kept(x, &counts), *of = tra_arena_printf(a, "counted%d", i);
+    if (!build(x, of, tra_arena_printf(a, "group(group__rows, [%s], %s)", list, counted))) return false;
+    return add_groups(x, of, i, 1, true, name);
+}
+
 static bool write_all(writer *x) {
     tra_arena *a = x->w->b->arena;
     tra_str row = {0}, result = {0};
@@ -259,16 +349,8 @@ static bool write_all(writer *x) {
     for (int i = 0; i < x->nitems; i++) {
         const composed *how = &x->v[i].how;
         if (!how->counts) continue;
-        tra_str keys = {0}, counts = {0};
-        add_keys(x, x->key, &keys);
-        separate(&keys);
-        tra_str_printf(&keys, "`a.%d`", i);
-        expand(x, i, how->counts, &counts);
-        const char *list = kept(x, &keys), *counted = kept(x, &counts);
-        const char *of = tra_arena_printf(a, "counted%d", i), *own = tra_arena_printf(a, "own%d", i);
-        if (!build(x, of, tra_arena_printf(a, "group(group__rows, [%s], %s)", list, counted))) return false;
-        if (!add_groups(x, of, i, 1, true, own)) return false;
-        const char *next = tra_arena_printf(a, "all%d", i + 1);
+        const char *own = tra_arena_printf(a, "own%d", i), *next = tra_arena_printf(a, "all%d", i + 1);
+        if (!(x->v[i].separator ? add_strings(x, i, own) : add_counted(x, i, own))) return false;
         if (all && !build(x, next, beside(x, all, own))) return false;
         all = all ? next : own;
     }

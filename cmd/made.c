@@ -1,0 +1,86 @@
+/* made.c - runs of parts of a program, before the rest of it is planned. */
+#include "deadline.h"
+#include "made.h"
+
+#include "../formats/made_strings.h"
+#include "../formats/stand_in.h"
+#include "../lib/physical/memory.h"
+#include "../lib/run/comm.h"
+#include "../plans/tra/made.h"
+
+#include <stdlib.h>
+
+static tra_plan_options options;
+static tra_exec_options exec_options;
+
+typedef struct part {
+    const tra_graph *graph;
+    const tra_node *node;
+    bool loops;
+} part;
+
+static tra_status run_plan(const tra_graph *g, tra_arena *a, const char *history, tra_err *e) {
+    tra_plan_options o = options;
+    tra_plans plans;
+    tra_report r = {0};
+    tra_comm self = tra_comm_self();
+    o.sites = 1;
+    o.first = 1;
+    o.also = 0;
+    o.fixed = NULL;
+    o.compress = 0;
+    TRA_TRY(tra_optimize(g, &o, a, &plans, e));
+    TRA_TRY(tra_memory_check(plans.v[0], 1, e));
+    tra_exec_options x = exec_options;
+    x.memory = o.memory;
+    x.threads = o.threads;
+    x.history = history;
+    x.stops = true;
+    tra_status s = tra_exec(plans.v[0], &self, &x, &r, e);
+    tra_record_free(r.record);
+    free(r.ops);
+    free(r.loops);
+    return s;
+}
+
+/* Runs the part of the graph that makes a node, which is the one output. */
+static tra_status run_part(void *ctx, const char *identity, const char *to, tra_err *e) {
+    const part *p = ctx;
+    tra_graph g = *p->graph;
+    tra_arena *a = tra_arena_new();
+    tra_output *v = tra_news(a, tra_output, g.noutputs + 1);
+    int n = 0;
+    for (int i = 0; i < g.noutputs && p->loops; i++)
+        if (g.outputs[i].sink != TRA_SINK_FILE) v[n++] = g.outputs[i];
+    v[n++] = (tra_output){.node = p->node, .name = "strings", .path = to};
+    v[n - 1].stored = tra_storage_default(a, &p->node->type);
+    g.outputs = v;
+    g.noutputs = n;
+    if (!p->loops) g.nloops = 0;
+    ((tra_node *)p->node)->uses++;
+    tra_status s = run_plan(&g, a, identity, e);
+    ((tra_node *)p->node)->uses--;
+    tra_arena_free(a);
+    return s;
+}
+
+static tra_status make_table(const tra_graph *g, const tra_node *n, bool loops, const char *identity, const char **path,
+                             tra_err *e) {
+    part p = {g, n, loops};
+    return tra_stand_in_made(identity, run_part, &p, path, e);
+}
+
+static tra_status write_strings(void *ctx, const char *identity, const char *to, tra_err *e) {
+    return tra_made_strings_write(ctx, to, options.memory ? options.memory : TRA_IMPORT_MEMORY, identity, e);
+}
+
+static tra_status make_strings(const tra_made_strings *m, const char *identity, const char **path, tra_err *e) {
+    return tra_stand_in_made(identity, write_strings, (void *)m, path, e);
+}
+
+void tra_made_begin(const tra_request *r, const tra_exec_options *how) {
+    static const tra_makes makes = {make_table, make_strings};
+    options = r->options;
+    exec_options = *how;
+    tra_makes_tables = &makes;
+}

@@ -1,0 +1,117 @@
+/* made.c - strings that only rows tell, value by value. */
+#include "made.h"
+
+#include "calls_int.h"
+
+#include <assert.h>
+
+static bool is_coded(const tra_colexpr *x) { return !x->untyped && tra_coltype_is_coded(x->type); }
+
+static bool is_made(const tra_colexpr *x) {
+    return x->op < TRA_C_COLUMN && is_coded(x) && !x->dict && tra_colop_class(x->op) == TRA_COLCLASS_CALL;
+}
+
+/* Has every expression of strings in the tree a dictionary, but for calls whose operands have? */
+static bool is_known(const tra_colexpr *x) {
+    if (is_coded(x) && !x->dict) return false;
+    for (int i = 0; i < x->nkids; i++)
+        if (!is_known(x->kids[i])) return false;
+    return true;
+}
+
+bool tra_colexpr_can_be_made(const tra_colexpr *x) {
+    if (!is_made(x)) return false;
+    for (int i = 0; i < x->nkids; i++)
+        if (!is_known(x->kids[i]) && !tra_colexpr_can_be_made(x->kids[i])) return false;
+    return true;
+}
+
+/* A call, or (x NULL) the result of a root of the code. */
+typedef struct part {
+    const tra_colexpr *x;
+    int root;
+    struct part *kid;
+    tra_call_value *v;
+    tra_str text;
+} part;
+
+struct tra_made {
+    int n, nroots;
+    part *v;
+    const tra_colexpr **root;
+    tra_colrun run;
+    bool steps; /* a regular expression took too many */
+};
+static_assert((int)TRA_MADE_ROWS <= (int)TRA_COLSTRIP, "a strip of rows is one of the code");
+
+static int count_roots(const tra_colexpr *x) {
+    int n = 0;
+    if (!is_made(x)) return 1;
+    for (int i = 0; i < x->nkids; i++) n += count_roots(x->kids[i]);
+    return n;
+}
+
+static part part_of(tra_made *m, tra_arena *a, const tra_colexpr *x) {
+    part p = {.root = m->nroots};
+    if (!is_made(x)) return m->root[m->nroots++] = x, p;
+    p.x = x;
+    p.kid = tra_news(a, part, x->nkids + 1);
+    p.v = tra_news(a, tra_call_value, x->nkids + 1);
+    for (int i = 0; i < x->nkids; i++) p.kid[i] = part_of(m, a, x->kids[i]);
+    return p;
+}
+
+tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x) {
+    tra_made *m = tra_new(a, tra_made);
+    int roots = 0;
+    for (int k = 0; k < n; k++) roots += count_roots(x[k]);
+    *m = (tra_made){.n = n, .v = tra_news(a, part, n + 1), .root = tra_news(a, const tra_colexpr *, roots + 1)};
+    for (int k = 0; k < n; k++) m->v[k] = part_of(m, a, x[k]);
+    tra_colcode *code = tra_colcode_new(a, m->nroots, m->root);
+    char *scratch = tra_arena_alloc(a, (size_t)tra_colcode_scratch(code) + 64);
+    tra_colrun_begin(&m->run, code, scratch + (64 - (uintptr_t)scratch % 64) % 64);
+    return m;
+}
+
+void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n) {
+    tra_colrun_strip(&m->run, columns, first, n);
+}
+
+static tra_call_value value_of(tra_made *m, part *p, int i) {
+    if (!p->x) {
+        const tra_colexpr *x = m->root[p->root];
+        tra_colvalue r = tra_colrun_result(&m->run, p->root);
+        int state = r.state ? r.state[i] : TRA_STATE_VALUE;
+        if (state == TRA_STATE_VALUE) return tra_call_value_of(x, r.values, i);
+        return (tra_call_value){.type = x->type, .state = state};
+    }
+    int state = TRA_STATE_VALUE;
+    for (int k = 0; k < p->x->nkids; k++) {
+        p->v[k] = value_of(m, &p->kid[k], i);
+        state = p->v[k].state > state ? p->v[k].state : state;
+    }
+    if (state != TRA_STATE_VALUE) return (tra_call_value){.type = p->x->type, .state = state};
+    p->text.n = 0;
+    tra_call c = {.op = p->x->op, .n = p->x->nkids, .v = p->v, .prepared = p->x->prepared, .text = &p->text};
+    tra_call_run(&c);
+    if (c.out.state == TRA_STATE_ERROR) m->steps = tra_call_takes(c.op, 1) == 'p';
+    return c.out;
+}
+
+int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len) {
+    tra_call_value v = value_of(m, &m->v[k], i);
+    *s = v.s;
+    *len = v.n;
+    return v.state;
+}
+
+const char *tra_made_why(const tra_made *m) { return m->steps ? "takes too many steps" : "could not be computed"; }
+
+static void free_part(part *p) {
+    for (int i = 0; p->x && i < p->x->nkids; i++) free_part(&p->kid[i]);
+    tra_str_free(&p->text);
+}
+
+void tra_made_free(tra_made *m) {
+    for (int k = 0; m && k < m->n; k++) free_part(&m->v[k]);
+}

@@ -1,0 +1,46 @@
+/* made.h - strings that only rows tell: calls whose results no dictionary has yet.
+ *
+ * A call of a function of calls.h that gives strings, of too many values to be computed for all of them beforehand, is
+ * a node without a dictionary: it has a type, and cannot run. Who wants its strings computes them here, row by row,
+ * makes a dictionary of them, and puts a column in the place of the call (plans/tra/table_strings.c).
+ */
+#ifndef TRA_MADE_H
+#define TRA_MADE_H
+
+#include "../relation/store.h"
+#include "table.h"
+
+/* The most combinations of values that operands may have for which the strings of a call are computed beforehand:
+ * 2^16 where strings of rows can be made, else 2^22. Planning has one thread. */
+extern int64_t tra_combinations_most;
+/* Is it such a call, and is all known that it reads? */
+bool tra_colexpr_can_be_made(const tra_colexpr *x);
+
+/* Computes n expressions that are strings, each such a call or one that has a dictionary, of rows of one table. One
+ * thread. */
+typedef struct tra_made tra_made;
+tra_made *tra_made_new(tra_arena *a, int n, const tra_colexpr *const *x);
+/* Takes up to TRA_MADE_ROWS rows; first: what row() gives for the first of them. */
+enum { TRA_MADE_ROWS = 1024 };
+void tra_made_strip(tra_made *m, const tra_vector *columns, int64_t first, int n);
+/* The string of expression k in row i of these, until it is asked again; returns its state (TRA_STATE_VALUE, ..). */
+int tra_made_string(tra_made *m, int k, int i, const char **s, int64_t *len);
+/* After TRA_STATE_ERROR: why, in words that follow the text of the expression. */
+const char *tra_made_why(const tra_made *m);
+void tra_made_free(tra_made *m);
+
+/* A table with columns of strings that are made of the rows of another. */
+typedef struct tra_made_strings {
+    tra_rel *from; /* a table */
+    int nkept;     /* the result has these columns of it, */
+    const int *kept;
+    int nmade; /* and then columns of these names: expressions over its columns that are strings (made.h) */
+    const char *const *name;
+    const char *const *text; /* for messages: what makes them */
+    const tra_colexpr *const *x;
+    /* Not NULL: neighbours that are equal in the kept columns become one row, with their strings put together, this
+     * between two of them; those that are NULL are left out. Without kept columns there is one row. */
+    const char *separator;
+} tra_made_strings;
+
+#endif

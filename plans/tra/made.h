@@ -1,0 +1,24 @@
+/* made.h - tables that are made before the program that reads them is planned, since their strings must be known.
+ *
+ * Strings that only rows tell (lib/table/made.h) are made by a run of its own: what computes the rows of a table, up to
+ * the operator that reads the strings, is planned and run; then their dictionaries are made; then the rest of the
+ * program is planned over the file that has both. Who runs programs says how (cmd/made.c); for who only looks at them
+ * there are columns of strings whose dictionaries are not known.
+ */
+#ifndef TRA_MADE_TABLES_H
+#define TRA_MADE_TABLES_H
+
+#include "../../lib/table/made.h"
+#include "tra.h"
+
+/* Both write a table to a file of its own, or find what an earlier command made of the same: `identity` is a text that
+ * tells all that it depends on. *path lives as long as the process. */
+typedef struct tra_makes {
+    /* What the nodes up to n compute. loops: n reads what loops give. */
+    tra_status (*table)(const tra_graph *g, const tra_node *n, bool loops, const char *identity, const char **path,
+                        tra_err *e);
+    tra_status (*strings)(const tra_made_strings *m, const char *identity, const char **path, tra_err *e);
+} tra_makes;
+extern const tra_makes *tra_makes_tables; /* NULL: programs are only looked at */
+
+#endif

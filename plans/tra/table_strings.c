@@ -1,0 +1,314 @@
+/* table_strings.c - operators that read strings which only rows tell: these are made first, as columns of a table. */
+#include "../../lib/relation/stand_in.h"
+#include "made.h"
+#include "table_build.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+const tra_makes *tra_makes_tables;
+
+/* ---- what is made ----------------------------------------------------------------------------------------------- */
+
+/* The calls of an operator that are made, and the columns that stand for them. */
+typedef struct wanted {
+    tra_table_builder *w;
+    int n;
+    const char **name, **text; /* of the columns, and of the calls */
+    const tra_colexpr **x;
+    bool *reads; /* columns of w->in that these read */
+} wanted;
+
+static void mark_columns(const tra_colexpr *x, bool *reads) {
+    if (x->op == TRA_C_COLUMN) reads[x->column] = true;
+    for (int i = 0; i < x->nkids; i++) mark_columns(x->kids[i], reads);
+}
+
+/* The typed call, where it can be made; NULL: it cannot, or need not be. */
+static const tra_colexpr *typed(const wanted *x, const tra_ast *call) {
+    tra_build *b = x->w->b;
+    tra_diags *d = b->d, none = {.arena = b->arena, .src = d->src};
+    tra_table_scope sc = tra_table_scope_of(x->w);
+    tra_table_term t;
+    int op = tra_colop_find(call->text, call->nkids), deferred = b->deferred;
+    if (op < 0) return NULL;
+    b->d = &none;
+    bool ok = tra_table_build_term(&sc, NULL, call, &t);
+    b->d = d;
+    b->deferred = deferred;
+    return ok && tra_colexpr_can_be_made(t.x) ? t.x : NULL;
+}
+
+/* A copy of the tree in which calls that are made are names of columns. */
+static tra_ast *replace(wanted *x, const tra_ast *ast) {
+    tra_arena *a = x->w->b->arena;
+    const tra_colexpr *call = ast->kind == TRA_AST_CALL ? typed(x, ast) : NULL;
+    if (call) {
+        tra_str s = {0};
+        tra_ast_print(ast, &s);
+        const char *text = tra_table_text(a, &s), *name = tra_arena_printf(a, "string %d", x->w->b->nmade++);
+        for (int i = 0; i < x->n; i++) /* the same call stands twice */
+            if (strcmp(x->text[i], text) == 0) return tra_table_name_ast(a, x->name[i], ast->span);
+        TRA_ARENA_DOUBLE(a, x->x, x->n);
+        TRA_ARENA_DOUBLE(a, x->name, x->n);
+        TRA_ARENA_DOUBLE(a, x->text, x->n);
+        x->x[x->n] = call;
+        x->text[x->n] = text;
+        x->name[x->n] = tra_table_free_name(a, x->w->in->type.columns, name);
+        mark_columns(call, x->reads);
+        return tra_table_name_ast(a, x->name[x->n++], ast->span);
+    }
+    tra_ast *y = tra_new(a, tra_ast);
+    *y = *ast;
+    y->kids = tra_news(a, tra_ast *, ast->nkids + 1);
+    for (int i = 0; i < ast->nkids; i++) y->kids[i] = replace(x, ast->kids[i]);
+    return y;
+}
+
+/* ---- which columns ---------------------------------------------------------------------------------------------- */
+
+static void mark_names(const tra_ast *x, const tra_schema *s, bool *named, bool *star) {
+    int c = x->kind == TRA_AST_NAME ? tra_schema_find(s, x->text) : -1;
+    if (c >= 0) named[c] = true;
+    if (x->kind == TRA_AST_STAR) *star = true;
+    for (int i = 0; i < x->nkids; i++) mark_names(x->kids[i], s, named, star);
+}
+
+/* The columns of w->in that the operator may read; the result of some operators has all of them. */
+static bool *read_columns(const tra_table_builder *w) {
+    const tra_schema *s = w->in->type.columns;
+    bool *named = tra_news(w->b->arena, bool, s->n + 1), all = w->own_columns > 0;
+    tra_table_opcode op = w->op.op;
+    for (int i = 1; i < w->call->nkids; i++) mark_names(w->call->kids[i], s, named, &all);
+    all = all || (op != TRA_TABLE_PROJECT && op != TRA_TABLE_GROUP && op != TRA_TABLE_MATRIX && op != TRA_TABLE_PIVOT);
+    for (int c = 0; c < s->n && all; c++) named[c] = true;
+    return named;
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------ */
+
+/* All that a made table depends on: the program up to here, and the files that it reads. */
+static const char *identity_of(tra_build *b, const char *what) {
+    tra_str s = {0};
+    uint64_t hash = XXH64(b->g->src->text, (size_t)b->g->src->n, 0);
+    for (int i = 0; i < b->symbols.n; i++) {
+        const char *given = ((const tra_symbol *)b->symbols.value[i])->define;
+        if (given) hash = XXH64(given, strlen(given), hash + (uint64_t)i);
+    }
+    tra_str_printf(&s, "%s %d of %016" PRIx64, what, b->nmade++, hash);
+    for (int i = 0; i < b->g->n; i++) {
+        const tra_node *n = b->g->v[i];
+        struct stat st;
+        const char *path, *name;
+        if (n->op != TRA_OP_INPUT || !n->rel) continue;
+        const tra_stand_in *in = tra_rel_stand_in(n->rel);
+        if (in && in->identity) {
+            tra_str_printf(&s, "; %s", in->identity);
+            continue;
+        }
+        tra_relspec(b->arena, n->path, &path, &name);
+        if (stat(path, &st) != 0) continue;
+        tra_str_printf(&s, "; %s %lld %lld.%09ld %llu", n->path, (long long)st.st_size, (long long)st.st_mtim.tv_sec,
+                       st.st_mtim.tv_nsec, (unsigned long long)st.st_ino);
+    }
+    return tra_table_text(b->arena, &s);
+}
+
+/* Does the node depend on what a loop changes (*changes), or on what loops give (*loops)? */
+static void mark_leaves(const tra_build *b, const tra_node *n, bool *seen, bool *changes, bool *loops) {
+    if (seen[n->id]) return;
+    seen[n->id] = true;
+    if (n->op == TRA_OP_INPUT) {
+        *changes = *changes || n->leaf == TRA_LEAF_STATE || n->leaf == TRA_LEAF_TURN;
+        *loops = *loops || n->leaf == TRA_LEAF_LAST || n->leaf == TRA_LEAF_TRACE;
+    }
+    for (int i = 0; i < 2 && n->in[i]; i++) mark_leaves(b, n->in[i], seen, changes, loops);
+}
+
+static tra_node *failed(tra_build *b, tra_span span, const tra_err *why) {
+    tra_build_unreadable(b, span, NULL, why);
+    return NULL;
+}
+
+/* The table as a file: itself, if it is one. */
+static tra_node *in_file(tra_table_builder *w, const bool *keep, int *own) {
+    const tra_schema *s = w->in->type.columns;
+    tra_build *b = w->b;
+    tra_err e = {0};
+    const char *path;
+    bool changes = false, loops = false;
+    if (w->in->op == TRA_OP_INPUT && w->in->rel) return w->in;
+    mark_leaves(b, w->in, tra_news(b->arena, bool, b->g->n + 1), &changes, &loops);
+    if (changes || (loops && b->loop >= 0)) {
+        tra_diag_error(b->d, w->call->span,
+                       "make the strings of a table that the loop does not change, before it, or after it",
+                       "strings that only the run makes cannot be made of what a loop changes");
+        return NULL;
+    }
+    tra_table_builder one = {.b = b, .call = w->call, .in = w->in, .in_name = w->in_name, .op.op = TRA_TABLE_PROJECT};
+    int n = 0;
+    for (int c = 0; c < s->n; c++) {
+        if (!keep[c]) continue;
+        if (!tra_table_add_term(&one, tra_table_name_ast(b->arena, s->v[c].name, w->call->span))) return NULL;
+        n += *own == 0 || c < *own;
+    }
+    tra_node *t = tra_table_project(&one);
+    if (!t) return NULL;
+    if (tra_makes_tables->table(b->g, t, loops, identity_of(b, "rows"), &path, &e) != TRA_OK)
+        return failed(b, w->call->span, &e);
+    *own = n;
+    return tra_build_made_input(b, w->call->span, path);
+}
+
+static bool find_calls(wanted *x) {
+    tra_table_builder *w = x->w;
+    tra_ast *call = tra_new(w->b->arena, tra_ast);
+    x->n = 0;
+    x->name = x->text = NULL;
+    x->x = NULL;
+    x->reads = tra_news(w->b->arena, bool, w->in->type.columns->n + 1);
+    *call = *w->call;
+    call->kids = tra_news(w->b->arena, tra_ast *, w->call->nkids + 1);
+    int tables = w->right ? 2 : 1;
+    for (int i = 0; i < w->call->nkids; i++)
+        call->kids[i] = i < tables ? w->call->kids[i] : replace(x, w->call->kids[i]);
+    if (x->n > 0) w->call = call;
+    return x->n > 0;
+}
+
+/* Replaces calls by columns of a table that is made now. *made: their number, *name: their names. */
+static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
+    tra_build *b = w->b;
+    tra_err e = {0};
+    const char *path;
+    wanted x = {.w = w};
+    const tra_ast *call = w->call;
+    bool *keep = read_columns(w);
+    int own = w->own_columns;
+    if (!find_calls(&x)) {
+        tra_diag_error(b->d, w->call->span, "make a column of them first: T = project(T, *, s = ...)",
+                       "these strings are known only once rows are computed, and %s cannot make them", w->call->text);
+        return false;
+    }
+    for (int c = 0; c < w->in->type.columns->n; c++) keep[c] = keep[c] || x.reads[c];
+    tra_node *file = in_file(w, keep, &own);
+    if (!file) return false;
+    if (file != w->in) { /* the values of the file's columns are known: perhaps that is enough */
+        w->in = file;
+        w->own_columns = own;
+        w->call = call;
+        if (!find_calls(&x)) return *made = 0, true;
+        keep = NULL;
+    }
+    const tra_schema *s = file->type.columns;
+    int *kept = tra_news(b->arena, int, s->n + 1), n = 0, left = 0;
+    for (int c = 0; c < s->n; c++) {
+        if (keep && !keep[c]) continue;
+        left += own == 0 || c < own;
+        kept[n++] = c;
+    }
+    tra_made_strings m = {
+        .from = file->rel, .nkept = n, .kept = kept, .nmade = x.n, .name = x.name, .text = x.text, .x = x.x};
+    if (tra_makes_tables->strings(&m, identity_of(b, "strings"), &path, &e) != TRA_OK)
+        return failed(b, call->span, &e) != NULL;
+    w->in = tra_build_made_input(b, call->span, path);
+    w->own_columns = left;
+    *made = x.n;
+    *name = x.name;
+    return w->in != NULL;
+}
+
+/* The table without those of these columns that it has. */
+static tra_node *without(const tra_table_builder *w, tra_node *n, int made, const char *const *name) {
+    tra_table_builder one = {.b = w->b, .call = w->call, .in = n, .op.op = TRA_TABLE_PROJECT};
+    const tra_schema *s = n ? n->type.columns : NULL;
+    bool any = false;
+    for (int c = 0; s && c < s->n; c++) {
+        int i = 0;
+        while (i < made && strcmp(name[i], s->v[c].name) != 0) i++;
+        any = any || i < made;
+        if (i == made && !tra_table_add_term(&one, tra_table_name_ast(w->b->arena, s->v[c].name, w->call->span)))
+            return NULL;
+    }
+    return any ? tra_table_project(&one) : n;
+}
+
+tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_table_builder *)) {
+    tra_build *b = w->b;
+    int before = b->deferred, made = 0;
+    const char **name = NULL;
+    tra_table_builder start = *w;
+    tra_combinations_most = tra_makes_tables && b->loop < 0 ? 1 << 16 : 1 << 22;
+    tra_node *n = build(w);
+    while (n && b->deferred > before && tra_makes_tables) {
+        b->deferred = before;
+        *w = start;
+        if (!make_strings(w, &made, &name)) return NULL;
+        start = *w;
+        n = without(w, build(w), made, name);
+    }
+    return n;
+}
+
+/* ---- strings of groups ------------------------------------------------------------------------------------------ */
+
+/* string(`name`) or count(`name`), as `result`. */
+static tra_ast *call_of(tra_build *b, const char *f, const char *name, const char *result, tra_span span) {
+    tra_ast *call = tra_new(b->arena, tra_ast), *named = tra_new(b->arena, tra_ast);
+    *call = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = f, .nkids = 1};
+    call->kids = tra_news(b->arena, tra_ast *, 1);
+    call->kids[0] = tra_table_name_ast(b->arena, name, span);
+    *named = (tra_ast){.kind = TRA_AST_NAMED, .span = span, .name_span = span, .text = result, .nkids = 1};
+    named->kids = tra_news(b->arena, tra_ast *, 1);
+    named->kids[0] = call;
+    return named;
+}
+
+/* For who only looks at the program: a table like it, whose strings are not those. */
+static tra_node *unknown_strings(tra_table_builder *w, tra_node *in, const char *name) {
+    tra_build *b = w->b;
+    const tra_schema *s = in->type.columns;
+    tra_span span = w->call->span;
+    tra_ast *list = tra_new(b->arena, tra_ast), *group = tra_new(b->arena, tra_ast);
+    *list = (tra_ast){.kind = TRA_AST_LIST, .span = span, .name_span = span, .nkids = s->n - 1};
+    list->kids = tra_news(b->arena, tra_ast *, s->n);
+    for (int c = 0; c + 1 < s->n; c++) list->kids[c] = tra_table_name_ast(b->arena, s->v[c].name, span);
+    *group = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "group", .nkids = 3};
+    group->kids = tra_news(b->arena, tra_ast *, 3);
+    group->kids[0] = tra_table_name_ast(b->arena, "", span);
+    group->kids[1] = list;
+    group->kids[2] = call_of(b, "count", s->v[s->n - 1].name, name, span);
+    tra_table_builder one = {.b = b, .call = group, .in = in, .op.op = TRA_TABLE_GROUP};
+    tra_table_builder two = {.b = b, .call = w->call, .in = tra_table_group(&one), .op.op = TRA_TABLE_PROJECT};
+    if (!two.in) return NULL;
+    for (int c = 0; c + 1 < s->n; c++)
+        if (!tra_table_add_term(&two, list->kids[c])) return NULL;
+    return tra_table_add_term(&two, call_of(b, "string", name, name, span)) ? tra_table_project(&two) : NULL;
+}
+
+tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char *name, const char *separator) {
+    tra_build *b = w->b;
+    tra_err e = {0};
+    const char *path, *what = TRA_STRING_AGGREGATE;
+    int n = in->type.columns->n, own = 0;
+    if (!tra_makes_tables) return unknown_strings(w, in, name);
+    bool *all = tra_news(b->arena, bool, n + 1);
+    for (int c = 0; c < n; c++) all[c] = true;
+    tra_table_builder one = {.b = b, .call = w->call, .in = in, .op.op = TRA_TABLE_PROJECT};
+    one.in = in_file(&one, all, &own);
+    if (!one.in) return NULL;
+    tra_table_scope sc = tra_table_scope_of(&one);
+    tra_table_term t;
+    const tra_ast *text = call_of(b, "string", one.in->type.columns->v[n - 1].name, name, w->call->span)->kids[0];
+    int deferred = b->deferred;
+    bool ok = tra_table_build_term(&sc, name, text, &t);
+    b->deferred = deferred;
+    if (!ok) return NULL;
+    tra_made_strings m = {.from = one.in->rel, .nkept = n - 1, .nmade = 1, .name = &name, .text = &what, .x = &t.x};
+    m.kept = tra_table_counting(b->arena, n, 0);
+    m.separator = separator;
+    if (tra_makes_tables->strings(&m, identity_of(b, "groups"), &path, &e) != TRA_OK)
+        return failed(b, w->call->span, &e);
+    return tra_build_made_input(b, w->call->span, path);
+}

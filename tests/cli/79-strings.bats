@@ -1,0 +1,156 @@
+# Strings that only the run makes: of numbers, of pairs of columns, of groups; their dictionaries, judged by Python.
+load helper
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return
+    cat >rows.py <<'END'
+import csv, random
+r = random.Random(3)
+null = lambda v: "" if r.random() < 0.1 else v
+rows = [(null(r.choice("abcdef")), null(str(r.randrange(-5, 9))), null(repr(round(r.uniform(-1e6, 1e6), 5))),
+         null(str(r.randrange(10**12))), r.choice(["x", "yy", "zzz", "ä\U0001F600", "-"]) + str(r.randrange(300)))
+        for _ in range(4000)]
+END
+    cat >make.py <<'END'
+from rows import *
+with open("t.csv", "w", newline="") as f: csv.writer(f).writerows([("k", "i", "x", "w", "s"), *rows])
+END
+    python3 make.py
+    "$TRA" import -q --table t.csv -o t.h5 --block 600
+    cat >judge.py <<'END'
+import csv, itertools, sys
+from rows import rows
+def read(name): return [tuple(v) for v in csv.reader(open(name, encoding="utf-8"))][1:]
+def cat(*v): return "" if "" in v else "".join(v)
+def same(name, want):
+    got, want = read(name), [tuple(w) for w in want]
+    differs = next((x for x in itertools.zip_longest(got, want) if x[0] != x[1]), None)
+    assert got == want, (name, differs)
+END
+}
+
+setup_data() { ln -s "$BATS_FILE_TMPDIR"/{t.h5,rows.py,judge.py} .; }
+
+# on_ranks: p.tra gives the same on any number of ranks and under a tight ceiling, and check.py finds it right.
+on_ranks() {
+    local how
+    for how in "--sites 1" "--sites 2" "--sites 3" "--sites 5" "--memory 48M"; do
+        # shellcheck disable=SC2086
+        tra run -q $how p.tra
+        python3 check.py
+        rm ./*.csv
+    done
+    [ -z "$(ls -A "$TRA_SCRATCH")" ]
+}
+
+@test "strings of numbers, of several columns and of strings that are made themselves, on any number of ranks" {
+    setup_data
+    cat >p.tra <<'END'
+input t from "t.h5"
+A = select(t, i > 0)
+P = project(A, k, c = concat(s, "-", w, "-", x), u = upper(concat(string(x), s)), n = length(concat(x, w)))
+S = select(A, startswith(concat(x, s), "1"))
+G = group(A, [q = concat(substr(string(w), 1, 1), k)], n = count(), m = max(concat(w, s)))
+O = order(A, [concat(w, "z") desc])
+W = window(A, [k], [w], l = lag(concat(k, ":", x)))
+J = join(project(A, c = concat(s, x, w)), project(t, d = concat(s, x, w), v = i), c == d)
+F = project(t, s = string(x), d = strftime(timestamp "2020-01-01" + seconds(1) * (w % 1000000000), "%Y-%m-%d %H:%M:%S"))
+output P to "P.csv"
+output S to "S.csv"
+output G to "G.csv"
+output O to "O.csv"
+output W to "W.csv"
+output J to "J.csv"
+output F to "F.csv"
+END
+    cat >check.py <<'END'
+from judge import *
+import datetime
+A = [r for r in rows if r[1] and int(r[1]) > 0]
+upper = lambda s: "".join(c.upper() if c.isascii() else c for c in s)
+same("P.csv", [(k, cat(s, "-", w, "-", x) if w and x else "", upper(cat(x, s)) if x else "",
+                str(len(x + w)) if x and w else "") for k, i, x, w, s in A])
+same("S.csv", [r for r in A if r[2] and (r[2] + r[4]).startswith("1")])
+groups = {}
+for k, i, x, w, s in A: groups.setdefault(w[:1] + k if w and k else None, []).append(w + s if w else None)
+key = lambda v: (v is None, (v or "").encode())
+same("G.csv", [(g or "", str(len(groups[g])), max((v for v in groups[g] if v), key=str.encode, default=""))
+               for g in sorted(groups, key=key)])
+there = sorted([r for r in A if r[3]], key=lambda r: (r[3] + "z").encode(), reverse=True)
+same("O.csv", there + [r for r in A if not r[3]])
+last, at = {}, {}
+for n in sorted(range(len(A)), key=lambda n: (A[n][3] == "", int(A[n][3] or 0))):
+    k, i, x, w, s = A[n]
+    at[n] = last.get(k, "")
+    last[k] = f"{k}:{x}" if k and x else ""
+same("W.csv", [A[n] + (at[n],) for n in range(len(A))])
+whole = {}
+for k, i, x, w, s in rows:
+    if x and w: whole.setdefault(s + x + w, []).append(i)
+same("J.csv", [(c, c, v) for c in (s + x + w for k, i, x, w, s in A if x and w) for v in whole[c]])
+later = lambda w: str(datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=int(w) % 10**9)) if w else ""
+same("F.csv", [(r[2], later(r[3])) for r in rows])
+END
+    on_ranks
+}
+
+@test "strings of groups are put together: orders, distinct values, NULLs, no keys, beside other aggregates" {
+    setup_data
+    cat >p.tra <<'END'
+input t from "t.h5"
+param comma = "; "
+A = group(t, [k, p = i % 3], n = count(), a = string_agg(s), b = string_agg(x, comma, order = [w desc, s]),
+    c = string_agg(i, "", distinct = true), d = string_agg(k, "+", distinct = true, order = [x]), m = mode(i))
+B = group(t, [], a = string_agg(concat(i, "/", k), " "))
+C = group(select(t, i > 100), [], a = string_agg(s), n = count())
+D = group(select(t, i > 100), [k], a = string_agg(s))
+E = project(A, k, long = length(a), j = upper(a))
+output A to "A.csv"
+output B to "B.csv"
+output C to "C.csv"
+output D to "D.csv"
+output E to "E.csv"
+END
+    cat >check.py <<'END'
+from judge import *
+order = lambda v: (v == "", v.encode())
+number = lambda v: (v == "", float(v or 0))
+groups = {}
+for r in rows: groups.setdefault((r[0], str(int(r[1]) % 3) if r[1] else ""), []).append(r)
+def mode(v):
+    v = [int(x) for x in v if x]
+    return str(min(set(v), key=lambda x: (-v.count(x), x))) if v else ""
+want = []
+for (k, p), g in sorted(groups.items(), key=lambda x: (order(x[0][0]), number(x[0][1]))):
+    by = sorted(sorted(g, key=lambda r: order(r[4])), key=lambda r: -int(r[3]) if r[3] else 1)
+    want.append((k, p, str(len(g)), ",".join(r[4] for r in g), "; ".join(r[2] for r in by if r[2]),
+                 "".join(dict.fromkeys(r[1] for r in g if r[1])), k, mode([r[1] for r in g])))
+same("A.csv", want)
+same("B.csv", [(" ".join(f"{r[1]}/{r[0]}" for r in rows if r[0] and r[1]),)])
+assert read("C.csv") == [("", "0")] and read("D.csv") == []
+upper = lambda s: "".join(c.upper() if c.isascii() else c for c in s)
+same("E.csv", [(w[0], str(len(w[3])), upper(w[3])) for w in want])
+END
+    on_ranks
+}
+
+@test "a program with such strings is checked and explained without being run; what cannot be is said" {
+    setup_data
+    printf '%s\n' 'input t from "t.h5"' 'P = project(t, c = concat(w, x), n = 2 * i)' \
+        'G = group(P, [n], j = string_agg(c))' 'output G to "G.csv"' >p.tra
+    tra check p.tra
+    tra explain p.tra >/dev/null
+    tra run -q --dry-run p.tra >/dev/null
+    [ ! -e G.csv ]
+    [ -z "$(ls -A "$TRA_SCRATCH")" ]
+    printf '%s\n' 'input t from "t.h5"' 'state S = t' 'repeat 2 {' \
+        '  next S = project(S, k, i, x = x + 1, w, s = concat(x, w))' '}' 'output S' >loop.tra
+    status 2 tra run -q loop.tra
+    [[ $output == *"cannot be made of what a loop changes"* ]]
+    status 2 tra eval 'group(t, [k], string_agg(x, 3))' t.h5
+    [[ $output == *'write string_agg(x, ", ")'* ]]
+    status 2 tra eval 'join(t, project(t, a = s, b = x), s == a && concat(x, b) != "1")' t.h5
+    [[ $output == *"make a column of them first"* ]]
+    status 3 tra eval 'project(t, a = repeat(concat(x, w), 99999999))' t.h5
+    [[ $output == *"row 1: repeat(concat(x, w), 99999999) could not be computed"* ]]
+}
