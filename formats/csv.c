@@ -314,7 +314,10 @@ static tra_status open_csv(tra_source *s, tra_err *e) {
     TRA_TRY(tra_csv_begin(s, &x->m, e));
     tra_csv_import *m = x->m;
     const tra_table_job *job = m->job;
-    bool table = job->kind == TRA_CSV_TABLE || (job->kind != TRA_CSV_MATRIX && m->form->header);
+    bool table = job->kind == TRA_CSV_TABLE || (job->kind != TRA_CSV_MATRIX && (m->form->header || job->nmore > 0));
+    m->numbers = job->nmore > 0 && !m->form->header && !begins_as_table(m);
+    if (job->nmore > 0 && !table)
+        return tra_fail(e, TRA_USAGE, "--matrix: several files are the union of tables; read each matrix by itself");
     x->any = s->o.has_dtype;
     x->dtype = s->dtype = s->o.has_dtype ? s->o.dtype : TRA_F64;
     if (job->kind == TRA_CSV_ANY && !table) table = begins_as_table(m);

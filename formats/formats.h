@@ -100,9 +100,9 @@ typedef struct tra_sink {
     void *state;
     const char *to; /* the path as the user gave it; prepare sets it to that of the file where it names more */
     const struct tra_dim_labels *const *labels; /* what positions stand for (TRA_MAXDIM pointers, some NULL), or NULL */
-    bool entries;   /* prepare sets it where the format wants entries (entry) instead of all elements (put) */
-    bool fortran;   /* prepare sets it where put wants the first dimension fastest */
-    int64_t count;  /* with entries: how many will come; known when begin is called */
+    bool entries;  /* prepare sets it where the format wants entries (entry) instead of all elements (put) */
+    bool fortran;  /* prepare sets it where put wants the first dimension fastest */
+    int64_t count; /* with entries: how many will come; known when begin is called */
 } tra_sink;
 
 /* ---- formats ------------------------------------------------------------------------------------------------- */
@@ -201,6 +201,8 @@ typedef struct tra_table_job {
     int ntypes;
     const char *const *wanted; /* columns are left out whose names end none of these; NULL: none are left out */
     int nwanted;
+    const char *const *more; /* files with the same columns, whose rows follow */
+    int nmore;
     const char *const *must; /* none is left out either where one of these words has no column */
     int nmust;
     bool vector;           /* of a matrix: its only column becomes a tensor of rank 1 */
@@ -307,7 +309,7 @@ typedef struct tra_export_receipt {
     tra_dtype dtype;
     int64_t bytes;   /* written */
     int64_t inexact; /* whole numbers that were rounded: those beside a NULL, which is NaN in numpy */
-    bool closed;   /* it failed because the reader of the pipe went away, which is no reason for a message */
+    bool closed;     /* it failed because the reader of the pipe went away, which is no reason for a message */
 } tra_export_receipt;
 
 /* Can the job's format hold a relation of this type? name: of the relation, for the message. */

@@ -1,8 +1,7 @@
-/* pattern.c - several CSV files as one: the lines of each, one after the other, below one header. */
+/* pattern.c - the files that a pattern stands for. */
 #include "pattern.h"
 
 #include <glob.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,117 +21,148 @@ tra_status tra_pattern_files(const char *path, tra_arena *a, tra_pattern *out, t
     return TRA_OK;
 }
 
-/* ---- lines before the records -------------------------------------------------------------------------------------
- */
+/* ---- which files ------------------------------------------------------------------------------------------------ */
 
-/* Takes a line from the stream, without its end; it must be shorter than the buffer. */
-static tra_status take_line(tra_stream *in, const char **line, size_t *n, tra_err *e) {
-    size_t have;
-    TRA_TRY(tra_stream_need(in, in->cap, &have, e));
-    *line = (const char *)in->buf + in->pos;
-    const char *end = have ? memchr(*line, '\n', have) : NULL;
-    if (!end && have == in->cap) return tra_fail(e, TRA_INPUT, "%s: its first line is too long", in->name);
-    *n = end ? (size_t)(end - *line) : have;
-    in->pos += *n + (end != NULL);
-    if (*n > 0 && (*line)[*n - 1] == '\r') --*n;
-    return TRA_OK;
+static const tra_format *format_of(const tra_file_spec *at, const char *path) {
+    const tra_format *f = at->format;
+    if (!f && tra_spec_is_hdf5(path)) f = tra_format_find("h5");
+    if (!f) f = tra_format_by_suffix(path);
+    return f ? f : tra_spec_sniff(path);
 }
 
-/* Is no cell of the line a number, so that it can be a header? */
-static bool is_words(const char *s, size_t n) {
-    double v;
-    for (size_t i = 0; i <= n;) {
-        size_t k = i;
-        while (k < n && !strchr(",;\t", s[k])) k++;
-        char *cell = tra_asprintf("%.*s", (int)(k - i), s + i);
-        bool number = tra_parse_num(cell, &v);
-        free(cell);
-        if (number || k == i) return false;
-        i = k + 1;
+tra_status tra_pattern_check(tra_file_spec *at, tra_pattern *files, tra_err *e) {
+    const tra_format *first = format_of(at, files->path[0]), *csv = tra_format_find("csv");
+    for (int i = 0; i < files->n; i++) {
+        const tra_format *f = format_of(at, files->path[i]);
+        if (!f || (f != csv && !f->opens_itself) || f->typeless)
+            return tra_fail(e, TRA_INPUT,
+                            "%s: a pattern of several files is the union of tables (CSV, or HDF5 with a table), and %s "
+                            "is %s%s: read each by itself, and put tensors together with stack(A, B, 0)",
+                            at->path, files->path[i], f ? f->name : "neither", f ? ", which holds a tensor" : "");
+        if (f->opens_itself != first->opens_itself)
+            return tra_fail(e, TRA_INPUT, "%s: files of a pattern have one format, and %s is %s, %s is %s", at->path,
+                            files->path[0], first->name, files->path[i], f->name);
     }
-    return n > 0;
-}
-
-typedef struct joining {
-    const tra_reading *reading;
-    const char *first;    /* the path of the first file */
-    char *header;         /* its first line */
-    bool words;           /* which is words */
-    int64_t skip, *bytes; /* lines before it; bytes that were read */
-    int fd;
-    int64_t at; /* bytes that were written */
-} joining;
-
-static tra_status put(joining *j, const void *p, size_t n, tra_err *e) {
-    TRA_TRY(tra_pwrite(j->fd, p, n, j->at, "a scratch file", e));
-    j->at += (int64_t)n;
+    files->tables = first != csv;
+    if (!files->tables) at->format = csv;
     return TRA_OK;
 }
 
-/* Takes the header of a later file, which has to be that of the first one. */
-static tra_status take_header(joining *j, tra_stream *in, tra_err *e) {
-    const char *line;
-    size_t n;
-    for (int64_t i = 0; i < j->skip; i++) TRA_TRY(take_line(in, &line, &n, e));
-    size_t before = in->pos;
-    TRA_TRY(take_line(in, &line, &n, e));
-    before = (size_t)((const unsigned char *)line - in->buf);
-    if (n >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) line += 3, n -= 3;
-    bool same = strlen(j->header) == n && memcmp(line, j->header, n) == 0;
-    bool header = !j->reading->no_header && (j->reading->header || (j->words && is_words(line, n)));
-    if (header && !same)
+/* ---- tables of HDF5 files --------------------------------------------------------------------------------------- */
+
+/* The type that holds the values of both; false: there is none but text. */
+static bool common_type(tra_coltype a, tra_coltype b, tra_coltype *to) {
+    bool numbers = (tra_coltype_is_float(a) || tra_coltype_is_integer(a)) &&
+                   (tra_coltype_is_float(b) || tra_coltype_is_integer(b));
+    bool days = (a == TRA_COL_DATE || a == TRA_COL_TIMESTAMP) && (b == TRA_COL_DATE || b == TRA_COL_TIMESTAMP);
+    bool texts = tra_coltype_is_coded(a) && tra_coltype_is_coded(b);
+    *to = a;
+    if (a == b) return true;
+    if (numbers) *to = tra_coltype_is_integer(a) && tra_coltype_is_integer(b) ? TRA_COL_I64 : TRA_COL_F64;
+    if (days) *to = TRA_COL_TIMESTAMP;
+    if (texts) *to = TRA_COL_TEXT;
+    return numbers || days || texts;
+}
+
+static const tra_column *column_of(const tra_schema *s, const char *name) {
+    for (int c = 0; c < s->n; c++)
+        if (strcmp(s->v[c].name, name) == 0) return &s->v[c];
+    return NULL;
+}
+
+/* A column of `in` that `of` lacks; NULL: there is none. */
+static const char *lacks(const tra_schema *of, const tra_schema *in) {
+    for (int c = 0; c < in->n; c++)
+        if (!column_of(of, in->v[c].name)) return in->v[c].name;
+    return NULL;
+}
+
+static tra_status widen(const tra_schema *s, const char *path, const tra_schema *first, const char *first_path,
+                        tra_coltype *types, tra_err *e) {
+    const char *less = lacks(s, first), *more = lacks(first, s);
+    if (less || more)
         return tra_fail(e, TRA_INPUT,
-                        "the columns of %s are %.*s, those of %s are %s: files of a pattern have the same", in->name,
-                        (int)(n < 200 ? n : 200), line, j->first, j->header);
-    if (!header) in->pos = before;
+                        "%s has a column \"%s\", which %s lacks: files of a pattern have the same columns",
+                        less ? first_path : path, less ? less : more, less ? path : first_path);
+    for (int c = 0; c < first->n; c++) {
+        const tra_column *x = column_of(s, first->v[c].name);
+        if (!common_type(types[c], x->type, &types[c]))
+            return tra_fail(e, TRA_INPUT,
+                            "column \"%s\" of %s is %s, and %s in the files before it: files of a pattern have columns "
+                            "of one kind",
+                            x->name, path, tra_coltype_name(x->type), tra_coltype_name(types[c]));
+    }
     return TRA_OK;
 }
 
-static tra_status join_file(joining *j, const char *path, int64_t memory, tra_err *e) {
-    tra_stream in;
-    size_t have;
-    int64_t held;
-    char last = '\n';
-    TRA_TRY(tra_stream_open(path, (size_t)tra_max64(16 << 10, tra_min64(1 << 20, memory / 16)), &in, e));
-    tra_status s = tra_stream_need(&in, 512, &have, e);
-    if (s == TRA_OK && tra_is_compressed(in.buf + in.pos, have)) s = tra_stream_unpack(&in, memory, &held, e);
-    if (s == TRA_OK && j->header) {
-        s = take_header(j, &in, e);
-    } else if (s == TRA_OK) {
-        const char *line;
-        size_t n;
-        j->first = path;
-        for (int64_t i = 0; i < j->skip && s == TRA_OK; i++)
-            if ((s = take_line(&in, &line, &n, e)) == TRA_OK) s = put(j, line, n, e);
-        for (int64_t i = 0; i < j->skip && s == TRA_OK; i++) s = put(j, "\n", 1, e);
-        if (s == TRA_OK) s = take_line(&in, &line, &n, e);
-        if (s == TRA_OK && n >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) line += 3, n -= 3;
-        if (s == TRA_OK) {
-            j->header = tra_asprintf("%.*s", (int)n, line);
-            j->words = is_words(line, n);
-            s = put(j, line, n, e);
-            if (s == TRA_OK) s = put(j, "\n", 1, e);
+static void put_name(tra_str *s, const char *name) {
+    tra_str_add(s, "\"");
+    for (; *name; name++) tra_str_printf(s, "%s%c", *name == '"' ? "\"" : "", *name);
+    tra_str_add(s, "\"");
+}
+
+/* "name"=type,... as --types takes it. */
+static void put_types(const tra_schema *s, const tra_coltype *types, tra_arena *a, tra_reading *how) {
+    tra_str text = {0};
+    const char **v = tra_news(a, const char *, 1);
+    for (int c = 0; c < s->n; c++) {
+        tra_str_add(&text, c ? "," : "");
+        put_name(&text, s->v[c].name);
+        tra_str_printf(&text, "=%s", tra_coltype_name(types[c]));
+    }
+    v[0] = tra_arena_strndup(a, tra_str_get(&text), text.n);
+    tra_str_free(&text);
+    how->types = (tra_strlist){.n = 1, .v = v};
+    how->header = true;
+    how->table = true;
+}
+
+static tra_status export_one(const char *spec, const char *to, int64_t memory, tra_err *e) {
+    tra_export_job job = {.from = spec, .to = to, .format = tra_format_find("csv"), .memory = memory};
+    tra_export_receipt r;
+    tra_cleanup_add(to);
+    return tra_export(&job, &r, e);
+}
+
+tra_status tra_pattern_export(const tra_file_spec *at, tra_pattern *files, const char *to, int64_t memory, tra_arena *a,
+                              tra_reading *how, tra_err *e) {
+    tra_rel *first = NULL, *rel = NULL;
+    tra_coltype *types = NULL;
+    tra_status s = TRA_OK;
+    const char **made = tra_news(a, const char *, files->n);
+    int n = 0;
+    for (int i = 0; i < files->n && s == TRA_OK; i++) {
+        const char *path = files->path[i];
+        const char *spec = at->dataset ? tra_arena_printf(a, "%s:%s", path, at->dataset) : path;
+        if ((s = tra_rel_open(spec, NULL, &rel, e)) != TRA_OK) break;
+        const tra_schema *schema = tra_rel_type(rel)->columns;
+        if (!schema) {
+            s = tra_fail(e, TRA_INPUT,
+                         "%s holds a tensor, and a pattern of several files is the union of tables: read each by "
+                         "itself, and put tensors together with stack(A, B, 0)",
+                         spec);
+        } else if (!first) {
+            first = rel;
+            types = tra_news(a, tra_coltype, schema->n + 1);
+            for (int c = 0; c < schema->n; c++) types[c] = schema->v[c].type;
+        } else {
+            s = widen(schema, spec, tra_rel_type(first)->columns, files->path[0], types, e);
         }
+        made[n] = tra_arena_printf(a, "%s-%ld-%d.csv", to, (long)getpid(), n);
+        if (s == TRA_OK) s = export_one(spec, made[n++], memory, e);
+        if (rel != first) tra_rel_close(rel);
     }
-    while (s == TRA_OK && (s = tra_stream_need(&in, 1, &have, e)) == TRA_OK && have > 0) {
-        last = (char)in.buf[in.len - 1];
-        s = put(j, in.buf + in.pos, have, e);
-        in.pos += have;
-    }
-    if (s == TRA_OK && last != '\n') s = put(j, "\n", 1, e);
-    *j->bytes += tra_stream_position(&in);
-    tra_stream_close(&in);
+    if (s == TRA_OK) put_types(tra_rel_type(first)->columns, types, a, how);
+    if (first) tra_rel_close(first);
+    files->path = made;
+    files->n = n;
+    if (s != TRA_OK) tra_pattern_remove(files);
     return s;
 }
 
-tra_status tra_pattern_join(const tra_pattern *p, const tra_reading *r, int64_t memory, int fd, int64_t *bytes,
-                            tra_err *e) {
-    joining j = {.reading = r, .fd = fd, .bytes = bytes};
-    *bytes = 0;
-    if (r->skip && (!tra_parse_int(r->skip, &j.skip) || j.skip < 0))
-        return tra_fail(e, TRA_USAGE, "--skip %s: a whole number of at least 0 is expected", r->skip);
-    tra_status s = TRA_OK;
-    for (int i = 0; i < p->n && s == TRA_OK; i++) s = join_file(&j, p->path[i], memory, e);
-    free(j.header);
-    return s;
+void tra_pattern_remove(const tra_pattern *files) {
+    for (int i = 0; i < files->n; i++) {
+        (void)unlink(files->path[i]);
+        tra_cleanup_drop(files->path[i]);
+    }
 }

@@ -16,6 +16,7 @@ typedef struct tra_reading {
     bool header, no_header, empty_nan, table, matrix, vector, pad_short, drop_long, strict, lenient, drop_zeros;
     tra_strlist types, components;
     tra_strlist wanted; /* no option: of a table only columns whose names end one of these; empty: all; */
+    tra_strlist more;   /* nor this: files with the same columns, whose rows follow */
     tra_strlist must;   /* all too where one of these has no such column */
 } tra_reading;
 

@@ -69,6 +69,8 @@ tra_status tra_table_job_of(const tra_file_job *from, tra_arena *a, tra_table_jo
                            .ntypes = o->types.n,
                            .wanted = o->wanted.v,
                            .nwanted = o->wanted.n,
+                           .more = o->more.v,
+                           .nmore = o->more.n,
                            .must = o->must.v,
                            .nmust = o->must.n,
                            .vector = o->vector,

@@ -39,7 +39,7 @@ static struct {
     tra_arena *arena;
     made *first;
     used *used;
-    bool wide; /* no file shall lack columns */
+    bool wide;        /* no file shall lack columns */
     const char *word; /* of pipes */
     bool reads_pipes;
 } all;
@@ -247,26 +247,12 @@ static tra_status take_made(const wanted *w, const char *to, made *m, tra_err *e
     return m->lock >= 0 ? TRA_OK : tra_fail_errno(e, TRA_RESOURCE, "%s: what was made of it is gone", w->at.path);
 }
 
-/* Converts the files of a pattern by way of one file. */
-static tra_status join(const wanted *w, tra_file_job *job, made *m, tra_err *e) {
-    int64_t bytes;
-    int64_t memory = tra_max64(0, tra_buffer_bytes(job->memory ? job->memory : TRA_IMPORT_MEMORY));
-    int fd = tra_unnamed_file(tra_stand_ins.scratch);
-    if (fd < 0) return tra_fail_errno(e, TRA_RESOURCE, "%s: no scratch file can be made there", tra_stand_ins.scratch);
-    tra_status s = tra_pattern_join(&w->files, &w->reading, memory, fd, &bytes, e);
-    job->from = tra_arena_printf(w->arena, "/proc/self/fd/%d", fd);
-    job->format = tra_format_find("csv");
-    m->is.path = job->to;
-    if (s == TRA_OK) s = convert(w, job, m, e);
-    char *at = s == TRA_OK || !e ? NULL : strstr(e->msg, job->from);
-    if (at) { /* it has no name of its own */
-        char *rest = tra_strdup(at + strlen(job->from));
-        snprintf(at, (size_t)(e->msg + sizeof e->msg - at), "%s%s", w->at.path, rest);
-        free(rest);
-    }
-    m->is.bytes_in = bytes;
-    close(fd);
-    return s != TRA_OK ? s : take_made(w, job->to, m, e);
+/* The first of the files that is not empty; the last one where all are. */
+static int first_with_text(const tra_pattern *p) {
+    struct stat st;
+    int i = 0;
+    while (i < p->n - 1 && stat(p->path[i], &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0) i++;
+    return i;
 }
 
 /* Makes it once; TRA_RESOURCE also where another process is making it. */
@@ -285,14 +271,24 @@ static tra_status make(const wanted *w, made *m, tra_err *e) {
                         .memory = tra_stand_ins.memory,
                         .history = w->identity};
     bool referred;
-    if (w->files.n) return join(w, &job, m, e);
+    tra_reading several = w->reading;
+    tra_pattern files = w->files;
+    if (files.tables) TRA_TRY(tra_pattern_export(&w->at, &files, to, tra_stand_ins.memory, w->arena, &several, e));
+    if (files.n) {
+        int first = first_with_text(&files);
+        several.more = (tra_strlist){.n = files.n - first - 1, .v = files.path + first + 1};
+        job.from = files.path[first];
+        job.format = tra_format_find("csv");
+        job.reading = &several;
+    }
     if (!job.format && !w->pipe) job.format = tra_spec_sniff(w->at.path);
     m->is.format = job.format ? job.format->name : "";
     m->is.how = "in place";
     m->is.path = to;
     TRA_TRY(refer(w, &job, &referred, e));
-    if (!referred) TRA_TRY(convert(w, &job, m, e));
-    return take_made(w, to, m, e);
+    tra_status s = referred ? TRA_OK : convert(w, &job, m, e);
+    if (files.tables) tra_pattern_remove(&files);
+    return s == TRA_OK ? take_made(w, to, m, e) : s;
 }
 
 static tra_status find_or_make(const wanted *w, made *m, tra_err *e) {
@@ -327,14 +323,8 @@ static tra_status is_foreign(wanted *w, const char *spec, bool *is, tra_err *e) 
     if (strcmp(at->path, "-") == 0) return *is = true, TRA_OK;
     TRA_TRY(tra_pattern_files(at->path, w->arena, &w->files, e));
     if (w->files.n == 1) at->path = w->files.path[0], w->files.n = 0;
-    for (int i = 0; i < w->files.n; i++) {
-        const tra_format *f = at->format ? at->format : tra_format_by_suffix(w->files.path[i]);
-        if (f && strcmp(f->name, "csv") == 0) continue;
-        return tra_fail(e, TRA_INPUT,
-                        "%s: a pattern of several files is the union of CSV tables, and %s is %s: read each by itself",
-                        at->path, w->files.path[i], f ? f->name : "none");
-    }
-    if (w->files.n) return at->format = tra_format_find("csv"), *is = true, TRA_OK;
+    *is = w->files.n > 0;
+    if (*is) return tra_pattern_check(at, &w->files, e);
     bool signed_ = tra_spec_is_hdf5(at->path), told = at->format != NULL;
     if (!told) at->format = tra_format_by_suffix(at->path);
     if (access(at->path, F_OK) != 0 && !is_hdf5(at->format) && (told || at->format || at->options))

@@ -106,6 +106,7 @@ static tra_status read_names(tra_csv_import *m, name_set *set, const char ***nam
             (void)add_name(set, name);
             continue;
         }
+        if (!*name && m->numbers) name = tra_arena_printf(m->arena, "c%" PRId64, i);
         if (!*name) name = tra_arena_printf(m->arena, "column_%" PRId64, i + 1);
         for (int64_t twice = 2; s == TRA_OK && !add_name(set, name); twice++) {
             if (twice == 2) tra_warn_always("%s: two columns are called \"%s\"", m->spec, name);

@@ -18,6 +18,7 @@ typedef struct tra_csv_import {
     tra_csv_reading reading;
     tra_csv_rules rules;
     bool once;     /* it can be read but once, but for what is copied */
+    bool numbers;  /* by itself it would be a matrix, whose columns are c0, c1, .. */
     int64_t width; /* cells of a record */
     int ncolumns;  /* those that are wanted: */
     tra_csv_column *column;
@@ -28,8 +29,13 @@ typedef struct tra_csv_import {
     _Atomic bool *spilled; /* but of these, which have too many for the memory (table_csv_spill.h) */
     struct tra_csv_spill *spill;
     struct tra_csv_pack *pack; /* wanted cells in a scratch file; NULL: the file is read again */
-    int64_t base;  /* pieces before this stretch */
-    int64_t *rows; /* of each piece: those that are not rejected */
+    const char *first;         /* where there are several files: the path of the first, */
+    int64_t first_width;       /* its cells, and its columns; */
+    tra_csv_column *all;
+    int nall;
+    int64_t file_base, bytes_before; /* pieces before this one, and bytes of them */
+    int64_t base;                    /* pieces before this stretch */
+    int64_t *rows;                   /* of each piece: those that are not rejected */
     int64_t rows_cap, npieces;
     tra_csv_rejects *rejects; /* of each piece of a stretch */
     const tra_csv_piece **at; /* and where it was */
@@ -73,6 +79,10 @@ static inline bool tra_csv_has_plain_numbers(const tra_csv_reading *r) {
 void tra_csv_make_workers(tra_csv_import *m);
 /* Names, which columns are wanted, and given types. To be called before the first pass where there is a header. */
 TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
+/* Keeps the columns of the first file; goes on to another, whose columns are looked up by name. *any: it is not empty.
+ */
+void tra_csv_keep_columns(tra_csv_import *m);
+TRA_MUSTUSE tra_status tra_csv_next_file(tra_csv_import *m, const char *path, bool *any, tra_err *e);
 /* Leaves out the columns that nobody wants, but one of them: a table has columns. */
 void tra_csv_leave_out(tra_csv_import *m);
 /* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. Where

@@ -94,7 +94,7 @@ tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, const tra_cs
     if (tra_csv_unpack_rows(m, w, m->base + item)) return make_bad(w), TRA_OK;
     m->at[item] = p;
     tra_csv_piece body = *p;
-    if (m->base + item == 0 && m->form->header) { /* the header is no row */
+    if (m->base + item == m->file_base && m->form->header) { /* the header is no row */
         const char *at = p->text;
         tra_csv_cells cells = {0};
         tra_csv_fault fault;

@@ -258,8 +258,8 @@ tra_status tra_csv_begin_pass(tra_csv_file *f, tra_err *e) {
     return load(f, &f->stretch[0], e);
 }
 
-bool tra_csv_take_once(tra_csv_file *f) {
-    f->once = !f->begun && (f->in.unpack || !tra_stream_can_rewind(&f->in));
+bool tra_csv_take_once(tra_csv_file *f, bool wanted) {
+    f->once = !f->begun && (wanted || f->in.unpack || !tra_stream_can_rewind(&f->in));
     return f->once;
 }
 

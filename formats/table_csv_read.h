@@ -44,9 +44,9 @@ TRA_MUSTUSE tra_status tra_csv_pass(tra_csv_file *f, tra_csv_work *work, tra_csv
 TRA_MUSTUSE tra_status tra_csv_begin_pass(tra_csv_file *f, tra_err *e);
 TRA_MUSTUSE tra_status tra_csv_next_stretch(tra_csv_file *f, tra_csv_work *work, tra_csv_after *after, void *ctx,
                                             bool *more, tra_err *e);
-/* A second pass would need a copy, or unpack the file again: true, and the pass that begins next makes no copy. False
- * after a pass has begun, or where the file can be read twice. */
-bool tra_csv_take_once(tra_csv_file *f);
+/* A second pass would need a copy, or unpack the file again, or is not wanted: true, and the pass that begins next
+ * makes no copy. False after a pass has begun, or where the file can be read twice. */
+bool tra_csv_take_once(tra_csv_file *f, bool wanted);
 /* Most pieces of a stretch. */
 int64_t tra_csv_most_pieces(const tra_csv_file *f);
 

@@ -119,19 +119,66 @@ nothing_left() { is "" find scratch -mindepth 1; }
     status 2 tra run -q - <<<'input t from "h.txt" (header = maybe); output t to "-"'; has "neither yes nor no"
 }
 
-@test "a pattern is the union of CSV files; other columns, no file and tensors are errors" {
+@test "a pattern is the union of CSV files, each with a dialect and an order of columns of its own" {
+    setup_files
+    mkdir p m
+    printf 'a,b\n1,x\n2,y\n' >p/1.csv
+    printf '\xef\xbb\xbf"b";"a"\r\nz;3.5\r\n' | gzip >p/2.csv.gz
+    printf 'a,b\n' >p/3.csv
+    : >p/4.csv
+    printf 'b\ta\n\t4' >p/5.tsv
+    printf '6,"q, r"\n' >p/6.csv # without a header: the columns in their places
+    want=$'a,b\n1,x\n2,y\n3.5,z\n4,\n6,"q, r"'
+    is "$want" tra eval t 't=p/*'
+    is "$want" tra head 'p/*'
+    tra import -q - -o all.h5 <<<"$want"
+    is "$(tra digest 'p/*' | cut -c 1-32)" eval 'tra digest all.h5 | cut -c 1-32'
+    is $'n\n5' tra run -q - <<<'input t from "p/*"; g = group(t, [], n = count()); output g to "-"'
+    is $'b,n\n"q, r",1' tra eval 'group(select(t, a > 5), [b], n = count())' 't=p/*'
+    printf '1,2\n3,4\n' >m/1.csv
+    printf '5;6\n' >m/2.csv
+    is $'c0,c1\n1,2\n3,4\n5,6' tra eval t 't=m/*'
+    is 21 tra eval 'sum t[i,j]' 't=m/*'
+    nothing_left
+}
+
+@test "files of a pattern that differ are errors that name the file and the column; so are no file and tensors" {
     setup_files
     mkdir p
     printf 'a,b\n1,x\n2,y\n' >p/1.csv
-    printf 'a,b\n3.5,z' | gzip >p/2.csv.gz
-    printf 'a,b\n' >p/3.csv
-    is $'a,b\n1,x\n2,y\n3.5,z' tra eval t 't=p/*.csv*'
-    is $'n\n3' tra run -q - <<<'input t from "p/*.csv*"; g = group(t, [], n = count()); output g to "-"'
     printf 'a,c\n4,z\n' >p/4.csv
-    status 3 tra eval t 't=p/*.csv'; has "the columns of p/4.csv are a,c, those of p/1.csv are a,b"
+    status 3 tra eval t 't=p/*.csv'; has "the columns of p/4.csv are a,c, those of p/1.csv are a,b"; has 'only p/1.csv has "b"'
+    printf 'a,b,d\n4,z,1\n' >p/4.csv
+    status 3 tra eval 'group(t, [a], count())' 't=p/*.csv'; has 'only p/4.csv has "d"'
+    printf 'a,b\n1,x\n1,2,3\n' >p/4.csv
+    status 3 tra eval t 't=p/*.csv'; has "p/4.csv: line 3"
+    printf 'b\n1\n' >p/4.csv
+    status 3 tra head 'p/*.csv'; has 'only p/1.csv has "a"'
     status 3 tra eval t 't=q/*.csv'; has "no file matches the pattern q/*.csv"
-    status 3 tra eval 'sum t[i,j]' 't=*.npy'; has "union of CSV tables"
+    status 3 tra eval 'sum t[i,j]' 't=*.npy'; has "union of tables"; has stack
+    status 3 tra eval t 't=a.[hm]*'; has "union of tables"
     status 2 tra eval t 'p/*.csv'; has "a pattern of files, which needs a name"
+    nothing_left
+}
+
+@test "a pattern of HDF5 files is the union of their tables, by names, with types that hold both" {
+    setup_files
+    printf 'k,s,f,d,t,b,i\n1,,1,2024-01-02,2024-01-02 03:04:05.5,true,9007199254740993\n2,"",2.5,,,,\n3,007,,2024-05-06,2024-01-02,false,1\n' >z1.csv
+    printf 's,k,f,d,t,b,i\nabc,3000000000,1,2024-01-02,2024-01-02,true,4\n' >z2.csv
+    for i in 1 2; do tra import -q z$i.csv -o z$i.h5; done
+    tra eval z 'z=z?.csv' >want
+    is "$(cat want)" tra eval z 'z=z?.h5'
+    is "$(cat want)" tra eval z 'z=h5:z?.h5:data'
+    is "$(tail -n +2 want | cut -d , -f 2 | sort | uniq -c)" eval "tra eval -q 'project(z, s)' 'z=z?.h5' | tail -n +2 | sort | uniq -c"
+    is "$(tra info 'z?.csv' | grep -E '^    [a-z] ')" eval "tra info 'z?.h5' | grep -E '^    [a-z] '"
+    printf 's,k,f,d,t,b,i\nabc,3,1,2024-01-02,x,true,4\n' >w.csv
+    tra import -q w.csv -o z3.h5
+    status 3 tra eval z 'z=z?.h5'; has 'column "t" of z3.h5 is string, and timestamp'
+    tra import -q --columns s,k,f,d,b,i z1.csv -o z3.h5
+    status 3 tra eval z 'z=z?.h5'; has 'z1.h5 has a column "t", which z3.h5 lacks'
+    cp a.h5 z3.h5
+    status 3 tra eval z 'z=z?.h5'; has "z3.h5 holds a tensor"
+    status 3 tra eval z 'z=z1.*'; has "files of a pattern have one format"
     nothing_left
 }
 
