@@ -56,25 +56,49 @@ typedef struct tra_band_index {
     int levels;
     int32_t *found; /* room for what one left row meets, */
     uint64_t *bits; /* and a bit for each right row, all 0 */
+    /* What a count of pairs has found, for the run that writes them: of each left row how many, and which. */
+    int32_t *noted;
+    int64_t room, noted_by; /* noted_by: the number of the count; 0: nothing is noted */
 } tra_band_index;
 int64_t tra_band_bytes(const tra_lookup *l, int64_t rows); /* what it takes; 0 of joins that have no band */
 TRA_MUSTUSE tra_status tra_band_open(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_band_index *index,
                                      void *room, void *scratch, tra_err *e);
 
-/* What a strip of left rows asks for. */
+/* band_index.c: a strip's value of one side: words, and the sum and *most of its terms. state becomes worse where it
+ * is; null: what a NULL is. The word of a float. */
+typedef enum tra_band_state {
+    TRA_BAND_THERE,
+    TRA_BAND_NEVER,  /* compares with nothing */
+    TRA_BAND_UNKNOWN /* the condition may be an error with any row */
+} tra_band_state;
+void tra_band_words(const tra_band *b, int side, const tra_colrun *run, const tra_band_value *v, int n,
+                    tra_band_state null, uint64_t *word, uint8_t *state, double *sum, double *most);
+uint64_t tra_band_word(double d);
+
+/* What some left rows ask for, and what they found. They are looked up in the order of what they ask for, so that what
+ * one of them brings into the cache serves the next. */
 typedef enum tra_band_asks { TRA_BAND_BOX, TRA_BAND_NONE, TRA_BAND_ALL } tra_band_asks;
 typedef struct tra_band_query {
-    uint64_t *low, *high; /* [value * STRIP + row] */
+    int64_t rows;         /* there is room for so many */
+    uint64_t *low, *high; /* [value * rows + row] */
     uint8_t *asks;
+    int32_t *begin, *end; /* the places of right rows with its keys */
+    int32_t *count, *at;  /* it found so many rows, from found[at] on, in the order of the right table */
+    int32_t *found;
+    int64_t room;   /* of found */
+    uint64_t *word; /* the order of the rows */
+    int64_t *order;
 } tra_band_query;
-int64_t tra_band_query_bytes(const tra_lookup *l);
+int64_t tra_band_query_bytes(const tra_lookup *l, int64_t left_rows); /* of a left table of so many rows */
+void tra_band_query_begin(const tra_lookup *l, int64_t left_rows, void *room, tra_band_query *q);
 int64_t tra_band_scratch(const tra_lookup *l); /* that computing values takes */
-/* The boxes of n rows (at most a strip) from `row` on. room: of tra_band_query_bytes. */
+/* The boxes of n rows (at most a strip) from `row` on, as rows `to` .. of the query. */
 void tra_band_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
-                  const tra_band_index *index, tra_band_query *q, void *room, void *scratch);
-/* How many right rows at places begin .. end - 1 lie in the box of row i of the strip. found: they are put there, in
- * the order of the right table; else they are only counted. most: it stops at so many. */
-int64_t tra_band_find(const tra_lookup *l, const tra_band_index *index, const tra_finder *x, const tra_band_query *q,
-                      int i, int64_t begin, int64_t end, bool found, int64_t most);
+                  const tra_band_index *index, tra_band_query *q, int64_t to, void *scratch);
+/* Finds the right rows in the boxes of rows from .. from + n - 1 of the query that ask for a box; none for others.
+ * found: with their numbers, for which there is always room if n is 1; else they are only counted, up to `most` of each
+ * row. False: there is not room for so many. */
+bool tra_band_search(const tra_lookup *l, tra_band_index *index, const tra_finder *x, tra_band_query *q, int64_t from,
+                     int64_t n, bool found, int64_t most);
 
 #endif

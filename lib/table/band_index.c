@@ -14,21 +14,20 @@ enum { TILE = 16 };
 
 /* ---- values of rows ------------------------------------------------------------------------------------------ */
 
-typedef enum row_state { THERE, NEVER, UNKNOWN } row_state; /* is a right row found, or must all be looked at? */
-
-/* A strip's value: words, and *most of the terms of sums. state becomes worse where it is. null: what a NULL is. */
-static void words_of(const tra_band *b, int side, const tra_colrun *run, const tra_band_value *v, int n, row_state null,
-                     uint64_t *word, uint8_t *state, double *sum, double *most) {
+void tra_band_words(const tra_band *b, int side, const tra_colrun *run, const tra_band_value *v, int n,
+                    tra_band_state null, uint64_t *word, uint8_t *state, double *sum, double *most) {
     for (int i = 0; i < n && v->sum; i++) sum[i] = most[i] = 0;
     for (int t = 0; t < v->n; t++) {
         tra_colvalue x = tra_colrun_result(run, v->v[t].root);
         tra_dtype type = tra_coltype_held(b->side[side].x[v->v[t].root]->type);
         for (int i = 0; x.state && i < n; i++) {
-            row_state s = x.state[i] == TRA_STATE_ERROR ? UNKNOWN : x.state[i] == TRA_STATE_NULL ? null : THERE;
-            if (s == UNKNOWN || state[i] == THERE) state[i] = (uint8_t)s;
+            tra_band_state s = x.state[i] == TRA_STATE_ERROR  ? TRA_BAND_UNKNOWN
+                               : x.state[i] == TRA_STATE_NULL ? null
+                                                              : TRA_BAND_THERE;
+            if (s == TRA_BAND_UNKNOWN || state[i] == TRA_BAND_THERE) state[i] = (uint8_t)s;
         }
         for (int i = 0; i < n && tra_dtype_is_float(type); i++)
-            if (isnan(tra_element_real(type, x.values, i)) && state[i] == THERE) state[i] = NEVER;
+            if (isnan(tra_element_real(type, x.values, i)) && state[i] == TRA_BAND_THERE) state[i] = TRA_BAND_NEVER;
         if (!v->sum) tra_asof_words(type, x.values, n, word);
         for (int i = 0; v->sum && i < n; i++) {
             bool real = tra_dtype_is_float(type);
@@ -38,12 +37,12 @@ static void words_of(const tra_band *b, int side, const tra_colrun *run, const t
         }
     }
     for (int i = 0; v->sum && i < n; i++) {
-        if (state[i] == THERE && isnan(sum[i])) state[i] = NEVER;
-        if (state[i] == THERE && most[i] >= v->far) state[i] = UNKNOWN;
+        if (state[i] == TRA_BAND_THERE && isnan(sum[i])) state[i] = TRA_BAND_NEVER;
+        if (state[i] == TRA_BAND_THERE && most[i] >= v->far) state[i] = TRA_BAND_UNKNOWN;
     }
 }
 
-static uint64_t word_of_real(double d) {
+uint64_t tra_band_word(double d) {
     uint64_t w;
     tra_asof_words(TRA_F64, &d, 1, &w);
     return w;
@@ -51,9 +50,12 @@ static uint64_t word_of_real(double d) {
 
 /* ---- the index ----------------------------------------------------------------------------------------------- */
 
+/* Rows and nodes come in groups of FAN, of which the last one of a level need not be full. */
+static int64_t groups_of(int64_t n) { return tra_ceil_div(n, FAN) * FAN; }
+
 static int64_t nodes_most(int64_t rows) {
     int64_t all = 0;
-    for (int64_t n = rows; n > 1;) all += n = tra_ceil_div(n, FAN);
+    for (int64_t n = rows; n > FAN;) all += groups_of(n = tra_ceil_div(n, FAN));
     return all;
 }
 
@@ -62,7 +64,7 @@ static int64_t first_bytes(const tra_band *b, int64_t rows) {
     return tra_round64(b->n * rows * 8) + tra_round64(rows / 8 + 8) + tra_round64(rows);
 }
 static int64_t second_bytes(const tra_band *b, int64_t rows) {
-    int64_t tree = b->n * (tra_round64(rows * 8) + 2 * tra_round64(nodes_most(rows) * 8));
+    int64_t tree = b->n * (tra_round64(groups_of(rows) * 8) + 2 * tra_round64(nodes_most(rows) * 8));
     return tra_max64(tree, tra_round64((1 + TRA_ORDER_SPARE) * rows * 8));
 }
 
@@ -71,10 +73,6 @@ int64_t tra_band_bytes(const tra_lookup *l, int64_t rows) {
     if (!b) return 0;
     int64_t fixed = tra_round64(3 * b->n * (int64_t)sizeof(void *)) + tra_round64(b->n * (int64_t)sizeof(double));
     return tra_add_most(fixed, tra_add_most(first_bytes(b, rows), second_bytes(b, rows)));
-}
-
-int64_t tra_band_query_bytes(const tra_lookup *l) {
-    return l->band ? tra_round64(2 * l->band->n * STRIP * 8 + STRIP + 64) : 0;
 }
 
 int64_t tra_band_scratch(const tra_lookup *l) {
@@ -99,13 +97,14 @@ static tra_status values_of(const tra_lookup *l, const tra_batch *right, uint64_
         tra_colrun_strip(&run, column, r, n);
         for (int v = 0; v < b->n; v++) {
             uint64_t *to = word + v * right->rows + r;
-            words_of(b, 1, &run, &b->value[v], n, b->rest_fails ? UNKNOWN : NEVER, to, state + r, sum, most);
+            tra_band_words(b, 1, &run, &b->value[v], n, b->rest_fails ? TRA_BAND_UNKNOWN : TRA_BAND_NEVER, to,
+                           state + r, sum, most);
             for (int i = 0; b->value[v].sum && i < n; i++) {
-                to[i] = word_of_real(sum[i]);
-                if (state[r + i] == THERE) index->most[v] = fmax(index->most[v], most[i]);
+                to[i] = tra_band_word(sum[i]);
+                if (state[r + i] == TRA_BAND_THERE) index->most[v] = fmax(index->most[v], most[i]);
             }
         }
-        for (int i = 0; i < n; i++) index->all |= state[r + i] == UNKNOWN;
+        for (int i = 0; i < n; i++) index->all |= state[r + i] == TRA_BAND_UNKNOWN;
     }
     return TRA_OK;
 }
@@ -138,7 +137,7 @@ static void sort_rows(const tra_band *b, tra_finder *x, int64_t rows, uint64_t *
     for (int64_t s = 0, from = 0; s < slots; s++) {
         int64_t begin = kept;
         for (int64_t to = x->begin[s + 1]; from < to; from++)
-            if (state[x->list[from]] == THERE) at[kept++] = x->list[from];
+            if (state[x->list[from]] == TRA_BAND_THERE) at[kept++] = x->list[from];
         x->begin[s] = (int32_t)begin;
         sort_by(word, rows, at + begin, kept - begin, spare);
         if (b->tiled) sort_tiles(word, rows, at + begin, kept - begin, spare);
@@ -153,13 +152,13 @@ static void make_tree(const tra_band *b, tra_band_index *index) {
     int64_t n = index->rows;
     index->levels = 0;
     index->level[0] = 0;
-    while (n > 1) {
-        int64_t nodes = tra_ceil_div(n, FAN), at = index->level[index->levels],
+    while (n > FAN) {
+        int64_t nodes = tra_ceil_div(n, FAN), all = groups_of(nodes), at = index->level[index->levels],
                 below = index->levels ? index->level[index->levels - 1] : 0;
         for (int v = 0; v < b->n; v++) {
             const uint64_t *low = index->levels ? index->box[0][v] + below : index->word[v],
                            *high = index->levels ? index->box[1][v] + below : index->word[v];
-            for (int64_t i = 0; i < nodes; i++) {
+            for (int64_t i = 0; i < all; i++) {
                 uint64_t least = UINT64_MAX, most = 0;
                 for (int64_t k = i * FAN; k < tra_min64(n, (i + 1) * FAN); k++) {
                     least = low[k] < least ? low[k] : least;
@@ -169,7 +168,7 @@ static void make_tree(const tra_band *b, tra_band_index *index) {
                 index->box[1][v][at + i] = most;
             }
         }
-        index->level[++index->levels] = at + nodes;
+        index->level[++index->levels] = at + all;
         n = nodes;
     }
 }
@@ -190,154 +189,23 @@ tra_status tra_band_open(const tra_lookup *l, const tra_batch *right, tra_finder
     uint8_t *state = (uint8_t *)after + tra_round64(rows / 8 + 8);
     TRA_TRY(values_of(l, right, word, state, index, scratch, e));
     index->found = (int32_t *)word;
+    index->noted = index->found + rows;
+    index->room = 2 * b->n * rows - rows;
     index->bits = (uint64_t *)after;
     if (index->all) return TRA_OK;
     sort_rows(b, x, rows, word, state, (int64_t *)second, index);
     for (int v = 0; v < b->n; v++) {
         index->word[v] = (uint64_t *)second;
-        second += tra_round64(rows * 8);
+        second += tra_round64(groups_of(rows) * 8);
         for (int k = 0; k < 2; k++) {
             index->box[k][v] = (uint64_t *)second;
             second += tra_round64(nodes_most(rows) * 8);
         }
     }
     for (int v = 0; v < b->n; v++)
-        for (int64_t i = 0; i < index->rows; i++) index->word[v][i] = word[v * rows + x->list[i]];
+        for (int64_t i = 0; i < groups_of(index->rows); i++)
+            index->word[v][i] = i < index->rows ? word[v * rows + x->list[i]] : 0;
     make_tree(b, index);
     memset(index->bits, 0, (size_t)(rows / 8 + 8));
     return TRA_OK;
-}
-
-/* ---- left rows ----------------------------------------------------------------------------------------------- */
-
-void tra_band_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
-                  const tra_band_index *index, tra_band_query *q, void *room, void *scratch) {
-    static const uint8_t asks[] = {[THERE] = TRA_BAND_BOX, [NEVER] = TRA_BAND_NONE, [UNKNOWN] = TRA_BAND_ALL};
-    const tra_band *b = l->band;
-    double *sum = scratch, *most = sum + STRIP;
-    uint64_t *at = (uint64_t *)(most + STRIP);
-    tra_colrun run;
-    tra_vector *column = tra_keys_begin(&b->side[0], (char *)scratch + 3 * STRIP * 8, &run);
-    *q = (tra_band_query){room, (uint64_t *)room + b->n * STRIP, (uint8_t *)((uint64_t *)room + 2 * b->n * STRIP)};
-    memset(q->asks, THERE, STRIP);
-    memset(q->low, 0, (size_t)b->n * STRIP * 8);
-    memset(q->high, 0xff, (size_t)b->n * STRIP * 8);
-    tra_strip_of(left, row, column);
-    tra_colrun_strip(&run, column, first + row, n);
-    for (int k = 0; k < b->nends; k++) {
-        const tra_band_end *d = &b->end[k];
-        uint64_t *low = q->low + d->of * STRIP, *high = q->high + d->of * STRIP;
-        words_of(b, 0, &run, &d->at, n, b->rest_fails ? UNKNOWN : NEVER, at, q->asks, sum, most);
-        for (int i = 0; d->at.sum && i < n; i++) {
-            double slack = d->at.slack * (most[i] + index->most[d->of]) + 0x1p-1000;
-            at[i] = word_of_real(d->lower ? sum[i] - slack : sum[i] + slack);
-        }
-        for (int i = 0; i < n; i++) {
-            uint64_t own = at[i], step = d->strict && !d->at.sum;
-            if (d->lower) {
-                if (own > UINT64_MAX - step && q->asks[i] == THERE) q->asks[i] = NEVER;
-                low[i] = own + step > low[i] ? own + step : low[i];
-            } else {
-                if (own < step && q->asks[i] == THERE) q->asks[i] = NEVER;
-                high[i] = own - step < high[i] ? own - step : high[i];
-            }
-        }
-    }
-    for (int i = 0; i < n; i++) q->asks[i] = index->all ? TRA_BAND_ALL : asks[q->asks[i]];
-}
-
-/* ---- a search ------------------------------------------------------------------------------------------------ */
-
-typedef struct search {
-    const tra_band_index *index;
-    int from, n; /* the values that are looked at */
-    const uint64_t *low, *high;
-    int64_t begin, end; /* places */
-    int64_t rows, most;
-    int32_t *found;
-    const int32_t *list;
-} search;
-
-static void visit(search *s, int level, int64_t from, int64_t to) {
-    const tra_band_index *x = s->index;
-    for (int64_t i = from; i < to && s->rows < s->most; i++) {
-        bool meets = true;
-        for (int v = s->from; v < s->n && meets; v++) {
-            const uint64_t low = s->low[v * STRIP], high = s->high[v * STRIP];
-            if (level == 0)
-                meets = x->word[v][i] >= low && x->word[v][i] <= high;
-            else
-                meets = x->box[1][v][x->level[level - 1] + i] >= low && x->box[0][v][x->level[level - 1] + i] <= high;
-        }
-        if (!meets) continue;
-        if (level == 0) {
-            if (s->found) s->found[s->rows] = s->list[i];
-            s->rows++;
-            continue;
-        }
-        int64_t width = 1; /* places below each node of the level below */
-        for (int k = 1; k < level; k++) width *= FAN;
-        visit(s, level - 1, tra_max64(i * FAN, s->begin / width),
-              tra_min64((i + 1) * FAN, tra_ceil_div(s->end, width)));
-    }
-}
-
-static int by_number(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
-
-/* Puts what was found in the order of the right table. */
-static void sort_found(const tra_band_index *index, int64_t n, int64_t rows) {
-    enum { FEW = 24 };
-    int32_t *v = index->found;
-    if (index->ascends || n < 2) return;
-    if (n <= FEW || n < rows / 512) {
-        for (int64_t i = 1; i < n && n <= FEW; i++) {
-            int32_t x = v[i];
-            int64_t k = i;
-            for (; k > 0 && v[k - 1] > x; k--) v[k] = v[k - 1];
-            v[k] = x;
-        }
-        if (n > FEW) qsort(v, (size_t)n, sizeof *v, by_number);
-        return;
-    }
-    int32_t least = INT32_MAX, most = 0;
-    for (int64_t i = 0; i < n; i++) {
-        index->bits[v[i] / 64] |= UINT64_C(1) << v[i] % 64;
-        least = v[i] < least ? v[i] : least;
-        most = v[i] > most ? v[i] : most;
-    }
-    int64_t at = 0;
-    for (int64_t w = least / 64; w <= most / 64; w++) {
-        for (uint64_t b = index->bits[w]; b; b &= b - 1) v[at++] = (int32_t)(w * 64 + __builtin_ctzll(b));
-        index->bits[w] = 0;
-    }
-}
-
-int64_t tra_band_find(const tra_lookup *l, const tra_band_index *index, const tra_finder *x, const tra_band_query *q,
-                      int i, int64_t begin, int64_t end, bool found, int64_t most) {
-    const tra_band *b = l->band;
-    search s = {.index = index, .n = b->n, .low = q->low + i, .high = q->high + i, .most = most, .list = x->list};
-    for (int v = 0; v < b->n; v++)
-        if (s.low[v * STRIP] > s.high[v * STRIP]) return 0;
-    if (!b->tiled) {
-        const uint64_t *w = index->word[0];
-        TRA_BISECT(begin, end, mid, w[mid] < s.low[0]);
-        int64_t from = begin;
-        TRA_BISECT(from, end, mid, w[mid] <= s.high[0]);
-        end = from;
-        s.from = 1;
-    }
-    s.begin = begin, s.end = end;
-    s.found = found ? index->found : NULL;
-    if (begin >= end) return 0;
-    if (s.from == b->n && (!found || most < end - begin)) {
-        s.rows = tra_min64(most, end - begin);
-        if (found) s.found[0] = s.list[begin];
-        return s.rows;
-    }
-    int level = 0;
-    int64_t width = 1;
-    while (s.from < b->n && level < index->levels && end - begin > width * FAN) level++, width *= FAN;
-    visit(&s, level, begin / width, tra_ceil_div(end, width));
-    if (found) sort_found(index, s.rows, index->rows);
-    return s.rows;
 }

@@ -9,115 +9,6 @@
 
 enum { STRIP = TRA_COLSTRIP };
 
-/* ---- making ------------------------------------------------------------------------------------------------------ */
-
-static bool is_shared_key(const tra_lookup_spec *s, int right) {
-    for (int k = 0; k < s->nkeys; k++) {
-        if (s->rkey[k] == right && strcmp(s->left->v[s->lkey[k]].name, s->right->v[right].name) == 0) return true;
-    }
-    return false;
-}
-
-/* The time *x of an as-of join, NULL instead of NaN, with which no time compares. */
-static tra_status without_nan(tra_arena *a, const tra_colexpr **x, tra_err *e) {
-    const tra_colexpr *kids[3] = {*x, tra_colexpr_null(a), *x};
-    if (!tra_coltype_is_float((*x)->type)) return TRA_OK;
-    TRA_TRY(tra_colexpr_call(a, TRA_C_ISNAN, 1, kids, &kids[0], e));
-    return tra_colexpr_call(a, TRA_C_IF, 3, kids, x, e);
-}
-
-static tra_status find_keys(tra_lookup *l, tra_err *e) {
-    const tra_lookup_spec *s = &l->s;
-    const tra_colexpr **x = tra_news(l->arena, const tra_colexpr *, s->nkeys + 1),
-                      **y = tra_news(l->arena, const tra_colexpr *, s->nkeys + 1);
-    for (int k = 0; k < tra_lookup_compared(s); k++) {
-        const tra_colexpr *both[2] = {tra_colexpr_column(l->arena, s->left, s->lkey[k]),
-                                      tra_colexpr_column(l->arena, s->right, s->rkey[k])};
-        TRA_TRY(tra_colexpr_unify(l->arena, k < s->nkeys ? TRA_C_EQ : TRA_C_GE, 2, both, false, e));
-        x[k] = both[0], y[k] = both[1];
-    }
-    l->left = tra_keys_new(l->arena, s->nkeys, x, s->left->n);
-    l->right = tra_keys_new(l->arena, s->nkeys, y, s->right->n);
-    if (!s->asof) return TRA_OK;
-    TRA_TRY(without_nan(l->arena, &x[s->nkeys], e));
-    TRA_TRY(without_nan(l->arena, &y[s->nkeys], e));
-    l->time[0] = tra_keys_new(l->arena, 1, x + s->nkeys, s->left->n);
-    l->time[1] = tra_keys_new(l->arena, 1, y + s->nkeys, s->right->n);
-    return TRA_OK;
-}
-
-static void set_columns(tra_lookup *l) {
-    const tra_lookup_spec *s = &l->s;
-    int n = s->left->n, all = n + s->right->n, nout = 0;
-    tra_column *pair = tra_news(l->arena, tra_column, all + 1), *out = tra_news(l->arena, tra_column, all + 2);
-    int *from = tra_news(l->arena, int, all + 2);
-    bool pairs = s->how == TRA_LOOKUP_INNER || s->how == TRA_LOOKUP_LEFT;
-    for (int i = 0; i < all; i++) {
-        pair[i] = i < n ? s->left->v[i] : s->right->v[i - n];
-        if (i >= n && s->prefix) pair[i].name = tra_arena_printf(l->arena, "%s%s", s->prefix, pair[i].name);
-        if (i >= n && (!pairs || is_shared_key(s, i - n))) continue;
-        out[nout] = pair[i];
-        if (i >= n && s->how == TRA_LOOKUP_LEFT) out[nout].nullable = true;
-        from[nout++] = i;
-    }
-    if (s->number) {
-        out[nout] = (tra_column){.name = s->number, .type = TRA_COL_I64};
-        from[nout++] = -1;
-    }
-    tra_schema *p = tra_new(l->arena, tra_schema), *o = tra_new(l->arena, tra_schema);
-    *p = (tra_schema){all, pair};
-    *o = (tra_schema){nout, out};
-    l->pair = p, l->out = o, l->from = from;
-}
-
-static tra_status check_names(const tra_lookup *l, tra_err *e) {
-    for (int i = l->s.left->n; i < l->out->n; i++) {
-        const char *name = l->out->v[i].name;
-        if (tra_schema_find(l->out, name) == i) continue;
-        return tra_fail(e, TRA_PROGRAM, "both tables have a column `%s`; write join(..., prefix = \"r_\")", name);
-    }
-    return TRA_OK;
-}
-
-tra_status tra_lookup_new(tra_arena *a, const tra_lookup_spec *s, tra_lookup **out, tra_err *e) {
-    tra_lookup *l = tra_new(a, tra_lookup);
-    *l = (tra_lookup){.arena = a, .s = *s};
-    int n = tra_lookup_compared(s), *keys = tra_news(a, int, 2 * n + 1);
-    for (int k = 0; k < n; k++) keys[k] = s->lkey[k], keys[n + k] = s->rkey[k];
-    l->s.lkey = keys;
-    l->s.rkey = keys + n;
-    TRA_TRY(find_keys(l, e));
-    set_columns(l);
-    TRA_TRY(check_names(l, e));
-    *out = l;
-    return TRA_OK;
-}
-
-const tra_schema *tra_lookup_pair(const tra_lookup *l) { return l->pair; }
-const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l) { return &l->s; }
-const tra_colexpr *tra_lookup_condition(const tra_lookup *l) { return l->condition; }
-const tra_schema *tra_lookup_out(const tra_lookup *l) { return l->out; }
-const tra_colexpr *const *tra_lookup_left_keys(const tra_lookup *l) { return l->left.x; }
-const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l) { return l->right.x; }
-const int *tra_lookup_from(const tra_lookup *l) { return l->from; }
-
-void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition) {
-    bool *read = tra_news(l->arena, bool, l->pair->n + 1);
-    assert(condition->type == TRA_COL_BOOL);
-    tra_colexpr_columns(condition, read);
-    l->condition = condition;
-    l->where = tra_colcode_new(l->arena, 1, &condition);
-    l->read = read;
-    l->band = tra_band_of(l, condition);
-}
-
-bool tra_lookup_is_banded(const tra_lookup *l) { return l->band != NULL; }
-
-const char *tra_lookup_name(const tra_lookup *l, int side) {
-    static const char *const names[] = {"left", "right"};
-    return l->s.name[side] ? l->s.name[side] : names[side];
-}
-
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 /* A run. Pairs wait until there is a strip of them; then the condition is evaluated and those that pass come out. After
@@ -132,6 +23,8 @@ typedef struct pairing {
     bool met;        /* the current left row has a partner, */
     int64_t partner; /* of which this is the first */
     int npairs, nout;
+    int32_t *noted;     /* what the rows so far have found, in the index, or NULL, */
+    int64_t nnoted;     /* so many numbers */
     int64_t *pair[2];   /* the pairs that wait: left and right rows, STRIP each */
     int64_t *made[2];   /* the pairs that come out, until a strip of them is written */
     tra_vector *column; /* the columns that the condition reads, gathered for the pairs that wait */
@@ -246,30 +139,90 @@ static tra_status pair_list(pairing *p, const tra_finder *x, int64_t row, int64_
     return push(p, row, -2, e);
 }
 
-/* The same, of the right rows that lie in the box of row i of the strip. */
-static tra_status pair_box(pairing *p, const tra_right *r, const tra_band_query *q, int i, int64_t row, int64_t begin,
-                           int64_t end, tra_err *e) {
-    const tra_lookup *l = p->l;
+static bool makes_pairs(const pairing *p) { return p->l->s.how == TRA_LOOKUP_INNER || p->l->s.how == TRA_LOOKUP_LEFT; }
+
+/* Are the pairs of row i of the query those that were found, without a look at the condition? */
+static bool is_sure(const pairing *p, const tra_band_query *q, int64_t i) {
+    return p->l->band->exact && q->asks[i] != TRA_BAND_ALL;
+}
+
+/* The same with all right rows of its key, for a row of which it is not known what it asks for. */
+static tra_status pair_all(pairing *p, const tra_right *r, const tra_band_query *q, int64_t i, int64_t row,
+                           tra_err *e) {
     const tra_finder *x = &r->x;
-    bool pairs = l->s.how == TRA_LOOKUP_INNER || l->s.how == TRA_LOOKUP_LEFT, sure = l->band->exact;
-    if (q->asks[i] == TRA_BAND_NONE) end = begin;
-    if (p->sure != (sure && q->asks[i] != TRA_BAND_ALL)) TRA_TRY(flush(p, e));
-    p->sure = sure && q->asks[i] != TRA_BAND_ALL;
-    if (q->asks[i] == TRA_BAND_ALL) { /* lists lack rows that no box has: all are looked at, but where lists have all */
-        for (int64_t k = 0; !r->band.all && k < p->right->rows; k++)
-            if (begin < end && (l->s.nkeys == 0 || x->slot[k] == x->slot[x->list[begin]])) TRA_TRY(push(p, row, k, e));
-        return r->band.all ? pair_list(p, x, row, begin, end, e) : push(p, row, -2, e);
-    }
-    bool only_counts = p->sure && (!pairs || !p->out);
-    int64_t most = pairs || !p->sure ? INT64_MAX : 1, n = 0;
-    if (begin < end) n = tra_band_find(l, &r->band, x, q, i, begin, end, !only_counts, most);
-    if (only_counts) {
-        p->met = n > 0;
-        p->rows += pairs ? n : 0;
-        return end_of_row(p, row, e);
-    }
-    for (int64_t k = 0; k < n; k++) TRA_TRY(push(p, row, r->band.found[k], e));
+    int64_t begin = q->begin[i], end = q->end[i];
+    if (r->band.all) return pair_list(p, x, row, begin, end, e);
+    for (int64_t k = 0; k < p->right->rows && begin < end; k++) /* lists lack rows that no box has */
+        if (p->l->s.nkeys == 0 || x->slot[k] == x->slot[x->list[begin]]) TRA_TRY(push(p, row, k, e));
     return push(p, row, -2, e);
+}
+
+/* The same of a row that found n right rows, whose pairs need no look at the condition. */
+static tra_status pair_sure(pairing *p, int64_t row, int64_t n, const int32_t *found, tra_err *e) {
+    bool pairs = makes_pairs(p);
+    p->met = n > 0;
+    if (pairs && !p->out) p->rows += n;
+    for (int64_t k = 0; k < n && pairs && p->out; k++) emit(p, row, found[k]);
+    return end_of_row(p, row, e);
+}
+
+/* Notes what a row found for the run that follows. */
+static void note(pairing *p, const tra_band_index *index, int64_t n, const int32_t *found) {
+    int64_t numbers = makes_pairs(p) ? n : 0;
+    if (p->nnoted + 1 + numbers > index->room) {
+        p->noted = NULL;
+        return;
+    }
+    p->noted[p->nnoted++] = (int32_t)n;
+    if (numbers) memcpy(p->noted + p->nnoted, found, (size_t)numbers * sizeof *found);
+    p->nnoted += numbers;
+}
+
+/* Pairs as a count has noted them. */
+static tra_status pair_noted(pairing *p, const tra_band_index *index, tra_err *e) {
+    const int32_t *at = index->noted;
+    bool pairs = makes_pairs(p);
+    for (int64_t row = 0; row < p->left->rows; row++) {
+        int64_t n = *at++;
+        TRA_TRY(pair_sure(p, row, n, at, e));
+        at += pairs ? n : 0;
+    }
+    write_out(p);
+    return TRA_OK;
+}
+
+/* The same of a row that asked for a box, with those that it found. */
+static tra_status pair_found(pairing *p, tra_right *r, const tra_band_query *q, int64_t i, int64_t row,
+                             const int32_t *found, tra_err *e) {
+    int64_t n = q->count[i];
+    if (p->sure) {
+        if (p->noted) note(p, &r->band, n, found);
+        return pair_sure(p, row, n, found, e);
+    }
+    for (int64_t k = 0; k < n; k++) TRA_TRY(push(p, row, found[k], e));
+    return push(p, row, -2, e);
+}
+
+/* The left rows from `row` on, as many as the query has. */
+static tra_status pair_boxes(pairing *p, tra_right *r, tra_band_query *q, int64_t row, int64_t rows, tra_err *e) {
+    bool exact = p->l->band->exact;
+    int64_t most = makes_pairs(p) || !exact ? INT64_MAX : 1, n = rows;
+    for (int64_t from = 0; from < rows; from += n) {
+        n = tra_min64(n, rows - from);
+        bool counts = exact && (!makes_pairs(p) || (!p->out && !p->noted));
+        while (!tra_band_search(p->l, &r->band, &r->x, q, from, n, !counts, most)) n = tra_ceil_div(n, 2);
+        for (int64_t i = from; i < from + n; i++) {
+            bool sure = is_sure(p, q, i);
+            if (p->sure != sure) TRA_TRY(flush(p, e));
+            p->sure = sure;
+            if (!sure) p->noted = NULL;
+            if (q->asks[i] == TRA_BAND_ALL)
+                TRA_TRY(pair_all(p, r, q, i, row + i, e));
+            else
+                TRA_TRY(pair_found(p, r, q, i, row + i, n == 1 ? r->band.found : q->found + q->at[i], e));
+        }
+    }
+    return TRA_OK;
 }
 
 /* ---- keys of at most one partner --------------------------------------------------------------------------------- */
@@ -359,20 +312,38 @@ static tra_status run_single(pairing *p, tra_finder *x, void *scratch, tra_err *
 static tra_status run_pairs(pairing *p, tra_right *r, uint64_t *words, void *scratch, tra_err *e) {
     const tra_lookup *l = p->l;
     int64_t begin, end;
-    tra_band_query q;
     for (int64_t row = 0; row < p->left->rows; row += STRIP) {
         int n = (int)tra_min64(STRIP, p->left->rows - row);
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, row, n, words, scratch, p->first, e));
-        tra_right_ask(l, p->left, row, n, p->first, r, &q, scratch);
         for (int i = 0; i < n; i++) {
             tra_right_places(l, &r->x, words, i, &begin, &end);
-            TRA_TRY(l->band ? pair_box(p, r, &q, i, row + i, begin, end, e)
-                            : pair_list(p, &r->x, row + i, begin, end, e));
+            TRA_TRY(pair_list(p, &r->x, row + i, begin, end, e));
         }
     }
     TRA_TRY(flush(p, e));
     write_out(p);
+    return TRA_OK;
+}
+
+/* number: of a count it becomes that of what it has noted, 0 for nothing; of a run that follows it is this. */
+static tra_status run_boxes(pairing *p, tra_right *r, int64_t *number, uint64_t *words, void *scratch, tra_err *e) {
+    static _Atomic int64_t counts;
+    const tra_lookup *l = p->l;
+    tra_band_query q;
+    if (p->out && *number > 0 && *number == r->band.noted_by) return pair_noted(p, &r->band, e);
+    tra_band_query_begin(l, p->left->rows, (char *)scratch + tra_right_scratch(l), &q);
+    r->band.noted_by = 0;
+    p->noted = p->out ? NULL : r->band.noted;
+    for (int64_t row = 0, n; row < p->left->rows; row += n) {
+        n = tra_min64(q.rows, p->left->rows - row);
+        TRA_TRY(tra_right_ask(l, p->left, row, n, p->first, r, &q, words, scratch, e));
+        TRA_TRY(pair_boxes(p, r, &q, row, n, e));
+    }
+    TRA_TRY(flush(p, e));
+    write_out(p);
+    *number = p->out || !p->noted ? 0 : ++counts;
+    r->band.noted_by = *number;
     return TRA_OK;
 }
 
@@ -390,13 +361,14 @@ static tra_status run_asof(pairing *p, tra_finder *x, tra_asof_index *index, uin
     return TRA_OK;
 }
 
-int64_t tra_lookup_scratch(const tra_lookup *l) {
+int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows) {
     return tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + tra_right_scratch(l) +
-           tra_band_query_bytes(l);
+           tra_band_query_bytes(l, left_rows);
 }
 
-tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                          tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e) {
+tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
+                                  tra_batch *out, int64_t *rows, int64_t *number, tra_kept *kept, void *scratch,
+                                  tra_err *e) {
     tra_right *r;
     *rows = 0;
     if (out) out->rows = 0;
@@ -415,8 +387,15 @@ tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_
     p.code = own - (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
     TRA_TRY(l->s.asof             ? run_asof(&p, &r->x, &r->asof, words, own, e)
             : is_single(l, &r->x) ? run_single(&p, &r->x, own, e)
+            : l->band             ? run_boxes(&p, r, number, words, own, e)
                                   : run_pairs(&p, r, words, own, e));
     if (out) out->rows = p.rows;
     *rows = p.rows;
     return TRA_OK;
+}
+
+tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
+                          tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e) {
+    int64_t number = 0;
+    return tra_lookup_run_counted(l, left, right, first, out, rows, &number, kept, scratch, e);
 }

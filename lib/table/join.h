@@ -79,15 +79,19 @@ const tra_colexpr *const *tra_lookup_right_keys(const tra_lookup *l);
 /* Of each column of the result its number in the pair. */
 const int *tra_lookup_from(const tra_lookup *l);
 
-/* Bytes, aligned to 64, for a table of at most so many rows on the right: of scratch, and of its index, which is kept
- * from one call to the next that has the same right table (kept->of tells). */
-int64_t tra_lookup_scratch(const tra_lookup *l);
+/* Bytes, aligned to 64, for tables of at most so many rows: of scratch, and of the index of the right one, which is
+ * kept from one call to the next that has the same right table (kept->of tells). */
+int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows);
 int64_t tra_lookup_keep(const tra_lookup *l, int64_t right_rows);
 /* The rows that come out, into out, whose columns have room for as many as a call with out NULL has counted. first: the
  * number of the first left row, for messages. TRA_INPUT for what breaks unique or matched, and for keys and conditions
  * that could not be computed. */
 TRA_MUSTUSE tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                                       tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e);
+/* The same. A count sets *number; a run that is given it writes what that count has found, if it is still there. */
+TRA_MUSTUSE tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, const tra_batch *right,
+                                              int64_t first, tra_batch *out, int64_t *rows, int64_t *number,
+                                              tra_kept *kept, void *scratch, tra_err *e);
 
 /* For callers that go over the pairs themselves: the partners of left row i are the right rows list[from[i]] ..
  * list[to[i] - 1], in their order. from and to have room for all left rows; the list is in the index.

@@ -8,8 +8,8 @@ static int64_t vectors(const tra_pairs_before *x) { return tra_vectors_bytes(x->
 
 static int64_t before_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_pairs_before *x = data;
-    (void)ext_a, (void)ext_b;
-    return tra_add_most(vectors(x), tra_lookup_scratch(x->join));
+    (void)ext_b;
+    return tra_add_most(vectors(x), tra_lookup_scratch(x->join, ext_a->v[0]));
 }
 
 static int64_t before_keep(const void *data, const tra_dims *ext_b) {

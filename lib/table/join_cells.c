@@ -8,8 +8,8 @@ static int64_t vectors(const tra_lookup *l) {
 }
 
 static int64_t ops_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    (void)ext_a, (void)ext_b;
-    return vectors(data) + tra_lookup_scratch(data);
+    (void)ext_b;
+    return vectors(data) + tra_lookup_scratch(data, ext_a->v[0]);
 }
 
 static int64_t ops_keep(const void *data, const tra_dims *ext_b) { return tra_lookup_keep(data, ext_b->v[0]); }
@@ -40,7 +40,8 @@ static int64_t count(const tra_lookup *l, operands *o, int64_t first, tra_cell *
     tra_err e = {0};
     int64_t rows = 0;
     if (out->counted[0]) return out->counted[0] - 1;
-    if (tra_lookup_run(l, &o->left, &o->right, first, NULL, &rows, o->kept, o->rest, &e) != TRA_OK) {
+    if (tra_lookup_run_counted(l, &o->left, &o->right, first, NULL, &rows, &out->counted[1], o->kept, o->rest, &e) !=
+        TRA_OK) {
         tra_kernel_fail("%s", e.msg);
         return 0;
     }
@@ -63,7 +64,8 @@ static void ops_run(const void *data, const tra_cell *a, const tra_cell *b, tra_
     if (open_operands(l, a, b, scratch, &o)) rows = count(l, &o, first, out);
     tra_columns_begin(out, tra_lookup_out(l), rows, &o.out);
     if (rows == 0 || tra_kernel_failure()) return;
-    if (tra_lookup_run(l, &o.left, &o.right, first, &o.out, &rows, o.kept, o.rest, &e) != TRA_OK)
+    if (tra_lookup_run_counted(l, &o.left, &o.right, first, &o.out, &rows, &out->counted[1], o.kept, o.rest, &e) !=
+        TRA_OK)
         tra_kernel_fail("%s", e.msg);
 }
 

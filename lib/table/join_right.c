@@ -34,9 +34,21 @@ tra_status tra_right_index(const tra_lookup *l, const tra_batch *right, bool lis
     return TRA_OK;
 }
 
-void tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first, tra_right *r,
-                   tra_band_query *q, void *scratch) {
-    if (l->band) tra_band_ask(l, left, row, n, first, &r->band, q, (char *)scratch + tra_right_scratch(l), scratch);
+tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int64_t n, int64_t first,
+                         tra_right *r, tra_band_query *q, uint64_t *words, void *scratch, tra_err *e) {
+    int64_t begin, end;
+    for (int64_t to = 0; to < n; to += STRIP) {
+        int own = (int)tra_min64(STRIP, n - to);
+        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, left, row + to, own, words, scratch, first, e));
+        tra_band_ask(l, left, row + to, own, first, &r->band, q, to, scratch);
+        for (int i = 0; i < own; i++) {
+            tra_right_places(l, &r->x, words, i, &begin, &end);
+            q->begin[to + i] = (int32_t)begin;
+            q->end[to + i] = (int32_t)end;
+        }
+    }
+    return TRA_OK;
 }
 
 tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
@@ -60,6 +72,20 @@ tra_status tra_lookup_partners(const tra_lookup *l, const tra_batch *left, const
     return TRA_OK;
 }
 
+static tra_status count_boxes(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
+                              int64_t *pairs, tra_right *x, uint64_t *words, void *own, tra_err *e) {
+    tra_band_query q;
+    tra_band_query_begin(l, left->rows, (char *)own + tra_right_scratch(l), &q);
+    for (int64_t row = 0, n; row < left->rows; row += n) {
+        n = tra_min64(q.rows, left->rows - row);
+        TRA_TRY(tra_right_ask(l, left, row, n, first, x, &q, words, own, e));
+        (void)tra_band_search(l, &x->band, &x->x, &q, 0, n, false, INT64_MAX);
+        for (int64_t i = 0; i < n; i++)
+            pairs[row + i] = q.asks[i] != TRA_BAND_ALL ? q.count[i] : x->band.all ? q.end[i] - q.begin[i] : right->rows;
+    }
+    return TRA_OK;
+}
+
 tra_status tra_lookup_count(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                             int64_t *pairs, tra_kept *kept, void *scratch, tra_err *e) {
     tra_right *x;
@@ -67,20 +93,14 @@ tra_status tra_lookup_count(const tra_lookup *l, const tra_batch *left, const tr
     uint64_t *words = scratch;
     int64_t begin, end;
     void *own = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
-    tra_band_query q;
+    if (l->band) return count_boxes(l, left, right, first, pairs, x, words, own, e);
     for (int64_t r = 0; r < left->rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, left->rows - r);
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
         if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, left, r, n, words, own, first, e));
-        tra_right_ask(l, left, r, n, first, x, &q, own);
         for (int i = 0; i < n; i++) {
             tra_right_places(l, &x->x, words, i, &begin, &end);
             pairs[r + i] = end - begin;
-            if (!l->band) continue;
-            if (q.asks[i] == TRA_BAND_BOX)
-                pairs[r + i] = tra_band_find(l, &x->band, &x->x, &q, i, begin, end, false, INT64_MAX);
-            if (q.asks[i] == TRA_BAND_NONE) pairs[r + i] = 0;
-            if (q.asks[i] == TRA_BAND_ALL && !x->band.all) pairs[r + i] = right->rows;
         }
     }
     return TRA_OK;

@@ -15,13 +15,13 @@ typedef struct tra_right {
 /* The index, which is made if it is not there. lists: with the rows of each key, not only whether there are some. */
 TRA_MUSTUSE tra_status tra_right_index(const tra_lookup *l, const tra_batch *right, bool lists, tra_kept *kept,
                                        void *scratch, tra_right **out, tra_err *e);
-/* Bytes that computing keys, times and what bounds them takes; what left rows ask for (tra_right_ask) stands after
- * these, in tra_band_query_bytes. */
+/* Bytes that computing keys, times and what bounds them takes. */
 int64_t tra_right_scratch(const tra_lookup *l);
 /* The places in lists of the right rows with the keys of row i of a strip. */
 void tra_right_places(const tra_lookup *l, tra_finder *x, const uint64_t *words, int i, int64_t *begin, int64_t *end);
-/* The boxes of n left rows from `row` on; nothing, if the join has no band. */
-void tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first, tra_right *r,
-                   tra_band_query *q, void *scratch);
+/* What n left rows from `row` on ask for, at most as many as the query has room for. words: room for keys of a strip.
+ */
+TRA_MUSTUSE tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int64_t n, int64_t first,
+                                     tra_right *r, tra_band_query *q, uint64_t *words, void *scratch, tra_err *e);
 
 #endif

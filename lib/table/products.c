@@ -51,7 +51,7 @@ static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *
     int64_t of_left = tra_add_most(grouping_bytes(left), 2 * words(left));
     int64_t of_right = tra_add_most(grouping_bytes(right), 6 * words(right));
     int64_t totals = tra_mul_most(right, s->n * (int64_t)sizeof(total));
-    int64_t all = tra_add_most(tra_add_most(of_left, of_right), tra_add_most(totals, tra_lookup_scratch(s->l)));
+    int64_t all = tra_add_most(tra_add_most(of_left, of_right), tra_add_most(totals, tra_lookup_scratch(s->l, left)));
     return tra_add_most(all, vectors(s) + 64);
 }
 

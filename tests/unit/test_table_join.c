@@ -107,7 +107,7 @@ static int64_t compare(const tra_lookup *l, const tra_lookup_spec *s, bool where
 
 static tra_status run(const tra_lookup *l, const tra_batch *x, const tra_batch *y, tra_batch *out, tra_err *e) {
     int64_t rows = 0, again = 0;
-    void *scratch = aligned_alloc(64, (size_t)(tra_lookup_scratch(l) + 63) / 64 * 64);
+    void *scratch = aligned_alloc(64, (size_t)(tra_lookup_scratch(l, x->rows) + 63) / 64 * 64);
     tra_kept kept = {.room = aligned_alloc(64, (size_t)(tra_lookup_keep(l, y->rows) + 63) / 64 * 64)};
     tra_status s = tra_lookup_run(l, x, y, 0, NULL, &rows, &kept, scratch, e);
     const tra_schema *sc = tra_lookup_out(l);
