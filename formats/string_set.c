@@ -80,7 +80,7 @@ int64_t tra_string_set_bytes(const tra_string_set *w) {
 }
 
 typedef struct item {
-    uint64_t first; /* the first eight bytes, as a number of their order */
+    uint64_t first; /* the first eight bytes in which strings may differ, as a number of their order */
     int32_t i;
 } item;
 
@@ -92,12 +92,25 @@ static int by_bytes(const void *a, const void *b, void *ctx) {
                          w->begin[y->i + 1] - w->begin[y->i]);
 }
 
+/* How many bytes all strings begin with. */
+static int64_t common_bytes(const tra_string_set *w) {
+    int64_t n = w->n ? w->begin[1] : 0;
+    for (int64_t i = 1; i < w->n && n > 0; i++) {
+        const char *s = w->bytes + w->begin[i];
+        int64_t k = 0, most = tra_min64(n, w->begin[i + 1] - w->begin[i]);
+        while (k < most && s[k] == w->bytes[k]) k++;
+        n = k;
+    }
+    return n;
+}
+
 int32_t *tra_string_set_order(const tra_string_set *w) {
+    int64_t common = common_bytes(w);
     item *v = tra_malloc((size_t)(w->n + 1) * sizeof *v);
     int32_t *order = tra_malloc((size_t)(w->n + 1) * sizeof *order);
     for (int64_t i = 0; i < w->n; i++) {
-        const unsigned char *s = (const unsigned char *)w->bytes + w->begin[i];
-        int64_t len = w->begin[i + 1] - w->begin[i];
+        const unsigned char *s = (const unsigned char *)w->bytes + w->begin[i] + common;
+        int64_t len = w->begin[i + 1] - w->begin[i] - common;
         v[i] = (item){.i = (int32_t)i};
         for (int64_t k = 0; k < 8; k++) v[i].first = v[i].first << 8 | (k < len ? s[k] : 0);
     }

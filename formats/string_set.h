@@ -17,6 +17,12 @@ typedef struct tra_string_set {
 uint64_t tra_string_set_hash(const char *s, size_t n);
 /* The number of the string, which is put in when it is new (*fresh). */
 int64_t tra_string_set_add(tra_string_set *w, const char *s, size_t n, uint64_t hash, bool *fresh);
+/* Is the set so large that a string of that hash is best announced, some strings before it is added or looked for? */
+static inline bool tra_string_set_is_large(const tra_string_set *w) { return w->nslots > 1 << 16; }
+static inline void tra_string_set_expect(const tra_string_set *w, uint64_t hash) {
+    __builtin_prefetch(&w->slots[hash & (uint64_t)(w->nslots - 1)]);
+}
+enum { TRA_STRINGS_AHEAD = 8 }; /* so many strings before */
 int64_t tra_string_set_find(const tra_string_set *w, const char *s, size_t n, uint64_t hash); /* or -1 */
 void tra_string_set_clear(tra_string_set *w); /* empty again, with its room */
 void tra_string_set_free(tra_string_set *w);

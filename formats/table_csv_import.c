@@ -21,6 +21,7 @@ static void collect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p
         size_t n;
         bool null, fresh;
         if (w->bad[r]) continue;
+        tra_csv_expect(m, w, p, r + TRA_STRINGS_AHEAD, c, words);
         const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
         if (null) continue;
         tra_string_set_add(words, s, n, tra_string_set_hash(s, n), &fresh);
@@ -167,6 +168,7 @@ static tra_status fill_strings(tra_csv_import *m, tra_csv_worker *w, const tra_c
         size_t n;
         bool null;
         if (w->bad[r]) continue;
+        tra_csv_expect(m, w, p, r + TRA_STRINGS_AHEAD, c, &m->words[c]);
         const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
         int64_t at = null ? 0 : tra_string_set_find(&m->words[c], s, n, tra_string_set_hash(s, n));
         if (at < 0 || (null && !state)) return changed(m, c, e);

@@ -92,6 +92,10 @@ TRA_MUSTUSE tra_status tra_csv_read_piece(tra_csv_import *m, tra_csv_worker *w, 
 /* The text of a cell of a string column, in UTF-8. */
 const char *tra_csv_string(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t row, int column,
                            size_t *n, bool *null);
+/* Announces the text of a row, if there is one, to a large set. The text of the row before it is asked for after that.
+ */
+void tra_csv_expect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t row, int column,
+                    const tra_string_set *words);
 /* ---- passes after the first (table_csv_pack.c) ----------------------------------------------------------------- */
 
 /* The first pass, which begins now, packs the wanted cells of each piece: the room is made before a stretch. */

@@ -20,6 +20,15 @@ const char *tra_csv_string(tra_csv_import *m, tra_csv_worker *w, const tra_csv_p
     return w->buf;
 }
 
+void tra_csv_expect(tra_csv_import *m, tra_csv_worker *w, const tra_csv_piece *p, int64_t row, int column,
+                    const tra_string_set *words) {
+    size_t n;
+    bool null;
+    if (!tra_string_set_is_large(words) || row >= w->rows.n || w->bad[row]) return;
+    const char *s = tra_csv_string(m, w, p, row, column, &n, &null);
+    if (!null) tra_string_set_expect(words, tra_string_set_hash(s, n));
+}
+
 /* Is the cell a value of the type that was given for its column, or NULL? */
 static bool fits(const tra_csv_import *m, const tra_csv_column *c, const char *s, size_t n, bool quoted) {
     int64_t room[2];

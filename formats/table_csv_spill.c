@@ -121,6 +121,7 @@ static tra_status collect(struct tra_csv_spill *x, int worker, const tra_csv_pie
         size_t n;
         bool null, fresh = false;
         if (w->bad[r]) continue;
+        tra_csv_expect(m, w, p, r + TRA_STRINGS_AHEAD, c, words);
         const char *s = tra_csv_string(m, w, p, r, c, &n, &null);
         nulls |= null;
         k->state[i] = null ? TRA_STATE_NULL : TRA_STATE_VALUE;

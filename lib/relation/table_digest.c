@@ -17,12 +17,18 @@ static uint64_t bits_of(double x) {
 
 uint64_t tra_digest_string(const char *s, size_t n) { return XXH64(s, n, 1); }
 
-/* A row that is NULL may have a code that the dictionary does not have. */
-static uint64_t string_bits(const tra_dictionary *d, int32_t code) {
-    int64_t len;
-    if (code >= d->n) return 0;
-    const char *s = tra_dictionary_at(d, code, &len);
-    return tra_digest_string(s, (size_t)len);
+/* The words of n codes. Rows ask for strings in any order, of dictionaries larger than a cache: so where they lie is
+ * asked for first, then the strings, then they are there. A row that is NULL may have a code that d does not have. */
+static void string_words(const tra_dictionary *d, const int32_t *code, int n, uint64_t *to) {
+    for (int i = 0; i < n; i++)
+        if (code[i] < d->n) __builtin_prefetch(&d->begin[code[i]]);
+    for (int i = 0; i < n; i++)
+        if (code[i] < d->n) __builtin_prefetch(d->bytes + d->begin[code[i]]);
+    for (int i = 0; i < n; i++) {
+        int64_t len = 0;
+        const char *s = code[i] < d->n ? tra_dictionary_at(d, code[i], &len) : NULL;
+        to[i] = s ? tra_digest_string(s, (size_t)len) : 0;
+    }
 }
 
 #define WORD_FLOAT(x) bits_of((double)(x))
@@ -37,7 +43,7 @@ static uint64_t string_bits(const tra_dictionary *d, int32_t code) {
 static void words_of(const tra_column *c, const tra_vector *v, int64_t from, int n, uint64_t *to) {
     const int32_t *code = v->values; /* with a dictionary */
     if (c->dict) {
-        for (int i = 0; i < n; i++) to[i] = string_bits(c->dict, code[from + i]);
+        string_words(c->dict, code + from, n, to);
     } else {
         switch (tra_coltype_held(c->type)) { TRA_DTYPES(WORDS) }
     }
