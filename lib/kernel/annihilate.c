@@ -34,7 +34,7 @@ tra_known tra_known_result(tra_scalar_op op, const tra_known *x) {
 /* May the other operand, where this one is 0, be anything whose product with 0 is not 0? A finite number is not. */
 static bool may_meet(const tra_known *other) { return other->reads || !isfinite(other->zero); }
 
-bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any) {
+static tra_known known_of(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any) {
     tra_known regs[TRA_MAXREGS], r = {.reads = false};
     if (any) *any = false;
     for (int i = 0; i < code->n; i++) {
@@ -55,8 +55,14 @@ bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bo
         }
         regs[c->d] = r;
     }
-    return r.sparse;
+    return r;
 }
+
+bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any) {
+    return known_of(code, sparse, kill, any).sparse;
+}
+
+bool tra_code_fixed(const tra_code *code, const bool *sparse) { return known_of(code, sparse, NULL, NULL).all; }
 
 bool tra_step_sparse(const tra_kernel *k, tra_kernel_use use, bool a, bool b) {
     const bool arg[2] = {a, use == TRA_USE_JOIN ? b : a};

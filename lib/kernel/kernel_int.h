@@ -354,6 +354,8 @@ tra_known tra_known_result(tra_scalar_op op, const tra_known *x);
  * each instruction; all are 0 where *any is false) has bit 0 where the result of an instruction must be 0 wherever its
  * first operand is 0, and bit 1 for the second operand. */
 bool tra_code_sparse(const tra_code *code, const bool *sparse, uint8_t *kill, bool *any);
+/* Is the result one number wherever the arguments of sparse type are 0, whatever the others are? */
+bool tra_code_fixed(const tra_code *code, const bool *sparse);
 /* Runs one instruction in type t, and makes its result 0 where an operand is 0 that annihilates, as kill says. */
 void tra_strip_kill(tra_dtype t, tra_scalar_op op, void *d, const void *a, const void *b, double value, int64_t n,
                     int kill);

@@ -4,7 +4,7 @@
  * operand has an entry whose absence alone makes it 0 (a factor), or else any operand of sparse type has one; where
  * neither is enough, everywhere. */
 #include "../kernel/share.h"
-#include "sparse.h"
+#include "reduce.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t
         tra_typed typed;
         bool kills = false;
         tra_code_type(f->code, 1, &f->arg, f->wide, v, &typed);
-        tra_code_sparse(f->code, (const bool[1]){true}, kill, &kills);
+        tra_code_sparse(f->code, (const bool[1]){!f->dense}, kill, &kills);
         if (kills) typed.kill = kill;
         tra_convert(own, typed.load[0], narrow, f->arg, n);
         const void *arg[2] = {own, NULL};
@@ -58,7 +58,10 @@ typedef struct job {
     operand arg[2];
     bool sparse[2], candidate[2], all;
     tra_typed typed;
-    tra_cell *out;
+    tra_cell *out;             /* or */
+    const tra_rows_sink *sink; /* what takes the values */
+    int piece;
+    tra_dtype type; /* of the values */
     tra_dims ext;
     int64_t rows, columns;
     double (*regs)[TRA_STRIP];
@@ -124,9 +127,17 @@ static void take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i
 static void compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to) {
     const void *arg[2] = {in[0], in[1]};
     if (j->code)
-        tra_typed_strip(&j->typed, j->regs, arg, n, to, j->out->array.dtype);
+        tra_typed_strip(&j->typed, j->regs, arg, n, to, j->type);
     else
-        tra_convert(to, j->out->array.dtype, in[0], j->typed.load[0], n);
+        tra_convert(to, j->type, in[0], j->typed.load[0], n);
+}
+
+/* Values in a row, to a result that is rows or to who takes them. */
+static void put(const job *j, tra_rows_maker *to, int64_t row, const uint32_t *column, const void *value, int64_t n) {
+    if (j->sink)
+        j->sink->put(j->sink->ctx, j->piece, row, column, value, n);
+    else
+        tra_rows_put_strip(to, j->type, row, column, value, n);
 }
 
 /* ---- dense results ------------------------------------------------------------------------------------------- */
@@ -219,7 +230,7 @@ static int64_t union_row(job *j, int64_t number, tra_rows_maker *to) {
             n = read_both_4(&j->arg[0], &j->arg[1], column, (uint32_t *)(void *)in[0], (uint32_t *)(void *)in[1]);
         if (n == 0) return entries;
         compute(j, in, n, out);
-        tra_rows_put_strip(to, j->out->array.dtype, number, column, out, n);
+        put(j, to, number, column, out, n);
     }
 }
 
@@ -231,6 +242,10 @@ static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to
     for (int64_t k = 0; k < x->count; k += TRA_STRIP) {
         int64_t n = tra_min64(TRA_STRIP, x->count - k);
         const uint32_t *column = x->column + k;
+        if (j->sink && !j->code && is_plain(j, which) && j->typed.load[which] == j->type) {
+            put(j, to, number, column, x->in.v.value + (size_t)(x->first + k) * size, n);
+            continue;
+        }
         if (is_plain(j, which))
             memcpy(arg[which], x->in.v.value + (size_t)(x->first + k) * size, (size_t)n * size);
         else
@@ -239,7 +254,7 @@ static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to
         for (int64_t i = 0; j->nargs == 2 && i < n; i++)
             take(&j->arg[1 - which], column[i], j->typed.load[1 - which], arg[1 - which], i);
         compute(j, in, n, out);
-        tra_rows_put_strip(to, j->out->array.dtype, number, column, out, n);
+        put(j, to, number, column, out, n);
     }
     return x->count;
 }
@@ -265,7 +280,7 @@ static int64_t sparse_row(job *j, int64_t number, tra_rows_maker *to) {
         entries += n;
         if (!to) continue;
         compute(j, in, n, out);
-        tra_rows_put_strip(to, j->out->array.dtype, number, column, out, n);
+        put(j, to, number, column, out, n);
     }
     return entries;
 }
@@ -286,8 +301,8 @@ static int64_t next_row(job *j, int64_t from) {
 }
 
 /* Chooses which operands' entries are the places where the result may be other than 0. */
-static void choose(job *j) {
-    for (int i = 0; i < j->nargs; i++) {
+static void choose(job *j, bool all) {
+    for (int i = 0; i < j->nargs && !all; i++) {
         bool alone[2] = {i == 0 && j->sparse[0], i == 1 && j->sparse[1]};
         int64_t n = j->arg[i].in.dense ? INT64_MAX : j->arg[i].in.v.n, before = INT64_MAX;
         if (j->candidate[0] && !j->arg[0].in.dense) before = j->arg[0].in.v.n;
@@ -297,7 +312,7 @@ static void choose(job *j) {
         j->candidate[1] = i == 1;
     }
     if (j->candidate[0] || j->candidate[1]) return;
-    j->all = j->code && !tra_code_sparse(j->code, j->sparse, NULL, NULL);
+    j->all = !j->sink && j->code && !tra_code_sparse(j->code, j->sparse, NULL, NULL);
     for (int i = 0; i < j->nargs; i++) j->candidate[i] = j->sparse[i];
     if (!j->candidate[0] && !j->candidate[1]) j->all = true;
 }
@@ -318,15 +333,16 @@ static void cut(pieces *x) {
     const tra_rows_view *v = NULL;
     for (int i = 0; i < j->nargs; i++)
         if (!j->arg[i].in.dense && j->arg[i].leads && (!v || j->arg[i].in.v.n > v->n)) v = &j->arg[i].in.v;
-    bool every = !v || !j->out->layout || j->all;
+    bool every = !v || (j->out && !j->out->layout) || j->all;
     for (int i = 0; i < j->nargs; i++) every = every || (j->candidate[i] && (j->arg[i].in.dense || !j->arg[i].leads));
     int64_t steps = every ? tra_mul_most(2 * j->rows, j->columns) : tra_mul_most(8, v->n);
     x->n = tra_share_pieces(steps);
+    if (j->sink) x->n = (int)tra_min64(x->n, j->sink->most);
     if (every) {
         tra_dtype t = j->arg[0].in.cell->array.dtype;
         x->n = (int)tra_max64(1, tra_min64(x->n, j->rows));
         /* a dense state may be the memory of the result, whose elements are then to be read before they are written */
-        if (!j->out->layout && tra_dtype_size(t) != tra_dtype_size(j->out->array.dtype)) x->n = 1;
+        if (j->out && !j->out->layout && tra_dtype_size(t) != tra_dtype_size(j->type)) x->n = 1;
         for (int i = 0; i <= x->n; i++) x->at[i] = (int64_t)((__int128)j->rows * i / x->n);
         return;
     }
@@ -340,6 +356,7 @@ static void cut(pieces *x) {
 static job job_at(const pieces *x, int piece, double (*regs)[TRA_STRIP]) {
     job j = *x->j;
     j.regs = regs;
+    j.piece = piece;
     j.rows = x->at[piece + 1];
     for (int i = 0; i < j.nargs; i++)
         if (!j.arg[i].in.dense && j.arg[i].leads) j.arg[i].r = tra_rows_from(&j.arg[i].in.v, x->at[piece]);
@@ -353,7 +370,7 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     assert(nregs <= TRA_MAXREGS);
     job j = job_at(x, piece, regs);
     (void)scratch;
-    if (!j.out->layout) {
+    if (j.out && !j.out->layout) {
         for (int64_t row = x->at[piece]; row < j.rows && !tra_cancelled(); row++) {
             at_row(&j, row);
             dense_row(&j, row);
@@ -361,13 +378,14 @@ static void run_piece(void *ctx, int piece, void *scratch) {
         return;
     }
     tra_rows_maker to = {.cell = j.out};
-    if (!x->count) to.v = x->rows.piece[piece], to.v.nrows = to.v.n = 0;
+    if (!x->count && !j.sink) to.v = x->rows.piece[piece], to.v.nrows = to.v.n = 0;
     for (int64_t row = x->at[piece]; (row = next_row(&j, row)) < j.rows && !tra_cancelled(); row++) {
         at_row(&j, row);
         int64_t here = sparse_row(&j, row, x->count ? NULL : &to);
         nrows += here > 0;
         n += here;
     }
+    if (j.sink) return;
     if (x->count) {
         j.out->counted_of[piece][0] = nrows;
         j.out->counted_of[piece][1] = n;
@@ -391,7 +409,7 @@ static int64_t compute_rows(job *j, bool count) {
     pieces x; /* not initialised as a whole: it is large */
     x.j = j;
     x.count = true;
-    if (out->layout) choose(j);
+    if (out->layout) choose(j, false);
     cut(&x);
     if (!out->layout) {
         tra_share(x.n, run_piece, &x, NULL);
@@ -409,28 +427,50 @@ static int64_t compute_rows(job *j, bool count) {
     return tra_rows_pieces_end(&x.rows);
 }
 
-int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
-                         tra_cell *out, bool count) {
-    job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext};
-    size_t room = code ? (size_t)code->n + 1 : 1;
+/* Types the operands and the code of the job, and runs it. */
+static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *const *in, bool count, bool all) {
+    size_t room = j->code ? (size_t)j->code->n + 1 : 1;
     tra_typed_insn *v = tra_malloc(room * sizeof *v);
     uint8_t *kill = tra_malloc(room);
     bool kills = false;
-    j.rows = tra_rows_box(&j.ext);
-    j.columns = tra_last_extent(&j.ext);
-    for (int i = 0; i < nargs; i++) {
-        j.sparse[i] = in[i]->sparse || in[i]->layout;
-        operand_of(&j.arg[i], in[i], &j.ext);
+    int64_t r = 0;
+    j->rows = tra_rows_box(&j->ext);
+    j->columns = tra_last_extent(&j->ext);
+    for (int i = 0; i < j->nargs; i++) {
+        j->sparse[i] = in[i]->sparse || in[i]->layout;
+        operand_of(&j->arg[i], in[i], &j->ext);
     }
-    j.typed.load[0] = tra_strip_type(types[0]);
-    if (code) {
-        tra_code_type(code, nargs, types, wide, v, &j.typed);
-        tra_code_sparse(code, j.sparse, kill, &kills);
-        if (kills) j.typed.kill = kill;
+    j->typed.load[0] = tra_strip_type(types[0]);
+    if (j->code) {
+        tra_code_type(j->code, j->nargs, types, wide, v, &j->typed);
+        tra_code_sparse(j->code, j->sparse, kill, &kills);
+        if (kills) j->typed.kill = kill;
     }
-    if (j.columns == 0) j.rows = 0;
-    int64_t bytes = compute_rows(&j, count);
+    if (j->columns == 0) j->rows = 0;
+    if (j->sink) {
+        pieces x;
+        x.j = j;
+        x.count = false;
+        choose(j, all);
+        cut(&x);
+        tra_share(x.n, run_piece, &x, NULL);
+        r = x.n;
+    } else {
+        r = compute_rows(j, count);
+    }
     free(kill);
     free(v);
-    return bytes;
+    return r;
+}
+
+int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
+                         tra_cell *out, bool count) {
+    job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext, .type = out->array.dtype};
+    return run_job(&j, types, wide, in, count, false);
+}
+
+int tra_rows_visit(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
+                   const tra_dims *ext, bool all, const tra_rows_sink *sink) {
+    job j = {.code = code, .nargs = nargs, .sink = sink, .ext = *ext, .type = sink->type};
+    return (int)run_job(&j, types, wide, in, false, all);
 }

@@ -1,10 +1,10 @@
 /* layout.c - the row of the layout: which file here does what. */
-#include "project.h"
+#include "reduce.h"
 
 #include <string.h>
 
 /* What takes a join or map: one step, with a function of one argument before (of maps) and after it, or without. */
-typedef enum way { ELEMENTS, PRODUCT, REDUCE, MERGE, SLOW } way;
+typedef enum way { ELEMENTS, PRODUCT, REDUCE, MERGE, TOTAL, SLOW } way;
 
 enum { LEFT = 1, RIGHT = 2 };
 
@@ -12,8 +12,8 @@ typedef struct plan {
     way way;
     const tra_kernel *step;
     tra_unary before, after;
-    int of;      /* MERGE: the operand whose labels are all; */
-    tra_dims as; /* extents of the other, as those of an array with the same labels */
+    tra_total total; /* TOTAL; its `of` of MERGE too: the operand whose labels are all */
+    tra_dims as;     /* extents of the other, as those of an array with the same labels */
 } plan;
 
 /* Is a function of one argument 0 at 0? */
@@ -22,9 +22,8 @@ static bool keeps_zero(const tra_kernel *step) {
 }
 
 /* Is it a function of two operands at the same place, folded, which is computed by entries alone? Both are rows with
- * the same labels, and it is 0 where both are; or one is rows, it is 0 where that is, and the other is dense and has
- * some of its labels in their order. *of: the one whose labels are all; as: extents of the other, 1 where it has no
- * label. */
+ * the same labels; or one is rows, it is one number where that is 0, and the other is dense and has some of its labels
+ * in their order. *of: the one whose labels are all; as: extents of the other, 1 where it has no label. */
 static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims *ext_b, unsigned held, int *of,
                    tra_dims *as) {
     const tra_dims *ext[2] = {ext_a, ext_b};
@@ -32,7 +31,7 @@ static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims
     *of = held == RIGHT;
     const tra_dims *all = ext[*of], *some = ext[1 - *of];
     const bool both = held == (LEFT | RIGHT), sparse[2] = {both || *of == 0, both || *of == 1};
-    if (all->n == 0 || step->rank[*of] != all->n || !tra_code_sparse(step->code, sparse, NULL, NULL)) return false;
+    if (all->n == 0 || step->rank[*of] != all->n || !(both || tra_code_fixed(step->code, sparse))) return false;
     int d = 0;
     *as = (tra_dims){.n = all->n};
     for (int i = 0; i < all->n; i++) {
@@ -42,6 +41,41 @@ static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims
         d += has;
     }
     return d == some->n && (!both || some->n == all->n); /* rows of other ranks are numbered otherwise */
+}
+
+/* Is it functions of the elements of one operand, or of two with entries, folded into a dense array, and another one
+ * of the result? */
+static bool totals(const tra_kernel *const *step, int n, tra_kernel_use use, tra_dtype a, tra_dtype b,
+                   const tra_dims *ext_a, const tra_dims *ext_b, unsigned held, plan *p) {
+    tra_total *t = &p->total;
+    bool sparse[2] = {held & LEFT, held & RIGHT};
+    int i = 0;
+    *t = (tra_total){.nargs = use == TRA_USE_JOIN ? 2 : 1, .of = 0};
+    if (use == TRA_USE_JOIN && !(merges(step[0], ext_a, ext_b, held, &t->of, &p->as) ||
+                                 (step[0]->cls == TRA_K_SCALAR && held == (LEFT | RIGHT) && tra_dims_eq(ext_a, ext_b))))
+        return false;
+    if (use == TRA_USE_JOIN && step[0]->cls == TRA_K_SCALAR) p->as = *ext_b;
+    bool folds = use == TRA_USE_JOIN && step[0]->cls == TRA_K_ALIGNED, zero = true;
+    for (; i < n && !t->step; i++) {
+        folds = folds || step[i]->cls != TRA_K_SCALAR;
+        if (folds && i > 0 && !tra_rows_reduces(step[i], ext_a->n)) return false;
+        if (folds && use == TRA_USE_MAP && !tra_rows_reduces(step[i], ext_a->n)) return false;
+        if (folds) t->step = step[i];
+        if (step[i]->code && i == 0) {
+            t->code = step[i]->code, t->wide = folds && tra_aligned_sums(step[i]);
+            zero = tra_code_sparse(t->code, sparse, NULL, NULL);
+        } else if (step[i]->code) {
+            if (t->nmore == TRA_TOTAL_MORE) return false;
+            t->more[t->nmore++] = (tra_unary){step[i]->code, a, folds && tra_aligned_sums(step[i]), !zero};
+            zero = tra_code_sparse(step[i]->code, &zero, NULL, NULL);
+        }
+        a = b = tra_step_dtype(step[i], i == 0 ? use : TRA_USE_MAP, a, b);
+    }
+    t->after = (tra_unary){.arg = a, .dense = !zero};
+    if (!t->step || i + 1 < n || (i < n && step[i]->cls != TRA_K_SCALAR)) return false;
+    if (i < n) t->after.code = step[i]->code;
+    bool plain = t->nargs == 1 && !t->code && !t->nmore && !t->after.code && (a == TRA_F64 || a == TRA_I64);
+    return plain || !zero || !tra_rows_moves(t->step);
 }
 
 /* Chooses the way. held: which operands are rows, as bits; out: the layout of the result. */
@@ -55,6 +89,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
     tra_dims ext = *ext_a;
     if (n == 1 && step[0]->cls == TRA_K_SCALAR) return p.step = step[0], p.way = ELEMENTS, p;
     if (!rows) return p;
+    if (!out && totals(step, n, use, a, b, ext_a, ext_b, held, &p)) return p.way = TOTAL, p;
     if (use == TRA_USE_MAP && step[0]->cls == TRA_K_SCALAR) {
         if (!keeps_zero(step[0])) return p;
         p.before.code = step[i++]->code;
@@ -63,7 +98,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
     p.step = step[i++];
     if (use == TRA_USE_MAP && p.step->cls == TRA_K_ALIGNED) {
         if (p.before.code || !keeps_zero(p.step)) return p;
-        p.before = (tra_unary){p.step->code, a, tra_aligned_sums(p.step)};
+        p.before = (tra_unary){p.step->code, a, tra_aligned_sums(p.step), false};
     }
     p.after.arg = tra_step_dtype(p.step, use, a, b);
     if (i < n) {
@@ -71,7 +106,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
         p.after.code = step[i]->code;
     }
     if (use == TRA_USE_MAP && tra_rows_reduces(p.step, ext.n)) p.way = REDUCE;
-    if (use == TRA_USE_JOIN && merges(p.step, ext_a, ext_b, held, &p.of, &p.as)) p.way = MERGE;
+    if (use == TRA_USE_JOIN && merges(p.step, ext_a, ext_b, held, &p.total.of, &p.as)) p.way = MERGE;
     if (use == TRA_USE_JOIN && tra_rows_contracts(p.step, ext_a, ext_b)) p.way = PRODUCT;
     if (p.way == PRODUCT && !out && p.after.code) { /* in the memory of the result */
         size_t size = tra_dtype_size(p.after.arg);
@@ -96,10 +131,11 @@ static int64_t merged_room(int64_t entries, const tra_dims *ext) {
 
 static int64_t merge_scratch(const plan *p, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                              const tra_dims *ext_b) {
-    const tra_dims *ext = p->of ? ext_b : ext_a;
+    const tra_dims *ext = p->total.of ? ext_b : ext_a;
     int64_t n = a->layout ? tra_most_entries(a, ext_a) : 0, all = n;
-    if (b->layout) n = tra_add_most(n, tra_most_entries(b, ext_b));
+    if (b && b->layout) n = tra_add_most(n, tra_most_entries(b, ext_b));
     if (tra_dims_product(ext, &all)) n = tra_min64(n, all);
+    if (p->way == TOTAL) return tra_rows_total_scratch(&p->total, a->dtype, ext, n);
     return tra_min64(tra_add_most(merged_room(n, ext), tra_project_scratch(n)), TRA_SIZE_MOST);
 }
 
@@ -113,9 +149,9 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
     case PRODUCT:
         return out ? tra_rows_product_scratch(p.step, a, ext_a, b, ext_b)
                    : tra_rows_contract_scratch(p.step, a, ext_a, b, ext_b);
-    case REDUCE:
-        return tra_rows_reduce_scratch(p.step, &p.before, &p.after, a->dtype, ext_a, out, tra_most_entries(a, ext_a));
-    case MERGE: return merge_scratch(&p, a, ext_a, b, ext_b);
+    case REDUCE: return tra_rows_reduce_scratch(tra_most_entries(a, ext_a));
+    case MERGE:
+    case TOTAL: return merge_scratch(&p, a, ext_a, b, ext_b);
     case SLOW: break;
     }
     return tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
@@ -129,6 +165,7 @@ static int64_t run_map(const tra_kernel *k, const tra_cell *in, tra_cell *out, b
     switch (p.way) {
     case ELEMENTS: return tra_rows_elementwise(p.step->code, &t, 1, &in, out, count);
     case REDUCE: return tra_rows_reduce(p.step, &p.before, &p.after, in, out, count, scratch);
+    case TOTAL: tra_rows_total(&p.total, &in, &p.as, &out->array, scratch); return 0;
     case PRODUCT:
     case MERGE:
     case SLOW: break;
@@ -165,16 +202,16 @@ static int64_t merge(const plan *p, const tra_cell *const *in, tra_cell *out, bo
     tra_unary as_is;
     tra_cell own[2] = {*in[0], *in[1]}; /* what tra_rows_compute broadcasts */
     const tra_cell *operand[2] = {&own[0], &own[1]};
-    tra_cell both = {.layout = &tra_rows, .sparse = true, .array.ext = in[p->of]->array.ext, .head = scratch};
-    own[1 - p->of].array.ext = p->as;
+    tra_cell both = {.layout = &tra_rows, .sparse = true, .array.ext = in[p->total.of]->array.ext, .head = scratch};
+    own[1 - p->total.of].array.ext = p->as;
     tra_code_type(one.code, 2, types, wide, v, &typed);
     both.array.dtype = typed.type;
     tra_rows_compute(one.code, types, 2, wide, operand, &both, true);
     int64_t room = merged_room(both.counted[1], &both.array.ext);
     tra_rows_compute(one.code, types, 2, wide, operand, &both, false);
     one.nin = 1;
-    memcpy(one.in[0], p->step->in[p->of], sizeof one.in[0]);
-    one.rank[0] = p->step->rank[p->of];
+    memcpy(one.in[0], p->step->in[p->total.of], sizeof one.in[0]);
+    one.rank[0] = p->step->rank[p->total.of];
     as_is = (tra_unary){.arg = typed.type};
     return tra_rows_reduce(&one, &as_is, &p->after, &both, out, count, (char *)scratch + room);
 }
@@ -191,6 +228,7 @@ static int64_t run_join(const tra_kernel *k, const tra_cell *a, const tra_cell *
         contract(&p, a, b, &out->array, scratch);
         return 0;
     case MERGE: return merge(&p, in, out, count, scratch);
+    case TOTAL: tra_rows_total(&p.total, in, &p.as, &out->array, scratch); return 0;
     case REDUCE:
     case SLOW: break;
     }

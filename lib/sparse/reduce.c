@@ -1,32 +1,25 @@
 /* reduce.c - maps of rows that move entries or fold them: transposes, diagonals, Einstein strings of one operand, row
  * and column folds. Entries are sorted by where they come to; those that come together are folded, and where these are
  * fewer than the elements that they stand for the others, which are 0, take part. */
-#include "../kernel/share.h"
 #include "order.h"
+#include "reduce.h"
 #include "sums.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* The labels of a step: of its operand, and of its result. */
-typedef struct labels {
-    int rank, nout;
-    int8_t in[TRA_MAXDIM], out[TRA_MAXDIM];
-} labels;
-
-static bool labels_of(const tra_kernel *k, int rank, labels *l) {
-    *l = (labels){.rank = rank};
+bool tra_fold_labels_of(const tra_kernel *k, int of, int rank, tra_fold_labels *l) {
+    *l = (tra_fold_labels){.rank = rank};
     for (int d = 0; d < rank; d++) l->in[d] = (int8_t)d;
     switch (k->cls) {
     case TRA_K_EINSUM:
         if (k->nin != 1) return false; /* fall through */
     case TRA_K_ALIGNED:
-        if (k->nin != 1) return false;
-        memcpy(l->in, k->in[0], sizeof l->in);
+        memcpy(l->in, k->in[of], sizeof l->in);
         memcpy(l->out, k->out, sizeof l->out);
         l->nout = k->nout;
-        return true;
+        return k->rank[of] == rank;
     case TRA_K_TRANSPOSE:
         for (l->nout = 0; l->nout < rank; l->nout++) l->out[l->nout] = (int8_t)(rank - 1 - l->nout);
         return true;
@@ -52,8 +45,12 @@ static bool labels_of(const tra_kernel *k, int rank, labels *l) {
     return false;
 }
 
-/* How many elements are folded into one of the result. */
-static int64_t folded(const labels *l, const tra_dims *in) {
+bool tra_rows_moves(const tra_kernel *step) {
+    return step->cls == TRA_K_TRANSPOSE || step->cls == TRA_K_DIAG || (step->props & TRA_P_MOVES) ||
+           (step->cls == TRA_K_ALIGNED && step->nlabels == step->nout);
+}
+
+int64_t tra_folded(const tra_fold_labels *l, const tra_dims *in) {
     int64_t n = 1;
     for (int d = 0; d < l->rank; d++)
         if (!memchr(l->out, l->in[d], (size_t)l->nout) && !memchr(l->in, l->in[d], (size_t)d))
@@ -62,11 +59,11 @@ static int64_t folded(const labels *l, const tra_dims *in) {
 }
 
 bool tra_rows_reduces(const tra_kernel *step, int rank) {
-    labels l;
-    return labels_of(step, rank, &l);
+    tra_fold_labels l;
+    return (step->cls != TRA_K_ALIGNED || step->nin == 1) && tra_fold_labels_of(step, 0, rank, &l);
 }
 
-static void make_route(const labels *l, const tra_dims *out, tra_route *route) {
+void tra_fold_route(const tra_fold_labels *l, const tra_dims *out, tra_route *route) {
     *route = (tra_route){.from = NULL};
     int64_t step = 1;
     memcpy(route->label, l->in, sizeof route->label);
@@ -78,6 +75,18 @@ static void make_route(const labels *l, const tra_dims *out, tra_route *route) {
         else
             route->row[first] = step, step *= out->v[d];
     }
+}
+
+int64_t tra_fold_place(const tra_route *route, const tra_dims *ext, int64_t width, int64_t row) {
+    int64_t at = 0;
+    if (ext->n == 2) return row * (route->row[0] * width + route->column[0]);
+    for (int d = ext->n - 2; d >= 0; row /= ext->v[d], d--)
+        at += row % ext->v[d] * (route->row[d] * width + route->column[d]);
+    return at;
+}
+
+int64_t tra_fold_step(const tra_route *route, const tra_dims *ext, int64_t width) {
+    return route->row[ext->n - 1] * width + route->column[ext->n - 1];
 }
 
 /* Results as they come, stored a strip at a time. */
@@ -174,129 +183,15 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
     }
 }
 
-/* ---- sums into dense arrays ------------------------------------------------------------------------------------- */
-
-enum {
-    AHEAD = 32,
-    LARGE = 1 << 17
-}; /* entries that a prefetch comes before its use; elements that the second cache
-      does not hold */
-
-/* Adds the entries of a row in their order, without sorting them. Entries of one place are added in four lanes, so that
- * no addition waits for the one before it; places in no order are prefetched. A sum that begins with +0 is still +0
- * after -0 was added. */
-static void sum_reals(const tra_rows_view *v, int64_t r, double *sum, int64_t step, bool large) {
-    const double *value = (const double *)(const void *)v->value;
-    double own[4] = {0, 0, 0, 0};
-    int64_t k = v->begin[r], end = v->begin[r + 1];
-    if (step == 0) {
-        for (; k + 4 <= end; k += 4)
-            for (int i = 0; i < 4; i++) own[i] += value[k + i];
-        for (; k < end; k++) own[0] += value[k];
-        *sum += (own[0] + own[1]) + (own[2] + own[3]);
-    }
-    for (int64_t most = v->begin[v->nrows] - AHEAD; step == 1 && k < end; k++) {
-        if (large && k < most) __builtin_prefetch(&sum[v->column[k + AHEAD]], 1);
-        sum[v->column[k]] += value[k];
-    }
-    for (; k < end; k++) sum[(int64_t)v->column[k] * step] += value[k];
-}
-
-/* The same for integers, with a test of each addition for overflow. */
-static void sum_integers(const tra_rows_view *v, int64_t r, int64_t *to, int64_t step) {
-    const int64_t *value = (const int64_t *)(const void *)v->value;
-    bool over = false;
-    for (int64_t k = v->begin[r], end = v->begin[r + 1]; k < end; k++) {
-        int64_t sum, *at = to + (int64_t)v->column[k] * step;
-        over |= __builtin_add_overflow(*at, value[k], &sum);
-        *at = sum;
-    }
-    tra_overflow |= over;
-}
-
-static void sum_row(const tra_rows_view *v, int64_t r, tra_dtype t, void *to, int64_t at, int64_t step, bool large) {
-    if (t == TRA_F64)
-        sum_reals(v, r, (double *)to + at, step, large);
-    else
-        sum_integers(v, r, (int64_t *)to + at, step);
-}
+/* ---- into rows ---------------------------------------------------------------------------------------------------- */
 
 /* Can the step be added up without sorting? It must be a sum in the type of the elements (f32 is added up in f64),
  * without a function before it, over dimensions of different labels. */
-static bool adds_up(const tra_kernel *step, const labels *l, const tra_unary *before, tra_dtype t) {
+static bool adds_up(const tra_kernel *step, const tra_fold_labels *l, const tra_unary *before, tra_dtype t) {
     if (before->code || step->fold != TRA_S_ADD || l->rank == 0) return false;
     for (int d = 1; d < l->rank; d++)
         if (memchr(l->in, l->in[d], (size_t)d)) return false;
-    return t == TRA_F64 || t == TRA_I64;
-}
-
-/* Where the entries of a row come to: the first coordinates in the result, as a place, and the step of the last one. */
-static int64_t place_of(const tra_route *route, const tra_dims *ext, int64_t width, int64_t row) {
-    int64_t at = 0;
-    if (ext->n == 2) return row * (route->row[0] * width + route->column[0]);
-    for (int d = ext->n - 2; d >= 0; row /= ext->v[d], d--)
-        at += row % ext->v[d] * (route->row[d] * width + route->column[d]);
-    return at;
-}
-
-static int64_t step_of(const tra_route *route, const tra_dims *ext, int64_t width) {
-    return route->row[ext->n - 1] * width + route->column[ext->n - 1];
-}
-
-/* Rows of the operand are added up in pieces: these write to different places, or each has a sum of its own. */
-typedef struct adding {
-    const tra_cell *in;
-    const tra_route *route;
-    const tra_array *out;
-    tra_rows_view v;
-    int64_t at[TRA_PIECES + 1], width, step;
-    char *sums; /* of the pieces after the first; NULL: they write to different places */
-    int64_t each;
-} adding;
-
-static void add_rows(void *ctx, int piece, void *scratch) {
-    const adding *x = ctx;
-    const tra_dims *ext = &x->in->array.ext;
-    tra_dtype t = x->out->dtype;
-    char *to = x->out->data;
-    bool large = tra_elements_of(&x->out->ext) > LARGE;
-    (void)scratch;
-    if (x->sums && piece > 0) to = memset(x->sums + (piece - 1) * x->each, 0, tra_array_bytes(x->out));
-    for (int64_t r = x->at[piece]; r < x->at[piece + 1] && !tra_cancelled(); r++)
-        sum_row(&x->v, r, t, to, place_of(x->route, ext, x->width, x->v.row[r]), x->step, large);
-}
-
-/* Do no two rows come to one place? */
-static bool keeps_rows(const labels *l) {
-    for (int d = 0; d + 1 < l->rank; d++)
-        if (!memchr(l->out, l->in[d], (size_t)l->nout)) return false;
-    return true;
-}
-
-static int64_t bytes_of_sum(int64_t elements, tra_dtype t) {
-    return tra_mul_most(tra_ceil_div(tra_mul_most(elements, (int64_t)tra_dtype_size(t)), 64), 64);
-}
-
-/* Room for the sums of the pieces after the first. ext: of the operand, or larger. */
-static int64_t sums_scratch(const labels *l, tra_dtype t, const tra_dims *ext) {
-    int64_t elements = 1;
-    for (int d = 0; d < l->rank; d++)
-        if (memchr(l->out, l->in[d], (size_t)l->nout)) elements = tra_mul_most(elements, ext->v[d]);
-    return keeps_rows(l) ? 0 : tra_add_most(64, tra_mul_most(TRA_SHARE_SUMS - 1, bytes_of_sum(elements, t)));
-}
-
-static void add_up(const labels *l, const tra_cell *in, const tra_route *route, tra_array *out, void *scratch) {
-    enum { STEPS = 2 };
-    adding x = {.in = in, .route = route, .out = out, .v = tra_rows_of(in), .width = tra_last_extent(&out->ext)};
-    int64_t entries = x.v.begin[x.v.nrows], elements = tra_elements_of(&out->ext);
-    x.step = step_of(route, &in->array.ext, x.width);
-    x.each = bytes_of_sum(elements, out->dtype);
-    memset(out->data, 0, tra_array_bytes(out));
-    if (!keeps_rows(l)) x.sums = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
-    int n = x.sums ? tra_share_sums(entries, STEPS, elements) : tra_share_pieces(tra_mul_most(STEPS, entries));
-    n = tra_share_rows(&x.v, NULL, n, x.at);
-    tra_share(n, add_rows, &x, NULL);
-    if (x.sums) tra_share_add(out, x.sums, x.each, n);
+    return t == TRA_F64;
 }
 
 /* A result of rows whose box is not much larger than the entries are many: these are added up at their places in it,
@@ -312,14 +207,14 @@ static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra
     const tra_dims *ext = &in->array.ext;
     tra_rows_view v = tra_rows_of(in);
     tra_dtype t = TRA_F64;
-    int64_t width = tra_last_extent(&out->array.ext), step = step_of(route, ext, width), nrows;
+    int64_t width = tra_last_extent(&out->array.ext), step = tra_fold_step(route, ext, width), nrows;
     const double one = 1;
     tra_rows_maker to = {.cell = NULL};
     tra_row_part part;
     if (!count) to = tra_rows_make(out, out->counted[0], out->counted[1]);
     tra_sums sums = tra_sums_begin(tra_elements_of(&out->array.ext), v.n, t, scratch);
     for (int64_t r = 0; r < v.nrows && !tra_cancelled(); r++) {
-        int64_t at = place_of(route, ext, width, v.row[r]);
+        int64_t at = tra_fold_place(route, ext, width, v.row[r]);
         for (int64_t k = v.begin[r], end = v.begin[r + 1]; k < end; k += TRA_STRIP) {
             tra_row_values(v.value, t, v.column, k, tra_min64(TRA_STRIP, end - k), t, &part);
             tra_sums_add_row(&sums, at, step, part.column, part.value, part.n, &one, count);
@@ -349,25 +244,17 @@ static int64_t move(const tra_cell *in, const tra_route *route, int64_t box, tra
     return tra_rows_end(out, v.nrows, v.n);
 }
 
-int64_t tra_rows_reduce_scratch(const tra_kernel *step, const tra_unary *before, const tra_unary *after, tra_dtype t,
-                                const tra_dims *ext, const tra_layout *out, int64_t entries) {
-    labels l;
-    int64_t sorting = tra_project_scratch(entries);
-    if (out || after->code || !labels_of(step, ext->n, &l) || !adds_up(step, &l, before, t)) return sorting;
-    return tra_min64(sorting, sums_scratch(&l, t, ext)); /* there are no more pieces than entries */
-}
+int64_t tra_rows_reduce_scratch(int64_t entries) { return tra_project_scratch(entries); }
 
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
                         tra_cell *out, bool count, void *scratch) {
-    labels l;
+    tra_fold_labels l;
     tra_route route;
-    bool is_one = labels_of(step, in->array.ext.n, &l);
+    bool is_one = tra_fold_labels_of(step, 0, in->array.ext.n, &l), moves = tra_rows_moves(step);
     assert(is_one && in->layout);
     (void)is_one;
-    int64_t each = folded(&l, &in->array.ext);
-    bool moves = step->cls == TRA_K_TRANSPOSE || step->cls == TRA_K_DIAG || (step->props & TRA_P_MOVES) ||
-                 (step->cls == TRA_K_ALIGNED && step->nlabels == step->nout);
-    make_route(&l, &out->array.ext, &route);
+    int64_t each = tra_folded(&l, &in->array.ext);
+    tra_fold_route(&l, &out->array.ext, &route);
     int64_t rows, entries, box = tra_rows_box(&out->array.ext);
     if (moves && out->layout && !before->code && !after->code && in->array.dtype == out->array.dtype &&
         tra_dtype_size(in->array.dtype) >= 4 && is_quick(in, box, tra_last_extent(&out->array.ext)))
@@ -376,13 +263,8 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
         tra_rows_counted(out, rows, entries);
         return tra_rows_room(out->array.dtype, rows, entries);
     }
-    bool adds = adds_up(step, &l, before, in->array.dtype);
-    if (adds && !out->layout && !after->code) {
-        assert(out->array.dtype == in->array.dtype);
-        add_up(&l, in, &route, &out->array, scratch);
-        return 0;
-    }
-    if (adds && in->array.dtype == TRA_F64 && !moves && out->layout && has_small_box(&out->array, tra_rows_of(in).n)) {
+    if (adds_up(step, &l, before, in->array.dtype) && !moves && out->layout &&
+        has_small_box(&out->array, tra_rows_of(in).n)) {
         if (!count && out->counted[1] == 0) add_to_rows(in, &route, after, out, true, scratch);
         return add_to_rows(in, &route, after, out, count, scratch);
     }

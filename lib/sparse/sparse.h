@@ -146,7 +146,8 @@ void tra_rows_contract(const tra_kernel *step, const tra_cell *a, const tra_cell
 typedef struct tra_unary {
     const tra_code *code;
     tra_dtype arg;
-    bool wide; /* integers are computed as i64 */
+    bool wide;  /* integers are computed as i64 */
+    bool dense; /* its argument is of dense type */
 } tra_unary;
 tra_dtype tra_unary_type(const tra_unary *f);
 /* Computes the function for n <= TRA_STRIP numbers of type `from`, as numbers of type `to`; in and out may be the same
@@ -190,9 +191,8 @@ bool tra_rows_reduces(const tra_kernel *step, int rank);
  * is `after` where the result is rows. count as above. */
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
                         tra_cell *out, bool count, void *scratch);
-/* Bytes of scratch for it, for an operand of type t, of these extents or larger ones, with at most so many entries. */
-int64_t tra_rows_reduce_scratch(const tra_kernel *step, const tra_unary *before, const tra_unary *after, tra_dtype t,
-                                const tra_dims *ext, const tra_layout *out, int64_t entries);
+/* Bytes of scratch for it, for an operand of at most so many entries. */
+int64_t tra_rows_reduce_scratch(int64_t entries);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
