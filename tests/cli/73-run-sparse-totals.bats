@@ -1,0 +1,117 @@
+# Functions of sparse tensors that are folded: only entries are computed, whatever the function is at 0.
+load helper
+
+# The statements of a list, of a matrix of that type: one a line, with numpy's result after a colon. a, b: dense arrays.
+statements() {
+    cat <<'END'
+C[] = sum exp(A[i,j]) : np.exp(a).sum()
+C[i] = sum exp(A[i,j]) : np.exp(a).sum(1)
+C[j] = sum exp(-A[i,j]) : np.exp(-a).sum(0)
+C[i] = max exp(A[i,j]) : np.exp(a).max(1)
+C[j] = min (1 - A[i,j]) : (1 - a).min(0)
+C[i] = max (A[i,j] - 3) : (a - 3).max(1)
+C[j] = max A[i,j] : a.max(0)
+C[i] = min A[i,j] : a.min(1)
+C[] = prod (1 + A[i,j] / 64) : (1 + a / 64).prod()
+C[i] = prod A[i,j] : a.prod(1)
+C[] = sum (A[i,j] == 0) : (a == 0).sum()
+C[i] = sum (A[i,j] >= 0) : (a >= 0).sum(1)
+C[] = count(A[i,j] > 0) : np.array(a.size)
+C[j] = all(A[i,j] >= 0) : (a >= 0).all(0)
+C[i] = any(A[i,j] <= 0) : (a <= 0).any(1)
+C[] = mean(exp(A[i,j])) : np.exp(a).mean()
+C[i] = sum (A[i,j] - 1) * (A[i,j] - 1) : ((a - 1) ** 2).sum(1)
+C[] = sum exp(A[i,j] * B[i,j]) : np.exp(a * b).sum()
+C[i] = sum exp(A[i,j] - B[i,j]) : np.exp(a - b).sum(1)
+C[j] = max (1 - abs(A[i,j] - B[i,j])) : (1 - abs(a - b)).max(0)
+C[i] = sum (A[i,j] == B[i,j]) : (a == b).sum(1)
+C[] = sum (1 / (1 + A[i,j]^2)) : (1 / (1 + a.astype(float) ** 2)).sum()
+C[i] = log(sum[j](exp(A[i,j]))) : np.log(np.exp(a).sum(1))
+C[i] = sum cosh(A[i,i]) : np.cosh(np.diag(a))
+C[j,i] = exp(A[i,j]) : np.exp(a).T
+C = sum(exp(A)) : np.exp(a).sum()
+C = all(A >= 0) : (a >= 0).all()
+C = max(2 - abs(A)) : (2 - abs(a)).max()
+END
+}
+
+# Runs all of them on a.npy and b.npy as that storage, in those blocks.
+run_all() {
+    tra import -q a.npy -o a.h5 --storage "$1" --block "$2"
+    tra import -q b.npy -o b.h5 --storage "$1" --block "$2"
+    statements | if [ "${3-}" ]; then grep -v 'i,i'; else cat; fi >all
+    printf '%s\n' 'input A from "a.h5"' 'input B from "b.h5"' >p.tra
+    sed 's/ : .*//' all | awk '{ sub(/^C/, "C" NR); print; print "output C" NR " to \"c" NR ".npy\"" }' >>p.tra
+    tra run -q p.tra
+    py '
+a, b = np.load("a.npy"), np.load("b.npy")
+tolerance = 1e-5 if a.dtype == np.float32 else 1e-11
+if a.dtype == bool: a, b = a.astype(np.int64), b.astype(np.int64)
+for i, line in enumerate(open("all")):
+    statement, numpy = line.split(" : ")
+    want, got = np.asarray(eval(numpy)), np.load(f"c{i + 1}.npy")
+    assert got.shape == want.shape, (statement, got.shape, want.shape)
+    assert np.allclose(got.astype(float), want.astype(float), rtol=tolerance), (statement, a.dtype, got, want)'
+}
+
+@test "what is not 0 at 0 is folded by entries alone: sums, extremes, products, counts, of one operand and two" {
+    for type in float64 float32 int64 bool; do
+        py '
+r = np.random.default_rng(4)
+for n in "ab":
+    a = np.where(r.random((23, 23)) < 0.2, r.integers(-3, 4, (23, 23)), 0)
+    a[5] = 0; a[:, 7] = 0; a[11] = r.integers(1, 4, 23)
+    np.save(n + ".npy", a.astype(sys.argv[1]))' "$type"
+        run_all csr 23x23 square
+        run_all dcsr 7x10 square
+    done
+    run_all csc 8x23 square
+    run_all coo 23x5 square
+}
+
+@test "the same of one row, one column, no entries, all entries, and of NaN and infinities among the entries" {
+    for shape in 1,40 40,1 6,50; do
+        py '
+r = np.random.default_rng(5)
+s = tuple(map(int, sys.argv[1].split(",")))
+for n in "ab": np.save(n + ".npy", np.where(r.random(s) < 0.3, r.integers(-3, 4, s), 0).astype(float))' "$shape"
+        run_all csr "${shape/,/x}" oblong
+    done
+    py 'for n in "ab": np.save(n + ".npy", np.zeros((9, 9)))'
+    run_all csr 9x9 square
+    py 'for n in "ab": np.save(n + ".npy", np.ones((9, 9)))'
+    run_all csr 4x9 square
+    py '
+a = np.zeros((3, 40)); a[0, 3] = np.nan; a[1, 5] = np.inf; a[2, 7] = -np.inf
+np.save("a.npy", a)'
+    tra import -q a.npy -o a.h5 --storage csr
+    printf '%s\n' 'input A from "a.h5"' 'S[i] = sum exp(A[i,j])' 'M[i] = max (A[i,j] + 1)' 'N[i] = min (1 - A[i,j])' 'I[i] = sum 1 / A[i,j]' \
+        'output S to "s.npy"' 'output M to "m.npy"' 'output N to "n.npy"' 'output I to "i.npy"' >p.tra
+    tra run -q p.tra
+    py '
+np.testing.assert_allclose(np.load("s.npy"), [np.nan, np.inf, 39])
+np.testing.assert_allclose(np.load("m.npy"), [np.nan, np.inf, 1])
+np.testing.assert_allclose(np.load("n.npy"), [np.nan, -np.inf, 1])
+np.testing.assert_allclose(np.load("i.npy"), [np.nan, np.inf, np.inf])'
+}
+
+@test "large sums of functions take memory for entries, on one thread and two, and give the same bits" {
+    tra gen -q --shape 3000000x3000000 --density 1e-7 --seed 3 -o g.h5:A
+    tra gen -q --shape 3000000x3000000 --density 1e-7 --seed 4 -o h.h5:A
+    printf '%s\n' 'input A from "g.h5:A"' 'input B from "h.h5:A"' 'C[] = sum exp(A[i,j])' 'D[j] as dense = max exp(A[i,j] + B[i,j])' \
+        'E[] = all(A[i,j] < 1)' 'F[i] as dense = sum cosh(A[i,j])' 'output C to "c.h5"' 'output D to "d.h5"' 'output E to "e.h5"' \
+        'output F to "f.h5"' >p.tra
+    status 0 tra run p.tra --memory 1G --threads 1
+    [[ $output != *dense* ]]
+    tra digest c.h5 d.h5 e.h5 f.h5 >one
+    status 0 tra run p.tra --memory 1G --threads 2
+    tra digest c.h5 d.h5 e.h5 f.h5 >two
+    cmp one two
+    tra export -q g.h5:A --to npz -o g.npz
+    tra export -q c.h5 --to npy -o c.npy
+    py '
+import scipy.sparse as sp
+a = sp.load_npz("g.npz")
+want = np.exp(a.data).sum() + (9e12 - a.nnz)
+assert abs(np.load("c.npy") - want) < 1e-12 * want'
+}
