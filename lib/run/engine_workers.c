@@ -101,6 +101,12 @@ static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scra
     pthread_mutex_unlock(&g->lock);
 }
 
+void tra_engine_share(tra_engine *g, bool begins) {
+    static _Thread_local sharer mine;
+    mine = (sharer){{share}, g};
+    tra_share_by(begins ? &mine.base : NULL);
+}
+
 /* ---- the thread ------------------------------------------------------------------------------------------------ */
 
 /* Runs a task, or prepares an input (task < 0), that find_work has found. Under the lock, which it releases meanwhile.

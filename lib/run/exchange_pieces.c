@@ -57,15 +57,22 @@ static tra_status slot_of(const tra_exchange *x, const tra_transfer *t, int64_t 
 tra_status tra_piece_cut(tra_exchange *x, const tra_transfer *t, const tra_cell *src, tra_block **out) {
     tra_dims from, to, ext, zero;
     overlap(x, t, &from, &to, &ext);
+    tra_engine_share(x->site->engine, true);
     tra_cell c = piece_of(x, &ext, NULL);
     tra_cell_piece p = {.src = src, .from = from, .to.n = ext.n, .ext = ext};
     int64_t bytes = c.layout ? tra_cell_gather_bytes(&p, 1, &c) : tra_dense_bytes(c.array.dtype, &ext);
-    TRA_TRY(tra_exchange_new_block(x, t->out, bytes, out));
-    c = piece_of(x, &ext, (*out)->ptr);
-    zero = (tra_dims){.n = ext.n};
-    tra_cell_copy(&c, &zero, src, &from, &ext);
-    if (c.layout) tra_block_shrink(x->site->pool, *out, tra_cell_bytes(&c));
-    return TRA_OK;
+    tra_status s = tra_exchange_new_block(x, t->out, bytes, out);
+    if (s == TRA_OK && c.layout) {
+        c.head = (*out)->ptr;
+        tra_cell_gather(&p, 1, &c);
+        tra_block_shrink(x->site->pool, *out, tra_cell_bytes(&c));
+    } else if (s == TRA_OK) {
+        c.array.data = (*out)->ptr;
+        zero = (tra_dims){.n = ext.n};
+        tra_cell_copy(&c, &zero, src, &from, &ext);
+    }
+    tra_engine_share(x->site->engine, false);
+    return s;
 }
 
 /* ---- making results of pieces ---------------------------------------------------------------------------------- */
@@ -108,12 +115,14 @@ static tra_status join_pieces(tra_exchange *x, int64_t slot, tra_block **out) {
         cells[pinned] = piece_of(x, &w->ext, w->block->ptr);
         pieces[pinned] = (tra_cell_piece){.src = &cells[pinned], .from.n = w->ext.n, .to = w->to, .ext = w->ext};
     }
+    tra_engine_share(x->site->engine, true);
     if (s == TRA_OK) s = tra_exchange_new_block(x, x->out->ordinal[slot], tra_cell_gather_bytes(pieces, p->n, &c), out);
     if (s == TRA_OK) {
         c.head = (*out)->ptr;
         tra_cell_gather(pieces, p->n, &c);
         tra_block_shrink(pool, *out, tra_cell_bytes(&c));
     }
+    tra_engine_share(x->site->engine, false);
     for (int64_t i = 0; i < pinned; i++) tra_block_unpin(pool, p->v[i].block);
     free(cells);
     free(pieces);

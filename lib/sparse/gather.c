@@ -1,12 +1,11 @@
-/* gather.c - boxes of cells copied to others; a cell that is put together from pieces in any order. */
+/* gather.c - boxes of cells copied to others; a cell that is put together from pieces in any order, a range of its rows
+ * at a time, which all threads share. */
+#include "../kernel/share.h"
 #include "sparse.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* Indices into what a piece keeps while pieces are merged: the place of its next row in src, the end of its rows, the
- * number of the next row in the result. HEAP: element i of the heap, which is kept with piece i. */
-enum { NEXT, END, ROW, HEAP };
 
 static bool empty(const tra_dims *ext) {
     for (int d = 0; d < ext->n; d++)
@@ -14,143 +13,270 @@ static bool empty(const tra_dims *ext) {
     return false;
 }
 
-/* Columns of the piece in src. */
-static int64_t column_from(const tra_cell_piece *p) { return p->from.n ? p->from.v[p->from.n - 1] : 0; }
-static int64_t column_to(const tra_cell_piece *p) { return p->to.n ? p->to.v[p->to.n - 1] : 0; }
+/* A piece, before one of its rows. */
+typedef struct cursor {
+    const tra_cell_piece *p;
+    const tra_dims *out;      /* extents of the result */
+    bool dense, whole, plain; /* whole: it has all columns of src; plain: rows are consecutive in src and the result */
+    tra_rows_view v;          /* not dense */
+    int64_t from, end;        /* its columns in src */
+    int64_t shift;            /* what is added to them */
+    int64_t next, last;       /* places of the next row in src, and of the end */
+    int64_t row;              /* number of that row in the result */
+} cursor;
 
 /* The number in the result of row `number` of src; -1: it is not in the piece. */
-static int64_t row_in_result(const tra_cell_piece *p, const tra_dims *out, int64_t number) {
+static int64_t row_in_result(const cursor *c, int64_t number) {
+    const tra_cell_piece *p = c->p;
     const tra_dims *ext = &p->src->array.ext;
     int64_t row = 0, times = 1;
+    if (c->plain) return ext->n < 2 ? 0 : number - p->from.v[0] + p->to.v[0];
     for (int d = ext->n - 2; d >= 0; d--) {
-        int64_t c = number % ext->v[d] - p->from.v[d];
-        if (c < 0 || c >= p->ext.v[d]) return -1;
-        row += (c + p->to.v[d]) * times;
-        times *= out->v[d];
+        int64_t at = number % ext->v[d] - p->from.v[d];
+        if (at < 0 || at >= p->ext.v[d]) return -1;
+        row += (at + p->to.v[d]) * times;
+        times *= c->out->v[d];
         number /= ext->v[d];
     }
     return row;
 }
 
-/* Rows of src from the first to the last corner of the box. */
-static void range_of(const tra_cell_piece *p, int64_t *first, int64_t *last) {
-    const tra_dims *ext = &p->src->array.ext;
-    *first = *last = 0;
-    for (int d = 0; d + 1 < ext->n; d++) {
-        *first = *first * ext->v[d] + p->from.v[d];
-        *last = *last * ext->v[d] + p->from.v[d] + p->ext.v[d] - 1;
-    }
-}
-
-/* Puts the piece before its next row from NEXT on; false: there is none. */
-static bool next_row(tra_cell_piece *p, const tra_dims *out) {
-    tra_rows_view v;
-    if (p->src->layout) v = tra_rows_of(p->src);
-    for (; p->at[NEXT] < p->at[END]; p->at[NEXT]++) {
-        p->at[ROW] = row_in_result(p, out, p->src->layout ? v.row[p->at[NEXT]] : p->at[NEXT]);
-        if (p->at[ROW] >= 0) return true;
+/* Puts the piece before its next row from `next` on; false: there is none. */
+static bool find_row(cursor *c) {
+    for (; c->next < c->last; c->next++) {
+        c->row = row_in_result(c, c->dense ? c->next : c->v.row[c->next]);
+        if (c->row >= 0) return true;
     }
     return false;
 }
 
-static bool begin(tra_cell_piece *p, const tra_dims *out) {
-    int64_t first, last;
+/* Begins the piece with the rows of the result from `first` up to `end`. Only of plain ones these may be some of its
+ * rows. */
+static bool begin(cursor *c, const tra_cell_piece *p, const tra_dims *out, int64_t first, int64_t end) {
+    const tra_dims *ext = &p->src->array.ext;
+    int64_t columns = tra_last_extent(ext), rows[2] = {0, 0};
+    *c = (cursor){.p = p, .out = out, .dense = !p->src->layout, .plain = ext->n <= 2};
     if (empty(&p->ext)) return false;
-    range_of(p, &first, &last);
-    if (p->src->layout) {
-        tra_rows_view v = tra_rows_of(p->src);
-        first = tra_rows_from(&v, first);
-        last = tra_rows_from(&v, last + 1) - 1;
+    c->from = p->from.n ? p->from.v[p->from.n - 1] : 0;
+    c->end = c->from + (p->ext.n ? p->ext.v[p->ext.n - 1] : 1);
+    c->shift = (p->to.n ? p->to.v[p->to.n - 1] : 0) - c->from;
+    c->whole = c->from == 0 && c->end == columns;
+    for (int d = 0; d + 1 < ext->n; d++) { /* from the first to the last corner of the box */
+        rows[0] = rows[0] * ext->v[d] + p->from.v[d];
+        rows[1] = rows[1] * ext->v[d] + p->from.v[d] + p->ext.v[d] - 1;
     }
-    p->at[NEXT] = first;
-    p->at[END] = last + 1;
-    return next_row(p, out);
+    if (ext->n == 2) {
+        rows[0] = tra_max64(rows[0], first - p->to.v[0] + p->from.v[0]);
+        rows[1] = tra_min64(rows[1], end - 1 - p->to.v[0] + p->from.v[0]);
+    }
+    if (rows[1] < rows[0]) return false;
+    c->next = rows[0], c->last = rows[1] + 1;
+    if (!c->dense) {
+        c->v = tra_rows_of(p->src);
+        c->next = tra_rows_from(&c->v, rows[0]);
+        c->last = tra_rows_from(&c->v, rows[1] + 1);
+    }
+    return find_row(c);
 }
 
-/* Appends the piece's row that is next, or counts its entries (to NULL). */
-static int64_t put_row(const tra_cell_piece *p, tra_rows_maker *to) {
-    int64_t from = column_from(p), shift = column_to(p) - from, n = 0;
-    int64_t end = from + (p->ext.n ? p->ext.v[p->ext.n - 1] : 1);
-    tra_dtype t = p->src->array.dtype;
+/* The entries of row r that are in the piece: from *k up to *end. */
+static inline void entries_in(const cursor *c, int64_t r, int64_t *k, int64_t *end) {
+    enum { FEW = 24 };
+    *k = c->v.begin[r], *end = c->v.begin[r + 1];
+    if (c->whole) return;
+    if (*end - *k > FEW) {
+        *k = tra_rows_entry(&c->v, r, c->from);
+        *end = tra_rows_entry(&c->v, r, c->end);
+        return;
+    }
+    int64_t before = 0, within = 0;
+    for (int64_t i = *k; i < *end; i++) before += c->v.column[i] < c->from, within += c->v.column[i] < c->end;
+    *end = *k + within;
+    *k += before;
+}
+
+/* Appends what is not 0 of n elements in a row. */
+static void put_some(tra_rows_maker *to, int64_t row, const uint32_t *column, int64_t first, int64_t shift,
+                     const char *value, tra_dtype t, int64_t n) {
     size_t size = tra_dtype_size(t);
-    if (!p->src->layout) {
-        int64_t first = p->at[NEXT] * tra_last_extent(&p->src->array.ext);
-        const char *data = p->src->array.data;
-        for (int64_t c = from; c < end; c++) {
-            if (!tra_not_zero(data, t, first + c)) continue;
-            n++;
-            if (to)
-                memcpy(tra_rows_put(to, p->at[ROW], (uint32_t)(c + shift)), data + (size_t)(first + c) * size, size);
-        }
-        return n;
+    for (int64_t i = 0; i < n; i++)
+        if (tra_not_zero(value, t, i))
+            memcpy(tra_rows_put(to, row, (uint32_t)((column ? column[i] : first + i) + shift)),
+                   value + (size_t)i * size, size);
+}
+
+/* Copies n values; returns whether one may be 0. */
+static bool copy_values(char *to, const char *from, size_t size, int64_t n) {
+    uint64_t zero = 0;
+    if (size == 8) {
+        uint64_t *x = (uint64_t *)(void *)to;
+        const uint64_t *y = (const uint64_t *)(const void *)from;
+        for (int64_t i = 0; i < n; i++) x[i] = y[i], zero |= (uint64_t)(y[i] << 1 == 0); /* -0, too */
+    } else if (size == 4) {
+        uint32_t *x = (uint32_t *)(void *)to;
+        const uint32_t *y = (const uint32_t *)(const void *)from;
+        for (int64_t i = 0; i < n; i++) x[i] = y[i], zero |= (uint64_t)(y[i] << 1 == 0);
+    } else {
+        return true;
     }
-    tra_rows_view v = tra_rows_of(p->src);
-    int64_t r = p->at[NEXT];
-    for (int64_t k = tra_rows_entry(&v, r, from); k < v.begin[r + 1] && v.column[k] < end; k++) {
-        if (!tra_not_zero(v.value, t, k)) continue;
-        n++;
-        if (to) memcpy(tra_rows_put(to, p->at[ROW], (uint32_t)(v.column[k] + shift)), v.value + (size_t)k * size, size);
+    return zero;
+}
+
+static void put_row(const cursor *c, tra_rows_maker *to) {
+    tra_dtype t = c->p->src->array.dtype;
+    int64_t k = c->from, end = c->end, n;
+    if (c->dense) {
+        int64_t at = c->next * tra_last_extent(&c->p->src->array.ext) + k;
+        const char *data = (const char *)c->p->src->array.data + (size_t)at * tra_dtype_size(t);
+        put_some(to, c->row, NULL, k, c->shift, data, t, end - k);
+        return;
     }
-    return n;
+    entries_in(c, c->next, &k, &end);
+    if ((n = end - k) <= 0) return;
+    const uint32_t *column = c->v.column + k;
+    const char *value = c->v.value + (size_t)k * c->v.size;
+    if (copy_values(to->v.value + (size_t)to->v.n * c->v.size, value, c->v.size, n)) {
+        put_some(to, c->row, column, 0, c->shift, value, t, n);
+        return;
+    }
+    if (to->v.nrows == 0 || to->v.row[to->v.nrows - 1] != c->row) tra_rows_open(to, c->row);
+    uint32_t *columns = to->v.column + to->v.n, shift = (uint32_t)c->shift;
+    for (int64_t i = 0; i < n; i++) columns[i] = column[i] + shift;
+    to->v.n += n;
 }
 
 /* ---- pieces by the row that is next ------------------------------------------------------------------------- */
 
-static bool before(const tra_cell_piece *p, int64_t a, int64_t b) {
-    if (p[a].at[ROW] != p[b].at[ROW]) return p[a].at[ROW] < p[b].at[ROW];
-    return column_to(&p[a]) < column_to(&p[b]);
+typedef struct heap {
+    int64_t n;
+    cursor **v;
+} heap;
+
+static bool before(const cursor *a, const cursor *b) {
+    return a->row != b->row ? a->row < b->row : a->from + a->shift < b->from + b->shift;
 }
 
-static void sink(tra_cell_piece *p, int64_t n, int64_t i) {
+static void sink(heap *h, int64_t i) {
     for (;;) {
         int64_t least = i;
-        for (int64_t c = 2 * i + 1; c <= 2 * i + 2 && c < n; c++)
-            if (before(p, p[c].at[HEAP], p[least].at[HEAP])) least = c;
+        for (int64_t c = 2 * i + 1; c <= 2 * i + 2 && c < h->n; c++)
+            if (before(h->v[c], h->v[least])) least = c;
         if (least == i) return;
-        int64_t t = p[i].at[HEAP];
-        p[i].at[HEAP] = p[least].at[HEAP];
-        p[least].at[HEAP] = t;
+        cursor *t = h->v[i];
+        h->v[i] = h->v[least];
+        h->v[least] = t;
         i = least;
     }
 }
 
-/* Counts rows and entries of the result. Rows of several pieces are counted several times, so that there may be fewer.
- */
-static void count(tra_cell_piece *p, int64_t n, const tra_dims *out, int64_t *nrows, int64_t *entries) {
-    *nrows = *entries = 0;
-    for (int64_t i = 0; i < n; i++) {
-        for (bool more = begin(&p[i], out); more; p[i].at[NEXT]++, more = next_row(&p[i], out)) {
-            int64_t here = put_row(&p[i], NULL);
-            *nrows += here > 0;
-            *entries += here;
-        }
+/* ---- ranges of rows ------------------------------------------------------------------------------------------- */
+
+typedef struct gathering {
+    const tra_cell_piece *p;
+    int64_t n, rows; /* pieces; rows of the result */
+    int ranges;
+    bool count;
+    tra_cell *out;
+    tra_rows_pieces parts;
+} gathering;
+
+/* How many entries the piece has, or more: some may be 0. *rows: in so many rows, or more. */
+static int64_t count_entries(cursor *c, int64_t *rows) {
+    int64_t n = 0, k = 0, end = 0;
+    *rows = 0;
+    if (!c->dense && c->plain) { /* these are consecutive */
+        k = c->v.begin[c->next], end = c->v.begin[c->last];
+        uint32_t from = (uint32_t)c->from, width = (uint32_t)(c->end - c->from);
+        if (c->whole)
+            n = end - k;
+        else
+            for (; k < end; k++) n += c->v.column[k] - from < width;
+        *rows = tra_min64(c->last - c->next, n);
+        return n;
     }
-    *nrows = tra_min64(*nrows, tra_rows_box(out));
+    for (bool more = true; more; c->next++, more = find_row(c)) {
+        if (c->dense) {
+            tra_dtype t = c->p->src->array.dtype;
+            int64_t at = c->next * tra_last_extent(&c->p->src->array.ext), here = 0;
+            for (int64_t i = c->from; i < c->end; i++) here += tra_not_zero(c->p->src->array.data, t, at + i);
+            n += here, *rows += here > 0;
+            continue;
+        }
+        entries_in(c, c->next, &k, &end);
+        n += end - k, *rows += end > k;
+    }
+    return n;
+}
+
+static void run_range(void *ctx, int range, void *scratch) {
+    gathering *g = ctx;
+    const tra_dims *ext = &g->out->array.ext;
+    int64_t first = (int64_t)((__int128)g->rows * range / g->ranges);
+    int64_t end = (int64_t)((__int128)g->rows * (range + 1) / g->ranges), rows;
+    (void)scratch;
+    if (g->count) {
+        int64_t *counted = g->out->counted_of[range];
+        counted[0] = counted[1] = 0;
+        for (int64_t i = 0; i < g->n; i++) {
+            cursor c;
+            if (!begin(&c, &g->p[i], ext, first, end)) continue;
+            counted[1] += count_entries(&c, &rows);
+            counted[0] += rows;
+        }
+        counted[0] = tra_min64(counted[0], end - first); /* rows of several pieces are counted several times */
+        return;
+    }
+    tra_rows_maker to = {.cell = g->out, .v = g->parts.piece[range]};
+    to.v.nrows = to.v.n = 0;
+    cursor *c = tra_malloc((size_t)(g->n + 1) * sizeof *c);
+    heap h = {0, tra_malloc((size_t)(g->n + 1) * sizeof *h.v)};
+    for (int64_t i = 0; i < g->n; i++)
+        if (begin(&c[h.n], &g->p[i], ext, first, end)) h.v[h.n] = &c[h.n], h.n++;
+    for (int64_t i = h.n / 2; i >= 0 && h.n > 0; i--) sink(&h, i);
+    while (h.n > 0 && !tra_cancelled()) {
+        cursor *x = h.v[0];
+        put_row(x, &to);
+        x->next++;
+        if (!find_row(x)) h.v[0] = h.v[--h.n];
+        if (h.n > 1) sink(&h, 0);
+    }
+    free(h.v);
+    free(c);
+    to.v.begin[to.v.nrows] = to.v.n;
+    g->parts.piece[range].nrows = to.v.nrows;
+    g->parts.piece[range].n = to.v.n;
+}
+
+static gathering gathering_of(const tra_cell_piece *p, int64_t n, tra_cell *out) {
+    enum { STEPS = 4 }; /* of an entry */
+    gathering g = {.p = p, .n = n, .rows = tra_rows_box(&out->array.ext), .ranges = 1, .out = out};
+    int64_t entries = 0;
+    for (int64_t i = 0; i < n; i++)
+        entries = tra_add_most(entries, p[i].src->layout ? tra_rows_of(p[i].src).n : tra_elements_of(&p[i].ext));
+    if (out->array.ext.n == 2)
+        g.ranges = (int)tra_max64(1, tra_min64(g.rows, tra_share_pieces(tra_mul_most(STEPS, entries))));
+    return g;
+}
+
+static void count_all(gathering *g) {
+    g->count = true;
+    tra_share(g->ranges, run_range, g, NULL);
+    tra_rows_pieces_counted(g->out, g->ranges);
 }
 
 int64_t tra_rows_gather_bytes(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    int64_t nrows, entries;
-    count(p, n, &out->array.ext, &nrows, &entries);
-    return tra_rows_counted(out, nrows, entries);
+    gathering g = gathering_of(p, n, out);
+    count_all(&g);
+    return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
 }
 
 void tra_rows_gather(tra_cell_piece *p, int64_t n, tra_cell *out) {
-    const tra_dims *ext = &out->array.ext;
-    int64_t nrows, entries, left = 0;
-    if (out->counted[1] == 0) count(p, n, ext, &out->counted[0], &out->counted[1]);
-    nrows = out->counted[0], entries = out->counted[1];
-    tra_rows_maker m = tra_rows_make(out, nrows, entries);
-    for (int64_t i = 0; i < n; i++)
-        if (begin(&p[i], ext)) p[left++].at[HEAP] = i;
-    for (int64_t i = left / 2; i >= 0 && left > 0; i--) sink(p, left, i);
-    while (left > 0 && m.v.n < entries) {
-        tra_cell_piece *x = &p[p[0].at[HEAP]];
-        put_row(x, &m);
-        x->at[NEXT]++;
-        if (!next_row(x, ext)) p[0].at[HEAP] = p[--left].at[HEAP];
-        sink(p, left, 0);
-    }
-    tra_rows_made(&m);
+    gathering g = gathering_of(p, n, out);
+    if (out->counted[1] == 0) count_all(&g);
+    g.count = false;
+    tra_rows_pieces_begin(&g.parts, out, g.ranges);
+    tra_share(g.ranges, run_range, &g, NULL);
+    tra_rows_pieces_end(&g.parts);
 }
 
 /* ---- one piece ---------------------------------------------------------------------------------------------- */
@@ -177,14 +303,13 @@ void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
     assert(dst->array.dtype == src->array.dtype);
     if (empty(ext)) return;
     clear_box(&dst->array, to, ext);
-    tra_rows_view v = tra_rows_of(src);
-    size_t size = v.size;
-    int64_t columns = tra_last_extent(&dst->array.ext), first = column_from(&p), shift = column_to(&p) - first;
-    int64_t end = first + (ext->n ? ext->v[ext->n - 1] : 1);
-    for (bool more = begin(&p, &dst->array.ext); more; p.at[NEXT]++, more = next_row(&p, &dst->array.ext)) {
-        int64_t r = p.at[NEXT];
-        int64_t row = p.at[ROW] * columns + shift;
-        for (int64_t k = tra_rows_entry(&v, r, first); k < v.begin[r + 1] && v.column[k] < end; k++)
-            memcpy((char *)dst->array.data + (size_t)(row + v.column[k]) * size, v.value + (size_t)k * size, size);
+    int64_t columns = tra_last_extent(&dst->array.ext), k, end;
+    cursor c;
+    for (bool more = begin(&c, &p, &dst->array.ext, 0, INT64_MAX); more; c.next++, more = find_row(&c)) {
+        int64_t row = c.row * columns + c.shift;
+        size_t size = c.v.size;
+        entries_in(&c, c.next, &k, &end);
+        for (; k < end; k++)
+            memcpy((char *)dst->array.data + (size_t)(row + c.v.column[k]) * size, c.v.value + (size_t)k * size, size);
     }
 }
