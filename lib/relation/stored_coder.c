@@ -1,0 +1,152 @@
+/* stored_coder.c - positions of levels from entries, and slices that are written piece by piece. */
+#include "stored_coder.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- slices ----------------------------------------------------------------------------------------------------- */
+
+static void flush(tra_coder *x, tra_slice *s) {
+    if (x->status == TRA_OK && s->n > 0)
+        x->status = tra_pwrite(s->w->placing->fd, s->buf, s->n, s->at, s->w->temp, x->e);
+    XXH64_update(&s->sum, s->buf, s->n);
+    s->at += (int64_t)s->n;
+    s->n = 0;
+}
+
+static void put(tra_coder *x, int component, const void *element) {
+    tra_slice *s = component < 0 ? NULL : x->out[component];
+    if (!s) return;
+    memcpy(s->buf + s->n, element, s->each);
+    s->n += s->each;
+    if (s->n == TRA_SLICE_PIECE) flush(x, s);
+}
+
+void tra_code_int(tra_coder *x, int component, int64_t v) {
+    uint8_t v1 = (uint8_t)v;
+    uint16_t v2 = (uint16_t)v;
+    uint32_t v4 = (uint32_t)v;
+    if (component < 0 || !x->out[component]) return;
+    switch (x->out[component]->each) {
+    case 1: put(x, component, &v1); return;
+    case 2: put(x, component, &v2); return;
+    case 4: put(x, component, &v4); return;
+    default: put(x, component, &v); return;
+    }
+}
+
+void tra_code_all(tra_coder *x, int component, const char *elements, int64_t n) {
+    tra_slice *s = x->out[component];
+    for (size_t left = (size_t)n * s->each; left > 0;) {
+        size_t m = left < TRA_SLICE_PIECE - s->n ? left : TRA_SLICE_PIECE - s->n;
+        memcpy(s->buf + s->n, elements, m);
+        elements += m;
+        left -= m;
+        s->n += m;
+        if (s->n == TRA_SLICE_PIECE) flush(x, s);
+    }
+}
+
+void tra_code_columns(tra_coder *x, int component, const uint32_t *v, int64_t n) {
+    enum { STRIP = 512 };
+    union {
+        uint8_t v1[STRIP];
+        uint16_t v2[STRIP];
+        uint64_t v8[STRIP];
+    } to;
+    size_t each = x->out[component]->each;
+    if (each == 4) {
+        tra_code_all(x, component, (const char *)v, n);
+        return;
+    }
+    for (int64_t from = 0; from < n; from += STRIP) {
+        int64_t m = tra_min64(STRIP, n - from);
+        for (int64_t i = 0; i < m && each == 1; i++) to.v1[i] = (uint8_t)v[from + i];
+        for (int64_t i = 0; i < m && each == 2; i++) to.v2[i] = (uint16_t)v[from + i];
+        for (int64_t i = 0; i < m && each == 8; i++) to.v8[i] = v[from + i];
+        tra_code_all(x, component, (const char *)&to, m);
+    }
+}
+
+/* ---- statistics ------------------------------------------------------------------------------------------------- */
+
+static void close_parent(tra_coder *x, int l) {
+    if (x->children[l] > 0) tra_spread_add(&x->level[l], x->children[l], x->first[l], x->last[l]);
+    x->children[l] = 0;
+}
+
+bool tra_code_finite(tra_dtype t, const void *v) { return isfinite(tra_element_real(t, v, 0)); }
+
+/* ---- levels ----------------------------------------------------------------------------------------------------- */
+
+/* Puts the ends of the ranges of all positions above that come before `parent`. */
+static void put_ends(tra_coder *x, int l, int64_t parent) {
+    int component = x->form->pointers[l];
+    tra_slice *s = component < 0 ? NULL : x->out[component];
+    int64_t v = x->before[l] + x->count[l];
+    if (!s) x->ended[l] = tra_max64(x->ended[l], parent);
+    for (; x->ended[l] < parent; x->ended[l]++) {
+        if (s->each == 8 && s->n + 8 < TRA_SLICE_PIECE) {
+            memcpy(s->buf + s->n, &v, 8);
+            s->n += 8;
+        } else {
+            tra_code_int(x, component, v);
+        }
+    }
+}
+
+static void open_position(tra_coder *x, int l, int64_t parent, const int64_t *c) {
+    put_ends(x, l, parent);
+    if (x->children[l] > 0 && x->parent[l] != parent) close_parent(x, l);
+    if (x->children[l]++ == 0) x->parent[l] = parent, x->first[l] = c[l];
+    for (int i = l; i < l + x->form->group[l]; i++) {
+        x->pos[i] = x->count[i]++;
+        tra_code_int(x, x->form->indices[i], c[i]);
+    }
+}
+
+static void put_zeros(tra_coder *x, int64_t before) {
+    static const char zero[8];
+    for (; x->values < before; x->values++) put(x, x->form->values, zero);
+}
+
+void tra_code_entry(tra_coder *x, const int64_t *c, const void *value) {
+    const tra_form *f = x->form;
+    int64_t parent = 0;
+    bool fresh = !x->any; /* a coordinate up to this level differs from that of the last entry */
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] == 0) {
+            x->pos[l] = parent * f->ext[l] + c[l];
+            fresh = fresh || c[l] != x->last[l];
+        } else {
+            int end = l + f->group[l];
+            for (int i = l; i < end; i++) fresh = fresh || c[i] != x->last[i];
+            if (fresh) open_position(x, l, parent, c);
+            for (; l < end; l++) x->last[l] = c[l];
+            l--;
+        }
+        x->last[l] = c[l];
+        parent = x->pos[l];
+    }
+    put_zeros(x, parent);
+    put(x, f->values, value);
+    x->values++;
+    x->finite = x->finite && tra_code_finite(x->dtype, value);
+    x->any = true;
+}
+
+void tra_code_end(tra_coder *x) {
+    const tra_form *f = x->form;
+    int64_t parents = 1;
+    for (int l = 0; l < f->levels.n; l++) {
+        if (f->group[l] == 0) x->count[l] = parents * f->ext[l];
+        if (f->group[l] > 0) {
+            put_ends(x, l, parents);
+            close_parent(x, l);
+        }
+        parents = x->count[l];
+    }
+    put_zeros(x, parents);
+    for (int i = 0; i < f->n; i++)
+        if (x->out[i]) flush(x, x->out[i]);
+}

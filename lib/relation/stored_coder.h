@@ -1,0 +1,50 @@
+/* stored_coder.h - entries in the order of the levels become positions: these are counted, or written to slices. */
+#ifndef TRA_STORED_CODER_H
+#define TRA_STORED_CODER_H
+
+#include "stored_int.h"
+
+enum { TRA_SLICE_PIECE = 64 << 10 }; /* bytes of a slice that are written at a time */
+
+/* A slice that is being written. */
+typedef struct tra_slice {
+    tra_writer *w;
+    int64_t at; /* where the next piece goes in the file */
+    size_t each, n;
+    char *buf; /* of TRA_SLICE_PIECE bytes */
+    XXH64_state_t sum;
+} tra_slice;
+
+/* Turns entries into levels: counts positions, and writes slices if there are any. The arrays have an element for each
+ * level. */
+typedef struct tra_coder {
+    const tra_form *form;
+    tra_slice *out[TRA_MAXCOMPONENTS];              /* NULL: positions are only counted */
+    int64_t before[TRA_MAXDIM];                 /* positions in the tuples before, which pointers include */
+    int64_t count[TRA_MAXDIM], pos[TRA_MAXDIM]; /* positions so far; the position of the last entry */
+    int64_t last[TRA_MAXDIM];                   /* coordinate of the last entry */
+    int64_t ended[TRA_MAXDIM];                  /* positions of the level above whose ranges have been ended */
+    bool any;                                   /* there has been an entry */
+    int64_t values;                             /* values that were written */
+    tra_spread level[TRA_MAXDIM];
+    int64_t parent[TRA_MAXDIM], children[TRA_MAXDIM], first[TRA_MAXDIM]; /* for statistics: the open parent, how many
+    positions it has so far, coordinate of the first */
+    tra_spread rows;
+    bool finite;
+    tra_dtype dtype;
+    size_t size;
+    tra_status status;
+    tra_err *e;
+} tra_coder;
+
+/* Puts n elements that have the bytes of the dataset; one integer; n columns, as the dataset has them. Nothing where
+ * positions are only counted; component < 0: there is none. */
+void tra_code_all(tra_coder *x, int component, const char *elements, int64_t n);
+void tra_code_int(tra_coder *x, int component, int64_t v);
+void tra_code_columns(tra_coder *x, int component, const uint32_t *v, int64_t n);
+/* Takes an entry: its coordinates by level, in ascending order from entry to entry. */
+void tra_code_entry(tra_coder *x, const int64_t *c, const void *value);
+void tra_code_end(tra_coder *x);
+bool tra_code_finite(tra_dtype t, const void *v);
+
+#endif
