@@ -50,7 +50,9 @@ static bool next_row(rows *r, row *out) {
 
 /* Are all elements of the row entries? Zeros of dense arrays are none; nor are zeros of sparse rows whose last level is
  * dense, since they cannot be told from those that fill it. */
-static bool stores_all(const tra_coder *x, const row *r) { return r->column && x->form->group[x->form->levels.n - 1] != 0; }
+static bool stores_all(const tra_coder *x, const row *r) {
+    return r->column && x->form->group[x->form->levels.n - 1] != 0;
+}
 
 static bool entry(const tra_coder *x, const row *r, int64_t i, uint32_t *column) {
     *column = r->column ? r->column[i] : (uint32_t)i;

@@ -303,9 +303,9 @@ void tra_rows_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const
     assert(dst->array.dtype == src->array.dtype);
     if (empty(ext)) return;
     clear_box(&dst->array, to, ext);
-    int64_t columns = tra_last_extent(&dst->array.ext), k, end;
+    int64_t columns = tra_last_extent(&dst->array.ext), rows = tra_rows_box(&dst->array.ext), k, end;
     cursor c;
-    for (bool more = begin(&c, &p, &dst->array.ext, 0, INT64_MAX); more; c.next++, more = find_row(&c)) {
+    for (bool more = begin(&c, &p, &dst->array.ext, 0, rows); more; c.next++, more = find_row(&c)) {
         int64_t row = c.row * columns + c.shift;
         size_t size = c.v.size;
         entries_in(&c, c.next, &k, &end);

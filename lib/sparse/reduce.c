@@ -183,7 +183,7 @@ static void apply_before(const tra_unary *f, tra_dtype from, tra_dtype to, tra_e
     }
 }
 
-/* ---- into rows ---------------------------------------------------------------------------------------------------- */
+/* ---- into rows --------------------------------------------------------------------------------------------------- */
 
 /* Can the step be added up without sorting? It must be a sum in the type of the elements (f32 is added up in f64),
  * without a function before it, over dimensions of different labels. */

@@ -30,7 +30,7 @@ typedef struct total {
     double fill[1]; /* the value of what is no entry */
 } total;
 
-/* ---- values come ------------------------------------------------------------------------------------------------ */
+/* ---- values come ------------------------------------------------------------------------------------------------- */
 
 /* Adds the entries of a row in their order. Entries of one place are added in four lanes, so that no addition waits for
  * the one before it; places in no order are prefetched. A sum that begins with +0 is still +0 after -0 was added. */
@@ -148,7 +148,7 @@ static void put(void *ctx, int piece, int64_t row, const uint32_t *column, const
     put_values(x, piece, row, column, x->t->nmore > 0 ? own : value, n, 0);
 }
 
-/* ---- pieces of one operand as it is --------------------------------------------------------------------------- */
+/* ---- pieces of one operand as it is ------------------------------------------------------------------------------ */
 
 typedef struct plain {
     const total *x;
@@ -174,7 +174,7 @@ static int add_plain(const total *x, int most) {
     return n;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------ */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 /* value folded n > 0 times; of integers whether it fits is noted. */
 static void many_times(const total *x, const void *value, int64_t n, double *to) {
@@ -225,7 +225,7 @@ static void set_all(char *state, int64_t n, const void *value) {
     for (int64_t i = 0; i < n; i++) memcpy(state + i * 8, value, 8);
 }
 
-/* ---- the interface ------------------------------------------------------------------------------------------------ */
+/* ---- the interface ----------------------------------------------------------------------------------------------- */
 
 /* The type of the values of the function, and that in which they are folded. */
 static void types_of(const tra_total *t, const tra_dtype *in, tra_dtype *value, tra_dtype *state) {

@@ -154,6 +154,8 @@ void tra_build_demands(tra_build *b, const tra_ast_program *ast);
 /* The table in a file that was made for the program. */
 tra_node *tra_build_made_input(tra_build *b, tra_span span, const char *path);
 void tra_build_output(tra_build *b, tra_stmt *st);
+/* Warns of sparse operands that become dense, at the end of the program. */
+void tra_build_warn_dense(tra_build *b);
 /* Where an OUTPUT statement of a program in dir writes to: from the arena, or as the statement has it. */
 const char *tra_output_path(const tra_stmt *st, const char *dir, tra_arena *a);
 

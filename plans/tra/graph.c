@@ -345,6 +345,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
     build_statements(&b, &ast);
     for (int i = 0; i < ast.n; i++)
         if (ast.v[i].kind == TRA_STMT_OUTPUT && !ast.v[i].broken) tra_build_output(&b, &ast.v[i]);
+    if (d->errors == 0) tra_build_warn_dense(&b);
     if (b.g->noutputs > 0) warn_unused(&b, 0); /* a program without outputs is only looked at: nothing is unused */
     *out = b.g;
     if (d->errors == 0) return TRA_OK;

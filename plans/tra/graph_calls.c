@@ -184,6 +184,32 @@ static void warn_dense(tra_build *b, const tra_node *n) {
                   "the result is dense: %s, of sparse operands of %s", tra_human(dense, size), tra_human(before, held));
 }
 
+static bool has_fewer_elements(const tra_node *n, const tra_node *in) {
+    return tra_catalog_elements(n->type.cat) < tra_catalog_elements(in->type.cat);
+}
+
+/* What is folded is computed by entries, and so is what only such folds read. */
+void tra_build_warn_dense(tra_build *b) {
+    const tra_graph *g = b->g;
+    bool *read = tra_news(b->arena, bool, g->n), *whole = tra_news(b->arena, bool, g->n);
+    for (int i = 0; i < g->n; i++) read[i] = whole[i] = false;
+    for (int i = 0; i < g->noutputs; i++) whole[g->outputs[i].node->id] = true;
+    for (int k = g->n - 1; k >= 0; k--) {
+        const tra_node *n = g->v[k];
+        bool maps = n->op == TRA_OP_TRANSFORM && n->type.cat && !whole[k];
+        for (int i = 0; n->type.cat && i < 2 && n->in[i]; i++) {
+            read[n->in[i]->id] = true;
+            if (!(maps || (n->op == TRA_OP_TRANSFORM && has_fewer_elements(n, n->in[i])))) whole[n->in[i]->id] = true;
+        }
+    }
+    for (int k = 0; k < g->n; k++) {
+        const tra_node *n = g->v[k];
+        if (!n->type.cat || (read[k] && !whole[k])) continue;
+        if (n->in[0] && n->kernel && has_fewer_elements(n, n->in[0])) continue;
+        warn_dense(b, n);
+    }
+}
+
 /* Sets n->rows: a dimension of the result has the rows of the same table as the dimension that it comes from. */
 static void set_rows(tra_build *b, tra_node *n) {
     tra_dims out;
@@ -221,7 +247,6 @@ static tra_node *finish(tra_build *b, tra_node *n) {
     set_rows(b, n);
     tra_carry_labels(b, n);
     tra_carry_units(n);
-    warn_dense(b, n);
     for (int i = 0; i < 2; i++)
         if (n->in[i]) n->in[i]->uses++;
     const char *key = tra_build_key(b, n);
