@@ -90,9 +90,15 @@ typedef struct cuts {
     int64_t pieces[CLASSES];
 } cuts;
 
-static void make_cuts(const labels *ls, cuts *cut) {
+static void make_cuts(const tra_kernel *step, const labels *ls, cuts *cut) {
     double total[CLASSES] = {1, 1, 1, 1};
     for (int c = 0; c < CLASSES; c++) cut->label[c] = -1, cut->pieces[c] = 1;
+    if (step->pieces) {
+        const label *l = &ls->v[step->cut];
+        cut->label[class_of(l)] = step->cut;
+        cut->pieces[class_of(l)] = tra_max64(1, tra_min64(step->pieces, l->room));
+        return;
+    }
     for (int i = 0; i < ls->n; i++) {
         int c = class_of(&ls->v[i]);
         if (c == K) continue; /* never cut: the bits would depend on it */
@@ -125,15 +131,49 @@ int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc) {
     labels ls;
     cuts cut;
     make_labels(step, NULL, NULL, acc, &ls);
-    make_cuts(&ls, &cut);
+    make_cuts(step, &ls, &cut);
     return (int)(cut.pieces[M] * cut.pieces[N] * cut.pieces[BATCH]);
+}
+
+tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const tra_type *b) {
+    enum { TILE = 1 << 16, MOST = 64, FIND = 24 }; /* products of a tile, at least; those that finding a place costs */
+    const tra_type *in[2] = {a, b};
+    int o = a->layout == &tra_rows ? 0 : 1;
+    if (join->cls != TRA_K_EINSUM || !b || in[o]->layout != &tra_rows || in[!o]->layout) return NULL;
+    const tra_dims *ext = &in[o]->cat->bound;
+    const int8_t *label = join->in[o];
+    double entries = (double)tra_type_entries(in[o]).expected / (double)tra_max64(1, in[o]->cat->n), rows = 1, width = 1;
+    if (ext->n < 2 || ext->n != join->rank[o]) return NULL;
+    for (int d = 0; d + 1 < ext->n; d++) rows *= (double)ext->v[d];
+    for (int d = 0; d < join->nout; d++) {
+        const tra_dims *other = &in[!o]->cat->bound;
+        bool own = false;
+        for (int i = 0; i < ext->n; i++) own |= label[i] == join->out[d];
+        for (int i = 0; i < other->n && !own; i++)
+            if (join->in[!o][i] == join->out[d]) width *= (double)other->v[i];
+    }
+    int cut = -1;
+    double pieces = fmin(MOST, entries * width / TILE);
+    for (int d = 0; d < join->nout; d++)
+        if (join->out[d] == label[0]) cut = label[0];
+    for (int d = 0; d < join->nout && cut < 0; d++) {
+        if (join->out[d] != label[ext->n - 1]) continue;
+        cut = label[ext->n - 1];
+        pieces = fmin(pieces, fmax(1, entries * width / fmax(1, fmin(rows, entries)) / FIND));
+    }
+    if (cut < 0) return NULL;
+    tra_kernel *k = tra_malloc(sizeof *k);
+    *k = *join;
+    k->cut = cut;
+    k->pieces = pieces > 1 ? (int)pieces : 1;
+    return k;
 }
 
 void tra_contract_range(const tra_kernel *step, const tra_dims *acc, int tile, int64_t *from, int64_t *to) {
     labels ls;
     cuts cut;
     make_labels(step, NULL, NULL, acc, &ls);
-    make_cuts(&ls, &cut);
+    make_cuts(step, &ls, &cut);
     int64_t pm = cut.pieces[M], pn = cut.pieces[N];
     int64_t piece[CLASSES] = {[M] = tile / pn % pm, [N] = tile % pn, [BATCH] = tile / (pn * pm)};
     for (int i = 0; i < ls.n; i++) {
@@ -263,7 +303,7 @@ static void contract(const tra_kernel *step, const tra_array *a, const tra_array
     x.a = a, x.b = b, x.out = out, x.sparse = sparse;
     x.add = add, x.triangle = triangle;
     make_labels(step, &a->ext, &b->ext, &out->ext, &x.ls);
-    make_cuts(&x.ls, &x.cut);
+    make_cuts(step, &x.ls, &x.cut);
     int64_t tiles = x.cut.pieces[M] * x.cut.pieces[N] * x.cut.pieces[BATCH];
     assert(tile < tiles);
     x.p.dtype[A] = a->dtype, x.p.dtype[B] = b->dtype, x.p.dtype[C] = out->dtype;

@@ -110,6 +110,7 @@ struct tra_kernel {
     int nin, nlabels, rank[2], nout;
     char letters[52];
     int8_t in[2][TRA_MAXDIM], out[TRA_MAXDIM];
+    int cut, pieces; /* of a kernel made by tra_kernel_cut_rows: tiles are so many pieces of that label; else 0 */
 
     const tra_rows_kernel *rows; /* ROWS */
 

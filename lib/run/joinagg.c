@@ -311,6 +311,8 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
             tra_op_sums(st->site->plan, op, tra_engine_threads(st->site->engine), tra_pool_stat(st->site->pool).budget);
         st->how.tiles = st->how.grows || st->how.sums ? 1 : st->how.fused ? 0 : fold_tiles(st);
         st->how.ahead = st->join && goes_ahead(st, &most.ext);
+        if (st->how.fused && !st->how.triangle) st->cut = tra_kernel_cut_rows(st->join, lt, st->pairs.r.part->type);
+        if (st->cut) st->join = st->cut;
     } else {
         st->how.tiles = 1;
     }
@@ -364,6 +366,7 @@ static void end(tra_joinagg *st) {
     pthread_mutex_destroy(&st->outputs.lock);
     tra_pairs_free(&st->pairs);
     free(st->pinned_row.v);
+    free(st->cut);
 }
 
 /* The tuple of the scanned part that holds tuple i of this one; -1: another part does. */

@@ -37,6 +37,7 @@ typedef struct tra_joinagg {
     const tra_op *op;
     tra_outlet *outlet;
     const tra_kernel *join, *agg; /* NULL: none */
+    tra_kernel *cut;              /* join with other tiles; NULL: it is as it was */
     tra_pairs pairs;
     tra_joinagg_how how;
     tra_after l_after, r_after; /* for the blocks of L and of R that the super-block under way reads */

@@ -122,12 +122,15 @@ static const st_shape *nest_shape(st_graph *g, int node, int depth) {
     st_load(g, node, &n);
     st_shape *s = new_shape(g, depth);
     double all = st_turns(g, &n), before = 1, places = 1;
+    int loops = 0;
+    for (int i = 0; i < n.ngens; i++) loops += !n.gen[i].let;
     for (int i = 0; i < depth; i++) {
         int below = i < n.nkeys ? st_at(g, n.key[i])->below : -1;
         double most = below >= 0 ? st_size(g, below) : all;
         bool dense = i < n.nkeys && (n.note[i] == TRA_CALC_DENSE || n.note[i] == ST_ROW) && below >= 0;
         places *= fmax(most, 1);
-        double keys = st_distinct(all, places);
+        /* no more loops than keys: none of these turns has the keys of another */
+        double keys = loops <= i + 1 ? fmin(all, places) : st_distinct(all, places);
         s->extent[i] = below;
         s->kind[i] = dense ? TRA_STOREL_ARRAY : TRA_STOREL_HASHED;
         s->n[i] = dense ? most : fmax(keys / before, 1e-9);
