@@ -135,40 +135,6 @@ int tra_contract_tiles(const tra_kernel *step, const tra_dims *acc) {
     return (int)(cut.pieces[M] * cut.pieces[N] * cut.pieces[BATCH]);
 }
 
-tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const tra_type *b) {
-    enum { TILE = 1 << 16, MOST = 64, FIND = 24 }; /* products of a tile, at least; those that finding a place costs */
-    const tra_type *in[2] = {a, b};
-    int o = a->layout == &tra_rows ? 0 : 1;
-    if (join->cls != TRA_K_EINSUM || !b || in[o]->layout != &tra_rows || in[!o]->layout) return NULL;
-    const tra_dims *ext = &in[o]->cat->bound;
-    const int8_t *label = join->in[o];
-    double entries = (double)tra_type_entries(in[o]).expected / (double)tra_max64(1, in[o]->cat->n), rows = 1, width = 1;
-    if (ext->n < 2 || ext->n != join->rank[o]) return NULL;
-    for (int d = 0; d + 1 < ext->n; d++) rows *= (double)ext->v[d];
-    for (int d = 0; d < join->nout; d++) {
-        const tra_dims *other = &in[!o]->cat->bound;
-        bool own = false;
-        for (int i = 0; i < ext->n; i++) own |= label[i] == join->out[d];
-        for (int i = 0; i < other->n && !own; i++)
-            if (join->in[!o][i] == join->out[d]) width *= (double)other->v[i];
-    }
-    int cut = -1;
-    double pieces = fmin(MOST, entries * width / TILE);
-    for (int d = 0; d < join->nout; d++)
-        if (join->out[d] == label[0]) cut = label[0];
-    for (int d = 0; d < join->nout && cut < 0; d++) {
-        if (join->out[d] != label[ext->n - 1]) continue;
-        cut = label[ext->n - 1];
-        pieces = fmin(pieces, fmax(1, entries * width / fmax(1, fmin(rows, entries)) / FIND));
-    }
-    if (cut < 0) return NULL;
-    tra_kernel *k = tra_malloc(sizeof *k);
-    *k = *join;
-    k->cut = cut;
-    k->pieces = pieces > 1 ? (int)pieces : 1;
-    return k;
-}
-
 void tra_contract_range(const tra_kernel *step, const tra_dims *acc, int tile, int64_t *from, int64_t *to) {
     labels ls;
     cuts cut;

@@ -358,10 +358,6 @@ double tra_kernel_lapack_share(const tra_kernel *k);
  * on that. */
 bool tra_kernel_fuses(const tra_kernel *join, const tra_kernel *agg);
 int tra_kernel_tiles(const tra_kernel *join, const tra_dims *acc);
-/* A kernel like this one, of which an operand is held as rows of entries, whose tiles have that operand's entries shared
- * out among them: along its rows where these are rows of the result; along its columns where each row has enough
- * entries to be looked for in every tile. NULL: those of the kernel itself will do. free() it. */
-tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const tra_type *b);
 void tra_kernel_fma(const tra_kernel *join, const tra_array *a, const tra_array *b, tra_array *acc, int tile,
                     bool first);
 /* The same for both operands a and a kernel that tra_kernel_mirrors: of acc only the elements whose index along p is

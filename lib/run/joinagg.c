@@ -1,5 +1,6 @@
 /* joinagg.c - joins and aggregations on one site: what they need, in which super-blocks they run, and how the units of
  * the stages of a scan are interleaved. */
+#include "../kernel/rows_cut.h"
 #include "../physical/scan.h"
 #include "superblock.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "../../lib/kernel/rows_cut.h"
 #include "../../lib/physical/tree.h"
 #include "search_int.h"
 
@@ -84,6 +85,9 @@ static void join_at(search *s, implementation *m, bool stored) {
     bool rows = j->in[0]->type.layout || j->in[1]->type.layout;
     const tra_kernel *known = rows && !fused ? NULL : j->kernel;
     tra_work w = stored ? tra_step_work(s, TRA_PLAN_JOIN, j, m->out) : tra_join_work(s, m->f, m->out);
+    if (!stored)
+        w.busiest *= tra_kernel_rows_share(j->kernel, &j->in[0]->type, &j->in[1]->type,
+                                           tra_ceil_div(m->f->x->node.type.cat->n, s->o->sites), s->o->threads);
     tra_add_work(s, &m->cost, w, known, j->type.dtype);
 }
 
@@ -117,7 +121,9 @@ int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) 
         m.out = tra_map_place(s, n, l);
         if (m.out < 0) return -1;
         tra_work w = tra_step_work(s, tra_operator_of(n->op), n, l);
-        if (n->op == TRA_OP_TRANSFORM) w.busiest *= tra_map_passes(&n->in[0]->type, &n->type);
+        if (n->op == TRA_OP_TRANSFORM)
+            w.busiest *= tra_map_passes(&n->in[0]->type, &n->type) *
+                         tra_kernel_order_share(n->kernel, &n->in[0]->type, &n->type, s->o->threads);
         tra_add_work(s, &m.cost, w, NULL, n->type.dtype);
     }
     if (m.out < 0) return -1;
