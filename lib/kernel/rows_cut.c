@@ -1,0 +1,80 @@
+/* rows_cut.c - see rows_cut.h. */
+#include "rows_cut.h"
+#include "../relation/rows.h"
+#include "kernel_int.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The time of one element of a vector, of that of an entry by itself. */
+static const double OF_VECTOR = 0.1;
+
+/* What decides about a product. */
+typedef struct rows_product {
+    double entries, rows, width; /* of an array that is rows; elements of the result that an entry is added to */
+    bool vector;                 /* these lie side by side, in the dense operand too */
+    int cut;                     /* the label that is cut; -1: none */
+    double pieces;               /* into so many */
+} rows_product;
+
+static bool is_among(const int8_t *label, int n, int l) { return memchr(label, l, (size_t)n) != NULL; }
+
+static bool look(const tra_kernel *join, const tra_type *a, const tra_type *b, rows_product *x) {
+    enum { TILE = 1 << 16, MOST = 64, PART = 24 }; /* products of a tile, entries of a part of a row, at least */
+    if (!join || join->cls != TRA_K_EINSUM || join->nin != 2 || !b) return false;
+    const tra_type *in[2] = {a, b};
+    int o = a->layout == &tra_rows ? 0 : 1;
+    if (in[o]->layout != &tra_rows || in[!o]->layout) return false;
+    const tra_dims *ext = &in[o]->cat->bound, *other = &in[!o]->cat->bound;
+    const int8_t *label = join->in[o], *dense = join->in[!o];
+    if (ext->n < 2 || ext->n != join->rank[o] || other->n != join->rank[!o]) return false;
+    *x = (rows_product){.entries = (double)tra_type_entries(in[o]).expected / (double)tra_max64(1, in[o]->cat->n),
+                        .rows = 1,
+                        .width = 1,
+                        .cut = -1};
+    for (int d = 0; d + 1 < ext->n; d++) x->rows *= (double)ext->v[d];
+    for (int d = 0; d < other->n; d++)
+        if (is_among(join->out, join->nout, dense[d]) && !is_among(label, ext->n, dense[d]))
+            x->width *= (double)other->v[d];
+    x->vector = x->width > 1 && dense[other->n - 1] == join->out[join->nout - 1] &&
+                !is_among(label, ext->n, dense[other->n - 1]);
+    x->pieces = fmin(MOST, x->entries * x->width / TILE);
+    if (is_among(join->out, join->nout, label[0])) {
+        x->cut = label[0];
+    } else if (is_among(join->out, join->nout, label[ext->n - 1])) {
+        double each = x->entries / fmax(1, fmin(x->rows, x->entries));
+        x->cut = label[ext->n - 1];
+        x->pieces = fmin(x->pieces, each / PART); /* shorter ones are not read ahead */
+    }
+    x->pieces = x->cut < 0 ? 1 : fmax(1, floor(x->pieces));
+    return true;
+}
+
+tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const tra_type *b) {
+    rows_product x;
+    if (!look(join, a, b, &x) || x.cut < 0) return NULL;
+    tra_kernel *k = tra_malloc(sizeof *k);
+    *k = *join;
+    k->cut = x.cut;
+    k->pieces = (int)x.pieces;
+    return k;
+}
+
+/* Of two threads that read 6 GB/s together: an entry by itself takes 1.3 ns, each of a vector's elements 0.13; by that
+ * rate either would take 2.7. */
+double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results,
+                             int threads) {
+    static const double ONE = 0.5; /* of the memory's rate */
+    rows_product x;
+    if (!look(join, a, b, &x)) return 1;
+    double each = x.vector ? 1 / x.width + OF_VECTOR : 1;
+    double busy = fmin(threads, x.pieces * (double)tra_max64(1, results));
+    return ONE * each * fmax(1, threads) / fmax(1, busy);
+}
+
+double tra_kernel_order_share(const tra_kernel *map, const tra_type *in, const tra_type *out, int threads) {
+    enum { SORT = 8 }; /* passes of one thread */
+    bool orders = map && in->layout == &tra_rows && out->layout == &tra_rows && in->cat->bound.n > 1 &&
+                  (map->props & TRA_P_MOVES) && !(map->props & TRA_P_ELEMENTWISE);
+    return orders ? SORT * fmax(1, threads / (double)tra_max64(1, in->cat->n)) : 1;
+}
