@@ -68,15 +68,15 @@ static const char *log_file(void) {
 static unsigned sparse_ones; /* inputs that are of sparse type, by their place in the program */
 
 /* Types the program anew, with these inputs sparse. */
-static void make_sparse(tra_graph *g, tra_arena *a) {
-    for (int i = 0; i < g->n && sparse_ones; i++) {
+static void make_sparse(tra_graph *g, tra_arena *a, unsigned ones) {
+    for (int i = 0; i < g->n && ones; i++) {
         tra_node *n = g->v[i];
         tra_err e = {0};
         if (n->op != TRA_OP_INPUT) {
             CHECK_OK(tra_node_type(a, n, NULL, &e), e);
             continue;
         }
-        n->type.sparse = sparse_ones >> i & 1;
+        n->type.sparse = ones >> i & 1;
         n->type.layout = n->type.sparse ? &tra_rows : NULL;
         int64_t floats = tra_catalog_elements(n->type.cat);
         if (n->type.sparse) n->type.entries = tra_entries_about(a, &n->type, (double)floats / 3, floats, INT64_MAX);
@@ -99,7 +99,7 @@ static bool make(made *x, const char *body, const char *out, const tra_rule *onl
         tra_str_free(&s);
         return false;
     }
-    make_sparse(x->g, x->a);
+    make_sparse(x->g, x->a, strstr(body, "# sparse") ? 511 : sparse_ones);
     x->m = tra_memo_new(x->g, x->a);
     tra_rules_apply(x->m, only, 0, &x->refusals);
     return true;

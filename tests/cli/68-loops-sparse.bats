@@ -1,0 +1,54 @@
+# Loops over sparse matrices: what is brought into another order once, and shared by the threads.
+load helper
+
+graph() {
+    status 0 tra gen -q --shape 20000x20000 --block "${1:-20000x20000}" --density 0.002 --pattern rmat --storage csr --seed 3 -o g.h5
+    cat >walk.tra <<'END'
+input G from "g.h5"
+param turns = 60
+state v = gen(1, [extent(G, 0)], by = [7000])
+repeat turns {
+    w[j] as dense = sum v[i] * G[i,j]
+    top[]         = max w[j]
+    next v[j]     = w[j] / top
+}
+output v
+END
+}
+
+@test "a sparse matrix that a loop adds up by columns is transposed once, where its turns pay for that" {
+    graph
+    status 0 tra explain --operators --rules --threads 2 walk.tra
+    has "R1-8"
+    status 0 tra run -q --threads 2 walk.tra
+    cp v.h5 once.h5
+    for more in "--without R1-8" "--threads 1" "--sites 2" "--sites 3 --threads 1"; do
+        status 0 tra run -q $more walk.tra
+        status 0 tra diff --rtol 1e-11 v.h5 once.h5
+    done
+    status 0 tra explain --operators --rules --threads 2 -D turns=1 walk.tra
+    lacks "R1-8"
+}
+
+@test "products of rows of entries in blocks of any shape are shared out by their entries, with the same bits" {
+    for block in 20000x20000 4500x20000 20000x6100 7100x7100; do
+        graph $block
+        status 0 tra gen -q --shape 20000x7 --block 20000x7 --dist normal --seed 4 -o d.h5
+        cat >products.tra <<'END'
+input G from "g.h5"
+input D from "d.h5"
+A[i,r] as dense = sum G[i,j] * D[j,r]
+B[j,r] as dense = sum G[i,j] * D[i,r]
+C[r,j] as dense = sum G[i,j] * D[i,r]
+output A
+output B
+output C
+END
+        status 0 tra run -q --threads 1 products.tra
+        for x in A B C; do mv $x.h5 one$x.h5; done
+        for threads in 2 5; do
+            status 0 tra run -q --threads $threads products.tra
+            for x in A B C; do status 0 tra diff $x.h5 one$x.h5; done
+        done
+    done
+}
