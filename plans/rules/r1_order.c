@@ -1,7 +1,8 @@
 /* r1_order.c - rule R1-8: what a loop reads in each turn, in the order in which its products want it.
  *
- * Entries that are added to places all over the result are added by one thread; with the label that is kept as the first
- * of the operand each row of the result has its entries together. A copy in that order is made once, before the loop.
+ * Entries that are added to places all over the result are added by one thread; with the label that is kept as the
+ * first of the operand each row of the result has its entries together. A copy in that order is made once, before the
+ * loop.
  */
 #include <string.h>
 
@@ -26,7 +27,7 @@ static uint64_t loops_around(const tra_memo *m, int group, bool *seen) {
 
 static bool is_kept(const tra_product *p, int label) { return memchr(p->out, label, (size_t)p->nout) != NULL; }
 
-/* The dimension that is to be the first of operand o: that of a label that the result has, where the first is summed. */
+/* The dimension that is to be the first of operand o: of a label that the result has, where the first is summed. */
 static int to_front(const tra_product *p, int o) {
     int d = 0;
     while (d < p->rank[o] && !is_kept(p, p->in[o][d])) d++;
