@@ -137,7 +137,8 @@ EOF2
     slow 5 "$TRA" run -q p.tra --sites 3 --threads 1 --plan "$k" 2>log &
     run=$!
     for _ in $(seq 400); do [ "$(recorded)" -ge 3000 ] && break; sleep 0.01; done
-    kill -KILL "$(ranks_of $run | tail -1)"
+    victim=$(ranks_of $run | tail -1)
+    kill -KILL "$victim"
     wait $run || true
     TRA_SLOW_MS=30 slowly p.tra --resume --sites 2 --threads 1
     sleep 0.7

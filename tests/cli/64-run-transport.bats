@@ -136,7 +136,7 @@ assert moved > 0'
     unshare -m true 2>/dev/null || skip "needs the right to unshare"
     cat >hidden <<END
 #!/bin/bash
-[[ \$OMPI_COMM_WORLD_RANK == 1 ]] && exec unshare -m bash -c 'mount -t tmpfs tmpfs scratch && exec "\$@"' - "\$@"
+[[ \${OMPI_COMM_WORLD_RANK-\$PMI_RANK} == 1 ]] && exec unshare -m bash -c 'mount -t tmpfs tmpfs scratch && exec "\$@"' - "\$@"
 exec "\$@"
 END
     chmod +x hidden

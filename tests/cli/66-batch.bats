@@ -57,7 +57,7 @@ job() {
 slurm() {
     mkdir -p bin
     printf '#!/bin/sh\necho "$@" >>%s/queue\n' "$PWD" >bin/scontrol
-    printf '#!/bin/bash\n[ "$1 $2" = "--mpi=pmi2 --kill-on-bad-exit" ] || exit 9\nexec mpiexec.mpich -n 2 "${@:3}"\n' >bin/srun
+    printf '#!/bin/bash\n[ "$1 $2" = "--mpi=pmi2 --kill-on-bad-exit" ] || exit 9\nexec "$3" run --sites 2 "${@:5}"\n' >bin/srun
     chmod +x bin/scontrol bin/srun
     export SLURM_JOB_ID=17 SLURM_NTASKS=2
     for round in $(seq 30); do

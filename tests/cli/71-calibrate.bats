@@ -178,7 +178,7 @@ print(p["seconds"])'
     "$TRA" calibrate --sites 2 --threads 1 --seconds 0.05 --directory "$quick" --output m.json -v >log 2>&1 &
     until grep -q products log; do sleep 0.02; done
     ranks=($(for p in $(pgrep -f "^$TRA calibrate --sites 2"); do
-        [[ $(tr '\0' '\n' <"/proc/$p/environ") == *OMPI_COMM_WORLD_RANK* && $(readlink "/proc/$p/cwd") == "$PWD" ]] && echo "$p"
+        [[ $(tr '\0' '\n' <"/proc/$p/environ") =~ (OMPI_COMM_WORLD|PMI)_RANK= && $(readlink "/proc/$p/cwd") == "$PWD" ]] && echo "$p"
     done))
     [ "${#ranks[@]}" = 2 ]
     ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }

@@ -20,13 +20,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rank.h"
+
 static atomic_long calls;
 static atomic_bool counting;
 static long at;
 static bool is_chosen;
 
 __attribute__((constructor)) static void set_up(void) {
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *want = getenv("TRA_DIE_RANK"), *n = getenv("TRA_DIE");
+    const char *rank = rank_here(), *want = getenv("TRA_DIE_RANK"), *n = getenv("TRA_DIE");
     const char *after = getenv("TRA_DIE_AFTER");
     bool who = !want ? !rank || strcmp(rank, "0") == 0 : strcmp(rank ? rank : "none", want) == 0;
     is_chosen = who && strcmp(program_invocation_short_name, "tra") == 0;

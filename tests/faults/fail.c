@@ -34,6 +34,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rank.h"
+
 enum { MALLOC, READ, WRITE, FSYNC, RENAME, UNLINK, LINK, OPEN, THREAD, SEND, RECV, FINALIZE, KINDS };
 static const char *const names[KINDS] = {"malloc", "read", "write",  "fsync", "rename", "unlink",
                                          "link",   "open", "thread", "send",  "recv",   "finalize"};
@@ -59,7 +61,7 @@ static int own_code(struct dl_phdr_info *info, size_t size, void *ctx) {
 
 __attribute__((constructor)) static void set_up(void) {
     const char *s = getenv("TRA_FAIL"), *colon = s ? strchr(s, ':') : NULL;
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *want = getenv("TRA_FAIL_RANK");
+    const char *rank = rank_here(), *want = getenv("TRA_FAIL_RANK");
     const char *self = program_invocation_short_name;
     if (strcmp(self, "tra") != 0) return;
     if (getenv("TRA_FAIL_ORDER"))
@@ -120,7 +122,7 @@ ssize_t pread(int fd, void *buf, size_t n, off_t off) {
 
 /* Appends one line to TRA_FAIL_ORDER; errno stays as it is. */
 static void log_call(const char *call, const char *path, const char *to) {
-    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const char *rank = rank_here();
     char text[2 * PATH_MAX + 64];
     int err = errno, n = snprintf(text, sizeof text, "%s %s %s %s\n", rank ? rank : "0", call, path, to);
     ssize_t put = syscall(SYS_write, order_fd, text, (size_t)n);
