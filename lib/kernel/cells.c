@@ -204,8 +204,8 @@ int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const t
 }
 
 int64_t tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, void *room, void *scratch) {
-    return out->layout->kernels->sum(join, a, b, n, state, out, count, room, scratch);
+                     tra_cell *out, bool count, bool again, void *room, void *scratch) {
+    return out->layout->kernels->sum(join, a, b, n, state, out, count, again, room, scratch);
 }
 
 void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell *term, tra_cell *out) {

@@ -428,7 +428,7 @@ typedef struct tra_layout_kernels {
     bool (*join_by_panels)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
     int64_t (*sum_room)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
     int64_t (*sum)(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                   tra_cell *out, bool count, void *room, void *scratch);
+                   tra_cell *out, bool count, bool again, void *room, void *scratch);
 } tra_layout_kernels;
 
 /* Bytes of scratch for operands of these types and of extents that are at most these (b, ext_b: NULL but for a join),
@@ -463,11 +463,12 @@ void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell
 /* A sum of the joins of n pairs and a state (NULL: none yet), made at once: to the bits what adding the pairs one after
  * the other makes. tra_cell_sum_room: bytes of room that this takes, aligned to 64; -1: not of such a join, nor for
  * such cells. All have the extents of the state; each join is of its type. tra_cell_sum: count: as a `bytes`
- * function; room NULL: of one pair, in scratch as large as tra_cell_scratch says. */
+ * function; room NULL: of one pair, in scratch as large as tra_cell_scratch says; again: room is as a call with the same
+ * pairs left it, and what is in the blocks of several pairs is not read. */
 int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
                           const tra_cell *out);
 int64_t tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, void *room, void *scratch);
+                     tra_cell *out, bool count, bool again, void *room, void *scratch);
 /* in: the type of what was folded. A dense state may be the memory of a dense result when their extents agree, and the
  * result is f32 if their types do not. */
 int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);

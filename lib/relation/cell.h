@@ -76,6 +76,9 @@ struct tra_cell {
     /* Of a product or a sum that is yet to be made: only its coordinates panel[0] <= i < panel[1] of the first
      * dimension are made; {0, 0}: all. Its extents stay those of the whole. */
     int64_t panel[2];
+    /* Set by whoever makes it panel by panel: bytes. The `bytes` function ends the panel before a coordinate, but the
+     * first, with which its bound would be larger, and does not count more closely. 0: it does neither. */
+    int64_t enough;
 };
 
 /* A place rounded up to TRA_CELL_ALIGN; INT64_MAX where that overflows. */

@@ -89,8 +89,7 @@ static tra_status try_merge(void *ctx, tra_err *e) {
     return s;
 }
 
-/* Is the state the result? */
-static bool is_result(const tra_joinagg *st) {
+bool grow_is_result(const tra_joinagg *st) {
     if (!st->agg || st->op->what.partial) return true;
     return !st->how.composed && st->how.state_dtype == st->op->type.dtype;
 }
@@ -181,7 +180,7 @@ static tra_status say(const attempt *x, tra_status s, const tra_err *own, tra_er
                              own, e);
 }
 
-static tra_status retry(attempt *x, tra_engine_fn *fn, tra_err *e) {
+tra_status grow_retry(attempt *x, tra_engine_fn *fn, tra_err *e) {
     tra_err own = {0};
     tra_status s = tra_engine_retry(x->g->w, fn, x, &own);
     return s == TRA_OK ? s : say(x, s, &own, e);
@@ -245,10 +244,19 @@ tra_status tra_grow_join(const tra_grow *g, const tra_cell *l, const tra_cell *r
     return grow_for_each(&(attempt){.g = g, .l = l, .r = r, .ext = &g->state->ext, .sum = out}, try_join, e);
 }
 
+/* Holds the last term as it is, in blocks of the unit that emits the sum at its end. */
+static bool keep_last(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *sum) {
+    sum->held = tra_realloc(sum->held, (size_t)sum->nheld + 1, sizeof *sum->held);
+    sum->held[sum->nheld++] = (tra_held_term){.cell = {*l, *r}};
+    if (g->st->pairs.tree.leaves <= 1 && grow_makes_strips(g, sum)) return true;
+    sum->nheld--;
+    return false;
+}
+
 tra_status tra_grow_add(const tra_grow *g, const tra_cell *l, const tra_cell *r, const tra_dims *ext, bool last,
                         tra_panels *sum, tra_err *e) {
     if (r && grow_adds_at_once(g, l, r, ext))
-        return !last && grow_hold(g, l, r, sum) ? TRA_OK : grow_add_held(g, l, r, sum, e);
+        return (last ? keep_last(g, l, r, sum) : grow_hold(g, l, r, sum)) ? TRA_OK : grow_add_held(g, l, r, sum, e);
     TRA_TRY(grow_add_held(g, NULL, NULL, sum, e));
     return grow_for_each(&(attempt){.g = g, .l = l, .r = r, .ext = ext, .sum = sum}, try_add, e);
 }
@@ -272,11 +280,11 @@ tra_status tra_grow_merge(const tra_grow *g, tra_panels *sum, tra_panels *from, 
 static tra_status finish(attempt *x, tra_err *e) {
     const tra_joinagg *st = x->g->st;
     for (int i = 0; i < x->sum->n; i++) assert(x->sum->v[i].block->refs == 1); /* what cut it has added to each panel */
-    if (is_result(st)) return TRA_OK;
-    if (x->sum->n > 1 && !tra_agg_finishes_by_panels(st->agg)) TRA_TRY(retry(x, try_gather_state, e));
+    if (grow_is_result(st)) return TRA_OK;
+    if (x->sum->n > 1 && !tra_agg_finishes_by_panels(st->agg)) TRA_TRY(grow_retry(x, try_gather_state, e));
     for (int i = 0; i < x->sum->n; i++) {
         x->p = &x->sum->v[i];
-        TRA_TRY(retry(x, try_finish, e));
+        TRA_TRY(grow_retry(x, try_finish, e));
     }
     return TRA_OK;
 }
@@ -285,6 +293,14 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
     tra_joinagg *st = g->st;
     tra_block *b = NULL;
     attempt x = {.g = g, .sum = sum, .out = &b};
+    if (grow_makes_strips(g, sum)) {
+        bool emitted = false;
+        TRA_TRY(grow_emit_strips(g, sum, &emitted, e));
+        if (emitted) {
+            tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);
+            return TRA_OK;
+        }
+    }
     TRA_TRY(grow_add_held(g, NULL, NULL, sum, e));
     TRA_TRY(finish(&x, e));
     if (sum->n > 1 && tra_outlet_takes_panels(st->outlet)) {
@@ -292,9 +308,9 @@ tra_status tra_grow_emit(const tra_grow *g, tra_panels *sum, tra_err *e) {
         tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);
         return tra_outlet_emit_panels(st->outlet, g->w, g->ordinal, sum, e);
     }
-    if (sum->n > 1) TRA_TRY(retry(&x, try_gather_result, e));
+    if (sum->n > 1) TRA_TRY(grow_retry(&x, try_gather_result, e));
     x.p = &sum->v[0];
-    TRA_TRY(retry(&x, try_hand_over, e));
+    TRA_TRY(grow_retry(&x, try_hand_over, e));
     tra_panels_free(sum, grow_pool(&x));
     tra_status s = tra_op_fits(st->op, &st->op->type, g->ordinal, e);
     tra_zero_divisions_collect(st->site->zero_divisions, st->op, g->ordinal, false);

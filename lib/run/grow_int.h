@@ -66,6 +66,8 @@ static inline void grow_set_block(const attempt *x, tra_block *b, const tra_cell
     tra_block_unpin(grow_pool(x), b);
 }
 
+/* tra_engine_retry; where memory was short *e says what would help. */
+TRA_MUSTUSE tra_status grow_retry(attempt *x, tra_engine_fn *fn, tra_err *e);
 /* Calls fn for each panel of the sum; cuts panels for which memory is short. */
 TRA_MUSTUSE tra_status grow_for_each(attempt *x, tra_engine_fn *fn, tra_err *e);
 
@@ -73,10 +75,18 @@ TRA_MUSTUSE tra_status grow_for_each(attempt *x, tra_engine_fn *fn, tra_err *e);
 
 /* Is the join of l and r, an array of these extents, a term that is added with others at once? */
 bool grow_adds_at_once(const tra_grow *g, const tra_cell *l, const tra_cell *r, const tra_dims *ext);
+/* Is the state of a sum the result? (grow.c) */
+bool grow_is_result(const tra_joinagg *st);
 /* Copies a term, to be added with others; false: memory is short, or others hold a good part of it. */
 bool grow_hold(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *sum);
 /* Adds the terms that are held, and l and r (NULL: none). */
 TRA_MUSTUSE tra_status grow_add_held(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *sum,
                                      tra_err *e);
+void grow_release_held(const tra_grow *g, tra_panels *sum);
+
+/* Can a sum of which there are but terms that are held go to its file strip by strip? Then grow_emit_strips makes it
+ * so, and sets *emitted, where it is longer than a strip and memory is not short. */
+bool grow_makes_strips(const tra_grow *g, const tra_panels *sum);
+TRA_MUSTUSE tra_status grow_emit_strips(const tra_grow *g, tra_panels *sum, bool *emitted, tra_err *e);
 
 #endif

@@ -184,15 +184,26 @@ tra_status tra_outlet_emit(tra_outlet *s, tra_worker *w, int64_t ordinal, int su
 bool tra_outlet_takes_panels(const tra_outlet *s) { return s->file && tra_counted_takes_panels(s->file); }
 
 tra_status tra_outlet_emit_panels(tra_outlet *s, tra_worker *w, int64_t ordinal, tra_panels *p, tra_err *e) {
-    tra_saved rec = {.ordinal = ordinal};
     tra_status st = TRA_OK;
     if (tra_cancelled())
         st = tra_fail(e, TRA_STOPPED, "the stage has failed");
     else if (!tra_outlet_has(s, ordinal)) {
         tra_engine_set_writing(w, true);
-        st = tra_counted_put_panels(s->file, w, &rec, p, e);
+        st = tra_counted_put_panels(s->file, w, ordinal, p, e);
         tra_engine_set_writing(w, false);
     }
     tra_panels_free(p, s->pool);
     return st;
+}
+
+tra_panels_writing *tra_outlet_begin_panels(tra_outlet *s, tra_worker *w, int64_t ordinal) {
+    return tra_counted_begin_panels(s->file, w, ordinal);
+}
+
+tra_status tra_outlet_put_panel(tra_panels_writing *p, const tra_cell *panel, tra_err *e) {
+    return tra_counted_put_panel(p, panel, e);
+}
+
+tra_status tra_outlet_end_panels(tra_panels_writing *p, tra_status s, tra_err *e) {
+    return tra_counted_end_panels(p, s, e);
 }

@@ -57,6 +57,7 @@ static void end_check(tra_unit *u) { free(u->ctx); }
 /* Has the recorded array a length that it may have? */
 static bool admits(const tra_outfile *o, const tra_saved *s) {
     if (o->mapping) return tra_packed_admits(o, s->ordinal, s->len);
+    if (o->ncounts && s->mask & TRA_SAVED_PANELS) return true;
     return o->ncounts ? tra_size_admits(tra_type_bytes(&o->memory_type, s->ordinal), s->len) : s->len <= o->chunk_bytes;
 }
 
@@ -231,6 +232,7 @@ void tra_spool_note(tra_outfile *o, tra_saved *rec, int64_t at, int64_t len, uin
     rec->at = o->spool_at[t] = at;
     rec->len = o->encoded[t].len = len;
     rec->sum = o->encoded[t].sum = sum;
+    o->encoded[t].mask = rec->mask;
     o->spool_file[t] = o->comm.rank;
     o->tuple_flags[t] |= TRA_TUPLE_WRITTEN;
     tra_log_add(o->log, rec);

@@ -63,7 +63,7 @@ tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const 
 tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e) {
     tra_block *b = NULL;
     tra_cell c;
-    if (tra_counted_is_large(o, s->len)) return tra_counted_recount_large(o, w, s, e);
+    if (tra_counted_is_large(o, s->mask, s->len)) return tra_counted_recount_large(o, w, s, e);
     TRA_TRY(tra_engine_take_block(w, s->len, &b, e));
     tra_status st = tra_pread(tra_log_fd(o->log, s->file), b->ptr, (size_t)s->len, s->at, "the scratch file", e);
     if (st == TRA_OK) st = tra_cell_of(&o->memory_type, s->ordinal, b->ptr, s->len, &c, e);
@@ -155,7 +155,8 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     if (s == TRA_OK) s = tra_pool_reserve(o->pool, room, e);
     bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
-        bool apart = o->mapping || (o->levels && tra_counted_is_large(o, o->encoded[p->ordinal[i]].len));
+        const tra_encoded *enc = &o->encoded[p->ordinal[i]];
+        bool apart = o->mapping || (o->levels && tra_counted_is_large(o, enc->mask, enc->len));
         tra_unit *u = apart ? large_unit(o, p->ordinal[i]) : tra_unit_new(1, 1);
         if (!apart) {
             u->inputs[0] = (tra_unit_input){.part = p, .i = i, .after = TRA_AFTER_DROP};

@@ -104,13 +104,17 @@ TRA_MUSTUSE tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const 
 /* Writes all arrays to their places, when all are counted. Collective. */
 TRA_MUSTUSE tra_status tra_counted_place(tra_outfile *o, tra_err *e);
 
-/* output_panels.c: can arrays come in panels? Then this counts the panels of a tuple, copies them to scratch and frees
- * them. */
+/* output_panels.c: can arrays come in panels? Then these count the panels of a tuple and copy them to scratch, where
+ * the list of them is what was saved (tra_saved); put_panels also frees them, and end_panels what begin has made. */
+enum { TRA_SAVED_PANELS = 1 }; /* in its mask */
 bool tra_counted_takes_panels(const tra_outfile *o);
-TRA_MUSTUSE tra_status tra_counted_put_panels(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_panels *p, tra_err *e);
-/* Is an array in a block of so many bytes too large for memory? Then it is counted again, and written to its place,
- * some rows at a time by these two. */
-bool tra_counted_is_large(const tra_outfile *o, int64_t len);
+tra_panels_writing *tra_counted_begin_panels(tra_outfile *o, tra_worker *w, int64_t t);
+TRA_MUSTUSE tra_status tra_counted_put_panel(tra_panels_writing *x, const tra_cell *panel, tra_err *e);
+TRA_MUSTUSE tra_status tra_counted_end_panels(tra_panels_writing *x, tra_status s, tra_err *e);
+TRA_MUSTUSE tra_status tra_counted_put_panels(tra_outfile *o, tra_worker *w, int64_t t, tra_panels *p, tra_err *e);
+/* Does an array that is saved so, in a block of so many bytes, take much memory? Then it is counted again, and written
+ * to its place, some rows at a time by these two. */
+bool tra_counted_is_large(const tra_outfile *o, uint32_t mask, int64_t len);
 TRA_MUSTUSE tra_status tra_counted_recount_large(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
 TRA_MUSTUSE tra_status tra_counted_place_large(tra_outfile *o, tra_worker *w, int64_t t, tra_err *e);
 

@@ -253,10 +253,10 @@ static int64_t sum_room(const tra_kernel *k, const tra_cell *a, const tra_cell *
 }
 
 static int64_t sum(const tra_kernel *k, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                   tra_cell *out, bool count, void *room, void *scratch) {
+                   tra_cell *out, bool count, bool again, void *room, void *scratch) {
     const tra_kernel *const *step;
     tra_steps(k, &step, &k);
-    return tra_rows_sum(step[0], a, b, n, state, out, count, room, scratch);
+    return tra_rows_sum(step[0], a, b, n, state, out, count, again, room, scratch);
 }
 
 static void join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {

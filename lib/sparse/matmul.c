@@ -333,12 +333,32 @@ static bool meets_little(work *w, void *scratch) {
     return most - n <= most / 16;
 }
 
+/* Ends the rows that are computed where they would take more than is enough. Returns where the outer matrix's end. */
+static int64_t shorten(work *w, tra_matmul *m, int64_t end) {
+    const tra_rows_view *a = &m->a;
+    int64_t nrows = TRA_PIECES, n = 0, each = m->each, row = m->from;
+    if (m->state) return end;
+    for (int64_t r = w->first; r < end; r++) {
+        int64_t here = tra_min64(m->box, w->steps[r + 1 - w->first] - w->steps[r - w->first]);
+        n = tra_add_most(n, here);
+        nrows += tra_min64(here, m->rows_each);
+        if (tra_rows_room(w->out->array.dtype, nrows, n) <= w->out->enough) continue;
+        row = a->row[r] / each * each; /* the first of its coordinate */
+        if (row == m->from) row += each;
+        if (row >= m->to) return end;
+        m->to = row;
+        w->out->panel[1] = row / each;
+        return tra_rows_from(a, row);
+    }
+    return end;
+}
+
 static int64_t count_all(work *w, void *scratch) {
     enum { QUICK = 1 << 20 }; /* bytes of a result that need not be counted exactly */
     w->exact = false;
     tra_share(w->pieces, count_piece, w, scratch);
     int64_t bytes = tra_rows_pieces_counted(w->out, w->pieces);
-    int64_t enough = tra_max64(QUICK, 24 * (w->m->a.n + w->m->b.n));
+    int64_t enough = w->out->enough ? INT64_MAX : tra_max64(QUICK, 24 * (w->m->a.n + w->m->b.n));
     w->exact = w->out->tight || (bytes > enough && !meets_little(w, scratch));
     w->out->loose = !w->exact;
     if (w->exact) tra_share(w->pieces, count_piece, w, scratch);
@@ -377,8 +397,8 @@ static void count_steps(void *ctx, int piece, void *scratch) {
     }
 }
 
-/* Cuts rows of the result in pieces of about as many products. */
-static void cut(work *w, int64_t end) {
+/* Counts the products of the rows before `end`. */
+static void count_products(work *w, int64_t end) {
     const tra_rows_view *a = &w->m->a;
     counting x = {.w = w};
     tra_rows_view part = *a;
@@ -391,6 +411,15 @@ static void cut(work *w, int64_t end) {
     tra_share(x.n, count_steps, &x, NULL);
     w->steps[0] = 0;
     for (int64_t r = 0; r < part.nrows; r++) w->steps[r + 1] += w->steps[r];
+}
+
+/* Cuts rows of the result in pieces of about as many products. */
+static void cut(work *w, int64_t end) {
+    const tra_rows_view *a = &w->m->a;
+    tra_rows_view part = *a;
+    part.row += w->first;
+    part.nrows = end - w->first;
+    int64_t n = a->begin[end] - a->begin[w->first];
     int64_t all = w->steps[part.nrows], held = w->m->state ? w->state.n : 0;
     int most = tra_share_pieces(tra_mul_most(4, tra_add_most(all, n + held)));
     w->pieces = 0;
@@ -408,7 +437,8 @@ static void cut(work *w, int64_t end) {
     }
 }
 
-int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch) {
+int64_t tra_matmul_run(const tra_matmul *of, tra_cell *out, bool count, void *room, void *scratch) {
+    tra_matmul own = *of, *m = &own;
     work w = {.m = m, .out = out};
     if (m->state) w.state = tra_rows_of(m->state);
     w.first = tra_rows_from(&m->a, m->from);
@@ -420,6 +450,8 @@ int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *roo
         find_places(&w);
     }
     if (m->b.n > LARGE && (w.place || w.all_there)) w.calm = m->a.begin[m->a.nrows] - 4 * NEAR;
+    count_products(&w, end);
+    if (count && out->enough) end = shorten(&w, m, end);
     cut(&w, end);
     if (count || out->counted[1] == 0) {
         int64_t bytes = count_all(&w, scratch);

@@ -18,13 +18,14 @@ typedef struct tra_matmul {
     const tra_cell *state;      /* rows of the result, of type t, to which the product is added; NULL */
     const tra_unary *after;     /* of each element */
     int64_t from, to;           /* rows of the outer matrix that are computed */
+    int64_t each;               /* of them: of one coordinate of the result's first dimension */
 } tra_matmul;
 
 /* Bytes of room for an outer matrix of at most so many rows and an inner one of so many entries; of scratch of each
  * piece. */
 int64_t tra_matmul_room(int64_t rows, int64_t entries, int64_t shared);
 int64_t tra_matmul_scratch(int64_t box);
-/* Makes the result. count: only counts what it takes, or a bound of that. Returns its bytes. */
+/* Makes the result. count: only counts what it takes, or a bound of that. Returns its bytes. out->enough: see there. */
 int64_t tra_matmul_run(const tra_matmul *m, tra_cell *out, bool count, void *room, void *scratch);
 
 /* ---- operands as matrices (matrices.c) ------------------------------------------------------------------------- */
@@ -52,8 +53,9 @@ bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims
  * all. */
 int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]);
 /* Makes the sum of n products, as tra_rows_product does, and of a state as in tra_matmul. The products agree in parts
- * and box. Pieces use the first tra_matmul_scratch bytes of their thread's scratch. */
+ * and box. Pieces use the first tra_matmul_scratch bytes of their thread's scratch. again: room is as a call with the
+ * same operands left it, which need not be there any more unless n is 1. */
 int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
-                         bool count, void *room, void *scratch);
+                         bool count, bool again, void *room, void *scratch);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 int tra_prefix_in(const tra_contraction *x, int o) {
     int n = 0;
@@ -102,12 +103,24 @@ bool tra_matrices_of(const tra_contraction *x, int outer, int np, const tra_dims
     return tra_can_order(m->parts, m->shared) && m->box < UINT32_MAX;
 }
 
+/* At the beginning of the room: the outer and the inner matrix, and where room is left when they lie in it. */
+typedef struct ordered {
+    tra_rows_view v[2];
+    char *left;
+} ordered;
+
+static int64_t joined_room(int64_t entries, int64_t rows) {
+    return tra_add_most(tra_mul_most(4 + 8, entries), tra_mul_most(16, tra_min64(rows, entries)) + 4 * 64);
+}
+
 int64_t tra_matrices_room(const tra_matrices *m, int64_t shared, const int64_t entries[2]) {
-    int64_t n = tra_round64(tra_order_room(entries[0], m->parts));
-    n = tra_add_most(n, tra_round64(tra_order_room(entries[1], shared)));
-    n = tra_add_most(n, tra_round64(tra_order_scratch(tra_max64(entries[0], entries[1]))));
-    n = tra_add_most(n, tra_matmul_room(tra_min64(m->parts, entries[0]), entries[1], shared));
-    return tra_min64(TRA_SIZE_MOST, n);
+    int64_t outer = tra_round64(tra_order_room(entries[0], m->parts));
+    int64_t inner = tra_round64(m->natural[1] ? joined_room(entries[1], shared) : tra_order_room(entries[1], shared));
+    int64_t sorting[2] = {tra_order_scratch(entries[0], true), m->natural[1] ? 0 : tra_order_scratch(entries[1], true)};
+    /* when the outer matrix is in order, the inner one; when both are, the product */
+    int64_t more = tra_max64(sorting[1], tra_matmul_room(tra_min64(m->parts, entries[0]), entries[1], shared));
+    more = tra_max64(sorting[0], tra_add_most(inner, tra_round64(more)));
+    return tra_min64(TRA_SIZE_MOST, tra_add_most(tra_round64(sizeof(ordered)), tra_add_most(outer, tra_round64(more))));
 }
 
 static bool has_zeros(const tra_cell *c) {
@@ -119,12 +132,48 @@ static bool has_zeros(const tra_cell *c) {
 
 static const tra_cell *operand(const tra_matrices *m, int k) { return m->x->in[k ? 1 - m->outer : m->outer]; }
 
+/* The rows of inner matrices that are so as they are, one after the other. Returns the end of what it took. */
+static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v) {
+    int64_t entries = 0, nrows = 0, before = 0;
+    size_t size = tra_dtype_size(m->x->t);
+    for (int i = 0; i < n; i++) entries += tra_rows_of(operand(&m[i], 1)).n, nrows += tra_rows_of(operand(&m[i], 1)).nrows;
+    *v = (tra_rows_view){.size = size, .row = (int64_t *)(void *)at};
+    at += tra_round64(8 * nrows);
+    v->begin = (int64_t *)(void *)at;
+    at += tra_round64(8 * (nrows + 1));
+    v->column = (uint32_t *)(void *)at;
+    at += tra_round64(4 * entries);
+    v->value = at;
+    at += tra_round64((int64_t)size * entries);
+    for (int i = 0; i < n; before += m[i++].shared) {
+        tra_rows_view in = tra_rows_of(operand(&m[i], 1));
+        for (int64_t r = 0; r < in.nrows; r++) {
+            v->row[v->nrows] = in.row[r] + before;
+            v->begin[v->nrows++] = v->n;
+            for (int64_t k = in.begin[r]; k < in.begin[r + 1]; k++) {
+                if (!tra_not_zero(in.value, m->x->t, k)) continue;
+                v->column[v->n] = in.column[k];
+                memcpy(v->value + (size_t)v->n++ * size, in.value + (size_t)k * size, size);
+            }
+            if (v->begin[v->nrows - 1] == v->n) v->nrows--;
+        }
+    }
+    v->begin[v->nrows] = v->n;
+    return at;
+}
+
 /* The outer (0) or inner matrix of all products; *at: where room is left. */
 static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at, tra_rows_view *v) {
     tra_ordering *all;
     int64_t before = 0, entries = 0;
     if (n == 1 && m->natural[k] && !has_zeros(operand(m, k))) {
         *v = tra_rows_of(operand(m, k));
+        return;
+    }
+    bool natural = k == 1;
+    for (int i = 0; i < n; i++) natural = natural && m[i].natural[k];
+    if (natural) {
+        *at = join_rows(m, n, *at, v);
         return;
     }
     all = tra_malloc((size_t)n * sizeof *all);
@@ -140,9 +189,9 @@ static void bring(const tra_matrices *m, int n, int k, int64_t shared, char **at
 }
 
 int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, const tra_cell *state, tra_cell *out,
-                         bool count, void *room, void *scratch) {
+                         bool count, bool again, void *room, void *scratch) {
+    ordered *o = room;
     int64_t all = out->array.ext.n ? tra_max64(1, out->array.ext.v[0]) : 1, each = m->parts / all, shared = 0;
-    char *at = room;
     int64_t *ends = tra_malloc((size_t)n * sizeof *ends);
     for (int i = 0; i < n; i++) ends[i] = shared += m[i].shared;
     tra_matmul p = {.t = m->x->t,
@@ -154,12 +203,15 @@ int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, c
                     .columns = m->columns,
                     .state = state,
                     .after = after,
+                    .each = each,
                     .to = m->parts};
     if (m->np > 0 && out->panel[1] > 0)
         p.from = tra_min64(all, out->panel[0]) * each, p.to = tra_min64(all, out->panel[1]) * each;
-    bring(m, n, 0, shared, &at, &p.a);
-    bring(m, n, 1, shared, &at, &p.b);
-    int64_t bytes = tra_matmul_run(&p, out, count, at, scratch);
+    if (!again) o->left = (char *)room + tra_round64(sizeof *o);
+    for (int k = 0; k < 2 && !again; k++) bring(m, n, k, shared, &o->left, &o->v[k]);
+    p.a = o->v[0];
+    p.b = o->v[1];
+    int64_t bytes = tra_matmul_run(&p, out, count, o->left, scratch);
     free(ends);
     return bytes;
 }
@@ -189,7 +241,7 @@ static bool sum_begin(sum *s, const tra_kernel *step, const tra_cell *a, const t
         tra_contraction_of(&s->x[i], step, &a[i], &b[i], &shape, -1);
         int o = tra_outer_of(&s->x[i], rows);
         can = tra_matrices_of(&s->x[i], o, tra_prefix_in(&s->x[i], o), &shape.ext, &s->m[i]);
-        can = can && s->m[i].outer == s->m[0].outer && s->m[i].np == s->m[0].np && s->m[i].parts == s->m[0].parts;
+        can = can && s->m[i].natural[1] == s->m[0].natural[1] && s->m[i].outer == s->m[0].outer && s->m[i].np == s->m[0].np && s->m[i].parts == s->m[0].parts;
     }
     if (!can) sum_free(s);
     return can;
@@ -210,14 +262,14 @@ int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_c
 }
 
 int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, void *room, void *scratch) {
+                     tra_cell *out, bool count, bool again, void *room, void *scratch) {
     sum s;
     const tra_unary as_is = {.arg = out->array.dtype};
     bool can = sum_begin(&s, step, a, b, n, out);
     assert(can);
     (void)can;
     if (!room) room = (char *)scratch + tra_round64(tra_matmul_scratch(s.m->box));
-    int64_t bytes = tra_matrices_sum(s.m, n, &as_is, state, out, count, room, scratch);
+    int64_t bytes = tra_matrices_sum(s.m, n, &as_is, state, out, count, again, room, scratch);
     sum_free(&s);
     return bytes;
 }

@@ -32,11 +32,12 @@ static int64_t fixed_room(void) { return tra_round64(TRA_PIECES * PARTS * 8) + 2
 
 int64_t tra_order_room(int64_t entries, int64_t rows) {
     int64_t n = tra_add_most(tra_mul_most(4 + 8, entries), tra_mul_most(16, tra_min64(rows, entries)));
+    n = tra_max64(n, tra_mul_most(sizeof(item), entries)); /* which are sorted there before */
     return tra_min64(TRA_SIZE_MOST, tra_add_most(n, 8 * 64));
 }
 
-int64_t tra_order_scratch(int64_t entries) {
-    int64_t n = tra_mul_most(2 * (int64_t)sizeof(item), entries);
+int64_t tra_order_scratch(int64_t entries, bool room) {
+    int64_t n = tra_mul_most((room ? 1 : 2) * (int64_t)sizeof(item), entries);
     return tra_min64(TRA_SIZE_MOST, tra_add_most(n, fixed_room() + 128));
 }
 
@@ -263,7 +264,7 @@ void tra_order_entries(const tra_ordering *in, int n, int64_t row_box, tra_dtype
     x.first = take(&at, (PARTS + 1) * 8);
     x.rows = take(&at, (PARTS + 1) * 8);
     x.items = take(&at, entries * (int64_t)sizeof(item));
-    x.other = take(&at, entries * (int64_t)sizeof(item));
+    x.other = room ? room : take(&at, entries * (int64_t)sizeof(item)); /* until the result is written there */
     while (x.parts < PARTS && x.parts * EACH < entries && x.parts < row_box) x.parts *= 2, x.shift++;
     x.shift = (int)tra_max64(0, bits - x.shift);
     cut(&x, entries);

@@ -11,9 +11,9 @@ typedef struct tra_ordering {
     int64_t row, column;
 } tra_ordering;
 
-/* Bytes of room for the result, in at most so many rows, and of scratch, for so many entries. */
+/* Bytes of room for the result, in at most so many rows, for so many entries; of scratch, with room and without. */
 int64_t tra_order_room(int64_t entries, int64_t rows);
-int64_t tra_order_scratch(int64_t entries);
+int64_t tra_order_scratch(int64_t entries, bool room);
 /* Can entries of rows below row_box, in columns below column_box, be put in order by it? */
 static inline bool tra_can_order(int64_t row_box, int64_t column_box) {
     return row_box <= (int64_t)1 << 32 && column_box <= (int64_t)1 << 32;

@@ -416,7 +416,7 @@ int64_t tra_rows_product(const tra_kernel *step, const tra_unary *after, const t
         return count ? tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]) : tra_cell_bytes(out);
     tra_matrices m;
     if (!none && tra_matrices_of(&w.x, w.o, w.np, &out->array.ext, &m))
-        return tra_matrices_sum(&m, 1, after, NULL, out, count,
+        return tra_matrices_sum(&m, 1, after, NULL, out, count, false,
                                 (char *)scratch + tra_round64(tra_matmul_scratch(m.box)), scratch);
     if (none) {
         tra_rows_counted(out, 0, 0);

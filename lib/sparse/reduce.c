@@ -227,7 +227,7 @@ static int64_t add_to_rows(const tra_cell *in, const tra_route *route, const tra
 /* Are there so many entries that what sorting takes in scratch has room for putting them in order in pieces? */
 static bool is_quick(const tra_cell *in, int64_t box, int64_t columns) {
     int64_t have = tra_project_scratch(tra_rows_of(in).n);
-    return tra_can_order(box, columns) && tra_add_most(tra_order_scratch(tra_rows_of(in).n), 64) <= have &&
+    return tra_can_order(box, columns) && tra_add_most(tra_order_scratch(tra_rows_of(in).n, false), 64) <= have &&
            tra_ceil_div(box, 8) + 128 <= have;
 }
 

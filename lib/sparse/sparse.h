@@ -169,7 +169,7 @@ bool tra_rows_product_by_panels(const tra_kernel *step, const tra_cell *a, const
  * order of the products. tra_rows_sum_room: bytes of room for it; -1: it cannot be made so. */
 int64_t tra_rows_sum_room(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *out);
 int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,
-                     tra_cell *out, bool count, void *room, void *scratch);
+                     tra_cell *out, bool count, bool again, void *room, void *scratch);
 
 /* ---- element by element (elementwise.c) ----------------------------------------------------------------------- */
 
