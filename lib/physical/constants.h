@@ -28,7 +28,8 @@ enum {
     /* in flight at once */
     TRA_LOOKAHEAD = 64,             /* units that are queued before the main thread waits; */
     TRA_LOOKAHEAD_BYTES = 16 << 20, /* the same by the bytes of their inputs, once each worker has a unit */
-    TRA_STRIP_BYTES = 32 << 20,     /* of a result that is made and written in strips */
+    TRA_STRIP_BYTES = 32 << 20,     /* of a result that is made and written in strips, if a row takes no more */
+    TRA_HELD_SHARE = 8,             /* of all blocks' memory: what copies of terms that wait take, as a divisor */
     TRA_WRITES = 8,                 /* results that wait to be written in the background */
     TRA_WINDOW = 8 << 20,           /* of an exchange: enough to keep the network busy */
     TRA_TRANSFERS = 64,             /* of an exchange that overlaps stages which lack memory, at most */

@@ -42,8 +42,9 @@ static int64_t panel_of(const tra_plan *p, const tra_edges *e, int i) {
  * of outputs. */
 static void find_io(tra_plan *p, const tra_edges *e) {
     for (int i = 0; i < p->nops; i++) p->ops[i].orders.panel = 0;
-    for (int i = 0; i < p->nops && p->panels; i++) {
+    for (int i = 0; i < p->nops; i++) {
         int64_t panel = panel_of(p, e, i);
+        if (panel && !p->panels) panel = tra_op_makes_strips(p, &p->ops[i]) ? tra_max64(panel, TRA_STRIP_BYTES) : 0;
         if (panel) p->ops[i].orders.panel = p->ops[e->first[i]].orders.panel = panel;
     }
     for (int i = 0; i < p->nops; i++) {
@@ -132,7 +133,9 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, const site_bytes
 static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *of, bool held, int64_t here,
                          int threads, int64_t budget) {
     if (tra_op_is(op->op, TRA_STREAMS)) {
-        int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
+        int64_t out = tra_type_room(&op->type);
+        if (op->op == TRA_PLAN_OUTPUT && op->orders.panel) out = tra_min64(out, op->orders.panel);
+        int64_t units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
     }
     if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
@@ -149,6 +152,13 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *
     if (!op->type.cat->grid) return tra_add_most(n, here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* outputs of a super-block */
     return n + tra_min64(here, (steps + TRA_WRITES) * super);
+}
+
+/* Bytes of copies of all operands of a sum that is made in strips, and of these in order. */
+static int64_t terms_room(const tra_op *op, const site_bytes *of, int64_t budget) {
+    int64_t l = of[op->in[0]].arrays, r = of[op->in[1]].arrays, both = tra_add_most(l, r);
+    int64_t held = tra_min64(op->in[0] == op->in[1] ? l : both, budget / TRA_HELD_SHARE);
+    return tra_add_most(held, tra_mul_most(2, tra_min64(both, tra_mul_most(2, held))));
 }
 
 /* Bytes of an input that are in memory at once, of `here` on a site, when only the stages of one scan read it: from the
@@ -310,7 +320,8 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     int64_t mine = tra_op_memory(p, op, w->threads);
     op->predicted.least_memory = w->base + mine;
     w->least = tra_max64(w->least, w->base + mine);
-    int64_t most = w->base + mine + op->orders.scan.reserved +
+    bool strips = op->orders.panel && !p->panels;
+    int64_t most = w->base + mine + op->orders.scan.reserved + (strips ? terms_room(op, w->of, w->budget) : 0) +
                    under_way(p, op, w->of, w->held[i].all > 0, here, w->threads, w->budget);
     w->during[i] =
         (held_bytes){most + w->now.all, most + w->now.least, w->now.spillable, w->now.expected,

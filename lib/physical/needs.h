@@ -79,6 +79,9 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output);
 /* Bytes of a block in which one panel of a result always fits (grow.h): one coordinate of its first dimension. 0: its
  * results are not made in panels, or `output` does not take these as they come. */
 int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output);
+/* Of one that has panels: are its results sums of products of entries, which are made and written in strips of
+ * TRA_STRIP_BYTES where memory is not short (grow.h)? */
+bool tra_op_makes_strips(const tra_plan *p, const tra_op *op);
 /* Bound of the bytes of panels that wait in scratch, of a stage whose results go to their file as they are made and may
  * grow beyond the memory that is planned for them. here: bound of the bytes of its results on a site. */
 int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget);

@@ -42,6 +42,13 @@ int64_t tra_op_panel(const tra_plan *p, const tra_op *op, const tra_op *output) 
     return tra_block_footprint(tra_max64(TRA_LITTLE, tra_rows_room(larger, tra_min64(rows, n), n)));
 }
 
+bool tra_op_makes_strips(const tra_plan *p, const tra_op *op) {
+    if (!op->what.join || !op->what.agg || !tra_kernel_is_sum(tra_kernel_first(op->what.agg))) return false;
+    if (op->what.partial || tra_kernel_rest(op->what.agg) || tra_op_tree(p, op).leaves > 1) return false;
+    const tra_type *l = &p->ops[op->in[0]].type, *r = &p->ops[op->in[1]].type;
+    return l->layout == &tra_rows && r->layout == &tra_rows && tra_op_state_dtype(p, op) == op->type.dtype;
+}
+
 int64_t tra_op_panels_bound(const tra_plan *p, const tra_op *op, int64_t here, int threads, int64_t budget) {
     tra_type sum = op->type;
     bool counted = op->what.join && !op->what.agg;

@@ -108,11 +108,10 @@ bool grow_adds_at_once(const tra_grow *g, const tra_cell *l, const tra_cell *r, 
 }
 
 bool grow_hold(const tra_grow *g, const tra_cell *l, const tra_cell *r, tra_panels *sum) {
-    enum { SHARE = 16 }; /* of all blocks' memory: what terms of all results under way take at most */
     tra_pool *pool = g->st->site->pool;
     tra_held_term t = {.cell = {*l, *r}};
     int64_t bytes = tra_cell_bytes(l) + (l->head == r->head ? 0 : tra_cell_bytes(r));
-    if (atomic_load(&g->st->held) + bytes > tra_pool_stat(pool).budget / SHARE) return false;
+    if (atomic_load(&g->st->held) + bytes > tra_pool_stat(pool).budget / TRA_HELD_SHARE) return false;
     if (!tra_pool_has_room(pool, 4 * bytes, true)) return false;
     bool same = l->head == r->head;
     for (int k = 0; k < 2 - same; k++) {
