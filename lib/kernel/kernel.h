@@ -463,8 +463,8 @@ void tra_cell_merge(const tra_kernel *agg, const tra_cell *state, const tra_cell
 /* A sum of the joins of n pairs and a state (NULL: none yet), made at once: to the bits what adding the pairs one after
  * the other makes. tra_cell_sum_room: bytes of room that this takes, aligned to 64; -1: not of such a join, nor for
  * such cells. All have the extents of the state; each join is of its type. tra_cell_sum: count: as a `bytes`
- * function; room NULL: of one pair, in scratch as large as tra_cell_scratch says; again: room is as a call with the same
- * pairs left it, and what is in the blocks of several pairs is not read. */
+ * function; room NULL: of one pair, in scratch as large as tra_cell_scratch says; again: room is as a call with the
+ * same pairs left it, and what is in the blocks of several pairs is not read. */
 int64_t tra_cell_sum_room(const tra_kernel *join, const tra_kernel *agg, const tra_cell *a, const tra_cell *b, int n,
                           const tra_cell *out);
 int64_t tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *b, int n, const tra_cell *state,

@@ -132,10 +132,10 @@ static int64_t result_here(const tra_plan *p, const tra_op *op, const site_bytes
  * for inputs that are computed on reading. held: the results stay in memory; here: bytes of all results of a site. */
 static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *of, bool held, int64_t here,
                          int threads, int64_t budget) {
+    if (op->op == TRA_PLAN_OUTPUT && op->orders.panel)
+        return threads * op->orders.panel; /* it is read back in pieces */
     if (tra_op_is(op->op, TRA_STREAMS)) {
-        int64_t out = tra_type_room(&op->type);
-        if (op->op == TRA_PLAN_OUTPUT && op->orders.panel) out = tra_min64(out, op->orders.panel);
-        int64_t units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
+        int64_t out = tra_type_room(&op->type), units = queued(tra_op_stored_room(p, &p->ops[op->in[0]]), threads);
         return tra_min64(2 * here, (units + TRA_WRITES) * 2 * out); /* computed, then copied */
     }
     if (!tra_op_is(op->op, TRA_LOOPS)) return held ? 0 : here;
@@ -148,6 +148,7 @@ static int64_t under_way(const tra_plan *p, const tra_op *op, const site_bytes *
         n += each * tra_min64(steps * (side == 0 ? l.ci : l.cj), of[op->in[side]].most);
     }
     int64_t states = tra_mul_most(of[op - p->ops].most, tra_op_state_room(p, op));
+    if (op->orders.panel && !p->panels) here = tra_min64(here, tra_mul_most(of[op - p->ops].most, op->orders.panel));
     here = tra_add_most(held ? 0 : here, states);
     if (!op->type.cat->grid) return tra_add_most(n, here);
     int64_t super = tra_min64(here, l.ci * l.cj * tra_op_output_room(p, op, threads)); /* outputs of a super-block */

@@ -270,7 +270,8 @@ tra_status grow_emit_strips(const tra_grow *g, tra_panels *sum, bool *emitted, t
         if (n > 1) grow_release_held(g, sum);
         tra_panels_writing *to = tra_outlet_begin_panels(g->st->outlet, g->w, g->ordinal);
         status = tra_outlet_end_panels(to, write_strips(&s, to, e), e);
-    } else if (begun && (status = make_strip(&s, e)) == TRA_OK && (status = grow_made(&s.x, s.a.made, &s.out, e)) == TRA_OK) {
+    } else if (begun && (status = make_strip(&s, e)) == TRA_OK &&
+               (status = grow_made(&s.x, s.a.made, &s.out, e)) == TRA_OK) {
         sum->v = tra_malloc(sizeof *sum->v); /* one strip is the whole sum */
         sum->v[0] = whole;
         sum->n = 1;

@@ -141,7 +141,8 @@ static tra_status open_panel(stream *x, tra_err *e) {
 static tra_status open_stream(stream *x, tra_outfile *o, tra_worker *w, int fd, const tra_saved *rec, tra_err *e) {
     int64_t room = tra_pool_stat(o->pool).budget / 16;
     bool panels = rec->mask & TRA_SAVED_PANELS;
-    *x = (stream){.o = o, .w = w, .fd = fd, .t = rec->ordinal, .some = tra_cell_new(&o->memory_type, rec->ordinal, NULL)};
+    *x = (stream){
+        .o = o, .w = w, .fd = fd, .t = rec->ordinal, .some = tra_cell_new(&o->memory_type, rec->ordinal, NULL)};
     x->buffer = (memory){.pool = o->pool, .bytes = tra_min64(MOST_BUFFER, tra_max64(LEAST_BUFFER, room))};
     x->n = panels ? (int)(rec->len / (int64_t)sizeof *x->v) : 1;
     x->v = tra_calloc((size_t)x->n, sizeof *x->v);

@@ -136,7 +136,8 @@ static const tra_cell *operand(const tra_matrices *m, int k) { return m->x->in[k
 static char *join_rows(const tra_matrices *m, int n, char *at, tra_rows_view *v) {
     int64_t entries = 0, nrows = 0, before = 0;
     size_t size = tra_dtype_size(m->x->t);
-    for (int i = 0; i < n; i++) entries += tra_rows_of(operand(&m[i], 1)).n, nrows += tra_rows_of(operand(&m[i], 1)).nrows;
+    for (int i = 0; i < n; i++)
+        entries += tra_rows_of(operand(&m[i], 1)).n, nrows += tra_rows_of(operand(&m[i], 1)).nrows;
     *v = (tra_rows_view){.size = size, .row = (int64_t *)(void *)at};
     at += tra_round64(8 * nrows);
     v->begin = (int64_t *)(void *)at;
@@ -241,7 +242,8 @@ static bool sum_begin(sum *s, const tra_kernel *step, const tra_cell *a, const t
         tra_contraction_of(&s->x[i], step, &a[i], &b[i], &shape, -1);
         int o = tra_outer_of(&s->x[i], rows);
         can = tra_matrices_of(&s->x[i], o, tra_prefix_in(&s->x[i], o), &shape.ext, &s->m[i]);
-        can = can && s->m[i].natural[1] == s->m[0].natural[1] && s->m[i].outer == s->m[0].outer && s->m[i].np == s->m[0].np && s->m[i].parts == s->m[0].parts;
+        can = can && s->m[i].natural[1] == s->m[0].natural[1] && s->m[i].outer == s->m[0].outer &&
+              s->m[i].np == s->m[0].np && s->m[i].parts == s->m[0].parts;
     }
     if (!can) sum_free(s);
     return can;
