@@ -61,7 +61,8 @@ SUBMAKE   = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$
 
 # These compile nothing themselves, but call make again when the packages are there.
 OUTER := help deps require check check-long check-property check-asan check-tsan check-valgrind check-mpich \
-         check-cluster check-slurm check-deb check-faults check-mutants check-coverage fuzz demo bench uninstall clean format
+         check-cluster check-slurm check-deb check-faults check-mutants check-coverage fuzz demo bench uninstall \
+         clean format
 .PHONY: $(OUTER) all tests fuzz-now install deb
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -291,7 +292,7 @@ check-slurm: deps
 	$(build_tests)
 	@tests/slurm/run $(B)
 
-## check-deb: the package installed, tried by the manual's examples and removed in a clean Debian (debootstrap; needs root)
+## check-deb: the package installed, tried and removed in a clean Debian (debootstrap; needs root)
 check-deb: deps
 	@$(SUBMAKE) WERROR=1 all
 	@tests/packages/run $(B)
