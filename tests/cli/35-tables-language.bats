@@ -95,7 +95,8 @@ refused() {
     gives 'code,name,v,L_name,L_v 9,soylent,3,soylent,3' 'Y = join(select(L, v < 5), L, code == code)'
     refused 'both tables have one name' 'Y = join(L, L, L.code == L.code)'
     refused "both tables are 'L'" 'Y = join(L, L, code == code && L.v < L.v)'
-    refused 'the left table has code, name, v; the right one has g, name, w' 'Y = join(L, C, code == nope)'
+    refused "the pair of rows has no column 'nope'" 'Y = join(L, C, code == nope)'
+    refused 'its columns are code, name, v, g, C_name, w' 'Y = join(L, C, code == nope)'
 }
 
 @test "a row that breaks what a join expects is named with its key" {
