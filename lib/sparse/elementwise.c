@@ -301,8 +301,9 @@ static int64_t next_row(job *j, int64_t from) {
 }
 
 /* Chooses which operands' entries are the places where the result may be other than 0. */
-static void choose(job *j, bool all) {
-    for (int i = 0; i < j->nargs && !all; i++) {
+static void choose(job *j, unsigned where) {
+    for (int i = 0; i < j->nargs; i++) j->candidate[i] = where >> i & 1;
+    for (int i = 0; i < j->nargs && !where; i++) {
         bool alone[2] = {i == 0 && j->sparse[0], i == 1 && j->sparse[1]};
         int64_t n = j->arg[i].in.dense ? INT64_MAX : j->arg[i].in.v.n, before = INT64_MAX;
         if (j->candidate[0] && !j->arg[0].in.dense) before = j->arg[0].in.v.n;
@@ -409,7 +410,7 @@ static int64_t compute_rows(job *j, bool count) {
     pieces x; /* not initialised as a whole: it is large */
     x.j = j;
     x.count = true;
-    if (out->layout) choose(j, false);
+    if (out->layout) choose(j, 0);
     cut(&x);
     if (!out->layout) {
         tra_share(x.n, run_piece, &x, NULL);
@@ -428,7 +429,8 @@ static int64_t compute_rows(job *j, bool count) {
 }
 
 /* Types the operands and the code of the job, and runs it. */
-static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *const *in, bool count, bool all) {
+static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell *const *in, bool count,
+                       unsigned where) {
     size_t room = j->code ? (size_t)j->code->n + 1 : 1;
     tra_typed_insn *v = tra_malloc(room * sizeof *v);
     uint8_t *kill = tra_malloc(room);
@@ -451,7 +453,7 @@ static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell
         pieces x;
         x.j = j;
         x.count = false;
-        choose(j, all);
+        choose(j, where);
         cut(&x);
         tra_share(x.n, run_piece, &x, NULL);
         r = x.n;
@@ -466,11 +468,11 @@ static int64_t run_job(job *j, const tra_dtype *types, bool wide, const tra_cell
 int64_t tra_rows_compute(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
                          tra_cell *out, bool count) {
     job j = {.code = code, .nargs = nargs, .out = out, .ext = out->array.ext, .type = out->array.dtype};
-    return run_job(&j, types, wide, in, count, false);
+    return run_job(&j, types, wide, in, count, 0);
 }
 
 int tra_rows_visit(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
-                   const tra_dims *ext, bool all, const tra_rows_sink *sink) {
+                   const tra_dims *ext, unsigned where, const tra_rows_sink *sink) {
     job j = {.code = code, .nargs = nargs, .sink = sink, .ext = *ext, .type = sink->type};
-    return (int)run_job(&j, types, wide, in, false, all);
+    return (int)run_job(&j, types, wide, in, false, where);
 }

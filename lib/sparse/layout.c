@@ -23,15 +23,19 @@ static bool keeps_zero(const tra_kernel *step) {
 
 /* Is it a function of two operands at the same place, folded, which is computed by entries alone? Both are rows with
  * the same labels; or one is rows, it is one number where that is 0, and the other is dense and has some of its labels
- * in their order. *of: the one whose labels are all; as: extents of the other, 1 where it has no label. */
+ * in their order, or else some of those of the result (*by_place). *of: the one whose labels are all; as: extents of
+ * the other, 1 where it has no label. */
 static bool merges(const tra_kernel *step, const tra_dims *ext_a, const tra_dims *ext_b, unsigned held, int *of,
-                   tra_dims *as) {
+                   tra_dims *as, bool *by_place) {
     const tra_dims *ext[2] = {ext_a, ext_b};
     if (step->cls != TRA_K_ALIGNED || step->nin != 2 || ext_b == NULL) return false;
     *of = held == RIGHT;
     const tra_dims *all = ext[*of], *some = ext[1 - *of];
     const bool both = held == (LEFT | RIGHT), sparse[2] = {both || *of == 0, both || *of == 1};
-    if (all->n == 0 || step->rank[*of] != all->n || !(both || tra_code_fixed(step->code, sparse))) return false;
+    *by_place = !both && !tra_code_fixed(step->code, sparse);
+    if (all->n == 0 || step->rank[*of] != all->n) return false;
+    for (int i = 0; *by_place && i < some->n; i++)
+        if (!memchr(step->out, step->in[1 - *of][i], (size_t)step->nout)) return false;
     int d = 0;
     *as = (tra_dims){.n = all->n};
     for (int i = 0; i < all->n; i++) {
@@ -51,7 +55,7 @@ static bool totals(const tra_kernel *const *step, int n, tra_kernel_use use, tra
     bool sparse[2] = {held & LEFT, held & RIGHT};
     int i = 0;
     *t = (tra_total){.nargs = use == TRA_USE_JOIN ? 2 : 1, .of = 0};
-    if (use == TRA_USE_JOIN && !(merges(step[0], ext_a, ext_b, held, &t->of, &p->as) ||
+    if (use == TRA_USE_JOIN && !(merges(step[0], ext_a, ext_b, held, &t->of, &p->as, &t->by_place) ||
                                  (step[0]->cls == TRA_K_SCALAR && held == (LEFT | RIGHT) && tra_dims_eq(ext_a, ext_b))))
         return false;
     if (use == TRA_USE_JOIN && step[0]->cls == TRA_K_SCALAR) p->as = *ext_b;
@@ -74,8 +78,9 @@ static bool totals(const tra_kernel *const *step, int n, tra_kernel_use use, tra
     t->after = (tra_unary){.arg = a, .dense = !zero};
     if (!t->step || i + 1 < n || (i < n && step[i]->cls != TRA_K_SCALAR)) return false;
     if (i < n) t->after.code = step[i]->code;
+    if (t->by_place) t->after.dense = true;
     bool plain = t->nargs == 1 && !t->code && !t->nmore && !t->after.code && (a == TRA_F64 || a == TRA_I64);
-    return plain || !zero || !tra_rows_moves(t->step);
+    return plain || !zero || t->by_place || !tra_rows_moves(t->step);
 }
 
 /* Chooses the way. held: which operands are rows, as bits; out: the layout of the result. */
@@ -106,7 +111,8 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
         p.after.code = step[i]->code;
     }
     if (use == TRA_USE_MAP && tra_rows_reduces(p.step, ext.n)) p.way = REDUCE;
-    if (use == TRA_USE_JOIN && merges(p.step, ext_a, ext_b, held, &p.total.of, &p.as)) p.way = MERGE;
+    if (use == TRA_USE_JOIN && merges(p.step, ext_a, ext_b, held, &p.total.of, &p.as, &p.total.by_place))
+        p.way = p.total.by_place ? SLOW : MERGE;
     if (use == TRA_USE_JOIN && tra_rows_contracts(p.step, ext_a, ext_b)) p.way = PRODUCT;
     if (p.way == PRODUCT && !out && p.after.code) { /* in the memory of the result */
         size_t size = tra_dtype_size(p.after.arg);

@@ -32,6 +32,7 @@ typedef struct tra_total {
     int nmore;
     tra_unary more[TRA_TOTAL_MORE]; /* functions of the result of code */
     tra_unary after;                /* and one of what was folded */
+    bool by_place; /* what is no entry differs from place to place: by the other operand, whose labels the result has */
 } tra_total;
 /* Bytes of scratch. ext: of operand `of`, which has at most so many entries, or larger. */
 int64_t tra_rows_total_scratch(const tra_total *t, tra_dtype a, const tra_dims *ext, int64_t entries);
@@ -49,9 +50,9 @@ typedef struct tra_rows_sink {
     void *ctx;
     void (*put)(void *ctx, int piece, int64_t row, const uint32_t *column, const void *value, int64_t n);
 } tra_rows_sink;
-/* Where operands have no entries the function is left out, where it is 0 already where one has none also there. `all`
- * leaves out only what is no entry of any operand. Returns the number of pieces. */
+/* Values are computed where an operand of `where` (bits) has an entry; 0: where the function may be other than 0.
+ * Returns the number of pieces. */
 int tra_rows_visit(const tra_code *code, const tra_dtype *types, int nargs, bool wide, const tra_cell *const *in,
-                   const tra_dims *ext, bool all, const tra_rows_sink *sink);
+                   const tra_dims *ext, unsigned where, const tra_rows_sink *sink);
 
 #endif

@@ -17,6 +17,10 @@ enum {
 typedef struct total {
     const tra_total *t;
     const tra_cell *in; /* the operand that has all labels */
+    const tra_cell *other;
+    const tra_array *out;
+    tra_dtype types[2]; /* of the operands */
+    bool sparse[2];
     tra_fold_labels l;
     tra_route route;
     tra_dtype type, value; /* of the states, each of 8 bytes; of the values of the function, before others of these */
@@ -198,6 +202,48 @@ static void many_times(const total *x, const void *value, int64_t n, double *to)
     memcpy(to, &r, 8);
 }
 
+/* The function of n <= TRA_STRIP elements, of the types that it loads, to the type of the states. */
+static void run_code(const total *x, const void *const *arg, int64_t n, void *out) {
+    const tra_total *t = x->t;
+    double regs[TRA_MAXREGS + 3][TRA_STRIP] __attribute__((aligned(64)));
+    const void *value = arg[0];
+    if (t->code) {
+        tra_typed typed;
+        tra_typed_insn v[t->code->n + 1];
+        uint8_t kill[t->code->n + 1];
+        bool kills = false;
+        tra_code_type(t->code, t->nargs, x->types, t->wide, v, &typed);
+        tra_code_sparse(t->code, x->sparse, kill, &kills);
+        if (kills) typed.kill = kill;
+        tra_typed_strip(&typed, regs, arg, n, out, t->nmore ? x->value : x->type);
+        value = out;
+    }
+    if (t->nmore) run_more(x, value, n, out);
+}
+
+/* What is no entry at n places of the result from `first` on: by the elements of the other operand there. */
+static void fill_places(const total *x, int64_t first, int64_t n, double *fill) {
+    static const double zeros[TRA_STRIP];
+    const tra_kernel *k = x->t->step;
+    const tra_array *a = &x->other->array;
+    double own[TRA_STRIP];
+    int64_t stride[TRA_MAXDIM];
+    tra_typed typed;
+    tra_dims at;
+    int other = 1 - x->t->of;
+    tra_code_type(x->t->code, 2, x->types, x->t->wide, NULL, &typed);
+    tra_strides(&a->ext, stride);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = 0;
+        tra_unlinear(&x->out->ext, first + i, &at);
+        for (int d = 0; d < k->rank[other]; d++)
+            from += at.v[(const int8_t *)memchr(k->out, k->in[other][d], (size_t)k->nout) - k->out] * stride[d];
+        tra_pick(own, i, typed.load[other], a->data, a->dtype, from);
+    }
+    const void *arg[2] = {other ? (const void *)zeros : own, other ? (const void *)own : zeros};
+    run_code(x, arg, n, fill);
+}
+
 /* Folds the states of the other pieces, and what is no entry, into those of the first. */
 static void end_states(const total *x, int pieces) {
     double rest[1];
@@ -210,12 +256,16 @@ static void end_states(const total *x, int pieces) {
                      tra_min64(TRA_STRIP, x->elements - i));
         for (int64_t i = 0; x->count && i < x->elements; i++) x->count[i] += x->count[p * x->elements + i];
     }
+    double at[TRA_STRIP];
+    const double *fill = x->fill;
     for (int64_t i = 0; x->count && i < x->elements; i++) {
         int64_t n = x->each - x->count[i];
+        if (x->t->by_place && i % TRA_STRIP == 0) fill_places(x, i, tra_min64(TRA_STRIP, x->elements - i), at);
+        if (x->t->by_place) fill = &at[i % TRA_STRIP], known = -1;
         if (n <= 0) continue;
-        if (n != known) many_times(x, x->fill, known = n, rest);
-        if (x->moves || (x->fold == TRA_S_MUL && zero)) /* however large the others are */
-            memcpy(x->state + i * 8, x->fill, 8);
+        if (n != known) many_times(x, fill, known = n, rest);
+        if (x->moves || (x->fold == TRA_S_MUL && zero && !x->t->by_place)) /* however large the others are */
+            memcpy(x->state + i * 8, fill, 8);
         else
             x->strip(x->fold, x->state + i * 8, x->state + i * 8, rest, 0, 1);
     }
@@ -236,27 +286,11 @@ static void types_of(const tra_total *t, const tra_dtype *in, tra_dtype *value, 
     *state = tra_dtype_rows[last].sum;
 }
 
-/* The value of the function where no operand has an entry. */
-static void fill_of(total *x, const tra_dtype *in) {
-    static const double zero;
-    tra_typed typed;
-    double regs[TRA_MAXREGS + 1][TRA_STRIP] __attribute__((aligned(64))), own[1] = {0};
-    const tra_total *t = x->t;
+/* Sets x->fill to the value of the function where no operand has an entry. */
+static void fill_of(total *x) {
+    static const double zero[2];
     memset(x->fill, 0, sizeof x->fill);
-    if (t->code) {
-        tra_typed_insn v[t->code->n + 1];
-        uint8_t kill[t->code->n + 1];
-        bool kills = false;
-        tra_code_type(t->code, t->nargs, in, t->wide, v, &typed);
-        tra_code_sparse(t->code, (const bool[2]){true, true}, kill, &kills);
-        if (kills) typed.kill = kill;
-        const void *arg[2] = {&zero, &zero};
-        tra_typed_strip(&typed, regs, arg, 1, own, t->nmore ? x->value : x->type);
-    }
-    if (t->nmore)
-        run_more(x, own, 1, x->fill);
-    else
-        memcpy(x->fill, own, sizeof own);
+    run_code(x, (const void *[2]){zero, zero}, 1, x->fill);
 }
 
 /* Do no two rows come to one place? */
@@ -287,21 +321,25 @@ int64_t tra_rows_total_scratch(const tra_total *t, tra_dtype a, const tra_dims *
 }
 
 void tra_rows_total(const tra_total *t, const tra_cell *const *in, const tra_dims *as, tra_array *out, void *scratch) {
-    total x = {.t = t, .in = in[t->of], .fold = t->step->fold, .moves = tra_rows_moves(t->step)};
+    total x = {.t = t, .in = in[t->of], .out = out, .fold = t->step->fold, .moves = tra_rows_moves(t->step)};
+    x.other = in[t->nargs - 1 - t->of];
     const tra_dims *ext = &x.in->array.ext;
-    tra_dtype types[2] = {in[0]->array.dtype, t->nargs == 2 ? in[1]->array.dtype : in[0]->array.dtype};
+    for (int i = 0; i < 2; i++) {
+        const tra_cell *c = in[i < t->nargs ? i : 0];
+        x.types[i] = c->array.dtype, x.sparse[i] = c->sparse || c->layout;
+    }
     bool is_one = tra_fold_labels_of(t->step, t->of, ext->n, &x.l);
     assert(is_one && x.in->layout);
     (void)is_one;
-    types_of(t, types, &x.value, &x.type);
-    fill_of(&x, types);
+    types_of(t, x.types, &x.value, &x.type);
+    fill_of(&x);
     tra_fold_route(&x.l, &out->ext, &x.route);
     for (int d = 1; d < ext->n; d++) x.repeats = x.repeats || memchr(x.l.in, x.l.in[d], (size_t)d);
     x.width = tra_last_extent(&out->ext);
     x.step = ext->n ? tra_fold_step(&x.route, ext, x.width) : 0;
     x.elements = tra_elements_of(&out->ext);
     x.each = x.moves ? 1 : tra_folded(&x.l, ext);
-    bool fills = tra_not_zero(x.fill, x.type, 0);
+    bool fills = t->by_place || tra_not_zero(x.fill, x.type, 0);
     x.strip = tra_strip_fold(x.type, x.fold, !fills);
     x.apart = !keeps_rows(&x.l) && !x.moves;
     int64_t entries = tra_rows_of(x.in).n;
@@ -323,14 +361,16 @@ void tra_rows_total(const tra_total *t, const tra_cell *const *in, const tra_dim
     else
         set_all(x.state, states, identity);
     int pieces = most;
-    if (x.each > 0 && adds_only(t) && types[0] == x.type) {
+    if (x.each > 0 && adds_only(t) && x.types[0] == x.type) {
         pieces = add_plain(&x, most);
     } else if (x.each > 0) {
         tra_rows_sink sink = {t->nmore ? x.value : x.type, most, &x, put};
         tra_cell own[2] = {*in[0], t->nargs == 2 ? *in[1] : *in[0]}; /* what is broadcast */
         const tra_cell *operand[2] = {&own[0], &own[1]};
+        bool both = t->nargs == 2 && x.other->layout;
+        unsigned where = both ? (fills ? 3 : 0) : 1u << t->of;
         if (t->nargs == 2) own[1 - t->of].array.ext = *as;
-        pieces = tra_rows_visit(t->code, types, t->nargs, t->wide, operand, ext, fills, &sink);
+        pieces = tra_rows_visit(t->code, x.types, t->nargs, t->wide, operand, ext, where, &sink);
     }
     end_states(&x, pieces);
     if (x.state == out->data) return;

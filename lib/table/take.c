@@ -94,20 +94,51 @@ static int by_place(const void *x, const void *y) {
 static bool is_zero(const taking *w, const void *v) { return tra_element_real(w->dtype, v, 0) == 0; }
 
 /* Goes through the entries that the result has of an array that is held by its entries: counts them, or, if v is not
- * NULL, also puts them there. */
+ * NULL, also puts them there. Of taken columns; those of rows are copied row by row. */
 static int64_t entries_of(const taking *w, const comes_to *to, const tra_cell *a, entry *v) {
     tra_rows_view r = tra_rows_of(a);
     int64_t last = a->array.ext.v[a->array.ext.n - 1], n = 0;
     for (int64_t i = 0; i < r.nrows; i++)
         for (int64_t p = r.begin[i]; p < r.begin[i + 1]; p++) {
             const char *value = r.value + (size_t)p * w->size;
-            int64_t place = r.row[i] * last + (int64_t)r.column[p];
-            int64_t in = place % w->inner, old = place / w->inner % w->old, out = place / w->inner / w->old;
+            int64_t old = r.column[p], out = r.row[i], in = 0;
+            if (w->t->dim + 1 < a->array.ext.n) {
+                int64_t place = r.row[i] * last + old;
+                in = place % w->inner, old = place / w->inner % w->old, out = place / w->inner / w->old;
+            }
             if (is_zero(w, value)) continue;
             for (int64_t at = to->first[old]; at >= 0; at = to->next[at], n++)
                 if (v) v[n] = (entry){(out * w->n + at) * w->inner + in, value};
         }
     return n;
+}
+
+/* Rows are taken: of each position of the result those of the old one. Appends them, or (to NULL) counts their entries,
+ * of which some may be 0. */
+static int64_t take_rows(const taking *w, const tra_cell *a, tra_rows_maker *to) {
+    tra_rows_view v = tra_rows_of(a);
+    int64_t each = w->inner / a->array.ext.v[a->array.ext.n - 1], n = 0;
+    for (int64_t o = 0; o < w->outer && !tra_cancelled(); o++)
+        for (int64_t i = 0; i < w->n; i++) {
+            int64_t from = from_of(w, i), first = (o * w->old + from) * each;
+            if (from < 0) continue;
+            for (int64_t r = tra_rows_find(&v, first); r < v.nrows && v.row[r] < first + each; r++) {
+                int64_t k = v.begin[r], end = v.begin[r + 1];
+                n += end - k;
+                if (!to) continue;
+                tra_rows_open(to, (o * w->n + i) * each + v.row[r] - first);
+                for (; k < end; k++) {
+                    const char *value = v.value + (size_t)k * w->size;
+                    if (!is_zero(w, value)) memcpy(tra_rows_next(to, v.column[k]), value, w->size);
+                }
+                tra_rows_close(to);
+            }
+        }
+    return n;
+}
+
+static bool takes_rows(const taking *w, const tra_cell *a) {
+    return a->layout == &tra_rows && w->t->dim + 1 < a->array.ext.n && w->inner > 0;
 }
 
 static void dense_of_entries(const taking *w, const comes_to *to, const tra_cell *a, tra_array *out) {
@@ -150,6 +181,7 @@ static void entries_of_dense(const taking *w, const tra_array *a, tra_rows_maker
 
 static int64_t count_all(const taking *w, const tra_cell *a, void *buf) {
     if (a->layout != &tra_rows) return count_dense(w, &a->array);
+    if (takes_rows(w, a)) return take_rows(w, a, NULL);
     comes_to to = where(w, buf);
     return entries_of(w, &to, a, NULL);
 }
@@ -158,11 +190,15 @@ static void make_entries(const taking *w, const tra_cell *a, tra_cell *out, void
     const tra_dims *ext = &out->array.ext;
     int64_t n = count_all(w, a, buf), last = ext->v[ext->n - 1], row = -1;
     tra_rows_maker m = tra_rows_make(out, tra_min64(n, tra_rows_box(ext)), n);
-    if (a->layout == &tra_rows) {
+    if (takes_rows(w, a)) {
+        take_rows(w, a, &m);
+    } else if (a->layout == &tra_rows) {
         comes_to to = where(w, buf);
         entry *v = tra_calloc((size_t)n + 1, sizeof *v);
         entries_of(w, &to, a, v);
-        qsort(v, (size_t)n, sizeof *v, by_place);
+        bool sorted = true;
+        for (int64_t i = 1; i < n; i++) sorted = sorted && v[i - 1].place < v[i].place;
+        if (!sorted) qsort(v, (size_t)n, sizeof *v, by_place);
         for (int64_t i = 0; i < n; i++) put(&m, v[i].place, last, &row, v[i].value, w->size);
         free(v);
     } else {

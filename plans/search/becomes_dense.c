@@ -32,6 +32,7 @@ const char *tra_becomes_dense(const tra_graph *g, tra_arena *a) {
         }
     }
     if (!found) return "";
+    while (!operand->name && operand->in[0]) operand = operand->in[0];
     const char *name = operand->name ? operand->name : "an operand", *text = tra_node_text(a, found);
     if (found->span.len > 0 && found->span.at + found->span.len <= g->src->n)
         text = tra_arena_printf(a, "'%.*s'", found->span.len, g->src->text + found->span.at);

@@ -30,6 +30,9 @@ C[i] = log(sum[j](exp(A[i,j]))) : np.log(np.exp(a).sum(1))
 C[i] = sum cosh(A[i,i]) : np.cosh(np.diag(a))
 C[j,i] = exp(A[i,j]) : np.exp(a).T
 C = sum(exp(A)) : np.exp(a).sum()
+C[i] = std[j](A[i,j] * 1.5) : (a * 1.5).std(1, ddof=min(1, a.shape[1] - 1))
+C[j] = var[i](A[i,j] * 1.5) : (a * 1.5).var(0, ddof=min(1, a.shape[0] - 1))
+C = slice(A, [::2, ::-3]) : a[::2, ::-3]
 C = all(A >= 0) : (a >= 0).all()
 C = max(2 - abs(A)) : (2 - abs(a)).max()
 END
@@ -51,7 +54,7 @@ for i, line in enumerate(open("all")):
     statement, numpy = line.split(" : ")
     want, got = np.asarray(eval(numpy)), np.load(f"c{i + 1}.npy")
     assert got.shape == want.shape, (statement, got.shape, want.shape)
-    assert np.allclose(got.astype(float), want.astype(float), rtol=tolerance), (statement, a.dtype, got, want)'
+    assert np.allclose(got.astype(float), want.astype(float), rtol=tolerance, equal_nan=True), (statement, a.dtype, got, want)'
 }
 
 @test "what is not 0 at 0 is folded by entries alone: sums, extremes, products, counts, of one operand and two" {
