@@ -76,6 +76,21 @@ static bool is_stdin(const eval_file *f) {
     return strcmp(at.path, "-") == 0;
 }
 
+/* A file that the program does not name: perhaps it calls it by its dataset, or names only columns. */
+static tra_status not_named(const eval_file *f, const tra_last *last, tra_err *e) {
+    tra_file_spec at;
+    tra_spec_parse(f->spec, eval.arena, &at);
+    const char *slash = at.dataset ? strrchr(at.dataset, '/') : NULL, *own = slash ? slash + 1 : at.dataset;
+    for (int k = 0; own && k < last->nnames; k++)
+        if (strcmp(last->names[k], own) == 0)
+            return tra_fail(e, TRA_USAGE, "%s is input %s, and the program names %s: say %s=%s", f->spec, f->name, own,
+                            own, f->spec);
+    return tra_fail(e, TRA_USAGE,
+                    "%s is input %s, which the program does not name: write it where it is meant, as in group(%s, [], "
+                    "n = count()) or sum %s[i,j], or say NAME=%s with the name that the program has for it",
+                    f->spec, f->name, f->name, f->name, f->spec);
+}
+
 static tra_status read_files(eval_file *v, const tra_last *last, tra_err *e) {
     const char *from_stdin = strcmp(eval.program, "-") == 0 ? "the program" : NULL;
     for (int i = 0; i < eval.n; i++) {
@@ -90,11 +105,7 @@ static tra_status read_files(eval_file *v, const tra_last *last, tra_err *e) {
                             from_stdin);
         if (piped) from_stdin = v[i].name;
         for (int k = 0; k < last->nnames; k++) used |= strcmp(last->names[k], v[i].name) == 0;
-        if (!used)
-            return tra_fail(e, TRA_USAGE,
-                            "%s is input %s, which the program does not name: leave it out, or say NAME=%s with the "
-                            "name that the program has for it",
-                            v[i].spec, v[i].name, v[i].spec);
+        if (!used) return not_named(&v[i], last, e);
     }
     return TRA_OK;
 }

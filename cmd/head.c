@@ -21,9 +21,10 @@ typedef struct grid {
     int columns;
     int64_t n, cap;
     const char **cell;
-    bool *left;   /* columns that begin at the left: texts */
-    int64_t more; /* rows that are left out */
-    bool aligned; /* for a terminal: labels are cells too */
+    bool *left;     /* columns that begin at the left: texts */
+    int64_t more;   /* rows that are left out */
+    bool aligned;   /* for a terminal: labels are cells too */
+    int64_t beside; /* columns that are left out before anything is known of their width */
 } grid;
 
 static void add(grid *g, const char *s, size_t n) {
@@ -72,18 +73,28 @@ static void aligned(grid *g, tra_str *out) {
         int w = width_of(g->cell[i]), c = (int)(i % g->columns);
         if (w > width[c]) width[c] = w;
     }
+    int fit = 0, used = 0, most = tra_terminal_width();
+    for (; fit < g->columns && (fit == 0 || used + 2 + width[fit] <= most); fit++) used += width[fit] + (fit ? 2 : 0);
     for (int64_t r = 0; r < lines; r++) {
-        for (int c = 0; c < g->columns; c++) {
+        for (int c = 0; c < fit; c++) {
             const char *s = g->cell[r * g->columns + c];
             int pad = width[c] - width_of(s);
             if (c) tra_str_add(out, "  ");
             if (!g->left[c]) tra_str_printf(out, "%*s", pad, "");
             tra_str_add(out, s);
-            if (g->left[c] && c + 1 < g->columns) tra_str_printf(out, "%*s", pad, "");
+            if (g->left[c] && c + 1 < fit) tra_str_printf(out, "%*s", pad, "");
         }
         tra_str_add(out, "\n");
     }
-    if (g->more > 0) tra_str_printf(out, "... (%" PRId64 " more row%s)\n", g->more, g->more == 1 ? "" : "s");
+    int64_t beside = g->beside + g->columns - fit;
+    const char *plural = beside == 1 ? "" : "s";
+    if (beside > 0 && g->more > 0)
+        tra_str_printf(out, "... (%" PRId64 " more row%s, %" PRId64 " more column%s)\n", g->more,
+                       g->more == 1 ? "" : "s", beside, plural);
+    else if (beside > 0)
+        tra_str_printf(out, "... (%" PRId64 " more column%s)\n", beside, plural);
+    else if (g->more > 0)
+        tra_str_printf(out, "... (%" PRId64 " more row%s)\n", g->more, g->more == 1 ? "" : "s");
 }
 
 /* ---- tables ----------------------------------------------------------------------------------------------------- */
@@ -261,12 +272,12 @@ static tra_status say_part(const tra_view *v, tra_err *e) {
 }
 
 static tra_status head_tensor(tra_rel *rel, const char *spec, grid *g, bool terminal, tra_err *e) {
-    enum { COLUMNS = 10 };
     tra_view v;
     TRA_TRY(tra_view_open(&v, rel, spec, e));
     int r = v.shape.n, down = r > 1 ? r - 2 : 0;
     int64_t n = r > 0 ? tra_min64(rows, v.shape.v[down]) : 1, m = r > 1 ? v.shape.v[r - 1] : 1;
-    if (terminal) m = tra_min64(m, COLUMNS);
+    if (terminal) m = tra_min64(m, tra_terminal_width() / 3 + 1); /* of one digit, with two blanks between */
+    g->beside = r > 1 ? v.shape.v[r - 1] - m : 0;
     int64_t need =
         (int64_t)(v.array_bytes + v.scratch_bytes) + tra_mul_most(tra_mul_most(n, m), 64) + tra_rel_held_bytes(rel);
     tra_status s = tra_buffer_check(memory, need, e);
@@ -352,7 +363,8 @@ const tra_cmd tra_cmd_head = {
     .usage = "[options] REL",
     .about =
         "Prints the first rows of a table, with a line of names; or those of a tensor of 1 or 2 dimensions, of "
-        "which a terminal gets the first 10 columns. Cells are aligned on a terminal; in a pipe it is CSV, of which "
+        "which a terminal gets the columns that fit its width. Cells are aligned on a terminal; in a pipe it is CSV, "
+        "of which "
         "NULL is nothing between the commas. Of a tensor of more dimensions a terminal gets the corner of the last "
         "two, a pipe a line for each of the first elements (of a sparse one: entries) with its coordinates. Of a "
         "sparse "

@@ -151,6 +151,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     }
     if (strcmp(argv[0], "functions.7") == 0) return tra_help_functions_page(e);
     if (strcmp(argv[0], "algorithms") == 0) return algorithms(e);
+    if (strcmp(argv[0], "formats") == 0) return tra_help_formats(e);
     if (strcmp(argv[0], "operators") == 0) return operators(e);
     if (!is_command(argv[0])) return word(argv[0], e);
     const tra_cmd *cmd = NULL;
@@ -163,11 +164,12 @@ const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
     .brief = "list the commands, or explain one",
-    .usage = "[COMMAND|NAME|lang|operators|functions|kernels|algorithms]",
+    .usage = "[COMMAND|NAME|lang|operators|functions|formats|kernels|algorithms]",
     .about =
         "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
         "page on the language of programs, operators and functions list what there is in it, with a line of each, and "
-        "NAME tells of one of them, with an example; kernels lists the kernels that have names, algorithms the "
+        "NAME tells of one of them, with an example; formats lists the formats of files, kernels the kernels that have "
+        "names, algorithms the "
         "programs that come with tra and are run by name. With --format json the functions are an array. zsh and fish "
         "print what completes "
         "commands and options in these shells.",

@@ -9,5 +9,6 @@ TRA_MUSTUSE tra_status tra_help_functions(const char *name, bool json, tra_err *
 /* Appends what there is to say of the functions of a name; returns how many there are. */
 int tra_function_help_describe(const char *name, tra_str *s);
 TRA_MUSTUSE tra_status tra_help_functions_page(tra_err *e); /* prints the source of tra-functions(7) */
+TRA_MUSTUSE tra_status tra_help_formats(tra_err *e);        /* prints all formats */
 
 #endif

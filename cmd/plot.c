@@ -12,7 +12,7 @@
 
 enum { DOTS_DOWN = 4, DOTS_ACROSS = 2, NARROWEST = 30, WIDEST = 400 }; /* dots of a character of braille */
 
-static int terminal_width(void) {
+int tra_terminal_width(void) {
     struct winsize w;
     const char *columns = getenv("COLUMNS");
     int64_t n = 80;
@@ -82,7 +82,7 @@ static void bars_text(const tra_plot *p, int width, bool utf8, tra_str *out) {
 /* Cells down and across. Text: a character is about twice as high as it is wide, and is cut in dots of braille. */
 void tra_plot_grid(const int64_t shape[2], bool text, int *rows, int *columns) {
     enum { MARGIN = 4, TALLEST = 32 };
-    double across = text ? (double)(terminal_width() - MARGIN) * DOTS_ACROSS : TRA_PLOT_SIDE;
+    double across = text ? (double)(tra_terminal_width() - MARGIN) * DOTS_ACROSS : TRA_PLOT_SIDE;
     double down = text ? TALLEST * DOTS_DOWN : TRA_PLOT_SIDE;
     double ratio = (double)tra_max64(shape[0], 1) / (double)tra_max64(shape[1], 1);
     if (ratio < 16 && ratio > 1.0 / 16) { /* as it is; what is longer is drawn as high or wide as there is room */
@@ -213,7 +213,7 @@ void tra_plot_text(const tra_plot *p, tra_str *out) {
     if (p->value)
         heat_text(p, utf8, out);
     else
-        bars_text(p, terminal_width(), utf8, out);
+        bars_text(p, tra_terminal_width(), utf8, out);
     if (p->note) tra_str_printf(out, "  %s\n", p->note);
 }
 

@@ -434,6 +434,7 @@ static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_
 
 const tra_format tra_format_csv = {
     .name = "csv",
+    .says = "text in columns: a table below a header line, a matrix of numbers without one",
     .suffixes = ".csv .tsv .txt .dat",
     .sniff = sniff,
     .reads = tra_options_csv,

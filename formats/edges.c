@@ -112,6 +112,7 @@ static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_
 
 const tra_format tra_format_edges = {
     .name = "edges",
+    .says = "a sparse matrix: lines of two vertices and perhaps a weight",
     .suffixes = ".edges .el .wel .edgelist",
     .sniff = sniff,
     .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_shape, &tra_option_base, &tra_option_duplicates,

@@ -109,6 +109,7 @@ typedef struct tra_sink {
 
 struct tra_format {
     const char *name;
+    const char *says;     /* what it holds, for help */
     const char *suffixes; /* separated by blanks: ".csv .tsv" */
     bool binary;          /* it is refused on a terminal */
     bool opens_itself;    /* open() reads s->spec itself; s->in is closed */

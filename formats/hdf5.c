@@ -220,6 +220,7 @@ static tra_status prepare_binsparse(tra_sink *k, const char *to, tra_err *e) {
 
 const tra_format tra_format_h5ad = {
     .name = "h5ad",
+    .says = "AnnData: X, FILE.h5ad:layers/NAME, obs, var, .., with the names of cells and genes",
     .suffixes = ".h5ad",
     .binary = true,
     .opens_itself = true,
@@ -238,6 +239,7 @@ const tra_format tra_format_h5ad = {
 
 const tra_format tra_format_binsparse = {
     .name = "binsparse",
+    .says = "a sparse matrix in HDF5, binsparse",
     .suffixes = ".bsp.h5",
     .binary = true,
     .opens_itself = true,
@@ -255,6 +257,7 @@ const tra_format tra_format_binsparse = {
 
 const tra_format tra_format_h5 = {
     .name = "h5",
+    .says = "HDF5: relations of tra, netCDF-4, MATLAB 7.3, loom, 10x; FILE.h5:PATH names one of several",
     .suffixes = ".h5 .hdf5 .hdf .mat .nc .loom",
     .binary = true,
     .opens_itself = true,

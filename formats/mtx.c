@@ -322,6 +322,7 @@ static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_
 
 const tra_format tra_format_mtx = {
     .name = "mtx",
+    .says = "a sparse or dense matrix, MatrixMarket",
     .suffixes = ".mtx .mm .ttx",
     .sniff = sniff,
     .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_base, &tra_option_duplicates, &tra_option_drop_zeros),

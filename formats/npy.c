@@ -220,6 +220,7 @@ static tra_status begin(tra_sink *k, tra_err *e) {
 
 const tra_format tra_format_npy = {
     .name = "npy",
+    .says = "an array of numpy; in C order it is read where it is",
     .suffixes = ".npy",
     .binary = true,
     .sniff = sniff,

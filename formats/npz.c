@@ -432,6 +432,7 @@ static void close_npz(tra_source *s) {
 
 const tra_format tra_format_npz = {
     .name = "npz",
+    .says = "arrays of numpy, FILE.npz:NAME, or a sparse matrix of scipy",
     .suffixes = ".npz",
     .binary = true,
     .members = true,

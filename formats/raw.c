@@ -35,6 +35,7 @@ static tra_status open_raw(tra_source *s, tra_err *e) {
 
 const tra_format tra_format_raw = {
     .name = "raw",
+    .says = "elements as they are in memory; with raw: before an HDF5 file the numbers as they are stored",
     .suffixes = ".raw .bin",
     .binary = true,
     .typeless = true,

@@ -146,6 +146,7 @@ static tra_status entry(tra_sink *k, const tra_dims *at, const void *value, tra_
 
 const tra_format tra_format_tns = {
     .name = "tns",
+    .says = "a sparse tensor: lines of indices and a value",
     .suffixes = ".tns",
     .sniff = sniff,
     .reads = TRA_OPTIONS(TRA_READS_COMMON, &tra_option_shape, &tra_option_base, &tra_option_duplicates,

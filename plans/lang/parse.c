@@ -297,7 +297,7 @@ static const char *after_expression(parser *p, const tra_stmt *s) {
     const char *sql = tra_parse_word_advice(p);
     if (sql) return sql;
     p->tok--;
-    if (tra_parse_at_name(p, "select") && p->tok[-1].kind == '=') {
+    if (tra_parse_at_word(p, "select") && p->tok[-1].kind == '=') {
         p->tok++;
         return "write project(T, a, b) for columns, select(T, a > 0) for rows, group(T, [key], n = count()) for groups";
     }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *tra_parse_token_text(parser *p, const tra_token *t) {
     return tra_arena_strndup(p->arena, p->src->text + t->span.at, (size_t)t->span.len);
@@ -25,6 +26,12 @@ bool tra_parse_at_name(const parser *p, const char *word) {
     size_t n = strlen(word);
     return p->tok->kind == TRA_T_NAME && (size_t)p->tok->span.len == n &&
            memcmp(p->src->text + p->tok->span.at, word, n) == 0;
+}
+
+bool tra_parse_at_word(const parser *p, const char *word) {
+    size_t n = strlen(word);
+    return p->tok->kind == TRA_T_NAME && (size_t)p->tok->span.len == n &&
+           strncasecmp(p->src->text + p->tok->span.at, word, n) == 0;
 }
 
 void tra_parse_unexpected(parser *p, const char *advice, const char *wanted) {
@@ -121,17 +128,19 @@ const char *tra_parse_word_advice(const parser *p) {
         {"and", "write && for 'and'"},
         {"or", "write || for 'or'"},
         {"is", "write isnull(x)"},
-        {"in", "write in(x, \"a\", \"b\")"},
+        {"in", "write in(x, \"a\", \"b\"), or join(T, S, x == y) for the values of a table"},
         {"like", "write like(x, \"a%\")"},
         {"between", "write x >= a && x <= b"},
         {"where", "write select(T, a > 0 && b < 1)"},
+        {"from",
+         "write project(T, a, b) for columns, select(T, a > 0) for rows, group(T, [key], n = count()) for groups"},
         {"group", "write group(T, [key], n = count(), m = mean(x))"},
         {"order", "write order(T, [a, b desc])"},
         {"limit", "write limit(T, 10)"},
         {"join", "write join(L, R, a == b)"},
     };
     for (size_t i = 0; p->tok->kind == TRA_T_NAME && i < sizeof meant / sizeof *meant; i++)
-        if (tra_parse_at_name(p, meant[i][0])) return meant[i][1];
+        if (tra_parse_at_word(p, meant[i][0])) return meant[i][1];
     return NULL;
 }
 

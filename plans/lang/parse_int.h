@@ -34,6 +34,7 @@ const char *tra_parse_token_text(parser *p, const tra_token *t);
 const char *tra_parse_quoted_text(parser *p, const tra_token *t);
 tra_span tra_parse_join_spans(tra_span a, tra_span b);
 bool tra_parse_at_name(const parser *p, const char *word);
+bool tra_parse_at_word(const parser *p, const char *word); /* the same in any case */
 /* Advice where the next token is a word of SQL that stands after an expression; NULL: it is none. */
 const char *tra_parse_word_advice(const parser *p);
 void tra_parse_unexpected(parser *p, const char *advice, const char *wanted);

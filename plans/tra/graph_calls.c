@@ -379,6 +379,11 @@ tra_node *tra_build_relation(tra_build *b, const tra_ast *x) {
     case TRA_AST_LITERAL: break;
     case TRA_AST_COMPOSE:
         advice = x->kids[1]->kind == TRA_AST_NAME && strcmp(x->kids[1]->text, "T") == 0 ? "write transpose(A)"
+                 : x->kids[0]->kind == TRA_AST_NAME && x->kids[1]->kind == TRA_AST_NAME
+                     ? tra_arena_printf(b->arena,
+                                        "a column stands in an operator on its table: project(%s, %s), or "
+                                        "group(%s, [], m = mean(%s)) of all rows",
+                                        x->kids[0]->text, x->kids[1]->text, x->kids[0]->text, x->kids[1]->text)
                  : x->kids[1]->kind == TRA_AST_CALL
                      ? tra_arena_printf(b->arena, "an operator stands before what it takes: %s(..)", x->kids[1]->text)
                      : "a column is named without its table, in operators on that: project(T, a, b)";

@@ -1,4 +1,5 @@
 /* words.c - what words of other languages are called here. */
+#include "algorithms.h"
 #include "build.h"
 #include "function_help.h"
 
@@ -230,6 +231,15 @@ static const char *operator_elsewhere(const char *name) {
         {"tablesample", "write sample(T, 0.1, seed = 1)"},
         {"dot", "write C[i,k] = sum A[i,j] * B[j,k]"},
         {"matmul", "write C[i,k] = sum A[i,j] * B[j,k]"},
+        {"corrcoef",
+         "write group(T, [], r = corr(x, y)); of a matrix: C[j,k] = sum Z[i,j] * Z[i,k], of its columns in units"},
+        {"nanmax", "write max of if(isnan(x), -inf, x): m = max if(isnan(X[i]), -inf, X[i])"},
+        {"nanmin", "write min of if(isnan(x), inf, x): m = min if(isnan(X[i]), inf, X[i])"},
+        {"onehot", "write matrix(T, [onehot(col)]), a column for each value"},
+        {"get_dummies", "write matrix(T, [onehot(col)]), a column for each value"},
+        {"nunique", "write group(T, [key], n = distinct(x))"},
+        {"to_csv", "write output X to \"x.csv\", or -o x.csv"},
+        {"to_numpy", "write matrix(T, [a, b])"},
         {"einsum", "write C[i,k] = sum A[i,j] * B[j,k]"},
         {"inv", "write inverse(A)"},
         {"pinv", "write solve(A, B): least squares where A has more rows than columns"},
@@ -281,8 +291,18 @@ const char *tra_build_named_here(tra_arena *a, const char *function) {
     return here ? here : place_of(a, function);
 }
 
+/* A program that comes with tra, and what is called like one elsewhere. */
+static const char *program_of(tra_arena *a, const char *name) {
+    for (const tra_algorithm *x = tra_algorithms; x->name; x++)
+        if (strcmp(x->name, name) == 0)
+            return tra_arena_printf(a, "a program of that name comes with tra: tra run @%s -D ..; tra help algorithms",
+                                    name);
+    return NULL;
+}
+
 const char *tra_build_operator_here(tra_arena *a, const char *name) {
     const char *here = operator_elsewhere(name);
+    if (!here) here = program_of(a, name);
     return here || tra_is_aggregation(name) ? here : tra_build_named_here(a, name);
 }
 
