@@ -164,7 +164,7 @@ const tra_cmd tra_cmd_help = {
     .name = "help",
     .group = "About tra",
     .brief = "list the commands, or explain one",
-    .usage = "[COMMAND|NAME|lang|operators|functions|formats|kernels|algorithms]",
+    .usage = "[COMMAND|NAME|lang|operators|functions|formats|kernels|...]",
     .about =
         "Without an argument lists the commands; with one tells what that command does and its options. lang is a "
         "page on the language of programs, operators and functions list what there is in it, with a line of each, and "
