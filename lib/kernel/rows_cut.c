@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { THREADS = 2 }; /* by which plans are judged */
+
 /* The time of one element of a vector, of that of an entry by itself. */
 static const double OF_VECTOR = 0.1;
 
@@ -62,19 +64,18 @@ tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const
 
 /* Of two threads that read 6 GB/s together: an entry by itself takes 1.3 ns, each of a vector's elements 0.13; by that
  * rate either would take 2.7. */
-double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results,
-                             int threads) {
+double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results) {
     static const double ONE = 0.5; /* of the memory's rate */
     rows_product x;
     if (!look(join, a, b, &x)) return 1;
     double each = x.vector ? 1 / x.width + OF_VECTOR : 1;
-    double busy = fmin(threads, x.pieces * (double)tra_max64(1, results));
-    return ONE * each * fmax(1, threads) / fmax(1, busy);
+    double busy = fmin(THREADS, x.pieces * (double)tra_max64(1, results));
+    return ONE * each * THREADS / fmax(1, busy);
 }
 
-double tra_kernel_order_share(const tra_kernel *map, const tra_type *in, const tra_type *out, int threads) {
+double tra_kernel_order_share(const tra_kernel *map, const tra_type *in, const tra_type *out) {
     enum { SORT = 8 }; /* passes of one thread */
     bool orders = map && in->layout == &tra_rows && out->layout == &tra_rows && in->cat->bound.n > 1 &&
                   (map->props & TRA_P_MOVES) && !(map->props & TRA_P_ELEMENTWISE);
-    return orders ? SORT * fmax(1, threads / (double)tra_max64(1, in->cat->n)) : 1;
+    return orders ? SORT * fmax(1, THREADS / (double)tra_max64(1, in->cat->n)) : 1;
 }

@@ -9,11 +9,10 @@
  * rows of the result; along its columns, where a row has enough entries to be looked for in each tile. NULL: it is no
  * such product, and its own tiles will do. free() it. */
 tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const tra_type *b);
-/* The time of such a product as a share of that of operations which read two elements and write one, on so many threads
- * that compute so many results. 1: it is no such product. */
-double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results,
-                             int threads);
+/* The time of such a product of so many results, as a share of that of operations which read two elements and write
+ * one. Of two threads, however many there are: plans, and so bits, do not depend on these. 1: it is no such product. */
+double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results);
 /* The same of a map of rows that brings entries into another order. */
-double tra_kernel_order_share(const tra_kernel *map, const tra_type *in, const tra_type *out, int threads);
+double tra_kernel_order_share(const tra_kernel *map, const tra_type *in, const tra_type *out);
 
 #endif

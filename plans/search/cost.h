@@ -60,9 +60,8 @@ double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const 
 /* Seconds of an exchange in which the busiest site sends or receives so many bytes, `both` of them both ways. */
 double tra_network_seconds(const tra_rates *rates, double most, double both);
 /* Seconds of a plan: its operators one after the other, as they are run; within one, network, disk and work overlap.
- * threads: of each site. Sets cost.seconds of the operators, which hold those of the network alone before, and of the
- * plan. */
-void tra_plan_seconds(tra_plan *p, const tra_rates *rates, int threads);
+ * Sets cost.seconds of the operators, which hold those of the network alone before, and of the plan. */
+void tra_plan_seconds(tra_plan *p, const tra_rates *rates);
 double tra_cost_scalar(const tra_cost *c, tra_cost_model model);
 
 #endif

@@ -408,7 +408,7 @@ static tra_plan *finish_plan(search *s, const entry *x, reading reading, tra_are
     p->planning = s->bytes.all;
     p->least_memory = (choices ? tra_plan_memory : tra_plan_memory_judged)(p, s->o->threads);
     sum_up(p);
-    tra_plan_seconds(p, &s->o->rates, s->o->threads);
+    tra_plan_seconds(p, &s->o->rates);
     return p;
 }
 

@@ -87,7 +87,7 @@ static void join_at(search *s, implementation *m, bool stored) {
     tra_work w = stored ? tra_step_work(s, TRA_PLAN_JOIN, j, m->out) : tra_join_work(s, m->f, m->out);
     if (!stored)
         w.busiest *= tra_kernel_rows_share(j->kernel, &j->in[0]->type, &j->in[1]->type,
-                                           tra_ceil_div(m->f->x->node.type.cat->n, s->o->sites), s->o->threads);
+                                           tra_ceil_div(m->f->x->node.type.cat->n, s->o->sites));
     tra_add_work(s, &m->cost, w, known, j->type.dtype);
 }
 
@@ -123,7 +123,7 @@ int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) 
         tra_work w = tra_step_work(s, tra_operator_of(n->op), n, l);
         if (n->op == TRA_OP_TRANSFORM)
             w.busiest *= tra_map_passes(&n->in[0]->type, &n->type) *
-                         tra_kernel_order_share(n->kernel, &n->in[0]->type, &n->type, s->o->threads);
+                         tra_kernel_order_share(n->kernel, &n->in[0]->type, &n->type);
         tra_add_work(s, &m.cost, w, NULL, n->type.dtype);
     }
     if (m.out < 0) return -1;

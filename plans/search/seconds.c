@@ -147,7 +147,7 @@ static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {
     return rows ? NULL : o->what.join;
 }
 
-void tra_plan_seconds(tra_plan *p, const tra_rates *rates, int threads) {
+void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
     int *at = runs_in(p);
@@ -158,10 +158,10 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates, int threads) {
         double *s = spent[at[i]], work = c->flops_max;
         if (o->op == TRA_PLAN_MAP && !tra_kernel_lapack_share(o->what.map))
             work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type) *
-                    tra_kernel_order_share(o->what.map, &p->ops[o->in[0]].type, &o->type, threads);
+                    tra_kernel_order_share(o->what.map, &p->ops[o->in[0]].type, &o->type);
         if (o->op == TRA_PLAN_JOINAGG)
             work *= tra_kernel_rows_share(o->what.join, &p->ops[o->in[0]].type, &p->ops[o->in[1]].type,
-                                          tra_ceil_div(o->type.cat->n, p->sites), threads);
+                                          tra_ceil_div(o->type.cat->n, p->sites));
         s[NETWORK] += c->seconds; /* so far: those of the network alone */
         s[DISK] +=
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /

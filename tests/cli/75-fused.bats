@@ -55,7 +55,7 @@ load fused
     tra gen -q --shape 2500x5 --block 2500x5 --seed 3 --dist normal -o D.h5
     for r in A x D; do tra export -q $r.h5 --to npy -o $r.npy; done
     printf 'input A from "A.h5"\ninput x from "x.h5"\nY[j] = sum 2 * A[i,j] * A[i,k] * x[k]\noutput Y\n' >sums.tra
-    printf 'input A from "A.h5"\ninput D from "D.h5"\nY[i,r] = sum A[i,k] * D[k,r]\noutput Y\n' >apart.tra
+    printf 'input A from "A.h5"\ninput D from "D.h5"\nY[r,i] = sum A[i,k] * D[k,r]\noutput Y\n' >apart.tra
     for p in sums apart; do
         tra explain --operators $p.tra >plan
         grep -q '^strategy.*fused' plan
@@ -70,7 +70,7 @@ load fused
     py 'import numpy as np
 A, x, D = (np.load(f + ".npy") for f in "AxD")
 assert np.allclose(np.load("sums.npy"), 2 * A.T @ (A @ x), rtol=1e-9, atol=1e-9)
-assert np.allclose(np.load("apart.npy"), A @ D, rtol=1e-9, atol=1e-9)'
+assert np.allclose(np.load("apart.npy"), (A @ D).T, rtol=1e-9, atol=1e-9)'
 }
 
 @test "blocks with few entries for each element of a sum are added up in it, and what is large is asked for ahead" {
