@@ -147,6 +147,13 @@ static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {
     return rows ? NULL : o->what.join;
 }
 
+/* Seconds to begin and end a stage of a loop, with next to nothing to do; on several sites these agree on it. */
+static double turn_seconds(const tra_plan *p, const tra_op *op) {
+    static const double ALONE = 1e-6, TOGETHER = 6e-6;
+    if (p->nloops == 0 || op->loop < 0 || op->orders.fused || !tra_op_is_stage(op)) return 0;
+    return p->sites > 1 ? TOGETHER : ALONE;
+}
+
 void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     enum { NETWORK, DISK, WORK, PARTS };
     double(*spent)[PARTS] = tra_calloc((size_t)p->nops, sizeof *spent); /* of the stage that ends here */
@@ -167,7 +174,7 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
             p->sites;
         s[WORK] += tra_work_seconds(timed_kernel(p, o), o->type.dtype, work, rates) + tree_seconds(p, o, rates) +
-                   growth_seconds(p, o, rates) + dictionary_seconds(o);
+                   growth_seconds(p, o, rates) + dictionary_seconds(o) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)
             s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;

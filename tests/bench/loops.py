@@ -96,7 +96,7 @@ def make(b, names):
               "kmeans": [("points", f"{rows(KMEANS)}x20", "20000x20")],
               "nmf": [("v", *2 * [f"{rows(NMF[0])}x{rows(NMF[1])}"], "--density", "0.01", *whole)],
               "pagerank": [("g", *2 * [f"{n}x{n}"], *graph)],
-              "blocks": [("b", f"{n}x{n}", f"{n // 16 + 1}x{n}", *graph)]}
+              "blocks": [("b", f"{n}x{n}", f"{n // 128 + 1}x{n}", *graph)]}
     for case in names:
         for name, shape, block, *more in inputs[case]: b.gen(f"loops_{name}.h5", shape, block, 1 + len(name), *more)
 

@@ -363,3 +363,16 @@ assert p["network_bytes"] == p["measured"]["network_bytes"] > 0, (p["network_byt
     [ "$(awk '$NF == "futex" { print $4 }' calls)" -lt 5000 ]
     is 20000 tra head s.h5
 }
+
+@test "what a turn takes that does next to nothing is predicted too, more on two sites" {
+    printf 'state s = gen(zero, [])\nrepeat 200 {\n    next s[] = s[] + 1\n}\noutput s\n' >empty.tra
+    status 0 tra explain --format json empty.tra
+    echo "$output" >one.json
+    status 0 tra explain --format json --sites 2 empty.tra
+    echo "$output" >two.json
+    status 0 python3 -c 'import json
+one, two = (json.load(open(f))["plans"][0] for f in ("one.json", "two.json"))
+a, b = one["loops"][0]["turn"]["seconds"], two["loops"][0]["turn"]["seconds"]
+assert 1e-6 <= a < b < 1e-4, (a, b)
+assert one["seconds"] > 199 * a'
+}
