@@ -31,6 +31,7 @@ typedef struct tra_build {
     tra_diags *d;
     const char *dir;           /* what relative paths are relative to */
     tra_names symbols;         /* all names of the program; value: tra_symbol */
+    tra_names gone;            /* relations of the bodies of loops that have ended; value: tra_symbol */
     tra_names written;         /* files that outputs write so far; value: tra_stmt */
     tra_names made;            /* the typed nodes by what they compute (tra_build_key); value: the latest such node */
     tra_storage_choice stored; /* what the last store(..) that was built says */

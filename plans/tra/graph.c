@@ -22,8 +22,12 @@ const char *tra_build_near(tra_build *b, const char *name, bool params, int n, c
 static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, bool param) {
     int i = tra_names_find(&b->symbols, name);
     if (i < 0) {
-        tra_diag_error(b->d, span, tra_build_near(b, name, param, 0, NULL), "there is no %s '%s'",
-                       param ? "param" : "relation", name);
+        int gone = param ? -1 : tra_names_find(&b->gone, name);
+        const tra_symbol *of = gone >= 0 ? b->gone.value[gone] : NULL;
+        const char *hint = of ? "it is of one turn of a loop that has ended: make it a state, with a next value"
+                              : tra_build_near(b, name, param, 0, NULL);
+        tra_diag_error(b->d, span, hint, "there is no %s '%s'", param ? "param" : "relation", name);
+        if (of) tra_diag_also(b->d, of->stmt->name_span, "in the loop");
         return NULL;
     }
     tra_symbol *s = b->symbols.value[i];
@@ -262,6 +266,9 @@ void tra_build_body(tra_build *b, tra_ast_program *body, void (*end)(tra_build *
     build_statements(b, body);
     end(b, ctx);
     warn_unused(b, n);
+    for (int i = n; i < b->symbols.n; i++)
+        if (tra_names_find(&b->gone, b->symbols.name[i]) < 0)
+            tra_names_add(&b->gone, b->symbols.name[i], b->symbols.value[i]);
     tra_names_cut(&b->symbols, n);
     b->depth--;
 }
@@ -331,6 +338,7 @@ tra_status tra_graph_build_for(const tra_script *src, const char *dir, int ndefi
                    .d = d,
                    .dir = dir,
                    .symbols = {.arena = a},
+                   .gone = {.arena = a},
                    .written = {.arena = a},
                    .made = {.arena = a},
                    .loop = -1,

@@ -186,7 +186,8 @@ static const char *table_difference(tra_build *b, const tra_type *state, const t
     }
     if (s->n != n->n) return tra_arena_printf(b->arena, "the state has %d columns, its next value %d", s->n, n->n);
     if (!tra_dims_eq(&state->cat->frontier, &next->cat->frontier))
-        return tra_arena_printf(b->arena, "the state has %" PRId64 " blocks of rows, its next value %" PRId64,
+        return tra_arena_printf(b->arena, "the state has %" PRId64 " blocks of rows, its next value %" PRId64
+                                "; limit(T, N) gives a bound",
                                 state->cat->n, next->cat->n);
     if (next->cat->bound.v[0] > state->cat->bound.v[0])
         return tra_arena_printf(b->arena,

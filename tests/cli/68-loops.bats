@@ -151,6 +151,8 @@ END
         'state a = gen(1, [2])\nrepeat 3 { repeat 2 { next a[i] = a[i] } }'
     check "until stands after the '}' of a loop" 'state a = gen(1, [2])\nuntil a > 1'
     check "there is no relation 'b'" 'state a = gen(1, [2])\nrepeat 3 { b[i] = a[i]\nnext a[i] = b[i] }\noutput b'
+    has "make it a state"
+    has "p.tra:2:12: note: in the loop"
 }
 
 @test "words of loops are names where no statement of a loop begins" {
@@ -348,6 +350,8 @@ END
 
 @test "bytes that ranks send are those of all turns, as predicted, also where an exchange overlaps a stage" {
     data
+    status 0 tra gen -q --shape 60000x40 --block 10000x40 --dist normal --seed 1 -o x.h5
+    status 0 tra gen -q --shape 60000 --block 10000 --seed 2 -o y.h5
     sed -i 's/ until.*//' fit.tra
     for ranks in 2 3; do
         status 0 tra run -q --sites $ranks --threads 1 --profile run.json fit.tra
