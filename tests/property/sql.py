@@ -386,23 +386,27 @@ class Program:
             kind = r.choice([INT, INT, INT, TEXT, REAL, DAY])
             if l.of(kind) and right.of(kind):
                 pairs.append((r.choice(l.of(kind)), r.choice(right.of(kind))))
-        pairs = list(dict.fromkeys(pairs))
-        if not pairs:
-            return l
+        pairs = list(dict.fromkeys(pairs)) if r.random() < .75 else []
         nulls, prefix = r.random() < .2, self.fresh("p") + "_"
-        more = None
-        if r.random() < .25 and l.of(INT) and right.of(INT):
-            more = (r.choice(l.of(INT)), r.choice(right.of(INT)))
+        more = []  # comparisons by ranges, as the language and SQL write them
+        while r.random() < (.25 if pairs and not more else .5 if more else 1):
+            kind = r.choice([INT, INT, TEXT, DAY])  # NaN is greatest in SQL
+            if not (l.of(kind) and right.of(kind)):
+                kind = INT
+            if not (l.of(kind) and right.of(kind)):
+                return l
+            a, b, op = r.choice(l.of(kind)), r.choice(right.of(kind)), r.choice(["<", "<=", ">", ">="])
+            more.append((f"`{a}` {op} `{prefix}{b}`", f'l."{a}" {op} r."{b}"'))
         shared = {b for a, b in pairs if a == b}
         shown_right = [c for c in right.columns if c[0] not in shared]
         pairing = how in ("inner", "left", "right", "outer")
         columns = l.columns + ([(prefix + c, k) for c, k in shown_right] if pairing else [])
-        cond = " && ".join([f"`{a}` == `{b}`" for a, b in pairs] + ([f"`{more[0]}` <= `{prefix}{more[1]}`"] if more else []))
+        cond = " && ".join([f"`{a}` == `{b}`" for a, b in pairs] + [x for x, _ in more])
         text = f'join({l.name}, {right.name}, {cond}, how = {how}, prefix = "{prefix}"{", nulls = match" if nulls else ""})'
 
         def on(d):
             equal = [f'l."{a}" {d.same if nulls else "="} r."{b}"' for a, b in pairs]
-            return " and ".join(equal + ([f'l."{more[0]}" <= r."{more[1]}"'] if more else []))
+            return " and ".join(equal + [x for _, x in more])
 
         def sql(d):
             out = self.listed(l.columns, "l")

@@ -261,46 +261,6 @@ static void draw_project(maker *m, const table *of) {
     tra_str_add(&m->text, all ? ", *)\n" : ")\n");
 }
 
-/* Few rows of a table, so that the reference ends soon. */
-static const table *some_few(maker *m, const table *of) {
-    if (of->small) return of;
-    table *t = begin(m, of);
-    tra_str_printf(&m->text, "limit(%s, %d)\n", of->name, (int)rng_range(&m->g, 5, 40));
-    t->small = true;
-    return t;
-}
-
-static void draw_join(maker *m, const table *of, const table *with) {
-    static const char *const hows[] = {"inner", "left", "semi", "anti", "right", "outer"};
-    int how = (int)rng_below(&m->g, 6), nkeys = rng_chance(&m->g, 30) ? 2 : 1;
-    const table *l = some_few(m, of), *r = some_few(m, with);
-    char prefix[16], condition[512] = "";
-    snprintf(prefix, sizeof prefix, "p%d_", m->names++);
-    for (int i = 0, made = 0; i < 8 && made < nkeys; i++) {
-        kind k = (kind)rng_below(&m->g, KINDS);
-        const known *x = some_column(m, l, k), *y = some_column(m, r, k);
-        size_t n = strlen(condition);
-        if (x && y)
-            snprintf(condition + n, sizeof condition - n, "%s`%s` == `%s`", made++ ? " && " : "", x->name, y->name);
-    }
-    if (!condition[0]) return;
-    const known *x = some_column(m, l, WHOLE), *y = some_column(m, r, WHOLE);
-    size_t n = strlen(condition);
-    if (x && y && rng_chance(&m->g, 25))
-        snprintf(condition + n, sizeof condition - n, " && `%s` <= `%s%s`", x->name, prefix, y->name);
-    table *t = begin(m, l);
-    tra_str_printf(&m->text, "join(%s, %s, %s, how = %s, prefix = \"%s\"%s%s)\n", l->name, r->name, condition,
-                   hows[how], prefix, rng_chance(&m->g, 20) ? ", nulls = match" : "",
-                   rng_chance(&m->g, 4) ? ", expect = \"1:1\"" : "");
-    t->small = false;
-    for (int i = 0; i < r->n && how != 2 && how != 3; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s%s", prefix, r->c[i].name);
-        bool key = strstr(condition, tra_arena_printf(m->a, "`%s` == `%s`", r->c[i].name, r->c[i].name)) != NULL;
-        if (!key && strlen(name) < sizeof t->c->name) add_column(t, name, r->c[i].k);
-    }
-}
-
 static void draw_group(maker *m, const table *of) {
     static const char *const any[] = {"count", "min", "max", "first", "last", "distinct"};
     int nkeys = (int)rng_below(&m->g, 3);
@@ -381,7 +341,7 @@ static void draw_operator(maker *m) {
     case 0: draw_select(m, of); return;
     case 1: draw_project(m, of); return;
     case 2:
-    case 3: draw_join(m, of, with); return;
+    case 3: rng_chance(&m->g, 20) ? draw_asof(m, of, with) : draw_join(m, of, with); return;
     case 4: draw_group(m, of); return;
     case 5:
         if (sortable) draw_order(m, of, "order");

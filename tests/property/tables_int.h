@@ -38,6 +38,11 @@ table *begin(maker *m, const table *like);
 void add_column(table *t, const char *name, kind k);
 void draw_select(maker *m, const table *of);
 
+/* tables_joins.c; some_few: few rows of a table, so that the reference ends soon. */
+const table *some_few(maker *m, const table *of);
+void draw_join(maker *m, const table *of, const table *with);
+void draw_asof(maker *m, const table *of, const table *with);
+
 /* tables_windows.c */
 void draw_window(maker *m, const table *of);
 
