@@ -61,17 +61,30 @@ typedef struct building {
 } building;
 
 /* J-1: the bytes up to which right tables of joins are not divided. A plan that the ceiling has no room for is made
- * anew with divided ones. */
+ * anew with divided ones; and if it has none for that either, with whole ones, however large. */
 static int64_t whole_of(const tra_plan_options *o) { return o->without_rules & TRA_WHOLE_BIT ? 0 : o->memory / 4; }
+
+/* Plans anew with right tables up to so many bytes whole. *least: the ceiling that would do. */
+static tra_status plan_whole(tra_job *job, const building *b, int64_t whole, int64_t *least, tra_err *e) {
+    *e = (tra_err){0};
+    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, whole, e));
+    tra_status s = plan_all(job, e);
+    *least = s == TRA_OK ? job->plans.v[0]->least_memory : INT64_MAX;
+    return s;
+}
 
 static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
     tra_status s = plan_all(job, e);
-    int64_t memory = job->options.memory;
-    bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory;
+    int64_t memory = job->options.memory, divided, whole = INT64_MAX;
+    bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
     if (fits || memory == 0 || (s != TRA_OK && s != TRA_RESOURCE)) return s;
-    *e = (tra_err){0};
-    TRA_TRY(tra_program_rebuild(&job->program, b->dir, b->n, b->defines, 0, e));
-    return plan_all(job, e);
+    bool may_whole = !(job->options.without_rules & TRA_WHOLE_BIT);
+    job->options.over = true; /* says what would do, and is no error */
+    s = plan_whole(job, b, 0, &divided, e);
+    if (s == TRA_OK && divided > memory && may_whole) s = plan_whole(job, b, INT64_MAX - 1, &whole, e);
+    job->options.over = over;
+    if (s != TRA_OK || tra_min64(divided, whole) <= memory) return s;
+    return plan_whole(job, b, divided <= whole ? 0 : INT64_MAX - 1, &whole, e);
 }
 
 static tra_status no_output(const tra_program *p, tra_err *e) {

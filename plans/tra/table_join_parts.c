@@ -141,6 +141,51 @@ static tra_node *merge_join(tra_table_builder *w, tra_node *left, tra_node *righ
                            .data = m});
 }
 
+/* The same by an index of each part, which finds ranges (lib/table/band.h): NULL with *fits false, if the condition has
+ * none. */
+static tra_node *index_join(tra_table_builder *w, tra_node *left, tra_node *right, const tra_lookup_spec *s,
+                            int nwanted, bool filters, const tra_colexpr *where, const tra_join_size *size,
+                            const char *text, bool *fits) {
+    tra_arena *a = w->b->arena;
+    tra_lookup *own;
+    const tra_schema *l = left->type.columns, *r = right->type.columns;
+    const int *key = tra_table_counting(a, s->nkeys, 0);
+    int from = tra_lookup_compared(s) + 1, last = l->n - 1;
+    tra_lookup_spec by = {l, r, filters ? TRA_LOOKUP_SEMI : TRA_LOOKUP_INNER, s->nkeys, key, key, .prefix = "r. "};
+    by.nulls_match = s->nulls_match;
+    *fits = where && !s->asof && tra_lookup_new(a, &by, &own, NULL) == TRA_OK;
+    if (*fits) tra_lookup_where(own, where);
+    if (!*fits || !(*fits = tra_lookup_is_banded(own))) return NULL;
+    tra_str t = {0};
+    tra_str_printf(&t, "%smatches by %s, found by ranges of ", filters ? "first " : "", text);
+    tra_lookup_print_band(own, &t);
+    tra_node *n = tra_table_kernel(
+        w, left, right, s->nkeys ? 1 : -1, s->nkeys ? 0 : -1,
+        &(tra_rows_kernel){.text = tra_table_text(a, &t),
+                           .use = TRA_USE_JOIN,
+                           .columns = tra_lookup_out(own),
+                           .dtype = TRA_F64,
+                           .rows = filters ? TRA_ROWS_SAME : TRA_ROWS_PRODUCT,
+                           .each = filters || size->partners_most == INT64_MAX ? 0 : size->partners_most,
+                           .all = filters ? 0 : size->rows_most,
+                           .counts = true,
+                           .share = filters ? 1 : tra_table_join_share(size, &left->type, &right->type),
+                           .flops = TRA_LOOKUP_FLOPS,
+                           .ops = &tra_lookup_ops,
+                           .data = own});
+    if (!n) return NULL;
+    const char **names = tra_news(a, const char *, nwanted + 1);
+    const tra_colexpr **x = tra_news(a, const tra_colexpr *, nwanted + 1);
+    names[0] = tra_table_free_name(a, r, "row");
+    x[0] = tra_colexpr_column(a, n->type.columns, last);
+    for (int c = 0; c < nwanted; c++) {
+        const char *name = tra_arena_printf(a, "r. %s", r->v[from + c].name);
+        names[1 + c] = r->v[from + c].name;
+        x[1 + c] = tra_colexpr_column(a, n->type.columns, tra_schema_find(n->type.columns, name));
+    }
+    return tra_table_columns(w, n, nwanted + 1, names, x);
+}
+
 /* Puts what was found for the rows of each left block beside them, as the kind of join asks. right: the right table. */
 static tra_node *place_found(tra_table_builder *w, const tra_lookup *l, const tra_lookup_spec *s, tra_node *left,
                              tra_node *found, const tra_node *right, int64_t rows_most, const char *text) {
@@ -279,7 +324,9 @@ tra_node *tra_table_join_parts(tra_table_builder *w, const tra_lookup_spec *s, c
     const tra_colexpr *on =
         over_slice_and_part(a, l, slices->type.columns, parts->type.columns, nmore, more, nright, more_right);
     const char *how = where || asof ? tra_arena_printf(a, "%s where %s", left_keys, text) : left_keys;
-    tra_node *found = merge_join(w, slices, parts, s, nwanted, s->unique || asof || found_or_not, on, size, how);
+    bool fits;
+    tra_node *found = index_join(w, slices, parts, s, nwanted, found_or_not, on, size, how, &fits);
+    if (!fits) found = merge_join(w, slices, parts, s, nwanted, s->unique || asof || found_or_not, on, size, how);
     int64_t partners = one_partner || asof ? 1
                        : found_or_not      ? tra_min64(d->parts, size->partners_most) /* one of each part */
                                            : size->partners_most;

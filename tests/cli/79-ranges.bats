@@ -107,3 +107,49 @@ END
         [ ! -e J.h5 ]
     done
 }
+
+# half KEYED NAME ROWS BLOCK: a table of so many rows, half of which have key 7, with times.
+half() {
+    py "
+r = np.random.default_rng(len('$1'))
+n = $2
+k = np.where(r.random(n) < 0.5, 7, r.integers(0, 1000, n))
+with open('$1.csv', 'w') as f:
+    f.write('k,t,v\n')
+    f.writelines(f'{a},{b},{c}\n' for a, b, c in zip(k, r.integers(0, 10**7, n), range(n)))"
+    tra import -q --table --block "$3" "$1.csv" -o "$1.h5"
+}
+
+@test "ranges beside a key that half of the rows have do not meet all of them, in parts, at the least ceiling" {
+    half l 100000 5000
+    half rr 400000 20000
+    for how in inner left semi anti; do
+        printf '%s\n' 'input L from "l.h5"' 'input R from "rr.h5"' \
+            "J = join(L, R, k == k && t <= r_t && r_t < t + 100, how = $how, prefix = \"r_\")" 'output J' >p.tra
+        status 0 tra run -q p.tra
+        want=$(digest_of J.h5)
+        status 4 tra run --memory 1M p.tra
+        least=$(sed -n 's/.*(--memory \([0-9.]*[MG]\)).*/\1/p' <<<"$output")
+        [ "${least%M}" -lt 400 ]
+        if [ $how = semi ] || [ $how = anti ]; then
+            tra explain --operators --memory "$least" p.tra >plan
+            grep -q "matches by .k" plan
+        fi
+        status 0 timeout 60 "$TRA" run -q --memory "$least" p.tra
+        is "$want" digest_of J.h5
+    done
+}
+
+@test "a refused join names the least that its best plan needs, in parts or whole, and runs there" {
+    half l 40000 20000
+    half rr 2200000 100000
+    printf '%s\n' 'input L from "l.h5"' 'input R from "rr.h5"' \
+        'J = join(L, R, k == k && t <= r_t && r_t < t + 10, prefix = "r_")' 'G = group(J, [], n = count())' 'output G' >p.tra
+    status 0 tra run -q p.tra
+    want=$(digest_of G.h5)
+    status 4 tra run --memory 1M p.tra
+    least=$(sed -n 's/.*(--memory \([0-9.]*[MG]\)).*/\1/p' <<<"$output")
+    [ "${least%M}" -lt 1000 ]
+    status 0 tra run -q --memory "$least" p.tra
+    is "$want" digest_of G.h5
+}
