@@ -1,9 +1,10 @@
-/* graphblas.c - a peer of tests/bench/run sparse: SuiteSparse:GraphBLAS, where libsuitesparse-dev is installed.
+/* graphblas.c - a peer of tests/bench/run sparse and loops: SuiteSparse:GraphBLAS, where libsuitesparse-dev is installed.
  *
  * usage: graphblas OPERATION REPEATS A [B]     the files as sparse.py writes them: int64 n, entries;
  *                                              int64 begin[n + 1], column[entries]; double value[entries]
  *
- * Prints the seconds of each computation, results finished, on two threads. cc graphblas.c -lgraphblas */
+ * Prints the seconds of each computation, results finished, on two threads; of pagerank those of so many turns.
+ * cc graphblas.c -lgraphblas */
 #include <GraphBLAS.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,32 @@ static GrB_Matrix read_matrix(const char *file, GrB_Index *n) {
     return m;
 }
 
+static void pagerank(GrB_Matrix a, GrB_Index n, int turns) {
+    GrB_Matrix into;
+    GrB_Vector v[5];
+    double lost, least = 1, t = now();
+    must(GrB_Matrix_new(&into, GrB_FP64, n, n), "matrix");
+    for (int i = 0; i < 5; i++) must(GrB_Vector_new(&v[i], GrB_FP64, n), "vector");
+    GrB_Vector out = v[0], share = v[1], rank = v[2], next = v[3], rest = v[4];
+    must(GrB_transpose(into, NULL, NULL, a, NULL), "transpose");
+    must(GrB_reduce(out, NULL, NULL, GrB_PLUS_MONOID_FP64, a, NULL), "reduce");
+    must(GrB_apply(share, NULL, NULL, GrB_TIMES_FP64, 1 / 0.85, out, NULL), "scale");
+    must(GrB_apply(share, NULL, NULL, GrB_MINV_FP64, share, NULL), "share");
+    must(GrB_Vector_assign_FP64(rank, NULL, NULL, 1 / (double)n, GrB_ALL, n, NULL), "assign");
+    for (int i = 0; i < turns; i++) {
+        must(GrB_assign(rest, out, NULL, rank, GrB_ALL, n, GrB_DESC_RSC), "without links");
+        must(GrB_reduce(&lost, NULL, GrB_PLUS_MONOID_FP64, rest, NULL), "reduce");
+        must(GrB_eWiseMult(rest, NULL, NULL, GrB_TIMES_FP64, rank, share, NULL), "give");
+        must(GrB_Vector_assign_FP64(next, NULL, NULL, (0.15 + 0.85 * lost) / (double)n, GrB_ALL, n, NULL), "assign");
+        must(GrB_mxv(next, NULL, GrB_PLUS_FP64, GrB_PLUS_TIMES_SEMIRING_FP64, into, rest, NULL), "mxv");
+        GrB_Vector swap = rank;
+        rank = next, next = swap;
+    }
+    must(GrB_reduce(&least, NULL, GrB_MIN_MONOID_FP64, rank, NULL), "reduce");
+    printf("%.6f\n", now() - t);
+    fprintf(stderr, "least rank %.17g\n", least);
+}
+
 int main(int argc, char **argv) {
     if (argc < 4) return fprintf(stderr, "usage: graphblas OPERATION REPEATS A [B]\n"), 2;
     const char *op = argv[1];
@@ -50,6 +77,7 @@ int main(int argc, char **argv) {
     must(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, 2), "threads");
     GrB_Matrix a = read_matrix(argv[3], &n), b = argc > 4 ? read_matrix(argv[4], &n) : a;
     GrB_Vector x;
+    if (strcmp(op, "pagerank") == 0) return pagerank(a, n, atoi(argv[2])), 0;
     must(GrB_Vector_new(&x, GrB_FP64, n), "vector");
     must(GrB_Vector_assign_FP64(x, NULL, NULL, 0.5, GrB_ALL, n, NULL), "assign");
     for (int i = 0; i < atoi(argv[2]); i++) {

@@ -53,6 +53,14 @@ def peer_nmf():
     np.save("loops_peer.npy", w), np.save("loops_peer_h.npy", m.components_)
 
 
+def peer_binary():
+    import numpy as np
+    g = csr("loops_g.h5")
+    with open("loops_g.bin", "wb") as f:
+        for x in ([g.shape[0], g.nnz], g.indptr, g.indices): np.asarray(x, dtype=np.int64).tofile(f)
+        np.asarray(g.data, dtype=np.float64).tofile(f)
+
+
 def peer_pagerank():
     import numpy as np
     g = csr("loops_g.h5")
@@ -142,6 +150,20 @@ def beside_peers(b, names):
         print(f"| {name} | {peer} {t:.3f} s ({theirs_cpu:.2f}) | {s:.3f} s ({cpu:.2f}) | {s / t:.2f} | {target} | {cpu / theirs_cpu:.2f} |", flush=True)
 
 
+def beside_graphblas(b):
+    """PageRank by graphblas.c, from a file of its own to the ranks in memory."""
+    import sparse
+    program = sparse.graphblas(b)
+    if not program: return print("\nGraphBLAS is not installed.")
+    subprocess.run(["/usr/bin/python3", os.path.abspath(__file__), "binary"], cwd=b.DIR, check=True)
+    own, theirs = [], []
+    for _ in range(b.REPEATS):
+        own.append(timed(b, [b.TRA, "run", "-q", "--threads", "2", *CASES["pagerank"][2]]))
+        theirs.append(timed(b, [program, "pagerank", "50", "loops_g.bin"]))
+    s, t = middle(own), middle(theirs)
+    print(f"\nPageRank beside GraphBLAS: {t:.3f} s ({middle(theirs, 1):.2f}), tra {s:.3f} s ({middle(own, 1):.2f}): {s / t:.2f} of its time (target 1.25)", flush=True)
+
+
 def turns(b):
     """What a turn costs: of k turns and of 3 k, the difference."""
     print("\n### What a turn costs\n\n| what | seconds | target |\n|---|---|---|")
@@ -190,6 +212,7 @@ def loops(b):
     names = only.split(",") if only else list(CASES)
     make(b, names)
     beside_peers(b, names)
+    if "pagerank" in names: beside_graphblas(b)
     if only: return
     make(b, ["blocks"])
     turns(b)
