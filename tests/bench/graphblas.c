@@ -1,4 +1,5 @@
-/* graphblas.c - a peer of tests/bench/run sparse and loops: SuiteSparse:GraphBLAS, where libsuitesparse-dev is installed.
+/* graphblas.c - a peer of tests/bench/run sparse and loops: SuiteSparse:GraphBLAS, where libsuitesparse-dev is
+ * installed.
  *
  * usage: graphblas OPERATION REPEATS A [B]     the files as sparse.py writes them: int64 n, entries;
  *                                              int64 begin[n + 1], column[entries]; double value[entries]
