@@ -75,7 +75,24 @@ static void close_parent(tra_coder *x, int l) {
     x->children[l] = 0;
 }
 
-bool tra_code_finite(tra_dtype t, const void *v) { return isfinite(tra_element_real(t, v, 0)); }
+bool tra_code_finite(tra_dtype t, const char *v, int64_t n) {
+    uint64_t beyond = 0; /* all bits of the exponent are set */
+    if (t == TRA_F64)
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t x;
+            memcpy(&x, v + i * 8, 8);
+            beyond |= (uint64_t)((x << 1 >> 53) == 0x7ff);
+        }
+    else if (t == TRA_F32)
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t x;
+            memcpy(&x, v + i * 4, 4);
+            beyond |= (uint64_t)((x << 1 >> 24) == 0xff);
+        }
+    else
+        for (int64_t i = 0; tra_dtype_is_float(t) && i < n; i++) beyond |= !isfinite(tra_element_real(t, v, i));
+    return !beyond;
+}
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
 
@@ -131,7 +148,7 @@ void tra_code_entry(tra_coder *x, const int64_t *c, const void *value) {
     put_zeros(x, parent);
     put(x, f->values, value);
     x->values++;
-    x->finite = x->finite && tra_code_finite(x->dtype, value);
+    x->finite = x->finite && tra_code_finite(x->dtype, value, 1);
     x->any = true;
 }
 

@@ -45,6 +45,7 @@ void tra_code_columns(tra_coder *x, int component, const uint32_t *v, int64_t n)
 /* Takes an entry: its coordinates by level, in ascending order from entry to entry. */
 void tra_code_entry(tra_coder *x, const int64_t *c, const void *value);
 void tra_code_end(tra_coder *x);
-bool tra_code_finite(tra_dtype t, const void *v);
+/* Are all n elements finite? */
+bool tra_code_finite(tra_dtype t, const char *v, int64_t n);
 
 #endif

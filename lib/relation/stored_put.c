@@ -82,7 +82,6 @@ static void feed_rest(tra_coder *x, const row *r) {
     int l = f->levels.n - 1;
     int64_t n = r->n - 1;
     const char *values = r->value + x->size;
-    bool finite = x->finite;
     x->children[l] += n;
     x->count[l] += n;
     x->pos[l] += n;
@@ -91,8 +90,7 @@ static void feed_rest(tra_coder *x, const row *r) {
     if (!x->out[f->values]) return;
     tra_code_columns(x, f->indices[l], r->column + 1, n);
     tra_code_all(x, f->values, values, n);
-    for (int64_t i = 0; i < n; i++) finite &= tra_code_finite(x->dtype, values + (size_t)i * x->size);
-    x->finite = finite;
+    x->finite = x->finite && tra_code_finite(x->dtype, values, n);
 }
 
 static void feed_rows(tra_coder *x, const tra_cell *cell) {
@@ -102,8 +100,11 @@ static void feed_rows(tra_coder *x, const tra_cell *cell) {
     uint32_t j;
     for (row one; next_row(&all, &one);) {
         int64_t c[TRA_MAXDIM];
-        tra_unlinear(&lead, one.number, &at);
-        memcpy(c, at.v, sizeof c);
+        c[0] = one.number;
+        if (r > 2) {
+            tra_unlinear(&lead, one.number, &at);
+            memcpy(c, at.v, sizeof c);
+        }
         bool rest = one.n > 1 && stores_all(x, &one) && x->form->group[x->form->levels.n - 1] == 1;
         for (int64_t i = 0; i < (rest ? 1 : one.n); i++) {
             if (!entry(x, &one, i, &j)) continue;
