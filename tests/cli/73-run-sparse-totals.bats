@@ -118,3 +118,24 @@ a = sp.load_npz("g.npz")
 want = np.exp(a.data).sum() + (9e12 - a.nnz)
 assert abs(np.load("c.npy") - want) < 1e-12 * want'
 }
+
+@test "random operations on sparse matrices are as numpy has them: storages, types, blocks, ranks, the reference" {
+    for seed in $(seq "${TRA_TEST_SEED:-1}" "$((${TRA_TEST_SEED:-1} + ${TRA_TEST_DRAWS:-12} - 1))"); do
+        echo "seed $seed"
+        "$PYTHON" "$ROOT/tests/cli/sparse-random.py" make "$seed"
+        for i in 0 1; do
+            tra import -q "$(cut -c "$((i + 1))" <<<ab).npy" -o "$(cut -c "$((i + 1))" <<<ab).h5" \
+                --storage "$("$PYTHON" -c "import json; print(json.load(open('ops.json'))['storage'][$i])")" \
+                --block "$("$PYTHON" -c "import json; print(json.load(open('ops.json'))['block'][$i])")"
+        done
+        for f in d v w; do tra import -q $f.npy -o $f.h5; done
+        "$PYTHON" "$ROOT/tests/cli/sparse-random.py" program >p.tra
+        case $((seed % 4)) in
+        0) tra run -q --engine reference p.tra ;;
+        1) tra run -q --threads 2 p.tra ;;
+        2) tra run -q --codegen off --threads 1 p.tra ;;
+        3) tra run -q --sites $((seed % 8 == 3 ? 2 : 3)) p.tra ;;
+        esac
+        "$PYTHON" "$ROOT/tests/cli/sparse-random.py" judge
+    done
+}
