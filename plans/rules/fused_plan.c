@@ -374,6 +374,13 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     }
     x->shared = 1;
     x->most = f->product ? tra_type_entries(&f->product->type).bound : INT64_MAX;
+    for (int o = 0; o < f->p->noperands; o++) {
+        const tra_type *t = &f->operand[o]->node.type;
+        int found = 0; /* labels of the result: an operand that has all has an entry for each of the result */
+        for (int d = 0; d < f->s->nout; d++)
+            for (int i = 0; i < f->p->operand[o].block.n; i++) found += f->p->operand[o].label[i] == f->s->out[d];
+        if (t->sparse && found == f->s->nout) x->most = tra_min64(x->most, tra_type_entries(t).bound);
+    }
     for (int o = 0; o < f->p->noperands; o++)
         x->shared = fmax(x->shared, fmin(f->o->threads, (double)f->operand[o]->node.type.cat->n));
     f->p->fused = x;
