@@ -321,7 +321,7 @@ static void walk_stage(tra_plan *p, walk *w, int i, int64_t here, const tra_size
     int64_t mine = tra_op_memory(p, op, w->threads);
     op->predicted.least_memory = w->base + mine;
     w->least = tra_max64(w->least, w->base + mine);
-    bool strips = op->orders.panel && !p->panels;
+    bool strips = op->orders.panel && !p->panels && tra_op_is(op->op, TRA_LOOPS);
     int64_t most = w->base + mine + op->orders.scan.reserved + (strips ? terms_room(op, w->of, w->budget) : 0) +
                    under_way(p, op, w->of, w->held[i].all > 0, here, w->threads, w->budget);
     w->during[i] =

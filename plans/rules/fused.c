@@ -2,7 +2,6 @@
  * arrays. */
 #include "fused_int.h"
 
-#include <math.h>
 #include <string.h>
 
 const tra_rule tra_rule_fused = {
@@ -122,43 +121,6 @@ static bool goes_before(fusing *f, int a, int b) {
     return sx && mx != my ? my : bytes_of(x) < bytes_of(y);
 }
 
-/* Bytes of the arrays that pack all of n operands but the last, one after the other: each for every combination of
- * blocks that meet. */
-static double packed_bytes(fusing *f, const int *ref, int n) {
-    const tra_einsum *s = f->s;
-    double all = 0, block = 0, tuples = 1;
-    bool seen[TRA_MAXLABELS] = {false};
-    for (int o = 0; o + 1 < n; o++) {
-        const tra_einsum_ref *r = &s->ref[ref[o]];
-        const tra_expr *x = in_blocks(f, r);
-        for (int d = 0; d < r->n; d++) {
-            int l = r->label[d];
-            if (!seen[l]) tuples *= (double)tra_ceil_div(s->extent[l], fused_block_of(s, l));
-            seen[l] = true;
-        }
-        block += bytes_of(x) / fmax(1, (double)x->node.type.cat->n);
-        if (o > 0) all += tuples * block;
-    }
-    return all;
-}
-
-/* Leaves that operand to the last with which packing the others takes least, if it is much less. */
-static void choose_last(fusing *f, int *ref, int n) {
-    enum { WORTH = 4 };
-    int best[TRA_MAXLABELS], order[TRA_MAXLABELS];
-    double least = packed_bytes(f, ref, n) / WORTH;
-    memcpy(best, ref, (size_t)n * sizeof *ref);
-    for (int last = 0; last + 1 < n && n > 2; last++) {
-        int k = 0;
-        for (int o = n - 1; o >= 0; o--) /* what was the last, first */
-            if (o != last) order[k++] = ref[o];
-        order[k] = ref[last];
-        double bytes = packed_bytes(f, order, n);
-        if (bytes < least) least = bytes, memcpy(best, order, (size_t)n * sizeof *ref);
-    }
-    memcpy(ref, best, (size_t)n * sizeof *ref);
-}
-
 static void add_operand(fusing *f, int at, int ref, const tra_expr *x) {
     const tra_einsum_ref *r = &f->s->ref[ref];
     tra_program_operand *o = &f->p->operand[at];
@@ -176,6 +138,7 @@ static void add_operand(fusing *f, int at, int ref, const tra_expr *x) {
  * joined with itself. */
 static bool find_operands(fusing *f) {
     const tra_einsum *s = f->s;
+    const tra_expr *of[TRA_MAXLABELS];
     int n = 0, ref[TRA_MAXLABELS];
     for (int i = 0; i < s->nrefs; i++) {
         const tra_expr *x = in_blocks(f, &s->ref[i]);
@@ -189,8 +152,9 @@ static bool find_operands(fusing *f) {
         ref[at] = i;
     }
     if (n == 1) ref[n++] = ref[0];
-    choose_last(f, ref, n);
-    for (int o = 0; o < n; o++) add_operand(f, o, ref[o], in_blocks(f, &s->ref[ref[o]]));
+    for (int o = 0; o < n; o++) of[o] = in_blocks(f, &s->ref[ref[o]]);
+    fused_choose_last(s, ref, of, n);
+    for (int o = 0; o < n; o++) add_operand(f, o, ref[o], of[o]);
     f->p->noperands = n;
     for (int i = 0; i < s->nrefs; i++)
         for (int o = 0; o < n; o++)

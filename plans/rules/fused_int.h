@@ -23,4 +23,8 @@ int64_t fused_block_of(const tra_einsum *s, int label); /* the length of its blo
  * the relation of the first operand, or what packs all operands but the last. False: a plan is missing. */
 bool fused_plan(fusing *f, const tra_expr *first);
 
+/* Of the n operands of a statement (its references, and the relations of these in blocks), in an order: leaves that one
+ * to the last with which packing the others takes least, if it is much less. (fused_plan.c) */
+void fused_choose_last(const tra_einsum *s, int *ref, const tra_expr **of, int n);
+
 #endif

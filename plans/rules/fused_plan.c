@@ -134,6 +134,50 @@ static void find_sources(fusing *f, int held, tra_storel_composed *c, tra_fused_
     x->source = source;
 }
 
+/* ---- which operand is the last ----------------------------------------------------------------------------------- */
+
+/* Bytes of the arrays that pack all of n operands but the last, one after the other: each for every combination of
+ * blocks that meet. */
+static double packed_bytes(const tra_einsum *s, const int *ref, const tra_expr *const *of, int n) {
+    double all = 0, block = 0, tuples = 1;
+    bool seen[TRA_MAXLABELS] = {false};
+    for (int o = 0; o + 1 < n; o++) {
+        const tra_einsum_ref *r = &s->ref[ref[o]];
+        for (int d = 0; d < r->n; d++) {
+            int l = r->label[d];
+            if (!seen[l]) tuples *= (double)tra_ceil_div(s->extent[l], fused_block_of(s, l));
+            seen[l] = true;
+        }
+        block += (double)tra_type_bytes_all(&of[o]->node.type).expected / fmax(1, (double)of[o]->node.type.cat->n);
+        if (o > 0) all += tuples * block;
+    }
+    return all;
+}
+
+/* Leaves one of n operands to the last: what was the last comes first. */
+static void leave(int last, const int *ref, const tra_expr *const *of, int n, int *ref_to, const tra_expr **of_to) {
+    int k = 0;
+    for (int o = n - 1; o >= 0; o--)
+        if (o != last) of_to[k] = of[o], ref_to[k++] = ref[o];
+    of_to[k] = of[last];
+    ref_to[k] = ref[last];
+}
+
+void fused_choose_last(const tra_einsum *s, int *ref, const tra_expr **of, int n) {
+    enum { WORTH = 4 };
+    int best = n - 1, order[TRA_MAXLABELS];
+    const tra_expr *x[TRA_MAXLABELS];
+    double least = packed_bytes(s, ref, of, n) / WORTH, bytes;
+    for (int last = 0; last + 1 < n && n > 2; last++) {
+        leave(last, ref, of, n, order, x);
+        if ((bytes = packed_bytes(s, order, x, n)) < least) least = bytes, best = last;
+    }
+    if (best == n - 1) return;
+    leave(best, ref, of, n, order, x);
+    memcpy(ref, order, (size_t)n * sizeof *ref);
+    memcpy(of, x, (size_t)n * sizeof(tra_expr *));
+}
+
 /* An upper bound of the bytes of the dictionaries that a plan builds, whose keys are at most as many as the longest
  * blocks have. hashed: all are hash tables, as in the interpreter. */
 static int64_t workspace_of(const fusing *f, const tra_calc *x, bool in_let, bool hashed) {

@@ -132,6 +132,23 @@ static const tra_node *tensor_of(const tra_node *n) {
     return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
 }
 
+/* The longest distance of two entries in a row of a matrix from a file whose rows are whole in its blocks, if they are
+ * narrow bands, as of a mesh; 0: they are not. */
+static double band_of(const tra_node *n) {
+    enum { MOST_TUPLES = 64, NARROW = 8 };
+    const tra_node *in = tensor_of(n);
+    const tra_catalog *c = in ? in->type.cat : NULL;
+    tra_statistics s;
+    tra_err none = {0};
+    int64_t span = 0;
+    if (!c || c->bound.n != 2 || c->n > MOST_TUPLES || c->frontier.n != 2 || c->frontier.v[1] != 1) return 0;
+    for (int64_t t = 0; t < c->n; t++) {
+        if (tra_rel_statistics(in->rel, t, &s, &none) != TRA_OK) return 0;
+        span = tra_max64(span, s.rows.span);
+    }
+    return NARROW * span <= c->bound.v[1] ? (double)span : 0;
+}
+
 /* Rows of an input by the statistics of its blocks; false if blocks have parts of rows, or are too many. */
 static bool find_whole_rows(const tra_node *n, lines *x) {
     enum { MOST_TUPLES = 64 };
@@ -226,10 +243,13 @@ static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
 
 /* The result of a product has at most one entry for each pair, and about one for each place on which pairs fall. */
 static void set_product(tra_node *n, const product_pairs *m, tra_filled *r) {
-    double parts = (double)m->parts, all = (double)tra_catalog_elements(n->type.cat);
+    double parts = (double)m->parts, all = (double)tra_catalog_elements(n->type.cat), rows = 0;
+    double a = band_of(n->in[0]), b = band_of(n->in[1]), band = a > 0 && b > 0 ? a + b : INFINITY;
+    double apart = parts * distinct_places(&m->rows, &m->columns, m->pairs / parts);
+    for (int i = 0; i < TRA_LOGS; i++) rows += m->rows.n[i];
     n->meeting_pairs = m->pairs;
-    n->summed_entries = distinct_places(&m->rows, &m->columns, m->pairs);
-    r->share = all > 0 ? fmin(1, parts * distinct_places(&m->rows, &m->columns, m->pairs / parts) / all) : 0;
+    n->summed_entries = fmin(rows * band, distinct_places(&m->rows, &m->columns, m->pairs));
+    r->share = all > 0 ? fmin(1, fmin((rows + parts * band) * band, apart) / all) : 0;
     if (m->pairs < (double)r->bound) r->bound = (int64_t)m->pairs;
 }
 

@@ -314,3 +314,27 @@ assert np.allclose(q, a.T @ (a @ x), rtol=1e-12)"
     tra export -q Y.h5 --to npy -o Y.npy
     py 'import numpy as np; A, B, C, Y = (np.load(f + ".npy") for f in "ABCY"); assert np.allclose(Y, A * (B @ C), rtol=1e-12)'
 }
+
+@test "a sampled product packs rows of the mask where pairs of the factors' blocks would be much more" {
+    tra gen -q --shape 40000x30000 --block 2000x30000 --density .0005 --storage csr --seed 1 -o M.h5
+    tra gen -q --shape 40000x16 --block 5000x16 --seed 2 -o U.h5
+    tra gen -q --shape 30000x16 --block 5000x16 --seed 3 -o V.h5
+    tra export -q M.h5 --to npz -o M.npz
+    for r in U V; do tra export -q $r.h5 --to npy -o $r.npy; done
+    printf 'input M from "M.h5"\ninput U from "U.h5"\ninput V from "V.h5"\n' >p.tra
+    printf 'Y[i,j] = sum M[i,j] * U[i,k] * V[j,k]\noutput Y\n' >>p.tra
+    tra explain --operators p.tra >plan
+    grep -q '^strategy.*fused' plan
+    grep -q 'pack 2 of fused .* i64 rows ' plan # pairs of blocks of U and V would be 94 MB in all, for 7 MB of entries
+    for how in "--codegen require --threads 2" "--codegen off --threads 1"; do
+        # shellcheck disable=SC2086
+        status 0 tra run -q $how --memory 1G p.tra
+        tra export -q Y.h5 --to npz -o Y.npz
+        py 'import scipy.sparse as s; m, y = (s.load_npz(f + ".npz").tocsr() for f in "MY"); u, v = np.load("U.npy"), np.load("V.npy")
+m, y = m.tocoo(), y.tocoo(); assert m.nnz == y.nnz and np.array_equal(m.col, y.col)
+assert np.allclose(y.data, m.data * (u[m.row] * v[m.col]).sum(1), rtol=1e-12)'
+    done
+    mv Y.h5 Y1.h5
+    status 0 tra run -q --sites 3 --memory 1G p.tra
+    status 0 tra diff --rtol 1e-12 Y.h5 Y1.h5
+}
