@@ -447,3 +447,7 @@ np.save("want.npy", np.load("v.npy") @ m.tocsr())'
     status 4 tra run p.tra --memory 24M
     [[ $output != *"becomes dense"* ]]
 }
+
+@test "random products of all transposes, masks, types, storages, blocks, ranks and plans are what scipy says" {
+    status 0 "$PYTHON" "$BATS_TEST_DIRNAME/products-random.py" "$TRA" 20 5
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""Random products of sparse matrices beside scipy: products-random.py TRA DRAWS SEED.
+
+A A, A'A, A A', sampled and masked products; f64, f32 and i64, so small that sums are exact; uniform, banded, hypersparse,
+skewed matrices, ones with a dense row, one row or one column; storages, blocks that do not fit, ranks, threads, plans,
+compiled and interpreted."""
+import os, subprocess, sys
+import numpy as np, scipy.sparse as sp
+
+TRA, DRAWS = sys.argv[1], int(sys.argv[2])
+rng = np.random.default_rng(int(sys.argv[3]))
+TYPES = {"f64": "f8", "f32": "f4", "i64": "i8"}
+
+
+def tra(*words): return subprocess.run((TRA,) + words, capture_output=True, text=True)
+
+
+def matrix(r, c, t):
+    kind, k = rng.choice(["uniform", "band", "hypersparse", "dense row", "skewed"]), 4 * r
+    if kind == "uniform": m = sp.random(r, c, 3 / max(3, c), random_state=rng)
+    elif kind == "band": m = sum(sp.eye(r, c, d) for d in range(-2, 3) if -r < d < c)
+    elif kind == "hypersparse": m = sp.coo_matrix((np.ones(3), (rng.integers(0, r, 3), rng.integers(0, c, 3))), (r, c))
+    elif kind == "skewed":
+        at = (r * rng.random(k)**3).astype(int), (c * rng.random(k)**3).astype(int)
+        m = sp.coo_matrix((np.ones(k), at), (r, c))
+    else:
+        m = sp.random(r, c, 1 / max(2, c), random_state=rng).tolil()
+        m[rng.integers(0, r)] = np.ones(c)
+    m = m.tocsr()
+    m.sum_duplicates()
+    m.data = rng.integers(1, 9, m.nnz).astype(TYPES[t])
+    return m
+
+
+def put(name, m, block, storage):
+    file = name + (".npz" if sp.issparse(m) else ".npy")
+    sp.save_npz(file, m) if sp.issparse(m) else np.save(file, m)
+    p = tra("import", "-q", file, "--block", "x".join(map(str, block)), "-o", name + ".h5", *(["--storage", storage] if storage else []))
+    if p.returncode: sys.exit(f"import of {m.shape} as {storage} in {block}: {p.stderr}")
+
+
+def cut(n): return max(1, int(rng.choice([n, n, (n + 1) // 2, (n + 2) // 3])))
+
+
+def draw():
+    t, what = rng.choice(list(TYPES)), rng.choice(["aa", "ata", "aat", "sampled", "masked"])
+    r, c = (int(x) for x in rng.choice([1, 2, 50, 301, 1000], 2))
+    if what == "aa": c = r
+    a = matrix(r, c, t)
+    put("a", a, (cut(r), cut(c)), rng.choice(["csr", "csc", "coo", "dcsr"]))
+    text, A = 'input A from "a.h5"\n', a.astype("f8")
+    if what == "aa": statement, want = "C[i,k] as csr = sum A[i,j] * A[j,k]", A @ A
+    elif what == "ata": statement, want = "C[j,k] as csr = sum A[i,j] * A[i,k]", A.T @ A
+    elif what == "aat": statement, want = "C[i,k] as csr = sum A[i,j] * A[k,j]", A @ A.T
+    else:
+        u, v = ((matrix(n, 7, t) if what == "masked" else rng.integers(1, 5, (n, 7)).astype(TYPES[t])) for n in (r, c))
+        for name, m in (("u", u), ("v", v)): put(name, m, (cut(m.shape[0]), 7), "csr" if what == "masked" else None)
+        text += 'input U from "u.h5"\ninput V from "v.h5"\n'
+        statement, want = "C[i,j] as csr = sum A[i,j] * U[i,k] * V[j,k]", A.multiply(u.astype("f8") @ v.T.astype("f8"))
+    with open("p.tra", "w") as f: f.write(text + statement + '\noutput C to "c.h5"\n')
+    how = ["--threads", str(rng.integers(1, 3)), "--codegen", str(rng.choice(["off", "off", "auto"]))]
+    plans = sum(line[:1].isdigit() for line in tra("cost", *how[:2], "p.tra").stdout.splitlines())
+    how += [["--plan", str(rng.integers(1, max(1, plans) + 1))], ["--sites", str(rng.integers(1, 4))]][rng.integers(0, 2)]
+    if os.path.exists("c.h5"): os.remove("c.h5")
+    p = tra("run", "-q", *how, "p.tra")
+    said = f"{what} of {r} x {c} {t}, {' '.join(how)}"
+    if p.returncode: sys.exit(f"{said}: status {p.returncode}: {p.stderr}")
+    if tra("export", "-q", "c.h5", "--to", "npz", "-o", "c.npz").returncode: sys.exit(f"{said}: export")
+    got, want = sp.load_npz("c.npz").tocsr().astype("f8"), want.tocsr()
+    want.eliminate_zeros()
+    if got.shape != want.shape or got.nnz != want.nnz or (got != want).nnz: sys.exit(f"{said}: not what scipy says")
+
+
+for _ in range(DRAWS): draw()
