@@ -221,6 +221,6 @@ void tra_csv_leave_out(tra_csv_import *m) {
     for (int i = 0; i < m->job->nmust; i++)
         if (!has_column(m, m->job->must[i])) return;
     for (int c = 0; c < m->ncolumns; c++)
-        if (is_wanted(m->job, m->column[c].name)) m->column[n++] = m->column[c];
+        if (m->column[c].given || is_wanted(m->job, m->column[c].name)) m->column[n++] = m->column[c];
     m->ncolumns = n > 0 ? n : (int)tra_min64(m->ncolumns, 1);
 }

@@ -83,7 +83,8 @@ TRA_MUSTUSE tra_status tra_csv_choose_columns(tra_csv_import *m, tra_err *e);
  */
 void tra_csv_keep_columns(tra_csv_import *m);
 TRA_MUSTUSE tra_status tra_csv_next_file(tra_csv_import *m, const char *path, bool *any, tra_err *e);
-/* Leaves out the columns that nobody wants, but one of them: a table has columns. */
+/* Leaves out the columns that nobody wants, but one of them, since a table has columns, and those whose type was given,
+ * since that is checked. */
 void tra_csv_leave_out(tra_csv_import *m);
 /* Reads a piece into w->rows; marks in w->bad the rows of which a cell is no value of a type that was given. Where
  * nothing is put aside, the first fault of the piece is an error, and w->rows has what is before a record at fault. */

@@ -113,4 +113,8 @@ END
     status 0 tra diff r.h5 s.h5
     cmp r1 r2
     is 3 eval 'wc -l <r1'
+    # a type that was given is checked, whether the column is used or not
+    status 3 tra eval 'group(t, [], n = count())' 't=csv(types="v=i64",rejects=r3,rejects_limit=1):r.csv'
+    is $'n\n1000' tra eval -q 'group(t, [], n = count())' 't=csv(types="v=i64",rejects=r3):r.csv'
+    is 3 eval 'wc -l <r3'
 }
