@@ -1,5 +1,6 @@
 /* check.c - parses and types a program; prints the type of each relation. */
 #include "cmd.h"
+#include "made.h"
 
 #include "../lib/relation/columns.h"
 #include "../plans/tra/load.h"
@@ -133,6 +134,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     tra_program p;
     tra_json j = {0};
+    TRA_TRY(tra_made_planning(NULL, false, e));
     TRA_TRY(tra_program_load(argv[0], tra_common_opts.define.n, tra_common_opts.define.v, tra_colour(stderr), &p, e));
     render(&p, &j);
     tra_status s = tra_print(tra_str_get(&j.out), e);

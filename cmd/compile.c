@@ -5,6 +5,7 @@
 #include "../formats/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "../plans/search/planfile.h"
+#include "made.h"
 #include "planning.h"
 
 static const char *output;
@@ -32,6 +33,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     if (!output || !*output) return tra_fail(e, TRA_USAGE, "-o is missing: say where the plan goes, -o FILE");
     tra_stand_ins.whole = true; /* who runs the plan does not see the program */
     TRA_TRY(tra_planning_request(0, 0, &r, e));
+    TRA_TRY(tra_made_planning(&r, true, e));
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
     tra_status s =
         job.compiled ? tra_fail(e, TRA_USAGE, "%s is a plan already", argv[0]) : write_plan(argv[0], &job, &r, e);

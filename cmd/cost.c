@@ -2,6 +2,7 @@
 #include <limits.h>
 
 #include "../plans/explain/explain.h"
+#include "made.h"
 #include "planning.h"
 
 static tra_status run(int argc, char **argv, tra_err *e) {
@@ -10,6 +11,7 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     tra_job job;
     tra_str out = {0};
     TRA_TRY(tra_planning_request(0, 0, &r, e));
+    TRA_TRY(tra_made_planning(&r, false, e));
     r.options.first = 0; /* all */
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
     if (tra_common_opts.format == TRA_FORMAT_JSON)

@@ -5,6 +5,7 @@
 
 #include "../plans/explain/explain.h"
 #include "../plans/ia/ia.h"
+#include "made.h"
 #include "planning.h"
 #include "request.h"
 
@@ -49,6 +50,7 @@ static tra_status load(const char *path, tra_job *job, tra_profile *m, tra_err *
         tra_common_opts.format == TRA_FORMAT_HTML)
         r.options.first = 0; /* all */
     if (as) as_measured(as, &r);
+    TRA_TRY(tra_made_planning(&r, as != NULL, e));
     TRA_TRY(tra_job_load(path, &r, job, e));
     tra_status s = analyze ? find_measured(job, &of, m, e) : TRA_OK;
     if (s != TRA_OK) tra_job_free(job);

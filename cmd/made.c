@@ -1,6 +1,7 @@
 /* made.c - runs of parts of a program, before the rest of it is planned. */
 #include "deadline.h"
 #include "made.h"
+#include "planning.h"
 
 #include "../formats/made_strings.h"
 #include "../formats/stand_in.h"
@@ -78,9 +79,19 @@ static tra_status make_strings(const tra_made_strings *m, const char *identity, 
     return tra_stand_in_made(identity, write_strings, (void *)m, path, e);
 }
 
-void tra_made_begin(const tra_request *r, const tra_exec_options *how) {
-    static const tra_makes makes = {make_table, make_strings};
+void tra_made_begin(const tra_request *r, const tra_exec_options *how, bool strings) {
+    static tra_makes makes;
+    makes = (tra_makes){make_table, strings ? make_strings : NULL};
     options = r->options;
+    options.over = false;
     exec_options = *how;
     tra_makes_tables = &makes;
+}
+
+tra_status tra_made_planning(const tra_request *r, bool strings, tra_err *e) {
+    tra_request own;
+    if (!r) TRA_TRY(tra_planning_request(0, 0, &own, e));
+    tra_exec_options how = {.scratch = tra_stand_ins.scratch, .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
+    tra_made_begin(r ? r : &own, &how, strings);
+    return TRA_OK;
 }

@@ -116,11 +116,10 @@ static tra_status request(int here, int cores, tra_request *r, tra_err *e) {
 
 /* How strings are made that must be known before the program is planned. */
 static void begin_making(const tra_request *r) {
-    static tra_exec_options how;
-    how = (tra_exec_options){.scratch = tra_scratch_dir(opt.scratch),
-                             .transport = (tra_transport_kind)opt.transport,
-                             .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
-    if (!opt.dry) tra_made_begin(r, &how);
+    tra_exec_options how = {.scratch = tra_scratch_dir(opt.scratch),
+                            .transport = (tra_transport_kind)opt.transport,
+                            .codegen = (tra_codegen_mode)tra_planning_opts.codegen};
+    tra_made_begin(r, &how, !opt.dry);
 }
 
 /* All ranks must plan alike: with the least of what their machines offer. */
@@ -412,7 +411,7 @@ static tra_status run_or_launch(const char *path, tra_err *e) {
             tra_run_files_planned(&job);
             s = tra_launch(job.options.sites, strcmp(path, "-") == 0 ? text : NULL, n, &status, e);
             ranks_told = s == TRA_OK && status != tra_status_exit(TRA_INTERNAL); /* not where one was lost */
-            if (s == TRA_OK && status) s = tra_status_of_exit(status); /* the ranks have said why */
+            if (s == TRA_OK && status) s = tra_status_of_exit(status);           /* the ranks have said why */
         }
     }
     tra_job_free(&job);

@@ -21,15 +21,22 @@ static const tra_table_op *operator_of(const tra_build *b, const tra_node *t) {
 
 /* Finds the values of column c of a table in the order of its rows. TRA_NO: only a run tells them, and the files are
  * not there. */
-static tra_status find_values(tra_build *b, const tra_node *t, int c, const tra_dim_labels **out, tra_err *e) {
+static tra_status find_values(tra_build *b, tra_span at, const tra_node *t, int c, const tra_dim_labels **out,
+                              tra_err *e) {
     if (t->op == TRA_OP_INPUT && !t->rel) return TRA_NO;
     if (t->op == TRA_OP_INPUT) return tra_rel_column_labels(t->rel, c, out, e);
     const tra_table_op *op = operator_of(b, t);
     if (op && op->op == TRA_TABLE_TABLE && c == 0 && op->border->label[0]) return *out = op->border->label[0], TRA_OK;
     if (op && op->op == TRA_TABLE_PROJECT && op->term[c].ast->kind == TRA_AST_NAME) {
         int of = tra_schema_find(op->in[0]->type.columns, op->term[c].ast->text);
-        if (of >= 0) return find_values(b, op->in[0], of, out, e);
+        if (of >= 0) return find_values(b, at, op->in[0], of, out, e);
     }
+    const tra_ast call = {.kind = TRA_AST_CALL, .span = at};
+    tra_table_builder w = {.b = b, .call = &call, .in = b->g->v[t->id]};
+    tra_rel *rel;
+    tra_status made = tra_table_made_column(&w, c, &rel, e);
+    if (made == TRA_OK) return tra_rel_column_labels(rel, 0, out, e);
+    if (made != TRA_NO) return made;
     return tra_find_column_values ? tra_find_column_values(b->g, t, c, b->arena, out, e) : TRA_NO;
 }
 
@@ -39,7 +46,7 @@ bool tra_labels_of_column(tra_build *b, const tra_ast *at, const char *table, co
     int64_t first, second;
     const char *name = t->type.columns->v[c].name;
     *out = NULL;
-    tra_status s = find_values(b, t, c, out, &e);
+    tra_status s = find_values(b, at->span, t, c, out, &e);
     if (s == TRA_NO) return true;
     if (s == TRA_OK && tra_dim_labels_twice(*out, &first, &second))
         s = tra_fail(&e, TRA_INPUT,

@@ -17,8 +17,9 @@ typedef struct tra_makes {
     /* What the nodes up to n compute. loops: n reads what loops give. */
     tra_status (*table)(const tra_graph *g, const tra_node *n, bool loops, const char *identity, const char **path,
                         tra_err *e);
+    /* NULL: strings are not made. */
     tra_status (*strings)(const tra_made_strings *m, const char *identity, const char **path, tra_err *e);
 } tra_makes;
-extern const tra_makes *tra_makes_tables; /* NULL: programs are only looked at */
+extern const tra_makes *tra_makes_tables; /* NULL: nothing is made */
 
 #endif

@@ -194,6 +194,9 @@ bool tra_table_build_numbers(tra_table_builder *w);
 /* table_strings.c: the operator w, built by `build`; where it reads strings that only rows tell, these are made first
  * and stand in columns of w->in (made.h). */
 tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_table_builder *));
+/* The column of w->in, computed now, as the only one of a file. TRA_NO: only the run of the program can compute it.
+ * Other failures have a diagnostic. */
+tra_status tra_table_made_column(tra_table_builder *w, int column, tra_rel **out, tra_err *e);
 /* The strings of each group of `in`, whose last column has them and is sorted by the others, put together: a table of
  * the groups, with the result in a column of this name. */
 tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char *name, const char *separator);

@@ -2,6 +2,7 @@
 #include "../../lib/relation/table_file.h"
 #include "../../lib/table/group.h"
 #include "lower.h"
+#include "made.h"
 #include "meet.h"
 #include "table_build.h"
 
@@ -169,6 +170,21 @@ static const tra_column *key_column(const tra_table_builder *w, const tra_ast *a
     return &tra_rowwise_out(r)->v[0];
 }
 
+/* The values of a key that only a run tells: those of the groups by it. TRA_NO: of this program it cannot be known. */
+static tra_status values_of_groups(const tra_table_builder *w, const tra_ast *at, tra_pivot_key *key, tra_err *e) {
+    tra_arena *a = w->b->arena;
+    tra_rel *rel;
+    const tra_ast *table = w->call->kids[0], *list = new_ast(a, TRA_AST_LIST, NULL, at->span, 1, &at);
+    tra_table_builder group = *w;
+    group.call = new_ast(a, TRA_AST_CALL, "group", w->call->span, 2, (const tra_ast *const[]){table, list});
+    group.op = (tra_table_op){.op = TRA_TABLE_GROUP};
+    group.terms = (tra_names){0};
+    group.in = tra_table_built(&group);
+    if (!group.in) return TRA_NO;
+    TRA_TRY(tra_table_made_column(&group, 0, &rel, e));
+    return tra_rel_column_values(rel, 0, MAXVALUES, a, &key->whole, &key->n, e);
+}
+
 bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const tra_ast *at, tra_pivot_key *key,
                           const tra_dim_labels **labels) {
     tra_arena *a = w->b->arena;
@@ -197,6 +213,15 @@ bool tra_table_key_values(const tra_table_builder *w, const tra_column *c, const
         else if (!known)
             tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
         if (!known) return false;
+    }
+    if (whole && !known && tra_makes_tables) {
+        int errors = w->b->d->errors;
+        tra_status s = values_of_groups(w, at, key, &e);
+        if (s != TRA_OK && s != TRA_NO) {
+            if (w->b->d->errors == errors) tra_diag_error(w->b->d, at->span, NULL, "%s", e.msg);
+            return false;
+        }
+        known = s == TRA_OK;
     }
     if (known) {
         *labels =

@@ -9,6 +9,8 @@
 
 const tra_makes *tra_makes_tables;
 
+static bool makes_strings(void) { return tra_makes_tables && tra_makes_tables->strings; }
+
 /* ---- what is made ----------------------------------------------------------------------------------------------- */
 
 /* The calls of an operator that are made, and the columns that stand for them. */
@@ -132,7 +134,7 @@ static tra_node *failed(tra_build *b, tra_span span, const tra_err *why) {
 }
 
 /* The table as a file: itself, if it is one. */
-static tra_node *in_file(tra_table_builder *w, const bool *keep, int *own) {
+static tra_node *in_file(const tra_table_builder *w, const bool *keep, int *own) {
     const tra_schema *s = w->in->type.columns;
     tra_build *b = w->b;
     tra_err e = {0};
@@ -239,9 +241,9 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
     int before = b->deferred, made = 0;
     const char **name = NULL;
     tra_table_builder start = *w;
-    tra_combinations_most = tra_makes_tables && b->loop < 0 ? 1 << 16 : 1 << 22;
+    tra_combinations_most = makes_strings() && b->loop < 0 ? 1 << 16 : 1 << 22;
     tra_node *n = build(w);
-    while (n && b->deferred > before && tra_makes_tables) {
+    while (n && b->deferred > before && makes_strings()) {
         b->deferred = before;
         *w = start;
         if (!make_strings(w, &made, &name)) return NULL;
@@ -249,6 +251,27 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
         n = without(w, build(w), made, name);
     }
     return n;
+}
+
+/* ---- values of a column ----------------------------------------------------------------------------------------- */
+
+tra_status tra_table_made_column(tra_table_builder *w, int column, tra_rel **out, tra_err *e) {
+    const tra_schema *s = w->in->type.columns;
+    tra_build *b = w->b;
+    bool *keep = tra_news(b->arena, bool, s->n + 1), changes = false, loops = false, *seen;
+    int own = 0, errors = b->d->errors;
+    if (!tra_makes_tables || (w->in->op == TRA_OP_INPUT && !w->in->rel)) return TRA_NO;
+    seen = tra_news(b->arena, bool, b->g->n + 1);
+    mark_leaves(b, w->in, seen, &changes, &loops);
+    for (int i = 0; i < b->g->n; i++)
+        if (seen[i] && b->g->v[i]->op == TRA_OP_INPUT && !b->g->v[i]->rel && !b->g->v[i]->leaf) return TRA_NO;
+    if (changes || (loops && b->loop >= 0)) return TRA_NO;
+    keep[column] = true;
+    tra_node *n = in_file(w, keep, &own);
+    if (!n && b->d->errors == errors) return TRA_NO;
+    if (!n) return tra_fail(e, TRA_RESOURCE, "the values of column '%s' cannot be found", s->v[column].name);
+    *out = n->rel;
+    return TRA_OK;
 }
 
 /* ---- strings of groups ------------------------------------------------------------------------------------------ */
@@ -292,7 +315,7 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
     tra_err e = {0};
     const char *path, *what = TRA_STRING_AGGREGATE;
     int n = in->type.columns->n, own = 0;
-    if (!tra_makes_tables) return unknown_strings(w, in, name);
+    if (!makes_strings()) return unknown_strings(w, in, name);
     bool *all = tra_news(b->arena, bool, n + 1);
     for (int c = 0; c < n; c++) all[c] = true;
     tra_table_builder one = {.b = b, .call = w->call, .in = in, .op.op = TRA_TABLE_PROJECT};

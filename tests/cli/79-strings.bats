@@ -154,3 +154,57 @@ END
     status 3 tra eval 'project(t, a = repeat(concat(x, w), 99999999))' t.h5
     [[ $output == *"row 1: repeat(concat(x, w), 99999999) could not be computed"* ]]
 }
+
+@test "labels of tables that only the run computes: of any size, in what is written, and checked where they meet" {
+    setup_data
+    cat >make.py <<'END'
+import csv, random
+r = random.Random(4)
+rows = [(r.randrange(70000), r.randrange(5), r.randrange(1000)) for _ in range(150000)]
+END
+    py 'from make import *
+with open("u.csv", "w", newline="") as f: csv.writer(f).writerows([("a", "b", "v"), *rows])'
+    tra import -q --table u.csv -o u.h5 --block 20000
+    cat >p.tra <<'END'
+input u from "u.h5"
+T = union(u, u, u, u, u, u, u, u, u, u)
+G = group(T, [k = a * 7 % 50021, c = b], s = sum(v))
+P = pivot(G, k, c, s, sum)
+Q = pivot(project(G, k = k + 1, c, s), k, c, s, sum)
+M = matrix(group(T, [q = a * 7 % 50021], n = count()), [n], rows = q)
+S = pivot(project(G, k = concat(k, "-", s / 2), c), k, c, 1, count)
+Y[c] = sum[k](P[k,c])
+output P to "P.h5"
+output M to "M.h5"
+output Y to "Y.h5"
+output S to "S.h5"
+END
+    cat >check.py <<'END'
+import collections
+from make import rows
+sums, counts = collections.Counter(), collections.Counter()
+for a, b, v in rows:
+    sums[a * 7 % 50021, b] += 10 * v
+    counts[a * 7 % 50021] += 10
+def labels(f, d): return [x.decode() if isinstance(x, bytes) else x for x in f["data"].dims[d][0][()]]
+with h5py.File("P.h5") as f:
+    assert labels(f, 0) == sorted({k for k, c in sums}) and labels(f, 1) == [0, 1, 2, 3, 4]
+    at = {k: i for i, k in enumerate(labels(f, 0))}
+    want = np.zeros((len(at), 5))
+    for (k, c), s in sums.items(): want[at[k], c] = s
+    assert (f["data"][()] == want).all()
+with h5py.File("M.h5") as f: assert dict(zip(labels(f, 0), f["data"][()][:, 0])) == counts
+with h5py.File("Y.h5") as f: assert f["data"][()].tolist() == want.sum(0).tolist() and labels(f, 0) == [0, 1, 2, 3, 4]
+number = lambda x: str(int(x)) if x == int(x) else str(x)
+with h5py.File("S.h5") as f:
+    assert labels(f, 0) == sorted({f"{k}-{number(s / 2)}" for (k, c), s in sums.items()}, key=str.encode)
+END
+    for n in 1 3; do
+        tra run -q --sites "$n" --memory 300M p.tra
+        py "$(cat check.py)"
+    done
+    printf '%s\n' 'D[k,c] = P[k,c] - Q[k,c]' 'output D' >>p.tra
+    status 2 tra run -q p.tra
+    [[ $output == *"label 'k' stands for different things"* ]]
+    [ -z "$(ls -A "$TRA_SCRATCH")" ]
+}
