@@ -266,13 +266,13 @@ advised() {
     program 'C[i,k] as csc = sum A[i,j] * B[j,k]'
     least=()
     for threads in 1 2; do
-        status 0 tra explain --format json --threads $threads p.tra
+        status 0 tra explain --without S-1 --format json --threads $threads p.tra
         least+=("$(json plans.0.least_memory_bytes)")
     done
     # of one result 12 MB: scratch for sorting it, 5.3 times as much; a sum and a term would be twice more
     [ $((least[1] - least[0])) -lt 75000000 ]
     [ $((least[1] - least[0])) -gt 50000000 ]
-    status 0 tra run -q --threads 2 --memory "${least[1]}" p.tra
+    status 0 tra run -q --without S-1 --threads 2 --memory "${least[1]}" p.tra
 }
 
 # strips STATEMENT SCIPY: a product of the matrix of s.h5 with itself, whose result is several strips or panels.
