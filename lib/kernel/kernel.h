@@ -10,6 +10,7 @@
 
 #include "../relation/cell.h"
 #include "functions.h"
+#include "row_columns.h"
 
 #include <stdatomic.h>
 
@@ -164,8 +165,7 @@ typedef enum tra_rows_extent {
     TRA_ROWS_EITHER,   /* `most`: of one operand alone, the other has no rows */
     TRA_ROWS_RIGHT,    /* the same, of which those of the right operand are expected */
     TRA_ROWS_PAIRS,    /* `most`: for pairs of rows of both operands */
-    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has, or `each`; no more than `most`, unless
-                          that is 0 */
+    TRA_ROWS_PRODUCT,  /* for each row of the left as many as the right has, or `each`; `most` at most, unless 0 */
     TRA_ROWS_OUTER,    /* the same, and all of both; with `each` one at least for each row of the left */
     TRA_ROWS_MOST,     /* `most`, or fewer rows of the operand */
     TRA_ROWS_ONE,      /* one */
@@ -187,9 +187,11 @@ typedef struct tra_rows_ops {
     void (*run)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     /* The data of two maps as one, in the arena; a NULL: only whether there are such. NULL: no. May be missing. */
     const void *(*then)(tra_arena *a, const void *first, const void *next);
-    /* Of a map to TRA_ROWS_FIXED dense rows: adds the result to such an array, and exactly, so that of several results
-     * every order has the same sums. May be missing. */
+    /* Of a map to TRA_ROWS_FIXED dense rows: adds the result to such an array, exactly in any order. May be missing. */
     void (*add)(const void *data, const tra_cell *a, tra_array *sum, void *scratch);
+    /* Which columns it reads, and the data of the same over fewer, in the arena (NULL: no). Missing: it may read all. */
+    void (*reads)(const void *data, tra_rows_reads *r);
+    const void *(*over)(tra_arena *a, const void *data, const tra_rows_fewer *f);
 } tra_rows_ops;
 
 /* A kernel on the rows of tables, which another room runs: what typing, rules, costs and printing know of it. */
@@ -234,8 +236,7 @@ bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g);
 /* Does each element of a result come from elements at its own place, along the dimensions that the result has of its
  * operands? */
 bool tra_kernel_keeps_places(const tra_kernel *k);
-/* A map that permutes the dimensions of arrays of that rank and does nothing else: dimension d of the result is
- * dimension from[d] of the operand. */
+/* A map that only permutes the dimensions of arrays of that rank: dimension d of the result is from[d] of the operand. */
 bool tra_kernel_permutes(const tra_kernel *map, int rank, int *from);
 
 /* A product of the elements of two operands that labels align, summed over the labels that the result lacks. */

@@ -40,7 +40,23 @@ static void numbers_run(const void *data, const tra_cell *a, const tra_cell *b, 
     for (int64_t i = 0; i < in.rows; i++) number[i] = first + i;
 }
 
-const tra_rows_ops tra_row_numbers_ops = {.scratch = numbers_scratch, .bytes = numbers_bytes, .run = numbers_run};
+static void numbers_reads(const void *data, tra_rows_reads *r) {
+    const tra_row_numbering *x = data;
+    tra_rows_read(r, r->left, x->start->n, NULL);
+    tra_rows_repeat(r, 0, x->in->n);
+}
+
+static const void *numbers_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    tra_row_numbering *x = tra_new(a, tra_row_numbering);
+    *x = (tra_row_numbering){f->in[0], ((const tra_row_numbering *)data)->start, f->out};
+    return x;
+}
+
+const tra_rows_ops tra_row_numbers_ops = {.scratch = numbers_scratch,
+                                          .bytes = numbers_bytes,
+                                          .run = numbers_run,
+                                          .reads = numbers_reads,
+                                          .over = numbers_over};
 
 /* ---- groups at the ends of blocks -------------------------------------------------------------------------------- */
 

@@ -68,6 +68,11 @@ const tra_schema *tra_lookup_pair(const tra_lookup *l);
 void tra_lookup_where(tra_lookup *l, const tra_colexpr *condition);
 const tra_schema *tra_lookup_out(const tra_lookup *l);
 
+/* Which columns it compares, and reads for its condition; from is not set. */
+void tra_lookup_reads(const tra_lookup *l, tra_rows_reads *r);
+/* The same join over fewer columns, with the columns of those that are there; NULL: none. */
+const tra_lookup *tra_lookup_over(tra_arena *a, const tra_lookup *l, const tra_rows_fewer *f);
+
 /* What it was made of, and its further conditions. */
 const tra_lookup_spec *tra_lookup_spec_of(const tra_lookup *l);
 const tra_colexpr *tra_lookup_condition(const tra_lookup *l); /* NULL: none */

@@ -55,5 +55,22 @@ static void before_run(const void *data, const tra_cell *a, const tra_cell *b, t
                         pairs, x->most);
 }
 
-const tra_rows_ops tra_pairs_before_ops = {
-    .scratch = before_scratch, .keep = before_keep, .bytes = before_bytes, .run = before_run};
+static void before_reads(const void *data, tra_rows_reads *r) {
+    const tra_pairs_before *x = data;
+    tra_lookup_reads(x->join, r);
+    tra_rows_repeat(r, 0, x->left->n);
+}
+
+static const void *before_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    const tra_pairs_before *old = data;
+    tra_pairs_before *x = tra_new(a, tra_pairs_before);
+    *x = (tra_pairs_before){tra_lookup_over(a, old->join, f), f->in[0], f->in[1], f->out, old->most};
+    return x->join ? x : NULL;
+}
+
+const tra_rows_ops tra_pairs_before_ops = {.scratch = before_scratch,
+                                           .keep = before_keep,
+                                           .bytes = before_bytes,
+                                           .run = before_run,
+                                           .reads = before_reads,
+                                           .over = before_over};

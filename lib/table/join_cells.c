@@ -1,6 +1,8 @@
 /* join_cells.c - joins as kernels on rows: the cells of two blocks, and of what comes out. */
 #include "join.h"
 
+#include <string.h>
+
 #include "table_int.h"
 
 static int64_t vectors(const tra_lookup *l) {
@@ -69,4 +71,46 @@ static void ops_run(const void *data, const tra_cell *a, const tra_cell *b, tra_
         tra_kernel_fail("%s", e.msg);
 }
 
-const tra_rows_ops tra_lookup_ops = {.scratch = ops_scratch, .keep = ops_keep, .bytes = ops_bytes, .run = ops_run};
+void tra_lookup_reads(const tra_lookup *l, tra_rows_reads *r) {
+    const tra_lookup_spec *s = tra_lookup_spec_of(l);
+    tra_rows_read(r, 0, tra_lookup_compared(s), s->lkey);
+    tra_rows_read(r, r->left, tra_lookup_compared(s), s->rkey);
+    if (tra_lookup_condition(l)) tra_colexpr_columns(tra_lookup_condition(l), r->read);
+}
+
+static void ops_reads(const void *data, tra_rows_reads *r) {
+    const tra_lookup *l = data;
+    tra_lookup_reads(l, r);
+    memcpy(r->from, tra_lookup_from(l), (size_t)tra_lookup_out(l)->n * sizeof *r->from);
+}
+
+static const void *ops_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    return tra_lookup_over(a, data, f);
+}
+
+const tra_rows_ops tra_lookup_ops = {.scratch = ops_scratch,
+                                     .keep = ops_keep,
+                                     .bytes = ops_bytes,
+                                     .run = ops_run,
+                                     .reads = ops_reads,
+                                     .over = ops_over};
+
+const tra_lookup *tra_lookup_over(tra_arena *a, const tra_lookup *l, const tra_rows_fewer *f) {
+    const tra_lookup_spec *old = tra_lookup_spec_of(l);
+    tra_lookup_spec s = *old;
+    tra_lookup *made;
+    tra_err e = {0};
+    int n = tra_lookup_pair(l)->n;
+    s.left = f->in[0], s.right = f->in[1];
+    s.lkey = tra_rows_places(a, f, 0, tra_lookup_compared(&s), old->lkey);
+    s.rkey = tra_rows_places(a, f, f->left, tra_lookup_compared(&s), old->rkey);
+    if (tra_lookup_new(a, &s, &made, &e) != TRA_OK) return NULL;
+    if (!tra_lookup_condition(l)) return made;
+    const tra_colexpr **by = tra_news(a, const tra_colexpr *, n + 1);
+    for (int i = 0; i < n; i++) {
+        int place = f->place[i];
+        if (place >= 0) by[i] = tra_colexpr_column(a, tra_lookup_pair(made), i < f->left ? place : s.left->n + place);
+    }
+    tra_lookup_where(made, tra_colexpr_substitute(a, tra_lookup_condition(l), by));
+    return made;
+}

@@ -101,4 +101,12 @@ static void count_run(const void *data, const tra_cell *a, const tra_cell *b, tr
 }
 
 /* a dense number, i64 or f32 */
-const tra_rows_ops tra_rows_count_ops = {.scratch = count_scratch, .run = count_run};
+static void count_reads(const void *data, tra_rows_reads *r) { (void)data, (void)r; }
+
+static const void *count_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    (void)f;
+    return data ? data : tra_new(a, char);
+}
+
+const tra_rows_ops tra_rows_count_ops = {
+    .scratch = count_scratch, .run = count_run, .reads = count_reads, .over = count_over};

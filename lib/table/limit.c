@@ -22,7 +22,17 @@ static void count_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     ((int64_t *)made.v[0].values)[0] = a->array.ext.v[0];
 }
 
-const tra_rows_ops tra_limit_count_ops = {.scratch = count_scratch, .bytes = count_bytes, .run = count_run};
+static void count_reads(const void *data, tra_rows_reads *r) { (void)data, (void)r; }
+
+static const void *limiting_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    tra_limiting *x = tra_new(a, tra_limiting);
+    *x = *(const tra_limiting *)data;
+    x->in = f->in[0];
+    return x;
+}
+
+const tra_rows_ops tra_limit_count_ops = {
+    .scratch = count_scratch, .bytes = count_bytes, .run = count_run, .reads = count_reads, .over = limiting_over};
 
 /* ---- where a block begins -------------------------------------------------------------------------------------- */
 
@@ -97,4 +107,11 @@ static void cut_run(const void *data, const tra_cell *a, const tra_cell *b, tra_
     }
 }
 
-const tra_rows_ops tra_limit_cut_ops = {.scratch = cut_scratch, .bytes = cut_bytes, .run = cut_run};
+static void cut_reads(const void *data, tra_rows_reads *r) {
+    const tra_limiting *x = data;
+    tra_rows_read(r, r->left, x->count->n, NULL);
+    tra_rows_repeat(r, 0, x->in->n);
+}
+
+const tra_rows_ops tra_limit_cut_ops = {
+    .scratch = cut_scratch, .bytes = cut_bytes, .run = cut_run, .reads = cut_reads, .over = limiting_over};

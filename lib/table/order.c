@@ -225,4 +225,19 @@ static void sort_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     tra_take_rows(&in, at + from, most, &made);
 }
 
-const tra_rows_ops tra_sort_ops = {.scratch = sort_scratch, .bytes = sort_bytes, .run = sort_run};
+static void sort_reads(const void *data, tra_rows_reads *r) {
+    const tra_sort *s = data;
+    tra_rows_read(r, 0, s->n, s->column);
+    tra_rows_repeat(r, 0, s->in->n);
+}
+
+static const void *sort_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    tra_sort *s = tra_new(a, tra_sort);
+    *s = *(const tra_sort *)data;
+    s->in = f->in[0];
+    s->column = tra_rows_places(a, f, 0, s->n, s->column);
+    return s;
+}
+
+const tra_rows_ops tra_sort_ops = {
+    .scratch = sort_scratch, .bytes = sort_bytes, .run = sort_run, .reads = sort_reads, .over = sort_over};

@@ -103,7 +103,31 @@ static void arrange_run(const void *data, const tra_cell *a, const tra_cell *b, 
     }
 }
 
-const tra_rows_ops tra_arrange_ops = {.scratch = arrange_scratch, .bytes = arrange_bytes, .run = arrange_run};
+static void arrange_reads(const void *data, tra_rows_reads *r) {
+    const tra_arrange *x = data;
+    tra_rows_read(r, 0, x->n, x->column);
+    if (x->number >= 0) r->read[x->number] = true;
+    for (int c = 0; c < x->out->n; c++) r->from[c] = x->from[c];
+}
+
+static const void *arrange_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    const tra_arrange *old = data;
+    tra_arrange *x = tra_new(a, tra_arrange);
+    int *from = tra_news(a, int, old->out->n + 1), n = 0;
+    *x = *old;
+    x->in = f->in[0], x->out = f->out, x->from = from;
+    x->column = tra_rows_places(a, f, 0, old->n, old->column);
+    if (old->number >= 0) x->number = f->place[old->number];
+    for (int c = 0; c < old->out->n; c++)
+        if (old->from[c] < 0 || f->place[old->from[c]] >= 0) from[n++] = old->from[c] < 0 ? -1 : f->place[old->from[c]];
+    return x;
+}
+
+const tra_rows_ops tra_arrange_ops = {.scratch = arrange_scratch,
+                                      .bytes = arrange_bytes,
+                                      .run = arrange_run,
+                                      .reads = arrange_reads,
+                                      .over = arrange_over};
 
 /* ---- samples and splitters ----------------------------------------------------------------------------------- */
 
@@ -131,7 +155,24 @@ static void sample_run(const void *data, const tra_cell *a, const tra_cell *b, t
     for (int k = 0; k < x->n; k++) tra_gather_rows(&made.v[k], 0, &in.v[x->column[k]], x->out->v[k].type, at, n);
 }
 
-const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch, .bytes = sample_bytes, .run = sample_run};
+static void sample_reads(const void *data, tra_rows_reads *r) {
+    const tra_sampling *x = data;
+    tra_rows_read(r, 0, x->n, x->column);
+}
+
+static const void *sample_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    tra_sampling *x = tra_new(a, tra_sampling);
+    *x = *(const tra_sampling *)data;
+    x->in = f->in[0];
+    x->column = tra_rows_places(a, f, 0, x->n, x->column);
+    return x;
+}
+
+const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch,
+                                     .bytes = sample_bytes,
+                                     .run = sample_run,
+                                     .reads = sample_reads,
+                                     .over = sample_over};
 
 static int64_t splitters_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_sampling *x = data;
@@ -255,7 +296,23 @@ static void slice_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     put_slice(&s, ((const tra_slicing *)data)->in, out);
 }
 
-const tra_rows_ops tra_slice_ops = {.scratch = slice_scratch, .bytes = slice_bytes, .run = slice_run};
+static void slice_reads(const void *data, tra_rows_reads *r) {
+    const tra_slicing *x = data;
+    tra_rows_read(r, 0, x->n, x->column);
+    tra_rows_read(r, r->left, x->range->n, NULL);
+    tra_rows_repeat(r, 0, x->in->n);
+}
+
+static const void *slice_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    tra_slicing *x = tra_new(a, tra_slicing);
+    *x = *(const tra_slicing *)data;
+    x->in = f->in[0];
+    x->column = tra_rows_places(a, f, 0, x->n, x->column);
+    return x;
+}
+
+const tra_rows_ops tra_slice_ops = {
+    .scratch = slice_scratch, .bytes = slice_bytes, .run = slice_run, .reads = slice_reads, .over = slice_over};
 
 static int64_t find_number(const tra_batch *in, int column, int64_t number) {
     const int64_t *v = in->v[column].values;
@@ -288,7 +345,21 @@ static void number_run(const void *data, const tra_cell *a, const tra_cell *b, t
     put_slice(&s, ((const tra_number_slicing *)data)->in, out);
 }
 
-const tra_rows_ops tra_number_slice_ops = {.scratch = number_scratch, .bytes = number_bytes, .run = number_run};
+static void number_reads(const void *data, tra_rows_reads *r) {
+    const tra_number_slicing *x = data;
+    r->read[x->column] = true;
+    tra_rows_repeat(r, 0, x->in->n);
+}
+
+static const void *number_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    const tra_number_slicing *old = data;
+    tra_number_slicing *x = tra_new(a, tra_number_slicing);
+    *x = (tra_number_slicing){f->in[0], f->place[old->column], old->rows};
+    return x;
+}
+
+const tra_rows_ops tra_number_slice_ops = {
+    .scratch = number_scratch, .bytes = number_bytes, .run = number_run, .reads = number_reads, .over = number_over};
 
 static int64_t row_slice_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     (void)ext_a, (void)ext_b;
@@ -313,4 +384,18 @@ static void row_slice_run(const void *data, const tra_cell *a, const tra_cell *b
     put_slice(&s, ((const tra_row_slicing *)data)->in, out);
 }
 
-const tra_rows_ops tra_row_slice_ops = {.scratch = row_slice_scratch, .bytes = row_slice_bytes, .run = row_slice_run};
+static void row_slice_reads(const void *data, tra_rows_reads *r) {
+    tra_rows_repeat(r, 0, ((const tra_row_slicing *)data)->in->n);
+}
+
+static const void *row_slice_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    tra_row_slicing *x = tra_new(a, tra_row_slicing);
+    *x = (tra_row_slicing){f->in[0], ((const tra_row_slicing *)data)->rows};
+    return x;
+}
+
+const tra_rows_ops tra_row_slice_ops = {.scratch = row_slice_scratch,
+                                        .bytes = row_slice_bytes,
+                                        .run = row_slice_run,
+                                        .reads = row_slice_reads,
+                                        .over = row_slice_over};

@@ -323,4 +323,22 @@ static void place_run(const void *data, const tra_cell *a, const tra_cell *b, tr
     write_rows(&p, l, f, n, written, &made);
 }
 
-const tra_rows_ops tra_place_ops = {.scratch = place_scratch, .bytes = place_bytes, .run = place_run};
+static void place_reads(const void *data, tra_rows_reads *r) {
+    const tra_placing *x = data;
+    const tra_lookup_spec *s = x->join ? tra_lookup_spec_of(x->join) : NULL;
+    r->read[r->left] = true;
+    if (x->matched) tra_rows_read(r, 0, s->nkeys, s->lkey);
+    for (int c = 0; c < x->out->n; c++) r->from[c] = c < x->left->n ? c : r->left + 1 + c - x->left->n;
+}
+
+/* (Rules that take it for a join know all columns of that.) */
+static const void *place_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    const tra_placing *old = data;
+    tra_placing *x = tra_new(a, tra_placing);
+    *x = *old;
+    x->left = f->in[0], x->right = f->in[1], x->out = f->out;
+    return old->join ? NULL : x;
+}
+
+const tra_rows_ops tra_place_ops = {
+    .scratch = place_scratch, .bytes = place_bytes, .run = place_run, .reads = place_reads, .over = place_over};

@@ -45,7 +45,19 @@ static void part_run(const void *data, const tra_cell *a, const tra_cell *b, tra
     if (inside) tra_append_rows(p->in, &to, 0, &from);
 }
 
-const tra_rows_ops tra_union_part_ops = {.scratch = part_scratch, .bytes = part_bytes, .run = part_run};
+static void part_reads(const void *data, tra_rows_reads *r) {
+    tra_rows_repeat(r, r->left, ((const tra_union_part *)data)->in->n);
+}
+
+static const void *part_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    const tra_union_part *old = data;
+    tra_union_part *p = tra_new(a, tra_union_part);
+    *p = (tra_union_part){f->in[1], old->from, old->to};
+    return p;
+}
+
+const tra_rows_ops tra_union_part_ops = {
+    .scratch = part_scratch, .bytes = part_bytes, .run = part_run, .reads = part_reads, .over = part_over};
 
 /* ---- the two parts of a key ------------------------------------------------------------------------------------- */
 
@@ -68,4 +80,18 @@ static void both_run(const void *data, const tra_cell *a, const tra_cell *b, tra
         tra_append_rows(u->out, &to, at, &from);
 }
 
-const tra_rows_ops tra_union_both_ops = {.scratch = both_scratch, .bytes = both_bytes, .run = both_run};
+static void both_reads(const void *data, tra_rows_reads *r) {
+    tra_rows_repeat(r, 0, ((const tra_union_both *)data)->out->n);
+    r->both = true;
+}
+
+/* Both tables must have lost the same columns. */
+static const void *both_over(tra_arena *a, const void *data, const tra_rows_fewer *f) {
+    tra_union_both *u = tra_new(a, tra_union_both);
+    (void)data;
+    *u = (tra_union_both){{f->in[0], f->in[1]}, f->out};
+    return f->in[0]->n == f->out->n && f->in[1]->n == f->out->n ? u : NULL;
+}
+
+const tra_rows_ops tra_union_both_ops = {
+    .scratch = both_scratch, .bytes = both_bytes, .run = both_run, .reads = both_reads, .over = both_over};

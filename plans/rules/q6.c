@@ -33,13 +33,6 @@ static const tra_rowwise *rowwise_of(const tra_expr *x) {
     return k && k->ops == &tra_rowwise_ops ? k->data : NULL;
 }
 
-/* What puts functions of rows beside these; it is no join of the program. */
-static const tra_placing *placing_of(const tra_expr *x) {
-    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-    const tra_placing *p = k && k->ops == &tra_place_ops ? k->data : NULL;
-    return p && !p->join && p->out->n == p->left->n + p->right->n - 1 ? p : NULL;
-}
-
 static void set_all(bool *need, int n) {
     for (int i = 0; i < n; i++) need[i] = true;
 }
@@ -71,39 +64,40 @@ static bool **live_of(const narrowing *u, const tra_rowwise *r, const bool *need
     return live;
 }
 
-static void read_by_lookup(const narrowing *u, const tra_lookup *l, const bool *need, bool *left, bool *right) {
-    const tra_lookup_spec *s = tra_lookup_spec_of(l);
-    const tra_colexpr *where = tra_lookup_condition(l);
-    int n = s->left->n;
-    for (int i = 0; i < tra_lookup_out(l)->n; i++) {
-        int from = tra_lookup_from(l)[i];
-        if (need[i] && from >= 0) *(from < n ? &left[from] : &right[from - n]) = true;
-    }
-    for (int k = 0; k < tra_lookup_compared(s); k++) left[s->lkey[k]] = right[s->rkey[k]] = true;
-    if (!where) return;
-    bool *pair = tra_news(u->a, bool, tra_lookup_pair(l)->n + 1);
-    tra_colexpr_columns(where, pair);
-    for (int i = 0; i < tra_lookup_pair(l)->n; i++)
-        if (pair[i]) *(i < n ? &left[i] : &right[i - n]) = true;
+/* Which columns of its operands the kernel of x reads, and which it repeats; false: it may read all. */
+static bool reads_of(const narrowing *u, const tra_expr *x, tra_rows_reads *r) {
+    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+    const tra_schema *out = columns_of(x), *in[2] = {NULL, NULL};
+    for (int i = 0; i < 2 && x->in[i] >= 0; i++) in[i] = x->node.in[i]->type.columns;
+    int n = out ? out->n : 0, left = in[0] ? in[0]->n : 0;
+    *r = (tra_rows_reads){.left = left,
+                          .read = tra_news(u->a, bool, left + (in[1] ? in[1]->n : 0) + 1),
+                          .from = tra_news(u->a, int, n + 1)};
+    for (int i = 0; i < n; i++) r->from[i] = -1;
+    if (k && k->ops->reads) k->ops->reads(k->data, r);
+    else if (out && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY)) tra_rows_repeat(r, 0, n);
+    else return false;
+    return true;
 }
 
 static void read_by(narrowing *u, const tra_expr *x) {
     const tra_rowwise *r = rowwise_of(x);
-    const tra_lookup *l = tra_lookup_of_expr(x);
-    const tra_placing *p = placing_of(x);
     const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
     bool *in[2] = {NULL, NULL};
+    tra_rows_reads reads;
     for (int i = 0; i < 2 && x->in[i] >= 0; i++) in[i] = table_of(u, x->in[i])->need;
     if (r) {
         bool *first = live_of(u, r, need)[0];
         for (int i = 0; i < tra_rowwise_in(r)->n; i++) in[0][i] |= first[i];
-    } else if (l) {
-        read_by_lookup(u, l, need, in[0], in[1]);
-    } else if (p) {
-        for (int i = 0; i < p->left->n; i++) in[0][i] |= need[i];
-        for (int i = 0; i < p->right->n; i++) in[1][i] |= i == 0 || need[p->left->n + i - 1];
-    } else if (need && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY)) {
-        for (int i = 0; i < columns_of(x)->n; i++) in[0][i] |= need[i];
+    } else if (reads_of(u, x, &reads)) {
+        for (int i = 0; need && i < columns_of(x)->n; i++) {
+            int from = reads.from[i];
+            if (need[i] && from >= 0) reads.read[from] = true;
+            if (need[i] && reads.both) reads.read[reads.left + from] = true;
+        }
+        for (int side = 0, first = 0; side < 2 && in[side]; first += side++ ? 0 : reads.left)
+            for (int i = 0; x->node.in[side]->type.columns && i < x->node.in[side]->type.columns->n; i++)
+                in[side][i] |= reads.read[first + i];
     } else {
         for (int i = 0; i < 2 && x->in[i] >= 0; i++) {
             if (!x->node.in[i]->type.columns) continue;
@@ -224,65 +218,33 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
     return true;
 }
 
-/* The join over the twins of its inputs; its result has all columns of these. */
-static bool narrow_join(narrowing *u, const tra_expr *x, const tra_lookup *l, tra_node *n, int *at) {
-    const tra_lookup_spec *old = tra_lookup_spec_of(l);
-    tra_lookup_spec s = *old;
-    tra_lookup *made;
-    tra_err e = {0};
-    int compared = tra_lookup_compared(&s);
-    int *lkey = tra_news(u->a, int, compared + 1), *rkey = tra_news(u->a, int, compared + 1);
-    s.left = input_of(u, x, 0)->type.columns;
-    s.right = input_of(u, x, 1)->type.columns;
-    for (int k = 0; k < compared; k++) {
-        lkey[k] = place_of(u, x, 0, old->lkey[k]);
-        rkey[k] = place_of(u, x, 1, old->rkey[k]);
+/* The kernel over the twins of its operands; its result has those columns that it repeats of these. */
+static bool narrow_kernel(narrowing *u, const tra_expr *x, const tra_rows_reads *r, tra_node *n, int *at) {
+    const tra_schema *s = columns_of(x), *in[2] = {NULL, NULL};
+    tra_schema *out = s ? tra_new(u->a, tra_schema) : NULL;
+    tra_column *v = tra_news(u->a, tra_column, (s ? s->n : 0) + 1);
+    int columns = 0, made = 0;
+    for (int i = 0; i < 2 && x->in[i] >= 0; i++) {
+        in[i] = input_of(u, x, i)->type.columns;
+        columns += x->node.in[i]->type.columns ? x->node.in[i]->type.columns->n : 0;
     }
-    s.lkey = lkey;
-    s.rkey = rkey;
-    if (tra_lookup_new(u->a, &s, &made, &e) != TRA_OK) return false;
-    int npair = tra_lookup_pair(l)->n, *pair = tra_news(u->a, int, npair + 1);
-    const tra_colexpr **by = tra_news(u->a, const tra_colexpr *, npair + 1);
-    for (int i = 0; i < npair; i++) {
-        int side = i >= old->left->n, place = place_of(u, x, side, side ? i - old->left->n : i);
-        pair[i] = place < 0 ? -1 : side ? s.left->n + place : place;
-        if (place >= 0) by[i] = tra_colexpr_column(u->a, tra_lookup_pair(made), pair[i]);
+    int *place = tra_news(u->a, int, columns + 1);
+    for (int i = 0; i < columns; i++) place[i] = place_of(u, x, i >= r->left, i < r->left ? i : i - r->left);
+    for (int i = 0; s && i < s->n; i++) {
+        int from = r->from[i];
+        bool there = from < 0 || (place[from] >= 0 && (!r->both || place[r->left + from] >= 0));
+        at[i] = there ? made : -1;
+        if (there) v[made++] = s->v[i];
     }
-    if (tra_lookup_condition(l)) tra_lookup_where(made, tra_colexpr_substitute(u->a, tra_lookup_condition(l), by));
-    for (int i = 0; i < tra_lookup_out(l)->n; i++) {
-        int from = tra_lookup_from(l)[i], to = from < 0 ? -1 : pair[from];
-        at[i] = -1;
-        for (int k = 0; k < tra_lookup_out(made)->n; k++)
-            if (tra_lookup_from(made)[k] == to && (from < 0 || to >= 0)) at[i] = k;
-    }
+    if (out) *out = (tra_schema){made, v};
+    if (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY) return true;
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
-    k.columns = tra_lookup_out(made);
-    k.data = made;
-    k.flops = tra_flops_of_columns(k.flops, tra_lookup_out(l)->n - tra_lookup_out(made)->n);
+    const tra_rows_fewer f = {r->left, {in[0], in[1]}, out, place};
+    if (!k.ops->over || !(k.data = k.ops->over(u->a, k.data, &f))) return false;
+    k.columns = out;
+    k.flops = tra_flops_of_columns(k.flops, s ? s->n - made : 0);
     n->kernel = tra_kernel_of_rows(u->a, &k);
     return true;
-}
-
-static void narrow_placing(narrowing *u, const tra_expr *x, const tra_placing *old, tra_node *n, int *at) {
-    tra_placing *made = tra_new(u->a, tra_placing);
-    tra_column *v = tra_news(u->a, tra_column, old->out->n);
-    tra_schema *out = tra_new(u->a, tra_schema);
-    int columns = 0;
-    for (int i = 0; i < old->out->n; i++) {
-        bool right = i >= old->left->n;
-        at[i] = place_of(u, x, right, right ? i - old->left->n + 1 : i) < 0 ? -1 : columns;
-        if (at[i] >= 0) v[columns++] = old->out->v[i];
-    }
-    *out = (tra_schema){columns, v};
-    *made = *old;
-    made->left = input_of(u, x, 0)->type.columns;
-    made->right = input_of(u, x, 1)->type.columns;
-    made->out = out;
-    tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
-    k.columns = out;
-    k.data = made;
-    k.flops = tra_flops_of_columns(k.flops, old->out->n - columns);
-    n->kernel = tra_kernel_of_rows(u->a, &k);
 }
 
 static void narrow_input(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
@@ -300,7 +262,7 @@ static void narrow_input(narrowing *u, const tra_expr *x, tra_node *n, int *at) 
 /* Sets *n to the expression over twins, and with the columns that are read alone; false where nothing changes. */
 static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
     const tra_rowwise *r = rowwise_of(x);
-    const tra_lookup *l = tra_lookup_of_expr(x);
+    tra_rows_reads reads;
     *n = x->node;
     for (int i = 0; i < 2 && x->in[i] >= 0; i++) n->in[i] = (tra_node *)input_of(u, x, i);
     if (x->node.op == TRA_OP_INPUT) {
@@ -310,14 +272,8 @@ static bool narrow(narrowing *u, const tra_expr *x, tra_node *n, int *at) {
         return (is_changed(u, x) || !is_whole(u, x)) && narrow_pass(u, x, r, n, at);
     } else if (!is_changed(u, x)) {
         return false;
-    } else if (l) {
-        return narrow_join(u, x, l, n, at);
-    } else if (placing_of(x)) {
-        narrow_placing(u, x, placing_of(x), n, at);
-    } else if (columns_of(x) && (x->node.op == TRA_OP_CONCAT || x->node.op == TRA_OP_REKEY)) {
-        for (int i = 0; i < columns_of(x)->n; i++) at[i] = place_of(u, x, 0, i);
     } else {
-        return false;
+        return reads_of(u, x, &reads) && narrow_kernel(u, x, &reads, n, at);
     }
     return true;
 }
@@ -358,11 +314,11 @@ void tra_narrow_tables(tra_rewriting *w) {
 const tra_rule tra_rule_q_6 = {
     .name = "Q-6",
     .equivalence = "an operator over a table = the same over the columns that anybody reads",
-    .condition = "it is known which columns are read: of select, project, matrix, joins and windows",
+    .condition = "it is known which columns are read",
     .cases = {
         {.program = "P = join(trip, shop, k == k)\nX = matrix(P, [x, v])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
          .makes = "join(trip"},
         {.program = "O = order(trip, [x])\nX = matrix(O, [x])\nZ[a,b] = sum X[n,a] * X[n,b]\n",
-         .refused = "sort([x]), numbered may read all columns",
+         .refused = "splitters([x, row], 4) may read all columns",
          .tables = true},
     }};
