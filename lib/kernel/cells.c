@@ -30,8 +30,9 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
     return (int64_t)tra_kernel_scratch(k, use, a->dtype, b ? b->dtype : a->dtype, ext_a, ext_b);
 }
 
-int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b) {
-    return k->rows && k->rows->ops->keep ? k->rows->ops->keep(k->rows->data, ext_b) : 0;
+int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own) {
+    *own = false;
+    return k->rows && k->rows->ops->keep ? k->rows->ops->keep(k->rows->data, ext_b, own) : 0;
 }
 
 /* ---- results that say their extents themselves ------------------------------------------------------------------- */

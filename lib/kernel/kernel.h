@@ -180,8 +180,8 @@ typedef enum tra_rows_extent {
  * tra_kernel_fail. b, ext_b: of a join, else NULL. */
 typedef struct tra_rows_ops {
     int64_t (*scratch)(const void *data, const tra_dims *ext_a, const tra_dims *ext_b); /* bytes */
-    /* Of a join: bytes of what is kept of the right operand (tra_kept). May be missing. */
-    int64_t (*keep)(const void *data, const tra_dims *ext_b);
+    /* Of a join: bytes of what is kept of the right operand (tra_kept); own: as below. May be missing. */
+    int64_t (*keep)(const void *data, const tra_dims *ext_b, bool *own);
     /* Bytes of a result that is not dense, or a bound that is near. */
     int64_t (*bytes)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
     void (*run)(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch);
@@ -189,7 +189,7 @@ typedef struct tra_rows_ops {
     const void *(*then)(tra_arena *a, const void *first, const void *next);
     /* Of a map to TRA_ROWS_FIXED dense rows: adds the result to such an array, exactly in any order. May be missing. */
     void (*add)(const void *data, const tra_cell *a, tra_array *sum, void *scratch);
-    /* Which columns it reads, and the data of the same over fewer, in the arena (NULL: no). Missing: it may read all. */
+    /* Which columns it reads, and its data over fewer, in the arena (NULL: no). Missing: it may read all. */
     void (*reads)(const void *data, tra_rows_reads *r);
     const void *(*over)(tra_arena *a, const void *data, const tra_rows_fewer *f);
 } tra_rows_ops;
@@ -236,7 +236,7 @@ bool tra_kernel_commutes(const tra_kernel *f, const tra_kernel *g);
 /* Does each element of a result come from elements at its own place, along the dimensions that the result has of its
  * operands? */
 bool tra_kernel_keeps_places(const tra_kernel *k);
-/* A map that only permutes the dimensions of arrays of that rank: dimension d of the result is from[d] of the operand. */
+/* A map that only permutes the dimensions of arrays of that rank: dimension d of its result is from[d] of them. */
 bool tra_kernel_permutes(const tra_kernel *map, int rank, int *from);
 
 /* A product of the elements of two operands that labels align, summed over the labels that the result lacks. */
@@ -437,8 +437,8 @@ typedef struct tra_layout_kernels {
  * less than tra_kernel_scratch. TRA_SIZE_MOST where it is too much to count. */
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
-/* Bytes of what a join keeps of an operand of these extents (tra_kept). */
-int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b);
+/* Bytes of what a join keeps of an operand of these extents (tra_kept). *own: of each worker, which changes it. */
+int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own);
 
 /* Bytes that the result will take, or a bound that is near; out: its layout, type and extents, without a block. Of
  * results that are not dense, here and below. What was counted is left in out: whoever gives it a block and hands the

@@ -8,6 +8,8 @@
 #ifndef TRA_CELL_H
 #define TRA_CELL_H
 
+#include <pthread.h>
+
 #include "relation.h"
 
 /* A row-major contiguous array. It is a view: data belong to someone else. */
@@ -49,11 +51,13 @@ struct tra_layout {
     const struct tra_layout_kernels *kernels; /* lib/kernel/kernel.h */
 };
 
-/* Room for what a join's kernel keeps of its right operand from one call to the next, as an index of its rows: of each
- * worker its own. The kernel sets `of` to its data when that is there; NULL: it is not, as with another operand. */
+/* Room for what a join's kernel keeps of its right operand from one call to the next, as an index of its rows. The
+ * kernel sets `of` to its data when that is there; NULL: it is not, as with another operand. All workers share it, or
+ * each has its own. */
 typedef struct tra_kept {
     const void *of;
-    void *room; /* of as many bytes as the kernel asks for (tra_cell_keep) */
+    void *room;            /* of as many bytes as the kernel asks for (tra_cell_keep) */
+    pthread_mutex_t *lock; /* of one that workers share: whoever looks at `of`, or makes what is kept, holds it */
 } tra_kept;
 
 /* What a kernel sees of a block. It is a view: the block belongs to someone else. */

@@ -202,6 +202,7 @@ tra_engine *tra_engine_new(tra_pool *pool, int threads, tra_err *e) {
     g->pool = pool;
     g->at_work = threads;
     pthread_mutex_init(&g->lock, NULL);
+    pthread_mutex_init(&g->kept_lock, NULL);
     tra_cond_init(&g->work);
     tra_cond_init(&g->ended);
     tra_cond_init(&g->background.more);
@@ -232,6 +233,8 @@ static void free_worker_memory(tra_engine *g) {
         }
         w->scratch = w->io = NULL;
     }
+    tra_block_free(g->pool, g->kept_block);
+    g->kept_block = NULL;
 }
 
 void tra_engine_free(tra_engine *g) {
@@ -247,6 +250,7 @@ void tra_engine_free(tra_engine *g) {
     free(g->tid);
     free(g->workers);
     pthread_mutex_destroy(&g->lock);
+    pthread_mutex_destroy(&g->kept_lock);
     pthread_cond_destroy(&g->work);
     pthread_cond_destroy(&g->ended);
     pthread_cond_destroy(&g->background.more);
@@ -266,9 +270,20 @@ tra_status tra_engine_begin_stage(tra_engine *g, int workers, size_t scratch, si
         if (io > 0) TRA_TRY(tra_block_new(g->pool, (int64_t)io, &w->memory[1], e));
         w->scratch = scratch > 0 ? w->memory[0]->ptr : NULL;
         w->kept_by = NULL;
-        w->kept = (tra_kept){.room = keep > 0 ? (char *)w->memory[0]->ptr + scratch : NULL};
+        w->own = (tra_kept){.room = keep > 0 ? (char *)w->memory[0]->ptr + scratch : NULL};
+        w->kept = &w->own;
         w->io = io > 0 ? w->memory[1]->ptr : NULL;
     }
+    return TRA_OK;
+}
+
+tra_status tra_engine_share_kept(tra_engine *g, size_t bytes, tra_err *e) {
+    if (bytes == 0) return TRA_OK;
+    TRA_TRY(tra_block_new(g->pool, (int64_t)bytes, &g->kept_block, e));
+    g->kept.of = NULL;
+    g->kept.room = g->kept_block->ptr;
+    g->kept.lock = &g->kept_lock;
+    for (int i = 0; i < g->at_work; i++) g->workers[i].kept = &g->kept;
     return TRA_OK;
 }
 

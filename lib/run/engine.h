@@ -21,8 +21,9 @@ typedef struct tra_worker {
     int id;        /* from 0 */
     void *scratch; /* for computing: as much as the stage asked for (tra_engine_begin_stage) */
     void *io;      /* for reading and writing, likewise */
-    tra_kept kept; /* what the kernel of a join keeps of a right operand that is one block, for the whole stage, */
-    const void *kept_by; /* and whose kernel that is */
+    tra_kept own;   /* what the kernel of a join keeps of a right operand that is one block, for the whole stage: */
+    tra_kept *kept; /* that of this worker, or one that all share, */
+    const void *kept_by; /* and, of its own, whose kernel that is */
     tra_engine *engine;
     tra_block *memory[2]; /* private: the blocks of scratch and io */
     tra_track *track;     /* where it records what it does, or NULL */
@@ -101,9 +102,11 @@ tra_doing tra_engine_do(tra_engine *g, tra_doing what);
 bool tra_engine_busy(tra_engine *g); /* is there something in flight whose end will give memory back? */
 
 /* Begins a stage: so many workers (0: all) get so many bytes of the pool, until the next stage begins or the queue is
- * drained; the others rest. keep: bytes of kept.room. */
+ * drained; the others rest. keep: bytes of kept.room, of each worker its own. */
 TRA_MUSTUSE tra_status tra_engine_begin_stage(tra_engine *g, int workers, size_t scratch, size_t keep, size_t io,
                                               tra_err *e);
+/* Gives all workers of the stage one room of so many bytes, instead of their own. */
+TRA_MUSTUSE tra_status tra_engine_share_kept(tra_engine *g, size_t bytes, tra_err *e);
 tra_unit *tra_unit_new(int ninputs, int ntasks);
 void tra_unit_drop(tra_engine *g, tra_unit *u); /* one that was not submitted */
 /* Do parts have the inputs of a unit that is not submitted yet? */

@@ -31,6 +31,9 @@ struct tra_engine {
     int at_work; /* workers with a number below that have a part in the stage */
     pthread_t *tid;
     tra_worker *workers;
+    tra_kept kept; /* what all workers share (tra_engine_share_kept): its block, and its lock */
+    tra_block *kept_block;
+    pthread_mutex_t kept_lock;
     tra_shared_work *shared; /* of which pieces may be left */
     bool stop;               /* the threads are to end */
     atomic_bool failed;      /* the stage has failed; the pool asks without the lock */

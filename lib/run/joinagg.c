@@ -192,7 +192,8 @@ typedef struct pair_need {
     int64_t term;    /* of its array, where that is not added to the state directly */
     tra_dims ext;    /* largest extents of such an array */
     int64_t scratch; /* of the kernel */
-    int64_t keep;    /* what it keeps of the right array */
+    int64_t keep;    /* what it keeps of the right array, */
+    bool own;        /* each worker for itself */
 } pair_need;
 
 static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_dims *b, pair_need *most, tra_err *e) {
@@ -216,7 +217,7 @@ static tra_status need_of(const tra_joinagg *st, const tra_dims *a, const tra_di
             e, TRA_RESOURCE,
             "a join of two blocks needs too much scratch memory; import the inputs with smaller blocks (--block)");
     most->scratch = tra_max64(most->scratch, scratch);
-    most->keep = tra_max64(most->keep, tra_cell_keep(st->join, b));
+    most->keep = tra_max64(most->keep, tra_cell_keep(st->join, b, &most->own));
     return TRA_OK;
 }
 
@@ -287,6 +288,7 @@ static bool goes_ahead(const tra_joinagg *st, const tra_dims *term) {
 
 /* Bytes that each worker needs. */
 typedef struct worker_needs {
+    bool own; /* what is kept: each worker its own */
     size_t scratch, keep, io;
 } worker_needs;
 
@@ -341,6 +343,7 @@ static tra_status set_up(tra_joinagg *st, worker_needs *workers, tra_err *e) {
     read = read > write ? read : write;
     if (scratch > workers->scratch) workers->scratch = scratch;
     if ((size_t)most.keep > workers->keep) workers->keep = (size_t)most.keep;
+    workers->own = workers->own || most.own;
     if (read > workers->io) workers->io = read;
     return TRA_OK;
 }
@@ -466,7 +469,10 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     tra_status s = TRA_OK;
     int begun = 0;
     while (begun < n && s == TRA_OK) s = begin(&st[begun], site, &v[begun], &most, e), begun++;
-    if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, 0, most.scratch, most.keep, most.io, e);
+    bool shared = n == 1 && !most.own && st->pairs.r.part && st->pairs.r.part->type->cat->n == 1;
+    if (s == TRA_OK)
+        s = tra_engine_begin_stage(site->engine, 0, most.scratch, shared ? 0 : most.keep, most.io, e);
+    if (s == TRA_OK && shared) s = tra_engine_share_kept(site->engine, most.keep, e);
     int64_t *reads = s == TRA_OK ? count_scan(st, n, scanned) : NULL;
     if (s == TRA_OK) s = queue_all(st, n, scanned, reads, next, e);
     free(reads);

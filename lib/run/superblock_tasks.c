@@ -73,8 +73,9 @@ static tra_status grow(tra_joinagg *st, output *c, int sum, bool last, const tra
     tra_dims ext;
     if (st->how.counted) {
         tra_cell right = r->cell;
-        if (w->kept.room) right.kept = &w->kept;
-        if (w->kept_by != st || st->pairs.r.part->type->cat->n != 1) w->kept.of = NULL; /* another right block, maybe */
+        if (w->kept->room) right.kept = w->kept;
+        bool same = w->kept->lock || (w->kept_by == st && st->pairs.r.part->type->cat->n == 1);
+        if (!same) w->kept->of = NULL; /* another right block, maybe */
         w->kept_by = st;
         return tra_grow_join(&g, &l->cell, &right, &c->panels[0], e);
     }

@@ -76,7 +76,7 @@ static bool word_of(const tra_lookup *l, const uint64_t *key, uint64_t *out) {
 }
 
 int64_t tra_asof_bytes(const tra_lookup *l, int64_t rows) {
-    return l->s.asof ? 2 * tra_round64(8 * rows) + tra_round64(2 * 8 * STRIP) : 0;
+    return l->s.asof ? 2 * tra_round64(8 * rows) : 0;
 }
 
 static int by_time(const void *a, const void *b, void *ctx) {
@@ -109,12 +109,12 @@ tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder
     char *p = room;
     uint64_t *time = (uint64_t *)p;
     *index = (tra_asof_index){.time = (uint64_t *)(p + tra_round64(8 * rows))};
-    index->words = (uint64_t *)(p + 2 * tra_round64(8 * rows));
+    uint64_t words[2 * STRIP];
     uint8_t *null = (uint8_t *)index->time; /* until the times are put in order */
     for (int64_t r = 0; r < rows; r += STRIP) {
         int n = (int)tra_min64(STRIP, rows - r);
-        TRA_TRY(tra_keys_of(&l->time[1], right, r, n, index->words, scratch, 0, e));
-        for (int i = 0; i < n; i++) null[r + i] = !word_of(l, index->words + 2 * i, &time[r + i]);
+        TRA_TRY(tra_keys_of(&l->time[1], right, r, n, words, scratch, 0, e));
+        for (int i = 0; i < n; i++) null[r + i] = !word_of(l, words + 2 * i, &time[r + i]);
     }
     sort_times(x, time, null);
     for (int64_t i = 0; i < x->begin[x->nslots]; i++) index->time[i] = time[x->list[i]];
@@ -122,18 +122,18 @@ tra_status tra_asof_open(const tra_lookup *l, const tra_batch *right, tra_finder
 }
 
 tra_status tra_asof_partners(const tra_lookup *l, const tra_batch *left, int64_t row, int n, int64_t first,
-                             tra_finder *x, const uint64_t *words, tra_asof_index *index, int64_t *partner,
-                             void *scratch, tra_err *e) {
-    int width = tra_keys_words(l->s.nkeys);
-    TRA_TRY(tra_keys_of(&l->time[0], left, row, n, index->words, scratch, first, e));
+                             const tra_finder *x, int32_t *found, const tra_asof_index *index, void *scratch,
+                             tra_err *e) {
+    uint64_t words[2 * STRIP];
+    TRA_TRY(tra_keys_of(&l->time[0], left, row, n, words, scratch, first, e));
     for (int i = 0; i < n; i++) {
         uint64_t at;
-        int64_t s = word_of(l, index->words + 2 * i, &at) ? tra_finder_find(l, x, words + (int64_t)i * width) : -1;
-        partner[i] = -1;
+        int32_t s = word_of(l, words + 2 * i, &at) ? found[i] : -1;
+        found[i] = -1;
         if (s < 0) continue;
         int64_t begin = x->begin[s], from = begin;
-        int64_t found = tra_asof_find(l->s.asof, is_real(l), index->time, begin, x->begin[s + 1], &from, at);
-        if (found >= 0) partner[i] = x->list[found];
+        int64_t partner = tra_asof_find(l->s.asof, is_real(l), index->time, begin, x->begin[s + 1], &from, at);
+        if (partner >= 0) found[i] = x->list[partner];
     }
     return TRA_OK;
 }

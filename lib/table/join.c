@@ -227,57 +227,7 @@ static tra_status pair_boxes(pairing *p, tra_right *r, tra_band_query *q, int64_
 
 /* ---- keys of at most one partner --------------------------------------------------------------------------------- */
 
-/* Whole keys of which none has two right rows: partners are found a strip at a time. */
-static bool is_single(const tra_lookup *l, const tra_finder *x) {
-    return x->single && !l->where && tra_finder_is_whole(l);
-}
-
-#define PARTNERS(name, text, T, ...)                                                                                   \
-    case TRA_##name:                                                                                                   \
-        for (int i = 0; i < n; i++) {                                                                                  \
-            uint64_t s = (uint64_t)(int64_t)((const T *)v.values)[i] - (uint64_t)x->least;                             \
-            partner[i] = s < (uint64_t)x->nslots && x->begin[s] < x->begin[s + 1] ? x->list[x->begin[s]] : -1;         \
-        }                                                                                                              \
-        break;
-
-#define LOOK_UP(name, text, T, ...)                                                                                    \
-    case TRA_##name:                                                                                                   \
-        for (int i = 0; i < n; i++) {                                                                                  \
-            const uint64_t key[2] = {0, (uint64_t)(int64_t)((const T *)v.values)[i]};                                  \
-            int64_t s = tra_finder_find(l, x, key);                                                                    \
-            partner[i] = s < 0 ? -1 : x->exists ? 0 : x->list[x->begin[s]];                                            \
-        }                                                                                                              \
-        break;
-
-static void look_up(const tra_lookup *l, tra_finder *x, tra_colvalue v, int n, int64_t *partner) {
-    switch (tra_coltype_held(l->left.x[0]->type)) {
-        TRA_WHOLE_DTYPES(LOOK_UP)
-    case TRA_FLOATS: break;
-    }
-}
-
-static void take_slots(const tra_lookup *l, const tra_finder *x, tra_colvalue v, int n, int64_t *partner) {
-    switch (tra_coltype_held(l->left.x[0]->type)) {
-        TRA_WHOLE_DTYPES(PARTNERS)
-    case TRA_FLOATS: break;
-    }
-}
-
-/* The right row of each key, -1 where there is none. */
-static tra_status find_partners(const pairing *p, tra_finder *x, tra_colvalue v, int64_t row, int n, int64_t *partner,
-                                tra_err *e) {
-    if (x->direct)
-        take_slots(p->l, x, v, n, partner);
-    else
-        look_up(p->l, x, v, n, partner);
-    for (int i = 0; v.state && i < n; i++) {
-        if (v.state[i] == TRA_STATE_ERROR) return tra_key_failed(p->first + row + i, e);
-        if (v.state[i] == TRA_STATE_NULL) partner[i] = -1;
-    }
-    return TRA_OK;
-}
-
-static tra_status put_single(pairing *p, int64_t row, int n, const int64_t *partner, tra_err *e) {
+static tra_status put_single(pairing *p, int64_t row, int n, const int32_t *partner, tra_err *e) {
     tra_lookup_how how = p->l->s.how;
     bool met = how == TRA_LOOKUP_INNER || how == TRA_LOOKUP_SEMI,
          all = how == TRA_LOOKUP_LEFT || how == TRA_LOOKUP_KEEP;
@@ -293,41 +243,49 @@ static tra_status put_single(pairing *p, int64_t row, int n, const int64_t *part
     return TRA_OK;
 }
 
-static tra_status run_single(pairing *p, tra_finder *x, void *scratch, tra_err *e) {
-    const tra_batch *b = p->left;
-    tra_colrun run;
-    tra_vector *column = tra_keys_begin(&p->l->left, scratch, &run);
-    for (int64_t row = 0; row < b->rows; row += STRIP) {
-        int n = (int)tra_min64(STRIP, b->rows - row);
-        tra_strip_of(b, row, column);
-        tra_colrun_strip(&run, column, p->first + row, n);
-        TRA_TRY(find_partners(p, x, tra_colrun_result(&run, 0), row, n, p->pair[1], e));
-        TRA_TRY(put_single(p, row, n, p->pair[1], e));
-    }
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+/* Does each left row have one partner at most? */
+static bool has_one(const tra_lookup *l, const tra_finder *x) { return l->s.asof || (x->single && !l->where); }
+
+/* Finds the partners of n rows from `row` on, where each has one at most (-1: none), else the slots of their keys. */
+static tra_status find(const pairing *p, const tra_right *r, int64_t row, int n, int32_t *found, void *scratch,
+                       tra_err *e) {
+    const tra_lookup *l = p->l;
+    const tra_finder *x = &r->x;
+    TRA_TRY(tra_finder_slots(l, x, p->left, row, n, p->first, found, scratch, e));
+    if (l->s.asof) return tra_asof_partners(l, p->left, row, n, p->first, x, found, &r->asof, scratch, e);
+    for (int i = 0; has_one(l, x) && !x->exists && i < n; i++)
+        if (found[i] >= 0) found[i] = x->head[found[i]];
     return TRA_OK;
 }
 
-/* ---- a run ------------------------------------------------------------------------------------------------------- */
-
-static tra_status run_pairs(pairing *p, tra_right *r, uint64_t *words, void *scratch, tra_err *e) {
-    const tra_lookup *l = p->l;
+/* known: NULL, or what is found of the rows, once it is set. */
+static tra_status run_strips(pairing *p, const tra_right *r, tra_found *known, int32_t *own, void *scratch,
+                             tra_err *e) {
     int64_t begin, end;
     for (int64_t row = 0; row < p->left->rows; row += STRIP) {
         int n = (int)tra_min64(STRIP, p->left->rows - row);
+        int32_t *found = known ? known->v + row : own;
         if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        if (l->s.nkeys > 0) TRA_TRY(tra_keys_of(&l->left, p->left, row, n, words, scratch, p->first, e));
+        if (!known || !known->set) TRA_TRY(find(p, r, row, n, found, scratch, e));
+        if (has_one(p->l, &r->x)) {
+            TRA_TRY(put_single(p, row, n, found, e));
+            continue;
+        }
         for (int i = 0; i < n; i++) {
-            tra_right_places(l, &r->x, words, i, &begin, &end);
+            tra_finder_rows(&r->x, found[i], &begin, &end);
             TRA_TRY(pair_list(p, &r->x, row + i, begin, end, e));
         }
     }
     TRA_TRY(flush(p, e));
     write_out(p);
+    if (known) known->set = true;
     return TRA_OK;
 }
 
 /* number: of a count it becomes that of what it has noted, 0 for nothing; of a run that follows it is this. */
-static tra_status run_boxes(pairing *p, tra_right *r, int64_t *number, uint64_t *words, void *scratch, tra_err *e) {
+static tra_status run_boxes(pairing *p, tra_right *r, int64_t *number, int32_t *slot, void *scratch, tra_err *e) {
     static _Atomic int64_t counts;
     const tra_lookup *l = p->l;
     tra_band_query q;
@@ -337,7 +295,7 @@ static tra_status run_boxes(pairing *p, tra_right *r, int64_t *number, uint64_t 
     p->noted = p->out ? NULL : r->band.noted;
     for (int64_t row = 0, n; row < p->left->rows; row += n) {
         n = tra_min64(q.rows, p->left->rows - row);
-        TRA_TRY(tra_right_ask(l, p->left, row, n, p->first, r, &q, words, scratch, e));
+        TRA_TRY(tra_right_ask(l, p->left, row, n, p->first, r, &q, slot, scratch, e));
         TRA_TRY(pair_boxes(p, r, &q, row, n, e));
     }
     TRA_TRY(flush(p, e));
@@ -347,27 +305,13 @@ static tra_status run_boxes(pairing *p, tra_right *r, int64_t *number, uint64_t 
     return TRA_OK;
 }
 
-/* Of each left row the one partner that an as-of join chooses. */
-static tra_status run_asof(pairing *p, tra_finder *x, tra_asof_index *index, uint64_t *words, void *scratch,
-                           tra_err *e) {
-    const tra_lookup *l = p->l;
-    for (int64_t r = 0; r < p->left->rows; r += STRIP) {
-        int n = (int)tra_min64(STRIP, p->left->rows - r);
-        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        TRA_TRY(tra_keys_of(&l->left, p->left, r, n, words, scratch, p->first, e));
-        TRA_TRY(tra_asof_partners(l, p->left, r, n, p->first, x, words, index, p->pair[1], scratch, e));
-        TRA_TRY(put_single(p, r, n, p->pair[1], e));
-    }
-    return TRA_OK;
-}
-
 int64_t tra_lookup_scratch(const tra_lookup *l, int64_t left_rows) {
-    return tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8) + pairing_bytes(l) + tra_right_scratch(l) +
+    return STRIP * (int64_t)sizeof(int32_t) + pairing_bytes(l) + tra_right_scratch(l) +
            tra_band_query_bytes(l, left_rows);
 }
 
 tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
-                                  tra_batch *out, int64_t *rows, int64_t *number, tra_kept *kept, void *scratch,
+                                  tra_batch *out, int64_t *rows, tra_found *found, tra_kept *kept, void *scratch,
                                   tra_err *e) {
     tra_right *r;
     *rows = 0;
@@ -375,8 +319,8 @@ tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, co
     if (left->rows == 0 && !l->s.unique) return TRA_OK;
     pairing p = {.l = l, .left = left, .right = right, .out = out, .first = first};
     TRA_TRY(tra_right_index(l, right, false, kept, scratch, &r, e));
-    uint64_t *words = scratch;
-    scratch = (char *)scratch + tra_round64(tra_keys_words(l->s.nkeys) * STRIP * 8);
+    int32_t *slot = scratch;
+    scratch = slot + STRIP;
     for (int i = 0; i < 2; i++) {
         p.pair[i] = (int64_t *)scratch + i * STRIP;
         p.made[i] = (int64_t *)scratch + (2 + i) * STRIP;
@@ -385,10 +329,8 @@ tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, co
     p.gathered = (char *)p.column + tra_vectors_bytes(l->pair->n + 1);
     char *own = (char *)scratch + pairing_bytes(l);
     p.code = own - (l->where ? tra_round64(tra_colcode_scratch(l->where)) : 0);
-    TRA_TRY(l->s.asof             ? run_asof(&p, &r->x, &r->asof, words, own, e)
-            : is_single(l, &r->x) ? run_single(&p, &r->x, own, e)
-            : l->band             ? run_boxes(&p, r, number, words, own, e)
-                                  : run_pairs(&p, r, words, own, e));
+    TRA_TRY(l->band ? run_boxes(&p, r, &found->number, slot, own, e)
+                    : run_strips(&p, r, found->v ? found : NULL, slot, own, e));
     if (out) out->rows = p.rows;
     *rows = p.rows;
     return TRA_OK;
@@ -396,6 +338,6 @@ tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, co
 
 tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                           tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e) {
-    int64_t number = 0;
-    return tra_lookup_run_counted(l, left, right, first, out, rows, &number, kept, scratch, e);
+    tra_found found = {0};
+    return tra_lookup_run_counted(l, left, right, first, out, rows, &found, kept, scratch, e);
 }

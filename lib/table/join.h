@@ -93,10 +93,19 @@ int64_t tra_lookup_keep(const tra_lookup *l, int64_t right_rows);
  * that could not be computed. */
 TRA_MUSTUSE tra_status tra_lookup_run(const tra_lookup *l, const tra_batch *left, const tra_batch *right, int64_t first,
                                       tra_batch *out, int64_t *rows, tra_kept *kept, void *scratch, tra_err *e);
-/* The same. A count sets *number; a run that is given it writes what that count has found, if it is still there. */
+/* What a count has found, for the run that follows: in v, which has room for a number of each left row (NULL: nowhere),
+ * or in the index, by a number of the count. */
+typedef struct tra_found {
+    int32_t *v;
+    bool set;
+    int64_t number;
+} tra_found;
+/* The same. A run writes what a count has found, if that is still there. */
 TRA_MUSTUSE tra_status tra_lookup_run_counted(const tra_lookup *l, const tra_batch *left, const tra_batch *right,
-                                              int64_t first, tra_batch *out, int64_t *rows, int64_t *number,
+                                              int64_t first, tra_batch *out, int64_t *rows, tra_found *found,
                                               tra_kept *kept, void *scratch, tra_err *e);
+/* Does a run change what is kept, so that each worker needs its own? */
+bool tra_lookup_changes_kept(const tra_lookup *l);
 
 /* For callers that go over the pairs themselves: the partners of left row i are the right rows list[from[i]] ..
  * list[to[i] - 1], in their order. from and to have room for all left rows; the list is in the index.

@@ -12,7 +12,8 @@ static int64_t before_scratch(const void *data, const tra_dims *ext_a, const tra
     return tra_add_most(vectors(x), tra_lookup_scratch(x->join, ext_a->v[0]));
 }
 
-static int64_t before_keep(const void *data, const tra_dims *ext_b) {
+static int64_t before_keep(const void *data, const tra_dims *ext_b, bool *own) {
+    *own = tra_lookup_changes_kept(((const tra_pairs_before *)data)->join);
     return tra_lookup_keep(((const tra_pairs_before *)data)->join, ext_b->v[0]);
 }
 
@@ -37,7 +38,9 @@ static void before_run(const void *data, const tra_cell *a, const tra_cell *b, t
     const tra_pairs_before *x = data;
     tra_vector *v = scratch;
     tra_batch left, right, made = {.v = v + x->left->n + x->right->n};
-    bool open = tra_open_rows(a, x->left, true, v, &left) && tra_open_rows(b, x->right, true, v + x->left->n, &right);
+    bool checked = tra_lookup_is_kept(x->join, b->kept);
+    bool open = tra_open_rows(a, x->left, true, v, &left) &&
+                tra_open_rows(b, x->right, !checked, v + x->left->n, &right);
     tra_err e = {0};
     int64_t rows = open ? left.rows : 0, first = tra_max64(0, a->first);
     tra_columns_begin(out, x->out, rows, &made);

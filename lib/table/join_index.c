@@ -1,9 +1,15 @@
-/* join_index.c - the index of a join's right table by key: a table, a hash table, or the keys in order. */
+/* join_index.c - the index of a join's right table by key: a table, a hash table, or the keys in order.
+ *
+ * Keys that are whole numbers are one word wherever it holds all of them: how far each lies above the least of the
+ * right table, times a stride of its own. A left row with a key outside of these ranges has no partner. Words that lie
+ * close together need no hashes: a key's slot is its word, or how many of the bits that are set come before its own.
+ */
 #include "join_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/mix.h"
 #include "../kernel/kernel.h"
 
 enum { STRIP = TRA_COLSTRIP };
@@ -17,61 +23,205 @@ static int64_t hash_slots(int64_t rows) {
     return n;
 }
 
-/* Bits for values that lie within so many, or for hashes: a power of 2. */
+/* Bits for words that lie within so many, or for hashes: a power of 2. For every 64 bits there is a rank. */
 static int64_t most_bits(int64_t rows) { return 64 * rows + (1 << 16); }
 static int64_t hash_bits(int64_t rows) { return 8 * hash_slots(rows); }
+static int64_t bit_words(int64_t bits) { return bits / 64 + 1; }
 
 static int64_t most_slots(int64_t rows) { return tra_max64(direct_slots(rows), hash_slots(rows)); }
 
+/* Words of a row's keys: one, or as tra_keys_of has them. */
+static int words_of(const tra_lookup *l) {
+    return l->s.nkeys == 1 && !l->s.nulls_match ? 1 : tra_keys_words(l->s.nkeys);
+}
+
+static int64_t strip_words(const tra_lookup *l) { return tra_round64(words_of(l) * STRIP * 8); }
+
 int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows) {
     if (l->s.nkeys == 0) return 64 + tra_round64(4 * rows);
-    return tra_round64(rows * tra_keys_words(l->s.nkeys) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
-           tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows) + tra_round64(most_bits(rows) / 8 + 8);
+    return tra_round64(rows * words_of(l) * 8) + tra_round64(4 * (most_slots(rows) + 1)) +
+           tra_round64(4 * hash_slots(rows)) + 2 * tra_round64(4 * rows) +
+           tra_round64(bit_words(most_bits(rows)) * 12) + tra_round64(l->s.nkeys * (int64_t)sizeof(tra_key_range));
 }
 
-static bool can_match(const tra_lookup *l, const uint64_t *words) {
-    uint64_t nulls = 0;
-    for (int i = 0; i < tra_keys_null_words(l->s.nkeys); i++) nulls |= words[i];
-    return l->s.nulls_match || nulls == 0;
+int64_t tra_finder_scratch(const tra_lookup *l) {
+    return strip_words(l) + STRIP + tra_max64(tra_keys_scratch(&l->left), tra_keys_scratch(&l->right));
 }
 
-bool tra_finder_is_whole(const tra_lookup *l) {
-    return l->s.nkeys == 1 && !l->s.nulls_match && !tra_coltype_is_float(l->right.x[0]->type);
+/* ---- the words of a strip ---------------------------------------------------------------------------------------- */
+
+/* The keys of the rows of a strip: words, and whether a row has none that could match. In scratch. */
+typedef struct strip {
+    const tra_finder *x;
+    const tra_keys *keys;
+    const tra_batch *rows;
+    int64_t first; /* the number of the batch's first row */
+    uint64_t *word;
+    uint8_t *none;
+    void *rest;
+} strip;
+
+static strip strip_in(const tra_lookup *l, const tra_finder *x, const tra_keys *keys, const tra_batch *b, int64_t first,
+                      void *scratch) {
+    char *p = scratch;
+    return (strip){.x = x,
+                   .keys = keys,
+                   .rows = b,
+                   .first = first,
+                   .word = (uint64_t *)p,
+                   .none = (uint8_t *)p + strip_words(l),
+                   .rest = p + strip_words(l) + STRIP};
 }
 
-/* The range of keys that are whole numbers: how far the greatest lies above the least; -1: there are none. */
-static int64_t range_of(const tra_lookup *l, const tra_finder *x, int64_t rows, int64_t *least) {
-    int64_t most = INT64_MIN;
-    *least = INT64_MAX;
-    for (int64_t r = 0; r < rows; r++) {
-        const uint64_t *w = x->word + r * x->words;
-        if (!can_match(l, w)) continue;
-        *least = tra_min64(*least, (int64_t)w[1]);
-        most = tra_max64(most, (int64_t)w[1]);
+/* Evaluates the keys of n rows from `row` on. */
+static void evaluate(const strip *s, int64_t row, int n, tra_colrun *run) {
+    tra_vector *column = tra_keys_begin(s->keys, s->rest, run);
+    tra_strip_of(s->rows, row, column);
+    tra_colrun_strip(run, column, s->first + row, n);
+}
+
+static tra_status refuse_errors(const uint8_t *state, int n, int64_t first, tra_err *e) {
+    for (int i = 0; state && i < n; i++)
+        if (state[i] == TRA_STATE_ERROR) return tra_key_failed(first + i, e);
+    return TRA_OK;
+}
+
+#define DISTANCE(name, text, T, ...)                                                                                   \
+    case TRA_##name:                                                                                                   \
+        for (int i = 0; i < n; i++)                                                                                    \
+            far[i] = (uint64_t)(int64_t)((const T *)v.values)[i] - (uint64_t)r->least;                                 \
+        break;
+#define REAL(name, text, T, ...)                                                                                       \
+    case TRA_##name:                                                                                                   \
+        for (int i = 0; i < n; i++) far[i] = tra_float_word((double)((const T *)v.values)[i]);                         \
+        break;
+
+/* Adds a key's part of the words. */
+static tra_status add_key(strip *s, int c, tra_colvalue v, int n, int64_t first, tra_err *e) {
+    const tra_key_range *r = &s->x->key[c];
+    uint64_t far[STRIP];
+    switch (tra_coltype_held(s->keys->x[c]->type)) { TRA_WHOLE_DTYPES(DISTANCE) TRA_FLOAT_DTYPES(REAL) }
+    for (int i = 0; !v.state && i < n; i++) {
+        s->none[i] |= far[i] > r->range;
+        s->word[i] += far[i] * r->stride;
     }
-    if (*least > most) return -1;
-    uint64_t range = (uint64_t)most - (uint64_t)*least;
-    return range < INT64_MAX ? (int64_t)range : INT64_MAX - 1;
+    for (int i = 0; v.state && i < n; i++) {
+        bool null = v.state[i] != TRA_STATE_VALUE;
+        s->none[i] |= null ? !s->x->nulls_match : far[i] > r->range;
+        s->word[i] += (null ? r->null : far[i]) * r->stride;
+    }
+    return refuse_errors(v.state, n, first, e);
+}
+
+static tra_status take_strip(strip *s, int64_t row, int n, tra_err *e) {
+    const tra_finder *x = s->x;
+    if (!x->packed) {
+        TRA_TRY(tra_keys_of(s->keys, s->rows, row, n, s->word, s->rest, s->first, e));
+        for (int i = 0; i < n; i++) {
+            uint64_t nulls = 0;
+            for (int k = 0; k < tra_keys_null_words(x->nkeys); k++) nulls |= s->word[(int64_t)i * x->words + k];
+            s->none[i] = nulls != 0 && !x->nulls_match;
+        }
+        return TRA_OK;
+    }
+    tra_colrun run;
+    evaluate(s, row, n, &run);
+    memset(s->word, 0, (size_t)n * sizeof *s->word);
+    memset(s->none, 0, (size_t)n);
+    for (int c = 0; c < x->nkeys; c++) TRA_TRY(add_key(s, c, tra_colrun_result(&run, c), n, s->first + row, e));
+    return TRA_OK;
+}
+
+/* ---- ranges ------------------------------------------------------------------------------------------------------ */
+
+#define RANGE(name, text, T, ...)                                                                                      \
+    case TRA_##name: {                                                                                                 \
+        T low = ((const T *)v.values)[0], high = low;                                                                  \
+        for (int i = 0; i < n; i++) {                                                                                  \
+            T w = ((const T *)v.values)[i];                                                                            \
+            low = w < low ? w : low;                                                                                   \
+            high = w > high ? w : high;                                                                                \
+        }                                                                                                              \
+        *least = tra_min64(*least, (int64_t)low);                                                                      \
+        *most = tra_max64(*most, (int64_t)high);                                                                       \
+        break;                                                                                                         \
+    }
+
+/* Widens a range by whole numbers. */
+static void widen(tra_dtype t, tra_colvalue v, int n, int64_t *least, int64_t *most) {
+    for (int i = 0; v.state && i < n; i++) {
+        int64_t w = tra_element_whole(t, v.values, i);
+        if (v.state[i] == TRA_STATE_VALUE) *least = tra_min64(*least, w), *most = tra_max64(*most, w);
+    }
+    if (v.state || n == 0) return;
+    switch (t) {
+        TRA_WHOLE_DTYPES(RANGE)
+    case TRA_FLOATS: break;
+    }
+}
+
+/* Finds whether the keys are one word, and how it is made. */
+static tra_status find_ranges(const tra_lookup *l, const tra_batch *right, tra_finder *x, void *scratch, tra_err *e) {
+    strip s = strip_in(l, x, &l->right, right, 0, scratch);
+    unsigned __int128 total = 1;
+    bool real = false;
+    for (int k = 0; k < x->nkeys; k++) {
+        x->key[k] = (tra_key_range){.least = INT64_MAX, .range = UINT64_MAX, .stride = 1, .null = UINT64_MAX};
+        real = real || tra_coltype_is_float(l->right.x[k]->type);
+    }
+    x->packed = !real || x->nkeys == 1;
+    x->total = INT64_MAX;
+    if (real) return TRA_OK;
+    int64_t *most = (int64_t *)s.word; /* as many words as there are keys */
+    for (int k = 0; k < x->nkeys; k++) most[k] = INT64_MIN;
+    for (int64_t row = 0; row < right->rows; row += STRIP) {
+        int n = (int)tra_min64(STRIP, right->rows - row);
+        tra_colrun run;
+        evaluate(&s, row, n, &run);
+        for (int k = 0; k < x->nkeys; k++) {
+            tra_colvalue v = tra_colrun_result(&run, k);
+            TRA_TRY(refuse_errors(v.state, n, row, e));
+            widen(tra_coltype_held(l->right.x[k]->type), v, n, &x->key[k].least, &most[k]);
+        }
+    }
+    for (int k = 0; k < x->nkeys && x->packed; k++) {
+        tra_key_range *r = &x->key[k];
+        if (r->least > most[k]) r->least = most[k] = 0;
+        r->range = (uint64_t)most[k] - (uint64_t)r->least;
+        r->null = r->range + 1;
+        r->stride = (uint64_t)total;
+        total *= (unsigned __int128)r->range + 1 + x->nulls_match;
+        x->packed = total - 1 <= UINT64_MAX;
+    }
+    if (x->packed && total < INT64_MAX) x->total = (int64_t)total;
+    return TRA_OK;
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const tra_finder *x, const uint64_t *words) {
+    return x->words == 1 ? tra_mix(*words ^ x->seed) : tra_keys_hash(words, x->nkeys);
 }
 
 static int compare_key(const tra_finder *x, int32_t row, const uint64_t *words) {
-    return memcmp(x->word + (int64_t)row * x->words, words, (size_t)x->words * 8);
+    const uint64_t *w = x->word + (int64_t)row * x->words;
+    if (x->words == 1) return (*w > *words) - (*w < *words);
+    return memcmp(w, words, (size_t)x->words * 8);
 }
 
-/* The bit of a key; -1: the key lies outside. */
-static int64_t bit_of(const tra_finder *x, const uint64_t *words, uint64_t hash) {
-    if (!x->close) return (int64_t)(hash >> 32 & (uint64_t)(x->nbits - 1));
-    uint64_t b = words[1] - (uint64_t)x->least;
-    return b < (uint64_t)x->nbits ? (int64_t)b : -1;
+static bool is_key(const tra_finder *x, int32_t row, const uint64_t *words) {
+    const uint64_t *w = x->word + (int64_t)row * x->words;
+    return x->words == 1 ? *w == *words : memcmp(w, words, (size_t)x->words * 8) == 0;
 }
 
-static bool has_bit(const tra_finder *x, int64_t b) { return b >= 0 && (x->bit[b / 64] >> (b % 64) & 1); }
+static int64_t bit_of(const tra_finder *x, uint64_t hash) { return (int64_t)(hash >> 32 & (uint64_t)(x->nbits - 1)); }
+static bool has_bit(const tra_finder *x, int64_t b) { return x->bit[b / 64] >> (b % 64) & 1; }
+static void set_bit(tra_finder *x, int64_t b) { x->bit[b / 64] |= UINT64_C(1) << b % 64; }
 
 /* The slot of a key: where it is, or would be (then head is -1). */
-static int64_t hashed(tra_finder *x, const uint64_t *words, uint64_t hash) {
-    int64_t mask = x->nslots - 1, first = (int64_t)(hash & (uint64_t)mask), s = first;
-    while (x->head[s] >= 0 && compare_key(x, x->head[s], words) != 0) s = (s + 1) & mask;
-    x->probes += (s - first) & mask;
+static int64_t hashed(const tra_finder *x, const uint64_t *words, uint64_t hash) {
+    int64_t mask = x->nslots - 1, s = (int64_t)(hash & (uint64_t)mask);
+    while (x->head[s] >= 0 && !is_key(x, x->head[s], words)) s = (s + 1) & mask;
     return s;
 }
 
@@ -79,38 +229,118 @@ static int64_t hashed(tra_finder *x, const uint64_t *words, uint64_t hash) {
 static int64_t bisected(const tra_finder *x, const uint64_t *words) {
     int64_t lo = 0;
     TRA_BISECT(lo, x->nslots, mid, compare_key(x, x->head[mid], words) < 0);
-    return lo < x->nslots && compare_key(x, x->head[lo], words) == 0 ? lo : -1;
+    return lo < x->nslots && is_key(x, x->head[lo], words) ? lo : -1;
 }
 
-int64_t tra_finder_find(const tra_lookup *l, tra_finder *x, const uint64_t *words) {
-    if (x->nkeys == 0) return 0;
-    if (!can_match(l, words)) return -1;
-    if (x->exists) return has_bit(x, bit_of(x, words, 0)) ? 0 : -1;
-    if (x->sorted) return bisected(x, words);
-    if (x->direct) {
-        uint64_t s = words[1] - (uint64_t)x->least;
-        return s < (uint64_t)x->nslots ? (int64_t)s : -1;
-    }
-    if (x->close && !has_bit(x, bit_of(x, words, 0))) return -1;
-    uint64_t hash = tra_keys_hash(words, x->nkeys);
-    if (!x->close && !has_bit(x, bit_of(x, words, hash))) return -1;
+/* The rank of a word whose bit is set: how many are set before. */
+static int32_t ranked(const tra_finder *x, uint64_t word) {
+    uint64_t before = x->bit[word / 64] & ((UINT64_C(1) << word % 64) - 1);
+    return x->rank[word / 64] + __builtin_popcountll(before);
+}
+
+static int64_t hashed_slot(const tra_finder *x, const uint64_t *words, uint64_t hash) {
+    if (!has_bit(x, bit_of(x, hash))) return -1;
     int64_t s = hashed(x, words, hash);
     return x->head[s] < 0 ? -1 : s;
 }
 
-/* Sets the bits of all keys. */
-static void set_bits(const tra_lookup *l, tra_finder *x, int64_t rows) {
-    memset(x->bit, 0, (size_t)(x->nbits / 8 + 8));
-    for (int64_t r = 0; r < rows; r++) {
-        const uint64_t *w = x->word + r * x->words;
-        if (!can_match(l, w)) continue;
-        int64_t b = bit_of(x, w, x->close ? 0 : tra_keys_hash(w, x->nkeys));
-        x->bit[b / 64] |= UINT64_C(1) << b % 64;
+/* Hashes of a strip, whose places in the table are wanted soon. */
+static void hash_strip(const tra_finder *x, const strip *s, int n, uint64_t *hash) {
+    for (int i = 0; i < n; i++) {
+        hash[i] = hash_of(x, s->word + (int64_t)i * x->words);
+        __builtin_prefetch(&x->head[hash[i] & (uint64_t)(x->nslots - 1)]);
     }
 }
 
+tra_status tra_finder_slots(const tra_lookup *l, const tra_finder *x, const tra_batch *left, int64_t row, int n,
+                            int64_t first, int32_t *slot, void *scratch, tra_err *e) {
+    strip s = strip_in(l, x, &l->left, left, first, scratch);
+    uint64_t hash[STRIP];
+    if (x->nkeys == 0) return memset(slot, 0, (size_t)n * sizeof *slot), TRA_OK;
+    TRA_TRY(take_strip(&s, row, n, e));
+    if (x->direct) {
+        for (int i = 0; i < n; i++) slot[i] = s.none[i] ? -1 : (int32_t)s.word[i];
+    } else if (x->exists) {
+        for (int i = 0; i < n; i++) slot[i] = !s.none[i] && has_bit(x, (int64_t)s.word[i]) ? 0 : -1;
+    } else if (x->close) {
+        for (int i = 0; i < n; i++) slot[i] = s.none[i] || !has_bit(x, (int64_t)s.word[i]) ? -1 : ranked(x, s.word[i]);
+    } else if (x->sorted) {
+        for (int i = 0; i < n; i++) slot[i] = s.none[i] ? -1 : (int32_t)bisected(x, s.word + (int64_t)i * x->words);
+    } else {
+        hash_strip(x, &s, n, hash);
+        for (int i = 0; i < n; i++)
+            slot[i] = s.none[i] ? -1 : (int32_t)hashed_slot(x, s.word + (int64_t)i * x->words, hash[i]);
+    }
+    return TRA_OK;
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------------ */
+
+/* Sets the bits of all keys, which lie close together. */
+static tra_status make_bits(tra_finder *x, strip *s, tra_err *e) {
+    memset(x->bit, 0, (size_t)bit_words(x->nbits) * sizeof *x->bit);
+    for (int64_t rows = s->rows->rows, r = 0; r < rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - r);
+        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+        TRA_TRY(take_strip(s, r, n, e));
+        for (int i = 0; i < n; i++)
+            if (!s->none[i]) set_bit(x, (int64_t)s->word[i]);
+    }
+    int32_t rank = 0;
+    for (int64_t i = 0; i < bit_words(x->nbits); i++) {
+        x->rank[i] = rank;
+        rank += __builtin_popcountll(x->bit[i]);
+    }
+    x->nslots = tra_max64(1, rank);
+    return TRA_OK;
+}
+
+static tra_status refuse_twice(const tra_lookup *l, const tra_batch *right, int64_t before, int64_t r, tra_err *e) {
+    char key[TRA_ROWTEXT];
+    return tra_fail(e, TRA_INPUT,
+                    "row %" PRId64 " of the %s table has the key that row %" PRId64
+                    " has, %s, but no two are expected to (expect)",
+                    r, tra_lookup_name(l, 1), before, tra_row_text(right, r, l->s.nkeys, l->s.rkey, key));
+}
+
 /* Do so many probes meet other keys that this is no chance? Then the keys were made to collide. */
-static bool too_many_probes(const tra_finder *x, int64_t rows) { return x->probes > 64 * (rows + 1024); }
+static bool too_many_probes(int64_t probes, int64_t rows) { return probes > 64 * (rows + 1024); }
+
+static int64_t slot_for(const tra_finder *x, const uint64_t *w, uint64_t hash, int64_t *probes) {
+    if (x->direct) return (int64_t)*w;
+    if (x->close) return ranked(x, *w);
+    if (x->sorted) return bisected(x, w);
+    int64_t s = hashed(x, w, hash);
+    *probes += (s - (int64_t)hash) & (x->nslots - 1);
+    return s;
+}
+
+/* The index of a table in which no key is there twice: the head of each slot is its row. *made is false where one is,
+ * and where keys collide. */
+static tra_status make_single(const tra_lookup *l, tra_finder *x, strip *s, bool *made, tra_err *e) {
+    int64_t rows = s->rows->rows, probes = 0;
+    bool by_hash = !x->close && !x->direct;
+    uint64_t hash[STRIP];
+    *made = false;
+    for (int64_t r = 0; r < rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - r);
+        if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
+        TRA_TRY(take_strip(s, r, n, e));
+        if (by_hash) memcpy(x->word + r * x->words, s->word, (size_t)(n * x->words) * sizeof *s->word);
+        if (by_hash) hash_strip(x, s, n, hash);
+        for (int i = 0; i < n; i++) {
+            if (s->none[i]) continue;
+            int64_t at = slot_for(x, s->word + (int64_t)i * x->words, by_hash ? hash[i] : 0, &probes);
+            if (x->head[at] >= 0 && l->s.unique) return refuse_twice(l, s->rows, x->head[at], r + i, e);
+            if (x->head[at] >= 0) return TRA_OK;
+            x->head[at] = (int32_t)(r + i);
+            if (by_hash) set_bit(x, bit_of(x, hash[i]));
+        }
+        if (too_many_probes(probes, rows)) return TRA_OK;
+    }
+    *made = x->single = true;
+    return TRA_OK;
+}
 
 static int by_key(const void *a, const void *b, void *ctx) {
     int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;
@@ -120,10 +350,10 @@ static int by_key(const void *a, const void *b, void *ctx) {
 }
 
 /* Puts the keys that can match in order, in place of the hash table. Their slots are their places among them. */
-static void sort_keys(const tra_lookup *l, tra_finder *x, int64_t rows) {
+static void sort_keys(tra_finder *x, int64_t rows) {
     int64_t n = 0, keys = 0;
     for (int64_t r = 0; r < rows; r++)
-        if (can_match(l, x->word + r * x->words)) x->head[n++] = (int32_t)r;
+        if (x->slot[r] >= 0) x->head[n++] = (int32_t)r;
     qsort_r(x->head, (size_t)n, sizeof *x->head, by_key, x);
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || compare_key(x, x->head[keys - 1], x->word + (int64_t)x->head[i] * x->words) != 0)
@@ -132,62 +362,57 @@ static void sort_keys(const tra_lookup *l, tra_finder *x, int64_t rows) {
     x->nslots = keys;
 }
 
-static tra_status find_slots(const tra_lookup *l, const tra_batch *right, tra_finder *x, tra_err *e) {
-    char key[TRA_ROWTEXT];
-    for (int64_t rows = right->rows, r = 0; r < rows; r++) {
+/* Sets the slot of each right row, -1: it matches nothing, and begin[s + 1] to how many rows slot s has. */
+static tra_status find_slots(const tra_lookup *l, tra_finder *x, strip *s, tra_err *e) {
+    int64_t rows = s->rows->rows, probes = 0;
+    bool by_hash = !x->close && !x->direct;
+    for (int64_t r = 0; r < rows; r += STRIP) {
+        int n = (int)tra_min64(STRIP, rows - r);
+        TRA_TRY(take_strip(s, r, n, e));
+        memcpy(x->word + r * x->words, s->word, (size_t)(n * x->words) * sizeof *s->word);
+        for (int i = 0; i < n; i++) x->slot[r + i] = s->none[i] ? -1 : 0;
+    }
+    memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
+    for (int64_t r = 0; r < rows; r++) {
         const uint64_t *w = x->word + r * x->words;
-        x->slot[r] = -1;
         if (r % STRIP == 0 && tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-        if (!can_match(l, w)) continue;
-        int64_t s = x->direct   ? (int64_t)(w[1] - (uint64_t)x->least)
-                    : x->sorted ? bisected(x, w)
-                                : hashed(x, w, tra_keys_hash(w, x->nkeys));
-        if (!x->direct && x->head[s] < 0) x->head[s] = (int32_t)r;
-        if (!x->direct && !x->sorted && too_many_probes(x, rows)) {
-            sort_keys(l, x, rows);
+        if (x->slot[r] < 0) continue;
+        uint64_t hash = by_hash ? hash_of(x, w) : 0;
+        int64_t at = slot_for(x, w, hash, &probes);
+        if (by_hash && !x->sorted && x->head[at] < 0) x->head[at] = (int32_t)r;
+        if (by_hash) set_bit(x, bit_of(x, hash));
+        if (!x->sorted && too_many_probes(probes, rows)) {
+            sort_keys(x, rows);
             memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
             r = -1; /* all again */
             continue;
         }
-        x->slot[r] = (int32_t)s;
-        if (x->begin[s + 1]++ == 0 || !l->s.unique) continue;
+        x->slot[r] = (int32_t)at;
+        if (x->begin[at + 1]++ == 0 || !l->s.unique) continue;
         int64_t before = 0;
-        while (x->slot[before] != s) before++;
-        return tra_fail(e, TRA_INPUT,
-                        "row %" PRId64 " of the %s table has the key that row %" PRId64
-                        " has, %s, but no two are expected to (expect)",
-                        r, tra_lookup_name(l, 1), before, tra_row_text(right, r, l->s.nkeys, l->s.rkey, key));
+        while (x->slot[before] != at) before++;
+        return refuse_twice(l, s->rows, before, r, e);
     }
     return TRA_OK;
 }
 
-/* Of a join that asks only whether a key is there, the bits are enough, if keys lie close together. They are found
- * without room for the keys. *made: it is so. */
-static tra_status make_bits(const tra_lookup *l, const tra_batch *right, tra_finder *x, uint64_t *strip, bool *made,
-                            void *scratch, tra_err *e) {
-    int64_t rows = right->rows, least = INT64_MAX, most = INT64_MIN, n;
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t r = 0; r < rows; r += n) {
-            n = tra_min64(STRIP, rows - r);
-            if (tra_cancelled()) return tra_fail(e, TRA_STOPPED, "stopped");
-            TRA_TRY(tra_keys_of(&l->right, right, r, (int)n, strip, scratch, 0, e));
-            for (int64_t i = 0; i < n; i++) {
-                int64_t v = (int64_t)strip[2 * i + 1], b = pass ? (int64_t)((uint64_t)v - (uint64_t)least) : 0;
-                if (strip[2 * i]) continue; /* NULL */
-                if (pass) x->bit[b / 64] |= UINT64_C(1) << b % 64;
-                least = pass ? least : tra_min64(least, v);
-                most = pass ? most : tra_max64(most, v);
-            }
-        }
-        if (pass) break;
-        *made = least > most || (uint64_t)most - (uint64_t)least < (uint64_t)most_bits(rows);
-        if (!*made) return TRA_OK;
-        x->least = least > most ? 0 : least;
-        x->nbits = least > most ? 0 : most - least + 1;
-        memset(x->bit, 0, (size_t)(x->nbits / 8 + 8));
+/* Lists the rows of each slot. */
+static tra_status make_lists(const tra_lookup *l, tra_finder *x, strip *s, tra_err *e) {
+    int64_t rows = s->rows->rows, all = 0;
+    TRA_TRY(find_slots(l, x, s, e));
+    for (int64_t i = 0; i < x->nslots; i++) x->begin[i + 1] += x->begin[i];
+    for (int64_t r = rows - 1; r >= 0; r--) { /* backwards, so that begin[s + 1] becomes where s begins */
+        if (x->slot[r] >= 0) x->list[--x->begin[x->slot[r] + 1]] = (int32_t)r, all++;
     }
-    x->exists = x->close = x->single = true;
+    memmove(x->begin, x->begin + 1, (size_t)x->nslots * sizeof *x->begin);
+    x->begin[x->nslots] = (int32_t)all;
     return TRA_OK;
+}
+
+/* Empties the slots, and of a hash table the bits. */
+static void clear(tra_finder *x) {
+    memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
+    if (!x->direct && !x->close) memset(x->bit, 0, (size_t)bit_words(x->nbits) * sizeof *x->bit);
 }
 
 /* Of a join without keys: all rows are in one list. */
@@ -201,52 +426,43 @@ static void list_all(tra_finder *x, int64_t rows, void **room) {
 
 tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lists, tra_finder *x, void **room,
                            void *scratch, tra_err *e) {
-    int64_t rows = right->rows, range = -1;
+    int64_t rows = right->rows;
     char *p = *room;
+    bool made = false;
     if (rows >= INT32_MAX / 8) return tra_fail(e, TRA_INPUT, "the right table of a join has too many rows");
     if (l->s.nkeys == 0) return list_all(x, rows, room), TRA_OK;
-    *x = (tra_finder){.nkeys = l->s.nkeys, .words = tra_keys_words(l->s.nkeys), .word = (uint64_t *)p};
-    p += tra_round64(rows * x->words * 8);
+    *x = (tra_finder){
+        .nkeys = l->s.nkeys, .nulls_match = l->s.nulls_match, .word = (uint64_t *)p, .seed = tra_hash_seed()};
+    p += tra_round64(rows * words_of(l) * 8);
     x->begin = (int32_t *)p;
     p += tra_round64(4 * (most_slots(rows) + 1));
-    x->head = (int32_t *)p;
+    int32_t *head = (int32_t *)p;
     p += tra_round64(4 * hash_slots(rows));
     x->slot = (int32_t *)p;
     p += tra_round64(4 * rows);
     x->list = (int32_t *)p;
     p += tra_round64(4 * rows);
     x->bit = (uint64_t *)p;
-    *room = p + tra_round64(most_bits(rows) / 8 + 8);
+    p += tra_round64(bit_words(most_bits(rows)) * 12);
+    x->key = (tra_key_range *)p;
+    *room = p + tra_round64(l->s.nkeys * (int64_t)sizeof *x->key);
+    TRA_TRY(find_ranges(l, right, x, scratch, e));
+    x->words = x->packed ? 1 : words_of(l);
+    strip s = strip_in(l, x, &l->right, right, 0, scratch);
     bool asks = !lists && (l->s.how == TRA_LOOKUP_SEMI || l->s.how == TRA_LOOKUP_ANTI) && !l->where && !l->s.unique &&
-                !l->s.asof;
-    bool made = false;
-    if (asks && tra_finder_is_whole(l) && rows > STRIP) TRA_TRY(make_bits(l, right, x, x->word, &made, scratch, e));
-    if (made) return TRA_OK;
-    for (int64_t r = 0; r < rows; r += STRIP) {
-        int n = (int)tra_min64(STRIP, rows - r);
-        TRA_TRY(tra_keys_of(&l->right, right, r, n, x->word + r * x->words, scratch, 0, e));
-    }
-    bool whole = tra_finder_is_whole(l);
-    if (whole) range = range_of(l, x, rows, &x->least);
-    x->direct = whole && range < direct_slots(rows);
-    x->close = whole && range < most_bits(rows);
-    x->nslots = x->direct ? range + 1 : hash_slots(rows);
-    x->nbits = x->close ? range + 1 : hash_bits(rows);
-    memset(x->begin, 0, (size_t)(x->nslots + 1) * sizeof *x->begin);
-    if (!x->direct) memset(x->head, -1, (size_t)x->nslots * sizeof *x->head);
-    TRA_TRY(find_slots(l, right, x, e));
-    if (!x->direct) set_bits(l, x, rows);
-    x->single = true;
-    for (int64_t s = 0; s < x->nslots; s++) {
-        x->single = x->single && x->begin[s + 1] <= 1;
-        x->begin[s + 1] += x->begin[s];
-    }
-    for (int64_t r = rows - 1; r >= 0; r--) { /* backwards, so that begin[s + 1] becomes where s begins */
-        if (x->slot[r] >= 0) x->list[--x->begin[x->slot[r] + 1]] = (int32_t)r;
-    }
-    memmove(x->begin, x->begin + 1, (size_t)x->nslots * sizeof *x->begin);
-    int64_t all = 0;
-    for (int64_t r = 0; r < rows; r++) all += x->slot[r] >= 0;
-    x->begin[x->nslots] = (int32_t)all;
-    return TRA_OK;
+                !l->s.asof; /* then bits are enough */
+    x->close = x->packed && x->total < most_bits(rows);
+    x->direct = x->packed && x->total < direct_slots(rows) && !(asks && rows > STRIP);
+    x->nslots = x->direct ? x->total : hash_slots(rows);
+    x->nbits = x->close ? x->total : hash_bits(rows);
+    x->rank = (int32_t *)(x->bit + bit_words(x->nbits));
+    x->head = x->direct ? x->begin : head; /* slots that are keys have rows, or lists */
+    if (x->close && !x->direct) TRA_TRY(make_bits(x, &s, e));
+    x->exists = x->single = asks && x->close && !x->direct;
+    if (x->exists) return TRA_OK;
+    clear(x);
+    if (!l->s.asof && !l->band) TRA_TRY(make_single(l, x, &s, &made, e));
+    if (made) return x->list = x->head, TRA_OK;
+    clear(x);
+    return make_lists(l, x, &s, e);
 }

@@ -18,34 +18,53 @@ struct tra_lookup {
     const struct tra_band *band;  /* and what it bounds (band.h), or NULL */
 };
 
+/* A key as a part of a word: how far a value lies above `least`, or `null`, times the stride. */
+typedef struct tra_key_range {
+    int64_t least;
+    uint64_t range, null, stride; /* range: how far the greatest lies above the least */
+} tra_key_range;
+
 /* The index of the right table by key. Each key has a slot; the right rows of slot s are list[begin[s]] .. list[begin[s
- * + 1] - 1]. */
+ * + 1] - 1], or, where no two rows have one key, head[s] (-1: there is none). */
 typedef struct tra_finder {
     int nkeys;
-    int words;      /* words of a row's keys (tra_keys_words) */
-    uint64_t *word; /* the keys of the right rows */
-    bool direct;    /* the slot of a key is the key less `least`; else its place in a hash table, */
-    bool sorted;    /* or, where too many keys collide there, among all keys in order */
-    bool single;    /* no two right rows have one key */
-    bool exists;    /* there are bits alone, which say whether a key is there: their places are slots */
-    bool close;     /* `bit` has a bit for each value from `least` on, set if a key has it; else for hashes */
-    int64_t least;
-    int64_t nbits;
-    uint64_t *bit;  /* most left rows that have no partner are recognized by it; not where keys are their own slots */
+    bool nulls_match;
+    bool packed;        /* the keys of a row are one word, */
+    tra_key_range *key; /* made of these parts, */
+    int64_t total;      /* less than this; INT64_MAX: or more */
+    int words;          /* words of a row's keys */
+    uint64_t *word;     /* the keys of the right rows, where they are not their own slots */
+    uint64_t seed;
+    bool direct; /* the slot of a key is its word; else its rank, or its place in a hash table, */
+    bool sorted; /* or, where too many keys collide there, among all keys in order */
+    bool single; /* no two right rows have one key: there are no lists */
+    bool exists; /* there are bits alone, which say whether a key is there: all have slot 0 */
+    bool close;  /* `bit` has a bit for each word, set if a key has it, whose rank is the slot; else for hashes, */
+    int64_t nbits;  /* by which most left rows that have no partner are recognized */
+    uint64_t *bit;
+    int32_t *rank; /* for each word of bits how many are set before */
     int64_t nslots; /* of a hash table a power of 2 */
-    int32_t *head;  /* of each slot a right row that has its key; hash table: -1 where the slot is free */
-    int64_t probes; /* that have met another key, so far */
+    int32_t *head;  /* of each slot a right row that has its key; -1: the slot is free */
     int32_t *begin, *list;
     int32_t *slot; /* of each right row; -1: a NULL key that matches nothing */
 } tra_finder;
 
+bool tra_lookup_is_kept(const tra_lookup *l, const tra_kept *kept); /* is its index there, whose rows were checked? */
 const char *tra_lookup_name(const tra_lookup *l, int side);  /* of the left (0) or right (1) table, for messages */
-int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows); /* of an index of so many rows */
-/* Makes the index in *room, and sets that to what is left of it. lists: with the rows of each key, also of joins that
+int64_t tra_finder_bytes(const tra_lookup *l, int64_t rows); /* of an index of so many rows, */
+int64_t tra_finder_scratch(const tra_lookup *l);             /* and of scratch, to make it and to look up */
+/* Makes the index in *room, and sets that to what is left of it. lists: rows of keys are asked for, also of joins that
  * ask only whether there are some. */
 TRA_MUSTUSE tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lists, tra_finder *x,
                                        void **room, void *scratch, tra_err *e);
-bool tra_finder_is_whole(const tra_lookup *l); /* has the join one key, of whole numbers, dates or codes, never NULL? */
-int64_t tra_finder_find(const tra_lookup *l, tra_finder *x, const uint64_t *words); /* the slot of a key, or -1 */
+/* The slots of the keys of n left rows (at most a strip) from `row` on; -1: nobody has the key. first: the number of
+ * the batch's first row. */
+TRA_MUSTUSE tra_status tra_finder_slots(const tra_lookup *l, const tra_finder *x, const tra_batch *left, int64_t row,
+                                        int n, int64_t first, int32_t *slot, void *scratch, tra_err *e);
+/* The rows of a slot: list[*begin] .. list[*end - 1]. Not where bits alone are there. */
+static inline void tra_finder_rows(const tra_finder *x, int32_t slot, int64_t *begin, int64_t *end) {
+    *begin = slot < 0 ? 0 : x->single ? slot : x->begin[slot];
+    *end = slot < 0 ? 0 : x->single ? slot + (x->head[slot] >= 0) : x->begin[slot + 1];
+}
 
 #endif

@@ -17,11 +17,9 @@ TRA_MUSTUSE tra_status tra_right_index(const tra_lookup *l, const tra_batch *rig
                                        void *scratch, tra_right **out, tra_err *e);
 /* Bytes that computing keys, times and what bounds them takes. */
 int64_t tra_right_scratch(const tra_lookup *l);
-/* The places in lists of the right rows with the keys of row i of a strip. */
-void tra_right_places(const tra_lookup *l, tra_finder *x, const uint64_t *words, int i, int64_t *begin, int64_t *end);
-/* What n left rows from `row` on ask for, at most as many as the query has room for. words: room for keys of a strip.
- */
+/* What n left rows from `row` on ask for, at most as many as the query has room for. slot: room for
+ * those of a strip. */
 TRA_MUSTUSE tra_status tra_right_ask(const tra_lookup *l, const tra_batch *left, int64_t row, int64_t n, int64_t first,
-                                     tra_right *r, tra_band_query *q, uint64_t *words, void *scratch, tra_err *e);
+                                     tra_right *r, tra_band_query *q, int32_t *slot, void *scratch, tra_err *e);
 
 #endif

@@ -17,16 +17,8 @@ tra_vector *tra_keys_begin(const tra_keys *k, void *scratch, tra_colrun *run) {
     return scratch;
 }
 
-static uint64_t float_word(double f) {
-    uint64_t w;
-    if (f != f) return UINT64_C(0x7ff8000000000000);
-    if (f == 0) f = 0;
-    memcpy(&w, &f, sizeof w);
-    return w;
-}
-
 static uint64_t word_of(tra_dtype t, const void *v, int64_t i) {
-    return tra_dtype_is_float(t) ? float_word(tra_element_real(t, v, i)) : (uint64_t)tra_element_whole(t, v, i);
+    return tra_dtype_is_float(t) ? tra_float_word(tra_element_real(t, v, i)) : (uint64_t)tra_element_whole(t, v, i);
 }
 
 tra_status tra_key_failed(int64_t row, tra_err *e) {

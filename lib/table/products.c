@@ -55,7 +55,8 @@ static int64_t scratch(const void *data, const tra_dims *ext_a, const tra_dims *
     return tra_add_most(all, vectors(s) + 64);
 }
 
-static int64_t keep(const void *data, const tra_dims *ext_b) {
+static int64_t keep(const void *data, const tra_dims *ext_b, bool *own) {
+    *own = tra_lookup_changes_kept(((const tra_joined_sums *)data)->l);
     return tra_lookup_keep(((const tra_joined_sums *)data)->l, ext_b->v[0]);
 }
 

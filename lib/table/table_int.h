@@ -2,6 +2,8 @@
 #ifndef TRA_TABLE_INT_H
 #define TRA_TABLE_INT_H
 
+#include <string.h>
+
 #include "../base/simd.h"
 #include "table.h"
 
@@ -131,6 +133,12 @@ typedef struct tra_keys {
     tra_colcode *code;
     const tra_colexpr *const *x;
 } tra_keys;
+static inline uint64_t tra_float_word(double f) {
+    uint64_t w;
+    if (f == 0) f = 0;
+    memcpy(&w, &f, sizeof w);
+    return f != f ? UINT64_C(0x7ff8000000000000) : w;
+}
 tra_keys tra_keys_new(tra_arena *a, int n, const tra_colexpr *const *x, int columns);
 int64_t tra_keys_scratch(const tra_keys *k);
 /* Begins evaluating the keys in scratch memory; returns room there for a strip of the table's columns. */

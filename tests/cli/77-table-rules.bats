@@ -75,6 +75,30 @@ assert read == p["disk_read_bytes"] > 0, (read, p["disk_read_bytes"])'
     done
 }
 
+# narrow COLUMNS STATEMENTS: the table A, of which trip is read in these columns alone, with and without Q-6.
+narrow() {
+    printf 'input trip from "trip.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra
+    status 0 tra run -q --without Q-6 p.tra
+    status 0 mv a.h5 without.h5
+    status 0 tra explain --operators p.tra
+    has "input trip of $1 "
+    for sites in 1 2; do
+        status 0 tra run -q --sites $sites p.tra
+        status 0 tra diff a.h5 without.h5
+    done
+}
+
+@test "Q-6: nor through orders, unions, and joins that are cut into slices" {
+    trips
+    tra import -q --table --block 300 trip.csv -o trip.h5
+    narrow 'minutes, w' 'A = project(order(trip, [w desc, minutes]), m = minutes * 2)'
+    narrow 'start, w' 'A = group(union(trip, select(trip, w > 0)), [start], v = sum(w))'
+    narrow 'start, minutes, w' 'd = group(trip, [s = start % 7, m = minutes % 5], v = sum(w))
+u = project(trip, s = start % 7, start, minutes, w, q = w * w)
+J = join(u, d, s == s && minutes > p_m, prefix = "p_")
+A = group(J, [minutes], v = sum(p_v))'
+}
+
 # same_table RULES STATEMENTS [RULE]: the table A with and without the rules; that rule shapes the plan.
 same_table() {
     printf 'input trip from "trip.h5"\ninput station from "station.h5"\n%s\noutput A to "a.h5"\n' "$2" >p.tra

@@ -27,10 +27,11 @@ static tra_batch random_rows(int side, int64_t rows, int64_t values) {
         if (c[i].nullable) v[i].state = tra_arena_alloc(arena, (size_t)rows + 1);
     }
     c[S].dict = tra_dictionary_new(arena, 4, words[side], side ? (int64_t[]){1, 2, 1, 2} : (int64_t[]){1, 1, 2, 2});
+    int64_t far = values > 100 ? draw(2) ? INT64_C(1000000007) : INT64_MAX / 700 : 1;
     for (int64_t r = 0; r < rows; r++) {
         int64_t k = draw(values) - 2;
         ((int32_t *)v[A].values)[r] = (int32_t)k;
-        ((int64_t *)v[B].values)[r] = k * (values > 100 ? INT64_C(1000000007) : 1);
+        ((int64_t *)v[B].values)[r] = k * far;
         ((double *)v[F].values)[r] = k == 0 ? (draw(2) ? 0.0 : -0.0) : k == 1 ? NAN : (double)k;
         ((int32_t *)v[S].values)[r] = (int32_t)draw(4);
         for (int i = 0; i < COLUMNS; i++) {
