@@ -31,8 +31,10 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
 }
 
 int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own) {
-    *own = false;
-    return k->rows && k->rows->ops->keep ? k->rows->ops->keep(k->rows->data, ext_b, own) : 0;
+    bool any = false;
+    int64_t bytes = k->rows && k->rows->ops->keep ? k->rows->ops->keep(k->rows->data, ext_b, &any) : 0;
+    if (own) *own = any;
+    return bytes;
 }
 
 /* ---- results that say their extents themselves ------------------------------------------------------------------- */

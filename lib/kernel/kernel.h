@@ -437,7 +437,7 @@ typedef struct tra_layout_kernels {
  * less than tra_kernel_scratch. TRA_SIZE_MOST where it is too much to count. */
 int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
-/* Bytes of what a join keeps of an operand of these extents (tra_kept). *own: of each worker, which changes it. */
+/* Bytes of what a join keeps of an operand of these extents (tra_kept). *own (or NULL): each worker changes its own. */
 int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own);
 
 /* Bytes that the result will take, or a bound that is near; out: its layout, type and extents, without a block. Of

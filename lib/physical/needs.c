@@ -193,8 +193,7 @@ typedef struct terms {
 static terms terms_of(const tra_plan *p, const tra_op *op) {
     const tra_op *l = &p->ops[op->in[0]], *r = op->in[1] >= 0 ? &p->ops[op->in[1]] : NULL;
     terms t = {.ext = l->type.cat->bound};
-    bool own;
-    if (r) join_term(op, l, r, &t.ext, &t.kernel), t.keep = tra_cell_keep(op->what.join, &r->type.cat->bound, &own);
+    if (r) join_term(op, l, r, &t.ext, &t.kernel), t.keep = tra_cell_keep(op->what.join, &r->type.cat->bound, NULL);
     if (op->what.agg) tra_agg_state_ext(op->what.agg, &t.ext, &t.state);
     return t;
 }

@@ -18,9 +18,9 @@ typedef struct tra_engine tra_engine;
 typedef struct tra_unit tra_unit;
 
 typedef struct tra_worker {
-    int id;        /* from 0 */
-    void *scratch; /* for computing: as much as the stage asked for (tra_engine_begin_stage) */
-    void *io;      /* for reading and writing, likewise */
+    int id;         /* from 0 */
+    void *scratch;  /* for computing: as much as the stage asked for (tra_engine_begin_stage) */
+    void *io;       /* for reading and writing, likewise */
     tra_kept own;   /* what the kernel of a join keeps of a right operand that is one block, for the whole stage: */
     tra_kept *kept; /* that of this worker, or one that all share, */
     const void *kept_by; /* and, of its own, whose kernel that is */

@@ -78,8 +78,8 @@ struct tra_engine {
         double ticked; /* when tick was last called */
         tra_engine_overlap_fn *overlap;
         void *overlap_ctx;
-        bool may_work;   /* its stack is as large as a worker's */
-        bool wanted;     /* the next unit waits for what the overlapping exchanges bring */
+        bool may_work; /* its stack is as large as a worker's */
+        bool wanted;   /* the next unit waits for what the overlapping exchanges bring */
         tra_track *track;
         bool in_overlap; /* it is inside of `overlap`: memory that is waited for there comes from workers alone */
     } producer;

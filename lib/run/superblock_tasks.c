@@ -67,8 +67,8 @@ static void slice(tra_array *a, int tile, int tiles) {
 }
 
 /* Adds a pair to an output that grows or is counted, which is one tile. */
-static tra_status grow(tra_joinagg *st, output *c, int sum, bool last, const tra_unit_input *l,
-                       const tra_unit_input *r, tra_worker *w, tra_err *e) {
+static tra_status grow(tra_joinagg *st, output *c, int sum, bool last, const tra_unit_input *l, const tra_unit_input *r,
+                       tra_worker *w, tra_err *e) {
     tra_grow g = {st, w, c->ordinal, &c->state};
     tra_dims ext;
     if (st->how.counted) {

@@ -75,9 +75,7 @@ static bool word_of(const tra_lookup *l, const uint64_t *key, uint64_t *out) {
     return key[0] == 0;
 }
 
-int64_t tra_asof_bytes(const tra_lookup *l, int64_t rows) {
-    return l->s.asof ? 2 * tra_round64(8 * rows) : 0;
-}
+int64_t tra_asof_bytes(const tra_lookup *l, int64_t rows) { return l->s.asof ? 2 * tra_round64(8 * rows) : 0; }
 
 static int by_time(const void *a, const void *b, void *ctx) {
     int32_t i = *(const int32_t *)a, j = *(const int32_t *)b;

@@ -39,8 +39,8 @@ static void before_run(const void *data, const tra_cell *a, const tra_cell *b, t
     tra_vector *v = scratch;
     tra_batch left, right, made = {.v = v + x->left->n + x->right->n};
     bool checked = tra_lookup_is_kept(x->join, b->kept);
-    bool open = tra_open_rows(a, x->left, true, v, &left) &&
-                tra_open_rows(b, x->right, !checked, v + x->left->n, &right);
+    bool open =
+        tra_open_rows(a, x->left, true, v, &left) && tra_open_rows(b, x->right, !checked, v + x->left->n, &right);
     tra_err e = {0};
     int64_t rows = open ? left.rows : 0, first = tra_max64(0, a->first);
     tra_columns_begin(out, x->out, rows, &made);

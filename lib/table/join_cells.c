@@ -51,8 +51,8 @@ static bool open_operands(const tra_lookup *l, const tra_cell *a, const tra_cell
     o->out.v = v + tra_lookup_pair(l)->n;
     o->rest = (char *)v + vectors(l);
     o->kept = b->kept;
-    tra_status status = out->counted[0] ? tra_columns_view(a, s->left, &o->left, &e)
-                                        : tra_columns_of(a, s->left, &o->left, &e);
+    tra_status status =
+        out->counted[0] ? tra_columns_view(a, s->left, &o->left, &e) : tra_columns_of(a, s->left, &o->left, &e);
     if (status == TRA_OK)
         status = tra_lookup_is_kept(l, b->kept) ? tra_columns_view(b, s->right, &o->right, &e)
                                                 : tra_columns_of(b, s->right, &o->right, &e);
@@ -110,12 +110,8 @@ static const void *ops_over(tra_arena *a, const void *data, const tra_rows_fewer
     return tra_lookup_over(a, data, f);
 }
 
-const tra_rows_ops tra_lookup_ops = {.scratch = ops_scratch,
-                                     .keep = ops_keep,
-                                     .bytes = ops_bytes,
-                                     .run = ops_run,
-                                     .reads = ops_reads,
-                                     .over = ops_over};
+const tra_rows_ops tra_lookup_ops = {
+    .scratch = ops_scratch, .keep = ops_keep, .bytes = ops_bytes, .run = ops_run, .reads = ops_reads, .over = ops_over};
 
 const tra_lookup *tra_lookup_over(tra_arena *a, const tra_lookup *l, const tra_rows_fewer *f) {
     const tra_lookup_spec *old = tra_lookup_spec_of(l);

@@ -88,8 +88,7 @@ static tra_status refuse_errors(const uint8_t *state, int n, int64_t first, tra_
 
 #define DISTANCE(name, text, T, ...)                                                                                   \
     case TRA_##name:                                                                                                   \
-        for (int i = 0; i < n; i++)                                                                                    \
-            far[i] = (uint64_t)(int64_t)((const T *)v.values)[i] - (uint64_t)r->least;                                 \
+        for (int i = 0; i < n; i++) far[i] = (uint64_t)(int64_t)((const T *)v.values)[i] - (uint64_t)r->least;         \
         break;
 #define REAL(name, text, T, ...)                                                                                       \
     case TRA_##name:                                                                                                   \

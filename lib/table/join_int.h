@@ -35,14 +35,14 @@ typedef struct tra_finder {
     int words;          /* words of a row's keys */
     uint64_t *word;     /* the keys of the right rows, where they are not their own slots */
     uint64_t seed;
-    bool direct; /* the slot of a key is its word; else its rank, or its place in a hash table, */
-    bool sorted; /* or, where too many keys collide there, among all keys in order */
-    bool single; /* no two right rows have one key: there are no lists */
-    bool exists; /* there are bits alone, which say whether a key is there: all have slot 0 */
-    bool close;  /* `bit` has a bit for each word, set if a key has it, whose rank is the slot; else for hashes, */
-    int64_t nbits;  /* by which most left rows that have no partner are recognized */
+    bool direct;   /* the slot of a key is its word; else its rank, or its place in a hash table, */
+    bool sorted;   /* or, where too many keys collide there, among all keys in order */
+    bool single;   /* no two right rows have one key: there are no lists */
+    bool exists;   /* there are bits alone, which say whether a key is there: all have slot 0 */
+    bool close;    /* `bit` has a bit for each word, set if a key has it, whose rank is the slot; else for hashes, */
+    int64_t nbits; /* by which most left rows that have no partner are recognized */
     uint64_t *bit;
-    int32_t *rank; /* for each word of bits how many are set before */
+    int32_t *rank;  /* for each word of bits how many are set before */
     int64_t nslots; /* of a hash table a power of 2 */
     int32_t *head;  /* of each slot a right row that has its key; -1: the slot is free */
     int32_t *begin, *list;

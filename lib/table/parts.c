@@ -168,11 +168,8 @@ static const void *sample_over(tra_arena *a, const void *data, const tra_rows_fe
     return x;
 }
 
-const tra_rows_ops tra_sample_ops = {.scratch = sample_scratch,
-                                     .bytes = sample_bytes,
-                                     .run = sample_run,
-                                     .reads = sample_reads,
-                                     .over = sample_over};
+const tra_rows_ops tra_sample_ops = {
+    .scratch = sample_scratch, .bytes = sample_bytes, .run = sample_run, .reads = sample_reads, .over = sample_over};
 
 static int64_t splitters_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
     const tra_sampling *x = data;
