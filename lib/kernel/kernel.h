@@ -131,9 +131,9 @@ typedef enum tra_property {
 
 typedef struct tra_kernel tra_kernel;
 
-/* Building. Each returns a kernel in the arena, or TRA_PROGRAM with a message in the terms of the language (the
- * caller adds the place). Names: tra_kernel_named("matmul", TRA_USE_JOIN, 0, NULL). scale(c) has one argument. matmul
- * takes matrices alone; vectors need an Einstein string, and the error of tra_kernel_shape2 says so. */
+/* Building. Each returns a kernel in the arena, or TRA_PROGRAM in the terms of the language (the caller adds the place).
+ * Names: tra_kernel_named("matmul", TRA_USE_JOIN, 0, NULL). scale(c) has one argument. matmul takes matrices alone;
+ * vectors need an Einstein string, and the error of tra_kernel_shape2 says so. */
 TRA_MUSTUSE tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, int nargs,
                                         const double *args, const tra_kernel **out, tra_err *e);
 struct tra_dim_labels;
@@ -172,8 +172,8 @@ typedef enum tra_rows_extent {
     TRA_ROWS_ELEMENTS, /* the elements of the (left) operand, or `most` */
     TRA_ROWS_FIXED,    /* `most`, exactly */
     TRA_ROWS_NONE,     /* the result is a number, of rank 0 */
-    TRA_ROWS_TAKEN,    /* of a tensor: the extents of the left operand, but along dimension `width` as many positions as
-                          the right one has; an entry of the left one has at most `each` in the result */
+    TRA_ROWS_TAKEN,    /* of a tensor: the left operand's extents, but along dimension `width` the right one's
+                          positions; an entry of the left one has at most `each` in the result */
 } tra_rows_extent;
 
 /* What runs them, whose `data` that is; cells are as in the functions of cells below. Failures are noted by
@@ -493,8 +493,7 @@ void tra_blas_fit(char **argv);
 
 /* ---- giving up ---------------------------------------------------------------------------------------------- */
 
-/* While set, what may take long returns early, and what it was to compute is not: a stage has failed or is to stop, and
- * drops the results of what is under way. */
+/* While set, what may take long returns early, without its result: a stage has failed or is to stop, and drops it. */
 extern atomic_bool tra_cancel;
 static inline bool tra_cancelled(void) { return atomic_load_explicit(&tra_cancel, memory_order_relaxed); }
 
