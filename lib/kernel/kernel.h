@@ -131,7 +131,7 @@ typedef enum tra_property {
 
 typedef struct tra_kernel tra_kernel;
 
-/* Building. Each returns a kernel in the arena, or TRA_PROGRAM in the terms of the language (the caller adds the place).
+/* Building. Each returns a kernel in the arena, or TRA_PROGRAM in terms of the language (the caller adds the place).
  * Names: tra_kernel_named("matmul", TRA_USE_JOIN, 0, NULL). scale(c) has one argument. matmul takes matrices alone;
  * vectors need an Einstein string, and the error of tra_kernel_shape2 says so. */
 TRA_MUSTUSE tra_status tra_kernel_named(tra_arena *a, const char *name, tra_kernel_use use, int nargs,
