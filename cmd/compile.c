@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../formats/io.h"
+#include "../lib/relation/stand_in.h"
 #include "../formats/stand_in.h"
 #include "../plans/explain/explain.h"
 #include "../plans/search/planfile.h"
@@ -26,6 +27,17 @@ static tra_status write_plan(const char *program, const tra_job *job, const tra_
     return s;
 }
 
+/* A plan over a table that was made for this command alone could not be run later. */
+static tra_status check_inputs(const tra_job *job, tra_err *e) {
+    const tra_graph *g = job->program.graph;
+    for (int i = 0; i < g->n; i++)
+        if (g->v[i]->op == TRA_OP_INPUT && g->v[i]->uses > 0 && g->v[i]->path && tra_is_intermediate(g->v[i]->path))
+            return tra_fail(e, TRA_PROGRAM,
+                            "%s makes strings that only a run tells, after which the rest is planned: run the program",
+                            job->program.src.name);
+    return TRA_OK;
+}
+
 static tra_status run(int argc, char **argv, tra_err *e) {
     (void)argc;
     tra_request r;
@@ -35,8 +47,9 @@ static tra_status run(int argc, char **argv, tra_err *e) {
     TRA_TRY(tra_planning_request(0, 0, &r, e));
     TRA_TRY(tra_made_planning(&r, true, e));
     TRA_TRY(tra_job_load(argv[0], &r, &job, e));
-    tra_status s =
-        job.compiled ? tra_fail(e, TRA_USAGE, "%s is a plan already", argv[0]) : write_plan(argv[0], &job, &r, e);
+    tra_status s = check_inputs(&job, e);
+    if (s == TRA_OK)
+        s = job.compiled ? tra_fail(e, TRA_USAGE, "%s is a plan already", argv[0]) : write_plan(argv[0], &job, &r, e);
     if (s == TRA_OK)
         tra_info(1, "%s: plan %d of %d, %s, for %d sites", output, job.plan->rank, job.plans.n, job.plan->strategy,
                  job.options.sites);

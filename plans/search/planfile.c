@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "../../lib/relation/stand_in.h"
 #include "../ia/ia.h"
 #include "cost.h"
 
@@ -75,7 +76,7 @@ void tra_planfile_print(const char *path, const tra_job *job, const tra_request 
         put_text(out, "define", d, strlen(d));
     }
     for (int i = 0; i < g->n; i++) {
-        if (g->v[i]->op != TRA_OP_INPUT || !g->v[i]->rel) continue;
+        if (g->v[i]->op != TRA_OP_INPUT || !g->v[i]->rel || tra_is_intermediate(g->v[i]->path)) continue;
         const char *file = absolute(a, g->v[i]->path), *id = tra_rel_identity(g->v[i]->rel, a);
         put_text(out, "input", g->v[i]->name, strlen(g->v[i]->name));
         put_text(out, "path", file, strlen(file));

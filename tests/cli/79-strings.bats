@@ -143,6 +143,8 @@ END
     tra run -q --dry-run p.tra >/dev/null
     [ ! -e G.csv ]
     [ -z "$(ls -A "$TRA_SCRATCH")" ]
+    status 2 tra compile p.tra -o plan
+    [[ $output == *"makes strings that only a run tells"* ]]
     printf '%s\n' 'input t from "t.h5"' 'state S = t' 'repeat 2 {' \
         '  next S = project(S, k, i, x = x + 1, w, s = concat(x, w))' '}' 'output S' >loop.tra
     status 2 tra run -q loop.tra
