@@ -348,8 +348,13 @@ size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta,
 double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b);
 /* Nanoseconds that one operation of a fused statement is predicted to take a site (program.h); 0: it is none. */
 double tra_kernel_pace(const tra_kernel *k);
-/* The rate at which LAPACK does the operations of a kernel, as a share of that of products by BLAS; 0: it is none. */
-double tra_kernel_lapack_share(const tra_kernel *k);
+/* The rate at which LAPACK does the operations of a kernel on arrays of about these extents, as a share of that of
+ * products by BLAS; 0: it is none. */
+double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a);
+/* What one of its operations takes, where one that reads two elements from memory and writes one takes 1: less in tiles
+ * that stay in registers and in strips that stay in a cache, more for functions; of rows of tables. held: the operands
+ * are held by their entries. */
+double tra_kernel_passes(const tra_kernel *k, bool held);
 
 /* A join kernel fused with the aggregation matadd: acc += k(a, b), where k(a, b) may be smaller than acc (padding with
  * zero adds nothing). Possible when tra_kernel_fuses(k, agg) says so: a contraction under a plain sum; acc is of

@@ -308,6 +308,8 @@ bool tra_nest_next(tra_nest *nest, int64_t *off);
  * `reduced`, for each step of `kept`. False, and nothing is done, if there are no such tiles for this code and fold. */
 bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *const *arg, const tra_array *out,
                    const tra_nest *kept, const tra_nest *reduced);
+/* Are there some, on this processor? */
+bool tra_tiles_fit(const tra_code *code, tra_scalar_op fold);
 /* c[i * row + j * column] (+)= sum a[l * lda + i] * a[l * lda + j] for i <= j < n <= TRA_GRAM_MOST, l < k. */
 enum { TRA_GRAM_MOST = 96 };
 void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column);

@@ -417,11 +417,7 @@ void tra_lapack_run(const tra_kernel *k, const tra_array *a, const tra_array *b,
         tra_tall_run(k, a, b, out, scratch);
         return;
     }
-    job w = {.m = (int)a->ext.v[0],
-             .n = (int)a->ext.v[1],
-             .a = scratch,
-             .type = out->dtype,
-             .columns = k->columns};
+    job w = {.m = (int)a->ext.v[0], .n = (int)a->ext.v[1], .a = scratch, .type = out->dtype, .columns = k->columns};
     int64_t ints, elements = a->ext.v[0] * a->ext.v[1];
     w.k = w.m < w.n ? w.m : w.n;
     room(f, w.m, w.n, b && b->ext.n == 2 ? b->ext.v[1] : f == TRA_L_INVERSE ? w.n : 1, &w.nwork, &ints);
@@ -477,11 +473,16 @@ double tra_lapack_flops(tra_lapack f, const tra_dims *a, const tra_dims *b) {
     return 0;
 }
 
-double tra_kernel_lapack_share(const tra_kernel *k) {
-    const tra_kernel *self = k, *const *step;
+double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a) {
+    static const double shares[] = {[TRA_L_SOLVE] = 0.5,     [TRA_L_INVERSE] = 0.8, [TRA_L_DET] = 0.8,
+                                    [TRA_L_CHOLESKY] = 0.65, [TRA_L_EIGH_W] = 0.5,  [TRA_L_EIGH_V] = 1.2,
+                                    [TRA_L_SVD_U] = 0.85,    [TRA_L_SVD_S] = 0.85,  [TRA_L_SVD_V] = 0.85};
+    static const double QR = 0.85, HALF = 200; /* of few columns most is done by vectors */
+    const tra_kernel *self = k, *const * step;
     tra_steps(k, &step, &self);
     if (step[0]->cls != TRA_K_LAPACK) return 0;
     tra_lapack f = step[0]->row->lapack;
-    bool qr = tra_lapack_is_tall(f) || f == TRA_L_QR_Q || f == TRA_L_QR_R; /* half of it multiplies by vectors */
-    return qr ? 1.0 / 12 : 1.0 / 4;
+    double n = a->n > 1 ? (double)tra_max64(1, a->v[1]) : 1;
+    double most = f < sizeof shares / sizeof *shares && shares[f] > 0 ? shares[f] : QR;
+    return most * n / (n + HALF);
 }

@@ -54,7 +54,7 @@ static void complete(search *s, implementation *m, int q) {
     tra_add_traffic(s, &m->cost, tra_move_traffic(s, n, true, m->between, q), &m->f->summand);
     tra_work w = tra_step_work(s, TRA_PLAN_MERGE, n, q);
     double c = tra_place_summands(&s->places.v[m->between]);
-    tra_add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest, c * w.bound}, NULL, n->type.dtype);
+    tra_add_work(s, &m->cost, (tra_work){c * w.total, c * w.busiest, c * w.bound}, NULL, n);
     m->out = q;
     m->memory = m->f->memory[1];
 }
@@ -82,13 +82,11 @@ static void join_at(search *s, implementation *m, bool stored) {
     m->strategy = m->f->x->rule && !fused ? 0 : XXH64(name, strlen(name), (uint64_t)m->f->join->node.id);
     tra_placement pairs = tra_join_place(s->labels[j->id], l, r);
     m->out = tra_place_intern(s, &pairs);
-    bool rows = j->in[0]->type.layout || j->in[1]->type.layout;
-    const tra_kernel *known = rows && !fused ? NULL : j->kernel;
     tra_work w = stored ? tra_step_work(s, TRA_PLAN_JOIN, j, m->out) : tra_join_work(s, m->f, m->out);
     if (!stored)
         w.busiest *= tra_kernel_rows_share(j->kernel, &j->in[0]->type, &j->in[1]->type,
                                            tra_ceil_div(m->f->x->node.type.cat->n, s->o->sites));
-    tra_add_work(s, &m->cost, w, known, j->type.dtype);
+    tra_add_work(s, &m->cost, w, j->kernel, j);
 }
 
 /* May this aggregation leave summands on the sites? In a reproducible plan only branches of the tree of its sums. */
@@ -124,7 +122,7 @@ int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) 
         if (n->op == TRA_OP_TRANSFORM)
             w.busiest *= tra_map_passes(&n->in[0]->type, &n->type) *
                          tra_kernel_order_share(n->kernel, &n->in[0]->type, &n->type);
-        tra_add_work(s, &m.cost, w, NULL, n->type.dtype);
+        tra_add_work(s, &m.cost, w, n->op == TRA_OP_TRANSFORM ? n->kernel : NULL, n);
     }
     if (m.out < 0) return -1;
     if (tra_place_is_partial(&s->places.v[m.out])) {
@@ -143,7 +141,7 @@ int tra_implement_stored(search *s, int g, const variant *f, int l, int r) {
     join_at(s, &m, true);
     m.between = tra_place_intern(s, &p);
     tra_add_traffic(s, &m.cost, tra_move_traffic(s, j, false, m.out, m.between), &j->type);
-    tra_add_work(s, &m.cost, tra_step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n->type.dtype);
+    tra_add_work(s, &m.cost, tra_step_work(s, TRA_PLAN_AGG, n, m.between), NULL, n);
     m.out = tra_map_place(s, n, m.between);
     return add_implementation(s, g, &m);
 }

@@ -226,7 +226,8 @@ int tra_map_place(search *s, const tra_node *n, int p);
 /* Forgets what these found, but for the places. */
 void tra_costs_forget(search *s);
 void tra_add_traffic(const search *s, spent *c, tra_traffic t, const tra_type *type);
-void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, tra_dtype dtype);
+/* k: the kernel of node n that does it; NULL: sums. */
+void tra_add_work(const search *s, spent *c, tra_work w, const tra_kernel *k, const tra_node *n);
 static inline double spent_scalar(const search *s, const spent *c) {
     return s->o->cost == TRA_COST_TRA ? c->floats : c->seconds;
 }

@@ -61,18 +61,20 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
     return (most - both) / one_way + both / rates->network;
 }
 
-double tra_work_seconds(const tra_kernel *k, tra_dtype t, double busiest, const tra_rates *rates) {
+double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, tra_dtype t, double busiest,
+                        const tra_rates *rates) {
     size_t size = tra_dtype_size(t);
     double pace = k ? tra_kernel_pace(k) : 0;
     if (pace > 0) return busiest * pace * 1e-9 * (rates->entries > 0 ? 1 : tra_rates_builtin().memory / rates->memory);
-    double share = k ? tra_kernel_lapack_share(k) : 0; /* in f64, whatever the operands are */
+    bool held = tra_is_held(l) || (r && tra_is_held(r));
+    double share = k ? tra_kernel_lapack_share(k, &l->cat->bound) : 0; /* in f64, whatever the operands are */
     if (share > 0) return busiest / (share * rates->flops_f64);
-    if (k && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
+    if (k && !held && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
         enum { SLOWER = 4 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
         bool blas = tra_dtype_rows[t].blas;
         return blas ? busiest / (size == 4 ? rates->flops_f32 : rates->flops_f64) : SLOWER * busiest / rates->flops_f64;
     }
-    return busiest * (double)size / rates->memory;
+    return busiest * (double)size / rates->memory * (k ? tra_kernel_passes(k, held) : 1);
 }
 
 /* Elements, or rows, that are expected. */
@@ -137,24 +139,29 @@ static int *runs_in(const tra_plan *p) {
     return at;
 }
 
-/* Seconds for the dictionaries of a table that is written: one string after the other. */
-static double dictionary_seconds(const tra_op *op) {
-    static const double STRING = 5e-7;
+/* Seconds for a table that is written: statistics of each value, and the dictionaries, one string after the other. */
+static double table_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
+    static const double STRING = 5e-7, VALUE = 240; /* bytes of results that are made in the same time */
     double strings = 0;
     if (op->op != TRA_PLAN_OUTPUT || !op->type.columns) return 0;
     for (int c = 0; c < op->type.columns->n; c++) {
         const tra_column *x = &op->type.columns->v[c];
         if (tra_coltype_is_coded(x->type) && x->dict) strings += (double)x->dict->n;
     }
-    return STRING * strings;
+    double values = expected_of(&op->type) * op->type.columns->n;
+    return STRING * strings + VALUE * values / p->sites / rates->memory;
 }
 
-/* The kernel whose rate the work of an operator goes by: that of dense arrays, or of a fused statement; else NULL. */
-static const tra_kernel *timed_kernel(const tra_plan *p, const tra_op *o) {
-    if (o->what.map && tra_kernel_lapack_share(o->what.map) > 0) return o->what.map;
-    if (o->what.join && tra_kernel_pace(o->what.join) > 0) return o->what.join;
-    bool rows = o->what.join && (tra_is_held(&p->ops[o->in[0]].type) || tra_is_held(&p->ops[o->in[1]].type));
-    return rows ? NULL : o->what.join;
+/* Seconds of an operator's work by the rate of its kernel. */
+static double kernel_seconds(const tra_plan *p, const tra_op *o, const tra_rates *rates) {
+    double work = o->predicted.cost.flops_max;
+    if (o->in[0] < 0) return tra_work_seconds(NULL, &o->type, NULL, o->type.dtype, work, rates);
+    const tra_type *l = &p->ops[o->in[0]].type, *r = o->in[1] >= 0 ? &p->ops[o->in[1]].type : NULL;
+    const tra_kernel *k = o->what.join ? o->what.join : o->op == TRA_PLAN_MAP ? o->what.map : NULL;
+    if (o->op == TRA_PLAN_MAP && tra_kernel_lapack_share(k, &l->cat->bound) == 0)
+        work *= tra_map_passes(l, &o->type) * tra_kernel_order_share(k, l, &o->type);
+    if (o->op == TRA_PLAN_JOINAGG) work *= tra_kernel_rows_share(k, l, r, tra_ceil_div(o->type.cat->n, p->sites));
+    return tra_work_seconds(k, l, r, o->type.dtype, work, rates);
 }
 
 /* Seconds to begin and end a stage of a loop, with next to nothing to do; on several sites these agree on it. */
@@ -172,20 +179,13 @@ void tra_plan_seconds(tra_plan *p, const tra_rates *rates) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const tra_cost *c = &o->predicted.cost;
-        double *s = spent[at[i]], work = c->flops_max;
-        if (o->op == TRA_PLAN_MAP && !tra_kernel_lapack_share(o->what.map))
-            work *= tra_map_passes(&p->ops[o->in[0]].type, &o->type) *
-                    tra_kernel_order_share(o->what.map, &p->ops[o->in[0]].type, &o->type);
-        if (o->op == TRA_PLAN_JOINAGG)
-            work *= tra_kernel_rows_share(o->what.join, &p->ops[o->in[0]].type, &p->ops[o->in[1]].type,
-                                          tra_ceil_div(o->type.cat->n, p->sites));
+        double *s = spent[at[i]];
         s[NETWORK] += c->seconds; /* so far: those of the network alone */
         s[DISK] +=
             ((double)c->disk_read.expected / rates->disk_read + (double)c->disk_write.expected / rates->disk_write) /
             p->sites;
-        s[WORK] += tra_work_seconds(timed_kernel(p, o), o->type.dtype, work, rates) + tree_seconds(p, o, rates) +
-                   growth_seconds(p, o, rates) + entries_seconds(p, o, rates) + dictionary_seconds(o) +
-                   turn_seconds(p, o);
+        s[WORK] += kernel_seconds(p, o, rates) + tree_seconds(p, o, rates) + growth_seconds(p, o, rates) +
+                   entries_seconds(p, o, rates) + table_seconds(p, o, rates) + turn_seconds(p, o);
         /* memory is touched for the first time when more is held than ever before */
         if (rates->touch > 0 && i > 0)
             s[WORK] += (double)(c->peak_memory - p->ops[i - 1].predicted.cost.peak_memory) / rates->touch;
