@@ -402,7 +402,7 @@ static double size_of(const tra_dims *d) {
     return n;
 }
 
-static double code_flops(const tra_code *code) {
+double tra_code_flops(const tra_code *code) {
     double n = 0;
     for (int i = 0; i < code->n; i++) {
         tra_scalar_op op = code->v[i].op;
@@ -417,7 +417,7 @@ static double code_flops(const tra_code *code) {
 /* Operations of one step that makes `out` of `in` (and b, or NULL). */
 static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims *b, const tra_dims *out) {
     switch (k->cls) {
-    case TRA_K_SCALAR: return code_flops(k->code) * size_of(out);
+    case TRA_K_SCALAR: return tra_code_flops(k->code) * size_of(out);
     case TRA_K_OUTER: return size_of(out);
     case TRA_K_SOFTMAX: return 14 * size_of(out);
     case TRA_K_TOP: return 2 * size_of(in);
@@ -432,7 +432,7 @@ static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims
         for (int d = 0; b && d < k->rank[1]; d++)
             if (!memchr(k->in[0], k->in[1][d], (size_t)k->rank[0]) && !memchr(k->in[1], k->in[1][d], (size_t)d))
                 n *= (double)b->v[d];
-        if (k->cls == TRA_K_ALIGNED) return (code_flops(k->code) + (k->nlabels > k->nout)) * n;
+        if (k->cls == TRA_K_ALIGNED) return (tra_code_flops(k->code) + (k->nlabels > k->nout)) * n;
         return k->props & TRA_P_CONTRACTION ? 2 * n : n;
     }
     case TRA_K_TRANSPOSE:
@@ -447,43 +447,6 @@ static double step_flops(const tra_kernel *k, const tra_dims *in, const tra_dims
     }
     assert(!"one step");
     return 0;
-}
-
-/* Of an element of its result, or of the terms of that: operations and what they take. Measured with one thread on
- * AVX2: an addition in a strip takes 0.13 ns, exp 1 ns, a power 6 ns; a tile 0.04 ns an operation; a pass 0.85 ns. */
-static void step_passes(const tra_kernel *k, double *flops, double *passes) {
-    static const double CHEAP = 0.15, FUNCTION = 2, POWER = 8, TILE = 0.04, EACH = 1.0 / 3;
-    bool folds = k->cls == TRA_K_ALIGNED && k->nlabels > k->nout;
-    if ((k->cls != TRA_K_SCALAR && k->cls != TRA_K_ALIGNED) || code_flops(k->code) + folds < 1) {
-        *flops += 1, *passes += 1;
-        return;
-    }
-    double n = code_flops(k->code) + folds, own = (k->nin + !folds) * EACH + folds * CHEAP;
-    *flops += n;
-    if (folds && k->nin == 2 && tra_tiles_fit(k->code, k->fold)) {
-        *passes += TILE * n;
-        return;
-    }
-    for (int i = 0; i < k->code->n; i++) {
-        tra_scalar_op op = k->code->v[i].op;
-        if (op == TRA_S_CONST || op == TRA_S_ARG) continue;
-        bool cheap = op == TRA_S_DIV || op == TRA_S_SQRT;
-        tra_scalar_class class = tra_scalar_class_of(op);
-        own += class == TRA_SC_POWER ? POWER : class == TRA_SC_REAL && !cheap ? FUNCTION : CHEAP;
-    }
-    *passes += own;
-}
-
-double tra_kernel_passes(const tra_kernel *k, bool held) {
-    static const double ROWS = 0.5;
-    const tra_kernel *const *steps, *self = k;
-    double flops = 0, passes = 0;
-    int n = tra_steps(k, &steps, &self);
-    for (int i = 0; i < n; i++) {
-        if (steps[i]->cls == TRA_K_ROWS) return ROWS;
-        step_passes(steps[i], &flops, &passes);
-    }
-    return held ? 1 : passes / flops;
 }
 
 double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b) {

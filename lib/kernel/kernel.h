@@ -348,12 +348,9 @@ size_t tra_kernel_scratch(const tra_kernel *k, tra_kernel_use use, tra_dtype ta,
 double tra_kernel_flops(const tra_kernel *k, tra_kernel_use use, const tra_dims *a, const tra_dims *b);
 /* Nanoseconds that one operation of a fused statement is predicted to take a site (program.h); 0: it is none. */
 double tra_kernel_pace(const tra_kernel *k);
-/* The rate at which LAPACK does the operations of a kernel on arrays of about these extents, as a share of that of
- * products by BLAS; 0: it is none. */
+/* The rate of LAPACK on arrays of such extents, as a share of that of products by BLAS; 0: it is none. */
 double tra_kernel_lapack_share(const tra_kernel *k, const tra_dims *a);
-/* What one of its operations takes, where one that reads two elements from memory and writes one takes 1: less in tiles
- * that stay in registers and in strips that stay in a cache, more for functions; of rows of tables. held: the operands
- * are held by their entries. */
+/* What one of its operations takes; 1: to read two elements from memory and write one. held: its operands are rows. */
 double tra_kernel_passes(const tra_kernel *k, bool held);
 
 /* A join kernel fused with the aggregation matadd: acc += k(a, b), where k(a, b) may be smaller than acc (padding with
@@ -444,7 +441,6 @@ int64_t tra_cell_scratch(const tra_kernel *k, tra_kernel_use use, const tra_type
                          const tra_type *b, const tra_dims *ext_b, const tra_layout *out);
 /* Bytes of what a join keeps of an operand of these extents (tra_kept). *own (or NULL): each worker changes its own. */
 int64_t tra_cell_keep(const tra_kernel *k, const tra_dims *ext_b, bool *own);
-
 /* Bytes that the result will take, or a bound that is near; out: its layout, type and extents, without a block. Of
  * results that are not dense, here and below. What was counted is left in out: whoever gives it a block and hands the
  * same cell on to what computes it spares that the counting. */
@@ -456,7 +452,6 @@ void tra_cell_join(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tr
 bool tra_cell_join_by_panels(const tra_kernel *k, const tra_cell *a, const tra_cell *b, const tra_cell *out);
 void tra_cell_fma(const tra_kernel *join, const tra_cell *a, const tra_cell *b, tra_array *acc, int tile, bool first,
                   void *scratch);
-
 /* Aggregations. A state is dense: then it is initialised, folded into and merged as above. Or it grows: then it is a
  * cell of the type tra_agg_state_dtype and of a layout that is not dense, whose elements that are no entries are 0, and
  * what adds a term, or another state, makes a new one of it. */
@@ -479,7 +474,6 @@ int64_t tra_cell_sum(const tra_kernel *join, const tra_cell *a, const tra_cell *
  * result is f32 if their types do not. */
 int64_t tra_cell_finish_bytes(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
 void tra_cell_finish(const tra_kernel *agg, tra_dtype in, const tra_cell *state, tra_cell *out, void *scratch);
-
 /* Copies a box, as tra_array_copy does. A destination that is not dense becomes that box and is 0 elsewhere. */
 void tra_cell_copy(tra_cell *dst, const tra_dims *to, const tra_cell *src, const tra_dims *from, const tra_dims *ext);
 /* The cell of these n pieces, in any order, of which no two overlap, and 0 elsewhere. Needs no scratch. */

@@ -86,6 +86,7 @@ typedef struct tra_code {
     tra_insn *v;
 } tra_code;
 tra_code *tra_scalar_compile(tra_arena *a, const tra_scalar *s);
+double tra_code_flops(const tra_code *code); /* of one element; a function counts as ten */
 tra_code *tra_code_then(tra_arena *a, const tra_code *first, const tra_code *next); /* next's argument 0 is first */
 
 /* What a scalar expression of nargs arguments is, proven from its form: TRA_OVER_ bits. */

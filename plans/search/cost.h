@@ -54,9 +54,9 @@ tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_t
  * map moves: from a third, if it is expected to write little, to 1, if it writes as much as it reads. */
 double tra_map_passes(const tra_type *in, const tra_type *out);
 
-/* Seconds of so many operations on the busiest site: contractions of dense arrays at the rate of BLAS, the rest by memory
- * bandwidth and what the kernel takes of it. k: the kernel that does the work on operands of these types (r: of a join,
- * else NULL); NULL: sums. */
+/* Seconds of so many operations on the busiest site: contractions of dense arrays at the rate of BLAS, the rest by
+ * memory bandwidth and what the kernel takes of it. k: the kernel that does the work on operands of these types (r: of
+ * a join, else NULL); NULL: sums. */
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, tra_dtype t, double busiest,
                         const tra_rates *rates);
 /* Seconds of an exchange in which the busiest site sends or receives so many bytes, `both` of them both ways. */
