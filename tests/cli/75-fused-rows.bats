@@ -31,10 +31,13 @@ D[:, 30:40] = 0; D[np.random.default_rng(2).random(D.shape) < .02] = 0
 np.save("D.npy", D)'
     tra import -q D.npy -o D.h5
     printf 'input T from "T.h5"\ninput D from "D.h5"\nY[i,j,r] as csf = sum T[i,j,k] * D[k,r]\noutput Y\n' >p.tra
-    tra explain --operators p.tra >plan
+    for k in 1 2 3; do
+        tra explain --operators --plan $k p.tra >plan
+        ! grep -q '^strategy.*fused' plan || break
+    done
     grep -q '^strategy.*fused' plan
     grep -q 'f64 rows .*[0-9]$' plan
-    tra run -q p.tra --codegen require
+    tra run -q --plan $k p.tra --codegen require
     bits=$(tra digest Y.h5)
     tra export -q Y.h5 --to npy -o Y.npy
     status 0 tra info --format json Y.h5
@@ -43,7 +46,7 @@ T, D, Y = (np.load(f + ".npy") for f in "TDY")
 Z = np.einsum("ijk,kr->ijr", T, D)
 assert np.allclose(Y, Z, rtol=1e-12)
 assert json.loads(sys.argv[1])["relations"][0]["entries"] == np.count_nonzero(Z)' "$output"
-    interpreted p.tra
+    interpreted p.tra --plan $k
     is "$bits" tra digest Y.h5
 }
 
