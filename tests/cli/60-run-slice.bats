@@ -177,3 +177,41 @@ for n, (a, k, least) in cases.items():
         done
     done
 }
+
+@test "topk and median of long rows, also in order already, equal, or made to split badly: numpy's" {
+    py '
+rng = np.random.default_rng(8)
+m = 3000
+x = rng.normal(size=(7, m)); x[0] = np.arange(m); x[1] = -np.arange(m); x[2] = 1; x[3] = np.arange(m) % 2
+x[4, ::2], x[4, 1::2] = np.arange(m // 2), np.arange(m // 2)[::-1]; x[5, ::7] = np.nan; x[5, 1::7] = -0.0; x[5, 2::7] = 0
+x[6, :5] = np.inf, -np.inf, np.nan, 5e-324, -5e-324
+np.save("X.npy", x); np.save("I.npy", rng.integers(-9, 9, (4, m)) * 2**58); np.save("F.npy", x.astype("f4"))
+'
+    { printf 'input X from "X.npy"\ninput I from "I.npy"\ninput F from "F.npy"\nm[i] = median X[i,j]\noutput m to "o.h5:m"\n'
+      for n in X I F; do
+          for k in 1 40 187 188 1501 2999 3000; do
+              printf 'v%s%d, p%s%d = topk(%s, %d)\nl%s%d, q%s%d = topk(%s, %d, least)\n' $n $k $n $k $n $k $n $k $n $k $n $k
+              for o in v p l q; do printf 'output %s%s%d to "o.h5:%s%s%d"\n' $o $n $k $o $n $k; done
+          done
+      done; } >p.tra
+    tra run -q p.tra
+    py '
+import h5py
+o = h5py.File("o.h5")
+for n in "XIF":
+    x = np.load(n + ".npy")
+    for least in (False, True):
+        key = x.astype(float) if n != "I" else x
+        nan = np.isnan(key) if n != "I" else np.zeros(x.shape, bool)
+        order = np.stack([np.lexsort((np.arange(x.shape[1]), r if least else -r, ~b)) for r, b in zip(np.where(nan, 0, key), nan)])
+        for k in (1, 40, 187, 188, 1501, 2999, 3000):
+            v, p = ("l", "q") if least else ("v", "p")
+            got = o[f"{p}{n}{k}/data"][...].reshape(len(x), k) if f"{p}{n}{k}/data" in o else o[f"{p}{n}{k}"][...]
+            assert np.array_equal(got, order[:, :k]), (n, least, k)
+            val = o[f"{v}{n}{k}/data"][...].reshape(len(x), k) if f"{v}{n}{k}/data" in o else o[f"{v}{n}{k}"][...]
+            assert np.array_equal(val, np.take_along_axis(x, order[:, :k], 1), equal_nan=True), (n, least, k)
+m = o["m/data"][...] if "m/data" in o else o["m"][...]
+w = np.median(np.load("X.npy"), axis=1)
+assert np.allclose(m.ravel(), w, equal_nan=True), (m, w)
+'
+}

@@ -275,7 +275,7 @@ TEST(the_known_kernels_get_their_known_forms) {
            "A_indices_1(A_pointers_to_1(p0):A_pointers_to_1(p0 + 1))) {@hash j -> sum(<p2, l_2> in "
            "A_indices_2(A_pointers_to_2(p1_2):A_pointers_to_2(p1_2 + 1))) let w = A_values(p2) in "
            "sum(<k, v> in t(l_2)) {@dense k -> v * w}}}",
-           568259);
+           577172);
     KERNEL("ijk=ijl,kl", 1, (const char *const[]){"csf", "csc"}, (const double[]){100, 200, 25, 1000},
            (const double[]){0.01, 0.03125}, false,
            "sum(<p0, i> in A_indices_0) {@hash i -> sum(<p1, j> in "
