@@ -91,9 +91,6 @@ enum { TRA_NUMTEXT = 32 }; /* no number takes more bytes as text */
 /* Reads all of s[0..n) as a number: decimal, or "inf" or "nan" with an optional sign; correctly rounded. s[n] must be
  * readable. False for anything else, hexadecimal numbers included. */
 bool tra_scan_num(const char *s, size_t n, double *v);
-/* Sets *v to m * 10^exponent, negated if `negative`, correctly rounded. False where its fast ways are not exact: then
- * tra_scan_num has to read the text. */
-bool tra_decimal_num(bool negative, uint64_t m, int exponent, double *v);
 /* Reads all of s[0..n) as decimal digits with an optional sign. */
 bool tra_scan_int(const char *s, size_t n, int64_t *v);
 /* Reads all of s[0..n) as a whole number, exactly; it may have a point and an exponent, as "3.0" and "1e3" have. */
@@ -118,8 +115,6 @@ bool tra_value_is_zero(tra_dtype t, const void *data, int64_t i);
 /* Write element i as text that reads back as the same value, with as few digits as do (f64: 15 to 17, f32: 6 to 9), and
  * return the length. There is no zero byte behind it. */
 size_t tra_print_value(tra_dtype t, const void *data, int64_t i, char *to);
-size_t tra_print_f64(char *to, double v);
-size_t tra_print_f32(char *to, float v);
 
 /* s[0..n) as messages show it: at most 40 bytes and then "...", and '?' for what cannot be printed. Returns buf. */
 enum { TRA_SHOWN = 48 };

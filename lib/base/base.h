@@ -211,9 +211,14 @@ bool tra_parse_size(const char *s, int64_t *bytes);
 /* Whole decimal integer or number; false on junk. */
 bool tra_parse_int(const char *s, int64_t *v);
 bool tra_parse_num(const char *s, double *v);
-/* Writes v with the fewest digits that read back to the same number, integers below 1e17 without an exponent, into buf
- * (at least 32 bytes). Returns buf. */
-char *tra_exactly(double v, char *buf);
+/* decimal.c: sets *v to m * 10^exponent, negated if `negative`, correctly rounded. False where its fast ways are not
+ * exact: then the C library has to read the text. */
+bool tra_decimal_num(bool negative, uint64_t m, int exponent, double *v);
+/* Write v with the fewest digits that read back as the same number, f64 at most 17 and f32 at most 9, of those the
+ * nearest; whole numbers below 1e17 (f32: 1e9) without an exponent. Return the length, at most 31. */
+size_t tra_print_f64(char *to, double v);
+size_t tra_print_f32(char *to, float v);
+char *tra_exactly(double v, char *buf); /* the first, with a zero byte behind it; returns buf */
 /* Writes bytes as "1.5 KiB" into buf (at least 32 bytes). Returns buf. */
 char *tra_human(int64_t bytes, char *buf);
 

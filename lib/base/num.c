@@ -63,18 +63,6 @@ bool tra_parse_size(const char *s, int64_t *bytes) {
     return true;
 }
 
-char *tra_exactly(double v, char *buf) {
-    if (floor(v) == v && fabs(v) < 1e17) {
-        snprintf(buf, 32, "%.0f", v);
-        return buf;
-    }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(buf, 32, "%.*g", digits, v);
-        if (strtod(buf, NULL) == v) break;
-    }
-    return buf;
-}
-
 char *tra_human(int64_t bytes, char *buf) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double v = (double)bytes;

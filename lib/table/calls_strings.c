@@ -115,7 +115,7 @@ static void print(tra_call *c, const tra_call_value *v) {
     case TRA_COL_BOOL: tra_str_add(c->text, v->i ? "true" : "false"); break;
     case TRA_COL_DATE: tra_str_add(c->text, tra_date_text((int32_t)v->i, text)); break;
     case TRA_COL_TIMESTAMP: tra_str_add(c->text, tra_timestamp_text(v->i, text)); break;
-    case TRA_COL_F32:
+    case TRA_COL_F32: tra_str_addn(c->text, text, tra_print_f32(text, (float)v->f)); break;
     case TRA_COL_F64: tra_str_add(c->text, tra_exactly(v->f, text)); break;
     case TRA_COL_I32:
     case TRA_COL_I64: tra_str_printf(c->text, "%" PRId64, v->i); break;

@@ -259,3 +259,27 @@ with h5py.File("x.h5", "w") as f: f.create_dataset("m", data=a.astype(">i4"), ch
     exec 9>&-
     is $'a.csv\na.h5' ls -A
 }
+
+@test "digits are the fewest that read back, of those the nearest: numpy's, of export and of string()" {
+    py '
+import struct, random
+r = random.Random(3)
+v = [struct.unpack("d", struct.pack("Q", r.getrandbits(64)))[0] for _ in range(5000)] + [r.uniform(0, 1e6) for _ in range(5000)]
+v += [round(r.uniform(0, 1e5), r.randrange(9)) for _ in range(3000)] + [2.0**k for k in range(-1074, 1024)] + [933210.4104970714, 326505.05853827693]
+x = np.array([t for t in v if np.isfinite(t)])
+np.save("x.npy", x); np.save("f.npy", x[(abs(x) < 3e38) & (abs(x) > 1e-38)].astype("f4"))
+'
+    tra export -q x.npy --to csv -o x.csv
+    tra export -q f.npy --to csv -o f.csv
+    tra eval 'project(table(x), s = string(value))' x.npy -o s.csv
+    tra eval 'project(table(x), s = string(value))' x=f.npy -o sf.csv
+    py '
+def digits(t): return t.strip("\"").lower().lstrip("-").split("e")[0].replace(".", "").strip("0")
+for file, data in ("x.csv", "x"), ("f.csv", "f"), ("s.csv", "x"), ("sf.csv", "f"):
+    x = np.load(data + ".npy")
+    got = open(file).read().split()[-len(x):]
+    for s, v in zip(got, x):
+        assert digits(s) == digits(np.format_float_scientific(v, unique=True)), (file, s, repr(v))
+        assert x.dtype.type(s.strip("\"")) == v, (file, s, repr(v))
+'
+}
