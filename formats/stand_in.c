@@ -67,8 +67,8 @@ typedef struct wanted {
     tra_reading reading;
     tra_pattern files;                     /* of a pattern */
     const char *identity, *kept, *passing; /* paths that it has in the scratch directory */
-    bool pipe;
-    tra_make_file *make; /* what is made of no file; else NULL */
+    bool pipe, told;                       /* a pipe; of a format that the spec names */
+    tra_make_file *make;                   /* what is made of no file; else NULL */
     void *ctx;
 } wanted;
 
@@ -286,6 +286,7 @@ static tra_status make(const wanted *w, made *m, tra_err *e) {
     m->is.how = "in place";
     m->is.path = to;
     TRA_TRY(refer(w, &job, &referred, e));
+    if (!w->told && !files.n) job.format = NULL; /* what a name or content tells, the import judges: it may be JSON */
     tra_status s = referred ? TRA_OK : convert(w, &job, m, e);
     if (files.tables) tra_pattern_remove(&files);
     return s == TRA_OK ? take_made(w, to, m, e) : s;
@@ -320,12 +321,13 @@ static tra_status is_foreign(wanted *w, const char *spec, bool *is, tra_err *e) 
     tra_file_spec *at = &w->at;
     *is = false;
     tra_spec_parse(spec, w->arena, at);
+    w->told = at->format != NULL;
     if (strcmp(at->path, "-") == 0) return *is = true, TRA_OK;
     TRA_TRY(tra_pattern_files(at->path, w->arena, &w->files, e));
     if (w->files.n == 1) at->path = w->files.path[0], w->files.n = 0;
     *is = w->files.n > 0;
     if (*is) return tra_pattern_check(at, &w->files, e);
-    bool signed_ = tra_spec_is_hdf5(at->path), told = at->format != NULL;
+    bool signed_ = tra_spec_is_hdf5(at->path), told = w->told;
     if (!told) at->format = tra_format_by_suffix(at->path);
     if (access(at->path, F_OK) != 0 && !is_hdf5(at->format) && (told || at->format || at->options))
         return tra_fail_errno(e, TRA_INPUT, "cannot open %s", at->path);

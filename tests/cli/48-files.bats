@@ -239,3 +239,15 @@ nothing_left() { is "" find scratch -mindepth 1; }
     done < <(sed -n 's/^\.B //p' "$ROOT/man/tra-from.7" | sed 's/\\-/-/g; s/\\(dq/"/g')
     [ "$n" -gt 25 ]
 }
+
+@test "JSON is refused by what it holds, whatever its name, unless a prefix says that it is CSV" {
+    printf '{"a":1}\n{"a":2}\n' >x.jsonl
+    cp x.jsonl y.csv
+    for file in x=x.jsonl y.csv; do
+        status 3 tra eval "${file%%[.=]*}" $file
+        has 'is JSON: write its records as CSV'
+    done
+    status 3 tra head y.csv
+    status 3 tra info x.jsonl
+    status 0 tra eval x x=csv:x.jsonl
+}
