@@ -77,7 +77,7 @@ static tra_status plan_in_memory(tra_job *job, const building *b, tra_err *e) {
     tra_status s = plan_all(job, e);
     int64_t memory = job->options.memory, divided, whole = INT64_MAX;
     bool fits = s == TRA_OK && job->plans.v[0]->least_memory <= memory, over = job->options.over;
-    if (fits || memory == 0 || (s != TRA_OK && s != TRA_RESOURCE)) return s;
+    if (fits || memory == 0 || !job->program.graph->divides || (s != TRA_OK && s != TRA_RESOURCE)) return s;
     bool may_whole = !(job->options.without_rules & TRA_WHOLE_BIT);
     job->options.over = true; /* says what would do, and is no error */
     s = plan_whole(job, b, 0, &divided, e);

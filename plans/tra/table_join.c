@@ -117,8 +117,9 @@ static bool divide_right(const tra_table_builder *w, const tra_lookup *l, const 
     x.key_bytes = tra_lookup_compared(s) * ((int64_t)sizeof(int64_t) + 1);
     x.numbered = !one_partner;
     x.may_run = true;
-    if (tra_add_most(tra_mul_most(rows, row), tra_mul_most(2, index)) <= w->b->whole) return false;
-    return tra_lookup_compared(s) > 0 && tra_table_divide(right->type.cat, &x, d);
+    if (tra_lookup_compared(s) == 0 || !tra_table_divide(right->type.cat, &x, d)) return false;
+    w->b->g->divides = true;
+    return tra_add_most(tra_mul_most(rows, row), tra_mul_most(2, index)) > w->b->whole;
 }
 
 /* The expected share of left rows that are in the result, where each is there once at most. */

@@ -210,6 +210,7 @@ typedef struct tra_graph {
     int nnames;
     tra_named *names; /* in program order, inputs included */
     int noutputs;
+    bool divides; /* a right table of a join is divided, or would be if it were not small enough to stay whole */
     tra_output *outputs;
     int neinsums;
     const tra_einsum **einsums; /* in program order; of softmax and transpose too */

@@ -395,7 +395,7 @@ EOF2
     for n in 1 4; do
         bytes=$(least p.tra --sites $n --threads 1 "${define[@]}")
         echo "$n sites: $bytes"
-        ((bytes < 76000000))
+        ((bytes < 70000000))
         holds "$bytes" p.tra --sites $n --threads 1 "${define[@]}"
     done
 }
