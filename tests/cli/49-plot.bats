@@ -184,7 +184,7 @@ assert "Bob <&>" in texts and len(list(t.iter(ns + "path"))) > 3'
     tra gen -q --shape 2x3x4 --seed 1 -o d.h5
     status 0 env LC_ALL=C.UTF-8 script -qec "'$TRA' head -n 3 s.h5" /dev/null
     has ".  .  ."
-    has "... (397 more rows)"
+    has "... (397 more rows, 881 more columns)"
     has "s.h5: entries of 400 x 900"
     status 0 env LC_ALL=C.UTF-8 script -qec "'$TRA' head d.h5" /dev/null
     has "[0, :, :] of 2 x 3 x 4"
