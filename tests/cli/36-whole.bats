@@ -143,7 +143,7 @@ for how in ([], ["--sites", "2"], ["--sites", "3"], ["--engine", "reference"]):
     has 'round(x * 100) / 100'
     has 'concat(a, b) puts strings together'
     status 2 tra eval 'mean(t.a)' t.csv
-    has 'a column is named without its table'
+    has 'a column stands in an operator on its table: project(t, a)'
 }
 
 @test "keys of order and distinct may be computed, and drop beside * leaves columns out" {
