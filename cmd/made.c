@@ -11,9 +11,11 @@
 
 #include <stdlib.h>
 
+/* How the command plans and runs its program, and so these parts: on one site, by the process that plans. */
 static tra_plan_options options;
 static tra_exec_options exec_options;
 
+/* The part of a program that makes a node. loops: it runs those of the graph too. */
 typedef struct part {
     const tra_graph *graph;
     const tra_node *node;

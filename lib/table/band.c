@@ -101,16 +101,6 @@ static bool is_same_value(const tra_band_value *x, const tra_band_value *y) {
     return true;
 }
 
-static tra_colop mirrored(tra_colop op) {
-    switch (op) {
-    case TRA_C_LT: return TRA_C_GT;
-    case TRA_C_LE: return TRA_C_GE;
-    case TRA_C_GT: return TRA_C_LT;
-    case TRA_C_GE: return TRA_C_LE;
-    default: return op;
-    }
-}
-
 /* Adds: the right value compares as `op` says with `at`. */
 static bool add_end(builder *b, tra_band_value right, tra_colop op, tra_band_value at) {
     int of = 0, ends = op == TRA_C_EQ ? 2 : 1;
@@ -129,7 +119,7 @@ static bool add_simple(builder *b, const tra_colexpr *x, tra_colop op, const tra
     if (b->nroots[0] == MOST_TERMS * 4 || b->nroots[1] == MOST_TERMS * 4) return false;
     t[0].root = root_of(b, 0, x);
     t[1].root = root_of(b, 1, y);
-    return add_end(b, (tra_band_value){1, t + 1, false, 0, INFINITY}, mirrored(op),
+    return add_end(b, (tra_band_value){1, t + 1, false, 0, INFINITY}, tra_colop_mirrored(op),
                    (tra_band_value){1, t, false, 0, INFINITY});
 }
 
@@ -139,7 +129,7 @@ static bool add_sum(builder *b, const tra_colexpr *x, bool negated, tra_colop op
     if (!is_summed(x->type) || !is_summed(y->type) || b->nroots[0] + b->nroots[1] > 2 * MOST_TERMS) return false;
     if (!add_terms(b, x, negated, &s) || !add_terms(b, y, true, &s) || s.n[1] == 0) return false;
     bool flip = s.v[1][0].minus;
-    return add_end(b, value_of(b, 1, &s, flip), flip ? mirrored(op) : op, value_of(b, 0, &s, !flip));
+    return add_end(b, value_of(b, 1, &s, flip), flip ? tra_colop_mirrored(op) : op, value_of(b, 0, &s, !flip));
 }
 
 static bool is_whole(const tra_colexpr *x) { return !tra_coltype_is_float(x->type); }
@@ -160,12 +150,12 @@ static bool add_comparison(builder *b, tra_colop op, const tra_colexpr *x, const
     int of_x = sides_of(b, x), of_y = sides_of(b, y);
     *whole = true;
     if (of_x == OF_LEFT && of_y == OF_RIGHT) return add_simple(b, x, op, y);
-    if (of_x == OF_RIGHT && of_y == OF_LEFT) return add_simple(b, y, mirrored(op), x);
+    if (of_x == OF_RIGHT && of_y == OF_LEFT) return add_simple(b, y, tra_colop_mirrored(op), x);
     *whole = false;
     if ((of_x | of_y) != OF_BOTH) return false;
     if (y->op == TRA_C_ABS && of_x != OF_BOTH) {
         const tra_colexpr *t = x;
-        x = y, y = t, op = mirrored(op);
+        x = y, y = t, op = tra_colop_mirrored(op);
     }
     if (x->op != TRA_C_ABS) return add_sum(b, x, false, op, y);
     if (op != TRA_C_LT && op != TRA_C_LE) return false;

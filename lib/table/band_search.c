@@ -124,14 +124,17 @@ static int by_number(const void *a, const void *b) { return *(const int32_t *)a 
 static void sort_found(const tra_band_index *index, int32_t *v, int64_t n) {
     enum { FEW = 24 };
     if (index->ascends || n < 2) return;
-    if (n <= FEW || n < index->rows / 512) {
-        for (int64_t i = 1; i < n && n <= FEW; i++) {
+    if (n <= FEW) {
+        for (int64_t i = 1; i < n; i++) {
             int32_t x = v[i];
             int64_t k = i;
             for (; k > 0 && v[k - 1] > x; k--) v[k] = v[k - 1];
             v[k] = x;
         }
-        if (n > FEW) qsort(v, (size_t)n, sizeof *v, by_number);
+        return;
+    }
+    if (n < index->rows / 512) {
+        qsort(v, (size_t)n, sizeof *v, by_number);
         return;
     }
     int32_t least = INT32_MAX, most = 0;

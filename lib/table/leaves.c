@@ -92,3 +92,13 @@ const tra_colexpr *tra_colexpr_substitute(tra_arena *a, const tra_colexpr *x, co
     y->kids = kids;
     return y;
 }
+
+tra_colop tra_colop_mirrored(tra_colop op) {
+    switch (op) {
+    case TRA_C_LT: return TRA_C_GT;
+    case TRA_C_LE: return TRA_C_GE;
+    case TRA_C_GT: return TRA_C_LT;
+    case TRA_C_GE: return TRA_C_LE;
+    default: return op;
+    }
+}

@@ -159,6 +159,8 @@ struct tra_colexpr {
 /* The operator of that text with so many operands; -1: none. "-" is SUB of two and NEG of one. */
 int tra_colop_find(const char *text, int nargs);
 const char *tra_colop_text(tra_colop op);
+/* Of a comparison a < b the one that says the same of b and a, b > a; any other operator is its own. */
+tra_colop tra_colop_mirrored(tra_colop op);
 const char *tra_colop_function(int i); /* the name of function i (a word, also "div"); NULL after the last */
 /* Does the tree ask for row()? */
 bool tra_colexpr_uses_row(const tra_colexpr *x);

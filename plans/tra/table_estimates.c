@@ -78,16 +78,6 @@ static const tra_colexpr *without_conversion(const tra_colexpr *x) {
     return x;
 }
 
-static tra_colop mirrored(tra_colop op) {
-    switch (op) {
-    case TRA_C_LT: return TRA_C_GT;
-    case TRA_C_LE: return TRA_C_GE;
-    case TRA_C_GT: return TRA_C_LT;
-    case TRA_C_GE: return TRA_C_LE;
-    default: return op;
-    }
-}
-
 static tra_colop opposite(tra_colop op) {
     switch (op) {
     case TRA_C_LT: return TRA_C_GE;
@@ -106,7 +96,7 @@ static bool truth_of_comparison(const tra_colexpr *x, tra_arena *a, truth *out) 
     tra_column_facts f;
     if (l->op == TRA_C_CONST) {
         const tra_colexpr *t = l;
-        l = r, r = t, op = mirrored(op);
+        l = r, r = t, op = tra_colop_mirrored(op);
     }
     if (l->op != TRA_C_COLUMN || r->op != TRA_C_CONST || r->null || tra_coltype_is_coded(l->type)) return false;
     if (!facts_of(l->file, l->number, a, &f)) return false;
