@@ -1,10 +1,11 @@
-/* changes.c - what would change a plan: the program planned again with other memory ceilings, and with other blocks of
- * its inputs. Each sentence is the difference of two plans. */
+/* changes.c - what would change a plan: the program planned again with other memory ceilings, with other blocks of its
+ * inputs, and with factors outside of sums and maxima. Each sentence is the difference of two plans. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../lib/physical/memory.h"
 #include "../../lib/relation/stand_in.h"
+#include "apart.h"
 #include "explain_int.h"
 
 enum { MOST_CHANGES = 8, MB = 1 << 20 };
@@ -27,6 +28,8 @@ typedef struct changes {
     const tra_job *job;
     tra_arena *a;
     double until; /* by tra_now: no plan is begun after that */
+    int ndefines;
+    const char *const *defines;
     int n;
     const char **v;
     picture now;
@@ -87,7 +90,7 @@ static const char *times_text(const changes *c, double n) {
     return is_whole ? tra_arena_printf(c->a, "%" PRId64 " times", whole) : tra_arena_printf(c->a, "%.2g times", n);
 }
 
-/* "A once instead of three times, ": the inputs that a plan reads less often. */
+/* "A once instead of three times, ": the inputs that a plan reads less often, as far as it matters. */
 static const char *reads_text(const changes *c, const picture *best) {
     const tra_graph *g = c->job->program.graph;
     const char *text = "";
@@ -100,6 +103,7 @@ static const char *reads_text(const changes *c, const picture *best) {
         for (int k = 0; k < best->ninputs; k++)
             if (strcmp(best->inputs[k].name, x->name) == 0) after = best->inputs[k].read;
         if (all == 0 || after == 0 || !is_less(after, x->read)) continue;
+        if ((double)(x->read - after) < 0.05 * (double)(c->now.read - best->read)) continue;
         text =
             tra_arena_printf(c->a, "%s%s%s %s instead of %s", text, *text ? ", " : "", x->name,
                              times_text(c, (double)after / (double)all), times_text(c, (double)x->read / (double)all));
@@ -147,6 +151,45 @@ static void try_memory(changes *c) {
     add(c, tra_arena_printf(c->a, "--memory %" PRId64 "M would %s", enough / MB, text));
 }
 
+/* ---- another text ------------------------------------------------------------------------------------------------ */
+
+/* Plans this text in place of the program, without what the request says of an input (NULL: with all of it). */
+static bool plan_text(const changes *c, const char *text, const char *without, picture *out) {
+    const char **defines = tra_news(c->a, const char *, c->ndefines);
+    const char *path = c->job->program.src.name;
+    int n = 0;
+    tra_program again;
+    tra_err ignored = {0};
+    for (int i = 0; i < c->ndefines; i++) {
+        size_t length = without ? strlen(without) : 0;
+        bool is_of = without && strncmp(c->defines[i], without, length) == 0 && c->defines[i][length] == '=';
+        if (!is_of) defines[n++] = c->defines[i];
+    }
+    bool mute = tra_log_mute;
+    tra_log_mute = true;
+    tra_str mine = {0}; /* which the program takes over */
+    tra_str_add(&mine, text);
+    tra_status s =
+        tra_program_from_text(path, mine.s, mine.n, tra_program_dir(c->a, path), n, defines, 0, false, &again, &ignored);
+    tra_log_mute = mute;
+    if (s != TRA_OK) return false;
+    bool ok = plan_again(c, again.graph, c->job->options.memory, out);
+    tra_program_free(&again);
+    return ok;
+}
+
+static bool parse_again(const changes *c, tra_ast_program *out) {
+    tra_diags diags = {.arena = c->a, .src = &c->job->program.src};
+    tra_parse(&c->job->program.src, c->a, &diags, out);
+    return diags.errors == 0;
+}
+
+/* The program with other text in place of that at `at`. */
+static const char *with_text(const changes *c, tra_span at, const char *text) {
+    const tra_script *src = &c->job->program.src;
+    return tra_arena_printf(c->a, "%.*s%s%s", at.at, src->text, text, src->text + at.at + at.len);
+}
+
 /* ---- blocks of an input --------------------------------------------------------------------------------------- */
 
 static void add_shape(const tra_dims *d, tra_str *out) {
@@ -156,17 +199,14 @@ static void add_shape(const tra_dims *d, tra_str *out) {
 }
 
 /* The program with the statement of input n declared in blocks of `block`: the file's own are not looked at. */
-static char *with_blocks(const changes *c, const tra_node *n, const tra_dims *block) {
-    const tra_script *src = &c->job->program.src;
-    tra_diags diags = {.arena = c->a, .src = src};
+static const char *with_blocks(const changes *c, const tra_node *n, const tra_dims *block) {
     tra_ast_program ast;
-    tra_str out = {0};
     tra_dims all;
-    tra_parse(src, c->a, &diags, &ast);
+    if (!parse_again(c, &ast)) return NULL;
     for (int i = 0; i < ast.n; i++) {
         const tra_stmt *s = &ast.v[i];
         if (s->kind != TRA_STMT_INPUT || strcmp(s->name, n->name)) continue;
-        tra_str_addn(&out, src->text, (size_t)s->span.at);
+        tra_str out = {0};
         tra_str_add(&out, "input ");
         tra_name_print(n->name, &out);
         tra_str_printf(&out, " : %s ", tra_dtype_name(n->type.dtype));
@@ -174,8 +214,9 @@ static char *with_blocks(const changes *c, const tra_node *n, const tra_dims *bl
         add_shape(&all, &out);
         tra_str_add(&out, " by ");
         add_shape(block, &out);
-        tra_str_add(&out, src->text + s->span.at + s->span.len);
-        return out.s;
+        const char *text = with_text(c, s->span, tra_str_get(&out));
+        tra_str_free(&out);
+        return text;
     }
     return NULL;
 }
@@ -186,41 +227,24 @@ static bool has_free_blocks(const tra_node *n) {
            !n->type.columns && !n->type.sparse && !tra_rel_stand_in(n->rel);
 }
 
-static void try_blocks(changes *c, const tra_node *n, const tra_dims *block, int ndefines, const char *const *defines) {
+static void try_blocks(changes *c, const tra_node *n, const tra_dims *block) {
     char read[32], now[32], seconds[32], before[32], shape[TRA_DIMTEXT];
-    const char **others = tra_news(c->a, const char *, ndefines);
-    size_t length = strlen(n->name);
-    int nothers = 0;
-    tra_program again;
-    tra_err ignored = {0};
     picture x;
-    for (int i = 0; i < ndefines; i++) /* the input is declared now, and has no file */
-        if (strncmp(defines[i], n->name, length) || defines[i][length] != '=') others[nothers++] = defines[i];
-    char *text = with_blocks(c, n, block);
-    if (!text) return;
-    bool mute = tra_log_mute;
-    tra_log_mute = true;
-    const char *path = c->job->program.src.name;
-    tra_status s = tra_program_from_text(path, text, strlen(text), tra_program_dir(c->a, path), nothers, others, 0,
-                                         false, &again, &ignored);
-    tra_log_mute = mute;
-    if (s != TRA_OK) return;
-    if (plan_again(c, again.graph, c->job->options.memory, &x) && x.fits && is_less(x.read, c->now.read)) {
-        tra_dims_text(block, "", "x", "", shape, sizeof shape);
-        bool shares = x.scans > c->now.scans && x.shared;
-        add(c, tra_arena_printf(c->a,
-                                "%s in blocks of %s (tra import --block %s) would %s%s%sread %s instead of %s, in %s "
-                                "instead of %s",
-                                n->name, shape, shape, shares ? "share the scan of " : "", shares ? x.shared : "",
-                                shares ? ", and " : "", tra_human(x.read, read), tra_human(c->now.read, now),
-                                tra_text_seconds(x.seconds, seconds, sizeof seconds),
-                                tra_text_seconds(c->now.seconds, before, sizeof before)));
-    }
-    tra_program_free(&again);
+    const char *text = with_blocks(c, n, block);
+    if (!text || !plan_text(c, text, n->name, &x) || !x.fits || !is_less(x.read, c->now.read)) return;
+    tra_dims_text(block, "", "x", "", shape, sizeof shape);
+    bool shares = x.scans > c->now.scans && x.shared;
+    add(c, tra_arena_printf(c->a,
+                            "%s in blocks of %s (tra import --block %s) would %s%s%sread %s instead of %s, in %s "
+                            "instead of %s",
+                            n->name, shape, shape, shares ? "share the scan of " : "", shares ? x.shared : "",
+                            shares ? ", and " : "", tra_human(x.read, read), tra_human(c->now.read, now),
+                            tra_text_seconds(x.seconds, seconds, sizeof seconds),
+                            tra_text_seconds(c->now.seconds, before, sizeof before)));
 }
 
 /* Blocks that the plan cuts an input into by itself, before anything else is done with it. */
-static void try_repartitions(changes *c, int ndefines, const char *const *defines) {
+static void try_repartitions(changes *c) {
     const tra_graph *g = c->job->program.graph;
     const tra_plan *p = c->job->plan;
     for (int i = 0; i < p->nops; i++) {
@@ -228,18 +252,48 @@ static void try_repartitions(changes *c, int ndefines, const char *const *define
         if (o->op != TRA_PLAN_REPART || !tra_op_is(p->ops[o->in[0]].op, TRA_READS)) continue;
         for (int k = 0; k < g->n; k++)
             if (has_free_blocks(g->v[k]) && strcmp(g->v[k]->name, p->ops[o->in[0]].what.name) == 0)
-                try_blocks(c, g->v[k], &o->type.cat->bound, ndefines, defines);
+                try_blocks(c, g->v[k], &o->type.cat->bound);
+    }
+}
+
+/* ---- what does not depend on what is aggregated ----------------------------------------------------------------- */
+
+/* What is apart of a sum or maximum is worth a line if this share of the seconds goes. */
+static const double WORTH = 0.2;
+
+static void try_apart(changes *c) {
+    char seconds[32], before[32];
+    tra_ast_program ast;
+    tra_apart *v;
+    picture x;
+    if (!parse_again(c, &ast)) return;
+    int n = tra_apart_find(&c->job->program.src, &ast, c->a, &v);
+    for (int i = 0; i < n; i++) {
+        const tra_apart *t = &v[i];
+        if (!plan_text(c, with_text(c, t->at, t->text), NULL, &x)) continue;
+        if (x.fits < c->now.fits || x.seconds > (1 - WORTH) * c->now.seconds) continue;
+        add(c, tra_arena_printf(c->a, "line %d: the %s %s does not depend on %s: %s%s would take %s instead of %s",
+                                t->line, t->product ? "factor" : "term", t->what, t->over, t->text,
+                                t->positive ? ", which is the same where the factor is positive," : "",
+                                tra_text_seconds(x.seconds, seconds, sizeof seconds),
+                                tra_text_seconds(c->now.seconds, before, sizeof before)));
     }
 }
 
 int tra_explain_changes(const tra_job *job, int ndefines, const char *const *defines, double seconds, tra_arena *a,
                         const char *const **out) {
-    changes c = {.job = job, .a = a, .until = tra_now() + seconds, .v = tra_news(a, const char *, MOST_CHANGES)};
+    changes c = {.job = job,
+                 .a = a,
+                 .until = tra_now() + seconds,
+                 .ndefines = ndefines,
+                 .defines = defines,
+                 .v = tra_news(a, const char *, MOST_CHANGES)};
     *out = c.v;
     if (job->plan->rank != 1) return 0;
     c.now = picture_of(job->plan, job->options.memory, a);
     try_memory(&c);
-    if (!job->compiled) try_repartitions(&c, ndefines, defines);
+    if (!job->compiled) try_repartitions(&c);
+    if (!job->compiled) try_apart(&c);
     return c.n;
 }
 

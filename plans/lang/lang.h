@@ -86,8 +86,8 @@ struct tra_ast {
     tra_ast **kids;
 };
 
-/* The expression over columns as the language writes it, and so that it parses as the same; names in backquotes where
- * they need them. */
+/* The expression over columns, or the right side of an EinSum statement, as the language writes it, and so that it
+ * parses as the same; names in backquotes where they need them. */
 void tra_ast_print(const tra_ast *x, tra_str *out);
 void tra_name_print(const char *name, tra_str *out);
 bool tra_is_plain_name(const char *s); /* does it need no backquotes? */

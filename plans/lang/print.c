@@ -1,4 +1,4 @@
-/* print.c - expressions over columns as the language writes them. */
+/* print.c - expressions over columns, and right sides of EinSum statements, as the language writes them. */
 #include "lang.h"
 #include "lex.h"
 
@@ -47,13 +47,14 @@ static void add_string(const char *s, tra_str *out) {
 /* Adds x, in brackets if it binds less tightly than `least`. */
 static void add(const tra_ast *x, int least, tra_str *out);
 
-static void add_arguments(const tra_ast *x, tra_str *out) {
-    tra_str_add(out, "(");
-    for (int i = 0; i < x->nkids; i++) {
+/* Adds the first n kids between these brackets. */
+static void add_kids(const tra_ast *x, int n, const char *open, const char *close, tra_str *out) {
+    tra_str_add(out, open);
+    for (int i = 0; i < n; i++) {
         if (i) tra_str_add(out, ", ");
         add(x->kids[i], OR, out);
     }
-    tra_str_add(out, ")");
+    tra_str_add(out, close);
 }
 
 static void add_operator(const tra_ast *x, tra_str *out) {
@@ -78,7 +79,7 @@ static void add(const tra_ast *x, int least, tra_str *out) {
     case TRA_AST_STRING: add_string(x->text, out); break;
     case TRA_AST_CALL:
         tra_str_add(out, x->text);
-        add_arguments(x, out);
+        add_kids(x, x->nkids, "(", ")", out);
         break;
     case TRA_AST_UNARY:
     case TRA_AST_BINARY: add_operator(x, out); break;
@@ -86,16 +87,25 @@ static void add(const tra_ast *x, int least, tra_str *out) {
         tra_str_printf(out, "%s ", x->text);
         add(x->kids[0], PRIMARY, out);
         break;
+    case TRA_AST_INDEX:
+        tra_name_print(x->text, out);
+        add_kids(x, x->nkids, "[", "]", out);
+        break;
+    case TRA_AST_AGGREGATE:
+        tra_str_add(out, x->text);
+        if (x->nkids > 1) add_kids(x, x->nkids - 1, "[", "]", out);
+        tra_str_add(out, "(");
+        add(x->kids[x->nkids - 1], OR, out);
+        tra_str_add(out, ")");
+        break;
     case TRA_AST_LIST:
     case TRA_AST_TUPLE:
-    case TRA_AST_INDEX:
-    case TRA_AST_AGGREGATE:
     case TRA_AST_LAMBDA:
     case TRA_AST_COMPOSE:
     case TRA_AST_NAMED:
     case TRA_AST_DESC:
     case TRA_AST_STAR:
-    case TRA_AST_RANGE: break; /* no part of an expression over columns */
+    case TRA_AST_RANGE: break; /* no part of an expression over columns or of a right side */
     }
     if (brackets) tra_str_add(out, ")");
 }

@@ -91,6 +91,40 @@ END
     grep -Eq -- '--memory [0-9]+M would ' <<<"$output"
 }
 
+@test "factors and terms of maxima that do not depend on what is aggregated are named, with what they cost" {
+    tra gen -q --shape 8000x70 --block 2000x70 -o X.h5
+    tra gen -q --shape 8000x50 --block 2000x50 -o R.h5
+    tra gen -q --shape 50 --dist range -o s.h5
+    while IFS='|' read -r what over text positive statement; do
+        program() { printf 'input %s from "%s.h5"\n' X X R R s s && printf '%s\noutput Z\n' "$1"; }
+        program "$statement" >p.tra
+        status 0 tra explain --threads 1 p.tra
+        said=$(tr -s '\n ' '  ' <<<"$output" | sed 's/.*What would change this: //')
+        if [ -z "$what" ]; then
+            lacks "does not depend"
+            continue
+        fi
+        [[ $said == "line 4: the $what does not depend on $over: $text"* ]] || { echo "$said"; false; }
+        is "$positive" eval 'grep -c "where the factor is positive" <<<"$said" || true'
+        # what it says that the other text takes is what is expected of that, and it gives the same
+        program "Z[c,d] = $text" >q.tra
+        [[ $said == *"would take $(tra explain -q --threads 1 q.tra | sed -n '2s/; disk.*//p') instead of "* ]] ||
+            { echo "$said"; tra explain q.tra; false; }
+        tra run -q --no-history p.tra
+        cp Z.h5 first.h5
+        tra run -q --no-history q.tra
+        status 0 tra diff --rtol 1e-14 first.h5 Z.h5
+    done <<'END'
+factor / (s[c] + 1)|n|max[n](R[n, c] * X[n, d]) / (s[c] + 1)|1|Z[c,d] = max R[n,c] * X[n,d] / (s[c] + 1)
+factor / (s[c] + 1)|n|max[n](X[n, d]) / (s[c] + 1)|1|Z[c,d] = max[n](X[n,d] / (s[c] + 1))
+term s[c]|n|max[n](R[n, c] * X[n, d]) + s[c]|0|Z[c,d] = max[n](s[c] + R[n,c] * X[n,d])
+term - s[c]|n|min[n](R[n, c] * X[n, d]) - s[c]|0|Z[c,d] = min[n](R[n,c] * X[n,d] - s[c])
+||||Z[c,d] = max R[n,c] * X[n,d] / 2
+||||Z[c,d] = sum R[n,c] * X[n,d] / s[c]
+||||Z[c] = max[n](R[n,c] - s[c])
+END
+}
+
 @test "scratch that a higher ceiling spares is named; a compiled plan and a second choice are told of too" {
     cat >p.tra <<'END'
 input A : f64 [6000, 6000] by [500, 500]
