@@ -92,8 +92,7 @@ static bool open_span(tra_joinagg *st) {
 }
 
 static void close_span(tra_joinagg *st) {
-    free(st->span.li);
-    free(st->span.rj);
+    free(st->span.li), free(st->span.rj);
     st->span.li = st->span.rj = NULL;
     st->span.open = false;
 }
@@ -111,23 +110,21 @@ static bool is_mirrored(const tra_joinagg *st, int64_t i, int64_t j) {
 /* Does no earlier super-block of the same row read this one's arrays of L? (And below: no later one; no later one of
  * the same column those of R?) */
 static bool is_first_of_row(const tra_joinagg *st) {
-    bool first = true;
-    for (int64_t j = 0; j < st->span.j; j += st->span.loop.cj) first = first && is_mirrored(st, st->span.i, j);
-    return first;
+    for (int64_t j = 0; j < st->span.j; j += st->span.loop.cj)
+        if (!is_mirrored(st, st->span.i, j)) return false;
+    return true;
 }
 
 static bool is_last_of_row(const tra_joinagg *st) {
-    bool last = true;
     for (int64_t j = st->span.j + st->span.loop.cj; j < st->span.nj; j += st->span.loop.cj)
-        last = last && is_mirrored(st, st->span.i, j);
-    return last;
+        if (!is_mirrored(st, st->span.i, j)) return false;
+    return true;
 }
 
 static bool is_last_of_column(const tra_joinagg *st) {
-    bool last = true;
     for (int64_t i = st->span.i + st->span.loop.ci; i < st->span.ni; i += st->span.loop.ci)
-        last = last && is_mirrored(st, i, st->span.j);
-    return last;
+        if (!is_mirrored(st, i, st->span.j)) return false;
+    return true;
 }
 
 static tra_status begin_superblock(tra_joinagg *st, tra_err *e) {
@@ -381,10 +378,10 @@ static int64_t scanned_tuple(tra_part *part, int64_t i, const tra_part *scanned)
 
 /* How far a unit is in the scan: the last tuple of the scanned part that it reads; -1: it reads none. */
 static int64_t scan_position(const tra_unit *u, const tra_part *scanned) {
-    int64_t position = -1;
+    int64_t at = -1;
     for (int i = 0; scanned && i < u->ninputs; i++)
-        position = tra_max64(position, scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned));
-    return position;
+        at = tra_max64(at, scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned));
+    return at;
 }
 
 static void count_side(const tra_side *s, int64_t from, int64_t to, int64_t times, const tra_part *scanned,
@@ -408,21 +405,33 @@ static void count_reads(const tra_joinagg *st, const tra_part *scanned, int64_t 
     }
 }
 
-/* How often the stages of a scan read each tuple of the scanned part. NULL if other stages read it later. */
-static int64_t *count_scan(const tra_joinagg *st, int n, const tra_part *scanned) {
-    const tra_op_scan *scan = &st->op->orders.scan;
-    if (!scanned || !tra_scan_is_whole(st->site->plan, scan->input)) return NULL;
-    if (tra_op_is_outside(st->site->plan, scan->input, st->op->id)) return NULL; /* the next turn reads it too */
-    int64_t *reads = tra_calloc((size_t)scanned->n + 1, sizeof *reads);
-    for (int k = 0; k < n; k++) count_reads(&st[k], scanned, reads);
-    return reads;
+typedef struct scan_reads {
+    int64_t *v;   /* how often the stages will still read each tuple of the scanned part; NULL: there is no scan */
+    bool whole;   /* nothing else, nor the next turn, reads it later */
+    int64_t lead; /* how many of its blocks a stage may be ahead of another: half of those that fit */
+} scan_reads;
+
+static scan_reads count_scan(const tra_joinagg *st, int n, const tra_part *scanned) {
+    const tra_plan *p = st->site->plan;
+    int input = st->op->orders.scan.input;
+    int64_t most = 1;
+    if (!scanned) return (scan_reads){0};
+    scan_reads x = {.whole = tra_scan_is_whole(p, input) && !tra_op_is_outside(p, input, st->op->id)};
+    x.v = tra_calloc((size_t)scanned->n + 1, sizeof *x.v);
+    for (int k = 0; k < n; k++) count_reads(&st[k], scanned, x.v);
+    for (int64_t i = 0; i < scanned->n; i++) most = tra_max64(most, tra_part_bytes(scanned, i));
+    x.lead = tra_min64(tra_scan_lead(tra_engine_threads(st->site->engine)), tra_max64(1, st->budget / most / 2));
+    return x;
 }
 
-/* Marks the unit's blocks of the scanned part that it is the last to read for eviction. */
-static void evict_after_last_read(tra_unit *u, const tra_part *scanned, int64_t *reads) {
-    for (int i = 0; reads && i < u->ninputs; i++) {
+/* The unit's blocks of the scanned part stay until the last stage has read them; then they leave, or what reads them
+ * later decides. */
+static void keep_until_last_read(tra_unit *u, const tra_part *scanned, const scan_reads *reads) {
+    for (int i = 0; reads->v && i < u->ninputs; i++) {
         int64_t at = scanned_tuple(u->inputs[i].part, u->inputs[i].i, scanned);
-        if (at >= 0) u->inputs[i].after = --reads[at] > 0 ? TRA_AFTER_KEEP : TRA_AFTER_EVICT;
+        if (at < 0) continue;
+        bool last = --reads->v[at] == 0;
+        if (!last || reads->whole) u->inputs[i].after = last ? TRA_AFTER_EVICT : TRA_AFTER_KEEP;
     }
 }
 
@@ -441,7 +450,7 @@ static int furthest_behind(int n, tra_unit *const *next, const tra_part *scanned
 
 /* Queues the units of all stages. A stage that needs what another makes of the same block is some blocks behind it; the
  * others wait for it if it is far behind, since blocks must stay in memory until it has read them. */
-static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int64_t *reads, tra_unit **next,
+static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, const scan_reads *reads, tra_unit **next,
                             tra_err *e) {
     int64_t hindmost = 0, position = 0;
     for (int k = 0; k < n; k++) TRA_TRY(next_unit(&st[k], &next[k], e));
@@ -449,14 +458,14 @@ static tra_status queue_all(tra_joinagg *st, int n, const tra_part *scanned, int
         bool any = true;
         if (furthest_behind(n, next, scanned, false, &hindmost) < 0) return TRA_OK;
         int k = n == 1 ? 0 : furthest_behind(n, next, scanned, true, &position);
-        bool too_far = k < 0 || position > hindmost + tra_scan_lead(tra_engine_threads(st->site->engine));
+        bool too_far = k < 0 || position > hindmost + reads->lead;
         if (n > 1 && too_far) TRA_TRY(tra_engine_await_end(st->site->engine, &any, e));
         if (n > 1 && too_far && any) continue;
         if (k < 0 && (k = furthest_behind(n, next, scanned, true, &position)) < 0)
             return tra_fail(e, TRA_INTERNAL, "stages of a scan wait for each other");
         tra_unit *u = next[k];
         next[k] = NULL;
-        evict_after_last_read(u, scanned, reads);
+        keep_until_last_read(u, scanned, reads);
         TRA_TRY(tra_superblock_queue(&st[k], u, e));
         TRA_TRY(next_unit(&st[k], &next[k], e));
     }
@@ -472,9 +481,9 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
     bool shared = n == 1 && !most.own && st->pairs.r.part && st->pairs.r.part->type->cat->n == 1;
     if (s == TRA_OK) s = tra_engine_begin_stage(site->engine, 0, most.scratch, shared ? 0 : most.keep, most.io, e);
     if (s == TRA_OK && shared) s = tra_engine_share_kept(site->engine, most.keep, e);
-    int64_t *reads = s == TRA_OK ? count_scan(st, n, scanned) : NULL;
-    if (s == TRA_OK) s = queue_all(st, n, scanned, reads, next, e);
-    free(reads);
+    scan_reads reads = s == TRA_OK ? count_scan(st, n, scanned) : (scan_reads){0};
+    if (s == TRA_OK) s = queue_all(st, n, scanned, &reads, next, e);
+    free(reads.v);
     for (int k = 0; k < begun; k++) {
         if (next[k]) tra_unit_drop(site->engine, next[k]);
         tra_superblock_end(&st[k]);
@@ -486,7 +495,6 @@ tra_status tra_stage_loops(tra_site *site, int n, tra_loop_stage *v, const tra_p
         if (s == TRA_OK && st[k].op->what.partial) s = emit_identities(&st[k], e);
         end(&st[k]);
     }
-    free(st);
-    free(next);
+    free(st), free(next);
     return s;
 }

@@ -113,6 +113,29 @@ assert np.allclose(v, w - 0.01 * x.T @ (1 / (1 + np.exp(-(x @ w))) - t))'
     done
 }
 
+@test "a loop reads an input that does not fit once a turn, also where it is read after the loop, and on several ranks" {
+    tra gen -q --shape 40000x64 --block 2000x64 --seed 3 -o A.h5
+    cat >turns.tra <<'END'
+input A from "A.h5"
+state w = gen(0.5, [64])
+repeat 3 {
+    p[n] = sum[j](A[n,j] * w[j])
+    g[j] = mean[n](A[n,j] * tanh(p[n]))
+    next w[j] = w[j] - 0.1 * g[j]
+}
+B[i] = max[n](A[n,i] * w[i])
+output w
+output B
+END
+    for how in "1 28M" "1 32M" "2 34M" "2 40M" "1 44M --sites 3"; do
+        # shellcheck disable=SC2086
+        tra run -q --no-history --threads ${how% *M*} --memory ${how#* } turns.tra --profile p.json
+        # three turns, and B
+        status 0 py 'm = json.load(open("p.json"))["plans"][0]["measured"]
+assert sum(s["disk_read_bytes"] for s in m["sites"]) < 4.1 * 40000 * 64 * 8, (sys.argv[1], m["disk_read_bytes"])' "$how"
+    done
+}
+
 @test "a killed scan goes on where it was" {
     tra gen -q --shape 400000x40 --block 500x40 --dist normal --seed 4 -o Z.h5
     sed 's/X.h5/Z.h5/; /y/d; /output b/d' several.tra >kill.tra
