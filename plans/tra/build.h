@@ -49,6 +49,8 @@ typedef struct tra_build {
 /* Reports that an input cannot be read, or that what is in it is wrong: where nothing else is, the status is TRA_INPUT.
  */
 void tra_build_unreadable(tra_build *b, tra_span span, const char *advice, const tra_err *why);
+/* The error for the counter s in a place where a number is the same in all turns; what: which number. */
+void tra_build_refuse_turn(tra_build *b, const tra_ast *x, const tra_symbol *s, const char *what);
 /* The param, or the relation, of that name, which must be defined above. A turn counter is no param here. */
 tra_symbol *tra_build_param(tra_build *b, const tra_ast *x);     /* a number */
 tra_symbol *tra_build_any_param(tra_build *b, const tra_ast *x); /* also a string, date or timestamp */
@@ -106,8 +108,9 @@ bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, con
 bool tra_build_number(tra_build *b, const tra_ast *x, double *out);
 /* The expression over n arguments of these names: that of a function of elements. */
 const tra_scalar *tra_build_function(tra_build *b, const tra_ast *x, int n, const char *const *names);
-/* The function x of keys of that arity: it gives new key components, or is a predicate. */
-const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate);
+/* The function x of keys of that arity: it gives new key components, or is a predicate. A turn counter may stand in it,
+ * where it is the same function of these keys in all turns. keys: NULL: they are not known. */
+const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate, const tra_catalog *keys);
 /* The kernel that x names or describes, for use in a join, an aggregation or a map. */
 const tra_kernel *tra_build_kernel(tra_build *b, const tra_ast *x, tra_kernel_use use);
 /* The kernel of that name, with one number as its argument if nargs is 1, else without. */

@@ -51,12 +51,19 @@ static tra_symbol *use_symbol(tra_build *b, const char *name, tra_span span, boo
     return NULL;
 }
 
+void tra_build_refuse_turn(tra_build *b, const tra_ast *x, const tra_symbol *s, const char *what) {
+    bool rows = strcmp(what, "a number of rows") == 0;
+    tra_diag_error(b->d, x->span,
+                   rows ? "number rows: W = window(T, [], [a], r = row_number()), and then select(W, r <= t)"
+                        : "EinSum, expressions over columns, conditions, traces and the ends of slices read it: "
+                          "slice(X, [t*2 : (t+1)*2, :])",
+                   "%s is the same in all turns: the turn counter '%s' cannot stand here", what, s->stmt->name);
+}
+
 tra_symbol *tra_build_any_param(tra_build *b, const tra_ast *x) {
     tra_symbol *s = use_symbol(b, x->text, x->span, true);
     if (!s || !s->node) return s;
-    tra_diag_error(b->d, x->span,
-                   "EinSum, select, project, group, matrix, the condition, traces and the ends of slices read it",
-                   "the turn counter '%s' cannot stand here", x->text);
+    tra_build_refuse_turn(b, x, s, "a number that stands here");
     return NULL;
 }
 
@@ -287,8 +294,32 @@ static bool define_output(tra_ast_program *ast, const tra_define *v) {
     return st->path_here = true;
 }
 
+/* The statement of a loop that defines the name; of a counter that of the loop. NULL: none does. */
+static const tra_stmt *find_in_loops(const tra_ast_program *p, const char *name) {
+    for (int i = 0; i < p->n; i++) {
+        const tra_ast_program *body = p->v[i].kind == TRA_STMT_REPEAT ? p->v[i].body : NULL;
+        if (!body) continue;
+        if (p->v[i].name && strcmp(p->v[i].name, name) == 0) return &p->v[i];
+        for (int j = 0; j < body->n; j++)
+            if (body->v[j].kind != TRA_STMT_REPEAT && body->v[j].name && strcmp(body->v[j].name, name) == 0)
+                return &body->v[j];
+        const tra_stmt *inner = find_in_loops(body, name);
+        if (inner) return inner;
+    }
+    return NULL;
+}
+
 /* The error for -D of a name that the program computes (s) or does not have (s NULL). */
-static tra_status refuse_define(tra_build *b, const tra_define *v, const tra_symbol *s, tra_err *e) {
+static tra_status refuse_define(tra_build *b, const tra_ast_program *ast, const tra_define *v, const tra_symbol *s,
+                                tra_err *e) {
+    const tra_stmt *inside = s ? NULL : find_in_loops(ast, v->name);
+    if (inside) {
+        tra_diag_error(b->d, inside->name_span, "-D sets inputs, params and the files of outputs",
+                       inside->kind == TRA_STMT_REPEAT ? "-D %s=%s: '%s' counts the turns of a loop"
+                                                       : "-D %s=%s: '%s' is computed in a loop",
+                       v->name, v->value, v->name);
+        return TRA_OK;
+    }
     if (s)
         return tra_fail(e, TRA_USAGE,
                         "-D %s=%s: %s is computed by the program; -D sets inputs, params and the files of outputs",
@@ -313,8 +344,10 @@ static tra_status take_defines(tra_build *b, tra_ast_program *ast, int n, const 
         double number;
         if (!s && b->d->errors) continue;
         if (s && s->stmt->kind != TRA_STMT_INPUT && !s->param && define_output(ast, &v[i])) continue;
-        if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM))
-            return refuse_define(b, &v[i], s, e);
+        if (!s || (s->stmt->kind != TRA_STMT_INPUT && s->stmt->kind != TRA_STMT_PARAM)) {
+            TRA_TRY(refuse_define(b, ast, &v[i], s, e));
+            continue;
+        }
         bool literal = s->param && !s->stmt->broken && defined_literal(b, s->stmt, v[i].value);
         if (s->param && !literal && !tra_parse_num(v[i].value, &number))
             return tra_fail(e, TRA_USAGE, "-D %s=%s: %s is a param, and '%s' is no number", v[i].name, v[i].value,

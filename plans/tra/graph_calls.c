@@ -102,7 +102,7 @@ static bool read_arg(tra_build *b, const struct form *f, int i, const tra_ast *x
     case 'K': return (a->kernel = tra_build_kernel(b, x, use)) != NULL;
     default: {
         int arity = c ? c->frontier.n : x->kind == TRA_AST_LAMBDA && x->nkids <= TRA_MAXDIM ? x->nkids - 1 : 0;
-        return (a->keyfn = tra_build_keyfn(b, x, arity, f->args[i] == 'B')) != NULL;
+        return (a->keyfn = tra_build_keyfn(b, x, arity, f->args[i] == 'B', c)) != NULL;
     }
     }
 }

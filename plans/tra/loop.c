@@ -186,9 +186,9 @@ static const char *table_difference(tra_build *b, const tra_type *state, const t
     }
     if (s->n != n->n) return tra_arena_printf(b->arena, "the state has %d columns, its next value %d", s->n, n->n);
     if (!tra_dims_eq(&state->cat->frontier, &next->cat->frontier))
-        return tra_arena_printf(b->arena, "the state has %" PRId64 " blocks of rows, its next value %" PRId64
+        return tra_arena_printf(b->arena, "its next value has rows in %" PRId64 " blocks, the state in %" PRId64
                                 "; limit(T, N) gives a bound",
-                                state->cat->n, next->cat->n);
+                                next->cat->n, state->cat->n);
     if (next->cat->bound.v[0] > state->cat->bound.v[0])
         return tra_arena_printf(b->arena,
                                 "its next value may have %" PRId64 " rows in a block, the state has at most %" PRId64

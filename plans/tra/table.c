@@ -173,7 +173,6 @@ tra_node *tra_table_record(tra_table_builder *w, tra_node *n) {
 }
 
 static tra_node *build_select(tra_table_builder *w) {
-    if (!tra_table_build_counters(w)) return NULL;
     tra_table_scope sc = tra_table_scope_of(w);
     tra_table_term t;
     tra_err e = {0};
@@ -187,8 +186,7 @@ static tra_node *build_select(tra_table_builder *w) {
     if (top) w->in = top; /* it has the same columns */
     tra_node *n = tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x));
     w->in = in;
-    n = tra_table_record(w, n);
-    return n && w->own_columns ? tra_table_without_counters(w, n) : n;
+    return tra_table_record(w, n);
 }
 
 static bool is_drop(const tra_ast *x) { return x->kind == TRA_AST_CALL && strcmp(x->text, "drop") == 0; }
@@ -249,7 +247,7 @@ tra_node *tra_table_project(tra_table_builder *w) {
 
 static tra_node *build_project(tra_table_builder *w) {
     bool ok = true;
-    if (!tra_table_build_counters(w) || !tra_table_build_numbers(w)) return NULL;
+    if (!tra_table_build_numbers(w)) return NULL;
     for (int i = 1; i < w->call->nkids; i++) {
         const tra_ast *arg = w->call->kids[i];
         bool drop = is_drop(arg);
@@ -406,7 +404,7 @@ static bool has_named(const tra_ast *call) {
     return any;
 }
 
-static tra_node *build_operator(tra_table_builder *w) {
+static tra_node *build_call(tra_table_builder *w) {
     const tra_ast *call = w->call;
     bool list = call->nkids > 1 && call->kids[1]->kind == TRA_AST_LIST;
     switch (w->op.op) {
@@ -414,7 +412,7 @@ static tra_node *build_operator(tra_table_builder *w) {
     case TRA_TABLE_PROJECT: return build_project(w);
     case TRA_TABLE_JOIN:
     case TRA_TABLE_CROSS: return tra_table_join(w);
-    case TRA_TABLE_GROUP: return tra_table_build_counters(w) ? tra_table_group(w) : NULL;
+    case TRA_TABLE_GROUP: return tra_table_group(w);
     case TRA_TABLE_ORDER: return tra_table_order_by(w);
     case TRA_TABLE_DISTINCT: return has_named(call) ? tra_table_distinct_of(w) : tra_table_order_by(w);
     case TRA_TABLE_LIMIT: return tra_table_limit(w);
@@ -430,6 +428,11 @@ static tra_node *build_operator(tra_table_builder *w) {
     case TRA_TABLE_ALIGN: break;
     }
     return NULL;
+}
+
+static tra_node *build_operator(tra_table_builder *w) {
+    tra_node *n = tra_table_build_counters(w) ? build_call(w) : NULL;
+    return tra_table_without(w, n, w->nadded, w->added);
 }
 
 tra_node *tra_table_built(tra_table_builder *w) { return tra_table_with_strings(w, build_operator); }

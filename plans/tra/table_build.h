@@ -63,6 +63,8 @@ typedef struct tra_table_builder {
     tra_node *in, *right; /* the operands; right: NULL if there is one */
     const char *in_name;  /* the name of the first operand in the program; NULL: it has none */
     int own_columns;      /* PROJECT: the first so many columns of `in` are the program's; 0: all */
+    int nadded;           /* columns of operands that are not the program's, and that the result may not have */
+    const char **added;
     tra_names terms;      /* the names of op.term */
     tra_table_op op;
 } tra_table_builder;
@@ -203,10 +205,13 @@ tra_node *tra_table_join_strings(tra_table_builder *w, tra_node *in, const char 
 #define TRA_STRING_AGGREGATE "string_agg"
 /* tra_table_order, whose keys may be computed. */
 tra_node *tra_table_order_by(tra_table_builder *w);
-/* Replaces each counter of a loop in the call by the name of a column that it adds to w->in. */
+/* table_counter.c: replaces each counter of a loop in the call by the name of a column that it adds to w->in, or, in
+ * the condition of a join, to w->right where the other columns that are compared are of that. */
 bool tra_table_build_counters(tra_table_builder *w);
-/* n, which has the columns of w->in, without those that the counters have added. */
-tra_node *tra_table_without_counters(const tra_table_builder *w, tra_node *n);
+/* Notes that an operand has a column of that name, which is not the program's. */
+void tra_table_note_added(tra_table_builder *w, const char *name);
+/* n, which may be NULL, without those of these columns that it has. */
+tra_node *tra_table_without(const tra_table_builder *w, tra_node *n, int count, const char *const *name);
 /* table_union.c: all rows of w->in, then all of w->right, whose syntax is `at`. Columns are matched by their names. */
 tra_node *tra_table_union(tra_table_builder *w, const tra_ast *at);
 /* All rows of in[0], then all of in[1]. The result has n columns: of the rows of in[0] expressions x, of those of in[1]

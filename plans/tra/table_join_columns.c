@@ -109,7 +109,8 @@ bool tra_join_rename_clashes(tra_table_builder *w) {
         project->kids[project->nkids++] = column;
     }
     if (!any) return true;
-    w->right = tra_build_table_op(b, project, tra_build_relation);
+    tra_table_builder one = {.b = b, .call = project, .in = w->right, .op.op = TRA_TABLE_PROJECT};
+    w->right = tra_table_built(&one);
     if (w->right) s->right = w->right->type.columns;
     return w->right != NULL;
 }
@@ -142,10 +143,18 @@ const tra_ast *tra_join_without_tables(const tra_table_builder *w, const tra_sch
     return y;
 }
 
+static bool is_added(const tra_table_builder *w, const char *name) {
+    int i = 0;
+    while (i < w->nadded && strcmp(w->added[i], name) != 0) i++;
+    return i < w->nadded;
+}
+
 /* "a, b, c" of the columns of a table. */
 const char *tra_join_column_names(const tra_table_builder *w, const tra_schema *s) {
     const char *all = "";
-    for (int i = 0; i < s->n && i < 8; i++)
-        all = tra_arena_printf(w->b->arena, "%s%s%s", all, i ? ", " : "", s->v[i].name);
-    return s->n > 8 ? tra_arena_printf(w->b->arena, "%s and %d more", all, s->n - 8) : all;
+    int n = 0;
+    for (int i = 0; i < s->n; i++)
+        if (!is_added(w, s->v[i].name) && n++ < 8)
+            all = tra_arena_printf(w->b->arena, "%s%s%s", all, n > 1 ? ", " : "", s->v[i].name);
+    return n > 8 ? tra_arena_printf(w->b->arena, "%s and %d more", all, n - 8) : all;
 }

@@ -129,7 +129,6 @@ tra_node *tra_table_matrix(tra_table_builder *w) {
     const char **names;
     const tra_colexpr **x;
     tra_err e = {0};
-    if (!tra_table_build_counters(w)) return NULL;
     const tra_ast *list = w->call->nkids > 1 ? w->call->kids[1] : NULL;
     if (!list || list->kind != TRA_AST_LIST)
         return tra_table_refuse(w, list ? list : w->call, "its columns stand in a list"), NULL;

@@ -1,5 +1,5 @@
 /* table_number.c - what expressions read that is no column, and becomes one: number(keys), the number of the group of
- * each row, groups being in the order of keys; and the counter of a loop.
+ * each row, groups being in the order of keys.
  *
  * The keys become columns. The groups by these are a table, in which the number of a row is the number of the group;
  * each row of the operand finds its group there by a join.
@@ -92,77 +92,6 @@ bool tra_table_build_numbers(tra_table_builder *w) {
     return true;
 }
 
-/* ---- counters of loops ------------------------------------------------------------------------------------------- */
-
-/* The counter that a name stands for where no column has it; NULL: none. */
-static const tra_symbol *counter_of(const tra_table_builder *w, const tra_ast *x) {
-    if (x->kind != TRA_AST_NAME || x->quoted || tra_schema_find(w->in->type.columns, x->text) >= 0) return NULL;
-    int at = tra_names_find(&w->b->symbols, x->text);
-    const tra_symbol *s = at >= 0 ? w->b->symbols.value[at] : NULL;
-    return s && s->param && s->node && s->seen ? s : NULL;
-}
-
-/* cross(w->in, T), T being the row of the counter, in a column of that name. */
-static tra_node *with_counter(const tra_table_builder *w, const tra_symbol *counter, const char *name,
-                              const tra_ast *at) {
-    tra_ast *call = copy_of(w, w->call), *named = copy_of(w, w->call);
-    tra_table_builder one = {.b = w->b, .call = call, .in = counter->node, .op.op = TRA_TABLE_ENTRIES};
-    call->text = "entries";
-    call->nkids = 1;
-    tra_table_builder row = {.b = w->b, .call = w->call, .in = tra_table_of_tensor(&one), .op.op = TRA_TABLE_PROJECT};
-    named->kind = TRA_AST_NAMED;
-    named->text = name;
-    named->nkids = 1;
-    named->kids = tra_new(w->b->arena, tra_ast *);
-    named->kids[0] = tra_table_name_ast(w->b->arena, "value", at->span);
-    if (!row.in || !tra_table_add_term(&row, named)) return NULL;
-    tra_ast *cross = copy_of(w, w->call);
-    cross->text = "cross";
-    cross->nkids = 2;
-    cross->kids = tra_news(w->b->arena, tra_ast *, 2);
-    for (int i = 0; i < 2; i++) cross->kids[i] = tra_table_name_ast(w->b->arena, name, at->span);
-    tra_table_builder both = {.b = w->b,
-                              .call = cross,
-                              .in = w->in,
-                              .right = tra_table_project(&row),
-                              .in_name = w->in_name,
-                              .op.op = TRA_TABLE_CROSS};
-    return both.right ? tra_table_join(&both) : NULL;
-}
-
-static tra_ast *replace_counters(tra_table_builder *w, const tra_ast *x) {
-    const tra_symbol *counter = counter_of(w, x);
-    if (counter) {
-        const char *name = tra_arena_printf(w->b->arena, "turn %s", x->text);
-        if (!w->own_columns) w->own_columns = w->in->type.columns->n;
-        bool there = tra_schema_find(w->in->type.columns, name) >= 0;
-        if (!there && !(w->in = with_counter(w, counter, name, x))) return NULL;
-        ((tra_symbol *)counter)->used = true;
-        return tra_table_name_ast(w->b->arena, name, x->span);
-    }
-    tra_ast *y = copy_of(w, x);
-    for (int i = 0; i < x->nkids; i++)
-        if (!(y->kids[i] = replace_counters(w, x->kids[i]))) return NULL;
-    return y;
-}
-
-bool tra_table_build_counters(tra_table_builder *w) {
-    tra_ast *call = copy_of(w, w->call);
-    for (int i = 1; i < call->nkids; i++)
-        if (!(call->kids[i] = replace_counters(w, call->kids[i]))) return false;
-    if (w->own_columns) w->call = call;
-    return true;
-}
-
-tra_node *tra_table_without_counters(const tra_table_builder *w, tra_node *n) {
-    tra_table_builder one = {.b = w->b, .call = w->call, .in = n, .op.op = TRA_TABLE_PROJECT};
-    for (int i = 0; i < w->own_columns; i++) {
-        const char *name = n->type.columns->v[i].name;
-        if (!tra_table_add_term(&one, tra_table_name_ast(w->b->arena, name, w->call->span))) return NULL;
-    }
-    return tra_table_project(&one);
-}
-
 /* ---- keys of order and distinct that are computed --------------------------------------------------------------- */
 
 /* Replaces each key that is computed by the name of a column that it adds to w->in. */
@@ -170,7 +99,6 @@ static bool build_keys(tra_table_builder *w) {
     const tra_ast *list = w->call->nkids == 2 && w->call->kids[1]->kind == TRA_AST_LIST ? w->call->kids[1] : NULL;
     tra_ast *keys = list ? copy_of(w, list) : NULL, *call = copy_of(w, w->call), *computed = copy_of(w, w->call);
     const char **name = tra_news(w->b->arena, const char *, list ? list->nkids + 1 : 1);
-    int own = w->own_columns ? w->own_columns : w->in->type.columns->n;
     computed->nkids = 0;
     computed->kids = tra_news(w->b->arena, tra_ast *, list ? list->nkids + 1 : 1);
     for (int i = 0; list && i < list->nkids; i++) {
@@ -179,6 +107,8 @@ static bool build_keys(tra_table_builder *w) {
         if (x->kind != TRA_AST_CALL && x->kind != TRA_AST_UNARY && x->kind != TRA_AST_BINARY) continue;
         int k = computed->nkids++;
         name[k] = tra_arena_printf(w->b->arena, "key %d", k);
+        name[k] = tra_table_free_name(w->b->arena, w->in->type.columns, name[k]);
+        tra_table_note_added(w, name[k]);
         computed->kids[k] = x;
         keys->kids[i] = tra_table_name_ast(w->b->arena, name[k], x->span);
         if (!desc) continue;
@@ -187,15 +117,10 @@ static bool build_keys(tra_table_builder *w) {
         keys->kids[i] = down;
     }
     if (computed->nkids == 0) return true;
-    w->own_columns = own;
     call->kids[1] = keys;
     w->in = with_keys(w, computed, name);
     w->call = call;
     return w->in != NULL;
 }
 
-tra_node *tra_table_order_by(tra_table_builder *w) {
-    if (!tra_table_build_counters(w) || !build_keys(w)) return NULL;
-    tra_node *n = tra_table_order(w);
-    return n && w->own_columns ? tra_table_without_counters(w, n) : n;
-}
+tra_node *tra_table_order_by(tra_table_builder *w) { return build_keys(w) ? tra_table_order(w) : NULL; }

@@ -189,7 +189,9 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     bool *keep = read_columns(w);
     int own = w->own_columns;
     if (!find_calls(&x)) {
-        tra_diag_error(b->d, w->call->span, "make a column of them first: T = project(T, *, s = ...)",
+        tra_diag_error(b->d, w->call->span,
+                       b->loop < 0 ? "make a column of them first: T = project(T, *, s = ...)"
+                                   : "no new strings come up from turn to turn: make them before the loop, or after it",
                        "these strings are known only once rows are computed, and %s cannot make them", w->call->text);
         return false;
     }
@@ -221,16 +223,15 @@ static bool make_strings(tra_table_builder *w, int *made, const char ***name) {
     return w->in != NULL;
 }
 
-/* The table without those of these columns that it has. */
-static tra_node *without(const tra_table_builder *w, tra_node *n, int made, const char *const *name) {
+tra_node *tra_table_without(const tra_table_builder *w, tra_node *n, int count, const char *const *name) {
     tra_table_builder one = {.b = w->b, .call = w->call, .in = n, .op.op = TRA_TABLE_PROJECT};
     const tra_schema *s = n ? n->type.columns : NULL;
     bool any = false;
     for (int c = 0; s && c < s->n; c++) {
         int i = 0;
-        while (i < made && strcmp(name[i], s->v[c].name) != 0) i++;
-        any = any || i < made;
-        if (i == made && !tra_table_add_term(&one, tra_table_name_ast(w->b->arena, s->v[c].name, w->call->span)))
+        while (i < count && strcmp(name[i], s->v[c].name) != 0) i++;
+        any = any || i < count;
+        if (i == count && !tra_table_add_term(&one, tra_table_name_ast(w->b->arena, s->v[c].name, w->call->span)))
             return NULL;
     }
     return any ? tra_table_project(&one) : n;
@@ -248,7 +249,7 @@ tra_node *tra_table_with_strings(tra_table_builder *w, tra_node *(*build)(tra_ta
         *w = start;
         if (!make_strings(w, &made, &name)) return NULL;
         start = *w;
-        n = without(w, build(w), made, name);
+        n = tra_table_without(w, build(w), made, name);
     }
     return n;
 }

@@ -33,8 +33,52 @@ S' t.csv)" = $'i,b\n7,1' ]
     status 2 tra eval 'state S = project(t, *)
 repeat 2 as j { next S = limit(S, j + 1) }
 S' t.csv
-    has "the turn counter 'j' cannot stand here"
-    has 'EinSum, select, project, group, matrix'
+    has "a number of rows is the same in all turns: the turn counter 'j' cannot stand here"
+    has 'select(W, r <= t)'
+    status 2 tra eval 'state S = gen(1, [3])
+repeat 2 as j { next S = gen(uniform, [3], seed = j) }
+S'
+    has "a seed is the same in all turns: the turn counter 'j' cannot stand here"
+}
+
+@test "the counters of two loops in the conditions of joins, windows, distinct, order and pivot" {
+    py 'r = np.random.default_rng(2); n = 60
+np.savetxt("t.csv", np.column_stack([np.arange(n) + 2**33, r.integers(0, 99, n) + 2**40]), fmt="%d", delimiter=",", header="a,b", comments="")
+np.savetxt("u.csv", np.column_stack([np.arange(9), r.integers(0, 9, 9)]), fmt="%d", delimiter=",", header="k,w", comments="")'
+    body='  J{x} = join({S}, u, a % 8 == k - {t}, how = left)
+  K{x} = join({S}, u, k == {t} && b % 7 >= w + {u})
+  A{x} = join({S}, u, a % 9 == k + {t} - {u} && w > {t}, how = anti)
+  W{x} = window({S}, [a % ({t} + 2)], [b * ({u} - {t}) desc, a], r = row_number(), s = sum(b * {t}))
+  D{x} = order(distinct(W{x}, [r % ({t} + 3), a % 13], order = [a * {t} desc, b], keep = first), [b + {t}])
+  P{x} = pivot({S}, [g = a % ({t} + 2)], m = b % 3, a * {u}, sum, values = [0, 1, 2])
+  n{x} = rows(J{x})
+  c{x} = sum(matrix(K{x}, [m = a + b]))
+  p{x} = sum(matrix(project(P{x}, *, x = g), [x]))
+  U{x} = limit(union(project(select(A{x}, a % 5 != {t}), a, b), project(D{x}, a, b = b + s % 11 + r)), 60)'
+    at() { sed -e "s/{x}/$1/g" -e "s/{S}/$2/g" -e "s/{t}/$3/g" -e "s/{u}/$4/g" <<<"$body"; }
+    {
+        printf '%s\n' 'input t from "t.csv"' 'input u from "u.csv"' 'state S = project(t, a, b)' 'state v = gen(0, [])' 'repeat 2 as i {' 'state R = S' 'state y = v' 'repeat 2 as j {'
+        at '' R i j
+        printf '%s\n' 'next R = U' 'next y = y + n + c + p' '}' 'next S = R' 'next v = y' '}' 'output S to "S.h5"' 'output v'
+    } >loop.tra
+    {
+        printf '%s\n' 'input t from "t.csv"' 'input u from "u.csv"' 'S = project(t, a, b)'
+        at 1 S 0 0
+        at 2 U1 0 1
+        at 3 U2 1 0
+        at 4 U3 1 1
+        printf '%s\n' 'v = n1 + c1 + p1 + n2 + c2 + p2 + n3 + c3 + p3 + n4 + c4 + p4' 'output U4 to "S.h5"' 'output v'
+    } >written.tra
+    status 0 tra run -q written.tra
+    tra export -q S.h5 -o want.csv
+    [ "$(wc -l <want.csv)" -gt 9 ]
+    v=$(tra head v.h5)
+    for how in "--sites 1" "--sites 3" "--engine reference"; do
+        status 0 tra run -q $how loop.tra
+        tra export -q S.h5 -o S.csv
+        status 0 cmp S.csv want.csv
+        is "$v" tra head v.h5
+    done
 }
 
 @test "a profile has the turns of each loop, what the first took, and the mean of the others" {

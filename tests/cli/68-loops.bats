@@ -155,6 +155,16 @@ END
     has "p.tra:2:12: note: in the loop"
 }
 
+@test "-D of a turn counter, and of a name of a body, is an error at its place" {
+    printf 'state a = gen(0, [2])\nrepeat 3 as t {\n    b[i] = a[i] + t\n    next a = b\n}\noutput a\n' >p.tra
+    status 2 tra run -D t=3 p.tra
+    has "p.tra:2:13: error: -D t=3: 't' counts the turns of a loop"
+    status 2 tra run -D b=3 p.tra
+    has "p.tra:3:5: error: -D b=3: 'b' is computed in a loop"
+    status 2 tra run -D c=3 p.tra
+    has "the program has no input, param or output 'c'"
+}
+
 @test "words of loops are names where no statement of a loop begins" {
     printf 'state = gen(2, [2])\nnext[i] = state[i] + 1\nrepeat[i] = next[i] * state[i]\noutput repeat\n' >names.tra
     status 0 tra run -q names.tra
@@ -257,7 +267,15 @@ END
     has "in turn 4 this dimension has 100 positions, of which 100:120 is no range"
     printf 'state a = gen(1, [3])\nrepeat 3 as t {\n    next a = filter(a, (i) -> i < t)\n}\noutput a\n' >keys.tra
     status 2 tra check keys.tra
-    has "the turn counter 't' cannot stand here"
+    has "keys.tra:3:31: error: in turn 1 this is another function of the keys than in turn 0: of <0>"
+    has "slice(X, "
+    sed -i 's/i < t/i < 2 + t/' keys.tra # the one key fulfils it in all turns
+    status 0 tra run -q keys.tra
+    sed -i 's/repeat 3/repeat 1/; s/i < 2 + t/i < 1 - t/' keys.tra
+    status 0 tra run -q keys.tra
+    sed -i 's/filter.*/rekey(a, (i) -> (i \/ t))/' keys.tra
+    status 2 tra check keys.tra
+    has "in turn 0:"
 }
 
 @test "states are sparse tensors and tables too" {

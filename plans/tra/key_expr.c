@@ -1,0 +1,264 @@
+/* key_expr.c - integers, and functions of keys, inside arguments. */
+#include "gen.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct key_scope {
+    int n;
+    const char *const *names; /* of the components of the key */
+    const char *what;         /* what the expression is, for messages: "a key expression", "a tile size" */
+    const tra_symbol **turn;  /* a turn counter may stand in it as component n, and is noted here; NULL: none may */
+    bool first;               /* it stands for 0 */
+} key_scope;
+
+const tra_keyexpr *tra_keyexpr_component(tra_arena *a, int d) {
+    tra_keyexpr *x = tra_new(a, tra_keyexpr);
+    *x = (tra_keyexpr){.op = TRA_KEY_VAR, .var = d};
+    return x;
+}
+
+static tra_keyexpr *key_node(tra_build *b, tra_keyop op, const tra_keyexpr *x, const tra_keyexpr *y) {
+    tra_keyexpr *k = tra_new(b->arena, tra_keyexpr);
+    *k = (tra_keyexpr){.op = op, .a = x, .b = y};
+    return k;
+}
+
+static const tra_keyexpr *key_int(tra_build *b, int64_t v) {
+    tra_keyexpr *k = key_node(b, TRA_KEY_INT, NULL, NULL);
+    k->value = v;
+    return k;
+}
+
+static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc);
+
+static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    for (int i = 0; i < sc->n; i++)
+        if (strcmp(sc->names[i], x->text) == 0) return tra_keyexpr_component(b->arena, i);
+    if (tra_names_find(&b->symbols, x->text) < 0) {
+        tra_diag_error(b->d, x->span, tra_build_near(b, x->text, true, sc->n, sc->names),
+                       sc->n ? "'%s' is neither a component of the key nor a param" : "there is no param '%s'",
+                       x->text);
+        return NULL;
+    }
+    const tra_symbol *turn = b->symbols.value[tra_names_find(&b->symbols, x->text)];
+    if (turn->param && turn->node) {
+        if (sc->turn && (!*sc->turn || *sc->turn == turn)) {
+            *sc->turn = turn;
+            return sc->first ? key_int(b, 0) : tra_keyexpr_component(b->arena, sc->n);
+        }
+        tra_build_refuse_turn(b, x, turn, sc->what);
+        return NULL;
+    }
+    tra_symbol *s = tra_build_param(b, x);
+    if (!s) return NULL;
+    if (s->exact) return key_int(b, s->whole);
+    if (s->value == floor(s->value) && fabs(s->value) >= 0x1p53) {
+        tra_diag_error(b->d, x->span, "write it as a whole number, without a point or e",
+                       "%s is %.17g, which may have been rounded, but %s needs integers", x->text, s->value, sc->what);
+        return NULL;
+    }
+    if (s->value != floor(s->value)) {
+        tra_diag_error(b->d, x->span, NULL, "%s is %g, but %s needs integers", x->text, s->value, sc->what);
+        return NULL;
+    }
+    return key_int(b, (int64_t)s->value);
+}
+
+static const tra_keyexpr *key_number(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    int64_t v;
+    const tra_ast *digits = x->kind == TRA_AST_UNARY ? x->kids[0] : x;
+    if (tra_build_exact(b, x, &v)) return key_int(b, v);
+    if (!digits->integer)
+        tra_diag_error(b->d, x->span, NULL, "%s is no integer, but %s needs integers", digits->text, sc->what);
+    else
+        tra_diag_error(b->d, x->span, NULL, "%s", tra_number_beyond(x));
+    return NULL;
+}
+
+static const tra_keyexpr *key_call(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    int64_t extent;
+    if (strcmp(x->text, "extent") == 0) return tra_build_extent(b, x, &extent) ? key_int(b, extent) : NULL;
+    bool is_min = strcmp(x->text, "min") == 0;
+    if (strcmp(x->text, "abs") == 0 && x->nkids == 1) {
+        const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
+        return a ? key_node(b, TRA_KEY_ABS, a, NULL) : NULL;
+    }
+    if ((is_min || strcmp(x->text, "max") == 0) && x->nkids >= 2) {
+        const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
+        for (int i = 1; i < x->nkids; i++) {
+            const tra_keyexpr *y = key_expr(b, x->kids[i], sc);
+            a = a && y ? key_node(b, is_min ? TRA_KEY_MIN : TRA_KEY_MAX, a, y) : NULL;
+        }
+        return a;
+    }
+    tra_diag_error(b->d, x->name_span, "its functions are min(a, b), max(a, b) and abs(a)",
+                   "%s has no function '%s' of %d argument%s", sc->what, x->text, x->nkids, x->nkids == 1 ? "" : "s");
+    return NULL;
+}
+
+static const tra_keyexpr *key_binary(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    static const struct {
+        const char *text;
+        tra_keyop op;
+    } ops[] = {{"+", TRA_KEY_ADD}, {"-", TRA_KEY_SUB},  {"*", TRA_KEY_MUL}, {"/", TRA_KEY_DIV}, {"%", TRA_KEY_MOD},
+               {"<", TRA_KEY_LT},  {"<=", TRA_KEY_LE},  {">", TRA_KEY_GT},  {">=", TRA_KEY_GE}, {"==", TRA_KEY_EQ},
+               {"!=", TRA_KEY_NE}, {"&&", TRA_KEY_AND}, {"||", TRA_KEY_OR}};
+    const tra_keyexpr *l = key_expr(b, x->kids[0], sc), *r = key_expr(b, x->kids[1], sc);
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (strcmp(ops[i].text, x->text) == 0) return l && r ? key_node(b, ops[i].op, l, r) : NULL;
+    tra_diag_error(b->d, x->span, "write i*i for a square", "%s has no operator '%s'", sc->what, x->text);
+    return NULL;
+}
+
+const char *tra_build_equals_advice(const tra_ast *x) {
+    return x->kind == TRA_AST_NAMED ? "write == to compare" : NULL;
+}
+
+static const tra_keyexpr *key_expr(tra_build *b, const tra_ast *x, const key_scope *sc) {
+    switch (x->kind) {
+    case TRA_AST_NAME: return key_name(b, x, sc);
+    case TRA_AST_NUMBER: return key_number(b, x, sc);
+    case TRA_AST_CALL: return key_call(b, x, sc);
+    case TRA_AST_BINARY: return key_binary(b, x, sc);
+    case TRA_AST_UNARY: {
+        if (tra_is_number(x)) return key_number(b, x, sc);
+        const tra_keyexpr *a = key_expr(b, x->kids[0], sc);
+        return a ? key_node(b, *x->text == '-' ? TRA_KEY_NEG : TRA_KEY_NOT, a, NULL) : NULL;
+    }
+    case TRA_AST_TUPLE:
+    case TRA_AST_STRING:
+    case TRA_AST_LIST:
+    case TRA_AST_INDEX:
+    case TRA_AST_AGGREGATE:
+    case TRA_AST_LAMBDA:
+    case TRA_AST_COMPOSE:
+    case TRA_AST_NAMED:
+    case TRA_AST_DESC:
+    case TRA_AST_STAR:
+    case TRA_AST_RANGE:
+    case TRA_AST_LITERAL: break;
+    }
+    tra_diag_error(b->d, x->span, tra_build_equals_advice(x),
+                   "this has no place in %s; an integer expression is expected", sc->what);
+    return NULL;
+}
+
+bool tra_build_int(tra_build *b, const tra_ast *x, const char *what, int64_t least, int64_t *out) {
+    key_scope sc = {.what = what};
+    tra_dims none = {.n = 0};
+    tra_err e = {0};
+    const tra_keyexpr *k = key_expr(b, x, &sc);
+    if (!k) return false;
+    if (tra_keyexpr_eval(k, &none, out, &e) != TRA_OK) {
+        tra_diag_error(b->d, x->span, NULL, "%s", e.msg);
+        return false;
+    }
+    if (*out >= least) return true;
+    tra_diag_error(b->d, x->span, NULL, "%s is at least %" PRId64 ", not %" PRId64, what, least, *out);
+    return false;
+}
+
+bool tra_build_int_of_turn(tra_build *b, const tra_ast *x, const char *what, const tra_keyexpr **out,
+                           const tra_symbol **turn) {
+    key_scope sc = {.what = what, .turn = turn};
+    return (*out = key_expr(b, x, &sc)) != NULL;
+}
+
+bool tra_build_ints(tra_build *b, const tra_ast *x, const char *what, int64_t least, tra_dims *out) {
+    if (x->kind != TRA_AST_LIST) {
+        tra_diag_error(b->d, x->span, "a list stands in brackets: [0, 2]", "a list is expected here");
+        return false;
+    }
+    if (x->nkids > TRA_MAXDIM) {
+        tra_diag_error(b->d, x->span, NULL, "a list of more than %d", TRA_MAXDIM);
+        return false;
+    }
+    bool ok = true;
+    out->n = x->nkids;
+    for (int i = 0; i < x->nkids; i++) ok = tra_build_int(b, x->kids[i], what, least, &out->v[i]) && ok;
+    return ok;
+}
+
+/* Sets the expressions of f, of which the body has a tuple, or one. */
+static bool key_parts(tra_build *b, const tra_ast *body, const key_scope *sc, tra_keyfn *f) {
+    bool ok = true;
+    for (int i = 0; i < f->n; i++) {
+        f->expr[i] = key_expr(b, body->kind == TRA_AST_TUPLE ? body->kids[i] : body, sc);
+        ok = ok && f->expr[i];
+    }
+    return ok;
+}
+
+/* The function, which reads the counter, of a key in a turn. */
+static tra_status key_in_turn(const tra_keyfn *f, const tra_dims *key, int64_t turn, tra_dims *out, tra_err *e) {
+    tra_dims with = *key;
+    with.v[with.n++] = turn;
+    out->n = f->n;
+    for (int i = 0; i < f->n; i++) TRA_TRY(tra_keyexpr_eval(f->expr[i], &with, &out->v[i], e));
+    return TRA_OK;
+}
+
+/* Is the function of these keys the same in all turns of the loop? If not, there is a diagnostic. */
+static bool is_of_all_turns(tra_build *b, const tra_ast *x, const tra_keyfn *f, const tra_catalog *keys,
+                            const tra_symbol *turn) {
+    int64_t turns = b->g->loops[turn->node->loop]->most;
+    tra_err e = {0};
+    for (int64_t k = 0; k < keys->n; k++) {
+        tra_dims key, first, other;
+        tra_catalog_key(keys, k, &key);
+        for (int64_t t = 0; t < turns; t++) {
+            if (key_in_turn(f, &key, t, t ? &other : &first, &e) != TRA_OK) {
+                tra_diag_error(b->d, x->span, NULL, "in turn %" PRId64 ": %s", t, e.msg);
+                return false;
+            }
+            if (t == 0 || tra_dims_eq(&first, &other)) continue;
+            char text[TRA_DIMTEXT];
+            tra_diag_error(b->d, x->span,
+                           "slice(X, [t*2 : (t+1)*2, :]) takes another part in each turn; EinSum reads the counter",
+                           "in turn %" PRId64 " this is another function of the keys than in turn 0: of %s", t,
+                           tra_key_text(&key, text));
+            return false;
+        }
+    }
+    return true;
+}
+
+const tra_keyfn *tra_build_keyfn(tra_build *b, const tra_ast *x, int arity, bool predicate, const tra_catalog *keys) {
+    const char *form = predicate ? "write for instance (i,j) -> i < j; rows of a table are selected by select(T, a > 1)"
+                                 : "write for instance (i,j) -> (j,i)";
+    if (x->kind != TRA_AST_LAMBDA) {
+        tra_diag_error(b->d, x->span, form, "a function of the key is expected here");
+        return NULL;
+    }
+    int n = x->nkids - 1;
+    const tra_ast *body = x->kids[n];
+    if (n != arity) {
+        tra_diag_error(b->d, x->span, NULL, "the function names %d key component%s, but keys here have %d", n,
+                       n == 1 ? "" : "s", arity);
+        return NULL;
+    }
+    if (predicate && body->kind == TRA_AST_TUPLE) {
+        tra_diag_error(b->d, body->span, form, "a predicate is one expression");
+        return NULL;
+    }
+    tra_keyfn *f = tra_new(b->arena, tra_keyfn);
+    f->arity = arity;
+    for (int i = 0; i < n; i++) f->names[i] = x->kids[i]->text;
+    bool tuple = body->kind == TRA_AST_TUPLE;
+    f->n = tuple ? body->nkids : 1;
+    if (f->n > TRA_MAXDIM) {
+        tra_diag_error(b->d, body->span, NULL, "a key of more than %d components", TRA_MAXDIM);
+        return NULL;
+    }
+    const tra_symbol *turn = NULL;
+    key_scope sc = {.n = n, .names = f->names, .what = "a key expression"};
+    if (keys && n < TRA_MAXDIM) sc.turn = &turn;
+    if (!key_parts(b, body, &sc, f)) return NULL;
+    if (!turn) return f;
+    if (!is_of_all_turns(b, body, f, keys, turn)) return NULL;
+    sc.first = true;
+    return key_parts(b, body, &sc, f) ? f : NULL;
+}
+
+
