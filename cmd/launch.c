@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t child, signalled;
+static volatile sig_atomic_t signalled;
 
 /* What a `tra` that launches ranks tells them of itself, in TRA_LAUNCHED. */
 typedef struct launcher {
@@ -89,53 +89,13 @@ static int as_file(const char *text, size_t n) {
     return fd;
 }
 
-/* The ranks stop on USR1, which mpirun hands on to them; TERM and INT would make it kill them. */
-static void pass_on(int sig) {
-    signalled = sig;
-    if (child > 0) kill((pid_t)child, SIGUSR1);
-}
-
-/* How many of the processes that pid started are alive? *had: it has started some. */
-static int children_of(pid_t pid, bool *had) {
-    glob_t threads;
-    int n = 0;
-    char pattern[64];
-    snprintf(pattern, sizeof pattern, "/proc/%ld/task/*/children", (long)pid);
-    if (glob(pattern, 0, NULL, &threads) != 0) return 0;
-    for (size_t i = 0; i < threads.gl_pathc; i++) {
-        FILE *f = fopen(threads.gl_pathv[i], "r");
-        for (long c; f && fscanf(f, "%ld", &c) == 1; *had = true) n += !tra_process_gone(c);
-        if (f) fclose(f);
-    }
-    globfree(&threads);
-    return n;
-}
-
-/* Waits for mpirun, SIGCHLD being blocked. A request to stop that came before it or its ranks could hear it is
- * repeated. Open MPI's mpirun may wait for itself for ever when ranks are killed as it ends, or when it could not start
- * them: *stuck when it was not waited for. */
-static int wait_for(pid_t pid, const sigset_t *chld, bool *stuck) {
-    enum { PATIENCE = 25, TO_START = 300 }; /* fifths of a second */
-    int status, idle = 0;                   /* how often no child was seen, one time after another */
-    bool had = false;
-    *stuck = false;
-    while (waitpid(pid, &status, WNOHANG) != pid) {
-        if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) >= 0) continue;
-        if (signalled) kill(pid, SIGUSR1);
-        idle = children_of(pid, &had) ? 0 : idle + 1;
-        if (idle < (had || signalled ? PATIENCE : TO_START)) continue;
-        *stuck = true;
-        kill(pid, SIGKILL);
-    }
-    return status;
-}
-
 /* The launchers of MPI libraries. Another may have the name as well: then what it is a link to says whose it is. */
 static const struct kind {
     const char *names[4], *others[4];
     const char *package;
     const char *args[6];      /* of one on this machine */
     const char *job, *on_each[2]; /* in a job script; what stands around the number of ranks on each machine */
+    int above_ranks;              /* how many levels of processes: who starts the ranks, or hands signals on to them */
 } kinds[] = {
     /* -q: no banners, tra's own message is enough. Binding would put each rank on one core whatever --threads says. */
     [TRA_MPI_OPEN] = {.names = {"mpirun", "mpirun.openmpi", "orterun"},
@@ -149,8 +109,53 @@ static const struct kind {
                        .package = "mpich",
                        .args = {"-launcher", "fork", "-hosts", "localhost"},
                        .job = "mpiexec",
-                       .on_each = {"-ppn ", ""}},
+                       .on_each = {"-ppn ", ""},
+                       .above_ranks = 2},
 };
+
+static void note(int sig) { signalled = sig; }
+
+/* How many of the processes that pid started are alive? *had: it has started some. A signal is sent to those that are
+ * so many levels below pid. */
+static int children_of(pid_t pid, bool *had, int level, int sig) {
+    glob_t threads;
+    int n = 0;
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "/proc/%ld/task/*/children", (long)pid);
+    if (level == 0) kill(pid, sig);
+    if (glob(pattern, 0, NULL, &threads) != 0) return 0;
+    for (size_t i = 0; i < threads.gl_pathc; i++) {
+        FILE *f = fopen(threads.gl_pathv[i], "r");
+        for (long c; f && fscanf(f, "%ld", &c) == 1; *had = true) {
+            bool any;
+            n += !tra_process_gone(c);
+            if (sig && level > 0) children_of((pid_t)c, &any, level - 1, sig);
+        }
+        if (f) fclose(f);
+    }
+    globfree(&threads);
+    return n;
+}
+
+/* Waits for the launcher, SIGCHLD being blocked. A request to stop that came before ranks could hear it is repeated.
+ * The ranks stop on USR1, which mpirun of Open MPI hands on to them; TERM and INT would make it kill them. Hydra's may
+ * lose its ranks where a signal comes while they join, and nothing ends then: they get it at once. Open MPI's mpirun may
+ * wait for itself for ever when ranks are killed as it ends, or when it could not start them: *stuck when it was not
+ * waited for. */
+static int wait_for(const struct kind *k, pid_t pid, const sigset_t *chld, bool *stuck) {
+    enum { PATIENCE = 25, TO_START = 300 }; /* fifths of a second */
+    int status, idle = 0;                   /* how often no child was seen, one time after another */
+    bool had = false;
+    *stuck = false;
+    while (waitpid(pid, &status, WNOHANG) != pid) {
+        if (sigtimedwait(chld, NULL, &(struct timespec){.tv_nsec = 200000000}) >= 0) continue;
+        idle = children_of(pid, &had, k->above_ranks, signalled ? SIGUSR1 : 0) ? 0 : idle + 1;
+        if (idle < (had || signalled ? PATIENCE : TO_START)) continue;
+        *stuck = true;
+        kill(pid, SIGKILL);
+    }
+    return status;
+}
 
 void tra_launch_words(int n, int on_each, tra_str *out) {
     const struct kind *k = &kinds[tra_comm_built_with()];
@@ -255,15 +260,13 @@ static int status_of(const struct kind *k, int status) {
 static int pass_signals(const struct kind *k, pid_t pid, const sigset_t *chld, const sigset_t *before, bool *stuck) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     enum { N = sizeof signals / sizeof *signals };
-    struct sigaction pass = {.sa_handler = pass_on}, old[N];
-    child = pid;
+    struct sigaction pass = {.sa_handler = note}, old[N];
     for (int i = 0; i < N; i++) { /* what was ignored stays ignored, as nohup wants it */
         sigaction(signals[i], NULL, &old[i]);
         if (old[i].sa_handler != SIG_IGN || signals[i] != SIGHUP) sigaction(signals[i], &pass, NULL);
     }
-    if (tra_stop_asked()) pass_on(SIGTERM); /* before these handlers were there */
-    int status = wait_for(pid, chld, stuck);
-    child = 0;
+    if (tra_stop_asked()) note(SIGTERM); /* before these handlers were there */
+    int status = wait_for(k, pid, chld, stuck);
     sigprocmask(SIG_SETMASK, before, NULL);
     for (int i = 0; i < N; i++) sigaction(signals[i], &old[i], NULL);
     return status_of(k, status);

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <xxhash.h>
 
-enum { PIECE = 1 << 26 }; /* largest message, bytes: counts never come near 2^31 */
+enum { PIECE = 1 << 26 };    /* largest message, bytes: counts never come near 2^31 */
+enum { JOIN_SECONDS = 300 }; /* for ranks that the launcher started to find each other */
 
 /* The number that a variable of the environment holds; -1: none. */
 static int number_in(const char *name) {
@@ -156,8 +158,10 @@ tra_status tra_comm_init(tra_comm *c, tra_err *e) {
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0); /* who waits leaves the core to the workers, and to other ranks */
     int done;
     MPI_Initialized(&done);
+    alarm(JOIN_SECONDS); /* a launcher that has lost them answers never, and ends when they do */
     if (!done && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)
         return tra_fail(e, TRA_INTERNAL, "MPI does not start");
+    alarm(0);
     if (done) MPI_Query_thread(&got);
     if (got < MPI_THREAD_FUNNELED)
         return tra_fail(e, TRA_RESOURCE, "this MPI library does not allow processes that have threads; use another");
