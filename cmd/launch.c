@@ -138,10 +138,10 @@ static int children_of(pid_t pid, bool *had, int level, int sig) {
 }
 
 /* Waits for the launcher, SIGCHLD being blocked. A request to stop that came before ranks could hear it is repeated.
- * The ranks stop on USR1, which mpirun of Open MPI hands on to them; TERM and INT would make it kill them. Hydra's may
- * lose its ranks where a signal comes while they join, and nothing ends then: they get it at once. Open MPI's mpirun may
- * wait for itself for ever when ranks are killed as it ends, or when it could not start them: *stuck when it was not
- * waited for. */
+ * The ranks stop on USR1, which mpirun of Open MPI hands on to them; TERM and INT would make it kill them. Hydra may
+ * lose its ranks where a signal comes while they join, and nothing ends then: they get theirs from here. Open MPI's
+ * mpirun may wait for itself for ever when ranks are killed as it ends, or when it could not start them: *stuck when it
+ * was not waited for. */
 static int wait_for(const struct kind *k, pid_t pid, const sigset_t *chld, bool *stuck) {
     enum { PATIENCE = 25, TO_START = 300 }; /* fifths of a second */
     int status, idle = 0;                   /* how often no child was seen, one time after another */
