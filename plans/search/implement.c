@@ -62,7 +62,9 @@ static void complete(search *s, implementation *m, int q) {
 int tra_place_of_input(search *s, const tra_node *n) {
     tra_placement p = tra_place_all(s->o->sites);
     int8_t dims[TRA_MAXAXISDIMS];
+    bool state = n->leaf == TRA_LEAF_STATE || n->leaf == TRA_LEAF_LAST;
     if (s->o->sites > 1 && n->at == TRA_AT_ANY) return ANY;
+    if (s->home && state) p = s->home[n->loop][n->item];
     if (s->o->sites > 1 && n->at == TRA_AT_PART) {
         int m = (int)tra_min64(n->at_dims.n, TRA_MAXAXISDIMS);
         for (int i = 0; i < m; i++) dims[i] = (int8_t)n->at_dims.v[i];

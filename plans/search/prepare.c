@@ -195,6 +195,11 @@ static bool demands_one_copy(const search *s, const numbers *demand) {
 }
 
 static void find_demands(search *s) {
+    for (int i = 0; i < s->m->g->noutputs; i++) { /* states are brought to where the turns take them */
+        const tra_output *o = &s->m->g->outputs[i];
+        if (!s->home || (o->sink != TRA_SINK_FIRST && o->sink != TRA_SINK_NEXT)) continue;
+        demand(s, s->at[tra_memo_find(s->m, s->m->v[s->m->of_node[o->node->id]]->group)], &s->home[o->loop][o->item]);
+    }
     for (int g = s->ngroups - 1; g >= 0; g--) {
         tra_placement own[TRA_MAXDIM + 1];
         group *x = &s->group[g];

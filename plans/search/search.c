@@ -57,7 +57,7 @@ typedef struct found {
     int rank;              /* by the cost of the search */
 } found;
 
-enum { PASSES = 3 };
+enum { HOMES = 3, PASSES = 3 + HOMES };
 typedef struct finding {
     search pass[PASSES];
     int npasses;
@@ -256,6 +256,41 @@ static found least_found(const finding *f, const tra_plan_options *o) {
     return x;
 }
 
+/* The cheapest plan; while none fits, the one that takes the least memory. */
+static const found *best_found(const finding *f, const tra_plan_options *o) {
+    const found *x = NULL;
+    bool fits = o->memory == 0 || least_to_run(f) <= o->memory;
+    for (int i = 0; i < f->n; i++) {
+        const found *y = &f->v[i];
+        bool other = o->memory > 0 && y->least > o->memory;
+        if (fits && other) continue;
+        double cx = x ? tra_cost_scalar(&x->cost, o->cost) : INFINITY, cy = tra_cost_scalar(&y->cost, o->cost);
+        if (!x || (fits ? cy < cx : y->least < x->least)) x = y;
+    }
+    return x;
+}
+
+/* Looks for plans with states at other places, as long as that gives better ones. */
+static tra_status find_homes(finding *f, tra_err *e) {
+    const search *first = &f->pass[0];
+    tra_placement **home = tra_homes_divided(first, first->a);
+    bool better = true;
+    for (int i = 0; i < HOMES && home && (better || i == 1); i++) {
+        int before = f->n;
+        search *s = &f->pass[f->npasses];
+        *s = (search){.m = first->m, .o = first->o, .a = first->a, .limits.room = first->limits.room, .home = home};
+        TRA_TRY(find_plans(f, s, false, e));
+        const found best = *best_found(f, first->o);
+        better = best.s == s;
+        home = tra_homes_as_made(best.s, &best.x, home, first->a);
+        if (better) continue;
+        search_end(s);
+        f->n = before;
+        f->npasses--;
+    }
+    return TRA_OK;
+}
+
 static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, tra_arena *a, tra_plans *out,
                            tra_err *e) {
     const tra_plan none = {.sites = o->sites, .compress = o->compress};
@@ -264,12 +299,14 @@ static tra_status find_all(finding *f, const tra_plan_options *o, tra_memo *m, t
         !o->fixed && !o->reproducible; /* reproducible plans are not rewritten: rules change the bits of sums */
     /* While no plan fits: a second search leaves room for the bookkeeping of the plans that the first one found, and a
      * third one looks for the least memory. */
-    for (int i = 0; i < PASSES && (i == 0 || (o->memory > 0 && least_to_run(f) > o->memory)); i++) {
-        search *s = &f->pass[i];
+    for (int i = 0; i < 3 && (i == 0 || (o->memory > 0 && least_to_run(f) > o->memory)); i++) {
+        search *s = &f->pass[f->npasses];
         *s = (search){.m = m, .o = o, .a = a, .limits.by_memory = i == 2};
+        if (i > 0) s->home = best_found(f, o)->s->home;
         s->limits.room = o->memory > 0 ? o->memory - base : INT64_MAX;
         TRA_TRY(find_plans(f, s, i == 0 && free_choice, e));
         out->bounded |= s->limits.bounded;
+        if (i == 0 && o->sites > 1 && m->g->nloops > 0 && !o->fixed) TRA_TRY(find_homes(f, e));
         for (int j = 0; j < f->n; j++) base = tra_max64(base, f->v[j].base);
     }
     found least = least_found(f, o);
@@ -328,7 +365,7 @@ static int make_choice(search *s, int g, const tra_choice *c, const int *impleme
 
 tra_status tra_plan_of(const tra_memo *m, const tra_plan_options *o, int n, const tra_choice *v, const int *expr,
                        tra_arena *a, tra_plan **out, tra_choices *made, tra_err *e) {
-    search s = {.m = m, .o = o, .a = a, .limits.room = INT64_MAX};
+    search s = {.m = m, .o = o, .a = a, .limits.room = INT64_MAX, .home = tra_homes_chosen(m, n, v, a)};
     tra_status st = search_begin(&s, e);
     if (st == TRA_OK) {
         int *implementation = tra_news(s.work, int, s.ngroups + 1);

@@ -194,6 +194,7 @@ typedef struct search {
     tra_labels **labels; /* by expression: of joins */
     ways *ways;          /* by expression: of joins; numbers of wayplaces */
     places wayplaces;
+    tra_placement **home; /* of states, by loop and number: where they are each turn; NULL: whole on each site */
     const tra_way **fixed_way;         /* by expression */
     const tra_placement **fixed_place; /* by group */
     tra_type *summands;                /* by expression: any variant's, for their catalogs */
@@ -267,6 +268,16 @@ void tra_supplies_sweep(search *s, int *to);
 /* May an input be read from its file by every site that demands a copy, in place of an exchange? Only `time` knows what
  * that costs, and only of files whose chunks take the disk and no work; nor where the program says where it is. */
 bool tra_may_read_all(const search *s, const tra_node *n);
+
+/* ---- homes.c ----------------------------------------------------------------------------------------------------- */
+
+/* Where states could be from turn to turn: those of several tuples divided among the sites. NULL: there are none. */
+tra_placement **tra_homes_divided(const search *s, tra_arena *a);
+/* Each state where x makes its next value, if sites have that without copies; else where it is in x. NULL: so it is
+ * in x, or in what was tried. */
+tra_placement **tra_homes_as_made(const search *s, const entry *x, tra_placement *const *tried, tra_arena *a);
+/* As n choices say; NULL: they say nothing of states, or those are whole on each site. */
+tra_placement **tra_homes_chosen(const tra_memo *m, int n, const tra_choice *v, tra_arena *a);
 
 /* ---- extract.c --------------------------------------------------------------------------------------------------- */
 
