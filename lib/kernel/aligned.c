@@ -57,8 +57,8 @@ typedef struct runner {
     double (*regs)[TRA_STRIP]; /* the program's, then two strips of operands, then one of results */
 } runner;
 
-/* acc[i] = fold(acc[i], value at step i of l) for n <= TRA_STRIP steps from offsets off on. */
-static void fold_strip(const runner *r, double *acc, const int64_t *off, const tra_loop *l, int64_t from, int64_t n) {
+/* The values at n <= TRA_STRIP steps of l from offsets off on, in type t. */
+static const double *value_strip(const runner *r, const int64_t *off, const tra_loop *l, int64_t from, int64_t n) {
     const tra_code *code = r->k->code;
     double *value = r->regs[code->nregs + 2];
     const void *in[2] = {NULL, NULL};
@@ -66,7 +66,12 @@ static void fold_strip(const runner *r, double *acc, const int64_t *off, const t
         in[o] = tra_load(r->arg[o]->data, r->arg[o]->dtype, off[o] + from * l->s[o], l->s[o], n, r->code.load[o],
                          r->regs[code->nregs + o]);
     tra_typed_strip(&r->code, r->regs, in, n, value, r->t);
-    r->strip(r->k->fold, acc, acc, value, 0, n);
+    return value;
+}
+
+/* acc[i] = fold(acc[i], value at step i of l) for n <= TRA_STRIP steps from offsets off on. */
+static void fold_strip(const runner *r, double *acc, const int64_t *off, const tra_loop *l, int64_t from, int64_t n) {
+    r->strip(r->k->fold, acc, acc, value_strip(r, off, l, from, n), 0, n);
 }
 
 /* Reduces to one element: along `run`, for all steps of `others`. Partial results are kept side by side and folded in
@@ -106,6 +111,56 @@ static void reduce(const runner *r, tra_nest *kept, tra_nest *reduced, const tra
                 } while (!tra_cancelled() && tra_nest_next(reduced, at));
             }
             tra_store(out->data, out->dtype, off[C] + i * row.s[C], row.s[C], acc, r->t, n);
+        }
+    } while (!tra_cancelled() && tra_nest_next(kept, off));
+}
+
+/* ---- positions of the first extreme ------------------------------------------------------------------------------ */
+
+/* Of all steps of `run`, for one result. */
+static int64_t first_along(const runner *r, const int64_t *off, const tra_loop *run, bool least) {
+    double acc[TRA_STRIP], best[TRA_STRIP];
+    int64_t place[TRA_STRIP], first = INT64_MAX, width = tra_min64(run->n, TRA_STRIP);
+    for (int64_t i = 0; i < run->n && !tra_cancelled(); i += TRA_STRIP) {
+        int64_t n = tra_min64(TRA_STRIP, run->n - i);
+        const double *value = value_strip(r, off, run, i, n);
+        if (i == 0) memcpy(acc, value, (size_t)n * sizeof *acc);
+        for (int64_t j = 0; i == 0 && j < n; j++) place[j] = j;
+        if (i) tra_strip_first(r->t, acc, place, value, i, 1, least, n);
+    }
+    memcpy(best, acc, (size_t)width * sizeof *acc);
+    for (int64_t m = width; m > 1; m -= m / 2)
+        tra_strip(r->t)(least ? TRA_S_MIN : TRA_S_MAX, best, best, best + m - m / 2, 0, m / 2);
+    for (int64_t i = 0; i < width; i++) { /* of equal ones the first */
+        bool same = r->t == TRA_F64 ? acc[i] == best[0] || (best[0] != best[0] && acc[i] != acc[i])
+                                    : memcmp(&acc[i], best, sizeof *best) == 0;
+        if (same) first = tra_min64(first, place[i]);
+    }
+    return first;
+}
+
+static void reduce_places(const runner *r, tra_nest *kept, tra_loop run, const tra_array *out) {
+    bool least = r->k->fold == TRA_S_ARGMIN;
+    tra_nest_coalesce(kept);
+    tra_loop row = take(kept);
+    bool along = row.n == 1 || (run.n >= TRA_SHORT && pace(&run) <= pace(&row));
+    double acc[TRA_STRIP];
+    int64_t off[3] = {0}, place[TRA_STRIP];
+    do {
+        for (int64_t i = 0; i < row.n && !tra_cancelled(); i += TRA_STRIP) {
+            int64_t n = tra_min64(TRA_STRIP, row.n - i), at[3] = {off[A], off[B], 0};
+            for (int64_t j = 0; j < (along ? n : run.n) && !tra_cancelled(); j++) {
+                if (along) {
+                    int64_t from[3] = {at[A] + (i + j) * row.s[A], at[B] + (i + j) * row.s[B], 0};
+                    place[j] = first_along(r, from, &run, least);
+                    continue;
+                }
+                const double *value = value_strip(r, at, &row, i, n);
+                if (j == 0) memcpy(acc, value, (size_t)n * sizeof *acc), memset(place, 0, sizeof place);
+                if (j) tra_strip_first(r->t, acc, place, value, j, 0, least, n);
+                at[A] += run.s[A], at[B] += run.s[B];
+            }
+            tra_store(out->data, out->dtype, off[C] + i * row.s[C], row.s[C], place, TRA_I64, n);
         }
     } while (!tra_cancelled() && tra_nest_next(kept, off));
 }
@@ -237,9 +292,13 @@ void tra_aligned_run(const tra_kernel *k, const tra_array *a, const tra_array *b
     r.t = tra_dtype_rows[r.code.type].sum;
     bool kills = false, folds = tra_code_sparse(k->code, sparse, kill, &kills);
     if (kills) r.code.kill = kill;
-    r.strip = tra_strip_fold(r.t, k->fold, folds);
-    bool tiles = !kills && k->nin == 2 && tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced);
-    if (!tiles && !(k->nin == 2 && reduce_planes(&r, &kept, &reduced, out))) reduce(&r, &kept, &reduced, out);
+    if (tra_fold_places(k->fold)) {
+        reduce_places(&r, &kept, reduced.v[0], out);
+    } else {
+        r.strip = tra_strip_fold(r.t, k->fold, folds);
+        bool tiles = !kills && k->nin == 2 && tra_tiles_run(k->code, k->fold, arg, out, &kept, &reduced);
+        if (!tiles && !(k->nin == 2 && reduce_planes(&r, &kept, &reduced, out))) reduce(&r, &kept, &reduced, out);
+    }
     free(kill);
     free(v);
 }

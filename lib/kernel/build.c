@@ -20,7 +20,9 @@ static const struct fold {
 } folds[] = {{TRA_S_ADD, TRA_OVER_SUM, 0, "sum"},
              {TRA_S_MUL, TRA_OVER_PROD, 1, "prod"},
              {TRA_S_MAX, TRA_OVER_MAX, -INFINITY, "max"},
-             {TRA_S_MIN, TRA_OVER_MIN, INFINITY, "min"}};
+             {TRA_S_MIN, TRA_OVER_MIN, INFINITY, "min"},
+             {TRA_S_ARGMAX, 0, INFINITY, "argmax"},
+             {TRA_S_ARGMIN, 0, INFINITY, "argmin"}};
 
 static const struct fold *fold_of(tra_scalar_op op) {
     for (size_t i = 0; i < sizeof(folds) / sizeof(*folds); i++)
@@ -138,7 +140,7 @@ tra_status tra_kernel_aligned(tra_arena *a, const char *labels, const tra_scalar
     k->text = tra_arena_strndup(a, labels, strlen(labels));
     TRA_TRY(parse_einsum(k, k->text, e));
     bool product = k->nin == 2 && expr->op == TRA_S_MUL && is_arg(expr->a, 0) && is_arg(expr->b, 1);
-    bool einstein = k->nin == 1 ? is_arg(expr, 0) : product && fold == TRA_S_ADD;
+    bool einstein = !tra_fold_places(fold) && (k->nin == 1 ? is_arg(expr, 0) : product && fold == TRA_S_ADD);
     k->cls = einstein ? TRA_K_EINSUM : TRA_K_ALIGNED;
     k->uses = k->nin == 2 ? TRA_USE_JOIN : TRA_USE_MAP;
     k->fold = fold;

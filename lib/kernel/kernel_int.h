@@ -205,6 +205,10 @@ typedef void tra_strip_fn(tra_scalar_op op, void *d, const void *a, const void *
 tra_strip_fn *tra_strip(tra_dtype t);
 void tra_add_f32(double *acc, const float *x, int64_t n);                  /* acc[i] += x[i] */
 void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n);     /* d[i] = *one */
+/* acc[i] = value[i] and place[i] = at + i * step where the value comes before what acc has, in elements of F64 or I64:
+ * it is less (least) or greater, or the first NaN. */
+void tra_strip_first(tra_dtype t, void *acc, int64_t *place, const void *value, int64_t at, int64_t step, bool least,
+                     int64_t n);
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n); /* acc[i] += x[i] * y[i] */
 double tra_dot(const double *x, const double *y, int64_t n);
 /* The same of integers. wide: what does not fit is noted; else the caller knows that all fits. */

@@ -12,7 +12,7 @@ static void step_passes(const tra_kernel *k, double *flops, double *passes) {
     }
     double n = tra_code_flops(k->code) + folds, own = (k->nin + !folds) * EACH + folds * CHEAP;
     *flops += n;
-    if (folds && k->nin == 2 && tra_tiles_fit(k->code, k->fold)) {
+    if (folds && !tra_fold_places(k->fold) && k->nin == 2 && tra_tiles_fit(k->code, k->fold)) {
         *passes += TILE * n;
         return;
     }

@@ -19,7 +19,9 @@ static const struct {
 };
 
 int tra_scalar_arity(tra_scalar_op op) { return ops[op].arity; }
-const char *tra_scalar_text(tra_scalar_op op) { return ops[op].text; }
+const char *tra_scalar_text(tra_scalar_op op) {
+    return op == TRA_S_ARGMAX ? "argmax" : op == TRA_S_ARGMIN ? "argmin" : ops[op].text;
+}
 
 tra_scalar_class tra_scalar_class_of(tra_scalar_op op) { return ops[op].class; }
 
@@ -72,6 +74,8 @@ double tra_scalar_eval(const tra_scalar *s, const double *args) {
 #define X(name, arity, text, cls, def) CASE_##arity(name, def)
         TRA_SCALARS(X)
 #undef X
+    case TRA_S_ARGMAX:
+    case TRA_S_ARGMIN:
     case TRA_S_COUNT: break;
     }
     assert(!"a scalar operator");

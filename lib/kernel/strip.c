@@ -210,6 +210,10 @@ void tra_fill_strip(void *d, tra_dtype t, const void *one, int64_t n) {
 
 void tra_muladd(double *acc, const double *x, const double *y, int64_t n) { PICK(muladd_f64)(acc, x, y, n); }
 double tra_dot(const double *x, const double *y, int64_t n) { return PICK(dot_f64)(x, y, n); }
+void tra_strip_first(tra_dtype t, void *acc, int64_t *place, const void *value, int64_t at, int64_t step, bool least,
+                     int64_t n) {
+    PICK(first_int)(t, acc, place, value, at, step, least, n);
+}
 void tra_muladd_int(int64_t *acc, const int64_t *x, const int64_t *y, int64_t n, bool wide) {
     PICK(muladd_int)(acc, x, y, n, wide);
 }
@@ -271,6 +275,37 @@ static void move(void *dst, tra_dtype to, int64_t sd, const void *src, tra_dtype
     }
 }
 
+/* Whole rows of a nest whose rows are short, one after the other: `rows` of n elements each, at strides sr and s. */
+#define SPREAD(name, dtype)                                                                                            \
+    case TRA_##name:                                                                                                   \
+        for (int64_t r = 0; r < rows; r++, s += sr)                                                                    \
+            for (int64_t i = 0; i < n; i++) ((dtype *)dst)[r * n + i] = (dtype)s[i * ss];                              \
+        return true;
+#define X(name, text, stype, ...)                                                                                      \
+    VECTORISED static bool spread_##name(void *dst, tra_dtype to, const stype *s, int64_t sr, int64_t rows,            \
+                                         int64_t ss, int64_t n) {                                                      \
+        switch (to) {                                                                                                  \
+            SPREAD(F64, double)                                                                                        \
+            SPREAD(F32, float)                                                                                         \
+            SPREAD(I64, int64_t)                                                                                       \
+        default: return false;                                                                                         \
+        }                                                                                                              \
+    }
+TRA_DTYPES(X)
+#undef X
+
+/* False, and nothing is done, if it has no loops for these types. */
+static bool spread(void *dst, tra_dtype to, const void *src, tra_dtype from, int64_t sr, int64_t rows, int64_t ss,
+                   int64_t n) {
+    switch (from) {
+#define X(name, ...)                                                                                                   \
+    case TRA_##name: return spread_##name(dst, to, src, sr, rows, ss, n);
+        TRA_DTYPES(X)
+#undef X
+    }
+    return false;
+}
+
 static const void *element(const void *data, tra_dtype t, int64_t at) {
     return (const char *)data + at * (int64_t)tra_dtype_size(t);
 }
@@ -325,9 +360,18 @@ static const void *operand_load(const tra_array *a, const tra_nest *nest, int64_
         rows.v[d].at = rest % rows.v[d].n;
         off[0] += rows.v[d].at * rows.v[d].s[0];
     }
+    tra_loop *next = &rows.v[rows.n - 1]; /* whose steps are rows */
     for (int64_t done = 0; done < n; tra_nest_next(&rows, off)) {
         int64_t len = tra_min64(n - done, row.n - in_row);
         void *to = (char *)buf + (size_t)done * tra_dtype_size(t);
+        int64_t whole = in_row || row.n >= TRA_SHORT ? 0 : tra_min64((n - done) / row.n, next->n - next->at);
+        const void *from = element(a->data, a->dtype, off[0]);
+        if (whole > 1 && spread(to, t, from, a->dtype, next->s[0], whole, row.s[0], row.n)) {
+            done += whole * row.n;
+            off[0] += (whole - 1) * next->s[0];
+            next->at += whole - 1;
+            continue;
+        }
         const void *got = tra_load(a->data, a->dtype, off[0] + in_row * row.s[0], row.s[0], len, t, to);
         if (got != to) memcpy(to, got, (size_t)len * tra_dtype_size(t));
         done += len;

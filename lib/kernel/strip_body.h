@@ -119,6 +119,8 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
         TRA_REALS(F, )
 #undef F
     case TRA_S_IF: /* select_values */
+    case TRA_S_ARGMAX:
+    case TRA_S_ARGMIN:
     case TRA_S_COUNT: break;
     }
     assert(!"a scalar operator");

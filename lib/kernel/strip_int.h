@@ -112,6 +112,8 @@ VECTORISED ISA static void NAME(strip)(tra_scalar_op op, void *dv, const void *a
 #undef F
     case TRA_S_DIV:
     case TRA_S_IF:
+    case TRA_S_ARGMAX:
+    case TRA_S_ARGMIN:
     case TRA_S_COUNT: break;
     }
     assert(!"an operator of integers");
@@ -121,6 +123,26 @@ VECTORISED ISA static void NAME(select)(void *dv, const void *cv, const void *av
     int64_t *d = dv;
     const int64_t *c = cv, *a = av, *b = bv;
     LOOP(c[i] != 0 ? a[i] : b[i]);
+}
+
+VECTORISED ISA static void NAME(first)(tra_dtype t, void *acc, int64_t *place, const void *value, int64_t at,
+                                       int64_t step, bool least, int64_t n) {
+    const double *x = value;
+    const int64_t *k = value;
+    if (t == TRA_F64) /* what compares false with itself is NaN */
+        for (int64_t i = 0; i < n; i++) {
+            double a = ((double *)acc)[i];
+            bool takes = (least ? !(x[i] >= a) : !(x[i] <= a)) & (a == a);
+            ((double *)acc)[i] = takes ? x[i] : a;
+            place[i] = takes ? at + i * step : place[i];
+        }
+    else
+        for (int64_t i = 0; i < n; i++) {
+            int64_t a = ((int64_t *)acc)[i];
+            bool takes = least ? k[i] < a : k[i] > a;
+            ((int64_t *)acc)[i] = takes ? k[i] : a;
+            place[i] = takes ? at + i * step : place[i];
+        }
 }
 
 VECTORISED ISA static void NAME(muladd)(int64_t *acc, const int64_t *x, const int64_t *y, int64_t n, bool wide) {

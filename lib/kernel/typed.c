@@ -152,6 +152,7 @@ void tra_code_type(const tra_code *code, int nargs, const tra_dtype *arg, bool w
 /* ---- steps -------------------------------------------------------------------------------------------------- */
 
 static tra_dtype folded(tra_scalar_op fold, tra_dtype t) {
+    if (tra_fold_places(fold)) return TRA_I64;
     return fold == TRA_S_MAX || fold == TRA_S_MIN ? t : tra_sum_type(t);
 }
 

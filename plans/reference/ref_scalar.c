@@ -346,6 +346,7 @@ ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t, bool sparse) {
     ref_sum s = {.fold = fold, .sparse = sparse, .t = fold == TRA_S_MAX || fold == TRA_S_MIN ? t : summed(t)};
     bool real = ref_is_float(t);
     s.size = fold == TRA_S_MUL ? 1 : 0;
+    if (tra_fold_places(fold)) s.t = TRA_I64, s.sum = INT64_MAX;
     switch (fold) {
     case TRA_S_MUL: s.real = 1, s.sum = 1; break;
     case TRA_S_MAX: s.real = -INFINITY, s.sum = real ? 0 : least_of(t); break;
@@ -356,6 +357,12 @@ ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t, bool sparse) {
 }
 
 void ref_sum_add(ref_sum *s, ref_num v) {
+    if (tra_fold_places(s->fold)) {
+        bool nan = v != v, before = s->fold == TRA_S_ARGMIN ? v < s->best : v > s->best;
+        if (s->n == 0 || (s->best == s->best && (nan || before))) s->best = v, s->sum = s->n;
+        s->n++;
+        return;
+    }
     if (ref_is_float(s->t)) {
         double a = s->real, b = (double)v;
         s->zero = s->zero || (s->sparse && s->fold == TRA_S_MUL && b == 0);

@@ -45,7 +45,7 @@ ref_value ref_scalar(const tra_scalar *s, int n, const ref_value *args, ref_fit 
 /* A bound on every sum and product in s, with every number at least 1. */
 ref_num ref_magnitude(const tra_scalar *s, const ref_value *args);
 
-/* Folds (ADD, MUL, MAX, MIN) of elements of type t; the result is of type .t. */
+/* Folds (ADD, MUL, MAX, MIN, ARGMAX, ARGMIN) of elements of type t, in their order; the result is of type .t. */
 typedef struct ref_sum {
     tra_scalar_op fold;
     tra_dtype t;
@@ -54,6 +54,8 @@ typedef struct ref_sum {
     __int128 sum;
     ref_num size; /* of all magnitudes */
     bool zero, beyond;
+    ref_num best; /* of ARGMAX and ARGMIN, with sum as its position, of n that came */
+    int64_t n;
 } ref_sum;
 ref_sum ref_sum_begin(tra_scalar_op fold, tra_dtype t, bool sparse);
 void ref_sum_add(ref_sum *s, ref_num v);

@@ -267,7 +267,7 @@ static tra_node *ranked(tra_build *b, tra_span span, tra_einsum *s, const aggreg
     double share = (how->root ? s->q : 0.5) * (double)(n - 1) - (double)low;
     bool least = 2 * low < n;
     int64_t k = least ? tra_min64(n, low + 2) : n - low, at = least ? low : k - 1, next = least ? at + 1 : at - 1;
-    tra_node *top = tra_top_values(b, span, values, least, k);
+    tra_node *top = tra_top_of(b, span, values, false, least, k);
     if (!top) return NULL;
     tra_einsum *t = over_result(b, s, 2);
     int rank = t->nlabels++, of[TRA_MAXDIM];
@@ -286,15 +286,14 @@ static tra_node *ranked(tra_build *b, tra_span span, tra_einsum *s, const aggreg
     return tra_statement(b, span, t);
 }
 
-/* argmin and argmax as three statements: the values; their extreme; the least position at which a value equals it, or
- * is NaN (then the extreme is NaN too). */
-static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct aggregation *how) {
+/* argmin and argmax as three statements: the values; their extreme; the least position at which a value
+ * equals it, or is NaN (then the extreme is NaN too). */
+static tra_node *position_by_value(tra_build *b, tra_span span, tra_einsum *s, int along) {
     tra_einsum *all;
-    int along = only_label(b, span, s, how);
-    tra_node *values = along < 0 ? NULL : values_along(b, span, s, along, &all);
+    tra_node *values = values_along(b, span, s, along, &all);
     if (!values) return NULL;
     tra_einsum *folded = same_labels(b, s, 1);
-    folded->fold = how->fold;
+    folded->fold = s->fold;
     folded->expr = add_ref(b, folded, values, all->nout, all->out);
     tra_node *extreme = tra_statement(b, span, folded);
     if (!extreme) return NULL;
@@ -305,6 +304,44 @@ static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const stru
                                            tra_scalar_of(b->arena, TRA_S_ISNAN, x, NULL));
     const tra_scalar *i = add_ref(b, t, NULL, 1, &along);
     t->expr = tra_scalar_of3(b->arena, TRA_S_IF, here, i, tra_scalar_number(b->arena, (double)s->extent[along]));
+    return tra_statement(b, span, t);
+}
+
+/* What the operands are: *sparse, one of them by its type; *counted, one has rows that only the run counts. */
+static void look_at_operands(const tra_einsum *s, bool *sparse, bool *counted) {
+    *sparse = *counted = false;
+    for (int i = 0; i < s->nrefs; i++) {
+        const tra_node *x = s->ref[i].node;
+        *sparse = *sparse || (x && x->type.sparse);
+        *counted = *counted || (x && x->type.bounded);
+    }
+}
+
+/* argmin and argmax as one fold where one block has all values; else the first place of the ordered values, of each
+ * block and then of these. Entries are folded as such, and rows that only the run counts stay in their blocks. */
+static tra_node *position(tra_build *b, tra_span span, tra_einsum *s, const struct aggregation *how) {
+    tra_einsum *all;
+    int along = only_label(b, span, s, how);
+    if (along < 0) return NULL;
+    bool sparse, counted;
+    look_at_operands(s, &sparse, &counted);
+    tra_choose_blocks(b, s);
+    bool whole = s->block[along] >= s->extent[along];
+    if (sparse || (counted && !whole)) return position_by_value(b, span, s, along);
+    if (whole) {
+        s->fold = how->fold == TRA_S_MIN ? TRA_S_ARGMIN : TRA_S_ARGMAX;
+        return tra_statement(b, span, s);
+    }
+    tra_node *values = values_along(b, span, s, along, &all);
+    tra_node *top = values ? tra_top_of(b, span, values, true, how->fold == TRA_S_MIN, 1) : NULL;
+    if (!top) return NULL;
+    tra_einsum *t = over_result(b, s, 1);
+    int rank = t->nlabels++, of[TRA_MAXDIM];
+    t->name[rank] = s->name[along];
+    t->extent[rank] = t->block[rank] = 1;
+    for (int d = 0; d < s->nout; d++) of[d] = d;
+    of[s->nout] = rank;
+    t->expr = add_ref(b, t, top, s->nout + 1, of);
     return tra_statement(b, span, t);
 }
 

@@ -89,9 +89,7 @@ static void search_blocks(block_search *w, int i, double cost, double rest) {
 
 enum { MOST_CHOICES = 20000 };
 
-/* Chooses the blocks of each label such that reblocking costs least: the set of references that agree, and would cost
- * most, keep theirs. A label that none of these has is cut as the largest of the others has it. */
-static void choose_blocks(tra_build *b, tra_einsum *s) {
+void tra_choose_blocks(tra_build *b, tra_einsum *s) {
     block_search w = {.s = s, .best_cost = -1, .budget = MOST_CHOICES};
     double all = 0, size[TRA_MAXLABELS];
     w.ref = tra_news(b->arena, int, s->nrefs);
@@ -313,7 +311,7 @@ tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s) {
     tra_graph *g = b->g;
     int before = g->n;
     const char *units = tra_units_of_statement(s);
-    choose_blocks(b, s);
+    tra_choose_blocks(b, s);
     widen_diagonals(s);
     tra_lowering w = {.b = b, .span = span, .nlabels = s->nlabels, .name = s->name, .extent = s->extent, .rows = rows};
     for (int i = 0; i < s->nrefs; i++) {

@@ -49,6 +49,9 @@ tra_node *tra_lower(tra_lowering *w, const tra_scalar *expr, tra_scalar_op fold,
  * that is aggregated (einsum_terms.c). */
 bool tra_check_terms(tra_build *b, const tra_stmt *st);
 
+/* Chooses the blocks of each label of a statement such that reblocking costs least: the set of references that agree,
+ * and would cost most, keep theirs. A label that none of these has is cut as the largest of the others has it. */
+void tra_choose_blocks(tra_build *b, tra_einsum *s);
 /* Builds the nodes of a statement of which all is set but `node`, `block` and the nodes of references to positions, and
  * returns the result; NULL after a diagnostic. aggregate.c also makes statements that are not in the program. */
 tra_node *tra_statement(tra_build *b, tra_span span, tra_einsum *s);

@@ -383,7 +383,7 @@ tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *op
     return top_of_rows(b, call, x, part == 1, least, k);
 }
 
-tra_node *tra_top_values(tra_build *b, tra_span span, tra_node *x, bool least, int64_t k) {
+tra_node *tra_top_of(tra_build *b, tra_span span, tra_node *x, bool positions, bool least, int64_t k) {
     const tra_ast call = {.span = span, .name_span = span};
-    return top_of_rows(b, &call, x, false, least, k);
+    return top_of_rows(b, &call, x, positions, least, k);
 }

@@ -14,8 +14,8 @@ const char *tra_slice_name(int i); /* NULL after the last */
 tra_node *tra_build_slice(tra_build *b, const tra_ast *call, tra_build_operand *operand);
 /* Result `part` of `values, positions = topk(X, k)` or topk(X, k, least), over the last dimension; NULL after a
  * diagnostic. */
-/* The k greatest (least) values of each row of x, in order, NaN first. NULL after a diagnostic. */
-tra_node *tra_top_values(tra_build *b, tra_span span, tra_node *x, bool least, int64_t k);
+/* The k greatest (least) values of each row of x, in order, NaN first, or their positions. NULL after a diagnostic. */
+tra_node *tra_top_of(tra_build *b, tra_span span, tra_node *x, bool positions, bool least, int64_t k);
 tra_node *tra_build_top(tra_build *b, const tra_ast *call, tra_build_operand *operand, int part, int nparts);
 
 #endif

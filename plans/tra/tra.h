@@ -182,8 +182,8 @@ typedef struct tra_einsum {
     int nout, out[TRA_MAXDIM]; /* the labels of the result */
     bool shared;               /* quantile: at the share q of the values */
     double q;
-    tra_scalar_op fold;        /* ADD, MUL, MAX, MIN: over the labels that are not in out, for the whole expression */
-    const tra_scalar *expr;    /* ARG i: the element of ref[i] */
+    tra_scalar_op fold;        /* ADD, MUL, MAX, MIN, ARGMAX, ARGMIN: over the labels that are not in out, for all of */
+    const tra_scalar *expr;    /* this; ARG i: the element of ref[i] */
     int nrefs;
     tra_einsum_ref *ref;
 } tra_einsum;

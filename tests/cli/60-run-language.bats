@@ -327,3 +327,41 @@ with h5py.File('a.h5', 'w') as f: f.create_dataset('data', data=np.array([[-np.i
         done
     done
 }
+
+@test "argmin and argmax along any label, of any type, in one block or in several: the first of equal ones, NaN before all" {
+    py '
+r = np.random.default_rng(3)
+f = r.integers(-2, 3, (40, 11)).astype(float); n = f.copy(); n[r.random(n.shape) < .05] = np.nan
+f[5] = np.inf; f[6] = -np.inf
+def put(name, a, *blocks):
+    for i, b in enumerate(blocks):
+        with h5py.File("%s%d.h5" % (name, i), "w") as g: g.create_dataset("data", data=a, chunks=b)
+for name, a in (("f", f), ("n", n), ("s", n.astype("f4")), ("i", r.integers(-2, 3, (40, 11))), ("b", f > 0)):
+    put(name, a, (40, 11), (7, 11), (40, 4), (7, 4))
+put("t", r.integers(-2, 3, (5, 9, 40)).astype("i4"), (5, 9, 40), (2, 9, 40), (5, 4, 40), (5, 9, 7))'
+    for k in 0 1 2 3; do
+        for x in f $([ $((k % 3)) = 0 ] && echo n s i b); do
+            echo "input $x$k from \"$x$k.h5\""
+            for w in argmin argmax; do
+                echo "${x}_${w}_i$k[i] = $w $x$k[i,j]; ${x}_${w}_j$k[j] = $w $x$k[i,j]"
+                echo "${x}_${w}_d$k[i] = $w[j]($x$k[i,j] * 2 - index(j))"
+                echo "output ${x}_${w}_i$k to \"all.h5:${x}_${w}_i$k\"; output ${x}_${w}_j$k to \"all.h5:${x}_${w}_j$k\""
+                echo "output ${x}_${w}_d$k to \"all.h5:${x}_${w}_d$k\""
+            done
+        done
+        echo "input t$k from \"t$k.h5\"; m$k[k,a] = argmin t$k[a,b,k]; output m$k to \"all.h5:m$k\""
+    done >places.tra
+    for how in "--engine reference" "--sites 1" "--optimizer eindecomp-any --sites 3 --threads 1"; do
+        rm -f all.h5
+        status 0 tra run -q --no-history $how places.tra
+        status 0 py '
+g = h5py.File("all.h5")
+for k in range(4):
+    for x in "f" if k % 3 else "fnsib":
+        a = h5py.File("%s%d.h5" % (x, k))["data"][...]
+        for w, at in (("argmin", np.argmin), ("argmax", np.argmax)):
+            for l, v in (("i", at(a, 1)), ("j", at(a, 0)), ("d", at(a * 2 - np.arange(11), 1))):
+                np.testing.assert_array_equal(g["%s_%s_%s%d" % (x, w, l, k)][...], v, "%s %s %s %d" % (x, w, l, k))
+    np.testing.assert_array_equal(g["m%d" % k][...], h5py.File("t%d.h5" % k)["data"][...].argmin(1).T)'
+    done
+}

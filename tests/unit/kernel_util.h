@@ -166,6 +166,8 @@ static inline double slow_scalar(tra_scalar_op op, double a, double b, double c)
 #define X(name, arity, text, cls, def) CASE_##arity(name, def)
         TRA_SCALARS(X)
 #undef X
+    case TRA_S_ARGMAX:
+    case TRA_S_ARGMIN:
     case TRA_S_COUNT: break;
     }
     return (void)b, (void)c, a;

@@ -141,6 +141,58 @@ TEST(aligned_kernels_agree_with_the_definition) {
     tra_arena_free(arena);
 }
 
+/* The first place of the extreme in a row of elements that step by s, NaN before all others. */
+static int64_t first_place(const double *v, int64_t n, int64_t s, bool least) {
+    int64_t best = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (isnan(v[i * s]) && !isnan(v[best * s])) best = i;
+    for (int64_t i = 0; i < n && !isnan(v[best * s]); i++)
+        if (least ? v[i * s] < v[best * s] : v[i * s] > v[best * s]) best = i;
+    return best;
+}
+
+/* Rows that are short and long, along either dimension, with few values, so that most extremes are several. */
+TEST(positions_of_extremes_are_the_first_ones) {
+    static const tra_dtype types[] = {TRA_F64, TRA_F32, TRA_I64, TRA_I32, TRA_BOOL};
+    static const int64_t extents[][2] = {{1, 1}, {1, 700}, {700, 1}, {900, 10}, {40, 513}, {3, 1600}, {600, 33}};
+    arena = tra_arena_new();
+    for (size_t x = 0; x < sizeof extents / sizeof *extents; x++)
+        for (int t = 0; t < 5; t++)
+            for (int how = 0; how < 12; how++) {
+                bool least = how & 1, rows = how & 2, nans = how >= 8 && t < 2, infinite = how >= 4 && how < 8 && t < 2;
+                const int64_t *ext = extents[x], n = ext[0] * ext[1], m = rows ? ext[0] : ext[1];
+                tra_array a = array(types[t], (tra_dims){2, {ext[0], ext[1]}}, false);
+                double *v = malloc((size_t)n * sizeof *v), add[1] = {0};
+                for (int64_t i = 0; i < n; i++) {
+                    v[i] = infinite ? (least ? INFINITY : -INFINITY) : (double)check_draw(t == 4 ? 2 : 5) - (t < 4);
+                    if (nans && check_draw(200) == 0) v[i] = NAN;
+                    tra_store(a.data, types[t], i, 1, &v[i], TRA_F64, 1);
+                }
+                const tra_kernel *k;
+                tra_err e = {0};
+                tra_array got = array(TRA_I64, (tra_dims){1, {m}}, false), b = {TRA_F64, {0}, add};
+                bool two = how % 4 == 3 && types[t] == TRA_F64; /* v - 0 */
+                const char *text = two ? (rows ? "ij,->i" : "ij,->j") : rows ? "ij->i" : "ij->j";
+                CHECK_OK(tra_kernel_aligned(arena, text, two ? node(TRA_S_SUB, arg(0), arg(1)) : arg(0),
+                                            least ? TRA_S_ARGMIN : TRA_S_ARGMAX, xy, &k, &e),
+                         e);
+                CHECK_INT(tra_kernel_dtype(k, two ? TRA_USE_JOIN : TRA_USE_MAP, types[t], types[t]), TRA_I64);
+                if (two)
+                    tra_kernel_join(k, &a, &b, &got, NULL);
+                else
+                    tra_map_sparse(k, &a, false, &got, NULL);
+                int64_t wrong = 0;
+                for (int64_t i = 0; i < m; i++)
+                    wrong += ((int64_t *)got.data)[i] !=
+                             first_place(rows ? v + i * ext[1] : v + i, rows ? ext[1] : ext[0], rows ? 1 : ext[1], least);
+                if (wrong) check_report("%d x %d, way %d: %d are wrong", (int)ext[0], (int)ext[1], how, (int)wrong);
+                free(v);
+                free(a.data);
+                free(got.data);
+            }
+    tra_arena_free(arena);
+}
+
 TEST(tiles_of_simple_functions_agree_with_the_definition) {
     static const tra_scalar_op folds[] = {TRA_S_ADD, TRA_S_MAX, TRA_S_MIN};
     static const tra_scalar_op ops[] = {TRA_S_SUB, TRA_S_ADD, TRA_S_MUL, TRA_S_MAX, TRA_S_MIN};
