@@ -63,8 +63,7 @@ typedef enum tra_scalar_op {
     TRA_SCALARS(X)
 #undef X
         TRA_S_COUNT,
-    TRA_S_ARGMAX, /* of what folds over one label, no operator: the first position of the greatest or least, of the */
-    TRA_S_ARGMIN, /* first NaN where there is one; of nothing the largest number. i64 */
+    TRA_S_ARGMAX, TRA_S_ARGMIN /* folds, no operators: the first place of the greatest or least; NaN is both */
 } tra_scalar_op;
 static inline bool tra_fold_places(tra_scalar_op fold) { return fold > TRA_S_COUNT; }
 
@@ -101,7 +100,7 @@ tra_dtype tra_scalar_cast(tra_scalar_op op); /* what a CAST gives */
 static inline bool tra_scalar_has_own_type(tra_scalar_op op) {
     return tra_scalar_class_of(op) == TRA_SC_BOOL || tra_scalar_class_of(op) == TRA_SC_CAST;
 }
-const char *tra_scalar_text(tra_scalar_op op); /* of ARGMAX and ARGMIN too */
+const char *tra_scalar_text(tra_scalar_op op);
 double tra_mod(double a, double b); /* a - b * floor(a / b), of the sign of b; NaN where b is 0 */
 /* The function of that name with so many arguments (exp, log, max, pow, ...); -1 if none. */
 int tra_scalar_find(const char *name, int arity);
@@ -148,9 +147,8 @@ const char *tra_kernel_list(int i, unsigned *uses);
  * a label twice in one operand takes the diagonal. */
 TRA_MUSTUSE tra_status tra_kernel_einsum(tra_arena *a, const char *text, const tra_kernel **out, tra_err *e);
 /* The general form, which EinSum statements are lowered to and no program names: `labels` ("ij,j->i") aligns the
- * elements of one or two operands; expr combines them (argument o: operand o); fold (ADD, MUL, MAX, MIN, ARGMAX, ARGMIN)
- * reduces over the labels that the result lacks. Nothing between is stored. With the product and ADD, or of one operand
- * alone and ADD, it is the Einstein string itself. names as below. */
+ * elements of one or two operands; expr combines them; fold reduces over the labels that the result lacks. Nothing
+ * between is stored. A product and ADD, or one operand and ADD, is the Einstein string itself. names as below. */
 TRA_MUSTUSE tra_status tra_kernel_aligned(tra_arena *a, const char *labels, const tra_scalar *expr, tra_scalar_op fold,
                                           const char *const *names, const tra_kernel **out, tra_err *e);
 /* A scalar function of one argument (map) or two (join, broadcast as matvec). names are kept for printing. */

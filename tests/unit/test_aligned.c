@@ -182,9 +182,11 @@ TEST(positions_of_extremes_are_the_first_ones) {
                 else
                     tra_map_sparse(k, &a, false, &got, NULL);
                 int64_t wrong = 0;
-                for (int64_t i = 0; i < m; i++)
-                    wrong += ((int64_t *)got.data)[i] !=
-                             first_place(rows ? v + i * ext[1] : v + i, rows ? ext[1] : ext[0], rows ? 1 : ext[1], least);
+                for (int64_t i = 0; i < m; i++) {
+                    int64_t want = rows ? first_place(v + i * ext[1], ext[1], 1, least)
+                                        : first_place(v + i, ext[0], ext[1], least);
+                    wrong += ((int64_t *)got.data)[i] != want;
+                }
                 if (wrong) check_report("%d x %d, way %d: %d are wrong", (int)ext[0], (int)ext[1], how, (int)wrong);
                 free(v);
                 free(a.data);
