@@ -1,6 +1,8 @@
 /* columns.c - types of columns, dictionaries, schemas, and the blocks of rows. */
 #include "columns.h"
 
+#include "../base/simd.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,7 +269,8 @@ const char *tra_columns_adopt_extents(tra_cell *c) {
 
 /* What is wrong with the values of a column; NULL: nothing. A value that is NULL is held as 0, which need not be a
  * code. */
-static const char *wrong_values(const tra_column *c, const tra_vector *v, int64_t rows) {
+TRA_ANY_TARGET __attribute__((optimize("O3"))) static const char *wrong_values(const tra_column *c, const tra_vector *v,
+                                                                               int64_t rows) {
     if (v->state) {
         uint8_t most = 0;
         for (int64_t r = 0; r < rows; r++) most = v->state[r] > most ? v->state[r] : most;

@@ -18,6 +18,7 @@ enum { NAGGREGATES = sizeof table / sizeof *table };
 const char *tra_aggregate_text(tra_aggregate f) { return table[f].text; }
 tra_aggregate_way tra_aggregate_way_of(tra_aggregate f) { return table[f].way; }
 bool tra_aggregate_has_states(tra_aggregate f) { return table[f].way < TRA_WAY_DIFFERENT; }
+bool tra_aggregate_is_pair(tra_aggregate f) { return table[f].way == TRA_WAY_PAIR; }
 int tra_aggregate_find(const char *name) {
     for (int i = 0; i < NAGGREGATES; i++)
         if (strcmp(table[i].text, name) == 0) return i;
@@ -54,7 +55,7 @@ static tra_column result_of(const tra_group_aggregate *g) {
 
 /* Counts, or values, by which the rest is found: see struct total. */
 static int states_of(const tra_group_aggregate *g, tra_column *to) {
-    static const char *const names[TRA_GROUP_STATES] = {"0", "1", "2"};
+    static const char *const names[TRA_GROUP_STATES] = {"0", "1", "2", "3", "4", "5"};
     const tra_column n = {.type = TRA_COL_I64}, real = {.type = TRA_COL_F64};
     int count = 1;
     switch (table[g->c.f].way) {
@@ -70,6 +71,12 @@ static int states_of(const tra_group_aggregate *g, tra_column *to) {
         to[1] = to[2] = real;
         count = 3;
         break;
+    case TRA_WAY_POWERS:
+    case TRA_WAY_PAIR:
+        to[0] = n;
+        for (int i = 1; i < TRA_GROUP_STATES; i++) to[i] = real;
+        count = table[g->c.f].way == TRA_WAY_PAIR ? 6 : 5;
+        break;
     case TRA_WAY_EXTREME:
     case TRA_WAY_END:
         to[0] = g->of;
@@ -81,6 +88,13 @@ static int states_of(const tra_group_aggregate *g, tra_column *to) {
     }
     for (int i = 0; i < count; i++) to[i].name = names[i];
     return count;
+}
+
+/* Are totals of x those of y too? */
+static bool same_totals(const tra_group_aggregate *x, const tra_group_aggregate *y) {
+    bool own = x->way == TRA_WAY_EXTREME || x->way == TRA_WAY_END || !tra_aggregate_has_states(x->c.f);
+    return x->way == y->way && x->c.column == y->c.column && (own ? x->c.f == y->c.f && x->c.q == y->c.q : true) &&
+           (x->way != TRA_WAY_PAIR || x->c.second == y->c.second);
 }
 
 tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, const tra_group_column *v,
@@ -105,12 +119,20 @@ tra_status tra_group_new(tra_arena *a, const tra_schema *in, int nkeys, int n, c
         own[i] = v[i];
         if (v[i].column >= 0) x->of = in->v[v[i].column];
         x->whole = !tra_coltype_is_float(x->of.type);
-        if (v[i].column >= 0 && !takes(v[i].f, x->of.type))
+        if (x->way == TRA_WAY_PAIR) x->by = in->v[v[i].second];
+        const tra_column *bad = v[i].column >= 0 && !takes(v[i].f, x->of.type)         ? &x->of
+                                : x->way == TRA_WAY_PAIR && !takes(v[i].f, x->by.type) ? &x->by
+                                                                                       : NULL;
+        if (bad)
             return tra_fail(e, TRA_PROGRAM, "%s does not take values of type %s", table[v[i].f].text,
-                            tra_coltype_name(x->of.type));
+                            tra_coltype_name(bad->type));
         result[nkeys + i] = result_of(x);
+        for (x->same = 0; !same_totals(&g->v[x->same], x);) x->same++;
         x->nstates = states_of(x, states + at);
-        at += x->nstates;
+        if (x->same == i)
+            at += x->nstates;
+        else
+            x->state = g->v[x->same].state;
     }
     tra_schema *s = tra_news(a, tra_schema, 2);
     s[0] = (tra_schema){at, states};

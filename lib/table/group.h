@@ -21,14 +21,17 @@ typedef enum tra_aggregate_gives {
     TRA_GIVES_REAL
 } tra_aggregate_gives;
 /* How it is found: by states, which are how many values there are; that and their sum; that, mean and squares; the
- * value so far, whatever the order of rows, or by that order. Or by all values of a group: those that differ, or all
- * in their order. */
+ * value so far, whatever the order of rows, or by that order; that, mean, and sums of powers of what differs from it;
+ * of two columns, in rows that have both, that, means, squares and products of what differs from these. Or by all
+ * values of a group: those that differ, or all in their order. */
 typedef enum tra_aggregate_way {
     TRA_WAY_COUNT,
     TRA_WAY_SUM,
     TRA_WAY_MOMENTS,
     TRA_WAY_EXTREME,
     TRA_WAY_END,
+    TRA_WAY_POWERS,
+    TRA_WAY_PAIR,
     TRA_WAY_DIFFERENT,
     TRA_WAY_RANKED,
 } tra_aggregate_way;
@@ -47,6 +50,13 @@ typedef enum tra_aggregate_way {
     X(LAST, "last", ANY, VALUE, END)                                                                                   \
     X(ANY, "any", BOOLS, VALUE, EXTREME)                                                                               \
     X(ALL, "all", BOOLS, VALUE, EXTREME)                                                                               \
+    X(SKEWNESS, "skewness", NUMBERS, REAL, POWERS)   /* of a sample; NULL of less than three */                        \
+    X(KURTOSIS, "kurtosis", NUMBERS, REAL, POWERS)   /* of less than four */                                           \
+    X(CORR, "corr", NUMBERS, REAL, PAIR)             /* NULL of one row */                                             \
+    X(COVAR, "covar", NUMBERS, REAL, PAIR)           /* n - 1; NULL of one row */                                      \
+    X(COVAR_POP, "covar_pop", NUMBERS, REAL, PAIR)   /* n */                                                           \
+    X(REGR_SLOPE, "regr_slope", NUMBERS, REAL, PAIR) /* of the first column by the second; NULL where that is one */   \
+    X(REGR_INTERCEPT, "regr_intercept", NUMBERS, REAL, PAIR)                                                           \
     X(DISTINCT, "distinct", ANY, NUMBER, DIFFERENT) /* how many values */                                              \
     X(MEDIAN, "median", NUMBERS, REAL, RANKED)                                                                         \
     X(QUANTILE, "quantile", NUMBERS, REAL, RANKED) /* q: linear interpolation */
@@ -59,11 +69,13 @@ const char *tra_aggregate_text(tra_aggregate f);
 int tra_aggregate_find(const char *name); /* -1: none */
 tra_aggregate_way tra_aggregate_way_of(tra_aggregate f);
 bool tra_aggregate_has_states(tra_aggregate f);
+bool tra_aggregate_is_pair(tra_aggregate f); /* of two columns */
 
 typedef struct tra_group_column {
     const char *name; /* of the result */
     tra_aggregate f;
     int column; /* of the table, that is aggregated; -1: count() */
+    int second; /* PAIR: the other one */
     double q;   /* QUANTILE */
 } tra_group_column;
 

@@ -1,76 +1,107 @@
 /* group_direct.c - groups that are found by their keys, without sorting rows. The keys of a row become one word. Words
  * of few bits are places of a list; others are looked up in a hash table. Only the groups are sorted, where words do
- * not compare as keys do. Rows then go, in their order, to the totals of their groups. */
+ * not compare as keys do. Rows then go, in their order, to the totals of their groups (group_add.c). */
 #include "group_direct.h"
 
 #include "order.h"
 
-#include <string.h>
-
-/* ---- finding groups --------------------------------------------------------------------------------------------- */
+enum { STRIP = 1024, MOST_KEYS = 64, AHEAD = 16 };
 
 /* How scratch is cut, of n rows, in words from the beginning:
- *   words of keys   [0, n), and [n, 2n) is room to make them
- *   to find groups  [n, 1.5n) of, [1.5n, 2.5n) slots, [2.5n, 3n) the first rows as half words
- *   to sort groups  [3n, 3.5n) first rows, [1.5n, 2.5n) room; they are at most half as many as rows
- *   to add up       [2n, 2.5n) of, [2.5n, 3.5n) first rows, [0, 2n) totals */
+ *   lists           [0, n/2) the group of each row; then of each group its first row, its rows, and its place, n/2 each
+ *   to find groups  [2n, 3n) slots, [3n, 3.5n) words of groups that are hashed, which are at most half as many as rows
+ *   to sort groups  [2n, 3n) first rows; or, of groups that are hashed, [2n, 2.5n) first rows, [2.5n, 3.5n) room
+ *   to add up       [2n, 3.5n) totals */
 typedef struct finding {
+    const tra_group *g;
     const tra_batch *in;
     int64_t n, groups;
-    uint64_t *word;
-    int32_t *of, *slot, *first;
+    int32_t *of, *first, *count, *place, *slot;
+    uint64_t *key; /* of each group */
+    tra_key_bits keys[MOST_KEYS];
 } finding;
+
+static int words_of(const finding *f, int64_t from, uint64_t *word) {
+    int n = (int)tra_min64(STRIP, f->n - from);
+    tra_key_words(f->in, f->g->nkeys, f->g->key, f->keys, from, n, word);
+    return n;
+}
+
+static int32_t new_group(finding *f, int64_t row) {
+    f->first[f->groups] = (int32_t)row;
+    f->count[f->groups] = 0;
+    return (int32_t)f->groups++;
+}
 
 /* Words are places: at most n of them. */
 static void find_by_place(finding *f, int bits) {
-    int64_t slots = INT64_C(1) << bits;
-    for (int64_t i = 0; i < slots; i++) f->slot[i] = -1;
-    for (int64_t i = f->n - 1; i >= 0; i--) f->slot[f->word[i]] = (int32_t)i;
-    for (int64_t i = 0; i < slots; i++) {
-        if (f->slot[i] < 0) continue;
-        f->first[f->groups] = f->slot[i];
-        f->slot[i] = (int32_t)f->groups++;
+    uint64_t word[STRIP];
+    memset(f->slot, 0xff, sizeof *f->slot << bits);
+    for (int64_t from = 0, n; from < f->n; from += n) {
+        n = words_of(f, from, word);
+        for (int64_t i = 0; i < n; i++) {
+            int32_t k = f->slot[word[i]];
+            if (k < 0) f->slot[word[i]] = k = new_group(f, from + i);
+            f->of[from + i] = k;
+            f->count[k]++;
+        }
     }
-    for (int64_t i = 0; i < f->n; i++) f->of[i] = f->slot[f->word[i]];
 }
 
 /* False: more than half of the rows are groups of their own. */
 static bool find_by_hash(finding *f) {
     int bits = 64 - __builtin_clzll((uint64_t)f->n); /* n < 2^bits <= 2n */
-    uint64_t mask = (UINT64_C(1) << bits) - 1, seed = tra_hash_seed() | 1;
+    uint64_t mask = (UINT64_C(1) << bits) - 1, seed = tra_hash_seed() | 1, word[STRIP];
+    uint32_t at[STRIP];
     memset(f->slot, 0xff, sizeof *f->slot << bits);
-    for (int64_t i = 0; i < f->n; i++) {
-        uint64_t w = f->word[i], h = (w ^ w >> 32) * seed;
-        uint64_t at = h >> (64 - bits);
-        while (f->slot[at] >= 0 && f->word[f->first[f->slot[at]]] != w) at = (at + 1) & mask;
-        if (f->slot[at] < 0) {
-            if (2 * (f->groups + 1) > f->n) return false;
-            f->first[f->groups] = (int32_t)i;
-            f->slot[at] = (int32_t)f->groups++;
+    for (int64_t from = 0, n; from < f->n; from += n) {
+        n = words_of(f, from, word);
+        for (int64_t i = 0; i < n; i++) at[i] = (uint32_t)(((word[i] ^ word[i] >> 32) * seed) >> (64 - bits));
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t s = at[i];
+            int32_t k;
+            __builtin_prefetch(&f->slot[at[i + AHEAD < n ? i + AHEAD : i]], 1);
+            while ((k = f->slot[s]) >= 0 && f->key[k] != word[i]) s = (s + 1) & mask;
+            if (k < 0) {
+                if (2 * (f->groups + 1) > f->n) return false;
+                f->key[f->groups] = word[i];
+                f->slot[s] = k = new_group(f, from + i);
+            }
+            f->of[from + i] = k;
+            f->count[k]++;
         }
-        f->of[i] = f->slot[at];
     }
     return true;
 }
 
-/* Numbers groups anew, in the order of their keys. room: 2 words for each group. */
-static void order_groups(const finding *f, const tra_group *g, int64_t *first, int64_t *room) {
-    int32_t *number = (int32_t *)room;
-    tra_order_rows(f->in, g->nkeys, g->key, NULL, first, f->groups, room);
-    for (int64_t k = 0; k < f->groups; k++) number[f->of[first[k]]] = (int32_t)k;
-    for (int64_t i = 0; i < f->n; i++) f->of[i] = number[f->of[i]];
+/* Groups of words that are places, in the order of these. */
+static void take_places(finding *f, int bits, int64_t *first) {
+    int64_t at = 0;
+    for (int64_t s = 0; s < INT64_C(1) << bits; s++)
+        if (f->slot[s] >= 0) f->place[f->slot[s]] = (int32_t)at++;
+    for (int64_t k = 0; k < f->groups; k++) first[f->place[k]] = f->first[k];
+}
+
+/* Groups in the order of their keys. room: 2 words for each group. */
+static void sort_groups(finding *f, int64_t *first, int64_t *room) {
+    for (int64_t k = 0; k < f->groups; k++) first[k] = f->first[k];
+    tra_order_rows(f->in, f->g->nkeys, f->g->key, NULL, first, f->groups, room);
+    for (int64_t k = 0; k < f->groups; k++) f->place[f->of[first[k]]] = (int32_t)k;
 }
 
 bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *words, tra_group_direct *d) {
     enum { FEW = 32 };
-    int64_t n = in->rows, half = tra_ceil_div(n, 2);
-    if (n < FEW || g->nkeys == 0) return false;
+    int64_t n = in->rows, half = tra_ceil_div(n, 2), *rest = words + 4 * half;
+    if (n < FEW || g->nkeys == 0 || g->nkeys > MOST_KEYS) return false;
     for (int i = 0; i < g->n; i++)
         if (!tra_aggregate_has_states(g->v[i].c.f)) return false;
-    int bits = tra_order_codes(in, g->nkeys, g->key, n, 64, (uint64_t *)words, (uint64_t *)words + n);
+    finding f = {.g = g, .in = in, .n = n, .of = (int32_t *)words, .slot = (int32_t *)rest};
+    int bits = tra_key_bits_of(in, g->nkeys, g->key, n, 64, f.keys);
     if (bits < 0) return false;
-    int64_t *slots = words + n + half, *last = slots + 2 * half;
-    finding f = {in, n, 0, (uint64_t *)words, (int32_t *)(words + n), (int32_t *)slots, (int32_t *)last};
+    f.first = (int32_t *)(words + half);
+    f.count = (int32_t *)(words + 2 * half);
+    f.place = (int32_t *)(words + 3 * half);
+    f.key = (uint64_t *)(rest + 2 * half);
     bool place = bits <= 63 - __builtin_clzll((uint64_t)n),
          sorted = place && !tra_order_looks_up(in->schema, g->nkeys, g->key);
     if (place)
@@ -78,112 +109,14 @@ bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *wor
     else if (!find_by_hash(&f))
         return false;
     if (!sorted && 2 * f.groups > n) return false;
-    int64_t *first = sorted ? last : last + half;
-    for (int64_t k = f.groups - 1; k >= 0; k--) first[k] = f.first[k]; /* may be in place, so from the end */
-    if (!sorted) order_groups(&f, g, first, slots);
-    memmove(words + 2 * n, f.of, (size_t)n * sizeof *f.of);
-    uintptr_t begin = ((uintptr_t)words + 15) / 16 * 16;
-    *d = (tra_group_direct){g, in, n, f.groups, first, (int32_t *)(words + 2 * n), (tra_group_total *)begin, 0};
-    d->at_once = (int64_t)(((uintptr_t)(words + 2 * n) - begin) / sizeof *d->t);
-    return true;
-}
-
-/* ---- totals ----------------------------------------------------------------------------------------------------- */
-
-/* Groups from .. from + n - 1, whose totals fit at a time. */
-typedef struct some_groups {
-    const tra_group_direct *d;
-    const int32_t *of;
-    tra_group_total *t;
-    int64_t rows;
-    uint32_t from, n;
-} some_groups;
-
-/* For each row i of these groups that has a value: `what` is done to its total t. */
-#define EACH_ROW(what)                                                                                                 \
-    for (int64_t i = 0; i < s->rows; i++) {                                                                            \
-        uint32_t k = (uint32_t)s->of[i] - s->from;                                                                     \
-        if (k >= s->n || (state && state[i])) continue;                                                                \
-        tra_group_total *t = &s->t[k];                                                                                 \
-        what;                                                                                                          \
-    }
-
-/* One function for each way, with a loop for each type of values. */
-#define EACH_TYPE(name, CASE)                                                                                          \
-    static void name(const some_groups *s, const tra_group_aggregate *x) {                                             \
-        const tra_vector *v = &s->d->in->v[x->c.column];                                                               \
-        const uint8_t *state = v->state;                                                                               \
-        switch (tra_coltype_held(x->of.type)) { TRA_DTYPES(CASE) }                                                     \
-    }
-
-#define TOTAL_FLOAT real
-#define TOTAL_INT   sum
-#define TOTAL_BOOL  sum
-#define SUM(name, text, T, class, ...)                                                                                 \
-    case TRA_##name: {                                                                                                 \
-        const T *a = v->values;                                                                                        \
-        EACH_ROW((t->n++, t->TOTAL_##class += a[i]))                                                                   \
-        break;                                                                                                         \
-    }
-EACH_TYPE(sum_rows, SUM)
-
-#define MOMENTS(name, text, T, ...)                                                                                    \
-    case TRA_##name: {                                                                                                 \
-        const T *a = v->values;                                                                                        \
-        EACH_ROW(tra_group_combine(t, 1, (double)a[i], 0))                                                             \
-        break;                                                                                                         \
-    }
-EACH_TYPE(moments_of_rows, MOMENTS)
-
-/* The greatest or least: the first of equal ones; of floats a NaN, if there is one. */
-#define BEATS_INT(x, than, y)   ((x)than(y))
-#define BEATS_BOOL(x, than, y)  ((x)than(y))
-#define BEATS_FLOAT(x, than, y) ((x)than(y) || ((x) != (x) && (y) == (y)))
-#define EXTREME(name, T, class, than)                                                                                  \
-    case TRA_##name: {                                                                                                 \
-        const T *a = v->values;                                                                                        \
-        EACH_ROW(if (t->row < 0 || BEATS_##class(a[i], than, a[t->row])) t->row = i)                                   \
-        break;                                                                                                         \
-    }
-#define GREATEST(name, text, T, class, ...) EXTREME(name, T, class, >)
-#define LEAST(name, text, T, class, ...)    EXTREME(name, T, class, <)
-EACH_TYPE(greatest_rows, GREATEST)
-EACH_TYPE(least_rows, LEAST)
-
-/* Any aggregate of rows or states. */
-static void total_rows(const some_groups *s, const tra_group_aggregate *x) {
-    const tra_batch *in = s->d->in;
-    bool states = tra_group_takes_states(s->d->g);
-    for (int64_t i = 0; i < s->rows; i++) {
-        uint32_t k = (uint32_t)s->of[i] - s->from;
-        if (k < s->n) states ? tra_group_add_state(x, in, i, &s->t[k]) : tra_group_add_row(x, in, i, &s->t[k]);
-    }
-}
-
-static void total(const some_groups *s, const tra_group_aggregate *x) {
-    bool states = tra_group_takes_states(s->d->g), values = !states && x->c.column >= 0;
-    bool compares = values && !tra_coltype_is_coded(x->of.type);
-    for (uint32_t k = 0; k < s->n; k++) s->t[k] = tra_group_none(x);
-    if (values && x->way == TRA_WAY_SUM)
-        sum_rows(s, x);
-    else if (values && x->way == TRA_WAY_MOMENTS)
-        moments_of_rows(s, x);
-    else if (compares && x->c.f == TRA_AGGREGATE_MAX)
-        greatest_rows(s, x);
-    else if (compares && x->c.f == TRA_AGGREGATE_MIN)
-        least_rows(s, x);
+    int64_t *first = sorted ? rest + half : rest; /* after the slots that are read still */
+    if (sorted)
+        take_places(&f, bits, first);
     else
-        total_rows(s, x);
-}
-
-void tra_group_run_direct(const tra_group_direct *d, tra_batch *out) {
-    some_groups s = {.d = d, .of = d->of, .t = d->t, .rows = d->n};
-    for (int64_t from = 0; from < d->groups; from += d->at_once) {
-        s.from = (uint32_t)from;
-        s.n = (uint32_t)tra_min64(d->at_once, d->groups - from);
-        for (int i = 0; i < d->g->n; i++) {
-            total(&s, &d->g->v[i]);
-            for (uint32_t k = 0; k < s.n; k++) tra_group_put(d->g, i, d->in, &s.t[k], NULL, out, from + k);
-        }
-    }
+        sort_groups(&f, first, rest + half);
+    *d = (tra_group_direct){.g = g, .in = in, .n = n, .groups = f.groups, .first = first, .of = f.of, .place = f.place};
+    d->count = f.count;
+    d->room = (char *)(((uintptr_t)rest + 15) / 16 * 16);
+    d->bytes = (int64_t)((char *)(rest + 3 * half) - d->room);
+    return true;
 }

@@ -4,15 +4,17 @@
 
 #include "group_total.h"
 
-/* Groups in the order of their keys. */
+/* Groups, numbered as they were found. */
 typedef struct tra_group_direct {
     const tra_group *g;
     const tra_batch *in;
     int64_t n, groups;
-    int64_t *first;     /* a row of each group: the first one of it */
-    const int32_t *of;  /* the group of each row */
-    tra_group_total *t; /* room for the totals of some groups at a time */
-    int64_t at_once;
+    int64_t *first;       /* in the order of keys: the first row of each group; to be read before groups are added up */
+    const int32_t *of;    /* the group of each row */
+    const int32_t *place; /* of each group: its place in the order of keys */
+    const int32_t *count; /* of each group: its rows */
+    char *room;           /* for totals of some groups at a time */
+    int64_t bytes;
 } tra_group_direct;
 
 /* Words of scratch that both take: half of them for each row, and some more. */
@@ -21,7 +23,7 @@ enum { TRA_DIRECT_HALVES = 7, TRA_DIRECT_MORE = 64 };
 /* Finds the groups of a batch. False: keys take too many bits, most rows are groups of their own, or an aggregate needs
  * the rows of a group together; then rows are sorted. words: scratch, where the lists and totals lie. */
 bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *words, tra_group_direct *d);
-/* Aggregates them, as rows 0 .. groups - 1 of out. */
+/* Aggregates them, as rows 0 .. groups - 1 of out (group_add.c). */
 void tra_group_run_direct(const tra_group_direct *d, tra_batch *out);
 
 #endif

@@ -4,13 +4,14 @@
 
 #include "group.h"
 
-enum { TRA_GROUP_STATES = 3 };
+enum { TRA_GROUP_STATES = 6 };
 
 /* An aggregate, with the columns of its states in what PARTIAL makes. */
 typedef struct tra_group_aggregate {
     tra_group_column c;
-    tra_column of; /* what is aggregated; of count() nothing */
+    tra_column of, by; /* what is aggregated, of count() nothing; the second column of a PAIR */
     int state, nstates;
+    int same; /* the first aggregate with the same totals, which has the states of both */
     tra_aggregate_way way;
     bool whole; /* of integers: sums are exact */
 } tra_group_aggregate;

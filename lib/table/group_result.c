@@ -21,6 +21,13 @@ bool tra_group_replaces(const tra_group_aggregate *g, const tra_vector *v, int64
     case TRA_AGGREGATE_MEAN:
     case TRA_AGGREGATE_VAR:
     case TRA_AGGREGATE_STD:
+    case TRA_AGGREGATE_SKEWNESS:
+    case TRA_AGGREGATE_KURTOSIS:
+    case TRA_AGGREGATE_CORR:
+    case TRA_AGGREGATE_COVAR:
+    case TRA_AGGREGATE_COVAR_POP:
+    case TRA_AGGREGATE_REGR_SLOPE:
+    case TRA_AGGREGATE_REGR_INTERCEPT:
     case TRA_AGGREGATE_DISTINCT:
     case TRA_AGGREGATE_MEDIAN:
     case TRA_AGGREGATE_QUANTILE: break;
@@ -55,6 +62,9 @@ static void put_state(const tra_group *g, const tra_group_aggregate *x, const tr
     if (tra_group_has_way(x, TRA_WAY_MOMENTS)) {
         ((double *)v[1].values)[to] = t->mean;
         ((double *)v[2].values)[to] = t->square;
+    } else if (x->nstates > 3) {
+        const double m[5] = {t->mean, t->square, t->more[0], t->more[1], t->more[2]};
+        for (int k = 1; k < x->nstates; k++) ((double *)v[k].values)[to] = m[k - 1];
     } else if (x->nstates == 3) {
         ((int64_t *)v[1].values)[to] = (int64_t)(uint64_t)t->sum;
         ((int64_t *)v[2].values)[to] = (int64_t)(t->sum >> 64);
@@ -122,6 +132,24 @@ static void put_sum(const tra_group *g, const tra_group_aggregate *x, const tra_
     v->state[to] = TRA_STATE_VALUE;
 }
 
+/* Where the second column has one value, no line goes through the points. */
+static double slope(const tra_group_total *t) { return t->more[2] / t->more[1]; }
+
+static double correlation(const tra_group_total *t) {
+    double r = t->more[2] / (sqrt(t->square) * sqrt(t->more[1]));
+    return r > 1 ? 1 : r < -1 ? -1 : r;
+}
+
+static double skewness(const tra_group_total *t) {
+    double n = (double)t->n, square = t->square / n;
+    return sqrt(n * (n - 1)) / (n - 2) * (t->more[0] / n) / (square * sqrt(square));
+}
+
+static double kurtosis(const tra_group_total *t) {
+    double n = (double)t->n, square = t->square / n;
+    return (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (t->more[1] / n) / (square * square) - 3 * (n - 1));
+}
+
 static void put_result(const tra_group *g, int i, const tra_batch *in, const tra_group_total *t,
                        const tra_group_members *m, tra_batch *out, int64_t to) {
     const tra_group_aggregate *x = &g->v[i];
@@ -136,6 +164,15 @@ static void put_result(const tra_group *g, int i, const tra_batch *in, const tra
         return;
     case TRA_AGGREGATE_VAR: put_real(v, c, to, t->n > 1, t->square / (n - 1)); return;
     case TRA_AGGREGATE_STD: put_real(v, c, to, t->n > 1, sqrt(t->square / (n - 1))); return;
+    case TRA_AGGREGATE_SKEWNESS: put_real(v, c, to, t->n > 2, skewness(t)); return;
+    case TRA_AGGREGATE_KURTOSIS: put_real(v, c, to, t->n > 3, kurtosis(t)); return;
+    case TRA_AGGREGATE_CORR: put_real(v, c, to, t->n > 1, correlation(t)); return;
+    case TRA_AGGREGATE_COVAR: put_real(v, c, to, t->n > 1, t->more[2] / (n - 1)); return;
+    case TRA_AGGREGATE_COVAR_POP: put_real(v, c, to, t->n > 0, t->more[2] / n); return;
+    case TRA_AGGREGATE_REGR_SLOPE: put_real(v, c, to, t->n > 0 && t->more[1] != 0, slope(t)); return;
+    case TRA_AGGREGATE_REGR_INTERCEPT:
+        put_real(v, c, to, t->n > 0 && t->more[1] != 0, t->mean - slope(t) * t->more[0]);
+        return;
     case TRA_AGGREGATE_MIN:
     case TRA_AGGREGATE_MAX:
     case TRA_AGGREGATE_FIRST:
@@ -152,7 +189,7 @@ static void put_result(const tra_group *g, int i, const tra_batch *in, const tra
 
 void tra_group_put(const tra_group *g, int i, const tra_batch *in, const tra_group_total *t, const tra_group_members *m,
                    tra_batch *out, int64_t to) {
-    if (tra_group_makes_states(g))
+    if (tra_group_makes_states(g)) /* of aggregates with the same totals one has them */
         put_state(g, &g->v[i], in, t, out, to);
     else
         put_result(g, i, in, t, m, out, to);

@@ -23,6 +23,7 @@ typedef struct tra_group_total {
         double real;  /* their sum */
         struct {
             double mean, square; /* square: the sum of squares of what differs from the mean */
+            double more[3];      /* POWERS: of cubes and fourth powers. PAIR: mean and square of the second, products */
         };
         int64_t row; /* of min, max, first, last, any, all: where the value is; -1: none yet */
     };
@@ -46,6 +47,40 @@ static inline void tra_group_combine(tra_group_total *t, int64_t n, double mean,
     t->n += n;
 }
 
+/* The same of more moments: POWERS, or PAIR. What differs from an infinite mean is not a number. */
+static inline void tra_group_combine_powers(tra_group_total *t, const tra_group_total *o) {
+    double a = (double)t->n, b = (double)o->n, n = a + b, d = o->mean - t->mean;
+    if (o->n == 0) return;
+    if (t->n == 0) {
+        *t = *o;
+        return;
+    }
+    double s = d / n, s2 = s * s, squares = t->square, cubes = t->more[0];
+    t->n += o->n;
+    t->mean += d * (b / n);
+    t->square += o->square + d * s * a * b;
+    t->more[0] += o->more[0] + d * s2 * a * b * (a - b) + 3 * s * (a * o->square - b * squares);
+    t->more[1] += o->more[1] + d * s2 * s * a * b * (a * a - a * b + b * b) +
+                  6 * s2 * (a * a * o->square + b * b * squares) + 4 * s * (a * o->more[0] - b * cubes);
+}
+static inline void tra_group_combine_pair(tra_group_total *t, const tra_group_total *o) {
+    double a = (double)t->n, b = (double)o->n, share = b / (a + b), dx = o->mean - t->mean,
+           dy = o->more[0] - t->more[0];
+    if (o->n == 0) return;
+    if (t->n == 0) {
+        *t = *o;
+        return;
+    }
+    t->n += o->n;
+    t->mean += dx * share;
+    t->more[0] += dy * share;
+    t->square += o->square + dx * dx * a * share;
+    t->more[1] += o->more[1] + dy * dy * a * share;
+    t->more[2] += o->more[2] + dx * dy * a * share;
+}
+/* What differs from an infinite mean, or from what is not a number, is not a number. */
+static inline double tra_group_apart(double mean) { return mean - mean; }
+
 static inline bool tra_group_has_way(const tra_group_aggregate *g, tra_aggregate_way way) { return g->way == way; }
 
 static inline bool tra_group_has_place(const tra_group_aggregate *g) {
@@ -59,6 +94,18 @@ static inline tra_group_total tra_group_none(const tra_group_aggregate *g) {
 static inline void tra_group_add_row(const tra_group_aggregate *g, const tra_batch *in, int64_t i, tra_group_total *t) {
     const tra_vector *v = g->c.column >= 0 ? &in->v[g->c.column] : NULL;
     if (v && !tra_group_present(v, i)) return;
+    if (tra_group_has_way(g, TRA_WAY_POWERS) || tra_group_has_way(g, TRA_WAY_PAIR)) {
+        bool pair = tra_group_has_way(g, TRA_WAY_PAIR);
+        const tra_vector *w = pair ? &in->v[g->c.second] : NULL;
+        if (w && !tra_group_present(w, i)) return;
+        double x = tra_value_real(&g->of, v, i), y = w ? tra_value_real(&g->by, w, i) : 0;
+        tra_group_total one = {.n = 1, .mean = x, .square = tra_group_apart(x)};
+        one.more[0] = w ? y : one.square;
+        one.more[1] = w ? tra_group_apart(y) : one.square;
+        one.more[2] = one.square + one.more[1];
+        w ? tra_group_combine_pair(t, &one) : tra_group_combine_powers(t, &one);
+        return;
+    }
     if (!v || tra_group_has_way(g, TRA_WAY_COUNT)) {
         t->n++;
     } else if (tra_group_has_place(g)) {
@@ -84,6 +131,13 @@ static inline void tra_group_add_state(const tra_group_aggregate *g, const tra_b
     int64_t n = ((const int64_t *)v[0].values)[i];
     if (tra_group_has_way(g, TRA_WAY_MOMENTS)) {
         tra_group_combine(t, n, ((const double *)v[1].values)[i], ((const double *)v[2].values)[i]);
+        return;
+    }
+    if (tra_group_has_way(g, TRA_WAY_POWERS) || tra_group_has_way(g, TRA_WAY_PAIR)) {
+        tra_group_total one = {.n = n};
+        double *to[5] = {&one.mean, &one.square, &one.more[0], &one.more[1], &one.more[2]};
+        for (int k = 1; k < g->nstates; k++) *to[k - 1] = ((const double *)v[k].values)[i];
+        g->nstates == 6 ? tra_group_combine_pair(t, &one) : tra_group_combine_powers(t, &one);
         return;
     }
     t->n += n;

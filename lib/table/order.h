@@ -4,6 +4,8 @@
 
 #include "table.h"
 
+#include <string.h>
+
 /* How two values of a column compare: NULL is last whatever `desc` says, NaN greatest, -0 as 0, strings by bytes. */
 int tra_value_compare(const tra_column *c, const tra_vector *v, int64_t i, int64_t j, bool desc);
 
@@ -29,11 +31,29 @@ void tra_order_rows(const tra_batch *b, int ncolumns, const int *column, const b
 /* The same where strings need not be looked up (radix.c). */
 void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, const bool *desc, int64_t *at, int64_t n,
                          int64_t *spare);
-/* Gives each of the first n rows a word, such that words are equal where rows are in these columns, and compare as rows
- * do unless strings must be looked up (tra_order_looks_up). Returns how many bits the words have; -1 where these would
- * be more than `most`. other has n words, which are overwritten. */
-int tra_order_codes(const tra_batch *b, int ncolumns, const int *column, int64_t n, int most, uint64_t *word,
-                    uint64_t *other);
+/* Numbers that are ordered as values are: of reals, NaN greatest and -0 as 0; and of whole numbers. */
+static inline uint64_t tra_order_of_real(double x) {
+    uint64_t u;
+    if (x != x) return UINT64_MAX;
+    x += 0.0; /* -0 is 0 */
+    memcpy(&u, &x, sizeof u);
+    return u >> 63 ? ~u : u | UINT64_C(1) << 63;
+}
+static inline uint64_t tra_order_of_whole(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
+
+/* A key of rows as bits of words, from `shift` on: its value, less the least one; and above these, where there are rows
+ * without one (missing) and others, a bit for those. */
+typedef struct tra_key_bits {
+    uint64_t least;
+    int bits, shift;
+    bool missing;
+} tra_key_bits;
+/* Finds words for the first n rows, such that words are equal where rows are in these columns, and compare as rows do
+ * unless strings must be looked up (tra_order_looks_up). Returns how many bits they have; -1: more than `most`. */
+int tra_key_bits_of(const tra_batch *b, int ncolumns, const int *column, int64_t n, int most, tra_key_bits *keys);
+/* The words of rows from .. from + n - 1. */
+void tra_key_words(const tra_batch *b, int ncolumns, const int *column, const tra_key_bits *keys, int64_t from, int n,
+                   uint64_t *word);
 /* Finds the runs of equal rows among sorted rows at[0..n): sets begin[0..runs) to where each begins in `at`, and
  * begin[runs] to n; returns the number of runs. begin has room for n + 1 numbers. */
 int64_t tra_order_runs(const tra_batch *b, int ncolumns, const int *column, const int64_t *at, int64_t n,

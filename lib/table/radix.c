@@ -7,12 +7,11 @@
 /* A word is the number of a row, in the order so far, below as many bits of keys as have room: of the last key the
  * lowest bits lie lowest. When a word is full the rows are sorted by it, which is stable, and the next bits begin. */
 typedef struct words {
-    int64_t *at, n;         /* at NULL: rows as they stand, which are not sorted */
+    int64_t *at, n;
     uint64_t *word, *other; /* n each */
     int row_bits, used;     /* used: bits of keys */
 } words;
 
-static int64_t row(const words *w, int64_t i) { return w->at ? w->at[i] : i; }
 static int bits_of(uint64_t most) { return most ? 64 - __builtin_clzll(most) : 0; }
 static uint64_t low_bits(int n) { return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1; }
 
@@ -60,25 +59,12 @@ static void sort_words(words *w) {
     begin_words(w);
 }
 
-static uint64_t code_of_real(double x) {
-    uint64_t u;
-    if (x != x) return UINT64_MAX;
-    x += 0.0; /* -0 is 0 */
-    memcpy(&u, &x, sizeof u);
-    return u >> 63 ? ~u : u | UINT64_C(1) << 63;
-}
-
-static uint64_t code_of_whole(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
-
-#define CODE_FLOAT(x) code_of_real(x)
-#define CODE_INT(x)   code_of_whole(x)
-#define CODE_BOOL(x)  code_of_whole(x)
+#define CODE_FLOAT(x) tra_order_of_real(x)
+#define CODE_INT(x)   tra_order_of_whole(x)
+#define CODE_BOOL(x)  tra_order_of_whole(x)
 #define CODES(name, text, T, class, ...)                                                                               \
     case TRA_##name:                                                                                                   \
-        if (w->at)                                                                                                     \
-            for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[w->at[i]]);           \
-        else                                                                                                           \
-            for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[i]);                  \
+        for (int64_t i = 0; i < w->n; i++) w->other[i] = CODE_##class(((const T *)v->values)[w->at[i]]);               \
         break;
 
 /* Of every row a number that is ordered as its value is, into w->other. */
@@ -97,7 +83,7 @@ static range range_of(words *w, const tra_column *c, const tra_vector *v) {
     int64_t missing = 0;
     take_codes(w, c->type, v);
     for (int64_t i = 0; v->state && i < w->n; i++) {
-        bool none = v->state[row(w, i)];
+        bool none = v->state[w->at[i]];
         missing += none;
         if (none) continue;
         if (w->other[i] < r.least) r.least = w->other[i];
@@ -116,7 +102,7 @@ static range range_of(words *w, const tra_column *c, const tra_vector *v) {
 static void count_codes(words *w, const tra_vector *v, bool desc, const range *r) {
     for (int64_t i = 0; i < w->n; i++) w->other[i] = desc ? r->most - w->other[i] : w->other[i] - r->least;
     for (int64_t i = 0; v->state && i < w->n; i++)
-        if (v->state[row(w, i)]) w->other[i] = 0;
+        if (v->state[w->at[i]]) w->other[i] = 0;
 }
 
 /* Bits `from` to from + n of w->other join the words. */
@@ -129,7 +115,7 @@ static void add_bits(words *w, int from, int n) {
 
 /* Another bit, above those of the value. */
 static void add_missing(words *w, const tra_vector *v) {
-    for (int64_t i = 0; i < w->n; i++) w->other[i] = v->state[row(w, i)] != TRA_STATE_VALUE;
+    for (int64_t i = 0; i < w->n; i++) w->other[i] = v->state[w->at[i]] != TRA_STATE_VALUE;
     add_bits(w, 0, 1);
 }
 
@@ -155,19 +141,4 @@ void tra_order_by_digits(const tra_batch *b, int ncolumns, const int *column, co
     begin_words(&w);
     for (int k = ncolumns - 1; k >= 0; k--) add_column(&w, &b->schema->v[column[k]], &b->v[column[k]], desc && desc[k]);
     sort_words(&w);
-}
-
-int tra_order_codes(const tra_batch *b, int ncolumns, const int *column, int64_t n, int most, uint64_t *word,
-                    uint64_t *other) {
-    words w = {.n = n, .word = word, .other = other};
-    memset(word, 0, (size_t)n * sizeof *word);
-    for (int k = ncolumns - 1; k >= 0; k--) {
-        const tra_vector *v = &b->v[column[k]];
-        range r = range_of(&w, &b->schema->v[column[k]], v);
-        if (w.used + r.bits + r.some_missing > most) return -1;
-        count_codes(&w, v, false, &r);
-        if (r.bits > 0) add_bits(&w, 0, r.bits);
-        if (r.some_missing) add_missing(&w, v);
-    }
-    return w.used;
 }

@@ -49,6 +49,40 @@ static ref_cell spread(const ref_values *g, bool root) {
     return real(g->n > 1, root ? sqrtl((ref_num)(double)sum) : sum);
 }
 
+/* (of equal values exactly that) */
+static ref_num mean_of(const ref_item **v, int64_t n) {
+    ref_num first = n ? ref_number(v[0]) : 0, apart = 0;
+    for (int64_t i = 0; i < n; i++) apart += ref_number(v[i]) - first;
+    return n ? first + apart / n : 0;
+}
+
+/* The sum of powers of what differs from the means, as f64, where it may be infinite or 0. */
+static ref_num moment(const ref_values *g, int px, int py) {
+    ref_num x = mean_of(g->v, g->n), y = py ? mean_of(g->by, g->n) : 0, sum = 0;
+    for (int64_t i = 0; i < g->n; i++)
+        sum += powl(ref_number(g->v[i]) - x, px) * (py ? powl(ref_number(g->by[i]) - y, py) : 1);
+    return (ref_num)(double)sum;
+}
+
+static ref_cell shape(const ref_values *g, tra_aggregate f) {
+    ref_num n = g->n, square = moment(g, 2, 0) / n;
+    if (f == TRA_AGGREGATE_SKEWNESS)
+        return real(n > 2, sqrtl(n * (n - 1)) / (n - 2) * (moment(g, 3, 0) / n) / powl(square, 1.5L));
+    return real(n > 3,
+                (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (moment(g, 4, 0) / n) / (square * square) - 3 * (n - 1)));
+}
+
+static ref_cell of_pairs(const ref_values *g, tra_aggregate f) {
+    ref_num n = g->n, xx = moment(g, 2, 0), yy = moment(g, 0, 2), xy = moment(g, 1, 1);
+    if (f == TRA_AGGREGATE_COVAR) return real(n > 1, xy / (n - 1));
+    if (f == TRA_AGGREGATE_COVAR_POP) return real(n > 0, xy / n);
+    if (f == TRA_AGGREGATE_REGR_SLOPE) return real(n > 0 && yy != 0, xy / yy);
+    if (f == TRA_AGGREGATE_REGR_INTERCEPT)
+        return real(n > 0 && yy != 0, mean_of(g->v, g->n) - xy / yy * mean_of(g->by, g->n));
+    ref_num r = xy / (sqrtl(xx) * sqrtl(yy));
+    return real(n > 1, r > 1 ? 1 : r < -1 ? -1 : r);
+}
+
 static void sort_values(ref_values *g) {
     for (int64_t i = 1; i < g->n; i++)
         for (int64_t j = i; j > 0 && ref_key_order(g->v[j]->type, &g->v[j]->c, &g->v[j - 1]->c, false) < 0; j--) {
@@ -95,6 +129,13 @@ tra_status ref_aggregate(const tra_table_agg *a, ref_values *g, int64_t rows, re
     case TRA_AGGREGATE_ALL: *out = extreme(g, a->f); return TRA_OK;
     case TRA_AGGREGATE_VAR:
     case TRA_AGGREGATE_STD: *out = spread(g, a->f == TRA_AGGREGATE_STD); return TRA_OK;
+    case TRA_AGGREGATE_SKEWNESS:
+    case TRA_AGGREGATE_KURTOSIS: *out = shape(g, a->f); return TRA_OK;
+    case TRA_AGGREGATE_CORR:
+    case TRA_AGGREGATE_COVAR:
+    case TRA_AGGREGATE_COVAR_POP:
+    case TRA_AGGREGATE_REGR_SLOPE:
+    case TRA_AGGREGATE_REGR_INTERCEPT: *out = of_pairs(g, a->f); return TRA_OK;
     case TRA_AGGREGATE_DISTINCT:
         sort_values(g);
         *out = (ref_cell){.i = g->n > 0};
@@ -120,15 +161,18 @@ static int compare_keys(int n, const ref_item *a, const ref_item *b) {
 tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena *a, ref_table *out, tra_err *e) {
     int nk = op->nterms;
     ref_item *key = tra_news(a, ref_item, x->rows * nk + 1), *value = tra_news(a, ref_item, x->rows * op->naggs + 1);
+    ref_item *by = tra_news(a, ref_item, x->rows * op->naggs + 1);
     int64_t *at = tra_news(a, int64_t, x->rows + 1);
     for (int64_t i = 0; i < x->rows; i++) {
         for (int k = 0; k < nk; k++) key[i * nk + k] = ref_column_value(op->term[k].ast, x, i, a);
         for (int g = 0; g < op->naggs; g++)
             if (op->agg[g].ast) value[i * op->naggs + g] = ref_column_value(op->agg[g].ast, x, i, a);
+        for (int g = 0; g < op->naggs; g++)
+            if (op->agg[g].by) by[i * op->naggs + g] = ref_column_value(op->agg[g].by, x, i, a);
         for (int k = 0; k < nk; k++)
             if (key[i * nk + k].c.state == REF_ERROR) return tra_fail(e, TRA_INPUT, "row %" PRId64 ": a key", i);
         for (int g = 0; g < op->naggs; g++)
-            if (value[i * op->naggs + g].c.state == REF_ERROR)
+            if (value[i * op->naggs + g].c.state == REF_ERROR || by[i * op->naggs + g].c.state == REF_ERROR)
                 return tra_fail(e, TRA_INPUT, "row %" PRId64 ": a value", i);
         int64_t j = i; /* stable: after those that are not greater */
         for (; j > 0 && compare_keys(nk, &key[at[j - 1] * nk], &key[i * nk]) > 0; j--) at[j] = at[j - 1];
@@ -139,9 +183,13 @@ tra_status ref_table_group(const tra_table_op *op, const ref_table *x, tra_arena
         for (int k = 0; k < nk; k++) *ref_at(out, out->rows, k) = key[at[begin] * nk + k].c;
         for (int g = 0; g < op->naggs; g++) {
             ref_values v = {.v = tra_news(a, const ref_item *, end - begin + 1)};
+            v.by = tra_news(a, const ref_item *, end - begin + 1);
             for (int64_t i = begin; i < end; i++) {
-                const ref_item *one = &value[at[i] * op->naggs + g];
-                if (op->agg[g].ast && one->c.state == REF_VALUE) v.v[v.n++] = one;
+                const ref_item *one = &value[at[i] * op->naggs + g], *two = &by[at[i] * op->naggs + g];
+                if (!op->agg[g].ast || one->c.state != REF_VALUE || (op->agg[g].by && two->c.state != REF_VALUE))
+                    continue;
+                v.by[v.n] = two;
+                v.v[v.n++] = one;
             }
             TRA_TRY(ref_aggregate(&op->agg[g], &v, end - begin, ref_at(out, out->rows, nk + g), e));
         }

@@ -74,7 +74,7 @@ ref_cell ref_stored(const ref_item *v, tra_coltype type);
 /* Values that are not NULL, in the order of their rows, of so many rows in all; and an aggregate of them. */
 typedef struct ref_values {
     int64_t n;
-    const ref_item **v;
+    const ref_item **v, **by; /* by: of two columns, the second */
 } ref_values;
 TRA_MUSTUSE tra_status ref_aggregate(const tra_table_agg *a, ref_values *g, int64_t rows, ref_cell *out, tra_err *e);
 

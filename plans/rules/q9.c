@@ -164,7 +164,7 @@ static tra_expr *make_groups(early *p, const tra_expr *columns) {
     tra_group *g;
     for (int i = 0; i < n; i++) {
         v[i] = old[i];
-        if (v[i].column >= 0) v[i].column += shift;
+        if (v[i].column >= 0) v[i].column += shift, v[i].second += shift;
     }
     if (tra_group_new(p->a, columns->node.type.columns, p->nkeys, n, v, TRA_GROUP_PARTIAL, &g, NULL) != TRA_OK)
         return NULL;

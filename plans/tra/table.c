@@ -129,6 +129,7 @@ static void add_aggregate_text(const tra_table_agg *g, tra_str *s) {
     tra_name_print(g->name, s);
     tra_str_printf(s, " = %s(", tra_aggregate_text(g->f));
     if (g->ast) tra_ast_print(g->ast, s);
+    if (g->by) tra_str_add(s, ", "), tra_ast_print(g->by, s);
     if (g->f == TRA_AGGREGATE_QUANTILE) tra_str_printf(s, ", %.17g", g->q);
     tra_str_add(s, ")");
 }

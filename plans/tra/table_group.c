@@ -23,9 +23,18 @@ static const char *default_name(const tra_table_builder *w, const tra_ast *call)
     return tra_arena_printf(w->b->arena, "%s_%s", call->text, call->kids[0]->text);
 }
 
-/* Reads one argument, name = sum(x) or name = quantile(x, q), to *to, and its expression to *operand. */
-static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg *to, tra_table_term *operand) {
+/* The expression of an argument. */
+static bool read_operand(tra_table_builder *w, const tra_ast *x, const char *name, tra_table_term *operand) {
     tra_table_scope sc = tra_table_scope_of(w);
+    if (!tra_table_build_term(&sc, name, x, operand)) return false;
+    if (!operand->x->untyped) return true;
+    tra_diag_error(w->b->d, x->span, "write if(false, 0, null) for a NULL among integers", "null alone has no type");
+    return false;
+}
+
+/* Reads one argument, name = sum(x), name = quantile(x, q) or name = corr(x, y), to *to, and its expressions to
+ * operand[0] and operand[1]. */
+static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg *to, tra_table_term *operand) {
     const tra_ast *call = x->kind == TRA_AST_NAMED ? x->kids[0] : x;
     bool called = call->kind == TRA_AST_CALL;
     int f = called ? tra_aggregate_find(call->text) : -1;
@@ -36,7 +45,8 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
         return tra_diag_error(w->b->d, call->span, called ? tra_build_named_here(w->b->arena, call->text) : NULL,
                               "an aggregate is expected here: count, sum, mean, min, max, ..."),
                false;
-    int nargs = f == TRA_AGGREGATE_QUANTILE ? 2 : 1;
+    bool pair = tra_aggregate_is_pair((tra_aggregate)f);
+    int nargs = f == TRA_AGGREGATE_QUANTILE || pair ? 2 : 1;
     if (f == TRA_AGGREGATE_COUNT && call->nkids == 1 && call->kids[0]->kind == TRA_AST_STAR)
         return tra_diag_error(w->b->d, call->span, NULL, "write count(), the number of rows"), false;
     if (call->nkids != nargs && !(f == TRA_AGGREGATE_COUNT && call->nkids == 0)) {
@@ -49,35 +59,38 @@ static bool read_aggregate(tra_table_builder *w, const tra_ast *x, tra_table_agg
         return false;
     }
     *to = (tra_table_agg){.name = name, .f = (tra_aggregate)f};
-    *operand = (tra_table_term){0};
+    operand[0] = operand[1] = (tra_table_term){0};
     if (f == TRA_AGGREGATE_QUANTILE) {
         if (!tra_build_number(w->b, call->kids[1], &to->q)) return false;
         if (!(to->q >= 0 && to->q <= 1)) return tra_table_refuse(w, call->kids[1], "a quantile is from 0 to 1"), false;
     }
     if (call->nkids == 0) return true;
-    if (!tra_table_build_term(&sc, name, call->kids[0], operand)) return false;
+    if (!read_operand(w, call->kids[0], name, operand)) return false;
     to->ast = operand->ast;
-    if (!operand->x->untyped) return true;
-    tra_diag_error(w->b->d, call->kids[0]->span, "write if(false, 0, null) for a NULL among integers",
-                   "null alone has no type");
-    return false;
+    if (pair && !read_operand(w, call->kids[1], tra_arena_printf(w->b->arena, "%s, 2", name), operand + 1))
+        return false;
+    to->by = operand[1].ast;
+    return true;
 }
 
 /* A table that has the keys as its first columns, then the operands of aggregates, a column that several aggregates
  * take only once. Sets columns[i] to aggregate i over these columns. */
 static tra_node *project_operands(tra_table_builder *w, const tra_table_term *operand, tra_group_column *columns) {
-    int n = w->op.nterms;
-    const char **names = tra_news(w->b->arena, const char *, n + w->op.naggs);
-    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, n + w->op.naggs);
+    int n = w->op.nterms, most = n + 2 * w->op.naggs + 1;
+    const char **names = tra_news(w->b->arena, const char *, most);
+    const tra_colexpr **x = tra_news(w->b->arena, const tra_colexpr *, most);
     for (int i = 0; i < n; i++) names[i] = w->op.term[i].name, x[i] = w->op.term[i].x;
     for (int i = 0; i < w->op.naggs; i++) {
         const tra_table_agg *g = &w->op.agg[i];
-        const tra_colexpr *own = operand[i].x;
-        columns[i] = (tra_group_column){.name = g->name, .f = g->f, .column = g->ast ? n : -1, .q = g->q};
-        if (!g->ast) continue;
-        for (int k = w->op.nterms; k < n && own->op == TRA_C_COLUMN; k++)
-            if (x[k]->op == TRA_C_COLUMN && x[k]->column == own->column) columns[i].column = k;
-        if (columns[i].column == n) names[n] = g->name, x[n++] = own;
+        columns[i] = (tra_group_column){.name = g->name, .f = g->f, .column = -1, .q = g->q};
+        for (int j = 0; j < (g->by ? 2 : g->ast ? 1 : 0); j++) {
+            const tra_colexpr *own = operand[2 * i + j].x;
+            int at = n;
+            for (int k = w->op.nterms; k < n && own->op == TRA_C_COLUMN; k++)
+                if (x[k]->op == TRA_C_COLUMN && x[k]->column == own->column) at = k;
+            if (at == n) names[n] = operand[2 * i + j].name, x[n++] = own;
+            *(j ? &columns[i].second : &columns[i].column) = at;
+        }
     }
     tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
     if (n == 0) { /* count() alone takes any column, since a table must have one */
@@ -177,7 +190,7 @@ static tra_node *gather_states(tra_table_builder *w, tra_node *partial) {
 /* Does the aggregate have the same bits in whatever order values are brought together? */
 static bool is_exact(const tra_schema *s, const tra_group_column *v) {
     tra_aggregate_way way = tra_aggregate_way_of(v->f);
-    if (way == TRA_WAY_MOMENTS) return false;
+    if (way == TRA_WAY_MOMENTS || way == TRA_WAY_POWERS || way == TRA_WAY_PAIR) return false;
     return way != TRA_WAY_SUM || !tra_coltype_is_float(s->v[v->column].type);
 }
 
@@ -219,12 +232,12 @@ tra_node *tra_table_group(tra_table_builder *w) {
     }
     for (int i = 0; i < list->nkids; i++) ok = tra_table_add_term(w, list->kids[i]) && ok;
     tra_table_agg *agg = tra_news(w->b->arena, tra_table_agg, n + 1);
-    tra_table_term *operand = tra_news(w->b->arena, tra_table_term, n + 1);
+    tra_table_term *operand = tra_news(w->b->arena, tra_table_term, 2 * (n + 1));
     tra_group_column *columns = tra_news(w->b->arena, tra_group_column, n + 1);
     w->op.agg = agg;
     for (int i = 0; i < n; i++) {
         int at = w->op.naggs; /* those that could not be read leave no gap */
-        bool read = read_aggregate(w, w->call->kids[i + 2], &agg[at], &operand[at]);
+        bool read = read_aggregate(w, w->call->kids[i + 2], &agg[at], &operand[2 * at]);
         w->op.naggs += read;
         states = states && tra_aggregate_has_states(agg[at].f);
         ok = ok && read;

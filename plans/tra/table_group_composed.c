@@ -1,4 +1,4 @@
-/* table_group_composed.c - aggregates that are several operators: corr, covar, skewness, mode, ...
+/* table_group_composed.c - aggregates that are several operators: mode, wmean, arg_min, ...
  *
  * A group that has such aggregates is written anew as a program of its own, whose operators are those of the language:
  * rows with the keys and what aggregates read (rows), their groups (groups), each row beside its group (beside), the
@@ -20,27 +20,14 @@ typedef struct composed {
     const char *result;
 } composed;
 
-#define PAIR         "#a = if(isnull($2), null, ($1) * 1.0), #b = if(isnull($1), null, ($2) * 1.0)"
-#define PAIR_MEANS   "#n = count(#a), #s = mean(#a), #t = mean(#b)"
-#define PAIR_PRODUCT "#w = sum((#a - #s) * (#b - #t))"
-#define BEST         "#a = $1, #b = if(isnull($1), null, $2)"
-#define AT_BEST      "#r = first(if(#b == #m || (#b != #b && #m != #m), #a, null))"
+#define BEST    "#a = $1, #b = if(isnull($1), null, $2)"
+#define AT_BEST "#r = first(if(#b == #m || (#b != #b && #m != #m), #a, null))"
 /* HyperLogLog: 4096 registers; each the greatest number of leading zeros and one more, of 51 bits */
 #define REGISTER                                                                                                       \
     "#a = hash($1) % 4096, #b = if(isnull($1), null, 51 - i64(floor(log(hash($1) div 4096 + 0.5) / log(2))))"
 #define ESTIMATE "(0.7213 / (1 + 1.079 / 4096) * 16777216 / (ifnull(#s, 0) + 4096 - #n))"
 
 static const composed composites[] = {
-    {"corr", 2, PAIR, NULL, PAIR_MEANS, PAIR_PRODUCT ", #u = sum((#a - #s)^2), #v = sum((#b - #t)^2)",
-     "if(#n < 2, null, clip(#w / (sqrt(#u) * sqrt(#v)), -1, 1))"},
-    {"covar", 2, PAIR, NULL, PAIR_MEANS, PAIR_PRODUCT, "if(#n < 2, null, #w / (#n - 1))"},
-    {"covar_pop", 2, PAIR, NULL, PAIR_MEANS, PAIR_PRODUCT, "if(#n < 1, null, #w / #n)"},
-    {"skewness", 1, "#a = ($1) * 1.0", NULL, "#n = count(#a), #s = mean(#a)",
-     "#u = sum((#a - #s)^2), #v = sum((#a - #s)^3)",
-     "if(#n < 3, null, sqrt(#n * (#n - 1.0)) / (#n - 2) * (#v / #n) / (#u / #n)^1.5)"},
-    {"kurtosis", 1, "#a = ($1) * 1.0", NULL, "#n = count(#a), #s = mean(#a)",
-     "#u = sum((#a - #s)^2), #v = sum((#a - #s)^4)",
-     "if(#n < 4, null, (#n - 1.0) / ((#n - 2.0) * (#n - 3)) * ((#n + 1) * (#v / #n) / (#u / #n)^2 - 3 * (#n - 1.0)))"},
     {"wmean", 2, "#a = if(isnull($2), null, ($1) * 1.0 * ($2)), #b = if(isnull($1), null, ($2) * 1.0)", NULL,
      "#s = sum(#a), #t = sum(#b)", NULL, "#s / #t"},
     {"arg_min", 2, BEST, NULL, "#m = min(#b)", AT_BEST, "#r"},
@@ -292,9 +279,13 @@ static bool read_item(writer *x, const tra_ast *arg, item *to) {
                false;
     for (int k = 0; k < call->nkids; k++) to->argument[k] = text_of(b->arena, call->kids[k]);
     if (how) return to->how = *how, true;
-    to->how = (composed){.name = call->text, .row = call->nkids ? "#a = $1" : "", .result = "#r"};
-    to->how.first =
-        tra_arena_printf(b->arena, "#r = %s(%s%s)", call->text, call->nkids ? "#a" : "", call->nkids > 1 ? ", $2" : "");
+    bool pair = tra_aggregate_is_pair((tra_aggregate)tra_aggregate_find(call->text)) && call->nkids > 1;
+    to->how = (composed){.name = call->text, .result = "#r"};
+    to->how.row = pair ? "#a = $1, #b = $2" : call->nkids ? "#a = $1" : "";
+    to->how.first = tra_arena_printf(b->arena, "#r = %s(%s%s)", call->text, call->nkids ? "#a" : "",
+                                     pair              ? ", #b"
+                                     : call->nkids > 1 ? ", $2"
+                                                       : "");
     return true;
 }
 

@@ -54,6 +54,7 @@ typedef struct tra_table_agg {
     const char *name;
     tra_aggregate f;
     const tra_ast *ast; /* the expression; NULL: none */
+    const tra_ast *by;  /* of two columns: the second */
     double q;           /* QUANTILE: from 0, the least value, to 1, the greatest */
 } tra_table_agg;
 

@@ -303,12 +303,14 @@ static bool check_arguments(const tra_table_builder *w) {
         return false;
     }
     int found = tra_aggregate_find(f);
-    if (found < 0 || found == TRA_AGGREGATE_QUANTILE) {
+    if (found < 0 || found == TRA_AGGREGATE_QUANTILE || tra_aggregate_is_pair((tra_aggregate)found)) {
         tra_diag_error(
             w->b->d, call->kids[AGGREGATE]->span,
             found < 0 ? "count, sum, mean, min, max, var, std, first, last, any, all, distinct or median"
-                      : "group the table first, and pivot the groups: G = group(T, [row, column], q = "
-                        "quantile(value, 0.9)), then pivot(G, row, column, q, sum)",
+            : found == TRA_AGGREGATE_QUANTILE
+                ? "group the table first, and pivot the groups: G = group(T, [row, column], q = "
+                  "quantile(value, 0.9)), then pivot(G, row, column, q, sum)"
+                : "group the table first, and pivot the groups",
             found < 0 ? "there is no aggregate '%s'" : "pivot takes aggregates of one argument, and %s has two", f);
         return false;
     }

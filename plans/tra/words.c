@@ -131,6 +131,8 @@ static const char *elsewhere(const char *function) {
         {"skew", "write skewness(x)"},
         {"kurt", "write kurtosis(x)"},
         {"cov", "write covar(x, y)"},
+        {"slope", "write regr_slope(y, x)"},
+        {"intercept", "write regr_intercept(y, x)"},
         {"covar_samp", "write covar(x, y)"},
         {"correlation", "write corr(x, y)"},
         {"stddev_samp", "write std(x)"},

@@ -28,7 +28,7 @@ with open("t.csv", "w") as f:
     ln -s "$BATS_FILE_TMPDIR"/t.h5 "$BATS_FILE_TMPDIR"/d.npz .
     cat >g.tra <<'END'
 input t from "t.h5"
-A = group(t, [k, l], n = count(), corr(x, y), covar(x, y), p = covar_pop(x, i), skewness(x), u = kurtosis(y * 2), w = wmean(x, i), m = mode(s), e = mode(i), lo = arg_min(s, y), hi = arg_max(y, x), md = median(x), q = quantile(y, 0.25), f = first(s), d = approx_distinct(s))
+A = group(t, [k, l], n = count(), corr(x, y), covar(x, y), p = covar_pop(x, i), skewness(x), u = kurtosis(y * 2), w = wmean(x, i), m = mode(s), e = mode(i), lo = arg_min(s, y), hi = arg_max(y, x), md = median(x), q = quantile(y, 0.25), f = first(s), d = approx_distinct(s), b = regr_slope(y, x), c = regr_intercept(y, x))
 B = group(t, [], c = corr(x, y), m = mode(i), hi = arg_max(s, x), a = approx_distinct(y), s = sum(i))
 C = group(t, [odd = k % 2 == 1], m = mode(l))
 E = group(select(t, k > 1000), [], c = corr(x, y), m = mode(i), a = approx_distinct(y), n = count())
@@ -69,6 +69,8 @@ def group(g, r):
     x, = have(r, "x"); y, = have(r, "y"); x, y = x.astype(float), y.astype(float)
     check(g["skewness_x"], st.skew(x, bias=False) if len(x) > 2 else None, "skewness")
     check(g["u"], st.kurtosis(y * 2, bias=False) if len(y) > 3 else None, "kurtosis")
+    a, d = (v.astype(float) for v in have(r, "x", "y")); line = np.polyfit(a - a.mean(), d, 1) if len(set(a)) > 1 else None
+    check(g["b"], None if line is None else line[0], "regr_slope"); check(g["c"], None if line is None else line[1] - line[0] * a.mean(), "regr_intercept")
     a, w = have(r, "x", "i"); check(g["w"], (np.sum(a * w) / F(np.sum(w)) if np.sum(w) else np.nan if np.sum(a * w) == 0 else np.inf * np.sum(a * w)) if len(a) else None, "wmean")
     s, = have(r, "s"); i, = have(r, "i")
     check(g["m"], mode(s), "mode"); check(g["e"], mode(i), "mode of integers")
@@ -100,6 +102,36 @@ assert len(digests) == 1, digests
 ' "$TRA"
 }
 
+@test "moments of values far from 0, of infinite ones and of equal ones are sound in every way that groups are found" {
+    ln -s "$BATS_FILE_TMPDIR"/t.h5 "$BATS_FILE_TMPDIR"/d.npz .
+    cat >g.tra <<'END'
+input t from "t.h5"
+u = project(t, k, far = 1e9 + y, same = 1e9 + k * 0.1, big = if(row() % 1000 == 0, 1e308, x), odd = if(row() % 1000 == 0, 1.0 / 0.0, x), y, i)
+A = group(u, [k], v = var(far), std(far), c = covar(far, y), r = corr(far, y), s = skewness(far), b = regr_slope(far, y), e = var(same), z = covar(same, y), n = regr_slope(y, same), m = mean(far), o = var(odd), p = covar(odd, y), g = var(big), sum(i), mean(i), count(i))
+B = group(u, [k, y], v = covar(far, far), c = count())
+F = group(B, [], s = sum(c))
+output A to "A.csv"
+output F to "F.csv"
+END
+    py '
+import csv, subprocess
+tra = sys.argv[1]
+z = np.load("d.npz"); none = z["none"]; k, x, y, i = z["k"], z["x"].astype(float), z["y"].astype(float), z["i"]
+for how in ([], ["--sites", "3"]):
+    subprocess.run([tra, "run", "-q", *how, "g.tra"], check=True)
+    for g in csv.DictReader(open("A.csv")):
+        if g["k"] == "": continue
+        of = ~none[0] & (k == int(g["k"])); r = of & ~none[3]; far = 1e9 + y[r]
+        for name, want in dict(v=far.var(ddof=1), std_far=far.std(ddof=1), c=np.cov(far, y[r])[0, 1], r=1, b=1, m=far.mean()).items():
+            assert abs(float(g[name]) / want - 1) < 1e-6, (name, g[name], want)
+        assert float(g["e"]) == 0 and float(g["z"]) == 0 and g["n"] == "", g
+        w = i[of & ~none[4]].astype(object); assert int(g["sum_i"]) == w.sum() and int(g["count_i"]) == len(w), g
+        assert abs(float(g["mean_i"]) - w.sum() / len(w)) < 1e-9 * abs(w).max()
+        assert (np.flatnonzero(of) % 1000 == 0).any() == (g["o"] == "nan"), g
+    assert int(open("F.csv").read().split()[1]) == len(k)
+' "$TRA"
+}
+
 @test "what such aggregates do not take is told at their place" {
     ln -s "$BATS_FILE_TMPDIR"/t.h5 .
     refused() {
@@ -109,7 +141,8 @@ assert len(digests) == 1, digests
         has "$2"
     }
     refused 'a = corr(x)' 'corr has 2 arguments, not 1'
-    refused 'a = corr(x, s)' '* takes numbers'
+    refused 'a = corr(x, s)' 'corr does not take values of type string'
+    refused 'a = regr_slope(s, x)' 'regr_slope does not take values of type string'
     refused 'corr(x * 2, y)' 'an aggregate has a name'
     refused 'a = corr(x, y), b = summ(x)' 'an aggregate is expected here'
     refused 'a = skew(x)' 'write skewness(x)'

@@ -283,16 +283,17 @@ static void draw_group(maker *m, const table *of) {
         if (k <= REAL && rng_chance(&m->g, 50)) f = rng_chance(&m->g, 60) ? "sum" : "mean";
         if (k <= REAL && rng_chance(&m->g, 20)) f = rng_chance(&m->g, 50) ? "std" : "median";
         if (k == TRUTH) f = rng_chance(&m->g, 50) ? "any" : "all";
-        static const char *const composed[] = {"corr", "covar", "wmean", "skewness", "kurtosis"};
+        static const char *const moments[] = {"corr",           "covar", "covar_pop", "regr_slope",
+                                              "regr_intercept", "wmean", "skewness",  "kurtosis"};
         const char *second = NULL;
         if (rng_chance(&m->g, 6)) f = rng_chance(&m->g, 60) ? "mode" : "approx_distinct";
         if (rng_chance(&m->g, 6)) {
             f = rng_chance(&m->g, 50) ? "arg_min" : "arg_max";
             second = leaf(m, of, (kind)rng_below(&m->g, KINDS));
         } else if (k <= REAL && rng_chance(&m->g, 8)) {
-            int which = (int)rng_below(&m->g, 5);
-            f = composed[which];
-            if (which < 3) second = leaf(m, of, rng_chance(&m->g, 50) ? WHOLE : REAL);
+            int which = (int)rng_below(&m->g, 8);
+            f = moments[which];
+            if (which < 6) second = leaf(m, of, rng_chance(&m->g, 50) ? WHOLE : REAL);
             gives = OPAQUE;
         }
         if (!strcmp(f, "count") || !strcmp(f, "distinct") || !strcmp(f, "approx_distinct")) gives = WHOLE;

@@ -137,7 +137,9 @@ TEST(each_aggregate) {
                            truth   ? "f"
                            : k < 3 ? "i"
                                    : "y / 2",
-                           aggregates[g].f == TRA_AGGREGATE_QUANTILE ? ", 0.3" : "");
+                           aggregates[g].f == TRA_AGGREGATE_QUANTILE ? ", 0.3"
+                           : tra_aggregate_is_pair(aggregates[g].f)  ? ", x"
+                                                                     : "");
             try_program(&b, tra_str_get(&text), &ran);
             tra_str_free(&text);
         }

@@ -70,14 +70,19 @@ TEST(rows_are_ordered_by_their_digits_as_by_their_values) {
 TEST(codes_and_runs_tell_rows_apart_as_their_values_do) {
     static const bool ascends[COLUMNS];
     int64_t at[ROWS + 1], begin[ROWS + 1], spare[TRA_ORDER_SPARE * ROWS], coded = 0;
-    uint64_t word[ROWS], other[ROWS];
+    uint64_t word[ROWS];
+    tra_key_bits keys[COLUMNS];
     for (int trial = 0; trial < 300; trial++) {
         tra_arena *a = tra_arena_new();
         int64_t rows = check_draw(ROWS), bad = 0, changes = rows > 0, runs;
         tra_batch b = random_rows(a, rows);
         int n = 1 + (int)check_draw(3), column[COLUMNS];
         for (int k = 0; k < n; k++) column[k] = (int)check_draw(COLUMNS);
-        int bits = tra_order_codes(&b, n, column, rows, 20, word, other);
+        int bits = tra_key_bits_of(&b, n, column, rows, 20, keys), half = (int)rows / 2;
+        if (bits >= 0) {
+            tra_key_words(&b, n, column, keys, 0, half, word);
+            tra_key_words(&b, n, column, keys, half, (int)rows - half, word + half);
+        }
         coded += bits >= 0;
         for (int64_t i = 1; bits >= 0 && i < rows; i++) {
             int r = compare(&b, n, column, ascends, i - 1, i), w = (word[i - 1] > word[i]) - (word[i - 1] < word[i]);
