@@ -71,9 +71,23 @@ static void add_sink(tra_build *b, const tra_node *n, const char *name, tra_outp
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
-/* The table with columns that may be NULL, all of them: whether a column of a state is may change from turn to turn,
- * but not how its blocks look. NULL after a diagnostic. */
-static tra_node *widen(tra_build *b, tra_node *n, tra_span span) {
+static bool is_coded_otherwise(const tra_column *x, const tra_column *y) {
+    return x->dict && y->dict && x->type == y->type && !tra_dictionary_eq(x->dict, y->dict);
+}
+
+/* A string of x that y does not have; NULL: it has all. */
+static const char *string_beyond(tra_arena *a, const tra_dictionary *x, const tra_dictionary *y) {
+    for (int64_t c = 0; c < x->n; c++) {
+        int64_t len;
+        const char *s = tra_dictionary_at(x, c, &len);
+        if (tra_dictionary_find(y, s, len) < 0) return tra_arena_strndup(a, s, (size_t)len);
+    }
+    return NULL;
+}
+
+/* The table with columns that may be NULL, all of them, and with strings by the codes of the state (NULL: it is no next
+ * value): this may change from turn to turn, but not how blocks look. NULL after a diagnostic. */
+static tra_node *widen(tra_build *b, tra_node *n, const tra_schema *state, tra_span span) {
     tra_arena *a = b->arena;
     tra_ast *call = tra_new(a, tra_ast), *truth = tra_new(a, tra_ast), *null = tra_new(a, tra_ast);
     *call = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "project"};
@@ -94,6 +108,12 @@ static tra_node *widen(tra_build *b, tra_node *n, tra_span span) {
         *named = (tra_ast){.kind = TRA_AST_NAMED, .span = span, .text = c->name, .quoted = true, .nkids = 1};
         named->kids = memcpy(tra_news(a, tra_ast *, 1), &value, sizeof value);
         if (!tra_table_add_term(&w, named)) return NULL;
+        const tra_column *to = state && i < state->n ? &state->v[i] : c;
+        if (!is_coded_otherwise(c, to) || string_beyond(a, c->dict, to->dict)) continue;
+        tra_table_term *term = (tra_table_term *)&w.op.term[w.op.nterms - 1];
+        tra_err e = {0};
+        if (tra_colexpr_convert(a, term->x, c->type, to->dict, &term->x, &e) != TRA_OK) return NULL;
+        all = false;
     }
     return all ? n : tra_table_project(&w);
 }
@@ -145,7 +165,7 @@ static void begin_states(tra_build *b, building *w) {
         tra_repeat *l = w->loop;
         TRA_ARENA_ROOM(b->arena, l->states, l->nstates, w->cap);
         w->symbol[l->nstates] = s;
-        tra_node *first = s->node->type.columns ? widen(b, s->node, st->name_span) : s->node;
+        tra_node *first = s->node->type.columns ? widen(b, s->node, NULL, st->name_span) : s->node;
         if (!first) {
             w->ok = false;
             continue;
@@ -181,8 +201,12 @@ static const char *table_difference(tra_build *b, const tra_type *state, const t
         if (tra_column_has_states(x) != tra_column_has_states(y))
             return tra_arena_printf(b->arena, "%s may be NULL in the %s only", name,
                                     tra_column_has_states(x) ? "state" : "next value");
-        if (x->dict != y->dict && !(x->dict && y->dict && tra_dictionary_eq(x->dict, y->dict)))
-            return tra_arena_printf(b->arena, "%s has strings of other dictionaries", name);
+        const char *beyond = is_coded_otherwise(x, y) ? string_beyond(b->arena, y->dict, x->dict) : NULL;
+        if (beyond)
+            return tra_arena_printf(b->arena,
+                                    "%s may become \"%s\", which it is never before the loop; "
+                                    "there, %s = if(false, \"%s\", %s) says that it may",
+                                    name, beyond, name, beyond, name);
     }
     if (s->n != n->n) return tra_arena_printf(b->arena, "the state has %d columns, its next value %d", s->n, n->n);
     if (!tra_dims_eq(&state->cat->frontier, &next->cat->frontier))
@@ -217,7 +241,7 @@ static const char *difference(tra_build *b, const tra_type *state, const tra_typ
 /* The next value in the blocks of the state; NULL after a diagnostic. */
 static tra_node *fit_next(tra_build *b, const tra_stmt *st, const tra_repeat_state *state, tra_node *n) {
     const tra_type *want = &state->state->type;
-    if (want->columns && n->type.columns) n = widen(b, n, st->span);
+    if (want->columns && n->type.columns) n = widen(b, n, want->columns, st->span);
     if (!n) return NULL;
     const char *why = difference(b, want, &n->type);
     if (!why && want->sparse != n->type.sparse)
