@@ -85,16 +85,43 @@ static const char *string_beyond(tra_arena *a, const tra_dictionary *x, const tr
     return NULL;
 }
 
-/* The table with columns that may be NULL, all of them, and with strings by the codes of the state (NULL: it is no next
- * value): this may change from turn to turn, but not how blocks look. NULL after a diagnostic. */
-static tra_node *widen(tra_build *b, tra_node *n, const tra_schema *state, tra_span span) {
+/* tra_table_project, with room for so many rows in a block. */
+static tra_node *project_with_room(tra_table_builder *w, int64_t rows) {
+    const char **names;
+    const tra_colexpr **x;
+    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
+    tra_table_split_terms(w, &names, &x);
+    tra_str text = {0};
+    tra_rowwise_project(r, w->op.nterms, names, x);
+    tra_rowwise_print(r, &text);
+    tra_str_printf(&text, ", room for %" PRId64 " rows", rows);
+    tra_node *n = tra_table_kernel(
+        w, w->in, NULL, 0, 0,
+        &(tra_rows_kernel){.text = tra_table_text(w->b->arena, &text),
+                           .use = TRA_USE_MAP,
+                           .columns = tra_rowwise_out(r),
+                           .dtype = TRA_F64,
+                           .rows = TRA_ROWS_EITHER,
+                           .most = rows,
+                           .counts = true,
+                           .share = 1,
+                           .ops = &tra_rowwise_ops,
+                           .data = r});
+    return tra_table_record(w, n);
+}
+
+/* The table with columns that may be NULL, all of them, and as next value with strings by the codes of the state (NULL:
+ * it is none) and room for its rows: these may change from turn to turn, but not how blocks look. NULL after a
+ * diagnostic. */
+static tra_node *widen(tra_build *b, tra_node *n, const tra_type *of, tra_span span) {
+    const tra_schema *state = of ? of->columns : NULL;
     tra_arena *a = b->arena;
     tra_ast *call = tra_new(a, tra_ast), *truth = tra_new(a, tra_ast), *null = tra_new(a, tra_ast);
     *call = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "project"};
     *truth = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "true"};
     *null = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "null"};
     tra_table_builder w = {.b = b, .call = call, .in = n, .op.op = TRA_TABLE_PROJECT};
-    bool all = true;
+    bool all = true, recodes = false;
     for (int i = 0; i < n->type.columns->n; i++) {
         const tra_column *c = &n->type.columns->v[i];
         tra_ast *value = tra_table_name_ast(a, c->name, span), *named = tra_new(a, tra_ast);
@@ -113,8 +140,11 @@ static tra_node *widen(tra_build *b, tra_node *n, const tra_schema *state, tra_s
         tra_table_term *term = (tra_table_term *)&w.op.term[w.op.nterms - 1];
         tra_err e = {0};
         if (tra_colexpr_convert(a, term->x, c->type, to->dict, &term->x, &e) != TRA_OK) return NULL;
-        all = false;
+        recodes = true;
     }
+    bool room = of && n->type.cat->bound.v[0] <= of->cat->bound.v[0];
+    if (room && (recodes || n->type.cat->bound.v[0] < of->cat->bound.v[0]))
+        return project_with_room(&w, of->cat->bound.v[0]);
     return all ? n : tra_table_project(&w);
 }
 
@@ -241,7 +271,7 @@ static const char *difference(tra_build *b, const tra_type *state, const tra_typ
 /* The next value in the blocks of the state; NULL after a diagnostic. */
 static tra_node *fit_next(tra_build *b, const tra_stmt *st, const tra_repeat_state *state, tra_node *n) {
     const tra_type *want = &state->state->type;
-    if (want->columns && n->type.columns) n = widen(b, n, want->columns, st->span);
+    if (want->columns && n->type.columns) n = widen(b, n, want, st->span);
     if (!n) return NULL;
     const char *why = difference(b, want, &n->type);
     if (!why && want->sparse != n->type.sparse)

@@ -377,7 +377,7 @@ static double expected_share(const tra_type *t) {
 /* How many rows all operands that are tables are expected to have together. */
 static double rows_of_tables(const tra_node *n) {
     double rows = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && n->in[i]; i++) {
         const tra_type *t = &n->in[i]->type;
         if (t->columns) rows += expected_share(t) * (double)tra_catalog_elements(t->cat);
     }
