@@ -195,7 +195,7 @@ static void begin_states(tra_build *b, building *w) {
         tra_repeat *l = w->loop;
         TRA_ARENA_ROOM(b->arena, l->states, l->nstates, w->cap);
         w->symbol[l->nstates] = s;
-        tra_node *first = s->node->type.columns ? widen(b, s->node, NULL, st->name_span) : s->node;
+        tra_node *first = s->node->type.columns ? widen(b, s->node, NULL, s->stmt->name_span) : s->node;
         if (!first) {
             w->ok = false;
             continue;

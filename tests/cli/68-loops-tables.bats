@@ -103,3 +103,25 @@ assert (d[0]["measured"]["others"]["sent_bytes"] > 0) == (sys.argv[1] == "3")
 ' $sites
     done
 }
+
+@test "a table state takes fewer rows, and strings by other codes; a string that it cannot hold is named" {
+    printf 'a,s\n1,x\n2,y\n3,z\n4,x\n' >t.csv
+    printf 'k,u\n1,z\n3,y\n' >u.csv
+    loop() { printf 'input t from "t.csv"\ninput u from "u.csv"\nstate S = %s\nrepeat 3 as i {\n    next S = %s\n}\noutput S to "S.csv"\n' "$1" "$2" >p.tra; }
+    gives() { # ROWS FIRST NEXT
+        loop "$2" "$3"
+        for how in "--sites 1" "--sites 2" "--engine reference"; do
+            status 0 tra run -q $how p.tra
+            is "$(printf "$1")" cat S.csv
+        done
+    }
+    gives 'a,s\n1,x\n2,y\n' 'project(t, a, s)' 'limit(S, 2)'
+    gives 'a,s\n4,x\n3,z\n' 'project(t, a, s)' 'limit(order(S, [a desc]), 2)'
+    gives 'a,s\n1,z\n3,y\n' 'project(t, a, s)' 'project(u, a = k, s = u)'
+    gives 'a,s\n1,new\n2,new\n3,z\n4,x\n' 'project(t, a, s = if(false, "new", s))' 'project(S, a, s = if(a == i, "new", s))'
+    gives 's,n\nx,2\ny,1\nz,1\n' 'project(t, s, n = 0 * a)' 'project(group(t, [s], m = count()), s, n = m)'
+    loop 'project(t, a, s)' 'project(S, a, s = if(a == i, "new", s))'
+    status 2 tra check p.tra
+    has 's may become "new", which it is never before the loop; there, s = if(false, "new", s) says that it may'
+    has 'p.tra:3:7: note: the state'
+}
