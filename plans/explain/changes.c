@@ -47,7 +47,7 @@ static picture picture_of(const tra_plan *p, int64_t memory, tra_arena *a) {
     for (int i = 0; i < p->nops; i++) {
         const tra_op *o = &p->ops[i];
         const tra_op_scan *s = &o->orders.scan;
-        if (tra_op_is(o->op, TRA_READS))
+        if (tra_op_is(o->op, TRA_READS) && o->what.name && tra_is_plain_name(o->what.name)) /* the program's own */
             x.inputs[x.ninputs++] = (struct input){copy(a, o->what.name), o->predicted.read};
         if (s->first < 0 || s->first == i) continue;
         x.scans++;
@@ -102,7 +102,8 @@ static const char *reads_text(const changes *c, const picture *best) {
                 all = tra_file_bytes(&g->v[k]->type, g->v[k]->type.layout, g->v[k]->type.cat->n).expected;
         for (int k = 0; k < best->ninputs; k++)
             if (strcmp(best->inputs[k].name, x->name) == 0) after = best->inputs[k].read;
-        if (all == 0 || after == 0 || !is_less(after, x->read)) continue;
+        all = tra_min64(all, after); /* of a table only some columns are read */
+        if (all == 0 || !is_less(after, x->read)) continue;
         if ((double)(x->read - after) < 0.05 * (double)(c->now.read - best->read)) continue;
         text =
             tra_arena_printf(c->a, "%s%s%s %s instead of %s", text, *text ? ", " : "", x->name,
@@ -297,7 +298,7 @@ int tra_explain_changes(const tra_job *job, int ndefines, const char *const *def
     return c.n;
 }
 
-void tra_text_changes(int n, const char *const *v, tra_str *out) {
-    if (n > 0) tra_str_add(out, "\nWhat would change this:\n");
+void tra_text_sentences(const char *heading, int n, const char *const *v, tra_str *out) {
+    if (n > 0) tra_str_printf(out, "\n%s:\n", heading);
     for (int i = 0; i < n; i++) tra_text_wrapped(v[i], 2, 4, out);
 }

@@ -191,7 +191,7 @@ static void add_site(const chart *c, const tra_job *job, const tra_shown_plan *s
                              network[] = {TRA_COUNTER_SENT, TRA_COUNTER_RECEIVED};
     static const char *const disk_names[] = {"read", "written", "scratch"}, *const network_names[] = {"sent",
                                                                                                       "received"};
-    tra_str_printf(c->out, "<h3>Site %d on ", site);
+    tra_str_printf(c->out, "<div class=\"site\"><h3>Site %d on ", site);
     tra_html_text(host, 0, c->out);
     tra_str_add(c->out, "</h3>\n<div class=\"track\"><b>operators</b>");
     add_operators(c, s, site);
@@ -208,6 +208,7 @@ static void add_site(const chart *c, const tra_job *job, const tra_shown_plan *s
     add_memory(c, job, site);
     add_rates(c, site, "disk", 3, disk, disk_names);
     if (c->t->sites > 1) add_rates(c, site, "network", 2, network, network_names);
+    tra_str_add(c->out, "</div>\n");
 }
 
 void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_str *out) {

@@ -277,6 +277,25 @@ static void add_legend(drawing *d) {
                    MARGIN + 84, y, MARGIN + 102, y + 7);
 }
 
+/* Rows of a drawing that a printed page (A4 or letter, upright) has room for; 0: it fits on one. */
+static int page_height(const drawing *d) {
+    enum { WIDTH = 700, HEIGHT = 880, LAYER = HIGH + BELOW };
+    double scale = fmin(1, (double)WIDTH / d->width);
+    return d->height * scale <= HEIGHT ? 0 : (int)fmax(1, HEIGHT / scale / LAYER) * LAYER;
+}
+
+/* The drawing in parts of this height, cut between layers, which are printed in its place. */
+static void add_pages(const drawing *d, int height) {
+    tra_str_add(d->out, "<div class=\"pages\">\n");
+    for (int from = 0, end = 0; end < d->height; from = end) {
+        end = from + height + MARGIN + LEGEND < d->height ? from + height : d->height;
+        tra_str_printf(d->out,
+                       "<svg viewBox=\"0 %d %d %d\" width=\"%d\" height=\"%d\"><use href=\"#drawing\"/></svg>\n", from,
+                       d->width, end - from, d->width, end - from);
+    }
+    tra_str_add(d->out, "</div>\n");
+}
+
 void tra_svg_plan(const tra_shown_plan *s, const tra_profile *m, bool alone, tra_str *out) {
     const tra_plan *p = s->plan;
     drawing d = {.s = s, .m = m, .out = out, .most_moved = 1, .a = tra_arena_new()};
@@ -289,16 +308,21 @@ void tra_svg_plan(const tra_shown_plan *s, const tra_profile *m, bool alone, tra
     find_layers(&d);
     find_lines(&d);
     find_places(&d);
+    int page = page_height(&d);
+    if (!alone) tra_str_printf(out, "<div class=\"scroll%s\">\n", page ? " cut" : "");
     tra_str_printf(out,
                    "<svg class=\"plan\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
                    "height=\"%d\" role=\"img\" aria-label=\"the plan\">\n",
                    d.width, d.height, d.width, d.height);
     if (alone) tra_str_add(out, "<title>plan of tra</title>\n");
     tra_str_add(out, STYLE);
+    tra_str_add(out, "<g class=\"plan\" id=\"drawing\">\n");
     for (int i = 0; i < d.nlines; i++) add_edge(&d, &d.lines[i]);
     for (int i = 0; i < p->nops; i++) add_box(&d, i);
     add_legend(&d);
-    tra_str_add(out, "</svg>\n");
+    tra_str_add(out, "</g>\n</svg>\n");
+    if (!alone && page) add_pages(&d, page);
+    if (!alone) tra_str_add(out, "</div>\n");
     tra_arena_free(d.a);
 }
 

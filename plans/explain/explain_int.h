@@ -73,7 +73,8 @@ char *tra_text_size_of(const tra_op *o, char *buf, size_t n);
 /* drawing.c: text as HTML and SVG have it: every character that has a meaning there is escaped. n: at most so many
  * characters, the last of them dots if there are more; 0: all. */
 void tra_html_text(const char *text, int n, tra_str *out);
-/* The plan as an <svg> element. s: its operators; m: what was measured, or NULL; alone: it is a file of its own. */
+/* The plan as an <svg> element. s: its operators; m: what was measured, or NULL; alone: it is a file of its own, else a
+ * part of a page, which scrolls, and of which large plans are printed in parts. */
 void tra_svg_plan(const tra_shown_plan *s, const tra_profile *m, bool alone, tra_str *out);
 enum { TRA_MOST_DRAWN = 300 }; /* operators; plans of more are not drawn */
 
@@ -85,8 +86,12 @@ void tra_html_timeline(const tra_job *job, const tra_shown_plan *s, const tra_pr
 void tra_json_timeline(tra_json *j, const tra_timeline *t);
 bool tra_timeline_read(const char *json, int sites, int nops, tra_timeline *out);
 
-/* changes.c: a line for each of n changes. */
-void tra_text_changes(int n, const char *const *v, tra_str *out);
+/* changes.c: a line for each of n sentences, below a heading; nothing if there are none. */
+void tra_text_sentences(const char *heading, int n, const char *const *v, tra_str *out);
+
+/* findings.c: where the time of a run went, each in a sentence, in the arena. Returns how many. */
+int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_arena *a,
+                         const char *const **out);
 
 /* ---- sections ----------------------------------------------------------------------------------------------- */
 

@@ -16,17 +16,20 @@ static const char HEAD[] =
     ":root{--bg:#fff;--fg:#1c2733;--dim:#5b6b7b;--line:#d5dce3;--soft:#f3f6f9;--plan:#3b74b9;--run:#d1572f}\n"
     "@media (prefers-color-scheme:dark){:root{--bg:#141b22;--fg:#e6ebf0;--dim:#9fb0c0;--line:#33414f;--soft:#1d2732;"
     "--plan:#6ea8e8;--run:#f0855f}}\n"
-    "@media print{:root{--bg:#fff;--fg:#000;--dim:#444;--line:#bbb;--soft:#f6f6f6;--plan:#3b74b9;--run:#d1572f}"
-    "section{break-inside:avoid-page}.scroll svg{max-width:100%;height:auto}"
+    "@media print{:root{--bg:#fff;--fg:#000;--dim:#444;--line:#bbb;--soft:#f6f6f6;--plan:#3b74b9;--run:#d1572f;"
+    "color-scheme:light}section,.site,.track,tr,li,svg{break-inside:avoid}h2,h3,.key,.cap,h2+.dim{break-after:avoid}"
+    ".scroll svg{max-width:100%;height:auto}.scroll.cut>svg{display:none}.scroll .pages{display:block}"
+    ".wide td.n{white-space:normal}"
     "*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}\n"
     "*{box-sizing:border-box}body{margin:0 auto;max-width:1240px;padding:16px;background:var(--bg);color:var(--fg);"
     "font:15px/1.45 system-ui,sans-serif;overflow-wrap:anywhere}\n"
     "h1{font-size:22px;margin:0 0 4px}h2{font-size:18px;margin:28px 0 8px;border-bottom:1px solid var(--line)}"
     "h3{font-size:15px;margin:16px 0 6px}p{margin:6px 0}small,.dim,.cap{color:var(--dim)}.cap{font-size:13px}\n"
     "code,pre{font:13px/1.4 ui-monospace,monospace}pre{background:var(--soft);padding:10px;overflow-x:auto;"
-    "overflow-wrap:normal}.scroll{overflow-x:auto}\n"
+    "overflow-wrap:normal}.scroll{overflow-x:auto}.scroll svg{display:block}.pages{display:none}\n"
     "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:4px 8px;border-bottom:1px solid "
-    "var(--line);vertical-align:top;font-size:14px}th{font-weight:600;color:var(--dim)}td.n{text-align:right;"
+    "var(--line);vertical-align:top;font-size:14px}th{font-weight:600;color:var(--dim);white-space:nowrap}td.n{"
+    "text-align:right;"
     "white-space:nowrap}.peak{background:var(--soft)}\n"
     ".facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:8px}.facts div{background:"
     "var(--soft);padding:8px;border-radius:6px}.facts b{display:block;font-size:17px}\n"
@@ -165,6 +168,12 @@ static void add_pair_key(page *g) {
 
 /* ---- statements ---------------------------------------------------------------------------------------------- */
 
+static void add_sentences(page *g, const char *heading, int n, const char *const *v) {
+    if (n > 0) tra_str_printf(g->out, "<h3>%s</h3>\n<ul>\n", heading);
+    for (int i = 0; i < n; i++) add(g, "<li>"), text(g, v[i]), add(g, "</li>\n");
+    if (n > 0) add(g, "</ul>\n");
+}
+
 static void add_statements(page *g) {
     tra_shown_statements s = tra_explain_statements(g->job, g->s->plan, g->m, g->a);
     double seconds = 0, memory = 0, bytes = 0;
@@ -197,9 +206,10 @@ static void add_statements(page *g) {
         add(g, "</tr>\n");
     }
     add(g, "</table>\n");
-    if (g->o->nchanges > 0) add(g, "<h3>What would change this</h3>\n<ul>\n");
-    for (int i = 0; i < g->o->nchanges; i++) add(g, "<li>"), text(g, g->o->changes[i]), add(g, "</li>\n");
-    if (g->o->nchanges > 0) add(g, "</ul>\n");
+    const char *const *found = NULL;
+    int nfound = g->m ? tra_explain_findings(g->job, g->s, g->m, g->a, &found) : 0;
+    add_sentences(g, "Where the time went", nfound, found);
+    add_sentences(g, "What would change this", g->o->nchanges, g->o->changes);
     add(g, "</section>\n");
 }
 
@@ -211,9 +221,7 @@ static void add_drawing(page *g) {
     add(g, "Dashed boxes are computed while they are read");
     add(g, g->s->plan->nloops > 0 ? "; those with a violet edge run in each turn of a loop.</p>\n" : ".</p>\n");
     if (g->s->plan->nops <= TRA_MOST_DRAWN) {
-        add(g, "<div class=\"scroll\">\n");
         tra_svg_plan(g->s, g->m, false, g->out);
-        add(g, "</div>\n");
     } else {
         tra_str_printf(g->out, "<p>It has %d operators, too many for a drawing.</p>\n", g->s->plan->nops);
     }

@@ -287,7 +287,10 @@ void tra_explain_text(const tra_job *job, const tra_explain_options *o, tra_str 
     add_imports(job->program.graph, out);
     tra_str_add(out, "\n");
     tra_text_lines(&lines, job->plan->sites, o->measured != NULL, out);
-    tra_text_changes(o->nchanges, o->changes, out);
+    const char *const *found = NULL;
+    int nfound = o->measured ? tra_explain_findings(job, s, o->measured, a, &found) : 0;
+    tra_text_sentences("Where the time went", nfound, found, out);
+    tra_text_sentences("What would change this", o->nchanges, o->changes, out);
     if (o->operators) {
         add_algebra(job->plan, out);
         add_tree(s, tra_text_width(), out);

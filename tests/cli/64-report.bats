@@ -30,6 +30,20 @@ output C
 END
 }
 
+tables() {
+    py 'n = 3000; r = np.random.default_rng(1)
+open("t.csv", "w").write("name,k,v\n" + "".join(f"n{i % 70},{k},{i / 3}\n" for i, k in enumerate(r.integers(0, 90, n))))'
+    cat >t.tra <<'END'
+input t from "t.csv"
+g = group(t, [name, k], n = count(), s = sum(v), m = median(v))
+j = join(t, g, k == k, prefix = "g_")
+o = order(select(j, v > 3), [v desc, g_n])
+w = window(o, [name], [v], r = row_number(), p = mean(v))
+output w
+output g
+END
+}
+
 # Skips where there is no Chromium.
 browser() {
     chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
@@ -59,6 +73,9 @@ window.onload = function() {
       if (r.width && (r.right > box.right + 1 || r.left < box.left - 1 || r.bottom > box.bottom + 1)) outside++;
     });
   });
+  var cut = [].filter.call(d.querySelectorAll('th,td,h1,h2,li,.facts div,.cap,.track b'), function(x) {
+    return x.clientWidth && x.scrollWidth > x.clientWidth + 1 });
+  out.push('cut=' + cut.length + (cut.length ? ' ' + cut[0].outerHTML.slice(0, 200) : ''));
   out.push('width=' + d.documentElement.scrollWidth, 'boxes=' + boxes.length, 'overlaps=' + overlaps,
     'outside=' + outside, 'scripts=' + d.scripts.length,
     'loaded=' + f.contentWindow.performance.getEntriesByType('resource').length,
@@ -117,20 +134,81 @@ END
     ridge
     loop
     tra run -q --sites 2 --threads 1 --report p.html p.tra
-    tra run -q --sites 3 --threads 1 --report l.html l.tra
-    for page in p l; do
+    tra run -q --sites 5 --threads 1 --report l.html l.tra
+    tables
+    tra run -q --report t.html t.tra
+    for page in p l t; do
         [ "$(wc -c <$page.html)" -lt 500000 ]
         for width in 1280 400; do
             look $page.html $width
             [ "$(sed -n 's/^width=//p' seen)" -le $width ]
             grep -qx 'overlaps=0' seen
             grep -qx 'outside=0' seen
+            grep -qx 'cut=0' seen
             grep -qx 'scripts=0' seen
             grep -qx 'loaded=0' seen
             grep -Eqx 'boxes=[1-9][0-9]*' seen
         done
     done
+    look l.html 1280
     grep -q 'headings=.*Loops' seen
+}
+
+@test "a printed report is dark on light, and its pages are cut between boxes, not through them" {
+    tables
+    tra run -q --report t.html t.tra
+    "$PYTHON" - <<'END'
+import re
+page = open("t.html").read()
+style = re.search(r"@media print\{(.*?print-color-adjust:exact\}\})", page, re.S).group(1)
+assert "color-scheme:light" in style and ".scroll.cut>svg{display:none}" in style, style
+whole = [int(x) for x in re.search(r'<svg class="plan"[^>]* viewBox="0 0 (\d+) (\d+)"', page).groups()]
+boxes = [(int(y), int(y) + int(h)) for y, h in re.findall(r'class="box [^"]*" x="-?\d+" y="(\d+)" width="\d+" height="(\d+)"', page)]
+parts = [[int(x) for x in m] for m in re.findall(r'<svg viewBox="0 (\d+) (\d+) (\d+)"[^>]*><use href="#drawing"/>', page)]
+assert len(parts) > 1 and parts[0][0] == 0 and sum(p[2] for p in parts) == whole[1], (whole, parts)
+for y, width, height in parts:
+    assert width == whole[0] and height * min(1, 700 / width) < 1000, parts
+    assert all(b[1] <= y or b[0] >= y + height or (b[0] >= y and b[1] <= y + height) for b in boxes), (y, height)
+END
+    browser
+    HOME=$PWD timeout 60 "$chromium" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" \
+        --print-to-pdf=t.pdf "file://$PWD/t.html" >console 2>&1
+    [ "$(head -c 5 t.pdf)" = "%PDF-" ]
+}
+
+@test "a report says where the time went: statements, sites, what was read again, spilled, waited for" {
+    ridge
+    sed 's/^output w/K[i,j] = max G[i,j] * A[n,j]\noutput K\noutput w/' p.tra >q.tra
+    tra run -q --sites 3 --threads 1 --memory 200M --profile m.json q.tra
+    # the same run, had it been slow
+    py 'p = json.load(open("m.json")); plan = p["plans"][0]; m = plan["measured"]
+m["seconds"] = p["run"]["seconds"] = 10
+for s in m["sites"]: s.update(seconds=10, disk_read_bytes=200 << 20, spilled_bytes=300 << 20, unspilled_bytes=300 << 20)
+for o in plan["operators"]:
+    for s in o["measured"]["sites"]: s.update(seconds=.1, kernel_seconds=.1)
+by = lambda name: [o for o in plan["operators"] if o.get("name") == name and o["op"] != "output"][-1]["measured"]["sites"]
+for s in by("K"): s.update(seconds=6)
+by("K")[1].update(kernel_seconds=5.5)
+solve = [o for o in plan["operators"] if o["op"] == "join" and "solve" in str(o)][0]["measured"]["sites"]
+for s in solve: s.update(seconds=3)
+solve[0].update(kernel_seconds=2.9)
+json.dump(p, open("slow.json", "w"))'
+    for format in text html; do
+        status 0 tra explain --format $format --analyze slow.json q.tra
+        said=$(sed 's/<[^>]*>/ /g; s/&#39;/'"'"'/g' <<<"$output" | tr -s '\n ' '  ')
+        for what in "Where the time went" "Line 6 took 6[0-9] % of the time: K\[i,j\] = max" "Line 5 took 3[0-9] %" \
+            "In line 5 \(#[0-9]+ join\) site 0 computed 2.9 s, the sites 1.0[0-9]* s on average. Linear algebra on a matrix is done by one site" \
+            "In line 6 .* site 1 computed 5.5 s, the sites 1.9 s on average" \
+            "600 MiB were read, 3[0-9].[0-9] times what the inputs have" \
+            "900 MiB of intermediate results did not fit in memory" "Workers computed"; do
+            grep -Eq "$what" <<<"$said" || { echo "$format: no '$what' in $said"; false; }
+        done
+    done
+    # a run that was not has nothing of the kind
+    tra run -q --sites 1 --profile m.json p.tra
+    status 0 tra explain --analyze m.json p.tra
+    lacks "did not fit"
+    lacks "times what the inputs have"
 }
 
 @test "the drawing alone is SVG, of plans of any size" {

@@ -1,0 +1,227 @@
+/* findings.c - where the time of a run went: sentences from what was measured, and what would do about it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../lib/physical/memory.h"
+#include "explain_int.h"
+
+enum { MOST_FINDINGS = 12 };
+static const double SHORT = 0.2; /* seconds of a run of which there is nothing to say */
+
+typedef struct findings {
+    const tra_job *job;
+    const tra_shown_plan *s;
+    const tra_profile *m;
+    tra_shown_statements lines;
+    tra_arena *a;
+    int n;
+    const char **v;
+} findings;
+
+static void add(findings *f, const char *text) {
+    if (f->n < MOST_FINDINGS) f->v[f->n++] = text;
+}
+
+static const char *seconds_text(const findings *f, double s) {
+    char buf[40];
+    return tra_arena_printf(f->a, "%s", tra_text_seconds(s, buf, sizeof buf));
+}
+
+static const char *size_text(const findings *f, int64_t bytes) {
+    char buf[32];
+    return tra_arena_printf(f->a, "%s", tra_human(bytes, buf));
+}
+
+/* The statement of an operator as it is named in a sentence. */
+static const char *line_of(const findings *f, int op) {
+    int s = f->lines.of[op];
+    return s < 0 ? tra_arena_printf(f->a, "operator #%d", op) : tra_arena_printf(f->a, "line %d", f->lines.v[s].line);
+}
+
+/* ---- statements ----------------------------------------------------------------------------------------------- */
+
+/* Statements that took a quarter of the run, the longest first. */
+static void find_longest(findings *f) {
+    const double least = 0.25 * f->m->seconds;
+    for (double below = INFINITY; below > 0;) {
+        const tra_shown_statement *most = NULL;
+        for (int i = 0; i < f->lines.n; i++) {
+            const tra_shown_statement *x = &f->lines.v[i];
+            double s = x->measured.seconds;
+            if (s >= least && s < below && (!most || s > most->measured.seconds)) most = x;
+        }
+        if (!most) return;
+        below = most->measured.seconds;
+        add(f, tra_arena_printf(f->a, "Line %d took %.0f %% of the time: %s", most->line, 100 * below / f->m->seconds,
+                                most->text));
+    }
+}
+
+/* The statement whose result had far more, or fewer, rows than expected. */
+static void find_rows(findings *f) {
+    enum { FAR = 3, MANY = 100000 };
+    double far = FAR, rows = 0;
+    int at = -1;
+    for (int i = 0; i < f->s->plan->nops; i++) {
+        tra_op_report r = tra_profile_sum(f->m, i);
+        double expected, error = tra_rows_error(&f->s->plan->ops[i].type, &r, &expected);
+        int s = f->lines.of[i];
+        bool own = s >= 0 && f->lines.v[s].name && f->s->ops[i].relation &&
+                   strcmp(f->lines.v[s].name, f->s->ops[i].relation) == 0;
+        if (own && error > far && fmax(expected, (double)r.counted[0]) >= MANY) far = error, rows = expected, at = i;
+    }
+    char expected[32], counted[32];
+    if (at < 0) return;
+    tra_op_report r = tra_profile_sum(f->m, at);
+    add(f,
+        tra_arena_printf(f->a, "The rows of %s were %s, not the %s that were expected; so its seconds are wrong, too.",
+                         line_of(f, at), tra_text_number((double)r.counted[0], counted, sizeof counted),
+                         tra_text_number(rows, expected, sizeof expected)));
+}
+
+/* ---- sites ---------------------------------------------------------------------------------------------------- */
+
+/* The site that computed longest in an operator; *mean: of all sites. */
+static int busiest(const findings *f, int op, double *most, double *mean) {
+    int at = 0;
+    *most = *mean = 0;
+    for (int i = 0; i < f->m->sites; i++) {
+        double s = tra_profile_site(f->m, op, i)->kernel_seconds;
+        if (s > *most) *most = s, at = i;
+        *mean += s / f->m->sites;
+    }
+    return at;
+}
+
+/* Why one site has more of an operator's work than others, and what would do. */
+static const char *why_busy(const findings *f, int op, int site) {
+    const tra_op *o = &f->s->plan->ops[op];
+    int64_t rows = tra_profile_site(f->m, op, site)->counted[0], all = tra_profile_sum(f->m, op).counted[0];
+    if (o->type.columns && o->type.bounded && all > 0 && rows * f->m->sites > all * 5 / 4)
+        return tra_arena_printf(
+            f->a,
+            "It made %.0f %% of the rows: rows with one value of a key are all made by one site. A key "
+            "with more values, or values that repeat less, would spread them; more sites would not.",
+            100 * (double)rows / (double)all);
+    const tra_kernel *kernel = o->what.join ? o->what.join : o->what.map;
+    if (kernel && o->in[0] >= 0 && tra_kernel_lapack_share(kernel, &f->s->plan->ops[o->in[0]].type.cat->bound) > 0)
+        return "Linear algebra on a matrix is done by one site: more threads (--threads) make it faster, more sites do "
+               "not.";
+    int64_t tuples = o->type.cat->n;
+    for (int k = 0; k < 2 && o->in[k] >= 0; k++) tuples = tra_max64(tuples, f->s->plan->ops[o->in[k]].type.cat->n);
+    if (tuples < f->m->sites)
+        return tra_arena_printf(f->a,
+                                "It is made of %" PRId64 " block%s, which no more sites can share: smaller blocks "
+                                "(tra import --block, \"by\" of gen) would let all sites compute.",
+                                tuples, tuples == 1 ? "" : "s");
+    if (strcmp(f->s->ops[op].place, "part()") == 0)
+        return "Its result is made on one site (part()), since it is one block or to move its operands would take "
+               "longer; fewer sites would take as long.";
+    return "The others wait for it.";
+}
+
+/* Operators in which one site computed far longer than the others, and which mattered. */
+static void find_uneven(findings *f) {
+    static const double UNEVEN = 1.4, MATTERS = 0.05;
+    int last = -1;
+    for (int i = 0; i < f->s->plan->nops && f->m->sites > 1; i++) {
+        double most, mean;
+        int site = busiest(f, i, &most, &mean), s = f->lines.of[i];
+        if (most < UNEVEN * mean || most - mean < MATTERS * f->m->seconds || (s >= 0 && s == last)) continue;
+        last = s;
+        add(f, tra_arena_printf(f->a, "In %s (#%d %s) site %d computed %s, the sites %s on average%s. %s",
+                                line_of(f, i), i, tra_plan_op_text(f->s->plan->ops[i].op), site, seconds_text(f, most),
+                                seconds_text(f, mean), f->s->plan->ops[i].loop >= 0 ? ", in all turns" : "",
+                                why_busy(f, i, site)));
+    }
+}
+
+/* ---- memory and disk ------------------------------------------------------------------------------------------ */
+
+/* Inputs that were read more than once, as far as the plan tells and the bytes confirm. */
+static void find_reads(findings *f) {
+    const tra_plan *p = f->s->plan;
+    const tra_graph *g = f->job->program.graph;
+    tra_op_report all = tra_profile_sum(f->m, f->m->nops);
+    const char *which = "";
+    int64_t files = 0;
+    for (int i = 0; i < p->nops; i++) {
+        const tra_op *o = &p->ops[i];
+        int64_t bytes = 0;
+        if (!tra_op_is(o->op, TRA_READS) || !o->what.name || !tra_is_plain_name(o->what.name)) continue;
+        for (int k = 0; k < g->n; k++)
+            if (g->v[k]->op == TRA_OP_INPUT && g->v[k]->name && !strcmp(g->v[k]->name, o->what.name))
+                bytes = tra_file_bytes(&g->v[k]->type, g->v[k]->type.layout, g->v[k]->type.cat->n).expected;
+        files += bytes;
+        if (bytes > 0 && o->predicted.read > bytes + bytes / 2)
+            which = tra_arena_printf(f->a, "%s%s%s", which, *which ? ", " : "", o->what.name);
+    }
+    if (files == 0 || all.disk_read < files + files / 2) return;
+    add(f, tra_arena_printf(f->a,
+                            "%s were read, %.1f times what the inputs have%s%s: they do not stay in memory under this "
+                            "ceiling, and are read again. More memory would spare that.",
+                            size_text(f, all.disk_read), (double)all.disk_read / (double)files, *which ? ": " : "",
+                            which));
+}
+
+static void find_spills(findings *f) {
+    tra_op_report all = tra_profile_sum(f->m, f->m->nops);
+    if (all.spilled < (all.disk_read + all.disk_write) / 10 || all.spilled < (1 << 20)) return;
+    add(f, tra_arena_printf(f->a,
+                            "%s of intermediate results did not fit in memory: they were written to scratch, and "
+                            "%s read back.",
+                            size_text(f, all.spilled), size_text(f, all.unspilled)));
+}
+
+/* ---- threads -------------------------------------------------------------------------------------------------- */
+
+/* What workers of all sites did with their time, where it is not to compute. */
+static void find_waits(findings *f) {
+    static const struct {
+        tra_doing what;
+        double least;
+        const char *told;
+    } waits[] = {
+        {TRA_DO_READ, 0.3, "read inputs: the disk, or unpacking, is the limit"},
+        {TRA_DO_WRITE, 0.3, "wrote results: the disk is the limit"},
+        {TRA_DO_AWAIT_MEMORY, 0.1, "waited for memory: a higher ceiling, fewer threads or smaller blocks would do"},
+        {TRA_DO_AWAIT_TURN, 0.2, "waited for another worker's term of the same sum: smaller blocks would do"},
+        {TRA_DO_AWAIT_WORK, 0.5,
+         "waited for work: there were too few blocks for all threads, or one thread had to go first, as where results "
+         "are brought together and outputs are put in place"},
+    };
+    const tra_timeline *t = &f->m->timeline;
+    double did[TRA_DOINGS_COUNT] = {0}, main[TRA_DOINGS_COUNT] = {0}, all = 0, first = 0;
+    for (int s = 0; s < t->sites; s++)
+        for (int b = 0; b < t->buckets; b++)
+            for (int w = 0; w < t->threads; w++)
+                for (int k = 0; k < TRA_DOINGS_COUNT; k++)
+                    (w ? did : main)[k] += (double)*tra_timeline_at(t, s, b, tra_timeline_did(w, (tra_doing)k));
+    for (int k = 0; k < TRA_DOINGS_COUNT; k++) all += did[k], first += main[k];
+    if (t->sites > 1 && main[TRA_DO_EXCHANGE] > 0.2 * first)
+        add(f,
+            tra_arena_printf(f->a,
+                             "%.0f %% of the time sites exchanged data, or waited for those that came later to it: the "
+                             "network, or uneven sites, are the limit.",
+                             100 * main[TRA_DO_EXCHANGE] / first));
+    for (size_t i = 0; i < sizeof waits / sizeof *waits && all > 0; i++)
+        if (did[waits[i].what] > waits[i].least * all)
+            add(f, tra_arena_printf(f->a, "Workers computed %.0f %% of the time; %.0f %% of it they %s.",
+                                    100 * did[TRA_DO_COMPUTE] / all, 100 * did[waits[i].what] / all, waits[i].told));
+}
+
+int tra_explain_findings(const tra_job *job, const tra_shown_plan *s, const tra_profile *m, tra_arena *a,
+                         const char *const **out) {
+    findings f = {.job = job, .s = s, .m = m, .a = a, .v = tra_news(a, const char *, MOST_FINDINGS)};
+    f.lines = tra_explain_statements(job, s->plan, m, a);
+    *out = f.v;
+    if (m->seconds < SHORT) return 0;
+    find_longest(&f);
+    find_uneven(&f);
+    find_reads(&f);
+    find_spills(&f);
+    find_rows(&f);
+    find_waits(&f);
+    return f.n;
+}

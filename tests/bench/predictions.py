@@ -1,0 +1,166 @@
+#!/usr/bin/python3
+"""Predicted beside measured seconds of programs of all kinds, most of which take two seconds or more of one thread.
+
+usage: tests/bench/predictions.py [NAME...]
+
+It calibrates first. On a machine that is busy with other things wall seconds tell nothing: TRA_BENCH_CPU=1 takes the
+processor time of runs of one thread, and puts the clock of it in the place of the wall clock of calibrate. Inputs that tests/bench/h2o and evals.py made are used where TRA_BENCH_DIR has them."""
+import json, os, resource, statistics, subprocess, sys, tempfile
+
+X, JB, JM = "h2o_x_10000000.h5", "h2o_jb_10000000.h5", "h2o_jm_10000000.h5"
+CLOCK = """#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t c, struct timespec *t) {
+    return (int)syscall(SYS_clock_gettime, c == CLOCK_MONOTONIC ? CLOCK_PROCESS_CPUTIME_ID : c, t);
+}
+"""
+GEN = {  # name: shape, block, more
+    "a4": ("4000x4000", "1000x1000", ""), "b4": ("4000x4000", "1000x1000", ""), "s6": ("6000x6000", "6000x6000", ""),
+    "tall": ("400000x256", "5000x256", ""), "y": ("400000", "5000", ""), "wide": ("2000x2000", "2000x2000", ""),
+    "e3": ("3000x3000", "3000x3000", ""), "points": ("1000000x20", "20000x20", ""), "big": ("20000x4000", "2000x4000", ""),
+    "sp": ("400000x400000", "100000x100000", "--density 1e-4"), "sq": ("40000x40000", "10000x10000", "--density 1e-3"),
+    "t3": ("600x600x600", "100x600x600", ""), "cent": ("40x20", "40x20", ""), "dense": ("40000x64", "10000x64", "")}
+PROGRAMS = {  # name: inputs, statements; the result is O
+    "product": ("a4 b4", "O[i,k] = sum a4[i,j] * b4[j,k]"),
+    "gram": ("tall", "O[i,j] = sum tall[n,i] * tall[n,j]"),
+    "chain": ("a4 b4", "c[i,k] = sum a4[i,j] * b4[k,j]\nO[i] = sum c[i,k] * tanh(c[i,k])"),
+    "functions": ("big", "O[j] = sum (tanh(exp(sin(big[i,j])) + cos(big[i,j])))"),
+    "logs": ("big", "O[i] = max[j](log(1 + abs(big[i,j])) / (2 + sqrt(abs(big[i,j]))) + atan(big[i,j]))"),
+    "distances": ("points cent", "O[n] = argmin[c](sum[d]((points[n,d] - cent[c,d])^2))"),
+    "softmax": ("big", "m[i] = max big[i,j]\ne[i,j] = exp(big[i,j] - m[i])\nO[j] = sum[i](e[i,j] / sum[k](e[i,k]))"),
+    "contraction": ("t3", "O[a,c] = sum t3[a,b,d] * t3[c,b,d]"),
+    "maxplus": ("wide", "O[i,k] = max[j](wide[i,j] + wide[j,k])"),
+    "solve": ("s6", "b = gen(uniform, [6000])\nO = solve(s6, b)"),
+    "inverse": ("a4", "O = inverse(a4)"),
+    "det": ("s6", "O = det(s6)"),
+    "cholesky": ("s6", "p[i,j] = (s6[i,j] + s6[j,i]) / 2 + if(index(i) == index(j), 6000, 0)\nO = cholesky(p)"),
+    "qr": ("tall", "q, O = qr(tall)"),
+    "lstsq": ("tall y", "O = solve(tall, y)"),
+    "svd": ("e3", "u, O, v = svd(e3)"),
+    "svd_tall": ("tall", "u, O, v = svd(tall)"),
+    "eigh": ("e3", "p[i,j] = e3[i,j] + e3[j,i]\nO, v = eigh(p)"),
+    "kmeans": ("points cent", "state C = slice(cent, [0:40, :])\nrepeat 8 {\nnear[n] = argmin[c](sum[d]((points[n,d] - C[c,d])^2))\n"
+               "own[n,c] = if(near[n] == index(c), 1, 0 * C[c,0])\nsize[c] = sum own[n,c]\n"
+               "next C[c,d] = sum[n](own[n,c] * points[n,d]) / (size[c] + 1)\n}\nO[c,d] = C[c,d]"),
+    "descent": ("tall y", "state w = gen(zero, [256])\nrepeat 30 {\np[n] = sum[j](tall[n,j] * w[j])\n"
+                "g[j] = mean[n](tall[n,j] * (sigmoid(p[n]) - y[n]))\nnext w[j] = w[j] - g[j]\n}\nO[j] = w[j]"),
+    "power": ("sp", "state v = gen(1, [400000])\nrepeat 20 {\nu[i] = sum[j](sp[i,j] * v[j])\nn[] = sum[i](u[i]^2)\n"
+              "next v[i] = u[i] / sqrt(n)\n}\nO[i] = v[i]"),
+    "spgemm": ("sq", "c[i,k] = sum sq[i,j] * sq[j,k]\nO[i] = sum c[i,k]"),
+    "spmm": ("sq dense", "c[i,k] = sum[j](sq[i,j] * dense[j,k])\nO[i,k] = sum[j](sq[i,j] * c[j,k])"),
+    "masked": ("sq dense", "m[i,j] = sq[i,j] * (sum[k](dense[i,k] * dense[j,k]))\nO[i] = sum m[i,j]"),
+    "group_few": (X, "O = group(x, [id1, id4], a = sum(v1), b = mean(v3), c = max(v2), d = std(v3))"),
+    "group_strings": (X, "O = group(x, [id3], a = sum(v1), b = mean(v3))"),
+    "group_many": (X, "O = group(x, [id1, id2, id3, id4, id5, id6], a = sum(v3), n = count())"),
+    "median": (X, "O = group(x, [id4, id5], m = median(v3), s = std(v3))"),
+    "order": (X, "O = order(x, [v3])"),
+    "order_strings": (X, "O = order(project(x, id3, id6, v1), [id3, id6 desc])"),
+    "window": (X, "O = window(project(x, id6, v3), [id6], [v3], n = row_number(), l = lag(v3), s = sum(v3))"),
+    "distinct": (X, "O = distinct(project(x, id3, id6))"),
+    "strings": (X, "O = project(x, a = upper(id3), b = concat(id1, \"-\", id2), c = length(id3), d = substr(id3, 5, 3))"),
+    "like": (X, "O = group(select(x, like(id3, \"%77%\") || contains(id1, \"9\")), [id1], n = count())"),
+    "numbers": (X, "O = project(x, a = v3 * 2 + v1, b = sqrt(v3) + log(v2), c = v1 * v2, d = v3 > 50)"),
+    "select": (X, "O = select(x, v3 > 30 && v1 != 2)"),
+    "join_small": (X + " " + JM, "s = project(jm, id2, w = v2)\nO = join(project(x, id6, id4, v3), s, id6 == id2)"),
+    "join_large": (X + " " + JB, "O = join(project(x, id6, v3), project(jb, id3, w = v2), id6 == id3, expect = \"m:1\")"),
+    "join_strings": (JB + " " + JB, "O = join(project(jb, id6, v2), project(jb, k = id6, w = v2), id6 == k, expect = \"m:1\")"),
+    "topk": (X, "O = limit(order(x, [v3 desc]), 1000)"),
+    "csv_group": ("eval_trips_10000000.csv", "O = group(trips, [start], n = count(), m = mean(duration))"),
+    "csv_out": (X, "O = project(x, id1, id3, v1, v3)", "csv"),
+    "mtx": ("eval_10000000.mtx", "O[i] = sum m[i,j]")}
+NAMES = {X: "x", JB: "jb", JM: "jm", "eval_trips_10000000.csv": "trips", "eval_10000000.mtx": "m"}
+
+
+def source(name, where, of):
+    """The file of an input, made if it is one of GEN; None: it is not there."""
+    if name not in GEN:
+        path = os.path.join(of, name)
+        return path if os.path.exists(path) else None
+    path = os.path.join(where, f"predict_{name}.h5")
+    shape, block, more = GEN[name]
+    if not os.path.exists(path):
+        subprocess.run([TRA, "gen", "-q", "--memory", "3G", "--shape", shape, "--block", block, *more.split(), "--seed", "1", "-o", path], check=True)
+    return path
+
+
+def processor(before=None):
+    """Processor seconds of all processes that ended; of those since `before`."""
+    u = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return u.ru_utime + u.ru_stime - (before or 0)
+
+
+def calibrate(env, path):
+    """The median of each rate of three calibrations; rates of kernels and of BLAS vary by a tenth."""
+    found = []
+    for _ in range(3):
+        subprocess.run([TRA, "calibrate", "-q", "--threads", "1", "--seconds", "0.4", "-o", path], env=env, check=True, cwd=os.path.dirname(path),
+                       stdout=subprocess.DEVNULL)
+        found.append(json.load(open(path)))
+    middle = {k: statistics.median(m[k] for m in found) if isinstance(v, (int, float)) else v for k, v in found[0].items()}
+    middle.update({k: int(v) for k, v in middle.items() if isinstance(found[0][k], int)})
+    json.dump(middle, open(path, "w"))
+
+
+def environment(work):
+    env = dict(os.environ, HOME=work, TRA_CACHE=os.path.join(work, "cache"))
+    env.pop("XDG_CONFIG_HOME", None)
+    library = None
+    if CPU:
+        library = os.path.join(work, "clock.so")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-x", "c", "-", "-o", library], input=CLOCK, text=True, check=True)
+    machine = os.path.join(work, ".config", "tra", "machine.json")
+    os.makedirs(os.path.dirname(machine), exist_ok=True)
+    if os.environ.get("TRA_BENCH_MACHINE"):
+        with open(machine, "w") as f: f.write(open(os.environ["TRA_BENCH_MACHINE"]).read())
+    else:
+        calibrate(dict(env, LD_PRELOAD=library) if library else env, machine)
+    return env
+
+
+def predict(names, where):
+    """Runs the programs; prints a line each, and how many are within 1.3 times."""
+    near = done = 0
+    print("| program | predicted | measured | ratio | operators that take most: predicted/measured by the wall clock |\n|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR", where), prefix="predict-") as work:
+        env = environment(work)
+        before = processor()
+        subprocess.run([TRA, "version"], env=env, stdout=subprocess.DEVNULL)
+        start = processor(before)
+        for name in names or PROGRAMS:
+            inputs, text, *to = PROGRAMS[name]
+            files = {NAMES.get(i, i): source(i, work if i in GEN else where, where) for i in inputs.split()}
+            if None in files.values():
+                print(f"| {name} | an input is missing |")
+                continue
+            with open(os.path.join(work, "p.tra"), "w") as f:
+                f.write("".join(f'input {n} from "{p}"\n' for n, p in files.items()) + text + "\n")
+                f.write('output O to "%s"\n' % ("o.csv" if to else "o.h5"))
+            seconds = []
+            for _ in range(int(os.environ.get("TRA_BENCH_REPEATS", "1"))):
+                before = processor()
+                p = subprocess.run([TRA, "run", "-q", "--no-history", "--threads", "1", "--memory", "3G", "--profile", "m.json", "p.tra"],
+                                   env=env, cwd=work, capture_output=True, text=True)
+                if p.returncode: break
+                plan = json.load(open(os.path.join(work, "m.json")))["plans"][0]
+                seconds.append(processor(before) - start if CPU else plan["measured"]["seconds"])
+            if p.returncode:
+                print(f"| {name} | status {p.returncode}: {p.stderr.strip()[:160]} |", flush=True)
+                continue
+            told, took = plan["seconds"], statistics.median(seconds)
+            most = sorted((o for o in plan["operators"] if "measured" in o), key=lambda o: -max(o["seconds"], o["measured"]["seconds"]))[:3]
+            print(f"| {name} | {told:.2f} | {took:.2f} | {told / took:.2f} | " +
+                  "; ".join(f"#{o['id']} {o['op']} {o.get('name') or ''} {o['seconds']:.2f}/{o['measured']['seconds']:.2f}" for o in most) + " |", flush=True)
+            if took >= 2:
+                done += 1
+                near += 1 / 1.3 <= told / took <= 1.3
+            for i in inputs.split():
+                if i in GEN and os.path.getsize(files[i]) > 5e8: os.remove(files[i])
+        print(f"{near} of {done} programs of two seconds or more are within 1.3 times")
+
+
+CPU = bool(os.environ.get("TRA_BENCH_CPU"))
+TRA = os.path.abspath(os.environ.get("TRA", os.path.join(os.path.dirname(__file__), "../../build/tra")))
+if __name__ == "__main__":
+    predict(sys.argv[1:], os.environ.get("TRA_BENCH_DIR", "/tmp/tra-bench"))
