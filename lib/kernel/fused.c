@@ -128,7 +128,7 @@ bool tra_program_runs(const tra_kernel *k, const tra_layout *a, const tra_layout
     if (!p->fused) return true;
     if (k->cls == TRA_K_PACK) return tra_fused_packs_rows(p) || !(a || b || out);
     const tra_fused_plan *x = &p->fused->plan[(a ? TRA_FUSED_FIRST : 0) | (b ? TRA_FUSED_LAST : 0)];
-    return x->tree && (!out || x->ascends);
+    return (x->tree || x->masked) && (!out || x->ascends);
 }
 
 int64_t tra_fused_interpreted(const tra_kernel *k, const tra_fused_plan *x, const tra_dims *ext_a,

@@ -47,6 +47,7 @@ tra_filled tra_fused_pack_filled(const tra_kernel *k, const tra_dims *a, const t
         for (int d = 0; d < ext[o]->n; d++) n *= (double)ext[o]->v[d];
         r.bound = tra_add_most(r.bound, in[o].bound);
         entries += (in[o].sparse ? in[o].share : 1) * n;
+        if (o == 1) r.work = in[o].sparse ? in[o].share : 1; /* of the elements that tra_fused_flops counts */
     }
     if (entries < all) r.share = entries / all;
     return r;

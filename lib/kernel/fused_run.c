@@ -267,6 +267,7 @@ int64_t tra_fused_scratch(const tra_kernel *k, const tra_type *a, const tra_dims
     if (k->cls == TRA_K_PACK) return 0;
     if (!tra_program_runs(k, a->layout, b->layout, out)) return TRA_SIZE_MOST;
     const tra_fused_plan *x = &k->program->fused->plan[held_by(a->layout, b->layout)];
+    if (x->masked) return tra_fused_masked_scratch(k, x, a, ext_a, b, ext_b, out);
     int64_t bytes = tra_add_most(x->workspace, out ? accumulators(k, ext_a, ext_b) : 0);
     bytes = tra_max64(bytes, tra_fused_interpreted(k, x, ext_a, ext_b, out != NULL));
     if (k->packed > 1) bytes = tra_add_most(bytes, tra_fused_unpack_scratch(k->program, x, a));
@@ -444,6 +445,8 @@ static tra_status make_dense(job *j, char *scratch, tra_err *e) {
 
 static tra_status run(const tra_kernel *k, const tra_cell *a, const tra_cell *b, tra_cell *out, bool count, bool add,
                       char *scratch, tra_err *e) {
+    const tra_fused_masked *masked = k->program->fused->plan[held_by(a->layout, b->layout)].masked;
+    if (masked) return tra_fused_masked_run(k, masked, a, b, out, count, add, scratch), TRA_OK;
     const made *m = made_for(k, a, b, out->layout != NULL);
     if (!m) return tra_fail(e, TRA_INTERNAL, "a fused statement was not made for operands that are held so");
     const tra_fused_plan *x = &k->program->fused->plan[m->held];

@@ -60,8 +60,18 @@ typedef struct tra_fused_name {
     int of, dim;
 } tra_fused_name;
 
+/* A statement that is a product of two matrices under a mask, all held as rows: its operands by what they are to
+ * lib/sparse/masked.h, which computes it without a tree. */
+typedef struct tra_fused_masked {
+    int mask, outer, inner;
+    bool by_place;
+    double factor;
+    int by[2]; /* the dimension of the result that rows and places of the mask are; -1: none */
+} tra_fused_masked;
+
 typedef struct tra_fused_plan {
-    const tra_calc *tree; /* checked; NULL: there is none for operands that are held so */
+    const tra_calc *tree;           /* checked; NULL: there is none for operands that are held so */
+    const tra_fused_masked *masked; /* or NULL */
     int n;
     const tra_calc_name *scope;
     const tra_fused_name *source;

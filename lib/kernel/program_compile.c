@@ -64,7 +64,9 @@ static compiled *describe(const tra_kernel *k, const bool *rows) {
 }
 
 bool tra_program_compiles(const tra_kernel *k) {
-    return k->cls == TRA_K_PROGRAM && (k->program->fused || !says_unique(k->program->value));
+    if (k->cls != TRA_K_PROGRAM) return false;
+    const tra_fused *x = k->program->fused;
+    return x ? !x->plan[x->expected].masked : !says_unique(k->program->value);
 }
 
 tra_status tra_program_source(const tra_kernel *k, const tra_type *a, const tra_type *b, const tra_layout *out,

@@ -68,6 +68,12 @@ void tra_fused_forget(void);
 bool tra_fused_builds(const tra_kernel *k);
 int64_t tra_fused_interpreted(const tra_kernel *k, const tra_fused_plan *x, const tra_dims *ext_a,
                               const tra_dims *ext_b, bool rows);
+/* The same of a product under a mask (fused_masked.c). add: to what a dense result holds. */
+int64_t tra_fused_masked_scratch(const tra_kernel *k, const tra_fused_plan *plan, const tra_type *a,
+                                 const tra_dims *ext_a, const tra_type *b, const tra_dims *ext_b,
+                                 const tra_layout *out);
+void tra_fused_masked_run(const tra_kernel *k, const tra_fused_masked *x, const tra_cell *a, const tra_cell *b,
+                          tra_cell *out, bool count, bool add, char *scratch);
 /* What tra_program_grant gave. */
 int64_t tra_program_granted(void);
 

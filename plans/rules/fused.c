@@ -12,16 +12,6 @@ const tra_rule tra_rule_fused = {
 
 /* ---- statements ------------------------------------------------------------------------------------------------- */
 
-static bool is_product(const tra_scalar *x) {
-    switch ((int)x->op) {
-    case TRA_S_ARG:
-    case TRA_S_CONST: return true;
-    case TRA_S_NEG: return is_product(x->a);
-    case TRA_S_MUL: return is_product(x->a) && is_product(x->b);
-    }
-    return false;
-}
-
 /* Is it a statement of several factors, one of which is of sparse type? */
 static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
     bool sparse = false;
@@ -37,7 +27,7 @@ static bool is_candidate(const tra_memo *m, const tra_einsum *s) {
 /* Why the statement cannot be fused; NULL: it can. */
 static const char *why_not(const tra_einsum *s) {
     if (s->fold != TRA_S_ADD) return "it does not add up, and only sums have kernels of several factors";
-    if (!is_product(s->expr)) return "it is not a product of its operands and numbers";
+    if (!fused_is_product(s->expr)) return "it is not a product of its operands and numbers";
     tra_dtype t = s->node->type.dtype;
     if (!tra_dtype_is_float(t) && t != TRA_I64) return "its integers are not of 64 bits";
     if (s->nrefs > TRA_MAXLABELS || s->nlabels > TRA_PROGRAM_MOST) return "it has too many factors or labels";
@@ -46,27 +36,6 @@ static const char *why_not(const tra_einsum *s) {
         if (s->extent[l] >= INT32_MAX) return "a label has 2^31 values or more";
     }
     return NULL;
-}
-
-/* The statement, with the diagonals of operands that have a label twice in the place of those operands. */
-static const tra_einsum *of_diagonals(tra_memo *m, const tra_einsum *s) {
-    tra_einsum *t = tra_new(m->arena, tra_einsum);
-    bool any = false;
-    *t = *s;
-    t->ref = tra_news(m->arena, tra_einsum_ref, s->nrefs);
-    for (int i = 0; i < s->nrefs; i++) {
-        const tra_einsum_ref *r = &s->ref[i];
-        t->ref[i] = *r;
-        if (!r->diagonal) continue;
-        any = true;
-        t->ref[i] = (tra_einsum_ref){.node = r->diagonal};
-        for (int d = 0; d < r->n; d++) {
-            bool seen = false;
-            for (int k = 0; k < t->ref[i].n; k++) seen = seen || t->ref[i].label[k] == r->label[d];
-            if (!seen) t->ref[i].label[t->ref[i].n++] = r->label[d];
-        }
-    }
-    return any ? t : s;
 }
 
 int64_t fused_block_of(const tra_einsum *s, int label) {
@@ -88,7 +57,7 @@ static bool same_array(const tra_einsum *s, const tra_einsum_ref *x, const tra_e
 
 /* The relation of a reference, cut in the blocks of its labels; NULL: the memo is full. */
 static const tra_expr *in_blocks(fusing *f, const tra_einsum_ref *r) {
-    const tra_expr *x = f->m->v[f->m->of_node[r->node->id]];
+    const tra_expr *x = fused_expr(f->m, r->node);
     const tra_catalog *c = x->node.type.cat;
     tra_node cut = {.op = TRA_OP_REPART, .in = {(tra_node *)&x->node}, .span = x->node.span, .block = {.n = r->n}};
     bool fits = c->grid && !r->reblocked;
@@ -436,6 +405,7 @@ static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_option
     int group = tra_memo_find(m, whole->group);
     joined at, permuted_at;
     f->product = counted_product(s, &whole->node);
+    f->s = s = fused_transposed(f);
     if (!prepare(f, &at)) return "the optimizer finds no plan for it, or its operands have too many dimensions";
     *g = *f;
     bool permutes = s->node->type.sparse && s->nout > 1 && !makes_rows(f) && (g->s = permuted(f)) &&
@@ -461,8 +431,9 @@ static void note(tra_memo *m, const tra_einsum *s, const char *why, tra_refusals
 
 void tra_fused_apply(tra_memo *m, const tra_fused_options *o, tra_refusals *refusals) {
     for (int i = 0; i < m->g->neinsums; i++) {
-        const tra_einsum *s = of_diagonals(m, m->g->einsums[i]);
+        const tra_einsum *s = fused_of_diagonals(m, m->g->einsums[i]);
         if (!is_candidate(m, s)) continue;
+        s = fused_of_maps(m, s);
         const char *why = why_not(s);
         if (!why) why = fuse(m, s, o);
         if (why && refusals) note(m, s, why, refusals);

@@ -23,6 +23,26 @@ int64_t fused_block_of(const tra_einsum *s, int label); /* the length of its blo
  * the relation of the first operand, or what packs all operands but the last. False: a plan is missing. */
 bool fused_plan(fusing *f, const tra_expr *first);
 
+/* ---- statements (fused_statement.c) ----------------------------------------------------------------------------- */
+
+bool fused_is_product(const tra_scalar *x); /* of references and numbers */
+/* The statement, with the diagonals of operands that have a label twice in the place of those operands. */
+const tra_einsum *fused_of_diagonals(tra_memo *m, const tra_einsum *s);
+/* The statement with functions of one reference, which are factors, as references; itself if it has none. */
+const tra_einsum *fused_of_maps(tra_memo *m, const tra_einsum *s);
+/* The expression of the memo that a reference reads: its own, or that of a node of the program. */
+static inline tra_expr *fused_expr(const tra_memo *m, const tra_node *n) {
+    bool own = n->id < m->n && &m->v[n->id]->node == n;
+    return m->v[own ? n->id : m->of_node[n->id]];
+}
+
+/* ---- products under a mask (fused_masked.c) --------------------------------------------------------------------- */
+
+bool fused_is_masked(const fusing *f);
+/* The statement with references transposed, where its kernel needs that of such a product; else itself. */
+const tra_einsum *fused_transposed(fusing *f);
+bool fused_masked_plan(fusing *f, int held, tra_fused_plan *x);
+
 /* Of the n operands of a statement (its references, and the relations of these in blocks), in an order: leaves that one
  * to the last with which packing the others takes least, if it is much less. (fused_plan.c) */
 void fused_choose_last(const tra_einsum *s, int *ref, const tra_expr **of, int n);

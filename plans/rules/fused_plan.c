@@ -404,6 +404,18 @@ static const char *text_of(fusing *f, const tra_fused_plan *x) {
     return text;
 }
 
+/* What tells a product under a mask from others. */
+static const char *masked_text(fusing *f, const tra_fused_masked *x) {
+    const char *s = tra_arena_printf(f->m->arena, "masked %g", x->factor);
+    const int role[] = {x->mask, x->outer, x->inner};
+    for (int i = 0; i < 3; i++) {
+        s = tra_arena_printf(f->m->arena, "%s%s%s", s, i == 0 ? " by " : ", ", f->operand[role[i]]->text);
+        for (int d = 0; d < 2; d++)
+            s = tra_arena_printf(f->m->arena, "%s %s", s, f->s->name[f->p->operand[role[i]].label[d]]);
+    }
+    return s;
+}
+
 bool fused_plan(fusing *f, const tra_expr *first) {
     tra_fused *x = tra_new(f->m->arena, tra_fused);
     int last = f->p->noperands - 1;
@@ -411,7 +423,8 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     bool last_sparse = tra_fused_has_rows(f->p, last, TRA_FUSED_LAST);
     if (first->node.type.layout && (packed || first_sparse)) x->expected |= TRA_FUSED_FIRST;
     if (last_sparse && f->operand[last]->node.type.layout) x->expected |= TRA_FUSED_LAST;
-    for (int held = 0; held < 4; held++) {
+    bool masked = fused_masked_plan(f, x->expected, &x->plan[x->expected]);
+    for (int held = 0; held < 4 && !masked; held++) {
         if (packed ? (held ^ x->expected) & TRA_FUSED_FIRST : held & TRA_FUSED_FIRST && !first_sparse) continue;
         if (held & TRA_FUSED_LAST && !last_sparse) continue;
         if (!best_plan(f, held, &x->plan[held])) return false;
@@ -428,6 +441,6 @@ bool fused_plan(fusing *f, const tra_expr *first) {
     for (int o = 0; o < f->p->noperands; o++)
         x->shared = fmax(x->shared, fmin(f->o->threads, (double)f->operand[o]->node.type.cat->n));
     f->p->fused = x;
-    f->p->text = text_of(f, &x->plan[x->expected]);
+    f->p->text = masked ? masked_text(f, x->plan[x->expected].masked) : text_of(f, &x->plan[x->expected]);
     return true;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Random products of sparse matrices beside scipy: products-random.py TRA DRAWS SEED.
 
-A A, A'A, A A', sampled and masked products; f64, f32 and i64, so small that sums are exact; uniform, banded, hypersparse,
+A A, A'A, A A', sampled and masked products, with operands and results transposed, summed, and triangles; f64, f32 and i64, so small that sums are exact; uniform, banded, hypersparse,
 skewed matrices, ones with a dense row, one row or one column; storages, blocks that do not fit, ranks, threads, plans,
 compiled and interpreted."""
 import os, subprocess, sys
@@ -43,15 +43,41 @@ def cut(n): return max(1, int(rng.choice([n, n, (n + 1) // 2, (n + 2) // 3])))
 
 
 def draw():
-    t, what = rng.choice(list(TYPES)), rng.choice(["aa", "ata", "aat", "sampled", "masked"])
+    t, what = rng.choice(list(TYPES)), rng.choice(["aa", "ata", "aat", "sampled", "masked", "masked", "triangle"])
     r, c = (int(x) for x in rng.choice([1, 2, 50, 301, 1000], 2))
-    if what == "aa": c = r
+    if what in ("aa", "triangle"): c = r
     a = matrix(r, c, t)
     put("a", a, (cut(r), cut(c)), rng.choice(["csr", "csc", "coo", "dcsr"]))
     text, A = 'input A from "a.h5"\n', a.astype("f8")
     if what == "aa": statement, want = "C[i,k] as csr = sum A[i,j] * A[j,k]", A @ A
     elif what == "ata": statement, want = "C[j,k] as csr = sum A[i,j] * A[i,k]", A.T @ A
     elif what == "aat": statement, want = "C[i,k] as csr = sum A[i,j] * A[k,j]", A @ A.T
+    elif what == "triangle" or (what == "masked" and rng.integers(0, 2)):  # by the labels of three matrices
+        if what == "triangle": B = D = A
+        else: B, D = (matrix(n, 7, t) for n in (r, c))
+        factors, out = [("A", "i", "k"), ("A" if what == "triangle" else "B", "i", "j"), ("A" if what == "triangle" else "D", "k", "j")], "ik"
+        if what == "masked":
+            for n, (name, x, y) in enumerate(factors[1:]):
+                m = (B, D)[n]
+                if rng.integers(0, 2): factors[n + 1], m = (name, y, x), m.T.tocsr()
+                put(name.lower(), m, tuple(cut(n) for n in m.shape), rng.choice(["csr", "csc", "coo", "dcsr"]))
+                text += f'input {name} from "{name.lower()}.h5"\n'
+        else:
+            for n in range(3):
+                if rng.integers(0, 2): factors[n] = (factors[n][0], factors[n][2], factors[n][1])
+        dense = {"A": A.toarray(), "B": B.astype("f8").toarray(), "D": D.astype("f8").toarray()}
+        for name, x, y in factors[1:] if what == "masked" else []:
+            if x == "j": dense[name] = dense[name].T
+        out = "".join(rng.permutation(list("ik"))[:rng.integers(0, 3)])
+        map_ = str(rng.choice(["{}", "({} != 0)", "({} > 3)", "(2 * {})", "(-{})"]))
+        values = {"{}": lambda m: m, "({} != 0)": lambda m: m != 0, "({} > 3)": lambda m: m > 3, "(2 * {})": lambda m: 2 * m, "(-{})": lambda m: -m}
+        written = [f"{n}[{x},{y}]" for n, x, y in factors]
+        written[0] = map_.format(written[0])
+        statement = f"C[{','.join(out)}]{' as csr' if len(out) == 2 else ''} = sum {' * '.join(written)}"
+        first = values[map_](dense["A"]).astype("f8")
+        want = np.einsum(",".join(x + y for _, x, y in factors) + "->" + out, first, *(dense[n] for n, _, _ in factors[1:]), optimize=True)
+        if len(out) < 2: want = np.atleast_2d(want)
+        want = sp.csr_matrix(want)
     else:
         u, v = ((matrix(n, 7, t) if what == "masked" else rng.integers(1, 5, (n, 7)).astype(TYPES[t])) for n in (r, c))
         for name, m in (("u", u), ("v", v)): put(name, m, (cut(m.shape[0]), 7), "csr" if what == "masked" else None)
@@ -63,10 +89,12 @@ def draw():
     how += [["--plan", str(rng.integers(1, max(1, plans) + 1))], ["--sites", str(rng.integers(1, 4))]][rng.integers(0, 2)]
     if os.path.exists("c.h5"): os.remove("c.h5")
     p = tra("run", "-q", *how, "p.tra")
-    said = f"{what} of {r} x {c} {t}, {' '.join(how)}"
+    said = f"{what} of {r} x {c} {t}, {' '.join(how)}, {statement}"
     if p.returncode: sys.exit(f"{said}: status {p.returncode}: {p.stderr}")
-    if tra("export", "-q", "c.h5", "--to", "npz", "-o", "c.npz").returncode: sys.exit(f"{said}: export")
-    got, want = sp.load_npz("c.npz").tocsr().astype("f8"), want.tocsr()
+    kind = "npz" if "as csr" in statement else "npy"
+    if tra("export", "-q", "c.h5", "--to", kind, "-o", "c." + kind).returncode: sys.exit(f"{said}: export")
+    got = (sp.load_npz("c.npz") if kind == "npz" else sp.csr_matrix(np.atleast_2d(np.load("c.npy")))).tocsr().astype("f8")
+    want = want.tocsr()
     want.eliminate_zeros()
     if got.shape != want.shape or got.nnz != want.nnz or (got != want).nnz: sys.exit(f"{said}: not what scipy says")
 
