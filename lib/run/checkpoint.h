@@ -10,9 +10,15 @@
 #ifndef TRA_CHECKPOINT_H
 #define TRA_CHECKPOINT_H
 
+#include "exec.h"
 #include "stages.h"
 
 enum { TRA_CHECKPOINT_SECONDS = 5 };
+
+/* Seconds of work that a killed run of these options may lose. */
+static inline double tra_checkpoint_seconds(const tra_exec_options *o) {
+    return o->checkpoint_turns ? 0 : o->checkpoint_seconds > 0 ? o->checkpoint_seconds : TRA_CHECKPOINT_SECONDS;
+}
 
 /* NULL if journal is NULL; every function below then does nothing. limit: bytes that this site may save; 0: no limit.
  */

@@ -433,11 +433,7 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     if (s == TRA_OK) s = tra_exec_open_inputs(&x, e);
     if (s == TRA_OK && o->journal) s = tra_journal_open(o->journal, plan, comm, &x.journal, e);
     if (s == TRA_OK) s = tra_exec_open_outputs(&x, e);
-    x.checkpoint = tra_checkpoint_new(&x.site, x.journal,
-                                      o->checkpoint_turns         ? 0
-                                      : o->checkpoint_seconds > 0 ? o->checkpoint_seconds
-                                                                  : TRA_CHECKPOINT_SECONDS,
-                                      o->checkpoint_limit);
+    x.checkpoint = tra_checkpoint_new(&x.site, x.journal, tra_checkpoint_seconds(o), o->checkpoint_limit);
     if (s == TRA_OK) s = tra_exec_list_needed(&x, e);
     if (s == TRA_OK) s = tra_exec_range(&x, -1, 0, n - 1, e);
     if (report->record) sample(&x);

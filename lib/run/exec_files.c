@@ -52,8 +52,8 @@ tra_status tra_exec_open_outputs(tra_execution *x, tra_err *e) {
         tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
         assert(tra_place_eq(&op->place, &x->plan->ops[op->in[0]].place));
         const tra_layout *held = x->plan->ops[op->in[0]].type.layout;
-        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal, x->site.engine, x->site.pool,
-                                 &x->files[i], e));
+        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal,
+                                 tra_checkpoint_seconds(x->o), x->site.engine, x->site.pool, &x->files[i], e));
     }
     return TRA_OK;
 }

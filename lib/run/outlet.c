@@ -95,10 +95,9 @@ static tra_status write_tuple(const tra_outlet *outlet, tra_worker *w, int64_t o
     tally->arrays++;
     tally->bytes += o->mapping ? tra_packed_bytes(o, ordinal) : block->bytes;
     tra_digest_add(&tally->digest, &rec.digest);
-    if (o->ncounts || becomes_dense(o)) {
-        tra_status s = o->mapping   ? tra_packed_wait(o, w, &rec, block, e)
-                       : o->ncounts ? tra_counted_put(o, w, &rec, block, e)
-                                    : write_dense(o, w, &rec, block, e);
+    if (o->ncounts && !o->mapping) return tra_counted_put(o, w, &rec, block, e);
+    if (o->mapping || becomes_dense(o)) {
+        tra_status s = o->mapping ? tra_packed_wait(o, w, &rec, block, e) : write_dense(o, w, &rec, block, e);
         tra_block_free(outlet->pool, block);
         return s;
     }

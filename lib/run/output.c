@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 void tra_outfile_free(tra_outfile *o) {
+    tra_held_free(o);
     if (o->spool >= 0) close(o->spool);
     tra_digester_free(o->digester);
     pthread_mutex_destroy(&o->lock);
@@ -28,6 +29,7 @@ static tra_status open_spool(tra_outfile *o, const char *scratch, tra_err *e) {
     o->spool_file = tra_calloc((size_t)n, sizeof *o->spool_file);
     o->encoded = tra_calloc((size_t)n, sizeof *o->encoded);
     if (o->ncounts) o->counts = tra_calloc((size_t)(n * o->ncounts), sizeof *o->counts);
+    if (o->ncounts && !o->mapping) o->held = tra_calloc((size_t)n, sizeof *o->held);
     return TRA_OK;
 }
 
@@ -153,8 +155,8 @@ tra_status tra_outfile_share(tra_outfile *o, tra_err *e) {
 }
 
 tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_layout *held, const tra_write_options *wo,
-                            const char *scratch, tra_journal *journal, tra_engine *engine, tra_pool *pool,
-                            tra_outfile **out, tra_err *e) {
+                            const char *scratch, tra_journal *journal, double seconds, tra_engine *engine,
+                            tra_pool *pool, tra_outfile **out, tra_err *e) {
     tra_outfile *o = tra_calloc(1, sizeof *o);
     tra_status s = TRA_OK;
     tra_write_options w = *wo;
@@ -175,6 +177,7 @@ tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_la
     o->memory_type.layout = held;
     o->file_type.layout = o->ncounts ? held : NULL;
     o->zstd = wo->codec.zstd && !o->ncounts;
+    o->due = tra_now() + seconds;
     o->engine = engine;
     o->pool = pool;
     if (levels || mapping) o->count_room = tra_stored_room(&o->memory_type, op);
@@ -303,6 +306,7 @@ static void gather(tra_outfile *o) {
 }
 
 tra_status tra_outfile_finish(tra_outfile *o, tra_status s, tra_err *e) {
+    if (s == TRA_STOPPED || s == TRA_RESOURCE) tra_held_save(o, NULL);
     s = tra_comm_agree(&o->comm, s, e);
     if (s == TRA_OK && o->zstd) s = place_encoded(o, e);
     if (s == TRA_OK && o->ncounts) s = tra_counted_place(o, e);

@@ -15,10 +15,12 @@ typedef struct tra_outfile tra_outfile;
 
 /* op: the OUTPUT, whose placement says which site writes which tuple; held: the layout of the arrays in memory, which
  * may differ from that in the file. journal may be NULL; then encoded chunks, and arrays that must all be counted
- * before they have a place, wait in an unnamed file of the directory `scratch`. */
+ * before they have a place, wait in an unnamed file of the directory `scratch`. So many seconds from now on the
+ * latter may wait in memory, and would be lost if the run were killed. */
 TRA_MUSTUSE tra_status tra_outfile_open(const tra_comm *comm, const tra_op *op, const tra_layout *held,
                                         const tra_write_options *o, const char *scratch, tra_journal *journal,
-                                        tra_engine *engine, tra_pool *pool, tra_outfile **out, tra_err *e);
+                                        double seconds, tra_engine *engine, tra_pool *pool, tra_outfile **out,
+                                        tra_err *e);
 /* How many arrays of an earlier run were taken over, on all ranks. */
 int64_t tra_outfile_reused(const tra_outfile *o);
 /* s: this rank's status so far. */

@@ -273,7 +273,7 @@ tra_status tra_compact_rewrite(tra_outfile *o, tra_err *e) {
     }
     if (s == TRA_OK && fsync(o->joined_fd) != 0) s = tra_fail_errno(e, TRA_RESOURCE, "cannot write the output to disk");
     TRA_TRY(tra_comm_agree(&o->comm, s, e));
-    TRA_TRY(tra_outfile_open(&o->comm, &op, NULL, &o->options, o->scratch, NULL, o->engine, o->pool, &to, e));
+    TRA_TRY(tra_outfile_open(&o->comm, &op, NULL, &o->options, o->scratch, NULL, 0, o->engine, o->pool, &to, e));
     s = tra_outfile_finish(to, move_chunks(o, to, &op, e), e);
     if (s != TRA_OK) return tra_outfiles_commit(&to, 1, s, false, NULL, e);
     o->tallies[0].digest = to->tallies[0].digest;

@@ -2,15 +2,14 @@
  * levels (stored.h), tables, and those of output_packed.c and output_compact.c.
  *
  * Where the slices of a tuple begin in the datasets follows from the positions, or rows, of all tuples before. So each
- * array is counted when it is made, and its block waits in scratch as it is; when all are counted the datasets are
- * allocated at once, and each rank writes the slices of its tuples.
+ * array is counted when it is made, and its block waits as it is: in memory while there is room (output_held.c), else
+ * in scratch. When all are counted the datasets are allocated at once, and each rank writes the slices of its tuples.
  */
 #include "../physical/needs.h"
 #include "output_int.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 int64_t tra_held_entries(const tra_cell *c) {
     int64_t n;
@@ -49,15 +48,14 @@ static tra_status count(tra_outfile *o, tra_worker *w, int64_t t, const tra_cell
 
 /* ---- to scratch -------------------------------------------------------------------------------------------------- */
 
-tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e) {
-    int64_t t = rec->ordinal, at;
+tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *b, tra_err *e) {
     tra_cell c;
-    TRA_TRY(tra_cell_of(&o->memory_type, t, b->ptr, b->bytes, &c, e));
-    TRA_TRY(count(o, w, t, &c, e));
-    at = tra_spool_reserve(o, b->bytes);
-    TRA_TRY(tra_pwrite(tra_spool_fd(o, o->comm.rank), b->ptr, (size_t)b->bytes, at, "the scratch file", e));
-    tra_spool_note(o, rec, at, b->bytes, XXH64(b->ptr, (size_t)b->bytes, 0));
-    return TRA_OK;
+    tra_status s = tra_cell_of(&o->memory_type, rec->ordinal, b->ptr, b->bytes, &c, e);
+    if (s == TRA_OK) s = count(o, w, rec->ordinal, &c, e);
+    if (s == TRA_OK && tra_held_take(o, w, rec, b)) return TRA_OK;
+    if (s == TRA_OK) s = tra_spool_block(o, rec, b, e);
+    tra_block_free(o->pool, b);
+    return s;
 }
 
 tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e) {
@@ -134,14 +132,19 @@ static tra_unit *large_unit(tra_outfile *o, int64_t t) {
     return u;
 }
 
-/* The tuples of this rank as a part, whose blocks are those that wait in scratch. */
-static tra_part *waiting(const tra_outfile *o) {
+/* The tuples of this rank as a part, whose blocks are those that wait, in memory or in scratch. */
+static tra_part *waiting(tra_outfile *o) {
     int64_t n = 0, i = 0;
     for (int64_t t = 0; t < o->memory_type.cat->n; t++) n += o->encoded[t].len > 0;
     tra_part *p = tra_part_new(TRA_PART_STORED, &o->memory_type, n);
     for (int64_t t = 0; t < o->memory_type.cat->n; t++) {
         if (o->encoded[t].len == 0) continue;
         p->ordinal[i] = t;
+        if (o->held && o->held[t].block) {
+            p->block[i++] = o->held[t].block;
+            o->held[t].block = NULL;
+            continue;
+        }
         p->block[i++] =
             tra_block_of_saved(tra_spool_fd(o, o->spool_file[t]), o->spool_at[t], o->encoded[t].len, o->encoded[t].sum);
     }
@@ -156,7 +159,8 @@ static tra_status put_all(tra_outfile *o, tra_err *e) {
     bool reserved = s == TRA_OK;
     for (int64_t i = 0; i < p->n && s == TRA_OK; i++) {
         const tra_encoded *enc = &o->encoded[p->ordinal[i]];
-        bool apart = o->mapping || (o->levels && tra_counted_is_large(o, enc->mask, enc->len));
+        bool in_memory = p->block[i]->state == TRA_BLOCK_HERE;
+        bool apart = o->mapping || (o->levels && !in_memory && tra_counted_is_large(o, enc->mask, enc->len));
         tra_unit *u = apart ? large_unit(o, p->ordinal[i]) : tra_unit_new(1, 1);
         if (!apart) {
             u->inputs[0] = (tra_unit_input){.part = p, .i = i, .after = TRA_AFTER_DROP};

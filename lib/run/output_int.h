@@ -18,6 +18,12 @@ typedef struct tra_thread_tally { /* what one thread of a rank has written */
     int64_t bytes; /* of the blocks that held them; of what a mapping packs, of its components */
 } tra_thread_tally;
 
+/* An array that waits in memory for its place. */
+typedef struct tra_held {
+    tra_block *block; /* NULL: it does not */
+    tra_saved rec;    /* what the journal's record of it will say, but where it is and its checksum */
+} tra_held;
+
 /* What this rank knows of a tuple. */
 enum {
     TRA_TUPLE_MINE = 1,   /* this rank is to write it */
@@ -60,6 +66,9 @@ struct tra_outfile {
      * before it in key order, so that the file does not depend on timing. Until these are known arrays wait, encoded or
      * as they are: in the journal's data files, one for each rank, or in an unnamed scratch file. */
     int spool;            /* the scratch file; -1: the journal's */
+    double due;           /* until this time arrays that are counted may wait in memory, */
+    tra_held *held;       /* as blocks of the pool (output_held.c); NULL: none may */
+    bool saving;          /* a worker saves what waits in memory, or has saved it */
     int64_t spooled;      /* bytes of it that are taken */
     int64_t *spool_at;    /* of each tuple: where it waits, */
     int *spool_file;      /* in the data file of which rank, */
@@ -97,8 +106,18 @@ bool tra_packed_admits(const tra_outfile *o, int64_t ordinal, int64_t len);
 /* Writes an array that waits to its places. */
 TRA_MUSTUSE tra_status tra_packed_place(tra_outfile *o, int64_t t, tra_err *e);
 
-/* output_counted.c: counts a tuple's positions or rows, and copies its block to scratch, where it waits. */
-TRA_MUSTUSE tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, const tra_block *b, tra_err *e);
+/* output_counted.c: counts a tuple's positions or rows. Its block waits in memory or scratch, and is freed where that
+ * fails. */
+TRA_MUSTUSE tra_status tra_counted_put(tra_outfile *o, tra_worker *w, tra_saved *rec, tra_block *b, tra_err *e);
+
+/* output_held.c: takes the block of a tuple, which waits in memory; false: it does not take it, and it must wait in
+ * scratch. When that is due, what waits in memory is saved before. */
+bool tra_held_take(tra_outfile *o, tra_worker *w, const tra_saved *rec, tra_block *b);
+/* Copies a block to scratch. */
+TRA_MUSTUSE tra_status tra_spool_block(tra_outfile *o, tra_saved *rec, const tra_block *b, tra_err *e);
+/* Saves what waits in memory in the journal, if there is one. w: NULL for the main thread. */
+void tra_held_save(tra_outfile *o, tra_worker *w);
+void tra_held_free(tra_outfile *o);
 /* Counts an undamaged array that an earlier run left. */
 TRA_MUSTUSE tra_status tra_counted_recount(tra_outfile *o, tra_worker *w, const tra_saved *s, tra_err *e);
 /* Writes all arrays to their places, when all are counted. Collective. */
