@@ -23,7 +23,7 @@
         bits b = v[i];                                                                                                 \
         bits a = b & (abs);                                                                                            \
         b = a > (inf) ? (nan) : b;                                                                                     \
-        uint64_t at = index + i + 1, w = b;                                                                            \
+        uint64_t at = (each ? each[i] : index + i) + 1, w = b;                                                         \
         uint64_t keep = a != 0 ? ~(uint64_t)0 : 0;                                                                     \
         lo += tra_mix(w + at * K1) & keep;                                                                             \
         hi += tra_mix((w << 32 | w >> 32) ^ at * K2) & keep;                                                           \
@@ -40,7 +40,7 @@
     }
 #define ROW_WHOLE(name, text, ctype, ...) EACH(name, ctype, ROW(int64_t, -1, INT64_MAX, 0))
 static inline __attribute__((always_inline)) void add_row(tra_digest *d, tra_dtype type, const void *values, size_t n,
-                                                          uint64_t index) {
+                                                          uint64_t index, const uint64_t *each) {
     switch (type) {
         EACH(F64, int64_t, ROW(int64_t, 0x7fffffffffffffffLL, 0x7ff0000000000000LL, 0x7ff8000000000000LL))
         EACH(F32, int32_t, ROW(int32_t, 0x7fffffff, 0x7f800000, 0x7fc00000))
@@ -50,8 +50,12 @@ static inline __attribute__((always_inline)) void add_row(tra_digest *d, tra_dty
 
 /* The same loops for several instruction sets, which give the same values. */
 #define ROW_OF(attributes, name)                                                                                       \
-    attributes static void name(tra_digest *d, tra_dtype type, const void *v, size_t n, uint64_t index) {              \
-        add_row(d, type, v, n, index);                                                                                 \
+    attributes static void name(tra_digest *d, tra_dtype type, const void *v, size_t n, uint64_t index,                \
+                                const uint64_t *each) {                                                                \
+        if (each)                                                                                                      \
+            add_row(d, type, v, n, 0, each);                                                                           \
+        else                                                                                                           \
+            add_row(d, type, v, n, index, NULL);                                                                       \
     }
 #if defined(__x86_64__) && !defined(__clang__)
 #define O3 __attribute__((optimize("O3")))
@@ -64,18 +68,13 @@ ROW_OF(, row_base)
 #define row_avx2   row_base
 #endif
 
-static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t index) {
+/* n elements; each: their indices; NULL: index, index + 1, ... */
+static void row(tra_digest *d, tra_dtype type, const char *v, size_t n, uint64_t index, const uint64_t *each) {
     switch (tra_simd_here()) {
-    case TRA_SIMD_AVX512: row_avx512(d, type, v, n, index); return;
-    case TRA_SIMD_AVX2: row_avx2(d, type, v, n, index); return;
-    case TRA_SIMD_BASE: row_base(d, type, v, n, index); return;
+    case TRA_SIMD_AVX512: row_avx512(d, type, v, n, index, each); return;
+    case TRA_SIMD_AVX2: row_avx2(d, type, v, n, index, each); return;
+    case TRA_SIMD_BASE: row_base(d, type, v, n, index, each); return;
     }
-}
-
-/* The entries of a row that begins at the index. */
-static void entries(tra_digest *d, tra_dtype type, const char *v, size_t size, const uint32_t *column, int64_t n,
-                    uint64_t index) {
-    for (int64_t i = 0; i < n; i++) row_base(d, type, v + (size_t)i * size, 1, index + column[i]);
 }
 
 struct tra_digester {
@@ -96,19 +95,28 @@ tra_digester *tra_digester_new(const tra_type *type) {
 
 void tra_digester_free(tra_digester *w) { free(w); }
 
-/* The entries of a cell of tra_rows whose array begins at the index. */
+/* The entries of a cell of tra_rows whose array begins at the index, a strip of them at a time. */
 static void add_rows(const tra_digester *w, tra_digest *d, const tra_cell *cell, uint64_t index) {
+    enum { STRIP = 1024 };
     const uint64_t *step = w->stride + w->g.lead + 1;
+    uint64_t each[STRIP], begin = index;
     tra_rows_view v = tra_rows_of(cell);
     tra_dims lead = cell->array.ext, at;
+    int64_t i = 0, row_end = 0;
     if (lead.n > 0) lead.n--;
-    for (int64_t i = 0; i < v.nrows; i++) {
-        int64_t from = v.begin[i];
-        uint64_t begin = index;
-        tra_unlinear(&lead, v.row[i], &at);
-        for (int a = 0; a < lead.n; a++) begin += (uint64_t)at.v[a] * step[a];
-        entries(d, w->type.dtype, v.value + (size_t)from * v.size, v.size, v.column + from, v.begin[i + 1] - from,
-                begin);
+    for (int64_t k = 0; k < v.n;) {
+        int64_t from = k, end = tra_min64(v.n, k + STRIP);
+        while (k < end) {
+            if (k == row_end) {
+                begin = index + (lead.n == 1 ? (uint64_t)v.row[i] * step[0] : 0);
+                if (lead.n > 1) tra_unlinear(&lead, v.row[i], &at);
+                for (int a = 0; a < lead.n && lead.n > 1; a++) begin += (uint64_t)at.v[a] * step[a];
+                row_end = v.begin[++i];
+            }
+            int64_t stop = tra_min64(end, row_end);
+            for (; k < stop; k++) each[k - from] = begin + v.column[k];
+        }
+        row(d, w->type.dtype, v.value + (size_t)from * v.size, (size_t)(end - from), 0, each);
     }
 }
 
@@ -144,7 +152,7 @@ void tra_digester_add(const tra_digester *w, tra_digest *d, int64_t ordinal, con
     do {
         uint64_t from = index;
         for (int a = 0; a < outer.n; a++) from += (uint64_t)at.v[a] * step[a];
-        row(d, w->type.dtype, v, run, from);
+        row(d, w->type.dtype, v, run, from, NULL);
         v += run * tra_dtype_size(w->type.dtype);
     } while (tra_next(&outer, &at));
 }
@@ -156,7 +164,7 @@ void tra_digest_array(tra_digest *d, const tra_type *type, int64_t ordinal, cons
 }
 
 void tra_digest_element(tra_digest *d, tra_dtype type, const void *element, uint64_t index) {
-    row(d, type, element, 1, index);
+    row(d, type, element, 1, index, NULL);
 }
 
 void tra_digest_add(tra_digest *d, const tra_digest *part) {

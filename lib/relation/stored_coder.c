@@ -1,17 +1,30 @@
 /* stored_coder.c - positions of levels from entries, and slices that are written piece by piece. */
 #include "stored_coder.h"
 
+#include "../base/simd.h"
+
+#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 
+#define VECTORS TRA_ANY_TARGET __attribute__((optimize("O3")))
+
 /* ---- slices ----------------------------------------------------------------------------------------------------- */
 
+static void write_piece(tra_coder *x, tra_slice *s, const char *piece, size_t n) {
+    if (x->status == TRA_OK && n > 0) x->status = tra_pwrite(s->w->placing->fd, piece, n, s->at, s->w->temp, x->e);
+    XXH64_update(&s->sum, piece, n);
+    s->at += (int64_t)n;
+}
+
 static void flush(tra_coder *x, tra_slice *s) {
-    if (x->status == TRA_OK && s->n > 0)
-        x->status = tra_pwrite(s->w->placing->fd, s->buf, s->n, s->at, s->w->temp, x->e);
-    XXH64_update(&s->sum, s->buf, s->n);
-    s->at += (int64_t)s->n;
+    write_piece(x, s, s->buf, s->n);
     s->n = 0;
+}
+
+void tra_code_begin_write(const tra_slice *s) {
+    int64_t n = s->at - s->from;
+    if (n >= TRA_SLICE_PIECE) (void)sync_file_range(s->w->placing->fd, s->from, n, SYNC_FILE_RANGE_WRITE);
 }
 
 static void put(tra_coder *x, int component, const void *element) {
@@ -39,6 +52,12 @@ void tra_code_all(tra_coder *x, int component, const char *elements, int64_t n) 
     tra_slice *s = x->out[component];
     for (size_t left = (size_t)n * s->each; left > 0;) {
         size_t m = left < TRA_SLICE_PIECE - s->n ? left : TRA_SLICE_PIECE - s->n;
+        if (m == TRA_SLICE_PIECE) { /* straight from where they are */
+            write_piece(x, s, elements, m);
+            elements += m;
+            left -= m;
+            continue;
+        }
         memcpy(s->buf + s->n, elements, m);
         elements += m;
         left -= m;
@@ -48,7 +67,7 @@ void tra_code_all(tra_coder *x, int component, const char *elements, int64_t n) 
 }
 
 void tra_code_columns(tra_coder *x, int component, const uint32_t *v, int64_t n) {
-    enum { STRIP = 512 };
+    enum { STRIP = 4096 };
     union {
         uint8_t v1[STRIP];
         uint16_t v2[STRIP];
@@ -75,7 +94,7 @@ static void close_parent(tra_coder *x, int l) {
     x->children[l] = 0;
 }
 
-bool tra_code_finite(tra_dtype t, const char *v, int64_t n) {
+VECTORS bool tra_code_finite(tra_dtype t, const char *v, int64_t n) {
     uint64_t beyond = 0; /* all bits of the exponent are set */
     if (t == TRA_F64)
         for (int64_t i = 0; i < n; i++) {
@@ -97,18 +116,18 @@ bool tra_code_finite(tra_dtype t, const char *v, int64_t n) {
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
 
 /* Puts the ends of the ranges of all positions above that come before `parent`. */
-static void put_ends(tra_coder *x, int l, int64_t parent) {
+static inline void put_ends(tra_coder *x, int l, int64_t parent) {
     int component = x->form->pointers[l];
     tra_slice *s = component < 0 ? NULL : x->out[component];
     int64_t v = x->before[l] + x->count[l];
     if (!s) x->ended[l] = tra_max64(x->ended[l], parent);
-    for (; x->ended[l] < parent; x->ended[l]++) {
-        if (s->each == 8 && s->n + 8 < TRA_SLICE_PIECE) {
-            memcpy(s->buf + s->n, &v, 8);
-            s->n += 8;
-        } else {
-            tra_code_int(x, component, v);
-        }
+    while (x->ended[l] < parent) { /* pointers have 8 bytes */
+        int64_t n = tra_min64(parent - x->ended[l], (int64_t)(TRA_SLICE_PIECE - s->n) / 8);
+        int64_t *to = (int64_t *)(void *)(s->buf + s->n);
+        for (int64_t i = 0; i < n; i++) to[i] = v;
+        x->ended[l] += n;
+        s->n += (size_t)n * 8;
+        if (s->n == TRA_SLICE_PIECE) flush(x, s);
     }
 }
 
@@ -152,8 +171,58 @@ void tra_code_entry(tra_coder *x, const int64_t *c, const void *value) {
     x->any = true;
 }
 
+/* ---- matrices, line by line -------------------------------------------------------------------------------------- */
+
+bool tra_code_takes_lines(const tra_form *f) {
+    return f->levels.n == 2 && (f->group[0] == 2 || (f->group[1] == 1 && f->group[0] >= 0));
+}
+
+/* Puts the number of a line before each of its n entries. */
+static void put_number(tra_coder *x, int64_t number, int64_t n) {
+    enum { STRIP = 64 };
+    uint32_t v[STRIP];
+    int component = x->form->indices[0];
+    if (!x->out[component]) return;
+    for (int64_t i = 0; i < tra_min64(n, STRIP); i++) v[i] = (uint32_t)number;
+    for (; n > 0; n -= STRIP) tra_code_columns(x, component, v, tra_min64(n, STRIP));
+}
+
+void tra_code_lines(tra_coder *x, const tra_lines *v) {
+    const tra_form *f = x->form;
+    bool pairs = f->group[0] == 2;
+    int64_t n = v->begin[v->n];
+    if (n == 0) return;
+    for (int64_t i = 0; i < v->n; i++) {
+        int64_t from = v->begin[i], here = v->begin[i + 1] - from, at = v->number ? v->number[i] : i, parent = at;
+        if (here == 0) continue;
+        if (pairs && x->children[0] == 0) x->first[0] = at;
+        if (f->group[0] == 1) open_position(x, 0, 0, &at);
+        x->last[0] = at;
+        if (pairs) {
+            put_number(x, at, here);
+            x->children[0] += here;
+            x->count[0] += here;
+        } else {
+            put_ends(x, 1, f->group[0] == 1 ? x->pos[0] : parent);
+            close_parent(x, 1);
+            if (!x->by_rows) tra_spread_add(&x->level[1], here, v->at[from], v->at[from + here - 1]);
+        }
+        x->count[1] += here;
+    }
+    x->pos[0] = pairs ? x->count[0] - 1 : f->group[0] == 1 ? x->pos[0] : x->last[0];
+    x->pos[1] = x->count[1] - 1;
+    x->last[1] = v->at[n - 1];
+    x->values += n;
+    x->any = true;
+    if (!x->out[f->values]) return;
+    tra_code_columns(x, f->indices[1], v->at, n);
+    tra_code_all(x, f->values, v->value, n);
+    x->finite = x->finite && tra_code_finite(x->dtype, v->value, n);
+}
+
 void tra_code_end(tra_coder *x) {
     const tra_form *f = x->form;
+    if (x->by_rows) x->level[1] = x->rows;
     int64_t parents = 1;
     for (int l = 0; l < f->levels.n; l++) {
         if (f->group[l] == 0) x->count[l] = parents * f->ext[l];

@@ -78,7 +78,17 @@ static inline int tra_form_spreads(const tra_form *f) {
     return n;
 }
 /* Adds a parent with so many positions (at least 1) at coordinates first .. last. Writes a spread as words. */
-void tra_spread_add(tra_spread *s, int64_t children, int64_t first, int64_t last);
+static inline void tra_spread_add(tra_spread *s, int64_t children, int64_t first, int64_t last) {
+    int log = 63 - __builtin_clzll((unsigned long long)children);
+    int64_t square;
+    s->parents++;
+    s->entries += children;
+    if (__builtin_mul_overflow(children, children, &square) || __builtin_add_overflow(s->squares, square, &s->squares))
+        s->squares = INT64_MAX;
+    s->most = tra_max64(s->most, children);
+    s->span = tra_max64(s->span, last - first + 1);
+    s->logs[log < TRA_LOGS ? log : TRA_LOGS - 1]++;
+}
 void tra_spread_store(uint64_t *to, const tra_spread *s, bool finite);
 /* Words that a writer keeps for each tuple: the checksums of its slices and its statistics; packed: the checksums and
  * how many entries the mapping emits. */

@@ -63,7 +63,6 @@ static void count_row(tra_coder *x, const row *r, uint32_t *columns) {
     int64_t n = 0, first = 0;
     uint32_t last = 0, j;
     if (stores_all(x, r)) {
-        for (int64_t i = 0; columns && i < r->n; i++) columns[r->column[i]]++;
         if (r->n > 0) tra_spread_add(&x->rows, r->n, r->column[0], r->column[r->n - 1]);
         return;
     }
@@ -98,6 +97,13 @@ static void feed_rows(tra_coder *x, const tra_cell *cell) {
     tra_dims lead = cell->array.ext, at;
     int r = lead.n--;
     uint32_t j;
+    if (cell->layout && tra_code_takes_lines(x->form) && !(x->any && all.v.n > 0 && x->last[0] == all.v.row[0])) {
+        const tra_rows_view *v = &all.v;
+        const tra_lines lines = {
+            .n = v->nrows, .number = v->row, .begin = v->begin, .at = v->column, .value = v->value};
+        tra_code_lines(x, &lines);
+        return;
+    }
     for (row one; next_row(&all, &one);) {
         int64_t c[TRA_MAXDIM];
         c[0] = one.number;
@@ -120,7 +126,7 @@ static void feed_rows(tra_coder *x, const tra_cell *cell) {
 static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch, int64_t room) {
     rows all = rows_of(cell);
     row one;
-    if (!cell->layout || cell->array.ext.n != 2 || x->form->group[1] != 1 || cell->array.ext.v[0] > UINT32_MAX)
+    if (!cell->layout || !tra_code_takes_lines(x->form) || cell->array.ext.v[0] > UINT32_MAX)
         return false;
     int64_t n = all.v.n, width = all.width;
     int64_t bytes = tra_add_most(tra_mul_most(8, width + 2), n * (int64_t)(sizeof(uint32_t) + x->size) + 8);
@@ -139,13 +145,8 @@ static bool feed_columns(tra_coder *x, const tra_cell *cell, char *scratch, int6
             else
                 memcpy(value + (size_t)at * x->size, one.value + (size_t)i * x->size, x->size);
         }
-    for (int64_t j = 0; j < width; j++) {
-        int64_t from = begin[j], here = begin[j + 1] - from, c[2] = {j, number[from]};
-        if (here == 0) continue;
-        one = (row){.number = j, .n = here, .column = number + from, .value = value + (size_t)from * x->size};
-        tra_code_entry(x, c, one.value);
-        if (here > 1) feed_rest(x, &one);
-    }
+    const tra_lines columns = {.n = width, .begin = begin, .at = number, .value = value};
+    tra_code_lines(x, &columns);
     return true;
 }
 
@@ -280,11 +281,12 @@ static void begin_put(tra_stored_putting *p, tra_writer *w, int64_t ordinal, cha
     for (int i = 0; i < f->n; i++) {
         const tra_dataset *c = &f->c[i];
         v[i] = (tra_slice){.w = w, .each = c->each, .buf = buf + (size_t)i * TRA_SLICE_PIECE};
-        v[i].at = to->addr[i] + begin[i] * (int64_t)c->each;
+        v[i].from = v[i].at = to->addr[i] + begin[i] * (int64_t)c->each;
         XXH64_reset(&v[i].sum, 0);
         p->x.out[i] = &v[i];
         if (c->kind == TRA_POINTERS) p->x.before[c->level] = begin[f->indices[c->level]];
     }
+    p->x.by_rows = cell.layout && tra_levels_in_order(&f->levels) && tra_code_takes_lines(f) && f->group[1] == 1;
     if (tra_form_length(f, f->columns, to->counts + ordinal * f->levels.n, p->width) == 0) return;
     p->columns = (uint32_t *)(void *)(buf + (size_t)f->n * TRA_SLICE_PIECE);
     memset(p->columns, 0, (size_t)p->width * sizeof *p->columns);
@@ -293,7 +295,13 @@ static void begin_put(tra_stored_putting *p, tra_writer *w, int64_t ordinal, cha
 /* Statistics of the rows, and how many entries each column has. */
 static void count_rows(tra_stored_putting *p, const tra_cell *cell) {
     rows all = rows_of(cell);
-    for (row one; next_row(&all, &one);) count_row(&p->x, &one, p->columns);
+    uint32_t *columns = p->columns;
+    const row any = {.column = all.v.column};
+    if (stores_all(&p->x, &any)) {
+        for (int64_t k = 0; columns && k < all.v.n; k++) columns[all.v.column[k]]++;
+        columns = NULL;
+    }
+    for (row one; next_row(&all, &one);) count_row(&p->x, &one, columns);
 }
 
 static tra_status end_put(tra_stored_putting *p, tra_err *e) {
@@ -306,6 +314,8 @@ static tra_status end_put(tra_stored_putting *p, tra_err *e) {
         return tra_fail(e, TRA_INTERNAL, "tuple %" PRId64 " of %s has other entries than were counted", p->ordinal,
                         p->w->path);
     keep_facts(p->w, p->ordinal, &p->x, p->x.out);
+    for (int i = 0; i < f->n && !p->w->codec.zstd && !tra_is_intermediate(p->w->path); i++)
+        tra_code_begin_write(p->x.out[i]);
     return TRA_OK;
 }
 

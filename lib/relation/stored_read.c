@@ -101,6 +101,7 @@ static tra_status visit_dense(reading *x, int l, int64_t row, int64_t column) {
     int64_t n = l == 0 ? x->end[0] : f->ext[l], before = x->n;
     for (int d = l + 1; d < f->levels.n; d++)
         if (f->ext[d] == 0) return TRA_OK; /* no position below any of these */
+    if (x->in_place && l + 2 == f->levels.n) return tra_reading_dense_rows(x, l, row);
     for (int64_t i = 0; i < n; i++) {
         int64_t at = l == x->last ? i : column;
         TRA_TRY(visit(x, l + 1, row + i * x->stride[l], at));
@@ -129,7 +130,7 @@ static tra_status visit_sparse(reading *x, int l, int64_t row, int64_t column) {
     int g = f->group[l];
     bool leaf = l + g == f->levels.n;
     TRA_TRY(range(x, l, &end));
-    if (x->in_place && leaf) return tra_reading_row(x, row, end);
+    if (x->in_place && leaf) return g == 2 ? tra_reading_pairs(x, end) : tra_reading_row(x, row, end);
     for (bool first = true; x->next[l] < end; first = false) {
         int64_t r = row, c = column;
         bool ascends = first;
@@ -292,6 +293,7 @@ static tra_status visit_all(reading *x) {
     if (x->x->iso && tra_dataset_read(x->r, &x->x->c[f->values], 0, 1, x->feed[f->values].raw, &x->cause) != TRA_OK)
         return damaged(x, f->values, x->cause.msg);
     tra_status s = visit(x, 0, 0, 0);
+    if (s == TRA_OK && x->in_place) s = tra_reading_entries(x);
     return s == TRA_OK ? check_sums(x) : blame(x, s);
 }
 

@@ -67,7 +67,13 @@ static inline tra_status damaged(reading *x, int component, const char *why) {
 
 /* Sets x->in_place where that can be: entries lie in the file as in a cell of rows, which has been laid out. */
 void tra_reading_in_place(reading *x);
-/* The entries of a row, up to position `end` of the last level. */
+/* Takes a row whose entries end at position `end` of the last level; the rows below one position of level l, which is
+ * dense and the last but one. Nothing of their entries is read. */
 TRA_MUSTUSE tra_status tra_reading_row(reading *x, int64_t row, int64_t end);
+TRA_MUSTUSE tra_status tra_reading_dense_rows(reading *x, int l, int64_t row);
+/* Takes the rows of pairs of indices up to that position. */
+TRA_MUSTUSE tra_status tra_reading_pairs(reading *x, int64_t end);
+/* Reads the entries of all rows that were taken. */
+TRA_MUSTUSE tra_status tra_reading_entries(reading *x);
 
 #endif

@@ -18,14 +18,15 @@
     }
 COLUMNS(of_u8, uint8_t)
 COLUMNS(of_u16, uint16_t)
-COLUMNS(of_u32, uint32_t)
 
 tra_status tra_reading_more(reading *x, int component) {
     feed *f = &x->feed[component];
     int64_t n = tra_min64(f->from->compressed ? PIECE - f->at % PIECE : PIECE,
                           f->left); /* so that each chunk is decoded once */
     x->component = component;
+    bool straight = f->columns && f->from->each == sizeof *f->columns;
     if (f->values) f->raw = f->values;
+    if (straight) f->raw = (char *)f->columns;
     if (n == 0) {
         x->why = "it has fewer elements than its ranges say";
         return TRA_INPUT;
@@ -37,7 +38,7 @@ tra_status tra_reading_more(reading *x, int component) {
     if (x->x->sums) XXH64_update(&f->sum, f->raw, (size_t)n * f->from->each);
     if (f->values) f->values += (size_t)n * f->from->each;
     if (f->columns) {
-        (f->from->each == 1 ? of_u8 : f->from->each == 2 ? of_u16 : of_u32)(f->raw, n, f->columns);
+        if (!straight) (f->from->each == 1 ? of_u8 : of_u16)(f->raw, n, f->columns);
         f->columns += n;
     } else if (f->ints) {
         tra_dataset_widen(f->from, f->raw, n, f->ints);
@@ -55,21 +56,28 @@ void tra_reading_in_place(reading *x) {
     const struct tra_stored *s = x->x;
     int l = x->form->levels.n - 1;
     bool plain = !s->mirror && !s->unordered && !s->iso && !s->mapping && !x->items && !x->array && !x->counts;
-    if (!plain || l == 0 || l != x->last || x->form->group[l] != 1) return;
+    bool pairs = x->form->group[0] == 2 && x->form->levels.n == 2;
+    if (!plain || l == 0 || l != x->last || (x->form->group[l] != 1 && !pairs)) return;
     feed *index = &x->feed[x->form->indices[l]], *value = &x->feed[x->form->values];
     bool room = index->left == x->room && value->left == x->room; /* else the tables lie, which other ways say */
     if (!room || index->from->sign || index->from->each > sizeof(uint32_t)) return;
-    if (x->r->type.dtype == TRA_BOOL || x->r->u64 || value->from->each != x->r->size) return;
+    if (x->r->u64 || value->from->each != x->r->size) return;
     x->in_place = true;
     value->values = x->rows.v.value;
     index->columns = x->rows.v.column;
 }
 
-/* Do n columns ascend strictly, beginning at `from` or more, and end below `limit`? */
-static bool ascend(const uint32_t *v, int64_t n, int64_t from, int64_t limit) {
-    uint32_t bad = v[0] < from || v[n - 1] >= limit;
-    for (int64_t i = 1; i < n; i++) bad |= v[i - 1] >= v[i];
-    return !bad;
+/* In how many of n columns after the first one is a column not above that before it? */
+VECTORS static int64_t descents(const uint32_t *v, int64_t n) {
+    int64_t bad = 0;
+    for (int64_t i = 1; i < n; i++) bad += v[i - 1] >= v[i];
+    return bad;
+}
+
+VECTORS static uint32_t greatest(const uint32_t *v, int64_t n) {
+    uint32_t most = 0;
+    for (int64_t i = 0; i < n; i++) most = v[i] > most ? v[i] : most;
+    return most;
 }
 
 /* The error for columns that do not ascend. */
@@ -85,24 +93,75 @@ static tra_status wrong_columns(reading *x, const uint32_t *v, int64_t n, int64_
 }
 
 tra_status tra_reading_row(reading *x, int64_t row, int64_t end) {
-    int l = x->last, i = x->form->indices[l];
-    feed *index = &x->feed[i], *value = &x->feed[x->form->values];
     tra_rows_view *v = &x->rows.v;
-    if (x->next[l] == end) return TRA_OK;
+    int64_t n = end - x->next[x->last];
+    if (n == 0) return TRA_OK;
     if (v->nrows == x->room_rows) return damaged(x, x->form->values, "it has more rows than its tables say");
     tra_rows_open(&x->rows, row);
-    for (int64_t from = 0; x->next[l] < end;) {
-        if (index->used == index->have) TRA_TRY(tra_reading_more(x, i));
-        if (value->used == value->have) TRA_TRY(tra_reading_more(x, x->form->values));
-        int64_t n = tra_min64(end - x->next[l], tra_min64(index->have - index->used, value->have - value->used));
-        const uint32_t *at = v->column + v->n;
-        if (!ascend(at, n, from, x->limit[l])) return wrong_columns(x, at, n, from, x->limit[l]);
-        from = at[n - 1] + (int64_t)1;
-        index->used += n;
-        value->used += n;
-        x->next[l] += n;
-        x->n += n;
-        v->n += n;
+    v->n += n;
+    x->n += n;
+    x->next[x->last] = end;
+    return TRA_OK;
+}
+
+tra_status tra_reading_dense_rows(reading *x, int l, int64_t row) {
+    int leaf = l + 1, p = x->form->pointers[leaf];
+    feed *f = &x->feed[p];
+    int64_t n = l == 0 ? x->end[0] : x->form->ext[l];
+    for (int64_t i = 0; i < n; i++) {
+        if (f->used == f->have) TRA_TRY(tra_reading_more(x, p));
+        int64_t end = f->ints[f->used++];
+        if (end == x->next[leaf]) continue;
+        if (end < x->next[leaf]) return damaged(x, p, "its ranges do not ascend");
+        if (end > x->end[leaf]) return damaged(x, p, "a range of it ends beyond what the tuple has");
+        if (i >= x->limit[l]) return damaged(x, x->form->values, "it has entries beyond the extents of its array");
+        TRA_TRY(tra_reading_row(x, row + i * x->stride[l], end));
     }
     return TRA_OK;
+}
+
+tra_status tra_reading_pairs(reading *x, int64_t end) {
+    int number = x->form->indices[0];
+    feed *f = &x->feed[number];
+    int64_t last = -1, at = x->next[x->last];
+    for (; at < end; at++) {
+        if (f->used == f->have) TRA_TRY(tra_reading_more(x, number));
+        int64_t row = f->ints[f->used++];
+        if (row == last) continue;
+        if (row < last) return damaged(x, number, "its indices do not ascend");
+        if (row < 0 || row >= x->limit[0]) return damaged(x, number, "it has an index out of range");
+        if (last >= 0) TRA_TRY(tra_reading_row(x, last, at));
+        last = row;
+    }
+    x->next[0] = end;
+    return last >= 0 ? tra_reading_row(x, last, at) : TRA_OK;
+}
+
+tra_status tra_reading_entries(reading *x) {
+    int index = x->form->indices[x->last];
+    const tra_rows_view *v = &x->rows.v;
+    int64_t bad = 0, r = 1;
+    v->begin[v->nrows] = v->n;
+    for (int64_t done = 0; done < v->n;) { /* each piece is checked while it is in the cache */
+        TRA_TRY(tra_reading_more(x, index));
+        int64_t n = x->feed[index].used = x->feed[index].have, first = tra_max64(0, done - 1);
+        if (done + n > v->n) return damaged(x, index, "it has more entries than its ranges say");
+        bad += descents(v->column + first, done + n - first);
+        for (; r < v->nrows && v->begin[r] < done + n; r++)
+            bad -= v->column[v->begin[r] - 1] >= v->column[v->begin[r]];
+        done += n;
+        if (bad || greatest(v->column + done - n, n) >= x->limit[x->last]) {
+            for (r = 0; r < v->nrows; r++) {
+                int64_t from = v->begin[r], here = tra_min64(v->begin[r + 1], done) - from;
+                if (here > 0) TRA_TRY(wrong_columns(x, v->column + from, here, 0, x->limit[x->last]));
+            }
+        }
+    }
+    for (int64_t left = x->feed[x->form->values].left; left > 0; left = x->feed[x->form->values].left) {
+        TRA_TRY(tra_reading_more(x, x->form->values));
+        x->feed[x->form->values].used = x->feed[x->form->values].have;
+    }
+    uint8_t most = 0;
+    for (int64_t i = 0; i < v->n && x->r->type.dtype == TRA_BOOL; i++) most |= (uint8_t)v->value[i];
+    return most > 1 ? damaged(x, x->form->values, "a boolean in it is neither 0 nor 1") : TRA_OK;
 }

@@ -7,16 +7,6 @@
 
 /* ---- spreads ----------------------------------------------------------------------------------------------------- */
 
-void tra_spread_add(tra_spread *s, int64_t children, int64_t first, int64_t last) {
-    int log = 63 - __builtin_clzll((unsigned long long)children);
-    s->parents++;
-    s->entries += children;
-    s->squares = tra_add_most(s->squares, tra_mul_most(children, children));
-    s->most = tra_max64(s->most, children);
-    s->span = tra_max64(s->span, last - first + 1);
-    s->logs[log < TRA_LOGS ? log : TRA_LOGS - 1]++;
-}
-
 void tra_spread_store(uint64_t *to, const tra_spread *s, bool finite) {
     uint64_t flags = TRA_FLAG_SORTED | TRA_FLAG_UNIQUE | (finite ? TRA_FLAG_FINITE : 0);
     uint64_t head[6] = {(uint64_t)s->parents, (uint64_t)s->entries, (uint64_t)s->squares,
