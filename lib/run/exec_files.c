@@ -51,9 +51,11 @@ tra_status tra_exec_open_outputs(tra_execution *x, tra_err *e) {
         if (op->op != TRA_PLAN_OUTPUT) continue;
         tra_write_options w = {.codec = x->o->codec, .history = x->o->history};
         assert(tra_place_eq(&op->place, &x->plan->ops[op->in[0]].place));
+        /* who asks to go on expects that runs are killed */
+        double may_lose = x->o->journal && x->o->journal->resume ? 0 : tra_checkpoint_seconds(x->o);
         const tra_layout *held = x->plan->ops[op->in[0]].type.layout;
-        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal,
-                                 tra_checkpoint_seconds(x->o), x->site.engine, x->site.pool, &x->files[i], e));
+        TRA_TRY(tra_outfile_open(&x->site.comm, op, held, &w, x->o->scratch, x->journal, may_lose,
+                                 x->site.engine, x->site.pool, &x->files[i], e));
     }
     return TRA_OK;
 }

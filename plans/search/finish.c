@@ -202,6 +202,25 @@ static void add_op(finish *f, int id) {
     }
 }
 
+/* A repartition that only a filter reads makes no other blocks than those that are kept: those on a diagonal. */
+static void cut_what_is_kept(finish *f) {
+    tra_plan *p = f->plan;
+    for (int i = 0; i < p->nops; i++) {
+        tra_op *o = &p->ops[i], *cut = o->op == TRA_PLAN_FILTER ? &p->ops[o->in[0]] : o;
+        const tra_catalog *kept = o->type.cat;
+        int readers = 0;
+        for (int j = 0; j < p->nops; j++) readers += p->ops[j].in[0] == cut->id || p->ops[j].in[1] == cut->id;
+        if (cut == o || cut->op != TRA_PLAN_REPART || readers != 1 || cut->what.origins ||
+            !tra_dims_eq(&kept->frontier, &cut->type.cat->frontier) || !tra_place_eq(&o->place, &cut->place))
+            continue;
+        const tra_op *from = &p->ops[cut->in[0]];
+        cut->type.cat = kept;
+        cut->type.entries = o->type.entries;
+        tra_traffic t = tra_traffic_repart(&from->place, &from->type, &cut->place, &cut->type, &cut->what.origin);
+        set_traffic(p, cut, t, &f->s->o->rates);
+    }
+}
+
 /* The join of the program from which rules made this join; the join itself if that cannot be told. */
 static const tra_expr *origin(const tra_memo *m, const tra_expr *x) {
     for (bool found = true; x->rule && found;) {
@@ -393,6 +412,7 @@ static tra_plan *make_plan(search *s, const entry *x, reading reading, tra_arena
         }
         written[g]++;
     }
+    cut_what_is_kept(&f);
     if (choices) *choices = choices_of(&f);
     p->strategy = strategies(&f);
     free(f.v);

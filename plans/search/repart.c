@@ -14,10 +14,10 @@ typedef struct tally {
 
 /* Pieces of the array at `old` that become part of the array at `new`, of so many elements in all. */
 static void piece(tally *x, const tra_dims *old, const tra_dims *new, int64_t elements) {
-    int64_t t = tra_catalog_find(x->in, old);
-    if (t < 0 || elements == 0) return;
+    int64_t t = tra_catalog_find(x->in, old), made = tra_catalog_find(x->out, new);
+    if (t < 0 || made < 0 || elements == 0) return;
     int nfrom = tra_place_holders(x->p, x->in, t, old, x->from);
-    int nto = tra_place_holders(x->q, x->out, tra_catalog_find(x->out, new), new, x->to);
+    int nto = tra_place_holders(x->q, x->out, made, new, x->to);
     for (int j = 0; j < nto; j++) {
         bool has = false;
         for (int i = 0; i < nfrom; i++) has |= x->from[i] == x->to[j];
@@ -150,7 +150,8 @@ tra_traffic tra_traffic_repart(const tra_placement *p, const tra_type *in, const
         t.both = tra_max64(t.both, tra_min64(x.sent[i], x.received[i]));
     }
     t.moved = x.moved;
-    if (x.moved > 0) t.floats = (double)tra_catalog_elements((origin->n > 0 ? out : in)->cat) * tra_place_copies(q);
+    const tra_catalog *whole = (origin->n > 0 || !out->cat->grid ? out : in)->cat;
+    if (x.moved > 0) t.floats = (double)tra_catalog_elements(whole) * tra_place_copies(q);
     free(x.from);
     free(x.to);
     free(x.sent);
