@@ -394,7 +394,12 @@ tra_status tra_exec(const tra_plan *plan, const tra_comm *comm, const tra_exec_o
     x.ran = tra_news(x.arena, bool, n);
     x.all_uses = tra_news(x.arena, int, n);
     x.loops = tra_news(x.arena, tra_loop_run, plan->nloops);
-    for (int l = 0; l < plan->nloops; l++) x.loops[l].trace = tra_news(x.arena, tra_traced, plan->loops[l].ntraces);
+    for (int l = 0; l < plan->nloops; l++) {
+        x.loops[l].trace = tra_news(x.arena, tra_traced, plan->loops[l].ntraces);
+        int most = plan->loops[l].last - plan->loops[l].first + 1;
+        x.loops[l].reader = tra_news(x.arena, int, most < 0 ? 0 : most);
+        x.loops[l].told = tra_news(x.arena, int64_t, most < 0 ? 0 : 2 * most);
+    }
     x.overlapping = tra_news(x.arena, tra_exchange *, n);
     x.overlapping_op = tra_news(x.arena, int, n);
     for (int i = 0; i < n; i++) {

@@ -19,9 +19,11 @@ typedef struct tra_loop_run {
     int64_t turns; /* that are done */
     bool ends;     /* its condition is met */
     bool nan;      /* it was said that a value is NaN */
-    bool converged;
-    double last; /* value of the condition */
+    bool converged, told_end; /* told_end: it was said that the condition was not met */
     tra_traced *trace;
+    int nread;     /* numbers that the turn has read so far for its end: those of traces, of the condition, and of */
+    int *reader;   /* what this reads; the operators that read them, */
+    int64_t *told; /* and of each the bits of its double, and those of a column; INT64_MIN: another site has them */
     int64_t saved; /* the turns that were done when it was saved last; -1: never in this turn of the loop around */
     tra_turn_room **room; /* of each state, of each of its tuples here; NULL: not saved yet */
     tra_turn_room *rows;  /* of each trace */

@@ -10,29 +10,22 @@
 
 /* ---- values of rank 0 -------------------------------------------------------------------------------------------- */
 
-/* The number that a part of rank 0 holds, as a double and as the bits that a column of its type has. Collective: the
- * site that has it tells the others. */
-static tra_status read_number(tra_execution *x, const tra_op *op, tra_part *p, double *real, int64_t *bits,
-                              tra_err *e) {
-    int64_t told[2] = {INT64_MIN, INT64_MIN};
+/* Reads the number that a part of rank 0 holds, if this site has it. The end of the turn tells the others. */
+static tra_status read_value(tra_execution *x, int i, tra_part *p, tra_err *e) {
+    const tra_op *op = &x->plan->ops[i];
+    tra_loop_run *run = &x->loops[op->what.loop];
+    int64_t *told = &run->told[2 * run->nread];
     tra_dtype t = x->plan->ops[op->in[0]].type.dtype;
-    tra_status s = TRA_OK;
-    if (p->n > 0) {
-        const tra_part *parts[1] = {p};
-        tra_unit_input in = {.part = p, .i = 0, .after = TRA_AFTER_KEEP};
-        s = tra_engine_fetch(x->site.engine, &in, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e);
-        if (s == TRA_OK) {
-            double v = tra_element_real(t, in.cell.array.data, 0);
-            memcpy(&told[0], &v, sizeof v);
-            told[1] = tra_element_bits(t, in.cell.array.data, 0);
-            tra_engine_release(x->site.engine, &in);
-        }
-    }
-    s = tra_comm_agree(&x->site.comm, s, e);
-    if (s != TRA_OK) return s;
-    tra_comm_max(&x->site.comm, told, 2);
-    memcpy(real, &told[0], sizeof *real);
-    *bits = told[1];
+    run->reader[run->nread++] = i;
+    told[0] = told[1] = INT64_MIN;
+    if (p->n == 0) return TRA_OK;
+    const tra_part *parts[1] = {p};
+    tra_unit_input in = {.part = p, .i = 0, .after = TRA_AFTER_KEEP};
+    TRA_TRY(tra_engine_fetch(x->site.engine, &in, tra_stage_scratch(parts, 1), tra_stage_io(parts, 1), e));
+    double real = tra_element_real(t, in.cell.array.data, 0);
+    memcpy(&told[0], &real, sizeof real);
+    told[1] = tra_element_bits(t, in.cell.array.data, 0);
+    tra_engine_release(x->site.engine, &in);
     return TRA_OK;
 }
 
@@ -118,16 +111,16 @@ static void tell_nan(tra_execution *x, const tra_op *op, double v) {
     char place[512];
     if (x->site.comm.rank == 0)
         tra_warn("%s%s is NaN in turn %" PRId64 " of the loop", tra_op_text(op, place, sizeof place),
-                 op->op == TRA_PLAN_UNTIL ? "the condition" : "a value that is traced", run->turns);
+                 op->op == TRA_PLAN_UNTIL ? "the condition"
+                 : op->what.item < 0      ? "what the condition reads"
+                                          : "a value that is traced",
+                 run->turns);
 }
 
-static tra_status note_trace(tra_execution *x, const tra_op *op, tra_part *in, tra_err *e) {
+static void note_trace(tra_execution *x, const tra_op *op, int64_t bits) {
     tra_loop_run *run = &x->loops[op->what.loop];
     const tra_schema *columns = x->plan->loops[op->what.loop].traced[op->what.item]->columns;
     tra_traced *t = &run->trace[op->what.item];
-    double real;
-    int64_t bits;
-    TRA_TRY(read_number(x, op, in, &real, &bits, e));
     int64_t need = (run->turns + 1) * columns->n;
     if (need > t->cap) {
         t->cap = tra_max64(need, 2 * t->cap);
@@ -136,17 +129,21 @@ static tra_status note_trace(tra_execution *x, const tra_op *op, tra_part *in, t
     int64_t *row = &t->v[run->turns * columns->n];
     row[0] = run->turns;
     row[op->what.column + 1] = bits;
-    tell_nan(x, op, real);
-    return TRA_OK;
 }
 
-static tra_status note_until(tra_execution *x, const tra_op *op, tra_part *in, tra_err *e) {
-    tra_loop_run *run = &x->loops[op->what.loop];
-    int64_t bits;
-    TRA_TRY(read_number(x, op, in, &run->last, &bits, e));
-    tell_nan(x, op, run->last);
-    run->ends = run->last != 0 && !isnan(run->last);
-    return TRA_OK;
+/* The sites tell each other what the turn has read. Collective. */
+static void note_values(tra_execution *x, int loop) {
+    tra_loop_run *run = &x->loops[loop];
+    if (run->nread == 0) return;
+    tra_comm_max(&x->site.comm, run->told, 2 * run->nread);
+    for (int i = 0; i < run->nread; i++) {
+        const tra_op *op = &x->plan->ops[run->reader[i]];
+        double real;
+        memcpy(&real, &run->told[2 * i], sizeof real);
+        if (op->op == TRA_PLAN_UNTIL) run->ends = real != 0 && !isnan(real);
+        if (op->op == TRA_PLAN_TRACE && op->what.item >= 0) note_trace(x, op, run->told[2 * i + 1]);
+        tell_nan(x, op, real);
+    }
 }
 
 tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e) {
@@ -159,8 +156,8 @@ tra_status tra_exec_loop_op(tra_execution *x, int i, tra_part *in, tra_err *e) {
         return TRA_OK;
     case TRA_PLAN_NEXT: x->parts[i] = stored(x, op, in); return TRA_OK;
     case TRA_PLAN_TURN: return make_turn(x, i, 0, e);
-    case TRA_PLAN_UNTIL: return note_until(x, op, in, e);
-    case TRA_PLAN_TRACE: return note_trace(x, op, in, e);
+    case TRA_PLAN_UNTIL:
+    case TRA_PLAN_TRACE: return read_value(x, i, in, e);
     case TRA_PLAN_TRACED: return make_traced(x, i, e);
     default: return tra_fail(e, TRA_INTERNAL, "operator %d is none of a loop", (int)op->op);
     }
@@ -195,7 +192,22 @@ static void begin_run(tra_execution *x, int loop) {
     run->ends = run->nan = false;
 }
 
-/* Says that the condition was never met, with the last values of what was traced. */
+/* "n = 3, m = 0.5": what the last turn read for its end, but the condition. */
+static void last_values(const tra_execution *x, int loop, tra_str *out) {
+    const tra_loop_run *run = &x->loops[loop];
+    for (int i = 0; i < run->nread; i++) {
+        const tra_op *op = &x->plan->ops[run->reader[i]];
+        double v;
+        memcpy(&v, &run->told[2 * i], sizeof v);
+        if (op->op == TRA_PLAN_UNTIL) continue;
+        const char *name = op->what.item < 0
+                               ? op->what.name
+                               : x->plan->loops[loop].traced[op->what.item]->columns->v[op->what.column + 1].name;
+        tra_str_printf(out, "%s%s = %.6g", out->n ? ", " : "", name, isnan(v) ? (double)NAN : v);
+    }
+}
+
+/* Says that the condition was never met, with the last values of what was traced, and of what it reads. */
 static void tell_end(tra_execution *x, int loop) {
     const tra_plan_loop *l = &x->plan->loops[loop];
     tra_loop_run *run = &x->loops[loop];
@@ -204,22 +216,14 @@ static void tell_end(tra_execution *x, int loop) {
     x->report->loops[loop].converged = run->converged;
     if (run->converged || l->most == 0) return;
     x->report->unconverged = true;
-    int line = tra_program_line(l->program, l->until_at);
+    if (run->told_end) return; /* in an earlier turn of the loop around */
+    run->told_end = true;
     tra_str values = {0};
-    for (int k = 0; k < l->ntraces; k++) {
-        const tra_schema *s = l->traced[k]->columns;
-        for (int c = 1; c < s->n; c++) {
-            union {
-                int64_t bits;
-                double real;
-            } v = {.bits = run->trace[k].v[(run->turns - 1) * s->n + c]};
-            tra_str_printf(&values, "%s%s = %.6g", values.n ? ", " : "", s->v[c].name,
-                           tra_coltype_is_float(s->v[c].type) ? v.real : (double)v.bits);
-        }
-    }
+    last_values(x, loop, &values);
     if (x->site.comm.rank == 0)
-        tra_warn("%s:%d: the condition was not met in %" PRId64 " turns%s%s", l->program ? l->program->file : "", line,
-                 run->turns, values.n ? "; at the end " : "", tra_str_get(&values));
+        tra_warn("%s:%d: the condition was not met in %" PRId64 " turns%s%s", l->program ? l->program->file : "",
+                 tra_program_line(l->program, l->until_at), run->turns, values.n ? "; at the end " : "",
+                 tra_str_get(&values));
     tra_str_free(&values);
 }
 
@@ -252,6 +256,14 @@ static void note_turn(tra_execution *x, int loop, double begun, int64_t read, in
     *(first ? &r->first_sent : &r->others_sent) += all_sent - sent;
 }
 
+/* Says in which turn an operator has failed. */
+static tra_status name_turn(int64_t turn, tra_status s, tra_err *e) {
+    size_t n = strlen(e->msg);
+    if (s == TRA_INPUT || s == TRA_RESOURCE)
+        snprintf(e->msg + n, sizeof e->msg - n, " (in turn %" PRId64 " of the loop)", turn);
+    return s;
+}
+
 /* One turn. A run that is to stop keeps what the turn before left. */
 static tra_status run_turn(tra_execution *x, int loop, tra_err *e) {
     const tra_plan_loop *l = &x->plan->loops[loop];
@@ -264,12 +276,14 @@ static tra_status run_turn(tra_execution *x, int loop, tra_err *e) {
     move_slices(x, loop);
     memcpy(x->uses + l->first, x->all_uses + l->first, n * sizeof *x->uses);
     memset(x->ran + l->first, 0, n * sizeof *x->ran);
+    run->nread = 0;
     if (s == TRA_OK) s = tra_exec_range(x, loop, l->first, l->last, e);
     if (s == TRA_STOPPED && !x->stopped) {
         x->stopped = true; /* the loops around are saved with it */
         tra_exec_save_turn(x, loop);
     }
-    if (s != TRA_OK) return s;
+    if (s != TRA_OK) return name_turn(run->turns, s, e);
+    note_values(x, loop);
     change_states(x, l);
     note_turn(x, loop, begun, read, sent);
     run->turns++;

@@ -96,7 +96,10 @@ void tra_op_print(const tra_op *o, tra_str *out) {
         if (o->what.partial) tra_str_add(out, ", partial");
         break;
     case TRA_PLAN_MERGE: print_kernel(" ", o->what.agg, out); break;
-    case TRA_PLAN_LOOP_OPS: tra_str_printf(out, " %d of loop %d", o->what.item, o->what.loop); break;
+    case TRA_PLAN_LOOP_OPS:
+        if (o->what.item >= 0) tra_str_printf(out, " %d", o->what.item);
+        tra_str_printf(out, " of loop %d", o->what.loop);
+        break;
     case TRA_PLAN_COUNT: break;
     }
 }

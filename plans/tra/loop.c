@@ -340,9 +340,40 @@ static void build_trace(tra_build *b, building *w, const tra_stmt *st) {
     }
 }
 
+static bool is_traced(const tra_repeat *l, const tra_node *n) {
+    bool any = false;
+    for (int i = 0; i < l->ntraces; i++)
+        for (int j = 0; j < l->traces[i].n; j++) any = any || l->traces[i].value[j] == n;
+    for (int i = 0; i < l->nwatched; i++) any = any || l->watched[i] == n;
+    return any;
+}
+
+/* Notes the relations that the condition reads. False: it reads none, and no counter. */
+static bool watch(tra_build *b, tra_repeat *l, const tra_ast *x) {
+    bool named = x->kind == TRA_AST_NAME || x->kind == TRA_AST_INDEX;
+    int at = named ? tra_names_find(&b->symbols, x->text) : -1;
+    const tra_symbol *s = at >= 0 ? b->symbols.value[at] : NULL;
+    bool any = named && (!s || !s->param || s->node); /* a name that is not known is told by the statement */
+    if (any && s && s->node && !s->param && s->node->type.cat->bound.n == 0 && !is_traced(l, s->node)) {
+        TRA_ARENA_DOUBLE(b->arena, l->watched_name, l->nwatched);
+        TRA_ARENA_DOUBLE(b->arena, l->watched, l->nwatched);
+        l->watched_name[l->nwatched] = x->text;
+        l->watched[l->nwatched++] = s->node;
+    }
+    for (int i = 0; i < x->nkids; i++) any = watch(b, l, x->kids[i]) || any;
+    return any;
+}
+
 static void build_until(tra_build *b, building *w) {
     const tra_ast *x = w->st->until;
     if (!x) return;
+    bool reads = watch(b, w->loop, x);
+    if (!reads && b->d->errors == 0) {
+        tra_diag_error(b->d, x->span, "write for instance until size < 1e-6, of a relation of rank 0 of the body",
+                       "the condition reads no relation, so it is the same in all turns");
+        w->ok = false;
+        return;
+    }
     tra_stmt st = {
         .kind = TRA_STMT_EINSUM, .span = x->span, .name = "until", .name_span = x->span, .value = (tra_ast *)x};
     w->loop->until = tra_build_einsum(b, &st);
@@ -419,6 +450,8 @@ static void add_sinks(tra_build *b, const building *w) {
     for (int i = 0; i < l->ntraces; i++)
         for (int j = 0; j < l->traces[i].n; j++)
             add_sink(b, l->traces[i].value[j], l->traces[i].name, TRA_SINK_TRACE, w->id, i, j);
+    for (int i = 0; i < l->nwatched; i++)
+        add_sink(b, l->watched[i], l->watched_name[i], TRA_SINK_TRACE, w->id, -1, i);
 }
 
 /* Gives the states their last values, and adds the tables of the traces. */

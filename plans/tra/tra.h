@@ -154,6 +154,9 @@ typedef struct tra_repeat {
     int nstates;
     tra_repeat_state *states;
     const tra_node *until; /* of rank 0: the loop ends after the first turn in which it is not 0; NULL: none */
+    int nwatched; /* what the condition reads and no trace has */
+    const tra_node **watched;
+    const char **watched_name;
     int ntraces;
     tra_repeat_trace *traces;
 } tra_repeat;

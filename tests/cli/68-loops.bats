@@ -126,6 +126,26 @@ END
     has "never.tra:6: the condition was not met in 5 turns; at the end r = "
     has "NaN in turn 2 of the loop"
     is "-4" tra head x.h5
+    cat >read.tra <<'END'
+state S = gen(1, [3])
+q = gen(2, [])
+repeat 4 {
+    state b = gen(1, [])
+    repeat 2 {
+        next b = b - 2
+    } until b > 10
+    next S[i] = log(S[i] - 2) + b
+    m[] = max S[i]
+} until m > 100 && q > 3
+output S
+END
+    for sites in 1 3; do
+        status 0 tra run --sites $sites read.tra
+        has "read.tra:9: m: what the condition reads is NaN in turn 1 of the loop"
+        has "read.tra:10: the condition was not met in 4 turns; at the end m = nan, q = 2"
+        has "read.tra:7: the condition was not met in 2 turns; at the end b = -1"
+        [ "$(grep -c 'was not met in 2 turns' <<<"$output")" = 1 ]
+    done
 }
 
 @test "errors of loops name their place" {
@@ -149,6 +169,9 @@ END
     check "'a' is not one number" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i]\ntrace log(a) }'
     check "is defined outside of the loop around this one" \
         'state a = gen(1, [2])\nrepeat 3 { repeat 2 { next a[i] = a[i] } }'
+    check "p.tra:2:37: error: the condition reads no relation, so it is the same in all turns" \
+        'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i] } until 1 > 2'
+    check "there is no param 'missing'" 'state a = gen(1, [2])\nrepeat 3 { next a[i] = a[i] } until missing > 2'
     check "until stands after the '}' of a loop" 'state a = gen(1, [2])\nuntil a > 1'
     check "there is no relation 'b'" 'state a = gen(1, [2])\nrepeat 3 { b[i] = a[i]\nnext a[i] = b[i] }\noutput b'
     has "make it a state"
