@@ -115,6 +115,18 @@ static int read_index(reading *r, const tra_ast *x) {
 
 static int read_aggregate(reading *r, const tra_ast *x);
 
+/* y[n,0] for y[n], where y is a table of one column. */
+static const tra_ast *of_one_column(tra_build *b, const tra_ast *x) {
+    tra_ast *y = tra_new(b->arena, tra_ast), *zero = tra_new(b->arena, tra_ast);
+    *y = *x;
+    *zero = (tra_ast){.kind = TRA_AST_NUMBER, .span = x->span, .name_span = x->span, .text = "0", .integer = true};
+    y->nkids = 2;
+    y->kids = tra_news(b->arena, tra_ast *, 2);
+    y->kids[0] = x->kids[0];
+    y->kids[1] = zero;
+    return y;
+}
+
 /* A reference X[i,j]: the number of its argument. Its labels are bound even if something else is wrong with it, so that
  * they get no diagnostics of their own. */
 static int read_ref(void *ctx, const tra_ast *x) {
@@ -143,6 +155,7 @@ static int read_ref(void *ctx, const tra_ast *x) {
         return -1;
     }
     tra_type_shape(&n->type, &shape);
+    if (named && symbol->node->type.columns && shape.v[1] == 1 && x->nkids == 1) x = of_one_column(b, x);
     if (shape.n != x->nkids) {
         tra_diag_error(b->d, x->span, NULL, "%d label%s for '%s', a tensor of %d dimension%s", x->nkids,
                        x->nkids == 1 ? "" : "s", x->text, shape.n, shape.n == 1 ? "" : "s");

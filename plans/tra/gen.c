@@ -1,7 +1,7 @@
 /* gen.c - gen(uniform, [100, 20], by = [50, 20], seed = 1, type = f64): relations that are made, not read; extent(X,
  * d).
  */
-#include "build.h"
+#include "table_build.h"
 #include "gen.h"
 
 #include "../../lib/relation/gen_values.h"
@@ -129,6 +129,7 @@ bool tra_build_extent(tra_build *b, const tra_ast *call, int64_t *out) {
         return false;
     }
     tra_type_shape(t, &shape);
+    if (t->columns && !tra_table_other_column(s->node)) shape.v[shape.n++] = t->columns->n; /* as its matrix */
     if (d >= shape.n) {
         tra_diag_error(b->d, call->kids[1]->span, NULL, "'%s' has %d dimension%s", x->text, shape.n,
                        shape.n == 1 ? "" : "s");

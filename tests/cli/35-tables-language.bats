@@ -154,3 +154,21 @@ END
     has 'this is no date'
     refused "'who' is a string; a number is expected here" 'param who = "a"' 'M = matrix(L, [v])' 'Y[i,j] = M[i,j] * who'
 }
+
+@test "a table of numbers has the extents of its matrix; one of one column is a vector where one label stands" {
+    printf 'a,b,c\n1,2,3\n4,5,6\n' >t.csv
+    printf 'y\n10\n20\n' >y.csv
+    cat >p.tra <<'END'
+input t from "t.csv"
+input y from "y.csv"
+s[j] = sum t[n,j] * y[n] * extent(t, 1) + y[n,0] * 0
+output s
+END
+    for how in "--sites 1" "--sites 2" "--engine reference"; do
+        status 0 tra run -q $how p.tra
+        is $'270\n360\n450' tra head s.h5
+    done
+    printf 'input t from "t.csv"\ns[j] = sum t[j]\noutput s\n' >p.tra
+    status 2 tra check p.tra
+    has "1 label for 't', a tensor of 2 dimensions"
+}

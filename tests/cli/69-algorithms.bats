@@ -32,3 +32,31 @@ beside() {
     status 3 tra run @kmeans
     has "X.h5"
 }
+
+@test "algorithms take CSV files, whole numbers and f32; what they cannot take is told with what they do take" {
+    py 'r = np.random.default_rng(1)
+X = np.vstack([r.normal(size=(30, 3)), r.normal(size=(30, 3)) + 5]); y = X.sum(1) > 7
+np.save("X.npy", X), np.save("Xf.npy", X.astype("f4")), np.save("Xi.npy", (9 * X).astype(int)), np.save("y.npy", y.astype(int))
+np.savetxt("X.csv", X, delimiter=",", header="a,b,c", comments=""), np.savetxt("y.csv", y, "%d", header="y", comments="")
+np.save("F.npy", np.eye(60, 2, dtype=int)), np.save("G.npy", (r.random((60, 60)) < .1) * 1), np.save("T.npy", r.integers(1, 9, (5, 4, 3)))
+np.save("one.npy", X[:1])'
+    for x in X.csv Xi.npy Xf.npy one.npy; do
+        k=2
+        [ $x != one.npy ] || k=1
+        for a in "kmeans -D k=$k" "gmm -D k=$k" "pca -D k=9"; do status 0 tra run -q @$a -D X=$x; done
+        status 0 tra run -q @nmf -D V=$x -D rank=2 -D turns=3
+        [ $x != one.npy ] || continue
+        for a in logistic "network -D rows=20 -D turns=1 -D classes=2" ridge; do
+            status 0 tra run -q @$a -D X=$x -D y=y.csv
+        done
+    done
+    status 0 tra run -q @propagation -D G=G.npy -D F=F.npy
+    status 0 tra run -q @cp -D T=T.npy -D turns=3
+    status 2 tra run @kmeans -D X=X.npy -D k=100
+    has "this dimension has 60 positions, of which 0:100 is no range"
+    has "@kmeans does not compile: 1 error; 'tra help algorithms' tells what it takes"
+    status 2 tra run @network -D X=X.npy -D y=y.npy
+    has "of which 0:100 is no range"
+    status 2 tra run @ridge -D X=one.npy -D y=y.npy
+    has "label 'n' has the extent 60 here, but 1 before"
+}
