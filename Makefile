@@ -75,7 +75,7 @@ help:
 	@sed -n 's/^## \([a-z-]*\): /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r t s; do \
 	    printf '  make %-16s%s\n' "$$t" "$$s"; done
 	@echo '  Variables: B= (build folder), MPI=openmpi|mpich|no (or MPICC=), V=1 (show commands), CFLAGS=, WERROR=1,' \
-	    'PREFIX=, DESTDIR=, HDF5_PLUGIN_DIR='
+	    'PREFIX=, DESTDIR=, HDF5_PLUGIN_DIR=, KERNEL_CC='
 
 ## deps: installs the Debian packages that building and testing need, when missing
 deps:
@@ -92,7 +92,7 @@ PKG_CFLAGS := $(or $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null),$(addpre
     $(wildcard /usr/include/hdf5/serial /usr/include/$(MULTIARCH)/openblas-pthread)))
 PKG_LIBS   := $(or $(shell pkg-config --libs $(PACKAGES) 2>/dev/null),\
     $(addprefix -L,$(wildcard $(addprefix /usr/lib/$(MULTIARCH)/,hdf5/serial openblas-pthread))) \
-    -lhdf5 -lzstd -lxxhash -lopenblas -lz)
+    -lhdf5 -lzstd -lxxhash -lopenblas -lz -lpcre2-8)
 ifneq ($(MPICC),)
 MPI_FLAGS  := $(wordlist 2,1000,$(shell $(MPICC) -show))
 else ifeq ($(MPI),no)
@@ -135,8 +135,9 @@ $(B)/pic/%.o: %.c $(B)/flags | require
 	$(call say,CC    $< (-fPIC))
 	$(Q)$(PLAIN) -fPIC -MMD -MP -c $< -o $@
 
-# Kernels are compiled by the compiler that was there (not by ccache), unless TRA_CC says otherwise.
-$(B)/lib/codegen/cache.o: private COMPILE += -DTRA_BUILT_WITH='"$(firstword $(filter-out ccache %/ccache,$(CC)))"'
+# Kernels are compiled by the compiler that was there (not by ccache), unless TRA_CC says otherwise when a program runs.
+KERNEL_CC ?= $(firstword $(filter-out ccache %/ccache,$(CC)))
+$(B)/lib/codegen/cache.o: private COMPILE += -DTRA_BUILT_WITH='"$(KERNEL_CC)"'
 
 # Loops over the rows of tables and the bytes of CSV become vectors, however many there are; values stay IEEE.
 LOOPS := $(call objects,$(sort $(wildcard lib/table/*.c lib/relation/table_*.c formats/table_csv*.c)))

@@ -23,18 +23,21 @@ class Tra(MakefilePackage):
     depends_on("zstd")
     depends_on("xxhash")
     depends_on("zlib-api")
+    depends_on("pcre2")
     depends_on("sleef")
     depends_on("mpi", when="+mpi")
 
     def flags(self):
         # Spack's compiler wrapper knows where headers and libraries are; pkg-config has other names for HDF5 there.
+        # It works in builds alone: kernels, which a program compiles as it runs, are for the compiler itself.
         spec = self.spec
         words = [
             f"CC={spack_cc}",
             f"PREFIX={self.prefix}",
             f"HDF5_PLUGIN_DIR={self.prefix.lib.hdf5.plugins}",
             f"PKG_CFLAGS=-I{spec['openblas'].prefix.include}",
-            "PKG_LIBS=-lhdf5 -lzstd -lxxhash -lopenblas -lz",
+            "PKG_LIBS=-lhdf5 -lzstd -lxxhash -lopenblas -lz -lpcre2-8",
+            f"KERNEL_CC={self.compiler.cc}",
         ]
         words.append(f"MPICC={spec['mpi'].mpicc}" if "+mpi" in spec else "MPI=no")
         return words

@@ -19,6 +19,7 @@ left() { find "$1" \( -type f -o -type l \) -printf '%P\n' | grep -v '^var/lib/d
     dpkg-deb -f "$deb" >fields
     grep -q '^Depends: .*libopenmpi.*openmpi-bin' fields
     grep -q '^Depends: .*libc6' fields
+    grep -q '^Depends: .*libpcre2-8-0.*tzdata' fields
     dpkg-deb -c "$deb" >files
     for f in bin/tra share/man/man1/tra.1.gz share/bash-completion/completions/tra share/zsh/vendor-completions/_tra \
         share/fish/vendor_completions.d/tra.fish share/tra/batch/slurm.sh share/doc/tra/copyright; do
@@ -107,11 +108,12 @@ END
     cat >spack/package.py <<'END'
 import os, pathlib, subprocess, sys
 def ignore(*a, **k): pass
-version = variant = depends_on = license = ignore
+version = variant = license = ignore
+def depends_on(what, **k): print("depends on", what)
 spack_cc = "gcc"
 class P(str):
     def __getattr__(self, name): return P(self + "/" + name)
-class MakefilePackage: prefix = P("/opt/tra")
+class MakefilePackage: prefix, compiler = P("/opt/tra"), type("C", (), {"cc": "/opt/gcc/bin/gcc"})
 def make(*words): subprocess.run(["make", "-n", "-C", os.environ["ROOT"], "B=" + os.getcwd() + "/b", *words], check=True)
 END
     cat >try.py <<'END'
@@ -138,7 +140,13 @@ END
     has "-I/opt/dep/include"
     has "/opt/tra/bin/tra"
     has "/opt/tra/lib/hdf5/plugins/libh5zzstd.so"
+    has "/opt/gcc/bin/gcc"
     lacks "missing packages"
+    # every library of the Makefile is there, and somebody brings it
+    for library in $(sed -n 's/^    \(-lhdf5 .*\))$/\1/p' "$ROOT/Makefile"); do
+        has " $library"
+        grep -qi "depends on .*$(sed 's/^-l//; s/-8$//; s/^z$/zlib/' <<<"$library")" <<<"$output"
+    done
     [ -n "${SAN:-}" ] || status 0 make --no-print-directory -C "$ROOT" B="${BUILD#"$ROOT"/}" install PREFIX="$PWD/pre"
     grep -q "prefix = \"$PWD/pre\"" pre/share/tra/module.lua
     grep -q "HDF5_PLUGIN_PATH\", \"$PWD/pre/lib/hdf5/plugins\"" pre/share/tra/module.lua
