@@ -231,21 +231,23 @@ $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(MPI_OBJ) $(B)/libtra.a
 tests: $(PROGRAMS) $(TESTS) $(B)/tests/choice $(REPLAYS)
 
 # ---- testing ----
-# The packages come first, then a second make finds them.
+# The packages come first, then a second make finds them. Those that only tests need are installed while it builds.
 
 # Also the program with each other MPI, which 66-mpi.bats tests.
 define build_tests
-	@$(SUBMAKE) WERROR=1 tests
+	@bash share/deps.sh install build
+	@mkdir -p $(B); bash share/deps.sh install >$(B)/deps.log 2>&1 & deps=$$!; $(SUBMAKE) WERROR=1 tests; built=$$?; \
+	    wait $$deps || { cat $(B)/deps.log; exit 1; }; exit $$built
 	@for mpi in no mpich; do $(SUBMAKE) WERROR=1 MPI=$$mpi $(B)/mpi-$$mpi/tra || exit 1; done
 endef
 
 ## check: builds with -Werror and runs all tests; the last line counts them
-check: deps
+check:
 	$(build_tests)
 	@bash tests/run $(B)
 
 ## check-long: check, with the tests that take long
-check-long: deps
+check-long:
 	$(build_tests)
 	@TRA_TEST_LONG=1 bash tests/run $(B)
 
@@ -289,7 +291,7 @@ check-valgrind: deps
 	@OPENBLAS_CORETYPE=Haswell TRA_TEST_WRAP='valgrind -q --error-exitcode=99' bash tests/run $(B) unit
 
 ## check-slurm: jobs under a real Slurm on this machine, which it installs, starts and ends (needs root)
-check-slurm: deps
+check-slurm:
 	$(build_tests)
 	@tests/slurm/run $(B)
 

@@ -1,8 +1,9 @@
 #!/bin/bash
 # What building and testing tra needs.
 #
-#   deps.sh build     says which packages a build lacks (status 1 if any)
-#   deps.sh install   installs what is missing for building and testing, with apt-get
+#   deps.sh build           says which packages a build lacks (status 1 if any)
+#   deps.sh install         installs what is missing for building and testing, with apt-get
+#   deps.sh install build   ... for building alone
 #
 # Looks for the things themselves (commands, libraries, modules), so that it is quick and that other ways of having
 # them count. MPI (openmpi, mpich, no) says which MPI is to be built with; where MPICC is set, its own is there.
@@ -47,8 +48,8 @@ need tzdata test -e /usr/share/zoneinfo/UTC
 [[ $mpi == openmpi ]] && need openmpi-bin have mpirun
 [[ $mpi == mpich ]] && need mpich have mpiexec.mpich
 
-case ${1-} in
-build) ;;
+case $* in
+build | 'install build') ;;
 install)
     need bats have bats
     need libmpich-dev test -e "$(compgen -G '/usr/include/*-linux-gnu/mpich/mpi.h')" # the second MPI of the tests
@@ -64,7 +65,7 @@ install)
     for m in xarray netCDF4 anndata; do need "python3-${m,,}" python "$m"; done
     ;;
 *)
-    echo "usage: deps.sh build|install" >&2
+    echo "usage: deps.sh build|install [build]" >&2
     exit 2
     ;;
 esac
