@@ -144,8 +144,8 @@ TRA_MUSTUSE tra_status tra_rel_read(tra_rel *r, int64_t ordinal, void *buf, void
 TRA_MUSTUSE tra_status tra_rel_check(tra_rel *r, tra_err *e);
 
 /* Can the array be read past the page cache? Only when the relation has been read from before, and the chunk is stored
- * as it is, is large, and begins at a whole page. Then read_direct, into a buffer aligned to 4096 bytes, takes next to
- * no processor time, but the full time of the disk even when the page cache has the chunk. */
+ * as it is, is large, begins at a whole page, and is not in the page cache. Then read_direct, into a buffer aligned to
+ * 4096 bytes, takes next to no processor time, but the full time of the disk. */
 bool tra_rel_can_read_direct(const tra_rel *r, int64_t ordinal);
 TRA_MUSTUSE tra_status tra_rel_read_direct(tra_rel *r, int64_t ordinal, void *buf, tra_err *e);
 

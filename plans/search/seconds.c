@@ -61,6 +61,27 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
     return (most - both) / one_way + both / rates->network;
 }
 
+/* How many times longer a product takes than its operations by BLAS do at their best: narrow operands are packed for a
+ * few operations on each element, and those of a vector take as long as they are read. 1 where nothing is narrow. */
+static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims *b, double flops, double memory) {
+    enum { NARROW = 64, PACKED = 12 }; /* operations that packing an element takes */
+    static const double PASS = 3;      /* elements that a pass moves: it reads two and writes one */
+    tra_product p;
+    double m[2][2] = {{1, 1}, {1, 1}}; /* extents of the labels of the left operand alone, and of the right one, ... */
+    if (!tra_kernel_is_product(k, a, b, &p)) return 1; /* ... of those that are summed; and of those of all three */
+    for (int o = 0; o < 2; o++)
+        for (int d = 0; d < p.rank[o]; d++) {
+            bool kept = memchr(p.out, p.in[o][d], (size_t)p.nout) != NULL;
+            bool both = memchr(p.in[1 - o], p.in[o][d], (size_t)p.rank[1 - o]) != NULL;
+            if (!both || !o) m[both || !kept][both ? kept : o] *= (double)(o ? b : a)->v[d];
+        }
+    double left = m[0][0], right = m[0][1], summed = m[1][0], least = fmin(left, fmin(right, summed));
+    double moved = left * summed + right * summed + left * right;
+    double times = moved / PASS / (2 * fmax(1, left * right * summed)) * flops / memory;
+    if (least > 1 && least < NARROW) times = fmax(times, 1 + PACKED * (1 / left + 1 / right + 1 / summed));
+    return fmax(1, times);
+}
+
 double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *r, tra_dtype t, double busiest,
                         const tra_rates *rates) {
     size_t size = tra_dtype_size(t);
@@ -72,7 +93,9 @@ double tra_work_seconds(const tra_kernel *k, const tra_type *l, const tra_type *
     if (k && !held && (tra_kernel_props(k) & TRA_P_CONTRACTION)) {
         enum { SLOWER = 4 }; /* than BLAS: integers, which run by loops or are converted for BLAS */
         bool blas = tra_dtype_rows[t].blas;
-        return blas ? busiest / (size == 4 ? rates->flops_f32 : rates->flops_f64) : SLOWER * busiest / rates->flops_f64;
+        double rate = !blas ? rates->flops_f64 / SLOWER : size == 4 ? rates->flops_f32 : rates->flops_f64;
+        double times = r ? narrowness(k, &l->cat->bound, &r->cat->bound, rate, rates->memory / (double)size) : 1;
+        return times * busiest / rate;
     }
     return busiest * (double)size / rates->memory * (k ? tra_kernel_passes(k, held) : 1);
 }

@@ -5,6 +5,7 @@
 #include "../../lib/relation/store.h"
 #include "check.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -28,6 +29,13 @@ static inline const char *at(const char *name) {
     while (paths[i] && strcmp(paths[i] + n, name) != 0) i++;
     if (!paths[i]) paths[i] = tra_asprintf("%s/%s", dir, name);
     return paths[i];
+}
+
+/* The page cache forgets a file, where the file system lets it. */
+static inline void leave_page_cache(const char *path) {
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0 && fsync(fd) == 0 && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+    close(fd);
 }
 
 static inline int leftovers(void) { /* hidden files: temporary ones and locks */
