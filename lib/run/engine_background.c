@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-/* Direct reads, past the page cache, leave the processor to the tasks, but they wait for the disk. So background threads
- * read ahead directly, while all workers compute, what the page cache does not have (tra_rel_can_read_direct). When a
- * worker has to wait for a direct read, the next 1, 3, 7, ... blocks are left to the workers, who read through the page
- * cache: a back-off that is halved by each direct read that was in time. */
+/* Direct reads, past the page cache, leave the processor to the tasks, but wait for the disk. So background threads read
+ * ahead directly, while all workers compute, what the page cache does not have (tra_rel_can_read_direct). When a worker
+ * has to wait for a direct read, the next 1, 3, 7, ... blocks are left to the workers, who read through the page cache:
+ * a back-off that is halved by each direct read that was in time. */
 enum { MOST_BACKOFF = 256 };
 
 enum { WAITING = 4 }; /* background calls that may wait for a thread */

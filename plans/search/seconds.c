@@ -73,7 +73,7 @@ static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims 
         for (int d = 0; d < p.rank[o]; d++) {
             bool kept = memchr(p.out, p.in[o][d], (size_t)p.nout) != NULL;
             bool both = memchr(p.in[1 - o], p.in[o][d], (size_t)p.rank[1 - o]) != NULL;
-            if (!both || !o) m[both || !kept][both ? kept : o] *= (double)(o ? b : a)->v[d];
+            if (!both || !o) m[both || !kept][both ? kept : kept * o] *= (double)(o ? b : a)->v[d];
         }
     double left = m[0][0], right = m[0][1], summed = m[1][0], least = fmin(left, fmin(right, summed));
     double moved = left * summed + right * summed + left * right;
