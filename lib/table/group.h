@@ -102,6 +102,15 @@ const tra_group *tra_group_as(tra_arena *a, const tra_group *g, tra_group_pass p
 /* data: a tra_group; FINAL and MERGE are over what PARTIAL makes, or MERGE. */
 extern const tra_rows_ops tra_group_ops;
 
+/* The groups of what a pass over rows makes (WHOLE or PARTIAL), whose rows lie nowhere else. */
+typedef struct tra_group_of_pass {
+    const tra_rowwise *r;
+    const tra_group *g;
+    const int *column; /* of each column of the rows the one that it is; NULL: the pass makes some */
+} tra_group_of_pass;
+const tra_group_of_pass *tra_group_of_pass_new(tra_arena *a, const tra_rowwise *r, const tra_group *g);
+extern const tra_rows_ops tra_group_of_pass_ops; /* data: a tra_group_of_pass */
+
 /* Sorts the rows of one block by these columns, stably. */
 typedef struct tra_sort {
     const tra_schema *in;

@@ -129,12 +129,17 @@ static int64_t half_words(const tra_group *g) {
     return TRA_DIRECT_HALVES;
 }
 
-static int64_t head_bytes(const tra_group *g) { return tra_vectors_bytes(operand(g)->n + tra_group_out(g)->n); }
+static int64_t head_bytes(const tra_group *g) { return tra_vectors_bytes(tra_group_out(g)->n); }
+
+/* Bytes that so many rows need besides their vectors. */
+static int64_t rows_scratch(const tra_group *g, int64_t rows) {
+    int64_t words = tra_add_most(tra_ceil_div(tra_mul_most(rows, half_words(g)), 2), MORE);
+    return tra_add_most(head_bytes(g), tra_mul_most(words, sizeof(int64_t)));
+}
 
 static int64_t group_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
-    int64_t words = tra_add_most(tra_ceil_div(tra_mul_most(ext_a->v[0], half_words(data)), 2), MORE);
     (void)ext_b;
-    return tra_add_most(head_bytes(data), tra_mul_most(words, sizeof(int64_t)));
+    return tra_add_most(tra_vectors_bytes(operand(data)->n), rows_scratch(data, ext_a->v[0]));
 }
 
 static int64_t groups_most(const tra_group *g, int64_t rows) { return g->nkeys ? tra_min64(rows, g->most) : 1; }
@@ -178,23 +183,125 @@ static int64_t make_groups(const tra_group *g, const tra_batch *in, int64_t *wor
     return s.groups;
 }
 
+/* a: the cell of the rows. */
+static void run_rows(const tra_group *g, const tra_cell *a, const tra_batch *in, tra_cell *out, void *scratch) {
+    tra_batch made = {.v = scratch};
+    if (!tra_group_takes_states(g))
+        tra_refuse_errors(a, in, in->schema->n, NULL, "by which rows are grouped or which is aggregated");
+    tra_columns_begin(out, tra_group_out(g), groups_most(g, in->rows), &made);
+    int64_t groups = make_groups(g, in, (int64_t *)((char *)scratch + head_bytes(g)), &made);
+    tra_columns_end(out, tra_group_out(g), groups);
+}
+
+static void no_rows(const tra_group *g, tra_cell *out, void *scratch) {
+    tra_batch made = {.v = scratch};
+    tra_columns_begin(out, tra_group_out(g), 0, &made);
+}
+
 static void group_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     (void)b;
     const tra_group *g = data;
     const tra_schema *from = operand(g);
-    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)scratch + from->n};
-    tra_err e = {0};
-    if (tra_columns_of(a, from, &in, &e) != TRA_OK) {
-        tra_kernel_fail("%s", e.msg);
-        tra_columns_begin(out, tra_group_out(g), 0, &made);
-        return;
-    }
-    in.schema = from;
-    if (!tra_group_takes_states(g))
-        tra_refuse_errors(a, &in, from->n, NULL, "by which rows are grouped or which is aggregated");
-    tra_columns_begin(out, tra_group_out(g), groups_most(g, in.rows), &made);
-    int64_t groups = make_groups(g, &in, (int64_t *)((char *)scratch + head_bytes(g)), &made);
-    tra_columns_end(out, tra_group_out(g), groups);
+    tra_batch in;
+    void *rest = (char *)scratch + tra_vectors_bytes(from->n);
+    if (tra_open_rows(a, from, true, scratch, &in))
+        run_rows(g, a, &in, out, rest);
+    else
+        no_rows(g, out, rest);
 }
 
 const tra_rows_ops tra_group_ops = {.scratch = group_scratch, .bytes = group_bytes, .run = group_run};
+
+/* ---- of a pass --------------------------------------------------------------------------------------------------- */
+
+static int64_t values_bytes(const tra_column *c, int64_t rows) {
+    return tra_round64(tra_mul_most(rows, (int64_t)tra_coltype_size(c->type)));
+}
+static int64_t states_bytes(const tra_column *c, int64_t rows) {
+    return tra_column_has_states(c) ? tra_round64(rows) : 0;
+}
+
+/* Columns that are those of the operand as they are need no room. */
+static int64_t pass_room(const tra_group_of_pass *p, int64_t rows) {
+    int64_t bytes = 0;
+    for (int i = 0; !p->column && i < p->g->in->n; i++) {
+        const tra_column *c = &p->g->in->v[i];
+        bytes = tra_add_most(bytes, tra_add_most(values_bytes(c, rows), states_bytes(c, rows)));
+    }
+    return bytes;
+}
+
+static int64_t pass_vectors(const tra_group_of_pass *p) {
+    return tra_vectors_bytes(tra_rowwise_in(p->r)->n) + tra_vectors_bytes(p->g->in->n);
+}
+
+static int64_t pass_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_group_of_pass *p = data;
+    (void)ext_b;
+    int64_t rows = ext_a->v[0], bytes = tra_max64(tra_rowwise_scratch(p->r), rows_scratch(p->g, rows));
+    return tra_add_most(pass_vectors(p), tra_add_most(pass_room(p, rows), bytes));
+}
+
+static int64_t pass_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    return group_bytes(((const tra_group_of_pass *)data)->g, a, b, out, scratch);
+}
+
+/* Makes the rows of the pass at `room`; false after a failure. */
+static bool make_rows(const tra_group_of_pass *p, int64_t first, const tra_batch *in, char *room, void *scratch,
+                      tra_batch *to) {
+    tra_err e = {0};
+    tra_table_notes notes = {0};
+    to->rows = in->rows;
+    for (int i = 0; i < p->g->in->n; i++) {
+        if (p->column) {
+            to->v[i] = in->v[p->column[i]];
+            continue;
+        }
+        const tra_column *c = &p->g->in->v[i];
+        to->v[i].values = room;
+        room += values_bytes(c, in->rows);
+        to->v[i].state = tra_column_has_states(c) ? (uint8_t *)room : NULL;
+        room += states_bytes(c, in->rows);
+    }
+    bool ok = p->column || tra_rowwise_run(p->r, in, first, to, scratch, &notes, &e) == TRA_OK;
+    if (!ok) tra_kernel_fail("%s", e.msg);
+    tra_table_notes_add(&notes);
+    return ok;
+}
+
+static void pass_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b;
+    const tra_group_of_pass *p = data;
+    tra_batch in, rows = {.schema = p->g->in};
+    char *room = (char *)scratch + pass_vectors(p), *rest = room + pass_room(p, a->array.ext.v[0]);
+    tra_cell of = *a;
+    rows.v = (tra_vector *)((char *)scratch + tra_vectors_bytes(tra_rowwise_in(p->r)->n));
+    if (tra_rowwise_selects(p->r)) of.first = -1;
+    if (tra_open_rows(a, tra_rowwise_in(p->r), true, scratch, &in) &&
+        make_rows(p, tra_max64(0, a->first), &in, room, rest, &rows))
+        run_rows(p->g, &of, &rows, out, rest);
+    else
+        no_rows(p->g, out, rest);
+}
+
+const tra_rows_ops tra_group_of_pass_ops = {.scratch = pass_scratch, .bytes = pass_bytes, .run = pass_run};
+
+/* Of each column of the pass the one of its operand that it is; NULL: some are others. */
+static const int *columns_as_they_are(tra_arena *a, const tra_rowwise *r) {
+    const tra_rowwise_step *v;
+    int n = tra_rowwise_steps(r, &v), *at = tra_news(a, int, tra_rowwise_out(r)->n + 1);
+    for (int c = 0; c < tra_rowwise_out(r)->n; c++) {
+        at[c] = c;
+        for (int k = n - 1; k >= 0; k--) {
+            if (v[k].selects || v[k].x[at[c]]->op != TRA_C_COLUMN) return NULL;
+            at[c] = v[k].x[at[c]]->column;
+        }
+    }
+    return at;
+}
+
+const tra_group_of_pass *tra_group_of_pass_new(tra_arena *a, const tra_rowwise *r, const tra_group *g) {
+    tra_group_of_pass *p = tra_new(a, tra_group_of_pass);
+    *p = (tra_group_of_pass){r, g, columns_as_they_are(a, r)};
+    return p;
+}

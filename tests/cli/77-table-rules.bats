@@ -111,6 +111,18 @@ same_table() {
     done
 }
 
+@test "Q-14: groups of a pass are made of its operand; rows that selections leave, NULLs, what cannot be computed" {
+    trips
+    tra import -q --table --block 2000 trip.csv -o trip.h5 # more rows than a strip
+    same_table Q-14 'A = group(trip, [start, member], n = count(), s = sum(minutes), m = max(w))' Q-14
+    same_table Q-14 'A = group(select(trip, minutes > 40), [member, q = start % 3], n = count(w), s = std(w * minutes), f = first(end))' Q-14
+    same_table Q-14 'A = group(select(trip, minutes > 1000000), [member], s = sum(w))' Q-14
+    same_table Q-14 'A = group(select(trip, isnull(w)), [], n = count(), s = sum(minutes), x = var(minutes))' Q-14
+    printf 'input trip from "trip.h5"\nA = group(trip, [member], s = sum(9223372036854775807 - 40 + minutes))\noutput A\n' >p.tra
+    status 3 tra run -q p.tra
+    has 'could not be computed: an integer does not fit its type'
+}
+
 @test "Q-1, Q-2, Q-3, Q-7: selections go to the tables that they are of, in one pass with what is computed" {
     trips
     same_table Q-3,Q-2 'J = join(trip, station, start == code)

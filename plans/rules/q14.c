@@ -1,0 +1,32 @@
+/* q14.c - rule Q-14: groups of what a pass over rows makes are made of its operand, block by block, so that the rows of
+ * the pass are not kept. What else reads these rows has them as before. */
+#include "../../lib/table/group.h"
+#include "pipeline.h"
+
+static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
+    const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
+    const tra_rowwise *r = y && side == 0 && y->node.op == TRA_OP_TRANSFORM ? tra_rowwise_of_expr(y) : NULL;
+    if (!r || !k || k->ops != &tra_group_ops || tra_rowwise_is_matrix(r, NULL)) return;
+    tra_group_pass stage = tra_group_pass_of(k->data);
+    if (stage != TRA_GROUP_PARTIAL && stage != TRA_GROUP_WHOLE) return;
+    const tra_rows_kernel *pass = tra_kernel_rows(y->node.kernel);
+    tra_rows_kernel made = *k;
+    made.text = tra_arena_printf(w->m->arena, "%s of %s", k->text, pass->text);
+    made.flops = pass->flops + pass->share * k->flops;
+    made.share *= k->most == INT64_MAX ? pass->share : 1;
+    made.ops = &tra_group_of_pass_ops;
+    made.data = tra_group_of_pass_new(w->m->arena, r, k->data);
+    tra_node n = tra_proto_transform(tra_kernel_of_rows(w->m->arena, &made), y->node.in[0]);
+    tra_claim(w, x, y, 0, &n, NULL, NULL);
+}
+
+const tra_rule tra_rule_q_14 = {
+    .name = "Q-14",
+    .equivalence =
+        "group(project(select(T, p), c, ...), k, ...) = groups of T, whose rows are selected and made as it goes",
+    .condition = "",
+    .forth = group_operand,
+    .cases = {
+        {.program = "P = group(trip, [k], x = sum(x))\n" SUM_OF("x"), .makes = "group([k], x = sum(x)) of "},
+        {.program = "P = group(select(trip, x > 0), [m = k % 2], x = max(x * 2))\n" SUM_OF("x"), .makes = " of "},
+    }};
