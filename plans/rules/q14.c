@@ -5,10 +5,12 @@
 
 static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) {
     const tra_rows_kernel *k = x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-    const tra_rowwise *r = y && side == 0 && y->node.op == TRA_OP_TRANSFORM ? tra_rowwise_of_expr(y) : NULL;
-    if (!r || !k || k->ops != &tra_group_ops || tra_rowwise_is_matrix(r, NULL)) return;
+    if (!y || side != 0 || !k || k->ops != &tra_group_ops) return;
     tra_group_pass stage = tra_group_pass_of(k->data);
     if (stage != TRA_GROUP_PARTIAL && stage != TRA_GROUP_WHOLE) return;
+    const tra_rowwise *r = tra_rowwise_of_expr(y);
+    if (y->node.op == TRA_OP_JOIN) tra_refuse(w, x, "the rows are a join's, or of a pass that asks for their numbers");
+    if (!r || tra_rowwise_is_matrix(r, NULL)) return;
     const tra_rows_kernel *pass = tra_kernel_rows(y->node.kernel);
     tra_rows_kernel made = *k;
     made.text = tra_arena_printf(w->m->arena, "%s of %s", k->text, pass->text);
@@ -24,9 +26,12 @@ const tra_rule tra_rule_q_14 = {
     .name = "Q-14",
     .equivalence =
         "group(project(select(T, p), c, ...), k, ...) = groups of T, whose rows are selected and made as it goes",
-    .condition = "",
+    .condition = "the pass does not ask for the numbers of rows",
     .forth = group_operand,
     .cases = {
         {.program = "P = group(trip, [k], x = sum(x))\n" SUM_OF("x"), .makes = "group([k], x = sum(x)) of "},
         {.program = "P = group(select(trip, x > 0), [m = k % 2], x = max(x * 2))\n" SUM_OF("x"), .makes = " of "},
+        {.program = "P = group(trip, [k], x = max(row()))\n" SUM_OF("x"),
+         .refused = "asks for their numbers",
+         .tables = true},
     }};
