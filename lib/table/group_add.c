@@ -22,6 +22,10 @@ typedef enum way {
     MOST_REAL,
     LEAST_WHOLE,
     MOST_WHOLE,
+    PARTS_COUNT, /* of states */
+    PARTS_REAL,
+    PARTS_WHOLE,
+    PARTS_MOMENTS,
     TOTALS
 } way;
 
@@ -40,6 +44,14 @@ typedef struct powers {
 typedef struct pair {
     double x, y, xx, yy, xy;
 } pair;
+typedef struct part {
+    int64_t n;
+    held sum;
+} part;
+typedef struct moments_part {
+    int64_t n;
+    double mean, square;
+} moments_part;
 typedef struct extreme {
     held best;
     int64_t row; /* -1: there is none yet */
@@ -55,6 +67,10 @@ static const size_t sizes[] = {[ROWS] = 0,
                                [MOST_REAL] = sizeof(extreme),
                                [LEAST_WHOLE] = sizeof(extreme),
                                [MOST_WHOLE] = sizeof(extreme),
+                               [PARTS_COUNT] = sizeof(part),
+                               [PARTS_REAL] = sizeof(part),
+                               [PARTS_WHOLE] = sizeof(part),
+                               [PARTS_MOMENTS] = sizeof(moments_part),
                                [TOTALS] = sizeof(tra_group_total)};
 
 /* Some groups, from .. from + n - 1, of which an aggregate is made. */
@@ -210,6 +226,10 @@ static bool add_strip(adding *a, int64_t from, bool again) {
     case LEAST_WHOLE: BEST(whole, whole[i] < e[k].best.whole) break;
     case MOST_WHOLE: BEST(whole, whole[i] > e[k].best.whole) break;
     case ROWS:
+    case PARTS_COUNT:
+    case PARTS_REAL:
+    case PARTS_WHOLE:
+    case PARTS_MOMENTS:
     case TOTALS: break;
     }
     return !over;
@@ -219,6 +239,34 @@ static bool add_rows(adding *a, bool again) {
     bool fits = true;
     for (int64_t from = 0; from < a->d->n; from += STRIP) fits &= add_strip(a, from, again);
     return fits;
+}
+
+/* The states of each row are added to those of its group. False: a sum of whole numbers takes more than 64 bits. */
+static bool add_parts(adding *a) {
+    const tra_vector *v = &a->d->in->v[a->x->state];
+    const int64_t *count = v[0].values;
+    bool over = false;
+    part *p = a->to;
+    moments_part *m = a->to;
+    for (int64_t from = 0; from < a->d->n; from += STRIP) {
+        const strip r = strip_of(a, from);
+        const int64_t *n = count + from;
+        const double *real = a->way == PARTS_REAL || a->way == PARTS_MOMENTS ? (double *)v[1].values + from : NULL;
+        const double *square = a->way == PARTS_MOMENTS ? (double *)v[2].values + from : NULL;
+        const int64_t *low = a->way == PARTS_WHOLE ? (int64_t *)v[1].values + from : NULL;
+        const int64_t *high = low ? (int64_t *)v[2].values + from : NULL;
+        if (low)
+            EACH_ROW(p[k].n += n[i]; over |= high[i] != low[i] >> 63;
+                     over |= __builtin_add_overflow(p[k].sum.whole, low[i], &p[k].sum.whole))
+        else if (square)
+            EACH_ROW(tra_group_total t = {.n = m[k].n, .mean = m[k].mean, .square = m[k].square};
+                     tra_group_combine(&t, n[i], real[i], square[i]); m[k] = (moments_part){t.n, t.mean, t.square})
+        else if (real)
+            EACH_ROW(p[k].n += n[i]; p[k].sum.real += real[i])
+        else
+            EACH_ROW(p[k].n += n[i])
+    }
+    return !over;
 }
 
 /* Any aggregate of rows or states. */
@@ -237,7 +285,11 @@ static void add_totals(adding *a) {
 
 static way way_of(const tra_group_direct *d, const tra_group_aggregate *x) {
     bool whole = x->whole, dictionary = tra_coltype_is_coded(x->of.type);
-    if (tra_group_takes_states(d->g)) return TOTALS;
+    if (tra_group_takes_states(d->g)) {
+        if (x->way == TRA_WAY_COUNT) return PARTS_COUNT;
+        if (x->way == TRA_WAY_SUM) return whole ? PARTS_WHOLE : PARTS_REAL;
+        return x->way == TRA_WAY_MOMENTS ? PARTS_MOMENTS : TOTALS;
+    }
     if (x->c.column < 0) return ROWS;
     switch (x->way) {
     case TRA_WAY_COUNT: return ROWS;
@@ -297,6 +349,7 @@ static bool total(adding *a) {
     if (a->state[0] || a->state[1]) count_values(a);
     if (a->way == ROWS) return true;
     memset(a->to, 0, sizes[a->way] * a->n);
+    if (a->way >= PARTS_COUNT) return add_parts(a);
     for (uint32_t k = 0; a->way >= LEAST_REAL && k < a->n; k++) ((extreme *)a->to)[k].row = -1;
     bool means = a->way >= MOMENTS && a->way <= PAIRS;
     if (means) clear_first(a);
@@ -327,21 +380,79 @@ static tra_group_total total_of(const adding *a, uint32_t k) {
     case MOST_REAL:
     case LEAST_WHOLE:
     case MOST_WHOLE: t.row = ((const extreme *)a->to)[k].row; break;
+    case PARTS_COUNT:
+    case PARTS_REAL:
+    case PARTS_WHOLE: {
+        const part *p = (const part *)a->to + k;
+        t.n = p->n;
+        if (a->way == PARTS_REAL)
+            t.real = p->sum.real;
+        else
+            t.sum = p->sum.whole;
+        break;
+    }
+    case PARTS_MOMENTS: {
+        const moments_part *p = (const moments_part *)a->to + k;
+        t.n = p->n, t.mean = p->mean, t.square = p->square;
+        break;
+    }
     case ROWS:
     case TOTALS: break;
     }
     return t;
 }
 
+/* In the order of keys, of each of these groups k: what it is. */
+#define EACH_GROUP(T, column, what)                                                                                    \
+    do {                                                                                                               \
+        T *to = (column)->values;                                                                                      \
+        for (int64_t i = 0; i < a->d->groups; i++) {                                                                   \
+            uint32_t k = (uint32_t)a->d->order[i] - a->from;                                                           \
+            if (k < a->n) to[i] = what;                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+/* States, column by column. False: each is made of a total. */
+static bool put_states(const adding *a, tra_batch *out) {
+    tra_vector *v = &out->v[a->x->state];
+    const int64_t *whole = a->to;
+    const double *real = a->to;
+    const part *p = a->to;
+    const moments *m = a->to;
+    switch (a->way) {
+    case WHOLES:
+        EACH_GROUP(int64_t, &v[1], whole[k]);
+        EACH_GROUP(int64_t, &v[2], whole[k] >> 63);
+        break;
+    case REALS: EACH_GROUP(double, &v[1], real[k]); break;
+    case MOMENTS:
+        EACH_GROUP(double, &v[1], m[k].mean);
+        EACH_GROUP(double, &v[2], m[k].square);
+        break;
+    case PARTS_WHOLE:
+        EACH_GROUP(int64_t, &v[0], p[k].n);
+        EACH_GROUP(int64_t, &v[1], p[k].sum.whole);
+        EACH_GROUP(int64_t, &v[2], p[k].sum.whole >> 63);
+        return true;
+    case ROWS: break;
+    default: return false;
+    }
+    EACH_GROUP(int64_t, &v[0], a->count[k]);
+    return true;
+}
+
 /* All aggregates that have the totals of aggregate i. */
 static void put_all(const adding *a, int i, tra_batch *out) {
     const tra_group *g = a->d->g;
+    if (tra_group_makes_states(g) && put_states(a, out)) return;
     int last = tra_group_makes_states(g) ? i + 1 : g->n;
     for (int j = i; j < last; j++) {
         if (g->v[j].same != i) continue;
-        for (uint32_t k = 0; k < a->n; k++) {
+        for (int64_t to = 0; to < a->d->groups; to++) {
+            uint32_t k = (uint32_t)a->d->order[to] - a->from;
+            if (k >= a->n) continue;
             const tra_group_total t = total_of(a, k);
-            tra_group_put(g, j, a->d->in, &t, NULL, out, a->d->place[a->from + k]);
+            tra_group_put(g, j, a->d->in, &t, NULL, out, to);
         }
     }
 }

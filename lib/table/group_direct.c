@@ -8,15 +8,15 @@
 enum { STRIP = 1024, MOST_KEYS = 64, AHEAD = 16 };
 
 /* How scratch is cut, of n rows, in words from the beginning:
- *   lists           [0, n/2) the group of each row; then of each group its first row, its rows, and its place, n/2 each
- *   to find groups  [2n, 3n) slots, [3n, 3.5n) words of groups that are hashed, which are at most half as many as rows
- *   to sort groups  [2n, 3n) first rows; or, of groups that are hashed, [2n, 2.5n) first rows, [2.5n, 3.5n) room
- *   to add up       [2n, 3.5n) totals */
+ *   lists           [0, n/2) the group of each row; then of each group its first row and its rows, and their order, n/2
+ * each to find groups  [2n, 3n) slots, [3n, 3.5n) words of groups that are hashed, which are at most half as many as
+ * rows to sort groups  [2n, 3n) first rows; or, of groups that are hashed, [2n, 2.5n) first rows, [2.5n, 3.5n) room to
+ * add up       [2n, 3.5n) totals */
 typedef struct finding {
     const tra_group *g;
     const tra_batch *in;
     int64_t n, groups;
-    int32_t *of, *first, *count, *place, *slot;
+    int32_t *of, *first, *count, *order, *slot;
     uint64_t *key; /* of each group */
     tra_key_bits keys[MOST_KEYS];
 } finding;
@@ -78,15 +78,15 @@ static bool find_by_hash(finding *f) {
 static void take_places(finding *f, int bits, int64_t *first) {
     int64_t at = 0;
     for (int64_t s = 0; s < INT64_C(1) << bits; s++)
-        if (f->slot[s] >= 0) f->place[f->slot[s]] = (int32_t)at++;
-    for (int64_t k = 0; k < f->groups; k++) first[f->place[k]] = f->first[k];
+        if (f->slot[s] >= 0) f->order[at++] = f->slot[s];
+    for (int64_t k = 0; k < f->groups; k++) first[k] = f->first[f->order[k]];
 }
 
 /* Groups in the order of their keys. room: 2 words for each group. */
 static void sort_groups(finding *f, int64_t *first, int64_t *room) {
     for (int64_t k = 0; k < f->groups; k++) first[k] = f->first[k];
     tra_order_rows(f->in, f->g->nkeys, f->g->key, NULL, first, f->groups, room);
-    for (int64_t k = 0; k < f->groups; k++) f->place[f->of[first[k]]] = (int32_t)k;
+    for (int64_t k = 0; k < f->groups; k++) f->order[k] = f->of[first[k]];
 }
 
 bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *words, tra_group_direct *d) {
@@ -100,7 +100,7 @@ bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *wor
     if (bits < 0) return false;
     f.first = (int32_t *)(words + half);
     f.count = (int32_t *)(words + 2 * half);
-    f.place = (int32_t *)(words + 3 * half);
+    f.order = (int32_t *)(words + 3 * half);
     f.key = (uint64_t *)(rest + 2 * half);
     bool place = bits <= 63 - __builtin_clzll((uint64_t)n),
          sorted = place && !tra_order_looks_up(in->schema, g->nkeys, g->key);
@@ -114,7 +114,7 @@ bool tra_group_find_direct(const tra_group *g, const tra_batch *in, int64_t *wor
         take_places(&f, bits, first);
     else
         sort_groups(&f, first, rest + half);
-    *d = (tra_group_direct){.g = g, .in = in, .n = n, .groups = f.groups, .first = first, .of = f.of, .place = f.place};
+    *d = (tra_group_direct){.g = g, .in = in, .n = n, .groups = f.groups, .first = first, .of = f.of, .order = f.order};
     d->count = f.count;
     d->room = (char *)(((uintptr_t)rest + 15) / 16 * 16);
     d->bytes = (int64_t)((char *)(rest + 3 * half) - d->room);

@@ -11,7 +11,7 @@ typedef struct tra_group_direct {
     int64_t n, groups;
     int64_t *first;       /* in the order of keys: the first row of each group; to be read before groups are added up */
     const int32_t *of;    /* the group of each row */
-    const int32_t *place; /* of each group: its place in the order of keys */
+    const int32_t *order; /* the groups in the order of keys */
     const int32_t *count; /* of each group: its rows */
     char *room;           /* for totals of some groups at a time */
     int64_t bytes;

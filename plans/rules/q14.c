@@ -19,6 +19,7 @@ static void group_operand(tra_rewriting *w, tra_expr *x, tra_expr *y, int side) 
     made.ops = &tra_group_of_pass_ops;
     made.data = tra_group_of_pass_new(w->m->arena, r, k->data);
     tra_node n = tra_proto_transform(tra_kernel_of_rows(w->m->arena, &made), y->node.in[0]);
+    n.span = x->node.span;
     tra_claim(w, x, y, 0, &n, NULL, NULL);
 }
 
