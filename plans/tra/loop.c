@@ -1,4 +1,5 @@
 /* loop.c - repeat statements: states, their next values, the condition, traces. */
+#include "loop_int.h"
 #include "storage.h"
 #include "table_build.h"
 
@@ -28,38 +29,6 @@ static tra_node *add_leaf(tra_build *b, const building *w, tra_leaf leaf, int it
     return n;
 }
 
-/* The columns of a state: any value of them may be NULL, or could not be computed. */
-static const tra_schema *state_columns(tra_build *b, const tra_schema *s) {
-    tra_column *v = tra_news(b->arena, tra_column, s->n);
-    tra_schema *out = tra_new(b->arena, tra_schema);
-    for (int i = 0; i < s->n; i++) {
-        v[i] = s->v[i];
-        v[i].nullable = v[i].fails = true;
-        v[i].file = NULL;
-    }
-    *out = (tra_schema){s->n, v};
-    return out;
-}
-
-/* The type of a state in every turn: that of its first value, but how many entries it has may change. */
-static tra_type state_type(tra_build *b, const tra_type *first) {
-    tra_type t = *first;
-    if (t.columns) { /* in other turns there may be fewer rows */
-        int64_t rows = t.bounded ? tra_type_entries(first).expected : t.cat->bound.v[0] * t.cat->n;
-        int64_t most = tra_mul_most(t.cat->bound.v[0], t.cat->n);
-        t.bounded = 1;
-        t.columns = state_columns(b, t.columns);
-        t.entries = tra_entries_about(b->arena, &t, (double)tra_min64(rows, most), most, t.cat->bound.v[0]);
-    }
-    if (!t.sparse) return t;
-    t.layout = NULL;
-    int64_t elements = tra_catalog_elements(t.cat);
-    t.entries = tra_entries_about(b->arena, &t, (double)tra_type_entries(first).expected, elements, INT64_MAX);
-    t.layout = tra_type_best_layout(&t);
-    t.entries = tra_entries_about(b->arena, &t, (double)tra_type_entries(first).expected, elements, INT64_MAX);
-    return t;
-}
-
 static void add_sink(tra_build *b, const tra_node *n, const char *name, tra_output_sink sink, int loop, int item,
                      int column) {
     tra_graph *g = b->g;
@@ -70,83 +39,6 @@ static void add_sink(tra_build *b, const tra_node *n, const char *name, tra_outp
 }
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
-
-static bool is_coded_otherwise(const tra_column *x, const tra_column *y) {
-    return x->dict && y->dict && x->type == y->type && !tra_dictionary_eq(x->dict, y->dict);
-}
-
-/* A string of x that y does not have; NULL: it has all. */
-static const char *string_beyond(tra_arena *a, const tra_dictionary *x, const tra_dictionary *y) {
-    for (int64_t c = 0; c < x->n; c++) {
-        int64_t len;
-        const char *s = tra_dictionary_at(x, c, &len);
-        if (tra_dictionary_find(y, s, len) < 0) return tra_arena_strndup(a, s, (size_t)len);
-    }
-    return NULL;
-}
-
-/* tra_table_project, with room for so many rows in a block. */
-static tra_node *project_with_room(tra_table_builder *w, int64_t rows) {
-    const char **names;
-    const tra_colexpr **x;
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, w->in->type.columns);
-    tra_table_split_terms(w, &names, &x);
-    tra_str text = {0};
-    tra_rowwise_project(r, w->op.nterms, names, x);
-    tra_rowwise_print(r, &text);
-    tra_str_printf(&text, ", room for %" PRId64 " rows", rows);
-    tra_node *n = tra_table_kernel(
-        w, w->in, NULL, 0, 0,
-        &(tra_rows_kernel){.text = tra_table_text(w->b->arena, &text),
-                           .use = TRA_USE_MAP,
-                           .columns = tra_rowwise_out(r),
-                           .dtype = TRA_F64,
-                           .rows = TRA_ROWS_EITHER,
-                           .most = rows,
-                           .counts = true,
-                           .share = 1,
-                           .ops = &tra_rowwise_ops,
-                           .data = r});
-    return tra_table_record(w, n);
-}
-
-/* The table with columns that may be NULL, all of them, and as next value with strings by the codes of the state (NULL:
- * it is none) and room for its rows: these may change from turn to turn, but not how blocks look. NULL after a
- * diagnostic. */
-static tra_node *widen(tra_build *b, tra_node *n, const tra_type *of, tra_span span) {
-    const tra_schema *state = of ? of->columns : NULL;
-    tra_arena *a = b->arena;
-    tra_ast *call = tra_new(a, tra_ast), *truth = tra_new(a, tra_ast), *null = tra_new(a, tra_ast);
-    *call = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "project"};
-    *truth = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "true"};
-    *null = (tra_ast){.kind = TRA_AST_NAME, .span = span, .text = "null"};
-    tra_table_builder w = {.b = b, .call = call, .in = n, .op.op = TRA_TABLE_PROJECT};
-    bool all = true, recodes = false;
-    for (int i = 0; i < n->type.columns->n; i++) {
-        const tra_column *c = &n->type.columns->v[i];
-        tra_ast *value = tra_table_name_ast(a, c->name, span), *named = tra_new(a, tra_ast);
-        tra_ast *kids[] = {truth, value, null};
-        if (!tra_column_has_states(c)) {
-            all = false;
-            value = tra_new(a, tra_ast);
-            *value = (tra_ast){.kind = TRA_AST_CALL, .span = span, .name_span = span, .text = "if", .nkids = 3};
-            value->kids = memcpy(tra_news(a, tra_ast *, 3), kids, sizeof kids);
-        }
-        *named = (tra_ast){.kind = TRA_AST_NAMED, .span = span, .text = c->name, .quoted = true, .nkids = 1};
-        named->kids = memcpy(tra_news(a, tra_ast *, 1), &value, sizeof value);
-        if (!tra_table_add_term(&w, named)) return NULL;
-        const tra_column *to = state && i < state->n ? &state->v[i] : c;
-        if (!is_coded_otherwise(c, to) || string_beyond(a, c->dict, to->dict)) continue;
-        tra_table_term *term = (tra_table_term *)&w.op.term[w.op.nterms - 1];
-        tra_err e = {0};
-        if (tra_colexpr_convert(a, term->x, c->type, to->dict, &term->x, &e) != TRA_OK) return NULL;
-        recodes = true;
-    }
-    bool room = of && n->type.cat->bound.v[0] <= of->cat->bound.v[0];
-    if (room && (recodes || n->type.cat->bound.v[0] < of->cat->bound.v[0]))
-        return project_with_room(&w, of->cat->bound.v[0]);
-    return all ? n : tra_table_project(&w);
-}
 
 /* The state that `next` changes; NULL after a diagnostic. */
 static tra_symbol *find_state(tra_build *b, const tra_stmt *st) {
@@ -195,12 +87,12 @@ static void begin_states(tra_build *b, building *w) {
         tra_repeat *l = w->loop;
         TRA_ARENA_ROOM(b->arena, l->states, l->nstates, w->cap);
         w->symbol[l->nstates] = s;
-        tra_node *first = s->node->type.columns ? widen(b, s->node, NULL, s->stmt->name_span) : s->node;
+        tra_node *first = s->node->type.columns ? tra_state_widen(b, s->node, NULL, s->stmt->name_span) : s->node;
         if (!first) {
             w->ok = false;
             continue;
         }
-        tra_type t = state_type(b, &first->type);
+        tra_type t = tra_state_type(b, &first->type);
         tra_node *leaf = add_leaf(b, w, TRA_LEAF_STATE, l->nstates, st->name, st->name_span, &t);
         leaf->labels = s->node->labels;
         leaf->rows = t.columns ? tra_table_own_rows(b, leaf) : s->node->rows;
@@ -209,94 +101,6 @@ static void begin_states(tra_build *b, building *w) {
         s->node = leaf;
         s->changed = true;
     }
-}
-
-static const char *shape_text(const tra_type *t, char *buf) {
-    tra_dims shape;
-    tra_type_shape(t, &shape);
-    return shape.n ? tra_shape_text(&shape, buf) : "one number";
-}
-
-static const char *table_difference(tra_build *b, const tra_type *state, const tra_type *next) {
-    const tra_schema *s = state->columns, *n = next->columns;
-    for (int i = 0; i < s->n && i < n->n; i++) {
-        const tra_column *x = &s->v[i], *y = &n->v[i];
-        const char *name = x->name;
-        if (strcmp(name, y->name) != 0)
-            return tra_arena_printf(b->arena, "column %d is %s in the state, %s in its next value", i + 1, name,
-                                    y->name);
-        if (x->type != y->type)
-            return tra_arena_printf(b->arena, "%s is %s in the state, %s in its next value", name,
-                                    tra_coltype_name(x->type), tra_coltype_name(y->type));
-        if (tra_column_has_states(x) != tra_column_has_states(y))
-            return tra_arena_printf(b->arena, "%s may be NULL in the %s only", name,
-                                    tra_column_has_states(x) ? "state" : "next value");
-        const char *beyond = is_coded_otherwise(x, y) ? string_beyond(b->arena, y->dict, x->dict) : NULL;
-        if (beyond)
-            return tra_arena_printf(b->arena,
-                                    "%s may become \"%s\", which it is never before the loop; "
-                                    "there, %s = if(false, \"%s\", %s) says that it may",
-                                    name, beyond, name, beyond, name);
-    }
-    if (s->n != n->n) return tra_arena_printf(b->arena, "the state has %d columns, its next value %d", s->n, n->n);
-    if (!tra_dims_eq(&state->cat->frontier, &next->cat->frontier))
-        return tra_arena_printf(b->arena, "its next value has rows in %" PRId64 " blocks, the state in %" PRId64
-                                "; limit(T, N) gives a bound",
-                                next->cat->n, state->cat->n);
-    if (next->cat->bound.v[0] > state->cat->bound.v[0])
-        return tra_arena_printf(b->arena,
-                                "its next value may have %" PRId64 " rows in a block, the state has at most %" PRId64
-                                "; limit(T, N) gives a bound",
-                                next->cat->bound.v[0], state->cat->bound.v[0]);
-    return NULL;
-}
-
-/* Says how the next value of a state differs from the state; NULL: it does not, but for its blocks. */
-static const char *difference(tra_build *b, const tra_type *state, const tra_type *next) {
-    char x[TRA_DIMTEXT], y[TRA_DIMTEXT];
-    if (!state->columns != !next->columns)
-        return state->columns ? "the state is a table, its next value is not" : "its next value is a table";
-    if (state->columns) return table_difference(b, state, next);
-    if (state->dtype != next->dtype)
-        return tra_arena_printf(b->arena, "the state has elements of %s, its next value of %s",
-                                tra_dtype_name(state->dtype), tra_dtype_name(next->dtype));
-    if (!tra_type_is_blocked(state, NULL) || !tra_type_is_blocked(next, NULL)) return NULL;
-    tra_dims s, n;
-    tra_type_shape(state, &s);
-    tra_type_shape(next, &n);
-    if (tra_dims_eq(&s, &n)) return NULL;
-    return tra_arena_printf(b->arena, "the state is %s, its next value %s", shape_text(state, x), shape_text(next, y));
-}
-
-/* The next value in the blocks of the state; NULL after a diagnostic. */
-static tra_node *fit_next(tra_build *b, const tra_stmt *st, const tra_repeat_state *state, tra_node *n) {
-    const tra_type *want = &state->state->type;
-    if (want->columns && n->type.columns) n = widen(b, n, want, st->span);
-    if (!n) return NULL;
-    const char *why = difference(b, want, &n->type);
-    if (!why && want->sparse != n->type.sparse)
-        why = want->sparse ? "the state is sparse by type, its next value is dense"
-                           : "its next value is sparse by type, the state is dense";
-    const char *advice = NULL;
-    if (why && want->sparse != n->type.sparse && want->dtype == n->type.dtype)
-        advice = want->sparse ? "write next X[..] as csr = .., or state X[..] as dense = .."
-                              : "write next X[..] as dense = .., or state X[..] as csr = ..";
-    if (why) {
-        tra_diag_error(b->d, st->span, advice, "the next value of '%s' differs from it: %s", st->name, why);
-        tra_diag_also(b->d, state->first->span, "the state");
-        return NULL;
-    }
-    if (tra_type_is_blocked(want, NULL) && tra_type_is_blocked(&n->type, NULL) &&
-        !tra_dims_eq(&want->cat->bound, &n->type.cat->bound)) {
-        tra_node fields = {.in = {n}, .block = want->cat->bound};
-        for (int d = 0; d < fields.block.n; d++) fields.block.v[d] = tra_max64(1, fields.block.v[d]);
-        n = tra_build_made(b, TRA_OP_REPART, st->span, &fields);
-        if (!n) return NULL;
-    }
-    if (want->columns || tra_type_eq(want, &n->type, &why)) return n;
-    tra_diag_error(b->d, st->span, NULL, "the next value of '%s' differs from it: %s", st->name, why);
-    tra_diag_also(b->d, state->first->span, "the state");
-    return NULL;
 }
 
 /* ---- the end of a turn ------------------------------------------------------------------------------------------- */
@@ -309,7 +113,7 @@ static void build_next(tra_build *b, building *w, const tra_stmt *st) {
     tra_symbol value = {.stmt = st};
     tra_node *n = tra_build_value(b, st, &value);
     if (n && !n->name && n->op != TRA_OP_INPUT) n->name = st->name;
-    l->states[k].next = n ? fit_next(b, st, &l->states[k], n) : NULL;
+    l->states[k].next = n ? tra_state_fit(b, st, &l->states[k], n) : NULL;
     if (!l->states[k].next) w->ok = false;
 }
 

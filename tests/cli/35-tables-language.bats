@@ -166,7 +166,7 @@ output s
 END
     for how in "--sites 1" "--sites 2" "--engine reference"; do
         status 0 tra run -q $how p.tra
-        is $'270\n360\n450' tra head s.h5
+        is $'j,value\na,270\nb,360\nc,450' tra head s.h5
     done
     printf 'input t from "t.csv"\ns[j] = sum t[j]\noutput s\n' >p.tra
     status 2 tra check p.tra
