@@ -4,7 +4,7 @@
  * operand has an entry whose absence alone makes it 0 (a factor), or else any operand of sparse type has one; where
  * neither is enough, everywhere. */
 #include "../kernel/share.h"
-#include "reduce.h"
+#include "elementwise_int.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -40,33 +40,6 @@ void tra_unary_strip(const tra_unary *f, const void *in, tra_dtype from, int64_t
     memcpy(out, result, (size_t)n * tra_dtype_size(to));
 }
 
-/* An operand as the result's rows see it. */
-typedef struct operand {
-    tra_reader in;
-    int64_t stride[TRA_MAXDIM]; /* of the result's leading dimensions, in rows of the operand */
-    bool leads;                 /* its rows are the result's */
-    bool wide;                  /* its one column stands for all */
-    int64_t r;                  /* its rows before this one come before the row at hand */
-    /* of the row at hand: */
-    const uint32_t *column;
-    int64_t count, first, at;
-} operand;
-
-typedef struct job {
-    const tra_code *code; /* NULL: converts */
-    int nargs;
-    operand arg[2];
-    bool sparse[2], candidate[2], all;
-    tra_typed typed;
-    tra_cell *out;             /* or */
-    const tra_rows_sink *sink; /* what takes the values */
-    int piece;
-    tra_dtype type; /* of the values */
-    tra_dims ext;
-    int64_t rows, columns;
-    double (*regs)[TRA_STRIP];
-} job;
-
 static void operand_of(operand *x, const tra_cell *c, const tra_dims *out) {
     int64_t step = 1;
     int shift = out->n - c->array.ext.n;
@@ -82,7 +55,7 @@ static void operand_of(operand *x, const tra_cell *c, const tra_dims *out) {
 }
 
 /* Puts the operands before row `number` of the result. */
-static void at_row(job *j, int64_t number) {
+void tra_job_at_row(job *j, int64_t number) {
     int64_t row[2] = {number, number}, rest = number;
     for (int i = 0; i < j->nargs; i++)
         if (!j->arg[i].leads) row[i] = 0;
@@ -110,7 +83,7 @@ static void at_row(job *j, int64_t number) {
 }
 
 /* The value at that column, or 0, as number i of a strip. Columns ascend from call to call. */
-static void take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i) {
+void tra_job_take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i) {
     static const double zero;
     if (x->wide) column = 0;
     while (x->column && x->at < x->count && x->column[x->at] < column) x->at++;
@@ -124,20 +97,12 @@ static void take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i
 }
 
 /* The program on n elements, to elements of the result's type. */
-static void compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to) {
+void tra_job_compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to) {
     const void *arg[2] = {in[0], in[1]};
     if (j->code)
         tra_typed_strip(&j->typed, j->regs, arg, n, to, j->type);
     else
         tra_convert(to, j->type, in[0], j->typed.load[0], n);
-}
-
-/* Values in a row, to a result that is rows or to who takes them. */
-static void put(const job *j, tra_rows_maker *to, int64_t row, const uint32_t *column, const void *value, int64_t n) {
-    if (j->sink)
-        j->sink->put(j->sink->ctx, j->piece, row, column, value, n);
-    else
-        tra_rows_put_strip(to, j->type, row, column, value, n);
 }
 
 /* ---- dense results ------------------------------------------------------------------------------------------- */
@@ -152,137 +117,14 @@ static void dense_row(job *j, int64_t number) {
             tra_dtype t = j->typed.load[i];
             if (x->wide) {
                 x->at = 0;
-                for (int64_t k = 0; k < n; k++) take(x, 0, t, in[i], k);
+                for (int64_t k = 0; k < n; k++) tra_job_take(x, 0, t, in[i], k);
             } else {
                 tra_row_strip(x->column, x->count, tra_read_values(&x->in), x->in.cell->array.dtype, x->first, c, n, t,
                               in[i], &x->at);
             }
         }
-        compute(j, in, n, (char *)j->out->array.data + (size_t)(number * j->columns + c) * size);
+        tra_job_compute(j, in, n, (char *)j->out->array.data + (size_t)(number * j->columns + c) * size);
     }
-}
-
-/* ---- results that are rows ------------------------------------------------------------------------------------ */
-
-/* The next column where the row may be other than 0, from `from` on; j->columns: none. */
-static int64_t next_column(job *j, int64_t from) {
-    int64_t next = j->columns;
-    if (j->all) return from;
-    for (int i = 0; i < j->nargs; i++) {
-        operand *x = &j->arg[i];
-        if (!j->candidate[i] || x->count == 0) continue;
-        if (!x->column || x->wide) return from;
-        while (x->at < x->count && x->column[x->at] < from) x->at++;
-        if (x->at < x->count) next = tra_min64(next, x->column[x->at]);
-    }
-    return next;
-}
-
-/* Do both operands have the places where the row may be other than 0, and is it there that they are read? */
-static bool is_union(const job *j) {
-    bool both = j->nargs == 2 && j->candidate[0] && j->candidate[1] && !j->all;
-    for (int i = 0; both && i < 2; i++) both = !j->arg[i].in.dense && !j->arg[i].wide;
-    return both;
-}
-
-/* Reads the next places of two rows of entries side by side: their columns, and the values of both, of which one may be
- * 0. Returns how many, at most a strip. */
-#define READ_BOTH(name, T)                                                                                             \
-    static int64_t name(operand *x, operand *y, uint32_t *column, T *u, T *v) {                                        \
-        const uint32_t *cx = x->column, *cy = y->column;                                                               \
-        const T *vx = (const T *)(const void *)x->in.v.value + x->first;                                               \
-        const T *vy = (const T *)(const void *)y->in.v.value + y->first;                                               \
-        int64_t n = 0, a = x->at, b = y->at, ends[2] = {x->count, y->count};                                           \
-        for (; n < TRA_STRIP && a < ends[0] && b < ends[1]; n++) {                                                     \
-            bool first = cx[a] <= cy[b], second = cy[b] <= cx[a];                                                      \
-            column[n] = first ? cx[a] : cy[b];                                                                         \
-            u[n] = first ? vx[a] : 0;                                                                                  \
-            v[n] = second ? vy[b] : 0;                                                                                 \
-            a += first;                                                                                                \
-            b += second;                                                                                               \
-        }                                                                                                              \
-        for (; n < TRA_STRIP && b == ends[1] && a < ends[0]; n++, a++) column[n] = cx[a], u[n] = vx[a], v[n] = 0;      \
-        for (; n < TRA_STRIP && a == ends[0] && b < ends[1]; n++, b++) column[n] = cy[b], u[n] = 0, v[n] = vy[b];      \
-        x->at = a;                                                                                                     \
-        y->at = b;                                                                                                     \
-        return n;                                                                                                      \
-    }
-READ_BOTH(read_both_8, uint64_t)
-READ_BOTH(read_both_4, uint32_t)
-#undef READ_BOTH
-
-/* Are its values read as they are? */
-static bool is_plain(const job *j, int i) {
-    tra_dtype t = j->arg[i].in.cell->array.dtype;
-    return t == j->typed.load[i] && tra_dtype_size(t) >= 4;
-}
-
-/* Appends a row of entries that both operands have. */
-static int64_t union_row(job *j, int64_t number, tra_rows_maker *to) {
-    double in[2][TRA_STRIP], out[TRA_STRIP];
-    uint32_t column[TRA_STRIP];
-    int64_t entries = 0, n;
-    bool wide = tra_dtype_size(j->typed.load[0]) == 8;
-    for (;; entries += n) {
-        if (wide)
-            n = read_both_8(&j->arg[0], &j->arg[1], column, (uint64_t *)(void *)in[0], (uint64_t *)(void *)in[1]);
-        else
-            n = read_both_4(&j->arg[0], &j->arg[1], column, (uint32_t *)(void *)in[0], (uint32_t *)(void *)in[1]);
-        if (n == 0) return entries;
-        compute(j, in, n, out);
-        put(j, to, number, column, out, n);
-    }
-}
-
-/* The places where the row may be other than 0 are one operand's entries: appends the row. */
-static int64_t entries_row(job *j, int which, int64_t number, tra_rows_maker *to) {
-    double in[2][TRA_STRIP], out[TRA_STRIP], *arg[2] = {in[0], in[1]};
-    operand *x = &j->arg[which];
-    size_t size = tra_dtype_size(j->typed.load[which]);
-    for (int64_t k = 0; k < x->count; k += TRA_STRIP) {
-        int64_t n = tra_min64(TRA_STRIP, x->count - k);
-        const uint32_t *column = x->column + k;
-        if (j->sink && !j->code && is_plain(j, which) && j->typed.load[which] == j->type) {
-            put(j, to, number, column, x->in.v.value + (size_t)(x->first + k) * size, n);
-            continue;
-        }
-        if (is_plain(j, which))
-            memcpy(arg[which], x->in.v.value + (size_t)(x->first + k) * size, (size_t)n * size);
-        else
-            for (int64_t i = 0; i < n; i++)
-                tra_pick(arg[which], i, j->typed.load[which], x->in.v.value, x->in.cell->array.dtype, x->first + k + i);
-        for (int64_t i = 0; j->nargs == 2 && i < n; i++)
-            take(&j->arg[1 - which], column[i], j->typed.load[1 - which], arg[1 - which], i);
-        compute(j, in, n, out);
-        put(j, to, number, column, out, n);
-    }
-    return x->count;
-}
-
-/* Appends the row; to NULL: counts where it may be other than 0, or more than that. */
-static int64_t sparse_row(job *j, int64_t number, tra_rows_maker *to) {
-    int one = j->all || j->candidate[0] == (j->nargs == 2 && j->candidate[1]) ? -1 : j->candidate[0] ? 0 : 1;
-    if (one >= 0 && !j->arg[one].in.dense && !j->arg[one].wide)
-        return to ? entries_row(j, one, number, to) : j->arg[one].count;
-    if (is_union(j) && !to && !j->out->tight) return tra_min64(j->columns, j->arg[0].count + j->arg[1].count);
-    if (is_union(j) && to && is_plain(j, 0) && is_plain(j, 1) &&
-        tra_dtype_size(j->typed.load[0]) == tra_dtype_size(j->typed.load[1]))
-        return union_row(j, number, to);
-    double in[2][TRA_STRIP], out[TRA_STRIP];
-    uint32_t column[TRA_STRIP];
-    int64_t entries = 0;
-    for (int64_t c = next_column(j, 0); c < j->columns;) {
-        int64_t n = 0;
-        for (; n < TRA_STRIP && c < j->columns; n++, c = next_column(j, c + 1)) {
-            column[n] = (uint32_t)c;
-            for (int i = 0; to && i < j->nargs; i++) take(&j->arg[i], c, j->typed.load[i], in[i], n);
-        }
-        entries += n;
-        if (!to) continue;
-        compute(j, in, n, out);
-        put(j, to, number, column, out, n);
-    }
-    return entries;
 }
 
 /* The next row that may have an entry, from `from` on. */
@@ -308,6 +150,7 @@ static void choose(job *j, unsigned where) {
         int64_t n = j->arg[i].in.dense ? INT64_MAX : j->arg[i].in.v.n, before = INT64_MAX;
         if (j->candidate[0] && !j->arg[0].in.dense) before = j->arg[0].in.v.n;
         bool enough = j->sparse[i] && (!j->code || tra_code_sparse(j->code, alone, NULL, NULL));
+        j->both = enough && i == 1 && j->candidate[0];
         if (!enough || (i == 1 && j->candidate[0] && before <= n)) continue;
         j->candidate[0] = i == 0;
         j->candidate[1] = i == 1;
@@ -373,19 +216,23 @@ static void run_piece(void *ctx, int piece, void *scratch) {
     (void)scratch;
     if (j.out && !j.out->layout) {
         for (int64_t row = x->at[piece]; row < j.rows && !tra_cancelled(); row++) {
-            at_row(&j, row);
+            tra_job_at_row(&j, row);
             dense_row(&j, row);
         }
         return;
     }
     tra_rows_maker to = {.cell = j.out};
+    batch b;
+    b.n = b.nrows = 0;
+    j.batch = &b;
     if (!x->count && !j.sink) to.v = x->rows.piece[piece], to.v.nrows = to.v.n = 0;
     for (int64_t row = x->at[piece]; (row = next_row(&j, row)) < j.rows && !tra_cancelled(); row++) {
-        at_row(&j, row);
-        int64_t here = sparse_row(&j, row, x->count ? NULL : &to);
+        tra_job_at_row(&j, row);
+        int64_t here = tra_job_row(&j, row, x->count ? NULL : &to);
         nrows += here > 0;
         n += here;
     }
+    if (!x->count) tra_job_flush(&j, &to);
     if (j.sink) return;
     if (x->count) {
         j.out->counted_of[piece][0] = nrows;
@@ -419,7 +266,7 @@ static int64_t compute_rows(job *j, bool count) {
     if (count || out->counted[1] == 0) {
         tra_share(x.n, run_piece, &x, NULL);
         tra_rows_pieces_counted(out, x.n);
-        out->loose = is_union(j) && !out->tight;
+        out->loose = tra_job_is_merge(j) && !j->both && !out->tight;
     }
     if (count) return tra_rows_room(out->array.dtype, out->counted[0], out->counted[1]);
     x.count = false;

@@ -1,6 +1,7 @@
 /* total.c - functions of entries, folded into dense arrays: sums, products, maxima and minima of rows, columns, all.
  * Entries go to their places in any order. Where there are fewer than elements the others, which all have one value,
  * take part at the end: times their number in a sum, as a power in a product. */
+#include "../base/simd.h"
 #include "../kernel/share.h"
 #include "reduce.h"
 
@@ -66,9 +67,21 @@ static void add_integers(int64_t *to, int64_t step, const uint32_t *column, cons
     tra_overflow |= over;
 }
 
+/* The first of those that are equal stays; NaN goes before all. Of one place in lanes. */
 #define EXTREME(name, T, before)                                                                                       \
-    static void name(T *to, int64_t step, const uint32_t *column, const T *value, int64_t n) {                         \
-        for (int64_t k = 0; k < n; k++) {                                                                              \
+    TRA_ANY_TARGET static void name(T *to, int64_t step, const uint32_t *column, const T *value, int64_t n) {          \
+        int64_t k = 0;                                                                                                 \
+        T best[8];                                                                                                     \
+        bool nan = *to != *to;                                                                                         \
+        for (int i = 0; i < 8; i++) best[i] = *to;                                                                     \
+        for (; step == 0 && !nan && k + 8 <= n; k += 8) {                                                              \
+            bool any = false;                                                                                          \
+            for (int i = 0; i < 8; i++) any |= value[k + i] != value[k + i];                                           \
+            if (any) break;                                                                                            \
+            for (int i = 0; i < 8; i++) best[i] = value[k + i] before best[i] ? value[k + i] : best[i];                \
+        }                                                                                                              \
+        for (int i = 0; i < 8 && k > 0; i++) *to = best[i] before *to ? best[i] : *to;                                 \
+        for (; k < n; k++) {                                                                                           \
             T *at = to + (int64_t)column[k] * step, v = value[k];                                                      \
             *at = *at != *at ? *at : v != v || v before *at ? v : *at;                                                 \
         }                                                                                                              \
@@ -157,6 +170,7 @@ static void put(void *ctx, int piece, int64_t row, const uint32_t *column, const
 typedef struct plain {
     const total *x;
     tra_rows_view v;
+    bool one; /* all come to one place */
     int64_t at[TRA_PIECES + 1];
 } plain;
 
@@ -165,14 +179,19 @@ static void add_rows(void *ctx, int piece, void *scratch) {
     const tra_rows_view *v = &p->v;
     int64_t end = v->begin[v->nrows];
     (void)scratch;
-    for (int64_t r = p->at[piece]; r < p->at[piece + 1] && !tra_cancelled(); r++) {
+    int64_t from = v->begin[p->at[piece]], to = v->begin[p->at[piece + 1]];
+    for (int64_t n; p->one && from < to && !tra_cancelled(); from += n) {
+        n = tra_min64(to - from, LARGE);
+        put_values(p->x, piece, 0, v->column + from, v->value + from * 8, n, 0);
+    }
+    for (int64_t r = p->at[piece]; !p->one && r < p->at[piece + 1] && !tra_cancelled(); r++) {
         int64_t k = v->begin[r];
         put_values(p->x, piece, v->row[r], v->column + k, v->value + k * 8, v->begin[r + 1] - k, end - v->begin[r + 1]);
     }
 }
 
 static int add_plain(const total *x, int most) {
-    plain p = {.x = x, .v = tra_rows_of(x->in)};
+    plain p = {.x = x, .v = tra_rows_of(x->in), .one = x->elements == 1 && !x->repeats && !x->moves};
     int n = tra_share_rows(&p.v, NULL, most, p.at);
     tra_share(n, add_rows, &p, NULL);
     return n;
@@ -244,6 +263,30 @@ static void fill_places(const total *x, int64_t first, int64_t n, double *fill) 
     run_code(x, arg, n, fill);
 }
 
+/* Folds the value of what is no entry into all states of a maximum or minimum that have any of these. */
+#define MISSING(name, T, before)                                                                                       \
+    TRA_ANY_TARGET static void name(T *to, const int64_t *count, int64_t each, T fill, int64_t n) {                    \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            T v = to[i] == to[i] && (fill != fill || fill before to[i]) ? fill : to[i];                                \
+            to[i] = count[i] < each ? v : to[i];                                                                       \
+        }                                                                                                              \
+    }
+MISSING(max_missing_reals, double, >)
+MISSING(min_missing_reals, double, <)
+MISSING(max_missing_integers, int64_t, >)
+MISSING(min_missing_integers, int64_t, <)
+#undef MISSING
+
+static void fold_missing(const total *x) {
+    void *to = x->state;
+    int64_t whole;
+    memcpy(&whole, x->fill, 8);
+    if (x->type == TRA_F64)
+        (x->fold == TRA_S_MAX ? max_missing_reals : min_missing_reals)(to, x->count, x->each, x->fill[0], x->elements);
+    else
+        (x->fold == TRA_S_MAX ? max_missing_integers : min_missing_integers)(to, x->count, x->each, whole, x->elements);
+}
+
 /* Folds the states of the other pieces, and what is no entry, into those of the first. */
 static void end_states(const total *x, int pieces) {
     double rest[1];
@@ -258,6 +301,11 @@ static void end_states(const total *x, int pieces) {
     }
     double at[TRA_STRIP];
     const double *fill = x->fill;
+    bool extreme = x->fold == TRA_S_MAX || x->fold == TRA_S_MIN;
+    if (x->count && extreme && !x->moves && !x->t->by_place) {
+        fold_missing(x);
+        return;
+    }
     for (int64_t i = 0; x->count && i < x->elements; i++) {
         int64_t n = x->each - x->count[i];
         if (x->t->by_place && i % TRA_STRIP == 0) fill_places(x, i, tra_min64(TRA_STRIP, x->elements - i), at);
@@ -361,7 +409,7 @@ void tra_rows_total(const tra_total *t, const tra_cell *const *in, const tra_dim
     else
         set_all(x.state, states, identity);
     int pieces = most;
-    if (x.each > 0 && adds_only(t) && x.types[0] == x.type) {
+    if (x.each > 0 && t->nargs == 1 && !t->code && t->nmore == 0 && x.types[0] == x.type) {
         pieces = add_plain(&x, most);
     } else if (x.each > 0) {
         tra_rows_sink sink = {t->nmore ? x.value : x.type, most, &x, put};

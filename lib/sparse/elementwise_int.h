@@ -1,0 +1,63 @@
+/* elementwise_int.h - what elementwise.c and elementwise_rows.c share: a function of elements of one operand or two, which
+ * is computed row by row. */
+#ifndef TRA_ELEMENTWISE_INT_H
+#define TRA_ELEMENTWISE_INT_H
+
+#include "reduce.h"
+
+/* An operand as the result's rows see it. */
+typedef struct operand {
+    tra_reader in;
+    int64_t stride[TRA_MAXDIM]; /* of the result's leading dimensions, in rows of the operand */
+    bool leads;                 /* its rows are the result's */
+    bool wide;                  /* its one column stands for all */
+    int64_t r;                  /* its rows before this one come before the row at hand */
+    /* of the row at hand: */
+    const uint32_t *column;
+    int64_t count, first, at;
+} operand;
+
+/* Places of several rows, whose values are computed at once: of row[i] those from begin[i] on. */
+typedef struct batch {
+    int64_t n;
+    int nrows;
+    double in[2][TRA_STRIP] __attribute__((aligned(64)));
+    int64_t row[TRA_STRIP];
+    int begin[TRA_STRIP + 1];
+    uint32_t column[TRA_STRIP];
+} batch;
+
+typedef struct job {
+    const tra_code *code; /* NULL: converts */
+    int nargs;
+    operand arg[2];
+    bool sparse[2], candidate[2], all;
+    bool both; /* it is 0 wherever one of the operands is */
+    tra_typed typed;
+    tra_cell *out;             /* or */
+    const tra_rows_sink *sink; /* what takes the values */
+    int piece;
+    tra_dtype type; /* of the values */
+    tra_dims ext;
+    int64_t rows, columns;
+    double (*regs)[TRA_STRIP];
+    batch *batch; /* of a result that is rows */
+} job;
+
+/* Puts the operands before row `number` of the result. */
+void tra_job_at_row(job *j, int64_t number);
+/* The value at that column, or 0, as number i of a strip. Columns ascend from call to call. */
+void tra_job_take(operand *x, int64_t column, tra_dtype t, void *strip, int64_t i);
+/* The program on n elements, to elements of the result's type. */
+void tra_job_compute(const job *j, double (*in)[TRA_STRIP], int64_t n, void *to);
+
+/* ---- results that are rows (elementwise_rows.c) ------------------------------------------------------------------ */
+
+/* Is the result made of the places of two operands that are rows, and is it there that they are read? */
+bool tra_job_is_merge(const job *j);
+/* Appends the row to the batch; to NULL: counts where it may be other than 0, or more than that. */
+int64_t tra_job_row(job *j, int64_t number, tra_rows_maker *to);
+/* Computes what the batch has, and hands it to a result that is rows or to who takes it. */
+void tra_job_flush(job *j, tra_rows_maker *to);
+
+#endif
