@@ -1,5 +1,5 @@
-/* elementwise_int.h - what elementwise.c and elementwise_rows.c share: a function of elements of one operand or two, which
- * is computed row by row. */
+/* elementwise_int.h - what elementwise.c and elementwise_rows.c share: a function of elements of one operand or two,
+ * which is computed row by row. */
 #ifndef TRA_ELEMENTWISE_INT_H
 #define TRA_ELEMENTWISE_INT_H
 

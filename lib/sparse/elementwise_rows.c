@@ -1,5 +1,5 @@
-/* elementwise_rows.c - functions of elements whose result is rows, or goes to who takes it by rows: the places where the
- * result may be other than 0 are gathered with their values from several rows, until a strip is full. */
+/* elementwise_rows.c - functions of elements whose result is rows, or goes to who takes it by rows: the places where
+ * the result may be other than 0 are gathered with their values from several rows, until a strip is full. */
 #include "elementwise_int.h"
 
 #include <string.h>
