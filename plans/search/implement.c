@@ -101,11 +101,19 @@ static bool reproducible(search *s, const variant *f, int l, int r) {
     return tra_tree_fits(&t, &pairs, &n->group);
 }
 
+/* Of two tables that differ in their columns alone the narrower one is read. */
+static void add_reading(const search *s, spent *c, const tra_node *n) {
+    if (!n->type.columns || !n->rel) return;
+    c->bytes += tra_type_bytes_all(&n->type).expected;
+    c->seconds += (double)c->bytes / s->o->sites / s->o->rates.disk_read;
+}
+
 int tra_implement_one(search *s, int g, const variant *f, int l, int r, int to) {
     const tra_node *n = &f->x->node;
     implementation m = {.f = f, .group = g, .in = {l, r}, .between = -1, .out = -1, .memory = f->memory[0]};
     if (n->op == TRA_OP_INPUT) {
         m.out = tra_place_of_input(s, n);
+        add_reading(s, &m.cost, n);
         return add_implementation(s, g, &m);
     }
     if (n->op == TRA_OP_REPART) {
