@@ -68,7 +68,7 @@ bool tra_factor_read(factoring *f, product *p, int side, const tra_expr *matrix,
 
 static bool add_key(factoring *f, const tra_colexpr *x) {
     for (int k = 0; k < f->nkeys; k++)
-        if (tra_colexpr_eq(f->pipe, f->key[k], x)) return true;
+        if (tra_colexpr_same(f->pipe->all, f->key[k], x)) return true;
     if (f->nkeys == TRA_FACTOR_KEYS) {
         REFUSE(f, "joins and maps read more than %d columns of the table that is summed", TRA_FACTOR_KEYS);
         return false;

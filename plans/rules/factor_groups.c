@@ -71,7 +71,7 @@ static bool add_summand(factoring *f, feature *c) {
     if (!c->summed && !c->of_group) c->of_group = c->x;
     if (!c->summed && c->of_group != c->x && !tra_factor_multiply(f->a, c->x, c->of_group, &c->of_group)) return false;
     for (c->at = 0; c->summed && c->at < f->nsummands; c->at++)
-        if (tra_colexpr_eq(f->pipe, f->summand[c->at], c->x)) break;
+        if (tra_colexpr_same(f->pipe->all, f->summand[c->at], c->x)) break;
     if (!c->summed || c->at < f->nsummands) return true;
     if (f->nsummands == 2 * TRA_FACTOR_COLUMNS) return false;
     f->summand[f->nsummands++] = c->x;

@@ -6,7 +6,7 @@
 
 static int key_of(const factoring *f, const tra_colexpr *x) {
     for (int k = 0; k < f->nkeys; k++)
-        if (tra_colexpr_eq(f->pipe, f->key[k], x)) return k;
+        if (tra_colexpr_same(f->pipe->all, f->key[k], x)) return k;
     return -1;
 }
 

@@ -56,11 +56,11 @@ bool tra_lookup_once(const tra_memo *m, const tra_expr *x, const tra_lookup_spec
     return false;
 }
 
-bool tra_colexpr_eq(const tra_pipe *p, const tra_colexpr *x, const tra_colexpr *y) {
+bool tra_colexpr_same(const tra_schema *s, const tra_colexpr *x, const tra_colexpr *y) {
     tra_str a = {0}, b = {0};
     if (x == y) return true;
-    tra_colexpr_print(x, p->all, &a);
-    tra_colexpr_print(y, p->all, &b);
+    tra_colexpr_print(x, s, &a);
+    tra_colexpr_print(y, s, &b);
     bool same = x->type == y->type && strcmp(tra_str_get(&a), tra_str_get(&b)) == 0;
     tra_str_free(&a);
     tra_str_free(&b);
@@ -220,11 +220,11 @@ bool tra_pipe_same_rows(const tra_rewriting *w, const tra_pipe *x, const tra_pip
         bool same = tra_memo_find(m, a->x->in[1]) == tra_memo_find(m, b->x->in[1]) && a->s->nkeys == b->s->nkeys &&
                     a->s->how == b->s->how && a->s->nulls_match == b->s->nulls_match;
         for (int k = 0; same && k < a->s->nkeys; k++)
-            same = a->s->rkey[k] == b->s->rkey[k] && tra_colexpr_eq(x, a->key[k], b->key[k]);
+            same = a->s->rkey[k] == b->s->rkey[k] && tra_colexpr_same(x->all, a->key[k], b->key[k]);
         if (!same) return false;
     }
     for (int i = 0; i < x->nselects; i++)
-        if (x->select[i].joins != y->select[i].joins || !tra_colexpr_eq(x, x->select[i].x, y->select[i].x))
+        if (x->select[i].joins != y->select[i].joins || !tra_colexpr_same(x->all, x->select[i].x, y->select[i].x))
             return false;
     return true;
 }

@@ -42,8 +42,8 @@ tra_pipe *tra_pipe_of(tra_rewriting *w, int group);
 bool tra_pipe_same_rows(const tra_rewriting *w, const tra_pipe *x, const tra_pipe *y);
 /* Does the expression, over all columns, read one of the source (which 0), or of a right table (which 1)? */
 bool tra_pipe_reads(const tra_pipe *p, const tra_colexpr *x, int which);
-/* Are two expressions over all columns equal, as text? */
-bool tra_colexpr_eq(const tra_pipe *p, const tra_colexpr *x, const tra_colexpr *y);
+/* Are two expressions over these columns equal, as text? */
+bool tra_colexpr_same(const tra_schema *s, const tra_colexpr *x, const tra_colexpr *y);
 /* x is an expression over the columns of the table: returns it over all columns. */
 const tra_colexpr *tra_pipe_term(const tra_rewriting *w, const tra_pipe *p, const tra_colexpr *x);
 

@@ -13,7 +13,7 @@
 #include "../../lib/relation/table_file.h"
 #include "../../lib/table/group.h"
 #include "../../lib/table/kernels.h"
-#include "pipeline.h"
+#include "q9.h"
 
 enum { LEFT = 1, RIGHT = 2 };
 
@@ -51,20 +51,24 @@ static const char *join_refused(const early *p) {
     return tra_lookup_refused(p->l);
 }
 
-static const char *columns_refused(const early *p) {
-    int keys = tra_group_keys(p->g);
+static const char *aggregates_refused(const early *p) {
     for (int i = 0; i < p->step->n; i++)
         if (tra_may_fail(p->step->x[i])) return "a key, or what is aggregated, may fail in rows that the join drops";
+    const tra_group_column *c;
+    for (int i = 0, n = tra_group_columns(p->g, &c); i < n; i++, c++) {
+        if (!tra_aggregate_has_states(c->f)) return "an aggregate has no partial results";
+        if (tra_aggregate_way_of(c->f) == TRA_WAY_END) return "first and last go by the order of the joined rows";
+    }
+    return NULL;
+}
+
+static const char *columns_refused(const early *p) {
+    int keys = tra_group_keys(p->g);
     for (int k = 0; k < keys; k++) {
         int sides = sides_of(p, p->step->x[k]);
         if (sides == (LEFT | RIGHT)) return "a key is computed of columns of both tables";
         if (sides != RIGHT && tra_coltype_is_float(p->step->x[k]->type))
             return "a key of floats has the zero, or minus zero, of the first row";
-    }
-    const tra_group_column *c;
-    for (int i = 0, n = tra_group_columns(p->g, &c); i < n; i++, c++) {
-        if (!tra_aggregate_has_states(c->f)) return "an aggregate has no partial results";
-        if (tra_aggregate_way_of(c->f) == TRA_WAY_END) return "first and last go by the order of the joined rows";
     }
     for (int i = keys; i < p->step->n; i++) /* also where nobody wants the aggregate any more */
         if (sides_of(p, p->step->x[i]) & RIGHT) return "what is aggregated is of the right table";
@@ -73,19 +77,9 @@ static const char *columns_refused(const early *p) {
 
 /* ---- groups of the left table ------------------------------------------------------------------------------------ */
 
-static bool same_text(const early *p, const tra_colexpr *x, const tra_colexpr *y) {
-    tra_str a = {0}, b = {0};
-    tra_colexpr_print(x, p->s->left, &a);
-    tra_colexpr_print(y, p->s->left, &b);
-    bool same = x->type == y->type && strcmp(tra_str_get(&a), tra_str_get(&b)) == 0;
-    tra_str_free(&a);
-    tra_str_free(&b);
-    return same;
-}
-
 static int add_key(early *p, const tra_colexpr *x) {
     for (int k = 0; k < p->nkeys; k++)
-        if (same_text(p, p->key[k], x)) return k;
+        if (tra_colexpr_same(p->s->left, p->key[k], x)) return k;
     p->key[p->nkeys] = x;
     return p->nkeys++;
 }
@@ -103,13 +97,12 @@ static void set_keys(early *p) {
     }
 }
 
-/* How many values x is expected to have among so many rows: a bound where statistics give one. */
-static double values_of(const early *p, const tra_colexpr *x, double rows) {
+double tra_values_expected(tra_arena *a, const tra_colexpr *x, double rows) {
     tra_column_facts f;
     double n = rows;
     if (x->type == TRA_COL_BOOL) n = 2;
     if (tra_coltype_is_coded(x->type) && x->dict) n = (double)x->dict->n;
-    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, p->a, &f, NULL) == TRA_OK)
+    if (x->op == TRA_C_COLUMN && x->file && tra_rel_column_facts(x->file, x->number, a, &f, NULL) == TRA_OK)
         n = fmin(n, (double)f.distinct);
     if (!tra_coltype_is_float(x->type) && !tra_coltype_is_coded(x->type) && x->type != TRA_COL_BOOL)
         n = fmin(n, (double)x->most - (double)x->least + 1);
@@ -119,7 +112,7 @@ static double values_of(const early *p, const tra_colexpr *x, double rows) {
 /* The share of the rows of a block that are groups. */
 static double share_of_groups(const early *p) {
     double rows = (double)p->join->node.in[0]->type.cat->bound.v[0], groups = 1;
-    for (int k = 0; k < p->nkeys; k++) groups = fmin(groups * values_of(p, p->key[k], rows), rows);
+    for (int k = 0; k < p->nkeys; k++) groups = fmin(groups * tra_values_expected(p->a, p->key[k], rows), rows);
     groups *= 1 - exp(-rows / fmax(1, groups));
     return fmax(1, groups) / fmax(1, rows);
 }
@@ -263,6 +256,8 @@ static void aggregate_early(tra_rewriting *w, const tra_expr *group, const tra_e
         if (from >= 0 && from < p.s->left->n) p.by[i] = tra_colexpr_column(p.a, p.s->left, from);
     }
     const char *why = join_refused(&p);
+    if (!why) why = aggregates_refused(&p);
+    if (!why && !tra_lookup_once(w->m, join, p.s)) tra_aggregate_both(w, group, pass, join);
     if (!why) why = columns_refused(&p);
     if (why) {
         tra_refuse(w, group, "%s", why);
@@ -293,8 +288,9 @@ const tra_rule tra_rule_q_9 = {
     .name = "Q-9",
     .equivalence = "group(join(L, R), keys, ...) = states of L by its keys and the join's, joined, and put together",
     .condition =
-        "aggregates have states that do not go by the order of rows, and are of the left table; each key is of "
-        "one table; the join checks nothing of rows; nothing may fail",
+        "aggregates have states that do not go by the order of rows, and are each of one table: of the left one, unless "
+        "a row may have several partners, where both tables are aggregated; each key is of one table; the join checks "
+        "nothing of rows; nothing may fail",
     .forth = before_join,
     .cases = {
         {.program = "P = group(join(trip, shop, k == k), [k], x = sum(x), n = count())\n" SUM_OF("x, n"),
@@ -303,8 +299,13 @@ const tra_rule tra_rule_q_9 = {
          .makes = "before the join, by 2 keys"},
         {.program = "P = group(join(shop, zone, k == j), [b, u], v = mean(v))\n" SUM_OF("u"),
          .makes = "after the join: group"},
-        {.program = "P = group(join(trip, shop, k == k), [k], v = sum(v))\n" SUM_OF("v"),
+        {.program = "P = group(join(trip, shop, k == k, expect = \"m:1\"), [k], v = sum(v))\n" SUM_OF("v"),
          .refused = "of the right table",
+         .tables = true},
+        {.program = "P = group(join(trip, shop, k == k, how = left), [j, b], v = mean(v), n = sum(n))\n" SUM_OF("v"),
+         .makes = "after the join of groups"},
+        {.program = "P = group(join(trip, shop, k == k, how = left), [j], v = sum(ifnull(v, 1.0)))\n" SUM_OF("v"),
+         .refused = "NULL in rows without partner",
          .tables = true},
         {.program = "P = group(join(trip, shop, k == k), [k], x = first(x))\n" SUM_OF("x"),
          .refused = "order of the joined rows",

@@ -313,6 +313,7 @@ A = group(J, [$1], $2)"
         tra run -q --without "$1" p.tra && mv a.h5 without.h5
         status 0 tra explain --operators p.tra
         has "after the join"
+        printf '%s\n' "$output" >plan
         for sites in 1 3; do
             status 0 tra run -q --sites $sites p.tra
             status 0 tra diff --rtol 1e-12 --atol 1e-12 a.h5 without.h5
@@ -322,8 +323,35 @@ A = group(J, [$1], $2)"
     by s_lat 'v = var(minutes), lo = min(minutes), hi = max(w), d = std(w)' inner
     by 's_lat, s_lon, s_kind' 'v = var(w), n = count(), f = any(member == "yes"), g = all(w > 1)' left ', nulls = match'
     same_table Q-9 'A = group(join(trip, station, start == code, how = semi), [start], n = count(), s = sum(minutes))'
+    for how in inner left "left, nulls = match"; do # what is aggregated is of both tables
+        by 'start, s_kind' 'n = count(), c = count(s_lat), s = sum(minutes), m = mean(s_lon), v = var(s_lat), w = std(w)' "$how"
+        status 0 grep -q "join of groups" plan
+        by 'member, k = isnull(s_kind)' 'n = count(), lo = min(s_kind), hi = max(s_lat), x = max(start), m = mean(minutes)' "$how"
+        status 0 grep -q "join of groups" plan
+    done
     tra import -q --table --block 5000 trip.csv -o trip.h5
     by 's_lat, member' 'n = count(), v = var(minutes)' inner
+    tra import -q --table --block 30 station.csv -o station.h5
+    by 'member' 'n = count(), v = var(s_lon), s = sum(s_lat)' left
+    status 0 grep -q "join of groups" plan
+}
+
+@test "Q-9: a key that many rows of both tables have makes no pairs of rows where these become groups" {
+    "$PYTHON" -c '
+n = 120000
+for name, c in ("l", "x"), ("r", "y"):
+    with open(name + ".csv", "w") as f:
+        f.write(f"k,{c}\n" + "".join(f"{3 if i % 6 else i},{i % 11}\n" for i in range(n)))'
+    for t in l r; do tra import -q --table $t.csv -o $t.h5; done
+    printf 'input l from "l.h5"\ninput r from "r.h5"\n%s\noutput O to "o.h5"\n' \
+        'O = select(group(join(l, r, k == k), [k], n = count(), x = sum(x), y = mean(y), m = max(y)), k == 3 || k == 66)' >p.tra
+    for sites in 1 2; do
+        status 0 tra run -q --memory 200M --sites $sites p.tra
+        status 0 tra export -q --to csv o.h5 -o -
+        is "$("$PYTHON" -c '
+x = sum(i % 11 for i in range(120000) if i % 6)
+print("k,n,x,y,m\n3,%d,%d,%r,10\n66,1,0,0,0" % (100000**2, x * 100000, x / 100000))')" cat <<<"$output"
+    done
 }
 
 @test "Q-9 is chosen where few groups are expected of many rows, and not where there are nearly as many" {

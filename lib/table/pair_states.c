@@ -1,0 +1,98 @@
+/* pair_states.c - what pair_states.h promises. */
+#include "pair_states.h"
+
+#include "table_int.h"
+
+#include <string.h>
+
+static int64_t states_scratch(const void *data, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_pair_states *x = data;
+    (void)ext_a, (void)ext_b;
+    return tra_vectors_bytes(x->in->n + x->out->n + 1);
+}
+
+static int64_t states_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    (void)b, (void)out, (void)scratch;
+    return tra_columns_room(((const tra_pair_states *)data)->out, a->array.ext.v[0]);
+}
+
+static bool is_null(const tra_vector *v, int64_t i) { return v->state && v->state[i] == TRA_STATE_NULL; }
+
+/* How often each value of row i is there. */
+static int64_t times_of(const tra_vector *times, int64_t i) {
+    return is_null(times, i) ? 1 : ((const int64_t *)times->values)[i];
+}
+
+static void scale_numbers(const tra_vector *from, const tra_vector *times, const tra_vector *to, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        int64_t values = is_null(from, i) ? 0 : ((const int64_t *)from->values)[i];
+        if (__builtin_mul_overflow(values, times_of(times, i), &((int64_t *)to->values)[i]))
+            tra_kernel_fail("a join makes more pairs of rows of one group than an i64 counts");
+    }
+}
+
+/* A sum, or squares; of no value 0. */
+static void scale_reals(const tra_vector *from, const tra_vector *times, const tra_vector *to, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        ((double *)to->values)[i] =
+            is_null(from, i) ? 0 : ((const double *)from->values)[i] * (double)times_of(times, i);
+}
+
+static void copy_reals(const tra_vector *from, const tra_vector *to, int64_t n) {
+    for (int64_t i = 0; i < n; i++) ((double *)to->values)[i] = is_null(from, i) ? 0 : ((const double *)from->values)[i];
+}
+
+/* The sum of whole numbers, in 128 bits: the low and the high half. */
+static void scale_wholes(const tra_vector *from, const tra_vector *times, const tra_vector *to, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        unsigned __int128 high = (uint64_t)((const int64_t *)from[1].values)[i];
+        __int128 sum = (__int128)(high << 64 | (uint64_t)((const int64_t *)from[0].values)[i]);
+        if (is_null(from, i)) sum = 0;
+        if (__builtin_mul_overflow(sum, (__int128)times_of(times, i), &sum))
+            tra_kernel_fail("sum: a total of a group of a join does not fit; convert the values: x * 1.0");
+        ((int64_t *)to[0].values)[i] = (int64_t)(uint64_t)sum;
+        ((int64_t *)to[1].values)[i] = (int64_t)(sum >> 64);
+    }
+}
+
+static void put_states(const tra_pair_states *x, const tra_pair_state *s, const tra_batch *in, const tra_batch *out) {
+    const tra_vector *from = in->v + s->from, *to = out->v + s->to, *times = in->v + s->times;
+    switch (s->way) {
+    case TRA_WAY_COUNT: scale_numbers(from, times, to, in->rows); break;
+    case TRA_WAY_SUM:
+        scale_numbers(from, times, to, in->rows);
+        if (s->n == 3)
+            scale_wholes(from + 1, times, to + 1, in->rows);
+        else
+            scale_reals(from + 1, times, to + 1, in->rows);
+        break;
+    case TRA_WAY_MOMENTS:
+        scale_numbers(from, times, to, in->rows);
+        copy_reals(from + 1, to + 1, in->rows);
+        scale_reals(from + 2, times, to + 2, in->rows);
+        break;
+    case TRA_WAY_EXTREME: {
+        const tra_schema own = {s->n, x->in->v + s->from};
+        const tra_batch one = {.schema = &own, .rows = in->rows, .v = in->v + s->from}, to_one = {.v = out->v + s->to};
+        tra_append_rows(&own, &to_one, 0, &one);
+        break;
+    }
+    case TRA_WAY_END:
+    case TRA_WAY_DIFFERENT:
+    case TRA_WAY_RANKED: break;
+    }
+}
+
+static void states_run(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
+    const tra_pair_states *x = data;
+    tra_batch in = {.v = scratch}, made = {.v = (tra_vector *)scratch + x->in->n};
+    (void)b;
+    bool open = tra_open_rows(a, x->in, false, in.v, &in);
+    tra_columns_begin(out, x->out, open ? in.rows : 0, &made);
+    if (!open) return;
+    const tra_schema keys = {x->nkeys, x->in->v};
+    tra_append_rows(&keys, &made, 0, &in);
+    for (int i = 0; i < x->n; i++) put_states(x, &x->v[i], &in, &made);
+}
+
+const tra_rows_ops tra_pair_states_ops = {.scratch = states_scratch, .bytes = states_bytes, .run = states_run};

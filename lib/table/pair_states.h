@@ -1,0 +1,29 @@
+/* pair_states.h - aggregates over the pairs of rows of a join, from groups of the rows of each table.
+ *
+ * Where both tables are groups (group.h), a pair of groups stands for as many pairs of rows as the product of their
+ * numbers of rows. So what is known of the values of one table in such a pair is what is known of its group, each value
+ * as often as the other group has rows.
+ */
+#ifndef TRA_PAIR_STATES_H
+#define TRA_PAIR_STATES_H
+
+#include "group.h"
+
+/* An aggregate. */
+typedef struct tra_pair_state {
+    tra_aggregate_way way;
+    int from, to, n; /* the first column of its states among the pairs, and in the result; how many there are */
+    int times;       /* the column of pairs with the number of rows of the other table's group; NULL: no partner, */
+} tra_pair_state;    /* so that each value is there once. States that are NULL are those of no value. */
+
+typedef struct tra_pair_states {
+    const tra_schema *in, *out;
+    int nkeys; /* the first columns of both, which stay */
+    int n;
+    const tra_pair_state *v;
+} tra_pair_states;
+
+/* A map; data: a tra_pair_states. Fails where a number of values, or a sum, does not fit. */
+extern const tra_rows_ops tra_pair_states_ops;
+
+#endif
