@@ -314,8 +314,8 @@ static int64_t slot_for(const tra_finder *x, const uint64_t *w, uint64_t hash, i
     return s;
 }
 
-/* The index of a table in which no key is there twice: the head of each slot is its row. *made is false where one is,
- * and where keys collide. */
+/* The index of a table in which no key is there twice, or of whose rows the first of each key is enough: the head of
+ * each slot is its row. *made is false where one is there twice, and where keys collide. */
 static tra_status make_single(const tra_lookup *l, tra_finder *x, strip *s, bool *made, tra_err *e) {
     int64_t rows = s->rows->rows, probes = 0;
     bool by_hash = !x->close && !x->direct;
@@ -331,6 +331,7 @@ static tra_status make_single(const tra_lookup *l, tra_finder *x, strip *s, bool
             if (s->none[i]) continue;
             int64_t at = slot_for(x, s->word + (int64_t)i * x->words, by_hash ? hash[i] : 0, &probes);
             if (x->head[at] >= 0 && l->s.unique) return refuse_twice(l, s->rows, x->head[at], r + i, e);
+            if (x->head[at] >= 0 && x->first) continue;
             if (x->head[at] >= 0) return TRA_OK;
             x->head[at] = (int32_t)(r + i);
             if (by_hash) set_bit(x, bit_of(x, hash[i]));
@@ -458,10 +459,12 @@ tra_status tra_finder_make(const tra_lookup *l, const tra_batch *right, bool lis
     x->head = x->direct ? x->begin : head; /* slots that are keys have rows, or lists */
     if (x->close && !x->direct) TRA_TRY(make_bits(x, &s, e));
     x->exists = x->single = asks && x->close && !x->direct;
+    x->first = asks;
     if (x->exists) return TRA_OK;
     clear(x);
     if (!l->s.asof && !l->band) TRA_TRY(make_single(l, x, &s, &made, e));
     if (made) return x->list = x->head, TRA_OK;
+    x->first = false;
     clear(x);
     return make_lists(l, x, &s, e);
 }

@@ -39,6 +39,7 @@ typedef struct tra_finder {
     bool sorted;   /* or, where too many keys collide there, among all keys in order */
     bool single;   /* no two right rows have one key: there are no lists */
     bool exists;   /* there are bits alone, which say whether a key is there: all have slot 0 */
+    bool first;    /* of rows with one key the first alone is there */
     bool close;    /* `bit` has a bit for each word, set if a key has it, whose rank is the slot; else for hashes, */
     int64_t nbits; /* by which most left rows that have no partner are recognized */
     uint64_t *bit;

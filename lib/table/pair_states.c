@@ -39,7 +39,8 @@ static void scale_reals(const tra_vector *from, const tra_vector *times, const t
 }
 
 static void copy_reals(const tra_vector *from, const tra_vector *to, int64_t n) {
-    for (int64_t i = 0; i < n; i++) ((double *)to->values)[i] = is_null(from, i) ? 0 : ((const double *)from->values)[i];
+    for (int64_t i = 0; i < n; i++)
+        ((double *)to->values)[i] = is_null(from, i) ? 0 : ((const double *)from->values)[i];
 }
 
 /* The sum of whole numbers, in 128 bits: the low and the high half. */

@@ -10,39 +10,9 @@
 #include "../../lib/table/group.h"
 #include "../../lib/table/kernels.h"
 #include "../../lib/table/parts.h"
-#include "pipeline.h"
-
-typedef struct selecting {
-    tra_rewriting *w;
-    tra_expr *x, *y;    /* the selection, and what it is of */
-    const tra_group *g; /* NULL: an order, or distinct rows */
-    bool one;           /* of rows of equal keys one stands for all */
-    int from;           /* the group of the rows */
-    const int *at; /* for each column of y its number among those of the rows; -1: no predicate on it can be pushed */
-    tra_rowwise *rows, *rest;
-    int pushed;
-    tra_expr *to; /* the rows that are selected */
-    tra_expr **made;
-} selecting;
-
-static const tra_expr *first_of(const tra_memo *m, int group) {
-    return m->v[m->group[tra_memo_find(m, group)].expr[0]];
-}
-
-static const tra_rows_kernel *rows_kernel(const tra_expr *x) {
-    return x->node.kernel ? tra_kernel_rows(x->node.kernel) : NULL;
-}
-
-static const void *data_of(const tra_expr *x, const tra_rows_ops *ops) {
-    const tra_rows_kernel *k = rows_kernel(x);
-    return k && k->ops == ops ? k->data : NULL;
-}
+#include "q4.h"
 
 /* ---- where the rows are ------------------------------------------------------------------------------------------ */
-
-static bool gathers(const tra_expr *x) {
-    return x->node.type.columns && (x->node.op == TRA_OP_REKEY || x->node.op == TRA_OP_CONCAT);
-}
 
 /* The group below the operators that put blocks together. */
 static int below_gathering(const tra_memo *m, int group) {
@@ -141,7 +111,7 @@ static bool find_rows_of_places(selecting *p) {
     return false;
 }
 
-static bool find_rows(selecting *p) {
+bool tra_find_rows(selecting *p) {
     const tra_sort *s = data_of(p->y, &tra_sort_ops);
     const tra_arrange *a = data_of(p->y, &tra_arrange_ops);
     p->g = data_of(p->y, &tra_group_ops);
@@ -179,8 +149,7 @@ static bool sum_may_fail(const tra_column *c, double rows) {
     return rows * most >= 0x1p63;
 }
 
-/* NULL: groups that are dropped would have been no error. */
-static const char *groups_refused(const selecting *p) {
+const char *tra_groups_refused(const selecting *p) {
     const tra_schema *in = tra_group_in(p->g);
     double rows = (double)tra_catalog_elements(first_of(p->w->m, p->from)->node.type.cat);
     if (tra_group_keys(p->g) == 0) return "without keys there is a row whatever is selected";
@@ -248,8 +217,7 @@ static tra_expr *selected_rows(selecting *p) {
     return tra_make_below(p->w, p->x, &n);
 }
 
-/* The expression of a group over the selected rows. */
-static tra_expr *over_selected(selecting *p, int group) {
+tra_expr *tra_over_selected(selecting *p, int group) {
     group = tra_memo_find(p->w->m, group);
     if (group == tra_memo_find(p->w->m, p->from)) return p->to;
     if (p->made[group]) return p->made[group];
@@ -258,7 +226,7 @@ static tra_expr *over_selected(selecting *p, int group) {
     bool changed = false;
     for (int i = 0; i < 2 && x->in[i] >= 0; i++) {
         int in = tra_memo_find(p->w->m, x->in[i]);
-        tra_expr *over = over_selected(p, in);
+        tra_expr *over = tra_over_selected(p, in);
         if (!over) return NULL;
         changed |= tra_memo_find(p->w->m, over->group) != in;
         n.in[i] = &over->node;
@@ -273,8 +241,8 @@ static void claim(selecting *p) {
     const tra_rowwise_step *left;
     p->made = tra_news(p->w->m->arena, tra_expr *, p->w->m->limit + 1);
     if (!(p->to = selected_rows(p))) return;
-    tra_expr *in = over_selected(p, p->y->in[0]), *all;
-    tra_expr *other = in && p->y->in[1] >= 0 ? over_selected(p, p->y->in[1]) : NULL;
+    tra_expr *in = tra_over_selected(p, p->y->in[0]), *all;
+    tra_expr *other = in && p->y->in[1] >= 0 ? tra_over_selected(p, p->y->in[1]) : NULL;
     if (!in || (p->y->in[1] >= 0 && !other)) return;
     n.in[0] = &in->node;
     n.in[1] = other ? &other->node : NULL;
@@ -295,9 +263,10 @@ static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y, int 
     const tra_rowwise_step *v;
     selecting p = {.w = w, .x = x, .y = y};
     int steps = r ? tra_rowwise_steps(r, &v) : 0;
-    if (!r || !tra_rowwise_selects(r) || tra_rowwise_uses_row(r) || tra_rowwise_is_matrix(r, NULL) || !find_rows(&p))
+    if (!r || !tra_rowwise_selects(r) || tra_rowwise_uses_row(r) || tra_rowwise_is_matrix(r, NULL) ||
+        !tra_find_rows(&p))
         return;
-    const char *why = p.g ? groups_refused(&p) : NULL;
+    const char *why = p.g ? tra_groups_refused(&p) : NULL;
     if (why) {
         tra_refuse(w, x, "%s", why);
         return;
@@ -311,6 +280,8 @@ static void select_before_group(tra_rewriting *w, tra_expr *x, tra_expr *y, int 
     push_steps(&p, steps, v, by);
     if (p.pushed) claim(&p);
 }
+
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 const tra_rule tra_rule_q_4 = {
     .name = "Q-4",

@@ -163,6 +163,24 @@ static bool is_changed(const narrowing *u, const tra_expr *x) {
     return false;
 }
 
+/* Ends a pass with those of its n columns that are live; places: their numbers, which change. */
+static void drop_columns(const narrowing *u, tra_rowwise *r, const bool *live, int n, int *places) {
+    const tra_schema *s = tra_rowwise_out(r);
+    const char **names = tra_news(u->a, const char *, n + 1);
+    const tra_colexpr **x = tra_news(u->a, const tra_colexpr *, n + 1);
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        if (!live[i] || places[i] < 0) {
+            places[i] = -1;
+            continue;
+        }
+        names[kept] = s->v[places[i]].name;
+        x[kept] = tra_colexpr_column(u->a, s, places[i]);
+        places[i] = kept++;
+    }
+    tra_rowwise_project(r, kept, names, x);
+}
+
 /* The pass over the twin of its input, with those columns of its result that are read; at: their numbers there. */
 static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, tra_node *n, int *at) {
     const bool *need = columns_of(x) ? table_of(u, x->group)->need : NULL;
@@ -205,9 +223,13 @@ static bool narrow_pass(narrowing *u, const tra_expr *x, const tra_rowwise *r, t
             if (places[i] >= 0) by[i] = tra_colexpr_column(u->a, tra_rowwise_out(made), places[i]);
         }
     }
+    bool selects = steps > 0 && v[steps - 1].selects,
+         drops = false; /* what the last selections read alone is left out */
+    for (int i = 0; at && selects && i < columns_of(x)->n; i++) drops |= !live[steps][i] && places[i] >= 0;
+    if (drops) drop_columns(u, made, live[steps], columns_of(x)->n, places);
     for (int i = 0; at && i < columns_of(x)->n; i++) at[i] = places[i];
     tra_rows_kernel k = *tra_kernel_rows(x->node.kernel);
-    bool fewer = false; /* it makes fewer columns; else it is the same pass over another table */
+    bool fewer = drops; /* it makes fewer columns; else it is the same pass over another table */
     for (int i = 0; i < steps; i++)
         for (int c = 0; !v[i].selects && c < v[i].n; c++) fewer |= !live[i + 1][c];
     tra_str text = {0};

@@ -288,9 +288,9 @@ const tra_rule tra_rule_q_9 = {
     .name = "Q-9",
     .equivalence = "group(join(L, R), keys, ...) = states of L by its keys and the join's, joined, and put together",
     .condition =
-        "aggregates have states that do not go by the order of rows, and are each of one table: of the left one, unless "
-        "a row may have several partners, where both tables are aggregated; each key is of one table; the join checks "
-        "nothing of rows; nothing may fail",
+        "aggregates have states that do not go by the order of rows, and are each of one table: of the left one, or, "
+        "where a row may have several partners, of either, and both tables are aggregated; each key is of one table; "
+        "the join checks nothing of rows; nothing may fail",
     .forth = before_join,
     .cases = {
         {.program = "P = group(join(trip, shop, k == k), [k], x = sum(x), n = count())\n" SUM_OF("x, n"),

@@ -1,9 +1,9 @@
 /* q9_both.c - the part of rule Q-9 that aggregates the rows of both tables before they are joined.
  *
- * Where rows of either table have several partners, a key that many rows of both have makes as many pairs as the product
- * of their numbers. So both tables become groups, by the keys of the join and by what the keys of the whole read; with
- * each group stands how many rows it has, and what is known of the values of one table counts as often as the group of
- * the other table has rows (lib/table/pair_states.h).
+ * Where rows of either table have several partners, a key that many rows of both have makes as many pairs as the
+ * product of their numbers. So both tables become groups, by the keys of the join and by what the keys of the whole
+ * read; with each group stands how many rows it has, and what is known of the values of one table counts as often as
+ * the group of the other table has rows (lib/table/pair_states.h).
  *
  * A join whose pairs are counted before (plans/tra/table_join_slices.c) gets the same operators over groups.
  *
@@ -71,8 +71,9 @@ static bool find_slices(early *p) {
     for (int i = 0; i < b->left->n; i++) by[i] = tra_colexpr_column(p->a, b->left, i);
     x->pass = tra_rowwise_new(p->a, b->left);
     for (int i = 0; i < n; i++) { /* later steps are over what the first projection makes */
-        const tra_colexpr **y = tra_news(p->a, const tra_colexpr *, v[i].n + 1);
-        for (int k = 0; k < (v[i].selects ? 1 : v[i].n); k++) y[k] = by ? tra_colexpr_substitute(p->a, v[i].x[k], by) : v[i].x[k];
+        int made = v[i].selects ? 1 : v[i].n;
+        const tra_colexpr **y = tra_news(p->a, const tra_colexpr *, made + 1);
+        for (int k = 0; k < made; k++) y[k] = by ? tra_colexpr_substitute(p->a, v[i].x[k], by) : v[i].x[k];
         if (v[i].selects)
             tra_rowwise_select(x->pass, y[0]);
         else
@@ -198,7 +199,8 @@ static const tra_schema *named_states(const early *p, const side *x, int own) {
     tra_column *v = tra_news(p->a, tra_column, s->n + 1);
     for (int i = 0; i < s->n; i++) {
         v[i] = s->v[i];
-        v[i].name = tra_arena_printf(p->a, "%s %s %d", own == LEFT ? "left" : "right", i < x->nkeys ? "key" : "state", i);
+        v[i].name =
+            tra_arena_printf(p->a, "%s %s %d", own == LEFT ? "left" : "right", i < x->nkeys ? "key" : "state", i);
     }
     *out = (tra_schema){s->n, v};
     return out;
@@ -214,8 +216,8 @@ static double share_of_groups(const early *p, const side *x, double rows) {
 
 static const tra_node *group_node(early *p, const side *x, const tra_node *in, tra_group_pass pass, double rows) {
     tra_rows_kernel k = *tra_kernel_rows(p->group->node.kernel);
-    k.text = tra_arena_printf(p->a, "%s each before the join, by %d keys: %s", pass == TRA_GROUP_MERGE ? "all of" : "of",
-                              x->nkeys, k.text);
+    k.text = tra_arena_printf(p->a, "%s each before the join, by %d keys: %s",
+                              pass == TRA_GROUP_MERGE ? "all of" : "of", x->nkeys, k.text);
     k.columns = x->columns;
     k.rows = TRA_ROWS_MOST;
     k.most = INT64_MAX; /* as many as there are rows, so that all bounds stay */
@@ -264,7 +266,8 @@ static const tra_node *all_groups(early *p, side *x, const tra_node *groups) {
 
 /* ---- the join of groups ------------------------------------------------------------------------------------------ */
 
-static const tra_node *below(early *p, const tra_node *like, const tra_kernel *k, const tra_node *l, const tra_node *r) {
+static const tra_node *below(early *p, const tra_node *like, const tra_kernel *k, const tra_node *l,
+                             const tra_node *r) {
     tra_node n = *like;
     n.name = NULL;
     n.in[0] = (tra_node *)l;

@@ -3,6 +3,7 @@
 
 #include "../../lib/kernel/program.h"
 #include "../../lib/physical/needs.h"
+#include "../../lib/table/join.h"
 
 #include <assert.h>
 #include <math.h>
@@ -120,10 +121,23 @@ static step step_of(const tra_kernel *k, tra_kernel_use use, const tra_type *l, 
     return (step){k, use, l, r, known, true};
 }
 
+/* A join of rows whose kernel keeps an index of its right operand: one thread makes that once, of the rows that are
+ * expected. All but a lookup look at them again for each left tuple. The left operand's share is taken of all later. */
+static double index_work(const step *s, int64_t tl, const tra_dims *a, int64_t tr, const tra_dims *b) {
+    enum { INDEX = 40 };
+    const tra_rows_kernel *k = tra_kernel_rows(s->k);
+    bool lookup = k->ops == &tra_lookup_ops || k->ops == &tra_pairs_before_ops;
+    double tuples = (double)tra_max64(1, s->l->cat->n) * fmax(share_there(s->l, tl), 1e-9);
+    double each = lookup ? k->flops * (double)a->v[0] : tra_kernel_flops(s->k, s->use, a, b);
+    return each + INDEX * (double)b->v[0] * share_there(s->r, tr) / tuples;
+}
+
 static double dense_work(const step *s, int64_t tl, int64_t tr) {
     tra_dims a, b;
+    const tra_rows_kernel *rows = tra_kernel_rows(s->k);
     tra_catalog_ext(s->l->cat, tl, &a);
     if (s->r) tra_catalog_ext(s->r->cat, tr, &b);
+    if (rows && s->r && rows->ops->keep && s->r->cat->n == 1) return index_work(s, tl, &a, tr, &b);
     return tra_kernel_flops(s->k, s->use, &a, s->r ? &b : NULL);
 }
 

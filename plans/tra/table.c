@@ -4,6 +4,7 @@
 #include "table_derived.h"
 
 #include "table_estimates.h"
+#include "table_join.h"
 
 #include <string.h>
 
@@ -182,10 +183,16 @@ static tra_node *build_select(tra_table_builder *w) {
     if (t.x->untyped && tra_colexpr_convert(w->b->arena, t.x, TRA_COL_BOOL, NULL, &t.x, &e) != TRA_OK) return NULL;
     add_term(w, &t);
     tra_node *in = w->in, *top = tra_table_window_top(w, t.x);
-    tra_rowwise *r = tra_rowwise_new(w->b->arena, in->type.columns);
-    tra_rowwise_select(r, t.x);
-    if (top) w->in = top; /* it has the same columns */
-    tra_node *n = tra_table_rowwise(w, r, tra_table_call_text(w), true, tra_table_selectivity(t.x));
+    const tra_colexpr *rest;
+    tra_node *n = tra_table_join_selected(w, t.x, &rest);
+    if (n || top) w->in = n ? n : top; /* it has the same columns */
+    if (!n || rest) {
+        tra_rowwise *r = tra_rowwise_new(w->b->arena, in->type.columns);
+        const tra_colexpr *x = n ? rest : t.x;
+        tra_rowwise_select(r, x);
+        const char *text = tra_arena_printf(w->b->arena, "%s%s", tra_table_call_text(w), n ? ", joined" : "");
+        n = tra_table_rowwise(w, r, text, true, tra_table_selectivity(x));
+    }
     w->in = in;
     return tra_table_record(w, n);
 }

@@ -25,8 +25,7 @@ static int64_t most_frequent(const tra_column_facts *f) {
     return most;
 }
 
-/* The operator on tables whose result the node is, or NULL. */
-static const tra_table_op *op_of(const tra_graph *g, const tra_node *n) {
+const tra_table_op *tra_table_op_of(const tra_graph *g, const tra_node *n) {
     for (int i = g->ntables - 1; i >= 0; i--)
         if (g->tables[i]->node == n) return g->tables[i];
     return NULL;
@@ -120,7 +119,7 @@ static const tra_node *operand_of(search *s, const tra_table_op *op, int *column
 static origin origin_of(search *s, const tra_node *n, int *column, const tra_table_op **at) {
     origin o = {.times = 1};
     int64_t times;
-    for (*at = op_of(s->g, n); *at; *at = op_of(s->g, n)) {
+    for (*at = tra_table_op_of(s->g, n); *at; *at = tra_table_op_of(s->g, n)) {
         int c = *column;
         const tra_node *of = --s->steps > 0 ? operand_of(s, *at, &c, &times) : NULL;
         if (!of) return o;
@@ -185,7 +184,7 @@ bool tra_table_keys_differ(const tra_graph *g, const tra_node *t, int n, const i
     const tra_table_op *op;
     bool differ = false;
     memcpy(c, column, (size_t)n * sizeof *c);
-    while (t && !differ && (op = op_of(g, t)) && --s.steps > 0) {
+    while (t && !differ && (op = tra_table_op_of(g, t)) && --s.steps > 0) {
         const tra_node *next = NULL;
         int64_t times = 1;
         differ = (op->op == TRA_TABLE_GROUP || op->op == TRA_TABLE_DISTINCT) && covers(op, n, c);
@@ -255,7 +254,7 @@ int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int n
     for (int c = 0; c < all->n; c++)
         if (used[c]) column[ncolumns++] = c;
     int64_t most = tra_type_entries(&n->type).bound;
-    for (const tra_table_op *op; ncolumns > 0 && (op = op_of(g, n));) {
+    for (const tra_table_op *op; ncolumns > 0 && (op = tra_table_op_of(g, n));) {
         if (!(n = operand_of_all(&s, op, ncolumns, column))) break;
         most = tra_min64(most, tra_type_entries(&n->type).bound);
     }
@@ -265,10 +264,34 @@ int64_t tra_table_combinations_most(const tra_graph *g, const tra_node *n, int n
 
 /* ---- groups ------------------------------------------------------------------------------------------------- */
 
-/* How many different whole numbers lie in the range that the expression is known to have. */
-static int64_t values_in_range(const tra_colexpr *x) {
+static int64_t year_of(tra_coltype t, int64_t v) {
+    int64_t year, day = t == TRA_COL_TIMESTAMP ? v / INT64_C(86400000000) - (v % INT64_C(86400000000) < 0) : v;
+    int month, of_month;
+    tra_civil_of(day, &year, &month, &of_month);
+    return year;
+}
+
+/* The range that an expression has by its operators, and by the least and greatest values of columns of files. */
+static void range_of(const tra_colexpr *x, tra_arena *a, int64_t *least, int64_t *most) {
+    const tra_colexpr *k = x->nkids ? x->kids[0] : NULL;
+    tra_column_facts f;
+    *least = x->least, *most = x->most;
+    if (x->op == TRA_C_COLUMN && x->file && tra_table_facts(x->file, x->number, a, &f) && f.rows > f.nulls) {
+        *least = tra_max64(*least, f.min), *most = tra_min64(*most, f.max);
+    } else if ((x->op == TRA_C_CONVERT || x->op == TRA_C_YEAR) && !tra_coltype_is_float(k->type) &&
+               !tra_coltype_is_coded(k->type)) {
+        range_of(k, a, least, most);
+        if (x->op == TRA_C_YEAR) *least = year_of(k->type, *least), *most = year_of(k->type, *most);
+        *least = tra_max64(x->least, *least), *most = tra_min64(x->most, *most);
+    }
+}
+
+/* How many different whole numbers lie in that range. */
+static int64_t values_in_range(const tra_colexpr *x, tra_arena *a) {
+    int64_t least, most;
     if (!x || tra_coltype_is_float(x->type) || tra_coltype_is_coded(x->type)) return INT64_MAX;
-    __int128 n = (__int128)x->most - x->least + 1;
+    range_of(x, a, &least, &most);
+    __int128 n = (__int128)most - least + 1;
     return n < 0 ? 0 : n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
@@ -288,10 +311,10 @@ static int64_t combinations(const tra_colexpr *x, tra_arena *a) {
 
 int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x) {
     tra_column_facts f;
+    tra_arena *a = tra_arena_new();
     int64_t most = c->type == TRA_COL_BOOL                    ? 2
                    : tra_coltype_is_coded(c->type) && c->dict ? c->dict->n
-                                                              : values_in_range(x);
-    tra_arena *a = tra_arena_new();
+                                                              : values_in_range(x, a);
     if (facts_of(c, a, &f) && f.exact) most = tra_min64(most, f.distinct);
     most = c->nullable ? tra_add_most(most, 1) : most;
     if (x) most = tra_min64(most, combinations(x, a));
@@ -299,8 +322,23 @@ int64_t tra_table_values_most(const tra_column *c, const tra_colexpr *x) {
     return most;
 }
 
-int64_t tra_table_groups_most(const tra_schema *s, int nkeys, const tra_colexpr *const *x) {
+/* The same of a column that an operator before has computed. */
+static int64_t values_made(const tra_graph *g, const tra_node *n, int column) {
+    search s = {g, MOST_STEPS, true};
+    const tra_table_op *at;
+    bool null = n->type.columns->v[column].nullable;
+    if (origin_of(&s, n, &column, &at).column || !at || column >= at->nterms) return INT64_MAX;
+    if (at->op != TRA_TABLE_PROJECT && at->op != TRA_TABLE_GROUP) return INT64_MAX;
+    return tra_add_most(tra_table_values_most(&at->columns->v[column], at->term[column].x), null);
+}
+
+int64_t tra_table_groups_most(const tra_graph *g, const tra_node *n, const tra_schema *s, int nkeys,
+                              const tra_colexpr *const *x) {
     int64_t most = 1;
-    for (int k = 0; k < nkeys; k++) most = tra_mul_most(most, tra_table_values_most(&s->v[k], x ? x[k] : NULL));
+    for (int k = 0; k < nkeys; k++) {
+        int64_t own = tra_table_values_most(&s->v[k], x[k]);
+        if (x[k] && x[k]->op == TRA_C_COLUMN) own = tra_min64(own, values_made(g, n, x[k]->column));
+        most = tra_mul_most(most, own);
+    }
     return most;
 }

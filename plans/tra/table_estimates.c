@@ -89,32 +89,42 @@ static tra_colop opposite(tra_colop op) {
     }
 }
 
-/* A column compared with a constant. False if it is something else, or nothing is known of the column. */
-static bool truth_of_comparison(const tra_colexpr *x, tra_arena *a, truth *out) {
-    const tra_colexpr *l = without_conversion(x->kids[0]), *r = without_conversion(x->kids[1]);
-    tra_colop op = x->op;
-    tra_column_facts f;
-    if (l->op == TRA_C_CONST) {
-        const tra_colexpr *t = l;
-        l = r, r = t, op = tra_colop_mirrored(op);
+/* A column *l compared by *op with a constant *r. False if it is something else. */
+static bool is_comparison(const tra_colexpr *x, const tra_colexpr **l, tra_colop *op, const tra_colexpr **r) {
+    bool orders = x->op == TRA_C_LT || x->op == TRA_C_LE || x->op == TRA_C_GT || x->op == TRA_C_GE;
+    if (!orders && x->op != TRA_C_EQ && x->op != TRA_C_NE) return false;
+    *l = without_conversion(x->kids[0]), *r = without_conversion(x->kids[1]), *op = x->op;
+    if ((*l)->op == TRA_C_CONST) {
+        const tra_colexpr *t = *l;
+        *l = *r, *r = t, *op = tra_colop_mirrored(*op);
     }
-    if (l->op != TRA_C_COLUMN || r->op != TRA_C_CONST || r->null || tra_coltype_is_coded(l->type)) return false;
-    if (!facts_of(l->file, l->number, a, &f)) return false;
+    return (*l)->op == TRA_C_COLUMN && (*r)->op == TRA_C_CONST && !(*r)->null && !tra_coltype_is_coded((*l)->type);
+}
+
+/* The same; false also if nothing is known of the column. */
+static bool truth_of_comparison(const tra_colexpr *x, tra_arena *a, truth *out) {
+    const tra_colexpr *l, *r;
+    tra_colop op;
+    tra_column_facts f;
+    if (!is_comparison(x, &l, &op, &r) || !facts_of(l->file, l->number, a, &f)) return false;
     double y = tra_coltype_is_float(r->type) ? r->value.f : (double)r->value.i;
     *out = (truth){share_of_comparison(&f, l->type, op, y), share_of_comparison(&f, l->type, opposite(op), y)};
     return true;
 }
 
 /* A predicate on a column of strings, which has been evaluated for each entry of the dictionary. False if it is
- * something else, or the frequencies of the entries are not known. */
+ * something else. */
 static bool truth_of_lookup(const tra_colexpr *x, tra_arena *a, truth *out) {
     const tra_colexpr *c = x->kids[0];
     const uint8_t *values = x->table;
     tra_column_facts f;
     if (x->type != TRA_COL_BOOL || c->op != TRA_C_COLUMN || !c->dict || !facts_of(c->file, c->number, a, &f))
         return false;
-    if (!f.whole) return false;
     *out = (truth){0};
+    for (int64_t i = 0; !f.whole && i < c->dict->n; i++) /* each value is as likely */
+        if (!x->tstate || x->tstate[i] == TRA_STATE_VALUE)
+            *(values[i] ? &out->yes : &out->no) += (double)(f.rows - f.nulls) / (double)f.rows / (double)c->dict->n;
+    if (!f.whole) return c->dict->n > 0;
     for (int64_t i = 0; i < f.n; i++) {
         int64_t code = f.frequency[i][0];
         if (code < 0 || code >= c->dict->n) return false;
@@ -131,13 +141,57 @@ static truth guessed(tra_colop op) {
     return (truth){1.0 / 3, 2.0 / 3};
 }
 
+static truth truth_of(const tra_colexpr *x, tra_arena *a);
+
+/* Does a comparison say that a column is more (1) or less (-1) than a constant? */
+static int bounds(const tra_colexpr *x, const tra_colexpr **column) {
+    const tra_colexpr *r;
+    tra_colop op;
+    if (!is_comparison(x, column, &op, &r)) return 0;
+    return op == TRA_C_GT || op == TRA_C_GE ? 1 : op == TRA_C_LT || op == TRA_C_LE ? -1 : 0;
+}
+
+enum { MOST_PARTS = 32 };
+
+/* The parts that && joins; false: there are too many. */
+static bool parts_of(const tra_colexpr *x, int *n, const tra_colexpr **v) {
+    if (x->op != TRA_C_AND) return *n < MOST_PARTS && (v[(*n)++] = x);
+    for (int i = 0; i < x->nkids; i++)
+        if (!parts_of(x->kids[i], n, v)) return false;
+    return true;
+}
+
+/* Parts are independent of each other, but two that bound one column from both sides. */
+static truth truth_of_all(int n, const tra_colexpr **v, tra_arena *a) {
+    truth all = {1, 0};
+    for (int i = 0; i < n; i++) {
+        const tra_colexpr *x, *y;
+        int way = v[i] ? bounds(v[i], &x) : 0;
+        if (!v[i]) continue; /* it was the other bound of one before */
+        truth p = truth_of(v[i], a);
+        for (int j = i + 1; way && j < n; j++) {
+            if (!v[j] || bounds(v[j], &y) != -way || x->column != y->column) continue;
+            truth q = truth_of(v[j], a);
+            double both = p.yes + p.no; /* the others are NULL */
+            p.yes = fmax(p.yes + q.yes - both, p.yes * q.yes / 64);
+            p.no = fmax(0, both - p.yes);
+            v[j] = NULL;
+            break;
+        }
+        all = (truth){all.yes * p.yes, all.no + p.no - all.no * p.no};
+    }
+    return all;
+}
+
 static truth truth_of(const tra_colexpr *x, tra_arena *a) {
+    const tra_colexpr *part[MOST_PARTS];
+    int parts = 0;
     truth p, q;
     tra_column_facts f;
     switch (x->op) {
     case TRA_C_AND:
-        p = truth_of(x->kids[0], a), q = truth_of(x->kids[1], a);
-        return (truth){p.yes * q.yes, p.no + q.no - p.no * q.no};
+        if (parts_of(x, &parts, part)) return truth_of_all(parts, part, a);
+        break;
     case TRA_C_OR:
         p = truth_of(x->kids[0], a), q = truth_of(x->kids[1], a);
         return (truth){p.yes + q.yes - p.yes * q.yes, p.no * q.no};

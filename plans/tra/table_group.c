@@ -145,7 +145,7 @@ static tra_node *group_pass(tra_table_builder *w, tra_node *in, const tra_node *
     }
     bool one_group = w->op.nterms == 0 && pass != TRA_GROUP_PARTIAL;
     const tra_colexpr *const *x = key_expressions(w);
-    int64_t most = tra_max64(1, tra_table_groups_most(s, w->op.nterms, x));
+    int64_t most = tra_max64(1, tra_table_groups_most(w->b->g, w->in, s, w->op.nterms, x));
     most = tra_min64(most, tra_max64(1, tra_table_combinations_most(w->b->g, w->in, w->op.nterms, x)));
     tra_group_bound(g, most);
     double blocks = pass == TRA_GROUP_PARTIAL ? (double)tra_max64(1, in->type.cat->n) : 1;

@@ -129,8 +129,7 @@ static double share_of_left(const tra_lookup_spec *s) {
     return s->how == TRA_LOOKUP_ANTI ? 1 - p.matched : p.matched;
 }
 
-/* The column that a key is: equal keys mean that it has equal values; -1: the key is computed otherwise. */
-static int key_column(const tra_colexpr *x) {
+int tra_join_key_column(const tra_colexpr *x) {
     bool keeps = x->op == TRA_C_RECODE || (x->op == TRA_C_CONVERT && !tra_coltype_is_float(x->type));
     if (keeps) x = x->kids[0];
     return x->op == TRA_C_COLUMN ? x->column : -1;
@@ -142,7 +141,7 @@ static int64_t rows_per_key(const tra_table_builder *w, const tra_lookup_spec *s
     int64_t most = INT64_MAX;
     int ncolumns = 0, *column = tra_news(w->b->arena, int, s->nkeys + 1);
     for (int k = 0; k < s->nkeys; k++) {
-        int c = key_column(key[k]);
+        int c = tra_join_key_column(key[k]);
         if (c >= 0) column[ncolumns++] = c;
         if (c >= 0) most = tra_min64(most, tra_table_rows_per_value(w->b->g, n, c, s->nulls_match));
     }
@@ -155,7 +154,7 @@ static int64_t pairs_most(const tra_table_builder *w, const tra_lookup_spec *s, 
                           const tra_node *left, const tra_node *right) {
     int64_t most = INT64_MAX;
     for (int k = 0; k < s->nkeys; k++) {
-        int x = key_column(tra_lookup_left_keys(l)[k]), y = key_column(tra_lookup_right_keys(l)[k]);
+        int x = tra_join_key_column(tra_lookup_left_keys(l)[k]), y = tra_join_key_column(tra_lookup_right_keys(l)[k]);
         if (x >= 0 && y >= 0) most = tra_min64(most, tra_table_pairs_most(w->b->g, left, x, right, y, s->nulls_match));
     }
     return most;
@@ -215,10 +214,7 @@ static tra_rows_kernel lookup_kernel(const tra_table_builder *w, const tra_looku
                              .data = l};
 }
 
-static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                             tra_node *right);
-
-static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
+tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at) {
     tra_lookup *l;
     tra_err e = {0};
     if (tra_lookup_new(w->b->arena, s, &l, &e) == TRA_OK) return l;
@@ -230,15 +226,13 @@ static tra_lookup *lookup_of(tra_table_builder *w, const tra_lookup_spec *s, con
 static tra_node *all_matched(tra_table_builder *w, const tra_lookup *l, tra_node *left, tra_node *right) {
     tra_lookup_spec s = *tra_lookup_spec_of(l);
     s.how = TRA_LOOKUP_KEEP;
-    tra_lookup *keeps = lookup_of(w, &s, w->call);
+    tra_lookup *keeps = tra_join_lookup(w, &s, w->call);
     if (keeps && tra_lookup_condition(l)) tra_lookup_where(keeps, tra_lookup_condition(l));
-    return keeps ? lookup_node(w, &s, keeps, left, right) : NULL;
+    return keeps ? tra_join_node(w, &s, keeps, left, right) : NULL;
 }
 
-/* A join that kernels know. The right table is in one block, or divided if it has too many rows for that; where all
- * pairs are made of too many rows, both are. */
-static tra_node *lookup_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
-                             tra_node *right) {
+tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                        tra_node *right) {
     bool filters = s->how == TRA_LOOKUP_SEMI || s->how == TRA_LOOKUP_ANTI, keeps = s->how == TRA_LOOKUP_KEEP;
     tra_join_size size = size_of(w, s, l, left, right);
     bool unique = !s->asof && (s->unique || size.partners_most == 1), once = unique || s->asof || filters || keeps;
@@ -280,13 +274,13 @@ static tra_node *right_rows(tra_table_builder *w, const tra_colexpr *where, tra_
     s.matched = how == TRA_LOOKUP_KEEP;
     s.name[0] = "right";
     s.name[1] = "left";
-    tra_lookup *l = lookup_of(w, &s, w->call);
+    tra_lookup *l = tra_join_lookup(w, &s, w->call);
     if (!l) return NULL;
     const tra_colexpr **by = tra_news(w->b->arena, const tra_colexpr *, x->n + y->n);
     for (int i = 0; i < x->n + y->n; i++) /* in pairs the columns of the right table come first now */
         by[i] = tra_colexpr_column(w->b->arena, tra_lookup_pair(l), i < x->n ? y->n + i : i - x->n);
     if (where) tra_lookup_where(l, tra_colexpr_substitute(w->b->arena, where, by));
-    return lookup_node(w, &s, l, right, left);
+    return tra_join_node(w, &s, l, right, left);
 }
 
 /* The left table, after a test that no two of its rows have the same key: it is looked up in itself. */
@@ -296,15 +290,15 @@ static tra_node *unique_left(tra_table_builder *w, tra_node *left) {
     s.nulls_match = own->nulls_match;
     s.unique = true;
     s.name[0] = s.name[1] = "left";
-    tra_lookup *l = lookup_of(w, &s, w->call);
-    return l ? lookup_node(w, &s, l, left, left) : NULL;
+    tra_lookup *l = tra_join_lookup(w, &s, w->call);
+    return l ? tra_join_node(w, &s, l, left, left) : NULL;
 }
 
 tra_node *tra_table_join_by(tra_table_builder *w, tra_node *right, int nkeys, const int *lkey, const int *rkey) {
     tra_lookup_spec s = {w->in->type.columns, right->type.columns, TRA_LOOKUP_INNER, nkeys, lkey, rkey, .prefix = NULL};
     s.nulls_match = s.unique = s.matched = true;
-    tra_lookup *l = lookup_of(w, &s, w->call);
-    tra_node *n = l ? lookup_node(w, &s, l, w->in, right) : NULL;
+    tra_lookup *l = tra_join_lookup(w, &s, w->call);
+    tra_node *n = l ? tra_join_node(w, &s, l, w->in, right) : NULL;
     if (n) n->rows = w->in->rows;
     return n;
 }
@@ -319,17 +313,16 @@ tra_node *tra_table_join_row_number(tra_table_builder *w, int nkeys, const int *
     tra_lookup_spec *s = &w->op.lookup;
     *s = (tra_lookup_spec){w->in->type.columns, w->right->type.columns, TRA_LOOKUP_KEEP, nkeys, lkey, rkey,
                            .nulls_match = true, .matched = true,        .number = name};
-    tra_lookup *l = lookup_of(w, s, w->call);
+    tra_lookup *l = tra_join_lookup(w, s, w->call);
     tra_division d;
     if (!l) return NULL;
     if (!divide_right(w, l, w->in, w->right, true, &d))
-        return tra_table_record(w, lookup_node(w, s, l, w->in, w->right));
+        return tra_table_record(w, tra_join_node(w, s, l, w->in, w->right));
     tra_node *numbered = tra_table_number_rows(w, w->right, name);
     return tra_table_record(w, numbered ? tra_table_join_by(w, numbered, nkeys, lkey, rkey) : NULL);
 }
 
-/* Does the result have column `right` of the right table only as a key, which is column *left of the left table? */
-static bool is_shared_key(const tra_lookup_spec *s, int right, int *left) {
+bool tra_join_shares_key(const tra_lookup_spec *s, int right, int *left) {
     for (int k = 0; k < s->nkeys; k++) {
         *left = s->lkey[k];
         if (s->rkey[k] == right && strcmp(s->left->v[*left].name, s->right->v[right].name) == 0) return true;
@@ -350,7 +343,8 @@ static tra_node *append_unmatched(tra_table_builder *w, tra_node *pairs, tra_nod
         x[i] = tra_colexpr_column(a, out, i);
         y[i] = tra_colexpr_null(a);
     }
-    for (int r = 0; r < s->right->n; r++) y[is_shared_key(s, r, &at) ? at : n++] = tra_colexpr_column(a, s->right, r);
+    for (int r = 0; r < s->right->n; r++)
+        y[tra_join_shares_key(s, r, &at) ? at : n++] = tra_colexpr_column(a, s->right, r);
     return tra_table_append(w, (tra_node *const[]){pairs, rest}, out->n, names, x, y);
 }
 
@@ -360,7 +354,7 @@ static tra_node *join_nodes(tra_table_builder *w, const tra_lookup_spec *s, tra_
     tra_node *left = w->in, *right = w->right;
     if (w->op.lookup.unique_left && !(left = unique_left(w, left))) return NULL;
     if (w->op.lookup.matched_right && !(right = right_rows(w, where, TRA_LOOKUP_KEEP, left, right))) return NULL;
-    tra_node *pairs = lookup_node(w, s, l, left, right);
+    tra_node *pairs = tra_join_node(w, s, l, left, right);
     if (!pairs || (how != TRA_LOOKUP_RIGHT && how != TRA_LOOKUP_OUTER)) return pairs;
     tra_node *rest = right_rows(w, where, TRA_LOOKUP_ANTI, left, right);
     return rest ? append_unmatched(w, pairs, rest) : NULL;
@@ -388,11 +382,10 @@ static void refuse_condition(const tra_table_builder *w, const tra_ast *cond) {
                    "one of the right");
 }
 
-/* Has a condition on pairs a part for which both tables count? */
-static bool is_of_both(const tra_table_builder *w, const tra_colexpr *x) {
+bool tra_join_is_of_both(const tra_table_builder *w, const tra_colexpr *x) {
     int n = w->op.pair->n, left = w->op.lookup.left->n;
     bool *read = tra_news(w->b->arena, bool, n + 1), reads[2] = {false, false};
-    if (x->op == TRA_C_AND) return is_of_both(w, x->kids[0]) || is_of_both(w, x->kids[1]);
+    if (x->op == TRA_C_AND) return tra_join_is_of_both(w, x->kids[0]) || tra_join_is_of_both(w, x->kids[1]);
     tra_colexpr_columns(x, read);
     for (int c = 0; c < n; c++) reads[c >= left] |= read[c];
     return reads[0] && reads[1];
@@ -430,7 +423,7 @@ tra_node *tra_table_join(tra_table_builder *w) {
     if (s->how == TRA_LOOKUP_RIGHT) pairs.how = TRA_LOOKUP_INNER;
     if (s->how == TRA_LOOKUP_OUTER) pairs.how = TRA_LOOKUP_LEFT;
     pairs.unique_left = pairs.matched_right = false;
-    tra_lookup *l = lookup_of(w, &pairs, option[ASOF] ? option[ASOF] : cond ? cond : w->call);
+    tra_lookup *l = tra_join_lookup(w, &pairs, option[ASOF] ? option[ASOF] : cond ? cond : w->call);
     if (!l) return NULL;
     w->op.pair = tra_lookup_pair(l);
     tra_table_term where = {0};
@@ -440,7 +433,7 @@ tra_node *tra_table_join(tra_table_builder *w) {
         if (!tra_table_build_predicate(&sc, rest, &where)) return NULL;
         tra_lookup_where(l, where.x);
         w->op.where = where.ast;
-        if (s->nkeys == 0 && !is_of_both(w, where.x)) return refuse_condition(w, cond), NULL;
+        if (s->nkeys == 0 && !tra_join_is_of_both(w, where.x)) return refuse_condition(w, cond), NULL;
         if (s->nkeys == 0 && !tra_lookup_is_banded(l))
             tra_diag_warn(w->b->d, cond->span, "a == b, a < b or abs(a - b) < c, beside it, says which rows can meet",
                           "this join looks at every pair of rows");

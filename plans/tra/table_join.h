@@ -1,5 +1,5 @@
-/* table_join.h - the columns of a join (table_join_columns.c), as-of joins (table_asof.c). Private to these and to
- * table_join.c. */
+/* table_join.h - joins (table_join.c): their columns (table_join_columns.c), as-of joins (table_asof.c), and selections
+ * of all pairs (table_join_selected.c). Private to these, and to who selects. */
 #ifndef TRA_TABLE_JOIN_COLUMNS_H
 #define TRA_TABLE_JOIN_COLUMNS_H
 
@@ -27,5 +27,21 @@ const char *tra_join_column_names(const tra_table_builder *w, const tra_schema *
 bool tra_join_asof(tra_table_builder *w, const tra_ast *asof, const tra_ast *within, int *lkey, int *rkey);
 /* "asof = t >= u, within = 5" of an as-of join, of others nothing. */
 void tra_join_asof_print(const tra_lookup_spec *s, tra_str *out);
+
+/* The join that s says; NULL after a diagnostic at `at`. */
+tra_lookup *tra_join_lookup(tra_table_builder *w, const tra_lookup_spec *s, const tra_ast *at);
+/* A join that kernels know, as a node. The right table is in one block, or divided if it has too many rows for that;
+ * where all pairs are made of too many rows, both are. */
+tra_node *tra_join_node(tra_table_builder *w, const tra_lookup_spec *s, const tra_lookup *l, tra_node *left,
+                        tra_node *right);
+/* The column that a key is: equal keys mean that it has equal values; -1: the key is computed otherwise. */
+int tra_join_key_column(const tra_colexpr *x);
+/* Does the result have column `right` of the right table only as a key, which is column *left of the left table? */
+bool tra_join_shares_key(const tra_lookup_spec *s, int right, int *left);
+/* Has a condition on pairs a part for which both tables count? */
+bool tra_join_is_of_both(const tra_table_builder *w, const tra_colexpr *x);
+/* If w selects by x of all pairs of two tables, and x says which rows can meet: their join, with the columns of all
+ * pairs, and in *rest what of x remains to be selected by (NULL: nothing). NULL: it is something else. */
+tra_node *tra_table_join_selected(tra_table_builder *w, const tra_colexpr *x, const tra_colexpr **rest);
 
 #endif

@@ -153,3 +153,39 @@ with open('$1.csv', 'w') as f:
     status 0 tra run -q --memory "$least" p.tra
     is "$want" digest_of G.h5
 }
+
+@test "a selection of all pairs that compares both tables is a join, with the columns of all pairs" {
+    "$PYTHON" -c '
+import random
+r = random.Random(7)
+for name, c in ("l", "kx"), ("r", "ky"):
+    with open(name + ".csv", "w") as f:
+        f.write(",".join(c) + "\n" + "".join(f"{r.choice([*range(9), str()])},{r.randrange(99)}\n" for _ in range(300)))
+with open("e.csv", "w") as f:
+    f.write("t\n" + "".join(f"{i * 7919 % 100003}\n" for i in range(100000)))
+with open("i.csv", "w") as f:
+    f.write("a,b\n" + "".join(f"{i},{i + 3}\n" for i in range(0, 100000, 2)))'
+    for t in l r e i; do tra import -q --table $t.csv -o $t.h5; done
+    local p n=0 outputs=()
+    printf '%s\n' 'input l from "l.h5"' 'input r from "r.h5"' >p.tra
+    for p in 'k == r_k' 'k == r_k && x < y' 'x < y && k < 2' 'r_k >= k && y <= x && y == 3' \
+        'r_k == k && abs(x - y) < 3 || k == 7' 'k == r_k && isnull(k)' 'y == x && r_k > 1'; do
+        n=$((n + 1))
+        outputs+=("O$n" "Q$n")
+        printf '%s\n' "O$n = select(cross(l, project(r, r_k = k, y)), $p)" \
+            "Q$n = select(cross(l, r, prefix = \"r_\"), ${p//y/r_y})" "output O$n" "output Q$n" >>p.tra
+    done
+    status 0 tra run -q --engine reference p.tra
+    for p in "${outputs[@]}"; do mv "$p.h5" "$p-want.h5"; done
+    for n in 1 2; do
+        status 0 tra run -q --sites $n p.tra
+        for p in "${outputs[@]}"; do status 0 tra diff "$p.h5" "$p-want.h5"; done
+    done
+    printf '%s\n' 'input e from "e.h5"' 'input i from "i.h5"' \
+        'O = group(select(cross(e, i), a <= t && t < b), [], n = count())' 'output O' >p.tra # 5e9 pairs
+    status 0 tra run -q --memory 100M p.tra
+    status 0 tra export -q --to csv O.h5 -o -
+    is "$("$PYTHON" -c '
+ts = (i * 7919 % 100003 for i in range(100000))
+print("n\n%d" % sum(1 for t in ts for a in (t, t - 1, t - 2) if a % 2 == 0 and 0 <= a < 100000))')" cat <<<"$output"
+}
