@@ -68,9 +68,15 @@ static void put_states(const tra_pair_states *x, const tra_pair_state *s, const 
             scale_reals(from + 1, times, to + 1, in->rows);
         break;
     case TRA_WAY_MOMENTS:
+    case TRA_WAY_POWERS:
+    case TRA_WAY_PAIR: /* means stay */
         scale_numbers(from, times, to, in->rows);
-        copy_reals(from + 1, to + 1, in->rows);
-        scale_reals(from + 2, times, to + 2, in->rows);
+        for (int i = 1; i < s->n; i++) {
+            if (i == 1 || (i == 3 && s->way == TRA_WAY_PAIR))
+                copy_reals(from + i, to + i, in->rows);
+            else
+                scale_reals(from + i, times, to + i, in->rows);
+        }
         break;
     case TRA_WAY_EXTREME: {
         const tra_schema own = {s->n, x->in->v + s->from};

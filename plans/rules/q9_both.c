@@ -32,7 +32,8 @@ typedef struct side {
     int *column;             /* of each column of the pass its number among these columns */
     int *number;             /* of each aggregate its number here; -1: it is of the other table */
     const tra_group *first;
-    const tra_schema *columns; /* its states, under names that differ; the last column is how many rows there are */
+    const tra_schema *columns; /* its states, under names that differ, */
+    int counted;               /* of which this one is how many rows there are */
 } side;
 
 typedef struct early {
@@ -137,6 +138,10 @@ static const char *refused(const early *p) {
         if (d == RIGHT && how == TRA_LOOKUP_LEFT && p->step->x[i]->op != TRA_C_COLUMN)
             return "what is aggregated is computed of columns that are NULL in rows without partner";
     }
+    const tra_group_column *v;
+    for (int i = 0, n = tra_group_columns(p->g, &v); i < n; i++)
+        if (tra_aggregate_is_pair(v[i].f) && side_of(p, p->step->x[v[i].column]) != side_of(p, p->step->x[v[i].second]))
+            return "what is aggregated is computed of columns of both tables";
     return keys_refused(p);
 }
 
@@ -243,11 +248,13 @@ static const tra_node *make_groups(early *p, side *x, int own, const tra_node *c
         if (!is_own) continue;
         v[n] = old[i];
         if (old[i].column >= 0) v[n].column = x->column[old[i].column];
+        if (tra_aggregate_is_pair(old[i].f)) v[n].second = x->column[old[i].second];
         n++;
     }
     v[n++] = (tra_group_column){.name = "rows", .f = TRA_AGGREGATE_COUNT, .column = -1};
     if (tra_group_new(p->a, columns->type.columns, x->nkeys, n, v, TRA_GROUP_PARTIAL, &g, NULL) != TRA_OK) return NULL;
     x->first = g;
+    x->counted = tra_group_state(g, n - 1);
     x->columns = named_states(p, x, own);
     return group_node(p, x, columns, TRA_GROUP_PARTIAL, (double)columns->type.cat->bound.v[0]);
 }
@@ -392,7 +399,7 @@ static const tra_node *states_of_pairs(early *p, const tra_lookup *l, const tra_
         v[i].from = keys + place_of(l, first[d] + tra_group_state(own->first, own->number[i]));
         v[i].to = tra_group_state(p->g, i);
         v[i].n = tra_group_nstates(p->g, i);
-        v[i].times = keys + place_of(l, first[1 - d] + other->columns->n - 1);
+        v[i].times = keys + place_of(l, first[1 - d] + other->counted);
         tra_str_printf(&text, " %s %d x %d", tra_aggregate_text(all[i].f), v[i].from, v[i].times);
     }
     tra_rows_kernel k = *tra_kernel_rows(p->pass->node.kernel);
