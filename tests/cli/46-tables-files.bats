@@ -582,8 +582,8 @@ d.attrs.update(a)'
 }
 
 @test "compressed tables: outputs have the same bytes on 1, 2 and 3 sites by both transports, and are read as inputs" {
-    mixed 20000
-    tra import -q m.csv --codec zstd -o m.h5 --block 3000
+    mixed 8000
+    tra import -q m.csv --codec zstd -o m.h5 --block 1200
     cat >p.tra <<'END'
 input T from "m.h5"
 S = select(T, x > 0)

@@ -213,9 +213,9 @@ END
         for x in a b; do
             tra import -q $x.mtx --storage $storage --dtype $type --block $block -o $x.h5
         done
-        for sites in 1 $((2 + n++ % 2)) 5; do
+        for sites in 1 $(some $((n++)) 2 3 5 | head -n ${TRA_TEST_LONG:+3}1); do
             tra run -q t.tra --sites $sites $( ((sites == 1)) && echo --codegen off)
-            for x in P Q R S T U V W X; do tra digest $x.h5; done >digests.$sites
+            tra digest [P-X].h5 >digests.$sites
             diff digests.1 digests.$sites
         done
         for x in P Q R S T U V W X; do tra export -q $x.h5 --to npz -o $x.npz; done

@@ -34,8 +34,14 @@ setup() {
 }
 
 tra() { "$TRA" "$@"; }
-py() { "$PYTHON" -c "import numpy as np, h5py, json, sys
-$1" "${@:2}"; }
+# What the code does not name is not imported: numpy and h5py take five times as long to start as python itself.
+py() {
+    local use="json, sys"
+    [[ $1 != *np.* ]] || use+=", numpy as np"
+    [[ $1 != *h5py* ]] || use+=", h5py"
+    "$PYTHON" -c "import $use
+$1" "${@:2}"
+}
 
 # status WANT COMMAND...: runs the command (output in $output, its lines in $lines); fails unless it exits with WANT.
 status() {
