@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Direct reads, past the page cache, leave the processor to the tasks, but wait for the disk. So background threads read
- * ahead directly, while all workers compute, what the page cache does not have (tra_rel_can_read_direct). When a worker
+/* Direct reads, past the page cache, leave the processor to the tasks, but wait for the disk. So background threads
+ * read ahead directly, while all workers compute, what the page cache lacks (tra_rel_can_read_direct). When a worker
  * has to wait for a direct read, the next 1, 3, 7, ... blocks are left to the workers, who read through the page cache:
  * a back-off that is halved by each direct read that was in time. */
 enum { MOST_BACKOFF = 256 };

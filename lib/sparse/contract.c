@@ -210,6 +210,8 @@ static bool is_dot(const tra_contraction *x, const steps *w, const tra_nest *res
     return (rank == 1 || label[0] != l) && x->sc[l] == 0 && x->from[l] == 0 && x->to[l] == x->extent[l];
 }
 
+enum { NEAR = 512 << 10, AHEAD = 64 }; /* bytes of what stays in a cache; entries that are asked for ahead */
+
 /* Computes dot products. A sum that is NaN is computed again with care: an entry of value 0, or a 0 of sparse type,
  * may have met NaN or infinity. */
 static void walk_dots(const tra_contraction *x, const steps *w) {
@@ -219,7 +221,10 @@ static void walk_dots(const tra_contraction *x, const steps *w) {
     int64_t sd = rank == 2 ? x->s[w->o][x->p.in[w->s][0]] : 0, sc = rank == 2 ? x->sc[x->p.in[w->s][0]] : 0, from, to;
     int64_t step = x->s[w->o][last];
     tra_row_range(x, w->s, &v, &from, &to);
-    for (int64_t r = from; r < to && !tra_cancelled(); r++) {
+    bool far = sd == 0 && from < to && (int64_t)tra_array_bytes(&dense->array) > NEAR; /* a vector beyond a cache */
+    for (int64_t r = from, asked = far ? v.begin[from] : 0; r < to && !tra_cancelled(); r++) {
+        for (int64_t ahead = far ? tra_min64(v.begin[r + 1] + AHEAD, v.begin[to]) : 0; asked < ahead; asked++)
+            __builtin_prefetch(element(dense->array.data, x->t, w->d[0] + v.column[asked] * step));
         int64_t d = v.row[r] * sd + w->d[0], c = v.row[r] * sc + w->c[0], k = v.begin[r], end = v.begin[r + 1];
         char *sum = (char *)x->out->data + (size_t)c * v.size, before[8];
         memcpy(before, sum, v.size);
