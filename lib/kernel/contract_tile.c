@@ -20,6 +20,7 @@ static void gemm(const problem *p, bool ta, bool tb, int64_t m, int64_t n, int64
     CBLAS_TRANSPOSE fa = ta ? CblasTrans : CblasNoTrans, fb = tb ? CblasTrans : CblasNoTrans;
     switch (p->t) {
     case TRA_F64:
+        if (tra_narrow_product(ta, tb, m, n, k, a, lda, b, ldb, beta != 0, c, ldc)) return;
         cblas_dgemm(CblasRowMajor, fa, fb, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
         return;
     case TRA_F32:

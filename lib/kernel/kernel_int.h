@@ -318,6 +318,10 @@ bool tra_tiles_fit(const tra_code *code, tra_scalar_op fold);
 /* c[i * row + j * column] (+)= sum a[l * lda + i] * a[l * lda + j] for i <= j < n <= TRA_GRAM_MOST, l < k. */
 enum { TRA_GRAM_MOST = 96 };
 void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column);
+/* C (m x n) = A B, or its sum with C, where narrow operands make that faster than BLAS does; ta, tb: what is addressed
+ * is the transpose. Else false, and nothing is done. */
+bool tra_narrow_product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
+                        const double *b, int64_t ldb, bool add, double *c, int64_t ldc);
 
 /* dst[.s[1]] = src[.s[0]] over the nest; element types may differ. */
 void tra_strided_copy(void *dst, tra_dtype dt, const void *src, tra_dtype st, const tra_nest *nest);

@@ -1,6 +1,6 @@
 /* tiles.c - sums, maxima and minima over labels of a simple function of two elements, one of each operand, in tiles of
  * results that stay in registers: distances between the rows of two matrices, say. Each result takes its terms in f64,
- * one step after the other; also the narrow products of a matrix with itself, which BLAS packs for nothing.
+ * one step after the other; also narrow products, which BLAS packs for nothing.
  *
  * What it does is what aligned.c does strip by strip, but for the order of a sum, and that values of f32 operands are
  * not rounded to f32 before they are added. Other functions, and processors without AVX2, are left to that. */
@@ -221,9 +221,10 @@ bool tra_tiles_run(const tra_code *code, tra_scalar_op fold, const tra_array *co
     return true;
 }
 
-/* ---- narrow products of a matrix with itself --------------------------------------------------------------------- */
+/* ---- narrow products, which BLAS packs for a few operations on each element -------------------------------------- */
 
-typedef void (*gram_fn)(const double *a, int64_t column, int64_t stride, int64_t steps, double *sum, int64_t ld);
+typedef void (*gram_fn)(const double *a, int64_t sa, int64_t ra, const double *b, int64_t sb, int64_t steps,
+                        double *sum, int64_t ld);
 
 typedef struct gram_fns {
     gram_fn whole, half; /* vectors */
@@ -238,30 +239,96 @@ static gram_fns grams(void) {
     return (gram_fns){gram_base, gram_half_base, gram_rows_base};
 }
 
-void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column) {
-    enum { AT_ONCE = 48, LANES = 8 }; /* rows that are taken together, and stay in the first cache; of a vector */
-    int64_t width = (n + LANES - 1) / LANES * LANES;
-    double panel[AT_ONCE * TRA_GRAM_MOST] __attribute__((aligned(64))), sum[TRA_GRAM_MOST * TRA_GRAM_MOST];
+enum { AT_ONCE = 48, LANES = 8 }; /* rows that are taken together, and stay in the first cache; of a vector */
+
+static int64_t in_vectors(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+
+/* Rows l to l + steps of k rows of n elements, of which whole vectors may be read: in place, or in the panel. */
+static const double *rows_of(const double *x, int64_t *stride, int64_t n, int64_t l, int64_t steps, int64_t k,
+                             double *panel) {
+    int64_t ld = *stride, width = in_vectors(n);
+    const double *from = x + l * ld;
+    if (ld <= 2 * TRA_GRAM_MOST && (l + steps - 1) * ld + width <= (k - 1) * ld + n) return from;
+    for (int64_t s = 0; s < steps; s++) { /* far apart, or the end */
+        memcpy(panel + s * width, from + s * ld, (size_t)n * sizeof *x);
+        memset(panel + s * width + n, 0, (size_t)(width - n) * sizeof *x);
+    }
+    *stride = width;
+    return panel;
+}
+
+/* sum (m x n, rows of TRA_GRAM_MOST) = A' B of k rows. triangle: of both the same, what is above the diagonal. */
+static void add_rows(int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b, int64_t ldb,
+                     bool triangle, double *sum) {
+    double panel[2][AT_ONCE * TRA_GRAM_MOST] __attribute__((aligned(64)));
     gram_fns gram = grams();
-    memset(sum, 0, sizeof sum);
+    memset(sum, 0, (size_t)(m + LANES) * TRA_GRAM_MOST * sizeof *sum);
     for (int64_t l = 0; l < k && !tra_cancelled(); l += AT_ONCE) {
-        int64_t steps = tra_min64(AT_ONCE, k - l), stride = lda;
-        const double *from = a + l * lda;
-        if (lda > 2 * TRA_GRAM_MOST || (l + steps - 1) * lda + width > (k - 1) * lda + n) { /* far apart, or the end */
-            for (int64_t s = 0; s < steps; s++) {
-                memcpy(panel + s * width, from + s * lda, (size_t)n * sizeof *a);
-                memset(panel + s * width + n, 0, (size_t)(width - n) * sizeof *a);
-            }
-            from = panel, stride = width;
-        }
-        for (int64_t i = 0; i < n; i += gram.rows)
-            for (int64_t j = i / LANES * LANES; j < n; j += LANES)
-                (n - j > LANES / 2 ? gram.whole : gram.half)(from + i, j - i, stride, steps,
+        int64_t steps = tra_min64(AT_ONCE, k - l), sa = lda, sb = ldb;
+        const double *x = rows_of(a, &sa, m, l, steps, k, panel[0]), *y = x;
+        if (triangle)
+            sb = sa;
+        else
+            y = rows_of(b, &sb, n, l, steps, k, panel[1]);
+        for (int64_t i = 0; i < m; i += gram.rows)
+            for (int64_t j = triangle ? i / LANES * LANES : 0; j < n; j += LANES)
+                (n - j > LANES / 2 ? gram.whole : gram.half)(x + i, sa, 1, y + j, sb, steps,
                                                              sum + i * TRA_GRAM_MOST + j, TRA_GRAM_MOST);
     }
+}
+
+void tra_gram(int64_t n, int64_t k, const double *a, int64_t lda, bool add, double *c, int64_t row, int64_t column) {
+    double sum[(TRA_GRAM_MOST + LANES) * TRA_GRAM_MOST];
+    add_rows(n, n, k, a, lda, a, lda, true, sum);
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = i; j < n; j++) {
             double *to = &c[i * row + j * column];
             *to = sum[i * TRA_GRAM_MOST + j] + (add ? *to : 0);
         }
+}
+
+enum { NARROW = 24, PANEL = 2048, LONG = 64 }; /* columns, at most; elements of what stays in a cache; rows, at least */
+
+static void put_rows(int64_t m, int64_t n, const double *sum, int64_t ld, bool add, double *c, int64_t ldc) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) c[i * ldc + j] = sum[i * ld + j] + (add ? c[i * ldc + j] : 0);
+}
+
+/* C = A B, of many rows of A; B (transposed: tb) is packed. */
+static void each_row(bool tb, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda, const double *b,
+                     int64_t ldb, bool add, double *c, int64_t ldc) {
+    double panel[PANEL] __attribute__((aligned(64))), rest[PANEL], sum[LANES * NARROW];
+    int64_t width = in_vectors(n), rows;
+    gram_fns gram = grams();
+    memset(panel, 0, (size_t)(k * width) * sizeof *panel);
+    for (int64_t l = 0; l < k; l++)
+        for (int64_t j = 0; j < n; j++) panel[l * width + j] = tb ? b[j * ldb + l] : b[l * ldb + j];
+    for (int64_t i = 0; i < m && !tra_cancelled(); i += rows) {
+        const double *x = a + i * lda;
+        int64_t ld = lda;
+        rows = tra_min64(gram.rows, m - i);
+        if (rows < gram.rows) { /* the last ones, and whatever */
+            memset(rest, 0, (size_t)(gram.rows * k) * sizeof *rest);
+            for (int64_t r = 0; r < rows; r++) memcpy(rest + r * k, x + r * lda, (size_t)k * sizeof *rest);
+            x = rest, ld = k;
+        }
+        memset(sum, 0, sizeof sum);
+        for (int64_t j = 0; j < n; j += LANES)
+            (n - j > LANES / 2 ? gram.whole : gram.half)(x, 1, ld, panel + j, width, k, sum + j, NARROW);
+        put_rows(rows, n, sum, NARROW, add, c + i * ldc, ldc);
+    }
+}
+
+bool tra_narrow_product(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const double *a, int64_t lda,
+                        const double *b, int64_t ldb, bool add, double *c, int64_t ldc) {
+    if (chosen() == tiles_base || n > TRA_GRAM_MOST) return false;
+    if (ta && !tb && m <= TRA_GRAM_MOST && tra_min64(m, n) <= NARROW && k >= LONG) {
+        double sum[(TRA_GRAM_MOST + LANES) * TRA_GRAM_MOST];
+        add_rows(m, n, k, a, lda, b, ldb, false, sum);
+        put_rows(m, n, sum, TRA_GRAM_MOST, add, c, ldc);
+        return true;
+    }
+    if (ta || n > NARROW || m < LONG || k * in_vectors(n) > PANEL) return false;
+    each_row(tb, m, n, k, a, lda, b, ldb, add, c, ldc);
+    return true;
 }

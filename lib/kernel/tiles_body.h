@@ -39,17 +39,17 @@ static const tile_fn NAME(tiles)[][3] = {
 #undef ROW
 };
 
-/* sum[row][lane] += a[step][row] * a[step][column + lane] over all steps, for GRAM_ROWS rows from a's first on. */
+/* sum[row][lane] += a[step * sa + row * ra] * b[step * sb + lane] over all steps, for GRAM_ROWS rows. */
 #define GRAM(name, VECTOR)                                                                                             \
-    VECTORISED ISA static void NAME(name)(const double *a, int64_t column, int64_t stride, int64_t steps, double *sum, \
-                                          int64_t ld) {                                                                \
+    VECTORISED ISA static void NAME(name)(const double *a, int64_t sa, int64_t ra, const double *b, int64_t sb,        \
+                                          int64_t steps, double *sum, int64_t ld) {                                    \
         VECTOR acc0 = {0}, acc1 = acc0, acc2 = acc0,                                                                   \
                acc3 = acc0 GRAM_REST(, acc4 = acc0, acc5 = acc0, acc6 = acc0, acc7 = acc0);                            \
-        for (int64_t l = 0; l < steps; l++, a += stride) {                                                             \
+        for (int64_t l = 0; l < steps; l++, a += sa, b += sb) {                                                        \
             VECTOR x;                                                                                                  \
-            memcpy(&x, a + column, sizeof x);                                                                          \
-            acc0 += a[0] * x, acc1 += a[1] * x, acc2 += a[2] * x, acc3 += a[3] * x;                                    \
-            GRAM_REST(acc4 += a[4] * x, acc5 += a[5] * x, acc6 += a[6] * x, acc7 += a[7] * x;)                         \
+            memcpy(&x, b, sizeof x);                                                                                   \
+            acc0 += a[0] * x, acc1 += a[ra] * x, acc2 += a[2 * ra] * x, acc3 += a[3 * ra] * x;                         \
+            GRAM_REST(acc4 += a[4 * ra] * x, acc5 += a[5 * ra] * x, acc6 += a[6 * ra] * x, acc7 += a[7 * ra] * x;)     \
         }                                                                                                              \
         const VECTOR all[GRAM_ROWS] = {acc0, acc1, acc2, acc3 GRAM_REST(, acc4, acc5, acc6, acc7)};                    \
         double tile[GRAM_ROWS][sizeof(VECTOR) / 8];                                                                    \

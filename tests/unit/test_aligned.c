@@ -244,6 +244,33 @@ TEST(planes_of_any_function_agree_with_the_definition) {
     tra_arena_free(arena);
 }
 
+/* Products of narrow matrices, transposed or not, whose rows are further apart than they are long. */
+TEST(narrow_products_are_products) {
+    static const int64_t narrow[] = {1, 2, 4, 5, 8, 10, 13, 20, 24, 40, 96}, many[] = {64, 65, 71, 130};
+    for (int round = 0; round < 300; round++) {
+        bool ta = check_draw(2), tb = !ta && check_draw(2), add = check_draw(2);
+        int64_t n = narrow[check_draw(11)], other = narrow[check_draw(11)], rows = many[check_draw(4)];
+        int64_t m = ta ? other : rows, k = ta ? rows : other, apart = check_draw(3);
+        int64_t lda = (ta ? m : k) + apart, ldb = (tb ? k : n) + apart, ldc = n + apart;
+        int64_t na = ((ta ? k : m) - 1) * lda + (ta ? m : k), nb = ((tb ? n : k) - 1) * ldb + (tb ? k : n);
+        double *a = malloc((size_t)na * 8), *b = malloc((size_t)nb * 8), *c = malloc((size_t)(m * ldc) * 8);
+        for (int64_t i = 0; i < na; i++) a[i] = (double)check_draw(9) - 4;
+        for (int64_t i = 0; i < nb; i++) b[i] = (double)check_draw(9) - 4;
+        for (int64_t i = 0; i < m * ldc; i++) c[i] = 7;
+        bool done = tra_narrow_product(ta, tb, m, n, k, a, lda, b, ldb, add, c, ldc);
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t j = 0; j < ldc; j++) {
+                double sum = add || j >= n || !done ? 7 : 0;
+                for (int64_t l = 0; l < k && j < n && done; l++)
+                    sum += (ta ? a[l * lda + i] : a[i * lda + l]) * (tb ? b[j * ldb + l] : b[l * ldb + j]);
+                wrong += c[i * ldc + j] != sum;
+            }
+        if (wrong) check_report("%d x %d x %d: %d are wrong", (int)m, (int)n, (int)k, (int)wrong);
+        free(a), free(b), free(c);
+    }
+}
+
 TEST(tiles_take_nan_as_the_functions_do) {
     arena = tra_arena_new();
     const tra_kernel *k;
