@@ -61,6 +61,7 @@ static bool uses_all_tuples(const tra_plan *p, const tra_op *op) {
     const tra_type *in = &p->ops[op->in[0]].type;
     tra_dims shape, part;
     if (tra_op_is(op->op, TRA_RENAMES)) return op->type.cat->n == in->cat->n;
+    if (op->op == TRA_PLAN_REPART && !op->type.cat->grid) return false; /* it makes some blocks only */
     if (op->what.origin.n == 0) return true;
     tra_type_shape(in, &shape);
     tra_type_shape(&op->type, &part);
