@@ -16,5 +16,4 @@ for (const s of sql) {
 }
 const all = [];
 for (const q of ask) all.push((await connection.runAndReadAll(q)).getRows());
-console.log(JSON.stringify(all));
-process.exit(0);
+process.stdout.write(JSON.stringify(all) + "\n", () => process.exit(0)); // once all of it is written

@@ -111,7 +111,7 @@ const known *some_column(maker *m, const table *t, kind k) {
 
 const char *leaf(maker *m, const table *t, kind k) {
     static const char *const constants[KINDS] = {
-        "3", "0.5", "true", "\"ab\"", "date \"2017-04-15\"", "timestamp \"2017-07-14 02:40:00\""};
+        "3", "0.5", "(1 == 1)", "\"ab\"", "date \"2017-04-15\"", "timestamp \"2017-07-14 02:40:00\""};
     const known *c = some_column(m, t, k);
     return c && rng_chance(&m->g, 85) ? tra_arena_printf(m->a, "`%s`", c->name) : constants[k];
 }
