@@ -47,12 +47,28 @@ static void recode(tra_colstep *s) {
     for (int i = 0; i < s->n; i++) d[i] = state && state[i] ? 0 : table[c[i]]; /* a dictionary may be empty */
 }
 
+#define LOOK_UP(T)                                                                                                     \
+    for (int i = 0; i < n; i++) ((T *)d)[i] = ((const T *)table)[c[i]]
+
+/* No code is of no entry, and nothing is NULL. */
+static void look_up_all(char *d, const char *table, size_t size, const int32_t *c, int n) {
+    switch (size) {
+    case 1: LOOK_UP(uint8_t); break;
+    case 4: LOOK_UP(uint32_t); break;
+    default: LOOK_UP(uint64_t); break;
+    }
+}
+
 static void look_up(tra_colstep *s) {
     const int32_t *c = s->kid[0]->values;
     const uint8_t *state = s->kid[0]->state, *tstate = s->x->tstate;
     size_t size = tra_coltype_size(s->x->type);
     const char *table = s->x->table;
     char *d = s->out->values;
+    if (!state && !tstate) {
+        look_up_all(d, table, size, c, s->n);
+        return;
+    }
     for (int i = 0; i < s->n; i++) {
         if (state && state[i]) continue;
         memcpy(d + (size_t)i * size, table + (size_t)c[i] * size, size);
@@ -101,8 +117,7 @@ void tra_colstep_call(tra_colstep *s) {
     tra_call c = {.op = s->x->op, .n = s->x->nkids, .v = v, .prepared = s->x->prepared};
     for (int i = 0; i < s->n; i++) {
         if (s->out->state && s->out->state[i]) continue;
-        for (int k = 0; k < c.n; k++)
-            v[k] = tra_call_value_of(s->x->kids[k], s->run->at[s->insn->kid[k]].values, i);
+        for (int k = 0; k < c.n; k++) v[k] = tra_call_value_of(s->x->kids[k], s->run->at[s->insn->kid[k]].values, i);
         tra_call_run(&c);
         if (c.out.state != TRA_STATE_VALUE)
             tra_colstep_states(s)[i] = (uint8_t)c.out.state;

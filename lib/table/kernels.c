@@ -34,10 +34,19 @@ static int64_t rows_of(const tra_rowwise *r, const tra_batch *in, int64_t first,
     return rows;
 }
 
+/* Are rows selected and written at once, with room for all rows of the operand, of which what is not filled is given
+ * back? That takes little memory for a while, and spares counting them before. */
+static bool takes_room(const tra_rowwise *r, int64_t rows) {
+    enum { LITTLE = 16 << 20 };
+    return tra_rowwise_selects(r) && !tra_rowwise_is_matrix(r, NULL) &&
+           tra_columns_room(tra_rowwise_out(r), rows) <= LITTLE;
+}
+
 static int64_t rowwise_bytes(const void *data, const tra_cell *a, const tra_cell *b, tra_cell *out, void *scratch) {
     const tra_rowwise *r = data;
     tra_batch in;
     void *rest;
+    if (takes_room(r, a->array.ext.v[0])) return tra_columns_room(tra_rowwise_out(r), a->array.ext.v[0]);
     if (!open_rows(r, a, scratch, &in, &rest)) return 0;
     int64_t rows = rows_of(r, &in, first_row(a, b), out, rest);
     if (!tra_rowwise_is_matrix(r, NULL)) return tra_columns_room(tra_rowwise_out(r), rows);
@@ -72,8 +81,13 @@ static void rowwise_run(const void *data, const tra_cell *a, const tra_cell *b, 
         run_matrix(r, &in, first_row(a, b), out, rest);
         return;
     }
-    tra_columns_begin(out, s, rows_of(r, &in, first_row(a, b), out, rest), &made);
-    if (tra_rowwise_run(r, &in, first_row(a, b), &made, rest, &notes, &e) != TRA_OK) tra_kernel_fail("%s", e.msg);
+    bool all = takes_room(r, in.rows);
+    tra_columns_begin(out, s, all ? in.rows : rows_of(r, &in, first_row(a, b), out, rest), &made);
+    if (tra_rowwise_run(r, &in, first_row(a, b), &made, rest, &notes, &e) != TRA_OK) {
+        tra_kernel_fail("%s", e.msg);
+        made.rows = 0;
+    }
+    if (all) (void)tra_columns_end(out, s, made.rows);
     tra_table_notes_add(&notes);
 }
 
