@@ -233,6 +233,12 @@ static tra_status put_single(pairing *p, int64_t row, int n, const int32_t *part
          all = how == TRA_LOOKUP_LEFT || how == TRA_LOOKUP_KEEP;
     for (int i = 0; p->l->s.matched && i < n; i++)
         if (partner[i] < 0) return unmatched(p, row + i, e);
+    if (!p->out) {
+        int there = 0;
+        for (int i = 0; i < n; i++) there += partner[i] >= 0;
+        p->rows += all ? n : met ? there : n - there;
+        return TRA_OK;
+    }
     for (int i = 0; i < n; i++) {
         p->made[0][p->nout] = row + i;
         p->made[1][p->nout] = partner[i];

@@ -73,6 +73,18 @@ uint64_t tra_rule_bit(const char *name, size_t n) {
     return 0;
 }
 
+/* What an expression and those of its input groups are: while it stays, all matches of the expression were tried. */
+static uint64_t neighbourhood(const tra_memo *m, const tra_expr *x) {
+    int v[7] = {tra_memo_find(m, x->group)};
+    for (int side = 0; side < 2 && x->in[side] >= 0; side++) {
+        int g = tra_memo_find(m, x->in[side]);
+        v[1 + 3 * side] = g;
+        v[2 + 3 * side] = m->group[g].n;
+        v[3 + 3 * side] = m->group[g].n > 0 ? m->group[g].expr[m->group[g].n - 1] : -1;
+    }
+    return XXH64(v, sizeof v, 1);
+}
+
 /* Applies rules until nothing changes. D-2 looks further down than a match of two expressions, so it is applied by
  * itself when the others are done (reorder). */
 static void saturate(tra_rewriting *w, choice only, bool back) {
@@ -82,6 +94,10 @@ static void saturate(tra_rewriting *w, choice only, bool back) {
         for (int i = 0; i < m->n && m->n < w->room; i++) {
             tra_expr *x = m->v[i];
             if (walks_long(x) || !is_live(m, x)) continue;
+            uint64_t now = neighbourhood(m, x), *seen = &w->seen[2 * i];
+            if (seen[back] == now) continue;
+            seen[0] = now;
+            if (back) seen[1] = now;
             for (int r = 0; tra_rules[r]; r++) {
                 if (tra_rules[r] == &tra_rule_d_2 || !wanted(only, r)) continue;
                 apply_to(w, r, false, x);
@@ -118,6 +134,7 @@ static void reorder(tra_rewriting *w, choice only) {
 void tra_rules_apply(tra_memo *m, const tra_rule *rule, uint64_t without, tra_refusals *refusals) {
     choice only = {rule, without};
     tra_rewriting w = {.m = m, .refusals = refusals, .room = m->limit};
+    w.seen = tra_calloc(2 * (size_t)m->limit + 1, sizeof *w.seen);
     narrow(&w, only);
     /* First the directions that usually pay; then, in less room, the other ones, after which more of the first may
      * apply. */
@@ -130,4 +147,5 @@ void tra_rules_apply(tra_memo *m, const tra_rule *rule, uint64_t without, tra_re
     reorder(&w, only);
     saturate(&w, only, false);
     free(w.tried);
+    free(w.seen);
 }

@@ -41,6 +41,7 @@ struct tra_rewriting {
     bool changed;
     uint64_t *tried; /* a hash set of the matches that were tried; 0: an empty slot */
     int64_t ntried, captried;
+    uint64_t *seen; /* of each expression the neighbourhoods in which all matches were tried: forth; forth and back */
 };
 
 /* Records that the rule's condition does not hold for x, and why. */

@@ -13,7 +13,7 @@
 #include "becomes_dense.h"
 #include "search_int.h"
 
-enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000 };
+enum { VISITS = 20000000, VISITS_PER_GROUP = 200000, PLANNED = 20000, PLANNED_ALONE = 2000 };
 
 /* How much the search tries: as many entries as keep the visits of supplies below a limit. It depends on the sizes of
  * the program alone, so that the same plans come out each time. */
@@ -35,10 +35,11 @@ static budget budget_of(const search *s) {
         }
         if (visits <= most) break;
     }
+    int planned = s->o->sites == 1 ? PLANNED_ALONE : PLANNED;
     return (budget){.entries = 6 * k,
                     .cell = k,
                     .targets = k >= 64 ? 24 : 8,
-                    .plans = (int)tra_max64(4, tra_min64(256, PLANNED / tra_max64(1, s->ngroups)))};
+                    .plans = (int)tra_max64(4, tra_min64(256, planned / tra_max64(1, s->ngroups)))};
 }
 
 /* ---- plans that were found -------------------------------------------------------------------------------------- */
