@@ -64,8 +64,8 @@ double tra_network_seconds(const tra_rates *rates, double most, double both) {
 /* How many times longer a product takes than its operations by BLAS do at their best: narrow operands are packed for a
  * few operations on each element, and those of a vector take as long as they are read. 1 where nothing is narrow. */
 static double narrowness(const tra_kernel *k, const tra_dims *a, const tra_dims *b, double flops, double memory) {
-    enum { NARROW = 64, PACKED = 12 }; /* operations that packing an element takes */
-    static const double PASS = 3;      /* elements that a pass moves: it reads two and writes one */
+    enum { NARROW = 64, PACKED = 6 }; /* operations in whose time an element gets ready for them */
+    static const double PASS = 4; /* elements that are read while a pass reads two and writes one */
     tra_product p;
     double m[2][2] = {{1, 1}, {1, 1}}; /* extents of the labels of the left operand alone, and of the right one, ... */
     if (!tra_kernel_is_product(k, a, b, &p)) return 1; /* ... of those that are summed; and of those of all three */
