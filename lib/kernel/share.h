@@ -10,7 +10,8 @@
 
 #include "../relation/rows.h"
 
-/* One piece. scratch: as large as what the kernel was given, and for as long as the piece runs its alone. */
+/* One piece. scratch: as large as what the kernel was given, and for as long as the piece runs its alone; if the kernel
+ * gives none (NULL) the piece may not use it. */
 typedef void tra_piece_fn(void *ctx, int piece, void *scratch);
 
 /* Who runs kernels on several threads implements this: `run` has all n pieces run by any threads, the caller's among

@@ -25,6 +25,8 @@ static bool streams_out(const tra_plan *p, const tra_edges *e, int i) {
     return !tra_op_is(op->op, TRA_EXCHANGES) && e->uses[i] == 1 && p->ops[e->first[i]].op == TRA_PLAN_OUTPUT;
 }
 
+int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
+
 /* Bytes of scratch memory that a worker needs to write results of type `held` to this output. */
 static int64_t io_of(const tra_plan *p, const tra_op *output, const tra_type *held) {
     if (output->type.bounded && !output->type.columns) return 0; /* blocks wait as they are */

@@ -1,6 +1,7 @@
 /* needs.c - what operators need of memory, and the block loops that follow from it. */
 #include "needs.h"
 
+#include "../kernel/program.h"
 #include "../relation/columns.h"
 #include "../relation/mapped.h"
 #include "../relation/store.h"
@@ -67,8 +68,6 @@ int64_t tra_stored_room(const tra_type *held, const tra_op *output) {
     }
     return l ? tra_stored_scratch(l, most) : tra_mapping_room(m->largest + (int64_t)sizeof(int64_t), most);
 }
-
-int64_t tra_type_room(const tra_type *t) { return tra_block_footprint(tra_size_planned(tra_type_bytes_largest(t))); }
 
 /* Bytes of a block for one result of op; a result that is written directly to a file needs a whole chunk. */
 static int64_t result_bytes(const tra_op *op) {
@@ -446,7 +445,8 @@ static int64_t gathered_room(const tra_op *op, const tra_op *from, int64_t in) {
 }
 
 int tra_op_workers(const tra_plan *p, const tra_op *op, int threads) {
-    if (op->op != TRA_PLAN_MAP || !tra_kernel_rows(op->what.map) || unnamed(p, op->in[0])->orders.fused) return threads;
+    bool plain = op->op == TRA_PLAN_MAP && !tra_kernel_is_program(op->what.map);
+    if (!plain || unnamed(p, op->in[0])->orders.fused) return threads;
     return (int)tra_max64(1, tra_min64(threads, op->type.cat->n));
 }
 
@@ -461,8 +461,8 @@ static int64_t rewrite_room(const tra_plan *p, const tra_op *output, int threads
 int64_t tra_op_memory(const tra_plan *p, const tra_op *op, int threads) {
     const tra_op *from = op->in[0] >= 0 ? &p->ops[op->in[0]] : NULL;
     if (op->op == TRA_PLAN_MAP) threads = tra_op_workers(p, op, threads);
-    int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0,
-            fixed = threads * footprint(op->orders.io_bytes), n = in + out;
+    int64_t out = result_bytes(op), in = from ? tra_op_read_room(p, from) : 0, n = in + out;
+    int64_t fixed = threads * footprint(op->orders.io_bytes);
     switch (op->op) {
     case TRA_PLAN_JOIN:
     case TRA_PLAN_AGG:

@@ -40,8 +40,8 @@ int64_t tra_op_meets(const tra_plan *p, const tra_op *op, int side);
 /* The tree by which the operator of a reproducible plan adds (tree.h); a single leaf if there is none. */
 tra_tree tra_op_tree(const tra_plan *p, const tra_op *op);
 
-/* How many workers compute a stage that makes each result by itself. Kernels on rows do not share their work, so where
- * there are fewer results than workers the others rest, and need no scratch. */
+/* How many workers compute a stage that makes each result by itself. Where there are fewer results than workers the
+ * others need no scratch: kernels of maps that share their work out, do that in pieces which need none. */
 int tra_op_workers(const tra_plan *p, const tra_op *op, int threads);
 
 /* Bytes of blocks that the operator needs at least, besides the base. */

@@ -18,6 +18,7 @@ typedef struct tra_shared_work {
     tra_piece_fn *fn;
     void *ctx;
     int n, helpers; /* pieces; workers that run some, beside the task's own */
+    bool scratch;   /* pieces need the scratch of a worker that has a part in the stage */
     atomic_int taken;
     struct tra_shared_work *next;
 } tra_shared_work;

@@ -60,8 +60,9 @@ static void run_pieces(tra_shared_work *x, void *scratch) {
 
 /* Work of which pieces are left, or NULL. Under the lock. The producer has the memory of worker 0 while it works. */
 static tra_shared_work *find_shared(tra_engine *g, const tra_worker *w) {
-    tra_shared_work *x = w->id < g->at_work && !(g->queue.held && w->id == 0) ? g->shared : NULL;
-    while (x && atomic_load(&x->taken) >= x->n) x = x->next;
+    bool has_scratch = w->id < g->at_work && !(g->queue.held && w->id == 0);
+    tra_shared_work *x = g->shared;
+    while (x && (atomic_load(&x->taken) >= x->n || (x->scratch && !has_scratch))) x = x->next;
     return x;
 }
 
@@ -86,7 +87,7 @@ static void help(tra_engine *g, tra_shared_work *x, const tra_worker *w) {
 /* Offers pieces of a task to workers without work, runs what they do not take, and waits for them. */
 static void share(tra_sharer *by, int n, tra_piece_fn *fn, void *ctx, void *scratch) {
     tra_engine *g = ((sharer *)(void *)by)->engine;
-    tra_shared_work x = {.fn = fn, .ctx = ctx, .n = n}, **at = &g->shared;
+    tra_shared_work x = {.fn = fn, .ctx = ctx, .n = n, .scratch = scratch != NULL}, **at = &g->shared;
     atomic_init(&x.taken, 0);
     pthread_mutex_lock(&g->lock);
     x.next = g->shared;

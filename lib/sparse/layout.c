@@ -145,6 +145,16 @@ static int64_t merge_scratch(const plan *p, const tra_type *a, const tra_dims *e
     return tra_min64(tra_add_most(merged_room(n, ext), tra_project_scratch(n)), TRA_SIZE_MOST);
 }
 
+static int64_t reduce_scratch(const plan *p, const tra_kernel *k, const tra_type *a, const tra_dims *ext,
+                              const tra_layout *out) {
+    tra_dims to;
+    tra_err none = {0};
+    int64_t n = tra_most_entries(a, ext);
+    bool moves = out && tra_rows_moves(p->step) && !p->before.code && !p->after.code && tra_dtype_size(a->dtype) >= 4;
+    if (!moves || tra_kernel_shape1(k, ext, &to, NULL, &none) != TRA_OK) return tra_rows_reduce_scratch(n);
+    return tra_rows_move_scratch(n, tra_rows_box(&to), tra_last_extent(&to));
+}
+
 static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_type *a, const tra_dims *ext_a,
                           const tra_type *b, const tra_dims *ext_b, const tra_layout *out) {
     if (use == TRA_USE_AGG) return finishes(k, ext_a) ? 0 : tra_slow_scratch(k, use, a, ext_a, b, ext_b, out);
@@ -155,7 +165,7 @@ static int64_t scratch_of(const tra_kernel *k, tra_kernel_use use, const tra_typ
     case PRODUCT:
         return out ? tra_rows_product_scratch(p.step, a, ext_a, b, ext_b)
                    : tra_rows_contract_scratch(p.step, a, ext_a, b, ext_b);
-    case REDUCE: return tra_rows_reduce_scratch(tra_most_entries(a, ext_a));
+    case REDUCE: return reduce_scratch(&p, k, a, ext_a, out);
     case MERGE:
     case TOTAL: return merge_scratch(&p, a, ext_a, b, ext_b);
     case SLOW: break;

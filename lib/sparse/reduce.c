@@ -246,6 +246,14 @@ static int64_t move(const tra_cell *in, const tra_route *route, int64_t box, tra
 
 int64_t tra_rows_reduce_scratch(int64_t entries) { return tra_project_scratch(entries); }
 
+int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns) {
+    int64_t marks = tra_ceil_div(box, 8) + 128, each = tra_project_scratch(1 << 20) >> 20;
+    int64_t fixed = tra_order_scratch(0, false), few = 1 + marks / each; /* fewer are not quick */
+    few = tra_max64(few, 1 + fixed / (each - (tra_order_scratch(1, false) - fixed)));
+    if (!tra_can_order(box, columns) || entries <= few) return tra_project_scratch(entries);
+    return tra_max64(tra_project_scratch(few), tra_add_most(tra_order_scratch(entries, false), 64));
+}
+
 int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const tra_unary *after, const tra_cell *in,
                         tra_cell *out, bool count, void *scratch) {
     tra_fold_labels l;

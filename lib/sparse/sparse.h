@@ -193,6 +193,8 @@ int64_t tra_rows_reduce(const tra_kernel *step, const tra_unary *before, const t
                         tra_cell *out, bool count, void *scratch);
 /* Bytes of scratch for it, for an operand of at most so many entries. */
 int64_t tra_rows_reduce_scratch(int64_t entries);
+/* The same where entries only move, as they are, into rows below box, in columns below `columns`. */
+int64_t tra_rows_move_scratch(int64_t entries, int64_t box, int64_t columns);
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 

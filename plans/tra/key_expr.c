@@ -47,7 +47,11 @@ static const tra_keyexpr *key_name(tra_build *b, const tra_ast *x, const key_sco
             *sc->turn = turn;
             return sc->first ? key_int(b, 0) : tra_keyexpr_component(b->arena, sc->n);
         }
-        tra_build_refuse_turn(b, x, turn, sc->what);
+        if (sc->turn)
+            tra_diag_error(b->d, x->span, "one loop may count both: repeat 4 * 5 as t { .. }, with t / 5 and t % 5",
+                           "one turn counter stands here, '%s' or '%s'", (*sc->turn)->stmt->name, turn->stmt->name);
+        else
+            tra_build_refuse_turn(b, x, turn, sc->what);
         return NULL;
     }
     tra_symbol *s = tra_build_param(b, x);

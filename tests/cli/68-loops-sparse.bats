@@ -20,6 +20,11 @@ END
     graph
     status 0 tra explain --operators --rules --threads 2 walk.tra
     has "R1-8"
+    status 0 tra explain --format json --threads 2 walk.tra
+    echo "$output" >plan.json # operand, result, and what one of the threads sorts: the others help without memory
+    py 'o = {"t" if "ab->ba" in x["label"] else x["op"]: x for x in json.load(open("plan.json"))["plans"][0]["operators"]}
+t, n = o["t"], o["t"]["entries"]
+assert n > 5e5 and t["least_memory_bytes"] - o["state"]["least_memory_bytes"] < 64 * n, (n, t["least_memory_bytes"])'
     status 0 tra run -q --threads 2 walk.tra
     cp v.h5 once.h5
     for more in "--without R1-8" "--threads 1" "--sites 2" "--sites 3 --threads 1"; do

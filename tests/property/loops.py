@@ -83,7 +83,7 @@ def draw(r):
     if r.random() < .4:
         kind = r.choice("DNTWP")
         text = text_of(kind)
-        inner = (r.randint(1, 3), kind, text.replace("{t}", r.choice(["{u}", "{u}", "{t}"] + ["({t} + {u})"] * ("filter" not in text))))
+        inner = (r.randint(1, 3), kind, text.replace("{t}", r.choice(["{u}", "{u}", "{t}"] + ["({t} + {u})"] * ("filter" not in text and "slice" not in text))))
     trace = r.choice(SCALARS) if r.random() < .7 else None
     until = r.choice(["{s} > 0.9", "{s} < 0.1", "{t} >= 2", "{s} > 8"]) if trace and r.random() < .5 else None
     return turns, body, inner, trace, until
