@@ -64,9 +64,35 @@ tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const
 
 /* Of two threads that read 6 GB/s together: an entry by itself takes 1.3 ns, each of a vector's elements 0.13; by that
  * rate either would take 2.7. */
+/* Are both operands rows of entries, and is the join a sum of products? */
+static bool both_rows(const tra_kernel *join, const tra_type *a, const tra_type *b) {
+    return join && join->cls == TRA_K_EINSUM && join->nin == 2 && b && a->layout == &tra_rows && b->layout == &tra_rows;
+}
+
+static double entries_of(const tra_type *t) {
+    return (double)tra_type_entries(t).expected / (double)tra_max64(1, t->cat->n);
+}
+
+double tra_kernel_rows_finding(const tra_kernel *join, const tra_type *a, const tra_type *b) {
+    enum { LOOKUP = 48, ORDER = 32, ENTRY = 12 }; /* where no cache has them; bytes */
+    static const double NEAR = 1 << 20, FAR = 1 << 27;
+    if (!both_rows(join, a, b) || !(join->props & TRA_P_CONTRACTION)) return 0;
+    const tra_type *in[2] = {a, b};
+    int o = join->nout > 0 && !is_among(join->in[0], join->rank[0], join->out[0]);
+    bool natural[2] = {join->nout == 0 || join->in[o][0] == join->out[0],
+                       join->nout == 0 || join->in[!o][join->rank[!o] - 1] == join->out[join->nout - 1]};
+    double far = log2(fmax(2, ENTRY * entries_of(in[!o]) / NEAR)) / log2(FAR / NEAR);
+    double each = LOOKUP * entries_of(in[o]);
+    for (int i = 0; i < 2; i++)
+        if (!natural[i]) each += ORDER * entries_of(in[i ? !o : o]);
+    return fmin(1, far) * each;
+}
+
 double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results) {
     static const double ONE = 0.5; /* of the memory's rate */
+    static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
     rows_product x;
+    if (both_rows(join, a, b) && join->nout > 1) return BOTH;
     if (!look(join, a, b, &x)) return 1;
     double each = x.vector ? 1 / x.width + OF_VECTOR : 1;
     double busy = fmin(THREADS, x.pieces * (double)tra_max64(1, results));

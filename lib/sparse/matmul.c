@@ -223,6 +223,22 @@ PUT(put_f32, float)
 PUT(put_i64, int64_t)
 #undef PUT
 
+/* Are the entries in all of a range of columns, so long that this is worth telling? */
+static inline bool is_range(const uint32_t *column, int64_t from, int64_t to) {
+    enum { LONG = 4 };
+    return to - from >= LONG && (int64_t)column[to - 1] - column[from] == to - 1 - from;
+}
+
+/* Marks n places from `first` on. Returns how many words were touched. */
+static inline int64_t touch_range(adder *s, int64_t words, int64_t first, int64_t n) {
+    for (int64_t w = first >> 6, last = (first + n - 1) >> 6; w <= last; w++) {
+        int64_t from = tra_max64(first, w << 6), to = tra_min64(first + n, (w + 1) << 6);
+        if (s->bits[w] == 0) s->touched[words++] = (uint64_t)w;
+        s->bits[w] |= UINT64_MAX >> (64 - (to - from)) << (from & 63);
+    }
+    return words;
+}
+
 #define T              double
 #define NAME(f)        f##_f64
 #define ADD(sum, x, y) ((sum) += (x) * (y))
@@ -244,8 +260,23 @@ static inline void add_whole(int64_t *sum, int64_t x, int64_t y) {
 #define PLUS(sum, x)   add_whole(&(sum), x, 1)
 #include "matmul_body.h"
 
+/* Do all places of the row lie so near to each other that an array of them stays in the cache? */
+static bool is_near(const work *w, const line *l) {
+    const tra_rows_view *b = &w->m->b;
+    int64_t from = INT64_MAX, to = 0;
+    if (l->state < l->state_end) return false;
+    for (int64_t k = l->first; k < l->end; k++) {
+        int64_t q = inner_row(w, w->m->a.column[k]);
+        if (q < 0) continue;
+        from = tra_min64(from, b->column[b->begin[q]]);
+        to = tra_max64(to, b->column[b->begin[q + 1] - 1]);
+        if (to - from >= SMALL) return false;
+    }
+    return true;
+}
+
 static int64_t one_row(const work *w, adder *s, const line *l, bool count) {
-    bool table = l->most <= TABLE && w->m->box > SMALL;
+    bool table = l->most <= TABLE && w->m->box > SMALL && !is_near(w, l);
     if (!table && !count && !s->clean) {
         memset(s->sum, 0, (size_t)(8 * width_of(w->m->box)));
         if (w->m->nterms > 1) memset(s->part, 0, (size_t)(8 * width_of(w->m->box)));

@@ -99,7 +99,11 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
                 int64_t i = m->b.begin[q], to = m->b.begin[q + 1];
                 T x = av[k];
                 if (some) i = tra_rows_entry(&m->b, q, base), to = tra_rows_entry(&m->b, q, base + width);
-                if (count) {
+                if ((count || direct) && is_range(m->b.column, i, to)) {
+                    int64_t first = m->b.column[i] - base;
+                    words = touch_range(s, words, first, to - i);
+                    for (int64_t j = 0; j < to - i && !count; j++) ADD(sum[first + j], bv[i + j], x);
+                } else if (count) {
                     for (; i < to; i++) {
                         TOUCH(s->bits, s->touched, words, m->b.column[i] - base)
                     }

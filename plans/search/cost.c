@@ -2,6 +2,7 @@
 #include "cost.h"
 
 #include "../../lib/kernel/program.h"
+#include "../../lib/kernel/rows_cut.h"
 #include "../../lib/physical/needs.h"
 #include "../../lib/table/join.h"
 
@@ -349,19 +350,12 @@ tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_type *
     return count_all((count){.s = step_of(k, use, t, NULL), .p = p, .out = t->cat});
 }
 
-/* In a product of rows with rows each entry of one operand looks for a row of the other, among places that are not in
- * the cache: what that takes, as operations. (In a fused statement its plan has it.) */
-static double lookups(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_catalog *pairs) {
-    enum { LOOKUP = 16 };
-    if (!l->layout || !r->layout || !(tra_kernel_props(k) & TRA_P_CONTRACTION)) return 0;
-    double left = (double)tra_type_entries(l).expected / (double)tra_max64(1, l->cat->n);
-    double right = (double)tra_type_entries(r).expected / (double)tra_max64(1, r->cat->n);
-    return LOOKUP * (double)pairs->n * fmax(left, right);
+double tra_work_finding(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_catalog *pairs,
+                        const tra_placement *place) {
+    return tra_kernel_rows_finding(k, l, r) * (double)pairs->n * tra_place_copies(place) / place->sites;
 }
 
 tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type *l, const tra_type *r,
                        const tra_catalog *out, const tra_placement *place) {
-    tra_work w = count_all((count){.s = step_of(k, TRA_USE_JOIN, l, r), .p = place, .out = out, .x = x});
-    w.busiest += lookups(k, l, r, out) * tra_place_copies(place) / place->sites;
-    return w;
+    return count_all((count){.s = step_of(k, TRA_USE_JOIN, l, r), .p = place, .out = out, .x = x});
 }

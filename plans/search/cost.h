@@ -46,6 +46,9 @@ tra_work tra_work_each(const tra_kernel *k, tra_kernel_use use, const tra_type *
 /* A join: `out` is the catalog of its output, `place` its placement. */
 tra_work tra_work_join(const tra_kernel *k, const tra_labels *x, const tra_type *l, const tra_type *r,
                        const tra_catalog *out, const tra_placement *place);
+/* What its entries take to be found and put in order (rows_cut.h), besides, as operations of the busiest site. */
+double tra_work_finding(const tra_kernel *k, const tra_type *l, const tra_type *r, const tra_catalog *pairs,
+                        const tra_placement *place);
 /* The same for a triangle (tra_mirror): a site computes one of two results that mirror each other, and copies it. */
 tra_work tra_work_triangle(const tra_kernel *k, const tra_labels *x, const tra_type *t, const tra_catalog *out,
                            const tra_placement *place, const tra_mirror *mirror);

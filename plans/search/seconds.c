@@ -133,9 +133,9 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
 
 /* Seconds for the entries of a product of two operands held by their entries, besides its flops: each is found among
  * the places of its row, put in order and written. BYTES: what memory moves meanwhile; a uniform matrix with 1e8
- * entries in its product with itself took 20 ns for each, a banded one, of 60 products for each entry, as much. */
+ * entries in its product with itself took 40 ns for each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
-    enum { BYTES = 120 };
+    enum { BYTES = 200 };
     if (!op->what.join || !(tra_kernel_props(op->what.join) & TRA_P_CONTRACTION) || !tra_is_held(&op->type)) return 0;
     if (!tra_is_held(&p->ops[op->in[0]].type) || !tra_is_held(&p->ops[op->in[1]].type)) return 0;
     return BYTES * (double)tra_type_entries(&op->type).expected / p->sites / rates->memory;
