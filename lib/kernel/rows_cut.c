@@ -64,9 +64,15 @@ tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const
 
 /* Of two threads that read 6 GB/s together: an entry by itself takes 1.3 ns, each of a vector's elements 0.13; by that
  * rate either would take 2.7. */
-/* Are both operands rows of entries, and is the join a sum of products? */
+bool tra_kernel_meets_entries(const tra_kernel *join) {
+    bool folds = join->cls == TRA_K_ALIGNED && join->nin == 2 && join->nlabels > join->nout;
+    return join->props & TRA_P_CONTRACTION || (folds && join->code->n == 1 && join->code->v->op == TRA_S_MUL);
+}
+
+/* Are both operands rows of entries, and is the join a product of them? */
 static bool both_rows(const tra_kernel *join, const tra_type *a, const tra_type *b) {
-    return join && join->cls == TRA_K_EINSUM && join->nin == 2 && b && a->layout == &tra_rows && b->layout == &tra_rows;
+    return join && (join->cls == TRA_K_EINSUM || join->cls == TRA_K_ALIGNED) && join->nin == 2 && b &&
+           a->layout == &tra_rows && b->layout == &tra_rows && tra_kernel_meets_entries(join);
 }
 
 static double entries_of(const tra_type *t) {
@@ -76,7 +82,7 @@ static double entries_of(const tra_type *t) {
 double tra_kernel_rows_finding(const tra_kernel *join, const tra_type *a, const tra_type *b) {
     enum { LOOKUP = 48, ORDER = 32, ENTRY = 12 }; /* where no cache has them; bytes */
     static const double NEAR = 1 << 20, FAR = 1 << 27;
-    if (!both_rows(join, a, b) || !(join->props & TRA_P_CONTRACTION)) return 0;
+    if (!both_rows(join, a, b)) return 0;
     const tra_type *in[2] = {a, b};
     int o = join->nout > 0 && !is_among(join->in[0], join->rank[0], join->out[0]);
     bool natural[2] = {join->nout == 0 || join->in[o][0] == join->out[0],
@@ -89,7 +95,7 @@ double tra_kernel_rows_finding(const tra_kernel *join, const tra_type *a, const 
 }
 
 double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results) {
-    static const double ONE = 0.5; /* of the memory's rate */
+    static const double ONE = 0.5;   /* of the memory's rate */
     static const double BOTH = 0.25; /* of products of entries with entries: what they come to is counted besides */
     rows_product x;
     if (both_rows(join, a, b) && join->nout > 1) return BOTH;

@@ -12,6 +12,8 @@ tra_kernel *tra_kernel_cut_rows(const tra_kernel *join, const tra_type *a, const
 /* The time of such a product of so many results, as a share of that of operations which read two elements and write
  * one. Of two threads, however many there are: plans, and so bits, do not depend on these. 1: it is no such product. */
 double tra_kernel_rows_share(const tra_kernel *join, const tra_type *a, const tra_type *b, int64_t results);
+/* Is the join a product that is added up, or folded to the largest or least, over labels that both operands have? */
+bool tra_kernel_meets_entries(const tra_kernel *join);
 /* In a product of rows with rows each entry of the outer operand looks for a row of the other, and an operand whose
  * entries are not in the order that is wanted is put in order: what that takes for two arrays, as operations. (In a
  * fused statement its plan has it.) */

@@ -24,7 +24,11 @@ void tra_contraction_of(tra_contraction *x, const tra_kernel *step, const tra_ce
                         tra_array *out, int tile) {
     const tra_cell *in[2] = {a, b};
     int64_t stride[TRA_MAXDIM];
-    bool is_product = tra_kernel_is_product(step, &a->array.ext, &b->array.ext, &x->p);
+    bool folds = step->cls == TRA_K_ALIGNED; /* tra_rows_folds */
+    tra_kernel as = *step;
+    x->fold = folds ? step->fold : TRA_S_ADD;
+    if (folds) as.cls = TRA_K_EINSUM, as.fold = TRA_S_ADD;
+    bool is_product = tra_kernel_is_product(&as, &a->array.ext, &b->array.ext, &x->p);
     assert(is_product);
     (void)is_product;
     x->out = out;

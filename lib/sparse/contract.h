@@ -9,7 +9,8 @@ typedef struct tra_contraction {
     tra_product p;
     const tra_cell *in[2];
     tra_array *out;
-    tra_dtype t; /* in which is computed: f64, f32, i64 */
+    tra_dtype t;        /* in which is computed: f64, f32, i64 */
+    tra_scalar_op fold; /* over the labels that the result does not have */
     const tra_row_loops *loops;
     int64_t extent[2 * TRA_MAXDIM], from[2 * TRA_MAXDIM], to[2 * TRA_MAXDIM]; /* of the tile: within the extents */
     int64_t s[2][2 * TRA_MAXDIM], sc[2 * TRA_MAXDIM]; /* strides in operands (as if dense) and the result */

@@ -90,6 +90,7 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
     const tra_kernel *self = k;
     int n = tra_steps(k, &step, &self), i = 0;
     bool rows = held;
+    const tra_dtype t[2] = {a, b};
     plan p = {.way = SLOW, .before.arg = a};
     tra_dims ext = *ext_a;
     if (n == 1 && step[0]->cls == TRA_K_SCALAR) return p.step = step[0], p.way = ELEMENTS, p;
@@ -114,6 +115,8 @@ static plan plan_of(const tra_kernel *k, tra_kernel_use use, tra_dtype a, tra_dt
     if (use == TRA_USE_JOIN && merges(p.step, ext_a, ext_b, held, &p.total.of, &p.as, &p.total.by_place))
         p.way = p.total.by_place ? SLOW : MERGE;
     if (use == TRA_USE_JOIN && tra_rows_contracts(p.step, ext_a, ext_b)) p.way = PRODUCT;
+    if (use == TRA_USE_JOIN && out && held == (LEFT | RIGHT) && p.way == SLOW)
+        p.way = tra_rows_folds(p.step, t[0], t[1], ext_a, ext_b) ? PRODUCT : SLOW;
     if (p.way == PRODUCT && !out && p.after.code) { /* in the memory of the result */
         size_t size = tra_dtype_size(p.after.arg);
         if (tra_dtype_size(tra_unary_type(&p.after)) != size) p.way = SLOW;

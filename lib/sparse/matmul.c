@@ -1,5 +1,7 @@
 /* matmul.c - see matmul.h. */
 #include "matmul.h"
+#include "matmul_fold.h"
+#include "sums.h"
 
 #include "../kernel/share.h"
 
@@ -149,40 +151,6 @@ static inline int64_t state_place(const work *w, const line *l, int64_t k) {
     return (v->row[r - 1] - l->row * w->m->rows_each) * w->m->columns + v->column[k];
 }
 
-/* ---- order of what was touched --------------------------------------------------------------------------------- */
-
-/* Sorts n keys, of which bits `shift` and up count, by their digits; the room for them has room for as many again. */
-static void sort_keys(uint64_t *key, int64_t n, int shift) {
-    uint64_t differ = 0, *from = key, *to = key + n;
-    bool sorted = true;
-    for (int64_t i = 1; i < n; i++) differ |= key[i] ^ key[0], sorted &= key[i] >= key[i - 1];
-    if (sorted) return;
-    if (n <= 32) {
-        for (int64_t i = 1; i < n; i++) {
-            uint64_t x = key[i];
-            int64_t j = i;
-            for (; j > 0 && key[j - 1] > x; j--) key[j] = key[j - 1];
-            key[j] = x;
-        }
-        return;
-    }
-    for (; shift < 64 && differ >> shift; shift += 8) {
-        uint32_t at[256] = {0}, sum = 0;
-        if (!(differ >> shift & 255)) continue;
-        for (int64_t i = 0; i < n; i++) at[from[i] >> shift & 255]++;
-        for (int d = 0; d < 256; d++) {
-            uint32_t here = at[d];
-            at[d] = sum;
-            sum += here;
-        }
-        for (int64_t i = 0; i < n; i++) to[at[from[i] >> shift & 255]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != key) memcpy(key, from, (size_t)n * sizeof *key);
-}
-
 /* ---- putting elements ------------------------------------------------------------------------------------------ */
 
 static void open_row(adder *s, int64_t row) {
@@ -239,26 +207,36 @@ static inline int64_t touch_range(adder *s, int64_t words, int64_t first, int64_
     return words;
 }
 
-#define T              double
-#define NAME(f)        f##_f64
-#define ADD(sum, x, y) ((sum) += (x) * (y))
-#define PLUS(sum, x)   ((sum) += (x))
+#define T    double
+#define TYPE f64
+#define FOLD ADD
 #include "matmul_body.h"
-#define T              float
-#define NAME(f)        f##_f32
-#define ADD(sum, x, y) ((sum) += (x) * (y))
-#define PLUS(sum, x)   ((sum) += (x))
+#define FOLD MAX
 #include "matmul_body.h"
-static inline void add_whole(int64_t *sum, int64_t x, int64_t y) {
-    int64_t product;
-    bool over = __builtin_mul_overflow(x, y, &product);
-    tra_overflow |= over | __builtin_add_overflow(*sum, product, sum);
-}
-#define T              int64_t
-#define NAME(f)        f##_i64
-#define ADD(sum, x, y) add_whole(&(sum), x, y)
-#define PLUS(sum, x)   add_whole(&(sum), x, 1)
+#define FOLD MIN
 #include "matmul_body.h"
+#undef T
+#undef TYPE
+#define T    float
+#define TYPE f32
+#define FOLD ADD
+#include "matmul_body.h"
+#define FOLD MAX
+#include "matmul_body.h"
+#define FOLD MIN
+#include "matmul_body.h"
+#undef T
+#undef TYPE
+#define T    int64_t
+#define TYPE i64
+#define FOLD ADD
+#include "matmul_body.h"
+#define FOLD MAX
+#include "matmul_body.h"
+#define FOLD MIN
+#include "matmul_body.h"
+#undef T
+#undef TYPE
 
 /* Do all places of the row lie so near to each other that an array of them stays in the cache? */
 static bool is_near(const work *w, const line *l) {
@@ -279,12 +257,20 @@ static int64_t one_row(const work *w, adder *s, const line *l, bool count) {
     bool table = l->most <= TABLE && w->m->box > SMALL && !is_near(w, l);
     if (!table && !count && !s->clean) {
         memset(s->sum, 0, (size_t)(8 * width_of(w->m->box)));
-        if (w->m->nterms > 1) memset(s->part, 0, (size_t)(8 * width_of(w->m->box)));
+        if (w->m->nterms > 1 || w->m->fold != TRA_S_ADD) memset(s->part, 0, (size_t)(8 * width_of(w->m->box)));
     }
     if (!table && !count) s->clean = true;
-    if (w->m->t == TRA_F64) return (table ? hashed_f64 : flat_f64)(w, s, l, count);
-    if (w->m->t == TRA_F32) return (table ? hashed_f32 : flat_f32)(w, s, l, count);
-    return (table ? hashed_i64 : flat_i64)(w, s, l, count);
+    tra_scalar_op fold = w->m->fold;
+#define EACH(type, n)                                                                                                  \
+    if (w->m->t == TRA_##type)                                                                                         \
+        return (fold == TRA_S_ADD   ? (table ? hashed_##n##_ADD : flat_##n##_ADD)                                      \
+                : fold == TRA_S_MAX ? (table ? hashed_##n##_MAX : flat_##n##_MAX)                                      \
+                                    : (table ? hashed_##n##_MIN : flat_##n##_MIN))(w, s, l, count);
+    EACH(F64, f64)
+    EACH(F32, f32)
+    EACH(I64, i64)
+#undef EACH
+    return 0;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 typedef struct tra_matmul {
     tra_dtype t;                /* of both, and in which is computed: f64, f32, i64 */
     tra_rows_view a, b;         /* outer: row, shared; inner: shared, place */
+    tra_scalar_op fold;         /* ADD; MAX or MIN, of one term without a state */
     int nterms;                 /* the product is a sum of so many, each of which is made by itself and then added: */
     const int64_t *ends;        /* where the shared coordinates of each end; of one: NULL */
     int64_t shared, box;        /* how many shared coordinates, and places of a row, there are */

@@ -1,5 +1,30 @@
-/* matmul_body.h - included by matmul.c for each type of sums. T: the type; NAME(f): the function's name here;
- * ADD(sum, x, y): adds a product; PLUS(sum, x): adds x. All are undefined at the end. */
+/* matmul_body.h - included by matmul.c for each type of sums, T, by its name TYPE, and each FOLD: ADD, MAX, MIN. What
+ * is no sum counts the products of an element, since elements that are no products, which are 0, take part in it. */
+
+#define JOIN_(f, a, b) f##_##a##_##b
+#define JOIN(f, a, b)  JOIN_(f, a, b)
+#define NAME(f)        JOIN(f, TYPE, FOLD)
+#define OF(f)          JOIN_OF(f, TYPE)
+#define JOIN_OF(f, a)  JOIN_OF_(f, a)
+#define JOIN_OF_(f, a) f##_##a
+#define IS_SUM         (JOIN_OF(TRA_S, FOLD) == TRA_S_ADD)
+#define IS_MAX         (JOIN_OF(TRA_S, FOLD) == TRA_S_MAX)
+#define FOLDED(a, b)   (IS_MAX ? LARGER(a, b) : SMALLER(a, b))
+
+static inline void NAME(put_product)(T *sum, int64_t *terms, T x, T y) {
+    if (IS_SUM) {
+        OF(add)(sum, x, y);
+        return;
+    }
+    T product = OF(times)(x, y);
+    *sum = (*terms)++ == 0 ? product : FOLDED(*sum, product);
+}
+static inline void NAME(end_sum)(T *sum, int64_t terms, int64_t all) {
+    if (!IS_SUM && terms < all) *sum = FOLDED(*sum, 0);
+}
+#define ADD(sum, terms, x, y) NAME(put_product)(&(sum), &(terms), x, y)
+#define PLUS(sum, x)          OF(plus)(&(sum), x)
+#define END(sum, terms)       NAME(end_sum)(&(sum), terms, m->shared)
 
 /* Adds up one row in a table of the places that are touched. */
 static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) {
@@ -7,13 +32,17 @@ static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) 
     const T *av = (const T *)(const void *)m->a.value, *bv = (const T *)(const void *)m->b.value;
     const T *state = (const T *)(const void *)w->state.value;
     T *sum = (T *)(void *)s->in_table, *part = (T *)(void *)(s->in_table + 8 * SLOTS);
+    int64_t *terms = (int64_t *)(void *)part; /* of folds, which have no parts */
     uint32_t mask = 63;
     int64_t n = 0;
     while (mask < 2 * l->most) mask = 2 * mask + 1;
 #define SLOT(place)                                                                                                    \
     uint32_t key = (uint32_t)(place), slot = ((key * 0x9E3779B1u) >> 18) & mask;                                       \
     while (s->key[slot] != key && s->key[slot] != EMPTY) slot = (slot + 1) & mask;                                     \
-    if (s->key[slot] == EMPTY) s->key[slot] = key, sum[slot] = 0, s->touched[n++] = (uint64_t)key << 32 | slot;
+    if (s->key[slot] == EMPTY) {                                                                                       \
+        s->key[slot] = key, sum[slot] = 0, s->touched[n++] = (uint64_t)key << 32 | slot;                               \
+        if (!IS_SUM) terms[slot] = 0;                                                                                  \
+    }
 #define ADD_STATE                                                                                                      \
     for (int64_t k = l->state; k < l->state_end; k++) {                                                                \
         SLOT(state_place(w, l, k))                                                                                     \
@@ -36,11 +65,11 @@ static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) 
                 SLOT(m->b.column[i])
                 if (count) continue;
                 if (direct) {
-                    ADD(sum[slot], bv[i], x);
+                    ADD(sum[slot], terms[slot], bv[i], x);
                     continue;
                 }
                 if (!s->in_term[slot]) s->in_term[slot] = 1, part[slot] = 0, s->own[own++] = slot;
-                ADD(part[slot], bv[i], x);
+                ADD(part[slot], terms[slot], bv[i], x);
             }
         }
         for (int64_t i = 0; i < own; i++) {
@@ -54,11 +83,12 @@ static int64_t NAME(hashed)(const work *w, adder *s, const line *l, bool count) 
     }
 #undef SLOT
 #undef ADD_STATE
-    if (!count) sort_keys(s->touched, n, 32);
+    if (!count) tra_sort_keys(s->touched, n, 32);
     for (int64_t i = 0; i < n; i++) {
         uint32_t slot = (uint32_t)s->touched[i];
         s->key[slot] = EMPTY;
-        if (!count && sum[slot] != 0) NAME(put)(w, s, l->row, s->touched[i] >> 32, sum[slot]);
+        END(sum[slot], terms[slot]);
+        if (!count && sum[slot] != 0) OF(put)(w, s, l->row, s->touched[i] >> 32, sum[slot]);
     }
     return n;
 }
@@ -69,6 +99,7 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
     const T *av = (const T *)(const void *)m->a.value, *bv = (const T *)(const void *)m->b.value;
     const T *state = (const T *)(const void *)w->state.value;
     T *sum = (T *)(void *)s->sum, *part = (T *)(void *)s->part;
+    int64_t *terms = (int64_t *)(void *)s->part;
     int64_t all = 0;
     for (int64_t base = 0; base < m->box; base += WIDE) {
         int64_t width = tra_min64(WIDE, m->box - base), words = 0, n = 0;
@@ -102,7 +133,7 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
                 if ((count || direct) && is_range(m->b.column, i, to)) {
                     int64_t first = m->b.column[i] - base;
                     words = touch_range(s, words, first, to - i);
-                    for (int64_t j = 0; j < to - i && !count; j++) ADD(sum[first + j], bv[i + j], x);
+                    for (int64_t j = 0; j < to - i && !count; j++) ADD(sum[first + j], terms[first + j], bv[i + j], x);
                 } else if (count) {
                     for (; i < to; i++) {
                         TOUCH(s->bits, s->touched, words, m->b.column[i] - base)
@@ -110,12 +141,12 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
                 } else if (direct) {
                     for (; i < to; i++) {
                         TOUCH(s->bits, s->touched, words, m->b.column[i] - base)
-                        ADD(sum[at], bv[i], x);
+                        ADD(sum[at], terms[at], bv[i], x);
                     }
                 } else {
                     for (; i < to; i++) {
                         TOUCH(s->own_bits, s->own, own, m->b.column[i] - base)
-                        ADD(part[at], bv[i], x);
+                        ADD(part[at], terms[at], bv[i], x);
                     }
                 }
             }
@@ -137,7 +168,7 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
 #undef TOUCH
 #undef ADD_STATE
         bool dense = words > (width >> 6) / 8;
-        if (!dense) sort_keys(s->touched, words, 0);
+        if (!dense) tra_sort_keys(s->touched, words, 0);
         if (dense) words = (width + 63) >> 6;
         for (int64_t j = 0; j < words; j++) {
             uint64_t word = dense ? (uint64_t)j : s->touched[j], bits = s->bits[word];
@@ -148,8 +179,10 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
             }
             for (; bits; bits &= bits - 1) {
                 uint64_t at = word * 64 + (uint64_t)__builtin_ctzll(bits);
-                if (sum[at] != 0) NAME(put)(w, s, l->row, (uint64_t)base + at, sum[at]);
+                END(sum[at], terms[at]);
+                if (sum[at] != 0) OF(put)(w, s, l->row, (uint64_t)base + at, sum[at]);
                 sum[at] = 0;
+                if (!IS_SUM) terms[at] = 0;
             }
         }
         all += n;
@@ -157,7 +190,16 @@ static int64_t NAME(flat)(const work *w, adder *s, const line *l, bool count) {
     return all;
 }
 
-#undef T
+#undef JOIN_
+#undef JOIN
 #undef NAME
+#undef OF
+#undef JOIN_OF
+#undef JOIN_OF_
+#undef IS_SUM
+#undef IS_MAX
+#undef FOLDED
 #undef ADD
 #undef PLUS
+#undef END
+#undef FOLD

@@ -196,6 +196,7 @@ int64_t tra_matrices_sum(const tra_matrices *m, int n, const tra_unary *after, c
     int64_t *ends = tra_malloc((size_t)n * sizeof *ends);
     for (int i = 0; i < n; i++) ends[i] = shared += m[i].shared;
     tra_matmul p = {.t = m->x->t,
+                    .fold = m->x->fold,
                     .nterms = n,
                     .ends = ends,
                     .shared = shared,
@@ -274,4 +275,29 @@ int64_t tra_rows_sum(const tra_kernel *step, const tra_cell *a, const tra_cell *
     int64_t bytes = tra_matrices_sum(s.m, n, &as_is, state, out, count, again, room, scratch);
     sum_free(&s);
     return bytes;
+}
+
+/* ---- other folds than sums --------------------------------------------------------------------------------------- */
+
+bool tra_rows_folds(const tra_kernel *step, tra_dtype a, tra_dtype b, const tra_dims *ext_a, const tra_dims *ext_b) {
+    const tra_insn *c = step->code ? step->code->v : NULL;
+    tra_dtype t = tra_step_dtype(step, TRA_USE_JOIN, a, b);
+    tra_contraction x;
+    tra_matrices m;
+    if (step->cls != TRA_K_ALIGNED || step->nin != 2 || (step->fold != TRA_S_MAX && step->fold != TRA_S_MIN))
+        return false;
+    if (a != b || a != t || !(tra_strip_type(t) == t || t == TRA_BOOL)) return false;
+    if (step->code->n != 1 || c->op != TRA_S_MUL || c->a >= 0 || c->b >= 0 || c->a == c->b) return false;
+    for (int l = 0; l < step->nlabels; l++) /* each is shared, or one of the result */
+        if (!memchr(step->out, l, (size_t)step->nout) &&
+            !(memchr(step->in[0], l, (size_t)step->rank[0]) && memchr(step->in[1], l, (size_t)step->rank[1])))
+            return false;
+    const tra_cell in[2] = {{.layout = &tra_rows, .array = {a, *ext_a, NULL}},
+                            {.layout = &tra_rows, .array = {b, *ext_b, NULL}}};
+    tra_array out = {tra_strip_type(t), {0}, NULL};
+    tra_err e = {0};
+    if (tra_kernel_shape2(step, ext_a, ext_b, ext_a, ext_b, &out.ext, NULL, &e) != TRA_OK) return false;
+    tra_contraction_of(&x, step, &in[0], &in[1], &out, -1);
+    int outer = tra_outer_of(&x, (const bool[2]){true, true});
+    return tra_matrices_of(&x, outer, tra_prefix_in(&x, outer), &out.ext, &m);
 }

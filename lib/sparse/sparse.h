@@ -133,6 +133,8 @@ const tra_row_loops *tra_row_loops_of(tra_dtype t);
 
 /* Is the kernel, for operands of these extents, a product that tra_rows_contract takes? */
 bool tra_rows_contracts(const tra_kernel *step, const tra_dims *a, const tra_dims *b);
+/* Is it a largest or least product of two operands that are rows, which tra_rows_product takes for a result by rows? */
+bool tra_rows_folds(const tra_kernel *step, tra_dtype a, tra_dtype b, const tra_dims *ext_a, const tra_dims *ext_b);
 /* Bytes of scratch. */
 int64_t tra_rows_contract_scratch(const tra_kernel *step, const tra_type *a, const tra_dims *ext_a, const tra_type *b,
                                   const tra_dims *ext_b);

@@ -252,3 +252,34 @@ int64_t tra_sums_end(tra_sums *s, int64_t row, int64_t columns, const tra_unary 
     *nrows = r.nrows;
     return r.entries;
 }
+
+void tra_sort_keys(uint64_t *key, int64_t n, int shift) {
+    uint64_t differ = 0, *from = key, *to = key + n;
+    bool sorted = true;
+    for (int64_t i = 1; i < n; i++) differ |= key[i] ^ key[0], sorted &= key[i] >= key[i - 1];
+    if (sorted) return;
+    if (n <= 32) {
+        for (int64_t i = 1; i < n; i++) {
+            uint64_t x = key[i];
+            int64_t j = i;
+            for (; j > 0 && key[j - 1] > x; j--) key[j] = key[j - 1];
+            key[j] = x;
+        }
+        return;
+    }
+    for (; shift < 64 && differ >> shift; shift += 8) {
+        uint32_t at[256] = {0}, sum = 0;
+        if (!(differ >> shift & 255)) continue;
+        for (int64_t i = 0; i < n; i++) at[from[i] >> shift & 255]++;
+        for (int d = 0; d < 256; d++) {
+            uint32_t here = at[d];
+            at[d] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < n; i++) to[at[from[i] >> shift & 255]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != key) memcpy(key, from, (size_t)n * sizeof *key);
+}

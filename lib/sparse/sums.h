@@ -40,4 +40,7 @@ void tra_sums_add_range(tra_sums *s, int64_t place, const double *value, int64_t
 int64_t tra_sums_end(tra_sums *s, int64_t row, int64_t columns, const tra_unary *after, tra_dtype type,
                      tra_rows_maker *to, int64_t *nrows);
 
+/* Sorts n keys, of which bits `shift` and up count, by their digits; the room for them has room for as many again. */
+void tra_sort_keys(uint64_t *key, int64_t n, int shift);
+
 #endif

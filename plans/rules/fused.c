@@ -55,8 +55,7 @@ static bool same_array(const tra_einsum *s, const tra_einsum_ref *x, const tra_e
 
 /* ---- operands --------------------------------------------------------------------------------------------------- */
 
-/* The relation of a reference, cut in the blocks of its labels; NULL: the memo is full. */
-static const tra_expr *in_blocks(fusing *f, const tra_einsum_ref *r) {
+const tra_expr *fused_in_blocks(const fusing *f, const tra_einsum_ref *r) {
     const tra_expr *x = fused_expr(f->m, r->node);
     const tra_catalog *c = x->node.type.cat;
     tra_node cut = {.op = TRA_OP_REPART, .in = {(tra_node *)&x->node}, .span = x->node.span, .block = {.n = r->n}};
@@ -84,7 +83,7 @@ static bool masks(const tra_einsum *s, const tra_einsum_ref *r) {
  * first. (The last operand is the one whose rows a plan walks.) */
 static bool goes_before(fusing *f, int a, int b) {
     const tra_einsum_ref *r = f->s->ref;
-    const tra_expr *x = in_blocks(f, &r[a]), *y = in_blocks(f, &r[b]);
+    const tra_expr *x = fused_in_blocks(f, &r[a]), *y = fused_in_blocks(f, &r[b]);
     bool sx = x->node.type.sparse, sy = y->node.type.sparse, mx = masks(f->s, &r[a]), my = masks(f->s, &r[b]);
     if (sx != sy) return sy;
     return sx && mx != my ? my : bytes_of(x) < bytes_of(y);
@@ -110,7 +109,7 @@ static bool find_operands(fusing *f) {
     const tra_expr *of[TRA_MAXLABELS];
     int n = 0, ref[TRA_MAXLABELS];
     for (int i = 0; i < s->nrefs; i++) {
-        const tra_expr *x = in_blocks(f, &s->ref[i]);
+        const tra_expr *x = fused_in_blocks(f, &s->ref[i]);
         bool again = false;
         if (!x) return false;
         for (int j = 0; j < n; j++) again = again || same_array(s, &s->ref[ref[j]], &s->ref[i]);
@@ -121,7 +120,7 @@ static bool find_operands(fusing *f) {
         ref[at] = i;
     }
     if (n == 1) ref[n++] = ref[0];
-    for (int o = 0; o < n; o++) of[o] = in_blocks(f, &s->ref[ref[o]]);
+    for (int o = 0; o < n; o++) of[o] = fused_in_blocks(f, &s->ref[ref[o]]);
     fused_choose_last(s, ref, of, n);
     for (int o = 0; o < n; o++) add_operand(f, o, ref[o], of[o]);
     f->p->noperands = n;
@@ -397,6 +396,13 @@ static const tra_node *counted_product(const tra_einsum *s, const tra_node *whol
 static bool makes_rows(const fusing *f) { return f->p->fused->plan[f->p->fused->expected].ascends; }
 
 /* Adds the fused statement to its group; returns why that is not possible, or NULL. */
+static void claim(tra_memo *m, const tra_expr *whole, const tra_expr *made) {
+    if (made == whole) return;
+    TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
+    m->equal[m->nequal++] = (tra_equality){whole->node.id, made->node.id, -1, {-1, -1}, &tra_rule_fused};
+    m->v[made->node.id]->from = whole->node.id;
+}
+
 static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_options *o) {
     fusing *f = tra_new(m->arena, fusing), *g = tra_new(m->arena, fusing);
     *f = (fusing){.m = m, .s = s, .o = o};
@@ -405,6 +411,8 @@ static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_option
     int group = tra_memo_find(m, whole->group);
     joined at, permuted_at;
     f->product = counted_product(s, &whole->node);
+    if (fused_turned(f, group, &made)) claim(m, whole, made);
+    made = NULL;
     f->s = s = fused_transposed(f);
     if (!prepare(f, &at)) return "the optimizer finds no plan for it, or its operands have too many dimensions";
     *g = *f;
@@ -417,10 +425,7 @@ static const char *fuse(tra_memo *m, const tra_einsum *s, const tra_fused_option
         made = complete(f, &at, group, &why);
     }
     if (!made) return why;
-    if (made == whole) return NULL;
-    TRA_ARENA_ROOM(m->arena, m->equal, m->nequal, m->capequal);
-    m->equal[m->nequal++] = (tra_equality){whole->node.id, made->node.id, -1, {-1, -1}, &tra_rule_fused};
-    m->v[made->node.id]->from = whole->node.id;
+    claim(m, whole, made);
     return NULL;
 }
 

@@ -38,6 +38,12 @@ static inline tra_expr *fused_expr(const tra_memo *m, const tra_node *n) {
 
 /* ---- products under a mask (fused_masked.c) --------------------------------------------------------------------- */
 
+/* The reference to a matrix, transposed; false: the memo is full. */
+bool fused_transpose(tra_memo *m, const tra_einsum_ref *r, tra_einsum_ref *out);
+/* The relation of a reference, cut in the blocks of its labels; NULL: the memo is full. */
+const tra_expr *fused_in_blocks(const fusing *f, const tra_einsum_ref *r);
+/* A product with operands transposed first, added to the group (fused_turned.c); false: that is not worth it. */
+bool fused_turned(fusing *f, int group, const tra_expr **made);
 bool fused_is_masked(const fusing *f);
 /* The statement with references transposed, where its kernel needs that of such a product; else itself. */
 const tra_einsum *fused_transposed(fusing *f);

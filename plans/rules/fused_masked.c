@@ -99,8 +99,7 @@ bool fused_is_masked(const fusing *f) {
     return true;
 }
 
-/* The reference, transposed; false: the memo is full. */
-static bool transpose(tra_memo *m, const tra_einsum_ref *r, tra_einsum_ref *out) {
+bool fused_transpose(tra_memo *m, const tra_einsum_ref *r, tra_einsum_ref *out) {
     tra_arena *a = m->arena;
     tra_node map = {.op = TRA_OP_TRANSFORM, .in = {(tra_node *)&fused_expr(m, r->node)->node}, .span = r->node->span};
     tra_err none = {0};
@@ -145,7 +144,7 @@ const tra_einsum *fused_transposed(fusing *f) {
         best = t;
     }
     for (int i = 0; i < 3 && best != s; i++)
-        if (best->ref[i].label[0] != s->ref[i].label[0] && !transpose(f->m, &s->ref[i], &best->ref[i])) return s;
+        if (best->ref[i].label[0] != s->ref[i].label[0] && !fused_transpose(f->m, &s->ref[i], &best->ref[i])) return s;
     return best;
 }
 
@@ -175,6 +174,6 @@ bool fused_masked_plan(fusing *f, int held, tra_fused_plan *x) {
     double found = -mask * expm1(-steps * blocks / fmax(elements, 1));
     *x = (tra_fused_plan){.masked = k, .operations = fmax(1, 2 * steps), .entries = found / blocks};
     x->ascends = r.in_order;
-    x->nanoseconds = c->row * steps + (2 * c->lookup * far * visits + c->hash * mask) / blocks;
+    x->nanoseconds = 2 * (c->row * steps + (2 * c->lookup * far * visits + c->hash * mask) / blocks);
     return true;
 }

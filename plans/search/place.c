@@ -182,8 +182,7 @@ tra_work tra_step_work(search *s, tra_plan_op op, const tra_node *n, int p) {
     case TRA_PLAN_JOINAGG:
         w = tra_work_join(n->kernel, s->labels[n->id], &n->in[0]->type, &n->in[1]->type, n->type.cat, &s->places.v[p]);
         w = times(w, meets_more(s, n, p, w.total));
-        w.busiest +=
-            tra_work_finding(n->kernel, &n->in[0]->type, &n->in[1]->type, n->type.cat, &s->places.v[p]);
+        w.busiest += tra_work_finding(n->kernel, &n->in[0]->type, &n->in[1]->type, n->type.cat, &s->places.v[p]);
         break;
     case TRA_PLAN_AGG: w = tra_work_each(n->kernel, TRA_USE_AGG, &n->in[0]->type, &s->places.v[p]); break;
     case TRA_PLAN_MAP: w = tra_work_each(n->kernel, TRA_USE_MAP, &n->in[0]->type, &s->places.v[p]); break;

@@ -136,7 +136,7 @@ static double growth_seconds(const tra_plan *p, const tra_op *op, const tra_rate
  * entries in its product with itself took 40 ns for each. */
 static double entries_seconds(const tra_plan *p, const tra_op *op, const tra_rates *rates) {
     enum { BYTES = 200 };
-    if (!op->what.join || !(tra_kernel_props(op->what.join) & TRA_P_CONTRACTION) || !tra_is_held(&op->type)) return 0;
+    if (!op->what.join || !tra_kernel_meets_entries(op->what.join) || !tra_is_held(&op->type)) return 0;
     if (!tra_is_held(&p->ops[op->in[0]].type) || !tra_is_held(&p->ops[op->in[1]].type)) return 0;
     return BYTES * (double)tra_type_entries(&op->type).expected / p->sites / rates->memory;
 }

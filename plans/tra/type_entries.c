@@ -126,9 +126,20 @@ typedef struct lines {
     double n[TRA_LOGS], entries[TRA_LOGS];
 } lines;
 
-/* The input from a file whose tensor the node has, in whatever blocks; NULL if it is computed. */
-static const tra_node *tensor_of(const tra_node *n) {
-    while (n->op == TRA_OP_REPART && n->origin.n == 0) n = n->in[0];
+/* Is it a matrix whose arrays are transposed? The keys are too, or products of it are not looked at. */
+static bool is_turned(const tra_node *n) {
+    int from[TRA_MAXDIM];
+    return n->op == TRA_OP_TRANSFORM && n->type.cat->bound.n == 2 && tra_kernel_permutes(n->kernel, 2, from) && from[0];
+}
+
+/* The input from a file whose tensor the node has, in whatever blocks; NULL if it is computed. turned: it has that of
+ * the transposed one. */
+static const tra_node *tensor_of(const tra_node *n, bool *turned) {
+    *turned = false;
+    while ((n->op == TRA_OP_REPART && n->origin.n == 0) || n->op == TRA_OP_REKEY || is_turned(n)) {
+        *turned ^= is_turned(n);
+        n = n->in[0];
+    }
     return n->op == TRA_OP_INPUT && n->rel ? n : NULL;
 }
 
@@ -136,7 +147,8 @@ static const tra_node *tensor_of(const tra_node *n) {
  * narrow bands, as of a mesh; 0: they are not. */
 static double band_of(const tra_node *n) {
     enum { MOST_TUPLES = 64, NARROW = 8 };
-    const tra_node *in = tensor_of(n);
+    bool turned; /* a band is as wide in both directions */
+    const tra_node *in = tensor_of(n, &turned);
     const tra_catalog *c = in ? in->type.cat : NULL;
     tra_statistics s;
     tra_err none = {0};
@@ -169,11 +181,13 @@ static bool find_whole_rows(const tra_node *n, lines *x) {
 /* Rows (d = 0) or columns (d = 1, or the last one) of a relation by the statistics of its file; without these entries
  * are taken to be spread evenly. */
 static lines lines_of(const tra_node *n, int d) {
-    const tra_node *in = tensor_of(n);
+    bool turned;
+    const tra_node *in = tensor_of(n, &turned);
     const tra_catalog *c = n->type.cat;
     lines x = {{0}, {0}}, even = {{(double)c->bound.v[d]}, {(double)tra_type_entries(&n->type).expected}};
     tra_err none = {0};
     if (c->frontier.n == c->bound.n) even.n[0] *= (double)c->frontier.v[d];
+    if (turned) d = 1 - d;
     if (in && d == 0 && c->bound.n == 2 && find_whole_rows(in, &x)) return x;
     x = even;
     if (in) (void)tra_rel_line_histogram(in->rel, d, x.n, x.entries, &none);
@@ -234,8 +248,10 @@ static bool find_pairs(const tra_node *n, bool squared, product_pairs *m) {
     tra_err none = {0};
     if (squared && is_squared(n, m)) return true;
     if (!is_product(n, d)) return false;
-    const tra_node *x = tensor_of(n->in[0]), *y = x ? tensor_of(n->in[1]) : NULL;
-    if (!y || tra_rel_meeting_pairs(x->rel, d[0], y->rel, d[1], &m->pairs, &none) != TRA_OK) return false;
+    bool turned[2] = {false, false};
+    const tra_node *x = tensor_of(n->in[0], &turned[0]), *y = x ? tensor_of(n->in[1], &turned[1]) : NULL;
+    if (!y || tra_rel_meeting_pairs(x->rel, d[0] ^ turned[0], y->rel, d[1] ^ turned[1], &m->pairs, &none) != TRA_OK)
+        return false;
     m->rows = lines_of(n->in[0], 1 - d[0]), m->columns = lines_of(n->in[1], 1 - d[1]);
     m->parts = n->in[0]->type.cat->frontier.v[d[0]];
     return true;

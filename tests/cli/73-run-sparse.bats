@@ -473,6 +473,19 @@ assert abs(np.load("t.npy") / t - 1) < 1e-12, (np.load("t.npy"), t)
 END
 }
 
+@test "largest products of entries stay sparse: paths of two steps" {
+    tra gen -q --shape 20000x20000 --density 0.0005 --seed 1 --dtype bool --storage csr -o g.h5:A
+    printf 'input A from "g.h5:A"\nC[i,k] = max A[i,j] * A[j,k]\noutput C to "c.h5"\n' >c.tra
+    status 0 tra run c.tra --memory 128M
+    status 0 tra export -q g.h5:A --to npz -o g.npz
+    status 0 tra export -q c.h5 --to npz -o c.npz
+    status 0 "$PYTHON" - <<'END'
+import numpy as np, scipy.sparse as sp
+a, c = (sp.load_npz(f).tocsr().astype("f4") for f in ("g.npz", "c.npz"))
+assert ((a @ a > 0) != (c > 0)).nnz == 0 and c.max() == 1
+END
+}
+
 @test "random products of all transposes, masks, types, storages, blocks, ranks and plans are what scipy says" {
     status 0 "$PYTHON" "$BATS_TEST_DIRNAME/products-random.py" "$TRA" 20 5
 }

@@ -9,13 +9,13 @@ import numpy as np, scipy.sparse as sp
 
 TRA, DRAWS = sys.argv[1], int(sys.argv[2])
 rng = np.random.default_rng(int(sys.argv[3]))
-TYPES = {"f64": "f8", "f32": "f4", "i64": "i8"}
+TYPES = {"f64": "f8", "f32": "f4", "i64": "i8", "bool": "?"}
 
 
 def tra(*words): return subprocess.run((TRA,) + words, capture_output=True, text=True)
 
 
-def matrix(r, c, t):
+def matrix(r, c, t, sign=1):
     kind, k = rng.choice(["uniform", "band", "hypersparse", "dense row", "skewed"]), 4 * r
     if kind == "uniform": m = sp.random(r, c, 3 / max(3, c), random_state=rng)
     elif kind == "band": m = sum(sp.eye(r, c, d) for d in range(-2, 3) if -r < d < c)
@@ -28,7 +28,7 @@ def matrix(r, c, t):
         m[rng.integers(0, r)] = np.ones(c)
     m = m.tocsr()
     m.sum_duplicates()
-    m.data = rng.integers(1, 9, m.nnz).astype(TYPES[t])
+    m.data = (rng.integers(1, 9, m.nnz) * sign).astype(TYPES[t])
     return m
 
 
@@ -43,8 +43,9 @@ def cut(n): return max(1, int(rng.choice([n, n, (n + 1) // 2, (n + 2) // 3])))
 
 
 def draw():
-    t, what = rng.choice(list(TYPES)), rng.choice(["aa", "ata", "aat", "sampled", "masked", "masked", "triangle"])
+    t, what = rng.choice(list(TYPES)[:3]), rng.choice(["aa", "ata", "aat", "sampled", "masked", "masked", "triangle", "max", "min"])
     r, c = (int(x) for x in rng.choice([1, 2, 50, 301, 1000], 2))
+    if what in ("max", "min"): r, c, t = min(r, 50), min(c, 50), rng.choice(["f64", "f32", "i64", "bool"])
     if what in ("aa", "triangle"): c = r
     a = matrix(r, c, t)
     put("a", a, (cut(r), cut(c)), rng.choice(["csr", "csc", "coo", "dcsr"]))
@@ -52,6 +53,17 @@ def draw():
     if what == "aa": statement, want = "C[i,k] as csr = sum A[i,j] * A[j,k]", A @ A
     elif what == "ata": statement, want = "C[j,k] as csr = sum A[i,j] * A[i,k]", A.T @ A
     elif what == "aat": statement, want = "C[i,k] as csr = sum A[i,j] * A[k,j]", A @ A.T
+    elif what in ("max", "min"):  # largest and least products: what is absent is 0, and negative where all are there
+        n = int(rng.choice([1, 2, 20]))
+        a, b = matrix(r, n, t, rng.choice([-1, 1])), matrix(n, c, t)
+        want = np.array(a.astype("f8").toarray()[:, :, None] * b.astype("f8").toarray()[None])
+        want = sp.csr_matrix(want.max(1) if what == "max" else want.min(1))
+        (x, y), (z, w) = ("ij", "jk")
+        if rng.integers(0, 2): a, x, y = a.T.tocsr(), y, x
+        if rng.integers(0, 2): b, z, w = b.T.tocsr(), w, z
+        for name, m in (("a", a), ("b", b)): put(name, m, tuple(cut(n) for n in m.shape), rng.choice(["csr", "csc", "coo", "dcsr"]))
+        text += 'input B from "b.h5"\n'
+        statement = f"C[i,k] as csr = {what} A[{x},{y}] * B[{z},{w}]"
     elif what == "triangle" or (what == "masked" and rng.integers(0, 2)):  # by the labels of three matrices
         if what == "triangle": B = D = A
         else: B, D = (matrix(n, 7, t) for n in (r, c))
