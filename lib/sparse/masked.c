@@ -145,6 +145,18 @@ static inline void narrow(const piece *p, int64_t q, int64_t *from, int64_t *to)
     if (b->column[*to - 1] > s->column[s->n - 1]) *to = tra_rows_entry(b, q, (int64_t)s->column[s->n - 1] + 1);
 }
 
+/* Is a part of a row of the inner matrix so much longer than the set that each of the set is sought in it? */
+static inline bool is_long(const piece *p, int64_t n) {
+    enum { LONGER = 32 };
+    return n > LONGER * p->set.n;
+}
+
+/* The first of these entries that is not before the column; to: there is none. */
+static inline int64_t entry_from(const uint32_t *column, int64_t from, int64_t to, uint32_t c) {
+    TRA_BISECT(from, to, mid, column[mid] < c);
+    return from;
+}
+
 static void put(tra_masked_result *o, int64_t row, uint32_t place, const void *value, bool real) {
     double f = 0;
     int64_t i = 0;

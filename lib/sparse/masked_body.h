@@ -12,6 +12,13 @@ static inline __attribute__((always_inline)) void NAME(rows)(const piece *p, way
         T x = av[k];
         if (q < 0 || x == 0) continue;
         narrow(p, q, &i, &to);
+        if (is_long(p, to - i)) {
+            for (int64_t at = 0; at < p->set.n && i < to; at++) {
+                i = entry_from(b->column, i, to, p->set.column[at]);
+                if (i < to && b->column[i] == p->set.column[at]) NAME(add)(&sum[at], NAME(product)(x, bv[i]));
+            }
+            continue;
+        }
         if (w == RANGE && i < to && b->column[to - 1] - b->column[i] + 1 == (uint64_t)(to - i)) {
             int64_t first = (int64_t)b->column[i] - p->set.column[0], from = tra_max64(0, -first);
             int64_t n = tra_min64(to - i, p->set.n - first);
@@ -37,6 +44,12 @@ static inline __attribute__((always_inline)) void NAME(dots)(const piece *p, way
         if (q < 0) continue;
         narrow(p, q, &i, &to);
         T own = *sum;
+        for (int64_t at = 0; is_long(p, to - i) && at < p->set.n; at++) {
+            int64_t e = entry_from(b->column, i, to, p->set.column[at]);
+            if (e < to && b->column[e] == p->set.column[at] && av[at] != 0)
+                NAME(add)(&own, NAME(product)(av[at], bv[e]));
+        }
+        if (is_long(p, to - i)) to = i;
         for (; i < to; i++) {
             int64_t at = set_find(&p->set, w, b->column[i]);
             if (at >= 0 && av[at] != 0) NAME(add)(&own, NAME(product)(av[at], bv[i]));
