@@ -281,9 +281,9 @@ END
 
 @test "with large blocks too: three for each worker, whatever is compressed" {
     local bytes i=0 h='input A from "a.h5"' r='input A from "r.h5"'
-    tra gen -q --shape 4800x4800 --block 2000x2000 --codec zstd --dist range -o a.h5 # clipped, blocks of 32 MB
-    tra gen -q --shape 4800x4800 --block 800x4800 --codec zstd --dist range -o r.h5
-    for p in "$r;C = reblock(A, [4800, 800])" "$h;C = join(transform(A, exp), transform(A, neg), [0,1], [0,1], matadd)" \
+    tra gen -q --shape 3200x3200 --block 2000x2000 --codec zstd --dist range -o a.h5 # clipped, blocks of 32 MB
+    tra gen -q --shape 3200x3200 --block 1200x3200 --codec zstd --dist range -o r.h5
+    for p in "$r;C = reblock(A, [3200, 1200])" "$h;C = join(transform(A, exp), transform(A, neg), [0,1], [0,1], matadd)" \
         "$r;C = transform(A, softmax)" "$h;C[i,k] = sum A[i,j] * A[j,k]" "$h;C[i,l] = sum A[i,j] * A[j,k] * A[k,l]"; do
         for codec in none zstd; do
             tr ';' '\n' <<<"$p;output C to \"c.h5\"" >p.tra
