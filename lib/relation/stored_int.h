@@ -166,6 +166,7 @@ struct tra_stored {
     int64_t said;       /* of another program: how many values its attribute says it has; -1: it does not */
     bool iso;           /* all entries have the same value, which is stored once */
     uint64_t *sums;     /* [n][datasets] checksums of slices; NULL: none */
+    _Atomic bool *checked; /* with sums: the tuple was read before, and its slices had theirs */
     int64_t *of, *rows; /* of each tuple: its entries, and rows that have entries; NULL: not known */
     int64_t fullest;    /* the most entries of one row, */
     double squares;     /* and the sum over all rows of their squares; 0: not known */

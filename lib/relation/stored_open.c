@@ -97,6 +97,7 @@ void tra_stored_close(tra_rel *r) {
     free(r->stored->begin);
     free(r->stored->before);
     free(r->stored->sums);
+    free((void *)r->stored->checked);
     free(r->stored->of);
     free(r->stored->rows);
 }
@@ -195,6 +196,7 @@ tra_status tra_stored_complete(tra_rel *r, tra_err *e) {
     r->type.layout = sparse ? &tra_rows : NULL;
     r->size = tra_dtype_size(r->type.dtype);
     r->info.storage = tra_levels_text(&f->levels, x->text);
+    if (x->sums) x->checked = tra_calloc((size_t)r->cat.n + 1, sizeof *x->checked);
     x->held += (r->cat.n + 1) * 8 * (f->levels.n + (x->of ? 2 : 0) + (x->sums ? f->n : 0));
     if (x->of) r->type.entries = tra_entries_exactly(r->arena, &r->type, x->of, x->rows);
     r->type.entries = tra_entries_with_rows(r->arena, r->type.entries, x->fullest, x->squares);

@@ -254,9 +254,10 @@ static tra_status check_sums(reading *x) {
         feed *d = &x->feed[i];
         if (f->c[i].kind == TRA_COLUMNS || (x->x->iso && i == f->values)) continue;
         if (d->left > 0 || d->used < d->have) return damaged(x, i, "it has more elements than the ranges above it say");
-        if (x->x->sums && tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->x->sums[x->ordinal * f->n + i])
+        if (x->check && tra_chunk_sum_end(XXH64_digest(&d->sum)) != x->x->sums[x->ordinal * f->n + i])
             return damaged(x, i, "its bytes do not have the checksum that was recorded");
     }
+    if (x->check) atomic_store_explicit(&x->x->checked[x->ordinal], true, memory_order_relaxed);
     return TRA_OK;
 }
 
@@ -265,7 +266,7 @@ static tra_status blame(reading *x, tra_status s) {
     static const char *const why = "its bytes do not have the checksum that was recorded";
     int component = x->component;
     const char *first = x->why;
-    if (!x->x->sums || !first || x->cause.status != TRA_OK) return s;
+    if (!x->check || !first || x->cause.status != TRA_OK) return s;
     for (int i = 0; i < x->form->n; i++) {
         feed *d = &x->feed[i];
         if (x->form->c[i].kind == TRA_COLUMNS) continue;
@@ -319,6 +320,7 @@ static char *begin_reading(reading *x, tra_rel *r, int64_t ordinal, const tra_di
     const struct tra_stored *s = r->stored;
     char *room = (char *)x + align16(sizeof *x);
     *x = (reading){.r = r, .x = s, .form = &s->form, .ordinal = ordinal, .ext = *ext};
+    x->check = s->sums && !atomic_load_explicit(&s->checked[ordinal], memory_order_relaxed);
     begin_feeds(x, room);
     begin_levels(x);
     if (s->unordered && !s->mapping) { /* only the outer component of the key is not 0 */

@@ -23,6 +23,7 @@ typedef struct reading {
     const struct tra_stored *x;
     const tra_form *form;
     int64_t ordinal;
+    bool check; /* checksums of slices */
     tra_dims ext;
     feed feed[TRA_MAXCOMPONENTS];
     int component;              /* the dataset that was read last, for messages */

@@ -35,7 +35,7 @@ tra_status tra_reading_more(reading *x, int component) {
         x->why = x->cause.msg;
         return TRA_INPUT;
     }
-    if (x->x->sums) XXH64_update(&f->sum, f->raw, (size_t)n * f->from->each);
+    if (x->check) XXH64_update(&f->sum, f->raw, (size_t)n * f->from->each);
     if (f->values) f->values += (size_t)n * f->from->each;
     if (f->columns) {
         if (!straight) (f->from->each == 1 ? of_u8 : of_u16)(f->raw, n, f->columns);
