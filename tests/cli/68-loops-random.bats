@@ -2,7 +2,7 @@
 load helper
 
 @test "random loops are the program with their bodies written out, under plans, sites, ceilings, and the reference" {
-    status 0 "$PYTHON" "$ROOT/tests/property/loops.py" "$TRA" "$([[ ${TRA_TEST_LONG-} ]] && echo 400 || echo 14)" "${TRA_PROPERTY_SEED:-1}"
+    status 0 "$PYTHON" "$ROOT/tests/property/loops.py" "$TRA" "$([[ ${TRA_TEST_LONG-} ]] && echo 500 || echo 8)" "${TRA_PROPERTY_SEED:-1}"
     has '0 wrong'
 }
 

@@ -1,7 +1,7 @@
 """Kills loops of all kinds at random moments, resumes them, and compares digests with those of runs that were not killed.
 
 loop-kills.py TRA KILLS SECONDS SEED: ends after so many kills, or seconds. The kinds are dense, sparse and table states,
-loops in loops, and minibatches, on 1 and on 3 sites.
+loops in loops, minibatches, and states that are divided, on 1 and on 3 sites; the last go on with other numbers of sites.
 """
 import os, random, signal, subprocess, sys, tempfile, time
 
@@ -64,7 +64,18 @@ repeat 90 as t {
 }
 output w
 output log
+""", "parts": """input t from "t.csv"
+X = gen(normal, [400, 400], by = [50, 400], seed = 1)
+state a = gen(uniform, [400, 20], by = [50, 20], seed = 2)
+state S = project(t, a, b)
+repeat 60 as i {
+    next a[n,k] = tanh(sum[j](X[n,j] * a[j,k]) / 20) + 0.1 * a[n,k] / (i + 1)
+    next S = project(S, a = (a * 7 + i) % 1009, b = (b + a) % 1000003)
+}
+output a
+output S
 """}
+ANY_SITES = ("parts",)  # whose bits do not depend on how many there are, so that others may go on
 
 
 def command(kind, sites, *more):
@@ -102,7 +113,8 @@ while kills < most and time.time() - begun < seconds and not bad:
         took[kind, sites], want[kind, sites] = time.time() - at, digests(kind)
     resume, tries = (), 0
     while True:
-        p = subprocess.Popen(command(kind, sites, *resume), stderr=subprocess.PIPE, text=True, start_new_session=True)
+        now = r.choice([1, 2, 3]) if resume and kind in ANY_SITES else sites
+        p = subprocess.Popen(command(kind, now, *resume), stderr=subprocess.PIPE, text=True, start_new_session=True)
         try:
             p.wait(r.uniform(0.02, 0.7 * took[kind, sites]) if tries < 4 else 60)
             if p.returncode != 0: print(kind, sites, "ended with", p.returncode, p.stderr.read()); bad += 1
