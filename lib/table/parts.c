@@ -69,11 +69,14 @@ static int64_t keep_some(const tra_arrange *x, const tra_batch *in, int64_t *at,
 /* Of sorted rows those of the first ranks of each group; spare has a word more than there are rows. */
 static int64_t keep_top(const tra_arrange *x, const tra_batch *in, int64_t *at, int64_t n, int64_t *spare) {
     int64_t groups = tra_order_runs(in, x->of_keys, x->column, at, n, spare), kept = 0;
+    const int *by = x->column + x->of_keys; /* in a group the keys are equal */
+    int order = x->n - x->of_keys;
     for (int64_t g = 0; g < groups; g++) {
         int64_t rank = 0;
         for (int64_t i = spare[g]; i < spare[g + 1]; i++) {
-            bool tie = i > spare[g] && tra_rows_equal(in, x->n, x->column, at[kept - 1], at[i]);
-            if (!tie) rank = x->dense ? rank + 1 : i - spare[g] + 1;
+            bool near = !x->dense && i - spare[g] < x->top; /* whatever ties there are */
+            bool tie = !near && i > spare[g] && tra_rows_equal(in, order, by, at[kept - 1], at[i]);
+            if (!tie && !near) rank = x->dense ? rank + 1 : i - spare[g] + 1;
             if (rank > x->top) break;
             at[kept++] = at[i];
         }
