@@ -56,8 +56,11 @@ static void put_pair(const tra_table_op *op, const ref_table *x, const ref_table
     out->rows++;
 }
 
-static bool passes(const tra_table_op *op, const ref_table *x, const ref_table *y, int64_t i, int64_t j, tra_arena *a) {
-    if (!op->where) return true;
+/* Is the further condition true of the pair? Fails where it cannot be computed. */
+static tra_status passes(const tra_table_op *op, const ref_table *x, const ref_table *y, int64_t i, int64_t j,
+                         tra_arena *a, bool *yes, tra_err *e) {
+    *yes = true;
+    if (!op->where) return TRA_OK;
     ref_table one = {.n = op->pair->n, .rows = 1, .v = tra_news(a, ref_cell, op->pair->n)};
     ref_column *c = tra_news(a, ref_column, one.n);
     for (int k = 0; k < one.n; k++) {
@@ -66,7 +69,10 @@ static bool passes(const tra_table_op *op, const ref_table *x, const ref_table *
     }
     one.column = c;
     ref_item v = ref_column_value(op->where, &one, 0, a);
-    return v.c.state == REF_VALUE && v.c.i;
+    *yes = v.c.state == REF_VALUE && v.c.i;
+    if (v.c.state != REF_ERROR) return TRA_OK;
+    return tra_fail_kind(e, TRA_INPUT, TRA_KIND_OVERFLOW,
+                         "row %" PRId64 ": the condition of the join could not be computed", i);
 }
 
 /* Fails, naming the first two, if two rows of a table have one key though none may. */
@@ -131,7 +137,10 @@ tra_status ref_table_join(const tra_table_op *op, const ref_table *x, const ref_
     if (s->unique) TRA_TRY(unique(s, y, s->rkey, e));
     if (s->unique_left) TRA_TRY(unique(s, x, s->lkey, e));
     for (int64_t i = 0; i < x->rows; i++)
-        for (int64_t j = 0; j < y->rows; j++) met[i * y->rows + j] = meets(s, x, y, i, j) && passes(op, x, y, i, j, a);
+        for (int64_t j = 0; j < y->rows; j++) {
+            bool *to = &met[i * y->rows + j];
+            if (meets(s, x, y, i, j)) TRA_TRY(passes(op, x, y, i, j, a, to, e));
+        }
     for (int64_t i = 0; s->asof && i < x->rows; i++) choose_one(s, x, y, i, met + i * y->rows);
     for (int64_t i = 0; i < x->rows * y->rows; i++) room += met[i];
     out->v = tra_news(a, ref_cell, room * out->n + 1);

@@ -34,6 +34,15 @@ refused() {
     has "$1"
 }
 
+@test "a condition of a join that cannot be computed is an error, by both engines" {
+    program 'Y = join(L, C, code == g && v * 4611686018427387904 > w, prefix = "r_")' 'output Y'
+    for how in '' '--sites 2' '--engine reference'; do
+        # shellcheck disable=SC2086
+        status 3 tra run -q $how p.tra
+        has 'the condition of the join could not be computed'
+    done
+}
+
 @test "times move by durations, and by no number" {
     for e in 'ts + 3600' '5 + ts' 'ts - n' 'ts + (n + 1)'; do
         refused 'a timestamp moves by a duration, and this is a number' "Y = project(t, a = $e)"
