@@ -23,6 +23,7 @@ typedef struct cursor {
     int64_t shift;            /* what is added to them */
     int64_t next, last;       /* places of the next row in src, and of the end */
     int64_t row;              /* number of that row in the result */
+    bool by_rows;             /* its rows are appended one by one */
 } cursor;
 
 /* The number in the result of row `number` of src; -1: it is not in the piece. */
@@ -116,6 +117,8 @@ static bool copy_values(char *to, const char *from, size_t size, int64_t n) {
         uint32_t *x = (uint32_t *)(void *)to;
         const uint32_t *y = (const uint32_t *)(const void *)from;
         for (int64_t i = 0; i < n; i++) x[i] = y[i], zero |= (uint64_t)(y[i] << 1 == 0);
+    } else if (size == 1) { /* integers, and booleans */
+        for (int64_t i = 0; i < n; i++) to[i] = from[i], zero |= (uint64_t)(from[i] == 0);
     } else {
         return true;
     }
@@ -208,6 +211,35 @@ static int64_t count_entries(cursor *c, int64_t *rows) {
     return n;
 }
 
+/* Appends all rows of a piece that has all columns at once, where nothing in it is 0. */
+static bool put_all_rows(cursor *c, tra_rows_maker *to) {
+    tra_rows_view *v = &to->v;
+    int64_t k = c->v.begin[c->next], n = c->v.begin[c->last] - k;
+    c->by_rows = copy_values(v->value + (size_t)v->n * c->v.size, c->v.value + (size_t)k * c->v.size, c->v.size, n);
+    if (c->by_rows) return false;
+    uint32_t *columns = v->column + v->n, shift = (uint32_t)c->shift;
+    for (int64_t i = 0; i < n; i++) columns[i] = c->v.column[k + i] + shift;
+    for (int64_t r = c->next; r < c->last; r++) {
+        int64_t row = row_in_result(c, c->v.row[r]);
+        if (v->nrows > 0 && v->row[v->nrows - 1] == row) continue; /* another piece has begun it */
+        v->row[v->nrows] = row;
+        v->begin[v->nrows++] = v->n + c->v.begin[r] - k;
+    }
+    v->n += n;
+    c->next = c->last;
+    return true;
+}
+
+/* Can all rows of the piece at the top be appended at once, since they come before those of the others? */
+static bool comes_alone(const heap *h) {
+    const cursor *x = h->v[0];
+    if (x->by_rows || x->dense || !x->plain || !x->whole) return false;
+    int64_t last = row_in_result(x, x->v.row[x->last - 1]);
+    for (int64_t i = 1; i < tra_min64(3, h->n); i++)
+        if (h->v[i]->row <= last) return false;
+    return true;
+}
+
 static void run_range(void *ctx, int range, void *scratch) {
     gathering *g = ctx;
     const tra_dims *ext = &g->out->array.ext;
@@ -235,8 +267,10 @@ static void run_range(void *ctx, int range, void *scratch) {
     for (int64_t i = h.n / 2; i >= 0 && h.n > 0; i--) sink(&h, i);
     while (h.n > 0 && !tra_cancelled()) {
         cursor *x = h.v[0];
-        put_row(x, &to);
-        x->next++;
+        if (!comes_alone(&h) || !put_all_rows(x, &to)) {
+            put_row(x, &to);
+            x->next++;
+        }
         if (!find_row(x)) h.v[0] = h.v[--h.n];
         if (h.n > 1) sink(&h, 0);
     }

@@ -113,16 +113,26 @@ static int64_t entries_of(const taking *w, const comes_to *to, const tra_cell *a
     return n;
 }
 
+/* The first stored row not below `row`; most often it comes soon after row number r. */
+static int64_t find_from(const tra_rows_view *v, int64_t r, int64_t row) {
+    enum { SOON = 16 };
+    if (r > 0 && v->row[r - 1] >= row) return tra_rows_find(v, row);
+    for (int64_t end = tra_min64(v->nrows, r + SOON); r < end; r++)
+        if (v->row[r] >= row) return r;
+    return r < v->nrows ? tra_rows_find(v, row) : r;
+}
+
 /* Rows are taken: of each position of the result those of the old one. Appends them, or (to NULL) counts their entries,
  * of which some may be 0. */
 static int64_t take_rows(const taking *w, const tra_cell *a, tra_rows_maker *to) {
     tra_rows_view v = tra_rows_of(a);
-    int64_t each = w->inner / a->array.ext.v[a->array.ext.n - 1], n = 0;
+    int64_t each = w->inner / a->array.ext.v[a->array.ext.n - 1], n = 0, r = 0;
     for (int64_t o = 0; o < w->outer && !tra_cancelled(); o++)
         for (int64_t i = 0; i < w->n; i++) {
             int64_t from = from_of(w, i), first = (o * w->old + from) * each;
             if (from < 0) continue;
-            for (int64_t r = tra_rows_find(&v, first); r < v.nrows && v.row[r] < first + each; r++) {
+            r = find_from(&v, r, first);
+            for (; r < v.nrows && v.row[r] < first + each; r++) {
                 int64_t k = v.begin[r], end = v.begin[r + 1];
                 n += end - k;
                 if (!to) continue;

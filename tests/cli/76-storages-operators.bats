@@ -223,3 +223,67 @@ assert np.allclose(np.load("r.npy"), abs(a - b).sum(1).A1)'
     tra run -q p.tra
     py 'assert (h5py.File("R.h5")["data"][...] == -np.inf).all()'
 }
+
+@test "many short rows: with nothing in common, with zeros that were stored, of every type; alone, by blocks, by threads" {
+    py '
+import scipy.sparse as sp
+g = np.random.RandomState(5)
+for t in ("f8", "f4", "i8", "?"):
+    a, b = (sp.random(5000, 400, .01, "csr", random_state=g, data_rvs=lambda n: g.randint(1, 4, n)).astype(t) for _ in "ab")
+    a[:1500] = 0  # these have nothing in common
+    a.eliminate_zeros()
+    a.data[::7] = 0  # zeros that are stored
+    t = np.dtype(t).name
+    sp.save_npz(f"a_{t}.npz", a), sp.save_npz(f"b_{t}.npz", b)'
+    local t storage block
+    while read -r t storage block; do
+        for x in a b; do tra import -q ${x}_$t.npz -o $x.h5 --storage $storage --block $block; done
+        cat >p.tra <<'PROGRAM'
+input A from "a.h5"
+input B from "b.h5"
+M[i,j] as csr = A[i,j] * B[i,j]
+P[i,j] as csr = A[i,j] > 1
+S = stack(A, B, 0)
+T = stack(A, B, 1)
+K = slice(A, [::3, :])
+L = store(A, coo)
+N[] as dense = min A[i,j]
+X[j] as dense = max A[i,j]
+PROGRAM
+        for r in M P S T K L N X; do echo "output $r to \"$r.npy\"" >>p.tra; done
+        tra run -q p.tra --threads 2
+        py '
+import scipy.sparse as sp
+a, b = (sp.load_npz(f"{x}_{sys.argv[1]}.npz").toarray() for x in "ab")
+want = {"M": a * b, "P": a > 1, "S": np.concatenate([a, b]), "T": np.concatenate([a, b], 1), "K": a[::3], "L": a, "N": a.min(), "X": a.max(0)}
+for n, w in want.items(): assert np.array_equal(np.load(f"{n}.npy"), w), (n, sys.argv[1:])' $t $storage $block
+    done <<<'float64 csc 5000x90
+float32 csr 5000x400
+int64 coo 700x400
+bool dcsr 5000x90'
+}
+
+@test "a diagonal is cut of the blocks on it alone, however the matrix is cut" {
+    tra gen -q --shape 400x400 --block 50x400 --density .1 --seed 3 -o a.h5
+    printf 'input A from "a.h5"\nC[i] as dense = A[i,i]\noutput C to "c.npy"\n' >p.tra
+    tra export -q a.h5 -o a.npy
+    for sites in 1 3; do
+        tra run -q p.tra --sites $sites --profile p.json
+        py 'assert np.array_equal(np.load("c.npy"), np.diag(np.load("a.npy")))
+p = json.load(open("p.json"))["plans"][0]["operators"]
+assert [o["tuples"] for o in p if o["op"] == "repart"] == [8], p'
+    done
+}
+
+@test "results that wait in memory, those that are saved at once, and those of little memory are the same bytes" {
+    tra gen -q --shape 3000x3000 --block 200x3000 --density .02 --seed 4 -o a.h5
+    printf 'input A from "a.h5"\nC[i,j] as csr = A[i,j] + A[j,i]\noutput C to "c.h5"\n' >p.tra
+    tra run -q p.tra --no-history
+    mv c.h5 want.h5
+    for how in '--checkpoint 0' '--memory 56M' '--resume'; do
+        # shellcheck disable=SC2086
+        tra run -q p.tra --no-history $how
+        cmp c.h5 want.h5
+        [ -z "$(find "$TRA_SCRATCH" -type f)" ]
+    done
+}

@@ -33,7 +33,7 @@ NAMES = {"A": "a", "B": "b", "D": "d", "V": "v", "W": "w"}
 def make(seed):
     r = random.Random(seed)
     g = np.random.default_rng(seed)
-    m, n = r.choice([(1, r.randint(1, 40)), (r.randint(1, 40), 1), (r.randint(2, 60), r.randint(2, 60)), (30, 30), (7, 300)])
+    m, n = r.choice([(1, r.randint(1, 40)), (r.randint(1, 40), 1), (r.randint(2, 60), r.randint(2, 60)), (30, 30), (7, 300), (1300, 5)])
     if r.random() < .4: n = m
     t = r.choice(["float64", "float32", "int64", "bool"])
     draw = lambda *s: g.integers(-3, 4, s).astype("float64" if t == "bool" else t)
@@ -46,7 +46,7 @@ def make(seed):
     ops = [o for o in OPS if len(o) == 2 or m == n]
     if t == "bool": ops = [o for o in ops if not any(w in o[0] for w in ("max(", "min(", " - B", "+ A", "prod A", "max A", "min A", "* 2", "A[i,j] + B"))]
     json.dump({"storage": [r.choice(["csr", "csc", "coo", "dcsr", "dcsc", "csf"]) for _ in "ab"], "type": t,
-               "block": [f"{r.randint(1, m)}x{r.randint(1, n)}" if r.random() < .6 else f"{m}x{n}" for _ in "ab"],
+               "block": [f"{r.randint(max(1, m // 60), m)}x{r.randint(1, n)}" if r.random() < .6 else f"{m}x{n}" for _ in "ab"],
                "ops": r.sample(ops, 18)}, open("ops.json", "w"))
 
 
