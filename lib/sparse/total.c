@@ -139,6 +139,10 @@ static void put_values(const total *x, int piece, int64_t row, const uint32_t *c
         while (only >= 0 && k < n && column[k] != only) k++;
         if (only >= 0) column += k, value = (const char *)value + 8 * k, after = 0, n = tra_min64(1, n - k);
     }
+    for (int64_t k = AHEAD, end = tra_min64(n + AHEAD, n + after); x->count && x->elements > LARGE && k < end; k++) {
+        __builtin_prefetch(x->state + (at + (int64_t)column[k] * x->step) * 8, 1);
+        __builtin_prefetch(&x->count[at + (int64_t)column[k] * x->step], 1);
+    }
     fold_values(x, x->state + at * 8, x->step, column, value, n, after);
     if (!x->count) return;
     if (x->step == 0)
