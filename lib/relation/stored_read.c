@@ -342,11 +342,71 @@ static tra_status tell(reading *x, tra_status s, tra_err *e) {
                     x->form->c[x->component].name, x->why);
 }
 
+/* ---- matrices whose levels are in the other order ---------------------------------------------------------------- */
+
+/* Begins to read a matrix by columns as it lies, into a cell of columns in scratch, which is sized for sorting. false:
+ * another way must be taken. */
+static bool begin_columns(reading *x, const tra_cell *cell, tra_cell *columns, char *scratch) {
+    if (x->x->unordered || x->x->mapping || !cell->layout || x->form->levels.n != 2 || x->ext.v[0] > UINT32_MAX)
+        return false;
+    int64_t n = x->x->of[x->ordinal], room = tra_rows_room(x->r->type.dtype, tra_min64(n, x->ext.v[1]), n);
+    int64_t sorting = n * (2 * (int64_t)sizeof(tra_sort_item) + (int64_t)x->r->size);
+    if (tra_add_most(room, tra_mul_most(8, x->ext.v[0])) > sorting) return false;
+    *columns = (tra_cell){.layout = cell->layout, .sparse = true, .array = cell->array, .head = (tra_cell_head *)(void *)scratch};
+    columns->array.ext.v[0] = x->ext.v[1], columns->array.ext.v[1] = x->ext.v[0];
+    x->room = n;
+    x->room_rows = tra_min64(n, x->ext.v[1]);
+    x->rows = tra_rows_make(columns, x->room_rows, n);
+    int last = x->last;
+    x->last = 1;
+    tra_reading_in_place(x);
+    if (!x->in_place) x->last = last;
+    if (x->in_place) x->stride[0] = 1, x->stride[1] = 0;
+    return x->in_place;
+}
+
+/* Reads the columns, and puts their entries in the order of rows by counting. */
+static tra_status read_columns(reading *x, const tra_cell *columns, tra_cell *cell) {
+    int64_t rows = x->ext.v[0], nrows = 0, size = (int64_t)x->r->size, sum = 0;
+    TRA_TRY(visit_all(x));
+    if (x->rows.v.n != x->room)
+        return damaged(x, x->form->values, "it has fewer entries than its tables say");
+    const tra_rows_view c = x->rows.v;
+    int64_t *at = (int64_t *)(void *)((char *)columns->head +
+                                      tra_rows_room(columns->array.dtype, x->room_rows, x->room));
+    memset(at, 0, (size_t)rows * sizeof *at);
+    for (int64_t k = 0; k < c.n; k++) at[c.column[k]]++;
+    for (int64_t i = 0; i < rows; i++) nrows += at[i] > 0;
+    if (nrows != x->x->rows[x->ordinal])
+        return damaged(x, x->form->values, "it has not as many entries as its tables say");
+    tra_rows_view v = tra_rows_begin(cell, nrows, c.n);
+    nrows = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t here = at[i];
+        if (here > 0) v.row[nrows] = i, v.begin[nrows++] = sum;
+        at[i] = sum;
+        sum += here;
+    }
+    v.begin[nrows] = sum;
+    for (int64_t j = 0; j < c.nrows; j++)
+        for (int64_t k = c.begin[j]; k < c.begin[j + 1]; k++) {
+            int64_t to = at[c.column[k]]++;
+            v.column[to] = (uint32_t)c.row[j];
+            if (size == 8)
+                memcpy(v.value + to * 8, c.value + k * 8, 8);
+            else
+                memcpy(v.value + to * size, c.value + k * size, (size_t)size);
+        }
+    return TRA_OK;
+}
+
 tra_status tra_stored_read(tra_rel *r, int64_t ordinal, void *buf, void *scratch, tra_err *e) {
     const struct tra_stored *s = r->stored;
     reading *x = scratch;
     tra_cell cell = tra_cell_new(&r->type, ordinal, buf);
     char *room = begin_reading(x, r, ordinal, &cell.array.ext);
+    tra_cell columns;
+    if (gathers(s) && begin_columns(x, &cell, &columns, room)) return tell(x, read_columns(x, &columns, &cell), e);
     if (gathers(s)) {
         const int64_t *last = s->before ? s->before : s->begin + (s->form.levels.n - 1) * (r->cat.n + 1);
         x->room = last[ordinal + 1] - last[ordinal];
