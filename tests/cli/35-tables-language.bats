@@ -35,7 +35,7 @@ refused() {
 }
 
 @test "a condition of a join that cannot be computed is an error, by both engines" {
-    program 'Y = join(L, C, code == g && v * 4611686018427387904 > w, prefix = "r_")' 'output Y'
+    program 'Y = join(L, C, code == g && v * 4611686018427387904 > r_w, prefix = "r_")' 'output Y'
     for how in '' '--sites 2' '--engine reference'; do
         # shellcheck disable=SC2086
         status 3 tra run -q $how p.tra
