@@ -78,10 +78,30 @@ static void put(packer *x, int64_t row, int64_t column, int64_t bits) {
     *(int64_t *)tra_rows_next(x->made, (uint32_t)column) = bits;
 }
 
+/* put_rows of a cell that is rows, which are to be rows: as they are. */
+static void put_held(packer *x, const tra_cell *c, const tra_dims *block, int64_t to) {
+    tra_rows_view v = tra_rows_of(c), *m = x->made ? &x->made->v : NULL;
+    x->nrows += v.nrows;
+    x->n += v.n;
+    if (!m) return;
+    memcpy(m->column + m->n, v.column, (size_t)v.n * sizeof *v.column);
+    tra_convert(m->value + (size_t)m->n * m->size, tra_dtype_is_float(c->array.dtype) ? TRA_F64 : TRA_I64, v.value,
+                c->array.dtype, v.n);
+    for (int64_t r = 0; r < v.nrows; r++) {
+        m->row[m->nrows] = to + tra_program_row_in(&c->array.ext, block, v.row[r]);
+        m->begin[m->nrows++] = m->n + v.begin[r];
+    }
+    m->n += v.n;
+}
+
 /* Puts the rows of a cell as rows `to` and the following ones. all: also elements that are 0. */
 static void put_rows(packer *x, const tra_cell *c, const tra_dims *block, int64_t to, bool all) {
     const tra_dims *ext = &c->array.ext;
     tra_rows_view v = {0};
+    if (c->layout && !x->dense) {
+        put_held(x, c, block, to);
+        return;
+    }
     if (c->layout) v = tra_rows_of(c);
     int64_t width = last_of(ext), rows = c->layout ? v.nrows : tra_rows_box(ext);
     for (int64_t r = 0; r < rows && !tra_cancelled(); r++) {
