@@ -352,7 +352,8 @@ static bool begin_columns(reading *x, const tra_cell *cell, tra_cell *columns, c
     int64_t n = x->x->of[x->ordinal], room = tra_rows_room(x->r->type.dtype, tra_min64(n, x->ext.v[1]), n);
     int64_t sorting = n * (2 * (int64_t)sizeof(tra_sort_item) + (int64_t)x->r->size);
     if (tra_add_most(room, tra_mul_most(8, x->ext.v[0])) > sorting) return false;
-    *columns = (tra_cell){.layout = cell->layout, .sparse = true, .array = cell->array, .head = (tra_cell_head *)(void *)scratch};
+    *columns = (tra_cell){
+        .layout = cell->layout, .sparse = true, .array = cell->array, .head = (tra_cell_head *)(void *)scratch};
     columns->array.ext.v[0] = x->ext.v[1], columns->array.ext.v[1] = x->ext.v[0];
     x->room = n;
     x->room_rows = tra_min64(n, x->ext.v[1]);
@@ -369,11 +370,10 @@ static bool begin_columns(reading *x, const tra_cell *cell, tra_cell *columns, c
 static tra_status read_columns(reading *x, const tra_cell *columns, tra_cell *cell) {
     int64_t rows = x->ext.v[0], nrows = 0, size = (int64_t)x->r->size, sum = 0;
     TRA_TRY(visit_all(x));
-    if (x->rows.v.n != x->room)
-        return damaged(x, x->form->values, "it has fewer entries than its tables say");
+    if (x->rows.v.n != x->room) return damaged(x, x->form->values, "it has fewer entries than its tables say");
     const tra_rows_view c = x->rows.v;
-    int64_t *at = (int64_t *)(void *)((char *)columns->head +
-                                      tra_rows_room(columns->array.dtype, x->room_rows, x->room));
+    int64_t *at =
+        (int64_t *)(void *)((char *)columns->head + tra_rows_room(columns->array.dtype, x->room_rows, x->room));
     memset(at, 0, (size_t)rows * sizeof *at);
     for (int64_t k = 0; k < c.n; k++) at[c.column[k]]++;
     for (int64_t i = 0; i < rows; i++) nrows += at[i] > 0;
